@@ -1,0 +1,313 @@
+// The rope stage in JavaScript: flat lists of fields and functions. Addresses are numbers; tensors cross once a call.
+#include <emscripten/bind.h>
+
+#include "rope/decay.h"
+#include "rope/pair_analysis.h"
+#include "rope/pairing.h"
+#include "rope/rope.h"
+
+using namespace emscripten;
+using namespace ropewalk;
+
+namespace {
+
+using Address = std::uintptr_t;
+
+template <class T>
+T* at(Address address) {
+  return reinterpret_cast<T*>(address);
+}
+
+// The lists of a config, one after the other from `values`.
+struct ConfigLists {
+  Address values;
+  int short_factor, long_factor, inv_freq, freq_factors, mrope_section;  // counts
+};
+
+struct StatusFields {
+  std::string code, field, advice;
+};
+
+struct PlanFields {
+  Address inv_freq, axis_of_pair, xpos_scale;  // xpos_scale 0: none
+  int pairs, axes;
+  double attention_factor, softmax_scale, valid_from, valid_to, ramp_low, ramp_high, max_length, table_length;
+  double query_temperature_scale, query_temperature_floor_scale, query_temperature_offset, xpos_scale_base, xpos_center;
+};
+
+struct PositionFields {
+  double offset;
+  Address ids;
+  int axes, rows, tokens;
+  double sequence_length;
+};
+
+struct TensorFields {
+  Address source, target;
+  int dtype, layout, batches, tokens, heads, head_dim;
+};
+
+Positions positions_of(const PositionFields& p) { return {p.offset, at<double>(p.ids), p.axes, p.rows, p.tokens}; }
+
+HeadTensor tensor_of(const TensorFields& t) {
+  return {at<void>(t.source),
+          at<void>(t.target),
+          static_cast<DType>(t.dtype),
+          static_cast<Layout>(t.layout),
+          {t.batches, t.tokens, t.heads, t.head_dim}};
+}
+
+int configure(Rope& rope, RopeConfig config, const ConfigLists& lists) {
+  const double* values = at<double>(lists.values);
+  const auto next = [&values](int count) {
+    const std::span<const double> list(values, static_cast<std::size_t>(count));
+    values += count;
+    return list;
+  };
+  config.short_factor = next(lists.short_factor);
+  config.long_factor = next(lists.long_factor);
+  config.inv_freq = next(lists.inv_freq);
+  config.freq_factors = next(lists.freq_factors);
+  config.mrope_section = next(lists.mrope_section);
+  return static_cast<int>(rope.configure(config));
+}
+
+void use_scalar_kernels(Rope& rope) { rope.use_kernels(kScalarKernels); }
+
+int use_length(Rope& rope, double sequence_length) { return static_cast<int>(rope.use_length(sequence_length)); }
+
+PlanFields plan(const Rope& rope) {
+  const FrequencyPlan& p = rope.plan();
+  return {reinterpret_cast<Address>(p.inv_freq.data()),
+          reinterpret_cast<Address>(p.axis_of_pair.data()),
+          p.xpos_scale.empty() ? 0 : reinterpret_cast<Address>(p.xpos_scale.data()),
+          static_cast<int>(p.inv_freq.size()),
+          p.axes,
+          p.attention_factor,
+          p.softmax_scale,
+          p.valid_from,
+          p.valid_to,
+          p.ramp_low,
+          p.ramp_high,
+          p.max_length,
+          p.table_length,
+          p.query_temperature.scale,
+          p.query_temperature.floor_scale,
+          p.query_temperature.offset,
+          p.xpos_scale_base,
+          p.xpos_center};
+}
+
+int rotate_tensor(Rope& rope, Address source, Address target, int dtype, int layout, int batches, int tokens, int heads, int head_dim,
+                  double offset, Address ids, int axes, int rows, double sequence_length, int role, bool inverse) {
+  const HeadTensor tensor = {
+      at<void>(source), at<void>(target), static_cast<DType>(dtype), static_cast<Layout>(layout), {batches, tokens, heads, head_dim}};
+  const Positions positions = {offset, at<double>(ids), axes, rows, tokens};
+  return static_cast<int>(rope.rotate(tensor, positions, sequence_length, {static_cast<Role>(role), inverse}));
+}
+
+int rerotate_keys(const TensorFields& keys, const Rope& from, const PositionFields& from_positions, const Rope& to,
+                  const PositionFields& to_positions) {
+  const Positions old_positions = positions_of(from_positions), new_positions = positions_of(to_positions);
+  return static_cast<int>(ropewalk::rerotate(fastest_kernels(), tensor_of(keys), {from, old_positions, from_positions.sequence_length},
+                                             {to, new_positions, to_positions.sequence_length}));
+}
+
+int write_rope_table(Rope& rope, const PositionFields& p, int role, bool inverse, int dtype, int layout, Address cos, Address sin) {
+  const Purpose purpose = {static_cast<Role>(role), inverse};
+  return static_cast<int>(rope.write_table(positions_of(p), p.sequence_length, purpose, static_cast<DType>(dtype),
+                                           static_cast<TableLayout>(layout), at<void>(cos), at<void>(sin)));
+}
+
+void query_temperatures(const Rope& rope, Address positions, int count, Address factors) {
+  for (int i = 0; i < count; ++i) at<double>(factors)[i] = query_temperature(rope.plan(), at<double>(positions)[i]);
+}
+
+// wavelength, rotations and kept share of each pair, [pairs] each
+int analyse(const Rope& rope, double window, double factor, Address wavelength, Address rotations, Address kept_share) {
+  PairAnalysis analysis;
+  const Status status = analyse_pairs(rope.plan(), window, factor, analysis);
+  for (std::size_t j = 0; j < analysis.wavelength.size(); ++j) {
+    at<double>(wavelength)[j] = analysis.wavelength[j];
+    at<double>(rotations)[j] = analysis.rotations[j];
+    at<double>(kept_share)[j] = analysis.kept_share[j];
+  }
+  return static_cast<int>(status);
+}
+
+int decay(const Rope& rope, int curve, double first, double step, int count, int draws, double seed, Address values) {
+  return static_cast<int>(decay_curve(
+      rope.plan(), {static_cast<DecayCurve>(curve), first, step, count, draws, static_cast<std::uint32_t>(seed)}, at<double>(values)));
+}
+
+int first_negative(const Rope& rope, double limit, Address distance) {
+  return static_cast<int>(first_negative_distance(rope.plan(), limit, *at<double>(distance)));
+}
+
+int find_smallest_base(int rotary_dim, double window, Address base) {
+  return static_cast<int>(smallest_base(rotary_dim, window, *at<double>(base)));
+}
+
+int convert(Address source, Address target, int element_size, int heads, int head_dim, int columns, int rotary_offset, int rotary_dim,
+            int from, int to) {
+  return static_cast<int>(convert_pairing(at<void>(source), at<void>(target), element_size,
+                                          {heads, head_dim, columns, rotary_offset, rotary_dim}, static_cast<Pairing>(from),
+                                          static_cast<Pairing>(to)));
+}
+
+StatusFields status_fields(int status) {
+  const StatusText text = describe_status(static_cast<Status>(status));
+  return {text.code, text.field, text.advice};
+}
+
+}  // namespace
+
+EMSCRIPTEN_BINDINGS(ropewalk_rope) {
+  register_optional<double>();
+
+  enum_<Pairing>("Pairing", enum_value_type::number)
+      .value("half", Pairing::half)
+      .value("interleaved", Pairing::interleaved)
+      .value("interleaved_to_half", Pairing::interleaved_to_half);
+  enum_<RopeType>("RopeType", enum_value_type::number)
+      .value("default", RopeType::default_)
+      .value("linear", RopeType::linear)
+      .value("dynamic", RopeType::dynamic)
+      .value("yarn", RopeType::yarn)
+      .value("longrope", RopeType::longrope)
+      .value("llama3", RopeType::llama3)
+      .value("proportional", RopeType::proportional)
+      .value("ntk", RopeType::ntk)
+      .value("ntk_mix", RopeType::ntk_mix)
+      .value("ntk_alpha", RopeType::ntk_alpha)
+      .value("ntk_by_parts", RopeType::ntk_by_parts)
+      .value("dynamic_yarn", RopeType::dynamic_yarn)
+      .value("custom", RopeType::custom);
+  enum_<Compat>("Compat", enum_value_type::number)
+      .value("hf", Compat::hf)
+      .value("llama_cpp", Compat::llama_cpp)
+      .value("vllm", Compat::vllm);
+  enum_<Precision>("Precision", enum_value_type::number).value("exact", Precision::exact).value("hf", Precision::hf);
+  enum_<Family>("Family", enum_value_type::number)
+      .value("other", Family::other)
+      .value("deepseek", Family::deepseek)
+      .value("mistral", Family::mistral)
+      .value("grok", Family::grok);
+  enum_<Ramp>("Ramp", enum_value_type::number).value("pair_index", Ramp::pair_index).value("rotations", Ramp::rotations);
+  enum_<MropeLayout>("MropeLayout", enum_value_type::number)
+      .value("chunked", MropeLayout::chunked)
+      .value("interleaved", MropeLayout::interleaved)
+      .value("ernie", MropeLayout::ernie)
+      .value("vision", MropeLayout::vision);
+
+  value_object<RopeConfig>("RopeConfig")
+      .field("head_dim", &RopeConfig::head_dim)
+      .field("rotary_dim", &RopeConfig::rotary_dim)
+      .field("rotary_offset", &RopeConfig::rotary_offset)
+      .field("pairing", &RopeConfig::pairing)
+      .field("rope_type", &RopeConfig::rope_type)
+      .field("compat", &RopeConfig::compat)
+      .field("precision", &RopeConfig::precision)
+      .field("family", &RopeConfig::family)
+      .field("rope_theta", &RopeConfig::rope_theta)
+      .field("factor", &RopeConfig::factor)
+      .field("max_position_embeddings", &RopeConfig::max_position_embeddings)
+      .field("original_max_position_embeddings", &RopeConfig::original_max_position_embeddings)
+      .field("context_length", &RopeConfig::context_length)
+      .field("attention_factor", &RopeConfig::attention_factor)
+      .field("attn_factor", &RopeConfig::attn_factor)
+      .field("beta_fast", &RopeConfig::beta_fast)
+      .field("beta_slow", &RopeConfig::beta_slow)
+      .field("mscale", &RopeConfig::mscale)
+      .field("mscale_all_dim", &RopeConfig::mscale_all_dim)
+      .field("extrapolation_factor", &RopeConfig::extrapolation_factor)
+      .field("truncate", &RopeConfig::truncate)
+      .field("finetuned", &RopeConfig::finetuned)
+      .field("ramp", &RopeConfig::ramp)
+      .field("low_freq_factor", &RopeConfig::low_freq_factor)
+      .field("high_freq_factor", &RopeConfig::high_freq_factor)
+      .field("alpha", &RopeConfig::alpha)
+      .field("mixed_b", &RopeConfig::mixed_b)
+      .field("short_mscale", &RopeConfig::short_mscale)
+      .field("long_mscale", &RopeConfig::long_mscale)
+      .field("partial_rotary_factor", &RopeConfig::partial_rotary_factor)
+      .field("softmax_scale", &RopeConfig::softmax_scale)
+      .field("xpos_scale_base", &RopeConfig::xpos_scale_base)
+      .field("xpos_center", &RopeConfig::xpos_center)
+      .field("query_temperature_scale", &RopeConfig::query_temperature_scale)
+      .field("query_temperature_floor_scale", &RopeConfig::query_temperature_floor_scale)
+      .field("query_temperature_offset", &RopeConfig::query_temperature_offset)
+      .field("mrope_layout", &RopeConfig::mrope_layout);
+
+  value_object<ConfigLists>("ConfigLists")
+      .field("values", &ConfigLists::values)
+      .field("short_factor", &ConfigLists::short_factor)
+      .field("long_factor", &ConfigLists::long_factor)
+      .field("inv_freq", &ConfigLists::inv_freq)
+      .field("freq_factors", &ConfigLists::freq_factors)
+      .field("mrope_section", &ConfigLists::mrope_section);
+
+  value_object<StatusFields>("StatusFields")
+      .field("code", &StatusFields::code)
+      .field("field", &StatusFields::field)
+      .field("advice", &StatusFields::advice);
+
+  value_object<PlanFields>("PlanFields")
+      .field("inv_freq", &PlanFields::inv_freq)
+      .field("axis_of_pair", &PlanFields::axis_of_pair)
+      .field("xpos_scale", &PlanFields::xpos_scale)
+      .field("pairs", &PlanFields::pairs)
+      .field("axes", &PlanFields::axes)
+      .field("attention_factor", &PlanFields::attention_factor)
+      .field("softmax_scale", &PlanFields::softmax_scale)
+      .field("valid_from", &PlanFields::valid_from)
+      .field("valid_to", &PlanFields::valid_to)
+      .field("ramp_low", &PlanFields::ramp_low)
+      .field("ramp_high", &PlanFields::ramp_high)
+      .field("max_length", &PlanFields::max_length)
+      .field("table_length", &PlanFields::table_length)
+      .field("query_temperature_scale", &PlanFields::query_temperature_scale)
+      .field("query_temperature_floor_scale", &PlanFields::query_temperature_floor_scale)
+      .field("query_temperature_offset", &PlanFields::query_temperature_offset)
+      .field("xpos_scale_base", &PlanFields::xpos_scale_base)
+      .field("xpos_center", &PlanFields::xpos_center);
+
+  value_object<PositionFields>("PositionFields")
+      .field("offset", &PositionFields::offset)
+      .field("ids", &PositionFields::ids)
+      .field("axes", &PositionFields::axes)
+      .field("rows", &PositionFields::rows)
+      .field("tokens", &PositionFields::tokens)
+      .field("sequence_length", &PositionFields::sequence_length);
+
+  value_object<TensorFields>("TensorFields")
+      .field("source", &TensorFields::source)
+      .field("target", &TensorFields::target)
+      .field("dtype", &TensorFields::dtype)
+      .field("layout", &TensorFields::layout)
+      .field("batches", &TensorFields::batches)
+      .field("tokens", &TensorFields::tokens)
+      .field("heads", &TensorFields::heads)
+      .field("head_dim", &TensorFields::head_dim);
+
+  value_object<PairInterval>("PairInterval").field("first", &PairInterval::first).field("last", &PairInterval::last);
+
+  class_<Rope>("Rope")
+      .constructor<>()
+      .function("configure", &configure)
+      .function("use_scalar_kernels", &use_scalar_kernels)
+      .function("use_length", &use_length)
+      .function("plan", &plan)
+      .function("rotate", &rotate_tensor)
+      .function("write_table", &write_rope_table)
+      .function("query_temperatures", &query_temperatures)
+      .function("analyse", &analyse)
+      .function("decay", &decay)
+      .function("first_negative", &first_negative);
+
+  function("rerotate", &rerotate_keys);
+  function("smallest_base", &find_smallest_base);
+  function("over_extrapolated_pairs", &over_extrapolated_pairs);
+  function("convert_pairing", &convert);
+  function("status_fields", &status_fields);
+}

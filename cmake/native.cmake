@@ -1,0 +1,35 @@
+# The native library: the same sources, the wasm intrinsics by SIMDe.
+
+find_path(SIMDE_INCLUDE_DIR simde/wasm/simd128.h)
+if(NOT SIMDE_INCLUDE_DIR)
+  message(FATAL_ERROR "SIMDe is needed for the native build: install libsimde-dev (Debian), simde (Homebrew), or set SIMDE_INCLUDE_DIR")
+endif()
+target_include_directories(ropewalk SYSTEM PRIVATE ${PROJECT_SOURCE_DIR}/src/simde ${SIMDE_INCLUDE_DIR})
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+install(TARGETS ropewalk EXPORT ropewalk-targets)
+install(FILES
+  src/rope/buffer.h
+  src/rope/config.h
+  src/rope/cos_sin_table.h
+  src/rope/decay.h
+  src/rope/pair_analysis.h
+  src/rope/pairing.h
+  src/rope/plan.h
+  src/rope/rerotate.h
+  src/rope/rope.h
+  src/rope/rotate.h
+  src/rope/rotate_kernels.h
+  src/rope/status.h
+  src/rope/storage.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rope)
+install(EXPORT ropewalk-targets NAMESPACE ropewalk:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ropewalk)
+write_basic_package_version_file(ropewalk-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES cmake/ropewalk-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/ropewalk-config-version.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ropewalk)
+
+if(ROPEWALK_TESTS)
+  enable_testing()
+  add_subdirectory(tests/native)
+endif()

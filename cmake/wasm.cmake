@@ -1,0 +1,50 @@
+# The wasm module, linked twice from the same objects: once for pages and workers, once for Node. scripts/build.mjs checks that both
+# links give the same .wasm and ships it once.
+
+target_compile_options(ropewalk PRIVATE -msimd128)
+if(ROPEWALK_RELAXED)
+  target_compile_options(ropewalk PRIVATE -mrelaxed-simd)
+  target_sources(ropewalk PRIVATE src/rope/rotate_relaxed.cpp)
+endif()
+
+set(ROPEWALK_LINK_OPTIONS
+  -lembind
+  -O3
+  -sSTRICT
+  -sMODULARIZE
+  -sEXPORT_ES6
+  -sDYNAMIC_EXECUTION=0
+  -sEMBIND_AOT
+  -sFILESYSTEM=0
+  -sMALLOC=emmalloc
+  -sALLOW_MEMORY_GROWTH
+  -sMAXIMUM_MEMORY=4GB
+  -sABORTING_MALLOC=0
+  -sSTACK_SIZE=256KB
+  -sEXPORTED_FUNCTIONS=_malloc,_free
+  -sEXPORTED_RUNTIME_METHODS=HEAPU8
+  -sINCOMING_MODULE_JS_API=instantiateWasm
+)
+
+# Links `target` for an environment ("web,worker" or "node") into a folder of its own, under the name all links share.
+function(link_for target folder environment)
+  target_link_libraries(${target} PRIVATE ropewalk)
+  target_link_options(${target} PRIVATE ${ROPEWALK_LINK_OPTIONS} -sENVIRONMENT=${environment})
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME ropewalk SUFFIX .mjs RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder})
+endfunction()
+
+add_library(ropewalk_bindings OBJECT bindings/rope.cpp)
+target_link_libraries(ropewalk_bindings PRIVATE ropewalk)
+target_compile_options(ropewalk_bindings PRIVATE -Wall -Wextra -fno-exceptions)
+
+add_executable(ropewalk_web $<TARGET_OBJECTS:ropewalk_bindings>)
+link_for(ropewalk_web web web,worker)
+add_executable(ropewalk_node $<TARGET_OBJECTS:ropewalk_bindings>)
+link_for(ropewalk_node node node)
+
+if(ROPEWALK_BENCHMARK)
+  add_executable(ropewalk_limits tests/bench/limits.cpp)
+  target_compile_options(ropewalk_limits PRIVATE -msimd128 -ffp-contract=off)
+  link_for(ropewalk_limits limits web,worker,node)
+endif()

@@ -1,0 +1,44 @@
+#include "rope/axis_map.h"
+
+namespace ropewalk {
+namespace {
+
+// t…t h…h w…w
+void map_chunked(std::span<const double> sections, std::uint8_t* axis_of_pair) {
+  for (std::size_t axis = 0; axis < sections.size(); ++axis) {
+    for (int count = static_cast<int>(sections[axis]); count > 0; --count) *axis_of_pair++ = static_cast<std::uint8_t>(axis);
+  }
+}
+
+// t h w t h w …, each of h and w until it has had its pairs; t takes the rest. (llama.cpp gives leftovers to a fourth axis.)
+void map_interleaved(std::span<const double> sections, int pairs, std::uint8_t* axis_of_pair) {
+  for (int j = 0; j < pairs; ++j) {
+    const int axis = j % 3;
+    axis_of_pair[j] = static_cast<std::uint8_t>(j < 3 * sections[axis] ? axis : 0);
+  }
+}
+
+// h w h w …, then t; the sections are given as [h, w, t] and positions as [t, h, w]
+void map_ernie(std::span<const double> sections, int pairs, std::uint8_t* axis_of_pair) {
+  const int height_and_width = static_cast<int>(sections[0] + sections[1]);
+  for (int j = 0; j < pairs; ++j) axis_of_pair[j] = static_cast<std::uint8_t>(j < height_and_width ? 1 + j % 2 : 0);
+}
+
+}  // namespace
+
+int map_axes(const RopeConfig& config, std::uint8_t* axis_of_pair) {
+  const int pairs = resolved_rotary_dim(config) / 2;
+  if (config.mrope_section.empty()) {
+    for (int j = 0; j < pairs; ++j) axis_of_pair[j] = 0;
+    return 1;
+  }
+  switch (config.mrope_layout) {
+    case MropeLayout::chunked:
+    case MropeLayout::vision: map_chunked(config.mrope_section, axis_of_pair); break;
+    case MropeLayout::interleaved: map_interleaved(config.mrope_section, pairs, axis_of_pair); break;
+    case MropeLayout::ernie: map_ernie(config.mrope_section, pairs, axis_of_pair); break;
+  }
+  return static_cast<int>(config.mrope_section.size());
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,61 @@
+// An owning array that reports failure to allocate instead of aborting.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <type_traits>
+#include <utility>
+
+namespace ropewalk {
+
+template <class T>
+class Buffer {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  Buffer() = default;
+  ~Buffer() { std::free(data_); }
+  Buffer(Buffer&& other) noexcept { swap(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  // Makes room for `size` elements, contents undefined. Returns false, and leaves the buffer as it was, where memory cannot be had.
+  [[nodiscard]] bool resize(std::size_t size) {
+    if (size <= capacity_) {
+      size_ = size;
+      return true;
+    }
+    if (size > SIZE_MAX / sizeof(T)) return false;
+    T* data = static_cast<T*>(std::malloc(size * sizeof(T)));
+    if (data == nullptr) return false;
+    std::free(data_);
+    data_ = data;
+    size_ = capacity_ = size;
+    return true;
+  }
+
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  T& operator[](std::size_t index) { return data_[index]; }
+  const T& operator[](std::size_t index) const { return data_[index]; }
+
+ private:
+  void swap(Buffer& other) {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+  }
+
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+}  // namespace ropewalk

@@ -1,0 +1,44 @@
+#include "rope/pairing.h"
+
+#include <cstring>
+
+#include "rope/pair_layout.h"
+
+namespace ropewalk {
+namespace {
+
+// Where the i-th element of `to` is found in `from`.
+int source_row(int i, int pairs, Pairing from, Pairing to) {
+  const bool to_half = to == Pairing::half;
+  const int pair = to_half ? i % pairs : i / 2;
+  const bool is_y = to_half ? i >= pairs : i % 2 == 1;
+  if (from == Pairing::half) return is_y ? Half::y(pair, pairs) : Half::x(pair, pairs);
+  return is_y ? Interleaved::y(pair, pairs) : Interleaved::x(pair, pairs);
+}
+
+}  // namespace
+
+Status convert_pairing(const void* source, void* target, int element_size, const ProjectionShape& shape, Pairing from, Pairing to) {
+  if (from == Pairing::interleaved_to_half || to == Pairing::interleaved_to_half) return Status::pairing_unknown;
+  if (shape.heads < 1 || shape.columns < 1 || shape.head_dim < 2 || shape.head_dim > kMaxHeadDim) return Status::shape_out_of_range;
+  if (shape.rotary_dim % 2 != 0) return Status::rotary_dim_odd;
+  if (shape.rotary_dim < 2 || shape.rotary_dim > shape.head_dim) return Status::rotary_dim_out_of_range;
+  if (shape.rotary_offset < 0 || shape.rotary_offset > shape.head_dim - shape.rotary_dim) return Status::rotary_span_outside_head;
+
+  const std::size_t row_bytes = static_cast<std::size_t>(shape.columns) * element_size;
+  const char* read = static_cast<const char*>(source);
+  char* write = static_cast<char*>(target);
+  for (int head = 0; head < shape.heads; ++head) {
+    for (int row = 0; row < shape.head_dim; ++row) {
+      const int in_span = row - shape.rotary_offset;
+      const bool turns = in_span >= 0 && in_span < shape.rotary_dim;
+      const int from_row = turns ? shape.rotary_offset + source_row(in_span, shape.rotary_dim / 2, from, to) : row;
+      std::memcpy(write + row * row_bytes, read + from_row * row_bytes, row_bytes);
+    }
+    read += shape.head_dim * row_bytes;
+    write += shape.head_dim * row_bytes;
+  }
+  return Status::ok;
+}
+
+}  // namespace ropewalk

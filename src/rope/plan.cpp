@@ -1,0 +1,96 @@
+#include "rope/plan.h"
+
+#include <cmath>
+#include <limits>
+
+#include "rope/axis_map.h"
+#include "rope/plans/families.h"
+#include "rope/reproducible_math.h"
+
+namespace ropewalk {
+namespace {
+
+void scale_frequencies(const RopeConfig& config, double sequence_length, FrequencyPlan& plan) {
+  switch (config.rope_type) {
+    case RopeType::default_: return;
+    case RopeType::linear: return plans::linear(config, plan);
+    case RopeType::dynamic: return plans::dynamic_ntk(config, sequence_length, plan);
+    case RopeType::yarn: return plans::yarn(config, plan);
+    case RopeType::longrope: return plans::longrope(config, sequence_length, plan);
+    case RopeType::llama3: return plans::llama3(config, plan);
+    case RopeType::proportional: return plans::proportional(config, plan);
+    case RopeType::ntk: return plans::ntk(config, plan);
+    case RopeType::ntk_mix: return plans::ntk_mix(config, plan);
+    case RopeType::ntk_alpha: return plans::ntk_alpha(config, plan);
+    case RopeType::ntk_by_parts: return plans::ntk_by_parts(config, plan);
+    case RopeType::dynamic_yarn: return plans::dynamic_yarn(config, sequence_length, plan);
+    case RopeType::custom: return plans::custom(config, plan);
+  }
+}
+
+// How far the system of config.compat would serve the model, and how long a table it would make.
+void note_lengths(const RopeConfig& config, FrequencyPlan& plan) {
+  const double trained = config.max_position_embeddings.value_or(0);
+  plan.max_length = trained;
+  if (config.compat != Compat::vllm) return;
+
+  const double factor = config.factor.value_or(1);
+  switch (config.rope_type) {
+    case RopeType::yarn: plan.max_length = *config.original_max_position_embeddings * plans::yarn_parts::factor(config); break;
+    case RopeType::llama3:
+    case RopeType::longrope: break;
+    default: plan.max_length = trained * factor;
+  }
+  plan.table_length = plan.max_length;
+}
+
+bool allocate(int pairs, bool has_xpos, FrequencyPlan& plan) {
+  return plan.inv_freq.resize(pairs) && plan.unscaled_inv_freq.resize(pairs) && plan.axis_of_pair.resize(pairs) &&
+         (!has_xpos || plan.xpos_scale.resize(pairs));
+}
+
+}  // namespace
+
+Status make_plan(const RopeConfig& config, double sequence_length, FrequencyPlan& result) {
+  if (const Status status = validate(config); status != Status::ok) return status;
+  if (!(sequence_length >= 1 && sequence_length <= kPositionLimit)) return Status::sequence_length_out_of_range;
+
+  const int rotary_dim = resolved_rotary_dim(config), pairs = rotary_dim / 2;
+  FrequencyPlan plan;
+  if (!allocate(pairs, config.xpos_scale_base.has_value(), plan)) return Status::out_of_memory;
+
+  plan.head_dim = config.head_dim;
+  plan.rotary_dim = rotary_dim;
+  plan.rotary_offset = config.rotary_offset;
+  plan.pairing = config.pairing;
+  plan.precision = config.precision;
+  plan.valid_from = 1;
+  plan.valid_to = std::numeric_limits<double>::infinity();
+  plan.softmax_scale = config.softmax_scale.value_or(1 / std::sqrt(static_cast<double>(config.head_dim)));
+  plan.query_temperature = {config.query_temperature_scale.value_or(0), config.query_temperature_floor_scale,
+                            config.query_temperature_offset};
+
+  if (config.rope_type == RopeType::proportional) {
+    plans::default_frequencies(config.rope_theta, config.head_dim, pairs, plans::Rounding(config.precision), plan.unscaled_inv_freq.data());
+  } else {
+    plans::unscaled_frequencies(config, config.rope_theta, plan.unscaled_inv_freq.data());
+  }
+  for (int j = 0; j < pairs; ++j) plan.inv_freq[j] = plan.unscaled_inv_freq[j];
+  scale_frequencies(config, sequence_length, plan);
+  for (std::size_t j = 0; j < config.freq_factors.size(); ++j) plan.inv_freq[j] /= config.freq_factors[j];
+
+  plan.axes = map_axes(config, plan.axis_of_pair.data());
+  if (config.xpos_scale_base.has_value()) plans::xpos(config, plan);
+  note_lengths(config, plan);
+  result = std::move(plan);
+  return Status::ok;
+}
+
+double query_temperature(const FrequencyPlan& plan, double position) {
+  const QueryTemperature& temperature = plan.query_temperature;
+  if (temperature.scale == 0) return 1;
+  const double steps = std::floor((position + temperature.offset) / temperature.floor_scale);
+  return 1 + temperature.scale * reproducible_log(1 + std::fmax(steps, 0));
+}
+
+}  // namespace ropewalk

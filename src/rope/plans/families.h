@@ -1,0 +1,70 @@
+// The scaling families. Each fills plan.inv_freq (and what else it decides) from a validated config.
+#pragma once
+
+#include "rope/plan.h"
+
+namespace ropewalk::plans {
+
+// Rounds each step to f32 under Precision::hf, where transformers computes in f32; does nothing under Precision::exact.
+class Rounding {
+ public:
+  explicit Rounding(Precision precision) : to_float_(precision == Precision::hf) {}
+  double operator()(double value) const { return to_float_ ? static_cast<double>(static_cast<float>(value)) : value; }
+
+ private:
+  bool to_float_;
+};
+
+// w_j = base^(-2j/dim) for j in [0, count). RoFormer, section 3.2.2.
+void default_frequencies(double base, double dim, int count, Rounding rounded, double* inv_freq);
+
+// The frequencies without scaling, for one axis or restarting with each section of a vision encoder.
+void unscaled_frequencies(const RopeConfig& config, double base, double* inv_freq);
+
+// Length-independent families.
+void linear(const RopeConfig& config, FrequencyPlan& plan);
+void ntk(const RopeConfig& config, FrequencyPlan& plan);
+void ntk_mix(const RopeConfig& config, FrequencyPlan& plan);
+void ntk_alpha(const RopeConfig& config, FrequencyPlan& plan);
+void ntk_by_parts(const RopeConfig& config, FrequencyPlan& plan);
+void yarn(const RopeConfig& config, FrequencyPlan& plan);
+void llama3(const RopeConfig& config, FrequencyPlan& plan);
+void proportional(const RopeConfig& config, FrequencyPlan& plan);
+void custom(const RopeConfig& config, FrequencyPlan& plan);
+
+// Length-dependent families: they also set plan.valid_from and plan.valid_to.
+void dynamic_ntk(const RopeConfig& config, double sequence_length, FrequencyPlan& plan);
+void dynamic_yarn(const RopeConfig& config, double sequence_length, FrequencyPlan& plan);
+void longrope(const RopeConfig& config, double sequence_length, FrequencyPlan& plan);
+
+// zeta_j = (2j + 0.4 d) / (1.4 d): the scale of xPos (Sun et al. 2022, section 3.2; lucidrains, flash-attention).
+void xpos(const RopeConfig& config, FrequencyPlan& plan);
+
+// Shared by the YaRN family.
+namespace yarn_parts {
+
+// The temperature of the YaRN paper: 1 where factor <= 1, else 0.1 · mscale · ln(factor) + 1.
+double temperature(double factor, double mscale);
+
+struct Range {
+  double low;
+  double high;
+};
+
+// The pairs (or rotations, with Ramp::rotations) between which the ramp runs, rounded outwards where the system does so.
+Range correction_range(const RopeConfig& config);
+
+// Mixes interpolated and kept frequencies along the ramp, and notes the range in the plan.
+void blend(const RopeConfig& config, double factor, FrequencyPlan& plan);
+
+// What multiplies cos and sin, by the rules of config.compat.
+double attention_factor(const RopeConfig& config, double factor);
+
+// What multiplies the softmax scale besides: DeepSeek's g(factor, mscale_all_dim)², 1 elsewhere.
+double softmax_factor(const RopeConfig& config, double factor);
+
+// Extended over original length: config.factor, else max over original.
+double factor(const RopeConfig& config);
+
+}  // namespace yarn_parts
+}  // namespace ropewalk::plans

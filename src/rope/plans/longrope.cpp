@@ -1,0 +1,43 @@
+// LongRoPE (Ding et al. 2024, arXiv:2402.13753) as Phi-3 ships it: one divisor for each pair, in two lists, chosen by length.
+#include <cmath>
+
+#include "rope/plans/families.h"
+#include "rope/reproducible_math.h"
+
+namespace ropewalk::plans {
+namespace {
+
+double attention_factor(const RopeConfig& config, bool is_long) {
+  const std::optional<double>& mscale = is_long ? config.long_mscale : config.short_mscale;
+  if (mscale.has_value()) return *mscale;
+  if (config.attention_factor.has_value()) return *config.attention_factor;
+  const double original = *config.original_max_position_embeddings;
+  const double factor = config.factor.has_value() ? *config.factor : *config.max_position_embeddings / original;
+  return factor <= 1 ? 1 : std::sqrt(1 + reproducible_log(factor) / reproducible_log(original));
+}
+
+}  // namespace
+
+void longrope(const RopeConfig& config, double sequence_length, FrequencyPlan& plan) {
+  const Rounding rounded(config.precision);
+  const double original = *config.original_max_position_embeddings;
+  // transformers looks at each sequence; llama.cpp and vLLM decide once, by the length they are started for
+  const bool by_sequence = config.compat == Compat::hf;
+  const double started_for = config.context_length.value_or(config.max_position_embeddings.value_or(original));
+  const bool is_long = (by_sequence ? sequence_length : started_for) > original;
+
+  const std::span<const double> divisors = is_long ? config.long_factor : config.short_factor;
+  for (std::size_t j = 0; j < plan.inv_freq.size(); ++j) {
+    const double power = rounded(1 / plan.inv_freq[j]);
+    plan.inv_freq[j] = rounded(1 / rounded(rounded(divisors[j]) * power));
+  }
+  plan.attention_factor = attention_factor(config, is_long);
+  if (!by_sequence) return;
+  if (is_long) {
+    plan.valid_from = original + 1;
+  } else {
+    plan.valid_to = original;
+  }
+}
+
+}  // namespace ropewalk::plans

@@ -1,0 +1,45 @@
+// NTK-aware scaling: a larger base, so that the first pair is kept and the last is interpolated by the whole factor.
+#include "rope/plans/families.h"
+#include "rope/reproducible_math.h"
+
+namespace ropewalk::plans {
+namespace {
+
+// base · scale^(d/(d-2))
+double ntk_base(const RopeConfig& config, double scale) {
+  const double dim = resolved_rotary_dim(config);
+  return config.rope_theta * reproducible_pow(scale, dim / (dim - 2));
+}
+
+}  // namespace
+
+void ntk(const RopeConfig& config, FrequencyPlan& plan) {
+  const double factor = *config.factor;
+  if (config.compat != Compat::vllm) {
+    unscaled_frequencies(config, ntk_base(config, factor), plan.inv_freq.data());
+    return;
+  }
+  // vLLM's NTKScalingRotaryEmbedding: base · factor, then every frequency over factor^(2/d)
+  const Rounding rounded(config.precision);
+  unscaled_frequencies(config, config.rope_theta * factor, plan.inv_freq.data());
+  const double divisor = reproducible_pow(factor, 2.0 / resolved_rotary_dim(config));
+  for (std::size_t j = 0; j < plan.inv_freq.size(); ++j) plan.inv_freq[j] = rounded(plan.inv_freq[j] / divisor);
+}
+
+// vLLM's NTKScalingRotaryEmbedding with mixed_b: w_j / exp(a · (j+1)^mixed_b), a chosen so that the last pair is divided by factor.
+void ntk_mix(const RopeConfig& config, FrequencyPlan& plan) {
+  const Rounding rounded(config.precision);
+  const double pairs = resolved_rotary_dim(config) / 2;
+  const double a = reproducible_log(*config.factor) / reproducible_pow(pairs, *config.mixed_b);
+  for (std::size_t j = 0; j < plan.inv_freq.size(); ++j) {
+    const double divisor = reproducible_exp(a * reproducible_pow(static_cast<double>(j + 1), *config.mixed_b));
+    plan.inv_freq[j] = rounded(plan.inv_freq[j] / divisor);
+  }
+}
+
+// HunYuan: the same change of base with alpha for the factor.
+void ntk_alpha(const RopeConfig& config, FrequencyPlan& plan) {
+  unscaled_frequencies(config, ntk_base(config, *config.alpha), plan.inv_freq.data());
+}
+
+}  // namespace ropewalk::plans

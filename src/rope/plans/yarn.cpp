@@ -1,0 +1,35 @@
+// YaRN, its parts without the temperature (NTK-by-parts), and its dynamic form.
+#include <algorithm>
+
+#include "rope/plans/families.h"
+
+namespace ropewalk::plans {
+
+void ntk_by_parts(const RopeConfig& config, FrequencyPlan& plan) { yarn_parts::blend(config, yarn_parts::factor(config), plan); }
+
+// Static in every system: sequences shorter than the original window are scaled too.
+void yarn(const RopeConfig& config, FrequencyPlan& plan) {
+  const double factor = yarn_parts::factor(config);
+  yarn_parts::blend(config, factor, plan);
+  plan.attention_factor = yarn_parts::attention_factor(config, factor);
+  plan.softmax_scale *= yarn_parts::softmax_factor(config, factor);
+}
+
+// The YaRN authors' LlamaDynamicYaRN: plain up to the original length, from there scaled by length over original length.
+// A fine-tuned model starts scaled by its own factor, and leaves it only past the length it was tuned for.
+void dynamic_yarn(const RopeConfig& config, double sequence_length, FrequencyPlan& plan) {
+  const double original = *config.original_max_position_embeddings;
+  const double start = config.finetuned ? yarn_parts::factor(config) : 1;
+  if (sequence_length <= original * start) {
+    plan.valid_to = original * start;
+  } else {
+    plan.valid_from = plan.valid_to = sequence_length;
+  }
+  const double factor = std::max(start, sequence_length / original);
+  if (factor == 1) return;
+  yarn_parts::blend(config, factor, plan);
+  plan.attention_factor = yarn_parts::attention_factor(config, factor);
+  plan.softmax_scale *= yarn_parts::softmax_factor(config, factor);
+}
+
+}  // namespace ropewalk::plans

@@ -1,0 +1,108 @@
+// What the YaRN family shares (Peng et al. 2023, arXiv:2309.00071, section 3): the correction range, the ramp and the temperature.
+#include <algorithm>
+#include <cmath>
+
+#include "rope/plans/families.h"
+#include "rope/reproducible_math.h"
+
+namespace ropewalk::plans::yarn_parts {
+namespace {
+
+constexpr double kTwoPi = 6.283185307179586;
+
+// transformers takes 0 and null alike for "not given"
+double given_or(const std::optional<double>& value, double otherwise) { return value.value_or(0) != 0 ? *value : otherwise; }
+
+// llama.cpp's loaders read the betas of two families only
+bool reads_betas(const RopeConfig& config) {
+  return config.compat != Compat::llama_cpp || config.family == Family::mistral || config.family == Family::grok;
+}
+
+// llama.cpp always rounds the range
+bool rounds_range(const RopeConfig& config) { return config.compat == Compat::llama_cpp || config.truncate; }
+
+// The pair index that makes `rotations` turns over the original window: find_correction_dim of the YaRN code.
+double correction_dim(const RopeConfig& config, double rotations) {
+  const double window = *config.original_max_position_embeddings;
+  const double dim = resolved_rotary_dim(config);
+  return dim * reproducible_log(window / (rotations * kTwoPi)) / (2 * reproducible_log(config.rope_theta));
+}
+
+}  // namespace
+
+double temperature(double factor, double mscale) { return factor <= 1 ? 1 : 0.1 * mscale * reproducible_log(factor) + 1; }
+
+double factor(const RopeConfig& config) {
+  return config.factor.has_value() ? *config.factor : *config.max_position_embeddings / *config.original_max_position_embeddings;
+}
+
+Range correction_range(const RopeConfig& config) {
+  const double beta_fast = reads_betas(config) ? given_or(config.beta_fast, 32) : 32;
+  const double beta_slow = reads_betas(config) ? given_or(config.beta_slow, 1) : 1;
+  if (config.ramp == Ramp::rotations) return {beta_slow, beta_fast};
+
+  double low = correction_dim(config, beta_fast), high = correction_dim(config, beta_slow);
+  if (rounds_range(config)) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(low, 0.0);
+  high = std::min(high, resolved_rotary_dim(config) - 1.0);
+  return {low, high};
+}
+
+void blend(const RopeConfig& config, double factor, FrequencyPlan& plan) {
+  const Rounding rounded(config.precision);
+  const double window = *config.original_max_position_embeddings;
+  const double strength = config.extrapolation_factor.value_or(1);
+  const Range range = correction_range(config);
+  const double span = range.high == range.low ? 0.001 : range.high - range.low;
+
+  for (std::size_t j = 0; j < plan.inv_freq.size(); ++j) {
+    const double kept = plan.inv_freq[j];
+    const double interpolated = rounded(kept / factor);
+    double ramp;  // 0: keep, 1: interpolate
+    if (config.ramp == Ramp::rotations) {
+      ramp = 1 - (window * kept / kTwoPi - range.low) / span;
+    } else {
+      ramp = rounded(rounded(static_cast<double>(j) - range.low) / rounded(span));
+    }
+    const double keep = rounded((1 - std::clamp(ramp, 0.0, 1.0)) * strength);
+    plan.inv_freq[j] = rounded(rounded(interpolated * rounded(1 - keep)) + rounded(kept * keep));
+  }
+  plan.ramp_low = range.low;
+  plan.ramp_high = range.high;
+}
+
+double attention_factor(const RopeConfig& config, double factor) {
+  const double all_dim = config.mscale_all_dim.value_or(0);
+  const double attn_factor = config.attn_factor.value_or(1);
+  switch (config.compat) {
+    case Compat::hf:
+      if (config.attention_factor.has_value()) return *config.attention_factor;
+      if (config.mscale.value_or(0) != 0 && all_dim != 0) return temperature(factor, *config.mscale) / temperature(factor, all_dim);
+      return temperature(factor, 1);
+    case Compat::llama_cpp: {
+      // attention_factor is not read. yarn_log_multiplier, which is mscale_all_dim here, makes the ratio; its numerator takes
+      // mscale 1, and DeepSeek-2's own multiplier where that is not 1.
+      if (config.extrapolation_factor.value_or(1) == 0) return attn_factor;
+      if (all_dim == 0) return temperature(factor, 1) * attn_factor;
+      const double numerator = config.family == Family::deepseek && all_dim != 1 ? all_dim : 1;
+      return temperature(factor, numerator) / temperature(factor, all_dim) * attn_factor;
+    }
+    case Compat::vllm:
+      // attention_factor is not read; mscale only in deepseek_yarn, where a missing mscale_all_dim counts as 0
+      if (config.family != Family::deepseek) return temperature(factor, 1) * attn_factor;
+      return temperature(factor, config.mscale.value_or(1)) / temperature(factor, all_dim) * attn_factor;
+  }
+  return 1;
+}
+
+double softmax_factor(const RopeConfig& config, double factor) {
+  const double all_dim = config.mscale_all_dim.value_or(0);
+  if (config.family != Family::deepseek || all_dim == 0) return 1;
+  const double mscale = temperature(factor, all_dim);
+  return mscale * mscale;
+}
+
+}  // namespace ropewalk::plans::yarn_parts

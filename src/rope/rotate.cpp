@@ -1,0 +1,99 @@
+#include "rope/rotate.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ropewalk {
+namespace {
+
+// Rows of this many bytes are used for every head before the next ones are read, so that they stay in the nearest cache.
+constexpr int kRowBytesInCache = 16384;
+
+// Heads that stand one after the other, `stride` elements apart.
+struct HeadRange {
+  std::ptrdiff_t first;  // elements from the start of the tensor
+  std::ptrdiff_t stride;
+  int count;
+};
+
+class Walker {
+ public:
+  Walker(const RotateKernels& kernels, Turn turn, const HeadTensor& tensor, Span span)
+      : kernel_(kernels.rotate[static_cast<int>(turn)][static_cast<int>(tensor.dtype)]), tensor_(tensor), span_(span) {}
+
+  // `row` and `row_stride` in floats from the start of the rows.
+  void turn(const Rows& rows, std::ptrdiff_t row, std::ptrdiff_t row_stride, const HeadRange& heads) const {
+    const std::ptrdiff_t size = size_of(tensor_.dtype);
+    const char* source = static_cast<const char*>(tensor_.source) + heads.first * size;
+    char* target = static_cast<char*>(tensor_.target) + heads.first * size;
+    if (source != target && span_.size != tensor_.shape.head_dim) {
+      copy(source, target, heads);
+      source = target;
+    }
+    const std::ptrdiff_t offset = span_.offset * size;
+    kernel_({source + offset, target + offset, heads.stride, heads.stride, row_stride, rows.cos + row, rows.sin + row, span_.size / 2,
+             heads.count});
+  }
+
+ private:
+  void copy(const char* source, char* target, const HeadRange& heads) const {
+    const std::size_t size = size_of(tensor_.dtype);
+    for (int head = 0; head < heads.count; ++head) {
+      std::memcpy(target + head * heads.stride * size, source + head * heads.stride * size, tensor_.shape.head_dim * size);
+    }
+  }
+
+  RotateKernel kernel_;
+  const HeadTensor& tensor_;
+  Span span_;
+};
+
+}  // namespace
+
+std::int64_t element_count(const Shape& shape) {
+  if (shape.batches < 1 || shape.tokens < 1 || shape.heads < 1 || shape.head_dim < 1) return -1;
+  std::int64_t count = 1;
+  for (const int extent : {shape.batches, shape.tokens, shape.heads, shape.head_dim}) {
+    if (count > (std::int64_t{1} << 40) / extent) return -1;  // past any memory this library can hold
+    count *= extent;
+  }
+  return count;
+}
+
+Turn turn_of(Pairing pairing, bool inverse) {
+  switch (pairing) {
+    case Pairing::half: return Turn::half;
+    case Pairing::interleaved: return Turn::interleaved;
+    case Pairing::interleaved_to_half: return inverse ? Turn::half_to_interleaved : Turn::interleaved_to_half;
+  }
+  return Turn::half;
+}
+
+void rotate(const RotateKernels& kernels, Turn turn, const HeadTensor& tensor, Span span, const Rows& rows, const TokenBlock& block) {
+  const Walker walker(kernels, turn, tensor, span);
+  const Shape& shape = tensor.shape;
+  const std::ptrdiff_t dim = shape.head_dim, pairs = span.size / 2;
+  const std::ptrdiff_t batch_size = dim * shape.heads * shape.tokens;
+  const bool heads_are_adjacent = tensor.layout != Layout::bhtd || shape.tokens == 1;
+
+  for (int batch = 0; batch < block.batches; ++batch) {
+    const std::ptrdiff_t base = (block.batch + batch) * batch_size;
+    const std::ptrdiff_t first_row = rows.per_batch ? batch * block.count * pairs : 0;
+    if (heads_are_adjacent) {
+      for (int token = 0; token < block.count; ++token) {
+        walker.turn(rows, first_row + token * pairs, 0, {base + (block.first + token) * shape.heads * dim, dim, shape.heads});
+      }
+      continue;
+    }
+    const int step = std::max<int>(1, kRowBytesInCache / static_cast<int>(2 * pairs * sizeof(float)));
+    for (int token = 0; token < block.count; token += step) {
+      const int count = std::min(step, block.count - token);
+      for (int head = 0; head < shape.heads; ++head) {
+        const std::ptrdiff_t first = base + (static_cast<std::ptrdiff_t>(head) * shape.tokens + block.first + token) * dim;
+        walker.turn(rows, first_row + token * pairs, pairs, {first, dim, count});
+      }
+    }
+  }
+}
+
+}  // namespace ropewalk

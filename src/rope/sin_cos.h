@@ -1,0 +1,76 @@
+// Sine and cosine of f64 angles, two lanes at a time, the same bits from every compiler and engine.
+#pragma once
+
+#include <wasm_simd128.h>
+
+namespace ropewalk {
+
+// Largest |angle| that the range reduction keeps exact, in radians.
+constexpr double kAngleLimit = 4294967296.0;
+
+struct SinCosPair {
+  v128_t sin;
+  v128_t cos;
+};
+
+// Absolute error below 2^-52 for |angle| <= kAngleLimit.
+//
+// Cody-Waite: angle = k π/2 + r, |r| <= π/4. π/2 is cut into three parts of 21 bits and a rest, so k times a part is exact for
+// |k| < 2^32. Then Taylor's series for sin r and cos r (the next term of either is below 2^-54), and the quadrant k mod 4 swaps
+// them and sets signs.
+inline SinCosPair sin_cos(v128_t angle) {
+  const auto splat = [](double value) { return wasm_f64x2_splat(value); };
+
+  // adding 1.5 · 2^52 rounds to an integer and leaves it in the low bits
+  const v128_t shifted = wasm_f64x2_add(wasm_f64x2_mul(angle, splat(0x1.45f306dc9c883p-1)), splat(0x1.8p52));
+  const v128_t k = wasm_f64x2_sub(shifted, splat(0x1.8p52));
+  v128_t r = wasm_f64x2_sub(angle, wasm_f64x2_mul(k, splat(0x1.921fbp+0)));
+  r = wasm_f64x2_sub(r, wasm_f64x2_mul(k, splat(0x1.5110ap-22)));
+  r = wasm_f64x2_sub(r, wasm_f64x2_mul(k, splat(0x1.4611ap-42)));
+  r = wasm_f64x2_sub(r, wasm_f64x2_mul(k, splat(0x1.898cc51701b84p-64)));
+
+  const v128_t r2 = wasm_f64x2_mul(r, r);
+  const auto step = [&](v128_t sum, double coefficient) { return wasm_f64x2_add(wasm_f64x2_mul(sum, r2), splat(coefficient)); };
+
+  v128_t sine = splat(-1.0 / 1307674368000.0);  // 1/15!
+  sine = step(sine, 1.0 / 6227020800.0);
+  sine = step(sine, -1.0 / 39916800.0);
+  sine = step(sine, 1.0 / 362880.0);
+  sine = step(sine, -1.0 / 5040.0);
+  sine = step(sine, 1.0 / 120.0);
+  sine = step(sine, -1.0 / 6.0);
+  sine = wasm_f64x2_add(r, wasm_f64x2_mul(wasm_f64x2_mul(r, r2), sine));
+
+  v128_t cosine = splat(1.0 / 20922789888000.0);  // 1/16!
+  cosine = step(cosine, -1.0 / 87178291200.0);
+  cosine = step(cosine, 1.0 / 479001600.0);
+  cosine = step(cosine, -1.0 / 3628800.0);
+  cosine = step(cosine, 1.0 / 40320.0);
+  cosine = step(cosine, -1.0 / 720.0);
+  cosine = step(cosine, 1.0 / 24.0);
+  cosine = wasm_f64x2_add(wasm_f64x2_mul(wasm_f64x2_mul(r2, r2), cosine), wasm_f64x2_sub(splat(1.0), wasm_f64x2_mul(r2, splat(0.5))));
+
+  const v128_t one = wasm_i64x2_splat(1);
+  const v128_t odd = wasm_i64x2_neg(wasm_v128_and(shifted, one));
+  const v128_t sign_bit = splat(-0.0);
+  const v128_t sin_sign = wasm_v128_and(wasm_i64x2_shl(shifted, 62), sign_bit);
+  const v128_t cos_sign = wasm_v128_and(wasm_i64x2_shl(wasm_i64x2_add(shifted, one), 62), sign_bit);
+  return {wasm_v128_xor(wasm_v128_bitselect(cosine, sine, odd), sin_sign), wasm_v128_xor(wasm_v128_bitselect(sine, cosine, odd), cos_sign)};
+}
+
+// sin and cos of `count` angles. The results may not overlap the angles.
+inline void sin_cos(const double* angles, int count, double* sin, double* cos) {
+  int j = 0;
+  for (; j + 2 <= count; j += 2) {
+    const SinCosPair pair = sin_cos(wasm_v128_load(angles + j));
+    wasm_v128_store(sin + j, pair.sin);
+    wasm_v128_store(cos + j, pair.cos);
+  }
+  if (j < count) {
+    const SinCosPair pair = sin_cos(wasm_f64x2_splat(angles[j]));
+    sin[j] = wasm_f64x2_extract_lane(pair.sin, 0);
+    cos[j] = wasm_f64x2_extract_lane(pair.cos, 0);
+  }
+}
+
+}  // namespace ropewalk
