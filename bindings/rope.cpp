@@ -1,6 +1,8 @@
 // The rope stage in JavaScript: flat lists of fields and functions. Addresses are numbers; tensors cross once a call.
 #include <emscripten/bind.h>
 
+#include <new>
+
 #include "rope/decay.h"
 #include "rope/pair_analysis.h"
 #include "rope/pairing.h"
@@ -23,6 +25,16 @@ struct ConfigLists {
   Address values;
   int short_factor, long_factor, inv_freq, freq_factors, mrope_section;  // counts
 };
+
+// Enumerators are numbers in JavaScript.
+template <auto Member>
+int get(const RopeConfig& config) {
+  return static_cast<int>(config.*Member);
+}
+template <auto Member>
+void set(RopeConfig& config, int value) {
+  config.*Member = static_cast<std::remove_reference_t<decltype(config.*Member)>>(value);
+}
 
 struct StatusFields {
   std::string code, field, advice;
@@ -57,7 +69,12 @@ HeadTensor tensor_of(const TensorFields& t) {
           {t.batches, t.tokens, t.heads, t.head_dim}};
 }
 
-int configure(Rope& rope, RopeConfig config, const ConfigLists& lists) {
+// 0 where memory cannot be had
+Address create() { return reinterpret_cast<Address>(new (std::nothrow) Rope); }
+
+void destroy(Address rope) { delete at<Rope>(rope); }
+
+int configure(Address rope, RopeConfig config, const ConfigLists& lists) {
   const double* values = at<double>(lists.values);
   const auto next = [&values](int count) {
     const std::span<const double> list(values, static_cast<std::size_t>(count));
@@ -69,15 +86,15 @@ int configure(Rope& rope, RopeConfig config, const ConfigLists& lists) {
   config.inv_freq = next(lists.inv_freq);
   config.freq_factors = next(lists.freq_factors);
   config.mrope_section = next(lists.mrope_section);
-  return static_cast<int>(rope.configure(config));
+  return static_cast<int>(at<Rope>(rope)->configure(config));
 }
 
-void use_scalar_kernels(Rope& rope) { rope.use_kernels(kScalarKernels); }
+void use_scalar_kernels(Address rope) { at<Rope>(rope)->use_kernels(kScalarKernels); }
 
-int use_length(Rope& rope, double sequence_length) { return static_cast<int>(rope.use_length(sequence_length)); }
+int use_length(Address rope, double sequence_length) { return static_cast<int>(at<Rope>(rope)->use_length(sequence_length)); }
 
-PlanFields plan(const Rope& rope) {
-  const FrequencyPlan& p = rope.plan();
+PlanFields plan(Address rope) {
+  const FrequencyPlan& p = at<Rope>(rope)->plan();
   return {reinterpret_cast<Address>(p.inv_freq.data()),
           reinterpret_cast<Address>(p.axis_of_pair.data()),
           p.xpos_scale.empty() ? 0 : reinterpret_cast<Address>(p.xpos_scale.data()),
@@ -98,35 +115,40 @@ PlanFields plan(const Rope& rope) {
           p.xpos_center};
 }
 
-int rotate_tensor(Rope& rope, Address source, Address target, int dtype, int layout, int batches, int tokens, int heads, int head_dim,
+int rotate_tensor(Address rope, Address source, Address target, int dtype, int layout, int batches, int tokens, int heads, int head_dim,
                   double offset, Address ids, int axes, int rows, double sequence_length, int role, bool inverse) {
   const HeadTensor tensor = {
       at<void>(source), at<void>(target), static_cast<DType>(dtype), static_cast<Layout>(layout), {batches, tokens, heads, head_dim}};
   const Positions positions = {offset, at<double>(ids), axes, rows, tokens};
-  return static_cast<int>(rope.rotate(tensor, positions, sequence_length, {static_cast<Role>(role), inverse}));
+  return static_cast<int>(at<Rope>(rope)->rotate(tensor, positions, sequence_length, {static_cast<Role>(role), inverse}));
 }
 
-int rerotate_keys(const TensorFields& keys, const Rope& from, const PositionFields& from_positions, const Rope& to,
+int rerotate_keys(const TensorFields& keys, Address from, const PositionFields& from_positions, Address to,
                   const PositionFields& to_positions) {
   const Positions old_positions = positions_of(from_positions), new_positions = positions_of(to_positions);
-  return static_cast<int>(ropewalk::rerotate(fastest_kernels(), tensor_of(keys), {from, old_positions, from_positions.sequence_length},
-                                             {to, new_positions, to_positions.sequence_length}));
+  return static_cast<int>(ropewalk::rerotate(fastest_kernels(), tensor_of(keys),
+                                             {*at<Rope>(from), old_positions, from_positions.sequence_length},
+                                             {*at<Rope>(to), new_positions, to_positions.sequence_length}));
 }
 
-int write_rope_table(Rope& rope, const PositionFields& p, int role, bool inverse, int dtype, int layout, Address cos, Address sin) {
+int check_rope_positions(Address rope, const PositionFields& p) {
+  return static_cast<int>(check_positions(at<Rope>(rope)->plan(), positions_of(p)));
+}
+
+int write_rope_table(Address rope, const PositionFields& p, int role, bool inverse, int dtype, int layout, Address cos, Address sin) {
   const Purpose purpose = {static_cast<Role>(role), inverse};
-  return static_cast<int>(rope.write_table(positions_of(p), p.sequence_length, purpose, static_cast<DType>(dtype),
-                                           static_cast<TableLayout>(layout), at<void>(cos), at<void>(sin)));
+  return static_cast<int>(at<Rope>(rope)->write_table(positions_of(p), p.sequence_length, purpose, static_cast<DType>(dtype),
+                                                      static_cast<TableLayout>(layout), at<void>(cos), at<void>(sin)));
 }
 
-void query_temperatures(const Rope& rope, Address positions, int count, Address factors) {
-  for (int i = 0; i < count; ++i) at<double>(factors)[i] = query_temperature(rope.plan(), at<double>(positions)[i]);
+void query_temperatures(Address rope, Address positions, int count, Address factors) {
+  for (int i = 0; i < count; ++i) at<double>(factors)[i] = query_temperature(at<Rope>(rope)->plan(), at<double>(positions)[i]);
 }
 
 // wavelength, rotations and kept share of each pair, [pairs] each
-int analyse(const Rope& rope, double window, double factor, Address wavelength, Address rotations, Address kept_share) {
+int analyse(Address rope, double window, double factor, Address wavelength, Address rotations, Address kept_share) {
   PairAnalysis analysis;
-  const Status status = analyse_pairs(rope.plan(), window, factor, analysis);
+  const Status status = analyse_pairs(at<Rope>(rope)->plan(), window, factor, analysis);
   for (std::size_t j = 0; j < analysis.wavelength.size(); ++j) {
     at<double>(wavelength)[j] = analysis.wavelength[j];
     at<double>(rotations)[j] = analysis.rotations[j];
@@ -135,13 +157,14 @@ int analyse(const Rope& rope, double window, double factor, Address wavelength, 
   return static_cast<int>(status);
 }
 
-int decay(const Rope& rope, int curve, double first, double step, int count, int draws, double seed, Address values) {
-  return static_cast<int>(decay_curve(
-      rope.plan(), {static_cast<DecayCurve>(curve), first, step, count, draws, static_cast<std::uint32_t>(seed)}, at<double>(values)));
+int decay(Address rope, int curve, double first, double step, int count, int draws, double seed, Address values) {
+  return static_cast<int>(decay_curve(at<Rope>(rope)->plan(),
+                                      {static_cast<DecayCurve>(curve), first, step, count, draws, static_cast<std::uint32_t>(seed)},
+                                      at<double>(values)));
 }
 
-int first_negative(const Rope& rope, double limit, Address distance) {
-  return static_cast<int>(first_negative_distance(rope.plan(), limit, *at<double>(distance)));
+int first_negative(Address rope, double limit, Address distance) {
+  return static_cast<int>(first_negative_distance(at<Rope>(rope)->plan(), limit, *at<double>(distance)));
 }
 
 int find_smallest_base(int rotary_dim, double window, Address base) {
@@ -165,50 +188,15 @@ StatusFields status_fields(int status) {
 EMSCRIPTEN_BINDINGS(ropewalk_rope) {
   register_optional<double>();
 
-  enum_<Pairing>("Pairing", enum_value_type::number)
-      .value("half", Pairing::half)
-      .value("interleaved", Pairing::interleaved)
-      .value("interleaved_to_half", Pairing::interleaved_to_half);
-  enum_<RopeType>("RopeType", enum_value_type::number)
-      .value("default", RopeType::default_)
-      .value("linear", RopeType::linear)
-      .value("dynamic", RopeType::dynamic)
-      .value("yarn", RopeType::yarn)
-      .value("longrope", RopeType::longrope)
-      .value("llama3", RopeType::llama3)
-      .value("proportional", RopeType::proportional)
-      .value("ntk", RopeType::ntk)
-      .value("ntk_mix", RopeType::ntk_mix)
-      .value("ntk_alpha", RopeType::ntk_alpha)
-      .value("ntk_by_parts", RopeType::ntk_by_parts)
-      .value("dynamic_yarn", RopeType::dynamic_yarn)
-      .value("custom", RopeType::custom);
-  enum_<Compat>("Compat", enum_value_type::number)
-      .value("hf", Compat::hf)
-      .value("llama_cpp", Compat::llama_cpp)
-      .value("vllm", Compat::vllm);
-  enum_<Precision>("Precision", enum_value_type::number).value("exact", Precision::exact).value("hf", Precision::hf);
-  enum_<Family>("Family", enum_value_type::number)
-      .value("other", Family::other)
-      .value("deepseek", Family::deepseek)
-      .value("mistral", Family::mistral)
-      .value("grok", Family::grok);
-  enum_<Ramp>("Ramp", enum_value_type::number).value("pair_index", Ramp::pair_index).value("rotations", Ramp::rotations);
-  enum_<MropeLayout>("MropeLayout", enum_value_type::number)
-      .value("chunked", MropeLayout::chunked)
-      .value("interleaved", MropeLayout::interleaved)
-      .value("ernie", MropeLayout::ernie)
-      .value("vision", MropeLayout::vision);
-
   value_object<RopeConfig>("RopeConfig")
       .field("head_dim", &RopeConfig::head_dim)
       .field("rotary_dim", &RopeConfig::rotary_dim)
       .field("rotary_offset", &RopeConfig::rotary_offset)
-      .field("pairing", &RopeConfig::pairing)
-      .field("rope_type", &RopeConfig::rope_type)
-      .field("compat", &RopeConfig::compat)
-      .field("precision", &RopeConfig::precision)
-      .field("family", &RopeConfig::family)
+      .field("pairing", &get<&RopeConfig::pairing>, &set<&RopeConfig::pairing>)
+      .field("rope_type", &get<&RopeConfig::rope_type>, &set<&RopeConfig::rope_type>)
+      .field("compat", &get<&RopeConfig::compat>, &set<&RopeConfig::compat>)
+      .field("precision", &get<&RopeConfig::precision>, &set<&RopeConfig::precision>)
+      .field("family", &get<&RopeConfig::family>, &set<&RopeConfig::family>)
       .field("rope_theta", &RopeConfig::rope_theta)
       .field("factor", &RopeConfig::factor)
       .field("max_position_embeddings", &RopeConfig::max_position_embeddings)
@@ -223,7 +211,7 @@ EMSCRIPTEN_BINDINGS(ropewalk_rope) {
       .field("extrapolation_factor", &RopeConfig::extrapolation_factor)
       .field("truncate", &RopeConfig::truncate)
       .field("finetuned", &RopeConfig::finetuned)
-      .field("ramp", &RopeConfig::ramp)
+      .field("ramp", &get<&RopeConfig::ramp>, &set<&RopeConfig::ramp>)
       .field("low_freq_factor", &RopeConfig::low_freq_factor)
       .field("high_freq_factor", &RopeConfig::high_freq_factor)
       .field("alpha", &RopeConfig::alpha)
@@ -237,7 +225,7 @@ EMSCRIPTEN_BINDINGS(ropewalk_rope) {
       .field("query_temperature_scale", &RopeConfig::query_temperature_scale)
       .field("query_temperature_floor_scale", &RopeConfig::query_temperature_floor_scale)
       .field("query_temperature_offset", &RopeConfig::query_temperature_offset)
-      .field("mrope_layout", &RopeConfig::mrope_layout);
+      .field("mrope_layout", &get<&RopeConfig::mrope_layout>, &set<&RopeConfig::mrope_layout>);
 
   value_object<ConfigLists>("ConfigLists")
       .field("values", &ConfigLists::values)
@@ -292,20 +280,20 @@ EMSCRIPTEN_BINDINGS(ropewalk_rope) {
 
   value_object<PairInterval>("PairInterval").field("first", &PairInterval::first).field("last", &PairInterval::last);
 
-  class_<Rope>("Rope")
-      .constructor<>()
-      .function("configure", &configure)
-      .function("use_scalar_kernels", &use_scalar_kernels)
-      .function("use_length", &use_length)
-      .function("plan", &plan)
-      .function("rotate", &rotate_tensor)
-      .function("write_table", &write_rope_table)
-      .function("query_temperatures", &query_temperatures)
-      .function("analyse", &analyse)
-      .function("decay", &decay)
-      .function("first_negative", &first_negative);
-
-  function("rerotate", &rerotate_keys);
+  function("rope_create", &create);
+  function("rope_destroy", &destroy);
+  function("rope_configure", &configure);
+  function("rope_use_scalar_kernels", &use_scalar_kernels);
+  function("rope_use_length", &use_length);
+  function("rope_plan", &plan);
+  function("rope_rotate", &rotate_tensor);
+  function("rope_check_positions", &check_rope_positions);
+  function("rope_write_table", &write_rope_table);
+  function("rope_query_temperatures", &query_temperatures);
+  function("rope_analyse", &analyse);
+  function("rope_decay", &decay);
+  function("rope_first_negative", &first_negative);
+  function("rope_rerotate", &rerotate_keys);
   function("smallest_base", &find_smallest_base);
   function("over_extrapolated_pairs", &over_extrapolated_pairs);
   function("convert_pairing", &convert);

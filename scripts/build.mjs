@@ -1,0 +1,70 @@
+// Builds the package into dist/: both wasm builds, their glue, and the TypeScript. `npm run build`.
+import { createHash } from "node:crypto";
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ensureEmscripten } from "./emscripten.mjs";
+import { ensurePackages } from "./machine.mjs";
+import { ensureNodeModules } from "./npm_install.mjs";
+import { capture, run, runMain } from "./run.mjs";
+
+const root = join(import.meta.dirname, "..");
+const wasmFolder = join(root, "dist", "wasm");
+
+// The wasm that a preset links, and the name it ships under.
+const builds = [
+  { preset: "wasm", file: "ropewalk.wasm" },
+  { preset: "wasm-relaxed", file: "ropewalk.relaxed.wasm" },
+];
+
+const linked = (preset, environment, extension) => join(root, "build", preset, environment, `ropewalk.${extension}`);
+
+async function sha256(path) {
+  return createHash("sha256").update(await readFile(path)).digest("hex");
+}
+
+// Pages and Node share a wasm file, and both builds share the glue: true as long as the links agree, so hold them to it.
+async function requireEqual(paths) {
+  const hashes = new Set(await Promise.all(paths.map(sha256)));
+  if (hashes.size !== 1) throw new Error(`these links should be the same, but differ:\n  ${paths.join("\n  ")}`);
+}
+
+async function buildWasm() {
+  for (const { preset } of builds) {
+    await capture("cmake", ["--preset", preset], { cwd: root });
+    await run("cmake", ["--build", "--preset", preset], { cwd: root });
+    await requireEqual([linked(preset, "web", "wasm"), linked(preset, "node", "wasm")]);
+  }
+  for (const environment of ["web", "node"]) await requireEqual(builds.map(({ preset }) => linked(preset, environment, "mjs")));
+}
+
+async function shipWasm() {
+  const { transform } = await import("esbuild");
+  await rm(wasmFolder, { recursive: true, force: true });
+  await mkdir(wasmFolder, { recursive: true });
+  for (const [environment, name] of [
+    ["web", "ropewalk.js"],
+    ["node", "ropewalk.node.js"],
+  ]) {
+    // Emscripten leaves long names in its glue; shortened, it is less than half
+    const { code } = await transform(await readFile(linked("wasm", environment, "mjs"), "utf8"), { minify: true, format: "esm", target: "es2022" });
+    await writeFile(join(wasmFolder, name), code);
+  }
+  for (const { preset, file } of builds) {
+    const bytes = await readFile(linked(preset, "web", "wasm"));
+    await writeFile(join(wasmFolder, file), bytes);
+    await writeFile(join(wasmFolder, file.replace(".wasm", ".inline.js")), `export default "${bytes.toString("base64")}";\n`);
+  }
+  await cp(join(root, "web", "src", "wasm"), wasmFolder, { recursive: true, filter: (path) => !path.endsWith(".md") });
+}
+
+export async function build() {
+  await ensureNodeModules(root);
+  await ensurePackages(["cmake", "ninja-build"]);
+  await ensureEmscripten();
+  await buildWasm();
+  await rm(join(root, "dist"), { recursive: true, force: true });
+  await shipWasm();
+  await run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", join(root, "tsconfig.json")], { cwd: root });
+}
+
+await runMain(import.meta.url, build);

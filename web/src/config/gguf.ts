@@ -1,0 +1,240 @@
+import { booleanAt, fail, integersAt, isAbsent, listAt, oneOf, withoutAbsent, type Dict } from "./check.js";
+import { checkSharedKind, chooseKind, type Draft, type ModelRope } from "./draft.js";
+import { familyOf } from "./find_family.js";
+import type { Family } from "./family.js";
+import { decimalOf, firstCountOf, integerOf, numberOf, openMetadata, valueOf, type Metadata } from "./gguf_keys.js";
+import { settleScaling, type SettledScaling } from "./scaling.js";
+import type { Pairing, QueryTemperature, RopeScaling } from "./types.js";
+
+/** Tensors of a GGUF file that change its RoPE. */
+export interface GgufRopeTensors {
+  /** Divisors of the frequencies: llama3 scaling (Llama 3.x) or proportional RoPE (Gemma 4), worked out by the converter. */
+  "rope_freqs.weight"?: ArrayLike<number>;
+  /** longrope's lists (Phi-3, Phi-4, MiniCPM). */
+  "rope_factors_long.weight"?: ArrayLike<number>;
+  "rope_factors_short.weight"?: ArrayLike<number>;
+}
+
+/**
+ * Metadata of a GGUF file as `@huggingface/gguf` returns it, and its RoPE tensors. Hand in every one that the file
+ * has: no metadata key tells of `rope_freqs.weight`, so a Llama 3.1 without it reads as a model without scaling.
+ */
+export interface GgufSource {
+  metadata: Dict;
+  tensors?: GgufRopeTensors;
+}
+
+const SCALING_TYPES = ["none", "linear", "yarn", "longrope"] as const;
+
+/**
+ * Reads the RoPE of a GGUF file. Values that the converter worked into tensors or into the base stay there.
+ *
+ * `rope.scaling.attn_factor` becomes longrope's `attention_factor` and YaRN's `attn_factor`. The converter keeps under
+ * `rope.scaling.yarn_attn_factor` whichever of these two a config.json has; YaRN's own factor is at least 1, so a value
+ * below 1 is read as `attn_factor` (DeepSeek-R1-0528-Qwen3-8B), and Grok's always.
+ *
+ * @param pairing the caller's own, for architectures this package does not know
+ * @throws UNKNOWN_FAMILY, UNKNOWN_KEY, UNSUPPORTED_ROPE_TYPE, INVALID_CONFIG, INVALID_ARGUMENT (layer_type)
+ */
+export function readGguf(source: GgufSource, layer_type: string | undefined, pairing: Pairing | undefined): ModelRope {
+  const file = openMetadata(source.metadata);
+  const family = familyOf("gguf", file.arch, pairing);
+  refuseUnused(file);
+  const full = fullDraft(file, source.tensors ?? {}, family);
+  if (family.rotates_last) return { family, draft: chooseKind(compressKinds(file, full), layer_type) };
+  if (!hasSlidingLayers(file)) {
+    checkSharedKind(layer_type, [], false);
+    return { family, draft: full };
+  }
+  const kinds = new Map([
+    ["full_attention", { draft: family.sliding_only ? null : full, present: true }],
+    ["sliding_attention", { draft: slidingDraft(file, family, full), present: true }],
+  ]);
+  if (layer_type === "chunked_attention") return { family, draft: chooseKind(kinds, "sliding_attention") };
+  return { family, draft: chooseKind(kinds, layer_type) };
+}
+
+/** Granite's files turn RoPE off with a key that elsewhere only informs. */
+function refuseUnused(file: Metadata): void {
+  const key = "rope.scaling.finetuned";
+  const finetuned = valueOf(file, key);
+  if (isAbsent(finetuned)) return;
+  if (!booleanAt(finetuned, `${file.arch}.${key}`) && file.arch.startsWith("granite")) {
+    fail("INVALID_CONFIG", `${file.arch}.${key}`, "is false: this model has no rotary position embedding");
+  }
+}
+
+function hasSlidingLayers(file: Metadata): boolean {
+  return (firstCountOf(file, "attention.sliding_window") ?? 0) > 0 || valueOf(file, "rope.freq_base_swa") !== undefined;
+}
+
+function fullDraft(file: Metadata, tensors: GgufRopeTensors, family: Partial<Family>): Draft {
+  const key_length = keyLengthOf(file);
+  const counted = integerOf(file, "rope.dimension_count") ?? key_length;
+  const rotary_dim = counted !== undefined && family.gguf_halves_full ? counted / 2 : counted;
+  const context = integerOf(file, "context_length");
+  const original = integerOf(file, "rope.scaling.original_context_length");
+  const rope_scaling = settleScaling(
+    { ...scalingOf(file, tensors, family), ...sectionsOf(file, family) },
+    `${file.arch}.rope.scaling`,
+  );
+  const freqs = tensors["rope_freqs.weight"];
+  return withoutAbsent({
+    model_type: file.arch,
+    head_dim: family.mla ? rotary_dim : key_length,
+    pairing: family.sections_pair_half && rope_scaling.mrope_section ? "half" : family.gguf_pairing,
+    rope_theta: numberOf(file, "rope.freq_base") ?? 10000,
+    rotary_dim,
+    max_position_embeddings: context,
+    original_max_position_embeddings: original,
+    rope_scaling,
+    freq_factors: isAbsent(freqs) ? undefined : freqFactorsOf(freqs, rotary_dim),
+    softmax_scale: softmaxScaleOf(file, family, key_length),
+    query_temperature: temperatureOf(file, family, original ?? context),
+  });
+}
+
+/** As ggml does, the first rotary_dim / 2 of them: Step-3.5's tensor is longer. */
+function freqFactorsOf(freqs: ArrayLike<number>, rotary_dim: number | undefined): number[] {
+  // Gemma 4 stops a pair with 1e30, which as a 32-bit float is a little more.
+  return listAt(freqs, "rope_freqs.weight").slice(0, (rotary_dim ?? Infinity) / 2).map((value) => Math.min(value, 1e30));
+}
+
+function keyLengthOf(file: Metadata): number | undefined {
+  const width = integerOf(file, "embedding_length");
+  const heads = firstCountOf(file, "attention.head_count");
+  const derived = width === undefined || heads === undefined ? undefined : Math.floor(width / heads);
+  return integerOf(file, "attention.key_length") ?? derived;
+}
+
+function scalingOf(file: Metadata, tensors: GgufRopeTensors, family: Partial<Family>): RopeScaling {
+  const path = `${file.arch}.rope.scaling.type`;
+  const given = valueOf(file, "rope.scaling.type");
+  if (typeof given === "string" && !SCALING_TYPES.includes(given as "none")) {
+    fail("UNSUPPORTED_ROPE_TYPE", path, `"${given}" is not one of ${SCALING_TYPES.join(", ")}`);
+  }
+  // llama.cpp takes linear where no type is named, and 0 for no factor.
+  const type = isAbsent(given) ? "linear" : oneOf(given, path, SCALING_TYPES);
+  const factor = numberOf(file, "rope.scaling.factor") ?? numberOf(file, "rope.scale_linear") ?? 0;
+  const alpha = numberOf(file, "rope.scaling.alpha") ?? 0;
+  const attn = numberOf(file, "rope.scaling.attn_factor");
+  const attn_factor = attn === undefined || attn === 1 ? {} : { attn_factor: attn };
+
+  const long = tensors["rope_factors_long.weight"];
+  const short = tensors["rope_factors_short.weight"];
+  // The first Phi-3 files name no type, and llama.cpp goes by the tensors.
+  if (type === "longrope" || !isAbsent(long) || !isAbsent(short)) {
+    return {
+      rope_type: "longrope",
+      long_factor: listAt(long, "rope_factors_long.weight"),
+      short_factor: listAt(short, "rope_factors_short.weight"),
+      ...(factor !== 0 && { factor }),
+      ...(attn !== undefined && { attention_factor: attn }),
+    };
+  }
+  if (type === "yarn") return { ...yarnOf(file, family, factor || 1), ...attn_factor };
+  if (alpha > 0) return { rope_type: "ntk_alpha", alpha, ...attn_factor };
+  if (type === "linear" && factor !== 0 && factor !== 1) return { rope_type: "linear", factor, ...attn_factor };
+  return { rope_type: "default", ...attn_factor };
+}
+
+function yarnOf(file: Metadata, family: Partial<Family>, factor: number): RopeScaling {
+  const own = numberOf(file, "rope.scaling.yarn_attn_factor");
+  const multiplies = family.yarn === "grok" || (own !== undefined && own < 1);
+  const extrapolation = numberOf(file, "rope.scaling.yarn_ext_factor");
+  return withoutAbsent<RopeScaling>({
+    rope_type: "yarn",
+    factor,
+    attention_factor: multiplies ? undefined : own,
+    attn_factor: multiplies && own !== 1 ? own : undefined,
+    // Below 0 means unset, and 1 is what YaRN has anyway.
+    extrapolation_factor: extrapolation === undefined || extrapolation < 0 || extrapolation === 1 ? undefined : extrapolation,
+    beta_fast: numberOf(file, "rope.scaling.yarn_beta_fast") ?? (family.yarn === "grok" ? 8 : undefined),
+    beta_slow: numberOf(file, "rope.scaling.yarn_beta_slow"),
+    ...mscalesOf(file, family),
+  });
+}
+
+/**
+ * llama.cpp keeps mscale_all_dim only, takes mscale as 1 and, for DeepSeek-V2, as the same. The files of that attention
+ * hold a tenth of it, for reasons of age (llama.cpp #17945).
+ */
+function mscalesOf(file: Metadata, family: Partial<Family>): RopeScaling {
+  const multiplier = numberOf(file, "rope.scaling.yarn_log_multiplier") ?? 0;
+  if (multiplier === 0) return {};
+  const mscale_all_dim = family.yarn === "deepseek" ? decimalOf(Math.fround(multiplier / 0.1)) : multiplier;
+  return { mscale: file.arch === "deepseek2" ? mscale_all_dim : 1, mscale_all_dim };
+}
+
+function sectionsOf(file: Metadata, family: Partial<Family>): RopeScaling {
+  const value = valueOf(file, "rope.dimension_sections");
+  // Known architectures without a layout carry the key along and do not read it.
+  if (isAbsent(value) || (family.gguf_pairing !== undefined && family.mrope === undefined)) return {};
+  const section = integersAt(value, `${file.arch}.rope.dimension_sections`);
+  while (section.at(-1) === 0) section.pop();
+  // A lone section is a model of one axis that is written like its relatives (Qwen3-TTS).
+  return section.length < 2 ? {} : { mrope_section: section, mrope_layout: family.mrope?.layout ?? "chunked" };
+}
+
+function softmaxScaleOf(file: Metadata, family: Partial<Family>, key_length: number | undefined): number | undefined {
+  const given = numberOf(file, "attention.scale") ?? 0;
+  if (given !== 0) return given;
+  if (typeof family.softmax === "number") return family.softmax;
+  if (family.mla) {
+    const both = integerOf(file, "attention.key_length_mla") ?? key_length;
+    return both === undefined ? undefined : 1 / Math.sqrt(both);
+  }
+  const width = integerOf(file, "embedding_length");
+  const heads = firstCountOf(file, "attention.head_count");
+  const wide = family.wide_softmax_blocks !== undefined && integerOf(file, "block_count") === family.wide_softmax_blocks;
+  return wide && width !== undefined && heads !== undefined ? 1 / Math.sqrt(Math.floor(width / heads)) : undefined;
+}
+
+/** Read by llama.cpp for Ministral 3 (floor: the original length) and DeepSeek-style attention (floor: a key of its own). */
+function temperatureOf(file: Metadata, family: Partial<Family>, original: number | undefined): QueryTemperature | undefined {
+  if (family.no_rope_temperature) {
+    // A window of 0 marks the small models whose layers all rotate.
+    if (integerOf(file, "attention.sliding_window") === 0) return undefined;
+    return { scale: 0.1, floor_scale: 8192, offset: 1, layers: "no_rope" };
+  }
+  const scale = numberOf(file, "attention.temperature_scale") ?? 0;
+  if (scale === 0) return undefined;
+  const length = family.yarn === "mistral" ? undefined : integerOf(file, "attention.temperature_length");
+  const floor_scale = length ?? original;
+  if (floor_scale === undefined) {
+    return fail("INVALID_CONFIG", `${file.arch}.attention.temperature_length`, "is needed with attention.temperature_scale");
+  }
+  return { scale, floor_scale, offset: 0, layers: "all" };
+}
+
+function slidingDraft(file: Metadata, family: Partial<Family>, full: Draft): Draft {
+  const kind = family.gguf_sliding ?? "same";
+  const { freq_factors, ...rest } = full;
+  const head_dim = family.mla ? full.head_dim : (integerOf(file, "attention.key_length_swa") ?? full.head_dim);
+  const counted = integerOf(file, "rope.dimension_count_swa") ?? integerOf(file, "rope.dimension_count") ?? head_dim;
+  const both = integerOf(file, "attention.key_length_mla_swa");
+  return withoutAbsent<Draft>({
+    ...rest,
+    head_dim,
+    rope_theta: numberOf(file, "rope.freq_base_swa") ?? (kind === "plain" ? 10000 : full.rope_theta),
+    rotary_dim: counted,
+    rope_scaling: kind === "same" ? full.rope_scaling : unscaled(full.rope_scaling),
+    freq_factors: kind === "same" ? freq_factors : undefined,
+    softmax_scale: family.mla && both !== undefined ? 1 / Math.sqrt(both) : full.softmax_scale,
+  });
+}
+
+/** DeepSeek-V4: the compressed layers have a base and the scaling, the sliding ones neither. */
+function compressKinds(file: Metadata, full: Draft): Map<string, { draft: Draft; present: boolean }> {
+  const { rope_scaling } = full;
+  const scaling: SettledScaling = rope_scaling.rope_type === "yarn" ? { ...rope_scaling, attention_factor: 1 } : rope_scaling;
+  const rope_theta = numberOf(file, "attention.compress_rope_freq_base") ?? full.rope_theta;
+  return new Map([
+    ["main", { draft: { ...full, rope_scaling: unscaled(rope_scaling) }, present: true }],
+    ["compress", { draft: { ...full, rope_theta, rope_scaling: scaling }, present: true }],
+  ]);
+}
+
+function unscaled({ mrope_section, mrope_layout }: RopeScaling): SettledScaling {
+  return withoutAbsent<SettledScaling>({ rope_type: "default", mrope_section, mrope_layout });
+}

@@ -1,0 +1,88 @@
+import { fail, integerAt, isAbsent, isDict, type Dict } from "./check.js";
+import { KINDS_WITHOUT_ATTENTION } from "./draft.js";
+import { isWithoutRope, knownFamily } from "./find_family.js";
+import type { Family } from "./family.js";
+import { firstCountOf, openMetadata, valueOf, type Metadata } from "./gguf_keys.js";
+import { slidingOnly, textConfigOf } from "./huggingface.js";
+import { ggufSourceOf } from "./rope_config.js";
+
+const LAYERS = ["num_hidden_layers", "n_layer", "n_layers", "num_layers"];
+
+/**
+ * Which layers of a model carry RoPE, first layer first. Read from `no_rope_layers` (where 1 means that RoPE is used),
+ * `no_rope_layer_interval`, `layer_types` and GGUF's `attention.rope_pattern`, or known of the family.
+ *
+ * A family this package does not know has RoPE on every layer that its file does not exclude.
+ *
+ * @throws INVALID_CONFIG where the number of layers is missing or a list does not fit it
+ */
+export function ropeLayers(source: object): boolean[] {
+  if (!isDict(source)) return fail("INVALID_ARGUMENT", "source", "must be a parsed config.json or GGUF metadata");
+  const gguf = ggufSourceOf(source);
+  return gguf === undefined ? huggingFaceLayers(source) : ggufLayers(openMetadata(gguf.metadata));
+}
+
+function huggingFaceLayers(source: Dict): boolean[] {
+  const { config, path, model_type } = textConfigOf(source);
+  const family = knownFamily("hf", model_type);
+  const types = Array.isArray(config["layer_types"]) ? (config["layer_types"] as unknown[]) : undefined;
+  const named = LAYERS.find((name) => !isAbsent(config[name]));
+  const count = named === undefined ? types?.length : integerAt(config[named], path + named);
+  if (count === undefined) return fail("INVALID_CONFIG", `${path}num_hidden_layers`, "is missing");
+  const layers = Array.from({ length: count }, (_, i) => i);
+
+  if (isWithoutRope("hf", model_type)) return layers.map(() => false);
+  const listed = config["no_rope_layers"];
+  if (Array.isArray(listed) && listed.length > 0) {
+    if (listed.length !== count) {
+      fail("INVALID_CONFIG", `${path}no_rope_layers`, `has ${listed.length} entries for ${count} layers`);
+    }
+    return listed.map((used) => Boolean(used));
+  }
+  const interval = config["no_rope_layer_interval"];
+  const every = isAbsent(interval) ? family.no_rope_interval : integerAt(interval, `${path}no_rope_layer_interval`);
+  if (every !== undefined && every > 0) return layers.map((i) => (i + 1) % every !== 0);
+
+  const by_layer = isDict(config["rope_parameters"]) ? config["rope_parameters"] : {};
+  const kinds = types ?? (slidingOnly(config, family) ? slidingPattern(config, count) : []);
+  return layers.map((i) => {
+    const kind = kinds[i];
+    if (typeof kind !== "string") return true;
+    if (KINDS_WITHOUT_ATTENTION.includes(kind) || by_layer[kind] === null) return false;
+    return kind === "sliding_attention" || !slidingOnly(config, family);
+  });
+}
+
+/** Older configs of models with RoPE on sliding layers only: a period (4 where none is given) or letters as in "LLLG". */
+function slidingPattern(config: Dict, count: number): string[] {
+  const pattern = config["sliding_window_pattern"] ?? config["global_attn_every_n_layers"] ?? 4;
+  const full = (i: number): boolean =>
+    typeof pattern === "string" ? pattern[i % pattern.length] === "G" : (i + 1) % Number(pattern) === 0;
+  return Array.from({ length: count }, (_, i) => (full(i) ? "full_attention" : "sliding_attention"));
+}
+
+function ggufLayers(file: Metadata): boolean[] {
+  const family = knownFamily("gguf", file.arch);
+  const count = firstCountOf(file, "block_count");
+  if (count === undefined) return fail("INVALID_CONFIG", `${file.arch}.block_count`, "is missing");
+  const layers = Array.from({ length: count }, (_, i) => i);
+  if (isWithoutRope("gguf", file.arch)) return layers.map(() => false);
+  const listed = valueOf(file, "attention.rope_pattern");
+  if (Array.isArray(listed)) return layers.map((i) => Boolean(listed[i] ?? true));
+  const every = family.no_rope_interval;
+  if (every !== undefined) return layers.map((i) => !skips(file, family, i, every));
+  const window = firstCountOf(file, "attention.sliding_window") ?? 0;
+  if (!family.sliding_only || window === 0) return layers.map(() => true);
+  const pattern = valueOf(file, "attention.sliding_window_pattern");
+  if (Array.isArray(pattern)) return layers.map((i) => Boolean(pattern[i]));
+  const period = isAbsent(pattern) ? 4 : integerAt(pattern, `${file.arch}.attention.sliding_window_pattern`);
+  return layers.map((i) => period === 0 || i % period < period - 1);
+}
+
+/** Llama 4's small models say with a window of 0 that every layer rotates; SmallThinker skips the first of each four. */
+function skips(file: Metadata, family: Partial<Family>, layer: number, every: number): boolean {
+  if (family.no_rope_temperature && valueOf(file, "attention.sliding_window") !== undefined) {
+    if (firstCountOf(file, "attention.sliding_window") === 0) return false;
+  }
+  return (file.arch === "smallthinker" ? layer : layer + 1) % every === 0;
+}

@@ -1,0 +1,30 @@
+/** What went wrong, for programs; the message is for people. */
+export type RopewalkErrorCode =
+  | "INVALID_CONFIG"
+  | "UNKNOWN_KEY"
+  | "UNSUPPORTED_ROPE_TYPE"
+  | "UNKNOWN_FAMILY"
+  | "INVALID_ARGUMENT"
+  | "INVALID_SHAPE"
+  | "INVALID_DTYPE"
+  | "INVALID_POSITION"
+  | "OUT_OF_MEMORY"
+  | "DISPOSED"
+  | "NOT_LOADED"
+  | "WASM_LOAD"
+  | "UNSUPPORTED_ENGINE";
+
+/** Every error this package raises on purpose. */
+export class RopewalkError extends Error {
+  /** What went wrong. */
+  readonly code: RopewalkErrorCode;
+  /** Path of the config field or argument at fault (`rope_scaling.factor`, `positions`), or "" where there is none. */
+  readonly field: string;
+
+  constructor(code: RopewalkErrorCode, field: string, message: string, options?: ErrorOptions) {
+    super(field === "" ? message : `${field}: ${message}`, options);
+    this.name = "RopewalkError";
+    this.code = code;
+    this.field = field;
+  }
+}

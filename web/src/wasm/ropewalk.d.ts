@@ -1,0 +1,5 @@
+import type { Glue } from "../wasm_module.js";
+
+/** Emscripten's glue, linked from bindings/. */
+declare const glue: Glue;
+export default glue;
