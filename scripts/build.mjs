@@ -9,6 +9,8 @@ import { capture, run, runMain } from "./run.mjs";
 
 const root = join(import.meta.dirname, "..");
 const wasmFolder = join(root, "dist", "wasm");
+const compiled = join(root, "build", "package");
+const entries = ["index", "index.node", "inline"];
 
 // The wasm that a preset links, and the name it ships under.
 const builds = [
@@ -37,8 +39,7 @@ async function buildWasm() {
   for (const environment of ["web", "node"]) await requireEqual(builds.map(({ preset }) => linked(preset, environment, "mjs")));
 }
 
-async function shipWasm() {
-  const { transform } = await import("esbuild");
+async function shipWasm({ transform }) {
   await rm(wasmFolder, { recursive: true, force: true });
   await mkdir(wasmFolder, { recursive: true });
   for (const [environment, name] of [
@@ -54,6 +55,26 @@ async function shipWasm() {
     await writeFile(join(wasmFolder, file), bytes);
     await writeFile(join(wasmFolder, file.replace(".wasm", ".inline.js")), `export default "${bytes.toString("base64")}";\n`);
   }
+}
+
+// One file for each entry and what they share, so that a page without a bundler fetches few; types stay as TypeScript writes them.
+async function shipPackage({ build: bundle }) {
+  await rm(compiled, { recursive: true, force: true });
+  await run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", join(root, "tsconfig.json")], { cwd: root });
+  await bundle({
+    entryPoints: entries.map((entry) => join(compiled, `${entry}.js`)),
+    outdir: join(root, "dist"),
+    bundle: true,
+    splitting: true,
+    minify: true,
+    format: "esm",
+    target: "es2022",
+    platform: "neutral",
+    external: ["./wasm/*", "node:*"],
+    chunkNames: "shared-[hash]",
+    logLevel: "warning",
+  });
+  await cp(compiled, join(root, "dist"), { recursive: true, filter: (path) => !path.endsWith(".js") });
   await cp(join(root, "web", "src", "wasm"), wasmFolder, { recursive: true, filter: (path) => !path.endsWith(".md") });
 }
 
@@ -63,8 +84,9 @@ export async function build() {
   await ensureEmscripten();
   await buildWasm();
   await rm(join(root, "dist"), { recursive: true, force: true });
-  await shipWasm();
-  await run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", join(root, "tsconfig.json")], { cwd: root });
+  const esbuild = await import("esbuild");
+  await shipWasm(esbuild);
+  await shipPackage(esbuild);
 }
 
 await runMain(import.meta.url, build);

@@ -1,5 +1,5 @@
 // What every entry of the package exports besides its own `load`.
-export { ropeConfig, type RopeConfigOptions } from "./config/rope_config.js";
+export { overrideRopeConfig, ropeConfig, type RopeConfigOptions } from "./config/rope_config.js";
 export { ropeLayers } from "./config/rope_layers.js";
 export type { GgufRopeTensors, GgufSource } from "./config/gguf.js";
 export type { RopeOverrides, ScalingOverrides } from "./config/overrides.js";
@@ -8,6 +8,7 @@ export {
   MROPE_LAYOUTS,
   PAIRINGS,
   PRECISIONS,
+  QUERY_TEMPERATURE_LAYERS,
   RAMPS,
   ROPE_TYPES,
   type Compat,
@@ -15,6 +16,7 @@ export {
   type Pairing,
   type Precision,
   type QueryTemperature,
+  type QueryTemperatureLayers,
   type Ramp,
   type RopeConfig,
   type RopeScaling,

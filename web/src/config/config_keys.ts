@@ -1,4 +1,17 @@
-import { fail, integerAt, integersAt, isAbsent, isDict, listAt, numberAt, oneOf, booleanAt, sameValue, stringAt, type Dict } from "./check.js";
+import {
+  booleanAt,
+  fail,
+  integerAt,
+  integersAt,
+  isAbsent,
+  isDict,
+  listAt,
+  numberAt,
+  oneOf,
+  sameValue,
+  stringAt,
+  type Dict,
+} from "./check.js";
 import { readScaling } from "./scaling.js";
 import {
   COMPATS,
@@ -46,7 +59,7 @@ const EITHER = [
   "mrope_layout",
 ] as const;
 
-/** A config whose keys are checked and stand in one place each: those of {@link EITHER} at the top, the rest of the scaling in `scaling`. */
+/** A config whose keys are checked and stand in one place each: base, share, lengths and sections at the top. */
 export interface FoldedConfig {
   top: Partial<Omit<RopeConfig, "rope_scaling" | "rope_parameters">>;
   /** Absent where neither `rope_scaling` nor `rope_parameters` is given. */

@@ -271,7 +271,10 @@ export const FAMILY_ROWS: readonly FamilyRow[] = [
   },
   { gguf: "plamo3", pairing: "half", gguf_sliding: "plain" },
   // RoPE on the sliding layers only.
-  { hf: "exaone4 exaone4_5 exaone4_5_text exaone_moe", gguf: "exaone4 exaone-moe", pairing: "half", sliding_only: true, gguf_sliding: "same" },
+  {
+    hf: "exaone4 exaone4_5 exaone4_5_text exaone_moe", gguf: "exaone4 exaone-moe", pairing: "half",
+    sliding_only: true, gguf_sliding: "same",
+  },
   { hf: "afmoe", gguf: "afmoe", pairing: "half", head_dim: 128, sliding_only: true, gguf_sliding: "same" },
   { gguf: "maple", pairing: "half", sliding_only: true, gguf_sliding: "same" },
 ];

@@ -104,7 +104,8 @@ function mergeScaling(
   const native = type !== own.rope_type && own.rope_type !== "default" && !isKin(own.rope_type, type);
   if ((native || lost.length > 0) && !replace) {
     const losing = lost.length === 0 ? "" : `, with its ${lost.join(", ")}`;
-    fail("INVALID_CONFIG", `${path}.rope_type`, `${type} would replace the model's own ${own.rope_type}${losing}; add replace: true to agree`);
+    const message = `${type} would replace the model's own ${own.rope_type}${losing}; add replace: true to agree`;
+    fail("INVALID_CONFIG", `${path}.rope_type`, message);
   }
   const merged = settleScaling({ ...base, ...keys, rope_type: type }, path);
   if (merged.mrope_section === undefined) delete merged.mrope_layout;

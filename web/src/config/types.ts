@@ -132,7 +132,7 @@ export interface XposScale {
  * `ropeConfig()` makes one from a whole config.json or from GGUF metadata.
  */
 export interface RopeConfig {
-  /** Model family, as config.json's `model_type` or GGUF's architecture names it; decides YaRN rules of its own (DeepSeek's softmax scale). */
+  /** Family, as config.json's `model_type` or GGUF's architecture names it; some have YaRN rules of their own (DeepSeek). */
   model_type?: string;
   /** Elements of one head. */
   head_dim: number;

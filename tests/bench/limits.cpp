@@ -1,0 +1,51 @@
+// What the benchmark compares against, measured in the same kind of module: how fast wasm can read and write a tensor's bytes at all,
+// and the rotation kernels without the package around them. Not part of the package.
+#include <emscripten.h>
+#include <wasm_simd128.h>
+
+#include <cstring>
+
+#include "rope/rotate.h"
+#include "rope/storage_wasmsimd.h"
+
+using namespace ropewalk;
+
+extern "C" {
+
+// x *= factor in place, 64 bytes a step.
+EMSCRIPTEN_KEEPALIVE void multiply_f32(float* x, int count, float factor, int repeats) {
+  const v128_t c = wasm_f32x4_splat(factor);
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    for (int i = 0; i < count; i += 16) {
+      const F32x8 a = load8(x + i), b = load8(x + i + 8);
+      store8(x + i, {wasm_f32x4_mul(a.low, c), wasm_f32x4_mul(a.high, c)});
+      store8(x + i + 8, {wasm_f32x4_mul(b.low, c), wasm_f32x4_mul(b.high, c)});
+    }
+  }
+}
+
+// The same on f16: widen, multiply, round. What 16-bit storage costs before anything is rotated.
+EMSCRIPTEN_KEEPALIVE void multiply_f16(Float16* x, int count, float factor, int repeats) {
+  const v128_t c = wasm_f32x4_splat(factor);
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    for (int i = 0; i < count; i += 8) {
+      const F32x8 a = load8(x + i);
+      store8(x + i, {wasm_f32x4_mul(a.low, c), wasm_f32x4_mul(a.high, c)});
+    }
+  }
+}
+
+EMSCRIPTEN_KEEPALIVE void copy_bytes(void* target, const void* source, int bytes, int repeats) {
+  for (int repeat = 0; repeat < repeats; ++repeat) std::memcpy(target, source, bytes);
+}
+
+// The rotation kernels on [tokens, heads, head_dim] with rows at hand.
+EMSCRIPTEN_KEEPALIVE void rotate_alone(void* x, int turn, int dtype, const float* cos, const float* sin, int tokens, int heads, int head_dim,
+                                       bool scalar, int repeats) {
+  const RotateKernels& kernels = scalar ? kScalarKernels : fastest_kernels();
+  const HeadTensor tensor = {x, x, static_cast<DType>(dtype), Layout::thd, {1, tokens, heads, head_dim}};
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    rotate(kernels, static_cast<Turn>(turn), tensor, {0, head_dim}, {cos, sin}, {0, 1, 0, tokens});
+  }
+}
+}
