@@ -27,7 +27,7 @@ set(ROPEWALK_LINK_OPTIONS
   -sMAXIMUM_MEMORY=4GB
   -sABORTING_MALLOC=0
   -sSTACK_SIZE=256KB
-  -sEXPORTED_FUNCTIONS=_malloc,_free
+  -sEXPORTED_FUNCTIONS=_memalign,_free
   -sEXPORTED_RUNTIME_METHODS=HEAPU8
   -sINCOMING_MODULE_JS_API=instantiateWasm
 )
@@ -54,7 +54,8 @@ target_link_libraries(ropewalk_node PRIVATE ropewalk_bindings)
 link_for(ropewalk_node node node)
 
 if(ROPEWALK_BENCHMARK)
-  add_executable(ropewalk_limits tests/bench/limits.cpp)
-  target_compile_options(ropewalk_limits PRIVATE -msimd128 -ffp-contract=off)
-  link_for(ropewalk_limits limits web,worker,node)
+  add_executable(ropewalk_bench tests/bench/limits.cpp)
+  target_compile_options(ropewalk_bench PRIVATE -O3 -msimd128 -ffp-contract=off)
+  target_link_libraries(ropewalk_bench PRIVATE ropewalk_bindings)
+  link_for(ropewalk_bench bench web,worker,node)
 endif()

@@ -1,5 +1,6 @@
-// What the benchmark compares against, measured in the same kind of module: how fast wasm can read and write a tensor's bytes at all,
-// and the rotation kernels without the package around them. Not part of the package.
+// What the benchmark compares against: how fast wasm can read and write a tensor's bytes at all, and the rotation kernels without the
+// package around them. Linked into a module of the benchmark's own together with all that the package has, so that every contender works
+// on the very same memory.
 #include <emscripten.h>
 #include <wasm_simd128.h>
 

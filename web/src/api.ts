@@ -24,7 +24,7 @@ export {
   type XposScale,
 } from "./config/types.js";
 export { DECAY_CURVES, type DecayCurve, type DecayOptions } from "./decay.js";
-export type { Description, PairDescription, PairTreatment } from "./describe.js";
+export type { Description, PairDescription, PairTreatment } from "./description.js";
 export { describe } from "./describe_loaded.js";
 export { DTYPES, type DType, type ElementArray, type Float16ArrayLike } from "./elements.js";
 export { RopewalkError, type RopewalkErrorCode } from "./errors.js";
@@ -38,5 +38,5 @@ export { ROLES, type Role } from "./rope_core.js";
 export type { RotateOptions } from "./rotate.js";
 export { type Build, BUILDS, Ropewalk } from "./runtime.js";
 export { type Layout, LAYOUTS } from "./shape.js";
-export { type CosSinTable, TABLE_LAYOUTS, type TableLayout, type TableOptions } from "./table.js";
+export { type CosSinTable, TABLE_LAYOUTS, type TableIntoOptions, type TableLayout, type TableOptions } from "./table.js";
 export { Tensor } from "./tensor.js";

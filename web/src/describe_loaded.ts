@@ -1,5 +1,5 @@
 import type { RopeConfig } from "./config/types.js";
-import type { Description } from "./describe.js";
+import type { Description } from "./description.js";
 import { loaded } from "./load.js";
 
 /**

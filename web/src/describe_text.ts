@@ -1,4 +1,5 @@
-import type { Description, PairDescription } from "./describe.js";
+import type { Description, PairDescription } from "./description.js";
+import { validLengths } from "./warnings.js";
 
 /** Rows of a long table that are shown: both ends, and where the treatment changes. */
 const SHOWN_PAIRS = 16;
@@ -9,7 +10,7 @@ export function formatDescription(d: Description): string {
   const lines = [
     `RoPE ${d.rope_type}, base ${number(d.config.rope_theta ?? 10000)}, ${plan.pairing} pairing, compat ${d.config.compat ?? "hf"}`,
     `  head_dim ${plan.head_dim}, rotated [${plan.rotary_offset}, ${plan.rotary_offset + plan.rotary_dim})${plan.axes > 1 ? `, ${plan.axes} position axes` : ""}`,
-    `  at ${d.seqLen} positions${d.window === null ? "" : `, trained on ${d.window}`}, factor ${number(d.factor)}; plan valid for ${plan.valid_from} to ${plan.valid_to}`,
+    `  at ${d.seqLen} positions${d.window === null ? "" : `, trained on ${d.window}`}, factor ${number(d.factor)}; plan for ${validLengths(plan)}`,
     `  attention factor ${number(plan.attention_factor)} (logits × ${number(plan.attention_factor ** 2)}), softmax scale ${number(plan.softmax_scale)}`,
   ];
   if (plan.correction_range !== null) lines.push(`  ramp from ${plan.correction_range.map(number).join(" to ")}`);
@@ -19,15 +20,10 @@ export function formatDescription(d: Description): string {
     lines.push(`  over-extrapolated pairs: [${number(d.over_extrapolated.first)}, ${number(d.over_extrapolated.last)})`);
   }
   const negative = d.first_negative_distance;
-  lines.push(`  score of equal vectors: ${negative === null ? "above zero" : `below zero from distance ${negative}`}, up to ${d.decay_limit}`);
+  lines.push(`  score of equal vectors: ${negative === null ? "above zero" : `first below zero at distance ${negative}`}, up to ${d.decay_limit}`);
   lines.push("", "  pair     wavelength      rotations   kept  treatment");
-  let previous = -1;
-  for (const pair of shownPairs(d.pairs)) {
-    if (pair.pair !== previous + 1) lines.push("     …");
-    lines.push(formatPair(pair));
-    previous = pair.pair;
-  }
-  for (const warning of d.warnings) lines.push("", `  warning: ${warning}`);
+  lines.push(...shownPairs(d.pairs).map(formatPair));
+  if (d.warnings.length > 0) lines.push("", ...d.warnings.map((warning) => `  warning: ${warning}`));
   return lines.join("\n");
 }
 

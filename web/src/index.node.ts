@@ -4,18 +4,21 @@
  * @packageDocumentation
  */
 import { readFile } from "node:fs/promises";
-import { type Load, loadOn } from "./load.js";
+import { type Load, loadOn, type Platform } from "./load.js";
 import { fetchBytes } from "./platform_web.js";
 import type { Glue } from "./wasm_module.js";
 
 export * from "./api.js";
 
-/** As in pages; the wasm is read from the package's folder, and `wasm` may also be the path of a file. */
-export const load: Load = loadOn({
+const platform: Platform = {
+  modules: new Map(),
   glue: async () => ((await import("./wasm/ropewalk.node.js")) as { default: Glue }).default,
   wasm: (file) => new URL(file === "relaxed" ? "./wasm/ropewalk.relaxed.wasm" : "./wasm/ropewalk.wasm", import.meta.url),
-  read: (address, signal) => {
+  read: (address) => {
     const isRemote = /^https?:/.test(String(address));
-    return isRemote ? fetchBytes(address, signal) : readFile(/^file:/.test(String(address)) ? new URL(address) : address, { ...(signal && { signal }) });
+    return isRemote ? fetchBytes(address) : readFile(/^file:/.test(String(address)) ? new URL(address) : address);
   },
-});
+};
+
+/** As in pages; the wasm is read from the package's folder, and `wasm` may also be the path of a file. */
+export const load: Load = (options) => loadOn(platform, options);

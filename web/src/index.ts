@@ -3,18 +3,22 @@
  *
  * @packageDocumentation
  */
-import { type Load, loadOn } from "./load.js";
-import { fetchBytes, importGlue } from "./platform_web.js";
+import { type Load, loadOn, type Platform } from "./load.js";
+import { fetchBytes } from "./platform_web.js";
+import glue from "./wasm/ropewalk.js";
 
 export * from "./api.js";
+
+const platform: Platform = {
+  modules: new Map(),
+  glue: async () => glue,
+  wasm: (file) =>
+    file === "relaxed" ? new URL("./wasm/ropewalk.relaxed.wasm", import.meta.url) : new URL("./wasm/ropewalk.wasm", import.meta.url),
+  read: fetchBytes,
+};
 
 /**
  * Loads the module from the wasm file beside this one, once for each build however often it is called, and again after a failure.
  * @throws {@link RopewalkError} WASM_LOAD, UNSUPPORTED_ENGINE, INVALID_ARGUMENT; the signal's reason when aborted.
  */
-export const load: Load = loadOn({
-  glue: importGlue,
-  wasm: (file) =>
-    file === "relaxed" ? new URL("./wasm/ropewalk.relaxed.wasm", import.meta.url) : new URL("./wasm/ropewalk.wasm", import.meta.url),
-  read: fetchBytes,
-});
+export const load: Load = (options) => loadOn(platform, options);

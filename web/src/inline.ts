@@ -3,17 +3,21 @@
  *
  * @packageDocumentation
  */
-import { type Load, loadOn } from "./load.js";
-import { fetchBytes, importGlue } from "./platform_web.js";
+import { type Load, loadOn, type Platform } from "./load.js";
+import { fetchBytes } from "./platform_web.js";
+import glue from "./wasm/ropewalk.js";
 
 export * from "./api.js";
 
-/** As in the main entry; nothing is fetched. */
-export const load: Load = loadOn({
-  glue: importGlue,
+const platform: Platform = {
+  modules: new Map(),
+  glue: async () => glue,
   wasm: async (file) => {
     const { default: base64 } = file === "relaxed" ? await import("./wasm/ropewalk.relaxed.inline.js") : await import("./wasm/ropewalk.inline.js");
     return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
   },
   read: fetchBytes,
-});
+};
+
+/** As in the main entry; nothing is fetched. */
+export const load: Load = (options) => loadOn(platform, options);

@@ -16,7 +16,7 @@ export interface LoadOptions {
   build?: Build | "auto";
   /** Where the wasm comes from, instead of the file beside this package. It must be the file of the build asked for. */
   wasm?: WasmSource;
-  /** Gives up waiting. */
+  /** Gives up waiting; what has begun to load goes on for the next caller. */
   signal?: AbortSignal;
 }
 
@@ -28,12 +28,14 @@ export type WasmFile = "simd" | "relaxed";
 
 /** What differs between a page, Node and the entry with the wasm inside. @internal */
 export interface Platform {
+  /** What has been loaded, by its build. */
+  modules: Map<Build, Promise<Ropewalk>>;
   /** Emscripten's glue. */
   glue(): Promise<Glue>;
   /** The wasm of a build, as it ships. */
   wasm(file: WasmFile): WasmSource | Promise<WasmSource>;
   /** The bytes at an address. */
-  read(address: string | URL, signal: AbortSignal | undefined): Promise<Uint8Array>;
+  read(address: string | URL): Promise<Uint8Array>;
 }
 
 let newest: Ropewalk | undefined;
@@ -44,55 +46,52 @@ export function loaded(): Ropewalk {
   return newest;
 }
 
-/** Makes the `load` of a platform: one module a build, loaded once, and again after a failure. @internal */
-export function loadOn(platform: Platform): Load {
-  const modules = new Map<Build, Promise<Ropewalk>>();
-  return async ({ build = "auto", wasm, signal } = {}) => {
-    if (build !== "auto" && !BUILDS.includes(build)) {
-      throw new RopewalkError("INVALID_ARGUMENT", "build", `must be one of auto, ${BUILDS.join(", ")} (got ${String(build)})`);
-    }
-    signal?.throwIfAborted();
-    const chosen = build === "auto" ? (hasRelaxedSimd() ? "relaxed" : "simd") : build;
-    let module = modules.get(chosen);
-    if (module === undefined) {
-      module = start(platform, chosen, wasm, signal);
-      modules.set(chosen, module);
-      module.catch(() => modules.delete(chosen));
-    }
-    newest = await abortable(module, signal);
-    return newest;
-  };
+/** The `load` of a platform: one module a build, loaded once, and again after a failure. @internal */
+export async function loadOn(platform: Platform, { build = "auto", wasm, signal }: LoadOptions = {}): Promise<Ropewalk> {
+  if (build !== "auto" && !BUILDS.includes(build)) {
+    throw new RopewalkError("INVALID_ARGUMENT", "build", `must be one of auto, ${BUILDS.join(", ")} (got ${String(build)})`);
+  }
+  signal?.throwIfAborted();
+  const { modules } = platform;
+  const chosen = build === "auto" ? (hasRelaxedSimd() ? "relaxed" : "simd") : build;
+  let module = modules.get(chosen);
+  if (module === undefined) {
+    module = start(platform, chosen, wasm); // without the signal: others may wait for the same module
+    modules.set(chosen, module);
+    module.catch(() => modules.delete(chosen));
+  }
+  newest = await abortable(module, signal);
+  return newest;
 }
 
-async function start(platform: Platform, build: Build, source: WasmSource | undefined, signal: AbortSignal | undefined): Promise<Ropewalk> {
+async function start(platform: Platform, build: Build, source: WasmSource | undefined): Promise<Ropewalk> {
   requireSimd();
   if (build === "relaxed" && !hasRelaxedSimd()) {
     throw new RopewalkError("UNSUPPORTED_ENGINE", "build", "relaxed needs f32x4.relaxed_madd, which this engine lacks; use auto or simd");
   }
   const file = build === "relaxed" ? "relaxed" : "simd";
-  const [glue, compiled] = await Promise.all([platform.glue(), compile(platform, source ?? (await platform.wasm(file)), signal)]);
+  const [glue, compiled] = await Promise.all([platform.glue(), compile(platform, source ?? (await platform.wasm(file)))]);
   const module = await instantiate(glue, compiled);
   return new Ropewalk(new Heap(module), build);
 }
 
-async function compile(platform: Platform, source: WasmSource, signal: AbortSignal | undefined): Promise<WebAssembly.Module> {
+async function compile(platform: Platform, source: WasmSource): Promise<WebAssembly.Module> {
   if (source instanceof WebAssembly.Module) return source;
   const bytesSource = source as WasmBytesSource; // TypeScript takes the empty interface Module for everything
   const where = typeof source === "string" || source instanceof URL ? String(source) : "the given wasm";
   try {
-    const bytes = await bytesOf(platform, bytesSource, signal);
+    const bytes = await bytesOf(platform, bytesSource);
     checkMagic(bytes, where);
     return await WebAssembly.compile(bytes as BufferSource);
   } catch (cause) {
-    signal?.throwIfAborted();
     if (cause instanceof RopewalkError) throw cause;
     throw new RopewalkError("WASM_LOAD", "wasm", `${where} could not be loaded: ${(cause as Error).message}`, { cause });
   }
 }
 
-async function bytesOf(platform: Platform, source: WasmBytesSource, signal: AbortSignal | undefined): Promise<Uint8Array> {
+async function bytesOf(platform: Platform, source: WasmBytesSource): Promise<Uint8Array> {
   const settled = await source;
-  if (typeof settled === "string" || settled instanceof URL) return platform.read(settled, signal);
+  if (typeof settled === "string" || settled instanceof URL) return platform.read(settled);
   if (settled instanceof ArrayBuffer) return new Uint8Array(settled);
   if (ArrayBuffer.isView(settled)) return new Uint8Array(settled.buffer, settled.byteOffset, settled.byteLength);
   if (typeof Response === "function" && settled instanceof Response) {

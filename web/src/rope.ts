@@ -1,6 +1,7 @@
 import type { RopeConfig } from "./config/types.js";
 import { type DecayOptions, decayCurve, firstNegativeDistance } from "./decay.js";
-import { describe, type Description } from "./describe.js";
+import { describe } from "./describe.js";
+import type { Description } from "./description.js";
 import { disposeSymbol } from "./dispose.js";
 import type { ElementArray } from "./elements.js";
 import { RopewalkError } from "./errors.js";
@@ -9,7 +10,7 @@ import { checkSequenceLength, type PositionArray } from "./positions.js";
 import { rerotate, type RerotateOptions, type Standing } from "./rerotate.js";
 import type { RopeCore } from "./rope_core.js";
 import { rotate, type RotateOptions } from "./rotate.js";
-import { type CosSinTable, type TableOptions, writeTable } from "./table.js";
+import { type CosSinTable, type TableIntoOptions, type TableOptions, writeTable } from "./table.js";
 import type { Tensor } from "./tensor.js";
 
 /**
@@ -60,9 +61,11 @@ export class Rope implements Disposable {
    * Cosines and sines of the angles, attention factor included, rounded once from f64.
    *
    * @param lengthOrPositions - positions 0 … n−1, or position ids ([A·n] with several axes).
-   * @returns arrays of [n, rotary_dim/2] (compact) or [n, rotary_dim]; f16 and bf16 as bits.
+   * @returns arrays of [n, rotary_dim/2] (compact) or [n, rotary_dim], f16 and bf16 as bits; or what `out` names.
    * @throws {@link RopewalkError} INVALID_POSITION, INVALID_SHAPE, INVALID_DTYPE, INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
    */
+  table<Elements extends Tensor | ElementArray>(lengthOrPositions: number | PositionArray, options: TableIntoOptions<Elements>): CosSinTable<Elements>;
+  table(lengthOrPositions: number | PositionArray, options?: TableOptions): CosSinTable;
   table(lengthOrPositions: number | PositionArray, options: TableOptions = {}): CosSinTable {
     return writeTable(this.#core, lengthOrPositions, options);
   }

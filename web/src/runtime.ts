@@ -1,5 +1,6 @@
 import type { RopeConfig } from "./config/types.js";
-import { describe, type Description, smallestBase } from "./describe.js";
+import { describe, smallestBase } from "./describe.js";
+import type { Description } from "./description.js";
 import type { DType, ElementArray } from "./elements.js";
 import type { Heap } from "./heap.js";
 import { convertPairing, type ConvertPairingOptions } from "./pairing.js";

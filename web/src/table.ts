@@ -1,7 +1,10 @@
-import { checkDType, DTYPES, type DType, sizeOf } from "./elements.js";
+import { checkDType, DTYPES, type DType, type ElementArray, sizeOf } from "./elements.js";
 import { RopewalkError } from "./errors.js";
-import { checkSequenceLength, lengthOf, placePositions, type PositionArray, readPositions, slicePositions } from "./positions.js";
+import type { Heap } from "./heap.js";
+import { type Operand, operandOf } from "./pass_through.js";
+import { checkSequenceLength, lengthOf, placePositions, type PositionArray, type Positions, readPositions, slicePositions } from "./positions.js";
 import { codeOfRole, type Role, type RopeCore } from "./rope_core.js";
+import { Tensor } from "./tensor.js";
 
 /**
  * How a table is laid out: one value a pair (`compact`, [n, rotary_dim/2]: what kernels and ONNX's RotaryEmbedding take), or one value an
@@ -25,46 +28,78 @@ export interface TableOptions {
 }
 
 /** Cosines and sines, row after row. f16 and bf16 as bits. */
-export interface CosSinTable {
-  cos: Float32Array | Uint16Array;
-  sin: Float32Array | Uint16Array;
+export interface CosSinTable<Elements = Float32Array | Uint16Array> {
+  cos: Elements;
+  sin: Elements;
   /** [rows, columns] of each. */
   shape: readonly [rows: number, columns: number];
 }
 
+/** Options with arrays or tensors to write to. */
+export interface TableIntoOptions<Elements> extends TableOptions {
+  /** Where to write, rows · columns elements each, instead of new arrays. Tensors are written without a copy. */
+  out: { cos: Elements; sin: Elements };
+}
+
 /** @internal */
-export function writeTable(core: RopeCore, lengthOrPositions: number | PositionArray, options: TableOptions): CosSinTable {
-  const { heap, address, geometry, axes } = core;
-  const dtype = checkDType(options.dtype ?? "f32");
+export function writeTable<Elements extends Tensor | ElementArray>(
+  core: RopeCore,
+  lengthOrPositions: number | PositionArray,
+  options: TableOptions & Partial<TableIntoOptions<Elements>>,
+): CosSinTable<Elements> {
+  const { heap, geometry } = core;
+  const dtype = checkDType(options.dtype ?? ownDType(options.out?.cos) ?? "f32");
   const layout = TABLE_LAYOUTS.indexOf(options.layout ?? "compact");
-  if (layout < 0) throw new RopewalkError("INVALID_ARGUMENT", "layout", `must be one of ${TABLE_LAYOUTS.join(", ")} (got ${String(options.layout)})`);
-  const role = codeOfRole(options.role ?? "query");
-  const isLength = typeof lengthOrPositions === "number";
-  if (isLength && (!Number.isInteger(lengthOrPositions) || lengthOrPositions < 1 || lengthOrPositions > 2 ** 31)) {
-    throw new RopewalkError("INVALID_POSITION", "positions", `must be an array or a length from 1 to 2^31 (got ${lengthOrPositions})`);
+  if (layout < 0) {
+    throw new RopewalkError("INVALID_ARGUMENT", "layout", `must be one of ${TABLE_LAYOUTS.join(", ")} (got ${String(options.layout)})`);
   }
-  const tokens = isLength ? lengthOrPositions : lengthOrPositions.length % axes === 0 ? lengthOrPositions.length / axes : lengthOrPositions.length;
-  if (tokens === 0) throw new RopewalkError("INVALID_POSITION", "positions", "must hold at least one position");
-  const positions = readPositions(isLength ? 0 : lengthOrPositions, 1, tokens, axes, "positions");
+  const role = codeOfRole(options.role ?? "query");
+  const positions = tablePositions(lengthOrPositions, core.axes);
   core.checkPositions(positions);
   const sequenceLength = checkSequenceLength(options.seqLen) || lengthOf(positions);
 
+  const rows = positions.tokens;
   const columns = layout === 0 ? geometry.rotary_dim / 2 : geometry.rotary_dim;
-  const cos = newElements(dtype, tokens * columns);
-  const sin = newElements(dtype, tokens * columns);
+  const { cos, sin } = options.out ?? { cos: newElements(dtype, rows * columns), sin: newElements(dtype, rows * columns) };
+  const targets = [cos, sin].map((target, i) => tableTarget(heap, target, dtype, rows * columns, i === 0 ? "out.cos" : "out.sin"));
+
   const rowBytes = columns * sizeOf(dtype);
   const step = Math.max(1, Math.floor(heap.scratchBytes / (2 * rowBytes)));
-  for (let token = 0; token < tokens; token += step) {
-    const count = Math.min(step, tokens - token);
-    const part = slicePositions(positions, 0, token, count);
-    const ids = part.ids === undefined ? 0 : heap.idBlock(part.ids.length);
+  for (let row = 0; row < rows; row += step) {
+    const count = Math.min(step, rows - row);
+    const part = slicePositions(positions, 0, row, count);
+    const placed = placePositions(heap, part, part.ids === undefined ? 0 : heap.idBlock(part.ids.length), sequenceLength);
     const { scratch } = heap;
-    const placed = placePositions(heap, part, ids, sequenceLength);
-    heap.check(heap.module.rope_write_table(address, placed, role, options.inverse ?? false, DTYPES.indexOf(dtype), layout, scratch, scratch + count * rowBytes));
-    copyRows(heap.bytes(scratch, count * rowBytes), cos, token * rowBytes);
-    copyRows(heap.bytes(scratch + count * rowBytes, count * rowBytes), sin, token * rowBytes);
+    const [first, bytes] = [row * rowBytes, count * rowBytes];
+    const [cosAddress, sinAddress] = targets.map(({ address }, i) => (address === 0 ? scratch + i * bytes : address + first)) as [number, number];
+    const purpose = [role, options.inverse ?? false, DTYPES.indexOf(dtype), layout] as const;
+    heap.check(heap.module.rope_write_table(core.address, placed, ...purpose, cosAddress, sinAddress));
+    targets.forEach((target, i) => target.bytes?.set(heap.bytes(scratch + i * bytes, bytes), first));
   }
-  return { cos, sin, shape: [tokens, columns] };
+  return { cos: cos as Elements, sin: sin as Elements, shape: [rows, columns] };
+}
+
+function tablePositions(lengthOrPositions: number | PositionArray, axes: number): Positions {
+  if (typeof lengthOrPositions === "number") {
+    if (!Number.isInteger(lengthOrPositions) || lengthOrPositions < 1 || lengthOrPositions > 2 ** 31) {
+      throw new RopewalkError("INVALID_POSITION", "positions", `must be an array or a length from 1 to 2^31 (got ${lengthOrPositions})`);
+    }
+    return readPositions(0, 1, lengthOrPositions, axes, "positions");
+  }
+  const { length } = lengthOrPositions;
+  if (!(length > 0)) throw new RopewalkError("INVALID_POSITION", "positions", "must hold at least one position");
+  return readPositions(lengthOrPositions, 1, length % axes === 0 ? length / axes : length, axes, "positions");
+}
+
+function tableTarget(heap: Heap, target: Tensor | ElementArray, dtype: DType, length: number, field: string): Operand {
+  const operand = operandOf(heap, target, dtype, field);
+  if (operand.length !== length) throw new RopewalkError("INVALID_SHAPE", field, `must have ${length} elements (got ${operand.length})`);
+  return operand;
+}
+
+/** The element type of what a table is to be written to, where it says so itself. */
+function ownDType(target: Tensor | ElementArray | undefined): DType | undefined {
+  return target instanceof Tensor ? target.dtype : undefined;
 }
 
 function newElements(dtype: DType, length: number): Float32Array | Uint16Array {
@@ -73,8 +108,4 @@ function newElements(dtype: DType, length: number): Float32Array | Uint16Array {
   } catch (cause) {
     throw new RopewalkError("OUT_OF_MEMORY", "positions", `a table of ${length} elements cannot be had; ask for fewer positions`, { cause });
   }
-}
-
-function copyRows(rows: Uint8Array, table: Float32Array | Uint16Array, offset: number): void {
-  new Uint8Array(table.buffer, offset, rows.length).set(rows);
 }

@@ -1,6 +1,9 @@
 import type { FlatRopeConfig } from "./config/flatten.js";
-import { COMPATS, type RopeConfig, ROPE_TYPES } from "./config/types.js";
+import { COMPATS, type RopeConfig, ROPE_TYPES, type RopeType } from "./config/types.js";
 import type { FrequencyPlan } from "./plan.js";
+
+/** Types whose factor is the extended over the original length. llama3's is not: Llama 3.1 ships 8 for 131072 over 8192. */
+const FACTOR_OF_LENGTHS: readonly RopeType[] = ["yarn", "dynamic_yarn", "ntk_by_parts", "longrope"];
 
 /**
  * What in a config is allowed but looks like a mistake, or will surprise. Sources: transformers' modeling_rope_utils, llama.cpp, vLLM.
@@ -10,19 +13,29 @@ export function warningsOf(config: RopeConfig, flat: FlatRopeConfig, plan: Frequ
   return [...lengthWarnings(config, flat, plan, seqLen), ...yarnWarnings(flat), ...compatWarnings(flat)];
 }
 
+/** The sequence lengths a plan is for, in words. @internal */
+export function validLengths({ valid_from, valid_to }: FrequencyPlan): string {
+  if (valid_to === Infinity) return valid_from > 1 ? `lengths from ${valid_from} on` : "every length";
+  return valid_from === valid_to ? `length ${valid_to} alone` : `lengths up to ${valid_to}`;
+}
+
 function* lengthWarnings(config: RopeConfig, flat: FlatRopeConfig, plan: FrequencyPlan, seqLen: number): Generator<string> {
   const type = ROPE_TYPES[flat.rope_type]!;
   const { factor, max_position_embeddings: max, original_max_position_embeddings: original } = flat;
-  if (factor !== undefined && max !== undefined && original !== undefined && Math.abs(factor - max / original) > 1e-6 * factor) {
-    yield `factor ${factor} is not max_position_embeddings / original_max_position_embeddings = ${max} / ${original} = ${round(max / original)}`;
+  const served = FACTOR_OF_LENGTHS.includes(type) && factor !== undefined && original !== undefined ? Math.round(factor * original) : max;
+  const isUnraised = max !== undefined && max === original && max !== served;
+  if (isUnraised) {
+    yield `max_position_embeddings is still ${max}, the length before extension; factor ${factor} is for ${served}`;
+  } else if (max !== undefined && max !== served) {
+    yield `factor ${factor} is for ${served} positions (original length ${original}), but max_position_embeddings is ${max}`;
   }
   const theta = config.rope_theta ?? config.rope_scaling?.rope_theta ?? config.rope_parameters?.rope_theta;
   if (theta === undefined && type !== "custom") yield "rope_theta is not given: 10000 is taken";
-  if (plan.max_length > 0 && seqLen > plan.max_length) {
+  if (plan.max_length > 0 && seqLen > (isUnraised ? served! : plan.max_length)) {
     yield `a sequence of ${seqLen} is longer than the ${plan.max_length} positions that the model is said to serve`;
   }
   if (plan.valid_to < Infinity || plan.valid_from > 1) {
-    yield `these frequencies hold for sequences of ${plan.valid_from} to ${plan.valid_to} positions; keys cached under others must be re-rotated`;
+    yield `these frequencies hold for ${validLengths(plan)}; keys cached under others must be re-rotated`;
   }
   if ((type === "yarn" || type === "ntk_by_parts") && original !== undefined && seqLen <= original) {
     yield `${type} is static: sequences within the original ${original} positions are scaled too (dynamic_yarn leaves them alone)`;
@@ -55,8 +68,4 @@ function* compatWarnings(flat: FlatRopeConfig): Generator<string> {
   const readsBetas = flat.family >= 2; // mistral, grok
   const givesBetas = (flat.beta_fast ?? 32) !== 32 || (flat.beta_slow ?? 1) !== 1;
   if (type === "yarn" && givesBetas && !readsBetas) yield "llama.cpp does not read this family's betas: 32 and 1 are taken";
-}
-
-function round(value: number): number {
-  return Number(value.toPrecision(6));
 }

@@ -60,7 +60,7 @@ export type Status = number;
 /** The core's functions. `rope` is the address that rope_create returned. @internal */
 export interface WasmModule {
   readonly HEAPU8: Uint8Array;
-  _malloc(bytes: number): number;
+  _memalign(alignment: number, bytes: number): number;
   _free(address: number): void;
 
   rope_create(): number;

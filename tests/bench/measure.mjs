@@ -1,0 +1,68 @@
+// Times functions against one another in one run.
+
+/** The middle value. */
+export function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[sorted.length >> 1];
+}
+
+/**
+ * Calls every function in turn, round after round, so that a slow moment of the machine falls on all of them. Each is called as often
+ * within a sample as fills about `sampleMs`.
+ *
+ * @param {Record<string, (repeats: number) => void>} contenders - each runs its work `repeats` times.
+ * @returns {Record<string, { us: number, samples: number[] }>} microseconds a call: the median over rounds, and every round's.
+ */
+export function race(contenders, { rounds = 15, sampleMs = 8 } = {}) {
+  const names = Object.keys(contenders);
+  const repeats = Object.fromEntries(names.map((name) => [name, repeatsFor(contenders[name], sampleMs)]));
+  const samples = Object.fromEntries(names.map((name) => [name, []]));
+  for (let round = 0; round < rounds; round++) {
+    for (const name of names) {
+      contenders[name](1); // on its own data, which the others have driven out of the caches
+      const start = performance.now();
+      contenders[name](repeats[name]);
+      samples[name].push(((performance.now() - start) * 1000) / repeats[name]);
+    }
+  }
+  return Object.fromEntries(names.map((name) => [name, { us: median(samples[name]), samples: samples[name] }]));
+}
+
+/** The same for functions that return promises; `repeats` calls one after the other. */
+export async function raceAsync(contenders, { rounds = 9, sampleMs = 8 } = {}) {
+  const names = Object.keys(contenders);
+  const samples = Object.fromEntries(names.map((name) => [name, []]));
+  const repeats = {};
+  for (const name of names) {
+    await contenders[name](3); // engines compile while they run
+    const start = performance.now();
+    await contenders[name](3);
+    repeats[name] = Math.max(1, Math.round((sampleMs * 3) / Math.max(performance.now() - start, 1e-3)));
+  }
+  for (let round = 0; round < rounds; round++) {
+    for (const name of names) {
+      await contenders[name](1);
+      const start = performance.now();
+      await contenders[name](repeats[name]);
+      samples[name].push(((performance.now() - start) * 1000) / repeats[name]);
+    }
+  }
+  return Object.fromEntries(names.map((name) => [name, { us: median(samples[name]), samples: samples[name] }]));
+}
+
+/** How much faster `name` was than `reference`: the median of the ratios round by round. */
+export function ratio(results, reference, name) {
+  return median(results[reference].samples.map((sample, round) => sample / results[name].samples[round]));
+}
+
+function repeatsFor(contender, sampleMs) {
+  contender(1);
+  let repeats = 1;
+  for (;;) {
+    const start = performance.now();
+    contender(repeats);
+    const elapsed = performance.now() - start;
+    if (elapsed >= sampleMs / 2) return Math.max(1, Math.round((repeats * sampleMs) / elapsed));
+    repeats *= 4;
+  }
+}
