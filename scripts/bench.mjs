@@ -1,0 +1,84 @@
+// `npm run bench`: measures in Chromium and in Node, and prints each line with what it is to reach. `--json FILE` writes the figures.
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { cpus } from "node:os";
+import { join } from "node:path";
+import { build } from "./build.mjs";
+import { ensureBrowsers } from "./machine.mjs";
+import { capture, run, runMain } from "./run.mjs";
+
+const root = join(import.meta.dirname, "..");
+const links = { simd: { preset: "wasm", folder: "bench" }, relaxed: { preset: "wasm-relaxed", folder: "bench-relaxed" } };
+
+async function linkBenchmark({ preset, folder }) {
+  await capture("cmake", ["--preset", preset, "-B", join("build", folder), "-DROPEWALK_BENCHMARK=ON"], { cwd: root });
+  await run("cmake", ["--build", join("build", folder), "--target", "ropewalk_bench"], { cwd: root });
+}
+
+async function inNode(name) {
+  const flags = name === "relaxed" ? ["--experimental-wasm-relaxed-simd"] : [];
+  return JSON.parse(await capture(process.execPath, [...flags, join("tests", "bench", "node.mjs"), name, links[name].folder], { cwd: root }));
+}
+
+async function inChromium(name) {
+  const { withBrowser, open } = await import("../tests/browser/browsers.mjs");
+  const { serve } = await import("../tests/browser/server.mjs");
+  const { oneNodeModel } = await import("../examples/onnx_model.mjs");
+  const { ROTARY_NODE } = await import("../tests/bench/peer.mjs");
+  const server = await serve({ "/": { folder: root, csp: "script-src 'self' 'unsafe-eval'" } });
+  try {
+    let lines;
+    await withBrowser("chromium", async (browser) => {
+      const { page } = await open(browser, `${server.origin}/tests/bench/index.html`);
+      page.setDefaultTimeout(0);
+      await page.waitForFunction(() => globalThis.runBenchmark !== undefined);
+      lines = await page.evaluate((...args) => globalThis.runBenchmark(...args), name, links[name].folder, [...oneNodeModel(ROTARY_NODE)]);
+    });
+    return lines;
+  } finally {
+    await server.close();
+  }
+}
+
+// What a page that gives its own config fetches of the package: the main entry, what it shares, the glue, and one wasm.
+async function sizes() {
+  const dist = (name) => join(root, "dist", name);
+  const entry = await readFile(dist("index.js"), "utf8");
+  const shared = [...entry.matchAll(/"\.\/(shared-\w+\.js)"/g)].map(([, name]) => name);
+  const bytes = async (names) => (await Promise.all(names.map((name) => stat(dist(name))))).reduce((sum, { size }) => sum + size, 0) / 1024;
+  return [
+    { name: "size: ropewalk.wasm", value: await bytes(["wasm/ropewalk.wasm"]), unit: "KB", target: 150, better: "less" },
+    { name: "size: ropewalk.relaxed.wasm", value: await bytes(["wasm/ropewalk.relaxed.wasm"]), unit: "KB", target: 150, better: "less" },
+    { name: "size: JavaScript of the main entry, glue included", value: await bytes(["index.js", ...shared, "wasm/ropewalk.js"]), unit: "KB", target: 60, better: "less" },
+  ];
+}
+
+const isMet = ({ value, target, better }) => (better === "less" ? value <= target : value >= target);
+
+function print(title, lines) {
+  console.log(`\n${title}`);
+  for (const line of lines) {
+    const value = line.value >= 100 ? line.value.toFixed(0) : line.value.toFixed(2);
+    const verdict = line.target === undefined ? "" : `${line.better === "less" ? "≤" : "≥"} ${line.target}  ${isMet(line) ? "met" : "NOT MET"}`;
+    console.log(`  ${line.name.padEnd(76)} ${value.padStart(8)} ${line.unit.padEnd(9)} ${verdict}`);
+  }
+}
+
+async function bench(args) {
+  await ensureBrowsers();
+  await build();
+  for (const link of Object.values(links)) await linkBenchmark(link);
+  const results = { cpu: cpus()[0]?.model, package: await sizes() };
+  print("the package", results.package);
+  for (const name of Object.keys(links)) {
+    results[`chromium ${name}`] = await inChromium(name);
+    print(`Chromium, ${name} build`, results[`chromium ${name}`]);
+    results[`node ${name}`] = await inNode(name);
+    print(`Node ${process.version}, ${name} build`, results[`node ${name}`]);
+  }
+  const missed = Object.values(results).flat().filter((line) => line?.target !== undefined && !isMet(line));
+  console.log(`\n${missed.length === 0 ? "every line is met" : `${missed.length} lines are not met`}`);
+  const file = args[args.indexOf("--json") + 1];
+  if (args.includes("--json")) await writeFile(file ?? "bench.json", `${JSON.stringify(results, null, 2)}\n`);
+}
+
+await runMain(import.meta.url, bench);

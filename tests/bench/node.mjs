@@ -1,0 +1,12 @@
+// The benchmark in Node; prints its lines as JSON. Run by scripts/bench.mjs.
+import { readFile } from "node:fs/promises";
+import * as ort from "onnxruntime-web";
+import { oneNodeModel } from "../../examples/onnx_model.mjs";
+import { runBenchmark } from "./contestants.mjs";
+import { ROTARY_NODE } from "./peer.mjs";
+
+const [build, folder] = process.argv.slice(2);
+const at = (name) => new URL(`../../build/${folder}/bench/${name}`, import.meta.url);
+const { default: glue } = await import(at("ropewalk.mjs"));
+const lines = await runBenchmark({ glue, wasm: await readFile(at("ropewalk.wasm")), build, ort, model: oneNodeModel(ROTARY_NODE) });
+console.log(JSON.stringify(lines));
