@@ -11,6 +11,9 @@
 using namespace emscripten;
 using namespace ropewalk;
 
+// libc++ prints a message where its own checks fail, and printf with it is 9 KB; nothing here can read the message.
+void std::__libcpp_verbose_abort(const char*, ...) noexcept { __builtin_trap(); }
+
 namespace {
 
 using Address = std::uintptr_t;

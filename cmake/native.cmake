@@ -12,11 +12,13 @@ install(TARGETS ropewalk EXPORT ropewalk-targets)
 install(FILES
   src/rope/buffer.h
   src/rope/config.h
+  src/rope/cos_sin_rows.h
   src/rope/cos_sin_table.h
   src/rope/decay.h
   src/rope/pair_analysis.h
   src/rope/pairing.h
   src/rope/plan.h
+  src/rope/positions.h
   src/rope/rerotate.h
   src/rope/rope.h
   src/rope/rotate.h

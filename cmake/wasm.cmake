@@ -5,7 +5,7 @@ target_compile_options(ropewalk PRIVATE -msimd128)
 
 # Small everywhere but in the loops that time is spent in.
 set_source_files_properties(
-  src/rope/cos_sin_table.cpp
+  src/rope/cos_sin_rows.cpp
   src/rope/rotate.cpp
   src/rope/rotate_relaxed.cpp
   src/rope/rotate_wasmsimd.cpp

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "rope/cos_sin_table.h"
+#include "rope/cos_sin_rows.h"
 #include "rope/reproducible_math.h"
 #include "rope/sin_cos.h"
 

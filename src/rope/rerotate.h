@@ -2,7 +2,7 @@
 // ratio of the attention factors. A shift within one plan has ratio 1, however often it is repeated.
 #pragma once
 
-#include "rope/cos_sin_table.h"
+#include "rope/positions.h"
 #include "rope/rotate.h"
 
 namespace ropewalk {

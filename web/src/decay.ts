@@ -34,7 +34,9 @@ export function decayCurve(core: RopeCore, options: DecayOptions): Float64Array 
   wholeNumber(count, 1, 2 ** 27, "count");
   wholeNumber(draws, 1, 2 ** 20, "draws");
   wholeNumber(seed, 0, 2 ** 32 - 1, "seed");
-  if (!Number.isFinite(first) || !Number.isFinite(step)) throw new RopewalkError("INVALID_ARGUMENT", "step", "and first must be finite numbers");
+  for (const [name, value] of Object.entries({ first, step })) {
+    if (!Number.isFinite(value)) throw new RopewalkError("INVALID_ARGUMENT", name, `must be a finite number (got ${String(value)})`);
+  }
   core.useLength(seqLen);
 
   const { heap, address } = core;
@@ -53,7 +55,7 @@ export function firstNegativeDistance(core: RopeCore, limit: number, seqLen = 1)
   core.useLength(seqLen);
   const { heap, address } = core;
   return heap.borrow(8, (result) => {
-    heap.check(heap.module.rope_first_negative(address, limit, result));
+    heap.check(heap.module.rope_first_negative(address, limit, result), undefined, "limit");
     const distance = heap.doubles(result, 1)[0]!;
     return distance < 0 ? null : distance;
   });

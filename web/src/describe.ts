@@ -3,6 +3,7 @@ import { ROPE_TYPES, type RopeType } from "./config/types.js";
 import { decayCurve, firstNegativeDistance } from "./decay.js";
 import { formatDescription } from "./describe_text.js";
 import type { Description, PairDescription, PairTreatment } from "./description.js";
+import { RopewalkError } from "./errors.js";
 import { type FrequencyPlan, readPlan } from "./plan.js";
 import { checkSequenceLength } from "./positions.js";
 import type { RopeCore } from "./rope_core.js";
@@ -13,6 +14,9 @@ const NTK_TYPES: readonly RopeType[] = ["ntk", "ntk_alpha", "dynamic"];
 /** Decay is followed at least this far, and at most as far as the last. */
 const LEAST_DECAY_LIMIT = 65536;
 const MOST_DECAY_LIMIT = 2 ** 20;
+
+/** Longest window for which a smallest base is looked for. */
+const MOST_WINDOW = 2 ** 24;
 
 /** @internal */
 export function describe(core: RopeCore, givenLength?: number): Description {
@@ -45,7 +49,7 @@ export function describe(core: RopeCore, givenLength?: number): Description {
     decay_limit,
     decay: sampleDecay(core, decay_limit, seqLen),
     get smallest_base() {
-      smallest ??= smallestBase(core, Math.max(plan.max_length, seqLen)) ?? null;
+      if (smallest === undefined) smallest = smallestBase(core, Math.min(MOST_WINDOW, Math.max(plan.max_length, seqLen)));
       return smallest;
     },
     warnings: warningsOf(config, flat, plan, seqLen),
@@ -58,8 +62,13 @@ export function describe(core: RopeCore, givenLength?: number): Description {
 /** Smallest base, to 0.1 %, that keeps the score of equal vectors above zero up to `window`; null where none below 1e12 does. @internal */
 export function smallestBase(core: Pick<RopeCore, "heap"> & { geometry: { rotary_dim: number } }, window: number): number | null {
   const { heap, geometry } = core;
+  const { rotary_dim } = geometry;
+  if (!Number.isInteger(rotary_dim) || rotary_dim < 2) {
+    throw new RopewalkError("INVALID_CONFIG", "rotary_dim", `must be an even integer from 2 up (got ${String(rotary_dim)})`);
+  }
+  if (!(window >= 1 && window <= MOST_WINDOW)) throw new RopewalkError("INVALID_ARGUMENT", "window", `must be a number from 1 to 2^24 (got ${String(window)})`);
   return heap.borrow(8, (address) => {
-    heap.check(heap.module.smallest_base(geometry.rotary_dim, window, address));
+    heap.check(heap.module.smallest_base(rotary_dim, window, address));
     const base = heap.doubles(address, 1)[0]!;
     return base < 0 ? null : base;
   });

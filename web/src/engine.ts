@@ -8,7 +8,7 @@ const DROP_END = [0x1a, 0x0b];
 
 function probe(instructions: number[]): boolean {
   const body = [0x00, ...instructions, ...DROP_END];
-  return WebAssembly.validate(new Uint8Array([...HEADER, 0x0a, body.length + 2, 0x01, body.length, ...body]));
+  return typeof WebAssembly === "object" && WebAssembly.validate(new Uint8Array([...HEADER, 0x0a, body.length + 2, 0x01, body.length, ...body]));
 }
 
 /** simd128, by f32x4.mul. */
@@ -23,7 +23,7 @@ export function hasRelaxedSimd(): boolean {
 
 /** Raises what an engine without SIMD needs to be told. */
 export function requireSimd(): void {
-  if (typeof WebAssembly !== "object" || !hasSimd()) {
+  if (!hasSimd()) {
     throw new RopewalkError(
       "UNSUPPORTED_ENGINE",
       "",

@@ -113,7 +113,9 @@ async function instantiate(glue: Glue, compiled: WebAssembly.Module): Promise<Wa
   try {
     return await new Promise<WasmModule>((resolve, reject) => {
       const instantiateWasm: Parameters<Glue>[0]["instantiateWasm"] = (imports, receive) => {
-        WebAssembly.instantiate(compiled, imports).then((instance) => receive(instance, compiled), reject);
+        WebAssembly.instantiate(compiled, imports)
+          .then((instance) => receive(instance, compiled))
+          .catch(reject);
         return {};
       };
       glue({ instantiateWasm }).then(resolve, reject);

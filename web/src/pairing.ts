@@ -5,6 +5,8 @@ import { bytesOf } from "./elements.js";
 import { RopewalkError } from "./errors.js";
 import type { Heap } from "./heap.js";
 
+const WEIGHT_PAIRINGS: readonly Pairing[] = ["half", "interleaved"];
+
 /** What a q or k projection looks like, and which way to move it. */
 export interface ConvertPairingOptions {
   /** Heads of this projection (key heads for k). */
@@ -24,9 +26,14 @@ export interface ConvertPairingOptions {
  */
 export function convertPairing<Weights extends ElementArray>(heap: Heap, weights: Weights, options: ConvertPairingOptions): Weights {
   const { heads, head_dim, rotary_dim = head_dim, rotary_offset = 0, from, to } = options;
-  for (const [name, value] of Object.entries({ heads, head_dim })) {
-    if (!Number.isInteger(value) || value < 1) throw new RopewalkError("INVALID_ARGUMENT", name, `must be a positive integer (got ${value})`);
+  for (const [name, value] of Object.entries({ heads, head_dim, rotary_dim, rotary_offset })) {
+    const least = name === "rotary_offset" ? 0 : 1;
+    if (!Number.isInteger(value) || value < least) throw new RopewalkError("INVALID_ARGUMENT", name, `must be an integer from ${least} up (got ${String(value)})`);
   }
+  for (const [name, pairing] of Object.entries({ from, to })) {
+    if (!WEIGHT_PAIRINGS.includes(pairing)) throw new RopewalkError("INVALID_ARGUMENT", name, `must be half or interleaved (got ${String(pairing)})`);
+  }
+  if (!ArrayBuffer.isView(weights) || weights instanceof DataView) throw new RopewalkError("INVALID_DTYPE", "weights", "must be a typed array");
   const rows = heads * head_dim;
   if (weights.length === 0 || weights.length % rows !== 0) {
     throw new RopewalkError("INVALID_SHAPE", "weights", `must have a multiple of heads · head_dim = ${rows} elements (got ${weights.length})`);

@@ -2,7 +2,7 @@ import { bytesOf, dtypeOf, DTYPES, type DType, type ElementArray, sizeOf } from 
 import { RopewalkError } from "./errors.js";
 import type { Heap } from "./heap.js";
 import { placePositions, type Positions, slicePositions } from "./positions.js";
-import { type Block, blocksOf, elementCount, type Extents, LAYOUTS } from "./shape.js";
+import { type Block, blocksOf, checkShape, elementCount, type Extents, LAYOUTS } from "./shape.js";
 import { Tensor } from "./tensor.js";
 import type { WasmPositions } from "./wasm_module.js";
 
@@ -29,6 +29,15 @@ export function operandOf(heap: Heap, value: Tensor | ElementArray, dtype: DType
   }
   const inside = value.buffer === heap.buffer;
   return { dtype: ownDType, length: value.length, address: inside ? value.byteOffset : 0, bytes: inside ? undefined : bytesOf(value) };
+}
+
+/** The shape of an array as given; a Tensor has its own, which a given one may only repeat. @internal */
+export function shapeOf(value: Tensor | ElementArray, given: unknown): readonly number[] {
+  if (!(value instanceof Tensor)) return checkShape(given, "shape");
+  if (given !== undefined && JSON.stringify(given) !== JSON.stringify(value.shape)) {
+    throw new RopewalkError("INVALID_SHAPE", "shape", `is ${JSON.stringify(given)}, but the tensor's own is ${JSON.stringify(value.shape)}`);
+  }
+  return value.shape;
 }
 
 /** Checks that a shape accounts for every element. @internal */

@@ -23,14 +23,20 @@ export interface Positions {
   tokens: number;
 }
 
+/** Checks that `ids` is an array of numbers, which Float64Array.set would otherwise make of strings and nulls. @internal */
+export function checkIds(ids: unknown, field: string): PositionArray {
+  const isTyped = ArrayBuffer.isView(ids) && !(ids instanceof DataView) && typeof (ids as Float64Array)[0] !== "bigint";
+  if (!isTyped && !(Array.isArray(ids) && ids.every((id) => typeof id === "number"))) {
+    throw new RopewalkError("INVALID_POSITION", field, "must be a number or an array of numbers");
+  }
+  return ids as PositionArray;
+}
+
 /** Recognises the form of `input` by its length. @internal */
 export function readPositions(input: PositionInput, batches: number, tokens: number, axes: number, field: string): Positions {
   if (typeof input === "number") return { offset: input, ids: undefined, axes: 1, rows: 1, tokens };
-  const isArray = Array.isArray(input) || (ArrayBuffer.isView(input) && !(input instanceof DataView));
-  if (!isArray) throw new RopewalkError("INVALID_POSITION", field, "must be a number or an array of numbers");
-  const { length } = input as PositionArray;
-  const ids = input as PositionArray;
-  if (typeof ids[0] === "bigint") throw new RopewalkError("INVALID_POSITION", field, "must hold numbers, not bigints");
+  const ids = checkIds(input, field);
+  const { length } = ids;
   if (length === axes * batches * tokens) return { offset: 0, ids, axes, rows: batches, tokens };
   if (length === axes * tokens) return { offset: 0, ids, axes, rows: 1, tokens };
   if (length === batches * tokens) return { offset: 0, ids, axes: 1, rows: batches, tokens };

@@ -1,10 +1,10 @@
 import type { DType, ElementArray } from "./elements.js";
 import { RopewalkError } from "./errors.js";
-import { checkLength, checkTarget, codeOf, operandOf, passThrough, positionsOfPart } from "./pass_through.js";
+import { checkLength, checkTarget, codeOf, operandOf, passThrough, positionsOfPart, shapeOf } from "./pass_through.js";
 import { checkSequenceLength, lengthOf, type PositionInput, readPositions } from "./positions.js";
 import type { RopeCore } from "./rope_core.js";
-import { checkLayout, checkShape, extentsOf, type Layout } from "./shape.js";
-import { Tensor } from "./tensor.js";
+import { checkLayout, extentsOf, type Layout } from "./shape.js";
+import type { Tensor } from "./tensor.js";
 
 /** Where keys stand, `rope` being whatever stands for a configured rope. */
 export interface Standing<R> {
@@ -37,7 +37,7 @@ export function rerotate<X extends Tensor | ElementArray>(keys: X, options: Rero
   const { heap } = own;
   const { out = keys } = options;
   const layout = checkLayout(options.layout);
-  const shape = keys instanceof Tensor ? keys.shape : checkShape(options.shape, "shape");
+  const shape = shapeOf(keys, options.shape);
   const extents = extentsOf(layout, shape, own.geometry.head_dim);
   const source = operandOf(heap, keys, options.dtype, "keys");
   checkLength(source, shape, "keys");
@@ -49,7 +49,7 @@ export function rerotate<X extends Tensor | ElementArray>(keys: X, options: Rero
     const core = standing.rope ?? own;
     if (core.heap !== heap) throw new RopewalkError("INVALID_ARGUMENT", `${field}.rope`, "belongs to another load() of the module");
     const positions = readPositions(standing.positions, extents.batches, extents.tokens, core.axes, `${field}.positions`);
-    core.checkPositions(positions);
+    core.checkPositions(positions, `${field}.positions`);
     const sequenceLength = checkSequenceLength(standing.seqLen, `${field}.seqLen`) || lengthOf(positions);
     return { rope: core.address, positions, sequenceLength };
   };

@@ -6,7 +6,7 @@ import { disposeSymbol } from "./dispose.js";
 import type { ElementArray } from "./elements.js";
 import { RopewalkError } from "./errors.js";
 import { type FrequencyPlan, readPlan } from "./plan.js";
-import { checkSequenceLength, type PositionArray } from "./positions.js";
+import { checkIds, checkSequenceLength, type PositionArray } from "./positions.js";
 import { rerotate, type RerotateOptions, type Standing } from "./rerotate.js";
 import type { RopeCore } from "./rope_core.js";
 import { rotate, type RotateOptions } from "./rotate.js";
@@ -78,11 +78,11 @@ export class Rope implements Disposable {
    * @throws {@link RopewalkError} as {@link Rope.rotate}; INVALID_ARGUMENT where the two ropes differ in geometry.
    */
   rerotate<X extends Tensor | ElementArray>(keys: X, options: RerotateOptions<Rope>): X {
-    const coreOf = ({ rope, ...standing }: Standing<Rope>): Standing<RopeCore> => {
-      if (rope !== undefined && !(rope instanceof Rope)) throw new RopewalkError("INVALID_ARGUMENT", "rope", "must be made by rw.rope()");
+    const coreOf = ({ rope, ...standing }: Standing<Rope>, field: string): Standing<RopeCore> => {
+      if (rope !== undefined && !(rope instanceof Rope)) throw new RopewalkError("INVALID_ARGUMENT", field, "must be made by rw.rope()");
       return rope === undefined ? standing : { ...standing, rope: rope.#core };
     };
-    return rerotate(keys, { ...options, from: coreOf({ ...options.from }), to: coreOf({ ...options.to }) }, this.#core);
+    return rerotate(keys, { ...options, from: coreOf({ ...options.from }, "from.rope"), to: coreOf({ ...options.to }, "to.rope") }, this.#core);
   }
 
   /**
@@ -93,7 +93,7 @@ export class Rope implements Disposable {
   queryTemperature(positions: number | PositionArray): Float64Array {
     const core = this.#core;
     const { heap } = core;
-    const list = typeof positions === "number" ? [positions] : Array.from(positions);
+    const list = typeof positions === "number" ? [positions] : Array.from(checkIds(positions, "positions"));
     if (!list.every(Number.isFinite)) throw new RopewalkError("INVALID_POSITION", "positions", "must be finite numbers");
     return heap.borrow(list.length * 16, (address) => {
       heap.doubles(address, list.length).set(list);

@@ -60,11 +60,11 @@ export class RopeCore {
     this.heap.check(this.heap.module.rope_use_length(this.address, sequenceLength));
   }
 
-  /** Refuses positions before anything is written. */
-  checkPositions(positions: Positions): void {
+  /** Refuses positions before anything is written; `field` is where the caller gave them. */
+  checkPositions(positions: Positions, field = "positions"): void {
     const count = positions.ids?.length ?? 0;
     const placed = placePositions(this.heap, positions, count === 0 ? 0 : this.heap.idBlock(count), 0);
-    this.heap.check(this.heap.module.rope_check_positions(this.address, placed));
+    this.heap.check(this.heap.module.rope_check_positions(this.address, placed), undefined, field);
   }
 
   dispose(): void {

@@ -1,9 +1,9 @@
 import type { DType, ElementArray } from "./elements.js";
-import { checkLength, checkTarget, codeOf, operandOf, passThrough, positionsOfPart } from "./pass_through.js";
+import { checkLength, checkTarget, codeOf, operandOf, passThrough, positionsOfPart, shapeOf } from "./pass_through.js";
 import { checkSequenceLength, lengthOf, type PositionInput, readPositions } from "./positions.js";
 import { codeOfRole, type Role, type RopeCore } from "./rope_core.js";
-import { checkLayout, checkShape, extentsOf, type Layout } from "./shape.js";
-import { Tensor } from "./tensor.js";
+import { checkLayout, extentsOf, type Layout } from "./shape.js";
+import type { Tensor } from "./tensor.js";
 
 /** How to rotate. */
 export interface RotateOptions {
@@ -31,7 +31,7 @@ export function rotate<X extends Tensor | ElementArray>(core: RopeCore, x: X, op
   const { module } = heap;
   const { inverse = false, out = x } = options;
   const layout = checkLayout(options.layout);
-  const shape = x instanceof Tensor ? x.shape : checkShape(options.shape, "shape");
+  const shape = shapeOf(x, options.shape);
   const extents = extentsOf(layout, shape, core.geometry.head_dim);
   const source = operandOf(heap, x, options.dtype, "x");
   checkLength(source, shape, "x");

@@ -2,7 +2,7 @@ import { checkDType, DTYPES, type DType, type ElementArray, sizeOf } from "./ele
 import { RopewalkError } from "./errors.js";
 import type { Heap } from "./heap.js";
 import { type Operand, operandOf } from "./pass_through.js";
-import { checkSequenceLength, lengthOf, placePositions, type PositionArray, type Positions, readPositions, slicePositions } from "./positions.js";
+import { checkIds, checkSequenceLength, lengthOf, placePositions, type PositionArray, type Positions, readPositions, slicePositions } from "./positions.js";
 import { codeOfRole, type Role, type RopeCore } from "./rope_core.js";
 import { Tensor } from "./tensor.js";
 
@@ -86,9 +86,10 @@ function tablePositions(lengthOrPositions: number | PositionArray, axes: number)
     }
     return readPositions(0, 1, lengthOrPositions, axes, "positions");
   }
-  const { length } = lengthOrPositions;
-  if (!(length > 0)) throw new RopewalkError("INVALID_POSITION", "positions", "must hold at least one position");
-  return readPositions(lengthOrPositions, 1, length % axes === 0 ? length / axes : length, axes, "positions");
+  const { length } = checkIds(lengthOrPositions, "positions");
+  if (length === 0) throw new RopewalkError("INVALID_POSITION", "positions", "must hold at least one position");
+  if (length % axes !== 0) throw new RopewalkError("INVALID_SHAPE", "positions", `must hold as many ids for each of the ${axes} axes (got ${length})`);
+  return readPositions(lengthOrPositions, 1, length / axes, axes, "positions");
 }
 
 function tableTarget(heap: Heap, target: Tensor | ElementArray, dtype: DType, length: number, field: string): Operand {

@@ -1,0 +1,35 @@
+// Where tokens stand.
+#pragma once
+
+#include "rope/plan.h"
+
+namespace ropewalk {
+
+// Positions may be negative, repeated, unordered and fractional; each on [-2^31, 2^31).
+struct Positions {
+  double offset = 0;            // without ids, token t stands at offset + t
+  const double* ids = nullptr;  // [axes][rows][tokens]
+  int axes = 1;                 // 1: every axis of the plan stands at the same position
+  int rows = 1;                 // batch rows with positions of their own; 1: all share
+  int tokens = 0;
+
+  // Position of a token on an axis of the plan.
+  double at(int axis, int row, int token) const {
+    if (ids == nullptr) return offset + token;
+    const std::size_t plane = axes == 1 ? 0 : axis;
+    return ids[(plane * rows + (rows == 1 ? 0 : row)) * tokens + token];
+  }
+
+  // Positions of a token on all axes of the plan.
+  void on_axes(const FrequencyPlan& plan, int row, int token, double position[kMaxAxes]) const {
+    for (int axis = 0; axis < plan.axes; ++axis) position[axis] = at(axis, row, token);
+  }
+};
+
+// Checks that `positions` fit the plan and the range of positions.
+Status check_positions(const FrequencyPlan& plan, const Positions& positions);
+
+// Largest position of any axis and row.
+double largest_position(const Positions& positions);
+
+}  // namespace ropewalk
