@@ -42,7 +42,7 @@ class Walker {
     const int step = std::max<int>(1, static_cast<int>(kPageBytes / head_bytes));
     for (int head = 0; head < heads.count; head += step) {
       const HeadRange piece = {heads.first + head * heads.stride, heads.stride, std::min(step, heads.count - head)};
-      touch(static_cast<const char*>(tensor_.source) + piece.first * size_of(tensor_.dtype), piece.count * head_bytes);
+      touch(static_cast<const char*>(tensor_.source) + byte_offset(piece), piece.count * head_bytes);
       turn_range(rows, row + head * row_stride, row_stride, piece);
     }
   }
@@ -50,8 +50,8 @@ class Walker {
  private:
   void turn_range(const Rows& rows, std::ptrdiff_t row, std::ptrdiff_t row_stride, const HeadRange& heads) const {
     const std::ptrdiff_t size = size_of(tensor_.dtype);
-    const char* source = static_cast<const char*>(tensor_.source) + heads.first * size;
-    char* target = static_cast<char*>(tensor_.target) + heads.first * size;
+    const char* source = static_cast<const char*>(tensor_.source) + byte_offset(heads);
+    char* target = static_cast<char*>(tensor_.target) + byte_offset(heads);
     if (source != target && span_.size != tensor_.shape.head_dim) {
       copy(source, target, heads);
       source = target;
@@ -59,6 +59,11 @@ class Walker {
     const std::ptrdiff_t offset = span_.offset * size;
     kernel_({source + offset, target + offset, heads.stride, heads.stride, row_stride, rows.cos + row, rows.sin + row, span_.size / 2,
              heads.count});
+  }
+
+  // Unsigned, because a tensor in wasm memory may have more bytes than its ptrdiff_t can count.
+  std::size_t byte_offset(const HeadRange& heads) const {
+    return static_cast<std::size_t>(heads.first) * static_cast<std::size_t>(size_of(tensor_.dtype));
   }
 
   void copy(const char* source, char* target, const HeadRange& heads) const {

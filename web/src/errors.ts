@@ -16,6 +16,10 @@ export type RopewalkErrorCode =
 
 /** Every error this package raises on purpose. */
 export class RopewalkError extends Error {
+  static {
+    Object.defineProperty(this, "name", { value: "RopewalkError" }); // what engines print, which minifiers shorten
+  }
+
   /** What went wrong. */
   readonly code: RopewalkErrorCode;
   /** Path of the config field or argument at fault (`rope_scaling.factor`, `positions`), or "" where there is none. */

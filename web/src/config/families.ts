@@ -64,7 +64,7 @@ export const FAMILY_ROWS: readonly FamilyRow[] = [
   { hf: "mixtral", pairing: PERMUTED, rope_theta: 1e6 },
   { hf: "mllama mllama_text_model", pairing: PERMUTED, rope_theta: 5e5 },
   {
-    hf: "ministral3", gguf: "mistral3", pairing: PERMUTED, head_dim: 128, yarn: "mistral",
+    hf: "ministral3", gguf: "mistral3", pairing: PERMUTED, head_dim: 128,
     rope_scaling: yarn(16, 16384, { rope_theta: 1e6, ...MISTRAL_SCALES }),
   },
   { hf: "smollm3", gguf: "smollm3", pairing: PERMUTED, rope_theta: 2e6, no_rope_interval: 4 },
@@ -124,7 +124,7 @@ export const FAMILY_ROWS: readonly FamilyRow[] = [
   },
   { gguf: "smallthinker", pairing: "half", gguf_sliding: "same", no_rope_interval: 4 },
   { gguf: "spark2_5", pairing: "half", gguf_sliding: "same" },
-  { gguf: "grok", pairing: "half", yarn: "grok" },
+  { gguf: "grok", pairing: "half" },
   { hf: "gemma", gguf: "gemma", pairing: "half", head_dim: 256 },
   {
     hf: "gemma2 vaultgemma t5_gemma_module", gguf: "gemma2", pairing: "half",
@@ -162,20 +162,20 @@ export const FAMILY_ROWS: readonly FamilyRow[] = [
   },
 
   // DeepSeek-style attention: transformers' later versions read interleaved rows and write half-split ones.
-  { hf: "deepseek_v2", gguf: "deepseek2", pairing: "interleaved", mla: true, yarn: "deepseek" },
+  { hf: "deepseek_v2", gguf: "deepseek2", pairing: "interleaved", mla: true },
   {
     hf: "deepseek_v3 deepseek_v32 kimi_k2 kimi_k25 kimi_vl axk1 axk2 glm4_moe_lite glm_moe_dsa youtu",
     gguf: "deepseek32 glm-dsa",
-    pairing: DEEPSEEK, mla: true, yarn: "deepseek",
+    pairing: DEEPSEEK, mla: true,
   },
   {
-    hf: "mistral4", gguf: "mistral4", pairing: DEEPSEEK, mla: true, yarn: "deepseek",
+    hf: "mistral4", gguf: "mistral4", pairing: DEEPSEEK, mla: true,
     rope_scaling: yarn(128, 8192, MISTRAL_SCALES),
   },
-  { hf: "bailing_hybrid", pairing: DEEPSEEK, mla: true, yarn: "deepseek", rope_theta: 6e6 },
-  { hf: "longcat_flash", pairing: DEEPSEEK, mla: true, yarn: "deepseek", rope_theta: 1e7 },
-  { hf: "hy_v4", gguf: "hy_v4", pairing: PERMUTED, mla: true, yarn: "deepseek" },
-  { hf: "minicpm3", gguf: "minicpm3", pairing: "half", mla: true, yarn: "deepseek" },
+  { hf: "bailing_hybrid", pairing: DEEPSEEK, mla: true, rope_theta: 6e6 },
+  { hf: "longcat_flash", pairing: DEEPSEEK, mla: true, rope_theta: 1e7 },
+  { hf: "hy_v4", gguf: "hy_v4", pairing: PERMUTED, mla: true },
+  { hf: "minicpm3", gguf: "minicpm3", pairing: "half", mla: true },
   { gguf: "plm", pairing: "interleaved", mla: true },
   { gguf: "dots3note", pairing: "interleaved", mla: true, gguf_sliding: "plain" },
   { gguf: "bailingmoe3", pairing: "interleaved", mla: true, mrope: { layout: "chunked" }, sections_pair_half: true },

@@ -1,14 +1,5 @@
 import type { MropeLayout, Pairing, RopeScaling, RopeType } from "./types.js";
 
-/**
- * Families with YaRN rules of their own, in the order of the codes handed to wasm.
- *
- * `deepseek`: the softmax scale is multiplied by g(factor, mscale_all_dim)², and llama.cpp's loader reads no betas.
- * `mistral`, `grok`: the two families whose llama.cpp loaders do read the betas. `other`: all the rest.
- */
-export const YARN_FAMILIES = ["other", "deepseek", "mistral", "grok"] as const;
-export type YarnFamily = (typeof YARN_FAMILIES)[number];
-
 /** RoPE of one kind of layer, in a model whose kinds of layers differ. */
 export interface LayerRope {
   rope_theta: number;
@@ -46,7 +37,6 @@ export interface Family {
   mla?: true;
   /** The rotated elements are the last of the head, not the first. */
   rotates_last?: true;
-  yarn?: YarnFamily;
   mrope?: { layout: MropeLayout; section?: readonly number[] };
   /** GGUF files with `rope.dimension_sections` hold half-split weights although those without are interleaved. */
   sections_pair_half?: true;

@@ -1,6 +1,6 @@
 import { fail } from "./check.js";
 import { FAMILY_ROWS, WITHOUT_ROPE } from "./families.js";
-import type { Family, YarnFamily } from "./family.js";
+import type { Family } from "./family.js";
 import type { Pairing } from "./types.js";
 
 /** Whose names: config.json's `model_type` or GGUF's `general.architecture`. */
@@ -50,10 +50,4 @@ export function familyOf(source: Source, name: string | undefined, pairing: Pair
     field,
     `${shown}, so the pairing is unknown; pass overrides: { pairing: "half" | "interleaved" | "interleaved_to_half" }`,
   );
-}
-
-/** Which YaRN rules a `model_type` or an architecture follows; `other` for names this package does not know. */
-export function yarnFamilyOf(name: string | undefined): YarnFamily {
-  if (name === undefined) return "other";
-  return (FAMILIES.hf.get(name) ?? FAMILIES.gguf.get(name))?.yarn ?? "other";
 }

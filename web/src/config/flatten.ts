@@ -1,9 +1,8 @@
 import { fail, isAbsent, isDict, sameValue, withoutAbsent } from "./check.js";
 import { foldConfig, layoutOf, type FoldedConfig } from "./config_keys.js";
 import { betaTemperature, rotaryDimOf } from "./derived.js";
-import { yarnFamilyOf } from "./find_family.js";
-import { YARN_FAMILIES } from "./family.js";
 import { reads, settleScaling } from "./scaling.js";
+import { YARN_FAMILIES, yarnFamilyOf } from "./yarn_families.js";
 import {
   COMPATS,
   MROPE_LAYOUTS,

@@ -5,6 +5,7 @@ import type { Family } from "./family.js";
 import { decimalOf, firstCountOf, integerOf, numberOf, openMetadata, valueOf, type Metadata } from "./gguf_keys.js";
 import { settleScaling, type SettledScaling } from "./scaling.js";
 import type { Pairing, QueryTemperature, RopeScaling } from "./types.js";
+import { yarnFamilyOf } from "./yarn_families.js";
 
 /** Tensors of a GGUF file that change its RoPE. */
 export interface GgufRopeTensors {
@@ -75,7 +76,7 @@ function fullDraft(file: Metadata, tensors: GgufRopeTensors, family: Partial<Fam
   const context = integerOf(file, "context_length");
   const original = integerOf(file, "rope.scaling.original_context_length");
   const rope_scaling = settleScaling(
-    { ...scalingOf(file, tensors, family), ...sectionsOf(file, family) },
+    { ...scalingOf(file, tensors), ...sectionsOf(file, family) },
     `${file.arch}.rope.scaling`,
   );
   const freqs = tensors["rope_freqs.weight"];
@@ -107,7 +108,7 @@ function keyLengthOf(file: Metadata): number | undefined {
   return integerOf(file, "attention.key_length") ?? derived;
 }
 
-function scalingOf(file: Metadata, tensors: GgufRopeTensors, family: Partial<Family>): RopeScaling {
+function scalingOf(file: Metadata, tensors: GgufRopeTensors): RopeScaling {
   const path = `${file.arch}.rope.scaling.type`;
   const given = valueOf(file, "rope.scaling.type");
   if (typeof given === "string" && !SCALING_TYPES.includes(given as "none")) {
@@ -132,15 +133,16 @@ function scalingOf(file: Metadata, tensors: GgufRopeTensors, family: Partial<Fam
       ...(attn !== undefined && { attention_factor: attn }),
     };
   }
-  if (type === "yarn") return { ...yarnOf(file, family, factor || 1), ...attn_factor };
+  if (type === "yarn") return { ...yarnOf(file, factor || 1), ...attn_factor };
   if (alpha > 0) return { rope_type: "ntk_alpha", alpha, ...attn_factor };
   if (type === "linear" && factor !== 0 && factor !== 1) return { rope_type: "linear", factor, ...attn_factor };
   return { rope_type: "default", ...attn_factor };
 }
 
-function yarnOf(file: Metadata, family: Partial<Family>, factor: number): RopeScaling {
+function yarnOf(file: Metadata, factor: number): RopeScaling {
   const own = numberOf(file, "rope.scaling.yarn_attn_factor");
-  const multiplies = family.yarn === "grok" || (own !== undefined && own < 1);
+  const isGrok = yarnFamilyOf(file.arch) === "grok";
+  const multiplies = isGrok || (own !== undefined && own < 1);
   const extrapolation = numberOf(file, "rope.scaling.yarn_ext_factor");
   return withoutAbsent<RopeScaling>({
     rope_type: "yarn",
@@ -149,9 +151,9 @@ function yarnOf(file: Metadata, family: Partial<Family>, factor: number): RopeSc
     attn_factor: multiplies && own !== 1 ? own : undefined,
     // Below 0 means unset, and 1 is what YaRN has anyway.
     extrapolation_factor: extrapolation === undefined || extrapolation < 0 || extrapolation === 1 ? undefined : extrapolation,
-    beta_fast: numberOf(file, "rope.scaling.yarn_beta_fast") ?? (family.yarn === "grok" ? 8 : undefined),
+    beta_fast: numberOf(file, "rope.scaling.yarn_beta_fast") ?? (isGrok ? 8 : undefined),
     beta_slow: numberOf(file, "rope.scaling.yarn_beta_slow"),
-    ...mscalesOf(file, family),
+    ...mscalesOf(file),
   });
 }
 
@@ -159,10 +161,10 @@ function yarnOf(file: Metadata, family: Partial<Family>, factor: number): RopeSc
  * llama.cpp keeps mscale_all_dim only, takes mscale as 1 and, for DeepSeek-V2, as the same. The files of that attention
  * hold a tenth of it, for reasons of age (llama.cpp #17945).
  */
-function mscalesOf(file: Metadata, family: Partial<Family>): RopeScaling {
+function mscalesOf(file: Metadata): RopeScaling {
   const multiplier = numberOf(file, "rope.scaling.yarn_log_multiplier") ?? 0;
   if (multiplier === 0) return {};
-  const mscale_all_dim = family.yarn === "deepseek" ? decimalOf(Math.fround(multiplier / 0.1)) : multiplier;
+  const mscale_all_dim = yarnFamilyOf(file.arch) === "deepseek" ? decimalOf(Math.fround(multiplier / 0.1)) : multiplier;
   return { mscale: file.arch === "deepseek2" ? mscale_all_dim : 1, mscale_all_dim };
 }
 
@@ -199,7 +201,7 @@ function temperatureOf(file: Metadata, family: Partial<Family>, original: number
   }
   const scale = numberOf(file, "attention.temperature_scale") ?? 0;
   if (scale === 0) return undefined;
-  const length = family.yarn === "mistral" ? undefined : integerOf(file, "attention.temperature_length");
+  const length = yarnFamilyOf(file.arch) === "mistral" ? undefined : integerOf(file, "attention.temperature_length");
   const floor_scale = length ?? original;
   if (floor_scale === undefined) {
     return fail("INVALID_CONFIG", `${file.arch}.attention.temperature_length`, "is needed with attention.temperature_scale");
