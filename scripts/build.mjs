@@ -10,7 +10,8 @@ import { capture, run, runMain } from "./run.mjs";
 const root = join(import.meta.dirname, "..");
 const wasmFolder = join(root, "dist", "wasm");
 const compiled = join(root, "build", "package");
-const entries = ["index", "index.node", "inline"];
+// The config readers are listed to get a file of their own: an app that only reads configs then carries nothing else.
+const entries = ["index", "index.node", "inline", "config/rope_config"];
 
 // The wasm that a preset links, and the name it ships under.
 const builds = [
@@ -46,8 +47,11 @@ async function shipWasm({ transform }) {
     ["web", "ropewalk.js"],
     ["node", "ropewalk.node.js"],
   ]) {
-    // Emscripten leaves long names in its glue; shortened, it is less than half
-    const { code } = await transform(await readFile(linked("wasm", environment, "mjs"), "utf8"), { minify: true, format: "esm", target: "es2022" });
+    // Emscripten leaves long names in its glue; shortened, it is less than half. Pages hand it a compiled module, so the address that it
+    // would find the wasm by is taken out: bundlers would ship the file for it, with ropewalk/inline too.
+    const define = environment === "web" ? { "import.meta.url": '"about:blank"' } : {};
+    const settings = { minify: true, format: "esm", target: "es2022", define };
+    const { code } = await transform(await readFile(linked("wasm", environment, "mjs"), "utf8"), settings);
     await writeFile(join(wasmFolder, name), code);
   }
   for (const { preset, file } of builds) {
@@ -67,6 +71,7 @@ async function shipPackage({ build: bundle }) {
     bundle: true,
     splitting: true,
     minify: true,
+    lineLimit: 160, // Node shows the line that an error nobody caught was thrown on
     format: "esm",
     target: "es2022",
     platform: "neutral",

@@ -39,8 +39,11 @@ enum class Compat : int { hf, llama_cpp, vllm };
 // exact: f64, rounded once. hf: every step rounded to f32, as transformers computes.
 enum class Precision : int { exact, hf };
 
-// What YaRN ramps over: the pair index (every shipped implementation) or the rotations inside the window (the paper's text).
-enum class Ramp : int { pair_index, rotations };
+// How NTK-by-parts and YaRN go from keeping to interpolating.
+//   pair_index  one ramp over the pair index: every shipped implementation
+//   rotations   one ramp over the rotations inside the window: the paper's text
+//   two_ramps   from keeping to NTK-aware and on to interpolating: the YaRN authors' first NTK-by-parts, with its fixed ends
+enum class Ramp : int { pair_index, rotations, two_ramps };
 
 // How pairs are shared among position axes.
 //   chunked      t…t h…h w…w            Qwen2-VL

@@ -36,6 +36,8 @@ StatusText describe_status(Status status) {
     case Status::beta_order: return {config, "rope_scaling.beta_fast", "must not be below beta_slow: it is the larger number of rotations"};
     case Status::mscale_out_of_range: return {config, "rope_scaling.mscale", "and mscale_all_dim must be numbers from 0 to 1e6"};
     case Status::extrapolation_factor_out_of_range: return {config, "rope_scaling.extrapolation_factor", "must be a number from 0 to 1"};
+    case Status::ramp_out_of_place:
+      return {config, "rope_scaling.ramp", "must be pair_index or rotations; two_ramps belongs to ntk_by_parts"};
     case Status::short_factor_length: return {config, "rope_scaling.short_factor", "must have rotary_dim / 2 entries"};
     case Status::short_factor_out_of_range: return {config, "rope_scaling.short_factor", "must hold positive finite numbers"};
     case Status::long_factor_length: return {config, "rope_scaling.long_factor", "must have rotary_dim / 2 entries"};

@@ -28,6 +28,7 @@ enum class Status : int {
   beta_order,
   mscale_out_of_range,
   extrapolation_factor_out_of_range,
+  ramp_out_of_place,
   short_factor_length,
   short_factor_out_of_range,
   long_factor_length,

@@ -115,12 +115,13 @@ YARN_CASES = [
     *[(f"dynamic-yarn@{n}", f"{YARN}LlamaDynamicYaRNScaledRotaryEmbedding.py", dynamic_yarn(4096), n)
       for n in (1, 4096, 4097, 8192, 16384, 131072)],
     *[(f"dynamic-yarn-table-8192@{n}", f"{YARN}LlamaDynamicYaRNScaledRotaryEmbedding.py", dynamic_yarn(8192), n)
-      for n in (8192, 8193)],
+      for n in (8193,)],
     *[(f"dynamic-ntk@{n}", f"{YARN}LlamaDynamicScaledRotaryEmbedding.py",
        rope_config(128, 10000.0, 4096, "dynamic", factor=2.0), n) for n in (4096, 16384)],
     ("ntk-aware", f"{YARN}LlamaNTKScaledRotaryEmbedding.py", rope_config(128, 10000.0, 4096, "ntk", factor=8.0)),
     *[(f"ntk-by-parts-x{factor}", f"{YARN}LlamaPartNTKScaledRotaryEmbedding.py",
-       rope_config(128, 10000.0, 4096, "ntk_by_parts", factor=float(factor), original_max_position_embeddings=4096))
+       rope_config(128, 10000.0, 4096, "ntk_by_parts", factor=float(factor), original_max_position_embeddings=4096,
+                   ramp="two_ramps"))
       for factor in (4, 16)],
 ]
 

@@ -6,6 +6,7 @@ import type { RopeCore } from "./rope_core.js";
  * over i of |Σ_{j<i} e^{iΔw_j}|.
  */
 export const DECAY_CURVES = ["ones", "random", "bound"] as const;
+/** One of {@link DECAY_CURVES}. */
 export type DecayCurve = (typeof DECAY_CURVES)[number];
 
 /** Which curve, at which distances. */

@@ -45,5 +45,6 @@ export interface Description {
   readonly smallest_base: number | null;
   /** What looks like a mistake, or will surprise. */
   warnings: readonly string[];
+  /** The description as text, for a terminal. */
   toString(): string;
 }

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * `Symbol.dispose`, or the symbol that engines before explicit resource management are given in its place.
  * @internal

@@ -2,6 +2,7 @@ import { RopewalkError } from "./errors.js";
 
 /** Element types of tensors. Arithmetic is always f32; 16-bit values are rounded once, to nearest even. */
 export const DTYPES = ["f32", "f16", "bf16"] as const;
+/** One of {@link DTYPES}. */
 export type DType = (typeof DTYPES)[number];
 
 /** Where an engine has it, a 16-bit float array of its own. Structural, because older TypeScript libraries do not name it. */

@@ -1,3 +1,4 @@
+/// <reference lib="es2022.error" preserve="true" />
 /** What went wrong, for programs; the message is for people. */
 export type RopewalkErrorCode =
   | "INVALID_CONFIG"

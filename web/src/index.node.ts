@@ -6,13 +6,12 @@
 import { readFile } from "node:fs/promises";
 import { type Load, loadOn, type Platform } from "./load.js";
 import { fetchBytes } from "./platform_web.js";
-import type { Glue } from "./wasm_module.js";
 
 export * from "./api.js";
 
 const platform: Platform = {
   modules: new Map(),
-  glue: async () => ((await import("./wasm/ropewalk.node.js")) as { default: Glue }).default,
+  glue: async () => (await import("./wasm/ropewalk.node.js")).default,
   wasm: (file) => new URL(file === "relaxed" ? "./wasm/ropewalk.relaxed.wasm" : "./wasm/ropewalk.wasm", import.meta.url),
   read: (address) => {
     const isRemote = /^https?:/.test(String(address));

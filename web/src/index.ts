@@ -11,7 +11,7 @@ export * from "./api.js";
 
 const platform: Platform = {
   modules: new Map(),
-  glue: async () => glue,
+  glue: () => Promise.resolve(glue),
   wasm: (file) =>
     file === "relaxed" ? new URL("./wasm/ropewalk.relaxed.wasm", import.meta.url) : new URL("./wasm/ropewalk.wasm", import.meta.url),
   read: fetchBytes,

@@ -11,7 +11,7 @@ export * from "./api.js";
 
 const platform: Platform = {
   modules: new Map(),
-  glue: async () => glue,
+  glue: () => Promise.resolve(glue),
   wasm: async (file) => {
     const { default: base64 } = file === "relaxed" ? await import("./wasm/ropewalk.relaxed.inline.js") : await import("./wasm/ropewalk.inline.js");
     return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));

@@ -77,10 +77,9 @@ async function start(platform: Platform, build: Build, source: WasmSource | unde
 
 async function compile(platform: Platform, source: WasmSource): Promise<WebAssembly.Module> {
   if (source instanceof WebAssembly.Module) return source;
-  const bytesSource = source as WasmBytesSource; // TypeScript takes the empty interface Module for everything
   const where = typeof source === "string" || source instanceof URL ? String(source) : "the given wasm";
   try {
-    const bytes = await bytesOf(platform, bytesSource);
+    const bytes = await bytesOf(platform, source);
     checkMagic(bytes, where);
     return await WebAssembly.compile(bytes as BufferSource);
   } catch (cause) {

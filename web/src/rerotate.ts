@@ -45,7 +45,6 @@ export function rerotate<X extends Tensor | ElementArray>(keys: X, options: Rero
   checkTarget(source, target);
 
   const stand = (standing: Standing<RopeCore>, field: string) => {
-    if (typeof standing !== "object" || standing === null) throw new RopewalkError("INVALID_ARGUMENT", field, "must be an object with positions");
     const core = standing.rope ?? own;
     if (core.heap !== heap) throw new RopewalkError("INVALID_ARGUMENT", `${field}.rope`, "belongs to another load() of the module");
     const positions = readPositions(standing.positions, extents.batches, extents.tokens, core.axes, `${field}.positions`);

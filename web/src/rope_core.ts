@@ -7,6 +7,7 @@ import { configure } from "./wasm_config.js";
 
 /** Queries and keys differ only under xPos. */
 export const ROLES = ["query", "key"] as const;
+/** One of {@link ROLES}. */
 export type Role = (typeof ROLES)[number];
 
 /** @internal */

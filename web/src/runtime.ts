@@ -13,6 +13,7 @@ import { Tensor } from "./tensor.js";
  * differ. `scalar`: the reference kernels in the simd file, for comparing.
  */
 export const BUILDS = ["simd", "relaxed", "scalar"] as const;
+/** One of {@link BUILDS}. */
 export type Build = (typeof BUILDS)[number];
 
 /** The loaded module: everything begins here. Made by `load()`. */

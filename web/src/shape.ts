@@ -5,6 +5,7 @@ import { RopewalkError } from "./errors.js";
  * `thd` is one sequence without a batch.
  */
 export const LAYOUTS = ["bthd", "bhtd", "thd"] as const;
+/** One of {@link LAYOUTS}. */
 export type Layout = (typeof LAYOUTS)[number];
 
 /** A tensor's extents by name. @internal */
@@ -19,7 +20,7 @@ export interface Extents {
 /** Checks that a shape holds positive integers. @internal */
 export function checkShape(shape: unknown, field: string): readonly number[] {
   const valid = Array.isArray(shape) && shape.length > 0 && shape.every((extent) => Number.isInteger(extent) && extent > 0);
-  if (!valid) throw new RopewalkError("INVALID_SHAPE", field, `must be an array of positive integers (got ${JSON.stringify(shape) ?? "nothing"})`);
+  if (!valid) throw new RopewalkError("INVALID_SHAPE", field, `must be an array of positive integers (got ${shape === undefined ? "nothing" : JSON.stringify(shape)})`);
   return shape as readonly number[];
 }
 

@@ -11,6 +11,7 @@ import { Tensor } from "./tensor.js";
  * element ([n, rotary_dim]) as `half` (c0 c1 … c0 c1 …) or `interleaved` (c0 c0 c1 c1 …).
  */
 export const TABLE_LAYOUTS = ["compact", "half", "interleaved"] as const;
+/** One of {@link TABLE_LAYOUTS}. */
 export type TableLayout = (typeof TABLE_LAYOUTS)[number];
 
 /** What table to make. */

@@ -31,8 +31,9 @@ function* lengthWarnings(config: RopeConfig, flat: FlatRopeConfig, plan: Frequen
   }
   const theta = config.rope_theta ?? config.rope_scaling?.rope_theta ?? config.rope_parameters?.rope_theta;
   if (theta === undefined && type !== "custom") yield "rope_theta is not given: 10000 is taken";
-  if (plan.max_length > 0 && seqLen > (isUnraised ? served! : plan.max_length)) {
-    yield `a sequence of ${seqLen} is longer than the ${plan.max_length} positions that the model is said to serve`;
+  const most = isUnraised ? served! : plan.max_length;
+  if (plan.max_length > 0 && seqLen > most) {
+    yield `a sequence of ${seqLen} is longer than the ${most} positions that the model is said to serve`;
   }
   if (plan.valid_to < Infinity || plan.valid_from > 1) {
     yield `these frequencies hold for ${validLengths(plan)}; keys cached under others must be re-rotated`;

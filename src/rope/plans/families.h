@@ -21,6 +21,9 @@ void default_frequencies(double base, double dim, int count, Rounding rounded, d
 // The frequencies without scaling, for one axis or restarting with each section of a vision encoder.
 void unscaled_frequencies(const RopeConfig& config, double base, double* inv_freq);
 
+// The frequencies of base · scale^(d/(d-2)): the first pair as it was, the last divided by `scale`.
+void ntk_frequencies(const RopeConfig& config, double scale, double* inv_freq);
+
 // Length-independent families.
 void linear(const RopeConfig& config, FrequencyPlan& plan);
 void ntk(const RopeConfig& config, FrequencyPlan& plan);
@@ -51,8 +54,14 @@ struct Range {
   double high;
 };
 
-// The pairs (or rotations, with Ramp::rotations) between which the ramp runs, rounded outwards where the system does so.
+// The pairs that make `fast` and `slow` rotations over the original window, rounded outwards where the system does so.
+Range pair_range(const RopeConfig& config, double fast, double slow);
+
+// The pairs (or rotations, with Ramp::rotations) between which the ramp runs.
 Range correction_range(const RopeConfig& config);
+
+// 0 up to the range's low end, 1 from its high end, linear between.
+double ramp(double position, Range range, Rounding rounded);
 
 // Mixes interpolated and kept frequencies along the ramp, and notes the range in the plan.
 void blend(const RopeConfig& config, double factor, FrequencyPlan& plan);

@@ -10,9 +10,11 @@ namespace {
 double attention_factor(const RopeConfig& config, bool is_long) {
   const std::optional<double>& mscale = is_long ? config.long_mscale : config.short_mscale;
   if (mscale.has_value()) return *mscale;
-  if (config.attention_factor.has_value()) return *config.attention_factor;
+  // vLLM reads neither the factor nor the attention factor, only the two lengths
+  const bool reads_factors = config.compat != Compat::vllm || !config.max_position_embeddings.has_value();
+  if (reads_factors && config.attention_factor.has_value()) return *config.attention_factor;
   const double original = *config.original_max_position_embeddings;
-  const double factor = config.factor.has_value() ? *config.factor : *config.max_position_embeddings / original;
+  const double factor = reads_factors && config.factor.has_value() ? *config.factor : *config.max_position_embeddings / original;
   return factor <= 1 ? 1 : std::sqrt(1 + reproducible_log(factor) / reproducible_log(original));
 }
 

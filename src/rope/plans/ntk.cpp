@@ -3,20 +3,16 @@
 #include "rope/reproducible_math.h"
 
 namespace ropewalk::plans {
-namespace {
 
-// base · scale^(d/(d-2))
-double ntk_base(const RopeConfig& config, double scale) {
+void ntk_frequencies(const RopeConfig& config, double scale, double* inv_freq) {
   const double dim = resolved_rotary_dim(config);
-  return config.rope_theta * reproducible_pow(scale, dim / (dim - 2));
+  unscaled_frequencies(config, config.rope_theta * reproducible_pow(scale, dim / (dim - 2)), inv_freq);
 }
-
-}  // namespace
 
 void ntk(const RopeConfig& config, FrequencyPlan& plan) {
   const double factor = *config.factor;
   if (config.compat != Compat::vllm) {
-    unscaled_frequencies(config, ntk_base(config, factor), plan.inv_freq.data());
+    ntk_frequencies(config, factor, plan.inv_freq.data());
     return;
   }
   // vLLM's NTKScalingRotaryEmbedding: base · factor, then every frequency over factor^(2/d)
@@ -38,8 +34,6 @@ void ntk_mix(const RopeConfig& config, FrequencyPlan& plan) {
 }
 
 // HunYuan: the same change of base with alpha for the factor.
-void ntk_alpha(const RopeConfig& config, FrequencyPlan& plan) {
-  unscaled_frequencies(config, ntk_base(config, *config.alpha), plan.inv_freq.data());
-}
+void ntk_alpha(const RopeConfig& config, FrequencyPlan& plan) { ntk_frequencies(config, *config.alpha, plan.inv_freq.data()); }
 
 }  // namespace ropewalk::plans

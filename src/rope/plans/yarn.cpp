@@ -1,11 +1,9 @@
-// YaRN, its parts without the temperature (NTK-by-parts), and its dynamic form.
+// YaRN and its dynamic form.
 #include <algorithm>
 
 #include "rope/plans/families.h"
 
 namespace ropewalk::plans {
-
-void ntk_by_parts(const RopeConfig& config, FrequencyPlan& plan) { yarn_parts::blend(config, yarn_parts::factor(config), plan); }
 
 // Static in every system: sequences shorter than the original window are scaled too.
 void yarn(const RopeConfig& config, FrequencyPlan& plan) {

@@ -36,19 +36,24 @@ double factor(const RopeConfig& config) {
   return config.factor.has_value() ? *config.factor : *config.max_position_embeddings / *config.original_max_position_embeddings;
 }
 
-Range correction_range(const RopeConfig& config) {
-  const double beta_fast = reads_betas(config) ? given_or(config.beta_fast, 32) : 32;
-  const double beta_slow = reads_betas(config) ? given_or(config.beta_slow, 1) : 1;
-  if (config.ramp == Ramp::rotations) return {beta_slow, beta_fast};
-
-  double low = correction_dim(config, beta_fast), high = correction_dim(config, beta_slow);
+Range pair_range(const RopeConfig& config, double fast, double slow) {
+  double low = correction_dim(config, fast), high = correction_dim(config, slow);
   if (rounds_range(config)) {
     low = std::floor(low);
     high = std::ceil(high);
   }
-  low = std::max(low, 0.0);
-  high = std::min(high, resolved_rotary_dim(config) - 1.0);
-  return {low, high};
+  return {std::max(low, 0.0), std::min(high, resolved_rotary_dim(config) - 1.0)};
+}
+
+Range correction_range(const RopeConfig& config) {
+  const double beta_fast = reads_betas(config) ? given_or(config.beta_fast, 32) : 32;
+  const double beta_slow = reads_betas(config) ? given_or(config.beta_slow, 1) : 1;
+  return config.ramp == Ramp::rotations ? Range{beta_slow, beta_fast} : pair_range(config, beta_fast, beta_slow);
+}
+
+double ramp(double position, Range range, Rounding rounded) {
+  const double span = range.high == range.low ? 0.001 : range.high - range.low;
+  return std::clamp(rounded(rounded(position - range.low) / rounded(span)), 0.0, 1.0);
 }
 
 void blend(const RopeConfig& config, double factor, FrequencyPlan& plan) {
@@ -56,18 +61,14 @@ void blend(const RopeConfig& config, double factor, FrequencyPlan& plan) {
   const double window = *config.original_max_position_embeddings;
   const double strength = config.extrapolation_factor.value_or(1);
   const Range range = correction_range(config);
-  const double span = range.high == range.low ? 0.001 : range.high - range.low;
 
   for (std::size_t j = 0; j < plan.inv_freq.size(); ++j) {
     const double kept = plan.inv_freq[j];
     const double interpolated = rounded(kept / factor);
-    double ramp;  // 0: keep, 1: interpolate
-    if (config.ramp == Ramp::rotations) {
-      ramp = 1 - (window * kept / kTwoPi - range.low) / span;
-    } else {
-      ramp = rounded(rounded(static_cast<double>(j) - range.low) / rounded(span));
-    }
-    const double keep = rounded((1 - std::clamp(ramp, 0.0, 1.0)) * strength);
+    // over rotations the ramp rises towards keeping, over pair indices towards interpolating
+    const double rise =
+        config.ramp == Ramp::rotations ? 1 - ramp(window * kept / kTwoPi, range, rounded) : ramp(static_cast<double>(j), range, rounded);
+    const double keep = rounded((1 - rise) * strength);
     plan.inv_freq[j] = rounded(rounded(interpolated * rounded(1 - keep)) + rounded(kept * keep));
   }
   plan.ramp_low = range.low;
@@ -100,8 +101,10 @@ double attention_factor(const RopeConfig& config, double factor) {
 
 double softmax_factor(const RopeConfig& config, double factor) {
   const double all_dim = config.mscale_all_dim.value_or(0);
-  if (config.family != Family::deepseek || all_dim == 0) return 1;
-  const double mscale = temperature(factor, all_dim);
+  if (config.family != Family::deepseek) return 1;
+  double mscale = temperature(factor, all_dim);
+  // llama.cpp's deepseek2 graph takes what multiplies cos and sin into the softmax scale as well; they are 1 with a log multiplier
+  if (config.compat == Compat::llama_cpp) mscale *= attention_factor(config, factor);
   return mscale * mscale;
 }
 

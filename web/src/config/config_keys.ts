@@ -95,7 +95,7 @@ export function foldConfig(config: Dict, prefix: string): FoldedConfig {
     (top as Dict)[name] = rest[name];
     delete rest[name];
   }
-  return { top, scaling: rest as RopeScaling };
+  return { top, scaling: rest };
 }
 
 /** `chunked` or `interleaved` from transformers' flag and our own name, which must not disagree. */

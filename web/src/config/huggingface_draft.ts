@@ -113,7 +113,7 @@ function rotatedPairs(head_dim: number | undefined, { rotary_dim, partial_rotary
 
 /** Gives sections their layout, which transformers keeps in the family's code, and a family its own sections. */
 function withSections(scaling: SettledScaling, { mrope }: Partial<Family>, pairs: number, path: string): SettledScaling {
-  const own = mrope?.section?.reduce((a, b) => a + b, 0) === pairs ? mrope?.section : undefined;
+  const own = mrope?.section?.reduce((a, b) => a + b, 0) === pairs ? mrope.section : undefined;
   const section = scaling.mrope_section ?? own;
   if (section === undefined) return scaling;
   const { mrope_interleaved: flag, ...rest } = scaling;

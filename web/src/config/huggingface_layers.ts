@@ -76,7 +76,7 @@ function kindDraft(text: TextConfig, family: Partial<Family>, name: string, give
 function kindTheta({ config, path }: TextConfig, { theta_key, rope_theta }: Partial<LayerRope>, at: number): number {
   const given = theta_key === undefined ? undefined : config[theta_key];
   const one: unknown = Array.isArray(given) ? given[at] : given; // Step-3.5 lists a base for each layer
-  return isAbsent(one) ? (rope_theta ?? 10000) : numberAt(one, path + theta_key);
+  return isAbsent(one) ? (rope_theta ?? 10000) : numberAt(one, `${path}${theta_key ?? ""}`);
 }
 
 function firstLayerOf(config: Dict, kind: string): number {

@@ -8,6 +8,7 @@ import { applyOverrides, draftOfConfig, type RopeOverrides } from "./overrides.j
 import { reads } from "./scaling.js";
 import { PAIRINGS, type Pairing, type RopeConfig, type RopeScaling } from "./types.js";
 
+/** What to read, and what to change. */
 export interface RopeConfigOptions {
   /**
    * Kind of layer, as transformers names them (`full_attention`, `sliding_attention`; DeepSeek-V4's `main` and

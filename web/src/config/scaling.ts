@@ -108,7 +108,7 @@ export function readScaling(value: unknown, path: string): RopeScaling {
     }
     keys[name] = read;
   }
-  return keys as RopeScaling;
+  return keys;
 }
 
 function typeAt(value: unknown, path: string): RopeType {

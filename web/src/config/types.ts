@@ -10,6 +10,7 @@
  * Taking the other pairing raises no shape error and ruins the model, so it is always named.
  */
 export const PAIRINGS = ["half", "interleaved", "interleaved_to_half"] as const;
+/** One of {@link PAIRINGS}. */
 export type Pairing = (typeof PAIRINGS)[number];
 
 /** The scaling families. The first seven are Hugging Face's; see the docs of {@link RopeScaling} for the keys of each. */
@@ -28,22 +29,30 @@ export const ROPE_TYPES = [
   "dynamic_yarn",
   "custom",
 ] as const;
+/** One of {@link ROPE_TYPES}. */
 export type RopeType = (typeof ROPE_TYPES)[number];
 
 /** Whose rules hold where the systems differ in a number. */
 export const COMPATS = ["hf", "llama.cpp", "vllm"] as const;
+/** One of {@link COMPATS}. */
 export type Compat = (typeof COMPATS)[number];
 
 /** `exact`: computed in f64 and rounded once. `hf`: every step rounded to f32 as transformers does. */
 export const PRECISIONS = ["exact", "hf"] as const;
+/** One of {@link PRECISIONS}. */
 export type Precision = (typeof PRECISIONS)[number];
 
 /** How the frequencies are shared among several position axes (time, height, width). */
 export const MROPE_LAYOUTS = ["chunked", "interleaved", "ernie", "vision"] as const;
+/** One of {@link MROPE_LAYOUTS}. */
 export type MropeLayout = (typeof MROPE_LAYOUTS)[number];
 
-/** What NTK-by-parts and YaRN ramp over: the pair index (every shipped implementation) or the rotations (the paper's text). */
-export const RAMPS = ["pair_index", "rotations"] as const;
+/**
+ * How NTK-by-parts and YaRN go from keeping to interpolating: one ramp over the pair index (every shipped implementation), one over the
+ * rotations inside the window (the paper's text), or the two of the YaRN authors' first NTK-by-parts, by way of NTK-aware (that type only).
+ */
+export const RAMPS = ["pair_index", "rotations", "two_ramps"] as const;
+/** One of {@link RAMPS}. */
 export type Ramp = (typeof RAMPS)[number];
 
 /**
@@ -116,7 +125,9 @@ export interface QueryTemperature {
   layers?: QueryTemperatureLayers;
 }
 
+/** Layers that a query temperature may be for. */
 export const QUERY_TEMPERATURE_LAYERS = ["all", "no_rope"] as const;
+/** One of {@link QUERY_TEMPERATURE_LAYERS}. */
 export type QueryTemperatureLayers = (typeof QUERY_TEMPERATURE_LAYERS)[number];
 
 /** xPos (length-extrapolatable transformer): q · ζ_j^((p − center)/scale_base), k by its inverse. */

@@ -5,6 +5,7 @@
  * `mistral`, `grok`: the two families whose llama.cpp loaders do read the betas. `other`: all the rest.
  */
 export const YARN_FAMILIES = ["other", "deepseek", "mistral", "grok"] as const;
+/** One of {@link YARN_FAMILIES}. */
 export type YarnFamily = (typeof YARN_FAMILIES)[number];
 
 /** `model_type` and `general.architecture` alike. Apart from the table of families, so that whoever brings a config needs not bring the table. */
