@@ -19,7 +19,9 @@ int source_row(int i, int pairs, Pairing from, Pairing to) {
 }  // namespace
 
 Status convert_pairing(const void* source, void* target, int element_size, const ProjectionShape& shape, Pairing from, Pairing to) {
-  if (from == Pairing::interleaved_to_half || to == Pairing::interleaved_to_half) return Status::pairing_unknown;
+  for (const Pairing pairing : {from, to}) {
+    if (pairing != Pairing::half && pairing != Pairing::interleaved) return Status::pairing_unknown;
+  }
   if (shape.heads < 1 || shape.columns < 1 || shape.head_dim < 2 || shape.head_dim > kMaxHeadDim) return Status::shape_out_of_range;
   if (shape.rotary_dim % 2 != 0) return Status::rotary_dim_odd;
   if (shape.rotary_dim < 2 || shape.rotary_dim > shape.head_dim) return Status::rotary_dim_out_of_range;

@@ -29,6 +29,11 @@ DoubleDouble two_product(double a, double b) {
   return {product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low};
 }
 
+DoubleDouble multiply(DoubleDouble a, DoubleDouble b) {
+  const DoubleDouble product = two_product(a.high, b.high);
+  return two_sum(product.high, product.low + (a.high * b.low + a.low * b.high));
+}
+
 constexpr double kLog2E = 0x1.71547652b82fep+0;
 // ln 2 in two parts; the high one has 21 trailing zero bits, so an exponent times it is exact.
 constexpr double kLn2High = 0x1.62e42feep-1;
@@ -50,14 +55,16 @@ DoubleDouble log_double_double(double x) {
   const DoubleDouble back = two_product(s, denominator.high);
   const double s_low = ((numerator - back.high) - back.low - s * denominator.low) / denominator.high;
 
-  // artanh(s) - s = s^3/3 + s^5/5 + ... ; |s| < 0.1716, so the term after the last is below 2^-68
-  const double s2 = s * s;
+  // artanh(s) = s + s^3/3 + s^5/5 + ... ; |s| < 0.1716, so the term after the last is below 2^-68, and from s^5 on a double will do
+  const DoubleDouble one = {s, s_low}, square = multiply(one, one), cube = multiply(square, one);
+  const DoubleDouble third = multiply(cube, {0x1.5555555555555p-2, 0x1.5555555555555p-56});
   double series = 0;
-  for (int k = 27; k >= 3; k -= 2) series = series * s2 + 1.0 / k;
-  const double tail = 2 * (s_low + s * s2 * series);
+  for (int k = 27; k >= 5; k -= 2) series = series * square.high + 1.0 / k;
+  const double rest = 2 * (s_low + third.low + cube.high * square.high * series) + exponent * kLn2Low;
 
   const DoubleDouble head = two_sum(exponent * kLn2High, 2 * s);
-  return two_sum(head.high, head.low + (tail + exponent * kLn2Low));
+  const DoubleDouble with_cube = two_sum(head.high, 2 * third.high);
+  return two_sum(with_cube.high, with_cube.low + (head.low + rest));
 }
 
 // e^(x.high + x.low) = 2^k e^r, |r| <= ln(2)/2.

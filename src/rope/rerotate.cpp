@@ -19,8 +19,16 @@ bool same_geometry(const FrequencyPlan& a, const FrequencyPlan& b) {
   return std::memcmp(a.axis_of_pair.data(), b.axis_of_pair.data(), a.axis_of_pair.size()) == 0;
 }
 
-bool same_frequencies(const FrequencyPlan& a, const FrequencyPlan& b) {
+// Whether angles are the same multiples of the position, so that their difference is a multiple of the positions' difference.
+bool is_one_plan(const FrequencyPlan& a, const FrequencyPlan& b) {
+  if (a.precision == Precision::hf || b.precision == Precision::hf) return false;
   return std::memcmp(a.inv_freq.data(), b.inv_freq.data(), a.inv_freq.size() * sizeof(double)) == 0;
+}
+
+// The angle at which a key stands, rounded as its plan rounds.
+double angle_at(const FrequencyPlan& plan, std::size_t pair, double position) {
+  if (plan.precision == Precision::hf) return static_cast<float>(plan.inv_freq[pair]) * static_cast<float>(position);
+  return plan.inv_freq[pair] * position;
 }
 
 double key_scale(const FrequencyPlan& plan, std::size_t pair, double position) {
@@ -32,7 +40,7 @@ double key_scale(const FrequencyPlan& plan, std::size_t pair, double position) {
 // Rows of cos and sin by which keys turn from one standing to the other.
 class DifferenceRows {
  public:
-  DifferenceRows(const Standing& from, const Standing& to) : from_(from), to_(to), is_same_plan_(same_frequencies(from.plan, to.plan)) {}
+  DifferenceRows(const Standing& from, const Standing& to) : from_(from), to_(to), is_one_plan_(is_one_plan(from.plan, to.plan)) {}
 
   [[nodiscard]] bool allocate() {
     const std::size_t pairs = to_.plan.inv_freq.size();
@@ -47,8 +55,8 @@ class DifferenceRows {
       const int axis = to_.plan.axis_of_pair[j];
       const double old_position = from_.positions.at(axis, row, token), new_position = to_.positions.at(axis, row, token);
       // within one plan the difference of positions is exact, and so is no difference at all
-      const double angle = is_same_plan_ ? to_.plan.inv_freq[j] * (new_position - old_position)
-                                         : to_.plan.inv_freq[j] * new_position - from_.plan.inv_freq[j] * old_position;
+      const double angle = is_one_plan_ ? to_.plan.inv_freq[j] * (new_position - old_position)
+                                        : angle_at(to_.plan, j, new_position) - angle_at(from_.plan, j, old_position);
       is_new = is_new || !has_row_ || angle != angle_[j];
       angle_[j] = angle;
       scale_[j] = key_scale(to_.plan, j, new_position) / key_scale(from_.plan, j, old_position);
@@ -70,13 +78,13 @@ class DifferenceRows {
  private:
   const Standing& from_;
   const Standing& to_;
-  bool is_same_plan_;
+  bool is_one_plan_;
   bool has_row_ = false;                      // cos_ and sin_ belong to angle_
   Buffer<double> angle_, scale_, cos_, sin_;  // [pairs]
 };
 
 Status check(const HeadTensor& keys, const Standing& standing) {
-  if (element_count(keys.shape) < 0) return Status::shape_out_of_range;
+  if (const Status status = check_tensor(keys); status != Status::ok) return status;
   if (keys.shape.head_dim != standing.plan.head_dim) return Status::head_dim_mismatch;
   if (standing.positions.tokens != keys.shape.tokens || (standing.positions.rows != 1 && standing.positions.rows != keys.shape.batches)) {
     return Status::shape_out_of_range;

@@ -67,9 +67,7 @@ Status Rope::use_length(double sequence_length) {
 
 Status Rope::check(const HeadTensor& tensor, const Positions& positions) const {
   const Shape& shape = tensor.shape;
-  if (static_cast<int>(tensor.dtype) < 0 || static_cast<int>(tensor.dtype) >= kDTypes) return Status::dtype_unknown;
-  if (static_cast<int>(tensor.layout) < 0 || static_cast<int>(tensor.layout) > static_cast<int>(Layout::thd)) return Status::layout_unknown;
-  if (element_count(shape) < 0 || (tensor.layout == Layout::thd && shape.batches != 1)) return Status::shape_out_of_range;
+  if (const Status status = check_tensor(tensor); status != Status::ok) return status;
   if (shape.head_dim != plan_.head_dim) return Status::head_dim_mismatch;
   if (positions.tokens != shape.tokens || (positions.rows != 1 && positions.rows != shape.batches)) return Status::shape_out_of_range;
   return check_positions(plan_, positions);

@@ -9,6 +9,10 @@ namespace ropewalk {
 
 class Rope {
  public:
+  Rope() = default;
+  Rope(const Rope&) = delete;  // its rows point into its plan
+  Rope& operator=(const Rope&) = delete;
+
   // Validates and keeps a copy of the config, lists included. On failure the rope is as it was.
   Status configure(const RopeConfig& config);
   const RopeConfig& config() const { return config_; }

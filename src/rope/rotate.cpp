@@ -91,6 +91,13 @@ std::int64_t element_count(const Shape& shape) {
   return count;
 }
 
+Status check_tensor(const HeadTensor& tensor) {
+  if (static_cast<int>(tensor.dtype) < 0 || static_cast<int>(tensor.dtype) >= kDTypes) return Status::dtype_unknown;
+  if (static_cast<int>(tensor.layout) < 0 || tensor.layout > Layout::thd) return Status::layout_unknown;
+  if (element_count(tensor.shape) < 0 || (tensor.layout == Layout::thd && tensor.shape.batches != 1)) return Status::shape_out_of_range;
+  return Status::ok;
+}
+
 Turn turn_of(Pairing pairing, bool inverse) {
   switch (pairing) {
     case Pairing::half: return Turn::half;

@@ -39,6 +39,9 @@ struct HeadTensor {
   Shape shape;
 };
 
+// Checks that element type and layout are known and the shape holds something. Says nothing of the pointers.
+Status check_tensor(const HeadTensor& tensor);
+
 // Rows of cos and sin for the tokens of a tensor: [rows][tokens][pairs].
 struct Rows {
   const float* cos = nullptr;
