@@ -41,8 +41,8 @@ EMSCRIPTEN_KEEPALIVE void copy_bytes(void* target, const void* source, int bytes
 }
 
 // The rotation kernels on [tokens, heads, head_dim] with rows at hand.
-EMSCRIPTEN_KEEPALIVE void rotate_alone(void* x, int turn, int dtype, const float* cos, const float* sin, int tokens, int heads, int head_dim,
-                                       bool scalar, int repeats) {
+EMSCRIPTEN_KEEPALIVE void rotate_alone(void* x, int turn, int dtype, const float* cos, const float* sin, int tokens, int heads,
+                                       int head_dim, bool scalar, int repeats) {
   const RotateKernels& kernels = scalar ? kScalarKernels : fastest_kernels();
   const HeadTensor tensor = {x, x, static_cast<DType>(dtype), Layout::thd, {1, tokens, heads, head_dim}};
   for (int repeat = 0; repeat < repeats; ++repeat) {

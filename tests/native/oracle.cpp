@@ -46,6 +46,23 @@ std::vector<Real> blend_by_rotations(const std::vector<Real>& frequencies, Real 
   return blended;
 }
 
+std::vector<Real> blend_by_two_ramps(Real base, Real dim, Real factor, Real length, bool truncate) {
+  const Range betas = correction_range(1.25L, 0.75L, dim, base, length, truncate),
+              gammas = correction_range(16, 2, dim, base, length, truncate);
+  const auto ramp = [](Real j, const Range& range) {
+    const Real width = range.high == range.low ? 0.001L : range.high - range.low;
+    return std::clamp<Real>((j - range.low) / width, 0, 1);
+  };
+  const std::vector<Real> kept = plain(base, dim, static_cast<int>(dim / 2)),
+                          ntk = plain(ntk_base(base, factor, dim), dim, static_cast<int>(dim / 2));
+  std::vector<Real> blended;
+  for (std::size_t j = 0; j < kept.size(); ++j) {
+    const Real scaled = ntk[j] * (1 - ramp(j, betas)) + kept[j] / factor * ramp(j, betas);
+    blended.push_back(kept[j] * (1 - ramp(j, gammas)) + scaled * ramp(j, gammas));
+  }
+  return blended;
+}
+
 Real mscale(Real factor, Real m) { return factor <= 1 ? 1 : 0.1L * m * std::log(factor) + 1; }
 
 Real llama3(Real frequency, Real factor, Real low, Real high, Real length) {
@@ -84,6 +101,8 @@ Plan yarn(const RopeConfig& config, Real factor, bool has_temperature) {
   const std::vector<Real> frequencies = frequencies_without_scaling(config, config.rope_theta);
   if (config.ramp == Ramp::rotations) {
     result.inv_freq = blend_by_rotations(frequencies, factor, length, slow, fast);
+  } else if (config.ramp == Ramp::two_ramps) {
+    result.inv_freq = blend_by_two_ramps(config.rope_theta, dim, factor, length, config.truncate);
   } else {
     result.inv_freq = blend(frequencies, factor, correction_range(fast, slow, dim, config.rope_theta, length, config.truncate));
   }
@@ -139,8 +158,8 @@ Plan scaled(const RopeConfig& config, Real length) {
     case RopeType::yarn: return yarn(config, factor_of(config), true);
     case RopeType::ntk_by_parts: return yarn(config, factor_of(config), false);
     case RopeType::dynamic_yarn: {
-      const Real original = *config.original_max_position_embeddings, start = config.finetuned ? factor_of(config) : 1;
-      const Real factor = length > original * start ? length / original : start;
+      const Real start = config.finetuned ? factor_of(config) : 1;
+      const Real factor = std::max(start, length / *config.original_max_position_embeddings);
       return factor > 1 ? yarn(config, factor, true) : result;
     }
     case RopeType::longrope: return longrope(config, length);

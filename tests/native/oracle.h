@@ -41,6 +41,10 @@ std::vector<Real> blend(const std::vector<Real>& frequencies, Real factor, Range
 // The YaRN paper's own ramp, over the rotations r(j) inside `length`: divided below alpha, kept above beta. mathematics.md 3.
 std::vector<Real> blend_by_rotations(const std::vector<Real>& frequencies, Real factor, Real length, Real alpha, Real beta);
 
+// The YaRN authors' first NTK-by-parts, LlamaPartNTKScaledRotaryEmbedding: NTK-aware into linear over 1.25 … 0.75 rotations, and kept
+// into that over 16 … 2. rope_census.md 2.2.
+std::vector<Real> blend_by_two_ramps(Real base, Real dim, Real factor, Real length, bool truncate);
+
 // g(s, m) = 1 if s <= 1 else 0.1 m ln s + 1.
 Real mscale(Real factor, Real m = 1);
 

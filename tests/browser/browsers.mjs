@@ -1,0 +1,64 @@
+// Chromium and Firefox, both by puppeteer-core: one by the DevTools protocol, the other by WebDriver BiDi.
+
+import puppeteer from "puppeteer-core";
+import { findProgram } from "../../scripts/machine.mjs";
+
+// no GPU, and nothing that asks the network
+const CHROMIUM_FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+// no icon in the tab: asking for one breaks a policy of `default-src 'none'`, and is none of the page's doing
+const FIREFOX_PREFS = { "browser.chrome.site_icons": false };
+
+/** How long a page may take over one thing. */
+const PATIENCE_MS = 30_000;
+
+const PROGRAMS = {
+  chromium: ["chromium", "chromium-browser", "google-chrome"],
+  firefox: ["firefox-esr", "firefox"],
+};
+
+export const BROWSERS = Object.keys(PROGRAMS);
+
+function launch(name, firefoxPrefs) {
+  const executablePath = PROGRAMS[name].map(findProgram).find(Boolean);
+  if (!executablePath) throw new Error(`no ${name} on this machine: run \`node scripts/machine.mjs browsers\``);
+  const options = { executablePath, headless: true, protocolTimeout: PATIENCE_MS };
+  return name === "firefox"
+    ? puppeteer.launch({ ...options, browser: "firefox", extraPrefsFirefox: { ...FIREFOX_PREFS, ...firefoxPrefs } })
+    : puppeteer.launch({ ...options, args: CHROMIUM_FLAGS });
+}
+
+/** Calls `use` with a browser that has no window and a profile of its own. `firefoxPrefs` are entries of Firefox's about:config. */
+export async function withBrowser(name, use, { firefoxPrefs } = {}) {
+  const browser = await launch(name, firefoxPrefs);
+  try {
+    await use(browser);
+  } finally {
+    await browser.close();
+  }
+}
+
+/** Opens an address. Returns the page and what it complained of: errors and warnings on the console, errors nobody caught. */
+export async function open(browser, address) {
+  const page = await browser.newPage();
+  const complaints = [];
+  page.on("console", (message) => {
+    if (["error", "warn", "warning"].includes(message.type())) complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  await page.goto(address, { waitUntil: "load" });
+  return { page, complaints };
+}
+
+/** Runs one of the functions of pages/tasks.mjs in a page that has it. */
+export function runTask(page, name, ...args) {
+  return page.evaluate((task, values) => globalThis.runTask(task, ...values), name, args);
+}

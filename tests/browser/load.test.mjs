@@ -1,0 +1,139 @@
+// Loading in real browsers, under `script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'` and nothing else.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { BROWSERS, open, runTask, withBrowser } from "./browsers.mjs";
+import { WORKED_EXAMPLE } from "./pages/worked_example.mjs";
+import { ENTRIES, INLINE_ENTRY, openSite } from "./site.mjs";
+
+const WASM = "/package/dist/wasm/ropewalk.wasm";
+const RELAXED_WASM = "/package/dist/wasm/ropewalk.relaxed.wasm";
+
+const loaded = (build) => ({ value: { build, numbers: WORKED_EXAMPLE } });
+
+let site;
+
+before(async () => (site = await openSite()));
+
+after(() => site?.close());
+
+/** A page of the site, closed after use; fails where the page complained or the policy was broken. */
+async function withPage(browser, use) {
+  const { page, complaints } = await open(browser, `${site.origin}/pages/index.html`);
+  await use((task, ...args) => runTask(page, task, ...args));
+  assert.deepEqual(await runTask(page, "violations"), []);
+  assert.deepEqual(complaints, []);
+  await page.close();
+}
+
+for (const name of BROWSERS) {
+  test(name, async (t) => {
+    await withBrowser(name, async (browser) => {
+      t.diagnostic(await browser.version());
+      const check = (title, use) => t.test(title, () => withPage(browser, use));
+
+      await check("every build that the engine takes loads, and auto picks the best of them", async (run) => {
+        const hasRelaxed = await run("accepts", RELAXED_WASM);
+        t.diagnostic(`relaxed build: ${hasRelaxed ? "taken" : "not taken"}`);
+        assert.equal(await run("accepts", WASM), true);
+        assert.deepEqual(await run("load", ENTRIES.good, { build: "simd" }), loaded("simd"));
+        assert.deepEqual(await run("load", ENTRIES.good, { build: "scalar" }), loaded("scalar"));
+        assert.deepEqual(await run("load", ENTRIES.good), loaded(hasRelaxed ? "relaxed" : "simd"));
+        const relaxed = await run("load", ENTRIES.good, { build: "relaxed" });
+        if (hasRelaxed) {
+          assert.deepEqual(relaxed, loaded("relaxed"));
+          // a fused product is one rounding less: 2^-24 of a sum below 2
+          assert.ok((await run("relaxedError", ENTRIES.good)) <= 2 ** -22);
+        } else {
+          assert.equal(relaxed.error.code, "UNSUPPORTED_ENGINE");
+        }
+      });
+
+      await check("a build is loaded once, however often it is asked for", async (run) => {
+        assert.deepEqual(await run("loadAgain", ENTRIES.good), { sameAtOnce: true, sameLater: true, sameForOtherBuild: false });
+      });
+
+      await check("a caller who gives up takes the module from no other", async (run) => {
+        const { impatient, patient } = await run("loadAndGiveUp", ENTRIES.good);
+        assert.equal(impatient.error.name, "AbortError");
+        assert.deepEqual(patient, { value: WORKED_EXAMPLE });
+      });
+
+      await check("a service worker can load", async (run) => {
+        assert.deepEqual(await run("runInServiceWorker"), { build: "simd", numbers: WORKED_EXAMPLE });
+      });
+
+      await check("wasm may be an address, a response, bytes or a module", async (run) => {
+        const results = await run("loadFromSources", ENTRIES.good, WASM);
+        for (const [source, result] of Object.entries(results)) assert.deepEqual(result, loaded("simd"), source);
+      });
+
+      await check("views are fresh after memory has grown", async (run) => {
+        const { grew, oldViewLength, kept, useOfOldView, rotated } = await run("growMemory", ENTRIES.good);
+        assert.equal(grew, true);
+        assert.equal(oldViewLength, 0);
+        assert.deepEqual(kept, [1, 2, 3, 4]);
+        assert.equal(useOfOldView.error.code, "INVALID_SHAPE");
+        assert.deepEqual(rotated, WORKED_EXAMPLE);
+      });
+
+      await check("the inline entry asks for no wasm file", async (run) => {
+        site.requests.length = 0;
+        assert.deepEqual(await run("load", INLINE_ENTRY, { build: "simd" }), loaded("simd"));
+        assert.equal((await run("load", INLINE_ENTRY)).value.numbers[0], WORKED_EXAMPLE[0]);
+        assert.deepEqual(site.requests.filter((path) => path.endsWith(".wasm")), []);
+      });
+
+      await check("a wrong MIME type does no harm", async (run) => {
+        assert.deepEqual(await run("load", ENTRIES.wrongType, { build: "simd" }), loaded("simd"));
+      });
+
+      await check("a page in place of the wasm is named as such", async (run) => {
+        const { error } = await run("load", ENTRIES.page, { build: "simd" });
+        assert.deepEqual({ name: error.name, code: error.code, field: error.field }, { name: "RopewalkError", code: "WASM_LOAD", field: "wasm" });
+        assert.equal(error.message, `wasm: ${site.origin}/page/dist/wasm/ropewalk.wasm is an HTML page; is the file served at this address?`);
+      });
+
+      await check("an empty file is named as such", async (run) => {
+        const { error } = await run("load", ENTRIES.empty, { build: "simd" });
+        assert.equal(error.code, "WASM_LOAD");
+        assert.match(error.message, /ropewalk\.wasm is empty/);
+      });
+
+      await check("a failure is not kept", async (run) => {
+        const { first, second } = await run("loadAfterFailure", ENTRIES.good, "/page/dist/wasm/ropewalk.wasm");
+        assert.equal(first.error.code, "WASM_LOAD");
+        assert.deepEqual(second, { value: WORKED_EXAMPLE });
+      });
+
+      // these two make the browser itself complain
+      await t.test("a missing file is named with its status", async () => {
+        const { page } = await open(browser, `${site.origin}/pages/index.html`);
+        const { error } = await runTask(page, "load", ENTRIES.missing, { build: "simd" });
+        assert.equal(error.code, "WASM_LOAD");
+        assert.match(error.message, /the server answered 404 for .*\/missing\/dist\/wasm\/ropewalk\.wasm/);
+        await page.close();
+      });
+
+      await t.test("a policy without 'wasm-unsafe-eval' is an error that says so, so the policy of these tests is in force", async () => {
+        const { page } = await open(browser, `${site.origin}/no-wasm/pages/index.html`);
+        const { error } = await runTask(page, "load", ENTRIES.good, { build: "simd" });
+        assert.equal(error.code, "WASM_LOAD");
+        assert.match(error.message, /content.security.policy|unsafe-eval|CSP/i);
+        assert.notDeepEqual(await runTask(page, "violations"), []);
+        await page.close();
+      });
+    });
+  });
+}
+
+test("firefox without relaxed SIMD: auto picks simd, and relaxed says what is missing", async () => {
+  const check = (browser) =>
+    withPage(browser, async (run) => {
+      assert.equal(await run("accepts", RELAXED_WASM), false);
+      assert.deepEqual(await run("load", ENTRIES.good), loaded("simd"));
+      const { error } = await run("load", ENTRIES.good, { build: "relaxed" });
+      assert.equal(error.code, "UNSUPPORTED_ENGINE");
+      assert.match(error.message, /relaxed_madd/);
+    });
+  await withBrowser("firefox", check, { firefoxPrefs: { "javascript.options.wasm_relaxed_simd": false } });
+});

@@ -1,0 +1,19 @@
+// Runs the tasks that the tests ask for, shows them, and remembers what the Content-Security-Policy forbade.
+
+import * as tasks from "./tasks.mjs";
+
+const violations = [];
+addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) => violations.push(`${violatedDirective}: ${blockedURI}`));
+
+const log = document.querySelector("#log");
+
+globalThis.violations = violations;
+
+globalThis.runTask = async (name, ...args) => {
+  const line = log.appendChild(document.createElement("li"));
+  line.textContent = `${name}(${args.map((arg) => JSON.stringify(arg)).join(", ")}) …`;
+  const result = await tasks[name](...args);
+  const shown = JSON.stringify(result, null, 1);
+  line.appendChild(document.createElement("pre")).textContent = shown.length > 600 ? `${shown.slice(0, 600)} …` : shown;
+  return result;
+};

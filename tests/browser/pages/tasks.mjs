@@ -1,0 +1,134 @@
+// What tests ask a page to do. `entry` is the address of the package's main file, or of its inline one.
+
+import { digests } from "./digest.mjs";
+import { workedExample } from "./worked_example.mjs";
+
+/** How a promise ended, in words that pass from a page to its test. */
+async function outcome(promise) {
+  try {
+    return { value: await promise };
+  } catch (error) {
+    return { error: { name: error.name, code: error.code, field: error.field, message: error.message } };
+  }
+}
+
+let copies = 0;
+
+/** A copy of the entry that has loaded nothing yet, whatever this page has loaded before. */
+function freshEntry(entry) {
+  return import(`${entry}?copy=${++copies}`);
+}
+
+/** What the Content-Security-Policy has forbidden in this page. */
+export function violations() {
+  return globalThis.violations;
+}
+
+/** Loads a build, and rotates the worked example. */
+export async function load(entry, options = {}) {
+  const { load } = await freshEntry(entry);
+  return outcome(load(options).then((rw) => ({ build: rw.build, numbers: workedExample(rw) })));
+}
+
+/** Whether the engine takes the wasm at an address: not what the package thinks of it. */
+export async function accepts(address) {
+  const response = await fetch(address);
+  return WebAssembly.validate(await response.arrayBuffer());
+}
+
+/** Loads more than once, at once and one after the other. */
+export async function loadAgain(entry) {
+  const { load } = await freshEntry(entry);
+  const [first, second] = await Promise.all([load({ build: "simd" }), load({ build: "simd" })]);
+  const [third, other] = [await load({ build: "simd" }), await load({ build: "scalar" })];
+  return { sameAtOnce: first === second, sameLater: first === third, sameForOtherBuild: first === other };
+}
+
+/** Fails on a server's page, then loads from the right address: a failure is not kept. */
+export async function loadAfterFailure(entry, badWasm) {
+  const { load } = await freshEntry(entry);
+  const first = await outcome(load({ build: "simd", wasm: badWasm }));
+  const second = await outcome(load({ build: "simd" }).then(workedExample));
+  return { first, second };
+}
+
+/** One caller gives up while another waits for the same module. */
+export async function loadAndGiveUp(entry) {
+  const { load } = await freshEntry(entry);
+  const controller = new AbortController();
+  const [impatient, patient] = [outcome(load({ build: "simd", signal: controller.signal })), outcome(load({ build: "simd" }).then(workedExample))];
+  controller.abort();
+  return { impatient: await impatient, patient: await patient };
+}
+
+/** Loads from everything that `wasm` may be. */
+export async function loadFromSources(entry, address) {
+  const bytes = await (await fetch(address)).arrayBuffer();
+  const sources = {
+    "an address": address,
+    "a URL": new URL(address, location.href),
+    "a response": await fetch(address),
+    "a promise of a response": fetch(address),
+    bytes,
+    "a view of bytes": new Uint8Array(bytes),
+    "a compiled module": await WebAssembly.compile(bytes),
+  };
+  const results = {};
+  for (const [name, wasm] of Object.entries(sources)) results[name] = await load(entry, { build: "simd", wasm });
+  return results;
+}
+
+/** The digests of digest.mjs. */
+export async function computeDigests(entry, build, options) {
+  const { load } = await freshEntry(entry);
+  return digests(await load({ build }), options);
+}
+
+/** How far the relaxed build's rotation is from that of simd, relative to the largest element. */
+export async function relaxedError(entry) {
+  const { load } = await freshEntry(entry);
+  const shape = [64, 4, 128];
+  const x = Float32Array.from({ length: 64 * 4 * 128 }, (_, i) => ((i * 7919) % 1024) / 512 - 1);
+  const rotatedBy = async (build) => {
+    const rope = (await load({ build })).rope({ head_dim: 128, pairing: "half" });
+    return rope.rotate(x.slice(), { layout: "thd", shape, positions: 1000 });
+  };
+  const [simd, relaxed] = [await rotatedBy("simd"), await rotatedBy("relaxed")];
+  return Math.max(...simd.map((value, i) => Math.abs(value - relaxed[i])));
+}
+
+/** Loads and rotates in a module worker. */
+export function runInWorker(entry, build) {
+  const worker = new Worker(new URL("worker.mjs", import.meta.url), { type: "module" });
+  return new Promise((resolve, reject) => {
+    worker.onmessage = ({ data }) => resolve(data);
+    worker.onerror = (event) => reject(new Error(event.message || "the worker could not be started"));
+    worker.postMessage({ entry, build });
+  }).finally(() => worker.terminate());
+}
+
+/** Loads and rotates in a service worker, which is removed afterwards. */
+export async function runInServiceWorker() {
+  const answer = new Promise((resolve) => navigator.serviceWorker.addEventListener("message", ({ data }) => resolve(data), { once: true }));
+  const registration = await navigator.serviceWorker.register(new URL("service_worker.mjs", import.meta.url), { type: "module" });
+  const { active } = await navigator.serviceWorker.ready;
+  active.postMessage("load");
+  return answer.finally(() => registration.unregister());
+}
+
+/** Makes wasm memory grow while a tensor and a view of it are held. */
+export async function growMemory(entry) {
+  const { load } = await freshEntry(entry);
+  const rw = await load({ build: "simd" });
+  const rope = rw.rope({ head_dim: 4, pairing: "half" });
+  const tensor = rw.tensor([1, 1, 4]).set([1, 2, 3, 4]);
+  const view = tensor.data;
+  const before = rw.memoryBytes;
+  const large = rw.tensor([before]); // four times what there is
+  const grew = rw.memoryBytes > before;
+  const kept = Array.from(tensor.data);
+  const useOfOldView = await outcome((async () => rope.rotate(view, { layout: "thd", shape: [1, 1, 4], positions: 1 }))());
+  const rotated = Array.from(rope.rotate(tensor, { layout: "thd", positions: 1 }).data, (value) => value.toFixed(6));
+  large.dispose();
+  return { grew, oldViewLength: view.length, kept, useOfOldView, rotated };
+}

@@ -1,0 +1,60 @@
+// A static server for tests: folders at addresses, under the Content-Security-Policy that the package asks for and nothing else.
+
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { createServer } from "node:http";
+import { extname, join, normalize } from "node:path";
+
+/** All that a page with ropewalk needs. */
+export const STRICT_CSP = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'";
+
+/** The same without leave to compile wasm. */
+export const CSP_WITHOUT_WASM = "default-src 'none'; script-src 'self'; connect-src 'self'";
+
+const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".mjs": "text/javascript", ".wasm": "application/wasm" };
+
+const PAGE = "<!doctype html><title>Home</title><p>An app of one page answers every address with it.";
+
+/** What servers that are not set up for wasm answer for it. */
+export const WASM_ANSWERS = {
+  page: (response) => response.writeHead(200, { "Content-Type": TYPES[".html"] }).end(PAGE),
+  missing: (response) => response.writeHead(404, { "Content-Type": "text/plain" }).end("not found"),
+  empty: (response) => response.writeHead(200, { "Content-Type": TYPES[".wasm"] }).end(),
+};
+
+async function sendFile(response, path, type) {
+  const file = await stat(path).catch(() => null);
+  if (!file?.isFile()) return response.writeHead(404, { "Content-Type": "text/plain" }).end("not found");
+  response.writeHead(200, { "Content-Type": type, "Content-Length": file.size });
+  createReadStream(path).pipe(response);
+}
+
+/**
+ * Serves `folders` on a free port of localhost: by the beginning of the address, the longest that fits,
+ * `{ folder, csp, wasm, wasmType }`. `wasm` is one of WASM_ANSWERS, in place of the files; `wasmType` their MIME type.
+ * Returns `{ origin, requests, close }`; `requests` lists the paths asked for.
+ */
+export async function serve(folders) {
+  const requests = [];
+  const prefixes = Object.keys(folders).sort((a, b) => b.length - a.length);
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url, "http://localhost");
+    requests.push(pathname);
+    const prefix = prefixes.find((start) => pathname.startsWith(start));
+    if (prefix === undefined) return response.writeHead(404).end();
+    const { folder, csp = STRICT_CSP, wasm, wasmType = TYPES[".wasm"] } = folders[prefix];
+    response.setHeader("Content-Security-Policy", csp);
+    response.setHeader("Cache-Control", "no-store");
+    const name = normalize(decodeURIComponent(pathname.slice(prefix.length)) || "index.html"); // normalize keeps a leading ".." only if there is one
+    if (name.startsWith("..")) return response.writeHead(404).end();
+    const extension = extname(name);
+    if (extension !== ".wasm") return sendFile(response, join(folder, name), TYPES[extension] ?? "application/octet-stream");
+    return wasm ? wasm(response) : sendFile(response, join(folder, name), wasmType);
+  });
+  await new Promise((resolve, reject) => server.once("error", reject).listen(0, "localhost", resolve));
+  const close = () => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(resolve));
+  };
+  return { origin: `http://localhost:${server.address().port}`, requests, close };
+}

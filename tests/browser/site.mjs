@@ -1,0 +1,38 @@
+// The site of the browser tests: pages/ and the unpacked package, as good and as bad servers serve them.
+
+import { join } from "node:path";
+import { makeFolder, removeFolder, root, unpackPackage } from "./tarball.mjs";
+import { CSP_WITHOUT_WASM, serve, WASM_ANSWERS } from "./server.mjs";
+
+/** Addresses of the package's main entry, by how the server answers for its wasm. */
+export const ENTRIES = {
+  good: "/package/dist/index.js",
+  page: "/page/dist/index.js",
+  missing: "/missing/dist/index.js",
+  empty: "/empty/dist/index.js",
+  wrongType: "/wrong-type/dist/index.js",
+};
+
+/** The entry with the wasm inside, where no wasm file can be had. */
+export const INLINE_ENTRY = "/missing/dist/inline.js";
+
+/** Unpacks the package and serves the site. Returns what `serve` does, and `unpacked`, where the package lies. */
+export async function openSite() {
+  const folder = await makeFolder();
+  const unpacked = await unpackPackage(folder);
+  const pages = join(root, "tests", "browser", "pages");
+  const site = await serve({
+    "/pages/": { folder: pages },
+    "/no-wasm/pages/": { folder: pages, csp: CSP_WITHOUT_WASM },
+    "/package/": { folder: unpacked },
+    "/page/": { folder: unpacked, wasm: WASM_ANSWERS.page },
+    "/missing/": { folder: unpacked, wasm: WASM_ANSWERS.missing },
+    "/empty/": { folder: unpacked, wasm: WASM_ANSWERS.empty },
+    "/wrong-type/": { folder: unpacked, wasmType: "text/plain" },
+  });
+  const close = async () => {
+    await site.close();
+    await removeFolder(folder);
+  };
+  return { ...site, unpacked, close };
+}

@@ -1,0 +1,102 @@
+// What is in the package: nothing unlisted, subpaths that resolve, and sizes.
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import test from "node:test";
+import { fileURLToPath } from "node:url";
+
+const folder = dirname(fileURLToPath(import.meta.resolve("ropewalk/package.json")));
+const read = (name) => readFileSync(join(folder, name), "utf8");
+const manifest = JSON.parse(read("package.json"));
+const files = readdirSync(folder, { recursive: true }).filter((name) => statSync(join(folder, name)).isFile());
+
+test("this is the installed package, outside the repository", () => {
+  assert.match(folder, /node_modules/);
+  assert.ok(!existsSync(join(folder, "web")) && !existsSync(join(folder, "scripts")));
+});
+
+test("only what a user needs is in it", () => {
+  const expected = [/^package\.json$/, /^README\.md$/, /^LICENSE$/, /^dist\/[\w./-]+\.(?:js|d\.ts)$/, /^dist\/wasm\/ropewalk(?:\.relaxed)?\.wasm$/];
+  assert.deepEqual(files.filter((name) => !expected.some((pattern) => pattern.test(name))), []);
+  assert.equal(files.filter((name) => name.endsWith(".wasm")).length, 2);
+});
+
+test("it depends on nothing, runs nothing when it is installed, and has no side effects", () => {
+  for (const key of ["dependencies", "peerDependencies", "optionalDependencies"]) assert.deepEqual(manifest[key] ?? {}, {});
+  for (const script of ["preinstall", "install", "postinstall", "prepare"]) assert.equal(manifest.scripts?.[script], undefined);
+  assert.equal(manifest.sideEffects, false);
+});
+
+test("every file that package.json names is there", () => {
+  const paths = (value) => (typeof value === "string" ? [value] : Object.values(value).flatMap(paths));
+  const named = [manifest.main, manifest.types, ...paths(manifest.exports), ...paths(manifest.bin ?? {})];
+  for (const path of named) assert.ok(existsSync(join(folder, path)), path);
+});
+
+test("subpaths resolve, and nothing else does", () => {
+  const wasm = (name) => readFileSync(fileURLToPath(import.meta.resolve(`ropewalk/${name}`)));
+  for (const name of ["ropewalk.wasm", "ropewalk.relaxed.wasm"]) assert.ok(WebAssembly.validate(wasm(name)) || name.includes("relaxed"), name);
+  assert.notDeepEqual(wasm("ropewalk.wasm"), wasm("ropewalk.relaxed.wasm"));
+  assert.ok(import.meta.resolve("ropewalk").endsWith("/dist/index.node.js"));
+  assert.ok(import.meta.resolve("ropewalk/inline").endsWith("/dist/inline.js"));
+  for (const name of ["dist/index.js", "wasm/ropewalk.js", "config/flatten.js"]) assert.throws(() => import.meta.resolve(`ropewalk/${name}`), { code: "ERR_PACKAGE_PATH_NOT_EXPORTED" });
+});
+
+/** The scripts that a module loads with it, itself included: static imports, and dynamic ones as well if `dynamic` says so of their name. */
+function scriptsOf(entry, dynamic = () => false) {
+  const seen = new Set();
+  const visit = (path) => {
+    if (seen.has(path)) return;
+    seen.add(path);
+    const code = readFileSync(path, "utf8");
+    for (const [, specifier] of code.matchAll(/\b(?:from|import)\s*"(\.[^"]+)"/g)) visit(resolve(dirname(path), specifier));
+    for (const [, specifier] of code.matchAll(/\bimport\(\s*"(\.[^"]+)"/g)) if (dynamic(specifier)) visit(resolve(dirname(path), specifier));
+  };
+  visit(join(folder, entry));
+  return [...seen].map((path) => relative(folder, path));
+}
+
+const size = (name) => statSync(join(folder, name)).size;
+const kilobytes = (bytes) => `${(bytes / 1024).toFixed(1)} KB`;
+
+test("sizes: each wasm file", (t) => {
+  for (const name of files.filter((file) => file.endsWith(".wasm"))) {
+    t.diagnostic(`${name}: ${kilobytes(size(name))}`);
+    assert.ok(size(name) <= 150 * 1024, `${name} has ${kilobytes(size(name))}`);
+  }
+});
+
+test("sizes: the scripts that a page loads", (t) => {
+  const scripts = scriptsOf("dist/index.js", (specifier) => !specifier.includes("relaxed"));
+  assert.ok(scripts.includes("dist/wasm/ropewalk.js"), "Emscripten's glue is among them");
+  const total = scripts.reduce((sum, name) => sum + size(name), 0);
+  const listed = scripts.map((name) => `${name} ${kilobytes(size(name))}`).join(", ");
+  t.diagnostic(`${kilobytes(total)}: ${listed}`);
+  assert.ok(total <= 60 * 1024, `${kilobytes(total)}: ${listed}`);
+});
+
+test("the scripts that a page loads import nothing of Node's, and evaluate no strings", () => {
+  for (const entry of ["dist/index.js", "dist/inline.js"]) {
+    for (const name of scriptsOf(entry, () => true)) {
+      const code = read(name);
+      assert.ok(!/["'](?:node:|fs["']|module["'])/.test(code.replace(/"node:" *\+/g, "")), `${name} names a module of Node's`);
+      assert.ok(!/\beval\s*\(|\bnew\s+Function\b|\bFunction\s*\(/.test(code), `${name} evaluates strings`);
+    }
+  }
+});
+
+test("scripts name no machine and hold no source map address", () => {
+  for (const name of files.filter((file) => file.endsWith(".js"))) {
+    assert.ok(!/\/(?:home|root|Users|work|tmp)\//.test(read(name)), `${name} names a folder of the machine it was built on`);
+    assert.ok(!/sourceMappingURL/.test(read(name)), name);
+  }
+});
+
+test("every declaration file that another one names is there", () => {
+  for (const name of files.filter((file) => file.endsWith(".d.ts"))) {
+    for (const [, specifier] of read(name).matchAll(/(?:from|import\()\s*"(\.[^"]+)"/g)) {
+      const target = join(folder, dirname(name), specifier.replace(/\.js$/, ".d.ts"));
+      assert.ok(existsSync(target), `${name} imports ${specifier}`);
+    }
+  }
+});

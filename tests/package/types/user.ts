@@ -1,0 +1,85 @@
+// A user's program, compiled strictly against the installed package. Lines under @ts-expect-error are mistakes that the types catch.
+import {
+  type Build,
+  type CosSinTable,
+  describe,
+  type Description,
+  type DType,
+  type FrequencyPlan,
+  load,
+  type LoadOptions,
+  type Pairing,
+  type PositionInput,
+  type Rope,
+  type RopeConfig,
+  ropeConfig,
+  ropeLayers,
+  RopewalkError,
+  type Ropewalk,
+  type RotateOptions,
+  Tensor,
+} from "ropewalk";
+import { load as loadInline } from "ropewalk/inline";
+
+export async function useEverything(signal: AbortSignal): Promise<string> {
+  const options: LoadOptions = { build: "auto", signal, wasm: fetch("/ropewalk.wasm") };
+  const rw: Ropewalk = await load(options);
+  const inline: Ropewalk = await loadInline();
+  const build: Build = inline.build;
+  const bytes: number = rw.memoryBytes;
+
+  const config: RopeConfig = ropeConfig({ model_type: "llama" }, { overrides: { rope_scaling: { rope_type: "yarn", factor: 4 } } });
+  const layers: boolean[] = ropeLayers({ model_type: "llama", num_hidden_layers: 2 });
+  const byHand: RopeConfig = { head_dim: 128, pairing: "half", rope_parameters: { rope_type: "llama3", factor: 8, low_freq_factor: 1 } };
+
+  using rope: Rope = rw.rope(config);
+  using tensor = rw.tensor([1, 32, 512, 128], "bf16");
+  const same: Tensor = rope.rotate(tensor, { layout: "bhtd", positions: new Int32Array(512), inverse: true });
+  const floats: Float32Array = rope.rotate(new Float32Array(128), { layout: "thd", shape: [1, 1, 128], positions: 4096 });
+  const halves: Uint16Array = rope.rotate(new Uint16Array(128), { layout: "thd", shape: [1, 1, 128], positions: [0.5], dtype: "f16", out: new Uint16Array(128) });
+  rope.rerotate(floats, { layout: "thd", shape: [1, 1, 128], from: { positions: 3 }, to: { positions: 0, rope, seqLen: 10 } });
+
+  const plan: FrequencyPlan = rope.plan(4096);
+  const frequencies: Float64Array = plan.inv_freq;
+  const table: CosSinTable = rope.table(512, { dtype: "f16", layout: "interleaved" });
+  const into = rope.table([1, 2], { out: { cos: tensor, sin: tensor } });
+  const cos: Tensor = into.cos;
+  const decay: Float64Array = rope.decay({ count: 10, curve: "bound" });
+  const negative: number | null = rope.firstNegativeDistance(65536);
+  const temperature: Float64Array = rope.queryTemperature(8192);
+  const description: Description = describe(byHand, 8192);
+  const base: number | null = rw.smallestBase(128, 4096);
+  const weights: Float32Array = rw.convertPairing(new Float32Array(128), { heads: 1, head_dim: 128, from: "interleaved", to: "half" });
+
+  const pairings: readonly Pairing[] = ["half", "interleaved", "interleaved_to_half"];
+  const dtype: DType = tensor.dtype;
+  const positions: PositionInput = plan.axes === 1 ? 0 : [0, 1, 2];
+  const given: RotateOptions = { layout: "bthd", positions };
+
+  try {
+    // @ts-expect-error a layout that is none
+    rope.rotate(tensor, { layout: "hbtd", positions: 0 });
+    // @ts-expect-error positions are needed
+    rope.rotate(tensor, { layout: "bhtd" });
+    // @ts-expect-error plain arrays are not turned
+    rope.rotate([1, 2, 3], { layout: "thd", positions: 0 });
+    // @ts-expect-error an unknown element type
+    rw.tensor([4], "f64");
+    // @ts-expect-error the pairing is always named
+    rw.rope({ head_dim: 64 });
+    // @ts-expect-error a key that no config has
+    rw.rope({ head_dim: 64, pairing: "half", theta: 1e4 });
+    // @ts-expect-error a plan's numbers, not a string
+    plan.attention_factor = "1";
+    // @ts-expect-error a shape is read only
+    tensor.shape[0] = 2;
+    // @ts-expect-error tensors are made by rw.tensor
+    new Tensor();
+  } catch (error) {
+    if (error instanceof RopewalkError && error.code === "INVALID_ARGUMENT") return error.field;
+    throw error;
+  }
+  // @ts-expect-error a code that is none
+  if (new RopewalkError("INVALID_CONFIG", "", "").code === "BROKEN") throw new Error();
+  return String([build, bytes, layers, same, halves, frequencies, table, cos, decay, negative, temperature, description, base, weights, pairings, dtype, given]);
+}

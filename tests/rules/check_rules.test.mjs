@@ -1,0 +1,146 @@
+// Each rule of scripts/check_rules.mjs finds what it is for in a small bad tree, lets its good twin pass, and holds for this repository.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { checkCycles, checkImports, checkIncludes, checkLengths, checkLockFile, checkMachine, readTree, rules } from "../../scripts/check_rules.mjs";
+
+const repository = await readTree();
+
+for (const [name, rule] of Object.entries(rules)) {
+  test(`this repository: ${name}`, () => assert.deepEqual(rule(repository), []));
+}
+
+test("this repository is seen, not an empty tree", () => {
+  for (const path of ["src/rope/rope.h", "web/src/index.ts", "bindings/rope.cpp", "scripts/build.mjs", "package-lock.json"]) assert.ok(path in repository, path);
+});
+
+/** One complaint, and what it says. */
+function complains(rule, tree, pattern) {
+  const complaints = rule(tree);
+  assert.equal(complaints.length, 1, `one complaint: ${JSON.stringify(complaints)}`);
+  assert.match(complaints[0], pattern);
+}
+
+const core = {
+  "src/rope/config.h": "#include <cstdint>\n",
+  "src/rope/plan.h": '#pragma once\n\n#include "rope/config.h"\n',
+  "src/rope/plan.cpp": '#include "rope/plan.h"\n',
+  "src/rope/plans/yarn.cpp": '#include <cmath>\n#include "rope/plan.h"\n',
+  "src/rope/rope.h": '#include "rope/plan.h"\n',
+  "bindings/rope.cpp": '#include <emscripten/bind.h>\n#include "rope/rope.h"\n',
+};
+
+test("includes of a good tree", () => assert.deepEqual(checkIncludes(core), []));
+
+test("a header that includes a later stage", () => {
+  complains(checkIncludes, { ...core, "src/rope/config.h": '\n\n#include "rope/plan.h"\n' }, /^src\/rope\/config\.h:3: includes rope\/plan\.h, of the later stage plan$/);
+});
+
+test("a source that includes a later stage", () => {
+  complains(checkIncludes, { ...core, "src/rope/plan.cpp": '#include "rope/rope.h"\n' }, /of the later stage rope/);
+  complains(checkIncludes, { ...core, "src/rope/plans/yarn.cpp": '  #  include "rope/rope.h"\n' }, /of the later stage rope/);
+});
+
+test("a core that includes the bindings, or Emscripten", () => {
+  complains(checkIncludes, { ...core, "src/rope/plan.cpp": '#include "bindings/rope.h"\n', "bindings/rope.h": "" }, /named from src on/);
+  complains(checkIncludes, { ...core, "src/rope/plan.cpp": "#include <emscripten.h>\n" }, /only bindings know Emscripten/);
+});
+
+test("an include by a relative path, and of a file that is not there", () => {
+  complains(checkIncludes, { ...core, "src/rope/plan.cpp": '#include "plan.h"\n' }, /named from src on/);
+  complains(checkIncludes, { ...core, "bindings/rope.cpp": '#include "rope/absent.h"\n' }, /which is not in src/);
+});
+
+test("a core file in no stage", () => {
+  complains(checkIncludes, { ...core, "src/rope/attention.h": "" }, /^src\/rope\/attention\.h: is in no stage/);
+});
+
+const modules = {
+  "web/src/errors.ts": "export class RopewalkError {}\n",
+  "web/src/heap.ts": 'import { RopewalkError } from "./errors.js";\nimport type { WasmModule } from "./wasm_module.js";\n',
+  "web/src/wasm_module.ts": "export interface WasmModule {}\n",
+  "web/src/wasm/ropewalk.d.ts": 'import type { WasmModule } from "../wasm_module.js";\n',
+  "web/src/config/types.ts": 'import { RopewalkError } from "../errors.js";\n',
+  "web/src/load.ts": 'import { Heap } from "./heap.js";\nexport const glue = () => import("./wasm/ropewalk.js");\n',
+  "web/src/index.node.ts": 'import { readFile } from "node:fs/promises";\nexport * from "./load.js";\n',
+};
+
+test("imports of a good tree", () => {
+  assert.deepEqual(checkImports(modules), []);
+  assert.deepEqual(checkCycles(modules), []);
+});
+
+test("a module that imports a later stage, whatever the form of the import", () => {
+  for (const text of [
+    'import { load } from "./load.js";',
+    'import type { Load } from "./load.js";',
+    'import "./load.js";',
+    'export { load } from "./load.js";',
+    'const later = () => import("./load.js");',
+    'export type Loaded = import("./load.js").Loaded;',
+  ]) {
+    complains(checkImports, { ...modules, "web/src/errors.ts": `\n${text}\n` }, /^web\/src\/errors\.ts:2: imports \.\/load\.js, of the later stage load$/);
+  }
+});
+
+test("an import in a comment is none", () => {
+  assert.deepEqual(checkImports({ ...modules, "web/src/errors.ts": '// import "./load.js";\n/** import { load } from "./load.js" */\n' }), []);
+});
+
+test("imports of what is not there, of packages, and of Node in a page", () => {
+  complains(checkImports, { ...modules, "web/src/load.ts": 'import "./absent.js";\n' }, /not in web\/src/);
+  complains(checkImports, { ...modules, "web/src/load.ts": 'import "lodash";\n' }, /no dependencies/);
+  complains(checkImports, { ...modules, "web/src/load.ts": 'import "node:fs";\n' }, /pages do not have/);
+});
+
+test("a module in no stage", () => {
+  complains(checkImports, { ...modules, "web/src/misc.ts": "" }, /^web\/src\/misc\.ts: is in no stage/);
+});
+
+test("imports in a circle, of one, two and three modules, types included", () => {
+  const config = (name) => `web/src/config/${name}.ts`;
+  complains(checkCycles, { [config("a")]: 'import type { A } from "./a.js";' }, /a\.ts → web\/src\/config\/a\.ts: imports in a circle/);
+  complains(checkCycles, { [config("a")]: 'import "./b.js";', [config("b")]: 'export type A = import("./a.js").A;' }, /a\.ts → .*b\.ts → .*a\.ts/);
+  const three = { [config("a")]: 'import "./b.js";', [config("b")]: 'import "./c.js";', [config("c")]: 'import "./a.js";' };
+  complains(checkCycles, three, /a\.ts → .*b\.ts → .*c\.ts → .*a\.ts/);
+  assert.deepEqual(checkCycles({ ...three, [config("c")]: "" }), []);
+});
+
+test("files that are too long, and what need not be short", () => {
+  const lines = (count) => "x\n".repeat(count);
+  complains(checkLengths, { "src/rope/plan.cpp": lines(401) }, /^src\/rope\/plan\.cpp: has 401 lines, more than 400$/);
+  for (const path of ["a.h", "a.ts", "a.mjs", "a.py", "a.cmake", "CMakeLists.txt", "tests/native/CMakeLists.txt"]) {
+    complains(checkLengths, { [path]: lines(401) }, /401 lines/);
+    assert.deepEqual(checkLengths({ [path]: lines(400) }), []);
+  }
+  assert.deepEqual(checkLengths({ "package-lock.json": lines(9000), "README.md": lines(500) }), []);
+});
+
+test("what holds on one machine only", () => {
+  const slash = "/"; // written apart, or this file would break the rule
+  for (const [text, pattern] of [
+    [`cd ${slash}work/main`, /:1: names a folder of one machine: \/work\/main/],
+    [`"${slash}home/ann/ropewalk"`, /\/home\/ann/],
+    [`(${slash}Users/ann)`, /\/Users\/ann/],
+    [`${slash}root/.npmrc`, /\/root\/\.npmrc/],
+    ["C:" + "\\Users\\ann", /a folder of one machine/],
+    [["https://registry", "npmjs", "org/pure-rand"].join("."), /the host of a package registry/],
+    [["registry", "yarnpkg", "com"].join("."), /the host of a package registry/],
+    [["http://deb", "debian", "org/debian"].join("."), /the host of a package archive/],
+    [["http://192", "168", "0", "7:4873"].join("."), /an address of one network/],
+  ]) {
+    complains(checkMachine, { "scripts/build.mjs": `${text}\n` }, pattern);
+  }
+});
+
+test("what looks like a machine's and is not", () => {
+  const fine = ["/usr/lib/llvm-14", "web/src/work/x", "https://example.org/home/x", "./root/x", "127.0.0.1", "a/work/b", "1/root", "registry.register(x)", "sources/*/home/x"];
+  assert.deepEqual(checkMachine({ "README.md": fine.join("\n") }), []);
+});
+
+test("lock files", () => {
+  const lock = (entry) => ({ "package-lock.json": JSON.stringify({ packages: { "": { version: "1.0.0" }, "node_modules/a": entry } }) });
+  assert.deepEqual(checkLockFile(lock({ version: "1.2.3", integrity: "sha512-x" })), []);
+  complains(checkLockFile, lock({ version: "1.2.3", integrity: "sha512-x", resolved: "https://host/a.tgz" }), /is resolved to https:\/\/host/);
+  complains(checkLockFile, lock({ version: "1.2.3" }), /a 1\.2\.3 has no checksum/);
+  complains(checkLockFile, {}, /is missing/);
+});
