@@ -45,7 +45,7 @@ export async function serve(folders) {
     const { folder, csp = STRICT_CSP, wasm, wasmType = TYPES[".wasm"] } = folders[prefix];
     response.setHeader("Content-Security-Policy", csp);
     response.setHeader("Cache-Control", "no-store");
-    const name = normalize(decodeURIComponent(pathname.slice(prefix.length)) || "index.html"); // normalize keeps a leading ".." only if there is one
+    const name = normalize(decodeURIComponent(pathname.slice(prefix.length)) || "index.html");
     if (name.startsWith("..")) return response.writeHead(404).end();
     const extension = extname(name);
     if (extension !== ".wasm") return sendFile(response, join(folder, name), TYPES[extension] ?? "application/octet-stream");

@@ -160,6 +160,14 @@ std::vector<Case> cases() {
        yarn,
        {[](C& c) { c.ramp = Ramp::two_ramps; }, [](C& c) { c.ramp = Ramp{-1}; }, [](C& c) { c.ramp = Ramp{3}; }},
        {[](C& c) { c.ramp = Ramp::rotations; }}},
+      {Status::ramp_out_of_place, of_type(RopeType::dynamic_yarn), {[](C& c) { c.ramp = Ramp::two_ramps; }}, {}},
+      {Status::ramp_out_of_place, of_type(RopeType::ntk_by_parts), {[](C& c) { c.ramp = Ramp{3}; }}, {[](C& c) {
+         c.ramp = Ramp::two_ramps;
+       }}},
+      {Status::rotary_dim_out_of_range,
+       of_type(RopeType::ntk_by_parts),
+       {[](C& c) { c.ramp = Ramp::two_ramps, c.rotary_dim = 2; }},
+       {[](C& c) { c.ramp = Ramp::two_ramps, c.rotary_dim = 4; }, [](C& c) { c.rotary_dim = 2; }}},
       {Status::short_factor_length, longrope, list_of(&C::short_factor, {0, 31, 33}), list_of(&C::short_factor, {32})},
       {Status::short_factor_out_of_range, longrope, list_with(&C::short_factor, {0, -1, 1.1e30, kNaN}),
        list_with(&C::short_factor, {1e-9, 1e30})},

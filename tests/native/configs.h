@@ -108,6 +108,9 @@ inline std::vector<NamedConfig> every_type(int head_dim) {
   RopeConfig by_rotations = yarn_config(head_dim, 10000, 8, 4096);
   by_rotations.ramp = Ramp::rotations;
 
+  RopeConfig two_ramps = scaled_config(RopeType::ntk_by_parts, head_dim, 10000, 8, 4096);
+  two_ramps.ramp = Ramp::two_ramps;
+
   RopeConfig custom = plain_config(head_dim);
   custom.rope_type = RopeType::custom;
   custom.inv_freq = divisors(head_dim / 2, 1e-3);
@@ -128,6 +131,7 @@ inline std::vector<NamedConfig> every_type(int head_dim) {
       {"ntk_mix", ntk_mix, 1},
       {"ntk_alpha", ntk_alpha, 1},
       {"ntk_by_parts", scaled_config(RopeType::ntk_by_parts, head_dim, 10000, 8, 4096), 1},
+      {"two_ramps", two_ramps, 1},
       {"dynamic_yarn", scaled_config(RopeType::dynamic_yarn, head_dim, 10000, 32, 4096), 9000},
       {"custom", custom, 1},
   };

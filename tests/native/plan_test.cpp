@@ -119,6 +119,28 @@ TEST(Plan, RampOverRotationsIsAnotherCurve) {
   EXPECT_GT(differing, 15);
 }
 
+// The authors' first NTK-by-parts: pairs kept, a stretch of NTK-aware ones, and interpolated ones.
+TEST(Plan, TwoRampsPassThroughNtk) {
+  RopeConfig config = scaled_config(RopeType::ntk_by_parts, 128, 10000, 8, 4096);
+  config.ramp = Ramp::two_ramps;
+  const FrequencyPlan plan = plan_of(config), ntk = plan_of(scaled_config(RopeType::ntk, 128, 10000, 8, 4096));
+  const auto end = [](oracle::Real rotations) { return oracle::correction_dim(rotations, 128, 10000, 4096); };
+  EXPECT_EQ(plan.ramp_low, std::floor(end(16)));
+  EXPECT_EQ(plan.ramp_high, std::ceil(end(0.75L)));
+  int passed_through = 0;
+  for (int j = 0; j < 64; ++j) {
+    if (j <= std::floor(end(16))) {
+      EXPECT_EQ(plan.inv_freq[j], plan.unscaled_inv_freq[j]) << j;
+    } else if (j >= std::ceil(end(0.75L))) {
+      EXPECT_EQ(plan.inv_freq[j], plan.unscaled_inv_freq[j] / 8) << j;
+    } else if (j >= std::ceil(end(2)) && j <= std::floor(end(1.25L))) {
+      EXPECT_EQ(plan.inv_freq[j], ntk.inv_freq[j]) << j;
+      ++passed_through;
+    }
+  }
+  EXPECT_GT(passed_through, 0);
+}
+
 TEST(Plan, YarnReadsItsOptions) {
   const RopeConfig plain = yarn_config(64, 150000, 32, 4096);
   std::vector<RopeConfig> variants(12, plain);

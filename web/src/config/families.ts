@@ -50,7 +50,7 @@ const MODERNBERT: Record<string, LayerRope> = {
  * The families. Pairings, class defaults and kinds of layers are those of transformers 5.23 (`models/`); architectures,
  * their pairings and their sliding layers those of llama.cpp of August 2026 (`llama_model_rope_type`, `src/models/`).
  */
-export const FAMILY_ROWS: readonly FamilyRow[] = [
+export const familyRows = (): readonly FamilyRow[] => [
   // Llama and its kin: half-split on the Hub, interleaved in GGUF.
   {
     hf: `ministral internlm internlm2 baichuan xverse minicpm deepseek deci nemotron-nas arcee olmo llada arctic

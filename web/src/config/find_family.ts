@@ -1,5 +1,5 @@
 import { fail } from "./check.js";
-import { FAMILY_ROWS, WITHOUT_ROPE } from "./families.js";
+import { familyRows, WITHOUT_ROPE } from "./families.js";
 import type { Family } from "./family.js";
 import type { Pairing } from "./types.js";
 
@@ -8,29 +8,33 @@ export type Source = "hf" | "gguf";
 const words = (names: string | undefined): string[] => names?.split(/\s+/) ?? [];
 
 function byName(source: Source): ReadonlyMap<string, Family> {
-  return new Map(FAMILY_ROWS.flatMap(({ hf, gguf, pairing, ...traits }) => {
+  return new Map(familyRows().flatMap(({ hf, gguf, pairing, ...traits }) => {
     const [hf_pairing, gguf_pairing] = typeof pairing === "string" ? [pairing, pairing] : pairing;
     const family: Family = { ...traits, pairing: hf_pairing, gguf_pairing };
     return words(source === "hf" ? hf : gguf).map((name): [string, Family] => [name, family]);
   }));
 }
 
-const FAMILIES = { hf: byName("hf"), gguf: byName("gguf") };
-const NAMES_WITHOUT_ROPE = { hf: new Set(words(WITHOUT_ROPE.hf)), gguf: new Set(words(WITHOUT_ROPE.gguf)) };
+// Made when first asked for, so that an app which never asks need not carry the table.
+const families: { [source in Source]?: ReadonlyMap<string, Family> } = {};
+
+function familiesOf(source: Source): ReadonlyMap<string, Family> {
+  return (families[source] ??= byName(source));
+}
 
 /** Every `model_type` (`hf`) or `general.architecture` (`gguf`) this package knows the RoPE of. */
 export function knownFamilies(source: Source): string[] {
-  return [...FAMILIES[source].keys()];
+  return [...familiesOf(source).keys()];
 }
 
 /** A family by name; empty where this package does not know it. */
 export function knownFamily(source: Source, name: string | undefined): Partial<Family> {
-  return (name === undefined ? undefined : FAMILIES[source].get(name)) ?? {};
+  return (name === undefined ? undefined : familiesOf(source).get(name)) ?? {};
 }
 
 /** Whether a family is known to have no RoPE on any layer. */
 export function isWithoutRope(source: Source, name: string | undefined): boolean {
-  return name !== undefined && NAMES_WITHOUT_ROPE[source].has(name);
+  return name !== undefined && words(WITHOUT_ROPE[source]).includes(name);
 }
 
 /**
