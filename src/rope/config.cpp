@@ -152,6 +152,7 @@ Status check_type(const RopeConfig& config) {
 
 Status check_sections(const RopeConfig& config) {
   if (config.mrope_section.empty()) return Status::ok;
+  if (!is_enumerator(config.mrope_layout, MropeLayout::vision)) return Status::mrope_section_length;
   const std::size_t axes = config.mrope_section.size();
   const bool three = config.mrope_layout == MropeLayout::interleaved || config.mrope_layout == MropeLayout::ernie;
   if (axes > kMaxAxes || axes < 2 || (three && axes != 3)) return Status::mrope_section_length;

@@ -197,6 +197,7 @@ std::vector<Case> cases() {
        sections({{12, 10, 10}}, MropeLayout::interleaved)},
       {Status::mrope_section_length, plain, sections({{16, 16}, {8, 8, 8, 8}}, MropeLayout::ernie),
        sections({{11, 11, 10}}, MropeLayout::ernie)},
+      {Status::mrope_section_length, plain, sections({{16, 16}}, MropeLayout{4}), sections({{16, 16}}, MropeLayout::vision)},
       {Status::mrope_section_sum, plain, sections({{8, 12, 11}, {8, 12, 13}, {-8, 20, 20}, {8.5, 11.5, 12}, {8, kNaN, 12}}),
        sections({{0, 16, 16}})},
       {Status::softmax_scale_out_of_range, plain, each(&C::softmax_scale, {0, -1, 1.1e9, kNaN}), each(&C::softmax_scale, {1e-9, 1e9})},

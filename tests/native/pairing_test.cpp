@@ -120,6 +120,8 @@ TEST(Pairing, BadShapesAreRefused) {
   EXPECT_EQ(convert({1, 8, 0, 0, 8}), Status::shape_out_of_range);
   EXPECT_EQ(convert({1, 1, 1, 0, 0}), Status::shape_out_of_range);
   EXPECT_EQ(convert({1, 8194, 1, 0, 2}), Status::shape_out_of_range);
+  EXPECT_EQ(convert_pairing(weights.data(), target.data(), 0, {1, 8, 1, 0, 8}, Pairing::half, Pairing::interleaved),
+            Status::shape_out_of_range);
   EXPECT_EQ(convert({1, 8, 1, 0, 5}), Status::rotary_dim_odd);
   EXPECT_EQ(convert({1, 8, 1, 0, 0}), Status::rotary_dim_out_of_range);
   EXPECT_EQ(convert({1, 8, 1, 0, 10}), Status::rotary_dim_out_of_range);

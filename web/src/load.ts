@@ -12,7 +12,7 @@ export type WasmBytesSource = string | URL | Response | Promise<Response> | Buff
 
 /** How to load. */
 export interface LoadOptions {
-  /** Which build; `auto` takes the relaxed one where the engine has its instructions. */
+  /** Which build; `auto` takes the relaxed one where the engine has its instructions, and `simd` where `wasm` is given. */
   build?: Build | "auto";
   /** Where the wasm comes from, instead of the file beside this package. It must be the file of the build asked for. */
   wasm?: WasmSource;
@@ -53,7 +53,7 @@ export async function loadOn(platform: Platform, { build = "auto", wasm, signal 
   }
   signal?.throwIfAborted();
   const { modules } = platform;
-  const chosen = build === "auto" ? (hasRelaxedSimd() ? "relaxed" : "simd") : build;
+  const chosen = build !== "auto" ? build : wasm === undefined && hasRelaxedSimd() ? "relaxed" : "simd";
   let module = modules.get(chosen);
   if (module === undefined) {
     module = start(platform, chosen, wasm); // without the signal: others may wait for the same module
