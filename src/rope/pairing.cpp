@@ -22,7 +22,8 @@ Status convert_pairing(const void* source, void* target, int element_size, const
   for (const Pairing pairing : {from, to}) {
     if (pairing != Pairing::half && pairing != Pairing::interleaved) return Status::pairing_unknown;
   }
-  if (element_size < 1 || shape.heads < 1 || shape.columns < 1 || shape.head_dim < 2 || shape.head_dim > kMaxHeadDim) return Status::shape_out_of_range;
+  if (element_size < 1 || shape.heads < 1 || shape.columns < 1 || shape.head_dim < 2 || shape.head_dim > kMaxHeadDim)
+    return Status::shape_out_of_range;
   if (shape.rotary_dim % 2 != 0) return Status::rotary_dim_odd;
   if (shape.rotary_dim < 2 || shape.rotary_dim > shape.head_dim) return Status::rotary_dim_out_of_range;
   if (shape.rotary_offset < 0 || shape.rotary_offset > shape.head_dim - shape.rotary_dim) return Status::rotary_span_outside_head;

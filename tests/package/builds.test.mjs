@@ -75,6 +75,10 @@ test("a tensor, a rope and a view belong to the build that made them", () => {
   withRope(scalar.rope(configs.half), (rope) => {
     const tensor = rw.tensor([1, 1, 128]);
     assert.throws(() => rope.rotate(tensor, { layout: "thd", positions: 0 }), { code: "INVALID_ARGUMENT", field: "x" });
+    withRope(rw.rope(configs.half), (other) => {
+      const move = { layout: "thd", shape: [1, 1, 128], from: { positions: 0, rope: other }, to: { positions: 1 } };
+      assert.throws(() => rope.rerotate(new Float32Array(128), move), { code: "INVALID_ARGUMENT", field: "from.rope" });
+    });
     // another build's memory is an array like any other: it is copied in and out
     tensor.set(randomFloats(128));
     rope.rotate(tensor.data, { layout: "thd", shape: [1, 1, 128], positions: 5 });

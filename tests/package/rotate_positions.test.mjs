@@ -114,6 +114,16 @@ test("several axes at one position, as text tokens stand: a number, T ids, and t
   });
 });
 
+test("several axes at one position, with ids of each batch row", () => {
+  withRope(rw.rope(mrope.interleaved), (rope) => {
+    const order = [2, T, H, D];
+    const given = x().slice(0, product(order));
+    const ids = [5, 6, 7, 8, 9, 100, 0, 3, 900, -3];
+    const expected = rotateByDefinition(given, rope.plan(), { layout: "bthd", shape: order, position: (b, t) => ids[b * T + t] });
+    close(rope.rotate(given, { layout: "bthd", shape: order, positions: ids }), expected.rotated, rounding(expected.radius));
+  });
+});
+
 test("the ends of the range of positions", () => {
   withRope(rw.rope(config), (rope) => {
     const least = -(2 ** 31);
