@@ -213,6 +213,7 @@ test("out of the wrong size or type", () => {
   withRope(rw.rope(yarn), (rope) => {
     const good = () => new Float32Array(10 * 64);
     const bf16 = rw.tensor([640], "bf16");
+    const [one, two] = [good(), new Float32Array(2 * 640 - 1)];
     for (const [out, dtype, code, field] of [
       [{ cos: good(), sin: new Float32Array(639) }, undefined, "INVALID_SHAPE", "out.sin"],
       [{ cos: new Float32Array(641), sin: good() }, undefined, "INVALID_SHAPE", "out.cos"],
@@ -220,6 +221,9 @@ test("out of the wrong size or type", () => {
       [{ cos: good() }, undefined, "INVALID_DTYPE", "out.sin"],
       [{ cos: good(), sin: bf16 }, undefined, "INVALID_DTYPE", "dtype"],
       [{ cos: good(), sin: good() }, "f16", "INVALID_DTYPE", "dtype"],
+      [{ cos: one, sin: one }, undefined, "INVALID_ARGUMENT", "out.sin"],
+      [{ cos: two.subarray(0, 640), sin: two.subarray(639) }, undefined, "INVALID_ARGUMENT", "out.sin"],
+      [{ cos: bf16, sin: bf16 }, undefined, "INVALID_ARGUMENT", "out.sin"],
     ]) {
       raises(() => rope.table(10, { out, ...(dtype && { dtype }) }), code, field);
       for (const array of Object.values(out)) assert.ok((array.data ?? array).every((value) => value === 0), "nothing is written");

@@ -54,16 +54,17 @@ export function checkTarget(source: Operand, target: Operand): void {
   if (target.length !== source.length) {
     throw new RopewalkError("INVALID_SHAPE", "out", `must have x's ${source.length} elements (got ${target.length})`);
   }
-  const [a, b] = [source.bytes, target.bytes];
-  const distance =
-    a !== undefined && b !== undefined && a.buffer === b.buffer
-      ? a.byteOffset - b.byteOffset
-      : source.address !== 0 && target.address !== 0
-        ? source.address - target.address
-        : Infinity;
-  if (distance !== 0 && Math.abs(distance) < source.length * sizeOf(source.dtype)) {
+  const distance = distanceOf(source, target);
+  if (distance !== 0 && distance < source.length * sizeOf(source.dtype)) {
     throw new RopewalkError("INVALID_ARGUMENT", "out", "must be x itself or not overlap it");
   }
+}
+
+/** Bytes from the start of one operand to that of the other; Infinity where they lie in different memory. @internal */
+export function distanceOf(one: Operand, other: Operand): number {
+  const [a, b] = [one.bytes, other.bytes];
+  if (a !== undefined && b !== undefined && a.buffer === b.buffer) return Math.abs(a.byteOffset - b.byteOffset);
+  return one.address !== 0 && other.address !== 0 ? Math.abs(one.address - other.address) : Infinity;
 }
 
 /** One call into the core: a piece of a tensor in wasm memory. @internal */

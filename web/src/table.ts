@@ -1,7 +1,7 @@
 import { checkDType, DTYPES, type DType, type ElementArray, sizeOf } from "./elements.js";
 import { RopewalkError } from "./errors.js";
 import type { Heap } from "./heap.js";
-import { type Operand, operandOf } from "./pass_through.js";
+import { distanceOf, type Operand, operandOf } from "./pass_through.js";
 import { checkIds, checkSequenceLength, lengthOf, placePositions, type PositionArray, type Positions, readPositions, slicePositions } from "./positions.js";
 import { codeOfRole, type Role, type RopeCore } from "./rope_core.js";
 import { Tensor } from "./tensor.js";
@@ -65,6 +65,7 @@ export function writeTable<Elements extends Tensor | ElementArray>(
   const targets = [cos, sin].map((target, i) => tableTarget(heap, target, dtype, rows * columns, i === 0 ? "out.cos" : "out.sin"));
 
   const rowBytes = columns * sizeOf(dtype);
+  if (distanceOf(targets[0]!, targets[1]!) < rows * rowBytes) throw new RopewalkError("INVALID_ARGUMENT", "out.sin", "must not overlap out.cos");
   const step = Math.max(1, Math.floor(heap.scratchBytes / (2 * rowBytes)));
   for (let row = 0; row < rows; row += step) {
     const count = Math.min(step, rows - row);
