@@ -2,7 +2,7 @@ import { bytesOf, dtypeOf, DTYPES, type DType, type ElementArray, sizeOf } from 
 import { RopewalkError } from "./errors.js";
 import type { Heap } from "./heap.js";
 import { placePositions, type Positions, slicePositions } from "./positions.js";
-import { type Block, blocksOf, checkShape, elementCount, type Extents, LAYOUTS } from "./shape.js";
+import { type Block, blocksOf, checkLayout, checkShape, elementCount, type Extents, extentsOf, type Layout, LAYOUTS } from "./shape.js";
 import { Tensor } from "./tensor.js";
 import type { WasmPositions } from "./wasm_module.js";
 
@@ -32,7 +32,7 @@ export function operandOf(heap: Heap, value: Tensor | ElementArray, dtype: DType
 }
 
 /** The shape of an array as given; a Tensor has its own, which a given one may only repeat. @internal */
-export function shapeOf(value: Tensor | ElementArray, given: unknown): readonly number[] {
+function shapeOf(value: Tensor | ElementArray, given: unknown): readonly number[] {
   if (!(value instanceof Tensor)) return checkShape(given, "shape");
   if (given !== undefined && JSON.stringify(given) !== JSON.stringify(value.shape)) {
     throw new RopewalkError("INVALID_SHAPE", "shape", `is ${JSON.stringify(given)}, but the tensor's own is ${JSON.stringify(value.shape)}`);
@@ -41,14 +41,14 @@ export function shapeOf(value: Tensor | ElementArray, given: unknown): readonly 
 }
 
 /** Checks that a shape accounts for every element. @internal */
-export function checkLength(operand: Operand, shape: readonly number[], field: string): void {
+function checkLength(operand: Operand, shape: readonly number[], field: string): void {
   if (operand.length !== elementCount(shape)) {
     throw new RopewalkError("INVALID_SHAPE", "shape", `${JSON.stringify(shape)} has ${elementCount(shape)} elements, but ${field} has ${operand.length}`);
   }
 }
 
 /** Checks that `target` can take what `source` holds: the same elements, and no partial overlap. @internal */
-export function checkTarget(source: Operand, target: Operand): void {
+function checkTarget(source: Operand, target: Operand): void {
   if (target === source) return;
   if (target.dtype !== source.dtype) throw new RopewalkError("INVALID_DTYPE", "out", `must hold ${source.dtype} as x does (got ${target.dtype})`);
   if (target.length !== source.length) {
@@ -65,6 +65,27 @@ export function distanceOf(one: Operand, other: Operand): number {
   const [a, b] = [one.bytes, other.bytes];
   if (a !== undefined && b !== undefined && a.buffer === b.buffer) return Math.abs(a.byteOffset - b.byteOffset);
   return one.address !== 0 && other.address !== 0 ? Math.abs(one.address - other.address) : Infinity;
+}
+
+/** How a tensor is to be read, and where the result goes: what rotate and rerotate have in common. @internal */
+export interface TensorOptions {
+  layout: Layout;
+  shape?: readonly number[];
+  dtype?: DType;
+  out?: Tensor | ElementArray;
+}
+
+/** Checks a tensor, its layout and its target, and looks where they lie. `name` is the argument's, for errors. @internal */
+export function openTensor(heap: Heap, head_dim: number, x: Tensor | ElementArray, options: TensorOptions, name: string) {
+  const { dtype, out = x } = options;
+  const layout = checkLayout(options.layout);
+  const shape = shapeOf(x, options.shape);
+  const extents = extentsOf(layout, shape, head_dim);
+  const source = operandOf(heap, x, dtype, name);
+  checkLength(source, shape, name);
+  const target = out === x ? source : operandOf(heap, out, dtype, "out");
+  checkTarget(source, target);
+  return { extents, source, target };
 }
 
 /** One call into the core: a piece of a tensor in wasm memory. @internal */

@@ -1,9 +1,9 @@
 import type { DType, ElementArray } from "./elements.js";
 import { RopewalkError } from "./errors.js";
-import { checkLength, checkTarget, codeOf, operandOf, passThrough, positionsOfPart, shapeOf } from "./pass_through.js";
+import { codeOf, openTensor, passThrough, positionsOfPart } from "./pass_through.js";
 import { checkSequenceLength, lengthOf, type PositionInput, readPositions } from "./positions.js";
 import type { RopeCore } from "./rope_core.js";
-import { checkLayout, extentsOf, type Layout } from "./shape.js";
+import type { Layout } from "./shape.js";
 import type { Tensor } from "./tensor.js";
 
 /** Where keys stand, `rope` being whatever stands for a configured rope. */
@@ -36,13 +36,7 @@ export interface RerotateOptions<R> {
 export function rerotate<X extends Tensor | ElementArray>(keys: X, options: RerotateOptions<RopeCore>, own: RopeCore): X {
   const { heap } = own;
   const { out = keys } = options;
-  const layout = checkLayout(options.layout);
-  const shape = shapeOf(keys, options.shape);
-  const extents = extentsOf(layout, shape, own.geometry.head_dim);
-  const source = operandOf(heap, keys, options.dtype, "keys");
-  checkLength(source, shape, "keys");
-  const target = out === keys ? source : operandOf(heap, out, options.dtype, "out");
-  checkTarget(source, target);
+  const { extents, source, target } = openTensor(heap, own.geometry.head_dim, keys, options, "keys");
 
   const stand = (standing: Standing<RopeCore>, field: string) => {
     const core = standing.rope ?? own;

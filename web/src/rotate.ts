@@ -1,8 +1,8 @@
 import type { DType, ElementArray } from "./elements.js";
-import { checkLength, checkTarget, codeOf, operandOf, passThrough, positionsOfPart, shapeOf } from "./pass_through.js";
+import { codeOf, openTensor, passThrough, positionsOfPart } from "./pass_through.js";
 import { checkSequenceLength, lengthOf, type PositionInput, readPositions } from "./positions.js";
 import { codeOfRole, type Role, type RopeCore } from "./rope_core.js";
-import { checkLayout, extentsOf, type Layout } from "./shape.js";
+import type { Layout } from "./shape.js";
 import type { Tensor } from "./tensor.js";
 
 /** How to rotate. */
@@ -30,13 +30,7 @@ export function rotate<X extends Tensor | ElementArray>(core: RopeCore, x: X, op
   const { heap, address } = core;
   const { module } = heap;
   const { inverse = false, out = x } = options;
-  const layout = checkLayout(options.layout);
-  const shape = shapeOf(x, options.shape);
-  const extents = extentsOf(layout, shape, core.geometry.head_dim);
-  const source = operandOf(heap, x, options.dtype, "x");
-  checkLength(source, shape, "x");
-  const target = out === x ? source : operandOf(heap, out, options.dtype, "out");
-  checkTarget(source, target);
+  const { extents, source, target } = openTensor(heap, core.geometry.head_dim, x, options, "x");
   const role = codeOfRole(options.role ?? "query");
   const positions = readPositions(options.positions, extents.batches, extents.tokens, core.axes, "positions");
 
