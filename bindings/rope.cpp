@@ -1,27 +1,19 @@
 // The rope stage in JavaScript: flat lists of fields and functions. Addresses are numbers; tensors cross once a call.
-#include <emscripten/bind.h>
-
 #include <new>
 
+#include "bindings/embind.h"
 #include "rope/decay.h"
 #include "rope/pair_analysis.h"
 #include "rope/pairing.h"
-#include "rope/rope.h"
 
 using namespace emscripten;
 using namespace ropewalk;
+using namespace ropewalk::bindings;
 
 // libc++ prints a message where its own checks fail, and printf with it is 9 KB; nothing here can read the message.
 void std::__libcpp_verbose_abort(const char*, ...) noexcept { __builtin_trap(); }
 
 namespace {
-
-using Address = std::uintptr_t;
-
-template <class T>
-T* at(Address address) {
-  return reinterpret_cast<T*>(address);
-}
 
 // The lists of a config, one after the other from `values`.
 struct ConfigLists {
@@ -49,28 +41,6 @@ struct PlanFields {
   double attention_factor, softmax_scale, valid_from, valid_to, ramp_low, ramp_high, max_length, table_length;
   double query_temperature_scale, query_temperature_floor_scale, query_temperature_offset, xpos_scale_base, xpos_center;
 };
-
-struct PositionFields {
-  double offset;
-  Address ids;
-  int axes, rows, tokens;
-  double sequence_length;
-};
-
-struct TensorFields {
-  Address source, target;
-  int dtype, layout, batches, tokens, heads, head_dim;
-};
-
-Positions positions_of(const PositionFields& p) { return {p.offset, at<double>(p.ids), p.axes, p.rows, p.tokens}; }
-
-HeadTensor tensor_of(const TensorFields& t) {
-  return {at<void>(t.source),
-          at<void>(t.target),
-          static_cast<DType>(t.dtype),
-          static_cast<Layout>(t.layout),
-          {t.batches, t.tokens, t.heads, t.head_dim}};
-}
 
 // 0 where memory cannot be had
 Address create() { return reinterpret_cast<Address>(new (std::nothrow) Rope); }

@@ -15,6 +15,7 @@ install(FILES
   src/rope/cos_sin_rows.h
   src/rope/cos_sin_table.h
   src/rope/decay.h
+  src/rope/difference_rows.h
   src/rope/pair_analysis.h
   src/rope/pairing.h
   src/rope/plan.h
@@ -26,6 +27,22 @@ install(FILES
   src/rope/status.h
   src/rope/storage.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rope)
+install(FILES
+  src/nn/attend_tensors.h
+  src/nn/attention.h
+  src/nn/attention_kernels.h
+  src/nn/checksum.h
+  src/nn/image.h
+  src/nn/kv_cache.h
+  src/nn/kv_geometry.h
+  src/nn/kv_image.h
+  src/nn/kv_sequence.h
+  src/nn/kv_turn.h
+  src/nn/linear_attention.h
+  src/nn/linear_image.h
+  src/nn/position_scheme.h
+  src/nn/row_storage.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/nn)
 install(EXPORT ropewalk-targets NAMESPACE ropewalk:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ropewalk)
 write_basic_package_version_file(ropewalk-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES cmake/ropewalk-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/ropewalk-config-version.cmake

@@ -10,35 +10,60 @@ import { capture, runMain } from "./run.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Stages of src/rope/, first to last: a file includes headers of its own stage and of earlier ones. */
+/** Stages of src/, first to last: a file includes headers of its own stage and of earlier ones. */
 const coreStages = [
-  { name: "base", files: ["status", "buffer", "storage", "storage_wasmsimd", "reproducible_math", "sin_cos"] },
-  { name: "config", files: ["config"] },
-  { name: "plan", files: ["plan", "axis_map", "plans/"] },
-  { name: "table", files: ["positions", "cos_sin_rows", "cos_sin_table"] },
+  { name: "base", files: ["status", "buffer", "storage", "storage_wasmsimd", "add_product", "touch", "reproducible_math", "sin_cos"].map(inRope) },
+  { name: "config", files: ["config"].map(inRope) },
+  { name: "plan", files: ["plan", "axis_map", "plans/"].map(inRope) },
+  { name: "table", files: ["positions", "cos_sin_rows", "cos_sin_table"].map(inRope) },
   {
     name: "rotate",
-    files: ["pair_layout", "rotate_kernels", "rotate_simd", "rotate_scalar", "rotate_wasmsimd", "rotate_relaxed", "fastest_kernels", "rotate"],
+    files: ["pair_layout", "rotate_kernels", "rotate_simd", "rotate_scalar", "rotate_wasmsimd", "rotate_relaxed", "fastest_kernels", "rotate"].map(inRope),
   },
-  { name: "rerotate", files: ["rerotate"] },
-  { name: "rope", files: ["rope"] },
-  { name: "analysis", files: ["pairing", "pair_analysis", "decay"] },
+  { name: "rerotate", files: ["difference_rows", "rerotate"].map(inRope) },
+  { name: "rope", files: ["rope"].map(inRope) },
+  { name: "analysis", files: ["pairing", "pair_analysis", "decay"].map(inRope) },
+  { name: "rows and bytes", files: ["row_storage", "float_math", "float_math_wasmsimd", "tensor_strides", "checksum", "image"].map(inNn) },
+  {
+    name: "attention kernels",
+    files: ["attention_kernels", "attention_simd", "attention_scalar", "attention_wasmsimd", "attention_relaxed", "fastest_attention_kernels"].map(inNn),
+  },
+  { name: "position schemes", files: ["position_scheme"].map(inNn) },
+  { name: "attention", files: ["attention", "attention_mask", "attention_encoding", "attend_tensors"].map(inNn) },
+  { name: "cache", files: ["kv_geometry", "kv_sequence", "kv_turn", "kv_cache", "kv_cache_append", "kv_cache_retune", "kv_image"].map(inNn) },
+  { name: "linear attention", files: ["linear_attention", "linear_image"].map(inNn) },
 ];
+
+function inRope(name) {
+  return `rope/${name}`;
+}
+
+function inNn(name) {
+  return `nn/${name}`;
+}
 
 /** Stages of web/src/, likewise: a module imports, types included, from its own stage and from earlier ones. */
 const packageStages = [
-  { name: "errors", files: ["errors", "dispose"] },
+  { name: "errors", files: ["errors", "dispose", "checks"] },
   { name: "config", files: ["config/"] },
   { name: "wasm module", files: ["wasm_module", "wasm/", "engine"] },
-  { name: "heap", files: ["heap"] },
+  { name: "heap", files: ["heap", "owned"] },
   { name: "tensors and positions", files: ["elements", "shape", "positions", "tensor"] },
   { name: "plan", files: ["plan"] },
   { name: "core", files: ["wasm_config", "rope_core"] },
   {
     name: "operations",
-    files: ["pass_through", "rotate", "rerotate", "table", "pairing", "decay", "description", "warnings", "describe_text", "describe"],
+    files: ["operand", "lend", "pass_through", "rotate", "rerotate", "table", "pairing", "decay", "description", "warnings", "describe_text", "describe"],
   },
   { name: "rope", files: ["rope"] },
+  {
+    name: "attention",
+    files: [
+      ...["given_rope", "qkv", "position_scheme", "position_tables", "attention_options", "attention"],
+      ...["kv_cache_options", "kv_cache_core", "kv_append", "kv_attend", "kv_read", "kv_retune", "kv_image", "kv_cache"],
+      ...["linear_sums", "linear_attention", "linear_state"],
+    ],
+  },
   { name: "runtime", files: ["runtime"] },
   { name: "load", files: ["load", "platform_web", "describe_loaded"] },
   { name: "entries", files: ["api", "index", "index.node", "inline"] },
@@ -67,24 +92,27 @@ function lineAt(text, index) {
   return text.slice(0, index).split("\n").length;
 }
 
-/** C++ goes one way: base, config, plan … analysis, then the bindings. */
+/** C++ goes one way: base, config, plan … attention, cache, then the bindings. */
 export function checkIncludes(tree) {
   const complaints = [];
   for (const [path, text] of Object.entries(tree)) {
-    const [, folder] = /^(src\/rope|src\/simde|bindings)\/.*\.(?:h|cpp)$/.exec(path) ?? [];
+    const [, folder] = /^(src\/rope|src\/nn|src\/simde|bindings)\/.*\.(?:h|cpp)$/.exec(path) ?? [];
     if (folder === undefined) continue;
-    const ownStage = folder === "src/rope" ? stageOf(coreStages, withoutExtension(path.slice("src/rope/".length))) : Infinity;
+    const isCore = folder === "src/rope" || folder === "src/nn";
+    const ownStage = isCore ? stageOf(coreStages, withoutExtension(path.slice("src/".length))) : Infinity;
     if (ownStage < 0) complaints.push(`${path}: is in no stage; add it to coreStages in scripts/check_rules.mjs`);
     for (const { line, name, isSystem } of includesOf(text)) {
       const complain = (message) => complaints.push(`${path}:${line}: includes ${name}, ${message}`);
       if (isSystem) {
         if (folder !== "bindings" && name.startsWith("emscripten")) complain("but only bindings know Emscripten");
-      } else if (!name.startsWith("rope/")) {
-        complain('but what is not a system header is named from src on: "rope/…"');
+      } else if (folder === "bindings" && name.startsWith("bindings/")) {
+        if (!(name in tree)) complain("which is not there");
+      } else if (!/^(rope|nn)\//.test(name)) {
+        complain('but what is not a system header is named from src on: "rope/…" or "nn/…"');
       } else if (!(`src/${name}` in tree)) {
         complain("which is not in src");
       } else {
-        const stage = stageOf(coreStages, withoutExtension(name.slice("rope/".length)));
+        const stage = stageOf(coreStages, withoutExtension(name));
         if (ownStage >= 0 && stage > ownStage) complain(`of the later stage ${coreStages[stage].name}`);
       }
     }

@@ -12,6 +12,8 @@ const shows = [
   ["examples/rotate.mjs", "examples/configs/llama-3.1-8b.json"],
   ["examples/rotate.mjs", "examples/configs/deepseek-v3.json"],
   ["examples/extend_context.mjs", "examples/configs/qwen2.5-7b.json", "4"],
+  ["examples/attention.mjs"],
+  ["examples/retune.mjs"],
 ];
 
 runMain(import.meta.url, async () => {

@@ -88,7 +88,7 @@ Status Rope::cache_rows(const Positions& positions, Purpose purpose) {
   if (!cos_.resize(row_size * positions.rows) || !sin_.resize(row_size * positions.rows)) return Status::out_of_memory;
   if (has_ids && !cached_ids_.resize(id_count(positions))) return Status::out_of_memory;
   for (int row = 0; row < positions.rows; ++row) {
-    write_rows(rows_, positions, {row, 0, positions.tokens}, purpose, &cos_[row * row_size], &sin_[row * row_size]);
+    ropewalk::write_rows(rows_, positions, {row, 0, positions.tokens}, purpose, &cos_[row * row_size], &sin_[row * row_size]);
   }
   if (has_ids) std::memcpy(cached_ids_.data(), positions.ids, id_count(positions) * sizeof(double));
   cached_key_ = key;
@@ -107,7 +107,7 @@ Status Rope::rotate_in_blocks(const HeadTensor& tensor, const Positions& positio
   for (int row = 0; row < positions.rows; ++row) {
     for (int first = 0; first < positions.tokens; first += step) {
       const int count = std::min(step, positions.tokens - first);
-      write_rows(rows_, positions, {row, first, count}, purpose, cos_.data(), sin_.data());
+      ropewalk::write_rows(rows_, positions, {row, first, count}, purpose, cos_.data(), sin_.data());
       ropewalk::rotate(*kernels_, turn, tensor, {plan_.rotary_offset, plan_.rotary_dim}, {cos_.data(), sin_.data()},
                        {row, shared ? tensor.shape.batches : 1, first, count});
     }

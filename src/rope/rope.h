@@ -27,6 +27,11 @@ class Rope {
   // Rotates a tensor. sequence_length 0: largest position + 1. On failure nothing is written.
   Status rotate(const HeadTensor& tensor, const Positions& positions, double sequence_length, Purpose purpose);
 
+  // Writes rows of cos and sin under the current plan, [count][rotary_dim/2] each. The positions have been checked (check_positions).
+  void write_rows(const Positions& positions, TokenRange range, Purpose purpose, float* cos, float* sin) {
+    ropewalk::write_rows(rows_, positions, range, purpose, cos, sin);
+  }
+
   // Writes a table at `positions` (cos_sin_table.h). sequence_length 0: largest position + 1.
   Status write_table(const Positions& positions, double sequence_length, Purpose purpose, DType dtype, TableLayout layout, void* cos,
                      void* sin);

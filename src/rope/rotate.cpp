@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "rope/touch.h"
+
 namespace ropewalk {
 namespace {
 
@@ -14,11 +16,6 @@ constexpr int kRowBytesInCache = 16384;
 // 0.78 of it; on data in a cache it would cost a fifth). A piece and its rows fit a first-level cache of 32 KB.
 constexpr std::int64_t kStreamingBytes = 16 << 20;
 constexpr int kPieceBytes = 16384;
-constexpr int kLineBytes = 64;
-
-void touch(const char* data, std::ptrdiff_t bytes) {
-  for (std::ptrdiff_t i = 0; i < bytes; i += kLineBytes) static_cast<void>(*static_cast<const volatile char*>(data + i));
-}
 
 // Heads that stand one after the other, `stride` elements apart.
 struct HeadRange {
@@ -42,7 +39,7 @@ class Walker {
     const int step = std::max<int>(1, static_cast<int>(kPieceBytes / head_bytes));
     for (int head = 0; head < heads.count; head += step) {
       const HeadRange piece = {heads.first + head * heads.stride, heads.stride, std::min(step, heads.count - head)};
-      touch(static_cast<const char*>(tensor_.source) + byte_offset(piece), piece.count * head_bytes);
+      touch_lines(static_cast<const char*>(tensor_.source) + byte_offset(piece), piece.count * head_bytes);
       turn_range(rows, row + head * row_stride, row_stride, piece);
     }
   }

@@ -72,10 +72,63 @@ StatusText describe_status(Status status) {
     case Status::positions_axes: return {position, "positions", "must have one plane, or one for each axis of the config's mrope_section"};
     case Status::shape_out_of_range: return {shape, "shape", "must hold positive integers that agree with the positions and fit in memory"};
     case Status::head_dim_mismatch: return {shape, "shape", "must end in the config's head_dim"};
-    case Status::plans_differ: return {argument, "to", "must agree with `from` in head_dim, rotary span, pairing and position axes"};
+    case Status::plans_differ:
+      return {argument, "to", "must agree with what turned the keys before in head_dim, rotary span, pairing and position axes"};
     case Status::dtype_unknown: return {"INVALID_DTYPE", "dtype", "must be f32, f16 or bf16"};
     case Status::layout_unknown: return {argument, "layout", "is not a known layout"};
     case Status::curve_unknown: return {argument, "curve", "must be ones, random or bound"};
+
+    case Status::row_type_unknown: return {"INVALID_DTYPE", "dtype", "must be f32, f16, bf16 or q8_0 (q8_0: caches only)"};
+    case Status::query_shape_out_of_range:
+      return {shape, "q", "must hold positive integers that fit in memory, and end in the keys' head_dim"};
+    case Status::key_value_shapes_differ: return {shape, "v", "must have the shape and element type of k"};
+    case Status::heads_not_grouped:
+      return {shape, "q", "must have a multiple of the keys' heads: each group of query heads shares a key head"};
+    case Status::more_queries_than_keys:
+      return {shape, "q", "must not have more tokens than there are keys: causal queries are the newest tokens"};
+    case Status::window_out_of_range: return {argument, "window", "must be an integer of at least 1: a token sees itself"};
+    case Status::sink_tokens_out_of_range: return {argument, "sinkTokens", "must be an integer of at least 0"};
+    case Status::sinks_not_finite: return {argument, "sinks", "must hold a finite logit for each query head"};
+    case Status::soft_cap_out_of_range: return {argument, "softCap", "must be a number from 0.001 to 1e6"};
+    case Status::attention_scale_out_of_range: return {argument, "scale", "must be a finite number"};
+    case Status::temperature_not_finite: return {argument, "temperature", "must hold a finite number for each query token"};
+    case Status::position_scheme_unknown: return {argument, "position.scheme", "must be none, rope, sinusoidal, learned, alibi or t5"};
+    case Status::position_table_too_short:
+      return {argument, "position.table", "must have a row for each position, which must be integers from 0"};
+    case Status::position_bias_out_of_range:
+      return {argument, "position",
+              "needs a finite bias for each bucket and head, 2 buckets or more in each direction, and a max_distance above half of those"};
+    case Status::sinusoidal_base_out_of_range: return {argument, "position.base", "must be a number above 1 and at most 1e30"};
+    case Status::linear_rope_changes: return {argument, "rope", "must keep its frequencies at every length: running sums cannot be turned"};
+
+    case Status::cache_layers_out_of_range:
+      return {argument, "layers", "must be 1 to 4096 layers of at least one key head and a head_dim from 1 to 8192"};
+    case Status::cache_sequences_out_of_range: return {argument, "sequences", "must be an integer from 1 to 65536"};
+    case Status::cache_limit_out_of_range: return {argument, "maxLength", "must be an integer from 1 to 2^30"};
+    case Status::cache_mode_unknown: return {argument, "keys", "must be rotated or raw"};
+    case Status::cache_rope_unknown: return {argument, "layer", "has no RoPE"};
+    case Status::layer_out_of_range: return {argument, "layer", "must be a layer of the cache"};
+    case Status::sequence_out_of_range: return {argument, "sequence", "must be a sequence of the cache"};
+    case Status::batch_mismatch: return {shape, "k", "must have one batch row for each sequence, or one row and the name of its sequence"};
+    case Status::key_value_heads_mismatch: return {shape, "k", "must have the layer's key heads and head_dim"};
+    case Status::cache_full:
+      return {"CACHE_FULL", "k", "has more tokens than the cache has room for; shift, truncate, or make it with a larger maxLength"};
+    case Status::key_not_finite: return {argument, "k", "holds NaN, infinity, or a number too large for the cache's element type"};
+    case Status::value_not_finite: return {argument, "v", "holds NaN, infinity, or a number too large for the cache's element type"};
+    case Status::layer_positions_differ: return {position, "positions", "must be those at which an earlier layer placed these tokens"};
+    case Status::token_count_out_of_range: return {argument, "length", "must be an integer from 0 to the sequence's length"};
+    case Status::shift_out_of_range: return {argument, "discard", "must be at least 1, and keep + discard at most the sequence's length"};
+    case Status::shift_axes:
+      return {argument, "discard", "cannot close a gap between positions of several axes; give positions to retune() instead"};
+    case Status::image_too_short: return {"INVALID_BYTES", "bytes", "end too early; were they cut off?"};
+    case Status::image_not_ours: return {"INVALID_BYTES", "bytes", "are not what save() of this kind of object wrote"};
+    case Status::image_version: return {"INVALID_BYTES", "bytes", "are of another version of the format"};
+    case Status::image_geometry:
+      return {"INVALID_BYTES", "bytes", "belong to an object of other layers, heads, dimensions, element type or kind of keys"};
+    case Status::image_too_many_tokens:
+      return {"CACHE_FULL", "bytes", "hold more tokens than the cache has room for; make it with a larger maxLength"};
+    case Status::image_checksum: return {"INVALID_BYTES", "bytes", "are damaged: the checksum differs"};
+    case Status::image_content: return {"INVALID_BYTES", "bytes", "hold impossible values"};
   }
   return {argument, "", "unknown status"};
 }

@@ -1,4 +1,5 @@
 // What is measured, the same in Node and in a page. Every line is a ratio within this run.
+import { runAttentionCases } from "./attention_cases.mjs";
 import { race, raceAsync, ratio } from "./measure.mjs";
 
 const HEADS = 32;
@@ -15,6 +16,7 @@ const DTYPES = ["f32", "f16", "bf16"];
  * @param report - called with each line: { name, value, unit, target?, better? }.
  */
 export async function runCases({ rw, module, peer, report }) {
+  runAttentionCases({ rw, module, report });
   for (const tokens of [512, 4096]) rotationAgainstLimit(rw, module, tokens, report);
   sixteenBits(rw, module, report);
   await oneToken(rw, module, peer, report);

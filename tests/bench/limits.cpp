@@ -1,15 +1,29 @@
-// What the benchmark compares against: how fast wasm can read and write a tensor's bytes at all, and the rotation kernels without the
-// package around them. Linked into a module of the benchmark's own together with all that the package has, so that every contender works
-// on the very same memory.
+// What the benchmark compares against: how fast wasm can read and write bytes and multiply and add at all, and the rotation kernels without
+// the package around them. Linked into a module of the benchmark's own together with all that the package has, so that every contender
+// works on the very same memory.
 #include <emscripten.h>
 #include <wasm_simd128.h>
 
 #include <cstring>
 
+#include "rope/add_product.h"
 #include "rope/rotate.h"
 #include "rope/storage_wasmsimd.h"
 
 using namespace ropewalk;
+
+namespace {
+
+#ifdef __wasm_relaxed_simd__
+using Arithmetic = RelaxedMultiplyAdd;
+#else
+using Arithmetic = MultiplyThenAdd;
+#endif
+
+// Independent sums, as many as hide the latency of an addition and fit the sixteen registers of x86-64 beside two operands.
+constexpr int kSums = 12;
+
+}  // namespace
 
 extern "C" {
 
@@ -48,5 +62,29 @@ EMSCRIPTEN_KEEPALIVE void rotate_alone(void* x, int turn, int dtype, const float
   for (int repeat = 0; repeat < repeats; ++repeat) {
     rotate(kernels, static_cast<Turn>(turn), tensor, {0, head_dim}, {cos, sin}, {0, 1, 0, tokens});
   }
+}
+
+// The peak of multiply-adds in registers: `count` times twelve of four lanes each, as the build adds products.
+EMSCRIPTEN_KEEPALIVE float multiply_add(int count, int repeats) {
+  v128_t sums[kSums];
+  for (int i = 0; i < kSums; ++i) sums[i] = wasm_f32x4_splat(0.01f * static_cast<float>(i));
+  const v128_t factor = wasm_f32x4_splat(0.999f), other = wasm_f32x4_splat(0.001f);
+  for (int i = 0; i < count * repeats; ++i) {
+    for (v128_t& sum : sums) sum = Arithmetic::add_product(sum, factor, other);
+  }
+  v128_t total = wasm_f32x4_splat(0);
+  for (const v128_t& sum : sums) total = wasm_f32x4_add(total, sum);
+  return wasm_f32x4_extract_lane(total, 0);
+}
+
+// Reads bytes once, 64 a step, into four sums.
+EMSCRIPTEN_KEEPALIVE float read_bytes(const float* x, int bytes, int repeats) {
+  v128_t sums[4] = {};
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    for (int i = 0; i < bytes / 4; i += 16) {
+      for (int k = 0; k < 4; ++k) sums[k] = wasm_f32x4_add(sums[k], wasm_v128_load(x + i + 4 * k));
+    }
+  }
+  return wasm_f32x4_extract_lane(wasm_f32x4_add(wasm_f32x4_add(sums[0], sums[1]), wasm_f32x4_add(sums[2], sums[3])), 0);
 }
 }

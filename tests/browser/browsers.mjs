@@ -1,5 +1,6 @@
 // Chromium and Firefox, both by puppeteer-core: one by the DevTools protocol, the other by WebDriver BiDi.
 
+import assert from "node:assert/strict";
 import puppeteer from "puppeteer-core";
 import { findProgram } from "../../scripts/machine.mjs";
 
@@ -58,7 +59,16 @@ export async function open(browser, address) {
   return { page, complaints };
 }
 
-/** Runs one of the functions of pages/tasks.mjs in a page that has it. */
+/** Runs one of the functions of pages/tasks.mjs or pages/cache_tasks.mjs in a page that has them. */
 export function runTask(page, name, ...args) {
   return page.evaluate((task, values) => globalThis.runTask(task, ...values), name, args);
+}
+
+/** Opens the tests' page at `origin`, closed after use; fails where the page complained or the policy was broken. */
+export async function withPage(browser, origin, use) {
+  const { page, complaints } = await open(browser, `${origin}/pages/index.html`);
+  await use((task, ...args) => runTask(page, task, ...args));
+  assert.deepEqual(await runTask(page, "violations"), []);
+  assert.deepEqual(complaints, []);
+  await page.close();
 }

@@ -1,7 +1,7 @@
 // Loading in real browsers, under `script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'` and nothing else.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { BROWSERS, open, runTask, withBrowser } from "./browsers.mjs";
+import { BROWSERS, open, runTask, withBrowser, withPage } from "./browsers.mjs";
 import { WORKED_EXAMPLE } from "./pages/worked_example.mjs";
 import { ENTRIES, INLINE_ENTRY, openSite } from "./site.mjs";
 
@@ -16,20 +16,11 @@ before(async () => (site = await openSite()));
 
 after(() => site?.close());
 
-/** A page of the site, closed after use; fails where the page complained or the policy was broken. */
-async function withPage(browser, use) {
-  const { page, complaints } = await open(browser, `${site.origin}/pages/index.html`);
-  await use((task, ...args) => runTask(page, task, ...args));
-  assert.deepEqual(await runTask(page, "violations"), []);
-  assert.deepEqual(complaints, []);
-  await page.close();
-}
-
 for (const name of BROWSERS) {
   test(name, async (t) => {
     await withBrowser(name, async (browser) => {
       t.diagnostic(await browser.version());
-      const check = (title, use) => t.test(title, () => withPage(browser, use));
+      const check = (title, use) => t.test(title, () => withPage(browser, site.origin, use));
 
       await check("every build that the engine takes loads, and auto picks the best of them", async (run) => {
         const hasRelaxed = await run("accepts", RELAXED_WASM);
@@ -128,7 +119,7 @@ for (const name of BROWSERS) {
 
 test("firefox without relaxed SIMD: auto picks simd, and relaxed says what is missing", async () => {
   const check = (browser) =>
-    withPage(browser, async (run) => {
+    withPage(browser, site.origin, async (run) => {
       assert.equal(await run("accepts", RELAXED_WASM), false);
       assert.deepEqual(await run("load", ENTRIES.good), loaded("simd"));
       const { error } = await run("load", ENTRIES.good, { build: "relaxed" });

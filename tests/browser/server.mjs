@@ -1,7 +1,7 @@
 // A static server for tests: folders at addresses, under the Content-Security-Policy that the package asks for and nothing else.
 
 import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { createServer } from "node:http";
 import { extname, join, normalize } from "node:path";
 
@@ -29,9 +29,18 @@ async function sendFile(response, path, type) {
   createReadStream(path).pipe(response);
 }
 
+/** Sends a module with the packages that it names by their addresses, as a bundler would write them. */
+async function sendModule(response, path, packages) {
+  const text = await readFile(path, "utf8").catch(() => null);
+  if (text === null) return response.writeHead(404).end();
+  const named = Object.entries(packages).reduce((written, [name, address]) => written.replaceAll(`from "${name}"`, `from "${address}"`), text);
+  response.writeHead(200, { "Content-Type": TYPES[".mjs"] }).end(named);
+}
+
 /**
  * Serves `folders` on a free port of localhost: by the beginning of the address, the longest that fits,
- * `{ folder, csp, wasm, wasmType }`. `wasm` is one of WASM_ANSWERS, in place of the files; `wasmType` their MIME type.
+ * `{ folder, csp, wasm, wasmType, packages }`. `wasm` is one of WASM_ANSWERS, in place of the files; `wasmType` their MIME type; `packages` are
+ * addresses of packages that the modules import by name.
  * Returns `{ origin, requests, close }`; `requests` lists the paths asked for.
  */
 export async function serve(folders) {
@@ -42,12 +51,13 @@ export async function serve(folders) {
     requests.push(pathname);
     const prefix = prefixes.find((start) => pathname.startsWith(start));
     if (prefix === undefined) return response.writeHead(404).end();
-    const { folder, csp = STRICT_CSP, wasm, wasmType = TYPES[".wasm"] } = folders[prefix];
+    const { folder, csp = STRICT_CSP, wasm, wasmType = TYPES[".wasm"], packages } = folders[prefix];
     response.setHeader("Content-Security-Policy", csp);
     response.setHeader("Cache-Control", "no-store");
     const name = normalize(decodeURIComponent(pathname.slice(prefix.length)) || "index.html");
     if (name.startsWith("..")) return response.writeHead(404).end();
     const extension = extname(name);
+    if (packages && extension === ".mjs") return sendModule(response, join(folder, name), packages);
     if (extension !== ".wasm") return sendFile(response, join(folder, name), TYPES[extension] ?? "application/octet-stream");
     return wasm ? wasm(response) : sendFile(response, join(folder, name), wasmType);
   });

@@ -25,6 +25,7 @@ export async function openSite() {
     "/pages/": { folder: pages },
     "/no-wasm/pages/": { folder: pages, csp: CSP_WITHOUT_WASM },
     "/package/": { folder: unpacked },
+    "/examples/": { folder: join(root, "examples"), packages: { ropewalk: ENTRIES.good } },
     "/page/": { folder: unpacked, wasm: WASM_ANSWERS.page },
     "/missing/": { folder: unpacked, wasm: WASM_ANSWERS.missing },
     "/empty/": { folder: unpacked, wasm: WASM_ANSWERS.empty },

@@ -53,6 +53,48 @@ describe("extend_context.mjs", () => {
   });
 });
 
+describe("attention.mjs", () => {
+  test("a cache gives the outputs of the whole at once", async () => {
+    const output = await runExample("attention.mjs");
+    const differences = Object.fromEntries([...output.matchAll(/cache of (\w+) +\(\d+ bytes\): largest difference (\S+)/g)].map(([, dtype, value]) => [dtype, Number(value)]));
+    assert.equal(differences.f32, 0);
+    assert.ok(differences.f16 > 0 && differences.f16 < 1e-3, differences.f16); // keys and values of about 1, rounded to 2^-11
+    assert.ok(differences.q8_0 > differences.f16 && differences.q8_0 < 2e-2, differences.q8_0); // to 1/254
+  });
+
+  test("only position schemes see the order of tokens", async () => {
+    const output = await runExample("attention.mjs");
+    const moved = Object.fromEntries([...output.matchAll(/^ {2}(none|rope|sinusoidal|alibi) +(\S+)$/gm)].map(([, scheme, value]) => [scheme, Number(value)]));
+    assert.equal(Object.keys(moved).length, 4);
+    assert.ok(moved.none < 1e-6, moved.none); // the same sum in another order
+    for (const scheme of ["rope", "sinusoidal", "alibi"]) assert.ok(moved[scheme] > 1e-3, `${scheme}: ${moved[scheme]}`);
+  });
+});
+
+describe("retune.mjs", () => {
+  test("retuned keys score as fresh ones, stale ones do not, and a stream does not grow", async () => {
+    const output = await runExample("retune.mjs");
+    const rows = [...output.matchAll(/^ {2}(rotated|raw) +(\w+) +(\S+) +(\S+) +(\S+) +(\S+) +\S+ ms$/gm)].map(([, keys, dtype, ...values]) => {
+      const [staleScores, stale, scores, outputs] = values.map(Number);
+      return { keys, dtype, staleScores, stale, scores, outputs };
+    });
+    // scores of 64 elements of up to 1.14² over √64: their largest is about 10, and each key is off by the storage's rounding
+    const most = { rotated: { f32: 1e-6, f16: 5e-3, q8_0: 5e-2 }, raw: { f32: 0, f16: 0 } };
+    assert.equal(rows.length, 5);
+    for (const { keys, dtype, staleScores, stale, scores, outputs } of rows) {
+      const name = `${keys} ${dtype}`;
+      assert.ok(staleScores > 1 && stale > 1e-2, `${name}: ${staleScores} ${stale}`);
+      assert.ok(scores <= most[keys][dtype] && outputs <= most[keys][dtype], `${name}: ${scores} ${outputs}`);
+    }
+    assert.match(output, /memory grew by 0 bytes/);
+    assert.match(output, /holds 928 tokens at positions 0 to 927$/m);
+  });
+
+  test("takes another length", async () => {
+    assert.match(await runExample("retune.mjs", "300"), /^300 tokens cached under plain RoPE, then stretched by YaRN to 1200/);
+  });
+});
+
 test("onnxruntime.mjs: another engine turns by our tables to the same bits", async () => {
   const lines = (await runExample("onnxruntime.mjs")).trim().split("\n");
   assert.equal(lines.length, 4);
@@ -60,14 +102,16 @@ test("onnxruntime.mjs: another engine turns by our tables to the same bits", asy
 });
 
 for (const name of BROWSERS) {
-  test(`the page, in ${name}`, async (t) => {
-    const { server, address } = await serve(0);
-    try {
-      await withBrowser(name, (browser) => usePage(t, browser, address));
-    } finally {
-      server.close();
-    }
-  });
+  for (const [title, use] of [["the page", usePage], ["the attention page", useAttentionPage]]) {
+    test(`${title}, in ${name}`, async (t) => {
+      const { server, address } = await serve(0);
+      try {
+        await withBrowser(name, (browser) => use(t, browser, address));
+      } finally {
+        server.close();
+      }
+    });
+  }
 }
 
 async function usePage(t, browser, address) {
@@ -108,6 +152,40 @@ async function usePage(t, browser, address) {
   await t.test("fits a narrow window", async () => {
     await page.setViewport({ width: 390, height: 800 });
     assert.ok(await page.evaluate(() => innerWidth === 390 && document.documentElement.scrollWidth <= 390));
+  });
+
+  await t.test("gives no cause for complaint", () => assert.deepEqual(complaints, []));
+}
+
+async function useAttentionPage(t, browser, address) {
+  const { page, complaints } = await open(browser, new URL("../attention_page/", address).href);
+  const textOf = (selector) => page.$eval(selector, (element) => element.textContent);
+  const choose = (settings) => Promise.all(Object.entries(settings).map(([name, value]) => page.select(`select[name=${name}]`, value)));
+  await page.waitForFunction(() => document.getElementById("text").textContent !== "");
+  const share = async () => Number(/gives (\S+) %/.exec(await textOf("#text"))[1]);
+
+  await t.test("shows weights that fall with distance, by scheme", async () => {
+    await choose({ position: "none", tokens: "alike" });
+    assert.equal(await textOf("#text"), "The last token sees 64 tokens, and gives 1.6 % to token 0."); // 1/64 each
+    for (const position of ["rope", "yarn", "sinusoidal", "alibi", "t5"]) {
+      await choose({ position });
+      assert.match(await textOf("#text"), /sees 64 tokens, .* to token 63\.$/);
+      assert.ok((await share()) > 3, `${position}: ${await share()}`);
+    }
+  });
+
+  await t.test("keeps to a window, and to its sink tokens", async () => {
+    await choose({ position: "none", window: "8" });
+    assert.equal(await textOf("#text"), "The last token sees 8 tokens, and gives 12.5 % to token 56.");
+    await choose({ sinkTokens: "2" });
+    assert.equal(await textOf("#text"), "The last token sees 10 tokens, and gives 10.0 % to token 0.");
+  });
+
+  await t.test("paints them, and reads out what is pointed at", async () => {
+    const colours = await page.$eval("canvas", (canvas) => new Set(new Uint32Array(canvas.getContext("2d").getImageData(0, 0, 64, 64).data.buffer)).size);
+    assert.equal(colours, 2); // each row has one weight, or none
+    await page.hover("canvas");
+    assert.match(await textOf("#under"), /^Token 3\d gives token 3\d \d+\.\d %\.$/);
   });
 
   await t.test("gives no cause for complaint", () => assert.deepEqual(complaints, []));

@@ -1,4 +1,4 @@
-"""Writes frequencies.json, rotations.json and other_systems.json beside this file. See README.md.
+"""Writes the golden vectors, *.json, beside this file. See README.md.
 
     python make_golden.py            write the files
     python make_golden.py --check    make them again and say whether the committed files are the same
@@ -13,8 +13,12 @@ import torch
 import transformers
 
 from golden_json import write_cases
+from hf_attention import attention_cases
+from hf_cached_attention import cached_attention_cases
 from hf_frequencies import frequency_cases
+from hf_position_schemes import position_scheme_cases
 from hf_rotations import rotation_cases
+from linear_attention import linear_attention_cases
 from other_systems_cases import other_system_cases
 
 HERE = Path(__file__).parent
@@ -22,6 +26,10 @@ FILES = {
     "frequencies.json": frequency_cases,
     "rotations.json": rotation_cases,
     "other_systems.json": other_system_cases,
+    "attention.json": attention_cases,
+    "position_schemes.json": position_scheme_cases,
+    "cached_attention.json": cached_attention_cases,
+    "linear_attention.json": linear_attention_cases,
 }
 
 

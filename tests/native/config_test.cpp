@@ -278,7 +278,7 @@ TEST(Config, RotaryDimDefaultsToTheHead) {
 
 TEST(Status, EveryOneHasACodeAFieldAndAdvice) {
   std::set<std::string> texts;
-  const int last = static_cast<int>(Status::curve_unknown);
+  const int last = static_cast<int>(Status::image_content);
   for (int i = 1; i <= last; ++i) {
     const StatusText text = describe_status(Status{i});
     EXPECT_STRNE(text.code, "") << i;

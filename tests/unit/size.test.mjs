@@ -19,11 +19,14 @@ async function bundled(contents) {
   return outputFiles[0].contents.length;
 }
 
-test("an app that loads, rotates and describes carries at most 60 KB, Emscripten's glue included", async (t) => {
+// 60 KB for RoPE, and what attention, caches and linear attention may add, which are methods of the same object.
+const LIMIT = 60 + 16;
+
+test(`an app that loads carries at most ${LIMIT} KB, Emscripten's glue included`, async (t) => {
   const glue = statSync(new URL("../../dist/wasm/ropewalk.js", import.meta.url)).size;
   const kilobytes = ((await bundled('export { load } from "./dist/index.js";')) + glue) / 1024;
   t.diagnostic(`${kilobytes.toFixed(1)} KB`);
-  assert.ok(kilobytes <= 60, `${kilobytes.toFixed(1)} KB`);
+  assert.ok(kilobytes <= LIMIT, `${kilobytes.toFixed(1)} KB`);
 });
 
 test("an app that only reads model configs carries none of the rest", async (t) => {

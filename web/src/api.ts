@@ -1,4 +1,6 @@
 // What every entry of the package exports besides its own `load`.
+export type { AttentionOptions } from "./attention.js";
+export type { ScoreOptions } from "./attention_options.js";
 export { overrideRopeConfig, ropeConfig, type RopeConfigOptions } from "./config/rope_config.js";
 export { ropeLayers } from "./config/rope_layers.js";
 export type { GgufRopeTensors, GgufSource } from "./config/gguf.js";
@@ -26,12 +28,25 @@ export {
 export { DECAY_CURVES, type DecayCurve, type DecayOptions } from "./decay.js";
 export type { Description, PairDescription, PairTreatment } from "./description.js";
 export { describe } from "./describe_loaded.js";
-export { DTYPES, type DType, type ElementArray, type Float16ArrayLike } from "./elements.js";
+export { CACHE_DTYPES, type CacheDType, DTYPES, type DType, type ElementArray, type Float16ArrayLike } from "./elements.js";
 export { RopewalkError, type RopewalkErrorCode } from "./errors.js";
+export type { AppendOptions } from "./kv_append.js";
+export type { CachedAttentionOptions } from "./kv_attend.js";
+export { type CopyPrefixOptions, KvCache, type SequenceOptions } from "./kv_cache.js";
+export type { KvCacheBytesOptions } from "./kv_cache_core.js";
+export { type CacheLayerOptions, KEY_MODES, type KeyMode, type KvCacheOptions } from "./kv_cache_options.js";
+export type { HeldTokens, ReadOptions } from "./kv_read.js";
+export type { Possibility, RetuneOptions, ShiftOptions } from "./kv_retune.js";
+export type { LinearAttentionOptions } from "./linear_attention.js";
+export { type LinearAppendOptions, LinearState, type LinearStateOptions } from "./linear_state.js";
 export type { Load, LoadOptions, WasmBytesSource, WasmSource } from "./load.js";
+export type { NumberArray } from "./operand.js";
 export type { ConvertPairingOptions } from "./pairing.js";
 export type { FrequencyPlan } from "./plan.js";
+export type { AlibiScheme, LearnedScheme, PositionScheme, SinusoidalScheme, T5Scheme } from "./position_scheme.js";
+export type { SinusoidalTableOptions, T5BucketOptions } from "./position_tables.js";
 export type { PositionArray, PositionInput } from "./positions.js";
+export type { QkvOptions } from "./qkv.js";
 export type { RerotateOptions, Standing } from "./rerotate.js";
 export { Rope } from "./rope.js";
 export { ROLES, type Role } from "./rope_core.js";

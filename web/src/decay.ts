@@ -1,4 +1,4 @@
-import { RopewalkError } from "./errors.js";
+import { codeIn, finiteNumber, wholeNumber } from "./checks.js";
 import type { RopeCore } from "./rope_core.js";
 
 /**
@@ -30,14 +30,12 @@ export interface DecayOptions {
 /** @internal */
 export function decayCurve(core: RopeCore, options: DecayOptions): Float64Array {
   const { count, first = 0, step = 1, curve = "ones", draws = 16, seed = 0, seqLen = 1 } = options;
-  const code = DECAY_CURVES.indexOf(curve);
-  if (code < 0) throw new RopewalkError("INVALID_ARGUMENT", "curve", `must be one of ${DECAY_CURVES.join(", ")} (got ${String(curve)})`);
+  const code = codeIn(DECAY_CURVES, curve, "curve");
   wholeNumber(count, 1, 2 ** 27, "count");
   wholeNumber(draws, 1, 2 ** 20, "draws");
   wholeNumber(seed, 0, 2 ** 32 - 1, "seed");
-  for (const [name, value] of Object.entries({ first, step })) {
-    if (!Number.isFinite(value)) throw new RopewalkError("INVALID_ARGUMENT", name, `must be a finite number (got ${String(value)})`);
-  }
+  finiteNumber(first, "first");
+  finiteNumber(step, "step");
   core.useLength(seqLen);
 
   const { heap, address } = core;
@@ -60,10 +58,4 @@ export function firstNegativeDistance(core: RopeCore, limit: number, seqLen = 1)
     const distance = heap.doubles(result, 1)[0]!;
     return distance < 0 ? null : distance;
   });
-}
-
-function wholeNumber(value: unknown, least: number, most: number, field: string): void {
-  if (!Number.isInteger(value) || (value as number) < least || (value as number) > most) {
-    throw new RopewalkError("INVALID_ARGUMENT", field, `must be an integer from ${least} to ${most} (got ${String(value)})`);
-  }
 }

@@ -9,6 +9,8 @@ export type RopewalkErrorCode =
   | "INVALID_SHAPE"
   | "INVALID_DTYPE"
   | "INVALID_POSITION"
+  | "INVALID_BYTES"
+  | "CACHE_FULL"
   | "OUT_OF_MEMORY"
   | "DISPOSED"
   | "NOT_LOADED"

@@ -1,3 +1,4 @@
+import { areNumbers } from "./checks.js";
 import { RopewalkError } from "./errors.js";
 import type { Heap } from "./heap.js";
 import type { WasmPositions } from "./wasm_module.js";
@@ -23,12 +24,12 @@ export interface Positions {
   tokens: number;
 }
 
-/** Checks that `ids` is an array of numbers, which Float64Array.set would otherwise make of strings and nulls. @internal */
+/** No position is farther from 0. */
+const LIMIT = 2 ** 31;
+
+/** Checks that `ids` is an array of numbers. @internal */
 export function checkIds(ids: unknown, field: string): PositionArray {
-  const isTyped = ArrayBuffer.isView(ids) && !(ids instanceof DataView) && typeof (ids as Float64Array)[0] !== "bigint";
-  if (!isTyped && !(Array.isArray(ids) && ids.every((id) => typeof id === "number"))) {
-    throw new RopewalkError("INVALID_POSITION", field, "must be a number or an array of numbers");
-  }
+  if (!areNumbers(ids)) throw new RopewalkError("INVALID_POSITION", field, "must be a number or an array of numbers");
   return ids as PositionArray;
 }
 
@@ -43,6 +44,36 @@ export function readPositions(input: PositionInput, batches: number, tokens: num
   if (length === tokens) return { offset: 0, ids, axes: 1, rows: 1, tokens };
   const lengths = [...new Set([tokens, batches * tokens, axes * tokens, axes * batches * tokens])].join(", ");
   throw new RopewalkError("INVALID_SHAPE", field, `must have ${lengths} ids for this shape (got ${length})`);
+}
+
+/** The positions of the rows of a table: 0 … n−1, or ids, as many for each axis. @internal */
+export function readLengthOrPositions(lengthOrPositions: number | PositionArray, axes: number): Positions {
+  if (typeof lengthOrPositions === "number") {
+    if (!Number.isInteger(lengthOrPositions) || lengthOrPositions < 1 || lengthOrPositions > LIMIT) {
+      throw new RopewalkError("INVALID_POSITION", "positions", `must be an array or a length from 1 to 2^31 (got ${lengthOrPositions})`);
+    }
+    return readPositions(0, 1, lengthOrPositions, axes, "positions");
+  }
+  const { length } = checkIds(lengthOrPositions, "positions");
+  if (length === 0) throw new RopewalkError("INVALID_POSITION", "positions", "must hold at least one position");
+  if (length % axes !== 0) throw new RopewalkError("INVALID_SHAPE", "positions", `must hold as many ids for each of the ${axes} axes (got ${length})`);
+  return readPositions(lengthOrPositions, 1, length / axes, axes, "positions");
+}
+
+/** Refuses positions that no way of telling them takes. @internal */
+export function checkPositions(positions: Positions, field: string): void {
+  const { ids, offset, tokens } = positions;
+  const bad = (id: number): boolean => !(Math.abs(id) <= LIMIT);
+  const outside = ids === undefined ? bad(offset) || bad(offset + tokens - 1) : (ids as readonly number[]).some(bad);
+  if (outside) throw new RopewalkError("INVALID_POSITION", field, "must be finite and within ±2^31");
+}
+
+/** The smallest and the largest position on any axis, as positions of two tokens. @internal */
+export function reachOf(positions: Positions): Positions {
+  const { ids, offset, tokens } = positions;
+  let [least, most] = ids === undefined ? [offset, offset + tokens - 1] : [Infinity, -Infinity];
+  for (const id of ids ?? []) [least, most] = [id < least ? id : least, id > most ? id : most];
+  return { offset: 0, ids: [least, most], axes: 1, rows: 1, tokens: 2 };
 }
 
 function largestPosition(positions: Positions): number {

@@ -1,6 +1,7 @@
 import type { DType, ElementArray } from "./elements.js";
 import { RopewalkError } from "./errors.js";
-import { codeOf, openTensor, passThrough, positionsOfPart } from "./pass_through.js";
+import { tensorAt } from "./operand.js";
+import { openTensor, passThrough, positionsOfPart } from "./pass_through.js";
 import { checkSequenceLength, lengthOf, type PositionInput, readPositions } from "./positions.js";
 import type { RopeCore } from "./rope_core.js";
 import type { Layout } from "./shape.js";
@@ -52,11 +53,10 @@ export function rerotate<X extends Tensor | ElementArray>(keys: X, options: Rero
   const ids = heap.idBlock(fromCount + (to.positions.ids?.length ?? 0));
 
   passThrough(heap, source, target, extents, (sourceAddress, targetAddress, block, part) => {
-    const { batches, tokens, heads, head_dim } = block;
-    const tensor = { source: sourceAddress, target: targetAddress, dtype: codeOf.dtype(source.dtype), layout: codeOf.layout(block) };
+    const tensor = tensorAt(source.dtype, block, sourceAddress, targetAddress);
     const fromPositions = positionsOfPart(heap, from.positions, part, ids, from.sequenceLength);
     const toPositions = positionsOfPart(heap, to.positions, part, ids + fromCount * 8, to.sequenceLength);
-    heap.check(heap.module.rope_rerotate({ ...tensor, batches, tokens, heads, head_dim }, from.rope, fromPositions, to.rope, toPositions));
+    heap.check(heap.module.rope_rerotate(tensor, from.rope, fromPositions, to.rope, toPositions));
   });
   return out as X;
 }

@@ -26,6 +26,11 @@ export class Rope implements Disposable {
     this.#core = core;
   }
 
+  /** What operations on it share. @internal */
+  get core(): RopeCore {
+    return this.#core;
+  }
+
   /** The config as it was given. */
   get config(): Readonly<RopeConfig> {
     return this.#core.config;

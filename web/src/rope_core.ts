@@ -1,6 +1,8 @@
+import { codeIn } from "./checks.js";
 import type { RopeConfig } from "./config/types.js";
 import { RopewalkError } from "./errors.js";
 import type { Heap } from "./heap.js";
+import { Owned } from "./owned.js";
 import type { Geometry } from "./plan.js";
 import { placePositions, type Positions } from "./positions.js";
 import { configure } from "./wasm_config.js";
@@ -12,13 +14,8 @@ export type Role = (typeof ROLES)[number];
 
 /** @internal */
 export function codeOfRole(role: unknown): number {
-  const code = ROLES.indexOf(role as Role);
-  if (code < 0) throw new RopewalkError("INVALID_ARGUMENT", "role", `must be one of ${ROLES.join(", ")} (got ${String(role)})`);
-  return code;
+  return codeIn(ROLES, role, "role");
 }
-
-/** A net for ropes that were never disposed of; nobody may rely on it. */
-const forgotten = new FinalizationRegistry<{ heap: Heap; address: number }>(({ heap, address }) => heap.module.rope_destroy(address));
 
 /**
  * A configured rope in wasm memory: what the operations on it share.
@@ -30,7 +27,7 @@ export class RopeCore {
   readonly geometry: Geometry;
   /** Number of position axes. */
   readonly axes: number;
-  #address: number;
+  readonly #owned: Owned;
 
   constructor(heap: Heap, config: RopeConfig, useScalarKernels: boolean) {
     this.heap = heap;
@@ -46,14 +43,17 @@ export class RopeCore {
     if (useScalarKernels) module.rope_use_scalar_kernels(address);
     this.axes = module.rope_plan(address).axes;
     this.config = Object.freeze(structuredClone(config));
-    this.#address = address;
-    forgotten.register(this, { heap, address }, this);
+    this.#owned = new Owned(heap, address, "rope", destroyRope);
+  }
+
+  /** Throws DISPOSED. */
+  checkAlive(): void {
+    this.#owned.check();
   }
 
   /** Where the rope lies in wasm memory. Throws DISPOSED. */
   get address(): number {
-    if (this.#address === 0) throw new RopewalkError("DISPOSED", "rope", "has been disposed of; make a new one with rw.rope()");
-    return this.#address;
+    return this.#owned.address;
   }
 
   /** Makes the plan for a length the current one. */
@@ -69,9 +69,10 @@ export class RopeCore {
   }
 
   dispose(): void {
-    if (this.#address === 0) return;
-    forgotten.unregister(this);
-    this.heap.module.rope_destroy(this.#address);
-    this.#address = 0;
+    this.#owned.dispose();
   }
+}
+
+function destroyRope(heap: Heap, address: number): void {
+  heap.module.rope_destroy(address);
 }

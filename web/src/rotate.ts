@@ -1,5 +1,6 @@
 import type { DType, ElementArray } from "./elements.js";
-import { codeOf, openTensor, passThrough, positionsOfPart } from "./pass_through.js";
+import { codeOf } from "./operand.js";
+import { openTensor, passThrough, positionsOfPart } from "./pass_through.js";
 import { checkSequenceLength, lengthOf, type PositionInput, readPositions } from "./positions.js";
 import { codeOfRole, type Role, type RopeCore } from "./rope_core.js";
 import type { Layout } from "./shape.js";

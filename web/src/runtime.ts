@@ -1,9 +1,17 @@
+import { attention, type AttentionOptions } from "./attention.js";
 import type { RopeConfig } from "./config/types.js";
 import { describe, smallestBase } from "./describe.js";
 import type { Description } from "./description.js";
 import type { DType, ElementArray } from "./elements.js";
 import type { Heap } from "./heap.js";
+import { KvCache } from "./kv_cache.js";
+import { kvCacheBytes, type KvCacheBytesOptions, KvCacheCore } from "./kv_cache_core.js";
+import type { KvCacheOptions } from "./kv_cache_options.js";
+import { linearAttention, type LinearAttentionOptions } from "./linear_attention.js";
+import { LinearState, type LinearStateOptions } from "./linear_state.js";
 import { convertPairing, type ConvertPairingOptions } from "./pairing.js";
+import { alibiSlopes, sinusoidalTable, type SinusoidalTableOptions, t5Buckets, type T5BucketOptions } from "./position_tables.js";
+import type { PositionArray } from "./positions.js";
 import { Rope } from "./rope.js";
 import { RopeCore } from "./rope_core.js";
 import { Tensor } from "./tensor.js";
@@ -79,7 +87,108 @@ export class Ropewalk {
     return smallestBase({ heap: this.#heap, geometry: { rotary_dim } }, window);
   }
 
+  /**
+   * Softmax attention, with or without RoPE, over keys and values that are at hand: softmax(q kᵀ · scale) v, by head and batch row. Query head h
+   * reads key head ⌊h · KH / H⌋. No more memory than for a block of scores; arrays outside wasm memory are copied there for the call.
+   *
+   * @param q - f32 queries, [B, T, H, D], [B, H, T, D] or [T, H, D] as `layout` says.
+   * @param k - keys of N tokens and KH heads, as `kvShape` says; f32, f16 or bf16.
+   * @param v - values, in shape and element type as k.
+   * @returns `out`, or something new of q's kind and shape. Queries that see no key are answered by zeros.
+   * @throws {@link RopewalkError} INVALID_SHAPE, INVALID_DTYPE, INVALID_POSITION, INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
+   */
+  attention<Q extends Tensor | Float32Array, Out extends Tensor | Float32Array = Q>(
+    q: Q,
+    k: Tensor | ElementArray,
+    v: Tensor | ElementArray,
+    options: AttentionOptions<Out>,
+  ): Out {
+    return attention(this.#heap, this.#isScalar, q, k, v, options);
+  }
+
+  /**
+   * A cache of keys and values, whose ropes and positions can be changed after they were cached.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, INVALID_DTYPE, INVALID_CONFIG, UNKNOWN_KEY, UNSUPPORTED_ROPE_TYPE, DISPOSED (a rope),
+   * OUT_OF_MEMORY.
+   */
+  kvCache(options: KvCacheOptions): KvCache {
+    return new KvCache(new KvCacheCore(this.#heap, options, this.#isScalar));
+  }
+
+  /**
+   * Bytes of wasm memory that all sequences of such a cache take at a length, exactly, without making it.
+   * @throws {@link RopewalkError} as {@link Ropewalk.kvCache}.
+   */
+  kvCacheBytes(options: KvCacheBytesOptions): number {
+    return kvCacheBytes(this.#heap, options);
+  }
+
+  /**
+   * Attention without softmax, in time linear in the tokens, with φ(x) = elu(x) + 1 (Katharopoulos et al. 2020, arXiv:2006.16236):
+   * Σ (φ(q)·φ(k)) v / Σ φ(q)·φ(k), by head and batch row. With a rope φ(q) and φ(k) are turned above the line only (RoFormer, equation 19).
+   *
+   * @param q - f32 queries, [B, T, H, D], [B, H, T, D] or [T, H, D] as `layout` says.
+   * @param k - f32 keys of N tokens and KH heads, as `kvShape` says; finite, as v.
+   * @returns `out`, or something new of q's kind and shape.
+   * @throws {@link RopewalkError} as {@link Ropewalk.attention}.
+   */
+  linearAttention<Q extends Tensor | Float32Array, Out extends Tensor | Float32Array = Q>(
+    q: Q,
+    k: Tensor | Float32Array,
+    v: Tensor | Float32Array,
+    options: LinearAttentionOptions<Out>,
+  ): Out {
+    return linearAttention(this.#heap, q, k, v, options);
+  }
+
+  /**
+   * The running sums of linear attention, for a sequence that goes on.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, INVALID_SHAPE (heads), as {@link Ropewalk.rope}, DISPOSED (a rope), OUT_OF_MEMORY.
+   */
+  linearState(options: LinearStateOptions): LinearState {
+    return new LinearState(this.#heap, options, this.#isScalar);
+  }
+
+  /**
+   * The sinusoidal table of Vaswani et al. 2017 (arXiv:1706.03762): at position p, sin(p / base^(2i/dim)) and its cosine, in turn.
+   *
+   * @param lengthOrPositions - positions 0 … n−1, or n positions within ±2^31.
+   * @param dim - columns, 1 to 8192.
+   * @returns [n, dim].
+   * @throws {@link RopewalkError} INVALID_POSITION, INVALID_ARGUMENT, OUT_OF_MEMORY.
+   */
+  sinusoidalTable(lengthOrPositions: number | PositionArray, dim: number, options?: SinusoidalTableOptions): Float32Array {
+    return sinusoidalTable(this.#heap, lengthOrPositions, dim, options);
+  }
+
+  /**
+   * ALiBi's slopes (Press et al. 2021, arXiv:2108.12409): 2^(−8(h+1)/n) for a power of two n of heads, else those of the next smaller power
+   * and then every other one of twice as many.
+   *
+   * @param heads - 1 to 65536.
+   * @returns [heads].
+   * @throws {@link RopewalkError} INVALID_ARGUMENT.
+   */
+  alibiSlopes(heads: number): Float32Array {
+    return alibiSlopes(this.#heap, heads);
+  }
+
+  /**
+   * The buckets that T5 sorts distances into (Raffel et al. 2019, arXiv:1910.10683).
+   *
+   * @param relativePositions - position of the key less that of the query.
+   * @returns as many indices from 0.
+   * @throws {@link RopewalkError} INVALID_POSITION, INVALID_ARGUMENT, OUT_OF_MEMORY.
+   */
+  t5Buckets(relativePositions: PositionArray, options?: T5BucketOptions): Int32Array {
+    return t5Buckets(this.#heap, relativePositions, options);
+  }
+
+  get #isScalar(): boolean {
+    return this.build === "scalar";
+  }
+
   #core(config: RopeConfig): RopeCore {
-    return new RopeCore(this.#heap, config, this.build === "scalar");
+    return new RopeCore(this.#heap, config, this.#isScalar);
   }
 }

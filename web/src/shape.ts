@@ -1,3 +1,4 @@
+import { codeIn } from "./checks.js";
 import { RopewalkError } from "./errors.js";
 
 /**
@@ -31,25 +32,22 @@ export function elementCount(shape: readonly number[]): number {
 
 /** @internal */
 export function checkLayout(layout: unknown): Layout {
-  if (!LAYOUTS.includes(layout as Layout)) {
-    throw new RopewalkError("INVALID_ARGUMENT", "layout", `must be one of ${LAYOUTS.join(", ")} (got ${String(layout)})`);
-  }
+  codeIn(LAYOUTS, layout, "layout");
   return layout as Layout;
 }
 
-/** Names the extents of `shape` by `layout`, and checks that they end in head_dim. @internal */
-export function extentsOf(layout: Layout, shape: readonly number[], head_dim: number): Extents {
+/** Names the extents of `shape`, given in `field`, by `layout`, and checks that they end in head_dim where that is known. @internal */
+export function extentsOf(layout: Layout, shape: readonly number[], head_dim: number | undefined, field = "shape"): Extents {
   if (shape.length !== layout.length) {
-    throw new RopewalkError("INVALID_SHAPE", "shape", `must have ${layout.length} extents for layout ${layout} (got ${JSON.stringify(shape)})`);
+    throw new RopewalkError("INVALID_SHAPE", field, `must have ${layout.length} extents for layout ${layout} (got ${JSON.stringify(shape)})`);
   }
   const extent = (name: string): number => {
     const index = layout.indexOf(name);
     return index < 0 ? 1 : shape[index]!;
   };
-  if (extent("d") !== head_dim) {
-    throw new RopewalkError("INVALID_SHAPE", "shape", `must end in the config's head_dim ${head_dim} (got ${JSON.stringify(shape)})`);
-  }
-  return { layout, batches: extent("b"), tokens: extent("t"), heads: extent("h"), head_dim };
+  const own = extent("d");
+  if (own !== (head_dim ?? own)) throw new RopewalkError("INVALID_SHAPE", field, `must end in head_dim ${head_dim} (got ${JSON.stringify(shape)})`);
+  return { layout, batches: extent("b"), tokens: extent("t"), heads: extent("h"), head_dim: own };
 }
 
 /** Part of a tensor that lies in one piece. @internal */

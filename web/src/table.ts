@@ -1,8 +1,9 @@
-import { checkDType, DTYPES, type DType, type ElementArray, sizeOf } from "./elements.js";
+import { codeIn } from "./checks.js";
+import { checkDType, DTYPES, type DType, type ElementArray, newElements, sizeOf } from "./elements.js";
 import { RopewalkError } from "./errors.js";
 import type { Heap } from "./heap.js";
-import { distanceOf, type Operand, operandOf } from "./pass_through.js";
-import { checkIds, checkSequenceLength, lengthOf, placePositions, type PositionArray, type Positions, readPositions, slicePositions } from "./positions.js";
+import { type Operand, operandOf, overlap } from "./operand.js";
+import { checkSequenceLength, lengthOf, placePositions, type PositionArray, readLengthOrPositions, slicePositions } from "./positions.js";
 import { codeOfRole, type Role, type RopeCore } from "./rope_core.js";
 import { Tensor } from "./tensor.js";
 
@@ -50,12 +51,9 @@ export function writeTable<Elements extends Tensor | ElementArray>(
 ): CosSinTable<Elements> {
   const { heap, geometry } = core;
   const dtype = checkDType(options.dtype ?? ownDType(options.out?.cos) ?? "f32");
-  const layout = TABLE_LAYOUTS.indexOf(options.layout ?? "compact");
-  if (layout < 0) {
-    throw new RopewalkError("INVALID_ARGUMENT", "layout", `must be one of ${TABLE_LAYOUTS.join(", ")} (got ${String(options.layout)})`);
-  }
+  const layout = codeIn(TABLE_LAYOUTS, options.layout ?? "compact", "layout");
   const role = codeOfRole(options.role ?? "query");
-  const positions = tablePositions(lengthOrPositions, core.axes);
+  const positions = readLengthOrPositions(lengthOrPositions, core.axes);
   core.checkPositions(positions);
   const sequenceLength = checkSequenceLength(options.seqLen) || lengthOf(positions);
 
@@ -65,7 +63,7 @@ export function writeTable<Elements extends Tensor | ElementArray>(
   const targets = [cos, sin].map((target, i) => tableTarget(heap, target, dtype, rows * columns, i === 0 ? "out.cos" : "out.sin"));
 
   const rowBytes = columns * sizeOf(dtype);
-  if (distanceOf(targets[0]!, targets[1]!) < rows * rowBytes) throw new RopewalkError("INVALID_ARGUMENT", "out.sin", "must not overlap out.cos");
+  if (overlap(targets[0]!, targets[1]!)) throw new RopewalkError("INVALID_ARGUMENT", "out.sin", "must not overlap out.cos");
   const step = Math.max(1, Math.floor(heap.scratchBytes / (2 * rowBytes)));
   for (let row = 0; row < rows; row += step) {
     const count = Math.min(step, rows - row);
@@ -81,19 +79,6 @@ export function writeTable<Elements extends Tensor | ElementArray>(
   return { cos: cos as Elements, sin: sin as Elements, shape: [rows, columns] };
 }
 
-function tablePositions(lengthOrPositions: number | PositionArray, axes: number): Positions {
-  if (typeof lengthOrPositions === "number") {
-    if (!Number.isInteger(lengthOrPositions) || lengthOrPositions < 1 || lengthOrPositions > 2 ** 31) {
-      throw new RopewalkError("INVALID_POSITION", "positions", `must be an array or a length from 1 to 2^31 (got ${lengthOrPositions})`);
-    }
-    return readPositions(0, 1, lengthOrPositions, axes, "positions");
-  }
-  const { length } = checkIds(lengthOrPositions, "positions");
-  if (length === 0) throw new RopewalkError("INVALID_POSITION", "positions", "must hold at least one position");
-  if (length % axes !== 0) throw new RopewalkError("INVALID_SHAPE", "positions", `must hold as many ids for each of the ${axes} axes (got ${length})`);
-  return readPositions(lengthOrPositions, 1, length / axes, axes, "positions");
-}
-
 function tableTarget(heap: Heap, target: Tensor | ElementArray, dtype: DType, length: number, field: string): Operand {
   const operand = operandOf(heap, target, dtype, field);
   if (operand.length !== length) throw new RopewalkError("INVALID_SHAPE", field, `must have ${length} elements (got ${operand.length})`);
@@ -103,12 +88,4 @@ function tableTarget(heap: Heap, target: Tensor | ElementArray, dtype: DType, le
 /** The element type of what a table is to be written to, where it says so itself. */
 function ownDType(target: Tensor | ElementArray | undefined): DType | undefined {
   return target instanceof Tensor ? target.dtype : undefined;
-}
-
-function newElements(dtype: DType, length: number): Float32Array | Uint16Array {
-  try {
-    return dtype === "f32" ? new Float32Array(length) : new Uint16Array(length);
-  } catch (cause) {
-    throw new RopewalkError("OUT_OF_MEMORY", "positions", `a table of ${length} elements cannot be had; ask for fewer positions`, { cause });
-  }
 }

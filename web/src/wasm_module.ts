@@ -1,4 +1,4 @@
-// What the wasm module offers (bindings/rope.cpp). Addresses and enumerators are numbers, statuses are 0 when all went well.
+// What the wasm module offers (bindings/). Addresses and enumerators are numbers, statuses are 0 when all went well.
 
 /** @internal */
 export interface WasmConfigLists {
@@ -54,11 +54,31 @@ export interface WasmTensor {
   head_dim: number;
 }
 
+/** @internal */
+export interface WasmAttention {
+  scale: number;
+  causal: boolean;
+  window: number;
+  sink_tokens: number;
+  sinks: number;
+  soft_cap: number;
+  temperatures: number;
+  scheme: number;
+  rope: number;
+  base: number;
+  table: number;
+  table_rows: number;
+  slopes: number;
+  buckets: number;
+  max_distance: number;
+  bidirectional: boolean;
+}
+
 /** A status of the core: 0 is ok, the rest are for status_fields. @internal */
 export type Status = number;
 
 /** The core's functions. `rope` is the address that rope_create returned. @internal */
-export interface WasmModule {
+export interface WasmModule extends WasmAttentionFunctions, WasmCacheFunctions {
   readonly HEAPU8: Uint8Array;
   _memalign(alignment: number, bytes: number): number;
   _free(address: number): void;
@@ -119,6 +139,98 @@ export interface WasmModule {
     to: number,
   ): Status;
   status_fields(status: Status): { code: string; field: string; advice: string };
+}
+
+/** bindings/nn.cpp. `linear` is what linear_create returned. */
+interface WasmAttentionFunctions {
+  nn_attend(
+    queries: WasmTensor,
+    keys: WasmTensor,
+    values: number,
+    queryPositions: WasmPositions,
+    keyPositions: WasmPositions,
+    options: WasmAttention,
+    scalar: boolean,
+  ): Status;
+  sinusoidal_rows(positions: number, count: number, base: number, dim: number, target: number): Status;
+  alibi_slopes(heads: number, target: number): void;
+  t5_buckets(relative: number, count: number, buckets: number, maxDistance: number, bidirectional: boolean, target: number): Status;
+
+  linear_create(): number;
+  linear_destroy(linear: number): void;
+  linear_configure(linear: number, heads: number, kvHeads: number, headDim: number): Status;
+  linear_step(
+    linear: number,
+    rope: number,
+    positions: WasmPositions,
+    mode: number,
+    queries: number,
+    keys: number,
+    values: number,
+    out: number,
+    layout: number,
+    tokens: number,
+  ): Status;
+  linear_reset(linear: number): void;
+  linear_tokens(linear: number): number;
+  linear_image_bytes(linear: number): number;
+  linear_save(linear: number, target: number): void;
+  linear_restore(linear: number, source: number, bytes: number): Status;
+}
+
+/** bindings/kv_cache.cpp. `cache` is what kv_create returned. */
+interface WasmCacheFunctions {
+  kv_create(): number;
+  kv_destroy(cache: number): void;
+  kv_configure(
+    cache: number,
+    layers: number,
+    layerCount: number,
+    ropes: number,
+    ropeCount: number,
+    type: number,
+    mode: number,
+    sequences: number,
+    maxTokens: number,
+    scalar: boolean,
+  ): Status;
+  kv_estimate(layers: number, layerCount: number, type: number, axes: number, tokens: number, result: number): Status;
+  kv_bytes(cache: number): number;
+  kv_axes(cache: number): number;
+  kv_tokens(cache: number, sequence: number): number;
+  kv_written(cache: number, layer: number, sequence: number): number;
+  kv_append(
+    cache: number,
+    layer: number,
+    sequence: number,
+    keys: WasmTensor,
+    values: number,
+    queries: WasmTensor,
+    hasPositions: boolean,
+    positions: WasmPositions,
+  ): Status;
+  kv_attend(cache: number, layer: number, sequence: number, queries: WasmTensor, options: WasmAttention): Status;
+  kv_truncate(cache: number, sequence: number, tokens: number): Status;
+  kv_shift(cache: number, sequence: number, keep: number, discard: number): Status;
+  kv_can_shift(cache: number, sequence: number, keep: number, discard: number): Status;
+  kv_copy_prefix(cache: number, from: number, to: number, tokens: number): Status;
+  kv_retune(cache: number, group: number, rope: number): Status;
+  kv_can_retune(cache: number, group: number, rope: number): Status;
+  kv_move(cache: number, sequence: number, positions: WasmPositions): Status;
+  kv_can_move(cache: number, sequence: number, positions: WasmPositions): Status;
+  kv_read(cache: number, layer: number, sequence: number, first: number, count: number, keys: number, values: number): Status;
+  kv_positions(cache: number, sequence: number, result: number): void;
+
+  kv_writer_create(): number;
+  kv_writer_destroy(writer: number): void;
+  kv_writer_open(writer: number, cache: number, sequence: number): Status;
+  kv_writer_bytes(writer: number): number;
+  kv_writer_read(writer: number, target: number, size: number): void;
+  kv_reader_create(): number;
+  kv_reader_destroy(reader: number): void;
+  kv_reader_open(reader: number, cache: number, sequence: number, bytes: number): Status;
+  kv_reader_write(reader: number, source: number, size: number): Status;
+  kv_reader_finish(reader: number): Status;
 }
 
 /** The instantiate hook of Emscripten's glue, the only thing it lets a caller replace here. @internal */

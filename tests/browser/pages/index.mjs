@@ -1,6 +1,9 @@
 // Runs the tasks that the tests ask for, shows them, and remembers what the Content-Security-Policy forbade.
 
-import * as tasks from "./tasks.mjs";
+import * as cacheTasks from "./cache_tasks.mjs";
+import * as loadingTasks from "./tasks.mjs";
+
+const tasks = { ...loadingTasks, ...cacheTasks };
 
 const violations = [];
 addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) => violations.push(`${violatedDirective}: ${blockedURI}`));

@@ -97,13 +97,13 @@ export async function relaxedError(entry) {
   return Math.max(...simd.map((value, i) => Math.abs(value - relaxed[i])));
 }
 
-/** Loads and rotates in a module worker. */
-export function runInWorker(entry, build) {
+/** Loads, rotates and computes cases in a module worker. */
+export function runInWorker(entry, build, what) {
   const worker = new Worker(new URL("worker.mjs", import.meta.url), { type: "module" });
   return new Promise((resolve, reject) => {
     worker.onmessage = ({ data }) => resolve(data);
     worker.onerror = (event) => reject(new Error(event.message || "the worker could not be started"));
-    worker.postMessage({ entry, build });
+    worker.postMessage({ entry, build, what });
   }).finally(() => worker.terminate());
 }
 

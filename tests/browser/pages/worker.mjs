@@ -1,4 +1,4 @@
-// A module worker that loads the package, rotates the worked example and answers.
+// A module worker that loads the package, rotates the worked example, computes the cases it is asked for and answers.
 
 import { digests } from "./digest.mjs";
 import { workedExample } from "./worked_example.mjs";
@@ -6,10 +6,10 @@ import { workedExample } from "./worked_example.mjs";
 const violations = [];
 addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) => violations.push(`${violatedDirective}: ${blockedURI}`));
 
-async function answer({ entry, build }) {
+async function answer({ entry, build, what }) {
   const { load } = await import(entry);
   const rw = await load({ build });
-  return { build: rw.build, numbers: workedExample(rw), digests: await digests(rw, { what: ["rotate"] }), violations };
+  return { build: rw.build, numbers: workedExample(rw), digests: await digests(rw, { what }), violations };
 }
 
 addEventListener("message", ({ data }) => answer(data).catch(String).then(postMessage));

@@ -1,15 +1,21 @@
 // A user's program, compiled strictly against the installed package. Lines under @ts-expect-error are mistakes that the types catch.
 import {
   type Build,
+  CACHE_DTYPES,
   type CosSinTable,
   describe,
   type Description,
   type DType,
   type FrequencyPlan,
+  KvCache,
+  type KvCacheOptions,
+  type LinearState,
   load,
   type LoadOptions,
   type Pairing,
   type PositionInput,
+  type PositionScheme,
+  type Possibility,
   type Rope,
   type RopeConfig,
   ropeConfig,
@@ -51,6 +57,33 @@ export async function useEverything(signal: AbortSignal): Promise<string> {
   const base: number | null = rw.smallestBase(128, 4096);
   const weights: Float32Array = rw.convertPairing(new Float32Array(128), { heads: 1, head_dim: 128, from: "interleaved", to: "half" });
 
+  const q = new Float32Array(128);
+  const answers: Float32Array = rw.attention(q, q, q, { layout: "thd", shape: [1, 1, 128], position: rope, window: null });
+  using queries = rw.tensor([1, 1, 128]);
+  using answered: Tensor = rw.attention(queries, q, new Uint16Array(128), { layout: "thd", kvShape: [1, 1, 128], kvDtype: "bf16", sinks: [0] });
+  const elsewhere: Float32Array = rw.attention(queries, queries, queries, { layout: "thd", out: q });
+  const scheme: PositionScheme = { scheme: "t5", table: new Float32Array(32) };
+  const slopes: Float32Array = rw.alibiSlopes(8);
+  const buckets: Int32Array = rw.t5Buckets([0, -1], { buckets: 32 });
+  const sines: Float32Array = rw.sinusoidalTable(512, 64, { base: 1e4 });
+
+  const cacheOptions: KvCacheOptions = { rope, kvHeads: 8, layers: [{}, { rope: null, headDim: 64 }], maxLength: 4096, dtype: CACHE_DTYPES[3], keys: "raw" };
+  using cache: KvCache = rw.kvCache(cacheOptions);
+  cache.append({ q, k: q, v: q, layout: "thd", shape: [1, 1, 128], positions: 5 });
+  const attended: Float32Array = cache.attend(q, { layout: "thd", shape: [1, 1, 128], sinkTokens: 4, window: 512 });
+  const possibility: Possibility = cache.canRetune({ rope: config, layers: [0] });
+  const why: string = possibility.possible ? "" : `${possibility.code} ${possibility.field}: ${possibility.reason}`;
+  cache.retune({ rope: config, positions: 0 });
+  cache.shift({ keep: 4, discard: 16 });
+  cache.truncate(cache.length - 1);
+  const saved: Uint8Array = cache.save();
+  cache.restore(saved, { sequence: 0 });
+  const held: { k: Float32Array; v: Float32Array } = cache.read({ layer: 1, count: 1 });
+  const cacheBytes: number = rw.kvCacheBytes({ ...cacheOptions, length: 100 }) + cache.bytes;
+  using state: LinearState = rw.linearState({ heads: 8, headDim: 128 });
+  const linear: Float32Array = state.append(q, q, q);
+  const whole: Tensor = rw.linearAttention(queries, queries, queries, { layout: "thd", rope, out: queries });
+
   const pairings: readonly Pairing[] = ["half", "interleaved", "interleaved_to_half"];
   const dtype: DType = tensor.dtype;
   const positions: PositionInput = plan.axes === 1 ? 0 : [0, 1, 2];
@@ -73,6 +106,16 @@ export async function useEverything(signal: AbortSignal): Promise<string> {
     plan.attention_factor = "1";
     // @ts-expect-error a shape is read only
     tensor.shape[0] = 2;
+    // @ts-expect-error queries are f32
+    rw.attention(new Uint16Array(128), q, q, { layout: "thd" });
+    // @ts-expect-error an unknown scheme
+    rw.attention(q, q, q, { layout: "thd", position: { scheme: "rope" } });
+    // @ts-expect-error a cache has a longest length
+    rw.kvCache({ rope, kvHeads: 8 });
+    // @ts-expect-error values are needed
+    cache.append({ k: q, layout: "thd" });
+    // @ts-expect-error caches are made by rw.kvCache
+    new KvCache();
     // @ts-expect-error tensors are made by rw.tensor
     new Tensor();
   } catch (error) {
@@ -81,5 +124,6 @@ export async function useEverything(signal: AbortSignal): Promise<string> {
   }
   // @ts-expect-error a code that is none
   if (new RopewalkError("INVALID_CONFIG", "", "").code === "BROKEN") throw new Error();
-  return String([build, bytes, layers, same, halves, frequencies, table, cos, decay, negative, temperature, description, base, weights, pairings, dtype, given]);
+  const more = [answers, answered, elsewhere, scheme, slopes, buckets, sines, attended, why, held, cacheBytes, linear, whole];
+  return String([...more, build, bytes, layers, same, halves, frequencies, table, cos, decay, negative, temperature, description, base, weights, pairings, dtype, given]);
 }

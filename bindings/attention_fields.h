@@ -1,0 +1,46 @@
+// How the options of attention cross.
+#pragma once
+
+#include "bindings/embind.h"
+#include "nn/attention.h"
+
+namespace ropewalk::bindings {
+
+struct AttentionFields {
+  double scale;
+  bool causal;
+  int window, sink_tokens;
+  Address sinks;
+  double soft_cap;
+  Address temperatures;
+  int scheme;
+  Address rope;
+  double base;
+  Address table;
+  int table_rows;
+  Address slopes;
+  int buckets, max_distance;
+  bool bidirectional;
+};
+
+inline AttentionOptions options_of(const AttentionFields& f) {
+  AttentionOptions options;
+  options.scale = f.scale;
+  options.causal = f.causal;
+  options.window = f.window;
+  options.sink_tokens = f.sink_tokens;
+  options.sinks = at<float>(f.sinks);
+  options.soft_cap = f.soft_cap;
+  options.temperatures = at<float>(f.temperatures);
+  PositionEncoding& position = options.position;
+  position.scheme = static_cast<PositionScheme>(f.scheme);
+  position.rope = at<Rope>(f.rope);
+  position.base = f.base;
+  position.table = at<float>(f.table);
+  position.table_rows = f.table_rows;
+  position.slopes = at<float>(f.slopes);
+  position.t5 = {f.buckets, f.max_distance, f.bidirectional};
+  return options;
+}
+
+}  // namespace ropewalk::bindings

@@ -1,0 +1,39 @@
+// What the files of bindings share: addresses as numbers, and the structs in which tensors and positions cross.
+#pragma once
+
+#include <emscripten/bind.h>
+
+#include "rope/rope.h"
+
+namespace ropewalk::bindings {
+
+using Address = std::uintptr_t;
+
+template <class T>
+T* at(Address address) {
+  return reinterpret_cast<T*>(address);
+}
+
+struct PositionFields {
+  double offset;
+  Address ids;
+  int axes, rows, tokens;
+  double sequence_length;
+};
+
+struct TensorFields {
+  Address source, target;
+  int dtype, layout, batches, tokens, heads, head_dim;
+};
+
+inline Positions positions_of(const PositionFields& p) { return {p.offset, at<double>(p.ids), p.axes, p.rows, p.tokens}; }
+
+inline HeadTensor tensor_of(const TensorFields& t) {
+  return {at<void>(t.source),
+          at<void>(t.target),
+          static_cast<DType>(t.dtype),
+          static_cast<Layout>(t.layout),
+          {t.batches, t.tokens, t.heads, t.head_dim}};
+}
+
+}  // namespace ropewalk::bindings

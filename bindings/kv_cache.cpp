@@ -1,0 +1,144 @@
+// The KV cache in JavaScript: a flat list of functions.
+#include <new>
+
+#include "bindings/attention_fields.h"
+#include "nn/kv_image.h"
+
+using namespace emscripten;
+using namespace ropewalk;
+using namespace ropewalk::bindings;
+
+namespace {
+
+KvCache& cache_at(Address cache) { return *at<KvCache>(cache); }
+
+bool has_sequence(Address cache, int sequence) { return sequence >= 0 && sequence < cache_at(cache).sequences(); }
+
+Address create() { return reinterpret_cast<Address>(new (std::nothrow) KvCache); }
+void destroy(Address cache) { delete at<KvCache>(cache); }
+
+// layers: [count][3] of kv_heads, head_dim and rope. ropes: addresses of configured ropes.
+int configure(Address cache, Address layers, int layer_count, Address ropes, int rope_count, int type, int mode, int sequences,
+              int max_tokens, bool scalar) {
+  Buffer<RopeConfig> configs;
+  if (!configs.resize(rope_count)) return static_cast<int>(Status::out_of_memory);
+  for (int i = 0; i < rope_count; ++i) configs[i] = at<Rope>(at<Address>(ropes)[i])->config();
+  KvCacheConfig config;
+  config.layers = {at<KvLayer>(layers), static_cast<std::size_t>(layer_count)};
+  config.ropes = {configs.data(), configs.size()};
+  config.type = static_cast<RowType>(type);
+  config.mode = static_cast<KeyMode>(mode);
+  config.sequences = sequences;
+  config.max_tokens = max_tokens;
+  if (scalar) cache_at(cache).use_kernels(kScalarAttentionKernels, kScalarKernels);
+  return static_cast<int>(cache_at(cache).configure(config));
+}
+
+int estimate(Address layers, int layer_count, int type, int axes, double tokens, Address result) {
+  KvGeometry geometry;
+  const Status status = geometry.prepare({at<KvLayer>(layers), static_cast<std::size_t>(layer_count)}, static_cast<RowType>(type), axes);
+  if (status == Status::ok) *at<double>(result) = geometry.bytes(tokens);
+  return static_cast<int>(status);
+}
+
+double bytes(Address cache) { return cache_at(cache).bytes(); }
+int axes(Address cache) { return cache_at(cache).geometry().axes(); }
+int tokens(Address cache, int sequence) { return has_sequence(cache, sequence) ? cache_at(cache).sequence(sequence).tokens() : -1; }
+int written(Address cache, int layer, int sequence) { return cache_at(cache).sequence(sequence).written(layer); }
+
+int append(Address cache, int layer, int sequence, const TensorFields& keys, Address values, const TensorFields& queries,
+           bool has_positions, const PositionFields& positions) {
+  HeadTensor value_tensor = tensor_of(keys);
+  value_tensor.source = at<void>(values);
+  const NewTokens given = {tensor_of(keys), value_tensor, tensor_of(queries), has_positions, positions_of(positions)};
+  return static_cast<int>(cache_at(cache).append(layer, sequence, given));
+}
+
+int attend(Address cache, int layer, int sequence, const TensorFields& queries, const AttentionFields& options) {
+  return static_cast<int>(cache_at(cache).attend(layer, sequence, tensor_of(queries), options_of(options)));
+}
+
+int default_scale(Address cache, int layer, int sequence, Address result) {
+  return static_cast<int>(cache_at(cache).default_scale(layer, sequence, *at<double>(result)));
+}
+
+int truncate(Address cache, int sequence, int count) { return static_cast<int>(cache_at(cache).truncate(sequence, count)); }
+int shift(Address cache, int sequence, int keep, int discard) { return static_cast<int>(cache_at(cache).shift(sequence, keep, discard)); }
+int can_shift(Address cache, int sequence, int keep, int discard) {
+  return static_cast<int>(cache_at(cache).can_shift(sequence, keep, discard));
+}
+int copy_prefix(Address cache, int from, int to, int count) { return static_cast<int>(cache_at(cache).copy_prefix(from, to, count)); }
+int retune(Address cache, int index, Address rope) { return static_cast<int>(cache_at(cache).retune(index, at<Rope>(rope)->config())); }
+int can_retune(Address cache, int index, Address rope) {
+  return static_cast<int>(cache_at(cache).can_retune(index, at<Rope>(rope)->config()));
+}
+int move(Address cache, int sequence, const PositionFields& positions) {
+  return static_cast<int>(cache_at(cache).move(sequence, positions_of(positions)));
+}
+int can_move(Address cache, int sequence, const PositionFields& positions) {
+  return static_cast<int>(cache_at(cache).can_move(sequence, positions_of(positions)));
+}
+int read(Address cache, int layer, int sequence, int first, int count, Address keys, Address values) {
+  return static_cast<int>(cache_at(cache).read(layer, sequence, first, count, at<float>(keys), at<float>(values)));
+}
+
+void positions(Address cache, int sequence, Address result) {
+  const KvSequence& held = cache_at(cache).sequence(sequence);
+  for (int axis = 0; axis < axes(cache); ++axis) {
+    for (int slot = 0; slot < held.tokens(); ++slot) at<double>(result)[axis * held.tokens() + slot] = held.position(axis, slot);
+  }
+}
+
+Address writer_create() { return reinterpret_cast<Address>(new (std::nothrow) KvImageWriter); }
+void writer_destroy(Address writer) { delete at<KvImageWriter>(writer); }
+int writer_open(Address writer, Address cache, int sequence) {
+  return static_cast<int>(at<KvImageWriter>(writer)->open(cache_at(cache), sequence));
+}
+double writer_bytes(Address writer) { return at<KvImageWriter>(writer)->bytes(); }
+void writer_read(Address writer, Address target, int size) { at<KvImageWriter>(writer)->read(at<void>(target), size); }
+
+Address reader_create() { return reinterpret_cast<Address>(new (std::nothrow) KvImageReader); }
+void reader_destroy(Address reader) { delete at<KvImageReader>(reader); }
+int reader_open(Address reader, Address cache, int sequence, double size) {
+  return static_cast<int>(at<KvImageReader>(reader)->open(cache_at(cache), sequence, size));
+}
+int reader_write(Address reader, Address source, int size) {
+  return static_cast<int>(at<KvImageReader>(reader)->write(at<void>(source), size));
+}
+int reader_finish(Address reader) { return static_cast<int>(at<KvImageReader>(reader)->finish()); }
+
+}  // namespace
+
+EMSCRIPTEN_BINDINGS(ropewalk_kv_cache) {
+  function("kv_create", &create);
+  function("kv_destroy", &destroy);
+  function("kv_configure", &configure);
+  function("kv_estimate", &estimate);
+  function("kv_bytes", &bytes);
+  function("kv_axes", &axes);
+  function("kv_tokens", &tokens);
+  function("kv_written", &written);
+  function("kv_append", &append);
+  function("kv_attend", &attend);
+  function("kv_default_scale", &default_scale);
+  function("kv_truncate", &truncate);
+  function("kv_shift", &shift);
+  function("kv_can_shift", &can_shift);
+  function("kv_copy_prefix", &copy_prefix);
+  function("kv_retune", &retune);
+  function("kv_can_retune", &can_retune);
+  function("kv_move", &move);
+  function("kv_can_move", &can_move);
+  function("kv_read", &read);
+  function("kv_positions", &positions);
+  function("kv_writer_create", &writer_create);
+  function("kv_writer_destroy", &writer_destroy);
+  function("kv_writer_open", &writer_open);
+  function("kv_writer_bytes", &writer_bytes);
+  function("kv_writer_read", &writer_read);
+  function("kv_reader_create", &reader_create);
+  function("kv_reader_destroy", &reader_destroy);
+  function("kv_reader_open", &reader_open);
+  function("kv_reader_write", &reader_write);
+  function("kv_reader_finish", &reader_finish);
+}

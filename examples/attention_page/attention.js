@@ -1,0 +1,91 @@
+// Attends with values that are the rows of an identity matrix, so that the outputs are the weights, and draws them.
+import { load } from "../../dist/index.js";
+
+const size = 64; // tokens, and elements of the head: each token has an element of the values to itself
+const at = (id) => document.getElementById(id);
+const { position, tokens, window: reach, sinkTokens } = at("settings").elements;
+const canvas = Object.assign(at("weights"), { width: size, height: size });
+
+const rw = await load().catch((error) => {
+  report(error);
+  throw error;
+});
+const base = { head_dim: size, rope_theta: 10000, pairing: "half" };
+const schemes = {
+  none: "none",
+  rope: rw.rope(base),
+  yarn: rw.rope({ ...base, rope_scaling: { rope_type: "yarn", factor: 4, original_max_position_embeddings: size } }),
+  sinusoidal: { scheme: "sinusoidal" },
+  alibi: { scheme: "alibi", slopes: [0.125] },
+  t5: { scheme: "t5", table: Float32Array.from({ length: 16 }, (_, bucket) => -bucket / 4), maxDistance: size }, // falls with the distance
+};
+
+/** The kind of each token: eight, in a mixed order. */
+const kinds = Array.from({ length: size }, (_, token) => Math.imul(token + 1, 0x9e3779b1) >>> 29);
+/** [tokens, size] vectors that serve as queries and keys: ones, or ones and what tells a kind from the others. */
+const vectors = {
+  alike: new Float32Array(size * size).fill(0.7),
+  kinds: Float32Array.from({ length: size * size }, (_, i) => 0.5 + 0.6 * Math.sin((kinds[Math.floor(i / size)] + 1) * ((i % size) + 1) ** 2)),
+};
+const identity = Float32Array.from({ length: size * size }, (_, i) => (i % (size + 1) === 0 ? 1 : 0));
+
+let weights = identity; // on the page: [query][key]
+
+function update() {
+  const x = vectors[tokens.value];
+  const window = reach.value === "" ? null : Number(reach.value);
+  const options = { position: schemes[position.value], window, sinkTokens: Number(sinkTokens.value) };
+  weights = rw.attention(x, x, identity, { layout: "thd", shape: [size, 1, size], ...options });
+  const last = weights.subarray(-size);
+  const largest = last.indexOf(Math.max(...last));
+  const seen = last.filter((weight) => weight > 0).length;
+  at("text").textContent = `The last token sees ${seen} tokens, and gives ${percent(last[largest])} to token ${largest}.`;
+  draw();
+}
+
+const percent = (weight) => `${(weight * 100).toFixed(1)} %`;
+
+/** Each row from the page's ground to its accent, which its largest weight has. */
+function draw() {
+  const context = canvas.getContext("2d");
+  const style = getComputedStyle(document.documentElement);
+  const [ground, ink] = ["--ground", "--chosen"].map((name) => channels(style.getPropertyValue(name)));
+  const image = context.createImageData(size, size);
+  for (let query = 0; query < size; query++) {
+    const row = weights.subarray(query * size, (query + 1) * size);
+    const largest = Math.max(...row);
+    row.forEach((weight, key) => {
+      const colour = ground.map((channel, c) => channel + (ink[c] - channel) * (weight / largest));
+      image.data.set([...colour, 255], (query * size + key) * 4);
+    });
+  }
+  context.putImageData(image, 0, 0);
+}
+
+/** The channels of #rrggbb. */
+const channels = (colour) => [1, 3, 5].map((first) => parseInt(colour.trim().slice(first, first + 2), 16));
+
+function readUnder({ offsetX, offsetY }) {
+  const cell = (offset, extent) => Math.min(size - 1, Math.max(0, Math.floor((offset / extent) * size)));
+  const [query, key] = [cell(offsetY, canvas.clientHeight), cell(offsetX, canvas.clientWidth)];
+  at("under").textContent = `Token ${query} gives token ${key} ${percent(weights[query * size + key])}.`;
+}
+
+function show() {
+  try {
+    update();
+    at("problem").hidden = true;
+  } catch (error) {
+    report(error);
+  }
+}
+
+function report({ message }) {
+  at("problem").textContent = message;
+  at("problem").hidden = false;
+}
+
+at("settings").addEventListener("change", show);
+canvas.addEventListener("pointermove", readUnder);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+show();

@@ -1,0 +1,8 @@
+#include "nn/attention_simd.h"
+#include "rope/add_product.h"
+
+namespace ropewalk {
+
+const AttentionKernels kWasmSimdAttentionKernels = simd_attention_kernels<MultiplyThenAdd>("simd");
+
+}  // namespace ropewalk

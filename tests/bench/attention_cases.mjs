@@ -1,0 +1,155 @@
+// What is measured of attention, caches and linear attention. Every line is a ratio within this run.
+import { race, ratio } from "./measure.mjs";
+
+const HEADS = 32;
+const KV_HEADS = 8;
+const HEAD_DIM = 128;
+const ROPE = { head_dim: HEAD_DIM, rope_theta: 1e6, pairing: "half" };
+const YARN = { ...ROPE, rope_scaling: { rope_type: "yarn", factor: 4, original_max_position_embeddings: 32768 } };
+const LENGTHS = [4096, 32768];
+const DTYPES = { f32: { bytes: 4, target: 0.5 }, f16: { bytes: 2, target: 0.3 }, q8_0: { bytes: 34 / 32, target: 0.3 } };
+const CHUNK = 512; // tokens appended at a time
+const MB = 1 << 20;
+
+/** As runCases (cases.mjs). */
+export function runAttentionCases({ rw, module, report }) {
+  promptMemory(rw, report); // first: wasm memory never shrinks, and what grew before would hide what this grows
+  for (const dtype of Object.keys(DTYPES)) for (const tokens of LENGTHS) oneToken(rw, module, dtype, tokens, report);
+  prompt(rw, module, report);
+  for (const dtype of ["f32", "f16"]) retune(rw, module, dtype, report);
+  linear(rw, report);
+}
+
+/** Numbers between −1 and 1 that do not repeat within a head. */
+function fill(tensor) {
+  const { data } = tensor;
+  for (let i = 0; i < data.length; i++) data[i] = Math.sin(i * 1.7 + (i >> 7));
+  return tensor;
+}
+
+function cacheOf(rw, options) {
+  return rw.kvCache({ rope: ROPE, kvHeads: KV_HEADS, maxLength: 40000, keys: "rotated", ...options });
+}
+
+function fillCache(rw, cache, tokens) {
+  const kv = fill(rw.tensor([CHUNK, KV_HEADS, HEAD_DIM]));
+  while (cache.length < tokens) cache.append({ k: kv, v: kv, layout: "thd" });
+  kv.dispose();
+  return cache;
+}
+
+const repeatedly = (call) => (repeats) => {
+  for (let i = 0; i < repeats; i++) call();
+};
+
+/** Contenders for the two bounds of attention: reading what it reads, and as many multiply-adds as it needs. */
+function bounds(module, address, bytes, multiplyAdds) {
+  const count = Math.round(multiplyAdds / (12 * 4));
+  return {
+    read: (repeats) => module._read_bytes(address, bytes, repeats),
+    multiply: repeatedly(() => module._multiply_add(count, 1)),
+  };
+}
+
+/** The slower bound over the time of `name`: the median of the rounds. */
+function ofBound(results, name) {
+  const slower = results.read.us > results.multiply.us ? "read" : "multiply";
+  return ratio(results, slower, name);
+}
+
+function oneToken(rw, module, dtype, tokens, report) {
+  const rotated = fillCache(rw, cacheOf(rw, { dtype }), tokens);
+  const raw = fillCache(rw, cacheOf(rw, { dtype, keys: "raw" }), tokens);
+  const q = fill(rw.tensor([1, HEADS, HEAD_DIM]));
+  const out = rw.tensor([1, HEADS, HEAD_DIM]);
+  const bytes = Math.round(2 * tokens * KV_HEADS * HEAD_DIM * DTYPES[dtype].bytes);
+  const source = rw.tensor([bytes / 4]);
+  const attend = (cache) => repeatedly(() => cache.attend(q, { layout: "thd", out }));
+  const results = race(
+    { ...bounds(module, source.address, bytes, 2 * tokens * HEADS * HEAD_DIM), rotated: attend(rotated), raw: attend(raw) },
+    { rounds: 9, sampleMs: 20 },
+  );
+  const at = `one token over ${tokens}, ${dtype}`;
+  report({ name: `${at}: against the slower of reading and multiply-adds`, value: ofBound(results, "rotated"), unit: "×", target: DTYPES[dtype].target });
+  report({ name: `${at}: turned on read, times the rotated mode`, value: ratio(results, "raw", "rotated"), unit: "×", target: 1.6, better: "less" });
+  for (const object of [rotated, raw, q, out, source]) object.dispose();
+}
+
+function prompt(rw, module, report) {
+  const tokens = 2048;
+  const q = fill(rw.tensor([tokens, HEADS, HEAD_DIM]));
+  const k = fill(rw.tensor([tokens, KV_HEADS, HEAD_DIM]));
+  const out = rw.tensor([tokens, HEADS, HEAD_DIM]);
+  const rope = rw.rope(ROPE);
+  const multiplyAdds = tokens * (tokens + 1) * HEADS * HEAD_DIM; // q · k and weights · v of the keys in sight
+  const attend = (options) => repeatedly(() => rw.attention(q, k, k, { layout: "thd", out, ...options }));
+  const results = race(
+    { multiply: repeatedly(() => module._multiply_add(Math.round(multiplyAdds / 48), 1)), plain: attend({}), rope: attend({ position: rope }) },
+    { rounds: 5, sampleMs: 1 },
+  );
+  const name = `prompt of ${tokens}, causal, f32`;
+  report({ name: `${name}: of the multiply-add peak`, value: ratio(results, "multiply", "plain"), unit: "×", target: 0.4 });
+  report({ name: `${name}: the same, q and k rotated as they are read`, value: ratio(results, "multiply", "rope"), unit: "×" });
+  for (const object of [q, k, out, rope]) object.dispose();
+}
+
+function retune(rw, module, dtype, report) {
+  const tokens = 32768;
+  const cache = fillCache(rw, cacheOf(rw, { dtype }), tokens);
+  const elements = tokens * KV_HEADS * HEAD_DIM;
+  const keys = rw.tensor([elements], dtype);
+  let next = YARN;
+  const results = race(
+    {
+      limit: (repeats) => module[`_multiply_${dtype}`](keys.address, elements, 1, repeats),
+      retune: repeatedly(() => {
+        cache.retune({ rope: next });
+        next = next === YARN ? ROPE : YARN;
+      }),
+    },
+    { rounds: 9 },
+  );
+  report({ name: `retune of ${tokens} cached positions, ${dtype}, against in-place multiply of the keys`, value: ratio(results, "limit", "retune"), unit: "×", target: 0.5 });
+  cache.dispose();
+  keys.dispose();
+}
+
+function promptMemory(rw, report) {
+  const tokens = 32768;
+  const before = rw.memoryBytes;
+  const cache = cacheOf(rw, { dtype: "f16" });
+  const q = fill(rw.tensor([CHUNK, HEADS, HEAD_DIM]));
+  const kv = fill(rw.tensor([CHUNK, KV_HEADS, HEAD_DIM]));
+  while (cache.length < tokens) {
+    cache.append({ q, k: kv, v: kv, layout: "thd" });
+    if (cache.length % 8192 === 0) cache.attend(q, { layout: "thd", out: q }); // memory is the same each time, and all would take minutes
+  }
+  const over = rw.memoryBytes - before - cache.bytes;
+  report({ name: `prompt of ${tokens}, in pieces of ${CHUNK}: memory over the cache, q, k and v included`, value: over / MB, unit: "MB", target: 32, better: "less" });
+  for (const object of [cache, q, kv]) object.dispose();
+}
+
+function linear(rw, report) {
+  const heads = 4;
+  const head_dim = 64;
+  const tokens = 1000;
+  const rope = rw.rope({ head_dim, rope_theta: 1e6, pairing: "half" });
+  const state = rw.linearState({ heads, kvHeads: heads, headDim: head_dim, rope });
+  const [q, k, out] = [0, 0, 0].map(() => fill(rw.tensor([tokens, heads, head_dim])));
+  const step = () => {
+    const start = performance.now();
+    state.append(q, k, k, { layout: "thd", out });
+    return performance.now() - start;
+  };
+  const cost = (count) => {
+    const samples = Array.from({ length: count }, step);
+    return samples.sort((a, b) => a - b)[count >> 1];
+  };
+  cost(5); // engines compile while they run
+  state.reset();
+  const early = cost(9);
+  while (state.tokens < 1e6 - 9 * tokens) step();
+  const late = cost(9);
+  report({ name: "linear attention: cost of a token at 1,000,000 over that at 1,000", value: late / early, unit: "×", target: 1.15, better: "less" });
+  for (const object of [state, q, k, out, rope]) object.dispose();
+}

@@ -1,0 +1,73 @@
+// Attention and caches in pages under the strict policy: the examples, what one browser saves and the other restores, memory that grows.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { withBrowser, withPage } from "./browsers.mjs";
+import { ENTRIES, openSite } from "./site.mjs";
+
+let site;
+
+before(async () => (site = await openSite()));
+
+after(() => site?.close());
+
+const DTYPES = ["f32", "f16", "bf16", "q8_0"];
+const KEY_MODES = ["rotated", "raw"];
+const KINDS = DTYPES.flatMap((dtype) => KEY_MODES.map((keys) => [dtype, keys]));
+
+// Half a step of stored keys below 2, by which retuning rounds them: outputs, averages over 300 keys, move by less. Raw keys never move.
+const RETUNED_WITHIN = { f32: 2 ** -22, f16: 2 ** -11, bf16: 2 ** -8, q8_0: 2 ** -7 };
+
+test("attention and caches", async (t) => {
+  const inBoth = (use) => withBrowser("chromium", (chromium) => withBrowser("firefox", (firefox) => use({ chromium, firefox })));
+  await inBoth(async (browsers) => {
+    for (const [name, browser] of Object.entries(browsers)) await t.test(name, (t) => checkBrowser(t, browser));
+    await t.test("what one browser saves, the other restores", () => compareSaved(browsers));
+  });
+});
+
+async function checkBrowser(t, browser) {
+  const check = (title, use) => t.test(title, () => withPage(browser, site.origin, use));
+
+  await check("examples/attention.mjs runs as it stands", async (run) => {
+    const lines = await run("runExample", "/examples/attention.mjs");
+    assert.match(lines[0], /^attention of \d+ tokens, .*: first outputs -?\d\.\d{4}, /);
+    const differences = lines.map((line) => /from a cache of (\w+) .*largest difference (\S+)/.exec(line)).filter(Boolean);
+    assert.deepEqual(differences.map(([, dtype]) => dtype), ["f32", "f16", "q8_0"]);
+    for (const [i, limit] of [1e-6, 1e-3, 2e-2].entries()) assert.ok(Number(differences[i][2]) <= limit, differences[i][0]);
+  });
+
+  await check("a cache filled under plain RoPE is retuned to YaRN, as examples/retune.mjs does", async (run) => {
+    for (const [dtype, keys] of KINDS) {
+      const { before, after } = await run("retuneCache", ENTRIES.good, dtype, keys);
+      assert.ok(before > 0.01, `${dtype} ${keys}: ${before} without`);
+      assert.ok(after <= (keys === "raw" ? 0 : RETUNED_WITHIN[dtype]), `${dtype} ${keys}: ${after} afterwards`);
+    }
+  });
+
+  await check("a window streams on at constant memory", async (run) => {
+    const { grownBy, length, last } = await run("streamThroughWindow", ENTRIES.good);
+    assert.equal(grownBy, 0);
+    assert.equal(last, length - 1);
+  });
+
+  await check("memory grows under a cache and tensors", async (run) => {
+    const { grewBy, oldViewLength, same } = await run("growCache", ENTRIES.good);
+    assert.deepEqual(grewBy, { tensors: true, arrays: true });
+    assert.equal(oldViewLength, 0);
+    assert.deepEqual(same, { queries: true, keys: true, outputs: true });
+  });
+}
+
+function compareSaved({ chromium, firefox }) {
+  return withPage(chromium, site.origin, (inChromium) =>
+    withPage(firefox, site.origin, async (inFirefox) => {
+      for (const [dtype, keys] of [...KINDS, ["linear"]]) {
+        const saved = await inChromium("saveCache", ENTRIES.good, dtype, keys);
+        assert.deepEqual(await inFirefox("saveCache", ENTRIES.good, dtype, keys), saved, `${dtype} ${keys} saved by Firefox`);
+        for (const restore of [inFirefox, inChromium]) {
+          assert.deepEqual(await restore("restoreCache", ENTRIES.good, dtype, keys, saved.image), saved, `${dtype} ${keys} restored`);
+        }
+      }
+    }),
+  );
+}
