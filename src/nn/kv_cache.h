@@ -34,9 +34,10 @@ struct KvCacheConfig {
 
 // New tokens of a layer: batch row i belongs to sequence i, or the one row to the sequence named.
 struct NewTokens {
-  HeadTensor keys;             // source only, not rotated yet; f32, f16 or bf16
-  HeadTensor values;           // source only; shape, layout and type of the keys
-  HeadTensor queries;          // turned in place (source == target); source null: none. Batches, tokens and layout of the keys, a type of their own.
+  HeadTensor keys;    // source only, not rotated yet; f32, f16 or bf16
+  HeadTensor values;  // source only; shape, layout and type of the keys
+  HeadTensor
+      queries;  // turned in place (source == target); source null: none. Batches, tokens and layout of the keys, a type of their own.
   bool has_positions = false;  // else each token follows the largest position of its sequence, or stands where an earlier layer placed it
   Positions positions;
 };
