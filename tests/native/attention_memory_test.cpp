@@ -1,25 +1,15 @@
-// The memory that attention holds does not depend on the number of tokens. Nothing it asks for is given back before the Attention goes, so
-// what the heap holds afterwards is all there was.
+// The memory that attention asks for does not depend on the number of tokens.
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include "nn/attention.h"
+#include "requested_memory.h"
 #include "ropes.h"
-
-// AddressSanitizer's heap, where it is linked.
-extern "C" std::size_t __sanitizer_get_current_allocated_bytes() __attribute__((weak));
 
 namespace ropewalk {
 namespace {
 
-std::size_t heap_bytes() {
-  if (__sanitizer_get_current_allocated_bytes != nullptr) return __sanitizer_get_current_allocated_bytes();
-  const struct mallinfo2 heap = mallinfo2();
-  return heap.uordblks + heap.hblkhd;  // in the heap, and in mappings of their own
-}
-
-// Bytes that a call leaves in use. All queries, and all keys, lie in the same row: what they are does not matter here.
-std::size_t bytes_held(int queries, int keys, int heads, int head_dim, const AttentionOptions& options = {}) {
+// Bytes that a first call asks for. All queries, and all keys, lie in the same row: what they are does not matter here.
+std::size_t bytes_requested(int queries, int keys, int heads, int head_dim, const AttentionOptions& options = {}) {
   std::vector<float> row = random_floats(static_cast<std::size_t>(heads) * head_dim, 1);
   KeyValues kv;
   kv.heads = 1;
@@ -30,25 +20,22 @@ std::size_t bytes_held(int queries, int keys, int heads, int head_dim, const Att
   positions.offset = keys - queries;
   positions.tokens = queries;
   Attention attention;
-  const std::size_t before = heap_bytes();
+  const std::size_t before = requested_bytes;
   EXPECT_EQ(attention.attend(kv, {row.data(), row.data(), 0, head_dim, queries, heads}, positions, options), Status::ok);
-  return heap_bytes() - before;
+  return requested_bytes - before;
 }
 
-// An allocator may give a request what little would be left beside it.
-constexpr double kRemainder = 64;
-
 TEST(AttentionMemory, DoesNotGrowWithThePrompt) {
-  const std::size_t bytes = bytes_held(200, 200, 1, 4);
+  const std::size_t bytes = bytes_requested(200, 200, 1, 4);
   EXPECT_GT(bytes, 0u);
-  EXPECT_NEAR(bytes_held(1000, 1000, 1, 4), bytes, kRemainder);
-  EXPECT_NEAR(bytes_held(4096, 4096, 1, 4), bytes, kRemainder);
+  EXPECT_EQ(bytes_requested(1000, 1000, 1, 4), bytes);
+  EXPECT_EQ(bytes_requested(4096, 4096, 1, 4), bytes);
 }
 
 TEST(AttentionMemory, DoesNotGrowWithTheKeys) {
-  const std::size_t bytes = bytes_held(1, 1, 8, 64);
-  EXPECT_NEAR(bytes_held(1, 33, 8, 64), bytes, kRemainder);
-  EXPECT_NEAR(bytes_held(1, 20000, 8, 64), bytes, kRemainder);
+  const std::size_t bytes = bytes_requested(1, 1, 8, 64);
+  EXPECT_EQ(bytes_requested(1, 33, 8, 64), bytes);
+  EXPECT_EQ(bytes_requested(1, 20000, 8, 64), bytes);
 }
 
 TEST(AttentionMemory, DoesNotGrowWithTheTokensUnderAnEncoding) {
@@ -57,13 +44,13 @@ TEST(AttentionMemory, DoesNotGrowWithTheTokensUnderAnEncoding) {
     AttentionOptions options;
     options.position.scheme = scheme;
     options.position.rope = &rope;
-    EXPECT_NEAR(bytes_held(900, 900, 1, 8, options), bytes_held(130, 130, 1, 8, options), kRemainder) << static_cast<int>(scheme);
+    EXPECT_EQ(bytes_requested(900, 900, 1, 8, options), bytes_requested(130, 130, 1, 8, options)) << static_cast<int>(scheme);
   }
 }
 
 // As attention.h says, for 64 heads of 128.
 TEST(AttentionMemory, IsAboutAMegabyteAtMost) {
-  for (const int tokens : {1, 2, 3, 64}) EXPECT_LT(bytes_held(tokens, tokens, 64, 128), 1u << 20) << tokens;
+  for (const int tokens : {1, 2, 3, 64}) EXPECT_LT(bytes_requested(tokens, tokens, 64, 128), 1u << 20) << tokens;
 }
 
 }  // namespace

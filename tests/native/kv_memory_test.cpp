@@ -7,6 +7,9 @@
 
 #include "kv_expect.h"
 #include "kv_images.h"
+#include "requested_memory.h"
+
+std::size_t ropewalk::requested_bytes = 0;
 
 namespace {
 
@@ -30,6 +33,7 @@ extern "C" {
 [[gnu::weak]] void* __real__ZnamRKSt9nothrow_t(std::size_t size, const std::nothrow_t& tag);
 
 void* __wrap_aligned_alloc(std::size_t alignment, std::size_t size) {
+  ropewalk::requested_bytes += size;
   return is_refused(size) ? nullptr : __real_aligned_alloc(alignment, size);
 }
 
