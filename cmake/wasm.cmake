@@ -3,16 +3,18 @@
 
 target_compile_options(ropewalk PRIVATE -msimd128)
 
-# Small everywhere but in the loops that time is spent in. These are written in vectors by hand; what the compiler would vectorize
-# and unroll besides is their tails, which doubles them.
+# Small everywhere but in the loops that time is spent in. These are written in vectors by hand; what the compiler would vectorize besides is
+# their tails, which doubles them. (Tiles of sums live in registers only where their loops are unrolled.)
 set_source_files_properties(
   src/nn/attention_relaxed.cpp
   src/nn/attention_wasmsimd.cpp
-  src/nn/linear_attention.cpp
-  src/rope/cos_sin_rows.cpp
   src/rope/rotate.cpp
   src/rope/rotate_relaxed.cpp
   src/rope/rotate_wasmsimd.cpp
+  PROPERTIES COMPILE_OPTIONS "-O2;-fno-vectorize;-fno-slp-vectorize")
+set_source_files_properties(
+  src/nn/linear_attention.cpp
+  src/rope/cos_sin_rows.cpp
   PROPERTIES COMPILE_OPTIONS "-O2;-fno-vectorize;-fno-slp-vectorize;-fno-unroll-loops")
 if(ROPEWALK_RELAXED)
   target_compile_options(ropewalk PRIVATE -mrelaxed-simd)

@@ -9,6 +9,9 @@ import { capture, run, runMain } from "./run.mjs";
 const root = join(import.meta.dirname, "..");
 const links = { simd: { preset: "wasm", folder: "bench" }, relaxed: { preset: "wasm-relaxed", folder: "bench-relaxed" } };
 
+/** A page that measures does not answer meanwhile. */
+const HOUR_MS = 3_600_000;
+
 async function linkBenchmark({ preset, folder }) {
   await capture("cmake", ["--preset", preset, "-B", join("build", folder), "-DROPEWALK_BENCHMARK=ON"], { cwd: root });
   await run("cmake", ["--build", join("build", folder), "--target", "ropewalk_bench"], { cwd: root });
@@ -32,7 +35,7 @@ async function inChromium(name) {
       page.setDefaultTimeout(0);
       await page.waitForFunction(() => globalThis.runBenchmark !== undefined);
       lines = await page.evaluate((...args) => globalThis.runBenchmark(...args), name, links[name].folder, [...oneNodeModel(ROTARY_NODE)]);
-    });
+    }, { patienceMs: HOUR_MS });
     return lines;
   } finally {
     await server.close();

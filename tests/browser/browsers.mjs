@@ -28,18 +28,18 @@ const PROGRAMS = {
 
 export const BROWSERS = Object.keys(PROGRAMS);
 
-function launch(name, firefoxPrefs) {
+function launch(name, { firefoxPrefs, patienceMs = PATIENCE_MS }) {
   const executablePath = PROGRAMS[name].map(findProgram).find(Boolean);
   if (!executablePath) throw new Error(`no ${name} on this machine: run \`node scripts/machine.mjs browsers\``);
-  const options = { executablePath, headless: true, protocolTimeout: PATIENCE_MS };
+  const options = { executablePath, headless: true, protocolTimeout: patienceMs };
   return name === "firefox"
     ? puppeteer.launch({ ...options, browser: "firefox", extraPrefsFirefox: { ...FIREFOX_PREFS, ...firefoxPrefs } })
     : puppeteer.launch({ ...options, args: CHROMIUM_FLAGS });
 }
 
 /** Calls `use` with a browser that has no window and a profile of its own. `firefoxPrefs` are entries of Firefox's about:config. */
-export async function withBrowser(name, use, { firefoxPrefs } = {}) {
-  const browser = await launch(name, firefoxPrefs);
+export async function withBrowser(name, use, options = {}) {
+  const browser = await launch(name, options);
   try {
     await use(browser);
   } finally {

@@ -96,6 +96,21 @@ TEST(KvCache, QueriesTurnAsRopeTurnsThem) {
   }
 }
 
+TEST(KvCache, QueriesMayHaveATypeOfTheirOwn) {
+  ConfiguredCache cache(simple_setup(partial_yarn(), RowType::bf16));
+  Rope rope;
+  ASSERT_EQ(rope.configure(partial_yarn()), Status::ok);
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+    Tokens keys({2, 40, 0}, 7, 1, 1, DType::f16), queries({2, 40, 0}, 7, 2, 1, dtype), alone({2, 40, 0}, 7, 2, 1, dtype);
+    NewTokens tokens = keys.without_queries();
+    tokens.queries = queries.q.in_place();
+    const Positions positions = {static_cast<double>(cache.sequence(0).tokens()), nullptr, 1, 1, 7};
+    ASSERT_EQ(cache.append(0, 0, tokens), Status::ok);
+    ASSERT_EQ(rope.rotate(alone.q.in_place(), positions, 0, {Role::query, false}), Status::ok);
+    EXPECT_TRUE(queries.q.same_bits(alone.q) && queries.q.guards_are_intact());
+  }
+}
+
 // Fractional positions count as Rope counts them: to the next integer.
 TEST(KvCache, TheLengthIsThatOfRope) {
   for (const double position : {0.0, 23.0, 23.5, 24.0, 30.25, -8.0, -0.5}) {
@@ -253,6 +268,29 @@ TEST(KvCache, AttendsAsAttentionDoesOverTensors) {
       for (std::size_t i = 0; i < q.size(); ++i) {
         ASSERT_EQ(static_cast<float>(out.value(i)), expected[i]) << "options " << &options - all.data() << ", rope " << rope;
       }
+    }
+  }
+}
+
+// DeepSeek's softmax scale grows with YaRN's factor, and so with the length where that is dynamic.
+TEST(KvCache, TheDefaultScaleIsThePlans) {
+  RopeConfig deepseek = scaled_config(RopeType::dynamic_yarn, 16, 10000, 40, 8);
+  deepseek.mscale = deepseek.mscale_all_dim = 1, deepseek.family = Family::deepseek;
+  for (const KeyMode mode : kKeyModes) {
+    const CacheSetup setup = {{{2, 16, 0}, {1, 9, kNoRope}}, {deepseek}, RowType::f32, mode};
+    ConfiguredCache cache(setup);
+    KvModel model(setup);
+    for (const int count : {5, 30}) {
+      Tokens tokens(setup.layers[0], count, 1);
+      ASSERT_EQ(cache.append(0, 0, tokens.without_queries()), Status::ok);
+      model.append(0, 0, tokens);
+      double scale = 0;
+      ASSERT_EQ(cache.default_scale(0, 0, scale), Status::ok);
+      const double factor = std::max(1.0, cache.sequence(0).tokens() / 8.0), growth = 0.1 * std::log(factor) + 1;
+      EXPECT_NEAR(scale, growth * growth / 4, 1e-15);
+      ASSERT_NO_FATAL_FAILURE(expect_attends(cache, model, 0, 0, 2, 2));
+      ASSERT_EQ(cache.default_scale(1, kAllSequences, scale), Status::ok);
+      EXPECT_EQ(scale, 1 / 3.0);
     }
   }
 }

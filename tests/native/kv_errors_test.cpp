@@ -14,7 +14,7 @@ RopeConfig partial_config() {
 
 class KvErrors : public testing::Test {
  protected:
-  static constexpr int kLimit = 40, kHeld = 33;
+  static constexpr int kLimit = 80, kHeld = 33;
 
   KvErrors() {
     for (int layer = 0; layer < 3; ++layer) {
@@ -139,9 +139,10 @@ TEST_F(KvErrors, ACacheWithoutRopesChecksPositionsToo) {
 }
 
 TEST_F(KvErrors, ACacheIsFullAtItsLimitAndNotBefore) {
-  Tokens eight(setup.layers[0], kLimit - kHeld + 1, 9, 2), seven(setup.layers[0], kLimit - kHeld, 9, 2), one(setup.layers[0], 1, 9, 2);
-  expect_status(cache.append(0, kAllSequences, eight.with_queries()), Status::cache_full);
-  EXPECT_EQ(cache.append(0, kAllSequences, seven.with_queries()), Status::ok);
+  Tokens too_many(setup.layers[0], kLimit - kHeld + 1, 9, 2), just_enough(setup.layers[0], kLimit - kHeld, 9, 2),
+      one(setup.layers[0], 1, 9, 2);
+  expect_status(cache.append(0, kAllSequences, too_many.with_queries()), Status::cache_full);
+  EXPECT_EQ(cache.append(0, kAllSequences, just_enough.with_queries()), Status::ok);
   before = snapshot_of(cache);
   expect_status(cache.append(0, kAllSequences, one.with_queries()), Status::cache_full);
   ASSERT_EQ(cache.truncate(1, kLimit - 1), Status::ok);
@@ -156,7 +157,7 @@ TEST_F(KvErrors, ElementsThatAreNotFinite) {
     const std::uint32_t infinity = oracle::encode(HUGE_VAL, dtype), minus = oracle::encode(-HUGE_VAL, dtype);
     for (const Layout layout : {Layout::bthd, Layout::bhtd}) {
       for (const std::uint32_t bits : {infinity, minus, infinity + 1, minus + 1, oracle::encode(std::nan(""), dtype)}) {
-        Tokens tokens(setup.layers[0], 7, 9, 2, dtype, layout);
+        Tokens tokens(setup.layers[0], 40, 9, 2, dtype, layout);
         for (const std::size_t at : {std::size_t{0}, std::size_t{17}, tokens.k.count() / 2, tokens.k.count() - 1}) {
           const auto expect_bad = [&](GuardedTensor& tensor, Status status) {
             const std::uint32_t good = tensor.bits(at);
@@ -230,6 +231,8 @@ TEST_F(KvErrors, ScalingKeysUpIsRefusedWhereTheyWouldNotFit) {
     return large.append(0, 0, tokens.with_queries());
   });
   expect_kept(*xpos, [&](KvCache& large) { return large.move(0, {100, nullptr, 1, 1, 3}); });
+  EXPECT_EQ(xpos->can_move(0, {100, nullptr, 1, 1, 3}), Status::key_not_finite);
+  EXPECT_EQ(xpos->can_move(0, {5, nullptr, 1, 1, 3}), Status::ok);
   EXPECT_EQ(xpos->move(0, {5, nullptr, 1, 1, 3}), Status::ok);
   ASSERT_EQ(growing->truncate(0, 0), Status::ok);
   Tokens tokens({2, 16, 0}, 20, 2);
@@ -289,6 +292,7 @@ TEST_F(KvErrors, ChangesOfSequences) {
     expect_status(cache.shift(sequence, 0, 1), Status::sequence_out_of_range);
     expect_status(cache.can_shift(sequence, 0, 1), Status::sequence_out_of_range);
     expect_status(cache.move(sequence, {0, nullptr, 1, 1, kHeld}), Status::sequence_out_of_range);
+    expect_status(cache.can_move(sequence, {0, nullptr, 1, 1, kHeld}), Status::sequence_out_of_range);
     expect_status(cache.copy_prefix(sequence, 0, 1), Status::sequence_out_of_range);
     expect_status(cache.copy_prefix(0, sequence, 1), Status::sequence_out_of_range);
     expect_status(cache.adopt(sequence, {}, nullptr), Status::sequence_out_of_range);
@@ -305,11 +309,15 @@ TEST_F(KvErrors, ChangesOfSequences) {
   }
   std::vector<double> ids(3 * kHeld, 5);
   expect_status(cache.move(0, {0, ids.data(), 1, 1, kHeld - 1}), Status::shape_out_of_range);
+  expect_status(cache.can_move(0, {0, ids.data(), 1, 1, kHeld - 1}), Status::shape_out_of_range);
   expect_status(cache.move(0, {0, ids.data(), 1, 2, kHeld}), Status::shape_out_of_range);
+  expect_status(cache.can_move(0, {0, ids.data(), 1, 2, kHeld}), Status::shape_out_of_range);
   expect_status(cache.move(0, {0, ids.data(), 3, 1, kHeld}), Status::positions_axes);
+  expect_status(cache.can_move(0, {0, ids.data(), 3, 1, kHeld}), Status::positions_axes);
   for (const double bad : {std::nan(""), HUGE_VAL, 2147483648.0}) {
     ids[kHeld - 1] = bad;
     expect_status(cache.move(0, {0, ids.data(), 1, 1, kHeld}), Status::position_out_of_range);
+    expect_status(cache.can_move(0, {0, ids.data(), 1, 1, kHeld}), Status::position_out_of_range);
   }
 }
 

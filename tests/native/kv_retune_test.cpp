@@ -171,6 +171,31 @@ TEST(KvRetune, MovedTokensAreThoseOfTheirNewPlaces) {
   }
 }
 
+// A window that slides over a stream: the first tokens stay, the oldest of the others go, and what follows closes up.
+TEST(KvRetune, ShiftsCloseTheGap) {
+  for (const RopeConfig& config : {yarn_config(16, 10000, 4, 64), dynamic_config(16, 10000, 2, 24), xpos_config(16, 64)}) {
+    for (const RowType type : kRowTypesHeld) {
+      for (const KeyMode mode : kKeyModes) {
+        Pair pair(simple_setup(config, type, mode));
+        ASSERT_NO_FATAL_FAILURE(pair.append(0, 40));
+        for (const auto& [keep, discard] : {std::pair{4, 9}, std::pair{0, 1}, std::pair{4, 31}, std::pair{4, 5}}) {
+          const KeysAndValues before = read_all(pair.cache, 0, 0);
+          ASSERT_EQ(pair.cache.shift(0, keep, discard), Status::ok);
+          pair.model.shift(0, keep, discard);
+          const KeysAndValues after = read_all(pair.cache, 0, 0);
+          ASSERT_TRUE(std::equal(&before.keys[0], &before.keys[0] + keep * 32, &after.keys[0])) << "those kept are not touched";
+          ASSERT_NO_FATAL_FAILURE(pair.expect_right()) << name_of(type, mode) << ", " << keep << " kept, less " << discard;
+          ASSERT_NO_FATAL_FAILURE(pair.append(0, discard));
+          ASSERT_EQ(pair.cache.sequence(0).largest_position(), 39);
+        }
+        ASSERT_EQ(pair.cache.shift(0, 30, 10), Status::ok) << "nothing after them: as truncated";
+        pair.model.truncate(0, 30);
+        ASSERT_NO_FATAL_FAILURE(pair.expect_right());
+      }
+    }
+  }
+}
+
 TEST(KvRetune, ImagesMoveOnEachAxis) {
   static const std::vector<double> sections = {3, 3, 2};
   for (const KeyMode mode : kKeyModes) {
