@@ -109,6 +109,21 @@ TEST(KvImage, ACacheWithOtherRopesTurnsTheKeys) {
   }
 }
 
+// Keys that a plan would scale beyond f16 are refused with the image, and after it.
+TEST(KvImage, LargeKeysAreStillKnown) {
+  RopeConfig stretched = yarn_config(16, 10000, 4, 64);
+  stretched.attention_factor = 1.5;
+  ConfiguredCache source(simple_setup(plain_config(16), RowType::f16)), target(simple_setup(plain_config(16), RowType::f16)),
+      other(simple_setup(stretched, RowType::f16));
+  Tokens tokens({2, 16, 0}, 3, 1);
+  tokens.k.set_bits(40, oracle::encode(40000, DType::f32));
+  ASSERT_EQ(source.append(0, 0, tokens.without_queries()), Status::ok);
+  ASSERT_EQ(restore(target, 0, saved(source, 0)), Status::ok);
+  EXPECT_EQ(target.can_retune(0, stretched), Status::key_not_finite);
+  EXPECT_EQ(restore(other, 0, saved(source, 0)), Status::key_not_finite);
+  EXPECT_EQ(other.sequence(0).tokens(), 0);
+}
+
 // Whatever is wrong, the cache stays bit for bit as it was.
 class RefusedImage : public testing::Test {
  protected:
