@@ -6,6 +6,7 @@
 
 #include "nn/attention_encoding.h"
 #include "nn/attention_mask.h"
+#include "rope/touch.h"
 
 namespace ropewalk {
 namespace {
@@ -133,17 +134,13 @@ class Pass {
       const std::ptrdiff_t start = static_cast<std::ptrdiff_t>(first) * dim_;
 
       const Floats keys = read_keys(head, read);
-      kernels_.score({query_rows_ + start, dim_, rows, keys.rows, keys.stride, count, dim_, scores_,
-                      ahead_of(kv_.values, kv_.value_offset, head, range.first)});
+      kernels_.score({query_rows_ + start, dim_, rows, keys.rows, keys.stride, count, dim_, scores_});
       for (int row = 0; row < rows; ++row) {
         const int token = tile.first_token + seeing.first + row / group_;
         corrections_[row] = weigh(token, head * group_ + row % group_, range, scores_ + row * kBlockTokens, states_[first + row]);
       }
       const Floats values = read_values(head, read);
-      const bool is_last = k + 1 == tile.kv_heads;
-      const Ahead next_keys =
-          ahead_of(kv_.keys, kv_.key_offset, is_last ? tile.first_kv_head : head + 1, is_last ? range.last : range.first);
-      kernels_.blend({scores_, corrections_, rows, values.rows, values.stride, count, dim_, out_rows_ + start, dim_, next_keys});
+      kernels_.blend({scores_, corrections_, rows, values.rows, values.stride, count, dim_, out_rows_ + start, dim_});
     }
   }
 
@@ -172,26 +169,22 @@ class Pass {
     return kv_.pages[slot / kBlockTokens] + page_offset + slot % kBlockTokens * kv_.token_stride + in_head;
   }
 
-  // The rows of a head from a slot to the end of its block, where they lie together.
-  Ahead ahead_of(const char* base, std::size_t page_offset, int head, int slot) const {
-    if (slot >= kv_.tokens || kv_.token_stride != row_bytes_) return {};
-    return {stored(base, page_offset, head, slot), std::min(kBlockTokens - slot % kBlockTokens, kv_.tokens - slot) * row_bytes_};
-  }
-
   Floats read_keys(int head, SlotRange range) {
     const char* keys = stored(kv_.keys, kv_.key_offset, head, range.first);
-    if (!encoder_.encodes_keys()) return reads_in_place_ ? in_place(keys) : load(keys, range);
-    const Floats from = reads_in_place_ && encoder_.encodes_all() ? in_place(keys) : load(keys, range);
+    if (!encoder_.encodes_keys()) return reads_in_place_ ? in_place(keys, range) : load(keys, range);
+    const Floats from = reads_in_place_ && encoder_.encodes_all() ? in_place(keys, range) : load(keys, range);
     encoder_.encode_keys({from.rows, from.stride, block_rows_, dim_, range.last - range.first});
     return {block_rows_, dim_};
   }
 
   Floats read_values(int head, SlotRange range) {
     const char* values = stored(kv_.values, kv_.value_offset, head, range.first);
-    return reads_in_place_ ? in_place(values) : load(values, range);
+    return reads_in_place_ ? in_place(values, range) : load(values, range);
   }
 
-  Floats in_place(const char* rows) const {
+  // Read once from memory, as fast as it gives, before arithmetic that waits for each row in turn.
+  Floats in_place(const char* rows, SlotRange range) const {
+    for (int row = 0; row < range.last - range.first; ++row) touch_lines(rows + row * kv_.token_stride, row_bytes_);
     return {reinterpret_cast<const float*>(rows), kv_.token_stride / static_cast<std::ptrdiff_t>(sizeof(float))};
   }
 
@@ -202,7 +195,7 @@ class Pass {
 
   float weigh(int token, int head, SlotRange range, float* scores, SoftmaxState& state) {
     const SlotRange seen = seen_by(token, range);
-    float bias[kBlockTokens] = {};
+    float bias[kBlockTokens];
     if (encoder_.has_bias()) encoder_.write_bias(positions_.at(0, 0, token), head, bias);
     float scale = static_cast<float>(options_.scale);
     if (options_.temperatures != nullptr) scale *= options_.temperatures[token];

@@ -32,12 +32,6 @@ using LoadRows = void (*)(const StoredRows& rows, const void* stored, float* flo
 // Stores rows of floats, each rounded once. q8_0 as GGUF defines it: the scale is max|x|/127, ties go to even.
 using StoreRows = void (*)(const StoredRows& rows, const float* floats, void* stored);
 
-// What will be read next. A kernel may bring it near while it works.
-struct Ahead {
-  const char* data = nullptr;
-  std::ptrdiff_t bytes = 0;
-};
-
 // Smaller scales, whose inverse may be infinite, are zero in f16: so are the bytes beside them.
 constexpr float kSmallestQ8Scale = 0x1p-126f;
 
@@ -52,7 +46,6 @@ struct ScoreBlock {
   int count;      // keys, at most kBlockTokens
   int dim;        // a multiple of kRowFloats
   float* scores;  // [rows][kBlockTokens]
-  Ahead ahead;
 };
 using Score = void (*)(const ScoreBlock& block);
 
@@ -86,7 +79,6 @@ struct BlendBlock {
   int dim;
   float* out;  // [rows] out_stride floats apart
   std::ptrdiff_t out_stride;
-  Ahead ahead;
 };
 using Blend = void (*)(const BlendBlock& block);
 

@@ -4,7 +4,6 @@
 #include "nn/attention_kernels.h"
 #include "nn/float_math_wasmsimd.h"
 #include "rope/storage_wasmsimd.h"
-#include "rope/touch.h"
 
 namespace ropewalk {
 
@@ -154,12 +153,8 @@ inline void score_tile(const ScoreBlock& block, int row, int n) {
 
 template <class Arithmetic, int Rows, int Keys>
 inline void score_rows(const ScoreBlock& block, int row) {
-  ReadAhead ahead(block.ahead.data, row == 0 ? block.ahead.bytes : 0, block.count / Keys + 1);
   int n = 0;
-  for (; n + Keys <= block.count; n += Keys) {
-    ahead.step();
-    score_tile<Arithmetic, Rows, Keys>(block, row, n);
-  }
+  for (; n + Keys <= block.count; n += Keys) score_tile<Arithmetic, Rows, Keys>(block, row, n);
   for (; n < block.count; ++n) score_tile<Arithmetic, Rows, 1>(block, row, n);
 }
 
@@ -229,12 +224,8 @@ inline void blend_tile(const BlendBlock& block, int row, int i) {
 
 template <class Arithmetic, int Rows, int Vectors>
 inline void blend_rows(const BlendBlock& block, int row) {
-  ReadAhead ahead(block.ahead.data, row == 0 ? block.ahead.bytes : 0, block.dim / (4 * Vectors) + 1);
   int i = 0;
-  for (; i + 4 * Vectors <= block.dim; i += 4 * Vectors) {
-    ahead.step();
-    blend_tile<Arithmetic, Rows, Vectors>(block, row, i);
-  }
+  for (; i + 4 * Vectors <= block.dim; i += 4 * Vectors) blend_tile<Arithmetic, Rows, Vectors>(block, row, i);
   for (; i < block.dim; i += 4) blend_tile<Arithmetic, Rows, 1>(block, row, i);
 }
 

@@ -20,8 +20,9 @@ using Arithmetic = RelaxedMultiplyAdd;
 using Arithmetic = MultiplyThenAdd;
 #endif
 
-// Independent sums, as many as hide the latency of an addition and fit the sixteen registers of x86-64 beside two operands.
-constexpr int kSums = 12;
+// Independent chains, as many as hide the latency of a multiplication and an addition and fit the sixteen registers of x86-64 beside two
+// operands.
+constexpr int kChains = 12;
 
 }  // namespace
 
@@ -64,16 +65,17 @@ EMSCRIPTEN_KEEPALIVE void rotate_alone(void* x, int turn, int dtype, const float
   }
 }
 
-// The peak of multiply-adds in registers: `count` times twelve of four lanes each, as the build adds products.
+// The peak of multiply-adds in registers: `count` times twelve of four lanes each, as the build adds products. Each multiplies what the one
+// before it gave, so that no compiler can compute a product once for all.
 EMSCRIPTEN_KEEPALIVE float multiply_add(int count, int repeats) {
-  v128_t sums[kSums];
-  for (int i = 0; i < kSums; ++i) sums[i] = wasm_f32x4_splat(0.01f * static_cast<float>(i));
-  const v128_t factor = wasm_f32x4_splat(0.999f), other = wasm_f32x4_splat(0.001f);
+  v128_t chains[kChains];
+  for (int i = 0; i < kChains; ++i) chains[i] = wasm_f32x4_splat(0.01f * static_cast<float>(i));
+  const v128_t factor = wasm_f32x4_splat(0.999f), added = wasm_f32x4_splat(0.001f);
   for (int i = 0; i < count * repeats; ++i) {
-    for (v128_t& sum : sums) sum = Arithmetic::add_product(sum, factor, other);
+    for (v128_t& chain : chains) chain = Arithmetic::add_product(added, chain, factor);
   }
   v128_t total = wasm_f32x4_splat(0);
-  for (const v128_t& sum : sums) total = wasm_f32x4_add(total, sum);
+  for (const v128_t& chain : chains) total = wasm_f32x4_add(total, chain);
   return wasm_f32x4_extract_lane(total, 0);
 }
 

@@ -48,8 +48,6 @@ struct RowsOfFloats {
   Guarded<float> floats;
 };
 
-Ahead ahead_of(const Guarded<char>& next) { return {next.data(), static_cast<std::ptrdiff_t>(next.size())}; }
-
 constexpr float kUntouched = -7;
 
 TEST(ScoreKernel, IsTheDotProductInFourPartialSums) {
@@ -57,11 +55,9 @@ TEST(ScoreKernel, IsTheDotProductInFourPartialSums) {
     const int rows = size.rows, count = size.count, dim = size.dim;
     SCOPED_TRACE(testing::Message() << rows << " rows, " << count << " keys, " << dim << " elements");
     RowsOfFloats queries(rows, dim, 3, 1), keys(count, dim, 5, 2);
-    const Guarded<char> next(37 * count, 0);
     Guarded<float> scalar((rows - 1) * kBlockTokens + count, kUntouched), simd(scalar.size(), kUntouched);
     const auto run = [&](const AttentionKernels& kernels, Guarded<float>& scores) {
-      kernels.score(
-          {queries.floats.data(), queries.stride, rows, keys.floats.data(), keys.stride, count, dim, scores.data(), ahead_of(next)});
+      kernels.score({queries.floats.data(), queries.stride, rows, keys.floats.data(), keys.stride, count, dim, scores.data()});
     };
     run(kScalarAttentionKernels, scalar);
     run(kWasmSimdAttentionKernels, simd);
@@ -234,14 +230,13 @@ TEST(BlendKernel, AddsWeightedValuesInTheOrderOfTheKeys) {
     const int rows = size.rows, count = size.count, dim = size.dim;
     SCOPED_TRACE(testing::Message() << rows << " rows, " << count << " keys, " << dim << " elements");
     RowsOfFloats values(count, dim, 5, 8), before(rows, dim, 3, 9), scalar(rows, dim, 3, 9), simd(rows, dim, 3, 9);
-    const Guarded<char> next(37 * count, 0);
     Guarded<float> weights((rows - 1) * kBlockTokens + count), corrections(rows);
     Random random(10);
     for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = i % 6 == 0 ? 0 : static_cast<float>(random.between(0, 1));
     for (std::size_t i = 0; i < corrections.size(); ++i) corrections[i] = i % 3 == 0 ? 0 : static_cast<float>(random.between(0, 1));
     const auto run = [&](const AttentionKernels& kernels, RowsOfFloats& out) {
       kernels.blend({weights.data(), corrections.data(), rows, values.floats.data(), values.stride, count, dim, out.floats.data(),
-                     out.stride, ahead_of(next)});
+                     out.stride});
     };
     run(kScalarAttentionKernels, scalar);
     run(kWasmSimdAttentionKernels, simd);
