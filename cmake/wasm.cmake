@@ -8,6 +8,8 @@ target_compile_options(ropewalk PRIVATE -msimd128)
 set_source_files_properties(
   src/nn/attention_relaxed.cpp
   src/nn/attention_wasmsimd.cpp
+  src/nn/matmul_relaxed.cpp
+  src/nn/matmul_wasmsimd.cpp
   src/rope/rotate.cpp
   src/rope/rotate_relaxed.cpp
   src/rope/rotate_wasmsimd.cpp
@@ -18,7 +20,7 @@ set_source_files_properties(
   PROPERTIES COMPILE_OPTIONS "-O2;-fno-vectorize;-fno-slp-vectorize;-fno-unroll-loops")
 if(ROPEWALK_RELAXED)
   target_compile_options(ropewalk PRIVATE -mrelaxed-simd)
-  target_sources(ropewalk PRIVATE src/nn/attention_relaxed.cpp src/rope/rotate_relaxed.cpp)
+  target_sources(ropewalk PRIVATE src/nn/attention_relaxed.cpp src/nn/matmul_relaxed.cpp src/rope/rotate_relaxed.cpp)
 endif()
 
 set(ROPEWALK_LINK_OPTIONS
@@ -47,7 +49,7 @@ function(link_for target folder environment)
     OUTPUT_NAME ropewalk SUFFIX .mjs RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder})
 endfunction()
 
-add_library(ropewalk_bindings OBJECT bindings/kv_cache.cpp bindings/nn.cpp bindings/rope.cpp)
+add_library(ropewalk_bindings OBJECT bindings/kv_cache.cpp bindings/nn.cpp bindings/rope.cpp bindings/transformer.cpp)
 target_include_directories(ropewalk_bindings PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(ropewalk_bindings PRIVATE ropewalk)
 target_link_options(ropewalk_bindings INTERFACE -lembind -sEMBIND_AOT)

@@ -13,6 +13,9 @@ const compiled = join(root, "build", "package");
 // The config readers are listed to get a file of their own: an app that only reads configs then carries nothing else.
 const entries = ["index", "index.node", "inline", "config/rope_config"];
 
+// What is bundled of others; scripts/check_rules.mjs knows them too.
+const bundledLibraries = ["@huggingface/jinja", "@huggingface/tokenizers", "comlink"];
+
 // The wasm that a preset links, and the name it ships under.
 const builds = [
   { preset: "wasm", file: "ropewalk.wasm" },
@@ -76,11 +79,24 @@ async function shipPackage({ build: bundle }) {
     target: "es2022",
     platform: "neutral",
     external: ["./wasm/*", "node:*"],
+    mainFields: ["module", "main"],
     chunkNames: "shared-[hash]",
     logLevel: "warning",
   });
   await cp(compiled, join(root, "dist"), { recursive: true, filter: (path) => !path.endsWith(".js") });
   await cp(join(root, "web", "src", "wasm"), wasmFolder, { recursive: true, filter: (path) => !path.endsWith(".md") });
+}
+
+// Licences of the libraries inside the package.
+async function shipLicenses() {
+  const texts = await Promise.all(
+    bundledLibraries.map(async (name) => {
+      const { version, license } = JSON.parse(await readFile(join(root, "node_modules", name, "package.json"), "utf8"));
+      const text = await readFile(join(root, "node_modules", name, "LICENSE"), "utf8");
+      return `${name} ${version}, ${license}\n\n${text.trim()}\n`;
+    }),
+  );
+  await writeFile(join(root, "dist", "third_party_licenses.txt"), texts.join(`\n${"-".repeat(80)}\n\n`));
 }
 
 export async function build() {
@@ -92,6 +108,7 @@ export async function build() {
   const esbuild = await import("esbuild");
   await shipWasm(esbuild);
   await shipPackage(esbuild);
+  await shipLicenses();
 }
 
 await runMain(import.meta.url, build);

@@ -32,6 +32,16 @@ const coreStages = [
   { name: "attention", files: ["attention", "attention_mask", "attention_encoding", "attend_tensors"].map(inNn) },
   { name: "cache", files: ["kv_geometry", "kv_sequence", "kv_turn", "kv_cache", "kv_cache_append", "kv_cache_retune", "kv_image"].map(inNn) },
   { name: "linear attention", files: ["linear_attention", "linear_image"].map(inNn) },
+  { name: "weight formats", files: ["weight_format", "dequantize", "packed_rows"].map(inNn) },
+  {
+    name: "matrix products",
+    files: [
+      ...["quantize_activations", "matmul_kernels", "matmul_unrolled", "matmul_integer_dot", "matmul_formats_simd", "matmul_simd"],
+      ...["matmul_scalar", "matmul_wasmsimd", "matmul_relaxed", "matmul_fastest", "matmul"],
+    ].map(inNn),
+  },
+  { name: "vectors", files: ["normalize", "activation"].map(inNn) },
+  { name: "transformer", files: ["model_config", "weights", "router", "forward", "sampler", "loss"].map(inTransformer) },
 ];
 
 function inRope(name) {
@@ -40,6 +50,10 @@ function inRope(name) {
 
 function inNn(name) {
   return `nn/${name}`;
+}
+
+function inTransformer(name) {
+  return `transformer/${name}`;
 }
 
 /** Stages of web/src/, likewise: a module imports, types included, from its own stage and from earlier ones. */
@@ -64,10 +78,15 @@ const packageStages = [
       ...["linear_sums", "linear_attention", "linear_state"],
     ],
   },
+  { name: "files and text", files: ["files/", "text/"] },
+  { name: "model", files: ["model/"] },
   { name: "runtime", files: ["runtime"] },
   { name: "load", files: ["load", "platform_web", "describe_loaded"] },
   { name: "entries", files: ["api", "index", "index.node", "inline"] },
 ];
+
+/** Libraries that are bundled into the package, in files that are fetched only when they are used. */
+const bundledLibraries = ["@huggingface/jinja", "@huggingface/tokenizers", "comlink"];
 
 const longestFile = 400;
 const handWritten = /\.(cpp|h|ts|mjs|js|cjs|py|cmake|html|css|sh)$|(^|\/)CMakeLists\.txt$/;
@@ -96,9 +115,9 @@ function lineAt(text, index) {
 export function checkIncludes(tree) {
   const complaints = [];
   for (const [path, text] of Object.entries(tree)) {
-    const [, folder] = /^(src\/rope|src\/nn|src\/simde|bindings)\/.*\.(?:h|cpp)$/.exec(path) ?? [];
+    const [, folder] = /^(src\/rope|src\/nn|src\/transformer|src\/simde|bindings)\/.*\.(?:h|cpp)$/.exec(path) ?? [];
     if (folder === undefined) continue;
-    const isCore = folder === "src/rope" || folder === "src/nn";
+    const isCore = /^src\/(rope|nn|transformer)$/.test(folder);
     const ownStage = isCore ? stageOf(coreStages, withoutExtension(path.slice("src/".length))) : Infinity;
     if (ownStage < 0) complaints.push(`${path}: is in no stage; add it to coreStages in scripts/check_rules.mjs`);
     for (const { line, name, isSystem } of includesOf(text)) {
@@ -107,8 +126,8 @@ export function checkIncludes(tree) {
         if (folder !== "bindings" && name.startsWith("emscripten")) complain("but only bindings know Emscripten");
       } else if (folder === "bindings" && name.startsWith("bindings/")) {
         if (!(name in tree)) complain("which is not there");
-      } else if (!/^(rope|nn)\//.test(name)) {
-        complain('but what is not a system header is named from src on: "rope/…" or "nn/…"');
+      } else if (!/^(rope|nn|transformer)\//.test(name)) {
+        complain('but what is not a system header is named from src on: "rope/…", "nn/…" or "transformer/…"');
       } else if (!(`src/${name}` in tree)) {
         complain("which is not in src");
       } else {
@@ -151,9 +170,11 @@ export function checkImports(tree) {
         if (stage(path) >= 0 && stage(target) > stage(path)) complain(`of the later stage ${packageStages[stage(target)].name}`);
       } else if (specifier.startsWith(".")) {
         complain("which is not in web/src");
+      } else if (bundledLibraries.includes(specifier)) {
+        // ships inside the package
       } else if (!specifier.startsWith("node:")) {
         complain("but the package has no dependencies");
-      } else if (!path.endsWith(".node.ts")) {
+      } else if (!/(\.node|\/node_files)\.ts$/.test(path)) {
         complain("which pages do not have");
       }
     }

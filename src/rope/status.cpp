@@ -129,6 +129,22 @@ StatusText describe_status(Status status) {
       return {"CACHE_FULL", "bytes", "hold more tokens than the cache has room for; make it with a larger maxLength"};
     case Status::image_checksum: return {"INVALID_BYTES", "bytes", "are damaged: the checksum differs"};
     case Status::image_content: return {"INVALID_BYTES", "bytes", "hold impossible values"};
+
+    case Status::model_shape_out_of_range:
+      return {"UNSUPPORTED_MODEL", "config", "has layers, sizes or experts outside of what this package can hold"};
+    case Status::weight_format_unknown: return {argument, "format", "must be a weight format"};
+    case Status::weight_slot_unknown: return {argument, "slot", "names no weight of this model"};
+    case Status::weight_shape: return {"INVALID_FILE", "tensors", "have a shape that the model's config does not give"};
+    case Status::weight_missing: return {"INVALID_FILE", "tensors", "lack one that the model needs"};
+    case Status::cache_geometry: return {argument, "cache", "belongs to a model of other layers, heads or dimensions"};
+    case Status::token_out_of_range: return {argument, "tokens", "must be ids of the vocabulary, 0 to its size less 1"};
+    case Status::logits_not_finite:
+      return {"INVALID_FILE", "tensors", "lead to logits that are not finite; the weights are damaged, or need more range than f32"};
+    case Status::sampler_penalty_out_of_range: return {argument, "repetitionPenalty", "must be above 0 and at most 1e6"};
+    case Status::sampler_temperature_out_of_range: return {argument, "temperature", "must be 0 to 1e6"};
+    case Status::sampler_top_k_out_of_range: return {argument, "topK", "must be 0 (all) or more"};
+    case Status::sampler_top_p_out_of_range: return {argument, "topP", "must be above 0 and at most 1"};
+    case Status::sampler_min_p_out_of_range: return {argument, "minP", "must be 0 to 1"};
   }
   return {argument, "", "unknown status"};
 }

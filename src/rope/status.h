@@ -104,6 +104,20 @@ enum class Status : int {
   image_too_many_tokens,
   image_checksum,
   image_content,
+
+  model_shape_out_of_range,
+  weight_format_unknown,
+  weight_slot_unknown,
+  weight_shape,
+  weight_missing,
+  cache_geometry,
+  token_out_of_range,
+  logits_not_finite,
+  sampler_penalty_out_of_range,
+  sampler_temperature_out_of_range,
+  sampler_top_k_out_of_range,
+  sampler_top_p_out_of_range,
+  sampler_min_p_out_of_range,
 };
 
 struct StatusText {

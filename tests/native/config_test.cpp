@@ -278,7 +278,7 @@ TEST(Config, RotaryDimDefaultsToTheHead) {
 
 TEST(Status, EveryOneHasACodeAFieldAndAdvice) {
   std::set<std::string> texts;
-  const int last = static_cast<int>(Status::image_content);
+  const int last = static_cast<int>(Status::sampler_min_p_out_of_range);
   for (int i = 1; i <= last; ++i) {
     const StatusText text = describe_status(Status{i});
     EXPECT_STRNE(text.code, "") << i;

@@ -4,6 +4,7 @@
  * @packageDocumentation
  */
 import { readFile } from "node:fs/promises";
+import { webFiles } from "./files/web_files.js";
 import { type Load, loadOn, type Platform } from "./load.js";
 import { fetchBytes } from "./platform_web.js";
 
@@ -13,6 +14,7 @@ const platform: Platform = {
   modules: new Map(),
   glue: async () => (await import("./wasm/ropewalk.node.js")).default,
   wasm: (file) => new URL(file === "relaxed" ? "./wasm/ropewalk.relaxed.wasm" : "./wasm/ropewalk.wasm", import.meta.url),
+  files: { fetch: webFiles.fetch, disk: async (path) => (await import("./files/node_files.js")).nodeFiles(path) },
   read: (address) => {
     const isRemote = /^https?:/.test(String(address));
     return isRemote ? fetchBytes(address) : readFile(/^file:/.test(String(address)) ? new URL(address) : address);

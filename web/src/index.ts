@@ -3,6 +3,7 @@
  *
  * @packageDocumentation
  */
+import { webFiles } from "./files/web_files.js";
 import { type Load, loadOn, type Platform } from "./load.js";
 import { fetchBytes } from "./platform_web.js";
 import glue from "./wasm/ropewalk.js";
@@ -14,6 +15,7 @@ const platform: Platform = {
   glue: () => Promise.resolve(glue),
   wasm: (file) =>
     file === "relaxed" ? new URL("./wasm/ropewalk.relaxed.wasm", import.meta.url) : new URL("./wasm/ropewalk.wasm", import.meta.url),
+  files: webFiles,
   read: fetchBytes,
 };
 

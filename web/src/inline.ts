@@ -3,6 +3,7 @@
  *
  * @packageDocumentation
  */
+import { webFiles } from "./files/web_files.js";
 import { type Load, loadOn, type Platform } from "./load.js";
 import { fetchBytes } from "./platform_web.js";
 import glue from "./wasm/ropewalk.js";
@@ -16,6 +17,7 @@ const platform: Platform = {
     const { default: base64 } = file === "relaxed" ? await import("./wasm/ropewalk.relaxed.inline.js") : await import("./wasm/ropewalk.inline.js");
     return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
   },
+  files: webFiles,
   read: fetchBytes,
 };
 

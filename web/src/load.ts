@@ -1,5 +1,6 @@
 import { hasRelaxedSimd, requireSimd } from "./engine.js";
 import { RopewalkError } from "./errors.js";
+import type { FilePlatform } from "./files/model_files.js";
 import { Heap } from "./heap.js";
 import { type Build, BUILDS, Ropewalk } from "./runtime.js";
 import type { Glue, WasmModule } from "./wasm_module.js";
@@ -34,6 +35,8 @@ export interface Platform {
   glue(): Promise<Glue>;
   /** The wasm of a build, as it ships. */
   wasm(file: WasmFile): WasmSource | Promise<WasmSource>;
+  /** How to get at model files. */
+  files: FilePlatform;
   /** The bytes at an address. */
   read(address: string | URL): Promise<Uint8Array>;
 }
@@ -72,7 +75,7 @@ async function start(platform: Platform, build: Build, source: WasmSource | unde
   const file = build === "relaxed" ? "relaxed" : "simd";
   const [glue, compiled] = await Promise.all([platform.glue(), compile(platform, source ?? (await platform.wasm(file)))]);
   const module = await instantiate(glue, compiled);
-  return new Ropewalk(new Heap(module), build);
+  return new Ropewalk(new Heap(module), build, platform.files);
 }
 
 async function compile(platform: Platform, source: WasmSource): Promise<WebAssembly.Module> {

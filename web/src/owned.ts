@@ -14,13 +14,15 @@ const forgotten = new FinalizationRegistry<() => void>((giveBack) => giveBack())
 export class Owned {
   readonly heap: Heap;
   readonly #name: string;
+  readonly #maker: string;
   readonly #giveBack: GiveBack;
   #address: number;
 
-  /** `name` is what users call it, and `rw.name()` what makes a new one. */
-  constructor(heap: Heap, address: number, name: string, giveBack: GiveBack) {
+  /** `name` is what users call it, and `maker` what makes a new one. */
+  constructor(heap: Heap, address: number, name: string, giveBack: GiveBack, maker = `rw.${name}()`) {
     this.heap = heap;
     this.#name = name;
+    this.#maker = maker;
     this.#giveBack = giveBack;
     this.#address = address;
     forgotten.register(this, releaser(heap, address, giveBack), this);
@@ -28,7 +30,7 @@ export class Owned {
 
   /** Throws DISPOSED. */
   check(): void {
-    if (this.#address === 0) throw new RopewalkError("DISPOSED", this.#name, `has been disposed of; make a new one with rw.${this.#name}()`);
+    if (this.#address === 0) throw new RopewalkError("DISPOSED", this.#name, `has been disposed of; make a new one with ${this.#maker}`);
   }
 
   /** Where the object lies. Throws DISPOSED. */

@@ -3,6 +3,7 @@ import type { RopeConfig } from "./config/types.js";
 import { describe, smallestBase } from "./describe.js";
 import type { Description } from "./description.js";
 import type { DType, ElementArray } from "./elements.js";
+import type { FilePlatform, ModelSource } from "./files/model_files.js";
 import type { Heap } from "./heap.js";
 import { KvCache } from "./kv_cache.js";
 import { kvCacheBytes, type KvCacheBytesOptions, KvCacheCore } from "./kv_cache_core.js";
@@ -12,6 +13,7 @@ import { LinearState, type LinearStateOptions } from "./linear_state.js";
 import { convertPairing, type ConvertPairingOptions } from "./pairing.js";
 import { alibiSlopes, sinusoidalTable, type SinusoidalTableOptions, t5Buckets, type T5BucketOptions } from "./position_tables.js";
 import type { PositionArray } from "./positions.js";
+import type { Model, ModelInfo, ModelOptions } from "./model/model.js";
 import { Rope } from "./rope.js";
 import { RopeCore } from "./rope_core.js";
 import { Tensor } from "./tensor.js";
@@ -29,11 +31,13 @@ export class Ropewalk {
   /** Which build is running. */
   readonly build: Build;
   readonly #heap: Heap;
+  readonly #files: FilePlatform;
 
   /** @internal */
-  constructor(heap: Heap, build: Build) {
+  constructor(heap: Heap, build: Build, files: FilePlatform) {
     this.#heap = heap;
     this.build = build;
+    this.#files = files;
   }
 
   /** Bytes of wasm memory, used or not. It grows and never shrinks; only the end of the page or worker gives it back. */
@@ -182,6 +186,31 @@ export class Ropewalk {
    */
   t5Buckets(relativePositions: PositionArray, options?: T5BucketOptions): Int32Array {
     return t5Buckets(this.#heap, relativePositions, options);
+  }
+
+  /**
+   * Loads a model: GGUF (one file or several) or safetensors with config.json and tokenizer.json, from an address, a path in Node, files
+   * dropped on a page, or memory. Weights stay in the format of the file, and are streamed into wasm memory.
+   *
+   * @throws {@link RopewalkError} INVALID_FILE, UNSUPPORTED_MODEL, NETWORK with the file and part at fault; OUT_OF_MEMORY before anything is
+   * taken where the model cannot fit; INVALID_ARGUMENT, INVALID_CONFIG. Rejects with the signal's reason. All memory is then given back.
+   */
+  async model(source: ModelSource, options: ModelOptions = {}): Promise<Model> {
+    const { loadModel } = await import("./model/model.js");
+    return loadModel(this.#modelHost, source, options);
+  }
+
+  /**
+   * What a model is, from its headers alone: architecture, RoPE of each layer, memory it would take.
+   * @throws {@link RopewalkError} as {@link Ropewalk.model}.
+   */
+  async modelInfo(source: ModelSource, options: ModelOptions = {}): Promise<ModelInfo> {
+    const { modelInfo } = await import("./model/model.js");
+    return modelInfo(this.#modelHost, source, options);
+  }
+
+  get #modelHost(): { heap: Heap; files: FilePlatform; isScalar: boolean } {
+    return { heap: this.#heap, files: this.#files, isScalar: this.#isScalar };
   }
 
   get #isScalar(): boolean {

@@ -1,0 +1,173 @@
+// Models, their forward pass and the choice of tokens in JavaScript: a flat list of functions.
+#include <new>
+
+#include "bindings/embind.h"
+#include "transformer/loss.h"
+#include "transformer/sampler.h"
+
+using namespace emscripten;
+using namespace ropewalk;
+using namespace ropewalk::bindings;
+
+namespace {
+
+struct Model {
+  Weights weights;
+  Forward forward;
+  Losses losses;
+};
+
+struct ModelFields {
+  int layers, vocabulary_size, hidden_size, heads, kv_heads, head_dim, feed_forward_size;
+  int norm, query_key_norm, activation;
+  double norm_epsilon, attention_scale, attention_soft_cap, embedding_scale, residual_scale, logit_scale, logit_soft_cap;
+  bool is_gated, is_parallel;
+  int experts, experts_used;
+  bool normalizes_experts;
+};
+
+ModelConfig config_of(const ModelFields& f) {
+  ModelConfig config;
+  config.layers = f.layers;
+  config.vocabulary_size = f.vocabulary_size;
+  config.hidden_size = f.hidden_size;
+  config.heads = f.heads;
+  config.kv_heads = f.kv_heads;
+  config.head_dim = f.head_dim;
+  config.feed_forward_size = f.feed_forward_size;
+  config.norm = {static_cast<NormKind>(f.norm), static_cast<float>(f.norm_epsilon)};
+  config.query_key_norm = static_cast<QueryKeyNorm>(f.query_key_norm);
+  config.activation = static_cast<Activation>(f.activation);
+  config.is_gated = f.is_gated;
+  config.is_parallel = f.is_parallel;
+  config.attention_scale = f.attention_scale;
+  config.attention_soft_cap = f.attention_soft_cap;
+  config.embedding_scale = static_cast<float>(f.embedding_scale);
+  config.residual_scale = static_cast<float>(f.residual_scale);
+  config.logit_scale = static_cast<float>(f.logit_scale);
+  config.logit_soft_cap = static_cast<float>(f.logit_soft_cap);
+  config.experts = f.experts;
+  config.experts_used = f.experts_used;
+  config.normalizes_experts = f.normalizes_experts;
+  return config;
+}
+
+Model& model_at(Address model) { return *at<Model>(model); }
+
+Address create(bool scalar) {
+  Model* model = new (std::nothrow) Model;
+  if (model != nullptr && scalar) model->forward.use_kernels(kScalarMatmulKernels);
+  return reinterpret_cast<Address>(model);
+}
+void destroy(Address model) { delete at<Model>(model); }
+
+// layers: [config.layers][2] of window (0: none) and whether the layer has experts.
+int configure(Address model, const ModelFields& fields, Address layers) {
+  const ModelConfig config = config_of(fields);
+  if (config.layers < 1 || config.layers > kMaxLayers) return static_cast<int>(Status::model_shape_out_of_range);
+  Buffer<LayerConfig> configs;
+  if (!configs.resize(config.layers)) return static_cast<int>(Status::out_of_memory);
+  for (int i = 0; i < config.layers; ++i) {
+    const int* layer = at<int>(layers) + 2 * i;
+    configs[i] = {layer[0] == 0 ? kNoWindow : layer[0], layer[1] != 0};
+  }
+  return static_cast<int>(model_at(model).weights.configure(config, configs.data()));
+}
+
+int reserve(Address model, int layer, int slot, int expert, int format, int rows, int columns, Address result) {
+  unsigned char* memory = nullptr;
+  const Status status = model_at(model).weights.reserve(layer, slot, expert, static_cast<WeightFormat>(format), rows, columns, memory);
+  *at<Address>(result) = reinterpret_cast<Address>(memory);
+  return static_cast<int>(status);
+}
+
+int set_vector(Address model, int layer, int slot, int format, Address stored, int size, double added) {
+  return static_cast<int>(model_at(model).weights.set_vector(layer, slot, static_cast<WeightFormat>(format), at<void>(stored), size,
+                                                             static_cast<float>(added)));
+}
+
+int finish(Address model) { return static_cast<int>(model_at(model).weights.finish()); }
+
+int forward(Address model, Address cache, int sequence, Address tokens, int count) {
+  Model& m = model_at(model);
+  return static_cast<int>(m.forward.run(m.weights, *at<KvCache>(cache), sequence, at<int>(tokens), count));
+}
+
+Address hidden(Address model) { return reinterpret_cast<Address>(model_at(model).forward.hidden()); }
+
+int logits(Address model, int first, int count, Address out) {
+  Model& m = model_at(model);
+  return static_cast<int>(m.forward.logits(m.weights, first, count, at<float>(out)));
+}
+
+int losses(Address model, int first, Address targets, int count, Address out) {
+  Model& m = model_at(model);
+  const std::span<const int> given = {at<int>(targets), static_cast<std::size_t>(count)};
+  return static_cast<int>(m.losses.measure(m.forward, m.weights, first, given, at<double>(out)));
+}
+
+Address sampler_create() { return reinterpret_cast<Address>(new (std::nothrow) Sampler); }
+void sampler_destroy(Address sampler) { delete at<Sampler>(sampler); }
+
+int sampler_configure(Address sampler, double repetition_penalty, double temperature, int top_k, double top_p, double min_p) {
+  return static_cast<int>(at<Sampler>(sampler)->configure({repetition_penalty, temperature, top_k, top_p, min_p}));
+}
+
+void sampler_seed(Address sampler, double seed) { at<Sampler>(sampler)->seed(static_cast<std::uint64_t>(seed)); }
+
+int sampler_sample(Address sampler, Address logits, int size, Address seen, int seen_count, Address result) {
+  const std::span<const int> tokens = {at<int>(seen), static_cast<std::size_t>(seen_count)};
+  return static_cast<int>(at<Sampler>(sampler)->sample(at<float>(logits), size, tokens, *at<int>(result)));
+}
+
+double normalizer(Address logits, int size) { return log_normalizer(at<float>(logits), size); }
+
+// result: [count] of LogProbability.
+void top(Address logits, int size, Address result, int count) {
+  most_probable(at<float>(logits), size, {at<LogProbability>(result), static_cast<std::size_t>(count)});
+}
+
+}  // namespace
+
+EMSCRIPTEN_BINDINGS(ropewalk_transformer) {
+  value_object<ModelFields>("ModelFields")
+      .field("layers", &ModelFields::layers)
+      .field("vocabulary_size", &ModelFields::vocabulary_size)
+      .field("hidden_size", &ModelFields::hidden_size)
+      .field("heads", &ModelFields::heads)
+      .field("kv_heads", &ModelFields::kv_heads)
+      .field("head_dim", &ModelFields::head_dim)
+      .field("feed_forward_size", &ModelFields::feed_forward_size)
+      .field("norm", &ModelFields::norm)
+      .field("query_key_norm", &ModelFields::query_key_norm)
+      .field("activation", &ModelFields::activation)
+      .field("norm_epsilon", &ModelFields::norm_epsilon)
+      .field("attention_scale", &ModelFields::attention_scale)
+      .field("attention_soft_cap", &ModelFields::attention_soft_cap)
+      .field("embedding_scale", &ModelFields::embedding_scale)
+      .field("residual_scale", &ModelFields::residual_scale)
+      .field("logit_scale", &ModelFields::logit_scale)
+      .field("logit_soft_cap", &ModelFields::logit_soft_cap)
+      .field("is_gated", &ModelFields::is_gated)
+      .field("is_parallel", &ModelFields::is_parallel)
+      .field("experts", &ModelFields::experts)
+      .field("experts_used", &ModelFields::experts_used)
+      .field("normalizes_experts", &ModelFields::normalizes_experts);
+  function("model_create", &create);
+  function("model_destroy", &destroy);
+  function("model_configure", &configure);
+  function("model_reserve", &reserve);
+  function("model_set_vector", &set_vector);
+  function("model_finish", &finish);
+  function("model_forward", &forward);
+  function("model_hidden", &hidden);
+  function("model_logits", &logits);
+  function("model_losses", &losses);
+  function("sampler_create", &sampler_create);
+  function("sampler_destroy", &sampler_destroy);
+  function("sampler_configure", &sampler_configure);
+  function("sampler_seed", &sampler_seed);
+  function("sampler_sample", &sampler_sample);
+  function("log_normalizer", &normalizer);
+  function("most_probable", &top);
+}

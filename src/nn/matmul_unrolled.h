@@ -1,0 +1,17 @@
+// Loops whose counter is known when the code is made. Tiles of sums live in registers only where every loop over them is such a loop.
+#pragma once
+
+#include <utility>
+
+namespace ropewalk {
+
+#define ROPEWALK_INLINE __attribute__((always_inline))
+
+// Calls step.operator()<0>() to step.operator()<Count - 1>().
+template <int Count, class Step>
+ROPEWALK_INLINE inline void unrolled(Step&& step) {
+  [&]<int... I>(std::integer_sequence<int, I...>) ROPEWALK_INLINE { (step.template operator()<I>(), ...); }
+  (std::make_integer_sequence<int, Count>());
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,56 @@
+// How weights are stored: the element types of GGUF and safetensors, and what a block of each is made of. dequantize.h says what they mean.
+#pragma once
+
+#include <cstddef>
+
+namespace ropewalk {
+
+// Named as GGUF names them. From q8_0 on, blocks of 32 or 256 elements share scales.
+enum class WeightFormat : int { f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q2_k, q3_k, q4_k, q5_k, q6_k, iq4_nl };
+
+constexpr int kWeightFormats = 14;
+
+// A block is a run of 16-bit fields, one of 32-bit words (quants and small scales, four bytes at a time), and one of 16-bit fields.
+struct BlockShape {
+  int elements;
+  int leading_halves;
+  int words;
+  int trailing_halves;
+
+  constexpr int bytes() const { return 2 * leading_halves + 4 * words + 2 * trailing_halves; }
+};
+
+constexpr BlockShape kBlockShapes[kWeightFormats] = {
+    {1, 0, 1, 0},     // f32
+    {1, 1, 0, 0},     // f16
+    {1, 1, 0, 0},     // bf16
+    {32, 1, 8, 0},    // q8_0: scale, 32 bytes
+    {32, 1, 4, 0},    // q4_0: scale, 32 nibbles
+    {32, 2, 4, 0},    // q4_1: scale, minimum, 32 nibbles
+    {32, 1, 5, 0},    // q5_0: scale, 32 fifth bits, 32 nibbles
+    {32, 2, 5, 0},    // q5_1: scale, minimum, 32 fifth bits, 32 nibbles
+    {256, 0, 20, 2},  // q2_k: 16 sub-scales and minimums, 256 pairs of bits, scale, scale of minimums
+    {256, 0, 27, 1},  // q3_k: 256 third bits, 256 pairs of bits, 16 sub-scales, scale
+    {256, 2, 35, 0},  // q4_k: scale, scale of minimums, 8 sub-scales and minimums, 256 nibbles
+    {256, 2, 43, 0},  // q5_k: the same with 256 fifth bits before the nibbles
+    {256, 0, 52, 1},  // q6_k: 256 nibbles, 256 pairs of bits, 16 sub-scales, scale
+    {32, 1, 4, 0},    // iq4_nl: scale, 32 indices into a table
+};
+
+constexpr const BlockShape& block_shape(WeightFormat format) { return kBlockShapes[static_cast<int>(format)]; }
+
+// 1 and the size of an element for floats.
+constexpr int block_elements(WeightFormat format) { return block_shape(format).elements; }
+constexpr int block_bytes(WeightFormat format) { return block_shape(format).bytes(); }
+
+constexpr int kLargestBlockElements = 256;
+constexpr int kLargestBlockBytes = 210;
+
+constexpr bool is_float(WeightFormat format) { return format <= WeightFormat::bf16; }
+
+// Bytes of a row of `columns` elements, a multiple of block_elements.
+constexpr std::size_t weight_row_bytes(WeightFormat format, int columns) {
+  return static_cast<std::size_t>(columns / block_elements(format)) * block_bytes(format);
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,213 @@
+#include "transformer/forward.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "nn/float_math.h"
+
+namespace ropewalk {
+namespace {
+
+std::ptrdiff_t elements(int tokens, int size) { return static_cast<std::ptrdiff_t>(tokens) * size; }
+
+}  // namespace
+
+Status Forward::run(const Weights& weights, KvCache& cache, int sequence, const int* tokens, int count) {
+  if (const Status status = check(weights, cache, sequence, tokens, count); status != Status::ok) return status;
+  weights_ = &weights;
+  config_ = &weights.config();
+  count_ = 0;
+  if (!make_room(*config_, count)) return Status::out_of_memory;
+  count_ = count;
+  status_ = Status::ok;
+
+  const int held = cache.sequence(sequence).tokens();
+  embed(tokens);
+  for (int layer = 0; layer < config_->layers && status_ == Status::ok; ++layer) run_layer(cache, sequence, layer);
+  normalized(residual_.data(), weights[ModelVector::final_norm], weights[ModelVector::final_norm_bias]);
+
+  if (status_ != Status::ok) {
+    cache.truncate(sequence, held);
+    count_ = 0;
+  }
+  return status_;
+}
+
+void Forward::embed(const int* tokens) {
+  for (int t = 0; t < count_; ++t) {
+    float* x = residual_.data() + elements(t, config_->hidden_size);
+    read_row(weights_->embedding(), tokens[t], x);
+    for (int i = 0; i < config_->hidden_size; ++i) x[i] *= config_->embedding_scale;
+  }
+}
+
+void Forward::run_layer(KvCache& cache, int sequence, int layer) {
+  const LayerWeights& w = weights_->layer(layer);
+  const float* x = residual_.data();
+
+  const float* input = normalized(x, w[LayerVector::attention_norm], w[LayerVector::attention_norm_bias]);
+  attend(cache, sequence, layer, input);
+  if (!config_->is_parallel) add_to_residual(attention_out_, w[LayerVector::attention_post_norm]);
+
+  // a parallel layer's feed-forward reads what attention read, unless it has a norm of its own
+  const bool shares_input = config_->is_parallel && w[LayerVector::feed_forward_norm] == nullptr;
+  if (!shares_input) input = normalized(x, w[LayerVector::feed_forward_norm], w[LayerVector::feed_forward_norm_bias]);
+  feed_forward(layer, input);
+  if (config_->is_parallel) add_to_residual(attention_out_, w[LayerVector::attention_post_norm]);
+  add_to_residual(feed_forward_out_, w[LayerVector::feed_forward_post_norm]);
+}
+
+void Forward::attend(KvCache& cache, int sequence, int layer, const float* input) {
+  const ModelConfig& c = *config_;
+  const LayerWeights& w = weights_->layer(layer);
+  set(inputs_, input, c.hidden_size);
+  project(w[LayerMatrix::query], inputs_, w[LayerVector::query_bias], queries_.data());
+  project(w[LayerMatrix::key], inputs_, w[LayerVector::key_bias], keys_.data());
+  project(w[LayerMatrix::value], inputs_, w[LayerVector::value_bias], values_.data());
+  normalize_heads(queries_.data(), c.heads, w[LayerVector::query_norm]);
+  normalize_heads(keys_.data(), c.kv_heads, w[LayerVector::key_norm]);
+  if (status_ != Status::ok) return;
+
+  const auto heads_of = [this, &c](float* source, float* target, int heads) {
+    return HeadTensor{source, target, DType::f32, Layout::thd, {1, count_, heads, c.head_dim}};
+  };
+  NewTokens tokens;
+  tokens.queries = heads_of(queries_.data(), queries_.data(), c.heads);
+  tokens.keys = heads_of(keys_.data(), nullptr, c.kv_heads);
+  tokens.values = heads_of(values_.data(), nullptr, c.kv_heads);
+  settle(cache.append(layer, sequence, tokens));
+  if (status_ != Status::ok) return;
+
+  AttentionOptions options;
+  options.scale = c.attention_scale;
+  options.soft_cap = c.attention_soft_cap;
+  options.window = weights_->layer_config(layer).window;
+  settle(cache.attend(layer, sequence, heads_of(queries_.data(), attended_.data(), c.heads), options));
+  set(inner_, attended_.data(), c.heads * c.head_dim);
+  project(w[LayerMatrix::output], inner_, w[LayerVector::output_bias], attention_out_.data());
+}
+
+void Forward::feed_forward(int layer, const float* input) {
+  const ModelConfig& c = *config_;
+  const LayerWeights& w = weights_->layer(layer);
+  if (weights_->layer_config(layer).has_experts) return use_experts(w, input);
+
+  set(inputs_, input, c.hidden_size);
+  project(w[LayerMatrix::up], inputs_, w[LayerVector::up_bias], up_.data());
+  if (c.is_gated) {
+    project(w[LayerMatrix::gate], inputs_, w[LayerVector::gate_bias], gate_.data());
+    activate_gated(c.activation, gate_.data(), up_.data(), elements(count_, c.feed_forward_size));
+  } else {
+    activate(c.activation, up_.data(), elements(count_, c.feed_forward_size));
+  }
+  set(inner_, up_.data(), c.feed_forward_size);
+  project(w[LayerMatrix::down], inner_, w[LayerVector::down_bias], feed_forward_out_.data());
+}
+
+// Each token goes through the experts that its router chose. Expert by expert, so that the weights of each are read once for all its tokens.
+void Forward::use_experts(const LayerWeights& w, const float* input) {
+  const ModelConfig& c = *config_;
+  set(inputs_, input, c.hidden_size);
+  project(w[LayerMatrix::router], inputs_, nullptr, router_.scores());
+  router_.choose(count_);
+  std::fill_n(feed_forward_out_.data(), elements(count_, c.hidden_size), 0.0f);
+  for (int expert = 0; expert < c.experts; ++expert) {
+    const int rows = router_.gather(expert, input, c.hidden_size, expert_in_.data());
+    if (rows == 0) continue;
+    inputs_.set(expert_in_.data(), c.hidden_size, rows, c.hidden_size);
+    project(w.expert(LayerMatrix::up, expert), inputs_, nullptr, up_.data());
+    project(w.expert(LayerMatrix::gate, expert), inputs_, nullptr, gate_.data());
+    activate_gated(c.activation, gate_.data(), up_.data(), elements(rows, c.feed_forward_size));
+    inner_.set(up_.data(), c.feed_forward_size, rows, c.feed_forward_size);
+    project(w.expert(LayerMatrix::down, expert), inner_, nullptr, expert_in_.data());
+    router_.scatter(expert, expert_in_.data(), c.hidden_size, feed_forward_out_.data());
+  }
+}
+
+Status Forward::logits(const Weights& weights, int first, int count, float* out) {
+  if (first < 0 || count < 1 || first > count_ - count) return Status::token_count_out_of_range;
+  const ModelConfig& c = weights.config();
+  status_ = Status::ok;
+  inputs_.set(normed_.data() + elements(first, c.hidden_size), c.hidden_size, count, c.hidden_size);
+  project(weights.head(), inputs_, weights[ModelVector::head_bias], out);
+  const std::ptrdiff_t size = elements(count, c.vocabulary_size);
+  if (c.logit_scale != 1) {
+    for (std::ptrdiff_t i = 0; i < size; ++i) out[i] *= c.logit_scale;
+  }
+  if (c.logit_soft_cap != 0) {
+    for (std::ptrdiff_t i = 0; i < size; ++i) out[i] = c.logit_soft_cap * tanh_f32(out[i] / c.logit_soft_cap);
+  }
+  return status_;
+}
+
+void Forward::project(const WeightMatrix& w, Activations& x, const float* bias, float* out) {
+  if (status_ != Status::ok) return;
+  settle(multiply(*kernels_, w, x, out, w.rows));
+  if (bias == nullptr) return;
+  for (int t = 0; t < x.tokens(); ++t) {
+    for (int i = 0; i < w.rows; ++i) out[elements(t, w.rows) + i] += bias[i];
+  }
+}
+
+const float* Forward::normalized(const float* rows, const float* weight, const float* bias) {
+  if (weight == nullptr) return rows;
+  const int size = config_->hidden_size;
+  for (int t = 0; t < count_; ++t)
+    normalize(config_->norm, rows + elements(t, size), size, weight, bias, normed_.data() + elements(t, size));
+  return normed_.data();
+}
+
+void Forward::normalize_heads(float* rows, int heads, const float* weight) const {
+  const int head_dim = config_->head_dim;
+  const bool is_whole = config_->query_key_norm == QueryKeyNorm::all_heads;
+  const int size = is_whole ? heads * head_dim : head_dim, parts = is_whole ? 1 : heads;
+  const int weight_step = config_->query_key_norm == QueryKeyNorm::each_head ? head_dim : 0;
+  if (weight == nullptr) return;
+  for (int t = 0; t < count_; ++t) {
+    for (int part = 0; part < parts; ++part, rows += size) normalize(config_->norm, rows, size, weight + part * weight_step, nullptr, rows);
+  }
+}
+
+void Forward::add_to_residual(Buffer<float>& rows, const float* post_norm) {
+  const int size = config_->hidden_size;
+  for (int t = 0; t < count_; ++t) {
+    float* row = rows.data() + elements(t, size);
+    float* x = residual_.data() + elements(t, size);
+    if (post_norm != nullptr) normalize(config_->norm, row, size, post_norm, nullptr, row);
+    for (int i = 0; i < size; ++i) x[i] += config_->residual_scale * row[i];
+  }
+}
+
+Status Forward::check(const Weights& weights, const KvCache& cache, int sequence, const int* tokens, int count) const {
+  const ModelConfig& c = weights.config();
+  const KvGeometry& geometry = cache.geometry();
+  if (geometry.layers() != c.layers) return Status::cache_geometry;
+  for (int i = 0; i < c.layers; ++i) {
+    if (geometry.layer(i).heads != c.kv_heads || geometry.layer(i).head_dim != c.head_dim) return Status::cache_geometry;
+  }
+  if (sequence < 0 || sequence >= cache.sequences()) return Status::sequence_out_of_range;
+  if (count < 1 || count > kForwardTokens) return Status::token_count_out_of_range;
+  for (int t = 0; t < count; ++t) {
+    if (tokens[t] < 0 || tokens[t] >= c.vocabulary_size) return Status::token_out_of_range;
+  }
+  return Status::ok;
+}
+
+bool Forward::make_room(const ModelConfig& c, int count) {
+  const auto rows = [count](int size) { return static_cast<std::size_t>(count) * size; };
+  for (Buffer<float>* buffer : {&residual_, &normed_, &attention_out_, &feed_forward_out_}) {
+    if (!buffer->resize(rows(c.hidden_size))) return false;
+  }
+  for (Buffer<float>* buffer : {&queries_, &attended_}) {
+    if (!buffer->resize(rows(c.heads * c.head_dim))) return false;
+  }
+  for (Buffer<float>* buffer : {&keys_, &values_}) {
+    if (!buffer->resize(rows(c.kv_heads * c.head_dim))) return false;
+  }
+  for (Buffer<float>* buffer : {&gate_, &up_}) {
+    if (!buffer->resize(rows(c.feed_forward_size))) return false;
+  }
+  return c.experts == 0 || (expert_in_.resize(rows(c.hidden_size)) && router_.resize(c.experts, c.experts_used, c.normalizes_experts, count));
+}
+
+}  // namespace ropewalk

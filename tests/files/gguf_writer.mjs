@@ -1,0 +1,146 @@
+// Writes GGUF files: any metadata, any tensors, whole in memory or streamed to a disk.
+//
+// A model is { metadata, tensors, version, alignment }. Metadata is an object or a list of [key, value]; a value's type goes by what it is
+// (integers u32 or i32, bigints u64, other numbers f32), and `typed("u8", 3)` says it. A tensor is { name, type, shape, data }: shape
+// outermost first, data its bytes, or a function that yields them in pieces, or nothing for zeros.
+
+import { open } from "node:fs/promises";
+
+const valueTypes = ["u8", "i8", "u16", "i16", "u32", "i32", "f32", "bool", "string", "array", "u64", "i64", "f64"];
+
+/** Number, elements of a block and bytes of a block of each tensor type (ggml.h, ggml-common.h). */
+export const tensorTypes = {
+  f32: [0, 1, 4], f16: [1, 1, 2], q4_0: [2, 32, 18], q4_1: [3, 32, 20], q5_0: [6, 32, 22], q5_1: [7, 32, 24], q8_0: [8, 32, 34],
+  q2_k: [10, 256, 84], q3_k: [11, 256, 110], q4_k: [12, 256, 144], q5_k: [13, 256, 176], q6_k: [14, 256, 210], iq4_nl: [20, 32, 18],
+  iq2_xs: [17, 256, 74], i32: [26, 1, 4], bf16: [30, 1, 2], mxfp4: [39, 32, 17],
+};
+
+/** A value with its type: one of u8 … f64, bool, string, or an element's type for an array. */
+export const typed = (type, value) => ({ type, value });
+
+class Writer {
+  bytes = new Uint8Array(1 << 12);
+  length = 0;
+
+  reserve(count) {
+    if (this.length + count > this.bytes.length) {
+      const larger = new Uint8Array(Math.max(this.bytes.length * 2, this.length + count));
+      larger.set(this.bytes);
+      this.bytes = larger;
+    }
+    const view = new DataView(this.bytes.buffer, this.length, count);
+    this.length += count;
+    return view;
+  }
+
+  u32(value) {
+    this.reserve(4).setUint32(0, value, true);
+  }
+
+  u64(value) {
+    this.reserve(8).setBigUint64(0, BigInt(value), true);
+  }
+
+  /** A string, or bytes that need not be one. */
+  string(text) {
+    const bytes = typeof text === "string" ? new TextEncoder().encode(text) : text;
+    this.u64(bytes.length);
+    new Uint8Array(this.reserve(bytes.length).buffer, this.length - bytes.length, bytes.length).set(bytes);
+  }
+
+  value(type, value) {
+    const scalars = {
+      u8: [1, "setUint8"], i8: [1, "setInt8"], u16: [2, "setUint16"], i16: [2, "setInt16"], u32: [4, "setUint32"], i32: [4, "setInt32"],
+      f32: [4, "setFloat32"], bool: [1, "setUint8"], u64: [8, "setBigUint64"], i64: [8, "setBigInt64"], f64: [8, "setFloat64"],
+    };
+    if (type === "string") return this.string(value);
+    if (type === "array") {
+      const element = Array.isArray(value) ? typed(typeOf(value[0] ?? 0), value) : value;
+      this.u32(valueTypes.indexOf(element.type));
+      this.u64(element.value.length);
+      for (const item of element.value) this.value(element.type, item);
+      return;
+    }
+    const [size, set] = scalars[type];
+    this.reserve(size)[set](0, /64$/.test(type) && type !== "f64" ? BigInt(value) : value, true);
+  }
+}
+
+function typeOf(value) {
+  if (Array.isArray(value) || Array.isArray(value?.value)) return "array";
+  if (value instanceof Uint8Array) return "string";
+  if (typeof value === "number") return !Number.isInteger(value) ? "f32" : value < 0 ? "i32" : "u32";
+  return { bigint: "u64", string: "string", boolean: "bool" }[typeof value] ?? value.type;
+}
+
+const isTypedScalar = (value) => typeof value === "object" && !Array.isArray(value) && "type" in value && !Array.isArray(value.value);
+const padded = (length, alignment) => Math.ceil(length / alignment) * alignment;
+
+/** Bytes of a tensor. */
+export function tensorBytes({ type, shape }) {
+  const [, elements, bytes] = tensorTypes[type];
+  return (shape.reduce((product, length) => product * length, 1) / elements) * bytes;
+}
+
+/** Everything before the data, padded. `tensors` may carry offset, typeNumber and dimensions of their own, to be wrong with. */
+export function ggufHeader({ metadata = {}, tensors = [], version = 3, alignment = 32, tensorCount, entryCount }) {
+  const entries = Array.isArray(metadata) ? metadata : Object.entries(metadata);
+  const writer = new Writer();
+  for (const letter of "GGUF") writer.reserve(1).setUint8(0, letter.charCodeAt(0));
+  writer.u32(version);
+  writer.u64(tensorCount ?? tensors.length);
+  writer.u64(entryCount ?? entries.length);
+  for (const [key, value] of entries) {
+    writer.string(key);
+    const type = typeOf(value);
+    writer.u32(valueTypes.indexOf(type));
+    writer.value(type, isTypedScalar(value) ? value.value : value);
+  }
+  let offset = 0;
+  for (const tensor of tensors) {
+    writer.string(tensor.name);
+    const dimensions = tensor.dimensions ?? [...tensor.shape].reverse();
+    writer.u32(dimensions.length);
+    for (const length of dimensions) writer.u64(length);
+    writer.u32(tensor.typeNumber ?? tensorTypes[tensor.type][0]);
+    writer.u64(tensor.offset ?? offset);
+    offset += padded(tensorBytes(tensor), alignment);
+  }
+  return writer.bytes.slice(0, padded(writer.length, alignment));
+}
+
+function* piecesOf(model) {
+  const { tensors = [], alignment = 32 } = model;
+  yield ggufHeader(model);
+  for (const tensor of tensors) {
+    const bytes = tensorBytes(tensor);
+    const { data = new Uint8Array(bytes) } = tensor;
+    let written = 0;
+    for (const piece of typeof data === "function" ? data() : [data]) {
+      written += piece.length;
+      yield piece;
+    }
+    if (written !== bytes) throw new Error(`${tensor.name} has ${written} bytes, and needs ${bytes}`);
+    yield new Uint8Array(padded(bytes, alignment) - bytes);
+  }
+}
+
+/** A whole file. */
+export function ggufBytes(model) {
+  return new Uint8Array(Buffer.concat([...piecesOf(model)]));
+}
+
+/** Writes a file piece by piece, so that tensors may be larger than memory; returns its length. */
+export async function writeGguf(path, model) {
+  const file = await open(path, "w");
+  let length = 0;
+  try {
+    for (const piece of piecesOf(model)) {
+      await file.writeFile(piece);
+      length += piece.length;
+    }
+  } finally {
+    await file.close();
+  }
+  return length;
+}

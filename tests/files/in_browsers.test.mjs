@@ -1,0 +1,104 @@
+// What Node's stand-ins cannot show: a browser's own private folder, caches, Blobs and answers from another origin, in a page and a Worker.
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { createServer } from "node:http";
+import test from "node:test";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { BROWSERS, withBrowser } from "../browser/browsers.mjs";
+import { ggufBytes } from "./gguf_writer.mjs";
+import { answer } from "./server.mjs";
+import { ggufModel } from "./tiny_models.mjs";
+
+const model = ggufModel({ large: 40 << 20 }); // three pieces of a cache
+const bytes = ggufBytes(model);
+const expected = createHash("sha256").update(Buffer.concat(model.tensors.map(({ data }) => data))).digest("hex");
+
+/** Opens and reads in a page or a Worker; returns a digest of all tensors, in the order of the file, and the warnings. */
+const task = `
+import { openModel, webFiles } from "/files.js";
+export async function run({ source, cache }) {
+  const warnings = [];
+  const model = await openModel(webFiles, source, { cache, onWarning: (message) => warnings.push(message) });
+  const all = new Uint8Array(model.bytes);
+  let filled = 0;
+  await model.read(model.tensors.values(), (tensor, offset, chunk) => {
+    all.set(chunk, filled);
+    filled += chunk.length;
+  });
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", all));
+  return { digest: [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join(""), warnings };
+}`;
+const worker = 'import { run } from "/run.js"; onmessage = async ({ data }) => postMessage(await run(data));';
+
+async function bundled() {
+  const contents = 'export { openModel } from "./model_files.js"; export { webFiles } from "./web_files.js";';
+  const resolveDir = fileURLToPath(new URL("../../build/package/files", import.meta.url));
+  // for pages: an import of Node's would not resolve
+  const { outputFiles } = await build({ stdin: { contents, resolveDir }, bundle: true, write: false, format: "esm", platform: "browser" });
+  return outputFiles[0].text;
+}
+
+function listen(t, handle) {
+  const server = createServer(handle);
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(`http://127.0.0.1:${server.address().port}/`)));
+}
+
+/** The model's file; `headers` besides. Counts requests. */
+function modelServer(headers) {
+  const asked = [];
+  return { asked, handle(request, response) {
+    asked.push(request.method);
+    if (request.method !== "GET") return response.writeHead(403).end(); // leave asked in advance is not given
+    const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? "") ?? [];
+    answer(response, bytes, { start: Number(first), end: Math.min(Number(last) + 1, bytes.length) }, { headers });
+  } };
+}
+
+const inPage = (page, what) => page.evaluate(async (what) => (await import("/run.js")).run(what), what);
+const inWorker = (page, what) => page.evaluate((what) => new Promise((resolve, reject) => {
+  const thread = new Worker("/worker.js", { type: "module" });
+  thread.onmessage = ({ data }) => resolve(data);
+  thread.onerror = ({ message }) => reject(new Error(message));
+  thread.postMessage(what);
+}), what);
+
+for (const name of BROWSERS) {
+  test(`${name}: served, kept, dropped and from another origin`, async (t) => {
+    const texts = { "/files.js": await bundled(), "/run.js": task, "/worker.js": worker };
+    const own = modelServer({});
+    const url = await listen(t, (request, response) => {
+      if (request.url.endsWith(".gguf")) return own.handle(request, response);
+      const text = texts[request.url];
+      response.writeHead(200, { "content-type": text === undefined ? "text/html" : "text/javascript" }).end(text ?? "<!doctype html><title>files</title>");
+    });
+    const other = modelServer({ "access-control-allow-origin": "*" });
+    const elsewhere = await listen(t, other.handle);
+    await withBrowser(name, async (browser) => {
+      const page = await browser.newPage();
+      await page.goto(url);
+      for (const [where, run] of [["page", inPage], ["worker", inWorker]]) {
+        for (const cache of ["none", "opfs", "cache"]) {
+          const what = { source: `${url}${where}-${cache}.gguf`, cache };
+          assert.deepEqual(await run(page, what), { digest: expected, warnings: [] }, `${where}, ${cache}`);
+          own.asked.length = 0;
+          assert.deepEqual(await run(page, what), { digest: expected, warnings: [] }, `${where}, ${cache}, again`);
+          assert.equal(own.asked.length, cache === "none" ? 2 : 1, "what is kept is not fetched");
+        }
+      }
+      assert.deepEqual(await inPage(page, { source: `${elsewhere}m.gguf`, cache: "none" }), { digest: expected, warnings: [] });
+      assert.ok(other.asked.every((method) => method === "GET"), "no leave is asked in advance");
+      const dropped = await page.evaluate(async () => {
+        const blob = await (await fetch("/dropped.gguf", { headers: { Range: "bytes=0-99999999" } })).blob();
+        const { run } = await import("/run.js");
+        const sources = [new File([blob], "m.gguf"), URL.createObjectURL(blob), await blob.arrayBuffer()];
+        return Promise.all(sources.map((source) => run({ source })));
+      });
+      assert.deepEqual(dropped, Array(3).fill({ digest: expected, warnings: [] }));
+    }, { patienceMs: 60_000 });
+  });
+}

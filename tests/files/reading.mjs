@@ -1,0 +1,46 @@
+// What tests of reading share: a platform without page or disk, reading whole tensors, and errors by their code and field.
+
+import assert from "node:assert/strict";
+import { openModel } from "../../build/package/files/model_files.js";
+import { patternOf } from "./tiny_models.mjs";
+
+export { openModel };
+
+/** Fetches, and has nothing else. */
+export const bare = { fetch: (...request) => fetch(...request) };
+
+/** A file as a page gets it. */
+export const fileOf = (name, bytes) => new File([bytes], name);
+
+/** Reads tensors whole; the pieces of each must follow one another. */
+export async function readWhole(model, tensors = model.tensors.values(), options) {
+  const read = new Map();
+  await model.read(tensors, (tensor, offset, chunk) => {
+    const bytes = read.get(tensor.name) ?? new Uint8Array(tensor.bytes);
+    read.set(tensor.name, bytes);
+    assert.equal(bytes.filled ?? 0, offset, `${tensor.name} in order`);
+    bytes.set(chunk, offset);
+    bytes.filled = offset + chunk.length;
+  }, options);
+  return read;
+}
+
+/** Reads every tensor and compares it with its pattern. */
+export async function expectWhole(model, options) {
+  const read = await readWhole(model, model.tensors.values(), options);
+  assert.deepEqual([...read.keys()].sort(), [...model.tensors.keys()].sort());
+  for (const [name, bytes] of read) {
+    assert.equal(bytes.filled, bytes.length, name);
+    assert.ok(Buffer.from(bytes.buffer).equals(patternOf(name, bytes.length)), `${name} is as written`);
+  }
+}
+
+/** A promise that must reject with a RopewalkError of this code, field and message. */
+export async function expectError(promise, code, field, message = /./) {
+  await assert.rejects(promise, (error) => {
+    assert.equal(error.name, "RopewalkError", error.stack);
+    assert.deepEqual({ code: error.code, field: error.field }, { code, field }, error.message);
+    assert.match(error.message, message);
+    return true;
+  });
+}

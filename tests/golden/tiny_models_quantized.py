@@ -1,0 +1,142 @@
+"""Writes one-layer llamas with their matrices in each weight format, tiny_models/llama_<format>/, as tiny_models.py does.
+
+The expected logits are those of transformers with the weights that the file holds, as the gguf package dequantizes them;
+for formats of less than 16 bits also with what goes into each product rounded to 8 bits, as integer kernels take it.
+"""
+
+import ctypes
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import gguf
+import llama_cpp
+import numpy as np
+import torch
+from gguf import GGMLQuantizationType as Format
+from gguf import LlamaFileType as FileType
+
+from tiny_models import expectations, logits_after_steps, make_folders, random_model, write_expected
+from tiny_models_configs import RMS, SIZES, rope
+from to_gguf import convert
+
+LLAMA = {"model_type": "llama", **SIZES, **RMS, **rope(1000.0), "num_hidden_layers": 1, "tie_word_embeddings": True}
+# Superblocks have 256 weights of a row; two bytes a weight would make files of that width too large.
+WIDE = {**LLAMA, "hidden_size": 256, "intermediate_size": 256}
+NARROW = {**LLAMA, "hidden_size": 128, "intermediate_size": 128}
+
+
+@dataclass
+class Quantized:
+    config: dict
+    format: Format
+    file_type: FileType
+    better: Format = None  # of the embedding, v_proj and down_proj, in mixtures
+
+
+FORMATS = {
+    "llama_f16": Quantized(NARROW, Format.F16, FileType.MOSTLY_F16),
+    "llama_bf16": Quantized(NARROW, Format.BF16, FileType.MOSTLY_BF16),
+    "llama_q8_0": Quantized(WIDE, Format.Q8_0, FileType.MOSTLY_Q8_0),
+    "llama_q4_0": Quantized(WIDE, Format.Q4_0, FileType.MOSTLY_Q4_0),
+    "llama_q4_1": Quantized(WIDE, Format.Q4_1, FileType.MOSTLY_Q4_1),
+    "llama_q5_0": Quantized(WIDE, Format.Q5_0, FileType.MOSTLY_Q5_0),
+    "llama_q5_1": Quantized(WIDE, Format.Q5_1, FileType.MOSTLY_Q5_1),
+    "llama_q2_k": Quantized(WIDE, Format.Q2_K, FileType.MOSTLY_Q2_K),
+    "llama_q3_k": Quantized(WIDE, Format.Q3_K, FileType.MOSTLY_Q3_K_M),
+    "llama_q4_k": Quantized(WIDE, Format.Q4_K, FileType.MOSTLY_Q4_K_S),
+    "llama_q4_k_m": Quantized(WIDE, Format.Q4_K, FileType.MOSTLY_Q4_K_M, better=Format.Q6_K),
+    "llama_q5_k": Quantized(WIDE, Format.Q5_K, FileType.MOSTLY_Q5_K_M),
+    "llama_q6_k": Quantized(WIDE, Format.Q6_K, FileType.MOSTLY_Q6_K),
+    "llama_iq4_nl": Quantized(WIDE, Format.IQ4_NL, FileType.MOSTLY_IQ4_NL),
+}
+# The gguf package reads these formats but does not write them; ggml itself does.
+WRITTEN_BY_GGML = {Format.Q2_K, Format.Q3_K, Format.Q4_K, Format.Q5_K, Format.Q6_K, Format.IQ4_NL}
+
+
+def main():
+    make_folders(__doc__, FORMATS, write_quantized)
+
+
+def write_quantized(name, folder):
+    """All formats of a width start from the same weights."""
+    quantized = FORMATS[name]
+    model = random_model(f"llama{quantized.config['hidden_size']}", quantized.config)
+
+    def encode(tensor_name, array):
+        weight_format = format_of(quantized, tensor_name, array)
+        return (array, None) if weight_format is None else (blocks_of(array, weight_format), weight_format)
+
+    with tempfile.TemporaryDirectory() as scratch:
+        model.save_pretrained(scratch)
+        convert(Path(scratch), folder / "model.gguf", quantized.file_type, encode)
+
+    round_weights(model, quantized)
+    expected = expectations(name, model.double())
+    if quantized.format not in (Format.F16, Format.BF16):
+        expected |= rounded_expectations(model, expected["prompt"], expected["steps"])
+    write_expected(folder / "expected.json", expected)
+
+
+def format_of(quantized, tensor_name, array):
+    if array.ndim == 1:
+        return None
+    mixed = quantized.better and any(part in tensor_name for part in ("embed_tokens", "v_proj", "down_proj"))
+    return quantized.better if mixed else quantized.format
+
+
+def blocks_of(array, weight_format):
+    if weight_format in WRITTEN_BY_GGML:
+        return quantize_by_ggml(array, weight_format)
+    return gguf.quants.quantize(array, weight_format)
+
+
+def round_weights(model, quantized):
+    """Leaves of each matrix what the file holds of it. A row's blocks do not depend on where the file has the row."""
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if weight_format := format_of(quantized, name, parameter):
+                stored = gguf.quants.dequantize(blocks_of(parameter.numpy(), weight_format), weight_format)
+                parameter.copy_(torch.from_numpy(stored))
+
+
+def rounded_expectations(model, prompt, steps):
+    """The last position of the prompt and each step, with the inputs of every matrix product rounded to 8 bits."""
+    products = [module for module in model.modules() if isinstance(module, torch.nn.Linear)]
+    hooks = [product.register_forward_pre_hook(lambda _, inputs: (rounded(inputs[0]),)) for product in products]
+    with torch.no_grad():
+        prompt_logits = model(torch.tensor([prompt])).logits[0, -1]
+        step_logits = logits_after_steps(model, prompt, steps)
+    for hook in hooks:
+        hook.remove()
+    return {"rounded_prompt_logits": prompt_logits, "rounded_step_logits": step_logits}
+
+
+def rounded(activations):
+    """To whole multiples of a 127th of the largest, in groups of 32."""
+    groups = activations.unflatten(-1, (-1, 32))
+    unit = groups.abs().amax(-1, keepdim=True) / 127
+    return ((groups / unit).round() * unit).flatten(-2)
+
+
+def quantize_by_ggml(array, weight_format):
+    library = ctypes.CDLL(str(next((Path(llama_cpp.__file__).parent / "lib").glob("*ggml-base.*"))))
+    library.ggml_quantize_chunk.restype = ctypes.c_size_t
+    rows, columns = array.shape
+    weights = np.ascontiguousarray(array, dtype=np.float32)
+    blocks = np.empty(gguf.quants.quant_shape_to_byte_shape(array.shape, weight_format), dtype=np.uint8)
+    written = library.ggml_quantize_chunk(
+        ctypes.c_int(weight_format),
+        weights.ctypes.data_as(ctypes.c_void_p),
+        blocks.ctypes.data_as(ctypes.c_void_p),
+        ctypes.c_int64(0),
+        ctypes.c_int64(rows),
+        ctypes.c_int64(columns),
+        None,
+    )
+    assert written == blocks.nbytes, f"{weight_format.name}: ggml wrote {written} bytes of {blocks.nbytes}"
+    return blocks
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+// Downloads that are kept: on stand-ins for the private folder and the caches of an origin, which Node does not have.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { ggufBytes } from "../files/gguf_writer.mjs";
+import { bare, expectError, expectWhole, openModel, readWhole } from "../files/reading.mjs";
+import { serve } from "../files/server.mjs";
+import { fakeCaches, fakeFolder } from "../files/stores.mjs";
+import { ggufModel, safetensorsFolder } from "../files/tiny_models.mjs";
+
+const PIECE = 16 << 20;
+const bytes = ggufBytes(ggufModel({ large: 40 << 20 })); // three pieces
+const piecesIn = (kept) => [...kept.keys()].filter((name) => /-\d+$/.test(name)).length;
+
+const kinds = [
+  ["the private folder", () => fakeFolder(), "opfs"],
+  ["the private folder of a Worker without streams", () => fakeFolder({ streams: false }), "opfs"],
+  ["the caches", () => fakeCaches(), "cache"],
+  ["what there is", () => fakeFolder(), "browser"],
+  ["what there is, without a folder", () => fakeCaches(), "browser"],
+  ["what there is, with a folder that cannot be written", () => ({ ...fakeCaches(), privateFolder: fakeFolder({ streams: false, sync: false }).privateFolder }), "browser"],
+];
+
+test("read once from the server, then from what is kept", async (t) => {
+  for (const [what, make, cache] of kinds) {
+    await t.test(what, async (t) => {
+      const { kept, ...store } = make();
+      const served = await serve(t, { "m.gguf": bytes });
+      const open = () => openModel({ ...bare, ...store }, `${served.url}m.gguf`, { cache, onWarning: assert.fail });
+      await expectWhole(await open());
+      assert.equal(piecesIn(kept), 3);
+      const sent = served.asked.reduce((sum, { start, end }) => sum + end - start, 0);
+      assert.ok(sent < bytes.length + (2 << 20), `${sent} of ${bytes.length} bytes`);
+      const before = served.asked.length;
+      await expectWhole(await open());
+      assert.deepEqual(served.asked.slice(before).map(({ start, end }) => [start, end]), [[0, 1 << 20]], "only whether it has changed");
+    });
+  }
+});
+
+test("a download that breaks off goes on with the first piece that is missing", async (t) => {
+  const { kept, ...store } = fakeFolder();
+  const served = await serve(t, { "m.gguf": bytes });
+  const open = () => openModel({ ...bare, ...store }, `${served.url}m.gguf`, { cache: "opfs" });
+  const model = await open();
+  const controller = new AbortController();
+  let loaded = 0;
+  const stop = (tensor, offset, chunk) => (loaded += chunk.length) > PIECE + 1000000 && controller.abort(new Error("closed"));
+  await assert.rejects(model.read(model.tensors.values(), stop, { signal: controller.signal }), /closed/);
+  assert.equal(piecesIn(kept), 1);
+  const before = served.asked.length;
+  await expectWhole(await open());
+  assert.ok(served.asked.slice(before).every(({ start, end }) => start >= PIECE || end === 1 << 20));
+});
+
+test("what the server has changed is fetched anew", async (t) => {
+  const { kept: _, ...store } = fakeFolder();
+  const served = await serve(t, { "m.gguf": bytes });
+  const open = () => openModel({ ...bare, ...store }, `${served.url}m.gguf`, { cache: "opfs" });
+  await expectWhole(await open());
+  served.files["m.gguf"] = ggufBytes(ggufModel({ large: 20 << 20, metadata: { "general.name": "another" } }));
+  const model = await open();
+  assert.equal(model.metadata["general.name"], "another");
+  await expectWhole(model);
+});
+
+test("a piece that is cut short is fetched again", async (t) => {
+  const { kept, ...store } = fakeFolder();
+  const served = await serve(t, { "m.gguf": bytes });
+  const open = () => openModel({ ...bare, ...store }, `${served.url}m.gguf`, { cache: "opfs" });
+  await expectWhole(await open());
+  const second = [...kept.keys()].find((name) => name.endsWith("-1"));
+  kept.set(second, kept.get(second).slice(0, 1000));
+  const before = served.asked.length;
+  await expectWhole(await open());
+  assert.deepEqual(served.asked.slice(before + 1).map(({ start, end }) => [start, end]), [[PIECE, 2 * PIECE]]);
+});
+
+test("what is known of a kept file, damaged: it is fetched anew", async (t) => {
+  const { kept, ...store } = fakeFolder();
+  const served = await serve(t, { "m.gguf": bytes });
+  const open = () => openModel({ ...bare, ...store }, `${served.url}m.gguf`, { cache: "opfs", onWarning: assert.fail });
+  await expectWhole(await open());
+  const about = [...kept.keys()].find((name) => name.endsWith("-about"));
+  for (const text of ["", "{", "null", "[]", '{"size":"x"}', '{"size":1}']) {
+    kept.set(about, new Blob([text]));
+    await expectWhole(await open());
+    assert.equal(JSON.parse(await kept.get(about).text()).size, bytes.length, text);
+  }
+});
+
+test("a store that is full: reading goes on, and says so once", async (t) => {
+  for (const [make, cache] of [[fakeFolder, "opfs"], [fakeCaches, "cache"]]) {
+    const { kept, ...store } = make({ quota: PIECE + 1000 });
+    const served = await serve(t, { "m.gguf": bytes });
+    const warnings = [];
+    const open = () => openModel({ ...bare, ...store }, `${served.url}m.gguf`, { cache, onWarning: (message) => warnings.push(message) });
+    await expectWhole(await open());
+    assert.deepEqual(warnings.length, 1);
+    assert.match(warnings[0], /m\.gguf: is not kept from byte 16777216 on: .*quota/);
+    assert.equal(piecesIn(kept), 1);
+    await expectWhole(await open());
+  }
+});
+
+test("a place that keeps nothing", async (t) => {
+  const served = await serve(t, { "m.gguf": bytes });
+  const refuses = () => Promise.reject(new DOMException("no", "SecurityError"));
+  for (const store of [{}, { privateFolder: refuses, caches: { open: refuses } }]) {
+    for (const cache of ["opfs", "cache", "browser"]) {
+      const warnings = [];
+      await openModel({ ...bare, ...store }, `${served.url}m.gguf`, { cache, onWarning: (message) => warnings.push(message) });
+      assert.equal(warnings.length, 1);
+      assert.match(warnings[0], /nothing is kept/);
+    }
+  }
+});
+
+test("without the server, what is kept is read, and known to be absent what was", async (t) => {
+  const { kept, ...store } = fakeFolder();
+  const { "tokenizer.json": _, ...folder } = safetensorsFolder();
+  const served = await serve(t, folder);
+  const warnings = [];
+  const open = () => openModel({ ...bare, ...store }, served.url, { cache: "opfs", retries: 0, onWarning: (message) => warnings.push(message) });
+  await expectWhole(await open());
+  assert.deepEqual(warnings, []);
+  served.server.closeAllConnections();
+  await new Promise((resolve) => served.server.close(resolve));
+  const model = await open();
+  assert.ok(!("tokenizer" in model));
+  assert.deepEqual(model.tokenizerConfig, { eos_token: "</s>" });
+  await expectWhole(model);
+  assert.match(warnings[0], /what was kept is read/);
+  for (const name of [...kept.keys()]) if (/-0$/.test(name) && kept.get(name).size > 200) kept.delete(name);
+  await expectError(open(), "NETWORK", "model.safetensors: download", /not all of it is kept/);
+  kept.clear();
+  await expectError(open(), "NETWORK", "model.safetensors: download", /cannot be reached/);
+});
+
+test("one tensor keeps its pieces only", async (t) => {
+  const { kept, ...store } = fakeFolder();
+  const served = await serve(t, { "m.gguf": bytes });
+  const model = await openModel({ ...bare, ...store }, `${served.url}m.gguf`, { cache: "opfs" });
+  await readWhole(model, [model.tensors.get("scalar")]);
+  assert.deepEqual([...kept.keys()].filter((name) => /-\d+$/.test(name)).map((name) => name.at(-1)).sort(), ["0", "2"]);
+});

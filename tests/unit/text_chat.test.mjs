@@ -1,0 +1,67 @@
+// Chat templates against transformers' apply_chat_template (tests/golden/chat_templates.py), and what is refused.
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import test from "node:test";
+import { fileURLToPath } from "node:url";
+import { renderChat } from "../../build/package/text/chat_template.js";
+
+const golden = JSON.parse(readFileSync(new URL("../golden/chat_templates.json", import.meta.url), "utf8"));
+const folders = { own: new URL("../text/", import.meta.url), shared: new URL("../../../shared/data/templates/", import.meta.url) };
+const [year, month, ...time] = golden.now;
+const now = new Date(year, month - 1, ...time);
+
+for (const name of new Set(golden.cases.map(({ template }) => template))) {
+  const cases = golden.cases.filter(({ template }) => template === name);
+  const path = fileURLToPath(new URL(name, folders[cases[0].origin]));
+  const skip = existsSync(path) ? false : `${name} is not here`;
+  for (const { conversation, text, raises } of cases) {
+    test(`${name}: ${conversation}`, { skip }, async () => {
+      const { messages, tools, add_generation_prompt: addGenerationPrompt, variables } = golden.conversations[conversation];
+      const given = { addGenerationPrompt, tools, variables, now, beginToken: "<bos>", endToken: "<eos>" };
+      const options = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+      const rendered = renderChat(readFileSync(path, "utf8"), messages, options);
+      if (raises === undefined) return assert.equal(await rendered, text);
+      await assert.rejects(rendered, (error) => {
+        assert.deepEqual([error.code, error.field], ["INVALID_ARGUMENT", "messages"]);
+        assert.ok(error.message.endsWith(raises), error.message);
+        return true;
+      });
+    });
+  }
+}
+
+const messages = [{ role: "user", content: "Heave!" }];
+
+test("tokens and time that are not given", async () => {
+  const template = "{{ bos_token }}|{{ eos_token }}|{{ tools is none }}|{{ add_generation_prompt }}";
+  assert.equal(await renderChat(template, messages), "||True|True");
+  assert.equal(await renderChat("{{ strftime_now('%Y') }}", messages), String(new Date().getFullYear()));
+});
+
+test("variables may have any name, messages and their objects stay as they were", async () => {
+  assert.equal(await renderChat("{{ namespace }} {{ range }}", messages, { variables: { namespace: 1, range: 2 } }), "1 2");
+  const frozen = Object.freeze([Object.freeze({ role: "user", content: "a", thinking: "b" })]);
+  assert.equal(await renderChat("{{ messages[0].reasoning_content }}{{ messages[0].content }}", frozen), "ba");
+});
+
+test("dates are written in English, in the local zone", async () => {
+  const format = "%A %a %B %b %d %-d %m %y %Y %H %I %-I %p %M %S %j %% %Q";
+  const text = await renderChat(`{{ strftime_now("${format}") }}`, messages, { now: new Date(2023, 11, 31, 0, 7, 9) });
+  assert.equal(text, "Sunday Sun December Dec 31 31 12 23 2023 00 12 12 AM 07 09 365 % %Q");
+});
+
+test("templates that cannot be read or fail", async () => {
+  const unreadable = [undefined, 7, "{% if %}", "{{ 'a", "{% for m in messages %}", "{{ messages | no_such_filter }}"];
+  for (const template of [...unreadable, "{{ nothing() }}", "{% break %}", "{{ range(1000000) | length }}", "{{ range(0, 9, 0) }}"]) {
+    await assert.rejects(renderChat(template, messages), { code: "INVALID_FILE", field: "chat_template" }, String(template));
+  }
+});
+
+test("messages that are none", async () => {
+  for (const none of [undefined, null, [], "text", {}]) {
+    await assert.rejects(renderChat("{{ messages }}", none), { code: "INVALID_ARGUMENT", field: "messages" });
+  }
+  for (const message of [null, "text", {}, { role: 3 }]) {
+    await assert.rejects(renderChat("", [messages[0], message]), { code: "INVALID_ARGUMENT", field: "messages[1]" });
+  }
+});

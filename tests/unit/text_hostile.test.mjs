@@ -1,0 +1,84 @@
+// Vocabularies that are damaged, or that this package does not have.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { tokenizerFromGguf, tokenizerFromJson } from "../../build/package/text/tokenizer.js";
+import { byteLevelMetadata, sentencePieceMetadata, vocabularies } from "../text/fixtures.mjs";
+
+const key = (name) => `tokenizer.ggml.${name}`;
+const { tokenizer_json } = vocabularies.byte_level;
+const tokens = byteLevelMetadata("qwen2")[key("tokens")];
+const longer = (list) => [...list, 1];
+
+const damagedBytes = [
+  ["tokens", undefined], ["tokens", []], ["tokens", "text"], ["tokens", [...tokens.slice(0, -1), 7]], ["tokens", [...tokens, tokens[5]]],
+  ["token_type", longer(byteLevelMetadata("qwen2")[key("token_type")])], ["token_type", tokens.map(() => 9)],
+  ["token_type", tokens.map(() => 6)], ["token_type", "text"], ["token_type", tokens.map(() => "1")],
+  ["merges", undefined], ["merges", [1, 2]], ["merges", ["nospace"]], ["merges", ["a no-such-token"]], ["merges", ["< <"]],
+  ["bos_token_id", tokens.length], ["bos_token_id", 2n ** 63n], ["eos_token_id", -1], ["eot_token_id", 1.5], ["eom_token_id", "3"],
+  ["add_bos_token", 1], ["add_eos_token", "true"], ["pre", 7], ["model", undefined], ["model", 4],
+];
+for (const [name, value] of damagedBytes) {
+  const shown = String(JSON.stringify(value, (_, item) => (typeof item === "bigint" ? `${item}n` : item))).slice(0, 40);
+  test(`GGUF, byte-level: ${name} = ${shown} is refused`, async () => {
+    await assert.rejects(tokenizerFromGguf(byteLevelMetadata("qwen2", { [key(name)]: value })), { code: "INVALID_FILE", field: key(name) });
+  });
+}
+
+test("GGUF, SentencePiece: scores that are missing, too few or no numbers are refused", async () => {
+  for (const scores of [undefined, [1, 2], tokens.map(() => NaN), new DataView(new ArrayBuffer(8))]) {
+    const metadata = sentencePieceMetadata({ [key("scores")]: scores });
+    await assert.rejects(tokenizerFromGguf(metadata), { code: "INVALID_FILE", field: key("scores") });
+  }
+});
+
+test("GGUF, SentencePiece: a space before the text that is neither wanted nor not", async () => {
+  const metadata = sentencePieceMetadata({ [key("add_space_prefix")]: 0 });
+  await assert.rejects(tokenizerFromGguf(metadata), { code: "INVALID_FILE", field: key("add_space_prefix") });
+});
+
+test("GGUF: other tokenizers and ways to cut words are named, with what there is", async () => {
+  await assert.rejects(tokenizerFromGguf(byteLevelMetadata("no-such")), (error) => {
+    assert.equal(error.code, "UNSUPPORTED_MODEL");
+    assert.equal(error.field, key("pre"));
+    assert.match(error.message, /"no-such".*llama-bpe.*qwen2/);
+    return true;
+  });
+  const other = sentencePieceMetadata({ [key("model")]: "rwkv" });
+  await assert.rejects(tokenizerFromGguf(other), { code: "UNSUPPORTED_MODEL", field: key("model") });
+});
+
+const model = tokenizer_json.model;
+const damagedJson = [
+  [{ model: undefined }, "tokenizer.json model"],
+  [{ model: { ...model, vocab: { ...model.vocab, a: -1 } } }, "tokenizer.json model.vocab"],
+  [{ model: { ...model, vocab: { ...model.vocab, a: 2 ** 40 } } }, "tokenizer.json model.vocab"],
+  [{ model: { ...model, vocab: { ...model.vocab, more: 5 } } }, "tokenizer.json model.vocab"],
+  [{ model: { ...model, vocab: "text" } }, "tokenizer.json model.vocab"],
+  [{ model: { ...model, vocab: [["a"]] } }, "tokenizer.json model.vocab"],
+  [{ model: { ...model, vocab: {} }, added_tokens: [] }, "tokenizer.json model.vocab"],
+  [{ model: { ...model, merges: ["nospace"] } }, "tokenizer.json model.merges"],
+  [{ model: { ...model, merges: [["a", "no such"]] } }, "tokenizer.json model.merges"],
+  [{ model: { ...model, merges: 3 } }, "tokenizer.json model.merges"],
+  [{ added_tokens: [{ content: 1, id: 0 }] }, "tokenizer.json added_tokens"],
+  [{ added_tokens: [null] }, "tokenizer.json added_tokens"],
+  [{ normalizer: { type: "Replace", pattern: { Regex: "(" }, content: "" } }, "tokenizer.json"],
+];
+for (const [change, field] of damagedJson) {
+  test(`tokenizer.json: ${JSON.stringify(change)?.slice(0, 40)} … is refused (${field})`, async () => {
+    await assert.rejects(tokenizerFromJson({ ...tokenizer_json, ...change }), { code: "INVALID_FILE", field });
+  });
+}
+
+test("tokenizer.json: no object, parts that nobody knows, ids that are none", async () => {
+  await assert.rejects(tokenizerFromJson([]), { code: "INVALID_FILE", field: "tokenizer.json" });
+  for (const decoder of [{ type: "WordPiece" }, { type: "Sequence", decoders: [{ type: "CTC" }] }, null]) {
+    const unsupported = { code: "UNSUPPORTED_MODEL", field: "tokenizer.json decoder" };
+    await assert.rejects(tokenizerFromJson({ ...tokenizer_json, decoder }), unsupported);
+  }
+  const unknown = { ...tokenizer_json, pre_tokenizer: { type: "New" } };
+  await assert.rejects(tokenizerFromJson(unknown), { code: "UNSUPPORTED_MODEL", field: "tokenizer.json" });
+  const field = "generation_config.json eos_token_id";
+  for (const eos_token_id of [99999, "1", [1, -2]]) {
+    await assert.rejects(tokenizerFromJson(tokenizer_json, {}, { eos_token_id }), { code: "INVALID_FILE", field });
+  }
+});

@@ -1,0 +1,51 @@
+// Text from tokens that come one at a time.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { tokenizerFromGguf, tokenizerFromJson } from "../../build/package/text/tokenizer.js";
+import { byteLevelMetadata, sentencePieceMetadata, vocabularies } from "../text/fixtures.mjs";
+
+const tokenizers = [
+  ["byte-level", await tokenizerFromGguf(byteLevelMetadata("qwen2"))],
+  ["SentencePiece", await tokenizerFromGguf(sentencePieceMetadata())],
+  ["tokenizer.json", await tokenizerFromJson(vocabularies.llama_json.tokenizer_json)],
+];
+
+for (const [name, tokenizer] of tokenizers) {
+  test(`${name}: the pieces are whole characters, and together what decode gives`, () => {
+    for (const text of vocabularies.texts) {
+      for (const options of [{}, { skipSpecial: false }, { continues: true }]) {
+        const tokens = tokenizer.encode(text);
+        const stream = tokenizer.stream(options);
+        const parts = [...Array.from(tokens, (token) => stream.push(token)), stream.end()];
+        assert.equal(parts.join(""), tokenizer.decode(tokens, options));
+        for (const part of parts) assert.ok(part.isWellFormed?.() ?? true);
+        assert.equal(parts.at(-1), ""); // nothing was held back that was certain before
+      }
+    }
+  });
+
+  test(`${name}: any tokens at all, in any order`, () => {
+    let seed = 7;
+    const random = (below) => (seed = (seed * 48271) % 0x7fffffff) % below;
+    for (let round = 0; round < 50; ++round) {
+      const tokens = Array.from({ length: 30 }, () => random(tokenizer.vocabularySize));
+      const stream = tokenizer.stream();
+      let text = "";
+      for (const token of tokens) {
+        text += stream.push(token);
+        assert.ok(tokenizer.decode(tokens).startsWith(text));
+      }
+      assert.equal(text + stream.end(), tokenizer.decode(tokens));
+    }
+  });
+}
+
+test("a character comes with its last byte, and one that never does is U+FFFD", () => {
+  for (const [, tokenizer] of tokenizers.slice(0, 2)) {
+    const tokens = [...tokenizer.encode("🪢", { special: false })].slice(-4); // four bytes in these vocabularies
+    const stream = tokenizer.stream({ continues: true });
+    assert.deepEqual(tokens.map((token) => stream.push(token)), ["", "", "", "🪢"]);
+    assert.equal(stream.push(tokens[0]) + stream.end(), "\ufffd");
+    assert.deepEqual(tokens.map((token) => stream.push(token)), ["", "", "", "🪢"]); // as new
+  }
+});

@@ -1,0 +1,89 @@
+import { invalidFile, unsupportedModel } from "./failures.js";
+import type { HeaderCursor } from "./header.js";
+import { isJsonObject, parseJsonObject } from "./json_file.js";
+import { checkPlaces, type StoredTensor } from "./stored_tensor.js";
+import { tensorBytes, type WeightFormatName } from "./weight_formats.js";
+
+/** Formats by their name in a header, and the bytes of an element. */
+const DTYPES: Readonly<Record<string, WeightFormatName>> = { F32: "f32", F16: "f16", BF16: "bf16" };
+
+/** Element sizes of what safetensors holds besides; such tensors are left out where they are no weights, else refused. */
+const OTHER_DTYPES: Readonly<Record<string, number>> = {
+  ...{ BOOL: 1, U8: 1, I8: 1, F8_E4M3: 1, F8_E5M2: 1, F8_E8M0: 1, I16: 2, U16: 2, I32: 4, U32: 4, I64: 8, U64: 8, F64: 8, C64: 8 },
+};
+
+/** Masks and position ids, which older versions of transformers saved with the weights. */
+const NO_WEIGHT = /(^|\.)(attn|attention)\.(bias|masked_bias)$|(^|\.)position_ids$/;
+
+/** Whether a tensor may have been left out for being no weight. @internal */
+export function isNoWeight(name: string): boolean {
+  return NO_WEIGHT.test(name);
+}
+
+/**
+ * Reads the header of a safetensors file: its length in 64 bits, then JSON. Offsets must cover the data without gap or overlap, as the
+ * format asks; a name that stands twice is found by the gap it leaves.
+ *
+ * @param index which of the model's files this is
+ * @param size of the file, or Infinity
+ * @throws INVALID_FILE, UNSUPPORTED_MODEL
+ * @internal
+ */
+export function parseSafetensors(cursor: HeaderCursor, index: number, size: number): StoredTensor[] {
+  const { file } = cursor;
+  const json = cursor.take(cursor.count("header length"), "header");
+  if (json[0] !== 0x7b) invalidFile(file, "header", "is not that of a safetensors file, which begins with {");
+  const dataStart = cursor.position;
+  const header = parseJsonObject(file, "header", json);
+
+  const tensors: StoredTensor[] = [];
+  const places: StoredTensor[] = [];
+  for (const [name, entry] of Object.entries(header)) {
+    if (name === "__metadata__") continue;
+    const { dtype, shape, begin, end } = described(file, name, entry);
+    const place = { name, shape, file: index, offset: dataStart + begin, bytes: end - begin };
+    const format = Object.hasOwn(DTYPES, dtype) ? DTYPES[dtype]! : undefined;
+    const bytes = format === undefined ? otherBytes(file, name, dtype, shape) : tensorBytes(format, shape);
+    if (bytes !== place.bytes) {
+      invalidFile(file, name, `[${shape.join(", ")}] of ${dtype} takes ${bytes ?? "too many"} bytes, not ${place.bytes}`);
+    }
+    places.push({ ...place, format: format ?? "f32" });
+    if (format !== undefined) tensors.push({ ...place, format });
+  }
+  checkPlaces(file, places, dataStart, size);
+  const data = places.reduce((sum, { bytes }) => sum + bytes, 0);
+  const end = places.reduce((last, { offset, bytes }) => Math.max(last, offset + bytes), dataStart);
+  if (dataStart + data !== end) invalidFile(file, "data_offsets", "leave a gap between tensors, or a name stands twice");
+  if (size !== Infinity && end !== size) invalidFile(file, "size", `the tensors end at byte ${end} of a file of ${size}`);
+  return tensors;
+}
+
+interface Described {
+  dtype: string;
+  shape: number[];
+  begin: number;
+  end: number;
+}
+
+function described(file: string, name: string, entry: unknown): Described {
+  if (!isJsonObject(entry)) return invalidFile(file, name, "must be an object with dtype, shape and data_offsets");
+  const { dtype, shape, data_offsets: offsets } = entry;
+  if (typeof dtype !== "string") return invalidFile(file, name, "its dtype must be a string");
+  if (!areCounts(shape)) return invalidFile(file, name, "its shape must be a list of integers from 0");
+  if (!areCounts(offsets) || offsets.length !== 2 || offsets[0]! > offsets[1]!) {
+    return invalidFile(file, name, "its data_offsets must be two integers, begin and end");
+  }
+  return { dtype, shape, begin: offsets[0]!, end: offsets[1]! };
+}
+
+function areCounts(value: unknown): value is number[] {
+  return Array.isArray(value) && value.every((item) => Number.isSafeInteger(item) && item >= 0);
+}
+
+function otherBytes(file: string, name: string, dtype: string, shape: readonly number[]): number {
+  const size = Object.hasOwn(OTHER_DTYPES, dtype) ? OTHER_DTYPES[dtype] : undefined;
+  if (size === undefined || !isNoWeight(name)) {
+    return unsupportedModel(file, name, `dtype ${dtype} is not read; take a model in ${Object.keys(DTYPES).join(", ")}`);
+  }
+  return shape.reduce((product, length) => product * length, size);
+}

@@ -1,0 +1,74 @@
+/** How the elements of a weight are stored, by ggml's names. */
+export type WeightFormatName =
+  | "f32"
+  | "f16"
+  | "bf16"
+  | "q8_0"
+  | "q4_0"
+  | "q4_1"
+  | "q5_0"
+  | "q5_1"
+  | "q2_k"
+  | "q3_k"
+  | "q4_k"
+  | "q5_k"
+  | "q6_k"
+  | "iq4_nl";
+
+/** Elements that are stored together, and the bytes they take. @internal */
+export interface WeightBlock {
+  readonly elements: number;
+  readonly bytes: number;
+}
+
+const block = (elements: number, bytes: number): WeightBlock => ({ elements, bytes });
+
+/** Block sizes of every format (ggml-common.h). @internal */
+export const WEIGHT_BLOCKS: Readonly<Record<WeightFormatName, WeightBlock>> = {
+  f32: block(1, 4),
+  f16: block(1, 2),
+  bf16: block(1, 2),
+  q8_0: block(32, 34),
+  q4_0: block(32, 18),
+  q4_1: block(32, 20),
+  q5_0: block(32, 22),
+  q5_1: block(32, 24),
+  q2_k: block(256, 84),
+  q3_k: block(256, 110),
+  q4_k: block(256, 144),
+  q5_k: block(256, 176),
+  q6_k: block(256, 210),
+  iq4_nl: block(32, 18),
+};
+
+/** Every format, in the order of WeightFormat in the core. @internal */
+export const WEIGHT_FORMATS = Object.keys(WEIGHT_BLOCKS) as WeightFormatName[];
+
+/** Whether this package reads a format. @internal */
+export function isWeightFormat(name: string): name is WeightFormatName {
+  return Object.hasOwn(WEIGHT_BLOCKS, name);
+}
+
+/** Names of ggml's tensor types by their number (ggml.h), "" for those taken out; those not read are named in messages. @internal */
+export const GGML_TYPES: readonly string[] = [
+  ...["f32", "f16", "q4_0", "q4_1", "", "", "q5_0", "q5_1", "q8_0", "q8_1"],
+  ...["q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "q8_k", "iq2_xxs", "iq2_xs", "iq3_xxs", "iq1_s"],
+  ...["iq4_nl", "iq3_s", "iq2_s", "iq4_xs", "i8", "i16", "i32", "i64", "f64", "iq1_m"],
+  ...["bf16", "", "", "", "tq1_0", "tq2_0", "", "", "", "mxfp4"],
+];
+
+/**
+ * Bytes of a tensor, or undefined where its rows are not whole blocks or the number is not exact.
+ *
+ * @param shape outermost first
+ * @internal
+ */
+export function tensorBytes(format: WeightFormatName, shape: readonly number[]): number | undefined {
+  const { elements, bytes } = WEIGHT_BLOCKS[format];
+  if ((shape.at(-1) ?? 1) % elements !== 0) return undefined;
+  if (shape.includes(0)) return 0;
+  let blocks = 1 / elements; // a power of two: nothing is rounded below
+  for (const length of shape) blocks *= length;
+  const total = blocks * bytes;
+  return Number.isSafeInteger(total) ? total : undefined;
+}

@@ -1,0 +1,226 @@
+import type { ModelFiles, StoredTensor } from "../files/model_files.js";
+import type { ModelPlan } from "./model_plan.js";
+import { asColumn, columnsOf, piecesOf, type Placement, type Rows, rowsOf, whole } from "./placement.js";
+import { GGUF_NAMES, LAYER_MATRICES, LAYER_VECTORS, type LayerNames, type MatrixRole, type NormRole, type TensorNames, type VectorRole } from "./roles.js";
+
+/** Layer of the model's own weights. */
+const WHOLE_MODEL = -1;
+/** In the order of the core's ModelMatrix and ModelVector. */
+const MODEL_MATRICES = ["embedding", "head"] as const;
+const MODEL_VECTORS = ["final_norm", "final_norm_bias", "head_bias"] as const;
+
+/** Tensors that some files hold and nobody needs: tables and masks that are computed, and what ropeConfig() has read. */
+const COMPUTED = /(rotary_emb\.inv_freq|\.(attention|attn)\.(masked_)?bias|attn_rot_embd\.weight)$|^rope_(freqs|factors_long|factors_short)\.weight$/;
+
+/**
+ * Says where every weight of a model comes from: which bytes of which tensors.
+ *
+ * @throws {@link RopewalkError} INVALID_FILE (a tensor is missing or of another shape than the config gives), UNSUPPORTED_MODEL (a tensor that
+ * this package does not use, and the result would be wrong without).
+ * @internal
+ */
+export function placementsOf(files: ModelFiles, plan: ModelPlan): Placement[] {
+  const placements = new Placements(files, plan);
+  placements.addModel();
+  for (let layer = 0; layer < plan.config.layers; layer++) placements.addLayer(layer);
+  placements.checkAllUsed();
+  return placements.list;
+}
+
+class Placements {
+  readonly list: Placement[] = [];
+  readonly #plan: ModelPlan;
+  readonly #files: ModelFiles;
+  readonly #names: TensorNames;
+  /** What stands before the names of a text model inside a larger one. */
+  readonly #prefix: string;
+  readonly #used = new Set<string>();
+
+  constructor(files: ModelFiles, plan: ModelPlan) {
+    this.#files = files;
+    this.#plan = plan;
+    this.#names = plan.facts.isGguf ? GGUF_NAMES : plan.architecture.names;
+    this.#prefix = prefixOf(files, `${this.#names.embedding}.weight`);
+  }
+
+  addModel(): void {
+    const { embedding, final_norm, head } = this.#names;
+    const { vocabulary_size, hidden_size } = this.#plan.config;
+    this.#matrix(WHOLE_MODEL, MODEL_MATRICES.indexOf("embedding"), 0, vocabulary_size, hidden_size, [whole(this.#tensor(`${embedding}.weight`))]);
+    const own = this.#find(`${head}.weight`); // without one, the embedding serves
+    if (own !== undefined) this.#matrix(WHOLE_MODEL, MODEL_MATRICES.indexOf("head"), 0, vocabulary_size, hidden_size, [whole(own)]);
+    this.#vector(WHOLE_MODEL, MODEL_VECTORS.indexOf("final_norm"), hidden_size, [this.#tensor(`${final_norm}.weight`)], this.#normAdded);
+    const bias = this.#normBias(final_norm);
+    if (bias !== undefined) this.#vector(WHOLE_MODEL, MODEL_VECTORS.indexOf("final_norm_bias"), hidden_size, [bias]);
+    const headBias = this.#find(`${head}.bias`);
+    if (headBias !== undefined) this.#vector(WHOLE_MODEL, MODEL_VECTORS.indexOf("head_bias"), vocabulary_size, [headBias]);
+  }
+
+  addLayer(layer: number): void {
+    for (const norm of this.#plan.architecture.norms(this.#plan.facts)) this.#addNorm(layer, norm);
+    this.#addAttention(layer);
+    if (this.#plan.layers[layer]!.hasExperts) this.#addExperts(layer);
+    else this.#addFeedForward(layer);
+  }
+
+  /** Refuses files that hold more than was placed: a bias or a norm nobody knows of would be left out without a word. */
+  checkAllUsed(): void {
+    for (const name of this.#files.tensors.keys()) {
+      const isOurs = name.startsWith(this.#prefix);
+      if (!isOurs || this.#used.has(name) || COMPUTED.test(name)) continue;
+      const { facts } = this.#plan;
+      throw facts.error("UNSUPPORTED_MODEL", name, `is a tensor that ${facts.architecture} does not have in this package`);
+    }
+  }
+
+  #addNorm(layer: number, role: NormRole): void {
+    const { heads, kv_heads, head_dim, hidden_size } = this.#plan.config;
+    const kind = this.#plan.architecture.queryKeyNorm?.(this.#plan.facts);
+    const count = role === "query_norm" ? heads : kv_heads;
+    const isOfHeads = role === "query_norm" || role === "key_norm";
+    const size = !isOfHeads ? hidden_size : kind === "head" ? head_dim : count * head_dim;
+    const stem = this.#stem(layer, role);
+    const stems = stem.includes("{h}") ? Array.from({ length: count }, (_, head) => stem.replace("{h}", String(head))) : [stem];
+    this.#vector(layer, slotOfVector(role), size, stems.map((one) => this.#tensor(`${one}.weight`)), this.#normAdded);
+    const bias = isOfHeads ? undefined : this.#normBias(stem);
+    if (bias !== undefined) this.#vector(layer, slotOfVector(`${role}_bias` as VectorRole), size, [bias]);
+  }
+
+  #addAttention(layer: number): void {
+    const { heads, kv_heads, head_dim, hidden_size } = this.#plan.config;
+    const sizes = { query: heads * head_dim, key: kv_heads * head_dim, value: kv_heads * head_dim };
+    const parts = Object.keys(sizes) as (keyof typeof sizes)[];
+    const fused = this.#names.layers.query_key_value && this.#stem(layer, "query_key_value");
+    if (fused && this.#find(`${fused}.weight`) !== undefined) {
+      this.#addFused(layer, fused, parts.map((role) => [role, sizes[role]]), this.#plan.architecture.fusedByHead && !this.#plan.facts.isGguf);
+    } else {
+      for (const role of parts) this.#addMatrix(layer, role, sizes[role], hidden_size);
+    }
+    this.#addMatrix(layer, "output", hidden_size, heads * head_dim);
+  }
+
+  #addFeedForward(layer: number): void {
+    const { feed_forward_size, hidden_size, is_gated } = this.#plan.config;
+    const fused = this.#names.layers.gate_up && this.#stem(layer, "gate_up");
+    const stored = fused && is_gated ? this.#find(`${fused}.weight`) : undefined;
+    if (fused && stored !== undefined && rowsOf(stored) === 2 * feed_forward_size) {
+      this.#addFused(layer, fused, [["gate", feed_forward_size], ["up", feed_forward_size]]);
+    } else {
+      for (const role of is_gated ? (["gate", "up"] as const) : (["up"] as const)) this.#addMatrix(layer, role, feed_forward_size, hidden_size);
+    }
+    this.#addMatrix(layer, "down", hidden_size, feed_forward_size);
+  }
+
+  #addExperts(layer: number): void {
+    const { feed_forward_size, hidden_size, experts } = this.#plan.config;
+    this.#addMatrix(layer, "router", experts, hidden_size);
+    for (const role of ["gate", "up", "down"] as const) {
+      const stem = this.#stem(layer, `expert_${role}`);
+      const [rows, columns] = role === "down" ? [hidden_size, feed_forward_size] : [feed_forward_size, hidden_size];
+      for (let expert = 0; expert < experts; expert++) {
+        const tensor = this.#tensor(`${stem.replace("{e}", String(expert))}.weight`);
+        const part = stem.includes("{e}") ? whole(tensor) : { tensor, first: expert * rows, count: rows };
+        if (!stem.includes("{e}")) this.#checkShape(tensor, experts * rows, columns);
+        this.#matrix(layer, slotOfMatrix(role), expert, rows, columns, [part]);
+      }
+    }
+  }
+
+  #addMatrix(layer: number, role: MatrixRole, rows: number, columns: number): void {
+    const stem = this.#stem(layer, role);
+    this.#matrix(layer, slotOfMatrix(role), 0, rows, columns, [whole(this.#tensor(`${stem}.weight`))]);
+    const bias = this.#bias(stem, role);
+    if (bias !== undefined) this.#vector(layer, slotOfVector(`${role}_bias` as VectorRole), rows, [bias]);
+  }
+
+  /** Cuts a tensor, and its bias, into the rows of several matrices: one after the other, or head by head. */
+  #addFused(layer: number, stem: string, parts: readonly (readonly [MatrixRole, number])[], byHead = false): void {
+    const tensor = this.#tensor(`${stem}.weight`);
+    const bias = this.#bias(stem, parts[0]![0]);
+    const total = parts.reduce((sum, [, rows]) => sum + rows, 0);
+    const columns = this.#plan.config.hidden_size;
+    this.#checkShape(tensor, total, columns);
+    if (bias !== undefined) this.#checkShape(bias, 1, total);
+    let first = 0;
+    parts.forEach(([role, rows], index) => {
+      const cut = (from: StoredTensor): Rows[] => (byHead ? this.#rowsByHead(from, index, parts.length) : [{ tensor: from, first, count: rows }]);
+      this.#matrix(layer, slotOfMatrix(role), 0, rows, columns, cut(tensor));
+      if (bias !== undefined) this.#place(layer, slotOfVector(`${role}_bias` as VectorRole), 0, true, 1, rows, cut(asColumn(bias)), 0);
+      first += rows;
+    });
+  }
+
+  #rowsByHead(tensor: StoredTensor, part: number, parts: number): Rows[] {
+    const { heads, head_dim } = this.#plan.config;
+    return Array.from({ length: heads }, (_, head) => ({ tensor, first: (head * parts + part) * head_dim, count: head_dim }));
+  }
+
+  #matrix(layer: number, slot: number, expert: number, rows: number, columns: number, parts: readonly Rows[]): void {
+    if (parts.length === 1 && parts[0]!.count === rowsOf(parts[0]!.tensor)) this.#checkShape(parts[0]!.tensor, rows, columns);
+    this.#place(layer, slot, expert, false, rows, columns, parts, 0);
+  }
+
+  #vector(layer: number, slot: number, size: number, tensors: readonly StoredTensor[], added = 0): void {
+    const count = tensors.reduce((sum, tensor) => sum + rowsOf(tensor) * columnsOf(tensor), 0);
+    if (count !== size) this.#refuseShape(tensors[0]!, `${size} elements`);
+    this.#place(layer, slot, 0, true, 1, size, tensors.map(whole), added);
+  }
+
+  #place(layer: number, slot: number, expert: number, isVector: boolean, rows: number, columns: number, parts: readonly Rows[], added: number): void {
+    this.list.push({ layer, slot, expert, isVector, rows, columns, pieces: piecesOf(parts), added });
+  }
+
+  #checkShape(tensor: StoredTensor, rows: number, columns: number): void {
+    if (rowsOf(tensor) !== rows || columnsOf(tensor) !== columns) this.#refuseShape(tensor, `${rows} × ${columns}`);
+  }
+
+  #refuseShape(tensor: StoredTensor, wanted: string): never {
+    throw this.#plan.facts.error("INVALID_FILE", tensor.name, `has shape ${tensor.shape.join(" × ")}, where the config gives ${wanted}`);
+  }
+
+  #stem(layer: number, role: keyof LayerNames): string {
+    const name = this.#names.layers[role];
+    if (name === undefined) throw this.#plan.facts.error("UNSUPPORTED_MODEL", role, "has no name in files of this architecture");
+    return this.#names.layer.replace("{n}", String(layer)) + name;
+  }
+
+  #find(name: string): StoredTensor | undefined {
+    const found = this.#files.tensors.get(this.#prefix + name);
+    if (found !== undefined) this.#used.add(found.name);
+    return found;
+  }
+
+  #tensor(name: string): StoredTensor {
+    const found = this.#find(name);
+    if (found === undefined) throw this.#plan.facts.error("INVALID_FILE", this.#prefix + name, "is missing: the file is damaged, or one of several");
+    return found;
+  }
+
+  #bias(stem: string, role: MatrixRole): StoredTensor | undefined {
+    const needed = this.#plan.architecture.biases?.(this.#plan.facts).includes(role) ?? false;
+    return needed ? this.#tensor(`${stem}.bias`) : this.#find(`${stem}.bias`);
+  }
+
+  #normBias(stem: string): StoredTensor | undefined {
+    return this.#plan.architecture.norm === "layer" ? this.#tensor(`${stem}.bias`) : undefined;
+  }
+
+  get #normAdded(): number {
+    return this.#plan.architecture.normsLessOne && !this.#plan.facts.isGguf ? 1 : 0;
+  }
+}
+
+/** Models that also see or hear keep the text model under a name of its own. */
+function prefixOf({ tensors }: ModelFiles, embedding: string): string {
+  if (tensors.has(embedding)) return "";
+  const found = [...tensors.keys()].find((name) => name.endsWith(`.${embedding}`));
+  return found === undefined ? "" : found.slice(0, -embedding.length);
+}
+
+function slotOfMatrix(role: MatrixRole): number {
+  return LAYER_MATRICES.indexOf(role);
+}
+
+function slotOfVector(role: VectorRole): number {
+  return LAYER_VECTORS.indexOf(role);
+}

@@ -1,0 +1,105 @@
+/** What a weight matrix of a layer does; in the order of the core's LayerMatrix. @internal */
+export const LAYER_MATRICES = ["query", "key", "value", "output", "router", "gate", "up", "down"] as const;
+/** @internal */
+export type MatrixRole = (typeof LAYER_MATRICES)[number];
+
+/** What a vector of a layer does; in the order of the core's LayerVector. @internal */
+export const LAYER_VECTORS = [
+  "attention_norm",
+  "attention_norm_bias",
+  "query_bias",
+  "key_bias",
+  "value_bias",
+  "output_bias",
+  "query_norm",
+  "key_norm",
+  "attention_post_norm",
+  "feed_forward_norm",
+  "feed_forward_norm_bias",
+  "gate_bias",
+  "up_bias",
+  "down_bias",
+  "feed_forward_post_norm",
+] as const;
+/** @internal */
+export type VectorRole = (typeof LAYER_VECTORS)[number];
+
+/** Norms that a layer may have. @internal */
+export type NormRole = "attention_norm" | "query_norm" | "key_norm" | "attention_post_norm" | "feed_forward_norm" | "feed_forward_post_norm";
+
+/** Tensors of a file that hold the rows of several matrices. @internal */
+export type FusedRole = "query_key_value" | "gate_up";
+
+/**
+ * Names of a layer's tensors, without the layer and without `.weight`. `{e}` stands for an expert, `{h}` for a head; experts without `{e}` lie in
+ * one tensor, one after the other.
+ * @internal
+ */
+export type LayerNames = Partial<Record<MatrixRole | NormRole | FusedRole | "expert_gate" | "expert_up" | "expert_down", string>>;
+
+/** Names of a model's tensors. @internal */
+export interface TensorNames {
+  /** `{n}` stands for the layer. */
+  readonly layer: string;
+  readonly embedding: string;
+  readonly final_norm: string;
+  readonly head: string;
+  readonly layers: LayerNames;
+}
+
+/** GGUF names are the same for all architectures. @internal */
+export const GGUF_NAMES: TensorNames = {
+  layer: "blk.{n}.",
+  embedding: "token_embd",
+  final_norm: "output_norm",
+  head: "output",
+  layers: {
+    attention_norm: "attn_norm",
+    query: "attn_q",
+    key: "attn_k",
+    value: "attn_v",
+    query_key_value: "attn_qkv",
+    output: "attn_output",
+    query_norm: "attn_q_norm",
+    key_norm: "attn_k_norm",
+    attention_post_norm: "post_attention_norm",
+    feed_forward_norm: "ffn_norm",
+    router: "ffn_gate_inp",
+    gate: "ffn_gate",
+    up: "ffn_up",
+    gate_up: "ffn_up",
+    down: "ffn_down",
+    expert_gate: "ffn_gate_exps",
+    expert_up: "ffn_up_exps",
+    expert_down: "ffn_down_exps",
+    feed_forward_post_norm: "post_ffw_norm",
+  },
+};
+
+/** Names of Llama in transformers, which most others follow. @internal */
+export const LLAMA_NAMES: TensorNames = {
+  layer: "model.layers.{n}.",
+  embedding: "model.embed_tokens",
+  final_norm: "model.norm",
+  head: "lm_head",
+  layers: {
+    attention_norm: "input_layernorm",
+    query: "self_attn.q_proj",
+    key: "self_attn.k_proj",
+    value: "self_attn.v_proj",
+    query_key_value: "self_attn.qkv_proj",
+    output: "self_attn.o_proj",
+    query_norm: "self_attn.q_norm",
+    key_norm: "self_attn.k_norm",
+    feed_forward_norm: "post_attention_layernorm",
+    gate: "mlp.gate_proj",
+    up: "mlp.up_proj",
+    gate_up: "mlp.gate_up_proj",
+    down: "mlp.down_proj",
+  },
+};
+
+/** Llama's names with some of the layers' changed. @internal */
+export function llamaNames(layers: LayerNames, others: Partial<Omit<TensorNames, "layers">> = {}): TensorNames {
+  return { ...LLAMA_NAMES, ...others, layers: { ...LLAMA_NAMES.layers, ...layers } };
+}

@@ -1,0 +1,88 @@
+/**
+ * Byte-pair encoding: neighbours are joined, the pair of the lowest rank first and of equals the leftmost, until no pair has a rank.
+ * Sennrich, Haddow and Birch 2016, "Neural Machine Translation of Rare Words with Subword Units", algorithm 1.
+ */
+
+/** The rank of joining text[start, middle) with text[middle, end), lower first; undefined where the two are never joined. */
+export type RankOf = (text: string, start: number, middle: number, end: number) => number | undefined;
+
+interface Pair {
+  rank: number;
+  /** Where the two parts begin and the second ends. */
+  start: number;
+  middle: number;
+  end: number;
+}
+
+/** Cuts `text` into the pieces that are left when all pairs are joined; at first each character is a piece. n log n in its length. */
+export function mergePieces(text: string, rankOf: RankOf): string[] {
+  const length = text.length;
+  // ends[i] is where the piece that begins at i ends, 0 where none begins; starts[i] is where the one that ends at i begins
+  const ends = new Int32Array(length + 1);
+  const starts = new Int32Array(length + 1);
+  for (let start = 0; start < length; start = ends[start]!) {
+    ends[start] = start + (text.codePointAt(start)! > 0xffff ? 2 : 1);
+    starts[ends[start]!] = start;
+  }
+
+  const pairs = new PairHeap();
+  const consider = (start: number, middle: number) => {
+    if (middle >= length) return;
+    const end = ends[middle]!;
+    const rank = rankOf(text, start, middle, end);
+    if (rank !== undefined) pairs.push({ rank, start, middle, end });
+  };
+  for (let start = 0; start < length; start = ends[start]!) consider(start, ends[start]!);
+
+  for (let pair = pairs.pop(); pair !== undefined; pair = pairs.pop()) {
+    const { start, middle, end } = pair;
+    if (ends[start] !== middle || ends[middle] !== end) continue; // one of the two has been joined with another since
+    ends[start] = end;
+    ends[middle] = 0;
+    starts[end] = start;
+    if (start > 0) consider(starts[start]!, start);
+    consider(start, end);
+  }
+
+  const pieces: string[] = [];
+  for (let start = 0; start < length; start = ends[start]!) pieces.push(text.slice(start, ends[start]));
+  return pieces;
+}
+
+/** A binary heap: the pair of the lowest rank, of equals the leftmost, comes out first. */
+class PairHeap {
+  readonly #pairs: Pair[] = [];
+
+  push(pair: Pair): void {
+    const pairs = this.#pairs;
+    let at = pairs.length;
+    for (; at > 0; at = (at - 1) >> 1) {
+      const parent = pairs[(at - 1) >> 1]!;
+      if (!isBefore(pair, parent)) break;
+      pairs[at] = parent;
+    }
+    pairs[at] = pair;
+  }
+
+  pop(): Pair | undefined {
+    const pairs = this.#pairs;
+    const first = pairs[0];
+    const last = pairs.pop();
+    if (first === undefined || last === undefined || pairs.length === 0) return first;
+    let at = 0;
+    for (;;) {
+      let child = 2 * at + 1;
+      if (child >= pairs.length) break;
+      if (child + 1 < pairs.length && isBefore(pairs[child + 1]!, pairs[child]!)) ++child;
+      if (!isBefore(pairs[child]!, last)) break;
+      pairs[at] = pairs[child]!;
+      at = child;
+    }
+    pairs[at] = last;
+    return first;
+  }
+}
+
+function isBefore(a: Pair, b: Pair): boolean {
+  return a.rank < b.rank || (a.rank === b.rank && a.start < b.start);
+}
