@@ -86,6 +86,8 @@ int set_vector(Address model, int layer, int slot, int format, Address stored, i
                                                              static_cast<float>(added)));
 }
 
+int pack(Address model, int layer, int slot, int expert) { return static_cast<int>(model_at(model).weights.pack(layer, slot, expert)); }
+
 int finish(Address model) { return static_cast<int>(model_at(model).weights.finish()); }
 
 int forward(Address model, Address cache, int sequence, Address tokens, int count) {
@@ -158,6 +160,7 @@ EMSCRIPTEN_BINDINGS(ropewalk_transformer) {
   function("model_configure", &configure);
   function("model_reserve", &reserve);
   function("model_set_vector", &set_vector);
+  function("model_pack", &pack);
   function("model_finish", &finish);
   function("model_forward", &forward);
   function("model_hidden", &hidden);

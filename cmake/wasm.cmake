@@ -8,8 +8,10 @@ target_compile_options(ropewalk PRIVATE -msimd128)
 set_source_files_properties(
   src/nn/attention_relaxed.cpp
   src/nn/attention_wasmsimd.cpp
+  src/nn/matmul.cpp
   src/nn/matmul_relaxed.cpp
   src/nn/matmul_wasmsimd.cpp
+  src/nn/packed_rows.cpp
   src/rope/rotate.cpp
   src/rope/rotate_relaxed.cpp
   src/rope/rotate_wasmsimd.cpp

@@ -1,5 +1,5 @@
 // `npm run bench`: measures in Chromium and in Node, and prints each line with what it is to reach. `--json FILE` writes the figures.
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { build } from "./build.mjs";
@@ -18,28 +18,62 @@ async function linkBenchmark({ preset, folder }) {
 }
 
 async function inNode(name) {
-  const flags = name === "relaxed" ? ["--experimental-wasm-relaxed-simd"] : [];
+  const flags = name === "relaxed" ? ["--experimental-wasm-relaxed-simd", "--no-liftoff"] : [];
   return JSON.parse(await capture(process.execPath, [...flags, join("tests", "bench", "node.mjs"), name, links[name].folder], { cwd: root }));
 }
 
-async function inChromium(name) {
+/** Opens the benchmark's page in Chromium, with more folders served beside the repository, and uses it. */
+async function inPage(use, folders = {}) {
   const { withBrowser, open } = await import("../tests/browser/browsers.mjs");
   const { serve } = await import("../tests/browser/server.mjs");
-  const { oneNodeModel } = await import("../examples/onnx_model.mjs");
-  const { ROTARY_NODE } = await import("../tests/bench/peer.mjs");
-  const server = await serve({ "/": { folder: root, csp: "script-src 'self' 'unsafe-eval'" } });
+  const csp = "script-src 'self' 'unsafe-eval' blob:; worker-src blob:";
+  const server = await serve({ "/": { folder: root, csp }, ...folders });
   try {
     let lines;
     await withBrowser("chromium", async (browser) => {
       const { page } = await open(browser, `${server.origin}/tests/bench/index.html`);
       page.setDefaultTimeout(0);
       await page.waitForFunction(() => globalThis.runBenchmark !== undefined);
-      lines = await page.evaluate((...args) => globalThis.runBenchmark(...args), name, links[name].folder, [...oneNodeModel(ROTARY_NODE)]);
+      lines = await use(page, server.origin);
     }, { patienceMs: HOUR_MS });
     return lines;
   } finally {
     await server.close();
   }
+}
+
+async function inChromium(name) {
+  const { oneNodeModel } = await import("../examples/onnx_model.mjs");
+  const { ROTARY_NODE } = await import("../tests/bench/peer.mjs");
+  return inPage((page) => page.evaluate((...args) => globalThis.runBenchmark(...args), name, links[name].folder, [...oneNodeModel(ROTARY_NODE)]));
+}
+
+/** Models of random weights, made in build/models/ unless they are there. */
+async function modelFile(shape, format) {
+  const { writeRandomModel } = await import("../tests/bench/random_model.mjs");
+  const folder = join(root, "build", "models");
+  const name = `${shape}.${format}.gguf`;
+  await mkdir(folder, { recursive: true });
+  if (!(await stat(join(folder, name)).catch(() => undefined))) await writeRandomModel(join(folder, name), shape, format);
+  return { path: join(folder, name), address: `/build/models/${name}` };
+}
+
+/** wllama runs once for each file, before the simd build, in the same page. */
+async function modelsIn(place, name) {
+  const lines = [];
+  for (const shape of ["smollm2-135m", "qwen2.5-0.5b"]) {
+    for (const format of ["q8_0", "q4_0", "q4_k"]) {
+      const { path, address } = await modelFile(shape, format);
+      const args = [name, links[name].folder];
+      if (place === "node") {
+        const flags = name === "relaxed" ? ["--experimental-wasm-relaxed-simd", "--no-liftoff"] : [];
+        lines.push(...JSON.parse(await capture(process.execPath, [...flags, join("tests", "bench", "model_node.mjs"), ...args, path, shape, format], { cwd: root })));
+      } else {
+        lines.push(...(await inPage((page, origin) => page.evaluate((...all) => globalThis.runModelBenchmark(...all), ...args, origin + address, shape, format, name === "simd"))));
+      }
+    }
+  }
+  return lines;
 }
 
 // What a page that gives its own config fetches of the package: the main entry, what it shares, the glue, and one wasm.
@@ -77,17 +111,25 @@ function print(title, lines) {
   }
 }
 
+/** `npm run bench -- rope` and `-- models` measure a half. */
 async function bench(args) {
+  const halves = ["rope", "models"].filter((half) => args.includes(half));
+  const wants = (half) => halves.length === 0 || halves.includes(half);
   await ensureBrowsers();
   await build();
   for (const link of Object.values(links)) await linkBenchmark(link);
   const results = { cpu: cpus()[0]?.model, package: await sizes() };
   print("the package", results.package);
+  const measure = async (title, lines) => print(title, (results[title] = await lines));
   for (const name of Object.keys(links)) {
-    results[`chromium ${name}`] = await inChromium(name);
-    print(`Chromium, ${name} build`, results[`chromium ${name}`]);
-    results[`node ${name}`] = await inNode(name);
-    print(`Node ${process.version}, ${name} build`, results[`node ${name}`]);
+    if (wants("rope")) {
+      await measure(`Chromium, ${name} build`, inChromium(name));
+      await measure(`Node ${process.version}, ${name} build`, inNode(name));
+    }
+    if (wants("models")) {
+      await measure(`models in Chromium, ${name} build`, modelsIn("chromium", name));
+      await measure(`models in Node ${process.version}, ${name} build`, modelsIn("node", name));
+    }
   }
   const missed = Object.values(results).flat().filter((line) => line?.target !== undefined && !isMet(line));
   console.log(`\n${missed.length === 0 ? "every line is met" : `${missed.length} lines are not met`}`);

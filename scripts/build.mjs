@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, "..");
 const wasmFolder = join(root, "dist", "wasm");
 const compiled = join(root, "build", "package");
 // The config readers are listed to get a file of their own: an app that only reads configs then carries nothing else.
-const entries = ["index", "index.node", "inline", "config/rope_config"];
+const entries = ["index", "index.node", "inline", "worker", "worker.node", "worker_thread", "worker_thread.node", "config/rope_config"];
 
 // What is bundled of others; scripts/check_rules.mjs knows them too.
 const bundledLibraries = ["@huggingface/jinja", "@huggingface/tokenizers", "comlink"];

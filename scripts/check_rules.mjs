@@ -36,7 +36,7 @@ const coreStages = [
   {
     name: "matrix products",
     files: [
-      ...["quantize_activations", "matmul_kernels", "matmul_unrolled", "matmul_integer_dot", "matmul_formats_simd", "matmul_simd"],
+      ...["quantize_activations", "matmul_kernels", "matmul_unrolled", "matmul_read_ahead", "matmul_integer_dot", "matmul_formats_simd", "matmul_floats_simd", "matmul_simd"],
       ...["matmul_scalar", "matmul_wasmsimd", "matmul_relaxed", "matmul_fastest", "matmul"],
     ].map(inNn),
   },
@@ -82,11 +82,12 @@ const packageStages = [
   { name: "model", files: ["model/"] },
   { name: "runtime", files: ["runtime"] },
   { name: "load", files: ["load", "platform_web", "describe_loaded"] },
-  { name: "entries", files: ["api", "index", "index.node", "inline"] },
+  { name: "worker", files: ["worker/"] },
+  { name: "entries", files: ["api", "index", "index.node", "inline", "worker", "worker.node", "worker_thread", "worker_thread.node"] },
 ];
 
 /** Libraries that are bundled into the package, in files that are fetched only when they are used. */
-const bundledLibraries = ["@huggingface/jinja", "@huggingface/tokenizers", "comlink"];
+const bundledLibraries = ["@huggingface/jinja", "@huggingface/tokenizers", "comlink", "comlink/dist/esm/node-adapter.mjs"];
 
 const longestFile = 400;
 const handWritten = /\.(cpp|h|ts|mjs|js|cjs|py|cmake|html|css|sh)$|(^|\/)CMakeLists\.txt$/;

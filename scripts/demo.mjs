@@ -14,6 +14,8 @@ const shows = [
   ["examples/extend_context.mjs", "examples/configs/qwen2.5-7b.json", "4"],
   ["examples/attention.mjs"],
   ["examples/retune.mjs"],
+  ["examples/make_tiny_model.mjs", "build/tiny.gguf"],
+  ["examples/generate.mjs", "build/tiny.gguf"],
 ];
 
 runMain(import.meta.url, async () => {

@@ -51,7 +51,7 @@ const stages = {
     await buildPackage();
     await step("browsers, compilers and libraries", () => ensureBrowsers().then(ensureNative));
     // browsers take all the processors there are
-    for (const name of ["browser", "bundlers", "examples"]) await nodeTests(name, { concurrency: 1 });
+    for (const name of ["browser", "bundlers", "examples", "files"]) await nodeTests(name, { concurrency: 1 });
   },
 
   async types() {

@@ -162,8 +162,11 @@ template <class Arithmetic>
 void score_simd(const ScoreBlock& block) {
   int row = 0;
   for (; row + 4 <= block.rows; row += 4) score_rows<Arithmetic, 4, 2>(block, row);
-  for (; row + 2 <= block.rows; row += 2) score_rows<Arithmetic, 2, 4>(block, row);
-  if (row < block.rows) score_rows<Arithmetic, 1, 4>(block, row);
+  switch (block.rows - row) {
+    case 3: return score_rows<Arithmetic, 3, 2>(block, row);
+    case 2: return score_rows<Arithmetic, 2, 4>(block, row);
+    case 1: return score_rows<Arithmetic, 1, 4>(block, row);
+  }
 }
 
 inline float weigh_simd(const WeighRow& row, SoftmaxState& state) {
@@ -175,17 +178,18 @@ inline float weigh_simd(const WeighRow& row, SoftmaxState& state) {
     return wasm_v128_and(wasm_i32x4_ge(index, first), wasm_i32x4_lt(index, last));
   };
 
+  const bool sees_all = row.first == 0 && row.last == kBlockTokens;
   v128_t scores[kBlockTokens / 4];
   v128_t maxima = wasm_f32x4_splat(state.maximum);
   for (int n = 0; n < kBlockTokens; n += 4) {
     v128_t s = wasm_f32x4_mul(wasm_v128_load(row.scores + n), scale);
     if (row.soft_cap != 0) s = wasm_f32x4_mul(soft_cap, tanh_f32x4(wasm_f32x4_div(s, soft_cap)));
     if (row.bias != nullptr) s = wasm_f32x4_add(s, wasm_v128_load(row.bias + n));
-    scores[n / 4] = wasm_v128_bitselect(s, wasm_f32x4_splat(-INFINITY), is_seen(n));
+    scores[n / 4] = sees_all ? s : wasm_v128_bitselect(s, wasm_f32x4_splat(-INFINITY), is_seen(n));
     maxima = wasm_f32x4_pmax(maxima, scores[n / 4]);
   }
   const float maximum = largest_of(maxima);
-  const float correction = exp_f32(state.maximum - maximum);
+  const float correction = maximum == state.maximum ? 1 : exp_f32(state.maximum - maximum);  // exp(0) is 1, but takes as long as the rest
   v128_t sum = wasm_f32x4_splat(0);
   for (int n = 0; n < kBlockTokens; n += 4) {
     // a score of -infinity is below every limit of exp, and its weight 0
@@ -233,8 +237,11 @@ template <class Arithmetic>
 void blend_simd(const BlendBlock& block) {
   int row = 0;
   for (; row + 4 <= block.rows; row += 4) blend_rows<Arithmetic, 4, 2>(block, row);
-  for (; row + 2 <= block.rows; row += 2) blend_rows<Arithmetic, 2, 4>(block, row);
-  if (row < block.rows) blend_rows<Arithmetic, 1, 4>(block, row);
+  switch (block.rows - row) {
+    case 3: return blend_rows<Arithmetic, 3, 2>(block, row);
+    case 2: return blend_rows<Arithmetic, 2, 4>(block, row);
+    case 1: return blend_rows<Arithmetic, 1, 4>(block, row);
+  }
 }
 
 template <class Arithmetic>

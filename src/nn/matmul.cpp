@@ -12,7 +12,7 @@ namespace {
 constexpr int kTokensTogether = 128;
 
 // From so many tokens on unpacking pays.
-constexpr int kTokensForTiles = 3;
+constexpr int kTokensForTiles = 4;
 
 const std::uint8_t* bytes_of(const WeightMatrix& weights, int row) {
   return static_cast<const std::uint8_t*>(weights.data) + row * weight_row_bytes(weights.format, weights.columns);
@@ -29,7 +29,11 @@ TokenRows rows_from(Activations& x, int token, int count, int column) {
 class PanelProduct {
  public:
   PanelProduct(const MatmulKernels& kernels, const WeightMatrix& weights, Activations& x)
-      : weights_(weights), x_(x), format_(static_cast<int>(weights.format)), kernels_(kernels), end_(bytes_of(weights, packed_rows(weights))) {}
+      : weights_(weights),
+        x_(x),
+        format_(static_cast<int>(weights.format)),
+        kernels_(kernels),
+        end_(bytes_of(weights, packed_rows(weights))) {}
 
   void add(int row, int rows, int token, int count) {
     std::fill_n(sums_, count * kSumsPerToken, 0.0f);

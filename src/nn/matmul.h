@@ -7,8 +7,8 @@
 
 namespace ropewalk {
 
-// [rows][columns], as GGUF and PyTorch's Linear store them; `columns` is a multiple of block_elements(format). Packed, each eight rows are a
-// panel (packed_rows.h), and what is left over of them rows as before.
+// [rows][columns], as GGUF and PyTorch's Linear store them; `columns` is a multiple of block_elements(format). Packed, each eight rows are
+// a panel (packed_rows.h), and what is left over of them rows as before.
 struct WeightMatrix {
   WeightFormat format = WeightFormat::f32;
   int rows = 0;

@@ -43,9 +43,7 @@ v128_t bits_from(v128_t bytes, int mask) {
 }
 
 // `value` in the bytes of which the bit is set, else 0.
-inline v128_t where_bit(v128_t bytes, v128_t bit, int value) {
-  return low_bits(wasm_i8x16_eq(wasm_v128_and(bytes, bit), bit), value);
-}
+inline v128_t where_bit(v128_t bytes, v128_t bit, int value) { return low_bits(wasm_i8x16_eq(wasm_v128_and(bytes, bit), bit), value); }
 
 inline v128_t bit_of_bytes(int bit) { return wasm_i8x16_splat(static_cast<std::int8_t>(1 << bit)); }
 

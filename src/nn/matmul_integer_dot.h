@@ -89,7 +89,9 @@ struct RelaxedByteDot {
 
   static const std::int8_t* elements(const QuantizedRow& x) { return x.bytes; }
 
-  static v128_t first_sum(v128_t offset, const std::int16_t* x_sums) { return wasm_i32x4_dot_i16x8(offset, wasm_v128_load32_splat(x_sums)); }
+  static v128_t first_sum(v128_t offset, const std::int16_t* x_sums) {
+    return wasm_i32x4_dot_i16x8(offset, wasm_v128_load32_splat(x_sums));
+  }
   static v128_t add_step(v128_t sum, v128_t weights, v128_t x) { return wasm_i32x4_relaxed_dot_i8x16_i7x16_add(x, weights, sum); }
 
   using Sum = v128_t;

@@ -1,11 +1,12 @@
 // The kernels of products in simd128, written once for both ways of adding a product of floats and of multiplying integers.
 #pragma once
 
-#include "nn/matmul_integer_dot.h"
+#include "nn/matmul_floats_simd.h"
 #include "nn/matmul_formats_simd.h"
+#include "nn/matmul_integer_dot.h"
 #include "nn/matmul_kernels.h"
+#include "nn/matmul_read_ahead.h"
 #include "nn/matmul_unrolled.h"
-#include "rope/touch.h"
 
 namespace ropewalk {
 
@@ -71,26 +72,6 @@ inline v128_t minimum_pairs(const Block& block, int outer) {
   return pairs_of(block.minimum(s), block.minimum(s + 1));
 }
 
-// Fetches weights ahead of the arithmetic, many lines at once: left to themselves, loads from memory and the arithmetic behind them take
-// turns.
-class ReadAhead {
- public:
-  explicit ReadAhead(const PanelPart& panel) : next_(panel.weights + kBytes), end_(panel.end) {}
-  void at(const std::uint8_t* weights) {
-    if (weights + kBytes < next_ || end_ - next_ < kBytes) return;
-    touch_lines(reinterpret_cast<const char*>(next_), kBytes);
-    next_ += kBytes;
-  }
-
- private:
-#ifndef BURST
-#define BURST 1024
-#endif
-  static constexpr std::ptrdiff_t kBytes = BURST;
-  const std::uint8_t* next_;
-  const std::uint8_t* end_;
-};
-
 template <class Arithmetic, class Dot, class Block>
 void quantized_token(const PanelPart& panel, const TokenRows& x, float* sums) {
   constexpr int kBytes = block_bytes(Block::kFormat) * kPanelRows, kOuter = Block::kElements / kActivationGroup / Block::kParts;
@@ -135,9 +116,7 @@ inline void quantized_tile(const PanelChunk& chunk, int columns, const TokenRows
   const v128_t offset = wasm_i16x8_splat(static_cast<std::int16_t>(-chunk.offset));
   for (int group = 0; group < columns / kActivationGroup; ++group, ++x_scales, x_sums += 2) {
     v128_t products[Tokens][2];
-    unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
-      products[T][0] = products[T][1] = Dot::first_sum(offset, x_sums + T * sum_stride);
-    });
+    unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE { products[T][0] = products[T][1] = Dot::first_sum(offset, x_sums + T * sum_stride); });
     for (int step = 0; step < Dot::kSteps; ++step, weights += 32, from += Dot::kElementsPerStep) {
       const v128_t low = wasm_v128_load(weights), high = wasm_v128_load(weights + 16);
       unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
@@ -155,8 +134,7 @@ inline void quantized_tile(const PanelChunk& chunk, int columns, const TokenRows
         if (has_minimums) {
           const v128_t x_sum = wasm_v128_load32_splat(x_sums + T * sum_stride);
           const v128_t of_minimums = wasm_i32x4_dot_i16x8(wasm_v128_load(minimums + 8 * Half), x_sum);
-          value =
-              Arithmetic::subtract_product(value, wasm_f32x4_convert_i32x4(of_minimums), wasm_v128_load(minimum_scales + 4 * Half));
+          value = Arithmetic::subtract_product(value, wasm_f32x4_convert_i32x4(of_minimums), wasm_v128_load(minimum_scales + 4 * Half));
         }
         float* sum = sums + T * kSumsPerToken + 4 * Half;
         wasm_v128_store(sum, Arithmetic::add_product(wasm_v128_load(sum), value, x_scale));
@@ -197,95 +175,24 @@ void unpack_quantized(const std::uint8_t* panel, int columns, PanelChunk& chunk)
   }
 }
 
-template <class Arithmetic, class Element>
-void float_token(const PanelPart& panel, const TokenRows& x, float* sums) {
-  const Element* weights = reinterpret_cast<const Element*>(panel.weights);
-  const int columns = panel.columns;
-  v128_t partial[kPartialSums][2];
-  for (int p = 0; p < kPartialSums; ++p) {
-    for (int half = 0; half < 2; ++half) partial[p][half] = wasm_v128_load(sums + p * kPanelRows + 4 * half);
-  }
-  const auto add = [&](int p, int column) {
-    const F32x8 w = load8(weights + column * kPanelRows);
-    const v128_t both = wasm_v128_load32_splat(x.floats + column);
-    partial[p][0] = Arithmetic::add_product(partial[p][0], w.low, both);
-    partial[p][1] = Arithmetic::add_product(partial[p][1], w.high, both);
-  };
-  ReadAhead ahead(panel);
-  int column = 0;
-  for (; column + kPartialSums <= columns; column += kPartialSums) {
-    ahead.at(reinterpret_cast<const std::uint8_t*>(weights + column * kPanelRows));
-    for (int p = 0; p < kPartialSums; ++p) add(p, column + p);
-  }
-  for (int p = 0; p < kPartialSums - 1; ++p) {
-    if (column + p < columns) add(p, column + p);
-  }
-  for (int p = 0; p < kPartialSums; ++p) {
-    for (int half = 0; half < 2; ++half) wasm_v128_store(sums + p * kPanelRows + 4 * half, partial[p][half]);
-  }
-}
-
-// One of the partial sums of eight rows for Tokens tokens.
-template <class Arithmetic, int Tokens>
-inline void float_tile(const float* weights, int partial, int columns, const float* x, std::ptrdiff_t stride, float* sums) {
-  v128_t sum[Tokens][2];
-  unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
-    sum[T][0] = wasm_v128_load(sums + T * kSumsPerToken);
-    sum[T][1] = wasm_v128_load(sums + T * kSumsPerToken + 4);
-  });
-  for (int column = partial; column < columns; column += kPartialSums) {
-    const F32x8 w = load8(weights + column * kPanelRows);
-    unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
-      const v128_t both = wasm_v128_load32_splat(x + T * stride + column);
-      sum[T][0] = Arithmetic::add_product(sum[T][0], w.low, both);
-      sum[T][1] = Arithmetic::add_product(sum[T][1], w.high, both);
-    });
-  }
-  unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
-    wasm_v128_store(sums + T * kSumsPerToken, sum[T][0]);
-    wasm_v128_store(sums + T * kSumsPerToken + 4, sum[T][1]);
-  });
-}
-
-template <class Arithmetic, int Tokens>
-inline void float_tiles(const PanelChunk& chunk, int columns, const TokenRows& x, int token, float* sums) {
-  for (int partial = 0; partial < kPartialSums; ++partial) {
-    float_tile<Arithmetic, Tokens>(reinterpret_cast<const float*>(chunk.weights), partial, columns, x.floats + token * x.stride, x.stride,
-                                   sums + token * kSumsPerToken + partial * kPanelRows);
-  }
-}
-
-template <class Arithmetic>
-void float_tokens(const PanelChunk& chunk, int columns, const TokenRows& x, float* sums) {
-  int token = 0;
-  for (; token + 4 <= x.count; token += 4) float_tiles<Arithmetic, 4>(chunk, columns, x, token, sums);
-  for (; token < x.count; ++token) float_tiles<Arithmetic, 1>(chunk, columns, x, token, sums);
-}
-
-template <class Arithmetic, class Element>
-void unpack_floats(const std::uint8_t* panel, int columns, PanelChunk& chunk) {
-  chunk.multiply = float_tokens<Arithmetic>;
-  const Element* weights = reinterpret_cast<const Element*>(panel);
-  float* out = reinterpret_cast<float*>(chunk.weights);
-  for (int i = 0; i < columns * kPanelRows; i += kPanelRows) store8(out + i, load8(weights + i));
-}
-
 // The table of a build: `Bytes` multiplies quants below 128, `Signed` others with one token, and `Words` any.
 template <class Arithmetic, class Bytes, class Signed, class Words>
 constexpr MatmulKernels simd_matmul_kernels(const char* name) {
   return {name,
           quantize_row_simd,
-          {float_token<Arithmetic, float>, float_token<Arithmetic, Float16>, float_token<Arithmetic, BFloat16>,
+          {float_token<Arithmetic, F32Column>, f16_token<Arithmetic>, float_token<Arithmetic, BF16Column>,
            quantized_token<Arithmetic, Signed, BlockQ8_0>, quantized_token<Arithmetic, Bytes, BlockQ4_0>,
            quantized_token<Arithmetic, Bytes, BlockQ4_1>, quantized_token<Arithmetic, Bytes, BlockQ5_0>,
            quantized_token<Arithmetic, Bytes, BlockQ5_1>, quantized_token<Arithmetic, Bytes, BlockQ2K>,
            quantized_token<Arithmetic, Bytes, BlockQ3K>, quantized_token<Arithmetic, Bytes, BlockQ4K>,
            quantized_token<Arithmetic, Bytes, BlockQ5K>, quantized_token<Arithmetic, Bytes, BlockQ6K>,
            quantized_token<Arithmetic, Signed, BlockIq4Nl>},
-          {unpack_floats<Arithmetic, float>, unpack_floats<Arithmetic, Float16>, unpack_floats<Arithmetic, BFloat16>, unpack_quantized<Arithmetic, Words, BlockQ8_0>,
-           unpack_quantized<Arithmetic, Bytes, BlockQ4_0>, unpack_quantized<Arithmetic, Bytes, BlockQ4_1>, unpack_quantized<Arithmetic, Bytes, BlockQ5_0>,
-           unpack_quantized<Arithmetic, Bytes, BlockQ5_1>, unpack_quantized<Arithmetic, Words, BlockQ2K>, unpack_quantized<Arithmetic, Words, BlockQ3K>,
-           unpack_quantized<Arithmetic, Bytes, BlockQ4K>, unpack_quantized<Arithmetic, Bytes, BlockQ5K>, unpack_quantized<Arithmetic, Words, BlockQ6K>,
+          {unpack_floats<Arithmetic, float>, unpack_floats<Arithmetic, Float16>, unpack_floats<Arithmetic, BFloat16>,
+           unpack_quantized<Arithmetic, Words, BlockQ8_0>, unpack_quantized<Arithmetic, Bytes, BlockQ4_0>,
+           unpack_quantized<Arithmetic, Bytes, BlockQ4_1>, unpack_quantized<Arithmetic, Bytes, BlockQ5_0>,
+           unpack_quantized<Arithmetic, Bytes, BlockQ5_1>, unpack_quantized<Arithmetic, Words, BlockQ2K>,
+           unpack_quantized<Arithmetic, Words, BlockQ3K>, unpack_quantized<Arithmetic, Bytes, BlockQ4K>,
+           unpack_quantized<Arithmetic, Bytes, BlockQ5K>, unpack_quantized<Arithmetic, Words, BlockQ6K>,
            unpack_quantized<Arithmetic, Words, BlockIq4Nl>}};
 }
 

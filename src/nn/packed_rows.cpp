@@ -1,46 +1,66 @@
 #include "nn/packed_rows.h"
 
 #include <cstring>
+#include <type_traits>
 
 namespace ropewalk {
 namespace {
 
-// Copies `count` fields of one row, standing together, to or from their places in a panel, and returns how many bytes of the panel it passed.
-template <int Bytes>
-std::size_t spread(const std::uint8_t* fields, int count, std::uint8_t* panel) {
-  for (int i = 0; i < count; ++i) std::memcpy(panel + i * kPanelRows * Bytes, fields + i * Bytes, Bytes);
-  return static_cast<std::size_t>(count) * kPanelRows * Bytes;
+// Runs of a format's block. A row of floats is one block.
+struct Runs {
+  Runs(WeightFormat format, int columns) : shape(block_shape(format)), blocks(columns / shape.elements), repeat(1) {
+    if (shape.elements == 1) {
+      repeat = blocks;
+      blocks = 1;
+    }
+  }
+  int leading_halves() const { return shape.leading_halves * repeat; }
+  int words() const { return shape.words * repeat; }
+  int trailing_halves() const { return shape.trailing_halves * repeat; }
+
+  BlockShape shape;
+  int blocks;
+  int repeat;
+};
+
+// Moves `count` fields of `Bytes` each: field i of row r, rows `row_bytes` apart, is number 8 · i + r of the panel. Both pointers go on.
+template <int Bytes, class Rows>
+void pack_run(const std::uint8_t*& fields, std::size_t row_bytes, Rows rows, int count, std::uint8_t*& panel) {
+  for (int i = 0; i < count; ++i, fields += Bytes, panel += kPanelRows * Bytes) {
+    for (int row = 0; row < rows; ++row) std::memcpy(panel + row * Bytes, fields + row * row_bytes, Bytes);
+  }
+}
+
+// `rows` is a number that the compiler knows for all panels but the last.
+template <class Rows>
+void pack_runs(const Runs& runs, const std::uint8_t* weights, std::size_t row_bytes, Rows rows, std::uint8_t* panel) {
+  for (int block = 0; block < runs.blocks; ++block) {
+    pack_run<2>(weights, row_bytes, rows, runs.leading_halves(), panel);
+    pack_run<4>(weights, row_bytes, rows, runs.words(), panel);
+    pack_run<2>(weights, row_bytes, rows, runs.trailing_halves(), panel);
+  }
 }
 
 template <int Bytes>
-std::size_t gather(const std::uint8_t* panel, int count, std::uint8_t* fields) {
-  for (int i = 0; i < count; ++i) std::memcpy(fields + i * Bytes, panel + i * kPanelRows * Bytes, Bytes);
-  return static_cast<std::size_t>(count) * kPanelRows * Bytes;
+void unpack_run(const std::uint8_t*& panel, int row, int count, std::uint8_t*& fields) {
+  for (int i = 0; i < count; ++i, fields += Bytes, panel += kPanelRows * Bytes) std::memcpy(fields, panel + row * Bytes, Bytes);
 }
 
 }  // namespace
 
 void pack_panel(WeightFormat format, const std::uint8_t* weights, std::size_t row_bytes, int rows, int columns, std::uint8_t* panel) {
-  const BlockShape& shape = block_shape(format);
-  const std::size_t bytes = weight_row_bytes(format, columns);
-  if (rows < kPanelRows) std::memset(panel, 0, bytes * kPanelRows);
-  for (int row = 0; row < rows; ++row) {
-    const std::uint8_t* block = weights + row * row_bytes;
-    std::uint8_t* to = panel;
-    for (int first = 0; first < columns; first += shape.elements, block += shape.bytes()) {
-      to += spread<2>(block, shape.leading_halves, to + row * 2);
-      to += spread<4>(block + shape.leading_halves * 2, shape.words, to + row * 4);
-      to += spread<2>(block + shape.leading_halves * 2 + shape.words * 4, shape.trailing_halves, to + row * 2);
-    }
-  }
+  const Runs runs(format, columns);
+  if (rows == kPanelRows) return pack_runs(runs, weights, row_bytes, std::integral_constant<int, kPanelRows>(), panel);
+  std::memset(panel, 0, weight_row_bytes(format, columns) * kPanelRows);
+  pack_runs(runs, weights, row_bytes, rows, panel);
 }
 
 void unpack_panel_row(WeightFormat format, const std::uint8_t* panel, int row, int columns, std::uint8_t* out) {
-  const BlockShape& shape = block_shape(format);
-  for (int first = 0; first < columns; first += shape.elements, out += shape.bytes()) {
-    panel += gather<2>(panel + row * 2, shape.leading_halves, out);
-    panel += gather<4>(panel + row * 4, shape.words, out + shape.leading_halves * 2);
-    panel += gather<2>(panel + row * 2, shape.trailing_halves, out + shape.leading_halves * 2 + shape.words * 4);
+  const Runs runs(format, columns);
+  for (int block = 0; block < runs.blocks; ++block) {
+    unpack_run<2>(panel, row, runs.leading_halves(), out);
+    unpack_run<4>(panel, row, runs.words(), out);
+    unpack_run<2>(panel, row, runs.trailing_halves(), out);
   }
 }
 

@@ -19,10 +19,10 @@ constexpr float kSmallestActivationScale = 0x1p-126f;
 
 // One token, rounded; what follows another is `columns` (or columns / 32, columns / 16) further.
 struct QuantizedRow {
-  std::int8_t* bytes;    // [columns]
-  std::int16_t* words;   // [columns], the same numbers; of each four the order is 0, 2, 1, 3, as kernels take them out of vectors of bytes
-  float* scales;         // [columns / 32]
-  std::int16_t* sums;    // [columns / 16] of bytes, 16 at a time
+  std::int8_t* bytes;   // [columns]
+  std::int16_t* words;  // [columns], the same numbers; of each four the order is 0, 2, 1, 3, as kernels take them out of vectors of bytes
+  float* scales;        // [columns / 32]
+  std::int16_t* sums;   // [columns / 16] of bytes, 16 at a time
 };
 
 // Rounds `columns` floats, a multiple of 32. Infinities and NaN give numbers without a meaning.

@@ -13,10 +13,10 @@ std::ptrdiff_t elements(int tokens, int size) { return static_cast<std::ptrdiff_
 }  // namespace
 
 Status Forward::run(const Weights& weights, KvCache& cache, int sequence, const int* tokens, int count) {
+  count_ = 0;
   if (const Status status = check(weights, cache, sequence, tokens, count); status != Status::ok) return status;
   weights_ = &weights;
   config_ = &weights.config();
-  count_ = 0;
   if (!make_room(*config_, count)) return Status::out_of_memory;
   count_ = count;
   status_ = Status::ok;
@@ -94,17 +94,23 @@ void Forward::feed_forward(int layer, const float* input) {
 
   set(inputs_, input, c.hidden_size);
   project(w[LayerMatrix::up], inputs_, w[LayerVector::up_bias], up_.data());
-  if (c.is_gated) {
-    project(w[LayerMatrix::gate], inputs_, w[LayerVector::gate_bias], gate_.data());
-    activate_gated(c.activation, gate_.data(), up_.data(), elements(count_, c.feed_forward_size));
-  } else {
-    activate(c.activation, up_.data(), elements(count_, c.feed_forward_size));
-  }
+  if (c.is_gated) project(w[LayerMatrix::gate], inputs_, w[LayerVector::gate_bias], gate_.data());
+  activate_inner(count_);
   set(inner_, up_.data(), c.feed_forward_size);
   project(w[LayerMatrix::down], inner_, w[LayerVector::down_bias], feed_forward_out_.data());
 }
 
-// Each token goes through the experts that its router chose. Expert by expert, so that the weights of each are read once for all its tokens.
+void Forward::activate_inner(int rows) {
+  const std::ptrdiff_t size = elements(rows, config_->feed_forward_size);
+  if (config_->is_gated) {
+    activate_gated(config_->activation, gate_.data(), up_.data(), size);
+  } else {
+    activate(config_->activation, up_.data(), size);
+  }
+}
+
+// Each token goes through the experts that its router chose. Expert by expert, so that the weights of each are read once for all its
+// tokens.
 void Forward::use_experts(const LayerWeights& w, const float* input) {
   const ModelConfig& c = *config_;
   set(inputs_, input, c.hidden_size);
@@ -116,8 +122,8 @@ void Forward::use_experts(const LayerWeights& w, const float* input) {
     if (rows == 0) continue;
     inputs_.set(expert_in_.data(), c.hidden_size, rows, c.hidden_size);
     project(w.expert(LayerMatrix::up, expert), inputs_, nullptr, up_.data());
-    project(w.expert(LayerMatrix::gate, expert), inputs_, nullptr, gate_.data());
-    activate_gated(c.activation, gate_.data(), up_.data(), elements(rows, c.feed_forward_size));
+    if (c.is_gated) project(w.expert(LayerMatrix::gate, expert), inputs_, nullptr, gate_.data());
+    activate_inner(rows);
     inner_.set(up_.data(), c.feed_forward_size, rows, c.feed_forward_size);
     project(w.expert(LayerMatrix::down, expert), inner_, nullptr, expert_in_.data());
     router_.scatter(expert, expert_in_.data(), c.hidden_size, feed_forward_out_.data());
@@ -179,6 +185,7 @@ void Forward::add_to_residual(Buffer<float>& rows, const float* post_norm) {
 }
 
 Status Forward::check(const Weights& weights, const KvCache& cache, int sequence, const int* tokens, int count) const {
+  if (!weights.is_finished()) return Status::weight_missing;
   const ModelConfig& c = weights.config();
   const KvGeometry& geometry = cache.geometry();
   if (geometry.layers() != c.layers) return Status::cache_geometry;
@@ -186,6 +193,10 @@ Status Forward::check(const Weights& weights, const KvCache& cache, int sequence
     if (geometry.layer(i).heads != c.kv_heads || geometry.layer(i).head_dim != c.head_dim) return Status::cache_geometry;
   }
   if (sequence < 0 || sequence >= cache.sequences()) return Status::sequence_out_of_range;
+  const KvSequence& held = cache.sequence(sequence);
+  for (int i = 0; i < c.layers; ++i) {
+    if (held.written(i) != held.tokens()) return Status::cache_geometry;
+  }
   if (count < 1 || count > kForwardTokens) return Status::token_count_out_of_range;
   for (int t = 0; t < count; ++t) {
     if (tokens[t] < 0 || tokens[t] >= c.vocabulary_size) return Status::token_out_of_range;
@@ -207,7 +218,8 @@ bool Forward::make_room(const ModelConfig& c, int count) {
   for (Buffer<float>* buffer : {&gate_, &up_}) {
     if (!buffer->resize(rows(c.feed_forward_size))) return false;
   }
-  return c.experts == 0 || (expert_in_.resize(rows(c.hidden_size)) && router_.resize(c.experts, c.experts_used, c.normalizes_experts, count));
+  return c.experts == 0 ||
+         (expert_in_.resize(rows(c.hidden_size)) && router_.resize(c.experts, c.experts_used, c.normalizes_experts, count));
 }
 
 }  // namespace ropewalk

@@ -26,15 +26,17 @@ class Forward {
   void use_kernels(const MatmulKernels& kernels) { kernels_ = &kernels; }
 
   // Takes tokens of a sequence through the layers, 1 to kForwardTokens of them, and their keys and values into the cache, whose layers are
-  // the model's. Checks tokens first (token_out_of_range, token_count_out_of_range, cache_geometry). On any failure the cache holds what it
-  // held.
+  // the model's and hold equally many tokens. Checks first (weight_missing where the weights are not finished, cache_geometry,
+  // sequence_out_of_range, token_count_out_of_range, token_out_of_range); may then fail with out_of_memory and with what KvCache::append()
+  // refuses. On any failure the cache holds the tokens it held, as after a failure of append(), and there are no hidden states.
   Status run(const Weights& weights, KvCache& cache, int sequence, const int* tokens, int count);
 
   // Of the tokens of the last run: their last hidden states, [count][hidden_size], normalized as the head reads them.
   const float* hidden() const { return normed_.data(); }
   int tokens() const { return count_; }
 
-  // Logits of tokens [first, first + count) of the last run: [count][vocabulary_size].
+  // Logits of tokens [first, first + count) of the last run, by the same weights: [count][vocabulary_size]. Refuses
+  // token_count_out_of_range; out_of_memory.
   Status logits(const Weights& weights, int first, int count, float* out);
 
  private:
@@ -45,6 +47,8 @@ class Forward {
   void run_layer(KvCache& cache, int sequence, int layer);
   void attend(KvCache& cache, int sequence, int layer, const float* input);
   void feed_forward(int layer, const float* input);
+  // What a layer's up (and gate) made of `rows` rows, for its down.
+  void activate_inner(int rows);
   void use_experts(const LayerWeights& w, const float* input);
   // The rows of x normalized, in normed_; x itself where there is no norm.
   const float* normalized(const float* rows, const float* weight, const float* bias);

@@ -12,6 +12,8 @@ constexpr int kTokensAtOnce = 16;
 }  // namespace
 
 Status Losses::measure(Forward& forward, const Weights& weights, int first, std::span<const int> targets, double* losses) {
+  if (first < 0 || first > forward.tokens() || targets.size() > static_cast<std::size_t>(forward.tokens() - first))
+    return Status::token_count_out_of_range;
   const int vocabulary = weights.config().vocabulary_size, count = static_cast<int>(targets.size());
   for (const int target : targets) {
     if (target < 0 || target >= vocabulary) return Status::token_out_of_range;

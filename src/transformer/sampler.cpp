@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "nn/float_math.h"
 #include "rope/reproducible_math.h"
@@ -39,10 +40,11 @@ bool Sampler::place(const float* logits, int size, std::span<const int> seen) {
   if (!candidates_.resize(size)) return false;
   count_ = size;
   for (int i = 0; i < size; ++i) candidates_[i] = {logits[i], i};
-  const float penalty = static_cast<float>(options_.repetition_penalty);
+  constexpr double kMost = std::numeric_limits<float>::max();
   for (const int token : seen) {
     if (token < 0 || token >= size) continue;
-    candidates_[token].logit = logits[token] > 0 ? logits[token] / penalty : logits[token] * penalty;
+    const double logit = logits[token], penalty = options_.repetition_penalty;
+    candidates_[token].logit = static_cast<float>(std::clamp(logit > 0 ? logit / penalty : logit * penalty, -kMost, kMost));
   }
   if (options_.temperature == 0) return true;
   const float largest_logit = largest();
@@ -90,12 +92,11 @@ void Sampler::keep_near_largest(double share) {
 int Sampler::draw() {
   double total = 0;
   for (std::size_t i = 0; i < count_; ++i) total += exp_f32(candidates_[i].logit);
-  double left = uniform() * total;
-  for (std::size_t i = 0; i < count_; ++i) {
-    left -= exp_f32(candidates_[i].logit);
-    if (left < 0) return candidates_[i].token;
-  }
-  return candidates_[0].token;  // rounding took what was left: possible only beside 1
+  const double drawn = uniform() * total;  // below the total, which the same sum comes to again: no rounding leads past the end
+  double sum = exp_f32(candidates_[0].logit);
+  std::size_t i = 0;
+  while (sum <= drawn) sum += exp_f32(candidates_[++i].logit);
+  return candidates_[i].token;
 }
 
 // SplitMix64 (Steele, Lea and Flood 2014); 53 bits in [0, 1).

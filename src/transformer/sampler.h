@@ -26,7 +26,8 @@ class Sampler {
 
   void seed(std::uint64_t seed) { state_ = seed; }
 
-  // `seen`: tokens that the penalty is for, any order, repeats allowed. Logits that are not finite are refused: logits_not_finite.
+  // `seen`: tokens that the penalty is for, any order, repeats allowed; what is none of the `size` >= 1 tokens is passed over. Refuses
+  // logits that are not finite (logits_not_finite); out_of_memory. Nothing is drawn then.
   Status sample(const float* logits, int size, std::span<const int> seen, int& token);
 
  private:
@@ -50,7 +51,8 @@ class Sampler {
   std::size_t count_ = 0;
 };
 
-// The natural logarithm of a token's probability, and the `count` most probable tokens with theirs, most probable first.
+// The natural logarithm of a token's probability: its logit less log_normalizer(), the logarithm of the sum of e^logit (within 3e-7 beside
+// f64's own rounding). And the most probable tokens with theirs, most probable first, of equals the first; `top` has at most `size`.
 struct LogProbability {
   double value;
   int token;

@@ -31,9 +31,7 @@ MatrixShape shape_of(LayerMatrix slot, const ModelConfig& c) {
   return {0, 0};
 }
 
-int normed_elements(const ModelConfig& c, int heads) {
-  return c.query_key_norm == QueryKeyNorm::head ? c.head_dim : heads * c.head_dim;
-}
+int normed_elements(const ModelConfig& c, int heads) { return c.query_key_norm == QueryKeyNorm::head ? c.head_dim : heads * c.head_dim; }
 
 int size_of(LayerVector slot, const ModelConfig& c) {
   switch (slot) {
@@ -48,6 +46,10 @@ int size_of(LayerVector slot, const ModelConfig& c) {
   }
 }
 
+bool is_there(LayerVector slot, const ModelConfig& c) {
+  return c.query_key_norm != QueryKeyNorm::none || (slot != LayerVector::query_norm && slot != LayerVector::key_norm);
+}
+
 bool is_within(int value, int least, int most) { return value >= least && value <= most; }
 
 Status check_config(const ModelConfig& c) {
@@ -59,6 +61,10 @@ Status check_config(const ModelConfig& c) {
   if (!is_within(c.experts, 0, kMaxExperts)) return Status::model_shape_out_of_range;
   if (c.experts > 0 && !is_within(c.experts_used, 1, c.experts)) return Status::model_shape_out_of_range;
   return Status::ok;
+}
+
+Status finish_matrix(Matrix& matrix) {
+  return matrix.is_there() ? pack_rows(matrix.weights, matrix.memory.data()) : Status::weight_missing;
 }
 
 }  // namespace
@@ -85,6 +91,7 @@ Status Weights::configure(const ModelConfig& config, const LayerConfig* layers) 
     weights[i].experts_.reset(new (std::nothrow) Matrix[config.experts * kExpertMatrices]);
     if (weights[i].experts_ == nullptr) return Status::out_of_memory;
   }
+  is_finished_ = false;
   config_ = config;
   layer_configs_ = std::move(configs);
   layers_ = std::move(weights);
@@ -116,10 +123,12 @@ Status Weights::reserve(int layer, int slot, int expert, WeightFormat format, in
   if (!is_within(static_cast<int>(format), 0, kWeightFormats - 1)) return Status::weight_format_unknown;
   Matrix* matrix = matrix_at(layer, slot, expert);
   if (matrix == nullptr) return Status::weight_slot_unknown;
-  const MatrixShape shape = layer == kWholeModel ? MatrixShape{config_.vocabulary_size, config_.hidden_size} : shape_of(static_cast<LayerMatrix>(slot), config_);
+  const MatrixShape shape =
+      layer == kWholeModel ? MatrixShape{config_.vocabulary_size, config_.hidden_size} : shape_of(static_cast<LayerMatrix>(slot), config_);
   if (rows != shape.rows || columns != shape.columns || columns % block_elements(format) != 0) return Status::weight_shape;
   const double bytes = static_cast<double>(rows) * static_cast<double>(weight_row_bytes(format, columns));
   if (bytes > static_cast<double>(SIZE_MAX) || !matrix->memory.resize(static_cast<std::size_t>(bytes))) return Status::out_of_memory;
+  is_finished_ = false;
   memory = matrix->memory.data();
   matrix->weights = {format, rows, columns, memory, false};
   return Status::ok;
@@ -129,7 +138,7 @@ Status Weights::set_vector(int layer, int slot, WeightFormat format, const void*
   if (const Status status = check_layer(layer); status != Status::ok) return status;
   if (!is_within(static_cast<int>(format), 0, kWeightFormats - 1)) return Status::weight_format_unknown;
   Buffer<float>* vector = vector_at(layer, slot);
-  if (vector == nullptr) return Status::weight_slot_unknown;
+  if (vector == nullptr || (layer != kWholeModel && !is_there(static_cast<LayerVector>(slot), config_))) return Status::weight_slot_unknown;
   const bool is_head_bias = layer == kWholeModel && static_cast<ModelVector>(slot) == ModelVector::head_bias;
   const int of_model = is_head_bias ? config_.vocabulary_size : config_.hidden_size;
   const int expected = layer == kWholeModel ? of_model : size_of(static_cast<LayerVector>(slot), config_);
@@ -140,8 +149,13 @@ Status Weights::set_vector(int layer, int slot, WeightFormat format, const void*
   return Status::ok;
 }
 
+Status Weights::pack(int layer, int slot, int expert) {
+  if (const Status status = check_layer(layer); status != Status::ok) return status;
+  Matrix* matrix = matrix_at(layer, slot, expert);
+  return matrix == nullptr ? Status::weight_slot_unknown : finish_matrix(*matrix);
+}
+
 Status Weights::finish() {
-  const auto finish_matrix = [](Matrix& matrix) { return matrix.is_there() ? pack_rows(matrix.weights, matrix.memory.data()) : Status::weight_missing; };
   const auto is_needed = [this](LayerMatrix slot, bool has_experts) {
     if (slot == LayerMatrix::router) return has_experts;
     if (slot == LayerMatrix::gate) return config_.is_gated && !has_experts;
@@ -155,7 +169,8 @@ Status Weights::finish() {
   for (int i = 0; i < config_.layers; ++i) {
     LayerWeights& layer = layers_[i];
     const bool has_experts = layer_configs_[i].has_experts;
-    if (config_.query_key_norm != QueryKeyNorm::none && (layer[LayerVector::query_norm] == nullptr || layer[LayerVector::key_norm] == nullptr))
+    if (config_.query_key_norm != QueryKeyNorm::none &&
+        (layer[LayerVector::query_norm] == nullptr || layer[LayerVector::key_norm] == nullptr))
       return Status::weight_missing;
     for (int slot = 0; slot < kLayerMatrices; ++slot) {
       if (!is_needed(static_cast<LayerMatrix>(slot), has_experts)) continue;
@@ -166,6 +181,7 @@ Status Weights::finish() {
       if (const Status status = finish_matrix(layer.experts_[index]); status != Status::ok) return status;
     }
   }
+  is_finished_ = true;
   return Status::ok;
 }
 

@@ -57,7 +57,8 @@ constexpr int kWholeModel = -1;
 
 class Weights {
  public:
-  // Forgets what was there. Checks ranges: model_shape_out_of_range, heads_not_grouped, head_dim_out_of_range, out_of_memory.
+  // Forgets what was there. Checks ranges, and leaves all as it was on failure: model_shape_out_of_range, head_dim_out_of_range,
+  // query_shape_out_of_range, heads_not_grouped, window_out_of_range; out_of_memory.
   Status configure(const ModelConfig& config, const LayerConfig* layers);
 
   const ModelConfig& config() const { return config_; }
@@ -68,15 +69,21 @@ class Weights {
   const float* operator[](ModelVector slot) const { return vectors_[static_cast<int>(slot)].data(); }
 
   // Takes memory for a matrix, to be written by the caller, row after row. `layer` is kWholeModel for a ModelMatrix; `expert` counts where
-  // the layer has experts and the matrix is one of theirs. Refuses a shape that is not the config's: weight_shape, weight_slot_unknown,
-  // out_of_memory.
+  // the layer has experts and the matrix is one of theirs. Refuses a shape that is not the config's: layer_out_of_range,
+  // weight_format_unknown, weight_slot_unknown, weight_shape; out_of_memory, with what was there before still there.
   Status reserve(int layer, int slot, int expert, WeightFormat format, int rows, int columns, unsigned char*& memory);
 
   // Keeps a vector as floats, `added` to each (Gemma's files hold a norm's weight less 1).
   Status set_vector(int layer, int slot, WeightFormat format, const void* stored, int size, float added);
 
-  // Called when all is written: refuses what cannot run (weight_missing), and packs rows where the kernels are faster for it.
+  // Packs a matrix that has been written, where the kernels are faster for it: finish() does the same for the others. So it can be done while
+  // they are still on their way. layer_out_of_range, weight_slot_unknown, weight_missing; out_of_memory.
+  Status pack(int layer, int slot, int expert);
+
+  // Called when all is written: refuses what cannot run (weight_missing), and packs rows where the kernels are faster for it
+  // (out_of_memory). After a refusal it may be called again.
   Status finish();
+  bool is_finished() const { return is_finished_; }
 
  private:
   Matrix* matrix_at(int layer, int slot, int expert);
@@ -88,6 +95,7 @@ class Weights {
   Matrix matrices_[kModelMatrices];
   Buffer<float> vectors_[kModelVectors];
   std::unique_ptr<LayerWeights[]> layers_;
+  bool is_finished_ = false;
 };
 
 }  // namespace ropewalk

@@ -4,8 +4,8 @@ import { Ropewalk } from "../../build/package/runtime.js";
 import { runCases } from "./cases.mjs";
 import { onnxruntime } from "./peer.mjs";
 
-/** Runs every case and returns its lines. `wasm`: the bytes of the benchmark's module, `model`: those of the peer's ONNX file. */
-export async function runBenchmark({ glue, wasm, build, ort, model, cases = runCases }) {
+/** The package on the benchmark's module: `{ rw, module }`. `wasm`: its bytes; `files`: how to get at model files, where they are needed. */
+export async function benchRuntime({ glue, wasm, build, files = { fetch: (...request) => fetch(...request) } }) {
   const compiled = await WebAssembly.compile(wasm);
   const module = await glue({
     instantiateWasm(imports, receive) {
@@ -13,9 +13,14 @@ export async function runBenchmark({ glue, wasm, build, ort, model, cases = runC
       return {};
     },
   });
+  return { rw: new Ropewalk(new Heap(module), build, files), module };
+}
+
+/** Runs every case and returns its lines. `wasm`: the bytes of the benchmark's module, `model`: those of the peer's ONNX file. */
+export async function runBenchmark({ glue, wasm, build, ort, model, cases = runCases }) {
   ort.env.wasm.numThreads = 1;
   ort.env.logLevel = "error";
   const lines = [];
-  await cases({ rw: new Ropewalk(new Heap(module), build), module, peer: onnxruntime(ort, model), report: (line) => lines.push(line) });
+  await cases({ ...(await benchRuntime({ glue, wasm, build })), peer: onnxruntime(ort, model), report: (line) => lines.push(line) });
   return lines;
 }

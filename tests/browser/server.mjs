@@ -22,11 +22,19 @@ export const WASM_ANSWERS = {
   empty: (response) => response.writeHead(200, { "Content-Type": TYPES[".wasm"] }).end(),
 };
 
-async function sendFile(response, path, type) {
+async function sendFile(request, response, path, type) {
   const file = await stat(path).catch(() => null);
   if (!file?.isFile()) return response.writeHead(404, { "Content-Type": "text/plain" }).end("not found");
-  response.writeHead(200, { "Content-Type": type, "Content-Length": file.size });
-  createReadStream(path).pipe(response);
+  const [, first, last] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? "") ?? [];
+  if (first === undefined) {
+    response.writeHead(200, { "Content-Type": type, "Content-Length": file.size, "Accept-Ranges": "bytes" });
+    return createReadStream(path).pipe(response);
+  }
+  const start = Number(first);
+  const end = Math.min(last === "" ? Infinity : Number(last), file.size - 1);
+  if (start > end) return response.writeHead(416, { "Content-Range": `bytes */${file.size}` }).end();
+  response.writeHead(206, { "Content-Type": type, "Content-Length": end - start + 1, "Content-Range": `bytes ${start}-${end}/${file.size}` });
+  return createReadStream(path, { start, end }).pipe(response);
 }
 
 /** Sends a module with the packages that it names by their addresses, as a bundler would write them. */
@@ -58,8 +66,8 @@ export async function serve(folders) {
     if (name.startsWith("..")) return response.writeHead(404).end();
     const extension = extname(name);
     if (packages && extension === ".mjs") return sendModule(response, join(folder, name), packages);
-    if (extension !== ".wasm") return sendFile(response, join(folder, name), TYPES[extension] ?? "application/octet-stream");
-    return wasm ? wasm(response) : sendFile(response, join(folder, name), wasmType);
+    if (extension !== ".wasm") return sendFile(request, response, join(folder, name), TYPES[extension] ?? "application/octet-stream");
+    return wasm ? wasm(response) : sendFile(request, response, join(folder, name), wasmType);
   });
   await new Promise((resolve, reject) => server.once("error", reject).listen(0, "localhost", resolve));
   const close = () => {

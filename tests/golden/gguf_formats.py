@@ -2,7 +2,7 @@
 
     python gguf_formats.py
 
-Needs the `gguf` package and numpy (gguf 0.17 or later). The first rows are given in full, f32 bit patterns as hex; many more as the CRC-32
+Needs the `gguf` package (written with 0.19.0) and numpy. The first rows are given in full, f32 bit patterns as hex; many more as the CRC-32
 of theirs, from a generator that the test has too.
 """
 

@@ -88,7 +88,7 @@ TEST(ScoreKernel, AQueryThatIsNotFiniteStaysInItsRow) {
     RowsOfFloats queries(9, 8, 0, 3), keys(5, 8, 0, 4);
     queries.floats[4 * 8 + 3] = kNaN;
     float scores[9 * kBlockTokens];
-    kernels->score({queries.floats.data(), 8, 9, keys.floats.data(), 8, 5, 8, scores, {}});
+    kernels->score({queries.floats.data(), 8, 9, keys.floats.data(), 8, 5, 8, scores});
     for (int row = 0; row < 9; ++row) {
       for (int n = 0; n < 5; ++n) EXPECT_EQ(std::isnan(scores[row * kBlockTokens + n]), row == 4) << kernels->name;
     }

@@ -10,19 +10,19 @@
 #include "requested_memory.h"
 
 std::size_t ropewalk::requested_bytes = 0;
+int ropewalk::refused_requests = 0;
 
 namespace {
 
 int granted = -1;  // requests until one is refused; -1: none is
 bool refuses_all_later = false;
-int refused = 0;
 
 bool is_refused(std::size_t size) {
   if (size > std::size_t{1} << 40) return true;  // nobody has it, and a sanitizer's allocator would abort
   if (granted < 0) return false;
   if (granted > 0) return --granted, false;
   if (!refuses_all_later) granted = -1;
-  return ++refused, true;
+  return ++ropewalk::refused_requests, true;
 }
 
 }  // namespace
@@ -43,12 +43,19 @@ void* __wrap__ZnamRKSt9nothrow_t(std::size_t size, const std::nothrow_t& tag) {
 }
 
 namespace ropewalk {
+
+bool can_refuse_memory() { return __real_aligned_alloc != nullptr; }
+
+void refuse_request(int count, bool all_later) { granted = count, refuses_all_later = all_later, refused_requests = 0; }
+
+void grant_requests() { granted = -1; }
+
 namespace {
 
 class KvMemory : public testing::Test {
  protected:
   void SetUp() override {
-    if (__real_aligned_alloc == nullptr) GTEST_SKIP() << "linked without --wrap";
+    if (!can_refuse_memory()) GTEST_SKIP() << "linked without --wrap";
   }
 };
 
@@ -82,10 +89,8 @@ void refuse_each(Act act, Expect expect) {
         SCOPED_TRACE(testing::Message() << name_of(RowType::q8_0, mode) << ", request " << count << (all_later ? " and all after it" : ""));
         Filled filled(mode);
         const Snapshot before = snapshot_of(filled.cache);
-        granted = count, refuses_all_later = all_later, refused = 0;
-        Status status = act(filled.cache);
-        granted = -1;
-        is_done = refused == 0;
+        const Status status = without_request(count, all_later, [&] { return act(filled.cache); });
+        is_done = refused_requests == 0;
         ASSERT_EQ(status, is_done ? Status::ok : Status::out_of_memory);
         if (!is_done) {
           ASSERT_TRUE(snapshot_of(filled.cache) == before);
@@ -135,12 +140,10 @@ TEST_F(KvMemory, Configure) {
     for (int count = 0;; ++count) {
       Filled filled(KeyMode::rotated);
       const Snapshot before = snapshot_of(filled.cache);
-      granted = count, refuses_all_later = all_later, refused = 0;
-      const Status status = filled.cache.configure(setup.config());
-      granted = -1;
-      ASSERT_EQ(status, refused == 0 ? Status::ok : Status::out_of_memory);
-      ASSERT_EQ(snapshot_of(filled.cache) == before, refused != 0) << "request " << count;
-      if (refused == 0) break;
+      const Status status = without_request(count, all_later, [&] { return filled.cache.configure(setup.config()); });
+      ASSERT_EQ(status, refused_requests == 0 ? Status::ok : Status::out_of_memory);
+      ASSERT_EQ(snapshot_of(filled.cache) == before, refused_requests != 0) << "request " << count;
+      if (refused_requests == 0) break;
     }
   }
 }
@@ -154,11 +157,9 @@ TEST_F(KvMemory, ReadAndAttend) {
       GuardedTensor q(DType::f32, Layout::bthd, {1, 2, 2, 8});
       const auto bits = q.fill(1).bytes();
       const auto was_refused = [&](auto act) {
-        granted = count, refuses_all_later = true, refused = 0;
-        const Status status = act();
-        granted = -1;
-        EXPECT_EQ(status, refused == 0 ? Status::ok : Status::out_of_memory);
-        return refused != 0;
+        const Status status = without_request(count, true, act);
+        EXPECT_EQ(status, refused_requests == 0 ? Status::ok : Status::out_of_memory);
+        return refused_requests != 0;
       };
       is_done = 0;
       const bool is_read = !was_refused([&] { return filled.cache.read(0, 0, 0, 30, keys.data(), values.data()); });
@@ -184,10 +185,9 @@ TEST_F(KvMemory, Append) {
             Snapshot before = snapshot_of(filled.cache);
             const int first = std::max(0, sequence), batches = sequence == kAllSequences ? 2 : 1;
             Tokens tokens({1, 8, 0}, 8, 9, batches), untouched({1, 8, 0}, 8, 9, batches);
-            granted = count, refuses_all_later = all_later, refused = 0;
-            const Status status = filled.cache.append(layer, sequence, tokens.with_queries());
-            granted = -1;
-            is_done = refused == 0;
+            const NewTokens given = tokens.with_queries();
+            const Status status = without_request(count, all_later, [&] { return filled.cache.append(layer, sequence, given); });
+            is_done = refused_requests == 0;
             ASSERT_EQ(status, is_done ? Status::ok : Status::out_of_memory);
             ASSERT_TRUE(tokens.k.same_bits(untouched.k) && tokens.v.same_bits(untouched.v));
             if (!is_done) {

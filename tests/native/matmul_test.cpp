@@ -71,7 +71,7 @@ struct Case {
 std::vector<Case> every_case() {
   std::vector<Case> cases;
   for (const WeightFormat format : every_format()) {
-    const std::vector<int> columns = is_float(format)              ? std::vector<int>{1, 2, 3, 4, 7, 64, 255, 257, 518}
+    const std::vector<int> columns = is_float(format)               ? std::vector<int>{1, 2, 3, 4, 7, 64, 255, 257, 518}
                                      : block_elements(format) == 32 ? std::vector<int>{32, 64, 288, 544}
                                                                     : std::vector<int>{256, 768};
     for (const int c : columns) {
@@ -219,6 +219,21 @@ TEST(Matmul, SumsTheLargestIntegersExactly) {
       }
       ASSERT_NEAR(expected[0], exact, 250 * kHalfUlp * size_of_terms);  // x is exact; a weight rounds as above
     }
+  }
+}
+
+TEST(Matmul, TakesEveryFiniteHalfAndInfinities) {
+  const Case c = {WeightFormat::f16, 16, 64, 1};
+  for (const bool has_infinity : {false, true}) {
+    Product product(c);
+    constexpr std::uint16_t kHalves[] = {0x8000, 0x0001, 0x83FF, 0x0400, 0x7BFF, 0xFBFF, 0x3C00};
+    for (std::size_t i = 0; i < product.weights.size(); i += 2) std::memcpy(product.weights.data() + i, &kHalves[i / 2 % 7], 2);
+    const std::uint16_t infinity = 0xFC00;
+    if (has_infinity) std::memcpy(product.weights.data() + 2 * (5 * c.columns + 9), &infinity, 2);
+    const Guarded<float> expected = product.of(c, kScalarMatmulKernels, false);
+    EXPECT_TRUE(product.of(c, kWasmSimdMatmulKernels, true).same_bits(expected));
+    EXPECT_EQ(std::isinf(expected[5]), has_infinity);
+    EXPECT_TRUE(std::isfinite(expected[4]));
   }
 }
 

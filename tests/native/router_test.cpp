@@ -134,8 +134,12 @@ TEST(Router, RowsGoToTheirExpertsAndBack) {
 
 // Whatever the scores are, a token has at most one row at an expert, and none goes past the end.
 TEST(Router, ScoresThatAreNotNumbersOverrunNothing) {
-  const float nan = std::nanf(""), scores[][4] = {{nan, nan, nan, nan}, {nan, 1, 2, 3}, {1, nan, 2, nan}, {INFINITY, INFINITY, 0, nan},
-                                                  {-INFINITY, -INFINITY, -INFINITY, -INFINITY}, {3, 2, 1, nan}};
+  const float nan = std::nanf(""), scores[][4] = {{nan, nan, nan, nan},
+                                                  {nan, 1, 2, 3},
+                                                  {1, nan, 2, nan},
+                                                  {INFINITY, INFINITY, 0, nan},
+                                                  {-INFINITY, -INFINITY, -INFINITY, -INFINITY},
+                                                  {3, 2, 1, nan}};
   for (const bool normalizes : {false, true}) {
     const int tokens = 6;
     Router router;

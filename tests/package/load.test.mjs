@@ -167,7 +167,7 @@ test("ropewalk/inline works without its wasm files, and fetches nothing", async 
 
 test("all exports of the package", async () => {
   assert.deepEqual(Object.keys(await import("ropewalk")).sort(), [
-    "BUILDS", "CACHE_DTYPES", "COMPATS", "DECAY_CURVES", "DTYPES", "KEY_MODES", "KvCache", "LAYOUTS", "LinearState", "MROPE_LAYOUTS", "PAIRINGS", "PRECISIONS",
+    "BUILDS", "CACHE_DTYPES", "COMPATS", "DECAY_CURVES", "DTYPES", "FULL_POLICIES", "KEY_MODES", "KvCache", "LAYOUTS", "LinearState", "MROPE_LAYOUTS", "PAIRINGS", "PRECISIONS",
     "QUERY_TEMPERATURE_LAYERS", "RAMPS", "ROLES", "ROPE_TYPES", "Rope", "Ropewalk", "RopewalkError", "TABLE_LAYOUTS", "Tensor", "describe", "load",
     "overrideRopeConfig", "ropeConfig", "ropeLayers",
   ]);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { ggufBytes } from "../files/gguf_writer.mjs";
 import { bare, expectError, expectWhole, openModel, readWhole } from "../files/reading.mjs";
-import { serve } from "../files/server.mjs";
+import { answer, serve } from "../files/server.mjs";
 import { fakeCaches, fakeFolder } from "../files/stores.mjs";
 import { ggufModel, safetensorsFolder } from "../files/tiny_models.mjs";
 
@@ -134,6 +134,15 @@ test("without the server, what is kept is read, and known to be absent what was"
   await expectError(open(), "NETWORK", "model.safetensors: download", /not all of it is kept/);
   kept.clear();
   await expectError(open(), "NETWORK", "model.safetensors: download", /cannot be reached/);
+});
+
+test("a server that does not tell the length", async (t) => {
+  const { kept, ...store } = fakeFolder();
+  const { url } = await serve(t, { "m.gguf": bytes }, ({ response }) => (answer(response, bytes, undefined, { headers: { "content-length": null } }), true));
+  const warnings = [];
+  await expectWhole(await openModel({ ...bare, ...store }, `${url}m.gguf`, { cache: "opfs", onWarning: (message) => warnings.push(message) }));
+  assert.equal(kept.size, 0);
+  assert.match(warnings.join(), /^m\.gguf: is not kept: the server does not tell its length/);
 });
 
 test("one tensor keeps its pieces only", async (t) => {

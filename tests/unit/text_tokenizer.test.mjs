@@ -160,7 +160,7 @@ test("halves of surrogate pairs are U+FFFD, and a byte order mark is a character
 
 test("what is no text and no token is refused", async () => {
   const tokenizer = await tokenizerFromGguf(byteLevelMetadata("qwen2"));
-  for (const text of [7, undefined, "漢".repeat(8e6)]) {
+  for (const text of [7, undefined, "漢".repeat(5e6)]) {
     assert.throws(() => tokenizer.encode(text), { code: "INVALID_ARGUMENT", field: "text" });
   }
   for (const id of [-1, 1.5, tokenizer.vocabularySize, NaN, "a"]) {

@@ -62,5 +62,6 @@ export type { RotateOptions } from "./rotate.js";
 export { type Build, BUILDS, Ropewalk } from "./runtime.js";
 export { type Layout, LAYOUTS } from "./shape.js";
 export { type CosSinTable, TABLE_LAYOUTS, type TableIntoOptions, type TableLayout, type TableOptions } from "./table.js";
-export type { Tokenizer } from "./text/tokenizer.js";
+export type { ChatMessage, ChatOptions } from "./text/chat_template.js";
+export type { DecodeOptions, EncodeOptions, Tokenizer, TokenStream } from "./text/tokenizer.js";
 export { Tensor } from "./tensor.js";

@@ -70,7 +70,7 @@ export async function loadOn(platform: Platform, { build = "auto", wasm, signal 
 async function start(platform: Platform, build: Build, source: WasmSource | undefined): Promise<Ropewalk> {
   requireSimd();
   if (build === "relaxed" && !hasRelaxedSimd()) {
-    throw new RopewalkError("UNSUPPORTED_ENGINE", "build", "relaxed needs f32x4.relaxed_madd, which this engine lacks; use auto or simd");
+    throw new RopewalkError("UNSUPPORTED_ENGINE", "build", "relaxed needs relaxed SIMD, which this engine lacks or gets wrong; use auto or simd");
   }
   const file = build === "relaxed" ? "relaxed" : "simd";
   const [glue, compiled] = await Promise.all([platform.glue(), compile(platform, source ?? (await platform.wasm(file)))]);

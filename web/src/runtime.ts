@@ -17,6 +17,7 @@ import type { Model, ModelInfo, ModelOptions } from "./model/model.js";
 import { Rope } from "./rope.js";
 import { RopeCore } from "./rope_core.js";
 import { Tensor } from "./tensor.js";
+import type { Tokenizer } from "./text/tokenizer.js";
 
 /**
  * `simd`: every current engine, the same bits everywhere. `relaxed`: fused multiply-add where the processor has it, so the last bits may
@@ -207,6 +208,15 @@ export class Ropewalk {
   async modelInfo(source: ModelSource, options: ModelOptions = {}): Promise<ModelInfo> {
     const { modelInfo } = await import("./model/model.js");
     return modelInfo(this.#modelHost, source, options);
+  }
+
+  /**
+   * A tokenizer without a model, from a parsed tokenizer.json (and tokenizer_config.json) or from the metadata of a GGUF file.
+   * @throws {@link RopewalkError} INVALID_FILE, UNSUPPORTED_MODEL with the part at fault.
+   */
+  async tokenizer(source: object, tokenizerConfig?: object): Promise<Tokenizer> {
+    const { tokenizerFromGguf, tokenizerFromJson } = await import("./text/tokenizer.js");
+    return "tokenizer.ggml.model" in source ? tokenizerFromGguf(source as Record<string, unknown>) : tokenizerFromJson(source, tokenizerConfig);
   }
 
   get #modelHost(): { heap: Heap; files: FilePlatform; isScalar: boolean } {

@@ -273,6 +273,7 @@ interface WasmModelFunctions {
   model_configure(model: number, config: WasmModelConfig, layers: number): Status;
   model_reserve(model: number, layer: number, slot: number, expert: number, format: number, rows: number, columns: number, result: number): Status;
   model_set_vector(model: number, layer: number, slot: number, format: number, stored: number, size: number, added: number): Status;
+  model_pack(model: number, layer: number, slot: number, expert: number): Status;
   model_finish(model: number): Status;
   model_forward(model: number, cache: number, sequence: number, tokens: number, count: number): Status;
   model_hidden(model: number): number;

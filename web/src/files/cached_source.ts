@@ -2,8 +2,8 @@ import { RopewalkError } from "../errors.js";
 import { blobSource } from "./blob_files.js";
 import { type ByteSource, NotThere } from "./byte_source.js";
 import { networkFailure } from "./failures.js";
-import { isJsonObject } from "./json_file.js";
 import type { OpenUrl } from "./http_files.js";
+import { isJsonObject } from "./json_file.js";
 import type { PieceStore } from "./piece_store.js";
 
 /** Length of a piece in bytes: what is lost of a download that breaks off, and held in memory while a piece arrives. */
@@ -37,7 +37,10 @@ export function withStore(open: OpenUrl, store: PieceStore, warn: (message: stri
       warn(`${name}: what was kept is read, for the server does not give it (${error.message})`);
       return source instanceof NotThere ? source : new CachedSource(source, store, key, warn);
     }
-    if (!(source instanceof NotThere) && source.size === Infinity) return source; // nothing tells whether what is kept is complete
+    if (!(source instanceof NotThere) && source.size === Infinity) {
+      warn(`${name}: is not kept: the server does not tell its length, so nothing tells whether all of it is there`);
+      return source;
+    }
     const about: About = source instanceof NotThere ? {} : { size: source.size, version: source.version };
     if (kept === undefined || kept.size !== about.size || kept.version !== about.version) {
       try {

@@ -72,7 +72,7 @@ export async function* generate(session: Continuation, options: GenerateOptions)
   const ends = new Set(options.ignoreEnd ? [] : tokenizer.endTokens);
   const stopTokens = new Set(checkTokens(options.stopTokens ?? []));
   const sampler = new Sampler(heap, options);
-  const stream = tokenizer.stream();
+  const stream = tokenizer.stream({ continues: session.tokens.length > 0 });
   const turns = new Turns();
   try {
     for (let count = 1; count <= maxTokens; count++) {

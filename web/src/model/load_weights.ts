@@ -4,10 +4,17 @@ import type { Heap } from "../heap.js";
 import type { Facts } from "./facts.js";
 import type { Piece, Placement } from "./placement.js";
 
+/** A weight that is being filled. */
+interface Filling {
+  readonly placement: Placement;
+  missing: number;
+}
+
 /** Where a piece of a tensor goes in wasm memory. */
 interface Target {
   readonly piece: Piece;
   readonly address: number;
+  readonly filling: Filling;
 }
 
 /**
@@ -24,14 +31,19 @@ export async function loadWeights(heap: Heap, model: number, files: ModelFiles, 
     for (const placement of placements) {
       const address = placement.isVector ? heap.allocate(bytesOf(placement)) : reserve(heap, model, facts, placement);
       if (placement.isVector) vectors.set(placement, address);
+      const filling = { placement, missing: bytesOf(placement) };
       for (const piece of placement.pieces) {
         const targets = wanted.get(piece.tensor.name) ?? [];
-        targets.push({ piece, address: address + piece.to });
+        targets.push({ piece, address: address + piece.to, filling });
         wanted.set(piece.tensor.name, targets);
       }
     }
     const copy = ({ name }: StoredTensor, offset: number, chunk: Uint8Array): void => {
-      for (const target of wanted.get(name)!) copyOverlap(heap, target, offset, chunk);
+      for (const target of wanted.get(name)!) {
+        const { filling } = target;
+        filling.missing -= copyOverlap(heap, target, offset, chunk);
+        if (filling.missing === 0 && !filling.placement.isVector) pack(heap, model, facts, filling.placement); // while more is on its way
+      }
     };
     await files.read([...wanted.keys()].map((name) => files.tensors.get(name)!), copy, options);
     for (const [placement, address] of vectors) setVector(heap, model, facts, placement, address);
@@ -67,11 +79,17 @@ function setVector(heap: Heap, model: number, facts: Facts, placement: Placement
   check(heap, status, facts, pieces[0]!.tensor.name);
 }
 
-function copyOverlap(heap: Heap, { piece, address }: Target, offset: number, chunk: Uint8Array): void {
+function pack(heap: Heap, model: number, facts: Facts, { layer, slot, expert, pieces }: Placement): void {
+  check(heap, heap.module.model_pack(model, layer, slot, expert), facts, pieces[0]!.tensor.name);
+}
+
+/** Copies what of a chunk belongs to a target, and returns the number of its bytes. */
+function copyOverlap(heap: Heap, { piece, address }: Target, offset: number, chunk: Uint8Array): number {
   const first = Math.max(offset, piece.from);
   const end = Math.min(offset + chunk.length, piece.from + piece.bytes);
-  if (first >= end) return;
+  if (first >= end) return 0;
   heap.bytes(address + first - piece.from, end - first).set(chunk.subarray(first - offset, end - offset));
+  return end - first;
 }
 
 function check(heap: Heap, status: number, facts: Facts, tensor: string): void {

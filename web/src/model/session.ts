@@ -160,7 +160,7 @@ export class Session implements Disposable {
       {
         heap: this.#core.heap,
         tokenizer: this.#tokenizer,
-        vocabularySize: this.#core.vocabularySize,
+        vocabularySize: Math.min(this.#core.vocabularySize, this.#tokenizer.vocabularySize), // some models have rows that stand for nothing
         tokens: this.#tokens,
         logits: () => this.#freshLogits(),
         take: (token) => this.#read(Int32Array.of(token), {}),

@@ -1,0 +1,35 @@
+// What the examples with models say of them.
+
+/** A RoPE in a line: its type, base and factor. */
+export function describeRope(rope) {
+  if (rope === null) return "none";
+  const { rope_theta, rope_scaling } = rope;
+  const base = `base ${rope_theta.toLocaleString("en", { maximumFractionDigits: 0 })}`;
+  if (rope_scaling === undefined || rope_scaling.rope_type === "default") return `plain, ${base}`;
+  const { rope_type, factor } = rope_scaling;
+  return `${rope_type}, ${base}${factor === undefined ? "" : `, factor ${Number(factor.toFixed(3))}`}`;
+}
+
+/** A number of bytes, to be read. */
+export function size(bytes) {
+  if (bytes < 2 ** 20) return `${(bytes / 1024).toFixed(1)} KB`;
+  return bytes < 2 ** 30 ? `${(bytes / 2 ** 20).toFixed(1)} MB` : `${(bytes / 2 ** 30).toFixed(2)} GB`;
+}
+
+/** Tokens in a second. */
+export function speed(tokens, milliseconds) {
+  const rate = (tokens * 1000) / Math.max(milliseconds, 0.001);
+  return `${rate < 10 ? rate.toFixed(1) : Math.round(rate).toLocaleString("en")} tokens/s`;
+}
+
+/**
+ * Makes a session hold a prompt: what it has read already stays, as far as both begin alike, and the rest is read. The session may be one of this
+ * thread, or of a Worker.
+ */
+export async function bringTo(session, prompt, options) {
+  const held = await session.tokens;
+  let same = 0;
+  while (same < held.length && same < prompt.length && held[same] === prompt[same]) same += 1;
+  await session.rewind(same);
+  await session.append(prompt.slice(same), options);
+}

@@ -1,0 +1,123 @@
+// What the tests of models do in a page. Each task returns plain values.
+import { load as loadHere } from "/package/dist/index.js";
+import { load, RopewalkError } from "/package/dist/worker.js";
+
+const violations = [];
+addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) => violations.push(`${violatedDirective}: ${blockedURI}`));
+
+const MODEL = "/models/llama/model.gguf";
+const TEXT = { seed: 7, maxTokens: 30, ignoreEnd: true };
+
+async function piecesOf(text) {
+  const pieces = [];
+  for await (const piece of text) pieces.push(piece);
+  return pieces;
+}
+
+const thrownBy = (promise) => promise.then(() => undefined, (error) => error);
+const told = ({ name, code, field, constructor }) => ({ isRopewalkError: constructor === RopewalkError, name, code, field });
+
+/** Runs `use` with the module in a Worker of its own. */
+async function inWorker(use) {
+  const rw = await load({ build: "simd" });
+  try {
+    return await use(rw);
+  } finally {
+    await rw.dispose();
+  }
+}
+
+const tasks = {
+  violations: () => violations,
+
+  /** The same text from the page's thread, and from a Worker by address, File and bytes. */
+  sameText: () =>
+    inWorker(async (rw) => {
+      const bytes = await (await fetch(MODEL)).arrayBuffer();
+      const here = await (await loadHere({ build: "simd" })).model(MODEL);
+      const tokensOf = async (model) => (await piecesOf(model.generate("the cat", TEXT))).map(({ token }) => token);
+      const texts = [await tokensOf(here)];
+      const sources = [MODEL, new URL(MODEL, location.href), new File([bytes], "model.gguf"), [new File([bytes], "model.gguf")], bytes];
+      for (const source of sources) texts.push(await tokensOf(await rw.model(source)));
+      const left = [bytes.byteLength];
+      texts.push(await tokensOf(await rw.model(bytes, { transfer: true })));
+      left.push(bytes.byteLength);
+      return { texts, left };
+    }),
+
+  /** A folder's files as they are dropped on a page, of safetensors. */
+  safetensors: () =>
+    inWorker(async (rw) => {
+      const names = ["config.json", "generation_config.json", "tokenizer.json", "model.safetensors"];
+      const files = await Promise.all(names.map(async (name) => new File([await (await fetch(`/models/llama/${name}`)).blob()], name)));
+      const texts = [];
+      for (const source of [files, MODEL]) {
+        const pieces = await piecesOf((await rw.model(source)).generate("the cat", TEXT));
+        texts.push(pieces.map(({ text }) => text).join(""));
+      }
+      return texts;
+    }),
+
+  /** Gives up a text in the middle; the session goes on. The page's own tasks run meanwhile. */
+  abort: () =>
+    inWorker(async (rw) => {
+      const session = await (await rw.model(MODEL)).session();
+      await session.append("the cat");
+      const before = session.length;
+      const controller = new AbortController();
+      const reason = new Error("enough");
+      let count = 0;
+      const thrown = await thrownBy((async () => {
+        for await (const _ of session.generate({ ...TEXT, signal: controller.signal })) if (++count === 5) controller.abort(reason);
+      })());
+      const after = session.length;
+      const more = await piecesOf(session.generate({ ...TEXT, maxTokens: 3 }));
+      return { isReason: thrown === reason, taken: after - before, more: more.length, finish: more.at(-1).finish };
+    }),
+
+  /** Gives up reading while the Worker is at it, and hears of it as it goes on. */
+  abortReading: () =>
+    inWorker(async (rw) => {
+      const session = await (await rw.model(MODEL)).session({ contextLength: 20000 });
+      const controller = new AbortController();
+      let ticks = 0;
+      const timer = setInterval(() => ticks++, 4);
+      const onProgress = ({ done }) => done > 500 && controller.abort();
+      const error = await thrownBy(session.append(new Array(19000).fill(5), { signal: controller.signal, onProgress }));
+      clearInterval(timer);
+      return { name: error.name, read: session.length, tokens: (await session.tokens).length, ticks };
+    }),
+
+  /** Errors of both sides of the line. */
+  errors: () =>
+    inWorker(async (rw) => {
+      const model = await rw.model(MODEL);
+      const session = await model.session({ contextLength: 16 });
+      const thrown = {
+        full: await thrownBy(session.append(new Array(20).fill(5))),
+        damaged: await thrownBy(rw.model(new Uint8Array(1000).fill(7))),
+        missing: await thrownBy(rw.model("/pages/model/index.html")),
+        build: await thrownBy(load({ build: "fast" })),
+      };
+      await model.dispose();
+      thrown.model = await thrownBy(model.session());
+      await rw.dispose();
+      thrown.worker = await thrownBy(rw.model(MODEL));
+      return Object.fromEntries(Object.entries(thrown).map(([name, error]) => [name, told(error)]));
+    }),
+
+  /** Loads the entry of another place. */
+  loadFrom: async (entry) => told(await thrownBy((await import(entry)).load())),
+
+  /** Two models in one Worker, in turn and at once. */
+  twoModels: () =>
+    inWorker(async (rw) => {
+      const models = [await rw.model(MODEL), await rw.model("/models/qwen3/model.gguf")];
+      const tokensOf = async (model) => (await piecesOf(model.generate("the", TEXT))).map(({ token }) => token);
+      const alone = [];
+      for (const model of models) alone.push(await tokensOf(model));
+      return { alone, together: await Promise.all(models.map(tokensOf)) };
+    }),
+};
+
+globalThis.runTask = (name, ...args) => tasks[name](...args);

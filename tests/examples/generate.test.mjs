@@ -1,0 +1,102 @@
+// The examples with models, as a user runs them: on the model that they make up, and on files.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { load } from "ropewalk";
+import { capture } from "../../scripts/run.mjs";
+
+const root = join(import.meta.dirname, "..", "..");
+const example = (name) => join(root, "examples", name);
+const runExample = (name, ...args) => capture(process.execPath, [example(name), ...args]);
+const tinyModel = (...name) => join(root, "tests", "golden", "tiny_models", ...name);
+
+let folder, made;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "ropewalk-example-"));
+  made = join(folder, "tiny.gguf");
+});
+
+after(() => rm(folder, { recursive: true, force: true }));
+
+test("make_tiny_model.mjs writes a model with a tokenizer and a chat template", async () => {
+  assert.match(await runExample("make_tiny_model.mjs", made), /tiny\.gguf: \d+ bytes, \d+ tokens\. It speaks nonsense\./);
+  const model = await (await load()).model(made);
+  const text = "The old rope walk, 12 fathoms…";
+  assert.equal(model.tokenizer.decode(model.tokenizer.encode(text)), text);
+  assert.equal(model.tokenizer.encode(" rope walk").length, 2);
+  const chat = [{ role: "user", content: "What is hemp?" }];
+  assert.equal(await model.renderChat(chat), "<|im_start|>user\nWhat is hemp?<|im_end|>\n<|im_start|>assistant\n");
+  model.dispose();
+});
+
+describe("generate.mjs", () => {
+  const told = (output) => {
+    const [, read, count, finish] = /^(\d+) tokens read \([\d,.]+ tokens\/s\), (\d+) generated \([\d,.]+ tokens\/s\), ended by "(\w+)"$/m.exec(output);
+    const [, used, length] = /^Context: (\d+) of (\d+) tokens, [\d.]+ [KM]B of keys and values$/m.exec(output);
+    return { read: Number(read), count: Number(count), finish, used: Number(used), length: Number(length) };
+  };
+
+  test("goes on with a prompt, by words that its own model knows", async () => {
+    const output = await runExample("generate.mjs");
+    assert.match(output, /^No model named: .* it speaks nonsense\.$/m);
+    assert.match(output, /^RoPE: plain, base 10,000$/m);
+    const { read, count, finish, used, length } = told(output);
+    assert.deepEqual({ read, length }, { read: 8, length: 256 });
+    assert.equal(used, read + count - (finish === "end" ? 1 : 0)); // the token that ends a text is not taken up
+    const [, text] = /^The old rope walk lies(.*)$/ms.exec(output);
+    assert.ok(text.trim().split(/\s+/).length > 5, text);
+  });
+
+  test("says the same each time, from memory and from a disk", async () => {
+    const textOf = (output) => /^The old rope walk lies.*$/m.exec(output)[0];
+    assert.equal(textOf(await runExample("generate.mjs", made)), textOf(await runExample("generate.mjs")));
+  });
+
+  test("takes a folder and a prompt, and tells of its RoPE", async () => {
+    const output = await runExample("generate.mjs", tinyModel("llama3"), "the");
+    assert.match(output, /^RoPE: llama3, base [\d,]+, factor \d+$/m);
+    const { count, finish } = told(output);
+    assert.ok(finish === "end" || count === 200, `${count} ${finish}`);
+  });
+
+  test("says what is wrong with a file that is none", async () => {
+    await assert.rejects(runExample("generate.mjs", example("generate.mjs")), /RopewalkError: generate\.mjs: /);
+  });
+});
+
+describe("chat.mjs", () => {
+  /** Holds a conversation: says the next line when the program asks for it. */
+  async function chat(lines, ...args) {
+    const program = spawn(process.execPath, [example("chat.mjs"), ...args], { timeout: 20_000 });
+    let output = "";
+    let waiting = [...lines];
+    for (const stream of [program.stdout, program.stderr]) {
+      stream.setEncoding("utf8").on("data", (text) => {
+        output += text;
+        if (text.endsWith("> ") && waiting.length > 0) program.stdin.write(`${waiting.shift()}\n`);
+      });
+    }
+    const code = await new Promise((resolve) => program.on("close", resolve));
+    return { code, output };
+  }
+
+  test("answers each message in one context, which it stretches when it has to", async () => {
+    const { code, output } = await chat(["Where is the rope walk?", "And the quay?", ""], made);
+    assert.equal(code, 0, output);
+    const answers = [...output.matchAll(/^ {2}\([\d,.]+ tokens\/s after [\d.]+ s; (\d+) of (\d+) tokens; RoPE (.*)\)$/gm)];
+    assert.equal(answers.length, 2, output);
+    const [first, second] = answers.map(([, used, length, rope]) => ({ used: Number(used), length: Number(length), rope }));
+    assert.ok(first.used > 0 && second.used > first.used, output);
+    assert.deepEqual({ length: first.length, rope: first.rope }, { length: 512, rope: "yarn, base 10,000, factor 2" });
+  });
+
+  test("says so where a model has no chat template, and goes on", async () => {
+    const { code, output } = await chat(["the", ""], tinyModel("llama", "model.gguf"));
+    assert.equal(code, 0);
+    assert.match(output, /model\.gguf: chat_template: is not there/);
+  });
+});
