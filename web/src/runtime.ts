@@ -216,7 +216,7 @@ export class Ropewalk {
    */
   async tokenizer(source: object, tokenizerConfig?: object): Promise<Tokenizer> {
     const { tokenizerFromGguf, tokenizerFromJson } = await import("./text/tokenizer.js");
-    return "tokenizer.ggml.model" in source ? tokenizerFromGguf(source as Record<string, unknown>) : tokenizerFromJson(source, tokenizerConfig);
+    return "tokenizer.ggml.model" in source ? tokenizerFromGguf(source) : tokenizerFromJson(source, tokenizerConfig);
   }
 
   get #modelHost(): { heap: Heap; files: FilePlatform; isScalar: boolean } {

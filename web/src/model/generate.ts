@@ -85,7 +85,8 @@ export async function* generate(session: Continuation, options: GenerateOptions)
         yield { ...piece, text: stops.push(stream.end()) + stops.end(), finish: ends.has(token) ? "end" : "stop" };
         return;
       }
-      if (session.isFull() && policy !== "stop") policy === "shift" ? session.shift(keep) : session.extend();
+      if (session.isFull() && policy === "shift") session.shift(keep);
+      if (session.isFull() && policy === "extend") session.extend();
       const isFull = session.isFull();
       if (!isFull) await session.take(token);
       piece.text = stops.push(stream.push(token));

@@ -270,5 +270,5 @@ function chatTemplateOf({ chatTemplate, tokenizerConfig, metadata }: ModelFiles)
 function samplingOf(config: Readonly<Record<string, unknown>>): SamplingOptions {
   const names = { temperature: "temperature", topK: "top_k", topP: "top_p", minP: "min_p", repetitionPenalty: "repetition_penalty" } as const;
   const given = Object.entries(names).map(([ours, theirs]) => [ours, config[theirs]] as const);
-  return Object.fromEntries(given.filter(([, value]) => typeof value === "number")) as SamplingOptions;
+  return Object.fromEntries(given.filter(([, value]) => typeof value === "number"));
 }
