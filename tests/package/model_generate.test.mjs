@@ -179,3 +179,16 @@ test("without a template a chat is refused by name; with one it is rendered", as
   assert.equal(await chatty.renderChat(messages), "a");
   chatty.dispose();
 });
+
+test("what generation_config.json says of sampling holds in sessions too, unless options say otherwise", async () => {
+  const files = ["config.json", "model.safetensors", "tokenizer.json"].map((name) => new File([readFileSync(tinyModel(`llama/${name}`))], name));
+  const sampled = await rw.model([...files, new File(['{ "top_k": 1, "temperature": 3 }'], "generation_config.json")], { kv: { dtype: "f32" } });
+  const session = sampled.session();
+  await session.append(prompt.slice(0, 12));
+  const fork = session.fork();
+  const greedy = tokensOf(await generate({ temperature: 0 }));
+  for (const one of [session, fork]) assert.deepEqual(tokensOf(await collect(one.generate({ maxTokens: 20, ignoreEnd: true }))), greedy);
+  const free = await collect(sampled.generate(prompt.slice(0, 12), { topK: 0, topP: 1, minP: 0, seed: 1, maxTokens: 20, ignoreEnd: true }));
+  assert.notDeepEqual(tokensOf(free), greedy);
+  for (const object of [session, fork, sampled]) object.dispose();
+});

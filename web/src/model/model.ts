@@ -103,7 +103,7 @@ export class Model implements Disposable {
    * @throws {@link RopewalkError} INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED.
    */
   session(options: SessionOptions = {}): Session {
-    return new Session(this.#core, this.tokenizer, this.#choice, options.contextLength ?? this.info.contextLength);
+    return new Session(this.#core, this.tokenizer, this.#choice, options.contextLength ?? this.info.contextLength, this.#sampling);
   }
 
   /**
@@ -114,7 +114,7 @@ export class Model implements Disposable {
     const session = this.session(options);
     try {
       await session.append(await this.promptTokens(prompt), options.signal === undefined ? {} : { signal: options.signal });
-      yield* session.generate({ ...this.#sampling, ...options });
+      yield* session.generate(options);
     } finally {
       session.dispose();
     }

@@ -16,7 +16,7 @@ import { alwaysLong, isLong } from "./long_rope.js";
 import { generate, type GenerateOptions, type Piece } from "./generate.js";
 import { type CacheChoice, type ModelCore, TOKENS_AT_ONCE } from "./model_core.js";
 import type { ModelLayer } from "./model_plan.js";
-import { logprobOf, mostProbable, type TokenProbability } from "./sampler.js";
+import { logprobOf, mostProbable, type SamplingOptions, type TokenProbability } from "./sampler.js";
 import { readSession, writeSession } from "./session_image.js";
 
 /** What a session is to hold. */
@@ -41,6 +41,8 @@ export class Session implements Disposable {
   readonly #cache: KvCacheCore;
   readonly #choice: CacheChoice;
   readonly #tokenizer: Tokenizer;
+  /** What the model's files say of sampling. */
+  readonly #sampling: SamplingOptions;
   readonly #logits: Owned;
   readonly #tokens: number[] = [];
   /** What turns each group of layers, as it was asked for; the cache holds it as it is in force (long_rope.ts). */
@@ -50,10 +52,11 @@ export class Session implements Disposable {
   #hidden: Float32Array | undefined;
 
   /** @internal */
-  constructor(core: ModelCore, tokenizer: Tokenizer, choice: CacheChoice, contextLength: number) {
+  constructor(core: ModelCore, tokenizer: Tokenizer, choice: CacheChoice, contextLength: number, sampling: SamplingOptions) {
     this.#core = core;
     this.#tokenizer = tokenizer;
     this.#choice = choice;
+    this.#sampling = sampling;
     this.#contextLength = checkContext(contextLength);
     this.#cache = core.newCache(choice);
     this.#ropes = this.#cache.groups.map(({ config }) => config);
@@ -168,7 +171,7 @@ export class Session implements Disposable {
         shift: (keep) => this.shift({ keep, discard: Math.max(1, (this.length - keep) >> 1) }),
         extend: () => this.extend(),
       },
-      options,
+      { ...this.#sampling, ...options },
     );
   }
 
@@ -226,7 +229,7 @@ export class Session implements Disposable {
    * @throws {@link RopewalkError} OUT_OF_MEMORY, DISPOSED.
    */
   fork(): Session {
-    const copy = new Session(this.#core, this.#tokenizer, this.#choice, this.#contextLength);
+    const copy = new Session(this.#core, this.#tokenizer, this.#choice, this.#contextLength, this.#sampling);
     try {
       copy.restore(this.save());
       return copy;
