@@ -46,7 +46,7 @@ export interface ModelInfo {
   /** Name of its file. */
   name: string;
   /** `gguf` or `safetensors`. */
-  kind: ModelFiles["kind"];
+  kind: "gguf" | "safetensors";
   /** As the file names it. */
   architecture: string;
   /** Number of weights. */

@@ -10,7 +10,7 @@ import type { HeldModel } from "./protocol.js";
 import { WorkerSession } from "./worker_session.js";
 import { WorkerTokenizer } from "./worker_tokenizer.js";
 
-/** A model in the memory of a Worker: as {@link Model}, with promises. */
+/** A model in the memory of a Worker: as `Model`, with promises. */
 export class WorkerModel implements AsyncDisposable {
   /** What it is. */
   readonly info: ModelInfo;
@@ -44,14 +44,14 @@ export class WorkerModel implements AsyncDisposable {
 
   /**
    * Goes on with a prompt in a session of its own, token by token, each made when it is asked for.
-   * @throws {@link RopewalkError} as {@link Model.generate}; rejects with the signal's reason.
+   * @throws {@link RopewalkError} as `Model.generate`; rejects with the signal's reason.
    */
   generate(prompt: Prompt, options: GenerateOptions & SessionOptions = {}): AsyncGenerator<Piece, void, void> {
     return this.#connection.pieces(options, (host, call, rest) => host.generate(call, this.#id, rest, sent(prompt)), () => undefined);
   }
 
   /**
-   * The tokens of a prompt, as {@link Model.promptTokens}.
+   * The tokens of a prompt, as `Model.promptTokens`.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, UNSUPPORTED_MODEL (there is no tokenizer, or no template).
    */
   promptTokens(prompt: Prompt, options: ChatOptions = {}): Promise<Int32Array> {
@@ -60,7 +60,7 @@ export class WorkerModel implements AsyncDisposable {
 
   /**
    * The text of a chat as the model's template writes it, ready for the model's answer.
-   * @throws {@link RopewalkError} as {@link Model.renderChat}.
+   * @throws {@link RopewalkError} as `Model.renderChat`.
    */
   renderChat(messages: readonly ChatMessage[], options: ChatOptions = {}): Promise<string> {
     return this.#ask("renderChat", messages, options);
@@ -76,8 +76,8 @@ export class WorkerModel implements AsyncDisposable {
   }
 
   /**
-   * The last hidden state after a text, as {@link Session.hidden}.
-   * @throws {@link RopewalkError} as {@link Session.append}.
+   * The last hidden state after a text, as `Session.hidden`.
+   * @throws {@link RopewalkError} as `Session.append`.
    */
   async embed(text: string | Iterable<number>, options: { signal?: AbortSignal } = {}): Promise<Float32Array> {
     const given = typeof text === "string" ? text : [...text];

@@ -34,7 +34,7 @@ export class WorkerRopewalk implements AsyncDisposable {
 
   /**
    * Loads a model as `rw.model()` does, inside the Worker: files are read and fetched there.
-   * @throws {@link RopewalkError} as {@link Ropewalk.model}; rejects with the signal's reason.
+   * @throws {@link RopewalkError} as `Ropewalk.model`; rejects with the signal's reason.
    */
   async model(source: ModelSource, options: WorkerModelOptions = {}): Promise<WorkerModel> {
     const { transfer: isMoved = false, ...others } = options;
@@ -44,7 +44,7 @@ export class WorkerRopewalk implements AsyncDisposable {
 
   /**
    * What a model is, from its headers alone.
-   * @throws {@link RopewalkError} as {@link Ropewalk.model}; rejects with the signal's reason.
+   * @throws {@link RopewalkError} as `Ropewalk.model`; rejects with the signal's reason.
    */
   modelInfo(source: ModelSource, options: ModelOptions = {}): Promise<ModelInfo> {
     return this.#connection.listen(options, (host, call, rest) => host.modelInfo(call, this.#sent(source, false), rest));
@@ -52,7 +52,7 @@ export class WorkerRopewalk implements AsyncDisposable {
 
   /**
    * A tokenizer without a model, as `rw.tokenizer()`.
-   * @throws {@link RopewalkError} as {@link Ropewalk.tokenizer}.
+   * @throws {@link RopewalkError} as `Ropewalk.tokenizer`.
    */
   async tokenizer(source: object, tokenizerConfig?: object): Promise<WorkerTokenizer> {
     return new WorkerTokenizer(this.#connection, await this.#connection.run((host) => host.tokenizer(source, tokenizerConfig)));

@@ -9,7 +9,7 @@ import { asyncDisposeSymbol } from "./async_dispose.js";
 import type { Answer, HeldSession, SessionState } from "./protocol.js";
 
 /**
- * A text that a model in a Worker has read, and may go on with: as {@link Session}, with promises. What is a number here stands as after the
+ * A text that a model in a Worker has read, and may go on with: as `Session`, with promises. What is a number here stands as after the
  * last answer of the Worker.
  */
 export class WorkerSession implements AsyncDisposable {
@@ -92,7 +92,7 @@ export class WorkerSession implements AsyncDisposable {
   }
 
   /**
-   * The last hidden state of the newest token, as {@link Session.hidden}.
+   * The last hidden state of the newest token, as `Session.hidden`.
    * @returns [hidden size].
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
    */
@@ -103,7 +103,7 @@ export class WorkerSession implements AsyncDisposable {
   /**
    * Goes on with the text, token by token, each made when it is asked for. Given up by the signal or by leaving the loop, the session can be used
    * on.
-   * @throws {@link RopewalkError} as {@link Session.generate}; rejects with the signal's reason.
+   * @throws {@link RopewalkError} as `Session.generate`; rejects with the signal's reason.
    */
   generate(options: GenerateOptions = {}): AsyncGenerator<Piece, void, void> {
     return this.#connection.pieces(
@@ -122,7 +122,7 @@ export class WorkerSession implements AsyncDisposable {
   }
 
   /**
-   * Takes tokens out, after the first `keep`, as {@link Session.shift}.
+   * Takes tokens out, after the first `keep`, as `Session.shift`.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, INVALID_POSITION, DISPOSED, OUT_OF_MEMORY.
    */
   shift(options: { keep?: number; discard: number }): Promise<void> {
@@ -130,7 +130,7 @@ export class WorkerSession implements AsyncDisposable {
   }
 
   /**
-   * Changes the RoPE of what is held and of what comes, as {@link Session.retune}.
+   * Changes the RoPE of what is held and of what comes, as `Session.retune`.
    * @throws {@link RopewalkError} as `ropeConfig()`; INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
    */
   retune(overrides: RopeOverrides, options: { kind?: ModelLayer["kind"]; contextLength?: number } = {}): Promise<void> {
@@ -138,7 +138,7 @@ export class WorkerSession implements AsyncDisposable {
   }
 
   /**
-   * Makes room for twice as many tokens, as {@link Session.extend}.
+   * Makes room for twice as many tokens, as `Session.extend`.
    * @throws {@link RopewalkError} UNSUPPORTED_MODEL; as {@link WorkerSession.retune}.
    */
   extend(): Promise<void> {
@@ -154,7 +154,7 @@ export class WorkerSession implements AsyncDisposable {
   }
 
   /**
-   * Everything needed to go on later, as {@link Session.save}.
+   * Everything needed to go on later, as `Session.save`.
    * @throws {@link RopewalkError} OUT_OF_MEMORY, DISPOSED.
    */
   save(): Promise<Uint8Array> {

@@ -2,7 +2,7 @@ import type { DecodeOptions, EncodeOptions } from "../text/tokenizer.js";
 import type { Connection } from "./connection.js";
 import type { HeldTokenizer, TokenizerFacts } from "./protocol.js";
 
-/** A model's vocabulary, in a Worker: as {@link Tokenizer}, with promises. Pieces of a text come with it, so there is no stream. */
+/** A model's vocabulary, in a Worker: as `Tokenizer`, with promises. Pieces of a text come with it, so there is no stream. */
 export class WorkerTokenizer implements TokenizerFacts {
   /** One more than the largest token id. */
   readonly vocabularySize: number;
