@@ -14,9 +14,9 @@ struct Norm {
   float epsilon = 1e-5f;
 };
 
-// `weight` is [size]; `bias` [size] or null, and not read for rms. out may be x. Sums and differences from the mean are made in f64: the one so
-// that the result does not depend on how many lanes they are made in, the other because a mean of f32 would be off by more than small
-// deviations are.
+// `weight` is [size]; `bias` [size] or null, and not read for rms. out may be x. Sums and differences from the mean are made in f64: the
+// one so that the result does not depend on how many lanes they are made in, the other because a mean of f32 would be off by more than
+// small deviations are.
 void normalize(const Norm& norm, const float* x, int size, const float* weight, const float* bias, float* out);
 
 }  // namespace ropewalk

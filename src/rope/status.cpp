@@ -136,7 +136,8 @@ StatusText describe_status(Status status) {
     case Status::weight_slot_unknown: return {argument, "slot", "names no weight of this model"};
     case Status::weight_shape: return {"INVALID_FILE", "tensors", "have a shape that the model's config does not give"};
     case Status::weight_missing: return {"INVALID_FILE", "tensors", "lack one that the model needs"};
-    case Status::cache_geometry: return {argument, "cache", "belongs to a model of other layers, heads or dimensions, or its layers hold different numbers of tokens"};
+    case Status::cache_geometry:
+      return {argument, "cache", "belongs to a model of other layers, heads or dimensions, or its layers hold different numbers of tokens"};
     case Status::token_out_of_range: return {argument, "tokens", "must be ids of the vocabulary, 0 to its size less 1"};
     case Status::logits_not_finite:
       return {"INVALID_FILE", "tensors", "lead to logits that are not finite; the weights are damaged, or need more range than f32"};

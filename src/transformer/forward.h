@@ -69,14 +69,14 @@ class Forward {
   Status status_ = Status::ok;
   int count_ = 0;
 
-  Buffer<float> residual_;                        // x, [count][hidden_size]
-  Buffer<float> normed_;                          // likewise, and so the two below
+  Buffer<float> residual_;  // x, [count][hidden_size]
+  Buffer<float> normed_;    // likewise, and so the two below
   Buffer<float> attention_out_, feed_forward_out_;
-  Buffer<float> queries_, attended_;              // [count][heads][head_dim]
-  Buffer<float> keys_, values_;                   // [count][kv_heads][head_dim]
-  Buffer<float> gate_, up_;                       // [count][feed_forward_size]
-  Activations inputs_, inner_;                    // of products with the hidden state, and with what a layer makes of it
-  Buffer<float> expert_in_;                       // the rows of an expert
+  Buffer<float> queries_, attended_;  // [count][heads][head_dim]
+  Buffer<float> keys_, values_;       // [count][kv_heads][head_dim]
+  Buffer<float> gate_, up_;           // [count][feed_forward_size]
+  Activations inputs_, inner_;        // of products with the hidden state, and with what a layer makes of it
+  Buffer<float> expert_in_;           // the rows of an expert
   Router router_;
 };
 

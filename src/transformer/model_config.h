@@ -29,7 +29,7 @@ struct ModelConfig {
   Norm norm;
   QueryKeyNorm query_key_norm = QueryKeyNorm::none;
   Activation activation = Activation::silu;
-  bool is_gated = true;     // down(activation(gate x) · up x), else down(activation(up x))
+  bool is_gated = true;      // down(activation(gate x) · up x), else down(activation(up x))
   bool is_parallel = false;  // attention and feed-forward read the same input: x + attention(norm x) + feed_forward(norm x)
 
   double attention_scale = std::numeric_limits<double>::quiet_NaN();  // NaN: the rope's, or 1/sqrt(head_dim)
@@ -40,7 +40,7 @@ struct ModelConfig {
   float logit_soft_cap = 0;
 
   int experts = 0;
-  int experts_used = 0;              // of each token
+  int experts_used = 0;             // of each token
   bool normalizes_experts = false;  // the weights of those used are made to sum to 1
 };
 
@@ -51,7 +51,7 @@ struct LayerConfig {
 
 // Limits that keep every size inside 32 bits with room.
 constexpr int kMaxLayers = 4096;
-constexpr int kMaxWidth = 1 << 20;        // of any vector
+constexpr int kMaxWidth = 1 << 20;  // of any vector
 constexpr int kMaxVocabulary = 1 << 22;
 constexpr int kMaxExperts = 4096;
 

@@ -53,9 +53,7 @@ bool Sampler::place(const float* logits, int size, std::span<const int> seen) {
   return true;
 }
 
-float Sampler::largest() const {
-  return std::min_element(candidates_.data(), candidates_.data() + count_, is_before)->logit;
-}
+float Sampler::largest() const { return std::min_element(candidates_.data(), candidates_.data() + count_, is_before)->logit; }
 
 void Sampler::keep_largest(int count) {
   const std::size_t kept = std::min(count_, static_cast<std::size_t>(count));

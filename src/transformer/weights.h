@@ -76,8 +76,8 @@ class Weights {
   // Keeps a vector as floats, `added` to each (Gemma's files hold a norm's weight less 1).
   Status set_vector(int layer, int slot, WeightFormat format, const void* stored, int size, float added);
 
-  // Packs a matrix that has been written, where the kernels are faster for it: finish() does the same for the others. So it can be done while
-  // they are still on their way. layer_out_of_range, weight_slot_unknown, weight_missing; out_of_memory.
+  // Packs a matrix that has been written, where the kernels are faster for it: finish() does the same for the others. So it can be done
+  // while they are still on their way. layer_out_of_range, weight_slot_unknown, weight_missing; out_of_memory.
   Status pack(int layer, int slot, int expert);
 
   // Called when all is written: refuses what cannot run (weight_missing), and packs rows where the kernels are faster for it

@@ -79,8 +79,8 @@ EMSCRIPTEN_KEEPALIVE float multiply_add(int count, int repeats) {
   return wasm_f32x4_extract_lane(total, 0);
 }
 
-// The peak of integer products: `count` times 4 × 2 vectors of 16 bytes, multiplied and added four by four (relaxed: in one instruction, one
-// operand of seven bits), or as 16-bit numbers two by two. Operands come from the nearest cache, as a tile's do.
+// The peak of integer products: `count` times 4 × 2 vectors of 16 bytes, multiplied and added four by four (relaxed: in one instruction,
+// one operand of seven bits), or as 16-bit numbers two by two. Operands come from the nearest cache, as a tile's do.
 EMSCRIPTEN_KEEPALIVE int integer_dot(const std::int8_t* rows, const std::int8_t* columns, int count) {
   v128_t sums[4][2] = {};
   for (int i = 0; i < count; ++i) {

@@ -235,8 +235,8 @@ TEST(BlendKernel, AddsWeightedValuesInTheOrderOfTheKeys) {
     for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = i % 6 == 0 ? 0 : static_cast<float>(random.between(0, 1));
     for (std::size_t i = 0; i < corrections.size(); ++i) corrections[i] = i % 3 == 0 ? 0 : static_cast<float>(random.between(0, 1));
     const auto run = [&](const AttentionKernels& kernels, RowsOfFloats& out) {
-      kernels.blend({weights.data(), corrections.data(), rows, values.floats.data(), values.stride, count, dim, out.floats.data(),
-                     out.stride});
+      kernels.blend(
+          {weights.data(), corrections.data(), rows, values.floats.data(), values.stride, count, dim, out.floats.data(), out.stride});
     };
     run(kScalarAttentionKernels, scalar);
     run(kWasmSimdAttentionKernels, simd);
