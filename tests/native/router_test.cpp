@@ -144,7 +144,7 @@ TEST(Router, ScoresThatAreNotNumbersOverrunNothing) {
     const int tokens = 6;
     Router router;
     ASSERT_TRUE(router.resize(4, 3, normalizes, tokens));
-    std::copy(scores[0], scores[0] + 4 * tokens, router.scores());
+    for (int t = 0; t < tokens; ++t) std::copy_n(scores[t], 4, router.scores() + 4 * t);
     router.choose(tokens);
     for (int expert = 0; expert < 4; ++expert) {
       Guarded<float> rows(tokens * 2, 1.0f), gathered(tokens * 2);
