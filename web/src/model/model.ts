@@ -1,4 +1,3 @@
-import { wholeNumber } from "../checks.js";
 import type { GgufRopeTensors } from "../config/gguf.js";
 import type { RopeConfig } from "../config/types.js";
 import { disposeSymbol } from "../dispose.js";
@@ -15,9 +14,10 @@ import { checkFits, type ModelMemory, memoryOf } from "./memory.js";
 import { type CacheChoice, ModelCore } from "./model_core.js";
 import { type ModelLayer, type ModelPlan, type ModelRopeOverrides, planOf } from "./model_plan.js";
 import { perplexity, type Perplexity, type PerplexityOptions } from "./perplexity.js";
+import type { Placement } from "./placement.js";
 import { placementsOf } from "./placements.js";
 import type { SamplingOptions } from "./sampler.js";
-import { Session, type SessionOptions } from "./session.js";
+import { checkContext, Session, type SessionOptions } from "./session.js";
 import { tokenless } from "./tokenless.js";
 
 /** How a model is opened and used. */
@@ -189,6 +189,7 @@ export interface ModelHost {
 interface Opened {
   files: ModelFiles;
   plan: ModelPlan;
+  placements: readonly Placement[];
   choice: CacheChoice;
   info: ModelInfo;
 }
@@ -200,11 +201,11 @@ export async function modelInfo(host: ModelHost, source: ModelSource, options: M
 
 /** Loads a model. @internal */
 export async function loadModel(host: ModelHost, source: ModelSource, options: ModelOptions): Promise<Model> {
-  const { files, plan, choice, info } = await open(host, source, options);
+  const { files, plan, placements, choice, info } = await open(host, source, options);
   checkFits(files.name, info.memory);
   const tokenizer = await tokenizerOf(files, info, options);
   const { signal, onProgress } = options;
-  const core = await ModelCore.load(host.heap, files, plan, host.isScalar, {
+  const core = await ModelCore.load(host.heap, files, plan, placements, host.isScalar, {
     ...(signal !== undefined && { signal }),
     ...(onProgress !== undefined && { onProgress: (progress) => onProgress({ ...progress, stage: "weights" }) }),
   });
@@ -217,7 +218,7 @@ async function open(host: ModelHost, source: ModelSource, options: ModelOptions)
   const plan = planOf(files, await readRopeTensors(files, options.signal), options.rope);
   const placements = placementsOf(files, plan);
   const choice: CacheChoice = { dtype: options.kv?.dtype ?? "f16", ...(options.kv?.keys !== undefined && { keys: options.kv.keys }) };
-  const contextLength = wholeNumber(options.contextLength ?? Math.min(plan.trainedLength, DEFAULT_CONTEXT), 1, 2 ** 24, "contextLength");
+  const contextLength = checkContext(options.contextLength ?? Math.min(plan.trainedLength, DEFAULT_CONTEXT));
   const formats: ModelInfo["formats"] = {};
   let parameters = 0;
   for (const { format, bytes, shape } of files.tensors.values()) {
@@ -237,7 +238,7 @@ async function open(host: ModelHost, source: ModelSource, options: ModelOptions)
     layers: plan.layers,
     memory: memoryOf(host.heap, plan, placements, choice, contextLength),
   };
-  return { files, plan, choice, info };
+  return { files, plan, placements, choice, info };
 }
 
 /** The tensors of a GGUF file that belong to its RoPE. */

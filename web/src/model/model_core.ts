@@ -8,7 +8,7 @@ import { Owned } from "../owned.js";
 import { loadWeights } from "./load_weights.js";
 import { alwaysLong, isLong } from "./long_rope.js";
 import type { ModelPlan } from "./model_plan.js";
-import { placementsOf } from "./placements.js";
+import type { Placement } from "./placement.js";
 
 /** Tokens that go through the layers in one call: enough to read each weight once for many, few enough to be given up between two calls. */
 export const TOKENS_AT_ONCE = 128;
@@ -40,8 +40,7 @@ export class ModelCore {
   }
 
   /** Loads the weights of a plan. On failure, or when the signal says so, all memory is given back. */
-  static async load(heap: Heap, files: ModelFiles, plan: ModelPlan, useScalarKernels: boolean, options: ReadOptions): Promise<ModelCore> {
-    const placements = placementsOf(files, plan);
+  static async load(heap: Heap, files: ModelFiles, plan: ModelPlan, placements: readonly Placement[], useScalarKernels: boolean, options: ReadOptions): Promise<ModelCore> {
     const address = heap.module.model_create(useScalarKernels);
     if (address === 0) throw new RopewalkError("OUT_OF_MEMORY", "", "memory for a model cannot be had; dispose of tensors or models");
     try {

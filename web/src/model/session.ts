@@ -295,7 +295,7 @@ export class Session implements Disposable {
     const turns = new Turns();
     for (let first = 0; first < tokens.length; first += TOKENS_AT_ONCE) {
       if (first >= again) signal?.throwIfAborted(); // what had been read before is never lost
-      this.#take(tokens.slice(first, first + TOKENS_AT_ONCE));
+      this.#take(tokens.slice(first, first + TOKENS_AT_ONCE), first + TOKENS_AT_ONCE >= tokens.length);
       onProgress?.({ done: Math.min(first + TOKENS_AT_ONCE, tokens.length), total: tokens.length });
       await turns.give();
     }
@@ -309,11 +309,13 @@ export class Session implements Disposable {
     this.#ropes = this.#ropes.map((one, i) => (i === group ? rope : one));
   }
 
-  #take(tokens: Int32Array): void {
+  /** Takes tokens up; logits, a product with the whole vocabulary, are made only of the last that are at hand. */
+  #take(tokens: Int32Array, isLast = true): void {
     const core = this.#core;
     core.forward(this.#cache, tokens);
     this.#isFresh = false;
     this.#tokens.push(...tokens);
+    if (!isLast) return;
     core.writeLogits(tokens.length - 1, this.#logits.address);
     this.#hidden = core.hidden(tokens.length - 1);
     this.#isFresh = true;
@@ -336,7 +338,8 @@ export class Session implements Disposable {
   }
 }
 
-function checkContext(length: number): number {
+/** Checks a context length. @internal */
+export function checkContext(length: number): number {
   return wholeNumber(length, 1, 2 ** 24, "contextLength");
 }
 
