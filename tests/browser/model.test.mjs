@@ -1,6 +1,6 @@
 // Models in a page's Worker under the strict policy, and the page of examples/ that chats with one.
 import assert from "node:assert/strict";
-import { cp } from "node:fs/promises";
+import { cp, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { serve as serveExamples } from "../../examples/serve.mjs";
@@ -37,7 +37,7 @@ for (const name of BROWSERS) {
   test(`the chat page, in ${name}`, async (t) => {
     const { server, address } = await serveExamples(0);
     try {
-      await withBrowser(name, (browser) => useChatPage(t, browser, new URL("../chat_page/", address).href));
+      await withBrowser(name, (browser) => useChatPage(t, browser, name, new URL("../chat_page/", address).href));
     } finally {
       server.close();
     }
@@ -61,6 +61,14 @@ async function useWorker(t, browser) {
     const [safetensors, gguf] = await run("safetensors");
     assert.ok(gguf.length > 0);
     assert.equal(safetensors, gguf);
+  });
+
+  await t.test("lists what is kept, and removes it", async () => {
+    const { steps, wrong } = await run("cached");
+    const { size } = await stat(join(models, "llama", "model.gguf"));
+    const kept = (cache) => [[{ source: `${site.origin}/models/llama/model.gguf`, cache, bytes: size, size }], true, false, []];
+    assert.deepEqual(steps, [...kept("opfs"), ...kept("cache"), ...kept("opfs"), ...kept("cache")]);
+    assert.deepEqual(wrong, { isRopewalkError: true, name: "RopewalkError", code: "INVALID_ARGUMENT", field: "source" });
   });
 
   await t.test("an abort in the middle of a text leaves the session usable", async () => {
@@ -131,7 +139,7 @@ function largeModel() {
   };
 }
 
-async function useChatPage(t, browser, address) {
+async function useChatPage(t, browser, name, address) {
   const { page, complaints } = await open(browser, address);
   const textOf = (selector) => page.$eval(selector, (element) => element.textContent);
   const isShown = (selector) => page.$eval(selector, (element) => element.checkVisibility());
@@ -191,14 +199,58 @@ async function useChatPage(t, browser, address) {
     assert.equal(await isShown("#problem"), false);
   });
 
-  await t.test("takes a file that is dropped, and says what is wrong with another", async () => {
-    const drop = (names, bytes) =>
-      page.evaluate((names, bytes) => {
-        const dataTransfer = new DataTransfer();
-        for (const name of names) dataTransfer.items.add(new File([new Uint8Array(bytes)], name));
-        document.querySelector("#drop").dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
-      }, names, bytes);
-    await drop(["broken.gguf"], [71, 71, 85, 70, 9, 0, 0, 0, 1, 2, 3]); // GGUF of version 9
+  const drop = async (...paths) => {
+    const files = await Promise.all(paths.map(async (path) => [path.split("/").at(-1), [...(await readFile(path))]]));
+    return dropBytes(...files);
+  };
+  // what a hand's drop does, as far as a script may: the File in it is real, the entry of a folder cannot be made
+  const dropBytes = (...files) =>
+    page.evaluate((files) => {
+      const dataTransfer = new DataTransfer();
+      for (const [name, bytes] of files) dataTransfer.items.add(new File([new Uint8Array(bytes)], name));
+      const place = document.querySelector("#drop");
+      const send = (type) => place.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+      send("dragenter");
+      const isMarked = !send("dragover") && place.classList.contains("over"); // not prevented, the browser would not drop here
+      return isMarked && !send("drop") && !place.classList.contains("over");
+    }, files);
+
+  await t.test("takes a file that is dropped, and answers with it", async () => {
+    assert.equal(await drop(join(models, "qwen3", "model.gguf")), true);
+    await page.waitForFunction(() => document.querySelector("#model-facts").textContent.startsWith("qwen3"));
+    assert.equal(await isShown("#chat"), true);
+    assert.equal(await isShown("#problem"), false);
+    assert.equal(await textOf("#context"), "0 of 128");
+    await page.$eval("input[name=maxTokens]", (input) => (input.value = 5));
+    await say("the cat");
+    await isIdle();
+    assert.notEqual(await textOf("#context"), "0 of 128");
+    assert.equal(await textOf("#log .user"), "the cat");
+  });
+
+  await t.test("takes several that are dropped together", async () => {
+    const names = ["config.json", "generation_config.json", "model.safetensors", "tokenizer.json"];
+    assert.equal(await drop(...names.map((name) => join(models, "llama", name))), true);
+    await page.waitForFunction(() => document.querySelector("#model-name").textContent === "model.safetensors");
+    assert.equal(await isShown("#problem"), false);
+  });
+
+  // Firefox's protocol has no way to drop what lies on a disk
+  await t.test("takes a folder that is dropped by hand", { skip: name !== "chromium" }, async () => {
+    const place = await page.$("#drop");
+    await place.scrollIntoView();
+    const { x, y, width, height } = await place.boundingBox();
+    const input = await page.createCDPSession();
+    const data = { items: [], files: [join(models, "llama")], dragOperationsMask: 1 };
+    await page.$eval("#model-name", (element) => element.replaceChildren());
+    for (const type of ["dragEnter", "dragOver", "drop"]) await input.send("Input.dispatchDragEvent", { type, x: x + width / 2, y: y + height / 2, data });
+    await page.waitForFunction(() => document.querySelector("#model-name").textContent === "model.safetensors");
+    assert.equal(await isShown("#problem"), false);
+    await input.detach();
+  });
+
+  await t.test("says what is wrong with a file that is dropped", async () => {
+    assert.equal(await dropBytes(["broken.gguf", [71, 71, 85, 70, 9, 0, 0, 0, 1, 2, 3]]), true); // GGUF of version 9
     await page.waitForFunction(() => document.querySelector("#problem").checkVisibility());
     assert.match(await textOf("#problem"), /^broken\.gguf: /);
     assert.equal(await isShown("#chat"), false);

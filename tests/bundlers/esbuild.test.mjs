@@ -6,7 +6,7 @@ import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { withBrowser } from "../browser/browsers.mjs";
-import { addPage, BOTH_BUILDS, filesOf, rotatedBy, run, scriptsOf, withApp } from "./apps.mjs";
+import { addPage, BOTH_BUILDS, filesOf, generatedIn, rotatedBy, run, scriptsOf, withApp } from "./apps.mjs";
 
 async function buildApp({ app, out }, settings = {}) {
   const options = { absWorkingDir: app, entryPoints: ["main.js"], outdir: out, bundle: true, minify: true, format: "esm", logLevel: "silent" };
@@ -62,6 +62,15 @@ test("esbuild", async (t) => {
       await copyWasm(folders);
       assert.deepEqual((await run(browser, folders.out)).shown, { worker: rotatedBy("simd") });
     });
+
+    for (const splitting of [false, true]) {
+      await check(`a model in ropewalk's own Worker, whose file is a second entry point${splitting ? ", in chunks" : ""}`, "model_worker", async (folders) => {
+        const thread = join(folders.app, "node_modules", "ropewalk", "dist", "worker_thread.js");
+        await buildApp(folders, { entryPoints: [{ in: "main.js", out: "main" }, { in: thread, out: "worker_thread" }], splitting });
+        await copyWasm(folders);
+        assert.deepEqual((await run(browser, folders.out)).shown, { text: await generatedIn(folders.app) });
+      });
+    }
 
     await check("the config readers alone bring no module", "config_only", async (folders) => {
       await buildApp(folders);

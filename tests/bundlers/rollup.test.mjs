@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { rollup } from "rollup";
 import { withBrowser } from "../browser/browsers.mjs";
-import { addPage, BOTH_BUILDS, filesOf, rotatedBy, run, scriptsOf, withApp } from "./apps.mjs";
+import { addPage, BOTH_BUILDS, filesOf, generatedIn, rotatedBy, run, scriptsOf, withApp } from "./apps.mjs";
 
-async function buildApp({ app, out }, plugins) {
+async function buildApp({ app, out }, plugins, others = {}) {
   const warnings = [];
-  const bundle = await rollup({ input: join(app, "main.js"), plugins, onwarn: ({ message }) => warnings.push(message) });
+  const bundle = await rollup({ input: { main: join(app, "main.js"), ...others }, plugins, onwarn: ({ message }) => warnings.push(message) });
   await bundle.write({ dir: out, format: "es" });
   await bundle.close();
   assert.deepEqual(warnings, []);
@@ -35,6 +35,13 @@ test("rollup", async (t) => {
       assert.deepEqual(page, { shown: BOTH_BUILDS, complaints: [] });
       assert.deepEqual(wasm, []);
       assert.doesNotMatch((await filesOf(folders.out)).join(" "), /\.wasm/);
+    });
+
+    await check("a model in ropewalk's own Worker, whose file is a second input", "model_worker", async (folders) => {
+      const dist = join(folders.app, "node_modules", "ropewalk", "dist");
+      const assets = importMetaAssets({ exclude: join(dist, "worker.js") });
+      await buildApp(folders, [nodeResolve(), assets], { worker_thread: join(dist, "worker_thread.js") });
+      assert.deepEqual((await run(browser, folders.out)).shown, { text: await generatedIn(folders.app) });
     });
 
     await check("the config readers alone bring no module", "config_only", async (folders) => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { build, createServer } from "vite";
 import { withBrowser } from "../browser/browsers.mjs";
-import { BOTH_BUILDS, filesOf, read, rotatedBy, run, scriptsOf, withApp } from "./apps.mjs";
+import { BOTH_BUILDS, filesOf, generatedIn, read, rotatedBy, run, scriptsOf, withApp } from "./apps.mjs";
 
 const buildApp = ({ app, out }) => build({ root: app, configFile: false, logLevel: "error", build: { outDir: out } });
 
@@ -44,6 +44,11 @@ test("vite", async (t) => {
       assert.deepEqual((await run(browser, folders.out)).shown, { worker: rotatedBy("simd") });
     });
 
+    await check("a model in ropewalk's own Worker", "model_worker", async (folders) => {
+      await buildApp(folders);
+      assert.deepEqual((await run(browser, folders.out)).shown, { text: await generatedIn(folders.app) });
+    });
+
     await check("the config readers alone bring no module", "config_only", async (folders) => {
       await buildApp(folders);
       const scripts = await scriptsOf(folders.out);
@@ -56,6 +61,13 @@ test("vite", async (t) => {
       await check(`the development server, optimizeDeps ${JSON.stringify(optimizeDeps)}`, "plain", async ({ app }) => {
         const { shown } = await develop(browser, app, { optimizeDeps });
         assert.deepEqual(shown, BOTH_BUILDS);
+      });
+    }
+
+    for (const optimizeDeps of [{}, { exclude: ["ropewalk"] }]) {
+      await check(`the development server with a model in the Worker, optimizeDeps ${JSON.stringify(optimizeDeps)}`, "model_worker", async ({ app }) => {
+        const { shown } = await develop(browser, app, { optimizeDeps });
+        assert.deepEqual(shown, { text: await generatedIn(app) });
       });
     }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import webpack from "webpack";
 import { withBrowser } from "../browser/browsers.mjs";
-import { addPage, BOTH_BUILDS, filesOf, rotatedBy, run, scriptsOf, withApp } from "./apps.mjs";
+import { addPage, BOTH_BUILDS, filesOf, generatedIn, rotatedBy, run, scriptsOf, withApp } from "./apps.mjs";
 
 async function buildApp({ app, out }) {
   const performance = { hints: false }; // with models inside, a wasm file is a few KB past the 244 that webpack advises for any asset
@@ -37,6 +37,11 @@ test("webpack", async (t) => {
     await check("a worker", "in_worker", async (folders) => {
       await buildApp(folders);
       assert.deepEqual((await run(browser, folders.out)).shown, { worker: rotatedBy("simd") });
+    });
+
+    await check("a model in ropewalk's own Worker", "model_worker", async (folders) => {
+      await buildApp(folders);
+      assert.deepEqual((await run(browser, folders.out)).shown, { text: await generatedIn(folders.app) });
     });
 
     await check("the config readers alone bring no module", "config_only", async (folders) => {

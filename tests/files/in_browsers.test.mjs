@@ -16,7 +16,9 @@ const expected = createHash("sha256").update(Buffer.concat(model.tensors.map(({ 
 
 /** Opens and reads in a page or a Worker; returns a digest of all tensors, in the order of the file, and the warnings. */
 const task = `
-import { openModel, webFiles } from "/files.js";
+import { cachedModels, deleteCachedModel, openModel, webFiles } from "/files.js";
+export const list = () => cachedModels(webFiles);
+export const remove = (source) => deleteCachedModel(webFiles, source);
 export async function run({ source, cache }) {
   const warnings = [];
   const model = await openModel(webFiles, source, { cache, onWarning: (message) => warnings.push(message) });
@@ -32,7 +34,7 @@ export async function run({ source, cache }) {
 const worker = 'import { run } from "/run.js"; onmessage = async ({ data }) => postMessage(await run(data));';
 
 async function bundled() {
-  const contents = 'export { openModel } from "./model_files.js"; export { webFiles } from "./web_files.js";';
+  const contents = ['export * from "./cached_models.js"', 'export { openModel } from "./model_files.js"', 'export { webFiles } from "./web_files.js"'].join(";");
   const resolveDir = fileURLToPath(new URL("../../build/package/files", import.meta.url));
   // for pages: an import of Node's would not resolve
   const { outputFiles } = await build({ stdin: { contents, resolveDir }, bundle: true, write: false, format: "esm", platform: "browser" });
@@ -90,6 +92,19 @@ for (const name of BROWSERS) {
           assert.equal(own.asked.length, cache === "none" ? 2 : 1, "what is kept is not fetched");
         }
       }
+      const list = () => page.evaluate(async () => (await import("/run.js")).list());
+      const kept = ["page", "worker"].flatMap((where) => ["opfs", "cache"].map((cache) => ({ source: `${url}${where}-${cache}.gguf`, cache, bytes: bytes.length, size: bytes.length })));
+      const inOrder = (models) => models.toSorted((a, b) => (a.source < b.source ? -1 : 1));
+      assert.deepEqual(inOrder(await list()), inOrder(kept), "what is kept is listed, of a Worker too");
+      const removed = await page.evaluate(async () => {
+        const { remove } = await import("/run.js");
+        return [await remove("page-opfs.gguf"), await remove("/worker-cache.gguf"), await remove("page-opfs.gguf")];
+      });
+      assert.deepEqual(removed, [true, true, false]);
+      assert.deepEqual(inOrder(await list()), inOrder([kept[1], kept[2]]));
+      own.asked.length = 0;
+      assert.deepEqual(await inPage(page, { source: `${url}page-opfs.gguf`, cache: "opfs" }), { digest: expected, warnings: [] }, "fetched again");
+      assert.ok(own.asked.length > 1);
       assert.deepEqual(await inPage(page, { source: `${elsewhere}m.gguf`, cache: "none" }), { digest: expected, warnings: [] });
       assert.ok(other.asked.every((method) => method === "GET"), "no leave is asked in advance");
       const dropped = await page.evaluate(async () => {

@@ -1,10 +1,11 @@
 // What tests of reading share: a platform without page or disk, reading whole tensors, and errors by their code and field.
 
 import assert from "node:assert/strict";
+import { cachedModels, deleteCachedModel } from "../../build/package/files/cached_models.js";
 import { openModel } from "../../build/package/files/model_files.js";
 import { patternOf } from "./tiny_models.mjs";
 
-export { openModel };
+export { cachedModels, deleteCachedModel, openModel };
 
 /** Fetches, and has nothing else. */
 export const bare = { fetch: (...request) => fetch(...request) };

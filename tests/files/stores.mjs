@@ -39,8 +39,17 @@ export function fakeFolder({ quota = Infinity, streams = true, sync = true } = {
       return handleOf(name);
     },
     removeEntry: async (name) => void kept.delete(name),
+    async *keys() {
+      yield* kept.keys();
+    },
   };
-  return { kept, privateFolder: async () => ({ getDirectoryHandle: async () => folder }) };
+  let isMade = false;
+  const getDirectoryHandle = async (name, { create = false } = {}) => {
+    if (!isMade && !create) throw new DOMException("none", "NotFoundError");
+    isMade = true;
+    return folder;
+  };
+  return { kept, privateFolder: async () => ({ getDirectoryHandle }) };
 }
 
 /** The caches; `kept` is what the one cache holds. */
@@ -54,6 +63,12 @@ export function fakeCaches({ quota = Infinity } = {}) {
       kept.set(address, blob);
     },
     delete: async (address) => kept.delete(address),
+    keys: async () => Array.from(kept.keys(), (address) => new Request(address)),
   };
-  return { kept, caches: { open: async () => cache } };
+  let isMade = false;
+  const open = async () => {
+    isMade = true;
+    return cache;
+  };
+  return { kept, caches: { open, has: async () => isMade } };
 }

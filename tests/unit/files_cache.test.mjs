@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { ggufBytes } from "../files/gguf_writer.mjs";
-import { bare, expectError, expectWhole, openModel, readWhole } from "../files/reading.mjs";
+import { bare, cachedModels, deleteCachedModel, expectError, expectWhole, openModel, readWhole } from "../files/reading.mjs";
 import { answer, serve } from "../files/server.mjs";
 import { fakeCaches, fakeFolder } from "../files/stores.mjs";
 import { ggufModel, safetensorsFolder } from "../files/tiny_models.mjs";
@@ -151,4 +151,54 @@ test("one tensor keeps its pieces only", async (t) => {
   const model = await openModel({ ...bare, ...store }, `${served.url}m.gguf`, { cache: "opfs" });
   await readWhole(model, [model.tensors.get("scalar")]);
   assert.deepEqual([...kept.keys()].filter((name) => /-\d+$/.test(name)).map((name) => name.at(-1)).sort(), ["0", "2"]);
+});
+
+test("what is kept is listed by the address of its model, and removed", async (t) => {
+  const [folder, cached] = [fakeFolder(), fakeCaches()];
+  const platform = { ...bare, privateFolder: folder.privateFolder, caches: cached.caches };
+  assert.deepEqual(await cachedModels(platform), []);
+  assert.equal(await deleteCachedModel(platform, "http://localhost/m.gguf"), false);
+
+  const files = { ...safetensorsFolder(), "m.gguf": bytes };
+  const { url } = await serve(t, files);
+  await expectWhole(await openModel(platform, `${url}m.gguf#part`, { cache: "opfs" }));
+  await expectWhole(await openModel(platform, url, { cache: "opfs" }));
+  const small = await openModel(platform, `${url}m.gguf`, { cache: "cache" });
+  await readWhole(small, [small.tensors.get("scalar")]); // in the third piece of three
+  const { "m.gguf": _, ...beside } = files;
+  const size = Object.values(beside).reduce((sum, { length }) => sum + length, 0);
+  const [gguf, part] = [{ source: `${url}m.gguf`, cache: "opfs", bytes: bytes.length, size: bytes.length }, bytes.length - PIECE];
+  assert.deepEqual(await cachedModels(platform), [gguf, { source: url, cache: "opfs", bytes: size, size }, { ...gguf, cache: "cache", bytes: part }]);
+
+  assert.equal(await deleteCachedModel(platform, new URL(`${url}m.gguf#other`)), true);
+  assert.deepEqual((await cachedModels(platform)).map(({ source }) => source), [url]);
+  assert.equal(cached.kept.size, 0);
+  assert.equal(await deleteCachedModel(platform, `${url}m.gguf`), false);
+  assert.equal(await deleteCachedModel(platform, url), true);
+  assert.equal(folder.kept.size, 0);
+  await expectWhole(await openModel(platform, `${url}m.gguf`, { cache: "opfs", onWarning: assert.fail }));
+  await expectError(deleteCachedModel(platform, "::"), "INVALID_ARGUMENT", "source", /not an address/);
+});
+
+test("a file of two models counts with the one opened last", async (t) => {
+  const { kept, ...store } = fakeFolder();
+  const platform = { ...bare, ...store };
+  const { url, asked } = await serve(t, safetensorsFolder());
+  for (const source of [url, `${url}model.safetensors`]) await expectWhole(await openModel(platform, source, { cache: "opfs" }));
+  assert.deepEqual((await cachedModels(platform)).map(({ source, bytes, size }) => [source, bytes === size]), [[`${url}model.safetensors`, true]]);
+  assert.ok(asked.every(({ start }) => start === 0), "asked whether it has changed");
+});
+
+test("pieces without what is known of them are not taken for another file's", async (t) => {
+  const { kept, ...store } = fakeFolder();
+  const served = await serve(t, { "m.gguf": bytes });
+  const open = () => openModel({ ...bare, ...store }, `${served.url}m.gguf`, { cache: "opfs", onWarning: assert.fail });
+  await expectWhole(await open());
+  kept.delete([...kept.keys()].find((name) => name.endsWith("-about")));
+  const other = Uint8Array.from(bytes).fill(1, bytes.length - 40); // as long, so that its pieces are too
+  served.files["m.gguf"] = other;
+  const model = await open();
+  const scalar = model.tensors.get("scalar");
+  const read = await readWhole(model, [scalar]);
+  assert.deepEqual([...read.get("scalar")], [...other.subarray(scalar.offset, scalar.offset + scalar.bytes)]);
 });

@@ -135,6 +135,31 @@ test("answers that pass are asked for again", async (t) => {
   await expectError(open(busy), "NETWORK", field, /503/);
 });
 
+const busyOnce = (t, wait, status = 429) =>
+  server(t, ({ response, count }) => count === 1 && (response.writeHead(status, { "retry-after": wait }).end("later"), true));
+
+test("a pause that the server asks for is kept", async (t) => {
+  for (const [wait, least] of [["2", 1990], [() => new Date(Date.now() + 3000).toUTCString(), 1990]]) {
+    const served = await busyOnce(t, typeof wait === "function" ? wait() : wait, 503); // a date has whole seconds
+    const start = performance.now();
+    await open(served, { retries: 1 });
+    const waited = performance.now() - start;
+    assert.ok(waited >= least && waited < 6000, `${waited} ms`);
+  }
+});
+
+test("one that is none, or over, shortens no pause of ours; one that is too long ends reading at once", async (t) => {
+  for (const wait of ["0", "soon", "-5", new Date(Date.now() - 9000).toUTCString()]) {
+    const start = performance.now();
+    await open(await busyOnce(t, wait), { retries: 1 });
+    const waited = performance.now() - start;
+    assert.ok(waited >= 490 && waited < 1500, `${wait}: ${waited} ms`);
+  }
+  const served = await busyOnce(t, "3600");
+  await expectError(open(served, { retries: 3 }), "NETWORK", field, /answered 429 and asked for 3600 s.* too long/);
+  assert.equal(served.asked.length, 1);
+});
+
 const refusals = [
   [404, "m.gguf: file", /404: there is no such file/],
   [410, "m.gguf: file", /410/],

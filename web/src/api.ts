@@ -35,6 +35,7 @@ export type { CachedAttentionOptions } from "./kv_attend.js";
 export { type CopyPrefixOptions, KvCache, type SequenceOptions } from "./kv_cache.js";
 export type { KvCacheBytesOptions } from "./kv_cache_core.js";
 export { type CacheLayerOptions, KEY_MODES, type KeyMode, type KvCacheOptions } from "./kv_cache_options.js";
+export type { CachedModel } from "./files/cached_models.js";
 export type { CacheKind, ModelSource, OpenOptions, ReadProgress, StoredTensor, WeightFormatName } from "./files/model_files.js";
 export type { HeldTokens, ReadOptions } from "./kv_read.js";
 export type { Possibility, RetuneOptions, ShiftOptions } from "./kv_retune.js";

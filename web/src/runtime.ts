@@ -3,6 +3,7 @@ import type { RopeConfig } from "./config/types.js";
 import { describe, smallestBase } from "./describe.js";
 import type { Description } from "./description.js";
 import type { DType, ElementArray } from "./elements.js";
+import type { CachedModel } from "./files/cached_models.js";
 import type { FilePlatform, ModelSource } from "./files/model_files.js";
 import type { Heap } from "./heap.js";
 import { KvCache } from "./kv_cache.js";
@@ -208,6 +209,22 @@ export class Ropewalk {
   async modelInfo(source: ModelSource, options: ModelOptions = {}): Promise<ModelInfo> {
     const { modelInfo } = await import("./model/model.js");
     return modelInfo(this.#modelHost, source, options);
+  }
+
+  /** What option `cache` of {@link Ropewalk.model} has kept on this device for this page's origin; nothing in Node. */
+  async cachedModels(): Promise<CachedModel[]> {
+    const { cachedModels } = await import("./files/cached_models.js");
+    return cachedModels(this.#files);
+  }
+
+  /**
+   * Removes all that is kept of a model, by the address that it was opened by; models in memory stay as they are.
+   * @returns whether there was any.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT where it is no address.
+   */
+  async deleteCachedModel(source: string | URL): Promise<boolean> {
+    const { deleteCachedModel } = await import("./files/cached_models.js");
+    return deleteCachedModel(this.#files, source);
   }
 
   /**

@@ -3,27 +3,18 @@ import { blobSource } from "./blob_files.js";
 import { type ByteSource, NotThere } from "./byte_source.js";
 import { networkFailure } from "./failures.js";
 import type { OpenUrl } from "./http_files.js";
-import { isJsonObject } from "./json_file.js";
+import { type About, keptFiles, keyOf, PIECE, pieceBytes, pieceName, readAbout, removeFile, writeAbout } from "./kept_files.js";
 import type { PieceStore } from "./piece_store.js";
-
-/** Length of a piece in bytes: what is lost of a download that breaks off, and held in memory while a piece arrives. */
-const PIECE = 16 << 20;
-
-/** What is kept of a file besides its pieces. */
-interface About {
-  /** Its length in bytes; undefined for a file that the server does not have. */
-  readonly size?: number;
-  readonly version?: string | undefined;
-}
 
 /**
  * Opens files that keep what they download. The server is asked each time a file is opened: where its size or version has changed, what
  * was kept is dropped; where the server cannot be reached, what was kept is read.
  *
+ * @param model address of the model that the files are of
  * @param warn hears that the store refuses, as when the origin's space is full; reading goes on without it
  * @internal
  */
-export function withStore(open: OpenUrl, store: PieceStore, warn: (message: string) => void): OpenUrl {
+export function withStore(open: OpenUrl, store: PieceStore, model: string, warn: (message: string) => void): OpenUrl {
   return async (url, name, signal) => {
     const key = await keyOf(url);
     const kept = await readAbout(store, key);
@@ -41,11 +32,12 @@ export function withStore(open: OpenUrl, store: PieceStore, warn: (message: stri
       warn(`${name}: is not kept: the server does not tell its length, so nothing tells whether all of it is there`);
       return source;
     }
-    const about: About = source instanceof NotThere ? {} : { size: source.size, version: source.version };
-    if (kept === undefined || kept.size !== about.size || kept.version !== about.version) {
+    const about: About = { source: model, ...(source instanceof NotThere ? {} : { size: source.size, version: source.version }) };
+    const isSame = kept !== undefined && kept.size === about.size && kept.version === about.version;
+    if (!isSame || kept.source !== model) {
       try {
-        for (let i = 0; i * PIECE < (kept?.size ?? 0); i++) await store.remove(pieceName(key, i));
-        await store.write(`${key}-about`, new TextEncoder().encode(JSON.stringify(about)));
+        if (!isSame) for (const file of await keptFiles(store)) if (file.key === key) await removeFile(store, file);
+        await writeAbout(store, key, about);
       } catch (error) {
         warn(`${name}: is not kept: ${(error as Error).message}`);
         return source;
@@ -100,7 +92,7 @@ class CachedSource implements ByteSource {
   }
 
   private pieceSize(index: number): number {
-    return Math.min(PIECE, this.size - index * PIECE);
+    return pieceBytes(this.size, index);
   }
 
   /** The first piece from `index` on that is there or not wanted. */
@@ -158,30 +150,4 @@ function unreachable(name: string, size: number, cause: RopewalkError): ByteSour
       networkFailure(name, "the server does not give the file, and not all of it is kept; connect and try again", { cause });
     },
   };
-}
-
-async function readAbout(store: PieceStore, key: string): Promise<About | undefined> {
-  try {
-    const blob = await store.read(`${key}-about`);
-    const about: unknown = blob === undefined ? undefined : JSON.parse(await blob.text());
-    return isAbout(about) ? about : undefined;
-  } catch {
-    return undefined; // damaged, or refused: as if nothing were kept
-  }
-}
-
-function isAbout(value: unknown): value is About {
-  return isJsonObject(value) && (value["size"] === undefined || Number.isSafeInteger(value["size"]));
-}
-
-/** A name that any store takes, whatever the length of the address. */
-async function keyOf(url: URL): Promise<string> {
-  const address = new URL(url);
-  address.hash = "";
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(address.href));
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-function pieceName(key: string, index: number): string {
-  return `${key}-${index}`;
 }

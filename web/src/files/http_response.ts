@@ -1,7 +1,15 @@
 import { networkFailure } from "./failures.js";
 
 /** What a request may be repeated after. @internal */
-export class Interrupted extends Error {}
+export class Interrupted extends Error {
+  constructor(
+    message: string,
+    /** Milliseconds that the server asks to wait; 0 where it does not. */
+    readonly wait = 0,
+  ) {
+    super(message);
+  }
+}
 
 /** Answers that pass: time-outs, too many requests, a server that is restarted. */
 const PASSING = [408, 425, 429, 500, 502, 503, 504];
@@ -27,7 +35,10 @@ export interface Answer {
  */
 export function answerOf(file: string, response: Response, start: number): Answer {
   const { status, headers } = response;
-  if (PASSING.includes(status)) throw new Interrupted(`the server answered ${status}`);
+  if (PASSING.includes(status)) {
+    const wait = waitOf(headers.get("retry-after"));
+    throw new Interrupted(`the server answered ${status}${wait > 0 ? ` and asked for ${Math.ceil(wait / 1000)} s` : ""}`, wait);
+  }
   if (status === 401 || status === 403) networkFailure(file, `the server answered ${status}: it wants leave to read; hand in \`headers\``);
   if (status === 416) networkFailure(file, `the server has no bytes from ${start} on: the file is shorter than it was`);
   if (status !== 200 && status !== 206) networkFailure(file, `the server answered ${status}`);
@@ -55,4 +66,11 @@ export function answerOf(file: string, response: Response, start: number): Answe
 /** Whether a server that does not know a file answered with a page, as those for single-page apps do. @internal */
 export function isPage(response: Response): boolean {
   return response.headers.get("content-type")?.startsWith("text/html") ?? false;
+}
+
+/** What Retry-After says, in seconds or as a date (RFC 9110, section 10.2.3), in milliseconds from now. */
+function waitOf(value: string | null): number {
+  if (value === null) return 0;
+  const milliseconds = /^\d+$/.test(value) ? 1000 * Number(value) : Date.parse(value) - Date.now();
+  return milliseconds > 0 ? milliseconds : 0; // a date that is none is NaN
 }

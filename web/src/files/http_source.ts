@@ -14,6 +14,8 @@ export interface HttpOptions {
 const FIRST_READ = 1 << 20;
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 8000;
+/** A server that asks for more is not waited for. */
+const LONGEST_WAIT = 60_000;
 
 /** So much after a failure, and the next one is counted as the first. */
 const PROGRESS = 1 << 20;
@@ -71,6 +73,7 @@ class HttpSource implements ByteSource {
     let atFailure = start;
     while (position < Math.min(end, this.size)) {
       let why: string;
+      let wait = 0;
       try {
         const answer = await this.ask(position, end, signal);
         for await (const chunk of wanted(answer, position, Math.min(end, answer.end), signal)) {
@@ -84,12 +87,14 @@ class HttpSource implements ByteSource {
       } catch (error) {
         signal?.throwIfAborted();
         if (error instanceof RopewalkError || error instanceof Absent) throw error;
+        if (error instanceof Interrupted) ({ wait } = error);
         why = error instanceof Interrupted ? error.message : `the server cannot be reached: ${reasonOf(error)}`;
       }
       if (position - atFailure >= PROGRESS) failures = 0;
       atFailure = position;
       if (failures === this.options.retries) networkFailure(this.name, `${why}, after ${failures + 1} attempts; try again`);
-      await pause(Math.min(FIRST_PAUSE * 2 ** failures, LONGEST_PAUSE), signal);
+      if (wait > LONGEST_WAIT) networkFailure(this.name, `${why}, which is too long to wait for; try again then`);
+      await pause(Math.max(wait, Math.min(FIRST_PAUSE * 2 ** failures, LONGEST_PAUSE)), signal);
       failures += 1;
     }
   }

@@ -1,5 +1,6 @@
 import { wholeNumber } from "../checks.js";
 import { RopewalkError } from "../errors.js";
+import { addressOf } from "./address.js";
 import { blobFiles, bytesFiles } from "./blob_files.js";
 import { type ByteSource, type FilePlatform, type FileSet, readRange } from "./byte_source.js";
 import { withStore } from "./cached_source.js";
@@ -8,6 +9,7 @@ import { type OpenedTensors, openGguf } from "./gguf_files.js";
 import { httpFiles, type OpenUrl } from "./http_files.js";
 import { openHttp } from "./http_source.js";
 import type { JsonObject } from "./json_file.js";
+import { withoutFragment } from "./kept_files.js";
 import { CACHE_KINDS, type CacheKind, openStore } from "./piece_store.js";
 import { countReads, type ReadProgress } from "./progress.js";
 import { ownTensors, type ReadOptions, readTensors, type WriteTensor } from "./read_tensors.js";
@@ -71,7 +73,7 @@ export interface OpenOptions {
   cache?: CacheKind;
   /**
    * How often a request is repeated after failures with less than 1 MB between them, 0 to 100; default 3. Pauses begin at half a second,
-   * double, and end at eight.
+   * double, and end at eight; one that the server asks for is kept, up to a minute.
    */
   retries?: number;
   /** Hears of what does not stop reading, as a cache that is full. */
@@ -136,19 +138,6 @@ async function filesOf(platform: FilePlatform, source: ModelSource, options: Ope
   const open: OpenUrl = (url, name, signal) => openHttp(url, name, { fetch: platform.fetch, headers, retries }, signal);
   const store = await openStore(platform, cache);
   if (store === undefined && cache !== "none") warn("nothing is kept: this place has no such cache, or does not allow it");
-  return httpFiles(addressOf(source), store === undefined ? open : withStore(open, store, warn));
-}
-
-function addressOf(source: string | URL): URL {
-  const page = (globalThis as { location?: Location }).location?.href;
-  let address: URL;
-  try {
-    address = new URL(source, page);
-  } catch (cause) {
-    throw new RopewalkError("INVALID_ARGUMENT", "source", `${String(source)} is not an address`, { cause });
-  }
-  if (!/^(https?|blob|data):$/.test(address.protocol)) {
-    throw new RopewalkError("INVALID_ARGUMENT", "source", `${address.protocol} is not fetched; in a page, hand in the files themselves`);
-  }
-  return address;
+  const address = addressOf(source);
+  return httpFiles(address, store === undefined ? open : withStore(open, store, withoutFragment(address), warn));
 }

@@ -2,6 +2,7 @@ import type { FilePlatform } from "./byte_source.js";
 
 /** Keeps pieces of files on this device, each under a name. Any call may be refused. @internal */
 export interface PieceStore {
+  names(): Promise<string[]>;
   read(name: string): Promise<Blob | undefined>;
   write(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<void>;
   remove(name: string): Promise<void>;
@@ -23,6 +24,16 @@ export async function openStore(platform: FilePlatform, kind: CacheKind): Promis
   return cacheStore(platform).catch(() => undefined);
 }
 
+/** The stores in which something may be kept, with their kinds; none is made. @internal */
+export async function existingStores({ privateFolder, caches }: FilePlatform): Promise<["opfs" | "cache", PieceStore][]> {
+  const stores: ["opfs" | "cache", PieceStore][] = [];
+  const folder = await Promise.resolve(privateFolder?.()).then((root) => root?.getDirectoryHandle(FOLDER)).catch(() => undefined);
+  if (folder !== undefined) stores.push(["opfs", inFolder(folder)]);
+  const hasCache = await Promise.resolve(caches?.has(FOLDER)).catch(() => false);
+  if (hasCache) stores.push(["cache", inCache(await caches!.open(FOLDER))]);
+  return stores;
+}
+
 /** A file of a Worker that is written without a copy beside it: Safari's only way until version 26. */
 interface SyncFile {
   truncate(size: number): void;
@@ -37,7 +48,19 @@ async function privateStore(platform: FilePlatform): Promise<PieceStore | undefi
   const root = await platform.privateFolder?.();
   const folder = await root?.getDirectoryHandle(FOLDER, { create: true });
   if (folder === undefined) return undefined;
-  const store: PieceStore = {
+  const store = inFolder(folder);
+  await store.write("probe", new Uint8Array(1)); // outside a Worker some engines cannot write
+  await store.remove("probe");
+  return store;
+}
+
+function inFolder(folder: FileSystemDirectoryHandle): PieceStore {
+  return {
+    async names() {
+      const names: string[] = [];
+      for await (const name of folder.keys()) names.push(name);
+      return names;
+    },
     async read(name) {
       const handle = await folder.getFileHandle(name).catch(() => undefined);
       return handle?.getFile();
@@ -59,9 +82,6 @@ async function privateStore(platform: FilePlatform): Promise<PieceStore | undefi
       await folder.removeEntry(name).catch(() => undefined);
     },
   };
-  await store.write("probe", new Uint8Array(1)); // outside a Worker some engines cannot write
-  await store.remove("probe");
-  return store;
 }
 
 async function writeAtOnce(handle: PrivateFile, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
@@ -78,13 +98,17 @@ async function writeAtOnce(handle: PrivateFile, bytes: Uint8Array<ArrayBuffer>):
 
 async function cacheStore(platform: FilePlatform): Promise<PieceStore | undefined> {
   const cache = await platform.caches?.open(FOLDER);
-  if (cache === undefined) return undefined;
-  const address = (name: string): string => `https://ropewalk.invalid/${name}`; // never fetched: a key must be an address
+  return cache === undefined ? undefined : inCache(cache);
+}
+
+function inCache(cache: Cache): PieceStore {
+  const base = "https://ropewalk.invalid/"; // never fetched: a key must be an address
   return {
-    read: async (name) => (await cache.match(address(name)))?.blob(),
-    write: (name, bytes) => cache.put(address(name), new Response(bytes)),
+    names: async () => (await cache.keys()).map(({ url }) => url.slice(base.length)),
+    read: async (name) => (await cache.match(base + name))?.blob(),
+    write: (name, bytes) => cache.put(base + name, new Response(bytes)),
     async remove(name) {
-      await cache.delete(address(name));
+      await cache.delete(base + name);
     },
   };
 }

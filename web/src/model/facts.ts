@@ -1,5 +1,6 @@
 import { RopewalkError } from "../errors.js";
 import type { ModelFiles } from "../files/model_files.js";
+import { CLASS_DEFAULTS } from "./class_defaults.js";
 
 /** Where a fact stands: its key in config.json (or several, of which the first that is there counts), and in GGUF without the architecture. */
 export type Key = readonly [config: string | readonly string[], gguf: string];
@@ -29,11 +30,12 @@ export class Facts {
     this.#tensors = files.tensors;
     this.source = this.isGguf ? files.metadata : (files.config ?? {});
     const nested = this.source["text_config"]; // of a model that sees or hears too
-    this.#values = this.isGguf || !isDict(nested) ? this.source : nested;
+    const values = this.isGguf || !isDict(nested) ? this.source : nested;
     const key = this.isGguf ? "general.architecture" : "model_type";
-    const name = this.#values[key];
+    const name = values[key];
     if (typeof name !== "string") throw this.error("INVALID_FILE", key, `must name the architecture (got ${String(name)})`);
     this.architecture = name;
+    this.#values = this.isGguf || !Object.hasOwn(CLASS_DEFAULTS, name) ? values : { ...CLASS_DEFAULTS[name], ...values };
     this.#prefix = this.isGguf ? `${name}.` : "";
   }
 
@@ -48,14 +50,14 @@ export class Facts {
     return this.#tensors.has(name);
   }
 
-  /** A whole number of at least `least`. */
-  integer(key: Key, otherwise?: number, least = 1): number {
+  /** A whole number from `least` to `most`. */
+  integer(key: Key, otherwise?: number, least = 1, most = 2 ** 31 - 1): number {
     const { value, path } = this.at(key);
     if (value === undefined && otherwise !== undefined) return otherwise;
     // some files give a number for each layer; where all are the same, that is the model's
     const one: unknown = Array.isArray(value) && value.length > 0 && value.every((entry) => entry === value[0]) ? value[0] : value;
-    if (!Number.isInteger(one) || (one as number) < least || (one as number) > 2 ** 31) {
-      throw this.error("INVALID_FILE", path, `must be an integer of at least ${least} (got ${String(value)})`);
+    if (!Number.isInteger(one) || (one as number) < least || (one as number) > most) {
+      throw this.error("INVALID_FILE", path, `must be an integer from ${least} to ${most} (got ${String(value)})`);
     }
     return one as number;
   }

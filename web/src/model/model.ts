@@ -12,7 +12,7 @@ import { type Tokenizer, tokenizerFromGguf, tokenizerFromJson } from "../text/to
 import type { GenerateOptions, Piece } from "./generate.js";
 import { checkFits, type ModelMemory, memoryOf } from "./memory.js";
 import { type CacheChoice, ModelCore } from "./model_core.js";
-import { type ModelLayer, type ModelPlan, type ModelRopeOverrides, planOf } from "./model_plan.js";
+import { type ModelLayer, type ModelPlan, type ModelRopeOverrides, planOf, ropeOf } from "./model_plan.js";
 import { perplexity, type Perplexity, type PerplexityOptions } from "./perplexity.js";
 import type { Placement } from "./placement.js";
 import { placementsOf } from "./placements.js";
@@ -95,7 +95,7 @@ export class Model implements Disposable {
 
   /** What turns the layers that see the whole context; null where none is turned. */
   get rope(): Readonly<RopeConfig> | null {
-    return (this.info.layers.find(({ kind, rope }) => kind === "full_attention" && rope !== null) ?? this.info.layers[0])?.rope ?? null;
+    return ropeOf(this.info.layers);
   }
 
   /**
@@ -147,7 +147,7 @@ export class Model implements Disposable {
 
   /**
    * How well the model foresees a text, position by position.
-   * @throws {@link RopewalkError} INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED; rejects with the signal's reason.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED, and as `ropeConfig()`; rejects with the signal's reason.
    */
   async perplexity(text: string | Iterable<number>, options: PerplexityOptions = {}): Promise<Perplexity> {
     const tokens = typeof text === "string" ? this.tokenizer.encode(text) : Int32Array.from(text);

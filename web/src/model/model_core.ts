@@ -7,7 +7,7 @@ import type { KeyMode } from "../kv_cache_options.js";
 import { Owned } from "../owned.js";
 import { loadWeights } from "./load_weights.js";
 import { alwaysLong, isLong } from "./long_rope.js";
-import type { ModelPlan } from "./model_plan.js";
+import type { ModelLayer, ModelPlan } from "./model_plan.js";
 import type { Placement } from "./placement.js";
 
 /** Tokens that go through the layers in one call: enough to read each weight once for many, few enough to be given up between two calls. */
@@ -62,10 +62,10 @@ export class ModelCore {
     return this.plan.config.vocabulary_size;
   }
 
-  /** An empty cache for the model's layers, for a text of a length where that is known. */
-  newCache({ dtype, keys }: CacheChoice, length = 0): KvCacheCore {
+  /** An empty cache for the model's layers, for a text of a length where that is known; with other ropes, where `under` has them. */
+  newCache({ dtype, keys }: CacheChoice, length = 0, under: readonly ModelLayer[] = this.plan.layers): KvCacheCore {
     const { kv_heads: kvHeads, head_dim: headDim } = this.plan.config;
-    const layers = this.plan.layers.map(({ rope }) => ({ rope: rope !== null && isLong(rope, length) ? alwaysLong(rope) : rope, kvHeads, headDim }));
+    const layers = under.map(({ rope }) => ({ rope: rope !== null && isLong(rope, length) ? alwaysLong(rope) : rope, kvHeads, headDim }));
     return new KvCacheCore(this.heap, { layers, maxLength: CACHE_LIMIT, dtype, ...(keys !== undefined && { keys }) }, this.useScalarKernels);
   }
 

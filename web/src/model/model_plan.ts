@@ -1,6 +1,6 @@
 import type { RopeOverrides } from "../config/overrides.js";
 import { type GgufRopeTensors } from "../config/gguf.js";
-import { ropeConfig } from "../config/rope_config.js";
+import { overrideRopeConfig, ropeConfig } from "../config/rope_config.js";
 import { ropeLayers } from "../config/rope_layers.js";
 import type { RopeConfig } from "../config/types.js";
 import type { ModelFiles } from "../files/model_files.js";
@@ -34,6 +34,8 @@ export interface ModelPlan {
   readonly trainedLength: number;
 }
 
+/** Far more than any model has, and few enough to be counted through. */
+const MOST_HEADS = 65536;
 const NORMS = ["rms", "layer"];
 const QUERY_KEY_NORMS = ["none", "head", "each_head", "all_heads"];
 const ACTIVATIONS = ["silu", "gelu", "gelu_tanh"];
@@ -47,9 +49,9 @@ const NO_FACTORS: Factors = { attention_scale: NaN, attention_soft_cap: 0, embed
 export function planOf(files: ModelFiles, ropeTensors: GgufRopeTensors, overrides: ModelRopeOverrides | undefined): ModelPlan {
   const facts = new Facts(files);
   const architecture = architectureOf(facts);
-  const layers = facts.integer([["num_hidden_layers", "n_layer"], "block_count"]);
+  const layers = facts.integer([["num_hidden_layers", "n_layer"], "block_count"], undefined, 1, files.tensors.size); // each has some
   const hidden_size = facts.integer([["hidden_size", "n_embd"], "embedding_length"]);
-  const heads = facts.integer([["num_attention_heads", "n_head"], "attention.head_count"]);
+  const heads = facts.integer([["num_attention_heads", "n_head"], "attention.head_count"], undefined, 1, MOST_HEADS);
   const feed_forward_size = facts.integer([["intermediate_size", "n_inner"], "feed_forward_length"], 4 * hidden_size);
   const experts = architecture.experts?.(facts);
   const window = architecture.window?.(facts) ?? (() => 0);
@@ -61,7 +63,7 @@ export function planOf(files: ModelFiles, ropeTensors: GgufRopeTensors, override
     vocabulary_size: vocabularySize(files, facts),
     hidden_size,
     heads,
-    kv_heads: facts.integer(["num_key_value_heads", "attention.head_count_kv"], heads),
+    kv_heads: facts.integer(["num_key_value_heads", "attention.head_count_kv"], heads, 1, heads),
     head_dim: facts.integer(["head_dim", "attention.key_length"], Math.floor(hidden_size / heads)),
     feed_forward_size: experts?.feed_forward_size ?? feed_forward_size,
     norm: NORMS.indexOf(architecture.norm),
@@ -93,16 +95,42 @@ export function planOf(files: ModelFiles, ropeTensors: GgufRopeTensors, override
 
 /** The RoPE of each kind of layer, read once, so that layers of a kind share it. */
 function ropesByKind(source: object, overrides: ModelRopeOverrides = {}): (kind: ModelLayer["kind"]) => Readonly<RopeConfig> {
+  return onceAKind((kind) => {
+    const own = overridesOf(kind, overrides);
+    return ropeConfig(source, { layer_type: kind, ...(own !== undefined && { overrides: own }) });
+  });
+}
+
+/**
+ * Layers with another RoPE, as if the model had been opened with it.
+ * @throws {@link RopewalkError} as ropeConfig().
+ * @internal
+ */
+export function retunedLayers(layers: readonly ModelLayer[], overrides: ModelRopeOverrides): ModelLayer[] {
+  const ropes = onceAKind((kind) => {
+    const { rope } = layers.find((layer) => layer.kind === kind && layer.rope !== null)!;
+    return overrideRopeConfig(rope!, overridesOf(kind, overrides) ?? {});
+  });
+  return layers.map((layer) => (layer.rope === null ? layer : { ...layer, rope: ropes(layer.kind) }));
+}
+
+/** What turns the layers that see the whole context; null where none is turned. @internal */
+export function ropeOf(layers: readonly ModelLayer[]): Readonly<RopeConfig> | null {
+  return (layers.find(({ kind, rope }) => kind === "full_attention" && rope !== null) ?? layers[0])?.rope ?? null;
+}
+
+/** Where kinds differ, a change that names none is for the layers that see everything: the others never leave their window. */
+function overridesOf(kind: ModelLayer["kind"], overrides: ModelRopeOverrides): RopeOverrides | undefined {
   const byKind = "full_attention" in overrides || "sliding_attention" in overrides;
+  if (byKind) return (overrides as Partial<Record<ModelLayer["kind"], RopeOverrides>>)[kind];
+  return kind === "full_attention" ? (overrides as RopeOverrides) : undefined;
+}
+
+function onceAKind(make: (kind: ModelLayer["kind"]) => Readonly<RopeConfig>): typeof make {
   const known = new Map<string, Readonly<RopeConfig>>();
   return (kind) => {
     let rope = known.get(kind);
-    if (rope === undefined) {
-      // where kinds differ, a change that names none is for the layers that see everything: the others never leave their window
-      const own = byKind ? (overrides as Record<string, RopeOverrides | undefined>)[kind] : kind === "full_attention" ? (overrides as RopeOverrides) : undefined;
-      rope = ropeConfig(source, { layer_type: kind, ...(own !== undefined && { overrides: own }) });
-      known.set(kind, rope);
-    }
+    if (rope === undefined) known.set(kind, (rope = make(kind)));
     return rope;
   };
 }

@@ -1,7 +1,9 @@
 import { wholeNumber } from "../checks.js";
+import type { RopeConfig } from "../config/types.js";
 import { RopewalkError } from "../errors.js";
 import { Turns } from "./breathe.js";
 import { type CacheChoice, type ModelCore, TOKENS_AT_ONCE } from "./model_core.js";
+import { type ModelRopeOverrides, retunedLayers, ropeOf } from "./model_plan.js";
 
 /** How a text is measured. */
 export interface PerplexityOptions {
@@ -9,6 +11,8 @@ export interface PerplexityOptions {
   window?: number;
   /** Tokens by which the window moves, 1 to `window` (`window`). A smaller one gives each token more to go by, and takes longer. */
   stride?: number;
+  /** Merged into the RoPE of the model for this measurement, as in `rw.model()`: several are compared without loading the weights again. */
+  rope?: ModelRopeOverrides;
   /** Gives up between two pieces. */
   signal?: AbortSignal;
   /** Called after each piece. */
@@ -23,6 +27,8 @@ export interface Perplexity {
   loss: number;
   /** −ln p of each token given those before it in its window; NaN for the first, which nothing foresees. */
   losses: Float64Array;
+  /** What turned the layers that see the whole context; null where none is turned. */
+  rope: Readonly<RopeConfig> | null;
 }
 
 /**
@@ -34,11 +40,12 @@ export async function perplexity(core: ModelCore, choice: CacheChoice, tokens: I
   const window = wholeNumber(options.window ?? contextLength, 2, 2 ** 24, "window");
   const stride = wholeNumber(options.stride ?? window, 1, window, "stride");
   if (tokens.length < 2) throw new RopewalkError("INVALID_ARGUMENT", "tokens", `must be at least 2 (got ${tokens.length})`);
+  const layers = options.rope === undefined ? core.plan.layers : retunedLayers(core.plan.layers, options.rope);
   const losses = new Float64Array(tokens.length).fill(NaN);
   const turns = new Turns();
   for (let begin = 0, known = 1; known < tokens.length; begin += stride) {
     const end = Math.min(begin + window, tokens.length);
-    const cache = core.newCache(choice, end - begin);
+    const cache = core.newCache(choice, end - begin, layers);
     try {
       for (let first = begin; first < end; first += TOKENS_AT_ONCE) {
         options.signal?.throwIfAborted();
@@ -58,5 +65,5 @@ export async function perplexity(core: ModelCore, choice: CacheChoice, tokens: I
   }
   const counted = losses.filter((loss) => !Number.isNaN(loss));
   const loss = counted.reduce((sum, one) => sum + one, 0) / counted.length;
-  return { perplexity: Math.exp(loss), loss, losses };
+  return { perplexity: Math.exp(loss), loss, losses, rope: ropeOf(layers) };
 }

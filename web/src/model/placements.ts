@@ -2,6 +2,7 @@ import type { ModelFiles, StoredTensor } from "../files/model_files.js";
 import type { ModelPlan } from "./model_plan.js";
 import { asColumn, columnsOf, piecesOf, type Placement, type Rows, rowsOf, whole } from "./placement.js";
 import { GGUF_NAMES, LAYER_MATRICES, LAYER_VECTORS, type LayerNames, type MatrixRole, type NormRole, type TensorNames, type VectorRole } from "./roles.js";
+import { textNames, type TextNames } from "./text_names.js";
 
 /** Layer of the model's own weights. */
 const WHOLE_MODEL = -1;
@@ -32,22 +33,22 @@ class Placements {
   readonly #plan: ModelPlan;
   readonly #files: ModelFiles;
   readonly #names: TensorNames;
-  /** What stands before the names of a text model inside a larger one. */
-  readonly #prefix: string;
+  readonly #text: TextNames;
   readonly #used = new Set<string>();
 
   constructor(files: ModelFiles, plan: ModelPlan) {
     this.#files = files;
     this.#plan = plan;
     this.#names = plan.facts.isGguf ? GGUF_NAMES : plan.architecture.names;
-    this.#prefix = prefixOf(files, `${this.#names.embedding}.weight`);
+    this.#text = textNames(files, `${this.#names.embedding}.weight`);
   }
 
   addModel(): void {
     const { embedding, final_norm, head } = this.#names;
     const { vocabulary_size, hidden_size } = this.#plan.config;
     this.#matrix(WHOLE_MODEL, MODEL_MATRICES.indexOf("embedding"), 0, vocabulary_size, hidden_size, [whole(this.#tensor(`${embedding}.weight`))]);
-    const own = this.#find(`${head}.weight`); // without one, the embedding serves
+    const isApart = this.#plan.facts.source["tie_word_embeddings"] === false;
+    const own = isApart ? this.#tensor(`${head}.weight`) : this.#find(`${head}.weight`); // without one, the embedding serves
     if (own !== undefined) this.#matrix(WHOLE_MODEL, MODEL_MATRICES.indexOf("head"), 0, vocabulary_size, hidden_size, [whole(own)]);
     this.#vector(WHOLE_MODEL, MODEL_VECTORS.indexOf("final_norm"), hidden_size, [this.#tensor(`${final_norm}.weight`)], this.#normAdded);
     const bias = this.#normBias(final_norm);
@@ -66,8 +67,7 @@ class Placements {
   /** Refuses files that hold more than was placed: a bias or a norm nobody knows of would be left out without a word. */
   checkAllUsed(): void {
     for (const name of this.#files.tensors.keys()) {
-      const isOurs = name.startsWith(this.#prefix);
-      if (!isOurs || this.#used.has(name) || COMPUTED.test(name)) continue;
+      if (this.#used.has(name) || COMPUTED.test(name) || this.#text.isOther(name)) continue;
       const { facts } = this.#plan;
       throw facts.error("UNSUPPORTED_MODEL", name, `is a tensor that ${facts.architecture} does not have in this package`);
     }
@@ -185,14 +185,14 @@ class Placements {
   }
 
   #find(name: string): StoredTensor | undefined {
-    const found = this.#files.tensors.get(this.#prefix + name);
+    const found = this.#files.tensors.get(this.#text.nameOf(name));
     if (found !== undefined) this.#used.add(found.name);
     return found;
   }
 
   #tensor(name: string): StoredTensor {
     const found = this.#find(name);
-    if (found === undefined) throw this.#plan.facts.error("INVALID_FILE", this.#prefix + name, "is missing: the file is damaged, or one of several");
+    if (found === undefined) throw this.#plan.facts.error("INVALID_FILE", this.#text.nameOf(name), "is missing: the file is damaged, or one of several");
     return found;
   }
 
@@ -208,13 +208,6 @@ class Placements {
   get #normAdded(): number {
     return this.#plan.architecture.normsLessOne && !this.#plan.facts.isGguf ? 1 : 0;
   }
-}
-
-/** Models that also see or hear keep the text model under a name of its own. */
-function prefixOf({ tensors }: ModelFiles, embedding: string): string {
-  if (tensors.has(embedding)) return "";
-  const found = [...tensors.keys()].find((name) => name.endsWith(`.${embedding}`));
-  return found === undefined ? "" : found.slice(0, -embedding.length);
 }
 
 function slotOfMatrix(role: MatrixRole): number {

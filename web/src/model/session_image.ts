@@ -53,7 +53,7 @@ function parse(json: Uint8Array): SessionFacts | undefined {
   }
 }
 
-/** CRC-32 as of IEEE 802.3, over a few kilobytes. */
+/** CRC-32 as in src/nn/checksum.h. In wasm it would take a copy there, for which memory may be refused, to spare eight lines. */
 function crc32(bytes: Uint8Array): number {
   let crc = ~0;
   for (const byte of bytes) {

@@ -1,5 +1,6 @@
 // What the entries of the Worker export besides their `load`.
 export { RopewalkError, type RopewalkErrorCode } from "../errors.js";
+export type { CachedModel } from "../files/cached_models.js";
 export type { ModelSource } from "../files/model_files.js";
 export type { LoadOptions } from "../load.js";
 export type { FinishReason, FullPolicy, GenerateOptions, Piece } from "../model/generate.js";

@@ -1,5 +1,6 @@
 import { expose, transfer, wrap } from "comlink";
 import { RopewalkError } from "../errors.js";
+import type { CachedModel } from "../files/cached_models.js";
 import type { ModelSource } from "../files/model_files.js";
 import type { Load, LoadOptions } from "../load.js";
 import type { GenerateOptions, Piece } from "../model/generate.js";
@@ -64,6 +65,14 @@ export class WorkerHost implements Host {
 
   modelInfo(call: Call, source: ModelSource, options: Plain<ModelOptions>): Promise<ModelInfo> {
     return this.#during(call, options, (all) => this.#rw.modelInfo(source, all));
+  }
+
+  cachedModels(): Promise<CachedModel[]> {
+    return this.#rw.cachedModels();
+  }
+
+  deleteCachedModel(source: string): Promise<boolean> {
+    return this.#rw.deleteCachedModel(source);
   }
 
   async tokenizer(source: object, tokenizerConfig?: object): Promise<HeldTokenizer> {

@@ -1,5 +1,6 @@
 // What a caller and its Worker ask of one another. Everything in it can be cloned from one to the other.
 import type { RopeConfig } from "../config/types.js";
+import type { CachedModel } from "../files/cached_models.js";
 import type { ModelSource } from "../files/model_files.js";
 import type { LoadOptions } from "../load.js";
 import type { GenerateOptions, Piece } from "../model/generate.js";
@@ -66,6 +67,8 @@ export interface Host {
   memoryBytes(): number;
   model(call: Call, source: ModelSource, options: Plain<ModelOptions>): Promise<HeldModel>;
   modelInfo(call: Call, source: ModelSource, options: Plain<ModelOptions>): Promise<ModelInfo>;
+  cachedModels(): Promise<CachedModel[]>;
+  deleteCachedModel(source: string): Promise<boolean>;
   tokenizer(source: object, tokenizerConfig?: object): Promise<HeldTokenizer>;
   session(model: number, options: SessionOptions): HeldSession;
   fork(session: number): HeldSession;

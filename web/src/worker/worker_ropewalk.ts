@@ -1,5 +1,6 @@
 import { transfer } from "comlink";
 import { RopewalkError } from "../errors.js";
+import type { CachedModel } from "../files/cached_models.js";
 import type { ModelSource } from "../files/model_files.js";
 import type { LoadOptions, WasmSource } from "../load.js";
 import type { ModelInfo, ModelOptions } from "../model/model.js";
@@ -48,6 +49,20 @@ export class WorkerRopewalk implements AsyncDisposable {
    */
   modelInfo(source: ModelSource, options: ModelOptions = {}): Promise<ModelInfo> {
     return this.#connection.listen(options, (host, call, rest) => host.modelInfo(call, this.#sent(source, false), rest));
+  }
+
+  /** What option `cache` has kept on this device, as `Ropewalk.cachedModels`. */
+  cachedModels(): Promise<CachedModel[]> {
+    return this.#connection.run((host) => host.cachedModels());
+  }
+
+  /**
+   * Removes what is kept of a model, as `Ropewalk.deleteCachedModel`.
+   * @returns whether there was any.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT where it is no address.
+   */
+  deleteCachedModel(source: string | URL): Promise<boolean> {
+    return this.#connection.run((host) => host.deleteCachedModel(this.#connection.thread.resolve(String(source))));
   }
 
   /**

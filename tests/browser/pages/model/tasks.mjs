@@ -58,6 +58,19 @@ const tasks = {
       return texts;
     }),
 
+  /** Keeps a model, lists what is kept and removes it, in the page's thread and from its Worker. */
+  cached: () =>
+    inWorker(async (rw) => {
+      const steps = [];
+      for (const one of [await loadHere({ build: "simd" }), rw]) {
+        for (const cache of ["opfs", "cache"]) {
+          (await one.model(MODEL, { cache })).dispose();
+          steps.push(await one.cachedModels(), await one.deleteCachedModel(MODEL), await one.deleteCachedModel(new URL(MODEL, location.href)), await one.cachedModels());
+        }
+      }
+      return { steps, wrong: told(await thrownBy(rw.deleteCachedModel("ftp://localhost/m.gguf"))) };
+    }),
+
   /** Gives up a text in the middle; the session goes on. The page's own tasks run meanwhile. */
   abort: () =>
     inWorker(async (rw) => {

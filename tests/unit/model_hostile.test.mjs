@@ -1,0 +1,182 @@
+// Model files whose parts do not fit one another: a typed error that names the file, soon; memory is given back, and a sound file opens after it.
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import test from "node:test";
+import { fileURLToPath } from "node:url";
+import { load } from "../../dist/index.node.js";
+import { ggufBytes, ggufHeader } from "../files/gguf_writer.mjs";
+import { bare, expectError, fileOf, openModel, readWhole } from "../files/reading.mjs";
+import { safetensorsBytes } from "../files/safetensors_writer.mjs";
+
+const folder = fileURLToPath(new URL("../golden/tiny_models", import.meta.url));
+const read = (path) => readFileSync(`${folder}/${path}`);
+const rw = await load({ build: "simd" });
+
+const LONGEST = 2000; // milliseconds to refuse a file, a thousand times what it takes on an idle machine
+const CODES = ["INVALID_FILE", "UNSUPPORTED_MODEL", "INVALID_CONFIG", "UNKNOWN_KEY", "UNSUPPORTED_ROPE_TYPE", "UNKNOWN_FAMILY", "OUT_OF_MEMORY"];
+/** May be missing, or tells its own length: the head, factors of RoPE, GGUF's embedding. */
+const MAY_DIFFER = /^(rope_|output\.|lm_head|embed_out|token_embd)/;
+const NAMES = { f32: "F32", f16: "F16", bf16: "BF16" };
+
+/** A model's config or metadata, and its tensors, to be changed and written again. */
+async function partsOf(name, kind) {
+  const isGguf = kind === "gguf";
+  const files = ["model.safetensors", "config.json", "tokenizer.json"].map((file) => fileOf(file, isGguf ? new Uint8Array() : read(`${name}/${file}`)));
+  const model = await openModel(bare, isGguf ? fileOf("model.gguf", read(`${name}/model.gguf`)) : files);
+  const data = await readWhole(model);
+  const tensors = [...model.tensors.values()].map(({ name, format, shape }) => ({ name, type: format, shape: [...shape], data: data.get(name) }));
+  return { keys: structuredClone({ ...(isGguf ? model.metadata : model.config) }), tensors, beside: isGguf ? [] : files.slice(2) };
+}
+
+function written({ keys, tensors, beside }, kind) {
+  if (kind === "gguf") return fileOf("model.gguf", ggufBytes({ metadata: keys, tensors }));
+  const weights = Object.fromEntries(tensors.map(({ name, type, shape, data }) => [name, { dtype: NAMES[type], shape, data }]));
+  return [fileOf("model.safetensors", safetensorsBytes(weights)), fileOf("config.json", new TextEncoder().encode(JSON.stringify(keys))), ...beside];
+}
+
+/** Opens; an error must be one of ours, and name its file or key. Returns its code, or undefined. */
+async function outcomeOf(source, what) {
+  const start = performance.now();
+  let code;
+  try {
+    (await rw.model(source)).dispose();
+  } catch (error) {
+    assert.equal(error.name, "RopewalkError", `${what}: ${error.stack}`);
+    assert.ok(CODES.includes(error.code), `${what}: ${error.code}`);
+    assert.ok(error.field !== "", `${what}: ${error.message}`);
+    ({ code } = error);
+  }
+  const time = performance.now() - start;
+  assert.ok(time < LONGEST, `${what}: ${time} ms`);
+  return code;
+}
+
+async function opensStill() {
+  const model = await rw.model(fileOf("model.gguf", read("llama/model.gguf")));
+  const session = model.session();
+  await session.append([1, 5, 9]);
+  assert.ok(session.logits().every(Number.isFinite));
+  model.dispose();
+}
+
+const named = readdirSync(folder).filter((name) => ["gguf", "safetensors"].every((kind) => existsSync(`${folder}/${name}/model.${kind}`)));
+const values = [0, -1, 1, 3, 1.5, 1e-30, 1e308, 2 ** 31 - 1, 2 ** 31, 2 ** 53, "x", "", true, [], {}, [0], [1, 2], { rope_type: "yarn" }];
+const settable = (value, kind) => kind !== "gguf" || !(Number.isInteger(value) && Math.abs(value) > 2 ** 32 - 1) && value?.constructor !== Object;
+
+for (const kind of ["safetensors", "gguf"]) {
+  test(`${kind}: every key of a config, with values that it cannot or might have`, async (t) => {
+    const tally = {};
+    for (const name of ["llama", "gemma3", "phi3", "qwen3_moe", "stablelm"].filter((name) => named.includes(name))) {
+      const parts = await partsOf(name, kind);
+      const keys = Object.keys(parts.keys).filter((key) => !/^(tokenizer\.|transformers_version|_name)/.test(key));
+      for (const key of keys) {
+        for (const value of [undefined, ...values.filter((value) => settable(value, kind))]) {
+          const { [key]: _, ...others } = parts.keys;
+          const changed = { ...parts, keys: value === undefined ? others : { ...others, [key]: value } };
+          const code = (await outcomeOf(written(changed, kind), `${name}: ${key} = ${JSON.stringify(value)}`)) ?? "opens";
+          tally[code] = (tally[code] ?? 0) + 1;
+        }
+      }
+    }
+    t.diagnostic(JSON.stringify(tally));
+    assert.ok(tally.INVALID_FILE > 100 && tally.UNSUPPORTED_MODEL > 10 && tally.opens > 100, "each outcome comes about");
+    await opensStill();
+  });
+
+  test(`${kind}: each tensor missing, of another shape, or one too many`, async () => {
+    const file = `model.${kind}`;
+    for (const name of named) {
+      const parts = await partsOf(name, kind);
+      for (const [i, tensor] of parts.tensors.entries()) {
+        const withOther = (...others) => rw.model(written({ ...parts, tensors: parts.tensors.toSpliced(i, 1, ...others) }, kind));
+        if (i % 5 !== 0 && name !== "llama") continue; // a layer's tensors are alike in all architectures
+        const added = { ...tensor, name: tensor.name.replace(/\.?(weight|bias|)$/, "_extra.$1") };
+        await expectError(withOther(tensor, added), "UNSUPPORTED_MODEL", `${file}: ${added.name}`, /does not have in this package/);
+        if (!tensor.name.endsWith(".weight") || MAY_DIFFER.test(tensor.name)) continue;
+        const rows = tensor.shape[0];
+        const longer = { ...tensor, shape: tensor.shape.with(0, rows + 1), data: new Uint8Array((tensor.data.length / rows) * (rows + 1)) };
+        for (const [what, others] of [["longer", [longer]], ["missing", []]]) {
+          const source = written({ ...parts, tensors: parts.tensors.toSpliced(i, 1, ...others) }, kind);
+          assert.notEqual(await outcomeOf(source, name), undefined, `${name}: ${tensor.name} is ${what}`);
+        }
+      }
+    }
+    await opensStill();
+  });
+}
+
+test("what is missing or does not fit is named", async () => {
+  const { keys, tensors } = await partsOf("llama", "gguf");
+  const [down, norm] = ["blk.1.ffn_down.weight", "output_norm.weight"];
+  const without = (name) => written({ keys, tensors: tensors.filter((tensor) => tensor.name !== name) }, "gguf");
+  for (const name of [down, norm]) await expectError(rw.model(without(name)), "INVALID_FILE", `model.gguf: ${name}`, /is missing/);
+  const turned = tensors.map((tensor) => (tensor.name === down ? { ...tensor, shape: tensor.shape.toReversed() } : tensor));
+  await expectError(rw.model(written({ keys, tensors: turned }, "gguf")), "INVALID_FILE", `model.gguf: ${down}`, /has shape \d+ × \d+, where the config gives \d+ × \d+/);
+  await expectError(rw.model(written({ keys: { ...keys, "general.architecture": "mamba" }, tensors }, "gguf")), "UNSUPPORTED_MODEL", "model.gguf: general.architecture", /mamba is not supported; there are llama, /);
+});
+
+test("a download given up or broken off while weights arrive leaves no memory taken", async () => {
+  const bytes = read("llama/model.gguf");
+  const expectKept = async (fail) => {
+    await fail();
+    const before = rw.memoryBytes;
+    for (let i = 0; i < 300; i++) await fail(); // 80 KB each, so that a leak of one in ten would show
+    assert.equal(rw.memoryBytes, before);
+  };
+  class Breaking extends File {
+    slice(start, end) {
+      if (end - start < 20000) return super.slice(start, end);
+      let sent = 0;
+      const pull = (controller) => {
+        if (sent++ === 2) return controller.error(new DOMException("gone", "NotReadableError"));
+        controller.enqueue(new Uint8Array(bytes.subarray(start + sent * 10000 - 10000, start + sent * 10000)));
+      };
+      return { stream: () => new ReadableStream({ pull }) };
+    }
+  }
+  await expectKept(() => assert.rejects(rw.model(new Breaking([bytes], "model.gguf")), { code: "INVALID_FILE", field: "model.gguf: file" }));
+  await expectKept(async () => {
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    const onProgress = ({ stage, loaded }) => stage === "weights" && loaded > 0 && controller.abort(reason);
+    await assert.rejects(rw.model(fileOf("model.gguf", bytes), { signal: controller.signal, onProgress }), reason);
+  });
+  await opensStill();
+});
+
+test("a model that cannot fit is refused before a byte of its weights is read, or of memory taken", async () => {
+  const llama = fileOf("model.gguf", read("llama/model.gguf"));
+  const before = rw.memoryBytes;
+  const long = rw.model(llama, { contextLength: 2 ** 24, kv: { dtype: "f32" } });
+  await expectError(long, "OUT_OF_MEMORY", "model.gguf", /needs \d+ MB of the 4096 MB .* use a smaller contextLength/);
+
+  const { keys, tensors } = await partsOf("llama", "gguf");
+  const [columns, rows] = [tensors[0].shape[1], 2 ** 25]; // 4 GB, of zeros that nobody holds
+  const embedding = { name: "token_embd.weight", type: "f32", shape: [rows, columns] };
+  const others = tensors.filter(({ name }) => name !== embedding.name && name !== "output.weight");
+  const header = ggufHeader({ metadata: keys, tensors: [...others, embedding] });
+  class Large extends File {
+    get size() {
+      return header.length + 2 ** 20 + 4 * columns * rows;
+    }
+    slice(start, end) {
+      assert.ok(start < header.length && end <= 2 ** 22, "only the header is read");
+      const bytes = new Uint8Array(end - start);
+      bytes.set(header.subarray(start, end));
+      return new Blob([bytes]);
+    }
+  }
+  await expectError(rw.model(new Large([], "large.gguf")), "OUT_OF_MEMORY", "large.gguf", /weights \d+ MB.* take a smaller model or quantization/);
+  const { memory } = await rw.modelInfo(new Large([], "large.gguf"));
+  assert.ok(memory.weights > 4 * columns * rows && memory.weights < 4.1 * columns * rows);
+  assert.equal(rw.memoryBytes, before);
+  await opensStill();
+});
+
+test("a head that the config says is apart from the embedding, and the file lacks", async () => {
+  const parts = await partsOf("gpt_neox", "safetensors");
+  assert.equal(parts.keys.tie_word_embeddings, false);
+  const source = (keys) => written({ ...parts, keys, tensors: parts.tensors.filter(({ name }) => name !== "embed_out.weight") }, "safetensors");
+  await expectError(rw.model(source(parts.keys)), "INVALID_FILE", "model.safetensors: embed_out.weight", /is missing/);
+  assert.equal(await outcomeOf(source({ ...parts.keys, tie_word_embeddings: true }), "tied"), undefined);
+});
