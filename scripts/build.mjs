@@ -1,6 +1,6 @@
 // Builds the package into dist/: both wasm builds, their glue, and the TypeScript. `npm run build`.
 import { createHash } from "node:crypto";
-import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ensureEmscripten } from "./emscripten.mjs";
 import { ensurePackages } from "./machine.mjs";
@@ -10,11 +10,12 @@ import { capture, run, runMain } from "./run.mjs";
 const root = join(import.meta.dirname, "..");
 const wasmFolder = join(root, "dist", "wasm");
 const compiled = join(root, "build", "package");
+const libraries = join(root, "build", "libraries");
 // The config readers are listed to get a file of their own: an app that only reads configs then carries nothing else.
-const entries = ["index", "index.node", "inline", "worker", "worker.node", "worker_thread", "worker_thread.node", "config/rope_config"];
+const entries = ["index", "index.node", "inline", "worker", "worker.node", "worker_thread", "worker_thread.node", "cli.node", "config/rope_config"];
 
-// What is bundled of others; scripts/check_rules.mjs knows them too.
-const bundledLibraries = ["@huggingface/jinja", "@huggingface/tokenizers", "comlink"];
+// Libraries that call require(), which modules do not have: each becomes a module of its own first.
+const nodeLibraries = ["commander", "cli-progress", "linkedom"];
 
 // The wasm that a preset links, and the name it ships under.
 const builds = [
@@ -65,10 +66,12 @@ async function shipWasm({ transform }) {
 }
 
 // One file for each entry and what they share, so that a page without a bundler fetches few; types stay as TypeScript writes them.
-async function shipPackage({ build: bundle }) {
+async function shipPackage(esbuild) {
+  const { build: bundle } = esbuild;
   await rm(compiled, { recursive: true, force: true });
   await run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", join(root, "tsconfig.json")], { cwd: root });
-  await bundle({
+  const nodeInputs = await bundleNodeLibraries(esbuild);
+  const { metafile } = await bundle({
     entryPoints: entries.map((entry) => join(compiled, `${entry}.js`)),
     outdir: join(root, "dist"),
     bundle: true,
@@ -79,20 +82,47 @@ async function shipPackage({ build: bundle }) {
     target: "es2022",
     platform: "neutral",
     external: ["./wasm/*", "node:*"],
+    alias: Object.fromEntries(nodeLibraries.map((name) => [name, join(libraries, `${name}.js`)])),
+    metafile: true,
     mainFields: ["module", "main"],
     chunkNames: "shared-[hash]",
     logLevel: "warning",
   });
-  await cp(compiled, join(root, "dist"), { recursive: true, filter: (path) => !path.endsWith(".js") });
+  await cp(compiled, join(root, "dist"), { recursive: true, filter: (path) => !path.endsWith(".js") && !path.startsWith(join(compiled, "cli")) });
   await cp(join(root, "web", "src", "wasm"), wasmFolder, { recursive: true, filter: (path) => !path.endsWith(".md") });
+  return [...bundledFiles(metafile), ...nodeInputs];
 }
 
-// Licences of the libraries inside the package.
-async function shipLicenses() {
+async function bundleNodeLibraries({ build: bundle }) {
+  const { metafile } = await bundle({
+    entryPoints: nodeLibraries,
+    outdir: libraries,
+    bundle: true,
+    format: "esm",
+    target: "es2022",
+    platform: "node",
+    external: ["canvas"], // linkedom takes it where it is installed
+    banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+    metafile: true,
+    logLevel: "warning",
+  });
+  return bundledFiles(metafile);
+}
+
+// The files of which something is left in a bundle.
+function bundledFiles({ outputs }) {
+  const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));
+  return inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([path]) => path);
+}
+
+// Licences of the libraries that the bundled files come from.
+async function shipLicenses(inputs) {
+  const folders = new Set(inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []));
   const texts = await Promise.all(
-    bundledLibraries.map(async (name) => {
-      const { version, license } = JSON.parse(await readFile(join(root, "node_modules", name, "package.json"), "utf8"));
-      const text = await readFile(join(root, "node_modules", name, "LICENSE"), "utf8");
+    [...folders].sort().map(async (folder) => {
+      const { name, version, license, author } = JSON.parse(await readFile(join(root, folder, "package.json"), "utf8"));
+      const file = (await readdir(join(root, folder))).find((entry) => /^licen[cs]e/i.test(entry));
+      const text = file === undefined ? `Copyright ${author.name ?? author}` : await readFile(join(root, folder, file), "utf8");
       return `${name} ${version}, ${license}\n\n${text.trim()}\n`;
     }),
   );
@@ -107,8 +137,7 @@ export async function build() {
   await rm(join(root, "dist"), { recursive: true, force: true });
   const esbuild = await import("esbuild");
   await shipWasm(esbuild);
-  await shipPackage(esbuild);
-  await shipLicenses();
+  await shipLicenses(await shipPackage(esbuild));
 }
 
 await runMain(import.meta.url, build);

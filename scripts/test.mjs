@@ -2,7 +2,7 @@
 //
 //   rules     one-way includes and imports, short files, nothing of one machine (check_rules.mjs)
 //   native    the C++ tests: optimised, and under sanitizers with g++ and clang++
-//   package   the packed package in Node without eval, in the simd and the relaxed build
+//   package   the packed package in Node without eval, in the simd and the relaxed build; the program it installs
 //   browser   Chromium and Firefox under a strict policy, bundlers, the examples
 //   types     publint, are-the-types-wrong, programs compiled against the packed package
 //   lint      typescript-eslint, clang-format, TypeDoc
@@ -44,6 +44,7 @@ const stages = {
     await nodeTests("unit");
     const folder = await installTests(tarball);
     for (const name of ["simd", "relaxed"]) await step(`package, ${name}`, () => checkPackage(folder, name));
+    await nodeTests("cli", { environment: { ROPEWALK_PROGRAM: join(folder, "node_modules", ".bin", "ropewalk") } });
     await rm(folder, { recursive: true, force: true }); // left where a test has failed
   },
 
@@ -100,9 +101,9 @@ async function buildPackage() {
 }
 
 /** The tests of a folder that look at the repository, dist/ or the tarball themselves. */
-async function nodeTests(name, options) {
+async function nodeTests(name, { environment = {}, ...options } = {}) {
   if (!existsSync(tests(name))) return;
-  const env = { ...process.env, ROPEWALK_TARBALL: tarball };
+  const env = { ...process.env, ROPEWALK_TARBALL: tarball, ...environment };
   await step(name, async () => runNodeTests(await testFiles(tests(name)), { ...options, env, cwd: root }));
 }
 

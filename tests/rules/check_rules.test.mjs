@@ -92,6 +92,13 @@ test("imports of what is not there, of packages, and of Node in a page", () => {
   complains(checkImports, { ...modules, "web/src/load.ts": 'import "node:fs";\n' }, /pages do not have/);
 });
 
+test("the command line runs in Node and has libraries of its own, and nothing imports it", () => {
+  const command = { "web/src/cli/plot.ts": 'import "node:fs";\nimport "commander";\nimport { load } from "../index.node.js";\n' };
+  assert.deepEqual(checkImports({ ...modules, ...command }), []);
+  complains(checkImports, { ...modules, "web/src/load.ts": 'import "commander";\n' }, /no dependencies/);
+  complains(checkImports, { ...modules, ...command, "web/src/load.ts": 'import "./cli/plot.js";\n' }, /of the later stage command line/);
+});
+
 test("a module in no stage", () => {
   complains(checkImports, { ...modules, "web/src/misc.ts": "" }, /^web\/src\/misc\.ts: is in no stage/);
 });

@@ -1,0 +1,112 @@
+// `ropewalk convert pairing`: converted weights mean the same under the other pairing, and come back bit for bit.
+import assert from "node:assert/strict";
+import { copyFile, cp, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import test from "node:test";
+import { fileURLToPath } from "node:url";
+import { load } from "ropewalk";
+import { ropewalk, withFolder } from "./program.mjs";
+
+const models = fileURLToPath(new URL("../golden/tiny_models/", import.meta.url));
+const to = (from, other, input, output, ...words) => ropewalk(["convert", "pairing", input, "--from", from, "--to", other, "-o", output, ...words]);
+const tokens = Int32Array.from({ length: 40 }, (_, i) => (i * 7) % 60);
+
+async function lossesOf(folder, pairing) {
+  const model = await (await load()).model(folder, { rope: { pairing }, kv: { dtype: "f32" } });
+  try {
+    return (await model.perplexity(tokens)).losses.slice(1);
+  } finally {
+    model.dispose();
+  }
+}
+
+/** A safetensors file of f32 as one of bf16, which is the first half of each number. */
+function asBf16(bytes) {
+  const begin = 8 + Number(bytes.readBigUInt64LE(0));
+  const header = JSON.parse(bytes.subarray(8, begin).toString());
+  for (const [name, entry] of Object.entries(header)) {
+    if (name !== "__metadata__") Object.assign(entry, { dtype: "BF16", data_offsets: entry.data_offsets.map((offset) => offset / 2) });
+  }
+  const json = Buffer.from(JSON.stringify(header));
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(json.length));
+  const data = bytes.subarray(begin).filter((_, i) => i % 4 >= 2);
+  return Buffer.concat([length, json, data]);
+}
+
+// qwen2 has biases, qwen3 norms of single heads, and in phi a part of each head turns
+for (const { name, isBf16 = false } of [{ name: "llama" }, { name: "llama", isBf16: true }, { name: "qwen2" }, { name: "qwen3" }, { name: "phi" }]) {
+  test(`${name}${isBf16 ? " in bf16" : ""}: scores stay the same, and the way back gives the file again`, () =>
+    withFolder(async (folder) => {
+      await cp(join(models, name), folder, { recursive: true });
+      if (isBf16) await writeFile(join(folder, "model.safetensors"), asBf16(await readFile(join(folder, "model.safetensors"))));
+      const original = await readFile(join(folder, "model.safetensors"));
+      const before = await lossesOf(folder, "half");
+      const [there, back] = [join(folder, "there.safetensors"), join(folder, "back.safetensors")];
+      const first = await to("half", "interleaved", join(folder, "model.safetensors"), there);
+      assert.equal(first.status, 0, first.stderr);
+      assert.match(first.stdout, /^\S+: \d+ tensors from half to interleaved/);
+      const second = await to("interleaved", "half", there, back);
+      assert.equal(second.status, 0, second.stderr);
+      assert.deepEqual(await readFile(back), original);
+      assert.notDeepEqual(await readFile(there), original);
+
+      await copyFile(there, join(folder, "model.safetensors"));
+      const after = await lossesOf(folder, "interleaved");
+      // the sums of a score are in another order
+      after.forEach((loss, i) => assert.ok(Math.abs(loss - before[i]) <= 1e-4 * Math.abs(before[i]), `${i}: ${loss} and ${before[i]}`));
+      const wrong = await lossesOf(folder, "half");
+      assert.ok(wrong.some((loss, i) => Math.abs(loss - before[i]) > 1e-3 * Math.abs(before[i])), "the pairing matters to this model");
+    }));
+}
+
+test("heads may be named where there is no config.json, and tensors chosen", () =>
+  withFolder(async (folder) => {
+    const input = join(folder, "weights.safetensors");
+    const config = JSON.parse(await readFile(join(models, "llama", "config.json"), "utf8"));
+    await copyFile(join(models, "llama", "model.safetensors"), input);
+    const unnamed = await to("half", "interleaved", input, join(folder, "a.safetensors"));
+    assert.deepEqual([unnamed.status, /--heads: must be given/.test(unnamed.stderr)], [2, true]);
+    const heads = ["--heads", String(config.num_attention_heads), "--kv-heads", String(config.num_key_value_heads)];
+    const named = await to("half", "interleaved", input, join(folder, "a.safetensors"), ...heads, "--json");
+    assert.equal(named.status, 0, named.stderr);
+    assert.equal(JSON.parse(named.stdout).converted.length, 4);
+    const beside = await to("half", "interleaved", join(models, "llama", "model.safetensors"), join(folder, "b.safetensors"));
+    assert.equal(beside.status, 0, beside.stderr);
+    assert.deepEqual(await readFile(join(folder, "a.safetensors")), await readFile(join(folder, "b.safetensors")));
+    const chosen = await to("half", "interleaved", input, join(folder, "c.safetensors"), ...heads, "--tensors", "layers\\.1\\..*q_proj", "--json");
+    assert.deepEqual(JSON.parse(chosen.stdout).converted, ["model.layers.1.self_attn.q_proj.weight"]);
+  }));
+
+test("what is wrong is refused, and nothing is left behind", () =>
+  withFolder(async (folder) => {
+    const input = join(folder, "model.safetensors");
+    await copyFile(join(models, "llama", "model.safetensors"), input);
+    const whole = await readFile(input);
+    const short = join(folder, "short.safetensors");
+    await writeFile(short, whole.subarray(0, whole.length - 40));
+    const text = join(folder, "text.safetensors");
+    await writeFile(text, "this is not a model");
+    const output = join(folder, "out.safetensors");
+    const heads = ["--heads", "4", "--kv-heads", "2"];
+    const cases = [
+      [[input, "--from", "half", "--to", "half", ...heads, "-o", output], 2, /--to: must be the other pairing/],
+      [[input, "--from", "half", "--to", "interleaved", ...heads, "-o", input], 2, /--output: is the input itself/],
+      [[input, "--from", "half", "--to", "sideways", ...heads, "-o", output], 2, /Allowed choices are half, interleaved/],
+      [[input, "--from", "half", "--to", "interleaved", "--heads", "5", "-o", output], 2, /-heads: model\.layers\.0.*is not a multiple of 5 rows/],
+      [[input, "--from", "half", "--to", "interleaved", ...heads, "--tensors", "nothing", "-o", output], 2, /--tensors: none of the \d+ tensors/],
+      [[input, "--from", "half", "--to", "interleaved", ...heads, "--tensors", "(", "-o", output], 2, /--tensors: is no regular expression/],
+      [[input, "--from", "half", "--to", "interleaved", ...heads, "--rotary-dim", "64", "-o", output], 1, /rotary_dim/],
+      [[short, "--from", "half", "--to", "interleaved", ...heads, "-o", output], 1, /cut short/],
+      [[text, "--from", "half", "--to", "interleaved", ...heads, "-o", output], 1, /not that of a safetensors file/],
+      [[join(folder, "nowhere"), "--from", "half", "--to", "interleaved", ...heads, "-o", output], 1, /cannot be read/],
+      [[join(models, "gpt_neox", "model.safetensors"), "--from", "half", "--to", "interleaved", "-o", output], 2, /query_key_value.*holds q, k and v in one/],
+    ];
+    for (const [words, expected, message] of cases) {
+      const { status, stdout, stderr } = await ropewalk(["convert", "pairing", ...words]);
+      assert.deepEqual([status, stdout], [expected, ""], `${words.join(" ")}: ${stderr}`);
+      assert.match(stderr, message);
+    }
+    assert.deepEqual((await readdir(folder)).sort(), ["model.safetensors", "short.safetensors", "text.safetensors"]);
+    assert.deepEqual(await readFile(input), whole);
+  }));

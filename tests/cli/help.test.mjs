@@ -1,0 +1,60 @@
+// `ropewalk` itself: help, version, exit statuses, and what goes where.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import test from "node:test";
+import { ropewalk } from "./program.mjs";
+
+const COMMANDS = ["inspect", "plot", "table", "generate", "chat", "perplexity", "convert", "bench"];
+
+test("help lists every command and every exit status, plain when piped", async () => {
+  const { status, stdout, stderr } = await ropewalk(["--help"]);
+  assert.equal(status, 0);
+  assert.equal(stderr, "");
+  for (const command of COMMANDS) assert.match(stdout, new RegExp(`^  ${command}\\b`, "m"), command);
+  for (const code of ["0", "1", "2", "130"]) assert.match(stdout, new RegExp(`^  ${code} +\\S`, "m"), code);
+  assert.ok(!stdout.includes("\x1b"));
+});
+
+test("each command has help with examples and with the options of all commands", async () => {
+  for (const command of [...COMMANDS, "convert pairing", "plot frequencies"]) {
+    const { status, stdout } = await ropewalk([...command.split(" "), "--help"]);
+    assert.equal(status, 0, command);
+    assert.match(stdout, new RegExp(`^Usage: ropewalk ${command}`), command);
+    assert.match(stdout, /--json/, command);
+    if (command !== "convert" && command !== "plot frequencies") assert.match(stdout, /Examples:\n  ropewalk /, command);
+  }
+});
+
+test("--version is the package's", async () => {
+  const { version } = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8"));
+  for (const flag of ["--version", "-V"]) assert.deepEqual(await ropewalk([flag]), { status: 0, stdout: `${version}\n`, stderr: "" });
+});
+
+test("wrong usage ends with 2 and a line that names what is wrong", async () => {
+  const cases = [
+    [["inspct"], /unknown command 'inspct'.*Did you mean inspect/s],
+    [["inspect"], /missing required argument 'source'/],
+    [["inspect", "a.json", "--fctor", "4"], /unknown option '--fctor'.*Did you mean --factor/s],
+    [["inspect", "a.json", "--factor", "much"], /--factor <n>.*Must be a number from 1 up/],
+    [["inspect", "a.json", "--rope-type", "jarn"], /--rope-type.*Allowed choices are.*yarn/],
+    [["inspect", "a.json", "--set", "rope_theta"], /--set.*Must be key=value/],
+    [["plot"], /./],
+  ];
+  for (const [words, message] of cases) {
+    const { status, stdout, stderr } = await ropewalk(words);
+    assert.equal(status, 2, words.join(" "));
+    assert.equal(stdout, "", words.join(" "));
+    assert.match(stderr, message);
+    assert.ok(!/\n +at /.test(stderr), "no stack");
+  }
+});
+
+test("errors are JSON under --json, and have a stack under --verbose", async () => {
+  const { status, stdout, stderr } = await ropewalk(["inspect", "nowhere.json", "--json"]);
+  assert.equal(status, 1);
+  assert.deepEqual(Object.keys(JSON.parse(stdout).error), ["code", "field", "message"]);
+  assert.equal(JSON.parse(stdout).error.code, "INVALID_FILE");
+  assert.equal(stderr, "");
+  assert.equal(JSON.parse((await ropewalk(["inspect", "--json"])).stdout).error.code, "USAGE");
+  assert.match((await ropewalk(["inspect", "nowhere.json", "--verbose"])).stderr, /\n +at /);
+});

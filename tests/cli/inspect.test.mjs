@@ -1,0 +1,119 @@
+// `ropewalk inspect`: config.json, GGUF, safetensors, folders and addresses, and what is wrong with them.
+import assert from "node:assert/strict";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import test from "node:test";
+import { fileURLToPath } from "node:url";
+import { load, ropeConfig } from "ropewalk";
+import { ropewalk, withFolder } from "./program.mjs";
+
+const path = (name) => fileURLToPath(new URL(`../../${name}`, import.meta.url));
+const llama31 = path("examples/configs/llama-3.1-8b.json");
+const gemma3 = path("examples/configs/gemma-3-1b.json");
+const tiny = path("tests/golden/tiny_models/llama");
+const inspected = async (...words) => {
+  const { status, stdout, stderr } = await ropewalk(["inspect", ...words, "--json"]);
+  assert.equal(status, 0, stdout + stderr);
+  return JSON.parse(stdout);
+};
+
+test("of a config.json it prints what rw.describe() says", async () => {
+  const rw = await load();
+  const description = rw.describe(ropeConfig(JSON.parse(await readFile(llama31, "utf8"))));
+  const { status, stdout, stderr } = await ropewalk(["inspect", llama31]);
+  assert.equal(status, 0);
+  assert.equal(stderr, "");
+  assert.ok(stdout.startsWith(String(description)), stdout);
+  assert.ok(!stdout.includes("\x1b"));
+  const { ropes, model } = await inspected(llama31);
+  assert.equal(model, null);
+  assert.deepEqual(ropes[0].plan.inv_freq, [...description.plan.inv_freq]);
+  assert.equal(ropes[0].pairs.length, 64);
+});
+
+test("a section for each kind of layer, or for one", async () => {
+  const { ropes } = await inspected(gemma3);
+  assert.deepEqual(ropes.map(({ kind, config }) => [kind, config.rope_theta]), [["full_attention", 1e6], ["sliding_attention", 1e4]]);
+  const one = await inspected(gemma3, "--layer-type", "sliding_attention");
+  assert.deepEqual(one.ropes.map(({ kind }) => kind), ["sliding_attention"]);
+  const { stdout } = await ropewalk(["inspect", gemma3]);
+  assert.match(stdout, /^full_attention.*\nRoPE default, base 1000000/m);
+  assert.match(stdout, /^sliding_attention.*\nRoPE default, base 10000,/m);
+});
+
+test("options change the RoPE, and --context the length", async () => {
+  const options = ["--rope-type", "yarn", "--factor", "4", "--original-length", "8192", "--set", "rope_scaling.beta_fast=16", "--context", "32768"];
+  const { ropes } = await inspected(llama31, ...options);
+  const { rope_scaling } = ropes[0].config;
+  assert.deepEqual([rope_scaling.rope_type, rope_scaling.factor, rope_scaling.beta_fast, ropes[0].seqLen], ["yarn", 4, 16, 32768]);
+  const theta = await inspected(llama31, "--theta", "20000", "--pairing", "interleaved");
+  assert.deepEqual([theta.ropes[0].config.rope_theta, theta.ropes[0].plan.pairing], [20000, "interleaved"]);
+});
+
+test("of a model it tells weights and memory, as rw.modelInfo() has them, whatever form it comes in", async () => {
+  const rw = await load();
+  for (const source of [tiny, join(tiny, "model.safetensors"), join(tiny, "model.gguf")]) {
+    const info = await rw.modelInfo(source, { contextLength: 64 });
+    const { model, cache, ropes } = await inspected(source, "--context", "64");
+    assert.deepEqual([model.architecture, model.parameters, model.layers], [info.architecture, info.parameters, info.layers.length]);
+    assert.deepEqual(model.memory, info.memory);
+    assert.equal(cache.bytes.f16, info.memory.cache);
+    assert.ok(cache.bytes.f32 > cache.bytes.f16);
+    assert.deepEqual(ropes[0].layers, [0, 1]);
+  }
+  const { stdout } = await ropewalk(["inspect", tiny]);
+  assert.match(stdout, /^model\.safetensors: llama, 20,640 parameters, trained on 128 positions$/m);
+  assert.match(stdout, /^Keys and values of 128 tokens$/m);
+});
+
+test("a config.json that tells its layers and heads tells memory too", async () => {
+  const fromConfig = await inspected(join(tiny, "config.json"));
+  assert.equal(fromConfig.model, null);
+  assert.deepEqual(fromConfig.cache, (await inspected(tiny)).cache);
+});
+
+test("the same from a server", async () => {
+  const server = createServer(async (request, response) => {
+    const body = await readFile(join(tiny, request.url.slice(1))).catch(() => undefined);
+    response.writeHead(body === undefined ? 404 : 200).end(body);
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = `http://127.0.0.1:${server.address().port}/`;
+  try {
+    assert.deepEqual((await inspected(`${address}config.json`)).ropes, (await inspected(join(tiny, "config.json"))).ropes);
+    assert.deepEqual((await inspected(`${address}model.gguf`)).model, (await inspected(join(tiny, "model.gguf"))).model);
+    const { status, stderr } = await ropewalk(["inspect", `${address}missing.json`]);
+    assert.deepEqual([status, /the server answered 404 \(NETWORK\)/.test(stderr)], [1, true]);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+test("what cannot be read is refused with what is wrong", () =>
+  withFolder(async (folder) => {
+    const write = async (name, content) => {
+      await writeFile(join(folder, name), content);
+      return join(folder, name);
+    };
+    await write("cut.gguf", (await readFile(join(tiny, "model.gguf"))).subarray(0, 500));
+    const empty = join(folder, "empty");
+    await mkdir(empty);
+    const cases = [
+      [[join(folder, "nowhere.json")], 1, /nowhere\.json: cannot be read/],
+      [[join(folder, "nowhere.gguf")], 1, /nowhere\.gguf: file/],
+      [[await write("broken.json", "{")], 1, /broken\.json: is no JSON/],
+      [[await write("list.json", "[]")], 1, /must hold an object/],
+      [[await write("strange.json", '{"model_type":"nobody","hidden_size":64,"num_attention_heads":4}')], 1, /UNKNOWN_FAMILY/],
+      [[join(folder, "cut.gguf")], 1, /cut\.gguf: .*INVALID_FILE/],
+      [[empty], 1, /there is no \.gguf or \.safetensors file/],
+      [[llama31, "--layer-type", "sideways"], 2, /layer_type/],
+      [[llama31, "--set", "rope_scaling.betafast=16"], 2, /overrides\.rope_scaling\.betafast/],
+    ];
+    for (const [words, expected, message] of cases) {
+      const { status, stdout, stderr } = await ropewalk(["inspect", ...words]);
+      assert.deepEqual([status, stdout], [expected, ""], `${words.join(" ")}: ${stderr}`);
+      assert.match(stderr, message);
+    }
+  }));

@@ -1,0 +1,94 @@
+// `ropewalk table`: files that others read, with the numbers of rope.table().
+import assert from "node:assert/strict";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import test from "node:test";
+import { fileURLToPath } from "node:url";
+import { load, ropeConfig } from "ropewalk";
+import { ropewalk, withFolder } from "./program.mjs";
+
+const source = fileURLToPath(new URL("../../examples/configs/llama-3.1-8b.json", import.meta.url));
+const ARRAYS = { "<f4": Float32Array, "<f2": Uint16Array, F32: Float32Array, F16: Uint16Array, BF16: Uint16Array };
+
+/** Reads a .npy file as the format's description says. */
+async function readNpy(path) {
+  const bytes = await readFile(path);
+  assert.deepEqual([...bytes.subarray(0, 8)], [0x93, ...Buffer.from("NUMPY"), 1, 0]);
+  const begin = 10 + bytes.readUInt16LE(8);
+  assert.equal(begin % 64, 0);
+  const header = bytes.subarray(10, begin).toString("latin1");
+  const [, descr, order, shape] = /^\{'descr': '([^']+)', 'fortran_order': (\w+), 'shape': \(([\d, ]+)\), \} *\n$/.exec(header);
+  assert.equal(order, "False");
+  return { descr, shape: shape.split(",").map(Number), data: new ARRAYS[descr](new Uint8Array(bytes.subarray(begin)).buffer) };
+}
+
+async function readSafetensors(path) {
+  const bytes = await readFile(path);
+  const begin = 8 + Number(bytes.readBigUInt64LE(0));
+  assert.equal(begin % 8, 0);
+  const { __metadata__: metadata, ...tensors } = JSON.parse(bytes.subarray(8, begin).toString());
+  const dataOf = ({ dtype, data_offsets: [first, last] }) => new ARRAYS[dtype](new Uint8Array(bytes.subarray(begin + first, begin + last)).buffer);
+  return { metadata, tensors, data: Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, dataOf(tensor)])), bytes: bytes.length - begin };
+}
+
+async function tableOf(lengthOrPositions, options) {
+  const rope = (await load()).rope(ropeConfig(JSON.parse(await readFile(source, "utf8"))));
+  try {
+    return rope.table(lengthOrPositions, options);
+  } finally {
+    rope.dispose();
+  }
+}
+
+test(".npy holds cos and then sin, bit for bit", () =>
+  withFolder(async (folder) => {
+    const output = join(folder, "cos_sin.npy");
+    for (const [dtype, descr] of [["f32", "<f4"], ["f16", "<f2"]]) {
+      const { status, stdout } = await ropewalk(["table", source, "--length", "300", "--dtype", dtype, "-o", output]);
+      assert.equal(status, 0);
+      assert.equal(stdout, `${output}: cos and sin of 300 positions, 64 columns (compact), ${dtype}\n`);
+      const { cos, sin } = await tableOf(300, { dtype });
+      const read = await readNpy(output);
+      assert.deepEqual([read.descr, read.shape], [descr, [2, 300, 64]]);
+      assert.deepEqual(read.data.subarray(0, cos.length), cos);
+      assert.deepEqual(read.data.subarray(cos.length), sin);
+    }
+    assert.deepEqual(await readdir(folder), ["cos_sin.npy"]);
+  }));
+
+test(".safetensors holds both, and the config", () =>
+  withFolder(async (folder) => {
+    const output = join(folder, "cos_sin.safetensors");
+    const positions = [0, 1.5, 7, 8191];
+    const { status, stdout } = await ropewalk(["table", source, "--positions", positions.join(","), "--layout", "half", "--dtype", "bf16", "-o", output, "--json"]);
+    assert.equal(status, 0);
+    assert.deepEqual(JSON.parse(stdout).shape, [4, 128]);
+    const { cos, sin } = await tableOf(Float64Array.from(positions), { layout: "half", dtype: "bf16" });
+    const { tensors, data, metadata, bytes } = await readSafetensors(output);
+    assert.deepEqual(data, { cos, sin });
+    assert.deepEqual([tensors.cos.shape, tensors.cos.dtype, bytes], [[4, 128], "BF16", cos.byteLength + sin.byteLength]);
+    assert.equal(JSON.parse(metadata.rope_config).rope_theta, 500000);
+  }));
+
+test("what cannot be written is refused, and nothing is left behind", () =>
+  withFolder(async (folder) => {
+    const output = join(folder, "kept.npy");
+    await writeFile(output, "kept");
+    const cases = [
+      [["--length", "8", "--dtype", "bf16", "-o", output], 2, /--dtype: NumPy has no bf16.*safetensors/],
+      [["--length", "8", "-o", join(folder, "table.csv")], 2, /--output: must end in \.npy or \.safetensors/],
+      [["-o", output], 2, /--length: give either this or --positions/],
+      [["--length", "8", "--positions", "1", "-o", output], 2, /--length: give either/],
+      [["--length", "0", "-o", output], 2, /--length.*from 1 to 16777216/],
+      [["--positions", "1,x", "-o", output], 2, /--positions.*Must be a number/],
+      [["--length", "8", "-o", join(folder, "missing", "a.npy")], 2, /cannot be written/],
+      [["--length", "8"], 2, /required option '-o, --output <file>'/],
+    ];
+    for (const [words, expected, message] of cases) {
+      const { status, stdout, stderr } = await ropewalk(["table", source, ...words]);
+      assert.deepEqual([status, stdout], [expected, ""], `${words.join(" ")}: ${stderr}`);
+      assert.match(stderr, message);
+    }
+    assert.deepEqual(await readdir(folder), ["kept.npy"]);
+    assert.equal(await readFile(output, "utf8"), "kept");
+  }));

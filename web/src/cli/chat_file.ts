@@ -1,0 +1,56 @@
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { type ChatMessage, RopewalkError } from "../index.node.js";
+
+/** A chat as it is kept: a line of JSON that says what was said, and the bytes of the session behind it. */
+export interface SavedChat {
+  /** Name of the model. */
+  model: string;
+  messages: ChatMessage[];
+  session: Uint8Array;
+}
+
+const FORMAT = "ropewalk chat 1";
+const NEWLINE = 10;
+
+/** Writes a chat; a file that was there before is replaced when all is written. */
+export async function saveChat(path: string, { model, messages, session }: SavedChat): Promise<number> {
+  const head = new TextEncoder().encode(`${JSON.stringify({ format: FORMAT, model, messages })}\n`);
+  const unfinished = `${path}.${process.pid}.part`;
+  try {
+    await writeFile(unfinished, Buffer.concat([head, session]));
+    await rename(unfinished, path);
+  } catch (cause) {
+    await rm(unfinished, { force: true });
+    throw new RopewalkError("INVALID_ARGUMENT", path, `cannot be written: ${(cause as Error).message}`, { cause });
+  }
+  return head.length + session.length;
+}
+
+/** Reads what {@link saveChat} wrote. */
+export async function loadChat(path: string): Promise<SavedChat> {
+  const bytes = await readFile(path).catch((cause: unknown) => {
+    throw new RopewalkError("INVALID_ARGUMENT", path, `cannot be read: ${(cause as Error).message}`, { cause });
+  });
+  const end = bytes.indexOf(NEWLINE);
+  const { format, model, messages } = headOf(bytes.subarray(0, Math.max(end, 0)).toString());
+  if (format !== FORMAT || typeof model !== "string" || !areMessages(messages)) {
+    throw new RopewalkError("INVALID_BYTES", path, "is no chat that /save wrote");
+  }
+  return { model, messages, session: new Uint8Array(bytes.subarray(end + 1)) };
+}
+
+function headOf(line: string): Record<string, unknown> {
+  try {
+    return (JSON.parse(line) ?? {}) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+function areMessages(value: unknown): value is ChatMessage[] {
+  const isMessage = (one: unknown): boolean => {
+    const { role, content } = (one ?? {}) as Partial<ChatMessage>;
+    return typeof role === "string" && typeof content === "string";
+  };
+  return Array.isArray(value) && value.every(isMessage);
+}

@@ -1,0 +1,118 @@
+import { type Command, Option } from "commander";
+import { type DType, DTYPES } from "../elements.js";
+import { RopewalkError } from "../errors.js";
+import { load } from "../index.node.js";
+import { ROLES, type Role } from "../rope_core.js";
+import { type CosSinTable, TABLE_LAYOUTS, type TableLayout } from "../table.js";
+import { npyHeader } from "./npy.js";
+import { anyNumber, wholeNumber } from "./options.js";
+import { writeFileWhole } from "./output_file.js";
+import { addRopeOptions, modelRopeFrom, type RopeFlags } from "./rope_options.js";
+import { writeHeader } from "./safetensors.js";
+import { openRope } from "./source.js";
+import type { Terminal } from "./terminal.js";
+
+interface Flags extends RopeFlags {
+  output: string;
+  length?: number;
+  positions?: readonly number[];
+  seqLength?: number;
+  layout: TableLayout;
+  dtype: DType;
+  role: Role;
+  inverse?: true;
+  layerType?: string;
+}
+
+const EXAMPLES = `
+Files:
+  .npy          one array [2, positions, columns]: cos, then sin
+  .safetensors  two tensors [positions, columns], cos and sin, and the config as metadata
+
+Examples:
+  ropewalk table config.json --length 4096 -o cos_sin.npy
+  ropewalk table config.json --positions 0,1,2,100 --layout half --dtype bf16 -o cos_sin.safetensors
+  ropewalk table model.gguf --rope-type yarn --factor 4 --length 16384 -o yarn.npy`;
+
+const MOST_POSITIONS = 2 ** 24;
+const SAFETENSORS_DTYPES: Readonly<Record<DType, string>> = { f32: "F32", f16: "F16", bf16: "BF16" };
+
+/** `ropewalk table`: cosines and sines of a model's angles, as a file for other programs. */
+export function addTable(program: Command, terminal: () => Terminal): void {
+  const command = program
+    .command("table")
+    .summary("write a table of cosines and sines")
+    .description("Writes the cosines and sines of a model's angles, attention factor included, each rounded once from 64-bit floats.")
+    .argument("<source>", "config.json, .gguf or .safetensors file, folder, or the address of one")
+    .requiredOption("-o, --output <file>", "where to write: a .npy or .safetensors file")
+    .option("--length <n>", "positions 0 to n−1", wholeNumber(1, MOST_POSITIONS))
+    .option("--positions <list>", "these positions instead, as 0,1,5.5", parsePositions)
+    .option("--seq-length <n>", "length in positions to plan for, of types that follow it (largest position + 1)", wholeNumber(1))
+    .addOption(
+      new Option("--layout <layout>", "a column for each pair (compact), or for each element").choices(TABLE_LAYOUTS).default("compact"),
+    )
+    .addOption(new Option("--dtype <type>", "element type").choices(DTYPES).default("f32"))
+    .addOption(new Option("--role <role>", "of xPos, which scales queries and keys apart").choices(ROLES).default("query"))
+    .option("--inverse", "the table of the inverse rotation")
+    .option("--layer-type <kind>", "kind of layer, where a model's kinds differ (full_attention)");
+  addRopeOptions(command)
+    .addHelpText("after", EXAMPLES)
+    .action((argument: string, flags: Flags) => writeTable(terminal(), argument, flags));
+}
+
+async function writeTable(terminal: Terminal, argument: string, flags: Flags): Promise<void> {
+  const { output, layout, dtype, role, inverse = false } = flags;
+  const write = writerFor(output, dtype);
+  const positions = flags.positions ?? flags.length;
+  if (positions === undefined || (flags.positions !== undefined && flags.length !== undefined)) {
+    throw new RopewalkError("INVALID_ARGUMENT", "--length", "give either this or --positions");
+  }
+  const config = await openRope(argument, { overrides: modelRopeFrom(flags), layerType: flags.layerType });
+  const rope = (await load()).rope(config);
+  try {
+    const options = { layout, dtype, role, inverse, ...(flags.seqLength !== undefined && { seqLen: flags.seqLength }) };
+    const table = rope.table(typeof positions === "number" ? positions : Float64Array.from(positions), options);
+    await write(table, config);
+    const [rows, columns] = table.shape;
+    terminal.print(`${output}: cos and sin of ${rows} positions, ${columns} columns (${layout}), ${dtype}`);
+    terminal.result({ output, shape: table.shape, layout, dtype, role, inverse, config });
+  } finally {
+    rope.dispose();
+  }
+}
+
+function writerFor(output: string, dtype: DType): (table: CosSinTable, config: object) => Promise<void> {
+  if (output.endsWith(".safetensors")) return (table, config) => writeSafetensors(output, table, dtype, config);
+  if (!output.endsWith(".npy")) throw new RopewalkError("INVALID_ARGUMENT", "--output", `must end in .npy or .safetensors (got ${output})`);
+  if (dtype === "bf16")
+    throw new RopewalkError("INVALID_ARGUMENT", "--dtype", "NumPy has no bf16; write f32 or f16, or a .safetensors file");
+  return (table) => writeNpy(output, table, dtype);
+}
+
+async function writeNpy(output: string, { cos, sin, shape }: CosSinTable, dtype: "f32" | "f16"): Promise<void> {
+  await writeFileWhole(output, async (file) => {
+    await file.writeFile(npyHeader({ descr: dtype === "f32" ? "<f4" : "<f2", shape: [2, ...shape] }));
+    for (const part of [cos, sin]) await file.writeFile(bytesOf(part));
+  });
+}
+
+async function writeSafetensors(output: string, { cos, sin, shape }: CosSinTable, dtype: DType, config: object): Promise<void> {
+  const size = cos.byteLength;
+  const entry = (begin: number): { dtype: string; shape: readonly number[]; data_offsets: [number, number] } => ({
+    dtype: SAFETENSORS_DTYPES[dtype],
+    shape,
+    data_offsets: [begin, begin + size],
+  });
+  await writeFileWhole(output, async (file) => {
+    await file.writeFile(writeHeader({ cos: entry(0), sin: entry(size) }, { rope_config: JSON.stringify(config) }));
+    for (const part of [cos, sin]) await file.writeFile(bytesOf(part));
+  });
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Float32Array | Uint16Array): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}
+
+function parsePositions(text: string): number[] {
+  return text.split(",").map(anyNumber());
+}
