@@ -3,6 +3,7 @@
 //   node examples/make_tiny_model.mjs [file.gguf]
 import { fileURLToPath } from "node:url";
 import { ggufBytes, typed, writeGguf } from "../tests/files/gguf_writer.mjs";
+import { randomNumbers } from "./random_numbers.mjs";
 
 const [hidden, inner, layers, heads, keyHeads, contextLength] = [64, 128, 2, 4, 2, 256];
 
@@ -30,17 +31,6 @@ const chatTemplate = `{% for message in messages %}<|im_start|>{{ message.role }
 {% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
 {% endif %}`;
 
-/** Numbers between -1 and 1, the same each time (mulberry32). */
-function randomNumbers(seed) {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 31 - 1;
-  };
-}
-
 function tinyModel() {
   const random = randomNumbers(4);
   const tensor = (name, shape, value) => {
@@ -49,7 +39,7 @@ function tinyModel() {
   };
   const norm = (name) => tensor(name, [hidden], () => 1);
   // sums of as many products keep the size of what they are made of
-  const matrix = (name, rows, columns) => tensor(name, [rows, columns], () => random() * Math.sqrt(3 / columns));
+  const matrix = (name, rows, columns) => tensor(name, [rows, columns], () => (2 * random() - 1) * Math.sqrt(3 / columns));
   const layer = (n) => [
     norm(`blk.${n}.attn_norm.weight`),
     matrix(`blk.${n}.attn_q.weight`, hidden, hidden),

@@ -1,0 +1,202 @@
+// The two pictures of the results, as SVG for light and dark pages.
+import * as Plot from "@observablehq/plot";
+import { parseHTML } from "linkedom";
+import { distanceOctaves, positionSteps } from "./measures.mjs";
+import { labelOf, mean, recallOf } from "./tables.mjs";
+
+/** Colours on a light card and on a dark one. */
+const palette = {
+  card: ["#ffffff", "#0d1117"],
+  inside: ["#f3f6f9", "#161c25"],
+  edge: ["#d1d9e0", "#3d444d"],
+  text: ["#1f2328", "#f0f6fc"],
+  faint: ["#59636e", "#9198a1"],
+  none: ["#d1242f", "#ff7b72"],
+  linear: ["#bc6a00", "#e3a54a"],
+  ntk: ["#8250df", "#bc8cff"],
+  dynamic: ["#bf3989", "#f778ba"],
+  ntk_by_parts: ["#1a7f37", "#4ac26b"],
+  yarn: ["#0969da", "#58a6ff"],
+  dynamic_yarn: ["#0e8a94", "#39c5cf"],
+  shift: ["#6e7781", "#8b949e"],
+  tuned: ["#0a3069", "#cae8ff"],
+};
+const colour = Object.fromEntries(Object.entries(palette).map(([name, [light]]) => [name, light]));
+/** The light colours are attributes, which style rules replace. */
+const darkRules = Object.values(palette).map(([light, dark]) => `[fill="${light}"]{fill:${dark}}[stroke="${light}"]{stroke:${dark}}`);
+
+const [width, height] = [820, 430];
+const margins = { marginLeft: 62, marginRight: 178, marginTop: 66, marginBottom: 62 };
+const innerHeight = height - margins.marginTop - margins.marginBottom;
+const LINE = 17; // pixels between two labels
+
+/** The cases that are drawn: every scaling on the trained weights, and YaRN on the fine-tuned ones, all in the longest texts. */
+function drawn({ measured, plan, trainedLength }) {
+  const longest = Math.max(...plan.stretches) * trainedLength;
+  const isLongest = (one) => (one.recallLength ?? one.length) === longest;
+  return measured
+    .filter((one) => isLongest(one) && (one.model === "trained" || one.scaling === "yarn"))
+    .map((one) => {
+      const isTuned = one.model !== "trained";
+      return {
+        one,
+        isBold: isTuned || one.scaling === "yarn",
+        stroke: colour[isTuned ? "tuned" : one.scaling],
+        label: isTuned ? "YaRN, fine-tuned × 4" : labelOf(one.scaling),
+      };
+    });
+}
+
+/** A value's mean, lowest and highest over the groups that have one. */
+function point(x, values) {
+  const known = values.filter((value) => typeof value === "number" && !Number.isNaN(value));
+  return known.length === 0 ? [] : [{ x, y: mean(known), low: Math.min(...known), high: Math.max(...known) }];
+}
+
+/** Heights for the labels beside the ends of curves: in the curves' order, and none over another. */
+function labelHeights(ends, [low, high]) {
+  const gap = (LINE * (high - low)) / innerHeight;
+  const order = ends.map((end, i) => ({ i, at: Math.min(high, Math.max(low, end)) })).sort((a, b) => a.at - b.at);
+  order.forEach((label, i) => (label.at = i === 0 ? label.at : Math.max(label.at, order[i - 1].at + gap)));
+  const excess = order.at(-1).at - high;
+  if (excess > 0) {
+    order.at(-1).at = high;
+    for (let i = order.length - 2; i >= 0; i--) order[i].at = Math.min(order[i].at, order[i + 1].at - gap);
+  }
+  const heights = [];
+  for (const { i, at } of order) heights[i] = at;
+  return heights;
+}
+
+/**
+ * Curves with a band each, their names at their ends, over an axis in powers of two on which the trained length is marked.
+ * @param curves - `{ points: [{ x, y, low, high }], label, stroke, isBold }[]`
+ */
+function draw({ curves, trainedLength, longest, xFirst, yDomain, yTicks, yFormat, title, subtitle, xTitle, yTitle, about }) {
+  const { document } = parseHTML("<!doctype html><html><body></body></html>");
+  const ends = curves.map(({ points }) => points.at(-1));
+  const heights = labelHeights(
+    ends.map(({ y }) => y),
+    yDomain,
+  );
+  const ticks = Array.from({ length: Math.log2(longest / xFirst) + 1 }, (_, i) => xFirst * 2 ** i);
+  const band = { y1: "low", y2: "high", x: "x", fillOpacity: 0.14 };
+  const words = { textAnchor: "start", frameAnchor: "right" };
+  const drawing = Plot.plot({
+    document,
+    width,
+    height,
+    ...margins,
+    style: { fontSize: "13px" },
+    x: { type: "log", base: 2, domain: [xFirst, longest] },
+    y: { domain: yDomain, clamp: true },
+    marks: [
+      Plot.rect([0], { x1: xFirst, x2: trainedLength, y1: yDomain[0], y2: yDomain[1], fill: colour.inside }),
+      Plot.gridY({ stroke: colour.edge, strokeOpacity: 1, ticks: yTicks }),
+      Plot.axisY({ ticks: yTicks, tickFormat: yFormat, tickSize: 0, fill: colour.faint, label: null }),
+      Plot.axisX({
+        ticks,
+        tickFormat: (x) => (x >= trainedLength ? `${x}\n${x / trainedLength}×` : String(x)),
+        tickSize: 4,
+        color: colour.faint,
+        label: null,
+      }),
+      Plot.ruleX([trainedLength], { stroke: colour.faint, strokeDasharray: "3 3" }),
+      Plot.text(["trained length"], { x: () => trainedLength, frameAnchor: "top", textAnchor: "end", dx: -7, dy: 6, fill: colour.faint }),
+      ...curves.map(({ points, stroke }) => Plot.areaY(points, { ...band, fill: stroke })),
+      ...curves.map(({ points, stroke, isBold }) =>
+        Plot.line(points, { x: "x", y: "y", stroke, strokeWidth: isBold ? 3 : 1.7, strokeLinejoin: "round", strokeLinecap: "round" }),
+      ),
+      ...curves.map(({ stroke }, i) =>
+        Plot.link([0], { x1: ends[i].x, y1: ends[i].y, x2: longest, y2: heights[i], stroke, strokeWidth: 1, strokeDasharray: "1 3" }),
+      ),
+      ...curves.map(({ label, stroke, isBold }, i) =>
+        Plot.text([label], { ...words, y: () => heights[i], dx: 9, fill: stroke, fontWeight: isBold ? 700 : 500 }),
+      ),
+      Plot.text([xTitle], { frameAnchor: "bottom", dy: 54, fill: colour.faint }),
+      Plot.text([yTitle], { frameAnchor: "left", textAnchor: "middle", rotate: -90, dx: -48, fill: colour.faint }),
+      Plot.text([title], {
+        frameAnchor: "top-left",
+        textAnchor: "start",
+        dx: -46,
+        dy: -50,
+        fill: colour.text,
+        fontWeight: 600,
+        fontSize: 16,
+      }),
+      Plot.text([subtitle], { frameAnchor: "top-left", textAnchor: "start", dx: -46, dy: -27, fill: colour.faint }),
+    ],
+  });
+  for (const style of drawing.querySelectorAll("style")) style.remove();
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="title about">`,
+    `<title id="title">${title}</title><desc id="about">${about}</desc>`,
+    `<style>text{white-space:pre}@media (prefers-color-scheme:dark){${darkRules.join("")}}</style>`,
+    `<rect x=".5" y=".5" width="${width - 1}" height="${height - 1}" rx="8" fill="${colour.card}" stroke="${colour.edge}"/>`,
+    `<g font-family="system-ui, sans-serif" font-size="13" text-anchor="middle">`,
+    drawing.innerHTML,
+    "</g></svg>\n",
+  ]
+    .join("\n")
+    .replace(/\d+\.\d{3,}/g, (number) => String(Number(Number(number).toFixed(2))));
+}
+
+const spreadOf = ({ plan }) =>
+  plan.groups === 1 ? "one group of stories" : `mean of ${plan.groups} groups of stories; bands from lowest to highest`;
+
+/** Loss of the tokens of long texts against their position. */
+export function drawLossByPosition(results) {
+  const { trainedLength, plan } = results;
+  const longest = Math.max(...plan.stretches) * trainedLength;
+  const curves = drawn(results).map((curve) => {
+    const steps = positionSteps.starts(longest).flatMap((start, i) =>
+      point(
+        start * 2 ** (1 / 6),
+        curve.one.groups.map(({ lossByPosition }) => lossByPosition[i]),
+      ),
+    );
+    return { ...curve, points: steps };
+  });
+  const top = Math.ceil(2 * Math.max(...curves.flatMap(({ points }) => points.map(({ high }) => high)))) / 2;
+  const bottom = Math.floor(4 * Math.min(...curves.flatMap(({ points }) => points.map(({ low }) => low)))) / 4;
+  const step = top > 4 ? 1 : 0.5;
+  return draw({
+    curves,
+    trainedLength,
+    longest,
+    xFirst: 32,
+    yDomain: [bottom, top],
+    yTicks: Array.from({ length: Math.floor(top / step) + 1 }, (_, i) => i * step).filter((tick) => tick >= bottom),
+    yFormat: (loss) => loss.toFixed(1),
+    title: `Trained on ${trainedLength} tokens, read on to ${longest.toLocaleString("en")}: what each scaling of RoPE makes of it`,
+    subtitle: `Loss by position, ${spreadOf(results)}`,
+    xTitle: "position in the text, tokens",
+    yTitle: "loss, nats a token",
+    about: "A curve for each scaling: the mean loss of tokens against their position, on both sides of the trained length.",
+  });
+}
+
+/** Questions answered in long texts, by how far back the fact stands. */
+export function drawRecallByDistance(results) {
+  const { trainedLength, plan } = results;
+  const longest = Math.max(...plan.stretches) * trainedLength;
+  const first = distanceOctaves.first;
+  const curves = drawn(results).map((curve) => {
+    const octaves = Array.from({ length: distanceOctaves.count(longest) }, (_, i) => first * 2 ** i);
+    return { ...curve, points: octaves.flatMap((from, i) => point(from * Math.SQRT2, recallOf(curve.one, i, i + 1))) };
+  });
+  return draw({
+    curves,
+    trainedLength,
+    longest,
+    xFirst: first,
+    yDomain: [0, 1],
+    yTicks: [0, 0.25, 0.5, 0.75, 1],
+    yFormat: (share) => `${share * 100} %`,
+    title: `How far back a fact is remembered, in texts of ${longest.toLocaleString("en")} tokens`,
+    subtitle: `Share of the questions answered right; ${spreadOf(results)}`,
+    xTitle: "words between the fact and the answer",
+    yTitle: "answered right",
+    about: "A curve for each scaling: how many questions are answered right, by how many words back the fact stands.",
+  });
+}

@@ -1,0 +1,201 @@
+"""Sets the package's losses beside those that transformers and llama.cpp compute from the same weights and the same text, token by token.
+
+transformers rounds angles to float32, which at position 4096 leaves them an error of 2e-4. So the package is asked twice: with precision
+"hf", which rounds where transformers does, and is held to the tolerance; and with its own, exact angles, which show what the rounding is
+worth. llama.cpp multiplies up its angles in float32, which the package does not imitate: it is compared with exact angles, and, to show what
+is left when the rounding is the same, with transformers' model turned by llama.cpp's angles.
+
+    python compare.py              writes results/comparison.json and results/comparison.md
+    python compare.py --check      computes again, and fails where something is further off than the tolerance
+
+Needs torch, transformers, safetensors, gguf and llama-cpp-python, and the package built (`npm run build`).
+"""
+
+import argparse
+import importlib.metadata
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import torch
+import transformers
+from llama_cpp import GGML_TYPE_F32, LLAMA_ROPE_SCALING_TYPE_LINEAR, LLAMA_ROPE_SCALING_TYPE_NONE, LLAMA_ROPE_SCALING_TYPE_YARN, Llama
+from tokenizers import Tokenizer
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from to_files import write_gguf
+
+HERE = Path(__file__).parent
+TRAINED_LENGTH = 256
+LENGTHS = [256, 1024, 4096]
+SEED = 600_001
+TOLERANCE = 2e-3
+# Losses of foreseeable tokens come near 0. There they take the error of the logits, some 1e-4 in float32, whole: below so many nats, errors
+# are relative to this.
+FLOOR = 0.1
+
+PAIRS = 16  # of a head
+RAMP = (0, 7)  # pairs that YaRN keeps up to, and interpolates from: with 32 turns or more, and 1 or less, in 256 positions
+ORIGINAL = {"original_max_position_embeddings": TRAINED_LENGTH}
+SCALINGS = {
+    "default": lambda factor: None,
+    "linear": lambda factor: {"rope_type": "linear", "factor": factor},
+    "dynamic": lambda factor: {"rope_type": "dynamic", "factor": factor},
+    "yarn": lambda factor: {"rope_type": "yarn", "factor": factor, **ORIGINAL},
+    "llama3": lambda factor: {"rope_type": "llama3", "factor": factor, "low_freq_factor": 1.0, "high_freq_factor": 4.0, **ORIGINAL},
+    "longrope": lambda factor: {"rope_type": "longrope", "factor": factor, **longrope_lists(factor), **ORIGINAL},
+    "proportional": lambda factor: {"rope_type": "proportional", "partial_rotary_factor": 0.5},
+}
+
+
+def longrope_lists(factor):
+    """Divisors from 1 for the fastest pair to the factor for the slowest: nobody has searched for better ones for this model."""
+    return {"short_factor": [1.0] * PAIRS, "long_factor": np.geomspace(1, factor, PAIRS).tolist()}
+
+
+IN_LLAMA_CPP = {"default": LLAMA_ROPE_SCALING_TYPE_NONE, "linear": LLAMA_ROPE_SCALING_TYPE_LINEAR, "yarn": LLAMA_ROPE_SCALING_TYPE_YARN}
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--model", type=Path, default=HERE, help="folder of the weights (this one)")
+    arguments.add_argument("--check", action="store_true", help="change nothing")
+    options = arguments.parse_args()
+
+    torch.set_num_threads(1)
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    cases = [(name, length, max(1.0, length / TRAINED_LENGTH)) for name in SCALINGS for length in LENGTHS]
+    tokens = tokens_of_story(max(LENGTHS))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.gguf"
+        write_gguf(options.model, path)
+        exact, rounded = (package_losses(options.model, tokens, cases, precision) for precision in ("exact", "hf"))
+        rows = []
+        for (name, length, factor), ours, ours_rounded in zip(cases, exact, rounded, strict=True):
+            known = len(rows)
+            case = {"scaling": name, "length": length, "factor": factor}
+            theirs = transformers_losses(options.model, tokens[:length], name, factor)
+            exactly = differences(ours, theirs)["largest_relative"]
+            rows.append({**case, "system": "transformers", **differences(ours_rounded, theirs), "with_exact_angles": exactly})
+            if name in IN_LLAMA_CPP:
+                theirs = llama_cpp_losses(path, tokens[:length], name, factor)
+                turned_alike = transformers_losses(options.model, tokens[:length], name, factor, llama_cpp_rotations)
+                alike = differences(turned_alike, theirs)["largest_relative"]
+                rows.append({**case, "system": "llama.cpp", **differences(ours, theirs), "turned_alike": alike})
+            print(*rows[known:], sep="\n", flush=True)
+
+    worst = max(row.get("turned_alike", row["largest_relative"]) for row in rows)
+    if not options.check:
+        record = {"tolerance": TOLERANCE, "floor": FLOOR, "seed": SEED, "versions": versions(), "rows": rows}
+        (HERE / "results" / "comparison.json").write_text(json.dumps(record, indent=1) + "\n")
+        (HERE / "results" / "comparison.md").write_text(table(rows))
+    print(f"largest relative difference {worst:.2g}, tolerance {TOLERANCE:g}")
+    sys.exit(worst > TOLERANCE)
+
+
+def tokens_of_story(length):
+    told = subprocess.run(["node", HERE / "stories.mjs", str(SEED), str(length)], check=True, capture_output=True, text=True).stdout
+    return Tokenizer.from_file(str(HERE / "tokenizer.json")).encode(told.strip()).ids[:length]
+
+
+def package_losses(model, tokens, cases, precision):
+    """By losses.mjs. transformers chooses frequencies by the length of the whole pass: so does the package with `atLength`."""
+    asked = [
+        {"model": str(model.resolve()), "tokens": tokens[:length], "atLength": name == "dynamic",
+         "rope": {"precision": precision, "max_position_embeddings": TRAINED_LENGTH, "rope_scaling": with_replace(SCALINGS[name](factor))}}
+        for name, length, factor in cases
+    ]  # fmt: skip
+    printed = subprocess.run(["node", HERE / "losses.mjs"], input=json.dumps(asked), check=True, stdout=subprocess.PIPE, text=True).stdout
+    return [np.array(json.loads(line)) for line in printed.splitlines()]
+
+
+def with_replace(scaling):
+    return scaling and {**scaling, "replace": True}
+
+
+def transformers_losses(folder, tokens, name, factor, rotations=None):
+    """`rotations` gives the cosines and sines [tokens, 2 · PAIRS] in place of transformers' own."""
+    settings = json.loads((folder / "config.json").read_text())
+    settings["rope_parameters"] = {"rope_theta": 10000.0, **(SCALINGS[name](factor) or {"rope_type": "default"})}
+    config = LlamaConfig(**{**settings, "max_position_embeddings": TRAINED_LENGTH})
+    model = LlamaForCausalLM.from_pretrained(folder, config=config, dtype=torch.float32).eval()
+    if rotations:
+        cos_sin = [torch.tensor(np.concatenate([half, half], axis=-1))[None] for half in rotations(len(tokens), name, factor)]
+        model.model.rotary_emb.forward = lambda *_, **__: cos_sin
+    ids = torch.tensor([tokens])
+    with torch.no_grad():
+        logits = model(ids, use_cache=False).logits[0, :-1].double()
+    return torch.nn.functional.cross_entropy(logits, ids[0, 1:], reduction="none").numpy()
+
+
+def llama_cpp_losses(path, tokens, name, factor):
+    model = Llama(
+        str(path),
+        n_ctx=len(tokens),
+        n_batch=len(tokens),
+        n_threads=1,
+        logits_all=True,
+        flash_attn=False,
+        type_k=GGML_TYPE_F32,
+        type_v=GGML_TYPE_F32,
+        rope_scaling_type=IN_LLAMA_CPP[name],
+        rope_freq_scale=1.0 if name == "default" else 1 / factor,
+        yarn_ext_factor=1.0 if name == "yarn" else 0.0,
+        yarn_orig_ctx=TRAINED_LENGTH,
+        verbose=False,
+    )
+    model.eval(tokens)
+    logits = torch.tensor(np.array(model.scores[: len(tokens) - 1]), dtype=torch.float64)
+    model.close()
+    return torch.nn.functional.cross_entropy(logits, torch.tensor(tokens[1:]), reduction="none").numpy()
+
+
+def llama_cpp_rotations(length, name, factor):
+    """Cosines and sines [length, PAIRS] by llama.cpp's arithmetic: each angle of a position is the one before times a number, in float32."""
+    f32 = np.float32
+    angle, step = np.arange(length, dtype=f32), f32(10000.0) ** f32(-1 / PAIRS)
+    scale = f32(1 if name == "default" else 1 / factor)
+    turned = []
+    for pair in range(PAIRS):
+        interpolated = scale * angle
+        kept = f32(1 - np.clip((pair - RAMP[0]) / (RAMP[1] - RAMP[0]), 0, 1)) if name == "yarn" else f32(0)
+        turned.append(interpolated * (f32(1) - kept) + angle * kept)
+        angle = angle * step
+    magnitude = f32(1 + 0.1 * np.log(factor)) if name == "yarn" else f32(1)
+    angles = np.stack(turned, axis=-1)
+    return np.cos(angles) * magnitude, np.sin(angles) * magnitude
+
+
+def differences(ours, theirs):
+    error = np.abs(ours - theirs)
+    relative = error / np.maximum(np.abs(theirs), FLOOR)
+    means = {"mean_loss": round(float(theirs.mean()), 4), "ours": round(float(ours.mean()), 4)}
+    return {**means, "largest": two_digits(error.max()), "largest_relative": two_digits(relative.max())}
+
+
+def two_digits(value):
+    return float(f"{value:.2g}")
+
+
+def versions():
+    return {name: importlib.metadata.version(name) for name in ("torch", "transformers", "llama-cpp-python")}
+
+
+def table(rows):
+    version = versions()
+    named = {"transformers": f"transformers {version['transformers']}", "llama.cpp": f"llama-cpp-python {version['llama-cpp-python']}"}
+    titles = ["scaling", "tokens", "factor", "beside", "mean loss there", "here", "largest difference", "relative", "exact angles", "turned alike"]
+    lines = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
+    for row in rows:
+        others = " | ".join(f"{row[key]:.1e}" if key in row else "" for key in ("with_exact_angles", "turned_alike"))
+        cells = [row["scaling"], row["length"], f"{row['factor']:g}", named[row["system"]], f"{row['mean_loss']:.4f}", f"{row['ours']:.4f}"]
+        lines.append(f"| {' | '.join(map(str, cells))} | {row['largest']:.1e} | {row['largest_relative']:.1e} | {others} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,161 @@
+// What each scaling does to the small model beyond the length it was trained for, measured with the package: losses by position, and
+// questions answered by how far back the fact stands.
+//
+//   node examples/small_model/evaluate.mjs            everything: minutes. Writes results/: evaluation.json, tables.md and two pictures
+//   node examples/small_model/evaluate.mjs --quick    1x and 4x on few texts: seconds. Prints the tables, writes nothing
+//
+//   --base FOLDER, --tuned FOLDER    the models (this folder, and yarn/ in it)
+//   --out FOLDER                     where to write, with --quick too
+//
+// Results are the same bits on every machine: texts are seeded, and the simd build computes the same everywhere.
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { drawLossByPosition, drawRecallByDistance } from "./charts.mjs";
+import { answersOf, Buckets, distanceOctaves, lossesByShifting, lossesOf, positionSteps } from "./measures.mjs";
+import { factorFor, overridesFor, scalings } from "./scalings.mjs";
+import { summaryOf, tablesOf } from "./tables.mjs";
+import { textOf, TRAINED_LENGTH } from "./texts.mjs";
+import { inWorkers } from "./workers.mjs";
+
+const here = import.meta.dirname;
+
+/**
+ * `stretches`: lengths, in trained lengths. `tokens`: read at each length in each group, for losses and for questions. `beginnings`: texts
+ * of the trained length that are read besides for the losses by position, since near positions hold few tokens. `endless`: length of the text
+ * that goes through a shifted window.
+ */
+export const FULL = {
+  groups: 3,
+  stretches: [1, 2, 4, 8, 16],
+  tokens: { losses: 4096, questions: 8192 },
+  beginnings: 24,
+  tuned: true,
+  endless: 32,
+};
+const QUICK = { groups: 1, stretches: [1, 4], tokens: { losses: 2048, questions: 2048 }, beginnings: 0, tuned: false };
+
+/** Texts of a group at a length, each of a seed of its own. */
+function textsOf(group, length, near, count) {
+  const first = 1_000_000 * (group + 1) + 10_000 * Math.log2(length) + 1000 * Number(near);
+  return Array.from({ length: count }, (_, i) => textOf({ seed: first + i, length, near }));
+}
+
+/** What is to be measured: a model under a scaling, on a group of texts of a length. The longest take longest, so they come first. */
+function casesOf(plan, models) {
+  const cases = [];
+  for (const stretch of plan.stretches.toReversed()) {
+    for (let group = 0; group < plan.groups; group++) {
+      for (const model of models) {
+        const length = stretch * TRAINED_LENGTH;
+        for (const scaling of Object.keys(scalings))
+          cases.push({ model, scaling, rope: overridesFor(scaling, length, model.tuned), length, group });
+      }
+    }
+  }
+  if (plan.endless === undefined) return cases;
+  const shift = {
+    model: models[0],
+    scaling: "shift",
+    rope: overridesFor("none"),
+    length: plan.endless * TRAINED_LENGTH,
+    recallLength: longestOf(plan),
+  };
+  return [...Array.from({ length: plan.groups }, (_, group) => ({ ...shift, group })), ...cases];
+}
+
+const longestOf = ({ stretches }) => Math.max(...stretches) * TRAINED_LENGTH;
+
+/**
+ * Measures a model under overrides of its RoPE, on a group of texts of a length, by the API of a worker.
+ * @returns mean losses of all tokens, of answers and by step of positions; and by octave of distances how many questions were `asked`, and
+ *   answered `right`.
+ */
+export async function measure(rw, plan, { model: { folder }, scaling, rope, length, recallLength = length, group }) {
+  const shifts = scaling === "shift";
+  const model = await rw.model(folder, { rope, contextLength: length, kv: { dtype: "f32" } });
+  const count = (tokens, textLength) => Math.max(1, Math.min(8, Math.floor(tokens / textLength)));
+  const [positions, all, answers] = [new Buckets(positionSteps.count(length)), new Buckets(1), new Buckets(1)];
+  for (const text of textsOf(group, length, true, count(plan.tokens.losses, length))) {
+    const losses = shifts ? await lossesByShifting(model, text) : await lossesOf(model, text);
+    losses.forEach((loss, position) => {
+      all.add(0, loss);
+      positions.add(positionSteps.of(position), loss);
+    });
+    for (const { at } of text.questions) answers.add(0, losses[at]);
+  }
+  if (recallLength === longestOf(plan)) {
+    for (const text of textsOf(group, TRAINED_LENGTH, true, plan.beginnings)) {
+      (await lossesOf(model, text)).forEach((loss, position) => positions.add(positionSteps.of(position), loss));
+    }
+  }
+  const octaves = distanceOctaves.count(recallLength);
+  const [asked, right] = [new Array(octaves).fill(0), new Array(octaves).fill(0)];
+  for (const text of textsOf(group, recallLength, false, count(plan.tokens.questions, recallLength))) {
+    for (const { distance, isRight } of await answersOf(model, text, shifts ? TRAINED_LENGTH : length)) {
+      asked[distanceOctaves.of(distance)]++;
+      right[distanceOctaves.of(distance)] += Number(isRight);
+    }
+  }
+  await model.dispose();
+  return { loss: all.means()[0], answerLoss: answers.means()[0], lossByPosition: positions.means(), asked, right };
+}
+
+/** Results of the groups side by side. */
+function gather(cases, results) {
+  const measured = new Map();
+  cases.forEach(({ model, scaling, length, recallLength }, i) => {
+    const key = JSON.stringify([model.name, scaling, length]);
+    const entry = measured.get(key) ?? {
+      model: model.name,
+      scaling,
+      length,
+      factor: scaling === "shift" ? 1 : factorFor(length, model.tuned),
+      groups: [],
+    };
+    if (recallLength !== undefined) entry.recallLength = recallLength;
+    entry.groups[cases[i].group] = results[i];
+    measured.set(key, entry);
+  });
+  return [...measured.values()].sort((a, b) => a.length - b.length);
+}
+
+/** Measures all that a plan is for, of models given as `{ name, folder, tuned }`: the factor that it was fine-tuned for, where it was. */
+export async function evaluate(plan, models) {
+  const cases = casesOf(plan, models);
+  const results = await inWorkers(cases, (rw, one) => measure(rw, plan, one));
+  return { trainedLength: TRAINED_LENGTH, plan, measured: gather(cases, results) };
+}
+
+/** What is kept of results: five digits after the point are more than the spread has. */
+const rounded = (results) =>
+  JSON.parse(JSON.stringify(results, (_, value) => (typeof value === "number" ? Number(value.toFixed(5)) : value)));
+
+/** A line for each case. */
+function written({ measured, ...others }) {
+  return `${JSON.stringify({ ...others, measured: [] }).slice(0, -2)}\n${measured.map((one) => JSON.stringify(one)).join(",\n")}\n]}\n`;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { values } = parseArgs({
+    options: { quick: { type: "boolean" }, base: { type: "string" }, tuned: { type: "string" }, out: { type: "string" } },
+  });
+  const trained = { name: "trained", folder: values.base ?? here };
+  const tuned = { name: "fine-tuned", folder: values.tuned ?? join(here, "yarn"), tuned: 4 };
+  const plan = values.quick ? QUICK : FULL;
+  const begun = performance.now();
+  const results = rounded(await evaluate(plan, plan.tuned ? [trained, tuned] : [trained]));
+  const tables = tablesOf(results);
+  console.log(values.quick ? summaryOf(results) : tables);
+  console.log(`measured in ${Math.round((performance.now() - begun) / 1000)} s`);
+  const out = values.out ?? (values.quick ? undefined : join(here, "results"));
+  if (out !== undefined) {
+    await mkdir(out, { recursive: true });
+    const file = (name, text) => writeFile(join(out, name), text);
+    await file("evaluation.json", written(results));
+    await file("tables.md", tables);
+    await file("loss_by_position.svg", drawLossByPosition(results));
+    await file("recall_by_distance.svg", drawRecallByDistance(results));
+  }
+}

@@ -1,0 +1,60 @@
+// Why YaRN does what it does to the small model: it and its relatives with one thing changed at a time.
+//
+//   node examples/small_model/explain.mjs [FOLDER]     some minutes; writes results/explanation.md
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { FULL, measure } from "./evaluate.mjs";
+import { distanceOctaves } from "./measures.mjs";
+import { cell, recallOf, table } from "./tables.mjs";
+import { TRAINED_LENGTH } from "./texts.mjs";
+import { inWorkers } from "./workers.mjs";
+
+const yarn = { rope_type: "yarn", original_max_position_embeddings: TRAINED_LENGTH };
+
+/** Name, and the scaling by a factor. */
+const variants = [
+  ["YaRN", (factor) => ({ ...yarn, factor })],
+  ["without its attention factor", (factor) => ({ ...yarn, factor, attention_factor: 1 })],
+  ...[16, 8, 4, 2].map((turns) => [`kept from ${turns} turns on, not 32`, (factor) => ({ ...yarn, factor, beta_fast: turns })]),
+  ["kept from 8 turns on, no attention factor", (factor) => ({ ...yarn, factor, beta_fast: 8, attention_factor: 1 })],
+  ["PI with YaRN's attention factor", (factor) => ({ ...yarn, factor, extrapolation_factor: 0 })],
+];
+const STRETCHES = [4, 16];
+const plan = { ...FULL, tokens: { losses: 4096, questions: 4096 }, beginnings: 0 };
+
+const { positionals } = parseArgs({ allowPositionals: true });
+const folder = positionals[0] ?? import.meta.dirname;
+const cases = STRETCHES.toReversed().flatMap((stretch) =>
+  variants.flatMap(([name, scaling]) =>
+    Array.from({ length: plan.groups }, (_, group) => ({
+      model: { folder },
+      name,
+      stretch,
+      rope: { rope_scaling: scaling(stretch) },
+      length: stretch * TRAINED_LENGTH,
+      group,
+    })),
+  ),
+);
+const results = await inWorkers(cases, (rw, one) => measure(rw, plan, one));
+
+const inside = Math.log2(TRAINED_LENGTH / distanceOctaves.first);
+const valuesOf = (name, stretch) => {
+  const groups = results.filter((_, i) => cases[i].name === name && cases[i].stretch === stretch);
+  return [
+    groups.map(({ loss }) => loss),
+    groups.map(({ answerLoss }) => answerLoss),
+    recallOf({ groups }, 0, inside),
+    recallOf({ groups }, inside),
+  ];
+};
+const titles = STRETCHES.flatMap((stretch) => [`loss at ${stretch}×`, "of answers", "answered inside", "answered beyond"]);
+const explanation = table(
+  "",
+  titles,
+  variants.map(([name]) => [name, ...STRETCHES.flatMap((stretch) => valuesOf(name, stretch).map(cell))]),
+);
+console.log(explanation);
+await mkdir(join(import.meta.dirname, "results"), { recursive: true });
+await writeFile(join(import.meta.dirname, "results", "explanation.md"), `${explanation}\n`);

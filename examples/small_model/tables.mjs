@@ -1,0 +1,117 @@
+// Results as Markdown.
+import { distanceOctaves, positionSteps } from "./measures.mjs";
+import { scalings } from "./scalings.mjs";
+
+export const labelOf = (scaling) => scalings[scaling]?.label ?? "none, window shifted";
+
+export const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** Standard deviation of a sample; undefined of a single value. */
+export function deviation(values) {
+  if (values.length < 2) return undefined;
+  const middle = mean(values);
+  return Math.sqrt(values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1));
+}
+
+/** Share of questions answered right, by group, at distances in octaves from `first` up to `end`. NaN where none was asked. */
+export function recallOf({ groups }, first = 0, end = Infinity) {
+  const sum = (counts) => counts.slice(first, end).reduce((total, count) => total + count, 0);
+  return groups.map(({ asked, right }) => sum(right) / sum(asked));
+}
+
+/** Mean and spread of the groups' values; nothing where there are none. */
+export function cell(values) {
+  const known = values.filter(Number.isFinite);
+  if (known.length === 0) return "";
+  const spread = deviation(known);
+  return spread === undefined ? mean(known).toFixed(2) : `${mean(known).toFixed(2)} ± ${spread.toFixed(2)}`;
+}
+
+/** A Markdown table: its columns' titles, and rows that begin with theirs. */
+export function table(title, columns, rows) {
+  const lines = [[title, ...columns], ["---", ...columns.map(() => "---")], ...rows];
+  return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+const timesOf = (length, trainedLength) => `${length / trainedLength}×`;
+
+/** A table of what a case gives, a line each scaling and a column each length. */
+function byLength({ measured, trainedLength }, model, valuesOf) {
+  const cases = measured.filter((one) => one.model === model && one.scaling !== "shift");
+  const lengths = [...new Set(cases.map(({ length }) => length))];
+  const rows = [...new Set(cases.map(({ scaling }) => scaling))].map((scaling) => [
+    labelOf(scaling),
+    ...lengths.map((length) => cell(valuesOf(cases.find((one) => one.scaling === scaling && one.length === length)))),
+  ]);
+  return table(
+    "",
+    lengths.map((length) => `${timesOf(length, trainedLength)} (${length})`),
+    rows,
+  );
+}
+
+function byDistance({ measured }, model) {
+  const longest = Math.max(...measured.filter(({ scaling }) => scaling !== "shift").map(({ length }) => length));
+  const cases = measured.filter((one) => one.model === model && (one.recallLength ?? one.length) === longest);
+  const octaves = Array.from({ length: distanceOctaves.count(longest) }, (_, i) => distanceOctaves.first * 2 ** i);
+  const rows = cases.map((one) => [labelOf(one.scaling), ...octaves.map((_, i) => cell(recallOf(one, i, i + 1)))]);
+  return table(
+    "",
+    octaves.map((from) => `${from} to ${2 * from - 1}`),
+    rows,
+  );
+}
+
+/** Losses in the longest texts by octave of positions, the shifted window's among them. */
+function byPosition({ measured, plan, trainedLength }, model) {
+  const longest = Math.max(...plan.stretches) * trainedLength;
+  const cases = measured.filter((one) => one.model === model && one.length >= longest);
+  const end = Math.max(...cases.map(({ length }) => length));
+  const octaves = Array.from({ length: Math.log2(end / 32) }, (_, i) => 32 * 2 ** i);
+  const rows = cases.map((one) => [
+    labelOf(one.scaling),
+    ...octaves.map((_, i) => cell(one.groups.map((group) => positionSteps.octave(group.lossByPosition, i)))),
+  ]);
+  return table(
+    "",
+    octaves.map((from) => `${from} to ${2 * from - 1}`),
+    rows,
+  );
+}
+
+const spreadOf = ({ groups }) => (groups === 1 ? "" : ` Mean and standard deviation of ${groups} groups of texts.`);
+
+/** What can be read at a glance: losses by length, and what is remembered from how far back. */
+export function summaryOf(results) {
+  const [{ model }] = results.measured;
+  const parts = [
+    `Mean loss by length, in nats a token, of a model that was trained on ${results.trainedLength} tokens.`,
+    byLength(results, model, ({ groups }) => groups.map(({ loss }) => loss)),
+    "Share of questions answered right in the longest texts, by words between the fact and the answer.",
+    byDistance(results, model),
+  ];
+  return `${parts.join("\n\n")}\n`;
+}
+
+/** All tables, with their titles. */
+export function tablesOf(results) {
+  const { measured, trainedLength, plan } = results;
+  const inside = Math.log2(trainedLength / distanceOctaves.first);
+  const models = [...new Set(measured.map(({ model }) => model))];
+  const parts = models.flatMap((model) => [
+    `#### ${model === "trained" ? `As trained, ${trainedLength} tokens` : "After a fine-tune under YaRN × 4"}`,
+    `Mean loss by length, in nats a token.${spreadOf(plan)}`,
+    byLength(results, model, ({ groups }) => groups.map(({ loss }) => loss)),
+    "Mean loss by position in the longest texts.",
+    byPosition(results, model),
+    "Mean loss of the answers alone.",
+    byLength(results, model, ({ groups }) => groups.map(({ answerLoss }) => answerLoss)),
+    `Questions answered, by length, of facts less than ${trainedLength} words back.`,
+    byLength(results, model, (one) => recallOf(one, 0, inside)),
+    "Of facts further back.",
+    byLength(results, model, (one) => recallOf(one, inside)),
+    "Questions answered in the longest texts, by words between the fact and the answer.",
+    byDistance(results, model),
+  ]);
+  return `${parts.join("\n\n")}\n`;
+}

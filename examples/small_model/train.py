@@ -1,0 +1,159 @@
+"""Trains the small model, or fine-tunes it under YaRN, on stories that stories.mjs tells. Seeded; on a CPU.
+
+    python train.py --out build/small_model                                        from nothing, windows of 256 tokens
+    python train.py --out build/small_model_yarn --from build/small_model --factor 4 --steps 300 --rate 3e-4
+                                                                                   fine-tuned in windows of 1,024
+
+Writes the folder that transformers writes (config.json, model.safetensors in f32) and training.json: the loss as it fell, the time, the machine.
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from initial_weights import begin
+
+HERE = Path(__file__).parent
+TRAINED_LENGTH = 256
+TOKENS_A_STEP = 4096
+ANSWER_AFTER = 7  # tokens from a question's sign to the place that answers it
+ANSWER_WEIGHT = 10  # what a story cannot tell beforehand (which thing, which place) is most of the loss, and would drown what it can
+REFRAIN_WEIGHT = 4
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--from", dest="start", type=Path, help="a folder to go on from")
+    parser.add_argument("--factor", type=float, default=1, help="YaRN factor; windows are as many times longer")
+    parser.add_argument("--steps", type=int, default=5000)
+    parser.add_argument("--rate", type=float, default=1e-3, help="highest learning rate of AdamW")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+
+    torch.manual_seed(options.seed)
+    torch.use_deterministic_algorithms(True)
+    tokenizer = Tokenizer.from_file(str(HERE / "tokenizer.json"))
+    length = int(TRAINED_LENGTH * options.factor)
+    config = configuration(tokenizer, options.factor)
+    if options.start:
+        model = LlamaForCausalLM.from_pretrained(options.start, config=config, dtype=torch.float32)
+    else:
+        model = LlamaForCausalLM(config)
+        begin(model)
+    refrains_until = 0 if options.start else options.steps // 3
+    print(f"{model.num_parameters():,} weights, windows of {length}", flush=True)
+
+    begun, curve = time.monotonic(), []
+    optimizers = optimizers_of(model, options.rate)
+    windows = windows_of(tokenizer, length, options.seed)
+    question = tokenizer.token_to_id("?")
+    forward = torch.compile(model)
+    for step in range(options.steps):
+        for optimizer in optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = group["highest"] * schedule(step, options.steps)
+        batch = next(windows)
+        is_refrain = torch.zeros(batch.shape[0], batch.shape[1] - 1)
+        if step < refrains_until:
+            batch[::2], is_refrain[::2] = refrains(batch[::2])
+        answers = is_answer(batch, question) & (is_refrain.sum(1) == 0)[:, None]
+        with torch.autocast("cpu", torch.bfloat16):
+            logits = forward(batch[:, :-1], use_cache=False).logits
+        losses = torch.nn.functional.cross_entropy(logits.float().flatten(0, 1), batch[:, 1:].flatten(), reduction="none").view(batch.shape[0], -1)
+        weights = 1 + (ANSWER_WEIGHT - 1) * answers + (REFRAIN_WEIGHT - 1) * is_refrain
+        ((losses * weights).sum() / weights.sum()).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        for optimizer in optimizers:
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+        if step % 50 == 49:
+            curve.append({"step": step + 1, "loss": round(losses.mean().item(), 4), **recall(logits, batch, answers)})
+            print(f"{time.monotonic() - begun:6.0f} s  {curve[-1]}", flush=True)
+            if step % 500 == 499:
+                model.save_pretrained(options.out)
+
+    model.save_pretrained(options.out)
+    record = {"seed": options.seed, "steps": options.steps, "tokens": options.steps * TOKENS_A_STEP, "windows_of": length, "minutes": round((time.monotonic() - begun) / 60, 1),
+              "threads": torch.get_num_threads(), "torch": torch.__version__, "processor": processor(), "curve": curve}
+    (options.out / "training.json").write_text(json.dumps(record).replace('{"step"', '\n{"step"') + "\n")
+
+
+def configuration(tokenizer, factor):
+    rope = {"rope_type": "default", "rope_theta": 10000.0}
+    if factor > 1:
+        rope = {"rope_type": "yarn", "rope_theta": 10000.0, "factor": factor, "original_max_position_embeddings": TRAINED_LENGTH}
+    return LlamaConfig(
+        attn_implementation="eager", vocab_size=tokenizer.get_vocab_size(), hidden_size=128, intermediate_size=512, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=4,
+        head_dim=32, max_position_embeddings=int(TRAINED_LENGTH * factor), rms_norm_eps=1e-5, rope_parameters=rope, tie_word_embeddings=True,
+        bos_token_id=0, eos_token_id=0, pad_token_id=None,
+    )
+
+
+def optimizers_of(model, rate):
+    """Muon for the matrices of the layers, AdamW for the embeddings and norms."""
+    matrices = [p for name, p in model.named_parameters() if p.ndim == 2 and "embed" not in name]
+    others = [p for name, p in model.named_parameters() if p.ndim != 2 or "embed" in name]
+    return [
+        torch.optim.Muon([{"params": matrices, "highest": rate * 5}], lr=rate * 5, weight_decay=0.01, momentum=0.95, adjust_lr_fn="original"),
+        torch.optim.AdamW([{"params": others, "highest": rate}], lr=rate, betas=(0.9, 0.95), weight_decay=0.0),
+    ]
+
+
+def schedule(step, steps):
+    """Up over the first 100 steps, level, and down to nothing over the last 40 %."""
+    return min(1, (step + 1) / min(100, steps / 4), (steps - step) / (0.4 * steps))
+
+
+def windows_of(tokenizer, length, seed):
+    """Batches [windows, length + 1] of stories, each its own, from their beginning."""
+    count, first = TOKENS_A_STEP // length, seed * 10_000_000
+    at_once = count * 200
+    while True:
+        command = ["node", HERE / "stories.mjs", "--lines", str(at_once), str(first), str(length + 1)]
+        told = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+        ids = torch.tensor([encoding.ids[: length + 1] for encoding in tokenizer.encode_batch(told)])
+        yield from ids.split(count)
+        first += at_once
+
+
+def refrains(batch):
+    """Words at random, again and again, in place of stories, and which of the predicted tokens can be known. Heads that look things up form
+    on these: nearly every token asks for them, and of a story's only one in thirty.
+    """
+    words, sung, known = batch.unique(), batch.clone(), torch.zeros(batch.shape[0], batch.shape[1] - 1)
+    for window, is_known in zip(sung, known):
+        period = int(torch.randint(4, len(window) // 3, ()))
+        window[1:] = words[torch.randint(len(words), (period,))].repeat(len(window) // period + 1)[: len(window) - 1]
+        is_known[period + 1 :] = 1
+    return sung, known
+
+
+def is_answer(batch, question):
+    """Which of the predicted tokens [windows, length] are places asked for: "? The red ball is in the PLACE"."""
+    asked = batch == question
+    return torch.nn.functional.pad(asked, (ANSWER_AFTER, 0))[:, 1 : batch.shape[1]]
+
+
+def recall(logits, batch, answers):
+    """How many of the questions of this batch are answered with the right place."""
+    right = (logits.argmax(-1) == batch[:, 1:])[answers]
+    return {"recall": round(right.float().mean().item(), 3)}
+
+
+def processor():
+    named = [line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")] if os.path.exists("/proc/cpuinfo") else []
+    return named[0] if named else platform.processor()
+
+
+if __name__ == "__main__":
+    main()

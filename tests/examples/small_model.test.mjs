@@ -1,0 +1,154 @@
+// The evaluation of the small model: a short one is run, and the committed one is held to what the package computes.
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { parseHTML } from "linkedom";
+import { load } from "ropewalk/worker";
+import { drawLossByPosition, drawRecallByDistance } from "../../examples/small_model/charts.mjs";
+import { FULL, measure } from "../../examples/small_model/evaluate.mjs";
+import { overridesFor, scalings } from "../../examples/small_model/scalings.mjs";
+import { mean, recallOf, tablesOf } from "../../examples/small_model/tables.mjs";
+import { capture } from "../../scripts/run.mjs";
+
+const folder = join(import.meta.dirname, "..", "..", "examples", "small_model");
+const INSIDE = 5; // octaves from 8 words up to the trained length
+
+const readResults = async (from) => JSON.parse(await readFile(join(from, "evaluation.json"), "utf8"));
+
+describe("evaluate.mjs --quick", () => {
+  let out, printed, results;
+  const find = (scaling, length) => results.measured.find((one) => one.scaling === scaling && one.length === length);
+  const lossOf = (scaling, length) => find(scaling, length).groups[0].loss;
+
+  before(async () => {
+    out = await mkdtemp(join(tmpdir(), "ropewalk-evaluation-"));
+    printed = await capture(process.execPath, [join(folder, "evaluate.mjs"), "--quick", "--out", out]);
+    results = await readResults(out);
+  });
+
+  after(() => rm(out, { recursive: true, force: true }));
+
+  test("measures every scaling inside the trained length and at four times that", () => {
+    const cases = results.measured.map(({ model, scaling, length }) => `${model} ${scaling} ${length}`);
+    const expected = [256, 1024].flatMap((length) => Object.keys(scalings).map((scaling) => `trained ${scaling} ${length}`));
+    assert.deepEqual(cases.toSorted(), expected.toSorted());
+  });
+
+  test("by a factor of 1, every scaling is none", () => {
+    for (const scaling of Object.keys(scalings)) assert.deepEqual(find(scaling, 256).groups, find("none", 256).groups, scaling);
+  });
+
+  test("the model answers inside its trained length", () => {
+    const [recall] = recallOf(find("none", 256), 0, INSIDE);
+    assert.ok(recall >= 0.9, `${recall}`);
+  });
+
+  test("beyond it, the loss rises without scaling and under PI, and less so under YaRN", () => {
+    assert.ok(lossOf("none", 1024) > lossOf("none", 256) + 0.05);
+    assert.ok(lossOf("yarn", 1024) < lossOf("none", 1024));
+    assert.ok(lossOf("yarn", 1024) < lossOf("linear", 1024));
+  });
+
+  test("prints its tables", async () => {
+    const tables = await readFile(join(out, "tables.md"), "utf8");
+    for (const text of [tables, printed]) {
+      for (const { label } of Object.values(scalings)) assert.ok(text.includes(`| ${label} |`), label);
+    }
+  });
+});
+
+describe("the committed results", () => {
+  let results;
+
+  before(async () => {
+    results = await readResults(join(folder, "results"));
+  });
+
+  test("are of all that is to be measured", () => {
+    assert.deepEqual(results.plan, FULL);
+    const lengths = FULL.stretches.map((stretch) => stretch * results.trainedLength);
+    for (const model of ["trained", "fine-tuned"]) {
+      for (const scaling of Object.keys(scalings)) {
+        const cases = results.measured.filter((one) => one.model === model && one.scaling === scaling);
+        assert.deepEqual(
+          cases.map(({ length }) => length),
+          lengths,
+        );
+        for (const { groups } of cases) assert.equal(groups.length, FULL.groups);
+      }
+    }
+    assert.ok(results.measured.some(({ scaling, length }) => scaling === "shift" && length === FULL.endless * results.trainedLength));
+  });
+
+  test("are what the package computes: YaRN at four times the trained length, to the last digit kept", async () => {
+    const rw = await load({ build: "simd" });
+    const { loss, answerLoss, asked, right } = await measure(rw, FULL, {
+      model: { folder },
+      rope: overridesFor("yarn", 1024),
+      length: 1024,
+      group: 0,
+    });
+    await rw.dispose();
+    const [kept] = results.measured.find((one) => one.model === "trained" && one.scaling === "yarn" && one.length === 1024).groups;
+    assert.deepEqual(
+      { loss: loss.toFixed(5), answerLoss: answerLoss.toFixed(5) },
+      { loss: kept.loss.toFixed(5), answerLoss: kept.answerLoss.toFixed(5) },
+    );
+    assert.deepEqual({ asked, right }, { asked: kept.asked, right: kept.right });
+  });
+
+  test("are in the tables and in the pictures", async () => {
+    const read = (name) => readFile(join(folder, "results", name), "utf8");
+    assert.equal(await read("tables.md"), tablesOf(results));
+    assert.equal(await read("loss_by_position.svg"), drawLossByPosition(results));
+    assert.equal(await read("recall_by_distance.svg"), drawRecallByDistance(results));
+  });
+
+  test("are what the card says", async () => {
+    const kept = await Promise.all(["tables.md", "explanation.md", "comparison.md"].map((name) => readFile(join(folder, "results", name), "utf8")));
+    const rows = (await readFile(join(folder, "README.md"), "utf8")).split("\n").filter((line) => /^\|.*\d\.\d/.test(line) && !line.includes("]("));
+    assert.ok(rows.length > 40, `${rows.length} rows`);
+    for (const row of rows) assert.ok(kept.some((text) => text.includes(row)), row);
+  });
+
+  test("say that the model remembers inside its trained length", () => {
+    const plain = results.measured.find((one) => one.model === "trained" && one.scaling === "none" && one.length === results.trainedLength);
+    assert.ok(mean(recallOf(plain, 0, INSIDE)) >= 0.95);
+  });
+
+  test("name every curve in the pictures", async () => {
+    for (const draw of [drawLossByPosition, drawRecallByDistance]) {
+      const { document } = parseHTML(draw(results));
+      const texts = [...document.querySelectorAll("text")].map((text) => text.textContent);
+      for (const { label } of Object.values(scalings)) assert.ok(texts.includes(label), label);
+    }
+  });
+});
+
+describe("the committed comparison", () => {
+  let rows, tolerance;
+  const find = (system, scaling, length) => rows.find((row) => row.system === system && row.scaling === scaling && row.length === length);
+
+  before(async () => {
+    ({ rows, tolerance } = JSON.parse(await readFile(join(folder, "results", "comparison.json"), "utf8")));
+    assert.equal(tolerance, 2e-3);
+  });
+
+  test("is within its tolerance of transformers, for every scaling that transformers has", () => {
+    for (const scaling of ["default", "linear", "dynamic", "yarn", "llama3", "longrope", "proportional"]) {
+      for (const length of [256, 1024, 4096]) {
+        const { largest_relative } = find("transformers", scaling, length);
+        assert.ok(largest_relative <= tolerance, `${scaling} ${length}: ${largest_relative}`);
+      }
+    }
+  });
+
+  test("is within it of llama.cpp, farther out where its angles are no longer exact only beside a model that turns alike", () => {
+    for (const scaling of ["linear", "yarn"]) {
+      for (const length of [256, 1024]) assert.ok(find("llama.cpp", scaling, length).largest_relative <= tolerance, `${scaling} ${length}`);
+      assert.ok(find("llama.cpp", scaling, 4096).turned_alike <= tolerance, scaling);
+    }
+  });
+});

@@ -1,0 +1,132 @@
+// The stories that the small model is trained and measured on are what they say they are.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { before, describe, test } from "node:test";
+import { load } from "ropewalk";
+import { answersIn, story, words } from "../../examples/small_model/stories.mjs";
+import { textOf, tokensOf, TRAINED_LENGTH } from "../../examples/small_model/texts.mjs";
+
+const SEEDS = [1, 2, 77, 4_000_000];
+const QUESTION = /^Where is the (\w+ \w+)\? The \1 is in the (\w+)\.$/;
+const FACT = /^The (\w+ \w+) is in the (\w+)\.$/;
+
+const textFrom = (sentences) => sentences.map(({ text }) => text).join(" ");
+
+/** Every question of a story, with what was last said of the same thing: `{ sentence, place, at, fact: { place, at } }`. */
+function questionsWithFacts(sentences) {
+  const facts = new Map();
+  const questions = [];
+  let told = 0;
+  for (const sentence of sentences) {
+    const [, thing, place] = (sentence.kind === "question" ? QUESTION : FACT).exec(sentence.text) ?? [];
+    const at = told + words(sentence.text).length - 2;
+    if (sentence.kind === "question") questions.push({ sentence, place, at, fact: facts.get(thing) });
+    if (sentence.kind !== "filler") facts.set(thing, { place, at });
+    told += words(sentence.text).length;
+  }
+  return questions;
+}
+
+describe("a story", () => {
+  test("is the same for the same seed, and another for another", () => {
+    for (const seed of SEEDS) {
+      const told = textFrom([...story({ seed, length: 300 })]);
+      assert.equal(textFrom([...story({ seed, length: 300 })]), told);
+      assert.notEqual(textFrom([...story({ seed: seed + 1, length: 300 })]), told);
+      assert.ok(textFrom([...story({ seed, length: 600 })]).startsWith(told), "a longer one begins with it");
+    }
+  });
+
+  test("ends with the sentence that reaches its length", () => {
+    for (const length of [1, 8, 256, 1000]) {
+      const sentences = [...story({ seed: 5, length })];
+      assert.ok(words(textFrom(sentences)).length >= length);
+      assert.ok((words(textFrom(sentences.slice(0, -1))) ?? []).length < length);
+    }
+  });
+
+  test("asks only for what it has told, at the distance that it says", () => {
+    const kinds = [{}, { reach: 100 }, { distance: () => 40 }, { distance: (told, random) => 12 + random() * told, questions: 0.18 }];
+    for (const options of kinds) {
+      for (const seed of SEEDS) {
+        const questions = questionsWithFacts(story({ seed, length: 1500, ...options }));
+        assert.ok(questions.length > 20);
+        for (const { sentence, place, at, fact } of questions) {
+          assert.equal(fact?.place, place, sentence.text);
+          assert.equal(sentence.answerAt, at);
+          assert.equal(sentence.distance, at - fact.at);
+        }
+      }
+    }
+  });
+
+  test("is found to answer all that it asks, and a wrong answer to be wrong", () => {
+    const sentences = [...story({ seed: 8, length: 800 })];
+    const text = textFrom(sentences);
+    const right = sentences.filter(({ kind }) => kind === "question").map(({ answerAt }) => ({ at: answerAt, isRight: true }));
+    assert.deepEqual(answersIn(text), right);
+    const told = "The red ball is in the hall. Where is the red ball? The red ball is in the";
+    assert.deepEqual(answersIn(`${told} barn. Where is the red ball? The red ball is in the barn.`), [
+      { at: 20, isRight: false },
+      { at: 34, isRight: true },
+    ]);
+    assert.deepEqual(answersIn("Where is the red ball? The red ball is in the barn."), [{ at: 12, isRight: false }]);
+  });
+
+  test("asks no farther back than it is to reach, and as far as it is asked to", () => {
+    const farthest = (options) => Math.max(...[...story({ seed: 3, length: 2000, ...options })].map(({ distance }) => distance ?? 0));
+    assert.ok(farthest({ reach: 100 }) < 100 + 20); // the question is some words longer than what it reaches over
+    assert.ok(farthest({ distance: () => 2000, questions: 0.18 }) > 1000);
+  });
+
+  test("asks at distances near to those wanted", () => {
+    const questions = [...story({ seed: 9, length: 2000, distance: () => 64, questions: 0.18 })].filter(({ kind }) => kind === "question");
+    const later = questions.filter(({ answerAt }) => answerAt > 400).map(({ distance }) => distance);
+    assert.ok(later.length > 10);
+    for (const distance of later) assert.ok(Math.abs(distance - 64) < 40, `${distance}`);
+  });
+});
+
+describe("a text to measure on", () => {
+  let tokenizer;
+
+  before(async () => {
+    const source = await readFile(join(import.meta.dirname, "../../examples/small_model/tokenizer.json"), "utf8");
+    tokenizer = await (await load()).tokenizer(JSON.parse(source));
+  });
+
+  test("has a token for each word and sign, after one to begin with", () => {
+    for (const seed of SEEDS) {
+      const { text } = textOf({ seed, length: 512, near: true });
+      const tokens = Array.from(tokenizer.encode(text));
+      assert.equal(tokens.length, words(text).length + 1);
+      assert.equal(tokenizer.token(tokens[0]), "<|story|>");
+      assert.deepEqual(
+        tokens.slice(1).map((token) => tokenizer.token(token).replace("Ġ", "")),
+        words(text),
+      );
+    }
+  });
+
+  test("has each answer where it says", async () => {
+    for (const near of [true, false]) {
+      const text = textOf({ seed: 11, length: 2048, near });
+      const tokens = await tokensOf({ tokenizer }, text);
+      assert.equal(tokens.length, 2048);
+      assert.ok(text.questions.length > 20);
+      for (const { at, distance } of text.questions) {
+        assert.equal(tokens[at], tokens[at - distance], "the fact has the word of the answer");
+        assert.match(tokenizer.decode(tokens.slice(at - 8, at)), /\? The \w+ \w+ is in the$/);
+      }
+    }
+  });
+
+  test("stays inside the trained length where it is to, and else goes over all that was told", () => {
+    const distances = (near) => textOf({ seed: 21, length: 4096, near }).questions.map(({ distance }) => distance);
+    assert.ok(Math.max(...distances(true)) < TRAINED_LENGTH);
+    const far = distances(false);
+    assert.ok(far.filter((distance) => distance >= TRAINED_LENGTH).length > far.length / 4);
+    assert.ok(far.some((distance) => distance >= 2048));
+  });
+});
