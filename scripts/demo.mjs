@@ -14,8 +14,9 @@ const shows = [
   ["examples/extend_context.mjs", "examples/configs/qwen2.5-7b.json", "4"],
   ["examples/attention.mjs"],
   ["examples/retune.mjs"],
-  ["examples/make_tiny_model.mjs", "build/tiny.gguf"],
-  ["examples/generate.mjs", "build/tiny.gguf"],
+  ["examples/generate.mjs"],
+  ["examples/long_story.mjs"],
+  ["examples/small_model/evaluate.mjs", "--quick"],
 ];
 
 runMain(import.meta.url, async () => {

@@ -1,0 +1,71 @@
+// The guide as a reader would follow it: its commands print what it shows, its code gives what it says, and its links lead somewhere.
+import assert from "node:assert/strict";
+import { mkdir, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { assertPrinted, brokenLinks, commandsOf, isAsSaid, read, root, runCommand, runProgram } from "./guide_page.mjs";
+
+/** Pages, with at least how many commands and checks each has: none is lost unseen. */
+const pages = {
+  "docs/command_line.md": { commands: 8, checks: 0 },
+  "docs/errata.md": { commands: 1, checks: 19 },
+  "docs/extend_context.md": { commands: 6, checks: 7 },
+  "docs/gibberish.md": { commands: 8, checks: 2 },
+  "docs/run_a_model.md": { commands: 0, checks: 8 },
+  "docs/which_rope.md": { commands: 5, checks: 14 },
+};
+
+for (const [name, least] of Object.entries(pages)) {
+  describe(name, async () => {
+    const page = await read(name);
+    const commands = commandsOf(page);
+    const folder = join(root, "build", "texts");
+    await mkdir(folder, { recursive: true });
+
+    test("its code runs, and gives what it says", async () => {
+      const checks = await runProgram(name);
+      assert.ok(checks >= least.checks, `${checks} checks`);
+    });
+
+    for (const { command, printed } of commands) test(command, async () => assertPrinted(await runCommand(command, folder), printed));
+
+    test("nothing of it is lost, and it stays short", () => {
+      assert.ok(commands.length >= least.commands, `${commands.length} commands`);
+      assert.ok(page.split("\n").length <= 170);
+      for (const [i, line] of page.split("\n").entries()) assert.ok(line.startsWith("|") || line.length <= 160, `line ${i + 1} has ${line.length} columns`);
+    });
+  });
+}
+
+test("the guide's gibberish is worse than what it calls right", async () => {
+  const rows = {};
+  for (const { command, printed } of commandsOf(await read("docs/gibberish.md"))) {
+    const trial = /break_it\.mjs (\w+)/.exec(command)?.[1];
+    if (trial !== undefined) rows[trial] = printed.slice(1).map((line) => Number(/(\d\.\d+) +\d+\.\d %$/.exec(line)[1]));
+  }
+  const { pairing, permuted, base, scaling, stale } = rows;
+  assert.ok(pairing[0] < pairing[1]);
+  assert.ok(permuted[1] < permuted[0]);
+  assert.ok(base[0] < base[1] && base[0] < base[2]);
+  assert.ok(scaling[0] < scaling[1] && scaling[0] < scaling[2]);
+  assert.ok(stale[1] < stale[2]);
+});
+
+test("links lead to files and headings, and the table of contents has every page", async () => {
+  const names = (await readdir(join(root, "docs"))).filter((name) => name.endsWith(".md"));
+  for (const name of names) assert.deepEqual(await brokenLinks(`docs/${name}`), [], name);
+  const contents = await read("docs/README.md");
+  for (const name of names) assert.ok(name === "README.md" || contents.includes(`](${name})`), name);
+});
+
+test("what a page shows is compared in earnest", () => {
+  assert.ok(isAsSaid("loss 0.981 nats", "loss 0.982 nats")); // one in the last digit
+  assert.ok(!isAsSaid("loss 0.981 nats", "loss 0.983 nats"));
+  assert.ok(!isAsSaid("64 pairs", "63 pairs"));
+  assert.ok(!isAsSaid("loss 0.981 bits", "loss 0.981 nats"));
+  assert.ok(isAsSaid("a (1.5 ms)", "a (… ms)"));
+  assertPrinted(["one", "two", "three", "four"], ["…", "two", "…", "four"]);
+  assert.throws(() => assertPrinted(["one", "two", "three"], ["one", "three"]), /not printed: three/);
+  assert.throws(() => assertPrinted(["one", "two"], ["one"]), /more lines/);
+  assert.throws(() => assertPrinted(["one", "two"], ["…", "four"]), /not printed: four/);
+});

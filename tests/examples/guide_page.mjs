@@ -1,0 +1,160 @@
+// What a page of docs/ says, run: its commands with what they print, its JavaScript as one program, its scripts for a page.
+//
+//   node tests/examples/guide_page.mjs docs/gibberish.md …    writes into pages the numbers that their commands print now
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+
+export const root = join(import.meta.dirname, "..", "..");
+export const read = (name) => readFile(join(root, name), "utf8");
+
+/** The blocks whose info string is `info`, in order. */
+export function blocksOf(markdown, info) {
+  return [...markdown.matchAll(/^```([^\n]*)\n(.*?)^```$/gms)].filter(([, given]) => given === info).map(([, , code]) => code);
+}
+
+/** Commands of the `console` blocks: lines after `$`, in one where they end in a backslash, and the lines that each is said to print. */
+export function commandsOf(markdown) {
+  return blocksOf(markdown, "console").flatMap((block) =>
+    block
+      .split(/^\$ /m)
+      .slice(1)
+      .map((part) => {
+        const [command, ...printed] = part.replace(/ \\\n */g, " ").trimEnd().split("\n");
+        return { command, printed };
+      }),
+  );
+}
+
+/** Runs a command of a page in the repository, with this Node and this package; files that it writes go to `folder`. Rejects where it fails. */
+export async function runCommand(command, folder) {
+  const program = command.replace(/^npx ropewalk\b/, "node dist/cli.node.js").replace(/ -o (\S+)/, (_, name) => ` -o ${join(folder, name)}`);
+  const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH}`, NO_COLOR: "1" };
+  // one stream, as a terminal shows both
+  const { stdout } = await promisify(execFile)("sh", ["-c", `${program} 2>&1`], { cwd: root, env, maxBuffer: 2 ** 26 });
+  return stdout === "" ? [] : stdout.replaceAll(join(folder, "/"), "").trimEnd().split("\n");
+}
+
+const NUMBER = /-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?/g;
+// the same in a text in which "." has become "\." and so on
+const ESCAPED_NUMBER = /-?\d[\d,]*(?:\\\.\d+)?(?:e(?:\\\+|-)?\d+)?/g;
+
+/** The numbers of a line that is as a page has it but for its numbers and, where asked, the width of gaps; `…` stands for anything. */
+function numbersOf(line, said, gap = " ") {
+  const escaped = said.split("…").map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(ESCAPED_NUMBER, `(${NUMBER.source})`));
+  return new RegExp(`^${escaped.join(".*").replace(/ +/g, (spaces) => (gap === " " ? spaces : gap))}$`).exec(line.trimEnd())?.slice(1);
+}
+
+/** Whether a line is as a page has it. A number may differ by one in its last digit, as builds may. */
+export function isAsSaid(line, said) {
+  const found = numbersOf(line, said);
+  if (found === undefined) return false;
+  return (said.match(NUMBER) ?? []).every((number, i) => Math.abs(valueOf(found[i]) - valueOf(number)) <= lastPlace(number) * 1.001);
+}
+
+const valueOf = (number) => Number(number.replaceAll(",", ""));
+
+/** One in the last digit that is written; nothing where a number is whole. */
+function lastPlace(number) {
+  const [digits, exponent = "0"] = number.split("e");
+  const decimals = digits.split(".")[1]?.length ?? 0;
+  return decimals === 0 && exponent === "0" ? 0 : 10 ** (Number(exponent) - decimals);
+}
+
+/** Fails unless a command printed the lines that a page shows, in order; a line of `…` alone stands for any number of lines. */
+export function assertPrinted(lines, said) {
+  let [at, isOpen] = [0, false];
+  for (const expected of said) {
+    if (expected.trim() === "…") {
+      isOpen = true;
+      continue;
+    }
+    const found = isOpen ? lines.findIndex((line, i) => i >= at && isAsSaid(line, expected)) : at;
+    if (found < 0 || !isAsSaid(lines[found] ?? "", expected)) assert.fail(`not printed: ${expected}\n${lines.slice(at, at + 60).join("\n")}`);
+    [at, isOpen] = [found + 1, false];
+  }
+  if (!isOpen) assert.deepEqual(lines.slice(at), [], "more lines than the page has");
+}
+
+/** Runs the `js` blocks of a page as one program. A line `expression; // → text` is a check that the expression prints so; returns their number. */
+export async function runProgram(name) {
+  const code = blocksOf(await read(name), "js").join("\n");
+  const checked = code.replace(/^(.+); \/\/ → (.+)$/gm, (_, expression, expected) => `check(() => ${expression}, ${JSON.stringify(expected)});`);
+  // in a folder of this package, so that "ropewalk" means this package; imports go to the top
+  const folder = join(root, "build", "texts");
+  const file = join(folder, `${basename(name, ".md")}_${process.pid}.mjs`);
+  const imports = [];
+  const body = checked.replace(/^import .*$/gm, (line) => (imports.push(line), ""));
+  await mkdir(folder, { recursive: true });
+  await writeFile(file, [...imports, `export default async (check) => {\n${body}\n};`].join("\n"));
+  let checks = 0;
+  try {
+    const { default: run } = await import(pathToFileURL(file).href);
+    await run((expression, expected) => {
+      checks += 1;
+      assert.equal(String(expression()), expected, String(expression));
+    });
+  } finally {
+    await rm(file);
+  }
+  assert.equal(checks, (checked.match(/^check\(/gm) ?? []).length);
+  return checks;
+}
+
+/** What a page's headings are called in links. */
+function anchorsOf(markdown) {
+  const headings = markdown.replace(/^```.*?^```$/gms, "").matchAll(/^#+ (.+)$/gm);
+  return Array.from(headings, ([, heading]) => heading.toLowerCase().replace(/[^\p{L}\p{N}_ -]/gu, "").replaceAll(" ", "-"));
+}
+
+/** Links of a page to files or headings that are not there. */
+export async function brokenLinks(name) {
+  const targets = [...(await read(name)).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target);
+  const broken = [];
+  for (const target of targets.filter((target) => !/^https?:/.test(target))) {
+    const [path, anchor] = target.split("#");
+    const file = path === "" ? name : join(dirname(name), path);
+    if (!existsSync(join(root, file))) broken.push(target);
+    else if (anchor !== undefined && !anchorsOf(await read(file)).includes(anchor)) broken.push(target);
+  }
+  return broken;
+}
+
+/** What a page shall show in place of `said`, now that a command prints `lines`: the same lines with their new numbers. */
+function renewed(lines, said) {
+  let at = 0;
+  return said.map((old) => {
+    if (old.trim() === "…") return old;
+    const find = (isLike) => lines.findIndex((line, i) => i >= at && isLike(line));
+    const same = find((line) => isAsSaid(line, old)); // after `…` another line may be like it but for its numbers
+    const found = same < 0 ? find((line) => numbersOf(line, old, " +") !== undefined) : same;
+    if (found < 0) throw new Error(`nothing printed is like: ${old}\n${lines.join("\n")}`);
+    at = found + 1;
+    const numbers = numbersOf(lines[found], old, " +");
+    if (!old.includes("…")) return lines[found].trimEnd();
+    // a column keeps its width
+    return old.replace(new RegExp(` {2,}${NUMBER.source}|${NUMBER.source}`, "g"), (aligned) => numbers.shift().padStart(aligned.length));
+  });
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const folder = join(root, "build", "texts");
+  await mkdir(folder, { recursive: true });
+  for (const name of process.argv.slice(2)) {
+    let page = await read(name);
+    for (const { command, printed } of commandsOf(page)) {
+      try {
+        const shown = renewed(await runCommand(command, folder), printed).join("\n");
+        if (printed.length > 0) page = page.replace(printed.join("\n"), () => shown);
+      } catch (error) {
+        console.error(`${name}: ${command}\n${error.message}`);
+        process.exitCode = 1;
+      }
+    }
+    await writeFile(join(root, name), page);
+  }
+}
