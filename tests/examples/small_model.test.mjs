@@ -106,11 +106,14 @@ describe("the committed results", () => {
     assert.equal(await read("recall_by_distance.svg"), drawRecallByDistance(results));
   });
 
-  test("are what the card says", async () => {
+  test("are what the card and the README say", async () => {
     const kept = await Promise.all(["tables.md", "explanation.md", "comparison.md"].map((name) => readFile(join(folder, "results", name), "utf8")));
-    const rows = (await readFile(join(folder, "README.md"), "utf8")).split("\n").filter((line) => /^\|.*\d\.\d/.test(line) && !line.includes("]("));
-    assert.ok(rows.length > 40, `${rows.length} rows`);
-    for (const row of rows) assert.ok(kept.some((text) => text.includes(row)), row);
+    const rowsOf = (text) => text.split("\n").filter((line) => /^\|.*\d\.\d/.test(line) && !line.includes("]("));
+    const card = rowsOf(await readFile(join(folder, "README.md"), "utf8"));
+    const [, section] = (await readFile(join(folder, "..", "..", "README.md"), "utf8")).split("### What each is worth\n");
+    const readme = rowsOf(section.split("\n### ")[0]);
+    assert.ok(card.length > 40 && readme.length === 14, `${card.length} and ${readme.length} rows`);
+    for (const row of [...card, ...readme]) assert.ok(kept.some((text) => text.includes(row)), row);
   });
 
   test("say that the model remembers inside its trained length", () => {

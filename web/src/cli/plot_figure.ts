@@ -151,7 +151,7 @@ function ruleMarks({ axis, at, name }: { axis: "x" | "y"; at: number; name: stri
     const place = { x: () => at, frameAnchor: "bottom", textAnchor: "end", dx: -5, dy: -6 } as const;
     return [Plot.ruleX([at], stroke), Plot.text([at], { ...words, ...place })];
   }
-  return [Plot.ruleY([at], stroke), Plot.text([at], { ...words, y: () => at, frameAnchor: "right", dx: -6, dy: -8 })];
+  return [Plot.ruleY([at], stroke), Plot.text([at], { ...words, y: () => at, frameAnchor: "left", dx: 6, dy: -8 })];
 }
 
 /** Powers of ten as such, on a scale where only those have room. */
