@@ -1,7 +1,7 @@
 """Weights to begin training from, in which looking things up is already near.
 
 To answer from a text, a model needs heads that carry a few words along and heads that find where the same words stood before (induction heads).
-From noise they form late: after 20 million tokens of stories they were not there. Begun like this, and shown refrains, they are after one
+From noise they form late: after 24 million tokens of stories they were not there. Begun like this, and shown refrains, they are after one
 million. Nothing is held fixed: all of it is trained. Near to this: mimetic initialization of attention, Trockman & Kolter 2023.
 """
 
@@ -14,7 +14,7 @@ LIKENESS = 1.2
 
 
 def begin(model):
-    """The heads of the first layer read the first to the last-but-few tokens before, into one place; those of the others match like with like."""
+    """Head h of the first layer reads the token h + 1 places before, all of them into the same place; those of the other layers match like with like."""
     config, (first, *others) = model.config, model.model.layers
     hidden, head_dim = config.hidden_size, config.head_dim
     with torch.no_grad():

@@ -8,8 +8,10 @@ import { parseHTML } from "linkedom";
 import { load } from "ropewalk/worker";
 import { drawLossByPosition, drawRecallByDistance } from "../../examples/small_model/charts.mjs";
 import { FULL, measure } from "../../examples/small_model/evaluate.mjs";
+import { answersOf, lossesOf } from "../../examples/small_model/measures.mjs";
 import { overridesFor, scalings } from "../../examples/small_model/scalings.mjs";
 import { mean, recallOf, tablesOf } from "../../examples/small_model/tables.mjs";
+import { textOf, TRAINED_LENGTH } from "../../examples/small_model/texts.mjs";
 import { capture } from "../../scripts/run.mjs";
 
 const folder = join(import.meta.dirname, "..", "..", "examples", "small_model");
@@ -57,6 +59,22 @@ describe("evaluate.mjs --quick", () => {
       for (const { label } of Object.values(scalings)) assert.ok(text.includes(`| ${label} |`), label);
     }
   });
+});
+
+test("the weights in Q8_0 foresee as those in f16 do, and answer the same", async () => {
+  const rw = await load({ build: "simd" });
+  const text = textOf({ seed: 5, length: TRAINED_LENGTH, near: true });
+  const read = async (source) => {
+    const model = await rw.model(source, { kv: { dtype: "f32" } });
+    const [losses, answers] = [await lossesOf(model, text), await answersOf(model, text)];
+    await model.dispose();
+    return { loss: mean([...losses.slice(1)]), answers };
+  };
+  const [f16, q8] = [await read(folder), await read(join(folder, "model.q8_0.gguf"))];
+  await rw.dispose();
+  assert.ok(Math.abs(q8.loss - f16.loss) < 0.02, `${q8.loss} and ${f16.loss}`); // a byte a weight: half a percent of the largest in 32
+  assert.deepEqual(q8.answers, f16.answers);
+  assert.ok(f16.answers.length > 5 && f16.answers.every(({ isRight }) => isRight));
 });
 
 describe("the committed results", () => {
