@@ -17,6 +17,14 @@ const entries = ["index", "index.node", "inline", "worker", "worker.node", "work
 // Libraries that call require(), which modules do not have: each becomes a module of its own first.
 const nodeLibraries = ["commander", "cli-progress", "linkedom"];
 
+// The program imports the entry that Node's users import, so that what the entry has loaded stays in its own file.
+const entryForProgram = {
+  name: "entry for the program",
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\.\/index\.node\.js$/ }, () => ({ path: "./index.node.js", external: true }));
+  },
+};
+
 // The wasm that a preset links, and the name it ships under.
 const builds = [
   { preset: "wasm", file: "ropewalk.wasm" },
@@ -82,6 +90,7 @@ async function shipPackage(esbuild) {
     target: "es2022",
     platform: "neutral",
     external: ["./wasm/*", "node:*"],
+    plugins: [entryForProgram],
     alias: Object.fromEntries(nodeLibraries.map((name) => [name, join(libraries, `${name}.js`)])),
     metafile: true,
     mainFields: ["module", "main"],
