@@ -5,8 +5,8 @@ transformers rounds angles to float32, which at position 4096 leaves them an err
 worth. llama.cpp multiplies up its angles in float32, which the package does not imitate: it is compared with exact angles, and, to show what
 is left when the rounding is the same, with transformers' model turned by llama.cpp's angles.
 
-    python compare.py              writes results/comparison.json and results/comparison.md
-    python compare.py --check      computes again, and fails where something is further off than the tolerance
+    python examples/small_model/compare.py              writes results/comparison.json and results/comparison.md
+    python examples/small_model/compare.py --check      computes again, and fails where something is further off than the tolerance
 
 Needs torch, transformers, safetensors, gguf and llama-cpp-python, and the package built (`npm run build`).
 """

@@ -1,8 +1,8 @@
 """Makes the files that are kept of a training: config.json, model.safetensors in f16, tokenizer.json, training.json, and
 model.q8_0.gguf where it is asked for.
 
-    python to_files.py build/small_model examples/small_model --gguf
-    python to_files.py build/small_model_yarn examples/small_model/yarn
+    python examples/small_model/to_files.py build/small_model examples/small_model --gguf
+    python examples/small_model/to_files.py build/small_model_yarn examples/small_model/yarn
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """Trains the small model, or fine-tunes it under YaRN, on stories that stories.mjs tells. Seeded; on a CPU.
 
-    python train.py --out build/small_model                                        from nothing, windows of 256 tokens
-    python train.py --out build/small_model_yarn --from build/small_model --factor 4 --steps 300 --rate 3e-4
-                                                                                   fine-tuned in windows of 1,024
+    python examples/small_model/train.py --out build/small_model      from nothing, windows of 256 tokens
+    python examples/small_model/train.py --out build/small_model_yarn --from build/small_model --factor 4 --steps 300 --rate 3e-4
+                                                                      fine-tuned in windows of 1,024
 
 Writes the folder that transformers writes (config.json, model.safetensors in f32) and training.json: the loss as it fell, the time, the machine.
 """
@@ -93,7 +93,8 @@ def configuration(tokenizer, factor):
     if factor > 1:
         rope = {"rope_type": "yarn", "rope_theta": 10000.0, "factor": factor, "original_max_position_embeddings": TRAINED_LENGTH}
     return LlamaConfig(
-        attn_implementation="eager", vocab_size=tokenizer.get_vocab_size(), hidden_size=128, intermediate_size=512, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=4,
+        attn_implementation="eager",  # on a CPU the fused one takes longer to go back through
+        vocab_size=tokenizer.get_vocab_size(), hidden_size=128, intermediate_size=512, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=4,
         head_dim=32, max_position_embeddings=int(TRAINED_LENGTH * factor), rms_norm_eps=1e-5, rope_parameters=rope, tie_word_embeddings=True,
         bos_token_id=0, eos_token_id=0, pad_token_id=None,
     )
