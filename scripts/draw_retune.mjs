@@ -4,6 +4,7 @@ import { join } from "node:path";
 import * as Plot from "@observablehq/plot";
 import { parseHTML } from "linkedom";
 import { load } from "ropewalk";
+import { CARD, lightAndDark } from "../examples/light_and_dark.mjs";
 import { runMain } from "./run.mjs";
 
 const target = join(import.meta.dirname, "..", "docs", "retune.svg");
@@ -51,19 +52,12 @@ async function measure() {
   return { curves, errors };
 }
 
-/** Colours on a light card and on a dark one. */
-const palette = {
-  card: ["#ffffff", "#0d1117"],
-  edge: ["#d1d9e0", "#3d444d"],
-  text: ["#1f2328", "#f0f6fc"],
-  faint: ["#59636e", "#9198a1"],
+const { colour, darkRules } = lightAndDark({
+  ...CARD,
   fresh: ["#a5d3ff", "#1f5fae"],
   retuned: ["#0a3069", "#cae8ff"],
   stale: ["#d1242f", "#ff7b72"],
-};
-const colour = Object.fromEntries(Object.entries(palette).map(([name, [light]]) => [name, light]));
-/** The light colours are attributes, which style rules replace. */
-const darkRules = Object.values(palette).map(([light, dark]) => `[fill="${light}"]{fill:${dark}}[stroke="${light}"]{stroke:${dark}}`);
+});
 
 const width = 720;
 const common = { width, marginLeft: 86, marginRight: 28, style: { fontSize: "13px" } };

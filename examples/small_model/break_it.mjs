@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { crc32 } from "node:zlib";
 import { load } from "ropewalk";
-import { textOf, TRAINED_LENGTH } from "./texts.mjs";
+import { mean } from "./tables.mjs";
+import { textOf, tokensOf, TRAINED_LENGTH } from "./texts.mjs";
 
 const STORIES = [1, 2, 3, 4, 5, 6].map((seed) => 9_000_000 + seed);
 const FACTOR = 4;
@@ -16,12 +17,10 @@ const yarn = { rope_scaling: { rope_type: "yarn", factor: FACTOR, original_max_p
 const rw = await load();
 
 /** Tokens of a story, and where among them the answers of its questions stand. */
-function told(model, seed, length) {
-  const { text, questions } = textOf({ seed, length, near: true });
-  return { tokens: model.tokenizer.encode(text).slice(0, length), answers: questions.map(({ at }) => at) };
+async function told(model, seed, length) {
+  const text = textOf({ seed, length, near: true });
+  return { tokens: await tokensOf(model, text), answers: text.questions.map(({ at }) => at) };
 }
-
-const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** Mean loss and mean probability of the right answers, of stories whose losses are given, from a token on. */
 function summary(stories, from = 1) {
@@ -35,7 +34,7 @@ async function measure(source, { rope, length = TRAINED_LENGTH } = {}) {
   const model = await rw.model(source, { rope, contextLength: length, tokenizer: { tokenizer } });
   const stories = [];
   for (const seed of STORIES) {
-    const { tokens, answers } = told(model, seed, length);
+    const { tokens, answers } = await told(model, seed, length);
     stories.push({ losses: (await model.perplexity(tokens)).losses, answers });
   }
   model.dispose();
@@ -76,7 +75,7 @@ async function measureAfter(folder, change) {
   const known = 200;
   const stories = [];
   for (const seed of STORIES) {
-    const { tokens, answers } = told(model, seed, known + 200);
+    const { tokens, answers } = await told(model, seed, known + 200);
     const session = model.session();
     await session.append(tokens.slice(0, known));
     await change(session, tokens.slice(0, known), model);

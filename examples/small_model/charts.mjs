@@ -1,16 +1,13 @@
 // The two pictures of the results, as SVG for light and dark pages.
 import * as Plot from "@observablehq/plot";
 import { parseHTML } from "linkedom";
+import { CARD, lightAndDark } from "../light_and_dark.mjs";
 import { distanceOctaves, positionSteps } from "./measures.mjs";
 import { labelOf, mean, recallOf } from "./tables.mjs";
 
-/** Colours on a light card and on a dark one. */
-const palette = {
-  card: ["#ffffff", "#0d1117"],
+const { colour, darkRules } = lightAndDark({
+  ...CARD,
   inside: ["#f3f6f9", "#161c25"],
-  edge: ["#d1d9e0", "#3d444d"],
-  text: ["#1f2328", "#f0f6fc"],
-  faint: ["#59636e", "#9198a1"],
   none: ["#d1242f", "#ff7b72"],
   linear: ["#bc6a00", "#e3a54a"],
   ntk: ["#8250df", "#bc8cff"],
@@ -20,10 +17,7 @@ const palette = {
   dynamic_yarn: ["#0e8a94", "#39c5cf"],
   shift: ["#6e7781", "#8b949e"],
   tuned: ["#0a3069", "#cae8ff"],
-};
-const colour = Object.fromEntries(Object.entries(palette).map(([name, [light]]) => [name, light]));
-/** The light colours are attributes, which style rules replace. */
-const darkRules = Object.values(palette).map(([light, dark]) => `[fill="${light}"]{fill:${dark}}[stroke="${light}"]{stroke:${dark}}`);
+});
 
 const [width, height] = [820, 430];
 const margins = { marginLeft: 62, marginRight: 178, marginTop: 66, marginBottom: 62 };

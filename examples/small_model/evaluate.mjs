@@ -12,7 +12,6 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { drawLossByPosition, drawRecallByDistance } from "./charts.mjs";
 import { answersOf, Buckets, distanceOctaves, lossesByShifting, lossesOf, positionSteps } from "./measures.mjs";
 import { factorFor, overridesFor, scalings } from "./scalings.mjs";
 import { summaryOf, tablesOf } from "./tables.mjs";
@@ -151,6 +150,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   console.log(`measured in ${Math.round((performance.now() - begun) / 1000)} s`);
   const out = values.out ?? (values.quick ? undefined : join(here, "results"));
   if (out !== undefined) {
+    const { drawLossByPosition, drawRecallByDistance } = await import("./charts.mjs"); // the libraries that draw take longest to load
     await mkdir(out, { recursive: true });
     const file = (name, text) => writeFile(join(out, name), text);
     await file("evaluation.json", written(results));

@@ -6,10 +6,10 @@ import { chatHelp, runChatCommand } from "./chat_commands.js";
 import { type Answer, type AnswerOptions, Conversation } from "./chat_conversation.js";
 import { addSamplingOptions, samplingFrom, type SamplingFlags } from "./generate_sampling.js";
 import { interruptible } from "./interrupt.js";
-import { modelInALine, warnOfLength, withModel } from "./loaded_model.js";
+import { modelInALine, modelOptions, warnOfLength, withModel } from "./loaded_model.js";
 import { ropeInALine, speedInWords } from "./model_text.js";
 import { wholeNumber } from "./options.js";
-import { addRopeOptions, modelRopeFrom, type RopeFlags } from "./rope_options.js";
+import { addRopeOptions, type RopeFlags } from "./rope_options.js";
 import type { Terminal } from "./terminal.js";
 
 interface Flags extends SamplingFlags, RopeFlags {
@@ -49,9 +49,7 @@ export function addChat(program: Command, terminal: () => Terminal): void {
 }
 
 async function run(terminal: Terminal, source: string, flags: Flags, signal: AbortSignal): Promise<void> {
-  const rope = modelRopeFrom(flags);
-  const options = { signal, ...(flags.context !== undefined && { contextLength: flags.context }), ...(rope !== undefined && { rope }) };
-  await withModel(terminal, await load(), source, options, async (model) => {
+  await withModel(terminal, await load(), source, modelOptions(flags, flags.context, signal), async (model) => {
     if (model.chatTemplate === undefined) {
       throw new RopewalkError("UNSUPPORTED_MODEL", `${model.info.name}: chat_template`, "is not there: this model holds no chats; use ropewalk generate");
     }

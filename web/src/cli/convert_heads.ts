@@ -1,8 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { textConfigOf } from "../config/huggingface.js";
 import { ropeConfig } from "../config/rope_config.js";
 import type { RopeConfig } from "../config/types.js";
 import { RopewalkError } from "../errors.js";
+import { parseConfig } from "./config_file.js";
 
 /** The heads of a model, as its weights have them. */
 export interface Heads {
@@ -49,13 +51,7 @@ async function configBeside(weights: string): Promise<Readonly<Record<string, un
   const path = join(dirname(weights), "config.json");
   const text = await readFile(path, "utf8").catch(() => undefined);
   if (text === undefined) return undefined;
-  try {
-    const config = JSON.parse(text) as Record<string, unknown>;
-    const nested = config["text_config"];
-    return typeof nested === "object" && nested !== null ? (nested as Record<string, unknown>) : config;
-  } catch (cause) {
-    throw new RopewalkError("INVALID_FILE", path, `is no JSON: ${(cause as Error).message}`, { cause });
-  }
+  return textConfigOf(parseConfig(path, text)).config;
 }
 
 /** The pairing is what changes, so that of the family does not matter. */

@@ -3,10 +3,10 @@ import { type FinishReason, FULL_POLICIES, type FullPolicy, type GenerateOptions
 import { promptOf } from "./generate_prompt.js";
 import { addSamplingOptions, samplingFrom, type SamplingFlags } from "./generate_sampling.js";
 import { interruptible } from "./interrupt.js";
-import { warnOfLength, withModel } from "./loaded_model.js";
+import { modelOptions, warnOfLength, withModel } from "./loaded_model.js";
 import { ropeInALine, type Speed, speedInWords, speedOf } from "./model_text.js";
 import { several, wholeNumber } from "./options.js";
-import { addRopeOptions, modelRopeFrom, type RopeFlags } from "./rope_options.js";
+import { addRopeOptions, type RopeFlags } from "./rope_options.js";
 import type { Terminal } from "./terminal.js";
 
 interface Flags extends SamplingFlags, RopeFlags {
@@ -62,9 +62,7 @@ export function addGenerate(program: Command, terminal: () => Terminal): void {
 async function run(terminal: Terminal, source: string, given: string, flags: Flags, signal: AbortSignal): Promise<void> {
   if (flags.system !== undefined && !flags.chat) throw new RopewalkError("INVALID_ARGUMENT", "--system", "goes with --chat");
   const text = await promptOf(given);
-  const rope = modelRopeFrom(flags);
-  const options = { signal, ...(flags.context !== undefined && { contextLength: flags.context }), ...(rope !== undefined && { rope }) };
-  await withModel(terminal, await load(), source, options, async (model) => {
+  await withModel(terminal, await load(), source, modelOptions(flags, flags.context, signal), async (model) => {
     const session = model.session();
     try {
       warnOfLength(terminal, session, model);

@@ -98,28 +98,19 @@ function ranges(indices: readonly number[]): string {
   return runs.map(([first, last]) => (first === last ? String(first) : `${first}–${last}`)).join(", ");
 }
 
+/** What programs are told of a description: all but the curve, which `plot` has, and what takes long to find. */
+const SHOWN = [
+  ...(["config", "rope_type", "seqLen", "plan", "factor", "window", "pairs", "counts"] as const),
+  ...(["over_extrapolated", "first_negative_distance", "warnings"] as const),
+];
+
 function forPrograms({ name, info, plainLayers }: Source, ropes: readonly Described[], cache: CacheBytes | undefined): object {
   const { layers: _, ...model } = info ?? {};
   return {
     source: name,
     model: info === undefined ? null : { ...model, layers: info.layers.length },
     ropes: ropes.map(({ kind = null, layers, window: sight = null, description }) => {
-      const { config, rope_type, seqLen, plan, factor, window, pairs, counts, over_extrapolated, first_negative_distance, warnings } =
-        description;
-      const about = {
-        config,
-        rope_type,
-        seqLen,
-        plan,
-        factor,
-        window,
-        pairs,
-        counts,
-        over_extrapolated,
-        first_negative_distance,
-        warnings,
-      };
-      return { kind, layers, sliding_window: sight, ...about };
+      return { kind, layers, sliding_window: sight, ...Object.fromEntries(SHOWN.map((key) => [key, description[key]])) };
     }),
     layers_without_rope: plainLayers,
     cache: cache ?? null,

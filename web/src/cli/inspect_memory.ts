@@ -1,3 +1,4 @@
+import { textConfigOf } from "../config/huggingface.js";
 import { CACHE_DTYPES, type CacheDType } from "../elements.js";
 import type { Ropewalk } from "../runtime.js";
 import type { Source } from "./source.js";
@@ -28,8 +29,7 @@ async function ofModel(rw: Ropewalk, { name }: Source, length: number): Promise<
 }
 
 function ofConfig(rw: Ropewalk, { ropes, plainLayers, config = {} }: Source, length: number): Sizes | undefined {
-  const nested = config["text_config"];
-  const facts = (typeof nested === "object" && nested !== null ? nested : config) as Readonly<Record<string, unknown>>;
+  const { config: facts } = textConfigOf(config);
   const kvHeads = facts["num_key_value_heads"] ?? facts["num_attention_heads"];
   const isCompressed = facts["kv_lora_rank"] !== undefined; // multi-head latent attention keeps no keys of heads
   const turned = ropes.flatMap(({ rope, layers }) => layers.map(() => rope));

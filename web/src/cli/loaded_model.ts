@@ -1,6 +1,13 @@
 import type { Model, ModelOptions, RopeConfig, Ropewalk, Session } from "../index.node.js";
 import { bytesInWords } from "./model_text.js";
+import { modelRopeFrom, type RopeFlags } from "./rope_options.js";
 import type { Terminal } from "./terminal.js";
+
+/** What a model is opened with, as its command was told. */
+export function modelOptions(flags: RopeFlags, contextLength: number | undefined, signal: AbortSignal): ModelOptions {
+  const rope = modelRopeFrom(flags);
+  return { signal, ...(contextLength !== undefined && { contextLength }), ...(rope !== undefined && { rope }) };
+}
 
 /** Loads a model under a bar, uses it and gives it back. */
 export async function withModel<T>(terminal: Terminal, rw: Ropewalk, source: string, options: ModelOptions, use: (model: Model) => Promise<T>): Promise<T> {

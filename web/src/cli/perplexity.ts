@@ -1,13 +1,13 @@
-import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { load, type Model, type PerplexityOptions, type RopeConfig, RopewalkError } from "../index.node.js";
+import { readTextFile } from "./config_file.js";
 import { promptOf } from "./generate_prompt.js";
 import { interruptible } from "./interrupt.js";
-import { withModel } from "./loaded_model.js";
+import { modelOptions, withModel } from "./loaded_model.js";
 import { ropeInALine, type Speed, speedInWords, speedOf } from "./model_text.js";
 import { several, wholeNumber } from "./options.js";
 import { bucketsOf, type Cut, lossByPosition } from "./perplexity_positions.js";
-import { addRopeOptions, modelRopeFrom, type NamedScaling, parseScaling, type RopeFlags } from "./rope_options.js";
+import { addRopeOptions, type NamedScaling, parseScaling, type RopeFlags } from "./rope_options.js";
 import type { Terminal } from "./terminal.js";
 
 interface Flags extends RopeFlags {
@@ -61,10 +61,8 @@ export function addPerplexity(program: Command, terminal: () => Terminal): void 
 }
 
 async function run(terminal: Terminal, source: string, path: string, flags: Flags, signal: AbortSignal): Promise<void> {
-  const text = await textAt(path);
-  const rope = modelRopeFrom(flags);
-  const options = { signal, ...(flags.window !== undefined && { contextLength: flags.window }), ...(rope !== undefined && { rope }) };
-  await withModel(terminal, await load(), source, options, async (model) => {
+  const text = await (path === "-" ? promptOf(path) : readTextFile(path));
+  await withModel(terminal, await load(), source, modelOptions(flags, flags.window, signal), async (model) => {
     const all = model.tokenizer.encode(text);
     const tokens = all.subarray(0, flags.tokens ?? all.length);
     if (tokens.length < 2) throw new RopewalkError("INVALID_ARGUMENT", path, `has ${tokens.length} tokens: 2 are the least that can be measured`);
@@ -84,13 +82,6 @@ async function run(terminal: Terminal, source: string, path: string, flags: Flag
     terminal.print(`${model.info.name} on ${path}: ${tokens.length.toLocaleString("en")} tokens, window ${cut.window}, stride ${cut.stride}\n`);
     terminal.print(summaryTable(terminal, measured));
     if (flags.byPosition !== undefined) terminal.print(`\nMean loss (nats) by position in the window\n${positionTable(terminal, measured, cut, flags.byPosition)}`);
-  });
-}
-
-function textAt(path: string): Promise<string> {
-  if (path === "-") return promptOf(path);
-  return readFile(path, "utf8").catch((cause: unknown) => {
-    throw new RopewalkError("INVALID_FILE", path, `cannot be read: ${(cause as Error).message}`, { cause });
   });
 }
 

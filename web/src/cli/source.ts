@@ -1,5 +1,6 @@
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { textConfigOf } from "../config/huggingface.js";
 import type { RopeOverrides } from "../config/overrides.js";
 import { ropeConfig } from "../config/rope_config.js";
 import { ropeLayers } from "../config/rope_layers.js";
@@ -7,6 +8,7 @@ import type { RopeConfig } from "../config/types.js";
 import { RopewalkError } from "../errors.js";
 import { load } from "../index.node.js";
 import type { ModelInfo, ModelOptions } from "../model/model.js";
+import { parseConfig, readTextFile } from "./config_file.js";
 
 /** What an argument named: a model with its headers, or a config.json alone. */
 export interface Source {
@@ -82,28 +84,13 @@ async function configPath(argument: string): Promise<string | undefined> {
 }
 
 async function readText(path: string): Promise<string> {
-  if (!isAddress(path)) {
-    return readFile(path, "utf8").catch((cause: unknown) => {
-      throw new RopewalkError("INVALID_FILE", path, `cannot be read: ${(cause as Error).message}`, { cause });
-    });
-  }
+  if (!isAddress(path)) return readTextFile(path);
   const response = await fetch(path).catch((cause: unknown) => {
     const reason = (cause as { cause?: Error }).cause?.message ?? (cause as Error).message;
     throw new RopewalkError("NETWORK", path, `cannot be fetched: ${reason}`, { cause });
   });
   if (!response.ok) throw new RopewalkError("NETWORK", path, `the server answered ${response.status}`);
   return response.text();
-}
-
-function parseConfig(path: string, text: string): Readonly<Record<string, unknown>> {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch (cause) {
-    throw new RopewalkError("INVALID_FILE", path, `is no JSON: ${(cause as Error).message}`, { cause });
-  }
-  if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return parsed as Record<string, unknown>;
-  throw new RopewalkError("INVALID_FILE", path, "must hold an object");
 }
 
 async function modelSource(argument: string, { overrides, layerType, model }: SourceOptions): Promise<Source> {
@@ -128,7 +115,8 @@ function configRopes(
 ): Pick<Source, "ropes" | "plainLayers"> {
   const turned = layersOf(config);
   const plainLayers = indicesOf(turned, (isTurned) => !isTurned);
-  const types = Array.isArray(textOf(config)["layer_types"]) ? (textOf(config)["layer_types"] as unknown[]) : [];
+  const { layer_types } = textConfigOf(config).config;
+  const types: readonly unknown[] = Array.isArray(layer_types) ? layer_types : [];
   const ofKind = (kind: string): number[] => indicesOf(turned, (isTurned, layer) => isTurned && types[layer] === kind);
   const read = (layer_type?: string): RopeConfig =>
     ropeConfig(config, { ...(layer_type !== undefined && { layer_type }), ...(overrides !== undefined && { overrides }) });
@@ -151,12 +139,6 @@ function configRopes(
 /** Which layers are turned; empty where the config does not say how many there are. */
 function layersOf(config: object): boolean[] {
   return tried(() => ropeLayers(config)) ?? [];
-}
-
-/** The part of a config that is about text, of a model that sees or hears too. */
-function textOf(config: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const nested = config["text_config"];
-  return typeof nested === "object" && nested !== null ? (nested as Record<string, unknown>) : config;
 }
 
 /** What `read` returns, or undefined where it is about a kind of layer that the model has not. */
