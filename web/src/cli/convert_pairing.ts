@@ -1,10 +1,14 @@
-import { type FileHandle, open } from "node:fs/promises";
+import { basename } from "node:path";
 import { RopewalkError } from "../errors.js";
+import { type ByteSource, NotThere, readRange } from "../files/byte_source.js";
+import { invalidFile } from "../files/failures.js";
+import { readHeader } from "../files/header.js";
+import { nodeFiles } from "../files/node_files.js";
+import { elementBytes, parseEntries, type SafetensorsEntry } from "../files/safetensors_header.js";
 import type { ConvertPairingOptions } from "../pairing.js";
 import type { Ropewalk } from "../runtime.js";
 import type { Heads } from "./convert_heads.js";
 import { writeFileWhole } from "./output_file.js";
-import { type Entry, type Header, readHeader } from "./safetensors.js";
 
 /** From which pairing to which. */
 export interface Way {
@@ -16,9 +20,6 @@ export interface Way {
 const PROJECTIONS = /(^|\.)(q_proj|k_proj|wq|wk|q_norm|k_norm|query|key)\.(weight|bias)$/;
 /** Projections of queries, keys and values in one tensor, whose rows are not those of q or of k. */
 const FUSED = /(^|\.)(qkv_proj|query_key_value|c_attn|Wqkv|qkv)\.(weight|bias)$/;
-
-/** Bytes that are copied at a time. */
-const STEP = 1 << 22;
 
 /**
  * Copies a safetensors file, with the q and k projections moved to another pairing. Takes memory for one tensor.
@@ -36,59 +37,62 @@ export async function convertFile(
   pattern: RegExp | undefined,
   onProgress: (done: number, total: number) => void,
 ): Promise<string[]> {
-  const source = await open(input).catch((cause: unknown) => {
-    throw new RopewalkError("INVALID_FILE", input, `cannot be read: ${(cause as Error).message}`, { cause });
+  const source = await openFile(input);
+  const { size } = source;
+  const entries = await readHeader(source, (cursor) => parseEntries(cursor, size, bytesOf));
+  const chosen = chooseTensors(input, entries, pattern);
+  const shapes = new Map(chosen.map((entry) => [entry.name, headsIn(entry, heads)]));
+  await writeFileWhole(output, async (target, signal) => {
+    let done = 0;
+    const write = async (bytes: Uint8Array): Promise<void> => {
+      signal.throwIfAborted();
+      await target.writeFile(bytes);
+      onProgress((done += bytes.length), size);
+    };
+    const copyTo = async (end: number): Promise<void> => {
+      for await (const bytes of source.stream(done, end)) await write(bytes);
+    };
+    for (const { name, offset, bytes } of chosen) {
+      await copyTo(offset);
+      await write(convertRows(rw, await readRange(source, offset, offset + bytes), { ...shapes.get(name)!, ...way }));
+    }
+    await copyTo(size);
   });
-  try {
-    const { size } = await source.stat();
-    const header = await readHeader(input, size, (start, end) => readBytes(source, input, start, end));
-    const chosen = chooseTensors(input, header, pattern);
-    const shapes = new Map(chosen.map(([name, entry]) => [name, headsIn(name, entry, heads)]));
-    await writeFileWhole(output, async (target, signal) => {
-      let done = 0;
-      const write = async (bytes: Uint8Array): Promise<void> => {
-        signal.throwIfAborted();
-        await target.writeFile(bytes);
-        onProgress((done += bytes.length), size);
-      };
-      const copyTo = async (end: number): Promise<void> => {
-        while (done < end) await write(await readBytes(source, input, done, Math.min(end, done + STEP)));
-      };
-      for (const [name, { data_offsets }] of chosen) {
-        const [begin, end] = data_offsets.map((offset) => header.dataStart + offset) as [number, number];
-        await copyTo(begin);
-        await write(convertRows(rw, await readBytes(source, input, begin, end), { ...shapes.get(name)!, ...way }));
-      }
-      await copyTo(size);
-    });
-    return chosen.map(([name]) => name);
-  } finally {
-    await source.close();
-  }
+  return chosen.map(({ name }) => name);
+}
+
+async function openFile(path: string): Promise<ByteSource> {
+  const files = await nodeFiles(path);
+  const source = await files.open(files.first ?? basename(path));
+  return source instanceof NotThere ? invalidFile(path, "file", source.why) : source;
+}
+
+/** Tensors that are not converted are copied, so that all element types will do whose size is known. */
+function bytesOf(file: string, name: string, dtype: string, shape: readonly number[]): number {
+  return elementBytes(dtype, shape) ?? invalidFile(file, name, `has the unknown dtype ${dtype}`);
 }
 
 /** The tensors to convert, in the order of their data. */
-function chooseTensors(file: string, { tensors }: Header, pattern: RegExp | undefined): (readonly [string, Entry])[] {
-  const fused = [...tensors.keys()].find((name) => FUSED.test(name));
+function chooseTensors(file: string, entries: readonly SafetensorsEntry[], pattern: RegExp | undefined): SafetensorsEntry[] {
+  const fused = entries.find(({ name }) => FUSED.test(name));
   if (pattern === undefined && fused !== undefined) {
-    throw new RopewalkError("INVALID_ARGUMENT", "--tensors", `${fused} holds q, k and v in one, which is not converted; split it before`);
+    throw new RopewalkError("INVALID_ARGUMENT", "--tensors", `${fused.name} holds q, k and v in one, which is not converted; split it before`);
   }
-  const chosen = [...tensors].filter(([name]) => (pattern ?? PROJECTIONS).test(name));
+  const chosen = entries.filter(({ name }) => (pattern ?? PROJECTIONS).test(name));
   if (chosen.length === 0) {
-    const some = [...tensors.keys()].slice(0, 3).join(", ");
+    const some = entries.slice(0, 3).map(({ name }) => name);
     throw new RopewalkError(
       "INVALID_ARGUMENT",
       "--tensors",
-      `none of the ${tensors.size} tensors in ${file} is called so (it has ${some}, …)`,
+      `none of the ${entries.length} tensors in ${file} is called so (it has ${some.join(", ")}, …)`,
     );
   }
-  return chosen.sort(([, a], [, b]) => a.data_offsets[0] - b.data_offsets[0]);
+  return chosen.sort((a, b) => a.offset - b.offset);
 }
 
 /** Whose heads the rows of a tensor are: those of queries, of keys, or of one head for all. */
 function headsIn(
-  name: string,
-  { shape }: Entry,
+  { name, shape }: SafetensorsEntry,
   { heads, kvHeads, headDim, rotaryDim, rotaryOffset }: Heads,
 ): Omit<ConvertPairingOptions, "from" | "to"> {
   const rows = shape[0] ?? 0;
@@ -116,14 +120,4 @@ function headsIn(
 /** Rows are moved whole, so bytes will do whatever the element type. */
 function convertRows(rw: Ropewalk, bytes: Uint8Array, options: ConvertPairingOptions): Uint8Array {
   return rw.convertPairing(bytes as unknown as Uint16Array, options) as unknown as Uint8Array;
-}
-
-async function readBytes(file: FileHandle, name: string, start: number, end: number): Promise<Uint8Array> {
-  const bytes = new Uint8Array(end - start);
-  for (let filled = 0; filled < bytes.length;) {
-    const { bytesRead } = await file.read(bytes, filled, bytes.length - filled, start + filled);
-    if (bytesRead === 0) throw new RopewalkError("INVALID_FILE", name, `ends at byte ${start + filled}: it has been cut while it was read`);
-    filled += bytesRead;
-  }
-  return bytes;
 }

@@ -20,9 +20,62 @@ export function isNoWeight(name: string): boolean {
   return NO_WEIGHT.test(name);
 }
 
+/** Where a tensor of any element type lies. @internal */
+export interface SafetensorsEntry {
+  readonly name: string;
+  /** As the header has it: F32, BF16, I64 … */
+  readonly dtype: string;
+  /** Lengths, outermost first. */
+  readonly shape: readonly number[];
+  /** Bytes from the start of the file. */
+  readonly offset: number;
+  /** Its length in bytes. */
+  readonly bytes: number;
+}
+
 /**
  * Reads the header of a safetensors file: its length in 64 bits, then JSON. Offsets must cover the data without gap or overlap, as the
  * format asks; a name that stands twice is found by the gap it leaves.
+ *
+ * @param size of the file, or Infinity
+ * @param bytesOf what a tensor takes; it refuses what the caller cannot use
+ * @throws INVALID_FILE, and what `bytesOf` throws
+ * @internal
+ */
+export function parseEntries(
+  cursor: HeaderCursor,
+  size: number,
+  bytesOf: (file: string, name: string, dtype: string, shape: readonly number[]) => number | undefined,
+): SafetensorsEntry[] {
+  const { file } = cursor;
+  const isJson = cursor.take(9, "header length")[8] === 0x7b;
+  cursor.position = 0;
+  const length = isJson ? cursor.count("header length") : 0;
+  if (length === 0) invalidFile(file, "header", "is not that of a safetensors file, which begins with {");
+  const json = cursor.take(length, "header");
+  const dataStart = cursor.position;
+  const header = parseJsonObject(file, "header", json);
+
+  const entries: SafetensorsEntry[] = [];
+  for (const [name, entry] of Object.entries(header)) {
+    if (name === "__metadata__") continue;
+    const { dtype, shape, begin, end } = described(file, name, entry);
+    const bytes = bytesOf(file, name, dtype, shape);
+    if (bytes !== end - begin) {
+      invalidFile(file, name, `[${shape.join(", ")}] of ${dtype} takes ${bytes ?? "too many"} bytes, not ${end - begin}`);
+    }
+    entries.push({ name, dtype, shape, offset: dataStart + begin, bytes });
+  }
+  checkPlaces(file, entries, dataStart, size);
+  const data = entries.reduce((sum, { bytes }) => sum + bytes, 0);
+  const end = entries.reduce((last, { offset, bytes }) => Math.max(last, offset + bytes), dataStart);
+  if (dataStart + data !== end) invalidFile(file, "data_offsets", "leave a gap between tensors, or a name stands twice");
+  if (size !== Infinity && end !== size) invalidFile(file, "size", `the tensors end at byte ${end} of a file of ${size}`);
+  return entries;
+}
+
+/**
+ * The weights that a safetensors file holds; others, which older versions of transformers saved with them, are left out.
  *
  * @param index which of the model's files this is
  * @param size of the file, or Infinity
@@ -30,32 +83,22 @@ export function isNoWeight(name: string): boolean {
  * @internal
  */
 export function parseSafetensors(cursor: HeaderCursor, index: number, size: number): StoredTensor[] {
-  const { file } = cursor;
-  const json = cursor.take(cursor.count("header length"), "header");
-  if (json[0] !== 0x7b) invalidFile(file, "header", "is not that of a safetensors file, which begins with {");
-  const dataStart = cursor.position;
-  const header = parseJsonObject(file, "header", json);
+  return parseEntries(cursor, size, weightBytes).flatMap(({ dtype, ...place }): StoredTensor[] => {
+    const format = formatOf(dtype);
+    return format === undefined ? [] : [{ ...place, format, file: index }];
+  });
+}
 
-  const tensors: StoredTensor[] = [];
-  const places: StoredTensor[] = [];
-  for (const [name, entry] of Object.entries(header)) {
-    if (name === "__metadata__") continue;
-    const { dtype, shape, begin, end } = described(file, name, entry);
-    const place = { name, shape, file: index, offset: dataStart + begin, bytes: end - begin };
-    const format = Object.hasOwn(DTYPES, dtype) ? DTYPES[dtype]! : undefined;
-    const bytes = format === undefined ? otherBytes(file, name, dtype, shape) : tensorBytes(format, shape);
-    if (bytes !== place.bytes) {
-      invalidFile(file, name, `[${shape.join(", ")}] of ${dtype} takes ${bytes ?? "too many"} bytes, not ${place.bytes}`);
-    }
-    places.push({ ...place, format: format ?? "f32" });
-    if (format !== undefined) tensors.push({ ...place, format });
-  }
-  checkPlaces(file, places, dataStart, size);
-  const data = places.reduce((sum, { bytes }) => sum + bytes, 0);
-  const end = places.reduce((last, { offset, bytes }) => Math.max(last, offset + bytes), dataStart);
-  if (dataStart + data !== end) invalidFile(file, "data_offsets", "leave a gap between tensors, or a name stands twice");
-  if (size !== Infinity && end !== size) invalidFile(file, "size", `the tensors end at byte ${end} of a file of ${size}`);
-  return tensors;
+/** What a tensor of any element type takes; undefined where that is not known. @internal */
+export function elementBytes(dtype: string, shape: readonly number[]): number | undefined {
+  const format = formatOf(dtype);
+  if (format !== undefined) return tensorBytes(format, shape);
+  const size = Object.hasOwn(OTHER_DTYPES, dtype) ? OTHER_DTYPES[dtype]! : undefined;
+  return size === undefined ? undefined : shape.reduce((product, length) => product * length, size);
+}
+
+function formatOf(dtype: string): WeightFormatName | undefined {
+  return Object.hasOwn(DTYPES, dtype) ? DTYPES[dtype] : undefined;
 }
 
 interface Described {
@@ -80,10 +123,8 @@ function areCounts(value: unknown): value is number[] {
   return Array.isArray(value) && value.every((item) => Number.isSafeInteger(item) && item >= 0);
 }
 
-function otherBytes(file: string, name: string, dtype: string, shape: readonly number[]): number {
-  const size = Object.hasOwn(OTHER_DTYPES, dtype) ? OTHER_DTYPES[dtype] : undefined;
-  if (size === undefined || !isNoWeight(name)) {
-    return unsupportedModel(file, name, `dtype ${dtype} is not read; take a model in ${Object.keys(DTYPES).join(", ")}`);
-  }
-  return shape.reduce((product, length) => product * length, size);
+function weightBytes(file: string, name: string, dtype: string, shape: readonly number[]): number | undefined {
+  const isUsed = formatOf(dtype) !== undefined || (Object.hasOwn(OTHER_DTYPES, dtype) && isNoWeight(name));
+  if (!isUsed) return unsupportedModel(file, name, `dtype ${dtype} is not read; take a model in ${Object.keys(DTYPES).join(", ")}`);
+  return elementBytes(dtype, shape);
 }

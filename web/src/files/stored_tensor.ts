@@ -23,7 +23,7 @@ export interface StoredTensor {
  * @throws INVALID_FILE naming the tensor
  * @internal
  */
-export function checkPlaces(file: string, tensors: readonly StoredTensor[], dataStart: number, size: number): void {
+export function checkPlaces(file: string, tensors: readonly Pick<StoredTensor, "name" | "offset" | "bytes">[], dataStart: number, size: number): void {
   let end = dataStart;
   let before = "the header";
   for (const { name, offset, bytes } of [...tensors].sort((a, b) => a.offset - b.offset || a.bytes - b.bytes)) {
