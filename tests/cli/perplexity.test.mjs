@@ -100,7 +100,9 @@ test("options of the RoPE are for all, and a scaling comes on top", async () => 
 });
 
 test("Ctrl-C gives the measurement up", async () => {
-  const running = ropewalk(["perplexity", llama, "-", "--stride", "1"], { input: text.repeat(500) });
+  const input = text.repeat(Math.ceil((1 << 20) / text.length));
+  const running = ropewalk(["perplexity", llama, "-", "--tokens", "20000", "--stride", "1"], { input });
+  await running.hasRead;
   assert.equal(await Promise.race([running, new Promise((resolve) => setTimeout(resolve, 1500, "at work"))]), "at work");
   running.interrupt();
   const { status, stdout } = await running;

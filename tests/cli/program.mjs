@@ -11,7 +11,8 @@ const program = process.env.ROPEWALK_PROGRAM ?? fileURLToPath(new URL("../../dis
  * @param words - what is typed after the program's name.
  * @param options.input - what comes on stdin.
  * @param options.until - Ctrl-C is pressed once this holds of what has been printed on stdout.
- * @returns a promise of `{ status, stdout, stderr }`, with `interrupt()`, which presses Ctrl-C.
+ * @returns a promise of `{ status, stdout, stderr }`, with `interrupt()`, which presses Ctrl-C, and `hasRead`, which waits until all that
+ * comes on stdin has left here: of more than a socket holds (about 0.2 MB), until the program reads.
  */
 export function ropewalk(words, { input = "", until, cwd, env } = {}) {
   const child = spawn(process.execPath, [program, ...words], { cwd, env: { ...process.env, ...env } });
@@ -26,11 +27,11 @@ export function ropewalk(words, { input = "", until, cwd, env } = {}) {
     });
   }
   child.stdin.on("error", () => {}); // a program that reads nothing may be gone before
-  child.stdin.end(input);
+  const hasRead = new Promise((resolve) => child.stdin.end(input, resolve));
   const ended = new Promise((resolve, reject) => {
     child.on("error", reject).on("close", (code, signal) => resolve({ status: code ?? signal, ...printed }));
   });
-  return Object.assign(ended, { interrupt: () => child.kill("SIGINT") });
+  return Object.assign(ended, { hasRead, interrupt: () => child.kill("SIGINT") });
 }
 
 /** Uses a folder of its own, which is then removed. */

@@ -148,6 +148,15 @@ test("given up in the middle of a prompt, a session can be used on", () =>
     same(session.logits(), await logitsAfter(long));
   }));
 
+test("given up as the last of a prompt is read, it holds all of it", () =>
+  withSession(async (session) => {
+    const controller = new AbortController();
+    const onProgress = ({ done, total }) => done === total && controller.abort(new Error("enough"));
+    await assert.rejects(session.append(prompt, { signal: controller.signal, onProgress }), /enough/);
+    assert.equal(session.length, prompt.length);
+    same(session.logits(), await logitsAfter(prompt));
+  }));
+
 test("log-probabilities are those of the logits", () =>
   withSession(async (session) => {
     await session.append(prompt);

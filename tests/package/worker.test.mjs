@@ -184,10 +184,10 @@ describe("giving up", () => {
   });
 
   test("while the Worker is at it", async () => {
-    const session = await model.session({ contextLength: 8192 });
+    const session = await model.session({ contextLength: 100_000 });
     const controller = new AbortController();
     const heard = [];
-    const reading = session.append(new Array(8000).fill(5), {
+    const reading = session.append(new Array(90_000).fill(5), {
       signal: controller.signal,
       onProgress: ({ done }) => {
         heard.push(done);
@@ -195,7 +195,7 @@ describe("giving up", () => {
       },
     });
     assert.equal((await thrownBy(reading)).name, "AbortError");
-    assert.ok(heard.length > 0 && session.length > 0 && session.length < 8000, `${session.length} tokens read`);
+    assert.ok(heard.length > 0 && session.length > 0 && session.length < 90_000, `${session.length} tokens read`);
     assert.equal((await session.tokens).length, session.length);
     assert.equal((await piecesOf(session.generate({ maxTokens: 2, ignoreEnd: true }))).length, 2);
     await session.dispose();
@@ -218,13 +218,32 @@ describe("giving up", () => {
     }
   });
 
-  test("of loading a model, which gives its memory back", async () => {
+  /** Says so as soon as it is heard that a call has begun, or that all is done, which the Worker's answer may cross. */
+  const givingUp = (isLate) => {
     const controller = new AbortController();
-    const thrown = await thrownBy(rw.model(LLAMA, { signal: controller.signal, onProgress: () => controller.abort(new Error("changed my mind")) }));
-    assert.equal(thrown.message, "changed my mind");
-    const memory = await rw.memoryBytes;
-    for (let i = 0; i < 10; i++) await (await rw.model(LLAMA)).dispose();
-    assert.equal(await rw.memoryBytes, memory);
+    const onProgress = ({ stage = "", loaded, done = loaded, total }) => {
+      if (!isLate || (stage !== "opening" && done === total)) controller.abort(new Error("changed my mind"));
+    };
+    return { signal: controller.signal, onProgress };
+  };
+
+  for (const isLate of [false, true]) {
+    test(`of loading a model, ${isLate ? "when it is there already" : "as it begins"}, which gives its memory back`, async () => {
+      const giveUp = async () => assert.equal((await thrownBy(rw.model(LLAMA, givingUp(isLate)))).message, "changed my mind");
+      await giveUp();
+      const memory = await rw.memoryBytes;
+      for (let i = 0; i < 40; i++) await giveUp();
+      assert.equal(await rw.memoryBytes, memory);
+    });
+  }
+
+  test("when all has been read: the session holds it", async () => {
+    const session = await sessionThatRead("the");
+    const before = session.length;
+    assert.equal((await thrownBy(session.append([5, 6, 7], givingUp(true)))).message, "changed my mind");
+    assert.equal(session.length, before + 3);
+    assert.equal((await thrownBy(model.perplexity("the cat the cat", givingUp(true)))).message, "changed my mind");
+    await session.dispose();
   });
 });
 

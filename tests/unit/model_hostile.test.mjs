@@ -135,12 +135,14 @@ test("a download given up or broken off while weights arrive leaves no memory ta
     }
   }
   await expectKept(() => assert.rejects(rw.model(new Breaking([bytes], "model.gguf")), { code: "INVALID_FILE", field: "model.gguf: file" }));
-  await expectKept(async () => {
-    const controller = new AbortController();
-    const reason = new Error("enough");
-    const onProgress = ({ stage, loaded }) => stage === "weights" && loaded > 0 && controller.abort(reason);
-    await assert.rejects(rw.model(fileOf("model.gguf", bytes), { signal: controller.signal, onProgress }), reason);
-  });
+  for (const isEnough of [({ loaded }) => loaded > 0, ({ loaded, total }) => loaded === total]) {
+    await expectKept(async () => {
+      const controller = new AbortController();
+      const reason = new Error("enough");
+      const onProgress = (progress) => progress.stage === "weights" && isEnough(progress) && controller.abort(reason);
+      await assert.rejects(rw.model(fileOf("model.gguf", bytes), { signal: controller.signal, onProgress }), reason);
+    });
+  }
   await opensStill();
 });
 

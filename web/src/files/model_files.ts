@@ -63,7 +63,7 @@ export type ModelSource = string | URL | Blob | readonly Blob[] | ArrayBuffer | 
 
 /** How to open a model. */
 export interface OpenOptions {
-  /** Gives up; the promise rejects with its reason. */
+  /** Gives up; the promise rejects with its reason, also where all has just been read. */
   signal?: AbortSignal;
   /** Hears of bytes of headers and of the files beside them; the total grows as more turn out to be needed. */
   onProgress?: (progress: ReadProgress) => void;

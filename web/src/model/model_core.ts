@@ -46,6 +46,7 @@ export class ModelCore {
     try {
       configure(heap, address, plan);
       await loadWeights(heap, address, files, plan.facts, placements, options);
+      options.signal?.throwIfAborted();
       return new ModelCore(heap, plan, address, useScalarKernels);
     } catch (error) {
       heap.module.model_destroy(address);

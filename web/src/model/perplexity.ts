@@ -63,6 +63,7 @@ export async function perplexity(core: ModelCore, choice: CacheChoice, tokens: I
     }
     known = stride === window ? end + 1 : end;
   }
+  options.signal?.throwIfAborted();
   const counted = losses.filter((loss) => !Number.isNaN(loss));
   const loss = counted.reduce((sum, one) => sum + one, 0) / counted.length;
   return { perplexity: Math.exp(loss), loss, losses, rope: ropeOf(layers) };

@@ -27,7 +27,7 @@ export interface SessionOptions {
 
 /** What accompanies a long call. */
 export interface SessionAppendOptions {
-  /** Gives up between two pieces; what has been taken up stays. */
+  /** Gives up after each piece, and rejects with its reason; what has been taken up stays, after the last piece all of it. */
   signal?: AbortSignal;
   /** Called after each piece. */
   onProgress?: (progress: { done: number; total: number }) => void;
@@ -299,6 +299,7 @@ export class Session implements Disposable {
       onProgress?.({ done: Math.min(first + TOKENS_AT_ONCE, tokens.length), total: tokens.length });
       await turns.give();
     }
+    signal?.throwIfAborted();
   }
 
   /** Makes a rope hold for a group of layers, as a text of `length` is read under it. */

@@ -62,16 +62,23 @@ export class Connection {
     });
   }
 
-  /** Runs a call with the caller's signal and listeners; `send` gets the options without them. */
+  /**
+   * Runs a call with the caller's signal and listeners; `send` gets the options without them.
+   * @param undo - gives back what the Worker made while the caller's abort was still on its way.
+   */
   async listen<Options extends object, T>(
     options: Options & Listening,
     send: (host: RemoteHost, call: Call, options: Plain<Options>) => Promise<T>,
+    undo?: (answer: T) => Promise<void>,
   ): Promise<T> {
     const { signal } = options;
     signal?.throwIfAborted();
     const { call, rest, close } = this.#open(options);
     try {
-      return await this.run((host) => send(host, call, rest));
+      const answer = await this.run((host) => send(host, call, rest));
+      if (signal?.aborted === true) await undo?.(answer);
+      signal?.throwIfAborted();
+      return answer;
     } catch (error) {
       throw reasonOf(error, signal);
     } finally {

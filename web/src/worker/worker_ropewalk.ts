@@ -39,7 +39,11 @@ export class WorkerRopewalk implements AsyncDisposable {
    */
   async model(source: ModelSource, options: WorkerModelOptions = {}): Promise<WorkerModel> {
     const { transfer: isMoved = false, ...others } = options;
-    const held = await this.#connection.listen(others, (host, call, rest) => host.model(call, this.#sent(source, isMoved), rest));
+    const held = await this.#connection.listen(
+      others,
+      (host, call, rest) => host.model(call, this.#sent(source, isMoved), rest),
+      (unwanted) => new WorkerModel(this.#connection, unwanted).dispose(),
+    );
     return new WorkerModel(this.#connection, held);
   }
 
