@@ -1,4 +1,4 @@
-// A static server for this folder's page, on this machine only, with the strictest policy that the package needs.
+// A static server for this folder's pages, on this machine only, with the strictest policy that the package needs.
 //
 //   node examples/serve.mjs [port]
 import { readFile } from "node:fs/promises";
@@ -13,7 +13,9 @@ const TYPES = {
   ".html": "text/html; charset=utf-8",
   ".css": "text/css; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
+  ".mjs": "text/javascript; charset=utf-8",
   ".json": "application/json",
+  ".safetensors": "application/octet-stream",
   ".svg": "image/svg+xml",
   ".wasm": "application/wasm",
 };

@@ -2,6 +2,7 @@
 import { Conversation } from "./conversation.js";
 import { filesOfDrop } from "./dropped.js";
 import { describeRope, size, speed } from "../model_text.js";
+import { fetchSmallModel } from "../small_model/fetched.mjs";
 import { load } from "../../dist/worker.js";
 
 const at = (id) => document.getElementById(id);
@@ -11,8 +12,9 @@ let conversation; // with the model that is open
 let opening; // AbortController of the one that is being opened
 let answering; // AbortController of the answer that is being given
 
-async function open(files) {
-  if (files.length === 0 || opening !== undefined) return;
+/** @param find - gives the model's files, or a promise of them, for a signal. */
+async function open(find) {
+  if (opening !== undefined) return;
   opening = new AbortController();
   const { signal } = opening;
   answering?.abort();
@@ -22,6 +24,7 @@ async function open(files) {
     await conversation?.end();
     conversation = undefined;
     tellProgress({ stage: "opening", loaded: 0, total: 1 });
+    const files = await find(signal);
     rw = await load({ signal });
     const model = await rw.model(files, { signal, onProgress: tellProgress });
     conversation = await Conversation.begin(rw, model);
@@ -130,10 +133,15 @@ async function attempt(act) {
 
 for (const id of ["files", "folder"]) {
   at(id).addEventListener("change", async ({ target }) => {
-    await open([...target.files]);
+    const files = [...target.files];
+    if (files.length > 0) await open(() => files);
     target.value = ""; // the same may be chosen again
   });
 }
+at("small").addEventListener("click", async () => {
+  await open((signal) => fetchSmallModel("", signal));
+  at("message").value = "The red ball is in the garden. The blue book is in the attic. Where is the red ball?";
+});
 at("cancel").addEventListener("click", () => opening?.abort());
 at("stop").addEventListener("click", () => answering?.abort());
 at("anew").addEventListener("click", () =>
@@ -169,4 +177,9 @@ for (const type of ["dragover", "drop"]) addEventListener(type, (event) => event
 for (const [type, isOver] of [["dragenter", true], ["dragover", true], ["dragleave", false], ["drop", false]]) {
   at("drop").addEventListener(type, () => at("drop").classList.toggle("over", isOver));
 }
-at("drop").addEventListener("drop", ({ dataTransfer }) => attempt(async () => open(await filesOfDrop(dataTransfer))));
+at("drop").addEventListener("drop", ({ dataTransfer }) =>
+  attempt(async () => {
+    const files = await filesOfDrop(dataTransfer);
+    if (files.length > 0) await open(() => files);
+  }),
+);

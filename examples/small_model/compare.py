@@ -98,7 +98,7 @@ def main():
 
 
 def tokens_of_story(length):
-    told = subprocess.run(["node", HERE / "stories.mjs", str(SEED), str(length)], check=True, capture_output=True, text=True).stdout
+    told = subprocess.run(["node", HERE / "tell.mjs", str(SEED), str(length)], check=True, capture_output=True, text=True).stdout
     return Tokenizer.from_file(str(HERE / "tokenizer.json")).encode(told.strip()).ids[:length]
 
 

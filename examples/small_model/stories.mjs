@@ -1,8 +1,4 @@
 // Simple English stories: facts stated early are asked for later, at distances that the caller controls. The same seed tells the same story.
-//
-//   node examples/small_model/stories.mjs [seed] [words]            prints one
-//   node examples/small_model/stories.mjs --lines N [seed] [words]  prints N, one a line: what the model is trained on
-import { fileURLToPath } from "node:url";
 import { randomNumbers } from "../random_numbers.mjs";
 
 export const names = split("Anna Ben Clara David Emma Frank Grace Henry Ivy Jack Kate Leo Mia Noah Olive Paul");
@@ -108,15 +104,5 @@ class Shuffled {
       [this.#list[i], this.#list[j]] = [this.#list[j], this.#list[i]];
     }
     this.#next = 0;
-  }
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const args = process.argv.slice(2);
-  const lines = args[0] === "--lines" ? Number(args.splice(0, 2)[1]) : 1;
-  const [seed, length] = [Number(args[0] ?? 1), Number(args[1] ?? 256)];
-  for (let line = 0; line < lines; line++) {
-    const sentences = Array.from(story({ seed: seed + line, length }), ({ text }) => text);
-    process.stdout.write(`${sentences.join(" ")}\n`);
   }
 }

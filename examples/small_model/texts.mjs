@@ -1,5 +1,5 @@
 // Texts to measure on: stories that the model was not trained on, with what is asked in them.
-import { story } from "./stories.mjs";
+import { answersIn, story } from "./stories.mjs";
 
 /** What the model was trained for, in tokens. */
 export const TRAINED_LENGTH = 256;
@@ -32,4 +32,18 @@ export function textOf({ seed, length, near }) {
 /** The tokens of a text. */
 export async function tokensOf(model, { text, length }) {
   return (await model.tokenizer.encode(text)).slice(0, length);
+}
+
+/**
+ * Whether a story still knows what it has told: of each stretch of the trained length, `{ asked, right }` questions.
+ * @param length - words of the whole story.
+ */
+export function answersByStretch(text, length) {
+  const stretches = Array.from({ length: Math.ceil(length / TRAINED_LENGTH) }, () => ({ asked: 0, right: 0 }));
+  for (const { at, isRight } of answersIn(text)) {
+    const stretch = stretches[Math.floor(at / TRAINED_LENGTH)];
+    stretch.asked += 1;
+    if (isRight) stretch.right += 1;
+  }
+  return stretches;
 }

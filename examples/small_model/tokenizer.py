@@ -14,7 +14,7 @@ STORIES = 4000
 
 
 def main():
-    told = subprocess.run(["node", HERE / "stories.mjs", "--lines", str(STORIES)], check=True, capture_output=True, text=True).stdout.splitlines()
+    told = subprocess.run(["node", HERE / "tell.mjs", "--lines", str(STORIES)], check=True, capture_output=True, text=True).stdout.splitlines()
     words = sorted({word for line in told for word in pre_words(line)})
 
     tokenizer = Tokenizer(models.BPE())

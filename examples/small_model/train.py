@@ -1,4 +1,4 @@
-"""Trains the small model, or fine-tunes it under YaRN, on stories that stories.mjs tells. Seeded; on a CPU.
+"""Trains the small model, or fine-tunes it under YaRN, on stories that tell.mjs prints. Seeded; on a CPU.
 
     python examples/small_model/train.py --out build/small_model      from nothing, windows of 256 tokens
     python examples/small_model/train.py --out build/small_model_yarn --from build/small_model --factor 4 --steps 300 --rate 3e-4
@@ -120,7 +120,7 @@ def windows_of(tokenizer, length, seed):
     count, first = TOKENS_A_STEP // length, seed * 10_000_000
     at_once = count * 200
     while True:
-        command = ["node", HERE / "stories.mjs", "--lines", str(at_once), str(first), str(length + 1)]
+        command = ["node", HERE / "tell.mjs", "--lines", str(at_once), str(first), str(length + 1)]
         told = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
         ids = torch.tensor([encoding.ids[: length + 1] for encoding in tokenizer.encode_batch(told)])
         yield from ids.split(count)

@@ -276,6 +276,17 @@ async function useChatPage(t, browser, name, address) {
     assert.equal(await isShown("#drop"), true);
   });
 
+  await t.test("takes the small model of the examples, which answers what it is asked", async () => {
+    await page.$eval("input[name=maxTokens]", (input) => (input.value = 8));
+    await page.click("#small");
+    await page.waitForFunction(() => document.querySelector("#model-name").textContent === "model.safetensors");
+    await page.waitForFunction(() => document.querySelector("#message").value.endsWith("Where is the red ball?"));
+    assert.match(await textOf("#model-facts"), /^llama · 1,126,528 weights as f16 · .* · trained on 256 tokens\./);
+    await page.click("#send");
+    await isIdle();
+    assert.deepEqual(await answers(), ["The red ball is in the garden."]);
+  });
+
   await t.test("opens the files of a folder after that", async () => {
     const names = ["config.json", "generation_config.json", "model.safetensors", "tokenizer.json"];
     await (await page.$("#files")).uploadFile(...names.map((name) => join(models, "llama", name)));

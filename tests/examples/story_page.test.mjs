@@ -1,0 +1,95 @@
+// The page that tells a story three times over, in browsers under its strict policy.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { serve } from "../../examples/serve.mjs";
+import { BROWSERS, open, withBrowser } from "../browser/browsers.mjs";
+
+for (const name of BROWSERS) {
+  test(`the story page, in ${name}`, async (t) => {
+    const { server, address } = await serve(0);
+    try {
+      await withBrowser(name, (browser) => useStoryPage(t, browser, new URL("../story_page/", address).href));
+    } finally {
+      server.close();
+    }
+  });
+}
+
+async function useStoryPage(t, browser, address) {
+  const { page, complaints } = await open(browser, address);
+  const textOf = (selector) => page.$eval(selector, (element) => element.textContent);
+  const isIdle = () => page.waitForFunction(() => !document.querySelector("#tell").disabled);
+  /** The text is written as it comes, how far it has come once a frame. */
+  const isTold = (id, words) => page.waitForFunction((state, begin) => document.querySelector(state).textContent.startsWith(begin), {}, `#${id} .state`, words);
+  /** What a column shows: its RoPE, `[right, asked]` of each 256 words by its text, words that are marked, and its bars' heights. */
+  const column = async (id) => ({
+    rope: await textOf(`#${id} .rope`),
+    answers: [...(await textOf(`#${id} .answers-text`)).matchAll(/(\d+) of (\d+)/g)].map(([, right, asked]) => [Number(right), Number(asked)]),
+    marked: await page.$$eval(`#${id} mark`, (marks) => marks.map(({ className, textContent }) => `${className} ${textContent}`)),
+    heights: await page.$$eval(`#${id} .answers .right`, (bars) => bars.map((bar) => Number(bar.getAttribute("height")))),
+    state: await textOf(`#${id} .state`),
+  });
+  const sum = (answers, i) => answers.reduce((total, one) => total + one[i], 0);
+  const share = (answers) => sum(answers, 0) / sum(answers, 1);
+
+  await t.test("tells by itself, and YaRN remembers what the plain model forgets", async () => {
+    await isIdle();
+    const [plain, stretched, tuned] = [await column("plain"), await column("stretched"), await column("tuned")];
+    assert.deepEqual([plain.rope, stretched.rope, tuned.rope], ["RoPE plain, base 10,000", "RoPE yarn, base 10,000, factor 4", "RoPE yarn, base 10,000, factor 4"]);
+    for (const { answers } of [plain, stretched, tuned]) {
+      assert.equal(answers.length, 4);
+      assert.ok(share(answers.slice(0, 1)) > 0.8, `inside the trained length: ${answers[0]}`);
+    }
+    assert.ok(share(plain.answers.slice(2)) < 0.5, `${plain.answers}`);
+    for (const { answers } of [stretched, tuned]) assert.ok(share(answers.slice(2)) > 0.7, `${answers}`);
+  });
+
+  await t.test("marks each answer, and draws as many", async () => {
+    for (const id of ["plain", "stretched", "tuned"]) {
+      await isTold(id, "1,024 of 1,024 words");
+      const { answers, marked, heights, state } = await column(id);
+      assert.equal(marked.length, sum(answers, 1));
+      assert.equal(marked.filter((mark) => mark.startsWith("right ")).length, sum(answers, 0));
+      for (const mark of marked) assert.match(mark, /^(right|wrong) [a-z]+$/);
+      assert.deepEqual(heights.map((height) => Math.round(height)), answers.map(([right, asked]) => Math.round((56 * right) / asked)));
+      assert.match(state, /^1,024 of 1,024 words, [\d,.]+ tokens\/s$/);
+      assert.equal(await textOf(`#${id} .limit`), "256 words: as far as it was trained");
+    }
+  });
+
+  await t.test("follows the settings", async () => {
+    await page.select("select[name=words]", "512");
+    await page.select("select[name=scaling]", "linear");
+    const before = await textOf("#plain .told");
+    await page.$eval("input[name=seed]", (input) => (input.value = 2));
+    await page.click("#tell");
+    await isIdle();
+    const [stretched, tuned] = [await column("stretched"), await column("tuned")];
+    assert.deepEqual([stretched.rope, tuned.rope], ["RoPE linear, base 10,000, factor 2", "RoPE yarn, base 10,000, factor 4"]);
+    assert.equal(stretched.answers.length, 2);
+    assert.ok(sum(stretched.answers, 0) <= 2, `PI without fine-tune is no model: ${stretched.answers}`);
+    assert.ok(share(tuned.answers) > 0.8, `${tuned.answers}`);
+    assert.notEqual((await textOf("#plain .told")).slice(0, 200), before.slice(0, 200));
+  });
+
+  await t.test("stops, and tells anew", async () => {
+    await page.select("select[name=words]", "4096");
+    await page.click("#tell");
+    await page.waitForFunction(() => / of 4,096 words/.test(document.querySelector("#plain .state").textContent));
+    await page.click("#stop");
+    await isIdle();
+    assert.ok((await textOf("#plain .told")).length < 15_000, "not told to its end");
+    await page.select("select[name=words]", "512");
+    await page.click("#tell");
+    await isIdle();
+    await isTold("plain", "512 of 512 words");
+    assert.equal(await page.$eval("#problem", (problem) => problem.checkVisibility()), false);
+  });
+
+  await t.test("fits a narrow window", async () => {
+    await page.setViewport({ width: 390, height: 800 });
+    assert.ok(await page.evaluate(() => innerWidth === 390 && document.documentElement.scrollWidth <= 390));
+  });
+
+  await t.test("gives no cause for complaint", () => assert.deepEqual(complaints, []));
+}
