@@ -50,10 +50,13 @@ function byLength({ measured, trainedLength }, model, valuesOf) {
   );
 }
 
-function byDistance({ measured }, model) {
-  const longest = Math.max(...measured.filter(({ scaling }) => scaling !== "shift").map(({ length }) => length));
-  const cases = measured.filter((one) => one.model === model && (one.recallLength ?? one.length) === longest);
-  const octaves = Array.from({ length: distanceOctaves.count(longest) }, (_, i) => distanceOctaves.first * 2 ** i);
+/** Lengths of texts in which all scalings are measured. */
+const lengthsOf = ({ measured }) => [...new Set(measured.filter(({ scaling }) => scaling !== "shift").map(({ length }) => length))];
+
+/** A table of questions answered in texts of one length, a line each scaling and a column each octave of distances. */
+function byDistance({ measured }, model, length) {
+  const cases = measured.filter((one) => one.model === model && (one.recallLength ?? one.length) === length);
+  const octaves = Array.from({ length: distanceOctaves.count(length) }, (_, i) => distanceOctaves.first * 2 ** i);
   const rows = cases.map((one) => [labelOf(one.scaling), ...octaves.map((_, i) => cell(recallOf(one, i, i + 1)))]);
   return table(
     "",
@@ -88,7 +91,7 @@ export function summaryOf(results) {
     `Mean loss by length, in nats a token, of a model that was trained on ${results.trainedLength} tokens.`,
     byLength(results, model, ({ groups }) => groups.map(({ loss }) => loss)),
     "Share of questions answered right in the longest texts, by words between the fact and the answer.",
-    byDistance(results, model),
+    byDistance(results, model, Math.max(...lengthsOf(results))),
   ];
   return `${parts.join("\n\n")}\n`;
 }
@@ -110,8 +113,10 @@ export function tablesOf(results) {
     byLength(results, model, (one) => recallOf(one, 0, inside)),
     "Of facts further back.",
     byLength(results, model, (one) => recallOf(one, inside)),
-    "Questions answered in the longest texts, by words between the fact and the answer.",
-    byDistance(results, model),
+    ...lengthsOf(results).flatMap((length) => [
+      `Questions answered at ${timesOf(length, trainedLength)} (${length}), by words between the fact and the answer.`,
+      byDistance(results, model, length),
+    ]),
   ]);
   return `${parts.join("\n\n")}\n`;
 }

@@ -52,4 +52,11 @@ test("errors", () => {
   assert.throws(() => ropeLayers({ model_type: "llama" }), { code: "INVALID_CONFIG", field: "num_hidden_layers" });
   assert.throws(() => ropeLayers(config("smollm3", 4, { no_rope_layers: [1] })), { code: "INVALID_CONFIG", field: "no_rope_layers" });
   assert.throws(() => ropeLayers({ "general.architecture": "llama" }), { code: "INVALID_CONFIG", field: "llama.block_count" });
+  for (const count of [-1, 65537, 2 ** 31, 2 ** 53 - 1]) {
+    const error = { code: "INVALID_CONFIG", message: new RegExp(`must be from 0 to 65536 \\(got ${count}\\)$`) };
+    assert.throws(() => ropeLayers(config("llama", count)), { ...error, field: "num_hidden_layers" });
+    assert.throws(() => ropeLayers({ text_config: { n_layer: count } }), { ...error, field: "text_config.n_layer" });
+    assert.throws(() => ropeLayers(file("llama", BigInt(count))), { ...error, field: "llama.block_count" });
+  }
+  assert.equal(ropeLayers(config("llama", 65536)).length, 65536);
 });

@@ -6,6 +6,7 @@ import { firstCountOf, openMetadata, valueOf, type Metadata } from "./gguf_keys.
 import { slidingOnly, textConfigOf } from "./huggingface.js";
 import { ggufSourceOf } from "./rope_config.js";
 
+const MOST_LAYERS = 65536;
 const LAYERS = ["num_hidden_layers", "n_layer", "n_layers", "num_layers"];
 
 /**
@@ -14,7 +15,7 @@ const LAYERS = ["num_hidden_layers", "n_layer", "n_layers", "num_layers"];
  *
  * A family this package does not know has RoPE on every layer that its file does not exclude.
  *
- * @throws INVALID_CONFIG where the number of layers is missing or a list does not fit it
+ * @throws INVALID_CONFIG where the number of layers is missing or not from 0 to 65,536, or a list does not fit it
  */
 export function ropeLayers(source: object): boolean[] {
   if (!isDict(source)) return fail("INVALID_ARGUMENT", "source", "must be a parsed config.json or GGUF metadata");
@@ -28,14 +29,13 @@ function huggingFaceLayers(source: Dict): boolean[] {
   const types = Array.isArray(config["layer_types"]) ? (config["layer_types"] as unknown[]) : undefined;
   const named = LAYERS.find((name) => !isAbsent(config[name]));
   const count = named === undefined ? types?.length : integerAt(config[named], path + named);
-  if (count === undefined) return fail("INVALID_CONFIG", `${path}num_hidden_layers`, "is missing");
-  const layers = Array.from({ length: count }, (_, i) => i);
+  const layers = layersOf(count, path + (named ?? "num_hidden_layers"));
 
   if (isWithoutRope("hf", model_type)) return layers.map(() => false);
   const listed = config["no_rope_layers"];
   if (Array.isArray(listed) && listed.length > 0) {
-    if (listed.length !== count) {
-      fail("INVALID_CONFIG", `${path}no_rope_layers`, `has ${listed.length} entries for ${count} layers`);
+    if (listed.length !== layers.length) {
+      fail("INVALID_CONFIG", `${path}no_rope_layers`, `has ${listed.length} entries for ${layers.length} layers`);
     }
     return listed.map((used) => Boolean(used));
   }
@@ -44,13 +44,20 @@ function huggingFaceLayers(source: Dict): boolean[] {
   if (every !== undefined && every > 0) return layers.map((i) => (i + 1) % every !== 0);
 
   const by_layer = isDict(config["rope_parameters"]) ? config["rope_parameters"] : {};
-  const kinds = types ?? (slidingOnly(config, family) ? slidingPattern(config, count) : []);
+  const kinds = types ?? (slidingOnly(config, family) ? slidingPattern(config, layers.length) : []);
   return layers.map((i) => {
     const kind = kinds[i];
     if (typeof kind !== "string") return true;
     if (KINDS_WITHOUT_ATTENTION.includes(kind) || by_layer[kind] === null) return false;
     return kind === "sliding_attention" || !slidingOnly(config, family);
   });
+}
+
+/** The layers' numbers, as many as a file says: so many and no more, for what is listed for each has to fit in memory. */
+function layersOf(count: number | undefined, path: string): number[] {
+  if (count === undefined) return fail("INVALID_CONFIG", path, "is missing");
+  if (count < 0 || count > MOST_LAYERS) return fail("INVALID_CONFIG", path, `must be from 0 to ${MOST_LAYERS} (got ${count})`);
+  return Array.from({ length: count }, (_, i) => i);
 }
 
 /** Older configs of models with RoPE on sliding layers only: a period (4 where none is given) or letters as in "LLLG". */
@@ -63,9 +70,7 @@ function slidingPattern(config: Dict, count: number): string[] {
 
 function ggufLayers(file: Metadata): boolean[] {
   const family = knownFamily("gguf", file.arch);
-  const count = firstCountOf(file, "block_count");
-  if (count === undefined) return fail("INVALID_CONFIG", `${file.arch}.block_count`, "is missing");
-  const layers = Array.from({ length: count }, (_, i) => i);
+  const layers = layersOf(firstCountOf(file, "block_count"), `${file.arch}.block_count`);
   if (isWithoutRope("gguf", file.arch)) return layers.map(() => false);
   const listed = valueOf(file, "attention.rope_pattern");
   if (Array.isArray(listed)) return layers.map((i) => Boolean(listed[i] ?? true));
