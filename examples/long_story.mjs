@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { load } from "ropewalk";
 import { describeRope, speed } from "./model_text.js";
-import { words } from "./small_model/stories.mjs";
+import { answersIn, words } from "./small_model/stories.mjs";
 import { answersByStretch, TRAINED_LENGTH } from "./small_model/texts.mjs";
 
 const FACTOR = 4;
@@ -28,7 +28,7 @@ async function tell(name, source, rope) {
     count += 1;
   }
   const took = speed(count, performance.now() - start);
-  const quarters = answersByStretch(text, length).map(({ asked, right }) => `${right} of ${asked}`);
+  const quarters = answersByStretch(answersIn(text), length).map(({ asked, right }) => `${right} of ${asked}`);
   console.log(`${name}: RoPE ${describeRope(model.rope)}; ${words(text).length} words, ${took}`);
   console.log(`  right answers, by quarter   ${quarters.map((quarter) => quarter.padEnd(10)).join("")}`);
   console.log(`  the end of it               …${text.slice(-150).replace(/^\S* /, " ").replace(/(.{1,72})(?: |$)/g, "$1\n                              ").trimEnd()}\n`);

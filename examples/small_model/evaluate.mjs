@@ -7,7 +7,7 @@
 //   --base FOLDER, --tuned FOLDER    the models (this folder, and yarn/ in it)
 //   --out FOLDER                     where to write, with --quick too
 //
-// Results are the same bits on every machine: texts are seeded, and the simd build computes the same everywhere.
+// Results are the same bits with the same version of Node: texts are seeded, and the simd build computes the same everywhere.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -21,19 +21,21 @@ import { inWorkers } from "./workers.mjs";
 const here = import.meta.dirname;
 
 /**
- * `stretches`: lengths, in trained lengths. `tokens`: read at each length in each group, for losses and for questions. `beginnings`: texts
- * of the trained length that are read besides for the losses by position, since near positions hold few tokens. `endless`: length of the text
- * that goes through a shifted window.
+ * `stretches`: lengths, in trained lengths. `tokens`: read at each length in each group, for losses and for questions, in eight texts at most.
+ * `beginnings`: texts of the trained length that are read besides for the losses by position, since near positions hold few tokens. `endless`:
+ * length of the text that goes through a shifted window.
  */
 export const FULL = {
   groups: 3,
   stretches: [1, 2, 4, 8, 16],
-  tokens: { losses: 4096, questions: 8192 },
+  tokens: { losses: 8192, questions: 24576 },
   beginnings: 24,
   tuned: true,
   endless: 32,
 };
 const QUICK = { groups: 1, stretches: [1, 4], tokens: { losses: 2048, questions: 2048 }, beginnings: 0, tuned: false };
+/** Of one length in a group. */
+const MOST_TEXTS = 8;
 
 /** Texts of a group at a length, each of a seed of its own. */
 function textsOf(group, length, near, count) {
@@ -74,7 +76,7 @@ const longestOf = ({ stretches }) => Math.max(...stretches) * TRAINED_LENGTH;
 export async function measure(rw, plan, { model: { folder }, scaling, rope, length, recallLength = length, group }) {
   const shifts = scaling === "shift";
   const model = await rw.model(folder, { rope, contextLength: length, kv: { dtype: "f32" } });
-  const count = (tokens, textLength) => Math.max(1, Math.min(8, Math.floor(tokens / textLength)));
+  const count = (tokens, textLength) => Math.max(1, Math.min(MOST_TEXTS, Math.floor(tokens / textLength)));
   const [positions, all, answers] = [new Buckets(positionSteps.count(length)), new Buckets(1), new Buckets(1)];
   for (const text of textsOf(group, length, true, count(plan.tokens.losses, length))) {
     const losses = shifts ? await lossesByShifting(model, text) : await lossesOf(model, text);

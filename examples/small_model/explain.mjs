@@ -21,7 +21,7 @@ const variants = [
   ["PI with YaRN's attention factor", (factor) => ({ ...yarn, factor, extrapolation_factor: 0 })],
 ];
 const STRETCHES = [4, 16];
-const plan = { ...FULL, tokens: { losses: 4096, questions: 4096 }, beginnings: 0 };
+const plan = { ...FULL, beginnings: 0 };
 
 const { positionals } = parseArgs({ allowPositionals: true });
 const folder = positionals[0] ?? import.meta.dirname;

@@ -20,20 +20,35 @@ const ANSWER = 12;
 /** A word, or a sign: what the tokenizer has a token for. */
 export const words = (text) => text.match(/[A-Za-z]+|[.?]/g);
 
-/**
- * The questions of a text that have an answer, and whether it is the place where the text has last said the thing to be.
- * @returns `{ at, isRight }[]`: `at` is the index of the answering word.
- */
-export function answersIn(text) {
-  const places = new Map();
-  const answers = [];
-  for (const match of text.matchAll(/(Where is the \w+ \w+\? )?The (\w+ \w+) is in the (\w+)\./g)) {
-    const [sentence, question, thing, place] = match;
-    if (question !== undefined) answers.push({ at: words(text.slice(0, match.index + sentence.length)).length - 2, isRight: places.get(thing) === place });
-    places.set(thing, place);
+/** Hears a text as it is told, and finds the questions that it answers. */
+export class StoryListener {
+  #places = new Map(); // where each thing was last said to be
+  #rest = ""; // since the last full stop
+  #told = 0; // words before that
+
+  /**
+   * Hears what comes next, in pieces of any length.
+   * @returns `{ at, isRight }[]` of the answers that it completes: `at` is the index of the answering word in the whole text, and `isRight` whether
+   *   it is the place where the text has last said the thing to be.
+   */
+  hear(piece) {
+    const sentences = (this.#rest + piece).split(/(?<=\.)/);
+    this.#rest = sentences.at(-1).endsWith(".") ? "" : sentences.pop();
+    return sentences.flatMap((sentence) => this.#answersOf(sentence));
   }
-  return answers;
+
+  #answersOf(sentence) {
+    this.#told += words(sentence)?.length ?? 0;
+    const [, question, thing, place] = /(Where is the \w+ \w+\? )?The (\w+ \w+) is in the (\w+)\.$/.exec(sentence) ?? [];
+    if (thing === undefined) return [];
+    const known = this.#places.get(thing);
+    this.#places.set(thing, place);
+    return question === undefined ? [] : [{ at: this.#told - 2, isRight: known === place }];
+  }
 }
+
+/** The answers in a whole text, as {@link StoryListener.hear} gives them. */
+export const answersIn = (text) => new StoryListener().hear(text);
 
 /**
  * The sentences of one story.

@@ -1,5 +1,5 @@
 // Texts to measure on: stories that the model was not trained on, with what is asked in them.
-import { answersIn, story } from "./stories.mjs";
+import { story } from "./stories.mjs";
 
 /** What the model was trained for, in tokens. */
 export const TRAINED_LENGTH = 256;
@@ -36,12 +36,13 @@ export async function tokensOf(model, { text, length }) {
 
 /**
  * Whether a story still knows what it has told: of each stretch of the trained length, `{ asked, right }` questions.
- * @param length - words of the whole story.
+ * @param answers - of `answersIn()`, or heard so far.
+ * @param length - words that the story is to have; what comes after counts to the last stretch.
  */
-export function answersByStretch(text, length) {
+export function answersByStretch(answers, length) {
   const stretches = Array.from({ length: Math.ceil(length / TRAINED_LENGTH) }, () => ({ asked: 0, right: 0 }));
-  for (const { at, isRight } of answersIn(text)) {
-    const stretch = stretches[Math.floor(at / TRAINED_LENGTH)];
+  for (const { at, isRight } of answers) {
+    const stretch = stretches[Math.min(Math.floor(at / TRAINED_LENGTH), stretches.length - 1)];
     stretch.asked += 1;
     if (isRight) stretch.right += 1;
   }

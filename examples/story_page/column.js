@@ -3,7 +3,7 @@ import { load } from "../../dist/worker.js";
 import { describeRope, speed } from "../model_text.js";
 import { svg } from "../page/svg.js";
 import { fetchSmallModel } from "../small_model/fetched.mjs";
-import { answersIn } from "../small_model/stories.mjs";
+import { StoryListener } from "../small_model/stories.mjs";
 import { answersByStretch, TRAINED_LENGTH } from "../small_model/texts.mjs";
 
 const BARS = { width: 320, height: 56, gap: 4 };
@@ -11,8 +11,8 @@ const BARS = { width: 320, height: 56, gap: 4 };
 export class Column {
   #model;
   #parts;
-  #text; // what has been told
-  #answers; // how many questions it has answered
+  #listener;
+  #answers; // to its questions, so far
   #state; // of how many words, how fast
   #frame; // in which the end will be shown
   #lastWord; // node of the word before a full stop, which may answer a question
@@ -52,20 +52,19 @@ export class Column {
     const { rope: name, told } = this.#parts;
     name.textContent = `RoPE ${rope}`;
     told.replaceChildren(beginning);
-    this.#text = beginning;
-    this.#answers = 0;
+    this.#listener = new StoryListener();
+    this.#answers = this.#listener.hear(beginning);
     this.#lastWord = undefined;
     this.#showAnswers(length);
   }
 
   #add(piece, length) {
     const { told } = this.#parts;
-    this.#text += piece;
     const node = told.appendChild(document.createTextNode(piece));
-    const answers = piece === "." ? answersIn(this.#text) : [];
-    if (answers.length > this.#answers) {
-      this.#answers = answers.length;
-      this.#markAnswer(answers.at(-1).isRight);
+    const [answer] = this.#listener.hear(piece); // a piece is a word or a sign
+    if (answer !== undefined) {
+      this.#answers.push(answer);
+      this.#markAnswer(answer.isRight);
       this.#showAnswers(length);
     }
     this.#lastWord = node;
@@ -97,7 +96,7 @@ export class Column {
 
   /** A bar for each stretch of the trained length, as high as its share of right answers. */
   #showAnswers(length) {
-    const stretches = answersByStretch(this.#text, length);
+    const stretches = answersByStretch(this.#answers, length);
     const { width, height, gap } = BARS;
     const step = (width + gap) / stretches.length;
     const bars = stretches.flatMap(({ asked, right }, i) => {

@@ -123,7 +123,7 @@ for (const [name, said, status, message] of [
   ["/save without a file", "/save", 2, /^error: \/save: needs <file> after it/],
   ["/reset with something after it", "/reset now", 2, /^error: \/reset: takes nothing after it/],
   ["a scaling that does not exist", "/retune warp:4", 2, /^error: .*own, none or type:factor/],
-  ["a file that cannot be written", "/save /nowhere/at/all", 2, /^error: \/nowhere\/at\/all: cannot be written: ENOENT/],
+  ["a file that cannot be written", "/save /nowhere/at/all", 2, /^error: \/save: \/nowhere\/at\/all cannot be written: ENOENT/],
   ["a file that is not there", "/load nowhere", 2, /^error: nowhere: cannot be read: ENOENT/],
 ]) {
   test(`refused: ${name}`, () =>

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
 import { load } from "ropewalk";
+import { safetensorsBytes } from "../files/safetensors_writer.mjs";
 import { ropewalk, withFolder } from "./program.mjs";
 
 const models = fileURLToPath(new URL("../golden/tiny_models/", import.meta.url));
@@ -34,8 +35,8 @@ function asBf16(bytes) {
   return Buffer.concat([length, json, data]);
 }
 
-// qwen2 has biases, qwen3 norms of single heads, and in phi a part of each head turns
-for (const { name, isBf16 = false } of [{ name: "llama" }, { name: "llama", isBf16: true }, { name: "qwen2" }, { name: "qwen3" }, { name: "phi" }]) {
+// qwen2 has biases, qwen3 norms of single heads, olmo2 norms of all of them, and in phi a part of each head turns
+for (const { name, isBf16 = false } of [{ name: "llama" }, { name: "llama", isBf16: true }, { name: "qwen2" }, { name: "qwen3" }, { name: "olmo2" }, { name: "phi" }]) {
   test(`${name}${isBf16 ? " in bf16" : ""}: scores stay the same, and the way back gives the file again`, () =>
     withFolder(async (folder) => {
       await cp(join(models, name), folder, { recursive: true });
@@ -76,6 +77,35 @@ test("heads may be named where there is no config.json, and tensors chosen", () 
     assert.deepEqual(await readFile(join(folder, "a.safetensors")), await readFile(join(folder, "b.safetensors")));
     const chosen = await to("half", "interleaved", input, join(folder, "c.safetensors"), ...heads, "--tensors", "layers\\.1\\..*q_proj", "--json");
     assert.deepEqual(JSON.parse(chosen.stdout).converted, ["model.layers.1.self_attn.q_proj.weight"]);
+  }));
+
+// qwen3 has norms of one head, olmo2 of all: their rows alone do not say which
+for (const name of ["qwen3", "olmo2"]) {
+  test(`norms of ${name} come out the same without a config.json, by the projections beside them`, () =>
+    withFolder(async (folder) => {
+      const config = JSON.parse(await readFile(join(models, name, "config.json"), "utf8"));
+      const [input, a, b] = ["alone", "a", "b"].map((file) => join(folder, `${file}.safetensors`));
+      await copyFile(join(models, name, "model.safetensors"), input);
+      const heads = ["--heads", String(config.num_attention_heads), "--kv-heads", String(config.num_key_value_heads)];
+      const [alone, beside] = [await to("half", "interleaved", input, a, ...heads), await to("half", "interleaved", join(models, name, "model.safetensors"), b)];
+      assert.deepEqual([alone.status, beside.status], [0, 0], alone.stderr + beside.stderr);
+      assert.deepEqual(await readFile(a), await readFile(b));
+    }));
+}
+
+test("a norm that nothing tells the heads of is not guessed at", () =>
+  withFolder(async (folder) => {
+    const [input, output] = [join(folder, "norm.safetensors"), join(folder, "out.safetensors")];
+    const data = new Uint8Array(Float32Array.from({ length: 8 }, (_, i) => i).buffer);
+    await writeFile(input, safetensorsBytes({ "layers.0.q_norm.weight": { dtype: "F32", shape: [8], data } }));
+    const unknown = await to("half", "interleaved", input, output, "--heads", "2");
+    assert.deepEqual([unknown.status, /--head-dim: must be given/.test(unknown.stderr)], [2, true], unknown.stderr);
+    for (const [headDim, expected] of [["4", [0, 2, 1, 3, 4, 6, 5, 7]], ["8", [0, 4, 1, 5, 2, 6, 3, 7]]]) {
+      const { status, stderr } = await to("half", "interleaved", input, output, "--heads", "2", "--head-dim", headDim);
+      assert.equal(status, 0, stderr);
+      const written = (await readFile(output)).subarray(-data.length);
+      assert.deepEqual(expected.map((_, i) => written.readFloatLE(4 * i)), expected);
+    }
   }));
 
 test("what is wrong is refused, and nothing is left behind", () =>

@@ -1,5 +1,6 @@
-import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { type ChatMessage, RopewalkError } from "../index.node.js";
+import { writeFileWhole } from "./output_file.js";
 
 /** A chat as it is kept: a line of JSON that says what was said, and the bytes of the session behind it. */
 export interface SavedChat {
@@ -15,14 +16,7 @@ const NEWLINE = 10;
 /** Writes a chat; a file that was there before is replaced when all is written. */
 export async function saveChat(path: string, { model, messages, session }: SavedChat): Promise<number> {
   const head = new TextEncoder().encode(`${JSON.stringify({ format: FORMAT, model, messages })}\n`);
-  const unfinished = `${path}.${process.pid}.part`;
-  try {
-    await writeFile(unfinished, Buffer.concat([head, session]));
-    await rename(unfinished, path);
-  } catch (cause) {
-    await rm(unfinished, { force: true });
-    throw new RopewalkError("INVALID_ARGUMENT", path, `cannot be written: ${(cause as Error).message}`, { cause });
-  }
+  await writeFileWhole(path, (file) => file.writeFile(Buffer.concat([head, session])), "/save");
   return head.length + session.length;
 }
 

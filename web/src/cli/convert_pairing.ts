@@ -41,7 +41,8 @@ export async function convertFile(
   const { size } = source;
   const entries = await readHeader(source, (cursor) => parseEntries(cursor, size, bytesOf));
   const chosen = chooseTensors(input, entries, pattern);
-  const shapes = new Map(chosen.map((entry) => [entry.name, headsIn(entry, heads)]));
+  const normDim = headDimIn(entries, heads);
+  const shapes = new Map(chosen.map((entry) => [entry.name, headsIn(entry, heads, normDim)]));
   await writeFileWhole(output, async (target, signal) => {
     let done = 0;
     const write = async (bytes: Uint8Array): Promise<void> => {
@@ -90,27 +91,37 @@ function chooseTensors(file: string, entries: readonly SafetensorsEntry[], patte
   return chosen.sort((a, b) => a.offset - b.offset);
 }
 
-/** Whose heads the rows of a tensor are: those of queries, of keys, or of one head for all. */
+const isKey = (name: string): boolean => /(^|[._])(k|wk|key)(?=[._]|$)/.test(name);
+const isNorm = (name: string): boolean => /_norm\./.test(name);
+
+/** Elements of a head, as the projections of a file tell. */
+function headDimIn(entries: readonly SafetensorsEntry[], { heads, kvHeads }: Heads): number | undefined {
+  const projection = entries.find(({ name }) => PROJECTIONS.test(name) && !isNorm(name));
+  return projection && (projection.shape[0] ?? 0) / (isKey(projection.name) ? kvHeads : heads);
+}
+
+/**
+ * Whose heads the rows of a tensor are: those of queries, of keys, or of one head for all, as a norm may be.
+ * @param normDim - elements of a head where only the file tells: the rows of a norm do not say whether they are of one head or of all.
+ */
 function headsIn(
   { name, shape }: SafetensorsEntry,
   { heads, kvHeads, headDim, rotaryDim, rotaryOffset }: Heads,
+  normDim: number | undefined,
 ): Omit<ConvertPairingOptions, "from" | "to"> {
   const rows = shape[0] ?? 0;
-  const isKey = /(^|[._])(k|wk|key)(?=[._]|$)/.test(name);
-  const own = isKey ? kvHeads : heads;
-  const isOfOneHead = /_norm\./.test(name) && rows !== own * (headDim ?? NaN);
-  const head_dim = headDim ?? (isOfOneHead ? rows : rows / own);
+  const own = isKey(name) ? kvHeads : heads;
+  const head_dim = headDim ?? (isNorm(name) ? normDim : rows / own);
+  if (head_dim === undefined) {
+    throw new RopewalkError("INVALID_ARGUMENT", "--head-dim", `must be given: ${name} is a norm, and no projection beside it tells`);
+  }
   const count = rows / head_dim;
-  const fits = isOfOneHead
-    ? count === 1
-    : headDim === undefined
-      ? Number.isInteger(head_dim)
-      : count === own || (!isKey && count === kvHeads);
-  if (!fits || rows === 0) {
-    const expected = headDim === undefined ? `a multiple of ${own} rows` : `${own} heads of ${headDim} rows`;
+  const fits = rows > 0 && Number.isInteger(head_dim) && (count === own || (isNorm(name) && count === 1) || (!isKey(name) && count === kvHeads));
+  if (!fits) {
+    const expected = headDim === undefined && !isNorm(name) ? `a multiple of ${own} rows` : `${own} heads of ${head_dim} rows`;
     throw new RopewalkError(
       "INVALID_ARGUMENT",
-      isKey ? "--kv-heads" : "--heads",
+      isKey(name) ? "--kv-heads" : "--heads",
       `${name} is [${shape.join(", ")}], which is not ${expected}`,
     );
   }

@@ -7,7 +7,7 @@ import { modelOptions, withModel } from "./loaded_model.js";
 import { ropeInALine, type Speed, speedInWords, speedOf } from "./model_text.js";
 import { several, wholeNumber } from "./options.js";
 import { bucketsOf, type Cut, lossByPosition } from "./perplexity_positions.js";
-import { addRopeOptions, type NamedScaling, parseScaling, type RopeFlags } from "./rope_options.js";
+import { addRopeOptions, type NamedScaling, parseScaling, type RopeFlags, SCALING } from "./rope_options.js";
 import type { Terminal } from "./terminal.js";
 
 interface Flags extends RopeFlags {
@@ -52,7 +52,7 @@ export function addPerplexity(program: Command, terminal: () => Terminal): void 
     .argument("<text>", "text file; - reads stdin")
     .option("--window <n>", "tokens that the model sees at a time (default: what it was trained for, 4096 at most)", wholeNumber(2))
     .option("--stride <n>", "tokens by which the window moves (default: half the window; all of it with --by-position)", wholeNumber(1))
-    .option("--scaling <scaling>", "own, none, or type:factor as in yarn:4; may be given several times (default: own)", several(parseScaling))
+    .option("--scaling <scaling>", `${SCALING} (default: own)`, several(parseScaling))
     .option("--by-position [buckets]", `mean loss by position in the window (default: in ${DEFAULT_BUCKETS} buckets); with --json at each position`, wholeNumber(1))
     .option("--tokens <n>", "only the first n tokens of the text (default: all)", wholeNumber(2));
   addRopeOptions(command)

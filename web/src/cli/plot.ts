@@ -8,7 +8,7 @@ import { several, wholeNumber } from "./options.js";
 import { writeFileWhole } from "./output_file.js";
 import { attentions, decays, frequencies, type NamedConfig, namedConfigs, ramps, SCHEME_NAMES, servedLength } from "./plot_data.js";
 import type { Axes, Size } from "./plot_figure.js";
-import { addRopeOptions, modelRopeFrom, type NamedScaling, parseScaling, type RopeFlags } from "./rope_options.js";
+import { addRopeOptions, modelRopeFrom, type NamedScaling, parseScaling, type RopeFlags, SCALING } from "./rope_options.js";
 import { openRope } from "./source.js";
 import type { Terminal } from "./terminal.js";
 
@@ -85,7 +85,7 @@ export function addPlot(program: Command, terminal: () => Terminal): void {
       .option("-o, --output <file>", "SVG file to write (stdout, where that is no terminal)")
       .option(
         "--scaling <scaling>",
-        "own, none or type:factor[:trained length], as yarn:4; may be given several times",
+        SCALING,
         several(parseScaling),
       )
       .option("--length <n>", "positions to plan for (what the longest scaling serves)", wholeNumber(1, 2 ** 27))

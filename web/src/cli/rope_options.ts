@@ -54,6 +54,9 @@ export function modelRopeFrom(flags: RopeFlags): RopeOverrides | undefined {
   return Object.keys(overrides).length > 0 ? overrides : undefined;
 }
 
+/** What {@link parseScaling} reads, in the help. */
+export const SCALING = "own, none or type:factor[:trained length], as yarn:4; may be given several times";
+
 /**
  * Reads `none`, or `type[:factor[:trained length]]` as in `yarn:4` or `yarn:4:8192`. The model's own scaling is dropped. The trained length
  * is otherwise what the file calls `max_position_embeddings`.

@@ -69,7 +69,7 @@ export async function openRope(argument: string, options: SourceOptions = {}): P
   return chosen.rope;
 }
 
-export function isAddress(argument: string): boolean {
+function isAddress(argument: string): boolean {
   return /^https?:/i.test(argument);
 }
 
