@@ -130,11 +130,11 @@ export async function evaluate(plan, models) {
 }
 
 /** What is kept of results: five digits after the point are more than the spread has. */
-const rounded = (results) =>
+export const rounded = (results) =>
   JSON.parse(JSON.stringify(results, (_, value) => (typeof value === "number" ? Number(value.toFixed(5)) : value)));
 
 /** A line for each case. */
-function written({ measured, ...others }) {
+export function written({ measured, ...others }) {
   return `${JSON.stringify({ ...others, measured: [] }).slice(0, -2)}\n${measured.map((one) => JSON.stringify(one)).join(",\n")}\n]}\n`;
 }
 

@@ -1,12 +1,11 @@
 // Why YaRN does what it does to the small model: it and its relatives with one thing changed at a time.
 //
-//   node examples/small_model/explain.mjs [FOLDER]     some minutes; writes results/explanation.md
+//   node examples/small_model/explain.mjs [FOLDER]     some minutes; writes results/: explanation.json and explanation.md
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { FULL, measure } from "./evaluate.mjs";
-import { distanceOctaves } from "./measures.mjs";
-import { cell, recallOf, table } from "./tables.mjs";
+import { FULL, measure, rounded, written } from "./evaluate.mjs";
+import { explanationOf } from "./tables.mjs";
 import { TRAINED_LENGTH } from "./texts.mjs";
 import { inWorkers } from "./workers.mjs";
 
@@ -21,7 +20,7 @@ const variants = [
   ["PI with YaRN's attention factor", (factor) => ({ ...yarn, factor, extrapolation_factor: 0 })],
 ];
 const STRETCHES = [4, 16];
-const plan = { ...FULL, beginnings: 0 };
+const plan = { groups: FULL.groups, stretches: STRETCHES, tokens: FULL.tokens, beginnings: 0 };
 
 const { positionals } = parseArgs({ allowPositionals: true });
 const folder = positionals[0] ?? import.meta.dirname;
@@ -38,23 +37,12 @@ const cases = STRETCHES.toReversed().flatMap((stretch) =>
   ),
 );
 const results = await inWorkers(cases, (rw, one) => measure(rw, plan, one));
-
-const inside = Math.log2(TRAINED_LENGTH / distanceOctaves.first);
-const valuesOf = (name, stretch) => {
-  const groups = results.filter((_, i) => cases[i].name === name && cases[i].stretch === stretch);
-  return [
-    groups.map(({ loss }) => loss),
-    groups.map(({ answerLoss }) => answerLoss),
-    recallOf({ groups }, 0, inside),
-    recallOf({ groups }, inside),
-  ];
-};
-const titles = STRETCHES.flatMap((stretch) => [`loss at ${stretch}×`, "of answers", "answered inside", "answered beyond"]);
-const explanation = table(
-  "",
-  titles,
-  variants.map(([name]) => [name, ...STRETCHES.flatMap((stretch) => valuesOf(name, stretch).map(cell))]),
+const measured = STRETCHES.flatMap((stretch) =>
+  variants.map(([name]) => ({ name, stretch, groups: results.filter((_, i) => cases[i].name === name && cases[i].stretch === stretch) })),
 );
-console.log(explanation);
-await mkdir(join(import.meta.dirname, "results"), { recursive: true });
-await writeFile(join(import.meta.dirname, "results", "explanation.md"), `${explanation}\n`);
+const explanation = rounded({ trainedLength: TRAINED_LENGTH, plan, measured });
+console.log(explanationOf(explanation));
+const out = join(import.meta.dirname, "results");
+await mkdir(out, { recursive: true });
+await writeFile(join(out, "explanation.json"), written(explanation));
+await writeFile(join(out, "explanation.md"), explanationOf(explanation));

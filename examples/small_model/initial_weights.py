@@ -1,8 +1,8 @@
 """Weights to begin training from, in which looking things up is already near.
 
 To answer from a text, a model needs heads that carry a few words along and heads that find where the same words stood before (induction heads).
-From noise they form late: after 24 million tokens of stories they were not there. Begun like this, and shown refrains, they are after one
-million. Nothing is held fixed: all of it is trained. Near to this: mimetic initialization of attention, Trockman & Kolter 2023.
+From noise they form late. Begun like this, and shown refrains, they are there after one and a half million tokens (training.json). Nothing is
+held fixed: all of it is trained. Near to this: mimetic initialization of attention, Trockman & Kolter 2023.
 """
 
 import torch

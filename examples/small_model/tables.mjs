@@ -120,3 +120,21 @@ export function tablesOf(results) {
   ]);
   return `${parts.join("\n\n")}\n`;
 }
+
+/** What explain.mjs has measured: a line each variant, losses and answers inside the trained length and beyond it by stretch. */
+export function explanationOf({ measured, trainedLength }) {
+  const inside = Math.log2(trainedLength / distanceOctaves.first);
+  const stretches = [...new Set(measured.map(({ stretch }) => stretch))];
+  const cellsOf = ({ groups }) => [
+    cell(groups.map(({ loss }) => loss)),
+    cell(groups.map(({ answerLoss }) => answerLoss)),
+    cell(recallOf({ groups }, 0, inside)),
+    cell(recallOf({ groups }, inside)),
+  ];
+  const titles = stretches.flatMap((stretch) => [`loss at ${stretch}×`, "of answers", "answered inside", "answered beyond"]);
+  const rows = [...new Set(measured.map(({ name }) => name))].map((name) => [
+    name,
+    ...stretches.flatMap((stretch) => cellsOf(measured.find((one) => one.name === name && one.stretch === stretch))),
+  ]);
+  return `${table("", titles, rows)}\n`;
+}

@@ -26,7 +26,7 @@ Status decay_curve(const FrequencyPlan& plan, const DecayRequest& request, doubl
 // The smallest distance in [1, limit] at which S < 0; -1 where there is none.
 Status first_negative_distance(const FrequencyPlan& plan, double limit, double& distance);
 
-// The smallest base, to 0.1 %, at which plain RoPE keeps S >= 0 over distances 0 … window (Xu et al. 2024, arXiv:2405.14591);
+// The smallest base, to 0.1 %, at which plain RoPE keeps S >= 0 over distances 0 … window (Men et al. 2024, arXiv:2405.14591);
 // -1 where there is none below 1e12. rotary_dim even, 2 … kMaxHeadDim; window 1 … 2^24.
 Status smallest_base(int rotary_dim, double window, double& base);
 

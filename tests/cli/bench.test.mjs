@@ -34,6 +34,19 @@ test("a model: prompt, generation after a short and a long text, memory", async 
   assert.match(table, /\ngeneration after 512 tokens +[\d.,]+ +tokens\/s +[\d.,]+ – [\d.,]+\n\nMemory: weights [\d.]+ KB, keys and values of 528 tokens /);
 });
 
+test("Ctrl-C ends it, in the middle of rotations", async () => {
+  const running = ropewalk(["bench", "--rounds", "1000000", "--json"]);
+  let isOver = false;
+  void running.then(() => (isOver = true));
+  while (!isOver) {
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    running.interrupt(); // the first may come before the program hears
+  }
+  const { status, stdout } = await running;
+  assert.ok(status === 130 || status === "SIGINT", `${status}`);
+  if (status === 130) assert.equal(JSON.parse(stdout).error.code, "INTERRUPTED");
+});
+
 for (const [name, words, status, said] of [
   ["no rounds", ["--rounds", "0"], 2, /argument '0' is invalid\. Must be a whole number from 1 up/],
   ["a build that does not exist", ["--build", "avx"], 2, /Allowed choices are auto, simd, relaxed, scalar/],

@@ -98,6 +98,22 @@ test("Ctrl-C ends a chat whose lines come from a pipe", () =>
     assert.ok(stdout.split("\n").length < 2000);
   }));
 
+test("/save writes over a chat, and over nothing else", () =>
+  withTinyModel(async (path, folder) => {
+    const [file, empty] = [join(folder, "chat"), join(folder, "empty")];
+    await writeFile(empty, "");
+    const twice = await ropewalk(["chat", path, ...settings], lines("the rope", `/save ${file}`, "/reset", `/save ${file}`, `/load ${file}`));
+    assert.deepEqual([twice.status, twice.stderr.trim().split("\n").at(-1)], [0, `${file}: 0 messages, 0 tokens`]);
+    for (const other of [path, empty]) {
+      const before = await readFile(other);
+      const { status, stderr } = await ropewalk(["chat", path, ...settings], lines("the rope", `/save ${other}`));
+      assert.equal(stderr.replace(other, "FILE").trim(), "error: /save: FILE is no chat that /save wrote, and is not written over; name another file (INVALID_ARGUMENT)");
+      assert.equal(status, 2);
+      assert.deepEqual(await readFile(other), before);
+    }
+    assert.deepEqual((await readdir(folder)).sort(), ["chat", "empty", "tiny.gguf"]);
+  }));
+
 test("/load refuses what /save did not write, and a chat with another model", () =>
   withTinyModel(async (path, folder) => {
     const file = join(folder, "chat");

@@ -1,6 +1,6 @@
 // `ropewalk convert pairing`: converted weights mean the same under the other pairing, and come back bit for bit.
 import assert from "node:assert/strict";
-import { copyFile, cp, readdir, readFile, writeFile } from "node:fs/promises";
+import { copyFile, cp, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
@@ -35,28 +35,31 @@ function asBf16(bytes) {
   return Buffer.concat([length, json, data]);
 }
 
-// qwen2 has biases, qwen3 norms of single heads, olmo2 norms of all of them, and in phi a part of each head turns
-for (const { name, isBf16 = false } of [{ name: "llama" }, { name: "llama", isBf16: true }, { name: "qwen2" }, { name: "qwen3" }, { name: "olmo2" }, { name: "phi" }]) {
+// qwen2 has biases, qwen3 norms of single heads, olmo2 norms of all of them, in phi a part of each head turns, and gptj calls its heads otherwise
+for (const { name, isBf16 = false, own = "half", other = "interleaved" } of [
+  ...[{ name: "llama" }, { name: "llama", isBf16: true }, { name: "qwen2" }, { name: "qwen3" }, { name: "olmo2" }, { name: "phi" }],
+  { name: "gptj", own: "interleaved", other: "half" },
+]) {
   test(`${name}${isBf16 ? " in bf16" : ""}: scores stay the same, and the way back gives the file again`, () =>
     withFolder(async (folder) => {
       await cp(join(models, name), folder, { recursive: true });
       if (isBf16) await writeFile(join(folder, "model.safetensors"), asBf16(await readFile(join(folder, "model.safetensors"))));
       const original = await readFile(join(folder, "model.safetensors"));
-      const before = await lossesOf(folder, "half");
+      const before = await lossesOf(folder, own);
       const [there, back] = [join(folder, "there.safetensors"), join(folder, "back.safetensors")];
-      const first = await to("half", "interleaved", join(folder, "model.safetensors"), there);
-      assert.equal(first.status, 0, first.stderr);
-      assert.match(first.stdout, /^\S+: \d+ tensors from half to interleaved/);
-      const second = await to("interleaved", "half", there, back);
+      const first = await to(own, other, join(folder, "model.safetensors"), there);
+      assert.deepEqual([first.status, first.stderr], [0, ""]);
+      assert.match(first.stdout, new RegExp(`^\\S+: \\d+ tensors from ${own} to ${other}`));
+      const second = await to(other, own, there, back);
       assert.equal(second.status, 0, second.stderr);
       assert.deepEqual(await readFile(back), original);
       assert.notDeepEqual(await readFile(there), original);
 
       await copyFile(there, join(folder, "model.safetensors"));
-      const after = await lossesOf(folder, "interleaved");
+      const after = await lossesOf(folder, other);
       // the sums of a score are in another order
       after.forEach((loss, i) => assert.ok(Math.abs(loss - before[i]) <= 1e-4 * Math.abs(before[i]), `${i}: ${loss} and ${before[i]}`));
-      const wrong = await lossesOf(folder, "half");
+      const wrong = await lossesOf(folder, own);
       assert.ok(wrong.some((loss, i) => Math.abs(loss - before[i]) > 1e-3 * Math.abs(before[i])), "the pairing matters to this model");
     }));
 }
@@ -77,6 +80,36 @@ test("heads may be named where there is no config.json, and tensors chosen", () 
     assert.deepEqual(await readFile(join(folder, "a.safetensors")), await readFile(join(folder, "b.safetensors")));
     const chosen = await to("half", "interleaved", input, join(folder, "c.safetensors"), ...heads, "--tensors", "layers\\.1\\..*q_proj", "--json");
     assert.deepEqual(JSON.parse(chosen.stdout).converted, ["model.layers.1.self_attn.q_proj.weight"]);
+  }));
+
+test("weights of which config.json tells another pairing are converted with a warning", () =>
+  withFolder(async (folder) => {
+    const [input, output] = [join(models, "llama", "model.safetensors"), join(folder, "OUT.SAFETENSORS")];
+    const warning = /config\.json tells that the pairing of this model is half: --from interleaved is right only for/;
+    const { status, stdout, stderr } = await to("interleaved", "half", input, output);
+    assert.deepEqual([status, stdout.split("\n").length], [0, 2]);
+    assert.match(stderr, new RegExp(`^warning: ${warning.source}`));
+    const { warnings } = JSON.parse((await to("interleaved", "half", input, output, "--json")).stdout);
+    assert.equal(warnings.length, 1);
+    assert.match(warnings[0], warning);
+    // a family that is not known may have any
+    const unknown = join(folder, "model.safetensors");
+    await copyFile(input, unknown);
+    await writeFile(join(folder, "config.json"), JSON.stringify({ ...JSON.parse(await readFile(join(models, "llama", "config.json"), "utf8")), model_type: "ours" }));
+    assert.deepEqual(JSON.parse((await to("interleaved", "half", unknown, output, "--json")).stdout).warnings, []);
+  }));
+
+test("heads that a config leaves to its class are the class's", () =>
+  withFolder(async (folder) => {
+    const text = { model_type: "llama", hidden_size: 128 };
+    const [input, output] = [join(folder, "model.safetensors"), join(folder, "out.safetensors")];
+    const data = new Uint8Array(Float32Array.from({ length: 128 }, (_, i) => i).buffer);
+    await writeFile(join(folder, "config.json"), JSON.stringify({ model_type: "llava", text_config: text }));
+    await writeFile(input, safetensorsBytes({ "layers.0.q_proj.bias": { dtype: "F32", shape: [128], data } }));
+    const { status, stderr } = await to("half", "interleaved", input, output);
+    assert.equal(status, 0, stderr);
+    const written = (await readFile(output)).subarray(-data.length);
+    assert.deepEqual([0, 1, 2, 3, 4].map((i) => written.readFloatLE(4 * i)), [0, 2, 1, 3, 4]); // 32 heads of 4
   }));
 
 // qwen3 has norms of one head, olmo2 of all: their rows alone do not say which
@@ -120,6 +153,10 @@ test("what is wrong is refused, and nothing is left behind", () =>
     const output = join(folder, "out.safetensors");
     const heads = ["--heads", "4", "--kv-heads", "2"];
     const cases = [
+      [[input, "--from", "half", "--to", "interleaved", "-o", join(folder, "config.json")], 2, /--output: must end in \.safetensors \(got .*config\.json\)/],
+      [[folder, "--from", "half", "--to", "interleaved", "-o", output], 2, /is a folder; give a \.safetensors file/],
+      [["https://example.org/model.safetensors", "--from", "half", "--to", "interleaved", "-o", output], 2, /is an address.*give its \.safetensors file/],
+      [["model.GGUF", "--from", "half", "--to", "interleaved", "-o", output], 2, /is GGUF, which is not converted; give the \.safetensors file/],
       [[input, "--from", "half", "--to", "half", ...heads, "-o", output], 2, /--to: must be the other pairing/],
       [[input, "--from", "half", "--to", "interleaved", ...heads, "-o", input], 2, /--output: is the input itself/],
       [[input, "--from", "half", "--to", "sideways", ...heads, "-o", output], 2, /Allowed choices are half, interleaved/],
@@ -139,4 +176,15 @@ test("what is wrong is refused, and nothing is left behind", () =>
     }
     assert.deepEqual((await readdir(folder)).sort(), ["model.safetensors", "short.safetensors", "text.safetensors"]);
     assert.deepEqual(await readFile(input), whole);
+  }));
+
+test("the config.json that tells the heads is not written over either", () =>
+  withFolder(async (folder) => {
+    await cp(join(models, "llama"), folder, { recursive: true });
+    const linked = join(folder, "linked.safetensors");
+    await symlink("config.json", linked);
+    const { status, stderr } = await to("half", "interleaved", join(folder, "model.safetensors"), linked);
+    assert.match(stderr, /^error: --output: is the input itself, or a file that is read with it/);
+    assert.equal(status, 2);
+    assert.deepEqual(await readFile(linked), await readFile(join(models, "llama", "config.json")));
   }));

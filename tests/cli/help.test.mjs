@@ -1,8 +1,11 @@
 // `ropewalk` itself: help, version, exit statuses, and what goes where.
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import test from "node:test";
-import { ropewalk } from "./program.mjs";
+import { promisify } from "node:util";
+import { program, ropewalk } from "./program.mjs";
 
 const COMMANDS = ["inspect", "plot", "table", "generate", "chat", "perplexity", "convert", "bench"];
 
@@ -38,6 +41,9 @@ test("wrong usage ends with 2 and a line that names what is wrong", async () => 
     [["inspect", "a.json", "--factor", "much"], /--factor <n>.*Must be a number from 1 up/],
     [["inspect", "a.json", "--rope-type", "jarn"], /--rope-type.*Allowed choices are.*yarn/],
     [["inspect", "a.json", "--set", "rope_theta"], /--set.*Must be key=value/],
+    [["inspect", "a.json", "--set", "__proto__.x=16"], /--set.*Must be key=value/],
+    [["inspect", "a.json", "--theta", "1"], /--theta <n>.*Must be a number above 1/],
+    [["perplexity", "m.gguf", "a.txt", "--scaling", "yarn"], /--scaling.*Needs a factor, as in yarn:4/],
     [["plot"], /./],
   ];
   for (const [words, message] of cases) {
@@ -56,5 +62,20 @@ test("errors are JSON under --json, and have a stack under --verbose", async () 
   assert.equal(JSON.parse(stdout).error.code, "INVALID_FILE");
   assert.equal(stderr, "");
   assert.equal(JSON.parse((await ropewalk(["inspect", "--json"])).stdout).error.code, "USAGE");
+  for (const words of [["--json"], ["plot", "--json"]]) {
+    const { status, stdout } = await ropewalk(words);
+    assert.deepEqual([status, JSON.parse(stdout).error.message], [2, "a command is missing"]);
+  }
   assert.match((await ropewalk(["inspect", "nowhere.json", "--verbose"])).stderr, /\n +at /);
+});
+
+test("what cannot be written is said in a line", { skip: !existsSync("/dev/full") }, async () => {
+  const run = (redirected) => promisify(execFile)("sh", ["-c", `"${process.execPath}" "${program}" --help ${redirected}`]).then(
+    () => ({ code: 0, stderr: "" }),
+    ({ code, stderr }) => ({ code, stderr }),
+  );
+  const { code, stderr } = await run("> /dev/full");
+  assert.equal(code, 1);
+  assert.match(stderr, /^error: the output cannot be written: .*ENOSPC.*\n$/);
+  assert.equal((await run("2> /dev/full")).code, 0);
 });

@@ -73,6 +73,25 @@ test("a config.json that tells its layers and heads tells memory too", async () 
   assert.deepEqual(fromConfig.cache, (await inspected(tiny)).cache);
 });
 
+test("of sliding layers and those that see everything, a config.json tells what the model's files do", () =>
+  withFolder(async (folder) => {
+    const gemma = join(tiny, "..", "gemma3");
+    const { ropes, cache } = await inspected(gemma);
+    const shown = ({ kind, layers, sliding_window }) => ({ kind, layers, sliding_window });
+    assert.equal(ropes.length, 2);
+    for (const { layers } of ropes) assert.ok(layers.length > 0);
+    const { layer_types, ...older } = JSON.parse(await readFile(join(gemma, "config.json"), "utf8"));
+    const sliding_window_pattern = layer_types.indexOf("full_attention") + 1; // as files had it before layer_types
+    for (const config of [{ ...older, layer_types }, { ...older, sliding_window_pattern }, { model_type: "gemma3", text_config: { ...older, sliding_window_pattern } }]) {
+      const path = join(folder, "config.json");
+      await writeFile(path, JSON.stringify(config));
+      const alone = await inspected(path);
+      const byKind = (a, b) => a.kind.localeCompare(b.kind);
+      assert.deepEqual(alone.ropes.map(shown).sort(byKind), ropes.map(shown).sort(byKind));
+      assert.deepEqual(alone.cache, cache);
+    }
+  }));
+
 test("the same from a server", async () => {
   const server = createServer(async (request, response) => {
     const body = await readFile(join(tiny, request.url.slice(1))).catch(() => undefined);
@@ -84,7 +103,9 @@ test("the same from a server", async () => {
     assert.deepEqual((await inspected(`${address}config.json`)).ropes, (await inspected(join(tiny, "config.json"))).ropes);
     assert.deepEqual((await inspected(`${address}model.gguf`)).model, (await inspected(join(tiny, "model.gguf"))).model);
     const { status, stderr } = await ropewalk(["inspect", `${address}missing.json`]);
-    assert.deepEqual([status, /the server answered 404 \(NETWORK\)/.test(stderr)], [1, true]);
+    assert.deepEqual([status, /the server answered 404.* \(NETWORK\)/.test(stderr)], [1, true]);
+    const none = await ropewalk(["inspect", "http://"]);
+    assert.deepEqual([none.status, none.stderr], [2, "error: http://: is no address (INVALID_ARGUMENT)\n"]);
   } finally {
     server.closeAllConnections();
     server.close();

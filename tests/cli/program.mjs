@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const program = process.env.ROPEWALK_PROGRAM ?? fileURLToPath(new URL("../../dist/cli.node.js", import.meta.url));
+/** Where it is. */
+export const program = process.env.ROPEWALK_PROGRAM ?? fileURLToPath(new URL("../../dist/cli.node.js", import.meta.url));
 
 /**
  * @param words - what is typed after the program's name.

@@ -1,12 +1,17 @@
 // `ropewalk table`: files that others read, with the numbers of rope.table().
 import assert from "node:assert/strict";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { chmod, cp, link, mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import test from "node:test";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { promisify } from "node:util";
 import { load, ropeConfig } from "ropewalk";
-import { ropewalk, withFolder } from "./program.mjs";
+import { program, ropewalk, withFolder } from "./program.mjs";
 
+const isWindows = process.platform === "win32";
+const tinyModel = fileURLToPath(new URL("../golden/tiny_models/llama", import.meta.url));
 const source = fileURLToPath(new URL("../../examples/configs/llama-3.1-8b.json", import.meta.url));
 const ARRAYS = { "<f4": Float32Array, "<f2": Uint16Array, F32: Float32Array, F16: Uint16Array, BF16: Uint16Array };
 
@@ -77,8 +82,8 @@ test("what cannot be written is refused, and nothing is left behind", () =>
     const cases = [
       [["--length", "8", "--dtype", "bf16", "-o", output], 2, /--dtype: NumPy has no bf16.*safetensors/],
       [["--length", "8", "-o", join(folder, "table.csv")], 2, /--output: must end in \.npy or \.safetensors/],
-      [["-o", output], 2, /--length: give either this or --positions/],
-      [["--length", "8", "--positions", "1", "-o", output], 2, /--length: give either/],
+      [["-o", output], 2, /--length: is missing; give this or --positions/],
+      [["--length", "8", "--positions", "1", "-o", output], 2, /--length: give either this or --positions, not both/],
       [["--length", "0", "-o", output], 2, /--length.*from 1 to 16777216/],
       [["--positions", "1,x", "-o", output], 2, /--positions.*Must be a number/],
       [["--length", "8", "-o", join(folder, "missing", "a.npy")], 2, /cannot be written/],
@@ -91,4 +96,66 @@ test("what cannot be written is refused, and nothing is left behind", () =>
     }
     assert.deepEqual(await readdir(folder), ["kept.npy"]);
     assert.equal(await readFile(output, "utf8"), "kept");
+  }));
+
+test("what a table is made from is never written over, by whatever name", () =>
+  withFolder(async (folder) => {
+    const model = join(folder, "model");
+    await cp(tinyModel, model, { recursive: true });
+    const weights = join(model, "model.safetensors");
+    const [linked, sameFile] = [join(folder, "linked.safetensors"), join(folder, "same.npy")];
+    await symlink(weights, linked);
+    await link(weights, sameFile);
+    const whole = await readFile(weights);
+    const index = join(model, "model.safetensors.index.json");
+    const { __metadata__: _, ...tensors } = JSON.parse(whole.subarray(8, 8 + Number(whole.readBigUInt64LE(0))).toString());
+    await writeFile(index, JSON.stringify({ weight_map: Object.fromEntries(Object.keys(tensors).map((name) => [name, "model.safetensors"])) }));
+    const cases = [[model, weights], [weights, weights], [weights, `${model}/../model/model.safetensors`], [weights, linked], [linked, weights], [weights, sameFile],
+      [model, sameFile], [index, weights], [String(pathToFileURL(weights)), weights]];
+    for (const [input, output] of cases) {
+      const { status, stderr } = await ropewalk(["table", input, "--length", "8", "-o", output]);
+      assert.deepEqual([status, /^error: --output: is the input itself/.test(stderr)], [2, true], `${input} to ${output}: ${stderr}`);
+      assert.deepEqual(await readFile(weights), whole);
+    }
+    const { status, stderr } = await ropewalk(["table", model, "--length", "8", "-o", join(model, "COS_SIN.NPY")]);
+    assert.equal(status, 0, stderr);
+  }));
+
+test("a file that is written over keeps its mode, and a link to it stays one", { skip: isWindows }, () =>
+  withFolder(async (folder) => {
+    const [kept, linked, early] = ["kept.npy", "linked.npy", "early.npy"].map((name) => join(folder, name));
+    await mkdir(join(folder, "later"));
+    await Promise.all([writeFile(kept, "before"), symlink("kept.npy", linked), symlink("later/new.npy", early)]);
+    for (const [output, file, mode] of [[kept, kept, 0o600], [linked, kept, 0o666], [early, join(folder, "later", "new.npy")]]) {
+      if (mode !== undefined) await chmod(file, mode);
+      const { status, stderr } = await ropewalk(["table", source, "--length", "8", "-o", output]);
+      assert.equal(status, 0, stderr);
+      assert.deepEqual((await readNpy(file)).shape, [2, 8, 64]);
+      if (mode !== undefined) assert.equal((await stat(file)).mode & 0o777, mode);
+    }
+    assert.deepEqual([await readlink(linked), await readlink(early)], ["kept.npy", "later/new.npy"]);
+    assert.deepEqual(await readdir(join(folder, "later")), ["new.npy"]);
+  }));
+
+test("a file that grows too large is named, and what was there before is kept", { skip: isWindows }, () =>
+  withFolder(async (folder) => {
+    const output = join(folder, "kept.npy");
+    await writeFile(output, "kept");
+    const limited = ["-c", 'ulimit -f 8; exec "$@"', "sh", process.execPath, program, "table", source, "--length", "4096", "-o", output];
+    const { code, stderr } = await promisify(execFile)("sh", limited).catch((error) => error);
+    assert.equal(code, 1);
+    assert.match(stderr, /^error: --output: .*kept\.npy cannot be written: EFBIG.*\(INVALID_FILE\)$/m);
+    assert.deepEqual(await readdir(folder), ["kept.npy"]);
+    assert.equal(await readFile(output, "utf8"), "kept");
+  }));
+
+test("a full disk is told, and a device is not replaced by a file", { skip: !existsSync("/dev/full") }, () =>
+  withFolder(async (folder) => {
+    const output = join(folder, "full.npy");
+    await symlink("/dev/full", output);
+    const { status, stdout } = await ropewalk(["table", source, "--length", "8", "-o", output, "--json"]);
+    const { code, field, message } = JSON.parse(stdout).error;
+    assert.deepEqual([status, code, field], [1, "INVALID_FILE", "--output"]);
+    assert.match(message, /full\.npy cannot be written: ENOSPC/);
+    assert.ok((await stat("/dev/full")).isCharacterDevice());
   }));

@@ -269,6 +269,38 @@ test("a signal stops reading and retrying, and closes the connection", async (t)
   await assert.rejects(open(busy, { signal: AbortSignal.abort(reason) }), reason);
 });
 
+test("a server that goes silent is asked again, and given up in the end", async (t) => {
+  const silent = ({ count }) => count <= 2;
+  const recovered = await server(t, silent);
+  await expectWhole(await open(recovered, { retries: 2, timeout: 1000 }));
+  assert.equal(recovered.asked.length, 4, "two in vain, the header, the tensors");
+
+  await expectError(open(await server(t, () => true), { retries: 1, timeout: 50 }), "NETWORK", field, /sent nothing for 0\.05 s, after 2 attempts/);
+
+  const stalled = await server(t, ({ bytes, start, end, count, response }) => {
+    if (count === 1) return false;
+    response.writeHead(206, { "content-length": end - start, "content-range": `bytes ${start}-${end - 1}/${bytes.length}` });
+    response.write(bytes.subarray(start, start + 1000));
+    return true;
+  });
+  const model = await open(stalled, { retries: 1, timeout: 1000 });
+  await expectError(readWhole(model), "NETWORK", field, /sent nothing for 1 s, after 2 attempts/);
+  assert.deepEqual(stalled.asked.slice(1).map(({ start }) => start), [1 << 20, (1 << 20) + 1000], "what had come is kept");
+  for (let i = 0; i < 100 && stalled.unfinished.size > 0; i++) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.equal(stalled.unfinished.size, 0, "responses left open");
+  for (const timeout of [0, -1, 0.5, 2 ** 31]) await expectError(open(stalled, { timeout }), "INVALID_ARGUMENT", "timeout");
+});
+
+test("a reader that takes its time is no silent server", async (t) => {
+  const model = await open(await server(t), { timeout: 1000 });
+  let pauses = 0;
+  const write = () => {
+    if (pauses++ < 2) for (const start = performance.now(); performance.now() - start < 1200;);
+  };
+  await model.read(model.tensors.values(), write);
+  assert.ok(pauses >= 2);
+});
+
 test("what `write` throws closes the connection and comes out", async (t) => {
   const served = await server(t);
   const model = await open(served);

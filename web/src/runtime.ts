@@ -86,7 +86,7 @@ export class Ropewalk {
 
   /**
    * The smallest base, to 0.1 %, at which plain RoPE keeps the score of equal vectors above zero over distances up to `window`
-   * (Xu et al. 2024, arXiv:2405.14591); null where none below 1e12 does.
+   * (Men et al. 2024, arXiv:2405.14591); null where none below 1e12 does.
    * @throws {@link RopewalkError} INVALID_CONFIG, INVALID_ARGUMENT.
    */
   smallestBase(rotary_dim: number, window: number): number | null {

@@ -38,7 +38,7 @@ export function addBench(program: Command, terminal: () => Terminal): void {
 async function run(terminal: Terminal, source: string | undefined, { rounds, build }: Flags, signal: AbortSignal): Promise<void> {
   const rw = await load({ build });
   const machine = { cpu: cpus()[0]?.model.trim() ?? "unknown", node: process.version, build: rw.build };
-  const rotation = benchRotation(rw, rounds);
+  const rotation = await withBar(terminal, "Rotating", (onRound) => benchRotation(rw, rounds, signal, onRound));
   const measured = source === undefined ? undefined : await measureModel(terminal, rw, source, rounds, signal);
   terminal.result({ machine, rounds, rotation, ...measured?.json });
   terminal.print(`${machine.cpu}; Node ${machine.node}; ${machine.build} build${measured === undefined ? "" : `\n${measured.title}`}\n`);
@@ -55,16 +55,20 @@ function measureModel(terminal: Terminal, rw: Ropewalk, source: string, rounds: 
   const start = performance.now();
   return withModel(terminal, rw, source, { signal, contextLength: BENCH_CONTEXT }, async (model: Model) => {
     const loadingSeconds = (performance.now() - start) / 1000;
-    const bar = terminal.progress("Measuring", rounds);
-    try {
-      const lines = await benchModel(model, rounds, signal, (done) => bar.update(done));
-      const memory = { ...model.info.memory, wasm: rw.memoryBytes };
-      const json = { model: { name: model.info.name, loadingSeconds, lines, memory } };
-      return { title: `${modelInALine(model)}; loaded in ${loadingSeconds.toFixed(2)} s`, json };
-    } finally {
-      bar.stop();
-    }
+    const lines = await withBar(terminal, "Measuring", (onRound) => benchModel(model, rounds, signal, onRound));
+    const memory = { ...model.info.memory, wasm: rw.memoryBytes };
+    const json = { model: { name: model.info.name, loadingSeconds, lines, memory } };
+    return { title: `${modelInALine(model)}; loaded in ${loadingSeconds.toFixed(2)} s`, json };
   });
+}
+
+async function withBar<Value>(terminal: Terminal, label: string, work: (onRound: (done: number, total: number) => void) => Promise<Value>): Promise<Value> {
+  const bar = terminal.progress(label);
+  try {
+    return await work((done, total) => bar.update(done, total));
+  } finally {
+    bar.stop();
+  }
 }
 
 function linesTable(terminal: Terminal, lines: readonly BenchLine[]): string {

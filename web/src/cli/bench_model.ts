@@ -9,7 +9,7 @@ const STEPS = 16;
 export const BENCH_CONTEXT = PROMPT + STEPS;
 
 /** A prompt, and tokens one by one after a short and a long text. */
-export async function benchModel(model: Model, rounds: number, signal: AbortSignal, onRound: (done: number) => void): Promise<BenchLine[]> {
+export async function benchModel(model: Model, rounds: number, signal: AbortSignal, onRound: (done: number, total: number) => void): Promise<BenchLine[]> {
   const session = model.session({ contextLength: BENCH_CONTEXT });
   try {
     const samples = { prompt: [] as number[], early: [] as number[], late: [] as number[] };
@@ -19,7 +19,7 @@ export async function benchModel(model: Model, rounds: number, signal: AbortSign
       samples.prompt.push((1000 * PROMPT) / (await timed(() => session.append(tokensOf(model, PROMPT), { signal }))));
       samples.late.push(await decoding(model, session, PROMPT, signal));
       samples.early.push(await decoding(model, session, EARLY, signal));
-      onRound(round + 1);
+      onRound(round + 1, rounds);
     }
     return [
       { name: `prompt of ${PROMPT} tokens`, unit: "tokens/s", ...spreadOf(samples.prompt) },

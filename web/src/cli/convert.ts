@@ -1,10 +1,12 @@
 import { stat } from "node:fs/promises";
 import { type Command, Option } from "commander";
 import { RopewalkError } from "../errors.js";
+import { pathOf } from "../files/node_files.js";
 import { load } from "../index.node.js";
 import { convertFile, type Way } from "./convert_pairing.js";
-import { type HeadFlags, headsOf } from "./convert_heads.js";
+import { configBeside, type HeadFlags, headsOf, type ModelConfig, pairingOf, readConfig } from "./convert_heads.js";
 import { wholeNumber } from "./options.js";
+import { refuseInputs } from "./output_file.js";
 import type { Terminal } from "./terminal.js";
 
 interface Flags extends HeadFlags, Way {
@@ -33,7 +35,7 @@ export function addConvert(program: Command, terminal: () => Terminal): void {
       "Permutes the rows of the q and k projections, so that the weights are right for the other pairing. Element types stay as they are.",
     )
     .argument("<file>", "a .safetensors file")
-    .requiredOption("-o, --output <file>", "where to write; the input is never changed")
+    .requiredOption("-o, --output <file>", "where to write: a .safetensors file; the input is never changed")
     .addOption(new Option("--from <pairing>", "what the weights are for").choices(pairings).makeOptionMandatory())
     .addOption(new Option("--to <pairing>", "what they shall be for").choices(pairings).makeOptionMandatory())
     .option("--heads <n>", "query heads (config.json beside the file)", wholeNumber(1))
@@ -43,15 +45,21 @@ export function addConvert(program: Command, terminal: () => Terminal): void {
     .option("--rotary-offset <n>", "first rotated element of a head (config.json, or 0)", wholeNumber(0))
     .option("--tensors <regex>", "names of the tensors to convert (q and k projections, their biases and norms)")
     .addHelpText("after", EXAMPLES)
-    .action((input: string, flags: Flags) => convert(terminal(), input, flags));
+    .action((input: string, flags: Flags) => convert(terminal(), pathOf(input), flags));
 }
 
 async function convert(terminal: Terminal, input: string, flags: Flags): Promise<void> {
   const { from, to, output, tensors } = flags;
   if (from === to) throw new RopewalkError("INVALID_ARGUMENT", "--to", `must be the other pairing, not ${from} again`);
-  if (await areSame(input, output)) throw new RopewalkError("INVALID_ARGUMENT", "--output", "is the input itself; name another file");
+  if (!/\.safetensors$/i.test(output)) throw new RopewalkError("INVALID_ARGUMENT", "--output", `must end in .safetensors (got ${output})`);
+  await refuseOtherKinds(input);
+  const beside = configBeside(input);
+  await refuseInputs(output, [input, beside]);
   const pattern = tensors === undefined ? undefined : parsePattern(tensors);
-  const heads = await headsOf(input, flags);
+  const config = await readConfig(beside);
+  const heads = headsOf(config, flags);
+  const warnings = warningsOf(config, from);
+  if (!terminal.json) for (const warning of warnings) terminal.note(`warning: ${warning}`);
   const rw = await load();
   const bar = terminal.progress(`Converting ${input}`);
   try {
@@ -60,15 +68,27 @@ async function convert(terminal: Terminal, input: string, flags: Flags): Promise
     terminal.print(
       `${output}: ${converted.length} tensors from ${from} to ${to} (${converted.slice(0, 2).join(", ")}${converted.length > 2 ? ", …" : ""})`,
     );
-    terminal.result({ output, from, to, converted });
+    terminal.result({ output, from, to, converted, warnings });
   } finally {
     bar.stop();
   }
 }
 
-async function areSame(input: string, output: string): Promise<boolean> {
-  const [a, b] = await Promise.all([input, output].map((path) => stat(path).catch(() => undefined)));
-  return a !== undefined && b !== undefined && a.ino === b.ino && a.dev === b.dev;
+async function refuseOtherKinds(input: string): Promise<void> {
+  const isFolder = (await stat(input).catch(() => undefined))?.isDirectory() ?? false;
+  const advice = [
+    [/^https?:/i.test(input), "is an address, and only files are converted; download the model and give its .safetensors file"],
+    [isFolder, "is a folder; give a .safetensors file of it"],
+    [/\.gguf$/i.test(input), "is GGUF, which is not converted; give the .safetensors file that it was made from"],
+  ].find(([holds]) => holds)?.[1];
+  if (advice !== undefined) throw new RopewalkError("INVALID_ARGUMENT", input, String(advice));
+}
+
+/** What may be wrong with weights that say nothing of their pairing themselves. */
+function warningsOf(config: ModelConfig | undefined, from: Way["from"]): string[] {
+  const own = config && pairingOf(config);
+  if (own === undefined || own === from) return [];
+  return [`config.json tells that the pairing of this model is ${own}: --from ${from} is right only for weights that were converted to it before`];
 }
 
 function parsePattern(text: string): RegExp {

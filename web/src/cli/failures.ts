@@ -17,15 +17,22 @@ export function statusOf(error: unknown): number {
 /** Says what went wrong in a line on stderr, and under --json as an object on stdout. */
 export function reportError(terminal: Terminal, error: unknown): void {
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
-  const said = error instanceof CommanderError ? message.replace(/^error: /, "") : message;
-  const where =
-    error instanceof RopewalkError
-      ? { code: error.code, field: error.field }
-      : { code: error instanceof CommanderError ? "USAGE" : "FAILED", field: "" };
-  if (error instanceof Interrupted) terminal.note(said);
-  else if (terminal.json) terminal.result({ error: { ...where, message: said } });
+  const said = error instanceof CommanderError ? usageInWords(error) : message;
+  if (terminal.json) terminal.result({ error: { ...whereOf(error), message: said } });
+  else if (error instanceof Interrupted) terminal.note(said);
   else terminal.note(`error: ${said}${error instanceof RopewalkError ? ` (${error.code})` : ""}`);
   if (terminal.verbose && stack !== undefined) terminal.note(stack);
   if (error instanceof CommanderError && !terminal.json)
     terminal.note("`ropewalk --help` lists commands, `ropewalk <command> --help` its options.");
+}
+
+function whereOf(error: unknown): { code: string; field: string } {
+  if (error instanceof RopewalkError) return { code: error.code, field: error.field };
+  if (error instanceof Interrupted) return { code: "INTERRUPTED", field: "" };
+  return { code: error instanceof CommanderError ? "USAGE" : "FAILED", field: "" };
+}
+
+/** Commander's own words, but for those of a command that is missing: it has printed the help instead. */
+function usageInWords({ code, message }: CommanderError): string {
+  return code === "commander.help" ? "a command is missing" : message.replace(/^error: /, "");
 }

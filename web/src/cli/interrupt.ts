@@ -17,3 +17,9 @@ export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>
     process.off("SIGINT", giveUp);
   }
 }
+
+/** Lets the program hear of Ctrl-C in the middle of work that never waits. */
+export async function breath(signal: AbortSignal): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  signal.throwIfAborted();
+}

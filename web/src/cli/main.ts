@@ -19,7 +19,7 @@ Exit codes:
  * @returns the exit status.
  */
 export async function main(words: readonly string[]): Promise<number> {
-  leaveQuietlyWithoutReader();
+  leaveWhenNothingCanBeWritten();
   const program = newProgram();
   let made: Terminal | undefined;
   // made when a command runs: before, its options are not known
@@ -43,7 +43,7 @@ function newProgram(): Command {
   return new Command("ropewalk")
     .description("RoPE and YaRN from the command line: look into models, plot and tabulate, run them, and stretch their context.")
     .version(version, "-V, --version", "print the version")
-    .option("--json", "print JSON, and nothing else, on stdout")
+    .option("--json", "print the answer as JSON, and nothing else, on stdout")
     .option("--verbose", "show where errors come from")
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")
@@ -54,10 +54,11 @@ function newProgram(): Command {
     .addHelpText("afterAll", EXIT_CODES);
 }
 
-/** `ropewalk … | head` closes the pipe early, which is no failure. */
-function leaveQuietlyWithoutReader(): void {
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-    process.exit(0);
+/** `ropewalk … | head` closes the pipe early, which is no failure; a full disk behind stdout is one. Nobody can be told of one of stderr. */
+function leaveWhenNothingCanBeWritten(): void {
+  process.stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
+    if (code !== "EPIPE") process.stderr.write(`error: the output cannot be written: ${message}\n`);
+    process.exit(code === "EPIPE" ? 0 : 1);
   });
+  process.stderr.on("error", () => undefined);
 }

@@ -21,6 +21,15 @@ export function anyNumber(least = -Infinity, most = Infinity): (text: string) =>
   };
 }
 
+/** Reads an option that is a number above `least`. */
+export function above(least: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (Number.isFinite(value) && value > least) return value;
+    throw new InvalidArgumentError(`Must be a number above ${least}.`);
+  };
+}
+
 /** Gathers an option that may be given several times. */
 export function several<Value>(read: (text: string) => Value): (text: string, before?: Value[]) => Value[] {
   return (text, before = []) => [...before, read(text)];

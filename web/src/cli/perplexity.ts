@@ -53,7 +53,7 @@ export function addPerplexity(program: Command, terminal: () => Terminal): void 
     .option("--window <n>", "tokens that the model sees at a time (default: what it was trained for, 4096 at most)", wholeNumber(2))
     .option("--stride <n>", "tokens by which the window moves (default: half the window; all of it with --by-position)", wholeNumber(1))
     .option("--scaling <scaling>", `${SCALING} (default: own)`, several(parseScaling))
-    .option("--by-position [buckets]", `mean loss by position in the window (default: in ${DEFAULT_BUCKETS} buckets); with --json at each position`, wholeNumber(1))
+    .option("--by-position [buckets]", `mean loss by position in the window, in so many buckets (default: ${DEFAULT_BUCKETS}), with --json at each position; write it last, or with =`, wholeNumber(1))
     .option("--tokens <n>", "only the first n tokens of the text (default: all)", wholeNumber(2));
   addRopeOptions(command)
     .addHelpText("after", EXAMPLES)

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { RopeOverrides, ScalingOverrides } from "../config/overrides.js";
 import { COMPATS, PAIRINGS, ROPE_TYPES, type RopeType } from "../config/types.js";
-import { anyNumber, several, wholeNumber } from "./options.js";
+import { above, anyNumber, several, wholeNumber } from "./options.js";
 
 /** What the options of {@link addRopeOptions} hold. */
 export interface RopeFlags {
@@ -30,7 +30,7 @@ export function addRopeOptions(command: Command): Command {
     .addOption(new Option("--rope-type <type>", "scaling to use in place of the model's own").choices(ROPE_TYPES))
     .option("--factor <n>", "extended over trained length, from 1", anyNumber(1))
     .option("--original-length <n>", "trained length in positions", wholeNumber(1))
-    .option("--theta <n>", "base of the frequencies, above 1", anyNumber(1))
+    .option("--theta <n>", "base of the frequencies, above 1", above(1))
     .addOption(new Option("--pairing <pairing>", "which elements turn together").choices(PAIRINGS))
     .addOption(new Option("--compat <system>", "whose rules hold where systems differ").choices(COMPATS))
     .option("--set <key=value>", "any other key of the config, as JSON: --set rope_scaling.beta_fast=16", several(parseSetting));
@@ -54,6 +54,9 @@ export function modelRopeFrom(flags: RopeFlags): RopeOverrides | undefined {
   return Object.keys(overrides).length > 0 ? overrides : undefined;
 }
 
+/** Types that do nothing without a factor. */
+const BY_FACTOR: readonly RopeType[] = ["linear", "ntk", "ntk_mix", "ntk_by_parts", "yarn", "dynamic_yarn"];
+
 /** What {@link parseScaling} reads, in the help. */
 export const SCALING = "own, none or type:factor[:trained length], as yarn:4; may be given several times";
 
@@ -68,6 +71,7 @@ export function parseScaling(text: string): NamedScaling {
   if (!ROPE_TYPES.includes(type as RopeType) || rest.length > 0) {
     throw new InvalidArgumentError(`Must be own, none or type:factor, as in yarn:4, with a type of ${ROPE_TYPES.join(", ")}.`);
   }
+  if (factor === undefined && BY_FACTOR.includes(type as RopeType)) throw new InvalidArgumentError(`Needs a factor, as in ${type}:4.`);
   const rope_scaling: ScalingOverrides = { rope_type: type as RopeType, replace: true };
   if (factor !== undefined) rope_scaling[type === "ntk_alpha" ? "alpha" : "factor"] = anyNumber(1)(factor);
   if (length !== undefined) rope_scaling.original_max_position_embeddings = wholeNumber(1)(length);
@@ -76,12 +80,13 @@ export function parseScaling(text: string): NamedScaling {
 
 function parseSetting(text: string): Setting {
   const at = text.indexOf("=");
-  if (at < 1) throw new InvalidArgumentError("Must be key=value, as in rope_scaling.beta_fast=16.");
-  const [key, value] = [text.slice(0, at), text.slice(at + 1)];
+  const [path, value] = [text.slice(0, Math.max(at, 0)).split("."), text.slice(at + 1)];
+  // "__proto__" would name what all objects have in common
+  if (path.some((key) => key === "" || key === "__proto__")) throw new InvalidArgumentError("Must be key=value, as in rope_scaling.beta_fast=16.");
   try {
-    return [key.split("."), JSON.parse(value)];
+    return [path, JSON.parse(value)];
   } catch {
-    return [key.split("."), value]; // a name needs no quotes
+    return [path, value]; // a name needs no quotes
   }
 }
 

@@ -6,7 +6,11 @@ import { ropeConfig } from "../config/rope_config.js";
 import { ropeLayers } from "../config/rope_layers.js";
 import type { RopeConfig } from "../config/types.js";
 import { RopewalkError } from "../errors.js";
+import { NotThere, readRange } from "../files/byte_source.js";
+import { openHttp, USUAL_PATIENCE } from "../files/http_source.js";
 import { load } from "../index.node.js";
+import { architectureOf } from "../model/architectures.js";
+import { Facts } from "../model/facts.js";
 import type { ModelInfo, ModelOptions } from "../model/model.js";
 import { parseConfig, readTextFile } from "./config_file.js";
 
@@ -75,7 +79,7 @@ function isAddress(argument: string): boolean {
 
 /** Where the config.json of an argument is, if that is all there is to read. */
 async function configPath(argument: string): Promise<string | undefined> {
-  const name = isAddress(argument) ? new URL(argument).pathname : argument;
+  const name = isAddress(argument) ? addressOf(argument).pathname : argument;
   if (/\.json$/i.test(name) && !/\.safetensors\.index\.json$/i.test(name)) return argument;
   if (isAddress(argument) || !(await stat(argument).catch(() => undefined))?.isDirectory()) return undefined;
   const names = await readdir(argument);
@@ -85,12 +89,14 @@ async function configPath(argument: string): Promise<string | undefined> {
 
 async function readText(path: string): Promise<string> {
   if (!isAddress(path)) return readTextFile(path);
-  const response = await fetch(path).catch((cause: unknown) => {
-    const reason = (cause as { cause?: Error }).cause?.message ?? (cause as Error).message;
-    throw new RopewalkError("NETWORK", path, `cannot be fetched: ${reason}`, { cause });
-  });
-  if (!response.ok) throw new RopewalkError("NETWORK", path, `the server answered ${response.status}`);
-  return response.text();
+  const file = await openHttp(addressOf(path), path, { fetch, headers: {}, ...USUAL_PATIENCE });
+  if (file instanceof NotThere) throw new RopewalkError("NETWORK", path, file.why);
+  return new TextDecoder().decode(await readRange(file, 0, file.size));
+}
+
+function addressOf(argument: string): URL {
+  if (!URL.canParse(argument)) throw new RopewalkError("INVALID_ARGUMENT", argument, "is no address");
+  return new URL(argument);
 }
 
 async function modelSource(argument: string, { overrides, layerType, model }: SourceOptions): Promise<Source> {
@@ -115,8 +121,8 @@ function configRopes(
 ): Pick<Source, "ropes" | "plainLayers"> {
   const turned = layersOf(config);
   const plainLayers = indicesOf(turned, (isTurned) => !isTurned);
-  const { layer_types } = textConfigOf(config).config;
-  const types: readonly unknown[] = Array.isArray(layer_types) ? layer_types : [];
+  const windows = windowsOf(config, turned.length);
+  const types = layerTypesOf(config, windows);
   const ofKind = (kind: string): number[] => indicesOf(turned, (isTurned, layer) => isTurned && types[layer] === kind);
   const read = (layer_type?: string): RopeConfig =>
     ropeConfig(config, { ...(layer_type !== undefined && { layer_type }), ...(overrides !== undefined && { overrides }) });
@@ -129,10 +135,32 @@ function configRopes(
     const ropes = [...kinds].flatMap((kind): LayerRope[] => {
       // a change that names no kind is for the layers that see everything, as in rw.model()
       const rope = tried(() => (kind === "sliding_attention" ? ropeConfig(config, { layer_type: kind }) : read(kind)));
-      return rope === undefined ? [] : [{ kind, rope, layers: ofKind(kind) }];
+      if (rope === undefined) return [];
+      const layers = ofKind(kind);
+      const window = windows[layers[0] ?? -1];
+      return [{ kind, rope, layers, ...(window !== undefined && { window }) }];
     });
     if (ropes.length === 0) throw error;
     return { ropes, plainLayers };
+  }
+}
+
+/** The kinds of a config's layers as transformers names them; empty where nothing tells. */
+function layerTypesOf(config: Readonly<Record<string, unknown>>, windows: readonly number[]): readonly unknown[] {
+  const { layer_types } = textConfigOf(config).config;
+  return Array.isArray(layer_types) ? layer_types : windows.map((window) => (window > 0 ? "sliding_attention" : "full_attention"));
+}
+
+/** Tokens in sight of each layer, 0 for all, of an architecture whose sliding layers have a RoPE of their own; empty for others. */
+function windowsOf(config: Readonly<Record<string, unknown>>, count: number): number[] {
+  try {
+    const facts = new Facts({ name: "config.json", kind: "safetensors", config, metadata: {}, tensors: new Map() });
+    const { hasTwoRopes, window } = architectureOf(facts);
+    const windowOf = hasTwoRopes === true ? window?.(facts) : undefined;
+    return windowOf === undefined ? [] : Array.from({ length: count }, (_, layer) => windowOf(layer));
+  } catch (error) {
+    if (error instanceof RopewalkError) return []; // the package may know a model's RoPE and not how to run it
+    throw error;
   }
 }
 

@@ -1,12 +1,15 @@
+import { readdir, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { type Command, Option } from "commander";
 import { type DType, DTYPES } from "../elements.js";
 import { RopewalkError } from "../errors.js";
+import { pathOf } from "../files/node_files.js";
 import { load } from "../index.node.js";
 import { ROLES, type Role } from "../rope_core.js";
 import { type CosSinTable, TABLE_LAYOUTS, type TableLayout } from "../table.js";
 import { npyHeader } from "./npy.js";
 import { anyNumber, wholeNumber } from "./options.js";
-import { writeFileWhole } from "./output_file.js";
+import { refuseInputs, writeFileWhole } from "./output_file.js";
 import { addRopeOptions, modelRopeFrom, type RopeFlags } from "./rope_options.js";
 import { writeHeader } from "./safetensors.js";
 import { openRope } from "./source.js";
@@ -63,10 +66,8 @@ export function addTable(program: Command, terminal: () => Terminal): void {
 async function writeTable(terminal: Terminal, argument: string, flags: Flags): Promise<void> {
   const { output, layout, dtype, role, inverse = false } = flags;
   const write = writerFor(output, dtype);
-  const positions = flags.positions ?? flags.length;
-  if (positions === undefined || (flags.positions !== undefined && flags.length !== undefined)) {
-    throw new RopewalkError("INVALID_ARGUMENT", "--length", "give either this or --positions");
-  }
+  const positions = positionsOf(flags);
+  await refuseInputs(output, await inputsOf(pathOf(argument)));
   const config = await openRope(argument, { overrides: modelRopeFrom(flags), layerType: flags.layerType });
   const rope = (await load()).rope(config);
   try {
@@ -81,9 +82,27 @@ async function writeTable(terminal: Terminal, argument: string, flags: Flags): P
   }
 }
 
+function positionsOf({ length, positions }: Flags): number | readonly number[] {
+  const either = positions ?? length;
+  if (either === undefined) throw new RopewalkError("INVALID_ARGUMENT", "--length", "is missing; give this or --positions");
+  if (positions !== undefined && length !== undefined) {
+    throw new RopewalkError("INVALID_ARGUMENT", "--length", "give either this or --positions, not both");
+  }
+  return either;
+}
+
+/** The files that a source on the disk may be read from: of a folder, all that models are made of. */
+async function inputsOf(source: string): Promise<string[]> {
+  const isFolder = (await stat(source).catch(() => undefined))?.isDirectory() ?? false;
+  if (!isFolder && !/\.safetensors\.index\.json$/i.test(source)) return [source];
+  const folder = isFolder ? source : dirname(source);
+  const names = await readdir(folder).catch(() => []);
+  return names.filter((name) => /\.(json|safetensors|gguf)$/i.test(name)).map((name) => join(folder, name));
+}
+
 function writerFor(output: string, dtype: DType): (table: CosSinTable, config: object) => Promise<void> {
-  if (output.endsWith(".safetensors")) return (table, config) => writeSafetensors(output, table, dtype, config);
-  if (!output.endsWith(".npy")) throw new RopewalkError("INVALID_ARGUMENT", "--output", `must end in .npy or .safetensors (got ${output})`);
+  if (/\.safetensors$/i.test(output)) return (table, config) => writeSafetensors(output, table, dtype, config);
+  if (!/\.npy$/i.test(output)) throw new RopewalkError("INVALID_ARGUMENT", "--output", `must end in .npy or .safetensors (got ${output})`);
   if (dtype === "bf16")
     throw new RopewalkError("INVALID_ARGUMENT", "--dtype", "NumPy has no bf16; write f32 or f16, or a .safetensors file");
   return (table) => writeNpy(output, table, dtype);

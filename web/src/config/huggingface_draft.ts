@@ -69,11 +69,19 @@ function headDimOf(text: TextConfig, family: Partial<Family>): number | undefine
   if (given !== undefined) return given;
   // As in transformers: left out means the class's own value, null means derived.
   if (family.head_dim !== undefined && text.config["head_dim"] === undefined) return family.head_dim;
-  // Nested configs (LLaVA's) are written as differences from the class.
-  const nested = text.path === "" ? {} : family;
-  const hidden = integerOf(text, HIDDEN_SIZE) ?? nested.hidden_size;
-  const heads = integerOf(text, HEADS) ?? nested.num_attention_heads;
+  const hidden = integerOf(text, HIDDEN_SIZE) ?? classOf(text, family).hidden_size;
+  const heads = queryHeadsOf(text, family);
   return hidden === undefined || heads === undefined || heads === 0 ? undefined : Math.floor(hidden / heads);
+}
+
+/** The number of query heads, where the config or its class tells it. */
+export function queryHeadsOf(text: TextConfig, family: Partial<Family>): number | undefined {
+  return integerOf(text, HEADS) ?? classOf(text, family).num_attention_heads;
+}
+
+/** Nested configs (LLaVA's) are written as differences from the class. */
+function classOf({ path }: TextConfig, family: Partial<Family>): Partial<Family> {
+  return path === "" ? {} : family;
 }
 
 function thetaOf({ config, path }: TextConfig, family: Partial<Family>): number {

@@ -2,6 +2,7 @@ import { RopewalkError } from "../errors.js";
 import { type ByteSource, chunksOf, NotThere } from "./byte_source.js";
 import { networkFailure } from "./failures.js";
 import { type Answer, answerOf, Interrupted, isPage } from "./http_response.js";
+import { Patience } from "./patience.js";
 
 /** How to ask a server. @internal */
 export interface HttpOptions {
@@ -9,7 +10,12 @@ export interface HttpOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** How often a request may fail, one after the other, before reading does. */
   readonly retries: number;
+  /** Milliseconds without a byte after which a request has failed. */
+  readonly timeout: number;
 }
+
+/** What holds unless the caller says otherwise. @internal */
+export const USUAL_PATIENCE = { retries: 3, timeout: 20_000 } as const;
 
 const FIRST_READ = 1 << 20;
 const FIRST_PAUSE = 500;
@@ -74,9 +80,10 @@ class HttpSource implements ByteSource {
     while (position < Math.min(end, this.size)) {
       let why: string;
       let wait = 0;
+      const patience = new Patience(this.options.timeout, signal);
       try {
-        const answer = await this.ask(position, end, signal);
-        for await (const chunk of wanted(answer, position, Math.min(end, answer.end), signal)) {
+        const answer = await this.ask(position, end, patience);
+        for await (const chunk of wanted(answer, position, Math.min(end, answer.end), patience)) {
           yield chunk;
           position += chunk.length;
         }
@@ -89,6 +96,8 @@ class HttpSource implements ByteSource {
         if (error instanceof RopewalkError || error instanceof Absent) throw error;
         if (error instanceof Interrupted) ({ wait } = error);
         why = error instanceof Interrupted ? error.message : `the server cannot be reached: ${reasonOf(error)}`;
+      } finally {
+        patience.end();
       }
       if (position - atFailure >= PROGRESS) failures = 0;
       atFailure = position;
@@ -100,10 +109,10 @@ class HttpSource implements ByteSource {
   }
 
   /** One request, whose answer is held against those before it. */
-  private async ask(start: number, end: number, signal: AbortSignal | undefined): Promise<Answer & { body: ReadableStream<Uint8Array> }> {
+  private async ask(start: number, end: number, patience: Patience): Promise<Answer & { body: ReadableStream<Uint8Array> }> {
     // No If-Range: across origins it would take leave in advance, which servers of models do not give. What it is for is checked below.
     const headers = { ...this.options.headers, Range: `bytes=${start}-${end - 1}` };
-    const response = await this.options.fetch(this.url, { headers, ...(signal && { signal }) });
+    const response = await patience.over(this.options.fetch(this.url, { headers, signal: patience.signal }));
     try {
       if (!this.isOpen) this.refuseAbsent(response);
       const answer = answerOf(this.name, response, start);
@@ -144,10 +153,10 @@ async function* wanted(
   { start, body }: Answer & { body: ReadableStream<Uint8Array> },
   from: number,
   to: number,
-  signal: AbortSignal | undefined,
+  patience: Patience,
 ): AsyncGenerator<Uint8Array> {
   let position = start;
-  for await (const chunk of chunksOf(body, signal)) {
+  for await (const chunk of patience.chunks(chunksOf(body, patience.signal))) {
     const piece = chunk.subarray(Math.max(from - position, 0), Math.max(to - position, 0));
     position += chunk.length;
     if (piece.length > 0) yield piece;

@@ -7,7 +7,7 @@ import { withStore } from "./cached_source.js";
 import { chooseFirst, refuseUnknown } from "./choose_file.js";
 import { type OpenedTensors, openGguf } from "./gguf_files.js";
 import { httpFiles, type OpenUrl } from "./http_files.js";
-import { openHttp } from "./http_source.js";
+import { openHttp, USUAL_PATIENCE } from "./http_source.js";
 import type { JsonObject } from "./json_file.js";
 import { withoutFragment } from "./kept_files.js";
 import { CACHE_KINDS, type CacheKind, openStore } from "./piece_store.js";
@@ -76,6 +76,8 @@ export interface OpenOptions {
    * double, and end at eight; one that the server asks for is kept, up to a minute.
    */
   retries?: number;
+  /** Milliseconds without a byte from a server after which a request has failed and is repeated, 1 to 2^31 − 1; default 20,000. */
+  timeout?: number;
   /** Hears of what does not stop reading, as a cache that is full. */
   onWarning?: (message: string) => void;
 }
@@ -119,8 +121,10 @@ async function openFirst(files: FileSet, first: ByteSource, signal: AbortSignal 
 }
 
 async function filesOf(platform: FilePlatform, source: ModelSource, options: OpenOptions): Promise<FileSet> {
-  const { headers = {}, cache = "none", retries = 3, onWarning } = options;
+  const { headers = {}, cache = "none", onWarning } = options;
+  const { retries = USUAL_PATIENCE.retries, timeout = USUAL_PATIENCE.timeout } = options;
   wholeNumber(retries, 0, 100, "retries");
+  wholeNumber(timeout, 1, 2 ** 31 - 1, "timeout");
   if (!CACHE_KINDS.includes(cache)) {
     throw new RopewalkError("INVALID_ARGUMENT", "cache", `must be one of ${CACHE_KINDS.join(", ")} (got ${String(cache)})`);
   }
@@ -135,7 +139,7 @@ async function filesOf(platform: FilePlatform, source: ModelSource, options: Ope
   if (platform.disk !== undefined && !isAddress) return platform.disk(source);
 
   const warn = onWarning ?? ((): void => undefined);
-  const open: OpenUrl = (url, name, signal) => openHttp(url, name, { fetch: platform.fetch, headers, retries }, signal);
+  const open: OpenUrl = (url, name, signal) => openHttp(url, name, { fetch: platform.fetch, headers, retries, timeout }, signal);
   const store = await openStore(platform, cache);
   if (store === undefined && cache !== "none") warn("nothing is kept: this place has no such cache, or does not allow it");
   const address = addressOf(source);

@@ -6,9 +6,14 @@ import { invalidFile } from "./failures.js";
 
 const STEP = 1 << 19;
 
+/** A path as it is, or that of a `file:` address. @internal */
+export function pathOf(address: string | URL): string {
+  return /^file:/.test(String(address)) ? fileURLToPath(address) : String(address);
+}
+
 /** A file or folder of Node's file system. @internal */
 export async function nodeFiles(address: string | URL): Promise<FileSet> {
-  const path = /^file:/.test(String(address)) ? fileURLToPath(address) : String(address);
+  const path = pathOf(address);
   const isFolder = (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
   const folder = isFolder ? path : dirname(path);
   return {

@@ -24,7 +24,7 @@ export class Facts {
   readonly #tensors: ModelFiles["tensors"];
   readonly #prefix: string;
 
-  constructor(files: ModelFiles) {
+  constructor(files: Pick<ModelFiles, "name" | "kind" | "config" | "metadata" | "tensors">) {
     this.file = files.name;
     this.isGguf = files.kind === "gguf";
     this.#tensors = files.tensors;
