@@ -4,11 +4,14 @@ import { test } from "node:test";
 import { serve } from "../../examples/serve.mjs";
 import { BROWSERS, open, withBrowser } from "../browser/browsers.mjs";
 
+/** Three Workers tell at once, on as many processors as there are. */
+const PATIENCE_MS = 120_000;
+
 for (const name of BROWSERS) {
   test(`the story page, in ${name}`, async (t) => {
     const { server, address } = await serve(0);
     try {
-      await withBrowser(name, (browser) => useStoryPage(t, browser, new URL("../story_page/", address).href));
+      await withBrowser(name, (browser) => useStoryPage(t, browser, new URL("../story_page/", address).href), { patienceMs: PATIENCE_MS });
     } finally {
       server.close();
     }
@@ -17,6 +20,7 @@ for (const name of BROWSERS) {
 
 async function useStoryPage(t, browser, address) {
   const { page, complaints } = await open(browser, address);
+  page.setDefaultTimeout(PATIENCE_MS);
   const textOf = (selector) => page.$eval(selector, (element) => element.textContent);
   const isIdle = () => page.waitForFunction(() => !document.querySelector("#tell").disabled);
   /** The text is written as it comes, how far it has come once a frame. */
