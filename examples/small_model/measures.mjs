@@ -66,8 +66,8 @@ export class Buckets {
 /** Octaves of distances, in words: from 8 up to 16, from 16 up to 32, … */
 export const distanceOctaves = {
   first: 8,
-  of: (distance) => Math.floor(Math.log2(distance / 8)),
-  count: (length) => Math.log2(length / 8),
+  of: (distance) => Math.floor(Math.log2(distance / distanceOctaves.first)),
+  count: (length) => Math.log2(length / distanceOctaves.first),
 };
 
 /** Three steps to an octave of positions, from 32 on: near ones hold few tokens, and the mean of few tells little. */

@@ -232,18 +232,21 @@ test("a file without a length that ends within its tensors", async (t) => {
   await expectError(readWhole(model), "INVALID_FILE", "m.gguf: scalar", /ends at byte 2097152/);
 });
 
+/** Answers requests from the `at`th on with 1,000 bytes of what is asked for, and no end. */
+const stalled = (at) => ({ bytes, start, end, response, count }) => {
+  if (count < at) return false;
+  response.writeHead(206, { "content-length": end - start, "content-range": `bytes ${start}-${end - 1}/${bytes.length}` });
+  response.write(bytes.subarray(start, start + 1000));
+  return true;
+};
+
+async function expectClosed({ unfinished }) {
+  for (let i = 0; i < 100 && unfinished.size > 0; i++) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.equal(unfinished.size, 0, "responses left open");
+}
+
 test("a signal stops reading and retrying, and closes the connection", async (t) => {
   const reason = new Error("enough");
-  const stalled = (at) => ({ bytes, start, end, response, count }) => {
-    if (count < at) return false;
-    response.writeHead(206, { "content-length": end - start, "content-range": `bytes ${start}-${end - 1}/${bytes.length}` });
-    response.write(bytes.subarray(start, start + 1000));
-    return true;
-  };
-  const expectClosed = async ({ unfinished }) => {
-    for (let i = 0; i < 100 && unfinished.size > 0; i++) await new Promise((resolve) => setTimeout(resolve, 20));
-    assert.equal(unfinished.size, 0, "responses left open");
-  };
   const after = (milliseconds) => {
     const controller = new AbortController();
     setTimeout(() => controller.abort(reason), milliseconds);
@@ -277,18 +280,12 @@ test("a server that goes silent is asked again, and given up in the end", async 
 
   await expectError(open(await server(t, () => true), { retries: 1, timeout: 50 }), "NETWORK", field, /sent nothing for 0\.05 s, after 2 attempts/);
 
-  const stalled = await server(t, ({ bytes, start, end, count, response }) => {
-    if (count === 1) return false;
-    response.writeHead(206, { "content-length": end - start, "content-range": `bytes ${start}-${end - 1}/${bytes.length}` });
-    response.write(bytes.subarray(start, start + 1000));
-    return true;
-  });
-  const model = await open(stalled, { retries: 1, timeout: 1000 });
+  const cut = await server(t, stalled(2));
+  const model = await open(cut, { retries: 1, timeout: 1000 });
   await expectError(readWhole(model), "NETWORK", field, /sent nothing for 1 s, after 2 attempts/);
-  assert.deepEqual(stalled.asked.slice(1).map(({ start }) => start), [1 << 20, (1 << 20) + 1000], "what had come is kept");
-  for (let i = 0; i < 100 && stalled.unfinished.size > 0; i++) await new Promise((resolve) => setTimeout(resolve, 20));
-  assert.equal(stalled.unfinished.size, 0, "responses left open");
-  for (const timeout of [0, -1, 0.5, 2 ** 31]) await expectError(open(stalled, { timeout }), "INVALID_ARGUMENT", "timeout");
+  assert.deepEqual(cut.asked.slice(1).map(({ start }) => start), [1 << 20, (1 << 20) + 1000], "what had come is kept");
+  await expectClosed(cut);
+  for (const timeout of [0, -1, 0.5, 2 ** 31]) await expectError(open(cut, { timeout }), "INVALID_ARGUMENT", "timeout");
 });
 
 test("a reader that takes its time is no silent server", async (t) => {
@@ -306,7 +303,6 @@ test("what `write` throws closes the connection and comes out", async (t) => {
   const model = await open(served);
   const full = new Error("no memory");
   await assert.rejects(model.read(model.tensors.values(), () => { throw full; }), full);
-  for (let i = 0; i < 100 && served.unfinished.size > 0; i++) await new Promise((resolve) => setTimeout(resolve, 20));
-  assert.equal(served.unfinished.size, 0);
+  await expectClosed(served);
   await expectWhole(model);
 });

@@ -8,7 +8,7 @@ import { interruptible } from "./interrupt.js";
 import { modelInALine, withModel } from "./loaded_model.js";
 import { bytesInWords, shortNumber } from "./model_text.js";
 import { wholeNumber } from "./options.js";
-import type { Terminal } from "./terminal.js";
+import { type Terminal, withBar } from "./terminal.js";
 
 interface Flags {
   rounds: number;
@@ -60,15 +60,6 @@ function measureModel(terminal: Terminal, rw: Ropewalk, source: string, rounds: 
     const json = { model: { name: model.info.name, loadingSeconds, lines, memory } };
     return { title: `${modelInALine(model)}; loaded in ${loadingSeconds.toFixed(2)} s`, json };
   });
-}
-
-async function withBar<Value>(terminal: Terminal, label: string, work: (onRound: (done: number, total: number) => void) => Promise<Value>): Promise<Value> {
-  const bar = terminal.progress(label);
-  try {
-    return await work((done, total) => bar.update(done, total));
-  } finally {
-    bar.stop();
-  }
 }
 
 function linesTable(terminal: Terminal, lines: readonly BenchLine[]): string {

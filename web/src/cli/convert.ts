@@ -1,13 +1,13 @@
-import { stat } from "node:fs/promises";
 import { type Command, Option } from "commander";
 import { RopewalkError } from "../errors.js";
-import { pathOf } from "../files/node_files.js";
+import { isFolder, pathOf } from "../files/node_files.js";
 import { load } from "../index.node.js";
 import { convertFile, type Way } from "./convert_pairing.js";
 import { configBeside, type HeadFlags, headsOf, type ModelConfig, pairingOf, readConfig } from "./convert_heads.js";
 import { wholeNumber } from "./options.js";
 import { refuseInputs } from "./output_file.js";
-import type { Terminal } from "./terminal.js";
+import { isAddress } from "./source.js";
+import { type Bar, type Terminal, withBar } from "./terminal.js";
 
 interface Flags extends HeadFlags, Way {
   output: string;
@@ -61,24 +61,18 @@ async function convert(terminal: Terminal, input: string, flags: Flags): Promise
   const warnings = warningsOf(config, from);
   if (!terminal.json) for (const warning of warnings) terminal.note(`warning: ${warning}`);
   const rw = await load();
-  const bar = terminal.progress(`Converting ${input}`);
-  try {
-    const converted = await convertFile(rw, input, output, { from, to }, heads, pattern, (done, total) => bar.update(done, total));
-    bar.stop();
-    terminal.print(
-      `${output}: ${converted.length} tensors from ${from} to ${to} (${converted.slice(0, 2).join(", ")}${converted.length > 2 ? ", …" : ""})`,
-    );
-    terminal.result({ output, from, to, converted, warnings });
-  } finally {
-    bar.stop();
-  }
+  const converting = (update: Bar["update"]): Promise<string[]> => convertFile(rw, input, output, { from, to }, heads, pattern, update);
+  const converted = await withBar(terminal, `Converting ${input}`, converting);
+  terminal.print(
+    `${output}: ${converted.length} tensors from ${from} to ${to} (${converted.slice(0, 2).join(", ")}${converted.length > 2 ? ", …" : ""})`,
+  );
+  terminal.result({ output, from, to, converted, warnings });
 }
 
 async function refuseOtherKinds(input: string): Promise<void> {
-  const isFolder = (await stat(input).catch(() => undefined))?.isDirectory() ?? false;
   const advice = [
-    [/^https?:/i.test(input), "is an address, and only files are converted; download the model and give its .safetensors file"],
-    [isFolder, "is a folder; give a .safetensors file of it"],
+    [isAddress(input), "is an address, and only files are converted; download the model and give its .safetensors file"],
+    [await isFolder(input), "is a folder; give a .safetensors file of it"],
     [/\.gguf$/i.test(input), "is GGUF, which is not converted; give the .safetensors file that it was made from"],
   ].find(([holds]) => holds)?.[1];
   if (advice !== undefined) throw new RopewalkError("INVALID_ARGUMENT", input, String(advice));

@@ -1,7 +1,7 @@
 import type { Model, ModelOptions, RopeConfig, Ropewalk, Session } from "../index.node.js";
 import { bytesInWords } from "./model_text.js";
 import { modelRopeFrom, type RopeFlags } from "./rope_options.js";
-import type { Terminal } from "./terminal.js";
+import { type Bar, type Terminal, withBar } from "./terminal.js";
 
 /** What a model is opened with, as its command was told. */
 export function modelOptions(flags: RopeFlags, contextLength: number | undefined, signal: AbortSignal): ModelOptions {
@@ -11,13 +11,9 @@ export function modelOptions(flags: RopeFlags, contextLength: number | undefined
 
 /** Loads a model under a bar, uses it and gives it back. */
 export async function withModel<T>(terminal: Terminal, rw: Ropewalk, source: string, options: ModelOptions, use: (model: Model) => Promise<T>): Promise<T> {
-  const bar = terminal.progress(`Loading ${source}`);
-  let model;
-  try {
-    model = await rw.model(source, { ...options, onProgress: ({ loaded, total, stage }) => stage === "weights" && bar.update(loaded, total) });
-  } finally {
-    bar.stop();
-  }
+  const loading = (update: Bar["update"]): Promise<Model> =>
+    rw.model(source, { ...options, onProgress: ({ loaded, total, stage }) => stage === "weights" && update(loaded, total) });
+  const model = await withBar(terminal, `Loading ${source}`, loading);
   try {
     return await use(model);
   } finally {

@@ -8,7 +8,7 @@ import { ropeInALine, type Speed, speedInWords, speedOf } from "./model_text.js"
 import { several, wholeNumber } from "./options.js";
 import { bucketsOf, type Cut, lossByPosition } from "./perplexity_positions.js";
 import { addRopeOptions, type NamedScaling, parseScaling, type RopeFlags, SCALING } from "./rope_options.js";
-import type { Terminal } from "./terminal.js";
+import { type Bar, type Terminal, withBar } from "./terminal.js";
 
 interface Flags extends RopeFlags {
   window?: number;
@@ -69,13 +69,9 @@ async function run(terminal: Terminal, source: string, path: string, flags: Flag
     const cut = cutOf(model, flags);
     const measured: Measured[] = [];
     for (const scaling of flags.scaling ?? [parseScaling("own")]) {
-      const bar = terminal.progress(scaling.name, tokens.length);
-      const onProgress = ({ done, total }: { done: number; total: number }): void => bar.update(done, total);
-      try {
-        measured.push(await measure(model, tokens, scaling, { ...cut, signal, onProgress }));
-      } finally {
-        bar.stop();
-      }
+      const measuring = (update: Bar["update"]): Promise<Measured> =>
+        measure(model, tokens, scaling, { ...cut, signal, onProgress: ({ done, total }) => update(done, total) });
+      measured.push(await withBar(terminal, scaling.name, measuring, tokens.length));
     }
     const results = flags.byPosition === undefined ? measured.map((one) => ({ ...one, byPosition: undefined })) : measured;
     terminal.result({ model: model.info.name, text: { name: path, tokens: tokens.length }, ...cut, results });

@@ -1,4 +1,4 @@
-import { readdir, stat } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { textConfigOf } from "../config/huggingface.js";
 import type { RopeOverrides } from "../config/overrides.js";
@@ -8,6 +8,7 @@ import type { RopeConfig } from "../config/types.js";
 import { RopewalkError } from "../errors.js";
 import { NotThere, readRange } from "../files/byte_source.js";
 import { openHttp, USUAL_PATIENCE } from "../files/http_source.js";
+import { isFolder } from "../files/node_files.js";
 import { load } from "../index.node.js";
 import { architectureOf } from "../model/architectures.js";
 import { Facts } from "../model/facts.js";
@@ -73,15 +74,21 @@ export async function openRope(argument: string, options: SourceOptions = {}): P
   return chosen.rope;
 }
 
-function isAddress(argument: string): boolean {
+/** Whether an argument is the address of something on a server. */
+export function isAddress(argument: string): boolean {
   return /^https?:/i.test(argument);
+}
+
+/** Whether a file says in which files of its folder a model lies. */
+export function isShardIndex(name: string): boolean {
+  return /\.safetensors\.index\.json$/i.test(name);
 }
 
 /** Where the config.json of an argument is, if that is all there is to read. */
 async function configPath(argument: string): Promise<string | undefined> {
   const name = isAddress(argument) ? addressOf(argument).pathname : argument;
-  if (/\.json$/i.test(name) && !/\.safetensors\.index\.json$/i.test(name)) return argument;
-  if (isAddress(argument) || !(await stat(argument).catch(() => undefined))?.isDirectory()) return undefined;
+  if (/\.json$/i.test(name) && !isShardIndex(name)) return argument;
+  if (isAddress(argument) || !(await isFolder(argument))) return undefined;
   const names = await readdir(argument);
   const hasWeights = names.some((entry) => /\.(gguf|safetensors)$/.test(entry));
   return !hasWeights && names.includes("config.json") ? join(argument, "config.json") : undefined;

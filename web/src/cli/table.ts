@@ -1,9 +1,9 @@
-import { readdir, stat } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Command, Option } from "commander";
 import { type DType, DTYPES } from "../elements.js";
 import { RopewalkError } from "../errors.js";
-import { pathOf } from "../files/node_files.js";
+import { isFolder, pathOf } from "../files/node_files.js";
 import { load } from "../index.node.js";
 import { ROLES, type Role } from "../rope_core.js";
 import { type CosSinTable, TABLE_LAYOUTS, type TableLayout } from "../table.js";
@@ -12,7 +12,7 @@ import { anyNumber, wholeNumber } from "./options.js";
 import { refuseInputs, writeFileWhole } from "./output_file.js";
 import { addRopeOptions, modelRopeFrom, type RopeFlags } from "./rope_options.js";
 import { writeHeader } from "./safetensors.js";
-import { openRope } from "./source.js";
+import { isShardIndex, openRope } from "./source.js";
 import type { Terminal } from "./terminal.js";
 
 interface Flags extends RopeFlags {
@@ -93,9 +93,9 @@ function positionsOf({ length, positions }: Flags): number | readonly number[] {
 
 /** The files that a source on the disk may be read from: of a folder, all that models are made of. */
 async function inputsOf(source: string): Promise<string[]> {
-  const isFolder = (await stat(source).catch(() => undefined))?.isDirectory() ?? false;
-  if (!isFolder && !/\.safetensors\.index\.json$/i.test(source)) return [source];
-  const folder = isFolder ? source : dirname(source);
+  const isWhole = await isFolder(source);
+  if (!isWhole && !isShardIndex(source)) return [source];
+  const folder = isWhole ? source : dirname(source);
   const names = await readdir(folder).catch(() => []);
   return names.filter((name) => /\.(json|safetensors|gguf)$/i.test(name)).map((name) => join(folder, name));
 }

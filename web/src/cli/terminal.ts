@@ -44,6 +44,16 @@ export interface Terminal {
   progress(label: string, total?: number): Bar;
 }
 
+/** Does work under a bar, which is gone when it is over; `update` is {@link Bar.update}. */
+export async function withBar<Value>(terminal: Terminal, label: string, work: (update: Bar["update"]) => Promise<Value>, total?: number): Promise<Value> {
+  const bar = terminal.progress(label, total);
+  try {
+    return await work((done, newTotal) => bar.update(done, newTotal));
+  } finally {
+    bar.stop();
+  }
+}
+
 /** What the options of every command say of the terminal. */
 export interface TerminalOptions {
   json: boolean;

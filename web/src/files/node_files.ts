@@ -11,14 +11,19 @@ export function pathOf(address: string | URL): string {
   return /^file:/.test(String(address)) ? fileURLToPath(address) : String(address);
 }
 
+/** Whether a path is that of a folder that is there. @internal */
+export async function isFolder(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
+}
+
 /** A file or folder of Node's file system. @internal */
 export async function nodeFiles(address: string | URL): Promise<FileSet> {
   const path = pathOf(address);
-  const isFolder = (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
-  const folder = isFolder ? path : dirname(path);
+  const isWhole = await isFolder(path);
+  const folder = isWhole ? path : dirname(path);
   return {
-    first: isFolder ? undefined : basename(path),
-    names: isFolder ? await readdir(folder) : undefined,
+    first: isWhole ? undefined : basename(path),
+    names: isWhole ? await readdir(folder) : undefined,
     open: (name) => openNode(join(folder, name), name),
   };
 }
