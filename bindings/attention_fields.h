@@ -1,8 +1,8 @@
 // How the options of attention cross.
 #pragma once
 
+#include "attention/attention.h"
 #include "bindings/embind.h"
-#include "nn/attention.h"
 
 namespace ropewalk::bindings {
 

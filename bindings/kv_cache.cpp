@@ -2,7 +2,7 @@
 #include <new>
 
 #include "bindings/attention_fields.h"
-#include "nn/kv_image.h"
+#include "cache/kv_image.h"
 
 using namespace emscripten;
 using namespace ropewalk;
@@ -30,7 +30,7 @@ int configure(Address cache, Address layers, int layer_count, Address ropes, int
   config.mode = static_cast<KeyMode>(mode);
   config.sequences = sequences;
   config.max_tokens = max_tokens;
-  if (scalar) cache_at(cache).use_kernels(kScalarAttentionKernels, kScalarKernels);
+  if (scalar) cache_at(cache).use_kernels(kScalarAttentionKernels, kScalarRotateKernels);
   return static_cast<int>(cache_at(cache).configure(config));
 }
 

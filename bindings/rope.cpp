@@ -62,7 +62,7 @@ int configure(Address rope, RopeConfig config, const ConfigLists& lists) {
   return static_cast<int>(at<Rope>(rope)->configure(config));
 }
 
-void use_scalar_kernels(Address rope) { at<Rope>(rope)->use_kernels(kScalarKernels); }
+void use_scalar_kernels(Address rope) { at<Rope>(rope)->use_kernels(kScalarRotateKernels); }
 
 int use_length(Address rope, double sequence_length) { return static_cast<int>(at<Rope>(rope)->use_length(sequence_length)); }
 
@@ -99,7 +99,7 @@ int rotate_tensor(Address rope, Address source, Address target, int dtype, int l
 int rerotate_keys(const TensorFields& keys, Address from, const PositionFields& from_positions, Address to,
                   const PositionFields& to_positions) {
   const Positions old_positions = positions_of(from_positions), new_positions = positions_of(to_positions);
-  return static_cast<int>(ropewalk::rerotate(fastest_kernels(), tensor_of(keys),
+  return static_cast<int>(ropewalk::rerotate(fastest_rotate_kernels(), tensor_of(keys),
                                              {*at<Rope>(from), old_positions, from_positions.sequence_length},
                                              {*at<Rope>(to), new_positions, to_positions.sequence_length}));
 }

@@ -9,40 +9,11 @@ target_include_directories(ropewalk SYSTEM PRIVATE ${PROJECT_SOURCE_DIR}/src/sim
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 install(TARGETS ropewalk EXPORT ropewalk-targets)
-install(FILES
-  src/rope/buffer.h
-  src/rope/config.h
-  src/rope/cos_sin_rows.h
-  src/rope/cos_sin_table.h
-  src/rope/decay.h
-  src/rope/difference_rows.h
-  src/rope/pair_analysis.h
-  src/rope/pairing.h
-  src/rope/plan.h
-  src/rope/positions.h
-  src/rope/rerotate.h
-  src/rope/rope.h
-  src/rope/rotate.h
-  src/rope/rotate_kernels.h
-  src/rope/status.h
-  src/rope/storage.h
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rope)
-install(FILES
-  src/nn/attend_tensors.h
-  src/nn/attention.h
-  src/nn/attention_kernels.h
-  src/nn/checksum.h
-  src/nn/image.h
-  src/nn/kv_cache.h
-  src/nn/kv_geometry.h
-  src/nn/kv_image.h
-  src/nn/kv_sequence.h
-  src/nn/kv_turn.h
-  src/nn/linear_attention.h
-  src/nn/linear_image.h
-  src/nn/position_scheme.h
-  src/nn/row_storage.h
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/nn)
+# Kernels in intrinsics stay private: they need SIMDe, which a user of the library does not.
+install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ropewalk
+  FILES_MATCHING PATTERN "*.h"
+  PATTERN "*simd*" EXCLUDE
+  PATTERN "kernels/pair_layout.h" EXCLUDE)
 install(EXPORT ropewalk-targets NAMESPACE ropewalk:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ropewalk)
 write_basic_package_version_file(ropewalk-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES cmake/ropewalk-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/ropewalk-config-version.cmake

@@ -6,23 +6,23 @@ target_compile_options(ropewalk PRIVATE -msimd128)
 # Small everywhere but in the loops that time is spent in. These are written in vectors by hand; what the compiler would vectorize besides is
 # their tails, which doubles them. (Tiles of sums live in registers only where their loops are unrolled.)
 set_source_files_properties(
-  src/nn/attention_relaxed.cpp
-  src/nn/attention_wasmsimd.cpp
-  src/nn/matmul.cpp
-  src/nn/matmul_relaxed.cpp
-  src/nn/matmul_wasmsimd.cpp
-  src/nn/packed_rows.cpp
+  src/attention/attention_relaxed.cpp
+  src/attention/attention_wasmsimd.cpp
+  src/matmul/matmul.cpp
+  src/matmul/matmul_relaxed.cpp
+  src/matmul/matmul_wasmsimd.cpp
+  src/matmul/packed_rows.cpp
   src/rope/rotate.cpp
-  src/rope/rotate_relaxed.cpp
-  src/rope/rotate_wasmsimd.cpp
+  src/rope/kernels/rotate_relaxed.cpp
+  src/rope/kernels/rotate_wasmsimd.cpp
   PROPERTIES COMPILE_OPTIONS "-O2;-fno-vectorize;-fno-slp-vectorize")
 set_source_files_properties(
-  src/nn/linear_attention.cpp
+  src/attention/linear_attention.cpp
   src/rope/cos_sin_rows.cpp
   PROPERTIES COMPILE_OPTIONS "-O2;-fno-vectorize;-fno-slp-vectorize;-fno-unroll-loops")
 if(ROPEWALK_RELAXED)
   target_compile_options(ropewalk PRIVATE -mrelaxed-simd)
-  target_sources(ropewalk PRIVATE src/nn/attention_relaxed.cpp src/nn/matmul_relaxed.cpp src/rope/rotate_relaxed.cpp)
+  target_sources(ropewalk PRIVATE src/attention/attention_relaxed.cpp src/matmul/matmul_relaxed.cpp src/rope/kernels/rotate_relaxed.cpp)
 endif()
 
 set(ROPEWALK_LINK_OPTIONS
@@ -51,7 +51,7 @@ function(link_for target folder environment)
     OUTPUT_NAME ropewalk SUFFIX .mjs RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder})
 endfunction()
 
-add_library(ropewalk_bindings OBJECT bindings/kv_cache.cpp bindings/nn.cpp bindings/rope.cpp bindings/transformer.cpp)
+add_library(ropewalk_bindings OBJECT bindings/kv_cache.cpp bindings/attention.cpp bindings/rope.cpp bindings/transformer.cpp)
 target_include_directories(ropewalk_bindings PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(ropewalk_bindings PRIVATE ropewalk)
 target_link_options(ropewalk_bindings INTERFACE -lembind -sEMBIND_AOT)

@@ -55,7 +55,7 @@ async function flagsOf(build) {
   const relaxed = "--experimental-wasm-relaxed-simd";
   if (build !== "relaxed") return common;
   const isKnown = await capture(process.execPath, [relaxed, "--eval", "0"]).then(() => true, () => false);
-  // Node 20's first wasm compiler gets a relaxed dot wrong (web/src/engine.ts)
+  // Node 20's first wasm compiler gets a relaxed dot wrong (web/src/load/engine.ts)
   return isKnown ? [...common, relaxed, "--no-liftoff"] : common;
 }
 

@@ -10,82 +10,38 @@ import { capture, runMain } from "./run.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Stages of src/, first to last: a file includes headers of its own stage and of earlier ones. */
-const coreStages = [
-  { name: "base", files: ["status", "buffer", "storage", "storage_wasmsimd", "add_product", "touch", "reproducible_math", "sin_cos"].map(inRope) },
-  { name: "config", files: ["config"].map(inRope) },
-  { name: "plan", files: ["plan", "axis_map", "plans/"].map(inRope) },
-  { name: "table", files: ["positions", "cos_sin_rows", "cos_sin_table"].map(inRope) },
-  {
-    name: "rotate",
-    files: ["pair_layout", "rotate_kernels", "rotate_simd", "rotate_scalar", "rotate_wasmsimd", "rotate_relaxed", "fastest_kernels", "rotate"].map(inRope),
-  },
-  { name: "rerotate", files: ["difference_rows", "rerotate"].map(inRope) },
-  { name: "rope", files: ["rope"].map(inRope) },
-  { name: "analysis", files: ["pairing", "pair_analysis", "decay"].map(inRope) },
-  { name: "rows and bytes", files: ["row_storage", "float_math", "float_math_wasmsimd", "tensor_strides", "checksum", "image"].map(inNn) },
-  {
-    name: "attention kernels",
-    files: ["attention_kernels", "attention_simd", "attention_scalar", "attention_wasmsimd", "attention_relaxed", "fastest_attention_kernels"].map(inNn),
-  },
-  { name: "position schemes", files: ["position_scheme"].map(inNn) },
-  { name: "attention", files: ["attention", "attention_mask", "attention_encoding", "attend_tensors"].map(inNn) },
-  { name: "cache", files: ["kv_geometry", "kv_sequence", "kv_turn", "kv_cache", "kv_cache_append", "kv_cache_retune", "kv_image"].map(inNn) },
-  { name: "linear attention", files: ["linear_attention", "linear_image"].map(inNn) },
-  { name: "weight formats", files: ["weight_format", "dequantize", "packed_rows"].map(inNn) },
-  {
-    name: "matrix products",
-    files: [
-      ...["quantize_activations", "matmul_kernels", "matmul_unrolled", "matmul_read_ahead", "matmul_integer_dot", "matmul_formats_simd", "matmul_floats_simd", "matmul_simd"],
-      ...["matmul_scalar", "matmul_wasmsimd", "matmul_relaxed", "matmul_fastest", "matmul"],
-    ].map(inNn),
-  },
-  { name: "vectors", files: ["normalize", "activation"].map(inNn) },
-  { name: "transformer", files: ["model_config", "weights", "router", "forward", "sampler", "loss"].map(inTransformer) },
-];
+/**
+ * The folders of src/, first to last, each with the folders it may include from besides its own. A file needs no entry here: it belongs to
+ * the folder it is in.
+ */
+const coreFolders = {
+  base: [],
+  rope: ["base"],
+  attention: ["base", "rope"],
+  cache: ["base", "rope", "attention"],
+  matmul: ["base"],
+  transformer: ["base", "rope", "attention", "cache", "matmul"],
+};
 
-function inRope(name) {
-  return `rope/${name}`;
-}
+/** The folders of web/src/, likewise. The entries lie beside them and may import from all. */
+const packageFolders = {
+  base: [],
+  config: ["base"],
+  memory: ["base"],
+  wasm: ["memory"],
+  rope: ["base", "config", "memory"],
+  attention: ["base", "config", "memory", "rope"],
+  cache: ["base", "config", "memory", "rope", "attention"],
+  files: ["base"],
+  text: ["base"],
+  model: ["base", "config", "memory", "rope", "attention", "cache", "files", "text"],
+  load: ["base", "config", "memory", "rope", "attention", "cache", "files", "text", "model"],
+  worker: ["base", "config", "files", "text", "model", "load"],
+  cli: ["base", "config", "memory", "rope", "attention", "cache", "files", "text", "model", "load", "entries"],
+};
 
-function inNn(name) {
-  return `nn/${name}`;
-}
-
-function inTransformer(name) {
-  return `transformer/${name}`;
-}
-
-/** Stages of web/src/, likewise: a module imports, types included, from its own stage and from earlier ones. */
-const packageStages = [
-  { name: "errors", files: ["errors", "dispose", "checks"] },
-  { name: "config", files: ["config/"] },
-  { name: "wasm module", files: ["wasm_module", "wasm/", "engine"] },
-  { name: "heap", files: ["heap", "owned"] },
-  { name: "tensors and positions", files: ["elements", "shape", "positions", "tensor"] },
-  { name: "plan", files: ["plan"] },
-  { name: "core", files: ["wasm_config", "rope_core"] },
-  {
-    name: "operations",
-    files: ["operand", "lend", "pass_through", "rotate", "rerotate", "table", "pairing", "decay", "description", "warnings", "describe_text", "describe"],
-  },
-  { name: "rope", files: ["rope"] },
-  {
-    name: "attention",
-    files: [
-      ...["given_rope", "qkv", "position_scheme", "position_tables", "attention_options", "attention"],
-      ...["kv_cache_options", "kv_cache_core", "kv_append", "kv_attend", "kv_read", "kv_retune", "kv_image", "kv_cache"],
-      ...["linear_sums", "linear_attention", "linear_state"],
-    ],
-  },
-  { name: "files and text", files: ["files/", "text/"] },
-  { name: "model", files: ["model/"] },
-  { name: "runtime", files: ["runtime"] },
-  { name: "load", files: ["load", "platform_web", "describe_loaded"] },
-  { name: "worker", files: ["worker/"] },
-  { name: "entries", files: ["api", "index", "index.node", "inline", "worker", "worker.node", "worker_thread", "worker_thread.node"] },
-  { name: "command line", files: ["cli/", "cli.node"] },
-];
+/** The entries of the package: the only files of web/src/ outside a folder. */
+const packageEntries = /^(api|index|inline|worker|worker_thread|cli)(\.node)?\.ts$/;
 
 /** Libraries that are bundled into the package, in files that are fetched only when they are used. */
 const bundledLibraries = ["@huggingface/jinja", "@huggingface/tokenizers", "comlink", "comlink/dist/esm/node-adapter.mjs"];
@@ -94,14 +50,8 @@ const bundledLibraries = ["@huggingface/jinja", "@huggingface/tokenizers", "coml
 const commandLineLibraries = ["commander", "cli-progress", "linkedom", "@observablehq/plot"];
 
 const longestFile = 400;
+const largestFolder = 29;
 const handWritten = /\.(cpp|h|ts|mjs|js|cjs|py|cmake|html|css|sh)$|(^|\/)CMakeLists\.txt$/;
-
-/** The position of a file among the stages, or -1. `name` has neither folder prefix nor extension. */
-function stageOf(stages, name) {
-  return stages.findIndex(({ files }) => files.some((file) => (file.endsWith("/") ? name.startsWith(file) : name === file)));
-}
-
-const withoutExtension = (path) => path.replace(/\.(h|cpp|d\.ts|ts|js)$/, "");
 
 /** Every #include of a source: { line, name, isSystem }. */
 function includesOf(text) {
@@ -116,32 +66,42 @@ function lineAt(text, index) {
   return text.slice(0, index).split("\n").length;
 }
 
-/** C++ goes one way: base, config, plan … attention, cache, then the bindings. */
+/** C++ includes follow coreFolders; the bindings include from all of them. */
 export function checkIncludes(tree) {
   const complaints = [];
   for (const [path, text] of Object.entries(tree)) {
-    const [, folder] = /^(src\/rope|src\/nn|src\/transformer|src\/simde|bindings)\/.*\.(?:h|cpp)$/.exec(path) ?? [];
-    if (folder === undefined) continue;
-    const isCore = /^src\/(rope|nn|transformer)$/.test(folder);
-    const ownStage = isCore ? stageOf(coreStages, withoutExtension(path.slice("src/".length))) : Infinity;
-    if (ownStage < 0) complaints.push(`${path}: is in no stage; add it to coreStages in scripts/check_rules.mjs`);
+    const [, top, folder] = /^(src|bindings)\/(?:(\w+)\/)?.*\.(?:h|cpp)$/.exec(path) ?? [];
+    if (top === undefined || folder === "simde") continue;
+    const isCore = top === "src";
+    if (isCore && !(folder in coreFolders)) complaints.push(`${path}: its folder is not in coreFolders of scripts/check_rules.mjs`);
+    const allowed = isCore ? [folder, ...(coreFolders[folder] ?? [])] : Object.keys(coreFolders);
     for (const { line, name, isSystem } of includesOf(text)) {
       const complain = (message) => complaints.push(`${path}:${line}: includes ${name}, ${message}`);
+      const [target] = name.split("/");
       if (isSystem) {
-        if (folder !== "bindings" && name.startsWith("emscripten")) complain("but only bindings know Emscripten");
-      } else if (folder === "bindings" && name.startsWith("bindings/")) {
-        if (!(name in tree)) complain("which is not there");
-      } else if (!/^(rope|nn|transformer)\//.test(name)) {
-        complain('but what is not a system header is named from src on: "rope/…", "nn/…" or "transformer/…"');
+        if (isCore && name.startsWith("emscripten")) complain("but only bindings may use Emscripten");
+      } else if (!isCore && target === "bindings") {
+        if (!(name in tree)) complain("which does not exist");
+      } else if (!(target in coreFolders)) {
+        complain(`but paths start at src: one of ${Object.keys(coreFolders).join("/, ")}/`);
       } else if (!(`src/${name}` in tree)) {
-        complain("which is not in src");
-      } else {
-        const stage = stageOf(coreStages, withoutExtension(name));
-        if (ownStage >= 0 && stage > ownStage) complain(`of the later stage ${coreStages[stage].name}`);
+        complain("which does not exist in src");
+      } else if (!allowed.includes(target)) {
+        complain(`but ${folder} may not include from ${target}`);
       }
     }
   }
   return complaints;
+}
+
+/** No header or source of src/ includes itself through others. */
+export function checkIncludeCycles(tree) {
+  const graph = new Map();
+  for (const [path, text] of Object.entries(tree)) {
+    if (!/^src\/.*\.(h|cpp)$/.test(path)) continue;
+    graph.set(path, includesOf(text).map(({ name }) => ({ target: `src/${name}` in tree ? `src/${name}` : undefined })));
+  }
+  return cyclesOf(graph, "includes");
 }
 
 /** The modules that each module of web/src/ imports, exports from or names in a type. */
@@ -165,38 +125,45 @@ function moduleAt(tree, path) {
   return [path.replace(/\.js$/, ".ts"), path.replace(/\.js$/, ".d.ts")].find((candidate) => candidate in tree);
 }
 
-/** TypeScript goes one way: errors, config, … load, the entries, the command line; and only what runs in Node imports from Node. */
+/** TypeScript imports follow packageFolders, and only what runs in Node imports from Node. */
 export function checkImports(tree) {
   const complaints = [];
-  const stage = (path) => stageOf(packageStages, withoutExtension(path.slice("web/src/".length)));
+  const folderOf = (path) => /^web\/src\/(?:(\w+)\/)?/.exec(path)[1] ?? "entries";
   for (const [path, imports] of importsOf(tree)) {
-    if (stage(path) < 0) complaints.push(`${path}: is in no stage; add it to packageStages in scripts/check_rules.mjs`);
+    const folder = folderOf(path);
+    const isEntry = folder === "entries";
+    if (isEntry && !packageEntries.test(path.slice("web/src/".length))) complaints.push(`${path}: is not an entry of the package; move it to a folder`);
+    if (!isEntry && !(folder in packageFolders)) complaints.push(`${path}: its folder is not in packageFolders of scripts/check_rules.mjs`);
+    const allowed = isEntry ? [folder, ...Object.keys(packageFolders)] : [folder, ...(packageFolders[folder] ?? [])];
     for (const { specifier, line, target } of imports) {
       const complain = (message) => complaints.push(`${path}:${line}: imports ${specifier}, ${message}`);
       if (target !== undefined) {
-        if (stage(path) >= 0 && stage(target) > stage(path)) complain(`of the later stage ${packageStages[stage(target)].name}`);
+        if (!allowed.includes(folderOf(target))) complain(`but ${folder} may not import from ${folderOf(target)}`);
       } else if (specifier.startsWith(".")) {
-        complain("which is not in web/src");
+        complain("which does not exist in web/src");
       } else if (bundledLibraries.includes(specifier) || (isCommandLine(path) && commandLineLibraries.includes(specifier))) {
         // ships inside the package
       } else if (!specifier.startsWith("node:")) {
         complain("but the package has no dependencies");
       } else if (!/(\.node|\/node_files)\.ts$/.test(path) && !isCommandLine(path)) {
-        complain("which pages do not have");
+        complain("which browsers do not have");
       }
     }
   }
   return complaints;
 }
 
-/** No module of web/src/ reaches itself again, types included. */
+/** No module of web/src/ imports itself through others, types included. */
 export function checkCycles(tree) {
-  const graph = importsOf(tree);
+  return cyclesOf(importsOf(tree), "imports");
+}
+
+function cyclesOf(graph, verb) {
   const done = new Set();
   const cycles = [];
   const visit = (path, trail) => {
     if (trail.includes(path)) {
-      cycles.push(`${[...trail.slice(trail.indexOf(path)), path].join(" → ")}: imports in a circle`);
+      cycles.push(`${[...trail.slice(trail.indexOf(path)), path].join(" → ")}: ${verb} in a circle`);
       return;
     }
     if (done.has(path)) return;
@@ -205,6 +172,19 @@ export function checkCycles(tree) {
   };
   for (const path of graph.keys()) visit(path, []);
   return cycles;
+}
+
+/** Folders stay small enough to read at a glance. */
+export function checkFolders(tree) {
+  const counts = new Map();
+  for (const path of Object.keys(tree)) counts.set(posix.dirname(path), (counts.get(posix.dirname(path)) ?? 0) + 1);
+  return [...counts].filter(([, count]) => count > largestFolder).map(([folder, count]) => `${folder}: has ${count} files, more than ${largestFolder}`);
+}
+
+/** Every folder of code says what it is for in a README. */
+export function checkReadmes(tree) {
+  const expected = [...Object.keys(coreFolders).map((name) => `src/${name}`), ...Object.keys(packageFolders).map((name) => `web/src/${name}`)];
+  return expected.filter((folder) => !(`${folder}/README.md` in tree)).map((folder) => `${folder}: has no README.md`);
 }
 
 /** Sources that people write stay short. */
@@ -249,9 +229,12 @@ export function checkLockFile(tree) {
 
 export const rules = {
   "C++ includes go one way": checkIncludes,
+  "C++ has no include cycles": checkIncludeCycles,
   "TypeScript imports go one way": checkImports,
   "TypeScript has no import cycles": checkCycles,
   "files are short": checkLengths,
+  "folders are small": checkFolders,
+  "folders have a README": checkReadmes,
   "nothing holds on one machine only": checkMachine,
   "the lock file names no registry": checkLockFile,
 };

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "rope/rope.h"
+#include <ropewalk/rope/rope.h>
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "rope/status.h"
+#include "base/status.h"
 
 namespace ropewalk {
 

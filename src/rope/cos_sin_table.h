@@ -1,8 +1,8 @@
 // Tables of cos and sin that a caller can export: any element type, one value a pair or one an element.
 #pragma once
 
+#include "base/storage.h"
 #include "rope/cos_sin_rows.h"
-#include "rope/storage.h"
 
 namespace ropewalk {
 

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
+#include "base/reproducible_math.h"
+#include "base/sin_cos.h"
 #include "rope/cos_sin_rows.h"
-#include "rope/reproducible_math.h"
-#include "rope/sin_cos.h"
 
 namespace ropewalk {
 namespace {

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "rope/reproducible_math.h"
-#include "rope/sin_cos.h"
+#include "base/reproducible_math.h"
+#include "base/sin_cos.h"
 
 namespace ropewalk {
 namespace {

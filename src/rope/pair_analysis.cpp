@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "rope/reproducible_math.h"
+#include "base/reproducible_math.h"
 
 namespace ropewalk {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "rope/pair_layout.h"
+#include "rope/kernels/pair_layout.h"
 
 namespace ropewalk {
 namespace {

@@ -2,8 +2,8 @@
 // kernel. Attention scores do not change: q and k are permuted alike.
 #pragma once
 
+#include "base/storage.h"
 #include "rope/config.h"
-#include "rope/storage.h"
 
 namespace ropewalk {
 

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
+#include "base/reproducible_math.h"
 #include "rope/axis_map.h"
 #include "rope/plans/families.h"
-#include "rope/reproducible_math.h"
 
 namespace ropewalk {
 namespace {

@@ -1,7 +1,7 @@
 // The end of all scaling knowledge: what a kernel and an attention need to know of a config at one sequence length.
 #pragma once
 
-#include "rope/buffer.h"
+#include "base/buffer.h"
 #include "rope/config.h"
 
 namespace ropewalk {

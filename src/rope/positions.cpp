@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "rope/sin_cos.h"
+#include "base/sin_cos.h"
 
 namespace ropewalk {
 namespace {

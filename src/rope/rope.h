@@ -54,7 +54,7 @@ class Rope {
 
   RopeConfig config_;
   Buffer<double> lists_[5];
-  const RotateKernels* kernels_ = &fastest_kernels();
+  const RotateKernels* kernels_ = &fastest_rotate_kernels();
 
   FrequencyPlan plan_;
   double plan_number_ = 0;  // counts plans, to know whose rows are cached

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "rope/touch.h"
+#include "base/touch.h"
 
 namespace ropewalk {
 namespace {

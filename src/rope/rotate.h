@@ -9,7 +9,7 @@
 #pragma once
 
 #include "rope/config.h"
-#include "rope/rotate_kernels.h"
+#include "rope/kernels/rotate_kernels.h"
 
 namespace ropewalk {
 

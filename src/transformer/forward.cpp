@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "nn/float_math.h"
+#include "base/float_math.h"
 
 namespace ropewalk {
 namespace {

@@ -12,7 +12,7 @@
 // Vaswani et al. 2017 (arXiv:1706.03762), with norms before (GPT-2) or after (OLMo 2) or both (Gemma 2).
 #pragma once
 
-#include "nn/kv_cache.h"
+#include "cache/kv_cache.h"
 #include "transformer/router.h"
 #include "transformer/weights.h"
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "nn/activation.h"
-#include "nn/attention.h"
-#include "nn/normalize.h"
+#include "attention/attention.h"
+#include "transformer/activation.h"
+#include "transformer/normalize.h"
 
 namespace ropewalk {
 

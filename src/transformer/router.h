@@ -2,7 +2,7 @@
 // over the scores of all.
 #pragma once
 
-#include "rope/buffer.h"
+#include "base/buffer.h"
 
 namespace ropewalk {
 

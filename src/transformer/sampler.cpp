@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "nn/float_math.h"
-#include "rope/reproducible_math.h"
+#include "base/float_math.h"
+#include "base/reproducible_math.h"
 
 namespace ropewalk {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <span>
 
-#include "rope/buffer.h"
-#include "rope/status.h"
+#include "base/buffer.h"
+#include "base/status.h"
 
 namespace ropewalk {
 

@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "nn/matmul.h"
-#include "rope/buffer.h"
-#include "rope/status.h"
+#include "base/buffer.h"
+#include "base/status.h"
+#include "matmul/matmul.h"
 #include "transformer/model_config.h"
 
 namespace ropewalk {

@@ -1,4 +1,4 @@
-#include "oracle.h"
+#include "native/oracle.h"
 
 #include <algorithm>
 #include <cmath>

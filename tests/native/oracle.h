@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/storage.h"
 #include "rope/config.h"
-#include "rope/storage.h"
 
 namespace ropewalk::oracle {
 

@@ -1,7 +1,19 @@
 // Each rule of scripts/check_rules.mjs finds what it is for in a small bad tree, lets its good twin pass, and holds for this repository.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { checkCycles, checkImports, checkIncludes, checkLengths, checkLockFile, checkMachine, readTree, rules } from "../../scripts/check_rules.mjs";
+import {
+  checkCycles,
+  checkFolders,
+  checkImports,
+  checkIncludeCycles,
+  checkIncludes,
+  checkLengths,
+  checkLockFile,
+  checkMachine,
+  checkReadmes,
+  readTree,
+  rules,
+} from "../../scripts/check_rules.mjs";
 
 const repository = await readTree();
 
@@ -21,47 +33,63 @@ function complains(rule, tree, pattern) {
 }
 
 const core = {
-  "src/rope/config.h": "#include <cstdint>\n",
-  "src/rope/plan.h": '#pragma once\n\n#include "rope/config.h"\n',
+  "src/base/status.h": "#include <cstdint>\n",
+  "src/rope/plan.h": '#pragma once\n\n#include "base/status.h"\n',
   "src/rope/plan.cpp": '#include "rope/plan.h"\n',
   "src/rope/plans/yarn.cpp": '#include <cmath>\n#include "rope/plan.h"\n',
-  "src/rope/rope.h": '#include "rope/plan.h"\n',
-  "bindings/rope.cpp": '#include <emscripten/bind.h>\n#include "rope/rope.h"\n',
+  "src/attention/attention.h": '#include "rope/plan.h"\n',
+  "bindings/embind.h": "#include <emscripten/bind.h>\n",
+  "bindings/rope.cpp": '#include "bindings/embind.h"\n#include "attention/attention.h"\n',
 };
 
-test("includes of a good tree", () => assert.deepEqual(checkIncludes(core), []));
-
-test("a header that includes a later stage", () => {
-  complains(checkIncludes, { ...core, "src/rope/config.h": '\n\n#include "rope/plan.h"\n' }, /^src\/rope\/config\.h:3: includes rope\/plan\.h, of the later stage plan$/);
+test("includes of a good tree", () => {
+  assert.deepEqual(checkIncludes(core), []);
+  assert.deepEqual(checkIncludeCycles(core), []);
 });
 
-test("a source that includes a later stage", () => {
-  complains(checkIncludes, { ...core, "src/rope/plan.cpp": '#include "rope/rope.h"\n' }, /of the later stage rope/);
-  complains(checkIncludes, { ...core, "src/rope/plans/yarn.cpp": '  #  include "rope/rope.h"\n' }, /of the later stage rope/);
+test("a header that includes from a later folder", () => {
+  complains(checkIncludes, { ...core, "src/base/status.h": '\n\n#include "rope/plan.h"\n' }, /^src\/base\/status\.h:3: includes rope\/plan\.h, but base may not include from rope$/);
+});
+
+test("a source that includes from a later folder", () => {
+  complains(checkIncludes, { ...core, "src/rope/plan.cpp": '#include "attention/attention.h"\n' }, /rope may not include from attention/);
+  complains(checkIncludes, { ...core, "src/rope/plans/yarn.cpp": '  #  include "attention/attention.h"\n' }, /rope may not include from attention/);
 });
 
 test("a core that includes the bindings, or Emscripten", () => {
-  complains(checkIncludes, { ...core, "src/rope/plan.cpp": '#include "bindings/rope.h"\n', "bindings/rope.h": "" }, /named from src on/);
-  complains(checkIncludes, { ...core, "src/rope/plan.cpp": "#include <emscripten.h>\n" }, /only bindings know Emscripten/);
+  complains(checkIncludes, { ...core, "src/rope/plan.cpp": '#include "bindings/embind.h"\n' }, /paths start at src/);
+  complains(checkIncludes, { ...core, "src/rope/plan.cpp": "#include <emscripten.h>\n" }, /only bindings may use Emscripten/);
 });
 
-test("an include by a relative path, and of a file that is not there", () => {
-  complains(checkIncludes, { ...core, "src/rope/plan.cpp": '#include "plan.h"\n' }, /named from src on/);
-  complains(checkIncludes, { ...core, "bindings/rope.cpp": '#include "rope/absent.h"\n' }, /which is not in src/);
+test("an include by a relative path, and of a file that does not exist", () => {
+  complains(checkIncludes, { ...core, "src/rope/plan.cpp": '#include "plan.h"\n' }, /paths start at src/);
+  complains(checkIncludes, { ...core, "bindings/rope.cpp": '#include "rope/absent.h"\n' }, /does not exist in src/);
+  complains(checkIncludes, { ...core, "bindings/rope.cpp": '#include "bindings/absent.h"\n' }, /does not exist/);
 });
 
-test("a core file in no stage", () => {
-  complains(checkIncludes, { ...core, "src/rope/attention.h": "" }, /^src\/rope\/attention\.h: is in no stage/);
+test("a core file in an unknown folder, or in none", () => {
+  complains(checkIncludes, { ...core, "src/misc/attention.h": "" }, /^src\/misc\/attention\.h: its folder is not in coreFolders/);
+  complains(checkIncludes, { ...core, "src/attention.h": "" }, /^src\/attention\.h: its folder is not in coreFolders/);
+});
+
+test("a new file in a known folder needs no entry", () => {
+  assert.deepEqual(checkIncludes({ ...core, "src/rope/plans/new.cpp": '#include "rope/plan.h"\n' }), []);
+  assert.deepEqual(checkImports({ ...modules, "web/src/config/new.ts": 'import "../base/errors.js";' }), []);
+});
+
+test("headers that include each other", () => {
+  complains(checkIncludeCycles, { "src/rope/a.h": '#include "rope/b.h"\n', "src/rope/b.h": '#include "rope/a.h"\n' }, /a\.h → src\/rope\/b\.h → src\/rope\/a\.h: includes in a circle/);
 });
 
 const modules = {
-  "web/src/errors.ts": "export class RopewalkError {}\n",
-  "web/src/heap.ts": 'import { RopewalkError } from "./errors.js";\nimport type { WasmModule } from "./wasm_module.js";\n',
-  "web/src/wasm_module.ts": "export interface WasmModule {}\n",
-  "web/src/wasm/ropewalk.d.ts": 'import type { WasmModule } from "../wasm_module.js";\n',
-  "web/src/config/types.ts": 'import { RopewalkError } from "../errors.js";\n',
-  "web/src/load.ts": 'import { Heap } from "./heap.js";\nexport const glue = () => import("./wasm/ropewalk.js");\n',
-  "web/src/index.node.ts": 'import { readFile } from "node:fs/promises";\nexport * from "./load.js";\n',
+  "web/src/base/errors.ts": "export class RopewalkError {}\n",
+  "web/src/memory/heap.ts": 'import { RopewalkError } from "../base/errors.js";\nimport type { WasmModule } from "./wasm_module.js";\n',
+  "web/src/memory/wasm_module.ts": "export interface WasmModule {}\n",
+  "web/src/wasm/ropewalk.d.ts": 'import type { WasmModule } from "../memory/wasm_module.js";\n',
+  "web/src/config/types.ts": 'import { RopewalkError } from "../base/errors.js";\n',
+  "web/src/load/load.ts": 'import { Heap } from "../memory/heap.js";\n',
+  "web/src/index.ts": 'export * from "./load/load.js";\nexport const glue = () => import("./wasm/ropewalk.js");\n',
+  "web/src/index.node.ts": 'import { readFile } from "node:fs/promises";\nexport * from "./load/load.js";\n',
 };
 
 test("imports of a good tree", () => {
@@ -69,38 +97,39 @@ test("imports of a good tree", () => {
   assert.deepEqual(checkCycles(modules), []);
 });
 
-test("a module that imports a later stage, whatever the form of the import", () => {
+test("a module that imports from a later folder, whatever the form of the import", () => {
   for (const text of [
-    'import { load } from "./load.js";',
-    'import type { Load } from "./load.js";',
-    'import "./load.js";',
-    'export { load } from "./load.js";',
-    'const later = () => import("./load.js");',
-    'export type Loaded = import("./load.js").Loaded;',
+    'import { load } from "../load/load.js";',
+    'import type { Load } from "../load/load.js";',
+    'import "../load/load.js";',
+    'export { load } from "../load/load.js";',
+    'const later = () => import("../load/load.js");',
+    'export type Loaded = import("../load/load.js").Loaded;',
   ]) {
-    complains(checkImports, { ...modules, "web/src/errors.ts": `\n${text}\n` }, /^web\/src\/errors\.ts:2: imports \.\/load\.js, of the later stage load$/);
+    complains(checkImports, { ...modules, "web/src/base/errors.ts": `\n${text}\n` }, /^web\/src\/base\/errors\.ts:2: imports \.\.\/load\/load\.js, but base may not import from load$/);
   }
 });
 
 test("an import in a comment is none", () => {
-  assert.deepEqual(checkImports({ ...modules, "web/src/errors.ts": '// import "./load.js";\n/** import { load } from "./load.js" */\n' }), []);
+  assert.deepEqual(checkImports({ ...modules, "web/src/base/errors.ts": '// import "../load/load.js";\n/** import { load } from "../load/load.js" */\n' }), []);
 });
 
-test("imports of what is not there, of packages, and of Node in a page", () => {
-  complains(checkImports, { ...modules, "web/src/load.ts": 'import "./absent.js";\n' }, /not in web\/src/);
-  complains(checkImports, { ...modules, "web/src/load.ts": 'import "lodash";\n' }, /no dependencies/);
-  complains(checkImports, { ...modules, "web/src/load.ts": 'import "node:fs";\n' }, /pages do not have/);
+test("imports of what does not exist, of packages, and of Node in a page", () => {
+  complains(checkImports, { ...modules, "web/src/load/load.ts": 'import "./absent.js";\n' }, /does not exist in web\/src/);
+  complains(checkImports, { ...modules, "web/src/load/load.ts": 'import "lodash";\n' }, /no dependencies/);
+  complains(checkImports, { ...modules, "web/src/load/load.ts": 'import "node:fs";\n' }, /browsers do not have/);
 });
 
-test("the command line runs in Node and has libraries of its own, and nothing imports it", () => {
-  const command = { "web/src/cli/plot.ts": 'import "node:fs";\nimport "commander";\nimport { load } from "../index.node.js";\n' };
+test("the command line runs in Node and has libraries of its own, and only its entry imports it", () => {
+  const command = { "web/src/cli/plot/plot.ts": 'import "node:fs";\nimport "commander";\nimport { load } from "../../index.node.js";\n', "web/src/cli.node.ts": 'import "./cli/plot/plot.js";\n' };
   assert.deepEqual(checkImports({ ...modules, ...command }), []);
-  complains(checkImports, { ...modules, "web/src/load.ts": 'import "commander";\n' }, /no dependencies/);
-  complains(checkImports, { ...modules, ...command, "web/src/load.ts": 'import "./cli/plot.js";\n' }, /of the later stage command line/);
+  complains(checkImports, { ...modules, "web/src/load/load.ts": 'import "commander";\n' }, /no dependencies/);
+  complains(checkImports, { ...modules, ...command, "web/src/load/load.ts": 'import "../cli/plot/plot.js";\n' }, /load may not import from cli/);
 });
 
-test("a module in no stage", () => {
-  complains(checkImports, { ...modules, "web/src/misc.ts": "" }, /^web\/src\/misc\.ts: is in no stage/);
+test("a loose module, and one in an unknown folder", () => {
+  complains(checkImports, { ...modules, "web/src/misc.ts": "" }, /^web\/src\/misc\.ts: is not an entry of the package/);
+  complains(checkImports, { ...modules, "web/src/misc/misc.ts": "" }, /^web\/src\/misc\/misc\.ts: its folder is not in packageFolders/);
 });
 
 test("imports in a circle, of one, two and three modules, types included", () => {
@@ -120,6 +149,17 @@ test("files that are too long, and what need not be short", () => {
     assert.deepEqual(checkLengths({ [path]: lines(400) }), []);
   }
   assert.deepEqual(checkLengths({ "package-lock.json": lines(9000), "README.md": lines(500) }), []);
+});
+
+test("folders with too many files", () => {
+  const folder = (count) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`src/rope/${i}.h`, ""]));
+  complains(checkFolders, folder(30), /^src\/rope: has 30 files, more than 29$/);
+  assert.deepEqual(checkFolders(folder(29)), []);
+});
+
+test("folders without a README", () => {
+  const { "src/rope/README.md": _, ...rest } = repository;
+  complains(checkReadmes, rest, /^src\/rope: has no README\.md$/);
 });
 
 test("what holds on one machine only", () => {

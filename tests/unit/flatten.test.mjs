@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { flattenConfig } from "../../build/package/config/flatten.js";
 import { ropeConfig } from "../../build/package/config/rope_config.js";
-import { RopewalkError } from "../../build/package/errors.js";
+import { RopewalkError } from "../../build/package/base/errors.js";
 
 const base = { head_dim: 128, pairing: "half" };
 const flat = (more) => flattenConfig({ ...base, ...more });

@@ -1,4 +1,4 @@
-// Chat templates against transformers' apply_chat_template (tests/golden/chat_templates.py), and what is refused.
+// Chat templates against transformers' apply_chat_template (tests/golden/generate/chat_templates.py), and what is refused.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import test from "node:test";

@@ -5,8 +5,8 @@
  */
 import { readFile } from "node:fs/promises";
 import { webFiles } from "./files/web_files.js";
-import { type Load, loadOn, type Platform } from "./load.js";
-import { fetchBytes } from "./platform_web.js";
+import { type Load, loadOn, type Platform } from "./load/load.js";
+import { fetchBytes } from "./load/platforms.js";
 
 export * from "./api.js";
 

@@ -4,8 +4,8 @@
  * @packageDocumentation
  */
 import { webFiles } from "./files/web_files.js";
-import { type Load, loadOn, type Platform } from "./load.js";
-import { fetchBytes } from "./platform_web.js";
+import { type Load, loadOn, type Platform } from "./load/load.js";
+import { fetchBytes } from "./load/platforms.js";
 import glue from "./wasm/ropewalk.js";
 
 export * from "./api.js";

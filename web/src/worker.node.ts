@@ -5,7 +5,7 @@
  */
 import { Worker } from "node:worker_threads";
 import nodeEndpoint from "comlink/dist/esm/node-adapter.mjs";
-import type { LoadOptions } from "./load.js";
+import type { LoadOptions } from "./load/load.js";
 import type { Thread } from "./worker/connection.js";
 import { loadIn, type WorkerRopewalk } from "./worker/worker_ropewalk.js";
 

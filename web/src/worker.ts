@@ -3,7 +3,7 @@
  *
  * @packageDocumentation
  */
-import type { LoadOptions } from "./load.js";
+import type { LoadOptions } from "./load/load.js";
 import { loadIn, type WorkerRopewalk } from "./worker/worker_ropewalk.js";
 import type { Thread } from "./worker/connection.js";
 

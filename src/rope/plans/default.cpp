@@ -1,5 +1,5 @@
+#include "base/reproducible_math.h"
 #include "rope/plans/families.h"
-#include "rope/reproducible_math.h"
 
 namespace ropewalk::plans {
 

@@ -1,6 +1,6 @@
 // Dynamic NTK: the factor follows the sequence, so that sequences up to the trained length are left alone.
+#include "base/reproducible_math.h"
 #include "rope/plans/families.h"
-#include "rope/reproducible_math.h"
 
 namespace ropewalk::plans {
 namespace {

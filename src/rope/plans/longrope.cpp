@@ -1,8 +1,8 @@
 // LongRoPE (Ding et al. 2024, arXiv:2402.13753) as Phi-3 ships it: one divisor for each pair, in two lists, chosen by length.
 #include <cmath>
 
+#include "base/reproducible_math.h"
 #include "rope/plans/families.h"
-#include "rope/reproducible_math.h"
 
 namespace ropewalk::plans {
 namespace {

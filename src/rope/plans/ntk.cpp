@@ -1,6 +1,6 @@
 // NTK-aware scaling: a larger base, so that the first pair is kept and the last is interpolated by the whole factor.
+#include "base/reproducible_math.h"
 #include "rope/plans/families.h"
-#include "rope/reproducible_math.h"
 
 namespace ropewalk::plans {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/reproducible_math.h"
 #include "rope/plans/families.h"
-#include "rope/reproducible_math.h"
 
 namespace ropewalk::plans::yarn_parts {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "rope/status.h"
+#include "base/status.h"
 
 [[noreturn]] inline void fail(const std::string& message) {
   std::fprintf(stderr, "native_digest: %s\n", message.c_str());

@@ -1,8 +1,8 @@
 // Attention over keys and values that are at hand: pages/cases/attention.mjs.
 #include <cmath>
 
+#include "attention/attend_tensors.h"
 #include "inputs.h"
-#include "nn/attend_tensors.h"
 #include "stages.h"
 
 using namespace ropewalk;

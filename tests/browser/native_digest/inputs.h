@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "arguments.h"
-#include "nn/attention.h"
+#include "attention/attention.h"
 #include "rope/rope.h"
 
 using Bytes = std::vector<std::uint8_t>;

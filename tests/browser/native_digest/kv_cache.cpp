@@ -1,8 +1,8 @@
 // Caches through a list of steps, such as append:40,shift:4:16,retune: pages/cases/kv_cache.mjs says what each does.
-#include "nn/kv_cache.h"
+#include "cache/kv_cache.h"
 
+#include "cache/kv_image.h"
 #include "inputs.h"
-#include "nn/kv_image.h"
 #include "stages.h"
 
 using namespace ropewalk;

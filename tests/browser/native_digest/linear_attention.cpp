@@ -1,8 +1,8 @@
 // Linear attention of whole tensors and of a sequence that goes on: pages/cases/linear_attention.mjs.
-#include "nn/linear_attention.h"
+#include "attention/linear_attention.h"
 
+#include "attention/linear_image.h"
 #include "inputs.h"
-#include "nn/linear_image.h"
 #include "stages.h"
 
 using namespace ropewalk;

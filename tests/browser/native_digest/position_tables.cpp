@@ -1,6 +1,6 @@
 // Sinusoidal tables, ALiBi's slopes, T5's buckets: pages/cases/position_tables.mjs.
+#include "attention/position_scheme.h"
 #include "inputs.h"
-#include "nn/position_scheme.h"
 #include "stages.h"
 
 using namespace ropewalk;

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
-import { addBench } from "./bench.js";
-import { addChat } from "./chat.js";
-import { addConvert } from "./convert.js";
-import { addGenerate } from "./generate.js";
-import { addInspect } from "./inspect.js";
-import { addPerplexity } from "./perplexity.js";
-import { addPlot } from "./plot.js";
+import { addBench } from "./bench/bench.js";
+import { addChat } from "./chat/chat.js";
+import { addConvert } from "./convert/convert.js";
+import { addGenerate } from "./generate/generate.js";
+import { addInspect } from "./inspect/inspect.js";
+import { addPerplexity } from "./perplexity/perplexity.js";
+import { addPlot } from "./plot/plot.js";
 import { addTable } from "./table.js";
 import type { Terminal } from "./terminal.js";
 

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { RopewalkError } from "../errors.js";
+import { RopewalkError } from "../base/errors.js";
 
 /** A text file of the disk. @throws {@link RopewalkError} INVALID_FILE */
 export function readTextFile(path: string): Promise<string> {

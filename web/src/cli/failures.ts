@@ -1,5 +1,5 @@
 import { CommanderError } from "commander";
-import { RopewalkError, type RopewalkErrorCode } from "../errors.js";
+import { RopewalkError, type RopewalkErrorCode } from "../base/errors.js";
 import { Interrupted } from "./interrupt.js";
 import type { Terminal } from "./terminal.js";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type FileHandle, open, readlink, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { RopewalkError, type RopewalkErrorCode } from "../errors.js";
+import { RopewalkError, type RopewalkErrorCode } from "../base/errors.js";
 import { interruptible } from "./interrupt.js";
 
 /**

@@ -5,7 +5,7 @@ import type { RopeOverrides } from "../config/overrides.js";
 import { ropeConfig } from "../config/rope_config.js";
 import { ropeLayers } from "../config/rope_layers.js";
 import type { RopeConfig } from "../config/types.js";
-import { RopewalkError } from "../errors.js";
+import { RopewalkError } from "../base/errors.js";
 import { NotThere, readRange } from "../files/byte_source.js";
 import { openHttp, USUAL_PATIENCE } from "../files/http_source.js";
 import { isFolder } from "../files/node_files.js";

@@ -1,12 +1,12 @@
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Command, Option } from "commander";
-import { type DType, DTYPES } from "../elements.js";
-import { RopewalkError } from "../errors.js";
+import { type DType, DTYPES } from "../memory/elements.js";
+import { RopewalkError } from "../base/errors.js";
 import { isFolder, pathOf } from "../files/node_files.js";
 import { load } from "../index.node.js";
-import { ROLES, type Role } from "../rope_core.js";
-import { type CosSinTable, TABLE_LAYOUTS, type TableLayout } from "../table.js";
+import { ROLES, type Role } from "../rope/core.js";
+import { type CosSinTable, TABLE_LAYOUTS, type TableLayout } from "../rope/table.js";
 import { npyHeader } from "./npy.js";
 import { anyNumber, wholeNumber } from "./options.js";
 import { refuseInputs, writeFileWhole } from "./output_file.js";

@@ -1,4 +1,4 @@
-import { RopewalkError, type RopewalkErrorCode } from "../errors.js";
+import { RopewalkError, type RopewalkErrorCode } from "../base/errors.js";
 
 /** A plain object read from JSON or handed in by a caller: nothing about its values is known yet. */
 export type Dict = Record<string, unknown>;

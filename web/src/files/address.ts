@@ -1,4 +1,4 @@
-import { RopewalkError } from "../errors.js";
+import { RopewalkError } from "../base/errors.js";
 
 /** An address that can be fetched; relative ones are the page's. @throws INVALID_ARGUMENT @internal */
 export function addressOf(source: string | URL): URL {

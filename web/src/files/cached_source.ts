@@ -1,4 +1,4 @@
-import { RopewalkError } from "../errors.js";
+import { RopewalkError } from "../base/errors.js";
 import { blobSource } from "./blob_files.js";
 import { type ByteSource, NotThere } from "./byte_source.js";
 import { networkFailure } from "./failures.js";

@@ -1,4 +1,4 @@
-import { RopewalkError } from "../errors.js";
+import { RopewalkError } from "../base/errors.js";
 import { type ByteSource, type FileSet, NotThere } from "./byte_source.js";
 import { invalidFile } from "./failures.js";
 

@@ -1,4 +1,4 @@
-import { RopewalkError } from "../errors.js";
+import { RopewalkError } from "../base/errors.js";
 
 /** A file that is damaged, cut short, or not what its name says; `part` is what of it. @internal */
 export function invalidFile(file: string, part: string, message: string, options?: ErrorOptions): never {

@@ -1,4 +1,4 @@
-import { RopewalkError } from "../errors.js";
+import { RopewalkError } from "../base/errors.js";
 import { type ByteSource, chunksOf, NotThere } from "./byte_source.js";
 import { networkFailure } from "./failures.js";
 import { type Answer, answerOf, Interrupted, isPage } from "./http_response.js";

@@ -1,5 +1,5 @@
-import { wholeNumber } from "../checks.js";
-import { RopewalkError } from "../errors.js";
+import { wholeNumber } from "../base/checks.js";
+import { RopewalkError } from "../base/errors.js";
 import { addressOf } from "./address.js";
 import { blobFiles, bytesFiles } from "./blob_files.js";
 import { type ByteSource, type FilePlatform, type FileSet, readRange } from "./byte_source.js";

@@ -1,4 +1,4 @@
-import { RopewalkError } from "../errors.js";
+import { RopewalkError } from "../base/errors.js";
 import type { ByteSource } from "./byte_source.js";
 import { invalidFile } from "./failures.js";
 import type { ReadProgress } from "./progress.js";

@@ -1,6 +1,6 @@
 import type { RopeOverrides } from "../config/overrides.js";
 import type { RopeConfig } from "../config/types.js";
-import { RopewalkError } from "../errors.js";
+import { RopewalkError } from "../base/errors.js";
 
 /**
  * What stretches a RoPE to `contextLength` tokens: YaRN at the smallest factor that fits. Undefined where nothing needs to change, because the model

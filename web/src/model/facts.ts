@@ -1,4 +1,4 @@
-import { RopewalkError } from "../errors.js";
+import { RopewalkError } from "../base/errors.js";
 import type { ModelFiles } from "../files/model_files.js";
 import { CLASS_DEFAULTS } from "./class_defaults.js";
 

@@ -1,6 +1,6 @@
-import { codeIn, wholeNumber } from "../checks.js";
-import { RopewalkError } from "../errors.js";
-import type { Heap } from "../heap.js";
+import { codeIn, wholeNumber } from "../base/checks.js";
+import { RopewalkError } from "../base/errors.js";
+import type { Heap } from "../memory/heap.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 import { Turns } from "./breathe.js";
 import { logprobOf, mostProbable, Sampler, type SamplingOptions, type TokenProbability } from "./sampler.js";

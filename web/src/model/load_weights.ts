@@ -1,6 +1,6 @@
 import type { ModelFiles, ReadOptions, StoredTensor } from "../files/model_files.js";
 import { WEIGHT_FORMATS } from "../files/weight_formats.js";
-import type { Heap } from "../heap.js";
+import type { Heap } from "../memory/heap.js";
 import type { Facts } from "./facts.js";
 import type { Piece, Placement } from "./placement.js";
 

@@ -1,6 +1,6 @@
-import { RopewalkError } from "../errors.js";
-import type { Heap } from "../heap.js";
-import { kvCacheBytes } from "../kv_cache_core.js";
+import { RopewalkError } from "../base/errors.js";
+import type { Heap } from "../memory/heap.js";
+import { kvCacheBytes } from "../cache/core.js";
 import { type CacheChoice, TOKENS_AT_ONCE } from "./model_core.js";
 import type { ModelPlan } from "./model_plan.js";
 import type { Placement } from "./placement.js";

@@ -1,11 +1,11 @@
 import type { GgufRopeTensors } from "../config/gguf.js";
 import type { RopeConfig } from "../config/types.js";
-import { disposeSymbol } from "../dispose.js";
-import type { CacheDType } from "../elements.js";
-import { RopewalkError } from "../errors.js";
+import { disposeSymbol } from "../base/dispose.js";
+import type { CacheDType } from "../memory/elements.js";
+import { RopewalkError } from "../base/errors.js";
 import { type FilePlatform, type ModelFiles, type ModelSource, openModel, type OpenOptions, type ReadProgress, type StoredTensor } from "../files/model_files.js";
-import type { Heap } from "../heap.js";
-import type { KeyMode } from "../kv_cache_options.js";
+import type { Heap } from "../memory/heap.js";
+import type { KeyMode } from "../cache/options.js";
 import type { ChatMessage, ChatOptions } from "../text/chat_template.js";
 import { renderChat } from "../text/chat_template.js";
 import { type Tokenizer, tokenizerFromGguf, tokenizerFromJson } from "../text/tokenizer.js";

@@ -1,10 +1,10 @@
-import { RopewalkError } from "../errors.js";
+import { RopewalkError } from "../base/errors.js";
 import type { ModelFiles, ReadOptions } from "../files/model_files.js";
-import type { Heap } from "../heap.js";
-import { KvCacheCore } from "../kv_cache_core.js";
-import type { CacheDType } from "../elements.js";
-import type { KeyMode } from "../kv_cache_options.js";
-import { Owned } from "../owned.js";
+import type { Heap } from "../memory/heap.js";
+import { KvCacheCore } from "../cache/core.js";
+import type { CacheDType } from "../memory/elements.js";
+import type { KeyMode } from "../cache/options.js";
+import { Owned } from "../memory/owned.js";
 import { loadWeights } from "./load_weights.js";
 import { alwaysLong, isLong } from "./long_rope.js";
 import type { ModelLayer, ModelPlan } from "./model_plan.js";

@@ -1,6 +1,6 @@
-import { wholeNumber } from "../checks.js";
+import { wholeNumber } from "../base/checks.js";
 import type { RopeConfig } from "../config/types.js";
-import { RopewalkError } from "../errors.js";
+import { RopewalkError } from "../base/errors.js";
 import { Turns } from "./breathe.js";
 import { type CacheChoice, type ModelCore, TOKENS_AT_ONCE } from "./model_core.js";
 import { type ModelRopeOverrides, retunedLayers, ropeOf } from "./model_plan.js";

@@ -1,6 +1,6 @@
-import { finiteNumber, wholeNumber } from "../checks.js";
-import { RopewalkError } from "../errors.js";
-import type { Heap } from "../heap.js";
+import { finiteNumber, wholeNumber } from "../base/checks.js";
+import { RopewalkError } from "../base/errors.js";
+import type { Heap } from "../memory/heap.js";
 
 /** How the next token is chosen. Applied in this order, as transformers does. */
 export interface SamplingOptions {

@@ -1,5 +1,5 @@
 import type { RopeConfig } from "../config/types.js";
-import { RopewalkError } from "../errors.js";
+import { RopewalkError } from "../base/errors.js";
 
 /** What a session's bytes tell, beside its keys and values. @internal */
 export interface SessionFacts {
@@ -53,7 +53,7 @@ function parse(json: Uint8Array): SessionFacts | undefined {
   }
 }
 
-/** CRC-32 as in src/nn/checksum.h. In wasm it would take a copy there, for which memory may be refused, to spare eight lines. */
+/** CRC-32 as in src/base/checksum.h. In wasm it would take a copy there, for which memory may be refused, to spare eight lines. */
 function crc32(bytes: Uint8Array): number {
   let crc = ~0;
   for (const byte of bytes) {

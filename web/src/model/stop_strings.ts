@@ -1,4 +1,4 @@
-import { RopewalkError } from "../errors.js";
+import { RopewalkError } from "../base/errors.js";
 
 /**
  * Looks for texts that end a generation. Text is held back as long as it may be the beginning of one.

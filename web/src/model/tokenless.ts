@@ -1,4 +1,4 @@
-import { RopewalkError } from "../errors.js";
+import { RopewalkError } from "../base/errors.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 
 /**

@@ -1,4 +1,4 @@
-import { RopewalkError } from "../errors.js";
+import { RopewalkError } from "../base/errors.js";
 import { parseTemplate, runTemplate, type Jinja } from "./jinja.js";
 import { strftime } from "./strftime.js";
 

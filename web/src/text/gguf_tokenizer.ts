@@ -1,4 +1,4 @@
-import { RopewalkError } from "../errors.js";
+import { RopewalkError } from "../base/errors.js";
 import { booleanOf, numbersOf, readVocabulary, refuse, stringOf, stringsOf, tokenOf, type GgufMetadata } from "./gguf_vocabulary.js";
 import { byteLevelEncoder, sentencePieceEncoder, type PieceEncoder } from "./piece_encoder.js";
 import { preTokenizerOf } from "./pre_tokenizers.js";

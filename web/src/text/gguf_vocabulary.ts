@@ -1,4 +1,4 @@
-import { RopewalkError } from "../errors.js";
+import { RopewalkError } from "../base/errors.js";
 import { byteOfPiece, TOKEN_KINDS, Vocabulary, type Spelling } from "./vocabulary.js";
 
 /** Metadata of a GGUF file, by key. Arrays may be typed ones, integers of 64 bits bigint. */

@@ -1,4 +1,4 @@
-import { RopewalkError } from "../errors.js";
+import { RopewalkError } from "../base/errors.js";
 import { isObject, readVocabulary, refuse, type Json } from "./json_vocabulary.js";
 import { endTokensOf } from "./special_tokens.js";
 import type { Vocabulary } from "./vocabulary.js";

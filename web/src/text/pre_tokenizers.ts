@@ -1,4 +1,4 @@
-import { RopewalkError } from "../errors.js";
+import { RopewalkError } from "../base/errors.js";
 
 /** How a text is cut into words before byte-pair encoding, under the names of `tokenizer.ggml.pre`. */
 export interface PreTokenizer {

@@ -1,4 +1,4 @@
-import type { Glue } from "../wasm_module.js";
+import type { Glue } from "../memory/wasm_module.js";
 
 /** Emscripten's glue, linked from bindings/. */
 declare const glue: Glue;

@@ -1,8 +1,8 @@
 // What the entries of the Worker export besides their `load`.
-export { RopewalkError, type RopewalkErrorCode } from "../errors.js";
+export { RopewalkError, type RopewalkErrorCode } from "../base/errors.js";
 export type { CachedModel } from "../files/cached_models.js";
 export type { ModelSource } from "../files/model_files.js";
-export type { LoadOptions } from "../load.js";
+export type { LoadOptions } from "../load/load.js";
 export type { FinishReason, FullPolicy, GenerateOptions, Piece } from "../model/generate.js";
 export type { ModelInfo, ModelOptions, Prompt } from "../model/model.js";
 export type { Perplexity, PerplexityOptions } from "../model/perplexity.js";

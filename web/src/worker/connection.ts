@@ -1,5 +1,5 @@
 import { expose, wrap } from "comlink";
-import { RopewalkError } from "../errors.js";
+import { RopewalkError } from "../base/errors.js";
 import type { Piece } from "../model/generate.js";
 import { type Answer, type Call, type Caller, type Endpoint, type Listener, LISTENERS, type Plain, type RemoteHost } from "./protocol.js";
 import { passErrors } from "./thrown.js";

@@ -1,12 +1,12 @@
 import { expose, transfer, wrap } from "comlink";
-import { RopewalkError } from "../errors.js";
+import { RopewalkError } from "../base/errors.js";
 import type { CachedModel } from "../files/cached_models.js";
 import type { ModelSource } from "../files/model_files.js";
-import type { Load, LoadOptions } from "../load.js";
+import type { Load, LoadOptions } from "../load/load.js";
 import type { GenerateOptions, Piece } from "../model/generate.js";
 import type { Model, ModelInfo, ModelOptions, Prompt } from "../model/model.js";
 import type { Session, SessionOptions } from "../model/session.js";
-import type { Build, Ropewalk } from "../runtime.js";
+import type { Build, Ropewalk } from "../load/runtime.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 import type { Answer, Call, Caller, Endpoint, HeldModel, HeldSession, HeldTokenizer, Host, Plain, SessionState } from "./protocol.js";
 import { passErrors } from "./thrown.js";

@@ -2,11 +2,11 @@
 import type { RopeConfig } from "../config/types.js";
 import type { CachedModel } from "../files/cached_models.js";
 import type { ModelSource } from "../files/model_files.js";
-import type { LoadOptions } from "../load.js";
+import type { LoadOptions } from "../load/load.js";
 import type { GenerateOptions, Piece } from "../model/generate.js";
 import type { ModelInfo, ModelOptions, Prompt } from "../model/model.js";
 import type { SessionOptions } from "../model/session.js";
-import type { Build } from "../runtime.js";
+import type { Build } from "../load/runtime.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 
 /** Options that cannot be cloned: functions that are called in the caller's thread. @internal */

@@ -1,5 +1,5 @@
 import { transferHandlers } from "comlink";
-import { RopewalkError, type RopewalkErrorCode } from "../errors.js";
+import { RopewalkError, type RopewalkErrorCode } from "../base/errors.js";
 
 interface Sent {
   readonly code: RopewalkErrorCode;

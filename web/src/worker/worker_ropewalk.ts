@@ -1,10 +1,10 @@
 import { transfer } from "comlink";
-import { RopewalkError } from "../errors.js";
+import { RopewalkError } from "../base/errors.js";
 import type { CachedModel } from "../files/cached_models.js";
 import type { ModelSource } from "../files/model_files.js";
-import type { LoadOptions, WasmSource } from "../load.js";
+import type { LoadOptions, WasmSource } from "../load/load.js";
 import type { ModelInfo, ModelOptions } from "../model/model.js";
-import type { Build } from "../runtime.js";
+import type { Build } from "../load/runtime.js";
 import { asyncDisposeSymbol } from "./async_dispose.js";
 import { Connection, type Thread } from "./connection.js";
 import { WorkerModel } from "./worker_model.js";

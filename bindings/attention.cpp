@@ -1,0 +1,112 @@
+// Attention, linear attention and position schemes in JavaScript: flat lists of fields and functions.
+#include <new>
+
+#include "attention/attend_tensors.h"
+#include "attention/linear_image.h"
+#include "bindings/attention_fields.h"
+
+using namespace emscripten;
+using namespace ropewalk;
+using namespace ropewalk::bindings;
+
+namespace {
+
+int attend(const TensorFields& queries, const TensorFields& keys, Address values, const PositionFields& query_positions,
+           const PositionFields& key_positions, const AttentionFields& options, bool scalar) {
+  static Attention attention;  // keeps its memory from call to call
+  if (scalar) {
+    attention.use_kernels(kScalarAttentionKernels, kScalarRotateKernels);
+  } else {
+    attention.use_kernels(fastest_attention_kernels(), fastest_rotate_kernels());
+  }
+  HeadTensor value_tensor = tensor_of(keys);
+  value_tensor.source = at<void>(values);
+  return static_cast<int>(attend_tensors(
+      attention, {tensor_of(queries), tensor_of(keys), value_tensor, positions_of(query_positions), positions_of(key_positions)},
+      options_of(options)));
+}
+
+Address linear_create() { return reinterpret_cast<Address>(new (std::nothrow) LinearAttention); }
+void linear_destroy(Address linear) { delete at<LinearAttention>(linear); }
+
+int linear_configure(Address linear, int heads, int kv_heads, int head_dim) {
+  return static_cast<int>(at<LinearAttention>(linear)->configure(heads, kv_heads, head_dim));
+}
+
+enum class LinearMode { append, absorb, query };
+
+int linear_step(Address linear, Address rope, const PositionFields& positions, int mode, Address queries, Address keys, Address values,
+                Address out, int layout, int tokens) {
+  LinearAttention& attention = *at<LinearAttention>(linear);
+  const LinearTokens given = {at<float>(queries), at<float>(keys), at<float>(values), at<float>(out), static_cast<Layout>(layout), tokens};
+  const Positions placed = positions_of(positions);
+  switch (static_cast<LinearMode>(mode)) {
+    case LinearMode::append: return static_cast<int>(attention.append(at<Rope>(rope), placed, given));
+    case LinearMode::absorb: return static_cast<int>(attention.absorb(at<Rope>(rope), placed, given));
+    case LinearMode::query: return static_cast<int>(attention.query(at<Rope>(rope), placed, given));
+  }
+  return static_cast<int>(Status::layout_unknown);
+}
+
+void linear_reset(Address linear) { at<LinearAttention>(linear)->reset(); }
+double linear_tokens(Address linear) { return at<LinearAttention>(linear)->tokens(); }
+double linear_bytes(Address linear) { return static_cast<double>(linear_image_bytes(*at<LinearAttention>(linear))); }
+void linear_save(Address linear, Address target) { save_linear(*at<LinearAttention>(linear), at<void>(target)); }
+
+int linear_restore(Address linear, Address source, double bytes) {
+  return static_cast<int>(restore_linear(*at<LinearAttention>(linear), at<void>(source), static_cast<std::size_t>(bytes)));
+}
+
+int sinusoidal_rows(Address positions, int count, double base, int dim, Address target) {
+  for (int i = 0; i < count; ++i) {
+    float* row = at<float>(target) + static_cast<std::size_t>(i) * dim;
+    if (const Status status = sinusoidal_row(at<double>(positions)[i], base, dim, row); status != Status::ok)
+      return static_cast<int>(status);
+  }
+  return static_cast<int>(Status::ok);
+}
+
+void slopes(int heads, Address target) { alibi_slopes(heads, at<float>(target)); }
+
+int t5_buckets(Address relative, int count, int buckets, int max_distance, bool bidirectional, Address target) {
+  const T5Buckets rule = {buckets, max_distance, bidirectional};
+  if (const Status status = check_t5(rule); status != Status::ok) return static_cast<int>(status);
+  for (int i = 0; i < count; ++i) at<int>(target)[i] = t5_bucket(rule, at<double>(relative)[i]);
+  return static_cast<int>(Status::ok);
+}
+
+}  // namespace
+
+EMSCRIPTEN_BINDINGS(ropewalk_attention) {
+  value_object<AttentionFields>("AttentionFields")
+      .field("scale", &AttentionFields::scale)
+      .field("causal", &AttentionFields::causal)
+      .field("window", &AttentionFields::window)
+      .field("sink_tokens", &AttentionFields::sink_tokens)
+      .field("sinks", &AttentionFields::sinks)
+      .field("soft_cap", &AttentionFields::soft_cap)
+      .field("temperatures", &AttentionFields::temperatures)
+      .field("scheme", &AttentionFields::scheme)
+      .field("rope", &AttentionFields::rope)
+      .field("base", &AttentionFields::base)
+      .field("table", &AttentionFields::table)
+      .field("table_rows", &AttentionFields::table_rows)
+      .field("slopes", &AttentionFields::slopes)
+      .field("buckets", &AttentionFields::buckets)
+      .field("max_distance", &AttentionFields::max_distance)
+      .field("bidirectional", &AttentionFields::bidirectional);
+
+  function("nn_attend", &attend);
+  function("linear_create", &linear_create);
+  function("linear_destroy", &linear_destroy);
+  function("linear_configure", &linear_configure);
+  function("linear_step", &linear_step);
+  function("linear_reset", &linear_reset);
+  function("linear_tokens", &linear_tokens);
+  function("linear_image_bytes", &linear_bytes);
+  function("linear_save", &linear_save);
+  function("linear_restore", &linear_restore);
+  function("sinusoidal_rows", &sinusoidal_rows);
+  function("alibi_slopes", &slopes);
+  function("t5_buckets", &t5_buckets);
+}

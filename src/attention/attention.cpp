@@ -1,0 +1,274 @@
+#include "attention/attention.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "attention/attention_encoding.h"
+#include "attention/attention_mask.h"
+#include "base/touch.h"
+
+namespace ropewalk {
+namespace {
+
+// Rows (a token of a head) that go over the keys together: their queries and outputs, 128 KB at head_dim 128, stay in a second-level cache.
+constexpr int kTileRows = 128;
+
+bool are_finite(const float* values, int count) {
+  for (int i = 0; i < count; ++i) {
+    if (!std::isfinite(values[i])) return false;
+  }
+  return true;
+}
+
+// Some tokens of some key heads' groups.
+struct Tile {
+  int first_token;
+  int tokens;
+  int first_kv_head;
+  int kv_heads;
+};
+
+// One call of attend(), over its tiles.
+class Pass {
+ public:
+  Pass(const AttentionKernels& kernels, const RotateKernels& rotate_kernels, const KeyValues& kv, const Queries& queries,
+       const Positions& positions, const AttentionOptions& options)
+      : kernels_(kernels),
+        kv_(kv),
+        queries_(queries),
+        positions_(positions),
+        options_(options),
+        mask_(options, kv.tokens),
+        encoder_(options.position, rotate_kernels),
+        group_(queries.heads / kv.heads),
+        dim_(padded_dim(kv.head_dim)),
+        row_bytes_(static_cast<std::ptrdiff_t>(row_bytes(kv.type, kv.head_dim))) {
+    all_heads_ = static_cast<std::int64_t>(queries.tokens) * queries.heads <= kTileRows;
+    tile_tokens_ = all_heads_ ? queries.tokens : std::min(queries.tokens, std::max(1, kTileRows / group_));
+    rows_ = all_heads_ ? queries.tokens * queries.heads : tile_tokens_ * group_;
+    reads_in_place_ = kv.type == RowType::f32 && kv.head_dim == dim_;
+  }
+
+  [[nodiscard]] bool allocate(Buffer<float>& memory, Buffer<SoftmaxState>& states) {
+    const std::size_t tile = static_cast<std::size_t>(rows_) * dim_, block = static_cast<std::size_t>(kBlockTokens) * dim_;
+    const std::size_t scheme = Encoder::memory_floats(options_.position, kv_.head_dim, queries_.heads);
+    const std::size_t scores = static_cast<std::size_t>(rows_) * kBlockTokens;
+    if (!memory.resize(2 * tile + block + scores + rows_ + scheme) || !states.resize(rows_)) return false;
+    query_rows_ = memory.data();
+    out_rows_ = query_rows_ + tile;
+    block_rows_ = out_rows_ + tile;
+    scores_ = block_rows_ + block;
+    corrections_ = scores_ + scores;
+    encoder_.prepare(corrections_ + rows_, kv_.head_dim, queries_.heads);
+    states_ = states.data();
+    return true;
+  }
+
+  void run() {
+    for (int token = 0; token < queries_.tokens; token += tile_tokens_) {
+      const int tokens = std::min(tile_tokens_, queries_.tokens - token);
+      if (all_heads_) {
+        run_tile({token, tokens, 0, kv_.heads});
+      } else {
+        for (int head = 0; head < kv_.heads; ++head) run_tile({token, tokens, head, 1});
+      }
+    }
+  }
+
+ private:
+  // Rows of a tile are ordered by key head, then token, then query head of the group.
+  int row_of(const Tile& tile, int kv_head, int token) const { return (kv_head * tile.tokens + token) * group_; }
+  int slot_of(int token) const { return kv_.tokens - queries_.tokens + token; }
+
+  void run_tile(const Tile& tile) {
+    read_queries(tile);
+    const int first = slot_of(tile.first_token);
+    const Sight sight = mask_.of(first, first + tile.tokens - 1);
+    for (const SlotRange range : {sight.sinks, sight.near}) {
+      for (int slot = range.first; slot < range.last;) {
+        const int end = std::min(range.last, (slot / kBlockTokens + 1) * kBlockTokens);
+        attend_block(tile, {slot, end});
+        slot = end;
+      }
+    }
+    write_out(tile);
+  }
+
+  void read_queries(const Tile& tile) {
+    for (int t = 0; t < tile.tokens; ++t) {
+      const int token = tile.first_token + t;
+      if (encoder_.encodes_keys() && options_.position.encodes_queries) encoder_.use_query(positions_, token);
+      for (int k = 0; k < tile.kv_heads; ++k) {
+        float* rows = query_rows_ + static_cast<std::ptrdiff_t>(row_of(tile, k, t)) * dim_;
+        for (int g = 0; g < group_; ++g) {
+          const int head = (tile.first_kv_head + k) * group_ + g;
+          float* row = rows + g * dim_;
+          std::memcpy(row, queries_.queries + token * queries_.token_stride + head * queries_.head_stride, kv_.head_dim * sizeof(float));
+          for (int i = kv_.head_dim; i < dim_; ++i) row[i] = 0;
+          SoftmaxState& state = states_[row_of(tile, k, t) + g];
+          // a sink is a score like others, seen before the first key, without a value
+          state = options_.sinks == nullptr ? SoftmaxState{std::numeric_limits<float>::lowest(), 0} : SoftmaxState{options_.sinks[head], 1};
+        }
+        if (encoder_.encodes_keys() && options_.position.encodes_queries) encoder_.encode_query({rows, dim_, rows, dim_, group_});
+      }
+    }
+    std::memset(out_rows_, 0, static_cast<std::size_t>(tile.kv_heads) * tile.tokens * group_ * dim_ * sizeof(float));
+  }
+
+  // The slot that a range is read from, a multiple of four: where a range begins must not decide which of the four partial sums a weight is
+  // added to (attention_kernels.h), or a query's last bit would depend on what its neighbours see.
+  static int first_read(SlotRange range) { return range.first - range.first % kRowFloats; }
+
+  // Goes over the keys of a range within one block: scores of all rows, their weights, and then the values, so that a block of keys or of
+  // values at a time is in the nearest cache.
+  void attend_block(const Tile& tile, SlotRange range) {
+    const SlotRange seeing = tokens_seeing(tile, range);
+    if (seeing.is_empty()) return;
+    const SlotRange read = {first_read(range), range.last};
+    const int count = read.last - read.first;
+    if (encoder_.encodes_keys() || encoder_.has_bias()) encoder_.use_keys(key_positions(kv_, read.first), count);
+    for (int k = 0; k < tile.kv_heads; ++k) {
+      const int head = tile.first_kv_head + k;
+      const int first = row_of(tile, k, seeing.first), rows = (seeing.last - seeing.first) * group_;
+      const std::ptrdiff_t start = static_cast<std::ptrdiff_t>(first) * dim_;
+
+      const Floats keys = read_keys(head, read);
+      kernels_.score({query_rows_ + start, dim_, rows, keys.rows, keys.stride, count, dim_, scores_});
+      for (int row = 0; row < rows; ++row) {
+        const int token = tile.first_token + seeing.first + row / group_;
+        corrections_[row] = weigh(token, head * group_ + row % group_, range, scores_ + row * kBlockTokens, states_[first + row]);
+      }
+      const Floats values = read_values(head, read);
+      kernels_.blend({scores_, corrections_, rows, values.rows, values.stride, count, dim_, out_rows_ + start, dim_});
+    }
+  }
+
+  SlotRange seen_by(int token, SlotRange range) const {
+    const Sight sight = mask_.of(slot_of(token), slot_of(token));
+    const SlotRange sinks = intersection(sight.sinks, range);
+    return sinks.is_empty() ? intersection(sight.near, range) : sinks;  // a range lies on one side of where the two part
+  }
+
+  // The tokens of a tile, counted from its first, that see keys of a range: those in between do too.
+  SlotRange tokens_seeing(const Tile& tile, SlotRange range) const {
+    SlotRange tokens = {0, tile.tokens};
+    while (!tokens.is_empty() && seen_by(tile.first_token + tokens.first, range).is_empty()) ++tokens.first;
+    while (!tokens.is_empty() && seen_by(tile.first_token + tokens.last - 1, range).is_empty()) --tokens.last;
+    return tokens;
+  }
+
+  struct Floats {
+    const float* rows;
+    std::ptrdiff_t stride;
+  };
+
+  const char* stored(const char* base, std::size_t page_offset, int head, int slot) const {
+    const std::ptrdiff_t in_head = head * kv_.head_stride;
+    if (kv_.pages == nullptr) return base + slot * kv_.token_stride + in_head;
+    return kv_.pages[slot / kBlockTokens] + page_offset + slot % kBlockTokens * kv_.token_stride + in_head;
+  }
+
+  Floats read_keys(int head, SlotRange range) {
+    const char* keys = stored(kv_.keys, kv_.key_offset, head, range.first);
+    if (!encoder_.encodes_keys()) return reads_in_place_ ? in_place(keys, range) : load(keys, range);
+    const Floats from = reads_in_place_ && encoder_.encodes_all() ? in_place(keys, range) : load(keys, range);
+    encoder_.encode_keys({from.rows, from.stride, block_rows_, dim_, range.last - range.first});
+    return {block_rows_, dim_};
+  }
+
+  Floats read_values(int head, SlotRange range) {
+    const char* values = stored(kv_.values, kv_.value_offset, head, range.first);
+    return reads_in_place_ ? in_place(values, range) : load(values, range);
+  }
+
+  // Read once from memory, as fast as it gives, before arithmetic that waits for each row in turn.
+  Floats in_place(const char* rows, SlotRange range) const {
+    for (int row = 0; row < range.last - range.first; ++row) touch_lines(rows + row * kv_.token_stride, row_bytes_);
+    return {reinterpret_cast<const float*>(rows), kv_.token_stride / static_cast<std::ptrdiff_t>(sizeof(float))};
+  }
+
+  Floats load(const char* rows, SlotRange range) const {
+    kernels_.load[static_cast<int>(kv_.type)]({kv_.token_stride, dim_, range.last - range.first, kv_.head_dim}, rows, block_rows_);
+    return {block_rows_, dim_};
+  }
+
+  float weigh(int token, int head, SlotRange range, float* scores, SoftmaxState& state) {
+    const SlotRange seen = seen_by(token, range);
+    float bias[kBlockTokens];
+    if (encoder_.has_bias()) encoder_.write_bias(positions_.at(0, 0, token), head, bias);
+    float scale = static_cast<float>(options_.scale);
+    if (options_.temperatures != nullptr) scale *= options_.temperatures[token];
+    const WeighRow row = {scores, encoder_.has_bias() ? bias : nullptr, seen.first - first_read(range), seen.last - first_read(range),
+                          scale,  static_cast<float>(options_.soft_cap)};
+    return kernels_.weigh(row, state);
+  }
+
+  void write_out(const Tile& tile) {
+    for (int t = 0; t < tile.tokens; ++t) {
+      const int token = tile.first_token + t;
+      const Sight sight = mask_.of(slot_of(token), slot_of(token));
+      const bool saw_keys = !sight.sinks.is_empty() || !sight.near.is_empty();
+      for (int k = 0; k < tile.kv_heads; ++k) {
+        for (int g = 0; g < group_; ++g) {
+          const int row = row_of(tile, k, t) + g, head = (tile.first_kv_head + k) * group_ + g;
+          const float* sum = out_rows_ + static_cast<std::ptrdiff_t>(row) * dim_;
+          float* out = queries_.out + token * queries_.token_stride + head * queries_.head_stride;
+          // a row that saw keys has a weight of 1 among its weights, unless a query that is not finite made all scores NaN
+          const float factor = states_[row].sum > 0 ? 1 / states_[row].sum : saw_keys ? std::numeric_limits<float>::quiet_NaN() : 0;
+          for (int i = 0; i < kv_.head_dim; ++i) out[i] = sum[i] * factor;
+        }
+      }
+    }
+  }
+
+  const AttentionKernels& kernels_;
+  const KeyValues& kv_;
+  const Queries& queries_;
+  const Positions& positions_;
+  const AttentionOptions& options_;
+  Mask mask_;
+  Encoder encoder_;
+  int group_;  // query heads a key head
+  int dim_;    // floats of a row
+  std::ptrdiff_t row_bytes_;
+  bool all_heads_;  // few rows: the heads go over the keys together, and what is worked out for a block of positions serves all
+  int tile_tokens_;
+  int rows_;
+  bool reads_in_place_;
+
+  float* query_rows_ = nullptr;   // [rows_][dim_]
+  float* out_rows_ = nullptr;     // [rows_][dim_]
+  float* block_rows_ = nullptr;   // [kBlockTokens][dim_]: keys, and then values, that are not read in place
+  float* scores_ = nullptr;       // [rows_][kBlockTokens]
+  float* corrections_ = nullptr;  // [rows_]
+  SoftmaxState* states_ = nullptr;
+};
+
+}  // namespace
+
+Status check_attention(const KeyValues& kv, const Queries& queries, const Positions& positions, const AttentionOptions& options) {
+  if (static_cast<int>(kv.type) < 0 || static_cast<int>(kv.type) >= kRowTypes) return Status::row_type_unknown;
+  if (kv.heads < 1 || kv.head_dim < 1 || kv.head_dim > kMaxHeadDim || kv.tokens < 0) return Status::shape_out_of_range;
+  if (queries.tokens < 1 || queries.heads < 1) return Status::query_shape_out_of_range;
+  if (queries.heads % kv.heads != 0) return Status::heads_not_grouped;
+  if (positions.rows != 1 || positions.tokens != queries.tokens) return Status::shape_out_of_range;
+  if (options.causal && queries.tokens > kv.tokens) return Status::more_queries_than_keys;
+  if (options.window < 1) return Status::window_out_of_range;
+  if (options.sink_tokens < 0) return Status::sink_tokens_out_of_range;
+  if (options.sinks != nullptr && !are_finite(options.sinks, queries.heads)) return Status::sinks_not_finite;
+  if (options.soft_cap != 0 && !(options.soft_cap >= 1e-3 && options.soft_cap <= 1e6)) return Status::soft_cap_out_of_range;
+  if (!std::isfinite(static_cast<float>(options.scale))) return Status::attention_scale_out_of_range;
+  if (options.temperatures != nullptr && !are_finite(options.temperatures, queries.tokens)) return Status::temperature_not_finite;
+  return check_encoding(options.position, kv, positions, queries.heads);
+}
+
+Status Attention::attend(const KeyValues& kv, const Queries& queries, const Positions& positions, const AttentionOptions& options) {
+  if (const Status status = check_attention(kv, queries, positions, options); status != Status::ok) return status;
+  Pass pass(*kernels_, *rotate_kernels_, kv, queries, positions, options);
+  if (!pass.allocate(memory_, states_)) return Status::out_of_memory;
+  pass.run();
+  return Status::ok;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,174 @@
+#include "attention/attention_encoding.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace ropewalk {
+namespace {
+
+bool adds_rows(PositionScheme scheme) { return scheme == PositionScheme::sinusoidal || scheme == PositionScheme::learned; }
+
+bool are_finite(const float* values, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!std::isfinite(values[i])) return false;
+  }
+  return true;
+}
+
+bool has_row(const PositionEncoding& encoding, double position) {
+  return position >= 0 && position < encoding.table_rows && position == std::floor(position);
+}
+
+Status check_table(const PositionEncoding& encoding, const KeyValues& kv, const Positions& queries) {
+  if (encoding.table == nullptr || encoding.table_rows < 1) return Status::position_table_too_short;
+  for (int token = 0; token < queries.tokens; ++token) {
+    if (!has_row(encoding, queries.at(0, 0, token))) return Status::position_table_too_short;
+  }
+  for (int token = 0; token < kv.tokens; ++token) {
+    const KeyPositions at = key_positions(kv, token);
+    if (!has_row(encoding, at.positions.at(0, 0, at.first))) return Status::position_table_too_short;
+  }
+  return Status::ok;
+}
+
+// The largest |position| of a call; infinity where one is not a number.
+double farthest_position(const KeyValues& kv, const Positions& queries) {
+  double farthest = 0;
+  const auto visit = [&](double position) { farthest = std::isnan(position) ? INFINITY : std::fmax(farthest, std::fabs(position)); };
+  for (int token = 0; token < queries.tokens; ++token) visit(queries.at(0, 0, token));
+  for (int token = 0; token < kv.tokens; ++token) {
+    const KeyPositions at = key_positions(kv, token);
+    visit(at.positions.at(0, 0, at.first));
+  }
+  return farthest;
+}
+
+Status check_sinusoidal(const PositionEncoding& encoding, const KeyValues& kv, const Positions& queries) {
+  float row[1];
+  return sinusoidal_row(farthest_position(kv, queries), encoding.base, 1, row);
+}
+
+Status check_bias(const PositionEncoding& encoding, int heads) {
+  if (encoding.scheme == PositionScheme::alibi) {
+    return encoding.slopes == nullptr || are_finite(encoding.slopes, heads) ? Status::ok : Status::position_bias_out_of_range;
+  }
+  if (encoding.table == nullptr) return Status::position_bias_out_of_range;
+  if (const Status status = check_t5(encoding.t5); status != Status::ok) return status;
+  return are_finite(encoding.table, static_cast<std::size_t>(encoding.t5.buckets) * heads) ? Status::ok
+                                                                                           : Status::position_bias_out_of_range;
+}
+
+}  // namespace
+
+KeyPositions key_positions(const KeyValues& kv, int first) {
+  if (kv.pages == nullptr) return {kv.positions, first};
+  const double* ids = reinterpret_cast<const double*>(kv.pages[first / kBlockTokens]);
+  return {{0, ids, kv.axes, 1, kBlockTokens}, first % kBlockTokens};
+}
+
+Status check_encoding(const PositionEncoding& encoding, const KeyValues& kv, const Positions& queries, int heads) {
+  if (encoding.scheme == PositionScheme::none) return Status::ok;
+  if (kv.pages == nullptr && (kv.positions.rows != 1 || kv.positions.tokens != kv.tokens)) return Status::shape_out_of_range;
+  switch (encoding.scheme) {
+    case PositionScheme::none: return Status::ok;
+    case PositionScheme::rope: {
+      const FrequencyPlan& plan = encoding.rope->plan();
+      if (plan.head_dim != kv.head_dim) return Status::head_dim_mismatch;
+      if (encoding.encodes_queries) {
+        if (const Status status = check_positions(plan, queries); status != Status::ok) return status;
+      }
+      return kv.pages != nullptr || kv.tokens == 0 ? Status::ok : check_positions(plan, kv.positions);
+    }
+    case PositionScheme::sinusoidal: return check_sinusoidal(encoding, kv, queries);
+    case PositionScheme::learned: return check_table(encoding, kv, queries);
+    case PositionScheme::alibi:
+    case PositionScheme::t5:
+      if (!(farthest_position(kv, queries) <= kPositionLimit)) return Status::position_out_of_range;
+      return check_bias(encoding, heads);
+  }
+  return Status::position_scheme_unknown;
+}
+
+std::size_t Encoder::memory_floats(const PositionEncoding& encoding, int head_dim, int heads) {
+  if (encoding.scheme == PositionScheme::none) return 0;
+  return static_cast<std::size_t>(kBlockTokens) * padded_dim(head_dim) + (encoding.scheme == PositionScheme::alibi ? heads : 0);
+}
+
+void Encoder::prepare(float* memory, int head_dim, int heads) {
+  head_dim_ = head_dim;
+  heads_ = heads;
+  encodes_rows_ = encoding_.scheme == PositionScheme::rope || adds_rows(encoding_.scheme);
+  if (encoding_.scheme == PositionScheme::rope) {
+    cos_ = memory;
+    sin_ = memory + static_cast<std::size_t>(kBlockTokens) * (encoding_.rope->plan().rotary_dim / 2);
+  }
+  table_ = memory;
+  if (encoding_.scheme == PositionScheme::alibi) {
+    slopes_ = memory;
+    if (encoding_.slopes == nullptr) {
+      alibi_slopes(heads, slopes_);
+    } else {
+      std::memcpy(slopes_, encoding_.slopes, heads * sizeof(float));
+    }
+  }
+}
+
+void Encoder::use_rows(const Positions& positions, int first, int count, Role role) {
+  if (encoding_.scheme == PositionScheme::rope) {
+    encoding_.rope->write_rows(positions, {0, first, count}, {role, false}, cos_, sin_);
+    return;
+  }
+  for (int token = 0; token < count; ++token) {
+    const double position = positions.at(0, 0, first + token);
+    float* row = table_ + static_cast<std::ptrdiff_t>(token) * head_dim_;
+    if (encoding_.scheme == PositionScheme::sinusoidal) {
+      static_cast<void>(sinusoidal_row(position, encoding_.base, head_dim_, row));  // the farthest position has been checked
+    } else {
+      std::memcpy(row, encoding_.table + static_cast<std::ptrdiff_t>(position) * head_dim_, head_dim_ * sizeof(float));
+    }
+  }
+}
+
+bool Encoder::encodes_all() const { return encoding_.scheme != PositionScheme::rope || encoding_.rope->plan().rotary_dim == head_dim_; }
+
+void Encoder::encode(const EncodedRows& rows, bool share_row) const {
+  if (encoding_.scheme == PositionScheme::rope) {
+    const FrequencyPlan& plan = encoding_.rope->plan();
+    const int pairs = plan.rotary_dim / 2;
+    const RotateKernel kernel = kernels_.rotate[static_cast<int>(turn_of(plan.pairing, false))][static_cast<int>(DType::f32)];
+    kernel({rows.source + plan.rotary_offset, rows.target + plan.rotary_offset, rows.source_stride, rows.target_stride,
+            share_row ? 0 : pairs, cos_, sin_, pairs, rows.count});
+    return;
+  }
+  for (int row = 0; row < rows.count; ++row) {
+    const float* added = table_ + (share_row ? 0 : row) * static_cast<std::ptrdiff_t>(head_dim_);
+    for (int i = 0; i < head_dim_; ++i) rows.target[row * rows.target_stride + i] = rows.source[row * rows.source_stride + i] + added[i];
+  }
+}
+
+void Encoder::use_keys(const KeyPositions& at, int count) {
+  key_count_ = count;
+  bucket_position_ = NAN;
+  if (encodes_rows_) return use_rows(at.positions, at.first, count, Role::key);
+  for (int n = 0; n < count; ++n) key_position_[n] = at.positions.at(0, 0, at.first + n);
+}
+
+void Encoder::encode_keys(const EncodedRows& rows) const { encode(rows, false); }
+
+void Encoder::use_query(const Positions& positions, int token) { use_rows(positions, token, 1, Role::query); }
+
+void Encoder::encode_query(const EncodedRows& rows) const { encode(rows, true); }
+
+void Encoder::write_bias(double position, int head, float* bias) {
+  if (encoding_.scheme == PositionScheme::alibi) {
+    for (int n = 0; n < key_count_; ++n) bias[n] = static_cast<float>(-slopes_[head] * std::fabs(key_position_[n] - position));
+    return;
+  }
+  if (position != bucket_position_) {  // the heads of a token share its buckets
+    for (int n = 0; n < key_count_; ++n) bucket_[n] = t5_bucket(encoding_.t5, key_position_[n] - position);
+    bucket_position_ = position;
+  }
+  for (int n = 0; n < key_count_; ++n) bias[n] = encoding_.table[static_cast<std::ptrdiff_t>(bucket_[n]) * heads_ + head];
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,8 @@
+#include "attention/attention_simd.h"
+#include "base/add_product.h"
+
+namespace ropewalk {
+
+const AttentionKernels kWasmSimdAttentionKernels = simd_attention_kernels<MultiplyThenAdd>("simd");
+
+}  // namespace ropewalk

@@ -1,0 +1,194 @@
+#include "cache/kv_cache.h"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+
+#include "attention/tensor_strides.h"
+
+namespace ropewalk {
+
+Status KvCache::configure(const KvCacheConfig& config) {
+  if (config.mode != KeyMode::rotated && config.mode != KeyMode::raw) return Status::cache_mode_unknown;
+  if (config.sequences < 1 || config.sequences > kMaxSequences) return Status::cache_sequences_out_of_range;
+  if (config.max_tokens < 1 || config.max_tokens > kMaxCacheTokens) return Status::cache_limit_out_of_range;
+
+  const int rope_count = static_cast<int>(config.ropes.size());
+  std::unique_ptr<Rope[]> ropes(new (std::nothrow) Rope[std::max(1, rope_count)]);
+  std::unique_ptr<KvSequence[]> sequences(new (std::nothrow) KvSequence[config.sequences]);
+  if (ropes == nullptr || sequences == nullptr) return Status::out_of_memory;
+  int axes = 1, dim = 1, pairs = 1;
+  for (int rope = 0; rope < rope_count; ++rope) {
+    if (const Status status = ropes[rope].configure(config.ropes[rope]); status != Status::ok) return status;
+    axes = std::max(axes, ropes[rope].plan().axes);
+    pairs = std::max(pairs, ropes[rope].plan().rotary_dim / 2);
+  }
+  KvGeometry geometry;
+  if (const Status status = geometry.prepare(config.layers, config.type, axes); status != Status::ok) return status;
+  for (const KvLayer& layer : config.layers) {
+    if (layer.rope < kNoRope || layer.rope >= rope_count) return Status::cache_rope_unknown;
+    if (layer.rope != kNoRope && ropes[layer.rope].plan().head_dim != layer.head_dim) return Status::head_dim_mismatch;
+    dim = std::max(dim, padded_dim(layer.head_dim));
+  }
+  Buffer<float> rows, cos, sin;
+  if (!rows.resize(static_cast<std::size_t>(kBlockTokens) * dim) || !cos.resize(static_cast<std::size_t>(kBlockTokens) * pairs) ||
+      !sin.resize(static_cast<std::size_t>(kBlockTokens) * pairs)) {
+    return Status::out_of_memory;
+  }
+  for (int sequence = 0; sequence < config.sequences; ++sequence) {
+    if (const Status status = sequences[sequence].prepare(geometry, rope_count); status != Status::ok) return status;
+  }
+
+  geometry_ = std::move(geometry);
+  for (int sequence = 0; sequence < config.sequences; ++sequence) sequences[sequence].use_geometry(geometry_);
+  mode_ = config.mode;
+  max_tokens_ = config.max_tokens;
+  sequence_count_ = config.sequences;
+  rope_count_ = rope_count;
+  ropes_ = std::move(ropes);
+  sequences_ = std::move(sequences);
+  rows_ = std::move(rows);
+  cos_ = std::move(cos);
+  sin_ = std::move(sin);
+  return Status::ok;
+}
+
+void KvCache::use_kernels(const AttentionKernels& kernels, const RotateKernels& rotate_kernels) {
+  kernels_ = &kernels;
+  rotate_kernels_ = &rotate_kernels;
+  attention_.use_kernels(kernels, rotate_kernels);
+}
+
+double KvCache::bytes() const {
+  double pages = 0;
+  for (int sequence = 0; sequence < sequence_count_; ++sequence) pages += sequences_[sequence].pages();
+  return pages * static_cast<double>(geometry_.page_bytes());
+}
+
+Status KvCache::check_layer(int layer, int sequence) const {
+  if (layer < 0 || layer >= geometry_.layers()) return Status::layer_out_of_range;
+  return check_sequence(sequence, true);
+}
+
+Status KvCache::check_sequence(int sequence, bool may_be_all) const {
+  const int first = may_be_all ? kAllSequences : 0;
+  return sequence < first || sequence >= sequence_count_ ? Status::sequence_out_of_range : Status::ok;
+}
+
+KvCache::Range KvCache::range_of(int sequence) const { return sequence == kAllSequences ? Range{0, sequence_count_} : Range{sequence, 1}; }
+
+Status KvCache::truncate(int sequence, int tokens) {
+  if (const Status status = check_sequence(sequence, false); status != Status::ok) return status;
+  if (tokens < 0 || tokens > sequences_[sequence].tokens()) return Status::token_count_out_of_range;
+  sequences_[sequence].truncate(tokens);
+  return Status::ok;
+}
+
+Status KvCache::copy_prefix(int from, int to, int tokens) {
+  if (const Status status = check_sequence(from, false); status != Status::ok) return status;
+  if (const Status status = check_sequence(to, false); status != Status::ok) return status;
+  if (tokens < 0 || tokens > sequences_[from].tokens()) return Status::token_count_out_of_range;
+  if (from == to) return truncate(to, tokens);
+  return sequences_[to].copy(sequences_[from], tokens);
+}
+
+Status KvCache::attend(int layer, int sequence, const HeadTensor& queries, const AttentionOptions& options) {
+  if (const Status status = check_layer(layer, sequence); status != Status::ok) return status;
+  if (const Status status = check_tensor(queries); status != Status::ok) return status;
+  if (queries.dtype != DType::f32) return Status::dtype_unknown;
+  const Range range = range_of(sequence);
+  if (queries.shape.batches != range.count) return Status::batch_mismatch;
+  const KvGeometry::Layer& place = geometry_.layer(layer);
+  if (queries.shape.head_dim != place.head_dim) return Status::query_shape_out_of_range;
+  if (!positions_.resize(static_cast<std::size_t>(geometry_.axes()) * queries.shape.tokens)) return Status::out_of_memory;
+
+  const TensorStrides strides = strides_of(queries);
+  constexpr std::ptrdiff_t size = sizeof(float);
+  const auto call = [&](int row, auto act) {  // what is checked for each row, and then done
+    const KvSequence& held = sequences_[range.first + row];
+    AttentionOptions chosen = options;
+    if (place.rope != kNoRope) {
+      if (const Status status = ropes_[place.rope].use_length(held.planned_length(place.rope)); status != Status::ok) return status;
+      chosen.position = {};
+      chosen.position.scheme = mode_ == KeyMode::raw ? PositionScheme::rope : PositionScheme::none;
+      chosen.position.encodes_queries = false;
+      chosen.position.rope = &ropes_[place.rope];
+    } else if (options.position.scheme == PositionScheme::rope) {
+      return Status::cache_rope_unknown;
+    }
+    if (std::isnan(options.scale)) {
+      if (const Status status = default_scale(layer, range.first + row, chosen.scale); status != Status::ok) return status;
+    }
+    KeyValues kv;
+    kv.type = geometry_.type();
+    kv.heads = place.heads;
+    kv.head_dim = place.head_dim;
+    kv.tokens = held.written(layer);
+    kv.token_stride = static_cast<std::ptrdiff_t>(place.row_bytes);
+    kv.head_stride = kv.token_stride * kBlockTokens;
+    kv.pages = held.page_list();
+    kv.key_offset = place.key_offset;
+    kv.value_offset = place.value_offset;
+    kv.axes = geometry_.axes();
+    const std::ptrdiff_t start = row * strides.batch / size;
+    const Queries q = {static_cast<const float*>(queries.source) + start,
+                       static_cast<float*>(queries.target) + start,
+                       strides.token / size,
+                       strides.head / size,
+                       queries.shape.tokens,
+                       queries.shape.heads};
+    for (int token = 0; token < q.tokens; ++token) {
+      const int slot = kv.tokens - q.tokens + token;
+      for (int axis = 0; axis < kv.axes; ++axis) positions_[axis * q.tokens + token] = slot < 0 ? 0 : held.position(axis, slot);
+    }
+    return act(kv, q, Positions{0, positions_.data(), kv.axes, 1, q.tokens}, chosen);
+  };
+  for (int row = 0; row < range.count; ++row) {
+    if (const Status status = call(row, check_attention); status != Status::ok) return status;
+  }
+  for (int row = 0; row < range.count; ++row) {
+    const auto attend = [&](const auto&... arguments) { return attention_.attend(arguments...); };
+    if (const Status status = call(row, attend); status != Status::ok) return status;
+  }
+  return Status::ok;
+}
+
+Status KvCache::default_scale(int layer, int sequence, double& scale) {
+  if (const Status status = check_layer(layer, sequence); status != Status::ok) return status;
+  const KvGeometry::Layer& place = geometry_.layer(layer);
+  if (place.rope == kNoRope) {
+    scale = 1 / std::sqrt(static_cast<double>(place.head_dim));
+    return Status::ok;
+  }
+  Rope& rope = ropes_[place.rope];
+  if (const Status status = rope.use_length(sequences_[std::max(0, sequence)].planned_length(place.rope)); status != Status::ok)
+    return status;
+  scale = rope.plan().softmax_scale;
+  return Status::ok;
+}
+
+Status KvCache::read(int layer, int sequence, int first, int count, float* keys, float* values) const {
+  if (const Status status = check_layer(layer, sequence); status != Status::ok) return status;
+  if (sequence == kAllSequences) return Status::sequence_out_of_range;
+  const KvSequence& held = sequences_[sequence];
+  if (first < 0 || count < 0 || first > held.written(layer) - count) return Status::token_count_out_of_range;
+  const KvGeometry::Layer& place = geometry_.layer(layer);
+  Buffer<float> row;
+  if (!row.resize(padded_dim(place.head_dim))) return Status::out_of_memory;
+  const StoredRows one = {0, 0, 1, place.head_dim};
+  const auto copy = [&](const char* stored, float* target) {
+    kernels_->load[static_cast<int>(geometry_.type())](one, stored, row.data());
+    std::copy_n(row.data(), place.head_dim, target);
+  };
+  for (int token = 0; token < count; ++token) {
+    const char* page = held.page((first + token) / kBlockTokens);
+    for (int head = 0; head < place.heads; ++head, keys += place.head_dim, values += place.head_dim) {
+      const std::size_t at = place.row(head, (first + token) % kBlockTokens);
+      copy(page + place.key_offset + at, keys);
+      copy(page + place.value_offset + at, values);
+    }
+  }
+  return Status::ok;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,35 @@
+#include "cache/kv_geometry.h"
+
+#include <cmath>
+
+namespace ropewalk {
+
+Status KvGeometry::prepare(std::span<const KvLayer> layers, RowType type, int axes) {
+  if (static_cast<int>(type) < 0 || static_cast<int>(type) >= kRowTypes) return Status::row_type_unknown;
+  if (layers.empty() || layers.size() > kMaxCacheLayers) return Status::cache_layers_out_of_range;
+  Buffer<Layer> placed;
+  if (!placed.resize(layers.size())) return Status::out_of_memory;
+
+  std::size_t offset = sizeof(double) * axes * kBlockTokens;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const KvLayer& layer = layers[i];
+    if (layer.kv_heads < 1 || layer.kv_heads > 65536 || layer.head_dim < 1 || layer.head_dim > kMaxHeadDim) {
+      return Status::cache_layers_out_of_range;
+    }
+    Layer& place = placed[i];
+    place = {layer.kv_heads, layer.head_dim, layer.rope, row_bytes(type, layer.head_dim), offset, 0};
+    const double keys_bytes = static_cast<double>(place.heads) * kBlockTokens * static_cast<double>(place.row_bytes);
+    if (2 * keys_bytes > static_cast<double>(SIZE_MAX - kCacheLine - offset)) return Status::out_of_memory;  // wasm counts to 2^32
+    place.value_offset = offset + place.keys_bytes();
+    offset += 2 * place.keys_bytes();
+  }
+  layers_ = std::move(placed);
+  type_ = type;
+  axes_ = axes;
+  page_bytes_ = (offset + kCacheLine - 1) / kCacheLine * kCacheLine;
+  return Status::ok;
+}
+
+double KvGeometry::bytes(double tokens) const { return std::ceil(tokens / kBlockTokens) * static_cast<double>(page_bytes_); }
+
+}  // namespace ropewalk

@@ -1,0 +1,66 @@
+// How the keys and values of a cache lie in memory: in pages of kBlockTokens tokens with all layers, so that growing asks for one page at a
+// time and never moves what is there.
+//
+//   page    positions [axes][kBlockTokens] f64, then layer after layer
+//   layer   keys [kv_heads][kBlockTokens][row], then values likewise     row: row_storage.h
+//
+// Memory: pages(tokens) · page_bytes, where pages(tokens) = ceil(tokens / kBlockTokens) for each sequence, and page_bytes, rounded up to a
+// cache line, = kBlockTokens · (8 · axes + sum over layers of 2 · kv_heads · row_bytes(type, head_dim)).
+#pragma once
+
+#include <span>
+
+#include "attention/attention_kernels.h"
+#include "base/buffer.h"
+#include "rope/config.h"
+
+namespace ropewalk {
+
+constexpr int kMaxCacheLayers = 4096;
+constexpr int kMaxCacheTokens = 1 << 30;
+constexpr int kNoRope = -1;
+
+// A layer as it is asked for.
+struct KvLayer {
+  int kv_heads = 0;
+  int head_dim = 0;
+  int rope = kNoRope;  // which of the cache's ropes turns it
+};
+
+class KvGeometry {
+ public:
+  struct Layer {
+    int heads;
+    int head_dim;
+    int rope;
+    std::size_t row_bytes;
+    std::size_t key_offset;  // bytes from the start of a page
+    std::size_t value_offset;
+
+    // The row of a head's token, from the layer's keys or values in a page.
+    std::size_t row(int head, int token) const { return (static_cast<std::size_t>(head) * kBlockTokens + token) * row_bytes; }
+    std::size_t keys_bytes() const { return static_cast<std::size_t>(heads) * kBlockTokens * row_bytes; }
+  };
+
+  // Checks ranges. Returns cache_layers_out_of_range, row_type_unknown, out_of_memory or ok.
+  Status prepare(std::span<const KvLayer> layers, RowType type, int axes);
+
+  RowType type() const { return type_; }
+  int axes() const { return axes_; }
+  int layers() const { return static_cast<int>(layers_.size()); }
+  const Layer& layer(int index) const { return layers_[index]; }
+  std::size_t page_bytes() const { return page_bytes_; }
+
+  // Bytes of all pages of a sequence of `tokens` tokens; a double, because it may be more than can be had.
+  double bytes(double tokens) const;
+
+ private:
+  RowType type_ = RowType::f32;
+  int axes_ = 1;
+  Buffer<Layer> layers_;
+  std::size_t page_bytes_ = 0;
+};
+
+constexpr int pages_of(int tokens) { return tokens / kBlockTokens + (tokens % kBlockTokens != 0 ? 1 : 0); }
+
+}  // namespace ropewalk

@@ -1,0 +1,313 @@
+#include "cache/kv_image.h"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+
+namespace ropewalk {
+namespace {
+
+// The header's parts, in this order: one start, each layer, each rope. Padded to 8 bytes each, so that f64 can be read where they stand.
+struct GeometryHeader {
+  std::int32_t type, mode, axes, layers, ropes, tokens;
+  float largest_key;
+  std::int32_t reserved;
+  double planned_length;  // of all ropes
+};
+
+struct LayerHeader {
+  std::int32_t heads, head_dim, rope, written;
+};
+
+// Followed by inv_freq [pairs] f64, axis_of_pair [pairs] f64, and xpos_scale [pairs] f64 where there is one.
+struct PlanHeader {
+  std::int32_t head_dim, rotary_dim, rotary_offset, pairing, precision, axes, has_xpos, reserved;
+  double attention_factor, xpos_scale_base, xpos_center;
+};
+
+std::size_t plan_bytes(std::size_t pairs, bool has_xpos) { return sizeof(PlanHeader) + (has_xpos ? 3 : 2) * pairs * sizeof(double); }
+
+template <class T>
+void put(char*& at, const T& value) {
+  std::memcpy(at, &value, sizeof(T));
+  at += sizeof(T);
+}
+
+template <class T>
+T get(const char*& at) {
+  T value;
+  std::memcpy(&value, at, sizeof(T));
+  at += sizeof(T);
+  return value;
+}
+
+void put_plan(char*& at, const FrequencyPlan& plan) {
+  const std::size_t pairs = plan.inv_freq.size();
+  const bool has_xpos = !plan.xpos_scale.empty();
+  put(at, PlanHeader{plan.head_dim, plan.rotary_dim, plan.rotary_offset, static_cast<std::int32_t>(plan.pairing),
+                     static_cast<std::int32_t>(plan.precision), plan.axes, has_xpos, 0, plan.attention_factor, plan.xpos_scale_base,
+                     plan.xpos_center});
+  for (std::size_t j = 0; j < pairs; ++j) put(at, plan.inv_freq[j]);
+  for (std::size_t j = 0; j < pairs; ++j) put(at, static_cast<double>(plan.axis_of_pair[j]));
+  for (std::size_t j = 0; has_xpos && j < pairs; ++j) put(at, plan.xpos_scale[j]);
+}
+
+// Reads a plan of the geometry of `like`; `left` counts the bytes that remain.
+Status get_plan(const char*& at, std::size_t& left, const FrequencyPlan& like, FrequencyPlan& plan) {
+  if (left < sizeof(PlanHeader)) return Status::image_geometry;
+  const PlanHeader header = get<PlanHeader>(at);
+  const bool fits = header.head_dim == like.head_dim && header.rotary_dim == like.rotary_dim &&
+                    header.rotary_offset == like.rotary_offset && header.pairing == static_cast<std::int32_t>(like.pairing) &&
+                    header.axes == like.axes;
+  const std::size_t pairs = like.inv_freq.size();
+  if (!fits || left < plan_bytes(pairs, header.has_xpos != 0)) return Status::image_geometry;
+  left -= plan_bytes(pairs, header.has_xpos != 0);
+  if (!plan.inv_freq.resize(pairs) || !plan.axis_of_pair.resize(pairs) || (header.has_xpos != 0 && !plan.xpos_scale.resize(pairs))) {
+    return Status::out_of_memory;
+  }
+  bool is_sound = std::isfinite(header.attention_factor) && header.attention_factor > 0 && header.precision >= 0 && header.precision <= 1 &&
+                  std::isfinite(header.xpos_center) && (header.has_xpos == 0 || header.xpos_scale_base > 0);
+  for (std::size_t j = 0; j < pairs; ++j) is_sound = std::isfinite(plan.inv_freq[j] = get<double>(at)) && is_sound;
+  for (std::size_t j = 0; j < pairs; ++j) {
+    const double axis = get<double>(at);
+    is_sound = axis == like.axis_of_pair[j] && is_sound;
+    plan.axis_of_pair[j] = like.axis_of_pair[j];
+  }
+  for (std::size_t j = 0; header.has_xpos != 0 && j < pairs; ++j) {
+    const double scale = plan.xpos_scale[j] = get<double>(at);
+    is_sound = scale > 0 && scale <= 1 && is_sound;
+  }
+  plan.head_dim = like.head_dim;
+  plan.rotary_dim = like.rotary_dim;
+  plan.rotary_offset = like.rotary_offset;
+  plan.pairing = like.pairing;
+  plan.precision = static_cast<Precision>(header.precision);
+  plan.axes = like.axes;
+  plan.attention_factor = header.attention_factor;
+  plan.xpos_scale_base = header.xpos_scale_base;
+  plan.xpos_center = header.xpos_center;
+  return is_sound ? Status::ok : Status::image_content;
+}
+
+}  // namespace
+
+void KvContent::begin(const KvGeometry& geometry, const KvSequence& sequence) {
+  geometry_ = &geometry;
+  sequence_ = &sequence;
+  axis_ = layer_ = part_ = head_ = page_ = 0;
+}
+
+char* KvContent::next(std::size_t& size) {
+  size = 0;
+  for (; axis_ < geometry_->axes(); ++axis_, page_ = 0) {
+    const int tokens = std::min(kBlockTokens, sequence_->tokens() - page_ * kBlockTokens);
+    if (tokens <= 0) continue;
+    size = tokens * sizeof(double);
+    return reinterpret_cast<char*>(sequence_->page_positions(page_++) + axis_ * kBlockTokens);
+  }
+  for (; layer_ < geometry_->layers(); ++layer_, part_ = 0) {
+    const KvGeometry::Layer& layer = geometry_->layer(layer_);
+    for (; part_ < 2; ++part_, head_ = 0) {
+      for (; head_ < layer.heads; ++head_, page_ = 0) {
+        const int tokens = std::min(kBlockTokens, sequence_->written(layer_) - page_ * kBlockTokens);
+        if (tokens <= 0) continue;
+        size = tokens * layer.row_bytes;
+        return sequence_->page(page_++) + (part_ == 0 ? layer.key_offset : layer.value_offset) + layer.row(head_, 0);
+      }
+    }
+  }
+  return nullptr;
+}
+
+double KvContent::bytes(const KvGeometry& geometry, const KvSequence& sequence) {
+  double bytes = static_cast<double>(sizeof(double)) * geometry.axes() * sequence.tokens();
+  for (int index = 0; index < geometry.layers(); ++index) {
+    const KvGeometry::Layer& layer = geometry.layer(index);
+    bytes += 2.0 * layer.heads * sequence.written(index) * static_cast<double>(layer.row_bytes);
+  }
+  return bytes;
+}
+
+Status KvImageWriter::open(KvCache& cache, int sequence) {
+  if (sequence < 0 || sequence >= cache.sequences()) return Status::sequence_out_of_range;
+  const KvGeometry& geometry = cache.geometry();
+  const KvSequence& held = cache.sequence(sequence);
+  const int plans = cache.mode() == KeyMode::rotated ? cache.ropes() : 0;
+
+  std::unique_ptr<FrequencyPlan[]> saved(new (std::nothrow) FrequencyPlan[std::max(1, plans)]);
+  if (saved == nullptr) return Status::out_of_memory;
+  std::size_t header_bytes = sizeof(GeometryHeader) + sizeof(LayerHeader) * geometry.layers();
+  for (int rope = 0; rope < plans; ++rope) {
+    if (const Status status = make_plan(cache.rope_config(rope), held.planned_length(rope), saved[rope]); status != Status::ok)
+      return status;
+    header_bytes += plan_bytes(saved[rope].inv_freq.size(), !saved[rope].xpos_scale.empty());
+  }
+  if (!header_.resize(sizeof(ImageStart) + header_bytes)) return Status::out_of_memory;
+
+  const double content_bytes = KvContent::bytes(geometry, held);
+  char* at = header_.data();
+  const ImageStart start = image_start(ImageKind::kv_cache, header_bytes, content_bytes);
+  put(at, start);
+  double planned_length = 1;  // ropes differ only where memory ended in the midst of an append
+  for (int rope = 0; rope < cache.ropes(); ++rope) planned_length = std::max(planned_length, held.planned_length(rope));
+  put(at, GeometryHeader{static_cast<std::int32_t>(geometry.type()), static_cast<std::int32_t>(cache.mode()), geometry.axes(),
+                         geometry.layers(), plans, held.tokens(), held.largest_key(), 0, planned_length});
+  for (int index = 0; index < geometry.layers(); ++index) {
+    const KvGeometry::Layer& layer = geometry.layer(index);
+    put(at, LayerHeader{layer.heads, layer.head_dim, layer.rope, held.written(index)});
+  }
+  for (int rope = 0; rope < plans; ++rope) put_plan(at, saved[rope]);
+
+  content_.begin(geometry, held);
+  piece_ = header_.data();
+  piece_size_ = header_.size();
+  checksum_ = {};
+  has_trailer_ = false;
+  bytes_ = start.total_bytes;
+  return Status::ok;
+}
+
+void KvImageWriter::read(void* target, std::size_t size) {
+  char* to = static_cast<char*>(target);
+  while (size > 0) {
+    if (piece_size_ == 0) {
+      piece_ = content_.next(piece_size_);
+      if (piece_size_ == 0) {
+        if (has_trailer_) return;
+        const std::uint32_t sum = checksum_.value();
+        std::memcpy(trailer_, &sum, sizeof(sum));
+        piece_ = trailer_;
+        piece_size_ = sizeof(trailer_);
+        has_trailer_ = true;
+      }
+    }
+    const std::size_t step = std::min(size, piece_size_);
+    std::memcpy(to, piece_, step);
+    checksum_.add(piece_, step);
+    piece_ += step;
+    piece_size_ -= step;
+    to += step;
+    size -= step;
+  }
+}
+
+Status KvImageReader::open(KvCache& cache, int sequence, double bytes) {
+  if (sequence < 0 || sequence >= cache.sequences()) return Status::sequence_out_of_range;
+  cache_ = &cache;
+  sequence_ = sequence;
+  bytes_ = bytes;
+  stage_ = Stage::start;
+  held_ = {};
+  checksum_ = {};
+  piece_ = reinterpret_cast<char*>(&start_);
+  piece_size_ = sizeof(start_);
+  return Status::ok;
+}
+
+Status KvImageReader::write(const void* source, std::size_t size) {
+  const char* from = static_cast<const char*>(source);
+  while (size > 0) {
+    if (stage_ == Stage::done) return Status::image_content;  // more bytes than there should be
+    const std::size_t step = std::min(size, piece_size_);
+    std::memcpy(piece_, from, step);
+    if (stage_ != Stage::trailer) checksum_.add(from, step);
+    piece_ += step;
+    piece_size_ -= step;
+    from += step;
+    size -= step;
+    while (piece_size_ == 0 && stage_ != Stage::done) {
+      if (const Status status = next_piece(); status != Status::ok) return status;
+    }
+  }
+  return Status::ok;
+}
+
+// A piece is full: looks at it, and says where the next bytes go.
+Status KvImageReader::next_piece() {
+  switch (stage_) {
+    case Stage::start: return take_start();
+    case Stage::header: {
+      if (const Status status = take_header(); status != Status::ok) return status;
+      stage_ = Stage::content;
+      content_.begin(cache_->geometry(), held_);
+      return Status::ok;
+    }
+    case Stage::content: {
+      piece_ = content_.next(piece_size_);
+      if (piece_size_ > 0) return Status::ok;
+      stage_ = Stage::trailer;
+      piece_ = trailer_;
+      piece_size_ = sizeof(trailer_);
+      return Status::ok;
+    }
+    case Stage::trailer: return take_trailer();
+    case Stage::done: return Status::ok;
+  }
+  return Status::ok;
+}
+
+Status KvImageReader::take_start() {
+  if (const Status status = check_start(start_, ImageKind::kv_cache, bytes_); status != Status::ok) return status;
+  if (start_.header_bytes < sizeof(GeometryHeader) || start_.header_bytes > bytes_) return Status::image_content;
+  if (!header_.resize(start_.header_bytes)) return Status::out_of_memory;
+  stage_ = Stage::header;
+  piece_ = header_.data();
+  piece_size_ = header_.size();
+  return Status::ok;
+}
+
+Status KvImageReader::take_header() {
+  const KvGeometry& geometry = cache_->geometry();
+  const char* at = header_.data();
+  const GeometryHeader header = get<GeometryHeader>(at);
+  const int plans = cache_->mode() == KeyMode::rotated ? cache_->ropes() : 0;
+  const bool fits = header.type == static_cast<std::int32_t>(geometry.type()) && header.mode == static_cast<std::int32_t>(cache_->mode()) &&
+                    header.axes == geometry.axes() && header.layers == geometry.layers() && header.ropes == plans;
+  const std::size_t layers_end = sizeof(GeometryHeader) + sizeof(LayerHeader) * geometry.layers();
+  if (!fits || header_.size() < layers_end) return Status::image_geometry;
+  if (header.tokens < 0 || !(header.largest_key >= 0)) return Status::image_content;
+  if (!(header.planned_length >= 1 && header.planned_length <= kPositionLimit)) return Status::image_content;
+
+  if (const Status status = held_.prepare(geometry, cache_->ropes()); status != Status::ok) return status;
+  for (int index = 0; index < geometry.layers(); ++index) {
+    const KvGeometry::Layer& layer = geometry.layer(index);
+    const LayerHeader saved = get<LayerHeader>(at);
+    if (saved.heads != layer.heads || saved.head_dim != layer.head_dim || saved.rope != layer.rope) return Status::image_geometry;
+    if (saved.written < 0 || saved.written > header.tokens) return Status::image_content;
+    held_.note_written(index, saved.written);
+  }
+  std::size_t left = header_.size() - layers_end;
+  plans_.reset(new (std::nothrow) FrequencyPlan[std::max(1, plans)]);
+  if (plans_ == nullptr) return Status::out_of_memory;
+  for (int rope = 0; rope < plans; ++rope) {
+    FrequencyPlan like;
+    if (const Status status = make_plan(cache_->rope_config(rope), 1, like); status != Status::ok) return status;
+    if (const Status status = get_plan(at, left, like, plans_[rope]); status != Status::ok) return status;
+  }
+  if (left != 0) return Status::image_geometry;
+  for (int rope = 0; rope < cache_->ropes(); ++rope) held_.set_planned_length(rope, header.planned_length);
+  held_.note_key(header.largest_key);
+  held_.adopt_tokens(header.tokens);
+  const double promised = image_start(ImageKind::kv_cache, header_.size(), KvContent::bytes(geometry, held_)).total_bytes;
+  if (promised != bytes_) return Status::image_content;  // before memory is taken for tokens that will not come
+  if (header.tokens > cache_->max_tokens()) return Status::image_too_many_tokens;
+  return held_.reserve(header.tokens);
+}
+
+Status KvImageReader::take_trailer() {
+  std::uint32_t sum;
+  std::memcpy(&sum, trailer_, sizeof(sum));
+  if (sum != checksum_.value()) return Status::image_checksum;
+  stage_ = Stage::done;
+  return Status::ok;
+}
+
+Status KvImageReader::finish() {
+  if (stage_ != Stage::done || cache_ == nullptr) return Status::image_too_short;
+  held_.find_largest_position();
+  const Status status = std::exchange(cache_, nullptr)->adopt(sequence_, std::move(held_), plans_.get());
+  held_ = {};  // what the sequence held before, or what could not be taken
+  return status;
+}
+
+}  // namespace ropewalk

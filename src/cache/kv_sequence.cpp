@@ -1,0 +1,122 @@
+#include "cache/kv_sequence.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ropewalk {
+
+Status KvSequence::prepare(const KvGeometry& geometry, int ropes) {
+  if (!written_.resize(geometry.layers()) || !planned_.resize(ropes)) return Status::out_of_memory;
+  geometry_ = &geometry;
+  for (int layer = 0; layer < geometry.layers(); ++layer) written_[layer] = 0;
+  for (int rope = 0; rope < ropes; ++rope) planned_[rope] = 1;
+  return Status::ok;
+}
+
+void KvSequence::swap(KvSequence& other) {
+  std::swap(geometry_, other.geometry_);
+  std::swap(tokens_, other.tokens_);
+  std::swap(page_count_, other.page_count_);
+  std::swap(largest_key_, other.largest_key_);
+  std::swap(largest_position_, other.largest_position_);
+  std::swap(pages_, other.pages_);
+  std::swap(written_, other.written_);
+  std::swap(planned_, other.planned_);
+}
+
+void KvSequence::release(int pages) {
+  while (page_count_ > pages) std::free(pages_[--page_count_]);
+}
+
+void KvSequence::find_largest_position() {
+  largest_position_ = -std::numeric_limits<double>::infinity();
+  for (int slot = 0; slot < tokens_; ++slot) {
+    for (int axis = 0; axis < geometry_->axes(); ++axis) largest_position_ = std::max(largest_position_, position(axis, slot));
+  }
+}
+
+Status KvSequence::reserve(int tokens) {
+  const int wanted = pages_of(tokens);
+  if (static_cast<std::size_t>(wanted) > pages_.size()) {
+    Buffer<char*> list;
+    if (!list.resize(std::max<std::size_t>(2 * pages_.size(), wanted))) return Status::out_of_memory;
+    if (page_count_ > 0) std::memcpy(list.data(), pages_.data(), page_count_ * sizeof(char*));
+    pages_ = std::move(list);
+  }
+  const int before = page_count_;
+  for (; page_count_ < wanted; ++page_count_) {
+    pages_[page_count_] = static_cast<char*>(std::aligned_alloc(kCacheLine, geometry_->page_bytes()));
+    if (pages_[page_count_] == nullptr) {
+      release(before);
+      return Status::out_of_memory;
+    }
+  }
+  return Status::ok;
+}
+
+void KvSequence::place(const Positions& positions, int row, int first) {
+  for (int token = first; token < positions.tokens; ++token, ++tokens_) {
+    for (int axis = 0; axis < geometry_->axes(); ++axis) {
+      const double position = positions.at(axis, row, token);
+      set_position(axis, tokens_, position);
+      largest_position_ = std::max(largest_position_, position);
+    }
+  }
+}
+
+void KvSequence::truncate(int tokens) {
+  tokens_ = std::min(tokens_, tokens);
+  for (std::size_t layer = 0; layer < written_.size(); ++layer) written_[layer] = std::min(written_[layer], tokens);
+  release(pages_of(tokens_));
+  if (tokens_ == 0) largest_key_ = 0;
+  find_largest_position();
+}
+
+// Rows within one page each; the ranges may overlap where they are in the same page.
+void KvSequence::move_rows(int from, int to, int count) {
+  char* source = page(from / kBlockTokens);
+  char* target = page(to / kBlockTokens);
+  const int source_token = from % kBlockTokens, target_token = to % kBlockTokens;
+  for (int axis = 0; axis < geometry_->axes(); ++axis) {
+    std::memmove(page_positions(to / kBlockTokens) + axis * kBlockTokens + target_token,
+                 page_positions(from / kBlockTokens) + axis * kBlockTokens + source_token, count * sizeof(double));
+  }
+  for (int index = 0; index < geometry_->layers(); ++index) {
+    const KvGeometry::Layer& layer = geometry_->layer(index);
+    for (const std::size_t offset : {layer.key_offset, layer.value_offset}) {
+      for (int head = 0; head < layer.heads; ++head) {
+        std::memmove(target + offset + layer.row(head, target_token), source + offset + layer.row(head, source_token),
+                     count * layer.row_bytes);
+      }
+    }
+  }
+}
+
+void KvSequence::remove(int first, int count) {
+  for (int from = first + count; from < tokens_;) {
+    const int to = from - count;
+    const int step = std::min({kBlockTokens - from % kBlockTokens, kBlockTokens - to % kBlockTokens, tokens_ - from});
+    move_rows(from, to, step);
+    from += step;
+  }
+  for (std::size_t layer = 0; layer < written_.size(); ++layer) {
+    written_[layer] -= std::max(0, std::min(written_[layer], first + count) - first);
+  }
+  truncate(tokens_ - count);
+}
+
+Status KvSequence::copy(const KvSequence& other, int tokens) {
+  KvSequence fresh;
+  if (const Status status = fresh.prepare(*geometry_, static_cast<int>(planned_.size())); status != Status::ok) return status;
+  if (const Status status = fresh.reserve(tokens); status != Status::ok) return status;
+  for (int index = 0; index < fresh.page_count_; ++index) std::memcpy(fresh.page(index), other.page(index), geometry_->page_bytes());
+  fresh.tokens_ = tokens;
+  fresh.largest_key_ = tokens == 0 ? 0 : other.largest_key_;
+  fresh.find_largest_position();
+  for (std::size_t layer = 0; layer < written_.size(); ++layer) fresh.written_[layer] = std::min(other.written_[layer], tokens);
+  for (std::size_t rope = 0; rope < planned_.size(); ++rope) fresh.planned_[rope] = other.planned_[rope];
+  swap(fresh);
+  return Status::ok;
+}
+
+}  // namespace ropewalk

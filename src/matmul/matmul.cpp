@@ -1,0 +1,127 @@
+#include "matmul/matmul.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "matmul/dequantize.h"
+
+namespace ropewalk {
+namespace {
+
+// As many tokens share what is unpacked of a panel, and their sums stay in the nearest cache.
+constexpr int kTokensTogether = 128;
+
+// From so many tokens on unpacking pays.
+constexpr int kTokensForTiles = 4;
+
+const std::uint8_t* bytes_of(const WeightMatrix& weights, int row) {
+  return static_cast<const std::uint8_t*>(weights.data) + row * weight_row_bytes(weights.format, weights.columns);
+}
+
+// Rows before this are in panels.
+int packed_rows(const WeightMatrix& weights) { return weights.packed ? weights.rows / kPanelRows * kPanelRows : 0; }
+
+TokenRows rows_from(Activations& x, int token, int count, int column) {
+  return {x.floats(token) + column, x.stride(), x.quantized(token, column), x.columns(), count};
+}
+
+// The products of eight rows, or of the last few, with some tokens.
+class PanelProduct {
+ public:
+  PanelProduct(const MatmulKernels& kernels, const WeightMatrix& weights, Activations& x)
+      : weights_(weights),
+        x_(x),
+        format_(static_cast<int>(weights.format)),
+        kernels_(kernels),
+        end_(bytes_of(weights, packed_rows(weights))) {}
+
+  void add(int row, int rows, int token, int count) {
+    std::fill_n(sums_, count * kSumsPerToken, 0.0f);
+    const bool is_packed = row < packed_rows(weights_);
+    const bool in_tiles = count >= kTokensForTiles && kernels_.unpack[format_] != nullptr;
+    const int step = is_packed && !in_tiles ? weights_.columns : kChunkColumns;
+    const std::uint8_t* from = bytes_of(weights_, row);
+    const std::size_t row_bytes = weight_row_bytes(weights_.format, weights_.columns);
+    for (int column = 0; column < weights_.columns; column += step) {
+      const int columns = std::min(step, weights_.columns - column);
+      const std::size_t before = weight_row_bytes(weights_.format, column);
+      const std::uint8_t* panel = from + before * kPanelRows;
+      if (!is_packed) {
+        pack_panel(weights_.format, from + before, row_bytes, rows, columns, packed_);
+        panel = packed_;
+      }
+      const TokenRows x = rows_from(x_, token, count, column);
+      if (in_tiles) {
+        kernels_.unpack[format_](panel, columns, chunk_);
+        chunk_.multiply(chunk_, columns, x, sums_);
+      } else {
+        const PanelPart part = {panel, columns, is_packed ? end_ : panel};
+        for (int t = 0; t < count; ++t) kernels_.token[format_](part, rows_from(x_, token + t, 1, column), sums_ + t * kSumsPerToken);
+      }
+    }
+  }
+
+  // Of the token and the row counted from those of add().
+  float sum(int token, int row) const {
+    const float* sums = sums_ + token * kSumsPerToken + row;
+    if (!is_float(weights_.format)) return sums[0];
+    return (sums[0] + sums[kPanelRows]) + (sums[2 * kPanelRows] + sums[3 * kPanelRows]);
+  }
+
+ private:
+  const WeightMatrix& weights_;
+  Activations& x_;
+  int format_;
+  const MatmulKernels& kernels_;
+  const std::uint8_t* end_;  // of the panels
+  alignas(16) float sums_[kTokensTogether * kSumsPerToken];
+  alignas(16) std::uint8_t packed_[kPanelRows * kChunkColumns * sizeof(float)];
+  PanelChunk chunk_;
+};
+
+}  // namespace
+
+Status pack_rows(WeightMatrix& weights, void* data) {
+  if (weights.packed || weights.rows < kPanelRows) return Status::ok;
+  const std::size_t row_bytes = weight_row_bytes(weights.format, weights.columns), panel_bytes = row_bytes * kPanelRows;
+  Buffer<std::uint8_t> panel;
+  if (!panel.resize(panel_bytes)) return Status::out_of_memory;
+  std::uint8_t* rows = static_cast<std::uint8_t*>(data);
+  for (int row = 0; row + kPanelRows <= weights.rows; row += kPanelRows, rows += panel_bytes) {
+    pack_panel(weights.format, rows, row_bytes, kPanelRows, weights.columns, panel.data());
+    std::memcpy(rows, panel.data(), panel_bytes);
+  }
+  weights.packed = true;
+  return Status::ok;
+}
+
+void read_row(const WeightMatrix& weights, int row, float* out) {
+  if (row >= packed_rows(weights)) return dequantize(weights.format, bytes_of(weights, row), weights.columns, out);
+  const int elements = block_elements(weights.format);
+  const std::uint8_t* block = bytes_of(weights, row / kPanelRows * kPanelRows);
+  std::uint8_t unpacked[kLargestBlockBytes];
+  for (int column = 0; column < weights.columns; column += elements, block += block_bytes(weights.format) * kPanelRows) {
+    unpack_panel_row(weights.format, block, row % kPanelRows, elements, unpacked);
+    dequantize(weights.format, unpacked, elements, out + column);
+  }
+}
+
+Status multiply(const MatmulKernels& kernels, const WeightMatrix& weights, Activations& x, float* out, std::ptrdiff_t out_stride) {
+  if (!is_float(weights.format)) {
+    if (const Status status = x.quantize(kernels); status != Status::ok) return status;
+  }
+  PanelProduct product(kernels, weights, x);
+  for (int token = 0; token < x.tokens(); token += kTokensTogether) {
+    const int count = std::min(kTokensTogether, x.tokens() - token);
+    for (int row = 0; row < weights.rows; row += kPanelRows) {
+      const int rows = std::min(kPanelRows, weights.rows - row);
+      product.add(row, rows, token, count);
+      for (int t = 0; t < count; ++t) {
+        for (int r = 0; r < rows; ++r) out[(token + t) * out_stride + row + r] = product.sum(t, r);
+      }
+    }
+  }
+  return Status::ok;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,158 @@
+// Products with weights that are floats, in simd128.
+#pragma once
+
+#include "base/storage_wasmsimd.h"
+#include "matmul/matmul_read_ahead.h"
+#include "matmul/matmul_unrolled.h"
+
+namespace ropewalk {
+
+// How a column of eight rows becomes two vectors. Elements of 16 bits are taken as they lie in 32-bit lanes: the even rows, then the odd.
+struct F32Column {
+  using Element = float;
+  static constexpr bool kEvenOdd = false;
+  F32x8 load(const float* rows) { return load8(rows); }
+};
+
+struct BF16Column {
+  using Element = BFloat16;
+  static constexpr bool kEvenOdd = true;
+  F32x8 load(const BFloat16* rows) {
+    const v128_t both = wasm_v128_load(rows);
+    return {wasm_i32x4_shl(both, 16), wasm_v128_and(both, wasm_i32x4_splat(static_cast<std::int32_t>(0xFFFF0000u)))};
+  }
+};
+
+// Right for every finite number. Whether others came by is asked at the end.
+class FiniteF16Column {
+ public:
+  using Element = Float16;
+  static constexpr bool kEvenOdd = true;
+  F32x8 load(const Float16* rows) {
+    const v128_t both = wasm_v128_load(rows);
+    largest_ = wasm_u16x8_max(largest_, wasm_i16x8_shl(both, 1));
+    return {to_floats(wasm_i32x4_shl(both, 16)), to_floats(both)};
+  }
+  bool were_finite() const { return !wasm_v128_any_true(wasm_u16x8_ge(largest_, wasm_i16x8_splat(static_cast<std::int16_t>(0xF800)))); }
+
+ private:
+  // Of the upper halves of lanes: exponent and mantissa in place, then 2^112 corrects the bias.
+  static v128_t to_floats(v128_t upper) {
+    const v128_t placed = wasm_v128_and(wasm_i32x4_shr(upper, 3), wasm_i32x4_splat(static_cast<std::int32_t>(0x8FFFE000u)));
+    return wasm_f32x4_mul(placed, wasm_f32x4_splat(0x1p112f));
+  }
+
+  v128_t largest_ = wasm_i16x8_splat(0);  // of the bits without the sign
+};
+
+struct AnyF16Column {
+  using Element = Float16;
+  static constexpr bool kEvenOdd = false;
+  F32x8 load(const Float16* rows) { return load8(rows); }
+};
+
+// Eight sums by rows, or the even and the odd.
+template <bool EvenOdd>
+inline F32x8 load_sums(const float* sums) {
+  const F32x8 rows = load8(sums);
+  if constexpr (!EvenOdd) return rows;
+  return {wasm_i32x4_shuffle(rows.low, rows.high, 0, 2, 4, 6), wasm_i32x4_shuffle(rows.low, rows.high, 1, 3, 5, 7)};
+}
+
+template <bool EvenOdd>
+inline void store_sums(float* sums, F32x8 values) {
+  if constexpr (!EvenOdd) return store8(sums, values);
+  store8(sums, {wasm_i32x4_shuffle(values.low, values.high, 0, 4, 1, 5), wasm_i32x4_shuffle(values.low, values.high, 2, 6, 3, 7)});
+}
+
+// Partial sums after a part of a panel; they are not stored.
+template <class Arithmetic, class Column>
+ROPEWALK_INLINE inline void float_sums(const PanelPart& panel, const TokenRows& x, Column& rows, F32x8 (&partial)[kPartialSums]) {
+  const auto* weights = reinterpret_cast<const typename Column::Element*>(panel.weights);
+  const auto add = [&](F32x8& sums, int column) ROPEWALK_INLINE {
+    const F32x8 w = rows.load(weights + column * kPanelRows);
+    const v128_t both = wasm_v128_load32_splat(x.floats + column);
+    sums.low = Arithmetic::add_product(sums.low, w.low, both);
+    sums.high = Arithmetic::add_product(sums.high, w.high, both);
+  };
+  ReadAhead ahead(panel);
+  int column = 0;
+  for (; column + kPartialSums <= panel.columns; column += kPartialSums) {
+    ahead.at(reinterpret_cast<const std::uint8_t*>(weights + column * kPanelRows));
+    unrolled<kPartialSums>([&]<int P>() ROPEWALK_INLINE { add(partial[P], column + P); });
+  }
+  unrolled<kPartialSums - 1>([&]<int P>() ROPEWALK_INLINE {
+    if (column + P < panel.columns) add(partial[P], column + P);
+  });
+}
+
+// False, and nothing done, where a weight is not finite and Column knows none such.
+template <class Arithmetic, class Column>
+inline bool add_floats(const PanelPart& panel, const TokenRows& x, float* sums) {
+  Column rows;
+  F32x8 partial[kPartialSums];
+  unrolled<kPartialSums>([&]<int P>() ROPEWALK_INLINE { partial[P] = load_sums<Column::kEvenOdd>(sums + P * kPanelRows); });
+  float_sums<Arithmetic>(panel, x, rows, partial);
+  if constexpr (requires { rows.were_finite(); }) {
+    if (!rows.were_finite()) return false;
+  }
+  unrolled<kPartialSums>([&]<int P>() ROPEWALK_INLINE { store_sums<Column::kEvenOdd>(sums + P * kPanelRows, partial[P]); });
+  return true;
+}
+
+template <class Arithmetic, class Column>
+void float_token(const PanelPart& panel, const TokenRows& x, float* sums) {
+  add_floats<Arithmetic, Column>(panel, x, sums);
+}
+
+template <class Arithmetic>
+void f16_token(const PanelPart& panel, const TokenRows& x, float* sums) {
+  if (!add_floats<Arithmetic, FiniteF16Column>(panel, x, sums)) add_floats<Arithmetic, AnyF16Column>(panel, x, sums);
+}
+
+// One of the partial sums of eight rows for Tokens tokens.
+template <class Arithmetic, int Tokens>
+inline void float_tile(const float* weights, int partial, int columns, const float* x, std::ptrdiff_t stride, float* sums) {
+  v128_t sum[Tokens][2];
+  unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
+    sum[T][0] = wasm_v128_load(sums + T * kSumsPerToken);
+    sum[T][1] = wasm_v128_load(sums + T * kSumsPerToken + 4);
+  });
+  for (int column = partial; column < columns; column += kPartialSums) {
+    const F32x8 w = load8(weights + column * kPanelRows);
+    unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
+      const v128_t both = wasm_v128_load32_splat(x + T * stride + column);
+      sum[T][0] = Arithmetic::add_product(sum[T][0], w.low, both);
+      sum[T][1] = Arithmetic::add_product(sum[T][1], w.high, both);
+    });
+  }
+  unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
+    wasm_v128_store(sums + T * kSumsPerToken, sum[T][0]);
+    wasm_v128_store(sums + T * kSumsPerToken + 4, sum[T][1]);
+  });
+}
+
+template <class Arithmetic, int Tokens>
+inline void float_tiles(const PanelChunk& chunk, int columns, const TokenRows& x, int token, float* sums) {
+  for (int partial = 0; partial < kPartialSums; ++partial) {
+    float_tile<Arithmetic, Tokens>(reinterpret_cast<const float*>(chunk.weights), partial, columns, x.floats + token * x.stride, x.stride,
+                                   sums + token * kSumsPerToken + partial * kPanelRows);
+  }
+}
+
+template <class Arithmetic>
+void float_tokens(const PanelChunk& chunk, int columns, const TokenRows& x, float* sums) {
+  int token = 0;
+  for (; token + 4 <= x.count; token += 4) float_tiles<Arithmetic, 4>(chunk, columns, x, token, sums);
+  for (; token < x.count; ++token) float_tiles<Arithmetic, 1>(chunk, columns, x, token, sums);
+}
+
+template <class Arithmetic, class Element>
+void unpack_floats(const std::uint8_t* panel, int columns, PanelChunk& chunk) {
+  chunk.multiply = float_tokens<Arithmetic>;
+  const Element* weights = reinterpret_cast<const Element*>(panel);
+  float* out = reinterpret_cast<float*>(chunk.weights);
+  for (int i = 0; i < columns * kPanelRows; i += kPanelRows) store8(out + i, load8(weights + i));
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,182 @@
+// The two ways to multiply integers that kernels are compiled with. Both are exact, so they give the same numbers.
+//
+// For one token, add() multiplies four columns of four rows, a byte each, with the same columns of the token as load() gives them, and
+// total() is what a Sum has come to. For many, unpack_group() lays four rows of 32 columns out as add_step() takes them, kSteps vectors 32
+// bytes apart, and returns the scales that are left; first_sum() is what their sums begin with, given minus the offset of the quants and
+// the sums of the token's columns.
+#pragma once
+
+#include "matmul/matmul_formats_simd.h"
+#include "matmul/quantize_activations.h"
+
+namespace ropewalk {
+
+// (low, high) of two i32 lanes in each lane.
+inline v128_t pairs_of(v128_t low, v128_t high) {
+  return wasm_v128_or(wasm_v128_and(low, wasm_i32x4_splat(0xFFFF)), wasm_i32x4_shl(high, 16));
+}
+
+// 16-bit words. A vector of bytes is taken apart into columns 0 and 2, and 1 and 3, which is the order of QuantizedRow::words.
+struct WordDot {
+  using Tile = WordDot;
+  template <class Block>
+  static constexpr int kOffset = 0;
+  using Element = std::int16_t;
+  static constexpr int kSteps = 16, kElementsPerStep = 2;
+
+  static const std::int16_t* elements(const QuantizedRow& x) { return x.words; }
+
+  template <bool Signed>
+  static v128_t even(v128_t bytes) {
+    return Signed ? wasm_i16x8_shr(wasm_i16x8_shl(bytes, 8), 8) : wasm_v128_and(bytes, wasm_i16x8_splat(0xFF));
+  }
+  template <bool Signed>
+  static v128_t odd(v128_t bytes) {
+    return Signed ? wasm_i16x8_shr(bytes, 8) : wasm_u16x8_shr(bytes, 8);
+  }
+
+  static v128_t first_sum(v128_t, const std::int16_t*) { return wasm_i32x4_splat(0); }
+  static v128_t add_step(v128_t sum, v128_t weights, v128_t x) { return wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(weights, x)); }
+
+  struct Sum {
+    v128_t even, odd;  // of signed quants, `even` is 256 times too large
+  };
+  struct Token {
+    v128_t even, odd;
+  };
+  static Sum zero() { return {wasm_i32x4_splat(0), wasm_i32x4_splat(0)}; }
+  static Token load(const QuantizedRow& x, int column) {
+    return {wasm_v128_load32_splat(x.words + column), wasm_v128_load32_splat(x.words + column + 2)};
+  }
+  template <bool Signed>
+  static void add(Sum& sum, v128_t quants, const Token& x) {
+    sum.even = add_step(sum.even, Signed ? wasm_i16x8_shl(quants, 8) : even<false>(quants), x.even);
+    sum.odd = add_step(sum.odd, odd<Signed>(quants), x.odd);
+  }
+  template <bool Signed>
+  static v128_t total(const Sum& sum) {
+    return wasm_i32x4_add(Signed ? wasm_i32x4_shr(sum.even, 8) : sum.even, sum.odd);
+  }
+
+  // Offsets and sub-scales go into the words, which hold them: 32 · 128 is the largest product.
+  template <int Part, class Block>
+  static v128_t unpack_group(const Block& block, int outer, std::uint8_t* weights) {
+    const v128_t offset = wasm_i16x8_splat(Block::kOffset);
+    for (int unit = 0; unit < kSteps / 2; ++unit, weights += 64) {
+      const v128_t quants = block.template quants<Part>(outer, unit);
+      v128_t words[2] = {even<Block::kSigned>(quants), odd<Block::kSigned>(quants)};
+      for (int i = 0; i < 2; ++i) {
+        if constexpr (Block::kOffset != 0) words[i] = wasm_i16x8_sub(words[i], offset);
+        if constexpr (Block::kSubScales != 0) {
+          const v128_t lanes = block.sub_scale(2 * (outer * Block::kParts + Part) + unit / 4);
+          words[i] = wasm_i16x8_mul(words[i], pairs_of(lanes, lanes));
+        }
+        wasm_v128_store(weights + 32 * i, words[i]);
+      }
+    }
+    return block.scale;
+  }
+};
+
+#ifdef __wasm_relaxed_simd__
+// Bytes, for quants below 128: what a product of a signed byte with another that has its sign bit set gives is the engine's choice.
+struct RelaxedByteDot {
+  using Tile = RelaxedByteDot;
+  template <class Block>
+  static constexpr int kOffset = Block::kOffset;
+  using Element = std::int8_t;
+  static constexpr int kSteps = 8, kElementsPerStep = 4;
+
+  static const std::int8_t* elements(const QuantizedRow& x) { return x.bytes; }
+
+  static v128_t first_sum(v128_t offset, const std::int16_t* x_sums) {
+    return wasm_i32x4_dot_i16x8(offset, wasm_v128_load32_splat(x_sums));
+  }
+  static v128_t add_step(v128_t sum, v128_t weights, v128_t x) { return wasm_i32x4_relaxed_dot_i8x16_i7x16_add(x, weights, sum); }
+
+  using Sum = v128_t;
+  using Token = v128_t;
+  static Sum zero() { return wasm_i32x4_splat(0); }
+  static Token load(const QuantizedRow& x, int column) { return wasm_v128_load32_splat(x.bytes + column); }
+  template <bool Signed>
+  static void add(Sum& sum, v128_t quants, Token x) {
+    static_assert(!Signed);
+    sum = add_step(sum, quants, x);
+  }
+  template <bool Signed>
+  static v128_t total(Sum sum) {
+    return sum;
+  }
+
+  template <int Part, class Block>
+  static v128_t unpack_group(const Block& block, int outer, std::uint8_t* weights) {
+    static_assert(!Block::kSigned && Block::kSubScales < 2);
+    for (int unit = 0; unit < kSteps; ++unit) wasm_v128_store(weights + 32 * unit, block.template quants<Part>(outer, unit));
+    if constexpr (Block::kSubScales == 0) return block.scale;
+    const v128_t sub_scale = block.sub_scale(2 * (outer * Block::kParts + Part));
+    return wasm_f32x4_mul(block.scale, wasm_f32x4_convert_i32x4(sub_scale));
+  }
+};
+
+// Signed quants of one token: the quant is the operand that may have its sign bit set, and the token is taken as
+// x = (x & 127) - 128 · (x < 0).
+struct RelaxedSplitDot {
+  struct Sum {
+    v128_t low, sign;
+  };
+  struct Token {
+    v128_t low, sign;
+  };
+  static Sum zero() { return {wasm_i32x4_splat(0), wasm_i32x4_splat(0)}; }
+  static Token load(const QuantizedRow& x, int column) {
+    const v128_t bytes = wasm_v128_load32_splat(x.bytes + column);
+    return {low_bits(bytes, 127), bits_from<7>(bytes, 1)};
+  }
+  template <bool>
+  static void add(Sum& sum, v128_t quants, const Token& x) {
+    sum.low = wasm_i32x4_relaxed_dot_i8x16_i7x16_add(quants, x.low, sum.low);
+    sum.sign = wasm_i32x4_relaxed_dot_i8x16_i7x16_add(quants, x.sign, sum.sign);
+  }
+  template <bool>
+  static v128_t total(const Sum& sum) {
+    return wasm_i32x4_sub(sum.low, wasm_i32x4_shl(sum.sign, 7));
+  }
+};
+
+// Signed quants of many tokens, in engines that do with their sign bit what RelaxedSign says. Offset is 128 where they are read as
+// unsigned, and 0 where as signed.
+template <int Offset>
+struct RelaxedSignedDot {
+  using Tile = RelaxedByteDot;
+  template <class Block>
+  static constexpr int kOffset = Offset;
+  static constexpr int kSteps = RelaxedByteDot::kSteps;
+
+  template <int Part, class Block>
+  static v128_t unpack_group(const Block& block, int outer, std::uint8_t* weights) {
+    const v128_t flip = wasm_i8x16_splat(static_cast<std::int8_t>(Offset));
+    for (int unit = 0; unit < kSteps; ++unit) {
+      wasm_v128_store(weights + 32 * unit, wasm_v128_xor(block.template quants<Part>(outer, unit), flip));
+    }
+    return block.scale;
+  }
+};
+
+// How this engine reads the second operand of the relaxed dot product where its sign bit is set. WebAssembly lets it choose, but only once.
+enum class RelaxedSign { is_signed, is_unsigned, neither };
+
+inline RelaxedSign relaxed_sign() {
+  const v128_t first = wasm_i8x16_const(127, 127, 127, 127, -127, -127, -127, -127, 127, -127, 127, -127, 1, 2, 3, 4);
+  const v128_t second = wasm_i8x16_const(-1, -1, -1, -1, -1, -1, -1, -1, -128, -1, 127, -2, -128, -127, -1, 1);
+  const v128_t dot = wasm_i32x4_relaxed_dot_i8x16_i7x16_add(first, second, wasm_i32x4_splat(0));
+  const auto is = [&](v128_t expected) { return wasm_i32x4_all_true(wasm_i32x4_eq(dot, expected)); };
+  // where pairs of products are added in 16 bits, four times 127 · 255 do not fit
+  if (is(wasm_i32x4_const(4 * 127 * -1, 4 * -127 * -1, 127 * (-128 + 1 + 127 + 2), -128 - 2 * 127 - 3 + 4))) return RelaxedSign::is_signed;
+  if (is(wasm_i32x4_const(4 * 127 * 255, 4 * -127 * 255, 127 * (128 - 255 + 127 - 254), 128 + 2 * 129 + 3 * 255 + 4))) {
+    return RelaxedSign::is_unsigned;
+  }
+  return RelaxedSign::neither;
+}
+#endif
+
+}  // namespace ropewalk

@@ -1,0 +1,8 @@
+#include "base/add_product.h"
+#include "matmul/matmul_simd.h"
+
+namespace ropewalk {
+
+const MatmulKernels kWasmSimdMatmulKernels = simd_matmul_kernels<MultiplyThenAdd, WordDot, WordDot, WordDot>("simd");
+
+}  // namespace ropewalk

@@ -1,0 +1,67 @@
+#include "matmul/packed_rows.h"
+
+#include <cstring>
+#include <type_traits>
+
+namespace ropewalk {
+namespace {
+
+// Runs of a format's block. A row of floats is one block.
+struct Runs {
+  Runs(WeightFormat format, int columns) : shape(block_shape(format)), blocks(columns / shape.elements), repeat(1) {
+    if (shape.elements == 1) {
+      repeat = blocks;
+      blocks = 1;
+    }
+  }
+  int leading_halves() const { return shape.leading_halves * repeat; }
+  int words() const { return shape.words * repeat; }
+  int trailing_halves() const { return shape.trailing_halves * repeat; }
+
+  BlockShape shape;
+  int blocks;
+  int repeat;
+};
+
+// Moves `count` fields of `Bytes` each: field i of row r, rows `row_bytes` apart, is number 8 · i + r of the panel. Both pointers go on.
+template <int Bytes, class Rows>
+void pack_run(const std::uint8_t*& fields, std::size_t row_bytes, Rows rows, int count, std::uint8_t*& panel) {
+  for (int i = 0; i < count; ++i, fields += Bytes, panel += kPanelRows * Bytes) {
+    for (int row = 0; row < rows; ++row) std::memcpy(panel + row * Bytes, fields + row * row_bytes, Bytes);
+  }
+}
+
+// `rows` is a number that the compiler knows for all panels but the last.
+template <class Rows>
+void pack_runs(const Runs& runs, const std::uint8_t* weights, std::size_t row_bytes, Rows rows, std::uint8_t* panel) {
+  for (int block = 0; block < runs.blocks; ++block) {
+    pack_run<2>(weights, row_bytes, rows, runs.leading_halves(), panel);
+    pack_run<4>(weights, row_bytes, rows, runs.words(), panel);
+    pack_run<2>(weights, row_bytes, rows, runs.trailing_halves(), panel);
+  }
+}
+
+template <int Bytes>
+void unpack_run(const std::uint8_t*& panel, int row, int count, std::uint8_t*& fields) {
+  for (int i = 0; i < count; ++i, fields += Bytes, panel += kPanelRows * Bytes) std::memcpy(fields, panel + row * Bytes, Bytes);
+}
+
+}  // namespace
+
+void pack_panel(WeightFormat format, const std::uint8_t* weights, std::size_t row_bytes, int rows, int columns, std::uint8_t* panel) {
+  const Runs runs(format, columns);
+  if (rows == kPanelRows) return pack_runs(runs, weights, row_bytes, std::integral_constant<int, kPanelRows>(), panel);
+  std::memset(panel, 0, weight_row_bytes(format, columns) * kPanelRows);
+  pack_runs(runs, weights, row_bytes, rows, panel);
+}
+
+void unpack_panel_row(WeightFormat format, const std::uint8_t* panel, int row, int columns, std::uint8_t* out) {
+  const Runs runs(format, columns);
+  for (int block = 0; block < runs.blocks; ++block) {
+    unpack_run<2>(panel, row, runs.leading_halves(), out);
+    unpack_run<4>(panel, row, runs.words(), out);
+    unpack_run<2>(panel, row, runs.trailing_halves(), out);
+  }
+}
+
+}  // namespace ropewalk

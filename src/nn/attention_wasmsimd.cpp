@@ -1,8 +1,0 @@
-#include "nn/attention_simd.h"
-#include "rope/add_product.h"
-
-namespace ropewalk {
-
-const AttentionKernels kWasmSimdAttentionKernels = simd_attention_kernels<MultiplyThenAdd>("simd");
-
-}  // namespace ropewalk

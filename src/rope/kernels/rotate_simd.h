@@ -1,0 +1,88 @@
+// The SIMD kernels, written once; an Arithmetic says how a product is added. Same shape as rotate_scalar.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+#include "rope/config.h"
+#include "rope/kernels/pair_layout.h"
+#include "rope/kernels/rotate_kernels.h"
+
+namespace ropewalk {
+
+template <class Arithmetic>
+inline Pairs8 turn(const Pairs8& p, const F32x8& c, const F32x8& s) {
+  return {{Arithmetic::subtract_product(wasm_f32x4_mul(p.x.low, c.low), p.y.low, s.low),
+           Arithmetic::subtract_product(wasm_f32x4_mul(p.x.high, c.high), p.y.high, s.high)},
+          {Arithmetic::add_product(wasm_f32x4_mul(p.y.low, c.low), p.x.low, s.low),
+           Arithmetic::add_product(wasm_f32x4_mul(p.y.high, c.high), p.x.high, s.high)}};
+}
+
+// Turns `Heads` heads that share a row: each piece of cos and sin is loaded once for all of them.
+template <class Arithmetic, class Read, class Write, int Heads, class Element>
+inline void turn_heads(const Element* source, std::ptrdiff_t source_stride, Element* target, std::ptrdiff_t target_stride, const float* cos,
+                       const float* sin, int pairs) {
+  int j = 0;
+  for (; j + 8 <= pairs; j += 8) {
+    const F32x8 c = load8(cos + j);
+    const F32x8 s = load8(sin + j);
+    for (int head = 0; head < Heads; ++head) {
+      const Pairs8 p = Read::load(source + head * source_stride, j, pairs);
+      Write::store(target + head * target_stride, j, pairs, turn<Arithmetic>(p, c, s));
+    }
+  }
+  for (; j < pairs; ++j) {
+    for (int head = 0; head < Heads; ++head) {
+      const float x = to_float(source[head * source_stride + Read::x(j, pairs)]);
+      const float y = to_float(source[head * source_stride + Read::y(j, pairs)]);
+      from_float(x * cos[j] - y * sin[j], target[head * target_stride + Write::x(j, pairs)]);
+      from_float(y * cos[j] + x * sin[j], target[head * target_stride + Write::y(j, pairs)]);
+    }
+  }
+}
+
+// Read and write stand alike: each pair is written where it was read.
+template <class Arithmetic, class Pairing, class Element>
+void rotate_simd(const HeadRun& run) {
+  const Element* source = static_cast<const Element*>(run.source);
+  Element* target = static_cast<Element*>(run.target);
+  const float* cos = run.cos;
+  const float* sin = run.sin;
+
+  int head = 0;
+  if (sizeof(Element) == sizeof(float) && run.row_stride == 0) {  // 16-bit elements spend their time on conversions
+    for (; head + 2 <= run.count; head += 2, source += 2 * run.source_stride, target += 2 * run.target_stride) {
+      turn_heads<Arithmetic, Pairing, Pairing, 2>(source, run.source_stride, target, run.target_stride, cos, sin, run.pairs);
+    }
+  }
+  for (; head < run.count; ++head, source += run.source_stride, target += run.target_stride, cos += run.row_stride, sin += run.row_stride) {
+    turn_heads<Arithmetic, Pairing, Pairing, 1>(source, 0, target, 0, cos, sin, run.pairs);
+  }
+}
+
+// Read and write differ: in place, what is written would overtake what is read, so each head goes by way of a copy.
+template <class Arithmetic, class Read, class Write, class Element>
+void rotate_moving_simd(const HeadRun& run) {
+  const Element* source = static_cast<const Element*>(run.source);
+  Element* target = static_cast<Element*>(run.target);
+  Element turned[kMaxHeadDim];
+  for (int head = 0; head < run.count; ++head, source += run.source_stride, target += run.target_stride) {
+    const std::ptrdiff_t row = head * run.row_stride;
+    turn_heads<Arithmetic, Read, Write, 1>(source, 0, turned, 0, run.cos + row, run.sin + row, run.pairs);
+    std::memcpy(target, turned, 2 * run.pairs * sizeof(Element));
+  }
+}
+
+template <class Arithmetic>
+constexpr RotateKernels simd_kernels(const char* name) {
+  return {name,
+          {{rotate_simd<Arithmetic, Half, float>, rotate_simd<Arithmetic, Half, Float16>, rotate_simd<Arithmetic, Half, BFloat16>},
+           {rotate_simd<Arithmetic, Interleaved, float>, rotate_simd<Arithmetic, Interleaved, Float16>,
+            rotate_simd<Arithmetic, Interleaved, BFloat16>},
+           {rotate_moving_simd<Arithmetic, Interleaved, Half, float>, rotate_moving_simd<Arithmetic, Interleaved, Half, Float16>,
+            rotate_moving_simd<Arithmetic, Interleaved, Half, BFloat16>},
+           {rotate_moving_simd<Arithmetic, Half, Interleaved, float>, rotate_moving_simd<Arithmetic, Half, Interleaved, Float16>,
+            rotate_moving_simd<Arithmetic, Half, Interleaved, BFloat16>}}};
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,69 @@
+#include "transformer/activation.h"
+
+#include <wasm_simd128.h>
+
+#include <cstring>
+#include <initializer_list>
+
+#include "base/float_math_wasmsimd.h"
+
+namespace ropewalk {
+namespace {
+
+// x / (1 + e^-t); for negative t the same as x e^t / (1 + e^t), so that no power is larger than 1.
+v128_t gated_by_sigmoid(v128_t x, v128_t t) {
+  const v128_t power = exp_f32x4(wasm_f32x4_neg(wasm_f32x4_abs(t)));
+  const v128_t is_negative = wasm_f32x4_lt(t, wasm_f32x4_splat(0));
+  const v128_t numerator = wasm_v128_bitselect(wasm_f32x4_mul(x, power), x, is_negative);
+  return wasm_f32x4_div(numerator, wasm_f32x4_add(wasm_f32x4_splat(1), power));
+}
+
+v128_t silu(v128_t x) { return gated_by_sigmoid(x, x); }
+
+v128_t gelu_tanh(v128_t x) {
+  const v128_t cube = wasm_f32x4_mul(wasm_f32x4_mul(x, x), x);
+  const v128_t inner = wasm_f32x4_add(x, wasm_f32x4_mul(wasm_f32x4_splat(0.044715f), cube));
+  return gated_by_sigmoid(x, wasm_f32x4_mul(wasm_f32x4_splat(1.5957691216057308f), inner));  // 2 sqrt(2/pi)
+}
+
+// erf by Abramowitz and Stegun, 7.1.26: off by 1.5e-7 at most.
+v128_t gelu(v128_t x) {
+  const v128_t z = wasm_f32x4_mul(wasm_f32x4_abs(x), wasm_f32x4_splat(0.70710678f));
+  const v128_t one = wasm_f32x4_splat(1);
+  const v128_t t = wasm_f32x4_div(one, wasm_f32x4_add(one, wasm_f32x4_mul(wasm_f32x4_splat(0.3275911f), z)));
+  v128_t sum = wasm_f32x4_splat(1.061405429f);
+  for (const float coefficient : {-1.453152027f, 1.421413741f, -0.284496736f, 0.254829592f})
+    sum = wasm_f32x4_add(wasm_f32x4_mul(sum, t), wasm_f32x4_splat(coefficient));
+  const v128_t tail = wasm_f32x4_mul(wasm_f32x4_mul(sum, t), exp_f32x4(wasm_f32x4_neg(wasm_f32x4_mul(z, z))));  // 1 - erf(z)
+  const v128_t half_tail = wasm_f32x4_mul(wasm_f32x4_splat(0.5f), tail);
+  const v128_t is_negative = wasm_f32x4_lt(x, wasm_f32x4_splat(0));
+  return wasm_f32x4_mul(x, wasm_v128_bitselect(half_tail, wasm_f32x4_sub(one, half_tail), is_negative));
+}
+
+v128_t activated(Activation activation, v128_t x) {
+  switch (activation) {
+    case Activation::silu: return silu(x);
+    case Activation::gelu: return gelu(x);
+    case Activation::gelu_tanh: return gelu_tanh(x);
+  }
+  return x;
+}
+
+}  // namespace
+
+void activate(Activation activation, float* x, std::ptrdiff_t count) {
+  std::ptrdiff_t i = 0;
+  for (; i + 4 <= count; i += 4) wasm_v128_store(x + i, activated(activation, wasm_v128_load(x + i)));
+  if (i == count) return;
+  float last[4] = {};
+  std::memcpy(last, x + i, (count - i) * sizeof(float));
+  wasm_v128_store(last, activated(activation, wasm_v128_load(last)));
+  std::memcpy(x + i, last, (count - i) * sizeof(float));
+}
+
+void activate_gated(Activation activation, float* gate, float* x, std::ptrdiff_t count) {
+  activate(activation, gate, count);
+  for (std::ptrdiff_t i = 0; i < count; ++i) x[i] *= gate[i];
+}
+
+}  // namespace ropewalk

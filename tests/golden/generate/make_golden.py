@@ -1,0 +1,67 @@
+"""Writes the golden vectors, *.json, beside this file. See README.md.
+
+    python make_golden.py            write the files
+    python make_golden.py --check    make them again and say whether the committed files are the same
+"""
+
+import argparse
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+import torch
+import transformers
+
+from golden_json import write_cases
+from hf_attention import attention_cases
+from hf_cached_attention import cached_attention_cases
+from hf_frequencies import frequency_cases
+from hf_position_schemes import position_scheme_cases
+from hf_rotations import rotation_cases
+from linear_attention import linear_attention_cases
+from other_systems_cases import other_system_cases
+
+HERE = Path(__file__).parents[1]
+FILES = {
+    "frequencies.json": frequency_cases,
+    "rotations.json": rotation_cases,
+    "other_systems.json": other_system_cases,
+    "attention.json": attention_cases,
+    "position_schemes.json": position_scheme_cases,
+    "cached_attention.json": cached_attention_cases,
+    "linear_attention.json": linear_attention_cases,
+}
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--check", action="store_true", help="compare with the committed files, change nothing")
+    check_only = arguments.parse_args().check
+
+    require_listed_versions()
+    transformers.logging.set_verbosity_error()  # made-up configurations draw warnings that are not news
+    torch.set_num_threads(1)
+
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) if check_only else HERE
+        for name, cases in FILES.items():
+            made = cases()
+            write_cases(folder / name, made)
+            same = f", {'same as' if same_bytes(folder / name, HERE / name) else 'DIFFERS from'} the committed file"
+            print(f"{name}: {len(made)} cases, {(folder / name).stat().st_size} bytes{same if check_only else ''}")
+
+
+def require_listed_versions():
+    """The vectors belong to the releases in requirements.txt; another release makes other vectors."""
+    for line in Path(__file__).with_name("requirements.txt").read_text().splitlines():
+        package, _, wanted = line.partition("==")
+        if wanted and version(package) != wanted:
+            raise SystemExit(f"{package} is {version(package)}; requirements.txt lists {wanted}")
+
+
+def same_bytes(a, b):
+    return b.exists() and a.read_bytes() == b.read_bytes()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,186 @@
+"""Writes tiny random models and what transformers computes with them, tiny_models/<name>/. See tiny_models/README.md.
+
+    python tiny_models.py               write every model
+    python tiny_models.py llama qwen2   write these
+    python tiny_models.py --check       make them again and say whether the committed files are the same
+"""
+
+import argparse
+import filecmp
+import json
+import tempfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+import torch
+import transformers
+from transformers import AutoConfig, AutoModelForCausalLM
+
+from make_golden import require_listed_versions
+from tiny_models_configs import CONFIGS, VOCABULARY
+from tiny_models_vocabulary import FIRST_TEXT_TOKEN, write_tokenizer
+
+HERE = Path(__file__).parents[1] / "tiny_models"
+PROMPT, STEPS, LAST = 48, 32, 4
+
+# The rotary modules, the RMS norms and the softmax round to float32 inside a float64 model.
+CACHED_TOLERANCE = 2e-5
+# Between the last expert chosen and the first one left out, in probability: float32 must choose the same experts.
+EXPERT_MARGIN = 1e-4
+
+
+def main():
+    make_folders(__doc__, CONFIGS, write_model)
+
+
+def make_folders(usage, names, write):
+    """The command line: `write(name, folder)` for each of `names`, in tiny_models or, to compare, in a scratch folder."""
+    arguments = argparse.ArgumentParser(description=usage.splitlines()[0])
+    arguments.add_argument("names", nargs="*", help="which models; all unless named")
+    arguments.add_argument("--check", action="store_true", help="compare with the committed files, change nothing")
+    options = arguments.parse_args()
+
+    require_listed_versions()
+    transformers.logging.set_verbosity_error()  # made-up configurations draw warnings that are not news
+    transformers.logging.disable_progress_bar()
+    torch.set_num_threads(1)
+
+    with tempfile.TemporaryDirectory() as scratch:
+        for name in options.names or names:
+            folder = (Path(scratch) if options.check else HERE) / name
+            folder.mkdir(exist_ok=True)
+            write(name, folder)
+            files = list(folder.iterdir())
+            differing = [file.name for file in files if differs(file, HERE / name / file.name)]
+            verdict = f", differs: {', '.join(differing) or 'nothing'}" if options.check else ""
+            print(f"{name}: {sum(file.stat().st_size for file in files)} bytes{verdict}")
+
+
+def differs(made, committed):
+    return not committed.exists() or not filecmp.cmp(made, committed, shallow=False)
+
+
+def write_model(name, folder):
+    model = random_model(name, CONFIGS[name])
+    model.save_pretrained(folder)
+    (folder / "model.safetensors").chmod(0o644)
+    write_tokenizer(folder)
+    write_expected(folder / "expected.json", expectations(name, model.double()))
+
+
+def random_model(name, config):
+    """A model of `config` in float32 whose every parameter is drawn from a generator seeded by its name."""
+    config = AutoConfig.for_model(**config)
+    config._attn_implementation = config._experts_implementation = "eager"
+    model = AutoModelForCausalLM.from_config(config, dtype=torch.float32).eval()
+    with torch.no_grad():
+        for parameter_name, parameter in model.named_parameters():
+            random = generator(f"{name}/{parameter_name}").standard_normal(parameter.shape)
+            centre, spread = distribution(parameter_name, parameter, config.model_type)
+            parameter.copy_(torch.from_numpy(centre + spread * random))
+    return model
+
+
+def distribution(name, parameter, model_type):
+    """Centre and spread: norms near one and biases near zero, but far enough from both to show when forgotten."""
+    if name.endswith("bias"):
+        return 0.0, 0.2
+    if parameter.ndim == 1:
+        return (0.0 if model_type.startswith("gemma") else 1.0), 0.3
+    if any(part in name for part in ("embed", "wte", "lm_head")):
+        return 0.0, 2 / parameter.shape[-1] ** 0.5  # so that some tokens are clearly likelier than others
+    if "q_proj" in name or "k_proj" in name:
+        return 0.0, 1.5 / parameter.shape[-1] ** 0.5  # so that attention prefers some keys
+    return 0.0, 1 / parameter.shape[-1] ** 0.5
+
+
+def generator(name):
+    return np.random.default_rng(zlib.crc32(name.encode()))
+
+
+def random_tokens(name):
+    tokens = generator(f"{name}/ids").integers(FIRST_TEXT_TOKEN, VOCABULARY, PROMPT + STEPS).tolist()
+    return tokens[:PROMPT], tokens[PROMPT:]
+
+
+def expectations(name, model):
+    """What `model` computes at the prompt and at each step, every length a pass of its own over all its tokens.
+
+    A cache gives the same numbers as long as the rotary plan does not change with the length, which is checked.
+    """
+    prompt, steps = random_tokens(name)
+    with torch.no_grad(), expert_margins(model) as margins:
+        output = model(torch.tensor([prompt]), output_hidden_states=True)
+        step_logits = logits_after_steps(model, prompt, steps)
+        hold_cached_steps(name, model, prompt, steps, step_logits)
+    assert min(margins, default=1) > EXPERT_MARGIN, f"{name}: experts are too close to call: {min(margins)}"
+
+    losses = torch.nn.functional.cross_entropy(output.logits[0, :-1], torch.tensor(prompt[1:]), reduction="none")
+    return {
+        "prompt": prompt,
+        "steps": steps,
+        "prompt_losses": losses,
+        "prompt_hidden": output.hidden_states[-1][0, -1],
+        "prompt_logits": output.logits[0, -LAST:],
+        "step_logits": step_logits,
+    }
+
+
+def logits_after_steps(model, prompt, steps):
+    lengths = range(len(prompt) + 1, len(prompt) + len(steps) + 1)
+    return torch.stack([model(torch.tensor([(prompt + steps)[:length]])).logits[0, -1] for length in lengths])
+
+
+def hold_cached_steps(name, model, prompt, steps, expected):
+    """Feeds the steps one by one, with the cache of transformers; keys keep the angles they were turned by."""
+    cached = model(torch.tensor([prompt]), use_cache=True)
+    boundary = getattr(model.config, "original_max_position_embeddings", None)
+    length = len(prompt)
+    for step, logits in zip(steps, expected, strict=True):
+        length += 1
+        cached = model(torch.tensor([[step]]), past_key_values=cached.past_key_values, use_cache=True)
+        if boundary is None or length <= boundary:
+            difference = (cached.logits[0, -1] - logits).abs().max().item()
+            assert difference < CACHED_TOLERANCE, f"{name}: cached step at length {length} is {difference} off"
+
+
+class expert_margins:
+    """Collects, over all tokens, by how much the last chosen expert is more probable than the next one."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def __enter__(self):
+        self.margins = []
+        routers = [module for module in self.model.modules() if type(module).__name__.endswith("TopKRouter")]
+        self.hooks = [router.register_forward_hook(self.measure) for router in routers]
+        return self.margins
+
+    def __exit__(self, *_):
+        for hook in self.hooks:
+            hook.remove()
+
+    def measure(self, router, _, outputs):
+        sorted_probabilities = outputs[0].softmax(-1).sort(-1, descending=True).values
+        margins = sorted_probabilities[:, router.top_k - 1] - sorted_probabilities[:, router.top_k]
+        self.margins.append(margins.min().item())
+
+
+def write_expected(path, fields):
+    """One key a line; seven significant digits, which is what float32 holds."""
+    rounded = {key: json.dumps(seven_digits(value), separators=(",", ":")) for key, value in fields.items()}
+    lines = [f"{json.dumps(key)}: {text}" for key, text in rounded.items()]
+    path.write_text("{" + ",\n ".join(lines) + "}\n", encoding="utf-8")
+
+
+def seven_digits(value):
+    if isinstance(value, torch.Tensor | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list):
+        return [seven_digits(item) for item in value]
+    return float(f"{value:.7g}") if isinstance(value, float) else value
+
+
+if __name__ == "__main__":
+    main()

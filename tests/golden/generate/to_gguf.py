@@ -1,0 +1,199 @@
+"""Writes a tiny model's folder as GGUF, with the tensors and keys that llama.cpp's converter gives each architecture.
+
+    python to_gguf.py               tiny_models/<name>/model.gguf for every model that GGUF can hold
+    python to_gguf.py llama qwen2   these
+"""
+
+import argparse
+import json
+import math
+import re
+from pathlib import Path
+
+import gguf
+import numpy as np
+from safetensors.numpy import load_file
+
+from tiny_models_configs import CONFIGS
+from tiny_models_vocabulary import MERGES, SPECIAL, TOKENS
+
+HERE = Path(__file__).parents[1] / "tiny_models"
+NOT_IN_GGUF = {"gemma2_query_scale"}  # no key for query_pre_attn_scalar
+
+ARCHITECTURES = {
+    "llama": gguf.MODEL_ARCH.LLAMA,
+    "mistral": gguf.MODEL_ARCH.LLAMA,
+    "smollm3": gguf.MODEL_ARCH.SMOLLM3,
+    "granite": gguf.MODEL_ARCH.GRANITE,
+    "qwen2": gguf.MODEL_ARCH.QWEN2,
+    "qwen3": gguf.MODEL_ARCH.QWEN3,
+    "qwen3_moe": gguf.MODEL_ARCH.QWEN3MOE,
+    "gemma2": gguf.MODEL_ARCH.GEMMA2,
+    "gemma3_text": gguf.MODEL_ARCH.GEMMA3,
+    "phi3": gguf.MODEL_ARCH.PHI3,
+    "phi": gguf.MODEL_ARCH.PHI2,
+    "gpt_neox": gguf.MODEL_ARCH.GPTNEOX,
+    "gptj": gguf.MODEL_ARCH.GPTJ,
+    "stablelm": gguf.MODEL_ARCH.STABLELM,
+    "olmo2": gguf.MODEL_ARCH.OLMO2,
+    "glm4": gguf.MODEL_ARCH.GLM4,
+}
+# Their rows of q and k are stored for adjacent pairs.
+INTERLEAVED_IN_GGUF = {"llama", "mistral", "smollm3", "granite"}
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("names", nargs="*", help="which models; all unless named")
+    for name in arguments.parse_args().names or [name for name in CONFIGS if name not in NOT_IN_GGUF]:
+        path = HERE / name / "model.gguf"
+        convert(HERE / name, path)
+        print(f"{name}: {path.stat().st_size} bytes")
+
+
+def convert(folder, path, file_type=gguf.LlamaFileType.ALL_F32, encode=lambda name, array: (array, None)):
+    """`encode` gives the bytes and the type of a tensor of transformers, None for what the array's own type says."""
+    config = json.loads((folder / "config.json").read_text())
+    architecture = ARCHITECTURES[config["model_type"]]
+    writer = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[architecture])
+    writer.add_name("tiny")  # llama.cpp looks for model families in the name, and then for their tokens
+    writer.add_file_type(file_type)
+    add_keys(writer, config)
+    add_vocabulary(writer)
+    names = gguf.get_tensor_name_map(architecture, config.get("num_hidden_layers") or config["n_layer"])
+    for name, array in rearranged(load_file(folder / "model.safetensors"), config):
+        gguf_name = names.get_name(name, try_suffixes=(".weight", ".bias"))
+        assert gguf_name is not None, f"GGUF has no name for {name}"
+        data, data_type = encode(name, array)
+        writer.add_tensor(gguf_name, data, raw_dtype=data_type)
+    for gguf_name, array in rotary_tensors(config):
+        writer.add_tensor(gguf_name, array)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def add_keys(writer, config):
+    def first(*names):
+        return next((config[name] for name in names if config.get(name) is not None), None)
+
+    hidden, heads = first("hidden_size", "n_embd"), first("num_attention_heads", "n_head")
+    writer.add_block_count(first("num_hidden_layers", "n_layer"))
+    writer.add_context_length(first("max_position_embeddings", "n_positions"))
+    writer.add_embedding_length(hidden)
+    writer.add_feed_forward_length(first("intermediate_size", "n_inner"))
+    writer.add_head_count(heads)
+    writer.add_head_count_kv(first("num_key_value_heads") or heads)
+    optional_keys = {
+        writer.add_vocab_size: first("vocab_size"),
+        writer.add_key_length: first("head_dim"),
+        writer.add_value_length: first("head_dim"),
+        writer.add_layer_norm_rms_eps: first("rms_norm_eps"),
+        writer.add_layer_norm_eps: first("layer_norm_eps", "layer_norm_epsilon"),
+        writer.add_parallel_residual: first("use_parallel_residual"),
+        writer.add_attn_logit_softcapping: first("attn_logit_softcapping"),
+        writer.add_final_logit_softcapping: first("final_logit_softcapping"),
+        # llama.cpp knows no window for the "llama" architecture, and the converter drops Mistral's.
+        writer.add_sliding_window: None if config["model_type"] == "mistral" else first("sliding_window"),
+        writer.add_expert_count: first("num_experts", "num_local_experts"),
+        writer.add_expert_used_count: first("num_experts_per_tok"),
+        writer.add_expert_feed_forward_length: first("moe_intermediate_size"),
+        writer.add_embedding_scale: first("embedding_multiplier"),
+        writer.add_residual_scale: first("residual_multiplier"),
+        writer.add_attention_scale: first("attention_multiplier"),
+        writer.add_logit_scale: first("logits_scaling"),
+    }
+    for add, value in optional_keys.items():
+        if value is not None:
+            add(value)
+    add_rope_keys(writer, config, first("head_dim") or hidden // heads)
+
+
+def add_rope_keys(writer, config, head_dim):
+    rope = full_rope(config)
+    writer.add_rope_dimension_count(config.get("rotary_dim") or int(head_dim * rope.get("partial_rotary_factor", 1)))
+    if rope["rope_theta"] != 10000:
+        writer.add_rope_freq_base(rope["rope_theta"])
+    if "sliding_attention" in config.get("rope_parameters", {}):
+        writer.add_rope_freq_base_swa(config["rope_parameters"]["sliding_attention"]["rope_theta"])
+    if rope["rope_type"] == "linear":
+        writer.add_rope_scaling_type(gguf.RopeScalingType.LINEAR)
+        writer.add_rope_scaling_factor(rope["factor"])
+    if rope["rope_type"] == "yarn":
+        writer.add_rope_scaling_type(gguf.RopeScalingType.YARN)
+        writer.add_rope_scaling_factor(rope["factor"])
+        writer.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
+    if rope["rope_type"] == "longrope":
+        original = rope["original_max_position_embeddings"]
+        growth = config["max_position_embeddings"] / original
+        writer.add_rope_scaling_orig_ctx_len(original)
+        writer.add_rope_scaling_attn_factors(math.sqrt(1 + math.log(growth) / math.log(original)))
+
+
+def full_rope(config):
+    """The rotary parameters of the layers that see everything; GPT-J's configuration has none."""
+    rope = config.get("rope_parameters", {"rope_type": "default", "rope_theta": 10000.0})
+    return rope.get("full_attention", rope)
+
+
+def add_vocabulary(writer):
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("gpt-2")
+    writer.add_token_list(TOKENS)
+    writer.add_token_types([gguf.TokenType.CONTROL if token in SPECIAL else gguf.TokenType.NORMAL for token in TOKENS])
+    writer.add_token_merges(MERGES)
+    writer.add_unk_token_id(SPECIAL.index("<unk>"))
+    writer.add_bos_token_id(SPECIAL.index("<s>"))
+    writer.add_eos_token_id(SPECIAL.index("</s>"))
+    writer.add_add_bos_token(False)
+
+
+def rearranged(tensors, config):
+    """The tensors under their names in transformers, laid out and joined as GGUF has them."""
+    model_type = config["model_type"]
+    joined = {}
+    for name, array in tensors.items():
+        if member := re.match(r"(.*\.(?:experts|[qk]_layernorm\.norms))\.(\d+)(.*)", name):
+            prefix, index, suffix = member.groups()
+            joined.setdefault(prefix.removesuffix(".norms") + suffix, {})[int(index)] = array
+        elif model_type in INTERLEAVED_IN_GGUF and re.search(r"\.[qk]_proj\.", name):
+            heads = config["num_attention_heads" if ".q_proj." in name else "num_key_value_heads"]
+            yield name, halves_to_pairs(array, heads)
+        elif model_type == "gpt_neox" and "query_key_value" in name:
+            heads = config["num_attention_heads"]
+            by_head = array.reshape(heads, 3, -1, *array.shape[1:])
+            yield name, by_head.swapaxes(0, 1).reshape(array.shape)
+        elif model_type.startswith("gemma") and name.endswith("norm.weight"):
+            yield name, array + np.float32(1)
+        else:
+            yield name, array
+    for name, members in joined.items():
+        yield name, np.stack([members[index] for index in range(len(members))])
+
+
+def halves_to_pairs(array, heads):
+    """Rows (head, half, pair) become rows (head, pair, half)."""
+    return array.reshape(heads, 2, -1, *array.shape[1:]).swapaxes(1, 2).reshape(array.shape)
+
+
+def rotary_tensors(config):
+    rope = full_rope(config)
+    if rope["rope_type"] == "llama3":
+        yield "rope_freqs.weight", llama3_divisors(rope, config["head_dim"]).astype(np.float32)
+    if rope["rope_type"] == "longrope":
+        yield "rope_factors_long.weight", np.array(rope["long_factor"], dtype=np.float32)
+        yield "rope_factors_short.weight", np.array(rope["short_factor"], dtype=np.float32)
+
+
+def llama3_divisors(rope, head_dim):
+    """What Llama-3.1 divides each frequency by: 1 for short waves, `factor` for long ones, between them a blend."""
+    wavelengths = 2 * np.pi * rope["rope_theta"] ** (np.arange(0, head_dim, 2) / head_dim)
+    turns = rope["original_max_position_embeddings"] / wavelengths
+    low, high = rope["low_freq_factor"], rope["high_freq_factor"]
+    kept = np.clip((turns - low) / (high - low), 0, 1)
+    return 1 / (kept + (1 - kept) / rope["factor"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,266 @@
+// Score, weigh and blend: the scalar kernels against double, and SIMD against scalar bit for bit. Rows are in attention_rows_test.cpp.
+#include "attention/attention_kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "native/attention/attention_guarded.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr double kHalfUlp = 0x1p-24;  // half an ulp of f32, relative: what one operation adds at most
+
+struct Size {
+  int rows, count, dim;
+};
+
+// Every number of rows and keys with some widths, and every width with some numbers of rows and keys.
+std::vector<Size> every_size() {
+  std::vector<Size> sizes;
+  for (int rows = 1; rows <= 9; ++rows) {
+    for (int count = 1; count <= kBlockTokens; ++count) {
+      for (const int dim : {4, 8, 20, 68}) sizes.push_back({rows, count, dim});
+    }
+  }
+  for (int dim = 4; dim <= 260; dim += 4) {
+    for (const int rows : {1, 2, 3, 4}) {
+      for (const int count : {1, 3, 32}) sizes.push_back({rows, count, dim});
+    }
+  }
+  return sizes;
+}
+
+// Rows of floats with gaps between them, and nothing after the last. Gaps hold NaN, which would spread.
+struct RowsOfFloats {
+  RowsOfFloats(int count, int dim, std::ptrdiff_t gap, std::uint32_t seed) : stride(dim + gap), floats((count - 1) * stride + dim, kNaN) {
+    Random random(seed);
+    for (int row = 0; row < count; ++row) {
+      for (int i = 0; i < dim; ++i) floats[row * stride + i] = static_cast<float>(random.next());
+    }
+  }
+  float at(int row, int i) const { return floats[row * stride + i]; }
+
+  std::ptrdiff_t stride;
+  Guarded<float> floats;
+};
+
+constexpr float kUntouched = -7;
+
+TEST(ScoreKernel, IsTheDotProductInFourPartialSums) {
+  for (const Size& size : every_size()) {
+    const int rows = size.rows, count = size.count, dim = size.dim;
+    SCOPED_TRACE(testing::Message() << rows << " rows, " << count << " keys, " << dim << " elements");
+    RowsOfFloats queries(rows, dim, 3, 1), keys(count, dim, 5, 2);
+    Guarded<float> scalar((rows - 1) * kBlockTokens + count, kUntouched), simd(scalar.size(), kUntouched);
+    const auto run = [&](const AttentionKernels& kernels, Guarded<float>& scores) {
+      kernels.score({queries.floats.data(), queries.stride, rows, keys.floats.data(), keys.stride, count, dim, scores.data()});
+    };
+    run(kScalarAttentionKernels, scalar);
+    run(kWasmSimdAttentionKernels, simd);
+    ASSERT_TRUE(simd.same_bits(scalar));
+    ASSERT_TRUE(simd.guards_are_intact() && scalar.guards_are_intact());
+    for (int row = 0; row < rows; ++row) {
+      for (int n = 0; n < (row < rows - 1 ? kBlockTokens : count); ++n) {
+        const float score = scalar[row * kBlockTokens + n];
+        if (n >= count) {
+          ASSERT_EQ(score, kUntouched);
+          continue;
+        }
+        double exact = 0, size_of_terms = 0;
+        for (int i = 0; i < dim; ++i) {
+          const double term = double{queries.at(row, i)} * keys.at(n, i);
+          exact += term;
+          size_of_terms += std::fabs(term);
+        }
+        // a product, dim/4 sums of each partial sum and two that join them; each rounds by half an ulp
+        ASSERT_NEAR(score, exact, (dim / 4 + 3) * kHalfUlp * size_of_terms);
+      }
+    }
+  }
+}
+
+TEST(ScoreKernel, AQueryThatIsNotFiniteStaysInItsRow) {
+  for (const AttentionKernels* kernels : {&kScalarAttentionKernels, &kWasmSimdAttentionKernels}) {
+    RowsOfFloats queries(9, 8, 0, 3), keys(5, 8, 0, 4);
+    queries.floats[4 * 8 + 3] = kNaN;
+    float scores[9 * kBlockTokens];
+    kernels->score({queries.floats.data(), 8, 9, keys.floats.data(), 8, 5, 8, scores});
+    for (int row = 0; row < 9; ++row) {
+      for (int n = 0; n < 5; ++n) EXPECT_EQ(std::isnan(scores[row * kBlockTokens + n]), row == 4) << kernels->name;
+    }
+  }
+}
+
+// ---- Weighing a row.
+
+struct WeighCase {
+  bool has_bias;
+  float soft_cap;
+  SoftmaxState before;
+};
+
+// Before the first key.
+constexpr SoftmaxState kFresh = {std::numeric_limits<float>::lowest(), 0};
+
+const WeighCase kWeighCases[] = {
+    {false, 0, kFresh},     {true, 0, kFresh},     {false, 5, kFresh},      {true, 5, kFresh},
+    {true, 5, {-30, 2.5f}}, {false, 0, {0.5f, 7}}, {false, 0, {40, 1.25f}}, {true, 5, {60, 1}},
+};
+
+struct Weighed {
+  Guarded<float> weights{kBlockTokens};
+  SoftmaxState state;
+  float correction;
+};
+
+// Scores outside [first, last) are such as would show if they were read.
+Weighed weigh(const AttentionKernels& kernels, const std::vector<float>& scores, const WeighCase& c, int first, int last) {
+  Weighed result{Guarded<float>(scores), c.before, 0};
+  for (int n = 0; n < kBlockTokens; ++n) {
+    if (n < first || n >= last) result.weights[n] = n % 2 == 0 ? kNaN : kInfinity;
+  }
+  Guarded<float> bias(kBlockTokens, 0.0f);
+  for (int n = 0; n < kBlockTokens; ++n) bias[n] = static_cast<float>(n % 5) / 4 - 1;
+  result.correction =
+      kernels.weigh({result.weights.data(), c.has_bias ? bias.data() : nullptr, first, last, 0.75f, c.soft_cap}, result.state);
+  EXPECT_TRUE(result.weights.guards_are_intact());
+  return result;
+}
+
+// Or both NaN, whose bits no one promises.
+bool are_same(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0 || (std::isnan(a) && std::isnan(b)); }
+
+void expect_same_bits(const Weighed& a, const Weighed& b) {
+  for (int n = 0; n < kBlockTokens; ++n) EXPECT_TRUE(are_same(a.weights[n], b.weights[n])) << n;
+  EXPECT_TRUE(are_same(a.state.maximum, b.state.maximum));
+  EXPECT_TRUE(are_same(a.state.sum, b.state.sum));
+  EXPECT_TRUE(are_same(a.correction, b.correction));
+}
+
+std::vector<float> random_scores(std::uint32_t seed) {
+  Random random(seed);
+  std::vector<float> scores(kBlockTokens);
+  for (float& score : scores) score = static_cast<float>(4 * random.next());
+  return scores;
+}
+
+TEST(WeighKernel, IsASoftmaxOfTheKeysInSight) {
+  const std::vector<float> scores = random_scores(5);
+  for (const WeighCase& c : kWeighCases) {
+    for (int first = 0; first < kBlockTokens; ++first) {
+      for (int last = first + 1; last <= kBlockTokens; ++last) {
+        SCOPED_TRACE(testing::Message() << "keys " << first << " to " << last << ", cap " << c.soft_cap << ", maximum "
+                                        << c.before.maximum);
+        const Weighed scalar = weigh(kScalarAttentionKernels, scores, c, first, last);
+        ASSERT_NO_FATAL_FAILURE(expect_same_bits(weigh(kWasmSimdAttentionKernels, scores, c, first, last), scalar));
+
+        std::vector<double> exact(kBlockTokens);
+        double maximum = c.before.maximum;
+        for (int n = first; n < last; ++n) {
+          exact[n] = scores[n] * 0.75;
+          if (c.soft_cap != 0) exact[n] = c.soft_cap * std::tanh(exact[n] / c.soft_cap);
+          if (c.has_bias) exact[n] += (n % 5) / 4.0 - 1;
+          maximum = std::fmax(maximum, exact[n]);
+        }
+        // A score, at most 8, is off by the ulps of its steps, tanh's included; that of the state is exact. exp adds two ulps.
+        const double tolerance = (8 * 8 + 3) * kHalfUlp;
+        ASSERT_NEAR(scalar.state.maximum, maximum, 8 * 8 * kHalfUlp);
+        double sum = c.before.sum * std::exp(c.before.maximum - maximum);
+        for (int n = 0; n < kBlockTokens; ++n) {
+          const double weight = n >= first && n < last ? std::exp(exact[n] - maximum) : 0;
+          ASSERT_NEAR(scalar.weights[n], weight, 2 * tolerance * weight) << n;  // twice: the score's error and the maximum's
+          sum += weight;
+        }
+        ASSERT_NEAR(scalar.state.sum, sum, 2 * tolerance * sum);
+        ASSERT_NEAR(scalar.correction, std::exp(c.before.maximum - maximum), 2 * tolerance * scalar.correction);
+      }
+    }
+  }
+}
+
+// Scores that overflowed or are not numbers go through both kernels alike, wherever they stand.
+TEST(WeighKernel, SpecialScoresGiveTheSameBits) {
+  const float specials[] = {kNaN, kInfinity, -kInfinity, 3e38f, -3e38f, 0.0f, -0.0f, 1e-40f};
+  for (const WeighCase& c : kWeighCases) {
+    for (const float special : specials) {
+      for (const int stride : {1, 2, 7}) {
+        std::vector<float> scores = random_scores(6);
+        for (int n = 0; n < kBlockTokens; n += stride) scores[n] = special;
+        for (const auto& [first, last] : {std::pair{0, 32}, std::pair{3, 18}, std::pair{7, 8}}) {
+          SCOPED_TRACE(testing::Message() << special << " each " << stride << ", cap " << c.soft_cap);
+          expect_same_bits(weigh(kWasmSimdAttentionKernels, scores, c, first, last),
+                           weigh(kScalarAttentionKernels, scores, c, first, last));
+        }
+      }
+    }
+  }
+}
+
+// A score of NaN has a weight of NaN, and so has the sum; keys that are not seen have none.
+TEST(WeighKernel, NaNIsKept) {
+  for (const AttentionKernels* kernels : {&kScalarAttentionKernels, &kWasmSimdAttentionKernels}) {
+    for (const WeighCase& c : kWeighCases) {
+      std::vector<float> scores = random_scores(11);
+      scores[9] = kNaN;
+      const Weighed weighed = weigh(*kernels, scores, c, 5, 20);
+      EXPECT_TRUE(std::isnan(weighed.state.sum)) << kernels->name;
+      for (int n = 0; n < kBlockTokens; ++n) {
+        EXPECT_EQ(std::isnan(weighed.weights[n]), n == 9) << kernels->name;
+        EXPECT_EQ(weighed.weights[n] == 0, n < 5 || n >= 20) << kernels->name;
+      }
+    }
+  }
+}
+
+TEST(WeighKernel, OneKeyHasAllTheWeight) {
+  const Weighed weighed = weigh(kScalarAttentionKernels, random_scores(7), {true, 5, kFresh}, 9, 10);
+  EXPECT_EQ(weighed.weights[9], 1);
+  EXPECT_EQ(weighed.state.sum, 1);
+  EXPECT_EQ(weighed.correction, 0);
+}
+
+// ---- Blending.
+
+TEST(BlendKernel, AddsWeightedValuesInTheOrderOfTheKeys) {
+  for (const Size& size : every_size()) {
+    const int rows = size.rows, count = size.count, dim = size.dim;
+    SCOPED_TRACE(testing::Message() << rows << " rows, " << count << " keys, " << dim << " elements");
+    RowsOfFloats values(count, dim, 5, 8), before(rows, dim, 3, 9), scalar(rows, dim, 3, 9), simd(rows, dim, 3, 9);
+    Guarded<float> weights((rows - 1) * kBlockTokens + count), corrections(rows);
+    Random random(10);
+    for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = i % 6 == 0 ? 0 : static_cast<float>(random.between(0, 1));
+    for (std::size_t i = 0; i < corrections.size(); ++i) corrections[i] = i % 3 == 0 ? 0 : static_cast<float>(random.between(0, 1));
+    const auto run = [&](const AttentionKernels& kernels, RowsOfFloats& out) {
+      kernels.blend(
+          {weights.data(), corrections.data(), rows, values.floats.data(), values.stride, count, dim, out.floats.data(), out.stride});
+    };
+    run(kScalarAttentionKernels, scalar);
+    run(kWasmSimdAttentionKernels, simd);
+    ASSERT_TRUE(simd.floats.same_bits(scalar.floats));
+    ASSERT_TRUE(simd.floats.guards_are_intact() && scalar.floats.guards_are_intact());
+    for (int row = 0; row < rows; ++row) {
+      for (int i = 0; i < dim; ++i) {
+        double exact = double{before.at(row, i)} * corrections[row], size_of_terms = std::fabs(exact);
+        for (int n = 0; n < count; ++n) {
+          const double term = double{weights[row * kBlockTokens + n]} * values.at(n, i);
+          exact += term;
+          size_of_terms += std::fabs(term);
+        }
+        ASSERT_NEAR(scalar.at(row, i), exact, (count + 1) * kHalfUlp * size_of_terms);  // a product and a sum a key
+      }
+    }
+  }
+}
+
+TEST(AttentionKernels, TheFastestOfThisBuildIsSimd) {
+  EXPECT_EQ(&fastest_attention_kernels(), &kWasmSimdAttentionKernels);
+  EXPECT_STREQ(kScalarAttentionKernels.name, "scalar");
+  EXPECT_STREQ(kWasmSimdAttentionKernels.name, "simd");
+}
+
+}  // namespace
+}  // namespace ropewalk

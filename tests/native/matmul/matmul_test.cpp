@@ -1,0 +1,300 @@
+// Products with weights of every format: the scalar kernels against double, simd128 against scalar bit for bit.
+#include "matmul/matmul.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "matmul/dequantize.h"
+#include "native/attention/attention_guarded.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr double kHalfUlp = 0x1p-24;  // half an ulp of f32, relative: what one operation adds at most
+constexpr float kUntouched = -7;
+
+std::vector<WeightFormat> every_format() {
+  std::vector<WeightFormat> formats;
+  for (int i = 0; i < kWeightFormats; ++i) formats.push_back(static_cast<WeightFormat>(i));
+  return formats;
+}
+
+// Random quants under random scales. The 16-bit fields of a block are its scales (or its only element), and f16 but in bf16.
+Guarded<std::uint8_t> random_weights(WeightFormat format, int rows, int columns, std::uint32_t seed) {
+  Random random(seed);
+  Guarded<std::uint8_t> weights(rows * weight_row_bytes(format, columns));
+  const BlockShape& shape = block_shape(format);
+  for (std::uint8_t *at = weights.data(), *end = at + weights.size(); at < end;) {
+    const auto put = [&](int count, auto make) {
+      for (int i = 0; i < count; ++i, at += sizeof(make())) {
+        const auto value = make();
+        std::memcpy(at, &value, sizeof value);
+      }
+    };
+    const auto half = [&] {
+      const float value = static_cast<float>(random.next());
+      Float16 half;
+      BFloat16 upper_half;
+      from_float(value, half);
+      from_float(value, upper_half);
+      return format == WeightFormat::bf16 ? upper_half.bits : half.bits;
+    };
+    put(shape.leading_halves, half);
+    if (format == WeightFormat::f32) {
+      put(1, [&] { return static_cast<float>(random.next()); });
+    } else {
+      put(shape.words, [&] { return random.next_bits(); });
+    }
+    put(shape.trailing_halves, half);
+  }
+  return weights;
+}
+
+Guarded<float> random_floats(int tokens, int columns, std::ptrdiff_t stride, std::uint32_t seed) {
+  Random random(seed);
+  Guarded<float> x((tokens - 1) * stride + columns, std::nanf(""));
+  for (int t = 0; t < tokens; ++t) {
+    for (int c = 0; c < columns; ++c) x[t * stride + c] = static_cast<float>(random.next() * (c % 32 == 5 ? 3 : 1));
+  }
+  return x;
+}
+
+struct Case {
+  WeightFormat format;
+  int rows, columns, tokens;
+
+  std::ptrdiff_t stride() const { return columns + 3; }
+  std::ptrdiff_t out_stride() const { return rows + 2; }
+};
+
+std::vector<Case> every_case() {
+  std::vector<Case> cases;
+  for (const WeightFormat format : every_format()) {
+    const std::vector<int> columns = is_float(format)               ? std::vector<int>{1, 2, 3, 4, 7, 64, 255, 257, 518}
+                                     : block_elements(format) == 32 ? std::vector<int>{32, 64, 288, 544}
+                                                                    : std::vector<int>{256, 768};
+    for (const int c : columns) {
+      for (const int rows : {1, 7, 8, 9, 24}) {
+        for (const int tokens : {1, 2, 3, 4, 7}) cases.push_back({format, rows, c, tokens});
+      }
+      cases.push_back({format, 17, c, 133});
+    }
+  }
+  return cases;
+}
+
+std::string name_of(const Case& c) {
+  return "format " + std::to_string(static_cast<int>(c.format)) + ", " + std::to_string(c.rows) + " x " + std::to_string(c.columns) +
+         ", tokens " + std::to_string(c.tokens);
+}
+
+struct Product {
+  Product(const Case& c, std::uint32_t seed = 1)
+      : weights(random_weights(c.format, c.rows, c.columns, seed)), x(random_floats(c.tokens, c.columns, c.stride(), seed + 1)) {}
+
+  Guarded<float> of(const Case& c, const MatmulKernels& kernels, bool packed) {
+    Guarded<std::uint8_t> copy(weights.values());
+    WeightMatrix matrix = {c.format, c.rows, c.columns, copy.data(), false};
+    if (packed) {
+      EXPECT_EQ(pack_rows(matrix, copy.data()), Status::ok);
+    }
+    Guarded<float> out((c.tokens - 1) * c.out_stride() + c.rows, kUntouched);
+    Activations activations;
+    activations.set(x.data(), c.stride(), c.tokens, c.columns);
+    EXPECT_EQ(multiply(kernels, matrix, activations, out.data(), c.out_stride()), Status::ok);
+    EXPECT_TRUE(copy.guards_are_intact());
+    EXPECT_TRUE(out.guards_are_intact());
+    return out;
+  }
+
+  Guarded<std::uint8_t> weights;
+  Guarded<float> x;
+};
+
+TEST(Matmul, HasTheSameBitsInSimdPackedOrNot) {
+  for (const Case& c : every_case()) {
+    SCOPED_TRACE(name_of(c));
+    Product product(c);
+    const Guarded<float> expected = product.of(c, kScalarMatmulKernels, false);
+    ASSERT_TRUE(product.of(c, kScalarMatmulKernels, true).same_bits(expected));
+    ASSERT_TRUE(product.of(c, kWasmSimdMatmulKernels, false).same_bits(expected));
+    ASSERT_TRUE(product.of(c, kWasmSimdMatmulKernels, true).same_bits(expected));
+  }
+}
+
+TEST(Matmul, IsTheSumOfProductsWithinItsRounding) {
+  for (const Case& c : every_case()) {
+    if (c.tokens > 4) continue;
+    SCOPED_TRACE(name_of(c));
+    Product product(c);
+    const Guarded<float> out = product.of(c, kWasmSimdMatmulKernels, true);
+    std::vector<float> row(c.columns);
+    for (int r = 0; r < c.rows; ++r) {
+      dequantize(c.format, product.weights.data() + r * weight_row_bytes(c.format, c.columns), c.columns, row.data());
+      for (int t = 0; t < c.tokens; ++t) {
+        const float* x = product.x.data() + t * c.stride();
+        double exact = 0, size_of_terms = 0, of_rounding = 0;
+        for (int first = 0; first < c.columns; first += 32) {
+          const int last = std::min(first + 32, c.columns);
+          float largest = 0;
+          for (int i = first; i < last; ++i) largest = std::max(largest, std::fabs(x[i]));
+          for (int i = first; i < last; ++i) {
+            exact += double{row[i]} * x[i];
+            size_of_terms += std::fabs(double{row[i]} * x[i]);
+            // an activation is off by half a step of largest / 127, and a little for the f32 it is computed in
+            of_rounding += std::fabs(row[i]) * largest / 127 * (0.5 + 1e-5);
+          }
+        }
+        // floats: a product, columns/4 sums of each partial sum and two that join them; each rounds by half an ulp
+        double bound = (c.columns / 4 + 4) * kHalfUlp * size_of_terms;
+        if (!is_float(c.format)) {
+          // rounded activations; and in f32 a weight, which may be the difference of parts up to 32 times larger, and each group's sum
+          bound = of_rounding + (c.columns / 32 + 200) * kHalfUlp * (size_of_terms + of_rounding);
+        }
+        ASSERT_NEAR(out[t * c.out_stride() + r], exact, bound) << "row " << r << ", token " << t;
+      }
+    }
+  }
+}
+
+TEST(Matmul, WritesNothingBetweenTheTokens) {
+  for (const Case& c : every_case()) {
+    SCOPED_TRACE(name_of(c));
+    Product product(c);
+    const Guarded<float> out = product.of(c, kWasmSimdMatmulKernels, true);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      if (static_cast<int>(i % c.out_stride()) < c.rows) continue;
+      ASSERT_EQ(out[i], kUntouched);
+    }
+  }
+}
+
+TEST(Matmul, GivesATokenTheSameBitsAmongOthersAndAlone) {
+  for (const WeightFormat format : every_format()) {
+    const Case c = {format, 19, 512, 131};
+    SCOPED_TRACE(name_of(c));
+    Product product(c);
+    WeightMatrix matrix = {format, c.rows, c.columns, product.weights.data(), false};
+    ASSERT_EQ(pack_rows(matrix, product.weights.data()), Status::ok);
+    const auto multiplied = [&](int first, int count) {
+      Activations x;
+      x.set(product.x.data() + first * c.stride(), c.stride(), count, c.columns);
+      std::vector<float> out(count * c.rows);
+      EXPECT_EQ(multiply(kWasmSimdMatmulKernels, matrix, x, out.data(), c.rows), Status::ok);
+      return out;
+    };
+    const std::vector<float> together = multiplied(0, c.tokens);
+    for (const int token : {0, 1, 127, 128, 130}) {
+      const std::vector<float> alone = multiplied(token, 1);
+      ASSERT_EQ(std::memcmp(alone.data(), together.data() + token * c.rows, c.rows * sizeof(float)), 0) << "token " << token;
+    }
+  }
+}
+
+TEST(Matmul, SumsTheLargestIntegersExactly) {
+  // every quant and every sub-scale as large as it gets: their sums stay below 2^24, so f32 holds them
+  for (const WeightFormat format : every_format()) {
+    if (is_float(format)) continue;
+    for (const int fill : {0x00, 0x7F, 0x80, 0xFF}) {
+      const Case c = {format, 8, 256, 4};
+      SCOPED_TRACE(name_of(c) + ", bytes " + std::to_string(fill));
+      Product product(c);
+      const BlockShape& shape = block_shape(format);
+      for (std::size_t i = 0; i < product.weights.size(); ++i) {
+        const int within = static_cast<int>(i) % shape.bytes(), halves = 2 * shape.leading_halves;
+        if (within >= halves && within < halves + 4 * shape.words) product.weights[i] = static_cast<std::uint8_t>(fill);
+      }
+      for (int t = 0; t < c.tokens; ++t) {
+        for (int i = 0; i < c.columns; ++i) product.x[t * c.stride() + i] = t % 2 == 0 ? 127 : -127;
+      }
+      const Guarded<float> expected = product.of(c, kScalarMatmulKernels, false);
+      ASSERT_TRUE(product.of(c, kWasmSimdMatmulKernels, true).same_bits(expected));
+      std::vector<float> row(c.columns);
+      dequantize(format, product.weights.data(), c.columns, row.data());
+      double exact = 0, size_of_terms = 0;
+      for (const float weight : row) {
+        exact += 127 * double{weight};
+        size_of_terms += 127 * std::fabs(weight);
+      }
+      ASSERT_NEAR(expected[0], exact, 250 * kHalfUlp * size_of_terms);  // x is exact; a weight rounds as above
+    }
+  }
+}
+
+TEST(Matmul, TakesEveryFiniteHalfAndInfinities) {
+  const Case c = {WeightFormat::f16, 16, 64, 1};
+  for (const bool has_infinity : {false, true}) {
+    Product product(c);
+    constexpr std::uint16_t kHalves[] = {0x8000, 0x0001, 0x83FF, 0x0400, 0x7BFF, 0xFBFF, 0x3C00};
+    for (std::size_t i = 0; i < product.weights.size(); i += 2) std::memcpy(product.weights.data() + i, &kHalves[i / 2 % 7], 2);
+    const std::uint16_t infinity = 0xFC00;
+    if (has_infinity) std::memcpy(product.weights.data() + 2 * (5 * c.columns + 9), &infinity, 2);
+    const Guarded<float> expected = product.of(c, kScalarMatmulKernels, false);
+    EXPECT_TRUE(product.of(c, kWasmSimdMatmulKernels, true).same_bits(expected));
+    EXPECT_EQ(std::isinf(expected[5]), has_infinity);
+    EXPECT_TRUE(std::isfinite(expected[4]));
+  }
+}
+
+TEST(Activations, AreRoundedToTheNearestByteOfTheirGroup) {
+  for (const int columns : {32, 64, 320}) {
+    Guarded<float> x = random_floats(1, columns, columns, 5);
+    for (int i = 0; i < 32; ++i) x[columns - 32 + i] = 0;
+    x[3] = 0x1p-140f;
+    struct Rounded {
+      explicit Rounded(int columns) : bytes(columns), words(columns), scales(columns / 32), sums(columns / 16) {}
+      QuantizedRow row() { return {bytes.data(), words.data(), scales.data(), sums.data()}; }
+      Guarded<std::int8_t> bytes;
+      Guarded<std::int16_t> words;
+      Guarded<float> scales;
+      Guarded<std::int16_t> sums;
+    } scalar(columns), simd(columns);
+    kScalarMatmulKernels.quantize(x.data(), columns, scalar.row());
+    kWasmSimdMatmulKernels.quantize(x.data(), columns, simd.row());
+    EXPECT_TRUE(simd.bytes.same_bits(scalar.bytes) && simd.words.same_bits(scalar.words));
+    EXPECT_TRUE(simd.scales.same_bits(scalar.scales) && simd.sums.same_bits(scalar.sums));
+    for (int i = 0; i < columns; ++i) {
+      const float scale = scalar.scales[i / 32];
+      EXPECT_NEAR(scale * scalar.bytes[i], x[i], scale * (0.5 + 1e-5) + 127 * kSmallestActivationScale);
+      constexpr int kPlaces[4] = {0, 2, 1, 3};
+      EXPECT_EQ(scalar.words[i / 4 * 4 + kPlaces[i % 4]], scalar.bytes[i]);
+    }
+    for (int first = 0; first < columns; first += 16) {
+      int sum = 0;
+      for (int i = 0; i < 16; ++i) sum += scalar.bytes[first + i];
+      EXPECT_EQ(scalar.sums[first / 16], sum);
+    }
+    EXPECT_EQ(scalar.scales[columns / 32 - 1], columns == 32 ? scalar.scales[0] : 0);
+    EXPECT_TRUE(simd.bytes.guards_are_intact() && simd.words.guards_are_intact());
+    EXPECT_TRUE(simd.scales.guards_are_intact() && simd.sums.guards_are_intact());
+  }
+}
+
+TEST(PackRows, KeepsEveryRowAndItsBytes) {
+  for (const WeightFormat format : every_format()) {
+    for (const int rows : {1, 8, 21}) {
+      const int columns = 3 * block_elements(format);
+      SCOPED_TRACE(name_of({format, rows, columns, 0}));
+      const Guarded<std::uint8_t> weights = random_weights(format, rows, columns, 9);
+      Guarded<std::uint8_t> packed(weights.values());
+      WeightMatrix matrix = {format, rows, columns, packed.data(), false};
+      ASSERT_EQ(pack_rows(matrix, packed.data()), Status::ok);
+      EXPECT_EQ(matrix.packed, rows >= kPanelRows);
+      std::vector<std::uint8_t> before = weights.values(), after = packed.values();
+      std::sort(before.begin(), before.end());
+      std::sort(after.begin(), after.end());
+      EXPECT_EQ(before, after);
+      std::vector<float> expected(columns), read(columns);
+      for (int row = 0; row < rows; ++row) {
+        dequantize(format, weights.data() + row * weight_row_bytes(format, columns), columns, expected.data());
+        read_row(matrix, row, read.data());
+        EXPECT_EQ(std::memcmp(read.data(), expected.data(), columns * sizeof(float)), 0) << "row " << row;
+      }
+      EXPECT_TRUE(packed.guards_are_intact());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ropewalk

@@ -1,0 +1,305 @@
+// The rules of llama.cpp and vLLM where they differ from transformers (rope_census.md 2.4, row by row), and
+// tests/golden/other_systems.json.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "native/oracle.h"
+#include "native/rope/configs.h"
+#include "rope/cos_sin_table.h"
+
+namespace ropewalk {
+namespace {
+
+using nlohmann::json;
+
+// Both sides compute in f64; an error of the exponent of the base counts ln(base) times.
+constexpr double kTolerance = 0x1p-44;
+
+FrequencyPlan plan_for(RopeConfig config, Compat compat, double length = 1) {
+  config.compat = compat;
+  return plan_of(config, length);
+}
+
+void expect_frequencies(const FrequencyPlan& plan, const std::vector<oracle::Real>& expected) {
+  ASSERT_EQ(plan.inv_freq.size(), expected.size());
+  oracle::Real worst = 0;
+  for (std::size_t j = 0; j < expected.size(); ++j) worst = std::max(worst, std::fabs(plan.inv_freq[j] / expected[j] - 1));
+  EXPECT_LE(worst, kTolerance);
+}
+
+const double g4 = 1 + 0.1 * std::log(4.0), g40 = 1 + 0.1 * std::log(40.0);
+
+RopeConfig deepseek_config() {
+  RopeConfig config = yarn_config(64, 10000, 40, 4096);
+  config.family = Family::deepseek;
+  return config;
+}
+
+TEST(Compat, ExplicitAttentionFactor) {
+  RopeConfig config = yarn_config(128, 1e6, 4, 32768);
+  config.attention_factor = 1;
+  EXPECT_EQ(plan_for(config, Compat::hf).attention_factor, 1);
+  EXPECT_NEAR(plan_for(config, Compat::llama_cpp).attention_factor, g4, 1e-15);
+  EXPECT_NEAR(plan_for(config, Compat::vllm).attention_factor, g4, 1e-15);
+}
+
+TEST(Compat, AttnFactor) {
+  RopeConfig config = yarn_config(128, 1e6, 4, 32768);
+  config.attn_factor = 0.9;
+  EXPECT_NEAR(plan_for(config, Compat::hf).attention_factor, g4, 1e-15);
+  EXPECT_NEAR(plan_for(config, Compat::llama_cpp).attention_factor, g4 * 0.9, 1e-15);
+  EXPECT_NEAR(plan_for(config, Compat::vllm).attention_factor, g4 * 0.9, 1e-15);
+}
+
+TEST(Compat, MscaleInPlainYarn) {
+  RopeConfig config = yarn_config(128, 1e6, 4, 32768);
+  config.mscale = 0.707, config.mscale_all_dim = 0.5;
+  const double g_all = 1 + 0.05 * std::log(4.0);
+  EXPECT_NEAR(plan_for(config, Compat::hf).attention_factor, (1 + 0.0707 * std::log(4.0)) / g_all, 1e-15);
+  EXPECT_NEAR(plan_for(config, Compat::llama_cpp).attention_factor, g4 / g_all, 1e-15);  // mscale counts as 1
+  EXPECT_NEAR(plan_for(config, Compat::vllm).attention_factor, g4, 1e-15);
+}
+
+TEST(Compat, MscaleInDeepseek) {
+  RopeConfig config = deepseek_config();
+  config.mscale = 1, config.mscale_all_dim = 0.707;
+  const double g_all = 1 + 0.0707 * std::log(40.0), base = 1 / 8.0;
+  for (const Compat compat : {Compat::hf, Compat::vllm}) {
+    EXPECT_NEAR(plan_for(config, compat).attention_factor, g40 / g_all, 1e-15);
+    EXPECT_NEAR(plan_for(config, compat).softmax_scale, base * g_all * g_all, 1e-15);
+  }
+  EXPECT_EQ(plan_for(config, Compat::llama_cpp).attention_factor, 1);  // DeepSeek-2: numerator and denominator alike
+  EXPECT_NEAR(plan_for(config, Compat::llama_cpp).softmax_scale, base * g_all * g_all, 1e-15);
+}
+
+TEST(Compat, TruncateFalse) {
+  RopeConfig config = yarn_config(64, 150000, 32, 4096);
+  config.truncate = false;
+  for (const Compat compat : {Compat::hf, Compat::vllm}) {
+    EXPECT_NEAR(plan_for(config, compat).ramp_low, 8.0928, 5e-5);
+    EXPECT_NEAR(plan_for(config, compat).ramp_high, 17.3980, 5e-5);
+  }
+  EXPECT_EQ(plan_for(config, Compat::llama_cpp).ramp_low, 8);
+  EXPECT_EQ(plan_for(config, Compat::llama_cpp).ramp_high, 18);
+}
+
+TEST(Compat, BetasAreReadByTwoLlamaCppLoadersOnly) {
+  RopeConfig config = yarn_config(64, 50000, 32, 4096);  // Kimi-K2
+  config.beta_fast = config.beta_slow = 1;
+  config.family = Family::deepseek;
+  for (const Compat compat : {Compat::hf, Compat::vllm}) {
+    EXPECT_EQ(plan_for(config, compat).ramp_low, 19);
+    EXPECT_EQ(plan_for(config, compat).ramp_high, 20);
+  }
+  const oracle::Range usual = oracle::correction_range(32, 1, 64, 50000, 4096, true);
+  for (const Family family : {Family::deepseek, Family::other}) {
+    config.family = family;
+    EXPECT_EQ(plan_for(config, Compat::llama_cpp).ramp_low, usual.low);
+    EXPECT_EQ(plan_for(config, Compat::llama_cpp).ramp_high, usual.high);
+  }
+  for (const Family family : {Family::mistral, Family::grok}) {
+    config.family = family;
+    EXPECT_EQ(plan_for(config, Compat::llama_cpp).ramp_low, 19);
+    EXPECT_EQ(plan_for(config, Compat::llama_cpp).ramp_high, 20);
+  }
+}
+
+TEST(Compat, DynamicNtk) {
+  const RopeConfig config = dynamic_config(128, 1e6, 2, 32768);
+  for (const double length : {100.0, 50000.0, 1e6}) {
+    expect_frequencies(plan_for(config, Compat::hf, length), oracle::plan(config, length).inv_freq);
+    expect_frequencies(plan_for(config, Compat::llama_cpp, length), oracle::plain(1e6L, 128, 64));     // absent
+    expect_frequencies(plan_for(config, Compat::vllm, length), oracle::plan(config, 65536).inv_freq);  // as if L = M s
+  }
+  EXPECT_EQ(plan_for(config, Compat::vllm).valid_to, INFINITY);
+  EXPECT_EQ(plan_for(config, Compat::llama_cpp).valid_to, INFINITY);
+}
+
+TEST(Compat, LongropeIsChosenAtStartUpElsewhere) {
+  RopeConfig config = longrope_config(96);
+  const auto brief = oracle::plan(config, 1).inv_freq, far = oracle::plan(config, 5000).inv_freq;
+  for (const Compat compat : {Compat::llama_cpp, Compat::vllm}) {
+    for (const double length : {1.0, 100000.0}) {
+      config.context_length = 4096;
+      expect_frequencies(plan_for(config, compat, length), brief);
+      config.context_length = 4097;
+      expect_frequencies(plan_for(config, compat, length), far);
+      EXPECT_EQ(plan_for(config, compat, length).valid_from, 1);
+      EXPECT_EQ(plan_for(config, compat, length).valid_to, INFINITY);
+      config.context_length.reset();  // started for all the model has
+      expect_frequencies(plan_for(config, compat, length), far);
+    }
+  }
+  config.context_length = 100000;  // transformers looks at the sequence
+  expect_frequencies(plan_for(config, Compat::hf, 100), brief);
+}
+
+TEST(Compat, ShortSequencesUnderYarnAreScaledEverywhere) {
+  const RopeConfig config = yarn_config(128, 1e6, 4, 32768);
+  for (const Compat compat : {Compat::hf, Compat::llama_cpp, Compat::vllm}) {
+    expect_frequencies(plan_for(config, compat, 10), oracle::plan(config, 10).inv_freq);
+    EXPECT_NEAR(plan_for(config, compat, 10).attention_factor, g4, 1e-15);
+  }
+}
+
+TEST(Compat, LinearIsTheSameEverywhere) {
+  const RopeConfig config = scaled_config(RopeType::linear, 128, 1e6, 8, 32768);
+  for (const Compat compat : {Compat::hf, Compat::llama_cpp, Compat::vllm}) {
+    expect_frequencies(plan_for(config, compat), oracle::plan(config, 1).inv_freq);
+  }
+}
+
+// vLLM's ntk: base · s, then every frequency over s^(2/d).
+TEST(Compat, FixedNtkOfVllm) {
+  const RopeConfig config = scaled_config(RopeType::ntk, 128, 10000, 8, 4096);
+  std::vector<oracle::Real> expected = oracle::plain(80000, 128, 64);
+  for (oracle::Real& w : expected) w /= std::pow(8.0L, 2 / 128.0L);
+  expect_frequencies(plan_for(config, Compat::vllm), expected);
+}
+
+TEST(Compat, LengthsServed) {
+  RopeConfig yarn = yarn_config(128, 1e6, 4, 32768);
+  RopeConfig linear = scaled_config(RopeType::linear, 128, 1e6, 8, 4096), plain = plain_config(128), llama3 = llama3_config(128, 5e5, 8);
+  linear.max_position_embeddings = 4096;
+  plain.max_position_embeddings = 2048;
+  llama3.max_position_embeddings = 131072;
+  yarn.max_position_embeddings = 131072;
+  const RopeConfig longrope = longrope_config(96);
+
+  EXPECT_EQ(plan_for(yarn, Compat::hf).table_length, 0);  // no table
+  EXPECT_EQ(plan_for(yarn, Compat::llama_cpp).table_length, 0);
+  EXPECT_EQ(plan_for(yarn, Compat::llama_cpp).max_length, 131072);  // n_ctx_train
+  const auto lengths = [](const RopeConfig& config) {
+    const FrequencyPlan plan = plan_for(config, Compat::vllm);
+    EXPECT_EQ(plan.max_length, plan.table_length);
+    return plan.max_length;
+  };
+  EXPECT_EQ(lengths(yarn), 131072);      // L0 s
+  EXPECT_EQ(lengths(linear), 32768);     // M s
+  EXPECT_EQ(lengths(plain), 2048);       // M
+  EXPECT_EQ(lengths(llama3), 131072);    // not multiplied
+  EXPECT_EQ(lengths(longrope), 131072);  // not multiplied
+}
+
+// ---- other_systems.json
+
+// A config in the package's own form. The lists live in `lists`.
+RopeConfig read_config(const json& source, std::vector<std::vector<double>>& lists) {
+  static const std::map<std::string, RopeType> types = {
+      {"default", RopeType::default_},
+      {"linear", RopeType::linear},
+      {"dynamic", RopeType::dynamic},
+      {"yarn", RopeType::yarn},
+      {"longrope", RopeType::longrope},
+      {"llama3", RopeType::llama3},
+      {"ntk", RopeType::ntk},
+      {"ntk_mix", RopeType::ntk_mix},
+      {"ntk_alpha", RopeType::ntk_alpha},
+      {"ntk_by_parts", RopeType::ntk_by_parts},
+      {"dynamic_yarn", RopeType::dynamic_yarn},
+  };
+  static const std::map<std::string, Compat> compats = {{"hf", Compat::hf}, {"llama.cpp", Compat::llama_cpp}, {"vllm", Compat::vllm}};
+  static const std::map<std::string, Family> families = {
+      {"deepseek_v2", Family::deepseek}, {"deepseek_v3", Family::deepseek}, {"kimi_k2", Family::deepseek}, {"ministral3", Family::mistral}};
+  static const std::map<std::string, std::optional<double> RopeConfig::*> numbers = {
+      {"factor", &RopeConfig::factor},
+      {"max_position_embeddings", &RopeConfig::max_position_embeddings},
+      {"original_max_position_embeddings", &RopeConfig::original_max_position_embeddings},
+      {"context_length", &RopeConfig::context_length},
+      {"attention_factor", &RopeConfig::attention_factor},
+      {"attn_factor", &RopeConfig::attn_factor},
+      {"beta_fast", &RopeConfig::beta_fast},
+      {"beta_slow", &RopeConfig::beta_slow},
+      {"mscale", &RopeConfig::mscale},
+      {"mscale_all_dim", &RopeConfig::mscale_all_dim},
+      {"low_freq_factor", &RopeConfig::low_freq_factor},
+      {"high_freq_factor", &RopeConfig::high_freq_factor},
+      {"alpha", &RopeConfig::alpha},
+      {"mixed_b", &RopeConfig::mixed_b},
+  };
+
+  RopeConfig config;
+  json flat = source;
+  flat.erase("rope_scaling");
+  flat.update(source["rope_scaling"]);
+  for (const auto& [key, value] : flat.items()) {
+    if (const auto number = numbers.find(key); number != numbers.end()) {
+      config.*(number->second) = value.get<double>();
+    } else if (key == "head_dim") {
+      config.head_dim = value;
+    } else if (key == "rope_theta") {
+      config.rope_theta = value;
+    } else if (key == "pairing") {
+      config.pairing = value == "half" ? Pairing::half : Pairing::interleaved;
+    } else if (key == "rope_type") {
+      config.rope_type = types.at(value);
+    } else if (key == "compat") {
+      config.compat = compats.at(value);
+    } else if (key == "model_type") {
+      config.family = families.at(value);
+    } else if (key == "ramp") {
+      EXPECT_EQ(value, "two_ramps");
+      config.ramp = Ramp::two_ramps;
+    } else if (key == "truncate") {
+      config.truncate = value;
+    } else if (key == "short_factor" || key == "long_factor") {
+      lists.push_back(value.get<std::vector<double>>());
+      (key == "short_factor" ? config.short_factor : config.long_factor) = lists.back();
+    } else {
+      ADD_FAILURE() << "a key the test does not read: " << key;
+    }
+  }
+  return config;
+}
+
+void expect_xpos(const json& xpos, RopeConfig config) {
+  config.xpos_scale_base = xpos["scale_base"].get<double>();
+  config.xpos_center = std::floor(xpos["length"].get<double>() / 2);
+  const FrequencyPlan plan = plan_of(config);
+  CosSinRows rows;
+  ASSERT_EQ(rows.prepare(plan), Status::ok);
+  for (std::size_t i = 0; i < xpos["positions"].size(); ++i) {
+    const double position = xpos["positions"][i];
+    for (const auto& [role, sign] : {std::pair{Role::query, 1}, std::pair{Role::key, -1}}) {
+      rows.compute(&position, {role, false});
+      for (std::size_t j = 0; j < plan.inv_freq.size(); ++j) {
+        const double expected = std::pow(xpos["scales"][i][j].get<double>(), sign);
+        EXPECT_NEAR(std::hypot(rows.cos()[j], rows.sin()[j]), expected, expected * kTolerance) << position << ", pair " << j;
+      }
+    }
+  }
+}
+
+void expect_other_system(const std::string& system, std::size_t count) {
+  std::ifstream file(ROPEWALK_GOLDEN "/other_systems.json");
+  ASSERT_TRUE(file.good());
+  std::size_t seen = 0;
+  for (const json& item : json::parse(file)) {
+    if (item["system"] != system) continue;
+    ++seen;
+    SCOPED_TRACE(item["name"].get<std::string>());
+    std::vector<std::vector<double>> lists;
+    lists.reserve(2);
+    const RopeConfig config = read_config(item["config"], lists);
+    const FrequencyPlan plan = plan_of(config, item["seq_len"].is_null() ? 1 : item["seq_len"].get<double>());
+    const std::vector<double> inv_freq = item["inv_freq"];
+    expect_frequencies(plan, {inv_freq.begin(), inv_freq.end()});
+    EXPECT_NEAR(plan.attention_factor, item["attention_factor"].get<double>(), kTolerance);
+    EXPECT_NEAR(plan.softmax_scale * std::sqrt(config.head_dim), item["softmax_scale"].get<double>(), kTolerance);
+    if (item.contains("xpos")) expect_xpos(item["xpos"], config);
+  }
+  EXPECT_EQ(seen, count);
+}
+
+TEST(OtherSystems, LlamaCpp) { expect_other_system("llama.cpp", 19); }
+TEST(OtherSystems, Vllm) { expect_other_system("vllm", 18); }
+TEST(OtherSystems, Yarn) { expect_other_system("yarn", 13); }
+TEST(OtherSystems, Lucidrains) { expect_other_system("lucidrains", 4); }
+
+}  // namespace
+}  // namespace ropewalk

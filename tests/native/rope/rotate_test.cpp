@@ -1,0 +1,326 @@
+// The kernels and the walk over a tensor, for every way of turning, storage, layout and width: against a long double oracle, and SIMD
+// against scalar bit for bit.
+#include "rope/rotate.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+#include "native/rope/guarded_tensor.h"
+
+namespace ropewalk {
+namespace {
+
+using oracle::Real;
+
+// Less than the vector width of eight pairs, equal to it, multiples of it, and more.
+const int kPairs[] = {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 24, 32, 48, 64, 128};
+
+Pairing read_by(Turn turn) { return turn == Turn::half || turn == Turn::half_to_interleaved ? Pairing::half : Pairing::interleaved; }
+Pairing written_by(Turn turn) { return turn == Turn::half || turn == Turn::interleaved_to_half ? Pairing::half : Pairing::interleaved; }
+
+struct RandomRows {
+  std::vector<float> cos, sin;
+  Rows rows(bool per_batch) const { return {cos.data(), sin.data(), per_batch}; }
+};
+
+RandomRows random_rows(int count, int pairs, std::uint32_t seed) {
+  Random random(seed);
+  RandomRows result;
+  for (int i = 0; i < count * pairs; ++i) {
+    const double angle = random.between(-3.2, 3.2);
+    result.cos.push_back(static_cast<float>(std::cos(angle)));
+    result.sin.push_back(static_cast<float>(std::sin(angle)));
+  }
+  return result;
+}
+
+// x cos − y sin in f32 is two products and a difference, each off by half an ulp of something no larger than the norm of the pair:
+// 3 · 2^-24, here with room to 2^-22. 16-bit storage adds half its ulp.
+Real tolerance(Real exact, Real norm, DType dtype) {
+  const Real arithmetic = norm * 0x1p-22L;
+  return dtype == DType::f32 ? arithmetic : arithmetic + oracle::ulp(std::fabs(exact) + arithmetic, dtype) / 2;
+}
+
+// Every element of `turned` against the oracle: the span within tolerance, the rest bit for bit.
+void expect_turned(const GuardedTensor& source, const GuardedTensor& turned, Turn turn, Span span, const RandomRows& table,
+                   bool per_batch) {
+  const Shape& shape = source.shape();
+  const int pairs = span.size / 2;
+  for (int batch = 0; batch < shape.batches; ++batch) {
+    for (int token = 0; token < shape.tokens; ++token) {
+      const std::size_t row = ((per_batch ? batch * shape.tokens : 0) + token) * static_cast<std::size_t>(pairs);
+      const std::vector<Real> cos(&table.cos[row], &table.cos[row] + pairs), sin(&table.sin[row], &table.sin[row] + pairs);
+      for (int head = 0; head < shape.heads; ++head) {
+        const std::vector<Real> values = source.span_of(batch, token, head, span);
+        const std::vector<Real> expected = oracle::rotate(values, cos, sin, read_by(turn), written_by(turn));
+        for (int i = 0; i < shape.head_dim; ++i) {
+          const std::size_t at = source.index(batch, token, head, i);
+          if (i < span.offset || i >= span.offset + span.size) {
+            ASSERT_EQ(turned.bits(at), source.bits(at)) << "outside the span, element " << i;
+            continue;
+          }
+          const int written = i - span.offset, j = written_by(turn) == Pairing::half ? written % pairs : written / 2;
+          const Real norm =
+              std::hypot(values[oracle::index_of_x(read_by(turn), j, pairs)], values[oracle::index_of_y(read_by(turn), j, pairs)]);
+          ASSERT_NEAR(turned.value(at), expected[written], tolerance(expected[written], norm, source.dtype())) << "element " << i;
+        }
+      }
+    }
+  }
+}
+
+class RotateTensor : public testing::TestWithParam<std::tuple<Turn, DType, Layout>> {
+ protected:
+  Turn turn() const { return std::get<0>(GetParam()); }
+  DType dtype() const { return std::get<1>(GetParam()); }
+  Layout layout() const { return std::get<2>(GetParam()); }
+  Shape shape_of(int tokens, int heads, int head_dim) const { return {layout() == Layout::thd ? 1 : 2, tokens, heads, head_dim}; }
+
+  // One shape all ways: scalar and SIMD, out of place and in place.
+  void check(const Shape& shape, Span span, bool per_batch, std::uint32_t seed) {
+    const RandomRows table = random_rows(shape.tokens * (per_batch ? shape.batches : 1), span.size / 2, seed);
+    const Rows rows = table.rows(per_batch);
+    const TokenBlock all = {0, shape.batches, 0, shape.tokens};
+    GuardedTensor source(dtype(), layout(), shape), untouched(dtype(), layout(), shape), reference(dtype(), layout(), shape);
+    source.fill(seed);
+    untouched.copy_from(source);
+    rotate(kScalarRotateKernels, turn(), source.into(reference), span, rows, all);
+    ASSERT_NO_FATAL_FAILURE(expect_turned(source, reference, turn(), span, table, per_batch));
+
+    for (const RotateKernels* kernels : {&kScalarRotateKernels, &kWasmSimdRotateKernels}) {
+      SCOPED_TRACE(kernels->name);
+      GuardedTensor out(dtype(), layout(), shape), in_place(dtype(), layout(), shape);
+      rotate(*kernels, turn(), source.into(out), span, rows, all);
+      ASSERT_TRUE(out.same_bits(reference)) << "out of place";
+      in_place.copy_from(source);
+      rotate(*kernels, turn(), in_place.in_place(), span, rows, all);
+      ASSERT_TRUE(in_place.same_bits(reference)) << "in place";
+      ASSERT_TRUE(out.guards_are_intact() && in_place.guards_are_intact());
+    }
+    ASSERT_TRUE(source.same_bits(untouched));
+    ASSERT_TRUE(source.guards_are_intact() && reference.guards_are_intact());
+  }
+};
+
+TEST_P(RotateTensor, WholeHeadsOfEveryWidth) {
+  for (const int pairs : kPairs) {
+    SCOPED_TRACE(testing::Message() << pairs << " pairs");
+    ASSERT_NO_FATAL_FAILURE(check(shape_of(3, 2, 2 * pairs), {0, 2 * pairs}, false, pairs));
+  }
+}
+
+TEST_P(RotateTensor, SpansAtAnOffset) {
+  for (const int pairs : kPairs) {
+    SCOPED_TRACE(testing::Message() << pairs << " pairs");
+    ASSERT_NO_FATAL_FAILURE(check(shape_of(2, 2, 2 * pairs + 5), {0, 2 * pairs}, false, pairs));  // first
+    ASSERT_NO_FATAL_FAILURE(check(shape_of(2, 2, 2 * pairs + 5), {3, 2 * pairs}, false, pairs));  // in the middle
+    ASSERT_NO_FATAL_FAILURE(check(shape_of(2, 2, 2 * pairs + 5), {5, 2 * pairs}, false, pairs));  // last
+  }
+}
+
+TEST_P(RotateTensor, ShapesOfEveryKind) {
+  for (const auto& [tokens, heads] : {std::pair{1, 1}, std::pair{1, 5}, std::pair{5, 1}, std::pair{4, 3}}) {
+    for (const bool per_batch : {false, true}) {
+      SCOPED_TRACE(testing::Message() << tokens << " tokens, " << heads << " heads, per batch: " << per_batch);
+      ASSERT_NO_FATAL_FAILURE(check(shape_of(tokens, heads, 20), {2, 18}, per_batch, 7));
+    }
+  }
+  // more tokens than rows fit the nearest cache: 16 of 128 pairs
+  ASSERT_NO_FATAL_FAILURE(check(shape_of(37, 2, 256), {0, 256}, true, 8));
+}
+
+// Blocks of tokens and of batches, each with its own rows, make the same tensor as one call.
+TEST_P(RotateTensor, BlocksMakeTheWhole) {
+  const Shape shape = shape_of(11, 3, 24);
+  const int pairs = 10;
+  const Span span = {1, 20};
+  const RandomRows table = random_rows(shape.tokens, pairs, 9);
+  GuardedTensor whole(dtype(), layout(), shape), blocks(dtype(), layout(), shape);
+  whole.fill(9);
+  blocks.copy_from(whole);
+  rotate(kWasmSimdRotateKernels, turn(), whole.in_place(), span, table.rows(false), {0, shape.batches, 0, shape.tokens});
+  for (int batch = 0; batch < shape.batches; ++batch) {
+    for (const auto& [first, count] : {std::pair{0, 4}, std::pair{4, 1}, std::pair{5, 6}}) {
+      const Rows rows = {table.cos.data() + first * pairs, table.sin.data() + first * pairs, false};
+      rotate(kWasmSimdRotateKernels, turn(), blocks.in_place(), span, rows, {batch, 1, first, count});
+    }
+  }
+  EXPECT_TRUE(blocks.same_bits(whole));
+  EXPECT_TRUE(blocks.guards_are_intact());
+}
+
+// A block turns its own tokens and nothing else.
+TEST_P(RotateTensor, OtherTokensAreLeftAlone) {
+  const Shape shape = shape_of(6, 2, 16);
+  const RandomRows table = random_rows(2, 8, 10);
+  GuardedTensor before(dtype(), layout(), shape), after(dtype(), layout(), shape);
+  after.copy_from(before.fill(10));
+  rotate(kWasmSimdRotateKernels, turn(), after.in_place(), {0, 16}, table.rows(false), {shape.batches - 1, 1, 2, 2});
+  for (int batch = 0; batch < shape.batches; ++batch) {
+    for (int token = 0; token < 6; ++token) {
+      const bool turned = batch == shape.batches - 1 && (token == 2 || token == 3);
+      for (int head = 0; head < 2; ++head) {
+        int changed = 0;
+        for (int i = 0; i < 16; ++i)
+          changed += after.bits(after.index(batch, token, head, i)) != before.bits(before.index(batch, token, head, i));
+        EXPECT_EQ(changed > 0, turned) << batch << ", " << token;
+      }
+    }
+  }
+}
+
+// What is not a finite number goes through both kernels alike, and touches its own pair only.
+TEST_P(RotateTensor, SpecialValues) {
+  const Shape shape = shape_of(1, 8, 48);
+  const RandomRows table = random_rows(1, 24, 11);
+  const Real infinity = std::numeric_limits<Real>::infinity();
+  const Real specials[] = {-0.0L, 0.0L, infinity, -infinity, std::nanl(""), 1e-30L, -1e38L, 6e4L};
+  GuardedTensor scalar(dtype(), layout(), shape), simd(dtype(), layout(), shape), source(dtype(), layout(), shape);
+  source.fill(11);
+  for (std::size_t i = 0; i < source.count(); i += 5) source.set_bits(i, oracle::encode(specials[i / 5 % 8], dtype()));
+  rotate(kScalarRotateKernels, turn(), source.into(scalar), {0, 48}, table.rows(false), {0, shape.batches, 0, 1});
+  rotate(kWasmSimdRotateKernels, turn(), source.into(simd), {0, 48}, table.rows(false), {0, shape.batches, 0, 1});
+  for (int head = 0; head < 8; ++head) {
+    for (int i = 0; i < 48; ++i) {
+      const std::size_t at = source.index(0, 0, head, i);
+      const int j = written_by(turn()) == Pairing::half ? i % 24 : i / 2;
+      const Real x = source.value(source.index(0, 0, head, oracle::index_of_x(read_by(turn()), j, 24)));
+      const Real y = source.value(source.index(0, 0, head, oracle::index_of_y(read_by(turn()), j, 24)));
+      if (std::isnan(scalar.value(at))) {
+        EXPECT_TRUE(std::isnan(simd.value(at)));
+      } else {
+        EXPECT_EQ(scalar.bits(at), simd.bits(at));
+      }
+      if (std::isfinite(x) && std::isfinite(y) && std::fabs(x) < 1000 && std::fabs(y) < 1000) {
+        EXPECT_TRUE(std::isfinite(scalar.value(at)));
+      }
+      if (std::isnan(x) || std::isnan(y)) {
+        EXPECT_TRUE(std::isnan(scalar.value(at)));
+      }
+    }
+  }
+}
+
+// Angle 0 keeps every number as it is.
+TEST_P(RotateTensor, AngleZeroIsTheIdentity) {
+  const Shape shape = shape_of(2, 3, 36);
+  const std::vector<float> cos(36, 1.0f), sin(36, 0.0f);
+  GuardedTensor before(dtype(), layout(), shape), after(dtype(), layout(), shape);
+  after.copy_from(before.fill(12));
+  rotate(kWasmSimdRotateKernels, turn(), after.in_place(), {0, 36}, {cos.data(), sin.data(), false}, {0, shape.batches, 0, 2});
+  for (int batch = 0; batch < shape.batches; ++batch) {
+    for (int j = 0; j < 18; ++j) {
+      EXPECT_EQ(after.value(after.index(batch, 1, 2, oracle::index_of_x(written_by(turn()), j, 18))),
+                before.value(before.index(batch, 1, 2, oracle::index_of_x(read_by(turn()), j, 18))));
+      EXPECT_EQ(after.value(after.index(batch, 1, 2, oracle::index_of_y(written_by(turn()), j, 18))),
+                before.value(before.index(batch, 1, 2, oracle::index_of_y(read_by(turn()), j, 18))));
+    }
+  }
+}
+
+std::string name_of(const testing::TestParamInfo<std::tuple<Turn, DType, Layout>>& info) {
+  const char* turns[] = {"half", "interleaved", "interleaved_to_half", "half_to_interleaved"};
+  const char* dtypes[] = {"f32", "f16", "bf16"};
+  const char* layouts[] = {"bthd", "bhtd", "thd"};
+  const auto& [turn, dtype, layout] = info.param;
+  return std::string(turns[static_cast<int>(turn)]) + "_" + dtypes[static_cast<int>(dtype)] + "_" + layouts[static_cast<int>(layout)];
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RotateTensor,
+    testing::Combine(testing::Values(Turn::half, Turn::interleaved, Turn::interleaved_to_half, Turn::half_to_interleaved),
+                     testing::Values(DType::f32, DType::f16, DType::bf16), testing::Values(Layout::bthd, Layout::bhtd, Layout::thd)),
+    name_of);
+
+// Tensors past 16 MB are read ahead page by page, in pieces of a run of heads: the same bits as their slices one by one.
+TEST(RotateLargeTensor, HasTheBitsOfItsSlices) {
+  const int tokens = 4600, heads = 7, dim = 136, pairs = 64;
+  const Span span = {3, 128};
+  const RandomRows table = random_rows(tokens, pairs, 14);
+  std::vector<float> source(static_cast<std::size_t>(tokens) * heads * dim);
+  Random random(14);
+  for (float& value : source) value = static_cast<float>(random.next());
+  for (const Turn turn : {Turn::half, Turn::interleaved_to_half}) {
+    for (const Layout layout : {Layout::bthd, Layout::bhtd}) {
+      std::vector<float> whole(source.size()), in_place = source, slices = source;
+      const TokenBlock all = {0, 1, 0, tokens};
+      rotate(kWasmSimdRotateKernels, turn, {source.data(), whole.data(), DType::f32, layout, {1, tokens, heads, dim}}, span,
+             table.rows(false), all);
+      rotate(kWasmSimdRotateKernels, turn, {in_place.data(), in_place.data(), DType::f32, layout, {1, tokens, heads, dim}}, span,
+             table.rows(false), all);
+      if (layout == Layout::bhtd) {
+        for (int head = 0; head < heads; ++head) {
+          float* at = &slices[static_cast<std::size_t>(head) * tokens * dim];
+          rotate(kScalarRotateKernels, turn, {at, at, DType::f32, layout, {1, tokens, 1, dim}}, span, table.rows(false), all);
+        }
+      } else {
+        for (int token = 0; token < tokens; ++token) {
+          float* at = &slices[static_cast<std::size_t>(token) * heads * dim];
+          const Rows row = {&table.cos[token * pairs], &table.sin[token * pairs], false};
+          rotate(kScalarRotateKernels, turn, {at, at, DType::f32, layout, {1, 1, heads, dim}}, span, row, {0, 1, 0, 1});
+        }
+      }
+      EXPECT_TRUE(whole == slices);
+      EXPECT_TRUE(in_place == slices);
+    }
+  }
+}
+
+// A kernel by itself: strides of its own for source, target and rows.
+TEST(RotateKernel, StridesAreFollowed) {
+  const int pairs = 9, count = 4;
+  const RandomRows table = random_rows(8, pairs, 13);
+  Random random(13);
+  std::vector<float> source(count * 31);
+  for (float& value : source) value = static_cast<float>(random.next());
+  for (const std::ptrdiff_t row_stride : {0, pairs, 2 * pairs}) {
+    std::vector<float> scalar(count * 40, -7), simd = scalar;
+    const auto run = [&](std::vector<float>& target) {
+      return HeadRun{source.data(), target.data(), 31, 40, row_stride, table.cos.data(), table.sin.data(), pairs, count};
+    };
+    for (int turn = 0; turn < kTurns; ++turn) {
+      kScalarRotateKernels.rotate[turn][0](run(scalar));
+      kWasmSimdRotateKernels.rotate[turn][0](run(simd));
+      EXPECT_EQ(scalar, simd);
+      for (int head = 0; head < count; ++head) {
+        const std::size_t row = head * row_stride;
+        const std::vector<Real> cos(&table.cos[row], &table.cos[row] + pairs), sin(&table.sin[row], &table.sin[row] + pairs);
+        const std::vector<Real> values(&source[head * 31], &source[head * 31] + 2 * pairs);
+        const std::vector<Real> expected = oracle::rotate(values, cos, sin, read_by(Turn{turn}), written_by(Turn{turn}));
+        for (int i = 0; i < 2 * pairs; ++i) EXPECT_NEAR(simd[head * 40 + i], expected[i], 4 * 0x1p-22L);
+        for (int i = 2 * pairs; i < 40; ++i) EXPECT_EQ(simd[head * 40 + i], -7);
+      }
+    }
+  }
+}
+
+TEST(RotateKernel, TheFastestOfThisBuildIsSimd) {
+  EXPECT_EQ(&fastest_rotate_kernels(), &kWasmSimdRotateKernels);
+  EXPECT_STREQ(kScalarRotateKernels.name, "scalar");
+  EXPECT_STREQ(kWasmSimdRotateKernels.name, "simd");
+}
+
+TEST(ElementCount, RefusesWhatIsEmptyOrTooLarge) {
+  EXPECT_EQ(element_count({2, 3, 4, 5}), 120);
+  for (const Shape& shape : {Shape{0, 1, 1, 1}, Shape{1, 0, 1, 1}, Shape{1, 1, -1, 1}, Shape{1, 1, 1, 0}})
+    EXPECT_EQ(element_count(shape), -1);
+  const int largest = std::numeric_limits<int>::max();
+  EXPECT_EQ(element_count({largest, largest, largest, largest}), -1);
+  EXPECT_EQ(element_count({1, 65536, 65536, 256}), std::int64_t{1} << 40);
+  EXPECT_EQ(element_count({2, 65536, 65536, 256}), -1);
+}
+
+TEST(TurnOf, FollowsThePairing) {
+  for (const bool inverse : {false, true}) {
+    EXPECT_EQ(turn_of(Pairing::half, inverse), Turn::half);
+    EXPECT_EQ(turn_of(Pairing::interleaved, inverse), Turn::interleaved);
+  }
+  EXPECT_EQ(turn_of(Pairing::interleaved_to_half, false), Turn::interleaved_to_half);
+  EXPECT_EQ(turn_of(Pairing::interleaved_to_half, true), Turn::half_to_interleaved);
+}
+
+}  // namespace
+}  // namespace ropewalk

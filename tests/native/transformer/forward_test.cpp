@@ -1,0 +1,271 @@
+// The forward pass of every kind of model against the same in double, in one piece and in any pieces, and what failures leave behind.
+#include "transformer/forward.h"
+
+#include <gtest/gtest.h>
+
+#include "native/transformer/transformer_oracle.h"
+
+namespace ropewalk {
+namespace {
+
+// Of the largest logit. Three layers of some hundred f32 roundings each; measured: 2e-7 to 1e-6.
+constexpr double kTolerance = 4e-6;
+
+// With quantized weights every input is rounded to 1/254 of its group's largest. Measured: 2.6e-2.
+constexpr double kQuantizedTolerance = 5e-2;
+
+// Equal but for the length that keys are turned for, which the next append corrects (KvCache::append).
+bool same_tokens(Snapshot a, const Snapshot& b) {
+  a.planned = b.planned;
+  return a == b;
+}
+
+struct LoadedWeights : Weights {
+  explicit LoadedWeights(const TestModel& model) { EXPECT_EQ(model.load_and_finish(*this), Status::ok); }
+};
+
+std::vector<int> prompt(const TestModel& model, int count, std::uint32_t seed = 5) {
+  Random random(seed);
+  std::vector<int> tokens;
+  for (int i = 0; i < count; ++i) tokens.push_back(static_cast<int>(random.next_bits() % model.config().vocabulary_size));
+  return tokens;
+}
+
+// Runs tokens in pieces and gives the logits of all.
+std::vector<float> run(const Weights& weights, KvCache& cache, const std::vector<int>& tokens, const std::vector<int>& pieces,
+                       const MatmulKernels& kernels = fastest_matmul_kernels(), int sequence = 0) {
+  Forward forward;
+  forward.use_kernels(kernels);
+  std::vector<float> logits;
+  int done = 0;
+  for (const int count : pieces) {
+    EXPECT_EQ(forward.run(weights, cache, sequence, tokens.data() + done, count), Status::ok);
+    EXPECT_EQ(forward.tokens(), count);
+    const std::size_t before = logits.size();
+    logits.resize(before + count * weights.config().vocabulary_size, NAN);
+    EXPECT_EQ(forward.logits(weights, 0, count, logits.data() + before), Status::ok);
+    done += count;
+  }
+  EXPECT_EQ(done, static_cast<int>(tokens.size()));
+  return logits;
+}
+
+TEST(Forward, IsTheTransformer) {
+  for (const Description& description : every_model()) {
+    const TestModel model(description);
+    const LoadedWeights weights(model);
+    ConfiguredCache cache(model.cache_setup());
+    const std::vector<int> tokens = prompt(model, 19);
+    const std::vector<float> logits = run(weights, cache, tokens, {19});
+    const oracle::Rows exact = oracle::Transformer(model).logits(tokens);
+    double largest = 0, worst = 0;
+    std::size_t at = 0;
+    for (const oracle::Row& row : exact) {
+      for (const double logit : row) {
+        largest = std::max(largest, std::fabs(logit));
+        worst = std::max(worst, std::isnan(logits[at]) ? INFINITY : std::fabs(logits[at] - logit));
+        ++at;
+      }
+    }
+    const bool is_quantized = description.formats[0] == WeightFormat::q8_0;
+    EXPECT_LE(worst, largest * (is_quantized ? kQuantizedTolerance : kTolerance)) << model.name();
+  }
+}
+
+// Token by token, or in any pieces, the bits are those of the whole prompt: no result depends on what else is in a run.
+TEST(Forward, InAnyPieces) {
+  for (const Description& description : every_model()) {
+    const TestModel model(description);
+    const LoadedWeights weights(model);
+    const std::vector<int> tokens = prompt(model, 23);
+    ConfiguredCache whole(model.cache_setup());
+    const std::vector<float> expected = run(weights, whole, tokens, {23});
+    for (const std::vector<int>& pieces : {std::vector<int>(23, 1), {22, 1}, {1, 22}, {5, 1, 2, 8, 7}, {3, 4, 16}}) {
+      ConfiguredCache cache(model.cache_setup());
+      EXPECT_EQ(run(weights, cache, tokens, pieces), expected) << model.name() << ", " << pieces.size() << " pieces";
+      EXPECT_TRUE(snapshot_of(cache) == snapshot_of(whole)) << model.name();
+    }
+  }
+}
+
+TEST(Forward, KernelsGiveTheSameBits) {
+  for (const Description& description : every_model()) {
+    const TestModel model(description);
+    const LoadedWeights weights(model);
+    const std::vector<int> tokens = prompt(model, 12);
+    ConfiguredCache scalar(model.cache_setup()), simd(model.cache_setup());
+    EXPECT_EQ(run(weights, scalar, tokens, {11, 1}, kScalarMatmulKernels), run(weights, simd, tokens, {11, 1}, kWasmSimdMatmulKernels))
+        << model.name();
+  }
+}
+
+// As many tokens as go together, in either sequence of a cache.
+TEST(Forward, TheLargestRun) {
+  const TestModel model(llama());
+  const LoadedWeights weights(model);
+  ConfiguredCache cache(model.cache_setup(kForwardTokens + 1));
+  const std::vector<int> tokens = prompt(model, kForwardTokens + 1);
+  const std::vector<float> all = run(weights, cache, tokens, {kForwardTokens, 1}, fastest_matmul_kernels(), 1);
+  EXPECT_EQ(cache.sequence(0).tokens(), 0);
+  EXPECT_EQ(cache.sequence(1).tokens(), kForwardTokens + 1);
+  EXPECT_EQ(run(weights, cache, tokens, {1, kForwardTokens}), all);
+}
+
+// Logits in parts, by an object that has served another model.
+TEST(Forward, LogitsOfSomeTokens) {
+  const TestModel large(gemma()), small(stored("quantized", {WeightFormat::q8_0}));
+  Forward forward;
+  for (const TestModel* model : {&large, &small}) {
+    const LoadedWeights weights(*model);
+    ConfiguredCache cache(model->cache_setup()), other(model->cache_setup());
+    const std::vector<int> tokens = prompt(*model, 7);
+    const int size = model->config().vocabulary_size;
+    const std::vector<float> all = run(weights, other, tokens, {7});
+    ASSERT_EQ(forward.run(weights, cache, 0, tokens.data(), 7), Status::ok);
+    for (const int first : {6, 0, 2}) {
+      for (int count = 1; count <= 7 - first; ++count) {
+        std::vector<float> logits(count * size + 1, -7);
+        ASSERT_EQ(forward.logits(weights, first, count, logits.data()), Status::ok);
+        ASSERT_TRUE(std::equal(logits.begin(), logits.end() - 1, all.begin() + first * size)) << first << ", " << count;
+        ASSERT_EQ(logits.back(), -7);
+      }
+    }
+    float none = -7;
+    const int bad[][2] = {{-1, 1}, {0, 0}, {0, 8}, {7, 1}, {3, 5}, {0, -1}, {2147483647, 1}, {0, 2147483647}, {-2147483647, 2147483647}};
+    for (const auto& [first, count] : bad) EXPECT_EQ(forward.logits(weights, first, count, &none), Status::token_count_out_of_range);
+    EXPECT_EQ(none, -7);
+  }
+}
+
+// The hidden states are what the head reads.
+TEST(Forward, HiddenStatesAreNormalized) {
+  const TestModel model(olmo());
+  const LoadedWeights weights(model);
+  ConfiguredCache cache(model.cache_setup());
+  const std::vector<int> tokens = prompt(model, 5);
+  Forward forward;
+  ASSERT_EQ(forward.run(weights, cache, 0, tokens.data(), 5), Status::ok);
+  const ModelConfig& c = model.config();
+  for (int t = 0; t < 5; ++t) {
+    double squares = 0;
+    for (int i = 0; i < c.hidden_size; ++i) {
+      const double x = forward.hidden()[t * c.hidden_size + i] / weights[ModelVector::final_norm][i];
+      squares += x * x / c.hidden_size;
+    }
+    EXPECT_NEAR(squares, 1, 1e-4) << "mean of squares, which epsilon takes some of";
+  }
+}
+
+// A refused run leaves the cache as it was, gives no logits, and does no harm to the next.
+class Refusal {
+ public:
+  explicit Refusal(const TestModel& model, int max_tokens = 200)
+      : model_(model), weights_(model), cache_(model.cache_setup(max_tokens)), tokens_(prompt(model, 9)) {
+    EXPECT_EQ(forward_.run(weights_, cache_, 0, tokens_.data(), 4), Status::ok);
+  }
+
+  void expect(Status status, KvCache& cache, int sequence, const std::vector<int>& tokens, int count) {
+    const Snapshot before = snapshot_of(cache);
+    EXPECT_EQ(forward_.run(weights_, cache, sequence, tokens.data(), count), status);
+    EXPECT_TRUE(snapshot_of(cache) == before) << "status " << static_cast<int>(status);
+  }
+  void expect(Status status, int sequence, const std::vector<int>& tokens, int count) { expect(status, cache_, sequence, tokens, count); }
+
+  // The prompt goes on as if nothing had happened.
+  void expect_goes_on() {
+    ConfiguredCache whole(model_.cache_setup());
+    const std::vector<float> expected = run(weights_, whole, tokens_, {9});
+    const std::vector<int> rest(tokens_.begin() + 4, tokens_.end());
+    const std::vector<float> logits = run(weights_, cache_, rest, {5});
+    EXPECT_TRUE(std::equal(logits.begin(), logits.end(), expected.end() - static_cast<std::ptrdiff_t>(logits.size())));
+  }
+
+  const std::vector<int>& tokens() const { return tokens_; }
+  Forward& forward() { return forward_; }
+  const Weights& weights() const { return weights_; }
+
+ private:
+  const TestModel& model_;
+  LoadedWeights weights_;
+  ConfiguredCache cache_;
+  std::vector<int> tokens_;
+  Forward forward_;
+};
+
+TEST(Forward, RefusesArguments) {
+  const TestModel model(llama());
+  Refusal refusal(model);
+  for (const int bad : {-1, 29, 2147483647, -2147483647}) {
+    for (const int at : {0, 1, 2}) {
+      std::vector<int> tokens = {1, 2, 3};
+      tokens[at] = bad;
+      refusal.expect(Status::token_out_of_range, 0, tokens, 3);
+    }
+  }
+  for (const int count : {0, -1, kForwardTokens + 1}) refusal.expect(Status::token_count_out_of_range, 0, refusal.tokens(), count);
+  for (const int sequence : {-1, 2, 2147483647}) refusal.expect(Status::sequence_out_of_range, sequence, {1}, 1);
+  refusal.expect_goes_on();
+}
+
+TEST(Forward, RefusesTheCacheOfAnotherModel) {
+  const TestModel model(llama());
+  Refusal refusal(model);
+  for (const KvLayer& other : {KvLayer{1, 6, 0}, KvLayer{4, 6, 0}, KvLayer{2, 8, kNoRope}}) {
+    for (int layer = 0; layer < 3; ++layer) {
+      CacheSetup setup = model.cache_setup();
+      setup.layers[layer] = other;
+      ConfiguredCache cache(setup);
+      refusal.expect(Status::cache_geometry, cache, 0, {1, 2}, 2);
+    }
+  }
+  for (const int layers : {1, 2, 4}) {
+    CacheSetup setup = model.cache_setup();
+    setup.layers.resize(layers, setup.layers[0]);
+    ConfiguredCache cache(setup);
+    refusal.expect(Status::cache_geometry, cache, 0, {1, 2}, 2);
+  }
+  refusal.expect_goes_on();
+}
+
+// Layers that hold different numbers of tokens have not come from runs of a model.
+TEST(Forward, RefusesACacheWhoseLayersDiffer) {
+  const TestModel model(llama());
+  Refusal refusal(model);
+  ConfiguredCache cache(model.cache_setup());
+  Tokens tokens(model.cache_setup().layers[0], 3, 1);
+  ASSERT_EQ(cache.append(1, 0, tokens.without_queries()), Status::ok);
+  refusal.expect(Status::cache_geometry, cache, 0, {1, 2}, 2);
+}
+
+TEST(Forward, AFullCacheRefusesTokensButKeepsItsOwn) {
+  const TestModel model(llama());
+  Refusal refusal(model, 9);
+  refusal.expect(Status::cache_full, 0, {1, 2, 3, 4, 5, 6}, 6);
+  std::vector<float> logits(29);
+  EXPECT_EQ(refusal.forward().logits(refusal.weights(), 0, 1, logits.data()), Status::token_count_out_of_range);
+  refusal.expect_goes_on();
+}
+
+// Keys that are not numbers are found in the layer that has them, when those before it hold the tokens already.
+TEST(Forward, DamagedWeightsInAnyLayer) {
+  for (int layer = 0; layer < 3; ++layer) {
+    TestModel model(llama());
+    const LoadedWeights sound(model);
+    ConfiguredCache cache(model.cache_setup()), other(model.cache_setup());
+    const std::vector<int> tokens = prompt(model, 40);
+    std::vector<float> expected = run(sound, other, tokens, {40});
+    expected.erase(expected.begin(), expected.begin() + 4 * model.config().vocabulary_size);
+    run(sound, cache, {tokens.begin(), tokens.begin() + 4}, {4});
+    const Snapshot before = snapshot_of(cache);
+    model.set(layer, LayerMatrix::key, 7, NAN);
+    const LoadedWeights damaged(model);
+    Forward forward;
+    EXPECT_EQ(forward.run(damaged, cache, 0, tokens.data(), 40), Status::key_not_finite) << "layer " << layer;
+    EXPECT_TRUE(same_tokens(snapshot_of(cache), before)) << "layer " << layer;
+    EXPECT_EQ(forward.tokens(), 0);
+    EXPECT_EQ(run(sound, cache, {tokens.begin() + 4, tokens.end()}, {36}), expected) << "goes on as if nothing had happened";
+  }
+}
+
+}  // namespace
+}  // namespace ropewalk

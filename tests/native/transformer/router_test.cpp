@@ -1,0 +1,176 @@
+// Which experts tokens go to, against sorting, and the way of their rows to the experts and back.
+#include "transformer/router.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "native/attention/attention_guarded.h"
+
+namespace ropewalk {
+namespace {
+
+struct RouterShape {
+  int experts, used;
+  bool normalizes;
+};
+
+const RouterShape kShapes[] = {{1, 1, false}, {2, 1, true}, {4, 4, false}, {8, 2, true}, {8, 2, false}, {60, 4, false}, {128, 8, true}};
+
+// The weight that each expert has of one token, 0 where it was not chosen: scatters ones.
+std::vector<float> weights_of(const Router& router, int experts, int tokens, int token) {
+  std::vector<float> weights;
+  for (int expert = 0; expert < experts; ++expert) {
+    std::vector<float> ones(tokens, 1), rows(tokens, 0);
+    router.scatter(expert, ones.data(), 1, rows.data());
+    weights.push_back(rows[token]);
+  }
+  return weights;
+}
+
+std::vector<double> exact_weights(const RouterShape& shape, const float* scores) {
+  std::vector<int> order(shape.experts);
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return scores[a] > scores[b]; });
+  double all = 0, used = 0;
+  for (int i = 0; i < shape.experts; ++i) {
+    const double weight = std::exp(static_cast<double>(scores[order[i]]) - scores[order[0]]);
+    all += weight;
+    used += i < shape.used ? weight : 0;
+  }
+  std::vector<double> weights(shape.experts, 0);
+  for (int i = 0; i < shape.used; ++i)
+    weights[order[i]] = std::exp(static_cast<double>(scores[order[i]]) - scores[order[0]]) / (shape.normalizes ? used : all);
+  return weights;
+}
+
+// exp within 1.5 ulp of arguments below 24 that are rounded (24 · 2^-24), and an f32 sum of 128.
+constexpr double kTolerance = 1e-5;
+
+TEST(Router, ChoosesTheLargestAndWeighsThem) {
+  for (const RouterShape& shape : kShapes) {
+    const int tokens = 9;
+    Router router;
+    ASSERT_TRUE(router.resize(shape.experts, shape.used, shape.normalizes, tokens));
+    Random random(shape.experts);
+    std::vector<float> scores(shape.experts * tokens);
+    for (float& score : scores) score = static_cast<float>(random.next() * 6);
+    std::copy(scores.begin(), scores.end(), router.scores());
+    router.choose(tokens);
+    for (int token = 0; token < tokens; ++token) {
+      const std::vector<float> weights = weights_of(router, shape.experts, tokens, token);
+      const std::vector<double> expected = exact_weights(shape, &scores[token * shape.experts]);
+      double sum = 0;
+      for (int expert = 0; expert < shape.experts; ++expert) {
+        sum += weights[expert];
+        ASSERT_NEAR(weights[expert], expected[expert], kTolerance * expected[expert]) << shape.experts << " experts, expert " << expert;
+      }
+      if (shape.normalizes) {
+        EXPECT_NEAR(sum, 1, kTolerance);
+      }
+    }
+  }
+}
+
+std::vector<float> weights_for(const RouterShape& shape, const std::vector<float>& scores) {
+  Router router;
+  EXPECT_TRUE(router.resize(shape.experts, shape.used, shape.normalizes, 1));
+  std::copy(scores.begin(), scores.end(), router.scores());
+  router.choose(1);
+  return weights_of(router, shape.experts, 1, 0);
+}
+
+TEST(Router, OfEqualScoresTheFirstWins) {
+  EXPECT_EQ(weights_for({4, 2, true}, {1, 1, 1, 1}), (std::vector<float>{0.5f, 0.5f, 0, 0}));
+  EXPECT_EQ(weights_for({4, 2, false}, {-3, 2, 2, 2}).back(), 0);
+  EXPECT_EQ(weights_for({4, 1, true}, {-INFINITY, 5, 7, 7}), (std::vector<float>{0, 0, 1, 0}));
+}
+
+// Scores of different size, whose exponentials are the same number, or 0.
+TEST(Router, TheLargerScoreWinsHoweverSmallItsWeight) {
+  const std::vector<float> weights = weights_for({3, 2, false}, {1, std::nextafter(1.0f, 2.0f), 20});
+  EXPECT_EQ(weights[0], 0);
+  EXPECT_GT(weights[1], 0);
+  Router router;
+  ASSERT_TRUE(router.resize(3, 2, true, 1));
+  const float scores[] = {-300, -200, 0}, row = 1;
+  std::copy(scores, scores + 3, router.scores());
+  router.choose(1);
+  float gathered = 0;
+  EXPECT_EQ(router.gather(0, &row, 1, &gathered), 0);
+  EXPECT_EQ(router.gather(1, &row, 1, &gathered), 1);
+}
+
+TEST(Router, RowsGoToTheirExpertsAndBack) {
+  const int tokens = 7, size = 5;
+  for (const RouterShape& shape : kShapes) {
+    Router router;
+    ASSERT_TRUE(router.resize(shape.experts, shape.used, true, tokens));
+    Random random(7);
+    for (int i = 0; i < shape.experts * tokens; ++i) router.scores()[i] = static_cast<float>(random.next());
+    router.choose(tokens);
+    Guarded<float> rows(tokens * size), back(tokens * size, 0.0f);
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(random.next());
+    int all = 0;
+    for (int expert = 0; expert < shape.experts; ++expert) {
+      Guarded<float> gathered(tokens * size, -7);
+      const int count = router.gather(expert, rows.data(), size, gathered.data());
+      for (int row = 0, token = 0; row < count; ++row, ++token) {  // in the order of the tokens
+        while (token < tokens && !std::equal(&rows[token * size], &rows[token * size] + size, &gathered[row * size])) ++token;
+        ASSERT_LT(token, tokens) << "a row that is no token's";
+      }
+      for (std::size_t i = count * size; i < gathered.size(); ++i) ASSERT_EQ(gathered[i], -7) << "written behind the last row";
+      router.scatter(expert, gathered.data(), size, back.data());
+      ASSERT_TRUE(gathered.guards_are_intact());
+      all += count;
+    }
+    EXPECT_EQ(all, tokens * shape.used);
+    // experts that change nothing, whose weights sum to 1
+    for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_NEAR(back[i], rows[i], kTolerance * std::fabs(rows[i]));
+    EXPECT_TRUE(back.guards_are_intact());
+  }
+}
+
+// Whatever the scores are, a token has at most one row at an expert, and none goes past the end.
+TEST(Router, ScoresThatAreNotNumbersOverrunNothing) {
+  const float nan = std::nanf(""), scores[][4] = {{nan, nan, nan, nan},
+                                                  {nan, 1, 2, 3},
+                                                  {1, nan, 2, nan},
+                                                  {INFINITY, INFINITY, 0, nan},
+                                                  {-INFINITY, -INFINITY, -INFINITY, -INFINITY},
+                                                  {3, 2, 1, nan}};
+  for (const bool normalizes : {false, true}) {
+    const int tokens = 6;
+    Router router;
+    ASSERT_TRUE(router.resize(4, 3, normalizes, tokens));
+    for (int t = 0; t < tokens; ++t) std::copy_n(scores[t], 4, router.scores() + 4 * t);
+    router.choose(tokens);
+    for (int expert = 0; expert < 4; ++expert) {
+      Guarded<float> rows(tokens * 2, 1.0f), gathered(tokens * 2);
+      EXPECT_LE(router.gather(expert, rows.data(), 2, gathered.data()), tokens);
+      router.scatter(expert, gathered.data(), 2, rows.data());
+      EXPECT_TRUE(rows.guards_are_intact() && gathered.guards_are_intact());
+    }
+  }
+}
+
+// A router that has served a larger model, and fewer tokens than there is room for.
+TEST(Router, IsUsedAgain) {
+  Router router;
+  ASSERT_TRUE(router.resize(8, 4, true, 20));
+  std::fill_n(router.scores(), 160, 0.0f);
+  router.choose(20);
+  ASSERT_TRUE(router.resize(2, 1, false, 5));
+  float row = 1, gathered = 0;
+  EXPECT_EQ(router.gather(0, &row, 1, &gathered), 0) << "nothing is chosen yet";
+  const float scores[] = {0, 1, 1, 0};
+  std::copy(scores, scores + 4, router.scores());
+  router.choose(2);
+  const float rows[] = {3, 4};
+  EXPECT_EQ(router.gather(0, rows, 1, &gathered), 1);
+  EXPECT_EQ(gathered, 4);
+}
+
+}  // namespace
+}  // namespace ropewalk

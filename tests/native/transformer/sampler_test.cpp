@@ -1,0 +1,309 @@
+// Sampling: every option by its definition on distributions small enough to write down, and draws against probabilities.
+#include "transformer/sampler.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <set>
+
+#include "native/rope/ropes.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr float kLargest = std::numeric_limits<float>::max();
+
+class ConfiguredSampler : public Sampler {
+ public:
+  explicit ConfiguredSampler(const SamplerOptions& options, std::uint64_t seed_value = 1) {
+    EXPECT_EQ(configure(options), Status::ok);
+    seed(seed_value);
+  }
+  int next(const std::vector<float>& logits, const std::vector<int>& seen = {}) {
+    int token = -1;
+    EXPECT_EQ(sample(logits.data(), static_cast<int>(logits.size()), seen, token), Status::ok);
+    EXPECT_TRUE(token >= 0 && token < static_cast<int>(logits.size()));
+    return token;
+  }
+};
+
+std::vector<double> frequencies(const SamplerOptions& options, const std::vector<float>& logits, int draws,
+                                const std::vector<int>& seen = {}) {
+  ConfiguredSampler sampler(options);
+  std::vector<double> counts(logits.size(), 0);
+  for (int i = 0; i < draws; ++i) ++counts[sampler.next(logits, seen)];
+  return counts;
+}
+
+// Tokens that may come: drawn often enough that one of 2 % stays away with a probability below 1e-17.
+std::set<int> possible(const SamplerOptions& options, const std::vector<float>& logits, const std::vector<int>& seen = {}) {
+  const std::vector<double> counts = frequencies(options, logits, 2000, seen);
+  std::set<int> tokens;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] > 0) tokens.insert(static_cast<int>(i));
+  }
+  return tokens;
+}
+
+// Pearson's test. Under the right probabilities, chi-square exceeds its degrees of freedom d by 5 of its standard deviations sqrt(2d)
+// and 10 more less than once in 50000 times; the seed is fixed, so that chance decides once.
+void expect_drawn_by(const std::vector<double>& probabilities, const SamplerOptions& options, const std::vector<float>& logits,
+                     const std::vector<int>& seen = {}) {
+  const int draws = 20000;
+  const std::vector<double> counts = frequencies(options, logits, draws, seen);
+  double chi_square = 0, degrees = -1;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (probabilities[i] == 0) {
+      EXPECT_EQ(counts[i], 0) << "token " << i << " cannot come";
+      continue;
+    }
+    const double expected = draws * probabilities[i];
+    chi_square += (counts[i] - expected) * (counts[i] - expected) / expected;
+    ++degrees;
+  }
+  EXPECT_LE(chi_square, degrees + 5 * std::sqrt(2 * degrees) + 10);
+}
+
+std::vector<double> softmax(const std::vector<float>& logits, double temperature = 1) {
+  std::vector<double> p;
+  const double largest = *std::max_element(logits.begin(), logits.end());
+  for (const float logit : logits) p.push_back(std::exp((logit - largest) / temperature));
+  const double sum = std::accumulate(p.begin(), p.end(), 0.0);
+  for (double& value : p) value /= sum;
+  return p;
+}
+
+SamplerOptions with_temperature(double temperature) {
+  SamplerOptions options;
+  options.temperature = temperature;
+  return options;
+}
+SamplerOptions with_top_k(int k) {
+  SamplerOptions options;
+  options.top_k = k;
+  return options;
+}
+SamplerOptions with_top_p(double p) {
+  SamplerOptions options;
+  options.top_p = p;
+  return options;
+}
+SamplerOptions with_min_p(double p) {
+  SamplerOptions options;
+  options.min_p = p;
+  return options;
+}
+SamplerOptions with_penalty(double penalty, double temperature = 1) {
+  SamplerOptions options;
+  options.repetition_penalty = penalty;
+  options.temperature = temperature;
+  return options;
+}
+
+TEST(Sampler, DrawsByProbability) {
+  const std::vector<float> logits = random_floats(12, 1);
+  for (const double temperature : {0.3, 1.0, 1.7, 1e6})
+    expect_drawn_by(softmax(logits, temperature), with_temperature(temperature), logits);
+}
+
+TEST(Sampler, WithoutTemperatureTheFirstOfTheLargest) {
+  ConfiguredSampler sampler(with_temperature(0));
+  EXPECT_EQ(sampler.next({1, 3, 2}), 1);
+  EXPECT_EQ(sampler.next({-5, -1, -1, -2, -1}), 1);
+  EXPECT_EQ(sampler.next({0, 0, 0}), 0);
+  EXPECT_EQ(sampler.next({-kLargest, kLargest, -kLargest}), 1);
+  SamplerOptions all = with_temperature(0);
+  all.top_k = 1, all.top_p = 0.1, all.min_p = 1;
+  EXPECT_EQ(ConfiguredSampler(all).next({1, 2, 2}), 1);
+}
+
+TEST(Sampler, TinyAndHugeTemperatures) {
+  for (const double temperature : {5e-324, 1e-300, 1e-38, 1e-6}) {
+    EXPECT_EQ(possible(with_temperature(temperature), {1, 1.001f, 1, -kLargest}), std::set<int>{1}) << temperature;
+    EXPECT_EQ(possible(with_temperature(temperature), {2, 2, -1}), (std::set<int>{0, 1})) << temperature;
+  }
+  expect_drawn_by({0.25, 0.25, 0.25, 0.25}, with_temperature(1e6), {-3, 0, 2, 50});
+  EXPECT_EQ(possible(with_temperature(1e6), {-kLargest, kLargest, kLargest}), (std::set<int>{1, 2}));
+}
+
+TEST(Sampler, TopKKeepsTheLargest) {
+  const std::vector<float> logits = {0.1f, 0.5f, -0.2f, 0.4f, 0.3f};
+  EXPECT_EQ(possible(with_top_k(1), logits), std::set<int>{1});
+  EXPECT_EQ(possible(with_top_k(2), logits), (std::set<int>{1, 3}));
+  EXPECT_EQ(possible(with_top_k(3), {1, 2, 1, 1, 1}), (std::set<int>{0, 1, 2})) << "of equals the first";
+  for (const int all : {0, 5, 6, std::numeric_limits<int>::max()}) EXPECT_EQ(possible(with_top_k(all), logits).size(), 5u) << all;
+}
+
+// Probabilities that sum to p exactly are enough; anything less is not.
+TEST(Sampler, TopPKeepsTheFewestThatSumToIt) {
+  const std::vector<float> quarters = {0, 0, 0, 0};
+  EXPECT_EQ(possible(with_top_p(0.25), quarters), std::set<int>{0});
+  EXPECT_EQ(possible(with_top_p(0.5), quarters), (std::set<int>{0, 1}));
+  EXPECT_EQ(possible(with_top_p(std::nextafter(0.5, 1.0)), quarters), (std::set<int>{0, 1, 2}));
+  EXPECT_EQ(possible(with_top_p(1), quarters), (std::set<int>{0, 1, 2, 3}));
+  EXPECT_EQ(possible(with_top_p(1e-300), quarters), std::set<int>{0}) << "one is always kept";
+
+  const std::vector<float> logits = {std::log(0.1f), std::log(0.4f), std::log(0.2f), std::log(0.3f)};
+  EXPECT_EQ(possible(with_top_p(0.39), logits), std::set<int>{1});
+  EXPECT_EQ(possible(with_top_p(0.69), logits), (std::set<int>{1, 3}));
+  EXPECT_EQ(possible(with_top_p(0.71), logits), (std::set<int>{1, 2, 3}));
+  expect_drawn_by({0, 4.0 / 9, 2.0 / 9, 3.0 / 9}, with_top_p(0.89), logits);
+}
+
+TEST(Sampler, MinPIsAShareOfTheLargest) {
+  const std::vector<float> logits = {std::log(0.1f), std::log(0.4f), std::log(0.2f), std::log(0.3f)};  // shares 0.25, 1, 0.5, 0.75
+  EXPECT_EQ(possible(with_min_p(0.24), logits).size(), 4u);
+  EXPECT_EQ(possible(with_min_p(0.26), logits), (std::set<int>{1, 2, 3}));
+  EXPECT_EQ(possible(with_min_p(0.74), logits), (std::set<int>{1, 3}));
+  EXPECT_EQ(possible(with_min_p(1), logits), std::set<int>{1});
+  EXPECT_EQ(possible(with_min_p(1), {3, 1, 3}), (std::set<int>{0, 2})) << "exactly the share is enough";
+  expect_drawn_by({0, 4.0 / 9, 2.0 / 9, 3.0 / 9}, with_min_p(0.4), logits);
+}
+
+// Positive logits are divided, the others multiplied; repeats count once, and tokens that are none not at all.
+TEST(Sampler, PenaltyOfBothSigns) {
+  expect_drawn_by(softmax({1, 2, -2, 0.5f}), with_penalty(2), {2, 2, -1, 0.5f}, {0, 2, 0, 0, 2, -1, 4, 1000000});
+  expect_drawn_by(softmax({4, 2, -0.5f, 0}), with_penalty(0.5), {2, 2, -1, 0}, {0, 2, 3});
+  EXPECT_EQ(ConfiguredSampler(with_penalty(1.5, 0)).next({3, 2.5f, 0}, {0}), 1);
+  EXPECT_EQ(ConfiguredSampler(with_penalty(1.5, 0)).next({-2, -2.5f, -9}, {0}), 1);
+}
+
+// What the penalty takes out of f32's range is as far as it goes, and is compared as before.
+TEST(Sampler, PenaltyBeyondTheRange) {
+  for (const double penalty : {1e-30, 1e-45, 1e-300, 5e-324}) {
+    for (const double temperature : {0.0, 1.0}) {
+      EXPECT_EQ(possible(with_penalty(penalty, temperature), {2e20f, 1e20f, 1}, {1}), std::set<int>{1}) << penalty << ", " << temperature;
+    }
+  }
+  for (const double temperature : {0.0, 1.0}) {
+    EXPECT_EQ(possible(with_penalty(1e6, temperature), {-kLargest, -kLargest, -1e37f}, {0, 1, 2}).count(0), 1u);
+    EXPECT_EQ(possible(with_penalty(1e6, temperature), {-1e37f, -1e36f, -1e37f}, {0, 2}), std::set<int>{1});
+  }
+}
+
+// The order of the options: another would let other tokens through.
+TEST(Sampler, OptionsComeInTheirOrder) {
+  const std::vector<float> logits = {std::log(0.4f), std::log(0.3f), std::log(0.2f), std::log(0.1f)};
+  SamplerOptions options = with_top_p(0.72);
+  EXPECT_EQ(possible(options, logits).size(), 3u);
+  options.temperature = 0.5;  // 16/30, 9/30, 4/30, 1/30: temperature before top_p
+  EXPECT_EQ(possible(options, logits), (std::set<int>{0, 1}));
+
+  options = with_min_p(0.45);
+  options.temperature = 0.5;  // shares 1, 9/16, 1/4, 1/16: temperature before min_p
+  EXPECT_EQ(possible(options, logits), (std::set<int>{0, 1}));
+
+  options = with_top_p(0.5);
+  EXPECT_EQ(possible(options, logits).size(), 2u);
+  options.top_k = 2;  // 4/7, 3/7: top_k before top_p, which sees what is left as all there is
+  EXPECT_EQ(possible(options, logits), std::set<int>{0});
+
+  options = with_top_k(2);
+  options.repetition_penalty = 3;  // log 0.4 and log 0.3 fall below log 0.1: penalty before top_k
+  EXPECT_EQ(possible(options, logits, {0, 1}), (std::set<int>{2, 3}));
+
+  options = with_top_p(0.65);
+  options.min_p = 0.45;  // top_p keeps 0.4, 0.3; before it, min_p would leave 4/9, 3/9, 2/9, of which top_p keeps the same two
+  EXPECT_EQ(possible(options, logits), (std::set<int>{0, 1}));
+  options.top_p = 0.75;  // 0.4, 0.3, 0.2 and then those of 0.6 at least; before it, min_p would leave 4/7, 3/7, and both again
+  options.min_p = 0.6;
+  EXPECT_EQ(possible(options, logits), (std::set<int>{0, 1}));
+  options.top_p = 0.55, options.min_p = 0.6;  // 0.4, 0.3; after min_p 4/7 alone would do
+  EXPECT_EQ(possible(options, logits), (std::set<int>{0, 1}));
+}
+
+TEST(Sampler, TheSameSeedGivesTheSameTokens) {
+  const std::vector<float> logits = random_floats(50, 2);
+  SamplerOptions options = with_top_p(0.9);
+  options.top_k = 30, options.min_p = 0.01, options.temperature = 1.3;
+  const auto draw = [&](std::uint64_t seed) {
+    ConfiguredSampler sampler(options, seed);
+    std::vector<int> tokens;
+    for (int i = 0; i < 40; ++i) tokens.push_back(sampler.next(logits));
+    return tokens;
+  };
+  EXPECT_EQ(draw(7), draw(7));
+  std::set<std::vector<int>> all;
+  for (const std::uint64_t seed : {0ull, 1ull, 2ull, 7ull, 1ull << 32, ~0ull}) all.insert(draw(seed));
+  EXPECT_EQ(all.size(), 6u);
+}
+
+// SplitMix64 from the seed on, as its authors' program gives it for 1234567: the top 53 bits of 6457827717110365317, then of
+// 3203168211198807973.
+TEST(Sampler, TheGeneratorIsSplitMix64) {
+  ConfiguredSampler sampler({}, 1234567);
+  const std::vector<float> logits(1 << 12, 0);  // equal: token floor(u · 4096)
+  EXPECT_EQ(sampler.next(logits), static_cast<int>(6457827717110365317u >> 52));
+  EXPECT_EQ(sampler.next(logits), static_cast<int>(3203168211198807973u >> 52));
+}
+
+TEST(Sampler, OnlyFiniteLogits) {
+  for (const float bad : {INFINITY, -INFINITY, NAN}) {
+    for (const int at : {0, 1, 2}) {
+      for (const double temperature : {0.0, 1.0}) {
+        ConfiguredSampler sampler(with_temperature(temperature)), untouched(with_temperature(temperature));
+        std::vector<float> logits = {1, 2, 3};
+        logits[at] = bad;
+        int token = -7;
+        EXPECT_EQ(sampler.sample(logits.data(), 3, {}, token), Status::logits_not_finite);
+        EXPECT_EQ(token, -7);
+        EXPECT_EQ(sampler.next({1, 1, 1}), untouched.next({1, 1, 1})) << "the refusal drew a number";
+      }
+    }
+  }
+}
+
+TEST(Sampler, RefusesOptionsOutOfRangeAndKeepsThose) {
+  const double nan = std::nan(""), infinity = INFINITY;
+  ConfiguredSampler sampler(with_temperature(0));
+  const auto refuses = [&](const SamplerOptions& options, Status status) {
+    EXPECT_EQ(sampler.configure(options), status);
+    EXPECT_EQ(sampler.next({1, 1.001f, 1}), 1);
+  };
+  for (const double bad : {0.0, -1.0, 1.1e6, infinity, nan}) refuses(with_penalty(bad), Status::sampler_penalty_out_of_range);
+  for (const double bad : {-1e-9, 1.1e6, infinity, nan}) refuses(with_temperature(bad), Status::sampler_temperature_out_of_range);
+  for (const int bad : {-1, std::numeric_limits<int>::min()}) refuses(with_top_k(bad), Status::sampler_top_k_out_of_range);
+  for (const double bad : {0.0, -0.5, 1.0000001, nan}) refuses(with_top_p(bad), Status::sampler_top_p_out_of_range);
+  for (const double bad : {-1e-9, 1.0000001, nan}) refuses(with_min_p(bad), Status::sampler_min_p_out_of_range);
+}
+
+// exp within 1.5 ulp of a difference rounded once: x e^x is at most 1/e, so a term errs by (1.5 · 2^-23 + 2^-24 / e) of the sum at most.
+constexpr double kLogTolerance = 3e-7;
+
+TEST(Sampler, LogNormalizerAndMostProbable) {
+  for (const float offset : {0.0f, 500.0f, -500.0f}) {
+    for (const int size : {1, 2, 10, 5000}) {
+      std::vector<float> logits = random_floats(size, size);
+      for (float& logit : logits) logit = std::round(logit * 4 * 64) / 64 + offset;  // ties, and exact with the offset
+      const double largest = *std::max_element(logits.begin(), logits.end());
+      double sum = 0;
+      for (const float logit : logits) sum += std::exp(logit - largest);
+      const double normalizer = largest + std::log(sum);
+      EXPECT_NEAR(log_normalizer(logits.data(), size), normalizer, kLogTolerance);
+
+      std::vector<int> order(size);
+      std::iota(order.begin(), order.end(), 0);
+      std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return logits[a] > logits[b]; });
+      for (const int count : {0, 1, std::min(size, 3), std::min(size, 40)}) {
+        std::vector<LogProbability> top(count);
+        most_probable(logits.data(), size, top);
+        for (int i = 0; i < count; ++i) {
+          ASSERT_EQ(top[i].token, order[i]) << i << " of " << size;
+          ASSERT_NEAR(top[i].value, logits[order[i]] - normalizer, kLogTolerance);
+        }
+      }
+    }
+  }
+}
+
+TEST(Sampler, LogNormalizerOfExtremes) {
+  const float extremes[] = {kLargest, -kLargest, kLargest};
+  EXPECT_EQ(log_normalizer(extremes, 3), static_cast<double>(kLargest));
+  const float far[] = {-1000, 0, -88};
+  EXPECT_NEAR(log_normalizer(far, 3), 0, kLogTolerance);
+}
+
+}  // namespace
+}  // namespace ropewalk

@@ -1,0 +1,263 @@
+// What the weights of a model take and refuse, and that they are what was written.
+#include "transformer/weights.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "native/transformer/transformer_model.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr int kMost = std::numeric_limits<int>::max(), kLeast = std::numeric_limits<int>::min();
+
+int slot(ModelMatrix name) { return static_cast<int>(name); }
+int slot(ModelVector name) { return static_cast<int>(name); }
+int slot(LayerMatrix name) { return static_cast<int>(name); }
+int slot(LayerVector name) { return static_cast<int>(name); }
+
+std::vector<float> values_of(const WeightMatrix& matrix) {
+  std::vector<float> values(static_cast<std::size_t>(matrix.rows) * matrix.columns);
+  for (int row = 0; row < matrix.rows; ++row) read_row(matrix, row, values.data() + static_cast<std::ptrdiff_t>(row) * matrix.columns);
+  return values;
+}
+
+// Every number of the model is where it belongs.
+void expect_holds(const Weights& weights, const TestModel& model) {
+  const ModelConfig& c = model.config();
+  EXPECT_EQ(values_of(weights.embedding()), model.matrix(kWholeModel, slot(ModelMatrix::embedding)).values);
+  const ModelMatrix head = model.has_head() ? ModelMatrix::head : ModelMatrix::embedding;
+  EXPECT_EQ(values_of(weights.head()), model.matrix(kWholeModel, slot(head)).values);
+  const auto expect_vector = [&](const float* held, const std::vector<float>& given) {
+    ASSERT_EQ(held == nullptr, given.empty());
+    EXPECT_TRUE(std::equal(given.begin(), given.end(), held));
+  };
+  for (int i = 0; i < kModelVectors; ++i) expect_vector(weights[static_cast<ModelVector>(i)], model.vector(kWholeModel, i));
+  for (int layer = 0; layer < c.layers; ++layer) {
+    const LayerWeights& held = weights.layer(layer);
+    for (int i = 0; i < kLayerVectors; ++i) expect_vector(held[static_cast<LayerVector>(i)], model.vector(layer, i));
+    const bool has_experts = model.layer_config(layer).has_experts;
+    for (int i = 0; i < kLayerMatrices; ++i) {
+      const LayerMatrix name = static_cast<LayerMatrix>(i);
+      if ((name == LayerMatrix::router && !has_experts) || (name == LayerMatrix::gate && !c.is_gated)) continue;
+      const bool is_of_expert = has_experts && name >= LayerMatrix::gate;
+      for (int expert = 0; expert < (is_of_expert ? c.experts : 1); ++expert) {
+        const WeightMatrix& matrix = is_of_expert ? held.expert(name, expert) : held[name];
+        EXPECT_EQ(values_of(matrix), model.matrix(layer, name, expert).values) << "layer " << layer << ", slot " << i;
+      }
+    }
+  }
+}
+
+TEST(Weights, HoldWhatWasWritten) {
+  Weights weights;  // one for all: the next model takes the place of the last
+  for (const Description& description : every_model()) {
+    SCOPED_TRACE(description.name);
+    const TestModel model(description);
+    ASSERT_EQ(model.load(weights), Status::ok);
+    EXPECT_FALSE(weights.is_finished());
+    expect_holds(weights, model);
+    ASSERT_EQ(weights.finish(), Status::ok);
+    EXPECT_TRUE(weights.is_finished());
+    expect_holds(weights, model);
+    ASSERT_EQ(weights.finish(), Status::ok) << "twice does no harm";
+    expect_holds(weights, model);
+    EXPECT_EQ(weights.config().hidden_size, description.config.hidden_size);
+    for (int i = 0; i < description.config.layers; ++i) EXPECT_EQ(weights.layer_config(i).window, description.layers[i].window);
+  }
+}
+
+TEST(Weights, AVectorOfAnyFormatWithSomethingAdded) {
+  const TestModel model(stored("vectors", {WeightFormat::f32}));
+  Weights weights;
+  ASSERT_EQ(model.load(weights), Status::ok);
+  const std::vector<float> expected = [] {
+    std::vector<float> values(64);
+    for (int i = 0; i < 64; ++i) values[i] = static_cast<float>(i - 32) / 32;
+    return values;
+  }();
+  for (const WeightFormat format : {WeightFormat::f32, WeightFormat::f16, WeightFormat::bf16, WeightFormat::q8_0}) {
+    std::vector<unsigned char> stored(weight_row_bytes(format, 64) + 1);
+    unsigned char* bytes = stored.data() + 1;  // a file aligns nothing
+    for (int i = 0; i < 64; ++i) {
+      const DType dtype = format == WeightFormat::f32 ? DType::f32 : format == WeightFormat::bf16 ? DType::bf16 : DType::f16;
+      const std::uint32_t bits = oracle::encode(format == WeightFormat::q8_0 ? 1.0f / 32 : expected[i], dtype);
+      if (format == WeightFormat::q8_0) {
+        std::memcpy(bytes + i / 32 * 34, &bits, 2);
+        bytes[i / 32 * 34 + 2 + i % 32] = static_cast<unsigned char>(i - 32);
+      } else {
+        std::memcpy(bytes + i * size_of(dtype), &bits, size_of(dtype));
+      }
+    }
+    for (const float added : {0.0f, 1.0f}) {
+      ASSERT_EQ(weights.set_vector(0, slot(LayerVector::attention_norm), format, bytes, 64, added), Status::ok);
+      for (int i = 0; i < 64; ++i) ASSERT_EQ(weights.layer(0)[LayerVector::attention_norm][i], expected[i] + added) << i;
+    }
+  }
+}
+
+TEST(Weights, RefusesShapesThatAreNotTheConfigs) {
+  for (const Description& description : every_model()) {
+    const TestModel model(description);
+    Weights weights;
+    ASSERT_EQ(model.load_and_finish(weights), Status::ok);
+    const auto parts = model.all_parts();
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      const auto [layer, at] = parts[part];
+      if (static_cast<int>(part) < model.matrices()) {
+        const TestMatrix& matrix = model.matrix(layer, at);
+        const int rows = matrix.rows, columns = matrix.columns;
+        unsigned char* memory = nullptr;
+        const int shapes[][2] = {{rows + 1, columns}, {rows, columns + 32}, {columns + 1, rows}, {rows - 1, columns}, {0, 0},
+                                 {rows, -columns},    {kMost, kMost}};
+        for (const auto& [r, c] : shapes) ASSERT_EQ(weights.reserve(layer, at, 0, matrix.format, r, c, memory), Status::weight_shape);
+        EXPECT_EQ(memory, nullptr);
+      } else {
+        std::vector<float> vector = model.vector(layer, at);
+        const int size = static_cast<int>(vector.size());
+        vector.resize(size + 1);
+        for (const int other : {size + 1, size - 1, 0, -size, kMost})
+          ASSERT_EQ(weights.set_vector(layer, at, WeightFormat::f32, vector.data(), other, 0), Status::weight_shape);
+      }
+    }
+    expect_holds(weights, model);
+    EXPECT_TRUE(weights.is_finished());
+  }
+}
+
+// Rows that are not whole blocks cannot be in that format.
+TEST(Weights, RefusesBlocksThatDoNotFit) {
+  const TestModel model(llama());  // 20 columns
+  Weights weights;
+  ASSERT_EQ(model.load(weights), Status::ok);
+  unsigned char* memory = nullptr;
+  const std::vector<unsigned char> bytes(1000);
+  for (const WeightFormat format : {WeightFormat::q8_0, WeightFormat::q4_0, WeightFormat::q6_k}) {
+    EXPECT_EQ(weights.reserve(0, slot(LayerMatrix::query), 0, format, 24, 20, memory), Status::weight_shape);
+    EXPECT_EQ(weights.set_vector(0, slot(LayerVector::attention_norm), format, bytes.data(), 20, 0), Status::weight_shape);
+  }
+}
+
+TEST(Weights, RefusesSlotsLayersAndFormatsThatAreNone) {
+  const TestModel model(experts(true));
+  Weights weights;
+  ASSERT_EQ(model.load(weights), Status::ok);
+  unsigned char* memory = nullptr;
+  float vector[64] = {};
+  const WeightFormat f32 = WeightFormat::f32;
+  for (const int layer : {-2, 3, kMost, kLeast}) {
+    EXPECT_EQ(weights.reserve(layer, 0, 0, f32, 24, 20, memory), Status::layer_out_of_range);
+    EXPECT_EQ(weights.set_vector(layer, 0, f32, vector, 20, 0), Status::layer_out_of_range);
+  }
+  for (const int none : {-1, kMost, kLeast}) {
+    EXPECT_EQ(weights.reserve(0, none, 0, f32, 24, 20, memory), Status::weight_slot_unknown);
+    EXPECT_EQ(weights.set_vector(0, none, f32, vector, 20, 0), Status::weight_slot_unknown);
+    EXPECT_EQ(weights.reserve(kWholeModel, none, 0, f32, 29, 20, memory), Status::weight_slot_unknown);
+    EXPECT_EQ(weights.set_vector(kWholeModel, none, f32, vector, 20, 0), Status::weight_slot_unknown);
+    EXPECT_EQ(weights.reserve(1, slot(LayerMatrix::up), none, f32, 27, 20, memory), Status::weight_slot_unknown) << "an expert";
+    EXPECT_EQ(weights.reserve(0, 0, 0, static_cast<WeightFormat>(none), 24, 20, memory), Status::weight_format_unknown);
+    EXPECT_EQ(weights.set_vector(0, 0, static_cast<WeightFormat>(none), vector, 20, 0), Status::weight_format_unknown);
+  }
+  EXPECT_EQ(weights.reserve(0, kLayerMatrices, 0, f32, 24, 20, memory), Status::weight_slot_unknown);
+  EXPECT_EQ(weights.set_vector(0, kLayerVectors, f32, vector, 20, 0), Status::weight_slot_unknown);
+  EXPECT_EQ(weights.reserve(kWholeModel, kModelMatrices, 0, f32, 29, 20, memory), Status::weight_slot_unknown);
+  EXPECT_EQ(weights.set_vector(kWholeModel, kModelVectors, f32, vector, 20, 0), Status::weight_slot_unknown);
+  EXPECT_EQ(weights.reserve(1, slot(LayerMatrix::up), 6, f32, 27, 20, memory), Status::weight_slot_unknown);
+  EXPECT_EQ(weights.reserve(0, 0, 0, static_cast<WeightFormat>(kWeightFormats), 24, 20, memory), Status::weight_format_unknown);
+  // this model normalizes no queries, and what would be done with their weights is not said
+  for (const LayerVector none : {LayerVector::query_norm, LayerVector::key_norm})
+    EXPECT_EQ(weights.set_vector(0, slot(none), f32, vector, 24, 0), Status::weight_slot_unknown);
+  EXPECT_EQ(memory, nullptr);
+}
+
+TEST(Weights, BeforeAModelIsConfigured) {
+  Weights weights;
+  unsigned char* memory = nullptr;
+  float vector = 0;
+  EXPECT_EQ(weights.finish(), Status::weight_missing);
+  EXPECT_EQ(weights.reserve(0, 0, 0, WeightFormat::f32, 1, 1, memory), Status::layer_out_of_range);
+  EXPECT_EQ(weights.reserve(kWholeModel, 0, 0, WeightFormat::f32, 1, 1, memory), Status::weight_shape);
+  EXPECT_EQ(weights.set_vector(kWholeModel, 0, WeightFormat::f32, &vector, 1, 0), Status::weight_shape);
+}
+
+// Each matrix is needed, and the norms that the config names; what else is missing is a model without it.
+TEST(Weights, FinishRefusesAModelWithoutAPart) {
+  for (const Description& description : every_model()) {
+    const TestModel model(description);
+    const auto parts = model.all_parts();
+    for (int part = 0; part < static_cast<int>(parts.size()); ++part) {
+      const auto [layer, at] = parts[part];
+      const bool is_matrix = part < model.matrices(), is_of_model = layer == kWholeModel;
+      const bool is_head_norm = at == slot(LayerVector::query_norm) || at == slot(LayerVector::key_norm);
+      const bool is_needed = is_matrix     ? !(is_of_model && at == slot(ModelMatrix::head))
+                             : is_of_model ? at == slot(ModelVector::final_norm)
+                                           : is_head_norm;
+      Weights weights;
+      ASSERT_EQ(model.load(weights, part), Status::ok);
+      ASSERT_EQ(weights.finish(), is_needed ? Status::weight_missing : Status::ok) << model.name() << ", layer " << layer << ", " << at;
+      ASSERT_EQ(weights.is_finished(), !is_needed);
+      if (!is_needed || !is_matrix) continue;
+      // it may come late
+      const TestMatrix& missing = model.matrix(layer, at);
+      unsigned char* memory = nullptr;
+      int expert = 0;
+      Status status = Status::weight_missing;
+      for (; status == Status::weight_missing && expert < std::max(1, model.config().experts); ++expert) {
+        ASSERT_EQ(weights.reserve(layer, at, expert, missing.format, missing.rows, missing.columns, memory), Status::ok);
+        std::memset(memory, 0, missing.bytes.size());
+        status = weights.finish();
+      }
+      ASSERT_EQ(status, Status::ok);
+    }
+  }
+}
+
+// Matrices that are reserved again hold nothing yet.
+TEST(Weights, ReservingAgainUnfinishes) {
+  const TestModel model(llama());
+  Weights weights;
+  ASSERT_EQ(model.load_and_finish(weights), Status::ok);
+  const TestMatrix& query = model.matrix(0, LayerMatrix::query);
+  unsigned char* memory = nullptr;
+  ASSERT_EQ(weights.reserve(0, slot(LayerMatrix::query), 0, query.format, query.rows, query.columns, memory), Status::ok);
+  EXPECT_FALSE(weights.is_finished());
+  std::memcpy(memory, query.bytes.data(), query.bytes.size());
+  ASSERT_EQ(weights.finish(), Status::ok);
+  expect_holds(weights, model);
+}
+
+TEST(Weights, ConfigureRefusesWhatItCannotHold) {
+  const TestModel model(experts(true));
+  Weights weights;
+  ASSERT_EQ(model.load_and_finish(weights), Status::ok);
+  const auto refuses = [&](Status status, auto change) {
+    ModelConfig config = model.config();
+    std::vector<LayerConfig> layers(3);
+    layers[1].has_experts = true;
+    change(config, layers);
+    EXPECT_EQ(weights.configure(config, layers.data()), status);
+    EXPECT_TRUE(weights.is_finished());
+  };
+  using Layers = std::vector<LayerConfig>;
+  for (const int bad : {0, -1, kMost, kLeast}) {
+    refuses(Status::model_shape_out_of_range, [bad](ModelConfig& c, Layers&) { c.layers = bad; });
+    refuses(Status::model_shape_out_of_range, [bad](ModelConfig& c, Layers&) { c.vocabulary_size = bad; });
+    refuses(Status::model_shape_out_of_range, [bad](ModelConfig& c, Layers&) { c.hidden_size = bad; });
+    refuses(Status::model_shape_out_of_range, [bad](ModelConfig& c, Layers&) { c.feed_forward_size = bad; });
+    refuses(Status::head_dim_out_of_range, [bad](ModelConfig& c, Layers&) { c.head_dim = bad; });
+    refuses(Status::query_shape_out_of_range, [bad](ModelConfig& c, Layers&) { c.heads = bad; });
+    refuses(Status::heads_not_grouped, [bad](ModelConfig& c, Layers&) { c.kv_heads = bad; });
+    refuses(Status::model_shape_out_of_range, [bad](ModelConfig& c, Layers&) { c.experts_used = bad; });
+    if (bad != 0) refuses(Status::model_shape_out_of_range, [bad](ModelConfig& c, Layers&) { c.experts = bad; });
+    refuses(Status::window_out_of_range, [bad](ModelConfig&, Layers& layers) { layers[2].window = bad == kMost ? 0 : bad; });
+  }
+  refuses(Status::model_shape_out_of_range, [](ModelConfig& c, Layers&) { c.experts = 0; });
+  refuses(Status::model_shape_out_of_range, [](ModelConfig& c, Layers&) { c.experts_used = 7; });
+  refuses(Status::heads_not_grouped, [](ModelConfig& c, Layers&) { c.kv_heads = 3; });
+  refuses(Status::heads_not_grouped, [](ModelConfig& c, Layers&) { c.kv_heads = 8; });
+  expect_holds(weights, model);
+}
+
+}  // namespace
+}  // namespace ropewalk

@@ -1,0 +1,158 @@
+// Bad arguments of linear attention: each raises its code and field, writes nothing, and states are as they were.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { load } from "ropewalk";
+import { product, randomFloats, sameBits } from "../helpers/arrays.mjs";
+import { raises, rw, withRope } from "../helpers/runtime.mjs";
+
+const config = { head_dim: 8, pairing: "half" };
+const rope = rw.rope(config);
+const shape = [2, 3, 4, 8];
+const kvShape = [2, 3, 2, 8];
+const [q, k, v] = [randomFloats(product(shape), 1), randomFloats(product(kvShape), 2), randomFloats(product(kvShape), 3)];
+const good = { layout: "bthd", shape, kvShape };
+const expected = rw.linearAttention(q, k, v, { ...good, rope });
+const tensors = [rw.tensor(shape).set(q), rw.tensor(kvShape).set(k), rw.tensor(kvShape).set(v)];
+const target = rw.tensor(shape);
+
+/** Asserts the error, that nothing was written, and that attention is as before. */
+function refuses(act, code, field) {
+  raises(act, code, field);
+  [q, k, v].forEach((x, i) => sameBits(x, randomFloats(x.length, i + 1)));
+  assert.ok(target.data.every((value) => value === 0));
+  sameBits(rw.linearAttention(q, k, v, { ...good, rope }), expected);
+}
+
+const dynamic = { ...config, max_position_embeddings: 16, rope_scaling: { rope_type: "dynamic", factor: 2 } };
+const longrope = { ...config, max_position_embeddings: 64, rope_scaling: { rope_type: "longrope", short_factor: [1, 1, 1, 1], long_factor: [2, 2, 2, 2], original_max_position_embeddings: 16 } };
+
+const bad = [
+  ["no layout", { layout: undefined }, "INVALID_ARGUMENT", "layout"],
+  ["another layout than the shape's", { layout: "thd" }, "INVALID_SHAPE", "shape"],
+  ["keys of other rows", { kvShape: [3, 2, 2, 8] }, "INVALID_SHAPE", "kvShape"],
+  ["keys of another head_dim", { kvShape: [2, 3, 4, 4] }, "INVALID_SHAPE", "kvShape"],
+  ["key heads that do not divide the query heads", { kvShape: [2, 1, 6, 8], causal: false }, "INVALID_SHAPE", "q"],
+  ["causal, and other tokens", { kvShape: [2, 6, 1, 8] }, "INVALID_SHAPE", "kvShape"],
+  ["causal, and positions of keys", { kvPositions: 0 }, "INVALID_ARGUMENT", "kvPositions"],
+  ["NaN for a position", { positions: NaN }, "INVALID_POSITION", "positions"],
+  ["NaN for a key's position", { causal: false, kvPositions: NaN }, "INVALID_POSITION", "kvPositions"],
+  ["too few ids", { positions: [1] }, "INVALID_SHAPE", "positions"],
+  ["a config for a rope", { rope: config }, "INVALID_ARGUMENT", "rope"],
+  ["a rope that is null", { rope: null }, "INVALID_ARGUMENT", "rope"],
+];
+
+for (const [what, change, code, field] of bad) {
+  test(what, () => {
+    refuses(() => rw.linearAttention(q, k, v, { ...good, out: target, ...change }), code, field);
+    if ("kvShape" in change || what.startsWith("another layout")) return;
+    const { shape: _, kvShape: __, ...options } = { ...good, ...change };
+    refuses(() => rw.linearAttention(...tensors, { ...options, out: target }), code, field);
+    refuses(() => rw.linearAttention(...tensors, options), code, field);
+  });
+}
+
+test("element types, and an out that does not fit", () => {
+  for (const none of [null, undefined, [1], new Uint16Array(192), new Float64Array(192)]) refuses(() => rw.linearAttention(none, k, v, good), "INVALID_DTYPE", "q");
+  for (const none of [null, undefined, [1], new Uint16Array(96)]) {
+    refuses(() => rw.linearAttention(q, none, v, good), "INVALID_DTYPE", "k");
+    refuses(() => rw.linearAttention(q, k, none, good), "INVALID_DTYPE", "v");
+  }
+  refuses(() => rw.linearAttention(q, k, v.subarray(16), good), "INVALID_SHAPE", "kvShape");
+  refuses(() => rw.linearAttention(q, k, v, { ...good, out: new Float32Array(7) }), "INVALID_SHAPE", "out");
+  refuses(() => rw.linearAttention(q, k, v, { ...good, out: new Uint16Array(192) }), "INVALID_DTYPE", "out");
+  const memory = new Float32Array(300);
+  for (const from of [0, 50]) raises(() => rw.linearAttention(q, memory.subarray(from, from + 96), v, { ...good, out: memory.subarray(50, 242) }), "INVALID_ARGUMENT", "out");
+});
+
+test("ropes whose frequencies depend on the length, or that have another head_dim", () => {
+  for (const given of [dynamic, longrope]) {
+    withRope(rw.rope(given), (changing) => refuses(() => rw.linearAttention(q, k, v, { ...good, out: target, rope: changing }), "INVALID_ARGUMENT", "rope"));
+    withRope(rw.linearState({ heads: 1, rope: given }), (state) => {
+      raises(() => state.append(q.subarray(0, 8), k.subarray(0, 8), v.subarray(0, 8)), "INVALID_ARGUMENT", "rope");
+      assert.equal(state.tokens, 0);
+    });
+  }
+  withRope(rw.rope({ head_dim: 16, pairing: "half" }), (other) => refuses(() => rw.linearAttention(q, k, v, { ...good, rope: other }), "INVALID_SHAPE", "shape"));
+});
+
+test("what is not finite, in the last row too, is found before anything is written", () => {
+  for (const causal of [true, false]) {
+    for (const value of [NaN, Infinity, -Infinity, 3e38]) {
+      const damaged = k.slice();
+      damaged[k.length - 1] = value;
+      refuses(() => rw.linearAttention(q, damaged, v, { ...good, causal, out: target }), "INVALID_ARGUMENT", "k");
+      refuses(() => rw.linearAttention(q, k, damaged, { ...good, causal, out: target }), "INVALID_ARGUMENT", "v");
+      const own = rw.tensor(shape).set(q);
+      raises(() => rw.linearAttention(own, damaged, v, { ...good, causal, out: own }), "INVALID_ARGUMENT", "k");
+      sameBits(own.data.slice(), q, "q, in place");
+      own.dispose();
+    }
+  }
+});
+
+const states = [
+  ["no heads", {}, "INVALID_ARGUMENT", "heads"],
+  ["0 heads", { heads: 0 }, "INVALID_ARGUMENT", "heads"],
+  ["half a head", { heads: 1.5 }, "INVALID_ARGUMENT", "heads"],
+  ["no headDim", { rope: undefined }, "INVALID_ARGUMENT", "headDim"],
+  ["another headDim than the rope's", { headDim: 16 }, "INVALID_ARGUMENT", "headDim"],
+  ["0 key heads", { kvHeads: 0 }, "INVALID_ARGUMENT", "kvHeads"],
+  ["key heads that do not divide the heads", { kvHeads: 3 }, "INVALID_SHAPE", "heads"],
+  ["a rope that is a name", { rope: "yarn" }, "INVALID_ARGUMENT", "rope"],
+  ["a rope of no pairing", { rope: { head_dim: 8 } }, "INVALID_CONFIG", "pairing"],
+];
+
+for (const [what, change, code, field] of states) {
+  test(`linearState: ${what}`, () => {
+    const given = { heads: 4, kvHeads: 2, rope: config, ...change };
+    if (what === "no heads") delete given.heads;
+    raises(() => rw.linearState(given), code, field);
+  });
+}
+
+test("append: each mistake leaves the state as it was", () => {
+  withRope(rw.linearState({ heads: 4, kvHeads: 2, rope: config }), (state) => {
+    const [a, b, c] = [q.slice(0, 96), k.slice(0, 48), v.slice(0, 48)];
+    state.append(a, b, c);
+    const before = state.save();
+    const fails = (act, code, field) => {
+      raises(act, code, field);
+      sameBits(state.save(), before);
+    };
+    const infinite = b.slice();
+    infinite[47] = Infinity;
+    fails(() => state.append(a, infinite, c), "INVALID_ARGUMENT", "k");
+    fails(() => state.append(a, b, infinite), "INVALID_ARGUMENT", "v");
+    fails(() => state.append(a, b.subarray(16), c), "INVALID_SHAPE", "k");
+    fails(() => state.append(a, b, c.subarray(16)), "INVALID_SHAPE", "v");
+    fails(() => state.append(a.subarray(1), b, c), "INVALID_SHAPE", "q");
+    fails(() => state.append(new Float32Array(0), b, c), "INVALID_SHAPE", "q");
+    fails(() => state.append(null, b, c), "INVALID_DTYPE", "q");
+    fails(() => state.append(a, new Uint16Array(48), c), "INVALID_DTYPE", "k");
+    fails(() => state.append(a, b, undefined), "INVALID_DTYPE", "v");
+    fails(() => state.append(a, b, c, { layout: "bh" }), "INVALID_ARGUMENT", "layout");
+    fails(() => state.append(a, b, c, { positions: NaN }), "INVALID_POSITION", "positions");
+    fails(() => state.append(a, b, c, { positions: [0] }), "INVALID_SHAPE", "positions");
+    fails(() => state.append(a, b, c, { out: new Float32Array(3) }), "INVALID_SHAPE", "out");
+    withRope(rw.tensor([3, 2, 16]), (tensor) => fails(() => state.append(tensor, b, c), "INVALID_SHAPE", "q"));
+  });
+});
+
+test("use after disposal, and what belongs to another module", async () => {
+  const [gone, state] = [rw.rope(config), rw.linearState({ heads: 4, kvHeads: 2, rope: config })];
+  const bytes = state.save();
+  gone.dispose();
+  state.dispose();
+  state.dispose();
+  refuses(() => rw.linearAttention(q, k, v, { ...good, rope: gone }), "DISPOSED", "rope");
+  raises(() => rw.linearState({ heads: 4, rope: gone }), "DISPOSED", "rope");
+  for (const act of [() => state.append(q, k, v), () => state.tokens, () => state.reset(), () => state.save(), () => state.restore(bytes)]) {
+    refuses(act, "DISPOSED", "linearState");
+  }
+  assert.deepEqual([state.heads, state.kvHeads, state.headDim], [4, 2, 8]);
+  const scalar = await load({ build: "scalar" });
+  withRope(scalar.rope(config), (other) => {
+    refuses(() => rw.linearAttention(q, k, v, { ...good, rope: other }), "INVALID_ARGUMENT", "rope");
+    raises(() => rw.linearState({ heads: 4, rope: other }), "INVALID_ARGUMENT", "rope");
+  });
+});

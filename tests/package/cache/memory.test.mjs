@@ -1,0 +1,192 @@
+// The memory of caches: given back, taken as tokens come, and what happens when there is no more.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { randomFloats, sameBits } from "../helpers/arrays.mjs";
+import { inNewProcess } from "../helpers/processes.mjs";
+import { rw, withRope } from "../helpers/runtime.mjs";
+
+/** What one cycle makes and gives back: caches of several kinds, linear states, every operation, and errors half-way. */
+const cycle = `
+  const config = { head_dim: 8, pairing: "half" };
+  const dynamic = { ...config, max_position_embeddings: 16, rope_scaling: { rope_type: "dynamic", factor: 2 } };
+  const kinds = [{}, { dtype: "q8_0" }, { keys: "raw", dtype: "f16" }, { rope: dynamic, keys: "rotated" }, { sequences: 2 }];
+  const attempt = (act) => { try { act(); } catch (error) { if (!(error instanceof RopewalkError)) throw error; return; } throw new Error("no error"); };
+  const [k, v, q] = [new Float32Array(40 * 16).fill(1), new Float32Array(40 * 16).fill(2), new Float32Array(40 * 32).fill(3)];
+  function cycle(i) {
+    const cache = rw.kvCache({ rope: config, kvHeads: 2, layers: [{}, { rope: null, headDim: 8 }], maxLength: 60, ...kinds[i % kinds.length] });
+    const sequence = 0;
+    for (const layer of [0, 1]) cache.append({ q, k, v, layout: "thd", shape: [40, 2, 8], layer, sequence });
+    cache.attend(q, { layout: "thd", shape: [40, 4, 8], sequence, window: 5 });
+    cache.attend(q, { layout: "thd", shape: [40, 4, 8], sequence, layer: 1, position: { scheme: "alibi" } });
+    cache.shift({ keep: 1, discard: 3, sequence });
+    cache.retune({ rope: { ...config, rope_theta: 1e6 }, positions: 2, sequence });
+    const bytes = cache.save({ sequence });
+    cache.restore(bytes, { sequence: cache.sequences - 1 });
+    cache.copyPrefix({ from: sequence, to: cache.sequences - 1, length: 5 });
+    cache.read({ sequence });
+    cache.positions(sequence);
+    cache.canRetune({ rope: { ...config, pairing: "interleaved" } });
+    attempt(() => cache.append({ q, k: new Float32Array(640).fill(NaN), v, layout: "thd", shape: [40, 2, 8], sequence }));
+    attempt(() => cache.restore(bytes.slice(0, 500), { sequence }));
+    attempt(() => cache.restore(bytes.map((byte, at) => (at === 900 ? byte ^ 1 : byte)), { sequence }));
+    attempt(() => rw.kvCache({ rope: config, kvHeads: 2, layers: [{}, { rope: { ...config, rope_theta: 0 } }], maxLength: 60 }));
+    attempt(() => rw.attention(q, k, v, { layout: "thd", shape: [40, 4, 8], kvShape: [40, 2, 8], window: 0 }));
+    cache.truncate(3, { sequence });
+    cache.clear();
+    rw.kvCacheBytes({ rope: dynamic, kvHeads: 1, maxLength: 100 });
+    const state = rw.linearState({ heads: 4, kvHeads: 2, rope: config });
+    state.append(q, k, v);
+    state.restore(state.save());
+    attempt(() => state.restore(bytes));
+    attempt(() => rw.linearState({ heads: 3, kvHeads: 2, rope: config }));
+    rw.linearAttention(q, k, v, { layout: "thd", shape: [40, 4, 8], kvShape: [40, 2, 8] });
+    state.dispose();
+    if (i % 7 !== 0) cache.append({ k, v, layout: "thd", shape: [40, 2, 8], sequence });
+    cache.dispose();
+  }`;
+
+/** Runs cycles, then counts the blocks of 16 KB that can be had before memory grows (memory.test.mjs). */
+const measure = (cycles, cycleSource = cycle) => `
+  import { load, RopewalkError } from "ropewalk";
+  const rw = await load({ build: process.env.ROPEWALK_BUILD });
+  const kept = [];
+  ${cycleSource}
+  for (let i = 0; i < 10; i++) cycle(i);
+  const before = rw.memoryBytes;
+  for (let i = 0; i < ${cycles}; i++) cycle(i);
+  const after = rw.memoryBytes;
+  let blocks = 0;
+  for (; rw.memoryBytes === after; blocks++) kept.push(rw.tensor([4096]));
+  console.log(JSON.stringify({ before, after, blocks }));`;
+
+const measured = async (...args) => JSON.parse(await inNewProcess(measure(...args)));
+
+test("1000 cycles leave memory as large, and as free, as none", async () => {
+  const [none, many] = [await measured(0), await measured(1000)];
+  assert.equal(many.after, many.before, "memory has not grown");
+  assert.deepEqual(many, none);
+});
+
+test("the measurement sees a cache that is not disposed of", async () => {
+  const leaky = cycle.replace("    cache.dispose();", "    kept.push(cache);");
+  assert.notEqual(leaky, cycle);
+  const [none, many] = [await measured(0), await measured(300, leaky)];
+  assert.ok(many.after > none.after || many.blocks < none.blocks);
+});
+
+test("caches and states that are forgotten are given back when they are collected", async () => {
+  const output = await inNewProcess(
+    `
+    import { load } from "ropewalk";
+    import { setTimeout as sleep } from "node:timers/promises";
+    const rw = await load({ build: process.env.ROPEWALK_BUILD });
+    const k = new Float32Array(1 << 18);
+    // 200 MB of caches and 200 MB of states, of which memory is to hold a few only
+    for (let i = 0; i < 50; i++) {
+      for (let j = 0; j < 2; j++) rw.kvCache({ kvHeads: 8, headDim: 64, maxLength: 1024 }).append({ k, v: k, layout: "thd", shape: [512, 8, 64] });
+      for (let j = 0; j < 4; j++) rw.linearState({ heads: 8, headDim: 128 });
+      gc();
+      await sleep(0);
+    }
+    console.log(rw.memoryBytes);`,
+    ["--expose-gc"],
+  );
+  assert.ok(Number(output) < 100 * 2 ** 20, `${output} bytes`);
+});
+
+test("disposing twice is harmless, and `using` disposes", () => {
+  const dispose = Symbol.dispose ?? Symbol.for("Symbol.dispose");
+  const cache = rw.kvCache({ kvHeads: 1, headDim: 8, maxLength: 10 });
+  cache.dispose();
+  const taken = rw.kvCache({ kvHeads: 1, headDim: 8, maxLength: 10 });
+  cache.dispose();
+  cache[dispose]();
+  taken.append({ k: new Float32Array(8), v: new Float32Array(8), layout: "thd", shape: [1, 1, 8] });
+  assert.equal(taken.length, 1);
+  taken[dispose]();
+  assert.throws(() => taken.length, { code: "DISPOSED", field: "kvCache" });
+});
+
+test("memory that grows under an append leaves tensors and what was held as they were", () => {
+  const shape = [64, 8, 128];
+  const [q, k, v] = [1, 2, 3].map((seed) => rw.tensor(shape).set(randomFloats(64 * 8 * 128, seed)));
+  const witness = rw.tensor([1000]).set(randomFloats(1000, 4));
+  const config = { head_dim: 128, pairing: "half" };
+  withRope(rw.rope(config), (rope) =>
+    withRope(rw.kvCache({ rope, kvHeads: 8, layers: 4, maxLength: 4096 }), (cache) => {
+      const before = rw.memoryBytes;
+      let first;
+      for (let at = 0; at < 4096; at += 64) {
+        for (let layer = 0; layer < 4; layer++) {
+          const turned = q.data.slice();
+          if (layer === 0) cache.append({ q, k, v, layout: "thd", layer });
+          else cache.append({ k: k.data, v: v.data, layout: "thd", shape, layer });
+          if (layer > 0) continue;
+          sameBits(q.data.slice(), rope.rotate(turned, { layout: "thd", shape, positions: at }), "q, turned in place");
+          q.set(randomFloats(q.length, 1));
+        }
+        first ??= cache.read({ count: 64 });
+      }
+      assert.ok(rw.memoryBytes > before + 100 * 2 ** 20, "memory has grown");
+      sameBits(witness.data.slice(), randomFloats(1000, 4));
+      sameBits(k.data.slice(), randomFloats(k.length, 2));
+      sameBits(cache.read({ count: 64 }).k, first.k);
+    }),
+  );
+  for (const tensor of [q, k, v, witness]) tensor.dispose();
+});
+
+/** In an engine that has no more memory than it has: what each of these raises, and that everything is as it was. */
+const full = `
+  import { load } from "ropewalk";
+  const rw = await load({ build: process.env.ROPEWALK_BUILD });
+  const config = { head_dim: 64, pairing: "half" };
+  const cache = rw.kvCache({ rope: config, kvHeads: 4, maxLength: 100000, sequences: 2 }); // 66 KB a page of 32 tokens
+  const k = new Float32Array(40 * 256).fill(1);
+  const more = { k, v: k, layout: "thd", shape: [40, 4, 64] };
+  cache.append({ ...more, sequence: 0 });
+  const [row, batch] = [rw.tensor([300, 4, 64]), rw.tensor([2, 300, 4, 64])];
+  const images = () => [0, 1].map((sequence) => Buffer.from(cache.save({ sequence })).toString("base64")).join();
+  const before = images();
+
+  WebAssembly.Memory.prototype.grow = () => { throw new RangeError("no more memory"); };
+  const held = [];
+  for (let size = 1 << 22; size >= 1 << 12; size /= 2) {
+    try { for (;;) held.push(rw.tensor([size / 4])); } catch {}
+  }
+  const report = {};
+  const attempt = (name, act) => {
+    try { act(); report[name] = "done"; } catch (error) { report[name] = [error.name, error.code, error.field].join(" "); }
+  };
+  const unchanged = () => { if (images() !== before) throw new Error("what is held has changed"); };
+  const room = (bytes) => held.splice(held.findIndex((tensor) => tensor.length === bytes / 4), 1)[0].dispose();
+  room(1 << 14);
+  attempt("copyPrefix", () => cache.copyPrefix({ from: 0, to: 1 }));
+  unchanged();
+  room(1 << 18); // some pages, but not nine
+  attempt("append", () => cache.append({ k: row, v: row, layout: "thd", sequence: 0 }));
+  unchanged();
+  attempt("append to all", () => cache.append({ k: batch, v: batch, layout: "bthd" }));
+  unchanged();
+  attempt("append an array", () => cache.append({ k: new Float32Array(row.length), v: new Float32Array(row.length), layout: "thd", shape: row.shape, sequence: 0 }));
+  attempt("attention", () => rw.attention(new Float32Array(row.length), row, row, { layout: "thd", shape: row.shape }));
+  attempt("answers", () => rw.attention(row, row, row, { layout: "thd" }));
+  attempt("linearAttention", () => rw.linearAttention(row, row, new Float32Array(row.length), { layout: "thd" }));
+  attempt("linearState", () => rw.linearState({ heads: 64, headDim: 256 }));
+  unchanged();
+  attempt("kvCache", () => { for (let i = 0; i < 1000; i++) held.push(rw.kvCache({ rope: config, kvHeads: 4, maxLength: 100000 })); });
+  for (const object of held) object.dispose();
+  unchanged();
+  cache.append({ ...more, sequence: 1 });
+  report.works = cache.lengthOf(1);
+  console.log(JSON.stringify(report));`;
+
+test("an engine that gives no more: each operation says so, and what is held stays", async () => {
+  const { works, ...outcomes } = JSON.parse(await inNewProcess(full));
+  assert.equal(works, 40);
+  const names = ["copyPrefix", "append", "append to all", "append an array", "attention", "linearAttention", "linearState", "kvCache"];
+  assert.deepEqual(outcomes, {
+    ...Object.fromEntries(names.map((name) => [name, "RopewalkError OUT_OF_MEMORY "])),
+    answers: "RopewalkError OUT_OF_MEMORY shape", // a new tensor's
+  });
+});

@@ -1,0 +1,88 @@
+// The builds beside each other: the scalar kernels are the reference, simd has their very bits, relaxed differs by a fused rounding at most.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { load } from "ropewalk";
+import { close, product, randomFloats, sameBits, to16Bits } from "../helpers/arrays.mjs";
+import { build, isExact, rw, withRope } from "../helpers/runtime.mjs";
+
+const scalar = await load({ build: "scalar" });
+
+test("each says which it is", () => {
+  assert.equal(rw.build, build);
+  assert.equal(scalar.build, "scalar");
+  assert.notEqual(rw, scalar);
+});
+
+/**
+ * x·c − y·s with the first product unrounded: relaxed kernels save one rounding, of a product of at most r, the length of the pair;
+ * inputs are below 2, so r is below 2√2, and below 4 with YaRN's factor.
+ */
+const fused = 2 ** -24 * 4;
+
+function compare(actual, expected, dtype, message) {
+  if (isExact) return sameBits(actual, expected, message);
+  if (dtype === "f32") return close(actual, expected, fused, message);
+  // where the f32 result is next to a tie of the 16-bit format, the last bit may fall the other way; same signs, so bits are in order
+  close(actual, expected, 1, message);
+}
+
+const configs = {
+  half: { head_dim: 128, pairing: "half", rope_theta: 1e6 },
+  interleaved: { head_dim: 128, pairing: "interleaved", rope_theta: 5e5 },
+  "reads interleaved, writes half": { head_dim: 64, pairing: "interleaved_to_half" },
+  "a partial span with pairs left over": { head_dim: 80, rotary_dim: 46, rotary_offset: 5, pairing: "half" },
+  yarn: { head_dim: 64, pairing: "half", rope_scaling: { rope_type: "yarn", factor: 8, original_max_position_embeddings: 4096 } },
+  "two axes": { head_dim: 64, pairing: "half", rope_scaling: { rope_type: "default", mrope_section: [20, 12] } },
+};
+
+for (const [name, config] of Object.entries(configs)) {
+  test(`rotation: ${name}`, () => {
+    withRope(rw.rope(config), (rope) =>
+      withRope(scalar.rope(config), (reference) => {
+        const shape = [2, 3, 50, config.head_dim];
+        const x = randomFloats(product(shape), 21);
+        const options = { layout: "bhtd", shape, positions: 3000 };
+        for (const inverse of [false, true]) {
+          compare(rope.rotate(x.slice(), { ...options, inverse }), reference.rotate(x.slice(), { ...options, inverse }), "f32", `f32, inverse ${inverse}`);
+          for (const dtype of ["f16", "bf16"]) {
+            const { bits } = to16Bits(x, dtype);
+            const turned = [rope, reference].map((r) => r.rotate(bits.slice(), { ...options, dtype, inverse }));
+            compare(...turned, dtype, `${dtype}, inverse ${inverse}`);
+          }
+        }
+      }),
+    );
+  });
+}
+
+test("plans, tables and decay have the same bits in every build: only rotation differs", () => {
+  for (const config of Object.values(configs)) {
+    withRope(rw.rope(config), (rope) =>
+      withRope(scalar.rope(config), (reference) => {
+        sameBits(rope.plan().inv_freq, reference.plan().inv_freq, "inv_freq");
+        for (const dtype of ["f32", "f16", "bf16"]) {
+          const [a, b] = [rope, reference].map((r) => r.table(300, { dtype }));
+          sameBits(a.cos, b.cos, "cos");
+          sameBits(a.sin, b.sin, "sin");
+        }
+        sameBits(rope.decay({ count: 100, step: 17 }), reference.decay({ count: 100, step: 17 }), "decay");
+      }),
+    );
+  }
+});
+
+test("a tensor, a rope and a view belong to the build that made them", () => {
+  withRope(scalar.rope(configs.half), (rope) => {
+    const tensor = rw.tensor([1, 1, 128]);
+    assert.throws(() => rope.rotate(tensor, { layout: "thd", positions: 0 }), { code: "INVALID_ARGUMENT", field: "x" });
+    withRope(rw.rope(configs.half), (other) => {
+      const move = { layout: "thd", shape: [1, 1, 128], from: { positions: 0, rope: other }, to: { positions: 1 } };
+      assert.throws(() => rope.rerotate(new Float32Array(128), move), { code: "INVALID_ARGUMENT", field: "from.rope" });
+    });
+    // another build's memory is an array like any other: it is copied in and out
+    tensor.set(randomFloats(128));
+    rope.rotate(tensor.data, { layout: "thd", shape: [1, 1, 128], positions: 5 });
+    sameBits(tensor.data.slice(), rope.rotate(randomFloats(128), { layout: "thd", shape: [1, 1, 128], positions: 5 }));
+    tensor.dispose();
+  });
+});

@@ -1,0 +1,132 @@
+// What can go wrong before there is a module, each with its code and field, and that loading works afterwards.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { describe, RopewalkError } from "ropewalk";
+import { build, freshLoad, serving, wasmBytes, wasmPath, works } from "../helpers/loading.mjs";
+import { inNewProcess } from "../helpers/processes.mjs";
+
+test("describe before anything is loaded", () => {
+  assert.throws(() => describe({ head_dim: 64, pairing: "half" }), { name: "RopewalkError", code: "NOT_LOADED", field: "" });
+});
+
+const load = await freshLoad();
+
+/** Asserts the error, with what its message says, and that the same loader then loads. */
+async function refuses(options, code, field, message = /./) {
+  await assert.rejects(load({ build, ...options }), (error) => {
+    assert.ok(error instanceof RopewalkError, String(error));
+    assert.deepEqual([error.code, error.field], [code, field]);
+    assert.match(error.message, message);
+    return true;
+  });
+}
+
+/** The smallest module there is, and one that has memory, but none of our functions. */
+const emptyModule = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
+const foreignModule = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 5, 3, 1, 0, 1, 7, 10, 1, 6, 109, 101, 109, 111, 114, 121, 2, 0);
+const demandingModule = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 4, 1, 0x60, 0, 0, 2, 7, 1, 1, 0x78, 1, 0x79, 0, 0); // imports x.y
+
+test("these are modules, and not ours", async () => {
+  for (const bytes of [emptyModule, foreignModule, demandingModule]) assert.ok(WebAssembly.validate(bytes));
+});
+
+const html = new TextEncoder().encode("\n<!doctype html><title>Not found</title>");
+const bad = [
+  ["nothing", new Uint8Array(), /is empty/],
+  ["a page", html, /is an HTML page/],
+  ["text", new TextEncoder().encode("module.exports"), /is not wasm/],
+  ["the first three bytes", wasmBytes.subarray(0, 3), /is not wasm/],
+  ["the first half", wasmBytes.subarray(0, wasmBytes.length / 2), /could not be loaded/],
+  ["all but the last byte", wasmBytes.subarray(0, -1), /could not be loaded/],
+  ["a byte changed in the code", Uint8Array.from(wasmBytes, (byte, i) => (i === 200 ? byte ^ 0xff : byte)), /could not be loaded|not this version/],
+  ["a module without anything", emptyModule, /not this version of ropewalk/],
+  ["another program's module", foreignModule, /not this version of ropewalk/],
+  ["a module that needs what we do not have", demandingModule, /not this version of ropewalk/],
+];
+
+for (const [what, bytes, message] of bad) {
+  test(`wasm that is ${what}`, { timeout: 10000 }, async () => {
+    await refuses({ wasm: bytes }, "WASM_LOAD", "wasm", message);
+    await refuses({ wasm: new Response(bytes) }, "WASM_LOAD", "wasm", message);
+    await serving({ "/x.wasm": { body: bytes } }, (host) => refuses({ wasm: `${host}/x.wasm` }, "WASM_LOAD", "wasm", message));
+  });
+}
+
+test("another module, compiled", { timeout: 10000 }, async () => {
+  for (const bytes of [emptyModule, foreignModule, demandingModule]) {
+    await refuses({ wasm: await WebAssembly.compile(bytes) }, "WASM_LOAD", "wasm", /not this version of ropewalk/);
+  }
+});
+
+test("answers 404 and 500, with pages", async () => {
+  await serving({ "/500": { status: 500, body: wasmBytes } }, async (host) => {
+    await refuses({ wasm: `${host}/ropewalk.wasm` }, "WASM_LOAD", "wasm", /answered 404 for .*\/ropewalk\.wasm/);
+    await refuses({ wasm: new URL(`${host}/500`) }, "WASM_LOAD", "wasm", /answered 500/);
+    await refuses({ wasm: fetch(`${host}/ropewalk.wasm`) }, "WASM_LOAD", "wasm", /answered 404 for .*\/ropewalk\.wasm/);
+  });
+});
+
+test("no server, no file, an answer that breaks off", async () => {
+  const host = await serving({}, (address) => address); // closed again
+  await refuses({ wasm: `${host}/ropewalk.wasm` }, "WASM_LOAD", "wasm", /could not be loaded/);
+  await refuses({ wasm: fetch(`${host}/ropewalk.wasm`) }, "WASM_LOAD", "wasm", /could not be loaded/);
+  await refuses({ wasm: `${wasmPath}.absent` }, "WASM_LOAD", "wasm", /absent could not be loaded/);
+  const breaks = (response) => response.writeHead(200, { "content-length": 1000 }).write("\0asm", () => response.destroy());
+  await serving({ "/x.wasm": breaks }, (address) => refuses({ wasm: `${address}/x.wasm` }, "WASM_LOAD", "wasm", /could not be loaded/));
+});
+
+test("a response that has been read already", async () => {
+  const response = new Response(wasmBytes);
+  await response.arrayBuffer();
+  await refuses({ wasm: response }, "WASM_LOAD", "wasm", /could not be loaded/);
+});
+
+test("what is no source of wasm", async () => {
+  for (const wasm of [5, {}, true, [0, 1]]) await refuses({ wasm }, "INVALID_ARGUMENT", "wasm");
+});
+
+test("an unknown build", async () => {
+  for (const unknown of ["fast", null, 1]) await refuses({ build: unknown }, "INVALID_ARGUMENT", "build");
+});
+
+test("the loader of all these failures loads", async () => assert.ok(works(await load({ build }))));
+
+/** In an engine changed before the package is imported: what load() is rejected with, and whether it works once the engine is whole again. */
+async function inEngine(change, restore, options = {}) {
+  const output = await inNewProcess(`
+    const { validate } = WebAssembly;
+    const whole = WebAssembly;
+    ${change}
+    const { load } = await import("ropewalk");
+    const report = {};
+    await load(${JSON.stringify(options)}).then(
+      (rw) => { report.build = rw.build; },
+      (error) => { Object.assign(report, { name: error.name, code: error.code, field: error.field, message: error.message }); },
+    );
+    ${restore}
+    report.then = (await load({ build: "simd" })).build;
+    console.log(JSON.stringify(report));`);
+  return JSON.parse(output);
+}
+
+test("an engine without SIMD", async () => {
+  for (const [change, restore] of [
+    ["WebAssembly.validate = () => false;", "WebAssembly.validate = validate;"],
+    ["delete globalThis.WebAssembly;", "globalThis.WebAssembly = whole;"],
+  ]) {
+    for (const options of [{}, { build: "simd" }, { build: "scalar" }, { build: "relaxed" }]) {
+      const { message, ...report } = await inEngine(change, restore, options);
+      assert.deepEqual(report, { name: "RopewalkError", code: "UNSUPPORTED_ENGINE", field: "", then: "simd" }, change);
+      assert.match(message, /simd128.*Chrome 91/);
+    }
+  }
+});
+
+test("an engine with SIMD but not its relaxed part", async () => {
+  // the probe of relaxed instructions is longer than that of simd128
+  const change = "WebAssembly.validate = (bytes) => bytes.length < 45 && validate(bytes);";
+  assert.deepEqual(await inEngine(change, ""), { build: "simd", then: "simd" });
+  const { message, ...report } = await inEngine(change, "", { build: "relaxed" });
+  assert.deepEqual(report, { name: "RopewalkError", code: "UNSUPPORTED_ENGINE", field: "build", then: "simd" });
+  assert.match(message, /relaxed SIMD/);
+});

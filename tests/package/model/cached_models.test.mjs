@@ -1,0 +1,15 @@
+// Kept models where nothing is kept; tests/browser/model.test.mjs has browsers, which do.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { load } from "ropewalk/worker";
+import { build, rejects, rw } from "../helpers/runtime.mjs";
+
+test("Node keeps no model", async () => {
+  const worker = await load({ build });
+  for (const one of [rw, worker]) {
+    assert.deepEqual(await one.cachedModels(), []);
+    assert.equal(await one.deleteCachedModel("https://example.org/model.gguf"), false);
+    await rejects(one.deleteCachedModel("ftp://example.org/model.gguf"), "INVALID_ARGUMENT", "source");
+  }
+  await worker.dispose();
+});

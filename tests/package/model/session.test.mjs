@@ -1,0 +1,172 @@
+// What can be done with a text that a model has read.
+import assert from "node:assert/strict";
+import test, { after } from "node:test";
+import { largestDifference, readExpected, tinyModel } from "../helpers/models.mjs";
+import { raises, rejects, rw } from "../helpers/runtime.mjs";
+
+const { prompt, steps } = readExpected("llama", "expected.json");
+const model = await rw.model(tinyModel("llama/model.gguf"), { kv: { dtype: "f32" }, contextLength: 256 });
+after(() => model.dispose());
+
+async function withSession(use, options) {
+  const session = model.session(options);
+  try {
+    return await use(session);
+  } finally {
+    session.dispose();
+  }
+}
+
+/** Logits after tokens that a session of its own has read. */
+const logitsAfter = (tokens) =>
+  withSession(async (session) => {
+    await session.append(tokens);
+    return session.logits();
+  });
+
+const same = (a, b, limit = 1e-4) => assert.ok(largestDifference([a], [b]) < limit, `${largestDifference([a], [b])}`);
+
+test("text read in pieces is the same text", async () => {
+  const whole = await logitsAfter([...prompt, ...steps]);
+  await withSession(async (session) => {
+    for (const tokens of [prompt.slice(0, 1), prompt.slice(1, 7), prompt.slice(7), steps]) await session.append(tokens);
+    same(session.logits(), whole);
+    assert.deepEqual(session.tokens, [...prompt, ...steps]);
+    assert.equal(session.length, 80);
+  });
+});
+
+test("a prompt longer than what goes through the layers at once", async () => {
+  const long = Array.from({ length: 200 }, (_, i) => prompt[(i * 7) % prompt.length]);
+  const calls = [];
+  const whole = await withSession(async (session) => {
+    await session.append(long, { onProgress: (progress) => calls.push(progress) });
+    return session.logits();
+  });
+  assert.deepEqual(calls.map(({ done }) => done), [128, 200]);
+  const byStep = await withSession(async (session) => {
+    for (const token of long) await session.append([token]);
+    return session.logits();
+  });
+  same(byStep, whole);
+});
+
+test("rewind forgets what came after, and logits follow", () =>
+  withSession(async (session) => {
+    await session.append(prompt);
+    const before = session.logits();
+    await session.append(steps);
+    session.rewind(prompt.length);
+    assert.deepEqual(session.tokens, prompt);
+    same(session.logits(), before);
+    await session.append(steps.slice(0, 3));
+    same(session.logits(), await logitsAfter([...prompt, ...steps.slice(0, 3)]));
+    session.rewind(0);
+    raises(() => session.logits(), "INVALID_ARGUMENT", "session");
+    raises(() => session.rewind(1), "INVALID_ARGUMENT", "length");
+  }));
+
+test("a fork goes its own way", () =>
+  withSession(async (session) => {
+    await session.append(prompt);
+    const fork = session.fork();
+    await fork.append(steps);
+    assert.equal(session.length, prompt.length);
+    await session.append(steps.toReversed());
+    same(fork.logits(), await logitsAfter([...prompt, ...steps]));
+    same(session.logits(), await logitsAfter([...prompt, ...steps.toReversed()]));
+    fork.dispose();
+    raises(() => fork.logits(), "DISPOSED", "session");
+  }));
+
+test("saved and restored in another session", () =>
+  withSession(async (session) => {
+    await session.append(prompt);
+    session.retune({ rope_scaling: { rope_type: "yarn", factor: 2, original_max_position_embeddings: 128 } }, { contextLength: 300 });
+    const bytes = session.save();
+    await withSession(async (other) => {
+      await other.append(steps);
+      other.restore(bytes);
+      assert.deepEqual(other.tokens, prompt);
+      assert.equal(other.contextLength, 300);
+      assert.equal(other.rope.rope_scaling.rope_type, "yarn");
+      same(other.logits(), session.logits(), 1e-6);
+      const before = other.save();
+      for (const damaged of [bytes.slice(0, -1), bytes.slice(0, 5), bytes.with(bytes.length - 9, bytes.at(-9) ^ 1), bytes.with(20, bytes[20] ^ 1), bytes.with(0, 0), bytes.with(4, 9)]) {
+        raises(() => other.restore(damaged), "INVALID_BYTES", "bytes");
+      }
+      assert.deepEqual(other.save(), before);
+    });
+  }));
+
+test("retuned, the lowest layer reads keys as under the new scaling; back again, all is as it was", () =>
+  withSession(async (session) => {
+    await session.append(prompt);
+    const before = session.logits();
+    session.retune({ rope_scaling: { rope_type: "linear", factor: 4 } });
+    assert.equal(session.rope.rope_scaling.factor, 4);
+    assert.ok(largestDifference([session.logits()], [before]) > 1e-2);
+    session.retune({ rope_scaling: { rope_type: "default", replace: true } });
+    same(session.logits(), before);
+    raises(() => session.retune({}, { kind: "sliding_attention" }), "INVALID_ARGUMENT", "kind");
+  }));
+
+test("shifted, the text goes on with room for more", () =>
+  withSession(async (session) => {
+    await session.append(prompt);
+    session.shift({ keep: 4, discard: 20 });
+    assert.deepEqual(session.tokens, [...prompt.slice(0, 4), ...prompt.slice(24)]);
+    assert.ok(session.logits().every(Number.isFinite));
+    raises(() => session.shift({ discard: 100 }), "INVALID_ARGUMENT", "discard");
+  }));
+
+test("a full context refuses more, and holds what it held", () =>
+  withSession(async (session) => {
+    await session.append(prompt.slice(0, 10));
+    await rejects(session.append(prompt), "CACHE_FULL", "tokens");
+    assert.equal(session.length, 10);
+    await session.append(prompt.slice(10, 20));
+    assert.equal(session.length, 20);
+  }, { contextLength: 20 }));
+
+test("tokens that the vocabulary lacks are named", () =>
+  withSession(async (session) => {
+    await rejects(session.append([1, 2, 64]), "INVALID_ARGUMENT", "tokens[2]");
+    await rejects(session.append([-1]), "INVALID_ARGUMENT", "tokens[0]");
+    await rejects(session.append([1.5]), "INVALID_ARGUMENT", "tokens[0]");
+    assert.equal(session.length, 0);
+  }));
+
+test("given up in the middle of a prompt, a session can be used on", () =>
+  withSession(async (session) => {
+    const long = Array.from({ length: 250 }, (_, i) => prompt[i % prompt.length]);
+    const controller = new AbortController();
+    const reading = session.append(long, { signal: controller.signal, onProgress: () => controller.abort(new Error("enough")) });
+    await assert.rejects(reading, /enough/);
+    assert.equal(session.length, 128);
+    await session.append(long.slice(128));
+    same(session.logits(), await logitsAfter(long));
+  }));
+
+test("given up as the last of a prompt is read, it holds all of it", () =>
+  withSession(async (session) => {
+    const controller = new AbortController();
+    const onProgress = ({ done, total }) => done === total && controller.abort(new Error("enough"));
+    await assert.rejects(session.append(prompt, { signal: controller.signal, onProgress }), /enough/);
+    assert.equal(session.length, prompt.length);
+    same(session.logits(), await logitsAfter(prompt));
+  }));
+
+test("log-probabilities are those of the logits", () =>
+  withSession(async (session) => {
+    await session.append(prompt);
+    const logits = Array.from(session.logits());
+    const normalizer = Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit), 0));
+    const top = session.logprobs(5);
+    const order = logits.map((logit, token) => ({ token, logit })).sort((a, b) => b.logit - a.logit);
+    assert.deepEqual(top.map(({ token }) => token), order.slice(0, 5).map(({ token }) => token));
+    for (const { token, logprob } of top) {
+      assert.ok(Math.abs(logprob - (logits[token] - normalizer)) < 1e-5);
+      assert.equal(session.logprobOf(token), logprob);
+    }
+  }));

@@ -1,0 +1,74 @@
+// Frequencies, attention factors, and tables of every model configuration of tests/golden/frequencies.json, which transformers computed.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { configOf, golden } from "../helpers/golden.mjs";
+import { rw, withRope } from "../helpers/runtime.mjs";
+
+const cases = golden("frequencies");
+
+/**
+ * transformers computes in f32. A plain frequency has three roundings (exponent, power, reciprocal), which the README states as 3e-7; the ramp
+ * of YaRN and the smoothing of Llama 3 subtract and add rounded numbers, up to half as much again.
+ */
+const frequencyTolerance = 5e-7;
+
+/** Mistral 4 gives transformers its whole head; the part that turns is one of its own, as in DeepSeek's attention. */
+const headDims = { mistral4: 64 };
+
+test("there are all the cases", () => assert.equal(cases.length, 129));
+
+for (const golden of cases) {
+  test(golden.name, () => {
+    const config = configOf(golden);
+    withRope(rw.rope(config), (rope) => {
+      const plan = rope.plan(golden.seq_len ?? undefined);
+      assert.equal(plan.rotary_dim, golden.rotary_dim);
+      assert.equal(plan.head_dim, headDims[golden.name] ?? golden.head_dim);
+      assert.equal(plan.inv_freq.length, golden.inv_freq.length);
+      golden.inv_freq.forEach((expected, pair) => {
+        const error = Math.abs(plan.inv_freq[pair] - expected);
+        assert.ok(error <= frequencyTolerance * expected, `pair ${pair}: ${plan.inv_freq[pair]} instead of ${expected}`);
+      });
+      assert.ok(Math.abs(plan.attention_factor - golden.attention_factor) <= 1e-12, `attention_factor ${plan.attention_factor} instead of ${golden.attention_factor}`);
+      // the golden file has the multiplier of 1/√head_dim, whatever a family's own scale
+      const softmax = plan.softmax_scale / (config.softmax_scale ?? 1 / Math.sqrt(plan.head_dim));
+      assert.ok(Math.abs(softmax - golden.softmax_scale) <= 1e-12 * golden.softmax_scale, `softmax_scale × ${softmax} instead of ${golden.softmax_scale}`);
+    });
+  });
+}
+
+/** Frequencies that came out with transformers' own bits. */
+const same = { bits: 0, all: 0 };
+
+for (const golden of cases) {
+  test(`${golden.name}: cos and sin with precision hf`, () => {
+    withRope(rw.rope(configOf(golden, { precision: "hf" })), (rope) => {
+      const { inv_freq } = rope.plan(golden.seq_len ?? undefined);
+      const positions = Array.from({ length: rope.axes }, () => golden.positions).flat();
+      const table = rope.table(positions, { seqLen: golden.seq_len ?? 1 });
+      golden.positions.forEach((position, row) => {
+        golden.pairs.forEach((pair, column) => {
+          const expected = golden.inv_freq[pair];
+          const hasSameBits = Math.fround(inv_freq[pair]) === Math.fround(expected);
+          // cos and sin of equal angles: 2.4e-7 there (README), half an ulp here. Of a frequency that differs in its last bits, the angles do.
+          const angleError = hasSameBits ? 0 : position * (Math.abs(inv_freq[pair] - expected) + 2 ** -23 * expected);
+          const tolerance = golden.attention_factor * (3e-7 + angleError);
+          for (const name of ["cos", "sin"]) {
+            const actual = table[name][row * inv_freq.length + pair];
+            const wanted = golden[name][row][column];
+            assert.ok(Math.abs(actual - wanted) <= tolerance, `${name} of pair ${pair} at ${position}: ${actual} instead of ${wanted}, tolerance ${tolerance}`);
+          }
+        });
+      });
+      golden.inv_freq.forEach((expected, pair) => {
+        same.all++;
+        same.bits += Math.fround(inv_freq[pair]) === Math.fround(expected) ? 1 : 0;
+      });
+    });
+  });
+}
+
+test("precision hf rounds as transformers does: 97 of 100 frequencies have its very bits", () => {
+  assert.ok(same.all > 6000);
+  assert.ok(same.bits / same.all > 0.97, `${same.bits} of ${same.all}`);
+});

@@ -1,0 +1,116 @@
+// Queries and keys rotated by transformers' own functions (tests/golden/rotations.json) come out the same from rope.rotate.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { configOf, golden } from "../helpers/golden.mjs";
+import { rw, withRope } from "../helpers/runtime.mjs";
+
+const cases = golden("rotations");
+const frequencies = golden("frequencies");
+
+test("there are all the cases", () => assert.equal(cases.length, 41));
+
+/** transformers' own f32 frequencies for the same configuration, where frequencies.json has them. */
+function ownFrequencies({ hf_config, layer_type, positions }) {
+  const length = Math.max(...positions.flat(Infinity)) + 1;
+  const fits = ({ seq_len }) => seq_len === null || seq_len === length;
+  return frequencies.find((other) => other.layer_type === layer_type && fits(other) && JSON.stringify(other.hf_config) === JSON.stringify(hf_config))?.inv_freq;
+}
+
+/**
+ * How far an element may be off, relative to the length of its pair: cos, sin, the products and their sum are rounded here and there (1e-6 in
+ * all), and the angles differ by position times what the frequencies differ by, plus an ulp of the f32 angle where they differ at all.
+ * Frequencies that frequencies.json does not have are taken to be within 5e-7, as that test shows for the others.
+ */
+function toleranceOf(inv_freq, own, pair, position) {
+  if (own !== undefined && Math.fround(own[pair]) === Math.fround(inv_freq[pair])) return 1e-6;
+  const error = own === undefined ? 5e-7 * inv_freq[pair] : Math.abs(own[pair] - inv_freq[pair]);
+  return 1e-6 + Math.abs(position) * (error + 2 ** -23 * inv_freq[pair]);
+}
+
+/** The elements of pair j as they are read and as they are written, from the start of the head. */
+function placesOf(pairing, pairs, j) {
+  const half = [j, j + pairs];
+  const adjacent = [2 * j, 2 * j + 1];
+  return { half: [half, half], interleaved: [adjacent, adjacent], interleaved_to_half: [adjacent, half] }[pairing];
+}
+
+/** One rope for a case, or one for each span where the axes turn spans of their own (Gemma 4's vision tower: two of 32, base 100). */
+function spansOf(golden, precision) {
+  if (golden.axis_spans === undefined) return [{ config: configOf(golden, { precision }), positions: golden.positions.flat(Infinity) }];
+  const { rope_theta } = golden.hf_config.vision_config.rope_parameters;
+  return golden.axis_spans.map((rotary_dim, axis) => ({
+    config: { head_dim: golden.rotary_dim, pairing: "half", rope_theta, rotary_dim, rotary_offset: rotary_dim * axis, precision },
+    positions: golden.positions[axis].flat(),
+  }));
+}
+
+/** Rotates by one span, and asserts its elements. */
+function checkSpan(golden, which, x, { config, positions }) {
+  const expected = golden[`${which}_rotated`];
+  const original = golden[which];
+  const shape = golden[`${which}_shape`];
+  const inverse = Boolean(golden.inverse) !== Boolean(golden.opposite_direction);
+  withRope(rw.rope(config), (rope) => {
+    rope.rotate(x, { layout: golden.layout, shape, positions, inverse, role: which === "q" ? "query" : "key" });
+    const plan = rope.plan(Math.max(1, ...positions.map((p) => Math.ceil(p) + 1)));
+    const own = ownFrequencies(golden);
+    const [batches, heads, tokens, head_dim] = shape;
+    const pairs = plan.inv_freq.length;
+    const axes = positions.length / (batches * tokens);
+    for (let row = 0; row < batches * heads * tokens; row++) {
+      const token = row % tokens;
+      const batch = Math.floor(row / tokens / heads);
+      for (let j = 0; j < pairs; j++) {
+        const axis = axes === 1 ? 0 : plan.axis_of_pair[j];
+        const position = positions[(axis * batches + batch) * tokens + token];
+        const [read, write] = placesOf(golden.pairing, pairs, j).map((places) => places.map((place) => row * head_dim + plan.rotary_offset + place));
+        const radius = Math.hypot(original[read[0]], original[read[1]]) * plan.attention_factor;
+        const tolerance = radius * toleranceOf(plan.inv_freq, own, j, position);
+        for (const i of write) {
+          assert.ok(Math.abs(x[i] - expected[i]) <= tolerance, `${which}[${i}], pair ${j} at ${position}: ${x[i]} instead of ${expected[i]}, tolerance ${tolerance}`);
+        }
+      }
+    }
+  });
+  return positions;
+}
+
+for (const golden of cases) {
+  test(golden.name, () => {
+    for (const which of ["q", "k"]) {
+      const x = Float32Array.from(golden[which]);
+      for (const span of spansOf(golden, "hf")) {
+        if (golden.axis_spans === undefined) {
+          assert.equal(span.config.pairing, golden.pairing);
+          withRope(rw.rope(span.config), (rope) => {
+            const { rotary_dim, rotary_offset } = rope.plan();
+            assert.deepEqual({ rotary_dim, rotary_offset }, { rotary_dim: golden.rotary_dim, rotary_offset: golden.rotary_offset });
+          });
+        }
+        checkSpan(golden, which, x, span);
+      }
+      // what does not turn is untouched, bit for bit
+      const head_dim = golden[`${which}_shape`].at(-1);
+      const end = golden.rotary_offset + golden.rotary_dim;
+      golden[which].forEach((value, i) => {
+        const d = i % head_dim;
+        if (d < golden.rotary_offset || d >= end) assert.equal(x[i], value, `${which}[${i}] is outside the rotary span`);
+      });
+    }
+  });
+}
+
+/**
+ * With exact arithmetic instead of transformers' f32: angles are then off by position · inv_freq · (5e-7 for its frequency, 2^-24 for its
+ * product). The README's round figures for that are 4e-4 at positions up to 4096 and 1e-2 beyond; longrope's cos and sin carry a factor.
+ */
+for (const golden of cases) {
+  test(`${golden.name}: with precision exact`, () => {
+    for (const which of ["q", "k"]) {
+      const x = Float32Array.from(golden[which]);
+      for (const span of spansOf(golden, "exact")) checkSpan({ ...golden, hf_config: null }, which, x, span);
+      const worst = Math.max(...golden[`${which}_rotated`].map((expected, i) => Math.abs(x[i] - expected)));
+      assert.ok(worst <= (golden.long ? 2e-2 : 1e-3), `off by ${worst}`);
+    }
+  });
+}

@@ -1,0 +1,63 @@
+import { finiteNumber, wholeNumber } from "../base/checks.js";
+import { newElements } from "../memory/elements.js";
+import { RopewalkError } from "../base/errors.js";
+import type { Heap } from "../memory/heap.js";
+import { checkIds, checkPositions, type PositionArray, readLengthOrPositions, slicePositions } from "../memory/positions.js";
+
+/** Which sinusoidal table to make. */
+export interface SinusoidalTableOptions {
+  /** Base of the frequencies, above 1 and at most 1e30 (10000). */
+  base?: number;
+}
+
+/** How T5 sorts distances into buckets. */
+export interface T5BucketOptions {
+  /** Number of buckets, from 2 (4 where bidirectional) up (32). */
+  buckets?: number;
+  /** Distance in tokens from which on all share the last bucket; above half of the buckets of a direction (128). */
+  maxDistance?: number;
+  /** Whether half of the buckets are for keys after the query (false). */
+  bidirectional?: boolean;
+}
+
+/** @internal */
+export function sinusoidalTable(heap: Heap, lengthOrPositions: number | PositionArray, dim: number, options: SinusoidalTableOptions = {}): Float32Array {
+  const positions = readLengthOrPositions(lengthOrPositions, 1);
+  checkPositions(positions, "positions");
+  wholeNumber(dim, 1, 8192, "dim");
+  const base = finiteNumber(options.base ?? 10000, "base");
+  const rows = positions.tokens;
+  const table = newElements("f32", rows * dim);
+  const step = Math.floor(heap.scratchBytes / (4 * dim));
+  for (let row = 0; row < rows; row += step) {
+    const count = Math.min(step, rows - row);
+    const ids = heap.idBlock(count);
+    const { offset, ids: given } = slicePositions(positions, 0, row, count);
+    heap.doubles(ids, count).set(given ?? Float64Array.from({ length: count }, (_, i) => offset + i));
+    heap.check(heap.module.sinusoidal_rows(ids, count, base, dim, heap.scratch), undefined, "base");
+    table.set(heap.floats(heap.scratch, count * dim), row * dim);
+  }
+  return table;
+}
+
+/** @internal */
+export function alibiSlopes(heap: Heap, heads: number): Float32Array {
+  wholeNumber(heads, 1, 65536, "heads");
+  heap.module.alibi_slopes(heads, heap.scratch);
+  return heap.floats(heap.scratch, heads).slice();
+}
+
+/** @internal */
+export function t5Buckets(heap: Heap, relativePositions: PositionArray, options: T5BucketOptions = {}): Int32Array {
+  const relative = Float64Array.from(checkIds(relativePositions, "relativePositions"));
+  if (!relative.every(Number.isFinite)) throw new RopewalkError("INVALID_POSITION", "relativePositions", "must be finite numbers");
+  const buckets = wholeNumber(options.buckets ?? 32, 2, 2 ** 30, "buckets");
+  const maxDistance = wholeNumber(options.maxDistance ?? 128, 1, 2 ** 30, "maxDistance");
+  const count = relative.length;
+  return heap.borrow(count * 12, (address) => {
+    heap.doubles(address, count).set(relative);
+    const target = address + count * 8;
+    heap.check(heap.module.t5_buckets(address, count, buckets, maxDistance, options.bidirectional ?? false, target), undefined, "maxDistance");
+    return new Int32Array(heap.bytes(target, count * 4).slice().buffer);
+  });
+}

@@ -1,0 +1,136 @@
+import { codeIn, wholeNumber } from "../base/checks.js";
+import { CACHE_DTYPES, type CacheDType } from "../memory/elements.js";
+import { RopewalkError } from "../base/errors.js";
+import { withRopes } from "../attention/given_rope.js";
+import type { Heap } from "../memory/heap.js";
+import { type CacheLayer, KEY_MODES, type KeyMode, type KvCacheOptions, readLayers, type RopeGroup } from "./options.js";
+import { Owned } from "../memory/owned.js";
+import type { RopeCore } from "../rope/core.js";
+
+/** How the core is told that row i of a batch is sequence i. */
+const ALL_SEQUENCES = -1;
+
+/** Options of a cache whose length is asked for. */
+export interface KvCacheBytesOptions extends Omit<KvCacheOptions, "maxLength"> {
+  /** As in {@link KvCacheOptions.maxLength}; needed where `length` is not given. */
+  maxLength?: number;
+  /** Tokens in each sequence, 0 to 2^30 (maxLength). */
+  length?: number;
+}
+
+/**
+ * A cache in wasm memory: what the operations on it share.
+ * @internal
+ */
+export class KvCacheCore {
+  readonly heap: Heap;
+  readonly layers: readonly CacheLayer[];
+  readonly groups: readonly RopeGroup[];
+  readonly dtype: CacheDType;
+  readonly keys: KeyMode;
+  readonly sequences: number;
+  readonly maxLength: number;
+  /** Number of position axes. */
+  readonly axes: number;
+  readonly #owned: Owned;
+
+  constructor(heap: Heap, options: KvCacheOptions, useScalarKernels: boolean) {
+    const { module } = heap;
+    const { layers, groups } = readLayers(heap, options);
+    const type = readDType(options);
+    this.heap = heap;
+    this.layers = layers;
+    this.groups = groups;
+    this.sequences = wholeNumber(options.sequences ?? 1, 1, 65536, "sequences");
+    this.maxLength = wholeNumber(options.maxLength, 1, 2 ** 30, "maxLength");
+    this.dtype = CACHE_DTYPES[type]!;
+    if (options.keys !== undefined) codeIn(KEY_MODES, options.keys, "keys");
+
+    const configs = groups.map(({ config }) => config);
+    const [address, keys] = withRopes(heap, configs, (ropes) => {
+      groups.forEach((group, i) => (group.config = ropes[i]!.config)); // a copy: a caller may change its own
+      const mode = options.keys ?? (ropes.some(changesAtEveryLength) ? "raw" : "rotated");
+      const rest = [type, KEY_MODES.indexOf(mode), this.sequences, this.maxLength, useScalarKernels] as const;
+      const created = placeLayers(heap, layers, ropes, (at, ropesAt) => {
+        const cache = module.kv_create();
+        if (cache === 0) throw new RopewalkError("OUT_OF_MEMORY", "", "memory for a cache cannot be had; dispose of tensors or caches");
+        const status = module.kv_configure(cache, at, layers.length, ropesAt, ropes.length, ...rest);
+        if (status !== 0) module.kv_destroy(cache);
+        heap.check(status);
+        return cache;
+      });
+      return [created, mode] as const;
+    });
+    this.keys = keys;
+    this.axes = module.kv_axes(address);
+    this.#owned = new Owned(heap, address, "kvCache", destroyCache);
+  }
+
+  /** Where the cache lies in wasm memory. Throws DISPOSED. */
+  get address(): number {
+    return this.#owned.address;
+  }
+
+  /** Checks the index of a layer (0). */
+  layer(given: unknown): number {
+    return wholeNumber(given ?? 0, 0, this.layers.length - 1, "layer");
+  }
+
+  /** Checks the index of a sequence, which may be left out where there is one only. */
+  sequence(given: unknown, field = "sequence"): number {
+    return wholeNumber(given ?? (this.sequences === 1 ? 0 : undefined), 0, this.sequences - 1, field);
+  }
+
+  /** The same for an operation on a batch: all sequences where none is named. */
+  sequenceOrAll(given: unknown): number {
+    return given === undefined && this.sequences > 1 ? ALL_SEQUENCES : this.sequence(given);
+  }
+
+  /** Tokens of a sequence. */
+  tokens(sequence: number): number {
+    return this.heap.module.kv_tokens(this.address, sequence);
+  }
+
+  dispose(): void {
+    this.#owned.dispose();
+  }
+}
+
+/** Bytes of the pages of a cache at a length. @internal */
+export function kvCacheBytes(heap: Heap, options: KvCacheBytesOptions): number {
+  const { layers, groups } = readLayers(heap, options);
+  const type = readDType(options);
+  const sequences = wholeNumber(options.sequences ?? 1, 1, 65536, "sequences");
+  const length = wholeNumber(options.length ?? options.maxLength, 0, 2 ** 30, options.length === undefined ? "maxLength" : "length");
+  const configs = groups.map(({ config }) => config);
+  return withRopes(heap, configs, (ropes) => {
+    const axes = Math.max(1, ...ropes.map((rope) => rope.axes));
+    const result = heap.scratch;
+    heap.check(placeLayers(heap, layers, ropes, (at) => heap.module.kv_estimate(at, layers.length, type, axes, length, result)));
+    return sequences * heap.doubles(result, 1)[0]!;
+  });
+}
+
+function readDType({ dtype = "f32" }: Pick<KvCacheOptions, "dtype">): number {
+  return codeIn(CACHE_DTYPES, dtype, "dtype", "INVALID_DTYPE");
+}
+
+/** Whether the plan for a long sequence holds for its length alone. */
+function changesAtEveryLength(rope: RopeCore): boolean {
+  rope.useLength(2 ** 31);
+  const { valid_from, valid_to } = rope.heap.module.rope_plan(rope.address);
+  return valid_from === valid_to;
+}
+
+/** Writes layers and the addresses of ropes to wasm memory for a call. */
+function placeLayers<T>(heap: Heap, layers: readonly CacheLayer[], ropes: readonly RopeCore[], call: (layers: number, ropes: number) => T): T {
+  const words = Int32Array.from([...layers.flatMap(({ kvHeads, headDim, group }) => [kvHeads, headDim, group]), ...ropes.map((rope) => rope.address)]);
+  return heap.borrow(words.byteLength, (address) => {
+    heap.bytes(address, words.byteLength).set(new Uint8Array(words.buffer));
+    return call(address, address + layers.length * 12);
+  });
+}
+
+function destroyCache(heap: Heap, address: number): void {
+  heap.module.kv_destroy(address);
+}

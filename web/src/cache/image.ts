@@ -1,0 +1,59 @@
+import { checkBytes } from "../base/checks.js";
+import { RopewalkError } from "../base/errors.js";
+import type { Heap } from "../memory/heap.js";
+import type { KvCacheCore } from "./core.js";
+
+/** @internal */
+export function save(core: KvCacheCore, sequence: number): Uint8Array {
+  const { heap, address } = core;
+  const { module } = heap;
+  return withObject(module.kv_writer_create(), (writer) => module.kv_writer_destroy(writer), (writer) => {
+    heap.check(module.kv_writer_open(writer, address, sequence));
+    const image = newBytes(module.kv_writer_bytes(writer));
+    inPieces(heap, image, (piece, at) => {
+      module.kv_writer_read(writer, at, piece.length);
+      piece.set(heap.bytes(at, piece.length));
+    });
+    return image;
+  });
+}
+
+/** @internal */
+export function restore(core: KvCacheCore, image: Uint8Array, sequence: number): void {
+  const { heap, address } = core;
+  const { module } = heap;
+  checkBytes(image);
+  const check = (status: number): void => heap.check(status, undefined, "bytes");
+  withObject(module.kv_reader_create(), (reader) => module.kv_reader_destroy(reader), (reader) => {
+    check(module.kv_reader_open(reader, address, sequence, image.length));
+    inPieces(heap, image, (piece, at) => {
+      heap.bytes(at, piece.length).set(piece);
+      check(module.kv_reader_write(reader, at, piece.length));
+    });
+    check(module.kv_reader_finish(reader));
+  });
+}
+
+/** Uses a writer or reader, and gives it back whatever happens. */
+function withObject<T>(object: number, destroy: (object: number) => void, use: (object: number) => T): T {
+  if (object === 0) throw new RopewalkError("OUT_OF_MEMORY", "", "memory cannot be had; dispose of tensors");
+  try {
+    return use(object);
+  } finally {
+    destroy(object);
+  }
+}
+
+/** Goes over bytes in pieces, each with a place in wasm memory for it. */
+function inPieces(heap: Heap, bytes: Uint8Array, use: (piece: Uint8Array, at: number) => void): void {
+  const { scratch, scratchBytes } = heap;
+  for (let first = 0; first < bytes.length; first += scratchBytes) use(bytes.subarray(first, first + scratchBytes), scratch);
+}
+
+function newBytes(length: number): Uint8Array {
+  try {
+    return new Uint8Array(length);
+  } catch (cause) {
+    throw new RopewalkError("OUT_OF_MEMORY", "", `${length} bytes in one array cannot be had`, { cause });
+  }
+}

@@ -1,0 +1,202 @@
+import * as Plot from "@observablehq/plot";
+import { parseHTML } from "linkedom";
+import type { Series, Weights } from "./data.js";
+
+/** What a plot of lines shows besides them. */
+export interface Axes {
+  title: string;
+  x: Axis;
+  y: Axis;
+  /** Where the legend hides the least. */
+  legend: "top-left" | "top-right" | "bottom-left";
+  /** Marked values, as the trained length. */
+  rules?: readonly { axis: "x" | "y"; at: number; name: string }[];
+}
+
+interface Axis {
+  label: string;
+  scale: "linear" | "log";
+  domain?: readonly [number, number];
+}
+
+/** Width and height in pixels. */
+export interface Size {
+  width: number;
+  height: number;
+}
+
+/** Colours on a light ground and on a dark one, told apart by people who see fewer colours too. */
+const CARD = ["#ffffff", "#0d1117"] as const;
+const EDGE = ["#d1d9e0", "#3d444d"] as const;
+const TEXT = ["#1f2328", "#f0f6fc"] as const;
+const FAINT = ["#59636e", "#9198a1"] as const;
+const LINES = [
+  ["#0969da", "#58a6ff"],
+  ["#bc4c00", "#f0883e"],
+  ["#1a7f37", "#3fb950"],
+  ["#8250df", "#bc8cff"],
+  ["#bf3989", "#f778ba"],
+  ["#6e5d00", "#d4b700"],
+] as const;
+const DASHES = ["none", "7 4", "2 3", "10 3 2 3"];
+
+const FONT = "system-ui, sans-serif";
+const light = ([colour]: readonly [string, string]): string => colour;
+
+/** A plot of lines as SVG. */
+export function drawLines(series: readonly Series[], { title, x, y, legend, rules = [] }: Axes, size: Size): string {
+  const stroke = (index: number): string => light(LINES[index % LINES.length]!);
+  const dash = (index: number): string => DASHES[index % DASHES.length]!;
+  const isLeft = legend.endsWith("left");
+  const isTop = legend.startsWith("top");
+  const drawing = Plot.plot({
+    ...frame(size),
+    x: { type: x.scale, ...(x.domain !== undefined && { domain: x.domain }) },
+    y: { type: y.scale, ...(y.domain !== undefined && { domain: y.domain }), nice: y.domain === undefined },
+    marks: [
+      Plot.gridY({ stroke: light(EDGE), strokeOpacity: 1, ...ticksOf(y.scale, series) }),
+      Plot.axisY({ tickSize: 0, color: light(FAINT), label: null, ...tickFormat(y.scale), ...ticksOf(y.scale, series) }),
+      Plot.axisX({ tickSize: 4, color: light(FAINT), label: null, ...tickFormat(x.scale) }),
+      ...rules.flatMap((rule) => ruleMarks(rule)),
+      ...series.map(({ points }, i) =>
+        Plot.line(points, { stroke: stroke(i), strokeWidth: 2, strokeDasharray: dash(i), strokeLinejoin: "round" }),
+      ),
+      ...series.map(({ name }, i) =>
+        Plot.text([`${["━━", "╍╍", "┅┅", "┉┉"][i % DASHES.length]!} ${name}`], {
+          frameAnchor: legend,
+          dx: isLeft ? 10 : -10,
+          dy: isTop ? 10 + 18 * i : -10 - 18 * (series.length - 1 - i),
+          fill: stroke(i),
+          fontWeight: 600,
+        }),
+      ),
+      ...labels(title, x.label, y.label),
+    ],
+  });
+  return asText(drawing, title, size);
+}
+
+/** Squares of attention weights side by side as SVG. Each row's colours go from nothing to its own largest weight. */
+export function drawWeights(squares: readonly Weights[], title: string, size: Size): string {
+  const columns = Math.min(3, squares.length);
+  const rows = Math.ceil(squares.length / columns);
+  const cells = squares.flatMap(({ weights, tokens }, square) => {
+    const largest = Array.from({ length: tokens }, (_, query) => Math.max(...weights.subarray(query * tokens, (query + 1) * tokens)));
+    return Array.from(weights, (weight, i) => {
+      const [query, key] = [Math.floor(i / tokens), i % tokens];
+      return { fx: square % columns, fy: Math.floor(square / columns), query, key, share: weight / largest[query]! };
+    }).filter(({ share }) => share >= 1 / 256); // of a colour that nobody sees
+  });
+  const tokens = squares[0]!.tokens;
+  const names = squares.map(({ name }, square) => ({ fx: square % columns, fy: Math.floor(square / columns), name }));
+  const shown = { width: size.width, height: Math.round(((size.width - 90) / columns) * rows + 40 * rows + 80) };
+  const drawing = Plot.plot({
+    ...frame(shown),
+    fx: { axis: null, padding: 0.12 },
+    fy: { axis: null, padding: rows > 1 ? 0.18 : 0 },
+    x: { type: "linear", domain: [0, tokens] },
+    y: { type: "linear", domain: [tokens, 0] },
+    marginTop: 72,
+    marks: [
+      Plot.rect(cells, {
+        fx: "fx",
+        fy: "fy",
+        x1: "key",
+        x2: ({ key }: { key: number }) => key + 1,
+        y1: "query",
+        y2: ({ query }: { query: number }) => query + 1,
+        fill: light(LINES[0]),
+        fillOpacity: "share",
+        shapeRendering: "crispEdges",
+      }),
+      Plot.frame({ stroke: light(EDGE) }),
+      Plot.axisX({ tickSize: 4, ticks: 4, color: light(FAINT), label: null }),
+      Plot.axisY({ tickSize: 4, ticks: 4, color: light(FAINT), label: null }),
+      Plot.text(names, { fx: "fx", fy: "fy", text: "name", frameAnchor: "top-left", dy: -18, fill: light(TEXT), fontWeight: 600 }),
+      ...labels(title, "key", "query", 56),
+    ],
+  });
+  return asText(drawing, title, shown);
+}
+
+function frame({ width, height }: Size): Plot.PlotOptions {
+  const { document } = parseHTML("<!doctype html><html><body></body></html>");
+  const style = { fontSize: "13px", fontFamily: FONT };
+  return {
+    document,
+    width,
+    height,
+    marginLeft: 84,
+    marginRight: 24,
+    marginTop: 46,
+    marginBottom: 56,
+    style,
+    opacity: { type: "identity" },
+  };
+}
+
+function labels(title: string, x: string, y: string, titleAbove = 30): Plot.Markish[] {
+  const common = { facet: "super", fill: light(FAINT) } as const;
+  return [
+    Plot.text([title], { ...common, frameAnchor: "top-left", dx: -66, dy: -titleAbove, fill: light(TEXT), fontWeight: 600, fontSize: 15 }),
+    Plot.text([x], { ...common, frameAnchor: "bottom", dy: 44 }),
+    Plot.text([y], { ...common, frameAnchor: "left", textAnchor: "middle", rotate: -90, dx: -62 }),
+  ];
+}
+
+function ruleMarks({ axis, at, name }: { axis: "x" | "y"; at: number; name: string }): Plot.Markish[] {
+  const stroke = { stroke: light(FAINT), strokeDasharray: "3 3" };
+  const words = { text: () => name, fill: light(FAINT), fontSize: 11 };
+  if (axis === "x") {
+    const place = { x: () => at, frameAnchor: "bottom", textAnchor: "end", dx: -5, dy: -6 } as const;
+    return [Plot.ruleX([at], stroke), Plot.text([at], { ...words, ...place })];
+  }
+  return [Plot.ruleY([at], stroke), Plot.text([at], { ...words, y: () => at, frameAnchor: "left", dx: 6, dy: -8 })];
+}
+
+/** Powers of ten as such, on a scale where only those have room. */
+function tickFormat(scale: "linear" | "log"): { tickFormat?: (value: number) => string } {
+  if (scale === "linear") return {};
+  return {
+    tickFormat: (value) => {
+      const power = Math.log10(value);
+      if (Math.abs(power - Math.round(power)) > 1e-6) return "";
+      return power >= 0 && power <= 3 ? String(Math.round(value)) : `10${superscript(Math.round(power))}`;
+    },
+  };
+}
+
+/** Lines at powers of ten only, as those between crowd. */
+function ticksOf(scale: "linear" | "log", series: readonly Series[]): { ticks?: number[] } {
+  if (scale === "linear") return {};
+  const powers = series.flatMap(({ points }) => points.map(([, y]) => Math.log10(y)));
+  const first = Math.floor(powers.reduce((a, b) => Math.min(a, b)));
+  const last = Math.ceil(powers.reduce((a, b) => Math.max(a, b)));
+  return { ticks: Array.from({ length: last - first + 1 }, (_, i) => 10 ** (first + i)) };
+}
+
+function superscript(power: number): string {
+  return String(power).replace(/./g, (sign) => (sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(sign)]!));
+}
+
+function asText(drawing: Element, title: string, { width, height }: Size): string {
+  for (const style of drawing.querySelectorAll("style")) style.remove();
+  const darkRules = [CARD, EDGE, TEXT, FAINT, ...LINES].map(
+    ([day, night]) => `[fill="${day}"]{fill:${night}}[stroke="${day}"]{stroke:${night}}`,
+  );
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${escaped(title)}">`,
+    `<title>${escaped(title)}</title>`,
+    `<style>text{white-space:pre}@media (prefers-color-scheme:dark){${darkRules.join("")}}</style>`,
+    `<rect x=".5" y=".5" width="${width - 1}" height="${height - 1}" rx="8" fill="${light(CARD)}" stroke="${light(EDGE)}"/>`,
+    `<g font-family="${FONT}" font-size="13" text-anchor="middle" stroke-width="1">`,
+    drawing.innerHTML,
+    "</g></svg>\n",
+  ]
+    .join("\n")
+    .replace(/\d+\.\d{3,}/g, (number) => String(Number(Number(number).toFixed(2))));
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
+}

@@ -1,0 +1,61 @@
+import { codeIn, finiteNumber, wholeNumber } from "../base/checks.js";
+import type { RopeCore } from "./core.js";
+
+/**
+ * `ones`: q = k = 1, S(Δ) = 2 Σ cos(Δ w_j). `random`: q = k drawn from N(0, 1), mean over draws. `bound`: RoFormer's section 3.4.3, the mean
+ * over i of |Σ_{j<i} e^{iΔw_j}|.
+ */
+export const DECAY_CURVES = ["ones", "random", "bound"] as const;
+/** One of {@link DECAY_CURVES}. */
+export type DecayCurve = (typeof DECAY_CURVES)[number];
+
+/** Which curve, at which distances. */
+export interface DecayOptions {
+  /** Number of distances. */
+  count: number;
+  /** First distance (0). */
+  first?: number;
+  /** From one distance to the next (1). */
+  step?: number;
+  /** `ones` unless given. */
+  curve?: DecayCurve;
+  /** random: vectors averaged over (16). */
+  draws?: number;
+  /** random: which vectors, 0 … 2^32−1 (0). */
+  seed?: number;
+  /** Length to plan for (1, the plan of short sequences). */
+  seqLen?: number;
+}
+
+/** @internal */
+export function decayCurve(core: RopeCore, options: DecayOptions): Float64Array {
+  const { count, first = 0, step = 1, curve = "ones", draws = 16, seed = 0, seqLen = 1 } = options;
+  const code = codeIn(DECAY_CURVES, curve, "curve");
+  wholeNumber(count, 1, 2 ** 27, "count");
+  wholeNumber(draws, 1, 2 ** 20, "draws");
+  wholeNumber(seed, 0, 2 ** 32 - 1, "seed");
+  finiteNumber(first, "first");
+  finiteNumber(step, "step");
+  core.useLength(seqLen);
+
+  const { heap, address } = core;
+  const values = new Float64Array(count);
+  const block = heap.scratchBytes / 8;
+  for (let done = 0; done < count; done += block) {
+    const part = Math.min(block, count - done);
+    heap.check(heap.module.rope_decay(address, code, first + step * done, step, part, draws, seed, heap.scratch));
+    values.set(heap.doubles(heap.scratch, part), done);
+  }
+  return values;
+}
+
+/** @internal */
+export function firstNegativeDistance(core: RopeCore, limit: number, seqLen = 1): number | null {
+  core.useLength(seqLen);
+  const { heap, address } = core;
+  return heap.borrow(8, (result) => {
+    heap.check(heap.module.rope_first_negative(address, limit, result), undefined, "limit");
+    const distance = heap.doubles(result, 1)[0]!;
+    return distance < 0 ? null : distance;
+  });
+}

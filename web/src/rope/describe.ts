@@ -1,0 +1,122 @@
+import { flattenConfig, type FlatRopeConfig } from "../config/flatten.js";
+import { ROPE_TYPES, type RopeType } from "../config/types.js";
+import { decayCurve, firstNegativeDistance } from "./decay.js";
+import { formatDescription } from "./describe_text.js";
+import type { Description, PairDescription, PairTreatment } from "./description.js";
+import { RopewalkError } from "../base/errors.js";
+import { type FrequencyPlan, readPlan } from "./plan.js";
+import { checkSequenceLength } from "../memory/positions.js";
+import type { RopeCore } from "./core.js";
+import { warningsOf } from "./warnings.js";
+
+const NTK_TYPES: readonly RopeType[] = ["ntk", "ntk_alpha", "dynamic"];
+
+/** Decay is followed at least this far, and at most as far as the last. */
+const LEAST_DECAY_LIMIT = 65536;
+const MOST_DECAY_LIMIT = 2 ** 20;
+
+/** Longest window for which a smallest base is looked for. */
+const MOST_WINDOW = 2 ** 24;
+
+/** @internal */
+export function describe(core: RopeCore, givenLength?: number): Description {
+  const { heap, config, geometry } = core;
+  const flat = flattenConfig(config);
+  const rope_type = ROPE_TYPES[flat.rope_type]!;
+  const window = flat.original_max_position_embeddings ?? flat.max_position_embeddings ?? null;
+  const seqLen = checkSequenceLength(givenLength) || window || 1;
+  core.useLength(seqLen);
+  const plan = readPlan(heap, geometry, heap.module.rope_plan(core.address));
+  const factor = factorOf(flat, rope_type, seqLen);
+
+  const pairs = describePairs(core, plan, window, factor);
+  const counts = { kept: 0, blended: 0, interpolated: 0, scaled: 0, still: 0 };
+  for (const { treatment } of pairs) counts[treatment]++;
+  const decay_limit = Math.min(MOST_DECAY_LIMIT, Math.max(LEAST_DECAY_LIMIT, plan.max_length, seqLen));
+
+  let smallest: number | null | undefined;
+  return {
+    config,
+    rope_type,
+    seqLen,
+    plan,
+    factor,
+    window,
+    pairs,
+    counts,
+    over_extrapolated: NTK_TYPES.includes(rope_type) ? overExtrapolated(core, flat, window, factor) : null,
+    first_negative_distance: firstNegativeDistance(core, decay_limit, seqLen),
+    decay_limit,
+    decay: sampleDecay(core, decay_limit, seqLen),
+    get smallest_base() {
+      if (smallest === undefined) smallest = smallestBase(core, Math.min(MOST_WINDOW, Math.max(plan.max_length, seqLen)));
+      return smallest;
+    },
+    warnings: warningsOf(config, flat, plan, seqLen),
+    toString() {
+      return formatDescription(this);
+    },
+  };
+}
+
+/** Smallest base, to 0.1 %, that keeps the score of equal vectors above zero up to `window`; null where none below 1e12 does. @internal */
+export function smallestBase(core: Pick<RopeCore, "heap"> & { geometry: { rotary_dim: number } }, window: number): number | null {
+  const { heap, geometry } = core;
+  const { rotary_dim } = geometry;
+  if (!Number.isInteger(rotary_dim) || rotary_dim < 2) {
+    throw new RopewalkError("INVALID_CONFIG", "rotary_dim", `must be an even integer from 2 up (got ${String(rotary_dim)})`);
+  }
+  if (!(window >= 1 && window <= MOST_WINDOW)) throw new RopewalkError("INVALID_ARGUMENT", "window", `must be a number from 1 to 2^24 (got ${String(window)})`);
+  return heap.borrow(8, (address) => {
+    heap.check(heap.module.smallest_base(rotary_dim, window, address));
+    const base = heap.doubles(address, 1)[0]!;
+    return base < 0 ? null : base;
+  });
+}
+
+function factorOf(flat: FlatRopeConfig, rope_type: RopeType, seqLen: number): number {
+  const { max_position_embeddings: max, original_max_position_embeddings: original } = flat;
+  if (rope_type === "dynamic") return max === undefined ? 1 : Math.max(1, ((flat.factor ?? 1) * seqLen) / max - ((flat.factor ?? 1) - 1));
+  if (rope_type === "dynamic_yarn") return Math.max(flat.finetuned ? (flat.factor ?? 1) : 1, seqLen / (original ?? seqLen));
+  if (rope_type === "ntk_alpha") return flat.alpha ?? 1;
+  if (flat.factor !== undefined) return flat.factor;
+  return max !== undefined && original !== undefined ? Math.max(1, max / original) : 1;
+}
+
+function describePairs(core: RopeCore, plan: FrequencyPlan, window: number | null, factor: number): PairDescription[] {
+  const { heap } = core;
+  const count = plan.inv_freq.length;
+  const [wavelength, rotations, kept_share] = heap.borrow(count * 24, (address) => {
+    const lists = [address, address + count * 8, address + count * 16] as const;
+    heap.check(heap.module.rope_analyse(core.address, window ?? 1, factor, ...lists));
+    return lists.map((list) => heap.doubles(list, count).slice()) as [Float64Array, Float64Array, Float64Array];
+  });
+  return Array.from(plan.inv_freq, (inv_freq, pair) => ({
+    pair,
+    inv_freq,
+    wavelength: wavelength[pair]!,
+    rotations: window === null ? NaN : rotations[pair]!,
+    kept_share: kept_share[pair]!,
+    treatment: treatmentOf(inv_freq, kept_share[pair]!),
+    axis: plan.axis_of_pair[pair]!,
+  }));
+}
+
+function treatmentOf(inv_freq: number, kept_share: number): PairTreatment {
+  if (inv_freq === 0) return "still";
+  if (kept_share === 1 || Number.isNaN(kept_share)) return "kept";
+  if (kept_share === 0) return "interpolated";
+  return kept_share > 0 && kept_share < 1 ? "blended" : "scaled";
+}
+
+function overExtrapolated(core: RopeCore, flat: FlatRopeConfig, window: number | null, factor: number): { first: number; last: number } | null {
+  if (window === null) return null;
+  const { first, last } = core.heap.module.over_extrapolated_pairs(flat.rotary_dim, flat.rope_theta, window, factor);
+  return first < last ? { first, last } : null;
+}
+
+function sampleDecay(core: RopeCore, limit: number, seqLen: number): { distance: number; score: number }[] {
+  const distances = [0];
+  for (let distance = 1; distance <= limit; distance *= 2) distances.push(distance);
+  return distances.map((distance) => ({ distance, score: decayCurve(core, { first: distance, count: 1, seqLen })[0]! }));
+}

@@ -1,0 +1,58 @@
+import type { Pairing } from "../config/types.js";
+import { PAIRINGS } from "../config/types.js";
+import type { ElementArray } from "../memory/elements.js";
+import { bytesOf } from "../memory/elements.js";
+import { RopewalkError } from "../base/errors.js";
+import type { Heap } from "../memory/heap.js";
+
+const WEIGHT_PAIRINGS: readonly Pairing[] = ["half", "interleaved"];
+
+/** What a q or k projection looks like, and which way to move it. */
+export interface ConvertPairingOptions {
+  /** Heads of this projection (key heads for k). */
+  heads: number;
+  head_dim: number;
+  /** Rotated elements of a head (head_dim). */
+  rotary_dim?: number;
+  /** First rotated element (0). */
+  rotary_offset?: number;
+  from: Exclude<Pairing, "interleaved_to_half">;
+  to: Exclude<Pairing, "interleaved_to_half">;
+}
+
+/**
+ * Permutes the rows of a projection [heads · head_dim, columns], or the entries of a bias, the rotary span of each head only.
+ * @internal
+ */
+export function convertPairing<Weights extends ElementArray>(heap: Heap, weights: Weights, options: ConvertPairingOptions): Weights {
+  const { heads, head_dim, rotary_dim = head_dim, rotary_offset = 0, from, to } = options;
+  for (const [name, value] of Object.entries({ heads, head_dim, rotary_dim, rotary_offset })) {
+    const least = name === "rotary_offset" ? 0 : 1;
+    if (!Number.isInteger(value) || value < least) throw new RopewalkError("INVALID_ARGUMENT", name, `must be an integer from ${least} up (got ${String(value)})`);
+  }
+  for (const [name, pairing] of Object.entries({ from, to })) {
+    if (!WEIGHT_PAIRINGS.includes(pairing)) throw new RopewalkError("INVALID_ARGUMENT", name, `must be half or interleaved (got ${String(pairing)})`);
+  }
+  if (!ArrayBuffer.isView(weights) || weights instanceof DataView) throw new RopewalkError("INVALID_DTYPE", "weights", "must be a typed array");
+  const rows = heads * head_dim;
+  if (weights.length === 0 || weights.length % rows !== 0) {
+    throw new RopewalkError("INVALID_SHAPE", "weights", `must have a multiple of heads · head_dim = ${rows} elements (got ${weights.length})`);
+  }
+  const columns = weights.length / rows;
+  const elementSize = weights.byteLength / weights.length;
+  const codes = [from, to].map((pairing) => PAIRINGS.indexOf(pairing)) as [number, number];
+  const result = (weights as unknown as Float32Array).slice() as unknown as Weights;
+  const [source, target] = [bytesOf(weights), bytesOf(result)];
+
+  // one head at a time, so that a projection of any size needs the wasm memory of one head
+  const headBytes = weights.byteLength / heads;
+  heap.borrow(2 * headBytes, (address) => {
+    for (let head = 0; head < heads; head++) {
+      heap.bytes(address, headBytes).set(source.subarray(head * headBytes, (head + 1) * headBytes));
+      const shape = [1, head_dim, columns, rotary_offset, rotary_dim] as const;
+      heap.check(heap.module.convert_pairing(address, address + headBytes, elementSize, ...shape, ...codes));
+      target.set(heap.bytes(address + headBytes, headBytes), head * headBytes);
+    }
+  });
+  return result;
+}

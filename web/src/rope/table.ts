@@ -1,0 +1,91 @@
+import { codeIn } from "../base/checks.js";
+import { checkDType, DTYPES, type DType, type ElementArray, newElements, sizeOf } from "../memory/elements.js";
+import { RopewalkError } from "../base/errors.js";
+import type { Heap } from "../memory/heap.js";
+import { type Operand, operandOf, overlap } from "../memory/operand.js";
+import { checkSequenceLength, lengthOf, placePositions, type PositionArray, readLengthOrPositions, slicePositions } from "../memory/positions.js";
+import { codeOfRole, type Role, type RopeCore } from "./core.js";
+import { Tensor } from "../memory/tensor.js";
+
+/**
+ * How a table is laid out: one value a pair (`compact`, [n, rotary_dim/2]: what kernels and ONNX's RotaryEmbedding take), or one value an
+ * element ([n, rotary_dim]) as `half` (c0 c1 … c0 c1 …) or `interleaved` (c0 c0 c1 c1 …).
+ */
+export const TABLE_LAYOUTS = ["compact", "half", "interleaved"] as const;
+/** One of {@link TABLE_LAYOUTS}. */
+export type TableLayout = (typeof TABLE_LAYOUTS)[number];
+
+/** What table to make. */
+export interface TableOptions {
+  /** Element type (`f32`). */
+  dtype?: DType;
+  /** `compact` unless given. */
+  layout?: TableLayout;
+  /** For xPos (`query`). */
+  role?: Role;
+  /** The table of the inverse rotation (false). */
+  inverse?: boolean;
+  /** Length to plan for (largest position + 1). */
+  seqLen?: number;
+}
+
+/** Cosines and sines, row after row. f16 and bf16 as bits. */
+export interface CosSinTable<Elements = Float32Array | Uint16Array> {
+  cos: Elements;
+  sin: Elements;
+  /** [rows, columns] of each. */
+  shape: readonly [rows: number, columns: number];
+}
+
+/** Options with arrays or tensors to write to. */
+export interface TableIntoOptions<Elements> extends TableOptions {
+  /** Where to write, rows · columns elements each, instead of new arrays. Tensors are written without a copy. */
+  out: { cos: Elements; sin: Elements };
+}
+
+/** @internal */
+export function writeTable<Elements extends Tensor | ElementArray>(
+  core: RopeCore,
+  lengthOrPositions: number | PositionArray,
+  options: TableOptions & Partial<TableIntoOptions<Elements>>,
+): CosSinTable<Elements> {
+  const { heap, geometry } = core;
+  const dtype = checkDType(options.dtype ?? ownDType(options.out?.cos) ?? "f32");
+  const layout = codeIn(TABLE_LAYOUTS, options.layout ?? "compact", "layout");
+  const role = codeOfRole(options.role ?? "query");
+  const positions = readLengthOrPositions(lengthOrPositions, core.axes);
+  core.checkPositions(positions);
+  const sequenceLength = checkSequenceLength(options.seqLen) || lengthOf(positions);
+
+  const rows = positions.tokens;
+  const columns = layout === 0 ? geometry.rotary_dim / 2 : geometry.rotary_dim;
+  const { cos, sin } = options.out ?? { cos: newElements(dtype, rows * columns), sin: newElements(dtype, rows * columns) };
+  const targets = [cos, sin].map((target, i) => tableTarget(heap, target, dtype, rows * columns, i === 0 ? "out.cos" : "out.sin"));
+
+  const rowBytes = columns * sizeOf(dtype);
+  if (overlap(targets[0]!, targets[1]!)) throw new RopewalkError("INVALID_ARGUMENT", "out.sin", "must not overlap out.cos");
+  const step = Math.max(1, Math.floor(heap.scratchBytes / (2 * rowBytes)));
+  for (let row = 0; row < rows; row += step) {
+    const count = Math.min(step, rows - row);
+    const part = slicePositions(positions, 0, row, count);
+    const placed = placePositions(heap, part, part.ids === undefined ? 0 : heap.idBlock(part.ids.length), sequenceLength);
+    const { scratch } = heap;
+    const [first, bytes] = [row * rowBytes, count * rowBytes];
+    const [cosAddress, sinAddress] = targets.map(({ address }, i) => (address === 0 ? scratch + i * bytes : address + first)) as [number, number];
+    const purpose = [role, options.inverse ?? false, DTYPES.indexOf(dtype), layout] as const;
+    heap.check(heap.module.rope_write_table(core.address, placed, ...purpose, cosAddress, sinAddress));
+    targets.forEach((target, i) => target.bytes?.set(heap.bytes(scratch + i * bytes, bytes), first));
+  }
+  return { cos: cos as Elements, sin: sin as Elements, shape: [rows, columns] };
+}
+
+function tableTarget(heap: Heap, target: Tensor | ElementArray, dtype: DType, length: number, field: string): Operand {
+  const operand = operandOf(heap, target, dtype, field);
+  if (operand.length !== length) throw new RopewalkError("INVALID_SHAPE", field, `must have ${length} elements (got ${operand.length})`);
+  return operand;
+}
+
+/** The element type of what a table is to be written to, where it says so itself. */
+function ownDType(target: Tensor | ElementArray | undefined): DType | undefined {
+  return target instanceof Tensor ? target.dtype : undefined;
+}

@@ -1,0 +1,72 @@
+import type { FlatRopeConfig } from "../config/flatten.js";
+import { COMPATS, type RopeConfig, ROPE_TYPES, type RopeType } from "../config/types.js";
+import type { FrequencyPlan } from "./plan.js";
+
+/** Types whose factor is the extended over the original length. llama3's is not: Llama 3.1 ships 8 for 131072 over 8192. */
+const FACTOR_OF_LENGTHS: readonly RopeType[] = ["yarn", "dynamic_yarn", "ntk_by_parts", "longrope"];
+
+/**
+ * What in a config is allowed but looks like a mistake, or will surprise. Sources: transformers' modeling_rope_utils, llama.cpp, vLLM.
+ * @internal
+ */
+export function warningsOf(config: RopeConfig, flat: FlatRopeConfig, plan: FrequencyPlan, seqLen: number): string[] {
+  return [...lengthWarnings(config, flat, plan, seqLen), ...yarnWarnings(flat), ...compatWarnings(flat)];
+}
+
+/** The sequence lengths a plan is for, in words. @internal */
+export function validLengths({ valid_from, valid_to }: FrequencyPlan): string {
+  if (valid_to === Infinity) return valid_from > 1 ? `lengths from ${valid_from} on` : "every length";
+  return valid_from === valid_to ? `length ${valid_to} alone` : `lengths up to ${valid_to}`;
+}
+
+function* lengthWarnings(config: RopeConfig, flat: FlatRopeConfig, plan: FrequencyPlan, seqLen: number): Generator<string> {
+  const type = ROPE_TYPES[flat.rope_type]!;
+  const { factor, max_position_embeddings: max, original_max_position_embeddings: original } = flat;
+  const served = FACTOR_OF_LENGTHS.includes(type) && factor !== undefined && original !== undefined ? Math.round(factor * original) : max;
+  const isUnraised = max !== undefined && max === original && max !== served;
+  if (isUnraised) {
+    yield `max_position_embeddings is still ${max}, the length before extension; factor ${factor} is for ${served}`;
+  } else if (max !== undefined && max !== served) {
+    yield `factor ${factor} is for ${served} positions (original length ${original}), but max_position_embeddings is ${max}`;
+  }
+  const theta = config.rope_theta ?? config.rope_scaling?.rope_theta ?? config.rope_parameters?.rope_theta;
+  if (theta === undefined && type !== "custom") yield "rope_theta is not given: 10000 is taken";
+  const most = isUnraised ? served! : plan.max_length;
+  if (plan.max_length > 0 && seqLen > most) {
+    yield `a sequence of ${seqLen} is longer than the ${most} positions that the model is said to serve`;
+  }
+  if (plan.valid_to < Infinity || plan.valid_from > 1) {
+    yield `these frequencies hold for ${validLengths(plan)}; keys cached under others must be re-rotated`;
+  }
+  if ((type === "yarn" || type === "ntk_by_parts") && original !== undefined && seqLen <= original) {
+    yield `${type} is static: sequences within the original ${original} positions are scaled too (dynamic_yarn leaves them alone)`;
+  }
+}
+
+function* yarnWarnings(flat: FlatRopeConfig): Generator<string> {
+  const { beta_fast, beta_slow, mscale, mscale_all_dim } = flat;
+  if (beta_fast !== undefined && beta_fast === beta_slow && beta_fast !== 0) {
+    yield `beta_fast and beta_slow are both ${beta_fast}: the ramp is a step`;
+  }
+  if ((mscale ?? 0) !== 0 && (mscale_all_dim ?? 0) === 0) yield "mscale without mscale_all_dim has no effect in transformers";
+}
+
+function* compatWarnings(flat: FlatRopeConfig): Generator<string> {
+  const type = ROPE_TYPES[flat.rope_type]!;
+  const compat = COMPATS[flat.compat]!;
+  if (compat === "hf") {
+    if (flat.attn_factor !== undefined) yield "attn_factor is not read by transformers; compat vllm or llama.cpp reads it";
+    return;
+  }
+  if (flat.attention_factor !== undefined && type === "yarn") yield `attention_factor is not read by ${compat}`;
+  if (type === "longrope") yield `${compat} chooses longrope's list once, by context_length, and not by each sequence`;
+  if (compat === "vllm") {
+    if (type === "dynamic") yield "vllm's dynamic scaling is static, as if every sequence were factor · max_position_embeddings long";
+    return;
+  }
+  if (type === "dynamic") yield "llama.cpp has no dynamic scaling: plain frequencies at every length";
+  if (type === "yarn" && flat.truncate === false) yield "llama.cpp always rounds the correction range: truncate has no effect";
+  const readsBetas = flat.family >= 2; // mistral, grok
+  const givesBetas = (flat.beta_fast ?? 32) !== 32 || (flat.beta_slow ?? 1) !== 1;
+  if (type === "yarn" && givesBetas && !readsBetas) yield "llama.cpp does not read this family's betas: 32 and 1 are taken";
+}
