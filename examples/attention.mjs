@@ -3,13 +3,16 @@ import { load } from "ropewalk";
 
 const rw = await load();
 const [tokens, heads, kvHeads, head_dim] = [48, 8, 2, 64];
-const numbers = (seed, count) => Float32Array.from({ length: tokens * count * head_dim }, (_, i) => Math.sin(seed + i * i));
+const numbers = (seed, count) =>
+  Float32Array.from({ length: tokens * count * head_dim }, (_, i) => Math.sin(seed + i * i));
 const [q, k, v] = [numbers(1, heads), numbers(2, kvHeads), numbers(3, kvHeads)];
 
 const rope = rw.rope({ head_dim, rope_theta: 10000, pairing: "half" });
 const shapes = { layout: "thd", shape: [tokens, heads, head_dim], kvShape: [tokens, kvHeads, head_dim] };
 const out = rw.attention(q, k, v, { ...shapes, position: rope });
-console.log(`attention of ${tokens} tokens, ${heads} heads on ${kvHeads} key heads of ${head_dim}: first outputs ${[...out.slice(0, 4)].map((x) => x.toFixed(4)).join(", ")}`);
+console.log(
+  `attention of ${tokens} tokens, ${heads} heads on ${kvHeads} key heads of ${head_dim}: first outputs ${[...out.slice(0, 4)].map((x) => x.toFixed(4)).join(", ")}`,
+);
 
 // The same as a model generates: each token's keys and values go to a cache, and its queries read all of them.
 const difference = (a, b) => a.reduce((largest, value, i) => Math.max(largest, Math.abs(value - b[i])), 0);
@@ -19,16 +22,26 @@ for (const dtype of ["f32", "f16", "q8_0"]) {
   let largest = 0;
   for (let t = 0; t < tokens; t++) {
     const newest = token(q, heads, t);
-    cache.append({ q: newest, k: token(k, kvHeads, t), v: token(v, kvHeads, t), layout: "thd", shape: [1, kvHeads, head_dim] }); // turns newest
+    cache.append({
+      q: newest,
+      k: token(k, kvHeads, t),
+      v: token(v, kvHeads, t),
+      layout: "thd",
+      shape: [1, kvHeads, head_dim],
+    }); // turns newest
     const answer = cache.attend(newest, { layout: "thd", shape: [1, heads, head_dim] });
     largest = Math.max(largest, difference(answer, token(out, heads, t)));
   }
-  console.log(`token by token from a cache of ${dtype.padEnd(4)} (${cache.bytes} bytes): largest difference ${largest.toExponential(1)}`);
+  console.log(
+    `token by token from a cache of ${dtype.padEnd(4)} (${cache.bytes} bytes): largest difference ${largest.toExponential(1)}`,
+  );
   cache.dispose();
 }
 
 const windowed = rw.attention(q, k, v, { ...shapes, position: rope, window: 8, sinkTokens: 2 });
-console.log(`a window of 8 tokens and the first 2 always in sight changes outputs by up to ${difference(out, windowed).toFixed(3)}`);
+console.log(
+  `a window of 8 tokens and the first 2 always in sight changes outputs by up to ${difference(out, windowed).toFixed(3)}`,
+);
 
 console.log("\nhow far the last token's outputs move when two earlier tokens change places");
 const swapped = (array, count) => {

@@ -12,9 +12,12 @@ const room = 256; // tokens of an answer
 const rw = await load();
 const model = await rw.model(source ?? tinyModelBytes());
 const session = model.session();
-if (source === undefined) console.log("No model named: this one is made up on the spot, its weights are random, and it speaks nonsense.");
+if (source === undefined)
+  console.log("No model named: this one is made up on the spot, its weights are random, and it speaks nonsense.");
 const { name, architecture } = model.info;
-console.log(`${name}: ${architecture}, RoPE ${describeRope(model.rope)}, context ${session.contextLength}. An empty line ends.`);
+console.log(
+  `${name}: ${architecture}, RoPE ${describeRope(model.rope)}, context ${session.contextLength}. An empty line ends.`,
+);
 
 const messages = system === undefined ? [] : [{ role: "system", content: system }];
 const terminal = createInterface({ input: process.stdin, output: process.stdout });
@@ -45,7 +48,9 @@ async function answer() {
   if (count > 0) messages.push(answered);
   else messages.pop();
   const time = `${speed(count, performance.now() - first)} after ${((first - start) / 1000).toFixed(2)} s`;
-  console.log(`\n  (${time}; ${session.length} of ${session.contextLength} tokens; RoPE ${describeRope(session.rope)})`);
+  console.log(
+    `\n  (${time}; ${session.length} of ${session.contextLength} tokens; RoPE ${describeRope(session.rope)})`,
+  );
 }
 
 terminal.setPrompt("> ");

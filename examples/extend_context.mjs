@@ -20,14 +20,21 @@ const { rope_type: own, window: trained } = rw.describe(ropeConfig(model, { laye
 const length = trained * factor;
 const stretched = (rope_type) => {
   const isPlain = rope_type === "default";
-  const rope_scaling = { rope_type, original_max_position_embeddings: trained, ...(!isPlain && { factor }), replace: true };
+  const rope_scaling = {
+    rope_type,
+    original_max_position_embeddings: trained,
+    ...(!isPlain && { factor }),
+    replace: true,
+  };
   // dynamic scaling counts from the trained length, the others name the length they serve
   const max_position_embeddings = isPlain || rope_type === "dynamic" ? trained : length;
   return ropeConfig(model, { layer_type, overrides: { max_position_embeddings, rope_scaling } });
 };
 
 const yarn = rw.describe(stretched("yarn"), length);
-console.log(`${model.model_type}, base ${yarn.config.rope_theta}, trained on ${trained} positions, stretched by ${factor} to ${length}`);
+console.log(
+  `${model.model_type}, base ${yarn.config.rope_theta}, trained on ${trained} positions, stretched by ${factor} to ${length}`,
+);
 if (own !== "default") console.log(`(its own scaling, ${own}, gives way to the ones below)`);
 
 heading("What YaRN does to each pair");
@@ -39,21 +46,33 @@ for (const { pair, wavelength, rotations, kept_share, treatment } of yarn.pairs.
   console.log(`${cells.join(" ")}   ${paint(colours[treatment], `${bar(kept_share, 20)} ${treatment}`)}`);
 }
 const { attention_factor } = yarn.plan;
-console.log(`\n  cos and sin are multiplied by ${attention_factor.toFixed(6)}, so logits by ${(attention_factor ** 2).toFixed(6)}`);
+console.log(
+  `\n  cos and sin are multiplied by ${attention_factor.toFixed(6)}, so logits by ${(attention_factor ** 2).toFixed(6)}`,
+);
 
 heading(`The same factor, other ways (at ${length} positions)`);
 console.log("  type          stretch   pairs kept / blended / interpolated   attention   first score below zero");
 for (const type of TYPES) {
   const { factor: stretch, counts, plan, first_negative_distance } = rw.describe(stretched(type), length);
-  const pairs = [counts.kept, counts.blended + counts.scaled, counts.interpolated].map((count) => String(count).padStart(4)).join(" /");
-  const cells = [type.padEnd(13), short(stretch).padStart(7), pairs.padStart(28), plan.attention_factor.toFixed(4).padStart(21)];
+  const pairs = [counts.kept, counts.blended + counts.scaled, counts.interpolated]
+    .map((count) => String(count).padStart(4))
+    .join(" /");
+  const cells = [
+    type.padEnd(13),
+    short(stretch).padStart(7),
+    pairs.padStart(28),
+    plan.attention_factor.toFixed(4).padStart(21),
+  ];
   console.log(`  ${cells.join(" ")}   ${first_negative_distance ?? "none"}`);
 }
 
 heading("How the score of two equal vectors falls with their distance, S(Δ) / S(0)");
 const columns = 80;
 const distanceAt = (column) => length ** (column / columns);
-const ticks = Array.from({ length: Math.floor(Math.log10(length)) + 1 }, (_, power) => [(power * columns) / Math.log10(length), String(10 ** power)]);
+const ticks = Array.from({ length: Math.floor(Math.log10(length)) + 1 }, (_, power) => [
+  (power * columns) / Math.log10(length),
+  String(10 ** power),
+]);
 /** Neighbouring distances swing; a column shows the mean of those it covers. */
 const decay = (config) => {
   const rope = rw.rope(config);
@@ -69,7 +88,14 @@ const series = [
   [paint("dim", "·"), decay(stretched("default"))],
   [paint("cyan", "●"), decay(yarn.config)],
 ];
-console.log(linePlot(series, { low: -0.2, high: 1, height: 13, ticks: ticks.map(([column, text]) => [Math.round(column), text]) }));
+console.log(
+  linePlot(series, {
+    low: -0.2,
+    high: 1,
+    height: 13,
+    ticks: ticks.map(([column, text]) => [Math.round(column), text]),
+  }),
+);
 console.log(`        distance (log). ${series[0][0]} unscaled, ${series[1][0]} YaRN; training ended at ${trained}.`);
 
 heading("Keys that were cached before the stretch");
@@ -78,7 +104,12 @@ const shape = [512, 8, yarn.plan.head_dim];
 const keys = Float32Array.from({ length: shape[0] * shape[1] * shape[2] }, (_, i) => Math.cos(i * i));
 const positions = trained - 512;
 const cached = before.rotate(keys.slice(), { layout: "thd", shape, positions, seqLen: trained });
-const moved = rope.rerotate(cached, { layout: "thd", shape, from: { rope: before, positions, seqLen: trained }, to: { positions, seqLen: length } });
+const moved = rope.rerotate(cached, {
+  layout: "thd",
+  shape,
+  from: { rope: before, positions, seqLen: trained },
+  to: { positions, seqLen: length },
+});
 const fresh = rope.rotate(keys.slice(), { layout: "thd", shape, positions, seqLen: length });
 const difference = moved.reduce((largest, value, i) => Math.max(largest, Math.abs(value - fresh[i])), 0);
 console.log(`  re-rotated from plain to YaRN, against fresh ones: largest difference ${difference.toExponential(1)}`);

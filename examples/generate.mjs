@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { load } from "ropewalk";
 import { describeRope, size, speed } from "./model_text.js";
 
-const [source = join(import.meta.dirname, "small_model/"), prompt = "The red ball is in the garden."] = process.argv.slice(2);
+const [source = join(import.meta.dirname, "small_model/"), prompt = "The red ball is in the garden."] =
+  process.argv.slice(2);
 
 const rw = await load();
 const model = await rw.model(source);

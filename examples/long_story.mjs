@@ -31,11 +31,19 @@ async function tell(name, source, rope) {
   const quarters = answersByStretch(answersIn(text), length).map(({ asked, right }) => `${right} of ${asked}`);
   console.log(`${name}: RoPE ${describeRope(model.rope)}; ${words(text).length} words, ${took}`);
   console.log(`  right answers, by quarter   ${quarters.map((quarter) => quarter.padEnd(10)).join("")}`);
-  console.log(`  the end of it               …${text.slice(-150).replace(/^\S* /, " ").replace(/(.{1,72})(?: |$)/g, "$1\n                              ").trimEnd()}\n`);
+  console.log(
+    `  the end of it               …${text
+      .slice(-150)
+      .replace(/^\S* /, " ")
+      .replace(/(.{1,72})(?: |$)/g, "$1\n                              ")
+      .trimEnd()}\n`,
+  );
   model.dispose();
 }
 
-console.log(`Stories of ${length} words, by a model that was trained on ${TRAINED_LENGTH}. They begin: "${beginning}"\n`);
+console.log(
+  `Stories of ${length} words, by a model that was trained on ${TRAINED_LENGTH}. They begin: "${beginning}"\n`,
+);
 await tell("As it was trained", folder);
 await tell("Under YaRN", folder, yarn);
 await tell("Fine-tuned under YaRN", join(folder, "yarn/"));

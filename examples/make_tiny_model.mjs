@@ -7,16 +7,21 @@ import { randomNumbers } from "./random_numbers.mjs";
 
 const [hidden, inner, layers, heads, keyHeads, contextLength] = [64, 128, 2, 4, 2, 256];
 
-const words = `a again all and anchor around as at away back bay before below bind bow braid cable calm captain coil cold cord cross deck deep
+const words =
+  `a again all and anchor around as at away back bay before below bind bow braid cable calm captain coil cold cord cross deck deep
   down draw drift east end far fast few fibre find fine first float from go ground hand hard harbour hemp her hold home hook in into is it its
   keep keel knot lead left lie light line long loose low made make mast might more morning never night no north not oar of old on one open out
   over pass past pull quay rain ran right rope round run sail salt sea set ship shore slow small so some south spin splice stay still strand
-  strong sun tar the then they thread tide to turn twist under up walk wall warp was water wave west wheel wind with yard yarn`.split(/\s+/);
+  strong sun tar the then they thread tide to turn twist under up walk wall warp was water wave west wheel wind with yard yarn`.split(
+    /\s+/,
+  );
 
 /** Byte-level tokenizers write each byte as a character that can be seen (GPT-2): most as themselves, the others from U+0100 on. */
 const isSeen = (byte) => (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte !== 0xad);
 const hidings = Array.from({ length: 256 }, (_, byte) => byte).filter((byte) => !isSeen(byte));
-const characters = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(isSeen(byte) ? byte : 0x100 + hidings.indexOf(byte)));
+const characters = Array.from({ length: 256 }, (_, byte) =>
+  String.fromCharCode(isSeen(byte) ? byte : 0x100 + hidings.indexOf(byte)),
+);
 const space = characters[0x20];
 
 /** Each word with a space before it is put together from the left, letter by letter, so that all its beginnings are tokens too. */
@@ -24,7 +29,9 @@ const beginnings = [...new Set(words.flatMap((word) => Array.from(word, (_, i) =
 const merges = beginnings.map((text) => `${text.slice(0, -1)} ${text.at(-1)}`);
 const marks = ["<|end|>", "<|im_start|>", "<|im_end|>"];
 const tokens = [...marks, ...characters, ...beginnings];
-const said = new Set([...words.map((word) => space + word), ".", ",", "<|im_end|>"].map((token) => tokens.indexOf(token)));
+const said = new Set(
+  [...words.map((word) => space + word), ".", ",", "<|im_end|>"].map((token) => tokens.indexOf(token)),
+);
 
 const chatTemplate = `{% for message in messages %}<|im_start|>{{ message.role }}
 {{ message.content }}<|im_end|>
@@ -34,12 +41,15 @@ const chatTemplate = `{% for message in messages %}<|im_start|>{{ message.role }
 function tinyModel() {
   const random = randomNumbers(4);
   const tensor = (name, shape, value) => {
-    const data = Float32Array.from({ length: shape.reduce((product, extent) => product * extent, 1) }, (_, i) => value(Math.floor(i / shape.at(-1))));
+    const data = Float32Array.from({ length: shape.reduce((product, extent) => product * extent, 1) }, (_, i) =>
+      value(Math.floor(i / shape.at(-1))),
+    );
     return { name, type: "f32", shape, data: new Uint8Array(data.buffer) };
   };
   const norm = (name) => tensor(name, [hidden], () => 1);
   // sums of as many products keep the size of what they are made of
-  const matrix = (name, rows, columns) => tensor(name, [rows, columns], () => (2 * random() - 1) * Math.sqrt(3 / columns));
+  const matrix = (name, rows, columns) =>
+    tensor(name, [rows, columns], () => (2 * random() - 1) * Math.sqrt(3 / columns));
   const layer = (n) => [
     norm(`blk.${n}.attn_norm.weight`),
     matrix(`blk.${n}.attn_q.weight`, hidden, hidden),

@@ -2,11 +2,13 @@
 
 /** A protobuf message of [field number, value]: numbers become varints, strings and messages their length and bytes. */
 function message(...fields) {
-  return Buffer.concat(fields.map(([number, value]) => {
-    if (typeof value === "number") return Buffer.concat([varint(number << 3), varint(value)]);
-    const bytes = Buffer.from(value);
-    return Buffer.concat([varint((number << 3) | 2), varint(bytes.length), bytes]);
-  }));
+  return Buffer.concat(
+    fields.map(([number, value]) => {
+      if (typeof value === "number") return Buffer.concat([varint(number << 3), varint(value)]);
+      const bytes = Buffer.from(value);
+      return Buffer.concat([varint((number << 3) | 2), varint(bytes.length), bytes]);
+    }),
+  );
 }
 
 function varint(value) {

@@ -21,7 +21,14 @@ const TYPES = {
 
 async function rotaryEmbedding({ domain, opset, inputs }, interleaved, tensors) {
   const pick = (from) => Object.fromEntries(inputs.map((name) => [name, from[name]]));
-  const graph = { op: "RotaryEmbedding", domain, opset, inputs: pick(TYPES), outputs: { Y: TYPES.X }, attributes: { interleaved: Number(interleaved) } };
+  const graph = {
+    op: "RotaryEmbedding",
+    domain,
+    opset,
+    inputs: pick(TYPES),
+    outputs: { Y: TYPES.X },
+    attributes: { interleaved: Number(interleaved) },
+  };
   const session = await ort.InferenceSession.create(oneNodeModel(graph));
   const { Y } = await session.run(pick(tensors));
   await session.release();
@@ -45,7 +52,11 @@ for (const pairing of ["half", "interleaved"]) {
     X: new ort.Tensor("float32", x, shape),
     cos_cache: new ort.Tensor("float32", cos, tableShape),
     sin_cache: new ort.Tensor("float32", sin, tableShape),
-    position_ids: new ort.Tensor("int64", BigInt64Array.from({ length: tokens }, (_, row) => BigInt(row)), [1, tokens]), // rows of the table
+    position_ids: new ort.Tensor(
+      "int64",
+      BigInt64Array.from({ length: tokens }, (_, row) => BigInt(row)),
+      [1, tokens],
+    ), // rows of the table
   };
   for (const [name, operator] of Object.entries(OPERATORS)) {
     const theirs = await rotaryEmbedding(operator, pairing === "interleaved", tensors);

@@ -11,7 +11,9 @@ const yarn = { ...plain, rope_scaling: { rope_type: "yarn", factor: 4, original_
 
 /** Numbers that differ from token to token, the same each time they are asked for. */
 const numbers = (first, tokens, count) =>
-  Float32Array.from({ length: tokens * count * head_dim }, (_, i) => Math.sin(first * 0.37 + i * 1.7 + ((i * i) % 101)));
+  Float32Array.from({ length: tokens * count * head_dim }, (_, i) =>
+    Math.sin(first * 0.37 + i * 1.7 + ((i * i) % 101)),
+  );
 const thd = (tokens, count) => ({ layout: "thd", shape: [tokens, count, head_dim] });
 const difference = (a, b) => a.reduce((largest, value, i) => Math.max(largest, Math.abs(value - b[i])), 0);
 
@@ -39,16 +41,27 @@ const ask = (cache) => {
   const scores = Float32Array.from({ length: length * heads }, (_, i) => {
     const [token, head] = [Math.floor(i / heads), i % heads];
     const from = (token * kvHeads + Math.floor((head * kvHeads) / heads)) * head_dim;
-    return k.subarray(from, from + head_dim).reduce((sum, element, j) => sum + element * q[head * head_dim + j], 0) / Math.sqrt(head_dim);
+    return (
+      k.subarray(from, from + head_dim).reduce((sum, element, j) => sum + element * q[head * head_dim + j], 0) /
+      Math.sqrt(head_dim)
+    );
   });
   return { outputs, scores };
 };
 
-console.log(`${length} tokens cached under plain RoPE, then stretched by YaRN to ${4 * length}: how far the newest token's scores with all keys,`);
+console.log(
+  `${length} tokens cached under plain RoPE, then stretched by YaRN to ${4 * length}: how far the newest token's scores with all keys,`,
+);
 console.log("and its outputs, are from those of a cache filled under YaRN\n");
 console.log("                 not retuned          retuned");
 console.log("  keys           scores    outputs    scores    outputs    in");
-for (const [dtype, keys] of [["f32", "rotated"], ["f16", "rotated"], ["q8_0", "rotated"], ["f32", "raw"], ["f16", "raw"]]) {
+for (const [dtype, keys] of [
+  ["f32", "rotated"],
+  ["f16", "rotated"],
+  ["q8_0", "rotated"],
+  ["f32", "raw"],
+  ["f16", "raw"],
+]) {
   const options = { kvHeads, maxLength: length, dtype, keys };
   const cache = fill(rw.kvCache({ ...options, rope: plain }));
   const afresh = fill(rw.kvCache({ ...options, rope: yarn }));
@@ -58,14 +71,19 @@ for (const [dtype, keys] of [["f32", "rotated"], ["f16", "rotated"], ["q8_0", "r
   cache.retune({ rope: yarn });
   const ms = performance.now() - start;
   const retuned = ask(cache);
-  const shown = [stale, retuned].flatMap(({ scores, outputs }) => [difference(scores, wanted.scores), difference(outputs, wanted.outputs)]);
+  const shown = [stale, retuned].flatMap(({ scores, outputs }) => [
+    difference(scores, wanted.scores),
+    difference(outputs, wanted.outputs),
+  ]);
   const columns = shown.map((value, i) => value.toExponential(1).padEnd(i % 2 === 0 ? 10 : 11)).join("");
   console.log(`  ${keys.padEnd(8)}${dtype.padEnd(7)}${columns}${ms.toFixed(1)} ms`);
   for (const made of [cache, afresh]) made.dispose();
 }
 
 const [window, keep, discard, stream] = [1024, 4, 256, 100000];
-console.log(`\n${stream} tokens through a window of ${window}: when it is full, the first ${keep} stay, the next ${discard} go, the others move up`);
+console.log(
+  `\n${stream} tokens through a window of ${window}: when it is full, the first ${keep} stay, the next ${discard} go, the others move up`,
+);
 const cache = rw.kvCache({ rope: plain, kvHeads, maxLength: window, dtype: "f16" });
 const k = rw.tensor([1, kvHeads, head_dim]);
 const queries = rw.tensor([1, heads, head_dim]);
@@ -78,5 +96,7 @@ for (let t = 0; t < stream; t++) {
   if (t % 100 === 0) cache.attend(queries, { layout: "thd", out: queries });
   if (t === 2 * window) memory = rw.memoryBytes;
 }
-console.log(`  memory grew by ${rw.memoryBytes - memory} bytes after the first ${2 * window} tokens; the cache holds ${cache.length} tokens at positions 0 to ${cache.positions().at(-1)}`);
+console.log(
+  `  memory grew by ${rw.memoryBytes - memory} bytes after the first ${2 * window} tokens; the cache holds ${cache.length} tokens at positions 0 to ${cache.positions().at(-1)}`,
+);
 for (const made of [cache, k, queries]) made.dispose();

@@ -12,11 +12,16 @@ export function bar(share, width) {
  */
 export function linePlot(series, { low, high, height, ticks }) {
   const columns = series[0][1].length;
-  const rowOf = (value) => Math.min(height - 1, Math.max(0, Math.round(((high - value) / (high - low)) * (height - 1))));
+  const rowOf = (value) =>
+    Math.min(height - 1, Math.max(0, Math.round(((high - value) / (high - low)) * (height - 1))));
   const rows = Array.from({ length: height }, (_, row) => Array(columns).fill(row === rowOf(0) ? "─" : " "));
   for (const [mark, values] of series) values.forEach((value, column) => (rows[rowOf(value)][column] = mark));
 
   const label = (row) => (high - (row / (height - 1)) * (high - low)).toFixed(2).padStart(6);
   const below = ticks.reduce((line, [column, text]) => line.padEnd(column) + text, "");
-  return [...rows.map((row, index) => `${label(index)} │${row.join("")}`), `       └${"─".repeat(columns)}`, `        ${below}`].join("\n");
+  return [
+    ...rows.map((row, index) => `${label(index)} │${row.join("")}`),
+    `       └${"─".repeat(columns)}`,
+    `        ${below}`,
+  ].join("\n");
 }

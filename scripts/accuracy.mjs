@@ -51,7 +51,11 @@ function logarithm(x) {
 
 const exp = (x) => product(x, (n) => n);
 const cos = (x) => product(-multiply(x, x), (n) => (2n * n - 1n) * (2n * n));
-const sin = (x) => multiply(x, product(-multiply(x, x), (n) => 2n * n * (2n * n + 1n)));
+const sin = (x) =>
+  multiply(
+    x,
+    product(-multiply(x, x), (n) => 2n * n * (2n * n + 1n)),
+  );
 
 /** Frequencies base^(−2j/d), as powers of the second one. */
 function exactFrequencies(base, rotary_dim) {
@@ -79,7 +83,10 @@ function iteratedAngles(base, rotary_dim, position) {
   return Array.from({ length: rotary_dim / 2 }, (_, j) => (angle = j === 0 ? position : Math.fround(angle * step)));
 }
 
-const turned = (angles) => ({ cos: angles.map((angle) => Math.fround(Math.cos(angle))), sin: angles.map((angle) => Math.fround(Math.sin(angle))) });
+const turned = (angles) => ({
+  cos: angles.map((angle) => Math.fround(Math.cos(angle))),
+  sin: angles.map((angle) => Math.fround(Math.sin(angle))),
+});
 
 const [file = join(import.meta.dirname, "..", "examples", "configs", "qwen2.5-7b.json")] = process.argv.slice(2);
 const config = ropeConfig(JSON.parse(await readFile(file, "utf8")), { overrides: { rope_scaling: null } });
@@ -90,8 +97,8 @@ const likeTransformers = rw.rope({ ...config, precision: "hf" });
 const frequencies = exactFrequencies(rope_theta, rotary_dim);
 
 const columns = {
-  "ropewalk": (position) => rope.table([position]),
-  "ropewalk, `precision: \"hf\"`": (position) => likeTransformers.table([position]),
+  ropewalk: (position) => rope.table([position]),
+  'ropewalk, `precision: "hf"`': (position) => likeTransformers.table([position]),
   "f32 angles (transformers)": (position) => turned(f32Angles(rope_theta, rotary_dim, position)),
   "f32 angles, pair from pair (ggml, CPU)": (position) => turned(iteratedAngles(rope_theta, rotary_dim, position)),
 };
@@ -120,4 +127,6 @@ for (const last of POSITIONS) {
   const cells = Object.values(largest).map((size) => (Number(size >> (BITS - 100n)) / 2 ** 100).toExponential(1));
   console.log(`| ${last} | ${cells.join(" | ")} |`);
 }
-console.log(`\nBase ${rope_theta}, ${rotary_dim / 2} pairs, largest |error| of cos and sin over ${WINDOW} positions. Half a unit in the last place of f32 is ${(2 ** -25).toExponential(1)}.`);
+console.log(
+  `\nBase ${rope_theta}, ${rotary_dim / 2} pairs, largest |error| of cos and sin over ${WINDOW} positions. Half a unit in the last place of f32 is ${(2 ** -25).toExponential(1)}.`,
+);

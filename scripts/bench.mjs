@@ -7,7 +7,10 @@ import { ensureBrowsers } from "./machine.mjs";
 import { capture, run, runMain } from "./run.mjs";
 
 const root = join(import.meta.dirname, "..");
-const links = { simd: { preset: "wasm", folder: "bench" }, relaxed: { preset: "wasm-relaxed", folder: "bench-relaxed" } };
+const links = {
+  simd: { preset: "wasm", folder: "bench" },
+  relaxed: { preset: "wasm-relaxed", folder: "bench-relaxed" },
+};
 
 /** A page that measures does not answer meanwhile. */
 const HOUR_MS = 3_600_000;
@@ -19,7 +22,11 @@ async function linkBenchmark({ preset, folder }) {
 
 async function inNode(name) {
   const flags = name === "relaxed" ? ["--experimental-wasm-relaxed-simd", "--no-liftoff"] : [];
-  return JSON.parse(await capture(process.execPath, [...flags, join("tests", "bench", "node.mjs"), name, links[name].folder], { cwd: root }));
+  return JSON.parse(
+    await capture(process.execPath, [...flags, join("tests", "bench", "node.mjs"), name, links[name].folder], {
+      cwd: root,
+    }),
+  );
 }
 
 /** Opens the benchmark's page in Chromium, with more folders served beside the repository, and uses it. */
@@ -30,12 +37,16 @@ async function inPage(use, folders = {}) {
   const server = await serve({ "/": { folder: root, csp }, ...folders });
   try {
     let lines;
-    await withBrowser("chromium", async (browser) => {
-      const { page } = await open(browser, `${server.origin}/tests/bench/index.html`);
-      page.setDefaultTimeout(0);
-      await page.waitForFunction(() => globalThis.runBenchmark !== undefined);
-      lines = await use(page, server.origin);
-    }, { patienceMs: HOUR_MS });
+    await withBrowser(
+      "chromium",
+      async (browser) => {
+        const { page } = await open(browser, `${server.origin}/tests/bench/index.html`);
+        page.setDefaultTimeout(0);
+        await page.waitForFunction(() => globalThis.runBenchmark !== undefined);
+        lines = await use(page, server.origin);
+      },
+      { patienceMs: HOUR_MS },
+    );
     return lines;
   } finally {
     await server.close();
@@ -45,7 +56,11 @@ async function inPage(use, folders = {}) {
 async function inChromium(name) {
   const { oneNodeModel } = await import("../examples/onnx_model.mjs");
   const { ROTARY_NODE } = await import("../tests/bench/peer.mjs");
-  return inPage((page) => page.evaluate((...args) => globalThis.runBenchmark(...args), name, links[name].folder, [...oneNodeModel(ROTARY_NODE)]));
+  return inPage((page) =>
+    page.evaluate((...args) => globalThis.runBenchmark(...args), name, links[name].folder, [
+      ...oneNodeModel(ROTARY_NODE),
+    ]),
+  );
 }
 
 /** Models of random weights, made in build/models/ unless they are there. */
@@ -54,7 +69,8 @@ async function modelFile(shape, format) {
   const folder = join(root, "build", "models");
   const name = `${shape}.${format}.gguf`;
   await mkdir(folder, { recursive: true });
-  if (!(await stat(join(folder, name)).catch(() => undefined))) await writeRandomModel(join(folder, name), shape, format);
+  if (!(await stat(join(folder, name)).catch(() => undefined)))
+    await writeRandomModel(join(folder, name), shape, format);
   return { path: join(folder, name), address: `/build/models/${name}` };
 }
 
@@ -67,9 +83,28 @@ async function modelsIn(place, name) {
       const args = [name, links[name].folder];
       if (place === "node") {
         const flags = name === "relaxed" ? ["--experimental-wasm-relaxed-simd", "--no-liftoff"] : [];
-        lines.push(...JSON.parse(await capture(process.execPath, [...flags, join("tests", "bench", "model_node.mjs"), ...args, path, shape, format], { cwd: root })));
+        lines.push(
+          ...JSON.parse(
+            await capture(
+              process.execPath,
+              [...flags, join("tests", "bench", "model_node.mjs"), ...args, path, shape, format],
+              { cwd: root },
+            ),
+          ),
+        );
       } else {
-        lines.push(...(await inPage((page, origin) => page.evaluate((...all) => globalThis.runModelBenchmark(...all), ...args, origin + address, shape, format, name === "simd"))));
+        lines.push(
+          ...(await inPage((page, origin) =>
+            page.evaluate(
+              (...all) => globalThis.runModelBenchmark(...all),
+              ...args,
+              origin + address,
+              shape,
+              format,
+              name === "simd",
+            ),
+          )),
+        );
       }
     }
   }
@@ -81,7 +116,8 @@ async function sizes() {
   const dist = (name) => join(root, "dist", name);
   const entry = await readFile(dist("index.js"), "utf8");
   const shared = [...entry.matchAll(/"\.\/(shared-\w+\.js)"/g)].map(([, name]) => name);
-  const bytes = async (names) => (await Promise.all(names.map((name) => stat(dist(name))))).reduce((sum, { size }) => sum + size, 0) / 1024;
+  const bytes = async (names) =>
+    (await Promise.all(names.map((name) => stat(dist(name))))).reduce((sum, { size }) => sum + size, 0) / 1024;
   const { build: bundle } = await import("esbuild");
   const { outputFiles } = await bundle({
     stdin: { contents: 'export { load } from "./dist/index.js";', resolveDir: root },
@@ -93,10 +129,32 @@ async function sizes() {
   });
   const loadAlone = outputFiles[0].contents.length / 1024 + (await bytes(["wasm/ropewalk.js"]));
   return [
-    { name: "size: ropewalk.wasm", value: await bytes(["wasm/ropewalk.wasm"]), unit: "KB", target: 150, better: "less" },
-    { name: "size: ropewalk.relaxed.wasm", value: await bytes(["wasm/ropewalk.relaxed.wasm"]), unit: "KB", target: 150, better: "less" },
-    { name: "size: JavaScript of the main entry, glue included", value: await bytes(["index.js", ...shared, "wasm/ropewalk.js"]), unit: "KB", target: 60, better: "less" },
-    { name: "size: the same without what reads model files (an app that imports load alone)", value: loadAlone, unit: "KB" },
+    {
+      name: "size: ropewalk.wasm",
+      value: await bytes(["wasm/ropewalk.wasm"]),
+      unit: "KB",
+      target: 150,
+      better: "less",
+    },
+    {
+      name: "size: ropewalk.relaxed.wasm",
+      value: await bytes(["wasm/ropewalk.relaxed.wasm"]),
+      unit: "KB",
+      target: 150,
+      better: "less",
+    },
+    {
+      name: "size: JavaScript of the main entry, glue included",
+      value: await bytes(["index.js", ...shared, "wasm/ropewalk.js"]),
+      unit: "KB",
+      target: 60,
+      better: "less",
+    },
+    {
+      name: "size: the same without what reads model files (an app that imports load alone)",
+      value: loadAlone,
+      unit: "KB",
+    },
   ];
 }
 
@@ -106,7 +164,10 @@ function print(title, lines) {
   console.log(`\n${title}`);
   for (const line of lines) {
     const value = line.value >= 100 ? line.value.toFixed(0) : line.value.toFixed(2);
-    const verdict = line.target === undefined ? "" : `${line.better === "less" ? "≤" : "≥"} ${line.target}  ${isMet(line) ? "met" : "NOT MET"}`;
+    const verdict =
+      line.target === undefined
+        ? ""
+        : `${line.better === "less" ? "≤" : "≥"} ${line.target}  ${isMet(line) ? "met" : "NOT MET"}`;
     console.log(`  ${line.name.padEnd(76)} ${value.padStart(8)} ${line.unit.padEnd(9)} ${verdict}`);
   }
 }
@@ -131,7 +192,9 @@ async function bench(args) {
       await measure(`models in Node ${process.version}, ${name} build`, modelsIn("node", name));
     }
   }
-  const missed = Object.values(results).flat().filter((line) => line?.target !== undefined && !isMet(line));
+  const missed = Object.values(results)
+    .flat()
+    .filter((line) => line?.target !== undefined && !isMet(line));
   console.log(`\n${missed.length === 0 ? "every line is met" : `${missed.length} lines are not met`}`);
   const file = args[args.indexOf("--json") + 1];
   if (args.includes("--json")) await writeFile(file ?? "bench.json", `${JSON.stringify(results, null, 2)}\n`);

@@ -1,4 +1,5 @@
-// Builds the package into dist/: both wasm builds, their glue, and the TypeScript. `npm run build`.
+// Builds the package into dist/: both wasm builds, their glue, and the TypeScript. `npm run build`, or `npm run build -- --no-wasm` to keep
+// the wasm of the last build.
 import { createHash } from "node:crypto";
 import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,7 +13,17 @@ const wasmFolder = join(root, "dist", "wasm");
 const compiled = join(root, "build", "package");
 const libraries = join(root, "build", "libraries");
 // The config readers are listed to get a file of their own: an app that only reads configs then carries nothing else.
-const entries = ["index", "index.node", "inline", "worker", "worker.node", "worker_thread", "worker_thread.node", "cli.node", "config/rope_config"];
+const entries = [
+  "index",
+  "index.node",
+  "inline",
+  "worker",
+  "worker.node",
+  "worker_thread",
+  "worker_thread.node",
+  "cli.node",
+  "config/rope_config",
+];
 
 // Libraries that call require(), which modules do not have: each becomes a module of its own first.
 const nodeLibraries = ["commander", "cli-progress", "linkedom"];
@@ -21,7 +32,7 @@ const nodeLibraries = ["commander", "cli-progress", "linkedom"];
 const entryForProgram = {
   name: "entry for the program",
   setup({ onResolve }) {
-    onResolve({ filter: /^\.\.\/index\.node\.js$/ }, () => ({ path: "./index.node.js", external: true }));
+    onResolve({ filter: /^(\.\.\/)+index\.node\.js$/ }, () => ({ path: "./index.node.js", external: true }));
   },
 };
 
@@ -34,7 +45,9 @@ const builds = [
 const linked = (preset, environment, extension) => join(root, "build", preset, environment, `ropewalk.${extension}`);
 
 async function sha256(path) {
-  return createHash("sha256").update(await readFile(path)).digest("hex");
+  return createHash("sha256")
+    .update(await readFile(path))
+    .digest("hex");
 }
 
 // Pages and Node share a wasm file, and both builds share the glue: true as long as the links agree, so hold them to it.
@@ -49,7 +62,8 @@ async function buildWasm() {
     await run("cmake", ["--build", "--preset", preset], { cwd: root });
     await requireEqual([linked(preset, "web", "wasm"), linked(preset, "node", "wasm")]);
   }
-  for (const environment of ["web", "node"]) await requireEqual(builds.map(({ preset }) => linked(preset, environment, "mjs")));
+  for (const environment of ["web", "node"])
+    await requireEqual(builds.map(({ preset }) => linked(preset, environment, "mjs")));
 }
 
 async function shipWasm({ transform }) {
@@ -69,7 +83,10 @@ async function shipWasm({ transform }) {
   for (const { preset, file } of builds) {
     const bytes = await readFile(linked(preset, "web", "wasm"));
     await writeFile(join(wasmFolder, file), bytes);
-    await writeFile(join(wasmFolder, file.replace(".wasm", ".inline.js")), `export default "${bytes.toString("base64")}";\n`);
+    await writeFile(
+      join(wasmFolder, file.replace(".wasm", ".inline.js")),
+      `export default "${bytes.toString("base64")}";\n`,
+    );
   }
 }
 
@@ -77,7 +94,11 @@ async function shipWasm({ transform }) {
 async function shipPackage(esbuild) {
   const { build: bundle } = esbuild;
   await rm(compiled, { recursive: true, force: true });
-  await run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", join(root, "tsconfig.json")], { cwd: root });
+  await run(
+    process.execPath,
+    [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", join(root, "tsconfig.json")],
+    { cwd: root },
+  );
   const nodeInputs = await bundleNodeLibraries(esbuild);
   const { metafile } = await bundle({
     entryPoints: entries.map((entry) => join(compiled, `${entry}.js`)),
@@ -97,7 +118,10 @@ async function shipPackage(esbuild) {
     chunkNames: "shared-[hash]",
     logLevel: "warning",
   });
-  await cp(compiled, join(root, "dist"), { recursive: true, filter: (path) => !path.endsWith(".js") && !path.startsWith(join(compiled, "cli")) });
+  await cp(compiled, join(root, "dist"), {
+    recursive: true,
+    filter: (path) => !path.endsWith(".js") && !path.startsWith(join(compiled, "cli")),
+  });
   await cp(join(root, "web", "src", "wasm"), wasmFolder, { recursive: true, filter: (path) => !path.endsWith(".md") });
   return [...bundledFiles(metafile), ...nodeInputs];
 }
@@ -131,22 +155,26 @@ async function shipLicenses(inputs) {
     [...folders].sort().map(async (folder) => {
       const { name, version, license, author } = JSON.parse(await readFile(join(root, folder, "package.json"), "utf8"));
       const file = (await readdir(join(root, folder))).find((entry) => /^licen[cs]e/i.test(entry));
-      const text = file === undefined ? `Copyright ${author.name ?? author}` : await readFile(join(root, folder, file), "utf8");
+      const text =
+        file === undefined ? `Copyright ${author.name ?? author}` : await readFile(join(root, folder, file), "utf8");
       return `${name} ${version}, ${license}\n\n${text.trim()}\n`;
     }),
   );
   await writeFile(join(root, "dist", "third_party_licenses.txt"), texts.join(`\n${"-".repeat(80)}\n\n`));
 }
 
-export async function build() {
+/** Builds everything; with `wasm: false` only the TypeScript, around the wasm of the last build. */
+export async function build({ wasm = true } = {}) {
   await ensureNodeModules(root);
-  await ensurePackages(["cmake", "ninja-build"]);
-  await ensureEmscripten();
-  await buildWasm();
+  if (wasm) {
+    await ensurePackages(["cmake", "ninja-build"]);
+    await ensureEmscripten();
+    await buildWasm();
+  }
   await rm(join(root, "dist"), { recursive: true, force: true });
   const esbuild = await import("esbuild");
   await shipWasm(esbuild);
   await shipLicenses(await shipPackage(esbuild));
 }
 
-await runMain(import.meta.url, build);
+await runMain(import.meta.url, (options) => build({ wasm: !options.includes("--no-wasm") }));

@@ -14,8 +14,14 @@ export function show({ passed, failed, skipped }) {
 
 /** The counts at the end of what node:test's reporters print: `# pass 3` (tap) or `ℹ pass 3` (spec). Null where there are none. */
 export function countsOfNode(text) {
-  const found = Object.fromEntries([...text.matchAll(/^(?:#|ℹ) (pass|fail|cancelled|skipped|todo) (\d+)$/gm)].map(([, name, count]) => [name, Number(count)]));
-  if (!("pass" in found && "fail" in found && "cancelled" in found && "skipped" in found && "todo" in found)) return null;
+  const found = Object.fromEntries(
+    [...text.matchAll(/^(?:#|ℹ) (pass|fail|cancelled|skipped|todo) (\d+)$/gm)].map(([, name, count]) => [
+      name,
+      Number(count),
+    ]),
+  );
+  if (!("pass" in found && "fail" in found && "cancelled" in found && "skipped" in found && "todo" in found))
+    return null;
   return { passed: found.pass, failed: found.fail + found.cancelled, skipped: found.skipped + found.todo };
 }
 

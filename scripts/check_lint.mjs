@@ -12,7 +12,11 @@ export function checkTypeScript() {
 }
 
 export async function checkFormat() {
-  const listed = await capture("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.cpp", "*.h"], { cwd: root });
+  const listed = await capture(
+    "git",
+    ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.cpp", "*.h"],
+    { cwd: root },
+  );
   await capture("clang-format", ["--dry-run", "-Werror", ...listed.split("\0").filter(Boolean)], { cwd: root });
 }
 

@@ -30,8 +30,20 @@ export async function checkNative({ preset, folder, compiler }) {
   await capture("cmake", ["--preset", preset, "-B", build], { cwd: root, env }).catch(orTold);
   await capture("cmake", ["--build", build, "--parallel", parallel], { cwd: root }).catch(orTold);
   await rm(results, { force: true });
-  const ctest = ["--test-dir", build, "--output-on-failure", "--no-tests=error", "--output-junit", results, "--parallel", parallel];
-  const failure = await capture("ctest", ctest, { cwd: root }).then(() => undefined, (error) => error);
+  const ctest = [
+    "--test-dir",
+    build,
+    "--output-on-failure",
+    "--no-tests=error",
+    "--output-junit",
+    results,
+    "--parallel",
+    parallel,
+  ];
+  const failure = await capture("ctest", ctest, { cwd: root }).then(
+    () => undefined,
+    (error) => error,
+  );
   const counts = countsOfJunit(await readFile(results, "utf8").catch(() => ""));
   if (failure === undefined && counts !== null && counts.failed === 0 && counts.passed > 0) return counts;
   throw Object.assign(new Error(failure ? told(failure) : "ctest wrote no results"), counts?.failed ? { counts } : {});

@@ -31,7 +31,10 @@ export async function install(tarball) {
 /** The test files below a folder, sorted. */
 export async function testFiles(folder) {
   const names = await readdir(folder, { recursive: true });
-  return names.filter((name) => name.endsWith(".test.mjs")).sort().map((name) => join(folder, name));
+  return names
+    .filter((name) => name.endsWith(".test.mjs"))
+    .sort()
+    .map((name) => join(folder, name));
 }
 
 /** Runs node:test on files and returns its counts; throws what it said of the failures where one fails. */
@@ -54,7 +57,10 @@ async function flagsOf(build) {
   const common = ["--disallow-code-generation-from-strings", "--no-warnings"];
   const relaxed = "--experimental-wasm-relaxed-simd";
   if (build !== "relaxed") return common;
-  const isKnown = await capture(process.execPath, [relaxed, "--eval", "0"]).then(() => true, () => false);
+  const isKnown = await capture(process.execPath, [relaxed, "--eval", "0"]).then(
+    () => true,
+    () => false,
+  );
   // Node 20's first wasm compiler gets a relaxed dot wrong (web/src/load/engine.ts)
   return isKnown ? [...common, relaxed, "--no-liftoff"] : common;
 }
@@ -62,7 +68,8 @@ async function flagsOf(build) {
 /** Installs the package with tests/package/ and what that reads beside it; returns the folder. */
 export async function installTests(tarball) {
   const folder = await install(tarball);
-  for (const name of ["package", "golden"]) await cp(join(root, "tests", name), join(folder, "tests", name), { recursive: true });
+  for (const name of ["package", "golden"])
+    await cp(join(root, "tests", name), join(folder, "tests", name), { recursive: true });
   await symlink(join(root, "node_modules", "fast-check"), join(folder, "node_modules", "fast-check"), "junction");
   return folder;
 }
@@ -70,5 +77,9 @@ export async function installTests(tarball) {
 /** Runs tests/package/ in a folder of `installTests`, in one build. */
 export async function checkPackage(folder, build) {
   const files = await testFiles(join(folder, "tests", "package"));
-  return runNodeTests(files, { cwd: folder, flags: await flagsOf(build), env: { ...process.env, ROPEWALK_BUILD: build } });
+  return runNodeTests(files, {
+    cwd: folder,
+    flags: await flagsOf(build),
+    env: { ...process.env, ROPEWALK_BUILD: build },
+  });
 }

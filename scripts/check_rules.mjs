@@ -44,7 +44,12 @@ const packageFolders = {
 const packageEntries = /^(api|index|inline|worker|worker_thread|cli)(\.node)?\.ts$/;
 
 /** Libraries that are bundled into the package, in files that are fetched only when they are used. */
-const bundledLibraries = ["@huggingface/jinja", "@huggingface/tokenizers", "comlink", "comlink/dist/esm/node-adapter.mjs"];
+const bundledLibraries = [
+  "@huggingface/jinja",
+  "@huggingface/tokenizers",
+  "comlink",
+  "comlink/dist/esm/node-adapter.mjs",
+];
 
 /** And those of the command line. */
 const commandLineLibraries = ["commander", "cli-progress", "linkedom", "@observablehq/plot"];
@@ -73,7 +78,8 @@ export function checkIncludes(tree) {
     const [, top, folder] = /^(src|bindings)\/(?:(\w+)\/)?.*\.(?:h|cpp)$/.exec(path) ?? [];
     if (top === undefined || folder === "simde") continue;
     const isCore = top === "src";
-    if (isCore && !(folder in coreFolders)) complaints.push(`${path}: its folder is not in coreFolders of scripts/check_rules.mjs`);
+    if (isCore && !(folder in coreFolders))
+      complaints.push(`${path}: its folder is not in coreFolders of scripts/check_rules.mjs`);
     const allowed = isCore ? [folder, ...(coreFolders[folder] ?? [])] : Object.keys(coreFolders);
     for (const { line, name, isSystem } of includesOf(text)) {
       const complain = (message) => complaints.push(`${path}:${line}: includes ${name}, ${message}`);
@@ -99,7 +105,10 @@ export function checkIncludeCycles(tree) {
   const graph = new Map();
   for (const [path, text] of Object.entries(tree)) {
     if (!/^src\/.*\.(h|cpp)$/.test(path)) continue;
-    graph.set(path, includesOf(text).map(({ name }) => ({ target: `src/${name}` in tree ? `src/${name}` : undefined })));
+    graph.set(
+      path,
+      includesOf(text).map(({ name }) => ({ target: `src/${name}` in tree ? `src/${name}` : undefined })),
+    );
   }
   return cyclesOf(graph, "includes");
 }
@@ -132,8 +141,10 @@ export function checkImports(tree) {
   for (const [path, imports] of importsOf(tree)) {
     const folder = folderOf(path);
     const isEntry = folder === "entries";
-    if (isEntry && !packageEntries.test(path.slice("web/src/".length))) complaints.push(`${path}: is not an entry of the package; move it to a folder`);
-    if (!isEntry && !(folder in packageFolders)) complaints.push(`${path}: its folder is not in packageFolders of scripts/check_rules.mjs`);
+    if (isEntry && !packageEntries.test(path.slice("web/src/".length)))
+      complaints.push(`${path}: is not an entry of the package; move it to a folder`);
+    if (!isEntry && !(folder in packageFolders))
+      complaints.push(`${path}: its folder is not in packageFolders of scripts/check_rules.mjs`);
     const allowed = isEntry ? [folder, ...Object.keys(packageFolders)] : [folder, ...(packageFolders[folder] ?? [])];
     for (const { specifier, line, target } of imports) {
       const complain = (message) => complaints.push(`${path}:${line}: imports ${specifier}, ${message}`);
@@ -141,7 +152,10 @@ export function checkImports(tree) {
         if (!allowed.includes(folderOf(target))) complain(`but ${folder} may not import from ${folderOf(target)}`);
       } else if (specifier.startsWith(".")) {
         complain("which does not exist in web/src");
-      } else if (bundledLibraries.includes(specifier) || (isCommandLine(path) && commandLineLibraries.includes(specifier))) {
+      } else if (
+        bundledLibraries.includes(specifier) ||
+        (isCommandLine(path) && commandLineLibraries.includes(specifier))
+      ) {
         // ships inside the package
       } else if (!specifier.startsWith("node:")) {
         complain("but the package has no dependencies");
@@ -178,12 +192,17 @@ function cyclesOf(graph, verb) {
 export function checkFolders(tree) {
   const counts = new Map();
   for (const path of Object.keys(tree)) counts.set(posix.dirname(path), (counts.get(posix.dirname(path)) ?? 0) + 1);
-  return [...counts].filter(([, count]) => count > largestFolder).map(([folder, count]) => `${folder}: has ${count} files, more than ${largestFolder}`);
+  return [...counts]
+    .filter(([, count]) => count > largestFolder)
+    .map(([folder, count]) => `${folder}: has ${count} files, more than ${largestFolder}`);
 }
 
 /** Every folder of code says what it is for in a README. */
 export function checkReadmes(tree) {
-  const expected = [...Object.keys(coreFolders).map((name) => `src/${name}`), ...Object.keys(packageFolders).map((name) => `web/src/${name}`)];
+  const expected = [
+    ...Object.keys(coreFolders).map((name) => `src/${name}`),
+    ...Object.keys(packageFolders).map((name) => `web/src/${name}`),
+  ];
   return expected.filter((folder) => !(`${folder}/README.md` in tree)).map((folder) => `${folder}: has no README.md`);
 }
 
@@ -200,19 +219,27 @@ export function checkLengths(tree) {
 const machinePatterns = [
   { what: "a folder of one machine", pattern: /(?<![\w.:/*-])\/(?:work|root|home|Users|mnt|builds)\/[\w.-]+/ },
   { what: "a folder of one machine", pattern: /\b[A-Z]:\\\\?(?:Users|Documents)\b/ },
-  { what: "the host of a package registry", pattern: /\b(?:registry|npm|pypi|files)\.[a-z-]+\.(?:org|com|net|io|dev)\b/ },
-  { what: "the host of a package archive", pattern: /\b(?:deb|archive|security|ftp)\.(?:[a-z]+\.)?(?:debian|ubuntu)\.(?:org|com)\b/ },
+  {
+    what: "the host of a package registry",
+    pattern: /\b(?:registry|npm|pypi|files)\.[a-z-]+\.(?:org|com|net|io|dev)\b/,
+  },
+  {
+    what: "the host of a package archive",
+    pattern: /\b(?:deb|archive|security|ftp)\.(?:[a-z]+\.)?(?:debian|ubuntu)\.(?:org|com)\b/,
+  },
   { what: "an address of one network", pattern: /\b(?:10\.\d+|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d+\.\d+\b/ },
 ];
 
 /** Tracked files hold on every machine. */
 export function checkMachine(tree) {
   return Object.entries(tree).flatMap(([path, text]) =>
-    text.split("\n").flatMap((line, index) =>
-      machinePatterns
-        .filter(({ pattern }) => pattern.test(line))
-        .map(({ what, pattern }) => `${path}:${index + 1}: names ${what}: ${pattern.exec(line)[0]}`),
-    ),
+    text
+      .split("\n")
+      .flatMap((line, index) =>
+        machinePatterns
+          .filter(({ pattern }) => pattern.test(line))
+          .map(({ what, pattern }) => `${path}:${index + 1}: names ${what}: ${pattern.exec(line)[0]}`),
+      ),
   );
 }
 
@@ -241,7 +268,9 @@ export const rules = {
 
 /** The repository as git sees it: what is tracked, and what is new and not ignored. */
 export async function readTree(folder = root) {
-  const listed = await capture("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: folder });
+  const listed = await capture("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
+    cwd: folder,
+  });
   const read = async (path) => [path, await readFile(join(folder, path), "utf8").catch(() => undefined)];
   const files = await Promise.all(listed.split("\0").filter(Boolean).map(read));
   return Object.fromEntries(files.filter(([, text]) => text !== undefined && !text.includes("\0"))); // deleted, or not text
@@ -250,6 +279,7 @@ export async function readTree(folder = root) {
 await runMain(import.meta.url, async () => {
   const tree = await readTree();
   const complaints = Object.values(rules).flatMap((rule) => rule(tree));
-  if (complaints.length > 0) throw new Error(`${complaints.length} breaches of the rules:\n  ${complaints.join("\n  ")}`);
+  if (complaints.length > 0)
+    throw new Error(`${complaints.length} breaches of the rules:\n  ${complaints.join("\n  ")}`);
   console.log(`${Object.keys(rules).length} rules hold for ${Object.keys(tree).length} files`);
 });

@@ -25,13 +25,31 @@ export function checkManifest(tarball) {
 /** ESM only, so CommonJS resolutions are left out; so are the wasm files, which are assets. */
 export function checkResolution(tarball) {
   const assets = ["./ropewalk.wasm", "./ropewalk.relaxed.wasm"];
-  return runTool("@arethetypeswrong/cli", [tarball, "--profile", "esm-only", "--no-color", "--no-emoji", "--exclude-entrypoints", ...assets]);
+  return runTool("@arethetypeswrong/cli", [
+    tarball,
+    "--profile",
+    "esm-only",
+    "--no-color",
+    "--no-emoji",
+    "--exclude-entrypoints",
+    ...assets,
+  ]);
 }
 
 /** How users compile: Node's resolution or a bundler's, and with no newer library than the package itself asks for. */
 const userOptions = {
-  nodenext: { module: "nodenext", moduleResolution: "nodenext", exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true },
-  "bundler, isolated modules": { module: "preserve", moduleResolution: "bundler", isolatedModules: true, verbatimModuleSyntax: true },
+  nodenext: {
+    module: "nodenext",
+    moduleResolution: "nodenext",
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+  },
+  "bundler, isolated modules": {
+    module: "preserve",
+    moduleResolution: "bundler",
+    isolatedModules: true,
+    verbatimModuleSyntax: true,
+  },
   "bundler, older library": { module: "esnext", moduleResolution: "bundler", lib: ["es2020", "dom"] },
 };
 
@@ -41,7 +59,17 @@ export const userPrograms = Object.keys(userOptions);
 /** Compiles tests/package/types/user.ts in a folder with the package installed; declarations of the package are checked too. */
 export async function compileUser(folder, name) {
   await cp(join(root, "tests", "package", "types", "user.ts"), join(folder, "user.ts"));
-  const common = { strict: true, noEmit: true, skipLibCheck: false, target: "es2022", lib: ["es2022", "dom"], types: [] };
-  await writeFile(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions: { ...common, ...userOptions[name] }, files: ["user.ts"] }));
+  const common = {
+    strict: true,
+    noEmit: true,
+    skipLibCheck: false,
+    target: "es2022",
+    lib: ["es2022", "dom"],
+    types: [],
+  };
+  await writeFile(
+    join(folder, "tsconfig.json"),
+    JSON.stringify({ compilerOptions: { ...common, ...userOptions[name] }, files: ["user.ts"] }),
+  );
   await runTool("typescript", ["--project", join(folder, "tsconfig.json")]);
 }

@@ -18,7 +18,9 @@ export async function debianMirror() {
   const { ID, VERSION_CODENAME } = await osRelease();
   if (ID !== "debian") return null;
   const suites = [VERSION_CODENAME, "stable", "testing", "unstable", "sid"];
-  const sources = (await aptSources()).filter(({ suite, components }) => suites.includes(suite) && components.includes("main"));
+  const sources = (await aptSources()).filter(
+    ({ suite, components }) => suites.includes(suite) && components.includes("main"),
+  );
   return sources[0]?.uri ?? null;
 }
 
@@ -37,16 +39,22 @@ async function aptSources() {
 
 /** Lines such as `deb [signed-by=…] URI suite component…` */
 function parseOneLine(text) {
-  return [...text.matchAll(/^\s*deb\s+(?:\[[^\]]*\]\s+)?(\S+)\s+(\S+)[ \t]+([^#\n]+)/gm)]
-    .map(([, uri, suite, components]) => ({ uri, suite, components: components.trim().split(/\s+/) }));
+  return [...text.matchAll(/^\s*deb\s+(?:\[[^\]]*\]\s+)?(\S+)\s+(\S+)[ \t]+([^#\n]+)/gm)].map(
+    ([, uri, suite, components]) => ({ uri, suite, components: components.trim().split(/\s+/) }),
+  );
 }
 
 /** Paragraphs of `Field: value`, where a value may go on in indented lines. */
 function parseDeb822(text) {
-  const paragraphs = text.replace(/^#.*\n/gm, "").replace(/\n[ \t]+/g, " ").split(/\n\s*\n/);
+  const paragraphs = text
+    .replace(/^#.*\n/gm, "")
+    .replace(/\n[ \t]+/g, " ")
+    .split(/\n\s*\n/);
   return paragraphs.flatMap((paragraph) => {
     const values = (name) => new RegExp(`^${name}:(.*)$`, "mi").exec(paragraph)?.[1].trim().split(/\s+/) ?? [];
     if (!values("Types").includes("deb") || values("Enabled")[0]?.toLowerCase() === "no") return [];
-    return values("URIs").flatMap((uri) => values("Suites").map((suite) => ({ uri, suite, components: values("Components") })));
+    return values("URIs").flatMap((uri) =>
+      values("Suites").map((suite) => ({ uri, suite, components: values("Components") })),
+    );
   });
 }

@@ -21,7 +21,8 @@ async function measure() {
   const rope = rw.rope(yarn);
   const { inv_freq, attention_factor, softmax_scale } = rope.plan();
   const query = rope.rotate(ones(1), { ...shape(1), positions: length - 1 });
-  const largestError = (scores) => scores.reduce((largest, score, distance) => Math.max(largest, Math.abs(score - exact[distance])), 0);
+  const largestError = (scores) =>
+    scores.reduce((largest, score, distance) => Math.max(largest, Math.abs(score - exact[distance])), 0);
 
   const fill = (config, dtype) => {
     const cache = rw.kvCache({ rope: config, kvHeads: 1, maxLength: length, dtype });
@@ -30,7 +31,8 @@ async function measure() {
   };
   const scoresOf = (cache) => {
     const { k } = cache.read();
-    const scoreAt = (token) => query.reduce((sum, element, i) => sum + element * k[token * head_dim + i], 0) * softmax_scale;
+    const scoreAt = (token) =>
+      query.reduce((sum, element, i) => sum + element * k[token * head_dim + i], 0) * softmax_scale;
     return Array.from({ length }, (_, distance) => scoreAt(length - 1 - distance));
   };
   const exact = Array.from({ length }, (_, distance) => {
@@ -93,16 +95,34 @@ function drawCurves(document, curves) {
     marks: [
       Plot.gridY({ stroke: colour.edge, strokeOpacity: 1, ticks: [0, 5, 10, 15] }),
       Plot.axisY({ ticks: [0, 5, 10, 15], tickSize: 0, fill: colour.faint, label: null }),
-      Plot.axisX({ ticks: [1, 4, 16, 64, 256, 1024, 4096], tickFormat: String, tickSize: 4, color: colour.faint, label: null }),
+      Plot.axisX({
+        ticks: [1, 4, 16, 64, 256, 1024, 4096],
+        tickFormat: String,
+        tickSize: 4,
+        color: colour.faint,
+        label: null,
+      }),
       Plot.line(pointsOf(curves.fresh), { ...axes, ...fresh }),
       Plot.line(pointsOf(curves.stale), { ...axes, ...stale }),
       Plot.line(pointsOf(curves.retuned), { ...axes, ...retuned }),
       ...legend.flatMap(([y, line, text]) => [
-        Plot.line([[110, y], [165, y]], line),
+        Plot.line(
+          [
+            [110, y],
+            [165, y],
+          ],
+          line,
+        ),
         Plot.text([[190, y]], { ...words, text: [text] }),
       ]),
       Plot.text(["tokens between query and key"], { frameAnchor: "bottom", dy: 40, fill: colour.faint }),
-      Plot.text(["score q · k / √d"], { frameAnchor: "left", textAnchor: "middle", rotate: -90, dx: -56, fill: colour.faint }),
+      Plot.text(["score q · k / √d"], {
+        frameAnchor: "left",
+        textAnchor: "middle",
+        rotate: -90,
+        dx: -56,
+        fill: colour.faint,
+      }),
       heading("A query under YaRN × 4 meets 4096 keys that were cached under plain RoPE"),
     ],
   });
@@ -122,11 +142,25 @@ function drawErrors(document, errors) {
     marks: [
       Plot.ruleY(rows, { y: "dtype", stroke: colour.edge }),
       Plot.axisY({ tickSize: 0, fill: colour.text, label: null }),
-      Plot.axisX({ ticks: [1e-7, 1e-5, 1e-3, 1e-1, 10], tickFormat: (x) => (x === 10 ? "10" : `10${superscript(Math.log10(x))}`), tickSize: 4, color: colour.faint, label: null }),
+      Plot.axisX({
+        ticks: [1e-7, 1e-5, 1e-3, 1e-1, 10],
+        tickFormat: (x) => (x === 10 ? "10" : `10${superscript(Math.log10(x))}`),
+        tickSize: 4,
+        color: colour.faint,
+        label: null,
+      }),
       Plot.dot(rows, { ...dot, x: "fresh", r: 8, fill: colour.fresh }),
       Plot.dot(rows, { ...dot, x: "retuned", fill: colour.retuned }),
       Plot.dot(rows, { ...dot, x: "stale", fill: colour.stale }),
-      Plot.text(rows, { ...words, y: "dtype", x: "retuned", dx: 12, dy: -9, fill: colour.faint, text: ({ retuned }) => retuned.toExponential(1) }),
+      Plot.text(rows, {
+        ...words,
+        y: "dtype",
+        x: "retuned",
+        dx: 12,
+        dy: -9,
+        fill: colour.faint,
+        text: ({ retuned }) => retuned.toExponential(1),
+      }),
       Plot.text(["largest error of a score"], { frameAnchor: "bottom", dy: 40, fill: colour.faint }),
       heading("What is left of the error, by the element type that the cache holds"),
     ],
@@ -134,7 +168,14 @@ function drawErrors(document, errors) {
 }
 
 function heading(text) {
-  return Plot.text([text], { frameAnchor: "top-left", dx: -64, dy: -30, fill: colour.text, fontWeight: 600, fontSize: 14 });
+  return Plot.text([text], {
+    frameAnchor: "top-left",
+    dx: -64,
+    dy: -30,
+    fill: colour.text,
+    fontWeight: 600,
+    fontSize: 14,
+  });
 }
 
 function superscript(exponent) {
@@ -153,7 +194,8 @@ export async function drawRetune() {
     top += Number(drawing.getAttribute("height"));
     return `<g transform="translate(0,${y})">${drawing.innerHTML}</g>`;
   });
-  const description = "With keys that are retuned, scores lie on those of keys computed afresh; with keys that are not, they are far below.";
+  const description =
+    "With keys that are retuned, scores lie on those of keys computed afresh; with keys that are not, they are far below.";
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${top}" viewBox="0 0 ${width} ${top}" role="img" aria-labelledby="title about">`,
     `<title id="title">A cache retuned from plain RoPE to YaRN</title><desc id="about">${description}</desc>`,

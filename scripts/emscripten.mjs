@@ -33,7 +33,10 @@ function describe(root, version, env, source) {
 /** An Emscripten that a person installed: on PATH, or through $EMSDK. */
 async function findInstalled() {
   const inSdk = process.env.EMSDK && join(process.env.EMSDK, "upstream", "emscripten", "emcc");
-  for (const [source, emcc] of [["PATH", findProgram("emcc")], ["EMSDK", inSdk]]) {
+  for (const [source, emcc] of [
+    ["PATH", findProgram("emcc")],
+    ["EMSDK", inSdk],
+  ]) {
     if (!emcc || dirname(emcc) === privateFolder) continue;
     const version = await versionOf(emcc);
     if (!version || !isNewEnough(version)) continue;
@@ -61,13 +64,18 @@ export async function ensureEmscripten() {
   try {
     await installFromDebian();
   } catch (error) {
-    throw new Error(`no Emscripten ${minimumVersion} or newer was found, and none could be fetched: ${error.message}\nTo go on, ${installByHand}.`);
+    throw new Error(
+      `no Emscripten ${minimumVersion} or newer was found, and none could be fetched: ${error.message}\nTo go on, ${installByHand}.`,
+    );
   }
   return findEmscripten();
 }
 
 runMain(import.meta.url, async ([option]) => {
   const found = option === "--find" ? await findEmscripten() : await ensureEmscripten();
-  if (!found) throw new Error(`no Emscripten ${minimumVersion} or newer: run \`node scripts/emscripten.mjs\`, or ${installByHand}.`);
+  if (!found)
+    throw new Error(
+      `no Emscripten ${minimumVersion} or newer: run \`node scripts/emscripten.mjs\`, or ${installByHand}.`,
+    );
   console.log(option === "--root" ? found.root : `Emscripten ${found.version} (${found.source}): ${found.emcc}`);
 });

@@ -35,7 +35,9 @@ const environment = {
 
 /** `{ root, version, env }` of the toolchain in .toolchain/, or null when it is not there, not complete, or was made for another place. */
 export async function privateToolchain() {
-  const stamp = await readFile(ready, "utf8").then(JSON.parse).catch(() => null);
+  const stamp = await readFile(ready, "utf8")
+    .then(JSON.parse)
+    .catch(() => null);
   return stamp?.home === home ? { root: privateFolder, version: stamp.version, env: environment } : null;
 }
 
@@ -44,7 +46,8 @@ export async function installFromDebian() {
   const architecture = (await capture("dpkg", ["--print-architecture"]).catch(() => "")).trim();
   const mirror = await debianMirror();
   if (!architecture || !mirror) throw new Error("this machine does not run Debian");
-  if (!(architecture in architectures)) throw new Error(`this script knows ${Object.keys(architectures)}, not ${architecture}`);
+  if (!(architecture in architectures))
+    throw new Error(`this script knows ${Object.keys(architectures)}, not ${architecture}`);
 
   await mkdir(home, { recursive: true });
   const release = await takeLock(join(home, "lock"));
@@ -79,23 +82,26 @@ async function download(mirror) {
   await mkdir(join(archives, "partial"), { recursive: true });
   await writeFile(join(apt, "status"), ""); // nothing counts as installed: every dependency is fetched
   await writeFile(join(apt, "sources.list"), `deb [signed-by=${keyring}] ${mirror} ${suite} main\n`);
-  await writeFile(join(apt, "apt.conf"), [
-    `Dir::State "${apt}";`,
-    `Dir::State::Lists "${apt}/lists";`,
-    `Dir::State::status "${apt}/status";`,
-    `Dir::Cache "${apt}/cache";`,
-    `Dir::Etc::sourcelist "${apt}/sources.list";`,
-    `Dir::Etc::sourceparts "/dev/null";`,
-    `Dir::Etc::preferences "/dev/null";`,
-    `Dir::Etc::preferencesparts "/dev/null";`,
-    `APT::Install-Recommends "false";`,
-    `APT::Sandbox::User "";`,
-    `Acquire::Languages "none";`,
-    `Acquire::Retries "3";`,
-    `#clear APT::Update::Post-Invoke;`, // hooks of the machine's own package manager
-    `#clear APT::Update::Post-Invoke-Success;`,
-    "",
-  ].join("\n"));
+  await writeFile(
+    join(apt, "apt.conf"),
+    [
+      `Dir::State "${apt}";`,
+      `Dir::State::Lists "${apt}/lists";`,
+      `Dir::State::status "${apt}/status";`,
+      `Dir::Cache "${apt}/cache";`,
+      `Dir::Etc::sourcelist "${apt}/sources.list";`,
+      `Dir::Etc::sourceparts "/dev/null";`,
+      `Dir::Etc::preferences "/dev/null";`,
+      `Dir::Etc::preferencesparts "/dev/null";`,
+      `APT::Install-Recommends "false";`,
+      `APT::Sandbox::User "";`,
+      `Acquire::Languages "none";`,
+      `Acquire::Retries "3";`,
+      `#clear APT::Update::Post-Invoke;`, // hooks of the machine's own package manager
+      `#clear APT::Update::Post-Invoke-Success;`,
+      "",
+    ].join("\n"),
+  );
   const options = ["-qq", "-c", join(apt, "apt.conf")];
   const toStderr = { stdio: ["ignore", 2, 2] }; // what this script prints is for the caller to read
   console.error(`downloading Emscripten from Debian ${suite} (about 170 MB)`);
@@ -108,12 +114,14 @@ async function download(mirror) {
 /** Makes the unpacked programs start with the unpacked C library and find every other library beside it. */
 async function usePrivateLibraries(libraries, loader) {
   // patchelf itself is one of the unpacked programs: the unpacked loader runs it as it is.
-  const patchelf = (...args) => capture(loader, ["--library-path", libraries, join(prefix, "usr/bin/patchelf"), ...args]);
+  const patchelf = (...args) =>
+    capture(loader, ["--library-path", libraries, join(prefix, "usr/bin/patchelf"), ...args]);
   const rpath = ["--force-rpath", "--set-rpath", libraries];
   const llvm = (await readdir(join(prefix, "usr/lib"))).filter((name) => name.startsWith("llvm-"));
   const binaryen = (await elfFiles(join(prefix, "usr/bin"))).filter((path) => basename(path).startsWith("wasm"));
   await patchelf("--set-interpreter", loader, ...rpath, ...binaryen);
-  for (const name of llvm) await patchelf("--set-interpreter", loader, ...rpath, ...(await elfFiles(join(prefix, "usr/lib", name, "bin"))));
+  for (const name of llvm)
+    await patchelf("--set-interpreter", loader, ...rpath, ...(await elfFiles(join(prefix, "usr/lib", name, "bin"))));
   for (const library of (await elfFiles(libraries)).filter((path) => /\.so(\.|$)/.test(path))) {
     // A library that has a search path of its own does not see the program's.
     const own = await patchelf("--print-rpath", library);
@@ -143,16 +151,22 @@ async function elfFiles(folder) {
 /** Writes Emscripten's configuration and the programs of .toolchain/bin; returns the path of emcc. */
 async function writeConfiguration() {
   const emscripten = join(prefix, "usr/share/emscripten");
-  const [llvm] = (await readdir(join(prefix, "usr/lib"))).filter((name) => /^llvm-\d+$/.test(name)).sort().reverse();
-  await writeFile(environment.EM_CONFIG, [
-    "import shutil",
-    `EMSCRIPTEN_ROOT = ${JSON.stringify(emscripten)}`,
-    `LLVM_ROOT = ${JSON.stringify(join(prefix, "usr/lib", llvm, "bin"))}`,
-    `BINARYEN_ROOT = ${JSON.stringify(join(prefix, "usr"))}`,
-    `CACHE = ${JSON.stringify(environment.EM_CACHE)}`,
-    `NODE_JS = shutil.which("node") or ${JSON.stringify(process.execPath)}`,
-    "",
-  ].join("\n"));
+  const [llvm] = (await readdir(join(prefix, "usr/lib")))
+    .filter((name) => /^llvm-\d+$/.test(name))
+    .sort()
+    .reverse();
+  await writeFile(
+    environment.EM_CONFIG,
+    [
+      "import shutil",
+      `EMSCRIPTEN_ROOT = ${JSON.stringify(emscripten)}`,
+      `LLVM_ROOT = ${JSON.stringify(join(prefix, "usr/lib", llvm, "bin"))}`,
+      `BINARYEN_ROOT = ${JSON.stringify(join(prefix, "usr"))}`,
+      `CACHE = ${JSON.stringify(environment.EM_CACHE)}`,
+      `NODE_JS = shutil.which("node") or ${JSON.stringify(process.execPath)}`,
+      "",
+    ].join("\n"),
+  );
   await mkdir(environment.EM_CACHE, { recursive: true });
   await symlink("../nodejs", join(emscripten, "node_modules")); // acorn, where an ES module of Emscripten's finds it
   await writeFile(join(emscripten, "package.json"), '{ "type": "commonjs" }\n'); // as if it did not lie below this project's package.json
@@ -174,7 +188,10 @@ async function writeConfiguration() {
 /** Emscripten's launchers do not quote their own path, which may hold a space here. */
 async function quoteOwnPath(launcher) {
   const text = await readFile(launcher, "utf8");
-  await writeFile(launcher, text.replace("readlink -f $0", 'readlink -f "$0"').replace("$(dirname $0)", '"$(dirname "$0")"'));
+  await writeFile(
+    launcher,
+    text.replace("readlink -f $0", 'readlink -f "$0"').replace("$(dirname $0)", '"$(dirname "$0")"'),
+  );
 }
 
 async function writeProgram(path, lines) {
@@ -200,7 +217,8 @@ async function takeLock(path) {
       await rm(path, { force: true });
       continue;
     }
-    if (!waited) console.error(`process ${holder} is fetching Emscripten: waiting for it (if that is not so, delete ${path})`);
+    if (!waited)
+      console.error(`process ${holder} is fetching Emscripten: waiting for it (if that is not so, delete ${path})`);
     await sleep(500);
   }
 }

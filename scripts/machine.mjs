@@ -25,7 +25,16 @@ const evidence = {
   "nlohmann-json3-dev": headers("nlohmann/json.hpp"),
 };
 
-const native = ["g++", "clang", "cmake", "ninja-build", "clang-format", "libgtest-dev", "libsimde-dev", "nlohmann-json3-dev"];
+const native = [
+  "g++",
+  "clang",
+  "cmake",
+  "ninja-build",
+  "clang-format",
+  "libgtest-dev",
+  "libsimde-dev",
+  "nlohmann-json3-dev",
+];
 const browsers = ["chromium", "firefox-esr"];
 
 function headers(name) {
@@ -66,12 +75,19 @@ export async function ensurePackages(names) {
   const missing = names.filter((name) => !isThere(name));
   if (missing.length === 0) return;
   if (process.getuid?.() !== 0 || !findProgram("apt-get")) {
-    const advice = findProgram("apt-get") ? `run as root: apt-get install ${missing.join(" ")}` : `install what Debian calls ${missing.join(", ")}`;
+    const advice = findProgram("apt-get")
+      ? `run as root: apt-get install ${missing.join(" ")}`
+      : `install what Debian calls ${missing.join(", ")}`;
     throw new Error(`missing on this machine: ${missing.join(", ")}; ${advice}`);
   }
   console.error(`installing ${missing.join(", ")}`);
   const options = { env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } };
-  const install = () => run("apt-get", ["-qq", "install", "--yes", "--no-install-recommends", "--no-upgrade", "-o", "Dpkg::Use-Pty=0", ...missing], options);
+  const install = () =>
+    run(
+      "apt-get",
+      ["-qq", "install", "--yes", "--no-install-recommends", "--no-upgrade", "-o", "Dpkg::Use-Pty=0", ...missing],
+      options,
+    );
   try {
     await install();
   } catch {

@@ -60,7 +60,8 @@ const stages = {
     await step("publint", () => checkManifest(tarball).then(() => onePassed));
     await step("are the types wrong", () => checkResolution(tarball).then(() => onePassed));
     const folder = await install(tarball);
-    for (const name of userPrograms) await step(`a user's program, ${name}`, () => compileUser(folder, name).then(() => onePassed));
+    for (const name of userPrograms)
+      await step(`a user's program, ${name}`, () => compileUser(folder, name).then(() => onePassed));
     await rm(folder, { recursive: true, force: true });
   },
 
@@ -109,7 +110,8 @@ async function nodeTests(name, { environment = {}, ...options } = {}) {
 
 await runMain(import.meta.url, async (named) => {
   const unknown = named.filter((name) => !(name in stages));
-  if (unknown.length > 0) throw new Error(`no stage is called ${unknown.join(", ")}; there are ${Object.keys(stages).join(", ")}`);
+  if (unknown.length > 0)
+    throw new Error(`no stage is called ${unknown.join(", ")}; there are ${Object.keys(stages).join(", ")}`);
   const start = performance.now();
   try {
     await ensureNodeModules(root);

@@ -25,7 +25,10 @@ const kinds = Array.from({ length: size }, (_, token) => Math.imul(token + 1, 0x
 /** [tokens, size] vectors that serve as queries and keys: ones, or ones and what tells a kind from the others. */
 const vectors = {
   alike: new Float32Array(size * size).fill(0.7),
-  kinds: Float32Array.from({ length: size * size }, (_, i) => 0.5 + 0.6 * Math.sin((kinds[Math.floor(i / size)] + 1) * ((i % size) + 1) ** 2)),
+  kinds: Float32Array.from(
+    { length: size * size },
+    (_, i) => 0.5 + 0.6 * Math.sin((kinds[Math.floor(i / size)] + 1) * ((i % size) + 1) ** 2),
+  ),
 };
 const identity = Float32Array.from({ length: size * size }, (_, i) => (i % (size + 1) === 0 ? 1 : 0));
 
@@ -39,7 +42,8 @@ function update() {
   const last = weights.subarray(-size);
   const largest = last.indexOf(Math.max(...last));
   const seen = last.filter((weight) => weight > 0).length;
-  at("text").textContent = `The last token sees ${seen} tokens, and gives ${percent(last[largest])} to token ${largest}.`;
+  at("text").textContent =
+    `The last token sees ${seen} tokens, and gives ${percent(last[largest])} to token ${largest}.`;
   draw();
 }
 

@@ -48,12 +48,21 @@ function present({ info, chatTemplate }) {
   at("model-name").textContent = info.name;
   const formats = Object.keys(info.formats).slice(0, 3).join(", ");
   const [weights, trained] = [info.parameters, info.trainedLength].map((number) => number.toLocaleString("en"));
-  const facts = [info.architecture, `${weights} weights as ${formats}`, size(info.memory.weights), `trained on ${trained} tokens`];
+  const facts = [
+    info.architecture,
+    `${weights} weights as ${formats}`,
+    size(info.memory.weights),
+    `trained on ${trained} tokens`,
+  ];
   const note = chatTemplate === undefined ? " It has no chat template: it goes on with what you write." : "";
   at("model-facts").textContent = `${facts.join(" · ")}.${note}`;
   at("log").replaceChildren();
   at("speed").textContent = "–";
-  stretch.replaceChildren(...conversation.lengths().map(({ length, label }) => new Option(label, length, false, length === info.contextLength)));
+  stretch.replaceChildren(
+    ...conversation
+      .lengths()
+      .map(({ length, label }) => new Option(label, length, false, length === info.contextLength)),
+  );
   tellState();
 }
 
@@ -174,7 +183,12 @@ at("message").addEventListener("keydown", (event) => {
 
 // dropping beside the place for it would leave the page
 for (const type of ["dragover", "drop"]) addEventListener(type, (event) => event.preventDefault());
-for (const [type, isOver] of [["dragenter", true], ["dragover", true], ["dragleave", false], ["drop", false]]) {
+for (const [type, isOver] of [
+  ["dragenter", true],
+  ["dragover", true],
+  ["dragleave", false],
+  ["drop", false],
+]) {
   at("drop").addEventListener(type, () => at("drop").classList.toggle("over", isOver));
 }
 at("drop").addEventListener("drop", ({ dataTransfer }) =>

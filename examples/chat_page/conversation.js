@@ -55,7 +55,8 @@ export class Conversation {
     const { contextLength, trainedLength } = this.#model.info;
     const lengths = [];
     if (this.#model.rope === null) return [{ length: contextLength, label: contextLength.toLocaleString("en") }];
-    for (let length = contextLength; length < trainedLength; length *= 2) lengths.push({ length, label: length.toLocaleString("en") });
+    for (let length = contextLength; length < trainedLength; length *= 2)
+      lengths.push({ length, label: length.toLocaleString("en") });
     lengths.push({ length: trainedLength, label: `${trainedLength.toLocaleString("en")}, as trained` });
     for (const factor of STRETCHES) {
       const length = factor * trainedLength;
@@ -67,7 +68,9 @@ export class Conversation {
   /** Takes a context of another length, while an answer is being given or not; keys that are cached are turned to the RoPE it needs. */
   async stretch(contextLength) {
     const { info, rope } = this.#model;
-    const kind = info.layers.some((layer) => layer.kind === "full_attention" && layer.rope !== null) ? "full_attention" : "sliding_attention";
+    const kind = info.layers.some((layer) => layer.kind === "full_attention" && layer.rope !== null)
+      ? "full_attention"
+      : "sliding_attention";
     await this.session.retune(overridesFor(rope, info.trainedLength, contextLength), { kind, contextLength });
   }
 }
@@ -76,7 +79,15 @@ export class Conversation {
 function overridesFor(rope, trainedLength, contextLength) {
   const own = rope?.rope_scaling;
   const isOwn = contextLength <= trainedLength;
-  if (isOwn) return { rope_scaling: own === undefined || own.rope_type === "default" ? null : { ...own, replace: true } };
+  if (isOwn)
+    return { rope_scaling: own === undefined || own.rope_type === "default" ? null : { ...own, replace: true } };
   const original = (own?.rope_type === "yarn" ? own.original_max_position_embeddings : undefined) ?? trainedLength;
-  return { rope_scaling: { rope_type: "yarn", factor: contextLength / original, original_max_position_embeddings: original, replace: true } };
+  return {
+    rope_scaling: {
+      rope_type: "yarn",
+      factor: contextLength / original,
+      original_max_position_embeddings: original,
+      replace: true,
+    },
+  };
 }

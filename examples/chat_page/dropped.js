@@ -6,7 +6,10 @@ export async function filesOfDrop({ items, files }) {
   const folders = await Promise.all(entries.filter((entry) => entry?.isDirectory).map(entriesOf));
   const inFolders = folders.flat().filter((entry) => entry.isFile);
   const alone = dropped.filter((_, i) => entries[i]?.isFile);
-  return [...alone, ...(await Promise.all(inFolders.map((entry) => new Promise((resolve, reject) => entry.file(resolve, reject)))))];
+  return [
+    ...alone,
+    ...(await Promise.all(inFolders.map((entry) => new Promise((resolve, reject) => entry.file(resolve, reject))))),
+  ];
 }
 
 async function entriesOf(folder) {

@@ -28,7 +28,12 @@ export function drawDecay(drawing, curves, limit, marks) {
 
 function drawMark(x, { top, bottom }, text, index) {
   const line = svg("line", { x1: x, x2: x, y1: top, y2: bottom });
-  return svg("g", { class: "mark" }, line, svg("text", { x: x - 6, y: bottom - 10 - 16 * index, "text-anchor": "end" }, text));
+  return svg(
+    "g",
+    { class: "mark" },
+    line,
+    svg("text", { x: x - 6, y: bottom - 10 - 16 * index, "text-anchor": "end" }, text),
+  );
 }
 
 /** Lowest, highest and mean score of the distances that each column covers. */
@@ -36,8 +41,14 @@ function columnsOf({ rope, seqLen }, width, limit) {
   const { rotary_dim } = rope.plan(seqLen);
   return Array.from({ length: Math.floor(width / COLUMN) }, (_, column) => {
     const [first, next] = [column, column + 1].map((edge) => limit ** ((edge * COLUMN) / width));
-    const shares = rope.decay({ first, step: (next - first) / SAMPLES, count: SAMPLES, seqLen }).map((score) => score / rotary_dim);
-    return { low: Math.min(...shares), high: Math.max(...shares), mean: shares.reduce((sum, share) => sum + share, 0) / SAMPLES };
+    const shares = rope
+      .decay({ first, step: (next - first) / SAMPLES, count: SAMPLES, seqLen })
+      .map((score) => score / rotary_dim);
+    return {
+      low: Math.min(...shares),
+      high: Math.max(...shares),
+      mean: shares.reduce((sum, share) => sum + share, 0) / SAMPLES,
+    };
   });
 }
 

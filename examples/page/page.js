@@ -53,7 +53,8 @@ function update() {
 
 function writeFacts({ curves, description, trained, length, limit }) {
   const { plan, counts, factor: stretch, warnings } = description;
-  const grouped = (value, digits = 15) => Number(value.toPrecision(digits)).toLocaleString("en", { maximumFractionDigits: 6 });
+  const grouped = (value, digits = 15) =>
+    Number(value.toPrecision(digits)).toLocaleString("en", { maximumFractionDigits: 6 });
   const facts = {
     "trained positions": grouped(trained),
     "stretched positions": grouped(length),
@@ -62,19 +63,25 @@ function writeFacts({ curves, description, trained, length, limit }) {
     "softmax scale": grouped(plan.softmax_scale, 4),
     pairing: plan.pairing.replaceAll("_", " "),
   };
-  at("facts").replaceChildren(...Object.entries(facts).map(([name, value]) => {
-    const fact = document.createElement("div");
-    fact.append(withText("dt", name), withText("dd", value));
-    return fact;
-  }));
+  at("facts").replaceChildren(
+    ...Object.entries(facts).map(([name, value]) => {
+      const fact = document.createElement("div");
+      fact.append(withText("dt", name), withText("dd", value));
+      return fact;
+    }),
+  );
   at("warnings").replaceChildren(...warnings.map((warning) => withText("li", warning)));
 
   const [unscaled, scaled] = curves.map(({ rope, seqLen }) => rope.firstNegativeDistance(limit, seqLen));
-  const falls = (distance) => (distance === null ? `above zero up to ${grouped(limit)}` : `first below zero at distance ${grouped(distance)}`);
+  const falls = (distance) =>
+    distance === null ? `above zero up to ${grouped(limit)}` : `first below zero at distance ${grouped(distance)}`;
   at("decay-text").textContent = `Unscaled, the score is ${falls(unscaled)}; scaled, it is ${falls(scaled)}.`;
   const treated = Object.entries(counts).filter(([, count]) => count > 0);
-  at("pairs-text").textContent = `Of ${description.pairs.length} pairs: ${treated.map(([treatment, count]) => `${count} ${treatment}`).join(", ")}.`;
-  at("treatments").replaceChildren(...treated.map(([treatment]) => Object.assign(withText("li", treatment), { className: treatment })));
+  at("pairs-text").textContent =
+    `Of ${description.pairs.length} pairs: ${treated.map(([treatment, count]) => `${count} ${treatment}`).join(", ")}.`;
+  at("treatments").replaceChildren(
+    ...treated.map(([treatment]) => Object.assign(withText("li", treatment), { className: treatment })),
+  );
 }
 
 function withText(tag, textContent) {
@@ -84,7 +91,10 @@ function withText(tag, textContent) {
 function draw() {
   if (shown === undefined || at("decay").clientWidth === 0) return; // nothing to show, or nowhere
   const { curves, description, trained, length, limit } = shown;
-  const marks = [{ distance: trained, text: "trained" }, { distance: length, text: "stretched" }];
+  const marks = [
+    { distance: trained, text: "trained" },
+    { distance: length, text: "stretched" },
+  ];
   drawDecay(at("decay"), curves, limit, length > trained ? marks : marks.slice(0, 1));
   drawPairs(at("pairs"), description.pairs);
   drawPosition();
@@ -95,7 +105,12 @@ function drawPosition() {
   const { curves, description, length } = shown;
   const position = Math.round(length ** (at("position").value / at("position").max)) - 1;
   at("position-shown").textContent = position.toLocaleString("en");
-  drawTurning(at("turning"), curves, description.pairs.map(({ wavelength }) => wavelength), position);
+  drawTurning(
+    at("turning"),
+    curves,
+    description.pairs.map(({ wavelength }) => wavelength),
+    position,
+  );
 }
 
 function show() {

@@ -17,7 +17,13 @@ export function drawPairs(drawing, pairs) {
   const yTicks = [0, 0.5, 1].map((share) => [y(share), share.toFixed(1)]);
   const bars = pairs.map((pair) => {
     const height = Math.max(HEIGHT_OF_NOTHING, area.bottom - y(shareOf(pair)));
-    const bar = { class: pair.treatment, x: x(pair.pair) + step * 0.1, width: step * 0.8, y: area.bottom - height, height };
+    const bar = {
+      class: pair.treatment,
+      x: x(pair.pair) + step * 0.1,
+      width: step * 0.8,
+      y: area.bottom - height,
+      height,
+    };
     const title = `pair ${pair.pair}: ${pair.treatment}, ${number(pair.wavelength)} positions a turn`;
     return svg("rect", bar, svg("title", {}, title));
   });
@@ -25,10 +31,18 @@ export function drawPairs(drawing, pairs) {
 }
 
 export function fillTable(body, pairs) {
-  body.replaceChildren(...pairs.map((pair) => {
-    const row = document.createElement("tr");
-    const cells = [pair.pair, number(pair.wavelength), number(pair.rotations), shareOf(pair).toFixed(3), pair.treatment];
-    for (const cell of cells) row.insertCell().textContent = cell;
-    return row;
-  }));
+  body.replaceChildren(
+    ...pairs.map((pair) => {
+      const row = document.createElement("tr");
+      const cells = [
+        pair.pair,
+        number(pair.wavelength),
+        number(pair.rotations),
+        shareOf(pair).toFixed(3),
+        pair.treatment,
+      ];
+      for (const cell of cells) row.insertCell().textContent = cell;
+      return row;
+    }),
+  );
 }

@@ -22,7 +22,12 @@ export function axes({ left, right, top, bottom }, xTicks, yTicks, xName, yName)
     "g",
     { class: "axes" },
     ...yTicks.map(([y, text]) =>
-      svg("g", {}, svg("line", { x1: left, x2: right, y1: y, y2: y }), svg("text", { x: left - 8, y: y + 4, "text-anchor": "end" }, text)),
+      svg(
+        "g",
+        {},
+        svg("line", { x1: left, x2: right, y1: y, y2: y }),
+        svg("text", { x: left - 8, y: y + 4, "text-anchor": "end" }, text),
+      ),
     ),
     ...xTicks.map(([x, text]) => svg("text", { x, y: bottom + 18, "text-anchor": "middle" }, text)),
     svg("text", { class: "name", x: right, y: bottom + 36, "text-anchor": "end" }, xName),

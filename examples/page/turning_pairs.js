@@ -25,25 +25,39 @@ function rotatedPairs({ rope, seqLen }, position) {
 export function drawTurning(list, curves, wavelengths, position) {
   const rotated = curves.map((curve) => ({ name: curve.name, pairs: rotatedPairs(curve, position) }));
   const shown = Array.from({ length: SHOWN }, (_, i) => Math.round((i * (wavelengths.length - 1)) / (SHOWN - 1)));
-  list.replaceChildren(...shown.map((j) => {
-    const arrows = rotated.map(({ name, pairs }) => arrow(name, pairs[j]));
-    const numbers = rotated.at(-1).pairs[j].map((value) => value.toFixed(3)).join(", ");
-    const drawing = svg(
-      "svg",
-      { viewBox: "-54 -54 108 108", role: "img", "aria-label": `pair ${j} becomes (${numbers})` },
-      svg("circle", { r: RADIUS }),
-      svg("line", { class: "before", x2: RADIUS }),
-      ...arrows,
-    );
-    return figure(drawing, `pair ${j}`, `(${numbers})`, `${wavelengths[j].toLocaleString("en", { notation: "compact", maximumSignificantDigits: 3 })} a turn`);
-  }));
+  list.replaceChildren(
+    ...shown.map((j) => {
+      const arrows = rotated.map(({ name, pairs }) => arrow(name, pairs[j]));
+      const numbers = rotated
+        .at(-1)
+        .pairs[j].map((value) => value.toFixed(3))
+        .join(", ");
+      const drawing = svg(
+        "svg",
+        { viewBox: "-54 -54 108 108", role: "img", "aria-label": `pair ${j} becomes (${numbers})` },
+        svg("circle", { r: RADIUS }),
+        svg("line", { class: "before", x2: RADIUS }),
+        ...arrows,
+      );
+      return figure(
+        drawing,
+        `pair ${j}`,
+        `(${numbers})`,
+        `${wavelengths[j].toLocaleString("en", { notation: "compact", maximumSignificantDigits: 3 })} a turn`,
+      );
+    }),
+  );
 }
 
 /** Up is positive y, and turning is counter-clockwise, as in mathematics. */
 function arrow(name, [x, y]) {
   const degrees = (-Math.atan2(y, x) * 180) / Math.PI;
   const length = Math.hypot(x, y) * RADIUS;
-  return svg("path", { class: `arrow ${name}`, transform: `rotate(${degrees.toFixed(2)})`, d: `M0 0H${length}m-7 -4 7 4 -7 4` });
+  return svg("path", {
+    class: `arrow ${name}`,
+    transform: `rotate(${degrees.toFixed(2)})`,
+    d: `M0 0H${length}m-7 -4 7 4 -7 4`,
+  });
 }
 
 function figure(drawing, ...lines) {

@@ -25,7 +25,9 @@ async function told(model, seed, length) {
 /** Mean loss and mean probability of the right answers, of stories whose losses are given, from a token on. */
 function summary(stories, from = 1) {
   const losses = stories.flatMap(({ losses }) => [...losses.slice(from)]);
-  const answers = stories.flatMap(({ losses, answers }) => answers.filter((at) => at >= from).map((at) => Math.exp(-losses[at])));
+  const answers = stories.flatMap(({ losses, answers }) =>
+    answers.filter((at) => at >= from).map((at) => Math.exp(-losses[at])),
+  );
   return { loss: mean(losses), answer: mean(answers) };
 }
 
@@ -43,7 +45,9 @@ async function measure(source, { rope, length = TRAINED_LENGTH } = {}) {
 
 /** The files of a model with the rows of its q and k projections permuted, as converters to llama.cpp's own pairing leave them. */
 async function permuted(folder) {
-  const [config, bytes] = await Promise.all(["config.json", "model.safetensors"].map((name) => readFile(join(folder, name))));
+  const [config, bytes] = await Promise.all(
+    ["config.json", "model.safetensors"].map((name) => readFile(join(folder, name))),
+  );
   const { num_attention_heads: heads, num_key_value_heads: kvHeads, head_dim } = JSON.parse(config);
   const headerBytes = Number(bytes.readBigUInt64LE());
   const header = JSON.parse(bytes.subarray(8, 8 + headerBytes));
@@ -51,8 +55,15 @@ async function permuted(folder) {
     const projection = /\.([qk])_proj\.weight$/.exec(name)?.[1];
     if (projection === undefined) continue;
     const [begin, end] = data_offsets.map((offset) => 8 + headerBytes + offset);
-    const weights = new (dtype === "F32" ? Float32Array : Uint16Array)(new Uint8Array(bytes.subarray(begin, end)).buffer);
-    const rows = rw.convertPairing(weights, { heads: projection === "q" ? heads : kvHeads, head_dim, from: "half", to: "interleaved" });
+    const weights = new (dtype === "F32" ? Float32Array : Uint16Array)(
+      new Uint8Array(bytes.subarray(begin, end)).buffer,
+    );
+    const rows = rw.convertPairing(weights, {
+      heads: projection === "q" ? heads : kvHeads,
+      head_dim,
+      from: "half",
+      to: "interleaved",
+    });
     bytes.set(new Uint8Array(rows.buffer), begin);
   }
   return [new File([config], "config.json"), new File([bytes], "model.safetensors")];
@@ -111,13 +122,26 @@ const trials = {
   ],
   permuted: (folder) => [
     ["rows permuted, pairs (j, j + 16)", async () => measure(await permuted(folder))],
-    ["rows permuted, pairs (2j, 2j + 1)", async () => measure(await permuted(folder), { rope: { pairing: "interleaved" } })],
+    [
+      "rows permuted, pairs (2j, 2j + 1)",
+      async () => measure(await permuted(folder), { rope: { pairing: "interleaved" } }),
+    ],
   ],
-  base: (folder) => [10_000, 1000, 500_000].map((rope_theta) => [`base ${rope_theta}`, () => measure(folder, { rope: { rope_theta } })]),
+  base: (folder) =>
+    [10_000, 1000, 500_000].map((rope_theta) => [
+      `base ${rope_theta}`,
+      () => measure(folder, { rope: { rope_theta } }),
+    ]),
   scaling: (folder) => [
-    ["fine-tuned under YaRN, as its config says", () => measure(join(folder, "yarn/"), { length: FACTOR * TRAINED_LENGTH })],
+    [
+      "fine-tuned under YaRN, as its config says",
+      () => measure(join(folder, "yarn/"), { length: FACTOR * TRAINED_LENGTH }),
+    ],
     ["not fine-tuned, under the same scaling", () => measure(folder, { length: FACTOR * TRAINED_LENGTH, rope: yarn })],
-    ["the fine-tune, its scaling ignored", () => measure(join(folder, "yarn/"), { length: FACTOR * TRAINED_LENGTH, rope: { rope_scaling: null } })],
+    [
+      "the fine-tune, its scaling ignored",
+      () => measure(join(folder, "yarn/"), { length: FACTOR * TRAINED_LENGTH, rope: { rope_scaling: null } }),
+    ],
   ],
   stale: (folder) => [
     ["stretched at token 200, all read again", () => measureAfter(folder, readAgain)],

@@ -66,7 +66,20 @@ function labelHeights(ends, [low, high]) {
  * Curves with a band each, their names at their ends, over an axis in powers of two on which the trained length is marked.
  * @param curves - `{ points: [{ x, y, low, high }], label, stroke, isBold }[]`
  */
-function draw({ curves, trainedLength, longest, xFirst, yDomain, yTicks, yFormat, title, subtitle, xTitle, yTitle, about }) {
+function draw({
+  curves,
+  trainedLength,
+  longest,
+  xFirst,
+  yDomain,
+  yTicks,
+  yFormat,
+  title,
+  subtitle,
+  xTitle,
+  yTitle,
+  about,
+}) {
   const { document } = parseHTML("<!doctype html><html><body></body></html>");
   const ends = curves.map(({ points }) => points.at(-1));
   const heights = labelHeights(
@@ -96,13 +109,35 @@ function draw({ curves, trainedLength, longest, xFirst, yDomain, yTicks, yFormat
         label: null,
       }),
       Plot.ruleX([trainedLength], { stroke: colour.faint, strokeDasharray: "3 3" }),
-      Plot.text(["trained length"], { x: () => trainedLength, frameAnchor: "top", textAnchor: "end", dx: -7, dy: 6, fill: colour.faint }),
+      Plot.text(["trained length"], {
+        x: () => trainedLength,
+        frameAnchor: "top",
+        textAnchor: "end",
+        dx: -7,
+        dy: 6,
+        fill: colour.faint,
+      }),
       ...curves.map(({ points, stroke }) => Plot.areaY(points, { ...band, fill: stroke })),
       ...curves.map(({ points, stroke, isBold }) =>
-        Plot.line(points, { x: "x", y: "y", stroke, strokeWidth: isBold ? 3 : 1.7, strokeLinejoin: "round", strokeLinecap: "round" }),
+        Plot.line(points, {
+          x: "x",
+          y: "y",
+          stroke,
+          strokeWidth: isBold ? 3 : 1.7,
+          strokeLinejoin: "round",
+          strokeLinecap: "round",
+        }),
       ),
       ...curves.map(({ stroke }, i) =>
-        Plot.link([0], { x1: ends[i].x, y1: ends[i].y, x2: longest, y2: heights[i], stroke, strokeWidth: 1, strokeDasharray: "1 3" }),
+        Plot.link([0], {
+          x1: ends[i].x,
+          y1: ends[i].y,
+          x2: longest,
+          y2: heights[i],
+          stroke,
+          strokeWidth: 1,
+          strokeDasharray: "1 3",
+        }),
       ),
       ...curves.map(({ label, stroke, isBold }, i) =>
         Plot.text([label], { ...words, y: () => heights[i], dx: 9, fill: stroke, fontWeight: isBold ? 700 : 500 }),
@@ -166,7 +201,8 @@ export function drawLossByPosition(results) {
     subtitle: `Loss by position, ${spreadOf(results)}`,
     xTitle: "position in the text, tokens",
     yTitle: "loss, nats a token",
-    about: "A curve for each scaling: the mean loss of tokens against their position, on both sides of the trained length.",
+    about:
+      "A curve for each scaling: the mean loss of tokens against their position, on both sides of the trained length.",
   });
 }
 

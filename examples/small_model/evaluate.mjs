@@ -140,7 +140,12 @@ export function written({ measured, ...others }) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { values } = parseArgs({
-    options: { quick: { type: "boolean" }, base: { type: "string" }, tuned: { type: "string" }, out: { type: "string" } },
+    options: {
+      quick: { type: "boolean" },
+      base: { type: "string" },
+      tuned: { type: "string" },
+      out: { type: "string" },
+    },
   });
   const trained = { name: "trained", folder: values.base ?? here };
   const tuned = { name: "fine-tuned", folder: values.tuned ?? join(here, "yarn"), tuned: 4 };

@@ -15,7 +15,10 @@ const yarn = { rope_type: "yarn", original_max_position_embeddings: TRAINED_LENG
 const variants = [
   ["YaRN", (factor) => ({ ...yarn, factor })],
   ["without its attention factor", (factor) => ({ ...yarn, factor, attention_factor: 1 })],
-  ...[16, 8, 4, 2].map((turns) => [`kept from ${turns} turns on, not 32`, (factor) => ({ ...yarn, factor, beta_fast: turns })]),
+  ...[16, 8, 4, 2].map((turns) => [
+    `kept from ${turns} turns on, not 32`,
+    (factor) => ({ ...yarn, factor, beta_fast: turns }),
+  ]),
   ["kept from 8 turns on, no attention factor", (factor) => ({ ...yarn, factor, beta_fast: 8, attention_factor: 1 })],
   ["PI with YaRN's attention factor", (factor) => ({ ...yarn, factor, extrapolation_factor: 0 })],
 ];
@@ -38,7 +41,11 @@ const cases = STRETCHES.toReversed().flatMap((stretch) =>
 );
 const results = await inWorkers(cases, (rw, one) => measure(rw, plan, one));
 const measured = STRETCHES.flatMap((stretch) =>
-  variants.map(([name]) => ({ name, stretch, groups: results.filter((_, i) => cases[i].name === name && cases[i].stretch === stretch) })),
+  variants.map(([name]) => ({
+    name,
+    stretch,
+    groups: results.filter((_, i) => cases[i].name === name && cases[i].stretch === stretch),
+  })),
 );
 const explanation = rounded({ trainedLength: TRAINED_LENGTH, plan, measured });
 console.log(explanationOf(explanation));

@@ -11,7 +11,10 @@ const rw = await load({ build: "simd" });
 
 for (const { model: source, tokens, rope, atLength } of JSON.parse(readFileSync(process.argv[2] ?? 0, "utf8"))) {
   const options = { contextLength: tokens.length, kv: { dtype: "f32" } };
-  const model = await rw.model(source, { ...options, rope: atLength ? await frequenciesAt(source, rope, tokens.length) : rope });
+  const model = await rw.model(source, {
+    ...options,
+    rope: atLength ? await frequenciesAt(source, rope, tokens.length) : rope,
+  });
   const { losses } = await model.perplexity(tokens, { window: tokens.length });
   console.log(JSON.stringify(Array.from(losses.subarray(1))));
   model.dispose();
@@ -23,5 +26,8 @@ async function frequenciesAt(source, rope, length) {
   const scaled = rw.rope(model.rope);
   const { inv_freq } = scaled.plan(length);
   for (const made of [scaled, model]) made.dispose();
-  return { precision: rope.precision, rope_scaling: { rope_type: "custom", inv_freq: Array.from(inv_freq), replace: true } };
+  return {
+    precision: rope.precision,
+    rope_scaling: { rope_type: "custom", inv_freq: Array.from(inv_freq), replace: true },
+  };
 }

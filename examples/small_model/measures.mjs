@@ -76,5 +76,6 @@ export const positionSteps = {
   count: (length) => 3 * Math.log2(length / 32),
   starts: (length) => Array.from({ length: positionSteps.count(length) }, (_, i) => 32 * 2 ** (i / 3)),
   /** Mean over an octave, from the means over its steps. */
-  octave: (means, octave) => [0, 1, 2].reduce((sum, step) => sum + means[3 * octave + step] * (2 ** ((step + 1) / 3) - 2 ** (step / 3)), 0),
+  octave: (means, octave) =>
+    [0, 1, 2].reduce((sum, step) => sum + means[3 * octave + step] * (2 ** ((step + 1) / 3) - 2 ** (step / 3)), 0),
 };

@@ -14,7 +14,12 @@ export const scalings = {
   yarn: { label: "YaRN", scaling: (factor) => ({ rope_type: "yarn", factor, ...original }) },
   dynamic_yarn: {
     label: "dynamic YaRN",
-    scaling: (factor, tuned) => ({ rope_type: "dynamic_yarn", factor: tuned ?? factor, ...original, finetuned: tuned !== undefined }),
+    scaling: (factor, tuned) => ({
+      rope_type: "dynamic_yarn",
+      factor: tuned ?? factor,
+      ...original,
+      finetuned: tuned !== undefined,
+    }),
   },
 };
 

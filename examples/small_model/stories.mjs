@@ -3,11 +3,23 @@ import { randomNumbers } from "../random_numbers.mjs";
 
 export const names = split("Anna Ben Clara David Emma Frank Grace Henry Ivy Jack Kate Leo Mia Noah Olive Paul");
 export const colours = split("red blue green white black brown pink gold grey silver");
-export const things = split(`ball book boat bell box cup coat chair clock doll drum flag flute hat jar key kite knife lamp mask mirror pen piano plate
+export const things =
+  split(`ball book boat bell box cup coat chair clock doll drum flag flute hat jar key kite knife lamp mask mirror pen piano plate
   ring rope scarf shoe spoon sword table watch`);
-export const places = split("attic barn bedroom cabin cave cellar church forest garden hall kitchen library market mill office school shed station temple tower");
+export const places = split(
+  "attic barn bedroom cabin cave cellar church forest garden hall kitchen library market mill office school shed station temple tower",
+);
 const moods = split("happy sad tired hungry calm proud");
-const doings = ["sings a song", "reads a letter", "looks at the sky", "drinks some water", "laughs", "waits", "opens a window", "goes for a walk"];
+const doings = [
+  "sings a song",
+  "reads a letter",
+  "looks at the sky",
+  "drinks some water",
+  "laughs",
+  "waits",
+  "opens a window",
+  "goes for a walk",
+];
 const weathers = split("sunny rainy windy cold warm quiet");
 
 function split(text) {
@@ -39,7 +51,8 @@ export class StoryListener {
 
   #answersOf(sentence) {
     this.#told += words(sentence)?.length ?? 0;
-    const [, question, thing, place] = /(Where is the \w+ \w+\? )?The (\w+ \w+) is in the (\w+)\.$/.exec(sentence) ?? [];
+    const [, question, thing, place] =
+      /(Where is the \w+ \w+\? )?The (\w+ \w+) is in the (\w+)\.$/.exec(sentence) ?? [];
     if (thing === undefined) return [];
     const known = this.#places.get(thing);
     this.#places.set(thing, place);
@@ -67,7 +80,10 @@ export const answersIn = (text) => new StoryListener().hear(text);
 export function* story({ seed, length, distance, reach = Infinity, questions = 0.35 }) {
   const random = randomNumbers(seed);
   const pick = (list) => list[Math.floor(random() * list.length)];
-  const unused = new Shuffled(colours.flatMap((colour) => things.map((thing) => `${colour} ${thing}`)), random);
+  const unused = new Shuffled(
+    colours.flatMap((colour) => things.map((thing) => `${colour} ${thing}`)),
+    random,
+  );
   let known = []; // what can be asked for: { thing, place, at }
   let told = 0;
   while (told < length) {
@@ -77,7 +93,12 @@ export function* story({ seed, length, distance, reach = Infinity, questions = 0
     if (kind < questions && known.length > 0) {
       const fact = distance === undefined ? pick(known) : nearest(known, told + ANSWER - distance(told, random));
       const answerAt = told + ANSWER;
-      sentence = { text: `Where is the ${fact.thing}? ${factText(fact)}`, kind: "question", answerAt, distance: answerAt - fact.at };
+      sentence = {
+        text: `Where is the ${fact.thing}? ${factText(fact)}`,
+        kind: "question",
+        answerAt,
+        distance: answerAt - fact.at,
+      };
       fact.at = answerAt;
     } else if (kind < 0.75) {
       const fact = { thing: unused.next(), place: pick(places) };
@@ -94,9 +115,15 @@ export function* story({ seed, length, distance, reach = Infinity, questions = 0
 
 const factText = ({ thing, place }) => `The ${thing} is in the ${place}.`;
 
-const fillerText = (pick) => pick([() => `${pick(names)} is ${pick(moods)}.`, () => `${pick(names)} ${pick(doings)}.`, () => `It is a ${pick(weathers)} day.`])();
+const fillerText = (pick) =>
+  pick([
+    () => `${pick(names)} is ${pick(moods)}.`,
+    () => `${pick(names)} ${pick(doings)}.`,
+    () => `It is a ${pick(weathers)} day.`,
+  ])();
 
-const nearest = (facts, at) => facts.reduce((best, fact) => (Math.abs(fact.at - at) < Math.abs(best.at - at) ? fact : best));
+const nearest = (facts, at) =>
+  facts.reduce((best, fact) => (Math.abs(fact.at - at) < Math.abs(best.at - at) ? fact : best));
 
 /** All of a list in a random order, again and again. */
 class Shuffled {

@@ -51,7 +51,9 @@ function byLength({ measured, trainedLength }, model, valuesOf) {
 }
 
 /** Lengths of texts in which all scalings are measured. */
-const lengthsOf = ({ measured }) => [...new Set(measured.filter(({ scaling }) => scaling !== "shift").map(({ length }) => length))];
+const lengthsOf = ({ measured }) => [
+  ...new Set(measured.filter(({ scaling }) => scaling !== "shift").map(({ length }) => length)),
+];
 
 /** A table of questions answered in texts of one length, a line each scaling and a column each octave of distances. */
 function byDistance({ measured }, model, length) {
@@ -131,7 +133,12 @@ export function explanationOf({ measured, trainedLength }) {
     cell(recallOf({ groups }, 0, inside)),
     cell(recallOf({ groups }, inside)),
   ];
-  const titles = stretches.flatMap((stretch) => [`loss at ${stretch}×`, "of answers", "answered inside", "answered beyond"]);
+  const titles = stretches.flatMap((stretch) => [
+    `loss at ${stretch}×`,
+    "of answers",
+    "answered inside",
+    "answered beyond",
+  ]);
   const rows = [...new Set(measured.map(({ name }) => name))].map((name) => [
     name,
     ...stretches.flatMap((stretch) => cellsOf(measured.find((one) => one.name === name && one.stretch === stretch))),

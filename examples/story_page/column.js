@@ -21,7 +21,9 @@ export class Column {
   static async open(element, variant) {
     const column = new Column();
     element.append(document.getElementById("column").content.cloneNode(true));
-    column.#parts = Object.fromEntries(["rope", "answers", "answers-text", "state", "told"].map((name) => [name, element.querySelector(`.${name}`)]));
+    column.#parts = Object.fromEntries(
+      ["rope", "answers", "answers-text", "state", "told"].map((name) => [name, element.querySelector(`.${name}`)]),
+    );
     const [rw, files] = await Promise.all([load(), fetchSmallModel(variant)]);
     column.#model = await rw.model(files);
     return column;
@@ -36,7 +38,12 @@ export class Column {
       this.#begin(beginning, length, describeRope(session.rope));
       const start = performance.now();
       const read = session.length;
-      for await (const { text } of session.generate({ maxTokens: length - session.length, ignoreEnd: true, signal, ...sampling })) {
+      for await (const { text } of session.generate({
+        maxTokens: length - session.length,
+        ignoreEnd: true,
+        signal,
+        ...sampling,
+      })) {
         if (session.length === TRAINED_LENGTH + 1) this.#markTrainedLength();
         this.#add(text, length);
         const told = `${session.length.toLocaleString("en")} of ${length.toLocaleString("en")} words`;
@@ -102,7 +109,10 @@ export class Column {
     const bars = stretches.flatMap(({ asked, right }, i) => {
       const place = { x: i * step, width: step - gap };
       const filled = asked === 0 ? 0 : (height * right) / asked;
-      return [svg("rect", { class: "asked", y: 0, height, ...place }), svg("rect", { class: "right", y: height - filled, height: filled, ...place })];
+      return [
+        svg("rect", { class: "asked", y: 0, height, ...place }),
+        svg("rect", { class: "right", y: height - filled, height: filled, ...place }),
+      ];
     });
     const { answers, "answers-text": text } = this.#parts;
     answers.setAttribute("viewBox", `0 0 ${width} ${height}`);

@@ -31,7 +31,9 @@ async function tell() {
     telling.abort();
   };
   const tellings = Object.entries(columns).map(([name, column]) =>
-    column.tell(BEGINNING, { overrides: ropes[name](length), length, signal, seed: seed.valueAsNumber, temperature: 0.8 }).catch(stop),
+    column
+      .tell(BEGINNING, { overrides: ropes[name](length), length, signal, seed: seed.valueAsNumber, temperature: 0.8 })
+      .catch(stop),
   );
   await Promise.all(tellings);
   telling = undefined;

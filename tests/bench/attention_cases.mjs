@@ -7,7 +7,11 @@ const HEAD_DIM = 128;
 const ROPE = { head_dim: HEAD_DIM, rope_theta: 1e6, pairing: "half" };
 const YARN = { ...ROPE, rope_scaling: { rope_type: "yarn", factor: 4, original_max_position_embeddings: 32768 } };
 const LENGTHS = [4096, 32768];
-const DTYPES = { f32: { bytes: 4, target: 0.5 }, f16: { bytes: 2, target: 0.3 }, q8_0: { bytes: 34 / 32, target: 0.3 } };
+const DTYPES = {
+  f32: { bytes: 4, target: 0.5 },
+  f16: { bytes: 2, target: 0.3 },
+  q8_0: { bytes: 34 / 32, target: 0.3 },
+};
 const CHUNK = 512; // tokens appended at a time
 const MB = 1 << 20;
 
@@ -66,12 +70,27 @@ function oneToken(rw, module, dtype, tokens, report) {
   const source = rw.tensor([bytes / 4]);
   const attend = (cache) => repeatedly(() => cache.attend(q, { layout: "thd", out }));
   const results = race(
-    { ...bounds(module, source.address, bytes, 2 * tokens * HEADS * HEAD_DIM), rotated: attend(rotated), raw: attend(raw) },
+    {
+      ...bounds(module, source.address, bytes, 2 * tokens * HEADS * HEAD_DIM),
+      rotated: attend(rotated),
+      raw: attend(raw),
+    },
     { rounds: 9, sampleMs: 100 }, // many passes, so that each contender's own memory is in the caches, as far as it fits
   );
   const at = `one token over ${tokens}, ${dtype}`;
-  report({ name: `${at}: against the slower of reading and multiply-adds`, value: ofBound(results, "rotated"), unit: "×", target: DTYPES[dtype].target });
-  report({ name: `${at}: turned on read, times the rotated mode`, value: ratio(results, "raw", "rotated"), unit: "×", target: 1.6, better: "less" });
+  report({
+    name: `${at}: against the slower of reading and multiply-adds`,
+    value: ofBound(results, "rotated"),
+    unit: "×",
+    target: DTYPES[dtype].target,
+  });
+  report({
+    name: `${at}: turned on read, times the rotated mode`,
+    value: ratio(results, "raw", "rotated"),
+    unit: "×",
+    target: 1.6,
+    better: "less",
+  });
   for (const object of [rotated, raw, q, out, source]) object.dispose();
 }
 
@@ -84,12 +103,25 @@ function prompt(rw, module, report) {
   const multiplyAdds = tokens * (tokens + 1) * HEADS * HEAD_DIM; // q · k and weights · v of the keys in sight
   const attend = (options) => repeatedly(() => rw.attention(q, k, k, { layout: "thd", out, ...options }));
   const results = race(
-    { multiply: repeatedly(() => module._multiply_add(Math.round(multiplyAdds / 48), 1)), plain: attend({}), rope: attend({ position: rope }) },
+    {
+      multiply: repeatedly(() => module._multiply_add(Math.round(multiplyAdds / 48), 1)),
+      plain: attend({}),
+      rope: attend({ position: rope }),
+    },
     { rounds: 5, sampleMs: 1 },
   );
   const name = `prompt of ${tokens}, causal, f32`;
-  report({ name: `${name}: of the multiply-add peak`, value: ratio(results, "multiply", "plain"), unit: "×", target: 0.4 });
-  report({ name: `${name}: the same, q and k rotated as they are read`, value: ratio(results, "multiply", "rope"), unit: "×" });
+  report({
+    name: `${name}: of the multiply-add peak`,
+    value: ratio(results, "multiply", "plain"),
+    unit: "×",
+    target: 0.4,
+  });
+  report({
+    name: `${name}: the same, q and k rotated as they are read`,
+    value: ratio(results, "multiply", "rope"),
+    unit: "×",
+  });
   for (const object of [q, k, out, rope]) object.dispose();
 }
 
@@ -109,7 +141,12 @@ function retune(rw, module, dtype, report) {
     },
     { rounds: 9 },
   );
-  report({ name: `retune of ${tokens} cached positions, ${dtype}, against in-place multiply of the keys`, value: ratio(results, "limit", "retune"), unit: "×", target: 0.5 });
+  report({
+    name: `retune of ${tokens} cached positions, ${dtype}, against in-place multiply of the keys`,
+    value: ratio(results, "limit", "retune"),
+    unit: "×",
+    target: 0.5,
+  });
   cache.dispose();
   keys.dispose();
 }
@@ -125,7 +162,13 @@ function promptMemory(rw, report) {
     if (cache.length % 8192 === 0) cache.attend(q, { layout: "thd", out: q }); // memory is the same each time, and all would take minutes
   }
   const over = rw.memoryBytes - before - cache.bytes;
-  report({ name: `prompt of ${tokens}, in pieces of ${CHUNK}: memory over the cache, q, k and v included`, value: over / MB, unit: "MB", target: 32, better: "less" });
+  report({
+    name: `prompt of ${tokens}, in pieces of ${CHUNK}: memory over the cache, q, k and v included`,
+    value: over / MB,
+    unit: "MB",
+    target: 32,
+    better: "less",
+  });
   for (const object of [cache, q, kv]) object.dispose();
 }
 
@@ -143,6 +186,12 @@ function linear(rw, report) {
     append(early);
   };
   const results = race({ early: repeatedly(restarted), late: repeatedly(() => append(late)) }, { rounds: 15 });
-  report({ name: "linear attention: cost of a token at 1,000,000 over that of the first 1,000", value: ratio(results, "late", "early"), unit: "×", target: 1.15, better: "less" });
+  report({
+    name: "linear attention: cost of a token at 1,000,000 over that of the first 1,000",
+    value: ratio(results, "late", "early"),
+    unit: "×",
+    target: 1.15,
+    better: "less",
+  });
   for (const object of [early, late, q, k, out, rope]) object.dispose();
 }

@@ -37,19 +37,21 @@ function workplace(rw, tokens, dtype) {
     tensor,
     bytes: tensor.data.byteLength,
     rotate: (pairing) => repeatedly(() => ropes[pairing].rotate(tensor, options)),
-    kernel: (module, pairing, scalar = false) => (repeats) =>
-      module._rotate_alone(
-        tensor.address,
-        PAIRINGS.indexOf(pairing),
-        DTYPES.indexOf(dtype),
-        rows.cos.address,
-        rows.sin.address,
-        tokens,
-        HEADS,
-        HEAD_DIM,
-        scalar,
-        repeats,
-      ),
+    kernel:
+      (module, pairing, scalar = false) =>
+      (repeats) =>
+        module._rotate_alone(
+          tensor.address,
+          PAIRINGS.indexOf(pairing),
+          DTYPES.indexOf(dtype),
+          rows.cos.address,
+          rows.sin.address,
+          tokens,
+          HEADS,
+          HEAD_DIM,
+          scalar,
+          repeats,
+        ),
     dispose: () => [tensor, rows.cos, rows.sin, ...Object.values(ropes)].forEach((object) => object.dispose()),
   };
 }
@@ -69,14 +71,31 @@ function rotationAgainstLimit(rw, module, tokens, report) {
   });
   const targets = { 512: { half: 0.75, interleaved: 0.65 }, 4096: { half: 0.9, interleaved: 0.85 } }[tokens];
   const at = `T = ${tokens}`;
-  report({ name: `${at}: limit, in-place multiply, read and written`, value: (work.bytes * 2) / results.limit.us / 1000, unit: "GB/s" });
+  report({
+    name: `${at}: limit, in-place multiply, read and written`,
+    value: (work.bytes * 2) / results.limit.us / 1000,
+    unit: "GB/s",
+  });
   report({ name: `${at}: memory.copy against the limit`, value: ratio(results, "limit", "copy"), unit: "×" });
   for (const pairing of PAIRINGS) {
-    report({ name: `${at}: ${pairing}, f32 in place, against the limit`, value: ratio(results, "limit", pairing), unit: "×", target: targets[pairing] });
-    report({ name: `${at}: ${pairing}, the kernel alone`, value: ratio(results, "limit", `kernel ${pairing}`), unit: "×" });
+    report({
+      name: `${at}: ${pairing}, f32 in place, against the limit`,
+      value: ratio(results, "limit", pairing),
+      unit: "×",
+      target: targets[pairing],
+    });
+    report({
+      name: `${at}: ${pairing}, the kernel alone`,
+      value: ratio(results, "limit", `kernel ${pairing}`),
+      unit: "×",
+    });
   }
   report({ name: `${at}: half against the scalar kernel`, value: ratio(results, "scalar", "half"), unit: "× faster" });
-  report({ name: `${at}: half against a JavaScript loop`, value: ratio(results, "javascript", "half"), unit: "× faster" });
+  report({
+    name: `${at}: half against a JavaScript loop`,
+    value: ratio(results, "javascript", "half"),
+    unit: "× faster",
+  });
   copy.dispose();
   work.dispose();
 }
@@ -113,13 +132,24 @@ async function oneToken(rw, module, peer, report) {
   const results = race(contenders, { rounds: 31, sampleMs: 4 });
   const over = (name) => results[name].us - results.kernel.us;
   report({ name: "T = 1: the kernel alone", value: results.kernel.us, unit: "µs" });
-  report({ name: "T = 1: a Tensor through the API, over the kernel", value: over("tensor"), unit: "µs", target: 1.5, better: "less" });
+  report({
+    name: "T = 1: a Tensor through the API, over the kernel",
+    value: over("tensor"),
+    unit: "µs",
+    target: 1.5,
+    better: "less",
+  });
   report({ name: "T = 1: the same at a new position each time", value: over("next"), unit: "µs" });
   report({ name: "T = 1: a Float32Array through the API, over the kernel", value: over("array"), unit: "µs" });
   if (peer !== undefined) {
     const batch = 100; // calls for each of the peer's, so that both fill their samples
     const against = await raceAsync({ peer: await peer(1), tensor: async (repeats) => tensor(repeats * batch) });
-    report({ name: "T = 1: a Tensor against onnxruntime-web", value: ratio(against, "peer", "tensor") * batch, unit: "× faster", target: 15 });
+    report({
+      name: "T = 1: a Tensor against onnxruntime-web",
+      value: ratio(against, "peer", "tensor") * batch,
+      unit: "× faster",
+      target: 15,
+    });
   }
   rope.dispose();
   work.dispose();
@@ -130,7 +160,9 @@ async function againstPeer(rw, module, peer, report) {
   const work = workplace(rw, tokens, "f32");
   const rope = rw.rope({ ...QWEN, pairing: "half" });
   const array = new Float32Array(work.tensor.length).fill(0.5);
-  const rotateArray = repeatedly(() => rope.rotate(array, { layout: "thd", shape: [tokens, HEADS, HEAD_DIM], positions: 0 }));
+  const rotateArray = repeatedly(() =>
+    rope.rotate(array, { layout: "thd", shape: [tokens, HEADS, HEAD_DIM], positions: 0 }),
+  );
   const rotateTensor = work.rotate("half");
   const results = await raceAsync({
     peer: await peer(tokens),
@@ -140,8 +172,17 @@ async function againstPeer(rw, module, peer, report) {
   });
   const name = "T = 4096: a Float32Array, copies included, against onnxruntime-web";
   report({ name, value: ratio(results, "peer", "array"), unit: "× faster", target: 8 });
-  report({ name: "T = 4096: a Tensor against onnxruntime-web", value: ratio(results, "peer", "tensor"), unit: "× faster", target: 25 });
-  report({ name: "T = 4096: the limit itself against onnxruntime-web", value: ratio(results, "peer", "limit"), unit: "× faster" });
+  report({
+    name: "T = 4096: a Tensor against onnxruntime-web",
+    value: ratio(results, "peer", "tensor"),
+    unit: "× faster",
+    target: 25,
+  });
+  report({
+    name: "T = 4096: the limit itself against onnxruntime-web",
+    value: ratio(results, "peer", "limit"),
+    unit: "× faster",
+  });
   rope.dispose();
   work.dispose();
 }
@@ -181,7 +222,13 @@ function cycles(rw, report) {
   for (let i = 0; i < 100; i++) cycle();
   const before = rw.memoryBytes;
   for (let i = 0; i < 10000; i++) cycle();
-  report({ name: "10,000 create, rotate, dispose: growth of the heap", value: rw.memoryBytes - before, unit: "bytes", target: 0, better: "less" });
+  report({
+    name: "10,000 create, rotate, dispose: growth of the heap",
+    value: rw.memoryBytes - before,
+    unit: "bytes",
+    target: 0,
+    better: "less",
+  });
 }
 
 function repeatedly(call) {

@@ -21,6 +21,10 @@ export async function runBenchmark({ glue, wasm, build, ort, model, cases = runC
   ort.env.wasm.numThreads = 1;
   ort.env.logLevel = "error";
   const lines = [];
-  await cases({ ...(await benchRuntime({ glue, wasm, build })), peer: onnxruntime(ort, model), report: (line) => lines.push(line) });
+  await cases({
+    ...(await benchRuntime({ glue, wasm, build })),
+    peer: onnxruntime(ort, model),
+    report: (line) => lines.push(line),
+  });
   return lines;
 }

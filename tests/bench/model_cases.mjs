@@ -13,7 +13,8 @@ const PROMPT_TARGETS = { q8_0: 0.45, q4_0: 0.4 };
 
 const tokensOf = (count) => Array.from({ length: count }, (_, i) => 3 + ((i * 37) % 200));
 /** As many tokens in text: one a letter. */
-export const textOf = (count) => Array.from({ length: count }, (_, i) => String.fromCharCode(97 + ((i * 7) % 26))).join("");
+export const textOf = (count) =>
+  Array.from({ length: count }, (_, i) => String.fromCharCode(97 + ((i * 7) % 26))).join("");
 
 /** Milliseconds of an asynchronous call. */
 async function timed(call) {
@@ -26,9 +27,27 @@ async function timed(call) {
  * @param source - address or path of the model, and `readFile`, which reads its bytes and keeps none.
  * @param peer - `{ prompt, decode }` in tokens a second, of {@link measureWllama}; undefined where it is not measured.
  */
-export async function runModelCases({ rw, module, build, source, readFile, shape, format, peer, depth = true, report }) {
+export async function runModelCases({
+  rw,
+  module,
+  build,
+  source,
+  readFile,
+  shape,
+  format,
+  peer,
+  depth = true,
+  report,
+}) {
   const name = `${shape} ${format}`;
-  const line = (what, value, unit, target, better) => report({ name: `${name}: ${what}`, value, unit, ...(target !== undefined && { target }), ...(better && { better }) });
+  const line = (what, value, unit, target, better) =>
+    report({
+      name: `${name}: ${what}`,
+      value,
+      unit,
+      ...(target !== undefined && { target }),
+      ...(better && { better }),
+    });
 
   await readFile(); // into the system's cache
   const memoryBefore = rw.memoryBytes;
@@ -61,8 +80,18 @@ export async function runModelCases({ rw, module, build, source, readFile, shape
   }
   const early = median(rounds.map((round) => round.early));
   line("one token after 16", 1000 / early, "tokens/s");
-  line("one token after 16, of the bound of reading the weights", median(rounds.map(({ early: ms, read }) => read / ms)), "×", DECODE_TARGETS[format]);
-  line(`one token after ${PROMPT}, of the speed after 16`, median(rounds.map(({ early: a, late: b }) => a / b)), "×", 0.85);
+  line(
+    "one token after 16, of the bound of reading the weights",
+    median(rounds.map(({ early: ms, read }) => read / ms)),
+    "×",
+    DECODE_TARGETS[format],
+  );
+  line(
+    `one token after ${PROMPT}, of the speed after 16`,
+    median(rounds.map(({ early: a, late: b }) => a / b)),
+    "×",
+    0.85,
+  );
   bandwidth.dispose();
 
   const peak = peakOf(rw, module, build);
@@ -71,12 +100,17 @@ export async function runModelCases({ rw, module, build, source, readFile, shape
   for (let round = 0; round < 3; round++) {
     session.rewind(0);
     const ms = await timed(() => session.append(tokensOf(PROMPT)));
-    prompts.push({ ms, share: (products / peak.measure()) / ms });
+    prompts.push({ ms, share: products / peak.measure() / ms });
   }
   peak.dispose();
   const promptRate = (1000 * PROMPT) / median(prompts.map(({ ms }) => ms));
   line(`prompt of ${PROMPT}`, promptRate, "tokens/s");
-  line(`prompt of ${PROMPT}, of the integer peak`, median(prompts.map(({ share }) => share)), "×", PROMPT_TARGETS[format]);
+  line(
+    `prompt of ${PROMPT}, of the integer peak`,
+    median(prompts.map(({ share }) => share)),
+    "×",
+    PROMPT_TARGETS[format],
+  );
 
   if (depth) line("one token after 4096, of the speed after 16", early / (await after(4096)), "×", 0.4);
   const over = rw.memoryBytes - memoryBefore - weights - session.bytes;
@@ -122,9 +156,14 @@ function productsOf({ parameters, vocabularySize, hiddenSize }) {
 
 /** wllama's own figures for the same file, one thread, no GPU. */
 export async function measureWllama({ Wllama, wasm, blob }) {
-  const wllama = new Wllama({ default: wasm }, { suppressNativeLog: true, logger: { debug() {}, log() {}, warn() {}, error: console.error } });
+  const wllama = new Wllama(
+    { default: wasm },
+    { suppressNativeLog: true, logger: { debug() {}, log() {}, warn() {}, error: console.error } },
+  );
   await wllama.loadModel([blob], { n_threads: 1, n_gpu_layers: 0, n_ctx: 1024 });
-  const complete = async (prompt, max_tokens) => (await wllama.createCompletion({ prompt, max_tokens, temperature: 0, cache_prompt: false, ignore_eos: true })).timings;
+  const complete = async (prompt, max_tokens) =>
+    (await wllama.createCompletion({ prompt, max_tokens, temperature: 0, cache_prompt: false, ignore_eos: true }))
+      .timings;
   await complete(textOf(16), 4);
   const decodes = [];
   for (let i = 0; i < 3; i++) decodes.push((await complete(textOf(16), 16)).predicted_per_second);

@@ -7,7 +7,12 @@ import { runModelCases } from "./model_cases.mjs";
 const [build, folder, file, shape, format] = process.argv.slice(2);
 const at = (name) => new URL(`../../build/${folder}/bench/${name}`, import.meta.url);
 const { default: glue } = await import(at("ropewalk.mjs"));
-const { rw, module } = await benchRuntime({ glue, wasm: await readFile(at("ropewalk.wasm")), build, files: { fetch, disk: nodeFiles } });
+const { rw, module } = await benchRuntime({
+  glue,
+  wasm: await readFile(at("ropewalk.wasm")),
+  build,
+  files: { fetch, disk: nodeFiles },
+});
 
 async function readWhole() {
   const handle = await open(file);
@@ -17,5 +22,14 @@ async function readWhole() {
 }
 
 const lines = [];
-await runModelCases({ rw, module, build, source: file, readFile: readWhole, shape, format, report: (line) => lines.push(line) });
+await runModelCases({
+  rw,
+  module,
+  build,
+  source: file,
+  readFile: readWhole,
+  shape,
+  format,
+  report: (line) => lines.push(line),
+});
 console.log(JSON.stringify(lines));

@@ -8,5 +8,11 @@ import { ROTARY_NODE } from "./peer.mjs";
 const [build, folder] = process.argv.slice(2);
 const at = (name) => new URL(`../../build/${folder}/bench/${name}`, import.meta.url);
 const { default: glue } = await import(at("ropewalk.mjs"));
-const lines = await runBenchmark({ glue, wasm: await readFile(at("ropewalk.wasm")), build, ort, model: oneNodeModel(ROTARY_NODE) });
+const lines = await runBenchmark({
+  glue,
+  wasm: await readFile(at("ropewalk.wasm")),
+  build,
+  ort,
+  model: oneNodeModel(ROTARY_NODE),
+});
 console.log(JSON.stringify(lines));

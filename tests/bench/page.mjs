@@ -17,7 +17,11 @@ globalThis.runModelBenchmark = async (build, folder, source, shape, format, with
   let peer;
   if (withPeer) {
     const { Wllama } = await import("/node_modules/@wllama/wllama/esm/index.js");
-    peer = await measureWllama({ Wllama, wasm: "/node_modules/@wllama/wllama/esm/wasm/wllama.wasm", blob: await (await fetch(source)).blob() });
+    peer = await measureWllama({
+      Wllama,
+      wasm: "/node_modules/@wllama/wllama/esm/wasm/wllama.wasm",
+      blob: await (await fetch(source)).blob(),
+    });
   }
   const { default: glue } = await import(at("ropewalk.mjs"));
   const wasm = await (await fetch(at("ropewalk.wasm"))).arrayBuffer();

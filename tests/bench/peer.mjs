@@ -21,7 +21,8 @@ export const ROTARY_NODE = {
 export function onnxruntime(ort, model) {
   return async (tokens) => {
     const session = await ort.InferenceSession.create(model, { executionProviders: ["wasm"] });
-    const floats = (shape) => new ort.Tensor("float32", new Float32Array(shape.reduce((a, b) => a * b)).fill(0.5), shape);
+    const floats = (shape) =>
+      new ort.Tensor("float32", new Float32Array(shape.reduce((a, b) => a * b)).fill(0.5), shape);
     const feeds = {
       X: floats([1, tokens, HEADS * HEAD_DIM]),
       position_ids: new ort.Tensor("int64", new BigInt64Array(1), [1]),

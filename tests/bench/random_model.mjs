@@ -5,8 +5,30 @@ import { tensorBytes, tensorTypes, typed, writeGguf } from "../files/gguf_writer
 import { fileURLToPath } from "node:url";
 
 export const SHAPES = {
-  "smollm2-135m": { architecture: "llama", hidden: 576, feedForward: 1536, layers: 30, heads: 9, kvHeads: 3, headDim: 64, vocabulary: 49152, theta: 1e5, context: 8192 },
-  "qwen2.5-0.5b": { architecture: "qwen2", hidden: 896, feedForward: 4864, layers: 24, heads: 14, kvHeads: 2, headDim: 64, vocabulary: 151936, theta: 1e6, context: 32768 },
+  "smollm2-135m": {
+    architecture: "llama",
+    hidden: 576,
+    feedForward: 1536,
+    layers: 30,
+    heads: 9,
+    kvHeads: 3,
+    headDim: 64,
+    vocabulary: 49152,
+    theta: 1e5,
+    context: 8192,
+  },
+  "qwen2.5-0.5b": {
+    architecture: "qwen2",
+    hidden: 896,
+    feedForward: 4864,
+    layers: 24,
+    heads: 14,
+    kvHeads: 2,
+    headDim: 64,
+    vocabulary: 151936,
+    theta: 1e6,
+    context: 32768,
+  },
 };
 
 const STANDS_IN = { q4_k: "q5_0", q5_k: "q5_1", q6_k: "q8_0" };
@@ -18,9 +40,18 @@ const SCALES = {
   q8_0: [[0, SPREAD / 74]],
   q4_0: [[0, SPREAD / 4.6]],
   q5_0: [[0, SPREAD / 9.2]],
-  q5_1: [[0, SPREAD / 9.2], [2, -SPREAD * 1.7]],
-  q4_k: [[0, SPREAD / (36 * 5)], [2, SPREAD / (36 * 0.7)]],
-  q5_k: [[0, SPREAD / (36 * 10)], [2, SPREAD / (36 * 0.7)]],
+  q5_1: [
+    [0, SPREAD / 9.2],
+    [2, -SPREAD * 1.7],
+  ],
+  q4_k: [
+    [0, SPREAD / (36 * 5)],
+    [2, SPREAD / (36 * 0.7)],
+  ],
+  q5_k: [
+    [0, SPREAD / (36 * 10)],
+    [2, SPREAD / (36 * 0.7)],
+  ],
   q6_k: [[208, SPREAD / (74 * 19)]],
 };
 
@@ -43,7 +74,7 @@ function halfOf(value) {
 function* randomBlocks(type, bytes, seed) {
   const [, , blockBytes] = tensorTypes[type];
   const pieceBlocks = 4096 * 4;
-  for (let done = 0; done < bytes; ) {
+  for (let done = 0; done < bytes;) {
     const size = Math.min(bytes - done, pieceBlocks * blockBytes);
     const words = new Uint32Array(Math.ceil(size / 4));
     fillRandom(words, seed + done);
@@ -52,7 +83,9 @@ function* randomBlocks(type, bytes, seed) {
     if (type === "f16") {
       for (let i = 0; i + 2 <= size; i += 2) view.setUint16(i, (view.getUint16(i) & 0x83ff) | 0x2000, true); // ±[2^-7, 2^-6)
     } else {
-      for (const [at, value] of SCALES[type]) for (let block = 0; block + blockBytes <= size; block += blockBytes) view.setUint16(block + at, halfOf(value), true);
+      for (const [at, value] of SCALES[type])
+        for (let block = 0; block + blockBytes <= size; block += blockBytes)
+          view.setUint16(block + at, halfOf(value), true);
     }
     yield piece;
     done += size;
@@ -61,7 +94,8 @@ function* randomBlocks(type, bytes, seed) {
 
 /** Writes a model; returns the file's length. */
 export async function writeRandomModel(path, shapeName, format) {
-  const { architecture, hidden, feedForward, layers, heads, kvHeads, headDim, vocabulary, theta, context } = SHAPES[shapeName];
+  const { architecture, hidden, feedForward, layers, heads, kvHeads, headDim, vocabulary, theta, context } =
+    SHAPES[shapeName];
   let seed = 1;
   const matrix = (name, rows, columns) => {
     const type = columns % tensorTypes[format][1] === 0 ? format : STANDS_IN[format];
@@ -69,7 +103,12 @@ export async function writeRandomModel(path, shapeName, format) {
     const own = (seed += 7919);
     return { ...tensor, data: () => randomBlocks(type, tensorBytes(tensor), own) };
   };
-  const vector = (name, size, value) => ({ name, type: "f32", shape: [size], data: new Uint8Array(new Float32Array(size).fill(value).buffer) });
+  const vector = (name, size, value) => ({
+    name,
+    type: "f32",
+    shape: [size],
+    data: new Uint8Array(new Float32Array(size).fill(value).buffer),
+  });
   const layer = (n) => {
     const at = (name) => `blk.${n}.${name}`;
     return [
@@ -77,7 +116,13 @@ export async function writeRandomModel(path, shapeName, format) {
       matrix(at("attn_q"), heads * headDim, hidden),
       matrix(at("attn_k"), kvHeads * headDim, hidden),
       matrix(at("attn_v"), kvHeads * headDim, hidden),
-      ...(architecture === "qwen2" ? [["q", heads], ["k", kvHeads], ["v", kvHeads]].map(([name, count]) => vector(at(`attn_${name}.bias`), count * headDim, 0.01)) : []),
+      ...(architecture === "qwen2"
+        ? [
+            ["q", heads],
+            ["k", kvHeads],
+            ["v", kvHeads],
+          ].map(([name, count]) => vector(at(`attn_${name}.bias`), count * headDim, 0.01))
+        : []),
       matrix(at("attn_output"), hidden, heads * headDim),
       vector(at("ffn_norm.weight"), hidden, 1),
       matrix(at("ffn_gate"), feedForward, hidden),
@@ -104,7 +149,10 @@ export async function writeRandomModel(path, shapeName, format) {
     [key("rope.dimension_count")]: headDim,
     "tokenizer.ggml.model": "llama",
     "tokenizer.ggml.tokens": tokens,
-    "tokenizer.ggml.scores": typed("f32", tokens.map((_, i) => -i)),
+    "tokenizer.ggml.scores": typed(
+      "f32",
+      tokens.map((_, i) => -i),
+    ),
     "tokenizer.ggml.token_type": typed("i32", types),
     "tokenizer.ggml.bos_token_id": 1,
     "tokenizer.ggml.eos_token_id": 2,
@@ -112,14 +160,22 @@ export async function writeRandomModel(path, shapeName, format) {
     "tokenizer.ggml.add_bos_token": false,
     "tokenizer.ggml.add_space_prefix": false,
   };
-  const tensors = [matrix("token_embd", vocabulary, hidden), ...Array.from({ length: layers }, (_, n) => layer(n)).flat(), vector("output_norm.weight", hidden, 1)];
+  const tensors = [
+    matrix("token_embd", vocabulary, hidden),
+    ...Array.from({ length: layers }, (_, n) => layer(n)).flat(),
+    vector("output_norm.weight", hidden, 1),
+  ];
   return writeGguf(path, { metadata, tensors });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [path, shape, format] = process.argv.slice(2);
   if (SHAPES[shape] === undefined || SCALES[format] === undefined) {
-    console.error(`usage: random_model.mjs FILE ${Object.keys(SHAPES).join("|")} ${Object.keys(SCALES).filter((name) => SCALES[name]).join("|")}`);
+    console.error(
+      `usage: random_model.mjs FILE ${Object.keys(SHAPES).join("|")} ${Object.keys(SCALES)
+        .filter((name) => SCALES[name])
+        .join("|")}`,
+    );
     process.exitCode = 2;
   } else {
     console.log(`${path}: ${await writeRandomModel(path, shape, format)} bytes`);

@@ -18,7 +18,8 @@ const KINDS = DTYPES.flatMap((dtype) => KEY_MODES.map((keys) => [dtype, keys]));
 const RETUNED_WITHIN = { f32: 2 ** -22, f16: 2 ** -11, bf16: 2 ** -8, q8_0: 2 ** -7 };
 
 test("attention and caches", async (t) => {
-  const inBoth = (use) => withBrowser("chromium", (chromium) => withBrowser("firefox", (firefox) => use({ chromium, firefox })));
+  const inBoth = (use) =>
+    withBrowser("chromium", (chromium) => withBrowser("firefox", (firefox) => use({ chromium, firefox })));
   await inBoth(async (browsers) => {
     for (const [name, browser] of Object.entries(browsers)) await t.test(name, (t) => checkBrowser(t, browser));
     await t.test("what one browser saves, the other restores", () => compareSaved(browsers));
@@ -31,9 +32,15 @@ async function checkBrowser(t, browser) {
   await check("examples/attention.mjs runs as it stands", async (run) => {
     const lines = await run("runExample", "/examples/attention.mjs");
     assert.match(lines[0], /^attention of \d+ tokens, .*: first outputs -?\d\.\d{4}, /);
-    const differences = lines.map((line) => /from a cache of (\w+) .*largest difference (\S+)/.exec(line)).filter(Boolean);
-    assert.deepEqual(differences.map(([, dtype]) => dtype), ["f32", "f16", "q8_0"]);
-    for (const [i, limit] of [1e-6, 1e-3, 2e-2].entries()) assert.ok(Number(differences[i][2]) <= limit, differences[i][0]);
+    const differences = lines
+      .map((line) => /from a cache of (\w+) .*largest difference (\S+)/.exec(line))
+      .filter(Boolean);
+    assert.deepEqual(
+      differences.map(([, dtype]) => dtype),
+      ["f32", "f16", "q8_0"],
+    );
+    for (const [i, limit] of [1e-6, 1e-3, 2e-2].entries())
+      assert.ok(Number(differences[i][2]) <= limit, differences[i][0]);
   });
 
   await check("a cache filled under plain RoPE is retuned to YaRN, as examples/retune.mjs does", async (run) => {
@@ -63,9 +70,17 @@ function compareSaved({ chromium, firefox }) {
     withPage(firefox, site.origin, async (inFirefox) => {
       for (const [dtype, keys] of [...KINDS, ["linear"]]) {
         const saved = await inChromium("saveCache", ENTRIES.good, dtype, keys);
-        assert.deepEqual(await inFirefox("saveCache", ENTRIES.good, dtype, keys), saved, `${dtype} ${keys} saved by Firefox`);
+        assert.deepEqual(
+          await inFirefox("saveCache", ENTRIES.good, dtype, keys),
+          saved,
+          `${dtype} ${keys} saved by Firefox`,
+        );
         for (const restore of [inFirefox, inChromium]) {
-          assert.deepEqual(await restore("restoreCache", ENTRIES.good, dtype, keys, saved.image), saved, `${dtype} ${keys} restored`);
+          assert.deepEqual(
+            await restore("restoreCache", ENTRIES.good, dtype, keys, saved.image),
+            saved,
+            `${dtype} ${keys} restored`,
+          );
         }
       }
     }),

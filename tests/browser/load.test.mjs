@@ -40,7 +40,11 @@ for (const name of BROWSERS) {
       });
 
       await check("a build is loaded once, however often it is asked for", async (run) => {
-        assert.deepEqual(await run("loadAgain", ENTRIES.good), { sameAtOnce: true, sameLater: true, sameForOtherBuild: false });
+        assert.deepEqual(await run("loadAgain", ENTRIES.good), {
+          sameAtOnce: true,
+          sameLater: true,
+          sameForOtherBuild: false,
+        });
       });
 
       await check("a caller who gives up takes the module from no other", async (run) => {
@@ -71,7 +75,10 @@ for (const name of BROWSERS) {
         site.requests.length = 0;
         assert.deepEqual(await run("load", INLINE_ENTRY, { build: "simd" }), loaded("simd"));
         assert.equal((await run("load", INLINE_ENTRY)).value.numbers[0], WORKED_EXAMPLE[0]);
-        assert.deepEqual(site.requests.filter((path) => path.endsWith(".wasm")), []);
+        assert.deepEqual(
+          site.requests.filter((path) => path.endsWith(".wasm")),
+          [],
+        );
       });
 
       await check("a wrong MIME type does no harm", async (run) => {
@@ -80,8 +87,14 @@ for (const name of BROWSERS) {
 
       await check("a page in place of the wasm is named as such", async (run) => {
         const { error } = await run("load", ENTRIES.page, { build: "simd" });
-        assert.deepEqual({ name: error.name, code: error.code, field: error.field }, { name: "RopewalkError", code: "WASM_LOAD", field: "wasm" });
-        assert.equal(error.message, `wasm: ${site.origin}/page/dist/wasm/ropewalk.wasm is an HTML page; is the file served at this address?`);
+        assert.deepEqual(
+          { name: error.name, code: error.code, field: error.field },
+          { name: "RopewalkError", code: "WASM_LOAD", field: "wasm" },
+        );
+        assert.equal(
+          error.message,
+          `wasm: ${site.origin}/page/dist/wasm/ropewalk.wasm is an HTML page; is the file served at this address?`,
+        );
       });
 
       await check("an empty file is named as such", async (run) => {
@@ -105,14 +118,17 @@ for (const name of BROWSERS) {
         await page.close();
       });
 
-      await t.test("a policy without 'wasm-unsafe-eval' is an error that says so, so the policy of these tests is in force", async () => {
-        const { page } = await open(browser, `${site.origin}/no-wasm/pages/index.html`);
-        const { error } = await runTask(page, "load", ENTRIES.good, { build: "simd" });
-        assert.equal(error.code, "WASM_LOAD");
-        assert.match(error.message, /content.security.policy|unsafe-eval|CSP/i);
-        assert.notDeepEqual(await runTask(page, "violations"), []);
-        await page.close();
-      });
+      await t.test(
+        "a policy without 'wasm-unsafe-eval' is an error that says so, so the policy of these tests is in force",
+        async () => {
+          const { page } = await open(browser, `${site.origin}/no-wasm/pages/index.html`);
+          const { error } = await runTask(page, "load", ENTRIES.good, { build: "simd" });
+          assert.equal(error.code, "WASM_LOAD");
+          assert.match(error.message, /content.security.policy|unsafe-eval|CSP/i);
+          assert.notDeepEqual(await runTask(page, "violations"), []);
+          await page.close();
+        },
+      );
     });
   });
 }

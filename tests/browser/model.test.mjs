@@ -66,9 +66,19 @@ async function useWorker(t, browser) {
   await t.test("lists what is kept, and removes it", async () => {
     const { steps, wrong } = await run("cached");
     const { size } = await stat(join(models, "llama", "model.gguf"));
-    const kept = (cache) => [[{ source: `${site.origin}/models/llama/model.gguf`, cache, bytes: size, size }], true, false, []];
+    const kept = (cache) => [
+      [{ source: `${site.origin}/models/llama/model.gguf`, cache, bytes: size, size }],
+      true,
+      false,
+      [],
+    ];
     assert.deepEqual(steps, [...kept("opfs"), ...kept("cache"), ...kept("opfs"), ...kept("cache")]);
-    assert.deepEqual(wrong, { isRopewalkError: true, name: "RopewalkError", code: "INVALID_ARGUMENT", field: "source" });
+    assert.deepEqual(wrong, {
+      isRopewalkError: true,
+      name: "RopewalkError",
+      code: "INVALID_ARGUMENT",
+      field: "source",
+    });
   });
 
   await t.test("an abort in the middle of a text leaves the session usable", async () => {
@@ -155,7 +165,10 @@ async function useChatPage(t, browser, name, address) {
     await (await page.$("#files")).uploadFile(join(models, "llama", "model.gguf"));
     await page.waitForFunction(() => document.querySelector("#chat").checkVisibility());
     assert.equal(await textOf("#model-name"), "model.gguf");
-    assert.match(await textOf("#model-facts"), /^llama · 20,640 weights as f32 · 80\.6 KB · trained on 128 tokens\. It has no chat template/);
+    assert.match(
+      await textOf("#model-facts"),
+      /^llama · 20,640 weights as f32 · 80\.6 KB · trained on 128 tokens\. It has no chat template/,
+    );
     assert.equal(await textOf("#rope"), "plain, base 1,000");
     assert.equal(await textOf("#context"), "0 of 128");
     assert.equal(await isShown("#loading"), false);
@@ -209,7 +222,8 @@ async function useChatPage(t, browser, name, address) {
       const dataTransfer = new DataTransfer();
       for (const [name, bytes] of files) dataTransfer.items.add(new File([new Uint8Array(bytes)], name));
       const place = document.querySelector("#drop");
-      const send = (type) => place.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+      const send = (type) =>
+        place.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
       send("dragenter");
       const isMarked = !send("dragover") && place.classList.contains("over"); // not prevented, the browser would not drop here
       return isMarked && !send("drop") && !place.classList.contains("over");
@@ -243,7 +257,8 @@ async function useChatPage(t, browser, name, address) {
     const input = await page.createCDPSession();
     const data = { items: [], files: [join(models, "llama")], dragOperationsMask: 1 };
     await page.$eval("#model-name", (element) => element.replaceChildren());
-    for (const type of ["dragEnter", "dragOver", "drop"]) await input.send("Input.dispatchDragEvent", { type, x: x + width / 2, y: y + height / 2, data });
+    for (const type of ["dragEnter", "dragOver", "drop"])
+      await input.send("Input.dispatchDragEvent", { type, x: x + width / 2, y: y + height / 2, data });
     await page.waitForFunction(() => document.querySelector("#model-name").textContent === "model.safetensors");
     assert.equal(await isShown("#problem"), false);
     await input.detach();

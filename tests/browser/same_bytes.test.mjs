@@ -15,12 +15,19 @@ const WITH_KERNELS = EVERYTHING.filter((what) => !TABLES.includes(what));
 
 // A fused product is one rounding less: 2^-24 of a sum. Rotations are sums below 4; scores are sums up to about 2^5, and outputs, averages of
 // values below 2, move by as much.
-const RELAXED_TOLERANCE = { rotate: 2 ** -22, attention: 2 ** -16, cache: 2 ** -16, linear: 2 ** -20, linear_state: 2 ** -20 };
+const RELAXED_TOLERANCE = {
+  rotate: 2 ** -22,
+  attention: 2 ** -16,
+  cache: 2 ** -16,
+  linear: 2 ** -20,
+  linear_state: 2 ** -20,
+};
 // Keys that are turned before they are stored are below 4; where they are rounded to 16 or 8 bits, one may fall on the other side.
 const STORED_TOLERANCE = { f32: 2 ** -16, f16: 2 ** -9, bf16: 2 ** -6, q8_0: 2 ** -5 };
 
 const toleranceOf = ({ what, dtype, keys }) => (keys === "rotated" ? STORED_TOLERANCE[dtype] : RELAXED_TOLERANCE[what]);
-const casesOf = (all, ...what) => Object.fromEntries(Object.entries(all).filter(([name]) => what.includes(CASES[name].what)));
+const casesOf = (all, ...what) =>
+  Object.fromEntries(Object.entries(all).filter(([name]) => what.includes(CASES[name].what)));
 
 let native, site;
 
@@ -62,10 +69,14 @@ for (const name of BROWSERS) {
       await t.test("the relaxed build", async (t) => {
         const { page } = await open(browser, address);
         if (!(await runTask(page, "accepts", "/package/dist/wasm/ropewalk.relaxed.wasm"))) return t.skip("not taken");
-        assert.deepEqual(await runTask(page, "computeDigests", ENTRIES.good, "relaxed", { what: TABLES }), casesOf(native, ...TABLES));
+        assert.deepEqual(
+          await runTask(page, "computeDigests", ENTRIES.good, "relaxed", { what: TABLES }),
+          casesOf(native, ...TABLES),
+        );
         const differences = await runTask(page, "relaxedDifferences", ENTRIES.good, WITH_KERNELS);
         assert.deepEqual(Object.keys(differences), Object.keys(casesOf(native, ...WITH_KERNELS)));
-        for (const [name, difference] of Object.entries(differences)) assert.ok(difference <= toleranceOf(CASES[name]), `${name}: ${difference}`);
+        for (const [name, difference] of Object.entries(differences))
+          assert.ok(difference <= toleranceOf(CASES[name]), `${name}: ${difference}`);
         await page.close();
       });
 
@@ -81,7 +92,12 @@ for (const name of BROWSERS) {
         const { page, complaints } = await open(browser, address);
         const what = ["rotate", "attention", "cache"];
         const result = await runTask(page, "runInWorker", ENTRIES.good, "simd", what);
-        assert.deepEqual(result, { build: "simd", numbers: WORKED_EXAMPLE, digests: casesOf(native, ...what), violations: [] });
+        assert.deepEqual(result, {
+          build: "simd",
+          numbers: WORKED_EXAMPLE,
+          digests: casesOf(native, ...what),
+          violations: [],
+        });
         assert.deepEqual(complaints, []);
         await page.close();
       });

@@ -11,7 +11,12 @@ export const STRICT_CSP = "default-src 'none'; script-src 'self' 'wasm-unsafe-ev
 /** The same without leave to compile wasm. */
 export const CSP_WITHOUT_WASM = "default-src 'none'; script-src 'self'; connect-src 'self'";
 
-const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".mjs": "text/javascript", ".wasm": "application/wasm" };
+const TYPES = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript",
+  ".mjs": "text/javascript",
+  ".wasm": "application/wasm",
+};
 
 const PAGE = "<!doctype html><title>Home</title><p>An app of one page answers every address with it.";
 
@@ -33,7 +38,11 @@ async function sendFile(request, response, path, type) {
   const start = Number(first);
   const end = Math.min(last === "" ? Infinity : Number(last), file.size - 1);
   if (start > end) return response.writeHead(416, { "Content-Range": `bytes */${file.size}` }).end();
-  response.writeHead(206, { "Content-Type": type, "Content-Length": end - start + 1, "Content-Range": `bytes ${start}-${end}/${file.size}` });
+  response.writeHead(206, {
+    "Content-Type": type,
+    "Content-Length": end - start + 1,
+    "Content-Range": `bytes ${start}-${end}/${file.size}`,
+  });
   return createReadStream(path, { start, end }).pipe(response);
 }
 
@@ -41,7 +50,10 @@ async function sendFile(request, response, path, type) {
 async function sendModule(response, path, packages) {
   const text = await readFile(path, "utf8").catch(() => null);
   if (text === null) return response.writeHead(404).end();
-  const named = Object.entries(packages).reduce((written, [name, address]) => written.replaceAll(`from "${name}"`, `from "${address}"`), text);
+  const named = Object.entries(packages).reduce(
+    (written, [name, address]) => written.replaceAll(`from "${name}"`, `from "${address}"`),
+    text,
+  );
   response.writeHead(200, { "Content-Type": TYPES[".mjs"] }).end(named);
 }
 
@@ -66,7 +78,8 @@ export async function serve(folders) {
     if (name.startsWith("..")) return response.writeHead(404).end();
     const extension = extname(name);
     if (packages && extension === ".mjs") return sendModule(response, join(folder, name), packages);
-    if (extension !== ".wasm") return sendFile(request, response, join(folder, name), TYPES[extension] ?? "application/octet-stream");
+    if (extension !== ".wasm")
+      return sendFile(request, response, join(folder, name), TYPES[extension] ?? "application/octet-stream");
     return wasm ? wasm(response) : sendFile(request, response, join(folder, name), wasmType);
   });
   await new Promise((resolve, reject) => server.once("error", reject).listen(0, "localhost", resolve));

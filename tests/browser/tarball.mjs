@@ -24,7 +24,8 @@ export function removeFolder(folder) {
 /** The path of the tarball; one that is packed here lies in `folder`. */
 async function tarballIn(folder) {
   if (process.env.ROPEWALK_TARBALL) return process.env.ROPEWALK_TARBALL;
-  if (!existsSync(join(root, "dist", "index.js"))) throw new Error("dist/ is empty: run `npm run build`, or let ROPEWALK_TARBALL name a tarball");
+  if (!existsSync(join(root, "dist", "index.js")))
+    throw new Error("dist/ is empty: run `npm run build`, or let ROPEWALK_TARBALL name a tarball");
   const name = await capture("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: root });
   return join(folder, name.trim());
 }

@@ -21,11 +21,15 @@ export async function withApp(entry, use) {
   const parent = await makeFolder();
   const [app, out] = [join(parent, "app"), join(parent, "out")];
   try {
-    await cp(join(root, "tests", "bundlers", "app"), app, { recursive: true, filter: (path) => !ENTRIES.some((name) => path.endsWith(`${name}.js`)) });
+    await cp(join(root, "tests", "bundlers", "app"), app, {
+      recursive: true,
+      filter: (path) => !ENTRIES.some((name) => path.endsWith(`${name}.js`)),
+    });
     await cp(join(root, "tests", "bundlers", "app", `${entry}.js`), join(app, "main.js"));
     await cp(join(root, "tests", "browser", "pages", "worked_example.mjs"), join(app, "worked_example.js"));
     await mkdir(join(app, "public")); // files as they are, Vite's name for them
-    if (entry === "model_worker") await cp(join(root, "tests", "golden", "tiny_models", "llama", "model.gguf"), join(app, "public", "model.gguf"));
+    if (entry === "model_worker")
+      await cp(join(root, "tests", "golden", "tiny_models", "llama", "model.gguf"), join(app, "public", "model.gguf"));
     await writeFile(join(app, "package.json"), JSON.stringify({ private: true, type: "module" }));
     await installPackage(app);
     await use({ app, out });
@@ -53,7 +57,10 @@ export async function generatedIn(app) {
 /** The files of a folder and those below it, by relative path. */
 export async function filesOf(folder) {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath ?? entry.path, entry.name).slice(folder.length + 1)).sort();
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name).slice(folder.length + 1))
+    .sort();
 }
 
 /** All JavaScript that was built. */
@@ -67,7 +74,9 @@ export async function read(browser, address) {
   const { page, complaints } = await open(browser, address);
   const shown = await page.evaluate(async () => {
     await globalThis.finished;
-    return Object.fromEntries(Array.from(document.querySelectorAll("dt"), (term) => [term.textContent, term.nextSibling.textContent]));
+    return Object.fromEntries(
+      Array.from(document.querySelectorAll("dt"), (term) => [term.textContent, term.nextSibling.textContent]),
+    );
   });
   await page.close();
   return { shown, complaints };
@@ -78,7 +87,14 @@ export async function run(browser, out) {
   const site = await serve({ "/": { folder: out } });
   try {
     const { shown, complaints } = await read(browser, `${site.origin}/`);
-    return { shown, complaints, wasm: site.requests.filter((path) => path.endsWith(".wasm")).map((path) => path.slice(1)).sort() };
+    return {
+      shown,
+      complaints,
+      wasm: site.requests
+        .filter((path) => path.endsWith(".wasm"))
+        .map((path) => path.slice(1))
+        .sort(),
+    };
   } finally {
     await site.close();
   }

@@ -9,7 +9,15 @@ import { withBrowser } from "../browser/browsers.mjs";
 import { addPage, BOTH_BUILDS, filesOf, generatedIn, rotatedBy, run, scriptsOf, withApp } from "./apps.mjs";
 
 async function buildApp({ app, out }, settings = {}) {
-  const options = { absWorkingDir: app, entryPoints: ["main.js"], outdir: out, bundle: true, minify: true, format: "esm", logLevel: "silent" };
+  const options = {
+    absWorkingDir: app,
+    entryPoints: ["main.js"],
+    outdir: out,
+    bundle: true,
+    minify: true,
+    format: "esm",
+    logLevel: "silent",
+  };
   const { warnings } = await build({ ...options, ...settings });
   await addPage({ app, out });
   return warnings.map(({ text }) => text);
@@ -27,13 +35,17 @@ test("esbuild", async (t) => {
     const check = (title, entry, use) => t.test(title, () => withApp(entry, use));
 
     for (const splitting of [false, true]) {
-      await check(`the main entry, with the wasm copied to wasm/${splitting ? ", in chunks" : ""}`, "plain", async (folders) => {
-        assert.deepEqual(await buildApp(folders, { splitting }), []);
-        await copyWasm(folders);
-        const { wasm, ...page } = await run(browser, folders.out);
-        assert.deepEqual(page, { shown: BOTH_BUILDS, complaints: [] });
-        assert.deepEqual(wasm, ["wasm/ropewalk.relaxed.wasm", "wasm/ropewalk.wasm"]);
-      });
+      await check(
+        `the main entry, with the wasm copied to wasm/${splitting ? ", in chunks" : ""}`,
+        "plain",
+        async (folders) => {
+          assert.deepEqual(await buildApp(folders, { splitting }), []);
+          await copyWasm(folders);
+          const { wasm, ...page } = await run(browser, folders.out);
+          assert.deepEqual(page, { shown: BOTH_BUILDS, complaints: [] });
+          assert.deepEqual(wasm, ["wasm/ropewalk.relaxed.wasm", "wasm/ropewalk.wasm"]);
+        },
+      );
     }
 
     await check("the wasm imported with the file loader", "own_address", async (folders) => {
@@ -64,12 +76,22 @@ test("esbuild", async (t) => {
     });
 
     for (const splitting of [false, true]) {
-      await check(`a model in ropewalk's own Worker, whose file is a second entry point${splitting ? ", in chunks" : ""}`, "model_worker", async (folders) => {
-        const thread = join(folders.app, "node_modules", "ropewalk", "dist", "worker_thread.js");
-        await buildApp(folders, { entryPoints: [{ in: "main.js", out: "main" }, { in: thread, out: "worker_thread" }], splitting });
-        await copyWasm(folders);
-        assert.deepEqual((await run(browser, folders.out)).shown, { text: await generatedIn(folders.app) });
-      });
+      await check(
+        `a model in ropewalk's own Worker, whose file is a second entry point${splitting ? ", in chunks" : ""}`,
+        "model_worker",
+        async (folders) => {
+          const thread = join(folders.app, "node_modules", "ropewalk", "dist", "worker_thread.js");
+          await buildApp(folders, {
+            entryPoints: [
+              { in: "main.js", out: "main" },
+              { in: thread, out: "worker_thread" },
+            ],
+            splitting,
+          });
+          await copyWasm(folders);
+          assert.deepEqual((await run(browser, folders.out)).shown, { text: await generatedIn(folders.app) });
+        },
+      );
     }
 
     await check("the config readers alone bring no module", "config_only", async (folders) => {

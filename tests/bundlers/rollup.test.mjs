@@ -10,7 +10,11 @@ import { addPage, BOTH_BUILDS, filesOf, generatedIn, rotatedBy, run, scriptsOf, 
 
 async function buildApp({ app, out }, plugins, others = {}) {
   const warnings = [];
-  const bundle = await rollup({ input: { main: join(app, "main.js"), ...others }, plugins, onwarn: ({ message }) => warnings.push(message) });
+  const bundle = await rollup({
+    input: { main: join(app, "main.js"), ...others },
+    plugins,
+    onwarn: ({ message }) => warnings.push(message),
+  });
   await bundle.write({ dir: out, format: "es" });
   await bundle.close();
   assert.deepEqual(warnings, []);
@@ -25,7 +29,10 @@ test("rollup", async (t) => {
       await buildApp(folders, [nodeResolve(), importMetaAssets()]);
       const { wasm, ...page } = await run(browser, folders.out);
       assert.deepEqual(page, { shown: BOTH_BUILDS, complaints: [] });
-      assert.deepEqual(wasm, (await filesOf(folders.out)).filter((name) => name.endsWith(".wasm")));
+      assert.deepEqual(
+        wasm,
+        (await filesOf(folders.out)).filter((name) => name.endsWith(".wasm")),
+      );
       assert.match(wasm.join(" "), /^assets\/ropewalk-[\w-]{8}\.wasm assets\/ropewalk\.relaxed-[\w-]{8}\.wasm$/);
     });
 

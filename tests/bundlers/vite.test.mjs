@@ -10,7 +10,13 @@ const buildApp = ({ app, out }) => build({ root: app, configFile: false, logLeve
 
 /** Reads off what the development server's app shows. */
 async function develop(browser, app, settings) {
-  const server = await createServer({ root: app, configFile: false, logLevel: "silent", server: { host: "localhost" }, ...settings });
+  const server = await createServer({
+    root: app,
+    configFile: false,
+    logLevel: "silent",
+    server: { host: "localhost" },
+    ...settings,
+  });
   try {
     await server.listen();
     return await read(browser, server.resolvedUrls.local[0]);
@@ -27,7 +33,10 @@ test("vite", async (t) => {
       await buildApp(folders);
       const { wasm, ...page } = await run(browser, folders.out);
       assert.deepEqual(page, { shown: BOTH_BUILDS, complaints: [] });
-      assert.deepEqual(wasm, (await filesOf(folders.out)).filter((name) => name.endsWith(".wasm")));
+      assert.deepEqual(
+        wasm,
+        (await filesOf(folders.out)).filter((name) => name.endsWith(".wasm")),
+      );
       assert.match(wasm.join(" "), /^assets\/ropewalk-[\w-]{8}\.wasm assets\/ropewalk\.relaxed-[\w-]{8}\.wasm$/);
     });
 
@@ -65,10 +74,14 @@ test("vite", async (t) => {
     }
 
     for (const optimizeDeps of [{}, { exclude: ["ropewalk"] }]) {
-      await check(`the development server with a model in the Worker, optimizeDeps ${JSON.stringify(optimizeDeps)}`, "model_worker", async ({ app }) => {
-        const { shown } = await develop(browser, app, { optimizeDeps });
-        assert.deepEqual(shown, { text: await generatedIn(app) });
-      });
+      await check(
+        `the development server with a model in the Worker, optimizeDeps ${JSON.stringify(optimizeDeps)}`,
+        "model_worker",
+        async ({ app }) => {
+          const { shown } = await develop(browser, app, { optimizeDeps });
+          assert.deepEqual(shown, { text: await generatedIn(app) });
+        },
+      );
     }
 
     await check("the development server with the inline entry", "inline", async ({ app }) => {

@@ -8,8 +8,16 @@ import { addPage, BOTH_BUILDS, filesOf, generatedIn, rotatedBy, run, scriptsOf, 
 
 async function buildApp({ app, out }) {
   const performance = { hints: false }; // with models inside, a wasm file is a few KB past the 244 that webpack advises for any asset
-  const options = { mode: "production", context: app, entry: join(app, "main.js"), output: { path: out, filename: "main.js" }, performance };
-  const stats = await new Promise((resolve, reject) => webpack(options, (error, result) => (error ? reject(error) : resolve(result))));
+  const options = {
+    mode: "production",
+    context: app,
+    entry: join(app, "main.js"),
+    output: { path: out, filename: "main.js" },
+    performance,
+  };
+  const stats = await new Promise((resolve, reject) =>
+    webpack(options, (error, result) => (error ? reject(error) : resolve(result))),
+  );
   assert.deepEqual(stats.toJson({ all: false, errors: true, warnings: true }), { errors: [], warnings: [] });
   await addPage({ app, out });
 }
@@ -22,7 +30,10 @@ test("webpack", async (t) => {
       await buildApp(folders);
       const { wasm, ...page } = await run(browser, folders.out);
       assert.deepEqual(page, { shown: BOTH_BUILDS, complaints: [] });
-      assert.deepEqual(wasm, (await filesOf(folders.out)).filter((name) => name.endsWith(".wasm")));
+      assert.deepEqual(
+        wasm,
+        (await filesOf(folders.out)).filter((name) => name.endsWith(".wasm")),
+      );
       assert.match(wasm.join(" "), /^[0-9a-f]{20}\.wasm [0-9a-f]{20}\.wasm$/);
     });
 

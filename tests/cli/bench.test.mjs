@@ -9,17 +9,28 @@ const llama = fileURLToPath(new URL("../golden/tiny_models/llama", import.meta.u
 function checkLines(lines, unit) {
   for (const line of lines) {
     assert.equal(line.unit, unit);
-    assert.ok(line.least > 0 && line.least <= line.median && line.median <= line.most && Number.isFinite(line.most), JSON.stringify(line));
+    assert.ok(
+      line.least > 0 && line.least <= line.median && line.median <= line.most && Number.isFinite(line.most),
+      JSON.stringify(line),
+    );
   }
 }
 
 test("rotation alone, as a table and as JSON", async () => {
   const { status, stdout } = await ropewalk(["bench", "--rounds", "3"]);
-  assert.match(stdout, / build\n\n +median +least – most\n─.*\nrotation, 1 token of 32 heads of 128, f32 +[\d.,]+ +GB\/s +[\d.,]+ – [\d.,]+\n/);
+  assert.match(
+    stdout,
+    / build\n\n +median +least – most\n─.*\nrotation, 1 token of 32 heads of 128, f32 +[\d.,]+ +GB\/s +[\d.,]+ – [\d.,]+\n/,
+  );
   assert.ok(!stdout.includes("\x1b") && !stdout.includes("tokens/s"));
   assert.equal(status, 0);
-  const { machine, rounds, rotation, model } = JSON.parse((await ropewalk(["bench", "--rounds", "2", "--build", "scalar", "--json"])).stdout);
-  assert.deepEqual([machine.build, machine.node, rounds, rotation.length, model], ["scalar", process.version, 2, 3, undefined]);
+  const { machine, rounds, rotation, model } = JSON.parse(
+    (await ropewalk(["bench", "--rounds", "2", "--build", "scalar", "--json"])).stdout,
+  );
+  assert.deepEqual(
+    [machine.build, machine.node, rounds, rotation.length, model],
+    ["scalar", process.version, 2, 3, undefined],
+  );
   checkLines(rotation, "GB/s");
 });
 
@@ -27,11 +38,17 @@ test("a model: prompt, generation after a short and a long text, memory", async 
   const { status, stdout } = await ropewalk(["bench", llama, "--rounds", "2", "--json"]);
   const { model } = JSON.parse(stdout);
   assert.equal(status, 0);
-  assert.deepEqual(model.lines.map(({ name }) => name), ["prompt of 512 tokens", "generation after 16 tokens", "generation after 512 tokens"]);
+  assert.deepEqual(
+    model.lines.map(({ name }) => name),
+    ["prompt of 512 tokens", "generation after 16 tokens", "generation after 512 tokens"],
+  );
   checkLines(model.lines, "tokens/s");
   assert.ok(model.memory.weights > 0 && model.memory.wasm > model.memory.weights + model.memory.cache);
   const table = (await ropewalk(["bench", llama, "--rounds", "1"])).stdout;
-  assert.match(table, /\ngeneration after 512 tokens +[\d.,]+ +tokens\/s +[\d.,]+ – [\d.,]+\n\nMemory: weights [\d.]+ KB, keys and values of 528 tokens /);
+  assert.match(
+    table,
+    /\ngeneration after 512 tokens +[\d.,]+ +tokens\/s +[\d.,]+ – [\d.,]+\n\nMemory: weights [\d.]+ KB, keys and values of 528 tokens /,
+  );
 });
 
 test("Ctrl-C ends it, in the middle of rotations", async () => {

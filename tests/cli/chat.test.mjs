@@ -17,7 +17,8 @@ const withTinyModel = (use) =>
 
 const lines = (...said) => ({ input: said.map((line) => `${line}\n`).join("") });
 const settings = ["--seed", "3", "-n", "12"];
-const chat = async (path, said, ...words) => JSON.parse((await ropewalk(["chat", path, ...settings, "--json", ...words], lines(...said))).stdout);
+const chat = async (path, said, ...words) =>
+  JSON.parse((await ropewalk(["chat", path, ...settings, "--json", ...words], lines(...said))).stdout);
 
 /** What the package itself answers, reading all that was said afresh. */
 async function answerTo(path, messages) {
@@ -34,19 +35,37 @@ async function answerTo(path, messages) {
 
 test("answers go to stdout, one a line, and empty lines say nothing", () =>
   withTinyModel(async (path) => {
-    const { status, stdout, stderr } = await ropewalk(["chat", path, ...settings], lines("the rope", "", "and the sea"));
+    const { status, stdout, stderr } = await ropewalk(
+      ["chat", path, ...settings],
+      lines("the rope", "", "and the sea"),
+    );
     const first = await answerTo(path, [{ role: "user", content: "the rope" }]);
-    const second = await answerTo(path, [{ role: "user", content: "the rope" }, { role: "assistant", content: first }, { role: "user", content: "and the sea" }]);
+    const second = await answerTo(path, [
+      { role: "user", content: "the rope" },
+      { role: "assistant", content: first },
+      { role: "user", content: "and the sea" },
+    ]);
     assert.equal(stdout, `${first}\n${second}\n`);
     assert.deepEqual([status, stderr], [0, ""]);
   }));
 
 test("--json tells the messages, the answers and what was read for each", () =>
   withTinyModel(async (path) => {
-    const { model, messages, answers, context } = await chat(path, ["the rope", "the sea", "/exit", "not said"], "--system", "the old captain");
+    const { model, messages, answers, context } = await chat(
+      path,
+      ["the rope", "the sea", "/exit", "not said"],
+      "--system",
+      "the old captain",
+    );
     assert.equal(model, "tiny.gguf");
-    assert.deepEqual(messages.map(({ role }) => role), ["system", "user", "assistant", "user", "assistant"]);
-    assert.deepEqual(messages.filter(({ role }) => role === "assistant").map(({ content }) => content), answers.map(({ text }) => text));
+    assert.deepEqual(
+      messages.map(({ role }) => role),
+      ["system", "user", "assistant", "user", "assistant"],
+    );
+    assert.deepEqual(
+      messages.filter(({ role }) => role === "assistant").map(({ content }) => content),
+      answers.map(({ text }) => text),
+    );
     assert.equal(answers[0].text, await answerTo(path, messages.slice(0, 2)));
     // the second answer follows from the first without reading it again
     assert.ok(answers[1].prompt.tokens < context.tokens - answers[0].prompt.tokens);
@@ -58,13 +77,27 @@ test("/info, /retune, /save, /reset and /load tell what they did on stderr", () 
     const file = join(folder, "kept chat");
     const { status, stdout, stderr } = await ropewalk(
       ["chat", path, ...settings],
-      lines("the rope", "/retune yarn:4", "/info", `/save ${file}`, "/reset", "/retune none", `/load ${file}`, "/info", "and the sea"),
+      lines(
+        "the rope",
+        "/retune yarn:4",
+        "/info",
+        `/save ${file}`,
+        "/reset",
+        "/retune none",
+        `/load ${file}`,
+        "/info",
+        "and the sea",
+      ),
     );
     assert.equal(status, 0);
     assert.match(stderr, /^RoPE yarn, base 10,000, factor 4; context 1024$/m);
     assert.match(stderr, /^Forgotten\.$/m);
     assert.match(stderr, /^RoPE plain, base 10,000; context 1024$/m);
-    const informed = [...stderr.matchAll(/^tiny\.gguf: llama.*\n(RoPE yarn, base 10,000, factor 4; trained length 256)\n(Context \d+ of 1024 tokens, .*; 2 messages)$/gm)];
+    const informed = [
+      ...stderr.matchAll(
+        /^tiny\.gguf: llama.*\n(RoPE yarn, base 10,000, factor 4; trained length 256)\n(Context \d+ of 1024 tokens, .*; 2 messages)$/gm,
+      ),
+    ];
     assert.equal(informed.length, 2);
     assert.deepEqual(informed[0].slice(1), informed[1].slice(1)); // loaded, all is as it was saved
     assert.deepEqual((await readdir(folder)).sort(), ["kept chat", "tiny.gguf"]); // nothing half-written is left
@@ -84,8 +117,14 @@ test("a full context: the oldest messages are forgotten, the RoPE is stretched, 
     const extended = await chat(path, said, "--context", "100", "--when-full", "extend");
     assert.ok(extended.context.length >= 200);
     assert.equal(extended.messages.length, 10);
-    const stopped = await ropewalk(["chat", path, ...settings, "--context", "100", "--when-full", "stop"], lines(...said));
-    assert.match(stopped.stderr, /^error: chat: has \d+ tokens, and the context 100: \/reset, or \/retune yarn:2 to make room \(CACHE_FULL\)$/m);
+    const stopped = await ropewalk(
+      ["chat", path, ...settings, "--context", "100", "--when-full", "stop"],
+      lines(...said),
+    );
+    assert.match(
+      stopped.stderr,
+      /^error: chat: has \d+ tokens, and the context 100: \/reset, or \/retune yarn:2 to make room \(CACHE_FULL\)$/m,
+    );
     assert.equal(stopped.status, 1);
     assert.ok(stopped.stdout.split("\n").length > 1); // what was answered before stays
   }));
@@ -93,7 +132,10 @@ test("a full context: the oldest messages are forgotten, the RoPE is stretched, 
 test("Ctrl-C ends a chat whose lines come from a pipe", () =>
   withTinyModel(async (path) => {
     const said = Array.from({ length: 2000 }, () => "the rope");
-    const { status, stdout } = await ropewalk(["chat", path, "--when-full", "shift"], { ...lines(...said), until: (printed) => printed.split("\n").length > 2 });
+    const { status, stdout } = await ropewalk(["chat", path, "--when-full", "shift"], {
+      ...lines(...said),
+      until: (printed) => printed.split("\n").length > 2,
+    });
     assert.equal(status, 130);
     assert.ok(stdout.split("\n").length < 2000);
   }));
@@ -102,12 +144,18 @@ test("/save writes over a chat, and over nothing else", () =>
   withTinyModel(async (path, folder) => {
     const [file, empty] = [join(folder, "chat"), join(folder, "empty")];
     await writeFile(empty, "");
-    const twice = await ropewalk(["chat", path, ...settings], lines("the rope", `/save ${file}`, "/reset", `/save ${file}`, `/load ${file}`));
+    const twice = await ropewalk(
+      ["chat", path, ...settings],
+      lines("the rope", `/save ${file}`, "/reset", `/save ${file}`, `/load ${file}`),
+    );
     assert.deepEqual([twice.status, twice.stderr.trim().split("\n").at(-1)], [0, `${file}: 0 messages, 0 tokens`]);
     for (const other of [path, empty]) {
       const before = await readFile(other);
       const { status, stderr } = await ropewalk(["chat", path, ...settings], lines("the rope", `/save ${other}`));
-      assert.equal(stderr.replace(other, "FILE").trim(), "error: /save: FILE is no chat that /save wrote, and is not written over; name another file (INVALID_ARGUMENT)");
+      assert.equal(
+        stderr.replace(other, "FILE").trim(),
+        "error: /save: FILE is no chat that /save wrote, and is not written over; name another file (INVALID_ARGUMENT)",
+      );
       assert.equal(status, 2);
       assert.deepEqual(await readFile(other), before);
     }
@@ -131,7 +179,10 @@ test("/load refuses what /save did not write, and a chat with another model", ()
     assert.equal((await load(damaged))[0], 1);
     assert.equal((await load(saved.subarray(0, -20)))[0], 1);
     const other = Buffer.from(saved.toString("latin1").replace('"tiny.gguf"', '"vast.gguf"'), "latin1");
-    assert.deepEqual(await load(other), [2, "error: FILE: is a chat with vast.gguf, and this is tiny.gguf (INVALID_ARGUMENT)"]);
+    assert.deepEqual(await load(other), [
+      2,
+      "error: FILE: is a chat with vast.gguf, and this is tiny.gguf (INVALID_ARGUMENT)",
+    ]);
   }));
 
 for (const [name, said, status, message] of [
@@ -139,7 +190,12 @@ for (const [name, said, status, message] of [
   ["/save without a file", "/save", 2, /^error: \/save: needs <file> after it/],
   ["/reset with something after it", "/reset now", 2, /^error: \/reset: takes nothing after it/],
   ["a scaling that does not exist", "/retune warp:4", 2, /^error: .*own, none or type:factor/],
-  ["a file that cannot be written", "/save /nowhere/at/all", 2, /^error: \/save: \/nowhere\/at\/all cannot be written: ENOENT/],
+  [
+    "a file that cannot be written",
+    "/save /nowhere/at/all",
+    2,
+    /^error: \/save: \/nowhere\/at\/all cannot be written: ENOENT/,
+  ],
   ["a file that is not there", "/load nowhere", 2, /^error: nowhere: cannot be read: ENOENT/],
 ]) {
   test(`refused: ${name}`, () =>
@@ -153,6 +209,9 @@ for (const [name, said, status, message] of [
 test("refused: a model without a chat template", async () => {
   const llama = fileURLToPath(new URL("../golden/tiny_models/llama", import.meta.url));
   const { status, stdout, stderr } = await ropewalk(["chat", llama], lines("the rope"));
-  assert.match(stderr, /^error: model\.safetensors: chat_template: is not there: this model holds no chats; use ropewalk generate \(UNSUPPORTED_MODEL\)/);
+  assert.match(
+    stderr,
+    /^error: model\.safetensors: chat_template: is not there: this model holds no chats; use ropewalk generate \(UNSUPPORTED_MODEL\)/,
+  );
   assert.deepEqual([status, stdout], [1, ""]);
 });

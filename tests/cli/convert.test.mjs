@@ -9,7 +9,8 @@ import { safetensorsBytes } from "../files/safetensors_writer.mjs";
 import { ropewalk, withFolder } from "./program.mjs";
 
 const models = fileURLToPath(new URL("../golden/tiny_models/", import.meta.url));
-const to = (from, other, input, output, ...words) => ropewalk(["convert", "pairing", input, "--from", from, "--to", other, "-o", output, ...words]);
+const to = (from, other, input, output, ...words) =>
+  ropewalk(["convert", "pairing", input, "--from", from, "--to", other, "-o", output, ...words]);
 const tokens = Int32Array.from({ length: 40 }, (_, i) => (i * 7) % 60);
 
 async function lossesOf(folder, pairing) {
@@ -26,7 +27,8 @@ function asBf16(bytes) {
   const begin = 8 + Number(bytes.readBigUInt64LE(0));
   const header = JSON.parse(bytes.subarray(8, begin).toString());
   for (const [name, entry] of Object.entries(header)) {
-    if (name !== "__metadata__") Object.assign(entry, { dtype: "BF16", data_offsets: entry.data_offsets.map((offset) => offset / 2) });
+    if (name !== "__metadata__")
+      Object.assign(entry, { dtype: "BF16", data_offsets: entry.data_offsets.map((offset) => offset / 2) });
   }
   const json = Buffer.from(JSON.stringify(header));
   const length = Buffer.alloc(8);
@@ -37,13 +39,21 @@ function asBf16(bytes) {
 
 // qwen2 has biases, qwen3 norms of single heads, olmo2 norms of all of them, in phi a part of each head turns, and gptj calls its heads otherwise
 for (const { name, isBf16 = false, own = "half", other = "interleaved" } of [
-  ...[{ name: "llama" }, { name: "llama", isBf16: true }, { name: "qwen2" }, { name: "qwen3" }, { name: "olmo2" }, { name: "phi" }],
+  ...[
+    { name: "llama" },
+    { name: "llama", isBf16: true },
+    { name: "qwen2" },
+    { name: "qwen3" },
+    { name: "olmo2" },
+    { name: "phi" },
+  ],
   { name: "gptj", own: "interleaved", other: "half" },
 ]) {
   test(`${name}${isBf16 ? " in bf16" : ""}: scores stay the same, and the way back gives the file again`, () =>
     withFolder(async (folder) => {
       await cp(join(models, name), folder, { recursive: true });
-      if (isBf16) await writeFile(join(folder, "model.safetensors"), asBf16(await readFile(join(folder, "model.safetensors"))));
+      if (isBf16)
+        await writeFile(join(folder, "model.safetensors"), asBf16(await readFile(join(folder, "model.safetensors"))));
       const original = await readFile(join(folder, "model.safetensors"));
       const before = await lossesOf(folder, own);
       const [there, back] = [join(folder, "there.safetensors"), join(folder, "back.safetensors")];
@@ -58,9 +68,14 @@ for (const { name, isBf16 = false, own = "half", other = "interleaved" } of [
       await copyFile(there, join(folder, "model.safetensors"));
       const after = await lossesOf(folder, other);
       // the sums of a score are in another order
-      after.forEach((loss, i) => assert.ok(Math.abs(loss - before[i]) <= 1e-4 * Math.abs(before[i]), `${i}: ${loss} and ${before[i]}`));
+      after.forEach((loss, i) =>
+        assert.ok(Math.abs(loss - before[i]) <= 1e-4 * Math.abs(before[i]), `${i}: ${loss} and ${before[i]}`),
+      );
       const wrong = await lossesOf(folder, own);
-      assert.ok(wrong.some((loss, i) => Math.abs(loss - before[i]) > 1e-3 * Math.abs(before[i])), "the pairing matters to this model");
+      assert.ok(
+        wrong.some((loss, i) => Math.abs(loss - before[i]) > 1e-3 * Math.abs(before[i])),
+        "the pairing matters to this model",
+      );
     }));
 }
 
@@ -75,10 +90,24 @@ test("heads may be named where there is no config.json, and tensors chosen", () 
     const named = await to("half", "interleaved", input, join(folder, "a.safetensors"), ...heads, "--json");
     assert.equal(named.status, 0, named.stderr);
     assert.equal(JSON.parse(named.stdout).converted.length, 4);
-    const beside = await to("half", "interleaved", join(models, "llama", "model.safetensors"), join(folder, "b.safetensors"));
+    const beside = await to(
+      "half",
+      "interleaved",
+      join(models, "llama", "model.safetensors"),
+      join(folder, "b.safetensors"),
+    );
     assert.equal(beside.status, 0, beside.stderr);
     assert.deepEqual(await readFile(join(folder, "a.safetensors")), await readFile(join(folder, "b.safetensors")));
-    const chosen = await to("half", "interleaved", input, join(folder, "c.safetensors"), ...heads, "--tensors", "layers\\.1\\..*q_proj", "--json");
+    const chosen = await to(
+      "half",
+      "interleaved",
+      input,
+      join(folder, "c.safetensors"),
+      ...heads,
+      "--tensors",
+      "layers\\.1\\..*q_proj",
+      "--json",
+    );
     assert.deepEqual(JSON.parse(chosen.stdout).converted, ["model.layers.1.self_attn.q_proj.weight"]);
   }));
 
@@ -95,7 +124,13 @@ test("weights of which config.json tells another pairing are converted with a wa
     // a family that is not known may have any
     const unknown = join(folder, "model.safetensors");
     await copyFile(input, unknown);
-    await writeFile(join(folder, "config.json"), JSON.stringify({ ...JSON.parse(await readFile(join(models, "llama", "config.json"), "utf8")), model_type: "ours" }));
+    await writeFile(
+      join(folder, "config.json"),
+      JSON.stringify({
+        ...JSON.parse(await readFile(join(models, "llama", "config.json"), "utf8")),
+        model_type: "ours",
+      }),
+    );
     assert.deepEqual(JSON.parse((await to("interleaved", "half", unknown, output, "--json")).stdout).warnings, []);
   }));
 
@@ -109,7 +144,10 @@ test("heads that a config leaves to its class are the class's", () =>
     const { status, stderr } = await to("half", "interleaved", input, output);
     assert.equal(status, 0, stderr);
     const written = (await readFile(output)).subarray(-data.length);
-    assert.deepEqual([0, 1, 2, 3, 4].map((i) => written.readFloatLE(4 * i)), [0, 2, 1, 3, 4]); // 32 heads of 4
+    assert.deepEqual(
+      [0, 1, 2, 3, 4].map((i) => written.readFloatLE(4 * i)),
+      [0, 2, 1, 3, 4],
+    ); // 32 heads of 4
   }));
 
 // qwen3 has norms of one head, olmo2 of all: their rows alone do not say which
@@ -120,7 +158,10 @@ for (const name of ["qwen3", "olmo2"]) {
       const [input, a, b] = ["alone", "a", "b"].map((file) => join(folder, `${file}.safetensors`));
       await copyFile(join(models, name, "model.safetensors"), input);
       const heads = ["--heads", String(config.num_attention_heads), "--kv-heads", String(config.num_key_value_heads)];
-      const [alone, beside] = [await to("half", "interleaved", input, a, ...heads), await to("half", "interleaved", join(models, name, "model.safetensors"), b)];
+      const [alone, beside] = [
+        await to("half", "interleaved", input, a, ...heads),
+        await to("half", "interleaved", join(models, name, "model.safetensors"), b),
+      ];
       assert.deepEqual([alone.status, beside.status], [0, 0], alone.stderr + beside.stderr);
       assert.deepEqual(await readFile(a), await readFile(b));
     }));
@@ -133,11 +174,17 @@ test("a norm that nothing tells the heads of is not guessed at", () =>
     await writeFile(input, safetensorsBytes({ "layers.0.q_norm.weight": { dtype: "F32", shape: [8], data } }));
     const unknown = await to("half", "interleaved", input, output, "--heads", "2");
     assert.deepEqual([unknown.status, /--head-dim: must be given/.test(unknown.stderr)], [2, true], unknown.stderr);
-    for (const [headDim, expected] of [["4", [0, 2, 1, 3, 4, 6, 5, 7]], ["8", [0, 4, 1, 5, 2, 6, 3, 7]]]) {
+    for (const [headDim, expected] of [
+      ["4", [0, 2, 1, 3, 4, 6, 5, 7]],
+      ["8", [0, 4, 1, 5, 2, 6, 3, 7]],
+    ]) {
       const { status, stderr } = await to("half", "interleaved", input, output, "--heads", "2", "--head-dim", headDim);
       assert.equal(status, 0, stderr);
       const written = (await readFile(output)).subarray(-data.length);
-      assert.deepEqual(expected.map((_, i) => written.readFloatLE(4 * i)), expected);
+      assert.deepEqual(
+        expected.map((_, i) => written.readFloatLE(4 * i)),
+        expected,
+      );
     }
   }));
 
@@ -153,21 +200,53 @@ test("what is wrong is refused, and nothing is left behind", () =>
     const output = join(folder, "out.safetensors");
     const heads = ["--heads", "4", "--kv-heads", "2"];
     const cases = [
-      [[input, "--from", "half", "--to", "interleaved", "-o", join(folder, "config.json")], 2, /--output: must end in \.safetensors \(got .*config\.json\)/],
+      [
+        [input, "--from", "half", "--to", "interleaved", "-o", join(folder, "config.json")],
+        2,
+        /--output: must end in \.safetensors \(got .*config\.json\)/,
+      ],
       [[folder, "--from", "half", "--to", "interleaved", "-o", output], 2, /is a folder; give a \.safetensors file/],
-      [["https://example.org/model.safetensors", "--from", "half", "--to", "interleaved", "-o", output], 2, /is an address.*give its \.safetensors file/],
-      [["model.GGUF", "--from", "half", "--to", "interleaved", "-o", output], 2, /is GGUF, which is not converted; give the \.safetensors file/],
+      [
+        ["https://example.org/model.safetensors", "--from", "half", "--to", "interleaved", "-o", output],
+        2,
+        /is an address.*give its \.safetensors file/,
+      ],
+      [
+        ["model.GGUF", "--from", "half", "--to", "interleaved", "-o", output],
+        2,
+        /is GGUF, which is not converted; give the \.safetensors file/,
+      ],
       [[input, "--from", "half", "--to", "half", ...heads, "-o", output], 2, /--to: must be the other pairing/],
       [[input, "--from", "half", "--to", "interleaved", ...heads, "-o", input], 2, /--output: is the input itself/],
-      [[input, "--from", "half", "--to", "sideways", ...heads, "-o", output], 2, /Allowed choices are half, interleaved/],
-      [[input, "--from", "half", "--to", "interleaved", "--heads", "5", "-o", output], 2, /-heads: model\.layers\.0.*is not a multiple of 5 rows/],
-      [[input, "--from", "half", "--to", "interleaved", ...heads, "--tensors", "nothing", "-o", output], 2, /--tensors: none of the \d+ tensors/],
-      [[input, "--from", "half", "--to", "interleaved", ...heads, "--tensors", "(", "-o", output], 2, /--tensors: is no regular expression/],
+      [
+        [input, "--from", "half", "--to", "sideways", ...heads, "-o", output],
+        2,
+        /Allowed choices are half, interleaved/,
+      ],
+      [
+        [input, "--from", "half", "--to", "interleaved", "--heads", "5", "-o", output],
+        2,
+        /-heads: model\.layers\.0.*is not a multiple of 5 rows/,
+      ],
+      [
+        [input, "--from", "half", "--to", "interleaved", ...heads, "--tensors", "nothing", "-o", output],
+        2,
+        /--tensors: none of the \d+ tensors/,
+      ],
+      [
+        [input, "--from", "half", "--to", "interleaved", ...heads, "--tensors", "(", "-o", output],
+        2,
+        /--tensors: is no regular expression/,
+      ],
       [[input, "--from", "half", "--to", "interleaved", ...heads, "--rotary-dim", "64", "-o", output], 1, /rotary_dim/],
       [[short, "--from", "half", "--to", "interleaved", ...heads, "-o", output], 1, /cut short/],
       [[text, "--from", "half", "--to", "interleaved", ...heads, "-o", output], 1, /not that of a safetensors file/],
       [[join(folder, "nowhere"), "--from", "half", "--to", "interleaved", ...heads, "-o", output], 1, /cannot be read/],
-      [[join(models, "gpt_neox", "model.safetensors"), "--from", "half", "--to", "interleaved", "-o", output], 2, /query_key_value.*holds q, k and v in one/],
+      [
+        [join(models, "gpt_neox", "model.safetensors"), "--from", "half", "--to", "interleaved", "-o", output],
+        2,
+        /query_key_value.*holds q, k and v in one/,
+      ],
     ];
     for (const [words, expected, message] of cases) {
       const { status, stdout, stderr } = await ropewalk(["convert", "pairing", ...words]);

@@ -17,7 +17,11 @@ async function generated(source, prompt, options, modelOptions) {
   try {
     const pieces = [];
     for await (const piece of model.generate(prompt, options)) pieces.push(piece);
-    return { text: pieces.map(({ text }) => text).join(""), tokens: pieces.map(({ token }) => token), finish: pieces.at(-1).finish };
+    return {
+      text: pieces.map(({ text }) => text).join(""),
+      tokens: pieces.map(({ token }) => token),
+      finish: pieces.at(-1).finish,
+    };
   } finally {
     model.dispose();
   }
@@ -33,24 +37,66 @@ const withTinyModel = (use) =>
 test("the text goes to stdout, plain when piped, and what is said of it to stderr", async () => {
   const { status, stdout, stderr } = await ropewalk(["generate", llama, "the cat", "-n", "12", "--seed", "5"]);
   assert.equal(stdout, `${(await generated(llama, "the cat", { maxTokens: 12, seed: 5 })).text}\n`);
-  assert.match(stderr, /^prompt \d+ tokens \([\d.,]+ tokens\/s\); 12 generated \([\d.,]+ tokens\/s\), ended by length; context \d+ of 128; RoPE plain, base 1,000; seed 5\n$/);
+  assert.match(
+    stderr,
+    /^prompt \d+ tokens \([\d.,]+ tokens\/s\); 12 generated \([\d.,]+ tokens\/s\), ended by length; context \d+ of 128; RoPE plain, base 1,000; seed 5\n$/,
+  );
   assert.ok(!`${stdout}${stderr}`.includes("\x1b"));
   assert.equal(status, 0);
 });
 
 test("--json is one object, and its seed gives the text again", async () => {
-  const first = JSON.parse((await ropewalk(["generate", llama, "-", "-n", "9", "--temperature", "1.5", "--json"], { input: "the dog" })).stdout);
-  assert.deepEqual([first.tokens.length, first.finish, first.prompt.tokens, first.context.length], [9, "length", 5, 128]);
+  const first = JSON.parse(
+    (await ropewalk(["generate", llama, "-", "-n", "9", "--temperature", "1.5", "--json"], { input: "the dog" }))
+      .stdout,
+  );
+  assert.deepEqual(
+    [first.tokens.length, first.finish, first.prompt.tokens, first.context.length],
+    [9, "length", 5, 128],
+  );
   assert.equal(first.context.tokens, 5 + 9);
   assert.ok(first.generation.tokensPerSecond > 0);
   assert.equal(first.rope.rope_theta, 1000);
-  const again = JSON.parse((await ropewalk(["generate", llama, "the dog", "-n", "9", "--temperature", "1.5", "--json", "--seed", String(first.seed)])).stdout);
+  const again = JSON.parse(
+    (
+      await ropewalk([
+        "generate",
+        llama,
+        "the dog",
+        "-n",
+        "9",
+        "--temperature",
+        "1.5",
+        "--json",
+        "--seed",
+        String(first.seed),
+      ])
+    ).stdout,
+  );
   assert.deepEqual(again.tokens, first.tokens);
-  assert.deepEqual(again.tokens, (await generated(llama, "the dog", { maxTokens: 9, temperature: 1.5, seed: first.seed })).tokens);
+  assert.deepEqual(
+    again.tokens,
+    (await generated(llama, "the dog", { maxTokens: 9, temperature: 1.5, seed: first.seed })).tokens,
+  );
 });
 
 test("every option reaches the model", async () => {
-  const words = ["-n", "20", "--temperature", "2", "--top-k", "12", "--top-p", "0.9", "--min-p", "0.5", "--repetition-penalty", "1.3", "--seed", "3"];
+  const words = [
+    "-n",
+    "20",
+    "--temperature",
+    "2",
+    "--top-k",
+    "12",
+    "--top-p",
+    "0.9",
+    "--min-p",
+    "0.5",
+    "--repetition-penalty",
+    "1.3",
+    "--seed",
+    "3",
+  ];
   const rope = ["--rope-type", "yarn", "--factor", "4", "--theta", "500", "--context", "300"];
   const options = { maxTokens: 20, temperature: 2, topK: 12, topP: 0.9, minP: 0.5, repetitionPenalty: 1.3, seed: 3 };
   const overrides = { rope_theta: 500, rope_scaling: { rope_type: "yarn", factor: 4 } };
@@ -58,14 +104,37 @@ test("every option reaches the model", async () => {
   const shown = JSON.parse(stdout);
   const expected = await generated(llama, "over there", options, { rope: overrides, contextLength: 300 });
   assert.deepEqual({ text: shown.text, tokens: shown.tokens, finish: shown.finish }, expected);
-  assert.deepEqual([shown.rope.rope_theta, shown.rope.rope_scaling.rope_type, shown.context.length], [500, "yarn", 300]);
+  assert.deepEqual(
+    [shown.rope.rope_theta, shown.rope.rope_scaling.rope_type, shown.context.length],
+    [500, "yarn", 300],
+  );
 });
 
 test("each option of sampling alone changes the text", async () => {
   const open = { "--temperature": 2, "--top-k": 0, "--top-p": 1, "--min-p": 0, "--repetition-penalty": 1, "--seed": 3 };
-  const tokens = async (flags) => JSON.parse((await ropewalk(["generate", llama, "over there", "-n", "20", "--json", ...Object.entries(flags).flat().map(String)])).stdout).tokens;
+  const tokens = async (flags) =>
+    JSON.parse(
+      (
+        await ropewalk([
+          "generate",
+          llama,
+          "over there",
+          "-n",
+          "20",
+          "--json",
+          ...Object.entries(flags).flat().map(String),
+        ])
+      ).stdout,
+    ).tokens;
   const plain = await tokens(open);
-  for (const [name, value] of Object.entries({ "--temperature": 0.5, "--top-k": 5, "--top-p": 0.5, "--min-p": 0.5, "--repetition-penalty": 2, "--seed": 4 })) {
+  for (const [name, value] of Object.entries({
+    "--temperature": 0.5,
+    "--top-k": 5,
+    "--top-p": 0.5,
+    "--min-p": 0.5,
+    "--repetition-penalty": 2,
+    "--seed": 4,
+  })) {
     assert.notDeepEqual(await tokens({ ...open, [name]: value }), plain, name);
   }
 });
@@ -73,13 +142,43 @@ test("each option of sampling alone changes the text", async () => {
 test("stop texts, of which several may be given, are not printed", async () => {
   const { text } = await generated(llama, "the", { maxTokens: 40, seed: 2 });
   const [early, late] = [text.slice(8, 10), text.slice(20, 22)];
-  const { stdout, stderr } = await ropewalk(["generate", llama, "the", "-n", "40", "--seed", "2", "--stop", late, "--stop", early]);
+  const { stdout, stderr } = await ropewalk([
+    "generate",
+    llama,
+    "the",
+    "-n",
+    "40",
+    "--seed",
+    "2",
+    "--stop",
+    late,
+    "--stop",
+    early,
+  ]);
   assert.equal(stdout, `${text.slice(0, text.indexOf(early))}\n`);
   assert.match(stderr, /ended by stop/);
 });
 
 test("a full context ends the text, is shifted, or is stretched", async () => {
-  const run = async (policy) => JSON.parse((await ropewalk(["generate", llama, "the end", "--context", "20", "-n", "50", "--temperature", "0", "--when-full", policy, "--json"])).stdout);
+  const run = async (policy) =>
+    JSON.parse(
+      (
+        await ropewalk([
+          "generate",
+          llama,
+          "the end",
+          "--context",
+          "20",
+          "-n",
+          "50",
+          "--temperature",
+          "0",
+          "--when-full",
+          policy,
+          "--json",
+        ])
+      ).stdout,
+    );
   const [stopped, shifted, extended] = [await run("stop"), await run("shift"), await run("extend")];
   assert.deepEqual([stopped.finish, stopped.context.tokens], ["full", 20]);
   assert.deepEqual([shifted.finish, shifted.tokens.length, shifted.context.length], ["length", 50, 20]);
@@ -88,8 +187,23 @@ test("a full context ends the text, is shifted, or is stretched", async () => {
 
 test("a chat by the model's template", () =>
   withTinyModel(async (path) => {
-    const { stdout } = await ropewalk(["generate", path, "the rope", "--chat", "--system", "the sea", "--seed", "1", "-n", "8", "--json"]);
-    const messages = [{ role: "system", content: "the sea" }, { role: "user", content: "the rope" }];
+    const { stdout } = await ropewalk([
+      "generate",
+      path,
+      "the rope",
+      "--chat",
+      "--system",
+      "the sea",
+      "--seed",
+      "1",
+      "-n",
+      "8",
+      "--json",
+    ]);
+    const messages = [
+      { role: "system", content: "the sea" },
+      { role: "user", content: "the rope" },
+    ];
     assert.deepEqual(JSON.parse(stdout).tokens, (await generated(path, messages, { maxTokens: 8, seed: 1 })).tokens);
   }));
 
@@ -102,8 +216,12 @@ test("Ctrl-C ends the text and keeps what was written", async () => {
 });
 
 test("a context beyond what the RoPE is for is warned of, and no other", async () => {
-  const warning = async (...words) => (await ropewalk(["generate", llama, "the", "-n", "1", ...words])).stderr.match(/warning: .*/)?.[0];
-  assert.equal(await warning("--context", "400"), "warning: a context of 400 is beyond the 128 tokens that this RoPE is for; --rope-type yarn --factor 4 stretches it");
+  const warning = async (...words) =>
+    (await ropewalk(["generate", llama, "the", "-n", "1", ...words])).stderr.match(/warning: .*/)?.[0];
+  assert.equal(
+    await warning("--context", "400"),
+    "warning: a context of 400 is beyond the 128 tokens that this RoPE is for; --rope-type yarn --factor 4 stretches it",
+  );
   assert.equal(await warning("--context", "128"), undefined);
   assert.equal(await warning("--context", "400", "--rope-type", "yarn", "--factor", "4"), undefined);
   assert.equal(await warning("--context", "400", "--rope-type", "dynamic", "--factor", "2"), undefined);
@@ -112,14 +230,39 @@ test("a context beyond what the RoPE is for is warned of, and no other", async (
 for (const [name, words, status, said] of [
   ["a file that is not there", ["nowhere.gguf", "the"], 1, /^error: nowhere\.gguf: .*(INVALID_FILE)/],
   ["no prompt", [llama], 2, /^error: missing required argument 'prompt'/],
-  ["an unknown option", [llama, "the", "--max-token", "3"], 2, /^error: unknown option '--max-token'\n.*Did you mean --max-tokens\?/],
-  ["tokens that are no number", [llama, "the", "-n", "few"], 2, /^error: option '-n, --max-tokens <n>' argument 'few' is invalid\. Must be a whole number/],
-  ["a temperature below 0", [llama, "the", "--temperature", "-1"], 2, /^error: option '-t, --temperature <number>' argument '-1' is invalid/],
+  [
+    "an unknown option",
+    [llama, "the", "--max-token", "3"],
+    2,
+    /^error: unknown option '--max-token'\n.*Did you mean --max-tokens\?/,
+  ],
+  [
+    "tokens that are no number",
+    [llama, "the", "-n", "few"],
+    2,
+    /^error: option '-n, --max-tokens <n>' argument 'few' is invalid\. Must be a whole number/,
+  ],
+  [
+    "a temperature below 0",
+    [llama, "the", "--temperature", "-1"],
+    2,
+    /^error: option '-t, --temperature <number>' argument '-1' is invalid/,
+  ],
   ["top-p above 1", [llama, "the", "--top-p", "1.5"], 2, /argument '1\.5' is invalid\. Must be a number from 0 to 1/],
   ["a policy that does not exist", [llama, "the", "--when-full", "wait"], 2, /Allowed choices are stop, shift, extend/],
-  ["a prompt longer than the context", [llama, "the ".repeat(100)], 2, /^error: prompt: has \d+ tokens, and the context 128: use --context \d+ or more/],
+  [
+    "a prompt longer than the context",
+    [llama, "the ".repeat(100)],
+    2,
+    /^error: prompt: has \d+ tokens, and the context 128: use --context \d+ or more/,
+  ],
   ["a system message without a chat", [llama, "the", "--system", "be brief"], 2, /^error: --system: goes with --chat/],
-  ["a chat with a model that has no template", [llama, "the", "--chat"], 1, /^error: model\.safetensors: chat_template: is not there/],
+  [
+    "a chat with a model that has no template",
+    [llama, "the", "--chat"],
+    1,
+    /^error: model\.safetensors: chat_template: is not there/,
+  ],
   ["a RoPE that cannot be", [llama, "the", "--rope-type", "linear"], 1, /^error: (overrides\.)?rope_scaling\.factor: /],
 ]) {
   test(`refused: ${name}`, async () => {

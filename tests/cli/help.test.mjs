@@ -24,13 +24,15 @@ test("each command has help with examples and with the options of all commands",
     assert.equal(status, 0, command);
     assert.match(stdout, new RegExp(`^Usage: ropewalk ${command}`), command);
     assert.match(stdout, /--json/, command);
-    if (command !== "convert" && command !== "plot frequencies") assert.match(stdout, /Examples:\n  ropewalk /, command);
+    if (command !== "convert" && command !== "plot frequencies")
+      assert.match(stdout, /Examples:\n  ropewalk /, command);
   }
 });
 
 test("--version is the package's", async () => {
   const { version } = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8"));
-  for (const flag of ["--version", "-V"]) assert.deepEqual(await ropewalk([flag]), { status: 0, stdout: `${version}\n`, stderr: "" });
+  for (const flag of ["--version", "-V"])
+    assert.deepEqual(await ropewalk([flag]), { status: 0, stdout: `${version}\n`, stderr: "" });
 });
 
 test("wrong usage ends with 2 and a line that names what is wrong", async () => {
@@ -70,10 +72,11 @@ test("errors are JSON under --json, and have a stack under --verbose", async () 
 });
 
 test("what cannot be written is said in a line", { skip: !existsSync("/dev/full") }, async () => {
-  const run = (redirected) => promisify(execFile)("sh", ["-c", `"${process.execPath}" "${program}" --help ${redirected}`]).then(
-    () => ({ code: 0, stderr: "" }),
-    ({ code, stderr }) => ({ code, stderr }),
-  );
+  const run = (redirected) =>
+    promisify(execFile)("sh", ["-c", `"${process.execPath}" "${program}" --help ${redirected}`]).then(
+      () => ({ code: 0, stderr: "" }),
+      ({ code, stderr }) => ({ code, stderr }),
+    );
   const { code, stderr } = await run("> /dev/full");
   assert.equal(code, 1);
   assert.match(stderr, /^error: the output cannot be written: .*ENOSPC.*\n$/);

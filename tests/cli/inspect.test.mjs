@@ -34,19 +34,42 @@ test("of a config.json it prints what rw.describe() says", async () => {
 
 test("a section for each kind of layer, or for one", async () => {
   const { ropes } = await inspected(gemma3);
-  assert.deepEqual(ropes.map(({ kind, config }) => [kind, config.rope_theta]), [["full_attention", 1e6], ["sliding_attention", 1e4]]);
+  assert.deepEqual(
+    ropes.map(({ kind, config }) => [kind, config.rope_theta]),
+    [
+      ["full_attention", 1e6],
+      ["sliding_attention", 1e4],
+    ],
+  );
   const one = await inspected(gemma3, "--layer-type", "sliding_attention");
-  assert.deepEqual(one.ropes.map(({ kind }) => kind), ["sliding_attention"]);
+  assert.deepEqual(
+    one.ropes.map(({ kind }) => kind),
+    ["sliding_attention"],
+  );
   const { stdout } = await ropewalk(["inspect", gemma3]);
   assert.match(stdout, /^full_attention.*\nRoPE default, base 1000000/m);
   assert.match(stdout, /^sliding_attention.*\nRoPE default, base 10000,/m);
 });
 
 test("options change the RoPE, and --context the length", async () => {
-  const options = ["--rope-type", "yarn", "--factor", "4", "--original-length", "8192", "--set", "rope_scaling.beta_fast=16", "--context", "32768"];
+  const options = [
+    "--rope-type",
+    "yarn",
+    "--factor",
+    "4",
+    "--original-length",
+    "8192",
+    "--set",
+    "rope_scaling.beta_fast=16",
+    "--context",
+    "32768",
+  ];
   const { ropes } = await inspected(llama31, ...options);
   const { rope_scaling } = ropes[0].config;
-  assert.deepEqual([rope_scaling.rope_type, rope_scaling.factor, rope_scaling.beta_fast, ropes[0].seqLen], ["yarn", 4, 16, 32768]);
+  assert.deepEqual(
+    [rope_scaling.rope_type, rope_scaling.factor, rope_scaling.beta_fast, ropes[0].seqLen],
+    ["yarn", 4, 16, 32768],
+  );
   const theta = await inspected(llama31, "--theta", "20000", "--pairing", "interleaved");
   assert.deepEqual([theta.ropes[0].config.rope_theta, theta.ropes[0].plan.pairing], [20000, "interleaved"]);
 });
@@ -56,7 +79,10 @@ test("of a model it tells weights and memory, as rw.modelInfo() has them, whatev
   for (const source of [tiny, join(tiny, "model.safetensors"), join(tiny, "model.gguf")]) {
     const info = await rw.modelInfo(source, { contextLength: 64 });
     const { model, cache, ropes } = await inspected(source, "--context", "64");
-    assert.deepEqual([model.architecture, model.parameters, model.layers], [info.architecture, info.parameters, info.layers.length]);
+    assert.deepEqual(
+      [model.architecture, model.parameters, model.layers],
+      [info.architecture, info.parameters, info.layers.length],
+    );
     assert.deepEqual(model.memory, info.memory);
     assert.equal(cache.bytes.f16, info.memory.cache);
     assert.ok(cache.bytes.f32 > cache.bytes.f16);
@@ -82,7 +108,11 @@ test("of sliding layers and those that see everything, a config.json tells what 
     for (const { layers } of ropes) assert.ok(layers.length > 0);
     const { layer_types, ...older } = JSON.parse(await readFile(join(gemma, "config.json"), "utf8"));
     const sliding_window_pattern = layer_types.indexOf("full_attention") + 1; // as files had it before layer_types
-    for (const config of [{ ...older, layer_types }, { ...older, sliding_window_pattern }, { model_type: "gemma3", text_config: { ...older, sliding_window_pattern } }]) {
+    for (const config of [
+      { ...older, layer_types },
+      { ...older, sliding_window_pattern },
+      { model_type: "gemma3", text_config: { ...older, sliding_window_pattern } },
+    ]) {
       const path = join(folder, "config.json");
       await writeFile(path, JSON.stringify(config));
       const alone = await inspected(path);
@@ -100,8 +130,14 @@ test("the same from a server", async () => {
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = `http://127.0.0.1:${server.address().port}/`;
   try {
-    assert.deepEqual((await inspected(`${address}config.json`)).ropes, (await inspected(join(tiny, "config.json"))).ropes);
-    assert.deepEqual((await inspected(`${address}model.gguf`)).model, (await inspected(join(tiny, "model.gguf"))).model);
+    assert.deepEqual(
+      (await inspected(`${address}config.json`)).ropes,
+      (await inspected(join(tiny, "config.json"))).ropes,
+    );
+    assert.deepEqual(
+      (await inspected(`${address}model.gguf`)).model,
+      (await inspected(join(tiny, "model.gguf"))).model,
+    );
     const { status, stderr } = await ropewalk(["inspect", `${address}missing.json`]);
     assert.deepEqual([status, /the server answered 404.* \(NETWORK\)/.test(stderr)], [1, true]);
     const none = await ropewalk(["inspect", "http://"]);
@@ -126,7 +162,11 @@ test("what cannot be read is refused with what is wrong", () =>
       [[join(folder, "nowhere.gguf")], 1, /nowhere\.gguf: file/],
       [[await write("broken.json", "{")], 1, /broken\.json: is no JSON/],
       [[await write("list.json", "[]")], 1, /must hold an object/],
-      [[await write("strange.json", '{"model_type":"nobody","hidden_size":64,"num_attention_heads":4}')], 1, /UNKNOWN_FAMILY/],
+      [
+        [await write("strange.json", '{"model_type":"nobody","hidden_size":64,"num_attention_heads":4}')],
+        1,
+        /UNKNOWN_FAMILY/,
+      ],
       [[join(folder, "cut.gguf")], 1, /cut\.gguf: .*INVALID_FILE/],
       [[empty], 1, /there is no \.gguf or \.safetensors file/],
       [[llama31, "--layer-type", "sideways"], 2, /layer_type/],

@@ -8,8 +8,13 @@ import { load } from "ropewalk";
 import { ropewalk, withFolder } from "./program.mjs";
 
 const llama = fileURLToPath(new URL("../golden/tiny_models/llama", import.meta.url));
-const text = Array.from({ length: 60 }, (_, i) => `the ${String.fromCharCode(97 + (i * 7) % 26)}at`).join(", ");
-const scalings = { own: {}, none: { rope_scaling: null }, "linear:4": { rope_scaling: { rope_type: "linear", factor: 4 } }, "yarn:4": { rope_scaling: { rope_type: "yarn", factor: 4 } } };
+const text = Array.from({ length: 60 }, (_, i) => `the ${String.fromCharCode(97 + ((i * 7) % 26))}at`).join(", ");
+const scalings = {
+  own: {},
+  none: { rope_scaling: null },
+  "linear:4": { rope_scaling: { rope_type: "linear", factor: 4 } },
+  "yarn:4": { rope_scaling: { rope_type: "yarn", factor: 4 } },
+};
 
 const withText = (use) =>
   withFolder(async (folder) => {
@@ -31,14 +36,30 @@ async function measured(options, rope, tokens = Infinity) {
 
 test("several scalings side by side are what models opened with them measure", () =>
   withText(async (path) => {
-    const { status, stdout } = await ropewalk(["perplexity", llama, path, "--window", "64", "--stride", "16", ...Object.keys(scalings).flatMap((name) => ["--scaling", name]), "--json"]);
+    const { status, stdout } = await ropewalk([
+      "perplexity",
+      llama,
+      path,
+      "--window",
+      "64",
+      "--stride",
+      "16",
+      ...Object.keys(scalings).flatMap((name) => ["--scaling", name]),
+      "--json",
+    ]);
     const shown = JSON.parse(stdout);
     assert.deepEqual([status, shown.window, shown.stride], [0, 64, 16]);
     for (const [i, [name, rope]] of Object.entries(scalings).entries()) {
       const { perplexity, loss, losses } = await measured({ window: 64, stride: 16 }, rope);
       const result = shown.results[i];
-      assert.deepEqual([result.scaling, result.perplexity, result.loss, result.counted], [name, perplexity, loss, losses.length - 1]);
-      assert.equal(result.rope.rope_scaling.rope_type, name === "own" || name === "none" ? "default" : name.split(":")[0]);
+      assert.deepEqual(
+        [result.scaling, result.perplexity, result.loss, result.counted],
+        [name, perplexity, loss, losses.length - 1],
+      );
+      assert.equal(
+        result.rope.rope_scaling.rope_type,
+        name === "own" || name === "none" ? "default" : name.split(":")[0],
+      );
     }
     assert.notEqual(shown.results[2].loss, shown.results[3].loss);
   }));
@@ -46,10 +67,19 @@ test("several scalings side by side are what models opened with them measure", (
 test("the table for people: the same numbers, in windows as long as trained, half of it apart", () =>
   withText(async (path) => {
     const { status, stdout } = await ropewalk(["perplexity", llama, path, "--scaling", "own", "--scaling", "yarn:4"]);
-    const [own, yarn] = [await measured({ window: 128, stride: 64 }), await measured({ window: 128, stride: 64 }, scalings["yarn:4"])];
+    const [own, yarn] = [
+      await measured({ window: 128, stride: 64 }),
+      await measured({ window: 128, stride: 64 }, scalings["yarn:4"]),
+    ];
     assert.match(stdout, /tokens, window 128, stride 64\n\nscaling +perplexity +loss \(nats\) +counted +speed +RoPE\n/);
-    assert.match(stdout, new RegExp(`\\nown +${own.perplexity.toFixed(3)} +${own.loss.toFixed(4)} .* plain, base 1,000\n`));
-    assert.match(stdout, new RegExp(`\\nyarn:4 +${yarn.perplexity.toFixed(3)} +${yarn.loss.toFixed(4)} .* yarn, base 1,000, factor 4\n`));
+    assert.match(
+      stdout,
+      new RegExp(`\\nown +${own.perplexity.toFixed(3)} +${own.loss.toFixed(4)} .* plain, base 1,000\n`),
+    );
+    assert.match(
+      stdout,
+      new RegExp(`\\nyarn:4 +${yarn.perplexity.toFixed(3)} +${yarn.loss.toFixed(4)} .* yarn, base 1,000, factor 4\n`),
+    );
     assert.ok(!stdout.includes("\x1b"));
     assert.equal(status, 0);
   }));
@@ -57,7 +87,9 @@ test("the table for people: the same numbers, in windows as long as trained, hal
 test("by position: the mean over windows of the loss at each place", () =>
   withText(async (path) => {
     const { losses } = await measured({ window: 50, stride: 50 });
-    const { byPosition } = JSON.parse((await ropewalk(["perplexity", llama, path, "--window", "50", "--by-position", "--json"])).stdout).results[0];
+    const { byPosition } = JSON.parse(
+      (await ropewalk(["perplexity", llama, path, "--window", "50", "--by-position", "--json"])).stdout,
+    ).results[0];
     assert.equal(byPosition.loss[0], null); // the first token of a window is foreseen by nothing
     for (let position = 1; position < 50; position++) {
       const there = losses.filter((_, token) => token % 50 === position);
@@ -70,11 +102,21 @@ test("by position: the mean over windows of the loss at each place", () =>
 test("by position with overlap: places past the first window are its last ones", () =>
   withText(async (path) => {
     const { losses } = await measured({ window: 50, stride: 10 });
-    const { byPosition, counted } = JSON.parse((await ropewalk(["perplexity", llama, path, "--window", "50", "--stride", "10", "--by-position", "--json"])).stdout).results[0];
-    assert.equal(byPosition.counted.reduce((sum, count) => sum + count, 0), counted);
+    const { byPosition, counted } = JSON.parse(
+      (await ropewalk(["perplexity", llama, path, "--window", "50", "--stride", "10", "--by-position", "--json"]))
+        .stdout,
+    ).results[0];
+    assert.equal(
+      byPosition.counted.reduce((sum, count) => sum + count, 0),
+      counted,
+    );
     assert.deepEqual(byPosition.counted.slice(1, 40), Array(39).fill(1)); // seen by the first window only
     assert.equal(byPosition.loss[7], losses[7]);
-    assert.ok(byPosition.counted.slice(40, 50).every((count) => count === Math.floor(losses.length / 10) - 4 || count === Math.ceil(losses.length / 10) - 4));
+    assert.ok(
+      byPosition.counted
+        .slice(40, 50)
+        .every((count) => count === Math.floor(losses.length / 10) - 4 || count === Math.ceil(losses.length / 10) - 4),
+    );
   }));
 
 test("positions in as many parts as asked for", () =>
@@ -82,7 +124,12 @@ test("positions in as many parts as asked for", () =>
     const { stdout } = await ropewalk(["perplexity", llama, path, "--window", "50", "--by-position", "4"]);
     const { losses } = await measured({ window: 50, stride: 50 });
     const inFirst = losses.filter((_, token) => token % 50 > 0 && token % 50 < 13);
-    assert.match(stdout, new RegExp(`\\n0–12 +${(inFirst.reduce((sum, loss) => sum + loss, 0) / inFirst.length).toFixed(4)}\n13–25 +[\\d.]+\n26–38 +[\\d.]+\n39–49 +[\\d.]+\n$`));
+    assert.match(
+      stdout,
+      new RegExp(
+        `\\n0–12 +${(inFirst.reduce((sum, loss) => sum + loss, 0) / inFirst.length).toFixed(4)}\n13–25 +[\\d.]+\n26–38 +[\\d.]+\n39–49 +[\\d.]+\n$`,
+      ),
+    );
   }));
 
 test("text from stdin, and only its first tokens", async () => {
@@ -93,9 +140,15 @@ test("text from stdin, and only its first tokens", async () => {
 });
 
 test("options of the RoPE are for all, and a scaling comes on top", async () => {
-  const { stdout } = await ropewalk(["perplexity", llama, "-", "--theta", "500", "--scaling", "own", "--scaling", "linear:2", "--json"], { input: text });
+  const { stdout } = await ropewalk(
+    ["perplexity", llama, "-", "--theta", "500", "--scaling", "own", "--scaling", "linear:2", "--json"],
+    { input: text },
+  );
   const rope = { rope_theta: 500, rope_scaling: { rope_type: "linear", factor: 2 } };
-  assert.deepEqual(JSON.parse(stdout).results.map(({ rope: { rope_theta } }) => rope_theta), [500, 500]);
+  assert.deepEqual(
+    JSON.parse(stdout).results.map(({ rope: { rope_theta } }) => rope_theta),
+    [500, 500],
+  );
   assert.equal(JSON.parse(stdout).results[1].loss, (await measured({ window: 128, stride: 64 }, rope)).loss);
 });
 
@@ -103,7 +156,10 @@ test("Ctrl-C gives the measurement up", async () => {
   const input = text.repeat(Math.ceil((1 << 20) / text.length));
   const running = ropewalk(["perplexity", llama, "-", "--tokens", "20000", "--stride", "1"], { input });
   await running.hasRead;
-  assert.equal(await Promise.race([running, new Promise((resolve) => setTimeout(resolve, 1500, "at work"))]), "at work");
+  assert.equal(
+    await Promise.race([running, new Promise((resolve) => setTimeout(resolve, 1500, "at work"))]),
+    "at work",
+  );
   running.interrupt();
   const { status, stdout } = await running;
   assert.deepEqual([status, stdout], [130, ""]);
@@ -113,8 +169,18 @@ for (const [name, words, status, said] of [
   ["a text that is not there", ["nowhere.txt"], 1, /^error: nowhere\.txt: cannot be read: ENOENT.*\(INVALID_FILE\)/],
   ["a text of one token", ["-", "--tokens", "1"], 2, /argument '1' is invalid\. Must be a whole number from 2 up/],
   ["an empty text", ["-"], 2, /^error: -: has 0 tokens: 2 are the least that can be measured/],
-  ["a stride beyond the window", ["-", "--window", "10", "--stride", "11"], 2, /^error: --stride: must be at most the window, 10 \(got 11\)/],
-  ["a scaling that does not exist", ["-", "--scaling", "warp:4"], 2, /argument 'warp:4' is invalid\. Must be own, none or type:factor/],
+  [
+    "a stride beyond the window",
+    ["-", "--window", "10", "--stride", "11"],
+    2,
+    /^error: --stride: must be at most the window, 10 \(got 11\)/,
+  ],
+  [
+    "a scaling that does not exist",
+    ["-", "--scaling", "warp:4"],
+    2,
+    /argument 'warp:4' is invalid\. Must be own, none or type:factor/,
+  ],
   ["a window of nothing", ["-", "--window", "0"], 2, /argument '0' is invalid/],
   ["too many texts", ["-", "other.txt"], 2, /^error: too many arguments/],
 ]) {

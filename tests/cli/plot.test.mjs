@@ -17,7 +17,9 @@ function parse(svg) {
   assert.ok(svg.startsWith('<svg xmlns="http://www.w3.org/2000/svg"') && svg.endsWith("</svg>\n"));
   assert.ok(!/NaN|Infinity|undefined/.test(svg));
   const open = [];
-  for (const [, end, name, isEmpty] of svg.replace(/<style>.*?<\/style>/gs, "").matchAll(/<(\/?)([\w:-]+)(?:\s+[\w:-]+="[^"<]*")*\s*(\/?)>/g)) {
+  for (const [, end, name, isEmpty] of svg
+    .replace(/<style>.*?<\/style>/gs, "")
+    .matchAll(/<(\/?)([\w:-]+)(?:\s+[\w:-]+="[^"<]*")*\s*(\/?)>/g)) {
     if (end) assert.equal(open.pop(), name);
     else if (!isEmpty) open.push(name);
   }
@@ -32,7 +34,16 @@ for (const kind of ["frequencies", "decay", "ramp", "attention"]) {
     withFolder(async (folder) => {
       const output = join(folder, "plot.svg");
       const shown = kind === "ramp" ? ["--scaling", "linear:4", "--scaling", "yarn:4"] : scalings;
-      const { status, stdout, stderr } = await ropewalk(["plot", kind, source, ...shown, "--title", 'A "title" & <more>', "-o", output]);
+      const { status, stdout, stderr } = await ropewalk([
+        "plot",
+        kind,
+        source,
+        ...shown,
+        "--title",
+        'A "title" & <more>',
+        "-o",
+        output,
+      ]);
       assert.equal(status, 0, stderr);
       assert.match(stdout, /plot\.svg: .*yarn:4, planned for 131072 positions\n$/);
       const text = await readFile(output, "utf8");
@@ -41,7 +52,10 @@ for (const kind of ["frequencies", "decay", "ramp", "attention"]) {
       assert.equal(svg.querySelector("title").textContent, 'A "title" & <more>');
       const texts = textsOf(svg);
       assert.ok(texts.includes('A "title" & <more>'), texts.join("|"));
-      assert.ok(texts.some((words) => words.endsWith("yarn:4")), texts.join("|"));
+      assert.ok(
+        texts.some((words) => words.endsWith("yarn:4")),
+        texts.join("|"),
+      );
       assert.ok(svg.querySelectorAll(kind === "attention" ? "rect" : "path").length >= 2);
       assert.deepEqual(await readdir(folder), ["plot.svg"]);
     }));
@@ -55,32 +69,61 @@ test("stdout takes the picture where no file is named", async () => {
 
 test("--json gives the numbers that are drawn", async () => {
   const rw = await load();
-  const numbers = async (kind, ...words) => JSON.parse((await ropewalk(["plot", kind, source, ...words, "--json"])).stdout);
+  const numbers = async (kind, ...words) =>
+    JSON.parse((await ropewalk(["plot", kind, source, ...words, "--json"])).stdout);
   const yarn = await configOf({ rope_scaling: { rope_type: "yarn", factor: 4 } });
   const { pairs } = rw.describe(yarn, 131072);
 
   const { series, length } = await numbers("frequencies", ...scalings);
   assert.equal(length, 131072);
-  assert.deepEqual(series.map(({ name }) => name), ["none", "yarn:4"]);
-  assert.deepEqual(series[1].points, pairs.map(({ pair, wavelength }) => [pair, wavelength]));
+  assert.deepEqual(
+    series.map(({ name }) => name),
+    ["none", "yarn:4"],
+  );
+  assert.deepEqual(
+    series[1].points,
+    pairs.map(({ pair, wavelength }) => [pair, wavelength]),
+  );
   const ramp = await numbers("ramp", "--scaling", "yarn:4");
-  assert.deepEqual(ramp.series[0].points, pairs.map(({ pair, kept_share }) => [pair, kept_share]));
+  assert.deepEqual(
+    ramp.series[0].points,
+    pairs.map(({ pair, kept_share }) => [pair, kept_share]),
+  );
 
   const decay = await numbers("decay", "--farthest", "4096");
   assert.ok(decay.series[0].points.every(([distance, share]) => distance <= 4096 && Math.abs(share) <= 1));
   assert.ok(decay.series[0].points[0][1] > 0.9, "near keys score as those at distance 0");
 
-  const { schemes } = await numbers("attention", "--tokens", "150", "--scheme", "rope", "--scheme", "alibi", "--scheme", "none"); // more than a head has elements
-  assert.deepEqual(schemes.map(({ name }) => name), ["rope, default", "alibi", "none"]);
+  const { schemes } = await numbers(
+    "attention",
+    "--tokens",
+    "150",
+    "--scheme",
+    "rope",
+    "--scheme",
+    "alibi",
+    "--scheme",
+    "none",
+  ); // more than a head has elements
+  assert.deepEqual(
+    schemes.map(({ name }) => name),
+    ["rope, default", "alibi", "none"],
+  );
   for (const { weights } of schemes) {
     for (const query of [0, 70, 149]) {
       const row = weights.slice(query * 150, (query + 1) * 150);
       assert.ok(Math.abs(row.reduce((sum, weight) => sum + weight, 0) - 1) < 1e-5, "weights of f32 add up to 1");
-      assert.ok(row.slice(query + 1).every((weight) => weight === 0), "the future has none");
+      assert.ok(
+        row.slice(query + 1).every((weight) => weight === 0),
+        "the future has none",
+      );
     }
   }
   const even = schemes[2].weights.slice(149 * 150);
-  assert.ok(even.every((weight) => Math.abs(weight - 1 / 150) < 1e-7), "without positions all tokens get the same");
+  assert.ok(
+    even.every((weight) => Math.abs(weight - 1 / 150) < 1e-7),
+    "without positions all tokens get the same",
+  );
 });
 
 test("what cannot be drawn is refused, and no file is left", () =>

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** Where it is. */
-export const program = process.env.ROPEWALK_PROGRAM ?? fileURLToPath(new URL("../../dist/cli.node.js", import.meta.url));
+export const program =
+  process.env.ROPEWALK_PROGRAM ?? fileURLToPath(new URL("../../dist/cli.node.js", import.meta.url));
 
 /**
  * @param words - what is typed after the program's name.

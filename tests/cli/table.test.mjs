@@ -22,9 +22,15 @@ async function readNpy(path) {
   const begin = 10 + bytes.readUInt16LE(8);
   assert.equal(begin % 64, 0);
   const header = bytes.subarray(10, begin).toString("latin1");
-  const [, descr, order, shape] = /^\{'descr': '([^']+)', 'fortran_order': (\w+), 'shape': \(([\d, ]+)\), \} *\n$/.exec(header);
+  const [, descr, order, shape] = /^\{'descr': '([^']+)', 'fortran_order': (\w+), 'shape': \(([\d, ]+)\), \} *\n$/.exec(
+    header,
+  );
   assert.equal(order, "False");
-  return { descr, shape: shape.split(",").map(Number), data: new ARRAYS[descr](new Uint8Array(bytes.subarray(begin)).buffer) };
+  return {
+    descr,
+    shape: shape.split(",").map(Number),
+    data: new ARRAYS[descr](new Uint8Array(bytes.subarray(begin)).buffer),
+  };
 }
 
 async function readSafetensors(path) {
@@ -32,8 +38,14 @@ async function readSafetensors(path) {
   const begin = 8 + Number(bytes.readBigUInt64LE(0));
   assert.equal(begin % 8, 0);
   const { __metadata__: metadata, ...tensors } = JSON.parse(bytes.subarray(8, begin).toString());
-  const dataOf = ({ dtype, data_offsets: [first, last] }) => new ARRAYS[dtype](new Uint8Array(bytes.subarray(begin + first, begin + last)).buffer);
-  return { metadata, tensors, data: Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, dataOf(tensor)])), bytes: bytes.length - begin };
+  const dataOf = ({ dtype, data_offsets: [first, last] }) =>
+    new ARRAYS[dtype](new Uint8Array(bytes.subarray(begin + first, begin + last)).buffer);
+  return {
+    metadata,
+    tensors,
+    data: Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, dataOf(tensor)])),
+    bytes: bytes.length - begin,
+  };
 }
 
 async function tableOf(lengthOrPositions, options) {
@@ -48,7 +60,10 @@ async function tableOf(lengthOrPositions, options) {
 test(".npy holds cos and then sin, bit for bit", () =>
   withFolder(async (folder) => {
     const output = join(folder, "cos_sin.npy");
-    for (const [dtype, descr] of [["f32", "<f4"], ["f16", "<f2"]]) {
+    for (const [dtype, descr] of [
+      ["f32", "<f4"],
+      ["f16", "<f2"],
+    ]) {
       const { status, stdout } = await ropewalk(["table", source, "--length", "300", "--dtype", dtype, "-o", output]);
       assert.equal(status, 0);
       assert.equal(stdout, `${output}: cos and sin of 300 positions, 64 columns (compact), ${dtype}\n`);
@@ -65,13 +80,28 @@ test(".safetensors holds both, and the config", () =>
   withFolder(async (folder) => {
     const output = join(folder, "cos_sin.safetensors");
     const positions = [0, 1.5, 7, 8191];
-    const { status, stdout } = await ropewalk(["table", source, "--positions", positions.join(","), "--layout", "half", "--dtype", "bf16", "-o", output, "--json"]);
+    const { status, stdout } = await ropewalk([
+      "table",
+      source,
+      "--positions",
+      positions.join(","),
+      "--layout",
+      "half",
+      "--dtype",
+      "bf16",
+      "-o",
+      output,
+      "--json",
+    ]);
     assert.equal(status, 0);
     assert.deepEqual(JSON.parse(stdout).shape, [4, 128]);
     const { cos, sin } = await tableOf(Float64Array.from(positions), { layout: "half", dtype: "bf16" });
     const { tensors, data, metadata, bytes } = await readSafetensors(output);
     assert.deepEqual(data, { cos, sin });
-    assert.deepEqual([tensors.cos.shape, tensors.cos.dtype, bytes], [[4, 128], "BF16", cos.byteLength + sin.byteLength]);
+    assert.deepEqual(
+      [tensors.cos.shape, tensors.cos.dtype, bytes],
+      [[4, 128], "BF16", cos.byteLength + sin.byteLength],
+    );
     assert.equal(JSON.parse(metadata.rope_config).rope_theta, 500000);
   }));
 
@@ -108,13 +138,33 @@ test("what a table is made from is never written over, by whatever name", () =>
     await link(weights, sameFile);
     const whole = await readFile(weights);
     const index = join(model, "model.safetensors.index.json");
-    const { __metadata__: _, ...tensors } = JSON.parse(whole.subarray(8, 8 + Number(whole.readBigUInt64LE(0))).toString());
-    await writeFile(index, JSON.stringify({ weight_map: Object.fromEntries(Object.keys(tensors).map((name) => [name, "model.safetensors"])) }));
-    const cases = [[model, weights], [weights, weights], [weights, `${model}/../model/model.safetensors`], [weights, linked], [linked, weights], [weights, sameFile],
-      [model, sameFile], [index, weights], [String(pathToFileURL(weights)), weights]];
+    const { __metadata__: _, ...tensors } = JSON.parse(
+      whole.subarray(8, 8 + Number(whole.readBigUInt64LE(0))).toString(),
+    );
+    await writeFile(
+      index,
+      JSON.stringify({
+        weight_map: Object.fromEntries(Object.keys(tensors).map((name) => [name, "model.safetensors"])),
+      }),
+    );
+    const cases = [
+      [model, weights],
+      [weights, weights],
+      [weights, `${model}/../model/model.safetensors`],
+      [weights, linked],
+      [linked, weights],
+      [weights, sameFile],
+      [model, sameFile],
+      [index, weights],
+      [String(pathToFileURL(weights)), weights],
+    ];
     for (const [input, output] of cases) {
       const { status, stderr } = await ropewalk(["table", input, "--length", "8", "-o", output]);
-      assert.deepEqual([status, /^error: --output: is the input itself/.test(stderr)], [2, true], `${input} to ${output}: ${stderr}`);
+      assert.deepEqual(
+        [status, /^error: --output: is the input itself/.test(stderr)],
+        [2, true],
+        `${input} to ${output}: ${stderr}`,
+      );
       assert.deepEqual(await readFile(weights), whole);
     }
     const { status, stderr } = await ropewalk(["table", model, "--length", "8", "-o", join(model, "COS_SIN.NPY")]);
@@ -126,7 +176,11 @@ test("a file that is written over keeps its mode, and a link to it stays one", {
     const [kept, linked, early] = ["kept.npy", "linked.npy", "early.npy"].map((name) => join(folder, name));
     await mkdir(join(folder, "later"));
     await Promise.all([writeFile(kept, "before"), symlink("kept.npy", linked), symlink("later/new.npy", early)]);
-    for (const [output, file, mode] of [[kept, kept, 0o600], [linked, kept, 0o666], [early, join(folder, "later", "new.npy")]]) {
+    for (const [output, file, mode] of [
+      [kept, kept, 0o600],
+      [linked, kept, 0o666],
+      [early, join(folder, "later", "new.npy")],
+    ]) {
       if (mode !== undefined) await chmod(file, mode);
       const { status, stderr } = await ropewalk(["table", source, "--length", "8", "-o", output]);
       assert.equal(status, 0, stderr);
@@ -135,19 +189,33 @@ test("a file that is written over keeps its mode, and a link to it stays one", {
     }
     assert.deepEqual([await readlink(linked), await readlink(early)], ["kept.npy", "later/new.npy"]);
     assert.deepEqual(await readdir(join(folder, "later")), ["new.npy"]);
-  }));
+  }),
+);
 
 test("a file that grows too large is named, and what was there before is kept", { skip: isWindows }, () =>
   withFolder(async (folder) => {
     const output = join(folder, "kept.npy");
     await writeFile(output, "kept");
-    const limited = ["-c", 'ulimit -f 8; exec "$@"', "sh", process.execPath, program, "table", source, "--length", "4096", "-o", output];
+    const limited = [
+      "-c",
+      'ulimit -f 8; exec "$@"',
+      "sh",
+      process.execPath,
+      program,
+      "table",
+      source,
+      "--length",
+      "4096",
+      "-o",
+      output,
+    ];
     const { code, stderr } = await promisify(execFile)("sh", limited).catch((error) => error);
     assert.equal(code, 1);
     assert.match(stderr, /^error: --output: .*kept\.npy cannot be written: EFBIG.*\(INVALID_FILE\)$/m);
     assert.deepEqual(await readdir(folder), ["kept.npy"]);
     assert.equal(await readFile(output, "utf8"), "kept");
-  }));
+  }),
+);
 
 test("a full disk is told, and a device is not replaced by a file", { skip: !existsSync("/dev/full") }, () =>
   withFolder(async (folder) => {
@@ -158,4 +226,5 @@ test("a full disk is told, and a device is not replaced by a file", { skip: !exi
     assert.deepEqual([status, code, field], [1, "INVALID_FILE", "--output"]);
     assert.match(message, /full\.npy cannot be written: ENOSPC/);
     assert.ok((await stat("/dev/full")).isCharacterDevice());
-  }));
+  }),
+);

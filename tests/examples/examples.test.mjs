@@ -30,7 +30,10 @@ describe("rotate.mjs", () => {
   }
 
   test("names the kinds of layer where a model has several", async () => {
-    await assert.rejects(runExample("rotate.mjs", config("gemma-3-1b")), /layer_type: .*full_attention, sliding_attention/);
+    await assert.rejects(
+      runExample("rotate.mjs", config("gemma-3-1b")),
+      /layer_type: .*full_attention, sliding_attention/,
+    );
     assert.match(await runExample("rotate.mjs", config("gemma-3-1b"), "sliding_attention"), /^gemma3_text: 128 pairs/);
   });
 });
@@ -56,7 +59,12 @@ describe("extend_context.mjs", () => {
 describe("attention.mjs", () => {
   test("a cache gives the outputs of the whole at once", async () => {
     const output = await runExample("attention.mjs");
-    const differences = Object.fromEntries([...output.matchAll(/cache of (\w+) +\(\d+ bytes\): largest difference (\S+)/g)].map(([, dtype, value]) => [dtype, Number(value)]));
+    const differences = Object.fromEntries(
+      [...output.matchAll(/cache of (\w+) +\(\d+ bytes\): largest difference (\S+)/g)].map(([, dtype, value]) => [
+        dtype,
+        Number(value),
+      ]),
+    );
     assert.equal(differences.f32, 0);
     assert.ok(differences.f16 > 0 && differences.f16 < 1e-3, differences.f16); // keys and values of about 1, rounded to 2^-11
     assert.ok(differences.q8_0 > differences.f16 && differences.q8_0 < 2e-2, differences.q8_0); // to 1/254
@@ -64,20 +72,28 @@ describe("attention.mjs", () => {
 
   test("only position schemes see the order of tokens", async () => {
     const output = await runExample("attention.mjs");
-    const moved = Object.fromEntries([...output.matchAll(/^ {2}(none|rope|sinusoidal|alibi) +(\S+)$/gm)].map(([, scheme, value]) => [scheme, Number(value)]));
+    const moved = Object.fromEntries(
+      [...output.matchAll(/^ {2}(none|rope|sinusoidal|alibi) +(\S+)$/gm)].map(([, scheme, value]) => [
+        scheme,
+        Number(value),
+      ]),
+    );
     assert.equal(Object.keys(moved).length, 4);
     assert.ok(moved.none < 1e-6, moved.none); // the same sum in another order
-    for (const scheme of ["rope", "sinusoidal", "alibi"]) assert.ok(moved[scheme] > 1e-3, `${scheme}: ${moved[scheme]}`);
+    for (const scheme of ["rope", "sinusoidal", "alibi"])
+      assert.ok(moved[scheme] > 1e-3, `${scheme}: ${moved[scheme]}`);
   });
 });
 
 describe("retune.mjs", () => {
   test("retuned keys score as fresh ones, stale ones do not, and a stream does not grow", async () => {
     const output = await runExample("retune.mjs");
-    const rows = [...output.matchAll(/^ {2}(rotated|raw) +(\w+) +(\S+) +(\S+) +(\S+) +(\S+) +\S+ ms$/gm)].map(([, keys, dtype, ...values]) => {
-      const [staleScores, stale, scores, outputs] = values.map(Number);
-      return { keys, dtype, staleScores, stale, scores, outputs };
-    });
+    const rows = [...output.matchAll(/^ {2}(rotated|raw) +(\w+) +(\S+) +(\S+) +(\S+) +(\S+) +\S+ ms$/gm)].map(
+      ([, keys, dtype, ...values]) => {
+        const [staleScores, stale, scores, outputs] = values.map(Number);
+        return { keys, dtype, staleScores, stale, scores, outputs };
+      },
+    );
     // scores of 64 elements of up to 1.14² over √64: their largest is about 10, and each key is off by the storage's rounding
     const most = { rotated: { f32: 1e-6, f16: 5e-3, q8_0: 5e-2 }, raw: { f32: 0, f16: 0 } };
     assert.equal(rows.length, 5);
@@ -91,7 +107,10 @@ describe("retune.mjs", () => {
   });
 
   test("takes another length", async () => {
-    assert.match(await runExample("retune.mjs", "300"), /^300 tokens cached under plain RoPE, then stretched by YaRN to 1200/);
+    assert.match(
+      await runExample("retune.mjs", "300"),
+      /^300 tokens cached under plain RoPE, then stretched by YaRN to 1200/,
+    );
   });
 });
 
@@ -102,7 +121,10 @@ test("onnxruntime.mjs: another engine turns by our tables to the same bits", asy
 });
 
 for (const name of BROWSERS) {
-  for (const [title, use] of [["the page", usePage], ["the attention page", useAttentionPage]]) {
+  for (const [title, use] of [
+    ["the page", usePage],
+    ["the attention page", useAttentionPage],
+  ]) {
     test(`${title}, in ${name}`, async (t) => {
       const { server, address } = await serve(0);
       try {
@@ -117,17 +139,23 @@ for (const name of BROWSERS) {
 async function usePage(t, browser, address) {
   const { page, complaints } = await open(browser, address);
   const textOf = (selector) => page.$eval(selector, (element) => element.textContent);
-  const heightsOf = (selector) => page.$$eval(selector, (bars) => bars.map((bar) => Number(bar.getAttribute("height"))));
+  const heightsOf = (selector) =>
+    page.$$eval(selector, (bars) => bars.map((bar) => Number(bar.getAttribute("height"))));
   await page.waitForSelector("#decay path");
 
   await t.test("draws both curves, a bar a pair, and arrows", async () => {
-    const curves = await page.$$eval("#decay .curve", (paths) => paths.map((path) => path.getAttribute("d").split("L").length));
+    const curves = await page.$$eval("#decay .curve", (paths) =>
+      paths.map((path) => path.getAttribute("d").split("L").length),
+    );
     assert.equal(curves.length, 2);
     for (const points of curves) assert.ok(points > 100, `${points} points`);
     assert.equal((await heightsOf("#pairs rect")).length, 64);
     assert.equal((await page.$$("#turning figure")).length, 8);
     assert.equal(await textOf("#pairs-text"), "Of 64 pairs: 24 kept, 16 blended, 24 interpolated.");
-    assert.equal(await textOf("#decay-text"), "Unscaled, the score is first below zero at distance 27,115; scaled, it is first below zero at distance 66,234.");
+    assert.equal(
+      await textOf("#decay-text"),
+      "Unscaled, the score is first below zero at distance 27,115; scaled, it is first below zero at distance 66,234.",
+    );
   });
 
   await t.test("follows the settings", async () => {
@@ -145,7 +173,9 @@ async function usePage(t, browser, address) {
       slider.dispatchEvent(new Event("input"));
     });
     assert.equal(await textOf("#position-shown"), "0");
-    const labels = await page.$$eval("#turning svg", (drawings) => drawings.map((drawing) => drawing.getAttribute("aria-label")));
+    const labels = await page.$$eval("#turning svg", (drawings) =>
+      drawings.map((drawing) => drawing.getAttribute("aria-label")),
+    );
     for (const label of labels) assert.match(label, /becomes \(1\.000, 0\.000\)/);
   });
 
@@ -160,7 +190,8 @@ async function usePage(t, browser, address) {
 async function useAttentionPage(t, browser, address) {
   const { page, complaints } = await open(browser, new URL("../attention_page/", address).href);
   const textOf = (selector) => page.$eval(selector, (element) => element.textContent);
-  const choose = (settings) => Promise.all(Object.entries(settings).map(([name, value]) => page.select(`select[name=${name}]`, value)));
+  const choose = (settings) =>
+    Promise.all(Object.entries(settings).map(([name, value]) => page.select(`select[name=${name}]`, value)));
   await page.waitForFunction(() => document.getElementById("text").textContent !== "");
   const share = async () => Number(/gives (\S+) %/.exec(await textOf("#text"))[1]);
 
@@ -182,7 +213,10 @@ async function useAttentionPage(t, browser, address) {
   });
 
   await t.test("paints them, and reads out what is pointed at", async () => {
-    const colours = await page.$eval("canvas", (canvas) => new Set(new Uint32Array(canvas.getContext("2d").getImageData(0, 0, 64, 64).data.buffer)).size);
+    const colours = await page.$eval(
+      "canvas",
+      (canvas) => new Set(new Uint32Array(canvas.getContext("2d").getImageData(0, 0, 64, 64).data.buffer)).size,
+    );
     assert.equal(colours, 2); // each row has one weight, or none
     await page.hover("canvas");
     assert.match(await textOf("#under"), /^Token 3\d gives token 3\d \d+\.\d %\.$/);
@@ -197,7 +231,13 @@ test("the server keeps to its folders and sends a strict policy", async () => {
     const { status, headers } = await fetch(address);
     assert.equal(status, 200);
     assert.equal(headers.get("content-security-policy"), "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'");
-    for (const path of ["/package.json", "/examples/..%2fpackage.json", "/examples/%", "/dist/none.js", "/examples/small_model/train.py"]) {
+    for (const path of [
+      "/package.json",
+      "/examples/..%2fpackage.json",
+      "/examples/%",
+      "/dist/none.js",
+      "/examples/small_model/train.py",
+    ]) {
       assert.equal((await fetch(new URL(path, address))).status, 404, path);
     }
   } finally {

@@ -24,7 +24,10 @@ before(async () => {
 after(() => rm(folder, { recursive: true, force: true }));
 
 test("make_tiny_model.mjs writes a model with a tokenizer and a chat template", async () => {
-  assert.match(await runExample("make_tiny_model.mjs", made), /tiny\.gguf: \d+ bytes, \d+ tokens\. It speaks nonsense\./);
+  assert.match(
+    await runExample("make_tiny_model.mjs", made),
+    /tiny\.gguf: \d+ bytes, \d+ tokens\. It speaks nonsense\./,
+  );
   const model = await (await load()).model(made);
   const text = "The old rope walk, 12 fathoms…";
   assert.equal(model.tokenizer.decode(model.tokenizer.encode(text)), text);
@@ -36,7 +39,10 @@ test("make_tiny_model.mjs writes a model with a tokenizer and a chat template", 
 
 describe("generate.mjs", () => {
   const told = (output) => {
-    const [, read, count, finish] = /^(\d+) tokens read \([\d,.]+ tokens\/s\), (\d+) generated \([\d,.]+ tokens\/s\), ended by "(\w+)"$/m.exec(output);
+    const [, read, count, finish] =
+      /^(\d+) tokens read \([\d,.]+ tokens\/s\), (\d+) generated \([\d,.]+ tokens\/s\), ended by "(\w+)"$/m.exec(
+        output,
+      );
     const [, used, length] = /^Context: (\d+) of (\d+) tokens, [\d.]+ [KM]B of keys and values$/m.exec(output);
     return { read: Number(read), count: Number(count), finish, used: Number(used), length: Number(length) };
   };
@@ -53,7 +59,9 @@ describe("generate.mjs", () => {
   });
 
   test("ends where its model ends", async () => {
-    const { read, count, finish, used, length } = told(await runExample("generate.mjs", made, "The old rope walk lies"));
+    const { read, count, finish, used, length } = told(
+      await runExample("generate.mjs", made, "The old rope walk lies"),
+    );
     assert.deepEqual({ read, length, finish }, { read: 8, length: 256, finish: "end" });
     assert.equal(used, read + count - 1); // the token that ends a text is not taken up
   });
@@ -89,9 +97,15 @@ describe("chat.mjs", () => {
   test("answers each message in one context, which it stretches when it has to", async () => {
     const { code, output } = await chat(["Where is the rope walk?", "And the quay?", ""], made);
     assert.equal(code, 0, output);
-    const answers = [...output.matchAll(/^ {2}\([\d,.]+ tokens\/s after [\d.]+ s; (\d+) of (\d+) tokens; RoPE (.*)\)$/gm)];
+    const answers = [
+      ...output.matchAll(/^ {2}\([\d,.]+ tokens\/s after [\d.]+ s; (\d+) of (\d+) tokens; RoPE (.*)\)$/gm),
+    ];
     assert.equal(answers.length, 2, output);
-    const [first, second] = answers.map(([, used, length, rope]) => ({ used: Number(used), length: Number(length), rope }));
+    const [first, second] = answers.map(([, used, length, rope]) => ({
+      used: Number(used),
+      length: Number(length),
+      rope,
+    }));
     assert.ok(first.used > 0 && second.used > first.used, output);
     assert.deepEqual({ length: first.length, rope: first.rope }, { length: 512, rope: "yarn, base 10,000, factor 2" });
   });

@@ -27,12 +27,14 @@ for (const [name, least] of Object.entries(pages)) {
       assert.ok(checks >= least.checks, `${checks} checks`);
     });
 
-    for (const { command, printed } of commands) test(command, async () => assertPrinted(await runCommand(command, folder), printed));
+    for (const { command, printed } of commands)
+      test(command, async () => assertPrinted(await runCommand(command, folder), printed));
 
     test("nothing of it is lost, and it stays short", () => {
       assert.ok(commands.length >= least.commands, `${commands.length} commands`);
       assert.ok(page.split("\n").length <= 170);
-      for (const [i, line] of page.split("\n").entries()) assert.ok(line.startsWith("|") || line.length <= 160, `line ${i + 1} has ${line.length} columns`);
+      for (const [i, line] of page.split("\n").entries())
+        assert.ok(line.startsWith("|") || line.length <= 160, `line ${i + 1} has ${line.length} columns`);
     });
   });
 }
@@ -41,7 +43,8 @@ test("the guide's gibberish is worse than what it calls right", async () => {
   const rows = {};
   for (const { command, printed } of commandsOf(await read("docs/gibberish.md"))) {
     const trial = /break_it\.mjs (\w+)/.exec(command)?.[1];
-    if (trial !== undefined) rows[trial] = printed.slice(1).map((line) => Number(/(\d\.\d+) +\d+\.\d %$/.exec(line)[1]));
+    if (trial !== undefined)
+      rows[trial] = printed.slice(1).map((line) => Number(/(\d\.\d+) +\d+\.\d %$/.exec(line)[1]));
   }
   const { pairing, permuted, base, scaling, stale } = rows;
   assert.ok(pairing[0] < pairing[1]);

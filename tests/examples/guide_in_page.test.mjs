@@ -33,7 +33,8 @@ for (const name of BROWSERS) {
 async function usePage(t, browser, address) {
   const { page, complaints } = await open(browser, address);
   const textOf = (selector) => page.$eval(selector, (element) => element.textContent);
-  const about = (text) => page.waitForFunction((wanted) => document.getElementById("about").textContent.includes(wanted), {}, text);
+  const about = (text) =>
+    page.waitForFunction((wanted) => document.getElementById("about").textContent.includes(wanted), {}, text);
 
   await t.test("loads the model, and shows how far", async () => {
     await about("model.q8_0.gguf, ");

@@ -14,7 +14,9 @@ export const read = (name) => readFile(join(root, name), "utf8");
 
 /** The blocks whose info string is `info`, in order. */
 export function blocksOf(markdown, info) {
-  return [...markdown.matchAll(/^```([^\n]*)\n(.*?)^```$/gms)].filter(([, given]) => given === info).map(([, , code]) => code);
+  return [...markdown.matchAll(/^```([^\n]*)\n(.*?)^```$/gms)]
+    .filter(([, given]) => given === info)
+    .map(([, , code]) => code);
 }
 
 /** Commands of the `console` blocks: lines after `$`, in one where they end in a backslash, and the lines that each is said to print. */
@@ -24,7 +26,10 @@ export function commandsOf(markdown) {
       .split(/^\$ /m)
       .slice(1)
       .map((part) => {
-        const [command, ...printed] = part.replace(/ \\\n */g, " ").trimEnd().split("\n");
+        const [command, ...printed] = part
+          .replace(/ \\\n */g, " ")
+          .trimEnd()
+          .split("\n");
         return { command, printed };
       }),
   );
@@ -32,7 +37,9 @@ export function commandsOf(markdown) {
 
 /** Runs a command of a page in the repository, with this Node and this package; files that it writes go to `folder`. Rejects where it fails. */
 export async function runCommand(command, folder) {
-  const program = command.replace(/^npx ropewalk\b/, "node dist/cli.node.js").replace(/ -o (\S+)/, (_, name) => ` -o ${join(folder, name)}`);
+  const program = command
+    .replace(/^npx ropewalk\b/, "node dist/cli.node.js")
+    .replace(/ -o (\S+)/, (_, name) => ` -o ${join(folder, name)}`);
   const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH}`, NO_COLOR: "1" };
   // one stream, as a terminal shows both
   const { stdout } = await promisify(execFile)("sh", ["-c", `${program} 2>&1`], { cwd: root, env, maxBuffer: 2 ** 26 });
@@ -45,15 +52,21 @@ const ESCAPED_NUMBER = /-?\d[\d,]*(?:\\\.\d+)?(?:e(?:\\\+|-)?\d+)?/g;
 
 /** The numbers of a line that is as a page has it but for its numbers and, where asked, the width of gaps; `…` stands for anything. */
 function numbersOf(line, said, gap = " ") {
-  const escaped = said.split("…").map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(ESCAPED_NUMBER, `(${NUMBER.source})`));
-  return new RegExp(`^${escaped.join(".*").replace(/ +/g, (spaces) => (gap === " " ? spaces : gap))}$`).exec(line.trimEnd())?.slice(1);
+  const escaped = said
+    .split("…")
+    .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(ESCAPED_NUMBER, `(${NUMBER.source})`));
+  return new RegExp(`^${escaped.join(".*").replace(/ +/g, (spaces) => (gap === " " ? spaces : gap))}$`)
+    .exec(line.trimEnd())
+    ?.slice(1);
 }
 
 /** Whether a line is as a page has it. A number may differ by one in its last digit, as builds may. */
 export function isAsSaid(line, said) {
   const found = numbersOf(line, said);
   if (found === undefined) return false;
-  return (said.match(NUMBER) ?? []).every((number, i) => Math.abs(valueOf(found[i]) - valueOf(number)) <= lastPlace(number) * 1.001);
+  return (said.match(NUMBER) ?? []).every(
+    (number, i) => Math.abs(valueOf(found[i]) - valueOf(number)) <= lastPlace(number) * 1.001,
+  );
 }
 
 const valueOf = (number) => Number(number.replaceAll(",", ""));
@@ -74,7 +87,8 @@ export function assertPrinted(lines, said) {
       continue;
     }
     const found = isOpen ? lines.findIndex((line, i) => i >= at && isAsSaid(line, expected)) : at;
-    if (found < 0 || !isAsSaid(lines[found] ?? "", expected)) assert.fail(`not printed: ${expected}\n${lines.slice(at, at + 60).join("\n")}`);
+    if (found < 0 || !isAsSaid(lines[found] ?? "", expected))
+      assert.fail(`not printed: ${expected}\n${lines.slice(at, at + 60).join("\n")}`);
     [at, isOpen] = [found + 1, false];
   }
   if (!isOpen) assert.deepEqual(lines.slice(at), [], "more lines than the page has");
@@ -83,7 +97,10 @@ export function assertPrinted(lines, said) {
 /** Runs the `js` blocks of a page as one program. A line `expression; // → text` is a check that the expression prints so; returns their number. */
 export async function runProgram(name) {
   const code = blocksOf(await read(name), "js").join("\n");
-  const checked = code.replace(/^(.+); \/\/ → (.+)$/gm, (_, expression, expected) => `check(() => ${expression}, ${JSON.stringify(expected)});`);
+  const checked = code.replace(
+    /^(.+); \/\/ → (.+)$/gm,
+    (_, expression, expected) => `check(() => ${expression}, ${JSON.stringify(expected)});`,
+  );
   // in a folder of this package, so that "ropewalk" means this package; imports go to the top
   const folder = join(root, "build", "texts");
   const file = join(folder, `${basename(name, ".md")}_${process.pid}.mjs`);
@@ -108,7 +125,12 @@ export async function runProgram(name) {
 /** What a page's headings are called in links. */
 function anchorsOf(markdown) {
   const headings = markdown.replace(/^```.*?^```$/gms, "").matchAll(/^#+ (.+)$/gm);
-  return Array.from(headings, ([, heading]) => heading.toLowerCase().replace(/[^\p{L}\p{N}_ -]/gu, "").replaceAll(" ", "-"));
+  return Array.from(headings, ([, heading]) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}_ -]/gu, "")
+      .replaceAll(" ", "-"),
+  );
 }
 
 /** Links of a page to files or headings that are not there. */
@@ -137,7 +159,9 @@ function renewed(lines, said) {
     const numbers = numbersOf(lines[found], old, " +");
     if (!old.includes("…")) return lines[found].trimEnd();
     // a column keeps its width
-    return old.replace(new RegExp(` {2,}${NUMBER.source}|${NUMBER.source}`, "g"), (aligned) => numbers.shift().padStart(aligned.length));
+    return old.replace(new RegExp(` {2,}${NUMBER.source}|${NUMBER.source}`, "g"), (aligned) =>
+      numbers.shift().padStart(aligned.length),
+    );
   });
 }
 

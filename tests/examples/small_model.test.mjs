@@ -34,12 +34,15 @@ describe("evaluate.mjs --quick", () => {
 
   test("measures every scaling inside the trained length and at four times that", () => {
     const cases = results.measured.map(({ model, scaling, length }) => `${model} ${scaling} ${length}`);
-    const expected = [256, 1024].flatMap((length) => Object.keys(scalings).map((scaling) => `trained ${scaling} ${length}`));
+    const expected = [256, 1024].flatMap((length) =>
+      Object.keys(scalings).map((scaling) => `trained ${scaling} ${length}`),
+    );
     assert.deepEqual(cases.toSorted(), expected.toSorted());
   });
 
   test("by a factor of 1, every scaling is none", () => {
-    for (const scaling of Object.keys(scalings)) assert.deepEqual(find(scaling, 256).groups, find("none", 256).groups, scaling);
+    for (const scaling of Object.keys(scalings))
+      assert.deepEqual(find(scaling, 256).groups, find("none", 256).groups, scaling);
   });
 
   test("the model answers inside its trained length", () => {
@@ -97,7 +100,11 @@ describe("the committed results", () => {
         for (const { groups } of cases) assert.equal(groups.length, FULL.groups);
       }
     }
-    assert.ok(results.measured.some(({ scaling, length }) => scaling === "shift" && length === FULL.endless * results.trainedLength));
+    assert.ok(
+      results.measured.some(
+        ({ scaling, length }) => scaling === "shift" && length === FULL.endless * results.trainedLength,
+      ),
+    );
   });
 
   test("are what the package computes: YaRN at four times the trained length, to the last digit kept", async () => {
@@ -109,7 +116,9 @@ describe("the committed results", () => {
       group: 0,
     });
     await rw.dispose();
-    const [kept] = results.measured.find((one) => one.model === "trained" && one.scaling === "yarn" && one.length === 1024).groups;
+    const [kept] = results.measured.find(
+      (one) => one.model === "trained" && one.scaling === "yarn" && one.length === 1024,
+    ).groups;
     assert.deepEqual(
       { loss: loss.toFixed(5), answerLoss: answerLoss.toFixed(5) },
       { loss: kept.loss.toFixed(5), answerLoss: kept.answerLoss.toFixed(5) },
@@ -126,17 +135,27 @@ describe("the committed results", () => {
   });
 
   test("are what the card and the README say", async () => {
-    const kept = await Promise.all(["tables.md", "explanation.md", "comparison.md"].map((name) => readFile(join(folder, "results", name), "utf8")));
+    const kept = await Promise.all(
+      ["tables.md", "explanation.md", "comparison.md"].map((name) => readFile(join(folder, "results", name), "utf8")),
+    );
     const rowsOf = (text) => text.split("\n").filter((line) => /^\|.*\d\.\d/.test(line) && !line.includes("]("));
     const card = rowsOf(await readFile(join(folder, "README.md"), "utf8"));
-    const [, section] = (await readFile(join(folder, "..", "..", "README.md"), "utf8")).split("### What each is worth\n");
+    const [, section] = (await readFile(join(folder, "..", "..", "README.md"), "utf8")).split(
+      "### What each is worth\n",
+    );
     const readme = rowsOf(section.split("\n### ")[0]);
     assert.ok(card.length > 40 && readme.length === 29, `${card.length} and ${readme.length} rows`);
-    for (const row of [...card, ...readme]) assert.ok(kept.some((text) => text.includes(row)), row);
+    for (const row of [...card, ...readme])
+      assert.ok(
+        kept.some((text) => text.includes(row)),
+        row,
+      );
   });
 
   test("say that the model remembers inside its trained length", () => {
-    const plain = results.measured.find((one) => one.model === "trained" && one.scaling === "none" && one.length === results.trainedLength);
+    const plain = results.measured.find(
+      (one) => one.model === "trained" && one.scaling === "none" && one.length === results.trainedLength,
+    );
     assert.ok(mean(recallOf(plain, 0, INSIDE)) >= 0.95);
   });
 
@@ -151,7 +170,8 @@ describe("the committed results", () => {
 
 describe("the committed comparison", () => {
   let rows, tolerance;
-  const find = (system, scaling, length) => rows.find((row) => row.system === system && row.scaling === scaling && row.length === length);
+  const find = (system, scaling, length) =>
+    rows.find((row) => row.system === system && row.scaling === scaling && row.length === length);
 
   before(async () => {
     ({ rows, tolerance } = JSON.parse(await readFile(join(folder, "results", "comparison.json"), "utf8")));
@@ -169,10 +189,14 @@ describe("the committed comparison", () => {
 
   test("is within it of llama.cpp; farther out, where its angles are no longer exact, each beside transformers' model that turns alike", () => {
     for (const scaling of ["linear", "yarn"]) {
-      for (const length of [256, 1024]) assert.ok(find("llama.cpp", scaling, length).largest_relative <= tolerance, `${scaling} ${length}`);
+      for (const length of [256, 1024])
+        assert.ok(find("llama.cpp", scaling, length).largest_relative <= tolerance, `${scaling} ${length}`);
       for (const length of [256, 1024, 4096]) {
         const { ours_turned_alike, turned_alike } = find("llama.cpp", scaling, length);
-        assert.ok(ours_turned_alike <= tolerance && turned_alike <= tolerance, `${scaling} ${length}: ${ours_turned_alike}, ${turned_alike}`);
+        assert.ok(
+          ours_turned_alike <= tolerance && turned_alike <= tolerance,
+          `${scaling} ${length}: ${ours_turned_alike}, ${turned_alike}`,
+        );
       }
     }
   });

@@ -11,7 +11,9 @@ for (const name of BROWSERS) {
   test(`the story page, in ${name}`, async (t) => {
     const { server, address } = await serve(0);
     try {
-      await withBrowser(name, (browser) => useStoryPage(t, browser, new URL("../story_page/", address).href), { patienceMs: PATIENCE_MS });
+      await withBrowser(name, (browser) => useStoryPage(t, browser, new URL("../story_page/", address).href), {
+        patienceMs: PATIENCE_MS,
+      });
     } finally {
       server.close();
     }
@@ -24,13 +26,26 @@ async function useStoryPage(t, browser, address) {
   const textOf = (selector) => page.$eval(selector, (element) => element.textContent);
   const isIdle = () => page.waitForFunction(() => !document.querySelector("#tell").disabled);
   /** The text is written as it comes, how far it has come once a frame. */
-  const isTold = (id, words) => page.waitForFunction((state, begin) => document.querySelector(state).textContent.startsWith(begin), {}, `#${id} .state`, words);
+  const isTold = (id, words) =>
+    page.waitForFunction(
+      (state, begin) => document.querySelector(state).textContent.startsWith(begin),
+      {},
+      `#${id} .state`,
+      words,
+    );
   /** What a column shows: its RoPE, `[right, asked]` of each 256 words by its text, words that are marked, and its bars' heights. */
   const column = async (id) => ({
     rope: await textOf(`#${id} .rope`),
-    answers: [...(await textOf(`#${id} .answers-text`)).matchAll(/(\d+) of (\d+)/g)].map(([, right, asked]) => [Number(right), Number(asked)]),
-    marked: await page.$$eval(`#${id} mark`, (marks) => marks.map(({ className, textContent }) => `${className} ${textContent}`)),
-    heights: await page.$$eval(`#${id} .answers .right`, (bars) => bars.map((bar) => Number(bar.getAttribute("height")))),
+    answers: [...(await textOf(`#${id} .answers-text`)).matchAll(/(\d+) of (\d+)/g)].map(([, right, asked]) => [
+      Number(right),
+      Number(asked),
+    ]),
+    marked: await page.$$eval(`#${id} mark`, (marks) =>
+      marks.map(({ className, textContent }) => `${className} ${textContent}`),
+    ),
+    heights: await page.$$eval(`#${id} .answers .right`, (bars) =>
+      bars.map((bar) => Number(bar.getAttribute("height"))),
+    ),
     state: await textOf(`#${id} .state`),
   });
   const sum = (answers, i) => answers.reduce((total, one) => total + one[i], 0);
@@ -39,7 +54,10 @@ async function useStoryPage(t, browser, address) {
   await t.test("tells by itself, and YaRN remembers what the plain model forgets", async () => {
     await isIdle();
     const [plain, stretched, tuned] = [await column("plain"), await column("stretched"), await column("tuned")];
-    assert.deepEqual([plain.rope, stretched.rope, tuned.rope], ["RoPE plain, base 10,000", "RoPE yarn, base 10,000, factor 4", "RoPE yarn, base 10,000, factor 4"]);
+    assert.deepEqual(
+      [plain.rope, stretched.rope, tuned.rope],
+      ["RoPE plain, base 10,000", "RoPE yarn, base 10,000, factor 4", "RoPE yarn, base 10,000, factor 4"],
+    );
     for (const { answers } of [plain, stretched, tuned]) {
       assert.equal(answers.length, 4);
       assert.ok(share(answers.slice(0, 1)) > 0.8, `inside the trained length: ${answers[0]}`);
@@ -55,7 +73,10 @@ async function useStoryPage(t, browser, address) {
       assert.equal(marked.length, sum(answers, 1));
       assert.equal(marked.filter((mark) => mark.startsWith("right ")).length, sum(answers, 0));
       for (const mark of marked) assert.match(mark, /^(right|wrong) [a-z]+$/);
-      assert.deepEqual(heights.map((height) => Math.round(height)), answers.map(([right, asked]) => Math.round((56 * right) / asked)));
+      assert.deepEqual(
+        heights.map((height) => Math.round(height)),
+        answers.map(([right, asked]) => Math.round((56 * right) / asked)),
+      );
       assert.match(state, /^1,024 of 1,024 words, [\d,.]+ tokens\/s$/);
       assert.equal(await textOf(`#${id} .limit`), "256 words: as far as it was trained");
     }
@@ -69,7 +90,10 @@ async function useStoryPage(t, browser, address) {
     await page.click("#tell");
     await isIdle();
     const [stretched, tuned] = [await column("stretched"), await column("tuned")];
-    assert.deepEqual([stretched.rope, tuned.rope], ["RoPE linear, base 10,000, factor 2", "RoPE yarn, base 10,000, factor 4"]);
+    assert.deepEqual(
+      [stretched.rope, tuned.rope],
+      ["RoPE linear, base 10,000, factor 2", "RoPE yarn, base 10,000, factor 4"],
+    );
     assert.equal(stretched.answers.length, 2);
     assert.ok(sum(stretched.answers, 0) <= 2, `PI without fine-tune is no model: ${stretched.answers}`);
     assert.ok(share(tuned.answers) > 0.8, `${tuned.answers}`);

@@ -10,9 +10,23 @@ const valueTypes = ["u8", "i8", "u16", "i16", "u32", "i32", "f32", "bool", "stri
 
 /** Number, elements of a block and bytes of a block of each tensor type (ggml.h, ggml-common.h). */
 export const tensorTypes = {
-  f32: [0, 1, 4], f16: [1, 1, 2], q4_0: [2, 32, 18], q4_1: [3, 32, 20], q5_0: [6, 32, 22], q5_1: [7, 32, 24], q8_0: [8, 32, 34],
-  q2_k: [10, 256, 84], q3_k: [11, 256, 110], q4_k: [12, 256, 144], q5_k: [13, 256, 176], q6_k: [14, 256, 210], iq4_nl: [20, 32, 18],
-  iq2_xs: [17, 256, 74], i32: [26, 1, 4], bf16: [30, 1, 2], mxfp4: [39, 32, 17],
+  f32: [0, 1, 4],
+  f16: [1, 1, 2],
+  q4_0: [2, 32, 18],
+  q4_1: [3, 32, 20],
+  q5_0: [6, 32, 22],
+  q5_1: [7, 32, 24],
+  q8_0: [8, 32, 34],
+  q2_k: [10, 256, 84],
+  q3_k: [11, 256, 110],
+  q4_k: [12, 256, 144],
+  q5_k: [13, 256, 176],
+  q6_k: [14, 256, 210],
+  iq4_nl: [20, 32, 18],
+  iq2_xs: [17, 256, 74],
+  i32: [26, 1, 4],
+  bf16: [30, 1, 2],
+  mxfp4: [39, 32, 17],
 };
 
 /** A value with its type: one of u8 … f64, bool, string, or an element's type for an array. */
@@ -50,8 +64,17 @@ class Writer {
 
   value(type, value) {
     const scalars = {
-      u8: [1, "setUint8"], i8: [1, "setInt8"], u16: [2, "setUint16"], i16: [2, "setInt16"], u32: [4, "setUint32"], i32: [4, "setInt32"],
-      f32: [4, "setFloat32"], bool: [1, "setUint8"], u64: [8, "setBigUint64"], i64: [8, "setBigInt64"], f64: [8, "setFloat64"],
+      u8: [1, "setUint8"],
+      i8: [1, "setInt8"],
+      u16: [2, "setUint16"],
+      i16: [2, "setInt16"],
+      u32: [4, "setUint32"],
+      i32: [4, "setInt32"],
+      f32: [4, "setFloat32"],
+      bool: [1, "setUint8"],
+      u64: [8, "setBigUint64"],
+      i64: [8, "setBigInt64"],
+      f64: [8, "setFloat64"],
     };
     if (type === "string") return this.string(value);
     if (type === "array") {
@@ -73,7 +96,8 @@ function typeOf(value) {
   return { bigint: "u64", string: "string", boolean: "bool" }[typeof value] ?? value.type;
 }
 
-const isTypedScalar = (value) => typeof value === "object" && !Array.isArray(value) && "type" in value && !Array.isArray(value.value);
+const isTypedScalar = (value) =>
+  typeof value === "object" && !Array.isArray(value) && "type" in value && !Array.isArray(value.value);
 const padded = (length, alignment) => Math.ceil(length / alignment) * alignment;
 
 /** Bytes of a tensor. */

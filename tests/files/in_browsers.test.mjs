@@ -12,7 +12,9 @@ import { ggufModel } from "./tiny_models.mjs";
 
 const model = ggufModel({ large: 40 << 20 }); // three pieces of a cache
 const bytes = ggufBytes(model);
-const expected = createHash("sha256").update(Buffer.concat(model.tensors.map(({ data }) => data))).digest("hex");
+const expected = createHash("sha256")
+  .update(Buffer.concat(model.tensors.map(({ data }) => data)))
+  .digest("hex");
 
 /** Opens and reads in a page or a Worker; returns a digest of all tensors, in the order of the file, and the warnings. */
 const task = `
@@ -34,10 +36,20 @@ export async function run({ source, cache }) {
 const worker = 'import { run } from "/run.js"; onmessage = async ({ data }) => postMessage(await run(data));';
 
 async function bundled() {
-  const contents = ['export * from "./cached_models.js"', 'export { openModel } from "./model_files.js"', 'export { webFiles } from "./web_files.js"'].join(";");
+  const contents = [
+    'export * from "./cached_models.js"',
+    'export { openModel } from "./model_files.js"',
+    'export { webFiles } from "./web_files.js"',
+  ].join(";");
   const resolveDir = fileURLToPath(new URL("../../build/package/files", import.meta.url));
   // for pages: an import of Node's would not resolve
-  const { outputFiles } = await build({ stdin: { contents, resolveDir }, bundle: true, write: false, format: "esm", platform: "browser" });
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir },
+    bundle: true,
+    write: false,
+    format: "esm",
+    platform: "browser",
+  });
   return outputFiles[0].text;
 }
 
@@ -47,27 +59,37 @@ function listen(t, handle) {
     server.closeAllConnections();
     server.close();
   });
-  return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(`http://127.0.0.1:${server.address().port}/`)));
+  return new Promise((resolve) =>
+    server.listen(0, "127.0.0.1", () => resolve(`http://127.0.0.1:${server.address().port}/`)),
+  );
 }
 
 /** The model's file; `headers` besides. Counts requests. */
 function modelServer(headers) {
   const asked = [];
-  return { asked, handle(request, response) {
-    asked.push(request.method);
-    if (request.method !== "GET") return response.writeHead(403).end(); // leave asked in advance is not given
-    const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? "") ?? [];
-    answer(response, bytes, { start: Number(first), end: Math.min(Number(last) + 1, bytes.length) }, { headers });
-  } };
+  return {
+    asked,
+    handle(request, response) {
+      asked.push(request.method);
+      if (request.method !== "GET") return response.writeHead(403).end(); // leave asked in advance is not given
+      const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? "") ?? [];
+      answer(response, bytes, { start: Number(first), end: Math.min(Number(last) + 1, bytes.length) }, { headers });
+    },
+  };
 }
 
 const inPage = (page, what) => page.evaluate(async (what) => (await import("/run.js")).run(what), what);
-const inWorker = (page, what) => page.evaluate((what) => new Promise((resolve, reject) => {
-  const thread = new Worker("/worker.js", { type: "module" });
-  thread.onmessage = ({ data }) => resolve(data);
-  thread.onerror = ({ message }) => reject(new Error(message));
-  thread.postMessage(what);
-}), what);
+const inWorker = (page, what) =>
+  page.evaluate(
+    (what) =>
+      new Promise((resolve, reject) => {
+        const thread = new Worker("/worker.js", { type: "module" });
+        thread.onmessage = ({ data }) => resolve(data);
+        thread.onerror = ({ message }) => reject(new Error(message));
+        thread.postMessage(what);
+      }),
+    what,
+  );
 
 for (const name of BROWSERS) {
   test(`${name}: served, kept, dropped and from another origin`, async (t) => {
@@ -76,44 +98,70 @@ for (const name of BROWSERS) {
     const url = await listen(t, (request, response) => {
       if (request.url.endsWith(".gguf")) return own.handle(request, response);
       const text = texts[request.url];
-      response.writeHead(200, { "content-type": text === undefined ? "text/html" : "text/javascript" }).end(text ?? "<!doctype html><title>files</title>");
+      response
+        .writeHead(200, { "content-type": text === undefined ? "text/html" : "text/javascript" })
+        .end(text ?? "<!doctype html><title>files</title>");
     });
     const other = modelServer({ "access-control-allow-origin": "*" });
     const elsewhere = await listen(t, other.handle);
-    await withBrowser(name, async (browser) => {
-      const page = await browser.newPage();
-      await page.goto(url);
-      for (const [where, run] of [["page", inPage], ["worker", inWorker]]) {
-        for (const cache of ["none", "opfs", "cache"]) {
-          const what = { source: `${url}${where}-${cache}.gguf`, cache };
-          assert.deepEqual(await run(page, what), { digest: expected, warnings: [] }, `${where}, ${cache}`);
-          own.asked.length = 0;
-          assert.deepEqual(await run(page, what), { digest: expected, warnings: [] }, `${where}, ${cache}, again`);
-          assert.equal(own.asked.length, cache === "none" ? 2 : 1, "what is kept is not fetched");
+    await withBrowser(
+      name,
+      async (browser) => {
+        const page = await browser.newPage();
+        await page.goto(url);
+        for (const [where, run] of [
+          ["page", inPage],
+          ["worker", inWorker],
+        ]) {
+          for (const cache of ["none", "opfs", "cache"]) {
+            const what = { source: `${url}${where}-${cache}.gguf`, cache };
+            assert.deepEqual(await run(page, what), { digest: expected, warnings: [] }, `${where}, ${cache}`);
+            own.asked.length = 0;
+            assert.deepEqual(await run(page, what), { digest: expected, warnings: [] }, `${where}, ${cache}, again`);
+            assert.equal(own.asked.length, cache === "none" ? 2 : 1, "what is kept is not fetched");
+          }
         }
-      }
-      const list = () => page.evaluate(async () => (await import("/run.js")).list());
-      const kept = ["page", "worker"].flatMap((where) => ["opfs", "cache"].map((cache) => ({ source: `${url}${where}-${cache}.gguf`, cache, bytes: bytes.length, size: bytes.length })));
-      const inOrder = (models) => models.toSorted((a, b) => (a.source < b.source ? -1 : 1));
-      assert.deepEqual(inOrder(await list()), inOrder(kept), "what is kept is listed, of a Worker too");
-      const removed = await page.evaluate(async () => {
-        const { remove } = await import("/run.js");
-        return [await remove("page-opfs.gguf"), await remove("/worker-cache.gguf"), await remove("page-opfs.gguf")];
-      });
-      assert.deepEqual(removed, [true, true, false]);
-      assert.deepEqual(inOrder(await list()), inOrder([kept[1], kept[2]]));
-      own.asked.length = 0;
-      assert.deepEqual(await inPage(page, { source: `${url}page-opfs.gguf`, cache: "opfs" }), { digest: expected, warnings: [] }, "fetched again");
-      assert.ok(own.asked.length > 1);
-      assert.deepEqual(await inPage(page, { source: `${elsewhere}m.gguf`, cache: "none" }), { digest: expected, warnings: [] });
-      assert.ok(other.asked.every((method) => method === "GET"), "no leave is asked in advance");
-      const dropped = await page.evaluate(async () => {
-        const blob = await (await fetch("/dropped.gguf", { headers: { Range: "bytes=0-99999999" } })).blob();
-        const { run } = await import("/run.js");
-        const sources = [new File([blob], "m.gguf"), URL.createObjectURL(blob), await blob.arrayBuffer()];
-        return Promise.all(sources.map((source) => run({ source })));
-      });
-      assert.deepEqual(dropped, Array(3).fill({ digest: expected, warnings: [] }));
-    }, { patienceMs: 60_000 });
+        const list = () => page.evaluate(async () => (await import("/run.js")).list());
+        const kept = ["page", "worker"].flatMap((where) =>
+          ["opfs", "cache"].map((cache) => ({
+            source: `${url}${where}-${cache}.gguf`,
+            cache,
+            bytes: bytes.length,
+            size: bytes.length,
+          })),
+        );
+        const inOrder = (models) => models.toSorted((a, b) => (a.source < b.source ? -1 : 1));
+        assert.deepEqual(inOrder(await list()), inOrder(kept), "what is kept is listed, of a Worker too");
+        const removed = await page.evaluate(async () => {
+          const { remove } = await import("/run.js");
+          return [await remove("page-opfs.gguf"), await remove("/worker-cache.gguf"), await remove("page-opfs.gguf")];
+        });
+        assert.deepEqual(removed, [true, true, false]);
+        assert.deepEqual(inOrder(await list()), inOrder([kept[1], kept[2]]));
+        own.asked.length = 0;
+        assert.deepEqual(
+          await inPage(page, { source: `${url}page-opfs.gguf`, cache: "opfs" }),
+          { digest: expected, warnings: [] },
+          "fetched again",
+        );
+        assert.ok(own.asked.length > 1);
+        assert.deepEqual(await inPage(page, { source: `${elsewhere}m.gguf`, cache: "none" }), {
+          digest: expected,
+          warnings: [],
+        });
+        assert.ok(
+          other.asked.every((method) => method === "GET"),
+          "no leave is asked in advance",
+        );
+        const dropped = await page.evaluate(async () => {
+          const blob = await (await fetch("/dropped.gguf", { headers: { Range: "bytes=0-99999999" } })).blob();
+          const { run } = await import("/run.js");
+          const sources = [new File([blob], "m.gguf"), URL.createObjectURL(blob), await blob.arrayBuffer()];
+          return Promise.all(sources.map((source) => run({ source })));
+        });
+        assert.deepEqual(dropped, Array(3).fill({ digest: expected, warnings: [] }));
+      },
+      { patienceMs: 60_000 },
+    );
   });
 }

@@ -16,13 +16,17 @@ export const fileOf = (name, bytes) => new File([bytes], name);
 /** Reads tensors whole; the pieces of each must follow one another. */
 export async function readWhole(model, tensors = model.tensors.values(), options) {
   const read = new Map();
-  await model.read(tensors, (tensor, offset, chunk) => {
-    const bytes = read.get(tensor.name) ?? new Uint8Array(tensor.bytes);
-    read.set(tensor.name, bytes);
-    assert.equal(bytes.filled ?? 0, offset, `${tensor.name} in order`);
-    bytes.set(chunk, offset);
-    bytes.filled = offset + chunk.length;
-  }, options);
+  await model.read(
+    tensors,
+    (tensor, offset, chunk) => {
+      const bytes = read.get(tensor.name) ?? new Uint8Array(tensor.bytes);
+      read.set(tensor.name, bytes);
+      assert.equal(bytes.filled ?? 0, offset, `${tensor.name} in order`);
+      bytes.set(chunk, offset);
+      bytes.filled = offset + chunk.length;
+    },
+    options,
+  );
   return read;
 }
 

@@ -9,7 +9,10 @@ export function safetensorsBytes(tensors, { metadata } = {}) {
     return [name, { dtype, shape, data_offsets: [begin, end] }];
   });
   const header = { ...(metadata && { __metadata__: metadata }), ...Object.fromEntries(entries) };
-  return withHeader(header, Object.values(tensors).map(({ data }) => data));
+  return withHeader(
+    header,
+    Object.values(tensors).map(({ data }) => data),
+  );
 }
 
 /** A file of any header, an object or text, and the data behind it. */

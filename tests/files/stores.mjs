@@ -18,7 +18,11 @@ export function fakeFolder({ quota = Infinity, streams = true, sync = true } = {
     ...(streams && {
       async createWritable() {
         let pending;
-        return { write: async (bytes) => void (pending = bytes.slice()), close: async () => put(name, pending), abort: async () => {} };
+        return {
+          write: async (bytes) => void (pending = bytes.slice()),
+          close: async () => put(name, pending),
+          abort: async () => {},
+        };
       },
     }),
     ...(sync && {

@@ -39,13 +39,15 @@ export function ggufModel({ metadata = {}, large = 4096 } = {}) {
 export function ggufParts(count = 3, { change = (part) => part } = {}) {
   const model = ggufModel();
   const number = (value) => String(value).padStart(5, "0");
-  return Object.fromEntries(Array.from({ length: count }, (_, i) => {
-    const tensors = model.tensors.filter((_, t) => t % count === i);
-    const numbers = { "split.no": typed("u16", i), "split.count": typed("u16", count) };
-    const split = { ...numbers, "split.tensors.count": typed("i32", model.tensors.length) };
-    const part = change({ metadata: { ...(i === 0 && model.metadata), ...split }, tensors }, i);
-    return [`tiny-${number(i + 1)}-of-${number(count)}.gguf`, ggufBytes(part)];
-  }));
+  return Object.fromEntries(
+    Array.from({ length: count }, (_, i) => {
+      const tensors = model.tensors.filter((_, t) => t % count === i);
+      const numbers = { "split.no": typed("u16", i), "split.count": typed("u16", count) };
+      const split = { ...numbers, "split.tensors.count": typed("i32", model.tensors.length) };
+      const part = change({ metadata: { ...(i === 0 && model.metadata), ...split }, tensors }, i);
+      return [`tiny-${number(i + 1)}-of-${number(count)}.gguf`, ggufBytes(part)];
+    }),
+  );
 }
 
 const tensor = (name, dtype, shape, bytes) => [name, { dtype, shape, data: patternOf(name, bytes) }];
@@ -62,12 +64,15 @@ export const besides = {
 
 /** The files of a model folder with one file of weights. */
 export function safetensorsFolder() {
-  const weights = safetensorsBytes(Object.fromEntries([
-    tensor("a.weight", "F32", [4, 8], 128),
-    tensor("attn.bias", "BOOL", [3, 3], 9),
-    tensor("b.weight", "BF16", [2, 3, 5], 60),
-    tensor("c.bias", "F16", [7], 14),
-  ]), { metadata: { format: "pt" } });
+  const weights = safetensorsBytes(
+    Object.fromEntries([
+      tensor("a.weight", "F32", [4, 8], 128),
+      tensor("attn.bias", "BOOL", [3, 3], 9),
+      tensor("b.weight", "BF16", [2, 3, 5], 60),
+      tensor("c.bias", "F16", [7], 14),
+    ]),
+    { metadata: { format: "pt" } },
+  );
   return { "model.safetensors": weights, ...besides };
 }
 

@@ -8,14 +8,19 @@ import { add, countsOfJunit, countsOfNode, none, show } from "../../scripts/chec
 import { runNodeTests } from "../../scripts/check_package.mjs";
 
 test("the end of what node:test prints, in either of its forms", () => {
-  const lines = (mark) => ["tests 10", "suites 1", "pass 4", "fail 1", "cancelled 2", "skipped 3", "todo 0", "duration_ms 12.5"].map((line) => `${mark} ${line}`).join("\n");
-  for (const mark of ["#", "ℹ"]) assert.deepEqual(countsOfNode(`✔ pass 7\n${lines(mark)}\n`), { passed: 4, failed: 3, skipped: 3 });
+  const lines = (mark) =>
+    ["tests 10", "suites 1", "pass 4", "fail 1", "cancelled 2", "skipped 3", "todo 0", "duration_ms 12.5"]
+      .map((line) => `${mark} ${line}`)
+      .join("\n");
+  for (const mark of ["#", "ℹ"])
+    assert.deepEqual(countsOfNode(`✔ pass 7\n${lines(mark)}\n`), { passed: 4, failed: 3, skipped: 3 });
   assert.equal(countsOfNode("# pass 3\n"), null, "an end that is cut off");
   assert.equal(countsOfNode(""), null);
 });
 
 test("ctest's JUnit file", () => {
-  const suite = '<?xml version="1.0"?>\n<testsuite name="Linux-g++"\n\ttests="12"\n\tfailures="2"\n\tdisabled="1"\n\tskipped="3"\n\ttime="4"\n>';
+  const suite =
+    '<?xml version="1.0"?>\n<testsuite name="Linux-g++"\n\ttests="12"\n\tfailures="2"\n\tdisabled="1"\n\tskipped="3"\n\ttime="4"\n>';
   assert.deepEqual(countsOfJunit(suite), { passed: 6, failed: 2, skipped: 4 });
   assert.equal(countsOfJunit('<testsuite tests="3">'), null);
   assert.equal(countsOfJunit(""), null);
@@ -44,7 +49,9 @@ const bad = 'test("bad", () => { throw new Error("broken so"); });';
 const skipped = 'test("later", { skip: true }, () => {});';
 
 test("tests that pass are counted", async () => {
-  await running([good, skipped, good], async (run) => assert.deepEqual(await run, { passed: 2, failed: 0, skipped: 1 }));
+  await running([good, skipped, good], async (run) =>
+    assert.deepEqual(await run, { passed: 2, failed: 0, skipped: 1 }),
+  );
 });
 
 test("one that fails is counted and told", async () => {

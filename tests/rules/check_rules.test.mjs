@@ -22,7 +22,14 @@ for (const [name, rule] of Object.entries(rules)) {
 }
 
 test("this repository is seen, not an empty tree", () => {
-  for (const path of ["src/rope/rope.h", "web/src/index.ts", "bindings/rope.cpp", "scripts/build.mjs", "package-lock.json"]) assert.ok(path in repository, path);
+  for (const path of [
+    "src/rope/rope.h",
+    "web/src/index.ts",
+    "bindings/rope.cpp",
+    "scripts/build.mjs",
+    "package-lock.json",
+  ])
+    assert.ok(path in repository, path);
 });
 
 /** One complaint, and what it says. */
@@ -48,17 +55,33 @@ test("includes of a good tree", () => {
 });
 
 test("a header that includes from a later folder", () => {
-  complains(checkIncludes, { ...core, "src/base/status.h": '\n\n#include "rope/plan.h"\n' }, /^src\/base\/status\.h:3: includes rope\/plan\.h, but base may not include from rope$/);
+  complains(
+    checkIncludes,
+    { ...core, "src/base/status.h": '\n\n#include "rope/plan.h"\n' },
+    /^src\/base\/status\.h:3: includes rope\/plan\.h, but base may not include from rope$/,
+  );
 });
 
 test("a source that includes from a later folder", () => {
-  complains(checkIncludes, { ...core, "src/rope/plan.cpp": '#include "attention/attention.h"\n' }, /rope may not include from attention/);
-  complains(checkIncludes, { ...core, "src/rope/plans/yarn.cpp": '  #  include "attention/attention.h"\n' }, /rope may not include from attention/);
+  complains(
+    checkIncludes,
+    { ...core, "src/rope/plan.cpp": '#include "attention/attention.h"\n' },
+    /rope may not include from attention/,
+  );
+  complains(
+    checkIncludes,
+    { ...core, "src/rope/plans/yarn.cpp": '  #  include "attention/attention.h"\n' },
+    /rope may not include from attention/,
+  );
 });
 
 test("a core that includes the bindings, or Emscripten", () => {
   complains(checkIncludes, { ...core, "src/rope/plan.cpp": '#include "bindings/embind.h"\n' }, /paths start at src/);
-  complains(checkIncludes, { ...core, "src/rope/plan.cpp": "#include <emscripten.h>\n" }, /only bindings may use Emscripten/);
+  complains(
+    checkIncludes,
+    { ...core, "src/rope/plan.cpp": "#include <emscripten.h>\n" },
+    /only bindings may use Emscripten/,
+  );
 });
 
 test("an include by a relative path, and of a file that does not exist", () => {
@@ -68,7 +91,11 @@ test("an include by a relative path, and of a file that does not exist", () => {
 });
 
 test("a core file in an unknown folder, or in none", () => {
-  complains(checkIncludes, { ...core, "src/misc/attention.h": "" }, /^src\/misc\/attention\.h: its folder is not in coreFolders/);
+  complains(
+    checkIncludes,
+    { ...core, "src/misc/attention.h": "" },
+    /^src\/misc\/attention\.h: its folder is not in coreFolders/,
+  );
   complains(checkIncludes, { ...core, "src/attention.h": "" }, /^src\/attention\.h: its folder is not in coreFolders/);
 });
 
@@ -78,12 +105,17 @@ test("a new file in a known folder needs no entry", () => {
 });
 
 test("headers that include each other", () => {
-  complains(checkIncludeCycles, { "src/rope/a.h": '#include "rope/b.h"\n', "src/rope/b.h": '#include "rope/a.h"\n' }, /a\.h → src\/rope\/b\.h → src\/rope\/a\.h: includes in a circle/);
+  complains(
+    checkIncludeCycles,
+    { "src/rope/a.h": '#include "rope/b.h"\n', "src/rope/b.h": '#include "rope/a.h"\n' },
+    /a\.h → src\/rope\/b\.h → src\/rope\/a\.h: includes in a circle/,
+  );
 });
 
 const modules = {
   "web/src/base/errors.ts": "export class RopewalkError {}\n",
-  "web/src/memory/heap.ts": 'import { RopewalkError } from "../base/errors.js";\nimport type { WasmModule } from "./wasm_module.js";\n',
+  "web/src/memory/heap.ts":
+    'import { RopewalkError } from "../base/errors.js";\nimport type { WasmModule } from "./wasm_module.js";\n',
   "web/src/memory/wasm_module.ts": "export interface WasmModule {}\n",
   "web/src/wasm/ropewalk.d.ts": 'import type { WasmModule } from "../memory/wasm_module.js";\n',
   "web/src/config/types.ts": 'import { RopewalkError } from "../base/errors.js";\n',
@@ -106,37 +138,74 @@ test("a module that imports from a later folder, whatever the form of the import
     'const later = () => import("../load/load.js");',
     'export type Loaded = import("../load/load.js").Loaded;',
   ]) {
-    complains(checkImports, { ...modules, "web/src/base/errors.ts": `\n${text}\n` }, /^web\/src\/base\/errors\.ts:2: imports \.\.\/load\/load\.js, but base may not import from load$/);
+    complains(
+      checkImports,
+      { ...modules, "web/src/base/errors.ts": `\n${text}\n` },
+      /^web\/src\/base\/errors\.ts:2: imports \.\.\/load\/load\.js, but base may not import from load$/,
+    );
   }
 });
 
 test("an import in a comment is none", () => {
-  assert.deepEqual(checkImports({ ...modules, "web/src/base/errors.ts": '// import "../load/load.js";\n/** import { load } from "../load/load.js" */\n' }), []);
+  assert.deepEqual(
+    checkImports({
+      ...modules,
+      "web/src/base/errors.ts": '// import "../load/load.js";\n/** import { load } from "../load/load.js" */\n',
+    }),
+    [],
+  );
 });
 
 test("imports of what does not exist, of packages, and of Node in a page", () => {
-  complains(checkImports, { ...modules, "web/src/load/load.ts": 'import "./absent.js";\n' }, /does not exist in web\/src/);
+  complains(
+    checkImports,
+    { ...modules, "web/src/load/load.ts": 'import "./absent.js";\n' },
+    /does not exist in web\/src/,
+  );
   complains(checkImports, { ...modules, "web/src/load/load.ts": 'import "lodash";\n' }, /no dependencies/);
   complains(checkImports, { ...modules, "web/src/load/load.ts": 'import "node:fs";\n' }, /browsers do not have/);
 });
 
 test("the command line runs in Node and has libraries of its own, and only its entry imports it", () => {
-  const command = { "web/src/cli/plot/plot.ts": 'import "node:fs";\nimport "commander";\nimport { load } from "../../index.node.js";\n', "web/src/cli.node.ts": 'import "./cli/plot/plot.js";\n' };
+  const command = {
+    "web/src/cli/plot/plot.ts": 'import "node:fs";\nimport "commander";\nimport { load } from "../../index.node.js";\n',
+    "web/src/cli.node.ts": 'import "./cli/plot/plot.js";\n',
+  };
   assert.deepEqual(checkImports({ ...modules, ...command }), []);
   complains(checkImports, { ...modules, "web/src/load/load.ts": 'import "commander";\n' }, /no dependencies/);
-  complains(checkImports, { ...modules, ...command, "web/src/load/load.ts": 'import "../cli/plot/plot.js";\n' }, /load may not import from cli/);
+  complains(
+    checkImports,
+    { ...modules, ...command, "web/src/load/load.ts": 'import "../cli/plot/plot.js";\n' },
+    /load may not import from cli/,
+  );
 });
 
 test("a loose module, and one in an unknown folder", () => {
   complains(checkImports, { ...modules, "web/src/misc.ts": "" }, /^web\/src\/misc\.ts: is not an entry of the package/);
-  complains(checkImports, { ...modules, "web/src/misc/misc.ts": "" }, /^web\/src\/misc\/misc\.ts: its folder is not in packageFolders/);
+  complains(
+    checkImports,
+    { ...modules, "web/src/misc/misc.ts": "" },
+    /^web\/src\/misc\/misc\.ts: its folder is not in packageFolders/,
+  );
 });
 
 test("imports in a circle, of one, two and three modules, types included", () => {
   const config = (name) => `web/src/config/${name}.ts`;
-  complains(checkCycles, { [config("a")]: 'import type { A } from "./a.js";' }, /a\.ts → web\/src\/config\/a\.ts: imports in a circle/);
-  complains(checkCycles, { [config("a")]: 'import "./b.js";', [config("b")]: 'export type A = import("./a.js").A;' }, /a\.ts → .*b\.ts → .*a\.ts/);
-  const three = { [config("a")]: 'import "./b.js";', [config("b")]: 'import "./c.js";', [config("c")]: 'import "./a.js";' };
+  complains(
+    checkCycles,
+    { [config("a")]: 'import type { A } from "./a.js";' },
+    /a\.ts → web\/src\/config\/a\.ts: imports in a circle/,
+  );
+  complains(
+    checkCycles,
+    { [config("a")]: 'import "./b.js";', [config("b")]: 'export type A = import("./a.js").A;' },
+    /a\.ts → .*b\.ts → .*a\.ts/,
+  );
+  const three = {
+    [config("a")]: 'import "./b.js";',
+    [config("b")]: 'import "./c.js";',
+    [config("c")]: 'import "./a.js";',
+  };
   complains(checkCycles, three, /a\.ts → .*b\.ts → .*c\.ts → .*a\.ts/);
   assert.deepEqual(checkCycles({ ...three, [config("c")]: "" }), []);
 });
@@ -180,14 +249,30 @@ test("what holds on one machine only", () => {
 });
 
 test("what looks like a machine's and is not", () => {
-  const fine = ["/usr/lib/llvm-14", "web/src/work/x", "https://example.org/home/x", "./root/x", "127.0.0.1", "a/work/b", "1/root", "registry.register(x)", "sources/*/home/x"];
+  const fine = [
+    "/usr/lib/llvm-14",
+    "web/src/work/x",
+    "https://example.org/home/x",
+    "./root/x",
+    "127.0.0.1",
+    "a/work/b",
+    "1/root",
+    "registry.register(x)",
+    "sources/*/home/x",
+  ];
   assert.deepEqual(checkMachine({ "README.md": fine.join("\n") }), []);
 });
 
 test("lock files", () => {
-  const lock = (entry) => ({ "package-lock.json": JSON.stringify({ packages: { "": { version: "1.0.0" }, "node_modules/a": entry } }) });
+  const lock = (entry) => ({
+    "package-lock.json": JSON.stringify({ packages: { "": { version: "1.0.0" }, "node_modules/a": entry } }),
+  });
   assert.deepEqual(checkLockFile(lock({ version: "1.2.3", integrity: "sha512-x" })), []);
-  complains(checkLockFile, lock({ version: "1.2.3", integrity: "sha512-x", resolved: "https://host/a.tgz" }), /is resolved to https:\/\/host/);
+  complains(
+    checkLockFile,
+    lock({ version: "1.2.3", integrity: "sha512-x", resolved: "https://host/a.tgz" }),
+    /is resolved to https:\/\/host/,
+  );
   complains(checkLockFile, lock({ version: "1.2.3" }), /a 1\.2\.3 has no checksum/);
   complains(checkLockFile, {}, /is missing/);
 });

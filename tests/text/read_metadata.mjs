@@ -16,10 +16,18 @@ export function readMetadata(path) {
     return bytes.toString("utf8", at - length, at);
   };
   const readers = [
-    () => number(1, bytes.readUInt8), () => number(1, bytes.readInt8),
-    () => number(2, bytes.readUInt16LE), () => number(2, bytes.readInt16LE),
-    () => number(4, bytes.readUInt32LE), () => number(4, bytes.readInt32LE), () => number(4, bytes.readFloatLE),
-    () => number(1, bytes.readUInt8) !== 0, string, array, () => number(8, bytes.readBigUInt64LE), () => number(8, bytes.readBigInt64LE),
+    () => number(1, bytes.readUInt8),
+    () => number(1, bytes.readInt8),
+    () => number(2, bytes.readUInt16LE),
+    () => number(2, bytes.readInt16LE),
+    () => number(4, bytes.readUInt32LE),
+    () => number(4, bytes.readInt32LE),
+    () => number(4, bytes.readFloatLE),
+    () => number(1, bytes.readUInt8) !== 0,
+    string,
+    array,
+    () => number(8, bytes.readBigUInt64LE),
+    () => number(8, bytes.readBigInt64LE),
     () => number(8, bytes.readDoubleLE),
   ];
   function array() {

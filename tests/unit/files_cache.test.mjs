@@ -2,7 +2,15 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { ggufBytes } from "../files/gguf_writer.mjs";
-import { bare, cachedModels, deleteCachedModel, expectError, expectWhole, openModel, readWhole } from "../files/reading.mjs";
+import {
+  bare,
+  cachedModels,
+  deleteCachedModel,
+  expectError,
+  expectWhole,
+  openModel,
+  readWhole,
+} from "../files/reading.mjs";
 import { answer, serve } from "../files/server.mjs";
 import { fakeCaches, fakeFolder } from "../files/stores.mjs";
 import { ggufModel, safetensorsFolder } from "../files/tiny_models.mjs";
@@ -17,7 +25,11 @@ const kinds = [
   ["the caches", () => fakeCaches(), "cache"],
   ["what there is", () => fakeFolder(), "browser"],
   ["what there is, without a folder", () => fakeCaches(), "browser"],
-  ["what there is, with a folder that cannot be written", () => ({ ...fakeCaches(), privateFolder: fakeFolder({ streams: false, sync: false }).privateFolder }), "browser"],
+  [
+    "what there is, with a folder that cannot be written",
+    () => ({ ...fakeCaches(), privateFolder: fakeFolder({ streams: false, sync: false }).privateFolder }),
+    "browser",
+  ],
 ];
 
 test("read once from the server, then from what is kept", async (t) => {
@@ -32,7 +44,11 @@ test("read once from the server, then from what is kept", async (t) => {
       assert.ok(sent < bytes.length + (2 << 20), `${sent} of ${bytes.length} bytes`);
       const before = served.asked.length;
       await expectWhole(await open());
-      assert.deepEqual(served.asked.slice(before).map(({ start, end }) => [start, end]), [[0, 1 << 20]], "only whether it has changed");
+      assert.deepEqual(
+        served.asked.slice(before).map(({ start, end }) => [start, end]),
+        [[0, 1 << 20]],
+        "only whether it has changed",
+      );
     });
   }
 });
@@ -44,7 +60,8 @@ test("a download that breaks off goes on with the first piece that is missing", 
   const model = await open();
   const controller = new AbortController();
   let loaded = 0;
-  const stop = (tensor, offset, chunk) => (loaded += chunk.length) > PIECE + 1000000 && controller.abort(new Error("closed"));
+  const stop = (tensor, offset, chunk) =>
+    (loaded += chunk.length) > PIECE + 1000000 && controller.abort(new Error("closed"));
   await assert.rejects(model.read(model.tensors.values(), stop, { signal: controller.signal }), /closed/);
   assert.equal(piecesIn(kept), 1);
   const before = served.asked.length;
@@ -72,7 +89,10 @@ test("a piece that is cut short is fetched again", async (t) => {
   kept.set(second, kept.get(second).slice(0, 1000));
   const before = served.asked.length;
   await expectWhole(await open());
-  assert.deepEqual(served.asked.slice(before + 1).map(({ start, end }) => [start, end]), [[PIECE, 2 * PIECE]]);
+  assert.deepEqual(
+    served.asked.slice(before + 1).map(({ start, end }) => [start, end]),
+    [[PIECE, 2 * PIECE]],
+  );
 });
 
 test("what is known of a kept file, damaged: it is fetched anew", async (t) => {
@@ -89,11 +109,18 @@ test("what is known of a kept file, damaged: it is fetched anew", async (t) => {
 });
 
 test("a store that is full: reading goes on, and says so once", async (t) => {
-  for (const [make, cache] of [[fakeFolder, "opfs"], [fakeCaches, "cache"]]) {
+  for (const [make, cache] of [
+    [fakeFolder, "opfs"],
+    [fakeCaches, "cache"],
+  ]) {
     const { kept, ...store } = make({ quota: PIECE + 1000 });
     const served = await serve(t, { "m.gguf": bytes });
     const warnings = [];
-    const open = () => openModel({ ...bare, ...store }, `${served.url}m.gguf`, { cache, onWarning: (message) => warnings.push(message) });
+    const open = () =>
+      openModel({ ...bare, ...store }, `${served.url}m.gguf`, {
+        cache,
+        onWarning: (message) => warnings.push(message),
+      });
     await expectWhole(await open());
     assert.deepEqual(warnings.length, 1);
     assert.match(warnings[0], /m\.gguf: is not kept from byte 16777216 on: .*quota/);
@@ -108,7 +135,10 @@ test("a place that keeps nothing", async (t) => {
   for (const store of [{}, { privateFolder: refuses, caches: { open: refuses } }]) {
     for (const cache of ["opfs", "cache", "browser"]) {
       const warnings = [];
-      await openModel({ ...bare, ...store }, `${served.url}m.gguf`, { cache, onWarning: (message) => warnings.push(message) });
+      await openModel({ ...bare, ...store }, `${served.url}m.gguf`, {
+        cache,
+        onWarning: (message) => warnings.push(message),
+      });
       assert.equal(warnings.length, 1);
       assert.match(warnings[0], /nothing is kept/);
     }
@@ -120,7 +150,12 @@ test("without the server, what is kept is read, and known to be absent what was"
   const { "tokenizer.json": _, ...folder } = safetensorsFolder();
   const served = await serve(t, folder);
   const warnings = [];
-  const open = () => openModel({ ...bare, ...store }, served.url, { cache: "opfs", retries: 0, onWarning: (message) => warnings.push(message) });
+  const open = () =>
+    openModel({ ...bare, ...store }, served.url, {
+      cache: "opfs",
+      retries: 0,
+      onWarning: (message) => warnings.push(message),
+    });
   await expectWhole(await open());
   assert.deepEqual(warnings, []);
   served.server.closeAllConnections();
@@ -138,9 +173,18 @@ test("without the server, what is kept is read, and known to be absent what was"
 
 test("a server that does not tell the length", async (t) => {
   const { kept, ...store } = fakeFolder();
-  const { url } = await serve(t, { "m.gguf": bytes }, ({ response }) => (answer(response, bytes, undefined, { headers: { "content-length": null } }), true));
+  const { url } = await serve(
+    t,
+    { "m.gguf": bytes },
+    ({ response }) => (answer(response, bytes, undefined, { headers: { "content-length": null } }), true),
+  );
   const warnings = [];
-  await expectWhole(await openModel({ ...bare, ...store }, `${url}m.gguf`, { cache: "opfs", onWarning: (message) => warnings.push(message) }));
+  await expectWhole(
+    await openModel({ ...bare, ...store }, `${url}m.gguf`, {
+      cache: "opfs",
+      onWarning: (message) => warnings.push(message),
+    }),
+  );
   assert.equal(kept.size, 0);
   assert.match(warnings.join(), /^m\.gguf: is not kept: the server does not tell its length/);
 });
@@ -150,7 +194,13 @@ test("one tensor keeps its pieces only", async (t) => {
   const served = await serve(t, { "m.gguf": bytes });
   const model = await openModel({ ...bare, ...store }, `${served.url}m.gguf`, { cache: "opfs" });
   await readWhole(model, [model.tensors.get("scalar")]);
-  assert.deepEqual([...kept.keys()].filter((name) => /-\d+$/.test(name)).map((name) => name.at(-1)).sort(), ["0", "2"]);
+  assert.deepEqual(
+    [...kept.keys()]
+      .filter((name) => /-\d+$/.test(name))
+      .map((name) => name.at(-1))
+      .sort(),
+    ["0", "2"],
+  );
 });
 
 test("what is kept is listed by the address of its model, and removed", async (t) => {
@@ -167,11 +217,21 @@ test("what is kept is listed by the address of its model, and removed", async (t
   await readWhole(small, [small.tensors.get("scalar")]); // in the third piece of three
   const { "m.gguf": _, ...beside } = files;
   const size = Object.values(beside).reduce((sum, { length }) => sum + length, 0);
-  const [gguf, part] = [{ source: `${url}m.gguf`, cache: "opfs", bytes: bytes.length, size: bytes.length }, bytes.length - PIECE];
-  assert.deepEqual(await cachedModels(platform), [gguf, { source: url, cache: "opfs", bytes: size, size }, { ...gguf, cache: "cache", bytes: part }]);
+  const [gguf, part] = [
+    { source: `${url}m.gguf`, cache: "opfs", bytes: bytes.length, size: bytes.length },
+    bytes.length - PIECE,
+  ];
+  assert.deepEqual(await cachedModels(platform), [
+    gguf,
+    { source: url, cache: "opfs", bytes: size, size },
+    { ...gguf, cache: "cache", bytes: part },
+  ]);
 
   assert.equal(await deleteCachedModel(platform, new URL(`${url}m.gguf#other`)), true);
-  assert.deepEqual((await cachedModels(platform)).map(({ source }) => source), [url]);
+  assert.deepEqual(
+    (await cachedModels(platform)).map(({ source }) => source),
+    [url],
+  );
   assert.equal(cached.kept.size, 0);
   assert.equal(await deleteCachedModel(platform, `${url}m.gguf`), false);
   assert.equal(await deleteCachedModel(platform, url), true);
@@ -184,9 +244,16 @@ test("a file of two models counts with the one opened last", async (t) => {
   const { kept, ...store } = fakeFolder();
   const platform = { ...bare, ...store };
   const { url, asked } = await serve(t, safetensorsFolder());
-  for (const source of [url, `${url}model.safetensors`]) await expectWhole(await openModel(platform, source, { cache: "opfs" }));
-  assert.deepEqual((await cachedModels(platform)).map(({ source, bytes, size }) => [source, bytes === size]), [[`${url}model.safetensors`, true]]);
-  assert.ok(asked.every(({ start }) => start === 0), "asked whether it has changed");
+  for (const source of [url, `${url}model.safetensors`])
+    await expectWhole(await openModel(platform, source, { cache: "opfs" }));
+  assert.deepEqual(
+    (await cachedModels(platform)).map(({ source, bytes, size }) => [source, bytes === size]),
+    [[`${url}model.safetensors`, true]],
+  );
+  assert.ok(
+    asked.every(({ start }) => start === 0),
+    "asked whether it has changed",
+  );
 });
 
 test("pieces without what is known of them are not taken for another file's", async (t) => {

@@ -36,7 +36,8 @@ const mutations = [
     for (let i = 0; i < width && at + i < bytes.length; i++, value >>= 8n) bytes[at + i] = Number(value & 0xffn);
   },
   (bytes, at, random) => Uint8Array.from([...bytes.subarray(0, at), ...bytes.subarray(random(at + 1))]), // repeated
-  (bytes, at, random) => Uint8Array.from([...bytes.subarray(0, at), ...bytes.subarray(Math.min(bytes.length, at + random(16)))]), // left out
+  (bytes, at, random) =>
+    Uint8Array.from([...bytes.subarray(0, at), ...bytes.subarray(Math.min(bytes.length, at + random(16)))]), // left out
 ];
 
 /** A mutated copy: mostly one change, within the header. */
@@ -51,9 +52,15 @@ function mutated(original, header, random) {
 
 const gguf = ggufBytes({
   metadata: {
-    "general.architecture": "llama", "general.alignment": 32, "llama.context_length": 4096, "llama.rope.freq_base": 1e4 + 0.5, flag: true,
-    "tokenizer.ggml.tokens": ["a", "ü", "日本"], "tokenizer.ggml.scores": typed("f32", [0, -1, -2]),
-    nested: [[1, 2], [3]], big: typed("u64", 2n ** 60n),
+    "general.architecture": "llama",
+    "general.alignment": 32,
+    "llama.context_length": 4096,
+    "llama.rope.freq_base": 1e4 + 0.5,
+    flag: true,
+    "tokenizer.ggml.tokens": ["a", "ü", "日本"],
+    "tokenizer.ggml.scores": typed("f32", [0, -1, -2]),
+    nested: [[1, 2], [3]],
+    big: typed("u64", 2n ** 60n),
   },
   tensors: [
     { name: "a.weight", type: "q4_0", shape: [2, 32] },
@@ -67,7 +74,11 @@ const indexOf = (header) => 8 + Number(new DataView(header.buffer, header.byteOf
 
 const kinds = {
   gguf: { original: gguf, header: gguf.length - 256, source: (bytes) => fileOf("m.gguf", bytes) },
-  safetensors: { original: safetensors, header: indexOf(safetensors), source: (bytes) => [fileOf("model.safetensors", bytes), ...beside] },
+  safetensors: {
+    original: safetensors,
+    header: indexOf(safetensors),
+    source: (bytes) => [fileOf("model.safetensors", bytes), ...beside],
+  },
 };
 
 for (const [kind, { original, header, source }] of Object.entries(kinds)) {
@@ -97,7 +108,10 @@ for (const [kind, { original, header, source }] of Object.entries(kinds)) {
       tally[outcome] = (tally[outcome] ?? 0) + 1;
     }
     t.diagnostic(JSON.stringify(tally));
-    assert.ok(tally.opens > count / 50 && tally.INVALID_FILE > count / 4 && tally.UNSUPPORTED_MODEL > 0, "each outcome comes about");
+    assert.ok(
+      tally.opens > count / 50 && tally.INVALID_FILE > count / 4 && tally.UNSUPPORTED_MODEL > 0,
+      "each outcome comes about",
+    );
     assert.ok(process.memoryUsage().rss - before < MOST_MEMORY);
   });
 }

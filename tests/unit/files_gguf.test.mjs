@@ -10,37 +10,74 @@ import { ggufModel, ggufParts } from "../files/tiny_models.mjs";
 const open = (bytes, name = "m.gguf") => openModel(bare, fileOf(name, bytes));
 
 const everyType = {
-  u8: typed("u8", 255), i8: typed("i8", -128), u16: typed("u16", 65535), i16: typed("i16", -32768), u32: typed("u32", 4294967295),
-  i32: typed("i32", -2147483648), f32: typed("f32", 0.1), bool: true, string: "ü", u64: typed("u64", 2n ** 53n - 1n), i64: typed("i64", -5n),
-  f64: typed("f64", 0.1), big: typed("u64", 2n ** 64n - 1n), small: typed("i64", -(2n ** 63n)),
-  bytes: typed("u8", [1, 2, 3]), floats: typed("f32", [0.5, -1]), flags: typed("bool", [true, false]), none: typed("string", []),
-  nested: typed("array", [typed("i32", [1, 2]), typed("string", ["a", "b"])]), "general.alignment": 64,
+  u8: typed("u8", 255),
+  i8: typed("i8", -128),
+  u16: typed("u16", 65535),
+  i16: typed("i16", -32768),
+  u32: typed("u32", 4294967295),
+  i32: typed("i32", -2147483648),
+  f32: typed("f32", 0.1),
+  bool: true,
+  string: "ü",
+  u64: typed("u64", 2n ** 53n - 1n),
+  i64: typed("i64", -5n),
+  f64: typed("f64", 0.1),
+  big: typed("u64", 2n ** 64n - 1n),
+  small: typed("i64", -(2n ** 63n)),
+  bytes: typed("u8", [1, 2, 3]),
+  floats: typed("f32", [0.5, -1]),
+  flags: typed("bool", [true, false]),
+  none: typed("string", []),
+  nested: typed("array", [typed("i32", [1, 2]), typed("string", ["a", "b"])]),
+  "general.alignment": 64,
 };
 
 test("every type of value, both versions, as @huggingface/gguf reads them", async (t) => {
   for (const version of [2, 3]) {
-    const model = { ...ggufModel({ metadata: { ...everyType, "tokenizer.ggml.tokens": ["a", "b"] } }), version, alignment: 64 };
+    const model = {
+      ...ggufModel({ metadata: { ...everyType, "tokenizer.ggml.tokens": ["a", "b"] } }),
+      version,
+      alignment: 64,
+    };
     const bytes = ggufBytes(model);
     const { url } = await serve(t, { "m.gguf": bytes });
     const theirs = await gguf(`${url}m.gguf`);
     const ours = await open(bytes);
     const { version: _, tensor_count: __, kv_count: ___, ...metadata } = theirs.metadata;
-    const asNumber = (value) => (typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value);
-    assert.deepEqual({ ...ours.metadata }, Object.fromEntries(Object.entries(metadata).map(([key, value]) => [key, asNumber(value)])));
+    const asNumber = (value) =>
+      typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;
+    assert.deepEqual(
+      { ...ours.metadata },
+      Object.fromEntries(Object.entries(metadata).map(([key, value]) => [key, asNumber(value)])),
+    );
     assert.equal(ours.metadata.big, 2n ** 64n - 1n);
     assert.equal(ours.metadata.u64, 2 ** 53 - 1);
     const placeOf = (offset) => Number(offset + theirs.tensorDataOffset);
-    const described = theirs.tensorInfos.map(({ name, shape, offset }) => ({ name, shape: shape.map(Number).reverse(), offset: placeOf(offset) }));
-    assert.deepEqual([...ours.tensors.values()].map(({ name, shape, offset }) => ({ name, shape: [...shape], offset })), described);
+    const described = theirs.tensorInfos.map(({ name, shape, offset }) => ({
+      name,
+      shape: shape.map(Number).reverse(),
+      offset: placeOf(offset),
+    }));
+    assert.deepEqual(
+      [...ours.tensors.values()].map(({ name, shape, offset }) => ({ name, shape: [...shape], offset })),
+      described,
+    );
     for (const tensor of model.tensors) assert.equal(ours.tensors.get(tensor.name).bytes, tensorBytes(tensor));
-    assert.equal(ours.bytes, model.tensors.reduce((sum, tensor) => sum + tensorBytes(tensor), 0));
+    assert.equal(
+      ours.bytes,
+      model.tensors.reduce((sum, tensor) => sum + tensorBytes(tensor), 0),
+    );
     assert.deepEqual([ours.kind, ours.name], ["gguf", "m.gguf"]);
     await expectWhole(ours);
   }
 });
 
 test("strings keep a leading U+FEFF, and keys are only keys", async () => {
-  const metadata = [["__proto__", "plain"], ["general.architecture", "llama"], ["tokens", ["\ufeff", "\ufeffa"]]];
+  const metadata = [
+    ["__proto__", "plain"],
+    ["general.architecture", "llama"],
+    ["tokens", ["\ufeff", "\ufeffa"]],
+  ];
   const model = await open(ggufBytes({ metadata }));
   assert.deepEqual(model.metadata.tokens, ["\ufeff", "\ufeffa"]);
   assert.equal(Object.getOwnPropertyDescriptor(model.metadata, "__proto__").value, "plain");
@@ -85,7 +122,17 @@ const wrong = [
   ["more entries than bytes", header({ entryCount: 2n ** 40n }), "metadata count", /reaches to byte/],
   ["2^63 entries", header({ entryCount: 2n ** 63n }), "metadata count", /more than any file/],
   ["a key longer than the file", patched(24, 0, 0, 0, 0, 0, 1), "metadata key 0", /reaches to byte/],
-  ["a key twice", header({ metadata: [["a", 1], ["a", 2]] }), "a", /twice/],
+  [
+    "a key twice",
+    header({
+      metadata: [
+        ["a", 1],
+        ["a", 2],
+      ],
+    }),
+    "a",
+    /twice/,
+  ],
   ["a key that is not UTF-8", header({ metadata: [[string(0xff), 1]] }), "metadata key 0", /UTF-8/],
   ["a string that is not UTF-8", header({ metadata: { a: string(0xc3, 0x28) } }), "a", /UTF-8/],
   ["half a character", header({ metadata: { a: typed("string", ["ok", string(0xe6, 0x97)]) } }), "a", /UTF-8/],
@@ -94,17 +141,44 @@ const wrong = [
   ["arrays of arrays without end", header({ metadata: { a: [[[[[[1]]]]]] } }), "a", /nested/],
   ["an alignment of 0", header({ metadata: { "general.alignment": 0 } }), "general.alignment", /power of two/],
   ["an alignment of 24", header({ metadata: { "general.alignment": 24 } }), "general.alignment", /power of two/],
-  ["an alignment that is text", header({ metadata: { "general.alignment": "32" } }), "general.alignment", /power of two/],
+  [
+    "an alignment that is text",
+    header({ metadata: { "general.alignment": "32" } }),
+    "general.alignment",
+    /power of two/,
+  ],
   ["a tensor name that is not UTF-8", header({ tensors: [tensor({ name: string(0x80) })] }), "tensor name 0", /UTF-8/],
   ["a tensor twice", header({ tensors: [tensor(), tensor()] }), "t", /two tensors/],
   ["five dimensions", header({ tensors: [tensor({ dimensions: [1, 1, 1, 1, 1] })] }), "t", /5 dimensions/],
-  ["lengths whose product overflows", header({ tensors: [tensor({ dimensions: [2 ** 31, 2 ** 31, 2 ** 31, 4] })] }), "t", /too large/],
+  [
+    "lengths whose product overflows",
+    header({ tensors: [tensor({ dimensions: [2 ** 31, 2 ** 31, 2 ** 31, 4] })] }),
+    "t",
+    /too large/,
+  ],
   ["a length of 2^64 - 1", header({ tensors: [tensor({ dimensions: [2n ** 64n - 1n] })] }), "t", /more than any file/],
   ["a tensor larger than the file", header({ tensors: [tensor({ dimensions: [2 ** 20] })] }), "t", /cut short/],
-  ["rows that are not whole blocks", header({ tensors: [tensor({ type: "q4_0", dimensions: [33, 2] })] }), "t", /blocks of 32/],
-  ["a type by name", header({ tensors: [tensor({ typeNumber: 17 })] }), "t", /IQ2_XS is not read; take a file with F32, F16/, "UNSUPPORTED_MODEL"],
+  [
+    "rows that are not whole blocks",
+    header({ tensors: [tensor({ type: "q4_0", dimensions: [33, 2] })] }),
+    "t",
+    /blocks of 32/,
+  ],
+  [
+    "a type by name",
+    header({ tensors: [tensor({ typeNumber: 17 })] }),
+    "t",
+    /IQ2_XS is not read; take a file with F32, F16/,
+    "UNSUPPORTED_MODEL",
+  ],
   ["a type taken out of ggml", header({ tensors: [tensor({ typeNumber: 4 })] }), "t", /number 4 /, "UNSUPPORTED_MODEL"],
-  ["a type that nobody has", header({ tensors: [tensor({ typeNumber: 2 ** 32 - 1 })] }), "t", /number 4294967295/, "UNSUPPORTED_MODEL"],
+  [
+    "a type that nobody has",
+    header({ tensors: [tensor({ typeNumber: 2 ** 32 - 1 })] }),
+    "t",
+    /number 4294967295/,
+    "UNSUPPORTED_MODEL",
+  ],
   ["an offset off the alignment", header({ tensors: [tensor({ offset: 8 })] }), "t", /alignment 32/],
   ["an offset outside the file", header({ tensors: [tensor({ offset: 2 ** 40 })] }), "t", /cut short/],
   ["an offset of 2^64 - 32", header({ tensors: [tensor({ offset: 2n ** 64n - 32n })] }), "t", /more than any file/],
@@ -134,7 +208,9 @@ test("a count takes no memory before the bytes for it are there", async () => {
 });
 
 const files = (parts) => Object.entries(parts).map(([name, bytes]) => fileOf(name, bytes));
-const set = (key, value) => ({ change: (part, i) => (i === 1 ? { ...part, metadata: { ...part.metadata, [key]: typed("u16", value) } } : part) });
+const set = (key, value) => ({
+  change: (part, i) => (i === 1 ? { ...part, metadata: { ...part.metadata, [key]: typed("u16", value) } } : part),
+});
 
 test("a model in parts, opened by any of them", async (t) => {
   const parts = ggufParts();
@@ -162,13 +238,40 @@ test("parts that are missing, repeated, renamed or at odds", async (t) => {
   const twice = files(ggufParts());
   await expectError(openModel(bare, [...twice, twice[1]]), "INVALID_FILE", `${second}: part 2 of 3`, /twice/);
 
-  await expectError(openModel(bare, files(ggufParts(3, set("split.no", 2)))), "INVALID_FILE", `${second}: split.no`, /is 2/);
-  await expectError(openModel(bare, files(ggufParts(3, set("split.count", 4)))), "INVALID_FILE", `${second}: split.count`, /is 4/);
-  await expectError(openModel(bare, fileOf("first.gguf", ggufParts()[second])), "INVALID_FILE", "first.gguf: split.count", /named <name>-00001-of-00003\.gguf/);
+  await expectError(
+    openModel(bare, files(ggufParts(3, set("split.no", 2)))),
+    "INVALID_FILE",
+    `${second}: split.no`,
+    /is 2/,
+  );
+  await expectError(
+    openModel(bare, files(ggufParts(3, set("split.count", 4)))),
+    "INVALID_FILE",
+    `${second}: split.count`,
+    /is 4/,
+  );
+  await expectError(
+    openModel(bare, fileOf("first.gguf", ggufParts()[second])),
+    "INVALID_FILE",
+    "first.gguf: split.count",
+    /named <name>-00001-of-00003\.gguf/,
+  );
   const again = { name: "f32.weight", type: "f32", shape: [1] };
   const uncounted = (part) => ({ "split.no": part.metadata["split.no"], "split.count": part.metadata["split.count"] });
-  const inTwo = { change: (part, i) => ({ tensors: i === 1 ? [...part.tensors, again] : part.tensors, metadata: uncounted(part) }) };
-  await expectError(openModel(bare, files(ggufParts(3, inTwo))), "INVALID_FILE", `${second}: f32.weight`, /is in tiny-00001-of-00003\.gguf too/);
+  const inTwo = {
+    change: (part, i) => ({ tensors: i === 1 ? [...part.tensors, again] : part.tensors, metadata: uncounted(part) }),
+  };
+  await expectError(
+    openModel(bare, files(ggufParts(3, inTwo))),
+    "INVALID_FILE",
+    `${second}: f32.weight`,
+    /is in tiny-00001-of-00003\.gguf too/,
+  );
   const doubled = { change: (part, i) => ({ ...part, tensors: i === 1 ? [...part.tensors, again] : part.tensors }) };
-  await expectError(openModel(bare, files(ggufParts(3, doubled))), "INVALID_FILE", "tiny-00001-of-00003.gguf: split.tensors.count", /together/);
+  await expectError(
+    openModel(bare, files(ggufParts(3, doubled))),
+    "INVALID_FILE",
+    "tiny-00001-of-00003.gguf: split.tensors.count",
+    /together/,
+  );
 });

@@ -10,8 +10,12 @@ import { bare, openModel } from "../files/reading.mjs";
 
 const root = join(import.meta.dirname, "..", "golden", "tiny_models");
 const node = { ...bare, disk: nodeFiles };
-const pathsOf = (ending) => readdirSync(root, { recursive: true }).filter((name) => name.endsWith(ending)).map((name) => join(root, name));
-const plain = (value) => JSON.parse(JSON.stringify(value, (_, item) => (typeof item === "bigint" ? Number(item) : item)));
+const pathsOf = (ending) =>
+  readdirSync(root, { recursive: true })
+    .filter((name) => name.endsWith(ending))
+    .map((name) => join(root, name));
+const plain = (value) =>
+  JSON.parse(JSON.stringify(value, (_, item) => (typeof item === "bigint" ? Number(item) : item)));
 
 async function expectReadable(model) {
   let read = 0;
@@ -28,7 +32,11 @@ test("GGUF: keys, values, shapes and places as @huggingface/gguf reads them, of 
     assert.deepEqual(plain(ours.metadata), plain(metadata), path);
     assert.deepEqual(
       [...ours.tensors.values()].map(({ name, shape, offset }) => ({ name, shape, offset })),
-      theirs.tensorInfos.map(({ name, shape, offset }) => ({ name, shape: shape.map(Number).reverse(), offset: Number(offset + theirs.tensorDataOffset) })),
+      theirs.tensorInfos.map(({ name, shape, offset }) => ({
+        name,
+        shape: shape.map(Number).reverse(),
+        offset: Number(offset + theirs.tensorDataOffset),
+      })),
       path,
     );
     for (const { format } of ours.tensors.values()) formats.add(format);
@@ -38,7 +46,8 @@ test("GGUF: keys, values, shapes and places as @huggingface/gguf reads them, of 
 });
 
 test("safetensors: as many parameters as the GGUF file of the same model", async () => {
-  const parameters = ({ tensors }) => [...tensors.values()].reduce((sum, { bytes, format }) => sum + bytes / (format === "f32" ? 4 : 2), 0);
+  const parameters = ({ tensors }) =>
+    [...tensors.values()].reduce((sum, { bytes, format }) => sum + bytes / (format === "f32" ? 4 : 2), 0);
   const paths = pathsOf("model.safetensors");
   assert.ok(paths.length > 10);
   for (const path of paths) {
@@ -47,7 +56,9 @@ test("safetensors: as many parameters as the GGUF file of the same model", async
     await expectReadable(model);
     if (!existsSync(join(path, "..", "model.gguf"))) continue;
     const converted = await openModel(node, join(path, "..", "model.gguf"));
-    const added = [...converted.tensors.values()].filter(({ name }) => name.startsWith("rope_f")).reduce((sum, { bytes }) => sum + bytes / 4, 0);
+    const added = [...converted.tensors.values()]
+      .filter(({ name }) => name.startsWith("rope_f"))
+      .reduce((sum, { bytes }) => sum + bytes / 4, 0);
     assert.equal(parameters(model), parameters(converted) - added, path);
   }
 });

@@ -16,7 +16,13 @@ test("the header by a small range, all tensors by one", async (t) => {
   const served = await server(t);
   const model = await open(served);
   await expectWhole(model);
-  assert.deepEqual(served.asked.map(({ start, end }) => [start, end]), [[0, 1 << 20], [1 << 20, dataEnd(model)]]);
+  assert.deepEqual(
+    served.asked.map(({ start, end }) => [start, end]),
+    [
+      [0, 1 << 20],
+      [1 << 20, dataEnd(model)],
+    ],
+  );
   assert.ok(served.asked.every(({ headers }) => headers["accept-encoding"] === "identity"));
 });
 
@@ -27,7 +33,10 @@ test("one tensor takes no more than its bytes", async (t) => {
   const model = await open(served);
   const scalar = model.tensors.get("scalar");
   await readWhole(model, [scalar, scalar]);
-  assert.deepEqual(served.asked.slice(1).map(({ start, end }) => [start, end]), [[scalar.offset, scalar.offset + 4]]);
+  assert.deepEqual(
+    served.asked.slice(1).map(({ start, end }) => [start, end]),
+    [[scalar.offset, scalar.offset + 4]],
+  );
 });
 
 test("request headers go along", async (t) => {
@@ -48,7 +57,7 @@ test("a server that ignores ranges", async (t) => {
 
 test("a server that ignores ranges and breaks off", async (t) => {
   const served = await server(t, ({ bytes, response, count }) => {
-    if (count !== 2) return answer(response, bytes, undefined), true;
+    if (count !== 2) return (answer(response, bytes, undefined), true);
     response.writeHead(200, { "content-length": bytes.length });
     response.write(bytes.subarray(0, 2 << 20), () => response.destroy());
     return true;
@@ -58,12 +67,18 @@ test("a server that ignores ranges and breaks off", async (t) => {
 
 test("a server that hides its headers from other origins", async (t) => {
   const hidden = { etag: null, "content-range": null };
-  const served = await server(t, ({ bytes, start, end, response }) => (answer(response, bytes, { start, end }, { headers: hidden }), true));
+  const served = await server(
+    t,
+    ({ bytes, start, end, response }) => (answer(response, bytes, { start, end }, { headers: hidden }), true),
+  );
   await expectWhole(await open(served));
 });
 
 test("a server that gives less than asked, each time", async (t) => {
-  const served = await server(t, ({ bytes, start, end, response }) => (answer(response, bytes, { start, end: Math.min(end, start + 500000) }), true));
+  const served = await server(
+    t,
+    ({ bytes, start, end, response }) => (answer(response, bytes, { start, end: Math.min(end, start + 500000) }), true),
+  );
   await expectWhole(await open(served));
 });
 
@@ -82,7 +97,10 @@ test("a connection that breaks goes on where it broke", async (t) => {
   const breaks = [1, 2];
   const served = await server(t, ({ bytes, start, end, response, count }) => {
     if (!breaks.includes(count)) return false;
-    response.writeHead(206, { "content-length": end - start, "content-range": `bytes ${start}-${end - 1}/${bytes.length}` });
+    response.writeHead(206, {
+      "content-length": end - start,
+      "content-range": `bytes ${start}-${end - 1}/${bytes.length}`,
+    });
     response.write(bytes.subarray(start, start + 300000), () => response.destroy());
     return true;
   });
@@ -98,8 +116,11 @@ test("a connection that breaks goes on where it broke", async (t) => {
 test("progress between failures begins their count anew", async (t) => {
   const long = { "m.gguf": ggufBytes(ggufModel({ large: 6 << 20 })) };
   const served = await serve(t, long, ({ bytes, start, end, response }) => {
-    response.writeHead(206, { "content-length": end - start, "content-range": `bytes ${start}-${end - 1}/${bytes.length}` });
-    if (end - start <= 1 << 20) return response.end(bytes.subarray(start, end)), true;
+    response.writeHead(206, {
+      "content-length": end - start,
+      "content-range": `bytes ${start}-${end - 1}/${bytes.length}`,
+    });
+    if (end - start <= 1 << 20) return (response.end(bytes.subarray(start, end)), true);
     response.write(bytes.subarray(start, start + 1_200_000), () => setTimeout(() => response.destroy(), 50));
     return true;
   });
@@ -127,19 +148,30 @@ test("a server that is not there", async (t) => {
 });
 
 test("answers that pass are asked for again", async (t) => {
-  await Promise.all([408, 429, 500, 502, 503, 504].map(async (status) => {
-    const served = await server(t, ({ response, count }) => count === 1 && (response.writeHead(status).end("later"), true));
-    await expectWhole(await open(served, { retries: 1 }));
-  }));
+  await Promise.all(
+    [408, 429, 500, 502, 503, 504].map(async (status) => {
+      const served = await server(
+        t,
+        ({ response, count }) => count === 1 && (response.writeHead(status).end("later"), true),
+      );
+      await expectWhole(await open(served, { retries: 1 }));
+    }),
+  );
   const busy = await server(t, ({ response }) => (response.writeHead(503).end(), true));
   await expectError(open(busy), "NETWORK", field, /503/);
 });
 
 const busyOnce = (t, wait, status = 429) =>
-  server(t, ({ response, count }) => count === 1 && (response.writeHead(status, { "retry-after": wait }).end("later"), true));
+  server(
+    t,
+    ({ response, count }) => count === 1 && (response.writeHead(status, { "retry-after": wait }).end("later"), true),
+  );
 
 test("a pause that the server asks for is kept", async (t) => {
-  for (const [wait, least] of [["2", 1990], [() => new Date(Date.now() + 3000).toUTCString(), 1990]]) {
+  for (const [wait, least] of [
+    ["2", 1990],
+    [() => new Date(Date.now() + 3000).toUTCString(), 1990],
+  ]) {
     const served = await busyOnce(t, typeof wait === "function" ? wait() : wait, 503); // a date has whole seconds
     const start = performance.now();
     await open(served, { retries: 1 });
@@ -179,8 +211,16 @@ test("answers that do not pass are not", async (t) => {
 
 test("an HTML page, at once or later", async (t) => {
   const page = (response) => response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html>");
-  await expectError(open(await server(t, ({ response }) => (page(response), true))), "NETWORK", "m.gguf: file", /HTML page/);
-  const plain = await server(t, ({ response }) => (response.writeHead(200).end("<html><p>a page without its type"), true));
+  await expectError(
+    open(await server(t, ({ response }) => (page(response), true))),
+    "NETWORK",
+    "m.gguf: file",
+    /HTML page/,
+  );
+  const plain = await server(
+    t,
+    ({ response }) => (response.writeHead(200).end("<html><p>a page without its type"), true),
+  );
   await expectError(open(plain), "INVALID_FILE", "m.gguf: magic", /HTML page/);
   const later = await open(await server(t, ({ response, count }) => count > 1 && (page(response), true)));
   await expectError(readWhole(later), "NETWORK", field, /HTML page/);
@@ -188,23 +228,50 @@ test("an HTML page, at once or later", async (t) => {
 
 test("an empty file", async (t) => {
   for (const headers of [{}, { range: true }]) {
-    const served = await serve(t, { "m.gguf": new Uint8Array(0) }, ({ response }) => !headers.range && (response.writeHead(200, { "content-length": 0 }).end(), true));
+    const served = await serve(
+      t,
+      { "m.gguf": new Uint8Array(0) },
+      ({ response }) => !headers.range && (response.writeHead(200, { "content-length": 0 }).end(), true),
+    );
     await assert.rejects(open(served), { name: "RopewalkError", message: /empty/ });
   }
 });
 
-const later = (change) => ({ bytes, start, end, response, count }) => count > 1 && (answer(response, bytes, { start, end }, change({ bytes, start, end })), true);
+const later =
+  (change) =>
+  ({ bytes, start, end, response, count }) =>
+    count > 1 && (answer(response, bytes, { start, end }, change({ bytes, start, end })), true);
 
 const wrongLater = [
-  ["another range", ({ start, end, bytes }) => ({ headers: { "content-range": `bytes ${start + 1}-${end}/${bytes.length}` } }), /answered with "bytes/],
-  ["a range backwards", ({ start, bytes }) => ({ headers: { "content-range": `bytes ${start}-${start - 1}/${bytes.length}` } }), /answered with "bytes/],
-  ["a range past the end", ({ start, end }) => ({ headers: { "content-range": `bytes ${start}-${end - 1}/${end - 5}` } }), /answered with "bytes/],
+  [
+    "another range",
+    ({ start, end, bytes }) => ({ headers: { "content-range": `bytes ${start + 1}-${end}/${bytes.length}` } }),
+    /answered with "bytes/,
+  ],
+  [
+    "a range backwards",
+    ({ start, bytes }) => ({ headers: { "content-range": `bytes ${start}-${start - 1}/${bytes.length}` } }),
+    /answered with "bytes/,
+  ],
+  [
+    "a range past the end",
+    ({ start, end }) => ({ headers: { "content-range": `bytes ${start}-${end - 1}/${end - 5}` } }),
+    /answered with "bytes/,
+  ],
   ["a range that is none", () => ({ headers: { "content-range": "bytes all" } }), /answered with "bytes all/],
-  ["another length", ({ start, end, bytes }) => ({ headers: { "content-range": `bytes ${start}-${end - 1}/${bytes.length + 1}` } }), /changed on the server: \d+ bytes/],
+  [
+    "another length",
+    ({ start, end, bytes }) => ({ headers: { "content-range": `bytes ${start}-${end - 1}/${bytes.length + 1}` } }),
+    /changed on the server: \d+ bytes/,
+  ],
   ["another version", () => ({ headers: { etag: '"other"' } }), /changed on the server/],
   ["416", () => ({ status: 416, body: "" }), /no bytes from/],
   ["404", () => ({ status: 404, body: "" }), /404/],
-  ["several ranges", () => ({ headers: { "content-type": "multipart/byteranges; boundary=x" } }), /one range with several/],
+  [
+    "several ranges",
+    () => ({ headers: { "content-type": "multipart/byteranges; boundary=x" } }),
+    /one range with several/,
+  ],
   ["compressed parts", () => ({ headers: { "content-encoding": "br" }, body: "" }), /compresses/],
 ];
 
@@ -213,32 +280,53 @@ test("later answers that do not fit the first", async (t) => {
     await t.test(what, async (t) => {
       const model = await open(await server(t, later(change)), { retries: 3 });
       let written = 0;
-      await expectError(model.read(model.tensors.values(), (tensor, offset, chunk) => (written += chunk.length)), "NETWORK", field, message);
+      await expectError(
+        model.read(model.tensors.values(), (tensor, offset, chunk) => (written += chunk.length)),
+        "NETWORK",
+        field,
+        message,
+      );
       assert.ok(written <= 1 << 20, "none of its bytes");
     });
   }
 });
 
 test("the whole of another file, where a range was asked for", async (t) => {
-  const model = await open(await server(t, ({ bytes, response, count }) => count > 1 && (answer(response, bytes.subarray(100), undefined), true)));
+  const model = await open(
+    await server(
+      t,
+      ({ bytes, response, count }) => count > 1 && (answer(response, bytes.subarray(100), undefined), true),
+    ),
+  );
   await expectError(readWhole(model), "NETWORK", field, /changed on the server/);
 });
 
 test("a file without a length that ends within its tensors", async (t) => {
   let length = bytes.length;
-  const served = await server(t, ({ bytes, response }) => (answer(response, bytes.subarray(0, length), undefined, { headers: { "content-length": null, etag: null } }), true));
+  const served = await server(
+    t,
+    ({ bytes, response }) => (
+      answer(response, bytes.subarray(0, length), undefined, { headers: { "content-length": null, etag: null } }),
+      true
+    ),
+  );
   const model = await open(served);
   length = 2 << 20;
   await expectError(readWhole(model), "INVALID_FILE", "m.gguf: scalar", /ends at byte 2097152/);
 });
 
 /** Answers requests from the `at`th on with 1,000 bytes of what is asked for, and no end. */
-const stalled = (at) => ({ bytes, start, end, response, count }) => {
-  if (count < at) return false;
-  response.writeHead(206, { "content-length": end - start, "content-range": `bytes ${start}-${end - 1}/${bytes.length}` });
-  response.write(bytes.subarray(start, start + 1000));
-  return true;
-};
+const stalled =
+  (at) =>
+  ({ bytes, start, end, response, count }) => {
+    if (count < at) return false;
+    response.writeHead(206, {
+      "content-length": end - start,
+      "content-range": `bytes ${start}-${end - 1}/${bytes.length}`,
+    });
+    response.write(bytes.subarray(start, start + 1000));
+    return true;
+  };
 
 async function expectClosed({ unfinished }) {
   for (let i = 0; i < 100 && unfinished.size > 0; i++) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -278,12 +366,21 @@ test("a server that goes silent is asked again, and given up in the end", async 
   await expectWhole(await open(recovered, { retries: 2, timeout: 1000 }));
   assert.equal(recovered.asked.length, 4, "two in vain, the header, the tensors");
 
-  await expectError(open(await server(t, () => true), { retries: 1, timeout: 50 }), "NETWORK", field, /sent nothing for 0\.05 s, after 2 attempts/);
+  await expectError(
+    open(await server(t, () => true), { retries: 1, timeout: 50 }),
+    "NETWORK",
+    field,
+    /sent nothing for 0\.05 s, after 2 attempts/,
+  );
 
   const cut = await server(t, stalled(2));
   const model = await open(cut, { retries: 1, timeout: 1000 });
   await expectError(readWhole(model), "NETWORK", field, /sent nothing for 1 s, after 2 attempts/);
-  assert.deepEqual(cut.asked.slice(1).map(({ start }) => start), [1 << 20, (1 << 20) + 1000], "what had come is kept");
+  assert.deepEqual(
+    cut.asked.slice(1).map(({ start }) => start),
+    [1 << 20, (1 << 20) + 1000],
+    "what had come is kept",
+  );
   await expectClosed(cut);
   for (const timeout of [0, -1, 0.5, 2 ** 31]) await expectError(open(cut, { timeout }), "INVALID_ARGUMENT", "timeout");
 });
@@ -302,7 +399,12 @@ test("what `write` throws closes the connection and comes out", async (t) => {
   const served = await server(t);
   const model = await open(served);
   const full = new Error("no memory");
-  await assert.rejects(model.read(model.tensors.values(), () => { throw full; }), full);
+  await assert.rejects(
+    model.read(model.tensors.values(), () => {
+      throw full;
+    }),
+    full,
+  );
   await expectClosed(served);
   await expectWhole(model);
 });

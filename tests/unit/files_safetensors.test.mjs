@@ -17,7 +17,10 @@ test("a folder's tensors and the files beside them, dropped and served", async (
       const model = await openModel(bare, source);
       assert.deepEqual([model.kind, model.name, model.metadata], ["safetensors", first, {}]);
       assert.equal(model.config.hidden_size, 64);
-      assert.deepEqual([model.tokenizer, model.tokenizerConfig, model.generationConfig], [{ version: "1.0" }, { eos_token: "</s>" }, { temperature: 0.5 }]);
+      assert.deepEqual(
+        [model.tokenizer, model.tokenizerConfig, model.generationConfig],
+        [{ version: "1.0" }, { eos_token: "</s>" }, { temperature: 0.5 }],
+      );
       assert.equal(model.chatTemplate, "{{ messages }}");
       assert.ok(!model.tensors.has("attn.bias"), "a mask is no weight");
       assert.deepEqual(model.tensors.get("a.weight").shape, [4, 8]);
@@ -29,9 +32,17 @@ test("a folder's tensors and the files beside them, dropped and served", async (
 test("what may be left out beside the weights, and what may not", async (t) => {
   const { "model.safetensors": weights, "config.json": config } = safetensorsFolder();
   const model = await openModel(bare, files({ "model.safetensors": weights, "config.json": config }));
-  assert.deepEqual(["tokenizer" in model, "tokenizerConfig" in model, "generationConfig" in model, "chatTemplate" in model], [false, false, false, false]);
+  assert.deepEqual(
+    ["tokenizer" in model, "tokenizerConfig" in model, "generationConfig" in model, "chatTemplate" in model],
+    [false, false, false, false],
+  );
   await expectError(openModel(bare, weights), "INVALID_FILE", "config.json: file", /array of Blobs/);
-  await expectError(openModel(bare, fileOf("model.safetensors", weights)), "INVALID_FILE", "config.json: file", /not among/);
+  await expectError(
+    openModel(bare, fileOf("model.safetensors", weights)),
+    "INVALID_FILE",
+    "config.json: file",
+    /not among/,
+  );
   const { url } = await serve(t, { "model.safetensors": weights });
   await expectError(openModel(bare, url), "NETWORK", "config.json: file", /404/);
 });
@@ -55,15 +66,38 @@ const data = (length) => [new Uint8Array(length)];
 
 const wrong = [
   ["a length beyond the file", withHeader({ a: f32(0, 8) }, data(8), { length: 2 ** 20 }), "header", /cut short/],
-  ["a length of 2^64 - 1", withHeader({ a: f32(0, 8) }, data(8), { length: 2n ** 64n - 1n }), "header length", /more than any file/],
+  [
+    "a length of 2^64 - 1",
+    withHeader({ a: f32(0, 8) }, data(8), { length: 2n ** 64n - 1n }),
+    "header length",
+    /more than any file/,
+  ],
   ["a length of 0", withHeader("{", data(8), { length: 0 }), "header", /begins with \{/],
   ["a header that is cut", withHeader('{"a":{"dtype":"F32"', data(8)), "header", /not JSON/],
   ["a header that is not UTF-8", withHeader("{}", data(0)).fill(0xff, 9, 10), "header", /UTF-8/],
   ["a tensor that is no object", withHeader({ a: 3 }, data(0)), "a", /object with dtype/],
   ["no dtype", withHeader({ a: { ...f32(0, 8), dtype: 3 } }, data(8)), "a", /dtype/],
-  ["a dtype that is not read", withHeader({ a: { ...f32(0, 8), dtype: "F64", shape: [1] } }, data(8)), "a", /F64 is not read; take a model in F32, F16, BF16/, "UNSUPPORTED_MODEL"],
-  ["a dtype from a prototype", withHeader({ a: { ...f32(0, 8), dtype: "constructor" } }, data(8)), "a", /constructor is not read/, "UNSUPPORTED_MODEL"],
-  ["weights as integers", withHeader({ "a.weight": { dtype: "U8", shape: [8], data_offsets: [0, 8] } }, data(8)), "a.weight", /U8 is not read/, "UNSUPPORTED_MODEL"],
+  [
+    "a dtype that is not read",
+    withHeader({ a: { ...f32(0, 8), dtype: "F64", shape: [1] } }, data(8)),
+    "a",
+    /F64 is not read; take a model in F32, F16, BF16/,
+    "UNSUPPORTED_MODEL",
+  ],
+  [
+    "a dtype from a prototype",
+    withHeader({ a: { ...f32(0, 8), dtype: "constructor" } }, data(8)),
+    "a",
+    /constructor is not read/,
+    "UNSUPPORTED_MODEL",
+  ],
+  [
+    "weights as integers",
+    withHeader({ "a.weight": { dtype: "U8", shape: [8], data_offsets: [0, 8] } }, data(8)),
+    "a.weight",
+    /U8 is not read/,
+    "UNSUPPORTED_MODEL",
+  ],
   ["a shape that is no list", withHeader({ a: { ...f32(0, 8), shape: 2 } }, data(8)), "a", /shape/],
   ["a negative length", withHeader({ a: f32(0, 8, [-1, -2]) }, data(8)), "a", /shape/],
   ["half a length", withHeader({ a: f32(0, 8, [0.5, 4]) }, data(8)), "a", /shape/],
@@ -74,7 +108,15 @@ const wrong = [
   ["a tensor outside the file", withHeader({ a: f32(0, 16) }, data(8)), "a", /cut short/],
   ["tensors that overlap", withHeader({ a: f32(0, 8), b: f32(4, 12) }, data(12)), "b", /within a/],
   ["a gap", withHeader({ a: f32(0, 8), b: f32(12, 16) }, data(16)), "data_offsets", /gap/],
-  ["a name twice", withHeader('{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"a":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}}', data(16)), "a", /./],
+  [
+    "a name twice",
+    withHeader(
+      '{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"a":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}}',
+      data(16),
+    ),
+    "a",
+    /./,
+  ],
   ["bytes left over", withHeader({ a: f32(0, 8) }, data(9)), "size", /end at byte/],
 ];
 
@@ -103,12 +145,26 @@ test("an index that is wrong, or names files that are", async (t) => {
   const second = "model-00002-of-00002.safetensors";
   await expectError(with_map(undefined), "INVALID_FILE", `${name}: weight_map`);
   await expectError(with_map({}), "INVALID_FILE", `${name}: weight_map`);
-  for (const bad of [name, "../model.safetensors", "a/b.safetensors", "..\\x.safetensors", "http:x.safetensors", ".safetensors", 3, null]) {
+  for (const bad of [
+    name,
+    "../model.safetensors",
+    "a/b.safetensors",
+    "..\\x.safetensors",
+    "http:x.safetensors",
+    ".safetensors",
+    3,
+    null,
+  ]) {
     await expectError(with_map({ a: bad }), "INVALID_FILE", `${name}: weight_map.a`, /beside the index/);
   }
   await expectError(with_map({ a: "gone.safetensors" }), "INVALID_FILE", `${name}: gone.safetensors`, /not among/);
   await expectError(with_map({ "a.weight": second }), "INVALID_FILE", `${second}: a.weight`, /not there/);
-  await expectError(openModel(bare, files({ ...shardedFolder(), [name]: new TextEncoder().encode("{]") })), "INVALID_FILE", `${name}: JSON`, /not JSON/);
+  await expectError(
+    openModel(bare, files({ ...shardedFolder(), [name]: new TextEncoder().encode("{]") })),
+    "INVALID_FILE",
+    `${name}: JSON`,
+    /not JSON/,
+  );
   const folder = shardedFolder();
   delete folder[second];
   const { url } = await serve(t, folder);
@@ -116,9 +172,15 @@ test("an index that is wrong, or names files that are", async (t) => {
 });
 
 test("the files beside the weights, when they are damaged", async () => {
-  const latin = (name) => openModel(bare, files({ ...safetensorsFolder(), [name]: Uint8Array.of(0x7b, 0x22, 0xe9, 0x22, 0x7d) }));
+  const latin = (name) =>
+    openModel(bare, files({ ...safetensorsFolder(), [name]: Uint8Array.of(0x7b, 0x22, 0xe9, 0x22, 0x7d) }));
   for (const name of Object.keys(besides)) {
     await expectError(latin(name), "INVALID_FILE", `${name}: ${name.endsWith("jinja") ? "text" : "JSON"}`, /UTF-8/);
   }
-  await expectError(openModel(bare, files({ ...safetensorsFolder(), "config.json": index([1]) })), "INVALID_FILE", "config.json: JSON", /object/);
+  await expectError(
+    openModel(bare, files({ ...safetensorsFolder(), "config.json": index([1]) })),
+    "INVALID_FILE",
+    "config.json: JSON",
+    /object/,
+  );
 });

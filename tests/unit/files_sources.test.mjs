@@ -1,6 +1,17 @@
 // Where models come from besides servers: paths, Blobs, bytes; folders of each; progress, and signals while they are read.
 import assert from "node:assert/strict";
-import { appendFile, mkdir, mkdtemp, open as openFile, readdir, readlink, rm, truncate, utimes, writeFile } from "node:fs/promises";
+import {
+  appendFile,
+  mkdir,
+  mkdtemp,
+  open as openFile,
+  readdir,
+  readlink,
+  rm,
+  truncate,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
@@ -9,7 +20,6 @@ import { nodeFiles } from "../../build/package/files/node_files.js";
 import { ggufBytes, ggufHeader, writeGguf } from "../files/gguf_writer.mjs";
 import { bare, expectError, expectWhole, fileOf, openModel, readWhole } from "../files/reading.mjs";
 import { ggufModel, ggufParts, patternOf, safetensorsFolder, shardedFolder } from "../files/tiny_models.mjs";
-
 
 const node = { ...bare, disk: nodeFiles };
 
@@ -30,13 +40,23 @@ async function openIn(folder) {
 test("paths, file: addresses and folders", async (t) => {
   const bytes = ggufBytes(ggufModel({ large: 3 << 20 }));
   const folder = await folderOf(t, { "m.gguf": bytes, "notes.txt": new Uint8Array(3) });
-  for (const source of [join(folder, "m.gguf"), pathToFileURL(join(folder, "m.gguf")), pathToFileURL(join(folder, "m.gguf")).href, folder, `${folder}/`]) {
+  for (const source of [
+    join(folder, "m.gguf"),
+    pathToFileURL(join(folder, "m.gguf")),
+    pathToFileURL(join(folder, "m.gguf")).href,
+    folder,
+    `${folder}/`,
+  ]) {
     const model = await openModel(node, source);
     assert.equal(model.name, "m.gguf");
     await expectWhole(model);
   }
   assert.deepEqual(await openIn(folder), []);
-  for (const [files, first] of [[ggufParts(), "tiny-00001-of-00003.gguf"], [safetensorsFolder(), "model.safetensors"], [shardedFolder(), "model.safetensors.index.json"]]) {
+  for (const [files, first] of [
+    [ggufParts(), "tiny-00001-of-00003.gguf"],
+    [safetensorsFolder(), "model.safetensors"],
+    [shardedFolder(), "model.safetensors.index.json"],
+  ]) {
     const model = await openModel(node, await folderOf(t, files));
     assert.equal(model.name, first);
     await expectWhole(model);
@@ -73,14 +93,34 @@ test("what the name says does not decide, what the file holds does", async () =>
   const model = await openModel(bare, [fileOf("model.safetensors", ggufBytes(ggufModel())), ...rest]);
   assert.equal(model.kind, "gguf");
   await expectError(openModel(bare, fileOf("m.gguf", weights)), "INVALID_FILE", "m.gguf: magic", /not GGUF/);
-  await expectError(openModel(bare, fileOf("pytorch_model.bin", new TextEncoder().encode("PK\x03\x04 and so on, an archive"))), "INVALID_FILE", "pytorch_model.bin: magic", /PyTorch/);
+  await expectError(
+    openModel(bare, fileOf("pytorch_model.bin", new TextEncoder().encode("PK\x03\x04 and so on, an archive"))),
+    "INVALID_FILE",
+    "pytorch_model.bin: magic",
+    /PyTorch/,
+  );
 });
 
 test("folders without a model, or with several", async (t) => {
   const gguf = ggufBytes(ggufModel());
-  await expectError(openModel(node, await folderOf(t, { "a.txt": gguf })), "INVALID_FILE", "folder: files", /no \.gguf/);
-  await expectError(openModel(node, await folderOf(t, { "a.gguf": gguf, "b.gguf": gguf })), "INVALID_FILE", "folder: files", /a\.gguf, b\.gguf/);
-  await expectError(openModel(bare, [fileOf("a.gguf", gguf), fileOf("b.gguf", gguf)]), "INVALID_FILE", "folder: files", /several/);
+  await expectError(
+    openModel(node, await folderOf(t, { "a.txt": gguf })),
+    "INVALID_FILE",
+    "folder: files",
+    /no \.gguf/,
+  );
+  await expectError(
+    openModel(node, await folderOf(t, { "a.gguf": gguf, "b.gguf": gguf })),
+    "INVALID_FILE",
+    "folder: files",
+    /a\.gguf, b\.gguf/,
+  );
+  await expectError(
+    openModel(bare, [fileOf("a.gguf", gguf), fileOf("b.gguf", gguf)]),
+    "INVALID_FILE",
+    "folder: files",
+    /several/,
+  );
 });
 
 test("paths that are no file", async (t) => {
@@ -114,7 +154,10 @@ test("a dropped file that its owner changes", async () => {
   class Watched extends File {
     slice(...range) {
       if (!isGone) return super.slice(...range);
-      return { stream: () => new ReadableStream({ pull: (controller) => controller.error(new DOMException("gone", "NotReadableError")) }) };
+      return {
+        stream: () =>
+          new ReadableStream({ pull: (controller) => controller.error(new DOMException("gone", "NotReadableError")) }),
+      };
     }
   }
   const model = await openModel(bare, new Watched([bytes], "m.gguf"));
@@ -132,7 +175,11 @@ test("what is no source, and options out of range", async () => {
   await expectError(openModel(bare, "c:/models/m.gguf"), "INVALID_ARGUMENT", "source", /c: is not fetched/);
   const model = await openModel(bare, ggufBytes(ggufModel()));
   const stranger = { ...model.tensors.get("scalar") };
-  await expectError(model.read([stranger], () => assert.fail("written")), "INVALID_ARGUMENT", "tensors");
+  await expectError(
+    model.read([stranger], () => assert.fail("written")),
+    "INVALID_ARGUMENT",
+    "tensors",
+  );
 });
 
 test("any tensors, in file order, with progress that counts only them", async () => {
@@ -144,7 +191,13 @@ test("any tensors, in file order, with progress that counts only them", async ()
   await model.read(tensors, ({ name }) => seen.push(name), { onProgress: (event) => progress.push({ ...event }) });
   assert.deepEqual([...new Set(seen)], ["f32.weight", "q4_k.weight", "scalar"]);
   const total = tensors.reduce((sum, { bytes }) => sum + bytes, 0);
-  assert.deepEqual([progress[0], progress.at(-1)], [{ loaded: 0, total }, { loaded: total, total }]);
+  assert.deepEqual(
+    [progress[0], progress.at(-1)],
+    [
+      { loaded: 0, total },
+      { loaded: total, total },
+    ],
+  );
   const none = [];
   await model.read([], () => assert.fail("written"), { onProgress: (event) => none.push(event) });
   assert.deepEqual(none, [{ loaded: 0, total: 0 }]);
@@ -181,7 +234,12 @@ test("a signal while files are read", async (t) => {
     assert.ok(written < model.bytes);
     await assert.rejects(model.read([], write, { signal: controller.signal }), reason);
     const full = new Error("no memory");
-    await assert.rejects(model.read(model.tensors.values(), () => { throw full; }), full);
+    await assert.rejects(
+      model.read(model.tensors.values(), () => {
+        throw full;
+      }),
+      full,
+    );
     await expectWhole(model);
   }
   assert.deepEqual(await openIn(folder), []);

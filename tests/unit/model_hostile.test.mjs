@@ -13,7 +13,15 @@ const read = (path) => readFileSync(`${folder}/${path}`);
 const rw = await load({ build: "simd" });
 
 const LONGEST = 2000; // milliseconds to refuse a file, a thousand times what it takes on an idle machine
-const CODES = ["INVALID_FILE", "UNSUPPORTED_MODEL", "INVALID_CONFIG", "UNKNOWN_KEY", "UNSUPPORTED_ROPE_TYPE", "UNKNOWN_FAMILY", "OUT_OF_MEMORY"];
+const CODES = [
+  "INVALID_FILE",
+  "UNSUPPORTED_MODEL",
+  "INVALID_CONFIG",
+  "UNKNOWN_KEY",
+  "UNSUPPORTED_ROPE_TYPE",
+  "UNKNOWN_FAMILY",
+  "OUT_OF_MEMORY",
+];
 /** May be missing, or tells its own length: the head, factors of RoPE, GGUF's embedding. */
 const MAY_DIFFER = /^(rope_|output\.|lm_head|embed_out|token_embd)/;
 const NAMES = { f32: "F32", f16: "F16", bf16: "BF16" };
@@ -21,17 +29,34 @@ const NAMES = { f32: "F32", f16: "F16", bf16: "BF16" };
 /** A model's config or metadata, and its tensors, to be changed and written again. */
 async function partsOf(name, kind) {
   const isGguf = kind === "gguf";
-  const files = ["model.safetensors", "config.json", "tokenizer.json"].map((file) => fileOf(file, isGguf ? new Uint8Array() : read(`${name}/${file}`)));
+  const files = ["model.safetensors", "config.json", "tokenizer.json"].map((file) =>
+    fileOf(file, isGguf ? new Uint8Array() : read(`${name}/${file}`)),
+  );
   const model = await openModel(bare, isGguf ? fileOf("model.gguf", read(`${name}/model.gguf`)) : files);
   const data = await readWhole(model);
-  const tensors = [...model.tensors.values()].map(({ name, format, shape }) => ({ name, type: format, shape: [...shape], data: data.get(name) }));
-  return { keys: structuredClone({ ...(isGguf ? model.metadata : model.config) }), tensors, beside: isGguf ? [] : files.slice(2) };
+  const tensors = [...model.tensors.values()].map(({ name, format, shape }) => ({
+    name,
+    type: format,
+    shape: [...shape],
+    data: data.get(name),
+  }));
+  return {
+    keys: structuredClone({ ...(isGguf ? model.metadata : model.config) }),
+    tensors,
+    beside: isGguf ? [] : files.slice(2),
+  };
 }
 
 function written({ keys, tensors, beside }, kind) {
   if (kind === "gguf") return fileOf("model.gguf", ggufBytes({ metadata: keys, tensors }));
-  const weights = Object.fromEntries(tensors.map(({ name, type, shape, data }) => [name, { dtype: NAMES[type], shape, data }]));
-  return [fileOf("model.safetensors", safetensorsBytes(weights)), fileOf("config.json", new TextEncoder().encode(JSON.stringify(keys))), ...beside];
+  const weights = Object.fromEntries(
+    tensors.map(({ name, type, shape, data }) => [name, { dtype: NAMES[type], shape, data }]),
+  );
+  return [
+    fileOf("model.safetensors", safetensorsBytes(weights)),
+    fileOf("config.json", new TextEncoder().encode(JSON.stringify(keys))),
+    ...beside,
+  ];
 }
 
 /** Opens; an error must be one of ours, and name its file or key. Returns its code, or undefined. */
@@ -59,9 +84,31 @@ async function opensStill() {
   model.dispose();
 }
 
-const named = readdirSync(folder).filter((name) => ["gguf", "safetensors"].every((kind) => existsSync(`${folder}/${name}/model.${kind}`)));
-const values = [0, -1, 1, 3, 1.5, 1e-30, 1e308, 2 ** 31 - 1, 2 ** 31, 2 ** 53, "x", "", true, [], {}, [0], [1, 2], { rope_type: "yarn" }];
-const settable = (value, kind) => kind !== "gguf" || !(Number.isInteger(value) && Math.abs(value) > 2 ** 32 - 1) && value?.constructor !== Object;
+const named = readdirSync(folder).filter((name) =>
+  ["gguf", "safetensors"].every((kind) => existsSync(`${folder}/${name}/model.${kind}`)),
+);
+const values = [
+  0,
+  -1,
+  1,
+  3,
+  1.5,
+  1e-30,
+  1e308,
+  2 ** 31 - 1,
+  2 ** 31,
+  2 ** 53,
+  "x",
+  "",
+  true,
+  [],
+  {},
+  [0],
+  [1, 2],
+  { rope_type: "yarn" },
+];
+const settable = (value, kind) =>
+  kind !== "gguf" || (!(Number.isInteger(value) && Math.abs(value) > 2 ** 32 - 1) && value?.constructor !== Object);
 
 for (const kind of ["safetensors", "gguf"]) {
   test(`${kind}: every key of a config, with values that it cannot or might have`, async (t) => {
@@ -73,13 +120,17 @@ for (const kind of ["safetensors", "gguf"]) {
         for (const value of [undefined, ...values.filter((value) => settable(value, kind))]) {
           const { [key]: _, ...others } = parts.keys;
           const changed = { ...parts, keys: value === undefined ? others : { ...others, [key]: value } };
-          const code = (await outcomeOf(written(changed, kind), `${name}: ${key} = ${JSON.stringify(value)}`)) ?? "opens";
+          const code =
+            (await outcomeOf(written(changed, kind), `${name}: ${key} = ${JSON.stringify(value)}`)) ?? "opens";
           tally[code] = (tally[code] ?? 0) + 1;
         }
       }
     }
     t.diagnostic(JSON.stringify(tally));
-    assert.ok(tally.INVALID_FILE > 100 && tally.UNSUPPORTED_MODEL > 10 && tally.opens > 100, "each outcome comes about");
+    assert.ok(
+      tally.INVALID_FILE > 100 && tally.UNSUPPORTED_MODEL > 10 && tally.opens > 100,
+      "each outcome comes about",
+    );
     await opensStill();
   });
 
@@ -88,14 +139,27 @@ for (const kind of ["safetensors", "gguf"]) {
     for (const name of named) {
       const parts = await partsOf(name, kind);
       for (const [i, tensor] of parts.tensors.entries()) {
-        const withOther = (...others) => rw.model(written({ ...parts, tensors: parts.tensors.toSpliced(i, 1, ...others) }, kind));
+        const withOther = (...others) =>
+          rw.model(written({ ...parts, tensors: parts.tensors.toSpliced(i, 1, ...others) }, kind));
         if (i % 5 !== 0 && name !== "llama") continue; // a layer's tensors are alike in all architectures
         const added = { ...tensor, name: tensor.name.replace(/\.?(weight|bias|)$/, "_extra.$1") };
-        await expectError(withOther(tensor, added), "UNSUPPORTED_MODEL", `${file}: ${added.name}`, /does not have in this package/);
+        await expectError(
+          withOther(tensor, added),
+          "UNSUPPORTED_MODEL",
+          `${file}: ${added.name}`,
+          /does not have in this package/,
+        );
         if (!tensor.name.endsWith(".weight") || MAY_DIFFER.test(tensor.name)) continue;
         const rows = tensor.shape[0];
-        const longer = { ...tensor, shape: tensor.shape.with(0, rows + 1), data: new Uint8Array((tensor.data.length / rows) * (rows + 1)) };
-        for (const [what, others] of [["longer", [longer]], ["missing", []]]) {
+        const longer = {
+          ...tensor,
+          shape: tensor.shape.with(0, rows + 1),
+          data: new Uint8Array((tensor.data.length / rows) * (rows + 1)),
+        };
+        for (const [what, others] of [
+          ["longer", [longer]],
+          ["missing", []],
+        ]) {
           const source = written({ ...parts, tensors: parts.tensors.toSpliced(i, 1, ...others) }, kind);
           assert.notEqual(await outcomeOf(source, name), undefined, `${name}: ${tensor.name} is ${what}`);
         }
@@ -109,10 +173,23 @@ test("what is missing or does not fit is named", async () => {
   const { keys, tensors } = await partsOf("llama", "gguf");
   const [down, norm] = ["blk.1.ffn_down.weight", "output_norm.weight"];
   const without = (name) => written({ keys, tensors: tensors.filter((tensor) => tensor.name !== name) }, "gguf");
-  for (const name of [down, norm]) await expectError(rw.model(without(name)), "INVALID_FILE", `model.gguf: ${name}`, /is missing/);
-  const turned = tensors.map((tensor) => (tensor.name === down ? { ...tensor, shape: tensor.shape.toReversed() } : tensor));
-  await expectError(rw.model(written({ keys, tensors: turned }, "gguf")), "INVALID_FILE", `model.gguf: ${down}`, /has shape \d+ × \d+, where the config gives \d+ × \d+/);
-  await expectError(rw.model(written({ keys: { ...keys, "general.architecture": "mamba" }, tensors }, "gguf")), "UNSUPPORTED_MODEL", "model.gguf: general.architecture", /mamba is not supported; there are llama, /);
+  for (const name of [down, norm])
+    await expectError(rw.model(without(name)), "INVALID_FILE", `model.gguf: ${name}`, /is missing/);
+  const turned = tensors.map((tensor) =>
+    tensor.name === down ? { ...tensor, shape: tensor.shape.toReversed() } : tensor,
+  );
+  await expectError(
+    rw.model(written({ keys, tensors: turned }, "gguf")),
+    "INVALID_FILE",
+    `model.gguf: ${down}`,
+    /has shape \d+ × \d+, where the config gives \d+ × \d+/,
+  );
+  await expectError(
+    rw.model(written({ keys: { ...keys, "general.architecture": "mamba" }, tensors }, "gguf")),
+    "UNSUPPORTED_MODEL",
+    "model.gguf: general.architecture",
+    /mamba is not supported; there are llama, /,
+  );
 });
 
 test("a download given up or broken off while weights arrive leaves no memory taken", async () => {
@@ -134,7 +211,9 @@ test("a download given up or broken off while weights arrive leaves no memory ta
       return { stream: () => new ReadableStream({ pull }) };
     }
   }
-  await expectKept(() => assert.rejects(rw.model(new Breaking([bytes], "model.gguf")), { code: "INVALID_FILE", field: "model.gguf: file" }));
+  await expectKept(() =>
+    assert.rejects(rw.model(new Breaking([bytes], "model.gguf")), { code: "INVALID_FILE", field: "model.gguf: file" }),
+  );
   for (const isEnough of [({ loaded }) => loaded > 0, ({ loaded, total }) => loaded === total]) {
     await expectKept(async () => {
       const controller = new AbortController();
@@ -168,7 +247,12 @@ test("a model that cannot fit is refused before a byte of its weights is read, o
       return new Blob([bytes]);
     }
   }
-  await expectError(rw.model(new Large([], "large.gguf")), "OUT_OF_MEMORY", "large.gguf", /weights \d+ MB.* take a smaller model or quantization/);
+  await expectError(
+    rw.model(new Large([], "large.gguf")),
+    "OUT_OF_MEMORY",
+    "large.gguf",
+    /weights \d+ MB.* take a smaller model or quantization/,
+  );
   const { memory } = await rw.modelInfo(new Large([], "large.gguf"));
   assert.ok(memory.weights > 4 * columns * rows && memory.weights < 4.1 * columns * rows);
   assert.equal(rw.memoryBytes, before);
@@ -178,7 +262,11 @@ test("a model that cannot fit is refused before a byte of its weights is read, o
 test("a head that the config says is apart from the embedding, and the file lacks", async () => {
   const parts = await partsOf("gpt_neox", "safetensors");
   assert.equal(parts.keys.tie_word_embeddings, false);
-  const source = (keys) => written({ ...parts, keys, tensors: parts.tensors.filter(({ name }) => name !== "embed_out.weight") }, "safetensors");
+  const source = (keys) =>
+    written(
+      { ...parts, keys, tensors: parts.tensors.filter(({ name }) => name !== "embed_out.weight") },
+      "safetensors",
+    );
   await expectError(rw.model(source(parts.keys)), "INVALID_FILE", "model.safetensors: embed_out.weight", /is missing/);
   assert.equal(await outcomeOf(source({ ...parts.keys, tie_word_embeddings: true }), "tied"), undefined);
 });

@@ -4,7 +4,11 @@ import test from "node:test";
 import { crc32 } from "node:zlib";
 import { readSession, writeSession } from "../../build/package/model/session_image.js";
 
-const facts = { tokens: [1, 2, 70000], contextLength: 4096, ropes: [{ head_dim: 8, pairing: "half", rope_theta: 1e4 }] };
+const facts = {
+  tokens: [1, 2, 70000],
+  contextLength: 4096,
+  ropes: [{ head_dim: 8, pairing: "half", rope_theta: 1e4 }],
+};
 const cache = Uint8Array.of(9, 8, 7);
 
 test("the checksum is zlib's", () => {
@@ -19,7 +23,8 @@ test("a changed byte, a cut and another model's groups are refused", () => {
   const bytes = writeSession(facts, cache);
   const refused = { name: "RopewalkError", code: "INVALID_BYTES", field: "bytes" };
   for (let at = 0; at < bytes.length - cache.length; at++) {
-    for (const flip of [1, 0x80, 0xff]) assert.throws(() => readSession(bytes.with(at, bytes[at] ^ flip), 1), refused, `byte ${at}`);
+    for (const flip of [1, 0x80, 0xff])
+      assert.throws(() => readSession(bytes.with(at, bytes[at] ^ flip), 1), refused, `byte ${at}`);
     assert.throws(() => readSession(bytes.slice(0, at), 1), refused, `${at} bytes`);
   }
   assert.throws(() => readSession(bytes, 2), refused);

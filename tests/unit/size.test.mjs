@@ -9,7 +9,8 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 
 const whatIsImportedLater = {
   name: "what is imported later lies in files of its own",
-  setup: ({ onResolve }) => onResolve({ filter: /./ }, ({ kind, path }) => (kind === "dynamic-import" ? { path, external: true } : undefined)),
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /./ }, ({ kind, path }) => (kind === "dynamic-import" ? { path, external: true } : undefined)),
 };
 
 /** Bytes that an app with these contents loads at its start; models, their tokenizers and templates come later. */

@@ -47,7 +47,12 @@ describe("a story", () => {
   });
 
   test("asks only for what it has told, at the distance that it says", () => {
-    const kinds = [{}, { reach: 100 }, { distance: () => 40 }, { distance: (told, random) => 12 + random() * told, questions: 0.18 }];
+    const kinds = [
+      {},
+      { reach: 100 },
+      { distance: () => 40 },
+      { distance: (told, random) => 12 + random() * told, questions: 0.18 },
+    ];
     for (const options of kinds) {
       for (const seed of SEEDS) {
         const questions = questionsWithFacts(story({ seed, length: 1500, ...options }));
@@ -64,7 +69,9 @@ describe("a story", () => {
   test("is found to answer all that it asks, and a wrong answer to be wrong", () => {
     const sentences = [...story({ seed: 8, length: 800 })];
     const text = textFrom(sentences);
-    const right = sentences.filter(({ kind }) => kind === "question").map(({ answerAt }) => ({ at: answerAt, isRight: true }));
+    const right = sentences
+      .filter(({ kind }) => kind === "question")
+      .map(({ answerAt }) => ({ at: answerAt, isRight: true }));
     assert.deepEqual(answersIn(text), right);
     const told = "The red ball is in the hall. Where is the red ball? The red ball is in the";
     assert.deepEqual(answersIn(`${told} barn. Where is the red ball? The red ball is in the barn.`), [
@@ -80,8 +87,13 @@ describe("a story", () => {
     assert.ok(whole.length > 20 && whole.some(({ isRight }) => !isRight));
     for (const length of [1, 7, 100]) {
       const listener = new StoryListener();
-      const pieces = Array.from({ length: Math.ceil(text.length / length) }, (_, i) => text.slice(i * length, (i + 1) * length));
-      assert.deepEqual(pieces.flatMap((piece) => listener.hear(piece)), whole);
+      const pieces = Array.from({ length: Math.ceil(text.length / length) }, (_, i) =>
+        text.slice(i * length, (i + 1) * length),
+      );
+      assert.deepEqual(
+        pieces.flatMap((piece) => listener.hear(piece)),
+        whole,
+      );
     }
     for (const { at } of whole) assert.ok(places.includes(words(text)[at]));
     const stretches = answersByStretch(whole, 500); // twice as long as it says: the rest counts to the last
@@ -92,13 +104,16 @@ describe("a story", () => {
   });
 
   test("asks no farther back than it is to reach, and as far as it is asked to", () => {
-    const farthest = (options) => Math.max(...[...story({ seed: 3, length: 2000, ...options })].map(({ distance }) => distance ?? 0));
+    const farthest = (options) =>
+      Math.max(...[...story({ seed: 3, length: 2000, ...options })].map(({ distance }) => distance ?? 0));
     assert.ok(farthest({ reach: 100 }) < 100 + 20); // the question is some words longer than what it reaches over
     assert.ok(farthest({ distance: () => 2000, questions: 0.18 }) > 1000);
   });
 
   test("asks at distances near to those wanted", () => {
-    const questions = [...story({ seed: 9, length: 2000, distance: () => 64, questions: 0.18 })].filter(({ kind }) => kind === "question");
+    const questions = [...story({ seed: 9, length: 2000, distance: () => 64, questions: 0.18 })].filter(
+      ({ kind }) => kind === "question",
+    );
     const later = questions.filter(({ answerAt }) => answerAt > 400).map(({ distance }) => distance);
     assert.ok(later.length > 10);
     for (const distance of later) assert.ok(Math.abs(distance - 64) < 40, `${distance}`);

@@ -6,7 +6,10 @@ import { fileURLToPath } from "node:url";
 import { renderChat } from "../../build/package/text/chat_template.js";
 
 const golden = JSON.parse(readFileSync(new URL("../golden/chat_templates.json", import.meta.url), "utf8"));
-const folders = { own: new URL("../text/", import.meta.url), shared: new URL("../../../shared/data/templates/", import.meta.url) };
+const folders = {
+  own: new URL("../text/", import.meta.url),
+  shared: new URL("../../../shared/data/templates/", import.meta.url),
+};
 const [year, month, ...time] = golden.now;
 const now = new Date(year, month - 1, ...time);
 
@@ -16,7 +19,12 @@ for (const name of new Set(golden.cases.map(({ template }) => template))) {
   const skip = existsSync(path) ? false : `${name} is not here`;
   for (const { conversation, text, raises } of cases) {
     test(`${name}: ${conversation}`, { skip }, async () => {
-      const { messages, tools, add_generation_prompt: addGenerationPrompt, variables } = golden.conversations[conversation];
+      const {
+        messages,
+        tools,
+        add_generation_prompt: addGenerationPrompt,
+        variables,
+      } = golden.conversations[conversation];
       const given = { addGenerationPrompt, tools, variables, now, beginToken: "<bos>", endToken: "<eos>" };
       const options = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
       const rendered = renderChat(readFileSync(path, "utf8"), messages, options);
@@ -39,7 +47,10 @@ test("tokens and time that are not given", async () => {
 });
 
 test("variables may have any name, messages and their objects stay as they were", async () => {
-  assert.equal(await renderChat("{{ namespace }} {{ range }}", messages, { variables: { namespace: 1, range: 2 } }), "1 2");
+  assert.equal(
+    await renderChat("{{ namespace }} {{ range }}", messages, { variables: { namespace: 1, range: 2 } }),
+    "1 2",
+  );
   const frozen = Object.freeze([Object.freeze({ role: "user", content: "a", thinking: "b" })]);
   assert.equal(await renderChat("{{ messages[0].reasoning_content }}{{ messages[0].content }}", frozen), "ba");
 });
@@ -52,8 +63,18 @@ test("dates are written in English, in the local zone", async () => {
 
 test("templates that cannot be read or fail", async () => {
   const unreadable = [undefined, 7, "{% if %}", "{{ 'a", "{% for m in messages %}", "{{ messages | no_such_filter }}"];
-  for (const template of [...unreadable, "{{ nothing() }}", "{% break %}", "{{ range(1000000) | length }}", "{{ range(0, 9, 0) }}"]) {
-    await assert.rejects(renderChat(template, messages), { code: "INVALID_FILE", field: "chat_template" }, String(template));
+  for (const template of [
+    ...unreadable,
+    "{{ nothing() }}",
+    "{% break %}",
+    "{{ range(1000000) | length }}",
+    "{{ range(0, 9, 0) }}",
+  ]) {
+    await assert.rejects(
+      renderChat(template, messages),
+      { code: "INVALID_FILE", field: "chat_template" },
+      String(template),
+    );
   }
 });
 

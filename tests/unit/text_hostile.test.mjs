@@ -10,17 +10,39 @@ const tokens = byteLevelMetadata("qwen2")[key("tokens")];
 const longer = (list) => [...list, 1];
 
 const damagedBytes = [
-  ["tokens", undefined], ["tokens", []], ["tokens", "text"], ["tokens", [...tokens.slice(0, -1), 7]], ["tokens", [...tokens, tokens[5]]],
-  ["token_type", longer(byteLevelMetadata("qwen2")[key("token_type")])], ["token_type", tokens.map(() => 9)],
-  ["token_type", tokens.map(() => 6)], ["token_type", "text"], ["token_type", tokens.map(() => "1")],
-  ["merges", undefined], ["merges", [1, 2]], ["merges", ["nospace"]], ["merges", ["a no-such-token"]], ["merges", ["< <"]],
-  ["bos_token_id", tokens.length], ["bos_token_id", 2n ** 63n], ["eos_token_id", -1], ["eot_token_id", 1.5], ["eom_token_id", "3"],
-  ["add_bos_token", 1], ["add_eos_token", "true"], ["pre", 7], ["model", undefined], ["model", 4],
+  ["tokens", undefined],
+  ["tokens", []],
+  ["tokens", "text"],
+  ["tokens", [...tokens.slice(0, -1), 7]],
+  ["tokens", [...tokens, tokens[5]]],
+  ["token_type", longer(byteLevelMetadata("qwen2")[key("token_type")])],
+  ["token_type", tokens.map(() => 9)],
+  ["token_type", tokens.map(() => 6)],
+  ["token_type", "text"],
+  ["token_type", tokens.map(() => "1")],
+  ["merges", undefined],
+  ["merges", [1, 2]],
+  ["merges", ["nospace"]],
+  ["merges", ["a no-such-token"]],
+  ["merges", ["< <"]],
+  ["bos_token_id", tokens.length],
+  ["bos_token_id", 2n ** 63n],
+  ["eos_token_id", -1],
+  ["eot_token_id", 1.5],
+  ["eom_token_id", "3"],
+  ["add_bos_token", 1],
+  ["add_eos_token", "true"],
+  ["pre", 7],
+  ["model", undefined],
+  ["model", 4],
 ];
 for (const [name, value] of damagedBytes) {
   const shown = String(JSON.stringify(value, (_, item) => (typeof item === "bigint" ? `${item}n` : item))).slice(0, 40);
   test(`GGUF, byte-level: ${name} = ${shown} is refused`, async () => {
-    await assert.rejects(tokenizerFromGguf(byteLevelMetadata("qwen2", { [key(name)]: value })), { code: "INVALID_FILE", field: key(name) });
+    await assert.rejects(tokenizerFromGguf(byteLevelMetadata("qwen2", { [key(name)]: value })), {
+      code: "INVALID_FILE",
+      field: key(name),
+    });
   });
 }
 

@@ -25,7 +25,10 @@ for (const name of ["gpt-2", "deepseek-llm", "llama-spm"]) {
     });
 
     // a bound ten times what it takes, to see only an algorithm that became quadratic
-    const long = texts.join("\n").repeat(400).slice(0, 1 << 20);
+    const long = texts
+      .join("\n")
+      .repeat(400)
+      .slice(0, 1 << 20);
     const word = "ropewalk".repeat(1 << 17);
     for (const text of [long, word]) assert.equal(tokenizer.decode(tokenizer.encode(text)), text);
     assert.ok(performance.now() - start < 30000);

@@ -44,8 +44,14 @@ test("a character comes with its last byte, and one that never does is U+FFFD", 
   for (const [, tokenizer] of tokenizers.slice(0, 2)) {
     const tokens = [...tokenizer.encode("🪢", { special: false })].slice(-4); // four bytes in these vocabularies
     const stream = tokenizer.stream({ continues: true });
-    assert.deepEqual(tokens.map((token) => stream.push(token)), ["", "", "", "🪢"]);
+    assert.deepEqual(
+      tokens.map((token) => stream.push(token)),
+      ["", "", "", "🪢"],
+    );
     assert.equal(stream.push(tokens[0]) + stream.end(), "\ufffd");
-    assert.deepEqual(tokens.map((token) => stream.push(token)), ["", "", "", "🪢"]); // as new
+    assert.deepEqual(
+      tokens.map((token) => stream.push(token)),
+      ["", "", "", "🪢"],
+    ); // as new
   }
 });

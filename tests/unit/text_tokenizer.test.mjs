@@ -33,7 +33,11 @@ test("SentencePiece: the ids of sentencepiece, with a space before the text and 
 test("SentencePiece: a token that goes on past a word is joined across it", async () => {
   const tokens = ["<unk>", "<s>", "</s>", "a", "b", "▁", "a▁b", "▁b"];
   const scores = [0, 0, 0, 0, 0, 0, -1, -2];
-  const metadata = { "tokenizer.ggml.model": "llama", "tokenizer.ggml.tokens": tokens, "tokenizer.ggml.scores": scores };
+  const metadata = {
+    "tokenizer.ggml.model": "llama",
+    "tokenizer.ggml.tokens": tokens,
+    "tokenizer.ggml.scores": scores,
+  };
   const tokenizer = await tokenizerFromGguf({ ...metadata, "tokenizer.ggml.token_type": [2, 3, 3, 1, 1, 1, 1, 1] });
   assert.deepEqual(ids(tokenizer, "a b"), [5, 6]); // "▁b" comes first, then "a" and "▁b" together are a token
   assert.deepEqual(ids(tokenizer, "b?"), [7, 0]); // no bytes in this vocabulary: the unknown token
@@ -110,7 +114,10 @@ test("what a vocabulary says of itself", async () => {
     assert.equal(tokenizer.vocabularySize, byteLevelMetadata("qwen2")["tokenizer.ggml.tokens"].length);
     assert.equal(tokenizer.beginToken, tokenizer.idOf("<|begin|>"));
     assert.equal(tokenizer.token(end), "<|im_end|>");
-    assert.deepEqual([end, tokenizer.idOf("<tool>"), tokenizer.idOf("a")].map((id) => tokenizer.isSpecial(id)), [true, false, false]);
+    assert.deepEqual(
+      [end, tokenizer.idOf("<tool>"), tokenizer.idOf("a")].map((id) => tokenizer.isSpecial(id)),
+      [true, false, false],
+    );
     assert.equal(tokenizer.idOf("no such token"), undefined);
   }
   assert.deepEqual(fromGguf.endTokens, [fromGguf.idOf("<|im_end|>")]);
@@ -121,13 +128,20 @@ test("what a vocabulary says of itself", async () => {
 test("tokens that end a generation are known by their text, and <|end|> where it ends no answer is none", async () => {
   const tokens = ["<unk>", "<s>", "</s>", "a", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<EOT>"];
   const metadata = {
-    "tokenizer.ggml.model": "llama", "tokenizer.ggml.tokens": tokens, "tokenizer.ggml.scores": tokens.map(() => 0),
+    "tokenizer.ggml.model": "llama",
+    "tokenizer.ggml.tokens": tokens,
+    "tokenizer.ggml.scores": tokens.map(() => 0),
     "tokenizer.ggml.token_type": [2, 3, 3, 1, 4, 3, 1, 1, 1],
   };
   assert.deepEqual((await tokenizerFromGguf(metadata)).endTokens, [2, 4, 5]); // a plain "<EOT>" is text
   const harmony = { ...metadata, "tokenizer.ggml.token_type": [2, 3, 3, 1, 3, 3, 3, 3, 3] };
   assert.deepEqual((await tokenizerFromGguf(harmony)).endTokens, [2, 4, 6, 7, 8]);
-  const named = { ...metadata, "tokenizer.ggml.eos_token_id": 5, "tokenizer.ggml.eot_token_id": 4n, "tokenizer.ggml.eom_token_id": 3 };
+  const named = {
+    ...metadata,
+    "tokenizer.ggml.eos_token_id": 5,
+    "tokenizer.ggml.eot_token_id": 4n,
+    "tokenizer.ggml.eom_token_id": 3,
+  };
   assert.deepEqual((await tokenizerFromGguf(named)).endTokens, [5, 4, 3, 2]);
 });
 
@@ -152,7 +166,10 @@ test("Phi-3's marks take the white space after them", async () => {
 });
 
 test("halves of surrogate pairs are U+FFFD, and a byte order mark is a character", async () => {
-  for (const tokenizer of [await tokenizerFromGguf(byteLevelMetadata("qwen2")), await tokenizerFromGguf(sentencePieceMetadata())]) {
+  for (const tokenizer of [
+    await tokenizerFromGguf(byteLevelMetadata("qwen2")),
+    await tokenizerFromGguf(sentencePieceMetadata()),
+  ]) {
     assert.equal(tokenizer.decode(tokenizer.encode("a\ud800b\udc00")), "a\ufffdb\ufffd");
     assert.equal(tokenizer.decode(tokenizer.encode("\ufeffa\ufeff\0")), "\ufeffa\ufeff\0");
   }

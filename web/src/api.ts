@@ -28,7 +28,14 @@ export {
 export { DECAY_CURVES, type DecayCurve, type DecayOptions } from "./rope/decay.js";
 export type { Description, PairDescription, PairTreatment } from "./rope/description.js";
 export { describe } from "./load/describe_loaded.js";
-export { CACHE_DTYPES, type CacheDType, DTYPES, type DType, type ElementArray, type Float16ArrayLike } from "./memory/elements.js";
+export {
+  CACHE_DTYPES,
+  type CacheDType,
+  DTYPES,
+  type DType,
+  type ElementArray,
+  type Float16ArrayLike,
+} from "./memory/elements.js";
 export { RopewalkError, type RopewalkErrorCode } from "./base/errors.js";
 export type { AppendOptions } from "./cache/append.js";
 export type { CachedAttentionOptions } from "./cache/attend.js";
@@ -36,13 +43,26 @@ export { type CopyPrefixOptions, KvCache, type SequenceOptions } from "./cache/c
 export type { KvCacheBytesOptions } from "./cache/core.js";
 export { type CacheLayerOptions, KEY_MODES, type KeyMode, type KvCacheOptions } from "./cache/options.js";
 export type { CachedModel } from "./files/cached_models.js";
-export type { CacheKind, ModelSource, OpenOptions, ReadProgress, StoredTensor, WeightFormatName } from "./files/model_files.js";
+export type {
+  CacheKind,
+  ModelSource,
+  OpenOptions,
+  ReadProgress,
+  StoredTensor,
+  WeightFormatName,
+} from "./files/model_files.js";
 export type { HeldTokens, ReadOptions } from "./cache/read.js";
 export type { Possibility, RetuneOptions, ShiftOptions } from "./cache/retune.js";
 export type { LinearAttentionOptions } from "./attention/linear_attention.js";
 export { type LinearAppendOptions, LinearState, type LinearStateOptions } from "./attention/linear_state.js";
 export type { Load, LoadOptions, WasmBytesSource, WasmSource } from "./load/load.js";
-export { type FinishReason, FULL_POLICIES, type FullPolicy, type GenerateOptions, type Piece } from "./model/generate.js";
+export {
+  type FinishReason,
+  FULL_POLICIES,
+  type FullPolicy,
+  type GenerateOptions,
+  type Piece,
+} from "./model/generate.js";
 export type { ModelMemory } from "./model/memory.js";
 export type { Model, ModelInfo, ModelOptions, Prompt } from "./model/model.js";
 export type { ModelLayer, ModelRopeOverrides } from "./model/model_plan.js";
@@ -52,7 +72,13 @@ export type { Session, SessionAppendOptions, SessionOptions } from "./model/sess
 export type { NumberArray } from "./memory/operand.js";
 export type { ConvertPairingOptions } from "./rope/pairing.js";
 export type { FrequencyPlan } from "./rope/plan.js";
-export type { AlibiScheme, LearnedScheme, PositionScheme, SinusoidalScheme, T5Scheme } from "./attention/position_scheme.js";
+export type {
+  AlibiScheme,
+  LearnedScheme,
+  PositionScheme,
+  SinusoidalScheme,
+  T5Scheme,
+} from "./attention/position_scheme.js";
 export type { SinusoidalTableOptions, T5BucketOptions } from "./attention/position_tables.js";
 export type { PositionArray, PositionInput } from "./memory/positions.js";
 export type { QkvOptions } from "./attention/qkv.js";
@@ -62,7 +88,13 @@ export { ROLES, type Role } from "./rope/core.js";
 export type { RotateOptions } from "./rope/rotate.js";
 export { type Build, BUILDS, Ropewalk } from "./load/runtime.js";
 export { type Layout, LAYOUTS } from "./memory/shape.js";
-export { type CosSinTable, TABLE_LAYOUTS, type TableIntoOptions, type TableLayout, type TableOptions } from "./rope/table.js";
+export {
+  type CosSinTable,
+  TABLE_LAYOUTS,
+  type TableIntoOptions,
+  type TableLayout,
+  type TableOptions,
+} from "./rope/table.js";
 export type { ChatMessage, ChatOptions } from "./text/chat_template.js";
 export type { DecodeOptions, EncodeOptions, Tokenizer, TokenStream } from "./text/tokenizer.js";
 export { Tensor } from "./memory/tensor.js";

@@ -13,7 +13,8 @@ export * from "./api.js";
 const platform: Platform = {
   modules: new Map(),
   glue: async () => (await import("./wasm/ropewalk.node.js")).default,
-  wasm: (file) => new URL(file === "relaxed" ? "./wasm/ropewalk.relaxed.wasm" : "./wasm/ropewalk.wasm", import.meta.url),
+  wasm: (file) =>
+    new URL(file === "relaxed" ? "./wasm/ropewalk.relaxed.wasm" : "./wasm/ropewalk.wasm", import.meta.url),
   files: { fetch: webFiles.fetch, disk: async (path) => (await import("./files/node_files.js")).nodeFiles(path) },
   read: (address) => {
     const isRemote = /^https?:/.test(String(address));

@@ -14,7 +14,9 @@ const platform: Platform = {
   modules: new Map(),
   glue: () => Promise.resolve(glue),
   wasm: (file) =>
-    file === "relaxed" ? new URL("./wasm/ropewalk.relaxed.wasm", import.meta.url) : new URL("./wasm/ropewalk.wasm", import.meta.url),
+    file === "relaxed"
+      ? new URL("./wasm/ropewalk.relaxed.wasm", import.meta.url)
+      : new URL("./wasm/ropewalk.wasm", import.meta.url),
   files: webFiles,
   read: fetchBytes,
 };

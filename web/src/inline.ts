@@ -14,7 +14,10 @@ const platform: Platform = {
   modules: new Map(),
   glue: () => Promise.resolve(glue),
   wasm: async (file) => {
-    const { default: base64 } = file === "relaxed" ? await import("./wasm/ropewalk.relaxed.inline.js") : await import("./wasm/ropewalk.inline.js");
+    const { default: base64 } =
+      file === "relaxed"
+        ? await import("./wasm/ropewalk.relaxed.inline.js")
+        : await import("./wasm/ropewalk.inline.js");
     return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
   },
   files: webFiles,

@@ -16,7 +16,9 @@ function startThread(): Thread {
     setBusy: () => undefined,
     resolve: (address) => (URL.canParse(address, location.href) ? new URL(address, location.href).href : address),
     onFailure: (hear) => {
-      worker.addEventListener("error", (event) => hear(event.message || "is its file, worker_thread.js, served beside this one?"));
+      worker.addEventListener("error", (event) =>
+        hear(event.message || "is its file, worker_thread.js, served beside this one?"),
+      );
       worker.addEventListener("messageerror", () => hear("a message could not be read"));
     },
     terminate: () => worker.terminate(),

@@ -4,7 +4,10 @@ import { CASES, computeCase } from "./digest.mjs";
 
 const [heads, kvHeads, head_dim] = [4, 2, 64];
 const plain = { head_dim, rope_theta: 10000, pairing: "half" };
-const stretched = (length) => ({ ...plain, rope_scaling: { rope_type: "yarn", factor: 4, original_max_position_embeddings: length } });
+const stretched = (length) => ({
+  ...plain,
+  rope_scaling: { rope_type: "yarn", factor: 4, original_max_position_embeddings: length },
+});
 
 const bthd = (tokens, count) => ({ layout: "bthd", shape: [1, tokens, count, head_dim] });
 const numbers = (seed, tokens, count) =>
@@ -23,7 +26,12 @@ async function loadBuild(entry, build) {
 
 function append(cache, seed, tokens) {
   const q = numbers(seed + 2, tokens, heads);
-  cache.append({ q, k: numbers(seed, tokens, kvHeads), v: numbers(seed + 1, tokens, kvHeads), ...bthd(tokens, kvHeads) });
+  cache.append({
+    q,
+    k: numbers(seed, tokens, kvHeads),
+    v: numbers(seed + 1, tokens, kvHeads),
+    ...bthd(tokens, kvHeads),
+  });
   return cache.attend(q, bthd(tokens, heads));
 }
 
@@ -35,7 +43,11 @@ export async function relaxedDifferences(entry, what) {
     const compared = expected.map((array, i) => (array instanceof Float32Array ? difference(array, actual[i]) : 0));
     return Math.max(...compared);
   };
-  return Object.fromEntries(Object.entries(CASES).filter(([, one]) => what.includes(one.what)).map(([name, one]) => [name, of(one)]));
+  return Object.fromEntries(
+    Object.entries(CASES)
+      .filter(([, one]) => what.includes(one.what))
+      .map(([name, one]) => [name, of(one)]),
+  );
 }
 
 /** Imports an example, and returns the lines that it prints. */
@@ -89,13 +101,18 @@ export async function streamThroughWindow(entry) {
 
 /** An empty cache for saveCache() and restoreCache(), or running sums where `dtype` is "linear". */
 function openEmpty(rw, dtype, keys, rope) {
-  return dtype === "linear" ? rw.linearState({ heads, kvHeads, rope: plain }) : rw.kvCache({ rope, kvHeads, maxLength: 96, dtype, keys });
+  return dtype === "linear"
+    ? rw.linearState({ heads, kvHeads, rope: plain })
+    : rw.kvCache({ rope, kvHeads, maxLength: 96, dtype, keys });
 }
 
 /** What a cache saves, and what it answers to one more token; it is then disposed of. */
 function end(made, dtype) {
   const image = toText(made.save());
-  const next = dtype === "linear" ? made.append(numbers(1, 1, heads), numbers(2, 1, kvHeads), numbers(3, 1, kvHeads)) : append(made, 9, 1);
+  const next =
+    dtype === "linear"
+      ? made.append(numbers(1, 1, heads), numbers(2, 1, kvHeads), numbers(3, 1, kvHeads))
+      : append(made, 9, 1);
   made.dispose();
   return { image, next: toText(new Uint8Array(next.buffer)) };
 }
@@ -143,12 +160,17 @@ export async function growCache(entry) {
     if (kind === "tensors") cache.append({ k: large, v: large, layout: "bthd" });
     else cache.append({ k: given, v: given, ...bthd(piece, kvHeads) });
     const held = cache.read({ first: cache.length - piece });
-    if (!areEqual(held.v, kind === "tensors" ? large.data : given)) throw new Error(`values from ${kind} are not what was given`);
+    if (!areEqual(held.v, kind === "tensors" ? large.data : given))
+      throw new Error(`values from ${kind} are not what was given`);
     grewBy[kind] ||= rw.memoryBytes > before;
   }
   cache.truncate(tokens);
   const again = cache.attend(q, { layout: "bthd" });
-  const same = { queries: areEqual(q.data, turned), keys: areEqual(k.data, numbers(1, tokens, kvHeads)), outputs: areEqual(again.data, first) };
+  const same = {
+    queries: areEqual(q.data, turned),
+    keys: areEqual(k.data, numbers(1, tokens, kvHeads)),
+    outputs: areEqual(again.data, first),
+  };
   for (const one of [cache, k, v, q, out, large, again]) one.dispose();
   return { grewBy, oldViewLength: oldView.length, same };
 }

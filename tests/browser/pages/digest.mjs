@@ -12,7 +12,12 @@ const STAGES = [rope, attention, cache, linear, positionTables];
 
 /** All cases, by the command line that native_digest takes for each. */
 export const CASES = Object.fromEntries(
-  STAGES.flatMap(({ cases }) => cases).map((entry) => [Object.entries(entry).map(([key, value]) => `${key}=${value}`).join(" "), entry]),
+  STAGES.flatMap(({ cases }) => cases).map((entry) => [
+    Object.entries(entry)
+      .map(([key, value]) => `${key}=${value}`)
+      .join(" "),
+    entry,
+  ]),
 );
 
 const COMPUTE = Object.assign({}, ...STAGES.map(({ compute }) => compute));

@@ -6,7 +6,9 @@ import * as loadingTasks from "./tasks.mjs";
 const tasks = { ...loadingTasks, ...cacheTasks };
 
 const violations = [];
-addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) => violations.push(`${violatedDirective}: ${blockedURI}`));
+addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) =>
+  violations.push(`${violatedDirective}: ${blockedURI}`),
+);
 
 const log = document.querySelector("#log");
 

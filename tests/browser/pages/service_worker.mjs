@@ -8,4 +8,10 @@ async function answer() {
   return { build: rw.build, numbers: workedExample(rw) };
 }
 
-addEventListener("message", (event) => event.waitUntil(answer().catch(String).then((result) => event.source.postMessage(result))));
+addEventListener("message", (event) =>
+  event.waitUntil(
+    answer()
+      .catch(String)
+      .then((result) => event.source.postMessage(result)),
+  ),
+);

@@ -56,7 +56,10 @@ export async function loadAfterFailure(entry, badWasm) {
 export async function loadAndGiveUp(entry) {
   const { load } = await freshEntry(entry);
   const controller = new AbortController();
-  const [impatient, patient] = [outcome(load({ build: "simd", signal: controller.signal })), outcome(load({ build: "simd" }).then(workedExample))];
+  const [impatient, patient] = [
+    outcome(load({ build: "simd", signal: controller.signal })),
+    outcome(load({ build: "simd" }).then(workedExample)),
+  ];
   controller.abort();
   return { impatient: await impatient, patient: await patient };
 }
@@ -109,8 +112,12 @@ export function runInWorker(entry, build, what) {
 
 /** Loads and rotates in a service worker, which is removed afterwards. */
 export async function runInServiceWorker() {
-  const answer = new Promise((resolve) => navigator.serviceWorker.addEventListener("message", ({ data }) => resolve(data), { once: true }));
-  const registration = await navigator.serviceWorker.register(new URL("service_worker.mjs", import.meta.url), { type: "module" });
+  const answer = new Promise((resolve) =>
+    navigator.serviceWorker.addEventListener("message", ({ data }) => resolve(data), { once: true }),
+  );
+  const registration = await navigator.serviceWorker.register(new URL("service_worker.mjs", import.meta.url), {
+    type: "module",
+  });
   const { active } = await navigator.serviceWorker.ready;
   active.postMessage("load");
   return answer.finally(() => registration.unregister());
@@ -127,7 +134,9 @@ export async function growMemory(entry) {
   const large = rw.tensor([before]); // four times what there is
   const grew = rw.memoryBytes > before;
   const kept = Array.from(tensor.data);
-  const useOfOldView = await outcome((async () => rope.rotate(view, { layout: "thd", shape: [1, 1, 4], positions: 1 }))());
+  const useOfOldView = await outcome(
+    (async () => rope.rotate(view, { layout: "thd", shape: [1, 1, 4], positions: 1 }))(),
+  );
   const rotated = Array.from(rope.rotate(tensor, { layout: "thd", positions: 1 }).data, (value) => value.toFixed(6));
   large.dispose();
   return { grew, oldViewLength: view.length, kept, useOfOldView, rotated };

@@ -4,7 +4,9 @@ import { digests } from "./digest.mjs";
 import { workedExample } from "./worked_example.mjs";
 
 const violations = [];
-addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) => violations.push(`${violatedDirective}: ${blockedURI}`));
+addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) =>
+  violations.push(`${violatedDirective}: ${blockedURI}`),
+);
 
 async function answer({ entry, build, what }) {
   const { load } = await import(entry);

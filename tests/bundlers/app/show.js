@@ -11,7 +11,10 @@ export function show(promises) {
   const list = document.querySelector("dl");
   const showOne = async ([name, promise]) => {
     const text = await Promise.resolve(promise).catch(String);
-    list.append(Object.assign(document.createElement("dt"), { textContent: name }), Object.assign(document.createElement("dd"), { textContent: text }));
+    list.append(
+      Object.assign(document.createElement("dt"), { textContent: name }),
+      Object.assign(document.createElement("dd"), { textContent: text }),
+    );
   };
   globalThis.finished = Promise.all(Object.entries(promises).map(showOne));
 }

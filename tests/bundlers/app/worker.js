@@ -1,4 +1,6 @@
 import { load } from "ropewalk";
 import { rotateBy } from "./show.js";
 
-rotateBy(load, { build: "simd" }).catch(String).then((text) => postMessage(text));
+rotateBy(load, { build: "simd" })
+  .catch(String)
+  .then((text) => postMessage(text));

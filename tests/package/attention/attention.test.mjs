@@ -8,9 +8,18 @@ import { isExact, rw } from "../helpers/runtime.mjs";
 
 /** Queries, keys and values for a layout, and the options that say so. */
 function inputs(layout, { b = 1, t, n = t, h, kh = h, d }, seed = 1) {
-  const [query, key] = [{ b, t, h, d }, { b, t: n, h: kh, d }];
-  const make = (extents, s) => inLayout(randomFloats(product([extents.b, extents.t, extents.h, extents.d]), s), layout, extents);
-  return { q: make(query, seed), k: make(key, seed + 1), v: make(key, seed + 2), options: { layout, shape: shapeIn(layout, query), kvShape: shapeIn(layout, key) } };
+  const [query, key] = [
+    { b, t, h, d },
+    { b, t: n, h: kh, d },
+  ];
+  const make = (extents, s) =>
+    inLayout(randomFloats(product([extents.b, extents.t, extents.h, extents.d]), s), layout, extents);
+  return {
+    q: make(query, seed),
+    k: make(key, seed + 1),
+    v: make(key, seed + 2),
+    options: { layout, shape: shapeIn(layout, query), kvShape: shapeIn(layout, key) },
+  };
 }
 
 /** Asserts that rw.attention gives what the definition does, and returns it. */
@@ -103,7 +112,11 @@ for (const kvDtype of ["f16", "bf16"]) {
       sameBits(rw.attention(q, keys.bits, values.bits, { ...options, kvDtype }), expected);
       const tensors = [keys, values].map(({ bits }) => rw.tensor(options.kvShape, kvDtype).set(bits));
       sameBits(rw.attention(q, ...tensors, { layout: "bhtd", shape: options.shape }), expected, "tensors");
-      sameBits(rw.attention(q, tensors[0], values.bits, { layout: "bhtd", shape: options.shape }), expected, "a tensor and an array");
+      sameBits(
+        rw.attention(q, tensors[0], values.bits, { layout: "bhtd", shape: options.shape }),
+        expected,
+        "a tensor and an array",
+      );
       for (const tensor of tensors) tensor.dispose();
     }
   });

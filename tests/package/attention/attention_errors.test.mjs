@@ -7,7 +7,11 @@ import { raises, rw, withRope } from "../helpers/runtime.mjs";
 
 const shape = [4, 4, 8];
 const kvShape = [6, 2, 8];
-const [q, k, v] = [randomFloats(product(shape), 1), randomFloats(product(kvShape), 2), randomFloats(product(kvShape), 3)];
+const [q, k, v] = [
+  randomFloats(product(shape), 1),
+  randomFloats(product(kvShape), 2),
+  randomFloats(product(kvShape), 3),
+];
 const good = { layout: "thd", shape, kvShape };
 const expected = rw.attention(q, k, v, good);
 const out = new Float32Array(q.length).fill(7);
@@ -59,22 +63,72 @@ const bad = [
   ["a base of 1", { position: { scheme: "sinusoidal", base: 1 } }, "INVALID_ARGUMENT", "position.base"],
   ["a base that is NaN", { position: { scheme: "sinusoidal", base: NaN } }, "INVALID_ARGUMENT", "position.base"],
   ["no table", { position: { scheme: "learned" } }, "INVALID_DTYPE", "position.table"],
-  ["a table of plain numbers", { position: { scheme: "learned", table: [1, 2, 3] } }, "INVALID_DTYPE", "position.table"],
-  ["a table of another width", { position: { scheme: "learned", table: new Float32Array(12) } }, "INVALID_SHAPE", "position.table"],
-  ["a table that is too short", { position: { scheme: "learned", table: new Float32Array(5 * 8) } }, "INVALID_ARGUMENT", "position.table"],
-  ["learned positions that are fractions", { position: { scheme: "learned", table: new Float32Array(80) }, positions: 0.5 }, "INVALID_ARGUMENT", "position.table"],
-  ["learned positions below 0", { position: { scheme: "learned", table: new Float32Array(80) }, kvPositions: -1 }, "INVALID_ARGUMENT", "position.table"],
+  [
+    "a table of plain numbers",
+    { position: { scheme: "learned", table: [1, 2, 3] } },
+    "INVALID_DTYPE",
+    "position.table",
+  ],
+  [
+    "a table of another width",
+    { position: { scheme: "learned", table: new Float32Array(12) } },
+    "INVALID_SHAPE",
+    "position.table",
+  ],
+  [
+    "a table that is too short",
+    { position: { scheme: "learned", table: new Float32Array(5 * 8) } },
+    "INVALID_ARGUMENT",
+    "position.table",
+  ],
+  [
+    "learned positions that are fractions",
+    { position: { scheme: "learned", table: new Float32Array(80) }, positions: 0.5 },
+    "INVALID_ARGUMENT",
+    "position.table",
+  ],
+  [
+    "learned positions below 0",
+    { position: { scheme: "learned", table: new Float32Array(80) }, kvPositions: -1 },
+    "INVALID_ARGUMENT",
+    "position.table",
+  ],
   ["slopes of the key heads", { position: { scheme: "alibi", slopes: [1, 1] } }, "INVALID_SHAPE", "position.slopes"],
   ["slopes with NaN", { position: { scheme: "alibi", slopes: [1, NaN, 1, 1] } }, "INVALID_ARGUMENT", "position"],
-  ["biases for other heads", { position: { scheme: "t5", table: new Float32Array(33) } }, "INVALID_SHAPE", "position.table"],
-  ["biases with NaN", { position: { scheme: "t5", table: new Float32Array(32).fill(NaN) } }, "INVALID_ARGUMENT", "position"],
+  [
+    "biases for other heads",
+    { position: { scheme: "t5", table: new Float32Array(33) } },
+    "INVALID_SHAPE",
+    "position.table",
+  ],
+  [
+    "biases with NaN",
+    { position: { scheme: "t5", table: new Float32Array(32).fill(NaN) } },
+    "INVALID_ARGUMENT",
+    "position",
+  ],
   ["one bucket", { position: { scheme: "t5", table: new Float32Array(4) } }, "INVALID_ARGUMENT", "position"],
-  ["a maxDistance within the exact buckets", { position: { scheme: "t5", table: new Float32Array(128), maxDistance: 16 } }, "INVALID_ARGUMENT", "position"],
-  ["a maxDistance that is none", { position: { scheme: "t5", table: new Float32Array(128), maxDistance: 1.5 } }, "INVALID_ARGUMENT", "position.maxDistance"],
+  [
+    "a maxDistance within the exact buckets",
+    { position: { scheme: "t5", table: new Float32Array(128), maxDistance: 16 } },
+    "INVALID_ARGUMENT",
+    "position",
+  ],
+  [
+    "a maxDistance that is none",
+    { position: { scheme: "t5", table: new Float32Array(128), maxDistance: 1.5 } },
+    "INVALID_ARGUMENT",
+    "position.maxDistance",
+  ],
   ["NaN for a position", { positions: NaN }, "INVALID_POSITION", "positions"],
   ["a position beyond 2^31", { kvPositions: 2 ** 31 }, "INVALID_POSITION", "kvPositions"],
   ["NaN among ids", { positions: [0, 1, NaN, 3] }, "INVALID_POSITION", "positions"],
-  ["NaN among the keys' ids, with a scheme", { kvPositions: [0, 1, NaN, 3, 4, 5], position: { scheme: "alibi" } }, "INVALID_POSITION", "kvPositions"],
+  [
+    "NaN among the keys' ids, with a scheme",
+    { kvPositions: [0, 1, NaN, 3, 4, 5], position: { scheme: "alibi" } },
+    "INVALID_POSITION",
+    "kvPositions",
+  ],
   ["too few ids", { positions: [0, 1] }, "INVALID_SHAPE", "positions"],
   ["ids of the queries for the keys", { kvPositions: [0, 1, 2, 3] }, "INVALID_SHAPE", "kvPositions"],
   ["positions that are strings", { positions: "0" }, "INVALID_POSITION", "positions"],
@@ -92,7 +146,8 @@ for (const [what, change, code, field] of bad) {
 test("what goes wrong in a tensor's answers is given back", () => {
   const before = rw.memoryBytes;
   const large = rw.tensor([4096, 4, 8]);
-  for (let i = 0; i < 200; i++) raises(() => rw.attention(large, large, large, { layout: "thd", scale: 1e39 }), "INVALID_ARGUMENT", "scale"); // 100 MB of answers
+  for (let i = 0; i < 200; i++)
+    raises(() => rw.attention(large, large, large, { layout: "thd", scale: 1e39 }), "INVALID_ARGUMENT", "scale"); // 100 MB of answers
   assert.ok(rw.memoryBytes - before < 20 * 2 ** 20);
   large.dispose();
 });
@@ -100,7 +155,11 @@ test("what goes wrong in a tensor's answers is given back", () => {
 test("with a rope: positions that it cannot take, and another head_dim", () => {
   for (const positions of [NaN, 2 ** 31, -(2 ** 31) - 1]) {
     refuses(() => rw.attention(q, k, v, { ...good, out, position: rope, positions }), "INVALID_POSITION", "positions");
-    refuses(() => rw.attention(q, k, v, { ...good, out, position: rope, kvPositions: positions }), "INVALID_POSITION", "kvPositions");
+    refuses(
+      () => rw.attention(q, k, v, { ...good, out, position: rope, kvPositions: positions }),
+      "INVALID_POSITION",
+      "kvPositions",
+    );
   }
   withRope(rw.rope({ head_dim: 16, pairing: "half" }), (other) => {
     refuses(() => rw.attention(q, k, v, { ...good, out, position: other }), "INVALID_SHAPE", "shape");
@@ -125,15 +184,36 @@ test("shapes", () => {
     refuses(() => rw.attention(q, k, v, { ...good, out, ...change }), code, field);
   }
   // key heads that do not divide the query heads, and other batch rows
-  refuses(() => rw.attention(q, k.subarray(0, 48), v.subarray(0, 48), { ...good, out, kvShape: [2, 3, 8], causal: false }), "INVALID_SHAPE", "q");
-  refuses(() => rw.attention(q, k, v, { layout: "bthd", shape: [2, 2, 4, 8], kvShape: [3, 2, 2, 8], out }), "INVALID_SHAPE", "kvShape");
+  refuses(
+    () => rw.attention(q, k.subarray(0, 48), v.subarray(0, 48), { ...good, out, kvShape: [2, 3, 8], causal: false }),
+    "INVALID_SHAPE",
+    "q",
+  );
+  refuses(
+    () => rw.attention(q, k, v, { layout: "bthd", shape: [2, 2, 4, 8], kvShape: [3, 2, 2, 8], out }),
+    "INVALID_SHAPE",
+    "kvShape",
+  );
   refuses(() => rw.attention(q, k, v.subarray(8), { ...good, out }), "INVALID_SHAPE", "kvShape");
   // more causal queries than keys
-  refuses(() => rw.attention(q, k.subarray(0, 48), v.subarray(0, 48), { ...good, out, kvShape: [3, 2, 8] }), "INVALID_SHAPE", "q");
+  refuses(
+    () => rw.attention(q, k.subarray(0, 48), v.subarray(0, 48), { ...good, out, kvShape: [3, 2, 8] }),
+    "INVALID_SHAPE",
+    "q",
+  );
 });
 
 test("element types", () => {
-  for (const none of [null, undefined, 5, [1, 2], new Float64Array(128), new Uint16Array(128), rw, new DataView(new ArrayBuffer(512))]) {
+  for (const none of [
+    null,
+    undefined,
+    5,
+    [1, 2],
+    new Float64Array(128),
+    new Uint16Array(128),
+    rw,
+    new DataView(new ArrayBuffer(512)),
+  ]) {
     refuses(() => rw.attention(none, k, v, { ...good, out }), "INVALID_DTYPE", "q");
   }
   for (const none of [null, undefined, 5, [1, 2], new Float64Array(96)]) {
@@ -166,14 +246,28 @@ test("an out that does not fit, or lies over what is read", () => {
   memory.set(q);
   memory.set(k, 200);
   const [mq, mk] = [memory.subarray(0, 128), memory.subarray(200, 296)];
-  for (const from of [1, 127]) raises(() => rw.attention(mq, mk, v, { ...good, out: memory.subarray(from, from + 128) }), "INVALID_ARGUMENT", "out");
-  for (const from of [150, 200, 250, 272]) raises(() => rw.attention(mq, mk, v, { ...good, out: memory.subarray(from, from + 128) }), "INVALID_ARGUMENT", "out");
+  for (const from of [1, 127])
+    raises(
+      () => rw.attention(mq, mk, v, { ...good, out: memory.subarray(from, from + 128) }),
+      "INVALID_ARGUMENT",
+      "out",
+    );
+  for (const from of [150, 200, 250, 272])
+    raises(
+      () => rw.attention(mq, mk, v, { ...good, out: memory.subarray(from, from + 128) }),
+      "INVALID_ARGUMENT",
+      "out",
+    );
   sameBits(memory.slice(0, 128), q);
   // q itself is no place for answers where k lies in it
   raises(() => rw.attention(mq, memory.subarray(0, 96), v, { ...good, out: mq }), "INVALID_ARGUMENT", "out");
   raises(() => rw.attention(tensors[0], tensors[1], v, { layout: "thd", out: tensors[1] }), "INVALID_SHAPE", "out");
   withRope(rw.tensor([4, 4, 8]), (table) => {
-    raises(() => rw.attention(q, k, v, { ...good, position: { scheme: "learned", table }, out: table }), "INVALID_ARGUMENT", "out");
+    raises(
+      () => rw.attention(q, k, v, { ...good, position: { scheme: "learned", table }, out: table }),
+      "INVALID_ARGUMENT",
+      "out",
+    );
   });
 });
 

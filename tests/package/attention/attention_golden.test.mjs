@@ -13,11 +13,15 @@ const isOneSided = ({ options: { causal, window } }) => !causal && window !== nu
 
 test("there are all the cases, and one of another kind of window", () => {
   assert.equal(cases.length, 43);
-  assert.deepEqual(cases.filter(isOneSided).map(({ name }) => name), ["window 3, later keys seen"]);
+  assert.deepEqual(
+    cases.filter(isOneSided).map(({ name }) => name),
+    ["window 3, later keys seen"],
+  );
 });
 
 /** tests/golden/README.md: f32 attention is within 4e-7 of these, and within 7e-6 where capped scores reach 50, which the layer rounds to f32. */
-const toleranceOf = ({ name, kv_shape }) => (name === "gemma-2, scores far beyond the cap" ? 1e-5 : kv_shape[2] > 64 ? 1.5e-6 : 1e-6);
+const toleranceOf = ({ name, kv_shape }) =>
+  name === "gemma-2, scores far beyond the cap" ? 1e-5 : kv_shape[2] > 64 ? 1.5e-6 : 1e-6;
 
 const swapped = ([b, h, t, d]) => [b, t, h, d];
 
@@ -32,7 +36,13 @@ for (const given of cases.filter((one) => !isOneSided(one))) {
     // the same with tokens before heads: moving [b, h, t, d] to [b, t, h, d] is the same permutation with the names of h and t exchanged
     const moved = (x, [b, h, t, d]) => inLayout(x, "bhtd", { b, t: h, h: t, d });
     const [bq, bk, bv] = [moved(q, shape), moved(k, kvShape), moved(v, kvShape)];
-    const other = rw.attention(bq, bk, bv, { layout: "bthd", shape: swapped(shape), kvShape: swapped(kvShape), softCap, ...rest });
+    const other = rw.attention(bq, bk, bv, {
+      layout: "bthd",
+      shape: swapped(shape),
+      kvShape: swapped(kvShape),
+      softCap,
+      ...rest,
+    });
     close(other, moved(Float32Array.from(given.out), shape), toleranceOf(given) + 1e-7, "bthd");
   });
 }

@@ -29,7 +29,12 @@ for (const given of cases) {
 const feature = (x) => (x > 0 ? x + 1 : Math.exp(x));
 
 /** Σ (R φ(q)·R φ(k)) v / Σ φ(q)·φ(k) over the keys that a query sees, in f64; [b, t, h, d]. */
-function byDefinition(q, k, v, { shape: [batches, tokens, heads, d], kvShape: [, kvTokens, kvHeads], causal = true, turn = (x) => x }) {
+function byDefinition(
+  q,
+  k,
+  v,
+  { shape: [batches, tokens, heads, d], kvShape: [, kvTokens, kvHeads], causal = true, turn = (x) => x },
+) {
   const [pq, pk] = [Float64Array.from(q, feature), Float64Array.from(k, feature)];
   const [rq, rk] = [turn(pq, [batches, tokens, heads, d], "q"), turn(pk, [batches, kvTokens, kvHeads, d], "k")];
   const out = new Float64Array(q.length);
@@ -76,7 +81,11 @@ test("with and without RoPE, causal or not, in every layout, at positions of eac
       for (const turned of [false, true]) {
         const at = { q: positions, k: causal ? positions : kvPositions };
         const turn = (x, extents, name) =>
-          rotateByDefinition(x, plan, { layout: "bthd", shape: extents, position: (b, t) => at[name][b * extents[1] + t] }).rotated;
+          rotateByDefinition(x, plan, {
+            layout: "bthd",
+            shape: extents,
+            position: (b, t) => at[name][b * extents[1] + t],
+          }).rotated;
         const expected = byDefinition(q, k, v, { shape, kvShape, causal, ...(turned && { turn }) });
         for (const layout of ["bthd", "bhtd"]) {
           const extents = { b: B, t: T, h: H, d: D };
@@ -89,7 +98,12 @@ test("with and without RoPE, causal or not, in every layout, at positions of eac
             ...(turned && { rope, positions, ...(!causal && { kvPositions }) }),
           };
           const moved = [inLayout(q, layout, extents), inLayout(k, layout, kvExtents), inLayout(v, layout, kvExtents)];
-          close(rw.linearAttention(...moved, options), inLayout(expected, layout, extents), tolerance, JSON.stringify({ causal, turned, layout }));
+          close(
+            rw.linearAttention(...moved, options),
+            inLayout(expected, layout, extents),
+            tolerance,
+            JSON.stringify({ causal, turned, layout }),
+          );
         }
       }
     }
@@ -100,7 +114,10 @@ test("without positions, queries are the newest tokens", () => {
   const [k, v, kvShape] = inputs(N);
   withRope(rw.rope(config), (rope) => {
     const options = { layout: "bthd", shape, kvShape, rope, causal: false };
-    sameBits(rw.linearAttention(q, k, v, options), rw.linearAttention(q, k, v, { ...options, positions: N - T, kvPositions: 0 }));
+    sameBits(
+      rw.linearAttention(q, k, v, options),
+      rw.linearAttention(q, k, v, { ...options, positions: N - T, kvPositions: 0 }),
+    );
   });
 });
 
@@ -126,7 +143,8 @@ test("a state that goes on gives what the whole sequence does, however it is cut
     const make = () => rw.linearState({ heads: H, kvHeads: KH, headDim: D, ...(given && { rope: given }) });
     const whole = withRope(make(), (state) => state.append(row(q, H, 0, T), row(k, KH, 0, T), row(v, KH, 0, T)));
     const options = { layout: "thd", shape: [T, H, D], kvShape: [T, KH, D] };
-    const expected = given === undefined ? rw.linearAttention(row(q, H, 0, T), row(k, KH, 0, T), row(v, KH, 0, T), options) : whole;
+    const expected =
+      given === undefined ? rw.linearAttention(row(q, H, 0, T), row(k, KH, 0, T), row(v, KH, 0, T), options) : whole;
     sameBits(whole, expected, "rw.linearAttention");
     for (const cuts of [[0, 1, 2, 3, 50], [0, 31, 33, 50], [0, 49, 50], Array.from({ length: 51 }, (_, i) => i)]) {
       withRope(make(), (state) => {
@@ -148,13 +166,21 @@ test("a state's layouts, positions, tensors and places", () => {
   const expected = withRope(make(), (state) => state.append(asked, k, v, { positions: 7 }));
   withRope(make(), (state) => {
     assert.deepEqual([state.heads, state.kvHeads, state.headDim, state.tokens], [H, KH, D, 0]);
-    const extents = [{ t: 10, h: H, d: D }, { t: 10, h: KH, d: D }, { t: 10, h: KH, d: D }];
+    const extents = [
+      { t: 10, h: H, d: D },
+      { t: 10, h: KH, d: D },
+      { t: 10, h: KH, d: D },
+    ];
     const moved = [asked, k, v].map((x, i) => inLayout(x, "bhtd", extents[i]));
     sameBits(state.append(...moved, { layout: "bhtd", positions: 7 }), inLayout(expected, "bhtd", extents[0]));
     state.reset();
     assert.equal(state.tokens, 0);
     const ids = Array.from({ length: 10 }, (_, i) => 7 + i);
-    const tensors = [rw.tensor([1, 10, H, D]).set(asked), rw.tensor([1, 10, KH, D]).set(k), rw.tensor([1, 10, KH, D]).set(v)];
+    const tensors = [
+      rw.tensor([1, 10, H, D]).set(asked),
+      rw.tensor([1, 10, KH, D]).set(k),
+      rw.tensor([1, 10, KH, D]).set(v),
+    ];
     const out = state.append(...tensors, { layout: "bthd", positions: ids });
     sameBits(out.data.slice(), expected);
     state.reset();
@@ -167,7 +193,8 @@ test("a state's layouts, positions, tensors and places", () => {
 test("a state saved and restored goes on with the same bits", () => {
   const [k, v] = inputs(T);
   const row = (x, heads, first, end) => x.slice(first * heads * D, end * heads * D);
-  const next = (state, first, end) => state.append(row(q, H, first, end), row(k, KH, first, end), row(v, KH, first, end));
+  const next = (state, first, end) =>
+    state.append(row(q, H, first, end), row(k, KH, first, end), row(v, KH, first, end));
   const make = () => rw.linearState({ heads: H, kvHeads: KH, rope: config });
   withRope(make(), (state) =>
     withRope(make(), (other) => {
@@ -197,7 +224,8 @@ test("a state saved and restored goes on with the same bits", () => {
       withRope(rw.linearState({ heads: H, kvHeads: H, rope: config }), (wide) => refuses(wide.save()));
       withRope(rw.linearState({ heads: 8, kvHeads: KH, rope: config }), (wide) => refuses(wide.save()));
       withRope(rw.kvCache({ rope: config, kvHeads: 2, maxLength: 3 }), (cache) => refuses(cache.save()));
-      for (const none of [undefined, null, [1], new Float32Array(3), "x"]) raises(() => other.restore(none), "INVALID_ARGUMENT", "bytes");
+      for (const none of [undefined, null, [1], new Float32Array(3), "x"])
+        raises(() => other.restore(none), "INVALID_ARGUMENT", "bytes");
       sameBits(other.save(), before);
     }),
   );
@@ -224,7 +252,10 @@ test("the builds agree", async () => {
     withRope(scalar.rope(config), (other) => {
       for (const given of [{}, { causal: false }]) {
         const options = { layout: "bthd", shape, kvShape, ...given };
-        const [actual, expected] = [rw.linearAttention(q, k, v, { ...options, rope }), scalar.linearAttention(q, k, v, { ...options, rope: other })];
+        const [actual, expected] = [
+          rw.linearAttention(q, k, v, { ...options, rope }),
+          scalar.linearAttention(q, k, v, { ...options, rope: other }),
+        ];
         if (isExact) sameBits(actual, expected);
         else close(actual, expected, tolerance);
       }

@@ -9,7 +9,11 @@ const config = { head_dim: 8, pairing: "half" };
 const rope = rw.rope(config);
 const shape = [2, 3, 4, 8];
 const kvShape = [2, 3, 2, 8];
-const [q, k, v] = [randomFloats(product(shape), 1), randomFloats(product(kvShape), 2), randomFloats(product(kvShape), 3)];
+const [q, k, v] = [
+  randomFloats(product(shape), 1),
+  randomFloats(product(kvShape), 2),
+  randomFloats(product(kvShape), 3),
+];
 const good = { layout: "bthd", shape, kvShape };
 const expected = rw.linearAttention(q, k, v, { ...good, rope });
 const tensors = [rw.tensor(shape).set(q), rw.tensor(kvShape).set(k), rw.tensor(kvShape).set(v)];
@@ -24,7 +28,16 @@ function refuses(act, code, field) {
 }
 
 const dynamic = { ...config, max_position_embeddings: 16, rope_scaling: { rope_type: "dynamic", factor: 2 } };
-const longrope = { ...config, max_position_embeddings: 64, rope_scaling: { rope_type: "longrope", short_factor: [1, 1, 1, 1], long_factor: [2, 2, 2, 2], original_max_position_embeddings: 16 } };
+const longrope = {
+  ...config,
+  max_position_embeddings: 64,
+  rope_scaling: {
+    rope_type: "longrope",
+    short_factor: [1, 1, 1, 1],
+    long_factor: [2, 2, 2, 2],
+    original_max_position_embeddings: 16,
+  },
+};
 
 const bad = [
   ["no layout", { layout: undefined }, "INVALID_ARGUMENT", "layout"],
@@ -52,7 +65,8 @@ for (const [what, change, code, field] of bad) {
 }
 
 test("element types, and an out that does not fit", () => {
-  for (const none of [null, undefined, [1], new Uint16Array(192), new Float64Array(192)]) refuses(() => rw.linearAttention(none, k, v, good), "INVALID_DTYPE", "q");
+  for (const none of [null, undefined, [1], new Uint16Array(192), new Float64Array(192)])
+    refuses(() => rw.linearAttention(none, k, v, good), "INVALID_DTYPE", "q");
   for (const none of [null, undefined, [1], new Uint16Array(96)]) {
     refuses(() => rw.linearAttention(q, none, v, good), "INVALID_DTYPE", "k");
     refuses(() => rw.linearAttention(q, k, none, good), "INVALID_DTYPE", "v");
@@ -61,18 +75,27 @@ test("element types, and an out that does not fit", () => {
   refuses(() => rw.linearAttention(q, k, v, { ...good, out: new Float32Array(7) }), "INVALID_SHAPE", "out");
   refuses(() => rw.linearAttention(q, k, v, { ...good, out: new Uint16Array(192) }), "INVALID_DTYPE", "out");
   const memory = new Float32Array(300);
-  for (const from of [0, 50]) raises(() => rw.linearAttention(q, memory.subarray(from, from + 96), v, { ...good, out: memory.subarray(50, 242) }), "INVALID_ARGUMENT", "out");
+  for (const from of [0, 50])
+    raises(
+      () => rw.linearAttention(q, memory.subarray(from, from + 96), v, { ...good, out: memory.subarray(50, 242) }),
+      "INVALID_ARGUMENT",
+      "out",
+    );
 });
 
 test("ropes whose frequencies depend on the length, or that have another head_dim", () => {
   for (const given of [dynamic, longrope]) {
-    withRope(rw.rope(given), (changing) => refuses(() => rw.linearAttention(q, k, v, { ...good, out: target, rope: changing }), "INVALID_ARGUMENT", "rope"));
+    withRope(rw.rope(given), (changing) =>
+      refuses(() => rw.linearAttention(q, k, v, { ...good, out: target, rope: changing }), "INVALID_ARGUMENT", "rope"),
+    );
     withRope(rw.linearState({ heads: 1, rope: given }), (state) => {
       raises(() => state.append(q.subarray(0, 8), k.subarray(0, 8), v.subarray(0, 8)), "INVALID_ARGUMENT", "rope");
       assert.equal(state.tokens, 0);
     });
   }
-  withRope(rw.rope({ head_dim: 16, pairing: "half" }), (other) => refuses(() => rw.linearAttention(q, k, v, { ...good, rope: other }), "INVALID_SHAPE", "shape"));
+  withRope(rw.rope({ head_dim: 16, pairing: "half" }), (other) =>
+    refuses(() => rw.linearAttention(q, k, v, { ...good, rope: other }), "INVALID_SHAPE", "shape"),
+  );
 });
 
 test("what is not finite, in the last row too, is found before anything is written", () => {
@@ -146,7 +169,13 @@ test("use after disposal, and what belongs to another module", async () => {
   state.dispose();
   refuses(() => rw.linearAttention(q, k, v, { ...good, rope: gone }), "DISPOSED", "rope");
   raises(() => rw.linearState({ heads: 4, rope: gone }), "DISPOSED", "rope");
-  for (const act of [() => state.append(q, k, v), () => state.tokens, () => state.reset(), () => state.save(), () => state.restore(bytes)]) {
+  for (const act of [
+    () => state.append(q, k, v),
+    () => state.tokens,
+    () => state.reset(),
+    () => state.save(),
+    () => state.restore(bytes),
+  ]) {
     refuses(act, "DISPOSED", "linearState");
   }
   assert.deepEqual([state.heads, state.kvHeads, state.headDim], [4, 2, 8]);

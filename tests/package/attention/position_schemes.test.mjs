@@ -17,10 +17,17 @@ const checks = {
   alibi_slopes({ heads, slopes, bias, bias_shape: [, , keys] }) {
     const actual = rw.alibiSlopes(heads);
     close(actual, slopes, (h) => 3e-7 * slopes[h] + 2 ** -24 * slopes[h]);
-    close(Array.from({ length: bias.length }, (_, i) => -actual[Math.floor(i / keys)] * (keys - 1 - (i % keys))), bias, (i) => 3e-7 * Math.abs(bias[i]) + 1e-7);
+    close(
+      Array.from({ length: bias.length }, (_, i) => -actual[Math.floor(i / keys)] * (keys - 1 - (i % keys))),
+      bias,
+      (i) => 3e-7 * Math.abs(bias[i]) + 1e-7,
+    );
   },
   t5_buckets({ relative_positions, buckets, num_buckets, max_distance, bidirectional }) {
-    assert.deepEqual([...rw.t5Buckets(relative_positions, { buckets: num_buckets, maxDistance: max_distance, bidirectional })], buckets);
+    assert.deepEqual(
+      [...rw.t5Buckets(relative_positions, { buckets: num_buckets, maxDistance: max_distance, bidirectional })],
+      buckets,
+    );
   },
   sinusoidal({ table, table_shape: [rows, dim] }) {
     close(rw.sinusoidalTable(rows, dim), table, 2 ** -24);
@@ -28,7 +35,11 @@ const checks = {
   attention({ q, k, v, q_shape: shape, kv_shape: kvShape, options, scheme, out }) {
     const { soft_cap: softCap, ...rest } = options;
     const [qf, kf, vf] = [q, k, v].map((x) => Float32Array.from(x));
-    close(rw.attention(qf, kf, vf, { layout: "bhtd", shape, kvShape, softCap, ...rest, position: positionOf(scheme) }), out, 2e-6);
+    close(
+      rw.attention(qf, kf, vf, { layout: "bhtd", shape, kvShape, softCap, ...rest, position: positionOf(scheme) }),
+      out,
+      2e-6,
+    );
   },
 };
 
@@ -46,51 +57,81 @@ for (const given of cases) test(given.name, () => checks[given.kind](given));
 
 const shape = [2, 30, 4, 16];
 const kvShape = [2, 47, 2, 16];
-const [q, k, v] = [randomFloats(product(shape), 1), randomFloats(product(kvShape), 2), randomFloats(product(kvShape), 3)];
+const [q, k, v] = [
+  randomFloats(product(shape), 1),
+  randomFloats(product(kvShape), 2),
+  randomFloats(product(kvShape), 3),
+];
 const options = { layout: "bthd", shape, kvShape };
 const positions = Float64Array.from({ length: 60 }, (_, i) => (i < 30 ? 17 + i : 3 * i - 40));
 const kvPositions = Float64Array.from({ length: 94 }, (_, i) => (i < 47 ? i : 2 * i - 7));
 
 /** Attention by its definition, with every head's row of q and k turned or added to by its position first. */
 function expected({ encode = (x) => x, bias, ...more }) {
-  const { out, largest } = attentionByDefinition(encode(q, shape, positions, "query"), encode(k, kvShape, kvPositions, "key"), v, { ...options, ...more, bias });
+  const { out, largest } = attentionByDefinition(
+    encode(q, shape, positions, "query"),
+    encode(k, kvShape, kvPositions, "key"),
+    v,
+    { ...options, ...more, bias },
+  );
   return { out, tolerance: attentionTolerance(16, 47, largest) };
 }
 
 /** Adds row(position)[i] to element i of every head. */
-const adding = (row) => (x, [b, t, h, d], at) =>
-  Float64Array.from(x, (value, i) => value + row(at[Math.floor(i / (h * d)) % (b * t)])[i % d]);
+const adding =
+  (row) =>
+  (x, [b, t, h, d], at) =>
+    Float64Array.from(x, (value, i) => value + row(at[Math.floor(i / (h * d)) % (b * t)])[i % d]);
 
 const distance = (b, t, n) => kvPositions[b * 47 + n] - positions[b * 30 + t];
 
 function expectScheme(position, reference, more = {}) {
   const { out, tolerance } = expected({ ...reference, ...more });
-  close(rw.attention(q, k, v, { ...options, position, positions, kvPositions, ...more }), out, tolerance, JSON.stringify([position.scheme, more]));
+  close(
+    rw.attention(q, k, v, { ...options, position, positions, kvPositions, ...more }),
+    out,
+    tolerance,
+    JSON.stringify([position.scheme, more]),
+  );
 }
 
-const sine = (base) => (p) => Array.from({ length: 16 }, (_, i) => (i % 2 === 0 ? Math.sin : Math.cos)(p / base ** ((i - (i % 2)) / 16)));
+const sine = (base) => (p) =>
+  Array.from({ length: 16 }, (_, i) => (i % 2 === 0 ? Math.sin : Math.cos)(p / base ** ((i - (i % 2)) / 16)));
 
 test("attention with each scheme is the definition's, at positions of each row", () => {
   const table = randomFloats(160 * 16, 4);
   const t5Table = randomFloats(8 * 4, 5);
-  const bucket = (b, t, n, bidirectional) => rw.t5Buckets([distance(b, t, n)], { buckets: 8, maxDistance: 20, bidirectional })[0];
+  const bucket = (b, t, n, bidirectional) =>
+    rw.t5Buckets([distance(b, t, n)], { buckets: 8, maxDistance: 20, bidirectional })[0];
   for (const more of [{}, { window: 9 }, { causal: false, softCap: 5 }]) {
     expectScheme({ scheme: "sinusoidal" }, { encode: adding(sine(10000)) }, more);
     expectScheme({ scheme: "sinusoidal", base: 50 }, { encode: adding(sine(50)) }, more);
-    expectScheme({ scheme: "alibi" }, { bias: (h, b, t, n) => -(2 ** (-2 * (h + 1))) * Math.abs(distance(b, t, n)) }, more);
-    expectScheme({ scheme: "alibi", slopes: [1, 0, -0.5, 0.25] }, { bias: (h, b, t, n) => -[1, 0, -0.5, 0.25][h] * Math.abs(distance(b, t, n)) }, more);
+    expectScheme(
+      { scheme: "alibi" },
+      { bias: (h, b, t, n) => -(2 ** (-2 * (h + 1))) * Math.abs(distance(b, t, n)) },
+      more,
+    );
+    expectScheme(
+      { scheme: "alibi", slopes: [1, 0, -0.5, 0.25] },
+      { bias: (h, b, t, n) => -[1, 0, -0.5, 0.25][h] * Math.abs(distance(b, t, n)) },
+      more,
+    );
     const t5 = (bidirectional) => ({ bias: (h, b, t, n) => t5Table[bucket(b, t, n, bidirectional) * 4 + h] });
     expectScheme({ scheme: "t5", table: t5Table, maxDistance: 20 }, t5(more.causal === false), more);
     expectScheme({ scheme: "t5", table: t5Table, maxDistance: 20, bidirectional: true }, t5(true), more);
   }
   const within = (x) => x.map((p) => Math.abs(p) % 160);
   const [at, kvAt] = [within(positions), within(kvPositions)];
-  const encode = (x, extents, _, role) => adding((p) => table.subarray(p * 16, p * 16 + 16))(x, extents, role === "query" ? at : kvAt);
+  const encode = (x, extents, _, role) =>
+    adding((p) => table.subarray(p * 16, p * 16 + 16))(x, extents, role === "query" ? at : kvAt);
   const { out, tolerance } = expected({ encode });
   const learned = { ...options, positions: at, kvPositions: kvAt };
   close(rw.attention(q, k, v, { ...learned, position: { scheme: "learned", table } }), out, tolerance, "learned");
   const tensor = rw.tensor([160, 16]).set(table);
-  sameBits(rw.attention(q, k, v, { ...learned, position: { scheme: "learned", table: tensor } }), rw.attention(q, k, v, { ...learned, position: { scheme: "learned", table } }));
+  sameBits(
+    rw.attention(q, k, v, { ...learned, position: { scheme: "learned", table: tensor } }),
+    rw.attention(q, k, v, { ...learned, position: { scheme: "learned", table } }),
+  );
   tensor.dispose();
 });
 
@@ -99,7 +140,11 @@ const ropes = {
   interleaved: { head_dim: 16, pairing: "interleaved", rope_theta: 500 },
   "reads interleaved, writes half": { head_dim: 16, pairing: "interleaved_to_half" },
   "part of a head": { head_dim: 16, rotary_dim: 8, rotary_offset: 4, pairing: "half" },
-  yarn: { head_dim: 16, pairing: "half", rope_scaling: { rope_type: "yarn", factor: 4, original_max_position_embeddings: 32 } },
+  yarn: {
+    head_dim: 16,
+    pairing: "half",
+    rope_scaling: { rope_type: "yarn", factor: 4, original_max_position_embeddings: 32 },
+  },
   "two axes": { head_dim: 16, pairing: "half", rope_scaling: { rope_type: "default", mrope_section: [5, 3] } },
 };
 
@@ -113,24 +158,41 @@ for (const [name, config] of Object.entries(ropes)) {
         return rotateByDefinition(x, plan, { layout: "bthd", shape: extents, position }).rotated;
       };
       // with two axes, 60 ids could be those of 30 tokens on each; so every axis is given its own
-      const [at, kvAt] = rope.axes === 1 ? [positions, kvPositions] : [[...positions, ...positions], [...kvPositions, ...kvPositions]];
+      const [at, kvAt] =
+        rope.axes === 1
+          ? [positions, kvPositions]
+          : [
+              [...positions, ...positions],
+              [...kvPositions, ...kvPositions],
+            ];
       const given = { positions: at, kvPositions: kvAt, position: rope };
       const { out, tolerance } = expected({ encode, scale: plan.softmax_scale });
       close(rw.attention(q, k, v, { ...options, ...given }), out, 3 * tolerance);
       // it is attention of what rope.rotate() makes of q and k, to the bit
       const turned = rope.rotate(q.slice(), { layout: "bthd", shape, positions: at });
       const turnedK = rope.rotate(k.slice(), { layout: "bthd", shape: kvShape, positions: kvAt, role: "key" });
-      sameBits(rw.attention(q, k, v, { ...options, ...given }), rw.attention(turned, turnedK, v, { ...options, scale: plan.softmax_scale }));
+      sameBits(
+        rw.attention(q, k, v, { ...options, ...given }),
+        rw.attention(turned, turnedK, v, { ...options, scale: plan.softmax_scale }),
+      );
     });
   });
 }
 
 test("a rope whose plan depends on the length goes by the largest position of all", () => {
-  const config = { head_dim: 16, pairing: "half", max_position_embeddings: 32, rope_scaling: { rope_type: "dynamic", factor: 2 } };
+  const config = {
+    head_dim: 16,
+    pairing: "half",
+    max_position_embeddings: 32,
+    rope_scaling: { rope_type: "dynamic", factor: 2 },
+  };
   withRope(rw.rope(config), (rope) => {
     const turned = rope.rotate(q.slice(), { layout: "bthd", shape, positions, seqLen: 180 });
     const turnedK = rope.rotate(k.slice(), { layout: "bthd", shape: kvShape, positions: kvPositions, seqLen: 180 });
-    sameBits(rw.attention(q, k, v, { ...options, position: rope, positions, kvPositions }), rw.attention(turned, turnedK, v, options));
+    sameBits(
+      rw.attention(q, k, v, { ...options, position: rope, positions, kvPositions }),
+      rw.attention(turned, turnedK, v, options),
+    );
   });
 });
 
@@ -138,7 +200,10 @@ test("without positions the queries are the newest tokens", () => {
   withRope(rw.rope(ropes.half), (rope) => {
     const placed = { positions: 17, kvPositions: 0 };
     for (const position of [rope, { scheme: "alibi" }, { scheme: "sinusoidal" }]) {
-      sameBits(rw.attention(q, k, v, { ...options, position }), rw.attention(q, k, v, { ...options, position, ...placed }));
+      sameBits(
+        rw.attention(q, k, v, { ...options, position }),
+        rw.attention(q, k, v, { ...options, position, ...placed }),
+      );
     }
   });
 });
@@ -155,19 +220,34 @@ test("positions of several axes", () => {
 });
 
 test("tables: any positions, odd columns, other bases", () => {
-  close(rw.sinusoidalTable([0.5, -3, 1e6], 7, { base: 100 }), [0.5, -3, 1e6].flatMap((p) => Array.from({ length: 7 }, (_, i) => (i % 2 === 0 ? Math.sin : Math.cos)(p / 100 ** ((i - (i % 2)) / 7)))), 2 ** -24 + 1e-9);
+  close(
+    rw.sinusoidalTable([0.5, -3, 1e6], 7, { base: 100 }),
+    [0.5, -3, 1e6].flatMap((p) =>
+      Array.from({ length: 7 }, (_, i) => (i % 2 === 0 ? Math.sin : Math.cos)(p / 100 ** ((i - (i % 2)) / 7))),
+    ),
+    2 ** -24 + 1e-9,
+  );
   const large = rw.sinusoidalTable(3000, 512);
-  sameBits(rw.sinusoidalTable(Float64Array.of(2999), 512), large.slice(2999 * 512), "rows do not depend on those beside them");
+  sameBits(
+    rw.sinusoidalTable(Float64Array.of(2999), 512),
+    large.slice(2999 * 512),
+    "rows do not depend on those beside them",
+  );
   assert.equal(rw.t5Buckets([]).length, 0);
   assert.deepEqual([...rw.t5Buckets([0, -1, -15, -16, -127, -128, -1e6, 5])], [0, 1, 15, 16, 31, 31, 31, 0]);
 });
 
 test("bad arguments", () => {
-  for (const none of [0, -1, 1.5, NaN, "8", null, 65537]) raises(() => rw.alibiSlopes(none), "INVALID_ARGUMENT", "heads");
-  for (const none of [0, NaN, [], [NaN], "8", [2 ** 32]]) raises(() => rw.sinusoidalTable(none, 8), "INVALID_POSITION", "positions");
+  for (const none of [0, -1, 1.5, NaN, "8", null, 65537])
+    raises(() => rw.alibiSlopes(none), "INVALID_ARGUMENT", "heads");
+  for (const none of [0, NaN, [], [NaN], "8", [2 ** 32]])
+    raises(() => rw.sinusoidalTable(none, 8), "INVALID_POSITION", "positions");
   for (const dim of [0, 1.5, undefined, 8193]) raises(() => rw.sinusoidalTable(4, dim), "INVALID_ARGUMENT", "dim");
-  for (const base of [1, 0, -5, NaN, "10000", 1e31]) raises(() => rw.sinusoidalTable(4, 8, { base }), "INVALID_ARGUMENT", "base");
-  for (const none of [5, "1", [NaN], ["1"], undefined]) raises(() => rw.t5Buckets(none), "INVALID_POSITION", "relativePositions");
+  for (const base of [1, 0, -5, NaN, "10000", 1e31])
+    raises(() => rw.sinusoidalTable(4, 8, { base }), "INVALID_ARGUMENT", "base");
+  for (const none of [5, "1", [NaN], ["1"], undefined])
+    raises(() => rw.t5Buckets(none), "INVALID_POSITION", "relativePositions");
   for (const buckets of [1, 0, 2.5, "32"]) raises(() => rw.t5Buckets([1], { buckets }), "INVALID_ARGUMENT", "buckets");
-  for (const maxDistance of [0, 16, NaN, "128"]) raises(() => rw.t5Buckets([1], { maxDistance }), "INVALID_ARGUMENT", "maxDistance");
+  for (const maxDistance of [0, 16, NaN, "128"])
+    raises(() => rw.t5Buckets([1], { maxDistance }), "INVALID_ARGUMENT", "maxDistance");
 });

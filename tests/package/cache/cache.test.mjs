@@ -3,7 +3,16 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { close, fromBits, product, randomFloats, sameBits, to16Bits } from "../helpers/arrays.mjs";
 import { inLayout, shapeIn } from "../helpers/attention.mjs";
-import { appendAll, expectAttention, expectFresh, kinds, makeTokens, pick, quantumOf, range } from "../helpers/caches.mjs";
+import {
+  appendAll,
+  expectAttention,
+  expectFresh,
+  kinds,
+  makeTokens,
+  pick,
+  quantumOf,
+  range,
+} from "../helpers/caches.mjs";
 import { rw, withRope } from "../helpers/runtime.mjs";
 
 const config = { head_dim: 16, pairing: "half", rope_theta: 5e5 };
@@ -12,9 +21,28 @@ const layers = [{ kvHeads: 2, headDim: 16 }];
 for (const { dtype, keys } of kinds) {
   test(`tokens one by one, a few, and many at a time: ${dtype}, ${keys}`, () => {
     withRope(rw.kvCache({ rope: config, kvHeads: 2, maxLength: 200, dtype, keys }), (cache) => {
-      assert.deepEqual([cache.length, cache.bytes, cache.dtype, cache.keys, cache.layers, cache.sequences, cache.maxLength, cache.axes], [0, 0, dtype, keys, 1, 1, 200, 1]);
+      assert.deepEqual(
+        [
+          cache.length,
+          cache.bytes,
+          cache.dtype,
+          cache.keys,
+          cache.layers,
+          cache.sequences,
+          cache.maxLength,
+          cache.axes,
+        ],
+        [0, 0, dtype, keys, 1, 1, 200, 1],
+      );
       const tokens = makeTokens(100, layers);
-      for (const [first, end] of [[0, 1], [1, 2], [2, 5], [5, 31], [31, 33], [33, 100]]) {
+      for (const [first, end] of [
+        [0, 1],
+        [1, 2],
+        [2, 5],
+        [5, 31],
+        [31, 33],
+        [33, 100],
+      ]) {
         appendAll(cache, pick(tokens, range(first, end)));
         expectFresh(cache, pick(tokens, range(0, end)), range(0, end), { turns: 0, message: `${end} tokens` });
       }
@@ -52,7 +80,8 @@ for (const { dtype, keys } of kinds) {
           const expected = rw.attention(q, k, v, { layout, shape, kvShape, position: rope });
           if (dtype === "f32") sameBits(out, expected, layout);
           // scores move by 16 quanta of keys times |q| ≤ 2 and the scale 1/4, weights by twice that, values by one
-          else close(out, expected, 2 * (16 * 2 * 0.25 * 2 * quantumOf(dtype, 2.83)) + quantumOf(dtype, 2) + 1e-5, layout);
+          else
+            close(out, expected, 2 * (16 * 2 * 0.25 * 2 * quantumOf(dtype, 2.83)) + quantumOf(dtype, 2) + 1e-5, layout);
           assert.equal(cache.attend(turned, { layout, shape, out: turned }), turned);
           sameBits(turned, out, "in place");
         }),
@@ -74,7 +103,11 @@ for (const dtype of ["f16", "bf16"]) {
           sameBits(turned, rope.rotate(q.bits.slice(), { layout: "thd", shape, dtype, positions: 0 }), "q");
           sameBits(cache.read().v, v.floats, "v is not rounded again");
           const keys = rope.rotate(k.bits.slice(), { layout: "thd", shape, dtype, positions: 0 });
-          sameBits(cache.read().k, Float32Array.from(keys, (bits) => fromBits(bits, dtype)), "k is turned as rope.rotate() turns it");
+          sameBits(
+            cache.read().k,
+            Float32Array.from(keys, (bits) => fromBits(bits, dtype)),
+            "k is turned as rope.rotate() turns it",
+          );
           const tensors = [q, k, v].map(({ bits }) => rw.tensor(shape, dtype).set(bits));
           other.append({ q: tensors[0], k: tensors[1], v: tensors[2], layout: "thd" });
           sameBits(tensors[0].data.slice(), turned, "q in a tensor");
@@ -123,7 +156,11 @@ test("masks, caps, sinks and temperatures act as in rw.attention", () => {
       { temperature: [1, 2, 3, 0.5, 0] },
     ]) {
       const actual = cache.attend(q, { layout: "thd", shape: [t, 4, 16], ...more });
-      sameBits(actual, rw.attention(q, held.k, held.v, { layout: "thd", shape: [t, 4, 16], kvShape: [n, 2, 16], ...more }), JSON.stringify(more));
+      sameBits(
+        actual,
+        rw.attention(q, held.k, held.v, { layout: "thd", shape: [t, 4, 16], kvShape: [n, 2, 16], ...more }),
+        JSON.stringify(more),
+      );
     }
   });
 });
@@ -143,7 +180,13 @@ test("layers without RoPE take any scheme", () => {
       { scheme: "sinusoidal", base: 100 },
       { scheme: "learned", table: randomFloats(100 * 8, 5) },
     ]) {
-      const expected = rw.attention(q, k, v, { ...given, kvShape: [40, 2, 8], position, positions: positions.slice(-3), kvPositions: positions });
+      const expected = rw.attention(q, k, v, {
+        ...given,
+        kvShape: [40, 2, 8],
+        position,
+        positions: positions.slice(-3),
+        kvPositions: positions,
+      });
       sameBits(cache.attend(q, { ...given, position }), expected, JSON.stringify(position));
     }
   });
@@ -154,12 +197,34 @@ test("uneven layers: other heads, other dimensions, other ropes, none", () => {
   const yarn = { ...config, rope_scaling: { rope_type: "yarn", factor: 8, original_max_position_embeddings: 64 } };
   for (const keys of ["rotated", "raw"]) {
     withRope(rw.rope(config), (rope) => {
-      const uneven = [{}, { kvHeads: 3 }, { rope: wide, kvHeads: 1 }, { rope: null, headDim: 20 }, { rope: yarn }, { rope }, { rope: { ...config } }];
+      const uneven = [
+        {},
+        { kvHeads: 3 },
+        { rope: wide, kvHeads: 1 },
+        { rope: null, headDim: 20 },
+        { rope: yarn },
+        { rope },
+        { rope: { ...config } },
+      ];
       withRope(rw.kvCache({ rope, kvHeads: 2, layers: uneven, maxLength: 80, keys }), (cache) => {
         assert.equal(cache.layers, 7);
-        assert.deepEqual(range(0, 7).map((layer) => cache.config(layer)), [config, config, wide, null, yarn, config, config]);
-        const sizes = [[2, 16], [3, 16], [1, 32], [2, 20], [2, 16], [2, 16], [2, 16]];
-        const tokens = makeTokens(50, sizes.map(([kvHeads, headDim]) => ({ kvHeads, headDim })));
+        assert.deepEqual(
+          range(0, 7).map((layer) => cache.config(layer)),
+          [config, config, wide, null, yarn, config, config],
+        );
+        const sizes = [
+          [2, 16],
+          [3, 16],
+          [1, 32],
+          [2, 20],
+          [2, 16],
+          [2, 16],
+          [2, 16],
+        ];
+        const tokens = makeTokens(
+          50,
+          sizes.map(([kvHeads, headDim]) => ({ kvHeads, headDim })),
+        );
         appendAll(cache, pick(tokens, range(0, 20)));
         appendAll(cache, pick(tokens, range(20, 50)));
         expectFresh(cache, tokens, range(0, 50), { turns: 0 });
@@ -196,7 +261,8 @@ test("layers that lag behind see what they have been given", () => {
 test("positions: an offset, ids, fractions, gaps, and after them", () => {
   withRope(rw.kvCache({ rope: config, kvHeads: 2, maxLength: 40 }), (cache) => {
     const tokens = makeTokens(12, layers);
-    const give = (first, end, positions) => appendAll(cache, pick(tokens, range(first, end)), positions === undefined ? {} : { positions });
+    const give = (first, end, positions) =>
+      appendAll(cache, pick(tokens, range(first, end)), positions === undefined ? {} : { positions });
     give(0, 2);
     give(2, 4, 10);
     give(4, 6);
@@ -210,14 +276,17 @@ test("positions: an offset, ids, fractions, gaps, and after them", () => {
 test("positions of several axes, shared with a rope of one", () => {
   const sections = { ...config, rope_scaling: { rope_type: "default", mrope_section: [3, 3, 2] } };
   for (const keys of ["rotated", "raw"]) {
-    withRope(rw.kvCache({ layers: [{ rope: sections }, { rope: config }], kvHeads: 2, maxLength: 40, keys }), (cache) => {
-      assert.equal(cache.axes, 3);
-      const tokens = makeTokens(6, [layers[0], layers[0]]);
-      appendAll(cache, pick(tokens, range(0, 2)));
-      appendAll(cache, pick(tokens, range(2, 5)), { positions: [2, 2, 2, 5, 6, 7, 9, 8, 9] });
-      appendAll(cache, pick(tokens, [5]));
-      expectFresh(cache, tokens, [0, 1, 2, 2, 2, 10, 0, 1, 5, 6, 7, 10, 0, 1, 9, 8, 9, 10], { turns: 0 });
-    });
+    withRope(
+      rw.kvCache({ layers: [{ rope: sections }, { rope: config }], kvHeads: 2, maxLength: 40, keys }),
+      (cache) => {
+        assert.equal(cache.axes, 3);
+        const tokens = makeTokens(6, [layers[0], layers[0]]);
+        appendAll(cache, pick(tokens, range(0, 2)));
+        appendAll(cache, pick(tokens, range(2, 5)), { positions: [2, 2, 2, 5, 6, 7, 9, 8, 9] });
+        appendAll(cache, pick(tokens, [5]));
+        expectFresh(cache, tokens, [0, 1, 2, 2, 2, 10, 0, 1, 5, 6, 7, 10, 0, 1, 9, 8, 9, 10], { turns: 0 });
+      },
+    );
   }
 });
 
@@ -225,11 +294,15 @@ test("several sequences: a batch row each, or one by name", () => {
   for (const { dtype, keys } of kinds) {
     withRope(rw.kvCache({ rope: config, kvHeads: 2, maxLength: 60, sequences: 3, dtype, keys }), (cache) => {
       const rows = [1, 2, 3].map((seed) => makeTokens(40, layers, seed));
-      const batch = (name, first, end) => Float32Array.from(rows.flatMap((row) => [...pick(row, range(first, end))[0][name]]));
+      const batch = (name, first, end) =>
+        Float32Array.from(rows.flatMap((row) => [...pick(row, range(first, end))[0][name]]));
       cache.append({ k: batch("k", 0, 10), v: batch("v", 0, 10), layout: "bthd", shape: [3, 10, 2, 16] });
       appendAll(cache, pick(rows[1], range(10, 40)), { sequence: 1 });
       appendAll(cache, pick(rows[2], range(10, 15)), { sequence: 2, positions: 100 });
-      assert.deepEqual([0, 1, 2].map((sequence) => cache.lengthOf(sequence)), [10, 40, 15]);
+      assert.deepEqual(
+        [0, 1, 2].map((sequence) => cache.lengthOf(sequence)),
+        [10, 40, 15],
+      );
       assert.equal(cache.length, 10);
       const options = (sequence) => ({ sequence, turns: 0, message: `${dtype}, ${keys}, sequence ${sequence}` });
       expectFresh(cache, pick(rows[0], range(0, 10)), range(0, 10), options(0));
@@ -239,11 +312,19 @@ test("several sequences: a batch row each, or one by name", () => {
       const q = randomFloats(3 * 2 * 4 * 16, 5);
       const together = cache.attend(q, { layout: "bthd", shape: [3, 2, 4, 16] });
       for (let sequence = 0; sequence < 3; sequence++) {
-        const alone = cache.attend(q.slice(sequence * 128, (sequence + 1) * 128), { layout: "thd", shape: [2, 4, 16], sequence });
+        const alone = cache.attend(q.slice(sequence * 128, (sequence + 1) * 128), {
+          layout: "thd",
+          shape: [2, 4, 16],
+          sequence,
+        });
         sameBits(alone, together.slice(sequence * 128, (sequence + 1) * 128));
       }
       // positions of each row
-      const ids = [[50, 51], [60, 61], [200, 300]];
+      const ids = [
+        [50, 51],
+        [60, 61],
+        [200, 300],
+      ];
       const two = rows.map((row) => pick(row, [0, 1]));
       const pairs = (name) => Float32Array.from(two.flatMap(([{ [name]: x }]) => [...x]));
       cache.append({ k: pairs("k"), v: pairs("v"), layout: "bthd", shape: [3, 2, 2, 16], positions: ids.flat() });
@@ -259,9 +340,12 @@ test("positions that all sequences share, and sequences by the thousand", () => 
     cache.append({ k: all("k"), v: all("v"), layout: "bthd", shape: [3, 4, 2, 16], positions: [9, 7, 20, 21] });
     rows.forEach((row, sequence) => expectFresh(cache, row, [9, 7, 20, 21], { sequence, turns: 0 }));
     // in the other layout, a row starts elsewhere
-    const moved = (name) => Float32Array.from(rows.flatMap(([{ [name]: x }]) => [...inLayout(x, "bhtd", { t: 4, h: 2, d: 16 })]));
+    const moved = (name) =>
+      Float32Array.from(rows.flatMap(([{ [name]: x }]) => [...inLayout(x, "bhtd", { t: 4, h: 2, d: 16 })]));
     cache.append({ k: moved("k"), v: moved("v"), layout: "bhtd", shape: [3, 2, 4, 16], positions: 50 });
-    rows.forEach((row, sequence) => expectFresh(cache, pick(row, [0, 1, 2, 3, 0, 1, 2, 3]), [9, 7, 20, 21, 50, 51, 52, 53], { sequence, turns: 0 }));
+    rows.forEach((row, sequence) =>
+      expectFresh(cache, pick(row, [0, 1, 2, 3, 0, 1, 2, 3]), [9, 7, 20, 21, 50, 51, 52, 53], { sequence, turns: 0 }),
+    );
   });
   withRope(rw.kvCache({ rope: config, kvHeads: 2, maxLength: 60, sequences: 65536 }), (cache) => {
     appendAll(cache, makeTokens(3, layers), { sequence: 65535 });
@@ -272,10 +356,21 @@ test("positions that all sequences share, and sequences by the thousand", () => 
 
 test("bytes are those that kvCacheBytes tells, at every length", () => {
   for (const dtype of ["f32", "f16", "bf16", "q8_0"]) {
-    const options = { layers: [{ rope: config }, { rope: null, headDim: 20, kvHeads: 3 }], kvHeads: 2, maxLength: 300, dtype };
+    const options = {
+      layers: [{ rope: config }, { rope: null, headDim: 20, kvHeads: 3 }],
+      kvHeads: 2,
+      maxLength: 300,
+      dtype,
+    };
     withRope(rw.kvCache(options), (cache) => {
       const tokens = makeTokens(300, [layers[0], { kvHeads: 3, headDim: 20 }]);
-      for (const [first, end] of [[0, 1], [1, 32], [32, 33], [33, 100], [100, 300]]) {
+      for (const [first, end] of [
+        [0, 1],
+        [1, 32],
+        [32, 33],
+        [33, 100],
+        [100, 300],
+      ]) {
         appendAll(cache, pick(tokens, range(first, end)));
         assert.equal(cache.bytes, rw.kvCacheBytes({ ...options, length: end }), `${end} tokens of ${dtype}`);
       }
@@ -295,11 +390,22 @@ test("bytes are those that kvCacheBytes tells, at every length", () => {
 });
 
 test("keys are rotated unless frequencies change with every length", () => {
-  const scaling = (rope_type, more) => ({ ...config, max_position_embeddings: 64, rope_scaling: { rope_type, factor: 2, ...more } });
+  const scaling = (rope_type, more) => ({
+    ...config,
+    max_position_embeddings: 64,
+    rope_scaling: { rope_type, factor: 2, ...more },
+  });
   const lists = { short_factor: new Array(8).fill(1), long_factor: new Array(8).fill(2) };
   const trained = { original_max_position_embeddings: 32 };
-  const modeOf = (rope, more) => withRope(rw.kvCache({ rope, kvHeads: 1, maxLength: 100, ...more }), (cache) => cache.keys);
-  for (const rope of [config, scaling("linear"), scaling("yarn", trained), scaling("longrope", { ...lists, ...trained })]) assert.equal(modeOf(rope), "rotated");
+  const modeOf = (rope, more) =>
+    withRope(rw.kvCache({ rope, kvHeads: 1, maxLength: 100, ...more }), (cache) => cache.keys);
+  for (const rope of [
+    config,
+    scaling("linear"),
+    scaling("yarn", trained),
+    scaling("longrope", { ...lists, ...trained }),
+  ])
+    assert.equal(modeOf(rope), "rotated");
   for (const rope of [scaling("dynamic"), scaling("dynamic_yarn", trained)]) {
     assert.equal(modeOf(rope), "raw");
     assert.equal(modeOf(rope, { keys: "rotated" }), "rotated");
@@ -311,7 +417,10 @@ test("keys are rotated unless frequencies change with every length", () => {
 test("a cache keeps a config of its own", () => {
   const given = { ...config };
   withRope(rw.rope(config), (rope) => {
-    const caches = [rw.kvCache({ rope: given, kvHeads: 2, maxLength: 40 }), rw.kvCache({ rope, kvHeads: 2, maxLength: 40 })];
+    const caches = [
+      rw.kvCache({ rope: given, kvHeads: 2, maxLength: 40 }),
+      rw.kvCache({ rope, kvHeads: 2, maxLength: 40 }),
+    ];
     given.rope_theta = 3;
     rope.dispose();
     for (const cache of caches) {
@@ -348,9 +457,16 @@ test("xPos: q and k are scaled by their roles", () => {
         const turned = q.slice();
         cache.append({ ...tokens[0], q: turned, layout: "thd", shape: [10, 2, 16] });
         sameBits(turned, rope.rotate(q.slice(), { layout: "thd", shape: [10, 2, 16], positions: 0 }));
-        if (keys === "rotated") sameBits(cache.read().k, rope.rotate(tokens[0].k.slice(), { layout: "thd", shape: [10, 2, 16], positions: 0, role: "key" }));
+        if (keys === "rotated")
+          sameBits(
+            cache.read().k,
+            rope.rotate(tokens[0].k.slice(), { layout: "thd", shape: [10, 2, 16], positions: 0, role: "key" }),
+          );
         const options = { layout: "thd", shape: [10, 2, 16] };
-        sameBits(cache.attend(turned, options), rw.attention(q, tokens[0].k, tokens[0].v, { ...options, position: rope }));
+        sameBits(
+          cache.attend(turned, options),
+          rw.attention(q, tokens[0].k, tokens[0].v, { ...options, position: rope }),
+        );
       }),
     );
   }

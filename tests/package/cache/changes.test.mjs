@@ -6,7 +6,11 @@ import { appendAll, expectFresh, kinds, makeTokens, pick, range } from "../helpe
 import { raises, rw, withRope } from "../helpers/runtime.mjs";
 
 const config = { head_dim: 16, pairing: "half", rope_theta: 5e5 };
-const yarn = (factor, more) => ({ ...config, ...more, rope_scaling: { rope_type: "yarn", factor, original_max_position_embeddings: 64 } });
+const yarn = (factor, more) => ({
+  ...config,
+  ...more,
+  rope_scaling: { rope_type: "yarn", factor, original_max_position_embeddings: 64 },
+});
 const layers = new Array(2).fill({ kvHeads: 2, headDim: 16 });
 const tokens = makeTokens(100, layers);
 const make = (more) => rw.kvCache({ rope: config, kvHeads: 2, layers: 2, maxLength: 100, ...more });
@@ -25,20 +29,35 @@ for (const kind of kinds) {
         cache.truncate(length);
         expectFresh(cache, pick(tokens, range(0, length)), range(0, length), { turns: 0, message: `${length}` });
         appendAll(cache, pick(tokens, range(80, 90)));
-        expectFresh(cache, pick(tokens, [...range(0, length), ...range(80, 90)]), range(0, length + 10), { turns: 0, message: `${length} and 10` });
+        expectFresh(cache, pick(tokens, [...range(0, length), ...range(80, 90)]), range(0, length + 10), {
+          turns: 0,
+          message: `${length} and 10`,
+        });
       });
     }
   });
 
   test(`shift, and go on: ${name}`, () => {
-    for (const [keep, discard] of [[0, 1], [4, 16], [0, 32], [5, 32], [31, 2], [4, 66], [0, 70], [69, 1]]) {
+    for (const [keep, discard] of [
+      [0, 1],
+      [4, 16],
+      [0, 32],
+      [5, 32],
+      [31, 2],
+      [4, 66],
+      [0, 70],
+      [69, 1],
+    ]) {
       withRope(filled(70, kind), (cache) => {
         assert.deepEqual(cache.canShift({ keep, discard }), { possible: true });
         cache.shift({ keep, discard });
         const left = [...range(0, keep), ...range(keep + discard, 70)];
         expectFresh(cache, pick(tokens, left), range(0, left.length), { turns: 1, message: `${keep}, ${discard}` });
         appendAll(cache, pick(tokens, range(90, 93)));
-        expectFresh(cache, pick(tokens, [...left, 90, 91, 92]), range(0, left.length + 3), { turns: 1, message: `${keep}, ${discard} and 3` });
+        expectFresh(cache, pick(tokens, [...left, 90, 91, 92]), range(0, left.length + 3), {
+          turns: 1,
+          message: `${keep}, ${discard} and 3`,
+        });
       });
     }
   });
@@ -138,22 +157,44 @@ test("keys that stay where they are keep their bits", () => {
 });
 
 test("layers of several ropes are retuned by name, whole groups at a time", () => {
-  const [local, global] = [{ ...config, rope_theta: 1e4 }, { ...config, rope_theta: 1e6 }];
+  const [local, global] = [
+    { ...config, rope_theta: 1e4 },
+    { ...config, rope_theta: 1e6 },
+  ];
   const uneven = [{ rope: local }, { rope: global }, { rope: null, headDim: 8 }, { rope: local }];
   for (const keys of ["rotated", "raw"]) {
     withRope(rw.kvCache({ layers: uneven, kvHeads: 2, maxLength: 50, keys }), (cache) => {
-      const held = makeTokens(40, [16, 16, 8, 16].map((headDim) => ({ kvHeads: 2, headDim })));
+      const held = makeTokens(
+        40,
+        [16, 16, 8, 16].map((headDim) => ({ kvHeads: 2, headDim })),
+      );
       appendAll(cache, held);
       const scaled = { ...global, rope_scaling: { rope_type: "linear", factor: 8 } };
       cache.retune({ rope: scaled, layers: 1 });
-      assert.deepEqual([0, 1, 2, 3].map((layer) => cache.config(layer)), [local, scaled, null, local]);
+      assert.deepEqual(
+        [0, 1, 2, 3].map((layer) => cache.config(layer)),
+        [local, scaled, null, local],
+      );
       expectFresh(cache, held, range(0, 40));
       cache.retune({ rope: yarn(4), layers: [3, 0] });
       expectFresh(cache, held, range(0, 40), { turns: 2 });
       cache.retune({ rope: config, layers: [0, 1, 3], positions: 4 });
       expectFresh(cache, held, range(4, 44), { turns: 4 });
-      for (const [given, field] of [[undefined, "layers"], [0, "layers"], [[0], "layers"], [[0, 1], "layers"], [2, "layers"], [[], "layers"], [[0, 3, 4], "layers"], ["0", "layers"]]) {
-        raises(() => cache.retune({ rope: local, ...(given !== undefined && { layers: given }) }), "INVALID_ARGUMENT", field);
+      for (const [given, field] of [
+        [undefined, "layers"],
+        [0, "layers"],
+        [[0], "layers"],
+        [[0, 1], "layers"],
+        [2, "layers"],
+        [[], "layers"],
+        [[0, 3, 4], "layers"],
+        ["0", "layers"],
+      ]) {
+        raises(
+          () => cache.retune({ rope: local, ...(given !== undefined && { layers: given }) }),
+          "INVALID_ARGUMENT",
+          field,
+        );
         assert.equal(cache.canRetune({ rope: local, ...(given !== undefined && { layers: given }) }).possible, false);
       }
       expectFresh(cache, held, range(4, 44), { turns: 4 });
@@ -251,7 +292,12 @@ test("queries asked after a shift see what is left", () => {
       const all = pick(tokens, [...range(0, 4), ...range(20, 61)])[0];
       const turned = rope.rotate(q.slice(), { layout: "thd", shape: [1, 4, 16], positions: 44 });
       const actual = cache.attend(turned, { layout: "thd", shape: [1, 4, 16] });
-      const expected = rw.attention(q, all.k, all.v, { layout: "thd", shape: [1, 4, 16], kvShape: [45, 2, 16], position: rope });
+      const expected = rw.attention(q, all.k, all.v, {
+        layout: "thd",
+        shape: [1, 4, 16],
+        kvShape: [45, 2, 16],
+        position: rope,
+      });
       assert.ok(actual.every((value, i) => Math.abs(value - expected[i]) < 2e-5));
       assert.equal(left[0].count, 44);
     });

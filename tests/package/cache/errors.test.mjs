@@ -8,7 +8,10 @@ import { raises, rw, withRope } from "../helpers/runtime.mjs";
 
 const config = { head_dim: 16, pairing: "half" };
 const good = { rope: config, kvHeads: 2, maxLength: 40 };
-const tokens = makeTokens(30, [{ kvHeads: 2, headDim: 16 }, { kvHeads: 1, headDim: 8 }]);
+const tokens = makeTokens(30, [
+  { kvHeads: 2, headDim: 16 },
+  { kvHeads: 1, headDim: 8 },
+]);
 
 /** Two layers, the second without RoPE, with 30 tokens. */
 const cache = rw.kvCache({ ...good, layers: [{}, { rope: null, kvHeads: 1, headDim: 8 }] });
@@ -44,13 +47,23 @@ const options = [
   ["a layer that is null", { layers: [{}, null] }, "INVALID_ARGUMENT", "layers[1]"],
   ["a layer that is a number", { layers: [2] }, "INVALID_ARGUMENT", "layers[0]"],
   ["a layer of no heads", { layers: [{}, { kvHeads: 0 }] }, "INVALID_ARGUMENT", "layers[1].kvHeads"],
-  ["a layer of another headDim than its rope's", { layers: [{}, { headDim: 8 }] }, "INVALID_ARGUMENT", "layers[1].headDim"],
+  [
+    "a layer of another headDim than its rope's",
+    { layers: [{}, { headDim: 8 }] },
+    "INVALID_ARGUMENT",
+    "layers[1].headDim",
+  ],
   ["a layer whose rope is a name", { layers: [{ rope: "yarn" }] }, "INVALID_ARGUMENT", "layers[0].rope"],
   ["a rope that is a number", { rope: 5 }, "INVALID_ARGUMENT", "rope"],
   ["a rope of no pairing", { rope: { head_dim: 16 } }, "INVALID_CONFIG", "pairing"],
   ["a rope of an unknown key", { rope: { ...config, theta: 5 } }, "UNKNOWN_KEY", "theta"],
   ["a rope of a bad base", { rope: { ...config, rope_theta: 0.5 } }, "INVALID_CONFIG", "rope_theta"],
-  ["a rope of an unknown type", { rope: { ...config, rope_scaling: { rope_type: "banana" } } }, "UNSUPPORTED_ROPE_TYPE", "rope_scaling.rope_type"],
+  [
+    "a rope of an unknown type",
+    { rope: { ...config, rope_scaling: { rope_type: "banana" } } },
+    "UNSUPPORTED_ROPE_TYPE",
+    "rope_scaling.rope_type",
+  ],
   ["an unknown dtype", { dtype: "q4_0" }, "INVALID_DTYPE", "dtype"],
   ["a dtype that is null", { dtype: null }, "INVALID_DTYPE", "dtype"],
   ["an unknown kind of keys", { keys: "unrotated" }, "INVALID_ARGUMENT", "keys"],
@@ -66,7 +79,8 @@ for (const [what, change, code, field] of options) {
 }
 
 test("kvCacheBytes: a length that is none", () => {
-  for (const length of [-1, 0.5, NaN, "3", 2 ** 30 + 1]) refuses(() => rw.kvCacheBytes({ ...good, length }), "INVALID_ARGUMENT", "length");
+  for (const length of [-1, 0.5, NaN, "3", 2 ** 30 + 1])
+    refuses(() => rw.kvCacheBytes({ ...good, length }), "INVALID_ARGUMENT", "length");
   refuses(() => rw.kvCacheBytes({ ...good, maxLength: undefined }), "INVALID_ARGUMENT", "maxLength");
 });
 
@@ -74,7 +88,9 @@ test("a cache of which 32 tokens are more than memory can hold", () => {
   const before = rw.memoryBytes;
   refuses(() => rw.kvCache({ ...good, layers: 4096, kvHeads: 300 }), "OUT_OF_MEMORY", "");
   assert.equal(rw.memoryBytes, before);
-  withRope(rw.kvCache({ ...good, layers: 4096, kvHeads: 200, maxLength: 2 ** 30 }), (large) => assert.equal(large.bytes, 0)); // pages come with tokens
+  withRope(rw.kvCache({ ...good, layers: 4096, kvHeads: 200, maxLength: 2 ** 30 }), (large) =>
+    assert.equal(large.bytes, 0),
+  ); // pages come with tokens
 });
 
 const k = tokens[0].k.slice(0, 64);
@@ -178,7 +194,8 @@ test("a layer that follows must stand where the first one stood", () => {
   withRope(rw.kvCache({ ...good, layers: 2 }), (two) => {
     two.append({ k, v, layout: "thd", shape, positions: 7 });
     const before = two.save();
-    for (const positions of [0, 8, [7, 9], [8, 7]]) raises(() => two.append({ k, v, layout: "thd", shape, layer: 1, positions }), "INVALID_POSITION", "positions");
+    for (const positions of [0, 8, [7, 9], [8, 7]])
+      raises(() => two.append({ k, v, layout: "thd", shape, layer: 1, positions }), "INVALID_POSITION", "positions");
     sameBits(two.save(), before);
     two.append({ k, v, layout: "thd", shape, layer: 1, positions: [7, 8] });
   });
@@ -214,7 +231,8 @@ for (const [what, change, code, field] of attends) {
 }
 
 test("attend: what is no q, and more of it than there are tokens", () => {
-  for (const none of [null, undefined, [1], new Uint16Array(128), new Float64Array(128)]) refuses(() => cache.attend(none, asked), "INVALID_DTYPE", "q");
+  for (const none of [null, undefined, [1], new Uint16Array(128), new Float64Array(128)])
+    refuses(() => cache.attend(none, asked), "INVALID_DTYPE", "q");
   withRope(rw.kvCache(good), (empty) => {
     raises(() => empty.attend(q, asked), "INVALID_SHAPE", "q");
     empty.append({ k: k.subarray(0, 32), v: v.subarray(0, 32), layout: "thd", shape: [1, 2, 16] });
@@ -225,14 +243,23 @@ test("attend: what is no q, and more of it than there are tokens", () => {
 
 test("attend: a rope where there is none", () => {
   withRope(rw.rope({ head_dim: 8, pairing: "half" }), (rope) => {
-    for (const [position, field] of [[rope, "position"], ["rope", "position"], [{ scheme: "learned", table: new Float32Array(16) }, "position.table"]]) {
-      refuses(() => cache.attend(randomFloats(16), { layout: "thd", shape: [2, 1, 8], layer: 1, position }), "INVALID_ARGUMENT", field);
+    for (const [position, field] of [
+      [rope, "position"],
+      ["rope", "position"],
+      [{ scheme: "learned", table: new Float32Array(16) }, "position.table"],
+    ]) {
+      refuses(
+        () => cache.attend(randomFloats(16), { layout: "thd", shape: [2, 1, 8], layer: 1, position }),
+        "INVALID_ARGUMENT",
+        field,
+      );
     }
   });
 });
 
 test("truncate, shift, copyPrefix, read, positions", () => {
-  for (const length of [-1, 31, 0.5, NaN, undefined, "3"]) refuses(() => cache.truncate(length), "INVALID_ARGUMENT", "length");
+  for (const length of [-1, 31, 0.5, NaN, undefined, "3"])
+    refuses(() => cache.truncate(length), "INVALID_ARGUMENT", "length");
   for (const [given, field] of [
     [{}, "discard"],
     [{ discard: 0 }, "discard"],
@@ -248,10 +275,22 @@ test("truncate, shift, copyPrefix, read, positions", () => {
     assert.deepEqual([possible, code, at], [false, "INVALID_ARGUMENT", field]);
     assert.ok(reason.startsWith(`${field}: `));
   }
-  for (const [given, field] of [[{ from: 0, to: 1 }, "to"], [{ from: -1, to: 0 }, "from"], [{ from: 0, to: 0, length: 31 }, "length"], [{ from: 0, to: 0, length: -1 }, "length"]]) {
+  for (const [given, field] of [
+    [{ from: 0, to: 1 }, "to"],
+    [{ from: -1, to: 0 }, "from"],
+    [{ from: 0, to: 0, length: 31 }, "length"],
+    [{ from: 0, to: 0, length: -1 }, "length"],
+  ]) {
     refuses(() => cache.copyPrefix(given), "INVALID_ARGUMENT", field);
   }
-  for (const [given, field] of [[{ layer: 9 }, "layer"], [{ first: 31 }, "first"], [{ first: -1 }, "first"], [{ count: 31 }, "count"], [{ first: 30, count: 1 }, "count"], [{ sequence: 1 }, "sequence"]]) {
+  for (const [given, field] of [
+    [{ layer: 9 }, "layer"],
+    [{ first: 31 }, "first"],
+    [{ first: -1 }, "first"],
+    [{ count: 31 }, "count"],
+    [{ first: 30, count: 1 }, "count"],
+    [{ sequence: 1 }, "sequence"],
+  ]) {
     refuses(() => cache.read(given), "INVALID_ARGUMENT", field);
   }
   for (const none of [1, -1, "0", 0.5]) {
@@ -305,7 +344,14 @@ test("several sequences are named", () => {
   withRope(rw.kvCache({ ...good, sequences: 2 }), (two) => {
     appendAll(two, pick(tokens, range(0, 5)).slice(0, 1), { sequence: 1 });
     const before = [0, 1].map((sequence) => two.save({ sequence }));
-    for (const act of [() => two.truncate(0), () => two.shift({ discard: 1 }), () => two.read(), () => two.positions(), () => two.retune({ positions: 4 }), () => two.save()]) {
+    for (const act of [
+      () => two.truncate(0),
+      () => two.shift({ discard: 1 }),
+      () => two.read(),
+      () => two.positions(),
+      () => two.retune({ positions: 4 }),
+      () => two.save(),
+    ]) {
       raises(act, "INVALID_ARGUMENT", "sequence");
     }
     raises(() => two.copyPrefix({ to: 1 }), "INVALID_ARGUMENT", "from");
@@ -316,10 +362,21 @@ test("several sequences are named", () => {
     // a row that is wrong keeps the others from being written
     const bad = new Float32Array(64).fill(1);
     bad[63] = NaN;
-    raises(() => two.append({ k: bad, v: new Float32Array(64), layout: "bthd", shape: [2, 1, 2, 16] }), "INVALID_ARGUMENT", "k");
-    raises(() => two.append({ k, v, layout: "bthd", shape: [2, 1, 2, 16], positions: [0, NaN] }), "INVALID_POSITION", "positions");
+    raises(
+      () => two.append({ k: bad, v: new Float32Array(64), layout: "bthd", shape: [2, 1, 2, 16] }),
+      "INVALID_ARGUMENT",
+      "k",
+    );
+    raises(
+      () => two.append({ k, v, layout: "bthd", shape: [2, 1, 2, 16], positions: [0, NaN] }),
+      "INVALID_POSITION",
+      "positions",
+    );
     [0, 1].forEach((sequence) => sameBits(two.save({ sequence }), before[sequence]));
-    assert.deepEqual([0, 1].map((sequence) => two.lengthOf(sequence)), [0, 5]);
+    assert.deepEqual(
+      [0, 1].map((sequence) => two.lengthOf(sequence)),
+      [0, 5],
+    );
   });
 });
 
@@ -351,11 +408,16 @@ test("use after disposal", () => {
   ]) {
     refuses(act, "DISPOSED", "kvCache");
   }
-  assert.deepEqual([gone.layers, gone.maxLength, gone.dtype, gone.keys, gone.config()], [1, 40, "f32", "rotated", config], "what needs no memory stays");
+  assert.deepEqual(
+    [gone.layers, gone.maxLength, gone.dtype, gone.keys, gone.config()],
+    [1, 40, "f32", "rotated", config],
+    "what needs no memory stays",
+  );
   refuses(() => rw.kvCache({ ...good, rope: lost }), "DISPOSED", "rope");
   refuses(() => cache.retune({ rope: lost }), "DISPOSED", "rope");
   assert.throws(() => cache.canRetune({ rope: lost }), { code: "DISPOSED" });
-  for (const change of [{ k: tensor }, { v: tensor }, { q: tensor }]) refuses(() => cache.append({ ...fresh, ...change }), "DISPOSED", "tensor");
+  for (const change of [{ k: tensor }, { v: tensor }, { q: tensor }])
+    refuses(() => cache.append({ ...fresh, ...change }), "DISPOSED", "tensor");
 });
 
 test("ropes and tensors of another module", async () => {

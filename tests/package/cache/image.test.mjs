@@ -10,7 +10,11 @@ const config = { head_dim: 16, pairing: "half", rope_theta: 5e5 };
 const yarn = { ...config, rope_scaling: { rope_type: "yarn", factor: 4, original_max_position_embeddings: 64 } };
 const dynamic = { ...config, max_position_embeddings: 32, rope_scaling: { rope_type: "dynamic", factor: 2 } };
 const layers = [{}, { kvHeads: 3 }, { rope: null, headDim: 20 }];
-const tokens = makeTokens(70, [{ kvHeads: 2, headDim: 16 }, { kvHeads: 3, headDim: 16 }, { kvHeads: 2, headDim: 20 }]);
+const tokens = makeTokens(70, [
+  { kvHeads: 2, headDim: 16 },
+  { kvHeads: 3, headDim: 16 },
+  { kvHeads: 2, headDim: 20 },
+]);
 const make = (more) => rw.kvCache({ rope: config, kvHeads: 2, layers, maxLength: 80, ...more });
 
 function filled(count, more) {
@@ -66,7 +70,10 @@ test("positions come back, layers that lag too", () => {
       cache.append({ ...pick([second], [0, 1])[0], layer: 1, layout: "thd", shape: [2, 3, 16] });
       other.restore(cache.save());
       assert.deepEqual([...other.positions()], given);
-      assert.deepEqual([0, 1, 2].map((layer) => other.read({ layer }).k.length), [5 * 32, 2 * 48, 0]);
+      assert.deepEqual(
+        [0, 1, 2].map((layer) => other.read({ layer }).k.length),
+        [5 * 32, 2 * 48, 0],
+      );
       other.append({ ...pick([second], [2, 3, 4])[0], layer: 1, layout: "thd", shape: [3, 3, 16] });
       other.append({ ...third, layer: 2, layout: "thd", shape: [5, 2, 20] });
       expectFresh(other, [first, second, third], given, { turns: 0 });
@@ -116,7 +123,8 @@ function refuses(cache, bytes, code = "INVALID_BYTES", field = "bytes", message 
 
 test("what is not bytes", () => {
   withRope(filled(10), (cache) => {
-    for (const none of [undefined, null, 5, "x", [1, 2], new Float32Array(4), new ArrayBuffer(8), {}]) refuses(cache, none, "INVALID_ARGUMENT");
+    for (const none of [undefined, null, 5, "x", [1, 2], new Float32Array(4), new ArrayBuffer(8), {}])
+      refuses(cache, none, "INVALID_ARGUMENT");
   });
 });
 
@@ -124,7 +132,10 @@ test("foreign bytes, and none", () => {
   withRope(filled(10), (cache) => {
     refuses(cache, new Uint8Array(0));
     refuses(cache, new Uint8Array(5000));
-    refuses(cache, Uint8Array.from({ length: 5000 }, (_, i) => i));
+    refuses(
+      cache,
+      Uint8Array.from({ length: 5000 }, (_, i) => i),
+    );
     refuses(cache, new TextEncoder().encode("ROPEWALK".repeat(100)));
     withRope(rw.linearState({ heads: 2, headDim: 16 }), (state) => refuses(cache, state.save()));
   });
@@ -136,7 +147,8 @@ for (const kind of [kinds[0], kinds[7]]) {
       withRope(filled(5, kind), (cache) => {
         const bytes = source.save();
         const step = Math.max(1, Math.floor(bytes.length / 400));
-        for (let length = 0; length < bytes.length; length += length < 600 ? 1 : step) refuses(cache, bytes.slice(0, length), "INVALID_BYTES", "bytes", `${length} of ${bytes.length}`);
+        for (let length = 0; length < bytes.length; length += length < 600 ? 1 : step)
+          refuses(cache, bytes.slice(0, length), "INVALID_BYTES", "bytes", `${length} of ${bytes.length}`);
         refuses(cache, bytes.slice(0, -1));
         refuses(cache, Uint8Array.of(...bytes, 0));
         refuses(cache, Uint8Array.of(...bytes, ...bytes));
@@ -180,12 +192,15 @@ test("bytes of another kind of cache", () => {
       { rope: { ...config, rotary_dim: 8 } },
       { rope: { ...config, rope_scaling: { rope_type: "default", mrope_section: [3, 3, 2] } } },
     ];
-    for (const more of others) withRope(make(more), (other) => refuses(cache, other.save(), "INVALID_BYTES", "bytes", JSON.stringify(more)));
+    for (const more of others)
+      withRope(make(more), (other) => refuses(cache, other.save(), "INVALID_BYTES", "bytes", JSON.stringify(more)));
   });
 });
 
 test("more tokens than there is room for", () => {
-  withRope(filled(70), (cache) => withRope(make({ maxLength: 69 }), (other) => refuses(other, cache.save(), "CACHE_FULL", "bytes")));
+  withRope(filled(70), (cache) =>
+    withRope(make({ maxLength: 69 }), (other) => refuses(other, cache.save(), "CACHE_FULL", "bytes")),
+  );
 });
 
 test("which sequence", () => {

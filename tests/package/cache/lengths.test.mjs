@@ -14,7 +14,8 @@ test("there are all the cases", () => assert.equal(cases.length, 6));
 /** Some tokens of [1, heads, T, d] as [1, heads, end − first, d]. */
 function tokensOf(values, [, heads, count, d], first, end) {
   const part = [];
-  for (let head = 0; head < heads; head++) part.push(...values.slice((head * count + first) * d, (head * count + end) * d));
+  for (let head = 0; head < heads; head++)
+    part.push(...values.slice((head * count + first) * d, (head * count + end) * d));
   return Float32Array.from(part);
 }
 
@@ -40,7 +41,13 @@ for (const given of cases) {
           const take = (values, shape) => tokensOf(values, shape, first, length);
           const q = take(given.q, q_shape);
           const count = length - first;
-          cache.append({ q, k: take(given.k, kv_shape), v: take(given.v, kv_shape), layout: "bhtd", shape: [1, kv_shape[1], count, d] });
+          cache.append({
+            q,
+            k: take(given.k, kv_shape),
+            v: take(given.v, kv_shape),
+            layout: "bhtd",
+            shape: [1, kv_shape[1], count, d],
+          });
           const answers = cache.attend(q, { layout: "bhtd", shape: [1, heads, count, d], window });
           const newest = tokensOf(answers, [1, heads, count, d], count - 1, count);
           close(newest, outs[i], toleranceOf(kind), `${length} tokens`);
@@ -53,11 +60,21 @@ for (const given of cases) {
 const base = { head_dim: 16, pairing: "half" };
 const ropes = {
   dynamic: { ...base, max_position_embeddings: 32, rope_scaling: { rope_type: "dynamic", factor: 2 } },
-  dynamic_yarn: { ...base, max_position_embeddings: 32, rope_scaling: { rope_type: "dynamic_yarn", factor: 4, original_max_position_embeddings: 32 } },
+  dynamic_yarn: {
+    ...base,
+    max_position_embeddings: 32,
+    rope_scaling: { rope_type: "dynamic_yarn", factor: 4, original_max_position_embeddings: 32 },
+  },
   longrope: {
     ...base,
     max_position_embeddings: 128,
-    rope_scaling: { rope_type: "longrope", short_factor: range(0, 8).map((i) => 1 + i / 20), long_factor: range(0, 8).map((i) => 1 + i / 2), original_max_position_embeddings: 40, factor: 3.2 },
+    rope_scaling: {
+      rope_type: "longrope",
+      short_factor: range(0, 8).map((i) => 1 + i / 20),
+      long_factor: range(0, 8).map((i) => 1 + i / 2),
+      original_max_position_embeddings: 40,
+      factor: 3.2,
+    },
   },
 };
 const layers = [{ kvHeads: 2, headDim: 16 }];
@@ -83,7 +100,10 @@ for (const [type, rope] of Object.entries(ropes)) {
         expectFresh(cache, pick(tokens, [0, 1, ...range(42, 61)]), range(0, 21), { turns: 11, message: "shifted" });
         // positions far apart decide, not the number of tokens
         appendAll(cache, pick(tokens, [61]), { positions: 95 });
-        expectFresh(cache, pick(tokens, [0, 1, ...range(42, 62)]), [...range(0, 21), 95], { turns: 12, message: "a far position" });
+        expectFresh(cache, pick(tokens, [0, 1, ...range(42, 62)]), [...range(0, 21), 95], {
+          turns: 12,
+          message: "a far position",
+        });
       });
     });
 
@@ -97,7 +117,11 @@ for (const [type, rope] of Object.entries(ropes)) {
         const q = randomFloats(2 * 64, 5);
         const together = cache.attend(q, { layout: "bthd", shape: [2, 1, 4, 16] });
         for (const sequence of [0, 1]) {
-          const alone = cache.attend(q.slice(sequence * 64, sequence * 64 + 64), { layout: "thd", shape: [1, 4, 16], sequence });
+          const alone = cache.attend(q.slice(sequence * 64, sequence * 64 + 64), {
+            layout: "thd",
+            shape: [1, 4, 16],
+            sequence,
+          });
           close(alone, together.slice(sequence * 64, sequence * 64 + 64), 0, "with scales of their own");
         }
       });
@@ -107,7 +131,12 @@ for (const [type, rope] of Object.entries(ropes)) {
   test(`layers that follow find the plan that the first has turned them to: ${type}`, () => {
     withRope(rw.kvCache({ rope, kvHeads: 2, layers: 3, maxLength: 100, keys: "rotated" }), (cache) => {
       const held = makeTokens(70, new Array(3).fill(layers[0]));
-      for (const [first, end] of [[0, 30], [30, 60], [60, 70]]) appendAll(cache, pick(held, range(first, end)));
+      for (const [first, end] of [
+        [0, 30],
+        [30, 60],
+        [60, 70],
+      ])
+        appendAll(cache, pick(held, range(first, end)));
       expectFresh(cache, held, range(0, 70), { turns: 2 });
     });
   });
@@ -118,7 +147,12 @@ test("a cache of ropes that change and ropes that do not", () => {
   for (const keys of ["rotated", "raw"]) {
     withRope(rw.kvCache({ layers: uneven, kvHeads: 2, headDim: 16, maxLength: 100, keys }), (cache) => {
       const held = makeTokens(60, new Array(4).fill(layers[0]));
-      for (const [first, end] of [[0, 30], [30, 41], [41, 60]]) appendAll(cache, pick(held, range(first, end)));
+      for (const [first, end] of [
+        [0, 30],
+        [30, 41],
+        [41, 60],
+      ])
+        appendAll(cache, pick(held, range(first, end)));
       expectFresh(cache, held, range(0, 60), { turns: 2 });
       cache.retune({ rope: ropes.dynamic_yarn, layers: 2 });
       expectFresh(cache, held, range(0, 60), { turns: 3 });

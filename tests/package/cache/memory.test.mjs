@@ -184,7 +184,16 @@ const full = `
 test("an engine that gives no more: each operation says so, and what is held stays", async () => {
   const { works, ...outcomes } = JSON.parse(await inNewProcess(full));
   assert.equal(works, 40);
-  const names = ["copyPrefix", "append", "append to all", "append an array", "attention", "linearAttention", "linearState", "kvCache"];
+  const names = [
+    "copyPrefix",
+    "append",
+    "append to all",
+    "append an array",
+    "attention",
+    "linearAttention",
+    "linearState",
+    "kvCache",
+  ];
   assert.deepEqual(outcomes, {
     ...Object.fromEntries(names.map((name) => [name, "RopewalkError OUT_OF_MEMORY "])),
     answers: "RopewalkError OUT_OF_MEMORY shape", // a new tensor's

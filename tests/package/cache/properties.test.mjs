@@ -14,9 +14,22 @@ const ropes = [
   { ...base, rope_scaling: { rope_type: "yarn", factor: 4, original_max_position_embeddings: 32 } },
   { ...base, rope_scaling: { rope_type: "linear", factor: 3 } },
   { ...base, max_position_embeddings: 40, rope_scaling: { rope_type: "dynamic", factor: 2 } },
-  { ...base, max_position_embeddings: 128, rope_scaling: { rope_type: "longrope", short_factor: range(0, 8).map((i) => 1 + i / 20), long_factor: range(0, 8).map((i) => 1 + i / 2), original_max_position_embeddings: 50 } },
+  {
+    ...base,
+    max_position_embeddings: 128,
+    rope_scaling: {
+      rope_type: "longrope",
+      short_factor: range(0, 8).map((i) => 1 + i / 20),
+      long_factor: range(0, 8).map((i) => 1 + i / 2),
+      original_max_position_embeddings: 50,
+    },
+  },
 ];
-const sizes = [{ kvHeads: 2, headDim: 16 }, { kvHeads: 1, headDim: 16 }, { kvHeads: 1, headDim: 12 }];
+const sizes = [
+  { kvHeads: 2, headDim: 16 },
+  { kvHeads: 1, headDim: 16 },
+  { kvHeads: 1, headDim: 12 },
+];
 const pool = makeTokens(200, sizes, 3);
 const maxLength = 130;
 
@@ -24,11 +37,24 @@ const sequence = fc.integer({ min: 0, max: 1 });
 const share = fc.double({ min: 0, max: 1, noNaN: true });
 const rope = fc.integer({ min: 0, max: ropes.length - 1 });
 const step = fc.oneof(
-  { arbitrary: fc.record({ does: fc.constant("append"), sequence, count: fc.integer({ min: 1, max: 40 }), gap: fc.constantFrom(undefined, 0, 3, 0.5, -20) }), weight: 4 },
+  {
+    arbitrary: fc.record({
+      does: fc.constant("append"),
+      sequence,
+      count: fc.integer({ min: 1, max: 40 }),
+      gap: fc.constantFrom(undefined, 0, 3, 0.5, -20),
+    }),
+    weight: 4,
+  },
   { arbitrary: fc.record({ does: fc.constant("shift"), sequence, keep: share, discard: share }), weight: 3 },
   fc.record({ does: fc.constant("truncate"), sequence, length: share }),
   fc.record({ does: fc.constant("retune"), rope, layers: fc.constantFrom(0, 1) }),
-  fc.record({ does: fc.constant("move"), sequence, offset: fc.integer({ min: -50, max: 200 }), step: fc.constantFrom(undefined, 1, 2, 0.5) }),
+  fc.record({
+    does: fc.constant("move"),
+    sequence,
+    offset: fc.integer({ min: -50, max: 200 }),
+    step: fc.constantFrom(undefined, 1, 2, 0.5),
+  }),
   fc.record({ does: fc.constant("copy"), from: sequence, length: share }),
   fc.record({ does: fc.constant("save and restore"), sequence }),
 );
@@ -64,7 +90,10 @@ class Model {
     this.cache.shift({ sequence, keep, discard });
     const delta = (row.positions[keep] ?? 0) - (row.positions[keep + discard] ?? 0);
     row.tokens.splice(keep, discard);
-    row.positions = [...row.positions.slice(0, keep), ...row.positions.slice(keep + discard).map((position) => position + delta)];
+    row.positions = [
+      ...row.positions.slice(0, keep),
+      ...row.positions.slice(keep + discard).map((position) => position + delta),
+    ];
     row.turns++;
   }
 
@@ -92,7 +121,11 @@ class Model {
     const row = this.rows[from];
     const length = Math.floor(lengthShare * row.tokens.length);
     this.cache.copyPrefix({ from, to: 1 - from, length });
-    this.rows[1 - from] = { tokens: row.tokens.slice(0, length), positions: row.positions.slice(0, length), turns: row.turns };
+    this.rows[1 - from] = {
+      tokens: row.tokens.slice(0, length),
+      positions: row.positions.slice(0, length),
+      turns: row.turns,
+    };
   }
 
   "save and restore"({ sequence }) {
@@ -115,7 +148,11 @@ for (const { dtype, keys } of kinds) {
   test(`a chain of changes leaves what a fresh cache would hold: ${dtype}, ${keys}`, () => {
     fc.assert(
       fc.property(rope, rope, fc.array(step, { minLength: 1, maxLength: 12 }), (first, second, steps) => {
-        const layers = [{ rope: ropes[first], kvHeads: 2 }, { rope: { ...ropes[second], softmax_scale: 0.5 }, kvHeads: 1 }, { rope: null, kvHeads: 1, headDim: 12 }];
+        const layers = [
+          { rope: ropes[first], kvHeads: 2 },
+          { rope: { ...ropes[second], softmax_scale: 0.5 }, kvHeads: 1 },
+          { rope: null, kvHeads: 1, headDim: 12 },
+        ];
         withRope(rw.kvCache({ layers, maxLength, sequences: 2, dtype, keys }), (cache) => {
           const model = new Model(cache);
           for (const given of steps) model[given.does](given);

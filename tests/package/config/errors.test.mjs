@@ -13,55 +13,149 @@ const CASES = [
   ["a family whose rotation turns the other way", { model_type: "nanochat" }, "UNKNOWN_FAMILY", "model_type"],
   ["a family without RoPE", { model_type: "gpt2" }, "INVALID_CONFIG", "model_type"],
   ["ALiBi", { model_type: "falcon", alibi: true }, "INVALID_CONFIG", "alibi"],
-  ["no position embedding", { model_type: "granitemoehybrid", position_embedding_type: "nope" }, "INVALID_CONFIG", "position_embedding_type"],
+  [
+    "no position embedding",
+    { model_type: "granitemoehybrid", position_embedding_type: "nope" },
+    "INVALID_CONFIG",
+    "position_embedding_type",
+  ],
   ["a model_type that is no string", { model_type: 7 }, "INVALID_CONFIG", "model_type"],
   ["an unknown key", { rope_scaling: { ...YARN, beta: 1 } }, "UNKNOWN_KEY", "rope_scaling.beta"],
   ["an unknown key, newer spelling", { rope_parameters: { ...YARN, beta: 1 } }, "UNKNOWN_KEY", "rope_parameters.beta"],
   ["an unknown key that is null", { rope_scaling: { ...YARN, beta: null } }, "UNKNOWN_KEY", "rope_scaling.beta"],
-  ["an unknown key that holds an object", { rope_scaling: { ...YARN, extra: {} } }, "UNKNOWN_KEY", "rope_scaling.extra"],
+  [
+    "an unknown key that holds an object",
+    { rope_scaling: { ...YARN, extra: {} } },
+    "UNKNOWN_KEY",
+    "rope_scaling.extra",
+  ],
   ["nothing to rotate", { partial_rotary_factor: 0 }, "INVALID_CONFIG", "partial_rotary_factor"],
-  ["a key of another type", { rope_scaling: { type: "linear", factor: 2, beta_fast: 32 } }, "UNKNOWN_KEY", "rope_scaling.beta_fast"],
+  [
+    "a key of another type",
+    { rope_scaling: { type: "linear", factor: 2, beta_fast: 32 } },
+    "UNKNOWN_KEY",
+    "rope_scaling.beta_fast",
+  ],
   ["a factor without a type", { rope_scaling: { factor: 2 } }, "UNKNOWN_KEY", "rope_scaling.factor"],
-  ["longrope's list in yarn", { rope_scaling: { ...YARN, short_factor: [1] } }, "UNKNOWN_KEY", "rope_scaling.short_factor"],
+  [
+    "longrope's list in yarn",
+    { rope_scaling: { ...YARN, short_factor: [1] } },
+    "UNKNOWN_KEY",
+    "rope_scaling.short_factor",
+  ],
   ["an unknown type", { rope_scaling: { rope_type: "longlora" } }, "UNSUPPORTED_ROPE_TYPE", "rope_scaling.rope_type"],
-  ["an unknown type, legacy spelling", { rope_scaling: { type: "longlora" } }, "UNSUPPORTED_ROPE_TYPE", "rope_scaling.type"],
+  [
+    "an unknown type, legacy spelling",
+    { rope_scaling: { type: "longlora" } },
+    "UNSUPPORTED_ROPE_TYPE",
+    "rope_scaling.type",
+  ],
   ["a type that is no string", { rope_scaling: { rope_type: 3 } }, "UNSUPPORTED_ROPE_TYPE", "rope_scaling.rope_type"],
   ["two types that disagree", { rope_scaling: { ...YARN, type: "linear" } }, "INVALID_CONFIG", "rope_scaling.type"],
   ["scaling that is no object", { rope_scaling: "yarn" }, "INVALID_CONFIG", "rope_scaling"],
   ["a factor that is no number", { rope_scaling: { ...YARN, factor: "4" } }, "INVALID_CONFIG", "rope_scaling.factor"],
-  ["a factor that is not finite", { rope_scaling: { ...YARN, factor: Infinity } }, "INVALID_CONFIG", "rope_scaling.factor"],
-  ["a length that is no integer", { rope_scaling: { ...YARN, original_max_position_embeddings: 8192.5 } }, "INVALID_CONFIG", "rope_scaling.original_max_position_embeddings"],
-  ["truncate that is no boolean", { rope_scaling: { ...YARN, truncate: 0 } }, "INVALID_CONFIG", "rope_scaling.truncate"],
-  ["a list that is none", { rope_scaling: { rope_type: "longrope", short_factor: 1 } }, "INVALID_CONFIG", "rope_scaling.short_factor"],
-  ["a list with something else in it", { rope_scaling: { rope_type: "longrope", short_factor: [1, null] } }, "INVALID_CONFIG", "rope_scaling.short_factor[1]"],
-  ["sections that are no integers", { rope_scaling: { type: "mrope", mrope_section: [16, 24.5] } }, "INVALID_CONFIG", "rope_scaling.mrope_section[1]"],
-  ["a layout that is none", { rope_scaling: { type: "mrope", mrope_section: [32, 32], mrope_layout: "striped" } }, "INVALID_CONFIG", "rope_scaling.mrope_layout"],
-  ["a flag against the family's layout", { model_type: "qwen2_vl", rope_scaling: { type: "mrope", mrope_section: [16, 24, 24], mrope_interleaved: true } }, "INVALID_CONFIG", "rope_scaling.mrope_interleaved"],
-  ["rope_scaling and rope_parameters that disagree", { rope_scaling: YARN, rope_parameters: { ...YARN, factor: 8 } }, "INVALID_CONFIG", "rope_parameters.factor"],
+  [
+    "a factor that is not finite",
+    { rope_scaling: { ...YARN, factor: Infinity } },
+    "INVALID_CONFIG",
+    "rope_scaling.factor",
+  ],
+  [
+    "a length that is no integer",
+    { rope_scaling: { ...YARN, original_max_position_embeddings: 8192.5 } },
+    "INVALID_CONFIG",
+    "rope_scaling.original_max_position_embeddings",
+  ],
+  [
+    "truncate that is no boolean",
+    { rope_scaling: { ...YARN, truncate: 0 } },
+    "INVALID_CONFIG",
+    "rope_scaling.truncate",
+  ],
+  [
+    "a list that is none",
+    { rope_scaling: { rope_type: "longrope", short_factor: 1 } },
+    "INVALID_CONFIG",
+    "rope_scaling.short_factor",
+  ],
+  [
+    "a list with something else in it",
+    { rope_scaling: { rope_type: "longrope", short_factor: [1, null] } },
+    "INVALID_CONFIG",
+    "rope_scaling.short_factor[1]",
+  ],
+  [
+    "sections that are no integers",
+    { rope_scaling: { type: "mrope", mrope_section: [16, 24.5] } },
+    "INVALID_CONFIG",
+    "rope_scaling.mrope_section[1]",
+  ],
+  [
+    "a layout that is none",
+    { rope_scaling: { type: "mrope", mrope_section: [32, 32], mrope_layout: "striped" } },
+    "INVALID_CONFIG",
+    "rope_scaling.mrope_layout",
+  ],
+  [
+    "a flag against the family's layout",
+    { model_type: "qwen2_vl", rope_scaling: { type: "mrope", mrope_section: [16, 24, 24], mrope_interleaved: true } },
+    "INVALID_CONFIG",
+    "rope_scaling.mrope_interleaved",
+  ],
+  [
+    "rope_scaling and rope_parameters that disagree",
+    { rope_scaling: YARN, rope_parameters: { ...YARN, factor: 8 } },
+    "INVALID_CONFIG",
+    "rope_parameters.factor",
+  ],
   ["a base that is no number", { rope_theta: "10000" }, "INVALID_CONFIG", "rope_theta"],
-  ["two names of the base that disagree", { model_type: "gpt_neox", rope_theta: 1e4, rotary_emb_base: 1e5 }, "INVALID_CONFIG", "rope_theta"],
+  [
+    "two names of the base that disagree",
+    { model_type: "gpt_neox", rope_theta: 1e4, rotary_emb_base: 1e5 },
+    "INVALID_CONFIG",
+    "rope_theta",
+  ],
   ["rotary_dim against the share", { rotary_dim: 64, partial_rotary_factor: 0.25 }, "INVALID_CONFIG", "rotary_dim"],
   ["no head width", { hidden_size: undefined }, "INVALID_CONFIG", "head_dim"],
   ["a head width that is no integer", { head_dim: 64.5 }, "INVALID_CONFIG", "head_dim"],
-  ["a temperature without a length", { max_position_embeddings: undefined, rope_scaling: { rope_type: "default", llama_4_scaling_beta: 0.1 } }, "INVALID_CONFIG", "original_max_position_embeddings"],
-  ["scaling beside rope_parameters by layer type, for none of them", { model_type: "gemma4_text", rope_scaling: { type: "linear", factor: 2 } }, "INVALID_CONFIG", "rope_scaling"],
+  [
+    "a temperature without a length",
+    { max_position_embeddings: undefined, rope_scaling: { rope_type: "default", llama_4_scaling_beta: 0.1 } },
+    "INVALID_CONFIG",
+    "original_max_position_embeddings",
+  ],
+  [
+    "scaling beside rope_parameters by layer type, for none of them",
+    { model_type: "gemma4_text", rope_scaling: { type: "linear", factor: 2 } },
+    "INVALID_CONFIG",
+    "rope_scaling",
+  ],
 ];
 
 for (const [what, keys, code, field] of CASES) {
   test(what, () => {
-    assert.throws(() => ropeConfig({ ...base, ...keys }), (error) => {
-      assert.ok(error instanceof RopewalkError);
-      assert.deepEqual([error.code, error.field], [code, field]);
-      return true;
-    });
+    assert.throws(
+      () => ropeConfig({ ...base, ...keys }),
+      (error) => {
+        assert.ok(error instanceof RopewalkError);
+        assert.deepEqual([error.code, error.field], [code, field]);
+        return true;
+      },
+    );
   });
 }
 
 test("paths lead into nested configs", () => {
   const text_config = { ...base, rope_scaling: { ...YARN, beta: 1 } };
-  assert.throws(() => ropeConfig({ model_type: "outer", text_config }), { code: "UNKNOWN_KEY", field: "text_config.rope_scaling.beta" });
+  assert.throws(() => ropeConfig({ model_type: "outer", text_config }), {
+    code: "UNKNOWN_KEY",
+    field: "text_config.rope_scaling.beta",
+  });
   const rope_parameters = { full_attention: { ...YARN, beta: 1 } };
-  assert.throws(() => ropeConfig({ ...base, rope_parameters }), { code: "UNKNOWN_KEY", field: "rope_parameters.full_attention.beta" });
+  assert.throws(() => ropeConfig({ ...base, rope_parameters }), {
+    code: "UNKNOWN_KEY",
+    field: "rope_parameters.full_attention.beta",
+  });
 });
 
 test("an unknown family works with the pairing named", () => {
@@ -69,7 +163,10 @@ test("an unknown family works with the pairing named", () => {
   assert.throws(() => ropeConfig(config), /overrides: \{ pairing:/);
   const rope = ropeConfig(config, { overrides: { pairing: "interleaved" } });
   assert.deepEqual([rope.pairing, rope.head_dim, rope.rope_scaling], ["interleaved", 128, YARN]);
-  const mla = ropeConfig({ ...config, qk_rope_head_dim: 64, qk_nope_head_dim: 128 }, { overrides: { pairing: "half" } });
+  const mla = ropeConfig(
+    { ...config, qk_rope_head_dim: 64, qk_nope_head_dim: 128 },
+    { overrides: { pairing: "half" } },
+  );
   assert.deepEqual([mla.head_dim, mla.rotary_dim], [64, 64]);
 });
 
@@ -80,6 +177,9 @@ test("a key outside of RoPE may be anything", () => {
 test("arguments", () => {
   assert.throws(() => ropeConfig(null), { code: "INVALID_ARGUMENT", field: "source" });
   assert.throws(() => ropeConfig([base]), { code: "INVALID_ARGUMENT", field: "source" });
-  assert.throws(() => ropeConfig(base, { layerType: "full_attention" }), { code: "INVALID_ARGUMENT", field: "options.layerType" });
+  assert.throws(() => ropeConfig(base, { layerType: "full_attention" }), {
+    code: "INVALID_ARGUMENT",
+    field: "options.layerType",
+  });
   assert.throws(() => ropeConfig(base, { layer_type: 1 }), { code: "INVALID_CONFIG", field: "layer_type" });
 });

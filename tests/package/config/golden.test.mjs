@@ -20,7 +20,8 @@ for (const { name, hf_config, layer_type, rotary_dim, rope_type } of golden("fre
 }
 
 test("configs of llama.cpp, vLLM, lucidrains and the YaRN authors", () => {
-  for (const { config } of golden("other_systems")) withRope(rw.rope(config), (rope) => assert.ok(rope.plan().rotary_dim > 0));
+  for (const { config } of golden("other_systems"))
+    withRope(rw.rope(config), (rope) => assert.ok(rope.plan().rotary_dim > 0));
 });
 
 function withRope(rope, use) {

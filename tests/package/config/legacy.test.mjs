@@ -11,22 +11,35 @@ test("rope_scaling with a top-level rope_theta and rope_parameters are the same 
   const rope_scaling = { type: "yarn", factor: 4, original_max_position_embeddings: 8192 };
   const old = read({ rope_theta: 1e6, partial_rotary_factor: 0.5, rope_scaling });
   const { type, ...rest } = rope_scaling;
-  assert.deepEqual(read({ rope_parameters: { rope_type: type, rope_theta: 1e6, partial_rotary_factor: 0.5, ...rest } }), old);
+  assert.deepEqual(
+    read({ rope_parameters: { rope_type: type, rope_theta: 1e6, partial_rotary_factor: 0.5, ...rest } }),
+    old,
+  );
   assert.equal(old.rotary_dim, 64);
 });
 
 test("what stands in rope_parameters wins over the same key beside it, as in transformers", () => {
-  const rope = read({ rope_theta: 1e4, partial_rotary_factor: 1, rope_parameters: { rope_type: "default", rope_theta: 5e5, partial_rotary_factor: 0.25 } });
+  const rope = read({
+    rope_theta: 1e4,
+    partial_rotary_factor: 1,
+    rope_parameters: { rope_type: "default", rope_theta: 5e5, partial_rotary_factor: 0.25 },
+  });
   assert.deepEqual([rope.rope_theta, rope.rotary_dim], [5e5, 32]);
 });
 
 test("rope_scaling and rope_parameters side by side add up where they agree", () => {
-  const rope = read({ rope_scaling: { type: "linear", factor: 2 }, rope_parameters: { rope_type: "linear", factor: 2, rope_theta: 5e5 } });
+  const rope = read({
+    rope_scaling: { type: "linear", factor: 2 },
+    rope_parameters: { rope_type: "linear", factor: 2, rope_theta: 5e5 },
+  });
   assert.deepEqual([rope.rope_theta, rope.rope_scaling], [5e5, { rope_type: "linear", factor: 2 }]);
 });
 
 test("a top-level original length wins over the dict's", () => {
-  const rope = read({ original_max_position_embeddings: 2048, rope_scaling: { rope_type: "yarn", factor: 16, original_max_position_embeddings: 4096 } });
+  const rope = read({
+    original_max_position_embeddings: 2048,
+    rope_scaling: { rope_type: "yarn", factor: 16, original_max_position_embeddings: 4096 },
+  });
   assert.equal(rope.rope_scaling.original_max_position_embeddings, 2048);
 });
 
@@ -38,7 +51,10 @@ test("the original length of llama3, yarn and longrope defaults to max_position_
   ]) {
     assert.equal(read({ rope_scaling }).rope_scaling.original_max_position_embeddings, 32768);
   }
-  assert.equal("original_max_position_embeddings" in read({ rope_scaling: { type: "linear", factor: 2 } }).rope_scaling, false);
+  assert.equal(
+    "original_max_position_embeddings" in read({ rope_scaling: { type: "linear", factor: 2 } }).rope_scaling,
+    false,
+  );
 });
 
 test("a YaRN factor of null is the ratio of the lengths", () => {
@@ -48,44 +64,112 @@ test("a YaRN factor of null is the ratio of the lengths", () => {
 
 test("0 and null count as absent where transformers takes them so", () => {
   const rope = read({
-    rope_scaling: { rope_type: "yarn", factor: 2, original_max_position_embeddings: 8192, beta_fast: 0, beta_slow: null, mscale: 1, mscale_all_dim: 0, attention_factor: null },
+    rope_scaling: {
+      rope_type: "yarn",
+      factor: 2,
+      original_max_position_embeddings: 8192,
+      beta_fast: 0,
+      beta_slow: null,
+      mscale: 1,
+      mscale_all_dim: 0,
+      attention_factor: null,
+    },
   });
-  assert.deepEqual(rope.rope_scaling, { rope_type: "yarn", factor: 2, mscale: 1, original_max_position_embeddings: 8192 });
+  assert.deepEqual(rope.rope_scaling, {
+    rope_type: "yarn",
+    factor: 2,
+    mscale: 1,
+    original_max_position_embeddings: 8192,
+  });
 });
 
 test("su, and yarn with longrope's lists, are longrope", () => {
   for (const type of ["su", "yarn", "longrope"]) {
-    const rope = read({ model_type: "phi3", hidden_size: 4096, rope_scaling: { type, short_factor: ones, long_factor: ones } });
+    const rope = read({
+      model_type: "phi3",
+      hidden_size: 4096,
+      rope_scaling: { type, short_factor: ones, long_factor: ones },
+    });
     assert.equal(rope.rope_scaling.rope_type, "longrope");
     assert.equal(rope.rope_scaling.original_max_position_embeddings, 4096); // the class's own
   }
 });
 
 test("Phi-3.5-MoE keeps its two attention factors", () => {
-  const rope_scaling = { type: "longrope", short_factor: ones, long_factor: ones, short_mscale: 1.25, long_mscale: 1.5, original_max_position_embeddings: 4096 };
+  const rope_scaling = {
+    type: "longrope",
+    short_factor: ones,
+    long_factor: ones,
+    short_mscale: 1.25,
+    long_mscale: 1.5,
+    original_max_position_embeddings: 4096,
+  };
   const rope = read({ model_type: "phimoe", rope_scaling });
   assert.deepEqual([rope.rope_theta, rope.rope_scaling.short_mscale, rope.rope_scaling.long_mscale], [1e6, 1.25, 1.5]);
 });
 
 test("HunYuan's dynamic with alpha stretches the base once", () => {
-  const rope_scaling = { type: "dynamic", alpha: 1000, factor: 1, beta_fast: 32, beta_slow: 1, mscale: 1, mscale_all_dim: 1 };
-  assert.deepEqual(read({ model_type: "hunyuan_v1_dense", rope_scaling }).rope_scaling, { rope_type: "ntk_alpha", alpha: 1000 });
-  const vl = read({ model_type: "hunyuan_vl_text", head_dim: 128, rope_scaling: { ...rope_scaling, type: "xdrope", xdrope_section: [16, 16, 16, 16] } });
-  assert.deepEqual(vl.rope_scaling, { rope_type: "ntk_alpha", alpha: 1000, mrope_section: [16, 16, 16, 16], mrope_layout: "chunked" });
+  const rope_scaling = {
+    type: "dynamic",
+    alpha: 1000,
+    factor: 1,
+    beta_fast: 32,
+    beta_slow: 1,
+    mscale: 1,
+    mscale_all_dim: 1,
+  };
+  assert.deepEqual(read({ model_type: "hunyuan_v1_dense", rope_scaling }).rope_scaling, {
+    rope_type: "ntk_alpha",
+    alpha: 1000,
+  });
+  const vl = read({
+    model_type: "hunyuan_vl_text",
+    head_dim: 128,
+    rope_scaling: { ...rope_scaling, type: "xdrope", xdrope_section: [16, 16, 16, 16] },
+  });
+  assert.deepEqual(vl.rope_scaling, {
+    rope_type: "ntk_alpha",
+    alpha: 1000,
+    mrope_section: [16, 16, 16, 16],
+    mrope_layout: "chunked",
+  });
 });
 
 test("Qwen v1: its own names, and use_dynamic_ntk as dynamic scaling of factor 2", () => {
-  const qwen = { model_type: "qwen", hidden_size: 2048, num_attention_heads: 16, kv_channels: 128, seq_length: 8192, rotary_emb_base: 10000, use_logn_attn: true };
+  const qwen = {
+    model_type: "qwen",
+    hidden_size: 2048,
+    num_attention_heads: 16,
+    kv_channels: 128,
+    seq_length: 8192,
+    rotary_emb_base: 10000,
+    use_logn_attn: true,
+  };
   assert.deepEqual(ropeConfig({ ...qwen, use_dynamic_ntk: true }), {
-    model_type: "qwen", head_dim: 128, pairing: "half", rope_theta: 10000, rotary_dim: 128, max_position_embeddings: 8192,
+    model_type: "qwen",
+    head_dim: 128,
+    pairing: "half",
+    rope_theta: 10000,
+    rotary_dim: 128,
+    max_position_embeddings: 8192,
     rope_scaling: { rope_type: "dynamic", factor: 2 },
   });
   assert.equal(ropeConfig({ ...qwen, use_dynamic_ntk: false }).rope_scaling.rope_type, "default");
 });
 
 test("ChatGLM's rope_ratio multiplies the base", () => {
-  const rope = ropeConfig({ model_type: "chatglm", hidden_size: 4096, num_attention_heads: 32, kv_channels: 128, seq_length: 1048576, rope_ratio: 10000 });
-  assert.deepEqual([rope.rope_theta, rope.pairing, rope.rotary_dim, rope.max_position_embeddings], [1e8, "interleaved", 64, 1048576]);
+  const rope = ropeConfig({
+    model_type: "chatglm",
+    hidden_size: 4096,
+    num_attention_heads: 32,
+    kv_channels: 128,
+    seq_length: 1048576,
+    rope_ratio: 10000,
+  });
+  assert.deepEqual(
+    [rope.rope_theta, rope.pairing, rope.rotary_dim, rope.max_position_embeddings],
+    [1e8, "interleaved", 64, 1048576],
+  );
 });
 
 test("older names of the base and the rotated share", () => {
@@ -103,15 +187,35 @@ test("older names of the base and the rotated share", () => {
 });
 
 test("Ministral's and Llama 4's query temperature", () => {
-  const scaling = { type: "yarn", factor: 16, original_max_position_embeddings: 16384, max_position_embeddings: 262144, mscale: 1, mscale_all_dim: 1, llama_4_scaling_beta: 0.1 };
-  const ministral = read({ model_type: "ministral3", max_position_embeddings: 262144, rope_parameters: { ...scaling, rope_theta: 1e6 } });
+  const scaling = {
+    type: "yarn",
+    factor: 16,
+    original_max_position_embeddings: 16384,
+    max_position_embeddings: 262144,
+    mscale: 1,
+    mscale_all_dim: 1,
+    llama_4_scaling_beta: 0.1,
+  };
+  const ministral = read({
+    model_type: "ministral3",
+    max_position_embeddings: 262144,
+    rope_parameters: { ...scaling, rope_theta: 1e6 },
+  });
   assert.deepEqual(ministral.query_temperature, { scale: 0.1, floor_scale: 16384, offset: 0, layers: "all" });
   assert.equal("llama_4_scaling_beta" in ministral.rope_scaling, false);
-  assert.equal(read({ model_type: "ministral3", rope_parameters: { ...scaling, llama_4_scaling_beta: 0 } }).query_temperature, undefined);
+  assert.equal(
+    read({ model_type: "ministral3", rope_parameters: { ...scaling, llama_4_scaling_beta: 0 } }).query_temperature,
+    undefined,
+  );
 
   const llama4 = (more) => read({ model_type: "llama4_text", ...more }).query_temperature;
   assert.deepEqual(llama4({}), { scale: 0.1, floor_scale: 8192, offset: 1, layers: "no_rope" });
-  assert.deepEqual(llama4({ attn_temperature_tuning: 4, attn_scale: 0.2, floor_scale: 4096 }), { scale: 0.2, floor_scale: 4096, offset: 1, layers: "no_rope" });
+  assert.deepEqual(llama4({ attn_temperature_tuning: 4, attn_scale: 0.2, floor_scale: 4096 }), {
+    scale: 0.2,
+    floor_scale: 4096,
+    offset: 1,
+    layers: "no_rope",
+  });
   assert.equal(llama4({ attn_temperature_tuning: false }), undefined);
 });
 
@@ -123,7 +227,12 @@ test("rope_interleave false turns DeepSeek's pairing to half", () => {
 
 test("a class's own scaling where the file has none", () => {
   assert.deepEqual(read({ model_type: "gpt_oss" }).rope_scaling, {
-    rope_type: "yarn", factor: 32, beta_fast: 32, beta_slow: 1, truncate: false, original_max_position_embeddings: 4096,
+    rope_type: "yarn",
+    factor: 32,
+    beta_fast: 32,
+    beta_slow: 1,
+    truncate: false,
+    original_max_position_embeddings: 4096,
   });
   assert.equal(read({ model_type: "apertus" }).rope_scaling.rope_type, "llama3");
 });
@@ -134,5 +243,8 @@ test("multimodal files: the text model is found where it is nested", () => {
     assert.equal(ropeConfig({ model_type: "outer", hidden_size: 1, ...outer }).rope_theta, 1e6);
   }
   // Nested configs are written as differences from the class (LLaVA 1.5).
-  assert.equal(ropeConfig({ model_type: "llava", text_config: { model_type: "llama", max_position_embeddings: 4096 } }).head_dim, 128);
+  assert.equal(
+    ropeConfig({ model_type: "llava", text_config: { model_type: "llama", max_position_embeddings: 4096 } }).head_dim,
+    128,
+  );
 });

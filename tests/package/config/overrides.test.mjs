@@ -2,17 +2,42 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { overrideRopeConfig, ropeConfig, RopewalkError } from "ropewalk";
 
-const base = { model_type: "llama", hidden_size: 4096, num_attention_heads: 32, max_position_embeddings: 131072, rope_theta: 5e5 };
-const LLAMA3 = { rope_type: "llama3", factor: 8, low_freq_factor: 1, high_freq_factor: 4, original_max_position_embeddings: 8192 };
-const YARN = { rope_type: "yarn", factor: 8, attention_factor: 1.2, beta_fast: 16, original_max_position_embeddings: 8192 };
+const base = {
+  model_type: "llama",
+  hidden_size: 4096,
+  num_attention_heads: 32,
+  max_position_embeddings: 131072,
+  rope_theta: 5e5,
+};
+const LLAMA3 = {
+  rope_type: "llama3",
+  factor: 8,
+  low_freq_factor: 1,
+  high_freq_factor: 4,
+  original_max_position_embeddings: 8192,
+};
+const YARN = {
+  rope_type: "yarn",
+  factor: 8,
+  attention_factor: 1.2,
+  beta_fast: 16,
+  original_max_position_embeddings: 8192,
+};
 const over = (rope_scaling, overrides, options) => ropeConfig({ ...base, rope_scaling }, { overrides, ...options });
 const fails = (code, field, call, message = /./) =>
-  assert.throws(call, (error) => error instanceof RopewalkError && error.code === code && error.field === field && message.test(error.message));
+  assert.throws(
+    call,
+    (error) =>
+      error instanceof RopewalkError && error.code === code && error.field === field && message.test(error.message),
+  );
 
 test("one key changes, the others stay", () => {
   assert.deepEqual(over(LLAMA3, { rope_scaling: { factor: 16 } }).rope_scaling, { ...LLAMA3, factor: 16 });
   assert.deepEqual(over(YARN, { rope_parameters: { factor: 16 } }).rope_scaling, { ...YARN, factor: 16 });
-  assert.deepEqual(over(YARN, { rope_scaling: { rope_type: "yarn", beta_slow: 2 } }).rope_scaling, { ...YARN, beta_slow: 2 });
+  assert.deepEqual(over(YARN, { rope_scaling: { rope_type: "yarn", beta_slow: 2 } }).rope_scaling, {
+    ...YARN,
+    beta_slow: 2,
+  });
 });
 
 test("null takes a key away", () => {
@@ -22,26 +47,51 @@ test("null takes a key away", () => {
 });
 
 test("a scaling for a model that has none, over the length it was trained for", () => {
-  const rope = ropeConfig({ ...base, max_position_embeddings: 32768 }, { overrides: { rope_scaling: { rope_type: "yarn", factor: 4 } } });
+  const rope = ropeConfig(
+    { ...base, max_position_embeddings: 32768 },
+    { overrides: { rope_scaling: { rope_type: "yarn", factor: 4 } } },
+  );
   assert.deepEqual(rope.rope_scaling, { rope_type: "yarn", factor: 4, original_max_position_embeddings: 32768 });
 });
 
 test("another type is refused where the model would lose something", () => {
-  fails("INVALID_CONFIG", "overrides.rope_scaling.rope_type", () => over(LLAMA3, { rope_scaling: { rope_type: "linear", factor: 4 } }), /llama3.*low_freq_factor/);
-  fails("INVALID_CONFIG", "overrides.rope_scaling.rope_type", () => over({ type: "dynamic", factor: 2 }, { rope_scaling: { rope_type: "linear", factor: 2 } }));
-  fails("INVALID_CONFIG", "overrides.rope_scaling.rope_type", () => over(YARN, { rope_scaling: { rope_type: "ntk_by_parts" } }), /attention_factor/);
-  fails("INVALID_CONFIG", "overrides.rope_scaling.rope_type", () => over(LLAMA3, { rope_scaling: { rope_type: "default" } }));
+  fails(
+    "INVALID_CONFIG",
+    "overrides.rope_scaling.rope_type",
+    () => over(LLAMA3, { rope_scaling: { rope_type: "linear", factor: 4 } }),
+    /llama3.*low_freq_factor/,
+  );
+  fails("INVALID_CONFIG", "overrides.rope_scaling.rope_type", () =>
+    over({ type: "dynamic", factor: 2 }, { rope_scaling: { rope_type: "linear", factor: 2 } }),
+  );
+  fails(
+    "INVALID_CONFIG",
+    "overrides.rope_scaling.rope_type",
+    () => over(YARN, { rope_scaling: { rope_type: "ntk_by_parts" } }),
+    /attention_factor/,
+  );
+  fails("INVALID_CONFIG", "overrides.rope_scaling.rope_type", () =>
+    over(LLAMA3, { rope_scaling: { rope_type: "default" } }),
+  );
 });
 
 test("replace: true agrees to that, and keeps the trained length", () => {
-  assert.deepEqual(over(LLAMA3, { rope_scaling: { rope_type: "linear", factor: 4, replace: true } }).rope_scaling, { rope_type: "linear", factor: 4 });
+  assert.deepEqual(over(LLAMA3, { rope_scaling: { rope_type: "linear", factor: 4, replace: true } }).rope_scaling, {
+    rope_type: "linear",
+    factor: 4,
+  });
   assert.deepEqual(over(LLAMA3, { rope_scaling: { type: "yarn", factor: 16, replace: true } }).rope_scaling, {
-    rope_type: "yarn", factor: 16, original_max_position_embeddings: 8192,
+    rope_type: "yarn",
+    factor: 16,
+    original_max_position_embeddings: 8192,
   });
 });
 
 test("between yarn and dynamic_yarn everything stays", () => {
-  assert.deepEqual(over(YARN, { rope_scaling: { rope_type: "dynamic_yarn" } }).rope_scaling, { ...YARN, rope_type: "dynamic_yarn" });
+  assert.deepEqual(over(YARN, { rope_scaling: { rope_type: "dynamic_yarn" } }).rope_scaling, {
+    ...YARN,
+    rope_type: "dynamic_yarn",
+  });
 });
 
 test("a factor that belongs to another type does not carry over", () => {
@@ -49,22 +99,47 @@ test("a factor that belongs to another type does not carry over", () => {
 });
 
 test("a key the type does not read is an error, not a no-op", () => {
-  fails("UNKNOWN_KEY", "overrides.rope_scaling.beta_fast", () => over(LLAMA3, { rope_scaling: { beta_fast: 32 } }), /yarn/);
+  fails(
+    "UNKNOWN_KEY",
+    "overrides.rope_scaling.beta_fast",
+    () => over(LLAMA3, { rope_scaling: { beta_fast: 32 } }),
+    /yarn/,
+  );
   fails("UNKNOWN_KEY", "overrides.rope_scaling.factor", () => over(null, { rope_scaling: { factor: 8 } }), /default/);
 });
 
 test("sections and base live through every change of scaling", () => {
-  const vl = { model_type: "qwen2_vl", hidden_size: 3584, num_attention_heads: 28, max_position_embeddings: 32768, rope_scaling: { type: "mrope", mrope_section: [16, 24, 24] } };
+  const vl = {
+    model_type: "qwen2_vl",
+    hidden_size: 3584,
+    num_attention_heads: 28,
+    max_position_embeddings: 32768,
+    rope_scaling: { type: "mrope", mrope_section: [16, 24, 24] },
+  };
   const rope = ropeConfig(vl, { overrides: { rope_scaling: { rope_type: "yarn", factor: 4 } } });
-  assert.deepEqual([rope.rope_theta, rope.rope_scaling.mrope_section, rope.rope_scaling.mrope_layout], [1e6, [16, 24, 24], "chunked"]);
+  assert.deepEqual(
+    [rope.rope_theta, rope.rope_scaling.mrope_section, rope.rope_scaling.mrope_layout],
+    [1e6, [16, 24, 24], "chunked"],
+  );
   assert.deepEqual(ropeConfig(vl, { overrides: { rope_scaling: null } }).rope_scaling.mrope_section, [16, 24, 24]);
   assert.deepEqual(ropeConfig(vl, { overrides: { mrope_section: null } }).rope_scaling, { rope_type: "default" });
   assert.equal(ropeConfig(vl, { overrides: { mrope_layout: "interleaved" } }).rope_scaling.mrope_layout, "interleaved");
-  assert.equal(ropeConfig(vl, { overrides: { rope_scaling: { mrope_interleaved: true } } }).rope_scaling.mrope_layout, "interleaved");
+  assert.equal(
+    ropeConfig(vl, { overrides: { rope_scaling: { mrope_interleaved: true } } }).rope_scaling.mrope_layout,
+    "interleaved",
+  );
 });
 
 test("keys at the top", () => {
-  const rope = over(null, { rope_theta: 1e6, compat: "llama.cpp", precision: "hf", context_length: 8192, softmax_scale: 0.5, xpos: { scale_base: 512 }, pairing: "interleaved" });
+  const rope = over(null, {
+    rope_theta: 1e6,
+    compat: "llama.cpp",
+    precision: "hf",
+    context_length: 8192,
+    softmax_scale: 0.5,
+    xpos: { scale_base: 512 },
+    pairing: "interleaved",
+  });
   assert.deepEqual(
     [rope.rope_theta, rope.compat, rope.precision, rope.context_length, rope.softmax_scale, rope.xpos, rope.pairing],
     [1e6, "llama.cpp", "hf", 8192, 0.5, { scale_base: 512 }, "interleaved"],
@@ -102,9 +177,19 @@ test("frequency factors of a GGUF file are a scaling too", () => {
 });
 
 test("a proportional share does not become a partial one", () => {
-  const gemma = { model_type: "gemma4_text", hidden_size: 2304, num_attention_heads: 8, max_position_embeddings: 131072 };
+  const gemma = {
+    model_type: "gemma4_text",
+    hidden_size: 2304,
+    num_attention_heads: 8,
+    max_position_embeddings: 131072,
+  };
   const options = (rope_scaling) => ({ layer_type: "full_attention", overrides: { rope_scaling } });
-  fails("INVALID_CONFIG", "overrides.rope_scaling.rope_type", () => ropeConfig(gemma, options({ rope_type: "linear", factor: 2 })), /partial_rotary_factor/);
+  fails(
+    "INVALID_CONFIG",
+    "overrides.rope_scaling.rope_type",
+    () => ropeConfig(gemma, options({ rope_type: "linear", factor: 2 })),
+    /partial_rotary_factor/,
+  );
   const replaced = ropeConfig(gemma, options({ rope_type: "linear", factor: 2, replace: true }));
   assert.deepEqual([replaced.rotary_dim, replaced.partial_rotary_factor], [512, undefined]);
   assert.deepEqual(ropeConfig(gemma, options({ factor: 2 })).rope_scaling, { rope_type: "proportional", factor: 2 });
@@ -115,21 +200,36 @@ test("overrideRopeConfig merges into a finished config by the same rules", () =>
   const longer = overrideRopeConfig(rope, { rope_scaling: { factor: 16 } });
   assert.deepEqual(longer.rope_scaling, { ...YARN, factor: 16 });
   assert.deepEqual(overrideRopeConfig(longer, { rope_scaling: { factor: 8 } }), rope);
-  fails("INVALID_CONFIG", "overrides.rope_scaling.rope_type", () => overrideRopeConfig(rope, { rope_scaling: { rope_type: "linear", factor: 2 } }));
+  fails("INVALID_CONFIG", "overrides.rope_scaling.rope_type", () =>
+    overrideRopeConfig(rope, { rope_scaling: { rope_type: "linear", factor: 2 } }),
+  );
   const plain = ropeConfig({ ...base, original_max_position_embeddings: 8192 });
-  assert.equal(overrideRopeConfig(plain, { rope_scaling: { rope_type: "yarn", factor: 2 } }).rope_scaling.original_max_position_embeddings, 8192);
-  const proportional = ropeConfig({ model_type: "gemma4_text", hidden_size: 2304, num_attention_heads: 8, max_position_embeddings: 131072 }, { layer_type: "full_attention" });
+  assert.equal(
+    overrideRopeConfig(plain, { rope_scaling: { rope_type: "yarn", factor: 2 } }).rope_scaling
+      .original_max_position_embeddings,
+    8192,
+  );
+  const proportional = ropeConfig(
+    { model_type: "gemma4_text", hidden_size: 2304, num_attention_heads: 8, max_position_embeddings: 131072 },
+    { layer_type: "full_attention" },
+  );
   assert.deepEqual(overrideRopeConfig(proportional, {}), proportional);
 });
 
 test("errors in the overrides", () => {
   fails("UNKNOWN_KEY", "overrides.theta", () => over(null, { theta: 1e6 }));
   fails("UNKNOWN_KEY", "overrides.rope_scaling.scale", () => over(YARN, { rope_scaling: { scale: 2 } }));
-  fails("UNSUPPORTED_ROPE_TYPE", "overrides.rope_scaling.rope_type", () => over(null, { rope_scaling: { rope_type: "axial" } }));
+  fails("UNSUPPORTED_ROPE_TYPE", "overrides.rope_scaling.rope_type", () =>
+    over(null, { rope_scaling: { rope_type: "axial" } }),
+  );
   fails("INVALID_CONFIG", "overrides.pairing", () => over(null, { pairing: "neox" }));
   fails("INVALID_CONFIG", "overrides.rope_theta", () => over(null, { rope_theta: "1e6" }));
-  fails("INVALID_CONFIG", "overrides.rope_scaling.rope_theta", () => over(null, { rope_theta: 1e6, rope_scaling: { rope_theta: 1e5 } }));
+  fails("INVALID_CONFIG", "overrides.rope_scaling.rope_theta", () =>
+    over(null, { rope_theta: 1e6, rope_scaling: { rope_theta: 1e5 } }),
+  );
   fails("INVALID_CONFIG", "overrides.rope_scaling.replace", () => over(null, { rope_scaling: { replace: "yes" } }));
-  fails("INVALID_CONFIG", "overrides.rope_parameters", () => over(null, { rope_scaling: { rope_type: "yarn", factor: 2 }, rope_parameters: { rope_type: "linear", factor: 2 } }));
+  fails("INVALID_CONFIG", "overrides.rope_parameters", () =>
+    over(null, { rope_scaling: { rope_type: "yarn", factor: 2 }, rope_parameters: { rope_type: "linear", factor: 2 } }),
+  );
   fails("INVALID_ARGUMENT", "overrides", () => over(null, "yarn"));
 });

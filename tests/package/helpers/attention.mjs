@@ -1,11 +1,14 @@
 // Attention by its definition, in f64 and one score at a time: what the package's kernels are compared with.
 
-const extentsOf = (layout, shape) => Object.fromEntries([..."bthd"].map((name) => [name, layout.includes(name) ? shape[layout.indexOf(name)] : 1]));
+const extentsOf = (layout, shape) =>
+  Object.fromEntries([..."bthd"].map((name) => [name, layout.includes(name) ? shape[layout.indexOf(name)] : 1]));
 
 /** Where the head h of token t of batch row b begins. */
 function indexer(layout, shape) {
   const { b: _, t: tokens, h: heads, d } = extentsOf(layout, shape);
-  return layout === "bhtd" ? (b, t, h) => ((b * heads + h) * tokens + t) * d : (b, t, h) => ((b * tokens + t) * heads + h) * d;
+  return layout === "bhtd"
+    ? (b, t, h) => ((b * heads + h) * tokens + t) * d
+    : (b, t, h) => ((b * tokens + t) * heads + h) * d;
 }
 
 /** Whether query t of T sees key n of N. */
@@ -21,7 +24,17 @@ function sees(t, tokens, n, kvTokens, { causal, window, sinkTokens }) {
  * @returns the outputs in q's layout, f64, and the largest |score| before the cap for tolerances.
  */
 export function attentionByDefinition(q, k, v, options) {
-  const { layout, shape, kvShape = shape, causal = true, sinkTokens = 0, sinks, softCap, temperature, bias = () => 0 } = options;
+  const {
+    layout,
+    shape,
+    kvShape = shape,
+    causal = true,
+    sinkTokens = 0,
+    sinks,
+    softCap,
+    temperature,
+    bias = () => 0,
+  } = options;
   const window = options.window ?? Infinity;
   const { b: batches, t: tokens, h: heads, d } = extentsOf(layout, shape);
   const { t: kvTokens, h: kvHeads } = extentsOf(layout, kvShape);

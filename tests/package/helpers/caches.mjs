@@ -4,18 +4,31 @@ import { close, product, randomFloats, sameBits } from "./arrays.mjs";
 import { rw, withRope } from "./runtime.mjs";
 
 /** Element types and key modes, all of them. */
-export const kinds = ["f32", "f16", "bf16", "q8_0"].flatMap((dtype) => ["rotated", "raw"].map((keys) => ({ dtype, keys })));
+export const kinds = ["f32", "f16", "bf16", "q8_0"].flatMap((dtype) =>
+  ["rotated", "raw"].map((keys) => ({ dtype, keys })),
+);
 
 /** How far one rounding may move an element of a row whose largest magnitude is `largest`: half an ulp, or half a step of q8_0's and its f16 scale. */
 export function quantumOf(dtype, largest) {
-  return { f32: largest * 2 ** -24, f16: largest * 2 ** -11, bf16: largest * 2 ** -8, q8_0: largest / 254 + largest * 2 ** -11 }[dtype];
+  return {
+    f32: largest * 2 ** -24,
+    f16: largest * 2 ** -11,
+    bf16: largest * 2 ** -8,
+    q8_0: largest / 254 + largest * 2 ** -11,
+  }[dtype];
 }
 
 /** Keys and values of `count` tokens for each layer, [count, kvHeads, headDim] on [−2, 2). */
 export function makeTokens(count, layers, seed = 1) {
   return layers.map(({ kvHeads, headDim }, layer) => {
     const length = count * kvHeads * headDim;
-    return { count, kvHeads, headDim, k: randomFloats(length, 1000 * seed + 2 * layer), v: randomFloats(length, 1000 * seed + 2 * layer + 1) };
+    return {
+      count,
+      kvHeads,
+      headDim,
+      k: randomFloats(length, 1000 * seed + 2 * layer),
+      v: randomFloats(length, 1000 * seed + 2 * layer + 1),
+    };
   });
 }
 
@@ -72,7 +85,9 @@ export function expectFresh(cache, tokens, positions, { sequence = 0, turns = 1,
       close(held.k, expected.k, tolerance, `${message}: k of layer ${layer}`);
     });
   });
-  tokens.forEach(({ kvHeads, headDim }, layer) => expectAttention(cache, { layer, sequence, kvHeads, headDim, message }));
+  tokens.forEach(({ kvHeads, headDim }, layer) =>
+    expectAttention(cache, { layer, sequence, kvHeads, headDim, message }),
+  );
 }
 
 /** Asserts that a layer attends to what it holds as rw.attention does to the same keys and values, to the bit. */
@@ -81,7 +96,10 @@ export function expectAttention(cache, { layer, sequence, kvHeads, headDim, mess
   const count = cache.lengthOf(sequence);
   const config = cache.config(layer);
   const tokens = Math.min(3, count);
-  const [shape, kvShape] = [[tokens, 2 * kvHeads, headDim], [count, kvHeads, headDim]];
+  const [shape, kvShape] = [
+    [tokens, 2 * kvHeads, headDim],
+    [count, kvHeads, headDim],
+  ];
   const q = randomFloats(product(shape), 77);
   const given = { layout: "thd", shape };
   const expectSame = (actual, expected) => sameBits(actual, expected, `${message}: attention of layer ${layer}`);
@@ -95,7 +113,10 @@ export function expectAttention(cache, { layer, sequence, kvHeads, headDim, mess
     const positions = kvPositions.filter((_, i) => i % count >= count - tokens);
     const seqLen = Math.max(1, Math.ceil(Math.max(...all)) + 1);
     const scale = rope.plan(seqLen).softmax_scale;
-    const actual = cache.attend(cache.keys === "rotated" ? q : rope.rotate(q.slice(), { ...given, positions, seqLen }), { ...given, layer, sequence });
+    const actual = cache.attend(
+      cache.keys === "rotated" ? q : rope.rotate(q.slice(), { ...given, positions, seqLen }),
+      { ...given, layer, sequence },
+    );
     const encoding = cache.keys === "rotated" ? {} : { position: rope, positions, kvPositions };
     expectSame(actual, rw.attention(q, k, v, { ...given, kvShape, scale, ...encoding }));
   });

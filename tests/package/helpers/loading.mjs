@@ -13,7 +13,9 @@ export async function freshLoad(entry = "ropewalk") {
 
 /** The build under test, and where its wasm file lies. */
 export const build = process.env.ROPEWALK_BUILD ?? "simd";
-export const wasmUrl = new URL(import.meta.resolve(build === "relaxed" ? "ropewalk/ropewalk.relaxed.wasm" : "ropewalk/ropewalk.wasm"));
+export const wasmUrl = new URL(
+  import.meta.resolve(build === "relaxed" ? "ropewalk/ropewalk.relaxed.wasm" : "ropewalk/ropewalk.wasm"),
+);
 export const wasmPath = fileURLToPath(wasmUrl);
 export const wasmBytes = readFileSync(wasmPath);
 
@@ -30,7 +32,11 @@ export async function serving(answers, use) {
   const requests = [];
   const server = createServer((request, response) => {
     requests.push(request.url);
-    const answer = answers[request.url] ?? { status: 404, type: "text/html", body: "<!doctype html><title>404</title>" };
+    const answer = answers[request.url] ?? {
+      status: 404,
+      type: "text/html",
+      body: "<!doctype html><title>404</title>",
+    };
     if (typeof answer === "function") return answer(response);
     response.writeHead(answer.status ?? 200, { "content-type": answer.type ?? "application/wasm" }).end(answer.body);
   });

@@ -16,7 +16,8 @@ const differences = (rows, others) => {
 };
 
 /** Largest difference between numbers in rows; NaN counts as infinite. */
-export const largestDifference = (rows, others) => differences(rows, others).reduce((most, one) => (one <= most ? most : Number.isNaN(one) ? Infinity : one), 0);
+export const largestDifference = (rows, others) =>
+  differences(rows, others).reduce((most, one) => (one <= most ? most : Number.isNaN(one) ? Infinity : one), 0);
 
 export function rootMeanSquare(rows, others) {
   const all = differences(rows, others);

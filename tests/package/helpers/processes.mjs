@@ -10,7 +10,10 @@ const folder = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Runs an ES module that may import "ropewalk", with this process's flags and environment, and returns what it printed. */
 export async function inNewProcess(source, flags = []) {
   const inherited = process.execArgv.filter((flag) => !flag.startsWith("--test"));
-  const program = run(process.execPath, [...inherited, ...flags, "--input-type=module", "--eval", source], { cwd: folder, maxBuffer: 2 ** 26 });
+  const program = run(process.execPath, [...inherited, ...flags, "--input-type=module", "--eval", source], {
+    cwd: folder,
+    maxBuffer: 2 ** 26,
+  });
   const { stdout } = await program.catch(({ stderr, message }) => {
     throw new Error(`the program ended with: ${(stderr || message).trim().slice(-1500)}`); // its end, where the error is
   });

@@ -13,9 +13,18 @@ function indexer(layout, shape) {
 
 /** The places of pair j in the rotated span, as read and as written. */
 const places = {
-  half: (j, pairs) => [[j, j + pairs], [j, j + pairs]],
-  interleaved: (j) => [[2 * j, 2 * j + 1], [2 * j, 2 * j + 1]],
-  interleaved_to_half: (j, pairs) => [[2 * j, 2 * j + 1], [j, j + pairs]],
+  half: (j, pairs) => [
+    [j, j + pairs],
+    [j, j + pairs],
+  ],
+  interleaved: (j) => [
+    [2 * j, 2 * j + 1],
+    [2 * j, 2 * j + 1],
+  ],
+  interleaved_to_half: (j, pairs) => [
+    [2 * j, 2 * j + 1],
+    [j, j + pairs],
+  ],
 };
 
 /**
@@ -24,7 +33,11 @@ const places = {
  * @param position - (batch, token, axis) → position.
  * @returns the rotated elements and, for tolerances, the length of the pair that each belongs to (0 where nothing turns), both f64.
  */
-export function rotateByDefinition(x, plan, { layout, shape, position, inverse = false, scale = plan.attention_factor }) {
+export function rotateByDefinition(
+  x,
+  plan,
+  { layout, shape, position, inverse = false, scale = plan.attention_factor },
+) {
   const extent = (name) => (layout.includes(name) ? shape[layout.indexOf(name)] : 1);
   const at = indexer(layout, shape);
   const rotated = Float64Array.from(x);

@@ -31,7 +31,11 @@ const configs = {
   interleaved: { head_dim: 128, pairing: "interleaved", rope_theta: 5e5 },
   "reads interleaved, writes half": { head_dim: 64, pairing: "interleaved_to_half" },
   "a partial span with pairs left over": { head_dim: 80, rotary_dim: 46, rotary_offset: 5, pairing: "half" },
-  yarn: { head_dim: 64, pairing: "half", rope_scaling: { rope_type: "yarn", factor: 8, original_max_position_embeddings: 4096 } },
+  yarn: {
+    head_dim: 64,
+    pairing: "half",
+    rope_scaling: { rope_type: "yarn", factor: 8, original_max_position_embeddings: 4096 },
+  },
   "two axes": { head_dim: 64, pairing: "half", rope_scaling: { rope_type: "default", mrope_section: [20, 12] } },
 };
 
@@ -43,7 +47,12 @@ for (const [name, config] of Object.entries(configs)) {
         const x = randomFloats(product(shape), 21);
         const options = { layout: "bhtd", shape, positions: 3000 };
         for (const inverse of [false, true]) {
-          compare(rope.rotate(x.slice(), { ...options, inverse }), reference.rotate(x.slice(), { ...options, inverse }), "f32", `f32, inverse ${inverse}`);
+          compare(
+            rope.rotate(x.slice(), { ...options, inverse }),
+            reference.rotate(x.slice(), { ...options, inverse }),
+            "f32",
+            `f32, inverse ${inverse}`,
+          );
           for (const dtype of ["f16", "bf16"]) {
             const { bits } = to16Bits(x, dtype);
             const turned = [rope, reference].map((r) => r.rotate(bits.slice(), { ...options, dtype, inverse }));

@@ -93,7 +93,18 @@ test("rotate: a tensor and what disagrees with it", () => {
 });
 
 test("rotate: what is no array of elements", () => {
-  for (const none of [null, undefined, 5, "x", [1, 2], new Float64Array(count), new Int8Array(count), new ArrayBuffer(4 * count), new DataView(new ArrayBuffer(8)), {}]) {
+  for (const none of [
+    null,
+    undefined,
+    5,
+    "x",
+    [1, 2],
+    new Float64Array(count),
+    new Int8Array(count),
+    new ArrayBuffer(4 * count),
+    new DataView(new ArrayBuffer(8)),
+    {},
+  ]) {
     refuses(() => rope.rotate(none, good), "INVALID_DTYPE", "x");
   }
   refuses(() => rope.rotate(new Uint16Array(count), good), "INVALID_DTYPE", "dtype");
@@ -103,10 +114,18 @@ test("rotate: what is no array of elements", () => {
 test("rotate: an out that overlaps x in part", () => {
   const memory = new Float32Array(count + 10);
   memory.set(x);
-  refuses(() => rope.rotate(memory.subarray(0, count), { ...good, out: memory.subarray(10) }), "INVALID_ARGUMENT", "out");
+  refuses(
+    () => rope.rotate(memory.subarray(0, count), { ...good, out: memory.subarray(10) }),
+    "INVALID_ARGUMENT",
+    "out",
+  );
   sameBits(memory.slice(0, count), x, "memory");
   const large = rw.tensor([count + 10]);
-  refuses(() => rope.rotate(large.data.subarray(10), { ...good, out: large.data.subarray(0, count) }), "INVALID_ARGUMENT", "out");
+  refuses(
+    () => rope.rotate(large.data.subarray(10), { ...good, out: large.data.subarray(0, count) }),
+    "INVALID_ARGUMENT",
+    "out",
+  );
   large.dispose();
 });
 
@@ -120,8 +139,16 @@ test("rotate: a bad position in the last piece of a large array is found before 
   const large = new Float32Array(4000 * 64).fill(1);
   const positions = Array.from({ length: 4000 }, (_, i) => i);
   positions[3999] = NaN;
-  refuses(() => rope.rotate(large, { layout: "thd", shape: [4000, 1, 64], positions }), "INVALID_POSITION", "positions");
-  refuses(() => rope.rotate(large, { layout: "thd", shape: [4000, 1, 64], positions: 2 ** 31 - 3999 }), "INVALID_POSITION", "positions");
+  refuses(
+    () => rope.rotate(large, { layout: "thd", shape: [4000, 1, 64], positions }),
+    "INVALID_POSITION",
+    "positions",
+  );
+  refuses(
+    () => rope.rotate(large, { layout: "thd", shape: [4000, 1, 64], positions: 2 ** 31 - 3999 }),
+    "INVALID_POSITION",
+    "positions",
+  );
   assert.ok(large.every((value) => value === 1));
 });
 
@@ -133,7 +160,11 @@ test("positions beyond what a rope's frequencies or its xPos bear", () => {
 
 test("ids of several axes", () => {
   for (const length of [1, 4, 5, 7]) {
-    refuses(() => textAndImage.rotate(x, { ...good, positions: new Array(length).fill(0) }), "INVALID_SHAPE", "positions");
+    refuses(
+      () => textAndImage.rotate(x, { ...good, positions: new Array(length).fill(0) }),
+      "INVALID_SHAPE",
+      "positions",
+    );
   }
   refuses(() => textAndImage.table([1, 2, 3, 4]), "INVALID_SHAPE", "positions");
 });
@@ -147,7 +178,8 @@ test("plan and describe", () => {
 });
 
 test("table", () => {
-  for (const none of [0, -1, 1.5, NaN, Infinity, [], [NaN], null, undefined, "10", ["1"], [2 ** 31]]) refuses(() => rope.table(none), "INVALID_POSITION", "positions");
+  for (const none of [0, -1, 1.5, NaN, Infinity, [], [NaN], null, undefined, "10", ["1"], [2 ** 31]])
+    refuses(() => rope.table(none), "INVALID_POSITION", "positions");
   refuses(() => rope.table(3, { layout: "wide" }), "INVALID_ARGUMENT", "layout");
   refuses(() => rope.table(3, { dtype: "f64" }), "INVALID_DTYPE", "dtype");
   refuses(() => rope.table(3, { role: "value" }), "INVALID_ARGUMENT", "role");
@@ -192,17 +224,23 @@ test("decay, first negative distance, smallest base, query temperature", () => {
   ]) {
     refuses(() => rope.decay(options), code, field);
   }
-  for (const limit of [0, NaN, undefined, 2 ** 32]) refuses(() => rope.firstNegativeDistance(limit), "INVALID_POSITION", "limit");
+  for (const limit of [0, NaN, undefined, 2 ** 32])
+    refuses(() => rope.firstNegativeDistance(limit), "INVALID_POSITION", "limit");
   refuses(() => rope.firstNegativeDistance(10, 0), "INVALID_ARGUMENT", "seqLen");
-  for (const rotary_dim of [0, 7, 64.5, NaN, undefined]) refuses(() => rw.smallestBase(rotary_dim, 100), "INVALID_CONFIG", "rotary_dim");
-  for (const window of [0, NaN, undefined, 2 ** 25]) refuses(() => rw.smallestBase(64, window), "INVALID_ARGUMENT", "window");
-  for (const none of [NaN, [1, Infinity], "12", ["1"], undefined, null]) refuses(() => rope.queryTemperature(none), "INVALID_POSITION", "positions");
+  for (const rotary_dim of [0, 7, 64.5, NaN, undefined])
+    refuses(() => rw.smallestBase(rotary_dim, 100), "INVALID_CONFIG", "rotary_dim");
+  for (const window of [0, NaN, undefined, 2 ** 25])
+    refuses(() => rw.smallestBase(64, window), "INVALID_ARGUMENT", "window");
+  for (const none of [NaN, [1, Infinity], "12", ["1"], undefined, null])
+    refuses(() => rope.queryTemperature(none), "INVALID_POSITION", "positions");
 });
 
 test("tensor", () => {
-  for (const given of [undefined, null, 5, [], [0], [-1], [1.5], [Infinity], "8", [2, "3"]]) refuses(() => rw.tensor(given), "INVALID_SHAPE", "shape");
+  for (const given of [undefined, null, 5, [], [0], [-1], [1.5], [Infinity], "8", [2, "3"]])
+    refuses(() => rw.tensor(given), "INVALID_SHAPE", "shape");
   for (const dtype of ["f64", null, 32]) refuses(() => rw.tensor([2], dtype), "INVALID_DTYPE", "dtype");
-  for (const elements of [[], [1], new Float32Array(count + 1)]) refuses(() => tensor.set(elements), "INVALID_SHAPE", "elements");
+  for (const elements of [[], [1], new Float32Array(count + 1)])
+    refuses(() => tensor.set(elements), "INVALID_SHAPE", "elements");
 });
 
 test("use after dispose", () => {
@@ -225,17 +263,30 @@ test("use after dispose", () => {
   ]) {
     refuses(act, "DISPOSED", "rope");
   }
-  for (const act of [() => lost.data, () => lost.set(x), () => rope.rotate(lost, good), () => rope.rotate(x, { ...good, out: lost }), () => rope.table(6, { out: { cos: lost, sin: lost } })]) {
+  for (const act of [
+    () => lost.data,
+    () => lost.set(x),
+    () => rope.rotate(lost, good),
+    () => rope.rotate(x, { ...good, out: lost }),
+    () => rope.table(6, { out: { cos: lost, sin: lost } }),
+  ]) {
     refuses(act, "DISPOSED", "tensor");
   }
-  assert.deepEqual([gone.config, gone.axes, lost.shape, lost.length], [config, 1, shape, count], "what needs no memory stays");
+  assert.deepEqual(
+    [gone.config, gone.axes, lost.shape, lost.length],
+    [config, 1, shape, count],
+    "what needs no memory stays",
+  );
 });
 
 test("disposing in another order than making", () => {
   withRope(rw.rope(config), (first) => {
     const second = rw.rope({ ...config, rope_theta: 1e6 });
     first.dispose();
-    sameBits(second.rotate(x.slice(), good), withRope(rw.rope({ ...config, rope_theta: 1e6 }), (fresh) => fresh.rotate(x.slice(), good)));
+    sameBits(
+      second.rotate(x.slice(), good),
+      withRope(rw.rope({ ...config, rope_theta: 1e6 }), (fresh) => fresh.rotate(x.slice(), good)),
+    );
     second.dispose();
   });
 });

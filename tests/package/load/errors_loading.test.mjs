@@ -6,7 +6,11 @@ import { build, freshLoad, serving, wasmBytes, wasmPath, works } from "../helper
 import { inNewProcess } from "../helpers/processes.mjs";
 
 test("describe before anything is loaded", () => {
-  assert.throws(() => describe({ head_dim: 64, pairing: "half" }), { name: "RopewalkError", code: "NOT_LOADED", field: "" });
+  assert.throws(() => describe({ head_dim: 64, pairing: "half" }), {
+    name: "RopewalkError",
+    code: "NOT_LOADED",
+    field: "",
+  });
 });
 
 const load = await freshLoad();
@@ -23,8 +27,58 @@ async function refuses(options, code, field, message = /./) {
 
 /** The smallest module there is, and one that has memory, but none of our functions. */
 const emptyModule = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
-const foreignModule = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 5, 3, 1, 0, 1, 7, 10, 1, 6, 109, 101, 109, 111, 114, 121, 2, 0);
-const demandingModule = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 4, 1, 0x60, 0, 0, 2, 7, 1, 1, 0x78, 1, 0x79, 0, 0); // imports x.y
+const foreignModule = Uint8Array.of(
+  0,
+  0x61,
+  0x73,
+  0x6d,
+  1,
+  0,
+  0,
+  0,
+  5,
+  3,
+  1,
+  0,
+  1,
+  7,
+  10,
+  1,
+  6,
+  109,
+  101,
+  109,
+  111,
+  114,
+  121,
+  2,
+  0,
+);
+const demandingModule = Uint8Array.of(
+  0,
+  0x61,
+  0x73,
+  0x6d,
+  1,
+  0,
+  0,
+  0,
+  1,
+  4,
+  1,
+  0x60,
+  0,
+  0,
+  2,
+  7,
+  1,
+  1,
+  0x78,
+  1,
+  0x79,
+  0,
+  0,
+); // imports x.y
 
 test("these are modules, and not ours", async () => {
   for (const bytes of [emptyModule, foreignModule, demandingModule]) assert.ok(WebAssembly.validate(bytes));
@@ -38,7 +92,11 @@ const bad = [
   ["the first three bytes", wasmBytes.subarray(0, 3), /is not wasm/],
   ["the first half", wasmBytes.subarray(0, wasmBytes.length / 2), /could not be loaded/],
   ["all but the last byte", wasmBytes.subarray(0, -1), /could not be loaded/],
-  ["a byte changed in the code", Uint8Array.from(wasmBytes, (byte, i) => (i === 200 ? byte ^ 0xff : byte)), /could not be loaded|not this version/],
+  [
+    "a byte changed in the code",
+    Uint8Array.from(wasmBytes, (byte, i) => (i === 200 ? byte ^ 0xff : byte)),
+    /could not be loaded|not this version/,
+  ],
   ["a module without anything", emptyModule, /not this version of ropewalk/],
   ["another program's module", foreignModule, /not this version of ropewalk/],
   ["a module that needs what we do not have", demandingModule, /not this version of ropewalk/],
@@ -48,7 +106,9 @@ for (const [what, bytes, message] of bad) {
   test(`wasm that is ${what}`, { timeout: 10000 }, async () => {
     await refuses({ wasm: bytes }, "WASM_LOAD", "wasm", message);
     await refuses({ wasm: new Response(bytes) }, "WASM_LOAD", "wasm", message);
-    await serving({ "/x.wasm": { body: bytes } }, (host) => refuses({ wasm: `${host}/x.wasm` }, "WASM_LOAD", "wasm", message));
+    await serving({ "/x.wasm": { body: bytes } }, (host) =>
+      refuses({ wasm: `${host}/x.wasm` }, "WASM_LOAD", "wasm", message),
+    );
   });
 }
 
@@ -71,8 +131,11 @@ test("no server, no file, an answer that breaks off", async () => {
   await refuses({ wasm: `${host}/ropewalk.wasm` }, "WASM_LOAD", "wasm", /could not be loaded/);
   await refuses({ wasm: fetch(`${host}/ropewalk.wasm`) }, "WASM_LOAD", "wasm", /could not be loaded/);
   await refuses({ wasm: `${wasmPath}.absent` }, "WASM_LOAD", "wasm", /absent could not be loaded/);
-  const breaks = (response) => response.writeHead(200, { "content-length": 1000 }).write("\0asm", () => response.destroy());
-  await serving({ "/x.wasm": breaks }, (address) => refuses({ wasm: `${address}/x.wasm` }, "WASM_LOAD", "wasm", /could not be loaded/));
+  const breaks = (response) =>
+    response.writeHead(200, { "content-length": 1000 }).write("\0asm", () => response.destroy());
+  await serving({ "/x.wasm": breaks }, (address) =>
+    refuses({ wasm: `${address}/x.wasm` }, "WASM_LOAD", "wasm", /could not be loaded/),
+  );
 });
 
 test("a response that has been read already", async () => {

@@ -35,7 +35,10 @@ test("auto takes the relaxed build where the engine has it", async () => {
   const rw = await (await freshLoad())();
   assert.ok(works(rw));
   // f32x4.relaxed_madd on zeros
-  const probe = [0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 10, 20, 1, 18, 0, 65, 0, 253, 17, 65, 0, 253, 17, 65, 0, 253, 17, 253, 133, 2, 26, 11];
+  const probe = [
+    0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 10, 20, 1, 18, 0, 65, 0, 253, 17, 65, 0, 253, 17, 65, 0,
+    253, 17, 253, 133, 2, 26, 11,
+  ];
   assert.equal(rw.build, WebAssembly.validate(Uint8Array.from(probe)) ? "relaxed" : "simd");
   if (build === "relaxed") assert.equal(rw.build, "relaxed");
 });
@@ -68,10 +71,14 @@ for (const [name, source] of Object.entries(sources)) {
 }
 
 test("wasm given by an address on the web, with any content type, and by a fetch", async () => {
-  await serving({ "/a.wasm": { body: wasmBytes }, "/b": { body: wasmBytes, type: "application/octet-stream" } }, async (host) => {
-    for (const wasm of [`${host}/a.wasm`, new URL(`${host}/b`)]) assert.ok(works(await (await freshLoad())({ build, wasm })));
-    assert.ok(works(await (await freshLoad())({ build, wasm: fetch(`${host}/b`) })));
-  });
+  await serving(
+    { "/a.wasm": { body: wasmBytes }, "/b": { body: wasmBytes, type: "application/octet-stream" } },
+    async (host) => {
+      for (const wasm of [`${host}/a.wasm`, new URL(`${host}/b`)])
+        assert.ok(works(await (await freshLoad())({ build, wasm })));
+      assert.ok(works(await (await freshLoad())({ build, wasm: fetch(`${host}/b`) })));
+    },
+  );
 });
 
 test("one compiled module serves several loaders, with memories of their own", async () => {
@@ -79,7 +86,13 @@ test("one compiled module serves several loaders, with memories of their own", a
   const [a, b] = [await (await freshLoad())({ build, wasm }), await (await freshLoad())({ build, wasm })];
   assert.notEqual(a, b);
   const [x, y] = [a.tensor([4]).set([1, 2, 3, 4]), b.tensor([4])];
-  assert.deepEqual([[...x.data], [...y.data]], [[1, 2, 3, 4], [0, 0, 0, 0]]);
+  assert.deepEqual(
+    [[...x.data], [...y.data]],
+    [
+      [1, 2, 3, 4],
+      [0, 0, 0, 0],
+    ],
+  );
   const rope = b.rope({ head_dim: 4, pairing: "half" });
   assert.throws(() => rope.rotate(x, { layout: "thd", shape: [4], positions: 0 }), RopewalkError);
 });
@@ -94,7 +107,8 @@ test("again after a failure", async () => {
 test("a call that has failed does not fail the calls after it, one that waits with it does", async () => {
   const load = await freshLoad();
   const failing = [load({ build, wasm: new Uint8Array() }), load({ build })];
-  for (const { status, reason } of await Promise.allSettled(failing)) assert.deepEqual([status, reason?.code], ["rejected", "WASM_LOAD"]);
+  for (const { status, reason } of await Promise.allSettled(failing))
+    assert.deepEqual([status, reason?.code], ["rejected", "WASM_LOAD"]);
   assert.ok(works(await load({ build })));
 });
 
@@ -148,7 +162,9 @@ test("ropewalk/inline, without a file: the same API and the same bits", async ()
   assert.ok(works(rw));
   assert.equal(await inline.load({ build }), rw);
   const options = { layout: "thd", shape: [1, 1, 64], positions: 12345 };
-  const turned = [rw, await main.load({ build })].map((runtime) => runtime.rope({ head_dim: 64, pairing: "half" }).rotate(new Float32Array(64).fill(1), options));
+  const turned = [rw, await main.load({ build })].map((runtime) =>
+    runtime.rope({ head_dim: 64, pairing: "half" }).rotate(new Float32Array(64).fill(1), options),
+  );
   assert.deepEqual(turned[0], turned[1]);
 });
 
@@ -168,8 +184,32 @@ test("ropewalk/inline works without its wasm files, and fetches nothing", async 
 
 test("all exports of the package", async () => {
   assert.deepEqual(Object.keys(await import("ropewalk")).sort(), [
-    "BUILDS", "CACHE_DTYPES", "COMPATS", "DECAY_CURVES", "DTYPES", "FULL_POLICIES", "KEY_MODES", "KvCache", "LAYOUTS", "LinearState", "MROPE_LAYOUTS", "PAIRINGS", "PRECISIONS",
-    "QUERY_TEMPERATURE_LAYERS", "RAMPS", "ROLES", "ROPE_TYPES", "Rope", "Ropewalk", "RopewalkError", "TABLE_LAYOUTS", "Tensor", "describe", "load",
-    "overrideRopeConfig", "ropeConfig", "ropeLayers",
+    "BUILDS",
+    "CACHE_DTYPES",
+    "COMPATS",
+    "DECAY_CURVES",
+    "DTYPES",
+    "FULL_POLICIES",
+    "KEY_MODES",
+    "KvCache",
+    "LAYOUTS",
+    "LinearState",
+    "MROPE_LAYOUTS",
+    "PAIRINGS",
+    "PRECISIONS",
+    "QUERY_TEMPERATURE_LAYERS",
+    "RAMPS",
+    "ROLES",
+    "ROPE_TYPES",
+    "Rope",
+    "Ropewalk",
+    "RopewalkError",
+    "TABLE_LAYOUTS",
+    "Tensor",
+    "describe",
+    "load",
+    "overrideRopeConfig",
+    "ropeConfig",
+    "ropeLayers",
   ]);
 });

@@ -65,7 +65,12 @@ test("the measurement sees a leak of 64 bytes in each of a thousand cycles", asy
 
 test("blocks for positions are given back as they grow", () => {
   withRope(rw.rope({ head_dim: 2, pairing: "half" }), (rope) => {
-    const turn = (tokens) => rope.rotate(new Float32Array(2 * tokens), { layout: "thd", shape: [tokens, 1, 2], positions: new Float64Array(tokens) });
+    const turn = (tokens) =>
+      rope.rotate(new Float32Array(2 * tokens), {
+        layout: "thd",
+        shape: [tokens, 1, 2],
+        positions: new Float64Array(tokens),
+      });
     turn(1000);
     const before = rw.memoryBytes;
     for (let tokens = 1000; tokens <= 50000; tokens += 500) turn(tokens); // 20 MB in all, 0.4 MB at a time

@@ -16,14 +16,26 @@ test("this is the installed package, outside the repository", () => {
 });
 
 test("only what a user needs is in it", () => {
-  const expected = [/^package\.json$/, /^README\.md$/, /^LICENSE$/, /^dist\/third_party_licenses\.txt$/, /^dist\/[\w./-]+\.(?:js|d\.ts)$/, /^dist\/wasm\/ropewalk(?:\.relaxed)?\.wasm$/];
-  assert.deepEqual(files.filter((name) => !expected.some((pattern) => pattern.test(name))), []);
+  const expected = [
+    /^package\.json$/,
+    /^README\.md$/,
+    /^LICENSE$/,
+    /^dist\/third_party_licenses\.txt$/,
+    /^dist\/[\w./-]+\.(?:js|d\.ts)$/,
+    /^dist\/wasm\/ropewalk(?:\.relaxed)?\.wasm$/,
+  ];
+  assert.deepEqual(
+    files.filter((name) => !expected.some((pattern) => pattern.test(name))),
+    [],
+  );
   assert.equal(files.filter((name) => name.endsWith(".wasm")).length, 2);
 });
 
 test("it depends on nothing, runs nothing when it is installed, and has no side effects", () => {
-  for (const key of ["dependencies", "peerDependencies", "optionalDependencies"]) assert.deepEqual(manifest[key] ?? {}, {});
-  for (const script of ["preinstall", "install", "postinstall", "prepare"]) assert.equal(manifest.scripts?.[script], undefined);
+  for (const key of ["dependencies", "peerDependencies", "optionalDependencies"])
+    assert.deepEqual(manifest[key] ?? {}, {});
+  for (const script of ["preinstall", "install", "postinstall", "prepare"])
+    assert.equal(manifest.scripts?.[script], undefined);
   assert.equal(manifest.sideEffects, false);
 });
 
@@ -35,11 +47,13 @@ test("every file that package.json names is there", () => {
 
 test("subpaths resolve, and nothing else does", () => {
   const wasm = (name) => readFileSync(fileURLToPath(import.meta.resolve(`ropewalk/${name}`)));
-  for (const name of ["ropewalk.wasm", "ropewalk.relaxed.wasm"]) assert.ok(WebAssembly.validate(wasm(name)) || name.includes("relaxed"), name);
+  for (const name of ["ropewalk.wasm", "ropewalk.relaxed.wasm"])
+    assert.ok(WebAssembly.validate(wasm(name)) || name.includes("relaxed"), name);
   assert.notDeepEqual(wasm("ropewalk.wasm"), wasm("ropewalk.relaxed.wasm"));
   assert.ok(import.meta.resolve("ropewalk").endsWith("/dist/index.node.js"));
   assert.ok(import.meta.resolve("ropewalk/inline").endsWith("/dist/inline.js"));
-  for (const name of ["dist/index.js", "wasm/ropewalk.js", "config/flatten.js"]) assert.throws(() => import.meta.resolve(`ropewalk/${name}`), { code: "ERR_PACKAGE_PATH_NOT_EXPORTED" });
+  for (const name of ["dist/index.js", "wasm/ropewalk.js", "config/flatten.js"])
+    assert.throws(() => import.meta.resolve(`ropewalk/${name}`), { code: "ERR_PACKAGE_PATH_NOT_EXPORTED" });
 });
 
 /** The scripts that a module loads with it, itself included: static imports, and dynamic ones as well if `dynamic` says so of their name. */
@@ -49,8 +63,10 @@ function scriptsOf(entry, dynamic = () => false) {
     if (seen.has(path)) return;
     seen.add(path);
     const code = readFileSync(path, "utf8");
-    for (const [, specifier] of code.matchAll(/\b(?:from|import)\s*"(\.[^"]+)"/g)) visit(resolve(dirname(path), specifier));
-    for (const [, specifier] of code.matchAll(/\bimport\(\s*"(\.[^"]+)"/g)) if (dynamic(specifier)) visit(resolve(dirname(path), specifier));
+    for (const [, specifier] of code.matchAll(/\b(?:from|import)\s*"(\.[^"]+)"/g))
+      visit(resolve(dirname(path), specifier));
+    for (const [, specifier] of code.matchAll(/\bimport\(\s*"(\.[^"]+)"/g))
+      if (dynamic(specifier)) visit(resolve(dirname(path), specifier));
   };
   visit(join(folder, entry));
   return [...seen].map((path) => relative(folder, path));
@@ -82,7 +98,10 @@ test("the scripts that a page loads import nothing of Node's, and evaluate no st
   for (const entry of ["dist/index.js", "dist/inline.js"]) {
     for (const name of scriptsOf(entry, () => true)) {
       const code = read(name);
-      assert.ok(!/["'](?:node:|fs["']|module["'])/.test(code.replace(/"node:" *\+/g, "")), `${name} names a module of Node's`);
+      assert.ok(
+        !/["'](?:node:|fs["']|module["'])/.test(code.replace(/"node:" *\+/g, "")),
+        `${name} names a module of Node's`,
+      );
       assert.ok(!/\beval\s*\(|\bnew\s+Function\b|\bFunction\s*\(/.test(code), `${name} evaluates strings`);
     }
   }
@@ -90,7 +109,10 @@ test("the scripts that a page loads import nothing of Node's, and evaluate no st
 
 test("scripts name no machine and hold no source map address", () => {
   for (const name of files.filter((file) => file.endsWith(".js"))) {
-    assert.ok(!/\/(?:home|root|Users|work|tmp)\//.test(read(name)), `${name} names a folder of the machine it was built on`);
+    assert.ok(
+      !/\/(?:home|root|Users|work|tmp)\//.test(read(name)),
+      `${name} names a folder of the machine it was built on`,
+    );
     assert.ok(!/sourceMappingURL/.test(read(name)), name);
   }
 });

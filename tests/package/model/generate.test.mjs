@@ -15,7 +15,8 @@ async function collect(pieces) {
   return all;
 }
 
-const generate = (options, tokens = prompt.slice(0, 12)) => collect(model.generate(tokens, { ignoreEnd: true, maxTokens: 20, ...options }));
+const generate = (options, tokens = prompt.slice(0, 12)) =>
+  collect(model.generate(tokens, { ignoreEnd: true, maxTokens: 20, ...options }));
 const tokensOf = (pieces) => pieces.map(({ token }) => token);
 
 test("temperature 0 takes the most probable token each time", async () => {
@@ -45,7 +46,8 @@ test("a seed gives the same text again, and another seed another", async () => {
 
 test("topK 1, and a topP or minP that leave one token, are as temperature 0", async () => {
   const greedy = tokensOf(await generate({ temperature: 0 }));
-  for (const options of [{ topK: 1 }, { topP: 1e-9 }, { minP: 1 }]) assert.deepEqual(tokensOf(await generate({ temperature: 2, ...options })), greedy);
+  for (const options of [{ topK: 1 }, { topP: 1e-9 }, { minP: 1 }])
+    assert.deepEqual(tokensOf(await generate({ temperature: 2, ...options })), greedy);
 });
 
 test("a repetition penalty keeps tokens from coming back", async () => {
@@ -104,7 +106,10 @@ test("a full context: stop, shift, extend", async () => {
 
   const session = model.session();
   await session.append(long);
-  assert.equal((await collect(session.generate({ maxTokens: 30, whenFull: "shift", keep: 2, ignoreEnd: true }))).length, 30);
+  assert.equal(
+    (await collect(session.generate({ maxTokens: 30, whenFull: "shift", keep: 2, ignoreEnd: true }))).length,
+    30,
+  );
   assert.deepEqual(session.tokens.slice(0, 2), long.slice(0, 2));
   assert.equal(session.contextLength, 64);
   session.dispose();
@@ -123,7 +128,10 @@ test("extending past the trained length takes the YaRN scaling that fits", async
   await session.append(Array.from({ length: trainedLength }, (_, i) => prompt[i % prompt.length]));
   await collect(session.generate({ maxTokens: 3, whenFull: "extend", ignoreEnd: true }));
   const { rope_type, factor, original_max_position_embeddings } = session.rope.rope_scaling;
-  assert.deepEqual({ rope_type, factor, original_max_position_embeddings }, { rope_type: "yarn", factor: 2, original_max_position_embeddings: trainedLength });
+  assert.deepEqual(
+    { rope_type, factor, original_max_position_embeddings },
+    { rope_type: "yarn", factor: 2, original_max_position_embeddings: trainedLength },
+  );
   session.extend();
   assert.equal(session.rope.rope_scaling.factor, 4);
   session.dispose();
@@ -134,7 +142,8 @@ test("given up between two tokens, or left, the session goes on where it was", a
   await session.append(prompt.slice(0, 12));
   const controller = new AbortController();
   const reading = (async () => {
-    for await (const _ of session.generate({ temperature: 0, ignoreEnd: true, signal: controller.signal })) if (session.length === 15) controller.abort(new Error("enough"));
+    for await (const _ of session.generate({ temperature: 0, ignoreEnd: true, signal: controller.signal }))
+      if (session.length === 15) controller.abort(new Error("enough"));
   })();
   await assert.rejects(reading, /enough/);
   assert.equal(session.length, 15);
@@ -165,7 +174,9 @@ test("options out of range are named, and nothing has happened", async () => {
 });
 
 test("a model without a tokenizer works with numbers, and says so of text", async () => {
-  const files = ["config.json", "model.safetensors"].map((name) => new File([readFileSync(tinyModel(`llama/${name}`))], name));
+  const files = ["config.json", "model.safetensors"].map(
+    (name) => new File([readFileSync(tinyModel(`llama/${name}`))], name),
+  );
   const bare = await rw.model(files);
   await rejects(collect(bare.generate("text")), "UNSUPPORTED_MODEL", "model.safetensors: tokenizer");
   assert.equal((await collect(bare.generate([1, 2, 3], { maxTokens: 4 }))).length, 4);
@@ -175,20 +186,29 @@ test("a model without a tokenizer works with numbers, and says so of text", asyn
 test("without a template a chat is refused by name; with one it is rendered", async () => {
   const messages = [{ role: "user", content: "a" }];
   await rejects(model.promptTokens(messages), "UNSUPPORTED_MODEL", "model.safetensors: chat_template");
-  const chatty = await rw.model(tinyModel("llama"), { chatTemplate: "{% for m in messages %}{{ m.content }}{% endfor %}" });
+  const chatty = await rw.model(tinyModel("llama"), {
+    chatTemplate: "{% for m in messages %}{{ m.content }}{% endfor %}",
+  });
   assert.equal(await chatty.renderChat(messages), "a");
   chatty.dispose();
 });
 
 test("what generation_config.json says of sampling holds in sessions too, unless options say otherwise", async () => {
-  const files = ["config.json", "model.safetensors", "tokenizer.json"].map((name) => new File([readFileSync(tinyModel(`llama/${name}`))], name));
-  const sampled = await rw.model([...files, new File(['{ "top_k": 1, "temperature": 3 }'], "generation_config.json")], { kv: { dtype: "f32" } });
+  const files = ["config.json", "model.safetensors", "tokenizer.json"].map(
+    (name) => new File([readFileSync(tinyModel(`llama/${name}`))], name),
+  );
+  const sampled = await rw.model([...files, new File(['{ "top_k": 1, "temperature": 3 }'], "generation_config.json")], {
+    kv: { dtype: "f32" },
+  });
   const session = sampled.session();
   await session.append(prompt.slice(0, 12));
   const fork = session.fork();
   const greedy = tokensOf(await generate({ temperature: 0 }));
-  for (const one of [session, fork]) assert.deepEqual(tokensOf(await collect(one.generate({ maxTokens: 20, ignoreEnd: true }))), greedy);
-  const free = await collect(sampled.generate(prompt.slice(0, 12), { topK: 0, topP: 1, minP: 0, seed: 1, maxTokens: 20, ignoreEnd: true }));
+  for (const one of [session, fork])
+    assert.deepEqual(tokensOf(await collect(one.generate({ maxTokens: 20, ignoreEnd: true }))), greedy);
+  const free = await collect(
+    sampled.generate(prompt.slice(0, 12), { topK: 0, topP: 1, minP: 0, seed: 1, maxTokens: 20, ignoreEnd: true }),
+  );
   assert.notDeepEqual(tokensOf(free), greedy);
   for (const object of [session, fork, sampled]) object.dispose();
 });

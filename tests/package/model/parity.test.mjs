@@ -8,7 +8,15 @@ import { rw } from "../helpers/runtime.mjs";
 // f32 against f64: transformers' own f32 run of these is within 1.4e-5.
 const F32_LIMIT = 1e-4;
 // GELU from a table of f16 in llama.cpp, and f16 and bf16 activations there.
-const LLAMA_CPP_LIMITS = { gemma2: 5e-3, gemma3: 5e-3, phi: 5e-3, gpt_neox: 5e-3, gpt_neox_sequential: 5e-3, llama_f16: 1e-2, llama_bf16: 0.1 };
+const LLAMA_CPP_LIMITS = {
+  gemma2: 5e-3,
+  gemma3: 5e-3,
+  phi: 5e-3,
+  gpt_neox: 5e-3,
+  gpt_neox_sequential: 5e-3,
+  llama_f16: 1e-2,
+  llama_bf16: 0.1,
+};
 const F32_CACHE = { kv: { dtype: "f32" }, contextLength: 256 };
 
 const names = readdirSync(tinyModel("")).filter((name) => existsSync(tinyModel(`${name}/expected.json`)));
@@ -48,7 +56,10 @@ for (const name of names) {
       test(`${name}, ${kind}: as with inputs of products rounded to bytes, at every step`, () =>
         withModel(`${name}/${file}`, async (model) => {
           const logits = await logitsOf(model, expected);
-          const rounded = [[expected.rounded_prompt_logits].flat(2).slice(-logits[0].length), ...expected.rounded_step_logits];
+          const rounded = [
+            [expected.rounded_prompt_logits].flat(2).slice(-logits[0].length),
+            ...expected.rounded_step_logits,
+          ];
           // the same numbers but where f32 and f64 round a tie apart, which moves a logit by up to 0.08 (of a spread of 2.2)
           assert.ok(largestDifference(logits, rounded) < 0.15, `${largestDifference(logits, rounded)}`);
           assert.ok(rootMeanSquare(logits, rounded) < 0.02, `${rootMeanSquare(logits, rounded)}`);
@@ -73,7 +84,10 @@ for (const name of names) {
   test(`${name}, GGUF: llama.cpp's logits`, () =>
     withModel(`${name}/model.gguf`, async (model) => {
       const theirs = readExpected(name, "expected_llama_cpp.json");
-      const logits = await logitsOf(model, { prompt: expected.prompt, steps: expected.steps.slice(0, theirs.step_logits.length) });
+      const logits = await logitsOf(model, {
+        prompt: expected.prompt,
+        steps: expected.steps.slice(0, theirs.step_logits.length),
+      });
       const given = [[theirs.prompt_logits].flat(2).slice(-logits[0].length), ...theirs.step_logits];
       // quantized: both round activations to bytes, in blocks of their own
       const limit = isRounded(expected) ? 0.5 : (LLAMA_CPP_LIMITS[name] ?? F32_LIMIT);

@@ -16,7 +16,12 @@ async function withModel(name, options, use) {
   }
 }
 
-const measured = async (name, options, given) => withModel(name, options, async (model) => (await model.perplexity(readExpected(name.split("/")[0], "expected.json").prompt, given)).losses);
+const measured = async (name, options, given) =>
+  withModel(
+    name,
+    options,
+    async (model) => (await model.perplexity(readExpected(name.split("/")[0], "expected.json").prompt, given)).losses,
+  );
 
 for (const [name, rope] of [
   ["llama", yarn], // all layers alike
@@ -41,6 +46,10 @@ test("a RoPE that cannot be is refused before anything is read", () =>
   withModel("llama", {}, async (model) => {
     const rope = { rope_scaling: { rope_type: "linear", factor: -1 } };
     let calls = 0;
-    await rejects(model.perplexity([1, 2, 3], { rope, onProgress: () => calls++ }), "INVALID_CONFIG", "rope_scaling.factor");
+    await rejects(
+      model.perplexity([1, 2, 3], { rope, onProgress: () => calls++ }),
+      "INVALID_CONFIG",
+      "rope_scaling.factor",
+    );
     assert.equal(calls, 0);
   }));

@@ -43,7 +43,10 @@ test("a prompt longer than what goes through the layers at once", async () => {
     await session.append(long, { onProgress: (progress) => calls.push(progress) });
     return session.logits();
   });
-  assert.deepEqual(calls.map(({ done }) => done), [128, 200]);
+  assert.deepEqual(
+    calls.map(({ done }) => done),
+    [128, 200],
+  );
   const byStep = await withSession(async (session) => {
     for (const token of long) await session.append([token]);
     return session.logits();
@@ -82,7 +85,10 @@ test("a fork goes its own way", () =>
 test("saved and restored in another session", () =>
   withSession(async (session) => {
     await session.append(prompt);
-    session.retune({ rope_scaling: { rope_type: "yarn", factor: 2, original_max_position_embeddings: 128 } }, { contextLength: 300 });
+    session.retune(
+      { rope_scaling: { rope_type: "yarn", factor: 2, original_max_position_embeddings: 128 } },
+      { contextLength: 300 },
+    );
     const bytes = session.save();
     await withSession(async (other) => {
       await other.append(steps);
@@ -92,7 +98,14 @@ test("saved and restored in another session", () =>
       assert.equal(other.rope.rope_scaling.rope_type, "yarn");
       same(other.logits(), session.logits(), 1e-6);
       const before = other.save();
-      for (const damaged of [bytes.slice(0, -1), bytes.slice(0, 5), bytes.with(bytes.length - 9, bytes.at(-9) ^ 1), bytes.with(20, bytes[20] ^ 1), bytes.with(0, 0), bytes.with(4, 9)]) {
+      for (const damaged of [
+        bytes.slice(0, -1),
+        bytes.slice(0, 5),
+        bytes.with(bytes.length - 9, bytes.at(-9) ^ 1),
+        bytes.with(20, bytes[20] ^ 1),
+        bytes.with(0, 0),
+        bytes.with(4, 9),
+      ]) {
         raises(() => other.restore(damaged), "INVALID_BYTES", "bytes");
       }
       assert.deepEqual(other.save(), before);
@@ -121,13 +134,16 @@ test("shifted, the text goes on with room for more", () =>
   }));
 
 test("a full context refuses more, and holds what it held", () =>
-  withSession(async (session) => {
-    await session.append(prompt.slice(0, 10));
-    await rejects(session.append(prompt), "CACHE_FULL", "tokens");
-    assert.equal(session.length, 10);
-    await session.append(prompt.slice(10, 20));
-    assert.equal(session.length, 20);
-  }, { contextLength: 20 }));
+  withSession(
+    async (session) => {
+      await session.append(prompt.slice(0, 10));
+      await rejects(session.append(prompt), "CACHE_FULL", "tokens");
+      assert.equal(session.length, 10);
+      await session.append(prompt.slice(10, 20));
+      assert.equal(session.length, 20);
+    },
+    { contextLength: 20 },
+  ));
 
 test("tokens that the vocabulary lacks are named", () =>
   withSession(async (session) => {
@@ -141,7 +157,10 @@ test("given up in the middle of a prompt, a session can be used on", () =>
   withSession(async (session) => {
     const long = Array.from({ length: 250 }, (_, i) => prompt[i % prompt.length]);
     const controller = new AbortController();
-    const reading = session.append(long, { signal: controller.signal, onProgress: () => controller.abort(new Error("enough")) });
+    const reading = session.append(long, {
+      signal: controller.signal,
+      onProgress: () => controller.abort(new Error("enough")),
+    });
     await assert.rejects(reading, /enough/);
     assert.equal(session.length, 128);
     await session.append(long.slice(128));
@@ -164,7 +183,10 @@ test("log-probabilities are those of the logits", () =>
     const normalizer = Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit), 0));
     const top = session.logprobs(5);
     const order = logits.map((logit, token) => ({ token, logit })).sort((a, b) => b.logit - a.logit);
-    assert.deepEqual(top.map(({ token }) => token), order.slice(0, 5).map(({ token }) => token));
+    assert.deepEqual(
+      top.map(({ token }) => token),
+      order.slice(0, 5).map(({ token }) => token),
+    );
     for (const { token, logprob } of top) {
       assert.ok(Math.abs(logprob - (logits[token] - normalizer)) < 1e-5);
       assert.equal(session.logprobOf(token), logprob);

@@ -14,16 +14,29 @@ function tensorsOf(bytes) {
   const start = 8 + Number(bytes.readBigUInt64LE(0));
   const { __metadata__: _, ...header } = JSON.parse(bytes.subarray(8, start).toString());
   const entries = Object.entries(header);
-  return Object.fromEntries(entries.map(([name, { dtype, shape, data_offsets: [begin, end] }]) => [name, { dtype, shape, data: bytes.subarray(start + begin, start + end) }]));
+  return Object.fromEntries(
+    entries.map(
+      ([
+        name,
+        {
+          dtype,
+          shape,
+          data_offsets: [begin, end],
+        },
+      ]) => [name, { dtype, shape, data: bytes.subarray(start + begin, start + end) }],
+    ),
+  );
 }
 
 /** The files of a model, as they are dropped on a page. */
 function filesOf(tensors, config) {
   let end = 0;
-  const header = Object.fromEntries(Object.entries(tensors).map(([name, { dtype, shape, data }]) => {
-    end += data.length;
-    return [name, { dtype, shape, data_offsets: [end - data.length, end] }];
-  }));
+  const header = Object.fromEntries(
+    Object.entries(tensors).map(([name, { dtype, shape, data }]) => {
+      end += data.length;
+      return [name, { dtype, shape, data_offsets: [end - data.length, end] }];
+    }),
+  );
   const text = Buffer.from(JSON.stringify(header));
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(text.length));
@@ -35,8 +48,13 @@ function filesOf(tensors, config) {
   ];
 }
 
-const renamed = (tensors, nameOf) => Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [nameOf(name), tensor]));
-const zeros = (...shape) => ({ dtype: "BF16", shape, data: Buffer.alloc(2 * shape.reduce((product, length) => product * length, 1)) });
+const renamed = (tensors, nameOf) =>
+  Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [nameOf(name), tensor]));
+const zeros = (...shape) => ({
+  dtype: "BF16",
+  shape,
+  data: Buffer.alloc(2 * shape.reduce((product, length) => product * length, 1)),
+});
 
 async function logitsOf(source) {
   const model = await rw.model(source, { kv: { dtype: "f32" } });
@@ -52,10 +70,17 @@ const vision = ["vision_tower.patch_embedding.weight", "multi_modal_projector.mm
 const larger = { model_type: "gemma3", text_config: config, vision_config: { model_type: "siglip_vision_model" } };
 const namings = {
   "as released": { nameOf: (name) => `language_model.${name}`, others: vision },
-  "as transformers 5 holds them": { nameOf: (name) => name.replace(/^model\./, "model.language_model."), others: vision.map((name) => `model.${name}`) },
+  "as transformers 5 holds them": {
+    nameOf: (name) => name.replace(/^model\./, "model.language_model."),
+    others: vision.map((name) => `model.${name}`),
+  },
   "as SmolVLM's": {
     nameOf: (name) => name.replace(/^model\./, "model.text_model."),
-    others: ["model.vision_model.post_layernorm.bias", "model.connector.modality_projection.proj.weight", "model.image_newline"],
+    others: [
+      "model.vision_model.post_layernorm.bias",
+      "model.connector.modality_projection.proj.weight",
+      "model.image_newline",
+    ],
   },
 };
 
@@ -66,7 +91,10 @@ for (const [how, { nameOf, others }] of Object.entries(namings)) {
   });
 
   test(`a model that sees, ${how}: with a head of its own`, async () => {
-    const head = { ...own["model.embed_tokens.weight"], data: Buffer.alloc(own["model.embed_tokens.weight"].data.length) };
+    const head = {
+      ...own["model.embed_tokens.weight"],
+      data: Buffer.alloc(own["model.embed_tokens.weight"].data.length),
+    };
     const tensors = renamed({ ...own, "lm_head.weight": head }, nameOf);
     assert.ok((await logitsOf(filesOf(tensors, larger))).every((logit) => logit === 0));
   });
@@ -77,34 +105,70 @@ for (const [how, { nameOf, others }] of Object.entries(namings)) {
       await rejects(rw.model(filesOf(tensors, larger)), "UNSUPPORTED_MODEL", `model.safetensors: ${name}`);
     }
     const { [nameOf("model.norm.weight")]: _, ...without } = renamed(own, nameOf);
-    await rejects(rw.model(filesOf(without, larger)), "INVALID_FILE", `model.safetensors: ${nameOf("model.norm.weight")}`);
+    await rejects(
+      rw.model(filesOf(without, larger)),
+      "INVALID_FILE",
+      `model.safetensors: ${nameOf("model.norm.weight")}`,
+    );
   });
 }
 
 test("a text model alone has no part that sees", async () => {
-  await rejects(rw.model(filesOf({ ...own, [vision[0]]: zeros(2) }, config)), "UNSUPPORTED_MODEL", `model.safetensors: ${vision[0]}`);
+  await rejects(
+    rw.model(filesOf({ ...own, [vision[0]]: zeros(2) }, config)),
+    "UNSUPPORTED_MODEL",
+    `model.safetensors: ${vision[0]}`,
+  );
 });
 
 test("a text_config that leaves out what is as in Gemma 3 4B", async () => {
   const [hidden, inner, heads, kvHeads, size] = [32, 16, 8, 4, 256]; // the last three as Gemma3TextConfig() of transformers has them
   const layer = {
-    ...{ "self_attn.q_proj": [heads * size, hidden], "self_attn.k_proj": [kvHeads * size, hidden], "self_attn.v_proj": [kvHeads * size, hidden] },
+    ...{
+      "self_attn.q_proj": [heads * size, hidden],
+      "self_attn.k_proj": [kvHeads * size, hidden],
+      "self_attn.v_proj": [kvHeads * size, hidden],
+    },
     ...{ "self_attn.o_proj": [hidden, heads * size], "self_attn.q_norm": [size], "self_attn.k_norm": [size] },
     ...{ "mlp.gate_proj": [inner, hidden], "mlp.up_proj": [inner, hidden], "mlp.down_proj": [hidden, inner] },
-    ...Object.fromEntries(["input", "post_attention", "pre_feedforward", "post_feedforward"].map((name) => [`${name}_layernorm`, [hidden]])),
+    ...Object.fromEntries(
+      ["input", "post_attention", "pre_feedforward", "post_feedforward"].map((name) => [`${name}_layernorm`, [hidden]]),
+    ),
   };
-  const layers = Array.from({ length: 6 }, (_, n) => Object.entries(layer).map(([name, shape]) => [`model.layers.${n}.${name}.weight`, zeros(...shape)]));
-  const tensors = { "model.embed_tokens.weight": zeros(262208, hidden), "model.norm.weight": zeros(hidden), ...Object.fromEntries(layers.flat()) };
+  const layers = Array.from({ length: 6 }, (_, n) =>
+    Object.entries(layer).map(([name, shape]) => [`model.layers.${n}.${name}.weight`, zeros(...shape)]),
+  );
+  const tensors = {
+    "model.embed_tokens.weight": zeros(262208, hidden),
+    "model.norm.weight": zeros(hidden),
+    ...Object.fromEntries(layers.flat()),
+  };
   const text_config = {
-    ...{ hidden_size: hidden, intermediate_size: inner, model_type: "gemma3_text", num_hidden_layers: 6, sliding_window: 1024 },
+    ...{
+      hidden_size: hidden,
+      intermediate_size: inner,
+      model_type: "gemma3_text",
+      num_hidden_layers: 6,
+      sliding_window: 1024,
+    },
     rope_scaling: { factor: 8, rope_type: "linear" },
   };
   const source = filesOf(renamed(tensors, namings["as released"].nameOf), { model_type: "gemma3", text_config });
   const info = await rw.modelInfo(source);
   assert.deepEqual([info.architecture, info.vocabularySize, info.trainedLength], ["gemma3_text", 262208, 131072]);
-  assert.deepEqual(info.layers.map(({ window }) => window), [1024, 1024, 1024, 1024, 1024, 0]);
-  const ropes = [info.layers[0], info.layers[5]].map(({ rope }) => [rope.head_dim, rope.rope_theta, rope.rope_scaling?.factor]);
-  assert.deepEqual(ropes, [[256, 1e4, undefined], [256, 1e6, 8]]);
+  assert.deepEqual(
+    info.layers.map(({ window }) => window),
+    [1024, 1024, 1024, 1024, 1024, 0],
+  );
+  const ropes = [info.layers[0], info.layers[5]].map(({ rope }) => [
+    rope.head_dim,
+    rope.rope_theta,
+    rope.rope_scaling?.factor,
+  ]);
+  assert.deepEqual(ropes, [
+    [256, 1e4, undefined],
+    [256, 1e6, 8],
+  ]);
 });
 
 test("models with position axes of their own are refused by name", async () => {

@@ -37,7 +37,11 @@ async function sessionThatRead(prompt, options) {
   return session;
 }
 
-const thrownBy = (promise) => promise.then(() => assert.fail("nothing was thrown"), (error) => error);
+const thrownBy = (promise) =>
+  promise.then(
+    () => assert.fail("nothing was thrown"),
+    (error) => error,
+  );
 
 describe("the same as in this thread", () => {
   test("what is known of a model", async () => {
@@ -56,7 +60,8 @@ describe("the same as in this thread", () => {
     assert.equal(await tokenizer.token(63), "the");
     assert.equal(await tokenizer.idOf("the"), 63);
     assert.equal(await tokenizer.isSpecial(2), true);
-    for (const fact of ["vocabularySize", "beginToken", "endTokens", "addsBegin"]) assert.deepEqual(tokenizer[fact], modelHere.tokenizer[fact]);
+    for (const fact of ["vocabularySize", "beginToken", "endTokens", "addsBegin"])
+      assert.deepEqual(tokenizer[fact], modelHere.tokenizer[fact]);
   });
 
   test("a tokenizer without a model", async () => {
@@ -71,8 +76,14 @@ describe("the same as in this thread", () => {
     assert.deepEqual(await piecesOf(model.generate("the cat", options)), here);
     assert.equal(here.length, 40);
     const others = await piecesOf(model.generate("the cat", { ...options, seed: 8 }));
-    assert.notDeepEqual(others.map(({ token }) => token), here.map(({ token }) => token));
-    assert.deepEqual(await piecesOf(model.generate(new Set([63, 60]), options)), await piecesOf(modelHere.generate([63, 60], options)));
+    assert.notDeepEqual(
+      others.map(({ token }) => token),
+      here.map(({ token }) => token),
+    );
+    assert.deepEqual(
+      await piecesOf(model.generate(new Set([63, 60]), options)),
+      await piecesOf(modelHere.generate([63, 60], options)),
+    );
   });
 
   test("a session, call by call", async () => {
@@ -114,7 +125,10 @@ describe("the same as in this thread", () => {
     const text = "the quick brown fox".repeat(6).replaceAll("q", "k");
     const heard = [];
     const options = { window: 32, stride: 16 };
-    const measured = await model.perplexity(text, { ...options, onProgress: ({ done, total }) => heard.push(done / total) });
+    const measured = await model.perplexity(text, {
+      ...options,
+      onProgress: ({ done, total }) => heard.push(done / total),
+    });
     assert.deepEqual(measured, await modelHere.perplexity(text, options));
     assert.ok(heard.length > 2 && heard.at(-1) === 1, `${heard}`);
     assert.deepEqual(await model.embed("the cat"), await modelHere.embed("the cat"));
@@ -155,7 +169,10 @@ describe("where a model comes from", () => {
     const other = await rw.model(tinyModel("qwen3"));
     const options = { seed: 3, maxTokens: 20, ignoreEnd: true };
     const alone = [await piecesOf(model.generate("the", options)), await piecesOf(other.generate("the", options))];
-    const together = await Promise.all([piecesOf(model.generate("the", options)), piecesOf(other.generate("the", options))]);
+    const together = await Promise.all([
+      piecesOf(model.generate("the", options)),
+      piecesOf(other.generate("the", options)),
+    ]);
     assert.deepEqual(together, alone);
     assert.notDeepEqual(alone[0], alone[1]);
     await other.dispose();
@@ -169,12 +186,14 @@ describe("giving up", () => {
     const controller = new AbortController();
     const reason = new Error("enough");
     let count = 0;
-    const thrown = await thrownBy((async () => {
-      for await (const { token } of session.generate({ signal: controller.signal, ignoreEnd: true })) {
-        assert.ok(Number.isInteger(token));
-        if (++count === 5) controller.abort(reason);
-      }
-    })());
+    const thrown = await thrownBy(
+      (async () => {
+        for await (const { token } of session.generate({ signal: controller.signal, ignoreEnd: true })) {
+          assert.ok(Number.isInteger(token));
+          if (++count === 5) controller.abort(reason);
+        }
+      })(),
+    );
     assert.equal(thrown, reason);
     assert.equal(count, 5);
     assert.equal(session.length, before + 5); // the Worker never runs ahead
@@ -213,7 +232,11 @@ describe("giving up", () => {
 
   test("before anything began", async () => {
     const signal = AbortSignal.abort(new Error("never"));
-    for (const call of [() => load({ signal }), () => rw.model(LLAMA, { signal }), () => model.embed("the", { signal })]) {
+    for (const call of [
+      () => load({ signal }),
+      () => rw.model(LLAMA, { signal }),
+      () => model.embed("the", { signal }),
+    ]) {
       assert.equal((await thrownBy(call())).message, "never");
     }
   });
@@ -229,7 +252,8 @@ describe("giving up", () => {
 
   for (const isLate of [false, true]) {
     test(`of loading a model, ${isLate ? "when it is there already" : "as it begins"}, which gives its memory back`, async () => {
-      const giveUp = async () => assert.equal((await thrownBy(rw.model(LLAMA, givingUp(isLate)))).message, "changed my mind");
+      const giveUp = async () =>
+        assert.equal((await thrownBy(rw.model(LLAMA, givingUp(isLate)))).message, "changed my mind");
       await giveUp();
       const memory = await rw.memoryBytes;
       for (let i = 0; i < 40; i++) await giveUp();
@@ -257,7 +281,11 @@ describe("errors", () => {
     await rejects(session.retune({ rope_thetaa: 1 }), "UNKNOWN_KEY", "overrides.rope_thetaa");
     await rejects(session.restore(new Uint8Array(3)), "INVALID_BYTES", "bytes");
     await rejects(piecesOf(session.generate({ topP: 2 })), "INVALID_ARGUMENT", "topP");
-    await rejects(model.renderChat([{ role: "user", content: "hello" }]), "UNSUPPORTED_MODEL", "model.gguf: chat_template");
+    await rejects(
+      model.renderChat([{ role: "user", content: "hello" }]),
+      "UNSUPPORTED_MODEL",
+      "model.gguf: chat_template",
+    );
     await rejects(rw.model(`${LLAMA}.none`), "INVALID_FILE", "model.gguf.none: file");
     await rejects(rw.model(42), "INVALID_ARGUMENT", "source");
     await rejects(rw.model(LLAMA, { tokenizer: { tokenizer: { model: () => 1 } } }), "INVALID_ARGUMENT", "options");
@@ -293,7 +321,12 @@ test("a thread that has nothing to do lets the process end, and a call keeps it 
     import { load } from "ropewalk/worker";
     const model = await (await load({ build: ${JSON.stringify(build)} })).model(${JSON.stringify(LLAMA)});
     model.embed("the cat").then(({ length }) => console.log(length));`;
-  const flags = [...process.execArgv.filter((flag) => !flag.startsWith("--test")), "--input-type=module", "--eval", program];
+  const flags = [
+    ...process.execArgv.filter((flag) => !flag.startsWith("--test")),
+    "--input-type=module",
+    "--eval",
+    program,
+  ];
   const { stdout } = await promisify(execFile)(process.execPath, flags, { cwd: import.meta.dirname, timeout: 20_000 });
   assert.equal(stdout, "32\n");
 });

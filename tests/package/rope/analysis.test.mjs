@@ -6,11 +6,17 @@ import { sameBits } from "../helpers/arrays.mjs";
 import { rw, withRope } from "../helpers/runtime.mjs";
 
 const plain = { head_dim: 128, pairing: "half" };
-const near = (actual, expected, tolerance, what) => assert.ok(Math.abs(actual - expected) <= tolerance, `${what}: ${actual} instead of ${expected}`);
+const near = (actual, expected, tolerance, what) =>
+  assert.ok(Math.abs(actual - expected) <= tolerance, `${what}: ${actual} instead of ${expected}`);
 
 test("decay of equal vectors: d = 512, base 10000", () => {
   withRope(rw.rope({ head_dim: 512, pairing: "half" }), (rope) => {
-    for (const [distance, score, digits] of [[0, 512, 1e-9], [100, 223.9, 0.05], [4096, 25.2, 0.05], [19200, -69, 1]]) {
+    for (const [distance, score, digits] of [
+      [0, 512, 1e-9],
+      [100, 223.9, 0.05],
+      [4096, 25.2, 0.05],
+      [19200, -69, 1],
+    ]) {
       near(rope.decay({ first: distance, count: 1 })[0], score, digits, `at ${distance}`);
     }
     assert.ok(rope.decay({ first: 65535, count: 1 })[0] > 0, "it comes back above zero");
@@ -32,7 +38,8 @@ test("decay by its definition: S(Δ) = 2 Σ cos(Δ w), at any distances", () => 
     });
     // more values than the scratch block holds, one by one the same
     const many = rope.decay({ count: 70000, step: 3 });
-    for (const i of [0, 65535, 65536, 69999]) assert.equal(many[i], rope.decay({ first: 3 * i, count: 1 })[0], `value ${i}`);
+    for (const i of [0, 65535, 65536, 69999])
+      assert.equal(many[i], rope.decay({ first: 3 * i, count: 1 })[0], `value ${i}`);
   });
 });
 
@@ -63,9 +70,16 @@ test("random vectors: the same for the same seed, near the curve of equal ones o
 });
 
 test("the smallest base keeps the sign over the window, and one a little smaller does not", () => {
-  for (const [rotary_dim, window] of [[128, 1024], [64, 4096], [128, 4096]]) {
+  for (const [rotary_dim, window] of [
+    [128, 1024],
+    [64, 4096],
+    [128, 4096],
+  ]) {
     const base = rw.smallestBase(rotary_dim, window);
-    const negative = (rope_theta) => withRope(rw.rope({ head_dim: rotary_dim, pairing: "half", rope_theta }), (rope) => rope.firstNegativeDistance(window));
+    const negative = (rope_theta) =>
+      withRope(rw.rope({ head_dim: rotary_dim, pairing: "half", rope_theta }), (rope) =>
+        rope.firstNegativeDistance(window),
+      );
     assert.equal(negative(base), null, `base ${base} keeps ${rotary_dim} dimensions above zero up to ${window}`);
     assert.notEqual(negative(base / 1.002), null, `base ${base / 1.002} does not`);
   }
@@ -74,7 +88,19 @@ test("the smallest base keeps the sign over the window, and one a little smaller
 });
 
 test("describe: Llama 3.1, 8B, pairs kept, smoothed and scaled as the census counts them", () => {
-  const config = { head_dim: 128, pairing: "half", rope_theta: 5e5, max_position_embeddings: 131072, rope_scaling: { rope_type: "llama3", factor: 8, low_freq_factor: 1, high_freq_factor: 4, original_max_position_embeddings: 8192 } };
+  const config = {
+    head_dim: 128,
+    pairing: "half",
+    rope_theta: 5e5,
+    max_position_embeddings: 131072,
+    rope_scaling: {
+      rope_type: "llama3",
+      factor: 8,
+      low_freq_factor: 1,
+      high_freq_factor: 4,
+      original_max_position_embeddings: 8192,
+    },
+  };
   const d = rw.describe(config);
   assert.deepEqual(d.counts, { kept: 29, blended: 6, interpolated: 29, scaled: 0, still: 0 });
   assert.deepEqual([d.rope_type, d.seqLen, d.window, d.factor, d.over_extrapolated], ["llama3", 8192, 8192, 8, null]);
@@ -83,7 +109,7 @@ test("describe: Llama 3.1, 8B, pairs kept, smoothed and scaled as the census cou
     assert.equal(pair, i);
     assert.equal(inv_freq, d.plan.inv_freq[i]);
     near(wavelength * inv_freq, 2 * Math.PI, 1e-14, `wavelength ${i}`);
-    const unscaled = 5e5 ** (-2 * i / 128);
+    const unscaled = 5e5 ** ((-2 * i) / 128);
     near(rotations, (8192 * unscaled) / (2 * Math.PI), 1e-12 * rotations, `rotations ${i}`);
     near(kept_share, (inv_freq - unscaled / 8) / (unscaled - unscaled / 8), 1e-6, `kept share ${i}`);
     assert.equal(treatment, rotations > 4 ? "kept" : rotations < 1 ? "interpolated" : "blended", `pair ${i}`);
@@ -92,20 +118,41 @@ test("describe: Llama 3.1, 8B, pairs kept, smoothed and scaled as the census cou
 });
 
 test("describe: the interval that NTK-aware scaling drives past what training has seen", () => {
-  const { over_extrapolated, factor } = rw.describe({ ...plain, max_position_embeddings: 4096, rope_scaling: { rope_type: "ntk", factor: 40 } });
+  const { over_extrapolated, factor } = rw.describe({
+    ...plain,
+    max_position_embeddings: 4096,
+    rope_scaling: { rope_type: "ntk", factor: 40 },
+  });
   assert.equal(factor, 40);
   near(over_extrapolated.first, 45.03, 0.005, "first");
   near(over_extrapolated.last, 63, 0.005, "last");
-  assert.equal(rw.describe({ ...plain, max_position_embeddings: 4096, rope_scaling: { rope_type: "linear", factor: 40 } }).over_extrapolated, null);
+  assert.equal(
+    rw.describe({ ...plain, max_position_embeddings: 4096, rope_scaling: { rope_type: "linear", factor: 40 } })
+      .over_extrapolated,
+    null,
+  );
 });
 
 test("describe: treatments of the other types", () => {
-  const of = (rope_scaling, more) => rw.describe({ ...plain, max_position_embeddings: 4096, ...more, rope_scaling }).counts;
+  const of = (rope_scaling, more) =>
+    rw.describe({ ...plain, max_position_embeddings: 4096, ...more, rope_scaling }).counts;
   assert.deepEqual(of({ rope_type: "default" }), { kept: 64, blended: 0, interpolated: 0, scaled: 0, still: 0 });
-  assert.deepEqual(of({ rope_type: "linear", factor: 4 }), { kept: 0, blended: 0, interpolated: 64, scaled: 0, still: 0 });
+  assert.deepEqual(of({ rope_type: "linear", factor: 4 }), {
+    kept: 0,
+    blended: 0,
+    interpolated: 64,
+    scaled: 0,
+    still: 0,
+  });
   const yarn = of({ rope_type: "yarn", factor: 4, original_max_position_embeddings: 4096 });
   assert.deepEqual([yarn.kept, yarn.interpolated, yarn.blended], [21, 18, 25], "ramp from 20 to 46");
-  assert.deepEqual(of({ rope_type: "proportional" }, { partial_rotary_factor: 0.25 }), { kept: 16, blended: 0, interpolated: 0, scaled: 0, still: 48 });
+  assert.deepEqual(of({ rope_type: "proportional" }, { partial_rotary_factor: 0.25 }), {
+    kept: 16,
+    blended: 0,
+    interpolated: 0,
+    scaled: 0,
+    still: 48,
+  });
 });
 
 test("describe: decay, lengths, and the base, at the length asked for", () => {
@@ -115,11 +162,15 @@ test("describe: decay, lengths, and the base, at the length asked for", () => {
   assert.equal(d.factor, 2 * 4 - 1);
   withRope(rw.rope(config), (rope) => {
     sameBits(d.plan.inv_freq, rope.plan(16384).inv_freq);
-    for (const { distance, score } of d.decay) assert.equal(score, rope.decay({ first: distance, count: 1, seqLen: 16384 })[0]);
+    for (const { distance, score } of d.decay)
+      assert.equal(score, rope.decay({ first: distance, count: 1, seqLen: 16384 })[0]);
     assert.equal(d.first_negative_distance, rope.firstNegativeDistance(d.decay_limit, 16384));
     assert.deepEqual({ ...rope.describe(16384), toString: 0 }, { ...d, toString: 0 }, "rope.describe says the same");
   });
-  assert.deepEqual(d.decay.slice(0, 4).map(({ distance }) => distance), [0, 1, 2, 4]);
+  assert.deepEqual(
+    d.decay.slice(0, 4).map(({ distance }) => distance),
+    [0, 1, 2, 4],
+  );
   assert.equal(d.decay_limit, 65536);
   assert.equal(d.smallest_base, rw.smallestBase(128, 16384));
 });
@@ -130,30 +181,62 @@ test("describe, without the rw, is by the module loaded last", () => {
 });
 
 test("describe as text: the type, the base, each treatment, and every warning", () => {
-  const d = rw.describe({ ...plain, rope_scaling: { rope_type: "yarn", factor: 4, original_max_position_embeddings: 4096, beta_fast: 1, beta_slow: 1 } });
+  const d = rw.describe({
+    ...plain,
+    rope_scaling: { rope_type: "yarn", factor: 4, original_max_position_embeddings: 4096, beta_fast: 1, beta_slow: 1 },
+  });
   const text = String(d);
   assert.match(text, /RoPE yarn, base 10000, half pairing/);
   for (const warning of d.warnings) assert.ok(text.includes(warning), warning);
   for (const { treatment } of d.pairs) assert.ok(text.includes(treatment), treatment);
-  assert.ok(text.split("\n").every((line) => !/undefined|NaN|\[object/.test(line)), text);
+  assert.ok(
+    text.split("\n").every((line) => !/undefined|NaN|\[object/.test(line)),
+    text,
+  );
 });
 
 /** What a config is warned of: each of the patterns by one warning, and nothing else. */
 function warnsOf(config, patterns, seqLen) {
   const { warnings } = rw.describe(config, seqLen);
   assert.equal(warnings.length, patterns.length, JSON.stringify(warnings));
-  for (const pattern of patterns) assert.equal(warnings.filter((warning) => pattern.test(warning)).length, 1, `${pattern} in ${JSON.stringify(warnings)}`);
+  for (const pattern of patterns)
+    assert.equal(
+      warnings.filter((warning) => pattern.test(warning)).length,
+      1,
+      `${pattern} in ${JSON.stringify(warnings)}`,
+    );
 }
 
 test("warnings: none for released configurations in order", () => {
-  const llama = { model_type: "llama", hidden_size: 4096, num_attention_heads: 32, max_position_embeddings: 131072, rope_theta: 5e5 };
-  warnsOf(ropeConfig({ ...llama, rope_scaling: { rope_type: "llama3", factor: 8, low_freq_factor: 1, high_freq_factor: 4, original_max_position_embeddings: 8192 } }), []);
+  const llama = {
+    model_type: "llama",
+    hidden_size: 4096,
+    num_attention_heads: 32,
+    max_position_embeddings: 131072,
+    rope_theta: 5e5,
+  };
+  warnsOf(
+    ropeConfig({
+      ...llama,
+      rope_scaling: {
+        rope_type: "llama3",
+        factor: 8,
+        low_freq_factor: 1,
+        high_freq_factor: 4,
+        original_max_position_embeddings: 8192,
+      },
+    }),
+    [],
+  );
   warnsOf({ ...plain, rope_theta: 1e6, max_position_embeddings: 4096 }, []);
 });
 
 test("warnings: each for what it is for", () => {
   const given = { ...plain, rope_theta: 1e6, max_position_embeddings: 131072 };
-  const yarn = (more) => ({ ...given, rope_scaling: { rope_type: "yarn", factor: 4, original_max_position_embeddings: 32768, ...more } });
+  const yarn = (more) => ({
+    ...given,
+    rope_scaling: { rope_type: "yarn", factor: 4, original_max_position_embeddings: 32768, ...more },
+  });
   const long = 65536; // past the original length, where YaRN's being static is no news
   warnsOf(yarn(), [], long);
   warnsOf(yarn(), [/static/], 1000);
@@ -168,7 +251,11 @@ test("warnings: each for what it is for", () => {
   warnsOf({ ...yarn({ truncate: false }), compat: "llama.cpp" }, [/truncate has no effect/], long);
   warnsOf({ ...yarn({ beta_fast: 16 }), compat: "llama.cpp" }, [/betas/], long);
   warnsOf({ ...yarn({ beta_fast: 16 }), compat: "llama.cpp", model_type: "ministral3" }, [], long);
-  warnsOf({ ...given, compat: "llama.cpp", rope_scaling: { rope_type: "dynamic", factor: 2 } }, [/no dynamic scaling/], 1000);
+  warnsOf(
+    { ...given, compat: "llama.cpp", rope_scaling: { rope_type: "dynamic", factor: 2 } },
+    [/no dynamic scaling/],
+    1000,
+  );
   warnsOf({ ...given, compat: "vllm", rope_scaling: { rope_type: "dynamic", factor: 2 } }, [/static, as if/], 1000);
 });
 

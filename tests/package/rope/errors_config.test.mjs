@@ -6,8 +6,20 @@ import { raises, rw, withRope } from "../helpers/runtime.mjs";
 const plain = { head_dim: 64, pairing: "half" };
 const ones = (count, value = 1) => new Array(count).fill(value);
 const yarn = { rope_type: "yarn", factor: 4, original_max_position_embeddings: 4096 };
-const longrope = { rope_type: "longrope", factor: 4, original_max_position_embeddings: 4096, short_factor: ones(32), long_factor: ones(32, 8) };
-const llama3 = { rope_type: "llama3", factor: 8, low_freq_factor: 1, high_freq_factor: 4, original_max_position_embeddings: 8192 };
+const longrope = {
+  rope_type: "longrope",
+  factor: 4,
+  original_max_position_embeddings: 4096,
+  short_factor: ones(32),
+  long_factor: ones(32, 8),
+};
+const llama3 = {
+  rope_type: "llama3",
+  factor: 8,
+  low_freq_factor: 1,
+  high_freq_factor: 4,
+  original_max_position_embeddings: 8192,
+};
 const custom = { rope_type: "custom", inv_freq: ones(32, 0.5) };
 const dynamic = { rope_type: "dynamic", factor: 2 };
 
@@ -39,7 +51,12 @@ const cases = [
   ["a base that is a string", { rope_theta: "10000" }, "INVALID_CONFIG", "rope_theta"],
   ["an unknown key", { theta: 10000 }, "UNKNOWN_KEY", "theta"],
   ["an unknown key in the scaling", inScaling(yarn, { beta: 1 }), "UNKNOWN_KEY", "rope_scaling.beta"],
-  ["an unknown key in rope_parameters", { rope_parameters: { ...yarn, beta: 1 } }, "UNKNOWN_KEY", "rope_parameters.beta"],
+  [
+    "an unknown key in rope_parameters",
+    { rope_parameters: { ...yarn, beta: 1 } },
+    "UNKNOWN_KEY",
+    "rope_parameters.beta",
+  ],
   ["a key of another type", inScaling(yarn, { alpha: 2 }), "UNKNOWN_KEY", "rope_scaling.alpha"],
   ["an unknown type", inScaling(yarn, { rope_type: "longlora" }), "UNSUPPORTED_ROPE_TYPE", "rope_scaling.rope_type"],
   ["an unknown compat", { compat: "ollama" }, "INVALID_CONFIG", "compat"],
@@ -49,32 +66,122 @@ const cases = [
   ["a factor that is NaN", inScaling(yarn, { factor: NaN }), "INVALID_CONFIG", "rope_scaling.factor"],
   ["a factor that is infinite", inScaling(yarn, { factor: Infinity }), "INVALID_CONFIG", "rope_scaling.factor"],
   ["dynamic without the trained length", { rope_scaling: dynamic }, "INVALID_CONFIG", "max_position_embeddings"],
-  ["NTK of a single pair", { rotary_dim: 2, rope_scaling: { rope_type: "ntk", factor: 2 } }, "INVALID_CONFIG", "rotary_dim"],
-  ["YaRN without the original length", { rope_scaling: { rope_type: "yarn", factor: 4 } }, "INVALID_CONFIG", "rope_scaling.original_max_position_embeddings"],
-  ["YaRN with an original length of 0", inScaling(yarn, { original_max_position_embeddings: 0 }), "INVALID_CONFIG", "rope_scaling.original_max_position_embeddings"],
-  ["YaRN with betas in the wrong order", inScaling(yarn, { beta_fast: 1, beta_slow: 32 }), "INVALID_CONFIG", "rope_scaling.beta_fast"],
+  [
+    "NTK of a single pair",
+    { rotary_dim: 2, rope_scaling: { rope_type: "ntk", factor: 2 } },
+    "INVALID_CONFIG",
+    "rotary_dim",
+  ],
+  [
+    "YaRN without the original length",
+    { rope_scaling: { rope_type: "yarn", factor: 4 } },
+    "INVALID_CONFIG",
+    "rope_scaling.original_max_position_embeddings",
+  ],
+  [
+    "YaRN with an original length of 0",
+    inScaling(yarn, { original_max_position_embeddings: 0 }),
+    "INVALID_CONFIG",
+    "rope_scaling.original_max_position_embeddings",
+  ],
+  [
+    "YaRN with betas in the wrong order",
+    inScaling(yarn, { beta_fast: 1, beta_slow: 32 }),
+    "INVALID_CONFIG",
+    "rope_scaling.beta_fast",
+  ],
   ["YaRN with a beta that is NaN", inScaling(yarn, { beta_slow: NaN }), "INVALID_CONFIG", "rope_scaling.beta_slow"],
   ["YaRN with a negative beta", inScaling(yarn, { beta_slow: -1 }), "INVALID_CONFIG", "rope_scaling.beta_fast"],
-  ["YaRN with an attention factor of 0", inScaling(yarn, { attention_factor: 0 }), "INVALID_CONFIG", "rope_scaling.attention_factor"],
+  [
+    "YaRN with an attention factor of 0",
+    inScaling(yarn, { attention_factor: 0 }),
+    "INVALID_CONFIG",
+    "rope_scaling.attention_factor",
+  ],
   ["YaRN with a negative mscale", inScaling(yarn, { mscale: -1 }), "INVALID_CONFIG", "rope_scaling.mscale"],
-  ["YaRN with an extrapolation factor above 1", inScaling(yarn, { extrapolation_factor: 1.5 }), "INVALID_CONFIG", "rope_scaling.extrapolation_factor"],
+  [
+    "YaRN with an extrapolation factor above 1",
+    inScaling(yarn, { extrapolation_factor: 1.5 }),
+    "INVALID_CONFIG",
+    "rope_scaling.extrapolation_factor",
+  ],
   ["YaRN with an unknown ramp", inScaling(yarn, { ramp: "cosine" }), "INVALID_CONFIG", "rope_scaling.ramp"],
-  ["longrope with a short list", inScaling(longrope, { short_factor: ones(31) }), "INVALID_CONFIG", "rope_scaling.short_factor"],
-  ["longrope with a long list of zeros", inScaling(longrope, { long_factor: ones(32, 0) }), "INVALID_CONFIG", "rope_scaling.long_factor"],
-  ["longrope with a NaN in a list", inScaling(longrope, { long_factor: [...ones(31), NaN] }), "INVALID_CONFIG", "rope_scaling.long_factor[31]"],
-  ["longrope without its lists", { rope_scaling: { rope_type: "longrope", factor: 4, original_max_position_embeddings: 4096 } }, "INVALID_CONFIG", "rope_scaling.short_factor"],
-  ["llama3 without a low factor", inScaling(llama3, { low_freq_factor: undefined }), "INVALID_CONFIG", "rope_scaling.low_freq_factor"],
-  ["llama3 with its factors in the wrong order", inScaling(llama3, { low_freq_factor: 5 }), "INVALID_CONFIG", "rope_scaling.high_freq_factor"],
+  [
+    "longrope with a short list",
+    inScaling(longrope, { short_factor: ones(31) }),
+    "INVALID_CONFIG",
+    "rope_scaling.short_factor",
+  ],
+  [
+    "longrope with a long list of zeros",
+    inScaling(longrope, { long_factor: ones(32, 0) }),
+    "INVALID_CONFIG",
+    "rope_scaling.long_factor",
+  ],
+  [
+    "longrope with a NaN in a list",
+    inScaling(longrope, { long_factor: [...ones(31), NaN] }),
+    "INVALID_CONFIG",
+    "rope_scaling.long_factor[31]",
+  ],
+  [
+    "longrope without its lists",
+    { rope_scaling: { rope_type: "longrope", factor: 4, original_max_position_embeddings: 4096 } },
+    "INVALID_CONFIG",
+    "rope_scaling.short_factor",
+  ],
+  [
+    "llama3 without a low factor",
+    inScaling(llama3, { low_freq_factor: undefined }),
+    "INVALID_CONFIG",
+    "rope_scaling.low_freq_factor",
+  ],
+  [
+    "llama3 with its factors in the wrong order",
+    inScaling(llama3, { low_freq_factor: 5 }),
+    "INVALID_CONFIG",
+    "rope_scaling.high_freq_factor",
+  ],
   ["ntk_alpha without alpha", { rope_scaling: { rope_type: "ntk_alpha" } }, "INVALID_CONFIG", "rope_scaling.alpha"],
-  ["ntk_mix without its exponent", { rope_scaling: { rope_type: "ntk_mix", factor: 4 } }, "INVALID_CONFIG", "rope_scaling.mixed_b"],
-  ["custom with too few frequencies", inScaling(custom, { inv_freq: ones(31) }), "INVALID_CONFIG", "rope_scaling.inv_freq"],
-  ["custom with a NaN", inScaling(custom, { inv_freq: [NaN, ...ones(31)] }), "INVALID_CONFIG", "rope_scaling.inv_freq[0]"],
-  ["sections that do not sum to the pairs", { rope_scaling: { rope_type: "default", mrope_section: [8, 12, 11] } }, "INVALID_CONFIG", "rope_scaling.mrope_section"],
-  ["five sections", { rope_scaling: { rope_type: "default", mrope_section: [8, 8, 8, 4, 4] } }, "INVALID_CONFIG", "rope_scaling.mrope_section"],
+  [
+    "ntk_mix without its exponent",
+    { rope_scaling: { rope_type: "ntk_mix", factor: 4 } },
+    "INVALID_CONFIG",
+    "rope_scaling.mixed_b",
+  ],
+  [
+    "custom with too few frequencies",
+    inScaling(custom, { inv_freq: ones(31) }),
+    "INVALID_CONFIG",
+    "rope_scaling.inv_freq",
+  ],
+  [
+    "custom with a NaN",
+    inScaling(custom, { inv_freq: [NaN, ...ones(31)] }),
+    "INVALID_CONFIG",
+    "rope_scaling.inv_freq[0]",
+  ],
+  [
+    "sections that do not sum to the pairs",
+    { rope_scaling: { rope_type: "default", mrope_section: [8, 12, 11] } },
+    "INVALID_CONFIG",
+    "rope_scaling.mrope_section",
+  ],
+  [
+    "five sections",
+    { rope_scaling: { rope_type: "default", mrope_section: [8, 8, 8, 4, 4] } },
+    "INVALID_CONFIG",
+    "rope_scaling.mrope_section",
+  ],
   ["divisors of another length", { freq_factors: ones(31) }, "INVALID_CONFIG", "freq_factors"],
   ["a divisor of 0", { freq_factors: ones(32, 0) }, "INVALID_CONFIG", "freq_factors"],
   ["xPos with a scale base of 0", { xpos: { scale_base: 0 } }, "INVALID_CONFIG", "xpos.scale_base"],
-  ["a query temperature with a floor of 0", { query_temperature: { scale: 0.1, floor_scale: 0, offset: 0 } }, "INVALID_CONFIG", "query_temperature"],
+  [
+    "a query temperature with a floor of 0",
+    { query_temperature: { scale: 0.1, floor_scale: 0, offset: 0 } },
+    "INVALID_CONFIG",
+    "query_temperature",
+  ],
   ["a softmax scale of 0", { softmax_scale: 0 }, "INVALID_CONFIG", "softmax_scale"],
 ];
 

@@ -27,12 +27,21 @@ for (const golden of cases) {
       assert.equal(plan.inv_freq.length, golden.inv_freq.length);
       golden.inv_freq.forEach((expected, pair) => {
         const error = Math.abs(plan.inv_freq[pair] - expected);
-        assert.ok(error <= frequencyTolerance * expected, `pair ${pair}: ${plan.inv_freq[pair]} instead of ${expected}`);
+        assert.ok(
+          error <= frequencyTolerance * expected,
+          `pair ${pair}: ${plan.inv_freq[pair]} instead of ${expected}`,
+        );
       });
-      assert.ok(Math.abs(plan.attention_factor - golden.attention_factor) <= 1e-12, `attention_factor ${plan.attention_factor} instead of ${golden.attention_factor}`);
+      assert.ok(
+        Math.abs(plan.attention_factor - golden.attention_factor) <= 1e-12,
+        `attention_factor ${plan.attention_factor} instead of ${golden.attention_factor}`,
+      );
       // the golden file has the multiplier of 1/√head_dim, whatever a family's own scale
       const softmax = plan.softmax_scale / (config.softmax_scale ?? 1 / Math.sqrt(plan.head_dim));
-      assert.ok(Math.abs(softmax - golden.softmax_scale) <= 1e-12 * golden.softmax_scale, `softmax_scale × ${softmax} instead of ${golden.softmax_scale}`);
+      assert.ok(
+        Math.abs(softmax - golden.softmax_scale) <= 1e-12 * golden.softmax_scale,
+        `softmax_scale × ${softmax} instead of ${golden.softmax_scale}`,
+      );
     });
   });
 }
@@ -56,7 +65,10 @@ for (const golden of cases) {
           for (const name of ["cos", "sin"]) {
             const actual = table[name][row * inv_freq.length + pair];
             const wanted = golden[name][row][column];
-            assert.ok(Math.abs(actual - wanted) <= tolerance, `${name} of pair ${pair} at ${position}: ${actual} instead of ${wanted}, tolerance ${tolerance}`);
+            assert.ok(
+              Math.abs(actual - wanted) <= tolerance,
+              `${name} of pair ${pair} at ${position}: ${actual} instead of ${wanted}, tolerance ${tolerance}`,
+            );
           }
         });
       });

@@ -8,7 +8,8 @@ const cases = golden("other_systems");
 
 /** Both sides compute in f64; an error in the exponent of the base counts ln(base) times. */
 const tolerance = 2 ** -44;
-const near = (actual, expected, what) => assert.ok(Math.abs(actual - expected) <= tolerance * Math.abs(expected), `${what}: ${actual} instead of ${expected}`);
+const near = (actual, expected, what) =>
+  assert.ok(Math.abs(actual - expected) <= tolerance * Math.abs(expected), `${what}: ${actual} instead of ${expected}`);
 
 test("there are all the cases", () => assert.equal(cases.length, 54));
 
@@ -33,14 +34,20 @@ for (const { name, config, xpos } of withXpos) {
     const { scale_base, length, positions, scales } = xpos;
     withRope(rw.rope({ ...config, xpos: { scale_base, center: Math.floor(length / 2) } }), (rope) => {
       const pairs = rope.plan().inv_freq.length;
-      for (const [role, sign] of [["query", 1], ["key", -1]]) {
+      for (const [role, sign] of [
+        ["query", 1],
+        ["key", -1],
+      ]) {
         const { cos, sin } = rope.table(positions, { role });
         positions.forEach((position, row) => {
           for (let pair = 0; pair < pairs; pair++) {
             const i = row * pairs + pair;
             const expected = scales[row][pair] ** sign;
             // cos and sin are each rounded to f32, to within half an ulp of what they hold
-            assert.ok(Math.abs(Math.hypot(cos[i], sin[i]) / expected - 1) <= 2 ** -23, `${role}, pair ${pair} at ${position}`);
+            assert.ok(
+              Math.abs(Math.hypot(cos[i], sin[i]) / expected - 1) <= 2 ** -23,
+              `${role}, pair ${pair} at ${position}`,
+            );
           }
         });
       }

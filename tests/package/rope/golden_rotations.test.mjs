@@ -13,7 +13,10 @@ test("there are all the cases", () => assert.equal(cases.length, 41));
 function ownFrequencies({ hf_config, layer_type, positions }) {
   const length = Math.max(...positions.flat(Infinity)) + 1;
   const fits = ({ seq_len }) => seq_len === null || seq_len === length;
-  return frequencies.find((other) => other.layer_type === layer_type && fits(other) && JSON.stringify(other.hf_config) === JSON.stringify(hf_config))?.inv_freq;
+  return frequencies.find(
+    (other) =>
+      other.layer_type === layer_type && fits(other) && JSON.stringify(other.hf_config) === JSON.stringify(hf_config),
+  )?.inv_freq;
 }
 
 /**
@@ -36,10 +39,18 @@ function placesOf(pairing, pairs, j) {
 
 /** One rope for a case, or one for each span where the axes turn spans of their own (Gemma 4's vision tower: two of 32, base 100). */
 function spansOf(golden, precision) {
-  if (golden.axis_spans === undefined) return [{ config: configOf(golden, { precision }), positions: golden.positions.flat(Infinity) }];
+  if (golden.axis_spans === undefined)
+    return [{ config: configOf(golden, { precision }), positions: golden.positions.flat(Infinity) }];
   const { rope_theta } = golden.hf_config.vision_config.rope_parameters;
   return golden.axis_spans.map((rotary_dim, axis) => ({
-    config: { head_dim: golden.rotary_dim, pairing: "half", rope_theta, rotary_dim, rotary_offset: rotary_dim * axis, precision },
+    config: {
+      head_dim: golden.rotary_dim,
+      pairing: "half",
+      rope_theta,
+      rotary_dim,
+      rotary_offset: rotary_dim * axis,
+      precision,
+    },
     positions: golden.positions[axis].flat(),
   }));
 }
@@ -63,11 +74,16 @@ function checkSpan(golden, which, x, { config, positions }) {
       for (let j = 0; j < pairs; j++) {
         const axis = axes === 1 ? 0 : plan.axis_of_pair[j];
         const position = positions[(axis * batches + batch) * tokens + token];
-        const [read, write] = placesOf(golden.pairing, pairs, j).map((places) => places.map((place) => row * head_dim + plan.rotary_offset + place));
+        const [read, write] = placesOf(golden.pairing, pairs, j).map((places) =>
+          places.map((place) => row * head_dim + plan.rotary_offset + place),
+        );
         const radius = Math.hypot(original[read[0]], original[read[1]]) * plan.attention_factor;
         const tolerance = radius * toleranceOf(plan.inv_freq, own, j, position);
         for (const i of write) {
-          assert.ok(Math.abs(x[i] - expected[i]) <= tolerance, `${which}[${i}], pair ${j} at ${position}: ${x[i]} instead of ${expected[i]}, tolerance ${tolerance}`);
+          assert.ok(
+            Math.abs(x[i] - expected[i]) <= tolerance,
+            `${which}[${i}], pair ${j} at ${position}: ${x[i]} instead of ${expected[i]}, tolerance ${tolerance}`,
+          );
         }
       }
     }
@@ -84,7 +100,10 @@ for (const golden of cases) {
           assert.equal(span.config.pairing, golden.pairing);
           withRope(rw.rope(span.config), (rope) => {
             const { rotary_dim, rotary_offset } = rope.plan();
-            assert.deepEqual({ rotary_dim, rotary_offset }, { rotary_dim: golden.rotary_dim, rotary_offset: golden.rotary_offset });
+            assert.deepEqual(
+              { rotary_dim, rotary_offset },
+              { rotary_dim: golden.rotary_dim, rotary_offset: golden.rotary_offset },
+            );
           });
         }
         checkSpan(golden, which, x, span);
@@ -94,7 +113,8 @@ for (const golden of cases) {
       const end = golden.rotary_offset + golden.rotary_dim;
       golden[which].forEach((value, i) => {
         const d = i % head_dim;
-        if (d < golden.rotary_offset || d >= end) assert.equal(x[i], value, `${which}[${i}] is outside the rotary span`);
+        if (d < golden.rotary_offset || d >= end)
+          assert.equal(x[i], value, `${which}[${i}] is outside the rotary span`);
       });
     }
   });

@@ -7,16 +7,30 @@ import { raises, rw, withRope } from "../helpers/runtime.mjs";
 test("eight rows, written out: interleaved c s c s … becomes c c … s s …", () => {
   const rows = Float32Array.of(0, 1, 2, 3, 4, 5, 6, 7);
   const options = { heads: 1, head_dim: 8 };
-  assert.deepEqual([...rw.convertPairing(rows, { ...options, from: "interleaved", to: "half" })], [0, 2, 4, 6, 1, 3, 5, 7]);
-  assert.deepEqual([...rw.convertPairing(rows, { ...options, from: "half", to: "interleaved" })], [0, 4, 1, 5, 2, 6, 3, 7]);
+  assert.deepEqual(
+    [...rw.convertPairing(rows, { ...options, from: "interleaved", to: "half" })],
+    [0, 2, 4, 6, 1, 3, 5, 7],
+  );
+  assert.deepEqual(
+    [...rw.convertPairing(rows, { ...options, from: "half", to: "interleaved" })],
+    [0, 4, 1, 5, 2, 6, 3, 7],
+  );
   assert.deepEqual([...rows], [0, 1, 2, 3, 4, 5, 6, 7], "the weights given stay");
 });
 
 test("only the rotary span of each head moves, and rows stay whole", () => {
   const [heads, head_dim, columns] = [2, 10, 3];
   const weights = Float32Array.from({ length: heads * head_dim * columns }, (_, i) => i);
-  const converted = rw.convertPairing(weights, { heads, head_dim, rotary_dim: 4, rotary_offset: 2, from: "interleaved", to: "half" });
-  const rowOf = (head, row) => Array.from(converted.slice((head * head_dim + row) * columns, (head * head_dim + row + 1) * columns));
+  const converted = rw.convertPairing(weights, {
+    heads,
+    head_dim,
+    rotary_dim: 4,
+    rotary_offset: 2,
+    from: "interleaved",
+    to: "half",
+  });
+  const rowOf = (head, row) =>
+    Array.from(converted.slice((head * head_dim + row) * columns, (head * head_dim + row + 1) * columns));
   const expected = [0, 1, 2, 4, 3, 5, 6, 7, 8, 9];
   for (let head = 0; head < heads; head++) {
     expected.forEach((source, row) => {
@@ -32,7 +46,11 @@ test("there and back, and to itself, give the same bits", () => {
     weights[1] = NaN;
     const options = { heads: 3, head_dim };
     const there = rw.convertPairing(weights, { ...options, from: "half", to: "interleaved" });
-    sameBits(rw.convertPairing(there, { ...options, from: "interleaved", to: "half" }), weights, `head_dim ${head_dim}`);
+    sameBits(
+      rw.convertPairing(there, { ...options, from: "interleaved", to: "half" }),
+      weights,
+      `head_dim ${head_dim}`,
+    );
     sameBits(rw.convertPairing(weights, { ...options, from: "half", to: "half" }), weights);
   }
 });
@@ -46,9 +64,16 @@ test("any element type, and the kind of array given", () => {
   }
   const doubles = rw.convertPairing(Float64Array.from(weights), options);
   assert.deepEqual(doubles, Float64Array.from(expected));
-  const bytes = rw.convertPairing(Uint8Array.from({ length: 160 }, (_, i) => i), options);
+  const bytes = rw.convertPairing(
+    Uint8Array.from({ length: 160 }, (_, i) => i),
+    options,
+  );
   assert.ok(bytes instanceof Uint8Array && bytes[1 * 5] === 8 * 5);
-  sameBits(rw.convertPairing(weights.subarray(0, 16 * 5), { ...options, heads: 1 }), expected.slice(0, 16 * 5), "a subarray");
+  sameBits(
+    rw.convertPairing(weights.subarray(0, 16 * 5), { ...options, heads: 1 }),
+    expected.slice(0, 16 * 5),
+    "a subarray",
+  );
 });
 
 /** y = W x for W [rows, columns], and the bias. */
@@ -64,7 +89,10 @@ test("attention scores are equal where q and k, weights and biases, are converte
   const [heads, head_dim, width] = [2, 32, 12];
   for (const span of [{}, { rotary_dim: 16 }, { rotary_dim: 20, rotary_offset: 6 }]) {
     const parameters = Object.fromEntries(
-      ["q", "k"].map((name, i) => [name, { weights: randomFloats(heads * head_dim * width, 10 + i), bias: randomFloats(heads * head_dim, 20 + i) }]),
+      ["q", "k"].map((name, i) => [
+        name,
+        { weights: randomFloats(heads * head_dim * width, 10 + i), bias: randomFloats(heads * head_dim, 20 + i) },
+      ]),
     );
     const scores = (pairing, convert) =>
       withRope(rw.rope({ head_dim, ...span, pairing }), (rope) => {
@@ -79,12 +107,20 @@ test("attention scores are equal where q and k, weights and biases, are converte
         });
       });
     const original = scores("interleaved", (weights) => weights);
-    const converted = scores("half", (weights) => rw.convertPairing(weights, { heads, head_dim, ...span, from: "interleaved", to: "half" }));
+    const converted = scores("half", (weights) =>
+      rw.convertPairing(weights, { heads, head_dim, ...span, from: "interleaved", to: "half" }),
+    );
     const wrong = scores("half", (weights) => weights);
     original.forEach((score, head) => {
       // the same products in another order: 32 of at most about (2 · 2 · 12)², summed in f64 here, each rounded to f32 before
-      assert.ok(Math.abs(converted[head] - score) <= 32 * 2304 * 2 ** -22, `head ${head}: ${converted[head]} instead of ${score}`);
-      assert.ok(Math.abs(wrong[head] - score) > 1, `without converting, head ${head} would score ${wrong[head]}, near ${score}`);
+      assert.ok(
+        Math.abs(converted[head] - score) <= 32 * 2304 * 2 ** -22,
+        `head ${head}: ${converted[head]} instead of ${score}`,
+      );
+      assert.ok(
+        Math.abs(wrong[head] - score) > 1,
+        `without converting, head ${head} would score ${wrong[head]}, near ${score}`,
+      );
     });
   }
 });

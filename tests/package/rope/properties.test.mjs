@@ -11,16 +11,33 @@ const check = (arbitraries, holds) => fc.assert(fc.property(...arbitraries, hold
 const epsilon = 2 ** -24;
 
 const geometry = fc
-  .record({ pairs: fc.integer({ min: 1, max: 70 }), before: fc.integer({ min: 0, max: 9 }), after: fc.integer({ min: 0, max: 9 }) })
-  .map(({ pairs, before, after }) => ({ head_dim: before + 2 * pairs + after, rotary_dim: 2 * pairs, rotary_offset: before }));
+  .record({
+    pairs: fc.integer({ min: 1, max: 70 }),
+    before: fc.integer({ min: 0, max: 9 }),
+    after: fc.integer({ min: 0, max: 9 }),
+  })
+  .map(({ pairs, before, after }) => ({
+    head_dim: before + 2 * pairs + after,
+    rotary_dim: 2 * pairs,
+    rotary_offset: before,
+  }));
 const pairing = fc.constantFrom("half", "interleaved");
 const base = fc.double({ min: 2, max: 1e8, noNaN: true });
-const config = fc.record({ geometry, pairing, rope_theta: base }).map(({ geometry: g, ...rest }) => ({ ...g, ...rest }));
-const position = fc.oneof(fc.integer({ min: -(2 ** 20), max: 2 ** 20 }), fc.double({ min: -1e4, max: 1e4, noNaN: true }));
-const values = (length) => fc.array(fc.float({ min: -2, max: 2, noNaN: true }), { minLength: length, maxLength: length }).map((list) => Float32Array.from(list));
+const config = fc
+  .record({ geometry, pairing, rope_theta: base })
+  .map(({ geometry: g, ...rest }) => ({ ...g, ...rest }));
+const position = fc.oneof(
+  fc.integer({ min: -(2 ** 20), max: 2 ** 20 }),
+  fc.double({ min: -1e4, max: 1e4, noNaN: true }),
+);
+const values = (length) =>
+  fc
+    .array(fc.float({ min: -2, max: 2, noNaN: true }), { minLength: length, maxLength: length })
+    .map((list) => Float32Array.from(list));
 const withVector = (...more) => config.chain((given) => fc.tuple(fc.constant(given), values(given.head_dim), ...more));
 
-const turn = (rope, x, positions, options) => rope.rotate(x.slice(), { layout: "thd", shape: [1, 1, x.length], positions, ...options });
+const turn = (rope, x, positions, options) =>
+  rope.rotate(x.slice(), { layout: "thd", shape: [1, 1, x.length], positions, ...options });
 const dot = (x, y) => x.reduce((sum, value, i) => sum + value * y[i], 0);
 const norm = (x) => Math.hypot(...x);
 const distance = (x, y) => Math.hypot(...x.map((value, i) => value - y[i]));
@@ -36,34 +53,46 @@ test("a rotation keeps the norm", () => {
 
 test("an attention factor scales the norm of what turns, and nothing else", () => {
   check([withVector(position, fc.double({ min: 1, max: 64, noNaN: true }))], ([given, x, p, factor]) =>
-    withRope(rw.rope({ ...given, rope_scaling: { rope_type: "yarn", factor, original_max_position_embeddings: 2048 } }), (rope) => {
-      const { rotary_offset: first, rotary_dim } = given;
-      const turned = turn(rope, x, p);
-      const span = (v) => v.subarray(first, first + rotary_dim);
-      const scale = 1 + 0.1 * Math.log(factor);
-      assert.ok(Math.abs(norm(span(turned)) - scale * norm(span(x))) <= scale * off(1, x));
-      for (let i = 0; i < x.length; i++) if (i < first || i >= first + rotary_dim) assert.ok(Object.is(turned[i], x[i]));
-    }),
+    withRope(
+      rw.rope({ ...given, rope_scaling: { rope_type: "yarn", factor, original_max_position_embeddings: 2048 } }),
+      (rope) => {
+        const { rotary_offset: first, rotary_dim } = given;
+        const turned = turn(rope, x, p);
+        const span = (v) => v.subarray(first, first + rotary_dim);
+        const scale = 1 + 0.1 * Math.log(factor);
+        assert.ok(Math.abs(norm(span(turned)) - scale * norm(span(x))) <= scale * off(1, x));
+        for (let i = 0; i < x.length; i++)
+          if (i < first || i >= first + rotary_dim) assert.ok(Object.is(turned[i], x[i]));
+      },
+    ),
   );
 });
 
 test("scores depend on the difference of positions alone", () => {
   const integer = fc.integer({ min: -(2 ** 20), max: 2 ** 20 });
-  check([config.chain((given) => fc.tuple(fc.constant(given), values(given.head_dim), values(given.head_dim), integer, integer, integer))], ([given, q, k, m, n, shift]) =>
-    withRope(rw.rope(given), (rope) => {
-      const score = dot(turn(rope, q, m), turn(rope, k, n));
-      const shifted = dot(turn(rope, q, m + shift), turn(rope, k, n + shift));
-      assert.ok(Math.abs(score - shifted) <= 4 * off(1, q) * norm(k) + 1e-30, `${score} and ${shifted}`);
-      // q^T R_{n−m} k
-      assert.ok(Math.abs(score - dot(q, turn(rope, k, n - m))) <= 3 * off(1, q) * norm(k) + 1e-30);
-    }),
+  check(
+    [
+      config.chain((given) =>
+        fc.tuple(fc.constant(given), values(given.head_dim), values(given.head_dim), integer, integer, integer),
+      ),
+    ],
+    ([given, q, k, m, n, shift]) =>
+      withRope(rw.rope(given), (rope) => {
+        const score = dot(turn(rope, q, m), turn(rope, k, n));
+        const shifted = dot(turn(rope, q, m + shift), turn(rope, k, n + shift));
+        assert.ok(Math.abs(score - shifted) <= 4 * off(1, q) * norm(k) + 1e-30, `${score} and ${shifted}`);
+        // q^T R_{n−m} k
+        assert.ok(Math.abs(score - dot(q, turn(rope, k, n - m))) <= 3 * off(1, q) * norm(k) + 1e-30);
+      }),
   );
 });
 
 test("rotations compose: m, then n, is m + n", () => {
   const integer = fc.integer({ min: -(2 ** 20), max: 2 ** 20 });
   check([withVector(integer, integer)], ([given, x, m, n]) =>
-    withRope(rw.rope(given), (rope) => assert.ok(distance(turn(rope, turn(rope, x, m), n), turn(rope, x, m + n)) <= off(3, x))),
+    withRope(rw.rope(given), (rope) =>
+      assert.ok(distance(turn(rope, turn(rope, x, m), n), turn(rope, x, m + n)) <= off(3, x)),
+    ),
   );
 });
 
@@ -79,7 +108,12 @@ test("the inverse undoes a rotation, and is the rotation by the opposite positio
 test("re-rotating is rotating afresh", () => {
   check([withVector(position, position)], ([given, x, from, to]) =>
     withRope(rw.rope(given), (rope) => {
-      const moved = rope.rerotate(turn(rope, x, from), { layout: "thd", shape: [1, 1, x.length], from: { positions: from }, to: { positions: to } });
+      const moved = rope.rerotate(turn(rope, x, from), {
+        layout: "thd",
+        shape: [1, 1, x.length],
+        from: { positions: from },
+        to: { positions: to },
+      });
       assert.ok(distance(moved, turn(rope, x, to)) <= off(3, x));
     }),
   );
@@ -90,10 +124,14 @@ test("the pairings are one rotation of permuted elements", () => {
     const half = { ...given, pairing: "half" };
     const permute = (v, from, to) => rw.convertPairing(v, { heads: 1, ...geometryOf(given), from, to });
     const turned = withRope(rw.rope(half), (rope) => turn(rope, x, p));
-    const other = withRope(rw.rope({ ...given, pairing: "interleaved" }), (rope) => turn(rope, permute(x, "half", "interleaved"), p));
+    const other = withRope(rw.rope({ ...given, pairing: "interleaved" }), (rope) =>
+      turn(rope, permute(x, "half", "interleaved"), p),
+    );
     // eight pairs at a time or one by one, by the pair's number: the same arithmetic in both pairings
     sameBits(permute(other, "interleaved", "half"), turned);
-    const both = withRope(rw.rope({ ...given, pairing: "interleaved_to_half" }), (rope) => turn(rope, permute(x, "half", "interleaved"), p));
+    const both = withRope(rw.rope({ ...given, pairing: "interleaved_to_half" }), (rope) =>
+      turn(rope, permute(x, "half", "interleaved"), p),
+    );
     sameBits(both, turned, "interleaved_to_half");
   });
 });
@@ -101,7 +139,12 @@ test("the pairings are one rotation of permuted elements", () => {
 const geometryOf = ({ head_dim, rotary_dim, rotary_offset }) => ({ head_dim, rotary_dim, rotary_offset });
 
 test("heads, tokens and rows of one call are turned as each alone", () => {
-  const extents = fc.record({ layout: fc.constantFrom("bthd", "bhtd", "thd"), b: fc.integer({ min: 1, max: 3 }), t: fc.integer({ min: 1, max: 5 }), h: fc.integer({ min: 1, max: 4 }) });
+  const extents = fc.record({
+    layout: fc.constantFrom("bthd", "bhtd", "thd"),
+    b: fc.integer({ min: 1, max: 3 }),
+    t: fc.integer({ min: 1, max: 5 }),
+    h: fc.integer({ min: 1, max: 4 }),
+  });
   check([config, extents, position, fc.integer()], (given, { layout, b, t, h }, p, seed) => {
     const rows = layout === "thd" ? 1 : b;
     const shape = [...layout].map((name) => ({ b, t, h, d: given.head_dim })[name]);
@@ -121,7 +164,8 @@ const factor = fc.double({ min: 1.001, max: 1000, noNaN: true });
 const frequencies = (given) => withRope(rw.rope(given), (rope) => rope.plan().inv_freq);
 const plainBase = fc.double({ min: 100, max: 1e8, noNaN: true });
 const dims = fc.integer({ min: 2, max: 128 }).map((pairs) => 2 * pairs);
-const near = (actual, expected, tolerance = 1e-12) => assert.ok(Math.abs(actual - expected) <= tolerance * Math.abs(expected), `${actual} instead of ${expected}`);
+const near = (actual, expected, tolerance = 1e-12) =>
+  assert.ok(Math.abs(actual - expected) <= tolerance * Math.abs(expected), `${actual} instead of ${expected}`);
 
 test("NTK-aware scaling leaves the first pair alone, divides the last by the factor, and the others by something between", () => {
   check([dims, plainBase, factor], (head_dim, rope_theta, s) => {
@@ -137,41 +181,62 @@ test("NTK-aware scaling leaves the first pair alone, divides the last by the fac
 test("dynamic NTK is plain up to the trained length, and NTK of the grown factor beyond", () => {
   check([dims, plainBase, factor, fc.integer({ min: 1, max: 2 ** 20 })], (head_dim, rope_theta, s, seqLen) => {
     const given = { head_dim, pairing: "half", rope_theta, max_position_embeddings: 4096 };
-    const dynamic = withRope(rw.rope({ ...given, rope_scaling: { rope_type: "dynamic", factor: s } }), (rope) => rope.plan(seqLen).inv_freq);
+    const dynamic = withRope(
+      rw.rope({ ...given, rope_scaling: { rope_type: "dynamic", factor: s } }),
+      (rope) => rope.plan(seqLen).inv_freq,
+    );
     const grown = Math.max(1, (s * seqLen) / 4096 - (s - 1));
-    const expected = frequencies({ ...given, ...(seqLen > 4096 && { rope_scaling: { rope_type: "ntk", factor: grown } }) });
+    const expected = frequencies({
+      ...given,
+      ...(seqLen > 4096 && { rope_scaling: { rope_type: "ntk", factor: grown } }),
+    });
     dynamic.forEach((w, j) => near(w, expected[j], 1e-11));
   });
 });
 
 test("YaRN's ramp: kept before it, divided after it, falling shares between, by the formula", () => {
   const original = fc.integer({ min: 256, max: 2 ** 17 });
-  const betas = fc.tuple(fc.double({ min: 0.5, max: 8, noNaN: true }), fc.double({ min: 1.5, max: 16, noNaN: true })).map(([slow, ratio]) => [slow * ratio, slow]);
-  check([dims, plainBase, factor, original, betas, fc.boolean()], (head_dim, rope_theta, s, L, [beta_fast, beta_slow], truncate) => {
-    const given = { head_dim, pairing: "half", rope_theta };
-    const rope_scaling = { rope_type: "yarn", factor: s, original_max_position_embeddings: L, beta_fast, beta_slow, truncate };
-    const plain = frequencies(given);
-    const { inv_freq, correction_range, attention_factor } = withRope(rw.rope({ ...given, rope_scaling }), (rope) => rope.plan());
-    const dimension = (rotations) => (head_dim * Math.log(L / (rotations * 2 * Math.PI))) / (2 * Math.log(rope_theta));
-    const [first, last] = [dimension(beta_fast), dimension(beta_slow)];
-    const rounded = truncate ? [Math.floor(first), Math.ceil(last)] : [first, last];
-    fc.pre(!truncate || [first, last].every((edge) => Math.abs(edge - Math.round(edge)) > 1e-9)); // next to an integer, logs decide
-    const [low, high] = [Math.max(rounded[0], 0), Math.min(rounded[1], head_dim - 1)];
-    fc.pre(low <= high); // else, far beyond the pairs there are, the ramp runs backwards, in transformers too
-    near(attention_factor, 1 + 0.1 * Math.log(s), 1e-14);
-    const width = low === high ? 0.001 : high - low;
-    let previous = 1;
-    inv_freq.forEach((w, j) => {
-      const ramp = Math.min(1, Math.max(0, (j - low) / width));
-      near(w, (plain[j] / s) * ramp + plain[j] * (1 - ramp), 1e-9);
-      if (j <= low) near(w, plain[j]);
-      if (j >= low + width) near(w, plain[j] / s);
-      const share = (w - plain[j] / s) / (plain[j] - plain[j] / s);
-      assert.ok(share <= previous + 1e-9, `shares fall: ${share} after ${previous}`);
-      previous = share;
-    });
-    if (correction_range !== null) correction_range.forEach((edge, i) => near(edge, [low, high][i], 1e-9));
-  });
+  const betas = fc
+    .tuple(fc.double({ min: 0.5, max: 8, noNaN: true }), fc.double({ min: 1.5, max: 16, noNaN: true }))
+    .map(([slow, ratio]) => [slow * ratio, slow]);
+  check(
+    [dims, plainBase, factor, original, betas, fc.boolean()],
+    (head_dim, rope_theta, s, L, [beta_fast, beta_slow], truncate) => {
+      const given = { head_dim, pairing: "half", rope_theta };
+      const rope_scaling = {
+        rope_type: "yarn",
+        factor: s,
+        original_max_position_embeddings: L,
+        beta_fast,
+        beta_slow,
+        truncate,
+      };
+      const plain = frequencies(given);
+      const { inv_freq, correction_range, attention_factor } = withRope(rw.rope({ ...given, rope_scaling }), (rope) =>
+        rope.plan(),
+      );
+      const dimension = (rotations) =>
+        (head_dim * Math.log(L / (rotations * 2 * Math.PI))) / (2 * Math.log(rope_theta));
+      const [first, last] = [dimension(beta_fast), dimension(beta_slow)];
+      const rounded = truncate ? [Math.floor(first), Math.ceil(last)] : [first, last];
+      fc.pre(!truncate || [first, last].every((edge) => Math.abs(edge - Math.round(edge)) > 1e-9)); // next to an integer, logs decide
+      const [low, high] = [Math.max(rounded[0], 0), Math.min(rounded[1], head_dim - 1)];
+      fc.pre(low <= high); // else, far beyond the pairs there are, the ramp runs backwards, in transformers too
+      near(attention_factor, 1 + 0.1 * Math.log(s), 1e-14);
+      const width = low === high ? 0.001 : high - low;
+      let previous = 1;
+      inv_freq.forEach((w, j) => {
+        const ramp = Math.min(1, Math.max(0, (j - low) / width));
+        near(w, (plain[j] / s) * ramp + plain[j] * (1 - ramp), 1e-9);
+        if (j <= low) near(w, plain[j]);
+        if (j >= low + width) near(w, plain[j] / s);
+        const share = (w - plain[j] / s) / (plain[j] - plain[j] / s);
+        assert.ok(share <= previous + 1e-9, `shares fall: ${share} after ${previous}`);
+        previous = share;
+      });
+      if (correction_range !== null) correction_range.forEach((edge, i) => near(edge, [low, high][i], 1e-9));
+    },
+  );
 });
 
 test("linear scaling divides every frequency, and is plain RoPE at positions divided", () => {
@@ -179,7 +244,10 @@ test("linear scaling divides every frequency, and is plain RoPE at positions div
     const scaled = { ...given, rope_scaling: { rope_type: "linear", factor: s } };
     const plain = frequencies(given);
     frequencies(scaled).forEach((w, j) => near(w, plain[j] / s, 1e-15));
-    const [a, b] = [withRope(rw.rope(scaled), (rope) => turn(rope, x, p)), withRope(rw.rope(given), (rope) => turn(rope, x, p / s))];
+    const [a, b] = [
+      withRope(rw.rope(scaled), (rope) => turn(rope, x, p)),
+      withRope(rw.rope(given), (rope) => turn(rope, x, p / s)),
+    ];
     assert.ok(distance(a, b) <= off(2, x));
   });
 });

@@ -5,7 +5,11 @@ import { close, product, randomFloats, sameBits, to16Bits } from "../helpers/arr
 import { raises, rw, withRope } from "../helpers/runtime.mjs";
 
 const config = { head_dim: 64, pairing: "half", rope_theta: 5e5 };
-const yarn = (factor, more) => ({ ...config, ...more, rope_scaling: { rope_type: "yarn", factor, original_max_position_embeddings: 4096 } });
+const yarn = (factor, more) => ({
+  ...config,
+  ...more,
+  rope_scaling: { rope_type: "yarn", factor, original_max_position_embeddings: 4096 },
+});
 const shape = [2, 3, 8, 64];
 const layout = "bhtd";
 const keys = () => randomFloats(product(shape), 17);
@@ -29,19 +33,39 @@ const places = [0, 4096, -100, ids, [...ids, ...ids.toReversed()], [0.5, 1, 2, 3
 for (const pairing of ["half", "interleaved", "interleaved_to_half"]) {
   test(`to other positions: ${pairing}`, () => {
     withRope(rw.rope({ ...config, pairing, rotary_dim: 48, rotary_offset: 16 }), (rope) => {
-      for (const from of places) for (const to of places) expectFresh(rope, { positions: from }, rope, { positions: to }, `${from} → ${to}`);
+      for (const from of places)
+        for (const to of places) expectFresh(rope, { positions: from }, rope, { positions: to }, `${from} → ${to}`);
     });
   });
 }
 
 test("between ropes: another base, another factor, none at all", () => {
-  const configs = [config, { ...config, rope_theta: 1e6 }, yarn(4), yarn(32), { ...config, rope_scaling: { rope_type: "linear", factor: 4 } }];
+  const configs = [
+    config,
+    { ...config, rope_theta: 1e6 },
+    yarn(4),
+    yarn(32),
+    { ...config, rope_scaling: { rope_type: "linear", factor: 4 } },
+  ];
   const ropes = configs.map((given) => rw.rope(given));
-  for (const a of ropes) for (const b of ropes) expectFresh(a, { positions: 100 }, b, { positions: ids }, `${JSON.stringify(a.config)} → ${JSON.stringify(b.config)}`);
+  for (const a of ropes)
+    for (const b of ropes)
+      expectFresh(
+        a,
+        { positions: 100 },
+        b,
+        { positions: ids },
+        `${JSON.stringify(a.config)} → ${JSON.stringify(b.config)}`,
+      );
   // called on any of the two, or a third
   const moved = ropes.map((rope) => {
     const x = ropes[0].rotate(keys(), { layout, shape, positions: 3 });
-    return rope.rerotate(x, { layout, shape, from: { positions: 3, rope: ropes[0] }, to: { positions: 9, rope: ropes[2] } });
+    return rope.rerotate(x, {
+      layout,
+      shape,
+      from: { positions: 3, rope: ropes[0] },
+      to: { positions: 9, rope: ropes[2] },
+    });
   });
   for (const x of moved) sameBits(x, moved[0]);
   for (const rope of ropes) rope.dispose();
@@ -66,13 +90,26 @@ test("nothing changes, not a bit, where nothing moves", () => {
         const x = keys();
         x[0] = NaN;
         x[1] = -0;
-        sameBits(rope.rerotate(x.slice(), { layout, shape, from: { positions }, to: { positions } }), x, `at ${positions}`);
+        sameBits(
+          rope.rerotate(x.slice(), { layout, shape, from: { positions }, to: { positions } }),
+          x,
+          `at ${positions}`,
+        );
       }
-      const some = rope.rerotate(keys(), { layout, shape, from: { positions: ids }, to: { positions: [5, 40, 0, 17, 40, 1023, 99, 40] } });
+      const some = rope.rerotate(keys(), {
+        layout,
+        shape,
+        from: { positions: ids },
+        to: { positions: [5, 40, 0, 17, 40, 1023, 99, 40] },
+      });
       for (const [t, isMoved] of [false, true, false, false, true, false, false, true].entries()) {
         for (let head = 0; head < 6; head++) {
           const at = (head * 8 + t) * 64;
-          assert.equal(Buffer.from(some.slice(at, at + 64).buffer).equals(Buffer.from(keys().slice(at, at + 64).buffer)), !isMoved, `token ${t}, head ${head}`);
+          assert.equal(
+            Buffer.from(some.slice(at, at + 64).buffer).equals(Buffer.from(keys().slice(at, at + 64).buffer)),
+            !isMoved,
+            `token ${t}, head ${head}`,
+          );
         }
       }
     });
@@ -83,14 +120,23 @@ test("a shift only turns: a hundred of them scale nothing, and an attention fact
   withRope(rw.rope(yarn(16)), (rope) => {
     const original = rope.rotate(keys(), { layout, shape, positions: 1000 });
     const moved = original.slice();
-    for (let i = 0; i < 100; i++) rope.rerotate(moved, { layout, shape, from: { positions: 1000 - i }, to: { positions: 999 - i } });
+    for (let i = 0; i < 100; i++)
+      rope.rerotate(moved, { layout, shape, from: { positions: 1000 - i }, to: { positions: 999 - i } });
     const length = (x, i) => Math.hypot(x[i], x[i + 32]);
     for (let i = 0; i < moved.length; i++) {
       if (i % 64 >= 32) continue;
       // each of 100 rotations rounds by 4 · 2^-24 at most
-      assert.ok(Math.abs(length(moved, i) - length(original, i)) <= 100 * 4 * 2 ** -24 * length(original, i), `pair at ${i}`);
+      assert.ok(
+        Math.abs(length(moved, i) - length(original, i)) <= 100 * 4 * 2 ** -24 * length(original, i),
+        `pair at ${i}`,
+      );
     }
-    close(moved, rope.rotate(keys(), { layout, shape, positions: 900 }), 100 * tolerance, "and they are where they should be");
+    close(
+      moved,
+      rope.rotate(keys(), { layout, shape, positions: 900 }),
+      100 * tolerance,
+      "and they are where they should be",
+    );
   });
 });
 
@@ -146,17 +192,30 @@ test("tensors, 16-bit keys, out, and all layouts", () => {
 
     const thd = keys().slice(0, 8 * 2 * 64);
     const bthd = thd.slice();
-    sameBits(rope.rerotate(thd, { layout: "thd", shape: [8, 2, 64], ...move }), rope.rerotate(bthd, { layout: "bthd", shape: [1, 8, 2, 64], ...move }), "thd");
+    sameBits(
+      rope.rerotate(thd, { layout: "thd", shape: [8, 2, 64], ...move }),
+      rope.rerotate(bthd, { layout: "bthd", shape: [1, 8, 2, 64], ...move }),
+      "thd",
+    );
   });
 });
 
 test("ropes that differ in geometry cannot exchange keys", () => {
   withRope(rw.rope(config), (rope) => {
-    const others = [{ rotary_dim: 32 }, { rotary_dim: 32, rotary_offset: 8 }, { pairing: "interleaved" }, { rope_scaling: { rope_type: "default", mrope_section: [16, 16] } }];
+    const others = [
+      { rotary_dim: 32 },
+      { rotary_dim: 32, rotary_offset: 8 },
+      { pairing: "interleaved" },
+      { rope_scaling: { rope_type: "default", mrope_section: [16, 16] } },
+    ];
     for (const other of others) {
       withRope(rw.rope({ ...config, ...other }), (to) => {
         const x = keys();
-        raises(() => rope.rerotate(x, { layout, shape, from: { positions: 0 }, to: { positions: 1, rope: to } }), "INVALID_ARGUMENT", "to");
+        raises(
+          () => rope.rerotate(x, { layout, shape, from: { positions: 0 }, to: { positions: 1, rope: to } }),
+          "INVALID_ARGUMENT",
+          "to",
+        );
         sameBits(x, keys(), "x");
       });
     }

@@ -7,10 +7,18 @@ import { rw, withRope } from "../helpers/runtime.mjs";
 
 test("the worked example: base 10000, d = 4, position 2, [1, 2, 3, 4]", () => {
   // [cos 2 − 2 sin 2, sin 2 + 2 cos 2, 3 cos 0.02 − 4 sin 0.02, 3 sin 0.02 + 4 cos 0.02]; half pairs 1 with 3 and 2 with 4
-  const examples = { interleaved: [-2.234742, 0.077004, 2.919405, 4.059196], half: [-3.144039, 1.919605, -0.339143, 4.039197] };
+  const examples = {
+    interleaved: [-2.234742, 0.077004, 2.919405, 4.059196],
+    half: [-3.144039, 1.919605, -0.339143, 4.039197],
+  };
   for (const [pairing, expected] of Object.entries(examples)) {
     withRope(rw.rope({ head_dim: 4, pairing }), (rope) => {
-      close(rope.rotate(Float32Array.of(1, 2, 3, 4), { layout: "thd", shape: [1, 1, 4], positions: 2 }), expected, 1e-6, pairing);
+      close(
+        rope.rotate(Float32Array.of(1, 2, 3, 4), { layout: "thd", shape: [1, 1, 4], positions: 2 }),
+        expected,
+        1e-6,
+        pairing,
+      );
     });
   }
 });
@@ -39,8 +47,18 @@ for (const pairing of ["half", "interleaved", "interleaved_to_half"]) {
           for (const inverse of [false, true]) {
             const shape = [...extents, geometry.head_dim];
             const x = randomFloats(product(shape), 7);
-            const { rotated, radius } = rotateByDefinition(x, rope.plan(), { layout, shape, inverse, position: (_, t) => 1000 + t });
-            close(rope.rotate(x, { layout, shape, positions: 1000, inverse }), rotated, rounding(radius), `${layout}, inverse ${inverse},`);
+            const { rotated, radius } = rotateByDefinition(x, rope.plan(), {
+              layout,
+              shape,
+              inverse,
+              position: (_, t) => 1000 + t,
+            });
+            close(
+              rope.rotate(x, { layout, shape, positions: 1000, inverse }),
+              rotated,
+              rounding(radius),
+              `${layout}, inverse ${inverse},`,
+            );
           }
         }
       });
@@ -78,7 +96,8 @@ test("grouped queries: keys with fewer heads turn as queries do", () => {
     // each key head shared by four query heads: queries that are copies of their keys come out as copies of the rotated keys
     const queries = new Float32Array(2 * 8 * 4 * 64);
     const headSize = 4 * 64;
-    for (let i = 0; i < 16; i++) queries.set(keys.subarray(Math.floor(i / 4) * headSize, (Math.floor(i / 4) + 1) * headSize), i * headSize);
+    for (let i = 0; i < 16; i++)
+      queries.set(keys.subarray(Math.floor(i / 4) * headSize, (Math.floor(i / 4) + 1) * headSize), i * headSize);
     rope.rotate(keys, { layout: "bhtd", shape: [2, 2, 4, 64], positions: 100, role: "key" });
     rope.rotate(queries, { layout: "bhtd", shape: [2, 8, 4, 64], positions: 100, role: "query" });
     for (let i = 0; i < 16; i++) {
@@ -121,7 +140,13 @@ test("elements outside the span are copied to out, bit for bit, and a NaN there 
 
 test("inverse undoes a rotation, attention factor and xPos scale too", () => {
   const xpos = { ...yarn, xpos: { scale_base: 512, center: 40 } };
-  for (const [name, given] of Object.entries({ config, yarn, xpos, interleaved: { ...yarn, pairing: "interleaved" }, deepseek: { ...yarn, pairing: "interleaved_to_half" } })) {
+  for (const [name, given] of Object.entries({
+    config,
+    yarn,
+    xpos,
+    interleaved: { ...yarn, pairing: "interleaved" },
+    deepseek: { ...yarn, pairing: "interleaved_to_half" },
+  })) {
     withRope(rw.rope(given), (rope) => {
       for (const role of ["query", "key"]) {
         const x = randomFloats(2 * 3 * 64, 5);
@@ -142,7 +167,10 @@ test("position 0 turns nothing, and an attention factor still scales", () => {
   withRope(rw.rope(config), (rope) => sameBits(rope.rotate(randomFloats(128), options), randomFloats(128)));
   withRope(rw.rope(yarn), (rope) => {
     const factor = Math.fround(rope.plan().attention_factor);
-    sameBits(rope.rotate(randomFloats(128), options), randomFloats(128).map((value) => Math.fround(value * factor)));
+    sameBits(
+      rope.rotate(randomFloats(128), options),
+      randomFloats(128).map((value) => Math.fround(value * factor)),
+    );
   });
 });
 

@@ -6,9 +6,20 @@ import { rw, withRope } from "../helpers/runtime.mjs";
 
 test("the helpers' 16-bit floats, against values known by heart", () => {
   for (const [dtype, value, bits] of [
-    ["f16", 1, 0x3c00], ["f16", -2, 0xc000], ["f16", 65504, 0x7bff], ["f16", 2 ** -14, 0x0400], ["f16", 2 ** -24, 0x0001], ["f16", 1 / 3, 0x3555], ["f16", 0, 0],
-    ["f16", 1 + 2 ** -11, 0x3c00], ["f16", 1 + 3 * 2 ** -11, 0x3c02], // ties to even
-    ["bf16", 1, 0x3f80], ["bf16", -2, 0xc000], ["bf16", 1 / 3, 0x3eab], ["bf16", 1 + 2 ** -8, 0x3f80], ["bf16", 1 + 3 * 2 ** -8, 0x3f82],
+    ["f16", 1, 0x3c00],
+    ["f16", -2, 0xc000],
+    ["f16", 65504, 0x7bff],
+    ["f16", 2 ** -14, 0x0400],
+    ["f16", 2 ** -24, 0x0001],
+    ["f16", 1 / 3, 0x3555],
+    ["f16", 0, 0],
+    ["f16", 1 + 2 ** -11, 0x3c00],
+    ["f16", 1 + 3 * 2 ** -11, 0x3c02], // ties to even
+    ["bf16", 1, 0x3f80],
+    ["bf16", -2, 0xc000],
+    ["bf16", 1 / 3, 0x3eab],
+    ["bf16", 1 + 2 ** -8, 0x3f80],
+    ["bf16", 1 + 3 * 2 ** -8, 0x3f82],
   ]) {
     assert.equal(toBits(value, dtype), bits, `${dtype} ${value}`);
     if (toBits(fromBits(bits, dtype), dtype) !== bits) assert.fail(`${dtype} ${bits} does not come back`);
@@ -29,7 +40,11 @@ for (const head_dim of [10, 40, 64]) {
             const expected = to16Bits(rope.rotate(floats, options), dtype).bits;
             sameBits(rope.rotate(bits.slice(), { ...options, dtype }), expected, `${dtype}, inverse ${inverse}`);
             const tensor = rw.tensor(options.shape, dtype).set(bits);
-            sameBits(rope.rotate(tensor, { layout: "thd", positions: 100, inverse }).data.slice(), expected, `${dtype} tensor`);
+            sameBits(
+              rope.rotate(tensor, { layout: "thd", positions: 100, inverse }).data.slice(),
+              expected,
+              `${dtype} tensor`,
+            );
             tensor.dispose();
           }
         }
@@ -53,15 +68,19 @@ test("16-bit values at the ends of their range: subnormal, largest, zero", () =>
   });
 });
 
-test("a Float16Array says itself what it holds", { skip: typeof Float16Array === "undefined" && "this engine has no Float16Array; its stand-in is tested below" }, () => {
-  withRope(rw.rope({ head_dim: 8, pairing: "half" }), (rope) => {
-    const { bits } = to16Bits(randomFloats(8), "f16");
-    const options = { layout: "thd", shape: [1, 1, 8], positions: 3 };
-    const array = new Float16Array(bits.slice().buffer);
-    assert.equal(rope.rotate(array, options), array);
-    sameBits(new Uint16Array(array.buffer), rope.rotate(bits, { ...options, dtype: "f16" }));
-  });
-});
+test(
+  "a Float16Array says itself what it holds",
+  { skip: typeof Float16Array === "undefined" && "this engine has no Float16Array; its stand-in is tested below" },
+  () => {
+    withRope(rw.rope({ head_dim: 8, pairing: "half" }), (rope) => {
+      const { bits } = to16Bits(randomFloats(8), "f16");
+      const options = { layout: "thd", shape: [1, 1, 8], positions: 3 };
+      const array = new Float16Array(bits.slice().buffer);
+      assert.equal(rope.rotate(array, options), array);
+      sameBits(new Uint16Array(array.buffer), rope.rotate(bits, { ...options, dtype: "f16" }));
+    });
+  },
+);
 
 test("what looks like a Float16Array is taken for one", () => {
   withRope(rw.rope({ head_dim: 8, pairing: "half" }), (rope) => {

@@ -42,40 +42,65 @@ for (const [layout, shape] of shapes) {
     withRope(rw.rope({ head_dim: shape.at(-1), pairing: "half", rope_theta: 5e5 }), (rope) => {
       const x = randomFloats(product(shape));
       const ids = Array.from({ length: batches * tokens }, (_, i) => (i * 7919) % 100003);
-      for (const positions of [4096, Int32Array.from(ids.slice(0, tokens)), ids]) bothWays(rope, x, { layout, shape, positions });
+      for (const positions of [4096, Int32Array.from(ids.slice(0, tokens)), ids])
+        bothWays(rope, x, { layout, shape, positions });
     });
   });
 }
 
 test("pieces that are not a whole number of vectors: head_dim 90, partial and interleaved", () => {
   withRope(rw.rope({ head_dim: 90, rotary_dim: 42, rotary_offset: 3, pairing: "interleaved" }), (rope) => {
-    for (const [layout, shape] of [["thd", [900, 3, 90]], ["bhtd", [1, 3, 1700, 90]], ["bthd", [2, 500, 3, 90]]]) {
+    for (const [layout, shape] of [
+      ["thd", [900, 3, 90]],
+      ["bhtd", [1, 3, 1700, 90]],
+      ["bthd", [2, 500, 3, 90]],
+    ]) {
       bothWays(rope, randomFloats(product(shape)), { layout, shape, positions: 12 });
     }
   });
 });
 
 test("several axes", () => {
-  withRope(rw.rope({ head_dim: 128, pairing: "half", rope_scaling: { rope_type: "default", mrope_section: [16, 24, 24] } }), (rope) => {
-    for (const [layout, shape, tokens, batches] of [["bthd", [2, 400, 3, 128], 400, 2], ["bhtd", [2, 3, 400, 128], 400, 2]]) {
-      const x = randomFloats(product(shape));
-      bothWays(rope, x, { layout, shape, positions: Array.from({ length: 3 * tokens }, (_, i) => (i * 31) % 997) });
-      bothWays(rope, x, { layout, shape, positions: Array.from({ length: 3 * batches * tokens }, (_, i) => (i * 37) % 1009) });
-    }
-  });
+  withRope(
+    rw.rope({ head_dim: 128, pairing: "half", rope_scaling: { rope_type: "default", mrope_section: [16, 24, 24] } }),
+    (rope) => {
+      for (const [layout, shape, tokens, batches] of [
+        ["bthd", [2, 400, 3, 128], 400, 2],
+        ["bhtd", [2, 3, 400, 128], 400, 2],
+      ]) {
+        const x = randomFloats(product(shape));
+        bothWays(rope, x, { layout, shape, positions: Array.from({ length: 3 * tokens }, (_, i) => (i * 31) % 997) });
+        bothWays(rope, x, {
+          layout,
+          shape,
+          positions: Array.from({ length: 3 * batches * tokens }, (_, i) => (i * 37) % 1009),
+        });
+      }
+    },
+  );
 });
 
 test("16-bit elements, twice as many in a piece", () => {
   withRope(rw.rope({ head_dim: 128, pairing: "interleaved_to_half" }), (rope) => {
     for (const dtype of ["f16", "bf16"]) {
       const shape = [2, 5, 700, 128];
-      bothWays(rope, to16Bits(randomFloats(product(shape)), dtype).bits, { layout: "bhtd", shape, dtype, positions: 100 });
+      bothWays(rope, to16Bits(randomFloats(product(shape)), dtype).bits, {
+        layout: "bhtd",
+        shape,
+        dtype,
+        positions: 100,
+      });
     }
   });
 });
 
 test("all pieces are turned by the plan of the whole length, and by that of seqLen", () => {
-  const dynamic = { head_dim: 128, pairing: "half", max_position_embeddings: 256, rope_scaling: { rope_type: "dynamic", factor: 4 } };
+  const dynamic = {
+    head_dim: 128,
+    pairing: "half",
+    max_position_embeddings: 256,
+    rope_scaling: { rope_type: "dynamic", factor: 4 },
+  };
   withRope(rw.rope(dynamic), (rope) => {
     const shape = [1200, 2, 128];
     const x = randomFloats(product(shape));
@@ -90,7 +115,11 @@ test("all pieces are turned by the plan of the whole length, and by that of seqL
 
 test("re-rotation in pieces", () => {
   withRope(rw.rope({ head_dim: 128, pairing: "half" }), (rope) => {
-    for (const [layout, shape] of [["thd", [1100, 2, 128]], ["bhtd", [2, 2, 1500, 128]], ["bthd", [2, 600, 3, 128]]]) {
+    for (const [layout, shape] of [
+      ["thd", [1100, 2, 128]],
+      ["bhtd", [2, 2, 1500, 128]],
+      ["bthd", [2, 600, 3, 128]],
+    ]) {
       const x = randomFloats(product(shape));
       const tokens = layout === "thd" ? shape[0] : layout === "bthd" ? shape[1] : shape[2];
       const from = { positions: 100 };

@@ -87,7 +87,11 @@ test("a view of a tensor's memory takes no way through the scratch block, which 
   withRope(rw.rope(config), (rope) => {
     const tensor = rw.tensor([2, 2100, 64]).set(randomFloats(2 * 2100 * 64));
     rope.rotate(tensor.data.subarray(2100 * 64), { layout: "thd", shape: [1, 2100, 64], positions: 1001 });
-    const one = rope.rotate(randomFloats(2 * 2100 * 64).slice(-64), { layout: "thd", shape: [1, 1, 64], positions: 1001 });
+    const one = rope.rotate(randomFloats(2 * 2100 * 64).slice(-64), {
+      layout: "thd",
+      shape: [1, 1, 64],
+      positions: 1001,
+    });
     sameBits(tensor.data.slice(-64), one);
     tensor.dispose();
   });

@@ -16,7 +16,10 @@ function rotated(positions, rope, options = {}) {
 
 /** Compares with the definition, `position(batch, token, axis)` saying where each token stands. */
 function check(rope, positions, position, extra = 0) {
-  for (const [layout, order] of [["bthd", [B, T, H, D]], ["bhtd", [B, H, T, D]]]) {
+  for (const [layout, order] of [
+    ["bthd", [B, T, H, D]],
+    ["bhtd", [B, H, T, D]],
+  ]) {
     const given = x();
     const expected = rotateByDefinition(given, rope.plan(), { layout, shape: order, position });
     const tolerance = (i) => rounding(expected.radius)(i) + extra * expected.radius[i];
@@ -32,7 +35,12 @@ test("a number: an offset, in every row", () => {
 
 test("an array of T: shared by the rows; any order, repeated, negative, fractional", () => {
   withRope(rw.rope(config), (rope) => {
-    for (const ids of [[0, 1, 2, 3, 4], [4, 4, 0, 1023, 17], [-1, -700, 3, -1048576, 1048576], [0.5, 2.25, 100.125, -3.75, 1e-3]]) {
+    for (const ids of [
+      [0, 1, 2, 3, 4],
+      [4, 4, 0, 1023, 17],
+      [-1, -700, 3, -1048576, 1048576],
+      [0.5, 2.25, 100.125, -3.75, 1e-3],
+    ]) {
       check(rope, ids, (_, t) => ids[t]);
     }
   });
@@ -49,7 +57,8 @@ test("every kind of array gives the same", () => {
   const ids = [0, 3, 17, 2, 4095];
   withRope(rw.rope(config), (rope) => {
     const expected = rotated(ids, rope);
-    for (const Kind of [Int32Array, Uint32Array, Float32Array, Float64Array]) sameBits(rotated(Kind.from(ids), rope), expected, Kind.name);
+    for (const Kind of [Int32Array, Uint32Array, Float32Array, Float64Array])
+      sameBits(rotated(Kind.from(ids), rope), expected, Kind.name);
     sameBits(rotated(Float64Array.from([9, ...ids, 9]).subarray(1, 6), rope), expected, "a subarray");
   });
 });
@@ -81,8 +90,15 @@ test("a row's result does not depend on the rows and tokens beside it", () => {
 
 const mrope = {
   chunked: { ...config, rope_scaling: { rope_type: "default", mrope_section: [8, 12, 12] } },
-  interleaved: { ...config, rope_scaling: { rope_type: "default", mrope_section: [12, 10, 10], mrope_layout: "interleaved" } },
-  ernie: { ...config, pairing: "interleaved", rope_scaling: { rope_type: "default", mrope_section: [11, 11, 10], mrope_layout: "ernie" } },
+  interleaved: {
+    ...config,
+    rope_scaling: { rope_type: "default", mrope_section: [12, 10, 10], mrope_layout: "interleaved" },
+  },
+  ernie: {
+    ...config,
+    pairing: "interleaved",
+    rope_scaling: { rope_type: "default", mrope_section: [11, 11, 10], mrope_layout: "ernie" },
+  },
   vision: { ...config, rope_scaling: { rope_type: "default", mrope_section: [16, 16], mrope_layout: "vision" } },
 };
 
@@ -92,7 +108,9 @@ for (const [name, given] of Object.entries(mrope)) {
       const plan = rope.plan();
       assert.equal(rope.axes, given.rope_scaling.mrope_section.length);
       // each axis has the pairs its section names
-      const pairs = given.rope_scaling.mrope_section.map((_, axis) => plan.axis_of_pair.filter((a) => a === axis).length);
+      const pairs = given.rope_scaling.mrope_section.map(
+        (_, axis) => plan.axis_of_pair.filter((a) => a === axis).length,
+      );
       assert.deepEqual([...pairs].sort(), [...given.rope_scaling.mrope_section].sort());
 
       const A = rope.axes;
@@ -119,8 +137,16 @@ test("several axes at one position, with ids of each batch row", () => {
     const order = [2, T, H, D];
     const given = x().slice(0, product(order));
     const ids = [5, 6, 7, 8, 9, 100, 0, 3, 900, -3];
-    const expected = rotateByDefinition(given, rope.plan(), { layout: "bthd", shape: order, position: (b, t) => ids[b * T + t] });
-    close(rope.rotate(given, { layout: "bthd", shape: order, positions: ids }), expected.rotated, rounding(expected.radius));
+    const expected = rotateByDefinition(given, rope.plan(), {
+      layout: "bthd",
+      shape: order,
+      position: (b, t) => ids[b * T + t],
+    });
+    close(
+      rope.rotate(given, { layout: "bthd", shape: order, positions: ids }),
+      expected.rotated,
+      rounding(expected.radius),
+    );
   });
 });
 
@@ -141,10 +167,22 @@ test("seqLen chooses the plan, else the largest position does", () => {
   withRope(rw.rope(dynamic), (rope) => {
     const at = (positions, seqLen) => {
       const given = x();
-      const { rotated: expected, radius } = rotateByDefinition(given, rope.plan(seqLen), { layout: "bthd", shape, position: (_, t) => (typeof positions === "number" ? positions + t : positions[t]) });
+      const { rotated: expected, radius } = rotateByDefinition(given, rope.plan(seqLen), {
+        layout: "bthd",
+        shape,
+        position: (_, t) => (typeof positions === "number" ? positions + t : positions[t]),
+      });
       return { given, expected, tolerance: rounding(radius) };
     };
-    for (const [positions, given, length] of [[0, undefined, 5], [59, undefined, 64], [60, undefined, 65], [500, undefined, 505], [[900, 0, 1, 2, 3], undefined, 901], [0, 4096, 4096], [500, 1, 1]]) {
+    for (const [positions, given, length] of [
+      [0, undefined, 5],
+      [59, undefined, 64],
+      [60, undefined, 65],
+      [500, undefined, 505],
+      [[900, 0, 1, 2, 3], undefined, 901],
+      [0, 4096, 4096],
+      [500, 1, 1],
+    ]) {
       const { given: input, expected, tolerance } = at(positions, length);
       rope.rotate(input, { layout: "bthd", shape, positions, ...(given !== undefined && { seqLen: given }) });
       close(input, expected, tolerance, `positions ${positions}, seqLen ${given},`);

@@ -25,13 +25,36 @@ function exactAngle(position, w) {
 test("f32 values are within 2^-24 of the exact ones, at positions up to 2^24", () => {
   withRope(rw.rope(config), (rope) => {
     const { inv_freq } = rope.plan();
-    const positions = [0, 1, 2, 63, 64, 65, 4095, 131071, 131072, 999983, 2 ** 20, 2 ** 24 - 1, 2 ** 24, 0.5, 100.125, 12345.678, -1, -131071, -0.25];
+    const positions = [
+      0,
+      1,
+      2,
+      63,
+      64,
+      65,
+      4095,
+      131071,
+      131072,
+      999983,
+      2 ** 20,
+      2 ** 24 - 1,
+      2 ** 24,
+      0.5,
+      100.125,
+      12345.678,
+      -1,
+      -131071,
+      -0.25,
+    ];
     const { cos, sin, shape } = rope.table(positions);
     assert.deepEqual(shape, [positions.length, 64]);
     positions.forEach((position, row) => {
       for (let pair = 0; pair < 64; pair++) {
         const expected = exactAngle(position, inv_freq[pair]);
-        for (const [name, table] of [["cos", cos], ["sin", sin]]) {
+        for (const [name, table] of [
+          ["cos", cos],
+          ["sin", sin],
+        ]) {
           const error = Math.abs(table[row * 64 + pair] - expected[name]);
           assert.ok(error <= 2 ** -24, `${name} of pair ${pair} at ${position} is off by ${error}`);
         }
@@ -47,7 +70,11 @@ test("the attention factor multiplies both", () => {
     const { cos, sin } = rope.table([1000]);
     inv_freq.forEach((w, pair) => {
       const { cos: c, sin: s } = exactAngle(1000, w);
-      assert.ok(Math.abs(cos[pair] - attention_factor * c) <= 2 ** -23 && Math.abs(sin[pair] - attention_factor * s) <= 2 ** -23, `pair ${pair}`);
+      assert.ok(
+        Math.abs(cos[pair] - attention_factor * c) <= 2 ** -23 &&
+          Math.abs(sin[pair] - attention_factor * s) <= 2 ** -23,
+        `pair ${pair}`,
+      );
     });
   });
 });
@@ -58,11 +85,17 @@ test("layouts: one value a pair, or one an element in either pairing", () => {
       const pairs = rotary_dim / 2;
       const compact = rope.table(70);
       assert.deepEqual(compact.shape, [70, pairs]);
-      for (const [layout, pairOf] of [["half", (d) => d % pairs], ["interleaved", (d) => Math.floor(d / 2)]]) {
+      for (const [layout, pairOf] of [
+        ["half", (d) => d % pairs],
+        ["interleaved", (d) => Math.floor(d / 2)],
+      ]) {
         const wide = rope.table(70, { layout });
         assert.deepEqual(wide.shape, [70, rotary_dim]);
         for (const name of ["cos", "sin"]) {
-          const expected = Float32Array.from({ length: 70 * rotary_dim }, (_, i) => compact[name][Math.floor(i / rotary_dim) * pairs + pairOf(i % rotary_dim)]);
+          const expected = Float32Array.from(
+            { length: 70 * rotary_dim },
+            (_, i) => compact[name][Math.floor(i / rotary_dim) * pairs + pairOf(i % rotary_dim)],
+          );
           sameBits(wide[name], expected, `${layout} ${name}`);
         }
       }
@@ -94,7 +127,13 @@ test("a length stands for the positions below it, whatever form they have", () =
   withRope(rw.rope(config), (rope) => {
     const expected = rope.table(200);
     const ids = Array.from({ length: 200 }, (_, i) => i);
-    for (const positions of [ids, Int32Array.from(ids), Uint32Array.from(ids), Float32Array.from(ids), Float64Array.from(ids)]) {
+    for (const positions of [
+      ids,
+      Int32Array.from(ids),
+      Uint32Array.from(ids),
+      Float32Array.from(ids),
+      Float64Array.from(ids),
+    ]) {
       const table = rope.table(positions);
       sameBits(table.cos, expected.cos, "cos");
       sameBits(table.sin, expected.sin, "sin");
@@ -121,10 +160,21 @@ test("it equals rotating unit vectors", () => {
         for (const inverse of [false, true]) {
           const x = new Float32Array(20 * 128).map((_, i) => (i % 128 < 64 ? 1 : 0));
           rope.rotate(x, { layout: "thd", shape: [20, 1, 128], positions: 4000, role, inverse });
-          const table = rope.table(Array.from({ length: 20 }, (_, t) => 4000 + t), { role, inverse });
+          const table = rope.table(
+            Array.from({ length: 20 }, (_, t) => 4000 + t),
+            { role, inverse },
+          );
           for (let t = 0; t < 20; t++) {
-            sameBits(x.slice(t * 128, t * 128 + 64), table.cos.slice(t * 64, t * 64 + 64), `x of ${role}, inverse ${inverse}`);
-            sameBits(x.slice(t * 128 + 64, t * 128 + 128), table.sin.slice(t * 64, t * 64 + 64), `y of ${role}, inverse ${inverse}`);
+            sameBits(
+              x.slice(t * 128, t * 128 + 64),
+              table.cos.slice(t * 64, t * 64 + 64),
+              `x of ${role}, inverse ${inverse}`,
+            );
+            sameBits(
+              x.slice(t * 128 + 64, t * 128 + 128),
+              table.sin.slice(t * 64, t * 64 + 64),
+              `y of ${role}, inverse ${inverse}`,
+            );
           }
         }
       }
@@ -134,7 +184,11 @@ test("it equals rotating unit vectors", () => {
 
 test("several axes: a plane of ids for each", () => {
   withRope(rw.rope({ ...config, rope_scaling: { rope_type: "default", mrope_section: [16, 24, 24] } }), (rope) => {
-    const planes = [[1, 2, 3, 4], [10, 20, 30, 40], [5, 5, 7, 7]];
+    const planes = [
+      [1, 2, 3, 4],
+      [10, 20, 30, 40],
+      [5, 5, 7, 7],
+    ];
     const { cos, sin, shape } = rope.table(planes.flat());
     assert.deepEqual(shape, [4, 64]);
     const { axis_of_pair } = rope.plan();
@@ -143,11 +197,18 @@ test("several axes: a plane of ids for each", () => {
         const expected = plain.table(ids);
         for (let i = 0; i < cos.length; i++) {
           if (axis_of_pair[i % 64] !== axis) continue;
-          assert.ok(Object.is(cos[i], expected.cos[i]) && Object.is(sin[i], expected.sin[i]), `axis ${axis}, element ${i}`);
+          assert.ok(
+            Object.is(cos[i], expected.cos[i]) && Object.is(sin[i], expected.sin[i]),
+            `axis ${axis}, element ${i}`,
+          );
         }
       });
     });
-    sameBits(rope.table(4).cos, rope.table([0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3]).cos, "a length puts all axes at the same positions");
+    sameBits(
+      rope.table(4).cos,
+      rope.table([0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3]).cos,
+      "a length puts all axes at the same positions",
+    );
     raises(() => rope.table([1, 2, 3, 4]), "INVALID_SHAPE", "positions"); // 4 ids are no planes of 3 axes
   });
 });
@@ -156,10 +217,20 @@ test("seqLen chooses the plan, else the largest position does", () => {
   const dynamic = { ...config, max_position_embeddings: 64, rope_scaling: { rope_type: "dynamic", factor: 2 } };
   const cosOf = (w, position) => Math.cos(w * position);
   withRope(rw.rope(dynamic), (rope) => {
-    for (const [positions, seqLen, planned] of [[[63], undefined, 64], [[200], undefined, 201], [[5], 1000, 1000], [[200], 64, 64]]) {
+    for (const [positions, seqLen, planned] of [
+      [[63], undefined, 64],
+      [[200], undefined, 201],
+      [[5], 1000, 1000],
+      [[200], 64, 64],
+    ]) {
       const { inv_freq } = rope.plan(planned);
       const { cos } = rope.table(positions, seqLen === undefined ? {} : { seqLen });
-      inv_freq.forEach((w, pair) => assert.ok(Math.abs(cos[pair] - cosOf(w, positions[0])) <= 2 ** -24, `pair ${pair} at ${positions}, seqLen ${seqLen}`));
+      inv_freq.forEach((w, pair) =>
+        assert.ok(
+          Math.abs(cos[pair] - cosOf(w, positions[0])) <= 2 ** -24,
+          `pair ${pair} at ${positions}, seqLen ${seqLen}`,
+        ),
+      );
     }
   });
 });
@@ -189,7 +260,11 @@ test("bits of 16-bit tables are those of their type", () => {
 
 test("out: arrays, tensors, and one of each are written where they lie, and returned", () => {
   withRope(rw.rope(yarn), (rope) => {
-    for (const [dtype, Kind] of [["f32", Float32Array], ["f16", Uint16Array], ["bf16", Uint16Array]]) {
+    for (const [dtype, Kind] of [
+      ["f32", Float32Array],
+      ["f16", Uint16Array],
+      ["bf16", Uint16Array],
+    ]) {
       const expected = rope.table(3000, { dtype, layout: "half" }); // 3000 rows of 128: several pieces
       const length = expected.cos.length;
       const tensors = { cos: rw.tensor([length], dtype), sin: rw.tensor([length], dtype) };
@@ -202,7 +277,12 @@ test("out: arrays, tensors, and one of each are written where they lie, and retu
         sameBits((out.cos.data ?? out.cos).slice(), expected.cos, `${dtype} cos`);
         sameBits((out.sin.data ?? out.sin).slice(), expected.sin, `${dtype} sin`);
       }
-      if (dtype === "bf16") sameBits(rope.table(3000, { layout: "half", out: tensors }).cos.data.slice(), expected.cos, "a tensor says its type itself");
+      if (dtype === "bf16")
+        sameBits(
+          rope.table(3000, { layout: "half", out: tensors }).cos.data.slice(),
+          expected.cos,
+          "a tensor says its type itself",
+        );
       tensors.cos.dispose();
       tensors.sin.dispose();
     }
@@ -226,7 +306,11 @@ test("out of the wrong size or type", () => {
       [{ cos: bf16, sin: bf16 }, undefined, "INVALID_ARGUMENT", "out.sin"],
     ]) {
       raises(() => rope.table(10, { out, ...(dtype && { dtype }) }), code, field);
-      for (const array of Object.values(out)) assert.ok((array.data ?? array).every((value) => value === 0), "nothing is written");
+      for (const array of Object.values(out))
+        assert.ok(
+          (array.data ?? array).every((value) => value === 0),
+          "nothing is written",
+        );
     }
     bf16.dispose();
   });

@@ -34,16 +34,38 @@ export async function useEverything(signal: AbortSignal): Promise<string> {
   const build: Build = inline.build;
   const bytes: number = rw.memoryBytes;
 
-  const config: RopeConfig = ropeConfig({ model_type: "llama" }, { overrides: { rope_scaling: { rope_type: "yarn", factor: 4 } } });
+  const config: RopeConfig = ropeConfig(
+    { model_type: "llama" },
+    { overrides: { rope_scaling: { rope_type: "yarn", factor: 4 } } },
+  );
   const layers: boolean[] = ropeLayers({ model_type: "llama", num_hidden_layers: 2 });
-  const byHand: RopeConfig = { head_dim: 128, pairing: "half", rope_parameters: { rope_type: "llama3", factor: 8, low_freq_factor: 1 } };
+  const byHand: RopeConfig = {
+    head_dim: 128,
+    pairing: "half",
+    rope_parameters: { rope_type: "llama3", factor: 8, low_freq_factor: 1 },
+  };
 
   using rope: Rope = rw.rope(config);
   using tensor = rw.tensor([1, 32, 512, 128], "bf16");
   const same: Tensor = rope.rotate(tensor, { layout: "bhtd", positions: new Int32Array(512), inverse: true });
-  const floats: Float32Array = rope.rotate(new Float32Array(128), { layout: "thd", shape: [1, 1, 128], positions: 4096 });
-  const halves: Uint16Array = rope.rotate(new Uint16Array(128), { layout: "thd", shape: [1, 1, 128], positions: [0.5], dtype: "f16", out: new Uint16Array(128) });
-  rope.rerotate(floats, { layout: "thd", shape: [1, 1, 128], from: { positions: 3 }, to: { positions: 0, rope, seqLen: 10 } });
+  const floats: Float32Array = rope.rotate(new Float32Array(128), {
+    layout: "thd",
+    shape: [1, 1, 128],
+    positions: 4096,
+  });
+  const halves: Uint16Array = rope.rotate(new Uint16Array(128), {
+    layout: "thd",
+    shape: [1, 1, 128],
+    positions: [0.5],
+    dtype: "f16",
+    out: new Uint16Array(128),
+  });
+  rope.rerotate(floats, {
+    layout: "thd",
+    shape: [1, 1, 128],
+    from: { positions: 3 },
+    to: { positions: 0, rope, seqLen: 10 },
+  });
 
   const plan: FrequencyPlan = rope.plan(4096);
   const frequencies: Float64Array = plan.inv_freq;
@@ -55,19 +77,41 @@ export async function useEverything(signal: AbortSignal): Promise<string> {
   const temperature: Float64Array = rope.queryTemperature(8192);
   const description: Description = describe(byHand, 8192);
   const base: number | null = rw.smallestBase(128, 4096);
-  const weights: Float32Array = rw.convertPairing(new Float32Array(128), { heads: 1, head_dim: 128, from: "interleaved", to: "half" });
+  const weights: Float32Array = rw.convertPairing(new Float32Array(128), {
+    heads: 1,
+    head_dim: 128,
+    from: "interleaved",
+    to: "half",
+  });
 
   const q = new Float32Array(128);
-  const answers: Float32Array = rw.attention(q, q, q, { layout: "thd", shape: [1, 1, 128], position: rope, window: null });
+  const answers: Float32Array = rw.attention(q, q, q, {
+    layout: "thd",
+    shape: [1, 1, 128],
+    position: rope,
+    window: null,
+  });
   using queries = rw.tensor([1, 1, 128]);
-  using answered: Tensor = rw.attention(queries, q, new Uint16Array(128), { layout: "thd", kvShape: [1, 1, 128], kvDtype: "bf16", sinks: [0] });
+  using answered: Tensor = rw.attention(queries, q, new Uint16Array(128), {
+    layout: "thd",
+    kvShape: [1, 1, 128],
+    kvDtype: "bf16",
+    sinks: [0],
+  });
   const elsewhere: Float32Array = rw.attention(queries, queries, queries, { layout: "thd", out: q });
   const scheme: PositionScheme = { scheme: "t5", table: new Float32Array(32) };
   const slopes: Float32Array = rw.alibiSlopes(8);
   const buckets: Int32Array = rw.t5Buckets([0, -1], { buckets: 32 });
   const sines: Float32Array = rw.sinusoidalTable(512, 64, { base: 1e4 });
 
-  const cacheOptions: KvCacheOptions = { rope, kvHeads: 8, layers: [{}, { rope: null, headDim: 64 }], maxLength: 4096, dtype: CACHE_DTYPES[3], keys: "raw" };
+  const cacheOptions: KvCacheOptions = {
+    rope,
+    kvHeads: 8,
+    layers: [{}, { rope: null, headDim: 64 }],
+    maxLength: 4096,
+    dtype: CACHE_DTYPES[3],
+    keys: "raw",
+  };
   using cache: KvCache = rw.kvCache(cacheOptions);
   cache.append({ q, k: q, v: q, layout: "thd", shape: [1, 1, 128], positions: 5 });
   const attended: Float32Array = cache.attend(q, { layout: "thd", shape: [1, 1, 128], sinkTokens: 4, window: 512 });
@@ -124,6 +168,39 @@ export async function useEverything(signal: AbortSignal): Promise<string> {
   }
   // @ts-expect-error a code that is none
   if (new RopewalkError("INVALID_CONFIG", "", "").code === "BROKEN") throw new Error();
-  const more = [answers, answered, elsewhere, scheme, slopes, buckets, sines, attended, why, held, cacheBytes, linear, whole];
-  return String([...more, build, bytes, layers, same, halves, frequencies, table, cos, decay, negative, temperature, description, base, weights, pairings, dtype, given]);
+  const more = [
+    answers,
+    answered,
+    elsewhere,
+    scheme,
+    slopes,
+    buckets,
+    sines,
+    attended,
+    why,
+    held,
+    cacheBytes,
+    linear,
+    whole,
+  ];
+  return String([
+    ...more,
+    build,
+    bytes,
+    layers,
+    same,
+    halves,
+    frequencies,
+    table,
+    cos,
+    decay,
+    negative,
+    temperature,
+    description,
+    base,
+    weights,
+    pairings,
+    dtype,
+    given,
+  ]);
 }

@@ -41,8 +41,12 @@ export function attention<Q extends Tensor | Float32Array, Out extends Tensor | 
   const rope = position instanceof Rope ? ropeOf(heap, position, "position") : undefined;
   const positions = readPositionsFor(rope, options.positions ?? kvTokens - tokens, batches, tokens, "positions");
   const kvPositions = readPositionsFor(rope, options.kvPositions ?? 0, batches, kvTokens, "kvPositions");
-  const encoding = rope === undefined ? readScheme(heap, position, heads, head_dim, options.causal ?? true) : ROPE_ENCODING;
-  const scale = rope === undefined ? 1 / Math.sqrt(head_dim) : softmaxScale(rope, Math.max(lengthOf(positions), lengthOf(kvPositions)));
+  const encoding =
+    rope === undefined ? readScheme(heap, position, heads, head_dim, options.causal ?? true) : ROPE_ENCODING;
+  const scale =
+    rope === undefined
+      ? 1 / Math.sqrt(head_dim)
+      : softmaxScale(rope, Math.max(lengthOf(positions), lengthOf(kvPositions)));
   const scores = readScores(options, queries.extents, scale, encoding, rope?.address);
 
   return answer(heap, q, queries, options.out, [keys, values, encoding.table], ({ q: asked, out }) => {
@@ -52,7 +56,10 @@ export function attention<Q extends Tensor | Float32Array, Out extends Tensor | 
     const placed = placePositions(heap, positions, ids, 0);
     const kvPlaced = placePositions(heap, kvPositions, ids + count * 8, 0);
     lendScores(heap, scores, [asked, out, k, v], (wasmOptions) => {
-      const [from, held] = [tensorAt("f32", queries.extents, asked.at, out.at), tensorAt(keys.dtype, keys.extents, k.at, 0)];
+      const [from, held] = [
+        tensorAt("f32", queries.extents, asked.at, out.at),
+        tensorAt(keys.dtype, keys.extents, k.at, 0),
+      ];
       return heap.module.nn_attend(from, held, v.at, placed, kvPlaced, wasmOptions, useScalarKernels);
     });
   });

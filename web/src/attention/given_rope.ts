@@ -7,8 +7,10 @@ import { RopeCore } from "../rope/core.js";
 
 /** The core of a rope that a caller gave in `field`. Throws DISPOSED. @internal */
 export function ropeOf(heap: Heap, rope: unknown, field: string): RopeCore {
-  if (!(rope instanceof Rope)) throw new RopewalkError("INVALID_ARGUMENT", field, `must be made by rw.rope() (got ${String(rope)})`);
-  if (rope.core.heap !== heap) throw new RopewalkError("INVALID_ARGUMENT", field, "belongs to another load() of the module");
+  if (!(rope instanceof Rope))
+    throw new RopewalkError("INVALID_ARGUMENT", field, `must be made by rw.rope() (got ${String(rope)})`);
+  if (rope.core.heap !== heap)
+    throw new RopewalkError("INVALID_ARGUMENT", field, "belongs to another load() of the module");
   rope.core.checkAlive();
   return rope.core;
 }
@@ -31,7 +33,13 @@ export function withRopes<T>(heap: Heap, configs: readonly RopeConfig[], use: (r
 }
 
 /** Reads positions, and refuses those that the rope, or where there is none any other way of telling them, cannot take. @internal */
-export function readPositionsFor(rope: RopeCore | undefined, input: PositionInput, batches: number, tokens: number, field: string): Positions {
+export function readPositionsFor(
+  rope: RopeCore | undefined,
+  input: PositionInput,
+  batches: number,
+  tokens: number,
+  field: string,
+): Positions {
   const positions = readPositions(input, batches, tokens, rope?.axes ?? 1, field);
   if (rope === undefined) checkPositions(positions, field);
   else rope.checkPositions(positions, field);

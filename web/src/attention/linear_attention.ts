@@ -37,9 +37,18 @@ export function linearAttention<Q extends Tensor | Float32Array, Out extends Ten
   const { queries, keys, values } = openQkv(heap, q, givenKeys, givenValues, options);
   const { batches, tokens, heads, head_dim } = queries.extents;
   const { tokens: kvTokens, heads: kvHeads } = keys.extents;
-  if (causal && kvTokens !== tokens) throw new RopewalkError("INVALID_SHAPE", "kvShape", `must have q's ${tokens} tokens where causal (got ${kvTokens})`);
+  if (causal && kvTokens !== tokens)
+    throw new RopewalkError(
+      "INVALID_SHAPE",
+      "kvShape",
+      `must have q's ${tokens} tokens where causal (got ${kvTokens})`,
+    );
   if (causal && options.kvPositions !== undefined) {
-    throw new RopewalkError("INVALID_ARGUMENT", "kvPositions", "are for attention that is not causal: where it is, positions are those of keys too");
+    throw new RopewalkError(
+      "INVALID_ARGUMENT",
+      "kvPositions",
+      "are for attention that is not causal: where it is, positions are those of keys too",
+    );
   }
   const rope = options.rope === undefined ? undefined : ropeOf(heap, options.rope, "rope");
   const positions = readPositionsFor(rope, options.positions ?? kvTokens - tokens, batches, tokens, "positions");

@@ -54,7 +54,11 @@ export class LinearState implements Disposable {
     this.kvHeads = wholeNumber(kvHeads, 1, 65536, "kvHeads");
     this.headDim = wholeNumber(headDim ?? config?.head_dim, 1, 8192, "headDim");
     if (this.headDim !== (config?.head_dim ?? this.headDim)) {
-      throw new RopewalkError("INVALID_ARGUMENT", "headDim", `must be the rope's head_dim ${config?.head_dim} (got ${headDim})`);
+      throw new RopewalkError(
+        "INVALID_ARGUMENT",
+        "headDim",
+        `must be the rope's head_dim ${config?.head_dim} (got ${headDim})`,
+      );
     }
     this.#rope = config && new RopeCore(heap, config, useScalarKernels);
     try {
@@ -100,7 +104,13 @@ export class LinearState implements Disposable {
     return answer(heap, q, queries, options.out, [keys, values], ({ q: asked, out }) => {
       const [kLoan, vLoan] = [toRead(keys), toRead(values)];
       lend(heap, [asked, out, kLoan, vLoan], () => {
-        this.#sums.step("append", this.#rope, positions, { q: asked.at, k: kLoan.at, v: vLoan.at, out: out.at, layout });
+        this.#sums.step("append", this.#rope, positions, {
+          q: asked.at,
+          k: kLoan.at,
+          v: vLoan.at,
+          out: out.at,
+          layout,
+        });
       });
     });
   }

@@ -32,7 +32,8 @@ export class LinearSums {
   constructor(heap: Heap, heads: number, kvHeads: number, headDim: number, field?: string) {
     const { module } = heap;
     const address = module.linear_create();
-    if (address === 0) throw new RopewalkError("OUT_OF_MEMORY", "", "memory for running sums cannot be had; dispose of tensors");
+    if (address === 0)
+      throw new RopewalkError("OUT_OF_MEMORY", "", "memory for running sums cannot be had; dispose of tensors");
     const status = module.linear_configure(address, heads, kvHeads, headDim);
     if (status !== 0) module.linear_destroy(address);
     heap.check(status, undefined, field);
@@ -46,7 +47,12 @@ export class LinearSums {
   }
 
   /** One step, checked whole before anything is changed. `positions` are of one row. */
-  step(mode: (typeof MODES)[number], rope: RopeCore | undefined, positions: Positions, { q, k, v, out, layout }: LinearRow): void {
+  step(
+    mode: (typeof MODES)[number],
+    rope: RopeCore | undefined,
+    positions: Positions,
+    { q, k, v, out, layout }: LinearRow,
+  ): void {
     const { heap, address } = this;
     const placed = placePositions(heap, positions, heap.idBlock(positions.ids?.length ?? 0), 0);
     const codes = [MODES.indexOf(mode), q, k, v, out, LAYOUTS.indexOf(layout), positions.tokens] as const;

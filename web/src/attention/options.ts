@@ -37,7 +37,13 @@ export interface Scores {
 }
 
 /** Reads what a caller says of scores; `scale` is what multiplies them otherwise. @internal */
-export function readScores(options: ScoreOptions, { heads, tokens }: Extents, scale: number, encoding: Encoding, rope = 0): Scores {
+export function readScores(
+  options: ScoreOptions,
+  { heads, tokens }: Extents,
+  scale: number,
+  encoding: Encoding,
+  rope = 0,
+): Scores {
   const { causal = true, window, sinkTokens = 0, softCap } = options;
   const lists: Scores["lists"] = [];
   const add = (name: Scores["lists"][number][0], list: Operand | undefined): void => {
@@ -72,7 +78,12 @@ export function readScores(options: ScoreOptions, { heads, tokens }: Extents, sc
 }
 
 /** Makes one call with operands and the options' lists in wasm memory. @internal */
-export function lendScores(heap: Heap, { options, lists }: Scores, loans: readonly (Loan | undefined)[], call: (options: WasmAttention) => number): void {
+export function lendScores(
+  heap: Heap,
+  { options, lists }: Scores,
+  loans: readonly (Loan | undefined)[],
+  call: (options: WasmAttention) => number,
+): void {
   lend(heap, lists.length === 0 ? loans : [...loans, ...lists.map(([, list]) => list)], () => {
     for (const [name, list] of lists) options[name] = list.at;
     heap.check(call(options));

@@ -50,7 +50,9 @@ export interface Encoding {
 }
 
 /** Nothing is told. @internal */
-export const NO_ENCODING: Encoding = { fields: { scheme: 0, base: 10000, table_rows: 0, buckets: 0, max_distance: 0, bidirectional: false } };
+export const NO_ENCODING: Encoding = {
+  fields: { scheme: 0, base: 10000, table_rows: 0, buckets: 0, max_distance: 0, bidirectional: false },
+};
 
 /** A rope turns q and k. @internal */
 export const ROPE_ENCODING: Encoding = { fields: { ...NO_ENCODING.fields, scheme: 1 } };
@@ -60,7 +62,11 @@ export function readScheme(heap: Heap, position: unknown, heads: number, head_di
   if (position === "none") return NO_ENCODING;
   if (typeof position !== "object" || position === null || !("scheme" in position)) {
     const got = typeof position === "object" ? JSON.stringify(position) : String(position);
-    throw new RopewalkError("INVALID_ARGUMENT", "position", `must be "none", a rope made by rw.rope(), or an object with a scheme (got ${got})`);
+    throw new RopewalkError(
+      "INVALID_ARGUMENT",
+      "position",
+      `must be "none", a rope made by rw.rope(), or an object with a scheme (got ${got})`,
+    );
   }
   const given = position as PositionScheme;
   const fields = { ...NO_ENCODING.fields, scheme: 2 + codeIn(SCHEMES, given.scheme, "position.scheme") };
@@ -76,7 +82,15 @@ export function readScheme(heap: Heap, position: unknown, heads: number, head_di
     case "t5": {
       const table = tableOf(heap, given.table, heads);
       const max_distance = wholeNumber(given.maxDistance ?? 128, 1, 2 ** 30, "position.maxDistance");
-      return { fields: { ...fields, buckets: table.length / heads, max_distance, bidirectional: given.bidirectional ?? !causal }, table };
+      return {
+        fields: {
+          ...fields,
+          buckets: table.length / heads,
+          max_distance,
+          bidirectional: given.bidirectional ?? !causal,
+        },
+        table,
+      };
     }
   }
 }
@@ -84,7 +98,11 @@ export function readScheme(heap: Heap, position: unknown, heads: number, head_di
 function tableOf(heap: Heap, value: unknown, columns: number): Operand {
   const table = floatsOf(heap, value, "position.table");
   if (table.length % columns !== 0) {
-    throw new RopewalkError("INVALID_SHAPE", "position.table", `must have a multiple of ${columns} elements (got ${table.length})`);
+    throw new RopewalkError(
+      "INVALID_SHAPE",
+      "position.table",
+      `must have a multiple of ${columns} elements (got ${table.length})`,
+    );
   }
   return table;
 }

@@ -2,7 +2,13 @@ import { finiteNumber, wholeNumber } from "../base/checks.js";
 import { newElements } from "../memory/elements.js";
 import { RopewalkError } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
-import { checkIds, checkPositions, type PositionArray, readLengthOrPositions, slicePositions } from "../memory/positions.js";
+import {
+  checkIds,
+  checkPositions,
+  type PositionArray,
+  readLengthOrPositions,
+  slicePositions,
+} from "../memory/positions.js";
 
 /** Which sinusoidal table to make. */
 export interface SinusoidalTableOptions {
@@ -21,7 +27,12 @@ export interface T5BucketOptions {
 }
 
 /** @internal */
-export function sinusoidalTable(heap: Heap, lengthOrPositions: number | PositionArray, dim: number, options: SinusoidalTableOptions = {}): Float32Array {
+export function sinusoidalTable(
+  heap: Heap,
+  lengthOrPositions: number | PositionArray,
+  dim: number,
+  options: SinusoidalTableOptions = {},
+): Float32Array {
   const positions = readLengthOrPositions(lengthOrPositions, 1);
   checkPositions(positions, "positions");
   wholeNumber(dim, 1, 8192, "dim");
@@ -50,14 +61,19 @@ export function alibiSlopes(heap: Heap, heads: number): Float32Array {
 /** @internal */
 export function t5Buckets(heap: Heap, relativePositions: PositionArray, options: T5BucketOptions = {}): Int32Array {
   const relative = Float64Array.from(checkIds(relativePositions, "relativePositions"));
-  if (!relative.every(Number.isFinite)) throw new RopewalkError("INVALID_POSITION", "relativePositions", "must be finite numbers");
+  if (!relative.every(Number.isFinite))
+    throw new RopewalkError("INVALID_POSITION", "relativePositions", "must be finite numbers");
   const buckets = wholeNumber(options.buckets ?? 32, 2, 2 ** 30, "buckets");
   const maxDistance = wholeNumber(options.maxDistance ?? 128, 1, 2 ** 30, "maxDistance");
   const count = relative.length;
   return heap.borrow(count * 12, (address) => {
     heap.doubles(address, count).set(relative);
     const target = address + count * 8;
-    heap.check(heap.module.t5_buckets(address, count, buckets, maxDistance, options.bidirectional ?? false, target), undefined, "maxDistance");
+    heap.check(
+      heap.module.t5_buckets(address, count, buckets, maxDistance, options.bidirectional ?? false, target),
+      undefined,
+      "maxDistance",
+    );
     return new Int32Array(heap.bytes(target, count * 4).slice().buffer);
   });
 }

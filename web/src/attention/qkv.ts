@@ -2,7 +2,16 @@ import type { DType, ElementArray } from "../memory/elements.js";
 import { RopewalkError } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
 import { type Loan, toRead, toWrite } from "../memory/lend.js";
-import { checkTarget, floatsOf, type Names, openOperand, type Opened, type Operand, overlap, type Reading } from "../memory/operand.js";
+import {
+  checkTarget,
+  floatsOf,
+  type Names,
+  openOperand,
+  type Opened,
+  type Operand,
+  overlap,
+  type Reading,
+} from "../memory/operand.js";
 import type { Layout } from "../memory/shape.js";
 import { Tensor } from "../memory/tensor.js";
 
@@ -23,20 +32,48 @@ export function openQueries(heap: Heap, q: unknown, { layout, shape }: Reading, 
 }
 
 /** Checks keys and values, alike in shape and element type, and looks where they lie. @internal */
-export function openKeyValues(heap: Heap, k: Tensor | ElementArray, v: Tensor | ElementArray, reading: Reading, head_dim: number, names?: Names) {
+export function openKeyValues(
+  heap: Heap,
+  k: Tensor | ElementArray,
+  v: Tensor | ElementArray,
+  reading: Reading,
+  head_dim: number,
+  names?: Names,
+) {
   const keys = openOperand(heap, k, reading, head_dim, "k", names);
-  const values = openOperand(heap, v, { layout: reading.layout, shape: keys.shape, dtype: keys.dtype }, head_dim, "v", names);
+  const values = openOperand(
+    heap,
+    v,
+    { layout: reading.layout, shape: keys.shape, dtype: keys.dtype },
+    head_dim,
+    "v",
+    names,
+  );
   return { keys, values };
 }
 
 /** Checks queries, keys and values of as many batch rows and one head_dim, and looks where they lie. @internal */
-export function openQkv(heap: Heap, q: unknown, k: Tensor | ElementArray, v: Tensor | ElementArray, options: QkvOptions, dtype?: DType) {
+export function openQkv(
+  heap: Heap,
+  q: unknown,
+  k: Tensor | ElementArray,
+  v: Tensor | ElementArray,
+  options: QkvOptions,
+  dtype?: DType,
+) {
   const queries = openQueries(heap, q, options);
   const { batches, head_dim } = queries.extents;
   const shape = options.kvShape ?? (k instanceof Tensor ? undefined : queries.shape);
-  const { keys, values } = openKeyValues(heap, k, v, { layout: options.layout, shape, dtype }, head_dim, { shape: "kvShape", dtype: "kvDtype" });
+  const { keys, values } = openKeyValues(heap, k, v, { layout: options.layout, shape, dtype }, head_dim, {
+    shape: "kvShape",
+    dtype: "kvDtype",
+  });
   if (keys.extents.batches !== batches) {
-    throw new RopewalkError("INVALID_SHAPE", "kvShape", `must have q's ${batches} batch rows (got ${keys.extents.batches})`);
+    throw new RopewalkError(
+      "INVALID_SHAPE",
+      "kvShape",
+      `must have q's ${batches} batch rows (got ${keys.extents.batches})`,
+    );
   }
   return { queries, keys, values };
 }
@@ -66,7 +103,8 @@ export function answer<Out>(
     const target = result === q ? queries : floatsOf(heap, result, "out");
     checkTarget(queries, target, "q");
     for (const operand of others) {
-      if (operand !== undefined && overlap(operand, target)) throw new RopewalkError("INVALID_ARGUMENT", "out", "must not overlap what is read beside q");
+      if (operand !== undefined && overlap(operand, target))
+        throw new RopewalkError("INVALID_ARGUMENT", "out", "must not overlap what is read beside q");
     }
     if (target === queries) {
       const both = toWrite(queries, true);

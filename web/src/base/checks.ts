@@ -3,19 +3,29 @@ import { RopewalkError, type RopewalkErrorCode } from "./errors.js";
 /** Checks that `value` is an integer within a range. @internal */
 export function wholeNumber(value: unknown, least: number, most: number, field: string): number {
   if (!Number.isInteger(value) || (value as number) < least || (value as number) > most) {
-    throw new RopewalkError("INVALID_ARGUMENT", field, `must be an integer from ${least} to ${most} (got ${String(value)})`);
+    throw new RopewalkError(
+      "INVALID_ARGUMENT",
+      field,
+      `must be an integer from ${least} to ${most} (got ${String(value)})`,
+    );
   }
   return value as number;
 }
 
 /** Checks that `value` is a finite number. @internal */
 export function finiteNumber(value: unknown, field: string): number {
-  if (!Number.isFinite(value)) throw new RopewalkError("INVALID_ARGUMENT", field, `must be a finite number (got ${String(value)})`);
+  if (!Number.isFinite(value))
+    throw new RopewalkError("INVALID_ARGUMENT", field, `must be a finite number (got ${String(value)})`);
   return value as number;
 }
 
 /** Where `value` stands in a list of names: the number by which the core knows it. @internal */
-export function codeIn(names: readonly string[], value: unknown, field: string, code: RopewalkErrorCode = "INVALID_ARGUMENT"): number {
+export function codeIn(
+  names: readonly string[],
+  value: unknown,
+  field: string,
+  code: RopewalkErrorCode = "INVALID_ARGUMENT",
+): number {
   const index = names.indexOf(value as string);
   if (index < 0) throw new RopewalkError(code, field, `must be one of ${names.join(", ")} (got ${String(value)})`);
   return index;
@@ -23,11 +33,13 @@ export function codeIn(names: readonly string[], value: unknown, field: string, 
 
 /** Whether `value` is an array of numbers, which typed arrays would otherwise make of strings and nulls. @internal */
 export function areNumbers(value: unknown): value is ArrayLike<number> {
-  const isTyped = ArrayBuffer.isView(value) && !(value instanceof DataView) && typeof (value as Float64Array)[0] !== "bigint";
+  const isTyped =
+    ArrayBuffer.isView(value) && !(value instanceof DataView) && typeof (value as Float64Array)[0] !== "bigint";
   return isTyped || (Array.isArray(value) && value.every((element) => typeof element === "number"));
 }
 
 /** Checks that what a caller has kept from save() is bytes. @internal */
 export function checkBytes(value: unknown): void {
-  if (!(value instanceof Uint8Array)) throw new RopewalkError("INVALID_ARGUMENT", "bytes", "must be a Uint8Array, as save() returned it");
+  if (!(value instanceof Uint8Array))
+    throw new RopewalkError("INVALID_ARGUMENT", "bytes", "must be a Uint8Array, as save() returned it");
 }

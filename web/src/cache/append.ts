@@ -53,13 +53,20 @@ export function append(core: KvCacheCore, options: AppendOptions): void {
   lend(heap, [k, v, q], () => {
     const at = q?.at ?? 0;
     const given = queries ?? keys;
-    const [keyTensor, queryTensor] = [tensorAt(keys.dtype, keys.extents, k.at, 0), tensorAt(given.dtype, given.extents, at, at)];
+    const [keyTensor, queryTensor] = [
+      tensorAt(keys.dtype, keys.extents, k.at, 0),
+      tensorAt(given.dtype, given.extents, at, at),
+    ];
     heap.check(heap.module.kv_append(address, layer, sequence, keyTensor, v.at, queryTensor, hasPositions, placed));
   });
 }
 
 /** Queries of the tokens of `keys`: all extents but the heads are theirs, and what 16 bits without a name stand for. */
-function openNewQueries({ heap }: KvCacheCore, q: Tensor | ElementArray, { dtype: keyDType, extents, shape }: Opened): Opened {
+function openNewQueries(
+  { heap }: KvCacheCore,
+  q: Tensor | ElementArray,
+  { dtype: keyDType, extents, shape }: Opened,
+): Opened {
   const { layout, batches, tokens, head_dim } = extents;
   const dtype = q instanceof Uint16Array ? keyDType : undefined;
   const heads = Math.floor(operandOf(heap, q, dtype, "q").length / (batches * tokens * head_dim));

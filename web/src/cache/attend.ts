@@ -36,17 +36,30 @@ export function attend<Q extends Tensor | Float32Array, Out extends Tensor | Flo
   const queries = openQueries(heap, q, options, headDim);
   const rows = sequence < 0 ? core.sequences : 1;
   if (queries.extents.batches !== rows) {
-    throw new RopewalkError("INVALID_SHAPE", "q", `must have a batch row for each sequence, ${rows} here, or one and the name of its sequence`);
+    throw new RopewalkError(
+      "INVALID_SHAPE",
+      "q",
+      `must have a batch row for each sequence, ${rows} here, or one and the name of its sequence`,
+    );
   }
   if (group >= 0 && options.position !== undefined) {
     throw new RopewalkError("INVALID_ARGUMENT", "position", `is for layers without RoPE, and layer ${layer} has it`);
   }
-  const encoding = group >= 0 ? NO_ENCODING : readScheme(heap, options.position ?? "none", queries.extents.heads, headDim, options.causal ?? true);
+  const encoding =
+    group >= 0
+      ? NO_ENCODING
+      : readScheme(heap, options.position ?? "none", queries.extents.heads, headDim, options.causal ?? true);
   const scores = readScores(options, queries.extents, NaN, encoding); // NaN: the scale of the plan in force for each sequence
 
   return answer(heap, q, queries, options.out, [encoding.table], (loans) => {
     lendScores(heap, scores, [loans.q, loans.out], (wasmOptions) =>
-      heap.module.kv_attend(address, layer, sequence, tensorAt("f32", queries.extents, loans.q.at, loans.out.at), wasmOptions),
+      heap.module.kv_attend(
+        address,
+        layer,
+        sequence,
+        tensorAt("f32", queries.extents, loans.q.at, loans.out.at),
+        wasmOptions,
+      ),
     );
   });
 }

@@ -123,7 +123,10 @@ export class KvCache implements Disposable {
    * @returns `out`, or something new of q's kind and shape.
    * @throws {@link RopewalkError} as {@link KvCache.append}.
    */
-  attend<Q extends Tensor | Float32Array, Out extends Tensor | Float32Array = Q>(q: Q, options: CachedAttentionOptions<Out>): Out {
+  attend<Q extends Tensor | Float32Array, Out extends Tensor | Float32Array = Q>(
+    q: Q,
+    options: CachedAttentionOptions<Out>,
+  ): Out {
     return attend(this.#core, q, options);
   }
 

@@ -3,7 +3,14 @@ import { CACHE_DTYPES, type CacheDType } from "../memory/elements.js";
 import { RopewalkError } from "../base/errors.js";
 import { withRopes } from "../attention/given_rope.js";
 import type { Heap } from "../memory/heap.js";
-import { type CacheLayer, KEY_MODES, type KeyMode, type KvCacheOptions, readLayers, type RopeGroup } from "./options.js";
+import {
+  type CacheLayer,
+  KEY_MODES,
+  type KeyMode,
+  type KvCacheOptions,
+  readLayers,
+  type RopeGroup,
+} from "./options.js";
 import { Owned } from "../memory/owned.js";
 import type { RopeCore } from "../rope/core.js";
 
@@ -53,7 +60,12 @@ export class KvCacheCore {
       const rest = [type, KEY_MODES.indexOf(mode), this.sequences, this.maxLength, useScalarKernels] as const;
       const created = placeLayers(heap, layers, ropes, (at, ropesAt) => {
         const cache = module.kv_create();
-        if (cache === 0) throw new RopewalkError("OUT_OF_MEMORY", "", "memory for a cache cannot be had; dispose of tensors or caches");
+        if (cache === 0)
+          throw new RopewalkError(
+            "OUT_OF_MEMORY",
+            "",
+            "memory for a cache cannot be had; dispose of tensors or caches",
+          );
         const status = module.kv_configure(cache, at, layers.length, ropesAt, ropes.length, ...rest);
         if (status !== 0) module.kv_destroy(cache);
         heap.check(status);
@@ -101,12 +113,19 @@ export function kvCacheBytes(heap: Heap, options: KvCacheBytesOptions): number {
   const { layers, groups } = readLayers(heap, options);
   const type = readDType(options);
   const sequences = wholeNumber(options.sequences ?? 1, 1, 65536, "sequences");
-  const length = wholeNumber(options.length ?? options.maxLength, 0, 2 ** 30, options.length === undefined ? "maxLength" : "length");
+  const length = wholeNumber(
+    options.length ?? options.maxLength,
+    0,
+    2 ** 30,
+    options.length === undefined ? "maxLength" : "length",
+  );
   const configs = groups.map(({ config }) => config);
   return withRopes(heap, configs, (ropes) => {
     const axes = Math.max(1, ...ropes.map((rope) => rope.axes));
     const result = heap.scratch;
-    heap.check(placeLayers(heap, layers, ropes, (at) => heap.module.kv_estimate(at, layers.length, type, axes, length, result)));
+    heap.check(
+      placeLayers(heap, layers, ropes, (at) => heap.module.kv_estimate(at, layers.length, type, axes, length, result)),
+    );
     return sequences * heap.doubles(result, 1)[0]!;
   });
 }
@@ -123,8 +142,16 @@ function changesAtEveryLength(rope: RopeCore): boolean {
 }
 
 /** Writes layers and the addresses of ropes to wasm memory for a call. */
-function placeLayers<T>(heap: Heap, layers: readonly CacheLayer[], ropes: readonly RopeCore[], call: (layers: number, ropes: number) => T): T {
-  const words = Int32Array.from([...layers.flatMap(({ kvHeads, headDim, group }) => [kvHeads, headDim, group]), ...ropes.map((rope) => rope.address)]);
+function placeLayers<T>(
+  heap: Heap,
+  layers: readonly CacheLayer[],
+  ropes: readonly RopeCore[],
+  call: (layers: number, ropes: number) => T,
+): T {
+  const words = Int32Array.from([
+    ...layers.flatMap(({ kvHeads, headDim, group }) => [kvHeads, headDim, group]),
+    ...ropes.map((rope) => rope.address),
+  ]);
   return heap.borrow(words.byteLength, (address) => {
     heap.bytes(address, words.byteLength).set(new Uint8Array(words.buffer));
     return call(address, address + layers.length * 12);

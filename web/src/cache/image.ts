@@ -7,15 +7,19 @@ import type { KvCacheCore } from "./core.js";
 export function save(core: KvCacheCore, sequence: number): Uint8Array {
   const { heap, address } = core;
   const { module } = heap;
-  return withObject(module.kv_writer_create(), (writer) => module.kv_writer_destroy(writer), (writer) => {
-    heap.check(module.kv_writer_open(writer, address, sequence));
-    const image = newBytes(module.kv_writer_bytes(writer));
-    inPieces(heap, image, (piece, at) => {
-      module.kv_writer_read(writer, at, piece.length);
-      piece.set(heap.bytes(at, piece.length));
-    });
-    return image;
-  });
+  return withObject(
+    module.kv_writer_create(),
+    (writer) => module.kv_writer_destroy(writer),
+    (writer) => {
+      heap.check(module.kv_writer_open(writer, address, sequence));
+      const image = newBytes(module.kv_writer_bytes(writer));
+      inPieces(heap, image, (piece, at) => {
+        module.kv_writer_read(writer, at, piece.length);
+        piece.set(heap.bytes(at, piece.length));
+      });
+      return image;
+    },
+  );
 }
 
 /** @internal */
@@ -24,14 +28,18 @@ export function restore(core: KvCacheCore, image: Uint8Array, sequence: number):
   const { module } = heap;
   checkBytes(image);
   const check = (status: number): void => heap.check(status, undefined, "bytes");
-  withObject(module.kv_reader_create(), (reader) => module.kv_reader_destroy(reader), (reader) => {
-    check(module.kv_reader_open(reader, address, sequence, image.length));
-    inPieces(heap, image, (piece, at) => {
-      heap.bytes(at, piece.length).set(piece);
-      check(module.kv_reader_write(reader, at, piece.length));
-    });
-    check(module.kv_reader_finish(reader));
-  });
+  withObject(
+    module.kv_reader_create(),
+    (reader) => module.kv_reader_destroy(reader),
+    (reader) => {
+      check(module.kv_reader_open(reader, address, sequence, image.length));
+      inPieces(heap, image, (piece, at) => {
+        heap.bytes(at, piece.length).set(piece);
+        check(module.kv_reader_write(reader, at, piece.length));
+      });
+      check(module.kv_reader_finish(reader));
+    },
+  );
 }
 
 /** Uses a writer or reader, and gives it back whatever happens. */
@@ -47,7 +55,8 @@ function withObject<T>(object: number, destroy: (object: number) => void, use: (
 /** Goes over bytes in pieces, each with a place in wasm memory for it. */
 function inPieces(heap: Heap, bytes: Uint8Array, use: (piece: Uint8Array, at: number) => void): void {
   const { scratch, scratchBytes } = heap;
-  for (let first = 0; first < bytes.length; first += scratchBytes) use(bytes.subarray(first, first + scratchBytes), scratch);
+  for (let first = 0; first < bytes.length; first += scratchBytes)
+    use(bytes.subarray(first, first + scratchBytes), scratch);
 }
 
 function newBytes(length: number): Uint8Array {

@@ -58,7 +58,10 @@ export interface RopeGroup {
 }
 
 /** Reads what a caller says of layers, and groups them by what turns them. @internal */
-export function readLayers(heap: Heap, options: Omit<KvCacheOptions, "maxLength">): { layers: CacheLayer[]; groups: RopeGroup[] } {
+export function readLayers(
+  heap: Heap,
+  options: Omit<KvCacheOptions, "maxLength">,
+): { layers: CacheLayer[]; groups: RopeGroup[] } {
   const given: unknown = options.layers ?? 1;
   const list = Array.isArray(given) ? (given as unknown[]) : undefined;
   const count = wholeNumber(list?.length ?? given, 1, 4096, "layers");
@@ -78,14 +81,19 @@ export function readLayers(heap: Heap, options: Omit<KvCacheOptions, "maxLength"
 
   const layers = Array.from({ length: count }, (_, index): CacheLayer => {
     const own = list === undefined ? {} : checkLayer(list[index], index);
-    const field = (name: keyof CacheLayerOptions): string => (own[name] === undefined ? name : `layers[${index}].${name}`);
+    const field = (name: keyof CacheLayerOptions): string =>
+      own[name] === undefined ? name : `layers[${index}].${name}`;
     const rope = own.rope === undefined ? options.rope : own.rope;
     const group = rope === undefined || rope === null ? -1 : groupOf(rope, field("rope"));
     groups[group]?.layers.push(index);
     const ropeDim = groups[group]?.config.head_dim;
     const headDim = wholeNumber(own.headDim ?? options.headDim ?? ropeDim, 1, 8192, field("headDim"));
     if (headDim !== (ropeDim ?? headDim)) {
-      throw new RopewalkError("INVALID_ARGUMENT", field("headDim"), `must be the rope's head_dim ${ropeDim} (got ${headDim})`);
+      throw new RopewalkError(
+        "INVALID_ARGUMENT",
+        field("headDim"),
+        `must be the rope's head_dim ${ropeDim} (got ${headDim})`,
+      );
     }
     return { kvHeads: wholeNumber(own.kvHeads ?? options.kvHeads, 1, 65536, field("kvHeads")), headDim, group };
   });

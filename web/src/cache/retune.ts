@@ -3,7 +3,14 @@ import type { RopeConfig } from "../config/types.js";
 import { RopewalkError, type RopewalkErrorCode } from "../base/errors.js";
 import { configOf, withRopes } from "../attention/given_rope.js";
 import type { KvCacheCore } from "./core.js";
-import { checkPositions, placePositions, type PositionInput, type Positions, reachOf, readPositions } from "../memory/positions.js";
+import {
+  checkPositions,
+  placePositions,
+  type PositionInput,
+  type Positions,
+  reachOf,
+  readPositions,
+} from "../memory/positions.js";
 import type { Rope } from "../rope/rope.js";
 import type { RopeCore } from "../rope/core.js";
 
@@ -30,7 +37,8 @@ export interface ShiftOptions {
 }
 
 /** Whether something could be done, and if not, what it would throw. */
-export type Possibility = { possible: true } | { possible: false; code: RopewalkErrorCode; field: string; reason: string };
+export type Possibility =
+  { possible: true } | { possible: false; code: RopewalkErrorCode; field: string; reason: string };
 
 /** Whether `check` passes; only what has been disposed of throws. @internal */
 export function possibility(check: () => void): Possibility {
@@ -58,11 +66,13 @@ export function retune(core: KvCacheCore, options: RetuneOptions, act: boolean):
   const { heap, address } = core;
   const { module } = heap;
   const { rope, positions: input } = options;
-  if (rope === undefined && input === undefined) throw new RopewalkError("INVALID_ARGUMENT", "rope", "or positions must be given");
+  if (rope === undefined && input === undefined)
+    throw new RopewalkError("INVALID_ARGUMENT", "rope", "or positions must be given");
   const config = rope === undefined ? undefined : configOf(heap, rope, "rope");
   const changed = config === undefined ? [] : groupsOf(core, options.layers);
   const sequence = input === undefined ? 0 : core.sequence(options.sequence);
-  const positions = input === undefined ? undefined : readPositions(input, 1, core.tokens(sequence), core.axes, "positions");
+  const positions =
+    input === undefined ? undefined : readPositions(input, 1, core.tokens(sequence), core.axes, "positions");
 
   const configs = core.groups.map((group) => group.config);
   withRopes(heap, config === undefined ? configs : [...configs, config], (ropes) => {
@@ -91,16 +101,22 @@ function checkMoved(positions: Positions, ropes: readonly RopeCore[]): void {
 function groupsOf(core: KvCacheCore, given: unknown): number[] {
   const wrong = (message: string): RopewalkError => new RopewalkError("INVALID_ARGUMENT", "layers", message);
   if (given === undefined) {
-    if (core.groups.length !== 1) throw wrong(core.groups.length === 0 ? "have no RoPE" : "must be named: several ropes turn the layers of this cache");
+    if (core.groups.length !== 1)
+      throw wrong(
+        core.groups.length === 0 ? "have no RoPE" : "must be named: several ropes turn the layers of this cache",
+      );
     return [0];
   }
-  const layers = (Array.isArray(given) ? (given as unknown[]) : [given]).map((layer) => wholeNumber(layer, 0, core.layers.length - 1, "layers"));
+  const layers = (Array.isArray(given) ? (given as unknown[]) : [given]).map((layer) =>
+    wholeNumber(layer, 0, core.layers.length - 1, "layers"),
+  );
   if (layers.length === 0) throw wrong("must name at least one layer");
   const groups = [...new Set(layers.map((layer) => core.layers[layer]!.group))];
   for (const group of groups) {
     const together = core.groups[group]?.layers;
     if (together === undefined) throw wrong("must have RoPE");
-    if (!together.every((layer) => layers.includes(layer))) throw wrong(`must be all that one rope turns: ${together.join(", ")}`);
+    if (!together.every((layer) => layers.includes(layer)))
+      throw wrong(`must be all that one rope turns: ${together.join(", ")}`);
   }
   return groups;
 }

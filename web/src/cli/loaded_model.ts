@@ -10,9 +10,18 @@ export function modelOptions(flags: RopeFlags, contextLength: number | undefined
 }
 
 /** Loads a model under a bar, uses it and gives it back. */
-export async function withModel<T>(terminal: Terminal, rw: Ropewalk, source: string, options: ModelOptions, use: (model: Model) => Promise<T>): Promise<T> {
+export async function withModel<T>(
+  terminal: Terminal,
+  rw: Ropewalk,
+  source: string,
+  options: ModelOptions,
+  use: (model: Model) => Promise<T>,
+): Promise<T> {
   const loading = (update: Bar["update"]): Promise<Model> =>
-    rw.model(source, { ...options, onProgress: ({ loaded, total, stage }) => stage === "weights" && update(loaded, total) });
+    rw.model(source, {
+      ...options,
+      onProgress: ({ loaded, total, stage }) => stage === "weights" && update(loaded, total),
+    });
   const model = await withBar(terminal, `Loading ${source}`, loading);
   try {
     return await use(model);
@@ -33,7 +42,9 @@ export function warnOfLength(terminal: Terminal, { rope, contextLength }: Sessio
   const follows = rope === null || rope.rope_scaling?.rope_type?.startsWith("dynamic");
   if (follows || contextLength <= reach) return;
   const factor = Math.ceil(contextLength / info.trainedLength);
-  terminal.note(`warning: a context of ${contextLength} is beyond the ${reach} tokens that this RoPE is for; --rope-type yarn --factor ${factor} stretches it`);
+  terminal.note(
+    `warning: a context of ${contextLength} is beyond the ${reach} tokens that this RoPE is for; --rope-type yarn --factor ${factor} stretches it`,
+  );
 }
 
 /** A model in a line. */

@@ -39,9 +39,12 @@ export async function main(words: readonly string[]): Promise<number> {
 }
 
 function newProgram(): Command {
-  const bold = (text: string): string => (hasColours(process.stdout) ? styleText("bold", text, { validateStream: false }) : text);
+  const bold = (text: string): string =>
+    hasColours(process.stdout) ? styleText("bold", text, { validateStream: false }) : text;
   return new Command("ropewalk")
-    .description("RoPE and YaRN from the command line: look into models, plot and tabulate, run them, and stretch their context.")
+    .description(
+      "RoPE and YaRN from the command line: look into models, plot and tabulate, run them, and stretch their context.",
+    )
     .version(version, "-V, --version", "print the version")
     .option("--json", "print the answer as JSON, and nothing else, on stdout")
     .option("--verbose", "show where errors come from")

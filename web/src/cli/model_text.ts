@@ -32,7 +32,11 @@ export interface Speed {
 
 /** Tokens in a time. */
 export function speedOf(tokens: number, milliseconds: number): Speed {
-  return { tokens, milliseconds, tokensPerSecond: tokens === 0 || milliseconds === 0 ? null : (tokens * 1000) / milliseconds };
+  return {
+    tokens,
+    milliseconds,
+    tokensPerSecond: tokens === 0 || milliseconds === 0 ? null : (tokens * 1000) / milliseconds,
+  };
 }
 
 /** The same, to be read. */

@@ -16,7 +16,10 @@ export function anyNumber(least = -Infinity, most = Infinity): (text: string) =>
   return (text) => {
     const value = Number(text);
     if (text.trim() !== "" && Number.isFinite(value) && value >= least && value <= most) return value;
-    const range = [least > -Infinity ? ` from ${least}` : "", most < Infinity ? ` to ${most}` : least > -Infinity ? " up" : ""].join("");
+    const range = [
+      least > -Infinity ? ` from ${least}` : "",
+      most < Infinity ? ` to ${most}` : least > -Infinity ? " up" : "",
+    ].join("");
     throw new InvalidArgumentError(`Must be a number${range}.`);
   };
 }

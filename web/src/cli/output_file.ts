@@ -11,7 +11,11 @@ import { interruptible } from "./interrupt.js";
  * @throws {@link RopewalkError} INVALID_ARGUMENT where it cannot be begun, INVALID_FILE where it cannot be written to its end, as on a full
  * disk; what `write` throws.
  */
-export async function writeFileWhole(path: string, write: (file: FileHandle, signal: AbortSignal) => Promise<void>, field = "--output"): Promise<void> {
+export async function writeFileWhole(
+  path: string,
+  write: (file: FileHandle, signal: AbortSignal) => Promise<void>,
+  field = "--output",
+): Promise<void> {
   const failed = (code: RopewalkErrorCode, cause: unknown): never => {
     throw new RopewalkError(code, field, `${path} cannot be written: ${(cause as Error).message}`, { cause });
   };
@@ -19,10 +23,14 @@ export async function writeFileWhole(path: string, write: (file: FileHandle, sig
   if (before?.isDirectory()) throw new RopewalkError("INVALID_ARGUMENT", field, `${path} is a folder; name a file`);
   // a device or a pipe takes what is written, and must not give its name to a file
   const isReplaced = before === undefined || before.isFile();
-  const target = isReplaced ? await fileBehind(path).catch((cause: unknown) => failed("INVALID_ARGUMENT", cause)) : path;
+  const target = isReplaced
+    ? await fileBehind(path).catch((cause: unknown) => failed("INVALID_ARGUMENT", cause))
+    : path;
   const unfinished = isReplaced ? join(dirname(target), `.${basename(target)}.${randomUUID()}.unfinished`) : path;
   const mode = before?.isFile() ? before.mode & 0o777 : undefined;
-  const file = await open(unfinished, isReplaced ? "wx" : "w", mode).catch((cause: unknown) => failed("INVALID_ARGUMENT", cause));
+  const file = await open(unfinished, isReplaced ? "wx" : "w", mode).catch((cause: unknown) =>
+    failed("INVALID_ARGUMENT", cause),
+  );
   try {
     try {
       await interruptible((signal) => write(file, signal));
@@ -42,7 +50,11 @@ export async function writeFileWhole(path: string, write: (file: FileHandle, sig
 export async function refuseInputs(output: string, inputs: readonly string[]): Promise<void> {
   const same = await Promise.all(inputs.map((input) => areSame(input, output)));
   if (same.includes(true)) {
-    throw new RopewalkError("INVALID_ARGUMENT", "--output", "is the input itself, or a file that is read with it; name another file");
+    throw new RopewalkError(
+      "INVALID_ARGUMENT",
+      "--output",
+      "is the input itself, or a file that is read with it; name another file",
+    );
   }
 }
 

@@ -33,7 +33,11 @@ export function addRopeOptions(command: Command): Command {
     .option("--theta <n>", "base of the frequencies, above 1", above(1))
     .addOption(new Option("--pairing <pairing>", "which elements turn together").choices(PAIRINGS))
     .addOption(new Option("--compat <system>", "whose rules hold where systems differ").choices(COMPATS))
-    .option("--set <key=value>", "any other key of the config, as JSON: --set rope_scaling.beta_fast=16", several(parseSetting));
+    .option(
+      "--set <key=value>",
+      "any other key of the config, as JSON: --set rope_scaling.beta_fast=16",
+      several(parseSetting),
+    );
 }
 
 /** What {@link addRopeOptions} were given, as overrides of a config; undefined where nothing is changed. */
@@ -69,9 +73,12 @@ export function parseScaling(text: string): NamedScaling {
   if (text === "none") return { name: text, overrides: { rope_scaling: null } };
   const [type = "", factor, length, ...rest] = text.split(":");
   if (!ROPE_TYPES.includes(type as RopeType) || rest.length > 0) {
-    throw new InvalidArgumentError(`Must be own, none or type:factor, as in yarn:4, with a type of ${ROPE_TYPES.join(", ")}.`);
+    throw new InvalidArgumentError(
+      `Must be own, none or type:factor, as in yarn:4, with a type of ${ROPE_TYPES.join(", ")}.`,
+    );
   }
-  if (factor === undefined && BY_FACTOR.includes(type as RopeType)) throw new InvalidArgumentError(`Needs a factor, as in ${type}:4.`);
+  if (factor === undefined && BY_FACTOR.includes(type as RopeType))
+    throw new InvalidArgumentError(`Needs a factor, as in ${type}:4.`);
   const rope_scaling: ScalingOverrides = { rope_type: type as RopeType, replace: true };
   if (factor !== undefined) rope_scaling[type === "ntk_alpha" ? "alpha" : "factor"] = anyNumber(1)(factor);
   if (length !== undefined) rope_scaling.original_max_position_embeddings = wholeNumber(1)(length);
@@ -82,7 +89,8 @@ function parseSetting(text: string): Setting {
   const at = text.indexOf("=");
   const [path, value] = [text.slice(0, Math.max(at, 0)).split("."), text.slice(at + 1)];
   // "__proto__" would name what all objects have in common
-  if (path.some((key) => key === "" || key === "__proto__")) throw new InvalidArgumentError("Must be key=value, as in rope_scaling.beta_fast=16.");
+  if (path.some((key) => key === "" || key === "__proto__"))
+    throw new InvalidArgumentError("Must be key=value, as in rope_scaling.beta_fast=16.");
   try {
     return [path, JSON.parse(value)];
   } catch {

@@ -69,8 +69,12 @@ export async function openSource(argument: string, options: SourceOptions = {}):
  */
 export async function openRope(argument: string, options: SourceOptions = {}): Promise<Readonly<RopeConfig>> {
   const { ropes } = await openSource(argument, options);
-  const chosen = ropes.find(({ kind }) => kind === options.layerType) ?? ropes.find(({ kind }) => kind === "full_attention") ?? ropes[0];
-  if (chosen === undefined) throw new RopewalkError("INVALID_CONFIG", "layer_types", "no layer of this model carries RoPE");
+  const chosen =
+    ropes.find(({ kind }) => kind === options.layerType) ??
+    ropes.find(({ kind }) => kind === "full_attention") ??
+    ropes[0];
+  if (chosen === undefined)
+    throw new RopewalkError("INVALID_CONFIG", "layer_types", "no layer of this model carries RoPE");
   return chosen.rope;
 }
 
@@ -107,7 +111,9 @@ function addressOf(argument: string): URL {
 }
 
 async function modelSource(argument: string, { overrides, layerType, model }: SourceOptions): Promise<Source> {
-  const info = await (await load()).modelInfo(argument, { ...model, ...(overrides !== undefined && { rope: overrides }) });
+  const info = await (
+    await load()
+  ).modelInfo(argument, { ...model, ...(overrides !== undefined && { rope: overrides }) });
   const kinds = [...new Set(info.layers.map(({ kind }) => kind))];
   const ropes = kinds.flatMap((kind): LayerRope[] => {
     const layers = indicesOf(info.layers, (layer) => layer.kind === kind && layer.rope !== null);
@@ -132,8 +138,12 @@ function configRopes(
   const types = layerTypesOf(config, windows);
   const ofKind = (kind: string): number[] => indicesOf(turned, (isTurned, layer) => isTurned && types[layer] === kind);
   const read = (layer_type?: string): RopeConfig =>
-    ropeConfig(config, { ...(layer_type !== undefined && { layer_type }), ...(overrides !== undefined && { overrides }) });
-  if (layerType !== undefined) return { ropes: [{ kind: layerType, rope: read(layerType), layers: ofKind(layerType) }], plainLayers };
+    ropeConfig(config, {
+      ...(layer_type !== undefined && { layer_type }),
+      ...(overrides !== undefined && { overrides }),
+    });
+  if (layerType !== undefined)
+    return { ropes: [{ kind: layerType, rope: read(layerType), layers: ofKind(layerType) }], plainLayers };
   try {
     return { ropes: [{ kind: undefined, rope: read(), layers: indicesOf(turned, Boolean) }], plainLayers };
   } catch (error) {
@@ -155,7 +165,9 @@ function configRopes(
 /** The kinds of a config's layers as transformers names them; empty where nothing tells. */
 function layerTypesOf(config: Readonly<Record<string, unknown>>, windows: readonly number[]): readonly unknown[] {
   const { layer_types } = textConfigOf(config).config;
-  return Array.isArray(layer_types) ? layer_types : windows.map((window) => (window > 0 ? "sliding_attention" : "full_attention"));
+  return Array.isArray(layer_types)
+    ? layer_types
+    : windows.map((window) => (window > 0 ? "sliding_attention" : "full_attention"));
 }
 
 /** Tokens in sight of each layer, 0 for all, of an architecture whose sliding layers have a RoPE of their own; empty for others. */
@@ -181,7 +193,8 @@ function tried<Value>(read: () => Value): Value | undefined {
   try {
     return read();
   } catch (error) {
-    if (error instanceof RopewalkError && (error.field === "layer_type" || error.field.endsWith("num_hidden_layers"))) return undefined;
+    if (error instanceof RopewalkError && (error.field === "layer_type" || error.field.endsWith("num_hidden_layers")))
+      return undefined;
     throw error;
   }
 }

@@ -45,17 +45,27 @@ export function addTable(program: Command, terminal: () => Terminal): void {
   const command = program
     .command("table")
     .summary("write a table of cosines and sines")
-    .description("Writes the cosines and sines of a model's angles, attention factor included, each rounded once from 64-bit floats.")
+    .description(
+      "Writes the cosines and sines of a model's angles, attention factor included, each rounded once from 64-bit floats.",
+    )
     .argument("<source>", "config.json, .gguf or .safetensors file, folder, or the address of one")
     .requiredOption("-o, --output <file>", "where to write: a .npy or .safetensors file")
     .option("--length <n>", "positions 0 to n−1", wholeNumber(1, MOST_POSITIONS))
     .option("--positions <list>", "these positions instead, as 0,1,5.5", parsePositions)
-    .option("--seq-length <n>", "length in positions to plan for, of types that follow it (largest position + 1)", wholeNumber(1))
+    .option(
+      "--seq-length <n>",
+      "length in positions to plan for, of types that follow it (largest position + 1)",
+      wholeNumber(1),
+    )
     .addOption(
-      new Option("--layout <layout>", "a column for each pair (compact), or for each element").choices(TABLE_LAYOUTS).default("compact"),
+      new Option("--layout <layout>", "a column for each pair (compact), or for each element")
+        .choices(TABLE_LAYOUTS)
+        .default("compact"),
     )
     .addOption(new Option("--dtype <type>", "element type").choices(DTYPES).default("f32"))
-    .addOption(new Option("--role <role>", "of xPos, which scales queries and keys apart").choices(ROLES).default("query"))
+    .addOption(
+      new Option("--role <role>", "of xPos, which scales queries and keys apart").choices(ROLES).default("query"),
+    )
     .option("--inverse", "the table of the inverse rotation")
     .option("--layer-type <kind>", "kind of layer, where a model's kinds differ (full_attention)");
   addRopeOptions(command)
@@ -84,7 +94,8 @@ async function writeTable(terminal: Terminal, argument: string, flags: Flags): P
 
 function positionsOf({ length, positions }: Flags): number | readonly number[] {
   const either = positions ?? length;
-  if (either === undefined) throw new RopewalkError("INVALID_ARGUMENT", "--length", "is missing; give this or --positions");
+  if (either === undefined)
+    throw new RopewalkError("INVALID_ARGUMENT", "--length", "is missing; give this or --positions");
   if (positions !== undefined && length !== undefined) {
     throw new RopewalkError("INVALID_ARGUMENT", "--length", "give either this or --positions, not both");
   }
@@ -102,9 +113,14 @@ async function inputsOf(source: string): Promise<string[]> {
 
 function writerFor(output: string, dtype: DType): (table: CosSinTable, config: object) => Promise<void> {
   if (/\.safetensors$/i.test(output)) return (table, config) => writeSafetensors(output, table, dtype, config);
-  if (!/\.npy$/i.test(output)) throw new RopewalkError("INVALID_ARGUMENT", "--output", `must end in .npy or .safetensors (got ${output})`);
+  if (!/\.npy$/i.test(output))
+    throw new RopewalkError("INVALID_ARGUMENT", "--output", `must end in .npy or .safetensors (got ${output})`);
   if (dtype === "bf16")
-    throw new RopewalkError("INVALID_ARGUMENT", "--dtype", "NumPy has no bf16; write f32 or f16, or a .safetensors file");
+    throw new RopewalkError(
+      "INVALID_ARGUMENT",
+      "--dtype",
+      "NumPy has no bf16; write f32 or f16, or a .safetensors file",
+    );
   return (table) => writeNpy(output, table, dtype);
 }
 
@@ -115,7 +131,12 @@ async function writeNpy(output: string, { cos, sin, shape }: CosSinTable, dtype:
   });
 }
 
-async function writeSafetensors(output: string, { cos, sin, shape }: CosSinTable, dtype: DType, config: object): Promise<void> {
+async function writeSafetensors(
+  output: string,
+  { cos, sin, shape }: CosSinTable,
+  dtype: DType,
+  config: object,
+): Promise<void> {
   const size = cos.byteLength;
   const entry = (begin: number): { dtype: string; shape: readonly number[]; data_offsets: [number, number] } => ({
     dtype: SAFETENSORS_DTYPES[dtype],

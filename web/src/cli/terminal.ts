@@ -45,7 +45,12 @@ export interface Terminal {
 }
 
 /** Does work under a bar, which is gone when it is over; `update` is {@link Bar.update}. */
-export async function withBar<Value>(terminal: Terminal, label: string, work: (update: Bar["update"]) => Promise<Value>, total?: number): Promise<Value> {
+export async function withBar<Value>(
+  terminal: Terminal,
+  label: string,
+  work: (update: Bar["update"]) => Promise<Value>,
+  total?: number,
+): Promise<Value> {
   const bar = terminal.progress(label, total);
   try {
     return await work((done, newTotal) => bar.update(done, newTotal));
@@ -91,20 +96,26 @@ export function hasColours(stream: NodeJS.WriteStream): boolean {
 /** Typed arrays as lists of numbers; big integers as numbers where they are exact, else as text. */
 function plainJson(_key: string, value: unknown): unknown {
   if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
-  return ArrayBuffer.isView(value) && !(value instanceof DataView) ? Array.from(value as unknown as ArrayLike<number>) : value;
+  return ArrayBuffer.isView(value) && !(value instanceof DataView)
+    ? Array.from(value as unknown as ArrayLike<number>)
+    : value;
 }
 
 function formatTable(rows: readonly (readonly string[])[], { align = "l", head }: TableStyle = {}): string {
   const all = head === undefined ? rows : [head, ...rows];
   const columns = Math.max(0, ...all.map((row) => row.length));
-  const widths = Array.from({ length: columns }, (_, column) => Math.max(...all.map((row) => shownLength(row[column] ?? ""))));
+  const widths = Array.from({ length: columns }, (_, column) =>
+    Math.max(...all.map((row) => shownLength(row[column] ?? ""))),
+  );
   const line = (row: readonly string[]): string =>
     widths
       .map((width, column) => pad(row[column] ?? "", width, align[column] ?? align.at(-1)))
       .join("  ")
       .trimEnd();
   const lines = rows.map(line);
-  return (head === undefined ? lines : [line(head), widths.map((width) => "─".repeat(width)).join("  "), ...lines]).join("\n");
+  return (
+    head === undefined ? lines : [line(head), widths.map((width) => "─".repeat(width)).join("  "), ...lines]
+  ).join("\n");
 }
 
 function pad(text: string, width: number, side = "l"): string {
@@ -119,7 +130,12 @@ function shownLength(text: string): number {
 
 function bar(label: string, total: number): Bar {
   const shown = new progress.SingleBar(
-    { format: `${label} {bar} {percentage} % · {eta_formatted}`, hideCursor: true, clearOnComplete: true, etaBuffer: 20 },
+    {
+      format: `${label} {bar} {percentage} % · {eta_formatted}`,
+      hideCursor: true,
+      clearOnComplete: true,
+      etaBuffer: 20,
+    },
     progress.Presets.shades_classic,
   );
   shown.start(total, 0);

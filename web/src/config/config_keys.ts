@@ -80,7 +80,11 @@ export function foldConfig(config: Dict, prefix: string): FoldedConfig {
   }
   const { rope_scaling, rope_parameters, ...top } = read as Partial<RopeConfig> & Dict;
   if (rope_scaling && rope_parameters && !sameValue(rope_scaling, rope_parameters)) {
-    fail("INVALID_CONFIG", `${prefix}rope_parameters`, "differs from rope_scaling, which is an older name of it; give one");
+    fail(
+      "INVALID_CONFIG",
+      `${prefix}rope_parameters`,
+      "differs from rope_scaling, which is an older name of it; give one",
+    );
   }
   const scaling = rope_scaling ?? rope_parameters ?? undefined;
   if (scaling === undefined) return { top, scaling };
@@ -99,11 +103,18 @@ export function foldConfig(config: Dict, prefix: string): FoldedConfig {
 }
 
 /** `chunked` or `interleaved` from transformers' flag and our own name, which must not disagree. */
-export function layoutOf({ mrope_interleaved, mrope_layout }: FoldedConfig["top"], prefix: string): RopeConfig["mrope_layout"] {
+export function layoutOf(
+  { mrope_interleaved, mrope_layout }: FoldedConfig["top"],
+  prefix: string,
+): RopeConfig["mrope_layout"] {
   if (mrope_interleaved === undefined) return mrope_layout;
   const flagged = mrope_interleaved ? "interleaved" : "chunked";
   if (mrope_layout !== undefined && (mrope_layout === "interleaved") !== mrope_interleaved) {
-    return fail("INVALID_CONFIG", `${prefix}mrope_layout`, `disagrees with mrope_interleaved, which is ${mrope_interleaved}`);
+    return fail(
+      "INVALID_CONFIG",
+      `${prefix}mrope_layout`,
+      `disagrees with mrope_interleaved, which is ${mrope_interleaved}`,
+    );
   }
   return mrope_layout ?? flagged;
 }

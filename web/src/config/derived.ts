@@ -8,15 +8,24 @@ type Widths = Partial<Pick<RopeConfig, "rotary_dim" | "partial_rotary_factor">>;
  *
  * @throws INVALID_CONFIG where the two disagree, or where nothing would rotate
  */
-export function rotaryDimOf(head_dim: number, { rotary_dim, partial_rotary_factor: factor }: Widths, type: RopeType): number {
+export function rotaryDimOf(
+  head_dim: number,
+  { rotary_dim, partial_rotary_factor: factor }: Widths,
+  type: RopeType,
+): number {
   // The proportional type turns the whole head; its share is that of frequencies which are not zero.
   const share = factor === undefined || type === "proportional" ? undefined : Math.trunc(head_dim * factor);
   if (share !== undefined && rotary_dim !== undefined && share !== rotary_dim) {
-    fail("INVALID_CONFIG", "rotary_dim", `is ${rotary_dim}, but partial_rotary_factor ${factor} of head_dim ${head_dim} is ${share}`);
+    fail(
+      "INVALID_CONFIG",
+      "rotary_dim",
+      `is ${rotary_dim}, but partial_rotary_factor ${factor} of head_dim ${head_dim} is ${share}`,
+    );
   }
   const width = rotary_dim ?? share ?? head_dim;
   // To wasm, 0 would mean the whole head.
-  if (width === 0) fail("INVALID_CONFIG", rotary_dim === 0 ? "rotary_dim" : "partial_rotary_factor", "leaves no element to rotate");
+  if (width === 0)
+    fail("INVALID_CONFIG", rotary_dim === 0 ? "rotary_dim" : "partial_rotary_factor", "leaves no element to rotate");
   return width;
 }
 

@@ -46,7 +46,8 @@ export function chooseKind(kinds: ReadonlyMap<string, LayerKind>, layer_type: st
   }
   const present = [...kinds].filter(([, { draft, present }]) => present && draft !== null);
   const [first, ...others] = present.map(([, { draft }]) => draft);
-  if (first === undefined || first === null) return fail("INVALID_CONFIG", "layer_types", "no layer of this model carries RoPE");
+  if (first === undefined || first === null)
+    return fail("INVALID_CONFIG", "layer_types", "no layer of this model carries RoPE");
   if (others.some((other) => !sameValue(other, first))) {
     const names = present.map(([name]) => name).join(", ");
     fail("INVALID_ARGUMENT", "layer_type", `this model's layers differ in their RoPE; name one of ${names}`);
@@ -55,7 +56,11 @@ export function chooseKind(kinds: ReadonlyMap<string, LayerKind>, layer_type: st
 }
 
 /** Checks a `layer_type` asked of a model whose layers share one RoPE, or have it on the sliding layers only. */
-export function checkSharedKind(layer_type: string | undefined, kinds: readonly unknown[], sliding_only: boolean): void {
+export function checkSharedKind(
+  layer_type: string | undefined,
+  kinds: readonly unknown[],
+  sliding_only: boolean,
+): void {
   if (layer_type === undefined) return;
   if (KINDS_WITHOUT_ATTENTION.includes(layer_type) || (sliding_only && layer_type === "full_attention")) {
     failWithoutRope(layer_type);

@@ -16,9 +16,11 @@ const DEEPSEEK = ["interleaved_to_half", "interleaved"] as const;
 const QUERY_SCALAR = { key: "query_pre_attn_scalar", power: -0.5, default: 256 };
 const MULTIPLIER = { key: "attention_multiplier", power: 1, default: 1 };
 
+// prettier-ignore
 const llama3 = (factor: number): RopeScaling => ({
   rope_type: "llama3", factor, original_max_position_embeddings: 8192, low_freq_factor: 1, high_freq_factor: 4,
 });
+// prettier-ignore
 const yarn = (factor: number, original: number, more: RopeScaling): RopeScaling => ({
   rope_type: "yarn", factor, original_max_position_embeddings: original, beta_fast: 32, beta_slow: 1, ...more,
 });
@@ -29,12 +31,14 @@ const GEMMA: Record<string, LayerRope> = {
   full_attention: { ...FULL, rope_theta: 1e6 },
   sliding_attention: { rope_theta: 1e4, theta_key: "rope_local_base_freq" },
 };
+// prettier-ignore
 const GEMMA_4: Record<string, LayerRope> = {
   full_attention: {
     rope_theta: 1e6, rope_type: "proportional", partial_rotary_factor: 0.25, head_dim: 512, head_dim_key: "global_head_dim",
   },
   sliding_attention: { rope_theta: 1e4 },
 };
+// prettier-ignore
 const DEEPSEEK_V4: Record<string, LayerRope> = {
   main: { rope_theta: 1e4, theta_key: "rope_theta", partial_rotary_factor: 0.125 },
   compress: {
@@ -50,6 +54,7 @@ const MODERNBERT: Record<string, LayerRope> = {
  * The families. Pairings, class defaults and kinds of layers are those of transformers 5.23 (`models/`); architectures,
  * their pairings and their sliding layers those of llama.cpp of August 2026 (`llama_model_rope_type`, `src/models/`).
  */
+// prettier-ignore
 export const familyRows = (): readonly FamilyRow[] => [
   // Llama and its kin: half-split on the Hub, interleaved in GGUF.
   {

@@ -8,11 +8,13 @@ export type Source = "hf" | "gguf";
 const words = (names: string | undefined): string[] => names?.split(/\s+/) ?? [];
 
 function byName(source: Source): ReadonlyMap<string, Family> {
-  return new Map(familyRows().flatMap(({ hf, gguf, pairing, ...traits }) => {
-    const [hf_pairing, gguf_pairing] = typeof pairing === "string" ? [pairing, pairing] : pairing;
-    const family: Family = { ...traits, pairing: hf_pairing, gguf_pairing };
-    return words(source === "hf" ? hf : gguf).map((name): [string, Family] => [name, family]);
-  }));
+  return new Map(
+    familyRows().flatMap(({ hf, gguf, pairing, ...traits }) => {
+      const [hf_pairing, gguf_pairing] = typeof pairing === "string" ? [pairing, pairing] : pairing;
+      const family: Family = { ...traits, pairing: hf_pairing, gguf_pairing };
+      return words(source === "hf" ? hf : gguf).map((name): [string, Family] => [name, family]);
+    }),
+  );
 }
 
 // Made when first asked for, so that an app which never asks need not carry the table.

@@ -84,9 +84,13 @@ export function flattenConfig(config: RopeConfig): FlatRopeConfig {
   if (!isDict(config)) return fail("INVALID_CONFIG", "", "a RoPE config must be an object");
   const { top, scaling: keys } = foldConfig(config, "");
   if (top.head_dim === undefined) return fail("INVALID_CONFIG", "head_dim", "is missing");
-  if (top.pairing === undefined) return fail("INVALID_CONFIG", "pairing", `is missing; name one of ${PAIRINGS.join(", ")}`);
+  if (top.pairing === undefined)
+    return fail("INVALID_CONFIG", "pairing", `is missing; name one of ${PAIRINGS.join(", ")}`);
   const where = isAbsent(config.rope_scaling) ? "rope_parameters" : "rope_scaling";
-  const { rope_type, ramp, llama_4_scaling_beta, ...scaling } = settleScaling(withLongropeFactor(keys ?? {}, top), where);
+  const { rope_type, ramp, llama_4_scaling_beta, ...scaling } = settleScaling(
+    withLongropeFactor(keys ?? {}, top),
+    where,
+  );
   const original = top.original_max_position_embeddings;
   return withoutAbsent<FlatRopeConfig>({
     head_dim: top.head_dim,

@@ -98,7 +98,9 @@ function fullDraft(file: Metadata, tensors: GgufRopeTensors, family: Partial<Fam
 /** As ggml does, the first rotary_dim / 2 of them: Step-3.5's tensor is longer. */
 function freqFactorsOf(freqs: ArrayLike<number>, rotary_dim: number | undefined): number[] {
   // Gemma 4 stops a pair with 1e30, which as a 32-bit float is a little more.
-  return listAt(freqs, "rope_freqs.weight").slice(0, (rotary_dim ?? Infinity) / 2).map((value) => Math.min(value, 1e30));
+  return listAt(freqs, "rope_freqs.weight")
+    .slice(0, (rotary_dim ?? Infinity) / 2)
+    .map((value) => Math.min(value, 1e30));
 }
 
 function keyLengthOf(file: Metadata): number | undefined {
@@ -150,7 +152,8 @@ function yarnOf(file: Metadata, factor: number): RopeScaling {
     attention_factor: multiplies ? undefined : own,
     attn_factor: multiplies && own !== 1 ? own : undefined,
     // Below 0 means unset, and 1 is what YaRN has anyway.
-    extrapolation_factor: extrapolation === undefined || extrapolation < 0 || extrapolation === 1 ? undefined : extrapolation,
+    extrapolation_factor:
+      extrapolation === undefined || extrapolation < 0 || extrapolation === 1 ? undefined : extrapolation,
     beta_fast: numberOf(file, "rope.scaling.yarn_beta_fast") ?? (isGrok ? 8 : undefined),
     beta_slow: numberOf(file, "rope.scaling.yarn_beta_slow"),
     ...mscalesOf(file),
@@ -188,12 +191,17 @@ function softmaxScaleOf(file: Metadata, family: Partial<Family>, key_length: num
   }
   const width = integerOf(file, "embedding_length");
   const heads = firstCountOf(file, "attention.head_count");
-  const wide = family.wide_softmax_blocks !== undefined && integerOf(file, "block_count") === family.wide_softmax_blocks;
+  const wide =
+    family.wide_softmax_blocks !== undefined && integerOf(file, "block_count") === family.wide_softmax_blocks;
   return wide && width !== undefined && heads !== undefined ? 1 / Math.sqrt(Math.floor(width / heads)) : undefined;
 }
 
 /** Read by llama.cpp for Ministral 3 (floor: the original length) and DeepSeek-style attention (floor: a key of its own). */
-function temperatureOf(file: Metadata, family: Partial<Family>, original: number | undefined): QueryTemperature | undefined {
+function temperatureOf(
+  file: Metadata,
+  family: Partial<Family>,
+  original: number | undefined,
+): QueryTemperature | undefined {
   if (family.no_rope_temperature) {
     // A window of 0 marks the small models whose layers all rotate.
     if (integerOf(file, "attention.sliding_window") === 0) return undefined;
@@ -204,7 +212,11 @@ function temperatureOf(file: Metadata, family: Partial<Family>, original: number
   const length = yarnFamilyOf(file.arch) === "mistral" ? undefined : integerOf(file, "attention.temperature_length");
   const floor_scale = length ?? original;
   if (floor_scale === undefined) {
-    return fail("INVALID_CONFIG", `${file.arch}.attention.temperature_length`, "is needed with attention.temperature_scale");
+    return fail(
+      "INVALID_CONFIG",
+      `${file.arch}.attention.temperature_length`,
+      "is needed with attention.temperature_scale",
+    );
   }
   return { scale, floor_scale, offset: 0, layers: "all" };
 }
@@ -229,7 +241,8 @@ function slidingDraft(file: Metadata, family: Partial<Family>, full: Draft): Dra
 /** DeepSeek-V4: the compressed layers have a base and the scaling, the sliding ones neither. */
 function compressKinds(file: Metadata, full: Draft): Map<string, { draft: Draft; present: boolean }> {
   const { rope_scaling } = full;
-  const scaling: SettledScaling = rope_scaling.rope_type === "yarn" ? { ...rope_scaling, attention_factor: 1 } : rope_scaling;
+  const scaling: SettledScaling =
+    rope_scaling.rope_type === "yarn" ? { ...rope_scaling, attention_factor: 1 } : rope_scaling;
   const rope_theta = numberOf(file, "attention.compress_rope_freq_base") ?? full.rope_theta;
   return new Map([
     ["main", { draft: { ...full, rope_scaling: unscaled(rope_scaling) }, present: true }],

@@ -8,10 +8,23 @@ export interface Metadata {
 
 /** The keys below `<architecture>.rope.`; any other one would change the rotation in a way this package does not know. */
 const ROPE_KEYS = new Set([
-  "dimension_count", "dimension_count_swa", "dimension_sections", "freq_base", "freq_base_swa", "scale_linear",
-  "scaling.type", "scaling.factor", "scaling.alpha", "scaling.attn_factor", "scaling.original_context_length",
-  "scaling.finetuned", "scaling.yarn_log_multiplier", "scaling.yarn_ext_factor", "scaling.yarn_attn_factor",
-  "scaling.yarn_beta_fast", "scaling.yarn_beta_slow",
+  "dimension_count",
+  "dimension_count_swa",
+  "dimension_sections",
+  "freq_base",
+  "freq_base_swa",
+  "scale_linear",
+  "scaling.type",
+  "scaling.factor",
+  "scaling.alpha",
+  "scaling.attn_factor",
+  "scaling.original_context_length",
+  "scaling.finetuned",
+  "scaling.yarn_log_multiplier",
+  "scaling.yarn_ext_factor",
+  "scaling.yarn_attn_factor",
+  "scaling.yarn_beta_fast",
+  "scaling.yarn_beta_slow",
 ]);
 
 /** @throws UNKNOWN_KEY for a key below `<architecture>.rope.` that llama.cpp does not have */

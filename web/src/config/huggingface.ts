@@ -57,7 +57,8 @@ export function slidingOnly(config: Dict, family: Partial<Family>): boolean {
 }
 
 function refuseOtherEmbeddings(config: Dict): void {
-  if (config["alibi"] === true) fail("INVALID_CONFIG", "alibi", "this model has ALiBi and no rotary position embedding");
+  if (config["alibi"] === true)
+    fail("INVALID_CONFIG", "alibi", "this model has ALiBi and no rotary position embedding");
   const kind = config["position_embedding_type"];
   if (typeof kind === "string" && kind !== "rope" && kind !== "rotary") {
     fail("INVALID_CONFIG", "position_embedding_type", `"${kind}" is not a rotary position embedding`);
@@ -72,4 +73,3 @@ function withDynamicNtk(keys: RopeScaling, config: Dict): RopeScaling {
   if (config["use_dynamic_ntk"] !== true || keys.rope_type !== undefined) return keys;
   return { ...keys, rope_type: "dynamic", factor: 2 };
 }
-

@@ -8,7 +8,12 @@ const HEAD_DIM = ["head_dim", "kv_channels", "attention_head_dim", "hidden_size_
 const HIDDEN_SIZE = ["hidden_size", "n_embd", "n_embed", "d_model"];
 const HEADS = ["num_attention_heads", "n_head", "n_heads", "num_heads", "decoder_num_attention_heads"];
 const MAX_LENGTH = [
-  "max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "max_sequence_length", "model_max_length",
+  "max_position_embeddings",
+  "n_positions",
+  "max_seq_len",
+  "seq_length",
+  "max_sequence_length",
+  "model_max_length",
 ];
 
 /** A config.json, or the part of one that describes the language model. */
@@ -49,14 +54,22 @@ export function draftOf(
     ...rotated,
     max_position_embeddings: integerOf(text, MAX_LENGTH),
     original_max_position_embeddings: original ?? family.original_max_position_embeddings,
-    rope_scaling: withSections(settleScaling(scaling, path + where), family, rotatedPairs(head_dim, rotated), path + where),
+    rope_scaling: withSections(
+      settleScaling(scaling, path + where),
+      family,
+      rotatedPairs(head_dim, rotated),
+      path + where,
+    ),
     softmax_scale: mla?.softmax_scale ?? softmaxScaleOf(text, family),
     query_temperature: family.no_rope_temperature ? noRopeTemperature(text) : undefined,
   });
 }
 
 /** DeepSeek's split of a head: only the rope part rotates, and the softmax scale counts both. */
-function attentionParts(text: TextConfig, family: Partial<Family>): { rope: number; softmax_scale?: number } | undefined {
+function attentionParts(
+  text: TextConfig,
+  family: Partial<Family>,
+): { rope: number; softmax_scale?: number } | undefined {
   const known = family.pairing !== undefined;
   const rope = integerOf(text, ["qk_rope_head_dim"]);
   if (rope === undefined || (known && !family.mla)) return undefined;
@@ -107,11 +120,16 @@ function rotatedOf(text: TextConfig, family: Partial<Family>, factor: number | u
     if (rotary_dim !== undefined) return { rotary_dim };
   }
   const rotary_dim = integerOf(text, ["rotary_dim"]);
-  const given = factor ?? numberOf(text, ["partial_rotary_factor", ...(family.partial_key ? [family.partial_key] : [])]);
+  const given =
+    factor ?? numberOf(text, ["partial_rotary_factor", ...(family.partial_key ? [family.partial_key] : [])]);
   if (rotary_dim !== undefined || given !== undefined) {
-    return { ...(rotary_dim !== undefined && { rotary_dim }), ...(given !== undefined && { partial_rotary_factor: given }) };
+    return {
+      ...(rotary_dim !== undefined && { rotary_dim }),
+      ...(given !== undefined && { partial_rotary_factor: given }),
+    };
   }
-  if (family.rotary_dim !== undefined && text.config["rotary_dim"] === undefined) return { rotary_dim: family.rotary_dim };
+  if (family.rotary_dim !== undefined && text.config["rotary_dim"] === undefined)
+    return { rotary_dim: family.rotary_dim };
   return family.partial_rotary_factor === undefined ? {} : { partial_rotary_factor: family.partial_rotary_factor };
 }
 
@@ -120,7 +138,12 @@ function rotatedPairs(head_dim: number | undefined, { rotary_dim, partial_rotary
 }
 
 /** Gives sections their layout, which transformers keeps in the family's code, and a family its own sections. */
-function withSections(scaling: SettledScaling, { mrope }: Partial<Family>, pairs: number, path: string): SettledScaling {
+function withSections(
+  scaling: SettledScaling,
+  { mrope }: Partial<Family>,
+  pairs: number,
+  path: string,
+): SettledScaling {
   const own = mrope?.section?.reduce((a, b) => a + b, 0) === pairs ? mrope.section : undefined;
   const section = scaling.mrope_section ?? own;
   if (section === undefined) return scaling;

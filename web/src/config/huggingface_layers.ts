@@ -47,10 +47,12 @@ export function layerKinds(text: TextConfig, family: Partial<Family>, given: Giv
   const names = new Set([...Object.keys(nested).filter(namesKind), ...Object.keys(family.layers ?? {})]);
   const layer_types = listOf(text.config, "layer_types");
   const listed = [...names].some((name) => layer_types.includes(name));
-  return new Map([...names].map((name): [string, LayerKind] => {
-    const present = !listed || layer_types.includes(name);
-    return [name, { draft: nested[name] === null ? null : kindDraft(text, family, name, given), present }];
-  }));
+  return new Map(
+    [...names].map((name): [string, LayerKind] => {
+      const present = !listed || layer_types.includes(name);
+      return [name, { draft: nested[name] === null ? null : kindDraft(text, family, name, given), present }];
+    }),
+  );
 }
 
 function kindDraft(text: TextConfig, family: Partial<Family>, name: string, given: GivenScalings): Draft {
@@ -64,10 +66,12 @@ function kindDraft(text: TextConfig, family: Partial<Family>, name: string, give
     if (layer.rope_type !== undefined) keys.rope_type ??= layer.rope_type;
     if (layer.partial_rotary_factor !== undefined) keys.partial_rotary_factor ??= layer.partial_rotary_factor;
   }
-  if (layer.attention_factor !== undefined && keys.rope_type === "yarn") keys.attention_factor ??= layer.attention_factor;
+  if (layer.attention_factor !== undefined && keys.rope_type === "yarn")
+    keys.attention_factor ??= layer.attention_factor;
   const at = firstLayerOf(text.config, name);
   const partial = listOf(text.config, "partial_rotary_factors")[at];
-  if (partial !== undefined) keys.partial_rotary_factor ??= numberAt(partial, `${text.path}partial_rotary_factors[${at}]`);
+  if (partial !== undefined)
+    keys.partial_rotary_factor ??= numberAt(partial, `${text.path}partial_rotary_factors[${at}]`);
   const head_dim = kindHeadDim(text, layer, at);
   if (family.layers !== undefined) keys.rope_theta ??= kindTheta(text, layer, at);
   return draftOf(text, family, keys, where, { head_dim });
@@ -92,4 +96,3 @@ function kindHeadDim(text: TextConfig, layer: Partial<LayerRope>, at: number): n
   if (layer.head_dim_key === undefined) return layer.head_dim;
   return integerOf(text, [layer.head_dim_key]) ?? layer.head_dim;
 }
-

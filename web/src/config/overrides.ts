@@ -40,7 +40,8 @@ const KEPT = ["rope_type", "mrope_section", "mrope_layout", "llama_4_scaling_bet
 export function applyOverrides(draft: Draft, overrides: unknown): Draft {
   if (isAbsent(overrides)) return draft;
   if (!isDict(overrides)) return fail("INVALID_ARGUMENT", "overrides", "must be an object");
-  const name = isAbsent(overrides["rope_scaling"]) && "rope_parameters" in overrides ? "rope_parameters" : "rope_scaling";
+  const name =
+    isAbsent(overrides["rope_scaling"]) && "rope_parameters" in overrides ? "rope_parameters" : "rope_scaling";
   const { [name]: given, ...others } = overrides;
   const path = `overrides.${name}`;
   const { replace, keys, removed } = splitScaling(given, path);
@@ -64,7 +65,11 @@ export function applyOverrides(draft: Draft, overrides: unknown): Draft {
     delete changed["freq_factors"];
   }
   // The proportional type's share is of another kind than the others': of frequencies, not of elements.
-  if (draft.rope_scaling.rope_type === "proportional" && merged.rope_type !== "proportional" && !("partial_rotary_factor" in plain)) {
+  if (
+    draft.rope_scaling.rope_type === "proportional" &&
+    merged.rope_type !== "proportional" &&
+    !("partial_rotary_factor" in plain)
+  ) {
     delete changed["partial_rotary_factor"];
   }
   return { ...changed, rope_theta: (changed as Partial<Draft>).rope_theta ?? 10000, rope_scaling: merged };
@@ -138,5 +143,9 @@ export function draftOfConfig(config: RopeConfig): Draft {
   const { top, scaling } = foldConfig(config as unknown as Dict, "");
   const { mrope_section, mrope_interleaved: _, mrope_layout: __, ...rest } = top;
   const sections = mrope_section === undefined ? {} : { mrope_section, mrope_layout: layoutOf(top, "") ?? "chunked" };
-  return { ...rest, rope_theta: rest.rope_theta ?? 10000, rope_scaling: settleScaling({ ...scaling, ...sections }, "rope_scaling") };
+  return {
+    ...rest,
+    rope_theta: rest.rope_theta ?? 10000,
+    rope_scaling: settleScaling({ ...scaling, ...sections }, "rope_scaling"),
+  };
 }

@@ -72,7 +72,11 @@ function finish(draft: Draft, family: Partial<Family>): RopeConfig {
   const { head_dim, pairing, max_position_embeddings: max, rope_scaling: scaling } = draft;
   if (pairing === undefined) return fail("INVALID_CONFIG", "pairing", "must be named");
   if (head_dim === undefined) {
-    return fail("INVALID_CONFIG", "head_dim", "is neither given nor derivable from hidden size and heads; name it in overrides");
+    return fail(
+      "INVALID_CONFIG",
+      "head_dim",
+      "is neither given nor derivable from hidden size and heads; name it in overrides",
+    );
   }
   const rotary_dim = rotaryDimOf(head_dim, draft, scaling.rope_type);
   const { llama_4_scaling_beta: beta, ...rest } = scaling;
@@ -84,25 +88,28 @@ function finish(draft: Draft, family: Partial<Family>): RopeConfig {
     ...(scaling.rope_type === "yarn" && { factor: scaling.factor ?? ratio(max, original) }),
     original_max_position_embeddings: reads_original ? original : undefined,
   });
-  return deepFreeze(withoutAbsent<RopeConfig>({
-    model_type: draft.model_type,
-    head_dim,
-    pairing,
-    rope_theta: draft.rope_theta,
-    rotary_dim,
-    rotary_offset: draft.rotary_offset ?? (family.rotates_last && head_dim > rotary_dim ? head_dim - rotary_dim : undefined),
-    partial_rotary_factor: scaling.rope_type === "proportional" ? draft.partial_rotary_factor : undefined,
-    max_position_embeddings: max,
-    original_max_position_embeddings: reads_original ? undefined : draft.original_max_position_embeddings,
-    context_length: draft.context_length,
-    rope_scaling,
-    freq_factors: draft.freq_factors,
-    xpos: draft.xpos,
-    query_temperature: draft.query_temperature ?? (beta === undefined ? undefined : betaTemperature(beta, original)),
-    softmax_scale: draft.softmax_scale,
-    compat: draft.compat,
-    precision: draft.precision,
-  }));
+  return deepFreeze(
+    withoutAbsent<RopeConfig>({
+      model_type: draft.model_type,
+      head_dim,
+      pairing,
+      rope_theta: draft.rope_theta,
+      rotary_dim,
+      rotary_offset:
+        draft.rotary_offset ?? (family.rotates_last && head_dim > rotary_dim ? head_dim - rotary_dim : undefined),
+      partial_rotary_factor: scaling.rope_type === "proportional" ? draft.partial_rotary_factor : undefined,
+      max_position_embeddings: max,
+      original_max_position_embeddings: reads_original ? undefined : draft.original_max_position_embeddings,
+      context_length: draft.context_length,
+      rope_scaling,
+      freq_factors: draft.freq_factors,
+      xpos: draft.xpos,
+      query_temperature: draft.query_temperature ?? (beta === undefined ? undefined : betaTemperature(beta, original)),
+      softmax_scale: draft.softmax_scale,
+      compat: draft.compat,
+      precision: draft.precision,
+    }),
+  );
 }
 
 function ratio(extended: number | undefined, original: number | undefined): number | undefined {

@@ -56,7 +56,8 @@ function huggingFaceLayers(source: Dict): boolean[] {
 /** The layers' numbers, as many as a file says: so many and no more, for what is listed for each has to fit in memory. */
 function layersOf(count: number | undefined, path: string): number[] {
   if (count === undefined) return fail("INVALID_CONFIG", path, "is missing");
-  if (count < 0 || count > MOST_LAYERS) return fail("INVALID_CONFIG", path, `must be from 0 to ${MOST_LAYERS} (got ${count})`);
+  if (count < 0 || count > MOST_LAYERS)
+    return fail("INVALID_CONFIG", path, `must be from 0 to ${MOST_LAYERS} (got ${count})`);
   return Array.from({ length: count }, (_, i) => i);
 }
 

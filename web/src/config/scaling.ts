@@ -1,4 +1,15 @@
-import { booleanAt, fail, integerAt, integersAt, isAbsent, isDict, listAt, numberAt, oneOf, sameValue } from "./check.js";
+import {
+  booleanAt,
+  fail,
+  integerAt,
+  integersAt,
+  isAbsent,
+  isDict,
+  listAt,
+  numberAt,
+  oneOf,
+  sameValue,
+} from "./check.js";
 import { MROPE_LAYOUTS, RAMPS, ROPE_TYPES, type RopeScaling, type RopeType } from "./types.js";
 
 /** A scaling whose type is settled: legacy names folded, nothing left that its type does not read. */
@@ -132,7 +143,11 @@ export function settleScaling(keys: RopeScaling, path: string): SettledScaling {
     if (reads(rope_type, name)) settled[name] = value;
     else if (!isCarried(rope_type, name as Key, value)) {
       const type = keys.rope_type === undefined ? "no rope_type is given, and default" : `rope_type ${rope_type}`;
-      fail("UNKNOWN_KEY", `${path}.${name}`, `${type} does not read it; ${(rule.read_by as string[]).join(", ")} would`);
+      fail(
+        "UNKNOWN_KEY",
+        `${path}.${name}`,
+        `${type} does not read it; ${(rule.read_by as string[]).join(", ")} would`,
+      );
     }
   }
   return settled;

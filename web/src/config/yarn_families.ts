@@ -18,6 +18,8 @@ const NAMES: Record<Exclude<YarnFamily, "other">, string> = {
 
 /** Which YaRN rules a `model_type` or an architecture follows; `other` for names this package does not know. */
 export function yarnFamilyOf(name: string | undefined): YarnFamily {
-  const found = YARN_FAMILIES.find((family) => family !== "other" && name !== undefined && NAMES[family].split(/\s+/).includes(name));
+  const found = YARN_FAMILIES.find(
+    (family) => family !== "other" && name !== undefined && NAMES[family].split(/\s+/).includes(name),
+  );
   return found ?? "other";
 }

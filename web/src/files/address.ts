@@ -10,7 +10,11 @@ export function addressOf(source: string | URL): URL {
     throw new RopewalkError("INVALID_ARGUMENT", "source", `${String(source)} is not an address`, { cause });
   }
   if (!/^(https?|blob|data):$/.test(address.protocol)) {
-    throw new RopewalkError("INVALID_ARGUMENT", "source", `${address.protocol} is not fetched; in a page, hand in the files themselves`);
+    throw new RopewalkError(
+      "INVALID_ARGUMENT",
+      "source",
+      `${address.protocol} is not fetched; in a page, hand in the files themselves`,
+    );
   }
   return address;
 }

@@ -32,7 +32,9 @@ export function blobSource(name: string, blob: Blob): ByteSource {
       } catch (cause) {
         signal?.throwIfAborted();
         const why = (cause as Error).message;
-        invalidFile(name, "file", `cannot be read any more, as it has changed or is gone (${why}); open it again`, { cause });
+        invalidFile(name, "file", `cannot be read any more, as it has changed or is gone (${why}); open it again`, {
+          cause,
+        });
       }
     },
   };
@@ -61,6 +63,13 @@ function nameOf(blob: Blob): string {
 /** One file whose bytes are in memory. @internal */
 export function bytesFiles(bytes: Uint8Array): FileSet {
   const source = bytesSource("model", bytes);
-  const absent = new NotThere("INVALID_FILE", "cannot be found beside bytes; hand in the model's files as an array of Blobs");
-  return { first: source.name, names: [source.name], open: (name) => Promise.resolve(name === source.name ? source : absent) };
+  const absent = new NotThere(
+    "INVALID_FILE",
+    "cannot be found beside bytes; hand in the model's files as an array of Blobs",
+  );
+  return {
+    first: source.name,
+    names: [source.name],
+    open: (name) => Promise.resolve(name === source.name ? source : absent),
+  };
 }

@@ -69,7 +69,12 @@ export async function* chunksOf(stream: ReadableStream<Uint8Array>, signal?: Abo
 }
 
 /** As much of a range as its stream gives, in one array. @internal */
-export async function readRange(source: ByteSource, start: number, end: number, signal?: AbortSignal): Promise<Uint8Array> {
+export async function readRange(
+  source: ByteSource,
+  start: number,
+  end: number,
+  signal?: AbortSignal,
+): Promise<Uint8Array> {
   const bytes = new Uint8Array(end - start);
   let filled = 0;
   for await (const chunk of source.stream(start, end, signal)) {

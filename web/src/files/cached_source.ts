@@ -3,7 +3,17 @@ import { blobSource } from "./blob_files.js";
 import { type ByteSource, NotThere } from "./byte_source.js";
 import { networkFailure } from "./failures.js";
 import type { OpenUrl } from "./http_files.js";
-import { type About, keptFiles, keyOf, PIECE, pieceBytes, pieceName, readAbout, removeFile, writeAbout } from "./kept_files.js";
+import {
+  type About,
+  keptFiles,
+  keyOf,
+  PIECE,
+  pieceBytes,
+  pieceName,
+  readAbout,
+  removeFile,
+  writeAbout,
+} from "./kept_files.js";
 import type { PieceStore } from "./piece_store.js";
 
 /**
@@ -32,7 +42,10 @@ export function withStore(open: OpenUrl, store: PieceStore, model: string, warn:
       warn(`${name}: is not kept: the server does not tell its length, so nothing tells whether all of it is there`);
       return source;
     }
-    const about: About = { source: model, ...(source instanceof NotThere ? {} : { size: source.size, version: source.version }) };
+    const about: About = {
+      source: model,
+      ...(source instanceof NotThere ? {} : { size: source.size, version: source.version }),
+    };
     const isSame = kept !== undefined && kept.size === about.size && kept.version === about.version;
     if (!isSame || kept.source !== model) {
       try {
@@ -78,7 +91,11 @@ class CachedSource implements ByteSource {
         continue;
       }
       const pieceEnd = Math.min((index + 1) * PIECE, end);
-      for await (const chunk of blobSource(this.name, piece).stream(position - index * PIECE, pieceEnd - index * PIECE, signal)) {
+      for await (const chunk of blobSource(this.name, piece).stream(
+        position - index * PIECE,
+        pieceEnd - index * PIECE,
+        signal,
+      )) {
         yield chunk;
         position += chunk.length;
       }
@@ -103,7 +120,13 @@ class CachedSource implements ByteSource {
   }
 
   /** Fetches whole pieces, keeps each, and passes on what lies between `start` and `end`. */
-  private async *download(first: number, last: number, start: number, end: number, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
+  private async *download(
+    first: number,
+    last: number,
+    start: number,
+    end: number,
+    signal?: AbortSignal,
+  ): AsyncGenerator<Uint8Array> {
     if (this.isFull) {
       yield* this.source.stream(start, Math.min(last * PIECE, end), signal);
       return;
@@ -112,7 +135,7 @@ class CachedSource implements ByteSource {
     let index = first;
     let position = first * PIECE;
     for await (const chunk of this.source.stream(position, Math.min(last * PIECE, this.size), signal)) {
-      for (let rest = chunk; rest.length > 0; ) {
+      for (let rest = chunk; rest.length > 0;) {
         const at = position - index * PIECE;
         const part = rest.subarray(0, piece.length - at);
         piece.set(part, at);
@@ -123,7 +146,8 @@ class CachedSource implements ByteSource {
         if (at + part.length < piece.length) continue;
         await this.keep(index, piece);
         index += 1;
-        if (index < last) piece = this.pieceSize(index) === piece.length ? piece : new Uint8Array(this.pieceSize(index));
+        if (index < last)
+          piece = this.pieceSize(index) === piece.length ? piece : new Uint8Array(this.pieceSize(index));
       }
     }
   }
@@ -147,7 +171,9 @@ function unreachable(name: string, size: number, cause: RopewalkError): ByteSour
     seekCost: 0,
     // eslint-disable-next-line @typescript-eslint/require-await -- as asynchronous as the other sources
     async *stream() {
-      networkFailure(name, "the server does not give the file, and not all of it is kept; connect and try again", { cause });
+      networkFailure(name, "the server does not give the file, and not all of it is kept; connect and try again", {
+        cause,
+      });
     },
   };
 }

@@ -24,16 +24,24 @@ function needed(name: string, found: ByteSource | NotThere): ByteSource {
 
 function chosenName(names: readonly string[]): string {
   for (const name of [WHOLE, INDEX]) if (names.includes(name)) return name;
-  const isLaterPart = (name: string): boolean => /-\d{5}-of-\d{5}\.gguf$/.test(name) && !/-00001-of-\d{5}\.gguf$/.test(name);
-  const models = names.filter((name) => /\.(gguf|safetensors|safetensors\.index\.json)$/.test(name) && !isLaterPart(name));
+  const isLaterPart = (name: string): boolean =>
+    /-\d{5}-of-\d{5}\.gguf$/.test(name) && !/-00001-of-\d{5}\.gguf$/.test(name);
+  const models = names.filter(
+    (name) => /\.(gguf|safetensors|safetensors\.index\.json)$/.test(name) && !isLaterPart(name),
+  );
   if (models.length === 1) return models[0]!;
-  const what = models.length === 0 ? "there is no .gguf or .safetensors file" : `there are several models (${models.join(", ")}); name one`;
+  const what =
+    models.length === 0
+      ? "there is no .gguf or .safetensors file"
+      : `there are several models (${models.join(", ")}); name one`;
   throw new RopewalkError("INVALID_FILE", "folder: files", what);
 }
 
 /** Says what a file is that is not a model. @internal */
 export function refuseUnknown(name: string, expected: string, begin: Uint8Array): never {
-  const text = String.fromCharCode(...begin).trimStart().toLowerCase();
+  const text = String.fromCharCode(...begin)
+    .trimStart()
+    .toLowerCase();
   const what = [
     [begin.length === 0, "it is empty"],
     [text.startsWith("<"), "it is an HTML page; is the file served at this address?"],
@@ -41,5 +49,9 @@ export function refuseUnknown(name: string, expected: string, begin: Uint8Array)
     [text.startsWith("pk"), "it is a PyTorch archive; take the model as safetensors"],
     [begin.length < 9, "it is cut short"],
   ].find(([holds]) => holds)?.[1];
-  return invalidFile(name, "magic", what === undefined ? `it is not ${expected}` : `it is not ${expected}: ${String(what)}`);
+  return invalidFile(
+    name,
+    "magic",
+    what === undefined ? `it is not ${expected}` : `it is not ${expected}: ${String(what)}`,
+  );
 }

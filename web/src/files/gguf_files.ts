@@ -31,7 +31,11 @@ export async function openGguf(set: FileSet, given: ByteSource, signal?: AbortSi
   const [, prefix, , total] = SHARD.exec(given.name) ?? [];
   if (prefix === undefined || Number(total) !== count) {
     const named = `<name>-00001-of-${String(count).padStart(5, "0")}.gguf`;
-    return invalidFile(given.name, "split.count", `this is a part of ${count}: the files must lie together, named ${named} and so on`);
+    return invalidFile(
+      given.name,
+      "split.count",
+      `this is a part of ${count}: the files must lie together, named ${named} and so on`,
+    );
   }
   const files: ByteSource[] = [];
   const tensors: StoredTensor[] = [];
@@ -48,7 +52,11 @@ export async function openGguf(set: FileSet, given: ByteSource, signal?: AbortSi
   }
   const all = splitNumber(files[0]!.name, { metadata, tensors }, "split.tensors.count") ?? tensors.length;
   if (all !== tensors.length) {
-    invalidFile(files[0]!.name, "split.tensors.count", `is ${all}, and the parts have ${tensors.length} tensors together`);
+    invalidFile(
+      files[0]!.name,
+      "split.tensors.count",
+      `is ${all}, and the parts have ${tensors.length} tensors together`,
+    );
   }
   return { files, tensors: byName(files, tensors), metadata };
 }
@@ -68,10 +76,15 @@ function splitNumber(file: string, { metadata }: GgufHeader, key: string): numbe
 function checkPart(file: string, part: GgufHeader, index: number, count: number): void {
   const itsCount = splitNumber(file, part, "split.count");
   const number = splitNumber(file, part, "split.no");
-  if (itsCount !== count) invalidFile(file, "split.count", `is ${itsCount ?? "not given"}, where the other parts say ${count}`);
+  if (itsCount !== count)
+    invalidFile(file, "split.count", `is ${itsCount ?? "not given"}, where the other parts say ${count}`);
   if (number !== index) {
     const is = number ?? "not given";
-    invalidFile(file, "split.no", `is ${is}, but by its name this is part ${index}, counted from 0: a part is renamed or repeated`);
+    invalidFile(
+      file,
+      "split.no",
+      `is ${is}, but by its name this is part ${index}, counted from 0: a part is renamed or repeated`,
+    );
   }
 }
 

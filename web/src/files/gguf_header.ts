@@ -1,7 +1,14 @@
 import { invalidFile, unsupportedModel } from "./failures.js";
 import type { HeaderCursor } from "./header.js";
 import { checkPlaces, type StoredTensor } from "./stored_tensor.js";
-import { GGML_TYPES, isWeightFormat, tensorBytes, type WeightFormatName, WEIGHT_BLOCKS, WEIGHT_FORMATS } from "./weight_formats.js";
+import {
+  GGML_TYPES,
+  isWeightFormat,
+  tensorBytes,
+  type WeightFormatName,
+  WEIGHT_BLOCKS,
+  WEIGHT_FORMATS,
+} from "./weight_formats.js";
 
 // Why not @huggingface/gguf 0.4.6, which the tests compare with: it drops a leading U+FEFF of a token, silently cuts a string of more than
 // half a megabyte where what it has fetched ends, puts replacement characters for what is not UTF-8, and lets a second value of a key win.
@@ -69,7 +76,8 @@ export function parseGguf(cursor: HeaderCursor, index: number, size: number): Gg
   const alignment = alignmentOf(cursor.file, metadata);
   const dataStart = Math.ceil(cursor.position / alignment) * alignment;
   const tensors = described.map(({ offset, ...tensor }) => {
-    if (offset % alignment !== 0) invalidFile(cursor.file, tensor.name, `offset ${offset} is no multiple of the alignment ${alignment}`);
+    if (offset % alignment !== 0)
+      invalidFile(cursor.file, tensor.name, `offset ${offset} is no multiple of the alignment ${alignment}`);
     return { ...tensor, file: index, offset: dataStart + offset };
   });
   checkPlaces(cursor.file, tensors, dataStart, size);
@@ -82,7 +90,11 @@ function checkVersion(cursor: HeaderCursor): void {
   const version = cursor.u32("version");
   if (version === 2 || version === 3) return;
   if (version !== 0 && (version & 0xffff) === 0) {
-    unsupportedModel(cursor.file, "version", "the file is big-endian; convert it with gguf_convert_endian.py of llama.cpp");
+    unsupportedModel(
+      cursor.file,
+      "version",
+      "the file is big-endian; convert it with gguf_convert_endian.py of llama.cpp",
+    );
   }
   unsupportedModel(cursor.file, "version", `is ${version}; 2 and 3 are read, so convert the model again`);
 }
@@ -99,7 +111,9 @@ function readMetadata(cursor: HeaderCursor, count: number): Record<string, unkno
 
 function valueType(cursor: HeaderCursor, part: string): ValueType {
   const number = cursor.u32(part);
-  return VALUE_TYPES[number] ?? invalidFile(cursor.file, part, `has the unknown value type ${number}: the file is damaged`);
+  return (
+    VALUE_TYPES[number] ?? invalidFile(cursor.file, part, `has the unknown value type ${number}: the file is damaged`)
+  );
 }
 
 function readBoolean(cursor: HeaderCursor, part: string): boolean {
@@ -132,7 +146,8 @@ function readTensors(cursor: HeaderCursor, count: number): DescribedTensor[] {
     const name = readString(cursor, `tensor name ${i}`);
     if (tensors.has(name)) invalidFile(cursor.file, name, "is the name of two tensors");
     const dimensions = cursor.u32(name);
-    if (dimensions > MOST_DIMENSIONS) invalidFile(cursor.file, name, `has ${dimensions} dimensions, more than ${MOST_DIMENSIONS}`);
+    if (dimensions > MOST_DIMENSIONS)
+      invalidFile(cursor.file, name, `has ${dimensions} dimensions, more than ${MOST_DIMENSIONS}`);
     const shape = Array.from({ length: dimensions }, () => cursor.count(name)).reverse(); // files begin with the innermost
     const format = formatOf(cursor.file, name, cursor.u32(name));
     const bytes = tensorBytes(format, shape) ?? refuseShape(cursor.file, name, format, shape);
@@ -151,12 +166,17 @@ function formatOf(file: string, tensor: string, type: number): WeightFormatName 
 
 function refuseShape(file: string, tensor: string, format: WeightFormatName, shape: readonly number[]): never {
   const { elements } = WEIGHT_BLOCKS[format];
-  return invalidFile(file, tensor, `its shape [${shape.join(", ")}] is not of whole ${format} blocks of ${elements}, or is too large`);
+  return invalidFile(
+    file,
+    tensor,
+    `its shape [${shape.join(", ")}] is not of whole ${format} blocks of ${elements}, or is too large`,
+  );
 }
 
 function alignmentOf(file: string, metadata: Readonly<Record<string, unknown>>): number {
   const alignment = metadata["general.alignment"] ?? 32;
-  const isPower = typeof alignment === "number" && Number.isInteger(Math.log2(alignment)) && alignment >= 1 && alignment <= 2 ** 31;
+  const isPower =
+    typeof alignment === "number" && Number.isInteger(Math.log2(alignment)) && alignment >= 1 && alignment <= 2 ** 31;
   if (!isPower) invalidFile(file, "general.alignment", `must be a power of two (got ${String(alignment)})`);
   return alignment;
 }

@@ -43,7 +43,11 @@ export class HeaderCursor {
     const end = this.position + count;
     if (end <= this.bytes.length) return;
     if (end > this.size) {
-      invalidFile(this.file, part, `reaches to byte ${end} of a file of ${this.size}: the file is cut short or damaged; download it again`);
+      invalidFile(
+        this.file,
+        part,
+        `reaches to byte ${end} of a file of ${this.size}: the file is cut short or damaged; download it again`,
+      );
     }
     if (end > LONGEST_HEADER) invalidFile(this.file, part, `makes the header longer than ${LONGEST_HEADER} bytes`);
     throw new MoreBytes(end);
@@ -79,7 +83,8 @@ export class HeaderCursor {
   /** A 64-bit count, offset or length. */
   count(part: string): number {
     const value = this.integer64(part, false);
-    if (typeof value === "bigint") invalidFile(this.file, part, `is ${value}, more than any file holds: the file is damaged`);
+    if (typeof value === "bigint")
+      invalidFile(this.file, part, `is ${value}, more than any file holds: the file is damaged`);
     return value;
   }
 
@@ -95,7 +100,11 @@ export class HeaderCursor {
 }
 
 /** Reads as much of a file's beginning as `parse` goes through, each time four times as much, so that little is parsed twice. @internal */
-export async function readHeader<T>(source: ByteSource, parse: (cursor: HeaderCursor) => T, signal?: AbortSignal): Promise<T> {
+export async function readHeader<T>(
+  source: ByteSource,
+  parse: (cursor: HeaderCursor) => T,
+  signal?: AbortSignal,
+): Promise<T> {
   const most = Math.min(source.size, LONGEST_HEADER);
   let size = source.size;
   let bytes = new Uint8Array(0);

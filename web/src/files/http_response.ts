@@ -37,9 +37,13 @@ export function answerOf(file: string, response: Response, start: number): Answe
   const { status, headers } = response;
   if (PASSING.includes(status)) {
     const wait = waitOf(headers.get("retry-after"));
-    throw new Interrupted(`the server answered ${status}${wait > 0 ? ` and asked for ${Math.ceil(wait / 1000)} s` : ""}`, wait);
+    throw new Interrupted(
+      `the server answered ${status}${wait > 0 ? ` and asked for ${Math.ceil(wait / 1000)} s` : ""}`,
+      wait,
+    );
   }
-  if (status === 401 || status === 403) networkFailure(file, `the server answered ${status}: it wants leave to read; hand in \`headers\``);
+  if (status === 401 || status === 403)
+    networkFailure(file, `the server answered ${status}: it wants leave to read; hand in \`headers\``);
   if (status === 416) networkFailure(file, `the server has no bytes from ${start} on: the file is shorter than it was`);
   if (status !== 200 && status !== 206) networkFailure(file, `the server answered ${status}`);
   if (isPage(response)) networkFailure(file, "the server answered with an HTML page");
@@ -51,7 +55,8 @@ export function answerOf(file: string, response: Response, start: number): Answe
     return { start: 0, end: size, size, version, isPart: false };
   }
   if (isEncoded) networkFailure(file, "the server compresses parts of the file; turn compression off for it");
-  if (headers.get("content-type")?.startsWith("multipart/")) networkFailure(file, "the server answered one range with several");
+  if (headers.get("content-type")?.startsWith("multipart/"))
+    networkFailure(file, "the server answered one range with several");
   const range = headers.get("content-range");
   if (range === null) return { start, end: Infinity, size: Infinity, version, isPart: true };
   const [, first, last, total] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(range) ?? [];

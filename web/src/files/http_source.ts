@@ -27,7 +27,12 @@ const LONGEST_WAIT = 60_000;
 const PROGRESS = 1 << 20;
 
 /** Opens a file on a server by reading its beginning, which it keeps: most headers lie in it. @internal */
-export async function openHttp(url: URL, name: string, options: HttpOptions, signal?: AbortSignal): Promise<ByteSource | NotThere> {
+export async function openHttp(
+  url: URL,
+  name: string,
+  options: HttpOptions,
+  signal?: AbortSignal,
+): Promise<ByteSource | NotThere> {
   const source = new HttpSource(url, name, options);
   try {
     await source.begin(signal);
@@ -101,7 +106,8 @@ class HttpSource implements ByteSource {
       }
       if (position - atFailure >= PROGRESS) failures = 0;
       atFailure = position;
-      if (failures === this.options.retries) networkFailure(this.name, `${why}, after ${failures + 1} attempts; try again`);
+      if (failures === this.options.retries)
+        networkFailure(this.name, `${why}, after ${failures + 1} attempts; try again`);
       if (wait > LONGEST_WAIT) networkFailure(this.name, `${why}, which is too long to wait for; try again then`);
       await pause(Math.max(wait, Math.min(FIRST_PAUSE * 2 ** failures, LONGEST_PAUSE)), signal);
       failures += 1;
@@ -109,7 +115,11 @@ class HttpSource implements ByteSource {
   }
 
   /** One request, whose answer is held against those before it. */
-  private async ask(start: number, end: number, patience: Patience): Promise<Answer & { body: ReadableStream<Uint8Array> }> {
+  private async ask(
+    start: number,
+    end: number,
+    patience: Patience,
+  ): Promise<Answer & { body: ReadableStream<Uint8Array> }> {
     // No If-Range: across origins it would take leave in advance, which servers of models do not give. What it is for is checked below.
     const headers = { ...this.options.headers, Range: `bytes=${start}-${end - 1}` };
     const response = await patience.over(this.options.fetch(this.url, { headers, signal: patience.signal }));
@@ -130,7 +140,8 @@ class HttpSource implements ByteSource {
       const hint = this.name.includes(".") ? "" : "; the address of a folder ends in a slash";
       throw new Absent(`the server answered ${response.status}: there is no such file${hint}`);
     }
-    if (response.ok && isPage(response)) throw new Absent("the server answered with an HTML page; is the file served at this address?");
+    if (response.ok && isPage(response))
+      throw new Absent("the server answered with an HTML page; is the file served at this address?");
     if (response.status === 416) throw new Absent("the file is empty");
   }
 
@@ -140,7 +151,10 @@ class HttpSource implements ByteSource {
       this.size = size;
       this.version = version;
     } else if (size !== this.size && size !== Infinity && this.size !== Infinity) {
-      networkFailure(this.name, `the file changed on the server: ${size} bytes, where it had ${this.size}; open it again`);
+      networkFailure(
+        this.name,
+        `the file changed on the server: ${size} bytes, where it had ${this.size}; open it again`,
+      );
     } else if (version !== this.version && version !== undefined && this.version !== undefined) {
       networkFailure(this.name, "the file changed on the server while it was read; open it again");
     }

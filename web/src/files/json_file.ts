@@ -42,7 +42,8 @@ function decodeUtf8(file: string, part: string, bytes: Uint8Array): string {
 
 async function readWhole(source: ByteSource, signal: AbortSignal | undefined): Promise<Uint8Array> {
   if (source.size <= LONGEST_HEADER) return readRange(source, 0, source.size, signal);
-  if (source.size !== Infinity) invalidFile(source.name, "size", `${source.size} bytes are more than the ${LONGEST_HEADER} that are read`);
+  if (source.size !== Infinity)
+    invalidFile(source.name, "size", `${source.size} bytes are more than the ${LONGEST_HEADER} that are read`);
   const chunks: Uint8Array[] = [];
   for await (const chunk of source.stream(0, LONGEST_HEADER, signal)) {
     chunks.push(chunk.slice());

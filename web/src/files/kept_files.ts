@@ -82,5 +82,9 @@ export async function removeFile(store: PieceStore, { key, pieces }: KeptFile): 
 }
 
 function isAbout(value: unknown): value is About {
-  return isJsonObject(value) && typeof value["source"] === "string" && (value["size"] === undefined || Number.isSafeInteger(value["size"]));
+  return (
+    isJsonObject(value) &&
+    typeof value["source"] === "string" &&
+    (value["size"] === undefined || Number.isSafeInteger(value["size"]))
+  );
 }

@@ -87,7 +87,11 @@ export interface OpenOptions {
  *
  * @throws INVALID_FILE, UNSUPPORTED_MODEL, NETWORK with a field `<file>: <part>`; INVALID_ARGUMENT; the signal's reason after an abort
  */
-export async function openModel(platform: FilePlatform, source: ModelSource, options: OpenOptions = {}): Promise<ModelFiles> {
+export async function openModel(
+  platform: FilePlatform,
+  source: ModelSource,
+  options: OpenOptions = {},
+): Promise<ModelFiles> {
   const { signal, onProgress } = options;
   signal?.throwIfAborted();
   const files = await filesOf(platform, source, options);
@@ -112,7 +116,8 @@ type Opened = OpenedTensors & Omit<ModelFiles, "name" | "bytes" | "read">;
 /** Goes by what a file holds, whatever it is called. */
 async function openFirst(files: FileSet, first: ByteSource, signal: AbortSignal | undefined): Promise<Opened> {
   const begin = await readRange(first, 0, Math.min(16, first.size), signal);
-  if (String.fromCharCode(...begin.subarray(0, 4)) === "GGUF") return { kind: "gguf", ...(await openGguf(files, first, signal)) };
+  if (String.fromCharCode(...begin.subarray(0, 4)) === "GGUF")
+    return { kind: "gguf", ...(await openGguf(files, first, signal)) };
   if (first.name.endsWith(".gguf")) return refuseUnknown(first.name, "GGUF", begin);
   const isIndex = first.name.endsWith(".json");
   if (!isIndex && begin[8] !== 0x7b) return refuseUnknown(first.name, "GGUF or safetensors", begin); // { after the header's length
@@ -126,22 +131,33 @@ async function filesOf(platform: FilePlatform, source: ModelSource, options: Ope
   wholeNumber(retries, 0, 100, "retries");
   wholeNumber(timeout, 1, 2 ** 31 - 1, "timeout");
   if (!CACHE_KINDS.includes(cache)) {
-    throw new RopewalkError("INVALID_ARGUMENT", "cache", `must be one of ${CACHE_KINDS.join(", ")} (got ${String(cache)})`);
+    throw new RopewalkError(
+      "INVALID_ARGUMENT",
+      "cache",
+      `must be one of ${CACHE_KINDS.join(", ")} (got ${String(cache)})`,
+    );
   }
   if (source instanceof Blob) return blobFiles([source]);
-  if (Array.isArray(source) && source.length > 0 && source.every((item) => item instanceof Blob)) return blobFiles(source);
+  if (Array.isArray(source) && source.length > 0 && source.every((item) => item instanceof Blob))
+    return blobFiles(source);
   if (source instanceof ArrayBuffer) return bytesFiles(new Uint8Array(source));
   if (source instanceof Uint8Array) return bytesFiles(source);
   if (typeof source !== "string" && !(source instanceof URL)) {
-    throw new RopewalkError("INVALID_ARGUMENT", "source", "must be an address, a path, a Blob or several, an ArrayBuffer or a Uint8Array");
+    throw new RopewalkError(
+      "INVALID_ARGUMENT",
+      "source",
+      "must be an address, a path, a Blob or several, an ArrayBuffer or a Uint8Array",
+    );
   }
   const isAddress = /^(?!file:)[a-z][a-z0-9+.-]+:/i.test(String(source)); // a drive's letter is no scheme
   if (platform.disk !== undefined && !isAddress) return platform.disk(source);
 
   const warn = onWarning ?? ((): void => undefined);
-  const open: OpenUrl = (url, name, signal) => openHttp(url, name, { fetch: platform.fetch, headers, retries, timeout }, signal);
+  const open: OpenUrl = (url, name, signal) =>
+    openHttp(url, name, { fetch: platform.fetch, headers, retries, timeout }, signal);
   const store = await openStore(platform, cache);
-  if (store === undefined && cache !== "none") warn("nothing is kept: this place has no such cache, or does not allow it");
+  if (store === undefined && cache !== "none")
+    warn("nothing is kept: this place has no such cache, or does not allow it");
   const address = addressOf(source);
   return httpFiles(address, store === undefined ? open : withStore(open, store, withoutFragment(address), warn));
 }

@@ -32,7 +32,12 @@ async function openNode(path: string, name: string): Promise<ByteSource | NotThe
   try {
     const about = await stat(path);
     if (!about.isFile()) return new NotThere("INVALID_FILE", "is not a file");
-    return { name, size: about.size, seekCost: 1 << 16, stream: (start, end, signal) => streamNode(path, name, about, start, end, signal) };
+    return {
+      name,
+      size: about.size,
+      seekCost: 1 << 16,
+      stream: (start, end, signal) => streamNode(path, name, about, start, end, signal),
+    };
   } catch (error) {
     return new NotThere("INVALID_FILE", `cannot be read: ${(error as Error).message}`);
   }
@@ -59,9 +64,11 @@ async function* streamNode(
     const isSame = now.size === about.size && now.mtimeMs === about.mtimeMs;
     if (!isSame) invalidFile(name, "file", "has changed since it was opened; open it again");
     const buffer = new Uint8Array(Math.min(STEP, end - start));
-    for (let position = start; position < end; ) {
+    for (let position = start; position < end;) {
       const length = Math.min(buffer.length, end - position);
-      const { bytesRead } = await handle.read(buffer, 0, length, position).catch((cause: unknown) => unreadable(name, cause));
+      const { bytesRead } = await handle
+        .read(buffer, 0, length, position)
+        .catch((cause: unknown) => unreadable(name, cause));
       signal?.throwIfAborted();
       if (bytesRead === 0) invalidFile(name, "file", `ends at byte ${position}: it has been cut while it was read`);
       yield buffer.subarray(0, bytesRead);

@@ -25,9 +25,14 @@ export async function openStore(platform: FilePlatform, kind: CacheKind): Promis
 }
 
 /** The stores in which something may be kept, with their kinds; none is made. @internal */
-export async function existingStores({ privateFolder, caches }: FilePlatform): Promise<["opfs" | "cache", PieceStore][]> {
+export async function existingStores({
+  privateFolder,
+  caches,
+}: FilePlatform): Promise<["opfs" | "cache", PieceStore][]> {
   const stores: ["opfs" | "cache", PieceStore][] = [];
-  const folder = await Promise.resolve(privateFolder?.()).then((root) => root?.getDirectoryHandle(FOLDER)).catch(() => undefined);
+  const folder = await Promise.resolve(privateFolder?.())
+    .then((root) => root?.getDirectoryHandle(FOLDER))
+    .catch(() => undefined);
   if (folder !== undefined) stores.push(["opfs", inFolder(folder)]);
   const hasCache = await Promise.resolve(caches?.has(FOLDER)).catch(() => false);
   if (hasCache) stores.push(["cache", inCache(await caches!.open(FOLDER))]);
@@ -42,7 +47,9 @@ interface SyncFile {
   close(): void;
 }
 
-type PrivateFile = Partial<Pick<FileSystemFileHandle, "createWritable">> & { createSyncAccessHandle?(): Promise<SyncFile> };
+type PrivateFile = Partial<Pick<FileSystemFileHandle, "createWritable">> & {
+  createSyncAccessHandle?(): Promise<SyncFile>;
+};
 
 async function privateStore(platform: FilePlatform): Promise<PieceStore | undefined> {
   const root = await platform.privateFolder?.();

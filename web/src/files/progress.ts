@@ -9,7 +9,10 @@ export interface ReadProgress {
 }
 
 /** Counts what is read of files until it is told to stop. @internal */
-export function countReads(files: FileSet, onProgress: (progress: ReadProgress) => void): { files: FileSet; stop: () => void } {
+export function countReads(
+  files: FileSet,
+  onProgress: (progress: ReadProgress) => void,
+): { files: FileSet; stop: () => void } {
   let isCounting = true;
   let loaded = 0;
   let total = 0;

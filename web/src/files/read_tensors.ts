@@ -83,7 +83,11 @@ export function ownTensors(all: ReadonlyMap<string, StoredTensor>, asked: Iterab
   const tensors = [...new Set(asked)];
   const stranger = tensors.find((tensor) => all.get(tensor.name) !== tensor);
   if (stranger !== undefined) {
-    throw new RopewalkError("INVALID_ARGUMENT", "tensors", `${stranger.name} is not a tensor of these files; take it from \`tensors\``);
+    throw new RopewalkError(
+      "INVALID_ARGUMENT",
+      "tensors",
+      `${stranger.name} is not a tensor of these files; take it from \`tensors\``,
+    );
   }
   return tensors;
 }

@@ -23,7 +23,10 @@ export interface FolderFiles {
 
 /** Reads the files beside the weights. @throws INVALID_FILE, NETWORK @internal */
 export async function readFolderFiles(set: FileSet, signal?: AbortSignal): Promise<FolderFiles> {
-  const optional = async <T>(name: string, read: (source: ByteSource, signal?: AbortSignal) => Promise<T>): Promise<T | undefined> => {
+  const optional = async <T>(
+    name: string,
+    read: (source: ByteSource, signal?: AbortSignal) => Promise<T>,
+  ): Promise<T | undefined> => {
     const source = await set.open(name, signal);
     return source instanceof NotThere ? undefined : read(source, signal);
   };
@@ -52,14 +55,19 @@ export async function openSafetensors(source: ByteSource, signal?: AbortSignal):
 }
 
 /** Opens the files that an index names: model.safetensors.index.json, `{ weight_map: { tensor: file } }`. @internal */
-export async function openSafetensorsIndex(set: FileSet, index: ByteSource, signal?: AbortSignal): Promise<OpenedTensors> {
+export async function openSafetensorsIndex(
+  set: FileSet,
+  index: ByteSource,
+  signal?: AbortSignal,
+): Promise<OpenedTensors> {
   const { weight_map: map } = await readJson(index, signal);
   if (!isJsonObject(map) || Object.keys(map).length === 0) {
     return invalidFile(index.name, "weight_map", "must be an object of tensor names and files");
   }
   const namesIn = new Map<string, string[]>();
   for (const [tensor, file] of Object.entries(map)) {
-    if (!isNeighbour(file)) return invalidFile(index.name, `weight_map.${tensor}`, "must name a .safetensors file beside the index");
+    if (!isNeighbour(file))
+      return invalidFile(index.name, `weight_map.${tensor}`, "must name a .safetensors file beside the index");
     const names = namesIn.get(file) ?? [];
     namesIn.set(file, names);
     names.push(tensor);
@@ -69,7 +77,9 @@ export async function openSafetensorsIndex(set: FileSet, index: ByteSource, sign
   for (const [file, names] of [...namesIn].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const source = await set.open(file, signal);
     if (source instanceof NotThere) return invalidFile(index.name, file, source.why);
-    const stored = new Map((await readSafetensors(source, files.length, signal)).map((tensor) => [tensor.name, tensor]));
+    const stored = new Map(
+      (await readSafetensors(source, files.length, signal)).map((tensor) => [tensor.name, tensor]),
+    );
     files.push(source);
     for (const name of names) {
       const tensor = stored.get(name);

@@ -9,7 +9,22 @@ const DTYPES: Readonly<Record<string, WeightFormatName>> = { F32: "f32", F16: "f
 
 /** Element sizes of what safetensors holds besides; such tensors are left out where they are no weights, else refused. */
 const OTHER_DTYPES: Readonly<Record<string, number>> = {
-  ...{ BOOL: 1, U8: 1, I8: 1, F8_E4M3: 1, F8_E5M2: 1, F8_E8M0: 1, I16: 2, U16: 2, I32: 4, U32: 4, I64: 8, U64: 8, F64: 8, C64: 8 },
+  ...{
+    BOOL: 1,
+    U8: 1,
+    I8: 1,
+    F8_E4M3: 1,
+    F8_E5M2: 1,
+    F8_E8M0: 1,
+    I16: 2,
+    U16: 2,
+    I32: 4,
+    U32: 4,
+    I64: 8,
+    U64: 8,
+    F64: 8,
+    C64: 8,
+  },
 };
 
 /** Masks and position ids, which older versions of transformers saved with the weights. */
@@ -62,15 +77,21 @@ export function parseEntries(
     const { dtype, shape, begin, end } = described(file, name, entry);
     const bytes = bytesOf(file, name, dtype, shape);
     if (bytes !== end - begin) {
-      invalidFile(file, name, `[${shape.join(", ")}] of ${dtype} takes ${bytes ?? "too many"} bytes, not ${end - begin}`);
+      invalidFile(
+        file,
+        name,
+        `[${shape.join(", ")}] of ${dtype} takes ${bytes ?? "too many"} bytes, not ${end - begin}`,
+      );
     }
     entries.push({ name, dtype, shape, offset: dataStart + begin, bytes });
   }
   checkPlaces(file, entries, dataStart, size);
   const data = entries.reduce((sum, { bytes }) => sum + bytes, 0);
   const end = entries.reduce((last, { offset, bytes }) => Math.max(last, offset + bytes), dataStart);
-  if (dataStart + data !== end) invalidFile(file, "data_offsets", "leave a gap between tensors, or a name stands twice");
-  if (size !== Infinity && end !== size) invalidFile(file, "size", `the tensors end at byte ${end} of a file of ${size}`);
+  if (dataStart + data !== end)
+    invalidFile(file, "data_offsets", "leave a gap between tensors, or a name stands twice");
+  if (size !== Infinity && end !== size)
+    invalidFile(file, "size", `the tensors end at byte ${end} of a file of ${size}`);
   return entries;
 }
 
@@ -125,6 +146,11 @@ function areCounts(value: unknown): value is number[] {
 
 function weightBytes(file: string, name: string, dtype: string, shape: readonly number[]): number | undefined {
   const isUsed = formatOf(dtype) !== undefined || (Object.hasOwn(OTHER_DTYPES, dtype) && isNoWeight(name));
-  if (!isUsed) return unsupportedModel(file, name, `dtype ${dtype} is not read; take a model in ${Object.keys(DTYPES).join(", ")}`);
+  if (!isUsed)
+    return unsupportedModel(
+      file,
+      name,
+      `dtype ${dtype} is not read; take a model in ${Object.keys(DTYPES).join(", ")}`,
+    );
   return elementBytes(dtype, shape);
 }

@@ -23,13 +23,23 @@ export interface StoredTensor {
  * @throws INVALID_FILE naming the tensor
  * @internal
  */
-export function checkPlaces(file: string, tensors: readonly Pick<StoredTensor, "name" | "offset" | "bytes">[], dataStart: number, size: number): void {
+export function checkPlaces(
+  file: string,
+  tensors: readonly Pick<StoredTensor, "name" | "offset" | "bytes">[],
+  dataStart: number,
+  size: number,
+): void {
   let end = dataStart;
   let before = "the header";
   for (const { name, offset, bytes } of [...tensors].sort((a, b) => a.offset - b.offset || a.bytes - b.bytes)) {
     if (offset < end) invalidFile(file, name, `begins at byte ${offset}, within ${before}, which ends at ${end}`);
     end = offset + bytes;
     before = name;
-    if (end > size) invalidFile(file, name, `ends at byte ${end} of a file of ${size}, which is cut short or damaged; download it again`);
+    if (end > size)
+      invalidFile(
+        file,
+        name,
+        `ends at byte ${end} of a file of ${size}, which is cut short or damaged; download it again`,
+      );
   }
 }

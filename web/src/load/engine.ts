@@ -10,7 +10,10 @@ const DROP_END = [0x1a, 0x0b];
 
 function probe(instructions: number[]): boolean {
   const body = [0x00, ...instructions, ...DROP_END];
-  return typeof WebAssembly === "object" && WebAssembly.validate(new Uint8Array([...HEADER, 0x0a, body.length + 2, 0x01, body.length, ...body]));
+  return (
+    typeof WebAssembly === "object" &&
+    WebAssembly.validate(new Uint8Array([...HEADER, 0x0a, body.length + 2, 0x01, body.length, ...body]))
+  );
 }
 
 /** simd128, by f32x4.mul. */
@@ -29,7 +32,9 @@ function dotsRightly(): boolean {
   const splat = (...bytes: number[]): number[] => [0xfd, 0x0c, ...Array.from({ length: 16 }, (_, i) => bytes[i % 4]!)];
   const operands = [...splat(127, 1, 0xff, 0x80), ...splat(1, 63, 64, 0), ...splat(5, 0, 0, 0)];
   const body = [0x00, ...operands, 0xfd, 0x93, 0x02, 0xfd, 0x1b, 0x00, 0x0b]; // and i32x4.extract_lane 0
-  const sections = [0x01, 0x05, 0x01, 0x60, 0x00, 0x01, 0x7f, 0x03, 0x02, 0x01, 0x00, 0x07, 0x05, 0x01, 0x01, 0x66, 0x00, 0x00]; // exports f: () -> i32
+  const sections = [
+    0x01, 0x05, 0x01, 0x60, 0x00, 0x01, 0x7f, 0x03, 0x02, 0x01, 0x00, 0x07, 0x05, 0x01, 0x01, 0x66, 0x00, 0x00,
+  ]; // exports f: () -> i32
   const bytes = new Uint8Array([...MAGIC, ...sections, 0x0a, body.length + 2, 0x01, body.length, ...body]);
   try {
     return (new WebAssembly.Instance(new WebAssembly.Module(bytes)).exports["f"] as () => number)() === 131;

@@ -50,9 +50,16 @@ export function loaded(): Ropewalk {
 }
 
 /** The `load` of a platform: one module a build, loaded once, and again after a failure. @internal */
-export async function loadOn(platform: Platform, { build = "auto", wasm, signal }: LoadOptions = {}): Promise<Ropewalk> {
+export async function loadOn(
+  platform: Platform,
+  { build = "auto", wasm, signal }: LoadOptions = {},
+): Promise<Ropewalk> {
   if (build !== "auto" && !BUILDS.includes(build)) {
-    throw new RopewalkError("INVALID_ARGUMENT", "build", `must be one of auto, ${BUILDS.join(", ")} (got ${String(build)})`);
+    throw new RopewalkError(
+      "INVALID_ARGUMENT",
+      "build",
+      `must be one of auto, ${BUILDS.join(", ")} (got ${String(build)})`,
+    );
   }
   signal?.throwIfAborted();
   const { modules } = platform;
@@ -70,10 +77,17 @@ export async function loadOn(platform: Platform, { build = "auto", wasm, signal 
 async function start(platform: Platform, build: Build, source: WasmSource | undefined): Promise<Ropewalk> {
   requireSimd();
   if (build === "relaxed" && !hasRelaxedSimd()) {
-    throw new RopewalkError("UNSUPPORTED_ENGINE", "build", "relaxed needs relaxed SIMD, which this engine lacks or gets wrong; use auto or simd");
+    throw new RopewalkError(
+      "UNSUPPORTED_ENGINE",
+      "build",
+      "relaxed needs relaxed SIMD, which this engine lacks or gets wrong; use auto or simd",
+    );
   }
   const file = build === "relaxed" ? "relaxed" : "simd";
-  const [glue, compiled] = await Promise.all([platform.glue(), compile(platform, source ?? (await platform.wasm(file)))]);
+  const [glue, compiled] = await Promise.all([
+    platform.glue(),
+    compile(platform, source ?? (await platform.wasm(file))),
+  ]);
   const module = await instantiate(glue, compiled);
   return new Ropewalk(new Heap(module), build, platform.files);
 }
@@ -87,7 +101,9 @@ async function compile(platform: Platform, source: WasmSource): Promise<WebAssem
     return await WebAssembly.compile(bytes as BufferSource);
   } catch (cause) {
     if (cause instanceof RopewalkError) throw cause;
-    throw new RopewalkError("WASM_LOAD", "wasm", `${where} could not be loaded: ${(cause as Error).message}`, { cause });
+    throw new RopewalkError("WASM_LOAD", "wasm", `${where} could not be loaded: ${(cause as Error).message}`, {
+      cause,
+    });
   }
 }
 
@@ -97,7 +113,8 @@ async function bytesOf(platform: Platform, source: WasmBytesSource): Promise<Uin
   if (settled instanceof ArrayBuffer) return new Uint8Array(settled);
   if (ArrayBuffer.isView(settled)) return new Uint8Array(settled.buffer, settled.byteOffset, settled.byteLength);
   if (typeof Response === "function" && settled instanceof Response) {
-    if (!settled.ok) throw new RopewalkError("WASM_LOAD", "wasm", `the server answered ${settled.status} for ${settled.url}`);
+    if (!settled.ok)
+      throw new RopewalkError("WASM_LOAD", "wasm", `the server answered ${settled.status} for ${settled.url}`);
     return new Uint8Array(await settled.arrayBuffer());
   }
   throw new RopewalkError("INVALID_ARGUMENT", "wasm", "must be an address, a Response, bytes or a WebAssembly.Module");
@@ -106,8 +123,14 @@ async function bytesOf(platform: Platform, source: WasmBytesSource): Promise<Uin
 /** A server that does not know a file often answers with a page; say so, instead of what the compiler makes of it. */
 function checkMagic(bytes: Uint8Array, where: string): void {
   if (bytes.length >= 4 && bytes[0] === 0 && bytes[1] === 0x61 && bytes[2] === 0x73 && bytes[3] === 0x6d) return;
-  const start = String.fromCharCode(...bytes.subarray(0, 32)).trimStart().toLowerCase();
-  const what = start.startsWith("<") ? "an HTML page; is the file served at this address?" : bytes.length === 0 ? "empty" : "not wasm";
+  const start = String.fromCharCode(...bytes.subarray(0, 32))
+    .trimStart()
+    .toLowerCase();
+  const what = start.startsWith("<")
+    ? "an HTML page; is the file served at this address?"
+    : bytes.length === 0
+      ? "empty"
+      : "not wasm";
   throw new RopewalkError("WASM_LOAD", "wasm", `${where} is ${what}`);
 }
 
@@ -123,7 +146,9 @@ async function instantiate(glue: Glue, compiled: WebAssembly.Module): Promise<Wa
       glue({ instantiateWasm }).then(resolve, reject);
     });
   } catch (cause) {
-    throw new RopewalkError("WASM_LOAD", "wasm", `is not this version of ropewalk: ${(cause as Error).message}`, { cause });
+    throw new RopewalkError("WASM_LOAD", "wasm", `is not this version of ropewalk: ${(cause as Error).message}`, {
+      cause,
+    });
   }
 }
 

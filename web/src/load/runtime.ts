@@ -12,7 +12,13 @@ import type { KvCacheOptions } from "../cache/options.js";
 import { linearAttention, type LinearAttentionOptions } from "../attention/linear_attention.js";
 import { LinearState, type LinearStateOptions } from "../attention/linear_state.js";
 import { convertPairing, type ConvertPairingOptions } from "../rope/pairing.js";
-import { alibiSlopes, sinusoidalTable, type SinusoidalTableOptions, t5Buckets, type T5BucketOptions } from "../attention/position_tables.js";
+import {
+  alibiSlopes,
+  sinusoidalTable,
+  type SinusoidalTableOptions,
+  t5Buckets,
+  type T5BucketOptions,
+} from "../attention/position_tables.js";
 import type { PositionArray } from "../memory/positions.js";
 import type { Model, ModelInfo, ModelOptions } from "../model/model.js";
 import { Rope } from "../rope/rope.js";
@@ -163,7 +169,11 @@ export class Ropewalk {
    * @returns [n, dim].
    * @throws {@link RopewalkError} INVALID_POSITION, INVALID_ARGUMENT, OUT_OF_MEMORY.
    */
-  sinusoidalTable(lengthOrPositions: number | PositionArray, dim: number, options?: SinusoidalTableOptions): Float32Array {
+  sinusoidalTable(
+    lengthOrPositions: number | PositionArray,
+    dim: number,
+    options?: SinusoidalTableOptions,
+  ): Float32Array {
     return sinusoidalTable(this.#heap, lengthOrPositions, dim, options);
   }
 

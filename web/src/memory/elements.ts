@@ -47,9 +47,14 @@ export function dtypeOf(array: unknown, dtype: DType | undefined, field: string,
   }
   const own = tag === "Float32Array" ? "f32" : tag === "Float16Array" ? "f16" : undefined;
   if (own === undefined) {
-    throw new RopewalkError("INVALID_DTYPE", field, "must be a Tensor, a Float32Array, or a Uint16Array or Float16Array of 16-bit floats");
+    throw new RopewalkError(
+      "INVALID_DTYPE",
+      field,
+      "must be a Tensor, a Float32Array, or a Uint16Array or Float16Array of 16-bit floats",
+    );
   }
-  if (given !== undefined && given !== own) throw new RopewalkError("INVALID_DTYPE", dtypeField, `is ${given}, but a ${String(tag)} holds ${own}`);
+  if (given !== undefined && given !== own)
+    throw new RopewalkError("INVALID_DTYPE", dtypeField, `is ${given}, but a ${String(tag)} holds ${own}`);
   return own;
 }
 
@@ -64,6 +69,11 @@ export function newElements(dtype: DType, length: number): Float32Array | Uint16
   try {
     return dtype === "f32" ? new Float32Array(length) : new Uint16Array(length);
   } catch (cause) {
-    throw new RopewalkError("OUT_OF_MEMORY", "positions", `a table of ${length} elements cannot be had; ask for fewer positions`, { cause });
+    throw new RopewalkError(
+      "OUT_OF_MEMORY",
+      "positions",
+      `a table of ${length} elements cannot be had; ask for fewer positions`,
+      { cause },
+    );
   }
 }

@@ -93,7 +93,8 @@ export class Heap {
     const { code, field: named, advice } = this.module.status_fields(status);
     const field = named === "" ? "" : (at ?? named);
     const value = got?.(field);
-    const shown = value === undefined ? "" : ` (got ${typeof value === "object" ? JSON.stringify(value) : String(value)})`;
+    const shown =
+      value === undefined ? "" : ` (got ${typeof value === "object" ? JSON.stringify(value) : String(value)})`;
     throw new RopewalkError(code as RopewalkErrorCode, field, advice + shown);
   }
 }

@@ -17,18 +17,35 @@ export interface Operand {
 }
 
 /** Looks where `value` lies. Views of our own memory are used in place. @internal */
-export function operandOf(heap: Heap, value: Tensor | ElementArray, dtype: DType | undefined, field: string, dtypeField = "dtype"): Operand {
+export function operandOf(
+  heap: Heap,
+  value: Tensor | ElementArray,
+  dtype: DType | undefined,
+  field: string,
+  dtypeField = "dtype",
+): Operand {
   if (value instanceof Tensor) {
-    if (value.heap !== heap) throw new RopewalkError("INVALID_ARGUMENT", field, "belongs to another load() of the module");
-    if (dtype !== undefined && dtype !== value.dtype) throw new RopewalkError("INVALID_DTYPE", dtypeField, `is ${dtype}, but the tensor holds ${value.dtype}`);
+    if (value.heap !== heap)
+      throw new RopewalkError("INVALID_ARGUMENT", field, "belongs to another load() of the module");
+    if (dtype !== undefined && dtype !== value.dtype)
+      throw new RopewalkError("INVALID_DTYPE", dtypeField, `is ${dtype}, but the tensor holds ${value.dtype}`);
     return { dtype: value.dtype, length: value.length, address: value.address, bytes: undefined };
   }
   const ownDType = dtypeOf(value, dtype, field, dtypeField);
   if (value.byteLength === 0 && value.length === 0 && value.buffer.byteLength === 0) {
-    throw new RopewalkError("INVALID_SHAPE", field, "is empty, or a view of memory that has since moved; take a fresh one");
+    throw new RopewalkError(
+      "INVALID_SHAPE",
+      field,
+      "is empty, or a view of memory that has since moved; take a fresh one",
+    );
   }
   const inside = value.buffer === heap.buffer;
-  return { dtype: ownDType, length: value.length, address: inside ? value.byteOffset : 0, bytes: inside ? undefined : bytesOf(value) };
+  return {
+    dtype: ownDType,
+    length: value.length,
+    address: inside ? value.byteOffset : 0,
+    bytes: inside ? undefined : bytesOf(value),
+  };
 }
 
 /** The same for what has to hold f32. @internal */
@@ -47,7 +64,8 @@ export type NumberArray = Float32Array | Float64Array | readonly number[];
 export function listOf(value: unknown, length: number, field: string): Operand | undefined {
   if (value === undefined || value === null) return undefined;
   if (!areNumbers(value)) throw new RopewalkError("INVALID_ARGUMENT", field, "must be an array of numbers");
-  if (value.length !== length) throw new RopewalkError("INVALID_SHAPE", field, `must have ${length} entries (got ${value.length})`);
+  if (value.length !== length)
+    throw new RopewalkError("INVALID_SHAPE", field, `must have ${length} entries (got ${value.length})`);
   return { dtype: "f32", length, address: 0, bytes: bytesOf(Float32Array.from(value)) };
 }
 
@@ -97,7 +115,11 @@ export function openOperand(
   const extents = extentsOf(layout, shape, head_dim, names.shape);
   const operand = operandOf(heap, value, dtype, name, names.dtype);
   if (operand.length !== elementCount(shape)) {
-    throw new RopewalkError("INVALID_SHAPE", names.shape, `${JSON.stringify(shape)} has ${elementCount(shape)} elements, but ${name} has ${operand.length}`);
+    throw new RopewalkError(
+      "INVALID_SHAPE",
+      names.shape,
+      `${JSON.stringify(shape)} has ${elementCount(shape)} elements, but ${name} has ${operand.length}`,
+    );
   }
   const { length, address, bytes } = operand;
   return { dtype: operand.dtype, length, address, bytes, shape, extents }; // spread, it would take as long as the rest of a small call
@@ -107,7 +129,11 @@ export function openOperand(
 function shapeOf(value: Tensor | ElementArray, given: unknown, field: string): readonly number[] {
   if (!(value instanceof Tensor)) return checkShape(given, field);
   if (given !== undefined && JSON.stringify(given) !== JSON.stringify(value.shape)) {
-    throw new RopewalkError("INVALID_SHAPE", field, `is ${JSON.stringify(given)}, but the tensor's own is ${JSON.stringify(value.shape)}`);
+    throw new RopewalkError(
+      "INVALID_SHAPE",
+      field,
+      `is ${JSON.stringify(given)}, but the tensor's own is ${JSON.stringify(value.shape)}`,
+    );
   }
   return value.shape;
 }
@@ -115,9 +141,14 @@ function shapeOf(value: Tensor | ElementArray, given: unknown, field: string): r
 /** Checks that `target` can take what `source`, the argument `name`, holds: the same elements, and no partial overlap. @internal */
 export function checkTarget(source: Operand, target: Operand, name = "x"): void {
   if (target === source) return;
-  if (target.dtype !== source.dtype) throw new RopewalkError("INVALID_DTYPE", "out", `must hold ${source.dtype} as ${name} does (got ${target.dtype})`);
+  if (target.dtype !== source.dtype)
+    throw new RopewalkError("INVALID_DTYPE", "out", `must hold ${source.dtype} as ${name} does (got ${target.dtype})`);
   if (target.length !== source.length) {
-    throw new RopewalkError("INVALID_SHAPE", "out", `must have ${name}'s ${source.length} elements (got ${target.length})`);
+    throw new RopewalkError(
+      "INVALID_SHAPE",
+      "out",
+      `must have ${name}'s ${source.length} elements (got ${target.length})`,
+    );
   }
   if (distanceOf(source, target) !== 0 && overlap(source, target)) {
     throw new RopewalkError("INVALID_ARGUMENT", "out", `must be ${name} itself or not overlap it`);
@@ -133,5 +164,14 @@ export const codeOf = {
 /** A tensor as the core is told of it. @internal */
 export function tensorAt(dtype: DType, extents: Extents, source: number, target: number): WasmTensor {
   const { batches, tokens, heads, head_dim } = extents;
-  return { source, target, dtype: codeOf.dtype(dtype), layout: codeOf.layout(extents), batches, tokens, heads, head_dim };
+  return {
+    source,
+    target,
+    dtype: codeOf.dtype(dtype),
+    layout: codeOf.layout(extents),
+    batches,
+    tokens,
+    heads,
+    head_dim,
+  };
 }

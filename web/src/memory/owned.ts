@@ -30,7 +30,8 @@ export class Owned {
 
   /** Throws DISPOSED. */
   check(): void {
-    if (this.#address === 0) throw new RopewalkError("DISPOSED", this.#name, `has been disposed of; make a new one with ${this.#maker}`);
+    if (this.#address === 0)
+      throw new RopewalkError("DISPOSED", this.#name, `has been disposed of; make a new one with ${this.#maker}`);
   }
 
   /** Where the object lies. Throws DISPOSED. */

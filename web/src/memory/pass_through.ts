@@ -16,7 +16,13 @@ export interface TensorOptions {
 }
 
 /** Checks a tensor, its layout and its target, and looks where they lie. `name` is the argument's, for errors. @internal */
-export function openTensor(heap: Heap, head_dim: number, x: Tensor | ElementArray, options: TensorOptions, name: string) {
+export function openTensor(
+  heap: Heap,
+  head_dim: number,
+  x: Tensor | ElementArray,
+  options: TensorOptions,
+  name: string,
+) {
   const { dtype, out = x } = options;
   const source = openOperand(heap, x, options, head_dim, name);
   const target = out === x ? source : operandOf(heap, out, dtype, "out");
@@ -42,9 +48,12 @@ export function passThrough(heap: Heap, source: Operand, target: Operand, extent
   for (const block of blocksOf(extents, heap.scratchBytes / size)) {
     const first = block.first * size;
     const bytes = block.tokens * block.heads * block.head_dim * size;
-    if (bytes > heap.scratchBytes) throw new RopewalkError("INVALID_SHAPE", "shape", "has a token of more than 512 KB; use a Tensor");
+    if (bytes > heap.scratchBytes)
+      throw new RopewalkError("INVALID_SHAPE", "shape", "has a token of more than 512 KB; use a Tensor");
     const piece = (operand: Operand): Uint8Array =>
-      operand.bytes === undefined ? heap.bytes(operand.address + first, bytes) : operand.bytes.subarray(first, first + bytes);
+      operand.bytes === undefined
+        ? heap.bytes(operand.address + first, bytes)
+        : operand.bytes.subarray(first, first + bytes);
     heap.bytes(scratch, bytes).set(piece(source));
     pass(scratch, scratch, block, block);
     piece(target).set(heap.bytes(scratch, bytes));
@@ -52,7 +61,13 @@ export function passThrough(heap: Heap, source: Operand, target: Operand, extent
 }
 
 /** The positions of a piece, in wasm memory. @internal */
-export function positionsOfPart(heap: Heap, positions: Positions, part: Block | undefined, address: number, sequenceLength: number): WasmPositions {
+export function positionsOfPart(
+  heap: Heap,
+  positions: Positions,
+  part: Block | undefined,
+  address: number,
+  sequenceLength: number,
+): WasmPositions {
   const of = part === undefined ? positions : slicePositions(positions, part.batch, part.token, part.tokens);
   return placePositions(heap, of, address, sequenceLength);
 }

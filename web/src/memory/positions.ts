@@ -34,7 +34,13 @@ export function checkIds(ids: unknown, field: string): PositionArray {
 }
 
 /** Recognises the form of `input` by its length. @internal */
-export function readPositions(input: PositionInput, batches: number, tokens: number, axes: number, field: string): Positions {
+export function readPositions(
+  input: PositionInput,
+  batches: number,
+  tokens: number,
+  axes: number,
+  field: string,
+): Positions {
   if (typeof input === "number") return { offset: input, ids: undefined, axes: 1, rows: 1, tokens };
   const ids = checkIds(input, field);
   const { length } = ids;
@@ -50,13 +56,22 @@ export function readPositions(input: PositionInput, batches: number, tokens: num
 export function readLengthOrPositions(lengthOrPositions: number | PositionArray, axes: number): Positions {
   if (typeof lengthOrPositions === "number") {
     if (!Number.isInteger(lengthOrPositions) || lengthOrPositions < 1 || lengthOrPositions > LIMIT) {
-      throw new RopewalkError("INVALID_POSITION", "positions", `must be an array or a length from 1 to 2^31 (got ${lengthOrPositions})`);
+      throw new RopewalkError(
+        "INVALID_POSITION",
+        "positions",
+        `must be an array or a length from 1 to 2^31 (got ${lengthOrPositions})`,
+      );
     }
     return readPositions(0, 1, lengthOrPositions, axes, "positions");
   }
   const { length } = checkIds(lengthOrPositions, "positions");
   if (length === 0) throw new RopewalkError("INVALID_POSITION", "positions", "must hold at least one position");
-  if (length % axes !== 0) throw new RopewalkError("INVALID_SHAPE", "positions", `must hold as many ids for each of the ${axes} axes (got ${length})`);
+  if (length % axes !== 0)
+    throw new RopewalkError(
+      "INVALID_SHAPE",
+      "positions",
+      `must hold as many ids for each of the ${axes} axes (got ${length})`,
+    );
   return readPositions(lengthOrPositions, 1, length / axes, axes, "positions");
 }
 
@@ -102,7 +117,12 @@ export function slicePositions(positions: Positions, batch: number, token: numbe
 }
 
 /** Writes ids to wasm memory at `address` ([axes][rows][tokens] f64), and says what the core is to be told. @internal */
-export function placePositions(heap: Heap, positions: Positions, address: number, sequenceLength: number): WasmPositions {
+export function placePositions(
+  heap: Heap,
+  positions: Positions,
+  address: number,
+  sequenceLength: number,
+): WasmPositions {
   const { offset, ids, axes, rows, tokens } = positions;
   if (ids !== undefined) heap.doubles(address, ids.length).set(ids);
   return { offset, ids: ids === undefined ? 0 : address, axes, rows, tokens, sequence_length: sequenceLength };

@@ -20,8 +20,14 @@ export interface Extents {
 
 /** Checks that a shape holds positive integers. @internal */
 export function checkShape(shape: unknown, field: string): readonly number[] {
-  const valid = Array.isArray(shape) && shape.length > 0 && shape.every((extent) => Number.isInteger(extent) && extent > 0);
-  if (!valid) throw new RopewalkError("INVALID_SHAPE", field, `must be an array of positive integers (got ${shape === undefined ? "nothing" : JSON.stringify(shape)})`);
+  const valid =
+    Array.isArray(shape) && shape.length > 0 && shape.every((extent) => Number.isInteger(extent) && extent > 0);
+  if (!valid)
+    throw new RopewalkError(
+      "INVALID_SHAPE",
+      field,
+      `must be an array of positive integers (got ${shape === undefined ? "nothing" : JSON.stringify(shape)})`,
+    );
   return shape as readonly number[];
 }
 
@@ -37,16 +43,26 @@ export function checkLayout(layout: unknown): Layout {
 }
 
 /** Names the extents of `shape`, given in `field`, by `layout`, and checks that they end in head_dim where that is known. @internal */
-export function extentsOf(layout: Layout, shape: readonly number[], head_dim: number | undefined, field = "shape"): Extents {
+export function extentsOf(
+  layout: Layout,
+  shape: readonly number[],
+  head_dim: number | undefined,
+  field = "shape",
+): Extents {
   if (shape.length !== layout.length) {
-    throw new RopewalkError("INVALID_SHAPE", field, `must have ${layout.length} extents for layout ${layout} (got ${JSON.stringify(shape)})`);
+    throw new RopewalkError(
+      "INVALID_SHAPE",
+      field,
+      `must have ${layout.length} extents for layout ${layout} (got ${JSON.stringify(shape)})`,
+    );
   }
   const extent = (name: string): number => {
     const index = layout.indexOf(name);
     return index < 0 ? 1 : shape[index]!;
   };
   const own = extent("d");
-  if (own !== (head_dim ?? own)) throw new RopewalkError("INVALID_SHAPE", field, `must end in head_dim ${head_dim} (got ${JSON.stringify(shape)})`);
+  if (own !== (head_dim ?? own))
+    throw new RopewalkError("INVALID_SHAPE", field, `must end in head_dim ${head_dim} (got ${JSON.stringify(shape)})`);
   return { layout, batches: extent("b"), tokens: extent("t"), heads: extent("h"), head_dim: own };
 }
 
@@ -71,7 +87,16 @@ export function* blocksOf(extents: Extents, limit: number): Generator<Block> {
     if (layout !== "bhtd") {
       const step = Math.max(1, Math.floor(limit / (heads * head_dim)));
       for (let token = 0; token < tokens; token += step) {
-        yield { layout, batches: 1, tokens: Math.min(step, tokens - token), heads, head_dim, first: base + token * heads * head_dim, batch, token };
+        yield {
+          layout,
+          batches: 1,
+          tokens: Math.min(step, tokens - token),
+          heads,
+          head_dim,
+          first: base + token * heads * head_dim,
+          batch,
+          token,
+        };
       }
       continue;
     }

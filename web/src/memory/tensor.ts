@@ -45,7 +45,9 @@ export class Tensor implements Disposable {
    */
   get data(): Float32Array | Uint16Array {
     const { buffer } = this.heap;
-    return this.dtype === "f32" ? new Float32Array(buffer, this.address, this.length) : new Uint16Array(buffer, this.address, this.length);
+    return this.dtype === "f32"
+      ? new Float32Array(buffer, this.address, this.length)
+      : new Uint16Array(buffer, this.address, this.length);
   }
 
   /**
@@ -54,7 +56,11 @@ export class Tensor implements Disposable {
    */
   set(elements: ArrayLike<number>): this {
     if (elements.length !== this.length) {
-      throw new RopewalkError("INVALID_SHAPE", "elements", `must have the tensor's ${this.length} elements (got ${elements.length})`);
+      throw new RopewalkError(
+        "INVALID_SHAPE",
+        "elements",
+        `must have the tensor's ${this.length} elements (got ${elements.length})`,
+      );
     }
     this.data.set(elements);
     return this;

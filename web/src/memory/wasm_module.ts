@@ -119,13 +119,40 @@ export interface WasmModule extends WasmAttentionFunctions, WasmCacheFunctions, 
     sin: number,
   ): Status;
   rope_query_temperatures(rope: number, positions: number, count: number, factors: number): void;
-  rope_analyse(rope: number, window: number, factor: number, wavelength: number, rotations: number, keptShare: number): Status;
-  rope_decay(rope: number, curve: number, first: number, step: number, count: number, draws: number, seed: number, values: number): Status;
+  rope_analyse(
+    rope: number,
+    window: number,
+    factor: number,
+    wavelength: number,
+    rotations: number,
+    keptShare: number,
+  ): Status;
+  rope_decay(
+    rope: number,
+    curve: number,
+    first: number,
+    step: number,
+    count: number,
+    draws: number,
+    seed: number,
+    values: number,
+  ): Status;
   rope_first_negative(rope: number, limit: number, distance: number): Status;
-  rope_rerotate(keys: WasmTensor, from: number, fromPositions: WasmPositions, to: number, toPositions: WasmPositions): Status;
+  rope_rerotate(
+    keys: WasmTensor,
+    from: number,
+    fromPositions: WasmPositions,
+    to: number,
+    toPositions: WasmPositions,
+  ): Status;
 
   smallest_base(rotaryDim: number, window: number, base: number): Status;
-  over_extrapolated_pairs(rotaryDim: number, base: number, window: number, factor: number): { first: number; last: number };
+  over_extrapolated_pairs(
+    rotaryDim: number,
+    base: number,
+    window: number,
+    factor: number,
+  ): { first: number; last: number };
   convert_pairing(
     source: number,
     target: number,
@@ -154,7 +181,14 @@ interface WasmAttentionFunctions {
   ): Status;
   sinusoidal_rows(positions: number, count: number, base: number, dim: number, target: number): Status;
   alibi_slopes(heads: number, target: number): void;
-  t5_buckets(relative: number, count: number, buckets: number, maxDistance: number, bidirectional: boolean, target: number): Status;
+  t5_buckets(
+    relative: number,
+    count: number,
+    buckets: number,
+    maxDistance: number,
+    bidirectional: boolean,
+    target: number,
+  ): Status;
 
   linear_create(): number;
   linear_destroy(linear: number): void;
@@ -218,7 +252,15 @@ interface WasmCacheFunctions {
   kv_can_retune(cache: number, group: number, rope: number): Status;
   kv_move(cache: number, sequence: number, positions: WasmPositions): Status;
   kv_can_move(cache: number, sequence: number, positions: WasmPositions): Status;
-  kv_read(cache: number, layer: number, sequence: number, first: number, count: number, keys: number, values: number): Status;
+  kv_read(
+    cache: number,
+    layer: number,
+    sequence: number,
+    first: number,
+    count: number,
+    keys: number,
+    values: number,
+  ): Status;
   kv_positions(cache: number, sequence: number, result: number): void;
 
   kv_writer_create(): number;
@@ -235,7 +277,10 @@ interface WasmCacheFunctions {
 
 /** The instantiate hook of Emscripten's glue, the only thing it lets a caller replace here. @internal */
 export interface GlueOptions {
-  instantiateWasm(imports: WebAssembly.Imports, receive: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void): object;
+  instantiateWasm(
+    imports: WebAssembly.Imports,
+    receive: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
+  ): object;
 }
 
 /** @internal */
@@ -271,8 +316,25 @@ interface WasmModelFunctions {
   model_create(scalar: boolean): number;
   model_destroy(model: number): void;
   model_configure(model: number, config: WasmModelConfig, layers: number): Status;
-  model_reserve(model: number, layer: number, slot: number, expert: number, format: number, rows: number, columns: number, result: number): Status;
-  model_set_vector(model: number, layer: number, slot: number, format: number, stored: number, size: number, added: number): Status;
+  model_reserve(
+    model: number,
+    layer: number,
+    slot: number,
+    expert: number,
+    format: number,
+    rows: number,
+    columns: number,
+    result: number,
+  ): Status;
+  model_set_vector(
+    model: number,
+    layer: number,
+    slot: number,
+    format: number,
+    stored: number,
+    size: number,
+    added: number,
+  ): Status;
   model_pack(model: number, layer: number, slot: number, expert: number): Status;
   model_finish(model: number): Status;
   model_forward(model: number, cache: number, sequence: number, tokens: number, count: number): Status;
@@ -282,9 +344,23 @@ interface WasmModelFunctions {
 
   sampler_create(): number;
   sampler_destroy(sampler: number): void;
-  sampler_configure(sampler: number, repetitionPenalty: number, temperature: number, topK: number, topP: number, minP: number): Status;
+  sampler_configure(
+    sampler: number,
+    repetitionPenalty: number,
+    temperature: number,
+    topK: number,
+    topP: number,
+    minP: number,
+  ): Status;
   sampler_seed(sampler: number, seed: number): void;
-  sampler_sample(sampler: number, logits: number, size: number, seen: number, seenCount: number, result: number): Status;
+  sampler_sample(
+    sampler: number,
+    logits: number,
+    size: number,
+    seen: number,
+    seenCount: number,
+    result: number,
+  ): Status;
   log_normalizer(logits: number, size: number): number;
   most_probable(logits: number, size: number, result: number, count: number): void;
 }

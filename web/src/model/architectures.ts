@@ -45,7 +45,13 @@ export const ARCHITECTURES: readonly Architecture[] = [
   { ...llama, huggingFace: ["mistral"], gguf: [], window: everyLayer },
   { ...llama, huggingFace: ["smollm3"], gguf: ["smollm3"] },
   { ...llama, huggingFace: ["qwen2"], gguf: ["qwen2"], biases: () => QKV, window: slidingLayers(isPastFullLayers) },
-  { ...llama, huggingFace: ["qwen3"], gguf: ["qwen3"], norms: () => [...BEFORE, ...QUERY_KEY], queryKeyNorm: () => "head" },
+  {
+    ...llama,
+    huggingFace: ["qwen3"],
+    gguf: ["qwen3"],
+    norms: () => [...BEFORE, ...QUERY_KEY],
+    queryKeyNorm: () => "head",
+  },
   {
     ...llama,
     huggingFace: ["qwen3_moe"],
@@ -81,7 +87,10 @@ export const ARCHITECTURES: readonly Architecture[] = [
     norms: () => ["attention_norm"],
     isParallel: () => true,
     biases: () => [...QKV, "output", "up", "down"],
-    names: llamaNames({ output: "self_attn.dense", up: "mlp.fc1", down: "mlp.fc2" }, { final_norm: "model.final_layernorm" }),
+    names: llamaNames(
+      { output: "self_attn.dense", up: "mlp.fc1", down: "mlp.fc2" },
+      { final_norm: "model.final_layernorm" },
+    ),
   },
   {
     ...llama,
@@ -91,7 +100,8 @@ export const ARCHITECTURES: readonly Architecture[] = [
     activation: "gelu",
     isGated: false,
     isParallel: (facts) => facts.flag(["use_parallel_residual", "use_parallel_residual"], true),
-    biases: (facts) => (facts.flag(["attention_bias", "attention_bias"], true) ? [...QKV, "output", "up", "down"] : ["up", "down"]),
+    biases: (facts) =>
+      facts.flag(["attention_bias", "attention_bias"], true) ? [...QKV, "output", "up", "down"] : ["up", "down"],
     fusedByHead: true,
     names: {
       layer: "gpt_neox.layers.{n}.",
@@ -155,7 +165,10 @@ export const ARCHITECTURES: readonly Architecture[] = [
     norms: () => [...AFTER, ...QUERY_KEY],
     queryKeyNorm: () => "all_heads",
     window: slidingLayers(() => false),
-    names: llamaNames({ attention_post_norm: "post_attention_layernorm", feed_forward_post_norm: "post_feedforward_layernorm" }),
+    names: llamaNames({
+      attention_post_norm: "post_attention_layernorm",
+      feed_forward_post_norm: "post_feedforward_layernorm",
+    }),
   },
   { ...llama, huggingFace: ["granite"], gguf: ["granite"], factors: graniteFactors },
   {
@@ -164,7 +177,10 @@ export const ARCHITECTURES: readonly Architecture[] = [
     gguf: ["glm4"],
     norms: () => [...BEFORE, ...AFTER],
     biases: (facts) => (facts.flag(["attention_bias", "attention_bias"], true) ? QKV : []),
-    names: llamaNames({ attention_post_norm: "post_self_attn_layernorm", feed_forward_post_norm: "post_mlp_layernorm" }),
+    names: llamaNames({
+      attention_post_norm: "post_self_attn_layernorm",
+      feed_forward_post_norm: "post_mlp_layernorm",
+    }),
   },
 ];
 
@@ -174,7 +190,11 @@ export function architectureOf(facts: Facts): Architecture {
   const found = ARCHITECTURES.find((architecture) => namesOf(architecture).includes(facts.architecture));
   if (found !== undefined) return found;
   const known = [...new Set(ARCHITECTURES.flatMap(namesOf))].join(", ");
-  throw facts.error("UNSUPPORTED_MODEL", facts.isGguf ? "general.architecture" : "model_type", `${facts.architecture} is not supported; there are ${known}`);
+  throw facts.error(
+    "UNSUPPORTED_MODEL",
+    facts.isGguf ? "general.architecture" : "model_type",
+    `${facts.architecture} is not supported; there are ${known}`,
+  );
 }
 
 /** Gemma scales by its own number, which GGUF leaves out: it is head_dim, but hidden size over heads in the largest models. */
@@ -223,5 +243,8 @@ function normsStableLmHeads(facts: Facts): boolean {
 
 /** Qwen2 lets layers from max_window_layers on slide, where its config says so at all. */
 function isPastFullLayers(layer: number, facts: Facts): boolean {
-  return facts.flag(["use_sliding_window", "use_sliding_window"], false) && layer >= facts.integer(["max_window_layers", "max_window_layers"], 2 ** 30, 0);
+  return (
+    facts.flag(["use_sliding_window", "use_sliding_window"], false) &&
+    layer >= facts.integer(["max_window_layers", "max_window_layers"], 2 ** 30, 0)
+  );
 }

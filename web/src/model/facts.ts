@@ -33,9 +33,11 @@ export class Facts {
     const values = this.isGguf || !isDict(nested) ? this.source : nested;
     const key = this.isGguf ? "general.architecture" : "model_type";
     const name = values[key];
-    if (typeof name !== "string") throw this.error("INVALID_FILE", key, `must name the architecture (got ${String(name)})`);
+    if (typeof name !== "string")
+      throw this.error("INVALID_FILE", key, `must name the architecture (got ${String(name)})`);
     this.architecture = name;
-    this.#values = this.isGguf || !Object.hasOwn(CLASS_DEFAULTS, name) ? values : { ...CLASS_DEFAULTS[name], ...values };
+    this.#values =
+      this.isGguf || !Object.hasOwn(CLASS_DEFAULTS, name) ? values : { ...CLASS_DEFAULTS[name], ...values };
     this.#prefix = this.isGguf ? `${name}.` : "";
   }
 
@@ -55,7 +57,8 @@ export class Facts {
     const { value, path } = this.at(key);
     if (value === undefined && otherwise !== undefined) return otherwise;
     // some files give a number for each layer; where all are the same, that is the model's
-    const one: unknown = Array.isArray(value) && value.length > 0 && value.every((entry) => entry === value[0]) ? value[0] : value;
+    const one: unknown =
+      Array.isArray(value) && value.length > 0 && value.every((entry) => entry === value[0]) ? value[0] : value;
     if (!Number.isInteger(one) || (one as number) < least || (one as number) > most) {
       throw this.error("INVALID_FILE", path, `must be an integer from ${least} to ${most} (got ${String(value)})`);
     }
@@ -65,20 +68,23 @@ export class Facts {
   number(key: Key, otherwise?: number): number {
     const { value, path } = this.at(key);
     if (value === undefined && otherwise !== undefined) return otherwise;
-    if (!Number.isFinite(value)) throw this.error("INVALID_FILE", path, `must be a finite number (got ${String(value)})`);
+    if (!Number.isFinite(value))
+      throw this.error("INVALID_FILE", path, `must be a finite number (got ${String(value)})`);
     return value as number;
   }
 
   flag(key: Key, otherwise: boolean): boolean {
     const { value, path } = this.at(key);
     if (value === undefined) return otherwise;
-    if (typeof value !== "boolean") throw this.error("INVALID_FILE", path, `must be true or false (got ${String(value)})`);
+    if (typeof value !== "boolean")
+      throw this.error("INVALID_FILE", path, `must be true or false (got ${String(value)})`);
     return value;
   }
 
   text(key: Key): string | undefined {
     const { value, path } = this.at(key);
-    if (value !== undefined && typeof value !== "string") throw this.error("INVALID_FILE", path, `must be a string (got ${String(value)})`);
+    if (value !== undefined && typeof value !== "string")
+      throw this.error("INVALID_FILE", path, `must be a string (got ${String(value)})`);
     return value;
   }
 

@@ -106,6 +106,7 @@ export async function* generate(session: Continuation, options: GenerateOptions)
 
 function checkTokens(tokens: readonly number[]): readonly number[] {
   const wrong = tokens.find((token) => !Number.isInteger(token));
-  if (wrong !== undefined) throw new RopewalkError("INVALID_ARGUMENT", "stopTokens", `must be token ids (got ${String(wrong)})`);
+  if (wrong !== undefined)
+    throw new RopewalkError("INVALID_ARGUMENT", "stopTokens", `must be token ids (got ${String(wrong)})`);
   return tokens;
 }

@@ -24,7 +24,14 @@ interface Target {
  * @throws {@link RopewalkError} OUT_OF_MEMORY, INVALID_FILE, NETWORK; rejects with the signal's reason. The caller gives the model back.
  * @internal
  */
-export async function loadWeights(heap: Heap, model: number, files: ModelFiles, facts: Facts, placements: readonly Placement[], options: ReadOptions): Promise<void> {
+export async function loadWeights(
+  heap: Heap,
+  model: number,
+  files: ModelFiles,
+  facts: Facts,
+  placements: readonly Placement[],
+  options: ReadOptions,
+): Promise<void> {
   const vectors = new Map<Placement, number>();
   try {
     const wanted = new Map<string, Target[]>();
@@ -45,7 +52,11 @@ export async function loadWeights(heap: Heap, model: number, files: ModelFiles, 
         if (filling.missing === 0 && !filling.placement.isVector) pack(heap, model, facts, filling.placement); // while more is on its way
       }
     };
-    await files.read([...wanted.keys()].map((name) => files.tensors.get(name)!), copy, options);
+    await files.read(
+      [...wanted.keys()].map((name) => files.tensors.get(name)!),
+      copy,
+      options,
+    );
     for (const [placement, address] of vectors) setVector(heap, model, facts, placement, address);
   } finally {
     for (const address of vectors.values()) heap.free(address);
@@ -61,14 +72,28 @@ export function bytesOf({ pieces }: Placement): number {
 function formatOf({ pieces }: Placement, facts: Facts): number {
   const { format, name } = pieces[0]!.tensor;
   const other = pieces.find(({ tensor }) => tensor.format !== format);
-  if (other !== undefined) throw facts.error("INVALID_FILE", other.tensor.name, `is ${other.tensor.format}, but ${name}, which belongs with it, is ${format}`);
+  if (other !== undefined)
+    throw facts.error(
+      "INVALID_FILE",
+      other.tensor.name,
+      `is ${other.tensor.format}, but ${name}, which belongs with it, is ${format}`,
+    );
   return WEIGHT_FORMATS.indexOf(format);
 }
 
 function reserve(heap: Heap, model: number, facts: Facts, placement: Placement): number {
   const { layer, slot, expert, rows, columns, pieces } = placement;
   const result = heap.scratch;
-  const status = heap.module.model_reserve(model, layer, slot, expert, formatOf(placement, facts), rows, columns, result);
+  const status = heap.module.model_reserve(
+    model,
+    layer,
+    slot,
+    expert,
+    formatOf(placement, facts),
+    rows,
+    columns,
+    result,
+  );
   check(heap, status, facts, pieces[0]!.tensor.name);
   return new Uint32Array(heap.buffer, result, 1)[0]!;
 }

@@ -20,6 +20,10 @@ export function alwaysLong(rope: Readonly<RopeConfig>): RopeConfig {
   const { long_factor, long_mscale } = rope.rope_scaling ?? {};
   return {
     ...rope,
-    rope_scaling: { ...rope.rope_scaling, ...(long_factor && { short_factor: long_factor }), ...(long_mscale !== undefined && { short_mscale: long_mscale }) },
+    rope_scaling: {
+      ...rope.rope_scaling,
+      ...(long_factor && { short_factor: long_factor }),
+      ...(long_mscale !== undefined && { short_mscale: long_mscale }),
+    },
   };
 }

@@ -3,7 +3,15 @@ import type { RopeConfig } from "../config/types.js";
 import { disposeSymbol } from "../base/dispose.js";
 import type { CacheDType } from "../memory/elements.js";
 import { RopewalkError } from "../base/errors.js";
-import { type FilePlatform, type ModelFiles, type ModelSource, openModel, type OpenOptions, type ReadProgress, type StoredTensor } from "../files/model_files.js";
+import {
+  type FilePlatform,
+  type ModelFiles,
+  type ModelSource,
+  openModel,
+  type OpenOptions,
+  type ReadProgress,
+  type StoredTensor,
+} from "../files/model_files.js";
 import type { Heap } from "../memory/heap.js";
 import type { KeyMode } from "../cache/options.js";
 import type { ChatMessage, ChatOptions } from "../text/chat_template.js";
@@ -84,7 +92,14 @@ export class Model implements Disposable {
   readonly #sampling: SamplingOptions;
 
   /** @internal */
-  constructor(core: ModelCore, info: ModelInfo, tokenizer: Tokenizer, choice: CacheChoice, sampling: SamplingOptions, chatTemplate: string | undefined) {
+  constructor(
+    core: ModelCore,
+    info: ModelInfo,
+    tokenizer: Tokenizer,
+    choice: CacheChoice,
+    sampling: SamplingOptions,
+    chatTemplate: string | undefined,
+  ) {
     this.#core = core;
     this.info = info;
     this.tokenizer = tokenizer;
@@ -103,7 +118,13 @@ export class Model implements Disposable {
    * @throws {@link RopewalkError} INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED.
    */
   session(options: SessionOptions = {}): Session {
-    return new Session(this.#core, this.tokenizer, this.#choice, options.contextLength ?? this.info.contextLength, this.#sampling);
+    return new Session(
+      this.#core,
+      this.tokenizer,
+      this.#choice,
+      options.contextLength ?? this.info.contextLength,
+      this.#sampling,
+    );
   }
 
   /**
@@ -113,7 +134,10 @@ export class Model implements Disposable {
   async *generate(prompt: Prompt, options: GenerateOptions & SessionOptions = {}): AsyncGenerator<Piece, void, void> {
     const session = this.session(options);
     try {
-      await session.append(await this.promptTokens(prompt), options.signal === undefined ? {} : { signal: options.signal });
+      await session.append(
+        await this.promptTokens(prompt),
+        options.signal === undefined ? {} : { signal: options.signal },
+      );
       yield* session.generate(options);
     } finally {
       session.dispose();
@@ -138,11 +162,19 @@ export class Model implements Disposable {
    */
   async renderChat(messages: readonly ChatMessage[], options: ChatOptions = {}): Promise<string> {
     if (this.chatTemplate === undefined) {
-      throw new RopewalkError("UNSUPPORTED_MODEL", `${this.info.name}: chat_template`, "is not there: give one as an option, or a text as the prompt");
+      throw new RopewalkError(
+        "UNSUPPORTED_MODEL",
+        `${this.info.name}: chat_template`,
+        "is not there: give one as an option, or a text as the prompt",
+      );
     }
     const { beginToken, endTokens } = this.tokenizer;
     const written = (token: number | undefined): string => (token === undefined ? "" : this.tokenizer.token(token));
-    return renderChat(this.chatTemplate, messages, { beginToken: written(beginToken), endToken: written(endTokens[0]), ...options });
+    return renderChat(this.chatTemplate, messages, {
+      beginToken: written(beginToken),
+      endToken: written(endTokens[0]),
+      ...options,
+    });
   }
 
   /**
@@ -209,15 +241,28 @@ export async function loadModel(host: ModelHost, source: ModelSource, options: M
     ...(signal !== undefined && { signal }),
     ...(onProgress !== undefined && { onProgress: (progress) => onProgress({ ...progress, stage: "weights" }) }),
   });
-  return new Model(core, info, tokenizer, choice, samplingOf(files.generationConfig ?? {}), options.chatTemplate ?? chatTemplateOf(files));
+  return new Model(
+    core,
+    info,
+    tokenizer,
+    choice,
+    samplingOf(files.generationConfig ?? {}),
+    options.chatTemplate ?? chatTemplateOf(files),
+  );
 }
 
 async function open(host: ModelHost, source: ModelSource, options: ModelOptions): Promise<Opened> {
   const { onProgress, ...rest } = options;
-  const files = await openModel(host.files, source, { ...rest, ...(onProgress !== undefined && { onProgress: (progress) => onProgress({ ...progress, stage: "opening" }) }) });
+  const files = await openModel(host.files, source, {
+    ...rest,
+    ...(onProgress !== undefined && { onProgress: (progress) => onProgress({ ...progress, stage: "opening" }) }),
+  });
   const plan = planOf(files, await readRopeTensors(files, options.signal), options.rope);
   const placements = placementsOf(files, plan);
-  const choice: CacheChoice = { dtype: options.kv?.dtype ?? "f16", ...(options.kv?.keys !== undefined && { keys: options.kv.keys }) };
+  const choice: CacheChoice = {
+    dtype: options.kv?.dtype ?? "f16",
+    ...(options.kv?.keys !== undefined && { keys: options.kv.keys }),
+  };
   const contextLength = checkContext(options.contextLength ?? Math.min(plan.trainedLength, DEFAULT_CONTEXT));
   const formats: ModelInfo["formats"] = {};
   let parameters = 0;
@@ -245,9 +290,14 @@ async function open(host: ModelHost, source: ModelSource, options: ModelOptions)
 async function readRopeTensors(files: ModelFiles, signal: AbortSignal | undefined): Promise<GgufRopeTensors> {
   const found = ROPE_TENSORS.map((name) => files.tensors.get(name)).filter((tensor) => tensor !== undefined);
   const wrong = found.find(({ format }) => format !== "f32");
-  if (wrong !== undefined) throw new RopewalkError("INVALID_FILE", `${files.name}: ${wrong.name}`, `must be f32 (got ${wrong.format})`);
+  if (wrong !== undefined)
+    throw new RopewalkError("INVALID_FILE", `${files.name}: ${wrong.name}`, `must be f32 (got ${wrong.format})`);
   const bytes = new Map(found.map((tensor) => [tensor.name, new Uint8Array(tensor.bytes)]));
-  await files.read(found, ({ name }, offset, chunk) => bytes.get(name)!.set(chunk, offset), signal === undefined ? {} : { signal });
+  await files.read(
+    found,
+    ({ name }, offset, chunk) => bytes.get(name)!.set(chunk, offset),
+    signal === undefined ? {} : { signal },
+  );
   return Object.fromEntries([...bytes].map(([name, data]) => [name, new Float32Array(data.buffer)]));
 }
 
@@ -269,7 +319,13 @@ function chatTemplateOf({ chatTemplate, tokenizerConfig, metadata }: ModelFiles)
 
 /** What generation_config.json says of sampling. */
 function samplingOf(config: Readonly<Record<string, unknown>>): SamplingOptions {
-  const names = { temperature: "temperature", topK: "top_k", topP: "top_p", minP: "min_p", repetitionPenalty: "repetition_penalty" } as const;
+  const names = {
+    temperature: "temperature",
+    topK: "top_k",
+    topP: "top_p",
+    minP: "min_p",
+    repetitionPenalty: "repetition_penalty",
+  } as const;
   const given = Object.entries(names).map(([ours, theirs]) => [ours, config[theirs]] as const);
   return Object.fromEntries(given.filter(([, value]) => typeof value === "number"));
 }

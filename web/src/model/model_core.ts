@@ -40,9 +40,17 @@ export class ModelCore {
   }
 
   /** Loads the weights of a plan. On failure, or when the signal says so, all memory is given back. */
-  static async load(heap: Heap, files: ModelFiles, plan: ModelPlan, placements: readonly Placement[], useScalarKernels: boolean, options: ReadOptions): Promise<ModelCore> {
+  static async load(
+    heap: Heap,
+    files: ModelFiles,
+    plan: ModelPlan,
+    placements: readonly Placement[],
+    useScalarKernels: boolean,
+    options: ReadOptions,
+  ): Promise<ModelCore> {
     const address = heap.module.model_create(useScalarKernels);
-    if (address === 0) throw new RopewalkError("OUT_OF_MEMORY", "", "memory for a model cannot be had; dispose of tensors or models");
+    if (address === 0)
+      throw new RopewalkError("OUT_OF_MEMORY", "", "memory for a model cannot be had; dispose of tensors or models");
     try {
       configure(heap, address, plan);
       await loadWeights(heap, address, files, plan.facts, placements, options);
@@ -66,8 +74,16 @@ export class ModelCore {
   /** An empty cache for the model's layers, for a text of a length where that is known; with other ropes, where `under` has them. */
   newCache({ dtype, keys }: CacheChoice, length = 0, under: readonly ModelLayer[] = this.plan.layers): KvCacheCore {
     const { kv_heads: kvHeads, head_dim: headDim } = this.plan.config;
-    const layers = under.map(({ rope }) => ({ rope: rope !== null && isLong(rope, length) ? alwaysLong(rope) : rope, kvHeads, headDim }));
-    return new KvCacheCore(this.heap, { layers, maxLength: CACHE_LIMIT, dtype, ...(keys !== undefined && { keys }) }, this.useScalarKernels);
+    const layers = under.map(({ rope }) => ({
+      rope: rope !== null && isLong(rope, length) ? alwaysLong(rope) : rope,
+      kvHeads,
+      headDim,
+    }));
+    return new KvCacheCore(
+      this.heap,
+      { layers, maxLength: CACHE_LIMIT, dtype, ...(keys !== undefined && { keys }) },
+      this.useScalarKernels,
+    );
   }
 
   /** Takes at most {@link TOKENS_AT_ONCE} tokens through the layers and into a cache. On failure the cache is as it was. */

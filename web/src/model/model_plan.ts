@@ -10,7 +10,8 @@ import { architectureOf } from "./architectures.js";
 import { Facts } from "./facts.js";
 
 /** How the RoPE of a model is to be changed: for all layers, or by kind of layer. */
-export type ModelRopeOverrides = RopeOverrides | { readonly full_attention?: RopeOverrides; readonly sliding_attention?: RopeOverrides };
+export type ModelRopeOverrides =
+  RopeOverrides | { readonly full_attention?: RopeOverrides; readonly sliding_attention?: RopeOverrides };
 
 /** A layer of a model. */
 export interface ModelLayer {
@@ -39,14 +40,25 @@ const MOST_HEADS = 65536;
 const NORMS = ["rms", "layer"];
 const QUERY_KEY_NORMS = ["none", "head", "each_head", "all_heads"];
 const ACTIVATIONS = ["silu", "gelu", "gelu_tanh"];
-const NO_FACTORS: Factors = { attention_scale: NaN, attention_soft_cap: 0, embedding_scale: 1, residual_scale: 1, logit_scale: 1, logit_soft_cap: 0 };
+const NO_FACTORS: Factors = {
+  attention_scale: NaN,
+  attention_soft_cap: 0,
+  embedding_scale: 1,
+  residual_scale: 1,
+  logit_scale: 1,
+  logit_soft_cap: 0,
+};
 
 /**
  * Reads what a model is from its files.
  * @throws {@link RopewalkError} UNSUPPORTED_MODEL, INVALID_FILE, and as ropeConfig().
  * @internal
  */
-export function planOf(files: ModelFiles, ropeTensors: GgufRopeTensors, overrides: ModelRopeOverrides | undefined): ModelPlan {
+export function planOf(
+  files: ModelFiles,
+  ropeTensors: GgufRopeTensors,
+  overrides: ModelRopeOverrides | undefined,
+): ModelPlan {
   const facts = new Facts(files);
   const architecture = architectureOf(facts);
   const layers = facts.integer([["num_hidden_layers", "n_layer"], "block_count"], undefined, 1, files.tensors.size); // each has some
@@ -56,7 +68,9 @@ export function planOf(files: ModelFiles, ropeTensors: GgufRopeTensors, override
   const experts = architecture.experts?.(facts);
   const window = architecture.window?.(facts) ?? (() => 0);
   const epsilon: [string[], string] =
-    architecture.norm === "rms" ? [["rms_norm_eps"], "attention.layer_norm_rms_epsilon"] : [["layer_norm_eps", "layer_norm_epsilon"], "attention.layer_norm_epsilon"];
+    architecture.norm === "rms"
+      ? [["rms_norm_eps"], "attention.layer_norm_rms_epsilon"]
+      : [["layer_norm_eps", "layer_norm_epsilon"], "attention.layer_norm_epsilon"];
 
   const config: WasmModelConfig = {
     layers,
@@ -87,14 +101,22 @@ export function planOf(files: ModelFiles, ropeTensors: GgufRopeTensors, override
     config,
     layers: Array.from({ length: layers }, (_, layer) => {
       const kind = window(layer) > 0 && architecture.hasTwoRopes ? "sliding_attention" : "full_attention";
-      return { kind, rope: turns[layer] ? ropes(kind) : null, window: window(layer), hasExperts: experts?.isIn(layer) ?? false };
+      return {
+        kind,
+        rope: turns[layer] ? ropes(kind) : null,
+        window: window(layer),
+        hasExperts: experts?.isIn(layer) ?? false,
+      };
     }),
     trainedLength: facts.integer([["max_position_embeddings", "n_positions"], "context_length"], 2048),
   };
 }
 
 /** The RoPE of each kind of layer, read once, so that layers of a kind share it. */
-function ropesByKind(source: object, overrides: ModelRopeOverrides = {}): (kind: ModelLayer["kind"]) => Readonly<RopeConfig> {
+function ropesByKind(
+  source: object,
+  overrides: ModelRopeOverrides = {},
+): (kind: ModelLayer["kind"]) => Readonly<RopeConfig> {
   return onceAKind((kind) => {
     const own = overridesOf(kind, overrides);
     return ropeConfig(source, { layer_type: kind, ...(own !== undefined && { overrides: own }) });

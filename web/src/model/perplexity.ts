@@ -36,10 +36,17 @@ export interface Perplexity {
  * did not reach.
  * @internal
  */
-export async function perplexity(core: ModelCore, choice: CacheChoice, tokens: Int32Array, contextLength: number, options: PerplexityOptions): Promise<Perplexity> {
+export async function perplexity(
+  core: ModelCore,
+  choice: CacheChoice,
+  tokens: Int32Array,
+  contextLength: number,
+  options: PerplexityOptions,
+): Promise<Perplexity> {
   const window = wholeNumber(options.window ?? contextLength, 2, 2 ** 24, "window");
   const stride = wholeNumber(options.stride ?? window, 1, window, "stride");
-  if (tokens.length < 2) throw new RopewalkError("INVALID_ARGUMENT", "tokens", `must be at least 2 (got ${tokens.length})`);
+  if (tokens.length < 2)
+    throw new RopewalkError("INVALID_ARGUMENT", "tokens", `must be at least 2 (got ${tokens.length})`);
   const layers = options.rope === undefined ? core.plan.layers : retunedLayers(core.plan.layers, options.rope);
   const losses = new Float64Array(tokens.length).fill(NaN);
   const turns = new Turns();

@@ -1,7 +1,16 @@
 import type { ModelFiles, StoredTensor } from "../files/model_files.js";
 import type { ModelPlan } from "./model_plan.js";
 import { asColumn, columnsOf, piecesOf, type Placement, type Rows, rowsOf, whole } from "./placement.js";
-import { GGUF_NAMES, LAYER_MATRICES, LAYER_VECTORS, type LayerNames, type MatrixRole, type NormRole, type TensorNames, type VectorRole } from "./roles.js";
+import {
+  GGUF_NAMES,
+  LAYER_MATRICES,
+  LAYER_VECTORS,
+  type LayerNames,
+  type MatrixRole,
+  type NormRole,
+  type TensorNames,
+  type VectorRole,
+} from "./roles.js";
 import { textNames, type TextNames } from "./text_names.js";
 
 /** Layer of the model's own weights. */
@@ -11,7 +20,8 @@ const MODEL_MATRICES = ["embedding", "head"] as const;
 const MODEL_VECTORS = ["final_norm", "final_norm_bias", "head_bias"] as const;
 
 /** Tensors that some files hold and nobody needs: tables and masks that are computed, and what ropeConfig() has read. */
-const COMPUTED = /(rotary_emb\.inv_freq|\.(attention|attn)\.(masked_)?bias|attn_rot_embd\.weight)$|^rope_(freqs|factors_long|factors_short)\.weight$/;
+const COMPUTED =
+  /(rotary_emb\.inv_freq|\.(attention|attn)\.(masked_)?bias|attn_rot_embd\.weight)$|^rope_(freqs|factors_long|factors_short)\.weight$/;
 
 /**
  * Says where every weight of a model comes from: which bytes of which tensors.
@@ -46,15 +56,25 @@ class Placements {
   addModel(): void {
     const { embedding, final_norm, head } = this.#names;
     const { vocabulary_size, hidden_size } = this.#plan.config;
-    this.#matrix(WHOLE_MODEL, MODEL_MATRICES.indexOf("embedding"), 0, vocabulary_size, hidden_size, [whole(this.#tensor(`${embedding}.weight`))]);
+    this.#matrix(WHOLE_MODEL, MODEL_MATRICES.indexOf("embedding"), 0, vocabulary_size, hidden_size, [
+      whole(this.#tensor(`${embedding}.weight`)),
+    ]);
     const isApart = this.#plan.facts.source["tie_word_embeddings"] === false;
     const own = isApart ? this.#tensor(`${head}.weight`) : this.#find(`${head}.weight`); // without one, the embedding serves
-    if (own !== undefined) this.#matrix(WHOLE_MODEL, MODEL_MATRICES.indexOf("head"), 0, vocabulary_size, hidden_size, [whole(own)]);
-    this.#vector(WHOLE_MODEL, MODEL_VECTORS.indexOf("final_norm"), hidden_size, [this.#tensor(`${final_norm}.weight`)], this.#normAdded);
+    if (own !== undefined)
+      this.#matrix(WHOLE_MODEL, MODEL_MATRICES.indexOf("head"), 0, vocabulary_size, hidden_size, [whole(own)]);
+    this.#vector(
+      WHOLE_MODEL,
+      MODEL_VECTORS.indexOf("final_norm"),
+      hidden_size,
+      [this.#tensor(`${final_norm}.weight`)],
+      this.#normAdded,
+    );
     const bias = this.#normBias(final_norm);
     if (bias !== undefined) this.#vector(WHOLE_MODEL, MODEL_VECTORS.indexOf("final_norm_bias"), hidden_size, [bias]);
     const headBias = this.#find(`${head}.bias`);
-    if (headBias !== undefined) this.#vector(WHOLE_MODEL, MODEL_VECTORS.indexOf("head_bias"), vocabulary_size, [headBias]);
+    if (headBias !== undefined)
+      this.#vector(WHOLE_MODEL, MODEL_VECTORS.indexOf("head_bias"), vocabulary_size, [headBias]);
   }
 
   addLayer(layer: number): void {
@@ -69,7 +89,11 @@ class Placements {
     for (const name of this.#files.tensors.keys()) {
       if (this.#used.has(name) || COMPUTED.test(name) || this.#text.isOther(name)) continue;
       const { facts } = this.#plan;
-      throw facts.error("UNSUPPORTED_MODEL", name, `is a tensor that ${facts.architecture} does not have in this package`);
+      throw facts.error(
+        "UNSUPPORTED_MODEL",
+        name,
+        `is a tensor that ${facts.architecture} does not have in this package`,
+      );
     }
   }
 
@@ -80,8 +104,16 @@ class Placements {
     const isOfHeads = role === "query_norm" || role === "key_norm";
     const size = !isOfHeads ? hidden_size : kind === "head" ? head_dim : count * head_dim;
     const stem = this.#stem(layer, role);
-    const stems = stem.includes("{h}") ? Array.from({ length: count }, (_, head) => stem.replace("{h}", String(head))) : [stem];
-    this.#vector(layer, slotOfVector(role), size, stems.map((one) => this.#tensor(`${one}.weight`)), this.#normAdded);
+    const stems = stem.includes("{h}")
+      ? Array.from({ length: count }, (_, head) => stem.replace("{h}", String(head)))
+      : [stem];
+    this.#vector(
+      layer,
+      slotOfVector(role),
+      size,
+      stems.map((one) => this.#tensor(`${one}.weight`)),
+      this.#normAdded,
+    );
     const bias = isOfHeads ? undefined : this.#normBias(stem);
     if (bias !== undefined) this.#vector(layer, slotOfVector(`${role}_bias` as VectorRole), size, [bias]);
   }
@@ -92,7 +124,12 @@ class Placements {
     const parts = Object.keys(sizes) as (keyof typeof sizes)[];
     const fused = this.#names.layers.query_key_value && this.#stem(layer, "query_key_value");
     if (fused && this.#find(`${fused}.weight`) !== undefined) {
-      this.#addFused(layer, fused, parts.map((role) => [role, sizes[role]]), this.#plan.architecture.fusedByHead && !this.#plan.facts.isGguf);
+      this.#addFused(
+        layer,
+        fused,
+        parts.map((role) => [role, sizes[role]]),
+        this.#plan.architecture.fusedByHead && !this.#plan.facts.isGguf,
+      );
     } else {
       for (const role of parts) this.#addMatrix(layer, role, sizes[role], hidden_size);
     }
@@ -104,9 +141,13 @@ class Placements {
     const fused = this.#names.layers.gate_up && this.#stem(layer, "gate_up");
     const stored = fused && is_gated ? this.#find(`${fused}.weight`) : undefined;
     if (fused && stored !== undefined && rowsOf(stored) === 2 * feed_forward_size) {
-      this.#addFused(layer, fused, [["gate", feed_forward_size], ["up", feed_forward_size]]);
+      this.#addFused(layer, fused, [
+        ["gate", feed_forward_size],
+        ["up", feed_forward_size],
+      ]);
     } else {
-      for (const role of is_gated ? (["gate", "up"] as const) : (["up"] as const)) this.#addMatrix(layer, role, feed_forward_size, hidden_size);
+      for (const role of is_gated ? (["gate", "up"] as const) : (["up"] as const))
+        this.#addMatrix(layer, role, feed_forward_size, hidden_size);
     }
     this.#addMatrix(layer, "down", hidden_size, feed_forward_size);
   }
@@ -143,20 +184,27 @@ class Placements {
     if (bias !== undefined) this.#checkShape(bias, 1, total);
     let first = 0;
     parts.forEach(([role, rows], index) => {
-      const cut = (from: StoredTensor): Rows[] => (byHead ? this.#rowsByHead(from, index, parts.length) : [{ tensor: from, first, count: rows }]);
+      const cut = (from: StoredTensor): Rows[] =>
+        byHead ? this.#rowsByHead(from, index, parts.length) : [{ tensor: from, first, count: rows }];
       this.#matrix(layer, slotOfMatrix(role), 0, rows, columns, cut(tensor));
-      if (bias !== undefined) this.#place(layer, slotOfVector(`${role}_bias` as VectorRole), 0, true, 1, rows, cut(asColumn(bias)), 0);
+      if (bias !== undefined)
+        this.#place(layer, slotOfVector(`${role}_bias` as VectorRole), 0, true, 1, rows, cut(asColumn(bias)), 0);
       first += rows;
     });
   }
 
   #rowsByHead(tensor: StoredTensor, part: number, parts: number): Rows[] {
     const { heads, head_dim } = this.#plan.config;
-    return Array.from({ length: heads }, (_, head) => ({ tensor, first: (head * parts + part) * head_dim, count: head_dim }));
+    return Array.from({ length: heads }, (_, head) => ({
+      tensor,
+      first: (head * parts + part) * head_dim,
+      count: head_dim,
+    }));
   }
 
   #matrix(layer: number, slot: number, expert: number, rows: number, columns: number, parts: readonly Rows[]): void {
-    if (parts.length === 1 && parts[0]!.count === rowsOf(parts[0]!.tensor)) this.#checkShape(parts[0]!.tensor, rows, columns);
+    if (parts.length === 1 && parts[0]!.count === rowsOf(parts[0]!.tensor))
+      this.#checkShape(parts[0]!.tensor, rows, columns);
     this.#place(layer, slot, expert, false, rows, columns, parts, 0);
   }
 
@@ -166,7 +214,16 @@ class Placements {
     this.#place(layer, slot, 0, true, 1, size, tensors.map(whole), added);
   }
 
-  #place(layer: number, slot: number, expert: number, isVector: boolean, rows: number, columns: number, parts: readonly Rows[], added: number): void {
+  #place(
+    layer: number,
+    slot: number,
+    expert: number,
+    isVector: boolean,
+    rows: number,
+    columns: number,
+    parts: readonly Rows[],
+    added: number,
+  ): void {
     this.list.push({ layer, slot, expert, isVector, rows, columns, pieces: piecesOf(parts), added });
   }
 
@@ -175,12 +232,17 @@ class Placements {
   }
 
   #refuseShape(tensor: StoredTensor, wanted: string): never {
-    throw this.#plan.facts.error("INVALID_FILE", tensor.name, `has shape ${tensor.shape.join(" × ")}, where the config gives ${wanted}`);
+    throw this.#plan.facts.error(
+      "INVALID_FILE",
+      tensor.name,
+      `has shape ${tensor.shape.join(" × ")}, where the config gives ${wanted}`,
+    );
   }
 
   #stem(layer: number, role: keyof LayerNames): string {
     const name = this.#names.layers[role];
-    if (name === undefined) throw this.#plan.facts.error("UNSUPPORTED_MODEL", role, "has no name in files of this architecture");
+    if (name === undefined)
+      throw this.#plan.facts.error("UNSUPPORTED_MODEL", role, "has no name in files of this architecture");
     return this.#names.layer.replace("{n}", String(layer)) + name;
   }
 
@@ -192,7 +254,12 @@ class Placements {
 
   #tensor(name: string): StoredTensor {
     const found = this.#find(name);
-    if (found === undefined) throw this.#plan.facts.error("INVALID_FILE", this.#text.nameOf(name), "is missing: the file is damaged, or one of several");
+    if (found === undefined)
+      throw this.#plan.facts.error(
+        "INVALID_FILE",
+        this.#text.nameOf(name),
+        "is missing: the file is damaged, or one of several",
+      );
     return found;
   }
 

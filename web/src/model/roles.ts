@@ -25,7 +25,8 @@ export const LAYER_VECTORS = [
 export type VectorRole = (typeof LAYER_VECTORS)[number];
 
 /** Norms that a layer may have. @internal */
-export type NormRole = "attention_norm" | "query_norm" | "key_norm" | "attention_post_norm" | "feed_forward_norm" | "feed_forward_post_norm";
+export type NormRole =
+  "attention_norm" | "query_norm" | "key_norm" | "attention_post_norm" | "feed_forward_norm" | "feed_forward_post_norm";
 
 /** Tensors of a file that hold the rows of several matrices. @internal */
 export type FusedRole = "query_key_value" | "gate_up";
@@ -35,7 +36,9 @@ export type FusedRole = "query_key_value" | "gate_up";
  * one tensor, one after the other.
  * @internal
  */
-export type LayerNames = Partial<Record<MatrixRole | NormRole | FusedRole | "expert_gate" | "expert_up" | "expert_down", string>>;
+export type LayerNames = Partial<
+  Record<MatrixRole | NormRole | FusedRole | "expert_gate" | "expert_up" | "expert_down", string>
+>;
 
 /** Names of a model's tensors. @internal */
 export interface TensorNames {

@@ -40,18 +40,23 @@ export class Sampler {
 
   /** Throws INVALID_ARGUMENT. */
   constructor(heap: Heap, options: SamplingOptions) {
-    const number = (name: keyof SamplingOptions, otherwise: number): number => finiteNumber(options[name] ?? otherwise, name);
+    const number = (name: keyof SamplingOptions, otherwise: number): number =>
+      finiteNumber(options[name] ?? otherwise, name);
     const { module } = heap;
     this.#heap = heap;
     this.#penaltyWindow = wholeNumber(options.penaltyWindow ?? 64, 0, 2 ** 20, "penaltyWindow");
     const topK = wholeNumber(options.topK ?? 40, 0, 2 ** 30, "topK");
     const seed = wholeNumber(options.seed ?? Math.floor(Math.random() * 2 ** 53), 0, Number.MAX_SAFE_INTEGER, "seed");
     this.#address = module.sampler_create();
-    if (this.#address === 0) throw new RopewalkError("OUT_OF_MEMORY", "", "memory for a sampler cannot be had; dispose of tensors or models");
+    if (this.#address === 0)
+      throw new RopewalkError("OUT_OF_MEMORY", "", "memory for a sampler cannot be had; dispose of tensors or models");
     try {
       const [penalty, temperature] = [number("repetitionPenalty", 1), number("temperature", 0.8)];
       const [topP, minP] = [number("topP", 0.95), number("minP", 0.05)];
-      heap.check(module.sampler_configure(this.#address, penalty, temperature, topK, topP, minP), (field) => options[field as keyof SamplingOptions]);
+      heap.check(
+        module.sampler_configure(this.#address, penalty, temperature, topK, topP, minP),
+        (field) => options[field as keyof SamplingOptions],
+      );
     } catch (error) {
       this.dispose();
       throw error;

@@ -52,7 +52,13 @@ export class Session implements Disposable {
   #hidden: Float32Array | undefined;
 
   /** @internal */
-  constructor(core: ModelCore, tokenizer: Tokenizer, choice: CacheChoice, contextLength: number, sampling: SamplingOptions) {
+  constructor(
+    core: ModelCore,
+    tokenizer: Tokenizer,
+    choice: CacheChoice,
+    contextLength: number,
+    sampling: SamplingOptions,
+  ) {
     this.#core = core;
     this.#tokenizer = tokenizer;
     this.#choice = choice;
@@ -61,7 +67,13 @@ export class Session implements Disposable {
     this.#cache = core.newCache(choice);
     this.#ropes = this.#cache.groups.map(({ config }) => config);
     try {
-      this.#logits = new Owned(core.heap, core.heap.allocate(core.vocabularySize * 4), "session", freeLogits, "model.session()");
+      this.#logits = new Owned(
+        core.heap,
+        core.heap.allocate(core.vocabularySize * 4),
+        "session",
+        freeLogits,
+        "model.session()",
+      );
     } catch (error) {
       this.#cache.dispose();
       throw error;
@@ -244,7 +256,10 @@ export class Session implements Disposable {
    * @throws {@link RopewalkError} OUT_OF_MEMORY, DISPOSED.
    */
   save(): Uint8Array {
-    return writeSession({ tokens: this.#tokens, contextLength: this.#contextLength, ropes: this.#ropes }, saveCache(this.#cache, 0));
+    return writeSession(
+      { tokens: this.#tokens, contextLength: this.#contextLength, ropes: this.#ropes },
+      saveCache(this.#cache, 0),
+    );
   }
 
   /**
@@ -254,7 +269,8 @@ export class Session implements Disposable {
   restore(bytes: Uint8Array): void {
     const { tokens, contextLength, ropes, cache } = readSession(bytes, this.#cache.groups.length);
     const before = this.#ropes;
-    const tuneAll = (configs: readonly Readonly<RopeConfig>[], length: number): void => configs.forEach((rope, group) => this.#tune(group, rope, length));
+    const tuneAll = (configs: readonly Readonly<RopeConfig>[], length: number): void =>
+      configs.forEach((rope, group) => this.#tune(group, rope, length));
     try {
       tuneAll(ropes, tokens.length);
       restoreCache(this.#cache, cache, 0);
@@ -287,7 +303,9 @@ export class Session implements Disposable {
 
   async #read(given: Int32Array, { signal, onProgress }: SessionAppendOptions): Promise<void> {
     const length = this.length + given.length;
-    const isOutgrown = this.#ropes.some((rope) => this.length > 0 && isLong(rope, length) !== isLong(rope, this.length));
+    const isOutgrown = this.#ropes.some(
+      (rope) => this.length > 0 && isLong(rope, length) !== isLong(rope, this.length),
+    );
     const again = isOutgrown ? this.length : 0;
     const tokens = isOutgrown ? Int32Array.from([...this.#tokens, ...given]) : given;
     if (isOutgrown) this.rewind(0);
@@ -325,7 +343,8 @@ export class Session implements Disposable {
   /** Where the logits after the last token lie. What changed the cache since is made good by reading that token again. */
   #freshLogits(): number {
     const last = this.#tokens.at(-1);
-    if (last === undefined) throw new RopewalkError("INVALID_ARGUMENT", "session", "has read nothing yet: append() a text first");
+    if (last === undefined)
+      throw new RopewalkError("INVALID_ARGUMENT", "session", "has read nothing yet: append() a text first");
     if (!this.#isFresh) {
       this.rewind(this.length - 1);
       this.#take(Int32Array.of(last));

@@ -33,7 +33,8 @@ export function readSession(bytes: Uint8Array, ropeGroups: number): SessionFacts
   if (!(bytes instanceof Uint8Array) || bytes.length < HEAD_BYTES) return refuse("are not what save() returned");
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (view.getUint32(0, true) !== MAGIC) return refuse("are not what save() returned");
-  if (view.getUint32(4, true) !== VERSION) return refuse(`are of version ${view.getUint32(4, true)}; this package reads ${VERSION}`);
+  if (view.getUint32(4, true) !== VERSION)
+    return refuse(`are of version ${view.getUint32(4, true)}; this package reads ${VERSION}`);
   const end = HEAD_BYTES + view.getUint32(8, true);
   if (end > bytes.length) return refuse("are cut short");
   const json = bytes.subarray(HEAD_BYTES, end);
@@ -46,7 +47,11 @@ export function readSession(bytes: Uint8Array, ropeGroups: number): SessionFacts
 function parse(json: Uint8Array): SessionFacts | undefined {
   try {
     const facts = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(json)) as SessionFacts;
-    const isWhole = Array.isArray(facts.tokens) && facts.tokens.every(Number.isInteger) && Array.isArray(facts.ropes) && Number.isInteger(facts.contextLength);
+    const isWhole =
+      Array.isArray(facts.tokens) &&
+      facts.tokens.every(Number.isInteger) &&
+      Array.isArray(facts.ropes) &&
+      Number.isInteger(facts.contextLength);
     return isWhole ? facts : undefined;
   } catch {
     return undefined;

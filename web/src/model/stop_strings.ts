@@ -26,7 +26,9 @@ export class StopStrings {
     const all = this.#held + text;
     const found = this.#stops.map((stop) => all.indexOf(stop)).filter((at) => at >= 0);
     this.#isMet = found.length > 0;
-    const certain = this.#isMet ? Math.min(...found) : all.length - Math.max(0, ...this.#stops.map((stop) => beginningAtEnd(all, stop)));
+    const certain = this.#isMet
+      ? Math.min(...found)
+      : all.length - Math.max(0, ...this.#stops.map((stop) => beginningAtEnd(all, stop)));
     this.#held = this.#isMet ? "" : all.slice(certain);
     return all.slice(0, certain);
   }

@@ -18,7 +18,8 @@ const WITHIN: readonly TextNames["nameOf"][] = [
 ];
 
 /** What such models have besides. */
-const OTHER_PARTS = /^(model\.)?(vision_tower|vision_model|visual|audio_tower|multi_modal_projector|connector|image_newline)(\.|$)/;
+const OTHER_PARTS =
+  /^(model\.)?(vision_tower|vision_model|visual|audio_tower|multi_modal_projector|connector|image_newline)(\.|$)/;
 
 /**
  * Finds the text model in the files of transformers.

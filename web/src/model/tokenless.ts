@@ -7,7 +7,11 @@ import type { Tokenizer } from "../text/tokenizer.js";
  */
 export function tokenless(file: string, vocabularySize: number): Tokenizer {
   const refuse = (): never => {
-    throw new RopewalkError("UNSUPPORTED_MODEL", `${file}: tokenizer`, "is not there: give tokens as numbers, or the tokenizer as an option");
+    throw new RopewalkError(
+      "UNSUPPORTED_MODEL",
+      `${file}: tokenizer`,
+      "is not there: give tokens as numbers, or the tokenizer as an option",
+    );
   };
   return {
     vocabularySize,

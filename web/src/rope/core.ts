@@ -33,7 +33,8 @@ export class RopeCore {
     this.heap = heap;
     const { module } = heap;
     const address = module.rope_create();
-    if (address === 0) throw new RopewalkError("OUT_OF_MEMORY", "", "memory for a rope cannot be had; dispose of tensors or ropes");
+    if (address === 0)
+      throw new RopewalkError("OUT_OF_MEMORY", "", "memory for a rope cannot be had; dispose of tensors or ropes");
     try {
       this.geometry = configure(heap, address, config);
     } catch (error) {

@@ -49,7 +49,8 @@ export function describe(core: RopeCore, givenLength?: number): Description {
     decay_limit,
     decay: sampleDecay(core, decay_limit, seqLen),
     get smallest_base() {
-      if (smallest === undefined) smallest = smallestBase(core, Math.min(MOST_WINDOW, Math.max(plan.max_length, seqLen)));
+      if (smallest === undefined)
+        smallest = smallestBase(core, Math.min(MOST_WINDOW, Math.max(plan.max_length, seqLen)));
       return smallest;
     },
     warnings: warningsOf(config, flat, plan, seqLen),
@@ -60,13 +61,21 @@ export function describe(core: RopeCore, givenLength?: number): Description {
 }
 
 /** Smallest base, to 0.1 %, that keeps the score of equal vectors above zero up to `window`; null where none below 1e12 does. @internal */
-export function smallestBase(core: Pick<RopeCore, "heap"> & { geometry: { rotary_dim: number } }, window: number): number | null {
+export function smallestBase(
+  core: Pick<RopeCore, "heap"> & { geometry: { rotary_dim: number } },
+  window: number,
+): number | null {
   const { heap, geometry } = core;
   const { rotary_dim } = geometry;
   if (!Number.isInteger(rotary_dim) || rotary_dim < 2) {
-    throw new RopewalkError("INVALID_CONFIG", "rotary_dim", `must be an even integer from 2 up (got ${String(rotary_dim)})`);
+    throw new RopewalkError(
+      "INVALID_CONFIG",
+      "rotary_dim",
+      `must be an even integer from 2 up (got ${String(rotary_dim)})`,
+    );
   }
-  if (!(window >= 1 && window <= MOST_WINDOW)) throw new RopewalkError("INVALID_ARGUMENT", "window", `must be a number from 1 to 2^24 (got ${String(window)})`);
+  if (!(window >= 1 && window <= MOST_WINDOW))
+    throw new RopewalkError("INVALID_ARGUMENT", "window", `must be a number from 1 to 2^24 (got ${String(window)})`);
   return heap.borrow(8, (address) => {
     heap.check(heap.module.smallest_base(rotary_dim, window, address));
     const base = heap.doubles(address, 1)[0]!;
@@ -76,8 +85,10 @@ export function smallestBase(core: Pick<RopeCore, "heap"> & { geometry: { rotary
 
 function factorOf(flat: FlatRopeConfig, rope_type: RopeType, seqLen: number): number {
   const { max_position_embeddings: max, original_max_position_embeddings: original } = flat;
-  if (rope_type === "dynamic") return max === undefined ? 1 : Math.max(1, ((flat.factor ?? 1) * seqLen) / max - ((flat.factor ?? 1) - 1));
-  if (rope_type === "dynamic_yarn") return Math.max(flat.finetuned ? (flat.factor ?? 1) : 1, seqLen / (original ?? seqLen));
+  if (rope_type === "dynamic")
+    return max === undefined ? 1 : Math.max(1, ((flat.factor ?? 1) * seqLen) / max - ((flat.factor ?? 1) - 1));
+  if (rope_type === "dynamic_yarn")
+    return Math.max(flat.finetuned ? (flat.factor ?? 1) : 1, seqLen / (original ?? seqLen));
   if (rope_type === "ntk_alpha") return flat.alpha ?? 1;
   if (flat.factor !== undefined) return flat.factor;
   return max !== undefined && original !== undefined ? Math.max(1, max / original) : 1;
@@ -109,7 +120,12 @@ function treatmentOf(inv_freq: number, kept_share: number): PairTreatment {
   return kept_share > 0 && kept_share < 1 ? "blended" : "scaled";
 }
 
-function overExtrapolated(core: RopeCore, flat: FlatRopeConfig, window: number | null, factor: number): { first: number; last: number } | null {
+function overExtrapolated(
+  core: RopeCore,
+  flat: FlatRopeConfig,
+  window: number | null,
+  factor: number,
+): { first: number; last: number } | null {
   if (window === null) return null;
   const { first, last } = core.heap.module.over_extrapolated_pairs(flat.rotary_dim, flat.rope_theta, window, factor);
   return first < last ? { first, last } : null;
@@ -118,5 +134,8 @@ function overExtrapolated(core: RopeCore, flat: FlatRopeConfig, window: number |
 function sampleDecay(core: RopeCore, limit: number, seqLen: number): { distance: number; score: number }[] {
   const distances = [0];
   for (let distance = 1; distance <= limit; distance *= 2) distances.push(distance);
-  return distances.map((distance) => ({ distance, score: decayCurve(core, { first: distance, count: 1, seqLen })[0]! }));
+  return distances.map((distance) => ({
+    distance,
+    score: decayCurve(core, { first: distance, count: 1, seqLen })[0]!,
+  }));
 }

@@ -17,10 +17,14 @@ export function formatDescription(d: Description): string {
   const treated = Object.entries(counts).filter(([, count]) => count > 0);
   lines.push(`  pairs: ${treated.map(([treatment, count]) => `${count} ${treatment}`).join(", ")}`);
   if (d.over_extrapolated !== null) {
-    lines.push(`  over-extrapolated pairs: [${number(d.over_extrapolated.first)}, ${number(d.over_extrapolated.last)})`);
+    lines.push(
+      `  over-extrapolated pairs: [${number(d.over_extrapolated.first)}, ${number(d.over_extrapolated.last)})`,
+    );
   }
   const negative = d.first_negative_distance;
-  lines.push(`  score of equal vectors: ${negative === null ? "above zero" : `first below zero at distance ${negative}`}, up to ${d.decay_limit}`);
+  lines.push(
+    `  score of equal vectors: ${negative === null ? "above zero" : `first below zero at distance ${negative}`}, up to ${d.decay_limit}`,
+  );
   lines.push("", "  pair     wavelength      rotations   kept  treatment");
   lines.push(...shownPairs(d.pairs).map(formatPair));
   if (d.warnings.length > 0) lines.push("", ...d.warnings.map((warning) => `  warning: ${warning}`));
@@ -29,7 +33,12 @@ export function formatDescription(d: Description): string {
 
 function formatPair({ pair, wavelength, rotations, kept_share, treatment }: PairDescription): string {
   const kept = Number.isNaN(kept_share) ? "" : kept_share.toFixed(3);
-  const cells = [String(pair).padStart(6), number(wavelength).padStart(14), (Number.isNaN(rotations) ? "" : number(rotations)).padStart(14), kept.padStart(6)];
+  const cells = [
+    String(pair).padStart(6),
+    number(wavelength).padStart(14),
+    (Number.isNaN(rotations) ? "" : number(rotations)).padStart(14),
+    kept.padStart(6),
+  ];
   return `${cells.join(" ")}  ${treatment}`;
 }
 

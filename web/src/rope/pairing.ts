@@ -24,19 +24,30 @@ export interface ConvertPairingOptions {
  * Permutes the rows of a projection [heads · head_dim, columns], or the entries of a bias, the rotary span of each head only.
  * @internal
  */
-export function convertPairing<Weights extends ElementArray>(heap: Heap, weights: Weights, options: ConvertPairingOptions): Weights {
+export function convertPairing<Weights extends ElementArray>(
+  heap: Heap,
+  weights: Weights,
+  options: ConvertPairingOptions,
+): Weights {
   const { heads, head_dim, rotary_dim = head_dim, rotary_offset = 0, from, to } = options;
   for (const [name, value] of Object.entries({ heads, head_dim, rotary_dim, rotary_offset })) {
     const least = name === "rotary_offset" ? 0 : 1;
-    if (!Number.isInteger(value) || value < least) throw new RopewalkError("INVALID_ARGUMENT", name, `must be an integer from ${least} up (got ${String(value)})`);
+    if (!Number.isInteger(value) || value < least)
+      throw new RopewalkError("INVALID_ARGUMENT", name, `must be an integer from ${least} up (got ${String(value)})`);
   }
   for (const [name, pairing] of Object.entries({ from, to })) {
-    if (!WEIGHT_PAIRINGS.includes(pairing)) throw new RopewalkError("INVALID_ARGUMENT", name, `must be half or interleaved (got ${String(pairing)})`);
+    if (!WEIGHT_PAIRINGS.includes(pairing))
+      throw new RopewalkError("INVALID_ARGUMENT", name, `must be half or interleaved (got ${String(pairing)})`);
   }
-  if (!ArrayBuffer.isView(weights) || weights instanceof DataView) throw new RopewalkError("INVALID_DTYPE", "weights", "must be a typed array");
+  if (!ArrayBuffer.isView(weights) || weights instanceof DataView)
+    throw new RopewalkError("INVALID_DTYPE", "weights", "must be a typed array");
   const rows = heads * head_dim;
   if (weights.length === 0 || weights.length % rows !== 0) {
-    throw new RopewalkError("INVALID_SHAPE", "weights", `must have a multiple of heads · head_dim = ${rows} elements (got ${weights.length})`);
+    throw new RopewalkError(
+      "INVALID_SHAPE",
+      "weights",
+      `must have a multiple of heads · head_dim = ${rows} elements (got ${weights.length})`,
+    );
   }
   const columns = weights.length / rows;
   const elementSize = weights.byteLength / weights.length;

@@ -44,7 +44,11 @@ export interface Geometry {
 export function readPlan(heap: Heap, geometry: Geometry, plan: WasmPlan): FrequencyPlan {
   const { pairs } = plan;
   const doubles = (address: number): Float64Array => heap.doubles(address, pairs).slice();
-  const temperature = { scale: plan.query_temperature_scale, floor_scale: plan.query_temperature_floor_scale, offset: plan.query_temperature_offset };
+  const temperature = {
+    scale: plan.query_temperature_scale,
+    floor_scale: plan.query_temperature_floor_scale,
+    offset: plan.query_temperature_offset,
+  };
   return {
     ...geometry,
     inv_freq: doubles(plan.inv_freq),
@@ -56,7 +60,10 @@ export function readPlan(heap: Heap, geometry: Geometry, plan: WasmPlan): Freque
     axis_of_pair: heap.bytes(plan.axis_of_pair, pairs).slice(),
     axes: plan.axes,
     query_temperature: temperature.scale === 0 ? null : temperature,
-    xpos: plan.xpos_scale === 0 ? null : { scale: doubles(plan.xpos_scale), scale_base: plan.xpos_scale_base, center: plan.xpos_center },
+    xpos:
+      plan.xpos_scale === 0
+        ? null
+        : { scale: doubles(plan.xpos_scale), scale_base: plan.xpos_scale_base, center: plan.xpos_center },
     max_length: plan.max_length,
     table_length: plan.table_length,
   };

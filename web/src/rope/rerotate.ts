@@ -34,15 +34,26 @@ export interface RerotateOptions<R> {
 }
 
 /** @internal */
-export function rerotate<X extends Tensor | ElementArray>(keys: X, options: RerotateOptions<RopeCore>, own: RopeCore): X {
+export function rerotate<X extends Tensor | ElementArray>(
+  keys: X,
+  options: RerotateOptions<RopeCore>,
+  own: RopeCore,
+): X {
   const { heap } = own;
   const { out = keys } = options;
   const { extents, source, target } = openTensor(heap, own.geometry.head_dim, keys, options, "keys");
 
   const stand = (standing: Standing<RopeCore>, field: string) => {
     const core = standing.rope ?? own;
-    if (core.heap !== heap) throw new RopewalkError("INVALID_ARGUMENT", `${field}.rope`, "belongs to another load() of the module");
-    const positions = readPositions(standing.positions, extents.batches, extents.tokens, core.axes, `${field}.positions`);
+    if (core.heap !== heap)
+      throw new RopewalkError("INVALID_ARGUMENT", `${field}.rope`, "belongs to another load() of the module");
+    const positions = readPositions(
+      standing.positions,
+      extents.batches,
+      extents.tokens,
+      core.axes,
+      `${field}.positions`,
+    );
     core.checkPositions(positions, `${field}.positions`);
     const sequenceLength = checkSequenceLength(standing.seqLen, `${field}.seqLen`) || lengthOf(positions);
     return { rope: core.address, positions, sequenceLength };

@@ -69,7 +69,10 @@ export class Rope implements Disposable {
    * @returns arrays of [n, rotary_dim/2] (compact) or [n, rotary_dim], f16 and bf16 as bits; or what `out` names.
    * @throws {@link RopewalkError} INVALID_POSITION, INVALID_SHAPE, INVALID_DTYPE, INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
    */
-  table<Elements extends Tensor | ElementArray>(lengthOrPositions: number | PositionArray, options: TableIntoOptions<Elements>): CosSinTable<Elements>;
+  table<Elements extends Tensor | ElementArray>(
+    lengthOrPositions: number | PositionArray,
+    options: TableIntoOptions<Elements>,
+  ): CosSinTable<Elements>;
   table(lengthOrPositions: number | PositionArray, options?: TableOptions): CosSinTable;
   table(lengthOrPositions: number | PositionArray, options: TableOptions = {}): CosSinTable {
     return writeTable(this.#core, lengthOrPositions, options);
@@ -84,10 +87,15 @@ export class Rope implements Disposable {
    */
   rerotate<X extends Tensor | ElementArray>(keys: X, options: RerotateOptions<Rope>): X {
     const coreOf = ({ rope, ...standing }: Standing<Rope>, field: string): Standing<RopeCore> => {
-      if (rope !== undefined && !(rope instanceof Rope)) throw new RopewalkError("INVALID_ARGUMENT", field, "must be made by rw.rope()");
+      if (rope !== undefined && !(rope instanceof Rope))
+        throw new RopewalkError("INVALID_ARGUMENT", field, "must be made by rw.rope()");
       return rope === undefined ? standing : { ...standing, rope: rope.#core };
     };
-    return rerotate(keys, { ...options, from: coreOf({ ...options.from }, "from.rope"), to: coreOf({ ...options.to }, "to.rope") }, this.#core);
+    return rerotate(
+      keys,
+      { ...options, from: coreOf({ ...options.from }, "from.rope"), to: coreOf({ ...options.to }, "to.rope") },
+      this.#core,
+    );
   }
 
   /**
@@ -99,7 +107,8 @@ export class Rope implements Disposable {
     const core = this.#core;
     const { heap } = core;
     const list = typeof positions === "number" ? [positions] : Array.from(checkIds(positions, "positions"));
-    if (!list.every(Number.isFinite)) throw new RopewalkError("INVALID_POSITION", "positions", "must be finite numbers");
+    if (!list.every(Number.isFinite))
+      throw new RopewalkError("INVALID_POSITION", "positions", "must be finite numbers");
     return heap.borrow(list.length * 16, (address) => {
       heap.doubles(address, list.length).set(list);
       heap.module.rope_query_temperatures(core.address, address, list.length, address + list.length * 8);

@@ -3,7 +3,14 @@ import { checkDType, DTYPES, type DType, type ElementArray, newElements, sizeOf 
 import { RopewalkError } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
 import { type Operand, operandOf, overlap } from "../memory/operand.js";
-import { checkSequenceLength, lengthOf, placePositions, type PositionArray, readLengthOrPositions, slicePositions } from "../memory/positions.js";
+import {
+  checkSequenceLength,
+  lengthOf,
+  placePositions,
+  type PositionArray,
+  readLengthOrPositions,
+  slicePositions,
+} from "../memory/positions.js";
 import { codeOfRole, type Role, type RopeCore } from "./core.js";
 import { Tensor } from "../memory/tensor.js";
 
@@ -59,19 +66,32 @@ export function writeTable<Elements extends Tensor | ElementArray>(
 
   const rows = positions.tokens;
   const columns = layout === 0 ? geometry.rotary_dim / 2 : geometry.rotary_dim;
-  const { cos, sin } = options.out ?? { cos: newElements(dtype, rows * columns), sin: newElements(dtype, rows * columns) };
-  const targets = [cos, sin].map((target, i) => tableTarget(heap, target, dtype, rows * columns, i === 0 ? "out.cos" : "out.sin"));
+  const { cos, sin } = options.out ?? {
+    cos: newElements(dtype, rows * columns),
+    sin: newElements(dtype, rows * columns),
+  };
+  const targets = [cos, sin].map((target, i) =>
+    tableTarget(heap, target, dtype, rows * columns, i === 0 ? "out.cos" : "out.sin"),
+  );
 
   const rowBytes = columns * sizeOf(dtype);
-  if (overlap(targets[0]!, targets[1]!)) throw new RopewalkError("INVALID_ARGUMENT", "out.sin", "must not overlap out.cos");
+  if (overlap(targets[0]!, targets[1]!))
+    throw new RopewalkError("INVALID_ARGUMENT", "out.sin", "must not overlap out.cos");
   const step = Math.max(1, Math.floor(heap.scratchBytes / (2 * rowBytes)));
   for (let row = 0; row < rows; row += step) {
     const count = Math.min(step, rows - row);
     const part = slicePositions(positions, 0, row, count);
-    const placed = placePositions(heap, part, part.ids === undefined ? 0 : heap.idBlock(part.ids.length), sequenceLength);
+    const placed = placePositions(
+      heap,
+      part,
+      part.ids === undefined ? 0 : heap.idBlock(part.ids.length),
+      sequenceLength,
+    );
     const { scratch } = heap;
     const [first, bytes] = [row * rowBytes, count * rowBytes];
-    const [cosAddress, sinAddress] = targets.map(({ address }, i) => (address === 0 ? scratch + i * bytes : address + first)) as [number, number];
+    const [cosAddress, sinAddress] = targets.map(({ address }, i) =>
+      address === 0 ? scratch + i * bytes : address + first,
+    ) as [number, number];
     const purpose = [role, options.inverse ?? false, DTYPES.indexOf(dtype), layout] as const;
     heap.check(heap.module.rope_write_table(core.address, placed, ...purpose, cosAddress, sinAddress));
     targets.forEach((target, i) => target.bytes?.set(heap.bytes(scratch + i * bytes, bytes), first));
@@ -81,7 +101,8 @@ export function writeTable<Elements extends Tensor | ElementArray>(
 
 function tableTarget(heap: Heap, target: Tensor | ElementArray, dtype: DType, length: number, field: string): Operand {
   const operand = operandOf(heap, target, dtype, field);
-  if (operand.length !== length) throw new RopewalkError("INVALID_SHAPE", field, `must have ${length} elements (got ${operand.length})`);
+  if (operand.length !== length)
+    throw new RopewalkError("INVALID_SHAPE", field, `must have ${length} elements (got ${operand.length})`);
   return operand;
 }
 

@@ -19,10 +19,18 @@ export function validLengths({ valid_from, valid_to }: FrequencyPlan): string {
   return valid_from === valid_to ? `length ${valid_to} alone` : `lengths up to ${valid_to}`;
 }
 
-function* lengthWarnings(config: RopeConfig, flat: FlatRopeConfig, plan: FrequencyPlan, seqLen: number): Generator<string> {
+function* lengthWarnings(
+  config: RopeConfig,
+  flat: FlatRopeConfig,
+  plan: FrequencyPlan,
+  seqLen: number,
+): Generator<string> {
   const type = ROPE_TYPES[flat.rope_type]!;
   const { factor, max_position_embeddings: max, original_max_position_embeddings: original } = flat;
-  const served = FACTOR_OF_LENGTHS.includes(type) && factor !== undefined && original !== undefined ? Math.round(factor * original) : max;
+  const served =
+    FACTOR_OF_LENGTHS.includes(type) && factor !== undefined && original !== undefined
+      ? Math.round(factor * original)
+      : max;
   const isUnraised = max !== undefined && max === original && max !== served;
   if (isUnraised) {
     yield `max_position_embeddings is still ${max}, the length before extension; factor ${factor} is for ${served}`;
@@ -48,25 +56,30 @@ function* yarnWarnings(flat: FlatRopeConfig): Generator<string> {
   if (beta_fast !== undefined && beta_fast === beta_slow && beta_fast !== 0) {
     yield `beta_fast and beta_slow are both ${beta_fast}: the ramp is a step`;
   }
-  if ((mscale ?? 0) !== 0 && (mscale_all_dim ?? 0) === 0) yield "mscale without mscale_all_dim has no effect in transformers";
+  if ((mscale ?? 0) !== 0 && (mscale_all_dim ?? 0) === 0)
+    yield "mscale without mscale_all_dim has no effect in transformers";
 }
 
 function* compatWarnings(flat: FlatRopeConfig): Generator<string> {
   const type = ROPE_TYPES[flat.rope_type]!;
   const compat = COMPATS[flat.compat]!;
   if (compat === "hf") {
-    if (flat.attn_factor !== undefined) yield "attn_factor is not read by transformers; compat vllm or llama.cpp reads it";
+    if (flat.attn_factor !== undefined)
+      yield "attn_factor is not read by transformers; compat vllm or llama.cpp reads it";
     return;
   }
   if (flat.attention_factor !== undefined && type === "yarn") yield `attention_factor is not read by ${compat}`;
   if (type === "longrope") yield `${compat} chooses longrope's list once, by context_length, and not by each sequence`;
   if (compat === "vllm") {
-    if (type === "dynamic") yield "vllm's dynamic scaling is static, as if every sequence were factor · max_position_embeddings long";
+    if (type === "dynamic")
+      yield "vllm's dynamic scaling is static, as if every sequence were factor · max_position_embeddings long";
     return;
   }
   if (type === "dynamic") yield "llama.cpp has no dynamic scaling: plain frequencies at every length";
-  if (type === "yarn" && flat.truncate === false) yield "llama.cpp always rounds the correction range: truncate has no effect";
+  if (type === "yarn" && flat.truncate === false)
+    yield "llama.cpp always rounds the correction range: truncate has no effect";
   const readsBetas = flat.family >= 2; // mistral, grok
   const givesBetas = (flat.beta_fast ?? 32) !== 32 || (flat.beta_slow ?? 1) !== 1;
-  if (type === "yarn" && givesBetas && !readsBetas) yield "llama.cpp does not read this family's betas: 32 and 1 are taken";
+  if (type === "yarn" && givesBetas && !readsBetas)
+    yield "llama.cpp does not read this family's betas: 32 and 1 are taken";
 }

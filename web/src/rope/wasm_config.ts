@@ -13,9 +13,20 @@ export function configure(heap: Heap, rope: number, config: RopeConfig): Geometr
   const flat = flattenConfig(config);
   const { truncate = true, finetuned = false, ramp, mrope_layout = 0, xpos_center = 0 } = flat;
   const { query_temperature_floor_scale = 1, query_temperature_offset = 0 } = flat;
-  const defaults = { truncate, finetuned, ramp, mrope_layout, xpos_center, query_temperature_floor_scale, query_temperature_offset };
+  const defaults = {
+    truncate,
+    finetuned,
+    ramp,
+    mrope_layout,
+    xpos_center,
+    query_temperature_floor_scale,
+    query_temperature_offset,
+  };
 
-  const counts = Object.fromEntries(LISTS.map((name) => [name, flat[name]?.length ?? 0])) as Record<(typeof LISTS)[number], number>;
+  const counts = Object.fromEntries(LISTS.map((name) => [name, flat[name]?.length ?? 0])) as Record<
+    (typeof LISTS)[number],
+    number
+  >;
   const values = LISTS.flatMap((name) => flat[name] ?? []);
   const status = heap.borrow(values.length * 8, (address) => {
     heap.doubles(address, values.length).set(values);

@@ -40,8 +40,13 @@ const LONGEST_RANGE = 100000;
  * @throws INVALID_ARGUMENT (messages): no messages, or such as the template refuses, in its own words.
  *   INVALID_FILE (chat_template): it cannot be read, or fails
  */
-export async function renderChat(template: string, messages: readonly ChatMessage[], options: ChatOptions = {}): Promise<string> {
-  if (typeof template !== "string") throw new RopewalkError("INVALID_FILE", "chat_template", `must be a string (is ${typeof template})`);
+export async function renderChat(
+  template: string,
+  messages: readonly ChatMessage[],
+  options: ChatOptions = {},
+): Promise<string> {
+  if (typeof template !== "string")
+    throw new RopewalkError("INVALID_FILE", "chat_template", `must be a string (is ${typeof template})`);
   checkMessages(messages);
   const jinja = (await import("@huggingface/jinja")) as unknown as Jinja;
   const program = parse(jinja, template);
@@ -49,7 +54,12 @@ export async function renderChat(template: string, messages: readonly ChatMessag
     return runTemplate(jinja, program, variablesOf(messages, options));
   } catch (error) {
     if (error instanceof Raised) {
-      throw new RopewalkError("INVALID_ARGUMENT", "messages", `the model's chat template refuses them: ${error.message}`, { cause: error });
+      throw new RopewalkError(
+        "INVALID_ARGUMENT",
+        "messages",
+        `the model's chat template refuses them: ${error.message}`,
+        { cause: error },
+      );
     }
     throw failure("failed with these messages", error);
   }
@@ -61,7 +71,8 @@ function checkMessages(messages: readonly ChatMessage[]): void {
   }
   messages.forEach((message: unknown, i) => {
     const role = typeof message === "object" && message !== null ? (message as { role?: unknown }).role : undefined;
-    if (typeof role !== "string") throw new RopewalkError("INVALID_ARGUMENT", `messages[${i}]`, "must be an object with a role, a string");
+    if (typeof role !== "string")
+      throw new RopewalkError("INVALID_ARGUMENT", `messages[${i}]`, "must be an object with a role, a string");
   });
 }
 
@@ -75,9 +86,14 @@ function parse(jinja: Jinja, template: string): unknown {
 
 function failure(what: string, error: unknown): RopewalkError {
   const reason = error instanceof Error ? error.message : String(error);
-  return new RopewalkError("INVALID_FILE", "chat_template", `${what}: ${reason}. Write the prompt yourself, or give another template`, {
-    cause: error,
-  });
+  return new RopewalkError(
+    "INVALID_FILE",
+    "chat_template",
+    `${what}: ${reason}. Write the prompt yourself, or give another template`,
+    {
+      cause: error,
+    },
+  );
 }
 
 function variablesOf(messages: readonly ChatMessage[], options: ChatOptions): Record<string, unknown> {
@@ -104,7 +120,9 @@ function variablesOf(messages: readonly ChatMessage[], options: ChatOptions): Re
 /** Templates read the reasoning of an answer under one name or another. */
 function withReasoning(message: ChatMessage): ChatMessage {
   const reasoning = message["reasoning_content"] ?? message["thinking"] ?? message["reasoning"];
-  return reasoning === undefined || reasoning === null ? message : { thinking: reasoning, ...message, reasoning_content: reasoning };
+  return reasoning === undefined || reasoning === null
+    ? message
+    : { thinking: reasoning, ...message, reasoning_content: reasoning };
 }
 
 function range(first: number, stop?: number, step = 1): number[] {

@@ -1,5 +1,14 @@
 import { RopewalkError } from "../base/errors.js";
-import { booleanOf, numbersOf, readVocabulary, refuse, stringOf, stringsOf, tokenOf, type GgufMetadata } from "./gguf_vocabulary.js";
+import {
+  booleanOf,
+  numbersOf,
+  readVocabulary,
+  refuse,
+  stringOf,
+  stringsOf,
+  tokenOf,
+  type GgufMetadata,
+} from "./gguf_vocabulary.js";
 import { byteLevelEncoder, sentencePieceEncoder, type PieceEncoder } from "./piece_encoder.js";
 import { preTokenizerOf } from "./pre_tokenizers.js";
 import { AddedTokens, endTokensOf, trimmingTokens } from "./special_tokens.js";
@@ -18,7 +27,9 @@ export function readGgufTokenizer(metadata: GgufMetadata): Tokenizer {
   if (model === "gpt2") return byteLevelTokenizer(metadata);
   if (model === "llama") return sentencePieceTokenizer(metadata);
   throw new RopewalkError(
-    "UNSUPPORTED_MODEL", "tokenizer.ggml.model", `"${model}" is a tokenizer that this package does not have; it has "gpt2" and "llama"`,
+    "UNSUPPORTED_MODEL",
+    "tokenizer.ggml.model",
+    `"${model}" is a tokenizer that this package does not have; it has "gpt2" and "llama"`,
   );
 }
 
@@ -45,16 +56,23 @@ function readMerges(metadata: GgufMetadata, vocabulary: Vocabulary): readonly st
   const merges = stringsOf(metadata, key);
   merges.forEach((merge, i) => {
     const space = merge.indexOf(" ", 1);
-    if (space < 0) refuse(key, `must be pairs of tokens with a space between them (number ${i} is ${JSON.stringify(merge)})`);
+    if (space < 0)
+      refuse(key, `must be pairs of tokens with a space between them (number ${i} is ${JSON.stringify(merge)})`);
     const left = merge.slice(0, space);
     const right = merge.slice(space + 1);
     const missing = [left, right, left + right].find((piece) => vocabulary.idOf(piece) === undefined);
-    if (missing !== undefined) refuse(key, `number ${i}, ${JSON.stringify(merge)}, names ${JSON.stringify(missing)}, which is no token`);
+    if (missing !== undefined)
+      refuse(key, `number ${i}, ${JSON.stringify(merge)}, names ${JSON.stringify(missing)}, which is no token`);
   });
   return merges;
 }
 
-function tokenizer(metadata: GgufMetadata, vocabulary: Vocabulary, encodeText: PieceEncoder, beginStandard: boolean): Tokenizer {
+function tokenizer(
+  metadata: GgufMetadata,
+  vocabulary: Vocabulary,
+  encodeText: PieceEncoder,
+  beginStandard: boolean,
+): Tokenizer {
   const { size, spelling } = vocabulary;
   const named = (name: string) => tokenOf(metadata, `tokenizer.ggml.${name}_token_id`, size);
   // SentencePiece's own ids, which files of Llama's first years do not repeat
@@ -63,7 +81,8 @@ function tokenizer(metadata: GgufMetadata, vocabulary: Vocabulary, encodeText: P
   const end = named("eos") ?? standard(2);
   const ends = [end, named("eot"), named("eom")].filter((id) => id !== undefined);
   const addsBegin = booleanOf(metadata, "tokenizer.ggml.add_bos_token") ?? beginStandard;
-  if (addsBegin && begin === undefined) refuse("tokenizer.ggml.bos_token_id", "is not there, though a text begins with this token");
+  if (addsBegin && begin === undefined)
+    refuse("tokenizer.ggml.bos_token_id", "is not there, though a text begins with this token");
   const addsEnd = booleanOf(metadata, "tokenizer.ggml.add_eos_token") ?? false;
   const added = new AddedTokens(vocabulary, trimmingTokens(vocabulary, stringOf(metadata, "general.name") ?? ""));
   const prefix = spelling.added_space === "after_special" ? " " : "";

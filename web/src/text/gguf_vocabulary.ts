@@ -47,7 +47,8 @@ export function numbersOf(metadata: GgufMetadata, key: string, length: number): 
   const isArray = Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
   if (!isArray) return refuse(key, "must be an array of numbers");
   const items = value as ArrayLike<unknown>;
-  if (items.length !== length) return refuse(key, `must have a number for each of the ${length} tokens (has ${items.length})`);
+  if (items.length !== length)
+    return refuse(key, `must have a number for each of the ${length} tokens (has ${items.length})`);
   const numbers = Float64Array.from(items as ArrayLike<number>, (item: unknown) =>
     typeof item === "number" || typeof item === "bigint" ? Number(item) : NaN,
   );
@@ -79,7 +80,8 @@ function readKinds(metadata: GgufMetadata, pieces: readonly string[]): Uint8Arra
   const kinds = new Uint8Array(pieces.length).fill(TOKEN_KINDS.normal);
   types?.forEach((type, id) => {
     // 0, "undefined", is what converters write that do not know
-    if (!Number.isInteger(type) || type < 0 || type > TOKEN_KINDS.byte) refuse(key, `must be types 1 to 6 (token ${id} has ${type})`);
+    if (!Number.isInteger(type) || type < 0 || type > TOKEN_KINDS.byte)
+      refuse(key, `must be types 1 to 6 (token ${id} has ${type})`);
     const piece = pieces[id]!;
     if (type === TOKEN_KINDS.byte && byteOfPiece(piece) === undefined) {
       refuse(key, `token ${id}, ${JSON.stringify(piece)}, is of type byte and names no byte as <0x0A> does`);

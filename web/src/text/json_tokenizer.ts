@@ -13,10 +13,18 @@ interface LibraryTokenizer {
 type LibraryClass = new (json: object, config: object) => LibraryTokenizer;
 
 /** Encodes with `@huggingface/tokenizers`, and decodes with our own vocabulary, which can stream. See tokenizerFromJson. */
-export async function readJsonTokenizer(tokenizerJson: object, config: object, generationConfig: object): Promise<Tokenizer> {
+export async function readJsonTokenizer(
+  tokenizerJson: object,
+  config: object,
+  generationConfig: object,
+): Promise<Tokenizer> {
   if (!isObject(tokenizerJson)) refuse("", "must be an object");
   if (!isObject(config) || !isObject(generationConfig)) {
-    throw new RopewalkError("INVALID_FILE", "tokenizer_config.json", "must be an object, as generation_config.json must");
+    throw new RopewalkError(
+      "INVALID_FILE",
+      "tokenizer_config.json",
+      "must be an object, as generation_config.json must",
+    );
   }
   const vocabulary = readVocabulary(tokenizerJson);
   const library = (await import("@huggingface/tokenizers")) as unknown as { Tokenizer: LibraryClass };
@@ -43,15 +51,24 @@ export async function readJsonTokenizer(tokenizerJson: object, config: object, g
 
 function construct(Library: LibraryClass, json: Json): LibraryTokenizer {
   // old files lack keys that stand for nothing
-  const complete = { normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null, added_tokens: [], ...json };
+  const complete = {
+    normalizer: null,
+    pre_tokenizer: null,
+    post_processor: null,
+    decoder: null,
+    added_tokens: [],
+    ...json,
+  };
   try {
     return new Library(complete, {});
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const isUnknown = /^Unknown /.test(reason);
     throw new RopewalkError(
-      isUnknown ? "UNSUPPORTED_MODEL" : "INVALID_FILE", "tokenizer.json",
-      isUnknown ? `has a part that @huggingface/tokenizers does not know: ${reason}` : `could not be read: ${reason}`, { cause: error },
+      isUnknown ? "UNSUPPORTED_MODEL" : "INVALID_FILE",
+      "tokenizer.json",
+      isUnknown ? `has a part that @huggingface/tokenizers does not know: ${reason}` : `could not be read: ${reason}`,
+      { cause: error },
     );
   }
 }
@@ -60,7 +77,11 @@ function construct(Library: LibraryClass, json: Json): LibraryTokenizer {
 function withoutSpecial(Library: LibraryClass, json: Json, model: unknown): LibraryTokenizer {
   const tokens = (json["added_tokens"] ?? []) as Json[];
   const small = { type: "BPE", vocab: {}, merges: [] };
-  const tokenizer = construct(Library, { ...json, model: small, added_tokens: tokens.filter((token) => token["special"] !== true) });
+  const tokenizer = construct(Library, {
+    ...json,
+    model: small,
+    added_tokens: tokens.filter((token) => token["special"] !== true),
+  });
   tokenizer.model = model;
   return tokenizer;
 }
@@ -77,5 +98,9 @@ function idsOf(vocabulary: Vocabulary, config: Json, key: string): number[] {
   const ids: unknown[] = Array.isArray(value) ? value : [value];
   const wrong = ids.find((id) => !Number.isInteger(id) || vocabulary.pieces[id as number] === undefined);
   if (wrong === undefined) return ids as number[];
-  throw new RopewalkError("INVALID_FILE", `generation_config.json ${key}`, `must be token ids of the vocabulary (got ${String(wrong)})`);
+  throw new RopewalkError(
+    "INVALID_FILE",
+    `generation_config.json ${key}`,
+    `must be token ids of the vocabulary (got ${String(wrong)})`,
+  );
 }

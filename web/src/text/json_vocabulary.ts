@@ -11,7 +11,11 @@ export function isObject(value: unknown): value is Json {
 
 /** Raises INVALID_FILE for a part of tokenizer.json. */
 export function refuse(part: string, message: string): never {
-  throw new RopewalkError("INVALID_FILE", `tokenizer.json ${part}`.trimEnd(), `${message}; the file is damaged, or no tokenizer.json`);
+  throw new RopewalkError(
+    "INVALID_FILE",
+    `tokenizer.json ${part}`.trimEnd(),
+    `${message}; the file is damaged, or no tokenizer.json`,
+  );
 }
 
 // far above any vocabulary: the largest have 262144
@@ -26,7 +30,10 @@ export function readVocabulary(json: Json): Vocabulary {
   const add = (piece: unknown, id: unknown, part: string) => {
     if (typeof piece !== "string") return refuse(part, "must have strings as tokens");
     if (!Number.isInteger(id) || (id as number) < 0 || (id as number) >= MOST_TOKENS) {
-      return refuse(part, `must have integers from 0 to ${MOST_TOKENS - 1} as ids (${JSON.stringify(piece)} has ${String(id)})`);
+      return refuse(
+        part,
+        `must have integers from 0 to ${MOST_TOKENS - 1} as ids (${JSON.stringify(piece)} has ${String(id)})`,
+      );
     }
     pieces[id as number] = piece;
     ids.set(piece, id as number);
@@ -35,7 +42,8 @@ export function readVocabulary(json: Json): Vocabulary {
 
   for (const [piece, id] of vocabularyEntries(model)) {
     const taken = typeof id === "number" ? pieces[id] : undefined;
-    if (taken !== undefined) refuse("model.vocab", `gives id ${String(id)} to ${JSON.stringify(taken)} and to ${JSON.stringify(piece)}`);
+    if (taken !== undefined)
+      refuse("model.vocab", `gives id ${String(id)} to ${JSON.stringify(taken)} and to ${JSON.stringify(piece)}`);
     add(piece, id, "model.vocab");
   }
   const spelling = readSpelling(json);
@@ -72,7 +80,9 @@ function vocabularyEntries(model: Json): [unknown, unknown][] {
 
 function checkMerges(model: Json, ids: ReadonlyMap<string, number>): void {
   if (model["type"] !== undefined && model["type"] !== "BPE") return;
-  const affixes = ["continuing_subword_prefix", "end_of_word_suffix"].some((key) => typeof model[key] === "string" && model[key] !== "");
+  const affixes = ["continuing_subword_prefix", "end_of_word_suffix"].some(
+    (key) => typeof model[key] === "string" && model[key] !== "",
+  );
   listOf(model["merges"], "model.merges").forEach((merge, i) => {
     const pair: unknown = typeof merge === "string" ? merge.split(" ") : merge;
     if (!Array.isArray(pair) || pair.length !== 2 || pair.some((piece) => typeof piece !== "string")) {
@@ -80,7 +90,8 @@ function checkMerges(model: Json, ids: ReadonlyMap<string, number>): void {
     }
     const [left, right] = pair as [string, string];
     const missing = (affixes ? [left, right] : [left, right, left + right]).find((piece) => !ids.has(piece));
-    if (missing !== undefined) refuse("model.merges", `number ${i} names ${JSON.stringify(missing)}, which is no token`);
+    if (missing !== undefined)
+      refuse("model.merges", `number ${i} names ${JSON.stringify(missing)}, which is no token`);
   });
 }
 
@@ -88,10 +99,13 @@ function checkMerges(model: Json, ids: ReadonlyMap<string, number>): void {
 function readSpelling(json: Json): Spelling {
   const steps = stepsOf(json["decoder"]);
   const types = steps.map((step) => String(step["type"]));
-  const unknown = types.find((type) => !["ByteLevel", "Metaspace", "Replace", "ByteFallback", "Fuse", "Strip"].includes(type));
+  const unknown = types.find(
+    (type) => !["ByteLevel", "Metaspace", "Replace", "ByteFallback", "Fuse", "Strip"].includes(type),
+  );
   if (unknown !== undefined || types.length === 0) {
     throw new RopewalkError(
-      "UNSUPPORTED_MODEL", "tokenizer.json decoder",
+      "UNSUPPORTED_MODEL",
+      "tokenizer.json decoder",
       `${unknown ?? "none"} is a decoder that this package does not have; it has ByteLevel, Metaspace ` +
         "and SentencePiece's (Replace, ByteFallback, Strip)",
     );
@@ -99,7 +113,8 @@ function readSpelling(json: Json): Spelling {
   if (types.includes("ByteLevel")) return { alphabet: "byte_level", added_space: "never" };
   const strips = steps.some((step) => step["type"] === "Strip" && step["content"] === " " && Number(step["start"]) > 0);
   const metaspace = steps.find((step) => step["type"] === "Metaspace");
-  const prepends = metaspace !== undefined && metaspace["prepend_scheme"] !== "never" && metaspace["add_prefix_space"] !== false;
+  const prepends =
+    metaspace !== undefined && metaspace["prepend_scheme"] !== "never" && metaspace["add_prefix_space"] !== false;
   return { alphabet: "metaspace", added_space: strips || prepends ? "first" : "never" };
 }
 

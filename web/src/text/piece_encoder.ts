@@ -9,7 +9,8 @@ export type PieceEncoder = (text: string) => number[];
 export function byteLevelEncoder(vocabulary: Vocabulary, merges: readonly string[], pre: PreTokenizer): PieceEncoder {
   const ranks = new Map<string, number>();
   merges.forEach((merge, rank) => ranks.set(merge, rank));
-  const rankOf: RankOf = (text, start, middle, end) => ranks.get(`${text.slice(start, middle)} ${text.slice(middle, end)}`);
+  const rankOf: RankOf = (text, start, middle, end) =>
+    ranks.get(`${text.slice(start, middle)} ${text.slice(middle, end)}`);
   const unknown = unknownToken(vocabulary);
   const encodeWord = remember((word) => {
     const spelled = inByteCharacters(word);
@@ -31,10 +32,15 @@ export function sentencePieceEncoder(vocabulary: Vocabulary, scores: Float64Arra
   };
   const utf8 = new TextEncoder();
   const unknown = unknownToken(vocabulary);
-  const bytesOf = (piece: string) => Array.from(utf8.encode(piece), (byte) => vocabulary.idOf(pieceOfByte(byte)) ?? unknown).flat();
-  const encodeWord = remember((word) => mergePieces(word, rankOf).flatMap((piece) => vocabulary.idOf(piece) ?? bytesOf(piece)));
+  const bytesOf = (piece: string) =>
+    Array.from(utf8.encode(piece), (byte) => vocabulary.idOf(pieceOfByte(byte)) ?? unknown).flat();
+  const encodeWord = remember((word) =>
+    mergePieces(word, rankOf).flatMap((piece) => vocabulary.idOf(piece) ?? bytesOf(piece)),
+  );
   // where no token goes on past the end of a word, words are joined alike alone and in a text
-  const wordwise = !vocabulary.pieces.some((piece, id) => piece !== undefined && /[^▁]▁/.test(piece) && !vocabulary.isAdded(id));
+  const wordwise = !vocabulary.pieces.some(
+    (piece, id) => piece !== undefined && /[^▁]▁/.test(piece) && !vocabulary.isAdded(id),
+  );
   return (text) => {
     const spelled = text.replaceAll(" ", "▁");
     return wordwise ? (spelled.match(/▁*[^▁]*/g) ?? []).flatMap(encodeWord) : encodeWord(spelled);
@@ -62,4 +68,3 @@ function remember(encode: PieceEncoder): PieceEncoder {
     return encoded;
   };
 }
-

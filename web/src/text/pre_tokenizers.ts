@@ -61,7 +61,19 @@ interface Family {
 const FAMILIES: readonly Family[] = [
   { names: ["default"], patterns: [String.raw`[\p{P}$+<=>^~|]+`, gpt2, String.raw`\p{N}+`, "[0-9][0-9][0-9]"] },
   {
-    names: ["gpt-2", "phi-2", "olmo", "mpt", "jais", "trillion", "granite-docling", "exaone4", "gigachat", "a.x-4.0", "mellum"],
+    names: [
+      "gpt-2",
+      "phi-2",
+      "olmo",
+      "mpt",
+      "jais",
+      "trillion",
+      "granite-docling",
+      "exaone4",
+      "gigachat",
+      "a.x-4.0",
+      "mellum",
+    ],
     patterns: [gpt2],
   },
   {
@@ -115,7 +127,8 @@ export function preTokenizerOf(name: string): PreTokenizer {
   const family = FAMILIES.find(({ names }) => names.includes(name));
   if (family === undefined) {
     throw new RopewalkError(
-      "UNSUPPORTED_MODEL", "tokenizer.ggml.pre",
+      "UNSUPPORTED_MODEL",
+      "tokenizer.ggml.pre",
       `"${name}" is a way to cut words that this package does not have; it has ${PRE_TOKENIZERS.join(", ")}. ` +
         "The model's tokenizer.json, where there is one, says how by itself",
     );

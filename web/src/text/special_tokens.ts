@@ -2,9 +2,28 @@ import type { Vocabulary } from "./vocabulary.js";
 
 /** Texts of tokens that end a generation wherever a vocabulary has them as tokens. */
 const END_PIECES = [
-  "<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<|flush|>", "<|calls|>", "<end_of_turn>", "<|endoftext|>", "</s>",
-  "<|eom_id|>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]", "<|end_of_text|>", "<end_of_utterance>", "<eos>", "<turn|>", "<|tool_response>",
-  "<｜end▁of▁sentence｜>", "[e~[",
+  "<|eot_id|>",
+  "<|im_end|>",
+  "<|end|>",
+  "<|return|>",
+  "<|call|>",
+  "<|flush|>",
+  "<|calls|>",
+  "<end_of_turn>",
+  "<|endoftext|>",
+  "</s>",
+  "<|eom_id|>",
+  "<EOT>",
+  "_<EOT>",
+  "[EOT]",
+  "[EOS]",
+  "<|end_of_text|>",
+  "<end_of_utterance>",
+  "<eos>",
+  "<turn|>",
+  "<|tool_response>",
+  "<｜end▁of▁sentence｜>",
+  "[e~[",
 ];
 
 /**
@@ -12,7 +31,9 @@ const END_PIECES = [
  * llama.cpp keeps such a list too, since files seldom name more than one.
  */
 export function endTokensOf(vocabulary: Vocabulary, named: readonly number[]): number[] {
-  const known = END_PIECES.map((piece) => vocabulary.idOf(piece)).filter((id) => id !== undefined && vocabulary.isAdded(id));
+  const known = END_PIECES.map((piece) => vocabulary.idOf(piece)).filter(
+    (id) => id !== undefined && vocabulary.isAdded(id),
+  );
   const ends = new Set([...named, ...(known as number[])]);
   const has = (piece: string) => ends.has(vocabulary.idOf(piece) ?? -1);
   const remove = (piece: string) => {
@@ -54,7 +75,7 @@ export class AddedTokens {
   split(text: string, parseSpecial: boolean): (string | number)[] {
     const parts: (string | number)[] = [];
     let end = 0;
-    for (let at = 0; at < text.length; ) {
+    for (let at = 0; at < text.length;) {
       const found = this.#byUnit
         .get(text.charCodeAt(at))
         ?.find(({ piece, id }) => (parseSpecial || !this.#vocabulary.isSpecial(id)) && text.startsWith(piece, at));
@@ -77,6 +98,7 @@ export class AddedTokens {
 export function trimmingTokens(vocabulary: Vocabulary, modelName: string): Set<number> {
   if (!/phi-?3/i.test(modelName)) return new Set();
   const keep = ["<unk>", "<s>", "<|endoftext|>"];
-  const trims = (piece: string | undefined, id: number) => piece !== undefined && vocabulary.isAdded(id) && !keep.includes(piece);
+  const trims = (piece: string | undefined, id: number) =>
+    piece !== undefined && vocabulary.isAdded(id) && !keep.includes(piece);
   return new Set(vocabulary.pieces.flatMap((piece, id) => (trims(piece, id) ? [id] : [])));
 }

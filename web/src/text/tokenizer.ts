@@ -14,7 +14,11 @@ export type { EncodeOptions, Tokenizer } from "./vocabulary_tokenizer.js";
  * @param generationConfig parsed generation_config.json: names all tokens that end a generation
  * @throws INVALID_FILE (tokenizer.json and what lies below), UNSUPPORTED_MODEL (tokenizer.json decoder or model)
  */
-export function tokenizerFromJson(tokenizerJson: object, tokenizerConfig: object = {}, generationConfig: object = {}): Promise<Tokenizer> {
+export function tokenizerFromJson(
+  tokenizerJson: object,
+  tokenizerConfig: object = {},
+  generationConfig: object = {},
+): Promise<Tokenizer> {
   return readJsonTokenizer(tokenizerJson, tokenizerConfig, generationConfig);
 }
 

@@ -13,7 +13,9 @@ export interface Spelling {
 
 /** GPT-2's alphabet: bytes that print stand for themselves, the others for the characters from U+0100 on. */
 const BYTE_CHARACTERS: readonly string[] = byteCharacters();
-const BYTES_OF_CHARACTERS: ReadonlyMap<string, number> = new Map(BYTE_CHARACTERS.map((character, byte) => [character, byte]));
+const BYTES_OF_CHARACTERS: ReadonlyMap<string, number> = new Map(
+  BYTE_CHARACTERS.map((character, byte) => [character, byte]),
+);
 
 function byteCharacters(): string[] {
   let next = 0x100;
@@ -39,7 +41,12 @@ export class Vocabulary {
   readonly #ids: ReadonlyMap<string, number>;
 
   /** @param kinds one of TOKEN_KINDS for each piece */
-  constructor(pieces: readonly (string | undefined)[], kinds: Uint8Array, ids: ReadonlyMap<string, number>, spelling: Spelling) {
+  constructor(
+    pieces: readonly (string | undefined)[],
+    kinds: Uint8Array,
+    ids: ReadonlyMap<string, number>,
+    spelling: Spelling,
+  ) {
     this.pieces = pieces;
     this.spelling = spelling;
     this.#kinds = kinds;
@@ -60,7 +67,11 @@ export class Vocabulary {
   pieceOf(id: number): string {
     const piece = this.pieces[id];
     if (piece !== undefined) return piece;
-    throw new RopewalkError("INVALID_ARGUMENT", "tokens", `must be ids below ${this.size} that the vocabulary has (got ${String(id)})`);
+    throw new RopewalkError(
+      "INVALID_ARGUMENT",
+      "tokens",
+      `must be ids below ${this.size} that the vocabulary has (got ${String(id)})`,
+    );
   }
 
   /** One of TOKEN_KINDS. */

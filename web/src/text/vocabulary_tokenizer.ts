@@ -74,13 +74,16 @@ export class VocabularyTokenizer implements Tokenizer {
   }
 
   encode(text: string, options: EncodeOptions = {}): Int32Array {
-    if (typeof text !== "string") throw new RopewalkError("INVALID_ARGUMENT", "text", `must be a string (got ${typeof text})`);
+    if (typeof text !== "string")
+      throw new RopewalkError("INVALID_ARGUMENT", "text", `must be a string (got ${typeof text})`);
     const wellFormed = text.replace(/\p{Surrogate}/gu, "\uFFFD");
     try {
       return Int32Array.from(this.#encoder.encode(wellFormed, options.special ?? true, options.parseSpecial ?? true));
     } catch (error) {
       // V8's regular expressions give up at a word of four million characters
-      throw new RopewalkError("INVALID_ARGUMENT", "text", "could not be cut into words; give it in shorter parts", { cause: error });
+      throw new RopewalkError("INVALID_ARGUMENT", "text", "could not be cut into words; give it in shorter parts", {
+        cause: error,
+      });
     }
   }
 

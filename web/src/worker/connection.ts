@@ -1,7 +1,16 @@
 import { expose, wrap } from "comlink";
 import { RopewalkError } from "../base/errors.js";
 import type { Piece } from "../model/generate.js";
-import { type Answer, type Call, type Caller, type Endpoint, type Listener, LISTENERS, type Plain, type RemoteHost } from "./protocol.js";
+import {
+  type Answer,
+  type Call,
+  type Caller,
+  type Endpoint,
+  type Listener,
+  LISTENERS,
+  type Plain,
+  type RemoteHost,
+} from "./protocol.js";
 import { passErrors } from "./thrown.js";
 
 /** A thread that has been started, in a page or in Node. @internal */
@@ -39,13 +48,17 @@ export class Connection {
     passErrors();
     this.thread = thread;
     this.#host = wrap<RemoteHost>(thread.endpoint);
-    this.#forgotten = new FinalizationRegistry((id) => void this.run((host) => host.dispose(id)).catch(() => undefined));
+    this.#forgotten = new FinalizationRegistry(
+      (id) => void this.run((host) => host.dispose(id)).catch(() => undefined),
+    );
     const hear: Caller["hear"] = (call, listener, value) => {
       const listening = this.#listeners.get(call)?.[listener] as ((value: unknown) => void) | undefined;
       listening?.(value);
     };
     expose({ hear } satisfies Caller, thread.endpoint);
-    thread.onFailure((why) => this.#finish(new RopewalkError("WASM_LOAD", "worker", `the Worker could not be started, or broke: ${why}`)));
+    thread.onFailure((why) =>
+      this.#finish(new RopewalkError("WASM_LOAD", "worker", `the Worker could not be started, or broke: ${why}`)),
+    );
   }
 
   /** Runs a call that neither listens nor can be aborted. */
@@ -58,7 +71,9 @@ export class Connection {
         this.#waiting.delete(reject);
         this.thread.setBusy(this.#waiting.size > 0);
       };
-      send(this.#host).then(resolve, (error: unknown) => reject(uncloneable(error) ?? (error as Error))).finally(settle);
+      send(this.#host)
+        .then(resolve, (error: unknown) => reject(uncloneable(error) ?? (error as Error)))
+        .finally(settle);
     });
   }
 

@@ -8,7 +8,18 @@ import type { Model, ModelInfo, ModelOptions, Prompt } from "../model/model.js";
 import type { Session, SessionOptions } from "../model/session.js";
 import type { Build, Ropewalk } from "../load/runtime.js";
 import type { Tokenizer } from "../text/tokenizer.js";
-import type { Answer, Call, Caller, Endpoint, HeldModel, HeldSession, HeldTokenizer, Host, Plain, SessionState } from "./protocol.js";
+import type {
+  Answer,
+  Call,
+  Caller,
+  Endpoint,
+  HeldModel,
+  HeldSession,
+  HeldTokenizer,
+  Host,
+  Plain,
+  SessionState,
+} from "./protocol.js";
 import { passErrors } from "./thrown.js";
 
 interface Kinds {
@@ -30,7 +41,21 @@ interface Text {
 const ASKED = {
   model: ["renderChat", "promptTokens", "perplexity", "embed"],
   tokenizer: ["encode", "decode", "token", "idOf", "isSpecial"],
-  session: ["append", "tokens", "text", "logits", "logprobs", "logprobOf", "hidden", "rewind", "shift", "retune", "extend", "save", "restore"],
+  session: [
+    "append",
+    "tokens",
+    "text",
+    "logits",
+    "logprobs",
+    "logprobOf",
+    "hidden",
+    "rewind",
+    "shift",
+    "retune",
+    "extend",
+    "save",
+    "restore",
+  ],
 } as const satisfies { [One in Kind]: readonly (keyof Kinds[One])[] };
 
 /** The Worker's side: holds models, sessions and texts by numbers, and does with them what its caller asks. @internal */
@@ -60,7 +85,13 @@ export class WorkerHost implements Host {
   async model(call: Call, source: ModelSource, options: Plain<ModelOptions>): Promise<HeldModel> {
     const model = await this.#during(call, options, (all) => this.#rw.model(source, all));
     const { info, rope, chatTemplate, tokenizer } = model;
-    return { id: this.#hold({ kind: "model", it: model }), info, rope, chatTemplate, tokenizer: this.#holdTokenizer(tokenizer) };
+    return {
+      id: this.#hold({ kind: "model", it: model }),
+      info,
+      rope,
+      chatTemplate,
+      tokenizer: this.#holdTokenizer(tokenizer),
+    };
   }
 
   modelInfo(call: Call, source: ModelSource, options: Plain<ModelOptions>): Promise<ModelInfo> {
@@ -93,10 +124,13 @@ export class WorkerHost implements Host {
 
   async ask(id: number, name: string, args: readonly unknown[], call?: Call, options: object = {}): Promise<Answer> {
     const { kind, it } = this.#heldAs(id);
-    if (!(ASKED[kind] as readonly string[]).includes(name)) throw new RopewalkError("INVALID_ARGUMENT", name, `is nothing that a ${kind} is asked`);
+    if (!(ASKED[kind] as readonly string[]).includes(name))
+      throw new RopewalkError("INVALID_ARGUMENT", name, `is nothing that a ${kind} is asked`);
     const property = (it as unknown as Record<string, unknown>)[name];
-    const run = (more: readonly unknown[]): unknown => (typeof property === "function" ? property.apply(it, [...args, ...more]) : property);
-    const value = call === undefined ? await run([]) : await this.#during(call, options, async (all) => await run([all]));
+    const run = (more: readonly unknown[]): unknown =>
+      typeof property === "function" ? property.apply(it, [...args, ...more]) : property;
+    const value =
+      call === undefined ? await run([]) : await this.#during(call, options, async (all) => await run([all]));
     return answer(value, kind === "session" ? it : undefined);
   }
 
@@ -171,7 +205,9 @@ export class WorkerHost implements Host {
   ): Promise<T> {
     const controller = new AbortController();
     this.#calls.set(call.id, controller);
-    const listeners = Object.fromEntries(call.listeners.map((name) => [name, (value: unknown) => this.#hear(call.id, name, value)]));
+    const listeners = Object.fromEntries(
+      call.listeners.map((name) => [name, (value: unknown) => this.#hear(call.id, name, value)]),
+    );
     try {
       return await run({ ...options, ...listeners, signal: controller.signal });
     } finally {
@@ -194,6 +230,7 @@ function stateOf({ length, contextLength, bytes, rope }: Session): SessionState 
 /** An array that was made for the answer moves to the caller. */
 function answer(value: unknown, session: Session | undefined): Answer {
   const whole: Answer = { value, ...(session !== undefined && { state: stateOf(session) }) };
-  const isMade = ArrayBuffer.isView(value) && value.buffer instanceof ArrayBuffer && value.byteLength === value.buffer.byteLength;
+  const isMade =
+    ArrayBuffer.isView(value) && value.buffer instanceof ArrayBuffer && value.byteLength === value.buffer.byteLength;
   return isMade ? transfer(whole, [value.buffer]) : whole;
 }

@@ -86,7 +86,9 @@ export interface Host {
 }
 
 /** The Worker as its caller sees it. @internal */
-export type RemoteHost = { [Name in keyof Host]: (...args: Parameters<Host[Name]>) => Promise<Awaited<ReturnType<Host[Name]>>> };
+export type RemoteHost = {
+  [Name in keyof Host]: (...args: Parameters<Host[Name]>) => Promise<Awaited<ReturnType<Host[Name]>>>;
+};
 
 /** One end of the line between both: a Worker, or what a Worker sees of its caller. @internal */
 export interface Endpoint {

@@ -39,7 +39,11 @@ export class WorkerModel implements AsyncDisposable {
    * @throws {@link RopewalkError} INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED.
    */
   async session(options: SessionOptions = {}): Promise<WorkerSession> {
-    return new WorkerSession(this.#connection, this, await this.#connection.run((host) => host.session(this.#id, options)));
+    return new WorkerSession(
+      this.#connection,
+      this,
+      await this.#connection.run((host) => host.session(this.#id, options)),
+    );
   }
 
   /**
@@ -47,7 +51,11 @@ export class WorkerModel implements AsyncDisposable {
    * @throws {@link RopewalkError} as `Model.generate`; rejects with the signal's reason.
    */
   generate(prompt: Prompt, options: GenerateOptions & SessionOptions = {}): AsyncGenerator<Piece, void, void> {
-    return this.#connection.pieces(options, (host, call, rest) => host.generate(call, this.#id, rest, sent(prompt)), () => undefined);
+    return this.#connection.pieces(
+      options,
+      (host, call, rest) => host.generate(call, this.#id, rest, sent(prompt)),
+      () => undefined,
+    );
   }
 
   /**
@@ -72,7 +80,11 @@ export class WorkerModel implements AsyncDisposable {
    */
   async perplexity(text: string | Iterable<number>, options: PerplexityOptions = {}): Promise<Perplexity> {
     const given = typeof text === "string" ? text : [...text];
-    return (await this.#connection.listen(options, (host, call, rest) => host.ask(this.#id, "perplexity", [given], call, rest))).value as Perplexity;
+    return (
+      await this.#connection.listen(options, (host, call, rest) =>
+        host.ask(this.#id, "perplexity", [given], call, rest),
+      )
+    ).value as Perplexity;
   }
 
   /**
@@ -81,7 +93,9 @@ export class WorkerModel implements AsyncDisposable {
    */
   async embed(text: string | Iterable<number>, options: { signal?: AbortSignal } = {}): Promise<Float32Array> {
     const given = typeof text === "string" ? text : [...text];
-    return (await this.#connection.listen(options, (host, call, rest) => host.ask(this.#id, "embed", [given], call, rest))).value as Float32Array;
+    return (
+      await this.#connection.listen(options, (host, call, rest) => host.ask(this.#id, "embed", [given], call, rest))
+    ).value as Float32Array;
   }
 
   /** Gives the weights back. Sessions give back their own; using either afterwards rejects with DISPOSED. */

@@ -52,7 +52,9 @@ export class WorkerRopewalk implements AsyncDisposable {
    * @throws {@link RopewalkError} as `Ropewalk.model`; rejects with the signal's reason.
    */
   modelInfo(source: ModelSource, options: ModelOptions = {}): Promise<ModelInfo> {
-    return this.#connection.listen(options, (host, call, rest) => host.modelInfo(call, this.#sent(source, false), rest));
+    return this.#connection.listen(options, (host, call, rest) =>
+      host.modelInfo(call, this.#sent(source, false), rest),
+    );
   }
 
   /** What option `cache` has kept on this device, as `Ropewalk.cachedModels`. */
@@ -74,7 +76,10 @@ export class WorkerRopewalk implements AsyncDisposable {
    * @throws {@link RopewalkError} as `Ropewalk.tokenizer`.
    */
   async tokenizer(source: object, tokenizerConfig?: object): Promise<WorkerTokenizer> {
-    return new WorkerTokenizer(this.#connection, await this.#connection.run((host) => host.tokenizer(source, tokenizerConfig)));
+    return new WorkerTokenizer(
+      this.#connection,
+      await this.#connection.run((host) => host.tokenizer(source, tokenizerConfig)),
+    );
   }
 
   /** Ends the Worker, and gives all its memory back. What waits for it, and every later call, rejects with DISPOSED. */
@@ -96,7 +101,10 @@ export class WorkerRopewalk implements AsyncDisposable {
 }
 
 /** Loads the module in a thread that has been started. @internal */
-export async function loadIn(start: () => Thread, { signal, wasm, ...options }: LoadOptions = {}): Promise<WorkerRopewalk> {
+export async function loadIn(
+  start: () => Thread,
+  { signal, wasm, ...options }: LoadOptions = {},
+): Promise<WorkerRopewalk> {
   signal?.throwIfAborted();
   const connection = new Connection(started(start));
   const giveUp = (): void => connection.close();
@@ -116,7 +124,9 @@ function started(start: () => Thread): Thread {
   try {
     return start();
   } catch (cause) {
-    throw new RopewalkError("WASM_LOAD", "worker", `the Worker could not be started: ${(cause as Error).message}`, { cause });
+    throw new RopewalkError("WASM_LOAD", "worker", `the Worker could not be started: ${(cause as Error).message}`, {
+      cause,
+    });
   }
 }
 
@@ -125,6 +135,7 @@ async function sentWasm(wasm: WasmSource, thread: Thread): Promise<WasmSource> {
   const settled = await wasm;
   if (typeof settled === "string" || settled instanceof URL) return thread.resolve(String(settled));
   if (typeof Response !== "function" || !(settled instanceof Response)) return settled;
-  if (!settled.ok) throw new RopewalkError("WASM_LOAD", "wasm", `the server answered ${settled.status} for ${settled.url}`);
+  if (!settled.ok)
+    throw new RopewalkError("WASM_LOAD", "wasm", `the server answered ${settled.status} for ${settled.url}`);
   return settled.arrayBuffer();
 }

@@ -63,7 +63,9 @@ export class WorkerSession implements AsyncDisposable {
    */
   append(input: string | Iterable<number>, options: SessionAppendOptions = {}): Promise<void> {
     const given = typeof input === "string" ? input : [...input];
-    return this.#keepUp(this.#connection.listen(options, (host, call, rest) => host.ask(this.#id, "append", [given], call, rest)));
+    return this.#keepUp(
+      this.#connection.listen(options, (host, call, rest) => host.ask(this.#id, "append", [given], call, rest)),
+    );
   }
 
   /**
@@ -190,7 +192,12 @@ export class WorkerSession implements AsyncDisposable {
       this.#note(answer);
       return answer.value as T;
     } catch (error) {
-      await this.#connection.run((host) => host.stateOf(this.#id)).then((state) => (this.#state = state), () => undefined);
+      await this.#connection
+        .run((host) => host.stateOf(this.#id))
+        .then(
+          (state) => (this.#state = state),
+          () => undefined,
+        );
       throw error;
     }
   }

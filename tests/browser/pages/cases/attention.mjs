@@ -1,6 +1,18 @@
 // Attention over keys and values that are at hand. native_digest/attention.cpp computes the same.
 
-import { configOf, DTYPES, elements, LAYOUTS, Operands, PAIRINGS, positionsOf, SCALINGS, scoresOf, shapeOf, sizeOf } from "./inputs.mjs";
+import {
+  configOf,
+  DTYPES,
+  elements,
+  LAYOUTS,
+  Operands,
+  PAIRINGS,
+  positionsOf,
+  SCALINGS,
+  scoresOf,
+  shapeOf,
+  sizeOf,
+} from "./inputs.mjs";
 
 const SIZES = { tokens: 37, kv_tokens: 37, heads: 4, kv_heads: 2, head_dim: 32 };
 const PLAIN = { what: "attention", ...SIZES, position: "none" };
@@ -8,7 +20,14 @@ const ROPE = { position: "rope", pairing: "half", rope_theta: 10000 };
 
 // keys of every element type and layout turned as they are read; pairings and scalings take turns
 const turned = DTYPES.flatMap((dtype) => LAYOUTS.map((layout) => ({ dtype, layout }))).map((kind, i) => ({
-  ...{ ...PLAIN, ...ROPE, ...kind, ...SCALINGS[i % 5], pairing: PAIRINGS[i % 3], batches: kind.layout === "thd" ? 1 : 2 },
+  ...{
+    ...PLAIN,
+    ...ROPE,
+    ...kind,
+    ...SCALINGS[i % 5],
+    pairing: PAIRINGS[i % 3],
+    batches: kind.layout === "thd" ? 1 : 2,
+  },
   ...{ kv_tokens: 100, heads: 6, head_dim: 80, rotary_dim: 76, rotary_offset: 4, first: 5063, kv_first: 5000 },
 }));
 

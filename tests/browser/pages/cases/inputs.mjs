@@ -39,10 +39,23 @@ const given = (object) => Object.fromEntries(Object.entries(object).filter(([, v
 export function configOf(entry, prefix = "") {
   const { pairing, head_dim, rotary_dim, rotary_offset, precision, mrope_section } = entry;
   const scaled = (...keys) => given(Object.fromEntries(keys.map((key) => [key, entry[prefix + key]])));
-  const scaling = scaled("rope_type", "factor", "original_max_position_embeddings", "low_freq_factor", "high_freq_factor");
+  const scaling = scaled(
+    "rope_type",
+    "factor",
+    "original_max_position_embeddings",
+    "low_freq_factor",
+    "high_freq_factor",
+  );
   const scale_base = entry[`${prefix}xpos_scale_base`];
   return {
-    ...given({ pairing, head_dim, rotary_dim, rotary_offset, precision, mrope_section: mrope_section?.split(",").map(Number) }),
+    ...given({
+      pairing,
+      head_dim,
+      rotary_dim,
+      rotary_offset,
+      precision,
+      mrope_section: mrope_section?.split(",").map(Number),
+    }),
     ...scaled("rope_theta", "max_position_embeddings"),
     ...(scaling.rope_type !== undefined && { rope_scaling: scaling }),
     ...(scale_base !== undefined && { xpos: { scale_base } }),
@@ -57,7 +70,10 @@ export function retunedTo(scaling) {
 /** Positions first, first + step, … of each row on each axis, the next of them 3 farther on. */
 export function positionsOf({ first, step = 1, tokens, axes = 1, rows = 1 }) {
   if (step === 1 && axes * rows === 1) return first;
-  return Float64Array.from({ length: axes * rows * tokens }, (_, i) => first + 3 * Math.floor(i / tokens) + (i % tokens) * step);
+  return Float64Array.from(
+    { length: axes * rows * tokens },
+    (_, i) => first + 3 * Math.floor(i / tokens) + (i % tokens) * step,
+  );
 }
 
 export function shapeOf({ layout, batches, tokens, heads, head_dim }) {
@@ -77,11 +93,22 @@ export function scoresOf(entry, tokens) {
   });
 }
 
-function schemeOf({ position, base, slopes, table_rows, buckets, max_distance, bidirectional = false, heads, head_dim }) {
+function schemeOf({
+  position,
+  base,
+  slopes,
+  table_rows,
+  buckets,
+  max_distance,
+  bidirectional = false,
+  heads,
+  head_dim,
+}) {
   if (position === "sinusoidal") return given({ scheme: position, base });
   if (position === "learned") return { scheme: position, table: elements("f32", table_rows * head_dim, 7) };
   if (position === "alibi") return given({ scheme: position, slopes: slopes && elements("f32", heads, 6) });
-  if (position === "t5") return { scheme: position, table: elements("f32", buckets * heads, 7), maxDistance: max_distance, bidirectional };
+  if (position === "t5")
+    return { scheme: position, table: elements("f32", buckets * heads, 7), maxDistance: max_distance, bidirectional };
   return undefined;
 }
 

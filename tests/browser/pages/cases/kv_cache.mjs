@@ -10,26 +10,52 @@
 //
 // After each, what the last sequence holds is read back; at the end all are saved.
 
-import { configOf, DTYPES, elements, LAYOUTS, Operands, PAIRINGS, positionsOf, retunedTo, SCALINGS, scoresOf, shapeOf, sizeOf } from "./inputs.mjs";
+import {
+  configOf,
+  DTYPES,
+  elements,
+  LAYOUTS,
+  Operands,
+  PAIRINGS,
+  positionsOf,
+  retunedTo,
+  SCALINGS,
+  scoresOf,
+  shapeOf,
+  sizeOf,
+} from "./inputs.mjs";
 
-const PLAIN = { what: "cache", layout: "bthd", input: "f32", layers: 1, sequences: 1, max_length: 96, heads: 4, kv_heads: 2, head_dim: 40 };
+const PLAIN = {
+  what: "cache",
+  layout: "bthd",
+  input: "f32",
+  layers: 1,
+  sequences: 1,
+  max_length: 96,
+  heads: 4,
+  kv_heads: 2,
+  head_dim: 40,
+};
 const ROPE = { position: "rope", pairing: "half", rope_theta: 10000 };
 const YARN = retunedTo({ rope_theta: 10000, ...SCALINGS[1], original_max_position_embeddings: 64 });
 const OTHER_BASE = retunedTo({ rope_theta: 5e5 });
 // the last step turns keys that were saved as turned by the other rope
-const STEPS = "append:40,append:1,shift:4:16,append:5,retune,append:2,move:1000,append:1,truncate:30,append:3,reopen,append:1";
+const STEPS =
+  "append:40,append:1,shift:4:16,append:5,retune,append:2,move:1000,append:1,truncate:30,append:3,reopen,append:1";
 
 const CACHE_DTYPES = ["f32", "f16", "bf16", "q8_0"];
 
 // every element type and kind of keys; all else takes turns
-const everyKind = CACHE_DTYPES.flatMap((dtype) => ["rotated", "raw"].map((keys) => ({ dtype, keys }))).map((kind, i) => {
-  const layout = LAYOUTS[i % 3];
-  return {
-    ...{ ...PLAIN, ...ROPE, ...SCALINGS[i % 5], ...(i % 2 === 0 ? YARN : OTHER_BASE), ...kind, layout, steps: STEPS },
-    ...{ pairing: PAIRINGS[(i + 1) % 3], input: DTYPES[(i + Math.floor(i / 3)) % 3] },
-    ...{ layers: 1 + (i % 2), sequences: layout === "thd" ? 1 : 1 + (i % 3) },
-  };
-});
+const everyKind = CACHE_DTYPES.flatMap((dtype) => ["rotated", "raw"].map((keys) => ({ dtype, keys }))).map(
+  (kind, i) => {
+    const layout = LAYOUTS[i % 3];
+    return {
+      ...{ ...PLAIN, ...ROPE, ...SCALINGS[i % 5], ...(i % 2 === 0 ? YARN : OTHER_BASE), ...kind, layout, steps: STEPS },
+      ...{ pairing: PAIRINGS[(i + 1) % 3], input: DTYPES[(i + Math.floor(i / 3)) % 3] },
+      ...{ layers: 1 + (i % 2), sequences: layout === "thd" ? 1 : 1 + (i % 3) },
+    };
+  },
+);
 
 // plans that follow the length: keys turn as it passes 32
 const GROWING = { ...ROPE, rope_type: "dynamic", factor: 4, max_position_embeddings: 32, ...YARN };
@@ -44,10 +70,38 @@ const special = [
   { ...GROWING, dtype: "f16", keys: "raw", steps: GROWING_STEPS },
   { ...ROPE, ...YARN, dtype: "f32", keys: "rotated", mrope_section: "4,8,8", steps: AXES_STEPS },
   { ...ROPE, ...OTHER_BASE, ...XPOS, dtype: "bf16", keys: "rotated", steps: XPOS_STEPS },
-  { ...ROPE, dtype: "q8_0", keys: "rotated", sequences: 3, steps: "append:33,shift:0:10,copy:20,append:4,truncate:7,append:2,reopen,append:1" },
-  { ...ROPE, dtype: "f16", keys: "raw", window: 9, sink_tokens: 4, sinks: true, soft_cap: 5, steps: "append:40,append:1,shift:4:8,append:3" },
-  { position: "alibi", dtype: "bf16", keys: "rotated", head_dim: 33, steps: "append:40,shift:1:2,append:3,reopen,append:1" },
-  { position: "none", dtype: "q8_0", keys: "raw", causal: false, temperature: true, steps: "append:40,append:3,reopen,append:1" },
+  {
+    ...ROPE,
+    dtype: "q8_0",
+    keys: "rotated",
+    sequences: 3,
+    steps: "append:33,shift:0:10,copy:20,append:4,truncate:7,append:2,reopen,append:1",
+  },
+  {
+    ...ROPE,
+    dtype: "f16",
+    keys: "raw",
+    window: 9,
+    sink_tokens: 4,
+    sinks: true,
+    soft_cap: 5,
+    steps: "append:40,append:1,shift:4:8,append:3",
+  },
+  {
+    position: "alibi",
+    dtype: "bf16",
+    keys: "rotated",
+    head_dim: 33,
+    steps: "append:40,shift:1:2,append:3,reopen,append:1",
+  },
+  {
+    position: "none",
+    dtype: "q8_0",
+    keys: "raw",
+    causal: false,
+    temperature: true,
+    steps: "append:40,append:3,reopen,append:1",
+  },
 ].map((more) => ({ ...PLAIN, ...more }));
 
 export const cases = [...everyKind, ...special];
@@ -110,7 +164,16 @@ class CacheRun {
     for (let layer = 0; layer < layers; layer++, seed += 10) {
       const [k, v] = [0, 1].map((i) => operands.put(elements(input, sizeOf(kvShape), seed + i), kvShape, input));
       const q = operands.put(elements(input, sizeOf(shape), seed + 2), shape, input);
-      this.#cache.append({ layer, k, v, q, layout, shape: kvShape, ...(input !== "f32" && { dtype: input }), ...place });
+      this.#cache.append({
+        layer,
+        k,
+        v,
+        q,
+        layout,
+        shape: kvShape,
+        ...(input !== "f32" && { dtype: input }),
+        ...place,
+      });
       const asked = input === "f32" ? q : operands.put(elements("f32", sizeOf(shape), seed + 3), shape);
       const out = this.#cache.attend(asked, { layer, layout, shape, ...scoresOf(this.#entry, tokens) });
       this.outputs.push(operands.take(q), operands.take(out));

@@ -2,7 +2,17 @@
 
 import { configOf, elements, LAYOUTS, Operands, PAIRINGS, positionsOf, SCALINGS, shapeOf, sizeOf } from "./inputs.mjs";
 
-const PLAIN = { what: "linear", layout: "bthd", batches: 2, tokens: 70, kv_tokens: 70, heads: 4, kv_heads: 2, head_dim: 24, position: "none" };
+const PLAIN = {
+  what: "linear",
+  layout: "bthd",
+  batches: 2,
+  tokens: 70,
+  kv_tokens: 70,
+  heads: 4,
+  kv_heads: 2,
+  head_dim: 24,
+  position: "none",
+};
 const ROPE = { position: "rope", pairing: "half", rope_theta: 10000 };
 
 // layouts and pairings take turns
@@ -16,10 +26,24 @@ const tensors = [
   { ...ROPE, ...SCALINGS[4], causal: false, tokens: 1, heads: 3, kv_heads: 3, head_dim: 7, rotary_dim: 6 },
 ].map((more, i) => {
   const layout = LAYOUTS[i % 3];
-  return { ...PLAIN, layout, batches: layout === "thd" ? 1 : 2, ...more, ...(more.pairing && { pairing: PAIRINGS[(i + 1) % 3] }) };
+  return {
+    ...PLAIN,
+    layout,
+    batches: layout === "thd" ? 1 : 2,
+    ...more,
+    ...(more.pairing && { pairing: PAIRINGS[(i + 1) % 3] }),
+  };
 });
 
-const STATE = { what: "linear_state", layout: "thd", heads: 4, kv_heads: 2, head_dim: 24, position: "none", pieces: "1,40,5,1" };
+const STATE = {
+  what: "linear_state",
+  layout: "thd",
+  heads: 4,
+  kv_heads: 2,
+  head_dim: 24,
+  position: "none",
+  pieces: "1,40,5,1",
+};
 
 const states = [
   STATE,

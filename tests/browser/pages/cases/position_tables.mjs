@@ -18,7 +18,9 @@ const idsOf = ({ first, step, tokens }) => {
 };
 
 export const compute = {
-  sinusoidal: (rw, entry) => [rw.sinusoidalTable(entry.first === 0 ? entry.tokens : idsOf(entry), entry.dim, { base: entry.base ?? 10000 })],
+  sinusoidal: (rw, entry) => [
+    rw.sinusoidalTable(entry.first === 0 ? entry.tokens : idsOf(entry), entry.dim, { base: entry.base ?? 10000 }),
+  ],
   alibi_slopes: (rw, { heads }) => [rw.alibiSlopes(heads)],
   t5_buckets: (rw, entry) => {
     const { buckets, max_distance, bidirectional = false } = entry;

@@ -1,6 +1,17 @@
 // Rotations and tables. native_digest/rope.cpp computes the same.
 
-import { configOf, DTYPES, elements, LAYOUTS, Operands, PAIRINGS, positionsOf, SCALINGS, shapeOf, sizeOf } from "./inputs.mjs";
+import {
+  configOf,
+  DTYPES,
+  elements,
+  LAYOUTS,
+  Operands,
+  PAIRINGS,
+  positionsOf,
+  SCALINGS,
+  shapeOf,
+  sizeOf,
+} from "./inputs.mjs";
 
 const POSITIONS = [
   { first: 0, step: 1 },
@@ -13,12 +24,12 @@ const SMALL = { batches: 2, tokens: 37, heads: 3, head_dim: 80, rotary_dim: 76, 
 const LONG = { batches: 1, tokens: 2048, heads: 4, head_dim: 128, rope_theta: 1e6, first: 4096, step: 1 };
 
 // every pairing, element type and layout; scalings, positions and direction take turns
-const rotations = PAIRINGS.flatMap((pairing) => DTYPES.flatMap((dtype) => LAYOUTS.map((layout) => ({ pairing, dtype, layout })))).map(
-  (kind, i) => ({
-    ...{ what: "rotate", ...kind, ...SMALL, ...SCALINGS[i % 5], ...POSITIONS[i % 4] },
-    ...{ batches: kind.layout === "thd" ? 1 : SMALL.batches, inverse: i % 7 === 3 },
-  }),
-);
+const rotations = PAIRINGS.flatMap((pairing) =>
+  DTYPES.flatMap((dtype) => LAYOUTS.map((layout) => ({ pairing, dtype, layout }))),
+).map((kind, i) => ({
+  ...{ what: "rotate", ...kind, ...SMALL, ...SCALINGS[i % 5], ...POSITIONS[i % 4] },
+  ...{ batches: kind.layout === "thd" ? 1 : SMALL.batches, inverse: i % 7 === 3 },
+}));
 
 // more than the 512 KB that pass through wasm memory at once
 const longRotations = [
@@ -26,13 +37,30 @@ const longRotations = [
   { what: "rotate", pairing: "interleaved", dtype: "f16", layout: "bthd", ...LONG, ...SCALINGS[3] },
 ];
 
-const table = { what: "table", pairing: "half", layout: "compact", dtype: "f32", head_dim: 128, rope_theta: 1e6, first: 0, step: 1 };
+const table = {
+  what: "table",
+  pairing: "half",
+  layout: "compact",
+  dtype: "f32",
+  head_dim: 128,
+  rope_theta: 1e6,
+  first: 0,
+  step: 1,
+};
 
 const tables = [
   { ...table, tokens: 131072 },
   { ...table, tokens: 2048, ...SCALINGS[1], first: 2 ** 24 - 1024 },
   { ...table, tokens: 1000, ...SCALINGS[2], first: 1000.25, step: 0.37, layout: "half", dtype: "f16" },
-  { ...table, tokens: 1000, ...SCALINGS[3], first: 2 ** 31 - 1000, layout: "interleaved", dtype: "bf16", inverse: true },
+  {
+    ...table,
+    tokens: 1000,
+    ...SCALINGS[3],
+    first: 2 ** 31 - 1000,
+    layout: "interleaved",
+    dtype: "bf16",
+    inverse: true,
+  },
   { ...table, tokens: 4096, ...SCALINGS[1], precision: "hf" },
 ];
 
@@ -52,7 +80,8 @@ function rotate(rw, entry, inTensor) {
 function tabulate(rw, entry) {
   const { dtype, layout, inverse, tokens } = entry;
   const positions = positionsOf(entry);
-  const ids = typeof positions === "number" ? Float64Array.from({ length: tokens }, (_, t) => positions + t) : positions;
+  const ids =
+    typeof positions === "number" ? Float64Array.from({ length: tokens }, (_, t) => positions + t) : positions;
   const rope = rw.rope(configOf(entry));
   const { cos, sin } = rope.table(positions === 0 ? tokens : ids, { dtype, layout, inverse });
   rope.dispose();

@@ -3,7 +3,9 @@ import { load as loadHere } from "/package/dist/index.js";
 import { load, RopewalkError } from "/package/dist/worker.js";
 
 const violations = [];
-addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) => violations.push(`${violatedDirective}: ${blockedURI}`));
+addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) =>
+  violations.push(`${violatedDirective}: ${blockedURI}`),
+);
 
 const MODEL = "/models/llama/model.gguf";
 const TEXT = { seed: 7, maxTokens: 30, ignoreEnd: true };
@@ -14,8 +16,17 @@ async function piecesOf(text) {
   return pieces;
 }
 
-const thrownBy = (promise) => promise.then(() => undefined, (error) => error);
-const told = ({ name, code, field, constructor }) => ({ isRopewalkError: constructor === RopewalkError, name, code, field });
+const thrownBy = (promise) =>
+  promise.then(
+    () => undefined,
+    (error) => error,
+  );
+const told = ({ name, code, field, constructor }) => ({
+  isRopewalkError: constructor === RopewalkError,
+  name,
+  code,
+  field,
+});
 
 /** Runs `use` with the module in a Worker of its own. */
 async function inWorker(use) {
@@ -37,7 +48,13 @@ const tasks = {
       const here = await (await loadHere({ build: "simd" })).model(MODEL);
       const tokensOf = async (model) => (await piecesOf(model.generate("the cat", TEXT))).map(({ token }) => token);
       const texts = [await tokensOf(here)];
-      const sources = [MODEL, new URL(MODEL, location.href), new File([bytes], "model.gguf"), [new File([bytes], "model.gguf")], bytes];
+      const sources = [
+        MODEL,
+        new URL(MODEL, location.href),
+        new File([bytes], "model.gguf"),
+        [new File([bytes], "model.gguf")],
+        bytes,
+      ];
       for (const source of sources) texts.push(await tokensOf(await rw.model(source)));
       const left = [bytes.byteLength];
       texts.push(await tokensOf(await rw.model(bytes, { transfer: true })));
@@ -49,7 +66,9 @@ const tasks = {
   safetensors: () =>
     inWorker(async (rw) => {
       const names = ["config.json", "generation_config.json", "tokenizer.json", "model.safetensors"];
-      const files = await Promise.all(names.map(async (name) => new File([await (await fetch(`/models/llama/${name}`)).blob()], name)));
+      const files = await Promise.all(
+        names.map(async (name) => new File([await (await fetch(`/models/llama/${name}`)).blob()], name)),
+      );
       const texts = [];
       for (const source of [files, MODEL]) {
         const pieces = await piecesOf((await rw.model(source)).generate("the cat", TEXT));
@@ -65,7 +84,12 @@ const tasks = {
       for (const one of [await loadHere({ build: "simd" }), rw]) {
         for (const cache of ["opfs", "cache"]) {
           (await one.model(MODEL, { cache })).dispose();
-          steps.push(await one.cachedModels(), await one.deleteCachedModel(MODEL), await one.deleteCachedModel(new URL(MODEL, location.href)), await one.cachedModels());
+          steps.push(
+            await one.cachedModels(),
+            await one.deleteCachedModel(MODEL),
+            await one.deleteCachedModel(new URL(MODEL, location.href)),
+            await one.cachedModels(),
+          );
         }
       }
       return { steps, wrong: told(await thrownBy(rw.deleteCachedModel("ftp://localhost/m.gguf"))) };
@@ -80,9 +104,12 @@ const tasks = {
       const controller = new AbortController();
       const reason = new Error("enough");
       let count = 0;
-      const thrown = await thrownBy((async () => {
-        for await (const _ of session.generate({ ...TEXT, signal: controller.signal })) if (++count === 5) controller.abort(reason);
-      })());
+      const thrown = await thrownBy(
+        (async () => {
+          for await (const _ of session.generate({ ...TEXT, signal: controller.signal }))
+            if (++count === 5) controller.abort(reason);
+        })(),
+      );
       const after = session.length;
       const more = await piecesOf(session.generate({ ...TEXT, maxTokens: 3 }));
       return { isReason: thrown === reason, taken: after - before, more: more.length, finish: more.at(-1).finish };

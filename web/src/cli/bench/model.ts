@@ -9,7 +9,12 @@ const STEPS = 16;
 export const BENCH_CONTEXT = PROMPT + STEPS;
 
 /** A prompt, and tokens one by one after a short and a long text. */
-export async function benchModel(model: Model, rounds: number, signal: AbortSignal, onRound: (done: number, total: number) => void): Promise<BenchLine[]> {
+export async function benchModel(
+  model: Model,
+  rounds: number,
+  signal: AbortSignal,
+  onRound: (done: number, total: number) => void,
+): Promise<BenchLine[]> {
   const session = model.session({ contextLength: BENCH_CONTEXT });
   try {
     const samples = { prompt: [] as number[], early: [] as number[], late: [] as number[] };

@@ -13,7 +13,12 @@ const CASES = [
 const SAMPLE_MS = 20;
 
 /** Rotation of queries in wasm memory, at a position that moves on as in a model: bytes of the queries, each counted once. */
-export async function benchRotation(rw: Ropewalk, rounds: number, signal: AbortSignal, onRound: (done: number, total: number) => void): Promise<BenchLine[]> {
+export async function benchRotation(
+  rw: Ropewalk,
+  rounds: number,
+  signal: AbortSignal,
+  onRound: (done: number, total: number) => void,
+): Promise<BenchLine[]> {
   const rope = rw.rope(ROPE);
   const tensors = CASES.map(({ tokens, dtype }) => rw.tensor([tokens, HEADS, HEAD_DIM], dtype));
   try {
@@ -22,7 +27,8 @@ export async function benchRotation(rw: Ropewalk, rounds: number, signal: AbortS
       const q = tensors[i]!;
       const bytes = tokens * HEADS * HEAD_DIM * (dtype === "f32" ? 4 : 2);
       let position = 0;
-      const turn = (): unknown => rope.rotate(q, { layout: "thd", positions: (position = (position + tokens) % 32768) });
+      const turn = (): unknown =>
+        rope.rotate(q, { layout: "thd", positions: (position = (position + tokens) % 32768) });
       meanTime(turn, SAMPLE_MS); // engines compile while they run
       const samples: number[] = [];
       while (samples.length < rounds) {

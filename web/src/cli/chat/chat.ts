@@ -31,13 +31,22 @@ export function addChat(program: Command, terminal: () => Terminal): void {
   const command = program
     .command("chat")
     .summary("talk with a model")
-    .description("A conversation with a model, by its own chat template. Lines that do not come from a terminal are said one after the other.")
+    .description(
+      "A conversation with a model, by its own chat template. Lines that do not come from a terminal are said one after the other.",
+    )
     .argument("<model>", "GGUF file, folder with safetensors and config.json, or the address of either")
     .option("--system <text>", "what the model is told first (default: nothing)")
     .option("-n, --max-tokens <n>", "tokens of an answer at most", wholeNumber(1), 512)
-    .option("--context <n>", "tokens of the context (default: what the model was trained for, 4096 at most)", wholeNumber(1))
+    .option(
+      "--context <n>",
+      "tokens of the context (default: what the model was trained for, 4096 at most)",
+      wholeNumber(1),
+    )
     .addOption(
-      new Option("--when-full <policy>", "when the context is full: stop there, forget the oldest messages (shift), or stretch the RoPE by YaRN")
+      new Option(
+        "--when-full <policy>",
+        "when the context is full: stop there, forget the oldest messages (shift), or stretch the RoPE by YaRN",
+      )
         .choices(FULL_POLICIES)
         .default("extend"),
     );
@@ -51,7 +60,11 @@ export function addChat(program: Command, terminal: () => Terminal): void {
 async function run(terminal: Terminal, source: string, flags: Flags, signal: AbortSignal): Promise<void> {
   await withModel(terminal, await load(), source, modelOptions(flags, flags.context, signal), async (model) => {
     if (model.chatTemplate === undefined) {
-      throw new RopewalkError("UNSUPPORTED_MODEL", `${model.info.name}: chat_template`, "is not there: this model holds no chats; use ropewalk generate");
+      throw new RopewalkError(
+        "UNSUPPORTED_MODEL",
+        `${model.info.name}: chat_template`,
+        "is not there: this model holds no chats; use ropewalk generate",
+      );
     }
     const conversation = new Conversation(model, flags.system);
     try {
@@ -78,13 +91,22 @@ class Chat {
   #answering: AbortController | undefined;
   #mayLeave = false;
 
-  constructor(terminal: Terminal, model: Model, conversation: Conversation, options: AnswerOptions, interrupted: AbortSignal) {
+  constructor(
+    terminal: Terminal,
+    model: Model,
+    conversation: Conversation,
+    options: AnswerOptions,
+    interrupted: AbortSignal,
+  ) {
     this.#terminal = terminal;
     this.#model = model;
     this.#conversation = conversation;
     this.#options = options;
     this.#interrupted = interrupted;
-    this.#lines = createInterface({ input: process.stdin, ...(this.#isInteractive && { output: process.stderr, prompt: "> " }) });
+    this.#lines = createInterface({
+      input: process.stdin,
+      ...(this.#isInteractive && { output: process.stderr, prompt: "> " }),
+    });
     this.#lines.once("close", () => (this.#isOpen = false));
   }
 
@@ -96,7 +118,9 @@ class Chat {
     this.#lines.on("SIGINT", () => this.#interrupt()); // a terminal that is read by keys hands Ctrl-C over as one of them
     try {
       if (this.#isInteractive) {
-        this.#terminal.note(`${modelInALine(this.#model)}\nRoPE ${ropeInALine(this.#model.rope)}. /help lists what else can be done, Ctrl-D leaves.`);
+        this.#terminal.note(
+          `${modelInALine(this.#model)}\nRoPE ${ropeInALine(this.#model.rope)}. /help lists what else can be done, Ctrl-D leaves.`,
+        );
       }
       this.#prompt();
       for await (const line of this.#lines) {
@@ -112,7 +136,13 @@ class Chat {
     }
     const { session, messages } = this.#conversation;
     const context = { tokens: session.length, length: session.contextLength };
-    this.#terminal.result({ model: this.#model.info.name, messages, answers: this.#answers, context, rope: session.rope });
+    this.#terminal.result({
+      model: this.#model.info.name,
+      messages,
+      answers: this.#answers,
+      context,
+      rope: session.rope,
+    });
   }
 
   async #take(line: string): Promise<void> {

@@ -17,14 +17,20 @@ const COMMANDS: Readonly<Record<string, ChatCommand>> = {
   "/help": { argument: "", summary: "this list", run: () => chatHelp() },
   "/info": { argument: "", summary: "the model, the RoPE in force, the context", run: info },
   "/reset": { argument: "", summary: "forget what was said", run: reset },
-  "/retune": { argument: "<scaling>", summary: "another RoPE scaling (yarn:4, linear:4, none): what was read is turned, not read again", run: retune },
+  "/retune": {
+    argument: "<scaling>",
+    summary: "another RoPE scaling (yarn:4, linear:4, none): what was read is turned, not read again",
+    run: retune,
+  },
   "/save": { argument: "<file>", summary: "write the chat and all that was read of it", run: save },
   "/load": { argument: "<file>", summary: "go on with a chat that was saved", run: restore },
 };
 
 /** The commands of a chat, one a line. */
 export function chatHelp(): string {
-  const lines = Object.entries(COMMANDS).map(([name, { argument, summary }]) => `  ${`${name} ${argument}`.padEnd(18)} ${summary}`);
+  const lines = Object.entries(COMMANDS).map(
+    ([name, { argument, summary }]) => `  ${`${name} ${argument}`.padEnd(18)} ${summary}`,
+  );
   return [...lines, `  ${"/exit".padEnd(18)} leave (or Ctrl-D)`].join("\n");
 }
 
@@ -35,7 +41,11 @@ export async function runChatCommand(line: string, conversation: Conversation, m
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name]! : undefined;
   if (command === undefined) throw new RopewalkError("INVALID_ARGUMENT", name, "is no command; /help lists them");
   if ((command.argument === "") !== (argument === "")) {
-    throw new RopewalkError("INVALID_ARGUMENT", name, command.argument === "" ? "takes nothing after it" : `needs ${command.argument} after it`);
+    throw new RopewalkError(
+      "INVALID_ARGUMENT",
+      name,
+      command.argument === "" ? "takes nothing after it" : `needs ${command.argument} after it`,
+    );
   }
   return command.run(conversation, model, argument);
 }
@@ -64,7 +74,8 @@ async function save({ session, messages }: Conversation, model: Model, path: str
 
 async function restore(conversation: Conversation, model: Model, path: string): Promise<string> {
   const saved = await loadChat(path);
-  if (saved.model !== model.info.name) throw new RopewalkError("INVALID_ARGUMENT", path, `is a chat with ${saved.model}, and this is ${model.info.name}`);
+  if (saved.model !== model.info.name)
+    throw new RopewalkError("INVALID_ARGUMENT", path, `is a chat with ${saved.model}, and this is ${model.info.name}`);
   conversation.restore(saved.messages, saved.session);
   return `${path}: ${saved.messages.length} messages, ${conversation.session.length} tokens`;
 }

@@ -1,4 +1,12 @@
-import { type ChatMessage, type FinishReason, type FullPolicy, type Model, RopewalkError, type SamplingOptions, type Session } from "../../index.node.js";
+import {
+  type ChatMessage,
+  type FinishReason,
+  type FullPolicy,
+  type Model,
+  RopewalkError,
+  type SamplingOptions,
+  type Session,
+} from "../../index.node.js";
 import { type Speed, speedOf } from "../model_text.js";
 
 /** How answers are made. */
@@ -55,7 +63,12 @@ export class Conversation {
    * Says something and answers. What is given up by the signal stays said, as far as it went; on failure nothing was said.
    * @param write - called with each piece of the answer.
    */
-  async answer(content: string, options: AnswerOptions, signal: AbortSignal, write: (text: string) => void): Promise<Answer> {
+  async answer(
+    content: string,
+    options: AnswerOptions,
+    signal: AbortSignal,
+    write: (text: string) => void,
+  ): Promise<Answer> {
     const before = this.#messages;
     this.#messages = [...before, { role: "user", content }];
     let [text, count]: [string, number] = ["", 0];
@@ -98,8 +111,13 @@ export class Conversation {
       }
       const first = this.#system.length;
       if (policy === "stop" || this.#messages.length <= first + 1) {
-        const advice = policy === "stop" ? "/reset, or /retune yarn:2 to make room" : "say less, or use a larger --context";
-        throw new RopewalkError("CACHE_FULL", "chat", `has ${prompt.length} tokens, and the context ${this.session.contextLength}: ${advice}`);
+        const advice =
+          policy === "stop" ? "/reset, or /retune yarn:2 to make room" : "say less, or use a larger --context";
+        throw new RopewalkError(
+          "CACHE_FULL",
+          "chat",
+          `has ${prompt.length} tokens, and the context ${this.session.contextLength}: ${advice}`,
+        );
       }
       this.#messages = [...this.#system, ...this.#messages.slice(first + 2)]; // without the oldest question and its answer
     }

@@ -41,14 +41,20 @@ async function refuseOtherFiles(path: string): Promise<void> {
   const about = await stat(path).catch(() => undefined);
   if (about === undefined || about.isDirectory()) return; // writeFileWhole() refuses folders
   if (about.isFile() && (await isChat(path))) return;
-  throw new RopewalkError("INVALID_ARGUMENT", "/save", `${path} is no chat that /save wrote, and is not written over; name another file`);
+  throw new RopewalkError(
+    "INVALID_ARGUMENT",
+    "/save",
+    `${path} is no chat that /save wrote, and is not written over; name another file`,
+  );
 }
 
 /** Goes by how a file begins, for it may be a model of many gigabytes. */
 async function isChat(path: string): Promise<boolean> {
   const begin = Buffer.from(JSON.stringify({ format: FORMAT }).slice(0, -1));
   const file = await open(path).catch((cause: unknown) => {
-    throw new RopewalkError("INVALID_ARGUMENT", "/save", `${path} cannot be read: ${(cause as Error).message}`, { cause });
+    throw new RopewalkError("INVALID_ARGUMENT", "/save", `${path} cannot be read: ${(cause as Error).message}`, {
+      cause,
+    });
   });
   try {
     const { buffer } = await file.read(Buffer.alloc(begin.length), 0, begin.length, 0);

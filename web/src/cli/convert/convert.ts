@@ -51,7 +51,8 @@ export function addConvert(program: Command, terminal: () => Terminal): void {
 async function convert(terminal: Terminal, input: string, flags: Flags): Promise<void> {
   const { from, to, output, tensors } = flags;
   if (from === to) throw new RopewalkError("INVALID_ARGUMENT", "--to", `must be the other pairing, not ${from} again`);
-  if (!/\.safetensors$/i.test(output)) throw new RopewalkError("INVALID_ARGUMENT", "--output", `must end in .safetensors (got ${output})`);
+  if (!/\.safetensors$/i.test(output))
+    throw new RopewalkError("INVALID_ARGUMENT", "--output", `must end in .safetensors (got ${output})`);
   await refuseOtherKinds(input);
   const beside = configBeside(input);
   await refuseInputs(output, [input, beside]);
@@ -61,7 +62,8 @@ async function convert(terminal: Terminal, input: string, flags: Flags): Promise
   const warnings = warningsOf(config, from);
   if (!terminal.json) for (const warning of warnings) terminal.note(`warning: ${warning}`);
   const rw = await load();
-  const converting = (update: Bar["update"]): Promise<string[]> => convertFile(rw, input, output, { from, to }, heads, pattern, update);
+  const converting = (update: Bar["update"]): Promise<string[]> =>
+    convertFile(rw, input, output, { from, to }, heads, pattern, update);
   const converted = await withBar(terminal, `Converting ${input}`, converting);
   terminal.print(
     `${output}: ${converted.length} tensors from ${from} to ${to} (${converted.slice(0, 2).join(", ")}${converted.length > 2 ? ", …" : ""})`,
@@ -71,7 +73,10 @@ async function convert(terminal: Terminal, input: string, flags: Flags): Promise
 
 async function refuseOtherKinds(input: string): Promise<void> {
   const advice = [
-    [isAddress(input), "is an address, and only files are converted; download the model and give its .safetensors file"],
+    [
+      isAddress(input),
+      "is an address, and only files are converted; download the model and give its .safetensors file",
+    ],
     [await isFolder(input), "is a folder; give a .safetensors file of it"],
     [/\.gguf$/i.test(input), "is GGUF, which is not converted; give the .safetensors file that it was made from"],
   ].find(([holds]) => holds)?.[1];
@@ -82,13 +87,17 @@ async function refuseOtherKinds(input: string): Promise<void> {
 function warningsOf(config: ModelConfig | undefined, from: Way["from"]): string[] {
   const own = config && pairingOf(config);
   if (own === undefined || own === from) return [];
-  return [`config.json tells that the pairing of this model is ${own}: --from ${from} is right only for weights that were converted to it before`];
+  return [
+    `config.json tells that the pairing of this model is ${own}: --from ${from} is right only for weights that were converted to it before`,
+  ];
 }
 
 function parsePattern(text: string): RegExp {
   try {
     return new RegExp(text);
   } catch (cause) {
-    throw new RopewalkError("INVALID_ARGUMENT", "--tensors", `is no regular expression: ${(cause as Error).message}`, { cause });
+    throw new RopewalkError("INVALID_ARGUMENT", "--tensors", `is no regular expression: ${(cause as Error).message}`, {
+      cause,
+    });
   }
 }

@@ -54,7 +54,11 @@ export function headsOf(config: ModelConfig | undefined, flags: HeadFlags): Head
   const rope = config && rotated(config);
   const heads = flags.heads ?? (text && queryHeadsOf(text, knownFamily("hf", text.model_type)));
   if (heads === undefined)
-    throw new RopewalkError("INVALID_ARGUMENT", "--heads", "must be given, for no config.json beside the file tells it");
+    throw new RopewalkError(
+      "INVALID_ARGUMENT",
+      "--heads",
+      "must be given, for no config.json beside the file tells it",
+    );
   const kvHeads = text && flags.heads === undefined ? integerOf(text, ["num_key_value_heads"]) : undefined;
   return {
     heads,

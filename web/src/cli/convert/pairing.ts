@@ -74,10 +74,18 @@ function bytesOf(file: string, name: string, dtype: string, shape: readonly numb
 }
 
 /** The tensors to convert, in the order of their data. */
-function chooseTensors(file: string, entries: readonly SafetensorsEntry[], pattern: RegExp | undefined): SafetensorsEntry[] {
+function chooseTensors(
+  file: string,
+  entries: readonly SafetensorsEntry[],
+  pattern: RegExp | undefined,
+): SafetensorsEntry[] {
   const fused = entries.find(({ name }) => FUSED.test(name));
   if (pattern === undefined && fused !== undefined) {
-    throw new RopewalkError("INVALID_ARGUMENT", "--tensors", `${fused.name} holds q, k and v in one, which is not converted; split it before`);
+    throw new RopewalkError(
+      "INVALID_ARGUMENT",
+      "--tensors",
+      `${fused.name} holds q, k and v in one, which is not converted; split it before`,
+    );
   }
   const chosen = entries.filter(({ name }) => (pattern ?? PROJECTIONS).test(name));
   if (chosen.length === 0) {
@@ -113,12 +121,20 @@ function headsIn(
   const own = isKey(name) ? kvHeads : heads;
   const head_dim = headDim ?? (isNorm(name) ? normDim : rows / own);
   if (head_dim === undefined) {
-    throw new RopewalkError("INVALID_ARGUMENT", "--head-dim", `must be given: ${name} is a norm, and no projection beside it tells`);
+    throw new RopewalkError(
+      "INVALID_ARGUMENT",
+      "--head-dim",
+      `must be given: ${name} is a norm, and no projection beside it tells`,
+    );
   }
   const count = rows / head_dim;
-  const fits = rows > 0 && Number.isInteger(head_dim) && (count === own || (isNorm(name) && count === 1) || (!isKey(name) && count === kvHeads));
+  const fits =
+    rows > 0 &&
+    Number.isInteger(head_dim) &&
+    (count === own || (isNorm(name) && count === 1) || (!isKey(name) && count === kvHeads));
   if (!fits) {
-    const expected = headDim === undefined && !isNorm(name) ? `a multiple of ${own} rows` : `${own} heads of ${head_dim} rows`;
+    const expected =
+      headDim === undefined && !isNorm(name) ? `a multiple of ${own} rows` : `${own} heads of ${head_dim} rows`;
     throw new RopewalkError(
       "INVALID_ARGUMENT",
       isKey(name) ? "--kv-heads" : "--heads",

@@ -1,5 +1,14 @@
 import { type Command, Option } from "commander";
-import { type FinishReason, FULL_POLICIES, type FullPolicy, type GenerateOptions, load, type Model, RopewalkError, type Session } from "../../index.node.js";
+import {
+  type FinishReason,
+  FULL_POLICIES,
+  type FullPolicy,
+  type GenerateOptions,
+  load,
+  type Model,
+  RopewalkError,
+  type Session,
+} from "../../index.node.js";
 import { promptOf } from "./prompt.js";
 import { addSamplingOptions, samplingFrom, type SamplingFlags } from "./sampling.js";
 import { interruptible } from "../interrupt.js";
@@ -48,19 +57,45 @@ export function addGenerate(program: Command, terminal: () => Terminal): void {
     .description("Goes on with a text, by a model from a file, a folder or an address.")
     .argument("<model>", "GGUF file, folder with safetensors and config.json, or the address of either")
     .argument("<prompt>", "text to go on with; - reads it from stdin")
-    .option("-n, --max-tokens <n>", "tokens to generate at most (default: as many as fit, or 1024 with --when-full)", wholeNumber(0))
+    .option(
+      "-n, --max-tokens <n>",
+      "tokens to generate at most (default: as many as fit, or 1024 with --when-full)",
+      wholeNumber(0),
+    )
     .option("--stop <text>", "text that ends it and is not printed; may be given several times", several(String))
-    .option("--context <n>", "tokens of the context (default: what the model was trained for, 4096 at most)", wholeNumber(1))
-    .addOption(new Option("--when-full <policy>", "when the context is full: end there, take out the older half, or stretch the RoPE by YaRN").choices(FULL_POLICIES).default("stop"))
+    .option(
+      "--context <n>",
+      "tokens of the context (default: what the model was trained for, 4096 at most)",
+      wholeNumber(1),
+    )
+    .addOption(
+      new Option(
+        "--when-full <policy>",
+        "when the context is full: end there, take out the older half, or stretch the RoPE by YaRN",
+      )
+        .choices(FULL_POLICIES)
+        .default("stop"),
+    )
     .option("--chat", "the prompt is a message of a chat, written by the model's own template")
     .option("--system <text>", "system message before it (with --chat)");
   addSamplingOptions(command);
   addRopeOptions(command);
-  command.addHelpText("after", EXAMPLES).action((model: string, prompt: string, flags: Flags) => interruptible((signal) => run(terminal(), model, prompt, flags, signal)));
+  command
+    .addHelpText("after", EXAMPLES)
+    .action((model: string, prompt: string, flags: Flags) =>
+      interruptible((signal) => run(terminal(), model, prompt, flags, signal)),
+    );
 }
 
-async function run(terminal: Terminal, source: string, given: string, flags: Flags, signal: AbortSignal): Promise<void> {
-  if (flags.system !== undefined && !flags.chat) throw new RopewalkError("INVALID_ARGUMENT", "--system", "goes with --chat");
+async function run(
+  terminal: Terminal,
+  source: string,
+  given: string,
+  flags: Flags,
+  signal: AbortSignal,
+): Promise<void> {
+  if (flags.system !== undefined && !flags.chat)
+    throw new RopewalkError("INVALID_ARGUMENT", "--system", "goes with --chat");
   const text = await promptOf(given);
   await withModel(terminal, await load(), source, modelOptions(flags, flags.context, signal), async (model) => {
     const session = model.session();
@@ -77,13 +112,27 @@ async function run(terminal: Terminal, source: string, given: string, flags: Fla
 }
 
 async function tokensOf(model: Model, text: string, { chat, system }: Flags): Promise<Int32Array> {
-  const messages = [...(system === undefined ? [] : [{ role: "system", content: system }]), { role: "user", content: text }];
+  const messages = [
+    ...(system === undefined ? [] : [{ role: "system", content: system }]),
+    { role: "user", content: text },
+  ];
   const tokens = await model.promptTokens(chat ? messages : text);
-  if (tokens.length === 0) throw new RopewalkError("INVALID_ARGUMENT", "prompt", "is empty, and this model has no token that begins a text: give some words");
+  if (tokens.length === 0)
+    throw new RopewalkError(
+      "INVALID_ARGUMENT",
+      "prompt",
+      "is empty, and this model has no token that begins a text: give some words",
+    );
   return tokens;
 }
 
-async function generate(terminal: Terminal, session: Session, prompt: Int32Array, flags: Flags, signal: AbortSignal): Promise<Generated> {
+async function generate(
+  terminal: Terminal,
+  session: Session,
+  prompt: Int32Array,
+  flags: Flags,
+  signal: AbortSignal,
+): Promise<Generated> {
   makeRoom(session, prompt.length, flags);
   const isEndless = flags.whenFull !== "stop";
   const options: GenerateOptions & { seed: number } = {
@@ -133,7 +182,11 @@ function makeRoom(session: Session, length: number, { whenFull }: Flags): void {
   while (whenFull === "extend" && session.contextLength < length) session.extend();
   if (session.contextLength >= length) return;
   const advice = `use --context ${length + 1} or more, with a RoPE that reaches as far, or --when-full extend`;
-  throw new RopewalkError("INVALID_ARGUMENT", "prompt", `has ${length} tokens, and the context ${session.contextLength}: ${advice}`);
+  throw new RopewalkError(
+    "INVALID_ARGUMENT",
+    "prompt",
+    `has ${length} tokens, and the context ${session.contextLength}: ${advice}`,
+  );
 }
 
 function summary({ prompt, generation, context, rope, finish, seed }: Generated): string {

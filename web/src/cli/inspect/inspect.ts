@@ -31,8 +31,15 @@ export function addInspect(program: Command, terminal: () => Terminal): void {
     .description(
       "Says which RoPE a model has by kind of layer, what it does to each pair, what looks wrong, and what memory the model takes.",
     )
-    .argument("<source>", "config.json, .gguf or .safetensors file, folder, or the address of one (a folder's ends in /)")
-    .option("--context <n>", "positions to look at and to reckon memory for (what the model was trained for)", wholeNumber(1, 2 ** 24))
+    .argument(
+      "<source>",
+      "config.json, .gguf or .safetensors file, folder, or the address of one (a folder's ends in /)",
+    )
+    .option(
+      "--context <n>",
+      "positions to look at and to reckon memory for (what the model was trained for)",
+      wholeNumber(1, 2 ** 24),
+    )
     .option("--layer-type <kind>", "only layers of this kind, as full_attention or sliding_attention");
   addRopeOptions(command)
     .addHelpText("after", EXAMPLES)
@@ -43,8 +50,14 @@ async function inspect(terminal: Terminal, argument: string, flags: Flags): Prom
   const { context, layerType } = flags;
   const rw = await load();
   const options = { overrides: modelRopeFrom(flags), layerType };
-  const source = await openSource(argument, { ...options, model: context === undefined ? {} : { contextLength: context } });
-  const ropes = source.ropes.map((layerRope): Described => ({ ...layerRope, description: rw.describe(layerRope.rope, context) }));
+  const source = await openSource(argument, {
+    ...options,
+    model: context === undefined ? {} : { contextLength: context },
+  });
+  const ropes = source.ropes.map((layerRope): Described => ({
+    ...layerRope,
+    description: rw.describe(layerRope.rope, context),
+  }));
   const caches = await cacheBytes(rw, source, context ?? trainedLength(source));
   if (terminal.json) {
     terminal.result(forPrograms(source, ropes, caches));
@@ -52,7 +65,8 @@ async function inspect(terminal: Terminal, argument: string, flags: Flags): Prom
   }
   if (source.info !== undefined) terminal.print(`${modelInWords(terminal, source.info)}\n`);
   terminal.print(ropes.map((rope) => ropeInWords(terminal, rope)).join("\n\n"));
-  if (source.plainLayers.length > 0) terminal.print(`\n${terminal.style("bold", "Without RoPE")}: layers ${ranges(source.plainLayers)}`);
+  if (source.plainLayers.length > 0)
+    terminal.print(`\n${terminal.style("bold", "Without RoPE")}: layers ${ranges(source.plainLayers)}`);
   if (caches !== undefined) terminal.print(`\n${cachesInWords(terminal, caches)}`);
 }
 
@@ -76,10 +90,18 @@ function modelInWords(terminal: Terminal, info: ModelInfo): string {
 
 function ropeInWords(terminal: Terminal, { kind, layers, window, description }: Described): string {
   const [first = "", ...rest] = String(description).split("\n");
-  const where = [kind, layers.length > 0 ? `layers ${ranges(layers)}` : undefined, window ? `${window} tokens in sight` : undefined];
+  const where = [
+    kind,
+    layers.length > 0 ? `layers ${ranges(layers)}` : undefined,
+    window ? `${window} tokens in sight` : undefined,
+  ];
   const heading = where.filter((part) => part !== undefined).join(", ");
   const lines = rest.map((line) => (/^ +warning:/.test(line) ? terminal.style("yellow", line) : line));
-  return [...(kind === undefined ? [] : [terminal.style("bold", heading)]), terminal.style("bold", first), ...lines].join("\n");
+  return [
+    ...(kind === undefined ? [] : [terminal.style("bold", heading)]),
+    terminal.style("bold", first),
+    ...lines,
+  ].join("\n");
 }
 
 function cachesInWords(terminal: Terminal, { length, bytes }: CacheBytes): string {
@@ -104,13 +126,22 @@ const SHOWN = [
   ...(["over_extrapolated", "first_negative_distance", "warnings"] as const),
 ];
 
-function forPrograms({ name, info, plainLayers }: Source, ropes: readonly Described[], cache: CacheBytes | undefined): object {
+function forPrograms(
+  { name, info, plainLayers }: Source,
+  ropes: readonly Described[],
+  cache: CacheBytes | undefined,
+): object {
   const { layers: _, ...model } = info ?? {};
   return {
     source: name,
     model: info === undefined ? null : { ...model, layers: info.layers.length },
     ropes: ropes.map(({ kind = null, layers, window: sight = null, description }) => {
-      return { kind, layers, sliding_window: sight, ...Object.fromEntries(SHOWN.map((key) => [key, description[key]])) };
+      return {
+        kind,
+        layers,
+        sliding_window: sight,
+        ...Object.fromEntries(SHOWN.map((key) => [key, description[key]])),
+      };
     }),
     layers_without_rope: plainLayers,
     cache: cache ?? null,

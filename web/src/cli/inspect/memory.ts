@@ -35,6 +35,10 @@ function ofConfig(rw: Ropewalk, { ropes, plainLayers, config = {} }: Source, len
   const turned = ropes.flatMap(({ rope, layers }) => layers.map(() => rope));
   if (typeof kvHeads !== "number" || isCompressed || turned.length === 0) return undefined;
   const headDim = turned[0]!.head_dim;
-  const layers = [...turned, ...plainLayers.map(() => null)].map((rope) => ({ rope, kvHeads, headDim: rope?.head_dim ?? headDim }));
+  const layers = [...turned, ...plainLayers.map(() => null)].map((rope) => ({
+    rope,
+    kvHeads,
+    headDim: rope?.head_dim ?? headDim,
+  }));
   return CACHE_DTYPES.map((dtype) => [dtype, rw.kvCacheBytes({ layers, maxLength: length, dtype })] as const);
 }

@@ -47,17 +47,33 @@ export function addPerplexity(program: Command, terminal: () => Terminal): void 
   const command = program
     .command("perplexity")
     .summary("measure how well a model foresees a text")
-    .description("How well a model foresees a text: e to the mean loss (−ln p) of its tokens, under several RoPE scalings side by side.")
+    .description(
+      "How well a model foresees a text: e to the mean loss (−ln p) of its tokens, under several RoPE scalings side by side.",
+    )
     .argument("<model>", "GGUF file, folder with safetensors and config.json, or the address of either")
     .argument("<text>", "text file; - reads stdin")
-    .option("--window <n>", "tokens that the model sees at a time (default: what it was trained for, 4096 at most)", wholeNumber(2))
-    .option("--stride <n>", "tokens by which the window moves (default: half the window; all of it with --by-position)", wholeNumber(1))
+    .option(
+      "--window <n>",
+      "tokens that the model sees at a time (default: what it was trained for, 4096 at most)",
+      wholeNumber(2),
+    )
+    .option(
+      "--stride <n>",
+      "tokens by which the window moves (default: half the window; all of it with --by-position)",
+      wholeNumber(1),
+    )
     .option("--scaling <scaling>", `${SCALING} (default: own)`, several(parseScaling))
-    .option("--by-position [buckets]", `mean loss by position in the window, in so many buckets (default: ${DEFAULT_BUCKETS}), with --json at each position; write it last, or with =`, wholeNumber(1))
+    .option(
+      "--by-position [buckets]",
+      `mean loss by position in the window, in so many buckets (default: ${DEFAULT_BUCKETS}), with --json at each position; write it last, or with =`,
+      wholeNumber(1),
+    )
     .option("--tokens <n>", "only the first n tokens of the text (default: all)", wholeNumber(2));
   addRopeOptions(command)
     .addHelpText("after", EXAMPLES)
-    .action((model: string, text: string, flags: Flags) => interruptible((signal) => run(terminal(), model, text, flags, signal)));
+    .action((model: string, text: string, flags: Flags) =>
+      interruptible((signal) => run(terminal(), model, text, flags, signal)),
+    );
 }
 
 async function run(terminal: Terminal, source: string, path: string, flags: Flags, signal: AbortSignal): Promise<void> {
@@ -65,7 +81,12 @@ async function run(terminal: Terminal, source: string, path: string, flags: Flag
   await withModel(terminal, await load(), source, modelOptions(flags, flags.window, signal), async (model) => {
     const all = model.tokenizer.encode(text);
     const tokens = all.subarray(0, flags.tokens ?? all.length);
-    if (tokens.length < 2) throw new RopewalkError("INVALID_ARGUMENT", path, `has ${tokens.length} tokens: 2 are the least that can be measured`);
+    if (tokens.length < 2)
+      throw new RopewalkError(
+        "INVALID_ARGUMENT",
+        path,
+        `has ${tokens.length} tokens: 2 are the least that can be measured`,
+      );
     const cut = cutOf(model, flags);
     const measured: Measured[] = [];
     for (const scaling of flags.scaling ?? [parseScaling("own")]) {
@@ -73,22 +94,34 @@ async function run(terminal: Terminal, source: string, path: string, flags: Flag
         measure(model, tokens, scaling, { ...cut, signal, onProgress: ({ done, total }) => update(done, total) });
       measured.push(await withBar(terminal, scaling.name, measuring, tokens.length));
     }
-    const results = flags.byPosition === undefined ? measured.map((one) => ({ ...one, byPosition: undefined })) : measured;
+    const results =
+      flags.byPosition === undefined ? measured.map((one) => ({ ...one, byPosition: undefined })) : measured;
     terminal.result({ model: model.info.name, text: { name: path, tokens: tokens.length }, ...cut, results });
-    terminal.print(`${model.info.name} on ${path}: ${tokens.length.toLocaleString("en")} tokens, window ${cut.window}, stride ${cut.stride}\n`);
+    terminal.print(
+      `${model.info.name} on ${path}: ${tokens.length.toLocaleString("en")} tokens, window ${cut.window}, stride ${cut.stride}\n`,
+    );
     terminal.print(summaryTable(terminal, measured));
-    if (flags.byPosition !== undefined) terminal.print(`\nMean loss (nats) by position in the window\n${positionTable(terminal, measured, cut, flags.byPosition)}`);
+    if (flags.byPosition !== undefined)
+      terminal.print(
+        `\nMean loss (nats) by position in the window\n${positionTable(terminal, measured, cut, flags.byPosition)}`,
+      );
   });
 }
 
 function cutOf({ info }: Model, flags: Flags): Cut {
   const window = flags.window ?? info.contextLength;
   const stride = flags.stride ?? (flags.byPosition === undefined ? Math.ceil(window / 2) : window);
-  if (stride > window) throw new RopewalkError("INVALID_ARGUMENT", "--stride", `must be at most the window, ${window} (got ${stride})`);
+  if (stride > window)
+    throw new RopewalkError("INVALID_ARGUMENT", "--stride", `must be at most the window, ${window} (got ${stride})`);
   return { window, stride };
 }
 
-async function measure(model: Model, tokens: Int32Array, { name, overrides }: NamedScaling, options: PerplexityOptions & Cut): Promise<Measured> {
+async function measure(
+  model: Model,
+  tokens: Int32Array,
+  { name, overrides }: NamedScaling,
+  options: PerplexityOptions & Cut,
+): Promise<Measured> {
   const start = performance.now();
   const { perplexity, loss, losses, rope } = await model.perplexity(tokens, { ...options, rope: overrides });
   const speed = speedOf(tokens.length, performance.now() - start);
@@ -98,14 +131,32 @@ async function measure(model: Model, tokens: Int32Array, { name, overrides }: Na
 
 function summaryTable(terminal: Terminal, measured: readonly Measured[]): string {
   const rows = measured.map(({ scaling, rope, perplexity, loss, counted, speed }) => {
-    return [scaling, perplexity.toFixed(3), loss.toFixed(4), counted.toLocaleString("en"), speedInWords(speed), ropeInALine(rope)];
+    return [
+      scaling,
+      perplexity.toFixed(3),
+      loss.toFixed(4),
+      counted.toLocaleString("en"),
+      speedInWords(speed),
+      ropeInALine(rope),
+    ];
   });
-  return terminal.table(rows, { head: ["scaling", "perplexity", "loss (nats)", "counted", "speed", "RoPE"], align: "lrrrrl" });
+  return terminal.table(rows, {
+    head: ["scaling", "perplexity", "loss (nats)", "counted", "speed", "RoPE"],
+    align: "lrrrrl",
+  });
 }
 
-function positionTable(terminal: Terminal, measured: readonly Measured[], { window }: Cut, parts: number | true): string {
+function positionTable(
+  terminal: Terminal,
+  measured: readonly Measured[],
+  { window }: Cut,
+  parts: number | true,
+): string {
   const buckets = bucketsOf(window, parts === true ? DEFAULT_BUCKETS : parts);
-  const rows = buckets.map(({ from, to }) => [`${from}–${to - 1}`, ...measured.map(({ byPosition }) => meanOf(byPosition, from, to))]);
+  const rows = buckets.map(({ from, to }) => [
+    `${from}–${to - 1}`,
+    ...measured.map(({ byPosition }) => meanOf(byPosition, from, to)),
+  ]);
   return terminal.table(rows, { head: ["position", ...measured.map(({ scaling }) => scaling)], align: "lr" });
 }
 

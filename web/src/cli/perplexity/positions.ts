@@ -10,7 +10,10 @@ export interface Cut {
  * @param losses - of each token of the text, NaN where nothing foresees it.
  * @returns `loss`, [window], NaN where no token stands; and of how many tokens it is the mean.
  */
-export function lossByPosition(losses: Float64Array, { window, stride }: Cut): { loss: Float64Array; counted: Uint32Array } {
+export function lossByPosition(
+  losses: Float64Array,
+  { window, stride }: Cut,
+): { loss: Float64Array; counted: Uint32Array } {
   const loss = new Float64Array(window);
   const counted = new Uint32Array(window);
   losses.forEach((one, token) => {
@@ -25,5 +28,8 @@ export function lossByPosition(losses: Float64Array, { window, stride }: Cut): {
 /** Positions of a window in equal parts, the last of which may be shorter; no more parts than positions. */
 export function bucketsOf(window: number, buckets: number): { from: number; to: number }[] {
   const width = Math.ceil(window / Math.min(buckets, window));
-  return Array.from({ length: Math.ceil(window / width) }, (_, i) => ({ from: i * width, to: Math.min((i + 1) * width, window) }));
+  return Array.from({ length: Math.ceil(window / width) }, (_, i) => ({
+    from: i * width,
+    to: Math.min((i + 1) * width, window),
+  }));
 }

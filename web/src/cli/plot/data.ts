@@ -40,7 +40,11 @@ const SCHEMES: Readonly<Record<string, Scheme>> = {
 export const SCHEME_NAMES = ["rope", ...Object.keys(SCHEMES)];
 
 /** A model's config under each scaling; as it is, and beside it without scaling where it has one, if none is asked for. */
-export function namedConfigs(rw: Ropewalk, config: RopeConfig, scalings: readonly NamedScaling[] | undefined): NamedConfig[] {
+export function namedConfigs(
+  rw: Ropewalk,
+  config: RopeConfig,
+  scalings: readonly NamedScaling[] | undefined,
+): NamedConfig[] {
   const { rope_type } = rw.describe(config);
   if (scalings === undefined && rope_type === "default") return [{ name: "default", config }];
   const asked = scalings ?? [
@@ -61,7 +65,12 @@ export function servedLength(rw: Ropewalk, configs: readonly NamedConfig[]): num
 }
 
 /** Radians a position, or positions a turn, by pair. Pairs that stand still are left out. */
-export function frequencies(rw: Ropewalk, configs: readonly NamedConfig[], length: number, what: "inv_freq" | "wavelength"): Series[] {
+export function frequencies(
+  rw: Ropewalk,
+  configs: readonly NamedConfig[],
+  length: number,
+  what: "inv_freq" | "wavelength",
+): Series[] {
   return configs.map(({ name, config }) => {
     const turning = rw.describe(config, length).pairs.filter(({ inv_freq }) => inv_freq > 0);
     return { name, points: turning.map((pair) => [pair.pair, pair[what]] as const) };
@@ -74,7 +83,9 @@ export function ramps(rw: Ropewalk, configs: readonly NamedConfig[], length: num
     const { pairs } = rw.describe(config, length);
     return {
       name,
-      points: pairs.filter(({ kept_share }) => !Number.isNaN(kept_share)).map(({ pair, kept_share }) => [pair, kept_share] as const),
+      points: pairs
+        .filter(({ kept_share }) => !Number.isNaN(kept_share))
+        .map(({ pair, kept_share }) => [pair, kept_share] as const),
     };
   });
   return series.filter(({ points }) => points.length > 0);
@@ -84,7 +95,13 @@ const DECAY_POINTS = 240;
 const SAMPLES = 64;
 
 /** How a score falls with the distance, as a share of the score at distance 0. A point is the mean of the distances around it. */
-export function decays(rw: Ropewalk, configs: readonly NamedConfig[], length: number, farthest: number, curve: DecayCurve): Series[] {
+export function decays(
+  rw: Ropewalk,
+  configs: readonly NamedConfig[],
+  length: number,
+  farthest: number,
+  curve: DecayCurve,
+): Series[] {
   return configs.map(({ name, config }) =>
     withRope(rw, config, (rope) => {
       const [nearest = 1] = rope.decay({ count: 1, curve, seqLen: length });
@@ -108,11 +125,16 @@ export function attentions(
 ): Weights[] {
   const head_dim = configs[0]!.config.head_dim;
   return schemes.flatMap((scheme) => {
-    if (scheme !== "rope") return [{ name: scheme, tokens, weights: weightsOf(rw, SCHEMES[scheme]!, head_dim, tokens, {}) }];
+    if (scheme !== "rope")
+      return [{ name: scheme, tokens, weights: weightsOf(rw, SCHEMES[scheme]!, head_dim, tokens, {}) }];
     return configs.map(({ name, config }) =>
       withRope(rw, config, (rope) => {
         const { softmax_scale: scale } = rope.plan(length);
-        return { name: `rope, ${name}`, tokens, weights: weightsOf(rw, rope, head_dim, tokens, { scale, seqLen: length }) };
+        return {
+          name: `rope, ${name}`,
+          tokens,
+          weights: weightsOf(rw, rope, head_dim, tokens, { scale, seqLen: length }),
+        };
       }),
     );
   });
@@ -132,7 +154,12 @@ function weightsOf(
     const count = Math.min(head_dim, tokens - first);
     const values = new Float32Array(tokens * head_dim);
     for (let i = 0; i < count; i++) values[(first + i) * head_dim + i] = 1;
-    const out = rw.attention(alike, alike, values, { layout: "thd", shape: [tokens, 1, head_dim], position, ...options });
+    const out = rw.attention(alike, alike, values, {
+      layout: "thd",
+      shape: [tokens, 1, head_dim],
+      position,
+      ...options,
+    });
     for (let query = 0; query < tokens; query++)
       weights.set(out.subarray(query * head_dim, query * head_dim + count), query * tokens + first);
   }

@@ -55,7 +55,13 @@ export function drawLines(series: readonly Series[], { title, x, y, legend, rule
     y: { type: y.scale, ...(y.domain !== undefined && { domain: y.domain }), nice: y.domain === undefined },
     marks: [
       Plot.gridY({ stroke: light(EDGE), strokeOpacity: 1, ...ticksOf(y.scale, series) }),
-      Plot.axisY({ tickSize: 0, color: light(FAINT), label: null, ...tickFormat(y.scale), ...ticksOf(y.scale, series) }),
+      Plot.axisY({
+        tickSize: 0,
+        color: light(FAINT),
+        label: null,
+        ...tickFormat(y.scale),
+        ...ticksOf(y.scale, series),
+      }),
       Plot.axisX({ tickSize: 4, color: light(FAINT), label: null, ...tickFormat(x.scale) }),
       ...rules.flatMap((rule) => ruleMarks(rule)),
       ...series.map(({ points }, i) =>
@@ -81,7 +87,9 @@ export function drawWeights(squares: readonly Weights[], title: string, size: Si
   const columns = Math.min(3, squares.length);
   const rows = Math.ceil(squares.length / columns);
   const cells = squares.flatMap(({ weights, tokens }, square) => {
-    const largest = Array.from({ length: tokens }, (_, query) => Math.max(...weights.subarray(query * tokens, (query + 1) * tokens)));
+    const largest = Array.from({ length: tokens }, (_, query) =>
+      Math.max(...weights.subarray(query * tokens, (query + 1) * tokens)),
+    );
     return Array.from(weights, (weight, i) => {
       const [query, key] = [Math.floor(i / tokens), i % tokens];
       return { fx: square % columns, fy: Math.floor(square / columns), query, key, share: weight / largest[query]! };
@@ -112,7 +120,15 @@ export function drawWeights(squares: readonly Weights[], title: string, size: Si
       Plot.frame({ stroke: light(EDGE) }),
       Plot.axisX({ tickSize: 4, ticks: 4, color: light(FAINT), label: null }),
       Plot.axisY({ tickSize: 4, ticks: 4, color: light(FAINT), label: null }),
-      Plot.text(names, { fx: "fx", fy: "fy", text: "name", frameAnchor: "top-left", dy: -18, fill: light(TEXT), fontWeight: 600 }),
+      Plot.text(names, {
+        fx: "fx",
+        fy: "fy",
+        text: "name",
+        frameAnchor: "top-left",
+        dy: -18,
+        fill: light(TEXT),
+        fontWeight: 600,
+      }),
       ...labels(title, "key", "query", 56),
     ],
   });
@@ -138,7 +154,15 @@ function frame({ width, height }: Size): Plot.PlotOptions {
 function labels(title: string, x: string, y: string, titleAbove = 30): Plot.Markish[] {
   const common = { facet: "super", fill: light(FAINT) } as const;
   return [
-    Plot.text([title], { ...common, frameAnchor: "top-left", dx: -66, dy: -titleAbove, fill: light(TEXT), fontWeight: 600, fontSize: 15 }),
+    Plot.text([title], {
+      ...common,
+      frameAnchor: "top-left",
+      dx: -66,
+      dy: -titleAbove,
+      fill: light(TEXT),
+      fontWeight: 600,
+      fontSize: 15,
+    }),
     Plot.text([x], { ...common, frameAnchor: "bottom", dy: 44 }),
     Plot.text([y], { ...common, frameAnchor: "left", textAnchor: "middle", rotate: -90, dx: -62 }),
   ];

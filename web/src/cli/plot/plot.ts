@@ -6,9 +6,25 @@ import { load } from "../../index.node.js";
 import type { Ropewalk } from "../../load/runtime.js";
 import { several, wholeNumber } from "../options.js";
 import { writeFileWhole } from "../output_file.js";
-import { attentions, decays, frequencies, type NamedConfig, namedConfigs, ramps, SCHEME_NAMES, servedLength } from "./data.js";
+import {
+  attentions,
+  decays,
+  frequencies,
+  type NamedConfig,
+  namedConfigs,
+  ramps,
+  SCHEME_NAMES,
+  servedLength,
+} from "./data.js";
 import type { Axes, Size } from "./figure.js";
-import { addRopeOptions, modelRopeFrom, type NamedScaling, parseScaling, type RopeFlags, SCALING } from "../rope_options.js";
+import {
+  addRopeOptions,
+  modelRopeFrom,
+  type NamedScaling,
+  parseScaling,
+  type RopeFlags,
+  SCALING,
+} from "../rope_options.js";
 import { openRope } from "../source.js";
 import type { Terminal } from "../terminal.js";
 
@@ -62,7 +78,11 @@ export function addPlot(program: Command, terminal: () => Terminal): void {
       show(terminal(), source, flags, (subject) => drawFrequencies(subject, flags.values)),
     );
   kind("decay", "How the score of two vectors falls with their distance.")
-    .addOption(new Option("--curve <curve>", "of equal vectors, of random ones, or RoFormer's bound").choices(DECAY_CURVES).default("ones"))
+    .addOption(
+      new Option("--curve <curve>", "of equal vectors, of random ones, or RoFormer's bound")
+        .choices(DECAY_CURVES)
+        .default("ones"),
+    )
     .option("--farthest <n>", "largest distance in positions (the length)", wholeNumber(2, 2 ** 27))
     .action((source: string, flags: Flags & { curve: DecayCurve; farthest?: number }) =>
       show(terminal(), source, flags, (subject) => drawDecay(subject, flags.curve, flags.farthest)),
@@ -83,11 +103,7 @@ export function addPlot(program: Command, terminal: () => Terminal): void {
       .description(description)
       .argument("<source>", "config.json, .gguf or .safetensors file, folder, or the address of one")
       .option("-o, --output <file>", "SVG file to write (stdout, where that is no terminal)")
-      .option(
-        "--scaling <scaling>",
-        SCALING,
-        several(parseScaling),
-      )
+      .option("--scaling <scaling>", SCALING, several(parseScaling))
       .option("--length <n>", "positions to plan for (what the longest scaling serves)", wholeNumber(1, 2 ** 27))
       .option("--layer-type <kind>", "kind of layer, where a model's kinds differ (full_attention)")
       .option("--title <text>", "heading of the plot")
@@ -98,7 +114,12 @@ export function addPlot(program: Command, terminal: () => Terminal): void {
 }
 
 /** Makes a plot and hands it to a file, to stdout, or under --json the numbers in it to a program. */
-async function show(terminal: Terminal, source: string, flags: Flags, draw: (subject: Subject) => Promise<Drawn>): Promise<void> {
+async function show(
+  terminal: Terminal,
+  source: string,
+  flags: Flags,
+  draw: (subject: Subject) => Promise<Drawn>,
+): Promise<void> {
   const { output, width, height, title } = flags;
   if (output === undefined && process.stdout.isTTY && !terminal.json) {
     throw new RopewalkError("INVALID_ARGUMENT", "--output", "name an SVG file, or send stdout to one with > plot.svg");
@@ -129,7 +150,13 @@ async function drawFrequencies(subject: Subject, values: "wavelength" | "inv_fre
     y: { label: isWavelength ? "wavelength, positions" : "inv_freq, radians a position", scale: "log" },
     legend: isWavelength ? "top-left" : "bottom-left",
     ...(window !== null && {
-      rules: [{ axis: "y", at: isWavelength ? window : (2 * Math.PI) / window, name: `one turn in the trained length, ${window}` }],
+      rules: [
+        {
+          axis: "y",
+          at: isWavelength ? window : (2 * Math.PI) / window,
+          name: `one turn in the trained length, ${window}`,
+        },
+      ],
     }),
   });
 }
@@ -148,7 +175,8 @@ async function drawDecay(subject: Subject, curve: DecayCurve, farthest = subject
     x: { label: "tokens between query and key", scale: "log" },
     y: { label: "share of the score at distance 0", scale: "linear" },
     legend: "top-right",
-    ...(window !== null && window < farthest && { rules: [{ axis: "x", at: window, name: `trained length, ${window}` }] }),
+    ...(window !== null &&
+      window < farthest && { rules: [{ axis: "x", at: window, name: `trained length, ${window}` }] }),
   });
 }
 
@@ -156,7 +184,11 @@ async function drawRamp(subject: Subject): Promise<Drawn> {
   const { rw, configs, length } = subject;
   const series = ramps(rw, configs, length);
   if (series.length === 0) {
-    throw new RopewalkError("INVALID_ARGUMENT", "--scaling", "nothing is scaled, so there is no ramp; name one, as in --scaling yarn:4");
+    throw new RopewalkError(
+      "INVALID_ARGUMENT",
+      "--scaling",
+      "nothing is scaled, so there is no ramp; name one, as in --scaling yarn:4",
+    );
   }
   return lines(subject, series, {
     title: "The share of its frequency that a pair keeps",
