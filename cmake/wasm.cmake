@@ -55,7 +55,8 @@ add_library(ropewalk_bindings OBJECT bindings/kv_cache.cpp bindings/attention.cp
 target_include_directories(ropewalk_bindings PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(ropewalk_bindings PRIVATE ropewalk)
 target_link_options(ropewalk_bindings INTERFACE -lembind -sEMBIND_AOT)
-target_compile_options(ropewalk_bindings PRIVATE -Wall -Wextra -fno-exceptions)
+ropewalk_compile_options(ropewalk_bindings)
+ropewalk_disable_exceptions(ropewalk_bindings)
 
 add_executable(ropewalk_web)
 target_link_libraries(ropewalk_web PRIVATE ropewalk_bindings)
