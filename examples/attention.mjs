@@ -1,4 +1,4 @@
-// One layer of attention over your own q, k and v: at once, from a cache, and with other position schemes.
+// One attention layer over your own q, k and v: in one call, token by token from a cache, and with other position schemes.
 import { load } from "ropewalk";
 
 const rw = await load();
@@ -14,7 +14,7 @@ console.log(
   `attention of ${tokens} tokens, ${heads} heads on ${kvHeads} key heads of ${head_dim}: first outputs ${[...out.slice(0, 4)].map((x) => x.toFixed(4)).join(", ")}`,
 );
 
-// The same as a model generates: each token's keys and values go to a cache, and its queries read all of them.
+// The same, the way a model generates: append each token's keys and values to a cache, then attend with its queries.
 const difference = (a, b) => a.reduce((largest, value, i) => Math.max(largest, Math.abs(value - b[i])), 0);
 const token = (array, count, t) => array.slice(t * count * head_dim, (t + 1) * count * head_dim);
 for (const dtype of ["f32", "f16", "q8_0"]) {
@@ -28,7 +28,7 @@ for (const dtype of ["f32", "f16", "q8_0"]) {
       v: token(v, kvHeads, t),
       layout: "thd",
       shape: [1, kvHeads, head_dim],
-    }); // turns newest
+    }); // also rotates q in place
     const answer = cache.attend(newest, { layout: "thd", shape: [1, heads, head_dim] });
     largest = Math.max(largest, difference(answer, token(out, heads, t)));
   }
@@ -40,10 +40,10 @@ for (const dtype of ["f32", "f16", "q8_0"]) {
 
 const windowed = rw.attention(q, k, v, { ...shapes, position: rope, window: 8, sinkTokens: 2 });
 console.log(
-  `a window of 8 tokens and the first 2 always in sight changes outputs by up to ${difference(out, windowed).toFixed(3)}`,
+  `a window of 8 tokens plus the first 2 as sinks changes outputs by up to ${difference(out, windowed).toFixed(3)}`,
 );
 
-console.log("\nhow far the last token's outputs move when two earlier tokens change places");
+console.log("\nhow much the last token's outputs change when two earlier tokens swap places");
 const swapped = (array, count) => {
   const copy = array.slice();
   copy.set(token(array, count, 5), 20 * count * head_dim);

@@ -1,4 +1,4 @@
-// A chat in the terminal, with a model from a file. Ctrl-C ends an answer, and where there is none the program.
+// A chat in the terminal with a model from a file. Ctrl-C stops an answer; at the prompt it ends the program.
 //
 //   node examples/chat.mjs model [system prompt]
 import { createInterface } from "node:readline/promises";
@@ -7,13 +7,13 @@ import { tinyModelBytes } from "./make_tiny_model.mjs";
 import { bringTo, describeRope, speed } from "./model_text.js";
 
 const [source, system] = process.argv.slice(2);
-const room = 256; // tokens of an answer
+const maxTokens = 256; // of an answer
 
 const rw = await load();
 const model = await rw.model(source ?? tinyModelBytes());
 const session = model.session();
 if (source === undefined)
-  console.log("No model named: this one is made up on the spot, its weights are random, and it speaks nonsense.");
+  console.log("No model given: using a tiny model with random weights, which generates nonsense.");
 const { name, architecture } = model.info;
 console.log(
   `${name}: ${architecture}, RoPE ${describeRope(model.rope)}, context ${session.contextLength}. An empty line ends.`,
@@ -32,10 +32,10 @@ async function answer() {
   let [count, first] = [0, start];
   try {
     const prompt = await model.promptTokens(messages);
-    while (session.contextLength < prompt.length + room) session.extend(); // by YaRN
+    while (session.contextLength < prompt.length + maxTokens) session.extend(); // by YaRN
     await bringTo(session, prompt, { signal });
     first = performance.now();
-    for await (const { text } of session.generate({ maxTokens: room, signal })) {
+    for await (const { text } of session.generate({ maxTokens, signal })) {
       process.stdout.write(text);
       answered.content += text;
       count += 1;

@@ -1,4 +1,4 @@
-// Stretches a model's context by YaRN and its relatives, and shows what that does to each pair, to scores and to cached keys.
+// Extends a model's context with YaRN and its relatives, and shows the effect on each pair, on scores and on cached keys.
 //
 //   node examples/extend_context.mjs [config.json] [factor]
 import { readFile } from "node:fs/promises";
@@ -15,10 +15,10 @@ const paint = (style, text) => (process.stdout.hasColors?.() ? styleText(style, 
 const heading = (text) => console.log(`\n${paint("bold", text)}\n`);
 
 const rw = await load();
-const layer_type = "full_attention"; // the layers that see the whole context, where a model has others too
-const { rope_type: own, window: trained } = rw.describe(ropeConfig(model, { layer_type }));
+const layer_type = "full_attention"; // in models that also have sliding-window layers
+const { rope_type: original, window: trained } = rw.describe(ropeConfig(model, { layer_type }));
 const length = trained * factor;
-const stretched = (rope_type) => {
+const extended = (rope_type) => {
   const isPlain = rope_type === "default";
   const rope_scaling = {
     rope_type,
@@ -26,34 +26,34 @@ const stretched = (rope_type) => {
     ...(!isPlain && { factor }),
     replace: true,
   };
-  // dynamic scaling counts from the trained length, the others name the length they serve
+  // dynamic scaling starts at the trained length; for the others this is the extended length
   const max_position_embeddings = isPlain || rope_type === "dynamic" ? trained : length;
   return ropeConfig(model, { layer_type, overrides: { max_position_embeddings, rope_scaling } });
 };
 
-const yarn = rw.describe(stretched("yarn"), length);
+const yarn = rw.describe(extended("yarn"), length);
 console.log(
-  `${model.model_type}, base ${yarn.config.rope_theta}, trained on ${trained} positions, stretched by ${factor} to ${length}`,
+  `${model.model_type}, base ${yarn.config.rope_theta}, trained on ${trained} positions, extended by ${factor} to ${length}`,
 );
-if (own !== "default") console.log(`(its own scaling, ${own}, gives way to the ones below)`);
+if (original !== "default") console.log(`(its own scaling, ${original}, is replaced by the ones below)`);
 
 heading("What YaRN does to each pair");
-const colours = { kept: "green", blended: "yellow", interpolated: "red", scaled: "magenta", still: "dim" };
+const colors = { kept: "green", blended: "yellow", interpolated: "red", scaled: "magenta", still: "dim" };
 const short = (number) => String(Number(number.toPrecision(4)));
-console.log("  pair  wavelength     turns in training   kept");
+console.log("  pair  wavelength   rotations in training   kept");
 for (const { pair, wavelength, rotations, kept_share, treatment } of yarn.pairs.filter(({ pair }) => pair % 4 === 0)) {
   const cells = [String(pair).padStart(6), short(wavelength).padStart(11), short(rotations).padStart(21)];
-  console.log(`${cells.join(" ")}   ${paint(colours[treatment], `${bar(kept_share, 20)} ${treatment}`)}`);
+  console.log(`${cells.join(" ")}   ${paint(colors[treatment], `${bar(kept_share, 20)} ${treatment}`)}`);
 }
 const { attention_factor } = yarn.plan;
 console.log(
-  `\n  cos and sin are multiplied by ${attention_factor.toFixed(6)}, so logits by ${(attention_factor ** 2).toFixed(6)}`,
+  `\n  YaRN multiplies cos and sin by ${attention_factor.toFixed(6)}, so logits by ${(attention_factor ** 2).toFixed(6)}`,
 );
 
-heading(`The same factor, other ways (at ${length} positions)`);
+heading(`The same factor with other methods (at ${length} positions)`);
 console.log("  type          stretch   pairs kept / blended / interpolated   attention   first score below zero");
 for (const type of TYPES) {
-  const { factor: stretch, counts, plan, first_negative_distance } = rw.describe(stretched(type), length);
+  const { factor: stretch, counts, plan, first_negative_distance } = rw.describe(extended(type), length);
   const pairs = [counts.kept, counts.blended + counts.scaled, counts.interpolated]
     .map((count) => String(count).padStart(4))
     .join(" /");
@@ -66,14 +66,14 @@ for (const type of TYPES) {
   console.log(`  ${cells.join(" ")}   ${first_negative_distance ?? "none"}`);
 }
 
-heading("How the score of two equal vectors falls with their distance, S(Δ) / S(0)");
+heading("How the score of two equal vectors decays with distance, S(Δ) / S(0)");
 const columns = 80;
 const distanceAt = (column) => length ** (column / columns);
 const ticks = Array.from({ length: Math.floor(Math.log10(length)) + 1 }, (_, power) => [
   (power * columns) / Math.log10(length),
   String(10 ** power),
 ]);
-/** Neighbouring distances swing; a column shows the mean of those it covers. */
+/** The score oscillates with distance, so a column shows the mean over the distances it covers. */
 const decay = (config) => {
   const rope = rw.rope(config);
   const values = Array.from({ length: columns }, (_, column) => {
@@ -85,7 +85,7 @@ const decay = (config) => {
   return values;
 };
 const series = [
-  [paint("dim", "·"), decay(stretched("default"))],
+  [paint("dim", "·"), decay(extended("default"))],
   [paint("cyan", "●"), decay(yarn.config)],
 ];
 console.log(
@@ -96,10 +96,10 @@ console.log(
     ticks: ticks.map(([column, text]) => [Math.round(column), text]),
   }),
 );
-console.log(`        distance (log). ${series[0][0]} unscaled, ${series[1][0]} YaRN; training ended at ${trained}.`);
+console.log(`        distance (log). ${series[0][0]} unscaled, ${series[1][0]} YaRN; trained on ${trained}.`);
 
-heading("Keys that were cached before the stretch");
-const [rope, before] = [rw.rope(yarn.config), rw.rope(stretched("default"))];
+heading("Keys that were cached before the extension");
+const [rope, before] = [rw.rope(yarn.config), rw.rope(extended("default"))];
 const shape = [512, 8, yarn.plan.head_dim];
 const keys = Float32Array.from({ length: shape[0] * shape[1] * shape[2] }, (_, i) => Math.cos(i * i));
 const positions = trained - 512;
@@ -112,11 +112,13 @@ const moved = rope.rerotate(cached, {
 });
 const fresh = rope.rotate(keys.slice(), { layout: "thd", shape, positions, seqLen: length });
 const difference = moved.reduce((largest, value, i) => Math.max(largest, Math.abs(value - fresh[i])), 0);
-console.log(`  re-rotated from plain to YaRN, against fresh ones: largest difference ${difference.toExponential(1)}`);
+console.log(
+  `  re-rotated from plain RoPE to YaRN, against keys rotated afresh: largest difference ${difference.toExponential(1)}`,
+);
 
-for (const made of [rope, before]) made.dispose();
+for (const object of [rope, before]) object.dispose();
 
-heading(`What to know when sequences have only ${trained} positions`);
+heading(`Warnings for sequences of only ${trained} positions`);
 for (const type of TYPES) {
-  for (const warning of rw.describe(stretched(type), trained).warnings) console.log(`  ${type.padEnd(13)} ${warning}`);
+  for (const warning of rw.describe(extended(type), trained).warnings) console.log(`  ${type.padEnd(13)} ${warning}`);
 }

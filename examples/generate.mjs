@@ -1,5 +1,5 @@
-// Goes on with a text, by a model from a file: GGUF, or a folder with safetensors, config.json and tokenizer.json. Without one it takes the small
-// model, which tells stories (small_model/README.md).
+// Continues a text with a model from a file: GGUF, or a folder with safetensors, config.json and tokenizer.json. The default is the small
+// model, which writes stories (small_model/README.md).
 //
 //   node examples/generate.mjs [model] [prompt]
 import { join } from "node:path";
@@ -31,7 +31,9 @@ for await (const piece of session.generate({ maxTokens: 200, seed: 1, whenFull: 
 const end = performance.now();
 
 const speeds = [speed(promptTokens, read - start), speed(count, end - read)];
-console.log(`\n\n${promptTokens} tokens read (${speeds[0]}), ${count} generated (${speeds[1]}), ended by "${finish}"`);
+console.log(
+  `\n\n${promptTokens} tokens read (${speeds[0]}), ${count} generated (${speeds[1]}), finish reason "${finish}"`,
+);
 console.log(`Context: ${session.length} of ${session.contextLength} tokens, ${size(session.bytes)} of keys and values`);
 session.dispose();
 model.dispose();

@@ -1,6 +1,6 @@
-// Colours of pictures that are looked at on light pages and on dark ones.
+// Colors of SVG pictures that must work on light and dark pages.
 
-/** The card of a picture, and the words on it: on a light page, on a dark one. */
+/** Background, border and text colors as `[light, dark]`. */
 export const CARD = {
   card: ["#ffffff", "#0d1117"],
   edge: ["#d1d9e0", "#3d444d"],
@@ -10,7 +10,7 @@ export const CARD = {
 
 /**
  * @param palette - `{ name: [light, dark] }`
- * @returns `colour`, the light ones by name, which a drawing has as attributes; and `darkRules`, style rules that replace them.
+ * @returns `colour`, the light colors by name, for attributes of the drawing, and `darkRules`, CSS rules that replace them in dark mode.
  */
 export function lightAndDark(palette) {
   const colour = Object.fromEntries(Object.entries(palette).map(([name, [light]]) => [name, light]));

@@ -1,12 +1,12 @@
-// The small model tells a story four times as long as those it was trained on: plainly, under YaRN, and by the weights that were fine-tuned under
-// it. Its own questions show whether it still knows what it has told.
+// The small model writes a story four times as long as those it was trained on: with plain RoPE, with YaRN, and with weights fine-tuned under
+// YaRN. The story asks questions about its own facts, and the share of right answers shows what the model remembers.
 //
 //   node examples/long_story.mjs [seed]
 import { join } from "node:path";
 import { load } from "ropewalk";
 import { describeRope, speed } from "./model_text.js";
 import { answersIn, words } from "./small_model/stories.mjs";
-import { answersByStretch, TRAINED_LENGTH } from "./small_model/texts.mjs";
+import { answersBySpan, TRAINED_LENGTH } from "./small_model/texts.mjs";
 
 const FACTOR = 4;
 const length = FACTOR * TRAINED_LENGTH;
@@ -17,8 +17,8 @@ const yarn = { rope_scaling: { rope_type: "yarn", factor: FACTOR, original_max_p
 
 const rw = await load();
 
-/** Tells a story, and shows its end, and how many questions of each quarter are answered with the place that the story has last named. */
-async function tell(name, source, rope) {
+/** Generates a story; prints its end and, for each quarter, how many questions are answered with the place named last. */
+async function writeStory(name, source, rope) {
   const model = await rw.model(source, { rope, contextLength: length });
   let [text, count] = [beginning, 0];
   const start = performance.now();
@@ -28,11 +28,11 @@ async function tell(name, source, rope) {
     count += 1;
   }
   const took = speed(count, performance.now() - start);
-  const quarters = answersByStretch(answersIn(text), length).map(({ asked, right }) => `${right} of ${asked}`);
+  const quarters = answersBySpan(answersIn(text), length).map(({ asked, right }) => `${right} of ${asked}`);
   console.log(`${name}: RoPE ${describeRope(model.rope)}; ${words(text).length} words, ${took}`);
-  console.log(`  right answers, by quarter   ${quarters.map((quarter) => quarter.padEnd(10)).join("")}`);
+  console.log(`  right answers by quarter    ${quarters.map((quarter) => quarter.padEnd(10)).join("")}`);
   console.log(
-    `  the end of it               …${text
+    `  last words                  …${text
       .slice(-150)
       .replace(/^\S* /, " ")
       .replace(/(.{1,72})(?: |$)/g, "$1\n                              ")
@@ -41,9 +41,7 @@ async function tell(name, source, rope) {
   model.dispose();
 }
 
-console.log(
-  `Stories of ${length} words, by a model that was trained on ${TRAINED_LENGTH}. They begin: "${beginning}"\n`,
-);
-await tell("As it was trained", folder);
-await tell("Under YaRN", folder, yarn);
-await tell("Fine-tuned under YaRN", join(folder, "yarn/"));
+console.log(`Stories of ${length} words, by a model trained on ${TRAINED_LENGTH}. They begin: "${beginning}"\n`);
+await writeStory("Plain RoPE, as trained", folder);
+await writeStory("YaRN, same weights", folder, yarn);
+await writeStory("Fine-tuned under YaRN", join(folder, "yarn/"));

@@ -1,4 +1,4 @@
-// Writes a GGUF file to try things with: a llama of two layers with random weights, which knows a hundred words and says them in no order.
+// Writes a small GGUF file for experiments: a two-layer llama with random weights and a vocabulary of a hundred words.
 //
 //   node examples/make_tiny_model.mjs [file.gguf]
 import { fileURLToPath } from "node:url";
@@ -16,20 +16,20 @@ const words =
     /\s+/,
   );
 
-/** Byte-level tokenizers write each byte as a character that can be seen (GPT-2): most as themselves, the others from U+0100 on. */
-const isSeen = (byte) => (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte !== 0xad);
-const hidings = Array.from({ length: 256 }, (_, byte) => byte).filter((byte) => !isSeen(byte));
+/** Byte-level tokenizers (GPT-2) write each byte as a printable character: most as themselves, the others from U+0100 up. */
+const isPrintable = (byte) => (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte !== 0xad);
+const unprintable = Array.from({ length: 256 }, (_, byte) => byte).filter((byte) => !isPrintable(byte));
 const characters = Array.from({ length: 256 }, (_, byte) =>
-  String.fromCharCode(isSeen(byte) ? byte : 0x100 + hidings.indexOf(byte)),
+  String.fromCharCode(isPrintable(byte) ? byte : 0x100 + unprintable.indexOf(byte)),
 );
 const space = characters[0x20];
 
-/** Each word with a space before it is put together from the left, letter by letter, so that all its beginnings are tokens too. */
-const beginnings = [...new Set(words.flatMap((word) => Array.from(word, (_, i) => space + word.slice(0, i + 1))))];
-const merges = beginnings.map((text) => `${text.slice(0, -1)} ${text.at(-1)}`);
-const marks = ["<|end|>", "<|im_start|>", "<|im_end|>"];
-const tokens = [...marks, ...characters, ...beginnings];
-const said = new Set(
+/** Words are merged from the left, letter by letter, so every prefix of a word is a token too. */
+const prefixes = [...new Set(words.flatMap((word) => Array.from(word, (_, i) => space + word.slice(0, i + 1))))];
+const merges = prefixes.map((text) => `${text.slice(0, -1)} ${text.at(-1)}`);
+const controlTokens = ["<|end|>", "<|im_start|>", "<|im_end|>"];
+const tokens = [...controlTokens, ...characters, ...prefixes];
+const sayable = new Set(
   [...words.map((word) => space + word), ".", ",", "<|im_end|>"].map((token) => tokens.indexOf(token)),
 );
 
@@ -47,7 +47,7 @@ function tinyModel() {
     return { name, type: "f32", shape, data: new Uint8Array(data.buffer) };
   };
   const norm = (name) => tensor(name, [hidden], () => 1);
-  // sums of as many products keep the size of what they are made of
+  // scaled so that outputs have the magnitude of the inputs
   const matrix = (name, rows, columns) =>
     tensor(name, [rows, columns], () => (2 * random() - 1) * Math.sqrt(3 / columns));
   const layer = (n) => [
@@ -74,7 +74,7 @@ function tinyModel() {
       "tokenizer.ggml.model": "gpt2",
       "tokenizer.ggml.pre": "gpt-2",
       "tokenizer.ggml.tokens": tokens,
-      "tokenizer.ggml.token_type": tokens.map((_, id) => (id < marks.length ? 3 : 1)), // control, normal
+      "tokenizer.ggml.token_type": tokens.map((_, id) => (id < controlTokens.length ? 3 : 1)), // control, normal
       "tokenizer.ggml.merges": merges,
       "tokenizer.ggml.eos_token_id": tokens.indexOf("<|im_end|>"),
       "tokenizer.ggml.add_bos_token": false,
@@ -84,8 +84,8 @@ function tinyModel() {
       matrix("token_embd.weight", tokens.length, hidden),
       ...Array.from({ length: layers }, (_, n) => layer(n)).flat(),
       norm("output_norm.weight"),
-      // only words and signs are ever said: the other rows, of letters and beginnings, give every text the same small chance
-      tensor("output.weight", [tokens.length, hidden], (token) => (said.has(token) ? random() * 0.6 : 0)),
+      // zero rows for letters and prefixes, so that sampling picks words and punctuation
+      tensor("output.weight", [tokens.length, hidden], (token) => (sayable.has(token) ? random() * 0.6 : 0)),
     ],
   };
 }
@@ -95,5 +95,5 @@ export const tinyModelBytes = () => ggufBytes(tinyModel());
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const file = process.argv[2] ?? "tiny.gguf";
-  console.log(`${file}: ${await writeGguf(file, tinyModel())} bytes, ${tokens.length} tokens. It speaks nonsense.`);
+  console.log(`${file}: ${await writeGguf(file, tinyModel())} bytes, ${tokens.length} tokens. It generates nonsense.`);
 }

@@ -1,6 +1,6 @@
-// What the examples with models say of them.
+// Formatting and session helpers shared by the examples that run models.
 
-/** A RoPE in a line: its type, base and factor. */
+/** One line about a RoPE: type, base and factor. */
 export function describeRope(rope) {
   if (rope === null) return "none";
   const { rope_theta, rope_scaling } = rope;
@@ -10,26 +10,26 @@ export function describeRope(rope) {
   return `${rope_type}, ${base}${factor === undefined ? "" : `, factor ${Number(factor.toFixed(3))}`}`;
 }
 
-/** A number of bytes, to be read. */
+/** A byte count for people. */
 export function size(bytes) {
   if (bytes < 2 ** 20) return `${(bytes / 1024).toFixed(1)} KB`;
   return bytes < 2 ** 30 ? `${(bytes / 2 ** 20).toFixed(1)} MB` : `${(bytes / 2 ** 30).toFixed(2)} GB`;
 }
 
-/** Tokens in a second. */
+/** Tokens per second, as text. */
 export function speed(tokens, milliseconds) {
   const rate = (tokens * 1000) / Math.max(milliseconds, 0.001);
   return `${rate < 10 ? rate.toFixed(1) : Math.round(rate).toLocaleString("en")} tokens/s`;
 }
 
 /**
- * Makes a session hold a prompt: what it has read already stays, as far as both begin alike, and the rest is read. The session may be one of this
- * thread, or of a Worker.
+ * Brings a session to a prompt: keeps the tokens that both have in common at the start, and appends the rest. Works with a session of this thread
+ * or of a Worker.
  */
 export async function bringTo(session, prompt, options) {
-  const held = await session.tokens;
+  const tokens = await session.tokens;
   let same = 0;
-  while (same < held.length && same < prompt.length && held[same] === prompt[same]) same += 1;
+  while (same < tokens.length && same < prompt.length && tokens[same] === prompt[same]) same += 1;
   await session.rewind(same);
   await session.append(prompt.slice(same), options);
 }

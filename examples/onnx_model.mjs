@@ -1,6 +1,6 @@
-// Writes an ONNX model of one node, byte by byte: protobuf with the field numbers of onnx.proto.
+// Writes an ONNX model with a single node as protobuf, using the field numbers of onnx.proto. Ten lines, so no protobuf library.
 
-/** A protobuf message of [field number, value]: numbers become varints, strings and messages their length and bytes. */
+/** A protobuf message from `[field number, value]` pairs: numbers become varints; strings and messages are length-prefixed. */
 function message(...fields) {
   return Buffer.concat(
     fields.map(([number, value]) => {
@@ -18,15 +18,15 @@ function varint(value) {
 const ELEMENTS = { float: 1, int64: 7 }; // TensorProto.DataType
 const INT = 2; // AttributeProto.AttributeType
 
-/** ValueInfoProto: a name, an element type, and as many dimensions as `dims` names. */
+/** ValueInfoProto: a name, an element type and named dimensions. */
 function valueInfo(name, [type, ...dims]) {
   const shape = message(...dims.map((dim) => [1, message([2, dim])]));
   return message([1, name], [2, message([1, message([1, ELEMENTS[type]], [2, shape])])]);
 }
 
 /**
- * The bytes of a model whose graph is one operator. `inputs` and `outputs` are { name: [type, ...dimension names] }, `attributes` are integers;
- * an empty domain is ONNX's own.
+ * The bytes of a model whose graph is one operator. `inputs` and `outputs` are `{ name: [type, ...dimension names] }`, `attributes` are
+ * integers, and an empty domain means ONNX's own operators.
  */
 export function oneNodeModel({ op, domain = "", opset, inputs, outputs, attributes }) {
   const node = message(

@@ -1,5 +1,5 @@
-// The way out to another engine, such as onnxruntime-web's WebGPU backend: rope.table() is what ONNX's RotaryEmbedding takes as its cos_cache
-// and sin_cache. The operator needs to know nothing of the model's scaling. Here onnxruntime-web runs it on the CPU, and the results are equal.
+// Uses Ropewalk's tables in another engine: rope.table() returns the cos_cache and sin_cache of ONNX's RotaryEmbedding operator, which then needs no
+// knowledge of the model's scaling. Here onnxruntime-web runs it on the CPU with bit-equal results; its WebGPU backend takes the same inputs.
 //
 //   node examples/onnxruntime.mjs
 import { readFile } from "node:fs/promises";
@@ -7,7 +7,7 @@ import * as ort from "onnxruntime-web";
 import { load, ropeConfig } from "ropewalk";
 import { oneNodeModel } from "./onnx_model.mjs";
 
-// Both operators of this name, and their inputs in the order in which each takes them.
+// The two operators of this name, with their inputs in order.
 const OPERATORS = {
   "ONNX opset 23": { domain: "", opset: 23, inputs: ["X", "cos_cache", "sin_cache", "position_ids"] },
   "com.microsoft": { domain: "com.microsoft", opset: 1, inputs: ["X", "position_ids", "cos_cache", "sin_cache"] },
@@ -36,7 +36,7 @@ async function rotaryEmbedding({ domain, opset, inputs }, interleaved, tensors) 
 }
 
 const model = JSON.parse(await readFile(new URL("configs/qwen2.5-7b.json", import.meta.url), "utf8"));
-const rw = await load({ build: "simd" }); // this build gives the same bits in every engine
+const rw = await load({ build: "simd" }); // the build with the same bits in every engine
 const [heads, tokens] = [4, 64];
 const positions = Int32Array.from({ length: tokens }, (_, t) => 100000 + t);
 
@@ -56,7 +56,7 @@ for (const pairing of ["half", "interleaved"]) {
       "int64",
       BigInt64Array.from({ length: tokens }, (_, row) => BigInt(row)),
       [1, tokens],
-    ), // rows of the table
+    ), // row numbers of the table
   };
   for (const [name, operator] of Object.entries(OPERATORS)) {
     const theirs = await rotaryEmbedding(operator, pairing === "interleaved", tensors);

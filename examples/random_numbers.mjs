@@ -1,4 +1,4 @@
-/** Numbers from 0 up to 1, the same for the same seed on every machine (mulberry32). */
+/** A generator of numbers in [0, 1) that is reproducible from its seed on every machine (mulberry32). */
 export function randomNumbers(seed) {
   let state = seed;
   return () => {

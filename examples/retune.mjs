@@ -1,15 +1,15 @@
-// A cache that was filled under plain RoPE is stretched by YaRN without computing a key again, and a window streams on at constant memory.
+// Retunes a cache filled under plain RoPE to YaRN without recomputing a key, then streams tokens through a fixed window at constant memory.
 //
 //   node examples/retune.mjs [length]
 import { load } from "ropewalk";
 
 const rw = await load();
-const [heads, kvHeads, head_dim, piece] = [8, 2, 64, 256];
+const [heads, kvHeads, head_dim, chunk] = [8, 2, 64, 256];
 const length = Number(process.argv[2] ?? 4096);
 const plain = { head_dim, rope_theta: 10000, pairing: "half" };
 const yarn = { ...plain, rope_scaling: { rope_type: "yarn", factor: 4, original_max_position_embeddings: length } };
 
-/** Numbers that differ from token to token, the same each time they are asked for. */
+/** Deterministic test vectors that differ from token to token. */
 const numbers = (first, tokens, count) =>
   Float32Array.from({ length: tokens * count * head_dim }, (_, i) =>
     Math.sin(first * 0.37 + i * 1.7 + ((i * i) % 101)),
@@ -18,18 +18,18 @@ const thd = (tokens, count) => ({ layout: "thd", shape: [tokens, count, head_dim
 const difference = (a, b) => a.reduce((largest, value, i) => Math.max(largest, Math.abs(value - b[i])), 0);
 
 const fill = (cache) => {
-  for (let first = 0; first < length; first += piece) {
-    const count = Math.min(piece, length - first);
+  for (let first = 0; first < length; first += chunk) {
+    const count = Math.min(chunk, length - first);
     cache.append({ k: numbers(first, count, kvHeads), v: numbers(first + 1, count, kvHeads), ...thd(count, kvHeads) });
   }
   return cache;
 };
 
-const stretched = rw.rope(yarn);
-const q = stretched.rotate(numbers(7, 1, heads), { ...thd(1, heads), positions: length - 1 });
-stretched.dispose();
+const yarnRope = rw.rope(yarn);
+const q = yarnRope.rotate(numbers(7, 1, heads), { ...thd(1, heads), positions: length - 1 });
+yarnRope.dispose();
 
-/** What that query, the newest token's under YaRN, gets from a cache: its outputs, and its scores with every key. */
+/** What that query (the newest token's, under YaRN) gets from a cache: its outputs, and its score with every key. */
 const ask = (cache) => {
   const outputs = cache.attend(q, thd(1, heads));
   const { k } = cache.read();
@@ -50,9 +50,9 @@ const ask = (cache) => {
 };
 
 console.log(
-  `${length} tokens cached under plain RoPE, then stretched by YaRN to ${4 * length}: how far the newest token's scores with all keys,`,
+  `${length} tokens cached under plain RoPE, then extended by YaRN to ${4 * length}. Largest difference of the newest token's scores and outputs`,
 );
-console.log("and its outputs, are from those of a cache filled under YaRN\n");
+console.log("from those of a cache filled under YaRN:\n");
 console.log("                 not retuned          retuned");
 console.log("  keys           scores    outputs    scores    outputs    in");
 for (const [dtype, keys] of [
@@ -64,25 +64,25 @@ for (const [dtype, keys] of [
 ]) {
   const options = { kvHeads, maxLength: length, dtype, keys };
   const cache = fill(rw.kvCache({ ...options, rope: plain }));
-  const afresh = fill(rw.kvCache({ ...options, rope: yarn }));
-  const wanted = ask(afresh);
+  const reference = fill(rw.kvCache({ ...options, rope: yarn }));
+  const expected = ask(reference);
   const stale = ask(cache);
   const start = performance.now();
   cache.retune({ rope: yarn });
   const ms = performance.now() - start;
   const retuned = ask(cache);
   const shown = [stale, retuned].flatMap(({ scores, outputs }) => [
-    difference(scores, wanted.scores),
-    difference(outputs, wanted.outputs),
+    difference(scores, expected.scores),
+    difference(outputs, expected.outputs),
   ]);
   const columns = shown.map((value, i) => value.toExponential(1).padEnd(i % 2 === 0 ? 10 : 11)).join("");
   console.log(`  ${keys.padEnd(8)}${dtype.padEnd(7)}${columns}${ms.toFixed(1)} ms`);
-  for (const made of [cache, afresh]) made.dispose();
+  for (const object of [cache, reference]) object.dispose();
 }
 
 const [window, keep, discard, stream] = [1024, 4, 256, 100000];
 console.log(
-  `\n${stream} tokens through a window of ${window}: when it is full, the first ${keep} stay, the next ${discard} go, the others move up`,
+  `\n${stream} tokens through a window of ${window}: when it's full, the first ${keep} stay, the next ${discard} are dropped, the rest move up`,
 );
 const cache = rw.kvCache({ rope: plain, kvHeads, maxLength: window, dtype: "f16" });
 const k = rw.tensor([1, kvHeads, head_dim]);
@@ -99,4 +99,4 @@ for (let t = 0; t < stream; t++) {
 console.log(
   `  memory grew by ${rw.memoryBytes - memory} bytes after the first ${2 * window} tokens; the cache holds ${cache.length} tokens at positions 0 to ${cache.positions().at(-1)}`,
 );
-for (const made of [cache, k, queries]) made.dispose();
+for (const object of [cache, k, queries]) object.dispose();

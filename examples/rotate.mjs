@@ -1,4 +1,4 @@
-// Rotates queries and keys as a real model does, and shows what a rotation keeps.
+// Rotates queries and keys of a real model's shape, and shows what a rotation preserves.
 //
 //   node examples/rotate.mjs [config.json] [layer_type]
 import { readFile } from "node:fs/promises";
@@ -15,15 +15,15 @@ console.log(
   `${model.model_type}: ${rotary_dim / 2} pairs in heads of ${head_dim}, ${pairing} pairing; ${rw.build} build`,
 );
 
-// Queries and keys as projections leave them: [tokens, heads, head_dim], queries with more heads than keys.
+// Queries and keys as projections produce them, [tokens, heads, head_dim]; keys have fewer heads.
 const tokens = 512;
-const madeUp = (count, seed) =>
+const vectors = (count, seed) =>
   Float32Array.from({ length: tokens * count * head_dim }, (_, i) => Math.cos(i * i + seed));
-const q = madeUp(heads, 1);
-const k = madeUp(keyHeads, 2);
+const q = vectors(heads, 1);
+const k = vectors(keyHeads, 2);
 console.log(`q is [${tokens}, ${heads}, ${head_dim}], k is [${tokens}, ${keyHeads}, ${head_dim}]\n`);
 
-// Token t of the sequence stands at `start` + t. Some models plan by the length: named once, all calls have one plan.
+// Token t is at position start + t. For models whose scaling depends on the length, seqLen gives all calls the same plan.
 const seqLen = tokens;
 const rotated = (x, start, inverse = false) =>
   rope.rotate(x.slice(), {
@@ -36,28 +36,28 @@ const rotated = (x, start, inverse = false) =>
 
 const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
 const difference = (a, b) => a.reduce((largest, value, i) => Math.max(largest, Math.abs(value - b[i])), 0);
-/** What turns of a token's first head. */
-const turning = (x, token) => x.subarray((token * x.length) / tokens + rotary_offset).subarray(0, rotary_dim);
+/** The rotated elements of a token's first head. */
+const rotaryPart = (x, token) => x.subarray((token * x.length) / tokens + rotary_offset).subarray(0, rotary_dim);
 const norm = (x) => Math.sqrt(dot(x, x));
 
-const turned = rotated(q, 4096);
-const ratio = norm(turning(turned, 100)) / norm(turning(q, 100));
+const rotatedQ = rotated(q, 4096);
+const ratio = norm(rotaryPart(rotatedQ, 100)) / norm(rotaryPart(q, 100));
 console.log(
-  `A rotation keeps lengths: |Rq| / |q| = ${ratio.toFixed(5)}, the attention factor ${attention_factor.toFixed(5)}.`,
+  `A rotation preserves lengths: |Rq| / |q| = ${ratio.toFixed(5)}, the attention factor ${attention_factor.toFixed(5)}.`,
 );
 
-console.log("A score depends only on the distance. Query 511 and key 11 of a sequence that begins");
+console.log("A score depends only on the distance. Query 511 and key 11 of a sequence that starts");
 for (const start of [0, 4096, 131072, 16777216]) {
-  const score = dot(turning(rotated(q, start), 511), turning(rotated(k, start), 11));
+  const score = dot(rotaryPart(rotated(q, start), 511), rotaryPart(rotated(k, start), 11));
   console.log(`  at ${String(start).padStart(8)}: q · k = ${score.toFixed(4)}`);
 }
 
 console.log(
-  `The inverse brings q back: largest difference ${difference(rotated(turned, 4096, true), q).toExponential(1)}.`,
+  `The inverse restores q: largest difference ${difference(rotated(rotatedQ, 4096, true), q).toExponential(1)}.`,
 );
 
-const tensor = rw.tensor([tokens, heads, head_dim]).set(q); // in wasm memory, where the kernels work:
-rope.rotate(tensor, { layout: "thd", positions: 4096, seqLen }); // nothing is copied
-console.log(`A Tensor gives the same bits without copies: largest difference ${difference(tensor.data, turned)}.`);
+const tensor = rw.tensor([tokens, heads, head_dim]).set(q); // in wasm memory,
+rope.rotate(tensor, { layout: "thd", positions: 4096, seqLen }); // so this copies nothing
+console.log(`A Tensor gives the same bits without copies: largest difference ${difference(tensor.data, rotatedQ)}.`);
 tensor.dispose();
 rope.dispose();

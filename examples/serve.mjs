@@ -1,4 +1,4 @@
-// A static server for this folder's pages, on this machine only, with the strictest policy that the package needs.
+// A static server for the example pages, on localhost, with the strictest content security policy that the package works under.
 //
 //   node examples/serve.mjs [port]
 import { readFile } from "node:fs/promises";
@@ -25,7 +25,7 @@ const HEADERS = {
   "cache-control": "no-cache",
 };
 
-/** The file that an address names, or undefined where it lies outside the folders that are served. */
+/** The file for a URL, or undefined if it is outside the served folders. */
 function fileAt(url) {
   const { pathname } = new URL(url, "http://localhost");
   const path = normalize(join(root, decodeURIComponent(pathname), pathname.endsWith("/") ? "index.html" : ""));
@@ -43,7 +43,7 @@ async function answer(request, response) {
   }
 }
 
-/** Serves dist/ and examples/; port 0 takes any free one. Returns the server, once it listens, and the page's address. */
+/** Serves dist/ and examples/. Port 0 takes a free port. Returns the listening server and the address of the first page. */
 export async function serve(port = 8080) {
   const server = createServer(answer);
   await new Promise((resolve, reject) => server.once("error", reject).listen(port, "127.0.0.1", resolve));
@@ -52,5 +52,5 @@ export async function serve(port = 8080) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { address } = await serve(Number(process.argv[2] ?? 8080));
-  console.log(`${address} (Ctrl-C ends)`);
+  console.log(`${address} (Ctrl-C to stop)`);
 }

@@ -1,14 +1,14 @@
-// Lines and bars of characters, for the examples.
+// Line plots and bars in the terminal.
 
-/** A bar of `width` characters, filled to `share` of 1. */
+/** A bar of `width` characters, filled to a `share` from 0 to 1. */
 export function bar(share, width) {
   const filled = Math.round(share * width);
   return "█".repeat(filled) + "·".repeat(width - filled);
 }
 
 /**
- * Draws each series of [mark, values], one value a column, between `low` and `high`. Later series lie above earlier ones.
- * `ticks` are [column, text] below the axis.
+ * Draws series of `[mark, values]`, one value per column, between `low` and `high`. Later series cover earlier ones. `ticks` are
+ * `[column, text]` below the axis.
  */
 export function linePlot(series, { low, high, height, ticks }) {
   const columns = series[0][1].length;

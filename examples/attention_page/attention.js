@@ -1,10 +1,10 @@
-// Attends with values that are the rows of an identity matrix, so that the outputs are the weights, and draws them.
+// Draws attention weights. The values are the rows of an identity matrix, so the outputs are the weights.
 import { load } from "../../dist/index.js";
 
-const size = 64; // tokens, and elements of the head: each token has an element of the values to itself
-const at = (id) => document.getElementById(id);
-const { position, tokens, window: reach, sinkTokens } = at("settings").elements;
-const canvas = Object.assign(at("weights"), { width: size, height: size });
+const size = 64; // tokens, and head_dim: each token has its own element of the values
+const byId = (id) => document.getElementById(id);
+const { position, tokens, window: windowSize, sinkTokens } = byId("settings").elements;
+const canvas = Object.assign(byId("weights"), { width: size, height: size });
 
 const rw = await load().catch((error) => {
   report(error);
@@ -17,12 +17,12 @@ const schemes = {
   yarn: rw.rope({ ...base, rope_scaling: { rope_type: "yarn", factor: 4, original_max_position_embeddings: size } }),
   sinusoidal: { scheme: "sinusoidal" },
   alibi: { scheme: "alibi", slopes: [0.125] },
-  t5: { scheme: "t5", table: Float32Array.from({ length: 16 }, (_, bucket) => -bucket / 4), maxDistance: size }, // falls with the distance
+  t5: { scheme: "t5", table: Float32Array.from({ length: 16 }, (_, bucket) => -bucket / 4), maxDistance: size }, // decreases with the distance
 };
 
 /** The kind of each token: eight, in a mixed order. */
 const kinds = Array.from({ length: size }, (_, token) => Math.imul(token + 1, 0x9e3779b1) >>> 29);
-/** [tokens, size] vectors that serve as queries and keys: ones, or ones and what tells a kind from the others. */
+/** [tokens, size] vectors used as queries and keys: all equal, or different for each kind of token. */
 const vectors = {
   alike: new Float32Array(size * size).fill(0.7),
   kinds: Float32Array.from(
@@ -32,64 +32,64 @@ const vectors = {
 };
 const identity = Float32Array.from({ length: size * size }, (_, i) => (i % (size + 1) === 0 ? 1 : 0));
 
-let weights = identity; // on the page: [query][key]
+let weights = identity; // those shown, [query][key]
 
 function update() {
   const x = vectors[tokens.value];
-  const window = reach.value === "" ? null : Number(reach.value);
+  const window = windowSize.value === "" ? null : Number(windowSize.value);
   const options = { position: schemes[position.value], window, sinkTokens: Number(sinkTokens.value) };
   weights = rw.attention(x, x, identity, { layout: "thd", shape: [size, 1, size], ...options });
   const last = weights.subarray(-size);
   const largest = last.indexOf(Math.max(...last));
   const seen = last.filter((weight) => weight > 0).length;
-  at("text").textContent =
-    `The last token sees ${seen} tokens, and gives ${percent(last[largest])} to token ${largest}.`;
+  byId("text").textContent =
+    `The last token attends to ${seen} tokens; its largest weight, ${percent(last[largest])}, is on token ${largest}.`;
   draw();
 }
 
 const percent = (weight) => `${(weight * 100).toFixed(1)} %`;
 
-/** Each row from the page's ground to its accent, which its largest weight has. */
+/** Each row goes from the page's background color to its accent color at the row's largest weight. */
 function draw() {
   const context = canvas.getContext("2d");
   const style = getComputedStyle(document.documentElement);
-  const [ground, ink] = ["--ground", "--chosen"].map((name) => channels(style.getPropertyValue(name)));
+  const [background, accent] = ["--ground", "--chosen"].map((name) => channels(style.getPropertyValue(name)));
   const image = context.createImageData(size, size);
   for (let query = 0; query < size; query++) {
     const row = weights.subarray(query * size, (query + 1) * size);
     const largest = Math.max(...row);
     row.forEach((weight, key) => {
-      const colour = ground.map((channel, c) => channel + (ink[c] - channel) * (weight / largest));
-      image.data.set([...colour, 255], (query * size + key) * 4);
+      const color = background.map((channel, c) => channel + (accent[c] - channel) * (weight / largest));
+      image.data.set([...color, 255], (query * size + key) * 4);
     });
   }
   context.putImageData(image, 0, 0);
 }
 
 /** The channels of #rrggbb. */
-const channels = (colour) => [1, 3, 5].map((first) => parseInt(colour.trim().slice(first, first + 2), 16));
+const channels = (color) => [1, 3, 5].map((first) => parseInt(color.trim().slice(first, first + 2), 16));
 
-function readUnder({ offsetX, offsetY }) {
+function readCell({ offsetX, offsetY }) {
   const cell = (offset, extent) => Math.min(size - 1, Math.max(0, Math.floor((offset / extent) * size)));
   const [query, key] = [cell(offsetY, canvas.clientHeight), cell(offsetX, canvas.clientWidth)];
-  at("under").textContent = `Token ${query} gives token ${key} ${percent(weights[query * size + key])}.`;
+  byId("under").textContent = `Query ${query}, key ${key}: ${percent(weights[query * size + key])}.`;
 }
 
 function show() {
   try {
     update();
-    at("problem").hidden = true;
+    byId("problem").hidden = true;
   } catch (error) {
     report(error);
   }
 }
 
 function report({ message }) {
-  at("problem").textContent = message;
-  at("problem").hidden = false;
+  byId("problem").textContent = message;
+  byId("problem").hidden = false;
 }
 
-at("settings").addEventListener("change", show);
-canvas.addEventListener("pointermove", readUnder);
+byId("settings").addEventListener("change", show);
+canvas.addEventListener("pointermove", readCell);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 show();

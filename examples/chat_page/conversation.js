@@ -1,15 +1,15 @@
 import { bringTo } from "../model_text.js";
 
-/** How far beyond its training a model may be stretched. */
-const STRETCHES = [2, 4, 8];
+/** Factors by which the context can be extended. */
+const FACTORS = [2, 4, 8];
 
-/** A conversation with a model in a Worker: what was said, and the session that has read it. */
+/** A chat with a model in a Worker: its messages, and the session that holds them. */
 export class Conversation {
   #rw;
   #model;
   #messages = [];
 
-  /** What the model has read; made by begin(). */
+  /** The tokens so far; created by begin(). */
   session;
 
   static async begin(rw, model) {
@@ -20,18 +20,18 @@ export class Conversation {
     return conversation;
   }
 
-  /** Ends the Worker. */
+  /** Terminates the Worker. */
   end() {
     return this.#rw.dispose();
   }
 
-  /** Forgets what was said. */
+  /** Removes all messages. */
   async clear() {
     this.#messages = [];
     await this.session.rewind(0);
   }
 
-  /** Says something, and yields the answer's pieces. */
+  /** Sends a message and yields the pieces of the answer. */
   async *say(text, options) {
     const { session } = this;
     const { signal } = options;
@@ -40,33 +40,33 @@ export class Conversation {
       yield* session.generate(options);
       return;
     }
-    const said = [...this.#messages, { role: "user", content: text }];
-    await bringTo(session, await this.#model.promptTokens(said), { signal });
+    const messages = [...this.#messages, { role: "user", content: text }];
+    await bringTo(session, await this.#model.promptTokens(messages), { signal });
     const answer = { role: "assistant", content: "" };
-    this.#messages = [...said, answer];
+    this.#messages = [...messages, answer];
     for await (const piece of session.generate(options)) {
       answer.content += piece.text;
       yield piece;
     }
   }
 
-  /** Contexts to choose from: up to the length of the training as the model is, and beyond it by YaRN. */
+  /** Context lengths to choose from: up to the trained length unchanged, beyond it with YaRN. */
   lengths() {
     const { contextLength, trainedLength } = this.#model.info;
     const lengths = [];
     if (this.#model.rope === null) return [{ length: contextLength, label: contextLength.toLocaleString("en") }];
     for (let length = contextLength; length < trainedLength; length *= 2)
       lengths.push({ length, label: length.toLocaleString("en") });
-    lengths.push({ length: trainedLength, label: `${trainedLength.toLocaleString("en")}, as trained` });
-    for (const factor of STRETCHES) {
+    lengths.push({ length: trainedLength, label: `${trainedLength.toLocaleString("en")} (as trained)` });
+    for (const factor of FACTORS) {
       const length = factor * trainedLength;
-      lengths.push({ length, label: `${length.toLocaleString("en")}, by YaRN × ${factor}` });
+      lengths.push({ length, label: `${length.toLocaleString("en")} (YaRN × ${factor})` });
     }
     return lengths;
   }
 
-  /** Takes a context of another length, while an answer is being given or not; keys that are cached are turned to the RoPE it needs. */
-  async stretch(contextLength) {
+  /** Changes the context length, also while an answer is generated. Cached keys are re-rotated to the RoPE that it needs. */
+  async setContextLength(contextLength) {
     const { info, rope } = this.#model;
     const kind = info.layers.some((layer) => layer.kind === "full_attention" && layer.rope !== null)
       ? "full_attention"
@@ -75,7 +75,7 @@ export class Conversation {
   }
 }
 
-/** What makes of the RoPE in force the model's own, or that with YaRN. */
+/** Overrides that give the model's own RoPE up to the trained length, and YaRN beyond it. */
 function overridesFor(rope, trainedLength, contextLength) {
   const own = rope?.rope_scaling;
   const isOwn = contextLength <= trainedLength;

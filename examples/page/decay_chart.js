@@ -1,13 +1,13 @@
-// Curves of S(Δ) / S(0), the score of two equal vectors, over their distance Δ on a logarithmic axis.
+// Curves of S(Δ) / S(0), the relative score of two equal vectors at distance Δ, on a logarithmic axis.
 import { axes, pathThrough, plotArea, svg } from "./svg.js";
 
 const LOWEST = -0.4;
-const SAMPLES = 64; // distances looked at in each column
+const SAMPLES = 64; // distances per column
 const COLUMN = 3; // pixels
 
 const short = (distance) => (distance < 1000 ? String(distance) : `${distance / 1000}k`);
 
-/** Draws `curves` of { name, rope, seqLen } up to the distance `limit`, and `marks` of { distance, text }. */
+/** Draws `curves` of `{ name, rope, seqLen }` up to the distance `limit`, and `marks` of `{ distance, text }`. */
 export function drawDecay(drawing, curves, limit, marks) {
   const area = plotArea(drawing, 340, { left: 42, right: 12, top: 30, bottom: 44 });
   const width = area.right - area.left;
@@ -36,7 +36,7 @@ function drawMark(x, { top, bottom }, text, index) {
   );
 }
 
-/** Lowest, highest and mean score of the distances that each column covers. */
+/** Lowest, highest and mean score over the distances in each column. */
 function columnsOf({ rope, seqLen }, width, limit) {
   const { rotary_dim } = rope.plan(seqLen);
   return Array.from({ length: Math.floor(width / COLUMN) }, (_, column) => {

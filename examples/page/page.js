@@ -1,40 +1,40 @@
-// Reads the settings, makes two ropes of them, and hands both to the drawings.
+// Reads the settings, creates the plain and the scaled rope, and draws both.
 import { load, ropeConfig } from "../../dist/index.js";
 import { drawDecay } from "./decay_chart.js";
 import { drawPairs, fillTable } from "./pair_chart.js";
-import { drawTurning } from "./turning_pairs.js";
+import { drawRotation } from "./rotated_pairs.js";
 
-const at = (id) => document.getElementById(id);
-const { model, type, factor } = at("settings").elements;
-const layer_type = "full_attention"; // the layers that see the whole context, in models that have others too
+const byId = (id) => document.getElementById(id);
+const { model, type, factor } = byId("settings").elements;
+const layer_type = "full_attention"; // in models that also have sliding-window layers
 
 const rw = await load().catch((error) => {
   report(error);
   throw error;
 });
-at("build").textContent = rw.build;
+byId("build").textContent = rw.build;
 
 const readConfig = async ({ value }) => [value, await (await fetch(`../configs/${value}.json`)).json()];
 const files = Object.fromEntries(await Promise.all(Array.from(model.options, readConfig)));
 
-/** What the settings mean: plain RoPE and the chosen scaling of the model, each with the length it is planned for. */
+/** Plain RoPE and the chosen scaling of the model, each with the sequence length that its plan is for. */
 function readSettings() {
   const file = files[model.value];
   const released = ropeConfig(file, { layer_type });
   const { window: trained, plan } = rw.describe(released);
   const isReleased = type.value === "released";
   const length = isReleased ? plan.max_length : trained * Number(factor.value);
-  const stretched = (scaling, max_position_embeddings) => {
+  const extended = (scaling, max_position_embeddings) => {
     const rope_scaling = { original_max_position_embeddings: trained, replace: true, ...scaling };
     return ropeConfig(file, { layer_type, overrides: { max_position_embeddings, rope_scaling } });
   };
-  // dynamic scaling counts from the trained length, the others name the length they serve
-  const served = type.value === "dynamic" ? trained : length;
-  const scaled = isReleased ? released : stretched({ rope_type: type.value, factor: Number(factor.value) }, served);
-  return { plain: stretched({ rope_type: "default" }, trained), scaled, trained, length };
+  // dynamic scaling starts at the trained length; for the others this is the extended length
+  const maxLength = type.value === "dynamic" ? trained : length;
+  const scaled = isReleased ? released : extended({ rope_type: type.value, factor: Number(factor.value) }, maxLength);
+  return { plain: extended({ rope_type: "default" }, trained), scaled, trained, length };
 }
 
-let shown; // what is on the page: two curves and the description of the second
+let shown; // the two curves on the page, and the description of the second
 
 function update() {
   factor.disabled = type.value === "released";
@@ -47,7 +47,7 @@ function update() {
   for (const { rope } of shown?.curves ?? []) rope.dispose();
   shown = { curves, description, trained, length, limit: description.decay_limit };
   writeFacts(shown);
-  fillTable(at("rows"), description.pairs);
+  fillTable(byId("rows"), description.pairs);
   draw();
 }
 
@@ -57,29 +57,29 @@ function writeFacts({ curves, description, trained, length, limit }) {
     Number(value.toPrecision(digits)).toLocaleString("en", { maximumFractionDigits: 6 });
   const facts = {
     "trained positions": grouped(trained),
-    "stretched positions": grouped(length),
-    "stretch of the plan": `× ${grouped(stretch, 4)}`,
+    "extended positions": grouped(length),
+    "scaling of the plan": `× ${grouped(stretch, 4)}`,
     "attention factor": grouped(plan.attention_factor, 5),
     "softmax scale": grouped(plan.softmax_scale, 4),
     pairing: plan.pairing.replaceAll("_", " "),
   };
-  at("facts").replaceChildren(
+  byId("facts").replaceChildren(
     ...Object.entries(facts).map(([name, value]) => {
       const fact = document.createElement("div");
       fact.append(withText("dt", name), withText("dd", value));
       return fact;
     }),
   );
-  at("warnings").replaceChildren(...warnings.map((warning) => withText("li", warning)));
+  byId("warnings").replaceChildren(...warnings.map((warning) => withText("li", warning)));
 
   const [unscaled, scaled] = curves.map(({ rope, seqLen }) => rope.firstNegativeDistance(limit, seqLen));
   const falls = (distance) =>
     distance === null ? `above zero up to ${grouped(limit)}` : `first below zero at distance ${grouped(distance)}`;
-  at("decay-text").textContent = `Unscaled, the score is ${falls(unscaled)}; scaled, it is ${falls(scaled)}.`;
+  byId("decay-text").textContent = `Unscaled, the score is ${falls(unscaled)}; scaled, it is ${falls(scaled)}.`;
   const treated = Object.entries(counts).filter(([, count]) => count > 0);
-  at("pairs-text").textContent =
+  byId("pairs-text").textContent =
     `Of ${description.pairs.length} pairs: ${treated.map(([treatment, count]) => `${count} ${treatment}`).join(", ")}.`;
-  at("treatments").replaceChildren(
+  byId("treatments").replaceChildren(
     ...treated.map(([treatment]) => Object.assign(withText("li", treatment), { className: treatment })),
   );
 }
@@ -89,24 +89,24 @@ function withText(tag, textContent) {
 }
 
 function draw() {
-  if (shown === undefined || at("decay").clientWidth === 0) return; // nothing to show, or nowhere
+  if (shown === undefined || byId("decay").clientWidth === 0) return; // nothing to draw yet, or no space for it
   const { curves, description, trained, length, limit } = shown;
   const marks = [
     { distance: trained, text: "trained" },
-    { distance: length, text: "stretched" },
+    { distance: length, text: "extended" },
   ];
-  drawDecay(at("decay"), curves, limit, length > trained ? marks : marks.slice(0, 1));
-  drawPairs(at("pairs"), description.pairs);
+  drawDecay(byId("decay"), curves, limit, length > trained ? marks : marks.slice(0, 1));
+  drawPairs(byId("pairs"), description.pairs);
   drawPosition();
 }
 
-/** The slider runs over the logarithm of the position. */
+/** The slider is logarithmic in the position. */
 function drawPosition() {
   const { curves, description, length } = shown;
-  const position = Math.round(length ** (at("position").value / at("position").max)) - 1;
-  at("position-shown").textContent = position.toLocaleString("en");
-  drawTurning(
-    at("turning"),
+  const position = Math.round(length ** (byId("position").value / byId("position").max)) - 1;
+  byId("position-shown").textContent = position.toLocaleString("en");
+  drawRotation(
+    byId("rotation"),
     curves,
     description.pairs.map(({ wavelength }) => wavelength),
     position,
@@ -116,18 +116,18 @@ function drawPosition() {
 function show() {
   try {
     update();
-    at("problem").hidden = true;
+    byId("problem").hidden = true;
   } catch (error) {
     report(error);
   }
 }
 
 function report({ message }) {
-  at("problem").textContent = message;
-  at("problem").hidden = false;
+  byId("problem").textContent = message;
+  byId("problem").hidden = false;
 }
 
-at("settings").addEventListener("change", show);
-at("position").addEventListener("input", drawPosition);
+byId("settings").addEventListener("change", show);
+byId("position").addEventListener("input", drawPosition);
 show();
-new ResizeObserver(draw).observe(at("settings")); // as wide as the drawings
+new ResizeObserver(draw).observe(byId("settings")); // which is as wide as the drawings

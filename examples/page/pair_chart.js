@@ -1,9 +1,9 @@
-// What scaling keeps of each pair's frequency: a bar a pair, and a table of all of them.
+// How much of each pair's frequency the scaling keeps: one bar per pair, and a table.
 import { axes, plotArea, svg } from "./svg.js";
 
-const HEIGHT_OF_NOTHING = 2; // pixels, so that a fully interpolated pair is seen
+const SMALLEST_BAR = 2; // pixels, so that a fully interpolated pair stays visible
 const number = (value) => (Number.isFinite(value) ? String(Number(value.toPrecision(4))) : "never");
-/** NaN stands for a plan that scales nothing. */
+/** The share is NaN if the plan scales nothing. */
 const shareOf = ({ kept_share }) => (Number.isNaN(kept_share) ? 1 : Math.min(1, Math.max(0, kept_share)));
 
 export function drawPairs(drawing, pairs) {
@@ -16,7 +16,7 @@ export function drawPairs(drawing, pairs) {
   const xTicks = pairs.filter(({ pair }) => pair % every === 0).map(({ pair }) => [x(pair + 0.5), String(pair)]);
   const yTicks = [0, 0.5, 1].map((share) => [y(share), share.toFixed(1)]);
   const bars = pairs.map((pair) => {
-    const height = Math.max(HEIGHT_OF_NOTHING, area.bottom - y(shareOf(pair)));
+    const height = Math.max(SMALLEST_BAR, area.bottom - y(shareOf(pair)));
     const bar = {
       class: pair.treatment,
       x: x(pair.pair) + step * 0.1,
@@ -24,7 +24,7 @@ export function drawPairs(drawing, pairs) {
       y: area.bottom - height,
       height,
     };
-    const title = `pair ${pair.pair}: ${pair.treatment}, ${number(pair.wavelength)} positions a turn`;
+    const title = `pair ${pair.pair}: ${pair.treatment}, ${number(pair.wavelength)} positions per rotation`;
     return svg("rect", bar, svg("title", {}, title));
   });
   drawing.replaceChildren(axes(area, xTicks, yTicks, "pair, fastest first", "share kept"), ...bars);

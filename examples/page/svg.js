@@ -1,6 +1,6 @@
-// Drawing with SVG elements, in pixels.
+// Helpers for drawing with SVG elements in pixels.
 
-/** An SVG element with attributes and children; a child may be text. */
+/** Creates an SVG element with attributes and children. A child may be a string. */
 export function svg(name, attributes = {}, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
@@ -8,7 +8,7 @@ export function svg(name, attributes = {}, ...children) {
   return element;
 }
 
-/** Makes a drawing as wide as it is shown and `height` tall, and returns the edges of what lies inside its margins. */
+/** Sizes a drawing to its width on the page and `height` pixels, and returns the edges inside the margins. */
 export function plotArea(drawing, height, { left, right, top, bottom }) {
   const width = drawing.clientWidth;
   drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -16,7 +16,7 @@ export function plotArea(drawing, height, { left, right, top, bottom }) {
   return { left, right: width - right, top, bottom: height - bottom };
 }
 
-/** The lines, numbers and names of two axes. Ticks are [pixel, text]. */
+/** Grid lines, tick labels and names of two axes. Ticks are `[pixel, text]`. */
 export function axes({ left, right, top, bottom }, xTicks, yTicks, xName, yName) {
   return svg(
     "g",
@@ -35,7 +35,7 @@ export function axes({ left, right, top, bottom }, xTicks, yTicks, xName, yName)
   );
 }
 
-/** A path through points of [x, y]. */
+/** The `d` attribute of a path through `[x, y]` points. */
 export function pathThrough(points) {
   return points.map(([x, y], index) => `${index === 0 ? "M" : "L"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
 }

@@ -1,5 +1,5 @@
-// Breaks the small model in the ways models are broken when they are carried from one program to another, and prints what that does: the mean
-// loss, and how probable the model holds the right answer of each question.
+// Breaks the small model in the ways that models break when they move from one program to another. Prints the mean loss and the mean probability
+// of the right answer to each question.
 //
 //   node examples/small_model/break_it.mjs [pairing | permuted | base | scaling | stale] [folder of the model]
 import { readFile } from "node:fs/promises";
@@ -16,13 +16,13 @@ const yarn = { rope_scaling: { rope_type: "yarn", factor: FACTOR, original_max_p
 
 const rw = await load();
 
-/** Tokens of a story, and where among them the answers of its questions stand. */
+/** The tokens of a story, and the indices of the answers to its questions. */
 async function told(model, seed, length) {
   const text = textOf({ seed, length, near: true });
   return { tokens: await tokensOf(model, text), answers: text.questions.map(({ at }) => at) };
 }
 
-/** Mean loss and mean probability of the right answers, of stories whose losses are given, from a token on. */
+/** Mean loss and mean probability of the right answers, from a given token on, over stories with these losses. */
 function summary(stories, from = 1) {
   const losses = stories.flatMap(({ losses }) => [...losses.slice(from)]);
   const answers = stories.flatMap(({ losses, answers }) =>
@@ -31,7 +31,7 @@ function summary(stories, from = 1) {
   return { loss: mean(losses), answer: mean(answers) };
 }
 
-/** A model's summary over the stories, read afresh. */
+/** The summary of a model that reads the stories from the start. */
 async function measure(source, { rope, length = TRAINED_LENGTH } = {}) {
   const model = await rw.model(source, { rope, contextLength: length, tokenizer: { tokenizer } });
   const stories = [];
@@ -43,7 +43,7 @@ async function measure(source, { rope, length = TRAINED_LENGTH } = {}) {
   return summary(stories);
 }
 
-/** The files of a model with the rows of its q and k projections permuted, as converters to llama.cpp's own pairing leave them. */
+/** The files of a model with permuted rows of its q and k projections, as llama.cpp's converter writes them. */
 async function permuted(folder) {
   const [config, bytes] = await Promise.all(
     ["config.json", "model.safetensors"].map((name) => readFile(join(folder, name))),
@@ -69,18 +69,18 @@ async function permuted(folder) {
   return [new File([config], "config.json"), new File([bytes], "model.safetensors")];
 }
 
-/** A session's bytes whose keys and values are those of `old`, under the RoPE of `fresh`: what is left where nobody turns cached keys. */
+/** A saved session with the keys and values of `old` under the RoPE of `fresh`: a program that doesn't re-rotate cached keys. */
 function withOldKeys(fresh, old) {
   const mixed = Buffer.from(fresh);
-  const cacheAt = (bytes) => 16 + Buffer.from(bytes).readUInt32LE(8); // after the session's own head
-  const contentAt = (bytes) => cacheAt(bytes) + 32 + Buffer.from(bytes).readUInt32LE(cacheAt(bytes) + 16); // after the cache's
+  const cacheAt = (bytes) => 16 + Buffer.from(bytes).readUInt32LE(8); // after the session's header
+  const contentAt = (bytes) => cacheAt(bytes) + 32 + Buffer.from(bytes).readUInt32LE(cacheAt(bytes) + 16); // after the cache's header
   const end = mixed.length - 4;
   mixed.set(old.subarray(contentAt(old), old.length - 4), contentAt(fresh));
   mixed.writeUInt32LE(crc32(mixed.subarray(cacheAt(fresh), end)), end);
   return new Uint8Array(mixed);
 }
 
-/** Reads the first tokens of each story under plain RoPE, changes to YaRN as `change` does, and measures the rest. */
+/** Reads the first tokens of each story under plain RoPE, switches to YaRN by `change`, and measures the rest. */
 async function measureAfter(folder, change) {
   const model = await rw.model(folder, { contextLength: FACTOR * TRAINED_LENGTH, tokenizer: { tokenizer } });
   const known = 200;

@@ -1,4 +1,4 @@
-// The two pictures of the results, as SVG for light and dark pages.
+// Draws the two charts of the results as SVG for light and dark pages.
 import * as Plot from "@observablehq/plot";
 import { parseHTML } from "linkedom";
 import { CARD, lightAndDark } from "../light_and_dark.mjs";
@@ -24,7 +24,7 @@ const margins = { marginLeft: 62, marginRight: 178, marginTop: 66, marginBottom:
 const innerHeight = height - margins.marginTop - margins.marginBottom;
 const LINE = 17; // pixels between two labels
 
-/** The cases that are drawn: every scaling on the trained weights, and YaRN on the fine-tuned ones, all in the longest texts. */
+/** The cases to draw: every scaling on the trained weights and YaRN on the fine-tuned ones, in the longest texts. */
 function drawn({ measured, plan, trainedLength }) {
   const longest = Math.max(...plan.stretches) * trainedLength;
   const isLongest = (one) => (one.recallLength ?? one.length) === longest;
@@ -41,13 +41,13 @@ function drawn({ measured, plan, trainedLength }) {
     });
 }
 
-/** A value's mean, lowest and highest over the groups that have one. */
+/** Mean, lowest and highest value over the groups that have one. */
 function point(x, values) {
   const known = values.filter((value) => typeof value === "number" && !Number.isNaN(value));
   return known.length === 0 ? [] : [{ x, y: mean(known), low: Math.min(...known), high: Math.max(...known) }];
 }
 
-/** Heights for the labels beside the ends of curves: in the curves' order, and none over another. */
+/** y coordinates of the labels at the ends of the curves: in the order of the curves, without overlap. */
 function labelHeights(ends, [low, high]) {
   const gap = (LINE * (high - low)) / innerHeight;
   const order = ends.map((end, i) => ({ i, at: Math.min(high, Math.max(low, end)) })).sort((a, b) => a.at - b.at);
@@ -63,7 +63,7 @@ function labelHeights(ends, [low, high]) {
 }
 
 /**
- * Curves with a band each, their names at their ends, over an axis in powers of two on which the trained length is marked.
+ * Draws curves with bands and labels at their ends, over a logarithmic axis with the trained length marked.
  * @param curves - `{ points: [{ x, y, low, high }], label, stroke, isBold }[]`
  */
 function draw({
@@ -173,7 +173,7 @@ function draw({
 const spreadOf = ({ plan }) =>
   plan.groups === 1 ? "one group of stories" : `mean of ${plan.groups} groups of stories; bands from lowest to highest`;
 
-/** Loss of the tokens of long texts against their position. */
+/** Loss by position in the longest texts. */
 export function drawLossByPosition(results) {
   const { trainedLength, plan } = results;
   const longest = Math.max(...plan.stretches) * trainedLength;
@@ -197,16 +197,15 @@ export function drawLossByPosition(results) {
     yDomain: [bottom, top],
     yTicks: Array.from({ length: Math.floor(top / step) + 1 }, (_, i) => i * step).filter((tick) => tick >= bottom),
     yFormat: (loss) => loss.toFixed(1),
-    title: `Trained on ${trainedLength} tokens, read on to ${longest.toLocaleString("en")}: what each scaling of RoPE makes of it`,
+    title: `A model trained on ${trainedLength} tokens reads ${longest.toLocaleString("en")}: loss under each RoPE scaling`,
     subtitle: `Loss by position, ${spreadOf(results)}`,
     xTitle: "position in the text, tokens",
-    yTitle: "loss, nats a token",
-    about:
-      "A curve for each scaling: the mean loss of tokens against their position, on both sides of the trained length.",
+    yTitle: "loss, nats per token",
+    about: "One curve per scaling: mean loss by position, below and above the trained length.",
   });
 }
 
-/** Questions answered in long texts, by how far back the fact stands. */
+/** Share of right answers by distance of the fact, in the longest texts. */
 export function drawRecallByDistance(results) {
   const { trainedLength, plan } = results;
   const longest = Math.max(...plan.stretches) * trainedLength;
@@ -223,10 +222,10 @@ export function drawRecallByDistance(results) {
     yDomain: [0, 1],
     yTicks: [0, 0.25, 0.5, 0.75, 1],
     yFormat: (share) => `${share * 100} %`,
-    title: `How far back a fact is remembered, in texts of ${longest.toLocaleString("en")} tokens`,
-    subtitle: `Share of the questions answered right; ${spreadOf(results)}`,
+    title: `Recall of facts by distance, in texts of ${longest.toLocaleString("en")} tokens`,
+    subtitle: `Share of right answers; ${spreadOf(results)}`,
     xTitle: "words between the fact and the answer",
-    yTitle: "answered right",
-    about: "A curve for each scaling: how many questions are answered right, by how many words back the fact stands.",
+    yTitle: "right answers",
+    about: "One curve per scaling: share of right answers by the distance of the fact in words.",
   });
 }

@@ -1,12 +1,12 @@
-"""Sets the package's losses beside those that transformers and llama.cpp compute from the same weights and the same text, token by token.
+"""Compares the package's loss of every token with transformers and llama.cpp, on the same weights and the same text.
 
-transformers rounds angles to float32, which at position 4096 leaves them an error of 2e-4. So the package is asked twice: with precision
-"hf", which rounds where transformers does, and is held to the tolerance; and with its own, exact angles, which show what the rounding is
-worth. llama.cpp multiplies up its angles in float32, which the package does not imitate. So the difference from it is shown, and what is held
-to the tolerance is its two halves: the package, and llama.cpp, each beside transformers' model turned by the angles that it has.
+transformers rounds angles to float32, an error of 2e-4 at position 4096. The package therefore runs twice: with precision "hf", which rounds
+where transformers does and must meet the tolerance, and with its own exact angles, which shows the effect of the rounding. llama.cpp accumulates
+angles in float32 by repeated multiplication, which the package doesn't imitate. The difference from llama.cpp is therefore only reported. What
+must meet the tolerance are its two parts: the package and llama.cpp, each compared with transformers' model rotated by the same angles.
 
     python examples/small_model/compare.py              writes results/comparison.json and results/comparison.md
-    python examples/small_model/compare.py --check      computes again, and fails where something is further off than the tolerance
+    python examples/small_model/compare.py --check      computes again, and fails if a difference exceeds the tolerance
 
 Needs torch, transformers, safetensors, gguf and llama-cpp-python, and the package built (`npm run build`).
 """
@@ -33,12 +33,12 @@ TRAINED_LENGTH = 256
 LENGTHS = [256, 1024, 4096]
 SEED = 600_001
 TOLERANCE = 2e-3
-# Losses of foreseeable tokens come near 0. There they take the error of the logits, some 1e-4 in float32, whole: below so many nats, errors
-# are relative to this.
+# The loss of a predictable token is near 0, where the error of the logits, about 1e-4 in float32, dominates. Below this loss (in nats), errors are
+# relative to it.
 FLOOR = 0.1
 
 PAIRS = 16  # of a head
-RAMP = (0, 7)  # pairs that YaRN keeps up to, and interpolates from: with 32 turns or more, and 1 or less, in 256 positions
+RAMP = (0, 7)  # YaRN keeps pairs up to the first and interpolates from the second: 32 rotations or more, and 1 or fewer, in 256 positions
 ORIGINAL = {"original_max_position_embeddings": TRAINED_LENGTH}
 SCALINGS = {
     "default": lambda factor: None,
@@ -52,7 +52,7 @@ SCALINGS = {
 
 
 def longrope_lists(factor):
-    """Divisors from 1 for the fastest pair to the factor for the slowest: nobody has searched for better ones for this model."""
+    """Divisors from 1 for the fastest pair to the factor for the slowest. They were not searched for, as LongRoPE's are."""
     return {"short_factor": [1.0] * PAIRS, "long_factor": np.geomspace(1, factor, PAIRS).tolist()}
 
 
@@ -83,15 +83,15 @@ def main():
             rows.append({**case, "system": "transformers", **differences(ours_rounded, theirs), "with_exact_angles": exactly})
             if name in IN_LLAMA_CPP:
                 theirs = llama_cpp_losses(path, tokens[:length], name, factor)
-                turned_by = lambda angles_of: transformers_losses(options.model, tokens[:length], name, factor, angles_of)
+                rotated_by = lambda angles_of: transformers_losses(options.model, tokens[:length], name, factor, angles_of)
                 halves = {
-                    "ours_turned_alike": differences(ours, turned_by(exact_angles))["largest_relative"],
-                    "turned_alike": differences(turned_by(llama_cpp_angles), theirs)["largest_relative"],
+                    "ours_same_angles": differences(ours, rotated_by(exact_angles))["largest_relative"],
+                    "theirs_same_angles": differences(rotated_by(llama_cpp_angles), theirs)["largest_relative"],
                 }
                 rows.append({**case, "system": "llama.cpp", **differences(ours, theirs), **halves})
             print(*rows[known:], sep="\n", flush=True)
 
-    worst = max(difference for row in rows for difference in held_to_tolerance(row))
+    worst = max(difference for row in rows for difference in checked_differences(row))
     if not options.check:
         record = {"tolerance": TOLERANCE, "floor": FLOOR, "seed": SEED, "versions": versions(), "rows": rows}
         (HERE / "results" / "comparison.json").write_text(json.dumps(record, indent=1) + "\n")
@@ -100,17 +100,17 @@ def main():
     sys.exit(worst > TOLERANCE)
 
 
-def held_to_tolerance(row):
-    return [row["largest_relative"]] if row["system"] == "transformers" else [row["ours_turned_alike"], row["turned_alike"]]
+def checked_differences(row):
+    return [row["largest_relative"]] if row["system"] == "transformers" else [row["ours_same_angles"], row["theirs_same_angles"]]
 
 
 def tokens_of_story(length):
-    told = subprocess.run(["node", HERE / "tell.mjs", str(SEED), str(length)], check=True, capture_output=True, text=True).stdout
-    return Tokenizer.from_file(str(HERE / "tokenizer.json")).encode(told.strip()).ids[:length]
+    story = subprocess.run(["node", HERE / "print_stories.mjs", str(SEED), str(length)], check=True, capture_output=True, text=True).stdout
+    return Tokenizer.from_file(str(HERE / "tokenizer.json")).encode(story.strip()).ids[:length]
 
 
 def package_losses(model, tokens, cases, precision):
-    """By losses.mjs. transformers chooses frequencies by the length of the whole pass: so does the package with `atLength`."""
+    """Runs losses.mjs. transformers chooses frequencies by the length of the whole pass, as the package does with `atLength`."""
     asked = [
         {"model": str(model.resolve()), "tokens": tokens[:length], "atLength": name == "dynamic",
          "rope": {"precision": precision, "max_position_embeddings": TRAINED_LENGTH, "rope_scaling": with_replace(SCALINGS[name](factor))}}
@@ -125,7 +125,7 @@ def with_replace(scaling):
 
 
 def transformers_losses(folder, tokens, name, factor, angles_of=None):
-    """`angles_of` gives the unscaled angles [tokens, PAIRS] in place of transformers' own."""
+    """`angles_of(length)` returns unscaled angles [tokens, PAIRS] that replace transformers' own."""
     settings = json.loads((folder / "config.json").read_text())
     settings["rope_parameters"] = {"rope_theta": 10000.0, **(SCALINGS[name](factor) or {"rope_type": "default"})}
     config = LlamaConfig(**{**settings, "max_position_embeddings": TRAINED_LENGTH})
@@ -167,7 +167,7 @@ def exact_angles(length):
 
 
 def llama_cpp_angles(length):
-    """Each angle of a position is the one before times a number, in float32."""
+    """ggml's angles: each pair's angle is the previous pair's times a constant, in float32."""
     f32 = np.float32
     step = f32(10000.0) ** f32(-1 / PAIRS)
     columns = [np.arange(length, dtype=f32)]
@@ -177,14 +177,14 @@ def llama_cpp_angles(length):
 
 
 def rotations(angles, name, factor):
-    """Cosines and sines [length, PAIRS] of a scaling, in the arithmetic of the angles."""
+    """Cosines and sines [length, PAIRS] of a scaling, computed in the precision of the angles."""
     exactly = angles.dtype.type
     scale = exactly(1 if name == "default" else 1 / factor)
     ramp = 1 - np.clip((np.arange(PAIRS) - RAMP[0]) / (RAMP[1] - RAMP[0]), 0, 1)
     kept = (ramp if name == "yarn" else np.zeros(PAIRS)).astype(exactly)
-    turned = scale * angles * (exactly(1) - kept) + angles * kept
+    scaled = scale * angles * (exactly(1) - kept) + angles * kept
     magnitude = exactly(1 + 0.1 * np.log(factor) if name == "yarn" else 1)
-    return np.cos(turned) * magnitude, np.sin(turned) * magnitude
+    return np.cos(scaled) * magnitude, np.sin(scaled) * magnitude
 
 
 def differences(ours, theirs):
@@ -205,11 +205,11 @@ def versions():
 def table(rows):
     version = versions()
     named = {"transformers": f"transformers {version['transformers']}", "llama.cpp": f"llama-cpp-python {version['llama-cpp-python']}"}
-    titles = ["scaling", "tokens", "factor", "beside", "mean loss there", "here", "largest difference", "relative"]
-    titles += ["exact angles", "ours turned alike", "theirs turned alike"]
+    titles = ["scaling", "tokens", "factor", "compared with", "mean loss there", "here", "largest difference", "relative"]
+    titles += ["exact angles", "ours, same angles", "theirs, same angles"]
     lines = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
     for row in rows:
-        others = " | ".join(f"{row[key]:.1e}" if key in row else "" for key in ("with_exact_angles", "ours_turned_alike", "turned_alike"))
+        others = " | ".join(f"{row[key]:.1e}" if key in row else "" for key in ("with_exact_angles", "ours_same_angles", "theirs_same_angles"))
         cells = [row["scaling"], row["length"], f"{row['factor']:g}", named[row["system"]], f"{row['mean_loss']:.4f}", f"{row['ours']:.4f}"]
         lines.append(f"| {' | '.join(map(str, cells))} | {row['largest']:.1e} | {row['largest_relative']:.1e} | {others} |")
     return "\n".join(lines) + "\n"

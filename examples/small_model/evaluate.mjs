@@ -1,13 +1,12 @@
-// What each scaling does to the small model beyond the length it was trained for, measured with the package: losses by position, and
-// questions answered by how far back the fact stands.
+// Measures what each scaling does to the small model beyond its trained length: loss by position, and right answers by distance of the fact.
 //
-//   node examples/small_model/evaluate.mjs            everything: minutes. Writes results/: evaluation.json, tables.md and two pictures
-//   node examples/small_model/evaluate.mjs --quick    1x and 4x on few texts: seconds. Prints the tables, writes nothing
+//   node examples/small_model/evaluate.mjs            everything, in minutes; writes evaluation.json, tables.md and two charts to results/
+//   node examples/small_model/evaluate.mjs --quick    1x and 4x on a few texts, in seconds; prints the tables, writes nothing
 //
 //   --base FOLDER, --tuned FOLDER    the models (this folder, and yarn/ in it)
-//   --out FOLDER                     where to write, with --quick too
+//   --out FOLDER                     where to write, also with --quick
 //
-// Results are the same bits with the same version of Node: texts are seeded, and the simd build computes the same everywhere.
+// Results are bit-equal with the same version of Node: texts are seeded, and the simd build computes the same bits everywhere.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -21,9 +20,9 @@ import { inWorkers } from "./workers.mjs";
 const here = import.meta.dirname;
 
 /**
- * `stretches`: lengths, in trained lengths. `tokens`: read at each length in each group, for losses and for questions, in eight texts at most.
- * `beginnings`: texts of the trained length that are read besides for the losses by position, since near positions hold few tokens. `endless`:
- * length of the text that goes through a shifted window.
+ * `stretches`: text lengths, as multiples of the trained length. `tokens`: tokens per length and group, for losses and for questions, in at most
+ * eight texts. `beginnings`: additional texts of the trained length for the loss by position, because early positions have few tokens.
+ * `endless`: length of the text that is read through a shifted window.
  */
 export const FULL = {
   groups: 3,
@@ -34,16 +33,16 @@ export const FULL = {
   endless: 32,
 };
 const QUICK = { groups: 1, stretches: [1, 4], tokens: { losses: 2048, questions: 2048 }, beginnings: 0, tuned: false };
-/** Of one length in a group. */
+/** Texts per length and group. */
 const MOST_TEXTS = 8;
 
-/** Texts of a group at a length, each of a seed of its own. */
+/** The texts of a group at a length, each with its own seed. */
 function textsOf(group, length, near, count) {
   const first = 1_000_000 * (group + 1) + 10_000 * Math.log2(length) + 1000 * Number(near);
   return Array.from({ length: count }, (_, i) => textOf({ seed: first + i, length, near }));
 }
 
-/** What is to be measured: a model under a scaling, on a group of texts of a length. The longest take longest, so they come first. */
+/** The jobs: a model under a scaling on a group of texts of one length. The longest come first, because they take the longest. */
 function casesOf(plan, models) {
   const cases = [];
   for (const stretch of plan.stretches.toReversed()) {
@@ -69,9 +68,9 @@ function casesOf(plan, models) {
 const longestOf = ({ stretches }) => Math.max(...stretches) * TRAINED_LENGTH;
 
 /**
- * Measures a model under overrides of its RoPE, on a group of texts of a length, by the API of a worker.
- * @returns mean losses of all tokens, of answers and by step of positions; and by octave of distances how many questions were `asked`, and
- *   answered `right`.
+ * Measures a model under overrides of its RoPE on a group of texts of one length, through the Worker API.
+ * @returns mean losses of all tokens, of answers, and by position; and by octave of distance the numbers of questions `asked` and answered
+ *   `right`.
  */
 export async function measure(rw, plan, { model: { folder }, scaling, rope, length, recallLength = length, group }) {
   const shifts = scaling === "shift";
@@ -103,7 +102,7 @@ export async function measure(rw, plan, { model: { folder }, scaling, rope, leng
   return { loss: all.means()[0], answerLoss: answers.means()[0], lossByPosition: positions.means(), asked, right };
 }
 
-/** Results of the groups side by side. */
+/** Combines the results of the groups. */
 function gather(cases, results) {
   const measured = new Map();
   cases.forEach(({ model, scaling, length, recallLength }, i) => {
@@ -122,18 +121,18 @@ function gather(cases, results) {
   return [...measured.values()].sort((a, b) => a.length - b.length);
 }
 
-/** Measures all that a plan is for, of models given as `{ name, folder, tuned }`: the factor that it was fine-tuned for, where it was. */
+/** Measures everything in a plan. Models are `{ name, folder, tuned }`, where `tuned` is the factor of the fine-tune, if any. */
 export async function evaluate(plan, models) {
   const cases = casesOf(plan, models);
   const results = await inWorkers(cases, (rw, one) => measure(rw, plan, one));
   return { trainedLength: TRAINED_LENGTH, plan, measured: gather(cases, results) };
 }
 
-/** What is kept of results: five digits after the point are more than the spread has. */
+/** Rounds results to five decimal places, more than the spread justifies. */
 export const rounded = (results) =>
   JSON.parse(JSON.stringify(results, (_, value) => (typeof value === "number" ? Number(value.toFixed(5)) : value)));
 
-/** A line for each case. */
+/** One line per case. */
 export function written({ measured, ...others }) {
   return `${JSON.stringify({ ...others, measured: [] }).slice(0, -2)}\n${measured.map((one) => JSON.stringify(one)).join(",\n")}\n]}\n`;
 }
@@ -157,7 +156,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   console.log(`measured in ${Math.round((performance.now() - begun) / 1000)} s`);
   const out = values.out ?? (values.quick ? undefined : join(here, "results"));
   if (out !== undefined) {
-    const { drawLossByPosition, drawRecallByDistance } = await import("./charts.mjs"); // the libraries that draw take longest to load
+    const { drawLossByPosition, drawRecallByDistance } = await import("./charts.mjs"); // loads the chart libraries only when needed
     await mkdir(out, { recursive: true });
     const file = (name, text) => writeFile(join(out, name), text);
     await file("evaluation.json", written(results));

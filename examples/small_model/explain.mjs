@@ -1,6 +1,6 @@
-// Why YaRN does what it does to the small model: it and its relatives with one thing changed at a time.
+// Measures YaRN and its relatives on the small model with one thing changed at a time, to explain their effect.
 //
-//   node examples/small_model/explain.mjs [FOLDER]     some minutes; writes results/: explanation.json and explanation.md
+//   node examples/small_model/explain.mjs [FOLDER]     takes minutes; writes explanation.json and explanation.md to results/
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -11,15 +11,18 @@ import { inWorkers } from "./workers.mjs";
 
 const yarn = { rope_type: "yarn", original_max_position_embeddings: TRAINED_LENGTH };
 
-/** Name, and the scaling by a factor. */
+/** Names, and the scaling as a function of the factor. */
 const variants = [
   ["YaRN", (factor) => ({ ...yarn, factor })],
   ["without its attention factor", (factor) => ({ ...yarn, factor, attention_factor: 1 })],
-  ...[16, 8, 4, 2].map((turns) => [
-    `kept from ${turns} turns on, not 32`,
-    (factor) => ({ ...yarn, factor, beta_fast: turns }),
+  ...[16, 8, 4, 2].map((rotations) => [
+    `kept from ${rotations} rotations up, not 32`,
+    (factor) => ({ ...yarn, factor, beta_fast: rotations }),
   ]),
-  ["kept from 8 turns on, no attention factor", (factor) => ({ ...yarn, factor, beta_fast: 8, attention_factor: 1 })],
+  [
+    "kept from 8 rotations up, no attention factor",
+    (factor) => ({ ...yarn, factor, beta_fast: 8, attention_factor: 1 }),
+  ],
   ["PI with YaRN's attention factor", (factor) => ({ ...yarn, factor, extrapolation_factor: 0 })],
 ];
 const STRETCHES = [4, 16];

@@ -1,9 +1,9 @@
-// The small model as a page gets it: files, so that nothing is asked for that is not there.
+// Fetches the small model for a page, as File objects, so that the loader requests no files that don't exist.
 const FILES = ["config.json", "model.safetensors", "tokenizer.json"];
 
 /**
- * @param variant - "" as it was trained, "yarn/" fine-tuned.
- * @returns what `rw.model()` takes.
+ * @param variant - "" for the trained model, "yarn/" for the fine-tuned one.
+ * @returns files for `rw.model()`.
  */
 export function fetchSmallModel(variant = "", signal = undefined) {
   return Promise.all(FILES.map((name) => fileAt(new URL(`${variant}${name}`, import.meta.url), name, signal)));

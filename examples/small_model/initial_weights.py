@@ -1,24 +1,24 @@
-"""Weights to begin training from, in which looking things up is already near.
+"""Initial weights that help lookup heads form early.
 
-To answer from a text, a model needs heads that carry a few words along and heads that find where the same words stood before (induction heads).
-From noise they form late. Begun like this, and shown refrains, they are there after one and a half million tokens (training.json). Nothing is
-held fixed: all of it is trained. Near to this: mimetic initialization of attention, Trockman & Kolter 2023.
+To answer from a text, a model needs heads that copy information from the previous words and heads that find an earlier occurrence of the same
+words (induction heads). From random weights they form late. From these weights, and with repeated sequences among the training data, they form
+within 1.5 million tokens (training.json). No weight is frozen. Similar: mimetic initialization of attention, Trockman & Kolter 2023.
 """
 
 import torch
 
-REACH = 5  # pairs that turn fast enough to tell one token back from two
+REACH = 5  # number of pairs fast enough to distinguish one token back from two
 SHARPNESS = 0.57
-CARRIED = 0.08  # of what a head reads, beside the token's own embedding
+CARRIED = 0.08  # weight of what a head copies, relative to the token's own embedding
 LIKENESS = 1.2
 
 
 def begin(model):
-    """Head h of the first layer reads the token h + 1 places before, all of them into the same place; those of the other layers match like with like."""
+    """Sets head h of the first layer to copy from the token h + 1 places back, and heads of the other layers to match equal tokens."""
     config, (first, *others) = model.config, model.model.layers
     hidden, head_dim = config.hidden_size, config.head_dim
     with torch.no_grad():
-        # what all tokens have in common is what a head that looks at distances alone goes by
+        # a component common to all tokens, which heads that attend by distance alone use
         common = torch.randn(hidden)
         embeddings = model.model.embed_tokens.weight
         embeddings.add_(embeddings.std() * common)
@@ -43,7 +43,7 @@ def begin(model):
 
 
 def looking_back(distance, head_dim, base):
-    """A key and a query whose product, once both are turned, is largest where the key stands `distance` tokens before."""
+    """A key and a query whose rotated dot product is largest when the key is `distance` tokens before the query."""
     pairs = head_dim // 2
     fast = (torch.arange(pairs) < REACH).float()
     angles = -distance * base ** (-torch.arange(pairs) / pairs)

@@ -1,9 +1,9 @@
-// Losses of a text's tokens, as JSON: what compare.py sets beside those of transformers and llama.cpp.
+// Prints the loss of each token of a text as JSON. compare.py compares them with transformers and llama.cpp.
 //
 //   node examples/small_model/losses.mjs [FILE]     a list of { "model": FOLDER, "tokens": [...], "rope": OVERRIDES, "atLength": true }
 //
-// With `atLength`, the frequencies are those of the text's length from the first token on, as a program that reads the whole text at once
-// has them, and not those of the length that has been reached.
+// With `atLength`, the frequencies are those for the text's full length from the first token on, as in a program that reads the whole text at
+// once. Otherwise they follow the length read so far.
 import { readFileSync } from "node:fs";
 import { load } from "ropewalk";
 
@@ -20,7 +20,7 @@ for (const { model: source, tokens, rope, atLength } of JSON.parse(readFileSync(
   model.dispose();
 }
 
-/** Overrides with the very frequencies that a scaling has at a length. */
+/** Overrides with the explicit frequencies of a scaling at a length. */
 async function frequenciesAt(source, rope, length) {
   const model = await rw.model(source, { rope });
   const scaled = rw.rope(model.rope);

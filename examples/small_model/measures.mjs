@@ -1,13 +1,13 @@
-// What is measured of a model on a text, by the API of `ropewalk/worker`: losses, and questions answered.
+// Measures a model on a text through the API of `ropewalk/worker`: losses and right answers.
 import { TRAINED_LENGTH, tokensOf } from "./texts.mjs";
 
-/** −ln p of each token of a text that is read as one; NaN for the first. */
+/** −ln p of each token of a text that is read in one window. NaN for the first token. */
 export async function lossesOf(model, text) {
   const { losses } = await model.perplexity(await tokensOf(model, text), { window: text.length });
   return losses;
 }
 
-/** The same through a window of the trained length: when it is full, the older half is taken out, but for the first token. */
+/** The same through a window of the trained length. When it is full, the older half is dropped, except the first token. */
 export async function lossesByShifting(model, text) {
   const tokens = await tokensOf(model, text);
   const session = await model.session({ contextLength: TRAINED_LENGTH });
@@ -20,7 +20,7 @@ export async function lossesByShifting(model, text) {
   return losses;
 }
 
-/** Of each question of a text, whether the most probable token in the answer's place is the answer. `{ distance, isRight }[]` */
+/** For each question of a text, whether the most probable token is the answer: `{ distance, isRight }[]`. */
 export async function answersOf(model, text, contextLength = text.length) {
   const tokens = await tokensOf(model, text);
   const session = await model.session({ contextLength });
@@ -36,7 +36,7 @@ export async function answersOf(model, text, contextLength = text.length) {
   return answers;
 }
 
-/** Reads on, as `whenFull: "shift"` of `generate()` does. */
+/** Appends tokens, shifting when full like `whenFull: "shift"` of `generate()`. */
 async function append(session, tokens) {
   for (let read = 0; read < tokens.length;) {
     if (session.length === session.contextLength) await session.shift({ keep: 1, discard: (session.length - 1) >> 1 });
@@ -46,7 +46,7 @@ async function append(session, tokens) {
   }
 }
 
-/** Sum and number, by bucket: `add()` to one, `means()` of all; NaN where nothing was added. */
+/** Means by bucket. A bucket to which nothing was added has the mean NaN. */
 export class Buckets {
   constructor(count) {
     [this.sums, this.counts] = [new Array(count).fill(0), new Array(count).fill(0)];
@@ -63,19 +63,19 @@ export class Buckets {
   }
 }
 
-/** Octaves of distances, in words: from 8 up to 16, from 16 up to 32, … */
+/** Octaves of distances in words: [8, 16), [16, 32), … */
 export const distanceOctaves = {
   first: 8,
   of: (distance) => Math.floor(Math.log2(distance / distanceOctaves.first)),
   count: (length) => Math.log2(length / distanceOctaves.first),
 };
 
-/** Three steps to an octave of positions, from 32 on: near ones hold few tokens, and the mean of few tells little. */
+/** Three steps per octave of positions, starting at 32: earlier steps hold too few tokens for a meaningful mean. */
 export const positionSteps = {
   of: (position) => Math.floor(3 * Math.log2(position / 32)),
   count: (length) => 3 * Math.log2(length / 32),
   starts: (length) => Array.from({ length: positionSteps.count(length) }, (_, i) => 32 * 2 ** (i / 3)),
-  /** Mean over an octave, from the means over its steps. */
+  /** Mean over an octave from the means of its steps. */
   octave: (means, octave) =>
     [0, 1, 2].reduce((sum, step) => sum + means[3 * octave + step] * (2 ** ((step + 1) / 3) - 2 ** (step / 3)), 0),
 };

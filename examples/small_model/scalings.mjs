@@ -1,9 +1,9 @@
-// The ways to stretch a context that are compared, as what `rw.model()` and `session.retune()` take.
+// The scalings that the evaluation compares, as overrides for `rw.model()` and `session.retune()`.
 import { TRAINED_LENGTH } from "./texts.mjs";
 
 const original = { original_max_position_embeddings: TRAINED_LENGTH };
 
-/** Name, and the scaling for a factor; the dynamic ones find theirs by the length as a text is read. */
+/** Names, and the scaling as a function of the factor. Dynamic ones derive the factor from the length while reading. */
 export const scalings = {
   none: { label: "none", scaling: () => null },
   linear: { label: "PI", scaling: (factor) => ({ rope_type: "linear", factor }) },
@@ -24,10 +24,10 @@ export const scalings = {
 };
 
 /**
- * Overrides that put a scaling in place of the model's own.
+ * Overrides that replace the model's own scaling.
  * @param name - one of {@link scalings}.
- * @param length - tokens to be served; the factor is that over the trained length.
- * @param tuned - factor that the weights were fine-tuned for, below which theirs holds.
+ * @param length - context length in tokens; the factor is this divided by the trained length.
+ * @param tuned - factor that the weights were fine-tuned for. It is also the smallest factor used.
  */
 export function overridesFor(name, length, tuned) {
   const scaling = scalings[name].scaling(factorFor(length, tuned), tuned);

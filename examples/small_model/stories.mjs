@@ -1,4 +1,4 @@
-// Simple English stories: facts stated early are asked for later, at distances that the caller controls. The same seed tells the same story.
+// Generates simple English stories that state facts and ask for them later, at distances that the caller controls. Seeded.
 import { randomNumbers } from "../random_numbers.mjs";
 
 export const names = split("Anna Ben Clara David Emma Frank Grace Henry Ivy Jack Kate Leo Mia Noah Olive Paul");
@@ -26,56 +26,56 @@ function split(text) {
   return text.split(/\s+/);
 }
 
-/** Words of a question and its answer before the place. */
+/** Words of a question and its answer up to the place. */
 const ANSWER = 12;
 
-/** A word, or a sign: what the tokenizer has a token for. */
+/** A word or a punctuation mark: each is one token. */
 export const words = (text) => text.match(/[A-Za-z]+|[.?]/g);
 
-/** Hears a text as it is told, and finds the questions that it answers. */
-export class StoryListener {
-  #places = new Map(); // where each thing was last said to be
-  #rest = ""; // since the last full stop
-  #told = 0; // words before that
+/** Reads a story as it is generated and finds the questions that it answers. */
+export class AnswerReader {
+  #places = new Map(); // the last place named for each thing
+  #rest = ""; // text since the last full stop
+  #wordsBefore = 0; // words before #rest
 
   /**
-   * Hears what comes next, in pieces of any length.
-   * @returns `{ at, isRight }[]` of the answers that it completes: `at` is the index of the answering word in the whole text, and `isRight` whether
-   *   it is the place where the text has last said the thing to be.
+   * Reads the next piece of text, of any length.
+   * @returns `{ at, isRight }[]` for the answers that it completes: `at` is the index of the answering word in the whole text, and `isRight`
+   *   tells whether it is the place that the text named last for the thing.
    */
-  hear(piece) {
+  read(piece) {
     const sentences = (this.#rest + piece).split(/(?<=\.)/);
     this.#rest = sentences.at(-1).endsWith(".") ? "" : sentences.pop();
     return sentences.flatMap((sentence) => this.#answersOf(sentence));
   }
 
   #answersOf(sentence) {
-    this.#told += words(sentence)?.length ?? 0;
+    this.#wordsBefore += words(sentence)?.length ?? 0;
     const [, question, thing, place] =
       /(Where is the \w+ \w+\? )?The (\w+ \w+) is in the (\w+)\.$/.exec(sentence) ?? [];
     if (thing === undefined) return [];
     const known = this.#places.get(thing);
     this.#places.set(thing, place);
-    return question === undefined ? [] : [{ at: this.#told - 2, isRight: known === place }];
+    return question === undefined ? [] : [{ at: this.#wordsBefore - 2, isRight: known === place }];
   }
 }
 
-/** The answers in a whole text, as {@link StoryListener.hear} gives them. */
-export const answersIn = (text) => new StoryListener().hear(text);
+/** The answers in a whole text, as {@link AnswerReader.read} returns them. */
+export const answersIn = (text) => new AnswerReader().read(text);
 
 /**
- * The sentences of one story.
+ * Generates the sentences of one story.
  *
- * A fact says where a thing is, and may be asked for again and again, so that the latest fact is no better a guess than any other. A thing is
- * told of again, in another place, when all others have been.
- * @param options.seed - which story.
- * @param options.length - stops after the sentence that reaches as many words.
- * @param options.distance - words between a fact's place and its answer that the next question is to have, given how many words have been told and
- *   a source of numbers from 0 to 1; the fact nearest to it is asked for. Unless given, each fact told is as likely.
- * @param options.reach - words after which a fact is not asked for any more. All are remembered unless given.
- * @param options.questions - share of the sentences that ask, up to 0.75 (0.35). The fewer do, the more facts are left that were told long ago.
- * @yields `{ text, kind, answerAt, distance }`: kind is "fact", "question" or "filler"; of a question, `answerAt` is the index of the answering word
- *   in the story, and `distance` how many words before it the story last has it of the same thing.
+ * A fact says where a thing is. It can be asked for repeatedly, so the latest fact is no better a guess than any other. A thing moves to another
+ * place only after all other things have been placed.
+ * @param options.seed - selects the story.
+ * @param options.length - stops after the sentence that reaches this many words.
+ * @param options.distance - `(words so far, random)` to the wanted number of words between a fact's place and the answer of the next question; the
+ *   question asks for the fact nearest to that. `random` returns numbers from 0 to 1. By default all facts are equally likely.
+ * @param options.reach - number of words after which a fact is no longer asked for (unlimited).
+ * @param options.questions - share of sentences that are questions, up to 0.75 (0.35). With fewer questions, more old facts remain.
+ * @yields `{ text, kind, answerAt, distance }`: kind is "fact", "question" or "filler". For a question, `answerAt` is the index of the answering
+ *   word in the story, and `distance` is the number of words since the story last stated it for the same thing.
  */
 export function* story({ seed, length, distance, reach = Infinity, questions = 0.35 }) {
   const random = randomNumbers(seed);
@@ -84,7 +84,7 @@ export function* story({ seed, length, distance, reach = Infinity, questions = 0
     colours.flatMap((colour) => things.map((thing) => `${colour} ${thing}`)),
     random,
   );
-  let known = []; // what can be asked for: { thing, place, at }
+  let known = []; // facts that can be asked for: { thing, place, at }
   let told = 0;
   while (told < length) {
     const kind = random();
@@ -125,7 +125,7 @@ const fillerText = (pick) =>
 const nearest = (facts, at) =>
   facts.reduce((best, fact) => (Math.abs(fact.at - at) < Math.abs(best.at - at) ? fact : best));
 
-/** All of a list in a random order, again and again. */
+/** Yields a list's items in random order, reshuffled after each round. */
 class Shuffled {
   #list;
   #random;

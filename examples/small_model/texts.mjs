@@ -1,24 +1,24 @@
-// Texts to measure on: stories that the model was not trained on, with what is asked in them.
+// Evaluation texts: stories that the model was not trained on, with their questions.
 import { story } from "./stories.mjs";
 
-/** What the model was trained for, in tokens. */
+/** Trained context length, in tokens. */
 export const TRAINED_LENGTH = 256;
 
-/** Words, with its sentence and its question, that a fact asked for inside the trained length may lie back. */
+/** Largest distance in words, its sentence and question included, of a fact asked for within the trained length. */
 const REACH = 224;
-/** Words to the nearest fact that can be asked for. */
+/** Smallest distance in words of a fact that can be asked for. */
 const NEAREST = 12;
 
 /**
- * A story of `length` tokens, of which the first is the model's begin token and each other one a word or a sign.
+ * A story of `length` tokens. The first is the model's begin token, each other one is a word or a punctuation mark.
  *
- * - `near`: of the kind that the model was trained on, and questions are about facts inside the trained length. So it is as hard to foresee
- *   at every position, and where a loss rises, it rises by the position alone.
- * - otherwise: distances are drawn over all that was told, each octave as likely. Fewer questions are asked, so that old facts are left.
+ * - `near`: a story as in training, with questions about facts within the trained length. It is equally hard to predict at every position,
+ *   so a rising loss is caused by the position alone.
+ * - otherwise: distances are drawn from the whole story so far, each octave equally likely. Fewer questions leave more old facts.
  *
- * @param options.seed - which story: below 10,000,000, where those begin that the model was trained on.
- * @returns `{ text, length, questions }`: `text` has at least as many words; of each question the index `at` of the answering token, and
- *   how many words before it (`distance`) the story last has it of the same thing.
+ * @param options.seed - selects the story: below 10,000,000, where the seeds of the training stories start.
+ * @returns `{ text, length, questions }`: `text` has at least `length` words. Each question has the index `at` of the answering token, and the
+ *   number of words (`distance`) since the story last stated it for the same thing.
  */
 export function textOf({ seed, length, near }) {
   const distance = (told, random) => NEAREST * (Math.max(NEAREST, told) / NEAREST) ** random();
@@ -29,22 +29,22 @@ export function textOf({ seed, length, near }) {
   return { text: sentences.map(({ text }) => text).join(" "), length, questions };
 }
 
-/** The tokens of a text. */
+/** Tokenizes a text. */
 export async function tokensOf(model, { text, length }) {
   return (await model.tokenizer.encode(text)).slice(0, length);
 }
 
 /**
- * Whether a story still knows what it has told: of each stretch of the trained length, `{ asked, right }` questions.
- * @param answers - of `answersIn()`, or heard so far.
- * @param length - words that the story is to have; what comes after counts to the last stretch.
+ * Counts the questions of a story, `{ asked, right }`, for each span of the trained length.
+ * @param answers - from `answersIn()`, or those read so far.
+ * @param length - planned length in words. Anything after it counts in the last span.
  */
-export function answersByStretch(answers, length) {
-  const stretches = Array.from({ length: Math.ceil(length / TRAINED_LENGTH) }, () => ({ asked: 0, right: 0 }));
+export function answersBySpan(answers, length) {
+  const spans = Array.from({ length: Math.ceil(length / TRAINED_LENGTH) }, () => ({ asked: 0, right: 0 }));
   for (const { at, isRight } of answers) {
-    const stretch = stretches[Math.min(Math.floor(at / TRAINED_LENGTH), stretches.length - 1)];
+    const stretch = spans[Math.min(Math.floor(at / TRAINED_LENGTH), spans.length - 1)];
     stretch.asked += 1;
     if (isRight) stretch.right += 1;
   }
-  return stretches;
+  return spans;
 }

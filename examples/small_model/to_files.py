@@ -1,5 +1,5 @@
-"""Makes the files that are kept of a training: config.json, model.safetensors in f16, tokenizer.json, training.json, and
-model.q8_0.gguf where it is asked for.
+"""Writes the files of a trained model that are committed: config.json, model.safetensors in f16, tokenizer.json, training.json, and with
+--gguf model.q8_0.gguf.
 
     python examples/small_model/to_files.py build/small_model examples/small_model --gguf
     python examples/small_model/to_files.py build/small_model_yarn examples/small_model/yarn
@@ -39,7 +39,7 @@ def main():
 
 
 def write_gguf(folder, path, matrix_type=gguf.GGMLQuantizationType.F32):
-    """A folder's weights, with the rows of q and k in llama.cpp's order: the two halves of a head become pairs of neighbours. Norms stay f32."""
+    """The weights of a folder, with the rows of q and k in llama.cpp's order (half pairing to adjacent pairs). Norms stay f32."""
     config = json.loads((folder / "config.json").read_text())
     names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, config["num_hidden_layers"])
     writer = gguf.GGUFWriter(path, "llama")

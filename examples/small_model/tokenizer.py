@@ -14,14 +14,14 @@ STORIES = 4000
 
 
 def main():
-    told = subprocess.run(["node", HERE / "tell.mjs", "--lines", str(STORIES)], check=True, capture_output=True, text=True).stdout.splitlines()
-    words = sorted({word for line in told for word in pre_words(line)})
+    stories = subprocess.run(["node", HERE / "print_stories.mjs", "--lines", str(STORIES)], check=True, capture_output=True, text=True).stdout.splitlines()
+    words = sorted({word for line in stories for word in pre_words(line)})
 
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    # every word as often as every other: then merges go on until each is one token
+    # each word equally often, so that merging continues until every word is one token
     trainer = trainers.BpeTrainer(vocab_size=4096, min_frequency=1, special_tokens=[BEGIN], initial_alphabet=alphabet, show_progress=False)
     tokenizer.train_from_iterator(words, trainer)
     tokenizer.post_processor = processors.TemplateProcessing(single=f"{BEGIN} $A", special_tokens=[(BEGIN, tokenizer.token_to_id(BEGIN))])

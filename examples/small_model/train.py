@@ -1,10 +1,10 @@
-"""Trains the small model, or fine-tunes it under YaRN, on stories that tell.mjs prints. Seeded; on a CPU.
+"""Trains the small model, or fine-tunes it under YaRN, on stories from print_stories.mjs. Seeded, on a CPU.
 
-    python examples/small_model/train.py --out build/small_model      from nothing, windows of 256 tokens
+    python examples/small_model/train.py --out build/small_model      from scratch, windows of 256 tokens
     python examples/small_model/train.py --out build/small_model_yarn --from build/small_model --factor 4 --steps 300 --rate 3e-4
                                                                       fine-tuned in windows of 1,024
 
-Writes the folder that transformers writes (config.json, model.safetensors in f32) and training.json: the loss as it fell, the time, the machine.
+Writes a transformers model folder (config.json, model.safetensors in f32) and training.json: the loss curve, the time and the machine.
 """
 
 import argparse
@@ -24,9 +24,9 @@ from initial_weights import begin
 HERE = Path(__file__).parent
 TRAINED_LENGTH = 256
 TOKENS_A_STEP = 4096
-ANSWER_AFTER = 7  # tokens from a question's sign to the place that answers it
-ANSWER_WEIGHT = 10  # what a story cannot tell beforehand (which thing, which place) is most of the loss, and would drown what it can
-REFRAIN_WEIGHT = 4
+ANSWER_AFTER = 7  # tokens from the question mark to the place that answers the question
+ANSWER_WEIGHT = 10  # most of the loss is unpredictable (which thing, which place) and would outweigh the answers
+REPETITION_WEIGHT = 4
 
 
 def main():
@@ -49,7 +49,7 @@ def main():
     else:
         model = LlamaForCausalLM(config)
         begin(model)
-    refrains_until = 0 if options.start else options.steps // 3
+    repetitions_until = 0 if options.start else options.steps // 3
     print(f"{model.num_parameters():,} weights, windows of {length}", flush=True)
 
     begun, curve = time.monotonic(), []
@@ -62,14 +62,14 @@ def main():
             for group in optimizer.param_groups:
                 group["lr"] = group["highest"] * schedule(step, options.steps)
         batch = next(windows)
-        is_refrain = torch.zeros(batch.shape[0], batch.shape[1] - 1)
-        if step < refrains_until:
-            batch[::2], is_refrain[::2] = refrains(batch[::2])
-        answers = is_answer(batch, question) & (is_refrain.sum(1) == 0)[:, None]
+        is_repetition = torch.zeros(batch.shape[0], batch.shape[1] - 1)
+        if step < repetitions_until:
+            batch[::2], is_repetition[::2] = repetitions(batch[::2])
+        answers = is_answer(batch, question) & (is_repetition.sum(1) == 0)[:, None]
         with torch.autocast("cpu", torch.bfloat16):
             logits = forward(batch[:, :-1], use_cache=False).logits
         losses = torch.nn.functional.cross_entropy(logits.float().flatten(0, 1), batch[:, 1:].flatten(), reduction="none").view(batch.shape[0], -1)
-        weights = 1 + (ANSWER_WEIGHT - 1) * answers + (REFRAIN_WEIGHT - 1) * is_refrain
+        weights = 1 + (ANSWER_WEIGHT - 1) * answers + (REPETITION_WEIGHT - 1) * is_repetition
         ((losses * weights).sum() / weights.sum()).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         for optimizer in optimizers:
@@ -92,7 +92,7 @@ def configuration(tokenizer, factor):
     if factor > 1:
         rope = {"rope_type": "yarn", "rope_theta": 10000.0, "factor": factor, "original_max_position_embeddings": TRAINED_LENGTH}
     return LlamaConfig(
-        attn_implementation="eager",  # on a CPU the fused one takes longer to go back through
+        attn_implementation="eager",  # on a CPU the backward pass of the fused one is slower
         vocab_size=tokenizer.get_vocab_size(), hidden_size=128, intermediate_size=512, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=4,
         head_dim=32, max_position_embeddings=int(TRAINED_LENGTH * factor), rms_norm_eps=1e-5, rope_parameters=rope, tie_word_embeddings=True,
         bos_token_id=0, eos_token_id=0, pad_token_id=None,
@@ -110,42 +110,42 @@ def optimizers_of(model, rate):
 
 
 def schedule(step, steps):
-    """Up over the first 100 steps, level, and down to nothing over the last 40 %."""
+    """Learning rate schedule: warm-up over 100 steps, constant, then linear decay to 0 over the last 40 %."""
     return min(1, (step + 1) / min(100, steps / 4), (steps - step) / (0.4 * steps))
 
 
 def windows_of(tokenizer, length, seed):
-    """Batches [windows, length + 1] of stories, each its own, from their beginning."""
+    """Yields batches [windows, length + 1], each window the start of its own story."""
     count, first = TOKENS_A_STEP // length, seed * 10_000_000
     at_once = count * 200
     while True:
-        command = ["node", HERE / "tell.mjs", "--lines", str(at_once), str(first), str(length + 1)]
-        told = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-        ids = torch.tensor([encoding.ids[: length + 1] for encoding in tokenizer.encode_batch(told)])
+        command = ["node", HERE / "print_stories.mjs", "--lines", str(at_once), str(first), str(length + 1)]
+        stories = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+        ids = torch.tensor([encoding.ids[: length + 1] for encoding in tokenizer.encode_batch(stories)])
         yield from ids.split(count)
         first += at_once
 
 
-def refrains(batch):
-    """Words at random, again and again, in place of stories, and which of the predicted tokens can be known. Heads that look things up form
-    on these: nearly every token asks for them, and of a story's only one in thirty.
+def repetitions(batch):
+    """Repeated random sequences in place of stories, and a mask of the tokens that can be predicted. Lookup heads form on these, because nearly
+    every token needs them. In a story only one token in thirty does.
     """
-    words, sung, known = batch.unique(), batch.clone(), torch.zeros(batch.shape[0], batch.shape[1] - 1)
-    for window, is_known in zip(sung, known):
+    words, repeated, known = batch.unique(), batch.clone(), torch.zeros(batch.shape[0], batch.shape[1] - 1)
+    for window, is_known in zip(repeated, known):
         period = int(torch.randint(4, len(window) // 3, ()))
         window[1:] = words[torch.randint(len(words), (period,))].repeat(len(window) // period + 1)[: len(window) - 1]
         is_known[period + 1 :] = 1
-    return sung, known
+    return repeated, known
 
 
 def is_answer(batch, question):
-    """Which of the predicted tokens [windows, length] are places asked for: "? The red ball is in the PLACE"."""
+    """A mask [windows, length] of the predicted tokens that answer a question: "? The red ball is in the PLACE"."""
     asked = batch == question
     return torch.nn.functional.pad(asked, (ANSWER_AFTER, 0))[:, 1 : batch.shape[1]]
 
 
 def recall(logits, batch, answers):
-    """How many of the questions of this batch are answered with the right place."""
+    """Share of the questions of this batch that are answered right."""
     right = (logits.argmax(-1) == batch[:, 1:])[answers]
     return {"recall": round(right.float().mean().item(), 3)}
 

@@ -1,11 +1,11 @@
-// Work shared out among workers of the package, with a count of what is done where somebody looks on.
+// Distributes jobs over Workers and shows progress in a terminal.
 import { availableParallelism } from "node:os";
 import { load } from "ropewalk/worker";
 
 /**
- * Gives each item to a worker that has nothing to do, in order.
- * @param work - `(rw, item)` to a promise; `rw` is the module in a worker, of the build that computes the same bits everywhere.
- * @returns what `work` gave, in the order of the items.
+ * Runs `work` for each item on the next idle Worker.
+ * @param work - `(rw, item) => promise`, where `rw` is the runtime in a Worker, of the simd build, which computes the same bits everywhere.
+ * @returns the results, in the order of the items.
  */
 export async function inWorkers(items, work) {
   const workers = await Promise.all(

@@ -1,16 +1,16 @@
-// The page: three columns tell the same beginning on, as the model was trained, stretched, and fine-tuned.
+// The page: three columns continue the same opening sentence, with plain RoPE, with a scaling, and with fine-tuned weights.
 import { overridesFor, scalings } from "../small_model/scalings.mjs";
 import { Column } from "./column.js";
 
-const BEGINNING = "The red ball is in the garden.";
+const OPENING = "The red ball is in the garden.";
 const FINE_TUNED_FACTOR = 4;
 
-const at = (id) => document.getElementById(id);
-const { words, scaling, seed } = at("settings").elements;
-const others = Object.entries(scalings).filter(([name]) => name !== "none");
-scaling.append(...others.map(([name, { label }]) => new Option(label, name, false, name === "yarn")));
+const byId = (id) => document.getElementById(id);
+const { words, scaling, seed } = byId("settings").elements;
+const choices = Object.entries(scalings).filter(([name]) => name !== "none");
+scaling.append(...choices.map(([name, { label }]) => new Option(label, name, false, name === "yarn")));
 
-/** What turns each column's positions, of a story of `length` words. */
+/** The RoPE overrides of each column, for a story of `length` words. */
 const ropes = {
   plain: (length) => overridesFor("none", length),
   stretched: (length) => overridesFor(scaling.value, length),
@@ -18,52 +18,52 @@ const ropes = {
 };
 const variants = { plain: "", stretched: "", tuned: "yarn/" };
 
-let columns; // by name, once they are open
-let telling; // AbortController of the story that is being told
+let columns; // by name, once their models are loaded
+let running; // AbortController of the stories being generated
 
-async function tell() {
-  telling = new AbortController();
-  const { signal } = telling;
+async function generate() {
+  running = new AbortController();
+  const { signal } = running;
   const length = Number(words.value);
   setBusy(true);
   const stop = (error) => {
     if (!signal.aborted) report(error);
-    telling.abort();
+    running.abort();
   };
-  const tellings = Object.entries(columns).map(([name, column]) =>
+  const stories = Object.entries(columns).map(([name, column]) =>
     column
-      .tell(BEGINNING, { overrides: ropes[name](length), length, signal, seed: seed.valueAsNumber, temperature: 0.8 })
+      .generate(OPENING, { overrides: ropes[name](length), length, signal, seed: seed.valueAsNumber, temperature: 0.8 })
       .catch(stop),
   );
-  await Promise.all(tellings);
-  telling = undefined;
+  await Promise.all(stories);
+  running = undefined;
   setBusy(false);
 }
 
 function setBusy(isBusy) {
-  at("tell").disabled = isBusy;
-  at("stop").disabled = !isBusy;
-  at("columns").setAttribute("aria-busy", isBusy);
+  byId("generate").disabled = isBusy;
+  byId("stop").disabled = !isBusy;
+  byId("columns").setAttribute("aria-busy", isBusy);
 }
 
 function report({ message }) {
-  at("problem").textContent = message;
-  at("problem").hidden = false;
+  byId("problem").textContent = message;
+  byId("problem").hidden = false;
 }
 
-at("stop").addEventListener("click", () => telling?.abort());
-at("settings").addEventListener("submit", (event) => {
+byId("stop").addEventListener("click", () => running?.abort());
+byId("settings").addEventListener("submit", (event) => {
   event.preventDefault();
-  if (telling !== undefined) return;
-  at("problem").hidden = true;
-  void tell();
+  if (running !== undefined) return;
+  byId("problem").hidden = true;
+  void generate();
 });
 
 try {
   const names = Object.keys(variants);
-  const opened = await Promise.all(names.map((name) => Column.open(at(name), variants[name])));
+  const opened = await Promise.all(names.map((name) => Column.open(byId(name), variants[name])));
   columns = Object.fromEntries(names.map((name, i) => [name, opened[i]]));
-  await tell();
+  await generate();
 } catch (error) {
   report(error);
 }

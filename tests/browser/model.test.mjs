@@ -199,7 +199,7 @@ async function useChatPage(t, browser, name, address) {
 
   await t.test("stops an answer, and stretches in the middle of one", async () => {
     await page.$eval("input[name=maxTokens]", (input) => (input.value = 100000));
-    await page.click("#anew");
+    await page.click("#new-chat");
     await page.waitForFunction(() => document.querySelector("#context").textContent.startsWith("0 of"));
     await say("the");
     await page.waitForFunction(() => Number(document.querySelector("#context").textContent.split(" ")[0]) > 20);

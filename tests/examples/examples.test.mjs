@@ -41,17 +41,17 @@ describe("rotate.mjs", () => {
 describe("extend_context.mjs", () => {
   test("compares the ways to stretch Qwen2.5 by 4", async () => {
     const output = await runExample("extend_context.mjs");
-    assert.match(output, /trained on 32768 positions, stretched by 4 to 131072/);
+    assert.match(output, /trained on 32768 positions, extended by 4 to 131072/);
     assert.match(output, /multiplied by 1\.138629, so logits by 1\.296477/); // the YaRN paper's 0.1 ln 4 + 1, and its square
     assert.match(output, /^ {2}yarn +4 +24 \/ +16 \/ +24 +1\.1386 /m);
-    const [, difference] = /against fresh ones: largest difference (\S+)/.exec(output);
+    const [, difference] = /rotated afresh: largest difference (\S+)/.exec(output);
     assert.ok(Number(difference) < 1e-6, difference); // two roundings to f32 against one, of values up to 1.14
     assert.doesNotMatch(output, /\u001b/, "no colours when piped");
   });
 
   test("takes any config and factor", async () => {
     for (const name of ["llama-3.1-8b", "gemma-3-1b", "deepseek-v3"]) {
-      assert.match(await runExample("extend_context.mjs", config(name), "8"), /stretched by 8/);
+      assert.match(await runExample("extend_context.mjs", config(name), "8"), /extended by 8/);
     }
   });
 });
@@ -109,7 +109,7 @@ describe("retune.mjs", () => {
   test("takes another length", async () => {
     assert.match(
       await runExample("retune.mjs", "300"),
-      /^300 tokens cached under plain RoPE, then stretched by YaRN to 1200/,
+      /^300 tokens cached under plain RoPE, then extended by YaRN to 1200/,
     );
   });
 });
@@ -150,7 +150,7 @@ async function usePage(t, browser, address) {
     assert.equal(curves.length, 2);
     for (const points of curves) assert.ok(points > 100, `${points} points`);
     assert.equal((await heightsOf("#pairs rect")).length, 64);
-    assert.equal((await page.$$("#turning figure")).length, 8);
+    assert.equal((await page.$$("#rotation figure")).length, 8);
     assert.equal(await textOf("#pairs-text"), "Of 64 pairs: 24 kept, 16 blended, 24 interpolated.");
     assert.equal(
       await textOf("#decay-text"),
@@ -163,7 +163,7 @@ async function usePage(t, browser, address) {
     assert.equal(await textOf("#pairs-text"), "Of 64 pairs: 64 interpolated.");
     await page.select("select[name=model]", "deepseek-v3");
     await page.select("select[name=type]", "released");
-    assert.match(await textOf("#facts"), /stretched positions163,840stretch of the plan× 40/);
+    assert.match(await textOf("#facts"), /extended positions163,840scaling of the plan× 40/);
     assert.ok(new Set(await heightsOf("#pairs rect")).size > 5);
   });
 
@@ -173,7 +173,7 @@ async function usePage(t, browser, address) {
       slider.dispatchEvent(new Event("input"));
     });
     assert.equal(await textOf("#position-shown"), "0");
-    const labels = await page.$$eval("#turning svg", (drawings) =>
+    const labels = await page.$$eval("#rotation svg", (drawings) =>
       drawings.map((drawing) => drawing.getAttribute("aria-label")),
     );
     for (const label of labels) assert.match(label, /becomes \(1\.000, 0\.000\)/);
@@ -193,23 +193,32 @@ async function useAttentionPage(t, browser, address) {
   const choose = (settings) =>
     Promise.all(Object.entries(settings).map(([name, value]) => page.select(`select[name=${name}]`, value)));
   await page.waitForFunction(() => document.getElementById("text").textContent !== "");
-  const share = async () => Number(/gives (\S+) %/.exec(await textOf("#text"))[1]);
+  const share = async () => Number(/weight, (\S+) %/.exec(await textOf("#text"))[1]);
 
   await t.test("shows weights that fall with distance, by scheme", async () => {
     await choose({ position: "none", tokens: "alike" });
-    assert.equal(await textOf("#text"), "The last token sees 64 tokens, and gives 1.6 % to token 0."); // 1/64 each
+    assert.equal(
+      await textOf("#text"),
+      "The last token attends to 64 tokens; its largest weight, 1.6 %, is on token 0.",
+    ); // 1/64 each
     for (const position of ["rope", "yarn", "sinusoidal", "alibi", "t5"]) {
       await choose({ position });
-      assert.match(await textOf("#text"), /sees 64 tokens, .* to token 63\.$/);
+      assert.match(await textOf("#text"), /attends to 64 tokens; .* on token 63\.$/);
       assert.ok((await share()) > 3, `${position}: ${await share()}`);
     }
   });
 
   await t.test("keeps to a window, and to its sink tokens", async () => {
     await choose({ position: "none", window: "8" });
-    assert.equal(await textOf("#text"), "The last token sees 8 tokens, and gives 12.5 % to token 56.");
+    assert.equal(
+      await textOf("#text"),
+      "The last token attends to 8 tokens; its largest weight, 12.5 %, is on token 56.",
+    );
     await choose({ sinkTokens: "2" });
-    assert.equal(await textOf("#text"), "The last token sees 10 tokens, and gives 10.0 % to token 0.");
+    assert.equal(
+      await textOf("#text"),
+      "The last token attends to 10 tokens; its largest weight, 10.0 %, is on token 0.",
+    );
   });
 
   await t.test("paints them, and reads out what is pointed at", async () => {
@@ -219,7 +228,7 @@ async function useAttentionPage(t, browser, address) {
     );
     assert.equal(colours, 2); // each row has one weight, or none
     await page.hover("canvas");
-    assert.match(await textOf("#under"), /^Token 3\d gives token 3\d \d+\.\d %\.$/);
+    assert.match(await textOf("#under"), /^Query 3\d, key 3\d: \d+\.\d %\.$/);
   });
 
   await t.test("gives no cause for complaint", () => assert.deepEqual(complaints, []));

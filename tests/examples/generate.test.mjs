@@ -26,7 +26,7 @@ after(() => rm(folder, { recursive: true, force: true }));
 test("make_tiny_model.mjs writes a model with a tokenizer and a chat template", async () => {
   assert.match(
     await runExample("make_tiny_model.mjs", made),
-    /tiny\.gguf: \d+ bytes, \d+ tokens\. It speaks nonsense\./,
+    /tiny\.gguf: \d+ bytes, \d+ tokens\. It generates nonsense\./,
   );
   const model = await (await load()).model(made);
   const text = "The old rope walk, 12 fathoms…";
@@ -40,7 +40,7 @@ test("make_tiny_model.mjs writes a model with a tokenizer and a chat template", 
 describe("generate.mjs", () => {
   const told = (output) => {
     const [, read, count, finish] =
-      /^(\d+) tokens read \([\d,.]+ tokens\/s\), (\d+) generated \([\d,.]+ tokens\/s\), ended by "(\w+)"$/m.exec(
+      /^(\d+) tokens read \([\d,.]+ tokens\/s\), (\d+) generated \([\d,.]+ tokens\/s\), finish reason "(\w+)"$/m.exec(
         output,
       );
     const [, used, length] = /^Context: (\d+) of (\d+) tokens, [\d.]+ [KM]B of keys and values$/m.exec(output);

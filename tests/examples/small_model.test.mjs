@@ -192,10 +192,10 @@ describe("the committed comparison", () => {
       for (const length of [256, 1024])
         assert.ok(find("llama.cpp", scaling, length).largest_relative <= tolerance, `${scaling} ${length}`);
       for (const length of [256, 1024, 4096]) {
-        const { ours_turned_alike, turned_alike } = find("llama.cpp", scaling, length);
+        const { ours_same_angles, theirs_same_angles } = find("llama.cpp", scaling, length);
         assert.ok(
-          ours_turned_alike <= tolerance && turned_alike <= tolerance,
-          `${scaling} ${length}: ${ours_turned_alike}, ${turned_alike}`,
+          ours_same_angles <= tolerance && theirs_same_angles <= tolerance,
+          `${scaling} ${length}: ${ours_same_angles}, ${theirs_same_angles}`,
         );
       }
     }

@@ -24,7 +24,7 @@ async function useStoryPage(t, browser, address) {
   const { page, complaints } = await open(browser, address);
   page.setDefaultTimeout(PATIENCE_MS);
   const textOf = (selector) => page.$eval(selector, (element) => element.textContent);
-  const isIdle = () => page.waitForFunction(() => !document.querySelector("#tell").disabled);
+  const isIdle = () => page.waitForFunction(() => !document.querySelector("#generate").disabled);
   /** The text is written as it comes, how far it has come once a frame. */
   const isTold = (id, words) =>
     page.waitForFunction(
@@ -78,16 +78,16 @@ async function useStoryPage(t, browser, address) {
         answers.map(([right, asked]) => Math.round((56 * right) / asked)),
       );
       assert.match(state, /^1,024 of 1,024 words, [\d,.]+ tokens\/s$/);
-      assert.equal(await textOf(`#${id} .limit`), "256 words: as far as it was trained");
+      assert.equal(await textOf(`#${id} .limit`), "256 words: trained length");
     }
   });
 
   await t.test("follows the settings", async () => {
     await page.select("select[name=words]", "512");
     await page.select("select[name=scaling]", "linear");
-    const before = await textOf("#plain .told");
+    const before = await textOf("#plain .story");
     await page.$eval("input[name=seed]", (input) => (input.value = 2));
-    await page.click("#tell");
+    await page.click("#generate");
     await isIdle();
     const [stretched, tuned] = [await column("stretched"), await column("tuned")];
     assert.deepEqual(
@@ -97,18 +97,18 @@ async function useStoryPage(t, browser, address) {
     assert.equal(stretched.answers.length, 2);
     assert.ok(sum(stretched.answers, 0) <= 2, `PI without fine-tune is no model: ${stretched.answers}`);
     assert.ok(share(tuned.answers) > 0.8, `${tuned.answers}`);
-    assert.notEqual((await textOf("#plain .told")).slice(0, 200), before.slice(0, 200));
+    assert.notEqual((await textOf("#plain .story")).slice(0, 200), before.slice(0, 200));
   });
 
   await t.test("stops, and tells anew", async () => {
     await page.select("select[name=words]", "4096");
-    await page.click("#tell");
+    await page.click("#generate");
     await page.waitForFunction(() => / of 4,096 words/.test(document.querySelector("#plain .state").textContent));
     await page.click("#stop");
     await isIdle();
-    assert.ok((await textOf("#plain .told")).length < 15_000, "not told to its end");
+    assert.ok((await textOf("#plain .story")).length < 15_000, "not told to its end");
     await page.select("select[name=words]", "512");
-    await page.click("#tell");
+    await page.click("#generate");
     await isIdle();
     await isTold("plain", "512 of 512 words");
     assert.equal(await page.$eval("#problem", (problem) => problem.checkVisibility()), false);

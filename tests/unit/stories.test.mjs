@@ -4,8 +4,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
 import { load } from "ropewalk";
-import { answersIn, places, story, StoryListener, words } from "../../examples/small_model/stories.mjs";
-import { answersByStretch, textOf, tokensOf, TRAINED_LENGTH } from "../../examples/small_model/texts.mjs";
+import { answersIn, places, story, AnswerReader, words } from "../../examples/small_model/stories.mjs";
+import { answersBySpan, textOf, tokensOf, TRAINED_LENGTH } from "../../examples/small_model/texts.mjs";
 
 const SEEDS = [1, 2, 77, 4_000_000];
 const QUESTION = /^Where is the (\w+ \w+)\? The \1 is in the (\w+)\.$/;
@@ -86,21 +86,21 @@ describe("a story", () => {
     const whole = answersIn(text);
     assert.ok(whole.length > 20 && whole.some(({ isRight }) => !isRight));
     for (const length of [1, 7, 100]) {
-      const listener = new StoryListener();
+      const reader = new AnswerReader();
       const pieces = Array.from({ length: Math.ceil(text.length / length) }, (_, i) =>
         text.slice(i * length, (i + 1) * length),
       );
       assert.deepEqual(
-        pieces.flatMap((piece) => listener.hear(piece)),
+        pieces.flatMap((piece) => reader.read(piece)),
         whole,
       );
     }
     for (const { at } of whole) assert.ok(places.includes(words(text)[at]));
-    const stretches = answersByStretch(whole, 500); // twice as long as it says: the rest counts to the last
-    assert.equal(stretches.length, 2);
-    assert.equal(stretches[0].asked + stretches[1].asked, whole.length);
-    assert.equal(stretches[0].asked, whole.filter(({ at }) => at < TRAINED_LENGTH).length);
-    assert.equal(stretches[0].right + stretches[1].right, whole.filter(({ isRight }) => isRight).length);
+    const spans = answersBySpan(whole, 500); // twice as long as it says: the rest counts to the last
+    assert.equal(spans.length, 2);
+    assert.equal(spans[0].asked + spans[1].asked, whole.length);
+    assert.equal(spans[0].asked, whole.filter(({ at }) => at < TRAINED_LENGTH).length);
+    assert.equal(spans[0].right + spans[1].right, whole.filter(({ isRight }) => isRight).length);
   });
 
   test("asks no farther back than it is to reach, and as far as it is asked to", () => {

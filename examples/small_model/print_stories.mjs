@@ -1,7 +1,7 @@
-// Prints stories: what the small model is trained on.
+// Prints stories like those that the small model is trained on.
 //
-//   node examples/small_model/tell.mjs [seed] [words]            one
-//   node examples/small_model/tell.mjs --lines N [seed] [words]  N of them, one a line
+//   node examples/small_model/print_stories.mjs [seed] [words]            one
+//   node examples/small_model/print_stories.mjs --lines N [seed] [words]  N stories, one per line
 import { story } from "./stories.mjs";
 
 const args = process.argv.slice(2);

@@ -1,17 +1,17 @@
-// Some pairs of one head before and after a rotation, as arrows.
+// Draws some pairs of one head before and after a rotation, as arrows.
 import { svg } from "./svg.js";
 
 const SHOWN = 8;
 const RADIUS = 38;
 
-/** Where the elements of pair j stand in a head before and after a rotation. */
+/** Indices of the elements of pair j in a head, before and after a rotation. */
 function elementsOf({ pairing, rotary_dim, rotary_offset }, j) {
   const half = [rotary_offset + j, rotary_offset + j + rotary_dim / 2];
   const adjacent = [rotary_offset + 2 * j, rotary_offset + 2 * j + 1];
   return { before: pairing === "half" ? half : adjacent, after: pairing === "interleaved" ? adjacent : half };
 }
 
-/** A head whose pairs are all (1, 0), rotated for a position. Returns [x, y] of each pair. */
+/** Rotates a head whose pairs are all (1, 0) to a position. Returns `[x, y]` of each pair. */
 function rotatedPairs({ rope, seqLen }, position) {
   const plan = rope.plan(seqLen);
   const pairs = Array.from(plan.inv_freq, (_, j) => elementsOf(plan, j));
@@ -21,8 +21,8 @@ function rotatedPairs({ rope, seqLen }, position) {
   return pairs.map(({ after }) => after.map((index) => head[index]));
 }
 
-/** Draws pairs from the fastest to the slowest for `curves` of { name, rope, seqLen }; `wavelengths` are the scaled ones. */
-export function drawTurning(list, curves, wavelengths, position) {
+/** Draws pairs from the fastest to the slowest for `curves` of `{ name, rope, seqLen }`. `wavelengths` are the scaled ones. */
+export function drawRotation(list, curves, wavelengths, position) {
   const rotated = curves.map((curve) => ({ name: curve.name, pairs: rotatedPairs(curve, position) }));
   const shown = Array.from({ length: SHOWN }, (_, i) => Math.round((i * (wavelengths.length - 1)) / (SHOWN - 1)));
   list.replaceChildren(
@@ -43,13 +43,13 @@ export function drawTurning(list, curves, wavelengths, position) {
         drawing,
         `pair ${j}`,
         `(${numbers})`,
-        `${wavelengths[j].toLocaleString("en", { notation: "compact", maximumSignificantDigits: 3 })} a turn`,
+        `${wavelengths[j].toLocaleString("en", { notation: "compact", maximumSignificantDigits: 3 })} positions`,
       );
     }),
   );
 }
 
-/** Up is positive y, and turning is counter-clockwise, as in mathematics. */
+/** Positive y is up and rotation is counterclockwise, as in mathematics. */
 function arrow(name, [x, y]) {
   const degrees = (-Math.atan2(y, x) * 180) / Math.PI;
   const length = Math.hypot(x, y) * RADIUS;
