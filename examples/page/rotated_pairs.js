@@ -43,7 +43,7 @@ export function drawRotation(list, curves, wavelengths, position) {
         drawing,
         `pair ${j}`,
         `(${numbers})`,
-        `${wavelengths[j].toLocaleString("en", { notation: "compact", maximumSignificantDigits: 3 })} positions`,
+        `λ = ${wavelengths[j].toLocaleString("en", { notation: "compact", maximumSignificantDigits: 3 })}`,
       );
     }),
   );
