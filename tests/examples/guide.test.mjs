@@ -1,11 +1,11 @@
-// The guide as a reader would follow it: its commands print what it shows, its code gives what it says, and its links lead somewhere.
+// Runs the pages of docs/ that show commands: commands print what the page shows, and code prints the values it shows.
 import assert from "node:assert/strict";
 import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { assertPrinted, brokenLinks, commandsOf, isAsSaid, read, root, runCommand, runProgram } from "./guide_page.mjs";
 
-/** Pages, with at least how many commands and checks each has: none is lost unseen. */
+/** Pages, with the least number of commands and checked values that each has, so that none is lost unnoticed. */
 const pages = {
   "docs/command_line.md": { commands: 8, checks: 0 },
   "docs/errata.md": { commands: 1, checks: 19 },
@@ -22,7 +22,7 @@ for (const [name, least] of Object.entries(pages)) {
     const folder = join(root, "build", "texts");
     await mkdir(folder, { recursive: true });
 
-    test("its code runs, and gives what it says", async () => {
+    test("its code runs and prints the values it shows", async () => {
       const checks = await runProgram(name);
       assert.ok(checks >= least.checks, `${checks} checks`);
     });
@@ -30,7 +30,7 @@ for (const [name, least] of Object.entries(pages)) {
     for (const { command, printed } of commands)
       test(command, async () => assertPrinted(await runCommand(command, folder), printed));
 
-    test("nothing of it is lost, and it stays short", () => {
+    test("it has all its commands and stays short", () => {
       assert.ok(commands.length >= least.commands, `${commands.length} commands`);
       assert.ok(page.split("\n").length <= 170);
       for (const [i, line] of page.split("\n").entries())
@@ -39,7 +39,7 @@ for (const [name, least] of Object.entries(pages)) {
   });
 }
 
-test("the guide's gibberish is worse than what it calls right", async () => {
+test("each mistake in gibberish.md has a worse loss than its fix", async () => {
   const rows = {};
   for (const { command, printed } of commandsOf(await read("docs/gibberish.md"))) {
     const trial = /break_it\.mjs (\w+)/.exec(command)?.[1];
@@ -54,14 +54,14 @@ test("the guide's gibberish is worse than what it calls right", async () => {
   assert.ok(stale[1] < stale[2]);
 });
 
-test("links lead to files and headings, and the table of contents has every page", async () => {
+test("links lead to files and headings, and docs/README.md lists every page", async () => {
   const names = (await readdir(join(root, "docs"))).filter((name) => name.endsWith(".md"));
   for (const name of names) assert.deepEqual(await brokenLinks(`docs/${name}`), [], name);
   const contents = await read("docs/README.md");
   for (const name of names) assert.ok(name === "README.md" || contents.includes(`](${name})`), name);
 });
 
-test("what a page shows is compared in earnest", () => {
+test("the comparison of pages with output finds differences", () => {
   assert.ok(isAsSaid("loss 0.981 nats", "loss 0.982 nats")); // one in the last digit
   assert.ok(!isAsSaid("loss 0.981 nats", "loss 0.983 nats"));
   assert.ok(!isAsSaid("64 pairs", "63 pairs"));

@@ -1,4 +1,4 @@
-// The page of docs/run_a_model.md, served under the policy that the guide asks for, and used.
+// Serves the web page of docs/run_a_model.md under the content security policy it asks for, and uses it in each browser.
 import assert from "node:assert/strict";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { blocksOf, read, root } from "./guide_page.mjs";
 const models = join(root, "examples", "small_model");
 
 for (const name of BROWSERS) {
-  test(`the guide's page, in ${name}`, async (t) => {
+  test(`the page of run_a_model.md, in ${name}`, async (t) => {
     const folder = join(root, "build", "texts", `page_${process.pid}_${name}`);
     const guide = await read("docs/run_a_model.md");
     await mkdir(folder, { recursive: true });
@@ -36,22 +36,22 @@ async function usePage(t, browser, address) {
   const about = (text) =>
     page.waitForFunction((wanted) => document.getElementById("about").textContent.includes(wanted), {}, text);
 
-  await t.test("loads the model, and shows how far", async () => {
+  await t.test("loads the model and shows progress", async () => {
     await about("model.q8_0.gguf, ");
     assert.equal(await page.$eval("progress", (bar) => bar.value), 1);
   });
 
-  await t.test("goes on with the text", async () => {
+  await t.test("continues the text", async () => {
     await page.click("form button");
     await page.waitForFunction(() => document.querySelector("output").textContent.split(" ").length > 20);
     assert.match(await textOf("output"), /^The red ball is in the garden\. [A-Z]/);
   });
 
-  await t.test("takes the files of a folder", async () => {
+  await t.test("opens the files of a folder", async () => {
     const input = await page.$("[type=file]");
     await input.uploadFile(...["config.json", "tokenizer.json", "model.safetensors"].map((file) => join(models, file)));
     await about("model.safetensors, ");
   });
 
-  await t.test("gives no cause for complaint", () => assert.deepEqual(complaints, []));
+  await t.test("logs no errors or policy violations", () => assert.deepEqual(complaints, []));
 }

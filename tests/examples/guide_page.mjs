@@ -1,6 +1,6 @@
-// What a page of docs/ says, run: its commands with what they print, its JavaScript as one program, its scripts for a page.
+// Runs the pages of docs/: their commands, whose output is compared, and their JavaScript, as one program per page.
 //
-//   node tests/examples/guide_page.mjs docs/gibberish.md …    writes into pages the numbers that their commands print now
+//   node tests/examples/guide_page.mjs docs/gibberish.md …    updates the numbers in pages to what their commands print now
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -12,14 +12,14 @@ import { promisify } from "node:util";
 export const root = join(import.meta.dirname, "..", "..");
 export const read = (name) => readFile(join(root, name), "utf8");
 
-/** The blocks whose info string is `info`, in order. */
+/** The code blocks with the info string `info`, in order. */
 export function blocksOf(markdown, info) {
   return [...markdown.matchAll(/^```([^\n]*)\n(.*?)^```$/gms)]
     .filter(([, given]) => given === info)
     .map(([, , code]) => code);
 }
 
-/** Commands of the `console` blocks: lines after `$`, in one where they end in a backslash, and the lines that each is said to print. */
+/** The commands of the `console` blocks (lines after `$`, joined after a backslash) and the lines that each should print. */
 export function commandsOf(markdown) {
   return blocksOf(markdown, "console").flatMap((block) =>
     block
@@ -35,22 +35,22 @@ export function commandsOf(markdown) {
   );
 }
 
-/** Runs a command of a page in the repository, with this Node and this package; files that it writes go to `folder`. Rejects where it fails. */
+/** Runs a command of a page in the repository, with this Node and this package. Output files go to `folder`. Rejects if the command fails. */
 export async function runCommand(command, folder) {
   const program = command
     .replace(/^npx ropewalk\b/, "node dist/cli.node.js")
     .replace(/ -o (\S+)/, (_, name) => ` -o ${join(folder, name)}`);
   const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH}`, NO_COLOR: "1" };
-  // one stream, as a terminal shows both
+  // stdout and stderr in one stream, as a terminal shows them
   const { stdout } = await promisify(execFile)("sh", ["-c", `${program} 2>&1`], { cwd: root, env, maxBuffer: 2 ** 26 });
   return stdout === "" ? [] : stdout.replaceAll(join(folder, "/"), "").trimEnd().split("\n");
 }
 
 const NUMBER = /-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?/g;
-// the same in a text in which "." has become "\." and so on
+// the same in text that is escaped for a regular expression
 const ESCAPED_NUMBER = /-?\d[\d,]*(?:\\\.\d+)?(?:e(?:\\\+|-)?\d+)?/g;
 
-/** The numbers of a line that is as a page has it but for its numbers and, where asked, the width of gaps; `…` stands for anything. */
+/** The numbers of a line that matches the page's line except for numbers and, with `gap`, the width of gaps. `…` matches anything. */
 function numbersOf(line, said, gap = " ") {
   const escaped = said
     .split("…")
@@ -60,7 +60,7 @@ function numbersOf(line, said, gap = " ") {
     ?.slice(1);
 }
 
-/** Whether a line is as a page has it. A number may differ by one in its last digit, as builds may. */
+/** Whether a line matches the page's line. A number may differ by one in its last digit, because builds differ in rounding. */
 export function isAsSaid(line, said) {
   const found = numbersOf(line, said);
   if (found === undefined) return false;
@@ -71,14 +71,14 @@ export function isAsSaid(line, said) {
 
 const valueOf = (number) => Number(number.replaceAll(",", ""));
 
-/** One in the last digit that is written; nothing where a number is whole. */
+/** One unit in the last digit written, or 0 for an integer. */
 function lastPlace(number) {
   const [digits, exponent = "0"] = number.split("e");
   const decimals = digits.split(".")[1]?.length ?? 0;
   return decimals === 0 && exponent === "0" ? 0 : 10 ** (Number(exponent) - decimals);
 }
 
-/** Fails unless a command printed the lines that a page shows, in order; a line of `…` alone stands for any number of lines. */
+/** Fails unless a command printed the lines that a page shows, in order. A line with only `…` matches any number of lines. */
 export function assertPrinted(lines, said) {
   let [at, isOpen] = [0, false];
   for (const expected of said) {
@@ -94,14 +94,14 @@ export function assertPrinted(lines, said) {
   if (!isOpen) assert.deepEqual(lines.slice(at), [], "more lines than the page has");
 }
 
-/** Runs the `js` blocks of a page as one program. A line `expression; // → text` is a check that the expression prints so; returns their number. */
+/** Runs the `js` blocks of a page as one program. A line `expression; // → text` checks the expression's string. Returns the number of checks. */
 export async function runProgram(name) {
   const code = blocksOf(await read(name), "js").join("\n");
   const checked = code.replace(
     /^(.+); \/\/ → (.+)$/gm,
     (_, expression, expected) => `check(() => ${expression}, ${JSON.stringify(expected)});`,
   );
-  // in a folder of this package, so that "ropewalk" means this package; imports go to the top
+  // in a folder of this package, so that "ropewalk" resolves to it; imports move to the top
   const folder = join(root, "build", "texts");
   const file = join(folder, `${basename(name, ".md")}_${process.pid}.mjs`);
   const imports = [];
@@ -122,7 +122,7 @@ export async function runProgram(name) {
   return checks;
 }
 
-/** What a page's headings are called in links. */
+/** The anchors of a page's headings, as GitHub makes them. */
 function anchorsOf(markdown) {
   const headings = markdown.replace(/^```.*?^```$/gms, "").matchAll(/^#+ (.+)$/gm);
   return Array.from(headings, ([, heading]) =>
@@ -133,7 +133,7 @@ function anchorsOf(markdown) {
   );
 }
 
-/** Links of a page to files or headings that are not there. */
+/** The links of a page to files or headings that don't exist. */
 export async function brokenLinks(name) {
   const targets = [...(await read(name)).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target);
   const broken = [];
@@ -146,13 +146,13 @@ export async function brokenLinks(name) {
   return broken;
 }
 
-/** What a page shall show in place of `said`, now that a command prints `lines`: the same lines with their new numbers. */
+/** The page's lines `said` with the numbers that the command printed in `lines`. */
 function renewed(lines, said) {
   let at = 0;
   return said.map((old) => {
     if (old.trim() === "…") return old;
     const find = (isLike) => lines.findIndex((line, i) => i >= at && isLike(line));
-    const same = find((line) => isAsSaid(line, old)); // after `…` another line may be like it but for its numbers
+    const same = find((line) => isAsSaid(line, old)); // after `…`, an earlier line may differ only in its numbers
     const found = same < 0 ? find((line) => numbersOf(line, old, " +") !== undefined) : same;
     if (found < 0) throw new Error(`nothing printed is like: ${old}\n${lines.join("\n")}`);
     at = found + 1;
