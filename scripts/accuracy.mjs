@@ -1,4 +1,4 @@
-// How far cosines and sines are from exact ones: this package's, and f32 angles as other systems compute them. Prints a Markdown table.
+// How far cosines and sines are from exact ones, here and in f32 as other systems compute them. Prints the table of docs/accuracy.md.
 // `node scripts/accuracy.mjs [config.json]`, after a build.
 //
 // The exact values are computed here in fixed point of 192 fractional bits, from nothing but integers.
