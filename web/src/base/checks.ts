@@ -1,21 +1,16 @@
-import { RopewalkError, type RopewalkErrorCode } from "./errors.js";
+import { fail, type RopewalkErrorCode } from "./errors.js";
 
 /** Checks that `value` is an integer within a range. @internal */
 export function wholeNumber(value: unknown, least: number, most: number, field: string): number {
   if (!Number.isInteger(value) || (value as number) < least || (value as number) > most) {
-    throw new RopewalkError(
-      "INVALID_ARGUMENT",
-      field,
-      `must be an integer from ${least} to ${most} (got ${String(value)})`,
-    );
+    fail("INVALID_ARGUMENT", field, `must be an integer from ${least} to ${most} (got ${String(value)})`);
   }
   return value as number;
 }
 
 /** Checks that `value` is a finite number. @internal */
 export function finiteNumber(value: unknown, field: string): number {
-  if (!Number.isFinite(value))
-    throw new RopewalkError("INVALID_ARGUMENT", field, `must be a finite number (got ${String(value)})`);
+  if (!Number.isFinite(value)) fail("INVALID_ARGUMENT", field, `must be a finite number (got ${String(value)})`);
   return value as number;
 }
 
@@ -27,7 +22,7 @@ export function codeIn(
   code: RopewalkErrorCode = "INVALID_ARGUMENT",
 ): number {
   const index = names.indexOf(value as string);
-  if (index < 0) throw new RopewalkError(code, field, `must be one of ${names.join(", ")} (got ${String(value)})`);
+  if (index < 0) fail(code, field, `must be one of ${names.join(", ")} (got ${String(value)})`);
   return index;
 }
 
@@ -40,6 +35,5 @@ export function areNumbers(value: unknown): value is ArrayLike<number> {
 
 /** Checks that what a caller has kept from save() is bytes. @internal */
 export function checkBytes(value: unknown): void {
-  if (!(value instanceof Uint8Array))
-    throw new RopewalkError("INVALID_ARGUMENT", "bytes", "must be a Uint8Array, as save() returned it");
+  if (!(value instanceof Uint8Array)) fail("INVALID_ARGUMENT", "bytes", "must be a Uint8Array, as save() returned it");
 }

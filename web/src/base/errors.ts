@@ -38,3 +38,13 @@ export class RopewalkError extends Error {
     this.field = field;
   }
 }
+
+/**
+ * Throws a {@link RopewalkError}. All of this package's errors are thrown here.
+ * `field` is the path of the config field or argument at fault, or "". The message says what was expected, what the
+ * value was, and what to do. Pass `{ cause }` in `options` to keep an underlying error.
+ * @internal
+ */
+export function fail(code: RopewalkErrorCode, field: string, message: string, options?: ErrorOptions): never {
+  throw new RopewalkError(code, field, message, options);
+}

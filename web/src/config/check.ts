@@ -1,12 +1,7 @@
-import { RopewalkError, type RopewalkErrorCode } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 
 /** A plain object read from JSON or handed in by a caller: nothing about its values is known yet. */
 export type Dict = Record<string, unknown>;
-
-/** Raises a {@link RopewalkError}; `field` is the path of the key at fault. */
-export function fail(code: RopewalkErrorCode, field: string, message: string): never {
-  throw new RopewalkError(code, field, message);
-}
 
 export function isDict(value: unknown): value is Dict {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);

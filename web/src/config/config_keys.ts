@@ -1,6 +1,6 @@
+import { fail } from "../base/errors.js";
 import {
   booleanAt,
-  fail,
   integerAt,
   integersAt,
   isAbsent,

@@ -1,4 +1,4 @@
-import { fail } from "./check.js";
+import { fail } from "../base/errors.js";
 import type { QueryTemperature, RopeConfig, RopeType } from "./types.js";
 
 type Widths = Partial<Pick<RopeConfig, "rotary_dim" | "partial_rotary_factor">>;

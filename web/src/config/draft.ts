@@ -1,4 +1,5 @@
-import { fail, sameValue } from "./check.js";
+import { fail } from "../base/errors.js";
+import { sameValue } from "./check.js";
 import type { Family } from "./family.js";
 import type { SettledScaling } from "./scaling.js";
 import type { RopeConfig } from "./types.js";

@@ -1,4 +1,4 @@
-import { fail } from "./check.js";
+import { fail } from "../base/errors.js";
 import { familyRows, WITHOUT_ROPE } from "./families.js";
 import type { Family } from "./family.js";
 import type { Pairing } from "./types.js";

@@ -1,4 +1,5 @@
-import { fail, isAbsent, isDict, sameValue, withoutAbsent } from "./check.js";
+import { fail } from "../base/errors.js";
+import { isAbsent, isDict, sameValue, withoutAbsent } from "./check.js";
 import { foldConfig, layoutOf, type FoldedConfig } from "./config_keys.js";
 import { betaTemperature, rotaryDimOf } from "./derived.js";
 import { reads, settleScaling } from "./scaling.js";

@@ -1,4 +1,5 @@
-import { booleanAt, fail, integersAt, isAbsent, listAt, oneOf, withoutAbsent, type Dict } from "./check.js";
+import { fail } from "../base/errors.js";
+import { booleanAt, integersAt, isAbsent, listAt, oneOf, withoutAbsent, type Dict } from "./check.js";
 import { checkSharedKind, chooseKind, type Draft, type ModelRope } from "./draft.js";
 import { familyOf } from "./find_family.js";
 import type { Family } from "./family.js";

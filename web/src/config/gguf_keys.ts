@@ -1,4 +1,5 @@
-import { fail, integerAt, isAbsent, numberAt, stringAt, type Dict } from "./check.js";
+import { fail } from "../base/errors.js";
+import { integerAt, isAbsent, numberAt, stringAt, type Dict } from "./check.js";
 
 /** A file's metadata, and the architecture whose name its keys begin with. */
 export interface Metadata {

@@ -1,4 +1,5 @@
-import { fail, isAbsent, isDict, stringAt, type Dict } from "./check.js";
+import { fail } from "../base/errors.js";
+import { isAbsent, isDict, stringAt, type Dict } from "./check.js";
 import { checkSharedKind, chooseKind, type ModelRope } from "./draft.js";
 import type { Family } from "./family.js";
 import { familyOf } from "./find_family.js";

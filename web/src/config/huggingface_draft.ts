@@ -1,4 +1,5 @@
-import { fail, integerAt, isAbsent, isDict, numberAt, withoutAbsent, type Dict } from "./check.js";
+import { fail } from "../base/errors.js";
+import { integerAt, isAbsent, isDict, numberAt, withoutAbsent, type Dict } from "./check.js";
 import type { Draft } from "./draft.js";
 import type { Family } from "./family.js";
 import { settleScaling, type SettledScaling } from "./scaling.js";

@@ -1,4 +1,5 @@
-import { fail, integerAt, isAbsent, isDict, numberAt, sameValue, type Dict } from "./check.js";
+import { fail } from "../base/errors.js";
+import { integerAt, isAbsent, isDict, numberAt, sameValue, type Dict } from "./check.js";
 import { COMMON_KINDS, type Draft, type LayerKind } from "./draft.js";
 import type { Family, LayerRope } from "./family.js";
 import { draftOf, integerOf, listOf, type TextConfig } from "./huggingface_draft.js";

@@ -1,4 +1,5 @@
-import { fail, isAbsent, isDict, withoutAbsent, type Dict } from "./check.js";
+import { fail } from "../base/errors.js";
+import { isAbsent, isDict, withoutAbsent, type Dict } from "./check.js";
 import { foldConfig, layoutOf } from "./config_keys.js";
 import type { Draft } from "./draft.js";
 import { settledType, settleScaling, reads, type SettledScaling } from "./scaling.js";

@@ -1,4 +1,5 @@
-import { deepFreeze, fail, isAbsent, isDict, oneOf, stringAt, withoutAbsent, type Dict } from "./check.js";
+import { fail } from "../base/errors.js";
+import { deepFreeze, isAbsent, isDict, oneOf, stringAt, withoutAbsent, type Dict } from "./check.js";
 import { betaTemperature, rotaryDimOf } from "./derived.js";
 import type { Draft, ModelRope } from "./draft.js";
 import type { Family } from "./family.js";

@@ -1,4 +1,5 @@
-import { fail, integerAt, isAbsent, isDict, type Dict } from "./check.js";
+import { fail } from "../base/errors.js";
+import { integerAt, isAbsent, isDict, type Dict } from "./check.js";
 import { KINDS_WITHOUT_ATTENTION } from "./draft.js";
 import { isWithoutRope, knownFamily } from "./find_family.js";
 import type { Family } from "./family.js";

@@ -1,15 +1,5 @@
-import {
-  booleanAt,
-  fail,
-  integerAt,
-  integersAt,
-  isAbsent,
-  isDict,
-  listAt,
-  numberAt,
-  oneOf,
-  sameValue,
-} from "./check.js";
+import { fail } from "../base/errors.js";
+import { booleanAt, integerAt, integersAt, isAbsent, isDict, listAt, numberAt, oneOf, sameValue } from "./check.js";
 import { MROPE_LAYOUTS, RAMPS, ROPE_TYPES, type RopeScaling, type RopeType } from "./types.js";
 
 /** A scaling whose type is settled: legacy names folded, nothing left that its type does not read. */

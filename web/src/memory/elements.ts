@@ -1,5 +1,5 @@
 import { codeIn } from "../base/checks.js";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 
 /** Element types of tensors. Arithmetic is always f32; 16-bit values are rounded once, to nearest even. */
 export const DTYPES = ["f32", "f16", "bf16"] as const;
@@ -43,18 +43,14 @@ export function dtypeOf(array: unknown, dtype: DType | undefined, field: string,
   const given = dtype === undefined ? undefined : checkDType(dtype, dtypeField);
   if (tag === "Uint16Array") {
     if (given === "f16" || given === "bf16") return given;
-    throw new RopewalkError("INVALID_DTYPE", dtypeField, "must say whether a Uint16Array holds f16 or bf16");
+    fail("INVALID_DTYPE", dtypeField, "must say whether a Uint16Array holds f16 or bf16");
   }
   const own = tag === "Float32Array" ? "f32" : tag === "Float16Array" ? "f16" : undefined;
   if (own === undefined) {
-    throw new RopewalkError(
-      "INVALID_DTYPE",
-      field,
-      "must be a Tensor, a Float32Array, or a Uint16Array or Float16Array of 16-bit floats",
-    );
+    fail("INVALID_DTYPE", field, "must be a Tensor, a Float32Array, or a Uint16Array or Float16Array of 16-bit floats");
   }
   if (given !== undefined && given !== own)
-    throw new RopewalkError("INVALID_DTYPE", dtypeField, `is ${given}, but a ${String(tag)} holds ${own}`);
+    fail("INVALID_DTYPE", dtypeField, `is ${given}, but a ${String(tag)} holds ${own}`);
   return own;
 }
 
@@ -69,11 +65,8 @@ export function newElements(dtype: DType, length: number): Float32Array | Uint16
   try {
     return dtype === "f32" ? new Float32Array(length) : new Uint16Array(length);
   } catch (cause) {
-    throw new RopewalkError(
-      "OUT_OF_MEMORY",
-      "positions",
-      `a table of ${length} elements cannot be had; ask for fewer positions`,
-      { cause },
-    );
+    fail("OUT_OF_MEMORY", "positions", `a table of ${length} elements cannot be had; ask for fewer positions`, {
+      cause,
+    });
   }
 }

@@ -1,4 +1,4 @@
-import { RopewalkError, type RopewalkErrorCode } from "../base/errors.js";
+import { fail, type RopewalkErrorCode } from "../base/errors.js";
 import type { WasmModule } from "./wasm_module.js";
 
 /** Bytes of the block through which arrays outside wasm memory pass: small enough to stay in a processor's second-level cache. */
@@ -30,7 +30,7 @@ export class Heap {
   allocate(bytes: number, field = ""): number {
     const address = bytes <= 0xffff_ffff ? this.module._memalign(CACHE_LINE, Math.max(bytes, 1)) >>> 0 : 0;
     if (address === 0) {
-      throw new RopewalkError(
+      fail(
         "OUT_OF_MEMORY",
         field,
         `${bytes} bytes of wasm memory cannot be had; dispose of tensors, or use smaller ones (the limit is 4 GB in all)`,
@@ -95,6 +95,6 @@ export class Heap {
     const value = got?.(field);
     const shown =
       value === undefined ? "" : ` (got ${typeof value === "object" ? JSON.stringify(value) : String(value)})`;
-    throw new RopewalkError(code as RopewalkErrorCode, field, advice + shown);
+    fail(code as RopewalkErrorCode, field, advice + shown);
   }
 }

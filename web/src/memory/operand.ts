@@ -1,6 +1,6 @@
 import { areNumbers } from "../base/checks.js";
 import { bytesOf, dtypeOf, DTYPES, type DType, type ElementArray, sizeOf } from "./elements.js";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import type { Heap } from "./heap.js";
 import { checkLayout, checkShape, elementCount, type Extents, extentsOf, type Layout, LAYOUTS } from "./shape.js";
 import { Tensor } from "./tensor.js";
@@ -25,19 +25,14 @@ export function operandOf(
   dtypeField = "dtype",
 ): Operand {
   if (value instanceof Tensor) {
-    if (value.heap !== heap)
-      throw new RopewalkError("INVALID_ARGUMENT", field, "belongs to another load() of the module");
+    if (value.heap !== heap) fail("INVALID_ARGUMENT", field, "belongs to another load() of the module");
     if (dtype !== undefined && dtype !== value.dtype)
-      throw new RopewalkError("INVALID_DTYPE", dtypeField, `is ${dtype}, but the tensor holds ${value.dtype}`);
+      fail("INVALID_DTYPE", dtypeField, `is ${dtype}, but the tensor holds ${value.dtype}`);
     return { dtype: value.dtype, length: value.length, address: value.address, bytes: undefined };
   }
   const ownDType = dtypeOf(value, dtype, field, dtypeField);
   if (value.byteLength === 0 && value.length === 0 && value.buffer.byteLength === 0) {
-    throw new RopewalkError(
-      "INVALID_SHAPE",
-      field,
-      "is empty, or a view of memory that has since moved; take a fresh one",
-    );
+    fail("INVALID_SHAPE", field, "is empty, or a view of memory that has since moved; take a fresh one");
   }
   const inside = value.buffer === heap.buffer;
   return {
@@ -52,7 +47,7 @@ export function operandOf(
 export function floatsOf(heap: Heap, value: unknown, field: string): Operand {
   const tag = (value as { [Symbol.toStringTag]?: string } | null | undefined)?.[Symbol.toStringTag];
   if (value instanceof Tensor ? value.dtype !== "f32" : tag !== "Float32Array") {
-    throw new RopewalkError("INVALID_DTYPE", field, "must be a Float32Array, or a Tensor of f32");
+    fail("INVALID_DTYPE", field, "must be a Float32Array, or a Tensor of f32");
   }
   return operandOf(heap, value as Tensor | Float32Array, undefined, field);
 }
@@ -63,9 +58,8 @@ export type NumberArray = Float32Array | Float64Array | readonly number[];
 /** Copies a list of `length` numbers as f32; undefined where there is none. @internal */
 export function listOf(value: unknown, length: number, field: string): Operand | undefined {
   if (value === undefined || value === null) return undefined;
-  if (!areNumbers(value)) throw new RopewalkError("INVALID_ARGUMENT", field, "must be an array of numbers");
-  if (value.length !== length)
-    throw new RopewalkError("INVALID_SHAPE", field, `must have ${length} entries (got ${value.length})`);
+  if (!areNumbers(value)) fail("INVALID_ARGUMENT", field, "must be an array of numbers");
+  if (value.length !== length) fail("INVALID_SHAPE", field, `must have ${length} entries (got ${value.length})`);
   return { dtype: "f32", length, address: 0, bytes: bytesOf(Float32Array.from(value)) };
 }
 
@@ -115,7 +109,7 @@ export function openOperand(
   const extents = extentsOf(layout, shape, head_dim, names.shape);
   const operand = operandOf(heap, value, dtype, name, names.dtype);
   if (operand.length !== elementCount(shape)) {
-    throw new RopewalkError(
+    fail(
       "INVALID_SHAPE",
       names.shape,
       `${JSON.stringify(shape)} has ${elementCount(shape)} elements, but ${name} has ${operand.length}`,
@@ -129,11 +123,7 @@ export function openOperand(
 function shapeOf(value: Tensor | ElementArray, given: unknown, field: string): readonly number[] {
   if (!(value instanceof Tensor)) return checkShape(given, field);
   if (given !== undefined && JSON.stringify(given) !== JSON.stringify(value.shape)) {
-    throw new RopewalkError(
-      "INVALID_SHAPE",
-      field,
-      `is ${JSON.stringify(given)}, but the tensor's own is ${JSON.stringify(value.shape)}`,
-    );
+    fail("INVALID_SHAPE", field, `is ${JSON.stringify(given)}, but the tensor's own is ${JSON.stringify(value.shape)}`);
   }
   return value.shape;
 }
@@ -142,16 +132,12 @@ function shapeOf(value: Tensor | ElementArray, given: unknown, field: string): r
 export function checkTarget(source: Operand, target: Operand, name = "x"): void {
   if (target === source) return;
   if (target.dtype !== source.dtype)
-    throw new RopewalkError("INVALID_DTYPE", "out", `must hold ${source.dtype} as ${name} does (got ${target.dtype})`);
+    fail("INVALID_DTYPE", "out", `must hold ${source.dtype} as ${name} does (got ${target.dtype})`);
   if (target.length !== source.length) {
-    throw new RopewalkError(
-      "INVALID_SHAPE",
-      "out",
-      `must have ${name}'s ${source.length} elements (got ${target.length})`,
-    );
+    fail("INVALID_SHAPE", "out", `must have ${name}'s ${source.length} elements (got ${target.length})`);
   }
   if (distanceOf(source, target) !== 0 && overlap(source, target)) {
-    throw new RopewalkError("INVALID_ARGUMENT", "out", `must be ${name} itself or not overlap it`);
+    fail("INVALID_ARGUMENT", "out", `must be ${name} itself or not overlap it`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import type { Heap } from "./heap.js";
 
 /** Gives an object in wasm memory back. It must not refer to what owns the object, which would then never be collected. @internal */
@@ -30,8 +30,7 @@ export class Owned {
 
   /** Throws DISPOSED. */
   check(): void {
-    if (this.#address === 0)
-      throw new RopewalkError("DISPOSED", this.#name, `has been disposed of; make a new one with ${this.#maker}`);
+    if (this.#address === 0) fail("DISPOSED", this.#name, `has been disposed of; make a new one with ${this.#maker}`);
   }
 
   /** Where the object lies. Throws DISPOSED. */

@@ -1,5 +1,5 @@
 import { type DType, type ElementArray, sizeOf } from "./elements.js";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import type { Heap } from "./heap.js";
 import { checkTarget, openOperand, type Operand, operandOf } from "./operand.js";
 import { placePositions, type Positions, slicePositions } from "./positions.js";
@@ -48,8 +48,7 @@ export function passThrough(heap: Heap, source: Operand, target: Operand, extent
   for (const block of blocksOf(extents, heap.scratchBytes / size)) {
     const first = block.first * size;
     const bytes = block.tokens * block.heads * block.head_dim * size;
-    if (bytes > heap.scratchBytes)
-      throw new RopewalkError("INVALID_SHAPE", "shape", "has a token of more than 512 KB; use a Tensor");
+    if (bytes > heap.scratchBytes) fail("INVALID_SHAPE", "shape", "has a token of more than 512 KB; use a Tensor");
     const piece = (operand: Operand): Uint8Array =>
       operand.bytes === undefined
         ? heap.bytes(operand.address + first, bytes)

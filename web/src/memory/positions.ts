@@ -1,5 +1,5 @@
 import { areNumbers } from "../base/checks.js";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import type { Heap } from "./heap.js";
 import type { WasmPositions } from "./wasm_module.js";
 
@@ -29,7 +29,7 @@ const LIMIT = 2 ** 31;
 
 /** Checks that `ids` is an array of numbers. @internal */
 export function checkIds(ids: unknown, field: string): PositionArray {
-  if (!areNumbers(ids)) throw new RopewalkError("INVALID_POSITION", field, "must be a number or an array of numbers");
+  if (!areNumbers(ids)) fail("INVALID_POSITION", field, "must be a number or an array of numbers");
   return ids as PositionArray;
 }
 
@@ -49,29 +49,21 @@ export function readPositions(
   if (length === batches * tokens) return { offset: 0, ids, axes: 1, rows: batches, tokens };
   if (length === tokens) return { offset: 0, ids, axes: 1, rows: 1, tokens };
   const lengths = [...new Set([tokens, batches * tokens, axes * tokens, axes * batches * tokens])].join(", ");
-  throw new RopewalkError("INVALID_SHAPE", field, `must have ${lengths} ids for this shape (got ${length})`);
+  fail("INVALID_SHAPE", field, `must have ${lengths} ids for this shape (got ${length})`);
 }
 
 /** The positions of the rows of a table: 0 … n−1, or ids, as many for each axis. @internal */
 export function readLengthOrPositions(lengthOrPositions: number | PositionArray, axes: number): Positions {
   if (typeof lengthOrPositions === "number") {
     if (!Number.isInteger(lengthOrPositions) || lengthOrPositions < 1 || lengthOrPositions > LIMIT) {
-      throw new RopewalkError(
-        "INVALID_POSITION",
-        "positions",
-        `must be an array or a length from 1 to 2^31 (got ${lengthOrPositions})`,
-      );
+      fail("INVALID_POSITION", "positions", `must be an array or a length from 1 to 2^31 (got ${lengthOrPositions})`);
     }
     return readPositions(0, 1, lengthOrPositions, axes, "positions");
   }
   const { length } = checkIds(lengthOrPositions, "positions");
-  if (length === 0) throw new RopewalkError("INVALID_POSITION", "positions", "must hold at least one position");
+  if (length === 0) fail("INVALID_POSITION", "positions", "must hold at least one position");
   if (length % axes !== 0)
-    throw new RopewalkError(
-      "INVALID_SHAPE",
-      "positions",
-      `must hold as many ids for each of the ${axes} axes (got ${length})`,
-    );
+    fail("INVALID_SHAPE", "positions", `must hold as many ids for each of the ${axes} axes (got ${length})`);
   return readPositions(lengthOrPositions, 1, length / axes, axes, "positions");
 }
 
@@ -80,7 +72,7 @@ export function checkPositions(positions: Positions, field: string): void {
   const { ids, offset, tokens } = positions;
   const bad = (id: number): boolean => !(Math.abs(id) <= LIMIT);
   const outside = ids === undefined ? bad(offset) || bad(offset + tokens - 1) : (ids as readonly number[]).some(bad);
-  if (outside) throw new RopewalkError("INVALID_POSITION", field, "must be finite and within ±2^31");
+  if (outside) fail("INVALID_POSITION", field, "must be finite and within ±2^31");
 }
 
 /** The smallest and the largest position on any axis, as positions of two tokens. @internal */
@@ -132,7 +124,7 @@ export function placePositions(
 export function checkSequenceLength(seqLen: unknown, field = "seqLen"): number {
   if (seqLen === undefined) return 0;
   if (typeof seqLen !== "number" || !(seqLen >= 1 && seqLen <= 2 ** 31)) {
-    throw new RopewalkError("INVALID_ARGUMENT", field, `must be a number from 1 to 2^31 (got ${String(seqLen)})`);
+    fail("INVALID_ARGUMENT", field, `must be a number from 1 to 2^31 (got ${String(seqLen)})`);
   }
   return seqLen;
 }

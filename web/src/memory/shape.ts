@@ -1,5 +1,5 @@
 import { codeIn } from "../base/checks.js";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 
 /**
  * Order of a tensor's dimensions: b batch, t tokens, h heads, d head_dim (contiguous).
@@ -23,7 +23,7 @@ export function checkShape(shape: unknown, field: string): readonly number[] {
   const valid =
     Array.isArray(shape) && shape.length > 0 && shape.every((extent) => Number.isInteger(extent) && extent > 0);
   if (!valid)
-    throw new RopewalkError(
+    fail(
       "INVALID_SHAPE",
       field,
       `must be an array of positive integers (got ${shape === undefined ? "nothing" : JSON.stringify(shape)})`,
@@ -50,7 +50,7 @@ export function extentsOf(
   field = "shape",
 ): Extents {
   if (shape.length !== layout.length) {
-    throw new RopewalkError(
+    fail(
       "INVALID_SHAPE",
       field,
       `must have ${layout.length} extents for layout ${layout} (got ${JSON.stringify(shape)})`,
@@ -62,7 +62,7 @@ export function extentsOf(
   };
   const own = extent("d");
   if (own !== (head_dim ?? own))
-    throw new RopewalkError("INVALID_SHAPE", field, `must end in head_dim ${head_dim} (got ${JSON.stringify(shape)})`);
+    fail("INVALID_SHAPE", field, `must end in head_dim ${head_dim} (got ${JSON.stringify(shape)})`);
   return { layout, batches: extent("b"), tokens: extent("t"), heads: extent("h"), head_dim: own };
 }
 

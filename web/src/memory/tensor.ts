@@ -1,6 +1,6 @@
 import { disposeSymbol } from "../base/dispose.js";
 import { checkDType, type DType, sizeOf } from "./elements.js";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import type { Heap } from "./heap.js";
 import { Owned } from "./owned.js";
 import { checkShape, elementCount } from "./shape.js";
@@ -56,11 +56,7 @@ export class Tensor implements Disposable {
    */
   set(elements: ArrayLike<number>): this {
     if (elements.length !== this.length) {
-      throw new RopewalkError(
-        "INVALID_SHAPE",
-        "elements",
-        `must have the tensor's ${this.length} elements (got ${elements.length})`,
-      );
+      fail("INVALID_SHAPE", "elements", `must have the tensor's ${this.length} elements (got ${elements.length})`);
     }
     this.data.set(elements);
     return this;
