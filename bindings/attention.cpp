@@ -96,7 +96,7 @@ EMSCRIPTEN_BINDINGS(ropewalk_attention) {
       .field("max_distance", &AttentionFields::max_distance)
       .field("bidirectional", &AttentionFields::bidirectional);
 
-  function("nn_attend", &attend);
+  function("attention_attend", &attend);
   function("linear_create", &linear_create);
   function("linear_destroy", &linear_destroy);
   function("linear_configure", &linear_configure);

@@ -2,6 +2,7 @@
 #include <new>
 
 #include "bindings/embind.h"
+#include "bindings/statuses.h"
 #include "rope/decay.h"
 #include "rope/pair_analysis.h"
 #include "rope/pairing.h"
@@ -30,10 +31,6 @@ template <auto Member>
 void set(RopeConfig& config, int value) {
   config.*Member = static_cast<std::remove_reference_t<decltype(config.*Member)>>(value);
 }
-
-struct StatusFields {
-  std::string code, field, advice;
-};
 
 struct PlanFields {
   Address inv_freq, axis_of_pair, xpos_scale;  // xpos_scale 0: none
@@ -151,11 +148,6 @@ int convert(Address source, Address target, int element_size, int heads, int hea
                                           static_cast<Pairing>(to)));
 }
 
-StatusFields status_fields(int status) {
-  const StatusText text = describe_status(static_cast<Status>(status));
-  return {text.code, text.field, text.advice};
-}
-
 }  // namespace
 
 EMSCRIPTEN_BINDINGS(ropewalk_rope) {
@@ -211,7 +203,7 @@ EMSCRIPTEN_BINDINGS(ropewalk_rope) {
   value_object<StatusFields>("StatusFields")
       .field("code", &StatusFields::code)
       .field("field", &StatusFields::field)
-      .field("advice", &StatusFields::advice);
+      .field("requirement", &StatusFields::requirement);
 
   value_object<PlanFields>("PlanFields")
       .field("inv_freq", &PlanFields::inv_freq)

@@ -51,7 +51,12 @@ function(link_for target folder environment)
     OUTPUT_NAME ropewalk SUFFIX .mjs RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder})
 endfunction()
 
-add_library(ropewalk_bindings OBJECT bindings/kv_cache.cpp bindings/attention.cpp bindings/rope.cpp bindings/transformer.cpp)
+add_library(ropewalk_bindings OBJECT
+  bindings/attention.cpp
+  bindings/kv_cache.cpp
+  bindings/rope.cpp
+  bindings/statuses.cpp
+  bindings/transformer.cpp)
 target_include_directories(ropewalk_bindings PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(ropewalk_bindings PRIVATE ropewalk)
 target_link_options(ropewalk_bindings INTERFACE -lembind -sEMBIND_AOT)

@@ -135,7 +135,7 @@ void Encoder::encode(const EncodedRows& rows, bool share_row) const {
   if (encoding_.scheme == PositionScheme::rope) {
     const FrequencyPlan& plan = encoding_.rope->plan();
     const int pairs = plan.rotary_dim / 2;
-    const RotateKernel kernel = kernels_.rotate[static_cast<int>(turn_of(plan.pairing, false))][static_cast<int>(DType::f32)];
+    const RotateKernel kernel = kernels_.rotate[static_cast<int>(rotation_of(plan.pairing, false))][static_cast<int>(DType::f32)];
     kernel({rows.source + plan.rotary_offset, rows.target + plan.rotary_offset, rows.source_stride, rows.target_stride,
             share_row ? 0 : pairs, cos_, sin_, pairs, rows.count});
     return;

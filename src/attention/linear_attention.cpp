@@ -242,7 +242,7 @@ class Pass {
   void turn(const RotateKernels& kernels, Rope& rope, const Positions& positions, Role role, int heads, float* features) {
     const FrequencyPlan& plan = rope.plan();
     rope.write_rows(positions, {0, first_, count_}, {role, false}, cos_, sin_);
-    rotate(kernels, turn_of(plan.pairing, false), {features, features, DType::f32, Layout::bhtd, {1, count_, heads, task_.dim}},
+    rotate(kernels, rotation_of(plan.pairing, false), {features, features, DType::f32, Layout::bhtd, {1, count_, heads, task_.dim}},
            {plan.rotary_offset, plan.rotary_dim}, {cos_, sin_}, {0, 1, 0, count_});
   }
 

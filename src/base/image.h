@@ -42,7 +42,7 @@ inline ImageStart image_start(ImageKind kind, std::size_t header_bytes, double c
 
 // Whether `bytes` bytes begin as an image of this kind, version and size.
 inline Status check_start(const ImageStart& start, ImageKind kind, double bytes) {
-  if (std::memcmp(start.magic, kImageMagic, sizeof(kImageMagic)) != 0 || start.kind != kind) return Status::image_not_ours;
+  if (std::memcmp(start.magic, kImageMagic, sizeof(kImageMagic)) != 0 || start.kind != kind) return Status::image_unrecognized;
   if (start.version != kImageVersion) return Status::image_version;
   if (bytes < start.total_bytes) return Status::image_too_short;
   return bytes == start.total_bytes ? Status::ok : Status::image_content;  // NaN too

@@ -1,9 +1,9 @@
-// What a core function returns. The core never throws, prints or aborts.
+// The status codes that core functions return. The core never throws, prints or aborts.
 #pragma once
 
 namespace ropewalk {
 
-// One enumerator for each thing that can be wrong, so that a caller can name the field at fault.
+// One enumerator for each cause, so that a caller can name the config key or argument at fault.
 enum class Status : int {
   ok,
   out_of_memory,
@@ -28,7 +28,7 @@ enum class Status : int {
   beta_order,
   mscale_out_of_range,
   extrapolation_factor_out_of_range,
-  ramp_out_of_place,
+  ramp_unknown,
   short_factor_length,
   short_factor_out_of_range,
   long_factor_length,
@@ -98,7 +98,7 @@ enum class Status : int {
   shift_out_of_range,
   shift_axes,
   image_too_short,
-  image_not_ours,
+  image_unrecognized,
   image_version,
   image_geometry,
   image_too_many_tokens,
@@ -120,13 +120,13 @@ enum class Status : int {
   sampler_min_p_out_of_range,
 };
 
+// What a status says, in the core's own names. Languages bound to the core have words of their own (bindings/statuses.cpp).
 struct StatusText {
-  const char* code;    // a RopewalkErrorCode of the package
-  const char* field;   // config key or argument at fault, "" where there is none
-  const char* advice;  // what a valid value looks like
+  const char* subject;      // the config key or argument at fault, "" if there is none
+  const char* requirement;  // what it must be, or what is wrong with it
 };
 
-// The text of a status; static storage.
+// Returns the text of a status, in static storage: "subject: requirement" is a message for people.
 StatusText describe_status(Status status);
 
 }  // namespace ropewalk

@@ -221,16 +221,16 @@ void KvCache::write_piece(int layer, KvSequence& held, const NewTokens& tokens, 
       const FrequencyPlan& plan = rope->plan();
       const int pairs = plan.rotary_dim / 2;
       float* span = rows_.data() + plan.rotary_offset;
-      const int turn = static_cast<int>(turn_of(plan.pairing, false));
-      rotate_kernels_->rotate[turn][0]({span, span, dim, dim, pairs, cos_.data(), sin_.data(), pairs, count});
+      const int rotation = static_cast<int>(rotation_of(plan.pairing, false));
+      rotate_kernels_->rotate[rotation][0]({span, span, dim, dim, pairs, cos_.data(), sin_.data(), pairs, count});
     });
     store(tokens.values, place.value_offset, head, [] {});
   }
   if (rope == nullptr || tokens.queries.source == nullptr) return;
   const FrequencyPlan& plan = rope->plan();
   if (!plan.xpos_scale.empty()) use_rows(Role::query);
-  rotate(*rotate_kernels_, turn_of(plan.pairing, false), tokens.queries, {plan.rotary_offset, plan.rotary_dim}, {cos_.data(), sin_.data()},
-         {row, 1, token, count});
+  rotate(*rotate_kernels_, rotation_of(plan.pairing, false), tokens.queries, {plan.rotary_offset, plan.rotary_dim},
+         {cos_.data(), sin_.data()}, {row, 1, token, count});
 }
 
 }  // namespace ropewalk

@@ -66,8 +66,9 @@ void KeyTurn::turn_rows(const AttentionKernels& kernels, const RotateKernels& ro
                         int first, int count) {
   const int type = static_cast<int>(geometry_->type());
   const bool in_place = geometry_->type() != RowType::q8_0;
-  const Turn turn = plan_->pairing == Pairing::interleaved ? Turn::interleaved : Turn::half;  // interleaved_to_half is stored by halves
-  const RotateKernel kernel = rotate_kernels.rotate[static_cast<int>(turn)][in_place ? type : static_cast<int>(DType::f32)];
+  const Rotation rotation =
+      plan_->pairing == Pairing::interleaved ? Rotation::interleaved : Rotation::half;  // interleaved_to_half is stored by halves
+  const RotateKernel kernel = rotate_kernels.rotate[static_cast<int>(rotation)][in_place ? type : static_cast<int>(DType::f32)];
   const int dim = padded_dim(layer.head_dim), pairs = plan_->rotary_dim / 2;
   const StoredRows rows = {static_cast<std::ptrdiff_t>(layer.row_bytes), dim, count, layer.head_dim};
 

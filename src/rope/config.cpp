@@ -84,9 +84,9 @@ Status check_yarn(const RopeConfig& config) {
   const double fast = config.beta_fast.value_or(0) != 0 ? *config.beta_fast : 32;
   const double slow = config.beta_slow.value_or(0) != 0 ? *config.beta_slow : 1;
   if (fast < slow) return Status::beta_order;
-  if (!is_enumerator(config.ramp, Ramp::two_ramps)) return Status::ramp_out_of_place;
+  if (!is_enumerator(config.ramp, Ramp::two_ramps)) return Status::ramp_unknown;
   if (config.ramp == Ramp::two_ramps) {
-    if (config.rope_type != RopeType::ntk_by_parts) return Status::ramp_out_of_place;
+    if (config.rope_type != RopeType::ntk_by_parts) return Status::ramp_unknown;
     return need_two_pairs(config);
   }
   return Status::ok;

@@ -4,12 +4,11 @@
 #include <cmath>
 #include <limits>
 
+#include "base/constants.h"
 #include "base/reproducible_math.h"
 
 namespace ropewalk {
 namespace {
-
-constexpr double kTwoPi = 6.283185307179586;
 
 // gamma in w' = (1 - gamma) · w / factor + gamma · w
 double kept_share(double unscaled, double scaled, double factor) {

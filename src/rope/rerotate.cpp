@@ -37,15 +37,15 @@ Status rerotate(const RotateKernels& kernels, const HeadTensor& keys, const Stan
   HeadTensor target = keys;
   target.source = keys.target;
 
-  const Turn turn = to.plan.pairing == Pairing::interleaved ? Turn::interleaved : Turn::half;
+  const Rotation rotation = to.plan.pairing == Pairing::interleaved ? Rotation::interleaved : Rotation::half;
   const Span span = {to.plan.rotary_offset, to.plan.rotary_dim};
   const bool shared = from.positions.rows == 1 && to.positions.rows == 1;
   const int row_count = shared ? 1 : keys.shape.batches, batches_a_row = shared ? keys.shape.batches : 1;
 
   for (int row = 0; row < row_count; ++row) {
     int first = 0, count = 0;  // a run of tokens that move, rows written
-    const auto turn_run = [&] {
-      if (count > 0) rotate(kernels, turn, target, span, {cos.data(), sin.data()}, {row, batches_a_row, first, count});
+    const auto rotate_run = [&] {
+      if (count > 0) rotate(kernels, rotation, target, span, {cos.data(), sin.data()}, {row, batches_a_row, first, count});
       first += count;
       count = 0;
     };
@@ -54,13 +54,13 @@ Status rerotate(const RotateKernels& kernels, const HeadTensor& keys, const Stan
       from.positions.on_axes(from.plan, row, token, from_position);
       to.positions.on_axes(to.plan, row, token, to_position);
       if (rows.write(from_position, to_position, &cos[count * pairs], &sin[count * pairs])) {
-        if (++count == kBlockTokens) turn_run();
+        if (++count == kBlockTokens) rotate_run();
       } else {
-        turn_run();
+        rotate_run();
         first = token + 1;
       }
     }
-    turn_run();
+    rotate_run();
   }
   return Status::ok;
 }

@@ -102,13 +102,13 @@ Status Rope::rotate_in_blocks(const HeadTensor& tensor, const Positions& positio
   if (!cos_.resize(static_cast<std::size_t>(step) * pairs) || !sin_.resize(static_cast<std::size_t>(step) * pairs))
     return Status::out_of_memory;
 
-  const Turn turn = turn_of(plan_.pairing, purpose.inverse);
+  const Rotation rotation = rotation_of(plan_.pairing, purpose.inverse);
   const bool shared = positions.rows == 1;
   for (int row = 0; row < positions.rows; ++row) {
     for (int first = 0; first < positions.tokens; first += step) {
       const int count = std::min(step, positions.tokens - first);
       ropewalk::write_rows(rows_, positions, {row, first, count}, purpose, cos_.data(), sin_.data());
-      ropewalk::rotate(*kernels_, turn, tensor, {plan_.rotary_offset, plan_.rotary_dim}, {cos_.data(), sin_.data()},
+      ropewalk::rotate(*kernels_, rotation, tensor, {plan_.rotary_offset, plan_.rotary_dim}, {cos_.data(), sin_.data()},
                        {row, shared ? tensor.shape.batches : 1, first, count});
     }
   }
@@ -122,7 +122,7 @@ Status Rope::rotate(const HeadTensor& tensor, const Positions& positions, double
   const std::int64_t floats = static_cast<std::int64_t>(positions.tokens) * positions.rows * (plan_.rotary_dim / 2);
   if (floats > kCachedFloats) return rotate_in_blocks(tensor, positions, purpose);
   if (const Status status = cache_rows(positions, purpose); status != Status::ok) return status;
-  ropewalk::rotate(*kernels_, turn_of(plan_.pairing, purpose.inverse), tensor, {plan_.rotary_offset, plan_.rotary_dim},
+  ropewalk::rotate(*kernels_, rotation_of(plan_.pairing, purpose.inverse), tensor, {plan_.rotary_offset, plan_.rotary_dim},
                    {cos_.data(), sin_.data(), positions.rows != 1}, {0, tensor.shape.batches, 0, tensor.shape.tokens});
   return Status::ok;
 }

@@ -12,7 +12,7 @@ namespace {
 constexpr int kRowBytesInCache = 16384;
 
 // A tensor of more bytes than this comes from memory and not from a cache. Then a piece of it is touched, a line at a time, before it is
-// turned: the loads wait for memory together, where a kernel's own would wait behind its arithmetic (at T = 4096 the limit instead of
+// rotated: the loads wait for memory together, where a kernel's own would wait behind its arithmetic (at T = 4096 the limit instead of
 // 0.78 of it; on data in a cache it would cost a fifth). A piece and its rows fit a first-level cache of 32 KB.
 constexpr std::int64_t kStreamingBytes = 16 << 20;
 constexpr int kPieceBytes = 16384;
@@ -26,26 +26,26 @@ struct HeadRange {
 
 class Walker {
  public:
-  Walker(const RotateKernels& kernels, Turn turn, const HeadTensor& tensor, Span span)
-      : kernel_(kernels.rotate[static_cast<int>(turn)][static_cast<int>(tensor.dtype)]),
+  Walker(const RotateKernels& kernels, Rotation rotation, const HeadTensor& tensor, Span span)
+      : kernel_(kernels.rotate[static_cast<int>(rotation)][static_cast<int>(tensor.dtype)]),
         tensor_(tensor),
         span_(span),
         is_streaming_(element_count(tensor.shape) * size_of(tensor.dtype) > kStreamingBytes) {}
 
   // `row` and `row_stride` in floats from the start of the rows.
-  void turn(const Rows& rows, std::ptrdiff_t row, std::ptrdiff_t row_stride, const HeadRange& heads) const {
-    if (!is_streaming_) return turn_range(rows, row, row_stride, heads);
+  void rotate(const Rows& rows, std::ptrdiff_t row, std::ptrdiff_t row_stride, const HeadRange& heads) const {
+    if (!is_streaming_) return rotate_run(rows, row, row_stride, heads);
     const std::ptrdiff_t head_bytes = heads.stride * size_of(tensor_.dtype);
     const int step = std::max<int>(1, static_cast<int>(kPieceBytes / head_bytes));
     for (int head = 0; head < heads.count; head += step) {
       const HeadRange piece = {heads.first + head * heads.stride, heads.stride, std::min(step, heads.count - head)};
       touch_lines(static_cast<const char*>(tensor_.source) + byte_offset(piece), piece.count * head_bytes);
-      turn_range(rows, row + head * row_stride, row_stride, piece);
+      rotate_run(rows, row + head * row_stride, row_stride, piece);
     }
   }
 
  private:
-  void turn_range(const Rows& rows, std::ptrdiff_t row, std::ptrdiff_t row_stride, const HeadRange& heads) const {
+  void rotate_run(const Rows& rows, std::ptrdiff_t row, std::ptrdiff_t row_stride, const HeadRange& heads) const {
     const std::ptrdiff_t size = size_of(tensor_.dtype);
     const char* source = static_cast<const char*>(tensor_.source) + byte_offset(heads);
     char* target = static_cast<char*>(tensor_.target) + byte_offset(heads);
@@ -95,17 +95,18 @@ Status check_tensor(const HeadTensor& tensor) {
   return Status::ok;
 }
 
-Turn turn_of(Pairing pairing, bool inverse) {
+Rotation rotation_of(Pairing pairing, bool inverse) {
   switch (pairing) {
-    case Pairing::half: return Turn::half;
-    case Pairing::interleaved: return Turn::interleaved;
-    case Pairing::interleaved_to_half: return inverse ? Turn::half_to_interleaved : Turn::interleaved_to_half;
+    case Pairing::half: return Rotation::half;
+    case Pairing::interleaved: return Rotation::interleaved;
+    case Pairing::interleaved_to_half: return inverse ? Rotation::half_to_interleaved : Rotation::interleaved_to_half;
   }
-  return Turn::half;
+  return Rotation::half;
 }
 
-void rotate(const RotateKernels& kernels, Turn turn, const HeadTensor& tensor, Span span, const Rows& rows, const TokenBlock& block) {
-  const Walker walker(kernels, turn, tensor, span);
+void rotate(const RotateKernels& kernels, Rotation rotation, const HeadTensor& tensor, Span span, const Rows& rows,
+            const TokenBlock& block) {
+  const Walker walker(kernels, rotation, tensor, span);
   const Shape& shape = tensor.shape;
   const std::ptrdiff_t dim = shape.head_dim, pairs = span.size / 2;
   const std::ptrdiff_t batch_size = dim * shape.heads * shape.tokens;
@@ -116,7 +117,7 @@ void rotate(const RotateKernels& kernels, Turn turn, const HeadTensor& tensor, S
     const std::ptrdiff_t first_row = rows.per_batch ? batch * block.count * pairs : 0;
     if (heads_are_adjacent) {
       for (int token = 0; token < block.count; ++token) {
-        walker.turn(rows, first_row + token * pairs, 0, {base + (block.first + token) * shape.heads * dim, dim, shape.heads});
+        walker.rotate(rows, first_row + token * pairs, 0, {base + (block.first + token) * shape.heads * dim, dim, shape.heads});
       }
       continue;
     }
@@ -125,7 +126,7 @@ void rotate(const RotateKernels& kernels, Turn turn, const HeadTensor& tensor, S
       const int count = std::min(step, block.count - token);
       for (int head = 0; head < shape.heads; ++head) {
         const std::ptrdiff_t first = base + (static_cast<std::ptrdiff_t>(head) * shape.tokens + block.first + token) * dim;
-        walker.turn(rows, first_row + token * pairs, pairs, {first, dim, count});
+        walker.rotate(rows, first_row + token * pairs, pairs, {first, dim, count});
       }
     }
   }

@@ -64,9 +64,10 @@ struct TokenBlock {
   int count = 0;
 };
 
-void rotate(const RotateKernels& kernels, Turn turn, const HeadTensor& tensor, Span span, const Rows& rows, const TokenBlock& block);
+void rotate(const RotateKernels& kernels, Rotation rotation, const HeadTensor& tensor, Span span, const Rows& rows,
+            const TokenBlock& block);
 
 // The way to turn for a pairing, forward or inverse.
-Turn turn_of(Pairing pairing, bool inverse);
+Rotation rotation_of(Pairing pairing, bool inverse);
 
 }  // namespace ropewalk

@@ -56,12 +56,12 @@ EMSCRIPTEN_KEEPALIVE void copy_bytes(void* target, const void* source, int bytes
 }
 
 // The rotation kernels on [tokens, heads, head_dim] with rows at hand.
-EMSCRIPTEN_KEEPALIVE void rotate_alone(void* x, int turn, int dtype, const float* cos, const float* sin, int tokens, int heads,
+EMSCRIPTEN_KEEPALIVE void rotate_alone(void* x, int rotation, int dtype, const float* cos, const float* sin, int tokens, int heads,
                                        int head_dim, bool scalar, int repeats) {
   const RotateKernels& kernels = scalar ? kScalarRotateKernels : fastest_rotate_kernels();
   const HeadTensor tensor = {x, x, static_cast<DType>(dtype), Layout::thd, {1, tokens, heads, head_dim}};
   for (int repeat = 0; repeat < repeats; ++repeat) {
-    rotate(kernels, static_cast<Turn>(turn), tensor, {0, head_dim}, {cos, sin}, {0, 1, 0, tokens});
+    rotate(kernels, static_cast<Rotation>(rotation), tensor, {0, head_dim}, {cos, sin}, {0, 1, 0, tokens});
   }
 }
 

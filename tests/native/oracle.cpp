@@ -227,13 +227,13 @@ int index_of_y(Pairing pairing, int j, int pairs) { return pairing == Pairing::h
 std::vector<Real> rotate(const std::vector<Real>& span, const std::vector<Real>& cos, const std::vector<Real>& sin, Pairing read,
                          Pairing write) {
   const int pairs = static_cast<int>(span.size() / 2);
-  std::vector<Real> turned(span.size());
+  std::vector<Real> rotated(span.size());
   for (int j = 0; j < pairs; ++j) {
     const Real x = span[index_of_x(read, j, pairs)], y = span[index_of_y(read, j, pairs)];
-    turned[index_of_x(write, j, pairs)] = x * cos[j] - y * sin[j];
-    turned[index_of_y(write, j, pairs)] = x * sin[j] + y * cos[j];
+    rotated[index_of_x(write, j, pairs)] = x * cos[j] - y * sin[j];
+    rotated[index_of_y(write, j, pairs)] = x * sin[j] + y * cos[j];
   }
-  return turned;
+  return rotated;
 }
 
 std::vector<Real> rotate_by(const std::vector<Real>& span, const std::vector<Real>& angles, Real scale, Pairing read, Pairing write) {

@@ -1,4 +1,4 @@
-// The innermost loops of a rotation: a run of heads, each turned by a row of cos and sin. They know no scaling and no batch.
+// The innermost loops of a rotation: a run of heads, each rotated by a row of cos and sin. They know no scaling and no batch.
 #pragma once
 
 #include <cstddef>
@@ -7,15 +7,15 @@
 
 namespace ropewalk {
 
-// How a head is read and how it is written.
-enum class Turn : int {
+// A rotation by the pairing it reads and the pairing it writes.
+enum class Rotation : int {
   half,                 // reads and writes [x… y…]
   interleaved,          // reads and writes [x y x y …]
   interleaved_to_half,  // reads [x y x y …], writes [x… y…]
   half_to_interleaved,  // reads [x… y…], writes [x y x y …]
 };
 
-constexpr int kTurns = 4;
+constexpr int kRotations = 4;
 
 // `count` heads: only their rotated spans, 2 · pairs elements. For pair j of a head, with x, y read and x', y' written:
 //   x' = x · cos[j] − y · sin[j]
@@ -35,10 +35,10 @@ struct HeadRun {
 
 using RotateKernel = void (*)(const HeadRun&);
 
-// One kernel for each way of turning and each storage.
+// One kernel for each rotation and element type.
 struct RotateKernels {
   const char* name;
-  RotateKernel rotate[kTurns][kDTypes];
+  RotateKernel rotate[kRotations][kDTypes];
 };
 
 // The definition: plain loops, compiled without vectorization.

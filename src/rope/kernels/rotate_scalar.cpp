@@ -18,7 +18,7 @@ struct Interleaved {
 
 template <class Read, class Write, class Element>
 void rotate_scalar(const HeadRun& run) {
-  Element turned[kMaxHeadDim];  // a head is read whole before it is written: the two pairings may overlap in place
+  Element rotated[kMaxHeadDim];  // a head is read whole before it is written: the two pairings may overlap in place
   for (int head = 0; head < run.count; ++head) {
     const Element* source = static_cast<const Element*>(run.source) + head * run.source_stride;
     Element* target = static_cast<Element*>(run.target) + head * run.target_stride;
@@ -28,10 +28,10 @@ void rotate_scalar(const HeadRun& run) {
     for (int j = 0; j < run.pairs; ++j) {
       const float x = to_float(source[Read::x(j, run.pairs)]);
       const float y = to_float(source[Read::y(j, run.pairs)]);
-      from_float(x * cos[j] - y * sin[j], turned[Write::x(j, run.pairs)]);
-      from_float(y * cos[j] + x * sin[j], turned[Write::y(j, run.pairs)]);
+      from_float(x * cos[j] - y * sin[j], rotated[Write::x(j, run.pairs)]);
+      from_float(y * cos[j] + x * sin[j], rotated[Write::y(j, run.pairs)]);
     }
-    for (int i = 0; i < 2 * run.pairs; ++i) target[i] = turned[i];
+    for (int i = 0; i < 2 * run.pairs; ++i) target[i] = rotated[i];
   }
 }
 

@@ -11,7 +11,7 @@
 namespace ropewalk {
 
 template <class Arithmetic>
-inline Pairs8 turn(const Pairs8& p, const F32x8& c, const F32x8& s) {
+inline Pairs8 rotate_pairs(const Pairs8& p, const F32x8& c, const F32x8& s) {
   return {{Arithmetic::subtract_product(wasm_f32x4_mul(p.x.low, c.low), p.y.low, s.low),
            Arithmetic::subtract_product(wasm_f32x4_mul(p.x.high, c.high), p.y.high, s.high)},
           {Arithmetic::add_product(wasm_f32x4_mul(p.y.low, c.low), p.x.low, s.low),
@@ -20,15 +20,15 @@ inline Pairs8 turn(const Pairs8& p, const F32x8& c, const F32x8& s) {
 
 // Turns `Heads` heads that share a row: each piece of cos and sin is loaded once for all of them.
 template <class Arithmetic, class Read, class Write, int Heads, class Element>
-inline void turn_heads(const Element* source, std::ptrdiff_t source_stride, Element* target, std::ptrdiff_t target_stride, const float* cos,
-                       const float* sin, int pairs) {
+inline void rotate_heads(const Element* source, std::ptrdiff_t source_stride, Element* target, std::ptrdiff_t target_stride,
+                         const float* cos, const float* sin, int pairs) {
   int j = 0;
   for (; j + 8 <= pairs; j += 8) {
     const F32x8 c = load8(cos + j);
     const F32x8 s = load8(sin + j);
     for (int head = 0; head < Heads; ++head) {
       const Pairs8 p = Read::load(source + head * source_stride, j, pairs);
-      Write::store(target + head * target_stride, j, pairs, turn<Arithmetic>(p, c, s));
+      Write::store(target + head * target_stride, j, pairs, rotate_pairs<Arithmetic>(p, c, s));
     }
   }
   for (; j < pairs; ++j) {
@@ -52,11 +52,11 @@ void rotate_simd(const HeadRun& run) {
   int head = 0;
   if (sizeof(Element) == sizeof(float) && run.row_stride == 0) {  // 16-bit elements spend their time on conversions
     for (; head + 2 <= run.count; head += 2, source += 2 * run.source_stride, target += 2 * run.target_stride) {
-      turn_heads<Arithmetic, Pairing, Pairing, 2>(source, run.source_stride, target, run.target_stride, cos, sin, run.pairs);
+      rotate_heads<Arithmetic, Pairing, Pairing, 2>(source, run.source_stride, target, run.target_stride, cos, sin, run.pairs);
     }
   }
   for (; head < run.count; ++head, source += run.source_stride, target += run.target_stride, cos += run.row_stride, sin += run.row_stride) {
-    turn_heads<Arithmetic, Pairing, Pairing, 1>(source, 0, target, 0, cos, sin, run.pairs);
+    rotate_heads<Arithmetic, Pairing, Pairing, 1>(source, 0, target, 0, cos, sin, run.pairs);
   }
 }
 
@@ -65,11 +65,11 @@ template <class Arithmetic, class Read, class Write, class Element>
 void rotate_moving_simd(const HeadRun& run) {
   const Element* source = static_cast<const Element*>(run.source);
   Element* target = static_cast<Element*>(run.target);
-  Element turned[kMaxHeadDim];
+  Element rotated[kMaxHeadDim];
   for (int head = 0; head < run.count; ++head, source += run.source_stride, target += run.target_stride) {
     const std::ptrdiff_t row = head * run.row_stride;
-    turn_heads<Arithmetic, Read, Write, 1>(source, 0, turned, 0, run.cos + row, run.sin + row, run.pairs);
-    std::memcpy(target, turned, 2 * run.pairs * sizeof(Element));
+    rotate_heads<Arithmetic, Read, Write, 1>(source, 0, rotated, 0, run.cos + row, run.sin + row, run.pairs);
+    std::memcpy(target, rotated, 2 * run.pairs * sizeof(Element));
   }
 }
 

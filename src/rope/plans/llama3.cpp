@@ -1,17 +1,17 @@
 // Llama 3.1: by wavelength, kept below original/high_freq_factor, divided by the factor above original/low_freq_factor, smoothed between.
+#include "base/constants.h"
 #include "rope/plans/families.h"
 
 namespace ropewalk::plans {
 
 void llama3(const RopeConfig& config, FrequencyPlan& plan) {
   const Rounding rounded(config.precision);
-  constexpr double two_pi = 6.283185307179586;
   const double factor = *config.factor, original = *config.original_max_position_embeddings;
   const double low = *config.low_freq_factor, high = *config.high_freq_factor;
 
   for (std::size_t j = 0; j < plan.inv_freq.size(); ++j) {
     const double kept = plan.inv_freq[j];
-    const double wavelength = rounded(two_pi / kept);
+    const double wavelength = rounded(kTwoPi / kept);
     if (wavelength < original / high) continue;
     const double divided = rounded(kept / factor);
     if (wavelength > original / low || high == low) {

@@ -2,13 +2,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/constants.h"
 #include "base/reproducible_math.h"
 #include "rope/plans/families.h"
 
 namespace ropewalk::plans::yarn_parts {
 namespace {
-
-constexpr double kTwoPi = 6.283185307179586;
 
 // transformers takes 0 and null alike for "not given"
 double given_or(const std::optional<double>& value, double otherwise) { return value.value_or(0) != 0 ? *value : otherwise; }

@@ -120,8 +120,8 @@ TEST_F(RefusedLinearImage, ForeignOnes) {
   }
   // a cache's, and the other way round
   ConfiguredCache cache(simple_setup(plain_config(16)));
-  expect_refused(ropewalk::saved(cache, 0), Status::image_not_ours);
-  EXPECT_EQ(ropewalk::restore(cache, 0, image), Status::image_not_ours);
+  expect_refused(ropewalk::saved(cache, 0), Status::image_unrecognized);
+  EXPECT_EQ(ropewalk::restore(cache, 0, image), Status::image_unrecognized);
 }
 
 TEST_F(RefusedLinearImage, OfImpossibleValues) {

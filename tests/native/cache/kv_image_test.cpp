@@ -184,10 +184,10 @@ TEST_F(RefusedImage, BytesAfterItsEnd) {
 }
 
 TEST_F(RefusedImage, OfAnotherKindOrVersion) {
-  expect_refused(patched<std::uint8_t>(image, 0, 'r'), Status::image_not_ours);
-  expect_refused(patched<std::uint32_t>(image, kAtKind, 2), Status::image_not_ours, "linear attention");
+  expect_refused(patched<std::uint8_t>(image, 0, 'r'), Status::image_unrecognized);
+  expect_refused(patched<std::uint32_t>(image, kAtKind, 2), Status::image_unrecognized, "linear attention");
   expect_refused(patched<std::uint32_t>(image, kAtVersion, 2), Status::image_version);
-  expect_refused(Bytes(100, 0), Status::image_not_ours);
+  expect_refused(Bytes(100, 0), Status::image_unrecognized);
 }
 
 TEST_F(RefusedImage, OfAnotherGeometry) {

@@ -16,9 +16,9 @@ TEST(RopeRows, AreTheRightOnes) {
   const std::vector<float> values = random_floats(4 * 2 * 32, 5);
   std::vector<double> ids = {3, 1, 4, 1};
   const auto expect_fresh = [&](const Positions& positions, Purpose purpose, double length, const char* what) {
-    std::vector<float> turned = values;
-    ASSERT_EQ(rope.rotate(tensor_of(turned, Layout::bthd, {1, 4, 2, 32}), positions, length, purpose), Status::ok) << what;
-    EXPECT_EQ(turned, fresh(config, values, positions, purpose, length)) << what;
+    std::vector<float> rotated = values;
+    ASSERT_EQ(rope.rotate(tensor_of(rotated, Layout::bthd, {1, 4, 2, 32}), positions, length, purpose), Status::ok) << what;
+    EXPECT_EQ(rotated, fresh(config, values, positions, purpose, length)) << what;
   };
   const Positions by_ids = positions_of(ids, 4), range = {10, nullptr, 1, 1, 4};
   for (int round = 0; round < 2; ++round) {
@@ -48,9 +48,9 @@ TEST(RopeRows, BelongToTheConfig) {
   for (const RopeConfig& config :
        {plain_config(16), plain_config(16, 5e5), with_pairing(plain_config(16), Pairing::interleaved), plain_config(16)}) {
     ASSERT_EQ(rope.configure(config), Status::ok);
-    std::vector<float> turned = values;
-    ASSERT_EQ(rope.rotate(tensor_of(turned, Layout::thd, {1, 3, 1, 16}), range, 0, {}), Status::ok);
-    EXPECT_EQ(turned, fresh(config, values, range));
+    std::vector<float> rotated = values;
+    ASSERT_EQ(rope.rotate(tensor_of(rotated, Layout::thd, {1, 3, 1, 16}), range, 0, {}), Status::ok);
+    EXPECT_EQ(rotated, fresh(config, values, range));
   }
 }
 
@@ -64,12 +64,12 @@ TEST(RopeRows, KeepTheirShape) {
   const std::vector<float> values = random_floats(12 * 16, 7);
   for (const auto& [rows, axes, tokens] : {std::tuple{1, 1, 12}, std::tuple{2, 1, 6}, std::tuple{1, 2, 6}, std::tuple{1, 1, 6},
                                            std::tuple{1, 2, 6}, std::tuple{1, 1, 6}, std::tuple{2, 1, 6}, std::tuple{1, 1, 12}}) {
-    std::vector<float> turned = values, expected = values;
+    std::vector<float> rotated = values, expected = values;
     const Shape shape = {12 / tokens, tokens, 1, 16};
     ConfiguredRope other(config);
-    ASSERT_EQ(rope.rotate(tensor_of(turned, Layout::bthd, shape), positions_of(ids, tokens, rows, axes), 0, {}), Status::ok);
+    ASSERT_EQ(rope.rotate(tensor_of(rotated, Layout::bthd, shape), positions_of(ids, tokens, rows, axes), 0, {}), Status::ok);
     ASSERT_EQ(other.rotate(tensor_of(expected, Layout::bthd, shape), positions_of(ids, tokens, rows, axes), 0, {}), Status::ok);
-    EXPECT_EQ(turned, expected) << rows << ", " << axes;
+    EXPECT_EQ(rotated, expected) << rows << ", " << axes;
   }
 }
 
@@ -79,10 +79,10 @@ TEST(RopeRows, OfARangeKeepTheirNumber) {
   const std::vector<float> values = random_floats(2 * 3 * 16, 18);
   std::vector<float> last;
   for (const int rows : {1, 2, 1}) {
-    std::vector<float> turned = values;
-    ASSERT_EQ(rope.rotate(tensor_of(turned, Layout::bthd, {2, 3, 1, 16}), {10, nullptr, 1, rows, 3}, 0, {}), Status::ok);
-    EXPECT_TRUE(last.empty() || turned == last) << rows;
-    last = turned;
+    std::vector<float> rotated = values;
+    ASSERT_EQ(rope.rotate(tensor_of(rotated, Layout::bthd, {2, 3, 1, 16}), {10, nullptr, 1, rows, 3}, 0, {}), Status::ok);
+    EXPECT_TRUE(last.empty() || rotated == last) << rows;
+    last = rotated;
   }
 }
 
@@ -91,11 +91,11 @@ TEST(RopeRows, OfEveryBatchRowAreCompared) {
   ConfiguredRope rope(plain_config(16));
   for (const int changed : {0, 5, 3, 2}) {  // the first round, then one id of either row
     ids[changed] += 10;
-    std::vector<float> turned = random_floats(2 * 3 * 16, 17), expected = turned;
+    std::vector<float> rotated = random_floats(2 * 3 * 16, 17), expected = rotated;
     ConfiguredRope other(plain_config(16));
-    ASSERT_EQ(rope.rotate(tensor_of(turned, Layout::bthd, {2, 3, 1, 16}), positions_of(ids, 3, 2), 0, {}), Status::ok);
+    ASSERT_EQ(rope.rotate(tensor_of(rotated, Layout::bthd, {2, 3, 1, 16}), positions_of(ids, 3, 2), 0, {}), Status::ok);
     ASSERT_EQ(other.rotate(tensor_of(expected, Layout::bthd, {2, 3, 1, 16}), positions_of(ids, 3, 2), 0, {}), Status::ok);
-    EXPECT_EQ(turned, expected) << changed;
+    EXPECT_EQ(rotated, expected) << changed;
   }
 }
 
@@ -106,9 +106,9 @@ TEST(RopeRows, OfLongRequestsGoThroughInBlocks) {
   const std::vector<float> few = random_floats(2 * dim, 16);
   const std::vector<double> ids = {3, 9};
   const auto expect_few = [&] {
-    std::vector<float> turned = few;
-    ASSERT_EQ(rope.rotate(tensor_of(turned, Layout::bthd, {1, 2, 1, dim}), positions_of(ids, 2), 0, {}), Status::ok);
-    EXPECT_EQ(turned, fresh(plain_config(dim, 1e6), few, positions_of(ids, 2)));
+    std::vector<float> rotated = few;
+    ASSERT_EQ(rope.rotate(tensor_of(rotated, Layout::bthd, {1, 2, 1, dim}), positions_of(ids, 2), 0, {}), Status::ok);
+    EXPECT_EQ(rotated, fresh(plain_config(dim, 1e6), few, positions_of(ids, 2)));
   };
   expect_few();  // rows are kept, and the blocks overwrite them
   const std::vector<float> values = random_floats(static_cast<std::size_t>(tokens) * dim, 8);

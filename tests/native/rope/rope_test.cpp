@@ -74,9 +74,9 @@ TEST(Rope, GroupedQueriesShareTheRowsOfTheirKeys) {
   for (int i = 0; i < 8; ++i) q.insert(q.end(), head.begin(), head.end());
   for (int i = 0; i < 2; ++i) k.insert(k.end(), head.begin(), head.end());
   const std::vector<double> ids = {77};
-  const std::vector<float> turned_q = fresh(plain_config(64), q, positions_of(ids, 1)),
-                           turned_k = fresh(plain_config(64), k, positions_of(ids, 1));
-  EXPECT_TRUE(std::equal(turned_k.begin(), turned_k.end(), turned_q.begin()));
+  const std::vector<float> rotated_q = fresh(plain_config(64), q, positions_of(ids, 1)),
+                           rotated_k = fresh(plain_config(64), k, positions_of(ids, 1));
+  EXPECT_TRUE(std::equal(rotated_k.begin(), rotated_k.end(), rotated_q.begin()));
 }
 
 TEST(Rope, TextTokensOnSeveralAxesAreRotatedAsOnOne) {
@@ -108,13 +108,13 @@ TEST(Rope, ImageTokensTurnEachPairByItsAxis) {
     std::vector<double> ids;
     for (int i = 0; i < axes * tokens; ++i) ids.push_back(std::floor(random.between(0, 5000)));
     const std::vector<float> values = random_floats(tokens * 128, 12);
-    const std::vector<float> turned = fresh(config, values, positions_of(ids, tokens, 1, axes));
+    const std::vector<float> rotated = fresh(config, values, positions_of(ids, tokens, 1, axes));
     for (int token = 0; token < tokens; ++token) {
       std::vector<Real> angles;
       for (int j = 0; j < 64; ++j) angles.push_back(ids[axis[j] * tokens + token] * inv_freq[j]);
       const std::vector<Real> head(&values[token * 128], &values[token * 128] + 128);
       const std::vector<Real> expected = oracle::rotate_by(head, angles, 1, Pairing::half, Pairing::half);
-      for (int i = 0; i < 128; ++i) ASSERT_NEAR(turned[token * 128 + i], static_cast<double>(expected[i]), 3 * 0x1p-22);  // |pair| < 3
+      for (int i = 0; i < 128; ++i) ASSERT_NEAR(rotated[token * 128 + i], static_cast<double>(expected[i]), 3 * 0x1p-22);  // |pair| < 3
     }
   }
 }
@@ -143,11 +143,11 @@ TEST(Rope, PlansFollowTheLength) {
     } cases[] = {{5, 4095, 0, 4096},   {4096, 5, 0, 4097}, {5, 6, 0, 7},         {5, 6, 20000, 20000}, {5, 30000, 4096, 4096},
                  {9, 50000, 0, 50001}, {-5, -9, 0, 1},     {5, 4095.5, 0, 4097}, {5, 6, 0, 7}};
     for (const auto& [p0, p1, stated, length] : cases) {
-      std::vector<float> turned = values;
+      std::vector<float> rotated = values;
       const std::vector<double> ids = {p0, p1};
-      ASSERT_EQ(rope.rotate(tensor_of(turned, Layout::bthd, {1, 2, 1, 64}), positions_of(ids, 2), stated, {}), Status::ok);
+      ASSERT_EQ(rope.rotate(tensor_of(rotated, Layout::bthd, {1, 2, 1, 64}), positions_of(ids, 2), stated, {}), Status::ok);
       const std::vector<double> exact = expected(p0, p1, length);
-      for (int i = 0; i < 128; ++i) ASSERT_NEAR(turned[i], exact[i], 4 * 0x1p-22) << p0 << ", " << p1 << ", " << stated;
+      for (int i = 0; i < 128; ++i) ASSERT_NEAR(rotated[i], exact[i], 4 * 0x1p-22) << p0 << ", " << p1 << ", " << stated;
       EXPECT_LE(rope.plan().valid_from, length);
       EXPECT_GE(rope.plan().valid_to, length);
     }
@@ -185,9 +185,9 @@ void expect_movable(const RopeConfig& config) {
     ASSERT_EQ(rope->configure(config), Status::ok);
     AnyRope moved = std::move(*rope);
     rope.reset();
-    std::vector<float> turned = values;
-    ASSERT_EQ(moved.rotate(tensor_of(turned, Layout::thd, {1, 1, 1, config.head_dim}), positions_of(ids, 1), 0, {}), Status::ok);
-    EXPECT_EQ(turned, fresh(config, values, positions_of(ids, 1)));
+    std::vector<float> rotated = values;
+    ASSERT_EQ(moved.rotate(tensor_of(rotated, Layout::thd, {1, 1, 1, config.head_dim}), positions_of(ids, 1), 0, {}), Status::ok);
+    EXPECT_EQ(rotated, fresh(config, values, positions_of(ids, 1)));
   }
 }
 

@@ -18,8 +18,12 @@ using oracle::Real;
 // Less than the vector width of eight pairs, equal to it, multiples of it, and more.
 const int kPairs[] = {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 24, 32, 48, 64, 128};
 
-Pairing read_by(Turn turn) { return turn == Turn::half || turn == Turn::half_to_interleaved ? Pairing::half : Pairing::interleaved; }
-Pairing written_by(Turn turn) { return turn == Turn::half || turn == Turn::interleaved_to_half ? Pairing::half : Pairing::interleaved; }
+Pairing read_by(Rotation rotation) {
+  return rotation == Rotation::half || rotation == Rotation::half_to_interleaved ? Pairing::half : Pairing::interleaved;
+}
+Pairing written_by(Rotation rotation) {
+  return rotation == Rotation::half || rotation == Rotation::interleaved_to_half ? Pairing::half : Pairing::interleaved;
+}
 
 struct RandomRows {
   std::vector<float> cos, sin;
@@ -44,9 +48,9 @@ Real tolerance(Real exact, Real norm, DType dtype) {
   return dtype == DType::f32 ? arithmetic : arithmetic + oracle::ulp(std::fabs(exact) + arithmetic, dtype) / 2;
 }
 
-// Every element of `turned` against the oracle: the span within tolerance, the rest bit for bit.
-void expect_turned(const GuardedTensor& source, const GuardedTensor& turned, Turn turn, Span span, const RandomRows& table,
-                   bool per_batch) {
+// Every element of `rotated` against the oracle: the span within tolerance, the rest bit for bit.
+void expect_rotated(const GuardedTensor& source, const GuardedTensor& rotated, Rotation rotation, Span span, const RandomRows& table,
+                    bool per_batch) {
   const Shape& shape = source.shape();
   const int pairs = span.size / 2;
   for (int batch = 0; batch < shape.batches; ++batch) {
@@ -55,26 +59,26 @@ void expect_turned(const GuardedTensor& source, const GuardedTensor& turned, Tur
       const std::vector<Real> cos(&table.cos[row], &table.cos[row] + pairs), sin(&table.sin[row], &table.sin[row] + pairs);
       for (int head = 0; head < shape.heads; ++head) {
         const std::vector<Real> values = source.span_of(batch, token, head, span);
-        const std::vector<Real> expected = oracle::rotate(values, cos, sin, read_by(turn), written_by(turn));
+        const std::vector<Real> expected = oracle::rotate(values, cos, sin, read_by(rotation), written_by(rotation));
         for (int i = 0; i < shape.head_dim; ++i) {
           const std::size_t at = source.index(batch, token, head, i);
           if (i < span.offset || i >= span.offset + span.size) {
-            ASSERT_EQ(turned.bits(at), source.bits(at)) << "outside the span, element " << i;
+            ASSERT_EQ(rotated.bits(at), source.bits(at)) << "outside the span, element " << i;
             continue;
           }
-          const int written = i - span.offset, j = written_by(turn) == Pairing::half ? written % pairs : written / 2;
+          const int written = i - span.offset, j = written_by(rotation) == Pairing::half ? written % pairs : written / 2;
           const Real norm =
-              std::hypot(values[oracle::index_of_x(read_by(turn), j, pairs)], values[oracle::index_of_y(read_by(turn), j, pairs)]);
-          ASSERT_NEAR(turned.value(at), expected[written], tolerance(expected[written], norm, source.dtype())) << "element " << i;
+              std::hypot(values[oracle::index_of_x(read_by(rotation), j, pairs)], values[oracle::index_of_y(read_by(rotation), j, pairs)]);
+          ASSERT_NEAR(rotated.value(at), expected[written], tolerance(expected[written], norm, source.dtype())) << "element " << i;
         }
       }
     }
   }
 }
 
-class RotateTensor : public testing::TestWithParam<std::tuple<Turn, DType, Layout>> {
+class RotateTensor : public testing::TestWithParam<std::tuple<Rotation, DType, Layout>> {
  protected:
-  Turn turn() const { return std::get<0>(GetParam()); }
+  Rotation rotation() const { return std::get<0>(GetParam()); }
   DType dtype() const { return std::get<1>(GetParam()); }
   Layout layout() const { return std::get<2>(GetParam()); }
   Shape shape_of(int tokens, int heads, int head_dim) const { return {layout() == Layout::thd ? 1 : 2, tokens, heads, head_dim}; }
@@ -87,16 +91,16 @@ class RotateTensor : public testing::TestWithParam<std::tuple<Turn, DType, Layou
     GuardedTensor source(dtype(), layout(), shape), untouched(dtype(), layout(), shape), reference(dtype(), layout(), shape);
     source.fill(seed);
     untouched.copy_from(source);
-    rotate(kScalarRotateKernels, turn(), source.into(reference), span, rows, all);
-    ASSERT_NO_FATAL_FAILURE(expect_turned(source, reference, turn(), span, table, per_batch));
+    rotate(kScalarRotateKernels, rotation(), source.into(reference), span, rows, all);
+    ASSERT_NO_FATAL_FAILURE(expect_rotated(source, reference, rotation(), span, table, per_batch));
 
     for (const RotateKernels* kernels : {&kScalarRotateKernels, &kWasmSimdRotateKernels}) {
       SCOPED_TRACE(kernels->name);
       GuardedTensor out(dtype(), layout(), shape), in_place(dtype(), layout(), shape);
-      rotate(*kernels, turn(), source.into(out), span, rows, all);
+      rotate(*kernels, rotation(), source.into(out), span, rows, all);
       ASSERT_TRUE(out.same_bits(reference)) << "out of place";
       in_place.copy_from(source);
-      rotate(*kernels, turn(), in_place.in_place(), span, rows, all);
+      rotate(*kernels, rotation(), in_place.in_place(), span, rows, all);
       ASSERT_TRUE(in_place.same_bits(reference)) << "in place";
       ASSERT_TRUE(out.guards_are_intact() && in_place.guards_are_intact());
     }
@@ -141,11 +145,11 @@ TEST_P(RotateTensor, BlocksMakeTheWhole) {
   GuardedTensor whole(dtype(), layout(), shape), blocks(dtype(), layout(), shape);
   whole.fill(9);
   blocks.copy_from(whole);
-  rotate(kWasmSimdRotateKernels, turn(), whole.in_place(), span, table.rows(false), {0, shape.batches, 0, shape.tokens});
+  rotate(kWasmSimdRotateKernels, rotation(), whole.in_place(), span, table.rows(false), {0, shape.batches, 0, shape.tokens});
   for (int batch = 0; batch < shape.batches; ++batch) {
     for (const auto& [first, count] : {std::pair{0, 4}, std::pair{4, 1}, std::pair{5, 6}}) {
       const Rows rows = {table.cos.data() + first * pairs, table.sin.data() + first * pairs, false};
-      rotate(kWasmSimdRotateKernels, turn(), blocks.in_place(), span, rows, {batch, 1, first, count});
+      rotate(kWasmSimdRotateKernels, rotation(), blocks.in_place(), span, rows, {batch, 1, first, count});
     }
   }
   EXPECT_TRUE(blocks.same_bits(whole));
@@ -158,15 +162,15 @@ TEST_P(RotateTensor, OtherTokensAreLeftAlone) {
   const RandomRows table = random_rows(2, 8, 10);
   GuardedTensor before(dtype(), layout(), shape), after(dtype(), layout(), shape);
   after.copy_from(before.fill(10));
-  rotate(kWasmSimdRotateKernels, turn(), after.in_place(), {0, 16}, table.rows(false), {shape.batches - 1, 1, 2, 2});
+  rotate(kWasmSimdRotateKernels, rotation(), after.in_place(), {0, 16}, table.rows(false), {shape.batches - 1, 1, 2, 2});
   for (int batch = 0; batch < shape.batches; ++batch) {
     for (int token = 0; token < 6; ++token) {
-      const bool turned = batch == shape.batches - 1 && (token == 2 || token == 3);
+      const bool rotated = batch == shape.batches - 1 && (token == 2 || token == 3);
       for (int head = 0; head < 2; ++head) {
         int changed = 0;
         for (int i = 0; i < 16; ++i)
           changed += after.bits(after.index(batch, token, head, i)) != before.bits(before.index(batch, token, head, i));
-        EXPECT_EQ(changed > 0, turned) << batch << ", " << token;
+        EXPECT_EQ(changed > 0, rotated) << batch << ", " << token;
       }
     }
   }
@@ -181,14 +185,14 @@ TEST_P(RotateTensor, SpecialValues) {
   GuardedTensor scalar(dtype(), layout(), shape), simd(dtype(), layout(), shape), source(dtype(), layout(), shape);
   source.fill(11);
   for (std::size_t i = 0; i < source.count(); i += 5) source.set_bits(i, oracle::encode(specials[i / 5 % 8], dtype()));
-  rotate(kScalarRotateKernels, turn(), source.into(scalar), {0, 48}, table.rows(false), {0, shape.batches, 0, 1});
-  rotate(kWasmSimdRotateKernels, turn(), source.into(simd), {0, 48}, table.rows(false), {0, shape.batches, 0, 1});
+  rotate(kScalarRotateKernels, rotation(), source.into(scalar), {0, 48}, table.rows(false), {0, shape.batches, 0, 1});
+  rotate(kWasmSimdRotateKernels, rotation(), source.into(simd), {0, 48}, table.rows(false), {0, shape.batches, 0, 1});
   for (int head = 0; head < 8; ++head) {
     for (int i = 0; i < 48; ++i) {
       const std::size_t at = source.index(0, 0, head, i);
-      const int j = written_by(turn()) == Pairing::half ? i % 24 : i / 2;
-      const Real x = source.value(source.index(0, 0, head, oracle::index_of_x(read_by(turn()), j, 24)));
-      const Real y = source.value(source.index(0, 0, head, oracle::index_of_y(read_by(turn()), j, 24)));
+      const int j = written_by(rotation()) == Pairing::half ? i % 24 : i / 2;
+      const Real x = source.value(source.index(0, 0, head, oracle::index_of_x(read_by(rotation()), j, 24)));
+      const Real y = source.value(source.index(0, 0, head, oracle::index_of_y(read_by(rotation()), j, 24)));
       if (std::isnan(scalar.value(at))) {
         EXPECT_TRUE(std::isnan(simd.value(at)));
       } else {
@@ -210,28 +214,29 @@ TEST_P(RotateTensor, AngleZeroIsTheIdentity) {
   const std::vector<float> cos(36, 1.0f), sin(36, 0.0f);
   GuardedTensor before(dtype(), layout(), shape), after(dtype(), layout(), shape);
   after.copy_from(before.fill(12));
-  rotate(kWasmSimdRotateKernels, turn(), after.in_place(), {0, 36}, {cos.data(), sin.data(), false}, {0, shape.batches, 0, 2});
+  rotate(kWasmSimdRotateKernels, rotation(), after.in_place(), {0, 36}, {cos.data(), sin.data(), false}, {0, shape.batches, 0, 2});
   for (int batch = 0; batch < shape.batches; ++batch) {
     for (int j = 0; j < 18; ++j) {
-      EXPECT_EQ(after.value(after.index(batch, 1, 2, oracle::index_of_x(written_by(turn()), j, 18))),
-                before.value(before.index(batch, 1, 2, oracle::index_of_x(read_by(turn()), j, 18))));
-      EXPECT_EQ(after.value(after.index(batch, 1, 2, oracle::index_of_y(written_by(turn()), j, 18))),
-                before.value(before.index(batch, 1, 2, oracle::index_of_y(read_by(turn()), j, 18))));
+      EXPECT_EQ(after.value(after.index(batch, 1, 2, oracle::index_of_x(written_by(rotation()), j, 18))),
+                before.value(before.index(batch, 1, 2, oracle::index_of_x(read_by(rotation()), j, 18))));
+      EXPECT_EQ(after.value(after.index(batch, 1, 2, oracle::index_of_y(written_by(rotation()), j, 18))),
+                before.value(before.index(batch, 1, 2, oracle::index_of_y(read_by(rotation()), j, 18))));
     }
   }
 }
 
-std::string name_of(const testing::TestParamInfo<std::tuple<Turn, DType, Layout>>& info) {
-  const char* turns[] = {"half", "interleaved", "interleaved_to_half", "half_to_interleaved"};
+std::string name_of(const testing::TestParamInfo<std::tuple<Rotation, DType, Layout>>& info) {
+  const char* rotations[] = {"half", "interleaved", "interleaved_to_half", "half_to_interleaved"};
   const char* dtypes[] = {"f32", "f16", "bf16"};
   const char* layouts[] = {"bthd", "bhtd", "thd"};
-  const auto& [turn, dtype, layout] = info.param;
-  return std::string(turns[static_cast<int>(turn)]) + "_" + dtypes[static_cast<int>(dtype)] + "_" + layouts[static_cast<int>(layout)];
+  const auto& [rotation, dtype, layout] = info.param;
+  return std::string(rotations[static_cast<int>(rotation)]) + "_" + dtypes[static_cast<int>(dtype)] + "_" +
+         layouts[static_cast<int>(layout)];
 }
 
 INSTANTIATE_TEST_SUITE_P(
     All, RotateTensor,
-    testing::Combine(testing::Values(Turn::half, Turn::interleaved, Turn::interleaved_to_half, Turn::half_to_interleaved),
+    testing::Combine(testing::Values(Rotation::half, Rotation::interleaved, Rotation::interleaved_to_half, Rotation::half_to_interleaved),
                      testing::Values(DType::f32, DType::f16, DType::bf16), testing::Values(Layout::bthd, Layout::bhtd, Layout::thd)),
     name_of);
 
@@ -243,24 +248,24 @@ TEST(RotateLargeTensor, HasTheBitsOfItsSlices) {
   std::vector<float> source(static_cast<std::size_t>(tokens) * heads * dim);
   Random random(14);
   for (float& value : source) value = static_cast<float>(random.next());
-  for (const Turn turn : {Turn::half, Turn::interleaved_to_half}) {
+  for (const Rotation rotation : {Rotation::half, Rotation::interleaved_to_half}) {
     for (const Layout layout : {Layout::bthd, Layout::bhtd}) {
       std::vector<float> whole(source.size()), in_place = source, slices = source;
       const TokenBlock all = {0, 1, 0, tokens};
-      rotate(kWasmSimdRotateKernels, turn, {source.data(), whole.data(), DType::f32, layout, {1, tokens, heads, dim}}, span,
+      rotate(kWasmSimdRotateKernels, rotation, {source.data(), whole.data(), DType::f32, layout, {1, tokens, heads, dim}}, span,
              table.rows(false), all);
-      rotate(kWasmSimdRotateKernels, turn, {in_place.data(), in_place.data(), DType::f32, layout, {1, tokens, heads, dim}}, span,
+      rotate(kWasmSimdRotateKernels, rotation, {in_place.data(), in_place.data(), DType::f32, layout, {1, tokens, heads, dim}}, span,
              table.rows(false), all);
       if (layout == Layout::bhtd) {
         for (int head = 0; head < heads; ++head) {
           float* at = &slices[static_cast<std::size_t>(head) * tokens * dim];
-          rotate(kScalarRotateKernels, turn, {at, at, DType::f32, layout, {1, tokens, 1, dim}}, span, table.rows(false), all);
+          rotate(kScalarRotateKernels, rotation, {at, at, DType::f32, layout, {1, tokens, 1, dim}}, span, table.rows(false), all);
         }
       } else {
         for (int token = 0; token < tokens; ++token) {
           float* at = &slices[static_cast<std::size_t>(token) * heads * dim];
           const Rows row = {&table.cos[token * pairs], &table.sin[token * pairs], false};
-          rotate(kScalarRotateKernels, turn, {at, at, DType::f32, layout, {1, 1, heads, dim}}, span, row, {0, 1, 0, 1});
+          rotate(kScalarRotateKernels, rotation, {at, at, DType::f32, layout, {1, 1, heads, dim}}, span, row, {0, 1, 0, 1});
         }
       }
       EXPECT_TRUE(whole == slices);
@@ -281,15 +286,15 @@ TEST(RotateKernel, StridesAreFollowed) {
     const auto run = [&](std::vector<float>& target) {
       return HeadRun{source.data(), target.data(), 31, 40, row_stride, table.cos.data(), table.sin.data(), pairs, count};
     };
-    for (int turn = 0; turn < kTurns; ++turn) {
-      kScalarRotateKernels.rotate[turn][0](run(scalar));
-      kWasmSimdRotateKernels.rotate[turn][0](run(simd));
+    for (int rotation = 0; rotation < kRotations; ++rotation) {
+      kScalarRotateKernels.rotate[rotation][0](run(scalar));
+      kWasmSimdRotateKernels.rotate[rotation][0](run(simd));
       EXPECT_EQ(scalar, simd);
       for (int head = 0; head < count; ++head) {
         const std::size_t row = head * row_stride;
         const std::vector<Real> cos(&table.cos[row], &table.cos[row] + pairs), sin(&table.sin[row], &table.sin[row] + pairs);
         const std::vector<Real> values(&source[head * 31], &source[head * 31] + 2 * pairs);
-        const std::vector<Real> expected = oracle::rotate(values, cos, sin, read_by(Turn{turn}), written_by(Turn{turn}));
+        const std::vector<Real> expected = oracle::rotate(values, cos, sin, read_by(Rotation{rotation}), written_by(Rotation{rotation}));
         for (int i = 0; i < 2 * pairs; ++i) EXPECT_NEAR(simd[head * 40 + i], expected[i], 4 * 0x1p-22L);
         for (int i = 2 * pairs; i < 40; ++i) EXPECT_EQ(simd[head * 40 + i], -7);
       }
@@ -313,13 +318,13 @@ TEST(ElementCount, RefusesWhatIsEmptyOrTooLarge) {
   EXPECT_EQ(element_count({2, 65536, 65536, 256}), -1);
 }
 
-TEST(TurnOf, FollowsThePairing) {
+TEST(RotationOf, FollowsThePairing) {
   for (const bool inverse : {false, true}) {
-    EXPECT_EQ(turn_of(Pairing::half, inverse), Turn::half);
-    EXPECT_EQ(turn_of(Pairing::interleaved, inverse), Turn::interleaved);
+    EXPECT_EQ(rotation_of(Pairing::half, inverse), Rotation::half);
+    EXPECT_EQ(rotation_of(Pairing::interleaved, inverse), Rotation::interleaved);
   }
-  EXPECT_EQ(turn_of(Pairing::interleaved_to_half, false), Turn::interleaved_to_half);
-  EXPECT_EQ(turn_of(Pairing::interleaved_to_half, true), Turn::half_to_interleaved);
+  EXPECT_EQ(rotation_of(Pairing::interleaved_to_half, false), Rotation::interleaved_to_half);
+  EXPECT_EQ(rotation_of(Pairing::interleaved_to_half, true), Rotation::half_to_interleaved);
 }
 
 }  // namespace

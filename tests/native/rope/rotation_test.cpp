@@ -13,7 +13,7 @@ using oracle::Real;
 const Pairing kPairings[] = {Pairing::half, Pairing::interleaved, Pairing::interleaved_to_half};
 
 // One head at one position.
-std::vector<float> turned(const RopeConfig& config, std::vector<float> head, double position, Purpose purpose = {}) {
+std::vector<float> rotated(const RopeConfig& config, std::vector<float> head, double position, Purpose purpose = {}) {
   ConfiguredRope rope(config);
   const HeadTensor tensor = tensor_of(head, Layout::thd, {1, 1, 1, static_cast<int>(head.size())});
   EXPECT_EQ(rope.rotate(tensor, {0, &position, 1, 1, 1}, 0, purpose), Status::ok);
@@ -40,8 +40,8 @@ constexpr double kOneRotation = 0x1p-22 + 0x1p-24;
 TEST(Rotation, WorkedExample) {
   const std::vector<float> q = {1, 2, 3, 4};
   const std::vector<double> interleaved = {-2.234742, 0.077004, 2.919405, 4.059196}, half = {-3.144039, 1.919605, -0.339143, 4.039197};
-  const std::vector<float> as_interleaved = turned(with_pairing(plain_config(4), Pairing::interleaved), q, 2);
-  const std::vector<float> as_half = turned(with_pairing(plain_config(4), Pairing::half), q, 2);
+  const std::vector<float> as_interleaved = rotated(with_pairing(plain_config(4), Pairing::interleaved), q, 2);
+  const std::vector<float> as_half = rotated(with_pairing(plain_config(4), Pairing::half), q, 2);
   for (int i = 0; i < 4; ++i) {
     EXPECT_NEAR(as_interleaved[i], interleaved[i], 1e-6);  // printed to six digits: half a unit, and f32's half ulp at 4, 2.4e-7
     EXPECT_NEAR(as_half[i], half[i], 1e-6);
@@ -59,7 +59,7 @@ TEST(Rotation, AgreesWithTheOracleAtEveryPosition) {
       std::vector<Real> angles;
       for (const Real w : plan.inv_freq) angles.push_back(position * w);
       const std::vector<Real> expected = oracle::rotate_by({head.begin(), head.end()}, angles, plan.attention_factor, read, write);
-      const std::vector<float> result = turned(config, head, position);
+      const std::vector<float> result = rotated(config, head, position);
       for (int i = 0; i < 64; ++i) EXPECT_NEAR(result[i], static_cast<double>(expected[i]), kOneRotation * 4) << position;  // |pair| < 3
     }
   }
@@ -70,7 +70,7 @@ TEST(Rotation, KeepsNorms) {
     const RopeConfig config = with_pairing(plain_config(128, 1e6), pairing);
     const std::vector<float> head = random_floats(128, 2);
     for (const double position : {1.0, 77.0, 131072.0, -5.5})
-      EXPECT_NEAR(norm(turned(config, head, position)) / norm(head), 1, kOneRotation);
+      EXPECT_NEAR(norm(rotated(config, head, position)) / norm(head), 1, kOneRotation);
   }
 }
 
@@ -79,7 +79,7 @@ TEST(Rotation, PositionsAdd) {
     const RopeConfig config = with_pairing(plain_config(128, 1e6), pairing);
     const std::vector<float> head = random_floats(128, 3);
     for (const auto& [m, n] : {std::pair{5.0, 7.0}, std::pair{100000.0, 31072.0}, std::pair{1000.0, -1000.0}, std::pair{0.25, 0.5}}) {
-      EXPECT_LT(distance(turned(config, turned(config, head, m), n), turned(config, head, m + n)), 3 * kOneRotation * norm(head));
+      EXPECT_LT(distance(rotated(config, rotated(config, head, m), n), rotated(config, head, m + n)), 3 * kOneRotation * norm(head));
     }
   }
 }
@@ -91,8 +91,8 @@ TEST(Rotation, InverseBringsTheHeadBack) {
       const std::vector<float> head = random_floats(64, 4);
       for (const double position : {0.0, 3.0, 100.0, 999.0}) {
         for (const Role role : {Role::query, Role::key}) {
-          const std::vector<float> there = turned(config, head, position, {role, false});
-          const std::vector<float> back = turned(config, there, position, {role, true});
+          const std::vector<float> there = rotated(config, head, position, {role, false});
+          const std::vector<float> back = rotated(config, there, position, {role, true});
           // the scale there and back cancels, and so does its share of the error
           EXPECT_LT(distance(back, head), 2 * kOneRotation * norm(head)) << position;
         }
@@ -104,7 +104,7 @@ TEST(Rotation, InverseBringsTheHeadBack) {
 TEST(Rotation, TransposeIsTheNegativePosition) {
   const RopeConfig config = plain_config(96, 5e5);
   const std::vector<float> head = random_floats(96, 5);
-  EXPECT_EQ(turned(config, head, 321, {Role::query, true}), turned(config, head, -321));
+  EXPECT_EQ(rotated(config, head, 321, {Role::query, true}), rotated(config, head, -321));
 }
 
 // <R_m q, R_n k> = Re Σ (q_j conj k_j) e^(i (m-n) w_j).
@@ -123,7 +123,7 @@ TEST(Rotation, ScoresDependOnTheDistance) {
       }
       expected *= plan.attention_factor * plan.attention_factor;
       for (const double n : {0.0, 17.0, 131072.0, 1e6}) {
-        const double score = dot(turned(config, q, n + d), turned(config, k, n));
+        const double score = dot(rotated(config, q, n + d), rotated(config, k, n));
         EXPECT_NEAR(score, static_cast<double>(expected), 4 * kOneRotation * norm(q) * norm(k)) << d << ", " << n;
       }
     }
@@ -142,7 +142,7 @@ TEST(Rotation, XposScoresFallWithTheDistance) {
           (same * std::cos(d * inv_freq[j]) - cross * std::sin(d * inv_freq[j])) * std::pow(oracle::xpos_zeta(j, 64), Real{d} / 512);
     }
     for (const double n : {0.0, 500.0, 1000.0}) {
-      const double score = dot(turned(config, q, n + d, {Role::query, false}), turned(config, k, n, {Role::key, false}));
+      const double score = dot(rotated(config, q, n + d, {Role::query, false}), rotated(config, k, n, {Role::key, false}));
       // zeta_0^(-1000/512) is 12, so the two sides may be that much larger before they cancel
       EXPECT_NEAR(score, static_cast<double>(expected), 4 * kOneRotation * norm(q) * norm(k) * 12) << d << ", " << n;
     }
@@ -153,8 +153,8 @@ TEST(Rotation, XposScoresFallWithTheDistance) {
 TEST(Rotation, InterleavedToHalfIsInterleavedPermuted) {
   for (const int dim : {2, 6, 16, 18, 64, 128}) {
     const std::vector<float> head = random_floats(dim, 10);
-    const std::vector<float> interleaved = turned(with_pairing(plain_config(dim), Pairing::interleaved), head, 12345);
-    const std::vector<float> permuted = turned(with_pairing(plain_config(dim), Pairing::interleaved_to_half), head, 12345);
+    const std::vector<float> interleaved = rotated(with_pairing(plain_config(dim), Pairing::interleaved), head, 12345);
+    const std::vector<float> permuted = rotated(with_pairing(plain_config(dim), Pairing::interleaved_to_half), head, 12345);
     for (int j = 0; j < dim / 2; ++j) {
       EXPECT_EQ(permuted[j], interleaved[2 * j]);
       EXPECT_EQ(permuted[j + dim / 2], interleaved[2 * j + 1]);
@@ -165,7 +165,7 @@ TEST(Rotation, InterleavedToHalfIsInterleavedPermuted) {
 TEST(Rotation, ChangesNothingAtPositionZero) {
   for (const Pairing pairing : {Pairing::half, Pairing::interleaved}) {
     const std::vector<float> head = random_floats(64, 11);
-    EXPECT_EQ(turned(with_pairing(plain_config(64), pairing), head, 0), head);
+    EXPECT_EQ(rotated(with_pairing(plain_config(64), pairing), head, 0), head);
   }
 }
 

@@ -60,7 +60,7 @@ export function attention<Q extends Tensor | Float32Array, Out extends Tensor | 
         tensorAt("f32", queries.extents, asked.at, out.at),
         tensorAt(keys.dtype, keys.extents, k.at, 0),
       ];
-      return heap.module.nn_attend(from, held, v.at, placed, kvPlaced, wasmOptions, useScalarKernels);
+      return heap.module.attention_attend(from, held, v.at, placed, kvPlaced, wasmOptions, useScalarKernels);
     });
   });
 }

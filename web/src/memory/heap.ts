@@ -90,11 +90,11 @@ export class Heap {
   /** Raises what a status of the core means; `got` says what stands in the field at fault, if any, and `at` where that is if not where the core says. */
   check(status: number, got?: (field: string) => unknown, at?: string): void {
     if (status === 0) return;
-    const { code, field: named, advice } = this.module.status_fields(status);
+    const { code, field: named, requirement } = this.module.status_fields(status);
     const field = named === "" ? "" : (at ?? named);
     const value = got?.(field);
     const shown =
       value === undefined ? "" : ` (got ${typeof value === "object" ? JSON.stringify(value) : String(value)})`;
-    fail(code as RopewalkErrorCode, field, advice + shown);
+    fail(code as RopewalkErrorCode, field, requirement + shown);
   }
 }

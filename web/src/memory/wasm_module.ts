@@ -165,12 +165,12 @@ export interface WasmModule extends WasmAttentionFunctions, WasmCacheFunctions, 
     from: number,
     to: number,
   ): Status;
-  status_fields(status: Status): { code: string; field: string; advice: string };
+  status_fields(status: Status): { code: string; field: string; requirement: string };
 }
 
-/** bindings/nn.cpp. `linear` is what linear_create returned. */
+/** bindings/attention.cpp. `linear` is what linear_create returned. */
 interface WasmAttentionFunctions {
-  nn_attend(
+  attention_attend(
     queries: WasmTensor,
     keys: WasmTensor,
     values: number,
