@@ -49,7 +49,7 @@ int linear_step(Address linear, Address rope, const PositionFields& positions, i
 }
 
 void linear_reset(Address linear) { at<LinearAttention>(linear)->reset(); }
-double linear_tokens(Address linear) { return at<LinearAttention>(linear)->tokens(); }
+double linear_tokens(Address linear) { return static_cast<double>(at<LinearAttention>(linear)->tokens()); }
 double linear_bytes(Address linear) { return static_cast<double>(linear_image_bytes(*at<LinearAttention>(linear))); }
 void linear_save(Address linear, Address target) { save_linear(*at<LinearAttention>(linear), at<void>(target)); }
 

@@ -298,7 +298,7 @@ Status LinearAttention::set_state(const float* state, double tokens) {
   if (!(tokens >= 0 && tokens <= kLargestTokenCount && tokens == std::floor(tokens))) return Status::image_content;
   if (!are_within(std::numeric_limits<float>::max(), state, static_cast<std::int64_t>(state_.size()))) return Status::image_content;
   std::copy_n(state, state_.size(), state_.data());
-  tokens_ = tokens;
+  tokens_ = static_cast<std::int64_t>(tokens);
   return Status::ok;
 }
 

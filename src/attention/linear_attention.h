@@ -56,7 +56,7 @@ class LinearAttention {
   void reset();
 
   // Tokens taken up so far.
-  double tokens() const { return tokens_; }
+  std::int64_t tokens() const { return tokens_; }
   int heads() const { return heads_; }
   int kv_heads() const { return kv_heads_; }
   int head_dim() const { return head_dim_; }
@@ -72,7 +72,7 @@ class LinearAttention {
   Status perform(bool takes_keys, bool answers, Rope* rope, const Positions& positions, const LinearTokens& tokens);
 
   int heads_ = 0, kv_heads_ = 0, head_dim_ = 0;
-  double tokens_ = 0;
+  std::int64_t tokens_ = 0;
   const RotateKernels* kernels_ = &fastest_rotate_kernels();
   Buffer<float> state_;
 };

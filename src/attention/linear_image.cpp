@@ -13,7 +13,7 @@ struct LinearHeader {
 std::size_t content_bytes(const LinearAttention& attention) { return attention.state_size() * sizeof(float); }
 
 LinearHeader header_of(const LinearAttention& attention) {
-  return {attention.heads(), attention.kv_heads(), attention.head_dim(), 0, attention.tokens()};
+  return {attention.heads(), attention.kv_heads(), attention.head_dim(), 0, static_cast<double>(attention.tokens())};
 }
 
 }  // namespace

@@ -60,9 +60,9 @@ void KvCache::use_kernels(const AttentionKernels& kernels, const RotateKernels& 
 }
 
 double KvCache::bytes() const {
-  double pages = 0;
+  std::int64_t pages = 0;
   for (int sequence = 0; sequence < sequence_count_; ++sequence) pages += sequences_[sequence].pages();
-  return pages * static_cast<double>(geometry_.page_bytes());
+  return static_cast<double>(pages) * static_cast<double>(geometry_.page_bytes());
 }
 
 Status KvCache::check_layer(int layer, int sequence) const {

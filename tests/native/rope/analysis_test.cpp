@@ -1,4 +1,5 @@
-// Pairs in the units people think in, and how scores fall with distance: mathematics.md, sections 2 to 4.
+// Wavelengths, rotations and kept shares of pairs, and the decay of scores with distance: RoFormer (arXiv:2104.09864),
+// section 3.4.3; YaRN (arXiv:2309.00071), section 3; Men et al. 2024 (arXiv:2405.14591).
 #include <gtest/gtest.h>
 
 #include <cmath>

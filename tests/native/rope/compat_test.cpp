@@ -1,5 +1,5 @@
-// The rules of llama.cpp and vLLM where they differ from transformers (rope_census.md 2.4, row by row), and
-// tests/golden/other_systems.json.
+// The rules of llama.cpp and vLLM (May to August 2026) that differ from transformers. tests/golden/other_systems.json
+// names the file and function of each.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -83,7 +83,7 @@ TEST(CosSinTable, IsWithinTwoToMinus24OfTheExactValue) {
   }
 }
 
-// The same for published bases, at the positions where transformers' f32 angles are off by up to 1e-2 (rope_census.md 3).
+// The same for published bases, at positions where transformers' f32 angles (modeling_rope_utils.py) are off by up to 1e-2.
 TEST(CosSinTable, IsExactWhereF32AnglesAreNot) {
   for (const double base : {1e4, 5e5, 1e6, 1e7, 1e8}) {
     for (const int head_dim : {24, 64, 96, 128, 256}) {

@@ -1,4 +1,5 @@
-// Golden values of rope_census.md, section 3: every printed digit.
+// Frequencies and scales of released models, by the formulas of transformers 5.23 (modeling_rope_utils.py) in f64. Every
+// printed digit must agree.
 #include <gtest/gtest.h>
 
 #include <cmath>

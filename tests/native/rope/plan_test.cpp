@@ -55,13 +55,13 @@ TEST(Plan, CarriesTheGeometryOfItsConfig) {
   expect_plan(plan, oracle::plan(config, 1), "partial");  // exponents run over rotary_dim, not head_dim
 }
 
-// mathematics.md 3: all frequencies over s.
+// Position interpolation (Chen et al. 2023, arXiv:2306.15595): every frequency is divided by the factor.
 TEST(Plan, LinearDividesEveryFrequency) {
   const FrequencyPlan plan = plan_of(scaled_config(RopeType::linear, 128, 1e6, 8, 4096));
   for (std::size_t j = 0; j < plan.inv_freq.size(); ++j) EXPECT_EQ(plan.inv_freq[j], plan.unscaled_inv_freq[j] / 8);
 }
 
-// mathematics.md 3: pair 0 untouched, the last pair fully interpolated.
+// NTK-aware scaling (YaRN, arXiv:2309.00071, section 3.1): pair 0 is unchanged, the last pair is fully interpolated.
 TEST(Plan, NtkKeepsTheFirstPairAndDividesTheLast) {
   for (const double factor : {1.0, 2.0, 8.0, 40.0}) {
     for (const int dim : {4, 64, 128}) {
@@ -174,7 +174,7 @@ TEST(Plan, YarnRangesAreClampedToTheHead) {
   expect_plan(plan_of(far), oracle::plan(far, 1), "small base");
 }
 
-// extrapolation_factor multiplies the kept share (rope_census.md 2.2, jquesnelle/yarn): 0 leaves linear scaling.
+// extrapolation_factor multiplies the kept share (jquesnelle/yarn, scaled_rope/): 0 leaves linear scaling.
 TEST(Plan, ExtrapolationFactorMultipliesTheKeptShare) {
   RopeConfig config = yarn_config(128, 10000, 16, 4096);
   const FrequencyPlan whole = plan_of(config);
@@ -338,7 +338,8 @@ TEST(Plan, AxesFollowTheSections) {
   }
 }
 
-// rope_census.md 2.4, fault 3: with [24, 20, 20] llama.cpp gives pairs 61 and 62 to a fourth axis; here, as in transformers, they are t.
+// With [24, 20, 20], llama.cpp (August 2026, ggml/src/ggml-cpu/ops.cpp, mode IMROPE) assigns pairs 61 and 62 to a fourth
+// axis. Here they belong to time, as in transformers.
 TEST(Plan, InterleavedLeftoversBelongToTime) {
   const std::vector<double> sections = {24, 20, 20};
   const FrequencyPlan plan = plan_of(mrope_config(128, 5e6, sections, MropeLayout::interleaved));

@@ -221,7 +221,8 @@ TEST(Rerotate, NothingToDoIsExact) {
   }
 }
 
-// llama.cpp multiplies keys by YaRN's factor with every shift (rope_census.md 2.4, fault 1); 100 shifts would make 1.1386^100.
+// llama.cpp (August 2026, src/llama-kv-cache.cpp, K-shift) multiplies keys by YaRN's factor with every shift. After 100
+// shifts that would be 1.1386^100.
 TEST(Rerotate, ShiftsDoNotScaleAndComeBack) {
   for (const RopeConfig& config : {plain_config(64), yarn_config(64, 1e6, 4, 32768), longrope_config(64, 10000, 4096)}) {
     for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {

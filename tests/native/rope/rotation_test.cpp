@@ -1,4 +1,4 @@
-// What a rotation is, by mathematics.md, section 1: through Rope, as a user holds it.
+// Properties of a rotation (RoFormer, arXiv:2104.09864, section 3), tested through Rope as users call it.
 #include <gtest/gtest.h>
 
 #include <cmath>

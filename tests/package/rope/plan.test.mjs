@@ -1,4 +1,4 @@
-// rope.plan: fields, golden numbers of rope_census, validity of length-dependent plans, and ramps.
+// rope.plan: fields, golden numbers of released models, validity of length-dependent plans, and ramps.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { sameBits } from "../helpers/arrays.mjs";
@@ -62,7 +62,7 @@ test("rope.config is the config as given, frozen and copied", () => {
   });
 });
 
-// Golden values of rope_census.md section 3, computed in f64 there: w[1], w[n/4], w[n/2], w[n−1], Σw
+// Frequencies by the formulas of transformers 5.23 (modeling_rope_utils.py) in f64: w[1], w[n/4], w[n/2], w[n−1], Σw
 const yarn = (factor, original_max_position_embeddings, more) => ({
   rope_type: "yarn",
   factor,
