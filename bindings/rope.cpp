@@ -116,9 +116,9 @@ void query_temperatures(Address rope, Address positions, int count, Address fact
 }
 
 // wavelength, rotations and kept share of each pair, [pairs] each
-int analyse(Address rope, double window, double factor, Address wavelength, Address rotations, Address kept_share) {
+int analyze(Address rope, double window, double factor, Address wavelength, Address rotations, Address kept_share) {
   PairAnalysis analysis;
-  const Status status = analyse_pairs(at<Rope>(rope)->plan(), window, factor, analysis);
+  const Status status = analyze_pairs(at<Rope>(rope)->plan(), window, factor, analysis);
   for (std::size_t j = 0; j < analysis.wavelength.size(); ++j) {
     at<double>(wavelength)[j] = analysis.wavelength[j];
     at<double>(rotations)[j] = analysis.rotations[j];
@@ -255,7 +255,7 @@ EMSCRIPTEN_BINDINGS(ropewalk_rope) {
   function("rope_check_positions", &check_rope_positions);
   function("rope_write_table", &write_rope_table);
   function("rope_query_temperatures", &query_temperatures);
-  function("rope_analyse", &analyse);
+  function("rope_analyze", &analyze);
   function("rope_decay", &decay);
   function("rope_first_negative", &first_negative);
   function("rope_rerotate", &rerotate_keys);

@@ -1,4 +1,4 @@
-# The native library: the same sources, the wasm intrinsics by SIMDe.
+# The native library: the same sources, with the wasm intrinsics from SIMDe.
 
 find_path(SIMDE_INCLUDE_DIR simde/wasm/simd128.h)
 if(NOT SIMDE_INCLUDE_DIR)
@@ -9,11 +9,14 @@ target_include_directories(ropewalk SYSTEM PRIVATE ${PROJECT_SOURCE_DIR}/src/sim
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 install(TARGETS ropewalk EXPORT ropewalk-targets)
-# Kernels in intrinsics stay private: they need SIMDe, which a user of the library does not.
+# Headers with intrinsics stay private: they need SIMDe, and users of the library don't have it.
 install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ropewalk
   FILES_MATCHING PATTERN "*.h"
   PATTERN "*simd*" EXCLUDE
-  PATTERN "kernels/pair_layout.h" EXCLUDE)
+  PATTERN "add_product.h" EXCLUDE
+  PATTERN "matmul_integer_dot.h" EXCLUDE
+  PATTERN "pair_layout.h" EXCLUDE
+  PATTERN "sin_cos.h" EXCLUDE)
 install(EXPORT ropewalk-targets NAMESPACE ropewalk:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ropewalk)
 write_basic_package_version_file(ropewalk-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES cmake/ropewalk-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/ropewalk-config-version.cmake

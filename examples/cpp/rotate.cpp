@@ -1,17 +1,18 @@
-// From a config to rotated heads: Qwen2.5 stretched by YaRN from 32768 positions to 131072.
+// From a config to rotated heads: Qwen2.5 extended with YaRN from 32768 to 131072 positions.
 #include <cmath>
 #include <cstdio>
+#include <numbers>
 #include <vector>
 
 #include <ropewalk/rope/rope.h>
 
 namespace {
 
-constexpr double kTwoPi = 6.283185307179586;
+constexpr double kTwoPi = 2 * std::numbers::pi;
 
 int fail(ropewalk::Status status) {
   const ropewalk::StatusText text = ropewalk::describe_status(status);
-  std::fprintf(stderr, "%s: %s %s\n", text.code, text.field, text.advice);
+  std::fprintf(stderr, "%s: %s\n", text.subject, text.requirement);
   return 1;
 }
 
@@ -24,7 +25,7 @@ double dot(const std::vector<float>& a, const std::vector<float>& b) {
 }  // namespace
 
 int main() {
-  // the keys are config.json's own; the pairing is the one thing it does not say
+  // the keys are those of config.json; only the pairing isn't in that file
   ropewalk::RopeConfig config;
   config.head_dim = 128;
   config.rope_theta = 1e6;
@@ -36,15 +37,15 @@ int main() {
   ropewalk::Rope rope;
   if (const ropewalk::Status status = rope.configure(config); status != ropewalk::Status::ok) return fail(status);
 
-  // the plan: everything that scaling decides
+  // the plan has everything that the scaling type determines
   const ropewalk::FrequencyPlan& plan = rope.plan();
   std::printf("attention factor %.10f, ramp from pair %g to %g\n\n", plan.attention_factor, plan.ramp_low, plan.ramp_high);
-  std::printf("pair   wavelength without scaling   with it\n");
+  std::printf("pair   wavelength without scaling with YaRN\n");
   for (const int j : {0, 16, 23, 31, 40, 63}) {
     std::printf("%4d %28.1f %9.1f\n", j, kTwoPi / plan.unscaled_inv_freq[j], kTwoPi / plan.inv_freq[j]);
   }
 
-  // a score depends on the distance of query and key, and not on where they stand
+  // a score depends only on the distance between query and key
   std::printf("\nquery at   key at   score\n");
   for (const double key_position : {0.0, 1000.0, 131000.0}) {
     std::vector<float> query(128), key(128);

@@ -1,4 +1,4 @@
-// An owning array that reports failure to allocate instead of aborting.
+// An owning array that reports a failed allocation instead of aborting.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace ropewalk {
 
-// Buffers begin on a cache line: a vector that straddles two lines takes twice as long.
+// Buffers start on a cache line, because a vector that crosses two lines takes twice as long to load.
 constexpr std::size_t kCacheLine = 64;
 
 template <class T>
@@ -27,7 +27,7 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  // Makes room for `size` elements, contents undefined. Returns false, and leaves the buffer as it was, where memory cannot be had.
+  // Resizes to `size` elements with undefined contents. Returns false if memory runs out, and leaves the buffer unchanged.
   [[nodiscard]] bool resize(std::size_t size) {
     if (size <= capacity_) {
       size_ = size;

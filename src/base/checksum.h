@@ -1,4 +1,4 @@
-// CRC-32 as zlib and PNG have it (polynomial 0xEDB88320), so that saved bytes can be checked with anybody's tools.
+// CRC-32 with the polynomial of zlib and PNG (0xEDB88320), so that common tools can check saved images.
 #pragma once
 
 #include <array>

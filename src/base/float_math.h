@@ -1,5 +1,5 @@
-// exp and tanh in f32 by + − × ÷ alone, so that every compiler, engine and kernel gives the same bits.
-// float_math_wasmsimd.h has the same for four lanes.
+// exp and tanh in f32 from + − × ÷ alone, so that every compiler, engine and kernel gives the same bits.
+// float_math_wasmsimd.h has the four-lane versions.
 #pragma once
 
 #include <bit>
@@ -8,15 +8,15 @@
 
 namespace ropewalk {
 
-constexpr float kExpUnderflow = -87.3f;  // below, exp is 0: the result would be subnormal
+constexpr float kExpUnderflow = -87.3f;  // below this exp returns 0, because the result would be subnormal
 
 // exp(x) for x <= 88, within 1.5 ulp; 0 below kExpUnderflow, NaN for NaN.
-// x = n ln 2 + r with |r| <= ln 2 / 2, then Taylor's series for exp(r): its next term is below 2^-27.
+// x = n ln 2 + r with |r| <= ln 2 / 2. exp(r) is its Taylor series, whose first omitted term is below 2^-27.
 inline float exp_f32(float x) {
   if (x < kExpUnderflow) return 0;
-  const float shifted = x * 0x1.715476p+0f + 0x1.8p23f;  // adding 1.5 · 2^23 rounds to an integer and leaves it in the low bits
+  const float shifted = x * 0x1.715476p+0f + 0x1.8p23f;  // adding 1.5 · 2^23 rounds to an integer in the low bits
   const float n = shifted - 0x1.8p23f;
-  const float r = (x - n * 0x1.62ep-1f) - n * 0x1.0bfbe8p-15f;  // ln 2 in two parts; n times the first is exact
+  const float r = (x - n * 0x1.62ep-1f) - n * 0x1.0bfbe8p-15f;  // ln 2 in two parts: n times the first is exact
   float sum = 1.0f / 5040;
   sum = sum * r + 1.0f / 720;
   sum = sum * r + 1.0f / 120;
@@ -28,7 +28,7 @@ inline float exp_f32(float x) {
   return exp_r * std::bit_cast<float>(power);
 }
 
-// tanh(x) within 3 ulp, NaN for NaN: a continued fraction near zero, where 1 − 2/(exp(2x) + 1) would cancel.
+// tanh(x) within 3 ulp, NaN for NaN. Near zero it is a continued fraction, because 1 − 2/(exp(2x) + 1) would cancel.
 inline float tanh_f32(float x) {
   const float magnitude = std::fabs(x);
   if (magnitude < 0.625f) {

@@ -1,4 +1,4 @@
-// The functions of float_math.h for four lanes, with the same bits.
+// The functions of float_math.h for four lanes. Results have the same bits.
 #pragma once
 
 #include <wasm_simd128.h>

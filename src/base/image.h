@@ -1,9 +1,9 @@
-// The envelope of everything that is saved. All numbers are little-endian.
+// The container format of saved caches and states. All numbers are little-endian.
 //
 //   "ROPEWALK"  kind u32  version u32  header_bytes u32  0 u32  total_bytes f64     32 bytes
-//   header      header_bytes of them: what the object is
+//   header      header_bytes bytes that describe the object
 //   content
-//   CRC-32 u32 of all before it
+//   CRC-32 u32 of everything before it
 #pragma once
 
 #include <cstring>
@@ -40,12 +40,12 @@ inline ImageStart image_start(ImageKind kind, std::size_t header_bytes, double c
   return start;
 }
 
-// Whether `bytes` bytes begin as an image of this kind, version and size.
+// Checks the start of an image of `bytes` bytes: kind, version and size.
 inline Status check_start(const ImageStart& start, ImageKind kind, double bytes) {
   if (std::memcmp(start.magic, kImageMagic, sizeof(kImageMagic)) != 0 || start.kind != kind) return Status::image_unrecognized;
   if (start.version != kImageVersion) return Status::image_version;
   if (bytes < start.total_bytes) return Status::image_too_short;
-  return bytes == start.total_bytes ? Status::ok : Status::image_content;  // NaN too
+  return bytes == start.total_bytes ? Status::ok : Status::image_content;  // also for NaN
 }
 
 }  // namespace ropewalk

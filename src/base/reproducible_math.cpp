@@ -6,20 +6,20 @@
 namespace ropewalk {
 namespace {
 
-// A value of twice the precision: the sum of a double and a much smaller one.
+// A value with twice the precision of a double: the sum of two doubles, the second much smaller.
 struct DoubleDouble {
   double high;
   double low;
 };
 
-// Knuth: a + b exactly.
+// a + b exactly (Knuth's algorithm).
 DoubleDouble two_sum(double a, double b) {
   const double sum = a + b;
   const double b_part = sum - a;
   return {sum, (a - (sum - b_part)) + (b - b_part)};
 }
 
-// Dekker: a * b exactly, without a fused multiply-add (a baseline wasm engine has none).
+// a * b exactly (Dekker's algorithm), without a fused multiply-add, which baseline wasm doesn't have.
 DoubleDouble two_product(double a, double b) {
   constexpr double split = 134217729.0;  // 2^27 + 1
   const double a_big = split * a, b_big = split * b;
@@ -35,11 +35,11 @@ DoubleDouble multiply(DoubleDouble a, DoubleDouble b) {
 }
 
 constexpr double kLog2E = 0x1.71547652b82fep+0;
-// ln 2 in two parts; the high one has 21 trailing zero bits, so an exponent times it is exact.
+// ln 2 in two parts. The high part has 21 trailing zero bits, so its product with an exponent is exact.
 constexpr double kLn2High = 0x1.62e42feep-1;
 constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
 
-// ln x from x = 2^e m, m in [sqrt(1/2), sqrt(2)), and ln m = 2 artanh(s), s = (m - 1) / (m + 1).
+// ln x for x = 2^e m with m in [sqrt(1/2), sqrt(2)), and ln m = 2 artanh(s) with s = (m - 1) / (m + 1).
 DoubleDouble log_double_double(double x) {
   const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
   int exponent = static_cast<int>(bits >> 52) - 1023;
@@ -55,7 +55,8 @@ DoubleDouble log_double_double(double x) {
   const DoubleDouble back = two_product(s, denominator.high);
   const double s_low = ((numerator - back.high) - back.low - s * denominator.low) / denominator.high;
 
-  // artanh(s) = s + s^3/3 + s^5/5 + ... ; |s| < 0.1716, so the term after the last is below 2^-68, and from s^5 on a double will do
+  // artanh(s) = s + s^3/3 + s^5/5 + ... With |s| < 0.1716 the first omitted term is below 2^-68.
+  // From s^5 on, double precision is enough.
   const DoubleDouble one = {s, s_low}, square = multiply(one, one), cube = multiply(square, one);
   const DoubleDouble third = multiply(cube, {0x1.5555555555555p-2, 0x1.5555555555555p-56});
   double series = 0;
@@ -76,7 +77,7 @@ double exp_double_double(DoubleDouble x) {
   const double r = r_high + r_low;
   const double r_error = (r_high - r) + r_low;
 
-  // e^r - 1 - r = r^2/2! + r^3/3! + ... ; the term after the last is below 2^-64
+  // e^r - 1 - r = r^2/2! + r^3/3! + ..., with the first omitted term below 2^-64
   double series = 0;
   double inverse_factorial[16] = {1, 1};
   for (int n = 2; n < 16; ++n) inverse_factorial[n] = inverse_factorial[n - 1] / n;

@@ -1,11 +1,11 @@
-// Sine and cosine of f64 angles, two lanes at a time, the same bits from every compiler and engine.
+// Sine and cosine of f64 angles, two lanes at a time, with the same bits from every compiler and engine.
 #pragma once
 
 #include <wasm_simd128.h>
 
 namespace ropewalk {
 
-// Largest |angle| that the range reduction keeps exact, in radians.
+// The largest |angle| in radians for which the range reduction is exact.
 constexpr double kAngleLimit = 4294967296.0;
 
 struct SinCosPair {
@@ -15,13 +15,13 @@ struct SinCosPair {
 
 // Absolute error below 2^-52 for |angle| <= kAngleLimit.
 //
-// Cody-Waite: angle = k π/2 + r, |r| <= π/4. π/2 is cut into three parts of 21 bits and a rest, so k times a part is exact for
-// |k| < 2^32. Then Taylor's series for sin r and cos r (the next term of either is below 2^-54), and the quadrant k mod 4 swaps
-// them and sets signs.
+// Cody-Waite range reduction: angle = k π/2 + r with |r| <= π/4. π/2 is split into three parts of 21 bits and a remainder,
+// so k times a part is exact for |k| < 2^32. sin r and cos r are Taylor series (the first omitted term of either is below
+// 2^-54). The quadrant k mod 4 swaps them and sets the signs.
 inline SinCosPair sin_cos(v128_t angle) {
   const auto splat = [](double value) { return wasm_f64x2_splat(value); };
 
-  // adding 1.5 · 2^52 rounds to an integer and leaves it in the low bits
+  // adding 1.5 · 2^52 rounds to an integer in the low bits
   const v128_t shifted = wasm_f64x2_add(wasm_f64x2_mul(angle, splat(0x1.45f306dc9c883p-1)), splat(0x1.8p52));
   const v128_t k = wasm_f64x2_sub(shifted, splat(0x1.8p52));
   v128_t r = wasm_f64x2_sub(angle, wasm_f64x2_mul(k, splat(0x1.921fbp+0)));
@@ -58,7 +58,7 @@ inline SinCosPair sin_cos(v128_t angle) {
   return {wasm_v128_xor(wasm_v128_bitselect(cosine, sine, odd), sin_sign), wasm_v128_xor(wasm_v128_bitselect(sine, cosine, odd), cos_sign)};
 }
 
-// sin and cos of `count` angles. The results may not overlap the angles.
+// Writes sin and cos of `count` angles. The outputs must not overlap the angles.
 inline void sin_cos(const double* angles, int count, double* sin, double* cos) {
   int j = 0;
   for (; j + 2 <= count; j += 2) {

@@ -1,4 +1,4 @@
-// Element types of tensors, and their exact conversions. Arithmetic is always in f32; 16-bit values are rounded once, to nearest even.
+// Element types of tensors and their conversions. Arithmetic is always f32. 16-bit results are rounded once, to nearest even.
 #pragma once
 
 #include <bit>
@@ -18,7 +18,7 @@ struct Float16 {
   std::uint16_t bits;
 };
 
-// The upper half of a binary32.
+// bfloat16: the upper half of an IEEE 754 binary32.
 struct BFloat16 {
   std::uint16_t bits;
 };
@@ -27,7 +27,7 @@ inline float to_float(float value) { return value; }
 
 inline float to_float(Float16 value) {
   const std::uint32_t sign = static_cast<std::uint32_t>(value.bits & 0x8000u) << 16;
-  // exponent and mantissa in place, then 2^112 corrects the exponent's bias and normalises subnormals
+  // exponent and mantissa are in place; multiplying by 2^112 corrects the exponent's bias and normalizes subnormals
   const float magnitude = std::bit_cast<float>(static_cast<std::uint32_t>(value.bits & 0x7FFFu) << 13) * 0x1p112f;
   const std::uint32_t special = magnitude >= 65536.0f ? 0x7F800000u : 0u;  // infinity and NaN
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | special | sign);
@@ -42,7 +42,7 @@ inline void from_float(float value, Float16& result) {
   const std::uint32_t magnitude = bits & 0x7FFFFFFFu;
   std::uint32_t half;
   if (magnitude < 0x38800000u) {
-    // below 2^-14 an ulp is 2^-24, as it is for f32 in [0.5, 1): adding 0.5 rounds there
+    // below 2^-14 an ulp is 2^-24, the ulp of f32 in [0.5, 1), so adding 0.5 rounds to it
     half = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3F000000u;
   } else {
     const std::uint32_t clamped = magnitude < 0x47800000u ? magnitude : 0x47800000u;  // 65536 and above become infinity

@@ -1,4 +1,4 @@
-// The conversions of storage.h for eight elements at a time, with the same bits.
+// The conversions of storage.h for eight elements at a time. Results have the same bits.
 #pragma once
 
 #include <wasm_simd128.h>
@@ -15,7 +15,7 @@ struct F32x8 {
 inline F32x8 load8(const float* source) { return {wasm_v128_load(source), wasm_v128_load(source + 4)}; }
 
 inline v128_t half_bits_to_float(v128_t sign_extended) {
-  // sign at bit 31, exponent and mantissa at 27…13; 2^112 corrects the bias
+  // the sign is at bit 31, exponent and mantissa at 27…13; multiplying by 2^112 corrects the bias
   const v128_t placed = wasm_v128_and(wasm_i32x4_shl(sign_extended, 13), wasm_i32x4_splat(static_cast<std::int32_t>(0x8FFFE000u)));
   const v128_t value = wasm_f32x4_mul(placed, wasm_f32x4_splat(0x1p112f));
   const v128_t is_special = wasm_f32x4_ge(wasm_f32x4_abs(value), wasm_f32x4_splat(65536.0f));

@@ -1,5 +1,5 @@
-// Reads ahead by hand: loads that nobody waits for bring a piece from memory together, where a kernel's own loads would wait one by one
-// behind its arithmetic.
+// Software prefetch: loads a block's cache lines before a kernel needs them. These loads don't depend on each other, so they
+// overlap. A kernel's own loads would wait one by one behind its arithmetic.
 #pragma once
 
 #include <cstddef>

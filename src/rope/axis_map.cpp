@@ -10,7 +10,7 @@ void map_chunked(std::span<const double> sections, std::uint8_t* axis_of_pair) {
   }
 }
 
-// t h w t h w …, each of h and w until it has had its pairs; t takes the rest. (llama.cpp gives leftovers to a fourth axis.)
+// t h w t h w …, until h and w have all their pairs. The rest are t. (llama.cpp assigns the rest to a fourth axis.)
 void map_interleaved(std::span<const double> sections, int pairs, std::uint8_t* axis_of_pair) {
   for (int j = 0; j < pairs; ++j) {
     const int axis = j % 3;
@@ -18,7 +18,7 @@ void map_interleaved(std::span<const double> sections, int pairs, std::uint8_t* 
   }
 }
 
-// h w h w …, then t; the sections are given as [h, w, t] and positions as [t, h, w]
+// h w h w …, then t. Sections are in the order [h, w, t], positions in the order [t, h, w].
 void map_ernie(std::span<const double> sections, int pairs, std::uint8_t* axis_of_pair) {
   const int height_and_width = static_cast<int>(sections[0] + sections[1]);
   for (int j = 0; j < pairs; ++j) axis_of_pair[j] = static_cast<std::uint8_t>(j < height_and_width ? 1 + j % 2 : 0);

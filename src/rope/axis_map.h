@@ -1,12 +1,12 @@
-// Which position axis (time, height, width, …) turns each pair of a head.
+// Assigns a position axis (time, height, width, …) to each pair of a head.
 #pragma once
 
 #include "rope/config.h"
 
 namespace ropewalk {
 
-// Writes the axis of each of rotary_dim/2 pairs by config.mrope_section and config.mrope_layout, and returns the number of axes.
-// Without sections every pair belongs to axis 0.
+// Writes the axis of each of the rotary_dim/2 pairs, from config.mrope_section and config.mrope_layout. Returns the number of axes.
+// Without sections every pair is on axis 0.
 int map_axes(const RopeConfig& config, std::uint8_t* axis_of_pair);
 
 }  // namespace ropewalk

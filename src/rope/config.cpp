@@ -5,7 +5,7 @@
 namespace ropewalk {
 namespace {
 
-constexpr double kLargest = 1e30;  // keeps every product and power of config values finite
+constexpr double kLargest = 1e30;  // products and powers of config values stay finite below this
 
 bool within(double value, double low, double high) { return value >= low && value <= high; }  // false for NaN
 bool within(const std::optional<double>& value, double low, double high) { return !value.has_value() || within(*value, low, high); }
@@ -39,7 +39,7 @@ Status check_geometry(const RopeConfig& config) {
   return Status::ok;
 }
 
-// Ranges that hold whatever the type; what a type needs is looked at below.
+// Ranges that don't depend on the scaling type. check_type checks which keys a type requires.
 Status check_ranges(const RopeConfig& config) {
   if (!within(config.factor, 1, kLargest)) return Status::factor_out_of_range;
   if (!is_length(config.max_position_embeddings)) return Status::max_length_out_of_range;
@@ -68,7 +68,7 @@ Status need_original_length(const RopeConfig& config) {
   return config.original_max_position_embeddings.has_value() ? Status::ok : Status::original_length_missing;
 }
 
-// The factor itself, or the two lengths it follows from.
+// Requires the factor, or the two lengths that determine it.
 Status need_factor_or_lengths(const RopeConfig& config) {
   if (const Status status = need_original_length(config); status != Status::ok) return status;
   if (config.factor.has_value()) return Status::ok;
@@ -76,11 +76,11 @@ Status need_factor_or_lengths(const RopeConfig& config) {
   return *config.max_position_embeddings >= *config.original_max_position_embeddings ? Status::ok : Status::max_length_out_of_range;
 }
 
-// The exponent d/(d-2) needs more than one pair.
+// The exponent d/(d-2) requires at least two pairs.
 Status need_two_pairs(const RopeConfig& config) { return resolved_rotary_dim(config) >= 4 ? Status::ok : Status::rotary_dim_out_of_range; }
 
 Status check_yarn(const RopeConfig& config) {
-  // Kimi-K2 ships betas of 1 and 1, so equal ones are allowed; swapped ones are always a mistake
+  // Kimi-K2 ships with both betas 1, so equal betas are allowed. Swapped betas are always a mistake.
   const double fast = config.beta_fast.value_or(0) != 0 ? *config.beta_fast : 32;
   const double slow = config.beta_slow.value_or(0) != 0 ? *config.beta_slow : 1;
   if (fast < slow) return Status::beta_order;
@@ -102,7 +102,7 @@ Status check_longrope(const RopeConfig& config) {
       status != Status::ok) {
     return status;
   }
-  if (*config.original_max_position_embeddings < 2) return Status::original_length_out_of_range;  // its logarithm divides
+  if (*config.original_max_position_embeddings < 2) return Status::original_length_out_of_range;  // the scale divides by its logarithm
   return Status::ok;
 }
 
@@ -114,7 +114,7 @@ Status check_llama3(const RopeConfig& config) {
   return Status::ok;
 }
 
-// The first of the checks that fails.
+// Returns the status of the first check that fails, else Status::ok.
 template <class... Check>
 Status first_failure(const RopeConfig& config, Check... checks) {
   Status status = Status::ok;
@@ -156,10 +156,10 @@ Status check_sections(const RopeConfig& config) {
   const std::size_t axes = config.mrope_section.size();
   const bool three = config.mrope_layout == MropeLayout::interleaved || config.mrope_layout == MropeLayout::ernie;
   if (axes > kMaxAxes || axes < 2 || (three && axes != 3)) return Status::mrope_section_length;
-  double sum = 0;
+  int sum = 0;
   for (const double section : config.mrope_section) {
     if (!within(section, 0, kMaxHeadDim) || section != std::floor(section)) return Status::mrope_section_sum;
-    sum += section;
+    sum += static_cast<int>(section);
   }
   return sum == resolved_rotary_dim(config) / 2 ? Status::ok : Status::mrope_section_sum;
 }

@@ -1,4 +1,5 @@
-// Everything that decides a rotation, with config.json's own keys. One flat level: readers have already resolved nesting and legacy names.
+// The full configuration of a rotation, under config.json's own keys. It is flat: readers have already resolved nesting and
+// legacy names.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +10,14 @@
 
 namespace ropewalk {
 
-// Which elements of a head turn together. Taking the other one raises no shape error and ruins the model, so there is no default.
+// Which two elements of a head form a pair. The wrong pairing raises no shape error, but ruins the model.
 //
 //   half                  rotary_dim = 8: [c c c c s s s s]  pairs (j, j + rotary_dim/2)  NeoX, Hugging Face Llama
 //   interleaved           rotary_dim = 8: [c s c s c s c s]  pairs (2j, 2j + 1)           GPT-J, Meta Llama, GGUF Llama
 //   interleaved_to_half   reads interleaved, writes half                                  DeepSeek-V3 in transformers
 enum class Pairing : int { half, interleaved, interleaved_to_half };
 
-// The scaling families, one file each in plans/.
+// The scaling types. Each has a file in plans/.
 enum class RopeType : int {
   default_,
   linear,
@@ -33,28 +34,28 @@ enum class RopeType : int {
   custom,
 };
 
-// Whose rules hold where transformers, llama.cpp and vLLM differ in a number.
+// The system whose numbers to reproduce where transformers, llama.cpp and vLLM differ.
 enum class Compat : int { hf, llama_cpp, vllm };
 
-// exact: f64, rounded once. hf: every step rounded to f32, as transformers computes.
+// exact: f64, rounded once. hf: every step rounded to f32, as in transformers.
 enum class Precision : int { exact, hf };
 
-// How NTK-by-parts and YaRN go from keeping to interpolating.
+// The transition of NTK-by-parts and YaRN from kept to interpolated frequencies.
 //   pair_index  one ramp over the pair index: every shipped implementation
-//   rotations   one ramp over the rotations inside the window: the paper's text
-//   two_ramps   from keeping to NTK-aware and on to interpolating: the YaRN authors' first NTK-by-parts, with its fixed ends
+//   rotations   one ramp over the rotations within the window: the YaRN paper's definition
+//   two_ramps   from kept to NTK-aware, then to interpolated: the YaRN authors' first NTK-by-parts, with fixed ends
 enum class Ramp : int { pair_index, rotations, two_ramps };
 
-// How pairs are shared among position axes.
+// How pairs are assigned to position axes.
 //   chunked      t…t h…h w…w            Qwen2-VL
 //   interleaved  t h w t h w … t        Qwen3-VL
 //   ernie        h w h w … t…t          Ernie-4.5-VL
-//   vision       h…h w…w, frequencies restarting with each section: Qwen2-VL's image encoder
+//   vision       h…h w…w, with frequencies that restart in each section: Qwen2-VL's image encoder
 enum class MropeLayout : int { chunked, interleaved, ernie, vision };
 
-// Families whose code treats YaRN's keys in a way of its own.
+// Model families whose code interprets YaRN's keys differently.
 //   deepseek  softmax scale times g(factor, mscale_all_dim)²; llama.cpp does not read its betas
-//   mistral, grok  the two whose llama.cpp loaders read the betas
+//   mistral, grok  their llama.cpp loaders read the betas; no others do
 enum class Family : int { other, deepseek, mistral, grok };
 
 constexpr int kMaxHeadDim = 8192;
@@ -62,9 +63,9 @@ constexpr int kMaxAxes = 4;
 // Positions are accepted on [-2^31, 2^31).
 constexpr double kPositionLimit = 2147483648.0;
 
-// Lists are views of the caller's memory, needed until make_plan or Rope::configure returns.
+// Lists are views of the caller's memory. They must stay valid until make_plan or Rope::configure returns.
 struct RopeConfig {
-  int head_dim = 0;       // elements of a head
+  int head_dim = 0;       // elements per head
   int rotary_dim = 0;     // rotated elements, even; 0 means head_dim
   int rotary_offset = 0;  // first rotated element
   Pairing pairing = Pairing::half;
@@ -74,19 +75,19 @@ struct RopeConfig {
   Family family = Family::other;
   double rope_theta = 10000;
 
-  std::optional<double> factor;                            // extended over original length, >= 1
+  std::optional<double> factor;                            // extended length / original length, >= 1
   std::optional<double> max_position_embeddings;           // positions
   std::optional<double> original_max_position_embeddings;  // positions before extension
-  std::optional<double> context_length;                    // positions the system is started for
+  std::optional<double> context_length;                    // positions that the system is configured for
   std::optional<double> attention_factor;                  // multiplies cos and sin
-  std::optional<double> attn_factor;                       // vLLM's and GGUF's multiplier on YaRN's own factor
-  std::optional<double> beta_fast;                         // rotations, 32
-  std::optional<double> beta_slow;                         // rotations, 1
+  std::optional<double> attn_factor;                       // multiplies YaRN's own factor in vLLM and GGUF
+  std::optional<double> beta_fast;                         // rotations, default 32
+  std::optional<double> beta_slow;                         // rotations, default 1
   std::optional<double> mscale;
   std::optional<double> mscale_all_dim;
-  std::optional<double> extrapolation_factor;  // multiplies the kept share, 1
-  bool truncate = true;                        // round the correction range outwards
-  bool finetuned = false;                      // dynamic_yarn starts at factor, not at 1
+  std::optional<double> extrapolation_factor;  // multiplies the kept share, default 1
+  bool truncate = true;                        // round the correction range outward
+  bool finetuned = false;                      // dynamic_yarn starts at factor instead of 1
   Ramp ramp = Ramp::pair_index;
   std::optional<double> low_freq_factor;
   std::optional<double> high_freq_factor;
@@ -94,9 +95,9 @@ struct RopeConfig {
   std::optional<double> mixed_b;
   std::optional<double> short_mscale;
   std::optional<double> long_mscale;
-  std::optional<double> partial_rotary_factor;  // proportional: share of head_dim with a frequency
-  std::optional<double> softmax_scale;          // before YaRN's share; 1/sqrt(head_dim)
-  std::optional<double> xpos_scale_base;        // positions a power of zeta; absent: no xPos
+  std::optional<double> partial_rotary_factor;  // proportional: share of head_dim that is rotated
+  std::optional<double> softmax_scale;          // without YaRN's factor; default 1/sqrt(head_dim)
+  std::optional<double> xpos_scale_base;        // positions per power of zeta; absent: no xPos
   double xpos_center = 0;
   std::optional<double> query_temperature_scale;  // absent: no temperature
   double query_temperature_floor_scale = 1;
@@ -105,15 +106,15 @@ struct RopeConfig {
   std::span<const double> short_factor;   // [rotary_dim/2]
   std::span<const double> long_factor;    // [rotary_dim/2]
   std::span<const double> inv_freq;       // [rotary_dim/2], custom
-  std::span<const double> freq_factors;   // [rotary_dim/2], divide the frequencies
+  std::span<const double> freq_factors;   // [rotary_dim/2], divisors of the frequencies
   std::span<const double> mrope_section;  // pairs per axis; empty: one axis
   MropeLayout mrope_layout = MropeLayout::chunked;
 };
 
-// Checks ranges and combinations. Returns the first thing that is wrong, Status::ok otherwise.
+// Checks ranges and combinations of keys. Returns Status::ok, or the status of the first invalid key.
 Status validate(const RopeConfig& config);
 
-// The number of rotated elements: rotary_dim, or head_dim where it is 0.
+// Returns the number of rotated elements: rotary_dim, or head_dim if rotary_dim is 0.
 inline int resolved_rotary_dim(const RopeConfig& config) { return config.rotary_dim == 0 ? config.head_dim : config.rotary_dim; }
 
 }  // namespace ropewalk

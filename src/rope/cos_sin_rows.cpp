@@ -14,7 +14,7 @@ void store_floats(const double* values, int pairs, float* target) {
   for (int j = 0; j < pairs; ++j) target[j] = static_cast<float>(values[j]);
 }
 
-// The largest multiple of kFinePositions that is not above the position.
+// Returns the largest multiple of kFinePositions that is at most the position.
 double coarse_part(double position) { return std::floor(position / kFinePositions) * kFinePositions; }
 
 }  // namespace
@@ -67,7 +67,7 @@ bool CosSinRows::is_composable(const double* position) const {
   return true;
 }
 
-// Makes coarse_cos_ and coarse_sin_ those of `coarse`, one position for each axis.
+// Computes coarse_cos_ and coarse_sin_ for `coarse` (one position per axis), unless they are already there.
 void CosSinRows::use_coarse(const double* coarse) {
   const int pairs = static_cast<int>(plan_->inv_freq.size());
   bool is_same = true;
@@ -95,7 +95,7 @@ void CosSinRows::compose(const double* position) {
   }
 }
 
-// The same for one axis, scaled and rounded as it goes: this is where the time of a table is spent.
+// The same for one axis, with scaling and rounding in the same pass. Tables spend most of their time here.
 void CosSinRows::compose_floats(double position, Purpose purpose, float* cos, float* sin) {
   const int pairs = static_cast<int>(plan_->inv_freq.size());
   const double coarse = coarse_part(position);
@@ -132,7 +132,7 @@ void CosSinRows::compute_directly(const double* position) {
   sin_cos(angles_.data(), static_cast<int>(pairs), sin_.data(), cos_.data());
 }
 
-// transformers: positions and frequencies in f32, their product rounded to f32, then cos and sin rounded to f32
+// As transformers: positions and frequencies in f32, their product rounded to f32, then cos and sin rounded to f32.
 void CosSinRows::compute_in_f32(const double* position) {
   const std::size_t pairs = plan_->inv_freq.size();
   for (std::size_t j = 0; j < pairs; ++j) {

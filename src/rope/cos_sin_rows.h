@@ -1,33 +1,33 @@
-// Rows of cos and sin for a plan's angles at given positions: what a kernel turns by.
+// Computes rows of cos and sin of a plan's angles at given positions, which kernels rotate by.
 #pragma once
 
 #include "rope/positions.h"
 
 namespace ropewalk {
 
-// Queries and keys differ only under xPos.
+// Rows of queries and keys differ only under xPos.
 enum class Role : int { query, key };
 
-// What a row is for. An inverse row undoes a forward one, attention factor and xPos scale included.
+// What a row is for. An inverse row undoes a forward row, including attention factor and xPos scale.
 struct Purpose {
   Role role = Role::query;
   bool inverse = false;
 };
 
-// Computes rows of cos and sin. A position is split into a multiple of 64 and a rest, p = 64 c + f, and the angle's cosine and sine
-// follow from those of the parts by addition: four multiplications and two additions instead of two series. Integer positions always
-// go this way, so a row does not depend on the positions asked beside it.
+// Computes rows of cos and sin by angle addition. A position p = 64 c + f is split into a multiple of 64 and a remainder, and the
+// angle's cosine and sine follow from those of the two parts: four multiplications and two additions instead of two series. All
+// integer positions are computed this way, so a row doesn't depend on which other positions are requested.
 class CosSinRows {
  public:
-  // Keeps a reference to the plan. Returns out_of_memory or ok.
+  // Sets the plan, and keeps a reference to it. Returns out_of_memory or ok.
   Status prepare(const FrequencyPlan& plan);
 
-  // The row at `position` (one for each axis of the plan): attention factor, xPos scale and purpose applied, in f64.
-  // cos, sin: [rotary_dim/2], overwritten by the next call.
+  // Computes the row at `position` (one value per axis of the plan) in f64, with attention factor, xPos scale and purpose applied.
+  // cos() and sin() then return it, [rotary_dim/2] each, until the next call.
   void compute(const double* position, Purpose purpose);
-  // The same without attention factor, xPos scale and purpose: cos and sin of the angles.
+  // The same without attention factor, xPos scale and purpose: only cos and sin of the angles.
   void compute_angles(const double* position);
-  // The row in f32, each value rounded once: the same as compute() and a cast, in one pass where the position allows it.
+  // Writes the row in f32, each value rounded once. Gives the bits of compute() and a cast, in one pass if possible.
   void compute(const double* position, Purpose purpose, float* cos, float* sin);
   const FrequencyPlan& plan() const { return *plan_; }
   const double* cos() const { return cos_.data(); }
@@ -50,7 +50,7 @@ class CosSinRows {
   double coarse_position_[kMaxAxes] = {};
 };
 
-// Tokens [first, first + count) of one row of positions, which have been checked.
+// Tokens [first, first + count) of one row of positions. The positions must have been checked.
 struct TokenRange {
   int row = 0;
   int first = 0;

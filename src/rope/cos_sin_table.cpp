@@ -6,7 +6,8 @@
 namespace ropewalk {
 namespace {
 
-// f64 to f32 with the last bit set where anything was cut off. Rounding the result to 16 bits then equals rounding the f64 once.
+// Rounds f64 to f32 to odd: truncates, and sets the last bit if the result is inexact. Rounding that to 16 bits gives the same
+// bits as rounding the f64 once.
 float round_to_odd(double value) {
   const float nearest = static_cast<float>(value);
   if (static_cast<double>(nearest) == value) return nearest;

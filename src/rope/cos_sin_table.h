@@ -1,4 +1,4 @@
-// Tables of cos and sin that a caller can export: any element type, one value a pair or one an element.
+// Tables of cos and sin for export, in any element type, with one value per pair or per element.
 #pragma once
 
 #include "base/storage.h"
@@ -6,14 +6,14 @@
 
 namespace ropewalk {
 
-// How a table is laid out: one value a pair, or one an element in either pairing.
+// Columns of a table: one value per pair, or one per element in either pairing.
 enum class TableLayout : int {
   compact,      // [positions][rotary_dim/2]  c0 c1 …
   half,         // [positions][rotary_dim]    c0 c1 … c0 c1 …
   interleaved,  // [positions][rotary_dim]    c0 c0 c1 c1 …
 };
 
-// Writes the cos and sin of every row and token of `positions`, [rows · tokens][columns], rounded once from f64 to `dtype`.
+// Writes cos and sin of every row and token of `positions`, [rows · tokens][columns] each, rounded once from f64 to `dtype`.
 Status write_table(CosSinRows& rows, const Positions& positions, Purpose purpose, DType dtype, TableLayout layout, void* cos, void* sin);
 
 }  // namespace ropewalk

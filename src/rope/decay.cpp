@@ -9,12 +9,12 @@
 namespace ropewalk {
 namespace {
 
-// splitmix64 (Steele, Lea and Flood 2014), and normal numbers from it by Box and Muller.
+// A splitmix64 generator (Steele, Lea and Flood 2014) with normal numbers by Box and Muller's method.
 class NormalNumbers {
  public:
   explicit NormalNumbers(std::uint32_t seed) : state_(seed) {}
 
-  // x² + y² of two normal numbers: Box and Muller's radius, squared.
+  // x² + y² of two normal numbers: the square of Box and Muller's radius.
   double next_squared_radius() { return -2 * reproducible_log(1 - next_uniform()); }
 
  private:
@@ -29,7 +29,7 @@ class NormalNumbers {
   std::uint64_t state_;
 };
 
-// Cosines and sines of a plan's angles at a distance on every axis, xPos's share included.
+// Cosines and sines of a plan's angles at the same distance on every axis, including xPos's scale.
 class Distances {
  public:
   Status prepare(const FrequencyPlan& plan) {
@@ -85,13 +85,14 @@ Status pair_weights(const DecayRequest& request, int pairs, Buffer<double>& weig
   return Status::ok;
 }
 
-// The first of distances 1 … limit at which S < 0, or -1.
+// Returns the first of the distances 1 … limit at which S < 0, or -1.
 double find_negative(Distances& distances, double limit) {
-  for (double distance = 1; distance <= limit; ++distance) {
-    distances.compute(distance);
+  const std::int64_t last = static_cast<std::int64_t>(limit);
+  for (std::int64_t distance = 1; distance <= last; ++distance) {
+    distances.compute(static_cast<double>(distance));
     double sum = 0;
     for (int j = 0; j < distances.pairs(); ++j) sum += distances.cos(j);
-    if (sum < 0) return distance;
+    if (sum < 0) return static_cast<double>(distance);
   }
   return -1;
 }
@@ -140,7 +141,7 @@ Status smallest_base(int rotary_dim, double window, double& base) {
     return failure == Status::ok && find_negative(distances, window) < 0;
   };
 
-  // S(D) is not monotone in the base, so walk upwards in small steps and halve only the last one
+  // S(D) is not monotone in the base, so search upward in small steps, and bisect only within the last step
   constexpr double step = 1.05, largest = 1e12, precision = 1.001;
   double low = 1.01, high = low;
   while (!keeps_sign(high)) {

@@ -9,13 +9,13 @@
 namespace ropewalk {
 namespace {
 
-// Whether angles are the same multiples of the position, so that their difference is a multiple of the positions' difference.
+// Whether the plans have the same frequencies, so that the difference of two angles is a multiple of the difference of positions.
 bool is_one_plan(const FrequencyPlan& a, const FrequencyPlan& b) {
   if (a.precision == Precision::hf || b.precision == Precision::hf) return false;
   return std::memcmp(a.inv_freq.data(), b.inv_freq.data(), a.inv_freq.size() * sizeof(double)) == 0;
 }
 
-// The angle at which a key stands, rounded as its plan rounds.
+// Returns the angle of a key, rounded as its plan rounds.
 double angle_at(const FrequencyPlan& plan, std::size_t pair, double position) {
   if (plan.precision == Precision::hf) return static_cast<float>(plan.inv_freq[pair]) * static_cast<float>(position);
   return plan.inv_freq[pair] * position;
@@ -27,7 +27,7 @@ double key_scale(const FrequencyPlan& plan, std::size_t pair, double position) {
   return plan.attention_factor * reproducible_pow(plan.xpos_scale[pair], power);
 }
 
-// A plan whose angles are the differences of those of two others.
+// Makes a plan with the differences of two plans' angles.
 bool subtract(const FrequencyPlan& from, const FrequencyPlan& to, FrequencyPlan& difference) {
   const std::size_t pairs = to.inv_freq.size();
   if (!difference.inv_freq.resize(pairs) || !difference.axis_of_pair.resize(pairs)) return false;
@@ -76,12 +76,12 @@ bool DifferenceRows::stays(const double* from_position, const double* to_positio
 
 bool DifferenceRows::write(const double* from_position, const double* to_position, float* cos, float* sin) {
   if (!composes_ || !stays(from_position, to_position)) return write_directly(from_position, to_position, cos, sin);
-  bool turns = difference_.attention_factor != 1;
-  for (std::size_t j = 0; j < difference_.inv_freq.size() && !turns; ++j) {
-    turns = difference_.inv_freq[j] * to_position[difference_.axis_of_pair[j]] != 0;
+  bool changes = difference_.attention_factor != 1;
+  for (std::size_t j = 0; j < difference_.inv_freq.size() && !changes; ++j) {
+    changes = difference_.inv_freq[j] * to_position[difference_.axis_of_pair[j]] != 0;
   }
-  if (turns) composed_.compute(to_position, Purpose{}, cos, sin);
-  return turns;
+  if (changes) composed_.compute(to_position, Purpose{}, cos, sin);
+  return changes;
 }
 
 bool DifferenceRows::write_directly(const double* from_position, const double* to_position, float* cos, float* sin) {
@@ -89,7 +89,7 @@ bool DifferenceRows::write_directly(const double* from_position, const double* t
   bool moves = false, is_new = false;
   for (std::size_t j = 0; j < pairs; ++j) {
     const double old_position = from_position[to_->axis_of_pair[j]], new_position = to_position[to_->axis_of_pair[j]];
-    // within one plan the difference of positions is exact, and so is no difference at all
+    // within one plan the difference of positions is exact, so the angle of an unmoved key is exactly 0
     const double angle = is_one_plan_ ? to_->inv_freq[j] * (new_position - old_position)
                                       : angle_at(*to_, j, new_position) - angle_at(*from_, j, old_position);
     is_new = is_new || !has_row_ || angle != angle_[j];
@@ -101,7 +101,7 @@ bool DifferenceRows::write_directly(const double* from_position, const double* t
     has_row_ = false;
     return false;
   }
-  if (is_new) sin_cos(angle_.data(), static_cast<int>(pairs), sin_.data(), cos_.data());  // a shift turns all tokens alike
+  if (is_new) sin_cos(angle_.data(), static_cast<int>(pairs), sin_.data(), cos_.data());  // a shift has one angle for all tokens
   has_row_ = true;
   for (std::size_t j = 0; j < pairs; ++j) {
     cos[j] = static_cast<float>(cos_[j] * scale_[j]);

@@ -1,22 +1,22 @@
-// Rows of cos and sin by which a key turns from where it stands, under one plan and at one position, to where it shall stand.
+// Rows of cos and sin that re-rotate a key from one plan and position to another.
 #pragma once
 
 #include "rope/cos_sin_rows.h"
 
 namespace ropewalk {
 
-// Whether plans turn the same pairs of the same heads, so that a key under one can be turned to the other.
+// Whether two plans have the same head_dim, rotary span, pairing and axes, so that keys of one can be re-rotated to the other.
 bool have_same_geometry(const FrequencyPlan& a, const FrequencyPlan& b);
 
 class DifferenceRows {
  public:
-  // Keeps references to the plans. `composes`: rows of tokens that keep their integer positions come from the angles of the difference of
-  // the frequencies by addition (cos_sin_rows.h), several times as fast; worth its 64 rows of sines for some hundred tokens.
-  // Returns plans_differ, out_of_memory or ok.
+  // Sets the plans, and keeps references to them. With `composes`, tokens that keep an integer position get their rows by angle
+  // addition (cos_sin_rows.h) from the difference of the frequencies. That is several times as fast, but computes 64 rows of sines
+  // first, so it pays off from some hundred tokens on. Returns plans_differ, out_of_memory or ok.
   Status prepare(const FrequencyPlan& from, const FrequencyPlan& to, bool composes);
 
-  // Writes the row, [rotary_dim/2], of a key that goes from one position to another (one for each axis), scaled by the ratio of the plans'
-  // factors. Returns false, with nothing written, where that neither turns nor scales.
+  // Writes the row, [rotary_dim/2], that moves a key from one position to another (one value per axis). It is scaled by the ratio of
+  // the plans' factors. Returns false, and writes nothing, if the key doesn't change.
   bool write(const double* from_position, const double* to_position, float* cos, float* sin);
 
  private:
@@ -27,7 +27,7 @@ class DifferenceRows {
   const FrequencyPlan* to_ = nullptr;
   bool is_one_plan_ = false;
   bool composes_ = false;
-  FrequencyPlan difference_;  // of frequencies, and the ratio of attention factors
+  FrequencyPlan difference_;  // the difference of frequencies and the ratio of attention factors
   CosSinRows composed_;
 
   bool has_row_ = false;                      // cos_ and sin_ belong to angle_

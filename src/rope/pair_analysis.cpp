@@ -10,12 +10,12 @@
 namespace ropewalk {
 namespace {
 
-// gamma in w' = (1 - gamma) · w / factor + gamma · w
+// Returns gamma in w' = (1 - gamma) · w / factor + gamma · w
 double kept_share(double unscaled, double scaled, double factor) {
   if (factor <= 1 || unscaled == 0) return std::numeric_limits<double>::quiet_NaN();
   const double interpolated = unscaled / factor;
   const double gamma = (scaled - interpolated) / (unscaled - interpolated);
-  constexpr double rounding = 1e-6;  // plans rounded to f32 reach the ends only nearly
+  constexpr double rounding = 1e-6;  // plans rounded to f32 reach 0 and 1 only approximately
   if (std::fabs(gamma) < rounding) return 0;
   if (std::fabs(gamma - 1) < rounding) return 1;
   return gamma;
@@ -23,7 +23,7 @@ double kept_share(double unscaled, double scaled, double factor) {
 
 }  // namespace
 
-Status analyse_pairs(const FrequencyPlan& plan, double window, double factor, PairAnalysis& result) {
+Status analyze_pairs(const FrequencyPlan& plan, double window, double factor, PairAnalysis& result) {
   if (!(window >= 1 && window <= kPositionLimit)) return Status::original_length_out_of_range;
   if (!(factor >= 1)) return Status::factor_out_of_range;
   const std::size_t pairs = plan.inv_freq.size();

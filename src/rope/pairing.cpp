@@ -7,7 +7,7 @@
 namespace ropewalk {
 namespace {
 
-// Where the i-th element of `to` is found in `from`.
+// Returns the index in pairing `from` of element i of pairing `to`.
 int source_row(int i, int pairs, Pairing from, Pairing to) {
   const bool to_half = to == Pairing::half;
   const int pair = to_half ? i % pairs : i / 2;
@@ -34,8 +34,8 @@ Status convert_pairing(const void* source, void* target, int element_size, const
   for (int head = 0; head < shape.heads; ++head) {
     for (int row = 0; row < shape.head_dim; ++row) {
       const int in_span = row - shape.rotary_offset;
-      const bool turns = in_span >= 0 && in_span < shape.rotary_dim;
-      const int from_row = turns ? shape.rotary_offset + source_row(in_span, shape.rotary_dim / 2, from, to) : row;
+      const bool is_rotated = in_span >= 0 && in_span < shape.rotary_dim;
+      const int from_row = is_rotated ? shape.rotary_offset + source_row(in_span, shape.rotary_dim / 2, from, to) : row;
       std::memcpy(write + row * row_bytes, read + from_row * row_bytes, row_bytes);
     }
     read += shape.head_dim * row_bytes;

@@ -28,8 +28,8 @@ void scale_frequencies(const RopeConfig& config, double sequence_length, Frequen
   }
 }
 
-// How far the system of config.compat would serve the model, and how long a table it would make.
-void note_lengths(const RopeConfig& config, FrequencyPlan& plan) {
+// Sets max_length and table_length: the longest sequence that the system of config.compat serves, and the rows of its table.
+void set_lengths(const RopeConfig& config, FrequencyPlan& plan) {
   const double trained = config.max_position_embeddings.value_or(0);
   plan.max_length = trained;
   if (config.compat != Compat::vllm) return;
@@ -81,7 +81,7 @@ Status make_plan(const RopeConfig& config, double sequence_length, FrequencyPlan
 
   plan.axes = map_axes(config, plan.axis_of_pair.data());
   if (config.xpos_scale_base.has_value()) plans::xpos(config, plan);
-  note_lengths(config, plan);
+  set_lengths(config, plan);
   result = std::move(plan);
   return Status::ok;
 }

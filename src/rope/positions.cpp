@@ -7,7 +7,7 @@
 namespace ropewalk {
 namespace {
 
-// Keeps zeta^power and its inverse within f32: the smallest zeta is 2/7, and (7/2)^60 is about 4e32.
+// Up to this power, zeta^power and its inverse fit in f32: the smallest zeta is 2/7, and (7/2)^60 is about 4e32.
 constexpr double kXposPowerLimit = 60;
 
 double fastest_frequency(const FrequencyPlan& plan) {

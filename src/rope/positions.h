@@ -1,26 +1,26 @@
-// Where tokens stand.
+// Positions of tokens.
 #pragma once
 
 #include "rope/plan.h"
 
 namespace ropewalk {
 
-// Positions may be negative, repeated, unordered and fractional; each on [-2^31, 2^31).
+// Positions may be negative, repeated, unordered and fractional. Each is in [-2^31, 2^31).
 struct Positions {
-  double offset = 0;            // without ids, token t stands at offset + t
+  double offset = 0;            // without ids, token t is at offset + t
   const double* ids = nullptr;  // [axes][rows][tokens]
-  int axes = 1;                 // 1: every axis of the plan stands at the same position
-  int rows = 1;                 // batch rows with positions of their own; 1: all share
+  int axes = 1;                 // 1: the plan's axes all have the same position
+  int rows = 1;                 // batch rows with their own positions; 1: all batches share them
   int tokens = 0;
 
-  // Position of a token on an axis of the plan.
+  // Returns the position of a token on an axis of the plan.
   double at(int axis, int row, int token) const {
     if (ids == nullptr) return offset + token;
     const std::size_t plane = axes == 1 ? 0 : axis;
     return ids[(plane * rows + (rows == 1 ? 0 : row)) * tokens + token];
   }
 
-  // Positions of a token on all axes of the plan.
+  // Writes the positions of a token on all axes of the plan.
   void on_axes(const FrequencyPlan& plan, int row, int token, double position[kMaxAxes]) const {
     for (int axis = 0; axis < plan.axes; ++axis) position[axis] = at(axis, row, token);
   }
@@ -29,7 +29,7 @@ struct Positions {
 // Checks that `positions` fit the plan and the range of positions.
 Status check_positions(const FrequencyPlan& plan, const Positions& positions);
 
-// Largest position of any axis and row.
+// Returns the largest position on any axis and row.
 double largest_position(const Positions& positions);
 
 }  // namespace ropewalk

@@ -7,21 +7,22 @@
 namespace ropewalk {
 namespace {
 
-// Tokens whose rows are computed together: 64 rows of 128 pairs are 64 KB.
+// Tokens that are rotated together: 64 rows of cos and sin of 128 pairs are 64 KB.
 constexpr int kBlockTokens = 64;
 
-Status check(const HeadTensor& keys, const Standing& standing) {
+Status check(const HeadTensor& keys, const KeyPlacement& placement) {
   if (const Status status = check_tensor(keys); status != Status::ok) return status;
-  if (keys.shape.head_dim != standing.plan.head_dim) return Status::head_dim_mismatch;
-  if (standing.positions.tokens != keys.shape.tokens || (standing.positions.rows != 1 && standing.positions.rows != keys.shape.batches)) {
+  if (keys.shape.head_dim != placement.plan.head_dim) return Status::head_dim_mismatch;
+  if (placement.positions.tokens != keys.shape.tokens ||
+      (placement.positions.rows != 1 && placement.positions.rows != keys.shape.batches)) {
     return Status::shape_out_of_range;
   }
-  return check_positions(standing.plan, standing.positions);
+  return check_positions(placement.plan, placement.positions);
 }
 
 }  // namespace
 
-Status rerotate(const RotateKernels& kernels, const HeadTensor& keys, const Standing& from, const Standing& to) {
+Status rerotate(const RotateKernels& kernels, const HeadTensor& keys, const KeyPlacement& from, const KeyPlacement& to) {
   if (!have_same_geometry(from.plan, to.plan)) return Status::plans_differ;
   if (const Status status = check(keys, from); status != Status::ok) return status;
   if (const Status status = check(keys, to); status != Status::ok) return status;
@@ -43,7 +44,7 @@ Status rerotate(const RotateKernels& kernels, const HeadTensor& keys, const Stan
   const int row_count = shared ? 1 : keys.shape.batches, batches_a_row = shared ? keys.shape.batches : 1;
 
   for (int row = 0; row < row_count; ++row) {
-    int first = 0, count = 0;  // a run of tokens that move, rows written
+    int first = 0, count = 0;  // a run of tokens whose keys change and whose rows are written
     const auto rotate_run = [&] {
       if (count > 0) rotate(kernels, rotation, target, span, {cos.data(), sin.data()}, {row, batches_a_row, first, count});
       first += count;

@@ -1,5 +1,5 @@
-// Moves cached keys from (plan A, positions A) to (plan B, positions B) by one rotation by the difference of the angles, scaled by the
-// ratio of the attention factors. A shift within one plan has ratio 1, however often it is repeated.
+// Re-rotates cached keys from one plan and set of positions to another. Each key is rotated once, by the difference of its angles,
+// and scaled by the ratio of the attention factors. Within one plan the ratio is 1, so repeated shifts never scale keys.
 #pragma once
 
 #include "rope/positions.h"
@@ -7,15 +7,15 @@
 
 namespace ropewalk {
 
-// Where keys stood, or where they are to stand.
-struct Standing {
+// The plan and the positions of rotated keys.
+struct KeyPlacement {
   const FrequencyPlan& plan;
   const Positions& positions;
 };
 
-// Re-rotates `keys` (any dtype and layout). Keys whose angles and scale do not change are left, or copied, bit for bit.
-// The plans must agree in head_dim, rotary span, pairing and axes (Status::plans_differ). On failure nothing is written.
-// interleaved_to_half keys are already stored by halves, and are turned there.
-Status rerotate(const RotateKernels& kernels, const HeadTensor& keys, const Standing& from, const Standing& to);
+// Re-rotates `keys` of any dtype and layout. Keys whose angles and scale don't change keep their bits. The plans must have the same
+// head_dim, rotary span, pairing and axes, else returns Status::plans_differ. On failure nothing is written. Keys in pairing
+// interleaved_to_half are already stored as half, and are re-rotated as such.
+Status rerotate(const RotateKernels& kernels, const HeadTensor& keys, const KeyPlacement& from, const KeyPlacement& to);
 
 }  // namespace ropewalk

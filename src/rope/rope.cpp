@@ -7,8 +7,8 @@
 namespace ropewalk {
 namespace {
 
-// Rows are kept for the next call up to this many floats of cos and of sin (16384 positions of 64 pairs, 8 MB in all): the layers of a
-// model ask for the same positions one after the other. Longer requests go through in blocks of a quarter of it.
+// Rows are cached for the next call up to this many floats of cos and of sin (16384 positions of 64 pairs, 8 MB in total), because the
+// layers of a model use the same positions one after another. Longer requests are split into blocks of a quarter of this size.
 constexpr std::int64_t kCachedFloats = std::int64_t{1} << 20;
 
 bool copy_list(std::span<const double>& list, Buffer<double>& copy) {
@@ -20,7 +20,7 @@ bool copy_list(std::span<const double>& list, Buffer<double>& copy) {
 
 std::size_t id_count(const Positions& positions) { return static_cast<std::size_t>(positions.axes) * positions.rows * positions.tokens; }
 
-// The length to plan for: as given, else up to the largest position, as transformers takes it.
+// Returns the length to plan for: the given one, else the largest position + 1, as in transformers.
 double length_of(const Positions& positions, double sequence_length) {
   return sequence_length > 0 ? sequence_length : std::max(1.0, std::ceil(largest_position(positions)) + 1);
 }
@@ -51,7 +51,7 @@ Status Rope::configure(const RopeConfig& config) {
   return use_plan(std::move(plan));
 }
 
-// The rows have been prepared for as many pairs before, so no memory is asked for and nothing can fail half-way.
+// The rows already have room for as many pairs, so nothing is allocated, and this can't fail halfway.
 Status Rope::use_plan(FrequencyPlan plan) {
   plan_ = std::move(plan);
   plan_number_ += 1;
@@ -135,9 +135,9 @@ Status Rope::write_table(const Positions& positions, double sequence_length, Pur
   return ropewalk::write_table(rows_, positions, purpose, dtype, layout, cos, sin);
 }
 
-Status rerotate(const RotateKernels& kernels, const HeadTensor& keys, const RopeStanding& from, const RopeStanding& to) {
-  const auto plan_of = [](const RopeStanding& standing, FrequencyPlan& plan) {
-    return make_plan(standing.rope.config(), length_of(standing.positions, standing.sequence_length), plan);
+Status rerotate(const RotateKernels& kernels, const HeadTensor& keys, const RopePlacement& from, const RopePlacement& to) {
+  const auto plan_of = [](const RopePlacement& placement, FrequencyPlan& plan) {
+    return make_plan(placement.rope.config(), length_of(placement.positions, placement.sequence_length), plan);
   };
   FrequencyPlan from_plan, to_plan;
   if (const Status status = plan_of(from, from_plan); status != Status::ok) return status;

@@ -1,4 +1,4 @@
-// The stage as a user holds it: a config, its plan for each length, and the rows of the positions seen last.
+// A rope: a config, its plan for the current length, and the rows of the last positions. The main class for users of this stage.
 #pragma once
 
 #include "rope/cos_sin_table.h"
@@ -10,35 +10,35 @@ namespace ropewalk {
 class Rope {
  public:
   Rope() = default;
-  Rope(const Rope&) = delete;  // its rows point into its plan
+  Rope(const Rope&) = delete;  // its rows refer to its plan
   Rope& operator=(const Rope&) = delete;
 
-  // Validates and keeps a copy of the config, lists included. On failure the rope is as it was.
+  // Validates the config and keeps a copy of it, including lists. On failure the rope is unchanged.
   Status configure(const RopeConfig& config);
   const RopeConfig& config() const { return config_; }
 
-  // Kernels to rotate with; the build's fastest unless set.
+  // Sets the kernels. The default is the fastest of this build.
   void use_kernels(const RotateKernels& kernels) { kernels_ = &kernels; }
 
-  // Makes the plan for a sequence of `sequence_length` positions the current one.
+  // Makes the plan for a sequence of `sequence_length` positions current. Does nothing if the current plan is valid for it.
   Status use_length(double sequence_length);
   const FrequencyPlan& plan() const { return plan_; }
 
-  // Rotates a tensor. sequence_length 0: largest position + 1. On failure nothing is written.
+  // Rotates a tensor. sequence_length 0 means the largest position + 1. On failure nothing is written.
   Status rotate(const HeadTensor& tensor, const Positions& positions, double sequence_length, Purpose purpose);
 
-  // Writes rows of cos and sin under the current plan, [count][rotary_dim/2] each. The positions have been checked (check_positions).
+  // Writes rows of cos and sin under the current plan, [count][rotary_dim/2] each. check_positions must have accepted the positions.
   void write_rows(const Positions& positions, TokenRange range, Purpose purpose, float* cos, float* sin) {
     ropewalk::write_rows(rows_, positions, range, purpose, cos, sin);
   }
 
-  // Writes a table at `positions` (cos_sin_table.h). sequence_length 0: largest position + 1.
+  // Writes a table at `positions` (cos_sin_table.h). sequence_length 0 means the largest position + 1.
   Status write_table(const Positions& positions, double sequence_length, Purpose purpose, DType dtype, TableLayout layout, void* cos,
                      void* sin);
 
  private:
   struct RowsKey {
-    double plan_number = 0;
+    std::uint64_t plan_number = 0;
     Purpose purpose;
     double offset = 0;
     int axes = 0, rows = 0, tokens = 0;
@@ -57,7 +57,7 @@ class Rope {
   const RotateKernels* kernels_ = &fastest_rotate_kernels();
 
   FrequencyPlan plan_;
-  double plan_number_ = 0;  // counts plans, to know whose rows are cached
+  std::uint64_t plan_number_ = 0;  // number of the current plan, which identifies cached rows
   CosSinRows rows_;
 
   RowsKey cached_key_;
@@ -65,14 +65,14 @@ class Rope {
   Buffer<float> cos_, sin_;
 };
 
-// Where keys stood under a rope, or are to stand. sequence_length 0: largest position + 1.
-struct RopeStanding {
+// The rope and the positions of rotated keys. sequence_length 0 means the largest position + 1.
+struct RopePlacement {
   const Rope& rope;
   const Positions& positions;
   double sequence_length = 0;
 };
 
-// Re-rotates cached keys from one standing to the other, each under its rope's plan for its length (rerotate.h).
-Status rerotate(const RotateKernels& kernels, const HeadTensor& keys, const RopeStanding& from, const RopeStanding& to);
+// Re-rotates cached keys from one placement to the other, each with its rope's plan for its length (rerotate.h).
+Status rerotate(const RotateKernels& kernels, const HeadTensor& keys, const RopePlacement& from, const RopePlacement& to);
 
 }  // namespace ropewalk

@@ -8,16 +8,16 @@
 namespace ropewalk {
 namespace {
 
-// Rows of this many bytes are used for every head before the next ones are read, so that they stay in the nearest cache.
+// In layout bhtd, every head uses rows of this many bytes before the next rows are read, so that they stay in the first-level cache.
 constexpr int kRowBytesInCache = 16384;
 
-// A tensor of more bytes than this comes from memory and not from a cache. Then a piece of it is touched, a line at a time, before it is
-// rotated: the loads wait for memory together, where a kernel's own would wait behind its arithmetic (at T = 4096 the limit instead of
-// 0.78 of it; on data in a cache it would cost a fifth). A piece and its rows fit a first-level cache of 32 KB.
+// A tensor of more bytes than this is read from memory, not from a cache. Then each piece of it is prefetched, line by line, before it
+// is rotated, so that its loads overlap instead of waiting behind a kernel's arithmetic. At T = 4096 this reaches the memory limit
+// instead of 0.78 of it. Data in a cache would take a fifth longer. A piece and its rows fit in a first-level cache of 32 KB.
 constexpr std::int64_t kStreamingBytes = 16 << 20;
 constexpr int kPieceBytes = 16384;
 
-// Heads that stand one after the other, `stride` elements apart.
+// Heads at equal distances of `stride` elements.
 struct HeadRange {
   std::ptrdiff_t first;  // elements from the start of the tensor
   std::ptrdiff_t stride;
@@ -32,7 +32,7 @@ class Walker {
         span_(span),
         is_streaming_(element_count(tensor.shape) * size_of(tensor.dtype) > kStreamingBytes) {}
 
-  // `row` and `row_stride` in floats from the start of the rows.
+  // `row` and `row_stride` are in floats from the start of the rows.
   void rotate(const Rows& rows, std::ptrdiff_t row, std::ptrdiff_t row_stride, const HeadRange& heads) const {
     if (!is_streaming_) return rotate_run(rows, row, row_stride, heads);
     const std::ptrdiff_t head_bytes = heads.stride * size_of(tensor_.dtype);
@@ -58,7 +58,7 @@ class Walker {
              heads.count});
   }
 
-  // Unsigned, because a tensor in wasm memory may have more bytes than its ptrdiff_t can count.
+  // Unsigned, because a tensor in wasm memory may have more bytes than a 32-bit ptrdiff_t can count.
   std::size_t byte_offset(const HeadRange& heads) const {
     return static_cast<std::size_t>(heads.first) * static_cast<std::size_t>(size_of(tensor_.dtype));
   }
@@ -82,7 +82,7 @@ std::int64_t element_count(const Shape& shape) {
   if (shape.batches < 1 || shape.tokens < 1 || shape.heads < 1 || shape.head_dim < 1) return -1;
   std::int64_t count = 1;
   for (const int extent : {shape.batches, shape.tokens, shape.heads, shape.head_dim}) {
-    if (count > (std::int64_t{1} << 40) / extent) return -1;  // past any memory this library can hold
+    if (count > (std::int64_t{1} << 40) / extent) return -1;  // more than memory can hold
     count *= extent;
   }
   return count;

@@ -1,11 +1,11 @@
-// Turns the heads of a tensor by given rows of cos and sin. Knows pairings, spans and strides, and nothing of scaling.
+// Rotates the heads of a tensor by given rows of cos and sin, in every pairing and layout.
 //
-// RoFormer (Su et al. 2021, arXiv:2104.09864), equation 15: pair j of a head at position m turns by m · theta_j,
+// RoFormer (Su et al. 2021, arXiv:2104.09864), equation 15: pair j of a head at position m is rotated by the angle m · theta_j,
 //
 //   x' = x cos(m theta_j) − y sin(m theta_j)
 //   y' = y cos(m theta_j) + x sin(m theta_j)
 //
-// and where x and y stand is the pairing (config.h).
+// The pairing (config.h) says which elements are x and y.
 #pragma once
 
 #include "rope/config.h"
@@ -13,7 +13,7 @@
 
 namespace ropewalk {
 
-// Order of the dimensions of a tensor; the last is contiguous.
+// Order of the dimensions of a tensor. The last is contiguous.
 enum class Layout : int {
   bthd,  // [batch, tokens, heads, head_dim]
   bhtd,  // [batch, heads, tokens, head_dim]
@@ -27,10 +27,10 @@ struct Shape {
   int head_dim = 0;
 };
 
-// Elements of a tensor, as a 64-bit number so that no shape can overflow it unseen; -1 where an extent is not positive.
+// Returns the number of elements, or -1 if a dimension is not positive or the number exceeds 2^40, more than memory can hold.
 std::int64_t element_count(const Shape& shape);
 
-// The heads of a tensor and where they are written. target is source, or does not overlap it.
+// A tensor of heads, and where the result is written. target is source, or does not overlap it.
 struct HeadTensor {
   const void* source = nullptr;
   void* target = nullptr;
@@ -39,14 +39,14 @@ struct HeadTensor {
   Shape shape;
 };
 
-// Checks that element type and layout are known and the shape holds something. Says nothing of the pointers.
+// Checks element type, layout and shape. Does not check the pointers.
 Status check_tensor(const HeadTensor& tensor);
 
 // Rows of cos and sin for the tokens of a tensor: [rows][tokens][pairs].
 struct Rows {
   const float* cos = nullptr;
   const float* sin = nullptr;
-  bool per_batch = false;  // each batch has tokens rows of its own; else all share
+  bool per_batch = false;  // each batch has its own `tokens` rows; else all batches share them
 };
 
 // The rotated span of a head.
@@ -55,8 +55,7 @@ struct Span {
   int size = 0;    // elements, even
 };
 
-// Turns tokens [first, first + count) of batches [batch, batch + batches). The rows begin with the row of (batch, first).
-// Elements outside the span are copied where the target is not the source.
+// Tokens [first, first + count) of batches [batch, batch + batches).
 struct TokenBlock {
   int batch = 0;
   int batches = 1;
@@ -64,10 +63,12 @@ struct TokenBlock {
   int count = 0;
 };
 
+// Rotates a block of tokens. The first of the rows is that of (block.batch, block.first). Elements outside the span are copied if
+// the target is not the source.
 void rotate(const RotateKernels& kernels, Rotation rotation, const HeadTensor& tensor, Span span, const Rows& rows,
             const TokenBlock& block);
 
-// The way to turn for a pairing, forward or inverse.
+// Returns the rotation for a pairing, forward or inverse.
 Rotation rotation_of(Pairing pairing, bool inverse);
 
 }  // namespace ropewalk

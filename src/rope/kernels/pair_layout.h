@@ -1,17 +1,17 @@
-// Where the two elements of pair j stand in the rotated span of a head, and how eight pairs are loaded and stored at once.
+// The two pairings as memory layouts: the indices of a pair's elements, and loads and stores of eight pairs at once.
 #pragma once
 
 #include "base/storage_wasmsimd.h"
 
 namespace ropewalk {
 
-// The elements x and y of eight pairs.
+// The x and y elements of eight pairs.
 struct Pairs8 {
   F32x8 x;
   F32x8 y;
 };
 
-// [x0 x1 … y0 y1 …]: planar, so no shuffles.
+// [x0 x1 … y0 y1 …]: x and y are contiguous, so no shuffles are needed.
 struct Half {
   static int x(int j, int) { return j; }
   static int y(int j, int pairs) { return j + pairs; }

@@ -1,4 +1,4 @@
-// The innermost loops of a rotation: a run of heads, each rotated by a row of cos and sin. They know no scaling and no batch.
+// The innermost loops of a rotation: kernels that rotate each head of a run by a row of cos and sin.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +17,16 @@ enum class Rotation : int {
 
 constexpr int kRotations = 4;
 
-// `count` heads: only their rotated spans, 2 · pairs elements. For pair j of a head, with x, y read and x', y' written:
+// `count` heads, or more precisely their rotated spans of 2 · pairs elements. A kernel reads x and y of each pair j and writes
 //   x' = x · cos[j] − y · sin[j]
 //   y' = y · cos[j] + x · sin[j]
-// source and target are the same memory or do not overlap.
+// source and target are the same memory, or do not overlap.
 struct HeadRun {
   const void* source;
   void* target;
   std::ptrdiff_t source_stride;  // elements from one head to the next
   std::ptrdiff_t target_stride;
-  std::ptrdiff_t row_stride;  // floats from one row of cos and sin to the next; 0: all heads share one
+  std::ptrdiff_t row_stride;  // floats from one row of cos and sin to the next; 0: all heads share one row
   const float* cos;           // [pairs]
   const float* sin;           // [pairs]
   int pairs;
@@ -41,13 +41,13 @@ struct RotateKernels {
   RotateKernel rotate[kRotations][kDTypes];
 };
 
-// The definition: plain loops, compiled without vectorization.
+// Reference implementation: plain loops, compiled without vectorization.
 extern const RotateKernels kScalarRotateKernels;
 
-// simd128, bit-equal to the scalar ones.
+// simd128, bit-equal to the scalar kernels.
 extern const RotateKernels kWasmSimdRotateKernels;
 
-// simd128 with relaxed multiply-add: the last bit may differ from engine to engine. Only in the relaxed build.
+// simd128 with relaxed multiply-add, only in the relaxed build. The last bit may differ between engines.
 extern const RotateKernels kRelaxedRotateKernels;
 
 // The fastest kernels of this build.

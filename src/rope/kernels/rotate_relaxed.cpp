@@ -1,3 +1,4 @@
+// The rotation kernels with relaxed multiply-add. Only in the relaxed build.
 #include "base/add_product.h"
 #include "rope/kernels/rotate_simd.h"
 

@@ -1,4 +1,5 @@
-// The reference: what a rotation is. Compiled without vectorization, so that comparing with it means something.
+// Reference implementation of the rotation kernels. It is compiled without vectorization, so that it checks the SIMD kernels
+// independently.
 #include "rope/kernels/rotate_kernels.h"
 
 #include "rope/config.h"
@@ -6,7 +7,7 @@
 namespace ropewalk {
 namespace {
 
-// Where element x and y of pair j stand in a head.
+// Indices of the elements x and y of pair j.
 struct Half {
   static int x(int j, int) { return j; }
   static int y(int j, int pairs) { return j + pairs; }
@@ -18,7 +19,7 @@ struct Interleaved {
 
 template <class Read, class Write, class Element>
 void rotate_scalar(const HeadRun& run) {
-  Element rotated[kMaxHeadDim];  // a head is read whole before it is written: the two pairings may overlap in place
+  Element rotated[kMaxHeadDim];  // in place, a write in another pairing would overwrite unread elements
   for (int head = 0; head < run.count; ++head) {
     const Element* source = static_cast<const Element*>(run.source) + head * run.source_stride;
     Element* target = static_cast<Element*>(run.target) + head * run.target_stride;

@@ -1,4 +1,4 @@
-// The SIMD kernels, written once; an Arithmetic says how a product is added. Same shape as rotate_scalar.cpp.
+// The SIMD rotation kernels, as templates over the multiply-add (base/add_product.h). Same structure as rotate_scalar.cpp.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ inline Pairs8 rotate_pairs(const Pairs8& p, const F32x8& c, const F32x8& s) {
            Arithmetic::add_product(wasm_f32x4_mul(p.y.high, c.high), p.x.high, s.high)}};
 }
 
-// Turns `Heads` heads that share a row: each piece of cos and sin is loaded once for all of them.
+// Rotates `Heads` heads that share a row, so that each vector of cos and sin is loaded once for all of them.
 template <class Arithmetic, class Read, class Write, int Heads, class Element>
 inline void rotate_heads(const Element* source, std::ptrdiff_t source_stride, Element* target, std::ptrdiff_t target_stride,
                          const float* cos, const float* sin, int pairs) {
@@ -41,7 +41,7 @@ inline void rotate_heads(const Element* source, std::ptrdiff_t source_stride, El
   }
 }
 
-// Read and write stand alike: each pair is written where it was read.
+// Source and target share a pairing, so pairs are rotated in place.
 template <class Arithmetic, class Pairing, class Element>
 void rotate_simd(const HeadRun& run) {
   const Element* source = static_cast<const Element*>(run.source);
@@ -50,7 +50,7 @@ void rotate_simd(const HeadRun& run) {
   const float* sin = run.sin;
 
   int head = 0;
-  if (sizeof(Element) == sizeof(float) && run.row_stride == 0) {  // 16-bit elements spend their time on conversions
+  if (sizeof(Element) == sizeof(float) && run.row_stride == 0) {  // no gain for 16-bit elements: their time goes into conversions
     for (; head + 2 <= run.count; head += 2, source += 2 * run.source_stride, target += 2 * run.target_stride) {
       rotate_heads<Arithmetic, Pairing, Pairing, 2>(source, run.source_stride, target, run.target_stride, cos, sin, run.pairs);
     }
@@ -60,7 +60,7 @@ void rotate_simd(const HeadRun& run) {
   }
 }
 
-// Read and write differ: in place, what is written would overtake what is read, so each head goes by way of a copy.
+// Source and target differ in pairing. In place, a write would overwrite unread elements, so each head goes through a copy.
 template <class Arithmetic, class Read, class Write, class Element>
 void rotate_moving_simd(const HeadRun& run) {
   const Element* source = static_cast<const Element*>(run.source);

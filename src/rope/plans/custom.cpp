@@ -1,4 +1,4 @@
-// Frequencies that the caller gives: learned, measured, or of a scheme this library does not know.
+// Frequencies given by the caller: learned, measured, or of a scheme that this library doesn't have.
 #include "rope/plans/families.h"
 
 namespace ropewalk::plans {

@@ -1,10 +1,11 @@
+// Frequencies without scaling.
 #include "base/reproducible_math.h"
 #include "rope/plans/families.h"
 
 namespace ropewalk::plans {
 
-// pow per pair and not a running product: an error in a frequency is multiplied by the position, and a running product
-// (as in ggml) gathers one rounding more with each pair.
+// One pow per pair, not a running product as in ggml: an error in a frequency is multiplied by the position, and a running product
+// adds a rounding error with each pair.
 void default_frequencies(double base, double dim, int count, Rounding rounded, double* inv_freq) {
   for (int j = 0; j < count; ++j) {
     const double exponent = rounded(2.0 * j / dim);

@@ -1,4 +1,4 @@
-// Dynamic NTK: the factor follows the sequence, so that sequences up to the trained length are left alone.
+// Dynamic NTK: the factor depends on the sequence length, and sequences up to the trained length are not scaled.
 #include "base/reproducible_math.h"
 #include "rope/plans/families.h"
 
@@ -17,8 +17,8 @@ void use_length(const RopeConfig& config, double length, FrequencyPlan& plan) {
 
 void dynamic_ntk(const RopeConfig& config, double sequence_length, FrequencyPlan& plan) {
   const double trained = *config.max_position_embeddings;
-  if (config.compat == Compat::llama_cpp) return;  // llama.cpp has no dynamic NTK: plain frequencies at every length
-  if (config.compat == Compat::vllm) {             // vLLM is static, as if every sequence had the longest length
+  if (config.compat == Compat::llama_cpp) return;  // llama.cpp has no dynamic NTK: unscaled at every length
+  if (config.compat == Compat::vllm) {             // vLLM scales every sequence as if it had the maximum length
     use_length(config, trained * *config.factor, plan);
     return;
   }

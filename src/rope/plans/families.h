@@ -1,11 +1,11 @@
-// The scaling families. Each fills plan.inv_freq (and what else it decides) from a validated config.
+// The scaling types. Each function changes plan.inv_freq, and what else depends on the type, from a validated config.
 #pragma once
 
 #include "rope/plan.h"
 
 namespace ropewalk::plans {
 
-// Rounds each step to f32 under Precision::hf, where transformers computes in f32; does nothing under Precision::exact.
+// Rounds each step to f32 under Precision::hf, as transformers computes. Does nothing under Precision::exact.
 class Rounding {
  public:
   explicit Rounding(Precision precision) : to_float_(precision == Precision::hf) {}
@@ -18,13 +18,13 @@ class Rounding {
 // w_j = base^(-2j/dim) for j in [0, count). RoFormer, section 3.2.2.
 void default_frequencies(double base, double dim, int count, Rounding rounded, double* inv_freq);
 
-// The frequencies without scaling, for one axis or restarting with each section of a vision encoder.
+// The frequencies without scaling, which restart in each section of a vision encoder.
 void unscaled_frequencies(const RopeConfig& config, double base, double* inv_freq);
 
-// The frequencies of base · scale^(d/(d-2)): the first pair as it was, the last divided by `scale`.
+// The frequencies of base · scale^(d/(d-2)): the first is unchanged, the last is divided by `scale`.
 void ntk_frequencies(const RopeConfig& config, double scale, double* inv_freq);
 
-// Length-independent families.
+// Length-independent types.
 void linear(const RopeConfig& config, FrequencyPlan& plan);
 void ntk(const RopeConfig& config, FrequencyPlan& plan);
 void ntk_mix(const RopeConfig& config, FrequencyPlan& plan);
@@ -35,7 +35,7 @@ void llama3(const RopeConfig& config, FrequencyPlan& plan);
 void proportional(const RopeConfig& config, FrequencyPlan& plan);
 void custom(const RopeConfig& config, FrequencyPlan& plan);
 
-// Length-dependent families: they also set plan.valid_from and plan.valid_to.
+// Length-dependent types, which also set plan.valid_from and plan.valid_to.
 void dynamic_ntk(const RopeConfig& config, double sequence_length, FrequencyPlan& plan);
 void dynamic_yarn(const RopeConfig& config, double sequence_length, FrequencyPlan& plan);
 void longrope(const RopeConfig& config, double sequence_length, FrequencyPlan& plan);
@@ -46,7 +46,7 @@ void xpos(const RopeConfig& config, FrequencyPlan& plan);
 // Shared by the YaRN family.
 namespace yarn_parts {
 
-// The temperature of the YaRN paper: 1 where factor <= 1, else 0.1 · mscale · ln(factor) + 1.
+// The temperature of the YaRN paper: 1 if factor <= 1, else 0.1 · mscale · ln(factor) + 1.
 double temperature(double factor, double mscale);
 
 struct Range {
@@ -54,25 +54,25 @@ struct Range {
   double high;
 };
 
-// The pairs that make `fast` and `slow` rotations over the original window, rounded outwards where the system does so.
+// The pairs with `fast` and `slow` rotations over the original window, rounded outward if the system of config.compat does so.
 Range pair_range(const RopeConfig& config, double fast, double slow);
 
-// The pairs (or rotations, with Ramp::rotations) between which the ramp runs.
+// The ends of the ramp, as pairs (or as rotations with Ramp::rotations).
 Range correction_range(const RopeConfig& config);
 
-// 0 up to the range's low end, 1 from its high end, linear between.
+// 0 up to the range's low end, 1 from its high end on, linear in between.
 double ramp(double position, Range range, Rounding rounded);
 
-// Mixes interpolated and kept frequencies along the ramp, and notes the range in the plan.
+// Blends interpolated and kept frequencies along the ramp, and stores the range in the plan.
 void blend(const RopeConfig& config, double factor, FrequencyPlan& plan);
 
-// What multiplies cos and sin, by the rules of config.compat.
+// The factor on cos and sin, by the rules of config.compat.
 double attention_factor(const RopeConfig& config, double factor);
 
-// What multiplies the softmax scale besides: DeepSeek's g(factor, mscale_all_dim)², 1 elsewhere.
+// The additional factor on the softmax scale: g(factor, mscale_all_dim)² for DeepSeek, 1 for other families.
 double softmax_factor(const RopeConfig& config, double factor);
 
-// Extended over original length: config.factor, else max over original.
+// Extended / original length: config.factor, else max_position_embeddings / original_max_position_embeddings.
 double factor(const RopeConfig& config);
 
 }  // namespace yarn_parts

@@ -1,4 +1,4 @@
-// Position interpolation (Chen et al. 2023, arXiv:2306.15595): positions divided by the factor, here as frequencies divided by it.
+// Position interpolation (Chen et al. 2023, arXiv:2306.15595). Dividing frequencies by the factor equals dividing positions.
 #include "rope/plans/families.h"
 
 namespace ropewalk::plans {

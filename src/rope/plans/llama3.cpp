@@ -1,4 +1,5 @@
-// Llama 3.1: by wavelength, kept below original/high_freq_factor, divided by the factor above original/low_freq_factor, smoothed between.
+// Llama 3.1: frequencies with a wavelength below original/high_freq_factor are kept, those above original/low_freq_factor are
+// divided by the factor, with a smooth transition in between.
 #include "base/constants.h"
 #include "rope/plans/families.h"
 

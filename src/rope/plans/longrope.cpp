@@ -1,4 +1,4 @@
-// LongRoPE (Ding et al. 2024, arXiv:2402.13753) as Phi-3 ships it: one divisor for each pair, in two lists, chosen by length.
+// LongRoPE (Ding et al. 2024, arXiv:2402.13753) as in Phi-3: two lists with a divisor for each pair. The length selects the list.
 #include <cmath>
 
 #include "base/reproducible_math.h"
@@ -10,7 +10,7 @@ namespace {
 double attention_factor(const RopeConfig& config, bool is_long) {
   const std::optional<double>& mscale = is_long ? config.long_mscale : config.short_mscale;
   if (mscale.has_value()) return *mscale;
-  // vLLM reads neither the factor nor the attention factor, only the two lengths
+  // vLLM ignores the factor and the attention factor, and reads only the two lengths
   const bool reads_factors = config.compat != Compat::vllm || !config.max_position_embeddings.has_value();
   if (reads_factors && config.attention_factor.has_value()) return *config.attention_factor;
   const double original = *config.original_max_position_embeddings;
@@ -23,7 +23,7 @@ double attention_factor(const RopeConfig& config, bool is_long) {
 void longrope(const RopeConfig& config, double sequence_length, FrequencyPlan& plan) {
   const Rounding rounded(config.precision);
   const double original = *config.original_max_position_embeddings;
-  // transformers looks at each sequence; llama.cpp and vLLM decide once, by the length they are started for
+  // transformers selects by the length of each sequence, llama.cpp and vLLM once, by the length they are configured for
   const bool by_sequence = config.compat == Compat::hf;
   const double started_for = config.context_length.value_or(config.max_position_embeddings.value_or(original));
   const bool is_long = (by_sequence ? sequence_length : started_for) > original;

@@ -1,4 +1,4 @@
-// NTK-aware scaling: a larger base, so that the first pair is kept and the last is interpolated by the whole factor.
+// NTK-aware scaling: a larger base, which keeps the first pair and interpolates the last by the full factor.
 #include "base/reproducible_math.h"
 #include "rope/plans/families.h"
 
@@ -15,14 +15,14 @@ void ntk(const RopeConfig& config, FrequencyPlan& plan) {
     ntk_frequencies(config, factor, plan.inv_freq.data());
     return;
   }
-  // vLLM's NTKScalingRotaryEmbedding: base · factor, then every frequency over factor^(2/d)
+  // vLLM's NTKScalingRotaryEmbedding: base · factor, then every frequency divided by factor^(2/d)
   const Rounding rounded(config.precision);
   unscaled_frequencies(config, config.rope_theta * factor, plan.inv_freq.data());
   const double divisor = reproducible_pow(factor, 2.0 / resolved_rotary_dim(config));
   for (std::size_t j = 0; j < plan.inv_freq.size(); ++j) plan.inv_freq[j] = rounded(plan.inv_freq[j] / divisor);
 }
 
-// vLLM's NTKScalingRotaryEmbedding with mixed_b: w_j / exp(a · (j+1)^mixed_b), a chosen so that the last pair is divided by factor.
+// vLLM's NTKScalingRotaryEmbedding with mixed_b: w_j / exp(a · (j+1)^mixed_b), where a makes the divisor of the last pair the factor.
 void ntk_mix(const RopeConfig& config, FrequencyPlan& plan) {
   const Rounding rounded(config.precision);
   const double pairs = resolved_rotary_dim(config) / 2;
@@ -33,7 +33,7 @@ void ntk_mix(const RopeConfig& config, FrequencyPlan& plan) {
   }
 }
 
-// HunYuan: the same change of base with alpha for the factor.
+// HunYuan: the same change of base, with alpha as the factor.
 void ntk_alpha(const RopeConfig& config, FrequencyPlan& plan) { ntk_frequencies(config, *config.alpha, plan.inv_freq.data()); }
 
 }  // namespace ropewalk::plans

@@ -4,8 +4,8 @@
 namespace ropewalk::plans {
 namespace {
 
-// The authors' first form (LlamaPartNTKScaledRotaryEmbedding): NTK-aware frequencies fade into interpolated ones between 1.25 and 0.75
-// rotations over the window, and kept ones into those between 16 and 2.
+// The authors' first version (jquesnelle/yarn, LlamaPartNTKScaledRotaryEmbedding): a ramp from NTK-aware to interpolated frequencies
+// between 1.25 and 0.75 rotations over the window, and a ramp from kept frequencies to that result between 16 and 2 rotations.
 void blend_by_two_ramps(const RopeConfig& config, double factor, FrequencyPlan& plan) {
   const Rounding rounded(config.precision);
   const yarn_parts::Range outer = yarn_parts::pair_range(config, 16, 2), inner = yarn_parts::pair_range(config, 1.25, 0.75);

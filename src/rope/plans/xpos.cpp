@@ -1,3 +1,4 @@
+// xPos (Sun et al. 2022, arXiv:2212.10554): the scale zeta of each pair.
 #include "rope/plans/families.h"
 
 namespace ropewalk::plans {

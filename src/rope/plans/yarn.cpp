@@ -1,11 +1,11 @@
-// YaRN and its dynamic form.
+// YaRN (Peng et al. 2023, arXiv:2309.00071) and Dynamic YaRN.
 #include <algorithm>
 
 #include "rope/plans/families.h"
 
 namespace ropewalk::plans {
 
-// Static in every system: sequences shorter than the original window are scaled too.
+// Length-independent in every system: sequences shorter than the original window are scaled too.
 void yarn(const RopeConfig& config, FrequencyPlan& plan) {
   const double factor = yarn_parts::factor(config);
   yarn_parts::blend(config, factor, plan);
@@ -13,8 +13,8 @@ void yarn(const RopeConfig& config, FrequencyPlan& plan) {
   plan.softmax_scale *= yarn_parts::softmax_factor(config, factor);
 }
 
-// The YaRN authors' LlamaDynamicYaRN: plain up to the original length, from there scaled by length over original length.
-// A fine-tuned model starts scaled by its own factor, and leaves it only past the length it was tuned for.
+// The YaRN authors' LlamaDynamicYaRN: unscaled up to the original length, beyond it scaled by length / original length. A fine-tuned
+// model uses its own factor up to the length it was fine-tuned for.
 void dynamic_yarn(const RopeConfig& config, double sequence_length, FrequencyPlan& plan) {
   const double original = *config.original_max_position_embeddings;
   const double start = config.finetuned ? yarn_parts::factor(config) : 1;

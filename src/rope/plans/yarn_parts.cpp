@@ -1,4 +1,4 @@
-// What the YaRN family shares (Peng et al. 2023, arXiv:2309.00071, section 3): the correction range, the ramp and the temperature.
+// Shared by the YaRN family (Peng et al. 2023, arXiv:2309.00071, section 3): the correction range, the ramp and the temperature.
 #include <algorithm>
 #include <cmath>
 
@@ -9,10 +9,10 @@
 namespace ropewalk::plans::yarn_parts {
 namespace {
 
-// transformers takes 0 and null alike for "not given"
+// transformers treats 0 like null: not given
 double given_or(const std::optional<double>& value, double otherwise) { return value.value_or(0) != 0 ? *value : otherwise; }
 
-// llama.cpp's loaders read the betas of two families only
+// llama.cpp reads the betas of only two families
 bool reads_betas(const RopeConfig& config) {
   return config.compat != Compat::llama_cpp || config.family == Family::mistral || config.family == Family::grok;
 }
@@ -20,7 +20,7 @@ bool reads_betas(const RopeConfig& config) {
 // llama.cpp always rounds the range
 bool rounds_range(const RopeConfig& config) { return config.compat == Compat::llama_cpp || config.truncate; }
 
-// The pair index that makes `rotations` turns over the original window: find_correction_dim of the YaRN code.
+// Returns the pair index with `rotations` full rotations over the original window: find_correction_dim in the authors' code.
 double correction_dim(const RopeConfig& config, double rotations) {
   const double window = *config.original_max_position_embeddings;
   const double dim = resolved_rotary_dim(config);
@@ -64,7 +64,7 @@ void blend(const RopeConfig& config, double factor, FrequencyPlan& plan) {
   for (std::size_t j = 0; j < plan.inv_freq.size(); ++j) {
     const double kept = plan.inv_freq[j];
     const double interpolated = rounded(kept / factor);
-    // over rotations the ramp rises towards keeping, over pair indices towards interpolating
+    // a ramp over rotations rises toward kept frequencies, a ramp over pair indices toward interpolated ones
     const double rise =
         config.ramp == Ramp::rotations ? 1 - ramp(window * kept / kTwoPi, range, rounded) : ramp(static_cast<double>(j), range, rounded);
     const double keep = rounded((1 - rise) * strength);
@@ -83,15 +83,15 @@ double attention_factor(const RopeConfig& config, double factor) {
       if (config.mscale.value_or(0) != 0 && all_dim != 0) return temperature(factor, *config.mscale) / temperature(factor, all_dim);
       return temperature(factor, 1);
     case Compat::llama_cpp: {
-      // attention_factor is not read. yarn_log_multiplier, which is mscale_all_dim here, makes the ratio; its numerator takes
-      // mscale 1, and DeepSeek-2's own multiplier where that is not 1.
+      // llama.cpp ignores attention_factor. yarn_log_multiplier (mscale_all_dim here) is the mscale of the denominator. The
+      // numerator's mscale is 1, or for DeepSeek-2 the multiplier if that is not 1.
       if (config.extrapolation_factor.value_or(1) == 0) return attn_factor;
       if (all_dim == 0) return temperature(factor, 1) * attn_factor;
       const double numerator = config.family == Family::deepseek && all_dim != 1 ? all_dim : 1;
       return temperature(factor, numerator) / temperature(factor, all_dim) * attn_factor;
     }
     case Compat::vllm:
-      // attention_factor is not read; mscale only in deepseek_yarn, where a missing mscale_all_dim counts as 0
+      // vLLM ignores attention_factor, and reads mscale only in deepseek_yarn, where a missing mscale_all_dim means 0
       if (config.family != Family::deepseek) return temperature(factor, 1) * attn_factor;
       return temperature(factor, config.mscale.value_or(1)) / temperature(factor, all_dim) * attn_factor;
   }
@@ -102,7 +102,7 @@ double softmax_factor(const RopeConfig& config, double factor) {
   const double all_dim = config.mscale_all_dim.value_or(0);
   if (config.family != Family::deepseek) return 1;
   double mscale = temperature(factor, all_dim);
-  // llama.cpp's deepseek2 graph takes what multiplies cos and sin into the softmax scale as well; they are 1 with a log multiplier
+  // llama.cpp's deepseek2 graph also puts the factor on cos and sin into the softmax scale. It is 1 with a log multiplier.
   if (config.compat == Compat::llama_cpp) mscale *= attention_factor(config, factor);
   return mscale * mscale;
 }

@@ -297,7 +297,7 @@ TEST(Rerotate, RopesTakeTheirPlansFromTheLength) {
   keys.copy_from(original.fill(8));
   rotate_keys(keys, from);
   const Positions old_positions = from.positions(), new_positions = to.positions();
-  ASSERT_EQ(rerotate(kWasmSimdRotateKernels, keys.in_place(), RopeStanding{dynamic, old_positions}, RopeStanding{longrope, new_positions}),
+  ASSERT_EQ(rerotate(kWasmSimdRotateKernels, keys.in_place(), RopePlacement{dynamic, old_positions}, RopePlacement{longrope, new_positions}),
             Status::ok);
   ASSERT_NO_FATAL_FAILURE(expect_fresh(keys, original, from, to));
 
@@ -306,7 +306,7 @@ TEST(Rerotate, RopesTakeTheirPlansFromTheLength) {
   keys.copy_from(original);
   rotate_keys(keys, brief);
   const Positions positions = stated.positions();
-  ASSERT_EQ(rerotate(kWasmSimdRotateKernels, keys.in_place(), RopeStanding{longrope, positions}, RopeStanding{longrope, positions, 5000}),
+  ASSERT_EQ(rerotate(kWasmSimdRotateKernels, keys.in_place(), RopePlacement{longrope, positions}, RopePlacement{longrope, positions, 5000}),
             Status::ok);
   ASSERT_NO_FATAL_FAILURE(expect_fresh(keys, original, brief, stated));
 }
