@@ -1,4 +1,4 @@
-// Attention, linear attention and position schemes in JavaScript: flat lists of fields and functions.
+// Embind declarations for attention, linear attention and position schemes: fields and functions, without logic.
 #include <new>
 
 #include "attention/attend_tensors.h"
@@ -13,7 +13,7 @@ namespace {
 
 int attend(const TensorFields& queries, const TensorFields& keys, Address values, const PositionFields& query_positions,
            const PositionFields& key_positions, const AttentionFields& options, bool scalar) {
-  static Attention attention;  // keeps its memory from call to call
+  static Attention attention;  // keeps its buffers between calls
   if (scalar) {
     attention.use_kernels(kScalarAttentionKernels, kScalarRotateKernels);
   } else {

@@ -1,4 +1,4 @@
-// How the options of attention cross.
+// The struct that passes the options of attention.
 #pragma once
 
 #include "attention/attention.h"

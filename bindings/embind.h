@@ -1,4 +1,4 @@
-// What the files of bindings share: addresses as numbers, and the structs in which tensors and positions cross.
+// Shared by the bindings: addresses as numbers, and the structs that pass tensors and positions.
 #pragma once
 
 #include <emscripten/bind.h>

@@ -1,4 +1,4 @@
-// The rope stage in JavaScript: flat lists of fields and functions. Addresses are numbers; tensors cross once a call.
+// Embind declarations for rope: fields and functions, without logic. Addresses are numbers, so tensors are not copied.
 #include <new>
 
 #include "bindings/embind.h"
@@ -11,18 +11,18 @@ using namespace emscripten;
 using namespace ropewalk;
 using namespace ropewalk::bindings;
 
-// libc++ prints a message where its own checks fail, and printf with it is 9 KB; nothing here can read the message.
+// libc++ prints a message when one of its own checks fails. That would link 9 KB of printf, and nobody would see the message.
 void std::__libcpp_verbose_abort(const char*, ...) noexcept { __builtin_trap(); }
 
 namespace {
 
-// The lists of a config, one after the other from `values`.
+// Lengths of a config's lists, which are stored one after another from `values`.
 struct ConfigLists {
   Address values;
-  int short_factor, long_factor, inv_freq, freq_factors, mrope_section;  // counts
+  int short_factor, long_factor, inv_freq, freq_factors, mrope_section;
 };
 
-// Enumerators are numbers in JavaScript.
+// JavaScript passes enumerators as numbers.
 template <auto Member>
 int get(const RopeConfig& config) {
   return static_cast<int>(config.*Member);
@@ -33,13 +33,13 @@ void set(RopeConfig& config, int value) {
 }
 
 struct PlanFields {
-  Address inv_freq, axis_of_pair, xpos_scale;  // xpos_scale 0: none
+  Address inv_freq, axis_of_pair, xpos_scale;  // xpos_scale is 0 without xPos
   int pairs, axes;
   double attention_factor, softmax_scale, valid_from, valid_to, ramp_low, ramp_high, max_length, table_length;
   double query_temperature_scale, query_temperature_floor_scale, query_temperature_offset, xpos_scale_base, xpos_center;
 };
 
-// 0 where memory cannot be had
+// Returns 0 if memory runs out.
 Address create() { return reinterpret_cast<Address>(new (std::nothrow) Rope); }
 
 void destroy(Address rope) { delete at<Rope>(rope); }
@@ -115,7 +115,7 @@ void query_temperatures(Address rope, Address positions, int count, Address fact
   for (int i = 0; i < count; ++i) at<double>(factors)[i] = query_temperature(at<Rope>(rope)->plan(), at<double>(positions)[i]);
 }
 
-// wavelength, rotations and kept share of each pair, [pairs] each
+// Writes wavelength, rotations and kept share of each pair, [pairs] each.
 int analyze(Address rope, double window, double factor, Address wavelength, Address rotations, Address kept_share) {
   PairAnalysis analysis;
   const Status status = analyze_pairs(at<Rope>(rope)->plan(), window, factor, analysis);

@@ -3,7 +3,7 @@
 namespace ropewalk::bindings {
 namespace {
 
-// RopewalkErrorCode of web/src/base/errors.ts
+// RopewalkErrorCode in web/src/base/errors.ts
 constexpr const char* kArgument = "INVALID_ARGUMENT";
 constexpr const char* kBytes = "INVALID_BYTES";
 constexpr const char* kConfig = "INVALID_CONFIG";
@@ -16,7 +16,7 @@ constexpr const char* kShape = "INVALID_SHAPE";
 struct ErrorText {
   const char* code;
   const char* field;
-  const char* requirement = nullptr;  // null: as the core says it
+  const char* requirement = nullptr;  // null: the core's words
 };
 
 ErrorText error_of(Status status) {

@@ -1,4 +1,4 @@
-// How TypeScript users see a status of the core: the code of the error, and its fields and words under their TypeScript names.
+// Maps a status of the core to the error that TypeScript users see: its code, and the field under its TypeScript name.
 #pragma once
 
 #include <string>

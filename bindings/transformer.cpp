@@ -1,4 +1,4 @@
-// Models, their forward pass and the choice of tokens in JavaScript: a flat list of functions.
+// Embind declarations for models, their forward pass and sampling: fields and functions, without logic.
 #include <new>
 
 #include "bindings/embind.h"
@@ -61,7 +61,7 @@ Address create(bool scalar) {
 }
 void destroy(Address model) { delete at<Model>(model); }
 
-// layers: [config.layers][2] of window (0: none) and whether the layer has experts.
+// layers: [config.layers][2], the window (0: none) and whether the layer has experts.
 int configure(Address model, const ModelFields& fields, Address layers) {
   const ModelConfig config = config_of(fields);
   if (config.layers < 1 || config.layers > kMaxLayers) return static_cast<int>(Status::model_shape_out_of_range);

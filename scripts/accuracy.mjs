@@ -1,7 +1,7 @@
-// How far cosines and sines are from exact ones, here and in f32 as other systems compute them. Prints the table of docs/accuracy.md.
-// `node scripts/accuracy.mjs [config.json]`, after a build.
+// Measures the errors of cosines and sines: this package's, and those of f32 angles as other systems compute them. Prints the
+// table of docs/accuracy.md. Run `node scripts/accuracy.mjs [config.json]` after a build.
 //
-// The exact values are computed here in fixed point of 192 fractional bits, from nothing but integers.
+// The exact values are computed here with integers alone, in fixed point with 192 fractional bits.
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,11 +10,11 @@ import { load, ropeConfig } from "ropewalk";
 const BITS = 192n;
 const ONE = 1n << BITS;
 const POSITIONS = [4096, 131072, 1048576, 16777216];
-const WINDOW = 64; // positions looked at, up to each of these
+const WINDOW = 64; // positions measured up to each of these
 
 const multiply = (a, b) => (a * b) >> BITS;
 
-/** The sum of first · x^n over n = 0, 1, …, each term divided by what `divisor` says of n; ends where terms vanish. */
+/** The sum of first · x^n / divisor(n) over n = 0, 1, …, until terms vanish. */
 function series(first, x, divisor) {
   let sum = 0n;
   let power = first;
@@ -25,7 +25,7 @@ function series(first, x, divisor) {
   return sum;
 }
 
-/** As `series`, where each term is the one before times x over `ratio`(n). */
+/** A series in which each term is the previous one times x / ratio(n). */
 function product(x, ratio) {
   let sum = 0n;
   let term = ONE;
@@ -39,7 +39,7 @@ function product(x, ratio) {
 const odd = (n) => 2n * n + 1n;
 const atanh = (x) => series(x, multiply(x, x), odd);
 const atan = (x) => series(x, -multiply(x, x), odd);
-const PI = 4n * (4n * atan(ONE / 5n) - atan(ONE / 239n)); // Machin
+const PI = 4n * (4n * atan(ONE / 5n) - atan(ONE / 239n)); // Machin's formula
 const LN_2 = 2n * atanh(ONE / 3n);
 
 /** ln x for an integer x: x = 2^k m with m in [1, 2), and ln m = 2 artanh((m − 1) / (m + 1)). */
@@ -57,7 +57,7 @@ const sin = (x) =>
     product(-multiply(x, x), (n) => 2n * n * (2n * n + 1n)),
   );
 
-/** Frequencies base^(−2j/d), as powers of the second one. */
+/** The frequencies base^(−2j/d), as powers of the second one. */
 function exactFrequencies(base, rotary_dim) {
   const second = exp((-2n * logarithm(base)) / BigInt(rotary_dim));
   const frequencies = [ONE];
@@ -65,10 +65,10 @@ function exactFrequencies(base, rotary_dim) {
   return frequencies;
 }
 
-/** An f32 or f64 number in fixed point, exactly. */
+/** Converts an f32 or f64 number to fixed point, exactly. */
 const fixed = (value) => BigInt(value * 2 ** 100) << (BITS - 100n);
 
-/** transformers: positions, frequencies and angles in f32. */
+/** Angles as in transformers: positions, frequencies and angles in f32. */
 function f32Angles(base, rotary_dim, position) {
   return Array.from({ length: rotary_dim / 2 }, (_, j) => {
     const power = Math.fround(base ** Math.fround((2 * j) / rotary_dim));
@@ -76,14 +76,14 @@ function f32Angles(base, rotary_dim, position) {
   });
 }
 
-/** ggml on the CPU: one f32 angle, multiplied on from pair to pair. */
+/** Angles as in ggml on the CPU: a running product in f32 over the pairs. */
 function iteratedAngles(base, rotary_dim, position) {
   const step = Math.fround(base ** Math.fround(-2 / rotary_dim));
   let angle = position;
   return Array.from({ length: rotary_dim / 2 }, (_, j) => (angle = j === 0 ? position : Math.fround(angle * step)));
 }
 
-const turned = (angles) => ({
+const cosAndSin = (angles) => ({
   cos: angles.map((angle) => Math.fround(Math.cos(angle))),
   sin: angles.map((angle) => Math.fround(Math.sin(angle))),
 });
@@ -99,8 +99,8 @@ const frequencies = exactFrequencies(rope_theta, rotary_dim);
 const columns = {
   ropewalk: (position) => rope.table([position]),
   'ropewalk, `precision: "hf"`': (position) => likeTransformers.table([position]),
-  "f32 angles (transformers)": (position) => turned(f32Angles(rope_theta, rotary_dim, position)),
-  "f32 angles, pair from pair (ggml, CPU)": (position) => turned(iteratedAngles(rope_theta, rotary_dim, position)),
+  "f32 angles (transformers)": (position) => cosAndSin(f32Angles(rope_theta, rotary_dim, position)),
+  "f32 angles, pair from pair (ggml, CPU)": (position) => cosAndSin(iteratedAngles(rope_theta, rotary_dim, position)),
 };
 
 console.log(`| up to position | ${Object.keys(columns).join(" | ")} |`);

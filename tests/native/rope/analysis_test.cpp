@@ -18,7 +18,7 @@ using oracle::Real;
 
 PairAnalysis analysis_of(const FrequencyPlan& plan, double window, double factor) {
   PairAnalysis analysis;
-  EXPECT_EQ(analyse_pairs(plan, window, factor, analysis), Status::ok);
+  EXPECT_EQ(analyze_pairs(plan, window, factor, analysis), Status::ok);
   return analysis;
 }
 
@@ -99,9 +99,9 @@ TEST(PairAnalysis, BadArgumentsAreRefused) {
   const FrequencyPlan plan = plan_of(plain_config(8));
   PairAnalysis analysis;
   for (const double window : {0.0, -1.0, 2147483649.0, std::nan("")}) {
-    EXPECT_EQ(analyse_pairs(plan, window, 2, analysis), Status::original_length_out_of_range);
+    EXPECT_EQ(analyze_pairs(plan, window, 2, analysis), Status::original_length_out_of_range);
   }
-  for (const double factor : {0.5, -1.0, std::nan("")}) EXPECT_EQ(analyse_pairs(plan, 4096, factor, analysis), Status::factor_out_of_range);
+  for (const double factor : {0.5, -1.0, std::nan("")}) EXPECT_EQ(analyze_pairs(plan, 4096, factor, analysis), Status::factor_out_of_range);
   EXPECT_TRUE(analysis.wavelength.empty());
   for (const PairInterval& empty : {over_extrapolated_pairs(2, 10000, 4096, 40), over_extrapolated_pairs(128, 1, 4096, 40),
                                     over_extrapolated_pairs(128, 10000, 6, 40), over_extrapolated_pairs(128, 10000, 4096, 1)}) {

@@ -1,6 +1,6 @@
 import { fail, type RopewalkErrorCode } from "./errors.js";
 
-/** Checks that `value` is an integer within a range. @internal */
+/** Returns `value` if it is an integer from `least` to `most`. Throws INVALID_ARGUMENT. @internal */
 export function wholeNumber(value: unknown, least: number, most: number, field: string): number {
   if (!Number.isInteger(value) || (value as number) < least || (value as number) > most) {
     fail("INVALID_ARGUMENT", field, `must be an integer from ${least} to ${most} (got ${String(value)})`);
@@ -8,13 +8,13 @@ export function wholeNumber(value: unknown, least: number, most: number, field: 
   return value as number;
 }
 
-/** Checks that `value` is a finite number. @internal */
+/** Returns `value` if it is a finite number. Throws INVALID_ARGUMENT. @internal */
 export function finiteNumber(value: unknown, field: string): number {
   if (!Number.isFinite(value)) fail("INVALID_ARGUMENT", field, `must be a finite number (got ${String(value)})`);
   return value as number;
 }
 
-/** Where `value` stands in a list of names: the number by which the core knows it. @internal */
+/** Returns the index of `value` in a list of names, which is its enumerator in the core. @internal */
 export function codeIn(
   names: readonly string[],
   value: unknown,
@@ -26,14 +26,14 @@ export function codeIn(
   return index;
 }
 
-/** Whether `value` is an array of numbers, which typed arrays would otherwise make of strings and nulls. @internal */
+/** Whether `value` is an array of numbers. Typed arrays would silently convert strings and nulls. @internal */
 export function areNumbers(value: unknown): value is ArrayLike<number> {
   const isTyped =
     ArrayBuffer.isView(value) && !(value instanceof DataView) && typeof (value as Float64Array)[0] !== "bigint";
   return isTyped || (Array.isArray(value) && value.every((element) => typeof element === "number"));
 }
 
-/** Checks that what a caller has kept from save() is bytes. @internal */
+/** Checks that `value` can be bytes from save(). @internal */
 export function checkBytes(value: unknown): void {
-  if (!(value instanceof Uint8Array)) fail("INVALID_ARGUMENT", "bytes", "must be a Uint8Array, as save() returned it");
+  if (!(value instanceof Uint8Array)) fail("INVALID_ARGUMENT", "bytes", "must be a Uint8Array returned by save()");
 }

@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * `Symbol.dispose`, or the symbol that engines before explicit resource management are given in its place.
+ * `Symbol.dispose`, or a substitute in engines without explicit resource management.
  * @internal
  */
 export const disposeSymbol: typeof Symbol.dispose =

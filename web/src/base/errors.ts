@@ -1,5 +1,5 @@
 /// <reference lib="es2022.error" preserve="true" />
-/** What went wrong, for programs; the message is for people. */
+/** The cause of a {@link RopewalkError}, for programs. The message is for people. */
 export type RopewalkErrorCode =
   | "INVALID_CONFIG"
   | "UNKNOWN_KEY"
@@ -20,15 +20,15 @@ export type RopewalkErrorCode =
   | "WASM_LOAD"
   | "UNSUPPORTED_ENGINE";
 
-/** Every error this package raises on purpose. */
+/** The error that this package throws for invalid input, failed loading, and exhausted memory. */
 export class RopewalkError extends Error {
   static {
-    Object.defineProperty(this, "name", { value: "RopewalkError" }); // what engines print, which minifiers shorten
+    Object.defineProperty(this, "name", { value: "RopewalkError" }); // engines print this, and minifiers shorten the class name
   }
 
-  /** What went wrong. */
+  /** The cause. */
   readonly code: RopewalkErrorCode;
-  /** Path of the config field or argument at fault (`rope_scaling.factor`, `positions`), or "" where there is none. */
+  /** Path of the config field or argument at fault (`rope_scaling.factor`, `positions`), or "" if there is none. */
   readonly field: string;
 
   constructor(code: RopewalkErrorCode, field: string, message: string, options?: ErrorOptions) {

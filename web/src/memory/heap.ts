@@ -1,14 +1,14 @@
 import { fail, type RopewalkErrorCode } from "../base/errors.js";
 import type { WasmModule } from "./wasm_module.js";
 
-/** Bytes of the block through which arrays outside wasm memory pass: small enough to stay in a processor's second-level cache. */
+/** Bytes of the scratch block for arrays outside wasm memory. It fits in a second-level cache. */
 const SCRATCH_BYTES = 1 << 19;
 
-/** Tensors begin on a cache line: a vector that straddles two lines takes twice as long. */
+/** Tensors start on a cache line, because a vector that crosses two lines takes twice as long to load. */
 const CACHE_LINE = 64;
 
 /**
- * Wasm memory. Views are made on each access, because memory that grows leaves older views empty.
+ * Wasm memory. Each access makes a new view, because growing memory detaches older views.
  * @internal
  */
 export class Heap {
@@ -21,19 +21,19 @@ export class Heap {
     this.module = module;
   }
 
-  /** The memory as it is now. */
+  /** The current memory. */
   get buffer(): ArrayBufferLike {
     return this.module.HEAPU8.buffer;
   }
 
-  /** Takes `bytes` of memory. Throws OUT_OF_MEMORY, with nothing changed. */
+  /** Allocates `bytes` of memory. Throws OUT_OF_MEMORY, and then changes nothing. */
   allocate(bytes: number, field = ""): number {
     const address = bytes <= 0xffff_ffff ? this.module._memalign(CACHE_LINE, Math.max(bytes, 1)) >>> 0 : 0;
     if (address === 0) {
       fail(
         "OUT_OF_MEMORY",
         field,
-        `${bytes} bytes of wasm memory cannot be had; dispose of tensors, or use smaller ones (the limit is 4 GB in all)`,
+        `out of memory: can't allocate ${bytes} bytes of the 4 GB of wasm memory; dispose of tensors, or use smaller ones`,
       );
     }
     return address;
@@ -55,7 +55,7 @@ export class Heap {
     return new Uint8Array(this.buffer, address, length);
   }
 
-  /** A block of {@link scratchBytes}, kept for the next call. Whoever takes it is done with it before returning. */
+  /** A block of {@link scratchBytes} that is reused. Its contents are valid only within a call. */
   get scratch(): number {
     this.#scratch ||= this.allocate(SCRATCH_BYTES);
     return this.#scratch;
@@ -65,7 +65,7 @@ export class Heap {
     return SCRATCH_BYTES;
   }
 
-  /** A block for `count` f64 position ids, kept and grown for the next call. */
+  /** A block for `count` f64 position ids. It is reused, and grows as needed. */
   idBlock(count: number): number {
     const bytes = count * 8;
     if (bytes > this.#idsBytes) {
@@ -77,7 +77,7 @@ export class Heap {
     return this.#ids;
   }
 
-  /** Runs `use` with a block of memory of its own, and gives the block back whatever happens. */
+  /** Runs `use` with a newly allocated block, and frees the block afterwards, also if `use` throws. */
   borrow<T>(bytes: number, use: (address: number) => T): T {
     const address = this.allocate(bytes);
     try {
@@ -87,7 +87,10 @@ export class Heap {
     }
   }
 
-  /** Raises what a status of the core means; `got` says what stands in the field at fault, if any, and `at` where that is if not where the core says. */
+  /**
+   * Throws the error of a status of the core, unless it is 0. `got` returns the value of the field at fault for the message. `at` replaces
+   * the field's name.
+   */
   check(status: number, got?: (field: string) => unknown, at?: string): void {
     if (status === 0) return;
     const { code, field: named, requirement } = this.module.status_fields(status);

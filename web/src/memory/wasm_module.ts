@@ -1,4 +1,4 @@
-// What the wasm module offers (bindings/). Addresses and enumerators are numbers, statuses are 0 when all went well.
+// The functions of the wasm module (bindings/). Addresses and enumerators are numbers. A status is 0 for success.
 
 /** @internal */
 export interface WasmConfigLists {
@@ -74,10 +74,10 @@ export interface WasmAttention {
   bidirectional: boolean;
 }
 
-/** A status of the core: 0 is ok, the rest are for status_fields. @internal */
+/** A status of the core (src/base/status.h): 0 is success, status_fields() describes the others. @internal */
 export type Status = number;
 
-/** The core's functions. `rope` is the address that rope_create returned. @internal */
+/** The core's functions. `rope` is an address returned by rope_create. @internal */
 export interface WasmModule extends WasmAttentionFunctions, WasmCacheFunctions, WasmModelFunctions {
   readonly HEAPU8: Uint8Array;
   _memalign(alignment: number, bytes: number): number;
@@ -119,7 +119,7 @@ export interface WasmModule extends WasmAttentionFunctions, WasmCacheFunctions, 
     sin: number,
   ): Status;
   rope_query_temperatures(rope: number, positions: number, count: number, factors: number): void;
-  rope_analyse(
+  rope_analyze(
     rope: number,
     window: number,
     factor: number,
@@ -168,7 +168,7 @@ export interface WasmModule extends WasmAttentionFunctions, WasmCacheFunctions, 
   status_fields(status: Status): { code: string; field: string; requirement: string };
 }
 
-/** bindings/attention.cpp. `linear` is what linear_create returned. */
+/** bindings/attention.cpp. `linear` is an address returned by linear_create. */
 interface WasmAttentionFunctions {
   attention_attend(
     queries: WasmTensor,
@@ -212,7 +212,7 @@ interface WasmAttentionFunctions {
   linear_restore(linear: number, source: number, bytes: number): Status;
 }
 
-/** bindings/kv_cache.cpp. `cache` is what kv_create returned. */
+/** bindings/kv_cache.cpp. `cache` is an address returned by kv_create. */
 interface WasmCacheFunctions {
   kv_create(): number;
   kv_destroy(cache: number): void;
@@ -275,7 +275,7 @@ interface WasmCacheFunctions {
   kv_reader_finish(reader: number): Status;
 }
 
-/** The instantiate hook of Emscripten's glue, the only thing it lets a caller replace here. @internal */
+/** The option of Emscripten's generated loader that replaces how wasm is instantiated. @internal */
 export interface GlueOptions {
   instantiateWasm(
     imports: WebAssembly.Imports,
@@ -283,10 +283,10 @@ export interface GlueOptions {
   ): object;
 }
 
-/** @internal */
+/** Emscripten's generated loader. @internal */
 export type Glue = (options: GlueOptions) => Promise<WasmModule>;
 
-/** What a model is, in numbers; fields are those of src/transformer/model_config.h. @internal */
+/** The shape of a model. Fields are those of src/transformer/model_config.h. @internal */
 export interface WasmModelConfig {
   layers: number;
   vocabulary_size: number;

@@ -99,7 +99,7 @@ function describePairs(core: RopeCore, plan: FrequencyPlan, window: number | nul
   const count = plan.inv_freq.length;
   const [wavelength, rotations, kept_share] = heap.borrow(count * 24, (address) => {
     const lists = [address, address + count * 8, address + count * 16] as const;
-    heap.check(heap.module.rope_analyse(core.address, window ?? 1, factor, ...lists));
+    heap.check(heap.module.rope_analyze(core.address, window ?? 1, factor, ...lists));
     return lists.map((list) => heap.doubles(list, count).slice()) as [Float64Array, Float64Array, Float64Array];
   });
   return Array.from(plan.inv_freq, (inv_freq, pair) => ({
