@@ -115,7 +115,7 @@ ErrorText error_of(Status status) {
     case Status::shift_out_of_range: return {kArgument, "discard"};
     case Status::shift_axes:
       return {kArgument, "discard", "can't close a gap between positions on several axes: pass the new positions to retune() instead"};
-    case Status::image_too_short: return {kBytes, "bytes", "are cut off: bytes are missing at the end"};
+    case Status::image_too_short: return {kBytes, "bytes", "are truncated: the end is missing"};
     case Status::image_unrecognized: return {kBytes, "bytes", "must be what save() of this kind of object returned"};
     case Status::image_version: return {kBytes, "bytes", "have an unsupported format version"};
     case Status::image_geometry:

@@ -11,7 +11,7 @@ namespace ropewalk {
 constexpr float kExpUnderflow = -87.3f;  // below this exp returns 0, because the result would be subnormal
 
 // exp(x) for x <= 88, within 1.5 ulp; 0 below kExpUnderflow, NaN for NaN.
-// x = n ln 2 + r with |r| <= ln 2 / 2. exp(r) is its Taylor series, whose first omitted term is below 2^-27.
+// x = n ln 2 + r with |r| <= ln 2 / 2. exp(r) is its Taylor series. The first omitted term is below 2^-27.
 inline float exp_f32(float x) {
   if (x < kExpUnderflow) return 0;
   const float shifted = x * 0x1.715476p+0f + 0x1.8p23f;  // adding 1.5 · 2^23 rounds to an integer in the low bits

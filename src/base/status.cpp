@@ -108,7 +108,7 @@ StatusText describe_status(Status status) {
     case Status::token_count_out_of_range: return {"tokens", "must be an integer from 0 to the sequence's length"};
     case Status::shift_out_of_range: return {"discard", "must be at least 1, with keep + discard at most the sequence's length"};
     case Status::shift_axes: return {"discard", "can't close a gap between positions on several axes"};
-    case Status::image_too_short: return {"image", "is cut off: bytes are missing at the end"};
+    case Status::image_too_short: return {"image", "is truncated"};
     case Status::image_unrecognized: return {"image", "was not saved from this kind of object"};
     case Status::image_version: return {"image", "has an unsupported format version"};
     case Status::image_geometry:

@@ -34,7 +34,7 @@ enum class RopeType : int {
   custom,
 };
 
-// The system whose numbers to reproduce where transformers, llama.cpp and vLLM differ.
+// The system to reproduce where transformers, llama.cpp and vLLM give different numbers.
 enum class Compat : int { hf, llama_cpp, vllm };
 
 // exact: f64, rounded once. hf: every step rounded to f32, as in transformers.
@@ -53,7 +53,7 @@ enum class Ramp : int { pair_index, rotations, two_ramps };
 //   vision       h…h w…w, with frequencies that restart in each section: Qwen2-VL's image encoder
 enum class MropeLayout : int { chunked, interleaved, ernie, vision };
 
-// Model families whose code interprets YaRN's keys differently.
+// Model families that interpret YaRN's keys in their own way.
 //   deepseek  softmax scale times g(factor, mscale_all_dim)²; llama.cpp does not read its betas
 //   mistral, grok  their llama.cpp loaders read the betas; no others do
 enum class Family : int { other, deepseek, mistral, grok };

@@ -44,7 +44,7 @@ Status rerotate(const RotateKernels& kernels, const HeadTensor& keys, const KeyP
   const int row_count = shared ? 1 : keys.shape.batches, batches_a_row = shared ? keys.shape.batches : 1;
 
   for (int row = 0; row < row_count; ++row) {
-    int first = 0, count = 0;  // a run of tokens whose keys change and whose rows are written
+    int first = 0, count = 0;  // the current run of tokens to rotate
     const auto rotate_run = [&] {
       if (count > 0) rotate(kernels, rotation, target, span, {cos.data(), sin.data()}, {row, batches_a_row, first, count});
       first += count;

@@ -75,7 +75,7 @@ Real llama3(Real frequency, Real factor, Real low, Real high, Real length) {
 
 namespace {
 
-// transformers takes 0 for "not given".
+// transformers treats 0 as not given.
 Real given_or(const std::optional<double>& value, Real otherwise) { return value.value_or(0) != 0 ? static_cast<Real>(*value) : otherwise; }
 
 Real factor_of(const RopeConfig& config) {
@@ -86,7 +86,7 @@ Real factor_of(const RopeConfig& config) {
 std::vector<Real> frequencies_without_scaling(const RopeConfig& config, Real base) {
   const int dim = resolved_rotary_dim(config);
   if (config.mrope_section.empty() || config.mrope_layout != MropeLayout::vision) return plain(base, dim, dim / 2);
-  // Qwen2-VL's vision tower: the frequencies of a head half as wide, once for each axis
+  // Qwen2-VL's vision encoder: the frequencies of a head half as wide, once for each axis
   std::vector<Real> frequencies;
   for (const double section : config.mrope_section) {
     for (const Real frequency : plain(base, 2 * section, static_cast<int>(section))) frequencies.push_back(frequency);
@@ -170,9 +170,9 @@ Plan scaled(const RopeConfig& config, Real length) {
       }
       return result;
     case RopeType::proportional: {
-      const int turning = static_cast<int>(std::floor(config.partial_rotary_factor.value_or(1) * config.head_dim / 2));
+      const int rotated_pairs = static_cast<int>(std::floor(config.partial_rotary_factor.value_or(1) * config.head_dim / 2));
       w = plain(base, config.head_dim, pairs);
-      for (int j = 0; j < pairs; ++j) w[j] = j < turning ? w[j] / config.factor.value_or(1) : 0;
+      for (int j = 0; j < pairs; ++j) w[j] = j < rotated_pairs ? w[j] / config.factor.value_or(1) : 0;
       return result;
     }
     case RopeType::ntk: w = frequencies_without_scaling(config, ntk_base(base, *config.factor, dim)); return result;
@@ -294,7 +294,7 @@ std::uint32_t encode(Real value, DType dtype) {
   const Real unit = ulp(magnitude, dtype);
   const std::uint32_t units = static_cast<std::uint32_t>(std::nearbyint(magnitude / unit));  // to nearest even
   const int exponent = std::ilogb(unit) + format.mantissa_bits;
-  // a carry out of the units runs into the exponent, and from the largest finite number into infinity
+  // a carry goes into the exponent, and from the largest finite number to infinity
   return sign | ((static_cast<std::uint32_t>(exponent + format.bias() - 1) << format.mantissa_bits) + units);
 }
 

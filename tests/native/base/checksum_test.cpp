@@ -1,4 +1,4 @@
-// CRC-32 against zlib's: each value below is what zlib.crc32 of Python gives.
+// CRC-32 compared with zlib: the values below are those of zlib.crc32 in Python.
 #include "base/checksum.h"
 
 #include <gtest/gtest.h>

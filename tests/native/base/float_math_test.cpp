@@ -1,4 +1,4 @@
-// exp and tanh in f32 against long double, and their four lanes against the scalar functions.
+// exp and tanh in f32 compared with long double, and the four-lane versions with the scalar functions.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -15,7 +15,7 @@ using oracle::Real;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// Every `step`th float on [0, limit], subnormal ones included, and its negative.
+// Calls `check` with every `step`th float in [0, limit], including subnormal numbers, and with its negative.
 void for_floats(float limit, std::uint32_t step, const std::function<void(float)>& check) {
   for (std::uint32_t bits = 0; bits <= std::bit_cast<std::uint32_t>(limit); bits += step) {
     check(std::bit_cast<float>(bits));
@@ -23,10 +23,10 @@ void for_floats(float limit, std::uint32_t step, const std::function<void(float)
   }
 }
 
-// How far a result is from the exact one, in units of its last place.
+// The error of a result in units in the last place.
 Real error_in_ulps(float result, Real exact) { return std::fabs(result - exact) / oracle::ulp(exact, DType::f32); }
 
-// Over every third float, exp is off by 1.03 and tanh by 2.50 at worst.
+// Over every third float, the largest error is 1.03 ulp for exp and 2.50 ulp for tanh.
 TEST(FloatMath, ExpIsWithinItsBound) {
   Real worst = 0;
   for_floats(88, 997, [&](float x) {
@@ -69,7 +69,7 @@ TEST(FloatMath, TanhAtItsEdges) {
   for_floats(12, 99991, [](float x) { ASSERT_EQ(tanh_f32(-x), -tanh_f32(x)) << x; });
 }
 
-// The lanes of `x` and three neighbours against the scalar function, bit for bit.
+// Compares the lanes of `x` and three neighbors with the scalar function, bit for bit.
 void expect_same_bits(float x, v128_t (*lanes_of)(v128_t), float (*scalar)(float)) {
   const float given[4] = {x, -x, x * 0.5f, 1 - x};
   float results[4];

@@ -1,3 +1,4 @@
+// exp, log and pow compared with long double, and their bits with recorded digests.
 #include "base/reproducible_math.h"
 
 #include <gtest/gtest.h>
@@ -13,10 +14,10 @@ namespace {
 
 using oracle::Real;
 
-// The reference is the C library's long double, whose own error is some 2^-11 of the bounds asked for.
+// The reference is the C library's long double. Its own error is about 2^-11 of the bounds tested here.
 Real relative_error(double value, Real exact) { return exact == 0 ? std::fabs(Real{value}) : std::fabs((value - exact) / exact); }
 
-// A positive number with any exponent in [low, high].
+// Returns a positive number with an exponent in [low, high].
 double random_magnitude(Random& random, int low, int high) {
   const double mantissa = random.between(1, 2);
   return std::ldexp(mantissa, static_cast<int>(random.between(low, high + 1)));
@@ -43,12 +44,12 @@ TEST(ReproducibleMath, ExpIsWithinTwoToMinus52) {
   EXPECT_LT(worst, 0x1p-52L);
 }
 
-TEST(ReproducibleMath, ExpHoldsWhereTheReductionTurns) {
-  // around (k + 1/2) ln 2 the power of two changes, and r is largest
+TEST(ReproducibleMath, ExpHoldsWhereThePowerOfTwoChanges) {
+  // at (k + 1/2) ln 2 the power of two changes, and |r| is largest
   Real worst = 0;
   for (int k = -1000; k <= 1000; ++k) {
-    const double turn = (k + 0.5) * 0.6931471805599453;
-    for (const double x : {std::nextafter(turn, -800), turn, std::nextafter(turn, 800)}) {
+    const double boundary = (k + 0.5) * 0.6931471805599453;
+    for (const double x : {std::nextafter(boundary, -800), boundary, std::nextafter(boundary, 800)}) {
       worst = std::max(worst, relative_error(reproducible_exp(x), std::exp(Real{x})));
     }
   }
@@ -61,7 +62,7 @@ TEST(ReproducibleMath, LogIsWithinTwoToMinus52) {
   const auto check = [&](double x) { worst = std::max(worst, relative_error(reproducible_log(x), std::log(Real{x}))); };
   for (int i = 0; i < 100000; ++i) check(random_magnitude(random, -1022, 1022));
   for (int i = 0; i < 50000; ++i) check(random.between(0.5, 2));
-  // next to 1 the result is as small as the distance, and a sum of two large parts would lose it
+  // near 1 the result is as small as x - 1, and the sum of two large parts would cancel
   for (int bit = 1; bit <= 52; ++bit) check(1 + std::ldexp(1, -bit)), check(1 - std::ldexp(1, -bit - 1));
   for (int exponent = -1022; exponent <= 1023; ++exponent) check(std::ldexp(1, exponent));
   for (const double x : {DBL_MIN, DBL_MAX, std::sqrt(2.0), std::nextafter(std::sqrt(2.0), 2.0), std::sqrt(0.5)}) check(x);
@@ -76,7 +77,7 @@ TEST(ReproducibleMath, PowIsWithinTwoToMinus51) {
     const double y = random.between(-1, 1) * 699 / std::fabs(std::log(x) == 0 ? 1 : std::log(x));
     worst = std::max(worst, relative_error(reproducible_pow(x, y), std::pow(Real{x}, Real{y})));
   }
-  // what plans ask for: bases of published models to the power of an exponent of a pair
+  // as in plans: bases of published models raised to a pair's exponent
   for (const double base : {1e4, 1.5e5, 5e5, 1e6, 5e6, 1.2e7, 1e8}) {
     for (const int dim : {2, 24, 64, 96, 128, 192, 256, 512}) {
       for (int j = 0; j < dim / 2; ++j) {
@@ -99,8 +100,8 @@ TEST(ReproducibleMath, ExactCasesAreExact) {
   for (const double x : {0x1p-54, -0x1p-55, 1e-300}) EXPECT_EQ(reproducible_exp(x), 1) << x;
 }
 
-// The one property a comparison with a tolerance cannot see. The digests were taken from this code under g++ 12 and clang 14; a change
-// of the algorithm changes them, a change of compiler, flags or processor must not.
+// A comparison with a tolerance can't test this. The digests were recorded with g++ 12 and clang 14. A change of the algorithm changes
+// them. A change of compiler, flags or processor must not.
 TEST(ReproducibleMath, GivesTheSameBitsEverywhere) {
   Random random(4);
   Digest exp, log, pow;

@@ -1,3 +1,4 @@
+// Sine and cosine compared with long double and with mpmath, and their bits with recorded digests.
 #include "base/sin_cos.h"
 
 #include <gtest/gtest.h>
@@ -23,8 +24,8 @@ Result sin_cos_of(double angle) {
   return result;
 }
 
-// The C library reduces a long double angle by as many digits of pi as it needs, so its error is below 2^-63. HardAngles checks it, and
-// sin_cos, against numbers from elsewhere.
+// The C library reduces a long double angle with as many digits of pi as it needs, so its error is below 2^-63. HardAngles compares it
+// and sin_cos with values from mpmath.
 class Worst {
  public:
   void add(double angle) {
@@ -45,8 +46,8 @@ class Worst {
 
 constexpr Real kBound = 0x1p-52L;  // as sin_cos.h states
 
-// The f64 angles closest to a multiple of a quarter turn, found by continued fractions, and a few others; sine and cosine by mpmath in
-// 400 bits.
+// The f64 angles closest to a multiple of π/2, found with continued fractions, and a few others. The sines and cosines were computed
+// with mpmath in 400 bits.
 TEST(SinCos, HardAngles) {
   const struct {
     double angle;
@@ -80,7 +81,7 @@ TEST(SinCos, RandomAnglesOfEverySize) {
   EXPECT_LT(worst.error(), kBound) << worst.angle();
 }
 
-TEST(SinCos, EveryEighthOfATurn) {
+TEST(SinCos, MultiplesOfPiOverFour) {
   Worst worst;
   for (int k = -100000; k <= 100000; ++k) {
     const double angle = static_cast<double>(k * (oracle::kPi / 4));
@@ -89,7 +90,7 @@ TEST(SinCos, EveryEighthOfATurn) {
   EXPECT_LT(worst.error(), kBound) << worst.angle();
 }
 
-TEST(SinCos, NearLargeMultiplesOfAQuarterTurn) {
+TEST(SinCos, NearLargeMultiplesOfPiOverTwo) {
   Random random(2);
   Worst worst;
   for (int i = 0; i < 200000; ++i) {

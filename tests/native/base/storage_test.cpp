@@ -1,3 +1,4 @@
+// Conversions of f16 and bf16 compared with IEEE 754 in long double, and the SIMD conversions with the scalar ones.
 #include "base/storage.h"
 
 #include <gtest/gtest.h>
@@ -28,8 +29,8 @@ std::uint16_t stored(float value) {
 
 bool is_nan(std::uint16_t bits, DType dtype) { return (bits & 0x7FFF) > (dtype == DType::f16 ? 0x7C00 : 0x7F80); }
 
-// Floats around everything that matters when the lower bits are cut off: for every upper half, lower halves at and next to 0, the ties of
-// both formats, and the ends.
+// Floats at all rounding boundaries: every upper half, combined with lower halves at and next to 0, at the ties of both formats, and at
+// the ends.
 std::vector<float> floats_of_every_kind() {
   std::vector<float> values;
   values.reserve(65536 * 16);
@@ -54,7 +55,7 @@ void expect_every_pattern_exact() {
       ASSERT_EQ(oracle::Real{value}, exact) << bits;
     }
     ASSERT_EQ(std::signbit(value), bits >= 0x8000) << bits;
-    // there and back is the identity, NaN apart, which stays one of its sign
+    // a round trip is the identity, except that NaN may become another NaN of the same sign
     if (std::isnan(exact)) {
       ASSERT_TRUE(is_nan(stored<Element>(value), dtype)) << bits;
       ASSERT_EQ(stored<Element>(value) & 0x8000, bits & 0x8000) << bits;
@@ -86,26 +87,26 @@ TEST(Storage, BfloatsAreRoundedToNearestEven) { expect_rounded_to_nearest_even<B
 
 TEST(Storage, KnownRoundings) {
   EXPECT_EQ(stored<Float16>(1.0f), 0x3C00);
-  EXPECT_EQ(stored<Float16>(65504.0f), 0x7BFF);         // the largest
-  EXPECT_EQ(stored<Float16>(65519.996f), 0x7BFF);       // still nearer to it
-  EXPECT_EQ(stored<Float16>(65520.0f), 0x7C00);         // a tie, and infinity is even
-  EXPECT_EQ(stored<Float16>(0x1p-24f), 0x0001);         // the smallest
+  EXPECT_EQ(stored<Float16>(65504.0f), 0x7BFF);         // the largest finite value
+  EXPECT_EQ(stored<Float16>(65519.996f), 0x7BFF);       // still rounds to it
+  EXPECT_EQ(stored<Float16>(65520.0f), 0x7C00);         // a tie: infinity is even
+  EXPECT_EQ(stored<Float16>(0x1p-24f), 0x0001);         // the smallest subnormal
   EXPECT_EQ(stored<Float16>(0x1p-25f), 0x0000);         // a tie with 0
   EXPECT_EQ(stored<Float16>(0x1.000002p-25f), 0x0001);  // just above it
   EXPECT_EQ(stored<Float16>(0x1.ffcp-15f), 0x0400);     // subnormal that rounds up to the first normal
   EXPECT_EQ(stored<Float16>(-0.0f), 0x8000);
   EXPECT_EQ(stored<BFloat16>(1.0f), 0x3F80);
   EXPECT_EQ(stored<BFloat16>(1.00390625f), 0x3F80);    // 1 + 2^-8, a tie
-  EXPECT_EQ(stored<BFloat16>(1.01171875f), 0x3F82);    // 1 + 3 · 2^-8, a tie upwards
+  EXPECT_EQ(stored<BFloat16>(1.01171875f), 0x3F82);    // 1 + 3 · 2^-8, a tie that rounds up
   EXPECT_EQ(stored<BFloat16>(3.4028235e38f), 0x7F80);  // the largest f32 is beyond bf16
   EXPECT_EQ(stored<BFloat16>(-INFINITY), 0xFF80);
   EXPECT_EQ(stored<BFloat16>(std::bit_cast<float>(1u)), 0x0000);
-  EXPECT_EQ(stored<BFloat16>(std::bit_cast<float>(0x7F800001u)), 0x7FC0);  // a signalling NaN does not become infinity
+  EXPECT_EQ(stored<BFloat16>(std::bit_cast<float>(0x7F800001u)), 0x7FC0);  // a signaling NaN must not become infinity
 }
 
 template <class Element>
 void expect_simd_equal(const std::vector<float>& values) {
-  // every pattern, eight at a time
+  // every bit pattern, eight at a time
   for (std::uint32_t first = 0; first < 65536; first += 8) {
     Element elements[8];
     for (std::uint32_t i = 0; i < 8; ++i) elements[i].bits = static_cast<std::uint16_t>(first + i);

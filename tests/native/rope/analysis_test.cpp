@@ -35,12 +35,12 @@ TEST(PairAnalysis, WavelengthsAndRotations) {
   const PairAnalysis analysis = analysis_of(plan, 4096, 4);
   for (int j = 0; j < 64; ++j) {
     const Real wavelength = 2 * oracle::kPi * std::pow(10000.0L, 2 * j / 128.0L);
-    EXPECT_NEAR(analysis.wavelength[j] / static_cast<double>(wavelength), 4, 1e-13) << j;        // of what turns, scaled
-    EXPECT_NEAR(analysis.rotations[j] * static_cast<double>(wavelength) / 4096, 1, 1e-13) << j;  // in training, unscaled
+    EXPECT_NEAR(analysis.wavelength[j] / static_cast<double>(wavelength), 4, 1e-13) << j;        // after scaling
+    EXPECT_NEAR(analysis.rotations[j] * static_cast<double>(wavelength) / 4096, 1, 1e-13) << j;  // before scaling
   }
 }
 
-TEST(PairAnalysis, PairsThatStandStillHaveNoWavelength) {
+TEST(PairAnalysis, UnrotatedPairsHaveNoWavelength) {
   RopeConfig config = plain_config(16, 1e6);
   config.rope_type = RopeType::proportional;
   config.partial_rotary_factor = 0.5;
@@ -56,7 +56,7 @@ TEST(PairAnalysis, KeptSharesFollowTheRamp) {
     const PairAnalysis analysis = analysis_of(plan_of(config), 32768, 4);
     for (int j = 0; j < 64; ++j) {
       const double expected = 1 - std::min(1.0, std::max(0.0, (j - 23) / 17.0));
-      // f32 frequencies are off by up to 3e-7, which gamma shows times 4/3
+      // f32 frequencies have errors of up to 3e-7, which gamma multiplies by 4/3
       EXPECT_NEAR(analysis.kept_share[j], expected, precision == Precision::exact ? 1e-12 : 2e-6) << j;
     }
     EXPECT_EQ(analysis.kept_share[0], 1);
@@ -71,7 +71,7 @@ TEST(PairAnalysis, KeptSharesOfTheOtherTypes) {
   const auto llama3 = shares(llama3_config(128, 5e5, 8), 8);
   for (int j = 0; j < 64; ++j) {
     EXPECT_EQ(linear[j], 0) << j;
-    // gamma of s^(-2j/(d-2)) between 1 and 1/s
+    // gamma of s^(-2j/(d-2)), which lies between 1 and 1/s
     EXPECT_NEAR(ntk[j], (std::pow(8.0, -2.0 * j / 126) - 1 / 8.0) / (1 - 1 / 8.0), 1e-9) << j;
     EXPECT_TRUE(llama3[j] >= 0 && llama3[j] <= 1) << j;
   }
@@ -79,14 +79,14 @@ TEST(PairAnalysis, KeptSharesOfTheOtherTypes) {
   EXPECT_EQ(ntk[63], 0);
   EXPECT_EQ(llama3[0], 1);
   EXPECT_EQ(llama3[63], 0);
-  for (int j = 0; j < 64; ++j) EXPECT_TRUE(std::isnan(shares(plain_config(128), 1)[j]));  // nothing was scaled
+  for (int j = 0; j < 64; ++j) EXPECT_TRUE(std::isnan(shares(plain_config(128), 1)[j]));  // nothing is scaled
 }
 
 TEST(PairAnalysis, OverExtrapolatedPairs) {
   const PairInterval interval = over_extrapolated_pairs(128, 10000, 4096, 40);
   EXPECT_NEAR(interval.first, 45.03, 0.005);
   EXPECT_NEAR(interval.last, 63.00, 0.005);
-  // pair 46 is in: its wavelength exceeds the window, and the last of L' positions lies past the trained angles
+  // pair 46 is included: its wavelength exceeds the window, and the last of L' positions exceeds the trained angles
   const FrequencyPlan ntk = plan_of(scaled_config(RopeType::ntk, 128, 10000, 40, 4096));
   for (int j = 0; j < 64; ++j) {
     const bool is_long = 2 * oracle::kPi / ntk.unscaled_inv_freq[j] >= 4096;
@@ -115,7 +115,7 @@ TEST(Decay, KnownValues) {
   EXPECT_NEAR(score_at(plan, 100), 223.9, 0.05);
   EXPECT_NEAR(score_at(plan, 4096), 25.2, 0.05);
   EXPECT_NEAR(score_at(plan, 19200), -69, 0.5);  // "about"
-  EXPECT_GT(score_at(plan, 65535), 0);           // it comes back
+  EXPECT_GT(score_at(plan, 65535), 0);           // S rises again
 }
 
 TEST(Decay, CurvesAreTheirSums) {
@@ -137,7 +137,7 @@ TEST(Decay, CurvesAreTheirSums) {
       EXPECT_NEAR(bound[i], static_cast<double>(mean), 1e-9) << distance;
       EXPECT_GT(bound[i], 0);
     }
-    EXPECT_EQ(ones[0], config.head_dim);                   // the attention factor is left out
+    EXPECT_EQ(ones[0], config.head_dim);                   // without the attention factor
     EXPECT_EQ(bound[0], (config.head_dim / 2 + 1) / 2.0);  // mean of 1 … d/2
   }
 }
@@ -157,7 +157,7 @@ TEST(Decay, RandomVectorsFollowTheSameCurve) {
   const FrequencyPlan plan = plan_of(plain_config(128));
   const DecayRequest many = {DecayCurve::random, 0, 50, 60, 4000, 7}, few = {DecayCurve::random, 0, 50, 60, 1, 7};
   const std::vector<double> random = curve_of(plan, many), ones = curve_of(plan, {DecayCurve::ones, 0, 50, 60});
-  // x² + y² has mean 2 and variance 4; the mean of 4000 draws, summed over 64 pairs, has a deviation of at most sqrt(64 · 4 / 4000)
+  // x² + y² has mean 2 and variance 4, so the mean of 4000 draws over 64 pairs has a standard deviation of at most sqrt(64 · 4 / 4000)
   const double deviation = std::sqrt(64 * 4 / 4000.0);
   double largest = 0;
   for (int i = 0; i < 60; ++i) {
@@ -166,7 +166,7 @@ TEST(Decay, RandomVectorsFollowTheSameCurve) {
   }
   EXPECT_GT(largest, 0);
 
-  EXPECT_EQ(curve_of(plan, many), random);  // seeded
+  EXPECT_EQ(curve_of(plan, many), random);  // the seed determines the draws
   DecayRequest reseeded = many;
   reseeded.seed = 8;
   EXPECT_NE(curve_of(plan, reseeded), random);
@@ -204,7 +204,7 @@ TEST(Decay, FirstNegativeDistance) {
   for (const double bad : {0.0, -5.0, 2147483648.0, std::nan("")})
     EXPECT_EQ(first_negative_distance(plan, bad, none), Status::position_out_of_range);
 
-  // a larger base moves the point out
+  // a larger base moves the point further out
   double further = 0;
   ASSERT_EQ(first_negative_distance(plan_of(plain_config(128, 5e5)), 100000, further), Status::ok);
   EXPECT_TRUE(further == -1 || further > distance);

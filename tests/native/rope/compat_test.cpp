@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-// Both sides compute in f64; an error of the exponent of the base counts ln(base) times.
+// Both sides compute in f64. An error in the exponent of the base counts ln(base) times.
 constexpr double kTolerance = 0x1p-44;
 
 FrequencyPlan plan_for(RopeConfig config, Compat compat, double length = 1) {
@@ -61,7 +61,7 @@ TEST(Compat, MscaleInPlainYarn) {
   config.mscale = 0.707, config.mscale_all_dim = 0.5;
   const double g_all = 1 + 0.05 * std::log(4.0);
   EXPECT_NEAR(plan_for(config, Compat::hf).attention_factor, (1 + 0.0707 * std::log(4.0)) / g_all, 1e-15);
-  EXPECT_NEAR(plan_for(config, Compat::llama_cpp).attention_factor, g4 / g_all, 1e-15);  // mscale counts as 1
+  EXPECT_NEAR(plan_for(config, Compat::llama_cpp).attention_factor, g4 / g_all, 1e-15);  // mscale is taken as 1
   EXPECT_NEAR(plan_for(config, Compat::vllm).attention_factor, g4, 1e-15);
 }
 
@@ -73,7 +73,7 @@ TEST(Compat, MscaleInDeepseek) {
     EXPECT_NEAR(plan_for(config, compat).attention_factor, g40 / g_all, 1e-15);
     EXPECT_NEAR(plan_for(config, compat).softmax_scale, base * g_all * g_all, 1e-15);
   }
-  EXPECT_EQ(plan_for(config, Compat::llama_cpp).attention_factor, 1);  // DeepSeek-2: numerator and denominator alike
+  EXPECT_EQ(plan_for(config, Compat::llama_cpp).attention_factor, 1);  // DeepSeek-2: numerator and denominator are equal
   EXPECT_NEAR(plan_for(config, Compat::llama_cpp).softmax_scale, base * g_all * g_all, 1e-15);
 }
 
@@ -113,14 +113,14 @@ TEST(Compat, DynamicNtk) {
   const RopeConfig config = dynamic_config(128, 1e6, 2, 32768);
   for (const double length : {100.0, 50000.0, 1e6}) {
     expect_frequencies(plan_for(config, Compat::hf, length), oracle::plan(config, length).inv_freq);
-    expect_frequencies(plan_for(config, Compat::llama_cpp, length), oracle::plain(1e6L, 128, 64));     // absent
-    expect_frequencies(plan_for(config, Compat::vllm, length), oracle::plan(config, 65536).inv_freq);  // as if L = M s
+    expect_frequencies(plan_for(config, Compat::llama_cpp, length), oracle::plain(1e6L, 128, 64));     // llama.cpp has no dynamic NTK
+    expect_frequencies(plan_for(config, Compat::vllm, length), oracle::plan(config, 65536).inv_freq);  // computed as if L = M s
   }
   EXPECT_EQ(plan_for(config, Compat::vllm).valid_to, INFINITY);
   EXPECT_EQ(plan_for(config, Compat::llama_cpp).valid_to, INFINITY);
 }
 
-TEST(Compat, LongropeIsChosenAtStartUpElsewhere) {
+TEST(Compat, OtherSystemsSelectTheLongropeListOnce) {
   RopeConfig config = longrope_config(96);
   const auto brief = oracle::plan(config, 1).inv_freq, far = oracle::plan(config, 5000).inv_freq;
   for (const Compat compat : {Compat::llama_cpp, Compat::vllm}) {
@@ -131,11 +131,11 @@ TEST(Compat, LongropeIsChosenAtStartUpElsewhere) {
       expect_frequencies(plan_for(config, compat, length), far);
       EXPECT_EQ(plan_for(config, compat, length).valid_from, 1);
       EXPECT_EQ(plan_for(config, compat, length).valid_to, INFINITY);
-      config.context_length.reset();  // started for all the model has
+      config.context_length.reset();  // configured for the model's full length
       expect_frequencies(plan_for(config, compat, length), far);
     }
   }
-  config.context_length = 100000;  // transformers looks at the sequence
+  config.context_length = 100000;  // transformers selects by the sequence length
   expect_frequencies(plan_for(config, Compat::hf, 100), brief);
 }
 
@@ -154,7 +154,7 @@ TEST(Compat, LinearIsTheSameEverywhere) {
   }
 }
 
-// vLLM's ntk: base · s, then every frequency over s^(2/d).
+// vLLM's ntk: base · s, then every frequency divided by s^(2/d).
 TEST(Compat, FixedNtkOfVllm) {
   const RopeConfig config = scaled_config(RopeType::ntk, 128, 10000, 8, 4096);
   std::vector<oracle::Real> expected = oracle::plain(80000, 128, 64);
@@ -188,7 +188,7 @@ TEST(Compat, LengthsServed) {
 
 // ---- other_systems.json
 
-// A config in the package's own form. The lists live in `lists`.
+// Reads a config in the package's own form. `lists` owns its lists.
 RopeConfig read_config(const json& source, std::vector<std::vector<double>>& lists) {
   static const std::map<std::string, RopeType> types = {
       {"default", RopeType::default_},

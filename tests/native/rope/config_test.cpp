@@ -1,3 +1,4 @@
+// Validation: every status of a config, and the nearest values that are valid.
 #include "rope/config.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 using Change = std::function<void(RopeConfig&)>;
 
-// A change that makes a valid config invalid, and the same field at the nearest values that are still valid.
+// Changes that make a valid config invalid, and changes of the same field to the nearest valid values.
 struct Case {
   Status status;
   RopeConfig config;
@@ -26,7 +27,7 @@ struct Case {
   std::vector<Change> valid;
 };
 
-// Changes that give a field each of `values`.
+// Changes that set a field to each of `values`.
 template <class Field>
 std::vector<Change> each(Field RopeConfig::*field, const std::vector<double>& values) {
   std::vector<Change> changes;
@@ -54,7 +55,7 @@ Change without(std::optional<Field> RopeConfig::*field) {
 
 using List = std::span<const double> RopeConfig::*;
 
-// Lists of `base` length 32 (head_dim 64), with one entry replaced.
+// Changes that set a list of length 32 (for head_dim 64) with one entry replaced.
 std::vector<Change> list_with(List list, const std::vector<double>& entries) {
   std::vector<Change> changes;
   for (const double entry : entries) {
@@ -210,7 +211,7 @@ std::vector<Case> cases() {
   };
 }
 
-TEST(Config, EveryFaultIsNamedAndItsNeighboursPass) {
+TEST(Config, EveryFaultIsReportedAndTheNearestValidValuesPass) {
   for (const Case& test : cases()) {
     const std::string name = describe_status(test.status).subject + std::string(": ") + describe_status(test.status).requirement;
     EXPECT_EQ(validate(test.config), Status::ok) << name;
@@ -263,7 +264,7 @@ TEST(Config, FailureLeavesThePlanAsItWas) {
   EXPECT_NEAR(plan.attention_factor, 1.1386294361, 1e-10);
 }
 
-TEST(Config, EveryTypeIsValidAsShipped) {
+TEST(Config, EveryTypeIsValid) {
   for (const auto& [name, config, length] : every_type(64)) EXPECT_EQ(validate(config), Status::ok) << name;
 }
 

@@ -1,4 +1,4 @@
-// Configurations that several tests share: one of every scaling type, and the released models whose numbers are known.
+// Configurations shared by the tests: one of each scaling type, and released models with known numbers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ inline RopeConfig dynamic_config(int head_dim, double rope_theta, double factor,
   return config;
 }
 
-// Lists of divisors shaped like Phi-3's: close to 1 for short sequences, up to `last` for long ones. They live as long as the program.
+// Lists of divisors similar to Phi-3's: close to 1 for short sequences, up to `last` for long ones. They have static lifetime.
 inline const std::vector<double>& divisors(int pairs, double last) {
   static std::list<std::vector<double>> made;
   for (const auto& list : made) {
@@ -91,7 +91,7 @@ struct NamedConfig {
   double length;  // sequence length to plan for
 };
 
-// One of each scaling type, on `head_dim` dimensions.
+// One config of each scaling type, with the given head_dim.
 inline std::vector<NamedConfig> every_type(int head_dim) {
   RopeConfig proportional = plain_config(head_dim, 1e6);
   proportional.rope_type = RopeType::proportional;
@@ -137,7 +137,7 @@ inline std::vector<NamedConfig> every_type(int head_dim) {
   };
 }
 
-// The plan of a config that is known to be valid.
+// Returns the plan of a valid config.
 inline FrequencyPlan plan_of(const RopeConfig& config, double length = 1) {
   FrequencyPlan plan;
   EXPECT_EQ(make_plan(config, length, plan), Status::ok);

@@ -1,3 +1,4 @@
+// Rows of cos and sin: precision, roles, inverses, axes, and angle addition.
 #include "rope/cos_sin_rows.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@ namespace {
 
 using oracle::Real;
 
-// The row at one position on every axis, in f64.
+// Returns the f64 row at the same position on every axis.
 struct Row {
   std::vector<double> cos, sin;
 };
@@ -25,7 +26,7 @@ Row row_of(const FrequencyPlan& plan, const std::vector<double>& position, Purpo
   return {{rows.cos(), rows.cos() + pairs}, {rows.sin(), rows.sin() + pairs}};
 }
 
-// transformers: frequencies and positions in f32, their product, cos and sin rounded to f32, times the factor in f32.
+// As transformers: frequencies and positions in f32, their product, cos and sin rounded to f32, times the factor in f32.
 TEST(CosSinRows, HfPrecisionIsF32ArithmeticStepByStep) {
   for (RopeConfig config : {plain_config(128, 1e6), yarn_config(128, 1e6, 4, 32768), llama3_config(64, 5e5, 32)}) {
     config.precision = Precision::hf;
@@ -67,7 +68,7 @@ TEST(CosSinRows, AttentionFactorMultipliesBoth) {
   }
 }
 
-// The inverse row times the forward one, as complex numbers, is 1: attention factor and xPos scale are undone too.
+// The inverse row times the forward row is 1, as complex numbers. This includes attention factor and xPos scale.
 TEST(CosSinRows, InverseUndoesEverything) {
   for (const RopeConfig& config : {plain_config(64), yarn_config(64, 1e6, 4, 32768), xpos_config(64, 64, 100)}) {
     const FrequencyPlan plan = plan_of(config);
@@ -83,7 +84,7 @@ TEST(CosSinRows, InverseUndoesEverything) {
   }
 }
 
-// Query row times the conjugate of the key row depends on the distance alone: e^(i (m-n) w) · zeta^((m-n)/scale_base).
+// The query row times the conjugate of the key row depends only on the distance: e^(i (m-n) w) · zeta^((m-n)/scale_base).
 TEST(CosSinRows, XposIsRelative) {
   const RopeConfig config = xpos_config(32, 512, 300);
   const FrequencyPlan plan = plan_of(config);
@@ -98,7 +99,7 @@ TEST(CosSinRows, XposIsRelative) {
   }
 }
 
-TEST(CosSinRows, EachPairTurnsByItsAxis) {
+TEST(CosSinRows, EachPairUsesItsAxis) {
   const std::vector<double> chunks = {16, 24, 24}, mixed = {24, 20, 20}, four = {8, 8, 8, 8};
   for (const RopeConfig& config :
        {mrope_config(128, 1e6, chunks, MropeLayout::chunked), mrope_config(128, 5e6, mixed, MropeLayout::interleaved),
@@ -118,7 +119,7 @@ TEST(CosSinRows, EachPairTurnsByItsAxis) {
   }
 }
 
-// The pass that composes, scales and rounds at once has the bits of the steps one by one.
+// The pass that composes, scales and rounds at once gives the bits of the separate steps.
 TEST(CosSinRows, FloatsAreTheRoundedDoubles) {
   const std::vector<double> sections = {11, 11, 10};
   for (const RopeConfig& config : {plain_config(64, 1e6), plain_config(6), plain_config(2), yarn_config(74, 1e6, 4, 32768), xpos_config(64),
@@ -148,7 +149,7 @@ TEST(CosSinRows, FloatsAreTheRoundedDoubles) {
   }
 }
 
-// Coarse parts are kept from one call to the next, for each axis: a row after others is the row of a fresh start.
+// Coarse parts are cached between calls for each axis. A row after others equals the row of a new object.
 TEST(CosSinRows, DoNotDependOnTheRowBefore) {
   const std::vector<double> sections = {11, 11, 10};
   const FrequencyPlan plan = plan_of(mrope_config(64, 1e4, sections, MropeLayout::chunked));
@@ -171,7 +172,7 @@ TEST(CosSinRows, DoNotDependOnTheRowBefore) {
   }
 }
 
-// A range of a row's tokens, and the rows of a batch, come out one after the other.
+// The rows of a range of tokens, and of a batch, are written one after another.
 TEST(CosSinRows, RangesAreRows) {
   const FrequencyPlan plan = plan_of(plain_config(16));
   CosSinRows rows;

@@ -1,3 +1,4 @@
+// Tables of cos and sin: errors against long double, layouts, 16-bit rounding, and bits recorded as digests.
 #include "rope/cos_sin_table.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +15,7 @@ namespace {
 
 using oracle::Real;
 
-// A plan and the rows made from it.
+// A plan and its rows.
 class Table {
  public:
   explicit Table(const RopeConfig& config, double length = 1) : plan_(plan_of(config, length)) {
@@ -60,14 +61,14 @@ std::vector<double> hard_positions() {
   return positions;
 }
 
-// Half an ulp of f32 below 1 is 2^-25, and 2^-24 from 1 to 2. On top comes the angle's own error: at position 2^24 a frequency that is off
-// by a few of its last bits (2^-51 relative) moves the angle by 2^-27. Times the attention factor where there is one.
+// Half an ulp of f32 is 2^-25 below 1, and 2^-24 from 1 to 2. The error of the angle adds to that: at position 2^24 an error in the last
+// bits of a frequency (2^-51 relative) changes the angle by 2^-27. Both are multiplied by the attention factor.
 Real tolerance(Real attention_factor) { return attention_factor == 1 ? 0x1p-24L : 0x1p-24L + attention_factor * 0x1p-26L; }
 
 TEST(CosSinTable, IsWithinTwoToMinus24OfTheExactValue) {
   const std::vector<double> positions = hard_positions();
   for (const auto& [name, config, length] : every_type(128)) {
-    if (config.rope_type == RopeType::custom) continue;  // its frequencies above 1 are another test
+    if (config.rope_type == RopeType::custom) continue;  // frequencies above 1 have their own test
     const oracle::Plan exact = oracle::plan(config, length);
     Table table(config, length);
     ASSERT_EQ(table.write_ids(positions), Status::ok) << name;
@@ -117,7 +118,7 @@ TEST(CosSinTable, FractionalPositions) {
   }
 }
 
-// At 2^31 the last bits of a frequency move the angle by 2^-20; the table stays finite and that close.
+// At 2^31 an error in the last bits of a frequency changes the angle by 2^-20. The table stays finite and within that error.
 TEST(CosSinTable, HoldsUpToTwoTo31) {
   Table table(plain_config(128, 1e6));
   const auto inv_freq = oracle::plain(1e6, 128, 64);
@@ -131,7 +132,7 @@ TEST(CosSinTable, HoldsUpToTwoTo31) {
   }
 }
 
-TEST(CosSinTable, PairsThatStandStillKeepCosineOne) {
+TEST(CosSinTable, UnrotatedPairsKeepCosineOne) {
   RopeConfig config = plain_config(64, 1e6);
   config.rope_type = RopeType::proportional;
   config.partial_rotary_factor = 0.25;
@@ -145,8 +146,8 @@ TEST(CosSinTable, PairsThatStandStillKeepCosineOne) {
   }
 }
 
-// An integer row is the same whatever is asked beside it, in whatever order and whichever way.
-TEST(CosSinTable, RowsDoNotDependOnTheirNeighbours) {
+// A row at an integer position doesn't depend on the other positions of the request, their order or form.
+TEST(CosSinTable, RowsDoNotDependOnOtherPositions) {
   for (const RopeConfig& config : {plain_config(128, 1e6), plain_config(6), yarn_config(128, 1e6, 4, 32768)}) {
     Table range(config), ids(config), single(config), backwards(config);
     for (const int first : {0, 60, -70, 131000}) {
@@ -195,7 +196,7 @@ TEST(CosSinTable, LayoutsRepeatTheCompactRows) {
   }
 }
 
-// The bytes a caller exports: of every type, exact and as transformers rounds. See ReproducibleMath.GivesTheSameBitsEverywhere.
+// Exported bytes of every scaling type, exact and rounded as transformers does. See ReproducibleMath.GivesTheSameBitsEverywhere.
 TEST(CosSinTable, GivesTheSameBytesEverywhere) {
   std::uint64_t digest = 0xcbf29ce484222325ull;
   for (auto& [name, config, length] : every_type(64)) {
@@ -232,7 +233,7 @@ TEST(CosSinTable, SixteenBitTablesAreRoundedOnce) {
   }
 }
 
-// Just beside a tie, rounding to f32 first lands on the tie and then goes the wrong way. At position 0 cos is the attention factor itself.
+// Next to a tie, rounding to f32 first gives the tie, which then rounds the wrong way. At position 0 cos is the attention factor.
 TEST(CosSinTable, SixteenBitTablesAreNotRoundedTwice) {
   RopeConfig config = yarn_config(8, 10000, 4, 4096);
   const struct {

@@ -1,4 +1,4 @@
-// Rows of a change of plan: composed by addition against worked out one by one, and both against long double.
+// Rows that change the plan: rows by angle addition compared with rows computed directly, and both with long double.
 #include "rope/difference_rows.h"
 
 #include <gtest/gtest.h>
@@ -39,12 +39,12 @@ std::vector<Change> every_change() {
   return changes;
 }
 
-// A position for each axis: with one axis the first.
+// A position on each axis. Plans with one axis use the first.
 std::vector<double> on_axes(double position) { return {position, std::floor(position / 3), 5}; }
 
 double ulp_of(float value) { return static_cast<double>(oracle::ulp(value, DType::f32)); }
 
-// Both ways round an f64 once. Its error is that of the angle: half an ulp of each product, and of sums of angles.
+// Both methods round an f64 once. Its error is that of the angle: half an ulp of each product and of each sum of angles.
 double tolerance(const Change& change, double position, float value) {
   double fastest = 0;
   for (std::size_t j = 0; j < change.to.inv_freq.size(); ++j) {
@@ -73,11 +73,11 @@ TEST(DifferenceRows, ComposedRowsAreDirectOnesToAnUlp) {
       }
     }
   }
-  EXPECT_GT(static_cast<double>(equal) / values, 0.99);  // an ulp is the exception: where the f64 lies between two floats
+  EXPECT_GT(static_cast<double>(equal) / values, 0.99);  // they differ by an ulp only if the f64 is close to the middle of two floats
   RecordProperty("equal_share", std::to_string(static_cast<double>(equal) / values));
 }
 
-TEST(DifferenceRows, TurnByTheDifferenceOfTheAngles) {
+TEST(DifferenceRows, RotateByTheDifferenceOfTheAngles) {
   for (const Change& change : every_change()) {
     const std::size_t pairs = change.to.inv_freq.size();
     for (const bool composes : {false, true}) {
@@ -99,7 +99,7 @@ TEST(DifferenceRows, TurnByTheDifferenceOfTheAngles) {
   }
 }
 
-// A row does not depend on those asked before it.
+// A row doesn't depend on previous calls.
 TEST(DifferenceRows, AnyOrderGivesTheSameBits) {
   for (const Change& change : every_change()) {
     const std::size_t pairs = change.to.inv_freq.size();
@@ -137,11 +137,11 @@ TEST(DifferenceRows, NothingIsWrittenWhereNothingMoves) {
     EXPECT_EQ(sin[0], 7);
     EXPECT_TRUE(same.write(&there, &elsewhere, cos, sin));
     EXPECT_TRUE(changed.write(&there, &there, cos, sin));
-    EXPECT_TRUE(factor.write(&zero, &zero, cos, sin));  // YaRN's factor scales even there
+    EXPECT_TRUE(factor.write(&zero, &zero, cos, sin));  // YaRN's factor scales even at position 0
   }
 }
 
-// With several axes the frequencies that differ may all be on an axis where the key stands at 0.
+// With several axes, all frequencies that differ may be on an axis where the key is at position 0.
 TEST(DifferenceRows, NothingIsWrittenWhereOnlyOtherAxesChange) {
   const std::vector<double> sections = {4, 4}, divisors = {1, 1, 1, 1, 2, 2, 2, 2};
   const RopeConfig config = mrope_config(16, 10000, sections, MropeLayout::chunked);
@@ -158,7 +158,7 @@ TEST(DifferenceRows, NothingIsWrittenWhereOnlyOtherAxesChange) {
   }
 }
 
-// xPos scales by the position, and transformers' precision rounds each angle: neither is a difference of frequencies.
+// xPos scales by the position, and Precision::hf rounds each angle. Neither follows from a difference of frequencies.
 TEST(DifferenceRows, WhatCannotBeComposedIsDirect) {
   RopeConfig hf = yarn_config(16, 10000, 4, 64);
   hf.precision = Precision::hf;

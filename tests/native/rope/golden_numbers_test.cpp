@@ -115,21 +115,21 @@ TEST(GoldenNumbers, Frequencies) {
   }
 }
 
-TEST(GoldenNumbers, Gemma4TurnsAQuarterOfItsPairs) {
+TEST(GoldenNumbers, Gemma4RotatesAQuarterOfItsPairs) {
   const FrequencyPlan plan = plan_of(gemma_4());
-  int turning = 0;
-  for (std::size_t j = 0; j < 256; ++j) turning += plan.inv_freq[j] != 0;
-  EXPECT_EQ(turning, 64);
+  int rotated = 0;
+  for (std::size_t j = 0; j < 256; ++j) rotated += plan.inv_freq[j] != 0;
+  EXPECT_EQ(rotated, 64);
 }
 
 struct YarnRow {
   const char* name;
   RopeConfig config;
-  const char *raw_low, *raw_high;  // before rounding, four digits; "" where the table has none
-  int low, high;                   // after it; -1 where the model does not round
-  const char* attention_factor;    // ten digits; times sqrt(head_dim): `softmax`, as printed
+  const char *raw_low, *raw_high;  // before rounding, four digits; "" if not known
+  int low, high;                   // after rounding; -1 if the model does not round
+  const char* attention_factor;    // ten digits
   const char* softmax_format;
-  const char* softmax;
+  const char* softmax;  // softmax_scale · sqrt(head_dim), printed with softmax_format
 };
 
 TEST(GoldenNumbers, YarnRangesAndScales) {
@@ -161,7 +161,7 @@ TEST(GoldenNumbers, YarnRangesAndScales) {
     EXPECT_EQ(printed("%.10f", plan.attention_factor), row.attention_factor) << row.name;
     EXPECT_EQ(printed(row.softmax_format, plan.softmax_scale * std::sqrt(plan.head_dim)), row.softmax) << row.name;
   }
-  // OLMo-3.1 ships its factor: the default gives the same
+  // OLMo-3.1 ships with its own factor, which equals the default
   EXPECT_NEAR(plan_of(olmo_3_1()).attention_factor, 1.2079441541679836, 1e-15);
 }
 

@@ -1,4 +1,5 @@
-// A tensor of any storage, with guard bytes on both sides that no kernel may touch, and its own reading of the three layouts.
+// A tensor of any element type with guard bytes on both sides that no kernel may change. It indexes the three layouts on its own,
+// independently of src/.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@
 
 namespace ropewalk {
 
-// Uniform on [-2, 2), the same numbers from every standard library.
+// Uniform on [-2, 2), with the same numbers in every standard library.
 class Random {
  public:
   explicit Random(std::uint32_t seed) : bits_(seed) {}

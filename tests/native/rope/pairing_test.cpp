@@ -1,3 +1,4 @@
+// Conversion of projection weights from one pairing to the other.
 #include "rope/pairing.h"
 
 #include <gtest/gtest.h>
@@ -16,21 +17,21 @@ std::vector<float> converted(const std::vector<float>& weights, const Projection
   return result;
 }
 
-// A bias that counts its rows shows where each one goes.
-TEST(Pairing, RowsGoWhereTheirPairStands) {
+// A bias that holds its row indices shows where each row goes.
+TEST(Pairing, RowsGoToTheirPairs) {
   std::vector<float> bias(8);
   std::iota(bias.begin(), bias.end(), 0.0f);
   const ProjectionShape whole = {1, 8, 1, 0, 8};
   EXPECT_EQ(converted(bias, whole, Pairing::interleaved, Pairing::half), (std::vector<float>{0, 2, 4, 6, 1, 3, 5, 7}));
   EXPECT_EQ(converted(bias, whole, Pairing::half, Pairing::interleaved), (std::vector<float>{0, 4, 1, 5, 2, 6, 3, 7}));
-  // partial rotary: the span only, head by head
+  // partial rotary: only the span of each head moves
   std::vector<float> two_heads(20);
   std::iota(two_heads.begin(), two_heads.end(), 0.0f);
   EXPECT_EQ(converted(two_heads, {2, 10, 1, 3, 6}, Pairing::interleaved, Pairing::half),
             (std::vector<float>{0, 1, 2, 3, 5, 7, 4, 6, 8, 9, 10, 11, 12, 13, 15, 17, 14, 16, 18, 19}));
 }
 
-TEST(Pairing, ThereAndBackIsTheIdentity) {
+TEST(Pairing, RoundTripIsTheIdentity) {
   for (const ProjectionShape& shape : {ProjectionShape{4, 64, 37, 0, 64}, ProjectionShape{3, 80, 5, 0, 20},
                                        ProjectionShape{2, 96, 8, 32, 64}, ProjectionShape{1, 2, 1, 0, 2}}) {
     const std::vector<float> weights = random_floats(static_cast<std::size_t>(shape.heads) * shape.head_dim * shape.columns, 1);
@@ -45,7 +46,7 @@ TEST(Pairing, AnyElementSize) {
   const ProjectionShape shape = {2, 8, 3, 2, 6};
   const std::vector<float> weights = random_floats(2 * 8 * 3, 2);
   const std::vector<float> expected = converted(weights, shape, Pairing::half, Pairing::interleaved);
-  // the same permutation on elements of 1, 2 and 8 bytes: each numbered by its place
+  // the same permutation for elements of 1, 2 and 8 bytes that hold their index
   const auto check = [&](auto zero) {
     using Element = decltype(zero);
     std::vector<Element> numbers(weights.size()), moved(weights.size());
@@ -67,7 +68,7 @@ std::vector<float> project(const std::vector<float>& weights, const std::vector<
   return result;
 }
 
-// A checkpoint of one pairing, converted and rotated in the other, gives the same attention scores.
+// A checkpoint that is converted to the other pairing and rotated in it gives the same attention scores.
 TEST(Pairing, AttentionScoresAgree) {
   const int heads = 2, dim = 48, width = 20;
   RopeConfig config = yarn_config(dim, 1e6, 4, 32768);
@@ -98,9 +99,9 @@ TEST(Pairing, AttentionScoresAgree) {
         for (int i = head * dim; i < (head + 1) * dim; ++i) {
           score += double{q[i]} * k[i], score2 += double{q2[i]} * k2[i], mixed += double{q[i]} * k2[i];
         }
-        // the same products, only in another order: each is exact in f64, and so nearly is the sum
+        // the same products in another order: each is exact in f64, and the sum almost is
         EXPECT_NEAR(score2, score, std::fabs(score) * 1e-12 + 1e-9);
-        EXPECT_GT(std::fabs(mixed - score), 1e-3);  // and it is not the same vector
+        EXPECT_GT(std::fabs(mixed - score), 1e-3);  // the vectors do differ
       }
     }
   }

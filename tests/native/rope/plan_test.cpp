@@ -1,3 +1,4 @@
+// Frequency plans of every scaling type compared with long double, their validity ranges, axes and rounding.
 #include "rope/plan.h"
 
 #include <gtest/gtest.h>
@@ -15,8 +16,8 @@ using oracle::Real;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// A frequency goes through some ten roundings of 2^-53 each; an error e of the exponent of the base counts ln(base) · e, which stays
-// below 30 of them.
+// A frequency goes through about ten roundings of 2^-53 each. An error e in the exponent of the base counts ln(base) · e, which is less
+// than 30 roundings.
 constexpr Real kFrequencyTolerance = 0x1p-48L;
 constexpr Real kScaleTolerance = 0x1p-50L;
 
@@ -52,7 +53,7 @@ TEST(Plan, CarriesTheGeometryOfItsConfig) {
   EXPECT_EQ(plan.axes, 1);
   EXPECT_EQ(plan.inv_freq.size(), 32u);
   EXPECT_EQ(plan.softmax_scale, 1 / std::sqrt(192.0));
-  expect_plan(plan, oracle::plan(config, 1), "partial");  // exponents run over rotary_dim, not head_dim
+  expect_plan(plan, oracle::plan(config, 1), "partial");  // exponents are relative to rotary_dim, not head_dim
 }
 
 // Position interpolation (Chen et al. 2023, arXiv:2306.15595): every frequency is divided by the factor.
@@ -98,7 +99,7 @@ TEST(Plan, YarnKeepsPairsBelowTheRampAndDividesThoseAbove) {
   for (int j = 40; j < 64; ++j) EXPECT_EQ(plan.inv_freq[j], plan.unscaled_inv_freq[j] / 4) << j;
 }
 
-// The paper's ramp and the shipped one meet at its ends and differ between them.
+// The paper's ramp and the shipped ramp agree at their ends and differ in between.
 TEST(Plan, RampOverRotationsIsAnotherCurve) {
   RopeConfig config = yarn_config(128, 10000, 16, 4096);
   config.truncate = false;
@@ -119,7 +120,7 @@ TEST(Plan, RampOverRotationsIsAnotherCurve) {
   EXPECT_GT(differing, 15);
 }
 
-// The authors' first NTK-by-parts: pairs kept, a stretch of NTK-aware ones, and interpolated ones.
+// The authors' first NTK-by-parts: kept pairs, then NTK-aware pairs, then interpolated pairs.
 TEST(Plan, TwoRampsPassThroughNtk) {
   RopeConfig config = scaled_config(RopeType::ntk_by_parts, 128, 10000, 8, 4096);
   config.ramp = Ramp::two_ramps;
@@ -149,13 +150,13 @@ TEST(Plan, YarnReadsItsOptions) {
   variants[2].beta_fast = 0, variants[2].beta_slow = 0;  // transformers' `or`: 0 means not given
   variants[3].attention_factor = 1;
   variants[4].mscale = 1, variants[4].mscale_all_dim = 0.707;
-  variants[5].mscale = 0.5;                                  // alone it is not read
+  variants[5].mscale = 0.5;                                  // ignored without mscale_all_dim
   variants[6].mscale = 0, variants[6].mscale_all_dim = 0.5;  // 0 is falsy
   variants[7].factor.reset(), variants[7].max_position_embeddings = 131072;
   variants[8].attention_factor = 0.9, variants[8].mscale = 1, variants[8].mscale_all_dim = 0.5;
   variants[9].mscale = 1, variants[9].mscale_all_dim = 1, variants[9].family = Family::deepseek;
-  variants[10].attn_factor = 0.5;                                                         // transformers does not know it
-  variants[11].beta_fast = 1, variants[11].beta_slow = 1, variants[11].truncate = false;  // both ends alike: a step
+  variants[10].attn_factor = 0.5;                                                         // transformers ignores it
+  variants[11].beta_fast = 1, variants[11].beta_slow = 1, variants[11].truncate = false;  // both ends equal: a step
   for (std::size_t i = 0; i < variants.size(); ++i) {
     expect_plan(plan_of(variants[i]), oracle::plan(variants[i], 1), "variant " + std::to_string(i));
   }
@@ -164,8 +165,8 @@ TEST(Plan, YarnReadsItsOptions) {
   EXPECT_EQ(plan_of(variants[10]).attention_factor, plan_of(plain).attention_factor);
 }
 
-// find_correction_range clamps to [0, dim - 1], which is more than the last pair: an original length so short, or so long for its base,
-// that an end of the ramp falls outside the head.
+// find_correction_range clamps to [0, dim - 1], which is beyond the last pair. Here the original length is so short, or so long for its
+// base, that an end of the ramp falls outside the head.
 TEST(Plan, YarnRangesAreClampedToTheHead) {
   const RopeConfig brief = yarn_config(64, 10000, 4, 128), far = yarn_config(64, 100, 4, 131072);
   EXPECT_EQ(plan_of(brief).ramp_low, 0);
@@ -219,13 +220,13 @@ TEST(Plan, DynamicYarnFollowsTheLengthPastTheOriginalOne) {
     EXPECT_EQ(plan.valid_from, length);
     EXPECT_EQ(plan.valid_to, length);
   }
-  // by the length alone: the authors' code leaves lengths within max_position_embeddings alone as well, which would undo the extension
-  // of a config that names its extended length there
+  // depends only on the length. The authors' code also doesn't scale lengths within max_position_embeddings, which would undo the
+  // extension of a config that has its extended length there
   config.max_position_embeddings = 8192;
   expect_plan(plan_of(config, 5000), oracle::plan(config, 5000), "max_position_embeddings of 8192, at 5000");
   EXPECT_EQ(plan_of(config, 4096).valid_to, 4096);
   config.max_position_embeddings.reset();
-  // a fine-tuned model starts at its own factor and keeps it as far as that reaches
+  // a fine-tuned model starts with its own factor, and keeps it up to the length it was fine-tuned for
   config.finetuned = true;
   for (const double length : {1.0, 4096.0, 65536.0, 65537.0, 200000.0}) {
     expect_plan(plan_of(config, length), oracle::plan(config, length), "finetuned at " + std::to_string(length));
@@ -234,7 +235,7 @@ TEST(Plan, DynamicYarnFollowsTheLengthPastTheOriginalOne) {
   EXPECT_EQ(plan_of(config, 65537).valid_from, 65537);
 }
 
-TEST(Plan, LongropeChoosesItsListByLength) {
+TEST(Plan, LongropeSelectsItsListByLength) {
   RopeConfig config = longrope_config(96);
   for (const double length : {1.0, 4096.0, 4097.0, 131072.0}) {
     expect_plan(plan_of(config, length), oracle::plan(config, length), "longrope at " + std::to_string(length));
@@ -262,12 +263,12 @@ TEST(Plan, Llama3WithEqualFactorsDividesBelowThem) {
   config.low_freq_factor = config.high_freq_factor = 2;
   const FrequencyPlan plan = plan_of(config);
   for (int j = 0; j < 64; ++j) {
-    const double turns = 8192 * plan.unscaled_inv_freq[j] / (2 * static_cast<double>(oracle::kPi));
-    EXPECT_EQ(plan.inv_freq[j], turns > 2 ? plan.unscaled_inv_freq[j] : plan.unscaled_inv_freq[j] / 8) << j;
+    const double rotations = 8192 * plan.unscaled_inv_freq[j] / (2 * static_cast<double>(oracle::kPi));
+    EXPECT_EQ(plan.inv_freq[j], rotations > 2 ? plan.unscaled_inv_freq[j] : plan.unscaled_inv_freq[j] / 8) << j;
   }
 }
 
-TEST(Plan, ProportionalLeavesTheTailStanding) {
+TEST(Plan, ProportionalDoesNotRotateTheTail) {
   RopeConfig config = plain_config(512, 1e6);
   config.rope_type = RopeType::proportional;
   config.partial_rotary_factor = 0.25;
@@ -276,7 +277,7 @@ TEST(Plan, ProportionalLeavesTheTailStanding) {
   for (int j = 64; j < 256; ++j) EXPECT_EQ(plan.inv_freq[j], 0) << j;
 }
 
-TEST(Plan, FreqFactorsDivideWhatScalingLeft) {
+TEST(Plan, FreqFactorsDivideScaledFrequencies) {
   RopeConfig config = scaled_config(RopeType::linear, 96, 10000, 4, 4096);
   config.freq_factors = divisors(48, 8);
   const FrequencyPlan plan = plan_of(config);
@@ -298,7 +299,7 @@ TEST(Plan, StaticTypesHoldAtEveryLength) {
   }
 }
 
-// What a plan says of its range is kept: the same frequencies at both ends, others one step outside.
+// The frequencies are the same at both ends of a plan's range, and different one step outside.
 TEST(Plan, ValidityRangesAreExact) {
   for (const RopeConfig& config :
        {dynamic_config(64, 10000, 2, 4096), longrope_config(64), scaled_config(RopeType::dynamic_yarn, 64, 10000, 8, 4096)}) {
@@ -340,7 +341,7 @@ TEST(Plan, AxesFollowTheSections) {
 
 // With [24, 20, 20], llama.cpp (August 2026, ggml/src/ggml-cpu/ops.cpp, mode IMROPE) assigns pairs 61 and 62 to a fourth
 // axis. Here they belong to time, as in transformers.
-TEST(Plan, InterleavedLeftoversBelongToTime) {
+TEST(Plan, InterleavedRemainderBelongsToTime) {
   const std::vector<double> sections = {24, 20, 20};
   const FrequencyPlan plan = plan_of(mrope_config(128, 5e6, sections, MropeLayout::interleaved));
   for (int j = 60; j < 64; ++j) EXPECT_EQ(plan.axis_of_pair[j], 0) << j;
@@ -361,7 +362,7 @@ TEST(Plan, QueryTemperature) {
   }
 }
 
-// Precision::hf rounds each step to f32, as transformers computes: within the distance that README.md of tests/golden states.
+// Precision::hf rounds each step to f32, as transformers does. The tolerance is that of tests/golden/README.md.
 TEST(Plan, HfPrecisionRoundsToF32) {
   for (auto& [name, exact, length] : every_type(128)) {
     RopeConfig config = exact;
@@ -373,7 +374,7 @@ TEST(Plan, HfPrecisionRoundsToF32) {
       EXPECT_NEAR(plan.inv_freq[j], reference.inv_freq[j], reference.inv_freq[j] * 2e-6) << name << ", " << j;
     }
   }
-  // the default frequencies step by step: exponent, power and reciprocal, each rounded
+  // the default frequencies in steps: exponent, power and reciprocal, each rounded
   RopeConfig config = plain_config(96, 10000);
   config.precision = Precision::hf;
   const FrequencyPlan plan = plan_of(config);

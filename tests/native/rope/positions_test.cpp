@@ -1,3 +1,4 @@
+// Positions: how ids are indexed, and which are refused.
 #include "rope/positions.h"
 
 #include <gtest/gtest.h>
@@ -24,14 +25,14 @@ TEST(Positions, AreLookedUpByAxisRowAndToken) {
     }
   }
   const Positions shared = {0, &ids[0][0][0], 1, 1, 4};
-  EXPECT_EQ(shared.at(1, 2, 3), 3);  // one plane and one row serve all
+  EXPECT_EQ(shared.at(1, 2, 3), 3);  // one plane and one row are shared by all
   const Positions range = {7, nullptr, 1, 1, 4};
   EXPECT_EQ(range.at(0, 0, 3), 10);
   EXPECT_EQ(largest_position(range), 10);
   EXPECT_EQ(largest_position(positions), 123);
 }
 
-// Refuses `positions` and leaves the tables untouched.
+// Expects `positions` to be refused, and the tables to be unchanged.
 void expect_refused(const RopeConfig& config, const Positions& positions, Status status) {
   const FrequencyPlan plan = plan_of(config);
   EXPECT_EQ(check_positions(plan, positions), status);
@@ -54,15 +55,15 @@ TEST(Positions, OutsideTheRangeAreRefused) {
     }
     expect_refused(config, {bad, nullptr, 1, 1, 1}, Status::position_out_of_range);
   }
-  expect_refused(config, {2147483647.0, nullptr, 1, 1, 2}, Status::position_out_of_range);  // the second token is past it
+  expect_refused(config, {2147483647.0, nullptr, 1, 1, 2}, Status::position_out_of_range);  // the second token exceeds the limit
   const FrequencyPlan plan = plan_of(config);
   for (const double good : {-2147483648.0, 2147483647.0, 2147483647.75}) {
     EXPECT_EQ(check_positions(plan, {0, &good, 1, 1, 1}), Status::ok) << good;
   }
 }
 
-// The reduction of angles is exact to 2^32, so frequencies above 2 bring the limit down.
-TEST(Positions, FastFrequenciesBringTheLimitDown) {
+// The range reduction is exact up to 2^32 radians, so frequencies above 2 lower the limit.
+TEST(Positions, HighFrequenciesLowerTheLimit) {
   RopeConfig config = plain_config(4);
   config.rope_type = RopeType::custom;
   const std::vector<double> fast = {-1000, 0.5};
@@ -78,7 +79,7 @@ TEST(Positions, FastFrequenciesBringTheLimitDown) {
   EXPECT_NEAR(rows.sin()[0], static_cast<double>(std::sin(oracle::Real{inside} * -1000)), 0x1p-50);
 }
 
-// zeta^power must stay within f32 in both roles, whatever the position asked for.
+// zeta^power must fit in f32 for both roles at every accepted position.
 TEST(Positions, ThatWouldOverflowXposAreRefused) {
   const RopeConfig config = xpos_config(64, 10, 50);
   const FrequencyPlan plan = plan_of(config);

@@ -1,3 +1,4 @@
+// Re-rotation of keys between plans and positions, compared with a fresh rotation by the oracle.
 #include "rope/rerotate.h"
 
 #include <gtest/gtest.h>
@@ -17,15 +18,15 @@ using oracle::Real;
 constexpr Purpose kKey = {Role::key, false};
 constexpr Real kOneRotation = 0x1p-22L + 0x1p-24L;  // rotation_test.cpp
 
-// Under what config, at what length and where keys stand.
-struct Stand {
+// The config, length and positions of keys.
+struct Placed {
   RopeConfig config;
   double length;
   std::vector<double> ids;  // [tokens]
   Positions positions() const { return {0, ids.data(), 1, 1, static_cast<int>(ids.size())}; }
   FrequencyPlan plan() const { return plan_of(config, length); }
 
-  // What a pair's key is multiplied by at a position.
+  // The factor on a pair of a key at a position.
   Real scale(int pair, double position) const {
     const Real factor = oracle::plan(config, length).attention_factor;
     if (!config.xpos_scale_base.has_value()) return factor;
@@ -34,18 +35,19 @@ struct Stand {
   }
 };
 
-// Turns `keys` in place as a model does that computes them there.
-void rotate_keys(GuardedTensor& keys, const Stand& stand) {
+// Rotates `keys` in place, like a model that computes them at these positions.
+void rotate_keys(GuardedTensor& keys, const Placed& placed) {
   Rope rope;
-  ASSERT_EQ(rope.configure(stand.config), Status::ok);
-  ASSERT_EQ(rope.rotate(keys.in_place(), stand.positions(), stand.length, kKey), Status::ok);
+  ASSERT_EQ(rope.configure(placed.config), Status::ok);
+  ASSERT_EQ(rope.rotate(keys.in_place(), placed.positions(), placed.length, kKey), Status::ok);
 }
 
 Pairing stored_pairing(const RopeConfig& config) { return config.pairing == Pairing::interleaved ? Pairing::interleaved : Pairing::half; }
 
-// `keys` against a fresh rotation of `original` at `to`, having stood at `from`: two rotations' errors, the first scaled by the ratio of
-// the scales and spread over both elements of its pair; 16-bit storage adds half an ulp each time.
-void expect_fresh(const GuardedTensor& keys, const GuardedTensor& original, const Stand& from, const Stand& to) {
+// Compares `keys`, re-rotated from `from` to `to`, with a fresh rotation of `original` at `to`. The tolerance is the error of two
+// rotations. The first is scaled by the ratio of the scales and affects both elements of its pair. 16-bit storage adds half an ulp each
+// time.
+void expect_fresh(const GuardedTensor& keys, const GuardedTensor& original, const Placed& from, const Placed& to) {
   const Shape& shape = keys.shape();
   const int size = resolved_rotary_dim(to.config), pairs = size / 2;
   const Span span = {to.config.rotary_offset, size};
@@ -81,14 +83,14 @@ void expect_fresh(const GuardedTensor& keys, const GuardedTensor& original, cons
   }
 }
 
-void expect_moved(const Stand& from, const Stand& to, DType dtype, Layout layout, const Shape& shape) {
+void expect_moved(const Placed& from, const Placed& to, DType dtype, Layout layout, const Shape& shape) {
   GuardedTensor original(dtype, layout, shape), keys(dtype, layout, shape), simd(dtype, layout, shape), untouched(dtype, layout, shape);
   keys.copy_from(original.fill(1));
   ASSERT_NO_FATAL_FAILURE(rotate_keys(keys, from));
   untouched.copy_from(keys);
   const FrequencyPlan from_plan = from.plan(), to_plan = to.plan();
   const Positions old_positions = from.positions(), new_positions = to.positions();
-  // out of place with the SIMD kernels, in place with the scalar ones
+  // out of place with the SIMD kernels, in place with the scalar kernels
   ASSERT_EQ(rerotate(kWasmSimdRotateKernels, keys.into(simd), {from_plan, old_positions}, {to_plan, new_positions}), Status::ok);
   ASSERT_TRUE(keys.same_bits(untouched));
   ASSERT_EQ(rerotate(kScalarRotateKernels, keys.in_place(), {from_plan, old_positions}, {to_plan, new_positions}), Status::ok);
@@ -97,7 +99,7 @@ void expect_moved(const Stand& from, const Stand& to, DType dtype, Layout layout
   expect_fresh(simd, original, from, to);
 }
 
-std::vector<Stand> stands(int head_dim) {
+std::vector<Placed> placements(int head_dim) {
   const std::vector<double> ids = {0, 1, 700, 4095, 100000};
   RopeConfig near = xpos_config(head_dim, 4096, 1000), by_parts = scaled_config(RopeType::ntk_by_parts, head_dim, 1e4, 4, 4096);
   return {{plain_config(head_dim), 1, ids},
@@ -114,13 +116,13 @@ std::vector<Stand> stands(int head_dim) {
 }
 
 TEST(Rerotate, EveryPairOfPlans) {
-  const std::vector<Stand> all = stands(32);
+  const std::vector<Placed> all = placements(32);
   for (std::size_t a = 0; a < all.size(); ++a) {
     for (std::size_t b = 0; b < all.size(); ++b) {
-      SCOPED_TRACE(testing::Message() << "from stand " << a << " to stand " << b);
-      Stand to = all[b];
+      SCOPED_TRACE(testing::Message() << "from " << a << " to " << b);
+      Placed to = all[b];
       ASSERT_NO_FATAL_FAILURE(expect_moved(all[a], to, DType::f32, Layout::bhtd, {1, 5, 2, 32}));
-      to.ids = {5, 0, 699, 5000, 99000};  // and to other positions at once
+      to.ids = {5, 0, 699, 5000, 99000};  // and at the same time to other positions
       ASSERT_NO_FATAL_FAILURE(expect_moved(all[a], to, DType::f32, Layout::bhtd, {1, 5, 2, 32}));
     }
   }
@@ -132,9 +134,9 @@ TEST(Rerotate, EveryStorageLayoutAndPairing) {
       for (const Pairing pairing : {Pairing::half, Pairing::interleaved, Pairing::interleaved_to_half}) {
         SCOPED_TRACE(testing::Message() << static_cast<int>(dtype) << ", " << static_cast<int>(layout) << ", "
                                         << static_cast<int>(pairing));
-        Stand from = {yarn_config(38, 1e6, 4, 32768), 1, {3, 1, 4, 1, 5000}};
+        Placed from = {yarn_config(38, 1e6, 4, 32768), 1, {3, 1, 4, 1, 5000}};
         from.config.rotary_dim = 34, from.config.rotary_offset = 3, from.config.pairing = pairing;
-        Stand to = from;
+        Placed to = from;
         to.config.factor = 8, to.ids = {0, 1, 4, 7, 5001};
         ASSERT_NO_FATAL_FAILURE(expect_moved(from, to, dtype, layout, {layout == Layout::thd ? 1 : 2, 5, 3, 38}));
       }
@@ -142,11 +144,11 @@ TEST(Rerotate, EveryStorageLayoutAndPairing) {
   }
 }
 
-// More tokens than a block holds, of which some move: those as a fresh rotation, the others bit for bit.
+// More tokens than a block holds. Those that move equal a fresh rotation, the others keep their bits.
 TEST(Rerotate, OnlyTokensThatMoveAreTouched) {
   const int tokens = 200;
   for (const bool in_place : {false, true}) {
-    Stand from = {plain_config(16), 1, std::vector<double>(tokens)}, to = from;
+    Placed from = {plain_config(16), 1, std::vector<double>(tokens)}, to = from;
     std::iota(from.ids.begin(), from.ids.end(), 0);
     to.ids = from.ids;
     const auto moves = [](int token) { return (token > 20 && token < 120) || token == 130 || token % 50 == 0; };
@@ -175,14 +177,14 @@ TEST(Rerotate, OnlyTokensThatMoveAreTouched) {
   }
 }
 
-// A token that turns, one that neither turns nor scales, and one that only scales: the row of the first is not taken for the last's.
+// A token that is rotated, one that doesn't change, and one that is only scaled: the last must not use the row of the first.
 TEST(Rerotate, TokensThatOnlyScale) {
-  const Stand from = {xpos_config(16, 512, 100), 1, {5, 100, 300}}, to = {xpos_config(16, 256, 100), 1, {9, 100, 300}};
+  const Placed from = {xpos_config(16, 512, 100), 1, {5, 100, 300}}, to = {xpos_config(16, 256, 100), 1, {9, 100, 300}};
   ASSERT_NO_FATAL_FAILURE(expect_moved(from, to, DType::f32, Layout::bthd, {1, 3, 1, 16}));
 }
 
-TEST(Rerotate, RowsOfABatchStandApart) {
-  // each batch row from positions of its own to ones that all share, and the other way
+TEST(Rerotate, BatchRowsAreIndependent) {
+  // from separate positions of each batch row to shared positions, and back
   const std::vector<double> apart = {0, 1, 2, 50, 51, 52, 7, 9, 11}, shared = {4, 5, 6};
   const RopeConfig config = yarn_config(16, 1e6, 4, 32768);
   const FrequencyPlan plan = plan_of(config);
@@ -201,18 +203,18 @@ TEST(Rerotate, RowsOfABatchStandApart) {
   }
 }
 
-// Keys that stand where they are to stand are copied bit for bit: -0, infinities and NaN with its payload too.
+// Keys that are already in place are copied bit for bit, including -0, infinities and NaN payloads.
 TEST(Rerotate, NothingToDoIsExact) {
-  for (const Stand& stand : stands(16)) {
+  for (const Placed& placed : placements(16)) {
     for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
       const Shape shape = {1, 5, 2, 16};
       GuardedTensor keys(dtype, Layout::bthd, shape), copy(dtype, Layout::bthd, shape), before(dtype, Layout::bthd, shape);
       Random random(4);
       for (std::size_t i = 0; i < keys.count(); ++i) keys.set_bits(i, random.next_bits());
       before.copy_from(keys);
-      const FrequencyPlan a = stand.plan(), b = stand.plan();
-      const std::vector<double> same_ids = stand.ids;
-      const Positions from = stand.positions(), to = {0, same_ids.data(), 1, 1, 5};
+      const FrequencyPlan a = placed.plan(), b = placed.plan();
+      const std::vector<double> same_ids = placed.ids;
+      const Positions from = placed.positions(), to = {0, same_ids.data(), 1, 1, 5};
       ASSERT_EQ(rerotate(kWasmSimdRotateKernels, keys.into(copy), {a, from}, {b, to}), Status::ok);
       ASSERT_EQ(rerotate(kWasmSimdRotateKernels, keys.in_place(), {a, from}, {b, to}), Status::ok);
       EXPECT_TRUE(copy.same_bits(before));
@@ -223,7 +225,7 @@ TEST(Rerotate, NothingToDoIsExact) {
 
 // llama.cpp (August 2026, src/llama-kv-cache.cpp, K-shift) multiplies keys by YaRN's factor with every shift. After 100
 // shifts that would be 1.1386^100.
-TEST(Rerotate, ShiftsDoNotScaleAndComeBack) {
+TEST(Rerotate, ShiftsDoNotScaleAndCanBeUndone) {
   for (const RopeConfig& config : {plain_config(64), yarn_config(64, 1e6, 4, 32768), longrope_config(64, 10000, 4096)}) {
     for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
       const int tokens = 12;
@@ -237,7 +239,7 @@ TEST(Rerotate, ShiftsDoNotScaleAndComeBack) {
         ASSERT_EQ(rerotate(kWasmSimdRotateKernels, keys.in_place(), {plan, here}, {plan, there}), Status::ok);
         ASSERT_EQ(rerotate(kWasmSimdRotateKernels, keys.in_place(), {plan, there}, {plan, here}), Status::ok);
       }
-      // at the worst 100 errors of one rotation in one direction, each on both elements of a pair of norm < 3
+      // at worst 100 errors of one rotation in the same direction, each on both elements of a pair with norm < 3
       const Real storage = dtype == DType::f32 ? 0 : oracle::ulp(2.5L, dtype) / 2;
       const Real worst = 100 * std::sqrt(2.0L) * (3 * kOneRotation + storage);
       Real old_energy = 0, new_energy = 0;
@@ -245,14 +247,14 @@ TEST(Rerotate, ShiftsDoNotScaleAndComeBack) {
         EXPECT_NEAR(keys.value(i), before.value(i), worst);
         old_energy += before.value(i) * before.value(i), new_energy += keys.value(i) * keys.value(i);
       }
-      // over 1536 elements rounding cancels; a factor of 1 + 1e-4 a shift would show as 2 %
+      // over 1536 elements rounding errors cancel; a factor of 1 + 1e-4 per shift would show as 2 %
       EXPECT_NEAR(new_energy / old_energy, 1, dtype == DType::bf16 ? 0.02 : 0.002);
     }
   }
 }
 
-TEST(Rerotate, AWindowThatSlidesForLongStaysRight) {
-  // a streaming cache: 300 shifts by -1 end where one shift by -300 does
+TEST(Rerotate, AWindowCanSlideManyTimes) {
+  // a streaming cache: 300 shifts by -1 equal one shift by -300
   const RopeConfig config = yarn_config(32, 1e6, 4, 32768);
   const FrequencyPlan plan = plan_of(config);
   const Shape shape = {1, 4, 1, 32};
@@ -267,9 +269,9 @@ TEST(Rerotate, AWindowThatSlidesForLongStaysRight) {
   for (std::size_t i = 0; i < stepwise.count(); ++i) EXPECT_NEAR(stepwise.value(i), at_once.value(i), 301 * 3 * kOneRotation);
 }
 
-// Under Precision::hf a fresh rotation turns by angles rounded to f32, so a re-rotation must end there too: at position 131072 the
-// rounding of an angle is up to 2^-8.
-TEST(Rerotate, HfPrecisionEndsWhereAFreshRotationDoes) {
+// Under Precision::hf a fresh rotation rounds its angles to f32, and a re-rotation must give the same result. At position 131072 an angle
+// is rounded by up to 2^-8.
+TEST(Rerotate, HfPrecisionEqualsAFreshRotation) {
   RopeConfig from_config = plain_config(64, 1e6), to_config = yarn_config(64, 1e6, 4, 32768);
   from_config.precision = to_config.precision = Precision::hf;
   for (const auto& [a, b] :
@@ -277,7 +279,7 @@ TEST(Rerotate, HfPrecisionEndsWhereAFreshRotationDoes) {
     const Shape shape = {1, 3, 1, 64};
     GuardedTensor keys(DType::f32, Layout::bthd, shape), expected(DType::f32, Layout::bthd, shape);
     expected.copy_from(keys.fill(7));
-    const Stand from = {*a, 1, {131071, 99999, 65537}}, to = {*b, 1, {131070, 99998, 65536}};
+    const Placed from = {*a, 1, {131071, 99999, 65537}}, to = {*b, 1, {131070, 99998, 65536}};
     rotate_keys(keys, from);
     rotate_keys(expected, to);
     const FrequencyPlan from_plan = from.plan(), to_plan = to.plan();
@@ -291,18 +293,19 @@ TEST(Rerotate, RopesTakeTheirPlansFromTheLength) {
   Rope dynamic, longrope;
   ASSERT_EQ(dynamic.configure(dynamic_config(32, 10000, 2, 4096)), Status::ok);
   ASSERT_EQ(longrope.configure(longrope_config(32)), Status::ok);
-  const Stand from = {dynamic.config(), 6000, {5, 77, 5999}}, to = {longrope.config(), 4097, {5, 78, 4096}};
+  const Placed from = {dynamic.config(), 6000, {5, 77, 5999}}, to = {longrope.config(), 4097, {5, 78, 4096}};
   const Shape shape = {1, 3, 2, 32};
   GuardedTensor original(DType::f32, Layout::bthd, shape), keys(DType::f32, Layout::bthd, shape);
   keys.copy_from(original.fill(8));
   rotate_keys(keys, from);
   const Positions old_positions = from.positions(), new_positions = to.positions();
-  ASSERT_EQ(rerotate(kWasmSimdRotateKernels, keys.in_place(), RopePlacement{dynamic, old_positions}, RopePlacement{longrope, new_positions}),
-            Status::ok);
+  ASSERT_EQ(
+      rerotate(kWasmSimdRotateKernels, keys.in_place(), RopePlacement{dynamic, old_positions}, RopePlacement{longrope, new_positions}),
+      Status::ok);
   ASSERT_NO_FATAL_FAILURE(expect_fresh(keys, original, from, to));
 
-  // the lengths may be stated: here the long list for short positions
-  const Stand stated = {longrope.config(), 5000, {5, 78, 4000}}, brief = {longrope.config(), 4001, {5, 78, 4000}};
+  // lengths can be given: here they select the long list for short positions
+  const Placed stated = {longrope.config(), 5000, {5, 78, 4000}}, brief = {longrope.config(), 4001, {5, 78, 4000}};
   keys.copy_from(original);
   rotate_keys(keys, brief);
   const Positions positions = stated.positions();
@@ -360,7 +363,7 @@ TEST(Rerotate, BadPositionsAndShapesAreRefusedWithNothingWritten) {
   expect_refused(rows, two, {1, 2, 1, 16}, Status::shape_out_of_range);
   expect_refused(two, two, {1, 2, 0, 16}, Status::shape_out_of_range);
   expect_refused(two, two, {1, 2, 2, 8}, Status::head_dim_mismatch);
-  // kernels are looked up by storage, so an unknown one must not get that far
+  // kernels are indexed by element type, so an unknown type must be refused before
   const auto expect_unknown = [&](DType dtype, Layout layout, Status status) {
     const HeadTensor keys = {source.data(), target.data(), dtype, layout, {1, 2, 1, 16}};
     EXPECT_EQ(rerotate(kWasmSimdRotateKernels, keys, {plan, two}, {plan, two}), status);

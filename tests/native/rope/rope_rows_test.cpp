@@ -1,4 +1,4 @@
-// What a rope remembers between calls: the rows of the positions seen last, and nothing of what it was asked before.
+// The row cache of a rope: results must not depend on previous calls.
 #include <gtest/gtest.h>
 
 #include <tuple>
@@ -8,7 +8,7 @@
 namespace ropewalk {
 namespace {
 
-// Whatever a rope was asked before, it answers as a fresh one.
+// After any calls, a rope gives the results of a new rope.
 TEST(RopeRows, AreTheRightOnes) {
   RopeConfig config = longrope_config(32, 10000, 100, 3200);
   config.xpos_scale_base = 64;
@@ -73,7 +73,7 @@ TEST(RopeRows, KeepTheirShape) {
   }
 }
 
-// A range without ids may be asked once for all batch rows or once for each.
+// A range without ids may be given once for all batch rows, or once per row.
 TEST(RopeRows, OfARangeKeepTheirNumber) {
   ConfiguredRope rope(plain_config(16));
   const std::vector<float> values = random_floats(2 * 3 * 16, 18);
@@ -89,7 +89,7 @@ TEST(RopeRows, OfARangeKeepTheirNumber) {
 TEST(RopeRows, OfEveryBatchRowAreCompared) {
   std::vector<double> ids = {1, 2, 3, 4, 5, 6};
   ConfiguredRope rope(plain_config(16));
-  for (const int changed : {0, 5, 3, 2}) {  // the first round, then one id of either row
+  for (const int changed : {0, 5, 3, 2}) {  // the first call, then a change of one id in either row
     ids[changed] += 10;
     std::vector<float> rotated = random_floats(2 * 3 * 16, 17), expected = rotated;
     ConfiguredRope other(plain_config(16));
@@ -99,8 +99,8 @@ TEST(RopeRows, OfEveryBatchRowAreCompared) {
   }
 }
 
-// More rows than are kept go through in blocks: the same bits, in every layout, and rows kept before are not taken for theirs.
-TEST(RopeRows, OfLongRequestsGoThroughInBlocks) {
+// Requests larger than the cache are computed in blocks. They give the same bits in every layout, and never use rows cached before.
+TEST(RopeRows, OfLongRequestsAreComputedInBlocks) {
   const int dim = 128, tokens = 20000;
   ConfiguredRope rope(plain_config(dim, 1e6));
   const std::vector<float> few = random_floats(2 * dim, 16);
@@ -110,7 +110,7 @@ TEST(RopeRows, OfLongRequestsGoThroughInBlocks) {
     ASSERT_EQ(rope.rotate(tensor_of(rotated, Layout::bthd, {1, 2, 1, dim}), positions_of(ids, 2), 0, {}), Status::ok);
     EXPECT_EQ(rotated, fresh(plain_config(dim, 1e6), few, positions_of(ids, 2)));
   };
-  expect_few();  // rows are kept, and the blocks overwrite them
+  expect_few();  // these rows are cached, and the blocks overwrite them
   const std::vector<float> values = random_floats(static_cast<std::size_t>(tokens) * dim, 8);
   std::vector<float> whole = values, parts = values;
   ASSERT_EQ(rope.rotate(tensor_of(whole, Layout::bthd, {1, tokens, 1, dim}), {7, nullptr, 1, 1, tokens}, 0, {}), Status::ok);

@@ -1,4 +1,4 @@
-// Rope: the same bits whatever the batching, several axes, plans by length, and refusals.
+// Rope: the same bits in every batching, several axes, plans by length, and refused arguments.
 #include "rope/rope.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ TEST(Rope, BatchingDoesNotChangeABit) {
           ConfiguredRope rope(config);
           ASSERT_EQ(rope.rotate(whole.in_place(), positions_of(ids, tokens, rows), 0, {}), Status::ok);
 
-          // one token of one batch at a time, as decoding does
+          // one token of one batch at a time, as in decoding
           for (int batch = 0; batch < batches; ++batch) {
             for (int token = 0; token < tokens; ++token) {
               GuardedTensor one(dtype, Layout::bthd, {1, 1, heads, dim});
@@ -68,7 +68,7 @@ TEST(Rope, KernelsGiveTheSameBits) {
 }
 
 TEST(Rope, GroupedQueriesShareTheRowsOfTheirKeys) {
-  // the same token gives the same bits in a tensor of 8 heads and in one of 2
+  // the same token gives the same bits in tensors of 8 and of 2 heads
   const std::vector<float> head = random_floats(64, 4);
   std::vector<float> q, k;
   for (int i = 0; i < 8; ++i) q.insert(q.end(), head.begin(), head.end());
@@ -94,7 +94,7 @@ TEST(Rope, TextTokensOnSeveralAxesAreRotatedAsOnOne) {
   }
 }
 
-TEST(Rope, ImageTokensTurnEachPairByItsAxis) {
+TEST(Rope, ImageTokensRotateEachPairByItsAxis) {
   const std::vector<double> chunked = {16, 24, 24}, interleaved = {24, 20, 20}, ernie = {22, 22, 20}, vision = {32, 32},
                             four = {16, 16, 16, 16};
   Random random(11);
@@ -119,7 +119,7 @@ TEST(Rope, ImageTokensTurnEachPairByItsAxis) {
   }
 }
 
-// The plan follows the largest position of the call, as in transformers, or the length that the caller states.
+// The plan depends on the largest position of the call, as in transformers, or on the given length.
 TEST(Rope, PlansFollowTheLength) {
   for (const RopeConfig& config : {longrope_config(64, 10000, 4096, 131072), dynamic_config(64, 10000, 2, 4096),
                                    scaled_config(RopeType::dynamic_yarn, 64, 10000, 8, 4096)}) {
@@ -154,7 +154,7 @@ TEST(Rope, PlansFollowTheLength) {
   }
 }
 
-// Without a positive position there is still a sequence of one.
+// Without a positive position the length is still 1.
 TEST(Rope, TheShortestLengthIsOne) {
   ConfiguredRope rope(dynamic_config(16, 10000, 2, 1));
   std::vector<float> head = random_floats(16, 17);
@@ -164,18 +164,18 @@ TEST(Rope, TheShortestLengthIsOne) {
   EXPECT_EQ(rope.plan().inv_freq[7], rope.plan().unscaled_inv_freq[7]);
 }
 
-TEST(Rope, KeepsListsOfItsOwn) {
+TEST(Rope, CopiesLists) {
   std::vector<double> brief(16, 1.0), far(16, 8.0);
   RopeConfig config = longrope_config(32);
   config.short_factor = brief, config.long_factor = far;
   ConfiguredRope rope(config);
-  std::fill(far.begin(), far.end(), -1.0);  // the caller's memory is the caller's again
+  std::fill(far.begin(), far.end(), -1.0);  // the caller may reuse its memory
   ASSERT_EQ(rope.use_length(5000), Status::ok);
   EXPECT_NEAR(rope.plan().inv_freq[0], 1 / 8.0, 1e-15);
   EXPECT_EQ(rope.config().short_factor[0], 1.0);
 }
 
-// Where ropes can be moved at all, a moved one turns by its own plan.
+// If ropes can be moved, a moved rope must use its own plan.
 template <class AnyRope>
 void expect_movable(const RopeConfig& config) {
   if constexpr (std::is_move_constructible_v<AnyRope>) {
@@ -191,9 +191,9 @@ void expect_movable(const RopeConfig& config) {
   }
 }
 
-TEST(Rope, MovesWholeOrNotAtAll) { expect_movable<Rope>(yarn_config(32, 1e6, 4, 32768)); }
+TEST(Rope, MovesCompletelyOrNotAtAll) { expect_movable<Rope>(yarn_config(32, 1e6, 4, 32768)); }
 
-TEST(Rope, FailedConfigureLeavesTheRopeAsItWas) {
+TEST(Rope, FailedConfigureLeavesTheRopeUnchanged) {
   ConfiguredRope rope(yarn_config(32, 1e6, 4, 32768));
   EXPECT_EQ(rope.configure(plain_config(33)), Status::rotary_dim_odd);
   EXPECT_EQ(rope.config().rope_type, RopeType::yarn);
@@ -242,7 +242,7 @@ TEST(Rope, RefusalsLeaveTheTensorUntouched) {
   EXPECT_EQ(sin[0], 42);
 }
 
-// A table exported between two rotations holds what the rotation turns by, and does not disturb it.
+// A table that is exported between two rotations has the rotation's rows, and doesn't change the rotation.
 TEST(Rope, TablesAreTheRowsOfTheRotation) {
   ConfiguredRope rope(longrope_config(8, 10000, 16, 64));
   const std::vector<double> ids = {3, 20};

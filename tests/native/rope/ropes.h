@@ -1,4 +1,4 @@
-// Ropes and plain float tensors, as several tests hold them.
+// Ropes and float tensors shared by the tests.
 #pragma once
 
 #include "native/rope/configs.h"
@@ -31,7 +31,7 @@ inline HeadTensor tensor_of(std::vector<float>& values, Layout layout, const Sha
   return {values.data(), values.data(), DType::f32, layout, shape};
 }
 
-// What a fresh rope makes of [1, tokens, heads, dim].
+// Rotates [1, tokens, heads, dim] with a new rope.
 inline std::vector<float> fresh(const RopeConfig& config, std::vector<float> values, const Positions& positions, Purpose purpose = {},
                                 double length = 0) {
   ConfiguredRope rope(config);

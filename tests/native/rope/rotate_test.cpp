@@ -1,5 +1,5 @@
-// The kernels and the walk over a tensor, for every way of turning, storage, layout and width: against a long double oracle, and SIMD
-// against scalar bit for bit.
+// Kernels and whole tensors, for every rotation, element type, layout and width: compared with a long double oracle, and SIMD with
+// scalar bit for bit.
 #include "rope/rotate.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 using oracle::Real;
 
-// Less than the vector width of eight pairs, equal to it, multiples of it, and more.
+// Less than the vector width of eight pairs, equal to it, multiples of it, and remainders.
 const int kPairs[] = {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 24, 32, 48, 64, 128};
 
 Pairing read_by(Rotation rotation) {
@@ -41,14 +41,14 @@ RandomRows random_rows(int count, int pairs, std::uint32_t seed) {
   return result;
 }
 
-// x cos − y sin in f32 is two products and a difference, each off by half an ulp of something no larger than the norm of the pair:
-// 3 · 2^-24, here with room to 2^-22. 16-bit storage adds half its ulp.
+// x cos − y sin in f32 is two products and a difference. Each has an error of at most half an ulp of the pair's norm, in total 3 · 2^-24.
+// The tolerance is 2^-22. 16-bit storage adds half an ulp.
 Real tolerance(Real exact, Real norm, DType dtype) {
   const Real arithmetic = norm * 0x1p-22L;
   return dtype == DType::f32 ? arithmetic : arithmetic + oracle::ulp(std::fabs(exact) + arithmetic, dtype) / 2;
 }
 
-// Every element of `rotated` against the oracle: the span within tolerance, the rest bit for bit.
+// Compares every element of `rotated` with the oracle: the span within a tolerance, the rest bit for bit.
 void expect_rotated(const GuardedTensor& source, const GuardedTensor& rotated, Rotation rotation, Span span, const RandomRows& table,
                     bool per_batch) {
   const Shape& shape = source.shape();
@@ -83,7 +83,7 @@ class RotateTensor : public testing::TestWithParam<std::tuple<Rotation, DType, L
   Layout layout() const { return std::get<2>(GetParam()); }
   Shape shape_of(int tokens, int heads, int head_dim) const { return {layout() == Layout::thd ? 1 : 2, tokens, heads, head_dim}; }
 
-  // One shape all ways: scalar and SIMD, out of place and in place.
+  // Checks one shape with scalar and SIMD kernels, out of place and in place.
   void check(const Shape& shape, Span span, bool per_batch, std::uint32_t seed) {
     const RandomRows table = random_rows(shape.tokens * (per_batch ? shape.batches : 1), span.size / 2, seed);
     const Rows rows = table.rows(per_batch);
@@ -132,12 +132,12 @@ TEST_P(RotateTensor, ShapesOfEveryKind) {
       ASSERT_NO_FATAL_FAILURE(check(shape_of(tokens, heads, 20), {2, 18}, per_batch, 7));
     }
   }
-  // more tokens than rows fit the nearest cache: 16 of 128 pairs
+  // more tokens than the 16 rows of 128 pairs that fit in the first-level cache
   ASSERT_NO_FATAL_FAILURE(check(shape_of(37, 2, 256), {0, 256}, true, 8));
 }
 
-// Blocks of tokens and of batches, each with its own rows, make the same tensor as one call.
-TEST_P(RotateTensor, BlocksMakeTheWhole) {
+// Blocks of tokens and batches, each with its own rows, give the same tensor as one call.
+TEST_P(RotateTensor, BlocksEqualTheWhole) {
   const Shape shape = shape_of(11, 3, 24);
   const int pairs = 10;
   const Span span = {1, 20};
@@ -156,8 +156,8 @@ TEST_P(RotateTensor, BlocksMakeTheWhole) {
   EXPECT_TRUE(blocks.guards_are_intact());
 }
 
-// A block turns its own tokens and nothing else.
-TEST_P(RotateTensor, OtherTokensAreLeftAlone) {
+// A block rotates only its own tokens.
+TEST_P(RotateTensor, OtherTokensAreUnchanged) {
   const Shape shape = shape_of(6, 2, 16);
   const RandomRows table = random_rows(2, 8, 10);
   GuardedTensor before(dtype(), layout(), shape), after(dtype(), layout(), shape);
@@ -176,7 +176,7 @@ TEST_P(RotateTensor, OtherTokensAreLeftAlone) {
   }
 }
 
-// What is not a finite number goes through both kernels alike, and touches its own pair only.
+// Both kernels treat infinities and NaN the same way, and these only affect their own pair.
 TEST_P(RotateTensor, SpecialValues) {
   const Shape shape = shape_of(1, 8, 48);
   const RandomRows table = random_rows(1, 24, 11);
@@ -208,7 +208,7 @@ TEST_P(RotateTensor, SpecialValues) {
   }
 }
 
-// Angle 0 keeps every number as it is.
+// Angle 0 keeps every value.
 TEST_P(RotateTensor, AngleZeroIsTheIdentity) {
   const Shape shape = shape_of(2, 3, 36);
   const std::vector<float> cos(36, 1.0f), sin(36, 0.0f);
@@ -240,7 +240,7 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values(DType::f32, DType::f16, DType::bf16), testing::Values(Layout::bthd, Layout::bhtd, Layout::thd)),
     name_of);
 
-// Tensors past 16 MB are read ahead page by page, in pieces of a run of heads: the same bits as their slices one by one.
+// Tensors above 16 MB are prefetched in pieces of a run of heads. They have the same bits as their slices.
 TEST(RotateLargeTensor, HasTheBitsOfItsSlices) {
   const int tokens = 4600, heads = 7, dim = 136, pairs = 64;
   const Span span = {3, 128};
@@ -274,7 +274,7 @@ TEST(RotateLargeTensor, HasTheBitsOfItsSlices) {
   }
 }
 
-// A kernel by itself: strides of its own for source, target and rows.
+// A kernel with different strides for source, target and rows.
 TEST(RotateKernel, StridesAreFollowed) {
   const int pairs = 9, count = 4;
   const RandomRows table = random_rows(8, pairs, 13);

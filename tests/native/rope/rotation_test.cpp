@@ -34,7 +34,7 @@ double distance(const std::vector<float>& a, const std::vector<float>& b) {
 
 double norm(const std::vector<float>& a) { return std::sqrt(dot(a, a)); }
 
-// Each rotation errs by at most 2^-22 of the norm (rotate_test.cpp), and its cos and sin by 2^-25 each.
+// A rotation has an error of at most 2^-22 of the norm (rotate_test.cpp), and its cos and sin of 2^-25 each.
 constexpr double kOneRotation = 0x1p-22 + 0x1p-24;
 
 TEST(Rotation, WorkedExample) {
@@ -43,7 +43,7 @@ TEST(Rotation, WorkedExample) {
   const std::vector<float> as_interleaved = rotated(with_pairing(plain_config(4), Pairing::interleaved), q, 2);
   const std::vector<float> as_half = rotated(with_pairing(plain_config(4), Pairing::half), q, 2);
   for (int i = 0; i < 4; ++i) {
-    EXPECT_NEAR(as_interleaved[i], interleaved[i], 1e-6);  // printed to six digits: half a unit, and f32's half ulp at 4, 2.4e-7
+    EXPECT_NEAR(as_interleaved[i], interleaved[i], 1e-6);  // tolerance: half a unit of six digits, and half an ulp of f32 at 4, 2.4e-7
     EXPECT_NEAR(as_half[i], half[i], 1e-6);
   }
 }
@@ -84,7 +84,7 @@ TEST(Rotation, PositionsAdd) {
   }
 }
 
-TEST(Rotation, InverseBringsTheHeadBack) {
+TEST(Rotation, InverseRestoresTheHead) {
   for (const Pairing pairing : kPairings) {
     for (const RopeConfig& base : {plain_config(64), yarn_config(64, 1e6, 4, 32768), xpos_config(64, 64)}) {
       const RopeConfig config = with_pairing(base, pairing);
@@ -93,7 +93,7 @@ TEST(Rotation, InverseBringsTheHeadBack) {
         for (const Role role : {Role::query, Role::key}) {
           const std::vector<float> there = rotated(config, head, position, {role, false});
           const std::vector<float> back = rotated(config, there, position, {role, true});
-          // the scale there and back cancels, and so does its share of the error
+          // the scales cancel, and so do their errors
           EXPECT_LT(distance(back, head), 2 * kOneRotation * norm(head)) << position;
         }
       }
@@ -143,13 +143,13 @@ TEST(Rotation, XposScoresFallWithTheDistance) {
     }
     for (const double n : {0.0, 500.0, 1000.0}) {
       const double score = dot(rotated(config, q, n + d, {Role::query, false}), rotated(config, k, n, {Role::key, false}));
-      // zeta_0^(-1000/512) is 12, so the two sides may be that much larger before they cancel
+      // zeta_0^(-1000/512) is 12, so both sides may be that much larger before they cancel
       EXPECT_NEAR(score, static_cast<double>(expected), 4 * kOneRotation * norm(q) * norm(k) * 12) << d << ", " << n;
     }
   }
 }
 
-// DeepSeek-V3: the same numbers as an interleaved rotation, written by halves.
+// DeepSeek-V3: the numbers of an interleaved rotation, written in pairing half.
 TEST(Rotation, InterleavedToHalfIsInterleavedPermuted) {
   for (const int dim : {2, 6, 16, 18, 64, 128}) {
     const std::vector<float> head = random_floats(dim, 10);
