@@ -33,7 +33,7 @@ export class Heap {
       fail(
         "OUT_OF_MEMORY",
         field,
-        `out of memory: can't allocate ${bytes} bytes of the 4 GB of wasm memory; dispose of tensors, or use smaller ones`,
+        `out of memory: can't allocate ${bytes} bytes (wasm memory is limited to 4 GB); dispose of tensors, or use smaller ones`,
       );
     }
     return address;
