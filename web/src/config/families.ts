@@ -1,7 +1,69 @@
-import type { Family, LayerRope } from "./family.js";
-import type { Pairing, RopeScaling } from "./types.js";
+// The model families: a table of what is known from each family's code and not in its files.
+import type { MropeLayout, Pairing, RopeScaling, RopeType } from "./types.js";
 
-/** A line of the table: the names of some families, and what they share. */
+/** The RoPE of one kind of layer, in a family whose layers differ. */
+export interface LayerRope {
+  rope_theta: number;
+  /** Key of older config.json files with this kind's base. */
+  theta_key?: string;
+  rope_type?: RopeType;
+  partial_rotary_factor?: number;
+  head_dim?: number;
+  head_dim_key?: string;
+  attention_factor?: number;
+  /** Whether the `rope_scaling` of older config.json files applies to this kind of layer. */
+  scaled?: boolean;
+}
+
+/** What is known from a family's code and not in its files. */
+export interface Family {
+  /** Pairing of the weights in Hugging Face checkpoints. */
+  pairing: Pairing;
+  /** Pairing of the weights in GGUF files: llama.cpp's converter permutes the q and k rows of some families. */
+  gguf_pairing: Pairing;
+  // Defaults of the transformers class, for configs that leave them out.
+  rope_theta?: number;
+  partial_rotary_factor?: number;
+  rotary_dim?: number;
+  head_dim?: number;
+  hidden_size?: number;
+  num_attention_heads?: number;
+  original_max_position_embeddings?: number;
+  /** Default of the class, for configs with neither rope_scaling nor rope_parameters. */
+  rope_scaling?: RopeScaling;
+  /** Older name of rope_theta; a dot goes into a nested object. */
+  theta_key?: string;
+  /** Older name of partial_rotary_factor. */
+  partial_key?: string;
+  /** DeepSeek-style attention: only a separate part of each head is rotated, qk_rope_head_dim wide. */
+  mla?: true;
+  /** The rotated elements are the last ones of a head, not the first. */
+  rotates_last?: true;
+  mrope?: { layout: MropeLayout; section?: readonly number[] };
+  /** GGUF: files with `rope.dimension_sections` have half-split weights, those without interleaved ones. */
+  sections_pair_half?: true;
+  /** Scale of the attention logits: a number, or a key of config.json and the power it is raised to. */
+  softmax?: number | { key: string; power: number; default: number };
+  /** GGUF: models with this many blocks have a softmax scale of 1/√(embedding_length / head_count) (Gemma 27B). */
+  wide_softmax_blocks?: number;
+  /** RoPE by kind of layer, with transformers' names. */
+  layers?: Readonly<Record<string, LayerRope>>;
+  /**
+   * GGUF: what sliding layers have in llama.cpp. `same`: base and scaling of the other layers. `base`: their base
+   * without scaling. `plain`: base 10000 without scaling. `rope.freq_base_swa` replaces the base in each case.
+   */
+  gguf_sliding?: "same" | "base" | "plain";
+  /** GGUF: `rope.dimension_count` is for sliding layers; the others rotate half of it (Step-3.5). */
+  gguf_halves_full?: true;
+  /** Only sliding layers have RoPE. */
+  sliding_only?: true;
+  /** Every n-th layer has no RoPE. */
+  no_rope_interval?: number;
+  /** Llama 4's query temperature on the layers without RoPE. */
+  no_rope_temperature?: true;
+}
+
+/** A row of the table: the names of some families and what they have in common. */
 export interface FamilyRow extends Omit<Family, "pairing" | "gguf_pairing"> {
   /** Values of config.json's `model_type`. */
   hf?: string;
@@ -16,13 +78,20 @@ const DEEPSEEK = ["interleaved_to_half", "interleaved"] as const;
 const QUERY_SCALAR = { key: "query_pre_attn_scalar", power: -0.5, default: 256 };
 const MULTIPLIER = { key: "attention_multiplier", power: 1, default: 1 };
 
-// prettier-ignore
 const llama3 = (factor: number): RopeScaling => ({
-  rope_type: "llama3", factor, original_max_position_embeddings: 8192, low_freq_factor: 1, high_freq_factor: 4,
+  rope_type: "llama3",
+  factor,
+  original_max_position_embeddings: 8192,
+  low_freq_factor: 1,
+  high_freq_factor: 4,
 });
-// prettier-ignore
 const yarn = (factor: number, original: number, more: RopeScaling): RopeScaling => ({
-  rope_type: "yarn", factor, original_max_position_embeddings: original, beta_fast: 32, beta_slow: 1, ...more,
+  rope_type: "yarn",
+  factor,
+  original_max_position_embeddings: original,
+  beta_fast: 32,
+  beta_slow: 1,
+  ...more,
 });
 const MISTRAL_SCALES = { mscale: 1, mscale_all_dim: 1, llama_4_scaling_beta: 0.1 };
 
@@ -31,18 +100,24 @@ const GEMMA: Record<string, LayerRope> = {
   full_attention: { ...FULL, rope_theta: 1e6 },
   sliding_attention: { rope_theta: 1e4, theta_key: "rope_local_base_freq" },
 };
-// prettier-ignore
 const GEMMA_4: Record<string, LayerRope> = {
   full_attention: {
-    rope_theta: 1e6, rope_type: "proportional", partial_rotary_factor: 0.25, head_dim: 512, head_dim_key: "global_head_dim",
+    rope_theta: 1e6,
+    rope_type: "proportional",
+    partial_rotary_factor: 0.25,
+    head_dim: 512,
+    head_dim_key: "global_head_dim",
   },
   sliding_attention: { rope_theta: 1e4 },
 };
-// prettier-ignore
 const DEEPSEEK_V4: Record<string, LayerRope> = {
   main: { rope_theta: 1e4, theta_key: "rope_theta", partial_rotary_factor: 0.125 },
   compress: {
-    rope_theta: 160000, theta_key: "compress_rope_theta", partial_rotary_factor: 0.125, attention_factor: 1, scaled: true,
+    rope_theta: 160000,
+    theta_key: "compress_rope_theta",
+    partial_rotary_factor: 0.125,
+    attention_factor: 1,
+    scaled: true,
   },
 };
 const MODERNBERT: Record<string, LayerRope> = {
@@ -51,12 +126,12 @@ const MODERNBERT: Record<string, LayerRope> = {
 };
 
 /**
- * The families. Pairings, class defaults and kinds of layers are those of transformers 5.23 (`models/`); architectures,
- * their pairings and their sliding layers those of llama.cpp of August 2026 (`llama_model_rope_type`, `src/models/`).
+ * The families. Sources: transformers 5.23 (`models/`) for pairings, class defaults and kinds of layers; llama.cpp of
+ * August 2026 (`llama_model_rope_type`, `src/models/`) for architectures, their pairings and their sliding layers.
  */
 // prettier-ignore
 export const familyRows = (): readonly FamilyRow[] => [
-  // Llama and its kin: half-split on the Hub, interleaved in GGUF.
+  // Llama and its relatives: half-split on the Hub, interleaved in GGUF.
   {
     hf: `ministral internlm internlm2 baichuan xverse minicpm deepseek deci nemotron-nas arcee olmo llada arctic
       chameleon bailing_moe`,
@@ -150,7 +225,10 @@ export const familyRows = (): readonly FamilyRow[] => [
   { hf: "moonshine", pairing: "interleaved", partial_rotary_factor: 0.9 },
   { hf: "cohere", gguf: "command-r", pairing: "interleaved", rope_theta: 5e5 },
   { hf: "cohere2", gguf: "cohere2", pairing: "interleaved", sliding_only: true, gguf_sliding: "same" },
-  { hf: "cohere2_moe", gguf: "cohere2moe", pairing: "interleaved", head_dim: 128, sliding_only: true, gguf_sliding: "same" },
+  {
+    hf: "cohere2_moe", gguf: "cohere2moe", pairing: "interleaved",
+    head_dim: 128, sliding_only: true, gguf_sliding: "same",
+  },
   { hf: "chatglm", gguf: "chatglm", pairing: "interleaved", partial_rotary_factor: 0.5 },
   {
     hf: "glm glm4", gguf: "glm4", pairing: "interleaved",
@@ -166,7 +244,7 @@ export const familyRows = (): readonly FamilyRow[] => [
     rope_theta: 5e5, head_dim: 128, no_rope_interval: 4, no_rope_temperature: true, gguf_sliding: "same",
   },
 
-  // DeepSeek-style attention: transformers' later versions read interleaved rows and write half-split ones.
+  // DeepSeek-style attention: later versions of transformers read interleaved rows and write half-split ones.
   { hf: "deepseek_v2", gguf: "deepseek2", pairing: "interleaved", mla: true },
   {
     hf: "deepseek_v3 deepseek_v32 kimi_k2 kimi_k25 kimi_vl axk1 axk2 glm4_moe_lite glm_moe_dsa youtu",
@@ -185,7 +263,10 @@ export const familyRows = (): readonly FamilyRow[] => [
   { gguf: "dots3note", pairing: "interleaved", mla: true, gguf_sliding: "plain" },
   { gguf: "bailingmoe3", pairing: "interleaved", mla: true, mrope: { layout: "chunked" }, sections_pair_half: true },
   { hf: "deepseek_ocr2_text unlimited_ocr_text", gguf: "deepseek2-ocr", pairing: "half" },
-  { hf: "deepseek_v4", gguf: "deepseek4", pairing: "interleaved", head_dim: 512, rotates_last: true, layers: DEEPSEEK_V4 },
+  {
+    hf: "deepseek_v4", gguf: "deepseek4", pairing: "interleaved",
+    head_dim: 512, rotates_last: true, layers: DEEPSEEK_V4,
+  },
 
   // Several position axes.
   {
@@ -240,7 +321,10 @@ export const familyRows = (): readonly FamilyRow[] => [
     hf: "gemma4 gemma4_text gemma4_unified gemma4_unified_text diffusion_gemma_text", gguf: "gemma4 gemma4-assistant",
     pairing: "half", head_dim: 256, softmax: 1, layers: GEMMA_4, gguf_sliding: "plain",
   },
-  { hf: "modernbert modernbert-decoder", gguf: "modern-bert", pairing: "half", layers: MODERNBERT, gguf_sliding: "plain" },
+  {
+    hf: "modernbert modernbert-decoder", gguf: "modern-bert", pairing: "half",
+    layers: MODERNBERT, gguf_sliding: "plain",
+  },
   {
     hf: "olmo3", gguf: "olmo2", pairing: "half", gguf_sliding: "base",
     layers: {
@@ -268,7 +352,8 @@ export const familyRows = (): readonly FamilyRow[] => [
     },
   },
   {
-    hf: "step3p5 step3p7", gguf: "step35", pairing: "half", head_dim: 128, gguf_sliding: "plain", gguf_halves_full: true,
+    hf: "step3p5 step3p7", gguf: "step35", pairing: "half",
+    head_dim: 128, gguf_sliding: "plain", gguf_halves_full: true,
     layers: {
       full_attention: { ...FULL, rope_theta: 1e4 },
       sliding_attention: { rope_theta: 1e4, theta_key: "rope_theta" },
@@ -284,7 +369,7 @@ export const familyRows = (): readonly FamilyRow[] => [
   { gguf: "maple", pairing: "half", sliding_only: true, gguf_sliding: "same" },
 ];
 
-/** Families that carry no RoPE at all. */
+/** Families without RoPE. */
 export const WITHOUT_ROPE = {
   hf: `gpt2 gpt_neo gpt_bigcode bloom mpt opt t5 mt5 umt5 bert roberta mamba mamba2 jamba nemotron_h kimi_linear rwkv
     rwkv5 rwkv6 rwkv7`,

@@ -1,10 +1,11 @@
-import { fail } from "../base/errors.js";
-import { familyRows, WITHOUT_ROPE } from "./families.js";
-import type { Family } from "./family.js";
+// Looks up a model family by config.json's model_type or GGUF's general.architecture.
+import { type Family, familyRows, WITHOUT_ROPE } from "./families.js";
 import type { Pairing } from "./types.js";
+import { fail } from "./values.js";
 
-/** Whose names: config.json's `model_type` or GGUF's `general.architecture`. */
+/** The kind of name: config.json's `model_type` (`hf`) or GGUF's `general.architecture` (`gguf`). */
 export type Source = "hf" | "gguf";
+
 const words = (names: string | undefined): string[] => names?.split(/\s+/) ?? [];
 
 function byName(source: Source): ReadonlyMap<string, Family> {
@@ -17,19 +18,14 @@ function byName(source: Source): ReadonlyMap<string, Family> {
   );
 }
 
-// Made when first asked for, so that an app which never asks need not carry the table.
+// Made on first use, so that bundlers can drop the table from apps that never read a model's files.
 const families: { [source in Source]?: ReadonlyMap<string, Family> } = {};
 
 function familiesOf(source: Source): ReadonlyMap<string, Family> {
   return (families[source] ??= byName(source));
 }
 
-/** Every `model_type` (`hf`) or `general.architecture` (`gguf`) this package knows the RoPE of. */
-export function knownFamilies(source: Source): string[] {
-  return [...familiesOf(source).keys()];
-}
-
-/** A family by name; empty where this package does not know it. */
+/** A family by name; empty if this package doesn't know it. */
 export function knownFamily(source: Source, name: string | undefined): Partial<Family> {
   return (name === undefined ? undefined : familiesOf(source).get(name)) ?? {};
 }
@@ -40,20 +36,20 @@ export function isWithoutRope(source: Source, name: string | undefined): boolean
 }
 
 /**
- * The family of a `model_type` or `general.architecture`. An unknown one is let through where the caller names the
- * pairing, which is the one thing about it that can neither be read nor guessed.
+ * A family by name. An unknown one is accepted if the caller passes a pairing, the only fact about it that can't be
+ * read from its files or guessed.
  *
- * @throws UNKNOWN_FAMILY; INVALID_CONFIG for a family that has no RoPE
+ * @throws UNKNOWN_FAMILY; INVALID_CONFIG for a family without RoPE
  */
 export function familyOf(source: Source, name: string | undefined, pairing: Pairing | undefined): Partial<Family> {
   const family = knownFamily(source, name);
   if (family.pairing !== undefined || pairing !== undefined) return family;
   const field = source === "hf" ? "model_type" : "general.architecture";
-  const shown = name === undefined ? "none is given" : `"${name}"`;
-  if (isWithoutRope(source, name)) return fail("INVALID_CONFIG", field, `${shown} has no rotary position embedding`);
+  if (isWithoutRope(source, name)) return fail("INVALID_CONFIG", field, `"${name}" has no rotary position embedding`);
+  const what = name === undefined ? "is missing" : `"${name}" is not a known family`;
   return fail(
     "UNKNOWN_FAMILY",
     field,
-    `${shown}, so the pairing is unknown; pass overrides: { pairing: "half" | "interleaved" | "interleaved_to_half" }`,
+    `${what}, so the pairing is unknown; pass overrides: { pairing: "half" | "interleaved" | "interleaved_to_half" }`,
   );
 }

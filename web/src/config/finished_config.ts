@@ -1,42 +1,144 @@
-import { fail } from "../base/errors.js";
-import type { QueryTemperature, RopeConfig, RopeType } from "./types.js";
+// Finishes a config: derives what its keys leave open, gives every key its one place, and freezes the result.
+import { type ConfigDraft, readConfig } from "./read_config.js";
+import { type CheckedScaling, reads } from "./scaling.js";
+import type { QueryTemperature, RopeConfig, RopeScaling, RopeType } from "./types.js";
+import { deepFreeze, fail, sameValue, withoutAbsent } from "./values.js";
 
-type Widths = Partial<Pick<RopeConfig, "rotary_dim" | "partial_rotary_factor">>;
+/** A config that needs no more checks: `ropeConfig()` returns these, and any other config becomes one before it is used. */
+export interface FinishedConfig extends RopeConfig {
+  rope_theta: number;
+  rotary_dim: number;
+  rope_scaling: CheckedScaling;
+  rope_parameters?: never;
+}
 
-/**
- * The number of rotated elements: rotary_dim, or ⌊head_dim · partial_rotary_factor⌋, or the whole head.
- *
- * @throws INVALID_CONFIG where the two disagree, or where nothing would rotate
- */
-export function rotaryDimOf(
-  head_dim: number,
-  { rotary_dim, partial_rotary_factor: factor }: Widths,
-  type: RopeType,
-): number {
-  // The proportional type turns the whole head; its share is that of frequencies which are not zero.
-  const share = factor === undefined || type === "proportional" ? undefined : Math.trunc(head_dim * factor);
-  if (share !== undefined && rotary_dim !== undefined && share !== rotary_dim) {
-    fail(
-      "INVALID_CONFIG",
-      "rotary_dim",
-      `is ${rotary_dim}, but partial_rotary_factor ${factor} of head_dim ${head_dim} is ${share}`,
-    );
-  }
-  const width = rotary_dim ?? share ?? head_dim;
-  // To wasm, 0 would mean the whole head.
-  if (width === 0)
-    fail("INVALID_CONFIG", rotary_dim === 0 ? "rotary_dim" : "partial_rotary_factor", "leaves no element to rotate");
-  return width;
+// Finished configs are frozen, so one that is in here is still what finish() returned.
+const finished = new WeakSet();
+
+function isFinished(config: unknown): config is FinishedConfig {
+  return typeof config === "object" && config !== null && finished.has(config);
 }
 
 /**
- * Ministral 3's query temperature: every query is scaled by the number of original lengths before its position.
+ * A config from a caller, checked and finished. One that is finished already is returned as it is.
  *
- * @throws INVALID_CONFIG without the original length
+ * @throws UNKNOWN_KEY (not a key, or a key that its type doesn't read), UNSUPPORTED_ROPE_TYPE, INVALID_CONFIG
  */
-export function betaTemperature(beta: number, original: number | undefined): QueryTemperature {
-  if (original === undefined) {
-    return fail("INVALID_CONFIG", "original_max_position_embeddings", "is missing, and llama_4_scaling_beta needs it");
+export function finishedConfig(config: unknown): FinishedConfig {
+  if (isFinished(config)) return config;
+  const { draft, scaling_path } = readConfig(config);
+  const given = draft.query_temperature;
+  const scaled = scaledTemperature(draft, draft.original_max_position_embeddings);
+  if (given && scaled && !sameValue({ ...given, layers: "all" }, scaled)) {
+    fail("INVALID_CONFIG", `${scaling_path}.llama_4_scaling_beta`, "disagrees with query_temperature");
   }
-  return { scale: beta, floor_scale: original, offset: 0, layers: "all" };
+  return finish(draft);
+}
+
+/** A config that overrides can be merged into. @throws as {@link finishedConfig} */
+export function draftOf(config: unknown): ConfigDraft {
+  if (!isFinished(config)) return readConfig(config).draft;
+  const { rope_scaling, rope_parameters: _, ...top } = config;
+  const { original_max_position_embeddings: original, ...scaling } = rope_scaling;
+  return {
+    ...top,
+    ...(original !== undefined && { original_max_position_embeddings: original }),
+    rope_scaling: scaling,
+  };
+}
+
+/**
+ * Adds what transformers derives for the files of a model that leave it out: the original length is
+ * `max_position_embeddings`, and YaRN's factor is the ratio of the two.
+ */
+export function withDerivedLengths(draft: ConfigDraft): ConfigDraft {
+  const { max_position_embeddings: max, rope_scaling } = draft;
+  const original = draft.original_max_position_embeddings ?? max;
+  const factor = rope_scaling.factor ?? (max === undefined || original === undefined ? undefined : max / original);
+  return withoutAbsent<ConfigDraft>({
+    ...draft,
+    ...(reads(rope_scaling.rope_type, "original_max_position_embeddings") && {
+      original_max_position_embeddings: original,
+    }),
+    query_temperature: draft.query_temperature ?? scaledTemperature(draft, original),
+    rope_scaling:
+      rope_scaling.rope_type === "yarn" && factor !== undefined ? { ...rope_scaling, factor } : rope_scaling,
+  });
+}
+
+/**
+ * Derives rotary_dim, the rotary offset and the query temperature, and freezes the result.
+ *
+ * @throws INVALID_CONFIG (pairing or head_dim missing; nothing to rotate; a query temperature without its length)
+ */
+export function finish(draft: ConfigDraft): FinishedConfig {
+  const { head_dim, pairing, rope_scaling, original_max_position_embeddings: original } = draft;
+  if (head_dim === undefined) {
+    return fail(
+      "INVALID_CONFIG",
+      "head_dim",
+      "is missing and can't be derived from the hidden size and heads; name it",
+    );
+  }
+  if (pairing === undefined) {
+    return fail("INVALID_CONFIG", "pairing", 'is missing; pass "half", "interleaved" or "interleaved_to_half"');
+  }
+  const { rope_type, llama_4_scaling_beta: _, ...scaling } = rope_scaling;
+  const rotary_dim = rotaryDimOf(head_dim, draft, rope_type);
+  const in_scaling = reads(rope_type, "original_max_position_embeddings");
+  const last = draft.rotates_last && head_dim > rotary_dim ? head_dim - rotary_dim : undefined;
+  const config = withoutAbsent<FinishedConfig>({
+    model_type: draft.model_type,
+    head_dim,
+    pairing,
+    rope_theta: draft.rope_theta,
+    rotary_dim,
+    rotary_offset: draft.rotary_offset ?? last,
+    // The other types have it in rotary_dim.
+    partial_rotary_factor: rope_type === "proportional" ? draft.partial_rotary_factor : undefined,
+    max_position_embeddings: draft.max_position_embeddings,
+    original_max_position_embeddings: in_scaling ? undefined : original,
+    context_length: draft.context_length,
+    rope_scaling: withoutAbsent<RopeScaling & { rope_type: RopeType }>({
+      rope_type,
+      ...scaling,
+      original_max_position_embeddings: in_scaling ? original : undefined,
+    }),
+    freq_factors: draft.freq_factors,
+    xpos: draft.xpos,
+    query_temperature: draft.query_temperature ?? scaledTemperature(draft, original),
+    softmax_scale: draft.softmax_scale,
+    compat: draft.compat,
+    precision: draft.precision,
+  });
+  finished.add(deepFreeze(config));
+  return config;
+}
+
+type Widths = Pick<ConfigDraft, "rotary_dim" | "partial_rotary_factor">;
+
+/** The number of rotated elements: rotary_dim, or ⌊head_dim · partial_rotary_factor⌋, or the whole head. */
+function rotaryDimOf(head_dim: number, { rotary_dim, partial_rotary_factor: factor }: Widths, type: RopeType): number {
+  // The proportional type rotates the whole head; its factor is the share of frequencies that aren't zero.
+  const share = factor === undefined || type === "proportional" ? undefined : Math.trunc(head_dim * factor);
+  if (share !== undefined && rotary_dim !== undefined && share !== rotary_dim) {
+    const derived = `partial_rotary_factor ${factor} of head_dim ${head_dim} is ${share}`;
+    fail("INVALID_CONFIG", "rotary_dim", `is ${rotary_dim}, but ${derived}; give only one of the two`);
+  }
+  const width = rotary_dim ?? share ?? head_dim;
+  // In C++ 0 means the whole head.
+  if (width === 0) {
+    fail("INVALID_CONFIG", rotary_dim === 0 ? "rotary_dim" : "partial_rotary_factor", "leaves no element to rotate");
+  }
+  return width;
+}
+
+/** Ministral 3's query temperature: queries are scaled by how many original lengths lie before their position. */
+function scaledTemperature({ rope_scaling }: ConfigDraft, original: number | undefined): QueryTemperature | undefined {
+  const { llama_4_scaling_beta: scale } = rope_scaling;
+  if (scale === undefined) return undefined;
+  if (original === undefined) {
+    return fail("INVALID_CONFIG", "original_max_position_embeddings", "is missing; llama_4_scaling_beta needs it");
+  }
+  return { scale, floor_scale: original, offset: 0, layers: "all" };
 }

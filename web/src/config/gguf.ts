@@ -1,25 +1,27 @@
-import { fail } from "../base/errors.js";
-import { booleanAt, integersAt, isAbsent, listAt, oneOf, withoutAbsent, type Dict } from "./check.js";
-import { checkSharedKind, chooseKind, type Draft, type ModelRope } from "./draft.js";
-import { familyOf } from "./find_family.js";
-import type { Family } from "./family.js";
-import { decimalOf, firstCountOf, integerOf, numberOf, openMetadata, valueOf, type Metadata } from "./gguf_keys.js";
-import { settleScaling, type SettledScaling } from "./scaling.js";
+// Reads the RoPE of a GGUF file from its metadata and RoPE tensors.
+import type { Family } from "./families.js";
+import { familyOf } from "./family_lookup.js";
+import { decimalOf, firstCountOf, integerOf, type Metadata, numberOf, openMetadata, valueOf } from "./gguf_metadata.js";
+import { checkSharedKind, chooseKind, type LayerKind } from "./layer_kinds.js";
+import type { ConfigDraft } from "./read_config.js";
+import { checkScaling, type CheckedScaling } from "./scaling.js";
 import type { Pairing, QueryTemperature, RopeScaling } from "./types.js";
+import { booleanAt, type Dict, fail, integersAt, isAbsent, listAt, oneOf, withoutAbsent } from "./values.js";
 import { yarnFamilyOf } from "./yarn_families.js";
 
-/** Tensors of a GGUF file that change its RoPE. */
+/** The tensors of a GGUF file that change its RoPE. */
 export interface GgufRopeTensors {
-  /** Divisors of the frequencies: llama3 scaling (Llama 3.x) or proportional RoPE (Gemma 4), worked out by the converter. */
+  /** Divisors of the frequencies. The converter computes them from llama3 scaling (Llama 3.x) or proportional RoPE (Gemma 4). */
   "rope_freqs.weight"?: ArrayLike<number>;
-  /** longrope's lists (Phi-3, Phi-4, MiniCPM). */
+  /** longrope's long_factor (Phi-3, Phi-4, MiniCPM). */
   "rope_factors_long.weight"?: ArrayLike<number>;
+  /** longrope's short_factor (Phi-3, Phi-4, MiniCPM). */
   "rope_factors_short.weight"?: ArrayLike<number>;
 }
 
 /**
- * Metadata of a GGUF file as `@huggingface/gguf` returns it, and its RoPE tensors. Hand in every one that the file
- * has: no metadata key tells of `rope_freqs.weight`, so a Llama 3.1 without it reads as a model without scaling.
+ * Metadata of a GGUF file as `@huggingface/gguf` returns it, and its RoPE tensors. Pass every RoPE tensor that the file
+ * has: no metadata key mentions `rope_freqs.weight`, so a Llama 3.1 without it reads as a model without scaling.
  */
 export interface GgufSource {
   metadata: Dict;
@@ -29,35 +31,38 @@ export interface GgufSource {
 const SCALING_TYPES = ["none", "linear", "yarn", "longrope"] as const;
 
 /**
- * Reads the RoPE of a GGUF file. Values that the converter worked into tensors or into the base stay there.
+ * Reads the RoPE of a GGUF file. Values that the converter has folded into tensors or into the base stay there.
  *
- * `rope.scaling.attn_factor` becomes longrope's `attention_factor` and YaRN's `attn_factor`. The converter keeps under
- * `rope.scaling.yarn_attn_factor` whichever of these two a config.json has; YaRN's own factor is at least 1, so a value
- * below 1 is read as `attn_factor` (DeepSeek-R1-0528-Qwen3-8B), and Grok's always.
+ * `rope.scaling.attn_factor` becomes longrope's `attention_factor` and YaRN's `attn_factor`. A config.json has one of
+ * the two keys, and the converter writes either to `rope.scaling.yarn_attn_factor`. YaRN's own factor is at least 1, so
+ * a value below 1 is read as `attn_factor` (DeepSeek-R1-0528-Qwen3-8B). Grok's value is always read as `attn_factor`.
  *
- * @param pairing the caller's own, for architectures this package does not know
+ * @param pairing from the caller, for architectures that this package doesn't know
  * @throws UNKNOWN_FAMILY, UNKNOWN_KEY, UNSUPPORTED_ROPE_TYPE, INVALID_CONFIG, INVALID_ARGUMENT (layer_type)
  */
-export function readGguf(source: GgufSource, layer_type: string | undefined, pairing: Pairing | undefined): ModelRope {
+export function readGguf(
+  source: GgufSource,
+  layer_type: string | undefined,
+  pairing: Pairing | undefined,
+): ConfigDraft {
   const file = openMetadata(source.metadata);
   const family = familyOf("gguf", file.arch, pairing);
-  refuseUnused(file);
+  checkUsesRope(file);
   const full = fullDraft(file, source.tensors ?? {}, family);
-  if (family.rotates_last) return { family, draft: chooseKind(compressKinds(file, full), layer_type) };
+  if (family.rotates_last) return chooseKind(compressKinds(file, full), layer_type);
   if (!hasSlidingLayers(file)) {
     checkSharedKind(layer_type, [], false);
-    return { family, draft: full };
+    return full;
   }
   const kinds = new Map([
     ["full_attention", { draft: family.sliding_only ? null : full, present: true }],
     ["sliding_attention", { draft: slidingDraft(file, family, full), present: true }],
   ]);
-  if (layer_type === "chunked_attention") return { family, draft: chooseKind(kinds, "sliding_attention") };
-  return { family, draft: chooseKind(kinds, layer_type) };
+  return chooseKind(kinds, layer_type === "chunked_attention" ? "sliding_attention" : layer_type);
 }
 
-/** Granite's files turn RoPE off with a key that elsewhere only informs. */
-function refuseUnused(file: Metadata): void {
+/** Granite's files disable RoPE with a key that is only informative in other files. */
+function checkUsesRope(file: Metadata): void {
   const key = "rope.scaling.finetuned";
   const finetuned = valueOf(file, key);
   if (isAbsent(finetuned)) return;
@@ -70,13 +75,13 @@ function hasSlidingLayers(file: Metadata): boolean {
   return (firstCountOf(file, "attention.sliding_window") ?? 0) > 0 || valueOf(file, "rope.freq_base_swa") !== undefined;
 }
 
-function fullDraft(file: Metadata, tensors: GgufRopeTensors, family: Partial<Family>): Draft {
+function fullDraft(file: Metadata, tensors: GgufRopeTensors, family: Partial<Family>): ConfigDraft {
   const key_length = keyLengthOf(file);
   const counted = integerOf(file, "rope.dimension_count") ?? key_length;
   const rotary_dim = counted !== undefined && family.gguf_halves_full ? counted / 2 : counted;
   const context = integerOf(file, "context_length");
   const original = integerOf(file, "rope.scaling.original_context_length");
-  const rope_scaling = settleScaling(
+  const rope_scaling = checkScaling(
     { ...scalingOf(file, tensors), ...sectionsOf(file, family) },
     `${file.arch}.rope.scaling`,
   );
@@ -93,12 +98,13 @@ function fullDraft(file: Metadata, tensors: GgufRopeTensors, family: Partial<Fam
     freq_factors: isAbsent(freqs) ? undefined : freqFactorsOf(freqs, rotary_dim),
     softmax_scale: softmaxScaleOf(file, family, key_length),
     query_temperature: temperatureOf(file, family, original ?? context),
+    rotates_last: family.rotates_last,
   });
 }
 
-/** As ggml does, the first rotary_dim / 2 of them: Step-3.5's tensor is longer. */
+/** The first rotary_dim / 2 of them, as in ggml: Step-3.5's tensor is longer. */
 function freqFactorsOf(freqs: ArrayLike<number>, rotary_dim: number | undefined): number[] {
-  // Gemma 4 stops a pair with 1e30, which as a 32-bit float is a little more.
+  // Gemma 4 stops a pair's rotation with 1e30, which is slightly larger as a 32-bit float.
   return listAt(freqs, "rope_freqs.weight")
     .slice(0, (rotary_dim ?? Infinity) / 2)
     .map((value) => Math.min(value, 1e30));
@@ -115,9 +121,9 @@ function scalingOf(file: Metadata, tensors: GgufRopeTensors): RopeScaling {
   const path = `${file.arch}.rope.scaling.type`;
   const given = valueOf(file, "rope.scaling.type");
   if (typeof given === "string" && !SCALING_TYPES.includes(given as "none")) {
-    fail("UNSUPPORTED_ROPE_TYPE", path, `"${given}" is not one of ${SCALING_TYPES.join(", ")}`);
+    fail("UNSUPPORTED_ROPE_TYPE", path, `must be one of ${SCALING_TYPES.join(", ")} (got "${given}")`);
   }
-  // llama.cpp takes linear where no type is named, and 0 for no factor.
+  // llama.cpp uses linear if no type is named, and reads a factor of 0 as absent.
   const type = isAbsent(given) ? "linear" : oneOf(given, path, SCALING_TYPES);
   const factor = numberOf(file, "rope.scaling.factor") ?? numberOf(file, "rope.scale_linear") ?? 0;
   const alpha = numberOf(file, "rope.scaling.alpha") ?? 0;
@@ -126,7 +132,7 @@ function scalingOf(file: Metadata, tensors: GgufRopeTensors): RopeScaling {
 
   const long = tensors["rope_factors_long.weight"];
   const short = tensors["rope_factors_short.weight"];
-  // The first Phi-3 files name no type, and llama.cpp goes by the tensors.
+  // The first Phi-3 files name no type; llama.cpp recognizes them by these tensors.
   if (type === "longrope" || !isAbsent(long) || !isAbsent(short)) {
     return {
       rope_type: "longrope",
@@ -152,7 +158,7 @@ function yarnOf(file: Metadata, factor: number): RopeScaling {
     factor,
     attention_factor: multiplies ? undefined : own,
     attn_factor: multiplies && own !== 1 ? own : undefined,
-    // Below 0 means unset, and 1 is what YaRN has anyway.
+    // Below 0 means unset, and 1 is the default.
     extrapolation_factor:
       extrapolation === undefined || extrapolation < 0 || extrapolation === 1 ? undefined : extrapolation,
     beta_fast: numberOf(file, "rope.scaling.yarn_beta_fast") ?? (isGrok ? 8 : undefined),
@@ -162,8 +168,8 @@ function yarnOf(file: Metadata, factor: number): RopeScaling {
 }
 
 /**
- * llama.cpp keeps mscale_all_dim only, takes mscale as 1 and, for DeepSeek-V2, as the same. The files of that attention
- * hold a tenth of it, for reasons of age (llama.cpp #17945).
+ * GGUF only stores mscale_all_dim. llama.cpp uses 1 for mscale, or mscale_all_dim for DeepSeek-V2. For historical
+ * reasons files with DeepSeek's attention store a tenth of mscale_all_dim (llama.cpp #17945).
  */
 function mscalesOf(file: Metadata): RopeScaling {
   const multiplier = numberOf(file, "rope.scaling.yarn_log_multiplier") ?? 0;
@@ -174,11 +180,11 @@ function mscalesOf(file: Metadata): RopeScaling {
 
 function sectionsOf(file: Metadata, family: Partial<Family>): RopeScaling {
   const value = valueOf(file, "rope.dimension_sections");
-  // Known architectures without a layout carry the key along and do not read it.
+  // Known architectures without a layout have the key but don't read it.
   if (isAbsent(value) || (family.gguf_pairing !== undefined && family.mrope === undefined)) return {};
   const section = integersAt(value, `${file.arch}.rope.dimension_sections`);
   while (section.at(-1) === 0) section.pop();
-  // A lone section is a model of one axis that is written like its relatives (Qwen3-TTS).
+  // A single section is a model with one axis, written in the format of related models (Qwen3-TTS).
   return section.length < 2 ? {} : { mrope_section: section, mrope_layout: family.mrope?.layout ?? "chunked" };
 }
 
@@ -197,14 +203,14 @@ function softmaxScaleOf(file: Metadata, family: Partial<Family>, key_length: num
   return wide && width !== undefined && heads !== undefined ? 1 / Math.sqrt(Math.floor(width / heads)) : undefined;
 }
 
-/** Read by llama.cpp for Ministral 3 (floor: the original length) and DeepSeek-style attention (floor: a key of its own). */
+/** llama.cpp reads it for Ministral 3 (floor: the original length) and DeepSeek-style attention (floor: its own key). */
 function temperatureOf(
   file: Metadata,
   family: Partial<Family>,
   original: number | undefined,
 ): QueryTemperature | undefined {
   if (family.no_rope_temperature) {
-    // A window of 0 marks the small models whose layers all rotate.
+    // A window of 0 marks small models that have RoPE on all layers.
     if (integerOf(file, "attention.sliding_window") === 0) return undefined;
     return { scale: 0.1, floor_scale: 8192, offset: 1, layers: "no_rope" };
   }
@@ -216,19 +222,19 @@ function temperatureOf(
     return fail(
       "INVALID_CONFIG",
       `${file.arch}.attention.temperature_length`,
-      "is needed with attention.temperature_scale",
+      "is missing; attention.temperature_scale needs it",
     );
   }
   return { scale, floor_scale, offset: 0, layers: "all" };
 }
 
-function slidingDraft(file: Metadata, family: Partial<Family>, full: Draft): Draft {
+function slidingDraft(file: Metadata, family: Partial<Family>, full: ConfigDraft): ConfigDraft {
   const kind = family.gguf_sliding ?? "same";
   const { freq_factors, ...rest } = full;
   const head_dim = family.mla ? full.head_dim : (integerOf(file, "attention.key_length_swa") ?? full.head_dim);
   const counted = integerOf(file, "rope.dimension_count_swa") ?? integerOf(file, "rope.dimension_count") ?? head_dim;
   const both = integerOf(file, "attention.key_length_mla_swa");
-  return withoutAbsent<Draft>({
+  return withoutAbsent<ConfigDraft>({
     ...rest,
     head_dim,
     rope_theta: numberOf(file, "rope.freq_base_swa") ?? (kind === "plain" ? 10000 : full.rope_theta),
@@ -239,10 +245,10 @@ function slidingDraft(file: Metadata, family: Partial<Family>, full: Draft): Dra
   });
 }
 
-/** DeepSeek-V4: the compressed layers have a base and the scaling, the sliding ones neither. */
-function compressKinds(file: Metadata, full: Draft): Map<string, { draft: Draft; present: boolean }> {
+/** DeepSeek-V4: the compressed layers have their own base and the scaling, the sliding ones have neither. */
+function compressKinds(file: Metadata, full: ConfigDraft): Map<string, LayerKind> {
   const { rope_scaling } = full;
-  const scaling: SettledScaling =
+  const scaling: CheckedScaling =
     rope_scaling.rope_type === "yarn" ? { ...rope_scaling, attention_factor: 1 } : rope_scaling;
   const rope_theta = numberOf(file, "attention.compress_rope_freq_base") ?? full.rope_theta;
   return new Map([
@@ -251,6 +257,6 @@ function compressKinds(file: Metadata, full: Draft): Map<string, { draft: Draft;
   ]);
 }
 
-function unscaled({ mrope_section, mrope_layout }: RopeScaling): SettledScaling {
-  return withoutAbsent<SettledScaling>({ rope_type: "default", mrope_section, mrope_layout });
+function unscaled({ mrope_section, mrope_layout }: RopeScaling): CheckedScaling {
+  return withoutAbsent<CheckedScaling>({ rope_type: "default", mrope_section, mrope_layout });
 }

@@ -1,13 +1,13 @@
-import { fail } from "../base/errors.js";
-import { integerAt, isAbsent, numberAt, stringAt, type Dict } from "./check.js";
+// Reads numbers from a GGUF file's metadata by their key without the architecture's prefix.
+import { type Dict, fail, integerAt, isAbsent, numberAt, stringAt } from "./values.js";
 
-/** A file's metadata, and the architecture whose name its keys begin with. */
+/** A file's metadata and its architecture, the prefix of its keys. */
 export interface Metadata {
   metadata: Dict;
   arch: string;
 }
 
-/** The keys below `<architecture>.rope.`; any other one would change the rotation in a way this package does not know. */
+/** All keys that llama.cpp has below `<architecture>.rope.`. Any other key might change the rotation in an unknown way. */
 const ROPE_KEYS = new Set([
   "dimension_count",
   "dimension_count_swa",
@@ -28,7 +28,7 @@ const ROPE_KEYS = new Set([
   "scaling.yarn_beta_slow",
 ]);
 
-/** @throws UNKNOWN_KEY for a key below `<architecture>.rope.` that llama.cpp does not have */
+/** @throws UNKNOWN_KEY for a key below `<architecture>.rope.` that llama.cpp doesn't have */
 export function openMetadata(metadata: Dict): Metadata {
   const arch = stringAt(metadata["general.architecture"], "general.architecture");
   const prefix = `${arch}.rope.`;
@@ -54,7 +54,7 @@ export function integerOf(file: Metadata, key: string): number | undefined {
   return isAbsent(value) ? undefined : integerAt(value, `${file.arch}.${key}`);
 }
 
-/** A count that some architectures give for each layer: the first layer that has any. */
+/** A count, or the first nonzero one of architectures that list a count per layer. */
 export function firstCountOf(file: Metadata, key: string): number | undefined {
   const value = valueOf(file, key);
   if (!Array.isArray(value) && !ArrayBuffer.isView(value)) return integerOf(file, key);
@@ -63,8 +63,8 @@ export function firstCountOf(file: Metadata, key: string): number | undefined {
 }
 
 /**
- * The decimal of at most six digits that a 32-bit float stands for, if there is one: 0.1 and not 0.10000000149011612.
- * Files keep the constants of a config.json in 32 bits, and this gives them back; a computed value stays as it is.
+ * The decimal with at most six digits that rounds to this 32-bit float, if there is one: 0.1 for 0.10000000149011612.
+ * Files store the constants of a config.json in 32 bits; this restores them. Computed values stay as they are.
  */
 export function decimalOf(value: number): number {
   if (Number.isInteger(value) || Math.fround(value) !== value) return value;

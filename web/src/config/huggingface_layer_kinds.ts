@@ -1,32 +1,29 @@
-import { fail } from "../base/errors.js";
-import { integerAt, isAbsent, isDict, numberAt, sameValue, type Dict } from "./check.js";
-import { COMMON_KINDS, type Draft, type LayerKind } from "./draft.js";
-import type { Family, LayerRope } from "./family.js";
-import { draftOf, integerOf, listOf, type TextConfig } from "./huggingface_draft.js";
+// Reads the RoPE of each kind of layer from a config.json, for models whose layers differ.
+import type { Family, LayerRope } from "./families.js";
+import { integerOf, listOf, readRope, type TextConfig } from "./huggingface_rope.js";
+import { COMMON_KINDS, type LayerKind } from "./layer_kinds.js";
+import type { ConfigDraft } from "./read_config.js";
 import { readScaling } from "./scaling.js";
 import type { RopeScaling } from "./types.js";
+import { type Dict, fail, integerAt, isAbsent, isDict, numberAt, sameValue } from "./values.js";
 
-/** The scalings a config.json holds: by kind of layer, or one for all, or both. */
+/** The scalings in a config.json: one per kind of layer, one for all layers, or both. */
 export interface GivenScalings {
-  /** Names of kinds to dicts, or to null for no RoPE; beside them whatever else was there. */
+  /** Maps names of kinds to their scaling, or to null for no RoPE. May have other keys too. */
   nested: Dict;
   nestedName: string;
-  /** Keys of the dict that is meant for all layers. */
+  /** Keys of the scaling for all layers. */
   shared: RopeScaling;
   sharedName: string;
 }
 
-/**
- * Tells the names of kinds of layer from keys of scaling, in the rope_parameters of a model whose layers differ. Under
- * each stands a dict, or null where that kind carries no RoPE.
- */
-export function kindsOf(config: Dict, family: Partial<Family>): (key: string) => boolean {
-  const names = new Set([...COMMON_KINDS, ...listOf(config, "layer_types"), ...Object.keys(family.layers ?? {})]);
-  return (key) => names.has(key);
+/** The names of layer kinds. In rope_parameters they tell a scaling per kind from the keys of one scaling. */
+export function kindNames(config: Dict, family: Partial<Family>): ReadonlySet<unknown> {
+  return new Set([...COMMON_KINDS, ...listOf(config, "layer_types"), ...Object.keys(family.layers ?? {})]);
 }
 
-/** The keys of two dicts that describe the same scaling: what both say must be the same. */
-export function agreeing(a: RopeScaling, b: RopeScaling, path: string): RopeScaling {
+/** The keys of two objects that describe the same scaling. Keys in both must have the same value. */
+export function mergeScalings(a: RopeScaling, b: RopeScaling, path: string): RopeScaling {
   for (const [key, value] of Object.entries(b)) {
     if (key in a && !sameValue(a[key as keyof RopeScaling], value)) {
       fail("INVALID_CONFIG", `${path}.${key}`, "disagrees with rope_scaling");
@@ -35,34 +32,38 @@ export function agreeing(a: RopeScaling, b: RopeScaling, path: string): RopeScal
   return { ...a, ...b };
 }
 
-/** The kinds of layer of a model whose layers differ, each with its RoPE. */
-export function layerKinds(text: TextConfig, family: Partial<Family>, given: GivenScalings): Map<string, LayerKind> {
+/** The kinds of layer of a model, each with its RoPE. */
+export function readLayerKinds(
+  text: TextConfig,
+  family: Partial<Family>,
+  given: GivenScalings,
+): Map<string, LayerKind> {
   const { nested, nestedName, shared, sharedName } = given;
-  const namesKind = kindsOf(text.config, family);
-  // Keys beside the kinds are leftovers of conversions; transformers ignores them. Checked all the same.
-  readScaling(Object.fromEntries(Object.entries(nested).filter(([key]) => !namesKind(key))), text.path + nestedName);
+  const kinds = kindNames(text.config, family);
+  // Keys next to the kinds are leftovers of conversions. transformers ignores them; here they are checked, then ignored.
+  readScaling(Object.fromEntries(Object.entries(nested).filter(([key]) => !kinds.has(key))), text.path + nestedName);
   const scales = Object.entries(shared).some(([key, value]) => key !== "rope_type" || value !== "default");
   if (scales && !Object.values(family.layers ?? {}).some((layer) => layer.scaled)) {
-    fail("INVALID_CONFIG", text.path + sharedName, "belongs to none of this model's kinds of layer");
+    fail("INVALID_CONFIG", text.path + sharedName, "isn't used by any kind of layer of this model");
   }
-  const names = new Set([...Object.keys(nested).filter(namesKind), ...Object.keys(family.layers ?? {})]);
+  const names = new Set([...Object.keys(nested).filter((key) => kinds.has(key)), ...Object.keys(family.layers ?? {})]);
   const layer_types = listOf(text.config, "layer_types");
   const listed = [...names].some((name) => layer_types.includes(name));
   return new Map(
     [...names].map((name): [string, LayerKind] => {
       const present = !listed || layer_types.includes(name);
-      return [name, { draft: nested[name] === null ? null : kindDraft(text, family, name, given), present }];
+      return [name, { draft: nested[name] === null ? null : readKind(text, family, name, given), present }];
     }),
   );
 }
 
-function kindDraft(text: TextConfig, family: Partial<Family>, name: string, given: GivenScalings): Draft {
+function readKind(text: TextConfig, family: Partial<Family>, name: string, given: GivenScalings): ConfigDraft {
   const dict = given.nested[name];
   const where = isAbsent(dict) ? given.sharedName : `${given.nestedName}.${name}`;
-  // transformers reads YaRN's truncate beside the layer types, where no file has it, so it never holds here.
+  // transformers looks for YaRN's truncate next to the layer types, where no file has it, so it has no effect here.
   const { truncate: _, ...own }: RopeScaling = isAbsent(dict) ? {} : readScaling(dict, text.path + where);
   const layer: Partial<LayerRope> = family.layers?.[name] ?? {};
-  const keys: RopeScaling = layer.scaled ? agreeing(own, given.shared, text.path + where) : { ...own };
+  const keys: RopeScaling = layer.scaled ? mergeScalings(own, given.shared, text.path + where) : { ...own };
   if (isAbsent(dict)) {
     if (layer.rope_type !== undefined) keys.rope_type ??= layer.rope_type;
     if (layer.partial_rotary_factor !== undefined) keys.partial_rotary_factor ??= layer.partial_rotary_factor;
@@ -75,12 +76,12 @@ function kindDraft(text: TextConfig, family: Partial<Family>, name: string, give
     keys.partial_rotary_factor ??= numberAt(partial, `${text.path}partial_rotary_factors[${at}]`);
   const head_dim = kindHeadDim(text, layer, at);
   if (family.layers !== undefined) keys.rope_theta ??= kindTheta(text, layer, at);
-  return draftOf(text, family, keys, where, { head_dim });
+  return readRope(text, family, keys, where, { head_dim });
 }
 
 function kindTheta({ config, path }: TextConfig, { theta_key, rope_theta }: Partial<LayerRope>, at: number): number {
   const given = theta_key === undefined ? undefined : config[theta_key];
-  const one: unknown = Array.isArray(given) ? given[at] : given; // Step-3.5 lists a base for each layer
+  const one: unknown = Array.isArray(given) ? given[at] : given; // Step-3.5 lists a base per layer
   return isAbsent(one) ? (rope_theta ?? 10000) : numberAt(one, `${path}${theta_key ?? ""}`);
 }
 

@@ -1,9 +1,9 @@
-import { fail } from "../base/errors.js";
-import { integerAt, isAbsent, isDict, numberAt, withoutAbsent, type Dict } from "./check.js";
-import type { Draft } from "./draft.js";
-import type { Family } from "./family.js";
-import { settleScaling, type SettledScaling } from "./scaling.js";
+// Reads the RoPE of one kind of layer from a config.json: head width, base, rotated share, scaling, softmax scale.
+import type { Family } from "./families.js";
+import type { ConfigDraft } from "./read_config.js";
+import { checkScaling, type CheckedScaling } from "./scaling.js";
 import type { QueryTemperature, RopeScaling } from "./types.js";
+import { type Dict, fail, integerAt, isAbsent, isDict, numberAt, withoutAbsent } from "./values.js";
 
 const HEAD_DIM = ["head_dim", "kv_channels", "attention_head_dim", "hidden_size_per_head"];
 const HIDDEN_SIZE = ["hidden_size", "n_embd", "n_embed", "d_model"];
@@ -17,36 +17,36 @@ const MAX_LENGTH = [
   "model_max_length",
 ];
 
-/** A config.json, or the part of one that describes the language model. */
+/** A config.json, or the part of it that describes the language model. */
 export interface TextConfig {
   config: Dict;
-  /** Path of `config` in the file, with a dot at its end where it is not empty. */
+  /** Path of `config` in the file, with a trailing dot unless it is empty. */
   path: string;
   model_type: string | undefined;
 }
 
 /**
- * The draft of a model whose layers are all alike, or of one kind of layer.
+ * The RoPE of a model with one kind of layer, or of one kind of several.
  *
- * @param keys the scaling, with its legacy names folded
+ * @param keys the scaling, as readScaling() returns it
  * @param where path of the scaling in the config, for errors
- * @param kind given for a kind of layer, with the width of its heads where that is its own
+ * @param kind for one kind of several, with the width of its heads if it differs
  */
-export function draftOf(
+export function readRope(
   text: TextConfig,
   family: Partial<Family>,
   keys: RopeScaling,
   where: string,
   kind?: { head_dim: number | undefined },
-): Draft {
+): ConfigDraft {
   const { config, path, model_type } = text;
   const { rope_theta, partial_rotary_factor, original_max_position_embeddings: own, ...scaling } = keys;
   const mla = attentionParts(text, family);
   const head_dim = kind?.head_dim ?? mla?.rope ?? headDimOf(text, family);
-  const rotated = rotatedOf(text, family, partial_rotary_factor, mla !== undefined);
-  // The file's own length wins over a flat dict's and not over a layer type's: transformers' rule for Phi-3.
-  const beside = integerOf(text, ["original_max_position_embeddings"]);
-  const original = kind === undefined ? (beside ?? own) : (own ?? beside);
+  const rotated = rotatedWidthOf(text, family, partial_rotary_factor, mla !== undefined);
+  // A top-level length wins over the one in a flat scaling, but not over the one of a layer type: transformers' rule for Phi-3.
+  const top_level = integerOf(text, ["original_max_position_embeddings"]);
+  const original = kind === undefined ? (top_level ?? own) : (own ?? top_level);
   return withoutAbsent({
     model_type,
     head_dim,
@@ -55,18 +55,14 @@ export function draftOf(
     ...rotated,
     max_position_embeddings: integerOf(text, MAX_LENGTH),
     original_max_position_embeddings: original ?? family.original_max_position_embeddings,
-    rope_scaling: withSections(
-      settleScaling(scaling, path + where),
-      family,
-      rotatedPairs(head_dim, rotated),
-      path + where,
-    ),
+    rope_scaling: withAxes(checkScaling(scaling, path + where), family, rotatedPairs(head_dim, rotated), path + where),
     softmax_scale: mla?.softmax_scale ?? softmaxScaleOf(text, family),
     query_temperature: family.no_rope_temperature ? noRopeTemperature(text) : undefined,
+    rotates_last: family.rotates_last,
   });
 }
 
-/** DeepSeek's split of a head: only the rope part rotates, and the softmax scale counts both. */
+/** DeepSeek's two parts of a head: only the rope part is rotated, and the softmax scale is of both widths. */
 function attentionParts(
   text: TextConfig,
   family: Partial<Family>,
@@ -81,20 +77,20 @@ function attentionParts(
 function headDimOf(text: TextConfig, family: Partial<Family>): number | undefined {
   const given = integerOf(text, HEAD_DIM);
   if (given !== undefined) return given;
-  // As in transformers: left out means the class's own value, null means derived.
+  // As in transformers: an absent head_dim means the class's default, null means derived.
   if (family.head_dim !== undefined && text.config["head_dim"] === undefined) return family.head_dim;
-  const hidden = integerOf(text, HIDDEN_SIZE) ?? classOf(text, family).hidden_size;
+  const hidden = integerOf(text, HIDDEN_SIZE) ?? classDefaultsOf(text, family).hidden_size;
   const heads = queryHeadsOf(text, family);
   return hidden === undefined || heads === undefined || heads === 0 ? undefined : Math.floor(hidden / heads);
 }
 
-/** The number of query heads, where the config or its class tells it. */
+/** The number of query heads, if the config or its class defines it. */
 export function queryHeadsOf(text: TextConfig, family: Partial<Family>): number | undefined {
-  return integerOf(text, HEADS) ?? classOf(text, family).num_attention_heads;
+  return integerOf(text, HEADS) ?? classDefaultsOf(text, family).num_attention_heads;
 }
 
-/** Nested configs (LLaVA's) are written as differences from the class. */
-function classOf({ path }: TextConfig, family: Partial<Family>): Partial<Family> {
+/** Nested configs (LLaVA's) only have the keys that differ from the class's defaults. */
+function classDefaultsOf({ path }: TextConfig, family: Partial<Family>): Partial<Family> {
   return path === "" ? {} : family;
 }
 
@@ -112,9 +108,14 @@ function thetaOf({ config, path }: TextConfig, family: Partial<Family>): number 
   return isAbsent(ratio) ? theta : theta * numberAt(ratio, `${path}rope_ratio`);
 }
 
-type Rotated = Pick<Draft, "rotary_dim" | "partial_rotary_factor">;
+type RotatedWidth = Pick<ConfigDraft, "rotary_dim" | "partial_rotary_factor">;
 
-function rotatedOf(text: TextConfig, family: Partial<Family>, factor: number | undefined, mla: boolean): Rotated {
+function rotatedWidthOf(
+  text: TextConfig,
+  family: Partial<Family>,
+  factor: number | undefined,
+  mla: boolean,
+): RotatedWidth {
   if (mla) return {};
   if (family.rotates_last) {
     const rotary_dim = integerOf(text, ["qk_rope_head_dim"]);
@@ -134,24 +135,19 @@ function rotatedOf(text: TextConfig, family: Partial<Family>, factor: number | u
   return family.partial_rotary_factor === undefined ? {} : { partial_rotary_factor: family.partial_rotary_factor };
 }
 
-function rotatedPairs(head_dim: number | undefined, { rotary_dim, partial_rotary_factor }: Rotated): number {
+function rotatedPairs(head_dim: number | undefined, { rotary_dim, partial_rotary_factor }: RotatedWidth): number {
   return Math.trunc(rotary_dim ?? (head_dim ?? 0) * (partial_rotary_factor ?? 1)) / 2;
 }
 
-/** Gives sections their layout, which transformers keeps in the family's code, and a family its own sections. */
-function withSections(
-  scaling: SettledScaling,
-  { mrope }: Partial<Family>,
-  pairs: number,
-  path: string,
-): SettledScaling {
+/** Adds what transformers has in the family's code: the layout of the position axes, and the sections if none are given. */
+function withAxes(scaling: CheckedScaling, { mrope }: Partial<Family>, pairs: number, path: string): CheckedScaling {
   const own = mrope?.section?.reduce((a, b) => a + b, 0) === pairs ? mrope.section : undefined;
   const section = scaling.mrope_section ?? own;
   if (section === undefined) return scaling;
   const { mrope_interleaved: flag, ...rest } = scaling;
   const layout = scaling.mrope_layout ?? mrope?.layout ?? (flag ? "interleaved" : "chunked");
   if (flag !== undefined && flag !== (layout === "interleaved")) {
-    fail("INVALID_CONFIG", `${path}.mrope_interleaved`, `is ${flag}, but this family's sections are ${layout}`);
+    fail("INVALID_CONFIG", `${path}.mrope_interleaved`, `is ${flag}, but the sections of this family are ${layout}`);
   }
   return { ...rest, mrope_section: [...section], mrope_layout: layout };
 }
@@ -161,7 +157,7 @@ function softmaxScaleOf(text: TextConfig, { softmax }: Partial<Family>): number 
   return (numberOf(text, [softmax.key]) ?? softmax.default) ** softmax.power;
 }
 
-/** Llama 4: only on the layers without RoPE, so these never meet a rotation. */
+/** Llama 4's temperature is only for layers without RoPE, so it is never applied to rotated queries. */
 function noRopeTemperature(text: TextConfig): QueryTemperature | undefined {
   const tuning = text.config["attn_temperature_tuning"];
   if (tuning === false || tuning === 0) return undefined;
@@ -182,7 +178,7 @@ export function integerOf(text: TextConfig, names: readonly string[]): number | 
   return numberOf(text, names, integerAt);
 }
 
-/** A list of the config; empty where there is none. */
+/** A list in the config; empty if it is absent. */
 export function listOf(config: Dict, name: string): readonly unknown[] {
   return Array.isArray(config[name]) ? config[name] : [];
 }

@@ -1,152 +1,142 @@
-import { fail } from "../base/errors.js";
-import { isAbsent, isDict, withoutAbsent, type Dict } from "./check.js";
-import { foldConfig, layoutOf } from "./config_keys.js";
-import type { Draft } from "./draft.js";
-import { settledType, settleScaling, reads, type SettledScaling } from "./scaling.js";
+// Merges a caller's overrides into a config.
+import { type ConfigDraft, mropeLayoutOf, readKeys } from "./read_config.js";
+import { checkScaling, type CheckedScaling, effectiveType, reads } from "./scaling.js";
 import type { RopeConfig, RopeScaling, RopeType } from "./types.js";
+import { type Dict, fail, isAbsent, isDict, withoutAbsent } from "./values.js";
 
 type Nullable<T> = { [K in keyof T]?: T[K] | null };
 
-/** Keys of a scaling to change. A key that is left out stays as the model has it, null takes it away. */
+/** Changes to a scaling. A key that is left out keeps the model's value; null removes it. */
 export interface ScalingOverrides extends Nullable<RopeScaling> {
-  /** Consent to losing what the model's own scaling has and the new `rope_type` has no use for. */
+  /**
+   * True allows dropping the model's own scaling, or parts of it that the new `rope_type` doesn't read. Without it such a
+   * change is an error (false).
+   */
   replace?: boolean;
 }
 
-/** Keys of a {@link RopeConfig} to change. A key that is left out stays as the model has it, null takes it away. */
+/**
+ * Changes to a {@link RopeConfig}, key by key. A key that is left out keeps the model's value; null removes it.
+ *
+ * - A key of `rope_scaling` changes on its own: `{ rope_scaling: { factor: 8 } }` keeps the type, betas, lists and
+ *   original length.
+ * - A new `rope_type` on a model without scaling adds a scaling. On a model with another type it is an error unless
+ *   `replace: true`, except between yarn, dynamic_yarn and ntk_by_parts, which keep each other's keys.
+ * - `rope_scaling: null` removes the model's scaling, including a GGUF file's frequency factors.
+ * - A GGUF file's frequency factors are a scaling too. Adding another scaling needs `replace: true`, which drops them,
+ *   or `freq_factors` in the same overrides.
+ */
 export interface RopeOverrides extends Nullable<Omit<RopeConfig, "rope_scaling" | "rope_parameters">> {
+  /** Changes to the scaling; null removes it. */
   rope_scaling?: ScalingOverrides | null;
+  /** Newer name of `rope_scaling`; give one of the two. */
   rope_parameters?: ScalingOverrides | null;
 }
 
-/** Types that read the same keys in the same sense, so that one's values carry over to the other. */
-const YARN_KIN: readonly RopeType[] = ["yarn", "dynamic_yarn", "ntk_by_parts"];
+/** Types that read the same keys with the same meaning, so values carry over from one to the other. */
+const YARN_TYPES: readonly RopeType[] = ["yarn", "dynamic_yarn", "ntk_by_parts"];
 
-/** What stays through any change of the scaling type: it tells of the model's axes and queries. */
-const KEPT = ["rope_type", "mrope_section", "mrope_layout", "llama_4_scaling_beta"];
+/** What every change of the scaling type keeps: these keys describe the model's axes and queries. */
+const ALWAYS_KEPT = ["rope_type", "mrope_section", "mrope_layout", "llama_4_scaling_beta"];
 
 /**
- * Merges a caller's overrides into what a model has.
- *
- * - A scaling key changes alone: `{ rope_scaling: { factor: 8 } }` keeps type, betas, lists and original length.
- * - A new `rope_type` on a model without scaling adds one.
- * - A new `rope_type` on a model with another one keeps the keys where both are of YaRN's kin. Where anything the model
- *   has would be lost, it is an error unless `rope_scaling.replace` is true.
- * - `rope_scaling: null` takes the model's scaling away, GGUF's frequency factors included.
- * - GGUF's frequency factors are a scaling too: adding another one needs `replace: true`, which drops them, or
- *   `freq_factors` beside it, which says what they shall be.
+ * Merges a caller's overrides into what a model has, by the rules of {@link RopeOverrides}.
  *
  * @throws UNKNOWN_KEY, UNSUPPORTED_ROPE_TYPE, INVALID_CONFIG, with paths that begin with `overrides.`
  */
-export function applyOverrides(draft: Draft, overrides: unknown): Draft {
+export function applyOverrides(draft: ConfigDraft, overrides: unknown): ConfigDraft {
   if (isAbsent(overrides)) return draft;
   if (!isDict(overrides)) return fail("INVALID_ARGUMENT", "overrides", "must be an object");
   const name =
     isAbsent(overrides["rope_scaling"]) && "rope_parameters" in overrides ? "rope_parameters" : "rope_scaling";
   const { [name]: given, ...others } = overrides;
   const path = `overrides.${name}`;
-  const { replace, keys, removed } = splitScaling(given, path);
-  const { top, scaling } = foldConfig(keys === undefined ? others : { ...others, [name]: keys }, "overrides.");
+  const { replace, keys, removedKeys } = splitScaling(given, path);
+  const { top, scaling } = readKeys(keys === undefined ? others : { ...others, [name]: keys }, "overrides.");
 
-  const taken = Object.keys(overrides).filter((key) => overrides[key] === null);
+  const removed = [...removedKeys, ...Object.keys(overrides).filter((key) => overrides[key] === null)];
   const { mrope_section, mrope_interleaved: _, mrope_layout: __, ...plain } = top;
   const changed: Dict = { ...draft, ...plain };
-  for (const key of [...taken, ...removed]) delete changed[key];
+  for (const key of removed) delete changed[key];
   if ("rotary_dim" in plain && !("partial_rotary_factor" in plain)) delete changed["partial_rotary_factor"];
   if ("partial_rotary_factor" in plain && !("rotary_dim" in plain)) delete changed["rotary_dim"];
 
-  const sections = withoutAbsent<RopeScaling>({ mrope_section, mrope_layout: layoutOf(top, "overrides.") });
-  const merged =
+  const axes = withoutAbsent<RopeScaling>({ mrope_section, mrope_layout: mropeLayoutOf(top, "overrides.") });
+  const rope_scaling =
     given === null
-      ? settleScaling({ ...kept(draft.rope_scaling), ...sections }, path)
-      : mergeScaling(draft, { ...scaling, ...sections }, [...removed, ...taken], replace, path);
-  const scales = given === null || (scaling !== undefined && Object.keys(scaling).length > 0);
-  if (draft.freq_factors !== undefined && scales && !("freq_factors" in overrides)) {
-    if (given !== null && !replace) failFactored(path);
+      ? checkScaling({ ...withoutScaling(draft.rope_scaling), ...axes }, path)
+      : mergeScaling(draft, { ...scaling, ...axes }, removed, replace, path);
+  const changesScaling = given === null || (scaling !== undefined && Object.keys(scaling).length > 0);
+  if (draft.freq_factors !== undefined && changesScaling && !("freq_factors" in overrides)) {
+    if (given !== null && !replace) failOverFreqFactors(path);
     delete changed["freq_factors"];
   }
-  // The proportional type's share is of another kind than the others': of frequencies, not of elements.
-  if (
-    draft.rope_scaling.rope_type === "proportional" &&
-    merged.rope_type !== "proportional" &&
-    !("partial_rotary_factor" in plain)
-  ) {
-    delete changed["partial_rotary_factor"];
-  }
-  return { ...changed, rope_theta: (changed as Partial<Draft>).rope_theta ?? 10000, rope_scaling: merged };
+  // partial_rotary_factor is a share of frequencies for the proportional type, and of elements for the others.
+  const leavesProportional =
+    draft.rope_scaling.rope_type === "proportional" && rope_scaling.rope_type !== "proportional";
+  if (leavesProportional && !("partial_rotary_factor" in plain)) delete changed["partial_rotary_factor"];
+  return { ...changed, rope_theta: (changed as Partial<ConfigDraft>).rope_theta ?? 10000, rope_scaling };
 }
 
 interface GivenScaling {
   replace: boolean;
-  /** The keys with a value; undefined where no scaling is given at all. */
+  /** Its keys, null ones included; undefined if no scaling is given. */
   keys: Dict | undefined;
   /** The keys that are null. */
-  removed: string[];
+  removedKeys: string[];
 }
 
 function splitScaling(given: unknown, path: string): GivenScaling {
-  if (isAbsent(given)) return { replace: false, keys: undefined, removed: [] };
+  if (isAbsent(given)) return { replace: false, keys: undefined, removedKeys: [] };
   if (!isDict(given)) return fail("INVALID_CONFIG", path, "must be an object or null");
   const { replace, ...keys } = given;
   if (!isAbsent(replace) && typeof replace !== "boolean") {
     return fail("INVALID_CONFIG", `${path}.replace`, "must be true or false");
   }
-  return { replace: replace === true, keys, removed: Object.keys(keys).filter((key) => keys[key] === null) };
+  return { replace: replace === true, keys, removedKeys: Object.keys(keys).filter((key) => keys[key] === null) };
 }
 
 function mergeScaling(
-  draft: Draft,
+  draft: ConfigDraft,
   keys: RopeScaling,
   removed: readonly string[],
   replace: boolean,
   path: string,
-): SettledScaling {
+): CheckedScaling {
   const own = draft.rope_scaling;
-  const type = keys.rope_type === undefined ? own.rope_type : settledType(keys);
-  const stays = type === own.rope_type ? () => true : carriesOver(own.rope_type, type);
-  const base = Object.fromEntries(Object.entries(own).filter(([key]) => !removed.includes(key) && stays(key)));
-  const lost = Object.keys(own).filter((key) => !removed.includes(key) && !stays(key) && !(key in keys));
+  const type = keys.rope_type === undefined ? own.rope_type : effectiveType(keys);
+  const keeps = (key: string): boolean => type === own.rope_type || carriesOver(key, own.rope_type, type);
+  const base = Object.fromEntries(Object.entries(own).filter(([key]) => !removed.includes(key) && keeps(key)));
+  const lost = Object.keys(own).filter((key) => !removed.includes(key) && !keeps(key) && !(key in keys));
   if (own.rope_type === "proportional" && type !== own.rope_type) lost.push("partial_rotary_factor");
-  const native = type !== own.rope_type && own.rope_type !== "default" && !isKin(own.rope_type, type);
-  if ((native || lost.length > 0) && !replace) {
-    const losing = lost.length === 0 ? "" : `, with its ${lost.join(", ")}`;
-    const message = `${type} would replace the model's own ${own.rope_type}${losing}; add replace: true to agree`;
+  const drops = type !== own.rope_type && own.rope_type !== "default" && !areYarnTypes(own.rope_type, type);
+  if ((drops || lost.length > 0) && !replace) {
+    const losing = lost.length === 0 ? "" : ` and drop its ${lost.join(", ")}`;
+    const message = `${type} would replace the model's own ${own.rope_type}${losing}; add replace: true to allow this`;
     fail("INVALID_CONFIG", `${path}.rope_type`, message);
   }
-  const merged = settleScaling({ ...base, ...keys, rope_type: type }, path);
+  const merged = checkScaling({ ...base, ...keys, rope_type: type }, path);
   if (merged.mrope_section === undefined) delete merged.mrope_layout;
   return merged;
 }
 
-function isKin(from: RopeType, to: RopeType): boolean {
-  return YARN_KIN.includes(from) && YARN_KIN.includes(to);
+function areYarnTypes(from: RopeType, to: RopeType): boolean {
+  return YARN_TYPES.includes(from) && YARN_TYPES.includes(to);
 }
 
-function carriesOver(from: RopeType, to: RopeType): (key: string) => boolean {
-  return (key) => KEPT.includes(key) || (isKin(from, to) && reads(to, key));
+function carriesOver(key: string, from: RopeType, to: RopeType): boolean {
+  return ALWAYS_KEPT.includes(key) || (areYarnTypes(from, to) && reads(to, key));
 }
 
-function kept(scaling: SettledScaling): SettledScaling {
-  const rest = Object.fromEntries(Object.entries(scaling).filter(([key]) => KEPT.includes(key)));
+function withoutScaling(scaling: CheckedScaling): CheckedScaling {
+  const rest = Object.fromEntries(Object.entries(scaling).filter(([key]) => ALWAYS_KEPT.includes(key)));
   return { ...rest, rope_type: "default" };
 }
 
-function failFactored(path: string): never {
+function failOverFreqFactors(path: string): never {
   return fail(
     "INVALID_CONFIG",
     path,
-    "this file scales its frequencies already (rope_freqs.weight); add replace: true to drop that, or name freq_factors to keep it",
+    "this file already scales its frequencies (rope_freqs.weight); add replace: true to drop that, or freq_factors to keep it",
   );
-}
-
-/** The draft that a finished config stands for, so that overrides can be merged into it. */
-export function draftOfConfig(config: RopeConfig): Draft {
-  const { top, scaling } = foldConfig(config as unknown as Dict, "");
-  const { mrope_section, mrope_interleaved: _, mrope_layout: __, ...rest } = top;
-  const sections = mrope_section === undefined ? {} : { mrope_section, mrope_layout: layoutOf(top, "") ?? "chunked" };
-  return {
-    ...rest,
-    rope_theta: rest.rope_theta ?? 10000,
-    rope_scaling: settleScaling({ ...scaling, ...sections }, "rope_scaling"),
-  };
 }

@@ -1,18 +1,5 @@
-import { fail } from "../base/errors.js";
-import {
-  booleanAt,
-  integerAt,
-  integersAt,
-  isAbsent,
-  isDict,
-  listAt,
-  numberAt,
-  oneOf,
-  sameValue,
-  stringAt,
-  type Dict,
-} from "./check.js";
-import { readScaling } from "./scaling.js";
+// Reads a RopeConfig or the overrides of one: checks each key, and moves keys that may be in two places to one.
+import { checkScaling, type CheckedScaling, readScaling } from "./scaling.js";
 import {
   COMPATS,
   MROPE_LAYOUTS,
@@ -24,8 +11,24 @@ import {
   type RopeScaling,
   type XposScale,
 } from "./types.js";
+import {
+  booleanAt,
+  type Dict,
+  fail,
+  integerAt,
+  integersAt,
+  isAbsent,
+  isDict,
+  listAt,
+  numberAt,
+  oneOf,
+  type ReadValue,
+  sameValue,
+  stringAt,
+} from "./values.js";
 
-const KEYS: Record<keyof RopeConfig, (value: unknown, path: string) => unknown> = {
+/** The keys of a config. Those of its scaling are in scaling_keys.ts. */
+export const CONFIG_KEYS: { readonly [Key in keyof RopeConfig]-?: ReadValue<NonNullable<RopeConfig[Key]>> } = {
   model_type: stringAt,
   head_dim: integerAt,
   pairing: (value, path) => oneOf(value, path, PAIRINGS),
@@ -41,7 +44,7 @@ const KEYS: Record<keyof RopeConfig, (value: unknown, path: string) => unknown> 
   mrope_section: integersAt,
   mrope_interleaved: booleanAt,
   mrope_layout: (value, path) => oneOf(value, path, MROPE_LAYOUTS),
-  freq_factors: (value, path) => listAt(value, path),
+  freq_factors: listAt,
   xpos: xposAt,
   query_temperature: temperatureAt,
   softmax_scale: numberAt,
@@ -49,7 +52,7 @@ const KEYS: Record<keyof RopeConfig, (value: unknown, path: string) => unknown> 
   precision: (value, path) => oneOf(value, path, PRECISIONS),
 };
 
-/** Keys that may stand in the scaling or beside it. */
+/** Keys that may be in the scaling or at the top level. */
 const EITHER = [
   "rope_theta",
   "partial_rotary_factor",
@@ -59,32 +62,42 @@ const EITHER = [
   "mrope_layout",
 ] as const;
 
-/** A config whose keys are checked and stand in one place each: base, share, lengths and sections at the top. */
-export interface FoldedConfig {
+/** The keys of a config, checked, each in one place: those of EITHER are at the top level. */
+export interface ConfigKeys {
   top: Partial<Omit<RopeConfig, "rope_scaling" | "rope_parameters">>;
-  /** Absent where neither `rope_scaling` nor `rope_parameters` is given. */
+  /** Absent if neither `rope_scaling` nor `rope_parameters` is given. */
   scaling: RopeScaling | undefined;
 }
 
 /**
- * Checks the keys of a config and the types of their values, and brings the keys that have two places to one.
- *
- * @param prefix path of `config`, with a dot at its end where it is not empty
- * @throws UNKNOWN_KEY, UNSUPPORTED_ROPE_TYPE, INVALID_CONFIG (wrong type; two places that disagree)
+ * A config that has been read, from a model's files or from a caller, but not finished: rotary_dim, the original length
+ * and YaRN's factor aren't derived yet, so overrides can still change what they follow from.
+ * The position axes are in `rope_scaling`; the other keys of EITHER are at the top level.
  */
-export function foldConfig(config: Dict, prefix: string): FoldedConfig {
+export interface ConfigDraft extends Partial<
+  Omit<RopeConfig, "rope_scaling" | "rope_parameters" | "mrope_section" | "mrope_interleaved" | "mrope_layout">
+> {
+  rope_theta: number;
+  rope_scaling: CheckedScaling;
+  /** The rotated elements are the last ones of a head (DeepSeek-V4). */
+  rotates_last?: true;
+}
+
+/**
+ * Checks the keys of a config and the types of their values, and moves the keys that have two places to one.
+ *
+ * @param prefix path of `config`, with a trailing dot unless it is empty
+ * @throws UNKNOWN_KEY, UNSUPPORTED_ROPE_TYPE, INVALID_CONFIG (wrong type of value, or two places that disagree)
+ */
+export function readKeys(config: Dict, prefix: string): ConfigKeys {
   const read: Dict = {};
   for (const [name, value] of Object.entries(config)) {
-    if (!Object.hasOwn(KEYS, name)) fail("UNKNOWN_KEY", prefix + name, "is not a key of a RoPE config");
-    if (!isAbsent(value)) read[name] = KEYS[name as keyof RopeConfig](value, prefix + name);
+    if (!Object.hasOwn(CONFIG_KEYS, name)) fail("UNKNOWN_KEY", prefix + name, "is not a key of a RoPE config");
+    if (!isAbsent(value)) read[name] = CONFIG_KEYS[name as keyof RopeConfig](value, prefix + name);
   }
   const { rope_scaling, rope_parameters, ...top } = read as Partial<RopeConfig> & Dict;
   if (rope_scaling && rope_parameters && !sameValue(rope_scaling, rope_parameters)) {
-    fail(
-      "INVALID_CONFIG",
-      `${prefix}rope_parameters`,
-      "differs from rope_scaling, which is an older name of it; give one",
-    );
+    fail("INVALID_CONFIG", `${prefix}rope_parameters`, "differs from rope_scaling, its older name; give only one");
   }
   const scaling = rope_scaling ?? rope_parameters ?? undefined;
   if (scaling === undefined) return { top, scaling };
@@ -102,21 +115,45 @@ export function foldConfig(config: Dict, prefix: string): FoldedConfig {
   return { top, scaling: rest };
 }
 
-/** `chunked` or `interleaved` from transformers' flag and our own name, which must not disagree. */
-export function layoutOf(
-  { mrope_interleaved, mrope_layout }: FoldedConfig["top"],
+/** The layout of the position axes: our own key, or transformers' flag. The two must not disagree. */
+export function mropeLayoutOf(
+  { mrope_interleaved, mrope_layout }: ConfigKeys["top"],
   prefix: string,
 ): RopeConfig["mrope_layout"] {
   if (mrope_interleaved === undefined) return mrope_layout;
-  const flagged = mrope_interleaved ? "interleaved" : "chunked";
-  if (mrope_layout !== undefined && (mrope_layout === "interleaved") !== mrope_interleaved) {
-    return fail(
-      "INVALID_CONFIG",
-      `${prefix}mrope_layout`,
-      `disagrees with mrope_interleaved, which is ${mrope_interleaved}`,
-    );
+  if (mrope_layout === undefined) return mrope_interleaved ? "interleaved" : "chunked";
+  if ((mrope_layout === "interleaved") === mrope_interleaved) return mrope_layout;
+  return fail(
+    "INVALID_CONFIG",
+    `${prefix}mrope_layout`,
+    `disagrees with mrope_interleaved, which is ${mrope_interleaved}`,
+  );
+}
+
+/**
+ * Reads a config that a caller wrote.
+ *
+ * @throws UNKNOWN_KEY (not a key, or a key that its type doesn't read), UNSUPPORTED_ROPE_TYPE, INVALID_CONFIG
+ */
+export function readConfig(config: unknown): { draft: ConfigDraft; scaling_path: string } {
+  if (!isDict(config)) return fail("INVALID_CONFIG", "", "a RoPE config must be an object");
+  const { top, scaling } = readKeys(config, "");
+  const scaling_path = isAbsent(config["rope_scaling"]) ? "rope_parameters" : "rope_scaling";
+  const { mrope_section, mrope_interleaved: _, mrope_layout: __, ...rest } = top;
+  const layout = mropeLayoutOf(top, `${scaling_path}.`);
+  const axes = mrope_section === undefined ? {} : { mrope_section, mrope_layout: layout ?? "chunked" };
+  const rope_scaling = checkScaling({ ...withLongropeFactor(scaling ?? {}, rest.compat), ...axes }, scaling_path);
+  if (mrope_section === undefined && layout !== undefined && layout !== "chunked") {
+    fail("INVALID_CONFIG", `${scaling_path}.mrope_section`, `is missing; the layout ${layout} needs it`);
   }
-  return mrope_layout ?? flagged;
+  return { draft: { ...rest, rope_theta: rest.rope_theta ?? 10000, rope_scaling }, scaling_path };
+}
+
+/** llama.cpp's one factor on longrope's cos and sin, stored in GGUF as `rope.scaling.attn_factor`. */
+function withLongropeFactor(scaling: RopeScaling, compat: RopeConfig["compat"]): RopeScaling {
+  const { attn_factor, ...rest } = scaling;
+  if (compat !== "llama.cpp" || scaling.rope_type !== "longrope" || attn_factor === undefined) return scaling;
+  return { ...rest, attention_factor: scaling.attention_factor ?? attn_factor };
 }
 
 function xposAt(value: unknown, path: string): XposScale {
@@ -140,5 +177,7 @@ function temperatureAt(value: unknown, path: string): QueryTemperature {
 function onlyKeys(value: unknown, path: string, names: readonly string[]): Dict {
   if (!isDict(value)) return fail("INVALID_CONFIG", path, "must be an object or null");
   const unknown = Object.keys(value).find((name) => !names.includes(name));
-  return unknown === undefined ? value : fail("UNKNOWN_KEY", `${path}.${unknown}`, `is not one of ${names.join(", ")}`);
+  return unknown === undefined
+    ? value
+    : fail("UNKNOWN_KEY", `${path}.${unknown}`, `must be one of ${names.join(", ")}`);
 }

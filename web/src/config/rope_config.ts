@@ -1,36 +1,33 @@
-import { fail } from "../base/errors.js";
-import { deepFreeze, isAbsent, isDict, oneOf, stringAt, withoutAbsent, type Dict } from "./check.js";
-import { betaTemperature, rotaryDimOf } from "./derived.js";
-import type { Draft, ModelRope } from "./draft.js";
-import type { Family } from "./family.js";
-import { readGguf, type GgufSource } from "./gguf.js";
+// The entry to this folder: ropeConfig() reads a model's files, overrideRopeConfig() changes a config.
+import { draftOf, finish, withDerivedLengths } from "./finished_config.js";
+import { type GgufSource, readGguf } from "./gguf.js";
 import { readHuggingFace } from "./huggingface.js";
-import { applyOverrides, draftOfConfig, type RopeOverrides } from "./overrides.js";
-import { reads } from "./scaling.js";
-import { PAIRINGS, type Pairing, type RopeConfig, type RopeScaling } from "./types.js";
+import { applyOverrides, type RopeOverrides } from "./overrides.js";
+import { PAIRINGS, type Pairing, type RopeConfig } from "./types.js";
+import { type Dict, fail, isAbsent, isDict, oneOf, stringAt } from "./values.js";
 
-/** What to read, and what to change. */
+/** What to read and what to change. */
 export interface RopeConfigOptions {
   /**
-   * Kind of layer, as transformers names them (`full_attention`, `sliding_attention`; DeepSeek-V4's `main` and
-   * `compress`). Needed only by models whose layers differ in their RoPE.
+   * Kind of layer, with transformers' names (`full_attention`, `sliding_attention`; DeepSeek-V4's `main` and
+   * `compress`). Only needed for models whose layers differ in their RoPE.
    */
   layer_type?: string;
-  /** Merged into what the model has; see {@link RopeOverrides}. */
+  /** Changes to what the model has; see {@link RopeOverrides}. */
   overrides?: RopeOverrides;
 }
 
 /**
- * Everything that decides a model's rotation, from its files: a Hugging Face config.json (parsed) or the metadata of a
- * GGUF file (as `@huggingface/gguf` returns it, alone or as `{ metadata, tensors }`).
+ * Reads everything that determines a model's rotation from its files: a parsed Hugging Face config.json, or the
+ * metadata of a GGUF file (as `@huggingface/gguf` returns it, alone or as `{ metadata, tensors }`).
  *
- * The result is plain frozen data with one spelling of everything: pairing, rope_theta and rotary_dim at the top,
- * `rope_scaling` with its `rope_type` and only the keys that type reads. Missing values are those that transformers
- * would take. For DeepSeek-style attention head_dim and rotary_dim are both the width of the part that rotates.
- * `compat` stays `hf`, for GGUF files too: its converter has read the same config.json.
+ * The result is plain frozen JSON in which every key has one place: pairing, rope_theta and rotary_dim are at the top
+ * level, and `rope_scaling` has its `rope_type` and only keys that this type reads. Missing values are those that
+ * transformers would use. For DeepSeek-style attention, head_dim and rotary_dim are both the width of the rotated part.
+ * `compat` stays `hf`, for GGUF files too: their converter has read the same config.json.
  *
  * @throws RopewalkError with the path of the key: UNKNOWN_FAMILY (name the pairing in the overrides), UNKNOWN_KEY,
- *   UNSUPPORTED_ROPE_TYPE, INVALID_CONFIG, INVALID_ARGUMENT (`layer_type` missing or not one of the model's)
+ *   UNSUPPORTED_ROPE_TYPE, INVALID_CONFIG, INVALID_ARGUMENT (`layer_type` is missing, or the model has no such kind)
  *
  * @example
  * ropeConfig(await (await fetch("config.json")).json(), { overrides: { rope_scaling: { rope_type: "yarn", factor: 4 } } });
@@ -38,24 +35,27 @@ export interface RopeConfigOptions {
 export function ropeConfig(source: object, options: RopeConfigOptions = {}): RopeConfig {
   const { layer_type, overrides, ...unknown } = options;
   const [strange] = Object.keys(unknown);
-  if (strange !== undefined) fail("INVALID_ARGUMENT", `options.${strange}`, "is not one of layer_type, overrides");
+  if (strange !== undefined) fail("INVALID_ARGUMENT", `options.${strange}`, "must be one of layer_type, overrides");
   if (!isDict(source)) return fail("INVALID_ARGUMENT", "source", "must be a parsed config.json or GGUF metadata");
   if (!isAbsent(layer_type)) stringAt(layer_type, "layer_type");
-  const { family, draft } = readModel(source, layer_type ?? undefined, pairingOf(overrides));
-  return finish(applyOverrides(draft, overrides), family);
-}
-
-/** Merges overrides into a finished config by the same rules, for a model that is retuned while it runs. */
-export function overrideRopeConfig(config: RopeConfig, overrides: RopeOverrides): RopeConfig {
-  return finish(applyOverrides(draftOfConfig(config), overrides), {});
-}
-
-function readModel(source: Dict, layer_type: string | undefined, pairing: Pairing | undefined): ModelRope {
+  const pairing = pairingOf(overrides);
   const gguf = ggufSourceOf(source);
-  return gguf === undefined ? readHuggingFace(source, layer_type, pairing) : readGguf(gguf, layer_type, pairing);
+  const draft =
+    gguf === undefined
+      ? readHuggingFace(source, layer_type ?? undefined, pairing)
+      : readGguf(gguf, layer_type ?? undefined, pairing);
+  return finish(withDerivedLengths(applyOverrides(draft, overrides)));
 }
 
-/** A source is GGUF's where it names an architecture the way GGUF does. */
+/**
+ * Merges overrides into a config, by the rules of {@link RopeOverrides}. Use it to change the RoPE of a running model.
+ * @throws as {@link ropeConfig}
+ */
+export function overrideRopeConfig(config: RopeConfig, overrides: RopeOverrides): RopeConfig {
+  return finish(withDerivedLengths(applyOverrides(draftOf(config), overrides)));
+}
+
+/** The GGUF source in what a caller passed: metadata has an architecture, and a config.json doesn't. */
 export function ggufSourceOf(source: Dict): GgufSource | undefined {
   if ("general.architecture" in source) return { metadata: source };
   const { metadata, tensors } = source;
@@ -66,53 +66,4 @@ export function ggufSourceOf(source: Dict): GgufSource | undefined {
 function pairingOf(overrides: unknown): Pairing | undefined {
   const pairing = isDict(overrides) ? overrides["pairing"] : undefined;
   return isAbsent(pairing) ? undefined : oneOf(pairing, "overrides.pairing", PAIRINGS);
-}
-
-/** Works out what depends on values an override may have changed, and freezes the result. */
-function finish(draft: Draft, family: Partial<Family>): RopeConfig {
-  const { head_dim, pairing, max_position_embeddings: max, rope_scaling: scaling } = draft;
-  if (pairing === undefined) return fail("INVALID_CONFIG", "pairing", "must be named");
-  if (head_dim === undefined) {
-    return fail(
-      "INVALID_CONFIG",
-      "head_dim",
-      "is neither given nor derivable from hidden size and heads; name it in overrides",
-    );
-  }
-  const rotary_dim = rotaryDimOf(head_dim, draft, scaling.rope_type);
-  const { llama_4_scaling_beta: beta, ...rest } = scaling;
-  // transformers' default, for the types that need the length before extension.
-  const original = draft.original_max_position_embeddings ?? max;
-  const reads_original = reads(scaling.rope_type, "original_max_position_embeddings");
-  const rope_scaling = withoutAbsent<RopeScaling>({
-    ...rest,
-    ...(scaling.rope_type === "yarn" && { factor: scaling.factor ?? ratio(max, original) }),
-    original_max_position_embeddings: reads_original ? original : undefined,
-  });
-  return deepFreeze(
-    withoutAbsent<RopeConfig>({
-      model_type: draft.model_type,
-      head_dim,
-      pairing,
-      rope_theta: draft.rope_theta,
-      rotary_dim,
-      rotary_offset:
-        draft.rotary_offset ?? (family.rotates_last && head_dim > rotary_dim ? head_dim - rotary_dim : undefined),
-      partial_rotary_factor: scaling.rope_type === "proportional" ? draft.partial_rotary_factor : undefined,
-      max_position_embeddings: max,
-      original_max_position_embeddings: reads_original ? undefined : draft.original_max_position_embeddings,
-      context_length: draft.context_length,
-      rope_scaling,
-      freq_factors: draft.freq_factors,
-      xpos: draft.xpos,
-      query_temperature: draft.query_temperature ?? (beta === undefined ? undefined : betaTemperature(beta, original)),
-      softmax_scale: draft.softmax_scale,
-      compat: draft.compat,
-      precision: draft.precision,
-    }),
-  );
-}
-
-function ratio(extended: number | undefined, original: number | undefined): number | undefined {
-  return extended === undefined || original === undefined ? undefined : extended / original;
 }

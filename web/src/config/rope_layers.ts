@@ -1,22 +1,22 @@
-import { fail } from "../base/errors.js";
-import { integerAt, isAbsent, isDict, type Dict } from "./check.js";
-import { KINDS_WITHOUT_ATTENTION } from "./draft.js";
-import { isWithoutRope, knownFamily } from "./find_family.js";
-import type { Family } from "./family.js";
-import { firstCountOf, openMetadata, valueOf, type Metadata } from "./gguf_keys.js";
+// Which layers of a model have RoPE.
+import type { Family } from "./families.js";
+import { isWithoutRope, knownFamily } from "./family_lookup.js";
+import { firstCountOf, type Metadata, openMetadata, valueOf } from "./gguf_metadata.js";
 import { slidingOnly, textConfigOf } from "./huggingface.js";
+import { KINDS_WITHOUT_ATTENTION } from "./layer_kinds.js";
 import { ggufSourceOf } from "./rope_config.js";
+import { type Dict, fail, integerAt, isAbsent, isDict } from "./values.js";
 
-const MOST_LAYERS = 65536;
+const MAX_LAYERS = 65536;
 const LAYERS = ["num_hidden_layers", "n_layer", "n_layers", "num_layers"];
 
 /**
- * Which layers of a model carry RoPE, first layer first. Read from `no_rope_layers` (where 1 means that RoPE is used),
- * `no_rope_layer_interval`, `layer_types` and GGUF's `attention.rope_pattern`, or known of the family.
+ * Which layers of a model have RoPE, first layer first. Read from `no_rope_layers` (where 1 means that RoPE is used),
+ * `no_rope_layer_interval`, `layer_types` and GGUF's `attention.rope_pattern`, or known from the family.
  *
- * A family this package does not know has RoPE on every layer that its file does not exclude.
+ * In a family that this package doesn't know, every layer has RoPE unless the file says otherwise.
  *
- * @throws INVALID_CONFIG where the number of layers is missing or not from 0 to 65,536, or a list does not fit it
+ * @throws INVALID_CONFIG if the number of layers is missing or not from 0 to 65,536, or a list has another length
  */
 export function ropeLayers(source: object): boolean[] {
   if (!isDict(source)) return fail("INVALID_ARGUMENT", "source", "must be a parsed config.json or GGUF metadata");
@@ -30,7 +30,7 @@ function huggingFaceLayers(source: Dict): boolean[] {
   const types = Array.isArray(config["layer_types"]) ? (config["layer_types"] as unknown[]) : undefined;
   const named = LAYERS.find((name) => !isAbsent(config[name]));
   const count = named === undefined ? types?.length : integerAt(config[named], path + named);
-  const layers = layersOf(count, path + (named ?? "num_hidden_layers"));
+  const layers = layerIndices(count, path + (named ?? "num_hidden_layers"));
 
   if (isWithoutRope("hf", model_type)) return layers.map(() => false);
   const listed = config["no_rope_layers"];
@@ -54,15 +54,15 @@ function huggingFaceLayers(source: Dict): boolean[] {
   });
 }
 
-/** The layers' numbers, as many as a file says: so many and no more, for what is listed for each has to fit in memory. */
-function layersOf(count: number | undefined, path: string): number[] {
+/** The indices of the layers. Their number is limited because a file could name any number, and the result is a list. */
+function layerIndices(count: number | undefined, path: string): number[] {
   if (count === undefined) return fail("INVALID_CONFIG", path, "is missing");
-  if (count < 0 || count > MOST_LAYERS)
-    return fail("INVALID_CONFIG", path, `must be from 0 to ${MOST_LAYERS} (got ${count})`);
+  if (count < 0 || count > MAX_LAYERS)
+    return fail("INVALID_CONFIG", path, `must be from 0 to ${MAX_LAYERS} (got ${count})`);
   return Array.from({ length: count }, (_, i) => i);
 }
 
-/** Older configs of models with RoPE on sliding layers only: a period (4 where none is given) or letters as in "LLLG". */
+/** The pattern in older configs of models with RoPE on sliding layers only: a period (4 if absent) or letters ("LLLG"). */
 function slidingPattern(config: Dict, count: number): string[] {
   const pattern = config["sliding_window_pattern"] ?? config["global_attn_every_n_layers"] ?? 4;
   const full = (i: number): boolean =>
@@ -72,7 +72,7 @@ function slidingPattern(config: Dict, count: number): string[] {
 
 function ggufLayers(file: Metadata): boolean[] {
   const family = knownFamily("gguf", file.arch);
-  const layers = layersOf(firstCountOf(file, "block_count"), `${file.arch}.block_count`);
+  const layers = layerIndices(firstCountOf(file, "block_count"), `${file.arch}.block_count`);
   if (isWithoutRope("gguf", file.arch)) return layers.map(() => false);
   const listed = valueOf(file, "attention.rope_pattern");
   if (Array.isArray(listed)) return layers.map((i) => Boolean(listed[i] ?? true));
@@ -86,7 +86,7 @@ function ggufLayers(file: Metadata): boolean[] {
   return layers.map((i) => period === 0 || i % period < period - 1);
 }
 
-/** Llama 4's small models say with a window of 0 that every layer rotates; SmallThinker skips the first of each four. */
+/** A window of 0 marks small Llama 4 models with RoPE on every layer; SmallThinker skips the first of every four layers. */
 function skips(file: Metadata, family: Partial<Family>, layer: number, every: number): boolean {
   if (family.no_rope_temperature && valueOf(file, "attention.sliding_window") !== undefined) {
     if (firstCountOf(file, "attention.sliding_window") === 0) return false;

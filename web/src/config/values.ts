@@ -1,7 +1,16 @@
-import { fail } from "../base/errors.js";
+// Reads values of unknown type from a config: numbers, lists, names. Each reader checks its value and reports the path of a wrong one.
+import { RopewalkError, type RopewalkErrorCode } from "../base/errors.js";
 
-/** A plain object read from JSON or handed in by a caller: nothing about its values is known yet. */
+/** A plain object from JSON or from a caller. Nothing is known about its values yet. */
 export type Dict = Record<string, unknown>;
+
+/** Checks the type of a value and returns it. Throws INVALID_CONFIG with `path`. */
+export type ReadValue<Value> = (value: unknown, path: string) => Value;
+
+/** Throws a {@link RopewalkError}; `field` is the path of the wrong key. */
+export function fail(code: RopewalkErrorCode, field: string, message: string): never {
+  throw new RopewalkError(code, field, message);
+}
 
 export function isDict(value: unknown): value is Dict {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
@@ -18,36 +27,35 @@ function show(value: unknown): string {
   return typeof value === "object" && value !== null ? "an object" : String(value);
 }
 
-/** A finite number; bigint too, since GGUF's 64-bit integers are read as such. */
+function mustBe(path: string, expected: string, value: unknown): never {
+  return fail("INVALID_CONFIG", path, `must be ${expected} (got ${show(value)})`);
+}
+
+/** A finite number. A bigint is accepted: GGUF's 64-bit integers are read as bigints. */
 export function numberAt(value: unknown, path: string): number {
   const number = typeof value === "bigint" ? Number(value) : value;
-  if (typeof number !== "number" || !Number.isFinite(number)) {
-    return fail("INVALID_CONFIG", path, `must be a finite number, not ${show(value)}`);
-  }
+  if (typeof number !== "number" || !Number.isFinite(number)) return mustBe(path, "a finite number", value);
   return number;
 }
 
 export function integerAt(value: unknown, path: string): number {
   const number = numberAt(value, path);
-  if (!Number.isSafeInteger(number)) return fail("INVALID_CONFIG", path, `must be an integer, not ${show(value)}`);
-  return number;
+  return Number.isSafeInteger(number) ? number : mustBe(path, "an integer", value);
 }
 
 export function booleanAt(value: unknown, path: string): boolean {
-  if (typeof value !== "boolean") return fail("INVALID_CONFIG", path, `must be true or false, not ${show(value)}`);
-  return value;
+  return typeof value === "boolean" ? value : mustBe(path, "true or false", value);
 }
 
 export function stringAt(value: unknown, path: string): string {
-  if (typeof value !== "string") return fail("INVALID_CONFIG", path, `must be a string, not ${show(value)}`);
-  return value;
+  return typeof value === "string" ? value : mustBe(path, "a string", value);
 }
 
 /** An array or typed array of numbers, copied into a plain array so that the result is JSON. */
-export function listAt(value: unknown, path: string, at: typeof numberAt = numberAt): number[] {
+export function listAt(value: unknown, path: string, read: ReadValue<number> = numberAt): number[] {
   const isList = Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
-  if (!isList) return fail("INVALID_CONFIG", path, `must be an array of numbers, not ${show(value)}`);
-  return Array.from(value as ArrayLike<unknown>, (item, i) => at(item, `${path}[${i}]`));
+  if (!isList) return mustBe(path, "an array of numbers", value);
+  return Array.from(value as ArrayLike<unknown>, (item, i) => read(item, `${path}[${i}]`));
 }
 
 export function integersAt(value: unknown, path: string): number[] {
@@ -55,13 +63,10 @@ export function integersAt(value: unknown, path: string): number[] {
 }
 
 export function oneOf<T extends string>(value: unknown, path: string, names: readonly T[]): T {
-  if (!names.includes(value as T)) {
-    return fail("INVALID_CONFIG", path, `must be one of ${names.join(", ")}, not ${show(value)}`);
-  }
-  return value as T;
+  return names.includes(value as T) ? (value as T) : mustBe(path, `one of ${names.join(", ")}`, value);
 }
 
-/** Whether two JSON values are the same, whatever the order of their keys. */
+/** Whether two JSON values are equal. The order of keys doesn't matter. */
 export function sameValue(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {
     return a.length === b.length && a.every((item, i) => sameValue(item, b[i]));
@@ -73,12 +78,12 @@ export function sameValue(a: unknown, b: unknown): boolean {
   return Object.is(a, b);
 }
 
-/** Drops the keys whose value is undefined, which JSON and exact optional properties do not have. */
+/** Drops keys whose value is undefined: neither JSON nor TypeScript's exact optional properties have them. */
 export function withoutAbsent<T extends object>(value: { [K in keyof T]: T[K] | undefined }): T {
   return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as T;
 }
 
-/** Freezes plain data all the way down. */
+/** Freezes an object and everything in it. Typed arrays can't be frozen. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value === "object" && value !== null) {
     Object.values(value).forEach(deepFreeze);

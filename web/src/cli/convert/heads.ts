@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { knownFamily } from "../../config/find_family.js";
+import { knownFamily } from "../../config/family_lookup.js";
 import { textConfigOf } from "../../config/huggingface.js";
-import { integerOf, queryHeadsOf, type TextConfig } from "../../config/huggingface_draft.js";
+import { integerOf, queryHeadsOf, type TextConfig } from "../../config/huggingface_rope.js";
 import type { RopeOverrides } from "../../config/overrides.js";
 import { ropeConfig } from "../../config/rope_config.js";
 import type { RopeConfig } from "../../config/types.js";
