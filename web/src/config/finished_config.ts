@@ -1,8 +1,8 @@
 // Finishes a config: derives what its keys leave open, gives every key its one place, and freezes the result.
 import { type ConfigDraft, readConfig } from "./read_config.js";
 import { type CheckedScaling, reads } from "./scaling.js";
-import type { QueryTemperature, RopeConfig, RopeScaling, RopeType } from "./types.js";
-import { deepFreeze, fail, sameValue, withoutAbsent } from "./values.js";
+import { PAIRINGS, type QueryTemperature, type RopeConfig, type RopeType } from "./types.js";
+import { deepFreeze, fail, oneOf, withoutAbsent } from "./values.js";
 
 /** A config that needs no more checks: `ropeConfig()` returns these, and any other config becomes one before it is used. */
 export interface FinishedConfig extends RopeConfig {
@@ -25,19 +25,12 @@ function isFinished(config: unknown): config is FinishedConfig {
  * @throws UNKNOWN_KEY (not a key, or a key that its type doesn't read), UNSUPPORTED_ROPE_TYPE, INVALID_CONFIG
  */
 export function finishedConfig(config: unknown): FinishedConfig {
-  if (isFinished(config)) return config;
-  const { draft, scaling_path } = readConfig(config);
-  const given = draft.query_temperature;
-  const scaled = scaledTemperature(draft, draft.original_max_position_embeddings);
-  if (given && scaled && !sameValue({ ...given, layers: "all" }, scaled)) {
-    fail("INVALID_CONFIG", `${scaling_path}.llama_4_scaling_beta`, "disagrees with query_temperature");
-  }
-  return finish(draft);
+  return isFinished(config) ? config : finish(readConfig(config));
 }
 
 /** A config that overrides can be merged into. @throws as {@link finishedConfig} */
 export function draftOf(config: unknown): ConfigDraft {
-  if (!isFinished(config)) return readConfig(config).draft;
+  if (!isFinished(config)) return readConfig(config);
   const { rope_scaling, rope_parameters: _, ...top } = config;
   const { original_max_position_embeddings: original, ...scaling } = rope_scaling;
   return {
@@ -72,7 +65,7 @@ export function withDerivedLengths(draft: ConfigDraft): ConfigDraft {
  * @throws INVALID_CONFIG (pairing or head_dim missing; nothing to rotate; a query temperature without its length)
  */
 export function finish(draft: ConfigDraft): FinishedConfig {
-  const { head_dim, pairing, rope_scaling, original_max_position_embeddings: original } = draft;
+  const { head_dim, rope_scaling, original_max_position_embeddings: original } = draft;
   if (head_dim === undefined) {
     return fail(
       "INVALID_CONFIG",
@@ -80,36 +73,26 @@ export function finish(draft: ConfigDraft): FinishedConfig {
       "is missing and can't be derived from the hidden size and heads; name it",
     );
   }
-  if (pairing === undefined) {
-    return fail("INVALID_CONFIG", "pairing", 'is missing; pass "half", "interleaved" or "interleaved_to_half"');
-  }
   const { rope_type, llama_4_scaling_beta: _, ...scaling } = rope_scaling;
   const rotary_dim = rotaryDimOf(head_dim, draft, rope_type);
   const in_scaling = reads(rope_type, "original_max_position_embeddings");
   const last = draft.rotates_last && head_dim > rotary_dim ? head_dim - rotary_dim : undefined;
-  const config = withoutAbsent<FinishedConfig>({
-    model_type: draft.model_type,
+  const config = withoutAbsent<FinishedConfig & { rotates_last?: never }>({
+    ...draft,
     head_dim,
-    pairing,
-    rope_theta: draft.rope_theta,
+    pairing: oneOf(draft.pairing, "pairing", PAIRINGS),
     rotary_dim,
     rotary_offset: draft.rotary_offset ?? last,
+    rotates_last: undefined,
     // The other types have it in rotary_dim.
     partial_rotary_factor: rope_type === "proportional" ? draft.partial_rotary_factor : undefined,
-    max_position_embeddings: draft.max_position_embeddings,
     original_max_position_embeddings: in_scaling ? undefined : original,
-    context_length: draft.context_length,
-    rope_scaling: withoutAbsent<RopeScaling & { rope_type: RopeType }>({
+    rope_scaling: withoutAbsent<CheckedScaling>({
       rope_type,
       ...scaling,
       original_max_position_embeddings: in_scaling ? original : undefined,
     }),
-    freq_factors: draft.freq_factors,
-    xpos: draft.xpos,
     query_temperature: draft.query_temperature ?? scaledTemperature(draft, original),
-    softmax_scale: draft.softmax_scale,
-    compat: draft.compat,
-    precision: draft.precision,
   });
   finished.add(deepFreeze(config));
   return config;

@@ -59,30 +59,23 @@ export interface FlatRopeConfig extends ScalingFields {
  * @throws UNKNOWN_KEY (not a key, or a key that its type doesn't read), UNSUPPORTED_ROPE_TYPE, INVALID_CONFIG
  */
 export function flattenConfig(config: RopeConfig): FlatRopeConfig {
-  const { rope_scaling, xpos, query_temperature: temperature, ...top } = finishedConfig(config);
-  const { rope_type, ramp, mrope_layout, ...scaling } = rope_scaling;
+  const finished = finishedConfig(config);
+  const { model_type, rope_scaling, xpos, query_temperature, original_max_position_embeddings: _, ...top } = finished;
   return withoutAbsent<FlatRopeConfig>({
-    head_dim: top.head_dim,
-    rotary_dim: top.rotary_dim,
+    ...top,
+    ...rope_scaling,
     rotary_offset: top.rotary_offset ?? 0,
     pairing: PAIRINGS.indexOf(top.pairing),
-    rope_type: ROPE_TYPES.indexOf(rope_type),
+    rope_type: ROPE_TYPES.indexOf(rope_scaling.rope_type),
     compat: COMPATS.indexOf(top.compat ?? "hf"),
     precision: PRECISIONS.indexOf(top.precision ?? "exact"),
-    ramp: RAMPS.indexOf(ramp ?? "pair_index"),
-    family: YARN_FAMILIES.indexOf(yarnFamilyOf(top.model_type)),
-    rope_theta: top.rope_theta,
-    max_position_embeddings: top.max_position_embeddings,
-    context_length: top.context_length,
-    partial_rotary_factor: top.partial_rotary_factor,
-    ...scaling,
-    mrope_layout: mrope_layout && MROPE_LAYOUTS.indexOf(mrope_layout),
-    freq_factors: top.freq_factors,
-    softmax_scale: top.softmax_scale,
+    ramp: RAMPS.indexOf(rope_scaling.ramp ?? "pair_index"),
+    family: YARN_FAMILIES.indexOf(yarnFamilyOf(model_type)),
+    mrope_layout: rope_scaling.mrope_layout && MROPE_LAYOUTS.indexOf(rope_scaling.mrope_layout),
     xpos_scale_base: xpos?.scale_base,
     xpos_center: xpos?.center,
-    query_temperature_scale: temperature?.scale,
-    query_temperature_floor_scale: temperature?.floor_scale,
-    query_temperature_offset: temperature?.offset,
+    query_temperature_scale: query_temperature?.scale,
+    query_temperature_floor_scale: query_temperature?.floor_scale,
+    query_temperature_offset: query_temperature?.offset,
   });
 }

@@ -21,11 +21,18 @@ import {
   isDict,
   listAt,
   numberAt,
+  objectAt,
   oneOf,
   type ReadValue,
   sameValue,
   stringAt,
 } from "./values.js";
+
+const xposAt = objectAt<XposScale>({ scale_base: numberAt }, { center: numberAt });
+const temperatureAt = objectAt<QueryTemperature>(
+  { scale: numberAt, floor_scale: numberAt, offset: numberAt },
+  { layers: (value, path) => oneOf(value, path, QUERY_TEMPERATURE_LAYERS) },
+);
 
 /** The keys of a config. Those of its scaling are in scaling_keys.ts. */
 export const CONFIG_KEYS: { readonly [Key in keyof RopeConfig]-?: ReadValue<NonNullable<RopeConfig[Key]>> } = {
@@ -135,18 +142,28 @@ export function mropeLayoutOf(
  *
  * @throws UNKNOWN_KEY (not a key, or a key that its type doesn't read), UNSUPPORTED_ROPE_TYPE, INVALID_CONFIG
  */
-export function readConfig(config: unknown): { draft: ConfigDraft; scaling_path: string } {
+export function readConfig(config: unknown): ConfigDraft {
   if (!isDict(config)) return fail("INVALID_CONFIG", "", "a RoPE config must be an object");
   const { top, scaling } = readKeys(config, "");
-  const scaling_path = isAbsent(config["rope_scaling"]) ? "rope_parameters" : "rope_scaling";
+  const path = isAbsent(config["rope_scaling"]) ? "rope_parameters" : "rope_scaling";
   const { mrope_section, mrope_interleaved: _, mrope_layout: __, ...rest } = top;
-  const layout = mropeLayoutOf(top, `${scaling_path}.`);
-  const axes = mrope_section === undefined ? {} : { mrope_section, mrope_layout: layout ?? "chunked" };
-  const rope_scaling = checkScaling({ ...withLongropeFactor(scaling ?? {}, rest.compat), ...axes }, scaling_path);
-  if (mrope_section === undefined && layout !== undefined && layout !== "chunked") {
-    fail("INVALID_CONFIG", `${scaling_path}.mrope_section`, `is missing; the layout ${layout} needs it`);
+  const layout = mropeLayoutOf(top, `${path}.`) ?? "chunked";
+  if (mrope_section === undefined && layout !== "chunked") {
+    fail("INVALID_CONFIG", `${path}.mrope_section`, `is missing; the layout ${layout} needs it`);
   }
-  return { draft: { ...rest, rope_theta: rest.rope_theta ?? 10000, rope_scaling }, scaling_path };
+  const axes = mrope_section && { mrope_section, mrope_layout: layout };
+  const rope_scaling = checkScaling({ ...withLongropeFactor(scaling ?? {}, rest.compat), ...axes }, path);
+  checkTemperature(rest, rope_scaling.llama_4_scaling_beta, path);
+  return { ...rest, rope_theta: rest.rope_theta ?? 10000, rope_scaling };
+}
+
+/** llama_4_scaling_beta is another way to write some query temperatures. The two must not disagree. */
+function checkTemperature(top: ConfigKeys["top"], beta: number | undefined, path: string): void {
+  const { query_temperature: given, original_max_position_embeddings: original } = top;
+  if (!given || beta === undefined) return;
+  if (given.scale !== beta || given.floor_scale !== original || given.offset !== 0) {
+    fail("INVALID_CONFIG", `${path}.llama_4_scaling_beta`, "disagrees with query_temperature");
+  }
 }
 
 /** llama.cpp's one factor on longrope's cos and sin, stored in GGUF as `rope.scaling.attn_factor`. */
@@ -154,30 +171,4 @@ function withLongropeFactor(scaling: RopeScaling, compat: RopeConfig["compat"]):
   const { attn_factor, ...rest } = scaling;
   if (compat !== "llama.cpp" || scaling.rope_type !== "longrope" || attn_factor === undefined) return scaling;
   return { ...rest, attention_factor: scaling.attention_factor ?? attn_factor };
-}
-
-function xposAt(value: unknown, path: string): XposScale {
-  const { scale_base, center } = onlyKeys(value, path, ["scale_base", "center"]);
-  return {
-    scale_base: numberAt(scale_base, `${path}.scale_base`),
-    ...(!isAbsent(center) && { center: numberAt(center, `${path}.center`) }),
-  };
-}
-
-function temperatureAt(value: unknown, path: string): QueryTemperature {
-  const { scale, floor_scale, offset, layers } = onlyKeys(value, path, ["scale", "floor_scale", "offset", "layers"]);
-  return {
-    scale: numberAt(scale, `${path}.scale`),
-    floor_scale: numberAt(floor_scale, `${path}.floor_scale`),
-    offset: numberAt(offset, `${path}.offset`),
-    ...(!isAbsent(layers) && { layers: oneOf(layers, `${path}.layers`, QUERY_TEMPERATURE_LAYERS) }),
-  };
-}
-
-function onlyKeys(value: unknown, path: string, names: readonly string[]): Dict {
-  if (!isDict(value)) return fail("INVALID_CONFIG", path, "must be an object or null");
-  const unknown = Object.keys(value).find((name) => !names.includes(name));
-  return unknown === undefined
-    ? value
-    : fail("UNKNOWN_KEY", `${path}.${unknown}`, `must be one of ${names.join(", ")}`);
 }

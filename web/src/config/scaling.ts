@@ -54,8 +54,8 @@ export function checkScaling(keys: RopeScaling, path: string): CheckedScaling {
   const checked: CheckedScaling = { rope_type };
   const { rope_type: _, ...others } = keys;
   for (const [name, value] of Object.entries(others) as [ScalingKey, never][]) {
-    const { types, zero_is_absent } = SCALING_KEYS[name];
-    if (zero_is_absent && value === 0) continue;
+    const { types, zeroIsAbsent } = SCALING_KEYS[name];
+    if (zeroIsAbsent && value === 0) continue;
     if (reads(rope_type, name)) checked[name] = value;
     else if (!isIgnored(rope_type, name, value)) {
       const type = keys.rope_type === undefined ? "without a rope_type the scaling" : `rope_type ${rope_type}`;

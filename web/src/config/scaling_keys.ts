@@ -9,55 +9,71 @@ export type ScalingKey = Exclude<keyof RopeScaling, "rope_type" | "type">;
 
 /** What the package knows about a key. */
 export interface ScalingKeyRule<Value = unknown> {
-  /** Checks the kind of value and returns it. Ranges are checked in C++, where the value is used. */
+  /** Checks the type of a value and returns it. Ranges are checked in C++, where the value is used. */
   read: ReadValue<Value>;
-  /** The types that read the key; under any other type it is an error. */
+  /** The scaling types that read the key; under any other type it is an error. */
   types: readonly RopeType[] | "all";
-  /** Those of them that can't do without it. */
-  required?: readonly RopeType[];
-  /** The value where the key is absent. */
+  /** Those of them that need the key. */
+  required: readonly RopeType[];
+  /** The value if the key is absent, unless it depends on other keys. */
   default?: Value;
   /** transformers reads the key with Python's `or`, so 0 means absent. */
-  zero_is_absent?: true;
+  zeroIsAbsent?: true;
+}
+
+type Rule<Value> = ScalingKeyRule<Value>;
+
+function optional<Value>(
+  read: ReadValue<Value>,
+  types: Rule<Value>["types"],
+  more?: Partial<Rule<Value>>,
+): Rule<Value> {
+  return { read, types, required: [], ...more };
+}
+
+function required<Value>(read: ReadValue<Value>, types: readonly RopeType[]): Rule<Value> {
+  return { read, types, required: types };
 }
 
 const YARN = ["yarn", "dynamic_yarn"] as const;
 const BY_PARTS = [...YARN, "ntk_by_parts"] as const;
-const FACTOR = ["linear", "dynamic", "llama3", "ntk", "ntk_mix"] as const;
-const TRAINED_LENGTH = ["longrope", "llama3", ...BY_PARTS] as const;
 const LONGROPE = ["longrope"] as const;
 const LLAMA3 = ["llama3"] as const;
+// The others that read a factor can derive it from two lengths, and proportional can do without.
+const FACTOR = ["linear", "dynamic", "llama3", "ntk", "ntk_mix"] as const;
 
-export const SCALING_KEYS: { readonly [Key in ScalingKey]: ScalingKeyRule<NonNullable<RopeScaling[Key]>> } = {
-  // Base, rotated share and position axes are no scaling, but transformers keeps them in the same object.
-  rope_theta: { read: numberAt, types: "all", default: 10000 },
-  partial_rotary_factor: { read: numberAt, types: "all", default: 1 },
-  mrope_section: { read: integersAt, types: "all" },
-  mrope_interleaved: { read: booleanAt, types: "all" },
-  mrope_layout: { read: (value, path) => oneOf(value, path, MROPE_LAYOUTS), types: "all", default: "chunked" },
-  llama_4_scaling_beta: { read: numberAt, types: "all", zero_is_absent: true },
+const zeroIsAbsent = true;
 
-  factor: { read: numberAt, types: [...FACTOR, "longrope", "proportional", ...BY_PARTS], required: FACTOR },
-  original_max_position_embeddings: { read: integerAt, types: TRAINED_LENGTH, required: TRAINED_LENGTH },
-  attention_factor: { read: numberAt, types: ["longrope", ...YARN] },
-  attn_factor: { read: numberAt, types: YARN },
-  beta_fast: { read: numberAt, types: BY_PARTS, default: 32, zero_is_absent: true },
-  beta_slow: { read: numberAt, types: BY_PARTS, default: 1, zero_is_absent: true },
-  mscale: { read: numberAt, types: YARN, zero_is_absent: true },
-  mscale_all_dim: { read: numberAt, types: YARN, zero_is_absent: true },
-  truncate: { read: booleanAt, types: BY_PARTS, default: true },
-  ramp: { read: (value, path) => oneOf(value, path, RAMPS), types: BY_PARTS, default: "pair_index" },
-  extrapolation_factor: { read: numberAt, types: BY_PARTS, default: 1 },
-  finetuned: { read: booleanAt, types: ["dynamic_yarn"], default: false },
-  short_factor: { read: listAt, types: LONGROPE, required: LONGROPE },
-  long_factor: { read: listAt, types: LONGROPE, required: LONGROPE },
-  short_mscale: { read: numberAt, types: LONGROPE },
-  long_mscale: { read: numberAt, types: LONGROPE },
-  low_freq_factor: { read: numberAt, types: LLAMA3, required: LLAMA3 },
-  high_freq_factor: { read: numberAt, types: LLAMA3, required: LLAMA3 },
-  alpha: { read: numberAt, types: ["ntk_alpha"], required: ["ntk_alpha"], zero_is_absent: true },
-  mixed_b: { read: numberAt, types: ["ntk_mix"], required: ["ntk_mix"] },
-  inv_freq: { read: listAt, types: ["custom"], required: ["custom"] },
+export const SCALING_KEYS: { readonly [Key in ScalingKey]: Rule<NonNullable<RopeScaling[Key]>> } = {
+  // Base, rotated share and position axes are no scaling, but transformers has them in the same object.
+  rope_theta: optional(numberAt, "all", { default: 10000 }),
+  partial_rotary_factor: optional(numberAt, "all", { default: 1 }),
+  mrope_section: optional(integersAt, "all"),
+  mrope_interleaved: optional(booleanAt, "all"),
+  mrope_layout: optional((value, path) => oneOf(value, path, MROPE_LAYOUTS), "all", { default: "chunked" }),
+  llama_4_scaling_beta: optional(numberAt, "all", { zeroIsAbsent }),
+
+  factor: optional(numberAt, [...FACTOR, "longrope", "proportional", ...BY_PARTS], { required: FACTOR }),
+  original_max_position_embeddings: required(integerAt, ["longrope", "llama3", ...BY_PARTS]),
+  attention_factor: optional(numberAt, ["longrope", ...YARN]),
+  attn_factor: optional(numberAt, YARN, { default: 1 }),
+  beta_fast: optional(numberAt, BY_PARTS, { default: 32, zeroIsAbsent }),
+  beta_slow: optional(numberAt, BY_PARTS, { default: 1, zeroIsAbsent }),
+  mscale: optional(numberAt, YARN, { zeroIsAbsent }),
+  mscale_all_dim: optional(numberAt, YARN, { zeroIsAbsent }),
+  truncate: optional(booleanAt, BY_PARTS, { default: true }),
+  ramp: optional((value, path) => oneOf(value, path, RAMPS), BY_PARTS, { default: "pair_index" }),
+  extrapolation_factor: optional(numberAt, BY_PARTS, { default: 1 }),
+  finetuned: optional(booleanAt, ["dynamic_yarn"], { default: false }),
+  short_factor: required(listAt, LONGROPE),
+  long_factor: required(listAt, LONGROPE),
+  short_mscale: optional(numberAt, LONGROPE),
+  long_mscale: optional(numberAt, LONGROPE),
+  low_freq_factor: required(numberAt, LLAMA3),
+  high_freq_factor: required(numberAt, LLAMA3),
+  alpha: { ...required(numberAt, ["ntk_alpha"]), zeroIsAbsent },
+  mixed_b: required(numberAt, ["ntk_mix"]),
+  inv_freq: required(listAt, ["custom"]),
 };
 
 /** Other names that released files and other systems use for a type. */

@@ -66,6 +66,22 @@ export function oneOf<T extends string>(value: unknown, path: string, names: rea
   return names.includes(value as T) ? (value as T) : mustBe(path, `one of ${names.join(", ")}`, value);
 }
 
+type Readers<T> = { readonly [Key in keyof T]?: ReadValue<NonNullable<T[Key]>> };
+
+/** Reads objects with these keys and no others. Null counts as absent. */
+export function objectAt<T extends object>(required: Readers<T>, optional: Readers<T>): ReadValue<T> {
+  const readers = Object.entries({ ...required, ...optional } as Record<string, ReadValue<unknown>>);
+  return (value, path) => {
+    if (!isDict(value)) return fail("INVALID_CONFIG", path, "must be an object or null");
+    for (const name of Object.keys(value)) {
+      if (readers.some(([known]) => known === name)) continue;
+      fail("UNKNOWN_KEY", `${path}.${name}`, `must be one of ${readers.map(([known]) => known).join(", ")}`);
+    }
+    const present = readers.filter(([name]) => name in required || !isAbsent(value[name]));
+    return Object.fromEntries(present.map(([name, read]) => [name, read(value[name], `${path}.${name}`)])) as T;
+  };
+}
+
 /** Whether two JSON values are equal. The order of keys doesn't matter. */
 export function sameValue(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {
