@@ -28,6 +28,11 @@ export function finishedConfig(config: unknown): FinishedConfig {
   return isFinished(config) ? config : finish(readConfig(config));
 }
 
+/** The config itself if nobody can change it, otherwise a frozen copy. */
+export function frozenConfig(config: RopeConfig): Readonly<RopeConfig> {
+  return isFinished(config) ? config : Object.freeze(structuredClone(config));
+}
+
 /** A config that overrides can be merged into. @throws as {@link finishedConfig} */
 export function draftOf(config: unknown): ConfigDraft {
   if (!isFinished(config)) return readConfig(config);

@@ -1,5 +1,7 @@
+// The types of a config: what users write, and what their editor shows them. docs/ and scaling_keys.ts follow the same names.
+
 /**
- * Which elements of a head turn together.
+ * Which elements of a head form a pair and are rotated together.
  *
  * ```text
  * half                 rotary_dim = 8 → [c c c c s s s s]   pairs (j, j + rotary_dim/2)   NeoX, Hugging Face Llama
@@ -7,13 +9,13 @@
  * interleaved_to_half  reads interleaved, writes half                                     DeepSeek-V3 in transformers
  * ```
  *
- * Taking the other pairing raises no shape error and ruins the model, so it is always named.
+ * The wrong pairing causes no shape error but ruins the model's output, so there is no default.
  */
 export const PAIRINGS = ["half", "interleaved", "interleaved_to_half"] as const;
 /** One of {@link PAIRINGS}. */
 export type Pairing = (typeof PAIRINGS)[number];
 
-/** The scaling families. The first seven are Hugging Face's; see the docs of {@link RopeScaling} for the keys of each. */
+/** The scaling types. The first seven are those of transformers; {@link RopeScaling} says which keys each of them reads. */
 export const ROPE_TYPES = [
   "default",
   "linear",
@@ -32,149 +34,309 @@ export const ROPE_TYPES = [
 /** One of {@link ROPE_TYPES}. */
 export type RopeType = (typeof ROPE_TYPES)[number];
 
-/** Whose rules hold where the systems differ in a number. */
+/** The system to follow where transformers (`hf`), llama.cpp and vLLM compute different numbers. */
 export const COMPATS = ["hf", "llama.cpp", "vllm"] as const;
 /** One of {@link COMPATS}. */
 export type Compat = (typeof COMPATS)[number];
 
-/** `exact`: computed in f64 and rounded once. `hf`: every step rounded to f32 as transformers does. */
+/** `exact`: computed in f64 and rounded once. `hf`: each step rounded to f32, as in transformers. */
 export const PRECISIONS = ["exact", "hf"] as const;
 /** One of {@link PRECISIONS}. */
 export type Precision = (typeof PRECISIONS)[number];
 
-/** How the frequencies are shared among several position axes (time, height, width). */
+/**
+ * How pairs are assigned to position axes (time, height, width).
+ *
+ * - `chunked`: t…t h…h w…w (Qwen2-VL).
+ * - `interleaved`: t h w t h w … t (Qwen3-VL).
+ * - `ernie`: h w h w … t…t (Ernie-4.5-VL).
+ * - `vision`: h…h w…w, and the frequencies restart with each section (Qwen2-VL's image encoder).
+ */
 export const MROPE_LAYOUTS = ["chunked", "interleaved", "ernie", "vision"] as const;
 /** One of {@link MROPE_LAYOUTS}. */
 export type MropeLayout = (typeof MROPE_LAYOUTS)[number];
 
 /**
- * How NTK-by-parts and YaRN go from keeping to interpolating: one ramp over the pair index (every shipped implementation), one over the
- * rotations inside the window (the paper's text), or the two of the YaRN authors' first NTK-by-parts, by way of NTK-aware (that type only).
+ * How NTK-by-parts and YaRN blend from unchanged to interpolated frequencies.
+ *
+ * - `pair_index`: one ramp over the pair index, as in every released implementation.
+ * - `rotations`: one ramp over the rotations inside the window, as in the text of the paper.
+ * - `two_ramps`: from unchanged to NTK-aware to interpolated, as in the YaRN authors' first NTK-by-parts. Only for
+ *   ntk_by_parts.
  */
 export const RAMPS = ["pair_index", "rotations", "two_ramps"] as const;
 /** One of {@link RAMPS}. */
 export type Ramp = (typeof RAMPS)[number];
 
 /**
- * The scaling part of a config: `rope_scaling` of a config.json, or its newer name `rope_parameters`.
- * Keys are those of transformers; a key that the type does not read is an error, not a silent no-op.
+ * The scaling in a config: the `rope_scaling` of a config.json, or `rope_parameters`, its newer name. The keys are those
+ * of transformers. A key that the `rope_type` doesn't read is an error.
  */
 export interface RopeScaling {
+  /** The type of scaling (`default`: none). */
   rope_type?: RopeType;
-  /** Legacy name of `rope_type`. */
+  /** Older name of `rope_type`, with older names of types (`su` for longrope, `mrope` for default). */
   type?: string;
-  /** Base of the frequencies; in `rope_parameters` it stands here, in older configs beside `rope_scaling`. */
+  /**
+   * Base of the frequencies: a number above 1, at most 1e30. `rope_parameters` has it here, older configs have it at the
+   * top level.
+   *
+   * Types: all. Default: 10000.
+   */
   rope_theta?: number;
+  /**
+   * Rotated share of a head, above 0 and at most 1: rotary_dim = ⌊head_dim · factor⌋. For proportional (Gemma 4) it is the
+   * share of pairs with a frequency; the others don't rotate.
+   *
+   * Types: all. Default: 1.
+   */
   partial_rotary_factor?: number;
-  /** Extended length over original length, at least 1. linear, dynamic, yarn, dynamic_yarn, longrope, llama3, proportional, ntk, ntk_mix, ntk_by_parts. */
+  /**
+   * Extended length divided by original length, 1 to 1e30. yarn, dynamic_yarn, ntk_by_parts and longrope can derive it
+   * from `max_position_embeddings` and `original_max_position_embeddings`; proportional divides by it, and uses 1 without.
+   *
+   * Types: linear, dynamic, yarn, longrope, llama3, proportional, ntk, ntk_mix, ntk_by_parts, dynamic_yarn. Required by
+   * linear, dynamic, llama3, ntk, ntk_mix.
+   */
   factor?: number;
-  /** Trained length before extension. yarn, dynamic_yarn, ntk_by_parts, longrope, llama3. */
+  /**
+   * Trained length before the extension, in positions: an integer from 1 (longrope: 2) to 2^31. `ropeConfig()` uses
+   * `max_position_embeddings` if a model's files don't have it.
+   *
+   * Types: yarn, longrope, llama3, ntk_by_parts, dynamic_yarn. Required.
+   */
   original_max_position_embeddings?: number;
-  /** Multiplies cos and sin (so logits by its square). yarn, dynamic_yarn, longrope. */
+  /**
+   * Multiplies cos and sin, so it multiplies logits by its square; 1e-6 to 1e6. If absent it is computed:
+   * 0.1 · ln(factor) + 1 for YaRN (see `mscale`), √(1 + ln(factor) / ln(original length)) for longrope.
+   * Under compat `llama.cpp` and `vllm` YaRN doesn't read it.
+   *
+   * Types: yarn, longrope, dynamic_yarn.
+   */
   attention_factor?: number;
   /**
-   * vLLM's multiplier on YaRN's own factor, and GGUF's `rope.scaling.attn_factor`. Read under compat `vllm` and
-   * `llama.cpp`. yarn, dynamic_yarn; under `llama.cpp` also longrope, where it is the attention_factor.
+   * Multiplies YaRN's computed attention factor, 1e-6 to 1e6. From vLLM, and GGUF's `rope.scaling.attn_factor`; only read
+   * under compat `vllm` and `llama.cpp`. Under `llama.cpp` longrope accepts it too, as another name of `attention_factor`.
+   *
+   * Types: yarn, dynamic_yarn. Default: 1.
    */
   attn_factor?: number;
-  /** Rotations over the original window above which a pair is left alone (32). yarn, dynamic_yarn, ntk_by_parts. */
+  /**
+   * A pair with at least this many rotations in the original window keeps its frequency. At least `beta_slow`; 0 means
+   * absent.
+   *
+   * Types: yarn, ntk_by_parts, dynamic_yarn. Default: 32.
+   */
   beta_fast?: number;
-  /** Rotations below which a pair is fully interpolated (1). yarn, dynamic_yarn, ntk_by_parts. */
+  /**
+   * A pair with at most this many rotations in the original window is fully interpolated. At least 0; 0 means absent.
+   *
+   * Types: yarn, ntk_by_parts, dynamic_yarn. Default: 1.
+   */
   beta_slow?: number;
-  /** DeepSeek's pair of YaRN temperature multipliers. yarn, dynamic_yarn. */
+  /**
+   * DeepSeek's numerator of the attention factor, 0 to 1e6; 0 means absent. With `mscale_all_dim` the attention factor is
+   * (0.1 · mscale · ln(factor) + 1) / (0.1 · mscale_all_dim · ln(factor) + 1); without it, transformers ignores mscale.
+   *
+   * Types: yarn, dynamic_yarn.
+   */
   mscale?: number;
+  /**
+   * DeepSeek's denominator of the attention factor, 0 to 1e6; 0 means absent. In DeepSeek's families the softmax scale is
+   * multiplied by (0.1 · mscale_all_dim · ln(factor) + 1)².
+   *
+   * Types: yarn, dynamic_yarn.
+   */
   mscale_all_dim?: number;
-  /** Whether the correction range is rounded outwards to whole pairs (true). yarn, dynamic_yarn, ntk_by_parts. */
+  /**
+   * Whether the ramp's ends are rounded outwards to whole pairs. gpt-oss has false.
+   *
+   * Types: yarn, ntk_by_parts, dynamic_yarn. Default: true.
+   */
   truncate?: boolean;
-  /** What is ramped over (`pair_index`). yarn, dynamic_yarn, ntk_by_parts. */
+  /**
+   * How frequencies blend from unchanged to interpolated; see {@link RAMPS}. Not a key of transformers.
+   *
+   * Types: yarn, ntk_by_parts, dynamic_yarn. Default: `pair_index`.
+   */
   ramp?: Ramp;
-  /** Multiplies the kept share of each pair (1): llama.cpp's `yarn_ext_factor`, YaRN's own `extrapolation_factor`. yarn, dynamic_yarn, ntk_by_parts. */
+  /**
+   * Multiplies how much of its frequency each pair keeps, 0 to 1: `extrapolation_factor` in the YaRN authors' code,
+   * `yarn_ext_factor` in llama.cpp.
+   *
+   * Types: yarn, ntk_by_parts, dynamic_yarn. Default: 1.
+   */
   extrapolation_factor?: number;
-  /** dynamic_yarn: whether the model was fine-tuned at `factor`, so that scaling starts there and not at 1 (false). */
+  /**
+   * Whether the model was fine-tuned with `factor`. The scaling then starts at `factor`, otherwise at 1. From the YaRN
+   * authors' dynamic YaRN.
+   *
+   * Types: dynamic_yarn. Default: false.
+   */
   finetuned?: boolean;
-  /** longrope: one divisor a pair, rotary_dim/2 of them, for lengths up to the original one and past it. */
+  /**
+   * Divisors of the frequencies for lengths up to the original one: rotary_dim/2 positive numbers.
+   *
+   * Types: longrope. Required.
+   */
   short_factor?: number[];
+  /**
+   * Divisors of the frequencies for longer lengths: rotary_dim/2 positive numbers.
+   *
+   * Types: longrope. Required.
+   */
   long_factor?: number[];
-  /** longrope in Phi-3.5-MoE: attention factors that replace the computed one. */
+  /**
+   * Attention factor of the short list, 1e-6 to 1e6, instead of the computed one (Phi-3.5-MoE).
+   *
+   * Types: longrope.
+   */
   short_mscale?: number;
+  /**
+   * Attention factor of the long list, 1e-6 to 1e6, instead of the computed one (Phi-3.5-MoE).
+   *
+   * Types: longrope.
+   */
   long_mscale?: number;
-  /** llama3. */
+  /**
+   * A pair with fewer rotations than this in the original window has its frequency divided by `factor`. A positive number.
+   *
+   * Types: llama3. Required.
+   */
   low_freq_factor?: number;
+  /**
+   * A pair with more rotations than this in the original window keeps its frequency. At least `low_freq_factor`; in
+   * between, frequencies are blended.
+   *
+   * Types: llama3. Required.
+   */
   high_freq_factor?: number;
-  /** ntk_alpha (HunYuan): base · alpha^(d/(d−2)). */
+  /**
+   * Increases the base to base · alpha^(d/(d−2)), with d = rotary_dim; 1 to 1e30 (HunYuan).
+   *
+   * Types: ntk_alpha. Required.
+   */
   alpha?: number;
-  /** ntk_mix (vLLM): exponent of the mix. */
+  /**
+   * Exponent of vLLM's mix: the frequency of pair j is divided by exp(a · (j + 1)^mixed_b), and that of the last pair by
+   * `factor`. 0 to 10.
+   *
+   * Types: ntk_mix. Required.
+   */
   mixed_b?: number;
-  /** custom: the frequencies themselves, radians a position, rotary_dim/2 of them. */
+  /**
+   * The frequencies themselves: rotary_dim/2 numbers, in radians per position.
+   *
+   * Types: custom. Required.
+   */
   inv_freq?: number[];
-  /** Pairs that follow each position axis (M-RoPE): time, height, width, and the fourth of HunYuan-VL. Any type. */
+  /**
+   * The number of pairs for each position axis (M-RoPE): time, height, width, and HunYuan-VL's fourth. 2 to 4 integers
+   * that add up to rotary_dim/2; exactly 3 for the layouts `interleaved` and `ernie`. If absent there is one axis.
+   *
+   * Types: all.
+   */
   mrope_section?: number[];
-  /** transformers' flag for the interleaved layout; `mrope_layout` names all of them. */
+  /**
+   * transformers' flag for the interleaved layout. `mrope_layout` names all layouts.
+   *
+   * Types: all.
+   */
   mrope_interleaved?: boolean;
+  /**
+   * How pairs are assigned to position axes; see {@link MROPE_LAYOUTS}. Needs `mrope_section`.
+   *
+   * Types: all. Default: `chunked`.
+   */
   mrope_layout?: MropeLayout;
-  /** Ministral 3's query temperature: q · (1 + beta · ln(1 + ⌊p / original length⌋)). */
+  /**
+   * Ministral 3's query temperature: q · (1 + beta · ln(1 + ⌊p / original length⌋)) at position p. 0 means absent. Needs
+   * `original_max_position_embeddings`.
+   *
+   * Types: all.
+   */
   llama_4_scaling_beta?: number;
 }
 
-/** Position-dependent query temperature: q · (1 + scale · ln(1 + ⌊(p + offset) / floor_scale⌋)). */
+/** A factor on queries that grows with their position p: q · (1 + scale · ln(1 + ⌊(p + offset) / floor_scale⌋)). */
 export interface QueryTemperature {
+  /** From 0 to 1e6. */
   scale: number;
+  /** Positions after which the factor grows, at least 0.001. */
   floor_scale: number;
+  /** Added to the position; within ±2^31. */
   offset: number;
-  /** The layers it is for (`all`): Ministral 3 has it on every layer, Llama 4 only on those without RoPE. */
+  /** The layers that have it (`all`): every layer in Ministral 3, only those without RoPE in Llama 4. */
   layers?: QueryTemperatureLayers;
 }
 
-/** Layers that a query temperature may be for. */
+/** The layers that a query temperature may be for. */
 export const QUERY_TEMPERATURE_LAYERS = ["all", "no_rope"] as const;
 /** One of {@link QUERY_TEMPERATURE_LAYERS}. */
 export type QueryTemperatureLayers = (typeof QUERY_TEMPERATURE_LAYERS)[number];
 
-/** xPos (length-extrapolatable transformer): q · ζ_j^((p − center)/scale_base), k by its inverse. */
+/**
+ * xPos (length-extrapolatable transformer): queries are multiplied by ζ_j^((p − center) / scale_base) at position p, and
+ * keys are divided by it.
+ */
 export interface XposScale {
-  /** Positions over which one power of ζ falls (512 in lucidrains, flash-attention). */
+  /** Positions per power of ζ, 0.001 to 1e30 (512 in lucidrains and flash-attention). */
   scale_base: number;
-  /** Position of scale 1 (0). */
+  /** The position whose scale is 1 (0); within ±2^31. */
   center?: number;
 }
 
 /**
- * Everything that decides a rotation, with config.json's own keys: a pasted `rope_scaling` or `rope_parameters` works.
- * `ropeConfig()` makes one from a whole config.json or from GGUF metadata.
+ * Everything that determines a rotation. The keys are those of config.json, so a pasted `rope_scaling` or
+ * `rope_parameters` works. `ropeConfig()` makes one from a whole config.json or from GGUF metadata.
  */
 export interface RopeConfig {
-  /** Family, as config.json's `model_type` or GGUF's architecture names it; some have YaRN rules of their own (DeepSeek). */
+  /** Name of the family: config.json's `model_type` or GGUF's architecture. Some have their own YaRN rules (DeepSeek). */
   model_type?: string;
-  /** Elements of one head. */
+  /** Elements per head, 2 to 8192. */
   head_dim: number;
+  /** Which elements of a head are rotated together; see {@link PAIRINGS}. */
   pairing: Pairing;
-  /** Base of the frequencies, above 1 (10000). */
+  /** Base of the frequencies: a number above 1, at most 1e30 (10000). */
   rope_theta?: number;
-  /** Rotated elements of a head, even; instead of `partial_rotary_factor`. */
+  /** Rotated elements per head (head_dim): even, at least 2, for NTK scaling at least 4. Replaces `partial_rotary_factor`. */
   rotary_dim?: number;
-  /** Rotated share of a head: rotary_dim = ⌊head_dim · factor⌋ (1). */
+  /** Rotated share of a head, above 0 and at most 1 (1): rotary_dim = ⌊head_dim · factor⌋. */
   partial_rotary_factor?: number;
-  /** First rotated element of a head (0). */
+  /** Index of the first rotated element of a head (0). rotary_offset + rotary_dim is at most head_dim. */
   rotary_offset?: number;
+  /**
+   * Longest sequence of the model, in positions: an integer from 1 to 2^31. dynamic scaling starts past it and needs it;
+   * others derive a missing factor from it.
+   */
   max_position_embeddings?: number;
+  /** Trained length before extension, in positions: an integer from 1 to 2^31. Here or in the scaling. */
   original_max_position_embeddings?: number;
-  /** Length the system is started for; compat `llama.cpp` and `vllm` choose longrope's list by it (max_position_embeddings). */
+  /**
+   * Length that the system was started with, in positions: an integer from 1 to 2^31 (max_position_embeddings). Under
+   * compat `llama.cpp` and `vllm` it decides which of longrope's lists is used.
+   */
   context_length?: number;
+  /** The scaling; absent or null for none. */
   rope_scaling?: RopeScaling | null;
   /** Newer name of `rope_scaling`; give one of the two. */
   rope_parameters?: RopeScaling | null;
-  /** Sections of the pairs by axis (M-RoPE); here or in the scaling. */
+  /** The number of pairs for each position axis (M-RoPE), adding up to rotary_dim/2. Here or in the scaling. */
   mrope_section?: number[];
+  /** transformers' flag for the interleaved layout. Here or in the scaling. */
   mrope_interleaved?: boolean;
+  /** How pairs are assigned to position axes (`chunked`); see {@link MROPE_LAYOUTS}. Here or in the scaling. */
   mrope_layout?: MropeLayout;
-  /** Divisors of the frequencies, rotary_dim/2 of them: GGUF's `rope_freqs.weight`. */
+  /** Divisors of the frequencies, rotary_dim/2 positive numbers, applied after the scaling: GGUF's `rope_freqs.weight`. */
   freq_factors?: number[];
+  /** Scales queries and keys by position; absent or null for none. */
   xpos?: XposScale | null;
+  /** Scales queries by position; absent or null for none. */
   query_temperature?: QueryTemperature | null;
-  /** Attention's scale before YaRN's share (1/√head_dim); Gemma gives query_pre_attn_scalar^−½. */
+  /** Factor on q · k before YaRN's share, 1e-9 to 1e9 (1/√head_dim). Gemma has query_pre_attn_scalar^−½. */
   softmax_scale?: number;
-  /** `hf` unless given. */
+  /** The system to follow where systems differ (`hf`); see {@link COMPATS}. */
   compat?: Compat;
-  /** `exact` unless given. */
+  /** How numbers are rounded (`exact`); see {@link PRECISIONS}. */
   precision?: Precision;
 }

@@ -1,4 +1,5 @@
 import { codeIn } from "../base/checks.js";
+import { frozenConfig } from "../config/finished_config.js";
 import type { RopeConfig } from "../config/types.js";
 import { RopewalkError } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
@@ -43,7 +44,7 @@ export class RopeCore {
     }
     if (useScalarKernels) module.rope_use_scalar_kernels(address);
     this.axes = module.rope_plan(address).axes;
-    this.config = Object.freeze(structuredClone(config));
+    this.config = frozenConfig(config);
     this.#owned = new Owned(heap, address, "rope", destroyRope);
   }
 
