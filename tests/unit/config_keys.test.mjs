@@ -1,0 +1,215 @@
+// The keys of a config have one description, SCALING_KEYS. Here it is compared with everything that can't be derived from it: the fields of
+// RopeConfig in C++, the binding, the core's checks, the comments that users see in their editor, and the documentation's table.
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import test from "node:test";
+import { load, ROPE_TYPES } from "ropewalk";
+import ts from "typescript";
+import { flattenConfig } from "../../build/package/config/flatten.js";
+import { IGNORED_KEYS, SCALING_KEYS } from "../../build/package/config/scaling_keys.js";
+import { booleanAt, integerAt, integersAt, listAt, numberAt } from "../../build/package/config/values.js";
+
+const path = (name) => new URL(`../../${name}`, import.meta.url);
+const source = (name) => readFileSync(path(name), "utf8");
+const entries = Object.entries(SCALING_KEYS);
+const typesOf = ({ types }) => (types === "all" ? [...ROPE_TYPES] : [...types]);
+const readBy = (type) => entries.filter(([, rule]) => rule.types !== "all" && rule.types.includes(type));
+
+/** A valid value for every key, with a head_dim of 4. */
+const VALUES = {
+  factor: 2,
+  original_max_position_embeddings: 1024,
+  attention_factor: 1.1,
+  attn_factor: 1.2,
+  beta_fast: 16,
+  beta_slow: 2,
+  mscale: 0.9,
+  mscale_all_dim: 0.8,
+  truncate: false,
+  ramp: "rotations",
+  extrapolation_factor: 0.5,
+  finetuned: true,
+  short_factor: [1, 2],
+  long_factor: [3, 4],
+  short_mscale: 1.3,
+  long_mscale: 1.4,
+  low_freq_factor: 1,
+  high_freq_factor: 4,
+  alpha: 100,
+  mixed_b: 0.6,
+  inv_freq: [1, 0.5],
+};
+
+/** A config with every key that a scaling type reads, and every key of other kinds. */
+const complete = (rope_type) => ({
+  model_type: "grok",
+  head_dim: 4,
+  pairing: "half",
+  rope_theta: 5000,
+  rotary_dim: 4,
+  rotary_offset: 0,
+  ...(rope_type === "proportional" && { partial_rotary_factor: 0.5 }),
+  max_position_embeddings: 2048,
+  context_length: 512,
+  rope_scaling: { rope_type, ...Object.fromEntries(readBy(rope_type).map(([name]) => [name, VALUES[name]])) },
+  mrope_section: [1, 1],
+  mrope_layout: "vision",
+  freq_factors: [1, 2],
+  xpos: { scale_base: 512, center: 1 },
+  query_temperature: { scale: 0.1, floor_scale: 8, offset: 1 },
+  softmax_scale: 0.5,
+  compat: "vllm",
+  precision: "hf",
+});
+
+/** The members of the struct RopeConfig: name to { type, value }. */
+const members = (() => {
+  const [, body] = /struct RopeConfig \{\n([^]*?)\n\};/.exec(source("src/rope/config.h"));
+  const found = body.matchAll(/^ {2}([\w:<> ]+?) (\w+)(?: = ([^;]+))?;/gm);
+  return new Map([...found].map(([, type, name, value]) => [name, { type, value }]));
+})();
+
+test("flattened configs have the fields of RopeConfig in config.h, and no others", () => {
+  const flattened = ROPE_TYPES.flatMap((type) => Object.keys(flattenConfig(complete(type))));
+  assert.deepEqual([...new Set(flattened)].sort(), [...members.keys()].sort());
+});
+
+test("the C++ type of a field is that of its key", () => {
+  const optional = ["std::optional<double>"];
+  const expected = new Map([
+    [numberAt, [...optional, "double"]],
+    [integerAt, optional],
+    [booleanAt, ["bool"]],
+    [listAt, ["std::span<const double>"]],
+    [integersAt, ["std::span<const double>"]],
+  ]);
+  const names = { ramp: "Ramp", mrope_layout: "MropeLayout" };
+  for (const [name, { read }] of entries) {
+    if (!members.has(name)) continue;
+    assert.ok(
+      (names[name] ?? expected.get(read)).includes(members.get(name).type),
+      `${name}: ${members.get(name).type}`,
+    );
+  }
+});
+
+test("fields that always have a value in C++ have the same default", () => {
+  const shown = (value) => (typeof value === "string" ? new RegExp(`^\\w+::${value}$`) : new RegExp(`^${value}$`));
+  for (const [name, { default: value }] of entries) {
+    if (value === undefined || members.get(name)?.value === undefined) continue;
+    assert.match(members.get(name).value, shown(value), name);
+  }
+});
+
+test("the binding has all fields, and takes the lists in the order that they are passed in", () => {
+  const binding = source("bindings/rope.cpp");
+  const fieldsOf = (type) => {
+    const [, block] = new RegExp(`value_object<${type}>\\("\\w+"\\)([^;]*);`).exec(binding);
+    return [...block.matchAll(/\.field\("(\w+)"/g)].map(([, name]) => name);
+  };
+  const [first, ...lists] = fieldsOf("ConfigLists");
+  assert.equal(first, "values");
+  assert.deepEqual([...fieldsOf("RopeConfig"), ...lists].sort(), [...members.keys()].sort());
+  const [, passed] = /const LISTS = \[([^\]]*)\]/.exec(source("web/src/rope/wasm_config.ts"));
+  const inOrder = [...passed.matchAll(/"(\w+)"/g)].map(([, name]) => name);
+  const taken = [...binding.matchAll(/config\.(\w+) = next\(lists\.(\w+)\);/g)];
+  assert.deepEqual(
+    taken.map(([, name]) => name),
+    inOrder,
+  );
+  assert.deepEqual(
+    taken.map(([, , name]) => name),
+    inOrder,
+  );
+});
+
+const rw = await load();
+
+for (const type of ROPE_TYPES) {
+  test(`${type} needs its required keys and no others`, () => {
+    const keys = readBy(type);
+    const required = keys.filter(([, rule]) => rule.required.includes(type)).map(([name]) => name);
+    const config = (names) => ({
+      head_dim: 4,
+      pairing: "half",
+      max_position_embeddings: 2048,
+      rope_scaling: { rope_type: type, ...Object.fromEntries(names.map((name) => [name, VALUES[name]])) },
+    });
+    rw.rope(config(required)).dispose();
+    rw.rope(complete(type)).dispose();
+    for (const missing of required) {
+      const others = required.filter((name) => name !== missing);
+      assert.throws(
+        () => rw.rope(config(others)),
+        { code: "INVALID_CONFIG", field: `rope_scaling.${missing}` },
+        missing,
+      );
+    }
+    const unread = entries.filter(([, { types }]) => types !== "all" && !types.includes(type));
+    for (const [name] of unread.filter(([name]) => name !== "original_max_position_embeddings")) {
+      const rope_scaling = { rope_type: type, [name]: VALUES[name] };
+      if (IGNORED_KEYS[type]?.includes(name) || (type === "dynamic" && name === "alpha")) continue; // alpha makes it ntk_alpha
+      const expected = { code: "UNKNOWN_KEY", field: `rope_scaling.${name}` };
+      assert.throws(() => rw.rope({ head_dim: 4, pairing: "half", rope_scaling }), expected, name);
+    }
+  });
+}
+
+test("the comments in RopeScaling name the types that read a key, those that require it, and its default", () => {
+  const file = ts.createSourceFile("types.ts", source("web/src/config/types.ts"), ts.ScriptTarget.Latest, true);
+  const { members: keys } = file.statements.find(
+    (node) => ts.isInterfaceDeclaration(node) && node.name.text === "RopeScaling",
+  );
+  const docs = new Map(
+    keys.map((key) => [key.name.text, ts.getTextOfJSDocComment(ts.getJSDocCommentsAndTags(key)[0].comment)]),
+  );
+  assert.deepEqual(
+    [...docs.keys()].filter((name) => name !== "rope_type" && name !== "type").sort(),
+    entries.map(([name]) => name).sort(),
+  );
+  for (const [name, rule] of entries) {
+    const doc = docs.get(name).replace(/\s+/g, " ");
+    const [, types, rest] = /^.+ Types: ([\w, ]+)\.(.*)$/.exec(doc) ?? [];
+    assert.ok(types !== undefined, `${name} lacks "Types: …"`);
+    const listed = types === "all" ? [...ROPE_TYPES] : types.split(", ");
+    assert.deepEqual(listed.sort(), typesOf(rule).sort(), name);
+    const [, requiring] = /^ Required(?: by ([\w, ]+))?\./.exec(rest) ?? [];
+    const isRequired = rest.startsWith(" Required");
+    assert.deepEqual((isRequired ? (requiring?.split(", ") ?? listed) : []).sort(), [...rule.required].sort(), name);
+    const [, value] = / Default: `?([^`]+?)`?\.$/.exec(rest) ?? [];
+    assert.equal(value, rule.default === undefined ? undefined : String(rule.default), `${name}'s default`);
+  }
+});
+
+test("the documentation's table has every type with its keys, the required ones in bold, and the defaults", () => {
+  const page = existsSync(path("docs/scaling_types.md")) ? "docs/scaling_types.md" : "README.md";
+  const names = (text) => [...text.matchAll(/`(\w+)`/g)].map(([, name]) => name);
+  const [, table] = /^\|[^|]*`rope_type`.*\n((?:\|.*\n)+)/m.exec(source(page));
+  const rows = table
+    .split("\n")
+    .map((line) => line.split("|").map((cell) => cell.trim()))
+    .map((cells) => ({ types: names(cells[1] ?? ""), keys: cells.at(-2) ?? "" }))
+    .filter(({ types }) => types.length > 0);
+  assert.deepEqual(rows.flatMap(({ types }) => types).sort(), [...ROPE_TYPES].sort());
+  let previous = [];
+  for (const { types, keys } of rows) {
+    const label = types.join(", ");
+    const mentioned = entries
+      .map(([name]) => name)
+      .filter((name) => new RegExp(`\\b${name}\\b`).test(keys.replace(/\([^)]*\)/g, "")));
+    const inherited = /\bthose\b/.test(keys) ? previous : [];
+    const listed = new Set([...inherited, ...mentioned]);
+    listed.delete("partial_rotary_factor"); // every type reads it, and only proportional as a key of its own
+    const expected = types.flatMap((type) => readBy(type).map(([name]) => name));
+    assert.deepEqual([...listed].sort(), [...new Set(expected)].sort(), label);
+    for (const name of mentioned) {
+      const required = types.some((type) => SCALING_KEYS[name].required.includes(type));
+      assert.equal(keys.includes(`**${name}**`), required, `${label}: ${name} in bold`);
+      const [, value] = new RegExp(`\\b${name} \\(\`?([\\w.]+)\`?[;,)]`).exec(keys) ?? [];
+      const fallback = SCALING_KEYS[name].default;
+      if (value !== undefined && fallback !== undefined)
+        assert.equal(value, String(fallback), `${label}: ${name}'s default`);
+    }
+    previous = [...listed];
+  }
+});
