@@ -1,4 +1,5 @@
-// Lists that C++ and TypeScript share: an enumerator is passed to wasm as its index, so names and order must be the same.
+// Lists that C++ and TypeScript share: an enumerator is passed to wasm as its index, so names and order must be the
+// same.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { readTree } from "../../scripts/check_rules.mjs";

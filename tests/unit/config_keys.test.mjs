@@ -1,5 +1,5 @@
-// The keys of a config have one description, SCALING_KEYS. Here it is compared with everything that can't be derived from it: the fields of
-// RopeConfig in C++, the binding, the core's checks, the comments that users see in their editor, and the documentation's table.
+// Compares SCALING_KEYS, the description of a scaling's keys, with what can't be derived from it: the fields of
+// RopeConfig in C++, the binding, the core's checks, the comments of RopeScaling, and the documentation's table.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import test from "node:test";

@@ -1,4 +1,4 @@
-// The step between a RopeConfig, the caller's own or ropeConfig's, and wasm: names, types and structure.
+// Checking and flattening a RopeConfig for wasm: names, types and structure.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { flattenConfig } from "../../build/package/config/flatten.js";
@@ -8,7 +8,7 @@ import { RopewalkError } from "../../build/package/base/errors.js";
 const base = { head_dim: 128, pairing: "half" };
 const flat = (more) => flattenConfig({ ...base, ...more });
 
-test("the defaults", () => {
+test("defaults", () => {
   assert.deepEqual(flat({}), {
     head_dim: 128,
     rotary_dim: 128,
@@ -23,7 +23,7 @@ test("the defaults", () => {
   });
 });
 
-test("every scalar, by index or by value", () => {
+test("every key of dynamic_yarn and of the top level", () => {
   const rope_scaling = {
     rope_type: "dynamic_yarn",
     factor: 4,
@@ -95,7 +95,7 @@ test("every scalar, by index or by value", () => {
   );
 });
 
-test("the remaining keys of the types", () => {
+test("the keys of the other types", () => {
   const own = (rope_scaling) => flat({ rope_scaling });
   assert.deepEqual([own({ rope_type: "llama3", low_freq_factor: 1, high_freq_factor: 4 }).high_freq_factor], [4]);
   assert.equal(own({ rope_type: "ntk_mix", factor: 2, mixed_b: 0.6 }).mixed_b, 0.6);
@@ -143,20 +143,20 @@ test("a pasted rope_scaling or rope_parameters of a released model works", () =>
   assert.equal(flat({ rope_parameters: ministral }).query_temperature_floor_scale, 16384);
 });
 
-test("rotated width", () => {
+test("rotary_dim", () => {
   assert.equal(flat({ partial_rotary_factor: 0.334 }).rotary_dim, 42);
   assert.equal(flat({ partial_rotary_factor: 0.5, rotary_dim: 64 }).rotary_dim, 64);
   const proportional = flat({ partial_rotary_factor: 0.25, rope_scaling: { rope_type: "proportional" } });
   assert.deepEqual([proportional.rotary_dim, proportional.partial_rotary_factor], [128, 0.25]);
 });
 
-test("under llama.cpp's rules longrope's factor is attn_factor", () => {
+test("with compat llama.cpp longrope accepts attn_factor", () => {
   const rope_scaling = { rope_type: "longrope", short_factor: [1], long_factor: [1], attn_factor: 1.19 };
   assert.equal(flat({ compat: "llama.cpp", rope_scaling }).attention_factor, 1.19);
   assert.throws(() => flat({ rope_scaling }), { code: "UNKNOWN_KEY", field: "rope_scaling.attn_factor" });
 });
 
-test("whatever ropeConfig makes is accepted", () => {
+test("a config from ropeConfig is accepted", () => {
   const config = {
     model_type: "llama4_text",
     hidden_size: 5120,
@@ -167,7 +167,7 @@ test("whatever ropeConfig makes is accepted", () => {
   assert.equal(flattenConfig(ropeConfig(config)).rope_theta, 5e5);
 });
 
-// what is wrong, the keys that make it so, code, field
+// error, keys that cause it, code, field
 const CASES = [
   ["no head_dim", { head_dim: undefined }, "INVALID_CONFIG", "head_dim"],
   ["no pairing", { pairing: undefined }, "INVALID_CONFIG", "pairing"],
@@ -207,25 +207,25 @@ const CASES = [
     "rope_parameters",
   ],
   [
-    "a base in both places",
+    "rope_theta in both places, with different values",
     { rope_theta: 1e4, rope_scaling: { rope_theta: 1e5 } },
     "INVALID_CONFIG",
     "rope_scaling.rope_theta",
   ],
   [
-    "a share in both places",
+    "partial_rotary_factor in both places, with different values",
     { partial_rotary_factor: 1, rope_parameters: { partial_rotary_factor: 0.5 } },
     "INVALID_CONFIG",
     "rope_parameters.partial_rotary_factor",
   ],
   [
-    "sections in both places",
+    "sections in both places, with different values",
     { mrope_section: [32, 32], rope_scaling: { mrope_section: [16, 48] } },
     "INVALID_CONFIG",
     "rope_scaling.mrope_section",
   ],
   [
-    "a flag against the layout",
+    "a flag that contradicts the layout",
     { rope_scaling: { mrope_section: [32, 32], mrope_layout: "chunked", mrope_interleaved: true } },
     "INVALID_CONFIG",
     "rope_scaling.mrope_layout",
@@ -236,17 +236,22 @@ const CASES = [
     "INVALID_CONFIG",
     "rope_scaling.mrope_section",
   ],
-  ["a share against rotary_dim", { rotary_dim: 64, partial_rotary_factor: 0.25 }, "INVALID_CONFIG", "rotary_dim"],
-  ["nothing to rotate", { partial_rotary_factor: 0 }, "INVALID_CONFIG", "partial_rotary_factor"],
-  ["nothing to rotate, said at once", { rotary_dim: 0 }, "INVALID_CONFIG", "rotary_dim"],
   [
-    "a temperature without a length",
+    "a partial_rotary_factor that contradicts rotary_dim",
+    { rotary_dim: 64, partial_rotary_factor: 0.25 },
+    "INVALID_CONFIG",
+    "rotary_dim",
+  ],
+  ["nothing to rotate", { partial_rotary_factor: 0 }, "INVALID_CONFIG", "partial_rotary_factor"],
+  ["a rotary_dim of 0", { rotary_dim: 0 }, "INVALID_CONFIG", "rotary_dim"],
+  [
+    "a query temperature without a length",
     { rope_scaling: { llama_4_scaling_beta: 0.1 } },
     "INVALID_CONFIG",
     "original_max_position_embeddings",
   ],
   [
-    "two temperatures",
+    "two query temperatures that disagree",
     {
       original_max_position_embeddings: 4,
       rope_scaling: { llama_4_scaling_beta: 0.1 },
@@ -255,7 +260,7 @@ const CASES = [
     "INVALID_CONFIG",
     "rope_scaling.llama_4_scaling_beta",
   ],
-  ["a width that is no integer", { head_dim: 64.5 }, "INVALID_CONFIG", "head_dim"],
+  ["a head_dim that is not an integer", { head_dim: 64.5 }, "INVALID_CONFIG", "head_dim"],
   ["a base that is not finite", { rope_theta: NaN }, "INVALID_CONFIG", "rope_theta"],
   ["an unknown compat", { compat: "ollama" }, "INVALID_CONFIG", "compat"],
   ["an unknown precision", { precision: "f16" }, "INVALID_CONFIG", "precision"],

@@ -1,4 +1,4 @@
-// What a config.json can get wrong, one error at a time.
+// Errors in a config.json, one at a time.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { ropeConfig, RopewalkError } from "ropewalk";
@@ -6,11 +6,11 @@ import { ropeConfig, RopewalkError } from "ropewalk";
 const base = { model_type: "llama", hidden_size: 4096, num_attention_heads: 32, max_position_embeddings: 32768 };
 const YARN = { rope_type: "yarn", factor: 4, original_max_position_embeddings: 8192 };
 
-// what is wrong, the keys that make it so, code, field
+// error, keys that cause it, code, field
 const CASES = [
   ["no model_type", { model_type: undefined }, "UNKNOWN_FAMILY", "model_type"],
   ["an unknown family", { model_type: "llama9" }, "UNKNOWN_FAMILY", "model_type"],
-  ["a family whose rotation turns the other way", { model_type: "nanochat" }, "UNKNOWN_FAMILY", "model_type"],
+  ["a family that rotates in the other direction", { model_type: "nanochat" }, "UNKNOWN_FAMILY", "model_type"],
   ["a family without RoPE", { model_type: "gpt2" }, "INVALID_CONFIG", "model_type"],
   ["ALiBi", { model_type: "falcon", alibi: true }, "INVALID_CONFIG", "alibi"],
   [
@@ -19,9 +19,14 @@ const CASES = [
     "INVALID_CONFIG",
     "position_embedding_type",
   ],
-  ["a model_type that is no string", { model_type: 7 }, "INVALID_CONFIG", "model_type"],
+  ["a model_type that is not a string", { model_type: 7 }, "INVALID_CONFIG", "model_type"],
   ["an unknown key", { rope_scaling: { ...YARN, beta: 1 } }, "UNKNOWN_KEY", "rope_scaling.beta"],
-  ["an unknown key, newer spelling", { rope_parameters: { ...YARN, beta: 1 } }, "UNKNOWN_KEY", "rope_parameters.beta"],
+  [
+    "an unknown key in rope_parameters",
+    { rope_parameters: { ...YARN, beta: 1 } },
+    "UNKNOWN_KEY",
+    "rope_parameters.beta",
+  ],
   ["an unknown key that is null", { rope_scaling: { ...YARN, beta: null } }, "UNKNOWN_KEY", "rope_scaling.beta"],
   [
     "an unknown key that holds an object",
@@ -45,15 +50,25 @@ const CASES = [
   ],
   ["an unknown type", { rope_scaling: { rope_type: "longlora" } }, "UNSUPPORTED_ROPE_TYPE", "rope_scaling.rope_type"],
   [
-    "an unknown type, legacy spelling",
+    "an unknown type under its older name",
     { rope_scaling: { type: "longlora" } },
     "UNSUPPORTED_ROPE_TYPE",
     "rope_scaling.type",
   ],
-  ["a type that is no string", { rope_scaling: { rope_type: 3 } }, "UNSUPPORTED_ROPE_TYPE", "rope_scaling.rope_type"],
+  [
+    "a type that is not a string",
+    { rope_scaling: { rope_type: 3 } },
+    "UNSUPPORTED_ROPE_TYPE",
+    "rope_scaling.rope_type",
+  ],
   ["two types that disagree", { rope_scaling: { ...YARN, type: "linear" } }, "INVALID_CONFIG", "rope_scaling.type"],
-  ["scaling that is no object", { rope_scaling: "yarn" }, "INVALID_CONFIG", "rope_scaling"],
-  ["a factor that is no number", { rope_scaling: { ...YARN, factor: "4" } }, "INVALID_CONFIG", "rope_scaling.factor"],
+  ["a scaling that is not an object", { rope_scaling: "yarn" }, "INVALID_CONFIG", "rope_scaling"],
+  [
+    "a factor that is not a number",
+    { rope_scaling: { ...YARN, factor: "4" } },
+    "INVALID_CONFIG",
+    "rope_scaling.factor",
+  ],
   [
     "a factor that is not finite",
     { rope_scaling: { ...YARN, factor: Infinity } },
@@ -61,43 +76,43 @@ const CASES = [
     "rope_scaling.factor",
   ],
   [
-    "a length that is no integer",
+    "a length that is not an integer",
     { rope_scaling: { ...YARN, original_max_position_embeddings: 8192.5 } },
     "INVALID_CONFIG",
     "rope_scaling.original_max_position_embeddings",
   ],
   [
-    "truncate that is no boolean",
+    "a truncate that is not a boolean",
     { rope_scaling: { ...YARN, truncate: 0 } },
     "INVALID_CONFIG",
     "rope_scaling.truncate",
   ],
   [
-    "a list that is none",
+    "a list that is not an array",
     { rope_scaling: { rope_type: "longrope", short_factor: 1 } },
     "INVALID_CONFIG",
     "rope_scaling.short_factor",
   ],
   [
-    "a list with something else in it",
+    "a list with an entry that is not a number",
     { rope_scaling: { rope_type: "longrope", short_factor: [1, null] } },
     "INVALID_CONFIG",
     "rope_scaling.short_factor[1]",
   ],
   [
-    "sections that are no integers",
+    "sections that are not integers",
     { rope_scaling: { type: "mrope", mrope_section: [16, 24.5] } },
     "INVALID_CONFIG",
     "rope_scaling.mrope_section[1]",
   ],
   [
-    "a layout that is none",
+    "an unknown layout",
     { rope_scaling: { type: "mrope", mrope_section: [32, 32], mrope_layout: "striped" } },
     "INVALID_CONFIG",
     "rope_scaling.mrope_layout",
   ],
   [
-    "a flag against the family's layout",
+    "a flag that contradicts the family's layout",
     { model_type: "qwen2_vl", rope_scaling: { type: "mrope", mrope_section: [16, 24, 24], mrope_interleaved: true } },
     "INVALID_CONFIG",
     "rope_scaling.mrope_interleaved",
@@ -108,24 +123,29 @@ const CASES = [
     "INVALID_CONFIG",
     "rope_parameters.factor",
   ],
-  ["a base that is no number", { rope_theta: "10000" }, "INVALID_CONFIG", "rope_theta"],
+  ["a base that is not a number", { rope_theta: "10000" }, "INVALID_CONFIG", "rope_theta"],
   [
     "two names of the base that disagree",
     { model_type: "gpt_neox", rope_theta: 1e4, rotary_emb_base: 1e5 },
     "INVALID_CONFIG",
     "rope_theta",
   ],
-  ["rotary_dim against the share", { rotary_dim: 64, partial_rotary_factor: 0.25 }, "INVALID_CONFIG", "rotary_dim"],
-  ["no head width", { hidden_size: undefined }, "INVALID_CONFIG", "head_dim"],
-  ["a head width that is no integer", { head_dim: 64.5 }, "INVALID_CONFIG", "head_dim"],
   [
-    "a temperature without a length",
+    "a rotary_dim that contradicts partial_rotary_factor",
+    { rotary_dim: 64, partial_rotary_factor: 0.25 },
+    "INVALID_CONFIG",
+    "rotary_dim",
+  ],
+  ["no head_dim", { hidden_size: undefined }, "INVALID_CONFIG", "head_dim"],
+  ["a head_dim that is not an integer", { head_dim: 64.5 }, "INVALID_CONFIG", "head_dim"],
+  [
+    "a query temperature without a length",
     { max_position_embeddings: undefined, rope_scaling: { rope_type: "default", llama_4_scaling_beta: 0.1 } },
     "INVALID_CONFIG",
     "original_max_position_embeddings",
   ],
   [
-    "scaling beside rope_parameters by layer type, for none of them",
+    "a scaling that applies to none of the layer types",
     { model_type: "gemma4_text", rope_scaling: { type: "linear", factor: 2 } },
     "INVALID_CONFIG",
     "rope_scaling",
@@ -145,7 +165,7 @@ for (const [what, keys, code, field] of CASES) {
   });
 }
 
-test("paths lead into nested configs", () => {
+test("paths include the names of nested configs", () => {
   const text_config = { ...base, rope_scaling: { ...YARN, beta: 1 } };
   assert.throws(() => ropeConfig({ model_type: "outer", text_config }), {
     code: "UNKNOWN_KEY",
@@ -158,7 +178,7 @@ test("paths lead into nested configs", () => {
   });
 });
 
-test("an unknown family works with the pairing named", () => {
+test("an unknown family works if the caller names the pairing", () => {
   const config = { ...base, model_type: "llama9", rope_scaling: YARN };
   assert.throws(() => ropeConfig(config), /overrides: \{ pairing:/);
   const rope = ropeConfig(config, { overrides: { pairing: "interleaved" } });
@@ -170,11 +190,11 @@ test("an unknown family works with the pairing named", () => {
   assert.deepEqual([mla.head_dim, mla.rotary_dim], [64, 64]);
 });
 
-test("a key outside of RoPE may be anything", () => {
+test("keys that have nothing to do with RoPE are not checked", () => {
   assert.equal(ropeConfig({ ...base, vocab_size: "many", rope: {} }).rope_theta, 1e4);
 });
 
-test("arguments", () => {
+test("wrong arguments", () => {
   assert.throws(() => ropeConfig(null), { code: "INVALID_ARGUMENT", field: "source" });
   assert.throws(() => ropeConfig([base]), { code: "INVALID_ARGUMENT", field: "source" });
   assert.throws(() => ropeConfig(base, { layerType: "full_attention" }), {

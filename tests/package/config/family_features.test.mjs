@@ -1,4 +1,4 @@
-// What families have besides base, widths and scaling: lists by length, position axes, offsets, kinds of layer, softmax scales.
+// What else differs between families: longrope lists, position axes, rotary offsets, softmax scales.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { ropeConfig } from "ropewalk";
@@ -6,7 +6,7 @@ import { mla, model, PLAIN } from "./example_configs.mjs";
 
 const list = (n) => Array.from({ length: n }, (_, i) => 1 + i / n);
 
-test("longrope: Phi-3.5-mini and the partial rotation of Phi-4-mini", () => {
+test("longrope in Phi-3.5-mini, and with partial rotation in Phi-4-mini", () => {
   const phi = (heads, pairs, more) =>
     model("phi3", 3072, heads, 131072, {
       original_max_position_embeddings: 4096,
@@ -24,7 +24,7 @@ test("longrope: Phi-3.5-mini and the partial rotation of Phi-4-mini", () => {
   assert.equal(ropeConfig(phi(24, 48, { partial_rotary_factor: 0.75 })).rotary_dim, 96);
 });
 
-test("sections of several position axes, with the layout of each family", () => {
+test("sections of the position axes, with the layout of each family", () => {
   const sections = (config) => {
     const { rope_scaling } = ropeConfig(config);
     return [rope_scaling.mrope_layout, rope_scaling.mrope_section, rope_scaling.mrope_interleaved];
@@ -79,7 +79,7 @@ test("sections of several position axes, with the layout of each family", () => 
     ),
     ["interleaved", [24, 20, 20], undefined],
   );
-  // A family's own sections are for its own head only.
+  // A family's default sections only apply to its default head_dim.
   assert.deepEqual(sections(text("qwen3_vl_text", 1024, 16, { head_dim: 64 })), [undefined, undefined, undefined]);
 });
 
@@ -103,7 +103,7 @@ test("DeepSeek-V4 rotates the last 64 of 512 elements", () => {
   );
 });
 
-test("attention scale of families that have one of their own", () => {
+test("families with their own softmax scale", () => {
   const scale = (config, layer_type) => ropeConfig(config, { layer_type }).softmax_scale;
   assert.equal(scale(model("gemma2", 4608, 32, 8192, { head_dim: 128, query_pre_attn_scalar: 144 })), 144 ** -0.5);
   assert.equal(

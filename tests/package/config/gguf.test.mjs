@@ -1,4 +1,4 @@
-// GGUF metadata as @huggingface/gguf returns it: 32-bit floats, bigints, the architecture before each key.
+// Reading GGUF metadata as @huggingface/gguf returns it: 32-bit floats, bigints, keys prefixed with the architecture.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { ropeConfig, RopewalkError } from "ropewalk";
@@ -6,7 +6,7 @@ import { ropeConfig, RopewalkError } from "ropewalk";
 const f32 = Math.fround;
 const PLAIN = { rope_type: "default" };
 
-/** Metadata of an architecture; keys without its prefix. */
+/** Metadata of an architecture, from keys without its prefix. */
 function metadata(arch, keys = {}) {
   const shape = { block_count: 32, context_length: 32768, embedding_length: 4096, "attention.head_count": 32 };
   const prefixed = Object.entries({ ...shape, ...keys }).map(([key, value]) => [`${arch}.${key}`, value]);
@@ -17,7 +17,7 @@ const read = (arch, keys, options) => ropeConfig(metadata(arch, keys), options);
 const fails = (code, field, call) =>
   assert.throws(call, (error) => error instanceof RopewalkError && error.code === code && error.field === field);
 
-test("a plain file, alone and as { metadata }", () => {
+test("a file without scaling, as metadata and as { metadata }", () => {
   const rope = read("llama", { "rope.freq_base": 500000, "rope.dimension_count": 128 });
   assert.deepEqual(rope, {
     model_type: "llama",
@@ -35,7 +35,7 @@ test("a plain file, alone and as { metadata }", () => {
   assert.equal(read("llama").rope_theta, 10000);
 });
 
-test("pairing by architecture: llama.cpp permutes Llama's rows, not Qwen's", () => {
+test("pairing by architecture: llama.cpp permutes the rows of Llama but not of Qwen", () => {
   const pairings = Object.fromEntries(
     [
       "llama",
@@ -74,7 +74,7 @@ test("pairing by architecture: llama.cpp permutes Llama's rows, not Qwen's", () 
   });
 });
 
-test("head and rotated width; bigints and 32-bit floats give the file's own numbers back", () => {
+test("head_dim and rotary_dim; bigints and 32-bit floats become the original numbers", () => {
   const rope = read("phi2", {
     "attention.key_length": 80n,
     "rope.dimension_count": 32n,
@@ -89,7 +89,7 @@ test("head and rotated width; bigints and 32-bit floats give the file's own numb
   assert.equal(read("mistral3", { "attention.temperature_scale": f32(0.1) }).query_temperature.scale, 0.1);
 });
 
-test("linear scaling, and its older spellings", () => {
+test("linear scaling and its older keys", () => {
   const scaling = (keys) => read("llama", keys).rope_scaling;
   assert.deepEqual(scaling({ "rope.scaling.type": "linear", "rope.scaling.factor": 4 }), {
     rope_type: "linear",
@@ -134,7 +134,7 @@ test("YaRN's original length defaults to the context length", () => {
   );
 });
 
-test("yarn_attn_factor below 1 can only be a multiplier; Grok's always is", () => {
+test("yarn_attn_factor is a multiplier if it is below 1, and always for Grok", () => {
   const yarn = { "rope.scaling.type": "yarn", "rope.scaling.factor": 4 };
   const scaling = read("qwen3", { ...yarn, "rope.scaling.yarn_attn_factor": f32(0.8782488562869419) }).rope_scaling;
   assert.deepEqual([scaling.attn_factor, scaling.attention_factor], [f32(0.8782488562869419), undefined]);
@@ -142,7 +142,7 @@ test("yarn_attn_factor below 1 can only be a multiplier; Grok's always is", () =
   assert.deepEqual([grok.attn_factor, grok.attention_factor, grok.beta_fast], [undefined, undefined, 8]);
 });
 
-test("yarn_log_multiplier: a tenth of it in the files of DeepSeek's attention", () => {
+test("yarn_log_multiplier is a tenth of mscale_all_dim in files with DeepSeek's attention", () => {
   const yarn = { "rope.scaling.type": "yarn", "rope.scaling.factor": 40, "rope.dimension_count": 64 };
   const scales = (arch, multiplier) => {
     const { mscale, mscale_all_dim } = read(arch, {
@@ -158,7 +158,7 @@ test("yarn_log_multiplier: a tenth of it in the files of DeepSeek's attention", 
   assert.deepEqual(scales("mistral3", 0), [undefined, undefined]);
 });
 
-test("longrope: the two lists come as tensors, its scale as attn_factor", () => {
+test("longrope: the two lists are tensors, its attention factor is attn_factor", () => {
   const short = [1, 1.5];
   const keys = {
     "rope.dimension_count": 4,
@@ -180,7 +180,7 @@ test("longrope: the two lists come as tensors, its scale as attn_factor", () => 
   fails("INVALID_CONFIG", "rope_factors_long.weight", () => read("phi3", keys));
 });
 
-test("rope_freqs.weight, as long as ggml reads it", () => {
+test("rope_freqs.weight is cut to the length that ggml reads", () => {
   const freqs = new Float32Array([1, 8, 1e30, 1]);
   const rope = ropeConfig({
     metadata: metadata("llama", { "attention.key_length": 6 }),
@@ -189,7 +189,7 @@ test("rope_freqs.weight, as long as ggml reads it", () => {
   assert.deepEqual(rope.freq_factors, [1, 8, 1e30]);
 });
 
-test("sections: the architecture's layout, unused ends dropped", () => {
+test("sections have the architecture's layout, without unused axes", () => {
   const sections = (arch, list, keys) => {
     const { pairing, rope_scaling } = read(arch, { "rope.dimension_sections": list, ...keys });
     return [pairing, rope_scaling.mrope_layout, rope_scaling.mrope_section];
@@ -215,7 +215,7 @@ test("HunYuan-VL's alpha", () => {
   assert.deepEqual(rope.rope_scaling, { rope_type: "ntk_alpha", alpha: 1000 });
 });
 
-test("DeepSeek's attention: the rotating part is the head, the softmax scale counts both parts", () => {
+test("DeepSeek's attention: head_dim is the rotated part, the softmax scale is of both parts", () => {
   const mla = read("deepseek2", {
     "rope.dimension_count": 64,
     "attention.key_length": 576,
@@ -228,7 +228,7 @@ test("DeepSeek's attention: the rotating part is the head, the softmax scale cou
   );
 });
 
-test("attention scale of a key, of Gemma 27B and of Gemma 4", () => {
+test("softmax scale: from a key, of Gemma 27B and of Gemma 4", () => {
   const key = { "attention.key_length": 128, embedding_length: 4608 };
   assert.equal(read("granite", { "attention.scale": f32(0.0078125) }).softmax_scale, 0.0078125);
   assert.equal(read("gemma2", { ...key, block_count: 46 }).softmax_scale, 1 / 12);
@@ -258,7 +258,7 @@ test("query temperature", () => {
   assert.equal(read("llama4", { "attention.sliding_window": 0n }).query_temperature, undefined);
 });
 
-test("sliding layers: what each architecture gives them", () => {
+test("sliding layers in each architecture", () => {
   const window = {
     "attention.sliding_window": 1024,
     "rope.freq_base": 1e6,
@@ -292,7 +292,7 @@ test("sliding layers: what each architecture gives them", () => {
   fails("INVALID_CONFIG", "layer_type", () => read("cohere2", window, { layer_type: "full_attention" }));
 });
 
-test("Gemma 4 and Laguna: other widths on sliding layers, the factors on full ones", () => {
+test("Gemma 4 and Laguna: other widths on sliding layers, frequency factors on full ones", () => {
   const keys = {
     "attention.sliding_window": 512,
     "attention.key_length": 512,
@@ -328,7 +328,7 @@ test("Step-3.5 rotates half of the head on full layers", () => {
   );
 });
 
-test("DeepSeek-V4: two bases, the scaling on the compressed layers", () => {
+test("DeepSeek-V4: two bases, and scaling on the compressed layers only", () => {
   const keys = {
     "attention.key_length": 512,
     "rope.dimension_count": 64,
@@ -346,7 +346,7 @@ test("DeepSeek-V4: two bases, the scaling on the compressed layers", () => {
   );
 });
 
-test("errors name the key of the file", () => {
+test("errors name the file's key", () => {
   fails("UNKNOWN_FAMILY", "general.architecture", () => read("llama5"));
   assert.equal(read("llama5", {}, { overrides: { pairing: "half" } }).pairing, "half");
   fails("INVALID_CONFIG", "general.architecture", () => read("mamba"));

@@ -1,5 +1,5 @@
-// Every configuration that transformers made golden vectors for is read, with the geometry transformers gives it.
-// The numbers themselves are compared where the frequencies are computed.
+// Reads every config of the golden vectors and compares its widths and type with those of transformers. The
+// frequencies are compared in tests/package/rope.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
@@ -13,7 +13,7 @@ for (const { name, hf_config, layer_type, rotary_dim, rope_type } of golden("fre
   test(name, () => {
     const config = ropeConfig(hf_config, layer_type === null ? {} : { layer_type });
     withRope(rw.rope(config), (rope) => assert.equal(rope.plan().rotary_dim, rotary_dim));
-    // transformers keeps HunYuan's static stretch under the name dynamic.
+    // transformers calls HunYuan's constant change of base dynamic.
     const type = config.rope_scaling?.rope_type ?? "default";
     assert.equal(type, config.rope_scaling?.alpha === undefined ? rope_type : "ntk_alpha");
   });

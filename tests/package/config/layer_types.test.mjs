@@ -9,7 +9,7 @@ const both = (config) => SLIDING_AND_FULL.map((layer_type) => ropeConfig(config,
 const fails = (code, field, call) =>
   assert.throws(call, (error) => error instanceof RopewalkError && error.code === code && error.field === field);
 
-test("older files: rope_scaling goes where transformers takes it", () => {
+test("older files: rope_scaling applies to the same layers as in transformers", () => {
   const linear = { rope_type: "linear", factor: 8 };
   const types = (model_type) =>
     both({ model_type, ...base, rope_scaling: linear }).map(({ rope_scaling }) => rope_scaling.rope_type);
@@ -52,7 +52,7 @@ test("a YaRN truncate under a layer type is not read by transformers", () => {
   assert.equal("truncate" in rope.rope_scaling, false);
 });
 
-test("Gemma 4: proportional over the whole of a wider head", () => {
+test("Gemma 4: full layers have a wider head with proportional RoPE", () => {
   const [sliding, full] = both({ model_type: "gemma4", text_config: { model_type: "gemma4_text", ...base } });
   assert.deepEqual([sliding.head_dim, sliding.rotary_dim, sliding.rope_theta], [256, 256, 1e4]);
   assert.deepEqual(
@@ -71,7 +71,7 @@ test("Gemma 4: proportional over the whole of a wider head", () => {
   );
 });
 
-test("Step-3.5 lists bases and shares by layer", () => {
+test("Step-3.5 lists a base and a rotated share per layer", () => {
   const [sliding, full] = both({
     model_type: "step3p5",
     ...base,
@@ -91,7 +91,7 @@ test("Step-3.5 lists bases and shares by layer", () => {
   assert.deepEqual([full.rope_theta, full.rotary_dim, full.rope_scaling.rope_type], [5e6, 64, "llama3"]);
 });
 
-test("layer_type is asked for only where it matters, and the error lists the types", () => {
+test("layer_type is only needed if layers differ, and the error lists the types", () => {
   const config = { model_type: "gemma3_text", ...base };
   assert.throws(() => ropeConfig(config), {
     code: "INVALID_ARGUMENT",
@@ -103,7 +103,7 @@ test("layer_type is asked for only where it matters, and the error lists the typ
   assert.equal(ropeConfig({ model_type: "laguna", ...base, layer_types: ["full_attention"] }).rope_theta, 5e5);
 });
 
-test("models of one RoPE take the usual layer types and no others", () => {
+test("models with one RoPE accept the common layer types and no others", () => {
   for (const layer_type of ["full_attention", "sliding_attention"])
     assert.equal(ropeConfig({ model_type: "mistral", ...base }, { layer_type }).rope_theta, 1e4);
   fails("INVALID_ARGUMENT", "layer_type", () =>

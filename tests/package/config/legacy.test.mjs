@@ -1,4 +1,4 @@
-// Spellings that transformers no longer writes and released files still have.
+// Older keys and names that transformers no longer writes but released files still have.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { ropeConfig } from "ropewalk";
@@ -7,7 +7,7 @@ const base = { hidden_size: 4096, num_attention_heads: 32, max_position_embeddin
 const read = (more, options) => ropeConfig({ model_type: "llama", ...base, ...more }, options);
 const ones = Array.from({ length: 64 }, () => 1);
 
-test("rope_scaling with a top-level rope_theta and rope_parameters are the same thing", () => {
+test("rope_scaling with a top-level rope_theta is the same as rope_parameters", () => {
   const rope_scaling = { type: "yarn", factor: 4, original_max_position_embeddings: 8192 };
   const old = read({ rope_theta: 1e6, partial_rotary_factor: 0.5, rope_scaling });
   const { type, ...rest } = rope_scaling;
@@ -18,7 +18,7 @@ test("rope_scaling with a top-level rope_theta and rope_parameters are the same 
   assert.equal(old.rotary_dim, 64);
 });
 
-test("what stands in rope_parameters wins over the same key beside it, as in transformers", () => {
+test("keys in rope_parameters win over top-level keys, as in transformers", () => {
   const rope = read({
     rope_theta: 1e4,
     partial_rotary_factor: 1,
@@ -27,7 +27,7 @@ test("what stands in rope_parameters wins over the same key beside it, as in tra
   assert.deepEqual([rope.rope_theta, rope.rotary_dim], [5e5, 32]);
 });
 
-test("rope_scaling and rope_parameters side by side add up where they agree", () => {
+test("rope_scaling and rope_parameters are merged if they agree", () => {
   const rope = read({
     rope_scaling: { type: "linear", factor: 2 },
     rope_parameters: { rope_type: "linear", factor: 2, rope_theta: 5e5 },
@@ -35,7 +35,7 @@ test("rope_scaling and rope_parameters side by side add up where they agree", ()
   assert.deepEqual([rope.rope_theta, rope.rope_scaling], [5e5, { rope_type: "linear", factor: 2 }]);
 });
 
-test("a top-level original length wins over the dict's", () => {
+test("a top-level original length wins over the one in the scaling", () => {
   const rope = read({
     original_max_position_embeddings: 2048,
     rope_scaling: { rope_type: "yarn", factor: 16, original_max_position_embeddings: 4096 },
@@ -62,7 +62,7 @@ test("a YaRN factor of null is the ratio of the lengths", () => {
   assert.equal(rope.rope_scaling.factor, 8);
 });
 
-test("0 and null count as absent where transformers takes them so", () => {
+test("0 and null count as absent wherever they do in transformers", () => {
   const rope = read({
     rope_scaling: {
       rope_type: "yarn",
@@ -83,7 +83,7 @@ test("0 and null count as absent where transformers takes them so", () => {
   });
 });
 
-test("su, and yarn with longrope's lists, are longrope", () => {
+test("su is longrope, and so is yarn with longrope's lists", () => {
   for (const type of ["su", "yarn", "longrope"]) {
     const rope = read({
       model_type: "phi3",
@@ -91,11 +91,11 @@ test("su, and yarn with longrope's lists, are longrope", () => {
       rope_scaling: { type, short_factor: ones, long_factor: ones },
     });
     assert.equal(rope.rope_scaling.rope_type, "longrope");
-    assert.equal(rope.rope_scaling.original_max_position_embeddings, 4096); // the class's own
+    assert.equal(rope.rope_scaling.original_max_position_embeddings, 4096); // default of the class
   }
 });
 
-test("Phi-3.5-MoE keeps its two attention factors", () => {
+test("Phi-3.5-MoE has two attention factors", () => {
   const rope_scaling = {
     type: "longrope",
     short_factor: ones,
@@ -108,7 +108,7 @@ test("Phi-3.5-MoE keeps its two attention factors", () => {
   assert.deepEqual([rope.rope_theta, rope.rope_scaling.short_mscale, rope.rope_scaling.long_mscale], [1e6, 1.25, 1.5]);
 });
 
-test("HunYuan's dynamic with alpha stretches the base once", () => {
+test("HunYuan's dynamic with alpha is ntk_alpha", () => {
   const rope_scaling = {
     type: "dynamic",
     alpha: 1000,
@@ -135,7 +135,7 @@ test("HunYuan's dynamic with alpha stretches the base once", () => {
   });
 });
 
-test("Qwen v1: its own names, and use_dynamic_ntk as dynamic scaling of factor 2", () => {
+test("Qwen v1: its own keys, and use_dynamic_ntk as dynamic scaling with factor 2", () => {
   const qwen = {
     model_type: "qwen",
     hidden_size: 2048,
@@ -219,13 +219,13 @@ test("Ministral's and Llama 4's query temperature", () => {
   assert.equal(llama4({ attn_temperature_tuning: false }), undefined);
 });
 
-test("rope_interleave false turns DeepSeek's pairing to half", () => {
+test("rope_interleave: false means that DeepSeek's pairing is half", () => {
   const mla = { model_type: "deepseek_v3", qk_nope_head_dim: 128, qk_rope_head_dim: 64 };
   assert.equal(read({ ...mla, rope_interleave: false }).pairing, "half");
   assert.equal(read({ ...mla, rope_interleave: true }).pairing, "interleaved_to_half");
 });
 
-test("a class's own scaling where the file has none", () => {
+test("the class's default scaling if the file has none", () => {
   assert.deepEqual(read({ model_type: "gpt_oss" }).rope_scaling, {
     rope_type: "yarn",
     factor: 32,
@@ -237,12 +237,12 @@ test("a class's own scaling where the file has none", () => {
   assert.equal(read({ model_type: "apertus" }).rope_scaling.rope_type, "llama3");
 });
 
-test("multimodal files: the text model is found where it is nested", () => {
+test("multimodal files: the text model is found in nested configs", () => {
   const inner = { model_type: "qwen2", ...base, rope_theta: 1e6 };
   for (const outer of [{ text_config: inner }, { llm_config: inner }, { thinker_config: { text_config: inner } }]) {
     assert.equal(ropeConfig({ model_type: "outer", hidden_size: 1, ...outer }).rope_theta, 1e6);
   }
-  // Nested configs are written as differences from the class (LLaVA 1.5).
+  // Nested configs only have the keys that differ from the class's defaults (LLaVA 1.5).
   assert.equal(
     ropeConfig({ model_type: "llava", text_config: { model_type: "llama", max_position_embeddings: 4096 } }).head_dim,
     128,

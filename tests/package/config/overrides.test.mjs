@@ -31,7 +31,7 @@ const fails = (code, field, call, message = /./) =>
       error instanceof RopewalkError && error.code === code && error.field === field && message.test(error.message),
   );
 
-test("one key changes, the others stay", () => {
+test("one key changes, the others keep their values", () => {
   assert.deepEqual(over(LLAMA3, { rope_scaling: { factor: 16 } }).rope_scaling, { ...LLAMA3, factor: 16 });
   assert.deepEqual(over(YARN, { rope_parameters: { factor: 16 } }).rope_scaling, { ...YARN, factor: 16 });
   assert.deepEqual(over(YARN, { rope_scaling: { rope_type: "yarn", beta_slow: 2 } }).rope_scaling, {
@@ -40,13 +40,13 @@ test("one key changes, the others stay", () => {
   });
 });
 
-test("null takes a key away", () => {
+test("null removes a key", () => {
   const { attention_factor: _, ...rest } = YARN;
   assert.deepEqual(over(YARN, { rope_scaling: { attention_factor: null } }).rope_scaling, rest);
   assert.deepEqual(over(YARN, { rope_scaling: null }).rope_scaling, { rope_type: "default" });
 });
 
-test("a scaling for a model that has none, over the length it was trained for", () => {
+test("a scaling for a model without one starts from its trained length", () => {
   const rope = ropeConfig(
     { ...base, max_position_embeddings: 32768 },
     { overrides: { rope_scaling: { rope_type: "yarn", factor: 4 } } },
@@ -54,7 +54,7 @@ test("a scaling for a model that has none, over the length it was trained for", 
   assert.deepEqual(rope.rope_scaling, { rope_type: "yarn", factor: 4, original_max_position_embeddings: 32768 });
 });
 
-test("another type is refused where the model would lose something", () => {
+test("another type is refused if the model would lose something", () => {
   fails(
     "INVALID_CONFIG",
     "overrides.rope_scaling.rope_type",
@@ -75,7 +75,7 @@ test("another type is refused where the model would lose something", () => {
   );
 });
 
-test("replace: true agrees to that, and keeps the trained length", () => {
+test("replace: true allows that, and keeps the trained length", () => {
   assert.deepEqual(over(LLAMA3, { rope_scaling: { rope_type: "linear", factor: 4, replace: true } }).rope_scaling, {
     rope_type: "linear",
     factor: 4,
@@ -87,18 +87,18 @@ test("replace: true agrees to that, and keeps the trained length", () => {
   });
 });
 
-test("between yarn and dynamic_yarn everything stays", () => {
+test("yarn and dynamic_yarn keep each other's keys", () => {
   assert.deepEqual(over(YARN, { rope_scaling: { rope_type: "dynamic_yarn" } }).rope_scaling, {
     ...YARN,
     rope_type: "dynamic_yarn",
   });
 });
 
-test("a factor that belongs to another type does not carry over", () => {
+test("the factor of another type is not kept", () => {
   assert.equal(over(LLAMA3, { rope_scaling: { rope_type: "linear", replace: true } }).rope_scaling.factor, undefined);
 });
 
-test("a key the type does not read is an error, not a no-op", () => {
+test("a key that the type doesn't read is an error", () => {
   fails(
     "UNKNOWN_KEY",
     "overrides.rope_scaling.beta_fast",
@@ -108,7 +108,7 @@ test("a key the type does not read is an error, not a no-op", () => {
   fails("UNKNOWN_KEY", "overrides.rope_scaling.factor", () => over(null, { rope_scaling: { factor: 8 } }), /default/);
 });
 
-test("sections and base live through every change of scaling", () => {
+test("sections and base are kept through every change of scaling", () => {
   const vl = {
     model_type: "qwen2_vl",
     hidden_size: 3584,
@@ -130,7 +130,7 @@ test("sections and base live through every change of scaling", () => {
   );
 });
 
-test("keys at the top", () => {
+test("top-level keys", () => {
   const rope = over(null, {
     rope_theta: 1e6,
     compat: "llama.cpp",
@@ -159,7 +159,7 @@ test("head_dim, rotary_dim and the rotated share", () => {
   assert.deepEqual(widths({ partial_rotary_factor: 0.25 }), [128, 32]);
 });
 
-test("a model whose last elements rotate keeps them last", () => {
+test("a model that rotates the last elements still does with another rotary_dim", () => {
   const v4 = { model_type: "deepseek_v4", hidden_size: 4096, num_attention_heads: 64, max_position_embeddings: 65536 };
   assert.equal(ropeConfig(v4, { layer_type: "main", overrides: { rotary_dim: 128 } }).rotary_offset, 384);
 });
@@ -176,7 +176,7 @@ test("frequency factors of a GGUF file are a scaling too", () => {
   assert.equal(read({ freq_factors: null }).freq_factors, undefined);
 });
 
-test("a proportional share does not become a partial one", () => {
+test("proportional's partial_rotary_factor is not kept for other types", () => {
   const gemma = {
     model_type: "gemma4_text",
     hidden_size: 2304,
@@ -195,7 +195,7 @@ test("a proportional share does not become a partial one", () => {
   assert.deepEqual(ropeConfig(gemma, options({ factor: 2 })).rope_scaling, { rope_type: "proportional", factor: 2 });
 });
 
-test("overrideRopeConfig merges into a finished config by the same rules", () => {
+test("overrideRopeConfig follows the same rules", () => {
   const rope = over(YARN, {});
   const longer = overrideRopeConfig(rope, { rope_scaling: { factor: 16 } });
   assert.deepEqual(longer.rope_scaling, { ...YARN, factor: 16 });

@@ -1,5 +1,5 @@
-// The RoPE that transformers makes of popular models. The config.json values come from the models' docs, copies in mlc-llm and tt-metal, and
-// class defaults of transformers.
+// The RoPE of popular models, as in transformers. The config.json values are from the models' docs, from copies in
+// mlc-llm and tt-metal, and from class defaults of transformers.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { ropeConfig } from "ropewalk";
@@ -19,7 +19,7 @@ const yarn = (factor, original, more = {}) => ({
   ...more,
 });
 
-// name, config.json, [pairing, head_dim, rotary_dim, rope_theta], rope_scaling (default where it is left out), layer_type
+// name, config.json, [pairing, head_dim, rotary_dim, rope_theta], rope_scaling (PLAIN if absent), layer_type
 const PRESETS = [
   ["Llama-2-7B", model("llama", 4096, 32, 2048, { rope_scaling: null }), ["half", 128, 128, 1e4]],
   ["CodeLlama-7B", model("llama", 4096, 32, 16384, { rope_theta: 1e6 }), ["half", 128, 128, 1e6]],

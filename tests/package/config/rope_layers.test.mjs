@@ -9,18 +9,18 @@ const file = (arch, block_count, more = {}) => ({
   ...Object.fromEntries(Object.entries({ block_count, ...more }).map(([key, value]) => [`${arch}.${key}`, value])),
 });
 
-test("every layer, in most models", () => {
+test("most models have RoPE on every layer", () => {
   assert.deepEqual(ropeLayers(config("llama", 3)), [true, true, true]);
   assert.deepEqual(ropeLayers(config("unheard_of", 2)), [true, true]);
   assert.deepEqual(ropeLayers(file("qwen2", 2n)), [true, true]);
 });
 
-test("none in models without RoPE", () => {
+test("models without RoPE have it on no layer", () => {
   assert.deepEqual(ropeLayers({ model_type: "gpt2", n_layer: 2 }), [false, false]);
   assert.deepEqual(ropeLayers(file("mamba", 2)), [false, false]);
 });
 
-test("SmolLM3 and Llama 4: every fourth without; in no_rope_layers 1 means that RoPE is used", () => {
+test("SmolLM3 and Llama 4 have no RoPE on every fourth layer; 1 in no_rope_layers means RoPE", () => {
   assert.deepEqual(without(config("smollm3", 8)), [3, 7]);
   assert.deepEqual(without(config("llama4_text", 6, { no_rope_layer_interval: 3 })), [2, 5]);
   assert.deepEqual(
@@ -56,7 +56,7 @@ test("models with RoPE on sliding layers only", () => {
   );
 });
 
-test("layers that are no attention, and layer types whose rope_parameters are null", () => {
+test("no RoPE on layers without attention, and on layer types with null rope_parameters", () => {
   assert.deepEqual(without(config("qwen3_next", 2, { layer_types: ["linear_attention", "full_attention"] })), [0]);
   const rope_parameters = { sliding_attention: { rope_type: "default" }, full_attention: null };
   assert.deepEqual(

@@ -4,7 +4,10 @@ import { type CheckedScaling, reads } from "./scaling.js";
 import { PAIRINGS, type QueryTemperature, type RopeConfig, type RopeType } from "./types.js";
 import { deepFreeze, fail, oneOf, withoutAbsent } from "./values.js";
 
-/** A config that needs no more checks: `ropeConfig()` returns these, and any other config becomes one before it is used. */
+/**
+ * A config that needs no more checks: `ropeConfig()` returns these, and any other config becomes one before it is
+ * used.
+ */
 export interface FinishedConfig extends RopeConfig {
   rope_theta: number;
   rotary_dim: number;

@@ -53,8 +53,8 @@ export interface FlatRopeConfig extends ScalingFields {
 }
 
 /**
- * A config as wasm takes it. The names, types and structure of its keys are checked unless `ropeConfig()` has done so. The values
- * (a factor below 1, an odd rotary_dim, a list of the wrong length, a missing length) are checked in wasm.
+ * A config as wasm takes it. A config that isn't from `ropeConfig()` is read first, which checks names, types and
+ * structure of its keys. wasm checks the values (a factor below 1, an odd rotary_dim, a list of the wrong length).
  *
  * @throws UNKNOWN_KEY (not a key, or a key that its type doesn't read), UNSUPPORTED_ROPE_TYPE, INVALID_CONFIG
  */

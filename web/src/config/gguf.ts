@@ -11,7 +11,10 @@ import { yarnFamilyOf } from "./yarn_families.js";
 
 /** The tensors of a GGUF file that change its RoPE. */
 export interface GgufRopeTensors {
-  /** Divisors of the frequencies. The converter computes them from llama3 scaling (Llama 3.x) or proportional RoPE (Gemma 4). */
+  /**
+   * Divisors of the frequencies. The converter computes them from llama3 scaling (Llama 3.x) or proportional RoPE
+   * (Gemma 4).
+   */
   "rope_freqs.weight"?: ArrayLike<number>;
   /** longrope's long_factor (Phi-3, Phi-4, MiniCPM). */
   "rope_factors_long.weight"?: ArrayLike<number>;
@@ -203,7 +206,9 @@ function softmaxScaleOf(file: Metadata, family: Partial<Family>, key_length: num
   return wide && width !== undefined && heads !== undefined ? 1 / Math.sqrt(Math.floor(width / heads)) : undefined;
 }
 
-/** llama.cpp reads it for Ministral 3 (floor: the original length) and DeepSeek-style attention (floor: its own key). */
+/**
+ * llama.cpp reads it for Ministral 3 (floor: the original length) and DeepSeek-style attention (floor: its own key).
+ */
 function temperatureOf(
   file: Metadata,
   family: Partial<Family>,

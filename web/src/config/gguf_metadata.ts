@@ -7,7 +7,10 @@ export interface Metadata {
   arch: string;
 }
 
-/** All keys that llama.cpp has below `<architecture>.rope.`. Any other key might change the rotation in an unknown way. */
+/**
+ * All keys that llama.cpp has below `<architecture>.rope.`. Any other key might change the rotation in an unknown
+ * way.
+ */
 const ROPE_KEYS = new Set([
   "dimension_count",
   "dimension_count_swa",

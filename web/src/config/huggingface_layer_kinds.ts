@@ -40,7 +40,8 @@ export function readLayerKinds(
 ): Map<string, LayerKind> {
   const { nested, nestedName, shared, sharedName } = given;
   const kinds = kindNames(text.config, family);
-  // Keys next to the kinds are leftovers of conversions. transformers ignores them; here they are checked, then ignored.
+  // Keys next to the kinds are leftovers of conversions. transformers ignores them; here they are checked, then
+  // ignored.
   readScaling(Object.fromEntries(Object.entries(nested).filter(([key]) => !kinds.has(key))), text.path + nestedName);
   const scales = Object.entries(shared).some(([key, value]) => key !== "rope_type" || value !== "default");
   if (scales && !Object.values(family.layers ?? {}).some((layer) => layer.scaled)) {

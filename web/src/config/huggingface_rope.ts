@@ -44,7 +44,8 @@ export function readRope(
   const mla = attentionParts(text, family);
   const head_dim = kind?.head_dim ?? mla?.rope ?? headDimOf(text, family);
   const rotated = rotatedWidthOf(text, family, partial_rotary_factor, mla !== undefined);
-  // A top-level length wins over the one in a flat scaling, but not over the one of a layer type: transformers' rule for Phi-3.
+  // A top-level length wins over the one in a flat scaling, but not over the one of a layer type: transformers' rule
+  // for Phi-3.
   const top_level = integerOf(text, ["original_max_position_embeddings"]);
   const original = kind === undefined ? (top_level ?? own) : (own ?? top_level);
   return withoutAbsent({
@@ -139,7 +140,10 @@ function rotatedPairs(head_dim: number | undefined, { rotary_dim, partial_rotary
   return Math.trunc(rotary_dim ?? (head_dim ?? 0) * (partial_rotary_factor ?? 1)) / 2;
 }
 
-/** Adds what transformers has in the family's code: the layout of the position axes, and the sections if none are given. */
+/**
+ * Adds what transformers has in the family's code: the layout of the position axes, and the sections if none are
+ * given.
+ */
 function withAxes(scaling: CheckedScaling, { mrope }: Partial<Family>, pairs: number, path: string): CheckedScaling {
   const own = mrope?.section?.reduce((a, b) => a + b, 0) === pairs ? mrope.section : undefined;
   const section = scaling.mrope_section ?? own;

@@ -9,8 +9,8 @@ type Nullable<T> = { [K in keyof T]?: T[K] | null };
 /** Changes to a scaling. A key that is left out keeps the model's value; null removes it. */
 export interface ScalingOverrides extends Nullable<RopeScaling> {
   /**
-   * True allows dropping the model's own scaling, or parts of it that the new `rope_type` doesn't read. Without it such a
-   * change is an error (false).
+   * True allows dropping the model's own scaling, or parts of it that the new `rope_type` doesn't read. Without it
+   * such a change is an error (false).
    */
   replace?: boolean;
 }
@@ -137,6 +137,6 @@ function failOverFreqFactors(path: string): never {
   return fail(
     "INVALID_CONFIG",
     path,
-    "this file already scales its frequencies (rope_freqs.weight); add replace: true to drop that, or freq_factors to keep it",
+    "this file already scales its frequencies (rope_freqs.weight); add replace: true to drop that, or freq_factors",
   );
 }

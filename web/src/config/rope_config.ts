@@ -29,8 +29,8 @@ export interface RopeConfigOptions {
  * @throws RopewalkError with the path of the key: UNKNOWN_FAMILY (name the pairing in the overrides), UNKNOWN_KEY,
  *   UNSUPPORTED_ROPE_TYPE, INVALID_CONFIG, INVALID_ARGUMENT (`layer_type` is missing, or the model has no such kind)
  *
- * @example
- * ropeConfig(await (await fetch("config.json")).json(), { overrides: { rope_scaling: { rope_type: "yarn", factor: 4 } } });
+ * @example ropeConfig(await (await fetch("config.json")).json(), { overrides: { rope_scaling: { rope_type: "yarn",
+ *   factor: 4 } } });
  */
 export function ropeConfig(source: object, options: RopeConfigOptions = {}): RopeConfig {
   const { layer_type, overrides, ...unknown } = options;

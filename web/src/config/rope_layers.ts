@@ -54,7 +54,9 @@ function huggingFaceLayers(source: Dict): boolean[] {
   });
 }
 
-/** The indices of the layers. Their number is limited because a file could name any number, and the result is a list. */
+/**
+ * The indices of the layers. Their number is limited because a file could name any number, and the result is a list.
+ */
 function layerIndices(count: number | undefined, path: string): number[] {
   if (count === undefined) return fail("INVALID_CONFIG", path, "is missing");
   if (count < 0 || count > MAX_LAYERS)
@@ -62,7 +64,10 @@ function layerIndices(count: number | undefined, path: string): number[] {
   return Array.from({ length: count }, (_, i) => i);
 }
 
-/** The pattern in older configs of models with RoPE on sliding layers only: a period (4 if absent) or letters ("LLLG"). */
+/**
+ * The pattern in older configs of models with RoPE on sliding layers only: a period (4 if absent) or letters
+ * ("LLLG").
+ */
 function slidingPattern(config: Dict, count: number): string[] {
   const pattern = config["sliding_window_pattern"] ?? config["global_attn_every_n_layers"] ?? 4;
   const full = (i: number): boolean =>
@@ -86,7 +91,10 @@ function ggufLayers(file: Metadata): boolean[] {
   return layers.map((i) => period === 0 || i % period < period - 1);
 }
 
-/** A window of 0 marks small Llama 4 models with RoPE on every layer; SmallThinker skips the first of every four layers. */
+/**
+ * A window of 0 marks small Llama 4 models with RoPE on every layer; SmallThinker skips the first of every four
+ * layers.
+ */
 function skips(file: Metadata, family: Partial<Family>, layer: number, every: number): boolean {
   if (family.no_rope_temperature && valueOf(file, "attention.sliding_window") !== undefined) {
     if (firstCountOf(file, "attention.sliding_window") === 0) return false;

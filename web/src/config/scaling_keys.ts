@@ -1,10 +1,11 @@
-// The keys of a scaling: how each is read, which types read it, and what happens without it. The reader, the checks, the flattening for wasm
-// and the tests of the C++ fields and of the documentation all follow this table. docs: RopeScaling in types.ts.
+// The keys of a scaling: how each is read, which types read or require it, and its default. Reading, checking and
+// flattening follow this table. tests/unit/config_keys.test.mjs compares it with C++, with the comments of
+// RopeScaling in types.ts, and with the documentation.
 
 import { booleanAt, integerAt, integersAt, listAt, numberAt, oneOf, type ReadValue } from "./values.js";
 import { MROPE_LAYOUTS, RAMPS, type RopeScaling, type RopeType } from "./types.js";
 
-/** A key of {@link RopeScaling}. The type of scaling itself is not one: it decides which of the keys are read. */
+/** A key of {@link RopeScaling}, except the scaling type: the type decides which of the others are read. */
 export type ScalingKey = Exclude<keyof RopeScaling, "rope_type" | "type">;
 
 /** What the package knows about a key. */
@@ -39,13 +40,13 @@ const YARN = ["yarn", "dynamic_yarn"] as const;
 const BY_PARTS = [...YARN, "ntk_by_parts"] as const;
 const LONGROPE = ["longrope"] as const;
 const LLAMA3 = ["llama3"] as const;
-// The others that read a factor can derive it from two lengths, and proportional can do without.
+// Other types derive a missing factor from two lengths, and proportional uses 1.
 const FACTOR = ["linear", "dynamic", "llama3", "ntk", "ntk_mix"] as const;
 
 const zeroIsAbsent = true;
 
 export const SCALING_KEYS: { readonly [Key in ScalingKey]: Rule<NonNullable<RopeScaling[Key]>> } = {
-  // Base, rotated share and position axes are no scaling, but transformers has them in the same object.
+  // Base, rotated share and position axes aren't scaling, but transformers has them in the same object.
   rope_theta: optional(numberAt, "all", { default: 10000 }),
   partial_rotary_factor: optional(numberAt, "all", { default: 1 }),
   mrope_section: optional(integersAt, "all"),

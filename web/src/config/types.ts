@@ -1,4 +1,4 @@
-// The types of a config: what users write, and what their editor shows them. docs/ and scaling_keys.ts follow the same names.
+// The types of a config that users see. The comments of RopeScaling are compared with scaling_keys.ts by a test.
 
 /**
  * Which elements of a head form a pair and are rotated together.
@@ -15,7 +15,10 @@ export const PAIRINGS = ["half", "interleaved", "interleaved_to_half"] as const;
 /** One of {@link PAIRINGS}. */
 export type Pairing = (typeof PAIRINGS)[number];
 
-/** The scaling types. The first seven are those of transformers; {@link RopeScaling} says which keys each of them reads. */
+/**
+ * The scaling types. The first seven are those of transformers; {@link RopeScaling} says which keys each of them
+ * reads.
+ */
 export const ROPE_TYPES = [
   "default",
   "linear",
@@ -69,8 +72,8 @@ export const RAMPS = ["pair_index", "rotations", "two_ramps"] as const;
 export type Ramp = (typeof RAMPS)[number];
 
 /**
- * The scaling in a config: the `rope_scaling` of a config.json, or `rope_parameters`, its newer name. The keys are those
- * of transformers. A key that the `rope_type` doesn't read is an error.
+ * The scaling in a config: the `rope_scaling` of a config.json, or `rope_parameters`, its newer name. The keys are
+ * those of transformers. A key that the `rope_type` doesn't read is an error.
  */
 export interface RopeScaling {
   /** The type of scaling (`default`: none). */
@@ -78,22 +81,23 @@ export interface RopeScaling {
   /** Older name of `rope_type`, with older names of types (`su` for longrope, `mrope` for default). */
   type?: string;
   /**
-   * Base of the frequencies: a number above 1, at most 1e30. `rope_parameters` has it here, older configs have it at the
-   * top level.
+   * Base of the frequencies: a number above 1, at most 1e30. `rope_parameters` has it here, older configs have it at
+   * the top level.
    *
    * Types: all. Default: 10000.
    */
   rope_theta?: number;
   /**
-   * Rotated share of a head, above 0 and at most 1: rotary_dim = ⌊head_dim · factor⌋. For proportional (Gemma 4) it is the
-   * share of pairs with a frequency; the others don't rotate.
+   * Rotated share of a head, above 0 and at most 1: rotary_dim = ⌊head_dim · factor⌋. For proportional (Gemma 4) it
+   * is the share of pairs with a frequency; the others don't rotate.
    *
    * Types: all. Default: 1.
    */
   partial_rotary_factor?: number;
   /**
-   * Extended length divided by original length, 1 to 1e30. yarn, dynamic_yarn, ntk_by_parts and longrope can derive it
-   * from `max_position_embeddings` and `original_max_position_embeddings`; proportional divides by it, and uses 1 without.
+   * Extended length divided by original length, 1 to 1e30. yarn, dynamic_yarn, ntk_by_parts and longrope can derive
+   * it from `max_position_embeddings` and `original_max_position_embeddings`; proportional divides by it, and uses 1
+   * without.
    *
    * Types: linear, dynamic, yarn, longrope, llama3, proportional, ntk, ntk_mix, ntk_by_parts, dynamic_yarn. Required by
    * linear, dynamic, llama3, ntk, ntk_mix.
@@ -115,8 +119,9 @@ export interface RopeScaling {
    */
   attention_factor?: number;
   /**
-   * Multiplies YaRN's computed attention factor, 1e-6 to 1e6. From vLLM, and GGUF's `rope.scaling.attn_factor`; only read
-   * under compat `vllm` and `llama.cpp`. Under `llama.cpp` longrope accepts it too, as another name of `attention_factor`.
+   * Multiplies YaRN's computed attention factor, 1e-6 to 1e6. From vLLM, and GGUF's `rope.scaling.attn_factor`; only
+   * read under compat `vllm` and `llama.cpp`. Under `llama.cpp` longrope accepts it too, as another name of
+   * `attention_factor`.
    *
    * Types: yarn, dynamic_yarn. Default: 1.
    */
@@ -135,15 +140,16 @@ export interface RopeScaling {
    */
   beta_slow?: number;
   /**
-   * DeepSeek's numerator of the attention factor, 0 to 1e6; 0 means absent. With `mscale_all_dim` the attention factor is
-   * (0.1 · mscale · ln(factor) + 1) / (0.1 · mscale_all_dim · ln(factor) + 1); without it, transformers ignores mscale.
+   * DeepSeek's numerator of the attention factor, 0 to 1e6; 0 means absent. With `mscale_all_dim` the attention
+   * factor is (0.1 · mscale · ln(factor) + 1) / (0.1 · mscale_all_dim · ln(factor) + 1); without it, transformers
+   * ignores mscale.
    *
    * Types: yarn, dynamic_yarn.
    */
   mscale?: number;
   /**
-   * DeepSeek's denominator of the attention factor, 0 to 1e6; 0 means absent. In DeepSeek's families the softmax scale is
-   * multiplied by (0.1 · mscale_all_dim · ln(factor) + 1)².
+   * DeepSeek's denominator of the attention factor, 0 to 1e6; 0 means absent. In DeepSeek's families the softmax
+   * scale is multiplied by (0.1 · mscale_all_dim · ln(factor) + 1)².
    *
    * Types: yarn, dynamic_yarn.
    */
@@ -199,7 +205,8 @@ export interface RopeScaling {
    */
   long_mscale?: number;
   /**
-   * A pair with fewer rotations than this in the original window has its frequency divided by `factor`. A positive number.
+   * A pair with fewer rotations than this in the original window has its frequency divided by `factor`. A positive
+   * number.
    *
    * Types: llama3. Required.
    */
@@ -218,8 +225,8 @@ export interface RopeScaling {
    */
   alpha?: number;
   /**
-   * Exponent of vLLM's mix: the frequency of pair j is divided by exp(a · (j + 1)^mixed_b), and that of the last pair by
-   * `factor`. 0 to 10.
+   * Exponent of vLLM's mix: the frequency of pair j is divided by exp(a · (j + 1)^mixed_b), and that of the last pair
+   * by `factor`. 0 to 10.
    *
    * Types: ntk_mix. Required.
    */
@@ -250,8 +257,8 @@ export interface RopeScaling {
    */
   mrope_layout?: MropeLayout;
   /**
-   * Ministral 3's query temperature: q · (1 + beta · ln(1 + ⌊p / original length⌋)) at position p. 0 means absent. Needs
-   * `original_max_position_embeddings`.
+   * Ministral 3's query temperature: q · (1 + beta · ln(1 + ⌊p / original length⌋)) at position p. 0 means absent.
+   * Needs `original_max_position_embeddings`.
    *
    * Types: all.
    */
@@ -276,8 +283,8 @@ export const QUERY_TEMPERATURE_LAYERS = ["all", "no_rope"] as const;
 export type QueryTemperatureLayers = (typeof QUERY_TEMPERATURE_LAYERS)[number];
 
 /**
- * xPos (length-extrapolatable transformer): queries are multiplied by ζ_j^((p − center) / scale_base) at position p, and
- * keys are divided by it.
+ * xPos (length-extrapolatable transformer): queries are multiplied by ζ_j^((p − center) / scale_base) at position p,
+ * and keys are divided by it.
  */
 export interface XposScale {
   /** Positions per power of ζ, 0.001 to 1e30 (512 in lucidrains and flash-attention). */
@@ -291,7 +298,9 @@ export interface XposScale {
  * `rope_parameters` works. `ropeConfig()` makes one from a whole config.json or from GGUF metadata.
  */
 export interface RopeConfig {
-  /** Name of the family: config.json's `model_type` or GGUF's architecture. Some have their own YaRN rules (DeepSeek). */
+  /**
+   * Name of the family: config.json's `model_type` or GGUF's architecture. Some have their own YaRN rules (DeepSeek).
+   */
   model_type?: string;
   /** Elements per head, 2 to 8192. */
   head_dim: number;
@@ -299,15 +308,18 @@ export interface RopeConfig {
   pairing: Pairing;
   /** Base of the frequencies: a number above 1, at most 1e30 (10000). */
   rope_theta?: number;
-  /** Rotated elements per head (head_dim): even, at least 2, for NTK scaling at least 4. Replaces `partial_rotary_factor`. */
+  /**
+   * Rotated elements per head (head_dim): even, at least 2, for NTK scaling at least 4. Replaces
+   * `partial_rotary_factor`.
+   */
   rotary_dim?: number;
   /** Rotated share of a head, above 0 and at most 1 (1): rotary_dim = ⌊head_dim · factor⌋. */
   partial_rotary_factor?: number;
   /** Index of the first rotated element of a head (0). rotary_offset + rotary_dim is at most head_dim. */
   rotary_offset?: number;
   /**
-   * Longest sequence of the model, in positions: an integer from 1 to 2^31. dynamic scaling starts past it and needs it;
-   * others derive a missing factor from it.
+   * Longest sequence of the model, in positions: an integer from 1 to 2^31. dynamic scaling starts past it and needs
+   * it; others derive a missing factor from it.
    */
   max_position_embeddings?: number;
   /** Trained length before extension, in positions: an integer from 1 to 2^31. Here or in the scaling. */
@@ -327,7 +339,10 @@ export interface RopeConfig {
   mrope_interleaved?: boolean;
   /** How pairs are assigned to position axes (`chunked`); see {@link MROPE_LAYOUTS}. Here or in the scaling. */
   mrope_layout?: MropeLayout;
-  /** Divisors of the frequencies, rotary_dim/2 positive numbers, applied after the scaling: GGUF's `rope_freqs.weight`. */
+  /**
+   * Divisors of the frequencies, rotary_dim/2 positive numbers, applied after the scaling: GGUF's
+   * `rope_freqs.weight`.
+   */
   freq_factors?: number[];
   /** Scales queries and keys by position; absent or null for none. */
   xpos?: XposScale | null;

@@ -1,4 +1,4 @@
-// Reads values of unknown type from a config: numbers, lists, names. Each reader checks its value and reports the path of a wrong one.
+// Reads values of unknown type (numbers, lists, names, objects), and throws with the path of a wrong one.
 import { RopewalkError, type RopewalkErrorCode } from "../base/errors.js";
 
 /** A plain object from JSON or from a caller. Nothing is known about its values yet. */
