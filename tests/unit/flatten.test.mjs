@@ -1,8 +1,9 @@
 // Checking and flattening a RopeConfig for wasm: names, types and structure.
 import assert from "node:assert/strict";
 import test from "node:test";
+import { finishedConfig } from "../../build/package/config/finished_config.js";
 import { flattenConfig } from "../../build/package/config/flatten.js";
-import { ropeConfig } from "../../build/package/config/rope_config.js";
+import { overrideRopeConfig, ropeConfig } from "../../build/package/config/rope_config.js";
 import { RopewalkError } from "../../build/package/base/errors.js";
 
 const base = { head_dim: 128, pairing: "half" };
@@ -165,6 +166,18 @@ test("a config from ropeConfig is accepted", () => {
     rope_theta: 5e5,
   };
   assert.equal(flattenConfig(ropeConfig(config)).rope_theta, 5e5);
+});
+
+test("a config is checked and finished once", () => {
+  const rope_scaling = { rope_type: "yarn", factor: 4, original_max_position_embeddings: 8192 };
+  const model = { model_type: "llama", hidden_size: 4096, num_attention_heads: 32, rope_scaling };
+  for (const config of [ropeConfig(model), overrideRopeConfig(ropeConfig(model), { rope_theta: 1e6 })]) {
+    assert.equal(finishedConfig(config), config);
+    const copy = structuredClone(config); // as another thread gets it
+    assert.notEqual(finishedConfig(copy), copy);
+    assert.deepEqual(finishedConfig(copy), config);
+    assert.deepEqual(flattenConfig(copy), flattenConfig(config));
+  }
 });
 
 // error, keys that cause it, code, field
