@@ -20,8 +20,9 @@ export interface ScalingOverrides extends Nullable<RopeScaling> {
  *
  * - A key of `rope_scaling` changes on its own: `{ rope_scaling: { factor: 8 } }` keeps the type, betas, lists and
  *   original length.
- * - A new `rope_type` on a model without scaling adds a scaling. On a model with another type it is an error unless
- *   `replace: true`, except between yarn, dynamic_yarn and ntk_by_parts, which keep each other's keys.
+ * - A new `rope_type` on a model without scaling adds a scaling. On a model with another type it is an error without
+ *   `replace: true`. Between yarn, dynamic_yarn and ntk_by_parts it's only an error if the new type doesn't read one of
+ *   the model's keys; the other keys are kept.
  * - `rope_scaling: null` removes the model's scaling, including a GGUF file's frequency factors.
  * - A GGUF file's frequency factors are a scaling too. Adding another scaling needs `replace: true`, which drops them,
  *   or `freq_factors` in the same overrides.
