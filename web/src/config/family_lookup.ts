@@ -1,7 +1,7 @@
 // Looks up a model family by config.json's model_type or GGUF's general.architecture.
+import { fail } from "../base/errors.js";
 import { type Family, familyRows, WITHOUT_ROPE } from "./families.js";
 import type { Pairing } from "./types.js";
-import { fail } from "./values.js";
 
 /** The kind of name: config.json's `model_type` (`hf`) or GGUF's `general.architecture` (`gguf`). */
 export type Source = "hf" | "gguf";

@@ -1,8 +1,9 @@
 // Finishes a config: derives what its keys leave open, gives every key its one place, and freezes the result.
+import { fail } from "../base/errors.js";
 import { type ConfigDraft, readConfig } from "./read_config.js";
 import { type CheckedScaling, reads } from "./scaling.js";
 import { PAIRINGS, type QueryTemperature, type RopeConfig, type RopeType } from "./types.js";
-import { deepFreeze, fail, oneOf, withoutAbsent } from "./values.js";
+import { deepFreeze, oneOf, withoutAbsent } from "./values.js";
 
 /**
  * A config that needs no more checks: `ropeConfig()` returns these, and any other config becomes one before it is

@@ -1,4 +1,5 @@
 // Reads the RoPE of a GGUF file from its metadata and RoPE tensors.
+import { fail } from "../base/errors.js";
 import type { Family } from "./families.js";
 import { familyOf } from "./family_lookup.js";
 import { decimalOf, firstCountOf, integerOf, type Metadata, numberOf, openMetadata, valueOf } from "./gguf_metadata.js";
@@ -6,7 +7,7 @@ import { checkSharedKind, chooseKind, type LayerKind } from "./layer_kinds.js";
 import type { ConfigDraft } from "./read_config.js";
 import { checkScaling, type CheckedScaling } from "./scaling.js";
 import type { Pairing, QueryTemperature, RopeScaling } from "./types.js";
-import { booleanAt, type Dict, fail, integersAt, isAbsent, listAt, oneOf, withoutAbsent } from "./values.js";
+import { booleanAt, type Dict, integersAt, isAbsent, listAt, oneOf, withoutAbsent } from "./values.js";
 import { yarnFamilyOf } from "./yarn_families.js";
 
 /** The tensors of a GGUF file that change its RoPE. */

@@ -1,5 +1,6 @@
 // Reads numbers from a GGUF file's metadata by their key without the architecture's prefix.
-import { type Dict, fail, integerAt, isAbsent, numberAt, stringAt } from "./values.js";
+import { fail } from "../base/errors.js";
+import { type Dict, integerAt, isAbsent, numberAt, stringAt } from "./values.js";
 
 /** A file's metadata and its architecture, the prefix of its keys. */
 export interface Metadata {

@@ -1,4 +1,5 @@
 // Reads the RoPE of a Hugging Face config.json.
+import { fail } from "../base/errors.js";
 import type { Family } from "./families.js";
 import { familyOf } from "./family_lookup.js";
 import { kindNames, mergeScalings, readLayerKinds } from "./huggingface_layer_kinds.js";
@@ -7,7 +8,7 @@ import { checkSharedKind, chooseKind } from "./layer_kinds.js";
 import type { ConfigDraft } from "./read_config.js";
 import { readScaling } from "./scaling.js";
 import type { Pairing, RopeScaling } from "./types.js";
-import { type Dict, fail, isAbsent, isDict, stringAt } from "./values.js";
+import { type Dict, isAbsent, isDict, stringAt } from "./values.js";
 
 /** Keys of multimodal configs that hold the config of the language model. */
 const TEXT_CONFIGS = ["text_config", "llm_config", "language_config", "thinker_config"];

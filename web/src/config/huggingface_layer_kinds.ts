@@ -1,11 +1,12 @@
 // Reads the RoPE of each kind of layer from a config.json, for models whose layers differ.
+import { fail } from "../base/errors.js";
 import type { Family, LayerRope } from "./families.js";
 import { integerOf, listOf, readRope, type TextConfig } from "./huggingface_rope.js";
 import { COMMON_KINDS, type LayerKind } from "./layer_kinds.js";
 import type { ConfigDraft } from "./read_config.js";
 import { readScaling } from "./scaling.js";
 import type { RopeScaling } from "./types.js";
-import { type Dict, fail, integerAt, isAbsent, isDict, numberAt, sameValue } from "./values.js";
+import { type Dict, integerAt, isAbsent, isDict, numberAt, sameValue } from "./values.js";
 
 /** The scalings in a config.json: one per kind of layer, one for all layers, or both. */
 export interface GivenScalings {

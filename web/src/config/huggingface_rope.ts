@@ -1,9 +1,10 @@
 // Reads the RoPE of one kind of layer from a config.json: head width, base, rotated share, scaling, softmax scale.
+import { fail } from "../base/errors.js";
 import type { Family } from "./families.js";
 import type { ConfigDraft } from "./read_config.js";
 import { checkScaling, type CheckedScaling } from "./scaling.js";
 import type { QueryTemperature, RopeScaling } from "./types.js";
-import { type Dict, fail, integerAt, isAbsent, isDict, numberAt, withoutAbsent } from "./values.js";
+import { type Dict, integerAt, isAbsent, isDict, numberAt, withoutAbsent } from "./values.js";
 
 const HEAD_DIM = ["head_dim", "kv_channels", "attention_head_dim", "hidden_size_per_head"];
 const HIDDEN_SIZE = ["hidden_size", "n_embd", "n_embed", "d_model"];

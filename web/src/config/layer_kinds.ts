@@ -1,6 +1,7 @@
 // Chooses the RoPE of one kind of layer, in models whose layers differ.
+import { fail } from "../base/errors.js";
 import type { ConfigDraft } from "./read_config.js";
-import { fail, sameValue } from "./values.js";
+import { sameValue } from "./values.js";
 
 /** One kind of layer of a model. */
 export interface LayerKind {

@@ -1,8 +1,9 @@
 // Merges a caller's overrides into a config.
+import { fail } from "../base/errors.js";
 import { type ConfigDraft, mropeLayoutOf, readKeys } from "./read_config.js";
 import { checkScaling, type CheckedScaling, effectiveType, reads } from "./scaling.js";
 import type { RopeConfig, RopeScaling, RopeType } from "./types.js";
-import { type Dict, fail, isAbsent, isDict, withoutAbsent } from "./values.js";
+import { type Dict, isAbsent, isDict, withoutAbsent } from "./values.js";
 
 type Nullable<T> = { [K in keyof T]?: T[K] | null };
 

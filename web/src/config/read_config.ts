@@ -1,4 +1,5 @@
 // Reads a RopeConfig or the overrides of one: checks each key, and moves keys that may be in two places to one.
+import { fail } from "../base/errors.js";
 import { checkScaling, type CheckedScaling, readScaling } from "./scaling.js";
 import {
   COMPATS,
@@ -14,7 +15,6 @@ import {
 import {
   booleanAt,
   type Dict,
-  fail,
   integerAt,
   integersAt,
   isAbsent,

@@ -1,10 +1,11 @@
 // The entry to this folder: ropeConfig() reads a model's files, overrideRopeConfig() changes a config.
+import { fail } from "../base/errors.js";
 import { draftOf, finish, withDerivedLengths } from "./finished_config.js";
 import { type GgufSource, readGguf } from "./gguf.js";
 import { readHuggingFace } from "./huggingface.js";
 import { applyOverrides, type RopeOverrides } from "./overrides.js";
 import { PAIRINGS, type Pairing, type RopeConfig } from "./types.js";
-import { type Dict, fail, isAbsent, isDict, oneOf, stringAt } from "./values.js";
+import { type Dict, isAbsent, isDict, oneOf, stringAt } from "./values.js";
 
 /** What to read and what to change. */
 export interface RopeConfigOptions {

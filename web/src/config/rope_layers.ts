@@ -1,11 +1,12 @@
 // Which layers of a model have RoPE.
+import { fail } from "../base/errors.js";
 import type { Family } from "./families.js";
 import { isWithoutRope, knownFamily } from "./family_lookup.js";
 import { firstCountOf, type Metadata, openMetadata, valueOf } from "./gguf_metadata.js";
 import { slidingOnly, textConfigOf } from "./huggingface.js";
 import { KINDS_WITHOUT_ATTENTION } from "./layer_kinds.js";
 import { ggufSourceOf } from "./rope_config.js";
-import { type Dict, fail, integerAt, isAbsent, isDict } from "./values.js";
+import { type Dict, integerAt, isAbsent, isDict } from "./values.js";
 
 const MAX_LAYERS = 65536;
 const LAYERS = ["num_hidden_layers", "n_layer", "n_layers", "num_layers"];

@@ -1,16 +1,11 @@
 // Reads values of unknown type (numbers, lists, names, objects), and throws with the path of a wrong one.
-import { RopewalkError, type RopewalkErrorCode } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 
 /** A plain object from JSON or from a caller. Nothing is known about its values yet. */
 export type Dict = Record<string, unknown>;
 
 /** Checks the type of a value and returns it. Throws INVALID_CONFIG with `path`. */
 export type ReadValue<Value> = (value: unknown, path: string) => Value;
-
-/** Throws a {@link RopewalkError}; `field` is the path of the wrong key. */
-export function fail(code: RopewalkErrorCode, field: string, message: string): never {
-  throw new RopewalkError(code, field, message);
-}
 
 export function isDict(value: unknown): value is Dict {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
