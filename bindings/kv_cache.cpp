@@ -1,4 +1,4 @@
-// The KV cache in JavaScript: a flat list of functions.
+// Embind bindings of the KV cache: a flat list of functions. Addresses are numbers, statuses are returned as int.
 #include <new>
 
 #include "bindings/attention_fields.h"
@@ -14,10 +14,12 @@ KvCache& cache_at(Address cache) { return *at<KvCache>(cache); }
 
 bool has_sequence(Address cache, int sequence) { return sequence >= 0 && sequence < cache_at(cache).sequences(); }
 
+// Returns 0 if out of memory.
 Address create() { return reinterpret_cast<Address>(new (std::nothrow) KvCache); }
 void destroy(Address cache) { delete at<KvCache>(cache); }
 
-// layers: [count][3] of kv_heads, head_dim and rope. ropes: addresses of configured ropes.
+// layers: [layer_count][3] i32 of kv_heads, head_dim and rope index. ropes: [rope_count] addresses of configured ropes, whose configs are
+// copied.
 int configure(Address cache, Address layers, int layer_count, Address ropes, int rope_count, int type, int mode, int sequences,
               int max_tokens, bool scalar) {
   Buffer<RopeConfig> configs;
@@ -63,29 +65,33 @@ int default_scale(Address cache, int layer, int sequence, Address result) {
 }
 
 int truncate(Address cache, int sequence, int count) { return static_cast<int>(cache_at(cache).truncate(sequence, count)); }
-int shift(Address cache, int sequence, int keep, int discard) { return static_cast<int>(cache_at(cache).shift(sequence, keep, discard)); }
-int can_shift(Address cache, int sequence, int keep, int discard) {
-  return static_cast<int>(cache_at(cache).can_shift(sequence, keep, discard));
+int shift(Address cache, int sequence, int keep, int discard, bool check_only) {
+  KvCache& target = cache_at(cache);
+  return static_cast<int>(check_only ? target.can_shift(sequence, keep, discard) : target.shift(sequence, keep, discard));
 }
 int copy_prefix(Address cache, int from, int to, int count) { return static_cast<int>(cache_at(cache).copy_prefix(from, to, count)); }
-int retune(Address cache, int index, Address rope) { return static_cast<int>(cache_at(cache).retune(index, at<Rope>(rope)->config())); }
-int can_retune(Address cache, int index, Address rope) {
-  return static_cast<int>(cache_at(cache).can_retune(index, at<Rope>(rope)->config()));
+
+// ropes: [rope_count] i32 indices of the cache's ropes that get the config of `rope`, a configured rope; both 0 if ropes stay.
+int retune(Address cache, Address ropes, int rope_count, Address rope, int sequence, bool has_positions, const PositionFields& fields,
+           bool check_only) {
+  const Positions positions = positions_of(fields);
+  KvRetune change;
+  change.ropes = {at<int>(ropes), static_cast<std::size_t>(rope_count)};
+  if (rope_count > 0) change.config = &at<Rope>(rope)->config();
+  change.sequence = sequence;
+  if (has_positions) change.positions = &positions;
+  KvCache& target = cache_at(cache);
+  return static_cast<int>(check_only ? target.can_retune(change) : target.retune(change));
 }
-int move(Address cache, int sequence, const PositionFields& positions) {
-  return static_cast<int>(cache_at(cache).move(sequence, positions_of(positions)));
-}
-int can_move(Address cache, int sequence, const PositionFields& positions) {
-  return static_cast<int>(cache_at(cache).can_move(sequence, positions_of(positions)));
-}
+
 int read(Address cache, int layer, int sequence, int first, int count, Address keys, Address values) {
   return static_cast<int>(cache_at(cache).read(layer, sequence, first, count, at<float>(keys), at<float>(values)));
 }
 
 void positions(Address cache, int sequence, Address result) {
-  const KvSequence& held = cache_at(cache).sequence(sequence);
+  const KvSequence& cached = cache_at(cache).sequence(sequence);
   for (int axis = 0; axis < axes(cache); ++axis) {
-    for (int slot = 0; slot < held.tokens(); ++slot) at<double>(result)[axis * held.tokens() + slot] = held.position(axis, slot);
+    for (int slot = 0; slot < cached.tokens(); ++slot) at<double>(result)[axis * cached.tokens() + slot] = cached.position(axis, slot);
   }
 }
 
@@ -123,12 +129,8 @@ EMSCRIPTEN_BINDINGS(ropewalk_kv_cache) {
   function("kv_default_scale", &default_scale);
   function("kv_truncate", &truncate);
   function("kv_shift", &shift);
-  function("kv_can_shift", &can_shift);
   function("kv_copy_prefix", &copy_prefix);
   function("kv_retune", &retune);
-  function("kv_can_retune", &can_retune);
-  function("kv_move", &move);
-  function("kv_can_move", &can_move);
   function("kv_read", &read);
   function("kv_positions", &positions);
   function("kv_writer_create", &writer_create);

@@ -8,8 +8,8 @@
 namespace ropewalk {
 namespace {
 
-// The positions of one batch row. Several axes stand `rows` planes apart, so they are taken one row at a time only where there is one axis
-// or one row; others are copied.
+// The positions of one batch row. If each batch row has its own ids, they are copied: with several axes the ids of one row aren't
+// contiguous.
 Status row_of(const Positions& positions, int row, Buffer<double>& copy, Positions& result) {
   result = positions;
   result.rows = 1;
@@ -58,7 +58,7 @@ Status attend_tensors(Attention& attention, const AttentionTensors& tensors, con
   const TensorStrides q = strides_of(tensors.queries), k = strides_of(tensors.keys);
   constexpr std::ptrdiff_t size = sizeof(float);
   Buffer<double> query_ids, key_ids;
-  const auto call = [&](int batch, auto act) {  // what is checked for each row, and then done
+  const auto call = [&](int batch, auto act) {  // used twice: to check every row, then to attend
     KeyValues kv;
     kv.type = row_type_of(tensors.keys.dtype);
     kv.heads = tensors.keys.shape.heads;

@@ -11,7 +11,7 @@
 namespace ropewalk {
 namespace {
 
-// Rows (a token of a head) that go over the keys together: their queries and outputs, 128 KB at head_dim 128, stay in a second-level cache.
+// Rows (one head of one token) that are processed together. Their queries and outputs, 128 KB at head_dim 128, fit a second-level cache.
 constexpr int kTileRows = 128;
 
 bool are_finite(const float* values, int count) {
@@ -21,7 +21,7 @@ bool are_finite(const float* values, int count) {
   return true;
 }
 
-// Some tokens of some key heads' groups.
+// A run of tokens, and the query heads that belong to a run of key heads.
 struct Tile {
   int first_token;
   int tokens;
@@ -29,7 +29,7 @@ struct Tile {
   int kv_heads;
 };
 
-// One call of attend(), over its tiles.
+// One call of attend(): walks over its tiles.
 class Pass {
  public:
   Pass(const AttentionKernels& kernels, const RotateKernels& rotate_kernels, const KeyValues& kv, const Queries& queries,
@@ -77,15 +77,15 @@ class Pass {
   }
 
  private:
-  // Rows of a tile are ordered by key head, then token, then query head of the group.
+  // Rows of a tile are ordered by key head, then token, then query head in the group.
   int row_of(const Tile& tile, int kv_head, int token) const { return (kv_head * tile.tokens + token) * group_; }
   int slot_of(int token) const { return kv_.tokens - queries_.tokens + token; }
 
   void run_tile(const Tile& tile) {
     read_queries(tile);
     const int first = slot_of(tile.first_token);
-    const Sight sight = mask_.of(first, first + tile.tokens - 1);
-    for (const SlotRange range : {sight.sinks, sight.near}) {
+    const VisibleKeys visible = mask_.visible_to(first, first + tile.tokens - 1);
+    for (const SlotRange range : {visible.sinks, visible.window}) {
       for (int slot = range.first; slot < range.last;) {
         const int end = std::min(range.last, (slot / kBlockTokens + 1) * kBlockTokens);
         attend_block(tile, {slot, end});
@@ -107,7 +107,7 @@ class Pass {
           std::memcpy(row, queries_.queries + token * queries_.token_stride + head * queries_.head_stride, kv_.head_dim * sizeof(float));
           for (int i = kv_.head_dim; i < dim_; ++i) row[i] = 0;
           SoftmaxState& state = states_[row_of(tile, k, t) + g];
-          // a sink is a score like others, seen before the first key, without a value
+          // a sink is a score without a value, processed before the first key
           state = options_.sinks == nullptr ? SoftmaxState{std::numeric_limits<float>::lowest(), 0} : SoftmaxState{options_.sinks[head], 1};
         }
         if (encoder_.encodes_keys() && options_.position.encodes_queries) encoder_.encode_query({rows, dim_, rows, dim_, group_});
@@ -116,27 +116,27 @@ class Pass {
     std::memset(out_rows_, 0, static_cast<std::size_t>(tile.kv_heads) * tile.tokens * group_ * dim_ * sizeof(float));
   }
 
-  // The slot that a range is read from, a multiple of four: where a range begins must not decide which of the four partial sums a weight is
-  // added to (attention_kernels.h), or a query's last bit would depend on what its neighbours see.
+  // The slot from which a range is read, rounded down to a multiple of four. Otherwise the start of the range would decide which of the
+  // four partial sums a weight is added to (attention_kernels.h), and a query's last bit would depend on what its neighbors see.
   static int first_read(SlotRange range) { return range.first - range.first % kRowFloats; }
 
-  // Goes over the keys of a range within one block: scores of all rows, their weights, and then the values, so that a block of keys or of
-  // values at a time is in the nearest cache.
+  // Processes the keys of a range within one block: first the scores of all rows, then their weights, then the values. So one block of keys
+  // or values at a time is in the first-level cache.
   void attend_block(const Tile& tile, SlotRange range) {
-    const SlotRange seeing = tokens_seeing(tile, range);
-    if (seeing.is_empty()) return;
+    const SlotRange tokens = tokens_that_see(tile, range);
+    if (tokens.is_empty()) return;
     const SlotRange read = {first_read(range), range.last};
     const int count = read.last - read.first;
     if (encoder_.encodes_keys() || encoder_.has_bias()) encoder_.use_keys(key_positions(kv_, read.first), count);
     for (int k = 0; k < tile.kv_heads; ++k) {
       const int head = tile.first_kv_head + k;
-      const int first = row_of(tile, k, seeing.first), rows = (seeing.last - seeing.first) * group_;
+      const int first = row_of(tile, k, tokens.first), rows = (tokens.last - tokens.first) * group_;
       const std::ptrdiff_t start = static_cast<std::ptrdiff_t>(first) * dim_;
 
       const Floats keys = read_keys(head, read);
       kernels_.score({query_rows_ + start, dim_, rows, keys.rows, keys.stride, count, dim_, scores_});
       for (int row = 0; row < rows; ++row) {
-        const int token = tile.first_token + seeing.first + row / group_;
+        const int token = tile.first_token + tokens.first + row / group_;
         corrections_[row] = weigh(token, head * group_ + row % group_, range, scores_ + row * kBlockTokens, states_[first + row]);
       }
       const Floats values = read_values(head, read);
@@ -144,14 +144,15 @@ class Pass {
     }
   }
 
+  // The keys of a range that a token sees. The range holds either sinks or keys of the window, never both (run_tile).
   SlotRange seen_by(int token, SlotRange range) const {
-    const Sight sight = mask_.of(slot_of(token), slot_of(token));
-    const SlotRange sinks = intersection(sight.sinks, range);
-    return sinks.is_empty() ? intersection(sight.near, range) : sinks;  // a range lies on one side of where the two part
+    const VisibleKeys visible = mask_.visible_to(slot_of(token), slot_of(token));
+    const SlotRange sinks = intersection(visible.sinks, range);
+    return sinks.is_empty() ? intersection(visible.window, range) : sinks;
   }
 
-  // The tokens of a tile, counted from its first, that see keys of a range: those in between do too.
-  SlotRange tokens_seeing(const Tile& tile, SlotRange range) const {
+  // The tokens of a tile that see a key of a range, counted from the tile's first token. They are always consecutive.
+  SlotRange tokens_that_see(const Tile& tile, SlotRange range) const {
     SlotRange tokens = {0, tile.tokens};
     while (!tokens.is_empty() && seen_by(tile.first_token + tokens.first, range).is_empty()) ++tokens.first;
     while (!tokens.is_empty() && seen_by(tile.first_token + tokens.last - 1, range).is_empty()) --tokens.last;
@@ -182,7 +183,7 @@ class Pass {
     return reads_in_place_ ? in_place(values, range) : load(values, range);
   }
 
-  // Read once from memory, as fast as it gives, before arithmetic that waits for each row in turn.
+  // Touches all rows first, so that they are fetched at full memory speed. The arithmetic alone would wait for each row.
   Floats in_place(const char* rows, SlotRange range) const {
     for (int row = 0; row < range.last - range.first; ++row) touch_lines(rows + row * kv_.token_stride, row_bytes_);
     return {reinterpret_cast<const float*>(rows), kv_.token_stride / static_cast<std::ptrdiff_t>(sizeof(float))};
@@ -207,14 +208,14 @@ class Pass {
   void write_out(const Tile& tile) {
     for (int t = 0; t < tile.tokens; ++t) {
       const int token = tile.first_token + t;
-      const Sight sight = mask_.of(slot_of(token), slot_of(token));
-      const bool saw_keys = !sight.sinks.is_empty() || !sight.near.is_empty();
+      const VisibleKeys visible = mask_.visible_to(slot_of(token), slot_of(token));
+      const bool saw_keys = !visible.sinks.is_empty() || !visible.window.is_empty();
       for (int k = 0; k < tile.kv_heads; ++k) {
         for (int g = 0; g < group_; ++g) {
           const int row = row_of(tile, k, t) + g, head = (tile.first_kv_head + k) * group_ + g;
           const float* sum = out_rows_ + static_cast<std::ptrdiff_t>(row) * dim_;
           float* out = queries_.out + token * queries_.token_stride + head * queries_.head_stride;
-          // a row that saw keys has a weight of 1 among its weights, unless a query that is not finite made all scores NaN
+          // if a row saw keys, its largest weight is 1, unless a non-finite query made all scores NaN
           const float factor = states_[row].sum > 0 ? 1 / states_[row].sum : saw_keys ? std::numeric_limits<float>::quiet_NaN() : 0;
           for (int i = 0; i < kv_.head_dim; ++i) out[i] = sum[i] * factor;
         }
@@ -229,17 +230,17 @@ class Pass {
   const AttentionOptions& options_;
   Mask mask_;
   Encoder encoder_;
-  int group_;  // query heads a key head
-  int dim_;    // floats of a row
+  int group_;  // query heads per key head
+  int dim_;    // floats per row
   std::ptrdiff_t row_bytes_;
-  bool all_heads_;  // few rows: the heads go over the keys together, and what is worked out for a block of positions serves all
+  bool all_heads_;  // few rows: all heads share a tile, and the encoding of a block of positions is computed once for all of them
   int tile_tokens_;
   int rows_;
   bool reads_in_place_;
 
   float* query_rows_ = nullptr;   // [rows_][dim_]
   float* out_rows_ = nullptr;     // [rows_][dim_]
-  float* block_rows_ = nullptr;   // [kBlockTokens][dim_]: keys, and then values, that are not read in place
+  float* block_rows_ = nullptr;   // [kBlockTokens][dim_]: keys, then values, if they are not read in place
   float* scores_ = nullptr;       // [rows_][kBlockTokens]
   float* corrections_ = nullptr;  // [rows_]
   SoftmaxState* states_ = nullptr;

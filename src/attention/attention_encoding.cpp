@@ -31,7 +31,7 @@ Status check_table(const PositionEncoding& encoding, const KeyValues& kv, const 
   return Status::ok;
 }
 
-// The largest |position| of a call; infinity where one is not a number.
+// The largest |position| of a call; infinity if a position is NaN.
 double farthest_position(const KeyValues& kv, const Positions& queries) {
   double farthest = 0;
   const auto visit = [&](double position) { farthest = std::isnan(position) ? INFINITY : std::fmax(farthest, std::fabs(position)); };
@@ -122,7 +122,7 @@ void Encoder::use_rows(const Positions& positions, int first, int count, Role ro
     const double position = positions.at(0, 0, first + token);
     float* row = table_ + static_cast<std::ptrdiff_t>(token) * head_dim_;
     if (encoding_.scheme == PositionScheme::sinusoidal) {
-      static_cast<void>(sinusoidal_row(position, encoding_.base, head_dim_, row));  // the farthest position has been checked
+      static_cast<void>(sinusoidal_row(position, encoding_.base, head_dim_, row));  // check_sinusoidal() has checked the range
     } else {
       std::memcpy(row, encoding_.table + static_cast<std::ptrdiff_t>(position) * head_dim_, head_dim_ * sizeof(float));
     }
@@ -164,7 +164,7 @@ void Encoder::write_bias(double position, int head, float* bias) {
     for (int n = 0; n < key_count_; ++n) bias[n] = static_cast<float>(-slopes_[head] * std::fabs(key_position_[n] - position));
     return;
   }
-  if (position != bucket_position_) {  // the heads of a token share its buckets
+  if (position != bucket_position_) {  // all heads of a token share its buckets
     for (int n = 0; n < key_count_; ++n) bucket_[n] = t5_bucket(encoding_.t5, key_position_[n] - position);
     bucket_position_ = position;
   }

@@ -1,21 +1,22 @@
-// Applies a position encoding while attention reads: to rows of queries and keys, or to scores.
+// Applies a position encoding inside attention: to the rows of queries and keys as they are read, or to the scores.
 #pragma once
 
-#include "attention/attention.h"
+#include "attention/attention_kernels.h"
+#include "attention/attention_types.h"
 
 namespace ropewalk {
 
-// Checks an encoding against the queries and keys of a call.
+// Checks an encoding against the queries and keys of a call. `heads` is the number of query heads.
 Status check_encoding(const PositionEncoding& encoding, const KeyValues& kv, const Positions& queries, int heads);
 
-// Where the keys of [first, first + count) stand; with pages, all of one page.
+// Positions of the keys from a slot on: key n of them is token first + n of `positions`. With pages, valid up to the end of the page.
 struct KeyPositions {
   Positions positions;
   int first;
 };
 KeyPositions key_positions(const KeyValues& kv, int first);
 
-// `count` rows of a head, read and written with strides of their own, in floats.
+// `count` rows of a head, read and written with separate strides, in floats.
 struct EncodedRows {
   const float* source;
   std::ptrdiff_t source_stride;
@@ -28,25 +29,26 @@ class Encoder {
  public:
   Encoder(const PositionEncoding& encoding, const RotateKernels& kernels) : encoding_(encoding), kernels_(kernels) {}
 
-  // Floats that prepare() needs for `count` keys at a time.
+  // Number of floats that prepare() needs.
   static std::size_t memory_floats(const PositionEncoding& encoding, int head_dim, int heads);
   void prepare(float* memory, int head_dim, int heads);
 
   bool encodes_keys() const { return encodes_rows_; }
   bool has_bias() const { return encoding_.scheme == PositionScheme::alibi || encoding_.scheme == PositionScheme::t5; }
 
-  // Makes ready for the keys from `first` on, at most kBlockTokens.
+  // Prepares for `count` keys from `at.first` on, at most kBlockTokens.
   void use_keys(const KeyPositions& at, int count);
-  // Encodes those keys of one head, in place or into rows elsewhere; there, elements that are not encoded are not written.
+  // Encodes those keys of one head, in place or into other rows. In other rows, elements outside the rotated span are not written.
   void encode_keys(const EncodedRows& rows) const;
   // Whether every element of a row is encoded.
   bool encodes_all() const;
 
-  // Makes ready for a query token, and encodes `count` of its heads.
+  // Prepares for a query token.
   void use_query(const Positions& positions, int token);
+  // Encodes `rows.count` heads of that token.
   void encode_query(const EncodedRows& rows) const;
 
-  // Writes the bias of one head on the keys in use, for a query at `position`.
+  // Writes the bias of one query head for each of the current keys, [count], for a query at `position`.
   void write_bias(double position, int head, float* bias);
 
  private:
@@ -60,11 +62,11 @@ class Encoder {
   int heads_ = 0;
   int key_count_ = 0;
   double key_position_[kBlockTokens] = {};
-  int bucket_[kBlockTokens] = {};  // t5: of those keys, for a query at bucket_position_
+  int bucket_[kBlockTokens] = {};  // t5: the buckets of the current keys for a query at bucket_position_
   double bucket_position_ = 0;
   float* cos_ = nullptr;  // [kBlockTokens][pairs]: rope
   float* sin_ = nullptr;
-  float* table_ = nullptr;   // [kBlockTokens][head_dim]: rows to add
+  float* table_ = nullptr;   // [kBlockTokens][head_dim]: rows to add (sinusoidal, learned)
   float* slopes_ = nullptr;  // [heads]
 };
 

@@ -1,9 +1,9 @@
-// Which keys a query sees, as ranges of slots: a mask is never written out.
+// The attention mask as ranges of slots: which keys a query sees. The mask is never stored as a matrix.
 #pragma once
 
 #include <algorithm>
 
-#include "attention/attention.h"
+#include "attention/attention_types.h"
 
 namespace ropewalk {
 
@@ -15,26 +15,27 @@ struct SlotRange {
 
 inline SlotRange intersection(SlotRange a, SlotRange b) { return {std::max(a.first, b.first), std::min(a.last, b.last)}; }
 
-// The keys in sight: those of the first sink_tokens, and the others. Where they part does not depend on the query.
-struct Sight {
+// The keys that a query sees: sink tokens, and the keys of its window. The split point doesn't depend on the query.
+struct VisibleKeys {
   SlotRange sinks;
-  SlotRange near;
+  SlotRange window;
 };
 
 class Mask {
  public:
   Mask(const AttentionOptions& options, int keys) : options_(options), keys_(keys) {}
 
-  // What the queries at slots [first, last] see together. With first == last, what that one sees.
-  Sight of(int first, int last) const {
-    const int end = options_.causal ? std::min(last + 1, keys_) : reach(last, options_.window);
+  // The keys that at least one of the queries in slots [first, last], both inclusive, sees.
+  VisibleKeys visible_to(int first, int last) const {
+    const int end = options_.causal ? std::min(last + 1, keys_) : window_end(last);
     const int begin = std::max(0, first - std::min(options_.window - 1, std::max(first, 0)));
     const int sinks = std::min(options_.sink_tokens, options_.causal ? end : keys_);
     return {{0, sinks}, {std::max(begin, sinks), end}};
   }
 
  private:
-  int reach(int slot, int window) const { return window > keys_ - slot ? keys_ : slot + window; }
+  // Written so that slot + window cannot overflow.
+  int window_end(int slot) const { return options_.window > keys_ - slot ? keys_ : slot + options_.window; }
 
   const AttentionOptions& options_;
   int keys_;

@@ -1,4 +1,4 @@
-// The reference: what a step of attention is. Compiled without vectorization, so that comparing with it means something.
+// Reference implementation of the attention kernels. Compiled without vectorization, so it is independent of the SIMD code it checks.
 #include "attention/attention_kernels.h"
 #include "base/float_math.h"
 

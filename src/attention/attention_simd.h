@@ -1,4 +1,4 @@
-// The kernels of attention in simd128, written once for both ways of adding a product.
+// The attention kernels in simd128, as templates over how a product is added: multiply then add, or relaxed multiply-add.
 #pragma once
 
 #include "attention/attention_kernels.h"
@@ -18,14 +18,15 @@ void load_rows_simd(const StoredRows& rows, const void* stored, float* floats) {
   }
 }
 
-// Four finite halves: exponent and mantissa in place, then 2^112 corrects the bias. Infinities and NaN come out wrong.
+// Converts four finite halves: shifts exponent and mantissa into place, then multiplies by 2^112 to correct the bias. Wrong for infinity
+// and NaN.
 inline v128_t load4_finite(const Float16* source) {
   const v128_t placed =
       wasm_v128_and(wasm_i32x4_shl(wasm_i32x4_load16x4(source), 13), wasm_i32x4_splat(static_cast<std::int32_t>(0x8FFFE000u)));
   return wasm_f32x4_mul(placed, wasm_f32x4_splat(0x1p112f));
 }
 
-// As load_rows_simd<Float16>, with the bits of every finite number; rows that hold others are converted again.
+// A faster load_rows_simd<Float16> with the same bits. Rows that contain infinity or NaN are converted again the slow way.
 inline void load_f16_rows_simd(const StoredRows& rows, const void* stored, float* floats) {
   for (int row = 0; row < rows.count; ++row, floats += rows.float_stride) {
     const char* from = static_cast<const char*>(stored) + row * rows.row_stride;
@@ -82,13 +83,13 @@ inline float largest_of(v128_t values) {
   return wasm_f32x4_extract_lane(one, 0);
 }
 
-// 32 floats to one block.
+// Stores 32 floats as one block.
 inline void store_q8_block(const float* floats, Q8Block& block) {
   v128_t largest = wasm_f32x4_splat(0);
   for (int i = 0; i < kQ8BlockSize; i += 4) largest = wasm_f32x4_pmax(largest, wasm_f32x4_abs(wasm_v128_load(floats + i)));
   const float scale = largest_of(largest) / 127;
   const v128_t inverse = wasm_f32x4_splat(scale < kSmallestQ8Scale ? 0 : 1 / scale);
-  const v128_t magic = wasm_f32x4_splat(0x1.8p23f);  // adding it rounds to an integer and leaves that in the low bits
+  const v128_t magic = wasm_f32x4_splat(0x1.8p23f);  // adding it rounds to an integer, which ends up in the low bits
   const auto words = [&](int i) {
     const v128_t low = wasm_f32x4_add(wasm_f32x4_mul(wasm_v128_load(floats + i), inverse), magic);
     const v128_t high = wasm_f32x4_add(wasm_f32x4_mul(wasm_v128_load(floats + i + 4), inverse), magic);
@@ -119,7 +120,7 @@ inline v128_t sums_of(v128_t a, v128_t b, v128_t c, v128_t d) {
 
 inline float sum_of(v128_t values) { return wasm_f32x4_extract_lane(sums_of(values, values, values, values), 0); }
 
-// Scores of Rows queries and Keys keys: as many sums as stay in sixteen registers beside what is loaded.
+// Scores of Rows queries and Keys keys. The sizes are chosen so that sums and operands fit sixteen registers.
 template <class Arithmetic, int Rows, int Keys>
 inline void score_tile(const ScoreBlock& block, int row, int n) {
   const float* query = block.queries + row * block.query_stride;
@@ -189,10 +190,11 @@ inline float weigh_simd(const WeighRow& row, SoftmaxState& state) {
     maxima = wasm_f32x4_pmax(maxima, scores[n / 4]);
   }
   const float maximum = largest_of(maxima);
-  const float correction = maximum == state.maximum ? 1 : exp_f32(state.maximum - maximum);  // exp(0) is 1, but takes as long as the rest
+  const float correction =
+      maximum == state.maximum ? 1 : exp_f32(state.maximum - maximum);  // avoids exp(0), which costs as much as the rest
   v128_t sum = wasm_f32x4_splat(0);
   for (int n = 0; n < kBlockTokens; n += 4) {
-    // a score of -infinity is below every limit of exp, and its weight 0
+    // a score of -infinity gives weight 0: it is below the lower limit of exp
     const v128_t weight = exp_f32x4(wasm_f32x4_sub(scores[n / 4], wasm_f32x4_splat(maximum)));
     wasm_v128_store(row.scores + n, weight);
     sum = wasm_f32x4_add(sum, weight);
@@ -202,7 +204,7 @@ inline float weigh_simd(const WeighRow& row, SoftmaxState& state) {
   return correction;
 }
 
-// Rows x Vectors sums stay in registers while the keys go by.
+// Rows × Vectors sums stay in registers while the keys are processed.
 template <class Arithmetic, int Rows, int Vectors>
 inline void blend_tile(const BlendBlock& block, int row, int i) {
   const float* weights = block.weights + row * kBlockTokens;

@@ -9,18 +9,18 @@
 namespace ropewalk {
 namespace {
 
-// Tokens go through in blocks of this many, so that the sums of a head stay in a cache while the block meets them.
+// Tokens are processed in blocks of this size, so that the sums of a head stay in a cache during a block.
 constexpr int kTokensAtOnce = 32;
 
 constexpr double kLargestTokenCount = 0x1p53;
 
-// Sizes are counted in 64 bits, so that none can overflow a 32-bit size_t unseen.
+// Takes a 64-bit size, so that an overflow of a 32-bit size_t is detected.
 bool resize(Buffer<float>& buffer, std::int64_t size) {
   return static_cast<std::uint64_t>(size) <= SIZE_MAX / sizeof(float) && buffer.resize(static_cast<std::size_t>(size));
 }
 
 bool are_within(float limit, const float* values, std::int64_t count) {
-  bool within = true;  // without a way out, so that compilers vectorize it
+  bool within = true;  // no early exit, so that compilers vectorize the loop
   for (std::int64_t i = 0; i < count; ++i) within &= std::fabs(values[i]) <= limit;
   return within;
 }
@@ -35,7 +35,7 @@ void write_features(const float* source, int dim, float* target) {
   for (; i < dim; ++i) target[i] = source[i] <= 0 ? exp_f32(source[i]) : source[i] + 1;
 }
 
-// sums += factor · values. What rounding takes from a sum is kept in `lost`, and given back with the next addition (Kahan).
+// sums += factor · values. `lost` keeps the rounding error of each sum and adds it back with the next addition (Kahan summation).
 void add_row(float factor, const float* values, int dim, float* sums, float* lost) {
   const v128_t factors = wasm_f32x4_splat(factor);
   int i = 0;
@@ -63,7 +63,7 @@ float dot(const float* a, const float* b, int dim) {
   return sum;
 }
 
-// The sums of a key head, and what rounding took from them: S [dim][dim] and then z [dim] each.
+// The sums of a key head and their rounding errors: S [dim][dim] followed by z [dim] in each.
 struct HeadSums {
   float* sums;
   float* lost;
@@ -81,7 +81,7 @@ struct HeadSums {
   }
 };
 
-// Queries that meet the same sums, and where their answers go: out = (query S) / divisor, and 0 where the divisor is.
+// Queries that use the same sums, and their outputs: out = (query S) / divisor, or 0 if the divisor is 0.
 struct QueryRows {
   const float* queries;
   std::ptrdiff_t query_stride;
@@ -92,9 +92,9 @@ struct QueryRows {
   int count;
 };
 
-// Columns [column, column + 4 · kVectors) of the answers to kRows queries: their sums stay in registers while the rows of S go by.
+// Columns [column, column + 4 · kVectors) of the outputs of kRows queries. Their sums stay in registers while the rows of S are processed.
 template <int kRows, int kVectors>
-void answer_columns(const QueryRows& rows, int row, const float* s, int dim, int column) {
+void write_columns(const QueryRows& rows, int row, const float* s, int dim, int column) {
   const float* query = rows.queries + row * rows.query_stride;
   v128_t sums[kRows][kVectors];
   for (int r = 0; r < kRows; ++r) {
@@ -117,10 +117,10 @@ void answer_columns(const QueryRows& rows, int row, const float* s, int dim, int
 }
 
 template <int kRows, int kVectors>
-void answer_rows(const QueryRows& rows, int row, const float* s, int dim) {
+void write_outputs_of(const QueryRows& rows, int row, const float* s, int dim) {
   int column = 0;
-  for (; column + 4 * kVectors <= dim; column += 4 * kVectors) answer_columns<kRows, kVectors>(rows, row, s, dim, column);
-  for (; column + 4 <= dim; column += 4) answer_columns<kRows, 1>(rows, row, s, dim, column);
+  for (; column + 4 * kVectors <= dim; column += 4 * kVectors) write_columns<kRows, kVectors>(rows, row, s, dim, column);
+  for (; column + 4 <= dim; column += 4) write_columns<kRows, 1>(rows, row, s, dim, column);
   for (; column < dim; ++column) {
     for (int r = row; r < row + kRows; ++r) {
       float sum = 0;
@@ -131,13 +131,13 @@ void answer_rows(const QueryRows& rows, int row, const float* s, int dim) {
   }
 }
 
-void answer(const QueryRows& rows, const HeadSums& sums) {
+void write_outputs(const QueryRows& rows, const HeadSums& sums) {
   int row = 0;
-  for (; row + 4 <= rows.count; row += 4) answer_rows<4, 2>(rows, row, sums.sums, sums.dim);
-  for (; row < rows.count; ++row) answer_rows<1, 4>(rows, row, sums.sums, sums.dim);
+  for (; row + 4 <= rows.count; row += 4) write_outputs_of<4, 2>(rows, row, sums.sums, sums.dim);
+  for (; row < rows.count; ++row) write_outputs_of<1, 4>(rows, row, sums.sums, sums.dim);
 }
 
-// Where the heads of a tensor lie, in floats.
+// Strides of tokens and heads, in floats.
 struct Strides {
   std::ptrdiff_t token;
   std::ptrdiff_t head;
@@ -148,16 +148,16 @@ Strides strides_of(const LinearTokens& tokens, int heads, int dim) {
   return tokens.layout == Layout::bhtd ? Strides{head_dim, head_dim * tokens.tokens} : Strides{head_dim * heads, head_dim};
 }
 
-// What is asked of the sums.
+// What a call does, and the shape of its tensors.
 struct Task {
-  bool takes_keys;
-  bool answers;
+  bool adds_keys;
+  bool answers_queries;
   int heads;
   int kv_heads;
   int dim;
 };
 
-// Takes tokens through the sums, block by block.
+// One call: processes tokens block by block.
 class Pass {
  public:
   Pass(const Task& task, const LinearTokens& tokens, float* state)
@@ -168,7 +168,7 @@ class Pass {
         query_strides_(strides_of(tokens, task.heads, task.dim)),
         key_strides_(strides_of(tokens, task.kv_heads, task.dim)) {}
 
-  // Makes room for blocks of up to `count` tokens, turned by `pairs` pairs.
+  // Allocates memory for blocks of up to `count` tokens whose rope rotates `pairs` pairs.
   bool allocate(std::int64_t count, int pairs) {
     const std::int64_t heads = task_.heads, kv_heads = task_.kv_heads, dim = task_.dim;
     if (!resize(memory_, count * ((heads + kv_heads) * dim + heads + 2 * pairs))) return false;
@@ -180,51 +180,51 @@ class Pass {
     return true;
   }
 
-  // Begins with tokens [first, first + count): phi of their queries and keys.
+  // Starts the block of tokens [first, first + count): computes phi of their queries and keys.
   void begin(int first, int count) {
     first_ = first;
     count_ = count;
-    if (task_.answers) write_features_of(tokens_.queries, query_strides_, task_.heads, queries_);
-    if (task_.takes_keys) write_features_of(tokens_.keys, key_strides_, task_.kv_heads, keys_);
+    if (task_.answers_queries) write_features_of(tokens_.queries, query_strides_, task_.heads, queries_);
+    if (task_.adds_keys) write_features_of(tokens_.keys, key_strides_, task_.kv_heads, keys_);
   }
 
-  // Adds keys to z, and notes what each answer is to be divided by.
+  // Adds keys to z, and computes the divisor of each output.
   void add_to_z() {
     for (int kv_head = 0; kv_head < task_.kv_heads; ++kv_head) {
       const HeadSums sums = sums_of(kv_head);
       for (int token = 0; token < count_; ++token) {
-        if (task_.takes_keys) sums.add_to_z(keys_ + at(kv_head, token) * task_.dim);
-        if (!task_.answers) continue;
+        if (task_.adds_keys) sums.add_to_z(keys_ + at(kv_head, token) * task_.dim);
+        if (!task_.answers_queries) continue;
         for (int head = kv_head * group_; head < (kv_head + 1) * group_; ++head)
           divisors_[at(head, token)] = dot(queries_ + at(head, token) * task_.dim, sums.z(), task_.dim);
       }
     }
   }
 
-  void turn(const RotateKernels& kernels, Rope& rope, const Positions& positions) {
-    if (task_.answers) turn(kernels, rope, positions, Role::query, task_.heads, queries_);
-    if (task_.takes_keys) turn(kernels, rope, positions, Role::key, task_.kv_heads, keys_);
+  void rotate_block(const RotateKernels& kernels, Rope& rope, const Positions& positions) {
+    if (task_.answers_queries) rotate_features(kernels, rope, positions, Role::query, task_.heads, queries_);
+    if (task_.adds_keys) rotate_features(kernels, rope, positions, Role::key, task_.kv_heads, keys_);
   }
 
-  // Adds keys and values to S, and answers queries.
+  // Adds keys and values to S, and computes outputs.
   void add_to_s() {
     for (int kv_head = 0; kv_head < task_.kv_heads; ++kv_head) {
       const HeadSums sums = sums_of(kv_head);
       const int first_head = kv_head * group_;
-      if (!task_.takes_keys) {
-        for (int head = first_head; head < first_head + group_; ++head) answer(tokens_of(head), sums);
+      if (!task_.adds_keys) {
+        for (int head = first_head; head < first_head + group_; ++head) write_outputs(tokens_of(head), sums);
         continue;
       }
       const float* values = tokens_.values + kv_head * key_strides_.head;
       for (int token = 0; token < count_; ++token) {
         sums.add_to_s(keys_ + at(kv_head, token) * task_.dim, values + (first_ + token) * key_strides_.token);
-        if (task_.answers) answer(group_of(first_head, token), sums);
+        if (task_.answers_queries) write_outputs(group_of(first_head, token), sums);
       }
     }
   }
 
  private:
-  // The place of a head of a token in what is kept of a block.
+  // Index of a head and token in the arrays of a block.
   std::ptrdiff_t at(int head, int token) const { return static_cast<std::ptrdiff_t>(head) * count_ + token; }
 
   HeadSums sums_of(int kv_head) const {
@@ -239,14 +239,14 @@ class Pass {
     }
   }
 
-  void turn(const RotateKernels& kernels, Rope& rope, const Positions& positions, Role role, int heads, float* features) {
+  void rotate_features(const RotateKernels& kernels, Rope& rope, const Positions& positions, Role role, int heads, float* features) {
     const FrequencyPlan& plan = rope.plan();
     rope.write_rows(positions, {0, first_, count_}, {role, false}, cos_, sin_);
     rotate(kernels, rotation_of(plan.pairing, false), {features, features, DType::f32, Layout::bhtd, {1, count_, heads, task_.dim}},
            {plan.rotary_offset, plan.rotary_dim}, {cos_, sin_}, {0, 1, 0, count_});
   }
 
-  // The queries of one head, and those of one token that share a key head.
+  // All queries of one head; and the queries of one token that share a key head.
   QueryRows tokens_of(int head) const { return rows_from(head, 0, 1, query_strides_.token, count_); }
   QueryRows group_of(int first_head, int token) const { return rows_from(first_head, token, count_, query_strides_.head, group_); }
 
@@ -263,7 +263,7 @@ class Pass {
 
   Buffer<float> memory_;
   int first_ = 0, count_ = 0;
-  float *queries_ = nullptr, *keys_ = nullptr;  // phi of a block, [heads][count][dim]; turned after turn()
+  float *queries_ = nullptr, *keys_ = nullptr;  // phi of a block, [heads][count][dim]; rotated by rotate_block()
   float* divisors_ = nullptr;                   // [heads][count]
   float *cos_ = nullptr, *sin_ = nullptr;       // [count][pairs]
 };
@@ -314,18 +314,18 @@ Status LinearAttention::query(Rope* rope, const Positions& positions, const Line
   return perform(false, true, rope, positions, tokens);
 }
 
-Status LinearAttention::perform(bool takes_keys, bool answers, Rope* rope, const Positions& positions, const LinearTokens& tokens) {
+Status LinearAttention::perform(bool adds_keys, bool answers_queries, Rope* rope, const Positions& positions, const LinearTokens& tokens) {
   if (static_cast<int>(tokens.layout) < 0 || tokens.layout > Layout::thd) return Status::layout_unknown;
   if (element_count({1, tokens.tokens, heads_, head_dim_}) < 0) return Status::query_shape_out_of_range;
   if (rope != nullptr) {
     if (const Status status = check_rope(rope->plan(), head_dim_, positions, tokens.tokens); status != Status::ok) return status;
   }
-  if (takes_keys) {
+  if (adds_keys) {
     const std::int64_t elements = element_count({1, tokens.tokens, kv_heads_, head_dim_});
     if (!are_within(kLargestLinearElement, tokens.keys, elements)) return Status::key_not_finite;
     if (!are_within(kLargestLinearElement, tokens.values, elements)) return Status::value_not_finite;
   }
-  const Task task = {takes_keys, answers, heads_, kv_heads_, head_dim_};
+  const Task task = {adds_keys, answers_queries, heads_, kv_heads_, head_dim_};
   const int step = std::min(tokens.tokens, kTokensAtOnce);
   Pass pass(task, tokens, state_.data());
   if (!pass.allocate(step, rope == nullptr ? 0 : rope->plan().rotary_dim / 2)) return Status::out_of_memory;
@@ -333,10 +333,10 @@ Status LinearAttention::perform(bool takes_keys, bool answers, Rope* rope, const
   for (int first = 0; first < tokens.tokens; first += step) {
     pass.begin(first, std::min(step, tokens.tokens - first));
     pass.add_to_z();
-    if (rope != nullptr) pass.turn(*kernels_, *rope, positions);
+    if (rope != nullptr) pass.rotate_block(*kernels_, *rope, positions);
     pass.add_to_s();
   }
-  if (takes_keys) tokens_ += tokens.tokens;
+  if (adds_keys) tokens_ += tokens.tokens;
   return Status::ok;
 }
 

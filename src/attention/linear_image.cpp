@@ -55,7 +55,7 @@ Status restore_linear(LinearAttention& attention, const void* source, std::size_
   std::uint32_t sum;
   std::memcpy(&sum, at + bytes - kChecksumBytes, sizeof(sum));
   if (sum != checksum.value()) return Status::image_checksum;
-  Buffer<float> state;  // the image may lie at any address
+  Buffer<float> state;  // a copy, because the image may not be aligned for floats
   if (!state.resize(attention.state_size())) return Status::out_of_memory;
   std::memcpy(state.data(), at + sizeof(start) + sizeof(header), content_bytes(attention));
   return attention.set_state(state.data(), header.tokens);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kLargestBase = 1e30;
 
-// Buckets for the distances of one direction, the first half of them for one distance each.
+// Number of buckets for one direction. The first half of them hold one distance each.
 int buckets_of_direction(const T5Buckets& rule) { return rule.bidirectional ? rule.buckets / 2 : rule.buckets; }
 
 }  // namespace
@@ -35,7 +35,7 @@ Status sinusoidal_row(double position, double base, int dim, float* row) {
   return Status::ok;
 }
 
-// As build_alibi_tensor of BLOOM and Falcon in transformers, which have it from the authors' code.
+// Same as build_alibi_tensor of BLOOM and Falcon in transformers, which comes from the authors' code.
 void alibi_slopes(int heads, float* slopes) {
   const int power = static_cast<int>(std::bit_floor(static_cast<unsigned>(heads)));
   for (int head = 0; head < heads; ++head) {
@@ -49,7 +49,7 @@ Status check_t5(const T5Buckets& rule) {
   return buckets >= 2 && rule.max_distance > buckets / 2 ? Status::ok : Status::position_bias_out_of_range;
 }
 
-// As _relative_position_bucket of T5 in transformers. It takes logarithms in f32, which moves no distance to another bucket.
+// Same as _relative_position_bucket of T5 in transformers. That one takes logarithms in f32, but every distance gets the same bucket.
 int t5_bucket(const T5Buckets& rule, double relative) {
   const double offset = std::trunc(relative);
   const int buckets = buckets_of_direction(rule), exact = buckets / 2;

@@ -1,4 +1,4 @@
-// How one head's key or value of one token is stored, a row of head_dim elements, and the exact meaning of each form.
+// Storage formats of a row: the key or value of one head and token, head_dim elements.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace ropewalk {
 
-// f32, f16 and bf16 are stored element by element. q8_0 is GGUF's: blocks of 32 elements, each an f16 scale and 32 signed bytes; the last
-// block of a row is filled up with zeros.
+// f32, f16 and bf16 are stored element by element. q8_0 is GGUF's format: blocks of 32 elements, each an f16 scale and 32 signed bytes. The
+// last block of a row is padded with zeros.
 enum class RowType : int { f32, f16, bf16, q8_0 };
 
 constexpr int kRowTypes = 4;
@@ -23,7 +23,7 @@ static_assert(sizeof(Q8Block) == 34);
 
 constexpr int q8_blocks(int head_dim) { return (head_dim + kQ8BlockSize - 1) / kQ8BlockSize; }
 
-// Bytes of a row.
+// Size of a row in bytes.
 constexpr std::size_t row_bytes(RowType type, int head_dim) {
   switch (type) {
     case RowType::f32: return static_cast<std::size_t>(head_dim) * 4;
@@ -36,7 +36,7 @@ constexpr std::size_t row_bytes(RowType type, int head_dim) {
 
 constexpr RowType row_type_of(DType dtype) { return static_cast<RowType>(dtype); }
 
-// Largest magnitude that a row can hold. For q8_0 the scale is an f16.
+// Largest magnitude that a row can store. For q8_0 the limit is the f16 scale.
 constexpr float largest_storable(RowType type) {
   switch (type) {
     case RowType::f32:

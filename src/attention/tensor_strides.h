@@ -1,4 +1,4 @@
-// Where the heads of a tensor lie, in bytes.
+// Strides of a tensor's batch rows, tokens and heads, in bytes.
 #pragma once
 
 #include "rope/rotate.h"

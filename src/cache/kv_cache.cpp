@@ -98,21 +98,21 @@ Status KvCache::attend(int layer, int sequence, const HeadTensor& queries, const
   if (queries.dtype != DType::f32) return Status::dtype_unknown;
   const Range range = range_of(sequence);
   if (queries.shape.batches != range.count) return Status::batch_mismatch;
-  const KvGeometry::Layer& place = geometry_.layer(layer);
-  if (queries.shape.head_dim != place.head_dim) return Status::query_shape_out_of_range;
+  const KvGeometry::Layer& geometry = geometry_.layer(layer);
+  if (queries.shape.head_dim != geometry.head_dim) return Status::query_shape_out_of_range;
   if (!positions_.resize(static_cast<std::size_t>(geometry_.axes()) * queries.shape.tokens)) return Status::out_of_memory;
 
   const TensorStrides strides = strides_of(queries);
   constexpr std::ptrdiff_t size = sizeof(float);
-  const auto call = [&](int row, auto act) {  // what is checked for each row, and then done
-    const KvSequence& held = sequences_[range.first + row];
+  const auto call = [&](int row, auto act) {  // used twice: to check every row, then to attend
+    const KvSequence& cached = sequences_[range.first + row];
     AttentionOptions chosen = options;
-    if (place.rope != kNoRope) {
-      if (const Status status = ropes_[place.rope].use_length(held.planned_length(place.rope)); status != Status::ok) return status;
+    if (geometry.rope != kNoRope) {
+      if (const Status status = ropes_[geometry.rope].use_length(cached.planned_length(geometry.rope)); status != Status::ok) return status;
       chosen.position = {};
       chosen.position.scheme = mode_ == KeyMode::raw ? PositionScheme::rope : PositionScheme::none;
       chosen.position.encodes_queries = false;
-      chosen.position.rope = &ropes_[place.rope];
+      chosen.position.rope = &ropes_[geometry.rope];
     } else if (options.position.scheme == PositionScheme::rope) {
       return Status::cache_rope_unknown;
     }
@@ -121,14 +121,14 @@ Status KvCache::attend(int layer, int sequence, const HeadTensor& queries, const
     }
     KeyValues kv;
     kv.type = geometry_.type();
-    kv.heads = place.heads;
-    kv.head_dim = place.head_dim;
-    kv.tokens = held.written(layer);
-    kv.token_stride = static_cast<std::ptrdiff_t>(place.row_bytes);
+    kv.heads = geometry.heads;
+    kv.head_dim = geometry.head_dim;
+    kv.tokens = cached.written(layer);
+    kv.token_stride = static_cast<std::ptrdiff_t>(geometry.row_bytes);
     kv.head_stride = kv.token_stride * kBlockTokens;
-    kv.pages = held.page_list();
-    kv.key_offset = place.key_offset;
-    kv.value_offset = place.value_offset;
+    kv.pages = cached.page_list();
+    kv.key_offset = geometry.key_offset;
+    kv.value_offset = geometry.value_offset;
     kv.axes = geometry_.axes();
     const std::ptrdiff_t start = row * strides.batch / size;
     const Queries q = {static_cast<const float*>(queries.source) + start,
@@ -139,7 +139,7 @@ Status KvCache::attend(int layer, int sequence, const HeadTensor& queries, const
                        queries.shape.heads};
     for (int token = 0; token < q.tokens; ++token) {
       const int slot = kv.tokens - q.tokens + token;
-      for (int axis = 0; axis < kv.axes; ++axis) positions_[axis * q.tokens + token] = slot < 0 ? 0 : held.position(axis, slot);
+      for (int axis = 0; axis < kv.axes; ++axis) positions_[axis * q.tokens + token] = slot < 0 ? 0 : cached.position(axis, slot);
     }
     return act(kv, q, Positions{0, positions_.data(), kv.axes, 1, q.tokens}, chosen);
   };
@@ -155,13 +155,13 @@ Status KvCache::attend(int layer, int sequence, const HeadTensor& queries, const
 
 Status KvCache::default_scale(int layer, int sequence, double& scale) {
   if (const Status status = check_layer(layer, sequence); status != Status::ok) return status;
-  const KvGeometry::Layer& place = geometry_.layer(layer);
-  if (place.rope == kNoRope) {
-    scale = 1 / std::sqrt(static_cast<double>(place.head_dim));
+  const KvGeometry::Layer& geometry = geometry_.layer(layer);
+  if (geometry.rope == kNoRope) {
+    scale = 1 / std::sqrt(static_cast<double>(geometry.head_dim));
     return Status::ok;
   }
-  Rope& rope = ropes_[place.rope];
-  if (const Status status = rope.use_length(sequences_[std::max(0, sequence)].planned_length(place.rope)); status != Status::ok)
+  Rope& rope = ropes_[geometry.rope];
+  if (const Status status = rope.use_length(sequences_[std::max(0, sequence)].planned_length(geometry.rope)); status != Status::ok)
     return status;
   scale = rope.plan().softmax_scale;
   return Status::ok;
@@ -170,22 +170,22 @@ Status KvCache::default_scale(int layer, int sequence, double& scale) {
 Status KvCache::read(int layer, int sequence, int first, int count, float* keys, float* values) const {
   if (const Status status = check_layer(layer, sequence); status != Status::ok) return status;
   if (sequence == kAllSequences) return Status::sequence_out_of_range;
-  const KvSequence& held = sequences_[sequence];
-  if (first < 0 || count < 0 || first > held.written(layer) - count) return Status::token_count_out_of_range;
-  const KvGeometry::Layer& place = geometry_.layer(layer);
+  const KvSequence& cached = sequences_[sequence];
+  if (first < 0 || count < 0 || first > cached.written(layer) - count) return Status::token_count_out_of_range;
+  const KvGeometry::Layer& geometry = geometry_.layer(layer);
   Buffer<float> row;
-  if (!row.resize(padded_dim(place.head_dim))) return Status::out_of_memory;
-  const StoredRows one = {0, 0, 1, place.head_dim};
+  if (!row.resize(padded_dim(geometry.head_dim))) return Status::out_of_memory;
+  const StoredRows one = {0, 0, 1, geometry.head_dim};
   const auto copy = [&](const char* stored, float* target) {
     kernels_->load[static_cast<int>(geometry_.type())](one, stored, row.data());
-    std::copy_n(row.data(), place.head_dim, target);
+    std::copy_n(row.data(), geometry.head_dim, target);
   };
   for (int token = 0; token < count; ++token) {
-    const char* page = held.page((first + token) / kBlockTokens);
-    for (int head = 0; head < place.heads; ++head, keys += place.head_dim, values += place.head_dim) {
-      const std::size_t at = place.row(head, (first + token) % kBlockTokens);
-      copy(page + place.key_offset + at, keys);
-      copy(page + place.value_offset + at, values);
+    const char* page = cached.page((first + token) / kBlockTokens);
+    for (int head = 0; head < geometry.heads; ++head, keys += geometry.head_dim, values += geometry.head_dim) {
+      const std::size_t at = geometry.row(head, (first + token) % kBlockTokens);
+      copy(page + geometry.key_offset + at, keys);
+      copy(page + geometry.value_offset + at, values);
     }
   }
   return Status::ok;

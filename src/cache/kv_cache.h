@@ -1,45 +1,52 @@
-// Keys and values of a model's layers for some sequences, whose positions and plans can be changed after they were cached.
+// The KV cache: keys and values of a model's layers for one or more sequences. Positions and ropes can change after tokens were cached.
 //
-// Keys are held rotated (what a query is compared with as it is) or raw (turned as they are read). Either way the invariant is the same:
-// scores are those of keys computed afresh at their present positions under the plan in force for the sequence's length, within one
-// rounding of the storage for each time a rotated key was turned. Types whose frequencies depend on the length (dynamic NTK, dynamic YaRN,
-// longrope) are turned by append() when the length leaves the range of their plan.
+// Keys are stored rotated (attention uses them as they are) or raw (attention rotates them as it reads them). Either way, scores are those
+// of keys computed afresh at their current positions, under the plan for the sequence's current length. Rotated keys are within one
+// rounding of their storage format for each time they were re-rotated. If a rope's frequencies depend on the length (dynamic NTK, dynamic
+// YaRN, longrope), append() re-rotates the keys when the length leaves the range of their plan.
 #pragma once
 
 #include <memory>
 
 #include "attention/attention.h"
-#include "cache/kv_turn.h"
+#include "cache/kv_rerotate.h"
 
 namespace ropewalk {
 
-// rotated: attention is fastest. raw: changes of plan and position cost nothing and never round.
+// rotated: attention is fastest. raw: changes of rope and position cost nothing and never round.
 enum class KeyMode : int { rotated, raw };
 
-// How much larger an element of a key may become by turning: √2, and room for rounding.
-constexpr double kTurnGrowth = 1.5;
+// Largest factor by which rotation can enlarge an element of a key: √2, plus room for rounding.
+constexpr double kRotationGrowth = 1.5;
 
 constexpr int kMaxSequences = 65536;
 constexpr int kAllSequences = -1;
 
-// Spans are needed until configure() returns.
+// The spans must stay valid until configure() returns.
 struct KvCacheConfig {
   std::span<const KvLayer> layers;
   std::span<const RopeConfig> ropes;
   RowType type = RowType::f32;
   KeyMode mode = KeyMode::rotated;
   int sequences = 1;
-  int max_tokens = 0;  // of each sequence
+  int max_tokens = 0;  // per sequence
 };
 
-// New tokens of a layer: batch row i belongs to sequence i, or the one row to the sequence named.
+// New tokens of a layer. Batch row i belongs to sequence i; a single row belongs to the sequence that the call names.
 struct NewTokens {
-  HeadTensor keys;    // source only, not rotated yet; f32, f16 or bf16
-  HeadTensor values;  // source only; shape, layout and type of the keys
-  HeadTensor
-      queries;  // turned in place (source == target); source null: none. Batches, tokens and layout of the keys, a type of their own.
-  bool has_positions = false;  // else each token follows the largest position of its sequence, or stands where an earlier layer placed it
+  HeadTensor keys;             // source only, not rotated; f32, f16 or bf16
+  HeadTensor values;           // source only; shape, layout and type of the keys
+  HeadTensor queries;          // rotated in place (source == target), or source null; batches, tokens and layout of the keys, any type
+  bool has_positions = false;  // false: tokens keep the positions from an earlier layer; others follow the sequence's largest position
   Positions positions;
+};
+
+// A change of some ropes, of the positions of one sequence, or of both.
+struct KvRetune {
+  std::span<const int> ropes;            // indices of the cache's ropes that get `config`, each once
+  const RopeConfig* config = nullptr;    // may be null if `ropes` is empty
+  int sequence = 0;                      // the sequence that gets `positions`
+  const Positions* positions = nullptr;  // one row, a position for each token; null: positions stay
 };
 
 class KvCache {
@@ -48,7 +55,7 @@ class KvCache {
   KvCache(const KvCache&) = delete;
   KvCache& operator=(const KvCache&) = delete;
 
-  // Makes an empty cache. Returns the first thing wrong with the config; the cache is then as it was.
+  // Makes an empty cache. Returns the first thing wrong with the config, and then changes nothing.
   Status configure(const KvCacheConfig& config);
 
   void use_kernels(const AttentionKernels& kernels, const RotateKernels& rotate_kernels);
@@ -60,92 +67,99 @@ class KvCache {
   int ropes() const { return rope_count_; }
   const KvSequence& sequence(int index) const { return sequences_[index]; }
   const RopeConfig& rope_config(int rope) const { return ropes_[rope].config(); }
-  // Bytes of all pages.
+  // Size of all pages in bytes.
   double bytes() const;
 
-  // Takes up new tokens in one pass: turns and stores k, stores v, turns q. The first layer to reach a token decides where it stands; the
-  // others follow. Everything is checked first, NaN, infinity and keys that would not fit once they are turned included; on failure all is
-  // as it was, except that keys may have been turned to the plan of the longer length already, which they are turned back from by the next
-  // append.
+  // Appends new tokens to a layer in one pass: rotates and stores k, stores v, rotates q. `sequence` may be kAllSequences. The first layer
+  // that gets a token sets its position; other layers follow. Everything is checked first, including NaN, infinity and keys that would not
+  // fit their storage once rotated. On failure nothing changes, with one exception: keys may already be re-rotated to the plan of the
+  // longer length. The next append re-rotates them back if needed.
   Status append(int layer, int sequence, const NewTokens& tokens);
 
-  // Attends from queries that append() has turned, the newest tokens of their sequences. f32, any layout; target may be source.
-  // For a layer with a rope, options.position is not read. A scale of NaN stands for default_scale().
+  // Attends from queries that append() has rotated: the newest tokens of their sequences. f32, any layout; target may be source. `sequence`
+  // may be kAllSequences. options.position is ignored for layers with a rope. A scale of NaN means default_scale().
   Status attend(int layer, int sequence, const HeadTensor& queries, const AttentionOptions& options);
 
-  // What multiplies q · k unless the caller says otherwise: the plan's softmax scale, or 1/sqrt(head_dim) without a rope.
+  // The default factor of q · k: the plan's softmax scale, or 1/sqrt(head_dim) for layers without a rope.
   Status default_scale(int layer, int sequence, double& scale);
 
+  // Keeps the first `tokens` tokens of a sequence.
   Status truncate(int sequence, int tokens);
 
-  // Keeps the first `keep` tokens, drops the next `discard`, and moves the others into their place: the first of them stands where the
-  // first of those dropped stood.
+  // Keeps the first `keep` tokens, discards the next `discard`, and moves the rest down by the gap: the first of them gets the position of
+  // the first discarded token. Changes nothing on failure.
   Status shift(int sequence, int keep, int discard);
-  // What shift() would return, out_of_memory aside.
+  // What shift() would return, except out_of_memory.
   Status can_shift(int sequence, int keep, int discard) const;
 
-  // Makes the first `tokens` tokens of one sequence those of another, in place of what that held.
+  // Replaces a sequence with a copy of the first `tokens` tokens of another.
   Status copy_prefix(int from, int to, int tokens);
 
-  // Replaces a rope's config: the keys of its layers are turned from the old plan to the new.
-  Status retune(int rope, const RopeConfig& config);
-  // What retune() would return, out_of_memory aside.
-  Status can_retune(int rope, const RopeConfig& config) const;
+  // Changes ropes, positions or both, and re-rotates rotated keys accordingly. New positions must be valid under the old ropes and the new
+  // one. Changes nothing on failure.
+  Status retune(const KvRetune& change);
+  // What retune() would return, except out_of_memory.
+  Status can_retune(const KvRetune& change) const;
 
-  // Makes a sequence's tokens stand elsewhere (positions of one row, one for each token).
-  Status move(int sequence, const Positions& positions);
-  // What move() would return, out_of_memory aside.
-  Status can_move(int sequence, const Positions& positions) const;
+  // Replaces the config of one rope.
+  Status retune(int rope, const RopeConfig& config) { return retune({{&rope, 1}, &config, 0, nullptr}); }
+  Status can_retune(int rope, const RopeConfig& config) const { return can_retune({{&rope, 1}, &config, 0, nullptr}); }
 
-  // Writes keys as they are held and values as floats, [count][heads][head_dim], from slot `first` on.
+  // Moves the tokens of a sequence to new positions (one row, a position for each token).
+  Status move(int sequence, const Positions& positions) { return retune({{}, nullptr, sequence, &positions}); }
+  Status can_move(int sequence, const Positions& positions) const { return can_retune({{}, nullptr, sequence, &positions}); }
+
+  // Writes keys as they are stored (rotated or raw) and values as floats, [count][heads][head_dim] each, from slot `first` on.
   Status read(int layer, int sequence, int first, int count, float* keys, float* values) const;
 
-  // Takes the place of a sequence, whose keys have been turned for the plans `from` of `ropes()` ropes (not read in raw mode); they are
-  // turned to this cache's for the same planned length (kv_image.h). On failure the cache is as it was, and `held` is of no more use.
-  Status adopt(int sequence, KvSequence&& held, const FrequencyPlan* from);
+  // Replaces a sequence with a restored one (kv_image.h). Its keys are rotated by the plans `from`, one for each of the ropes() ropes, and
+  // are re-rotated to this cache's plans for the same planned length. `from` is ignored in raw mode. On failure the cache is unchanged, and
+  // `restored` must not be used any more.
+  Status adopt(int sequence, KvSequence&& restored, const FrequencyPlan* from);
 
  private:
-  // Sequences [first, first + count), whose rows a batch holds.
+  // Sequences [first, first + count): the rows of a batch.
   struct Range {
     int first;
     int count;
   };
 
   Range range_of(int sequence) const;
-  // Whether a layer's keys are held turned.
-  bool turns(int layer) const { return mode_ == KeyMode::rotated && geometry_.layer(layer).rope != kNoRope; }
+  bool stores_rotated_keys(int layer) const { return mode_ == KeyMode::rotated && geometry_.layer(layer).rope != kNoRope; }
   Status check_layer(int layer, int sequence) const;
   Status check_sequence(int sequence, bool may_be_all) const;
 
-  // A sequence's part of an append.
+  // One sequence's part of an append.
   struct Part {
-    int tokens;  // of the sequence before it, to go back to
-    int written;
+    int tokens;               // tokens of the sequence before the append, to restore on failure
+    int written;              // likewise, tokens of the layer
     double largest_position;  // of the new tokens
-    float largest_key;        // as xPos scales it
+    float largest_key;        // as scaled by xPos
   };
 
   // kv_cache_append.cpp
-  Status take_up(int layer, const Range& range, const NewTokens& tokens);
-  Status make_room(int layer, KvSequence& held, const NewTokens& tokens, const Part& part);
-  Status check_part(int layer, const KvSequence& held, const NewTokens& tokens, int row, Part& part);
+  Status write_parts(int layer, const Range& range, const NewTokens& tokens);
+  Status reserve(int layer, KvSequence& cached, const NewTokens& tokens, const Part& part);
+  Status check_part(int layer, const KvSequence& cached, const NewTokens& tokens, int row, Part& part);
   Status check_append(int layer, const Range& range, const NewTokens& tokens) const;
-  Status check_positions_of(int layer, const KvSequence& held, const NewTokens& tokens, int row) const;
+  Status check_positions_of(int layer, const KvSequence& cached, const NewTokens& tokens, int row) const;
   Status check_elements(int layer, const HeadTensor& tensor, int row, float limit, Status refusal, float& largest);
-  Positions positions_of(const KvSequence& held, const NewTokens& tokens, int placed) const;
-  Status write_tokens(int layer, KvSequence& held, const NewTokens& tokens, int row);
-  void write_piece(int layer, KvSequence& held, const NewTokens& tokens, int row, int token, int count);
+  Positions positions_of(const KvSequence& cached, const NewTokens& tokens, int known) const;
+  Status write_tokens(int layer, KvSequence& cached, const NewTokens& tokens, int row);
+  void write_piece(int layer, KvSequence& cached, const NewTokens& tokens, int row, int token, int count);
 
   // kv_cache_retune.cpp
-  Status plan_for(KvSequence& held, double length);
-  Status check_scale(const KvSequence& held, const FrequencyPlan& plan, double growth) const;
-  Status check_shift(const KvSequence& held, int keep, int discard, double& delta) const;
-  Status check_config(int rope, const RopeConfig& config, const FrequencyPlan& plan) const;
-  Status check_moved(const KvSequence& held, const KeyMove& move) const;
-  Status check_stands(const KvSequence& held, const KeyMove& move, const FrequencyPlan& plan) const;
-  bool are_finite(const KvSequence& held);
-  Status prepare_move(const KvSequence& held);
-  void apply_move(KvSequence& held, const KeyMove& move);
+  Status plan_for(KvSequence& cached, double length);
+  Status check_scale(const KvSequence& cached, const FrequencyPlan& plan, double growth) const;
+  Status check_shift(const KvSequence& cached, int keep, int discard, double& delta) const;
+  Status check_new_rope(int rope, const RopeConfig& config) const;
+  Status check_new_plan(int rope, const RopeConfig& config, const KvSequence& cached, const KeyMove& move) const;
+  Status check_new_positions(const KvRetune& change) const;
+  Status check_move(const KvSequence& cached, const KeyMove& move) const;
+  Status make_ropes(const KvRetune& change, std::unique_ptr<Rope[]>& ropes) const;
+  bool are_finite(const KvSequence& cached);
+  Status prepare_move(const KvSequence& cached);
+  void apply_move(KvSequence& cached, const KeyMove& move);
 
   const AttentionKernels* kernels_ = &fastest_attention_kernels();
   const RotateKernels* rotate_kernels_ = &fastest_rotate_kernels();
@@ -157,8 +171,8 @@ class KvCache {
   std::unique_ptr<KvSequence[]> sequences_;
   std::unique_ptr<Rope[]> ropes_;
   Attention attention_;
-  KeyTurn key_turn_;
-  Buffer<float> rows_;        // [kBlockTokens][padded head_dim] on the way to storage
+  KeyRerotation rerotation_;
+  Buffer<float> rows_;        // [kBlockTokens][padded head_dim] before they are stored
   Buffer<float> cos_, sin_;   // [kBlockTokens][pairs]
   Buffer<double> positions_;  // [axes][tokens] of queries
   Buffer<Part> parts_;        // of an append

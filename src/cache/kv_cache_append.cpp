@@ -1,4 +1,4 @@
-// Taking up new tokens: checked whole, placed, turned and stored.
+// KvCache::append(): checks new tokens, sets their positions, rotates them and stores them.
 #include <algorithm>
 #include <cmath>
 
@@ -8,7 +8,7 @@
 namespace ropewalk {
 namespace {
 
-// Whether a tensor is of the same tokens as the keys; heads and element types may differ.
+// Checks that a tensor has the batches, tokens and layout of the keys; heads and element types may differ.
 Status check_same_tokens(const HeadTensor& tensor, const HeadTensor& keys) {
   if (const Status status = check_tensor(tensor); status != Status::ok) return status;
   const bool is_same = tensor.layout == keys.layout && tensor.shape.batches == keys.shape.batches &&
@@ -16,7 +16,7 @@ Status check_same_tokens(const HeadTensor& tensor, const HeadTensor& keys) {
   return is_same ? Status::ok : Status::key_value_shapes_differ;
 }
 
-// Rows of one head's tokens, as they lie in a tensor.
+// The rows of one head's tokens in a tensor.
 StoredRows rows_of(const HeadTensor& tensor, int count) {
   return {strides_of(tensor).token, padded_dim(tensor.shape.head_dim), count, tensor.shape.head_dim};
 }
@@ -38,42 +38,42 @@ Status KvCache::append(int layer, int sequence, const NewTokens& tokens) {
     if (const Status status = check_part(layer, sequences_[range.first + row], tokens, row, parts_[row]); status != Status::ok)
       return status;
   }
-  const Status status = take_up(layer, range, tokens);
+  const Status status = write_parts(layer, range, tokens);
   for (int row = 0; status != Status::ok && row < range.count; ++row) {
-    KvSequence& held = sequences_[range.first + row];
-    held.note_written(layer, parts_[row].written);
-    held.truncate(parts_[row].tokens);
+    KvSequence& cached = sequences_[range.first + row];
+    cached.note_written(layer, parts_[row].written);
+    cached.truncate(parts_[row].tokens);
   }
   return status;
 }
 
-// On failure some sequences may have grown.
-Status KvCache::take_up(int layer, const Range& range, const NewTokens& tokens) {
+// On failure some sequences may already be longer; append() truncates them.
+Status KvCache::write_parts(int layer, const Range& range, const NewTokens& tokens) {
   for (int row = 0; row < range.count; ++row) {
-    if (const Status status = make_room(layer, sequences_[range.first + row], tokens, parts_[row]); status != Status::ok) return status;
+    if (const Status status = reserve(layer, sequences_[range.first + row], tokens, parts_[row]); status != Status::ok) return status;
   }
   for (int row = 0; row < range.count; ++row) {
-    KvSequence& held = sequences_[range.first + row];
-    if (const Status status = write_tokens(layer, held, tokens, row); status != Status::ok) return status;
-    held.note_key(parts_[row].largest_key);
+    KvSequence& cached = sequences_[range.first + row];
+    if (const Status status = write_tokens(layer, cached, tokens, row); status != Status::ok) return status;
+    cached.note_key(parts_[row].largest_key);
   }
   return Status::ok;
 }
 
-// Takes pages for new tokens, and turns the keys there are to the plans of the new length.
-Status KvCache::make_room(int layer, KvSequence& held, const NewTokens& tokens, const Part& part) {
-  const int written = held.written(layer) + tokens.keys.shape.tokens;
-  if (written <= held.tokens()) return Status::ok;
-  if (const Status status = held.reserve(written); status != Status::ok) return status;
-  return plan_for(held, length_up_to(std::max(held.largest_position(), part.largest_position)));
+// Reserves pages for new tokens, and re-rotates the cached keys to the plans of the new length.
+Status KvCache::reserve(int layer, KvSequence& cached, const NewTokens& tokens, const Part& part) {
+  const int written = cached.written(layer) + tokens.keys.shape.tokens;
+  if (written <= cached.tokens()) return Status::ok;
+  if (const Status status = cached.reserve(written); status != Status::ok) return status;
+  return plan_for(cached, length_up_to(std::max(cached.largest_position(), part.largest_position)));
 }
 
 Status KvCache::check_append(int layer, const Range& range, const NewTokens& tokens) const {
-  const KvGeometry::Layer& place = geometry_.layer(layer);
+  const KvGeometry::Layer& expected = geometry_.layer(layer);
   if (const Status status = check_tensor(tokens.keys); status != Status::ok) return status;
   const Shape& shape = tokens.keys.shape;
   if (shape.batches != range.count) return Status::batch_mismatch;
-  if (shape.heads != place.heads || shape.head_dim != place.head_dim) return Status::key_value_heads_mismatch;
+  if (shape.heads != expected.heads || shape.head_dim != expected.head_dim) return Status::key_value_heads_mismatch;
   if (const Status status = check_same_tokens(tokens.values, tokens.keys); status != Status::ok) return status;
   if (tokens.values.shape.heads != shape.heads || tokens.values.dtype != tokens.keys.dtype) return Status::key_value_shapes_differ;
   if (tokens.queries.source != nullptr) {
@@ -86,25 +86,25 @@ Status KvCache::check_append(int layer, const Range& range, const NewTokens& tok
     if (given.ids != nullptr && given.axes != 1 && given.axes != geometry_.axes()) return Status::positions_axes;
   }
   for (int row = 0; row < range.count; ++row) {
-    const KvSequence& held = sequences_[range.first + row];
-    if (held.written(layer) > max_tokens_ - shape.tokens) return Status::cache_full;
-    if (const Status status = check_positions_of(layer, held, tokens, row); status != Status::ok) return status;
+    const KvSequence& cached = sequences_[range.first + row];
+    if (cached.written(layer) > max_tokens_ - shape.tokens) return Status::cache_full;
+    if (const Status status = check_positions_of(layer, cached, tokens, row); status != Status::ok) return status;
   }
   return Status::ok;
 }
 
-Status KvCache::check_positions_of(int layer, const KvSequence& held, const NewTokens& tokens, int row) const {
-  const int count = tokens.keys.shape.tokens, placed = std::min(count, held.tokens() - held.written(layer));
+Status KvCache::check_positions_of(int layer, const KvSequence& cached, const NewTokens& tokens, int row) const {
+  const int count = tokens.keys.shape.tokens, known = std::min(count, cached.tokens() - cached.written(layer));
   if (tokens.has_positions) {
-    for (int token = 0; token < placed; ++token) {
+    for (int token = 0; token < known; ++token) {
       for (int axis = 0; axis < geometry_.axes(); ++axis) {
-        if (tokens.positions.at(axis, row, token) != held.position(axis, held.written(layer) + token))
+        if (tokens.positions.at(axis, row, token) != cached.position(axis, cached.written(layer) + token))
           return Status::layer_positions_differ;
       }
     }
   }
-  if (placed == count) return Status::ok;
-  const Positions added = positions_of(held, tokens, placed);
+  if (known == count) return Status::ok;
+  const Positions added = positions_of(cached, tokens, known);
   if (rope_count_ == 0) {
     for (int token = 0; token < count; ++token) {
       if (!(std::fabs(added.at(0, row, token)) <= kPositionLimit)) return Status::position_out_of_range;
@@ -112,55 +112,55 @@ Status KvCache::check_positions_of(int layer, const KvSequence& held, const NewT
   }
   for (int rope = 0; rope < rope_count_; ++rope) {
     Positions seen = added;
-    if (ropes_[rope].plan().axes == 1 && seen.axes > 1) seen.axes = 1;  // turns by the first axis
+    if (ropes_[rope].plan().axes == 1 && seen.axes > 1) seen.axes = 1;  // a rope with one axis uses the first
     if (const Status status = ropewalk::check_positions(ropes_[rope].plan(), seen); status != Status::ok) return status;
   }
   return Status::ok;
 }
 
-// Positions of the new tokens, of which the first `placed` have theirs already.
-Positions KvCache::positions_of(const KvSequence& held, const NewTokens& tokens, int placed) const {
+// Positions of the new tokens. The first `known` of them already have one, from an earlier layer.
+Positions KvCache::positions_of(const KvSequence& cached, const NewTokens& tokens, int known) const {
   if (tokens.has_positions) return tokens.positions;
-  return {held.largest_position() + 1 - placed, nullptr, 1, 1, tokens.keys.shape.tokens};
+  return {cached.largest_position() + 1 - known, nullptr, 1, 1, tokens.keys.shape.tokens};
 }
 
-// Looks at every element, and whether keys will still fit when they have been turned at their positions.
-Status KvCache::check_part(int layer, const KvSequence& held, const NewTokens& tokens, int row, Part& part) {
+// Checks every element, and that keys still fit their storage once rotated at their positions.
+Status KvCache::check_part(int layer, const KvSequence& cached, const NewTokens& tokens, int row, Part& part) {
   const int count = tokens.keys.shape.tokens, rope = geometry_.layer(layer).rope;
-  part = {held.tokens(), held.written(layer), held.largest_position(), 0};
-  const int placed = std::min(count, part.tokens - part.written);
-  const Positions added = positions_of(held, tokens, placed);
+  part = {cached.tokens(), cached.written(layer), cached.largest_position(), 0};
+  const int known = std::min(count, part.tokens - part.written);
+  const Positions added = positions_of(cached, tokens, known);
   for (int token = 0; token < count; ++token) {
     for (int axis = 0; axis < geometry_.axes(); ++axis) {
-      const double position = token < placed ? held.position(axis, part.written + token) : added.at(axis, row, token);
+      const double position = token < known ? cached.position(axis, part.written + token) : added.at(axis, row, token);
       part.largest_position = token + axis == 0 ? position : std::max(part.largest_position, position);
     }
   }
 
   const float limit = largest_storable(geometry_.type());
   double growth = 1, xpos = 1;
-  if (turns(layer)) {
+  if (stores_rotated_keys(layer)) {
     const double length =
-        placed < count ? length_up_to(std::max(held.largest_position(), part.largest_position)) : held.planned_length(rope);
+        known < count ? length_up_to(std::max(cached.largest_position(), part.largest_position)) : cached.planned_length(rope);
     FrequencyPlan made;
     const FrequencyPlan* plan = &ropes_[rope].plan();
-    if (!holds_for(*plan, length)) {
+    if (!covers(*plan, length)) {
       if (const Status status = make_plan(ropes_[rope].config(), length, made); status != Status::ok) return status;
       plan = &made;
     }
     xpos = xpos_growth(*plan, part.largest_position);
-    growth = kTurnGrowth * xpos * std::max(1.0, plan->attention_factor);
+    growth = kRotationGrowth * xpos * std::max(1.0, plan->attention_factor);
   }
   float largest_key = 0, largest_value = 0;
   const float key_limit = static_cast<float>(limit / growth);
   if (const Status status = check_elements(layer, tokens.keys, row, key_limit, Status::key_not_finite, largest_key); status != Status::ok) {
     return status;
   }
-  if (turns(layer)) part.largest_key = static_cast<float>(largest_key * xpos);
+  if (stores_rotated_keys(layer)) part.largest_key = static_cast<float>(largest_key * xpos);
   return check_elements(layer, tokens.values, row, limit, Status::value_not_finite, largest_value);
 }
 
-// Looks for what is not finite or above `limit`, and notes the largest magnitude.
+// Returns `refusal` if an element isn't finite or its magnitude is above `limit`. Updates the largest magnitude.
 Status KvCache::check_elements(int layer, const HeadTensor& tensor, int row, float limit, Status refusal, float& largest) {
   const int dim = padded_dim(geometry_.layer(layer).head_dim);
   for (int head = 0; head < tensor.shape.heads; ++head) {
@@ -181,50 +181,50 @@ Status KvCache::check_elements(int layer, const HeadTensor& tensor, int row, flo
   return Status::ok;
 }
 
-// Places and writes the new tokens of a sequence that has room for them.
-Status KvCache::write_tokens(int layer, KvSequence& held, const NewTokens& tokens, int row) {
+// Sets positions of the new tokens and writes them; their pages are already reserved.
+Status KvCache::write_tokens(int layer, KvSequence& cached, const NewTokens& tokens, int row) {
   const int rope = geometry_.layer(layer).rope;
   if (rope != kNoRope) {
-    if (const Status status = ropes_[rope].use_length(held.planned_length(rope)); status != Status::ok) return status;
+    if (const Status status = ropes_[rope].use_length(cached.planned_length(rope)); status != Status::ok) return status;
   }
-  const int first = held.written(layer), count = tokens.keys.shape.tokens, placed = std::min(count, held.tokens() - first);
-  if (placed < count) held.place(positions_of(held, tokens, placed), row, placed);
+  const int first = cached.written(layer), count = tokens.keys.shape.tokens, known = std::min(count, cached.tokens() - first);
+  if (known < count) cached.add_tokens(positions_of(cached, tokens, known), row, known);
   for (int token = 0; token < count;) {
     const int step = std::min(count - token, kBlockTokens - (first + token) % kBlockTokens);
-    write_piece(layer, held, tokens, row, token, step);
+    write_piece(layer, cached, tokens, row, token, step);
     token += step;
   }
-  held.note_written(layer, first + count);
+  cached.note_written(layer, first + count);
   return Status::ok;
 }
 
-// Tokens [token, token + count) of the new ones, which share a page.
-void KvCache::write_piece(int layer, KvSequence& held, const NewTokens& tokens, int row, int token, int count) {
-  const KvGeometry::Layer& place = geometry_.layer(layer);
-  const int slot = held.written(layer) + token, dim = padded_dim(place.head_dim);
-  char* page = held.page(slot / kBlockTokens);
-  Rope* rope = place.rope == kNoRope ? nullptr : &ropes_[place.rope];
-  const Positions at = {0, held.page_positions(slot / kBlockTokens), geometry_.axes(), 1, kBlockTokens};
+// Writes new tokens [token, token + count), which share a page.
+void KvCache::write_piece(int layer, KvSequence& cached, const NewTokens& tokens, int row, int token, int count) {
+  const KvGeometry::Layer& geometry = geometry_.layer(layer);
+  const int slot = cached.written(layer) + token, dim = padded_dim(geometry.head_dim);
+  char* page = cached.page(slot / kBlockTokens);
+  Rope* rope = geometry.rope == kNoRope ? nullptr : &ropes_[geometry.rope];
+  const Positions at = {0, cached.page_positions(slot / kBlockTokens), geometry_.axes(), 1, kBlockTokens};
   const auto use_rows = [&](Role role) { rope->write_rows(at, {0, slot % kBlockTokens, count}, {role, false}, cos_.data(), sin_.data()); };
-  const auto store = [&](const HeadTensor& tensor, std::size_t offset, int head, auto turn) {
+  const auto store = [&](const HeadTensor& tensor, std::size_t offset, int head, auto rotate_rows) {
     const StoredRows source = rows_of(tensor, count);
     kernels_->load[static_cast<int>(tensor.dtype)](source, row_at(tensor, row, token, head), rows_.data());
-    turn();
-    const StoredRows target = {static_cast<std::ptrdiff_t>(place.row_bytes), dim, count, place.head_dim};
-    kernels_->store[static_cast<int>(geometry_.type())](target, rows_.data(), page + offset + place.row(head, slot % kBlockTokens));
+    rotate_rows();
+    const StoredRows target = {static_cast<std::ptrdiff_t>(geometry.row_bytes), dim, count, geometry.head_dim};
+    kernels_->store[static_cast<int>(geometry_.type())](target, rows_.data(), page + offset + geometry.row(head, slot % kBlockTokens));
   };
 
   if (rope != nullptr) use_rows(Role::key);
-  for (int head = 0; head < place.heads; ++head) {
-    store(tokens.keys, place.key_offset, head, [&] {
-      if (!turns(layer)) return;
+  for (int head = 0; head < geometry.heads; ++head) {
+    store(tokens.keys, geometry.key_offset, head, [&] {
+      if (!stores_rotated_keys(layer)) return;
       const FrequencyPlan& plan = rope->plan();
       const int pairs = plan.rotary_dim / 2;
       float* span = rows_.data() + plan.rotary_offset;
       const int rotation = static_cast<int>(rotation_of(plan.pairing, false));
       rotate_kernels_->rotate[rotation][0]({span, span, dim, dim, pairs, cos_.data(), sin_.data(), pairs, count});
     });
-    store(tokens.values, place.value_offset, head, [] {});
+    store(tokens.values, geometry.value_offset, head, [] {});
   }
   if (rope == nullptr || tokens.queries.source == nullptr) return;
   const FrequencyPlan& plan = rope->plan();

@@ -7,8 +7,8 @@ namespace ropewalk {
 Status KvGeometry::prepare(std::span<const KvLayer> layers, RowType type, int axes) {
   if (static_cast<int>(type) < 0 || static_cast<int>(type) >= kRowTypes) return Status::row_type_unknown;
   if (layers.empty() || layers.size() > kMaxCacheLayers) return Status::cache_layers_out_of_range;
-  Buffer<Layer> placed;
-  if (!placed.resize(layers.size())) return Status::out_of_memory;
+  Buffer<Layer> result;
+  if (!result.resize(layers.size())) return Status::out_of_memory;
 
   std::size_t offset = sizeof(double) * axes * kBlockTokens;
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -16,14 +16,14 @@ Status KvGeometry::prepare(std::span<const KvLayer> layers, RowType type, int ax
     if (layer.kv_heads < 1 || layer.kv_heads > 65536 || layer.head_dim < 1 || layer.head_dim > kMaxHeadDim) {
       return Status::cache_layers_out_of_range;
     }
-    Layer& place = placed[i];
-    place = {layer.kv_heads, layer.head_dim, layer.rope, row_bytes(type, layer.head_dim), offset, 0};
-    const double keys_bytes = static_cast<double>(place.heads) * kBlockTokens * static_cast<double>(place.row_bytes);
-    if (2 * keys_bytes > static_cast<double>(SIZE_MAX - kCacheLine - offset)) return Status::out_of_memory;  // wasm counts to 2^32
-    place.value_offset = offset + place.keys_bytes();
-    offset += 2 * place.keys_bytes();
+    Layer& shape = result[i];
+    shape = {layer.kv_heads, layer.head_dim, layer.rope, row_bytes(type, layer.head_dim), offset, 0};
+    const double keys_bytes = static_cast<double>(shape.heads) * kBlockTokens * static_cast<double>(shape.row_bytes);
+    if (2 * keys_bytes > static_cast<double>(SIZE_MAX - kCacheLine - offset)) return Status::out_of_memory;  // size_t has 32 bits in wasm
+    shape.value_offset = offset + shape.keys_bytes();
+    offset += 2 * shape.keys_bytes();
   }
-  layers_ = std::move(placed);
+  layers_ = std::move(result);
   type_ = type;
   axes_ = axes;
   page_bytes_ = (offset + kCacheLine - 1) / kCacheLine * kCacheLine;

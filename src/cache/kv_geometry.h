@@ -1,11 +1,11 @@
-// How the keys and values of a cache lie in memory: in pages of kBlockTokens tokens with all layers, so that growing asks for one page at a
-// time and never moves what is there.
+// Memory layout of a cache: pages of kBlockTokens tokens with all layers. A cache grows by one page at a time and never moves existing
+// data.
 //
 //   page    positions [axes][kBlockTokens] f64, then layer after layer
 //   layer   keys [kv_heads][kBlockTokens][row], then values likewise     row: row_storage.h
 //
-// Memory: pages(tokens) · page_bytes, where pages(tokens) = ceil(tokens / kBlockTokens) for each sequence, and page_bytes, rounded up to a
-// cache line, = kBlockTokens · (8 · axes + sum over layers of 2 · kv_heads · row_bytes(type, head_dim)).
+// A sequence takes ceil(tokens / kBlockTokens) · page_bytes bytes, where
+//   page_bytes = kBlockTokens · (8 · axes + sum over layers of 2 · kv_heads · row_bytes(type, head_dim)), rounded up to a cache line.
 #pragma once
 
 #include <span>
@@ -20,11 +20,11 @@ constexpr int kMaxCacheLayers = 4096;
 constexpr int kMaxCacheTokens = 1 << 30;
 constexpr int kNoRope = -1;
 
-// A layer as it is asked for.
+// The shape of a layer.
 struct KvLayer {
   int kv_heads = 0;
   int head_dim = 0;
-  int rope = kNoRope;  // which of the cache's ropes turns it
+  int rope = kNoRope;  // index of the cache's rope that rotates its keys
 };
 
 class KvGeometry {
@@ -37,12 +37,12 @@ class KvGeometry {
     std::size_t key_offset;  // bytes from the start of a page
     std::size_t value_offset;
 
-    // The row of a head's token, from the layer's keys or values in a page.
+    // Offset in bytes of the row of a head and token, from the start of the layer's keys or values in a page.
     std::size_t row(int head, int token) const { return (static_cast<std::size_t>(head) * kBlockTokens + token) * row_bytes; }
     std::size_t keys_bytes() const { return static_cast<std::size_t>(heads) * kBlockTokens * row_bytes; }
   };
 
-  // Checks ranges. Returns cache_layers_out_of_range, row_type_unknown, out_of_memory or ok.
+  // Checks ranges and computes the layout. Returns cache_layers_out_of_range, row_type_unknown, out_of_memory or ok.
   Status prepare(std::span<const KvLayer> layers, RowType type, int axes);
 
   RowType type() const { return type_; }
@@ -51,7 +51,7 @@ class KvGeometry {
   const Layer& layer(int index) const { return layers_[index]; }
   std::size_t page_bytes() const { return page_bytes_; }
 
-  // Bytes of all pages of a sequence of `tokens` tokens; a double, because it may be more than can be had.
+  // Size in bytes of all pages of a sequence of `tokens` tokens. A double, because it may be larger than the address space.
   double bytes(double tokens) const;
 
  private:
@@ -61,6 +61,7 @@ class KvGeometry {
   std::size_t page_bytes_ = 0;
 };
 
+// Number of pages for `tokens` tokens.
 constexpr int pages_of(int tokens) { return tokens / kBlockTokens + (tokens % kBlockTokens != 0 ? 1 : 0); }
 
 }  // namespace ropewalk

@@ -7,7 +7,8 @@
 namespace ropewalk {
 namespace {
 
-// The header's parts, in this order: one start, each layer, each rope. Padded to 8 bytes each, so that f64 can be read where they stand.
+// The parts of the header, in this order: one GeometryHeader, a LayerHeader for each layer, a PlanHeader for each rope. Sizes are multiples
+// of 8, so that f64 stay aligned.
 struct GeometryHeader {
   std::int32_t type, mode, axes, layers, ropes, tokens;
   float largest_key;
@@ -19,7 +20,7 @@ struct LayerHeader {
   std::int32_t heads, head_dim, rope, written;
 };
 
-// Followed by inv_freq [pairs] f64, axis_of_pair [pairs] f64, and xpos_scale [pairs] f64 where there is one.
+// Followed by inv_freq [pairs] f64, axis_of_pair [pairs] f64 and, with xPos, xpos_scale [pairs] f64.
 struct PlanHeader {
   std::int32_t head_dim, rotary_dim, rotary_offset, pairing, precision, axes, has_xpos, reserved;
   double attention_factor, xpos_scale_base, xpos_center;
@@ -52,7 +53,7 @@ void put_plan(char*& at, const FrequencyPlan& plan) {
   for (std::size_t j = 0; has_xpos && j < pairs; ++j) put(at, plan.xpos_scale[j]);
 }
 
-// Reads a plan of the geometry of `like`; `left` counts the bytes that remain.
+// Reads a plan that must have the geometry of `like`. `left` is the number of bytes that remain; it is updated.
 Status get_plan(const char*& at, std::size_t& left, const FrequencyPlan& like, FrequencyPlan& plan) {
   if (left < sizeof(PlanHeader)) return Status::image_geometry;
   const PlanHeader header = get<PlanHeader>(at);
@@ -65,17 +66,17 @@ Status get_plan(const char*& at, std::size_t& left, const FrequencyPlan& like, F
   if (!plan.inv_freq.resize(pairs) || !plan.axis_of_pair.resize(pairs) || (header.has_xpos != 0 && !plan.xpos_scale.resize(pairs))) {
     return Status::out_of_memory;
   }
-  bool is_sound = std::isfinite(header.attention_factor) && header.attention_factor > 0 && header.precision >= 0 && header.precision <= 1 &&
+  bool is_valid = std::isfinite(header.attention_factor) && header.attention_factor > 0 && header.precision >= 0 && header.precision <= 1 &&
                   std::isfinite(header.xpos_center) && (header.has_xpos == 0 || header.xpos_scale_base > 0);
-  for (std::size_t j = 0; j < pairs; ++j) is_sound = std::isfinite(plan.inv_freq[j] = get<double>(at)) && is_sound;
+  for (std::size_t j = 0; j < pairs; ++j) is_valid = std::isfinite(plan.inv_freq[j] = get<double>(at)) && is_valid;
   for (std::size_t j = 0; j < pairs; ++j) {
     const double axis = get<double>(at);
-    is_sound = axis == like.axis_of_pair[j] && is_sound;
+    is_valid = axis == like.axis_of_pair[j] && is_valid;
     plan.axis_of_pair[j] = like.axis_of_pair[j];
   }
   for (std::size_t j = 0; header.has_xpos != 0 && j < pairs; ++j) {
     const double scale = plan.xpos_scale[j] = get<double>(at);
-    is_sound = scale > 0 && scale <= 1 && is_sound;
+    is_valid = scale > 0 && scale <= 1 && is_valid;
   }
   plan.head_dim = like.head_dim;
   plan.rotary_dim = like.rotary_dim;
@@ -86,7 +87,7 @@ Status get_plan(const char*& at, std::size_t& left, const FrequencyPlan& like, F
   plan.attention_factor = header.attention_factor;
   plan.xpos_scale_base = header.xpos_scale_base;
   plan.xpos_center = header.xpos_center;
-  return is_sound ? Status::ok : Status::image_content;
+  return is_valid ? Status::ok : Status::image_content;
 }
 
 }  // namespace
@@ -131,34 +132,34 @@ double KvContent::bytes(const KvGeometry& geometry, const KvSequence& sequence) 
 Status KvImageWriter::open(KvCache& cache, int sequence) {
   if (sequence < 0 || sequence >= cache.sequences()) return Status::sequence_out_of_range;
   const KvGeometry& geometry = cache.geometry();
-  const KvSequence& held = cache.sequence(sequence);
+  const KvSequence& cached = cache.sequence(sequence);
   const int plans = cache.mode() == KeyMode::rotated ? cache.ropes() : 0;
 
   std::unique_ptr<FrequencyPlan[]> saved(new (std::nothrow) FrequencyPlan[std::max(1, plans)]);
   if (saved == nullptr) return Status::out_of_memory;
   std::size_t header_bytes = sizeof(GeometryHeader) + sizeof(LayerHeader) * geometry.layers();
   for (int rope = 0; rope < plans; ++rope) {
-    if (const Status status = make_plan(cache.rope_config(rope), held.planned_length(rope), saved[rope]); status != Status::ok)
+    if (const Status status = make_plan(cache.rope_config(rope), cached.planned_length(rope), saved[rope]); status != Status::ok)
       return status;
     header_bytes += plan_bytes(saved[rope].inv_freq.size(), !saved[rope].xpos_scale.empty());
   }
   if (!header_.resize(sizeof(ImageStart) + header_bytes)) return Status::out_of_memory;
 
-  const double content_bytes = KvContent::bytes(geometry, held);
+  const double content_bytes = KvContent::bytes(geometry, cached);
   char* at = header_.data();
   const ImageStart start = image_start(ImageKind::kv_cache, header_bytes, content_bytes);
   put(at, start);
-  double planned_length = 1;  // ropes differ only where memory ended in the midst of an append
-  for (int rope = 0; rope < cache.ropes(); ++rope) planned_length = std::max(planned_length, held.planned_length(rope));
+  double planned_length = 1;  // the same for all ropes, unless an append ran out of memory half-way
+  for (int rope = 0; rope < cache.ropes(); ++rope) planned_length = std::max(planned_length, cached.planned_length(rope));
   put(at, GeometryHeader{static_cast<std::int32_t>(geometry.type()), static_cast<std::int32_t>(cache.mode()), geometry.axes(),
-                         geometry.layers(), plans, held.tokens(), held.largest_key(), 0, planned_length});
+                         geometry.layers(), plans, cached.tokens(), cached.largest_key(), 0, planned_length});
   for (int index = 0; index < geometry.layers(); ++index) {
     const KvGeometry::Layer& layer = geometry.layer(index);
-    put(at, LayerHeader{layer.heads, layer.head_dim, layer.rope, held.written(index)});
+    put(at, LayerHeader{layer.heads, layer.head_dim, layer.rope, cached.written(index)});
   }
   for (int rope = 0; rope < plans; ++rope) put_plan(at, saved[rope]);
 
-  content_.begin(geometry, held);
+  content_.begin(geometry, cached);
   piece_ = header_.data();
   piece_size_ = header_.size();
   checksum_ = {};
@@ -197,7 +198,7 @@ Status KvImageReader::open(KvCache& cache, int sequence, double bytes) {
   sequence_ = sequence;
   bytes_ = bytes;
   stage_ = Stage::start;
-  held_ = {};
+  restored_ = {};
   checksum_ = {};
   piece_ = reinterpret_cast<char*>(&start_);
   piece_size_ = sizeof(start_);
@@ -207,7 +208,7 @@ Status KvImageReader::open(KvCache& cache, int sequence, double bytes) {
 Status KvImageReader::write(const void* source, std::size_t size) {
   const char* from = static_cast<const char*>(source);
   while (size > 0) {
-    if (stage_ == Stage::done) return Status::image_content;  // more bytes than there should be
+    if (stage_ == Stage::done) return Status::image_content;  // bytes after the end
     const std::size_t step = std::min(size, piece_size_);
     std::memcpy(piece_, from, step);
     if (stage_ != Stage::trailer) checksum_.add(from, step);
@@ -222,14 +223,14 @@ Status KvImageReader::write(const void* source, std::size_t size) {
   return Status::ok;
 }
 
-// A piece is full: looks at it, and says where the next bytes go.
+// Called when a piece is complete: processes it, and sets where the next bytes go.
 Status KvImageReader::next_piece() {
   switch (stage_) {
-    case Stage::start: return take_start();
+    case Stage::start: return read_start();
     case Stage::header: {
-      if (const Status status = take_header(); status != Status::ok) return status;
+      if (const Status status = read_header(); status != Status::ok) return status;
       stage_ = Stage::content;
-      content_.begin(cache_->geometry(), held_);
+      content_.begin(cache_->geometry(), restored_);
       return Status::ok;
     }
     case Stage::content: {
@@ -240,13 +241,13 @@ Status KvImageReader::next_piece() {
       piece_size_ = sizeof(trailer_);
       return Status::ok;
     }
-    case Stage::trailer: return take_trailer();
+    case Stage::trailer: return read_trailer();
     case Stage::done: return Status::ok;
   }
   return Status::ok;
 }
 
-Status KvImageReader::take_start() {
+Status KvImageReader::read_start() {
   if (const Status status = check_start(start_, ImageKind::kv_cache, bytes_); status != Status::ok) return status;
   if (start_.header_bytes < sizeof(GeometryHeader) || start_.header_bytes > bytes_) return Status::image_content;
   if (!header_.resize(start_.header_bytes)) return Status::out_of_memory;
@@ -256,7 +257,7 @@ Status KvImageReader::take_start() {
   return Status::ok;
 }
 
-Status KvImageReader::take_header() {
+Status KvImageReader::read_header() {
   const KvGeometry& geometry = cache_->geometry();
   const char* at = header_.data();
   const GeometryHeader header = get<GeometryHeader>(at);
@@ -268,13 +269,13 @@ Status KvImageReader::take_header() {
   if (header.tokens < 0 || !(header.largest_key >= 0)) return Status::image_content;
   if (!(header.planned_length >= 1 && header.planned_length <= kPositionLimit)) return Status::image_content;
 
-  if (const Status status = held_.prepare(geometry, cache_->ropes()); status != Status::ok) return status;
+  if (const Status status = restored_.prepare(geometry, cache_->ropes()); status != Status::ok) return status;
   for (int index = 0; index < geometry.layers(); ++index) {
     const KvGeometry::Layer& layer = geometry.layer(index);
     const LayerHeader saved = get<LayerHeader>(at);
     if (saved.heads != layer.heads || saved.head_dim != layer.head_dim || saved.rope != layer.rope) return Status::image_geometry;
     if (saved.written < 0 || saved.written > header.tokens) return Status::image_content;
-    held_.note_written(index, saved.written);
+    restored_.note_written(index, saved.written);
   }
   std::size_t left = header_.size() - layers_end;
   plans_.reset(new (std::nothrow) FrequencyPlan[std::max(1, plans)]);
@@ -285,16 +286,16 @@ Status KvImageReader::take_header() {
     if (const Status status = get_plan(at, left, like, plans_[rope]); status != Status::ok) return status;
   }
   if (left != 0) return Status::image_geometry;
-  for (int rope = 0; rope < cache_->ropes(); ++rope) held_.set_planned_length(rope, header.planned_length);
-  held_.note_key(header.largest_key);
-  held_.adopt_tokens(header.tokens);
-  const double promised = image_start(ImageKind::kv_cache, header_.size(), KvContent::bytes(geometry, held_)).total_bytes;
-  if (promised != bytes_) return Status::image_content;  // before memory is taken for tokens that will not come
+  for (int rope = 0; rope < cache_->ropes(); ++rope) restored_.set_planned_length(rope, header.planned_length);
+  restored_.note_key(header.largest_key);
+  restored_.adopt_tokens(header.tokens);
+  const double expected_bytes = image_start(ImageKind::kv_cache, header_.size(), KvContent::bytes(geometry, restored_)).total_bytes;
+  if (expected_bytes != bytes_) return Status::image_content;  // before memory is allocated for tokens that aren't there
   if (header.tokens > cache_->max_tokens()) return Status::image_too_many_tokens;
-  return held_.reserve(header.tokens);
+  return restored_.reserve(header.tokens);
 }
 
-Status KvImageReader::take_trailer() {
+Status KvImageReader::read_trailer() {
   std::uint32_t sum;
   std::memcpy(&sum, trailer_, sizeof(sum));
   if (sum != checksum_.value()) return Status::image_checksum;
@@ -304,9 +305,9 @@ Status KvImageReader::take_trailer() {
 
 Status KvImageReader::finish() {
   if (stage_ != Stage::done || cache_ == nullptr) return Status::image_too_short;
-  held_.find_largest_position();
-  const Status status = std::exchange(cache_, nullptr)->adopt(sequence_, std::move(held_), plans_.get());
-  held_ = {};  // what the sequence held before, or what could not be taken
+  restored_.find_largest_position();
+  const Status status = std::exchange(cache_, nullptr)->adopt(sequence_, std::move(restored_), plans_.get());
+  restored_ = {};  // frees the replaced sequence, or the rejected one
   return status;
 }
 

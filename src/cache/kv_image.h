@@ -1,8 +1,8 @@
-// A sequence of a cache as bytes, piece by piece, so that saving takes no second copy in memory and restoring takes the one that stays.
+// Saves and restores a sequence of a cache as bytes (format: image.h). Both work piece by piece: saving needs no copy of the sequence, and
+// restoring reads straight into new pages.
 //
-// The header holds the geometry, and for rotated keys the plans that they are turned for: a cache with other ropes takes them all the same
-// and turns them to its own. The content is the positions, [axes][tokens] f64, and for each layer keys and values,
-// [kv_heads][written][row].
+// The header has the geometry and, for rotated keys, the plans they are rotated by. A cache with other ropes re-rotates them to its own
+// plans. The content is the positions, [axes][tokens] f64, then for each layer keys and values, [kv_heads][written][row].
 #pragma once
 
 #include "base/image.h"
@@ -10,12 +10,13 @@
 
 namespace ropewalk {
 
-// Goes over the memory of a sequence in the order of its image.
+// Walks over the memory of a sequence in the order of the image.
 class KvContent {
  public:
   void begin(const KvGeometry& geometry, const KvSequence& sequence);
-  // The next piece in one place; size 0 at the end.
+  // Returns the next contiguous piece. size is 0 at the end.
   char* next(std::size_t& size);
+  // Size in bytes of all pieces.
   static double bytes(const KvGeometry& geometry, const KvSequence& sequence);
 
  private:
@@ -26,10 +27,12 @@ class KvContent {
 
 class KvImageWriter {
  public:
-  // Begins the image of a sequence, which must not change until all of it has been read.
+  // Starts the image of a sequence. The sequence must not change until the whole image is read. Returns sequence_out_of_range,
+  // out_of_memory or ok.
   Status open(KvCache& cache, int sequence);
+  // Size in bytes of the whole image.
   double bytes() const { return bytes_; }
-  // Writes the next `size` bytes of the image.
+  // Copies the next `size` bytes of the image to `target`.
   void read(void* target, std::size_t size);
 
  private:
@@ -45,19 +48,19 @@ class KvImageWriter {
 
 class KvImageReader {
  public:
-  // Begins to restore a sequence of `cache` from an image of `bytes` bytes. The cache changes in finish() only.
+  // Starts to restore a sequence of `cache` from an image of `bytes` bytes. The cache doesn't change before finish().
   Status open(KvCache& cache, int sequence, double bytes);
-  // Takes the next bytes. Returns the first thing wrong with them.
+  // Reads the next bytes. Returns the first thing wrong with them.
   Status write(const void* source, std::size_t size);
-  // Puts the restored sequence in place.
+  // Replaces the sequence with the restored one. On failure the cache is unchanged.
   Status finish();
 
  private:
   enum class Stage { start, header, content, trailer, done };
 
-  Status take_start();
-  Status take_header();
-  Status take_trailer();
+  Status read_start();
+  Status read_header();
+  Status read_trailer();
   Status next_piece();
 
   KvCache* cache_ = nullptr;
@@ -66,7 +69,7 @@ class KvImageReader {
   Stage stage_ = Stage::start;
   ImageStart start_ = {};
   Buffer<char> header_;
-  KvSequence held_;
+  KvSequence restored_;
   std::unique_ptr<FrequencyPlan[]> plans_;
   KvContent content_;
   char trailer_[kChecksumBytes] = {};

@@ -54,7 +54,7 @@ Status KvSequence::reserve(int tokens) {
   return Status::ok;
 }
 
-void KvSequence::place(const Positions& positions, int row, int first) {
+void KvSequence::add_tokens(const Positions& positions, int row, int first) {
   for (int token = first; token < positions.tokens; ++token, ++tokens_) {
     for (int axis = 0; axis < geometry_->axes(); ++axis) {
       const double position = positions.at(axis, row, token);
@@ -72,7 +72,7 @@ void KvSequence::truncate(int tokens) {
   find_largest_position();
 }
 
-// Rows within one page each; the ranges may overlap where they are in the same page.
+// Moves rows within a page or from one page to another; the ranges may overlap.
 void KvSequence::move_rows(int from, int to, int count) {
   char* source = page(from / kBlockTokens);
   char* target = page(to / kBlockTokens);

@@ -1,4 +1,4 @@
-// The tokens of one sequence of a cache: their pages, and how far each layer has been written. Knows nothing of rotation.
+// The tokens of one sequence of a cache: their pages, their positions, and how far each layer is written. Knows nothing of rotation.
 #pragma once
 
 #include <limits>
@@ -20,20 +20,21 @@ class KvSequence {
   KvSequence(const KvSequence&) = delete;
   KvSequence& operator=(const KvSequence&) = delete;
 
-  // An empty sequence of a cache of this geometry, which outlives it, and of `ropes` ropes.
+  // Makes an empty sequence of a cache with this geometry and `ropes` ropes. The geometry must outlive the sequence. Returns out_of_memory
+  // or ok.
   Status prepare(const KvGeometry& geometry, int ropes);
-  // Makes `geometry`, equal to the one it was prepared with, the one it refers to.
+  // Refers to another object of the same geometry from now on.
   void use_geometry(const KvGeometry& geometry) { geometry_ = &geometry; }
 
   int tokens() const { return tokens_; }
   int pages() const { return page_count_; }
-  // Tokens whose keys and values a layer has been given; the first tokens of the sequence.
+  // Number of tokens, from the first, whose keys and values a layer has.
   int written(int layer) const { return written_[layer]; }
-  // The length for whose plan a rope's keys are turned.
+  // The sequence length whose plan a rope's keys are rotated by.
   double planned_length(int rope) const { return planned_[rope]; }
   void set_planned_length(int rope, double length) { planned_[rope] = length; }
-  // Largest magnitude of any key as xPos scaled it when it came, not turned and without the plan's factor: what must still fit when another
-  // plan or position scales keys up.
+  // Largest magnitude of any key when it was appended: scaled by xPos, but not rotated and without the plan's attention factor. Keys must
+  // still fit their storage when another plan or position scales them up.
   float largest_key() const { return largest_key_; }
   void note_key(float magnitude) { largest_key_ = magnitude > largest_key_ ? magnitude : largest_key_; }
 
@@ -44,12 +45,12 @@ class KvSequence {
   // Largest position of any token on any axis; -1 where there is none.
   double largest_position() const { return tokens_ == 0 ? -1 : largest_position_; }
 
-  // Takes pages for so many tokens in all. What is there stays where it is.
+  // Makes sure that there are pages for `tokens` tokens in all. Existing pages don't move. Returns out_of_memory, with no change, or ok.
   Status reserve(int tokens);
 
-  // Adds tokens, for which room has been reserved, at positions of one row, `positions.tokens` of them from `first` on.
-  void place(const Positions& positions, int row, int first);
-  // Makes tokens stand elsewhere: `position(axis, slot)` is asked for each.
+  // Adds the tokens from `first` to positions.tokens, at the positions of one row. Their pages must be reserved.
+  void add_tokens(const Positions& positions, int row, int first);
+  // Sets the positions of all tokens to position(axis, slot).
   template <class Position>
   void replace_positions(const Position& position) {
     for (int slot = 0; slot < tokens_; ++slot) {
@@ -58,17 +59,17 @@ class KvSequence {
     find_largest_position();
   }
   void note_written(int layer, int tokens) { written_[layer] = tokens; }
-  // Counts tokens whose pages are reserved and filled from outside; find_largest_position() once they are.
+  // Sets the number of tokens, for a caller that fills the pages itself. It must call find_largest_position() when they are filled.
   void adopt_tokens(int tokens) { tokens_ = tokens; }
   void find_largest_position();
 
-  // Keeps the first `tokens` tokens and gives back the pages of the others.
+  // Keeps the first `tokens` tokens and frees the pages of the others.
   void truncate(int tokens);
 
-  // Takes out the tokens [first, first + count): those after it move down with their positions.
+  // Removes the tokens [first, first + count). Later tokens move down and keep their positions.
   void remove(int first, int count);
 
-  // Becomes a copy of the first `tokens` tokens of another sequence of the same geometry. On failure nothing changes.
+  // Becomes a copy of the first `tokens` tokens of another sequence of the same geometry. Returns out_of_memory, with no change, or ok.
   Status copy(const KvSequence& other, int tokens);
 
  private:
@@ -84,7 +85,7 @@ class KvSequence {
   int page_count_ = 0;
   float largest_key_ = 0;
   double largest_position_ = -std::numeric_limits<double>::infinity();
-  Buffer<char*> pages_;  // more than page_count_ may have room
+  Buffer<char*> pages_;  // may be larger than page_count_
   Buffer<int> written_;
   Buffer<double> planned_;
 };

@@ -1,14 +1,13 @@
-// Products of tokens with weight matrices, in the format the weights are stored in.
+// Products of tokens with weight matrices, computed directly from the stored weight format.
 #pragma once
 
-#include "matmul/matmul_kernels.h"
-#include "matmul/quantize_activations.h"
+#include "matmul/activations.h"
 #include "matmul/weight_format.h"
 
 namespace ropewalk {
 
-// [rows][columns], as GGUF and PyTorch's Linear store them; `columns` is a multiple of block_elements(format). Packed, each eight rows are
-// a panel (packed_rows.h), and what is left over of them rows as before.
+// [rows][columns], as GGUF and PyTorch's Linear store them. `columns` is a multiple of block_elements(format). If packed, each eight rows
+// form a panel (packed_rows.h); the remaining rows, fewer than eight, stay as they are.
 struct WeightMatrix {
   WeightFormat format = WeightFormat::f32;
   int rows = 0;
@@ -17,15 +16,15 @@ struct WeightMatrix {
   bool packed = false;
 };
 
-// Packs weights in place: `data` is weights.data, writable. Fails with out_of_memory, and nothing changed, where there is no room for eight
-// rows beside them.
+// Packs weights in place. `data` is weights.data, writable. Needs temporary memory for eight rows; if there is none, fails with
+// out_of_memory and changes nothing.
 Status pack_rows(WeightMatrix& weights, void* data);
 
-// One row as floats, packed or not.
+// Writes one row as floats, [columns], from packed or unpacked weights.
 void read_row(const WeightMatrix& weights, int row, float* out);
 
-// out[t · out_stride + row] = sum over c of x[t][c] · w[row][c]. `x` has weights.columns columns. With quantized weights x is rounded
-// (quantize_activations.h). A token's results do not depend on what other tokens there are.
+// out[t · out_stride + row] = sum over c of x[t][c] · w[row][c]. `x` must have weights.columns columns. For quantized weights x is rounded
+// first (quantized_row.h), which may fail with out_of_memory. A token's results don't depend on the other tokens of the call.
 Status multiply(const MatmulKernels& kernels, const WeightMatrix& weights, Activations& x, float* out, std::ptrdiff_t out_stride);
 
 }  // namespace ropewalk

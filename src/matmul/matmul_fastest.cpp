@@ -2,7 +2,7 @@
 
 namespace ropewalk {
 
-// The one place of this stage that knows which instruction sets this build has.
+// The only place in this folder that knows which instruction sets the build has.
 const MatmulKernels& fastest_matmul_kernels() {
 #ifdef __wasm_relaxed_simd__
   return kRelaxedMatmulKernels;

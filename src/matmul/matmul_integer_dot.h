@@ -7,7 +7,7 @@
 #pragma once
 
 #include "matmul/matmul_formats_simd.h"
-#include "matmul/quantize_activations.h"
+#include "matmul/quantized_row.h"
 
 namespace ropewalk {
 

@@ -1,4 +1,4 @@
-// The reference: what a product is. Compiled without vectorization, so that comparing with it means something.
+// Reference implementation of the product kernels. Compiled without vectorization, so it is independent of the SIMD code it checks.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -12,7 +12,7 @@ namespace ropewalk {
 namespace {
 
 void quantize_row(const float* x, int columns, const QuantizedRow& out) {
-  constexpr float kMagic = 0x1.8p23f;  // adding it rounds to an integer and leaves that in the low bits
+  constexpr float kMagic = 0x1.8p23f;  // adding it rounds to an integer, which ends up in the low bits
   for (int group = 0; group < columns / kActivationGroup; ++group) {
     const float* from = x + group * kActivationGroup;
     float largest = 0;
@@ -46,7 +46,7 @@ void multiply_floats(const PanelPart& panel, const TokenRows& x, float* sums) {
   }
 }
 
-// 32 columns of one row, from `first` of its block on.
+// The product with 32 columns of one row, which start at element `first` of its block.
 float multiply_group(const UnpackedBlock& block, int first, const QuantizedRow& x, int column) {
   std::int32_t quants = 0, minimums = 0;
   for (int i = 0; i < kActivationGroup; ++i) {

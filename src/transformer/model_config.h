@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "attention/attention.h"
+#include "attention/attention_types.h"
 #include "transformer/activation.h"
 #include "transformer/normalize.h"
 

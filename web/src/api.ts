@@ -51,8 +51,8 @@ export type {
   StoredTensor,
   WeightFormatName,
 } from "./files/model_files.js";
-export type { HeldTokens, ReadOptions } from "./cache/read.js";
-export type { Possibility, RetuneOptions, ShiftOptions } from "./cache/retune.js";
+export type { CachedTokens, ReadOptions } from "./cache/read.js";
+export type { CheckResult, RetuneOptions, ShiftOptions } from "./cache/retune.js";
 export type { LinearAttentionOptions } from "./attention/linear_attention.js";
 export { type LinearAppendOptions, LinearState, type LinearStateOptions } from "./attention/linear_state.js";
 export type { Load, LoadOptions, WasmBytesSource, WasmSource } from "./load/load.js";

@@ -63,7 +63,7 @@ KvSequence filled(const KvGeometry& geometry, const Plain& plain) {
   for (int axis = 0; axis < geometry.axes(); ++axis) {
     for (const int token : plain.tokens) ids.push_back(position_of(token, axis));
   }
-  sequence.place({0, ids.data(), geometry.axes(), 1, tokens}, 0, 0);
+  sequence.add_tokens({0, ids.data(), geometry.axes(), 1, tokens}, 0, 0);
   for (int layer = 0; layer < geometry.layers(); ++layer) sequence.note_written(layer, plain.written[layer]);
   each_row(geometry, sequence, plain, [](char* row, std::size_t bytes, char byte) { std::memset(row, byte, bytes); });
   return sequence;
@@ -168,15 +168,15 @@ TEST(KvSequence, PositionsAreThoseOfARowFromATokenOn) {
   ASSERT_EQ(sequence.reserve(4), Status::ok);
   EXPECT_EQ(sequence.largest_position(), -1);
   const std::vector<double> ids = {0, -9, -8, 0, 3, 4, 0, -7, -7.5, 0, 5, 6};  // [2 axes][2 rows][3 tokens]
-  sequence.place({0, ids.data(), 2, 2, 3}, 0, 1);
+  sequence.add_tokens({0, ids.data(), 2, 2, 3}, 0, 1);
   EXPECT_EQ(sequence.tokens(), 2);
   EXPECT_EQ(sequence.position(0, 0), -9);
   EXPECT_EQ(sequence.position(1, 1), -7.5);
   EXPECT_EQ(sequence.largest_position(), -7) << "the largest of negative ones, not -1";
-  sequence.place({0, ids.data(), 2, 2, 3}, 1, 2);
+  sequence.add_tokens({0, ids.data(), 2, 2, 3}, 1, 2);
   EXPECT_EQ(sequence.position(0, 2), 4);
   EXPECT_EQ(sequence.largest_position(), 6);
-  sequence.place({100, nullptr, 1, 1, 1}, 0, 0);
+  sequence.add_tokens({100, nullptr, 1, 1, 1}, 0, 0);
   EXPECT_EQ(sequence.position(0, 3), 100);
   EXPECT_EQ(sequence.position(1, 3), 100);
 

@@ -15,7 +15,7 @@ import {
   type Pairing,
   type PositionInput,
   type PositionScheme,
-  type Possibility,
+  type CheckResult,
   type Rope,
   type RopeConfig,
   ropeConfig,
@@ -115,7 +115,7 @@ export async function useEverything(signal: AbortSignal): Promise<string> {
   using cache: KvCache = rw.kvCache(cacheOptions);
   cache.append({ q, k: q, v: q, layout: "thd", shape: [1, 1, 128], positions: 5 });
   const attended: Float32Array = cache.attend(q, { layout: "thd", shape: [1, 1, 128], sinkTokens: 4, window: 512 });
-  const possibility: Possibility = cache.canRetune({ rope: config, layers: [0] });
+  const possibility: CheckResult = cache.canRetune({ rope: config, layers: [0] });
   const why: string = possibility.possible ? "" : `${possibility.code} ${possibility.field}: ${possibility.reason}`;
   cache.retune({ rope: config, positions: 0 });
   cache.shift({ keep: 4, discard: 16 });

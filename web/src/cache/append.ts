@@ -10,25 +10,31 @@ import type { Tensor } from "../memory/tensor.js";
 
 /** New tokens of a layer. B batch rows, T tokens, KH key heads, H query heads. */
 export interface AppendOptions {
-  /** Keys, not rotated yet; finite, and within what the cache's element type holds. */
+  /** Keys, not rotated yet. They must be finite and within the range of the cache's element type. */
   k: Tensor | ElementArray;
-  /** Values, in shape and element type as k. */
+  /** Values, with the shape and element type of k. */
   v: Tensor | ElementArray;
-  /** Queries of the same tokens, turned in place as the layer's rope says (none). Layout of k, any multiple of its heads; f32 for `attend()`. */
+  /**
+   * Queries of the same tokens, rotated in place by the layer's rope (default: none). They have the layout of k and a multiple of its heads. They
+   * must be f32 if they are passed to `attend()`.
+   */
   q?: Tensor | ElementArray;
   /** Order of the dimensions. */
   layout: Layout;
-  /** Extents of k and v in that order; Tensors have their own. The heads of q follow from its length. */
+  /** Shape of k and v in that order; not needed for Tensors. The number of heads of q follows from its length. */
   shape?: readonly number[];
-  /** Element type of Uint16Arrays: f16 or bf16. */
+  /** Element type of Uint16Arrays: `f16` or `bf16`. */
   dtype?: DType;
-  /** Which layer (0). */
+  /** Which layer (default: 0). */
   layer?: number;
-  /** The sequence that the one batch row belongs to (0 where there is one sequence; else none: batch row i belongs to sequence i). */
+  /**
+   * Sequence of the single batch row. Default: 0 if the cache has one sequence; otherwise there is a batch row for each sequence, and row i belongs
+   * to sequence i.
+   */
   sequence?: number;
   /**
-   * Where the tokens stand (after the largest position of their sequence). The first layer to be given a token decides; others may repeat it.
-   * As for `rope.rotate()`: an offset, or ids.
+   * Positions of the tokens: an offset or ids, as in `rope.rotate()`. Default: they follow the largest position of their sequence. The first layer
+   * that gets a token sets its position; other layers may only repeat it.
    */
   positions?: PositionInput;
 }
@@ -42,12 +48,12 @@ export function append(core: KvCacheCore, options: AppendOptions): void {
   const { keys, values } = openKeyValues(heap, options.k, options.v, options, headDim);
   const queries = options.q === undefined ? undefined : openNewQueries(core, options.q, keys);
   if (queries !== undefined && (overlap(queries, keys) || overlap(queries, values))) {
-    throw new RopewalkError("INVALID_ARGUMENT", "q", "must not overlap k and v: it is turned in place");
+    throw new RopewalkError("INVALID_ARGUMENT", "q", "must not overlap k or v, because q is rotated in place");
   }
   const { batches, tokens } = keys.extents;
   const hasPositions = options.positions !== undefined;
   const positions = readPositions(options.positions ?? 0, batches, tokens, core.axes, "positions");
-  const placed = placePositions(heap, positions, heap.idBlock(positions.ids?.length ?? 0), 0);
+  const wasmPositions = placePositions(heap, positions, heap.idBlock(positions.ids?.length ?? 0), 0);
 
   const [k, v, q] = [toRead(keys), toRead(values), queries && toWrite(queries, true)];
   lend(heap, [k, v, q], () => {
@@ -57,11 +63,13 @@ export function append(core: KvCacheCore, options: AppendOptions): void {
       tensorAt(keys.dtype, keys.extents, k.at, 0),
       tensorAt(given.dtype, given.extents, at, at),
     ];
-    heap.check(heap.module.kv_append(address, layer, sequence, keyTensor, v.at, queryTensor, hasPositions, placed));
+    heap.check(
+      heap.module.kv_append(address, layer, sequence, keyTensor, v.at, queryTensor, hasPositions, wasmPositions),
+    );
   });
 }
 
-/** Queries of the tokens of `keys`: all extents but the heads are theirs, and what 16 bits without a name stand for. */
+/** Opens queries of the same tokens as `keys`: same shape except the heads, and the same element type for Uint16Arrays. */
 function openNewQueries(
   { heap }: KvCacheCore,
   q: Tensor | ElementArray,

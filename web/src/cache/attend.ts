@@ -7,19 +7,24 @@ import { answer, openQueries } from "../attention/qkv.js";
 import type { Layout } from "../memory/shape.js";
 import type { Tensor } from "../memory/tensor.js";
 
-/** How to attend to what a cache holds. */
+/** Options of attention over cached keys and values. */
 export interface CachedAttentionOptions<Out = Tensor | Float32Array> extends ScoreOptions {
   /** Order of the dimensions of q and the result. */
   layout: Layout;
-  /** Extents of q in that order; a Tensor has its own. */
+  /** Shape of q in that order; not needed for a Tensor. */
   shape?: readonly number[];
-  /** Which layer (0). */
+  /** Which layer (default: 0). */
   layer?: number;
-  /** The sequence that the one batch row belongs to (0 where there is one sequence; else none: batch row i belongs to sequence i). */
+  /**
+   * Sequence of the single batch row. Default: 0 if the cache has one sequence; otherwise there is a batch row for each sequence, and row i belongs
+   * to sequence i.
+   */
   sequence?: number;
-  /** How attention learns where tokens stand, in layers without RoPE (`none`). Elsewhere the rope does. */
+  /** Position scheme of a layer without RoPE (default: `none`). Layers with RoPE don't take one. */
   position?: PositionScheme | "none";
-  /** Where to write: as many f32 elements as q, or q itself (something new of q's kind; a Tensor is then the caller's to dispose of). */
+  /**
+   * Output: as many f32 elements as q, or q itself. Default: a new array or Tensor, like q. The caller disposes of a new Tensor.
+   */
   out?: Out;
 }
 
@@ -36,20 +41,22 @@ export function attend<Q extends Tensor | Float32Array, Out extends Tensor | Flo
   const queries = openQueries(heap, q, options, headDim);
   const rows = sequence < 0 ? core.sequences : 1;
   if (queries.extents.batches !== rows) {
-    throw new RopewalkError(
-      "INVALID_SHAPE",
-      "q",
-      `must have a batch row for each sequence, ${rows} here, or one and the name of its sequence`,
-    );
+    const expected =
+      rows === 1 ? "1 batch row" : `${rows} batch rows, one for each sequence, or 1 and its \`sequence\``;
+    throw new RopewalkError("INVALID_SHAPE", "q", `must have ${expected} (got ${queries.extents.batches})`);
   }
   if (group >= 0 && options.position !== undefined) {
-    throw new RopewalkError("INVALID_ARGUMENT", "position", `is for layers without RoPE, and layer ${layer} has it`);
+    throw new RopewalkError(
+      "INVALID_ARGUMENT",
+      "position",
+      `must be absent for layer ${layer}, which has RoPE: position schemes are for layers without RoPE`,
+    );
   }
   const encoding =
     group >= 0
       ? NO_ENCODING
       : readScheme(heap, options.position ?? "none", queries.extents.heads, headDim, options.causal ?? true);
-  const scores = readScores(options, queries.extents, NaN, encoding); // NaN: the scale of the plan in force for each sequence
+  const scores = readScores(options, queries.extents, NaN, encoding); // NaN: the scale of each sequence's current plan
 
   return answer(heap, q, queries, options.out, [encoding.table], (loans) => {
     lendScores(heap, scores, [loans.q, loans.out], (wasmOptions) =>

@@ -7,13 +7,13 @@ import { attend, type CachedAttentionOptions } from "./attend.js";
 import type { KvCacheCore } from "./core.js";
 import type { KeyMode } from "./options.js";
 import { restore, save } from "./image.js";
-import { heldPositions, type HeldTokens, read, type ReadOptions } from "./read.js";
-import { possibility, type Possibility, retune, type RetuneOptions, shift, type ShiftOptions } from "./retune.js";
+import { type CachedTokens, positionsOf, read, type ReadOptions } from "./read.js";
+import { type CheckResult, resultOf, retune, type RetuneOptions, shift, type ShiftOptions } from "./retune.js";
 import type { Tensor } from "../memory/tensor.js";
 
-/** Which sequence of a cache is meant. */
+/** Selects a sequence of a cache. */
 export interface SequenceOptions {
-  /** Index of the sequence (0; to be named in a cache of several). */
+  /** Index of the sequence (default: 0; required if the cache has several sequences). */
   sequence?: number;
 }
 
@@ -21,18 +21,18 @@ export interface SequenceOptions {
 export interface CopyPrefixOptions {
   /** Sequence to copy from. */
   from: number;
-  /** Sequence to copy to; what it held is given up. */
+  /** Sequence to copy to; its tokens are discarded. */
   to: number;
-  /** Number of tokens, from the first on (all). */
+  /** Number of tokens, counted from the first (default: all). */
   length?: number;
 }
 
 /**
- * Keys and values of a model's layers, whose positions and ropes can be changed after they were cached. Made by `rw.kvCache()`.
+ * A KV cache: keys and values of a model's layers. Positions and ropes can change after tokens were cached. Made by `rw.kvCache()`.
  *
- * Scores are always those of keys computed afresh at their present positions, under the plan for the present length: where a rope's
- * frequencies depend on the length (dynamic, dynamic_yarn, longrope), `append()` turns the keys held as the length passes a boundary. Everything
- * is checked before anything is changed.
+ * Scores are always those of keys computed afresh at their current positions, under the plan for the current length. If a rope's frequencies depend
+ * on the length (dynamic, dynamic_yarn, longrope), `append()` re-rotates the cached keys when the length passes a boundary. All arguments are
+ * checked before anything changes.
  */
 export class KvCache implements Disposable {
   readonly #core: KvCacheCore;
@@ -52,38 +52,38 @@ export class KvCache implements Disposable {
     return this.#core.sequences;
   }
 
-  /** Tokens of a sequence at most. */
+  /** Maximum number of tokens of a sequence. */
   get maxLength(): number {
     return this.#core.maxLength;
   }
 
-  /** Element type in which keys and values are held. */
+  /** Element type of the stored keys and values. */
   get dtype(): CacheDType {
     return this.#core.dtype;
   }
 
-  /** How keys are held. */
+  /** How keys are stored. */
   get keys(): KeyMode {
     return this.#core.keys;
   }
 
-  /** Number of position axes: the most that any rope has. */
+  /** Number of position axes: the maximum over all ropes. */
   get axes(): number {
     return this.#core.axes;
   }
 
-  /** Tokens of the first sequence. */
+  /** Number of tokens of the first sequence. */
   get length(): number {
     return this.lengthOf(0);
   }
 
-  /** Bytes of wasm memory that hold tokens now, of all sequences. `rw.kvCacheBytes()` tells it beforehand. */
+  /** Bytes of wasm memory that the tokens of all sequences take now. `rw.kvCacheBytes()` predicts it. */
   get bytes(): number {
     return this.#core.heap.module.kv_bytes(this.#core.address);
   }
 
   /**
-   * Tokens of a sequence: what the layer furthest on has been given.
+   * Number of tokens of a sequence: the maximum over its layers.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
    */
   lengthOf(sequence: number): number {
@@ -91,16 +91,16 @@ export class KvCache implements Disposable {
   }
 
   /**
-   * Where the tokens of a sequence (0; to be named in a cache of several) stand.
-   * @returns [axes · length] positions, one axis after the other.
+   * Positions of the tokens of a sequence (default: 0; required if the cache has several sequences).
+   * @returns [axes · length] positions, axis by axis.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
    */
   positions(sequence?: number): Float64Array {
-    return heldPositions(this.#core, this.#core.sequence(sequence));
+    return positionsOf(this.#core, this.#core.sequence(sequence));
   }
 
   /**
-   * The config that turns a layer's keys now; null for a layer without RoPE.
+   * The current config of a layer's rope; null for a layer without RoPE.
    * @throws {@link RopewalkError} INVALID_ARGUMENT.
    */
   config(layer = 0): Readonly<RopeConfig> | null {
@@ -108,19 +108,19 @@ export class KvCache implements Disposable {
   }
 
   /**
-   * Takes up new tokens of a layer in one call into wasm: turns and stores k, stores v, turns q in place.
-   * @throws {@link RopewalkError} CACHE_FULL, INVALID_SHAPE, INVALID_DTYPE, INVALID_POSITION, INVALID_ARGUMENT (NaN and infinity in k or v
-   * included), DISPOSED, OUT_OF_MEMORY.
+   * Appends new tokens to a layer in one call into wasm: rotates and stores k, stores v, rotates q in place.
+   * @throws {@link RopewalkError} CACHE_FULL, INVALID_SHAPE, INVALID_DTYPE, INVALID_POSITION, INVALID_ARGUMENT (also for NaN and infinity in k or
+   * v), DISPOSED, OUT_OF_MEMORY.
    */
   append(options: AppendOptions): void {
     append(this.#core, options);
   }
 
   /**
-   * Attends to what a layer holds, from the queries that `append()` has turned: those of the newest tokens.
+   * Attends to the cached keys and values of a layer. The queries are those that `append()` has rotated: the newest tokens.
    *
    * @param q - f32; [B, T, H, D], [B, H, T, D] or [T, H, D] as `layout` says.
-   * @returns `out`, or something new of q's kind and shape.
+   * @returns `out`, or a new array or Tensor like q.
    * @throws {@link RopewalkError} as {@link KvCache.append}.
    */
   attend<Q extends Tensor | Float32Array, Out extends Tensor | Float32Array = Q>(
@@ -141,24 +141,24 @@ export class KvCache implements Disposable {
   }
 
   /**
-   * Takes tokens out of a sequence, and moves those behind into their place: the first of them stands where the first of those taken out stood.
-   * With rotated keys, one rotation and rounding of each; values stay.
+   * Discards tokens and moves later ones down: the first of them gets the position of the first discarded token. Rotated keys are rotated and
+   * rounded once each; values stay the same.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, INVALID_POSITION, DISPOSED, OUT_OF_MEMORY.
    */
   shift(options: ShiftOptions): void {
-    shift(this.#core, options, true);
+    shift(this.#core, options, false);
   }
 
   /**
-   * Whether {@link KvCache.shift} would do, and if not, why.
+   * Whether {@link KvCache.shift} is possible and, if not, why. OUT_OF_MEMORY is not predicted.
    * @throws {@link RopewalkError} DISPOSED.
    */
-  canShift(options: ShiftOptions): Possibility {
-    return possibility(() => shift(this.#core, options, false));
+  canShift(options: ShiftOptions): CheckResult {
+    return resultOf(() => shift(this.#core, options, true));
   }
 
   /**
-   * Makes the first tokens of one sequence those of another too, as a copy of its own.
+   * Replaces a sequence with a copy of the first tokens of another.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
    */
   copyPrefix(options: CopyPrefixOptions): void {
@@ -170,34 +170,35 @@ export class KvCache implements Disposable {
   }
 
   /**
-   * Makes another rope turn layers, or tokens stand elsewhere, or both: keys become those that the same k would have given from the start. Keys that
-   * are rotated turn once from old to new; raw ones stay. (Above the first layer, what k and v say of the text they were made from stays what
-   * lower layers made of it.) Turned to a type that changes with every length, rotated keys turn at each token from then on.
+   * Changes the rope of layers, the positions of tokens, or both. Afterwards the keys are those that the same k would have given from the start.
+   * Rotated keys are re-rotated and rounded once for each of the two changes; raw keys stay the same. Above the first layer, k and v still come
+   * from activations that lower layers computed before the change. If the new rope's frequencies change with every length, rotated keys are
+   * re-rotated at each token from then on. On failure nothing changes.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, INVALID_SHAPE, INVALID_POSITION, INVALID_CONFIG, UNKNOWN_KEY, UNSUPPORTED_ROPE_TYPE,
    * DISPOSED, OUT_OF_MEMORY.
    */
   retune(options: RetuneOptions): void {
-    retune(this.#core, options, true);
+    retune(this.#core, options, false);
   }
 
   /**
-   * Whether {@link KvCache.retune} would do, and if not, why.
+   * Whether {@link KvCache.retune} is possible and, if not, why. OUT_OF_MEMORY is not predicted.
    * @throws {@link RopewalkError} DISPOSED.
    */
-  canRetune(options: RetuneOptions): Possibility {
-    return possibility(() => retune(this.#core, options, false));
+  canRetune(options: RetuneOptions): CheckResult {
+    return resultOf(() => retune(this.#core, options, true));
   }
 
   /**
-   * Keys and values as they are held, for a look at them.
+   * Copies keys and values as they are stored, for inspection.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
    */
-  read(options: ReadOptions = {}): HeldTokens {
+  read(options: ReadOptions = {}): CachedTokens {
     return read(this.#core, options);
   }
 
   /**
-   * A sequence as bytes: the same for the same tokens on every machine, with the `simd` build.
+   * Saves a sequence as bytes. With the `simd` build the same tokens give the same bytes on every machine.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
    */
   save(options: SequenceOptions = {}): Uint8Array {
@@ -205,28 +206,28 @@ export class KvCache implements Disposable {
   }
 
   /**
-   * Puts a saved sequence in the place of one of this cache, which has the same layers, heads, element type and kind of keys; keys that another
-   * rope had turned are turned to this cache's.
-   * @throws {@link RopewalkError} INVALID_BYTES, CACHE_FULL, INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY; the cache is then as it was.
+   * Replaces a sequence with a saved one. The cache must have the same layers, heads, element type and kind of keys. Keys that were rotated by another
+   * rope are re-rotated to this cache's rope.
+   * @throws {@link RopewalkError} INVALID_BYTES, CACHE_FULL, INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY. On failure nothing changes.
    */
   restore(bytes: Uint8Array, options: SequenceOptions = {}): void {
     restore(this.#core, bytes, this.#core.sequence(options.sequence));
   }
 
   /**
-   * Empties all sequences and gives their memory back.
+   * Empties all sequences and frees their memory.
    * @throws {@link RopewalkError} DISPOSED.
    */
   clear(): void {
     for (let sequence = 0; sequence < this.sequences; sequence++) this.truncate(0, { sequence });
   }
 
-  /** Gives the memory back. Doing so twice is harmless. */
+  /** Frees the cache's memory. A second call does nothing. */
   dispose(): void {
     this.#core.dispose();
   }
 
-  /** As {@link KvCache.dispose}, for `using`. */
+  /** Same as {@link KvCache.dispose}, for `using`. */
   [disposeSymbol](): void {
     this.dispose();
   }

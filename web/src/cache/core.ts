@@ -14,19 +14,19 @@ import {
 import { Owned } from "../memory/owned.js";
 import type { RopeCore } from "../rope/core.js";
 
-/** How the core is told that row i of a batch is sequence i. */
+/** Tells the core that batch row i belongs to sequence i. */
 const ALL_SEQUENCES = -1;
 
-/** Options of a cache whose length is asked for. */
+/** Options of `rw.kvCacheBytes()`: those of the cache, and a length. */
 export interface KvCacheBytesOptions extends Omit<KvCacheOptions, "maxLength"> {
-  /** As in {@link KvCacheOptions.maxLength}; needed where `length` is not given. */
+  /** As in {@link KvCacheOptions.maxLength}; required if `length` is absent. */
   maxLength?: number;
-  /** Tokens in each sequence, 0 to 2^30 (maxLength). */
+  /** Tokens in each sequence, 0 to 2^30 (default: maxLength). */
   length?: number;
 }
 
 /**
- * A cache in wasm memory: what the operations on it share.
+ * A cache in wasm memory: its handle and shape, for the operations on it.
  * @internal
  */
 export class KvCacheCore {
@@ -55,17 +55,13 @@ export class KvCacheCore {
 
     const configs = groups.map(({ config }) => config);
     const [address, keys] = withRopes(heap, configs, (ropes) => {
-      groups.forEach((group, i) => (group.config = ropes[i]!.config)); // a copy: a caller may change its own
+      groups.forEach((group, i) => (group.config = ropes[i]!.config)); // a copy: callers may change their object
       const mode = options.keys ?? (ropes.some(changesAtEveryLength) ? "raw" : "rotated");
       const rest = [type, KEY_MODES.indexOf(mode), this.sequences, this.maxLength, useScalarKernels] as const;
       const created = placeLayers(heap, layers, ropes, (at, ropesAt) => {
         const cache = module.kv_create();
         if (cache === 0)
-          throw new RopewalkError(
-            "OUT_OF_MEMORY",
-            "",
-            "memory for a cache cannot be had; dispose of tensors or caches",
-          );
+          throw new RopewalkError("OUT_OF_MEMORY", "", "out of memory for a cache: dispose of tensors or caches");
         const status = module.kv_configure(cache, at, layers.length, ropesAt, ropes.length, ...rest);
         if (status !== 0) module.kv_destroy(cache);
         heap.check(status);
@@ -78,27 +74,27 @@ export class KvCacheCore {
     this.#owned = new Owned(heap, address, "kvCache", destroyCache);
   }
 
-  /** Where the cache lies in wasm memory. Throws DISPOSED. */
+  /** Address of the cache in wasm memory. Throws DISPOSED. */
   get address(): number {
     return this.#owned.address;
   }
 
-  /** Checks the index of a layer (0). */
+  /** Checks a layer index (default: 0). */
   layer(given: unknown): number {
     return wholeNumber(given ?? 0, 0, this.layers.length - 1, "layer");
   }
 
-  /** Checks the index of a sequence, which may be left out where there is one only. */
+  /** Checks a sequence index, which is optional if there is only one sequence. */
   sequence(given: unknown, field = "sequence"): number {
     return wholeNumber(given ?? (this.sequences === 1 ? 0 : undefined), 0, this.sequences - 1, field);
   }
 
-  /** The same for an operation on a batch: all sequences where none is named. */
+  /** The same for batch operations, where the default is all sequences. */
   sequenceOrAll(given: unknown): number {
     return given === undefined && this.sequences > 1 ? ALL_SEQUENCES : this.sequence(given);
   }
 
-  /** Tokens of a sequence. */
+  /** Number of tokens of a sequence. */
   tokens(sequence: number): number {
     return this.heap.module.kv_tokens(this.address, sequence);
   }
@@ -108,7 +104,7 @@ export class KvCacheCore {
   }
 }
 
-/** Bytes of the pages of a cache at a length. @internal */
+/** Size in bytes of the pages of a cache at a length. @internal */
 export function kvCacheBytes(heap: Heap, options: KvCacheBytesOptions): number {
   const { layers, groups } = readLayers(heap, options);
   const type = readDType(options);
@@ -134,14 +130,14 @@ function readDType({ dtype = "f32" }: Pick<KvCacheOptions, "dtype">): number {
   return codeIn(CACHE_DTYPES, dtype, "dtype", "INVALID_DTYPE");
 }
 
-/** Whether the plan for a long sequence holds for its length alone. */
+/** Whether plans beyond the trained length hold for a single length only. */
 function changesAtEveryLength(rope: RopeCore): boolean {
   rope.useLength(2 ** 31);
   const { valid_from, valid_to } = rope.heap.module.rope_plan(rope.address);
   return valid_from === valid_to;
 }
 
-/** Writes layers and the addresses of ropes to wasm memory for a call. */
+/** Copies layers and rope addresses to wasm memory during a call. */
 function placeLayers<T>(
   heap: Heap,
   layers: readonly CacheLayer[],

@@ -42,9 +42,9 @@ export function restore(core: KvCacheCore, image: Uint8Array, sequence: number):
   );
 }
 
-/** Uses a writer or reader, and gives it back whatever happens. */
+/** Calls `use` with a writer or reader, and always frees it. */
 function withObject<T>(object: number, destroy: (object: number) => void, use: (object: number) => T): T {
-  if (object === 0) throw new RopewalkError("OUT_OF_MEMORY", "", "memory cannot be had; dispose of tensors");
+  if (object === 0) throw new RopewalkError("OUT_OF_MEMORY", "", "out of memory: dispose of tensors or caches");
   try {
     return use(object);
   } finally {
@@ -52,7 +52,7 @@ function withObject<T>(object: number, destroy: (object: number) => void, use: (
   }
 }
 
-/** Goes over bytes in pieces, each with a place in wasm memory for it. */
+/** Splits bytes into pieces that fit the scratch block, and calls `use` with each piece and the block's address. */
 function inPieces(heap: Heap, bytes: Uint8Array, use: (piece: Uint8Array, at: number) => void): void {
   const { scratch, scratchBytes } = heap;
   for (let first = 0; first < bytes.length; first += scratchBytes)
@@ -63,6 +63,6 @@ function newBytes(length: number): Uint8Array {
   try {
     return new Uint8Array(length);
   } catch (cause) {
-    throw new RopewalkError("OUT_OF_MEMORY", "", `${length} bytes in one array cannot be had`, { cause });
+    throw new RopewalkError("OUT_OF_MEMORY", "", `out of memory: cannot create an array of ${length} bytes`, { cause });
   }
 }

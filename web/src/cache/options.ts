@@ -8,38 +8,38 @@ import type { Heap } from "../memory/heap.js";
 import type { Rope } from "../rope/rope.js";
 
 /**
- * How a cache holds keys. `rotated`: turned as they are written, so that attention reads them as they are; each change of plan or position
- * turns them again and rounds once. `raw`: as they come, turned as they are read; changes cost nothing and never round.
+ * How a cache stores keys. `rotated`: keys are rotated when they are appended, and attention uses them as they are; each change of rope or
+ * position re-rotates them and rounds once. `raw`: attention rotates keys as it reads them; changes cost nothing and never round.
  */
 export const KEY_MODES = ["rotated", "raw"] as const;
 /** One of {@link KEY_MODES}. */
 export type KeyMode = (typeof KEY_MODES)[number];
 
-/** What differs between the layers of a cache; what is absent is as the cache's own options say. */
+/** Options of a single layer. Absent options have the cache's values. */
 export interface CacheLayerOptions {
-  /** What turns the layer's keys; null for a layer without RoPE. */
+  /** Rope of the layer; null for a layer without RoPE. */
   rope?: Rope | RopeConfig | null;
-  /** Key and value heads, 1 to 65536. */
+  /** Number of key and value heads, 1 to 65536. */
   kvHeads?: number;
-  /** Elements of a head, 1 to 8192 (the rope's `head_dim`). */
+  /** Elements of a head, 1 to 8192 (default: the rope's `head_dim`). */
   headDim?: number;
 }
 
-/** What a cache is to hold. */
+/** Options of a KV cache. */
 export interface KvCacheOptions extends CacheLayerOptions {
-  /** Number of layers (1), or what differs for each; 1 to 4096. Layers of one rope, or of equal configs, are turned together. */
+  /** Number of layers, or the options of each layer; 1 to 4096 (default: 1). Layers with the same Rope, or equal configs, share one rope. */
   layers?: number | readonly CacheLayerOptions[];
-  /** Tokens of a sequence at most, 1 to 2^30. Memory is taken as tokens come, 32 at a time. */
+  /** Maximum number of tokens of a sequence, 1 to 2^30. Memory is allocated as tokens are appended, 32 at a time. */
   maxLength: number;
-  /** Element type in which keys and values are held (`f32`). */
+  /** Element type of the stored keys and values (default: `f32`). */
   dtype?: CacheDType;
   /**
-   * How keys are held. Unless given, `rotated`, but `raw` where the frequencies of some rope are other ones at every length beyond the trained
-   * one (dynamic, dynamic_yarn): all keys would have to be turned, and rounded, for each new token, which costs more than turning those in
-   * sight as they are read.
+   * How keys are stored. Default: `rotated`, or `raw` if a rope's frequencies change with every length beyond the trained context length (dynamic,
+   * dynamic_yarn). With such a rope each new token would re-rotate and round all rotated keys, which costs more than rotating the visible keys
+   * as they are read.
    */
   keys?: KeyMode;
-  /** Number of sequences, 1 to 65536 (1): batch rows that grow on their own. */
+  /** Number of sequences, 1 to 65536 (default: 1). Their lengths are independent. */
   sequences?: number;
 }
 
@@ -47,17 +47,17 @@ export interface KvCacheOptions extends CacheLayerOptions {
 export interface CacheLayer {
   kvHeads: number;
   headDim: number;
-  /** Which of the cache's rope groups turns it, −1 for none. */
+  /** Index of its rope group; −1 without RoPE. */
   group: number;
 }
 
-/** Layers whose keys one config turns. @internal */
+/** Layers that share a rope. @internal */
 export interface RopeGroup {
   config: Readonly<RopeConfig>;
   layers: number[];
 }
 
-/** Reads what a caller says of layers, and groups them by what turns them. @internal */
+/** Reads the options of the layers, and groups layers by rope. @internal */
 export function readLayers(
   heap: Heap,
   options: Omit<KvCacheOptions, "maxLength">,
@@ -66,15 +66,15 @@ export function readLayers(
   const list = Array.isArray(given) ? (given as unknown[]) : undefined;
   const count = wholeNumber(list?.length ?? given, 1, 4096, "layers");
   const groups: RopeGroup[] = [];
-  const known = new Map<unknown, number>(); // groups by the object that was given, and by what it says
+  const known = new Map<unknown, number>(); // groups by the given object, and by the content of its config
 
   const groupOf = (rope: unknown, field: string): number => {
     let group = known.get(rope);
     if (group === undefined) {
       const config = configOf(heap, rope, field);
-      const said = JSON.stringify(flattenConfig(config));
-      group = known.get(said) ?? groups.push({ config, layers: [] }) - 1;
-      known.set(rope, group).set(said, group);
+      const content = JSON.stringify(flattenConfig(config));
+      group = known.get(content) ?? groups.push({ config, layers: [] }) - 1;
+      known.set(rope, group).set(content, group);
     }
     return group;
   };
@@ -92,7 +92,7 @@ export function readLayers(
       throw new RopewalkError(
         "INVALID_ARGUMENT",
         field("headDim"),
-        `must be the rope's head_dim ${ropeDim} (got ${headDim})`,
+        `must equal the rope's head_dim, ${ropeDim} (got ${headDim})`,
       );
     }
     return { kvHeads: wholeNumber(own.kvHeads ?? options.kvHeads, 1, 65536, field("kvHeads")), headDim, group };

@@ -1,28 +1,28 @@
 import { wholeNumber } from "../base/checks.js";
 import type { KvCacheCore } from "./core.js";
 
-/** Which of the tokens that a cache holds to look at. */
+/** Which cached tokens to read. */
 export interface ReadOptions {
-  /** Which layer (0). */
+  /** Which layer (default: 0). */
   layer?: number;
-  /** Which sequence (0; to be named in a cache of several). */
+  /** Which sequence (default: 0; required if the cache has several sequences). */
   sequence?: number;
-  /** First token, from 0 (0). */
+  /** First token (default: 0). */
   first?: number;
-  /** Number of tokens (all that the layer has been given, from `first` on). */
+  /** Number of tokens (default: all that the layer has from `first` on). */
   count?: number;
 }
 
-/** Keys and values of some tokens. */
-export interface HeldTokens {
-  /** [count, kvHeads, headDim] keys as they are held: rotated, or raw. */
+/** Keys and values of some cached tokens. */
+export interface CachedTokens {
+  /** [count, kvHeads, headDim] keys as they are stored: rotated or raw. */
   k: Float32Array;
   /** [count, kvHeads, headDim] values. */
   v: Float32Array;
 }
 
 /** @internal */
-export function read(core: KvCacheCore, options: ReadOptions): HeldTokens {
+export function read(core: KvCacheCore, options: ReadOptions): CachedTokens {
   const { heap, address } = core;
   const layer = core.layer(options.layer);
   const sequence = core.sequence(options.sequence);
@@ -37,8 +37,8 @@ export function read(core: KvCacheCore, options: ReadOptions): HeldTokens {
   });
 }
 
-/** Where the tokens of a sequence stand, one axis after the other. @internal */
-export function heldPositions(core: KvCacheCore, sequence: number): Float64Array {
+/** Positions of a sequence's tokens, [axes · length], axis by axis. @internal */
+export function positionsOf(core: KvCacheCore, sequence: number): Float64Array {
   const { heap, address, axes } = core;
   const length = axes * core.tokens(sequence);
   return heap.borrow(length * 8, (at) => {

@@ -1,47 +1,44 @@
+import { configOf, ropeOf, withRopes } from "../attention/given_rope.js";
 import { wholeNumber } from "../base/checks.js";
-import type { RopeConfig } from "../config/types.js";
 import { RopewalkError, type RopewalkErrorCode } from "../base/errors.js";
-import { configOf, withRopes } from "../attention/given_rope.js";
-import type { KvCacheCore } from "./core.js";
-import {
-  checkPositions,
-  placePositions,
-  type PositionInput,
-  type Positions,
-  reachOf,
-  readPositions,
-} from "../memory/positions.js";
-import type { Rope } from "../rope/rope.js";
+import type { RopeConfig } from "../config/types.js";
+import type { Heap } from "../memory/heap.js";
+import { placePositions, type PositionInput, readPositions } from "../memory/positions.js";
 import type { RopeCore } from "../rope/core.js";
+import { Rope } from "../rope/rope.js";
+import type { KvCacheCore } from "./core.js";
 
-/** How what a cache holds is to change: by another rope, at other positions, or both. */
+/** A change of the rope, of the positions, or of both. */
 export interface RetuneOptions {
-  /** What turns keys from now on, in all sequences; it agrees with the old one in head_dim, and unless keys are raw, in span and pairing. */
+  /**
+   * The new rope, for all sequences. It must have the old one's head_dim and, unless keys are raw, the same rotated span, pairing and position
+   * axes.
+   */
   rope?: Rope | RopeConfig;
-  /** The layers that it is for (all with RoPE, where one rope turns them). Those that one rope turned are retuned together. */
+  /** Layers that get the new rope (default: all layers with RoPE, if they share one rope). Layers that share a rope change together. */
   layers?: number | readonly number[];
-  /** Where the tokens held stand from now on: the position of the first, or an id for each as for `rope.rotate()`. */
+  /** New positions of the cached tokens: the position of the first token, or an id for each, as in `rope.rotate()`. */
   positions?: PositionInput;
-  /** The sequence that the positions are for (0; to be named in a cache of several). */
+  /** Sequence that gets the positions (default: 0; required if the cache has several sequences). */
   sequence?: number;
 }
 
-/** What a shift takes out. */
+/** Which tokens to discard. */
 export interface ShiftOptions {
-  /** First tokens that stay, from 0 (0). */
+  /** Number of tokens to keep at the start, from 0 (default: 0). */
   keep?: number;
-  /** Tokens after them that go, from 1; those behind move into their place. */
+  /** Number of tokens to discard after them, from 1. Later tokens move down. */
   discard: number;
-  /** Which sequence (0; to be named in a cache of several). */
+  /** Which sequence (default: 0; required if the cache has several sequences). */
   sequence?: number;
 }
 
-/** Whether something could be done, and if not, what it would throw. */
-export type Possibility =
+/** Result of a check: whether the operation is possible and, if not, the error that it would throw. `reason` is the error's message. */
+export type CheckResult =
   { possible: true } | { possible: false; code: RopewalkErrorCode; field: string; reason: string };
 
-/** Whether `check` passes; only what has been disposed of throws. @internal */
-export function possibility(check: () => void): Possibility {
+/** Converts an error that `check` throws to a result. DISPOSED is still thrown. @internal */
+export function resultOf(check: () => void): CheckResult {
   try {
     check();
     return { possible: true };
@@ -51,78 +48,81 @@ export function possibility(check: () => void): Possibility {
   }
 }
 
-/** Shifts, or with `act` false checks whether that would do. @internal */
-export function shift(core: KvCacheCore, options: ShiftOptions, act: boolean): void {
+/** Shifts, or only checks whether that is possible. @internal */
+export function shift(core: KvCacheCore, options: ShiftOptions, checkOnly: boolean): void {
   const { heap, address, maxLength } = core;
   const sequence = core.sequence(options.sequence);
   const keep = wholeNumber(options.keep ?? 0, 0, maxLength, "keep");
   const discard = wholeNumber(options.discard, 1, maxLength, "discard");
-  const name = act ? "kv_shift" : "kv_can_shift";
-  heap.check(heap.module[name](address, sequence, keep, discard));
+  heap.check(heap.module.kv_shift(address, sequence, keep, discard, checkOnly));
 }
 
-/** Retunes, or with `act` false checks whether that would do. @internal */
-export function retune(core: KvCacheCore, options: RetuneOptions, act: boolean): void {
+/** Retunes, or only checks whether that is possible. @internal */
+export function retune(core: KvCacheCore, options: RetuneOptions, checkOnly: boolean): void {
   const { heap, address } = core;
-  const { module } = heap;
   const { rope, positions: input } = options;
   if (rope === undefined && input === undefined)
-    throw new RopewalkError("INVALID_ARGUMENT", "rope", "or positions must be given");
-  const config = rope === undefined ? undefined : configOf(heap, rope, "rope");
-  const changed = config === undefined ? [] : groupsOf(core, options.layers);
+    throw new RopewalkError("INVALID_ARGUMENT", "rope", "or positions is required (got neither)");
+  if (rope !== undefined) configOf(heap, rope, "rope");
+  const groups = Int32Array.from(rope === undefined ? [] : groupsOf(core, options.layers));
   const sequence = input === undefined ? 0 : core.sequence(options.sequence);
-  const positions =
-    input === undefined ? undefined : readPositions(input, 1, core.tokens(sequence), core.axes, "positions");
+  const tokens = input === undefined ? 0 : core.tokens(sequence);
+  const positions = readPositions(input ?? 0, 1, tokens, core.axes, "positions");
 
-  const configs = core.groups.map((group) => group.config);
-  withRopes(heap, config === undefined ? configs : [...configs, config], (ropes) => {
-    const tuned = ropes.at(-1)!; // of the new config, where there is one
-    for (const group of changed) checkRope(core, module.kv_can_retune(address, group, tuned.address));
-    if (positions !== undefined) {
-      checkMoved(positions, ropes);
-      const placed = placePositions(heap, positions, heap.idBlock(positions.ids?.length ?? 0), 0);
-      heap.check(module[act ? "kv_move" : "kv_can_move"](address, sequence, placed));
-    }
-    if (!act) return;
-    for (const group of changed) {
-      checkRope(core, module.kv_retune(address, group, tuned.address));
-      core.groups[group]!.config = tuned.config;
-    }
+  withRope(heap, rope, (newRope) => {
+    heap.borrow(groups.byteLength, (groupsAddress) => {
+      const idsAddress = heap.idBlock(positions.ids?.length ?? 0);
+      const wasmPositions = placePositions(heap, positions, idsAddress, 0);
+      heap.bytes(groupsAddress, groups.byteLength).set(new Uint8Array(groups.buffer));
+      const status = heap.module.kv_retune(
+        address,
+        groupsAddress,
+        groups.length,
+        newRope?.address ?? 0,
+        sequence,
+        input !== undefined,
+        wasmPositions,
+        checkOnly,
+      );
+      checkStatus(heap, status);
+    });
+    if (newRope === undefined || checkOnly) return;
+    for (const group of groups) core.groups[group]!.config = newRope.config;
   });
 }
 
-/** Whether held tokens may stand at new positions: none is too far for any rope, old or new. */
-function checkMoved(positions: Positions, ropes: readonly RopeCore[]): void {
-  checkPositions(positions, "positions");
-  if (positions.tokens > 0) for (const rope of ropes) rope.checkPositions(reachOf(positions));
+/** Calls `use` with a configured rope: the caller's own, or for a config one that exists during the call. */
+function withRope(heap: Heap, rope: Rope | RopeConfig | undefined, use: (rope: RopeCore | undefined) => void): void {
+  if (rope === undefined) use(undefined);
+  else if (rope instanceof Rope) use(ropeOf(heap, rope, "rope"));
+  else withRopes(heap, [rope], ([made]) => use(made));
 }
 
-/** The rope groups that layers are in, each with all of its layers. */
+/** The rope groups of some layers. A group changes as a whole. */
 function groupsOf(core: KvCacheCore, given: unknown): number[] {
   const wrong = (message: string): RopewalkError => new RopewalkError("INVALID_ARGUMENT", "layers", message);
   if (given === undefined) {
-    if (core.groups.length !== 1)
-      throw wrong(
-        core.groups.length === 0 ? "have no RoPE" : "must be named: several ropes turn the layers of this cache",
-      );
+    if (core.groups.length === 0) throw wrong("have no RoPE, so there is no rope to change");
+    if (core.groups.length > 1) throw wrong("is required: the layers of this cache use several ropes");
     return [0];
   }
   const layers = (Array.isArray(given) ? (given as unknown[]) : [given]).map((layer) =>
     wholeNumber(layer, 0, core.layers.length - 1, "layers"),
   );
-  if (layers.length === 0) throw wrong("must name at least one layer");
+  if (layers.length === 0) throw wrong("must name at least one layer (got an empty list)");
   const groups = [...new Set(layers.map((layer) => core.layers[layer]!.group))];
   for (const group of groups) {
-    const together = core.groups[group]?.layers;
-    if (together === undefined) throw wrong("must have RoPE");
-    if (!together.every((layer) => layers.includes(layer)))
-      throw wrong(`must be all that one rope turns: ${together.join(", ")}`);
+    const sharing = core.groups[group]?.layers;
+    if (sharing === undefined) throw wrong("must be layers with RoPE");
+    if (!sharing.every((layer) => layers.includes(layer)))
+      throw wrong(`must include all layers that share a rope: ${sharing.join(", ")} (got ${layers.join(", ")})`);
   }
   return groups;
 }
 
-/** Raises what the core finds wrong with a new rope, where the caller gave it. */
-function checkRope({ heap }: KvCacheCore, status: number): void {
+/** Throws what a status means. Statuses about the new rope's geometry name other fields in the core: here the field is `rope`. */
+function checkStatus(heap: Heap, status: number): void {
+  if (status === 0) return;
   const { field } = heap.module.status_fields(status);
   heap.check(status, undefined, field === "to" || field === "shape" ? "rope" : undefined);
 }

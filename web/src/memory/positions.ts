@@ -75,14 +75,6 @@ export function checkPositions(positions: Positions, field: string): void {
   if (outside) fail("INVALID_POSITION", field, "must be finite and within ±2^31");
 }
 
-/** The smallest and the largest position on any axis, as positions of two tokens. @internal */
-export function reachOf(positions: Positions): Positions {
-  const { ids, offset, tokens } = positions;
-  let [least, most] = ids === undefined ? [offset, offset + tokens - 1] : [Infinity, -Infinity];
-  for (const id of ids ?? []) [least, most] = [id < least ? id : least, id > most ? id : most];
-  return { offset: 0, ids: [least, most], axes: 1, rows: 1, tokens: 2 };
-}
-
 function largestPosition(positions: Positions): number {
   if (positions.ids === undefined) return positions.offset + positions.tokens - 1;
   let largest = -Infinity;

@@ -245,13 +245,18 @@ interface WasmCacheFunctions {
   ): Status;
   kv_attend(cache: number, layer: number, sequence: number, queries: WasmTensor, options: WasmAttention): Status;
   kv_truncate(cache: number, sequence: number, tokens: number): Status;
-  kv_shift(cache: number, sequence: number, keep: number, discard: number): Status;
-  kv_can_shift(cache: number, sequence: number, keep: number, discard: number): Status;
+  kv_shift(cache: number, sequence: number, keep: number, discard: number, checkOnly: boolean): Status;
   kv_copy_prefix(cache: number, from: number, to: number, tokens: number): Status;
-  kv_retune(cache: number, group: number, rope: number): Status;
-  kv_can_retune(cache: number, group: number, rope: number): Status;
-  kv_move(cache: number, sequence: number, positions: WasmPositions): Status;
-  kv_can_move(cache: number, sequence: number, positions: WasmPositions): Status;
+  kv_retune(
+    cache: number,
+    groups: number,
+    groupCount: number,
+    rope: number,
+    sequence: number,
+    hasPositions: boolean,
+    positions: WasmPositions,
+    checkOnly: boolean,
+  ): Status;
   kv_read(
     cache: number,
     layer: number,

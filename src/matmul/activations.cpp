@@ -1,6 +1,4 @@
-#include "matmul/quantize_activations.h"
-
-#include "matmul/matmul_kernels.h"
+#include "matmul/activations.h"
 
 namespace ropewalk {
 

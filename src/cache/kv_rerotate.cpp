@@ -1,4 +1,4 @@
-#include "cache/kv_turn.h"
+#include "cache/kv_rerotate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,7 @@ double xpos_growth(const FrequencyPlan& plan, double largest_position) {
   return reproducible_pow(1 / plan.xpos_scale[0], power);  // the first pair's zeta is the smallest
 }
 
-Status KeyTurn::prepare(const KvGeometry& geometry, const FrequencyPlan& from, const FrequencyPlan& to) {
+Status KeyRerotation::prepare(const KvGeometry& geometry, const FrequencyPlan& from, const FrequencyPlan& to) {
   if (const Status status = difference_.prepare(from, to, true); status != Status::ok) return status;
   const std::size_t pairs = to.inv_freq.size();
   if (!cos_.resize(kBlockTokens * pairs) || !sin_.resize(kBlockTokens * pairs)) return Status::out_of_memory;
@@ -29,17 +29,17 @@ Status KeyTurn::prepare(const KvGeometry& geometry, const FrequencyPlan& from, c
   return Status::ok;
 }
 
-void KeyTurn::apply(const AttentionKernels& kernels, const RotateKernels& rotate_kernels, const KvSequence& sequence, int rope,
-                    const KeyMove& move) {
+void KeyRerotation::apply(const AttentionKernels& kernels, const RotateKernels& rotate_kernels, const KvSequence& sequence, int rope,
+                          const KeyMove& move) {
   const std::size_t pairs = plan_->inv_freq.size();
   for (int index = 0; index < sequence.pages(); ++index) {
     const int start = index * kBlockTokens, tokens = std::min(kBlockTokens, sequence.tokens() - start);
-    int first = 0, count = 0;  // a run of tokens that turn, rows written
-    const auto turn_run = [&] {
+    int first = 0, count = 0;  // a run of tokens whose keys change, and the rows written for it so far
+    const auto rotate_run = [&] {
       for (int i = 0; count > 0 && i < geometry_->layers(); ++i) {
         const KvGeometry::Layer& layer = geometry_->layer(i);
         const int written = std::min(count, sequence.written(i) - start - first);
-        if (layer.rope == rope && written > 0) turn_rows(kernels, rotate_kernels, layer, sequence.page(index), first, written);
+        if (layer.rope == rope && written > 0) rotate_rows(kernels, rotate_kernels, layer, sequence.page(index), first, written);
       }
       first += count;
       count = 0;
@@ -54,16 +54,16 @@ void KeyTurn::apply(const AttentionKernels& kernels, const RotateKernels& rotate
       if (difference_.write(from_position, to_position, &cos_[count * pairs], &sin_[count * pairs])) {
         ++count;
       } else {
-        turn_run();
+        rotate_run();
         first = token + 1;
       }
     }
-    turn_run();
+    rotate_run();
   }
 }
 
-void KeyTurn::turn_rows(const AttentionKernels& kernels, const RotateKernels& rotate_kernels, const KvGeometry::Layer& layer, char* page,
-                        int first, int count) {
+void KeyRerotation::rotate_rows(const AttentionKernels& kernels, const RotateKernels& rotate_kernels, const KvGeometry::Layer& layer,
+                                char* page, int first, int count) {
   const int type = static_cast<int>(geometry_->type());
   const bool in_place = geometry_->type() != RowType::q8_0;
   const Rotation rotation =
