@@ -42,7 +42,7 @@ void unpack_five_bits(const std::uint8_t* bits, int offset, UnpackedBlock& unpac
   }
 }
 
-// q4_1 and q5_1 add the minimum; here it is subtracted, so its sign turns.
+// q4_1 and q5_1 add the minimum, but UnpackedBlock subtracts it, so its sign changes.
 void unpack_scale_and_minimum(const std::uint8_t* block, UnpackedBlock& unpacked) {
   unpacked.scale = half_at(block);
   unpacked.minimum_scale = -half_at(block + 2);
@@ -76,7 +76,7 @@ void unpack_q3_k(const std::uint8_t* block, UnpackedBlock& unpacked) {
   }
 }
 
-// The scales of q4_k and q5_k: six bits each, the upper two of the last four beside the first four.
+// The scales of q4_k and q5_k have six bits each. The upper two bits of the last four scales are stored in the bytes of the first four.
 void unpack_k_scales(const std::uint8_t* block, UnpackedBlock& unpacked) {
   const std::uint8_t* scales = block + 4;
   unpacked.scale = half_at(block);
@@ -133,7 +133,7 @@ void unpack_block(WeightFormat format, const std::uint8_t* block, UnpackedBlock&
   switch (format) {
     case WeightFormat::f32:
     case WeightFormat::f16:
-    case WeightFormat::bf16: return;  // elements stand alone
+    case WeightFormat::bf16: return;  // not quantized: no blocks
     case WeightFormat::q8_0: return unpack_bytes(block, unpacked);
     case WeightFormat::q4_0: unpacked.scale = half_at(block); return unpack_nibbles(block + 2, 8, unpacked);
     case WeightFormat::q4_1: unpack_scale_and_minimum(block, unpacked); return unpack_nibbles(block + 4, 0, unpacked);

@@ -1,4 +1,4 @@
-// What the bytes of quantized weights mean. Formats as in ggml and in the gguf Python package, whose bits dequantization gives.
+// Unpacks and dequantizes weights. Formats as in ggml and in the gguf Python package; dequantized floats have the same bits as theirs.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,10 @@
 
 namespace ropewalk {
 
-// A block of any quantized format, taken apart. Element i is
+// A block of any quantized format, unpacked. Element i is
 //   scale · sub_scales[s] · quants[i] - minimum_scale · minimums[s],   s = i / 16,
-// where the products of scales are exact and every other operation rounds to f32. Sub-scales are 1 and minimums 0 where a format has none.
+// where the products of scales are exact and every other operation rounds to f32. Formats without sub-scales have sub-scales of 1, and
+// formats without minimums have minimums of 0.
 struct UnpackedBlock {
   std::int8_t quants[kLargestBlockElements];
   std::int16_t sub_scales[kLargestBlockElements / 16];
@@ -18,10 +19,10 @@ struct UnpackedBlock {
   float minimum_scale;
 };
 
-// Takes one block of a quantized format apart.
+// Unpacks one block of a quantized format.
 void unpack_block(WeightFormat format, const std::uint8_t* block, UnpackedBlock& unpacked);
 
-// `columns` weights of one row, of any format, as floats.
+// Writes `columns` weights of one row as floats. Any format; `columns` is a multiple of block_elements(format).
 void dequantize(WeightFormat format, const void* row, int columns, float* out);
 
 // The values that iq4_nl indexes.

@@ -8,24 +8,24 @@
 namespace ropewalk {
 namespace {
 
-// As many tokens share what is unpacked of a panel, and their sums stay in the nearest cache.
+// Number of tokens that share the unpacked columns of a panel. Their sums stay in the first-level cache.
 constexpr int kTokensTogether = 128;
 
-// From so many tokens on unpacking pays.
+// Minimum number of tokens for which unpacking is worthwhile.
 constexpr int kTokensForTiles = 4;
 
 const std::uint8_t* bytes_of(const WeightMatrix& weights, int row) {
   return static_cast<const std::uint8_t*>(weights.data) + row * weight_row_bytes(weights.format, weights.columns);
 }
 
-// Rows before this are in panels.
+// Number of rows, from the first, that are packed in panels.
 int packed_rows(const WeightMatrix& weights) { return weights.packed ? weights.rows / kPanelRows * kPanelRows : 0; }
 
 TokenRows rows_from(Activations& x, int token, int count, int column) {
   return {x.floats(token) + column, x.stride(), x.quantized(token, column), x.columns(), count};
 }
 
-// The products of eight rows, or of the last few, with some tokens.
+// Multiplies eight rows, or the last few, with a run of tokens.
 class PanelProduct {
  public:
   PanelProduct(const MatmulKernels& kernels, const WeightMatrix& weights, Activations& x)
@@ -35,6 +35,7 @@ class PanelProduct {
         kernels_(kernels),
         end_(bytes_of(weights, packed_rows(weights))) {}
 
+  // Computes the sums of rows [row, row + rows) and tokens [token, token + count).
   void add(int row, int rows, int token, int count) {
     std::fill_n(sums_, count * kSumsPerToken, 0.0f);
     const bool is_packed = row < packed_rows(weights_);
@@ -61,7 +62,7 @@ class PanelProduct {
     }
   }
 
-  // Of the token and the row counted from those of add().
+  // The product of a token and a row, both counted from the arguments of add().
   float sum(int token, int row) const {
     const float* sums = sums_ + token * kSumsPerToken + row;
     if (!is_float(weights_.format)) return sums[0];
@@ -73,7 +74,7 @@ class PanelProduct {
   Activations& x_;
   int format_;
   const MatmulKernels& kernels_;
-  const std::uint8_t* end_;  // of the panels
+  const std::uint8_t* end_;  // end of the panels
   alignas(16) float sums_[kTokensTogether * kSumsPerToken];
   alignas(16) std::uint8_t packed_[kPanelRows * kChunkColumns * sizeof(float)];
   PanelChunk chunk_;

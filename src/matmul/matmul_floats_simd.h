@@ -1,4 +1,4 @@
-// Products with weights that are floats, in simd128.
+// simd128 kernels for f32, f16 and bf16 weights.
 #pragma once
 
 #include "base/storage_wasmsimd.h"
@@ -7,7 +7,8 @@
 
 namespace ropewalk {
 
-// How a column of eight rows becomes two vectors. Elements of 16 bits are taken as they lie in 32-bit lanes: the even rows, then the odd.
+// Loads a column of eight rows as two vectors. BF16Column and FiniteF16Column split each 32-bit lane, so they give the even rows and the
+// odd rows.
 struct F32Column {
   using Element = float;
   static constexpr bool kEvenOdd = false;
@@ -23,7 +24,7 @@ struct BF16Column {
   }
 };
 
-// Right for every finite number. Whether others came by is asked at the end.
+// Fast, but wrong for infinity and NaN; were_finite() tells afterwards whether there were any.
 class FiniteF16Column {
  public:
   using Element = Float16;
@@ -36,7 +37,7 @@ class FiniteF16Column {
   bool were_finite() const { return !wasm_v128_any_true(wasm_u16x8_ge(largest_, wasm_i16x8_splat(static_cast<std::int16_t>(0xF800)))); }
 
  private:
-  // Of the upper halves of lanes: exponent and mantissa in place, then 2^112 corrects the bias.
+  // Converts the upper half of each lane: shifts exponent and mantissa into place, then multiplies by 2^112 to correct the bias.
   static v128_t to_floats(v128_t upper) {
     const v128_t placed = wasm_v128_and(wasm_i32x4_shr(upper, 3), wasm_i32x4_splat(static_cast<std::int32_t>(0x8FFFE000u)));
     return wasm_f32x4_mul(placed, wasm_f32x4_splat(0x1p112f));
@@ -51,7 +52,7 @@ struct AnyF16Column {
   F32x8 load(const Float16* rows) { return load8(rows); }
 };
 
-// Eight sums by rows, or the even and the odd.
+// Loads and stores eight sums, in row order or split into even and odd rows.
 template <bool EvenOdd>
 inline F32x8 load_sums(const float* sums) {
   const F32x8 rows = load8(sums);
@@ -65,7 +66,7 @@ inline void store_sums(float* sums, F32x8 values) {
   store8(sums, {wasm_i32x4_shuffle(values.low, values.high, 0, 4, 1, 5), wasm_i32x4_shuffle(values.low, values.high, 2, 6, 3, 7)});
 }
 
-// Partial sums after a part of a panel; they are not stored.
+// Adds the products with part of a panel to `partial`, without storing them.
 template <class Arithmetic, class Column>
 ROPEWALK_INLINE inline void float_sums(const PanelPart& panel, const TokenRows& x, Column& rows, F32x8 (&partial)[kPartialSums]) {
   const auto* weights = reinterpret_cast<const typename Column::Element*>(panel.weights);
@@ -86,7 +87,7 @@ ROPEWALK_INLINE inline void float_sums(const PanelPart& panel, const TokenRows& 
   });
 }
 
-// False, and nothing done, where a weight is not finite and Column knows none such.
+// Returns false, and stores nothing, if a weight isn't finite and Column can't handle that.
 template <class Arithmetic, class Column>
 inline bool add_floats(const PanelPart& panel, const TokenRows& x, float* sums) {
   Column rows;
@@ -110,7 +111,7 @@ void f16_token(const PanelPart& panel, const TokenRows& x, float* sums) {
   if (!add_floats<Arithmetic, FiniteF16Column>(panel, x, sums)) add_floats<Arithmetic, AnyF16Column>(panel, x, sums);
 }
 
-// One of the partial sums of eight rows for Tokens tokens.
+// Computes one of the partial sums of eight rows for Tokens tokens.
 template <class Arithmetic, int Tokens>
 inline void float_tile(const float* weights, int partial, int columns, const float* x, std::ptrdiff_t stride, float* sums) {
   v128_t sum[Tokens][2];

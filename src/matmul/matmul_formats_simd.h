@@ -1,10 +1,10 @@
-// Quantized formats in vectors: four rows of a panel at a time, a row in each 32-bit lane.
+// Unpacks quantized formats in simd128: four rows of a panel at a time, one row per 32-bit lane.
 //
-// Every format is a struct over four rows of one block. It says what the block is made of (constants) and gives
-// - quants<Part>(outer, unit): columns 4 · unit to 4 · unit + 3 of a group of 32, group = outer · kParts + Part, a byte each,
+// Each format is a struct over four rows of one block. It has constants that describe the block, and
+// - quants<Part>(outer, unit): columns 4 · unit to 4 · unit + 3 of a group of 32, group = outer · kParts + Part, one byte each,
 // - scale and minimum_scale: f32 lanes,
-// - sub_scale(s), minimum(s): i32 lanes, of columns 16 · s to 16 · s + 15 of the block.
-// Unsigned quants are below 128, and an element is its quant minus kOffset.
+// - sub_scale(s), minimum(s): i32 lanes, for columns 16 · s to 16 · s + 15 of the block.
+// Unsigned quants are below 128. An element is its quant minus kOffset.
 #pragma once
 
 #include <wasm_simd128.h>
@@ -17,15 +17,16 @@
 
 namespace ropewalk {
 
-// Fields of a block of a panel, from the four rows that begin `half` into it.
+// Fields of a block of a panel, for rows 0 to 3 (half 0) or 4 to 7 (half 1).
 class PanelFields {
  public:
   PanelFields(const std::uint8_t* block, int half) : block_(block), half_(half) {}
 
-  // The 16-bit field that `halves` such and `words` words come before, as f32.
+  // The 16-bit field after `halves` 16-bit fields and `words` 32-bit words, as f32.
   v128_t half_floats(int halves, int words) const {
     return half_bits_to_float(wasm_i32x4_load16x4(block_ + (halves * 2 + words * 4) * kPanelRows + half_ * 8));
   }
+  // The 32-bit word at the same kind of offset.
   v128_t word(int halves, int words) const { return wasm_v128_load(block_ + (halves * 2 + words * 4) * kPanelRows + half_ * 16); }
 
  private:
@@ -35,22 +36,22 @@ class PanelFields {
 
 inline v128_t low_bits(v128_t bytes, int mask) { return wasm_v128_and(bytes, wasm_i8x16_splat(static_cast<std::int8_t>(mask))); }
 
-// Bytes shifted down by a constant, and masked. (No processor shifts bytes; what comes over from a neighbour is masked away.)
+// Shifts bytes right by a constant and masks them. There is no byte shift: the mask removes bits that come from the neighboring byte.
 template <int Shift>
 v128_t bits_from(v128_t bytes, int mask) {
   if constexpr (Shift == 0) return low_bits(bytes, mask);
   return low_bits(wasm_u16x8_shr(bytes, Shift), mask);
 }
 
-// `value` in the bytes of which the bit is set, else 0.
+// `value` in each byte that has the bit set, and 0 in the others.
 inline v128_t where_bit(v128_t bytes, v128_t bit, int value) { return low_bits(wasm_i8x16_eq(wasm_v128_and(bytes, bit), bit), value); }
 
 inline v128_t bit_of_bytes(int bit) { return wasm_i8x16_splat(static_cast<std::int8_t>(1 << bit)); }
 
-// Byte `index` of each lane, with its sign.
+// Byte `index` of each lane, sign-extended.
 inline v128_t byte_of_lanes(v128_t words, int index) { return wasm_i32x4_shr(wasm_i32x4_shl(words, 24 - 8 * index), 24); }
 
-// What formats without sub-scales and minimums have in common.
+// Base of the formats without sub-scales.
 template <int Offset, bool Signed = false, bool Minimums = false>
 struct SimpleBlock {
   static constexpr int kElements = 32, kParts = 1, kOffset = Offset, kSubScales = 0;
@@ -97,7 +98,7 @@ struct BlockOfFiveBits : SimpleBlock<Offset, false, Minimums> {
   v128_t quants(int, int unit) const {
     const v128_t both = this->fields.word(kHalves, 1 + unit % 4);
     const v128_t nibbles = unit < 4 ? low_bits(both, 15) : bits_from<4>(both, 15);
-    // the byte of each row that holds the bits of this unit, four times over
+    // repeats the byte that contains this unit's bits four times per row
     const v128_t places = wasm_i8x16_const(0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12);
     const v128_t fifths =
         wasm_i8x16_swizzle(this->fields.word(kHalves, 0), wasm_i8x16_add(places, wasm_i8x16_splat(static_cast<std::int8_t>(unit / 2))));
@@ -118,7 +119,7 @@ struct BlockIq4Nl : SimpleBlock<0, true> {
   }
 };
 
-// Sub-scales are bytes, four to a word: that of columns 16 · s is number s / kSharedBy.
+// Base of the formats with sub-scales. Sub-scales are bytes, four per word; columns from 16 · s on have number s / SharedBy.
 template <int SharedBy, int Offset, bool Minimums>
 struct SuperBlock {
   static constexpr int kElements = 256, kOffset = Offset, kSubScales = 2 / SharedBy;
@@ -171,7 +172,7 @@ struct BlockQ3K : SuperBlock<1, 4, false> {
   }
 };
 
-// The scales of q4_k and q5_k: six bits each, the upper two of the last four beside the first four.
+// The scales of q4_k and q5_k have six bits each. The upper two bits of the last four scales are stored in the bytes of the first four.
 struct SuperBlockOf8 : SuperBlock<2, 0, true> {
   static constexpr int kParts = 2;
   SuperBlockOf8(const std::uint8_t* block, int half) : SuperBlock(block, half) {

@@ -1,9 +1,9 @@
-// The two ways to multiply integers that kernels are compiled with. Both are exact, so they give the same numbers.
+// Integer dot products for quantized weights: 16-bit words, or relaxed products of bytes. Both are exact, so they give the same numbers.
 //
-// For one token, add() multiplies four columns of four rows, a byte each, with the same columns of the token as load() gives them, and
-// total() is what a Sum has come to. For many, unpack_group() lays four rows of 32 columns out as add_step() takes them, kSteps vectors 32
-// bytes apart, and returns the scales that are left; first_sum() is what their sums begin with, given minus the offset of the quants and
-// the sums of the token's columns.
+// For one token, load() reads four columns of the token, add() multiplies them with the same columns of four rows (one byte each) and adds
+// to a Sum, and total() returns the result of a Sum. For many tokens, unpack_group() writes four rows of 32 columns in the order of
+// add_step(), as kSteps vectors 32 bytes apart, and returns the scales that are still to be applied. first_sum() returns the initial sum,
+// from minus the offset of the quants and the sums of the token's columns.
 #pragma once
 
 #include "matmul/matmul_formats_simd.h"
@@ -11,12 +11,12 @@
 
 namespace ropewalk {
 
-// (low, high) of two i32 lanes in each lane.
+// Packs two i32 lanes into the low and high half of one lane.
 inline v128_t pairs_of(v128_t low, v128_t high) {
   return wasm_v128_or(wasm_v128_and(low, wasm_i32x4_splat(0xFFFF)), wasm_i32x4_shl(high, 16));
 }
 
-// 16-bit words. A vector of bytes is taken apart into columns 0 and 2, and 1 and 3, which is the order of QuantizedRow::words.
+// Products of 16-bit words. A vector of bytes is split into columns 0 and 2 and columns 1 and 3, the order of QuantizedRow::words.
 struct WordDot {
   using Tile = WordDot;
   template <class Block>
@@ -39,7 +39,7 @@ struct WordDot {
   static v128_t add_step(v128_t sum, v128_t weights, v128_t x) { return wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(weights, x)); }
 
   struct Sum {
-    v128_t even, odd;  // of signed quants, `even` is 256 times too large
+    v128_t even, odd;  // for signed quants, `even` is 256 times too large until total()
   };
   struct Token {
     v128_t even, odd;
@@ -58,7 +58,7 @@ struct WordDot {
     return wasm_i32x4_add(Signed ? wasm_i32x4_shr(sum.even, 8) : sum.even, sum.odd);
   }
 
-  // Offsets and sub-scales go into the words, which hold them: 32 · 128 is the largest product.
+  // Offsets and sub-scales are applied to the words, which are large enough: the largest product is 32 · 128.
   template <int Part, class Block>
   static v128_t unpack_group(const Block& block, int outer, std::uint8_t* weights) {
     const v128_t offset = wasm_i16x8_splat(Block::kOffset);
@@ -79,7 +79,7 @@ struct WordDot {
 };
 
 #ifdef __wasm_relaxed_simd__
-// Bytes, for quants below 128: what a product of a signed byte with another that has its sign bit set gives is the engine's choice.
+// Relaxed products of bytes, for quants below 128. If the second operand has its sign bit set, engines may return different results.
 struct RelaxedByteDot {
   using Tile = RelaxedByteDot;
   template <class Block>
@@ -118,7 +118,7 @@ struct RelaxedByteDot {
   }
 };
 
-// Signed quants of one token: the quant is the operand that may have its sign bit set, and the token is taken as
+// Signed quants times one token: the quant is the first operand, which may have its sign bit set, and the token is split into
 // x = (x & 127) - 128 · (x < 0).
 struct RelaxedSplitDot {
   struct Sum {
@@ -143,8 +143,8 @@ struct RelaxedSplitDot {
   }
 };
 
-// Signed quants of many tokens, in engines that do with their sign bit what RelaxedSign says. Offset is 128 where they are read as
-// unsigned, and 0 where as signed.
+// Signed quants times many tokens, in engines whose behavior RelaxedSign has detected. Offset is 128 if the engine reads the operand as
+// unsigned, and 0 if as signed.
 template <int Offset>
 struct RelaxedSignedDot {
   using Tile = RelaxedByteDot;
@@ -162,7 +162,8 @@ struct RelaxedSignedDot {
   }
 };
 
-// How this engine reads the second operand of the relaxed dot product where its sign bit is set. WebAssembly lets it choose, but only once.
+// How this engine reads the second operand of the relaxed dot product if its sign bit is set. WebAssembly leaves that to the engine, but
+// requires the same behavior every time.
 enum class RelaxedSign { is_signed, is_unsigned, neither };
 
 inline RelaxedSign relaxed_sign() {
@@ -170,7 +171,7 @@ inline RelaxedSign relaxed_sign() {
   const v128_t second = wasm_i8x16_const(-1, -1, -1, -1, -1, -1, -1, -1, -128, -1, 127, -2, -128, -127, -1, 1);
   const v128_t dot = wasm_i32x4_relaxed_dot_i8x16_i7x16_add(first, second, wasm_i32x4_splat(0));
   const auto is = [&](v128_t expected) { return wasm_i32x4_all_true(wasm_i32x4_eq(dot, expected)); };
-  // where pairs of products are added in 16 bits, four times 127 · 255 do not fit
+  // these also detect engines that add pairs of products in 16 bits, where four times 127 · 255 doesn't fit
   if (is(wasm_i32x4_const(4 * 127 * -1, 4 * -127 * -1, 127 * (-128 + 1 + 127 + 2), -128 - 2 * 127 - 3 + 4))) return RelaxedSign::is_signed;
   if (is(wasm_i32x4_const(4 * 127 * 255, 4 * -127 * 255, 127 * (128 - 255 + 127 - 254), 128 + 2 * 129 + 3 * 255 + 4))) {
     return RelaxedSign::is_unsigned;

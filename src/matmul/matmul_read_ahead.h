@@ -1,4 +1,4 @@
-// Weights that come from memory, ahead of the arithmetic.
+// Reads weights from memory ahead of the arithmetic.
 #pragma once
 
 #include "base/touch.h"
@@ -6,11 +6,12 @@
 
 namespace ropewalk {
 
-// Fetches weights ahead of the arithmetic, many lines at once: left to themselves, loads from memory and the arithmetic behind them take
-// turns.
+// Touches many cache lines of weights ahead of the arithmetic. Without it, the processor alternates between waiting for memory and
+// computing.
 class ReadAhead {
  public:
   explicit ReadAhead(const PanelPart& panel) : next_(panel.weights + kBytes), end_(panel.end) {}
+  // To be called with the address of the weights that are used next.
   void at(const std::uint8_t* weights) {
     if (weights + kBytes < next_ || end_ - next_ < kBytes) return;
     touch_lines(reinterpret_cast<const char*>(next_), kBytes);
@@ -18,7 +19,7 @@ class ReadAhead {
   }
 
  private:
-  static constexpr std::ptrdiff_t kBytes = 1024;  // as many lines as processors have on their way at a time
+  static constexpr std::ptrdiff_t kBytes = 1024;  // as many lines as processors fetch at the same time
   const std::uint8_t* next_;
   const std::uint8_t* end_;
 };

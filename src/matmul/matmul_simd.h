@@ -1,4 +1,4 @@
-// The kernels of products in simd128, written once for both ways of adding a product of floats and of multiplying integers.
+// The product kernels in simd128, as templates over how floats are multiplied and added and how integers are multiplied.
 #pragma once
 
 #include "matmul/matmul_floats_simd.h"
@@ -10,10 +10,10 @@
 
 namespace ropewalk {
 
-constexpr int kUnits = kActivationGroup / 4;  // of four columns
+constexpr int kUnits = kActivationGroup / 4;  // units of four columns per group
 
 inline void quantize_row_simd(const float* x, int columns, const QuantizedRow& out) {
-  const v128_t magic = wasm_f32x4_splat(0x1.8p23f);  // adding it rounds to an integer and leaves that in the low bits
+  const v128_t magic = wasm_f32x4_splat(0x1.8p23f);  // adding it rounds to an integer, which ends up in the low bits
   for (int column = 0; column < columns; column += kActivationGroup) {
     const float* from = x + column;
     v128_t largest = wasm_f32x4_splat(0);
@@ -41,10 +41,10 @@ inline void quantize_row_simd(const float* x, int columns, const QuantizedRow& o
   }
 }
 
-// I of a group for all eight rows: the products of quants with a token, times the sub-scales.
+// Computes I (matmul_kernels.h) of a group for all eight rows: the products of quants with a token, times the sub-scales.
 template <int Part, class Block, class Dot>
 ROPEWALK_INLINE inline void group_products(const Block (&blocks)[2], int outer, const QuantizedRow& x, int column, v128_t (&products)[2]) {
-  constexpr int kRuns = Block::kSubScales == 2 ? 2 : 1;  // of columns with a sub-scale of their own
+  constexpr int kRuns = Block::kSubScales == 2 ? 2 : 1;  // runs of columns that share a sub-scale
   const std::int16_t* x_sums = x.sums + column / 16;
   unrolled<kRuns>([&]<int Run>() ROPEWALK_INLINE {
     typename Dot::Sum low = Dot::zero(), high = Dot::zero();
@@ -104,7 +104,7 @@ void quantized_token(const PanelPart& panel, const TokenRows& x, float* sums) {
   wasm_v128_store(sums + 4, totals[1]);
 }
 
-// All of a chunk for Tokens tokens: eight rows times Tokens sums stay in registers through each group.
+// Multiplies a chunk with Tokens tokens. Eight rows times Tokens sums stay in registers during each group.
 template <class Arithmetic, class Dot, int Tokens>
 inline void quantized_tile(const PanelChunk& chunk, int columns, const TokenRows& x, int token, float* sums) {
   const int stride = x.columns, scale_stride = stride / kActivationGroup, sum_stride = stride / 16;
@@ -175,7 +175,8 @@ void unpack_quantized(const std::uint8_t* panel, int columns, PanelChunk& chunk)
   }
 }
 
-// The table of a build: `Bytes` multiplies quants below 128, `Signed` others with one token, and `Words` any.
+// The kernel table of a build. `Bytes` multiplies quants below 128, `Signed` multiplies signed quants with one token, and `Words`
+// multiplies any quants.
 template <class Arithmetic, class Bytes, class Signed, class Words>
 constexpr MatmulKernels simd_matmul_kernels(const char* name) {
   return {name,

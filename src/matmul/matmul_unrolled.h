@@ -1,4 +1,4 @@
-// Loops whose counter is known when the code is made. Tiles of sums live in registers only where every loop over them is such a loop.
+// Loops that are unrolled at compile time. An array of sums stays in registers only if all loops over it are unrolled.
 #pragma once
 
 #include <utility>

@@ -6,7 +6,7 @@
 namespace ropewalk {
 namespace {
 
-// Runs of a format's block. A row of floats is one block.
+// Number of fields in each run of a block. A whole row of floats is treated as one block.
 struct Runs {
   Runs(WeightFormat format, int columns) : shape(block_shape(format)), blocks(columns / shape.elements), repeat(1) {
     if (shape.elements == 1) {
@@ -23,7 +23,8 @@ struct Runs {
   int repeat;
 };
 
-// Moves `count` fields of `Bytes` each: field i of row r, rows `row_bytes` apart, is number 8 · i + r of the panel. Both pointers go on.
+// Copies `count` fields of `Bytes` bytes: field i of row r, with rows `row_bytes` apart, becomes field 8 · i + r of the panel. Advances
+// both pointers.
 template <int Bytes, class Rows>
 void pack_run(const std::uint8_t*& fields, std::size_t row_bytes, Rows rows, int count, std::uint8_t*& panel) {
   for (int i = 0; i < count; ++i, fields += Bytes, panel += kPanelRows * Bytes) {
@@ -31,7 +32,7 @@ void pack_run(const std::uint8_t*& fields, std::size_t row_bytes, Rows rows, int
   }
 }
 
-// `rows` is a number that the compiler knows for all panels but the last.
+// `rows` is a compile-time constant for all panels but the last.
 template <class Rows>
 void pack_runs(const Runs& runs, const std::uint8_t* weights, std::size_t row_bytes, Rows rows, std::uint8_t* panel) {
   for (int block = 0; block < runs.blocks; ++block) {

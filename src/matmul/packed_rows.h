@@ -1,7 +1,7 @@
-// Rows of weights in panels of eight, so that a product reads one stream, and four rows at a time fill a vector.
+// Packs rows of weights in panels of eight, so that a product reads a single stream, and four rows at a time fill a vector.
 //
-// Within a panel, blocks with the same columns stand together, and every field of theirs is kept eight times over: the field of row 0, of
-// row 1, … of row 7. Bytes only change places, so a panel is as long as its rows and starts where they did.
+// In a panel, the blocks of the same columns are next to each other, and their fields are interleaved: field 0 of row 0, of row 1, … of row
+// 7, then field 1, and so on. Packing only moves bytes, so a panel has the size and the address of its rows.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,11 @@ namespace ropewalk {
 
 constexpr int kPanelRows = 8;
 
-// `columns` columns of `rows` rows, `row_bytes` apart, as a panel; rows that are missing of eight are zeros. Neither may overlap.
+// Packs `columns` columns of `rows` rows, which are `row_bytes` apart, as a panel. If there are fewer than eight rows, the others are
+// zeros. Source and panel must not overlap.
 void pack_panel(WeightFormat format, const std::uint8_t* weights, std::size_t row_bytes, int rows, int columns, std::uint8_t* panel);
 
-// One row of a panel as it was, of `columns` columns.
+// Copies one row of a panel with `columns` columns to `out`, in the original order.
 void unpack_panel_row(WeightFormat format, const std::uint8_t* panel, int row, int columns, std::uint8_t* out);
 
 }  // namespace ropewalk

@@ -1,16 +1,17 @@
-// How weights are stored: the element types of GGUF and safetensors, and what a block of each is made of. dequantize.h says what they mean.
+// Weight formats: the element types of GGUF and safetensors, and the fields of a block of each. Their meaning is in dequantize.h.
 #pragma once
 
 #include <cstddef>
 
 namespace ropewalk {
 
-// Named as GGUF names them. From q8_0 on, blocks of 32 or 256 elements share scales.
+// Names as in GGUF. From q8_0 on, blocks of 32 or 256 elements share scales.
 enum class WeightFormat : int { f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q2_k, q3_k, q4_k, q5_k, q6_k, iq4_nl };
 
 constexpr int kWeightFormats = 14;
 
-// A block is a run of 16-bit fields, one of 32-bit words (quants and small scales, four bytes at a time), and one of 16-bit fields.
+// A block has a run of 16-bit fields, a run of 32-bit words (quants and small scales, four bytes at a time), and another run of 16-bit
+// fields.
 struct BlockShape {
   int elements;
   int leading_halves;
@@ -39,7 +40,7 @@ constexpr BlockShape kBlockShapes[kWeightFormats] = {
 
 constexpr const BlockShape& block_shape(WeightFormat format) { return kBlockShapes[static_cast<int>(format)]; }
 
-// 1 and the size of an element for floats.
+// Elements and bytes of a block. For floats a block is one element.
 constexpr int block_elements(WeightFormat format) { return block_shape(format).elements; }
 constexpr int block_bytes(WeightFormat format) { return block_shape(format).bytes(); }
 
@@ -48,7 +49,7 @@ constexpr int kLargestBlockBytes = 210;
 
 constexpr bool is_float(WeightFormat format) { return format <= WeightFormat::bf16; }
 
-// Bytes of a row of `columns` elements, a multiple of block_elements.
+// Size in bytes of a row of `columns` elements, a multiple of block_elements(format).
 constexpr std::size_t weight_row_bytes(WeightFormat format, int columns) {
   return static_cast<std::size_t>(columns / block_elements(format)) * block_bytes(format);
 }

@@ -10,7 +10,7 @@
 namespace ropewalk {
 namespace {
 
-// x / (1 + e^-t); for negative t the same as x e^t / (1 + e^t), so that no power is larger than 1.
+// x / (1 + e^-t). Negative t use the equivalent x e^t / (1 + e^t), so that the power never exceeds 1.
 v128_t gated_by_sigmoid(v128_t x, v128_t t) {
   const v128_t power = exp_f32x4(wasm_f32x4_neg(wasm_f32x4_abs(t)));
   const v128_t is_negative = wasm_f32x4_lt(t, wasm_f32x4_splat(0));
@@ -26,7 +26,7 @@ v128_t gelu_tanh(v128_t x) {
   return gated_by_sigmoid(x, wasm_f32x4_mul(wasm_f32x4_splat(1.5957691216057308f), inner));  // 2 sqrt(2/pi)
 }
 
-// erf by Abramowitz and Stegun, 7.1.26: off by 1.5e-7 at most.
+// Uses erf by Abramowitz and Stegun, 7.1.26, whose error is at most 1.5e-7.
 v128_t gelu(v128_t x) {
   const v128_t z = wasm_f32x4_mul(wasm_f32x4_abs(x), wasm_f32x4_splat(0.70710678f));
   const v128_t one = wasm_f32x4_splat(1);

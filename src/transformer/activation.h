@@ -1,4 +1,4 @@
-// The functions between the two products of a feed-forward layer.
+// Activation functions of the feed-forward layer.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,14 @@ namespace ropewalk {
 
 // silu(x) = x / (1 + e^-x)                                             Elfwing et al. 2017 (arXiv:1702.03118)
 // gelu(x) = x · Phi(x), Phi the normal distribution function           Hendrycks and Gimpel 2016 (arXiv:1606.08415)
-// gelu_tanh: their approximation, x / (1 + e^(-2u)) with u = sqrt(2/pi) (x + 0.044715 x^3)
+// gelu_tanh(x): approximation of gelu from the same paper, x / (1 + e^(-2u)) with u = sqrt(2/pi) (x + 0.044715 x^3)
 enum class Activation : int { silu, gelu, gelu_tanh };
 
-// x = activation(x), within 3e-7 · |x|; silu also within 4 units in the last place down to -87.3. Of numbers so far below zero that f32
-// hardly tells the result from 0 it is 0, of -infinity NaN.
+// x = activation(x) for `count` elements, within 3e-7 · |x|. silu is also within 4 units in the last place down to -87.3. For numbers so
+// far below zero that the result is almost 0 in f32, it is 0. For -infinity it is NaN.
 void activate(Activation activation, float* x, std::ptrdiff_t count);
 
-// x = activation(gate) · x: gated linear units (Shazeer 2020, arXiv:2002.05202). gate is overwritten.
+// x = activation(gate) · x: gated linear units (Shazeer 2020, arXiv:2002.05202). Overwrites gate.
 void activate_gated(Activation activation, float* gate, float* x, std::ptrdiff_t count);
 
 }  // namespace ropewalk

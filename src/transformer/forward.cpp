@@ -17,17 +17,17 @@ Status Forward::run(const Weights& weights, KvCache& cache, int sequence, const 
   if (const Status status = check(weights, cache, sequence, tokens, count); status != Status::ok) return status;
   weights_ = &weights;
   config_ = &weights.config();
-  if (!make_room(*config_, count)) return Status::out_of_memory;
+  if (!allocate(*config_, count)) return Status::out_of_memory;
   count_ = count;
   status_ = Status::ok;
 
-  const int held = cache.sequence(sequence).tokens();
+  const int tokens_before = cache.sequence(sequence).tokens();
   embed(tokens);
   for (int layer = 0; layer < config_->layers && status_ == Status::ok; ++layer) run_layer(cache, sequence, layer);
   normalized(residual_.data(), weights[ModelVector::final_norm], weights[ModelVector::final_norm_bias]);
 
   if (status_ != Status::ok) {
-    cache.truncate(sequence, held);
+    cache.truncate(sequence, tokens_before);
     count_ = 0;
   }
   return status_;
@@ -49,7 +49,7 @@ void Forward::run_layer(KvCache& cache, int sequence, int layer) {
   attend(cache, sequence, layer, input);
   if (!config_->is_parallel) add_to_residual(attention_out_, w[LayerVector::attention_post_norm]);
 
-  // a parallel layer's feed-forward reads what attention read, unless it has a norm of its own
+  // in a parallel layer, feed-forward has the input of attention, unless it has its own norm
   const bool shares_input = config_->is_parallel && w[LayerVector::feed_forward_norm] == nullptr;
   if (!shares_input) input = normalized(x, w[LayerVector::feed_forward_norm], w[LayerVector::feed_forward_norm_bias]);
   feed_forward(layer, input);
@@ -75,14 +75,14 @@ void Forward::attend(KvCache& cache, int sequence, int layer, const float* input
   tokens.queries = heads_of(queries_.data(), queries_.data(), c.heads);
   tokens.keys = heads_of(keys_.data(), nullptr, c.kv_heads);
   tokens.values = heads_of(values_.data(), nullptr, c.kv_heads);
-  settle(cache.append(layer, sequence, tokens));
+  keep_failure(cache.append(layer, sequence, tokens));
   if (status_ != Status::ok) return;
 
   AttentionOptions options;
   options.scale = c.attention_scale;
   options.soft_cap = c.attention_soft_cap;
   options.window = weights_->layer_config(layer).window;
-  settle(cache.attend(layer, sequence, heads_of(queries_.data(), attended_.data(), c.heads), options));
+  keep_failure(cache.attend(layer, sequence, heads_of(queries_.data(), attended_.data(), c.heads), options));
   set(inner_, attended_.data(), c.heads * c.head_dim);
   project(w[LayerMatrix::output], inner_, w[LayerVector::output_bias], attention_out_.data());
 }
@@ -109,8 +109,8 @@ void Forward::activate_inner(int rows) {
   }
 }
 
-// Each token goes through the experts that its router chose. Expert by expert, so that the weights of each are read once for all its
-// tokens.
+// Runs each token through the experts that the router chose for it. Works expert by expert, so that each expert's weights are read once for
+// all its tokens.
 void Forward::use_experts(const LayerWeights& w, const float* input) {
   const ModelConfig& c = *config_;
   set(inputs_, input, c.hidden_size);
@@ -148,7 +148,7 @@ Status Forward::logits(const Weights& weights, int first, int count, float* out)
 
 void Forward::project(const WeightMatrix& w, Activations& x, const float* bias, float* out) {
   if (status_ != Status::ok) return;
-  settle(multiply(*kernels_, w, x, out, w.rows));
+  keep_failure(multiply(*kernels_, w, x, out, w.rows));
   if (bias == nullptr) return;
   for (int t = 0; t < x.tokens(); ++t) {
     for (int i = 0; i < w.rows; ++i) out[elements(t, w.rows) + i] += bias[i];
@@ -193,9 +193,9 @@ Status Forward::check(const Weights& weights, const KvCache& cache, int sequence
     if (geometry.layer(i).heads != c.kv_heads || geometry.layer(i).head_dim != c.head_dim) return Status::cache_geometry;
   }
   if (sequence < 0 || sequence >= cache.sequences()) return Status::sequence_out_of_range;
-  const KvSequence& held = cache.sequence(sequence);
+  const KvSequence& cached = cache.sequence(sequence);
   for (int i = 0; i < c.layers; ++i) {
-    if (held.written(i) != held.tokens()) return Status::cache_geometry;
+    if (cached.written(i) != cached.tokens()) return Status::cache_geometry;
   }
   if (count < 1 || count > kForwardTokens) return Status::token_count_out_of_range;
   for (int t = 0; t < count; ++t) {
@@ -204,7 +204,7 @@ Status Forward::check(const Weights& weights, const KvCache& cache, int sequence
   return Status::ok;
 }
 
-bool Forward::make_room(const ModelConfig& c, int count) {
+bool Forward::allocate(const ModelConfig& c, int count) {
   const auto rows = [count](int size) { return static_cast<std::size_t>(count) * size; };
   for (Buffer<float>* buffer : {&residual_, &normed_, &attention_out_, &feed_forward_out_}) {
     if (!buffer->resize(rows(c.hidden_size))) return false;

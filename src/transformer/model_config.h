@@ -1,4 +1,4 @@
-// What a decoder-only transformer is, in numbers: everything in which the architectures differ. Their names are not known here.
+// Configuration of a decoder-only transformer: the numbers in which architectures differ, without their names.
 #pragma once
 
 #include <cmath>
@@ -10,10 +10,10 @@
 
 namespace ropewalk {
 
-// What queries and keys are normalized over before they are turned.
-//   none
-//   head        each head of head_dim, by one weight for all heads      Qwen3, Gemma 3
-//   each_head   each head of head_dim, by a weight of its own           StableLM 2
+// How queries and keys are normalized before they are rotated.
+//   none        not at all
+//   head        each head of head_dim, one weight for all heads         Qwen3, Gemma 3
+//   each_head   each head of head_dim, a separate weight for each       StableLM 2
 //   all_heads   all heads of a token together                           OLMo 2
 enum class QueryKeyNorm : int { none, head, each_head, all_heads };
 
@@ -24,24 +24,24 @@ struct ModelConfig {
   int heads = 0;
   int kv_heads = 0;
   int head_dim = 0;
-  int feed_forward_size = 0;  // of an expert, in layers of experts
+  int feed_forward_size = 0;  // in layers with experts: of one expert
 
   Norm norm;
   QueryKeyNorm query_key_norm = QueryKeyNorm::none;
   Activation activation = Activation::silu;
-  bool is_gated = true;      // down(activation(gate x) · up x), else down(activation(up x))
-  bool is_parallel = false;  // attention and feed-forward read the same input: x + attention(norm x) + feed_forward(norm x)
+  bool is_gated = true;      // true: down(activation(gate x) · up x); false: down(activation(up x))
+  bool is_parallel = false;  // true: attention and feed-forward have the same input, x + attention(norm x) + feed_forward(norm x)
 
-  double attention_scale = std::numeric_limits<double>::quiet_NaN();  // NaN: the rope's, or 1/sqrt(head_dim)
-  double attention_soft_cap = 0;                                      // 0: none, as AttentionOptions::soft_cap
+  double attention_scale = std::numeric_limits<double>::quiet_NaN();  // NaN: KvCache::default_scale()
+  double attention_soft_cap = 0;                                      // as AttentionOptions::soft_cap; 0: none
   float embedding_scale = 1;
   float residual_scale = 1;
   float logit_scale = 1;
   float logit_soft_cap = 0;
 
   int experts = 0;
-  int experts_used = 0;             // of each token
-  bool normalizes_experts = false;  // the weights of those used are made to sum to 1
+  int experts_used = 0;             // per token
+  bool normalizes_experts = false;  // true: the weights of a token's experts are scaled to sum to 1
 };
 
 struct LayerConfig {
@@ -49,7 +49,7 @@ struct LayerConfig {
   bool has_experts = false;
 };
 
-// Limits that keep every size inside 32 bits with room.
+// Limits that keep all sizes well inside 32 bits.
 constexpr int kMaxLayers = 4096;
 constexpr int kMaxWidth = 1 << 20;  // of any vector
 constexpr int kMaxVocabulary = 1 << 22;

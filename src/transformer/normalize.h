@@ -1,4 +1,4 @@
-// Normalization of one token's vector.
+// Normalization of vectors: RMSNorm and LayerNorm.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@ struct Norm {
   float epsilon = 1e-5f;
 };
 
-// `weight` is [size]; `bias` [size] or null, and not read for rms. out may be x. Sums and differences from the mean are made in f64: the
-// one so that the result does not depend on how many lanes they are made in, the other because a mean of f32 would be off by more than
-// small deviations are.
+// Normalizes one vector. `weight` is [size]; `bias` is [size] or null, and is ignored for rms. out may be x. Sums are f64, so that the
+// result doesn't depend on the number of lanes. Differences from the mean are f64 too, because the error of an f32 mean can exceed small
+// deviations.
 void normalize(const Norm& norm, const float* x, int size, const float* weight, const float* bias, float* out);
 
 }  // namespace ropewalk

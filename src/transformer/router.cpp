@@ -42,7 +42,7 @@ int Router::gather(int expert, const float* rows, int size, float* gathered) con
     for (int n = 0; n < used_; ++n) {
       if (choices(t)[n].expert != expert) continue;
       std::copy_n(rows + static_cast<std::ptrdiff_t>(t) * size, size, gathered + static_cast<std::ptrdiff_t>(count++) * size);
-      break;  // scores that are not finite may choose an expert twice
+      break;  // non-finite scores may choose an expert twice
     }
   }
   return count;

@@ -1,5 +1,5 @@
-// Which experts of a layer each token goes to (Shazeer et al. 2017, arXiv:1701.06538): those of the largest scores, weighted by the softmax
-// over the scores of all.
+// Chooses experts for each token (Shazeer et al. 2017, arXiv:1701.06538): those with the largest scores, weighted by the softmax over all
+// scores.
 #pragma once
 
 #include "base/buffer.h"
@@ -8,19 +8,20 @@ namespace ropewalk {
 
 class Router {
  public:
-  // `normalizes`: the weights of the `used` experts of a token are made to sum to 1.
+  // Sets the sizes. `used` is the number of experts per token. `normalizes`: scale the weights of a token's experts to sum to 1. Returns
+  // false if out of memory.
   [[nodiscard]] bool resize(int experts, int used, bool normalizes, int tokens);
 
-  // [tokens][experts], to be written before choose().
+  // [tokens][experts], to be filled before choose().
   float* scores() { return scores_.data(); }
 
-  // Chooses for each token, and spends the scores. Of equal scores the first expert's wins.
+  // Chooses experts for each token, and overwrites the scores. If scores are equal, the first expert wins.
   void choose(int tokens);
 
-  // Copies the rows of the tokens that chose an expert, one behind the other, and returns their number.
+  // Copies the rows of all tokens that use an expert to `gathered`, contiguously, and returns their number.
   int gather(int expert, const float* rows, int size, float* gathered) const;
 
-  // Adds an expert's rows, in the order of gather(), each times its weight, to those of their tokens.
+  // Adds an expert's output rows, in the order of gather() and times their weights, to the rows of their tokens.
   void scatter(int expert, const float* gathered, int size, float* rows) const;
 
  private:

@@ -23,7 +23,7 @@ Status Sampler::sample(const float* logits, int size, std::span<const int> seen,
   for (int i = 0; i < size; ++i) {
     if (!std::isfinite(logits[i])) return Status::logits_not_finite;
   }
-  if (!place(logits, size, seen)) return Status::out_of_memory;
+  if (!make_candidates(logits, size, seen)) return Status::out_of_memory;
   if (options_.temperature == 0) {
     token = std::min_element(candidates_.data(), candidates_.data() + count_, is_before)->token;
     return Status::ok;
@@ -35,8 +35,8 @@ Status Sampler::sample(const float* logits, int size, std::span<const int> seen,
   return Status::ok;
 }
 
-// Candidates with their penalty, relative to the largest, over the temperature: so no temperature, however small, overflows.
-bool Sampler::place(const float* logits, int size, std::span<const int> seen) {
+// Applies penalty and temperature. Logits are taken relative to the largest one, so that even a tiny temperature can't overflow.
+bool Sampler::make_candidates(const float* logits, int size, std::span<const int> seen) {
   if (!candidates_.resize(size)) return false;
   count_ = size;
   for (int i = 0; i < size; ++i) candidates_[i] = {logits[i], i};
@@ -61,7 +61,7 @@ void Sampler::keep_largest(int count) {
   count_ = kept;
 }
 
-// Takes the most probable off a heap one by one, because few of a large vocabulary are wanted.
+// Uses a heap, because only a few tokens of a large vocabulary are usually kept.
 void Sampler::keep_probable(double probability) {
   double total = 0;
   for (std::size_t i = 0; i < count_; ++i) total += exp_f32(candidates_[i].logit);
@@ -90,7 +90,7 @@ void Sampler::keep_near_largest(double share) {
 int Sampler::draw() {
   double total = 0;
   for (std::size_t i = 0; i < count_; ++i) total += exp_f32(candidates_[i].logit);
-  const double drawn = uniform() * total;  // below the total, which the same sum comes to again: no rounding leads past the end
+  const double drawn = uniform() * total;  // below the total; the loop adds in the same order, so it can't run past the end
   double sum = exp_f32(candidates_[0].logit);
   std::size_t i = 0;
   while (sum <= drawn) sum += exp_f32(candidates_[++i].logit);

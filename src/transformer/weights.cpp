@@ -46,7 +46,7 @@ int size_of(LayerVector slot, const ModelConfig& c) {
   }
 }
 
-bool is_there(LayerVector slot, const ModelConfig& c) {
+bool has_vector(LayerVector slot, const ModelConfig& c) {
   return c.query_key_norm != QueryKeyNorm::none || (slot != LayerVector::query_norm && slot != LayerVector::key_norm);
 }
 
@@ -63,9 +63,7 @@ Status check_config(const ModelConfig& c) {
   return Status::ok;
 }
 
-Status finish_matrix(Matrix& matrix) {
-  return matrix.is_there() ? pack_rows(matrix.weights, matrix.memory.data()) : Status::weight_missing;
-}
+Status finish_matrix(Matrix& matrix) { return matrix.exists() ? pack_rows(matrix.weights, matrix.memory.data()) : Status::weight_missing; }
 
 }  // namespace
 
@@ -75,7 +73,7 @@ const WeightMatrix& LayerWeights::expert(LayerMatrix slot, int index) const {
 
 const WeightMatrix& Weights::head() const {
   const Matrix& head = matrices_[static_cast<int>(ModelMatrix::head)];
-  return head.is_there() ? head.weights : embedding();
+  return head.exists() ? head.weights : embedding();
 }
 
 Status Weights::configure(const ModelConfig& config, const LayerConfig* layers) {
@@ -138,7 +136,8 @@ Status Weights::set_vector(int layer, int slot, WeightFormat format, const void*
   if (const Status status = check_layer(layer); status != Status::ok) return status;
   if (!is_within(static_cast<int>(format), 0, kWeightFormats - 1)) return Status::weight_format_unknown;
   Buffer<float>* vector = vector_at(layer, slot);
-  if (vector == nullptr || (layer != kWholeModel && !is_there(static_cast<LayerVector>(slot), config_))) return Status::weight_slot_unknown;
+  if (vector == nullptr || (layer != kWholeModel && !has_vector(static_cast<LayerVector>(slot), config_)))
+    return Status::weight_slot_unknown;
   const bool is_head_bias = layer == kWholeModel && static_cast<ModelVector>(slot) == ModelVector::head_bias;
   const int of_model = is_head_bias ? config_.vocabulary_size : config_.hidden_size;
   const int expected = layer == kWholeModel ? of_model : size_of(static_cast<LayerVector>(slot), config_);
@@ -163,7 +162,7 @@ Status Weights::finish() {
   };
   if (vectors_[static_cast<int>(ModelVector::final_norm)].empty()) return Status::weight_missing;
   for (Matrix& matrix : matrices_) {
-    if (&matrix != &matrices_[static_cast<int>(ModelMatrix::embedding)] && !matrix.is_there()) continue;
+    if (&matrix != &matrices_[static_cast<int>(ModelMatrix::embedding)] && !matrix.exists()) continue;
     if (const Status status = finish_matrix(matrix); status != Status::ok) return status;
   }
   for (int i = 0; i < config_.layers; ++i) {

@@ -1,4 +1,4 @@
-// The weights of a model, in memory of their own, in the format of the file.
+// The weights of a model, kept in the format of the file.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace ropewalk {
 
-// The order of all four is the bindings'.
-enum class ModelMatrix : int { embedding, head };  // [vocabulary_size][hidden_size]; without a head the embedding serves
+// The bindings pass these enumerators as numbers, so TypeScript has the same order.
+enum class ModelMatrix : int { embedding, head };  // [vocabulary_size][hidden_size]; without a head the embedding is used
 enum class ModelVector : int { final_norm, final_norm_bias, head_bias };
-enum class LayerMatrix : int { query, key, value, output, router, gate, up, down };  // the last three once for each expert
+enum class LayerMatrix : int { query, key, value, output, router, gate, up, down };  // the last three exist once per expert
 enum class LayerVector : int {
   attention_norm,
   attention_norm_bias,
@@ -36,13 +36,13 @@ constexpr int kModelMatrices = 2, kModelVectors = 3, kLayerMatrices = 8, kLayerV
 struct Matrix {
   WeightMatrix weights;
   Buffer<unsigned char> memory;
-  bool is_there() const { return weights.data != nullptr; }
+  bool exists() const { return weights.data != nullptr; }
 };
 
 class LayerWeights {
  public:
   const WeightMatrix& operator[](LayerMatrix slot) const { return matrices_[static_cast<int>(slot)].weights; }
-  // Null where the layer has none.
+  // Null if the layer doesn't have it.
   const float* operator[](LayerVector slot) const { return vectors_[static_cast<int>(slot)].data(); }
   const WeightMatrix& expert(LayerMatrix slot, int index) const;
 
@@ -57,8 +57,8 @@ constexpr int kWholeModel = -1;
 
 class Weights {
  public:
-  // Forgets what was there. Checks ranges, and leaves all as it was on failure: model_shape_out_of_range, head_dim_out_of_range,
-  // query_shape_out_of_range, heads_not_grouped, window_out_of_range; out_of_memory.
+  // Sets the shape of the model and removes all weights. Returns model_shape_out_of_range, head_dim_out_of_range, query_shape_out_of_range,
+  // heads_not_grouped, window_out_of_range, out_of_memory or ok. Changes nothing on failure.
   Status configure(const ModelConfig& config, const LayerConfig* layers);
 
   const ModelConfig& config() const { return config_; }
@@ -68,20 +68,21 @@ class Weights {
   const WeightMatrix& head() const;
   const float* operator[](ModelVector slot) const { return vectors_[static_cast<int>(slot)].data(); }
 
-  // Takes memory for a matrix, to be written by the caller, row after row. `layer` is kWholeModel for a ModelMatrix; `expert` counts where
-  // the layer has experts and the matrix is one of theirs. Refuses a shape that is not the config's: layer_out_of_range,
-  // weight_format_unknown, weight_slot_unknown, weight_shape; out_of_memory, with what was there before still there.
+  // Allocates memory for a matrix, which the caller fills row by row. `layer` is kWholeModel for a ModelMatrix. `expert` is ignored unless
+  // the matrix belongs to an expert. Returns layer_out_of_range, weight_format_unknown, weight_slot_unknown, weight_shape if the shape
+  // isn't the config's, out_of_memory or ok. On failure an earlier matrix stays.
   Status reserve(int layer, int slot, int expert, WeightFormat format, int rows, int columns, unsigned char*& memory);
 
-  // Keeps a vector as floats, `added` to each (Gemma's files hold a norm's weight less 1).
+  // Copies a vector as floats, with `added` added to each (Gemma's files store norm weights minus 1). Returns the same statuses as
+  // reserve().
   Status set_vector(int layer, int slot, WeightFormat format, const void* stored, int size, float added);
 
-  // Packs a matrix that has been written, where the kernels are faster for it: finish() does the same for the others. So it can be done
-  // while they are still on their way. layer_out_of_range, weight_slot_unknown, weight_missing; out_of_memory.
+  // Packs a matrix that is completely written, while others are still being loaded; finish() packs the rest. Returns layer_out_of_range,
+  // weight_slot_unknown, weight_missing, out_of_memory or ok.
   Status pack(int layer, int slot, int expert);
 
-  // Called when all is written: refuses what cannot run (weight_missing), and packs rows where the kernels are faster for it
-  // (out_of_memory). After a refusal it may be called again.
+  // To be called when all weights are written: checks that none is missing, and packs rows. Returns weight_missing, out_of_memory or ok.
+  // May be called again after a failure.
   Status finish();
   bool is_finished() const { return is_finished_; }
 

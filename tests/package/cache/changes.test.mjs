@@ -1,4 +1,4 @@
-// Changing what a cache holds: shifted, cut, moved, copied, under other ropes. Each time it is as if made so from the start.
+// truncate, shift, retune and copyPrefix: afterwards the cache equals one that was filled that way from the start.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { randomFloats, sameBits } from "../helpers/arrays.mjs";
@@ -23,21 +23,21 @@ const filled = (count, more, options) => {
 for (const kind of kinds) {
   const name = `${kind.dtype}, ${kind.keys}`;
 
-  test(`truncate, and go on: ${name}`, () => {
+  test(`truncate, then append: ${name}`, () => {
     for (const length of [0, 1, 31, 32, 33, 69, 70]) {
       withRope(filled(70, kind), (cache) => {
         cache.truncate(length);
-        expectFresh(cache, pick(tokens, range(0, length)), range(0, length), { turns: 0, message: `${length}` });
+        expectFresh(cache, pick(tokens, range(0, length)), range(0, length), { roundings: 0, message: `${length}` });
         appendAll(cache, pick(tokens, range(80, 90)));
         expectFresh(cache, pick(tokens, [...range(0, length), ...range(80, 90)]), range(0, length + 10), {
-          turns: 0,
+          roundings: 0,
           message: `${length} and 10`,
         });
       });
     }
   });
 
-  test(`shift, and go on: ${name}`, () => {
+  test(`shift, then append: ${name}`, () => {
     for (const [keep, discard] of [
       [0, 1],
       [4, 16],
@@ -52,10 +52,10 @@ for (const kind of kinds) {
         assert.deepEqual(cache.canShift({ keep, discard }), { possible: true });
         cache.shift({ keep, discard });
         const left = [...range(0, keep), ...range(keep + discard, 70)];
-        expectFresh(cache, pick(tokens, left), range(0, left.length), { turns: 1, message: `${keep}, ${discard}` });
+        expectFresh(cache, pick(tokens, left), range(0, left.length), { roundings: 1, message: `${keep}, ${discard}` });
         appendAll(cache, pick(tokens, range(90, 93)));
         expectFresh(cache, pick(tokens, [...left, 90, 91, 92]), range(0, left.length + 3), {
-          turns: 1,
+          roundings: 1,
           message: `${keep}, ${discard} and 3`,
         });
       });
@@ -69,37 +69,40 @@ for (const kind of kinds) {
         cache.retune({ rope });
       });
       assert.deepEqual(cache.config(1), yarn(4));
-      expectFresh(cache, pick(tokens, range(0, 70)), range(0, 70), { turns: 1, message: "YaRN" });
+      expectFresh(cache, pick(tokens, range(0, 70)), range(0, 70), { roundings: 1, message: "YaRN" });
       appendAll(cache, pick(tokens, range(70, 90)));
-      expectFresh(cache, pick(tokens, range(0, 90)), range(0, 90), { turns: 1, message: "YaRN, and 20" });
+      expectFresh(cache, pick(tokens, range(0, 90)), range(0, 90), { roundings: 1, message: "YaRN, and 20" });
       cache.retune({ rope: config });
-      expectFresh(cache, pick(tokens, range(0, 90)), range(0, 90), { turns: 2, message: "and back" });
+      expectFresh(cache, pick(tokens, range(0, 90)), range(0, 90), { roundings: 2, message: "and back" });
     });
   });
 
   test(`retune to other positions: ${name}`, () => {
     withRope(filled(40, kind), (cache) => {
       const ids = range(0, 40).map((i) => 3 * i - 17);
-      for (const [turns, positions] of [1000, ids, range(0, 40).map((i) => i / 4), -5, 0].entries()) {
+      for (const [roundings, positions] of [1000, ids, range(0, 40).map((i) => i / 4), -5, 0].entries()) {
         assert.deepEqual(cache.canRetune({ positions }), { possible: true });
         cache.retune({ positions });
         const expected = typeof positions === "number" ? range(positions, positions + 40) : positions;
-        expectFresh(cache, pick(tokens, range(0, 40)), expected, { turns: turns + 1, message: String(positions) });
+        expectFresh(cache, pick(tokens, range(0, 40)), expected, {
+          roundings: roundings + 1,
+          message: String(positions),
+        });
       }
       appendAll(cache, pick(tokens, [40]));
-      expectFresh(cache, pick(tokens, range(0, 41)), range(0, 41), { turns: 5 });
+      expectFresh(cache, pick(tokens, range(0, 41)), range(0, 41), { roundings: 5 });
     });
   });
 
-  test(`retune by a rope and to positions at once: ${name}`, () => {
+  test(`retune rope and positions at once: ${name}`, () => {
     withRope(filled(40, kind), (cache) => {
       const positions = range(0, 40).map((i) => 2 * i);
       cache.retune({ rope: yarn(2, { rope_theta: 1e4 }), positions });
-      expectFresh(cache, pick(tokens, range(0, 40)), positions, { turns: 2 });
+      expectFresh(cache, pick(tokens, range(0, 40)), positions, { roundings: 2 });
     });
   });
 
-  test(`a prefix is shared, and each goes its own way: ${name}`, () => {
+  test(`sequences with a copied prefix are independent: ${name}`, () => {
     withRope(filled(50, { ...kind, sequences: 3 }, { sequence: 0 }), (cache) => {
       appendAll(cache, pick(tokens, range(90, 95)), { sequence: 1 });
       cache.copyPrefix({ from: 0, to: 1, length: 40 });
@@ -116,19 +119,19 @@ for (const kind of kinds) {
       expectFresh(cache, pick(tokens, range(0, 5)), range(0, 5), message(1));
       cache.retune({ rope: yarn(4) });
       for (const [sequence, kept] of [range(60, 63), range(0, 5), range(3, 50)].entries()) {
-        expectFresh(cache, pick(tokens, kept), range(0, kept.length), { ...message(sequence), turns: 2 });
+        expectFresh(cache, pick(tokens, kept), range(0, kept.length), { ...message(sequence), roundings: 2 });
       }
     });
   });
 }
 
-test("a shift closes the gap that it makes, where positions have gaps of their own", () => {
+test("a shift closes its own gap and keeps other gaps between positions", () => {
   for (const keys of ["rotated", "raw"]) {
     withRope(filled(6, { keys }, { positions: [0, 5, 6, 20, 21, 22.5] }), (cache) => {
       cache.shift({ keep: 1, discard: 2 });
       expectFresh(cache, pick(tokens, [0, 3, 4, 5]), [0, 5, 6, 7.5]);
       cache.shift({ keep: 3, discard: 1 });
-      expectFresh(cache, pick(tokens, [0, 3, 4]), [0, 5, 6], { turns: 2 });
+      expectFresh(cache, pick(tokens, [0, 3, 4]), [0, 5, 6], { roundings: 2 });
     });
   }
 });
@@ -143,7 +146,7 @@ test("values are never rounded again", () => {
   });
 });
 
-test("keys that stay where they are keep their bits", () => {
+test("keys whose position and rope don't change keep their bits", () => {
   withRope(filled(60, { dtype: "bf16" }), (cache) => {
     const before = cache.read().k;
     cache.retune({ positions: 0 });
@@ -156,7 +159,7 @@ test("keys that stay where they are keep their bits", () => {
   });
 });
 
-test("layers of several ropes are retuned by name, whole groups at a time", () => {
+test("with several ropes, retune needs layers, and all layers of a rope", () => {
   const [local, global] = [
     { ...config, rope_theta: 1e4 },
     { ...config, rope_theta: 1e6 },
@@ -164,22 +167,22 @@ test("layers of several ropes are retuned by name, whole groups at a time", () =
   const uneven = [{ rope: local }, { rope: global }, { rope: null, headDim: 8 }, { rope: local }];
   for (const keys of ["rotated", "raw"]) {
     withRope(rw.kvCache({ layers: uneven, kvHeads: 2, maxLength: 50, keys }), (cache) => {
-      const held = makeTokens(
+      const layerTokens = makeTokens(
         40,
         [16, 16, 8, 16].map((headDim) => ({ kvHeads: 2, headDim })),
       );
-      appendAll(cache, held);
+      appendAll(cache, layerTokens);
       const scaled = { ...global, rope_scaling: { rope_type: "linear", factor: 8 } };
       cache.retune({ rope: scaled, layers: 1 });
       assert.deepEqual(
         [0, 1, 2, 3].map((layer) => cache.config(layer)),
         [local, scaled, null, local],
       );
-      expectFresh(cache, held, range(0, 40));
+      expectFresh(cache, layerTokens, range(0, 40));
       cache.retune({ rope: yarn(4), layers: [3, 0] });
-      expectFresh(cache, held, range(0, 40), { turns: 2 });
+      expectFresh(cache, layerTokens, range(0, 40), { roundings: 2 });
       cache.retune({ rope: config, layers: [0, 1, 3], positions: 4 });
-      expectFresh(cache, held, range(4, 44), { turns: 4 });
+      expectFresh(cache, layerTokens, range(4, 44), { roundings: 4 });
       for (const [given, field] of [
         [undefined, "layers"],
         [0, "layers"],
@@ -197,12 +200,12 @@ test("layers of several ropes are retuned by name, whole groups at a time", () =
         );
         assert.equal(cache.canRetune({ rope: local, ...(given !== undefined && { layers: given }) }).possible, false);
       }
-      expectFresh(cache, held, range(4, 44), { turns: 4 });
+      expectFresh(cache, layerTokens, range(4, 44), { roundings: 4 });
     });
   }
 });
 
-test("raw keys may be turned by a rope of another span, pairing or number of axes", () => {
+test("with raw keys, the new rope may have another span, pairing or number of axes", () => {
   const others = [
     { ...config, pairing: "interleaved" },
     { ...config, rotary_dim: 8, rotary_offset: 4 },
@@ -222,11 +225,11 @@ test("raw keys may be turned by a rope of another span, pairing or number of axe
   }
 });
 
-test("a rope that one of several groups cannot take changes none of them", () => {
+test("if one of several groups rejects the rope, none changes", () => {
   const other = { ...config, pairing: "interleaved" };
   withRope(rw.kvCache({ layers: [{ rope: config }, { rope: other }], kvHeads: 2, maxLength: 50 }), (cache) => {
-    const held = pick(tokens, range(0, 40));
-    appendAll(cache, held);
+    const layerTokens = pick(tokens, range(0, 40));
+    appendAll(cache, layerTokens);
     const before = cache.save();
     raises(() => cache.retune({ rope: yarn(4), layers: [0, 1], positions: 3 }), "INVALID_ARGUMENT", "rope");
     sameBits(cache.save(), before);
@@ -234,7 +237,7 @@ test("a rope that one of several groups cannot take changes none of them", () =>
   });
 });
 
-test("a rope whose attention factor would take keys beyond what their type holds", () => {
+test("an attention factor that would scale keys beyond the range of their type", () => {
   const loud = (attention_factor) => ({ ...yarn(4), rope_scaling: { ...yarn(4).rope_scaling, attention_factor } });
   for (const dtype of ["f16", "q8_0"]) {
     withRope(rw.kvCache({ rope: config, kvHeads: 1, maxLength: 10, dtype }), (cache) => {
@@ -261,14 +264,18 @@ test("moving tokens of several axes", () => {
       cache.retune({ positions });
       expectFresh(cache, pick(tokens, range(0, 6)), positions);
       cache.retune({ positions: 4 });
-      expectFresh(cache, pick(tokens, range(0, 6)), [...range(4, 10), ...range(4, 10), ...range(4, 10)], { turns: 2 });
+      expectFresh(cache, pick(tokens, range(0, 6)), [...range(4, 10), ...range(4, 10), ...range(4, 10)], {
+        roundings: 2,
+      });
       cache.shift({ keep: 1, discard: 2 });
-      expectFresh(cache, pick(tokens, [0, 3, 4, 5]), [...range(4, 8), ...range(4, 8), ...range(4, 8)], { turns: 3 });
+      expectFresh(cache, pick(tokens, [0, 3, 4, 5]), [...range(4, 8), ...range(4, 8), ...range(4, 8)], {
+        roundings: 3,
+      });
     });
   }
 });
 
-test("what is asked of an empty cache", () => {
+test("operations on an empty cache", () => {
   withRope(make(), (cache) => {
     cache.truncate(0);
     cache.retune({ rope: yarn(4), positions: 7 });
@@ -278,11 +285,11 @@ test("what is asked of an empty cache", () => {
     assert.equal(cache.canShift({ discard: 1 }).possible, false);
     assert.deepEqual(cache.read(), { k: new Float32Array(0), v: new Float32Array(0) });
     appendAll(cache, pick(tokens, [0, 1]));
-    expectFresh(cache, pick(tokens, [0, 1]), [0, 1], { turns: 0 });
+    expectFresh(cache, pick(tokens, [0, 1]), [0, 1], { roundings: 0 });
   });
 });
 
-test("queries asked after a shift see what is left", () => {
+test("queries after a shift see the remaining tokens", () => {
   withRope(filled(60), (cache) => {
     cache.shift({ keep: 4, discard: 16 });
     const left = pick(tokens, [...range(0, 4), ...range(20, 60)]);
@@ -290,8 +297,8 @@ test("queries asked after a shift see what is left", () => {
     appendAll(cache, pick(tokens, [60]).slice(0, 1), {});
     withRope(rw.rope(config), (rope) => {
       const all = pick(tokens, [...range(0, 4), ...range(20, 61)])[0];
-      const turned = rope.rotate(q.slice(), { layout: "thd", shape: [1, 4, 16], positions: 44 });
-      const actual = cache.attend(turned, { layout: "thd", shape: [1, 4, 16] });
+      const rotated = rope.rotate(q.slice(), { layout: "thd", shape: [1, 4, 16], positions: 44 });
+      const actual = cache.attend(rotated, { layout: "thd", shape: [1, 4, 16] });
       const expected = rw.attention(q, all.k, all.v, {
         layout: "thd",
         shape: [1, 4, 16],

@@ -1,4 +1,4 @@
-// save and restore: the same bits again, keys of other ropes turned to the cache's own, and anything else refused with the cache as it was.
+// save and restore: the same bits, keys of other ropes re-rotated, and invalid bytes refused without changing the cache.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { load } from "ropewalk";
@@ -24,7 +24,7 @@ function filled(count, more) {
 }
 
 for (const kind of kinds) {
-  test(`the same bits again, here and in another cache: ${kind.dtype}, ${kind.keys}`, () => {
+  test(`the same bits, in the same cache and in another: ${kind.dtype}, ${kind.keys}`, () => {
     for (const count of [0, 1, 31, 32, 33, 70]) {
       withRope(filled(count, kind), (cache) =>
         withRope(make({ ...kind, sequences: 2, maxLength: 75 }), (other) => {
@@ -34,10 +34,13 @@ for (const kind of kinds) {
           other.restore(bytes, { sequence: 1 });
           assert.equal(other.lengthOf(0), 0);
           sameBits(other.save({ sequence: 1 }), bytes, "of the other");
-          expectFresh(other, pick(tokens, range(0, count)), range(0, count), { sequence: 1, turns: 0 });
+          expectFresh(other, pick(tokens, range(0, count)), range(0, count), { sequence: 1, roundings: 0 });
           if (count > 70) return;
           appendAll(other, pick(tokens, [0, 1]), { sequence: 1 });
-          expectFresh(other, pick(tokens, [...range(0, count), 0, 1]), range(0, count + 2), { sequence: 1, turns: 0 });
+          expectFresh(other, pick(tokens, [...range(0, count), 0, 1]), range(0, count + 2), {
+            sequence: 1,
+            roundings: 0,
+          });
           cache.clear();
           cache.restore(bytes);
           sameBits(cache.save(), bytes, "again");
@@ -46,7 +49,7 @@ for (const kind of kinds) {
     }
   });
 
-  test(`keys that another rope had turned: ${kind.dtype}, ${kind.keys}`, () => {
+  test(`keys that were rotated by another rope: ${kind.dtype}, ${kind.keys}`, () => {
     for (const rope of [yarn, dynamic, { ...config, rope_theta: 1e4 }]) {
       withRope(filled(70, kind), (cache) =>
         withRope(make({ ...kind, rope }), (other) => {
@@ -54,14 +57,14 @@ for (const kind of kinds) {
           assert.deepEqual(other.config(), rope);
           expectFresh(other, tokens, range(0, 70));
           cache.restore(other.save());
-          expectFresh(cache, tokens, range(0, 70), { turns: 2 });
+          expectFresh(cache, tokens, range(0, 70), { roundings: 2 });
         }),
       );
     }
   });
 }
 
-test("positions come back, layers that lag too", () => {
+test("positions are restored, and layers with fewer tokens", () => {
   withRope(make(), (cache) =>
     withRope(make(), (other) => {
       const given = [5, 6, 0.5, -20, 1000];
@@ -76,7 +79,7 @@ test("positions come back, layers that lag too", () => {
       );
       other.append({ ...pick([second], [2, 3, 4])[0], layer: 1, layout: "thd", shape: [3, 3, 16] });
       other.append({ ...third, layer: 2, layout: "thd", shape: [5, 2, 20] });
-      expectFresh(other, [first, second, third], given, { turns: 0 });
+      expectFresh(other, [first, second, third], given, { roundings: 0 });
     }),
   );
 });
@@ -96,7 +99,7 @@ test("a sequence of more than one piece of 512 KB", () => {
   );
 });
 
-test("bytes are the same in every build that is exact, and can be taken to it", async () => {
+test("exact builds save the same bytes and can restore each other's", async () => {
   const scalar = await load({ build: "scalar" });
   withRope(filled(40), (cache) =>
     withRope(scalar.kvCache({ rope: config, kvHeads: 2, layers, maxLength: 80 }), (other) => {
@@ -108,9 +111,9 @@ test("bytes are the same in every build that is exact, and can be taken to it", 
   );
 });
 
-/** Asserts that bytes are refused, and that the cache holds what it held. */
+/** Asserts that bytes are refused and that the cache doesn't change. */
 function refuses(cache, bytes, code = "INVALID_BYTES", field = "bytes", message = "") {
-  const [before, held] = [cache.save(), cache.bytes];
+  const [before, size] = [cache.save(), cache.bytes];
   try {
     raises(() => cache.restore(bytes), code, field);
   } catch (error) {
@@ -118,17 +121,17 @@ function refuses(cache, bytes, code = "INVALID_BYTES", field = "bytes", message 
     throw error;
   }
   sameBits(cache.save(), before, message);
-  assert.equal(cache.bytes, held, message);
+  assert.equal(cache.bytes, size, message);
 }
 
-test("what is not bytes", () => {
+test("values that aren't Uint8Arrays", () => {
   withRope(filled(10), (cache) => {
     for (const none of [undefined, null, 5, "x", [1, 2], new Float32Array(4), new ArrayBuffer(8), {}])
       refuses(cache, none, "INVALID_ARGUMENT");
   });
 });
 
-test("foreign bytes, and none", () => {
+test("bytes from elsewhere, and no bytes", () => {
   withRope(filled(10), (cache) => {
     refuses(cache, new Uint8Array(0));
     refuses(cache, new Uint8Array(5000));
@@ -142,7 +145,7 @@ test("foreign bytes, and none", () => {
 });
 
 for (const kind of [kinds[0], kinds[7]]) {
-  test(`cut off anywhere, or with more at the end: ${kind.dtype}, ${kind.keys}`, () => {
+  test(`truncated at any length, or with extra bytes at the end: ${kind.dtype}, ${kind.keys}`, () => {
     withRope(filled(12, kind), (source) =>
       withRope(filled(5, kind), (cache) => {
         const bytes = source.save();
@@ -156,7 +159,7 @@ for (const kind of [kinds[0], kinds[7]]) {
     );
   });
 
-  test(`any byte flipped: ${kind.dtype}, ${kind.keys}`, () => {
+  test(`a flipped bit in any byte: ${kind.dtype}, ${kind.keys}`, () => {
     withRope(filled(12, kind), (source) =>
       withRope(filled(5, kind), (cache) => {
         const bytes = source.save();
@@ -170,7 +173,7 @@ for (const kind of [kinds[0], kinds[7]]) {
         for (let at = 0; at < Math.min(1200, bytes.length); at++) flip(at);
         for (let i = 0; i < 300; i++) flip(Math.floor(next() * bytes.length));
         for (let at = bytes.length - 8; at < bytes.length; at++) flip(at);
-        assert.ok(rw.memoryBytes - before < 2 ** 24, "no damage makes it ask for much memory");
+        assert.ok(rw.memoryBytes - before < 2 ** 24, "damaged bytes never cause large allocations");
         cache.restore(bytes);
         sameBits(cache.save(), bytes, "the bytes as they were");
       }),
@@ -178,7 +181,7 @@ for (const kind of [kinds[0], kinds[7]]) {
   });
 }
 
-test("bytes of another kind of cache", () => {
+test("bytes of a cache with other options", () => {
   withRope(filled(12), (cache) => {
     const others = [
       { dtype: "f16" },
@@ -197,13 +200,13 @@ test("bytes of another kind of cache", () => {
   });
 });
 
-test("more tokens than there is room for", () => {
+test("more tokens than maxLength", () => {
   withRope(filled(70), (cache) =>
     withRope(make({ maxLength: 69 }), (other) => refuses(other, cache.save(), "CACHE_FULL", "bytes")),
   );
 });
 
-test("which sequence", () => {
+test("invalid sequences", () => {
   withRope(make({ sequences: 2 }), (cache) => {
     const bytes = cache.save({ sequence: 1 });
     for (const sequence of [undefined, -1, 2, 0.5, "0", null]) {

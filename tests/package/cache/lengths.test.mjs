@@ -1,5 +1,5 @@
-// Ropes whose frequencies depend on the length: at each length the cache is as if every key had been turned for it, as a full forward pass of
-// transformers does (tests/golden/cached_attention.json).
+// Ropes whose frequencies depend on the length: at each length all keys are rotated for that length, as in a full forward pass of transformers
+// (tests/golden/cached_attention.json).
 import assert from "node:assert/strict";
 import test from "node:test";
 import { close, randomFloats } from "../helpers/arrays.mjs";
@@ -9,7 +9,7 @@ import { rw, withRope } from "../helpers/runtime.mjs";
 
 const cases = golden("cached_attention");
 
-test("there are all the cases", () => assert.equal(cases.length, 6));
+test("all cases are there", () => assert.equal(cases.length, 6));
 
 /** Some tokens of [1, heads, T, d] as [1, heads, end − first, d]. */
 function tokensOf(values, [, heads, count, d], first, end) {
@@ -21,7 +21,7 @@ function tokensOf(values, [, heads, count, d], first, end) {
 
 /**
  * transformers' outputs are within 9.1e-7 of exact (tests/golden/README.md), f32 attention within 1e-6 of that. Inputs are multiples of 1/64,
- * exact in f16 and bf16; what turned keys and q8_0 lose to rounding is 0.6e-3, 5e-3 and 1.4e-2 at worst.
+ * exact in f16 and bf16. Rounding of rotated keys and of q8_0 costs at most 0.6e-3, 5e-3 and 1.4e-2.
  */
 function toleranceOf({ dtype, keys }) {
   if (dtype === "q8_0") return 2e-2;
@@ -33,7 +33,7 @@ for (const given of cases) {
     test(`${given.name}: ${kind.dtype}, ${kind.keys}`, () => {
       const { q_shape, kv_shape, options, lengths, outs } = given;
       const [, heads, longest, d] = q_shape;
-      const { window } = options; // causal, without a cap or sinks; the scale is the plan's
+      const { window } = options; // causal, without cap or sinks; the scale is the plan's
       const rope = configOf(given);
       withRope(rw.kvCache({ rope, kvHeads: kv_shape[1], maxLength: longest, ...kind }), (cache) => {
         lengths.forEach((length, i) => {
@@ -82,37 +82,37 @@ const tokens = makeTokens(100, layers);
 
 for (const [type, rope] of Object.entries(ropes)) {
   for (const kind of kinds) {
-    test(`${type} crosses its boundaries by itself, up and down: ${kind.dtype}, ${kind.keys}`, () => {
+    test(`${type}: append crosses plan boundaries in both directions: ${kind.dtype}, ${kind.keys}`, () => {
       withRope(rw.kvCache({ rope, kvHeads: 2, maxLength: 100, ...kind }), (cache) => {
         let length = 0;
-        for (const [turns, end] of [20, 32, 33, 40, 41, 50, 90].entries()) {
+        for (const [roundings, end] of [20, 32, 33, 40, 41, 50, 90].entries()) {
           appendAll(cache, pick(tokens, range(length, end)));
-          expectFresh(cache, pick(tokens, range(0, end)), range(0, end), { turns, message: `${end} tokens` });
+          expectFresh(cache, pick(tokens, range(0, end)), range(0, end), { roundings, message: `${end} tokens` });
           length = end;
         }
         cache.truncate(25);
         appendAll(cache, pick(tokens, range(25, 30)));
-        expectFresh(cache, pick(tokens, range(0, 30)), range(0, 30), { turns: 8, message: "back" });
+        expectFresh(cache, pick(tokens, range(0, 30)), range(0, 30), { roundings: 8, message: "back" });
         // a shift from beyond the boundary to before it
         appendAll(cache, pick(tokens, range(30, 60)));
         cache.shift({ keep: 2, discard: 40 });
         appendAll(cache, pick(tokens, [60]));
-        expectFresh(cache, pick(tokens, [0, 1, ...range(42, 61)]), range(0, 21), { turns: 11, message: "shifted" });
-        // positions far apart decide, not the number of tokens
+        expectFresh(cache, pick(tokens, [0, 1, ...range(42, 61)]), range(0, 21), { roundings: 11, message: "shifted" });
+        // the largest position decides, not the number of tokens
         appendAll(cache, pick(tokens, [61]), { positions: 95 });
         expectFresh(cache, pick(tokens, [0, 1, ...range(42, 62)]), [...range(0, 21), 95], {
-          turns: 12,
+          roundings: 12,
           message: "a far position",
         });
       });
     });
 
-    test(`each sequence has the plan of its own length: ${type}, ${kind.dtype}, ${kind.keys}`, () => {
+    test(`each sequence uses the plan of its own length: ${type}, ${kind.dtype}, ${kind.keys}`, () => {
       withRope(rw.kvCache({ rope, kvHeads: 2, maxLength: 100, sequences: 2, ...kind }), (cache) => {
         appendAll(cache, pick(tokens, range(0, 80)), { sequence: 1 });
         appendAll(cache, pick(tokens, range(0, 20)), { sequence: 0 });
         appendAll(cache, pick(tokens, range(80, 90)), { sequence: 1 });
-        expectFresh(cache, pick(tokens, range(0, 20)), range(0, 20), { sequence: 0, turns: 0 });
+        expectFresh(cache, pick(tokens, range(0, 20)), range(0, 20), { sequence: 0, roundings: 0 });
         expectFresh(cache, pick(tokens, range(0, 90)), range(0, 90), { sequence: 1 });
         const q = randomFloats(2 * 64, 5);
         const together = cache.attend(q, { layout: "bthd", shape: [2, 1, 4, 16] });
@@ -122,40 +122,40 @@ for (const [type, rope] of Object.entries(ropes)) {
             shape: [1, 4, 16],
             sequence,
           });
-          close(alone, together.slice(sequence * 64, sequence * 64 + 64), 0, "with scales of their own");
+          close(alone, together.slice(sequence * 64, sequence * 64 + 64), 0, "each with its own scale");
         }
       });
     });
   }
 
-  test(`layers that follow find the plan that the first has turned them to: ${type}`, () => {
+  test(`later layers use the plan to which the first layer re-rotated them: ${type}`, () => {
     withRope(rw.kvCache({ rope, kvHeads: 2, layers: 3, maxLength: 100, keys: "rotated" }), (cache) => {
-      const held = makeTokens(70, new Array(3).fill(layers[0]));
+      const layerTokens = makeTokens(70, new Array(3).fill(layers[0]));
       for (const [first, end] of [
         [0, 30],
         [30, 60],
         [60, 70],
       ])
-        appendAll(cache, pick(held, range(first, end)));
-      expectFresh(cache, held, range(0, 70), { turns: 2 });
+        appendAll(cache, pick(layerTokens, range(first, end)));
+      expectFresh(cache, layerTokens, range(0, 70), { roundings: 2 });
     });
   });
 }
 
-test("a cache of ropes that change and ropes that do not", () => {
+test("ropes that depend on the length together with ropes that don't", () => {
   const uneven = [{ rope: ropes.dynamic }, { rope: base }, { rope: ropes.longrope }, { rope: null }];
   for (const keys of ["rotated", "raw"]) {
     withRope(rw.kvCache({ layers: uneven, kvHeads: 2, headDim: 16, maxLength: 100, keys }), (cache) => {
-      const held = makeTokens(60, new Array(4).fill(layers[0]));
+      const layerTokens = makeTokens(60, new Array(4).fill(layers[0]));
       for (const [first, end] of [
         [0, 30],
         [30, 41],
         [41, 60],
       ])
-        appendAll(cache, pick(held, range(first, end)));
-      expectFresh(cache, held, range(0, 60), { turns: 2 });
+        appendAll(cache, pick(layerTokens, range(first, end)));
+      expectFresh(cache, layerTokens, range(0, 60), { roundings: 2 });
       cache.retune({ rope: ropes.dynamic_yarn, layers: 2 });
-      expectFresh(cache, held, range(0, 60), { turns: 3 });
+      expectFresh(cache, layerTokens, range(0, 60), { roundings: 3 });
     });
   }
 });

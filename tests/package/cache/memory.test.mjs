@@ -1,11 +1,11 @@
-// The memory of caches: given back, taken as tokens come, and what happens when there is no more.
+// Memory of caches: freed after use, allocated as tokens are appended, and out of memory.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { randomFloats, sameBits } from "../helpers/arrays.mjs";
 import { inNewProcess } from "../helpers/processes.mjs";
 import { rw, withRope } from "../helpers/runtime.mjs";
 
-/** What one cycle makes and gives back: caches of several kinds, linear states, every operation, and errors half-way. */
+/** One cycle: creates and disposes of caches of several kinds and linear states, and runs every operation, with errors half-way. */
 const cycle = `
   const config = { head_dim: 8, pairing: "half" };
   const dynamic = { ...config, max_position_embeddings: 16, rope_scaling: { rope_type: "dynamic", factor: 2 } };
@@ -45,7 +45,7 @@ const cycle = `
     cache.dispose();
   }`;
 
-/** Runs cycles, then counts the blocks of 16 KB that can be had before memory grows (memory.test.mjs). */
+/** Runs cycles, then counts the blocks of 16 KB that can be allocated before memory grows. */
 const measure = (cycles, cycleSource = cycle) => `
   import { load, RopewalkError } from "ropewalk";
   const rw = await load({ build: process.env.ROPEWALK_BUILD });
@@ -61,27 +61,27 @@ const measure = (cycles, cycleSource = cycle) => `
 
 const measured = async (...args) => JSON.parse(await inNewProcess(measure(...args)));
 
-test("1000 cycles leave memory as large, and as free, as none", async () => {
+test("after 1000 cycles, memory has the same size and the same free space as after none", async () => {
   const [none, many] = [await measured(0), await measured(1000)];
   assert.equal(many.after, many.before, "memory has not grown");
   assert.deepEqual(many, none);
 });
 
-test("the measurement sees a cache that is not disposed of", async () => {
+test("the measurement detects a cache that isn't disposed of", async () => {
   const leaky = cycle.replace("    cache.dispose();", "    kept.push(cache);");
   assert.notEqual(leaky, cycle);
   const [none, many] = [await measured(0), await measured(300, leaky)];
   assert.ok(many.after > none.after || many.blocks < none.blocks);
 });
 
-test("caches and states that are forgotten are given back when they are collected", async () => {
+test("garbage collection frees caches and states that were not disposed of", async () => {
   const output = await inNewProcess(
     `
     import { load } from "ropewalk";
     import { setTimeout as sleep } from "node:timers/promises";
     const rw = await load({ build: process.env.ROPEWALK_BUILD });
     const k = new Float32Array(1 << 18);
-    // 200 MB of caches and 200 MB of states, of which memory is to hold a few only
+    // 200 MB of caches and 200 MB of states in all; only a few should be in memory at the same time
     for (let i = 0; i < 50; i++) {
       for (let j = 0; j < 2; j++) rw.kvCache({ kvHeads: 8, headDim: 64, maxLength: 1024 }).append({ k, v: k, layout: "thd", shape: [512, 8, 64] });
       for (let j = 0; j < 4; j++) rw.linearState({ heads: 8, headDim: 128 });
@@ -107,7 +107,7 @@ test("disposing twice is harmless, and `using` disposes", () => {
   assert.throws(() => taken.length, { code: "DISPOSED", field: "kvCache" });
 });
 
-test("memory that grows under an append leaves tensors and what was held as they were", () => {
+test("memory growth during append doesn't change tensors or cached tokens", () => {
   const shape = [64, 8, 128];
   const [q, k, v] = [1, 2, 3].map((seed) => rw.tensor(shape).set(randomFloats(64 * 8 * 128, seed)));
   const witness = rw.tensor([1000]).set(randomFloats(1000, 4));
@@ -118,11 +118,15 @@ test("memory that grows under an append leaves tensors and what was held as they
       let first;
       for (let at = 0; at < 4096; at += 64) {
         for (let layer = 0; layer < 4; layer++) {
-          const turned = q.data.slice();
+          const rotated = q.data.slice();
           if (layer === 0) cache.append({ q, k, v, layout: "thd", layer });
           else cache.append({ k: k.data, v: v.data, layout: "thd", shape, layer });
           if (layer > 0) continue;
-          sameBits(q.data.slice(), rope.rotate(turned, { layout: "thd", shape, positions: at }), "q, turned in place");
+          sameBits(
+            q.data.slice(),
+            rope.rotate(rotated, { layout: "thd", shape, positions: at }),
+            "q, rotated in place",
+          );
           q.set(randomFloats(q.length, 1));
         }
         first ??= cache.read({ count: 64 });
@@ -136,7 +140,7 @@ test("memory that grows under an append leaves tensors and what was held as they
   for (const tensor of [q, k, v, witness]) tensor.dispose();
 });
 
-/** In an engine that has no more memory than it has: what each of these raises, and that everything is as it was. */
+/** In an engine whose memory can't grow: the error of each operation, and a check that nothing has changed. */
 const full = `
   import { load } from "ropewalk";
   const rw = await load({ build: process.env.ROPEWALK_BUILD });
@@ -150,16 +154,16 @@ const full = `
   const before = images();
 
   WebAssembly.Memory.prototype.grow = () => { throw new RangeError("no more memory"); };
-  const held = [];
+  const allocated = [];
   for (let size = 1 << 22; size >= 1 << 12; size /= 2) {
-    try { for (;;) held.push(rw.tensor([size / 4])); } catch {}
+    try { for (;;) allocated.push(rw.tensor([size / 4])); } catch {}
   }
   const report = {};
   const attempt = (name, act) => {
     try { act(); report[name] = "done"; } catch (error) { report[name] = [error.name, error.code, error.field].join(" "); }
   };
-  const unchanged = () => { if (images() !== before) throw new Error("what is held has changed"); };
-  const room = (bytes) => held.splice(held.findIndex((tensor) => tensor.length === bytes / 4), 1)[0].dispose();
+  const unchanged = () => { if (images() !== before) throw new Error("cached tokens have changed"); };
+  const room = (bytes) => allocated.splice(allocated.findIndex((tensor) => tensor.length === bytes / 4), 1)[0].dispose();
   room(1 << 14);
   attempt("copyPrefix", () => cache.copyPrefix({ from: 0, to: 1 }));
   unchanged();
@@ -174,14 +178,14 @@ const full = `
   attempt("linearAttention", () => rw.linearAttention(row, row, new Float32Array(row.length), { layout: "thd" }));
   attempt("linearState", () => rw.linearState({ heads: 64, headDim: 256 }));
   unchanged();
-  attempt("kvCache", () => { for (let i = 0; i < 1000; i++) held.push(rw.kvCache({ rope: config, kvHeads: 4, maxLength: 100000 })); });
-  for (const object of held) object.dispose();
+  attempt("kvCache", () => { for (let i = 0; i < 1000; i++) allocated.push(rw.kvCache({ rope: config, kvHeads: 4, maxLength: 100000 })); });
+  for (const object of allocated) object.dispose();
   unchanged();
   cache.append({ ...more, sequence: 1 });
   report.works = cache.lengthOf(1);
   console.log(JSON.stringify(report));`;
 
-test("an engine that gives no more: each operation says so, and what is held stays", async () => {
+test("memory that can't grow: each operation raises OUT_OF_MEMORY, and cached tokens stay", async () => {
   const { works, ...outcomes } = JSON.parse(await inNewProcess(full));
   assert.equal(works, 40);
   const names = [
@@ -196,6 +200,6 @@ test("an engine that gives no more: each operation says so, and what is held sta
   ];
   assert.deepEqual(outcomes, {
     ...Object.fromEntries(names.map((name) => [name, "RopewalkError OUT_OF_MEMORY "])),
-    answers: "RopewalkError OUT_OF_MEMORY shape", // a new tensor's
+    answers: "RopewalkError OUT_OF_MEMORY shape", // raised by the new tensor
   });
 });

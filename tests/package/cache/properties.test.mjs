@@ -1,10 +1,10 @@
-// Random chains of everything that changes a cache, against a cache made afresh (fast-check).
+// Random sequences of operations on a cache, compared with a fresh cache (fast-check).
 import test from "node:test";
 import fc from "fast-check";
 import { appendAll, expectFresh, kinds, makeTokens, pick, range } from "../helpers/caches.mjs";
 import { rw, withRope } from "../helpers/runtime.mjs";
 
-/** The same chains in every run, so that a failure is the change's; ROPEWALK_SEED tries others. */
+/** A fixed seed, so that every run does the same; ROPEWALK_SEED sets another one. */
 const seed = Number(process.env.ROPEWALK_SEED ?? 1);
 
 const base = { head_dim: 16, pairing: "half" };
@@ -59,15 +59,15 @@ const step = fc.oneof(
   fc.record({ does: fc.constant("save and restore"), sequence }),
 );
 
-/** A cache, and what its sequences should hold: indices into the pool, positions, and how often keys may have been rounded. */
+/** A cache and the expected content of its sequences: indices into the pool, positions, and how often keys may have been rounded. */
 class Model {
   constructor(cache) {
     this.cache = cache;
-    this.rows = [0, 1].map(() => ({ tokens: [], positions: [], turns: 0 }));
+    this.rows = [0, 1].map(() => ({ tokens: [], positions: [], roundings: 0 }));
     this.next = 0;
   }
 
-  /** Tokens to come, and the place of the first of them where positions go on. */
+  /** Appends the next tokens of the pool. */
   append({ sequence, count, gap }) {
     const row = this.rows[sequence];
     const fits = Math.min(count, maxLength - row.tokens.length);
@@ -78,7 +78,7 @@ class Model {
     appendAll(this.cache, pick(pool, tokens), { sequence, ...(gap !== undefined && { positions: first }) });
     row.tokens.push(...tokens);
     row.positions.push(...range(0, fits).map((i) => first + i));
-    row.turns++; // where the length leaves a plan, keys turn to the next
+    row.roundings++; // if the length leaves a plan, keys are re-rotated to the next
   }
 
   shift({ sequence, keep: keepShare, discard: discardShare }) {
@@ -94,7 +94,7 @@ class Model {
       ...row.positions.slice(0, keep),
       ...row.positions.slice(keep + discard).map((position) => position + delta),
     ];
-    row.turns++;
+    row.roundings++;
   }
 
   truncate({ sequence, length: lengthShare }) {
@@ -106,7 +106,7 @@ class Model {
 
   retune({ rope: index, layers }) {
     this.cache.retune({ rope: ropes[index], layers });
-    for (const row of this.rows) row.turns++;
+    for (const row of this.rows) row.roundings++;
   }
 
   move({ sequence, offset, step: by }) {
@@ -114,7 +114,7 @@ class Model {
     const positions = row.tokens.map((_, i) => offset + i * (by ?? 1));
     this.cache.retune({ sequence, positions: by === undefined ? offset : positions });
     row.positions = positions;
-    row.turns++;
+    row.roundings++;
   }
 
   copy({ from, length: lengthShare }) {
@@ -124,28 +124,28 @@ class Model {
     this.rows[1 - from] = {
       tokens: row.tokens.slice(0, length),
       positions: row.positions.slice(0, length),
-      turns: row.turns,
+      roundings: row.roundings,
     };
   }
 
   "save and restore"({ sequence }) {
     this.cache.restore(this.cache.save({ sequence }), { sequence });
-    this.rows[sequence].turns++; // the plan is that of the present length again
+    this.rows[sequence].roundings++; // the plan is the one of the current length again
   }
 
-  /** Gives each sequence one more token, so that its plan is that of its length, and compares it. */
+  /** Appends one token to each sequence, so that its plan matches its length, and compares it with a fresh cache. */
   check() {
     for (const sequence of [0, 1]) {
       if (this.rows[sequence].tokens.length === maxLength) this.truncate({ sequence, length: 0.9 });
       this.append({ sequence, count: 1 });
-      const { tokens, positions, turns } = this.rows[sequence];
-      expectFresh(this.cache, pick(pool, tokens), positions, { sequence, turns, message: `sequence ${sequence}` });
+      const { tokens, positions, roundings } = this.rows[sequence];
+      expectFresh(this.cache, pick(pool, tokens), positions, { sequence, roundings, message: `sequence ${sequence}` });
     }
   }
 }
 
 for (const { dtype, keys } of kinds) {
-  test(`a chain of changes leaves what a fresh cache would hold: ${dtype}, ${keys}`, () => {
+  test(`after random operations the cache equals a fresh one: ${dtype}, ${keys}`, () => {
     fc.assert(
       fc.property(rope, rope, fc.array(step, { minLength: 1, maxLength: 12 }), (first, second, steps) => {
         const layers = [

@@ -65,19 +65,21 @@ export function withFresh(cache, tokens, positions, use) {
 
 /**
  * Asserts that a sequence holds `tokens` at `positions` as if it had been given them there: values to the bit, keys within a rounding for each
- * of the `turns` that may have rounded them, and of the fresh cache's own.
+ * of the `roundings` that may have rounded them, and of the fresh cache's own.
  *
- * A rounding moves a pair by √2 quanta at most, and what turns it later keeps that length but for the ratio of attention factors (at most 1.5
+ * A rounding moves a pair by √2 quanta at most, and what rotates it later keeps that length but for the ratio of attention factors (at most 1.5
  * here), as it keeps the pair's own length of 2√2 at most. Each rotation is off by 4 · 2^-24 of that (reference.mjs).
  */
-export function expectFresh(cache, tokens, positions, { sequence = 0, turns = 1, message = "" } = {}) {
+export function expectFresh(cache, tokens, positions, { sequence = 0, roundings = 1, message = "" } = {}) {
   const { count } = tokens[0];
   assert.equal(cache.lengthOf(sequence), count, message);
   sameBits(cache.positions(sequence), Float64Array.from(positions), message);
   if (count === 0) return;
   const radius = 2 * Math.SQRT2 * 1.5;
   const raw = cache.keys === "raw";
-  const tolerance = raw ? 0 : (turns + 2) * (1.5 * Math.SQRT2 * quantumOf(cache.dtype, radius) + 4 * 2 ** -24 * radius);
+  const tolerance = raw
+    ? 0
+    : (roundings + 2) * (1.5 * Math.SQRT2 * quantumOf(cache.dtype, radius) + 4 * 2 ** -24 * radius);
   withFresh(cache, tokens, positions, (fresh) => {
     tokens.forEach((_, layer) => {
       const [held, expected] = [cache.read({ layer, sequence }), fresh.read({ layer })];
