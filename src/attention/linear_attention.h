@@ -56,7 +56,7 @@ class LinearAttention {
   void reset();
 
   // Number of tokens added so far.
-  double tokens() const { return tokens_; }
+  std::int64_t tokens() const { return tokens_; }
   int heads() const { return heads_; }
   int kv_heads() const { return kv_heads_; }
   int head_dim() const { return head_dim_; }

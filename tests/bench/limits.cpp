@@ -1,6 +1,5 @@
-// What the benchmark compares against: how fast wasm can read and write bytes and multiply and add at all, and the rotation kernels without
-// the package around them. Linked into a module of the benchmark's own together with all that the package has, so that every contender
-// works on the very same memory.
+// Upper limits for the benchmark: how fast wasm reads, writes, multiplies and adds, and how fast the rotation kernels are without the
+// package around them. Linked into a separate wasm module together with the whole package, so that all measurements use the same memory.
 #include <emscripten.h>
 #include <wasm_simd128.h>
 
@@ -20,15 +19,15 @@ using Arithmetic = RelaxedMultiplyAdd;
 using Arithmetic = MultiplyThenAdd;
 #endif
 
-// Independent chains, as many as hide the latency of a multiplication and an addition and fit the sixteen registers of x86-64 beside two
-// operands.
+// Number of independent chains: enough to hide the latency of a multiplication and an addition, and few enough to fit the sixteen registers
+// of x86-64 together with two operands.
 constexpr int kChains = 12;
 
 }  // namespace
 
 extern "C" {
 
-// x *= factor in place, 64 bytes a step.
+// x *= factor in place, 64 bytes per step.
 EMSCRIPTEN_KEEPALIVE void multiply_f32(float* x, int count, float factor, int repeats) {
   const v128_t c = wasm_f32x4_splat(factor);
   for (int repeat = 0; repeat < repeats; ++repeat) {
@@ -40,7 +39,7 @@ EMSCRIPTEN_KEEPALIVE void multiply_f32(float* x, int count, float factor, int re
   }
 }
 
-// The same on f16: widen, multiply, round. What 16-bit storage costs before anything is rotated.
+// The same for f16: widen, multiply, round. The cost of 16-bit storage without any rotation.
 EMSCRIPTEN_KEEPALIVE void multiply_f16(Float16* x, int count, float factor, int repeats) {
   const v128_t c = wasm_f32x4_splat(factor);
   for (int repeat = 0; repeat < repeats; ++repeat) {
@@ -55,8 +54,8 @@ EMSCRIPTEN_KEEPALIVE void copy_bytes(void* target, const void* source, int bytes
   for (int repeat = 0; repeat < repeats; ++repeat) std::memcpy(target, source, bytes);
 }
 
-// The rotation kernels on [tokens, heads, head_dim] with rows at hand.
-EMSCRIPTEN_KEEPALIVE void rotate_alone(void* x, int rotation, int dtype, const float* cos, const float* sin, int tokens, int heads,
+// The rotation kernels on [tokens, heads, head_dim], with precomputed rows.
+EMSCRIPTEN_KEEPALIVE void rotate_alone(void* x, int turn, int dtype, const float* cos, const float* sin, int tokens, int heads,
                                        int head_dim, bool scalar, int repeats) {
   const RotateKernels& kernels = scalar ? kScalarRotateKernels : fastest_rotate_kernels();
   const HeadTensor tensor = {x, x, static_cast<DType>(dtype), Layout::thd, {1, tokens, heads, head_dim}};
@@ -65,8 +64,8 @@ EMSCRIPTEN_KEEPALIVE void rotate_alone(void* x, int rotation, int dtype, const f
   }
 }
 
-// The peak of multiply-adds in registers: `count` times twelve of four lanes each, as the build adds products. Each multiplies what the one
-// before it gave, so that no compiler can compute a product once for all.
+// Peak rate of multiply-adds in registers: `count` times twelve, four lanes each, with the build's way to add products. Each one multiplies
+// the previous result, so that compilers can't hoist the product.
 EMSCRIPTEN_KEEPALIVE float multiply_add(int count, int repeats) {
   v128_t chains[kChains];
   for (int i = 0; i < kChains; ++i) chains[i] = wasm_f32x4_splat(0.01f * static_cast<float>(i));
@@ -79,8 +78,8 @@ EMSCRIPTEN_KEEPALIVE float multiply_add(int count, int repeats) {
   return wasm_f32x4_extract_lane(total, 0);
 }
 
-// The peak of integer products: `count` times 4 × 2 vectors of 16 bytes, multiplied and added four by four (relaxed: in one instruction,
-// one operand of seven bits), or as 16-bit numbers two by two. Operands come from the nearest cache, as a tile's do.
+// Peak rate of integer products: `count` times 4 × 2 vectors of 16 bytes, multiplied and added four at a time (relaxed: one instruction,
+// one operand has seven bits), or two at a time as 16-bit numbers. Operands come from the first-level cache, as in a tile.
 EMSCRIPTEN_KEEPALIVE int integer_dot(const std::int8_t* rows, const std::int8_t* columns, int count) {
   v128_t sums[4][2] = {};
   for (int i = 0; i < count; ++i) {
@@ -108,7 +107,7 @@ EMSCRIPTEN_KEEPALIVE int integer_dot(const std::int8_t* rows, const std::int8_t*
   return wasm_i32x4_extract_lane(total, 0);
 }
 
-// Reads bytes once, 64 a step, into four sums.
+// Reads bytes once, 64 per step, into four sums.
 EMSCRIPTEN_KEEPALIVE float read_bytes(const float* x, int bytes, int repeats) {
   v128_t sums[4] = {};
   for (int repeat = 0; repeat < repeats; ++repeat) {

@@ -1,4 +1,4 @@
-// The command line of a case: key=value, where a value may be a list.
+// Parses the command line of a case: key=value, where a value may be a list.
 #pragma once
 
 #include <cstdio>
@@ -32,7 +32,7 @@ inline std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-// Each argument must be asked for, so that a key this program does not know is an error.
+// All arguments must be read, so that unknown keys are errors.
 class Arguments {
  public:
   Arguments(int count, char** words) {
@@ -58,7 +58,7 @@ class Arguments {
   int integer(const std::string& key, int otherwise) { return has(key) ? integer(key) : otherwise; }
   bool flag(const std::string& key, bool otherwise) { return has(key) ? text(key) == "true" : otherwise; }
 
-  // Numbers with commas between them, kept as long as the arguments are.
+  // Comma-separated numbers. The list lives as long as the arguments.
   const std::vector<double>& numbers(const std::string& key) {
     std::vector<double>& list = lists_[key];
     list.clear();
@@ -66,7 +66,7 @@ class Arguments {
     return list;
   }
 
-  // The index of the value in a list, in the order of an enum.
+  // The enumerator whose name is the value; `names` are in the order of the enum.
   template <class Enum>
   Enum name(const std::string& key, const std::vector<std::string>& names) {
     const std::string value = text(key);

@@ -1,4 +1,4 @@
-// Attention over keys and values that are at hand: pages/cases/attention.mjs.
+// Attention over tensors: pages/cases/attention.mjs.
 #include <cmath>
 
 #include "attention/attend_tensors.h"

@@ -1,4 +1,4 @@
-// What every case is made of, as pages/cases/inputs.mjs makes it.
+// Inputs shared by all cases, same as in pages/cases/inputs.mjs.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 using Bytes = std::vector<std::uint8_t>;
 
-// Elements by a linear congruential generator.
+// Elements from a linear congruential generator.
 Bytes elements(ropewalk::DType dtype, std::size_t count, std::uint32_t seed);
 std::vector<float> floats(std::size_t count, std::uint32_t seed);
 
@@ -18,17 +18,17 @@ std::size_t size_of(const ropewalk::Shape& shape);
 ropewalk::DType dtype_of(Arguments& arguments, const std::string& key);
 ropewalk::Layout layout_of(Arguments& arguments);
 
-// The geometry of a rope, and its scaling by the keys that begin with `prefix`.
+// Reads the geometry of a rope, and its scaling from the keys that begin with `prefix`.
 ropewalk::RopeConfig config_of(Arguments& arguments, const std::string& prefix = "");
 
-// Positions first, first + step, … of each row on each axis, the next of them 3 farther on.
+// Positions first, first + step, … for each row and axis; each further row or axis starts 3 later.
 struct Placed {
   ropewalk::Positions positions;
   std::vector<double> ids;
 };
 Placed place(double first, double step, int tokens, int axes = 1, int rows = 1);
 
-// Options of attention, and the lists that they point into. scale is NaN unless given, position.rope null.
+// Options of attention, and the lists that they point to. scale is NaN unless given; position.rope is null.
 struct Scores {
   ropewalk::AttentionOptions options;
   std::vector<float> sinks, temperatures, table, slopes;

@@ -1,4 +1,4 @@
-// Caches through a list of steps, such as append:40,shift:4:16,retune: pages/cases/kv_cache.mjs says what each does.
+// Applies a list of steps to a cache, such as append:40,shift:4:16,retune. The steps are described in pages/cases/kv_cache.mjs.
 #include "cache/kv_cache.h"
 
 #include "cache/kv_image.h"
@@ -43,7 +43,7 @@ class CacheRun {
     } else {
       fail("there is no step " + what);
     }
-    print_held();
+    print_content();
   }
 
   void print_images() {
@@ -107,18 +107,18 @@ class CacheRun {
     return image;
   }
 
-  // Keys and values of each layer, and the positions, of the last sequence.
-  void print_held() {
-    const KvSequence& held = cache_->sequence(last());
+  // Prints keys and values of each layer, and the positions, of the last sequence.
+  void print_content() {
+    const KvSequence& cached = cache_->sequence(last());
     for (int layer = 0; layer < layers_; ++layer) {
-      std::vector<float> k(static_cast<std::size_t>(held.written(layer)) * kv_heads_ * head_dim_), v(k.size());
-      require_ok(cache_->read(layer, last(), 0, held.written(layer), k.data(), v.data()));
+      std::vector<float> k(static_cast<std::size_t>(cached.written(layer)) * kv_heads_ * head_dim_), v(k.size());
+      require_ok(cache_->read(layer, last(), 0, cached.written(layer), k.data(), v.data()));
       print(k);
       print(v);
     }
     std::vector<double> positions;
     for (int axis = 0; axis < cache_->geometry().axes(); ++axis) {
-      for (int slot = 0; slot < held.tokens(); ++slot) positions.push_back(held.position(axis, slot));
+      for (int slot = 0; slot < cached.tokens(); ++slot) positions.push_back(cached.position(axis, slot));
     }
     print(positions);
   }

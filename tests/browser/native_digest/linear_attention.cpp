@@ -1,4 +1,4 @@
-// Linear attention of whole tensors and of a sequence that goes on: pages/cases/linear_attention.mjs.
+// Linear attention of whole tensors and of a sequence in pieces: pages/cases/linear_attention.mjs.
 #include "attention/linear_attention.h"
 
 #include "attention/linear_image.h"

@@ -1,4 +1,4 @@
-// Computes one case of pages/digest.mjs with the native library, and prints the bytes. The command line is the case's name:
+// Computes one case of pages/digest.mjs with the native library and writes the bytes to stdout. The arguments are the name of the case:
 //
 //   native_digest what=rotate pairing=half dtype=f32 layout=bthd batches=1 tokens=7 heads=2 head_dim=64 … > bytes
 #include "stages.h"

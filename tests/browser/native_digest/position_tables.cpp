@@ -1,4 +1,4 @@
-// Sinusoidal tables, ALiBi's slopes, T5's buckets: pages/cases/position_tables.mjs.
+// Sinusoidal tables, ALiBi slopes, T5 buckets: pages/cases/position_tables.mjs.
 #include "attention/position_scheme.h"
 #include "inputs.h"
 #include "stages.h"

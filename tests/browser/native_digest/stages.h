@@ -1,4 +1,4 @@
-// What there are cases of: each function computes one, and prints the bytes in the order of its namesake in pages/cases/.
+// One function for each kind of case. It computes the case and prints the bytes in the same order as the file in pages/cases/.
 #pragma once
 
 #include "arguments.h"

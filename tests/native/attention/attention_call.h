@@ -1,4 +1,4 @@
-// A call of Attention on random tensors that lie in memory as asked, and the same call as the oracle has it.
+// A call of Attention on random tensors in a chosen memory layout, and the same call for the oracle.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ class AttentionCall {
   }
 
   AttentionOptions options;
-  Positions query_positions;  // the newest ones, 0, 1, 2, … in all, unless given
+  Positions query_positions;  // default: the newest tokens of 0, 1, 2, …
 
   const CallShape& shape() const { return shape_; }
   float& query(int head, int query, int i) { return q_[query_index(head, query) + i]; }
@@ -125,7 +125,7 @@ class AttentionCall {
     return exact;
   }
 
-  // A stored key or value.
+  // One element of a stored key or value.
   std::uint8_t* row(bool is_value, int head, int token) {
     return const_cast<std::uint8_t*>(static_cast<const AttentionCall*>(this)->row(is_value, head, token));
   }
@@ -163,7 +163,7 @@ class AttentionCall {
     }
   }
 
-  // Pages lie apart, and hold NaN where no token has been.
+  // Pages aren't contiguous, and are filled with NaN where there is no token.
   void store_pages() {
     for (int first = 0; first < shape_.keys; first += 32) {
       const std::size_t bytes = key_offset() + 2 * static_cast<std::size_t>(head_stride_) * shape_.kv_heads;
@@ -189,8 +189,8 @@ class AttentionCall {
   std::vector<const char*> pages_;
 };
 
-// The largest |out - exact| as a share of the sum of weights times |values| of its element. A score that is off by d multiplies a weight
-// by 1 + d, so this share is what errors of scores come to, whatever cancels in the sum.
+// The largest |out - exact| as a share of the sum of weights times |values| of its element. A score that is off by d multiplies a weight by
+// 1 + d, so this share measures the errors of scores regardless of cancellation in the sum.
 inline double worst_error(const std::vector<float>& out, const oracle::Attention::Result& exact) {
   double worst = 0;
   for (std::size_t i = 0; i < out.size(); ++i) {

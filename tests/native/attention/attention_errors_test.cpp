@@ -1,4 +1,4 @@
-// What check_attention refuses, with nothing written; and queries, keys and values that are not finite.
+// Arguments that check_attention() refuses, with nothing written; and non-finite queries, keys and values.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// A call that is right, for a test to spoil.
+// A valid call, which tests then modify.
 struct GoodCall {
   GoodCall() {
     kv.heads = 2;
@@ -47,7 +47,7 @@ void expect_refused(Status status, const std::function<void(GoodCall&)>& spoil) 
   call.expect(status);
 }
 
-TEST(AttentionErrors, AGoodCallIsNotRefused) { GoodCall().expect(Status::ok); }
+TEST(AttentionErrors, AValidCallIsAccepted) { GoodCall().expect(Status::ok); }
 
 TEST(AttentionErrors, RowType) {
   expect_refused(Status::row_type_unknown, [](GoodCall& call) { call.kv.type = static_cast<RowType>(4); });
@@ -143,7 +143,7 @@ TEST(AttentionErrors, RopePositions) {
   for (const auto& ids : {bad, far}) {
     expect_rope_refused(Status::position_out_of_range, no_change, [&](GoodCall& call) { call.positions = positions_of(ids, 3); });
     expect_rope_refused(Status::position_out_of_range, no_change, [&](GoodCall& call) { call.kv.positions = positions_of(ids, 5); });
-    expect_rope_refused(Status::ok, no_change, [&](GoodCall& call) {  // queries that are turned already need none
+    expect_rope_refused(Status::ok, no_change, [&](GoodCall& call) {  // already rotated queries need none
       call.positions = positions_of(ids, 3);
       call.options.position.encodes_queries = false;
     });
@@ -196,7 +196,7 @@ TEST(AttentionErrors, SinusoidalBase) {
   }
 }
 
-// Positions that no encoding can mean anything by.
+// Positions that are meaningless in any encoding.
 TEST(AttentionErrors, PositionsThatAreNotFinite) {
   const std::vector<float> table = random_floats(32 * 4, 2);
   for (const PositionScheme scheme : {PositionScheme::sinusoidal, PositionScheme::alibi, PositionScheme::t5}) {
@@ -259,7 +259,7 @@ TEST(AttentionOfNothing, IsZero) {
   }
 }
 
-// Without `causal` there may be more queries than keys, and a window may then leave the older ones without any.
+// Without `causal` there may be more queries than keys; with a window, older queries may then see no key.
 TEST(AttentionOfNothing, IsZeroOutsideTheWindow) {
   AttentionCall call({10, 2, 2, 1, 8}, 3);
   call.options.causal = false;
@@ -272,7 +272,7 @@ TEST(AttentionOfNothing, IsZeroOutsideTheWindow) {
   }
 }
 
-// ---- What is not finite.
+// ---- Non-finite numbers.
 
 struct Variant {
   const char* name;
@@ -288,7 +288,7 @@ const Variant kVariants[] = {
     {"rope, sinks", true, 0, PositionScheme::rope},
 };
 
-// Calls `visit` with a call of each variant, few queries and many, and what it gives while all is finite.
+// Calls `visit` with a call of each variant, with few and many queries, and its output while all inputs are finite.
 void for_variants(const std::function<void(AttentionCall&, const std::vector<float>&)>& visit) {
   const float sinks[] = {0, 1, -1, 2};
   ConfiguredRope rope(plain_config(8));
@@ -353,7 +353,7 @@ TEST(AttentionNotFinite, ScoresThatOverflowGiveNaNAndNothingElse) {
   }
 }
 
-// A score of -infinity is one of weight 0, also where a whole block has no other.
+// A score of -infinity has weight 0, even if a whole block has no other scores.
 TEST(AttentionNotFinite, ScoresOfMinusInfinityHaveNoWeight) {
   AttentionCall call({1, 70, 1, 1, 4}, 6);
   std::vector<double> mean(4);

@@ -1,5 +1,5 @@
-// Attention as PyTorch and transformers compute it: attention.json, position_schemes.json and cached_attention.json in tests/golden/,
-// whose README says what the fields mean and how exact they are.
+// Attention compared with PyTorch and transformers: attention.json, position_schemes.json and cached_attention.json in tests/golden/. The
+// README there explains the fields and their accuracy.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -74,14 +74,14 @@ struct GoldenCall {
   AttentionOptions options;
 };
 
-// Outputs are averages of values up to 2, and scores in f32 are off by their size times 2^-24: here outputs by 6.1e-7 at most (T5, whose
-// scores have no scale), while f32 attention in numpy is off by 4e-7 without T5.
+// Outputs are averages of values up to 2, and f32 scores are off by their size times 2^-24. Here outputs are off by at most 6.1e-7 (T5,
+// whose scores have no scale), while f32 attention in numpy is off by 4e-7 without T5.
 constexpr double kTolerance = 7e-7;
 
-// Gemma-2's and MPT's layers round scores to f32 themselves.
+// Gemma 2 and MPT layers round scores to f32 too.
 constexpr double kRoundedScores = kTolerance + 2.4e-7;
 
-// Scores of several hundred, capped to 50: 6.7e-6 (numpy 7e-6), and Gemma-2 itself is off by 2.5e-6.
+// Scores of several hundred, capped to 50: 6.7e-6 (numpy 7e-6); Gemma 2 itself is off by 2.5e-6.
 constexpr double kLargeScores = 9.5e-6;
 
 double tolerance_of(const json& c) {
@@ -105,12 +105,12 @@ TEST(AttentionGolden, AttentionOfPyTorchGptOssAndGemma2) {
   for (const json& c : cases) {
     SCOPED_TRACE(c.at("name"));
     GoldenCall call(c);
-    if (!call.options.causal && call.options.window != kNoWindow) continue;  // below
+    if (!call.options.causal && call.options.window != kNoWindow) continue;  // see below
     EXPECT_LE(worst_error(call.attend(), c.at("out")), tolerance_of(c));
   }
 }
 
-// Their window without `causal` bounds one side only, ours both. So each query goes by itself, over the keys that it sees.
+// Without `causal`, their window limits one side only, and ours both. So each query is attended alone, over the keys that it sees.
 TEST(AttentionGolden, WindowsThatSeeLaterKeys) {
   int count = 0;
   for (const json& c : cases_of("attention.json")) {
@@ -158,13 +158,13 @@ TEST(AttentionGolden, PositionSchemes) {
     }
     EXPECT_LE(worst_error(call.attend(), c.at("out")), tolerance_of(c));
     if (position.scheme != PositionScheme::alibi) continue;
-    position.slopes = nullptr;  // our own slopes, which are BLOOM's and MPT's
+    position.slopes = nullptr;  // our default slopes, which equal BLOOM's and MPT's
     EXPECT_LE(worst_error(call.attend(), c.at("out")), tolerance_of(c));
   }
   EXPECT_EQ(count, 8);
 }
 
-// The keys of a config.json that these cases have. The lists live as long as the case.
+// Reads the config.json keys that these cases use. The lists live as long as the case.
 RopeConfig config_of(const json& hf, bool is_sliding, std::vector<double>& short_factor, std::vector<double>& long_factor) {
   const bool is_new_style = hf.contains("rope_parameters");
   const json scaling = is_new_style ? hf.at("rope_parameters") : hf.at("rope_scaling");
@@ -187,7 +187,8 @@ RopeConfig config_of(const json& hf, bool is_sliding, std::vector<double>& short
   return config;
 }
 
-// Each length is a call of its own, so all keys turn by its plan. transformers' rotary modules compute in f32: 9.1e-7 off.
+// One call for each length, so all keys are rotated by that length's plan. transformers' rotary modules compute in f32 and are off
+// by 9.1e-7.
 TEST(AttentionGolden, TheNewestTokenAtEachLength) {
   const json cases = cases_of("cached_attention.json");
   EXPECT_EQ(cases.size(), 6u);

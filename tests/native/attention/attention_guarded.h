@@ -1,4 +1,4 @@
-// Arrays between guard bytes that no kernel may touch: AddressSanitizer traps a read or write of them, and without it a write shows.
+// Arrays between guard bytes that no kernel may touch. AddressSanitizer traps reads and writes; without it, writes are detected.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class Guarded {
   }
   Guarded(std::size_t count, T value) : Guarded(count) { std::fill_n(data(), count, value); }
   explicit Guarded(const std::vector<T>& values) : Guarded(values.size()) { std::copy(values.begin(), values.end(), data()); }
-  Guarded(Guarded&&) = default;  // the memory stays where it is
+  Guarded(Guarded&&) = default;  // the memory doesn't move
   ~Guarded() { unpoison(); }
 
   T* data() { return reinterpret_cast<T*>(memory_.data() + kGuard); }

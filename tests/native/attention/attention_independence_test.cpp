@@ -1,4 +1,4 @@
-// The output of a query has the same bits whatever is attended beside it: alone as in decoding, in a prompt, in pieces of one, and with
+// The output of a query has the same bits whatever else is in the call: alone as in decoding, in a whole prompt, in pieces of it, with
 // other heads or without.
 #include <gtest/gtest.h>
 
@@ -10,13 +10,13 @@
 namespace ropewalk {
 namespace {
 
-// Queries [first, last) and the heads of `kv_heads` key heads from one on, with the keys that are there when they are the newest.
+// Queries [first, last) of the heads of `kv_heads` key heads, with the keys that exist when these queries are the newest.
 struct Part {
   int first, last;
   int kv_head, kv_heads;
 };
 
-// Attends a part of a call, written to its place in `out`, [heads][queries][head_dim].
+// Attends part of a call and writes to its place in `out`, [heads][queries][head_dim].
 void attend_part(AttentionCall& call, const Part& part, std::vector<float>& out) {
   const CallShape& shape = call.shape();
   const int group = shape.heads / shape.kv_heads, dim = shape.head_dim, tokens = part.last - part.first, heads = part.kv_heads * group;
@@ -53,7 +53,7 @@ void attend_part(AttentionCall& call, const Part& part, std::vector<float>& out)
   }
 }
 
-// The parts of a prompt: pieces of so many tokens, each with so many key heads at a time.
+// Attends a prompt in pieces of `tokens` tokens, `kv_heads` key heads at a time.
 void expect_same_in_parts(AttentionCall& call, int tokens, int kv_heads) {
   SCOPED_TRACE(testing::Message() << "pieces of " << tokens << " tokens, " << kv_heads << " key heads");
   const CallShape& shape = call.shape();
@@ -73,7 +73,7 @@ void expect_independent(AttentionCall& call) {
   for (const int tokens : {1, 3, 17, 64}) expect_same_in_parts(call, tokens, call.shape().kv_heads);
 }
 
-// 90 tokens of 4 heads: tiles of 64 tokens of one key head, where a piece of 17 goes with all heads.
+// 90 tokens of 4 heads: the whole has tiles of 64 tokens of one key head, and a piece of 17 has all heads in a tile.
 constexpr CallShape kPrompt = {90, 90, 4, 2, 12};
 
 TEST(AttentionIndependence, CausalPrompt) {
@@ -95,7 +95,7 @@ TEST(AttentionIndependence, Windows) {
   }
 }
 
-TEST(AttentionIndependence, SinkTokensBesideAWindow) {
+TEST(AttentionIndependence, SinkTokensWithAWindow) {
   for (const int sink_tokens : {1, 3, 32, 37}) {
     for (const int window : {4, 30}) {
       SCOPED_TRACE(testing::Message() << sink_tokens << " sink tokens, window " << window);
@@ -130,7 +130,7 @@ TEST(AttentionIndependence, EveryRowTypeAndPlace) {
   }
 }
 
-// A tile holds 128 rows: 16 tokens of 8 heads go together, 17 head by head.
+// A tile has 128 rows: 16 tokens of 8 heads fit together, 17 go head by head.
 TEST(AttentionIndependence, AllHeadsTogetherOrOneByOne) {
   for (const int queries : {16, 17}) {
     AttentionCall call({queries, 40, 8, 4, 8}, 7);
@@ -138,7 +138,7 @@ TEST(AttentionIndependence, AllHeadsTogetherOrOneByOne) {
   }
 }
 
-// Groups that fill a tile, and that are larger than one.
+// Groups that fill a tile, and groups larger than a tile.
 TEST(AttentionIndependence, LargeGroups) {
   for (const int heads : {127, 128, 129, 200}) {
     SCOPED_TRACE(heads);
@@ -166,7 +166,7 @@ TEST(AttentionIndependence, PositionEncodings) {
   }
 }
 
-// Without `causal` the newest queries alone see what they see beside older ones.
+// Without `causal`, the newest queries see the same keys alone as together with older ones.
 TEST(AttentionIndependence, NewestQueriesOfAFullPrompt) {
   for (const int window : {kNoWindow, 9, 40}) {
     AttentionCall call(kPrompt, 11);
@@ -181,7 +181,7 @@ TEST(AttentionIndependence, NewestQueriesOfAFullPrompt) {
   }
 }
 
-// What one call leaves in the memory that is kept does not show in the next.
+// The working memory that is kept between calls doesn't affect the next call.
 TEST(AttentionIndependence, CallsShareNothing) {
   AttentionCall large({40, 100, 6, 3, 33}, 12), small({2, 37, 2, 1, 7}, 13, RowType::q8_0, Place::pages), spoilt({40, 100, 6, 3, 64}, 14);
   std::fill_n(&spoilt.query(0, 0, 0), 40 * 6 * 64, std::numeric_limits<float>::quiet_NaN());

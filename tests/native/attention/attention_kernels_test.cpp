@@ -12,13 +12,13 @@ namespace ropewalk {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
-constexpr double kHalfUlp = 0x1p-24;  // half an ulp of f32, relative: what one operation adds at most
+constexpr double kHalfUlp = 0x1p-24;  // half an ulp of f32, relative: the largest error of one operation
 
 struct Size {
   int rows, count, dim;
 };
 
-// Every number of rows and keys with some widths, and every width with some numbers of rows and keys.
+// All numbers of rows and keys for some widths, and all widths for some numbers of rows and keys.
 std::vector<Size> every_size() {
   std::vector<Size> sizes;
   for (int rows = 1; rows <= 9; ++rows) {
@@ -34,7 +34,7 @@ std::vector<Size> every_size() {
   return sizes;
 }
 
-// Rows of floats with gaps between them, and nothing after the last. Gaps hold NaN, which would spread.
+// Rows of floats with gaps between them, and nothing after the last. Gaps are NaN, so that reading them would show.
 struct RowsOfFloats {
   RowsOfFloats(int count, int dim, std::ptrdiff_t gap, std::uint32_t seed) : stride(dim + gap), floats((count - 1) * stride + dim, kNaN) {
     Random random(seed);
@@ -95,7 +95,7 @@ TEST(ScoreKernel, AQueryThatIsNotFiniteStaysInItsRow) {
   }
 }
 
-// ---- Weighing a row.
+// ---- Weights of a row.
 
 struct WeighCase {
   bool has_bias;
@@ -117,7 +117,7 @@ struct Weighed {
   float correction;
 };
 
-// Scores outside [first, last) are such as would show if they were read.
+// Scores outside [first, last) would change the result if they were read.
 Weighed weigh(const AttentionKernels& kernels, const std::vector<float>& scores, const WeighCase& c, int first, int last) {
   Weighed result{Guarded<float>(scores), c.before, 0};
   for (int n = 0; n < kBlockTokens; ++n) {
@@ -131,7 +131,7 @@ Weighed weigh(const AttentionKernels& kernels, const std::vector<float>& scores,
   return result;
 }
 
-// Or both NaN, whose bits no one promises.
+// Or both NaN, whose bits aren't specified.
 bool are_same(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0 || (std::isnan(a) && std::isnan(b)); }
 
 void expect_same_bits(const Weighed& a, const Weighed& b) {
@@ -148,7 +148,7 @@ std::vector<float> random_scores(std::uint32_t seed) {
   return scores;
 }
 
-TEST(WeighKernel, IsASoftmaxOfTheKeysInSight) {
+TEST(WeighKernel, IsASoftmaxOfTheVisibleKeys) {
   const std::vector<float> scores = random_scores(5);
   for (const WeighCase& c : kWeighCases) {
     for (int first = 0; first < kBlockTokens; ++first) {
@@ -182,7 +182,7 @@ TEST(WeighKernel, IsASoftmaxOfTheKeysInSight) {
   }
 }
 
-// Scores that overflowed or are not numbers go through both kernels alike, wherever they stand.
+// Infinite scores and NaN give the same bits in both kernels, wherever they are.
 TEST(WeighKernel, SpecialScoresGiveTheSameBits) {
   const float specials[] = {kNaN, kInfinity, -kInfinity, 3e38f, -3e38f, 0.0f, -0.0f, 1e-40f};
   for (const WeighCase& c : kWeighCases) {
@@ -200,7 +200,7 @@ TEST(WeighKernel, SpecialScoresGiveTheSameBits) {
   }
 }
 
-// A score of NaN has a weight of NaN, and so has the sum; keys that are not seen have none.
+// A score of NaN gives a weight and a sum of NaN; keys outside the range have weight 0.
 TEST(WeighKernel, NaNIsKept) {
   for (const AttentionKernels* kernels : {&kScalarAttentionKernels, &kWasmSimdAttentionKernels}) {
     for (const WeighCase& c : kWeighCases) {

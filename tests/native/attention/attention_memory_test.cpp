@@ -1,4 +1,4 @@
-// The memory that attention asks for does not depend on the number of tokens.
+// The memory that attention allocates doesn't depend on the number of tokens.
 #include <gtest/gtest.h>
 
 #include "attention/attention.h"
@@ -8,7 +8,7 @@
 namespace ropewalk {
 namespace {
 
-// Bytes that a first call asks for. All queries, and all keys, lie in the same row: what they are does not matter here.
+// Bytes that a first call allocates. All queries and all keys share one row, because their values don't matter here.
 std::size_t bytes_requested(int queries, int keys, int heads, int head_dim, const AttentionOptions& options = {}) {
   std::vector<float> row = random_floats(static_cast<std::size_t>(heads) * head_dim, 1);
   KeyValues kv;
@@ -49,7 +49,7 @@ TEST(AttentionMemory, DoesNotGrowWithTheTokensUnderAnEncoding) {
 }
 
 // As attention.h says, for 64 heads of 128.
-TEST(AttentionMemory, IsAboutAMegabyteAtMost) {
+TEST(AttentionMemory, IsAtMostAboutAMegabyte) {
   for (const int tokens : {1, 2, 3, 64}) EXPECT_LT(bytes_requested(tokens, tokens, 64, 128), 1u << 20) << tokens;
 }
 

@@ -1,4 +1,4 @@
-// Softmax attention in double, all scores of a query at once: the formula of attention.h and nothing else of src/.
+// Reference attention in double, all scores of a query at once: the formula of attention.h, without code from src/.
 #pragma once
 
 #include <cmath>
@@ -40,7 +40,7 @@ struct Attention {
     return bias ? sum + bias(head, query, key) : sum;
   }
 
-  // [heads][queries][head_dim]: the outputs, and the same sums of weights times |values|, which is what their errors are relative to.
+  // [heads][queries][head_dim]: the outputs, and the sums of weights times |values|, to which errors are relative.
   struct Result {
     std::vector<double> out, size;
   };

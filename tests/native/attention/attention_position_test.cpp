@@ -9,8 +9,8 @@ namespace {
 
 using oracle::Real;
 
-// As in attention_test.cpp; turning and adding rows rounds q and k once or twice more. Measured: 1.1e-6 with learned rows as large as q and
-// k, which make scores four times as large, 7e-7 elsewhere.
+// As in attention_test.cpp, but rotating or adding rows rounds q and k once or twice more. Measured: 1.1e-6 with learned rows as large as q
+// and k, which make scores four times as large, and 7e-7 otherwise.
 constexpr double kTolerance = 2e-6;
 
 constexpr CallShape kShape = {23, 41, 6, 2, 24};
@@ -21,9 +21,9 @@ void expect_exact(AttentionCall& call, const oracle::Attention& exact) {
   EXPECT_EQ(std::memcmp(call.attend(kScalarAttentionKernels, kScalarRotateKernels).data(), out.data(), out.size() * sizeof(float)), 0);
 }
 
-// ---- Turning.
+// ---- RoPE.
 
-// Rows of heads, [heads][tokens][head_dim], turned as `config` says; ids are [axes][tokens].
+// Rows of heads, [heads][tokens][head_dim], rotated by `config`; ids are [axes][tokens].
 void turn(std::vector<double>& rows, const RopeConfig& config, const std::vector<double>& ids, int tokens, double length, Role role) {
   const oracle::Plan plan = oracle::plan(config, length);
   const std::vector<int> axes = oracle::axes(config);
@@ -52,7 +52,7 @@ struct Ids {
   std::vector<double> queries, keys;  // [axes][tokens]
 };
 
-// In order from `first` on, queries last; several axes apart from each other.
+// Consecutive positions from `first` on, queries last; each axis has different positions.
 Ids ordered(const CallShape& shape, double first, int axes = 1) {
   Ids ids;
   for (int axis = 0; axis < axes; ++axis) {
@@ -77,8 +77,8 @@ AttentionCall call_at(const CallShape& shape, const Ids& ids, RowType type = Row
   return call;
 }
 
-void expect_turned(const RopeConfig& config, const CallShape& shape, const Ids& ids, double length = 1, RowType type = RowType::f32,
-                   Place place = Place::tokens_first, int window = kNoWindow, int sink_tokens = 0) {
+void expect_rotated(const RopeConfig& config, const CallShape& shape, const Ids& ids, double length = 1, RowType type = RowType::f32,
+                    Place place = Place::tokens_first, int window = kNoWindow, int sink_tokens = 0) {
   ConfiguredRope rope(config);
   ASSERT_EQ(rope.use_length(length), Status::ok);
   AttentionCall call = call_at(shape, ids, type, place);
@@ -97,16 +97,16 @@ class AttentionRope : public testing::TestWithParam<Pairing> {
   RopeConfig config(RopeConfig config) const { return with_pairing(config, GetParam()); }
 };
 
-TEST_P(AttentionRope, WholeHeads) { expect_turned(config(plain_config(24)), kShape, ordered(kShape, 0)); }
+TEST_P(AttentionRope, WholeHeads) { expect_rotated(config(plain_config(24)), kShape, ordered(kShape, 0)); }
 
-TEST_P(AttentionRope, FarPositions) { expect_turned(config(plain_config(24)), kShape, ordered(kShape, 131000)); }
+TEST_P(AttentionRope, FarPositions) { expect_rotated(config(plain_config(24)), kShape, ordered(kShape, 131000)); }
 
-TEST_P(AttentionRope, FractionalUnorderedPositions) { expect_turned(config(plain_config(24)), kShape, scattered(kShape, -50, 900)); }
+TEST_P(AttentionRope, FractionalUnorderedPositions) { expect_rotated(config(plain_config(24)), kShape, scattered(kShape, -50, 900)); }
 
 TEST_P(AttentionRope, ScaledPlans) {
-  expect_turned(config(yarn_config(24, 10000, 4, 64)), kShape, ordered(kShape, 10));  // attention_factor above 1
-  expect_turned(config(dynamic_config(24, 10000, 2, 30)), kShape, ordered(kShape, 0), 41);
-  expect_turned(config(longrope_config(24, 10000, 30, 120)), kShape, ordered(kShape, 0), 41);
+  expect_rotated(config(yarn_config(24, 10000, 4, 64)), kShape, ordered(kShape, 10));  // attention_factor above 1
+  expect_rotated(config(dynamic_config(24, 10000, 2, 30)), kShape, ordered(kShape, 0), 41);
+  expect_rotated(config(longrope_config(24, 10000, 30, 120)), kShape, ordered(kShape, 0), 41);
 }
 
 TEST_P(AttentionRope, PartOfAHead) {
@@ -114,20 +114,20 @@ TEST_P(AttentionRope, PartOfAHead) {
     RopeConfig partial = config(plain_config(24));
     partial.rotary_dim = 14;
     partial.rotary_offset = offset;
-    expect_turned(partial, kShape, ordered(kShape, 5));
+    expect_rotated(partial, kShape, ordered(kShape, 5));
   }
 }
 
-TEST_P(AttentionRope, HeadsThatAreNoMultipleOfFour) {
+TEST_P(AttentionRope, HeadsThatAreNotAMultipleOfFour) {
   const CallShape shape = {9, 40, 3, 3, 10};
-  expect_turned(config(plain_config(10)), shape, ordered(shape, 0));
+  expect_rotated(config(plain_config(10)), shape, ordered(shape, 0));
 }
 
 TEST_P(AttentionRope, EveryRowTypeAndPlace) {
   for (const RowType type : kEveryRowType) {
     for (const Place place : {Place::tokens_first, Place::heads_first, Place::pages}) {
       SCOPED_TRACE(testing::Message() << name_of(type) << ", place " << static_cast<int>(place));
-      expect_turned(config(plain_config(24)), kShape, ordered(kShape, 3), 1, type, place);
+      expect_rotated(config(plain_config(24)), kShape, ordered(kShape, 3), 1, type, place);
     }
   }
 }
@@ -138,7 +138,7 @@ TEST_P(AttentionRope, WindowsAndSinkTokens) {
     const CallShape shape = {4, 75, 6, 2, 24};
     for (const auto& [window, sink_tokens] : {std::pair{5, 0}, {9, 3}, {30, 33}, {50, 7}}) {
       SCOPED_TRACE(testing::Message() << "window " << window << ", " << sink_tokens << " sink tokens, place " << static_cast<int>(place));
-      expect_turned(config(plain_config(24)), shape, ordered(shape, 3), 1, RowType::f32, place, window, sink_tokens);
+      expect_rotated(config(plain_config(24)), shape, ordered(shape, 3), 1, RowType::f32, place, window, sink_tokens);
     }
   }
 }
@@ -147,15 +147,15 @@ TEST_P(AttentionRope, PositionsOfSeveralAxes) {
   const std::vector<double> chunked = {2, 5, 5}, interleaved = {4, 4, 4};
   for (const Place place : {Place::heads_first, Place::pages}) {
     const Ids ids = ordered(kShape, 2, 3);
-    expect_turned(config(mrope_config(24, 10000, chunked, MropeLayout::chunked)), kShape, ids, 1, RowType::f32, place);
-    expect_turned(config(mrope_config(24, 10000, interleaved, MropeLayout::interleaved)), kShape, ids, 1, RowType::f16, place);
+    expect_rotated(config(mrope_config(24, 10000, chunked, MropeLayout::chunked)), kShape, ids, 1, RowType::f32, place);
+    expect_rotated(config(mrope_config(24, 10000, interleaved, MropeLayout::interleaved)), kShape, ids, 1, RowType::f16, place);
   }
 }
 
-TEST_P(AttentionRope, Xpos) { expect_turned(config(xpos_config(24, 64, 20)), kShape, ordered(kShape, 0)); }
+TEST_P(AttentionRope, Xpos) { expect_rotated(config(xpos_config(24, 64, 20)), kShape, ordered(kShape, 0)); }
 
-// Keys and queries that were turned beforehand give the same bits as ones that are turned on the way.
-TEST_P(AttentionRope, TurnedBeforehandOrOnTheWay) {
+// Keys and queries that were rotated before give the same bits as ones that attention rotates.
+TEST_P(AttentionRope, RotatedBeforeOrDuringAttention) {
   RopeConfig partial = config(yarn_config(24, 10000, 4, 64));
   partial.rotary_dim = 16;
   partial.rotary_offset = 4;
@@ -193,7 +193,7 @@ std::string pairing_name(const testing::TestParamInfo<Pairing>& info) {
 INSTANTIATE_TEST_SUITE_P(Each, AttentionRope, testing::Values(Pairing::half, Pairing::interleaved, Pairing::interleaved_to_half),
                          pairing_name);
 
-// ---- Adding rows.
+// ---- Sinusoidal and learned tables.
 
 template <class Row>
 void add_rows(std::vector<double>& heads, int dim, const std::vector<double>& ids, Row row) {

@@ -1,4 +1,4 @@
-// Rows of keys and values as they are stored, and what they mean by the definition of each form, not by src/.
+// Decodes stored rows of keys and values by the definition of each format, without code from src/.
 #pragma once
 
 #include "attention/row_storage.h"
@@ -38,7 +38,7 @@ inline double decoded(RowType type, const std::uint8_t* row, int element) {
   return static_cast<double>(oracle::decode(bits, dtype));
 }
 
-// Fills a row with random values, rounded as they are stored: uniform on [-2, 2).
+// Fills a row with random values, uniform on [-2, 2), rounded to the storage format.
 inline void fill_row(RowType type, std::uint8_t* row, int head_dim, Random& random) {
   if (type == RowType::q8_0) {
     for (int i = 0; i < head_dim; i += 32) {

@@ -1,4 +1,4 @@
-// Loading and storing rows of keys and values: by the definition of each form, and SIMD against scalar bit for bit.
+// Loading and storing rows of keys and values: against the definition of each format, and SIMD against scalar bit for bit.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,14 +11,14 @@ namespace ropewalk {
 namespace {
 
 constexpr int kRows = 3;
-constexpr int kLargestDim = 130;  // past four blocks of q8_0, and every remainder of 4, 8 and 32
+constexpr int kLargestDim = 130;  // more than four blocks of q8_0, and all remainders of 4, 8 and 32
 
-// Gaps between rows, which nothing may touch. Those of stored rows keep floats aligned.
+// Gaps between rows, which must not be touched. Gaps of stored rows keep floats aligned.
 constexpr std::ptrdiff_t kByteGap = 12, kFloatGap = 5;
 
 const AttentionKernels* const kBoth[] = {&kScalarAttentionKernels, &kWasmSimdAttentionKernels};
 
-// kRows rows of a type and of floats, with not a byte after the last.
+// kRows rows of a type and of floats, without bytes after the last.
 struct RowMemory {
   RowMemory(RowType type_of_rows, int dim)
       : type(type_of_rows),
@@ -46,7 +46,7 @@ class StoredRowsOf : public testing::TestWithParam<RowType> {
   RowType type() const { return GetParam(); }
 };
 
-TEST_P(StoredRowsOf, AreAsLongAsTheirFormSays) {
+TEST_P(StoredRowsOf, HaveTheSizeOfTheirFormat) {
   for (int dim = 1; dim <= kLargestDim; ++dim) EXPECT_EQ(row_bytes(type(), dim), stored_bytes(type(), dim)) << dim;
 }
 
@@ -71,8 +71,8 @@ TEST_P(StoredRowsOf, LoadAsTheirExactValues) {
   }
 }
 
-// Each bit pattern somewhere in a vector and somewhere in a tail, those of NaN included.
-TEST_P(StoredRowsOf, LoadWithTheSameBitsWhateverTheyHold) {
+// Each bit pattern, including NaN, both inside a vector and in a tail.
+TEST_P(StoredRowsOf, LoadAnyContentWithTheSameBits) {
   for (int dim = 1; dim <= kLargestDim; ++dim) {
     RowMemory scalar(type(), dim), simd(type(), dim);
     Random random(100 + dim);
@@ -99,8 +99,8 @@ TEST_P(StoredRowsOf, StoreWithTheSameBits) {
   }
 }
 
-// What a stored value may differ from the float by: f32 nothing, the 16-bit forms half an ulp of theirs. q8_0 half a step, and because
-// the scale is rounded to f16, up to 127 times half an ulp of that; the scale and the quotient are worked out in f32, hence 2^-20.
+// Largest difference of a stored value from the float: f32 none, the 16-bit formats half an ulp of theirs. q8_0 half a step, plus up to 127
+// times half an ulp of the scale, which is rounded to f16; the scale and the quotient are computed in f32, hence 2^-20.
 double largest_error(RowType type, double value, double largest_of_block) {
   if (type == RowType::f32) return 0;
   if (type != RowType::q8_0) return static_cast<double>(oracle::ulp(value, static_cast<DType>(type))) / 2;
@@ -108,7 +108,7 @@ double largest_error(RowType type, double value, double largest_of_block) {
   return (step / 2 + 127 * static_cast<double>(oracle::ulp(step, DType::f16)) / 2) * (1 + 0x1p-20);
 }
 
-TEST_P(StoredRowsOf, KeepWhatIsStoredWithinHalfAStep) {
+TEST_P(StoredRowsOf, KeepValuesWithinHalfAStep) {
   for (int dim = 1; dim <= kLargestDim; ++dim) {
     for (const double size : {0.001, 1.0, 300.0}) {
       for (const AttentionKernels* kernels : kBoth) {
@@ -136,7 +136,7 @@ std::string type_name(const testing::TestParamInfo<RowType>& info) { return name
 INSTANTIATE_TEST_SUITE_P(Each, StoredRowsOf, testing::ValuesIn(kEveryRowType), type_name);
 
 TEST(StoredF16Rows, EveryBitPatternLoadsExactly) {
-  constexpr int kDim = 9;  // eight at once, and one
+  constexpr int kDim = 9;  // a vector of eight, and one more
   for (const AttentionKernels* kernels : kBoth) {
     SCOPED_TRACE(kernels->name);
     for (std::uint32_t first = 0; first < 0x10000; first += 8) {
@@ -175,8 +175,8 @@ TEST(StoredQ8Rows, FollowTheDefinition) {
       {{127, 0.5f, 1.5f, 2.5f, -0.5f, -1.5f, -2.5f, 126.5f, -126.5f}, 1, {127, 0, 2, 2, 0, -2, -2, 126, -126}},  // ties to even
       {{-254, 1, 3, 2, -253}, 2, {-127, 0, 2, 1, -126}},                                                         // the largest is negative
       {{0, -0.0f, 0}, 0, {0, 0, 0}},
-      {{1e-37f, 0, -1e-38f}, 0, {}},                          // a scale below f16's smallest: whatever the quants, zeros come back
-      {{65504.0f * 127, -65504.0f * 64}, 65504, {127, -64}},  // the largest scale
+      {{1e-37f, 0, -1e-38f}, 0, {}},                                    // a scale below f16's smallest: all elements load as zeros
+      {{65504.0f * 127, -65504.0f * 64}, 65504, {127, -64}},            // the largest scale
       {{0x1p-24f * 127, 0x1p-24f, -0x1p-23f}, 0x1p-24f, {127, 1, -2}},  // the smallest
   };
   for (const AttentionKernels* kernels : kBoth) {
@@ -194,7 +194,7 @@ TEST(StoredQ8Rows, FollowTheDefinition) {
   }
 }
 
-TEST(StoredQ8Rows, TakeTheScaleOfEachBlock) {
+TEST(StoredQ8Rows, UseTheScaleOfEachBlock) {
   for (const AttentionKernels* kernels : kBoth) {
     RowMemory memory(RowType::q8_0, 70);
     for (int i = 0; i < 70; ++i) memory.at(0, i) = static_cast<float>(i < 32 ? 1 : i < 64 ? -10 : 100);

@@ -1,4 +1,4 @@
-// attend_tensors: every batch row is what Attention makes of it, whatever the layout; the rope's plan follows the positions.
+// attend_tensors(): each batch row equals Attention of that row, in all layouts; the rope's plan follows the positions.
 #include <gtest/gtest.h>
 
 #include "attention/attend_tensors.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr float kUnwritten = -777;
 
-// Keys and values of `kv_shape` and queries of as many batches, in one layout.
+// Keys and values of `kv_shape`, and queries with the same number of batch rows, in one layout.
 struct Tensors {
   Tensors(Layout layout, DType dtype, const Shape& q_shape, const Shape& kv_shape)
       : queries(DType::f32, layout, q_shape),
@@ -41,7 +41,7 @@ struct Tensors {
   AttentionOptions options;
 };
 
-// One batch row by itself, with its tokens copied out: [tokens][heads][head_dim].
+// Attends one batch row alone, copied to [tokens][heads][head_dim].
 std::vector<float> one_batch(const Tensors& t, int batch, const Positions& query_positions, const Positions& key_positions) {
   const auto rows_of = [batch](const GuardedTensor& tensor) {
     const Shape& shape = tensor.shape();
@@ -98,7 +98,7 @@ TEST(AttendTensors, EveryLayoutAndElementType) {
   }
 }
 
-TEST(AttendTensors, OutputsMayTakeThePlaceOfQueries) {
+TEST(AttendTensors, OutputsMayOverwriteQueries) {
   Tensors t(Layout::bthd, DType::f32, {2, 70, 4, 8}, {2, 70, 2, 8});
   Attention attention;
   ASSERT_EQ(attend_tensors(attention, t.view(), t.options), Status::ok);
@@ -135,7 +135,7 @@ TEST(AttendTensors, PositionsOfEachBatch) {
   }
 }
 
-// The plan is that of the largest position, be it a query's or a key's.
+// The plan is for the largest position of queries and keys.
 TEST(AttendTensors, ThePlanIsForTheLargestPosition) {
   const std::vector<double> low = {1, 2, 3}, high = {1, 99, 3};
   for (const bool in_keys : {false, true}) {
@@ -153,7 +153,7 @@ TEST(AttendTensors, ThePlanIsForTheLargestPosition) {
   }
 }
 
-// ---- What is refused, with nothing written.
+// ---- Errors, with nothing written.
 
 void expect_refused(Status status, Tensors& t, const AttentionTensors& view) {
   Attention attention;
@@ -234,13 +234,13 @@ TEST_F(AttendTensorsErrors, PositionsOfOtherTokensOrBatches) {
   }
 }
 
-TEST_F(AttendTensorsErrors, WhatAttentionRefuses) {
+TEST_F(AttendTensorsErrors, ErrorsOfAttention) {
   t.options.window = 0;
   expect_refused(Status::window_out_of_range, t, view);
 }
 
-// Nor is the first batch written where only the second is wrong.
-TEST_F(AttendTensorsErrors, AFaultOfALaterBatch) {
+// If only the second batch row is invalid, the first isn't written either.
+TEST_F(AttendTensorsErrors, AnErrorInALaterBatch) {
   const std::vector<float> table = random_floats(10 * 8, 5);
   const std::vector<double> ids = {0, 1, 2, 3, 0, 1, 2, 10};
   t.options.position.scheme = PositionScheme::learned;

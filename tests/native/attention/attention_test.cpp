@@ -1,5 +1,5 @@
-// Attention without positions: every shape, mask and way to lie in memory against the oracle, and scalar against SIMD bit for bit.
-// attention_position_test.cpp has the position encodings, attention_independence_test.cpp what does not depend on the other queries.
+// Attention without positions: all shapes, masks and memory layouts against the oracle, and scalar against SIMD bit for bit. Position
+// encodings are in attention_position_test.cpp.
 #include "attention/attention.h"
 
 #include <gtest/gtest.h>
@@ -9,11 +9,11 @@
 namespace ropewalk {
 namespace {
 
-// What f32 attention may be off by, as a share of the sum of weights times |values| (worst_error). Measured: 1.2e-6 over 6000 keys,
+// Largest allowed error of f32 attention, as a share of the sum of weights times |values| (worst_error). Measured: 1.2e-6 over 6000 keys,
 // 9e-7 over 300.
 constexpr double kTolerance = 2e-6;
 
-// Against the oracle with both kernels, which must agree to the last bit.
+// Compares both kernels with the oracle; they must agree to the last bit.
 void expect_exact(AttentionCall& call) {
   const std::vector<float> out = call.attend(kWasmSimdAttentionKernels, kWasmSimdRotateKernels);
   ASSERT_LE(worst_error(out, call.exact().attend()), kTolerance);
@@ -25,7 +25,7 @@ testing::Message shape_text(const CallShape& shape) {
                             << " heads of " << shape.head_dim;
 }
 
-// Every combination that counts, picked by a generator: small ones often, large ones sometimes.
+// Random combinations of shapes and options: often small, sometimes large.
 TEST(Attention, RandomCallsAgreeWithTheOracle) {
   Random random(1);
   const auto pick = [&](int low, int high) { return low + static_cast<int>(random.next_bits() % (high - low + 1)); };
@@ -59,7 +59,7 @@ TEST(Attention, RandomCallsAgreeWithTheOracle) {
   }
 }
 
-// Windows and sinks on both sides of blocks of 32, smaller and larger than each other and than the sequence.
+// Windows and sink tokens around multiples of 32, smaller and larger than each other and than the sequence.
 TEST(Attention, EveryWindowAndSinkTokens) {
   for (const bool causal : {true, false}) {
     for (const int queries : {1, 7, 40}) {
@@ -97,8 +97,8 @@ TEST(Attention, OneKeyGivesItsValueToTheBit) {
   }
 }
 
-// Every other head of keys, values and queries, by strides.
-TEST(Attention, HeadsMayLieApart) {
+// Uses every second head of keys, values and queries, by strides.
+TEST(Attention, HeadsMayHaveGaps) {
   AttentionCall call({5, 40, 4, 4, 12}, 4);
   const std::vector<float> all = call.attend();
   KeyValues kv = call.keys_and_values();

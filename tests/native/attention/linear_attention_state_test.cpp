@@ -1,4 +1,4 @@
-// The running sums of linear attention: pieces, saving, what is refused.
+// The running sums of linear attention: appending in pieces, saving, errors.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -58,7 +58,7 @@ TEST(LinearSums, AbsorbAndQueryAreTheHalvesOfAppend) {
   for (int head = 0; head < 6; ++head) EXPECT_EQ(absorbed.head_of(absorbed.out, 6, 39, head), appended.head_of(appended.out, 6, 39, head));
 }
 
-TEST(LinearSums, ASavedStateGoesOnWithTheSameBits) {
+TEST(LinearSums, ARestoredStateContinuesWithTheSameBits) {
   const Shapes shapes = {4, 2, 18, 50};
   ConfiguredRope rope(plain_config(18));
   Sequence whole(shapes);
@@ -98,7 +98,7 @@ TEST(LinearSums, KernelsDoNotMatter) {
   EXPECT_TRUE(simd.out == scalar.out);
 }
 
-// Only differences of positions count: both ends of a product turn alike.
+// Only differences of positions matter.
 TEST(LinearSums, PositionsMayBeMovedTogether) {
   const Shapes shapes = {2, 1, 64, 40};
   ConfiguredRope rope(plain_config(64));
@@ -111,7 +111,7 @@ TEST(LinearSums, PositionsMayBeMovedTogether) {
     EXPECT_NEAR(near.out[i], far.out[i], 4e-6);  // linear_attention_test.cpp allows each 2e-6
 }
 
-TEST(LinearSums, NothingTakenUpGivesZeros) {
+TEST(LinearSums, EmptySumsGiveZeros) {
   const Shapes shapes = {2, 1, 7, 5};
   ConfiguredAttention attention(shapes);
   Sequence sequence(shapes);
@@ -123,7 +123,7 @@ TEST(LinearSums, NothingTakenUpGivesZeros) {
   EXPECT_EQ(attention.saved(), std::vector<float>(attention.state_size()));
 }
 
-// phi of -100 is 0 in f32: a query that weighs nothing gets nothing, not NaN. One that is NaN gets NaN, and it alone.
+// phi of -100 is 0 in f32: such a query gives zeros, not NaN. A query of NaN gives NaN, and only its own output.
 TEST(LinearSums, QueriesOfEveryKind) {
   const Shapes shapes = {1, 1, 6, 3};
   ConfiguredAttention attention(shapes);
@@ -138,8 +138,9 @@ TEST(LinearSums, QueriesOfEveryKind) {
   }
 }
 
-// The same token again and again is the worst for a running sum: each addition errs the same way. Plain f32 sums are off by 5e-3 here.
-TEST(LinearSums, SumsDoNotDriftApart) {
+// Repeating the same token is the worst case for a running sum, because all additions err in the same direction. Plain f32 sums are off by
+// 5e-3.
+TEST(LinearSums, SumsDoNotDrift) {
   const Shapes shapes = {1, 1, 4, 1000};
   ConfiguredAttention attention(shapes);
   Sequence sequence(shapes);
@@ -210,7 +211,7 @@ TEST(LinearSums, ErrorsLeaveEverythingAsItWas) {
   tokens.tokens = 0;
   expect_refused(&rope, from(0, 0), tokens, Status::query_shape_out_of_range);
 
-  // the last of the last block: everything is looked at before the first block is taken
+  // the last element of the last block: everything is checked before the first block is added
   for (const float impossible : {NAN, INFINITY, -INFINITY, 2 * kLargestLinearElement}) {
     for (const auto& [tensor, status] :
          {std::pair{&sequence.keys, Status::key_not_finite}, std::pair{&sequence.values, Status::value_not_finite}}) {
@@ -221,7 +222,7 @@ TEST(LinearSums, ErrorsLeaveEverythingAsItWas) {
   }
 }
 
-// The largest elements that are taken leave sums that can be saved and restored.
+// With the largest allowed elements, the sums can still be saved and restored.
 TEST(LinearSums, LargestElementsLeaveFiniteSums) {
   const Shapes shapes = {1, 1, 4, 100};
   ConfiguredAttention attention(shapes);

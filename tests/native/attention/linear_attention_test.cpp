@@ -1,4 +1,4 @@
-// Linear attention against the double sum that it rearranges: RoFormer (arXiv:2104.09864), equation 19, in long double.
+// Linear attention compared with the double sum of RoFormer (arXiv:2104.09864), equation 19, in long double.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,8 +14,8 @@ namespace {
 using nlohmann::json;
 using oracle::Real;
 
-// Answers are averages of values on [-2, 2); f32 adds errors of 6e-8 in each of the sums over head_dim products, most of which cancel:
-// 8.4e-7 at worst below.
+// Outputs are averages of values on [-2, 2). f32 adds errors of 6e-8 in each of the sums over head_dim products, most of which cancel: at
+// most 8.4e-7 below.
 constexpr Real kTolerance = 2e-6L;
 
 std::vector<Real> phi(std::vector<Real> head) {
@@ -23,8 +23,8 @@ std::vector<Real> phi(std::vector<Real> head) {
   return head;
 }
 
-// A head turned as `config` says, in its rotated span.
-std::vector<Real> turned(const RopeConfig& config, std::vector<Real> head, const Positions& positions, int token, Role role) {
+// Rotates the rotated span of a head by `config`.
+std::vector<Real> rotated(const RopeConfig& config, std::vector<Real> head, const Positions& positions, int token, Role role) {
   const oracle::Plan plan = oracle::plan(config, 1);
   const std::vector<int> axes = oracle::axes(config);
   const int pairs = resolved_rotary_dim(config) / 2;
@@ -49,24 +49,24 @@ std::vector<Real> turned(const RopeConfig& config, std::vector<Real> head, const
 
 Real dot(const std::vector<Real>& a, const std::vector<Real>& b) { return std::inner_product(a.begin(), a.end(), b.begin(), Real{0}); }
 
-// Equation 19 as it stands: T² terms.
+// Equation 19 directly: T² terms.
 void expect_answers(const Sequence& sequence, const RopeConfig* config, const Positions& positions, bool causal) {
   const Shapes& shapes = sequence.shapes;
   for (int head = 0; head < shapes.heads; ++head) {
     const int kv_head = head / (shapes.heads / shapes.kv_heads);
-    std::vector<std::vector<Real>> keys, turned_keys, values;
+    std::vector<std::vector<Real>> keys, rotated_keys, values;
     for (int token = 0; token < shapes.tokens; ++token) {
       keys.push_back(phi(sequence.head_of(sequence.keys, shapes.kv_heads, token, kv_head)));
-      turned_keys.push_back(config == nullptr ? keys.back() : turned(*config, keys.back(), positions, token, Role::key));
+      rotated_keys.push_back(config == nullptr ? keys.back() : rotated(*config, keys.back(), positions, token, Role::key));
       values.push_back(sequence.head_of(sequence.values, shapes.kv_heads, token, kv_head));
     }
     for (int token = 0; token < shapes.tokens; ++token) {
       const std::vector<Real> query = phi(sequence.head_of(sequence.queries, shapes.heads, token, head));
-      const std::vector<Real> turned_query = config == nullptr ? query : turned(*config, query, positions, token, Role::query);
+      const std::vector<Real> rotated_query = config == nullptr ? query : rotated(*config, query, positions, token, Role::query);
       std::vector<Real> sum(shapes.dim);
       Real divisor = 0;
       for (int n = 0; n < (causal ? token + 1 : shapes.tokens); ++n) {
-        const Real weight = dot(turned_query, turned_keys[n]);
+        const Real weight = dot(rotated_query, rotated_keys[n]);
         divisor += dot(query, keys[n]);
         for (int i = 0; i < shapes.dim; ++i) sum[i] += weight * values[n][i];
       }
@@ -79,7 +79,7 @@ void expect_answers(const Sequence& sequence, const RopeConfig* config, const Po
   }
 }
 
-// Both forms against the sums. `in_place`: answers take the place of queries.
+// Compares both forms with the sums. `in_place`: outputs overwrite queries.
 void check(const Shapes& shapes, const RopeConfig* config, const Positions& positions, bool in_place = false) {
   SCOPED_TRACE(testing::Message() << shapes.heads << "/" << shapes.kv_heads << " heads of " << shapes.dim << ", " << shapes.tokens
                                   << " tokens, layout " << static_cast<int>(shapes.layout) << ", in place: " << in_place);
@@ -90,12 +90,12 @@ void check(const Shapes& shapes, const RopeConfig* config, const Positions& posi
     const Sequence given = sequence;
     LinearTokens tokens = sequence.tokens();
     if (in_place) tokens.out = sequence.queries.data();
-    Rope* turning = config == nullptr ? nullptr : &rope;
+    Rope* rotating = config == nullptr ? nullptr : &rope;
     if (causal) {
-      ASSERT_EQ(attention.append(turning, positions, tokens), Status::ok);
+      ASSERT_EQ(attention.append(rotating, positions, tokens), Status::ok);
     } else {
-      ASSERT_EQ(attention.absorb(turning, positions, tokens), Status::ok);
-      ASSERT_EQ(attention.query(turning, positions, tokens), Status::ok);
+      ASSERT_EQ(attention.absorb(rotating, positions, tokens), Status::ok);
+      ASSERT_EQ(attention.query(rotating, positions, tokens), Status::ok);
     }
     EXPECT_EQ(attention.tokens(), shapes.tokens);
     if (in_place) std::swap(sequence.queries, sequence.out);
@@ -161,7 +161,7 @@ TEST(LinearAttention, EveryRopeWithFixedFrequencies) {
   }
 }
 
-// Ids that repeat, go back and are fractions, and of three axes: each block takes its own.
+// Repeated, descending and fractional ids, on one axis and on three: each block uses its own.
 TEST(LinearAttention, PositionsOfEveryKind) {
   const std::vector<double> sections = {2, 3, 3};
   std::vector<double> ids, planes;
@@ -193,13 +193,13 @@ TEST(LinearAttention, AgreesWithPyTorch) {
     EXPECT_EQ(entry.at("outs").size(), 4u);
     for (const json& expected : entry.at("outs")) {
       ConfiguredAttention attention(shapes);
-      Rope* turning = expected.at("rope") ? &rope : nullptr;
+      Rope* rotating = expected.at("rope") ? &rope : nullptr;
       const Positions positions = from(0, shapes.tokens);
       if (expected.at("causal")) {
-        ASSERT_EQ(attention.append(turning, positions, sequence.tokens()), Status::ok);
+        ASSERT_EQ(attention.append(rotating, positions, sequence.tokens()), Status::ok);
       } else {
-        ASSERT_EQ(attention.absorb(turning, positions, sequence.tokens()), Status::ok);
-        ASSERT_EQ(attention.query(turning, positions, sequence.tokens()), Status::ok);
+        ASSERT_EQ(attention.absorb(rotating, positions, sequence.tokens()), Status::ok);
+        ASSERT_EQ(attention.query(rotating, positions, sequence.tokens()), Status::ok);
       }
       const std::vector<double> out = expected.at("out");
       ASSERT_EQ(out.size(), sequence.out.size());

@@ -40,7 +40,7 @@ TEST(LinearImage, RoundTripsBitForBit) {
     EXPECT_EQ(target->tokens(), 10);
     EXPECT_EQ(saved(*target), image);
   }
-  // and goes on as the first would
+  // and continues like the original
   Filled first;
   Sequence more(kShapes, 5), same(kShapes, 5);
   ASSERT_EQ(first.append(nullptr, from(10, 10), more.tokens()), Status::ok);
@@ -53,7 +53,7 @@ TEST(LinearImage, RoundTripsBitForBit) {
   EXPECT_EQ(full.tokens(), 0);
 }
 
-TEST(LinearImage, LiesAtAnyAddress) {
+TEST(LinearImage, MayHaveAnyAddress) {
   const Bytes image = saved(Filled());
   for (std::size_t shift = 0; shift < 8; ++shift) {
     Bytes shifted(shift + image.size());
@@ -90,7 +90,8 @@ class RefusedLinearImage : public testing::Test {
 
 TEST_F(RefusedLinearImage, AnyBeginningOfItAndAnythingAfterIt) {
   for (std::size_t size = 0; size < image.size(); ++size) {
-    const Bytes part(image.begin(), image.begin() + static_cast<std::ptrdiff_t>(size));  // of its own, so that no byte after it is read
+    const Bytes part(image.begin(),
+                     image.begin() + static_cast<std::ptrdiff_t>(size));  // a separate copy, so that reading past the end is detected
     ASSERT_EQ(restore(target, part), Status::image_too_short) << size;
   }
   Bytes longer = image;
@@ -111,14 +112,14 @@ TEST_F(RefusedLinearImage, AnyByteChanged) {
   EXPECT_EQ(saved(target), before);
 }
 
-TEST_F(RefusedLinearImage, ForeignOnes) {
+TEST_F(RefusedLinearImage, OtherKinds) {
   expect_refused(patched<std::uint32_t>(image, kAtVersion, 2), Status::image_version);
   for (const Shapes& shapes : {Shapes{2, 2, 6, 10}, Shapes{4, 1, 6, 10}, Shapes{4, 2, 8, 10}, Shapes{4, 4, 6, 10}}) {
     expect_refused(saved(Filled(shapes)), Status::image_geometry);
     Filled other(shapes);
     EXPECT_EQ(restore(other, image), Status::image_geometry);
   }
-  // a cache's, and the other way round
+  // the image of a cache, and in the other direction
   ConfiguredCache cache(simple_setup(plain_config(16)));
   expect_refused(ropewalk::saved(cache, 0), Status::image_unrecognized);
   EXPECT_EQ(ropewalk::restore(cache, 0, image), Status::image_unrecognized);

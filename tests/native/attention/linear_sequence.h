@@ -1,4 +1,4 @@
-// A sequence for linear attention, in any layout, and its running sums, as two tests hold them.
+// A sequence for linear attention in any layout, and its running sums; shared by two tests.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ inline std::size_t index_of(Layout layout, int tokens, int heads, int dim, int t
   return (layout == Layout::bhtd ? static_cast<std::size_t>(head) * tokens + token : static_cast<std::size_t>(token) * heads + head) * dim;
 }
 
-// The queries, keys and values of a sequence, and room for its answers.
+// Queries, keys, values and outputs of a sequence.
 struct Sequence {
   explicit Sequence(const Shapes& of, std::uint32_t seed = 1)
       : shapes(of),
@@ -36,7 +36,7 @@ struct Sequence {
     return {at, at + shapes.dim};
   }
 
-  // Tokens [first, first + count) as a sequence of their own.
+  // Tokens [first, first + count) as a separate sequence.
   Sequence piece(int first, int count) const {
     Shapes part = shapes;
     part.tokens = count;
@@ -49,7 +49,7 @@ struct Sequence {
     return result;
   }
 
-  // Writes a piece's answers into their places.
+  // Copies the outputs of a piece to their place.
   void put_back(const Sequence& piece, int first) {
     for (int token = 0; token < piece.shapes.tokens; ++token)
       copy_token(piece.out, piece.shapes.tokens, token, out, shapes.tokens, first + token, shapes.heads);

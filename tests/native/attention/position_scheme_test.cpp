@@ -1,4 +1,4 @@
-// Sinusoidal rows, ALiBi slopes and T5 buckets against their papers' formulas in long double, and against transformers' numbers.
+// Sinusoidal rows, ALiBi slopes and T5 buckets, compared with the papers' formulas in long double and with transformers.
 #include "attention/position_scheme.h"
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ TEST(Sinusoidal, WritesNoMoreThanTheRow) {
   }
 }
 
-// The checksum of the first run, with GCC 12 on x86-64: whatever compiles these lines has to come to the same.
+// The checksum of the first run, with GCC 12 on x86-64; every compiler must give the same.
 TEST(Sinusoidal, HasTheSameBitsFromEveryCompiler) {
   Checksum checksum;
   for (int position = -1000; position < 1000; ++position) {
@@ -73,7 +73,7 @@ TEST(Sinusoidal, HasTheSameBitsFromEveryCompiler) {
   EXPECT_EQ(checksum.value(), 0x12B2BDC3u);
 }
 
-TEST(Sinusoidal, RefusesWhatHasNoExactAngle) {
+TEST(Sinusoidal, RefusesPositionsWithoutExactAngles) {
   float row[2] = {-7, -7};
   for (const double base : {1.0, 0.5, 0.0, -10000.0, 1.1e30, static_cast<double>(NAN), static_cast<double>(INFINITY)})
     EXPECT_EQ(sinusoidal_row(1, base, 2, row), Status::sinusoidal_base_out_of_range) << base;
@@ -103,7 +103,7 @@ std::vector<float> slopes_of(int heads) {
   return slopes;
 }
 
-// Press et al., section 3, and the authors' get_slopes for other numbers of heads: those of the next smaller power of two, and then the
+// Press et al., section 3, and the authors' get_slopes for other numbers of heads: the slopes of the next smaller power of two, then the
 // 1st, 3rd, 5th … of twice that power.
 std::vector<Real> alibi_formula(int heads) {
   int power = 1;
@@ -123,7 +123,7 @@ TEST(Alibi, SlopesAreExactToTheLastBit) {
   EXPECT_EQ(slopes_of(8), (std::vector<float>{0.5f, 0.25f, 0.125f, 0.0625f, 0.03125f, 0.015625f, 0.0078125f, 0.00390625f}));
 }
 
-// BLOOM raises an f32 base to a power: off by 3e-7 (tests/golden/README.md), and exact where the base is a power of two.
+// BLOOM raises an f32 base to a power: off by 3e-7 (tests/golden/README.md), and exact if the base is a power of two.
 TEST(Alibi, AgreesWithTransformers) {
   for (const json& entry : golden("alibi_slopes")) {
     const int heads = entry.at("heads"), keys = entry.at("bias_shape")[2];
@@ -138,7 +138,7 @@ TEST(Alibi, AgreesWithTransformers) {
   }
 }
 
-// T5Attention._relative_position_bucket, line by line, logarithms in f32 as there.
+// T5Attention._relative_position_bucket line by line, also with f32 logarithms.
 int t5_transcribed(const T5Buckets& rule, int relative) {
   int buckets = rule.buckets, bucket = 0;
   if (rule.bidirectional) {
@@ -156,7 +156,7 @@ int t5_transcribed(const T5Buckets& rule, int relative) {
   return bucket + std::min(large, buckets - 1);
 }
 
-TEST(T5, BucketsAreThoseOfItsOwnCode) {
+TEST(T5, BucketsAgreeWithTransformersCode) {
   for (const bool bidirectional : {false, true}) {
     for (const int buckets : {2, 3, 4, 5, 6, 7, 8, 12, 16, 20, 32, 64, 100, 256}) {
       for (const int max_distance : {2, 3, 8, 16, 20, 50, 100, 128, 129, 256, 1000, 2048}) {
@@ -182,7 +182,7 @@ TEST(T5, AgreesWithTransformers) {
   }
 }
 
-TEST(T5, FractionsAreCutTowardZero) {
+TEST(T5, FractionsAreTruncated) {
   for (const bool bidirectional : {false, true}) {
     const T5Buckets rule = {32, 128, bidirectional};
     for (int relative = 0; relative < 200; ++relative) {

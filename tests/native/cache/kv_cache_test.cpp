@@ -1,4 +1,4 @@
-// Appending and attending: what is held, whatever the pieces, layouts, element types, layers, sequences and positions.
+// append() and attend() for all kinds of pieces, layouts, element types, layers, sequences and positions.
 #include "cache/kv_cache.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ RopeConfig partial_yarn(Pairing pairing = Pairing::half) {
   return config;
 }
 
-// Tokens [first, first + count) of others.
+// Copies tokens [first, first + count).
 struct Piece : Tokens {
   Piece(const KvLayer& layer, const Tokens& whole, int first, int count, Layout layout)
       : Tokens(layer, count, 0, whole.k.shape().batches, whole.k.dtype(), layout) {
@@ -27,7 +27,7 @@ struct Piece : Tokens {
 TEST(KvCache, PiecesAndLayoutsDoNotChangeABit) {
   const int tokens = 75;
   const std::vector<std::vector<int>> cuts = {std::vector<int>(tokens, 1), {1, 31, 33, 10}, {64, 11}, {33, 42}};
-  for (const RowType type : kRowTypesHeld) {
+  for (const RowType type : kTestedRowTypes) {
     for (const KeyMode mode : kKeyModes) {
       const CacheSetup setup = simple_setup(partial_yarn(), type, mode, 1, 2);
       for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
@@ -71,8 +71,8 @@ TEST(KvCache, ATensorWithoutBatchGoesToItsSequence) {
   ASSERT_NO_FATAL_FAILURE(expect_holds(cache, model));
 }
 
-// As decoding does: what append() makes of q is what Rope::rotate makes of it, and k and v are only read.
-TEST(KvCache, QueriesTurnAsRopeTurnsThem) {
+// As in decoding: append() rotates q as Rope::rotate() does, and doesn't change k and v.
+TEST(KvCache, RotatesQueriesAsRopeDoes) {
   std::vector<RopeConfig> configs = {dynamic_config(16, 10000, 2, 24), longrope_config(16, 10000, 24, 96), xpos_config(16, 64)};
   for (const Pairing pairing : {Pairing::half, Pairing::interleaved, Pairing::interleaved_to_half})
     configs.push_back(partial_yarn(pairing));
@@ -96,7 +96,7 @@ TEST(KvCache, QueriesTurnAsRopeTurnsThem) {
   }
 }
 
-TEST(KvCache, QueriesMayHaveATypeOfTheirOwn) {
+TEST(KvCache, QueriesMayHaveAnotherType) {
   ConfiguredCache cache(simple_setup(partial_yarn(), RowType::bf16));
   Rope rope;
   ASSERT_EQ(rope.configure(partial_yarn()), Status::ok);
@@ -111,7 +111,7 @@ TEST(KvCache, QueriesMayHaveATypeOfTheirOwn) {
   }
 }
 
-// Fractional positions count as Rope counts them: to the next integer.
+// Fractional positions round up to the next integer for the length, as in Rope.
 TEST(KvCache, TheLengthIsThatOfRope) {
   for (const double position : {0.0, 23.0, 23.5, 24.0, 30.25, -8.0, -0.5}) {
     const RopeConfig config = dynamic_config(16, 10000, 2, 24);
@@ -128,9 +128,9 @@ TEST(KvCache, TheLengthIsThatOfRope) {
   }
 }
 
-TEST(KvCache, LayersHaveRopesOfTheirOwnOrNone) {
+TEST(KvCache, LayersMayHaveDifferentRopesOrNone) {
   const std::vector<KvLayer> layers = {{2, 40, 0}, {1, 16, kNoRope}, {3, 24, 1}, {1, 40, 0}};
-  for (const RowType type : kRowTypesHeld) {
+  for (const RowType type : kTestedRowTypes) {
     for (const KeyMode mode : kKeyModes) {
       const CacheSetup setup = {layers, {partial_yarn(), llama3_config(24, 5e5, 8, 32)}, type, mode, 2, 100};
       ConfiguredCache cache(setup);
@@ -147,16 +147,16 @@ TEST(KvCache, LayersHaveRopesOfTheirOwnOrNone) {
           ASSERT_NO_FATAL_FAILURE(expect_attends(cache, model, n % 2, layer, 3, n)) << name_of(type, mode);
       }
       ASSERT_NO_FATAL_FAILURE(expect_holds(cache, model)) << name_of(type, mode);
-      // without a rope nothing is done to an f32 key: the very bits
+      // without a rope, f32 keys keep their bits
       if (type != RowType::f32) continue;
       const Tokens last(layers[1], 15, 4, 2, DType::f32, Layout::bhtd);
-      const KeysAndValues held = read_all(cache, 1, 1);
-      for (int i = 0; i < 16; ++i) EXPECT_EQ(held.keys[59 * 16 + i], static_cast<float>(last.k.value(last.k.index(1, 14, 0, i))));
+      const KeysAndValues cached = read_all(cache, 1, 1);
+      for (int i = 0; i < 16; ++i) EXPECT_EQ(cached.keys[59 * 16 + i], static_cast<float>(last.k.value(last.k.index(1, 14, 0, i))));
     }
   }
 }
 
-// The first layer to reach a token places it; others may come later, and in other pieces.
+// The first layer that gets a token sets its position; others may follow later, in other pieces.
 TEST(KvCache, LayersMayLagBehind) {
   const CacheSetup setup = simple_setup(dynamic_config(16, 10000, 2, 24), RowType::f32, KeyMode::rotated, 3);
   ConfiguredCache cache(setup);
@@ -172,7 +172,7 @@ TEST(KvCache, LayersMayLagBehind) {
   }
 }
 
-TEST(KvCache, SequencesOfABatchHaveLengthsOfTheirOwn) {
+TEST(KvCache, SequencesOfABatchHaveIndependentLengths) {
   for (const KeyMode mode : kKeyModes) {
     for (const RopeConfig& config : {dynamic_config(16, 10000, 2, 24), longrope_config(16, 10000, 24, 96), plain_config(16)}) {
       const CacheSetup setup = simple_setup(config, RowType::f16, mode, 2, 4);
@@ -196,7 +196,7 @@ TEST(KvCache, SequencesOfABatchHaveLengthsOfTheirOwn) {
   }
 }
 
-// All sequences at once attend as each of them does.
+// Attention of all sequences at once equals attention of each.
 TEST(KvCache, ABatchAttendsAsItsRowsDo) {
   for (const KeyMode mode : kKeyModes) {
     const CacheSetup setup = simple_setup(dynamic_config(16, 10000, 2, 24), RowType::q8_0, mode, 1, 3);
@@ -223,7 +223,7 @@ TEST(KvCache, ABatchAttendsAsItsRowsDo) {
   }
 }
 
-// Every option means what it does over plain tensors; a raw cache turns its keys with the very same bits.
+// All options work as over plain tensors; a raw cache gives the same bits.
 TEST(KvCache, AttendsAsAttentionDoesOverTensors) {
   const int tokens = 70, dim = 16, heads = 4, queries = 3;
   std::vector<float> sinks = {0.5f, -1, 2, 0}, temperatures = {1, 1.5f, 2}, table(100 * dim, 0.25f);
@@ -242,20 +242,20 @@ TEST(KvCache, AttendsAsAttentionDoesOverTensors) {
     Tokens given({2, dim, rope}, tokens, 1, 1, DType::f32, Layout::bthd), last({2, dim, rope}, queries, 2);
     ASSERT_EQ(cache.append(0, 0, given.without_queries()), Status::ok);
     ASSERT_EQ(cache.append(0, 0, last.with_queries()), Status::ok);
-    const KeysAndValues held = read_all(cache, 0, 0);
-    Rope turning;
-    ASSERT_EQ(turning.configure(config), Status::ok);
-    ASSERT_EQ(turning.use_length(tokens + queries), Status::ok);
+    const KeysAndValues cached = read_all(cache, 0, 0);
+    Rope rotating;
+    ASSERT_EQ(rotating.configure(config), Status::ok);
+    ASSERT_EQ(rotating.use_length(tokens + queries), Status::ok);
     for (AttentionOptions& options : all) {
       KeyValues kv;
       kv.heads = 2, kv.head_dim = dim, kv.tokens = tokens + queries;
       kv.head_stride = dim * 4, kv.token_stride = 2 * dim * 4;
-      kv.keys = reinterpret_cast<const char*>(held.keys.data()), kv.values = reinterpret_cast<const char*>(held.values.data());
+      kv.keys = reinterpret_cast<const char*>(cached.keys.data()), kv.values = reinterpret_cast<const char*>(cached.values.data());
       kv.positions = {0, nullptr, 1, 1, tokens + queries};
       AttentionOptions over_tensors = options;
       if (rope != kNoRope) over_tensors.position = {}, over_tensors.position.scheme = PositionScheme::rope;
-      over_tensors.position.encodes_queries = rope == kNoRope;  // append() has turned them
-      over_tensors.position.rope = &turning;
+      over_tensors.position.encodes_queries = rope == kNoRope;  // append() has rotated them
+      over_tensors.position.rope = &rotating;
       over_tensors.scale = options.scale = 0.3;
       Attention attention;
       std::vector<float> expected(queries * heads * dim), q(expected.size());
@@ -272,7 +272,7 @@ TEST(KvCache, AttendsAsAttentionDoesOverTensors) {
   }
 }
 
-// DeepSeek's softmax scale grows with YaRN's factor, and so with the length where that is dynamic.
+// DeepSeek's softmax scale grows with YaRN's factor, and so with the length if the factor is dynamic.
 TEST(KvCache, TheDefaultScaleIsThePlans) {
   RopeConfig deepseek = scaled_config(RopeType::dynamic_yarn, 16, 10000, 40, 8);
   deepseek.mscale = deepseek.mscale_all_dim = 1, deepseek.family = Family::deepseek;
@@ -301,7 +301,7 @@ struct Places {
   std::vector<double> ids;  // [axes][12 tokens]
 };
 
-TEST(KvCache, TokensStandWhereTheyArePlaced) {
+TEST(KvCache, TokensHaveTheGivenPositions) {
   static const std::vector<double> sections = {4, 2, 2}, spread = {3, 3, 2};
   std::vector<double> image(36);
   for (int token = 0; token < 12; ++token) image[token] = 7, image[12 + token] = 7 + token / 4, image[24 + token] = 7 + token % 4;
@@ -316,13 +316,13 @@ TEST(KvCache, TokensStandWhereTheyArePlaced) {
       {"text on three axes", mrope_config(16, 1e4, sections, MropeLayout::chunked), {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
   };
   for (const auto& [name, config, ids] : all) {
-    for (const RowType type : kRowTypesHeld) {
+    for (const RowType type : kTestedRowTypes) {
       for (const KeyMode mode : kKeyModes) {
         SCOPED_TRACE(testing::Message() << name << ", " << name_of(type, mode));
         const CacheSetup setup = simple_setup(config, type, mode, 2);
         ConfiguredCache cache(setup);
         KvModel model(setup);
-        for (const bool is_placed : {true, false}) {  // and then some more, which follow the largest
+        for (const bool is_placed : {true, false}) {  // then more tokens, which follow the largest position
           for (int layer = 0; layer < 2; ++layer) {
             Tokens tokens(setup.layers[0], 12, layer + 1);
             if (is_placed) tokens.at(ids, static_cast<int>(ids.size() / 12));
@@ -338,7 +338,7 @@ TEST(KvCache, TokensStandWhereTheyArePlaced) {
 }
 
 TEST(KvCache, KernelsGiveTheSameBits) {
-  for (const RowType type : kRowTypesHeld) {
+  for (const RowType type : kTestedRowTypes) {
     for (const KeyMode mode : kKeyModes) {
       Snapshot snapshots[2];
       std::vector<std::uint8_t> outputs[2];

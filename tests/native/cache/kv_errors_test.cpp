@@ -1,4 +1,4 @@
-// Every refusal of every operation: its status, and that the cache and the caller's tensors stay bit for bit as they were.
+// Errors of all operations: their status, and that the cache and the caller's tensors keep their bits.
 #include <gtest/gtest.h>
 
 #include "native/cache/kv_expect.h"
@@ -175,7 +175,7 @@ TEST_F(KvErrors, ElementsThatAreNotFinite) {
   }
 }
 
-// The largest number of each storage is taken, the next is not; rotated keys leave room for turning and scaling.
+// The largest number of each storage is taken, the next is not; rotated keys leave room for rotating and scaling.
 TEST_F(KvErrors, ElementsTooLargeForTheStorage) {
   const auto append_to = [](KvCache& to, float key, float value) {
     Tokens tokens({2, 16, 0}, 1, 1);
@@ -195,20 +195,20 @@ TEST_F(KvErrors, ElementsTooLargeForTheStorage) {
       EXPECT_EQ(append_to(raw, too_large, 1), Status::key_not_finite);
       EXPECT_EQ(append_to(raw, 1, too_large), Status::value_not_finite);
       EXPECT_EQ(append_to(raw, largest, largest), Status::ok);
-      // √2 for turning, YaRN's factor 1.35, xPos' (7/2)^(10/4)
+      // √2 for the rotation, YaRN's factor 1.35, (7/2)^(10/4) for xPos
       const double grown = 1.5 * (config.xpos_scale_base.has_value() ? std::pow(3.5, 2.5) : plan_of(config).attention_factor);
       EXPECT_EQ(append_to(rotated, static_cast<float>(largest / grown * 1.001), 1), Status::key_not_finite);
       EXPECT_EQ(append_to(rotated, static_cast<float>(largest / grown * 0.999), largest), Status::ok);
       for (const float key : read_all(rotated, 0, 0).keys) EXPECT_TRUE(std::isfinite(key));
       EXPECT_EQ(rotated.can_shift(0, 0, 1), Status::ok);
-      EXPECT_EQ(rotated.retune(0, config), Status::ok) << "what was taken stays";
+      EXPECT_EQ(rotated.retune(0, config), Status::ok) << "accepted keys stay accepted";
     }
   }
 }
 
-// Keys that fit as they are, and would not under another plan or further on.
-TEST_F(KvErrors, ScalingKeysUpIsRefusedWhereTheyWouldNotFit) {
-  const auto held_large = [](const RopeConfig& config) {
+// Keys that fit now, but not under another plan or at another position.
+TEST_F(KvErrors, ScalingKeysBeyondTheirStorageIsRefused) {
+  const auto with_large_key = [](const RopeConfig& config) {
     auto large = std::make_unique<ConfiguredCache>(simple_setup(config, RowType::f16));
     Tokens tokens({2, 16, 0}, 3, 1);
     tokens.k.set_bits(40, oracle::encode(40000, DType::f32));
@@ -218,11 +218,11 @@ TEST_F(KvErrors, ScalingKeysUpIsRefusedWhereTheyWouldNotFit) {
   RopeConfig stretched = yarn_config(16, 10000, 4, 64), longer = longrope_config(16, 10000, 8, 32);
   stretched.attention_factor = 1.5, longer.short_mscale = 1, longer.long_mscale = 1.5;
   const auto expect_kept = [](KvCache& large, auto act) {
-    const Snapshot held = snapshot_of(large);
+    const Snapshot before = snapshot_of(large);
     EXPECT_EQ(act(large), Status::key_not_finite);
-    EXPECT_TRUE(snapshot_of(large) == held);
+    EXPECT_TRUE(snapshot_of(large) == before);
   };
-  const auto plain = held_large(plain_config(16)), growing = held_large(longer), xpos = held_large(xpos_config(16, 100, 50));
+  const auto plain = with_large_key(plain_config(16)), growing = with_large_key(longer), xpos = with_large_key(xpos_config(16, 100, 50));
   expect_kept(*plain, [&](KvCache& large) { return large.can_retune(0, stretched); });
   expect_kept(*plain, [&](KvCache& large) { return large.retune(0, stretched); });
   expect_kept(*plain, [&](KvCache& large) { return large.retune(0, xpos_config(16, 100, -50)); });
@@ -347,9 +347,26 @@ TEST_F(KvErrors, Retune) {
   static const std::vector<double> two = {4, 4}, three = {4, 2, 2};
   ConfiguredCache on_axes(simple_setup(mrope_config(16, 1e4, three, MropeLayout::chunked), RowType::f32, KeyMode::raw));
   EXPECT_EQ(on_axes.retune(0, mrope_config(16, 1e4, two, MropeLayout::chunked)), Status::plans_differ);
-  // an empty sequence stands nowhere, so nothing is out of range
+  // an empty sequence has no positions, so nothing is out of range
   RopeConfig far = xpos_config(16, 1, 1000);
   EXPECT_EQ(raw.retune(0, far), Status::ok);
+}
+
+// New ropes and positions at once: each is checked before either is applied.
+TEST_F(KvErrors, RetuneRopesAndPositions) {
+  RopeConfig config = partial_config(), xpos = partial_config();
+  config.rope_theta = 1e6, xpos.xpos_scale_base = 10, xpos.xpos_center = 0;
+  const int ropes[] = {0}, unknown[] = {9};
+  std::vector<double> ids(kHeld, 3.0);
+  const Positions valid = {0, ids.data(), 1, 1, kHeld}, far = {5000, nullptr, 1, 1, kHeld}, short_by_one = {0, nullptr, 1, 1, kHeld - 1};
+  const auto expect_refused = [&](const KvRetune& change, Status status) {
+    expect_status(cache.can_retune(change), status);
+    expect_status(cache.retune(change), status);
+  };
+  expect_refused({ropes, &config, 0, &short_by_one}, Status::shape_out_of_range);
+  expect_refused({ropes, &config, 9, &valid}, Status::sequence_out_of_range);
+  expect_refused({unknown, &config, 0, &valid}, Status::cache_rope_unknown);
+  expect_refused({ropes, &xpos, 0, &far}, Status::position_out_of_range);
 }
 
 TEST_F(KvErrors, Read) {

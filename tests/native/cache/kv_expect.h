@@ -1,28 +1,28 @@
-// Holds a cache to its model.
+// Compares a cache with its model.
 #pragma once
 
 #include "native/cache/kv_model.h"
 
 namespace ropewalk {
 
-// The largest part of its bound that an error of any key has taken, for the test's log.
+// The largest error of any key as a share of its bound, for the test log.
 inline double& worst_part() {
   static double worst = 0;
   return worst;
 }
 
 inline void expect_holds(const KvCache& cache, const KvModel& model, int sequence, int layer) {
-  const ModelSequence& held = model[sequence];
+  const ModelSequence& cached = model[sequence];
   const KeysAndValues read = read_all(cache, layer, sequence);
   std::size_t at = 0;
   double worst = 0;
-  for (const ModelToken& token : held.layers[layer]) {
+  for (const ModelToken& token : cached.layers[layer]) {
     for (const ModelHead& head : token.heads) {
-      for (std::size_t i = 0; i < head.held.size(); ++i, ++at) {
-        const double error = std::fabs(read.keys[at] - head.held[i]);
+      for (std::size_t i = 0; i < head.stored.size(); ++i, ++at) {
+        const double error = std::fabs(read.keys[at] - head.stored[i]);
         if (!(error <= head.error[i]) || read.values[at] != head.value[i]) {
-          FAIL() << "sequence " << sequence << ", layer " << layer << ", slot " << &token - held.layers[layer].data() << ", element " << i
-                 << ": key " << read.keys[at] << " for " << head.held[i] << " ± " << head.error[i] << ", value " << read.values[at]
+          FAIL() << "sequence " << sequence << ", layer " << layer << ", slot " << &token - cached.layers[layer].data() << ", element " << i
+                 << ": key " << read.keys[at] << " for " << head.stored[i] << " ± " << head.error[i] << ", value " << read.values[at]
                  << " for " << head.value[i];
         }
         if (error > worst * head.error[i]) worst = error / head.error[i];
@@ -32,20 +32,20 @@ inline void expect_holds(const KvCache& cache, const KvModel& model, int sequenc
   worst_part() = std::max(worst_part(), worst);
 }
 
-// Lengths, positions, plans, memory, and every key and value.
+// Compares lengths, positions, plans, memory, and all keys and values.
 inline void expect_holds(const KvCache& cache, const KvModel& model) {
   double pages = 0;
   for (int index = 0; index < cache.sequences(); ++index) {
     const KvSequence& sequence = cache.sequence(index);
-    const ModelSequence& held = model[index];
-    ASSERT_EQ(sequence.tokens(), static_cast<int>(held.positions.size())) << "sequence " << index;
-    ASSERT_EQ(sequence.largest_position(), held.largest_position()) << "sequence " << index;
+    const ModelSequence& cached = model[index];
+    ASSERT_EQ(sequence.tokens(), static_cast<int>(cached.positions.size())) << "sequence " << index;
+    ASSERT_EQ(sequence.largest_position(), cached.largest_position()) << "sequence " << index;
     for (int slot = 0; slot < sequence.tokens(); ++slot) {
-      for (int axis = 0; axis < cache.geometry().axes(); ++axis) ASSERT_EQ(sequence.position(axis, slot), held.positions[slot][axis]);
+      for (int axis = 0; axis < cache.geometry().axes(); ++axis) ASSERT_EQ(sequence.position(axis, slot), cached.positions[slot][axis]);
     }
-    for (int rope = 0; rope < cache.ropes(); ++rope) ASSERT_EQ(sequence.planned_length(rope), held.planned) << "sequence " << index;
+    for (int rope = 0; rope < cache.ropes(); ++rope) ASSERT_EQ(sequence.planned_length(rope), cached.planned) << "sequence " << index;
     for (int layer = 0; layer < cache.geometry().layers(); ++layer) {
-      ASSERT_EQ(sequence.written(layer), static_cast<int>(held.layers[layer].size())) << "sequence " << index << ", layer " << layer;
+      ASSERT_EQ(sequence.written(layer), static_cast<int>(cached.layers[layer].size())) << "sequence " << index << ", layer " << layer;
       ASSERT_NO_FATAL_FAILURE(expect_holds(cache, model, index, layer));
     }
     pages += (sequence.tokens() + kBlockTokens - 1) / kBlockTokens;
@@ -53,7 +53,7 @@ inline void expect_holds(const KvCache& cache, const KvModel& model) {
   ASSERT_EQ(cache.bytes(), pages * static_cast<double>(cache.geometry().page_bytes()));
 }
 
-// Attention by hand, in double precision: one query head over keys [tokens][dim].
+// Reference attention in double precision: one query head over keys [tokens][dim].
 inline std::vector<double> attention_by_hand(const std::vector<double>& query, const std::vector<std::vector<double>>& keys,
                                              const std::vector<std::vector<float>>& values, double scale) {
   std::vector<double> weights;
@@ -72,43 +72,44 @@ inline std::vector<double> attention_by_hand(const std::vector<double>& query, c
   return out;
 }
 
-// Attends with random queries of the `count` newest tokens of a sequence, turned by hand, over the cache, and by hand over the keys of the
-// model. A score is off by `error` at most, that of its key and what f32 makes of the sum; so a weight by a factor within e^±2error.
+// Attends with random queries for the `count` newest tokens of a sequence, and compares with reference attention over the keys of the
+// model. A score is off by at most `error`: the error of its key plus the f32 rounding of the sum. So a weight is off by a factor within
+// e^±2error.
 inline void expect_attends(KvCache& cache, const KvModel& model, int sequence, int layer, int count, std::uint32_t seed) {
-  const ModelSequence& held = model[sequence];
+  const ModelSequence& cached = model[sequence];
   const KvLayer& shape = model.setup().layers[layer];
-  const int tokens = static_cast<int>(held.layers[layer].size()), heads = 2 * shape.kv_heads, dim = shape.head_dim;
+  const int tokens = static_cast<int>(cached.layers[layer].size()), heads = 2 * shape.kv_heads, dim = shape.head_dim;
   const bool has_rope = shape.rope != kNoRope;
   const FrequencyPlan plan = has_rope ? model.plan(sequence, shape.rope) : FrequencyPlan{};
   const double scale = has_rope ? plan.softmax_scale : 1 / std::sqrt(static_cast<double>(dim));
 
   std::vector<PairRow> key_rows;
-  for (int slot = 0; has_rope && slot < tokens; ++slot) key_rows.push_back(pair_row(plan, held.positions[slot], Role::key));
+  for (int slot = 0; has_rope && slot < tokens; ++slot) key_rows.push_back(pair_row(plan, cached.positions[slot], Role::key));
   GuardedTensor q(DType::f32, Layout::bhtd, {1, count, heads, dim});
   q.fill(seed);
   for (int token = 0; token < count; ++token) {
     const int slot = tokens - count + token;
-    const PairRow row = has_rope ? pair_row(plan, held.positions[slot], Role::query) : PairRow{};
+    const PairRow row = has_rope ? pair_row(plan, cached.positions[slot], Role::query) : PairRow{};
     for (int head = 0; has_rope && head < heads; ++head) {
       std::vector<float> query;
       for (int i = 0; i < dim; ++i) query.push_back(static_cast<float>(q.value(q.index(0, token, head, i))));
-      const std::vector<double> turned_query = turned(query.data(), plan, row);
-      for (int i = 0; i < dim; ++i) q.set_bits(q.index(0, token, head, i), oracle::encode(turned_query[i], DType::f32));
+      const std::vector<double> rotated_query = rotated(query.data(), plan, row);
+      for (int i = 0; i < dim; ++i) q.set_bits(q.index(0, token, head, i), oracle::encode(rotated_query[i], DType::f32));
     }
   }
   GuardedTensor out(DType::f32, Layout::bhtd, q.shape());
   AttentionOptions options;
-  options.scale = seed % 2 == 0 ? NAN : scale;  // by itself, or as it is told
+  options.scale = seed % 2 == 0 ? NAN : scale;  // default scale, or given
   ASSERT_EQ(cache.attend(layer, sequence, q.into(out), options), Status::ok);
   for (int head = 0; head < heads; ++head) {
     std::vector<std::vector<double>> keys;
     std::vector<std::vector<float>> values;
     double largest_value = 0;
     for (int slot = 0; slot < tokens; ++slot) {
-      const ModelHead& stored = held.layers[layer][slot].heads[head / 2];
-      const std::vector<float> raw(stored.held.begin(), stored.held.end());
-      const bool turns_now = has_rope && model.setup().mode == KeyMode::raw;
-      keys.push_back(turns_now ? turned(raw.data(), plan, key_rows[slot]) : stored.held);
+      const ModelHead& stored = cached.layers[layer][slot].heads[head / 2];
+      const std::vector<float> raw(stored.stored.begin(), stored.stored.end());
+      const bool rotates_now = has_rope && model.setup().mode == KeyMode::raw;
+      keys.push_back(rotates_now ? rotated(raw.data(), plan, key_rows[slot]) : stored.stored);
       values.push_back(stored.value);
       for (const float value : stored.value) largest_value = std::max<double>(largest_value, std::fabs(value));
     }
@@ -119,7 +120,7 @@ inline void expect_attends(KvCache& cache, const KvModel& model, int sequence, i
       keys.resize(tokens);
       double error = 0;
       for (int slot = 0; slot < seen; ++slot) {
-        const std::vector<double>& key_error = held.layers[layer][slot].heads[head / 2].error;
+        const std::vector<double>& key_error = cached.layers[layer][slot].heads[head / 2].error;
         double sum = 0;
         for (int i = 0; i < dim; ++i) sum += std::fabs(query[i]) * (key_error[i] + std::fabs(keys[slot][i]) * 0x1p-19);
         error = std::max(error, sum * scale);

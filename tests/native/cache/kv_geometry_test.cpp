@@ -21,7 +21,7 @@ std::size_t bytes_of_row(RowType type, int head_dim) {
 
 TEST(KvGeometry, PagesTakeWhatTheFormulaSays) {
   const std::vector<KvLayer> layers = {{1, 1, kNoRope}, {2, 33, 0}, {8, 128, 1}, {3, 40, 0}};
-  for (const RowType type : kRowTypesHeld) {
+  for (const RowType type : kTestedRowTypes) {
     for (int axes = 1; axes <= 4; ++axes) {
       KvGeometry geometry;
       ASSERT_EQ(geometry.prepare(layers, type, axes), Status::ok);
@@ -39,7 +39,7 @@ TEST(KvGeometry, PagesTakeWhatTheFormulaSays) {
 
 TEST(KvGeometry, RowsFillAPageWithoutGapOrOverlap) {
   const std::vector<KvLayer> layers = {{2, 5, 0}, {1, 64, kNoRope}, {3, 33, 0}};
-  for (const RowType type : kRowTypesHeld) {
+  for (const RowType type : kTestedRowTypes) {
     KvGeometry geometry;
     ASSERT_EQ(geometry.prepare(layers, type, 3), Status::ok);
     std::vector<int> uses(geometry.page_bytes(), 0);

@@ -22,7 +22,7 @@ CacheSetup base_setup(RowType type = RowType::f32, KeyMode mode = KeyMode::rotat
   return {{{2, 16, 0}, {1, 5, kNoRope}, {1, 16, 0}}, {base_config()}, type, mode, 2, 100};
 }
 
-// A cache with something in it: `tokens` tokens, the last layer a few behind.
+// A cache with `tokens` tokens; the last layer has a few less.
 struct Filled {
   ConfiguredCache cache;
   KvModel model;
@@ -37,7 +37,7 @@ struct Filled {
 };
 
 TEST(KvImage, RoundTripsBitForBitInAnyPieces) {
-  for (const RowType type : kRowTypesHeld) {
+  for (const RowType type : kTestedRowTypes) {
     for (const KeyMode mode : kKeyModes) {
       for (const int tokens : {0, 1, 32, 70}) {
         SCOPED_TRACE(testing::Message() << name_of(type, mode) << ", " << tokens << " tokens");
@@ -50,7 +50,7 @@ TEST(KvImage, RoundTripsBitForBitInAnyPieces) {
           ASSERT_EQ(restore(target, 0, image, piece), Status::ok);
           ASSERT_TRUE(snapshot_of(target) == before) << "pieces of " << piece;
         }
-        ASSERT_EQ(restore(source.cache, 1, image), Status::ok) << "beside the first, and again over it";
+        ASSERT_EQ(restore(source.cache, 1, image), Status::ok) << "as another sequence, and over it again";
         ASSERT_EQ(restore(source.cache, 0, image), Status::ok);
         source.model.copy(0, 1, tokens);
         ASSERT_NO_FATAL_FAILURE(expect_holds(source.cache, source.model));
@@ -59,8 +59,8 @@ TEST(KvImage, RoundTripsBitForBitInAnyPieces) {
   }
 }
 
-// The plan in force is that of the last append, longer than what is left: it goes with the image.
-TEST(KvImage, KeepsThePlanInForce) {
+// The current plan is the one of the last append, for a longer sequence than what is left. The image contains it.
+TEST(KvImage, KeepsTheCurrentPlan) {
   for (const KeyMode mode : kKeyModes) {
     Filled source(base_setup(RowType::bf16, mode), 70);
     ASSERT_EQ(source.cache.truncate(0, 10), Status::ok);
@@ -85,19 +85,19 @@ TEST(KvImage, BeginsAndEndsAsDescribed) {
   EXPECT_EQ(value_at<std::uint32_t>(image, image.size() - 4), crc_of(image.data(), image.size() - 4));
 }
 
-TEST(KvImage, ACacheWithOtherRopesTurnsTheKeys) {
+TEST(KvImage, ACacheWithOtherRopesRerotatesTheKeys) {
   const auto with_shape = [](RopeConfig config) {
     config.head_dim = 16, config.rotary_dim = 12, config.rotary_offset = 2;
     return config;
   };
   for (const RopeConfig& config : {with_shape(plain_config(16)), with_shape(yarn_config(16, 1e6, 4, 16)), with_shape(xpos_config(16)),
                                    with_shape(longrope_config(12, 10000, 24, 96)), with_shape(dynamic_config(16, 10000, 4, 30))}) {
-    for (const RowType type : kRowTypesHeld) {
+    for (const RowType type : kTestedRowTypes) {
       for (const KeyMode mode : kKeyModes) {
         Filled source(base_setup(type, mode));
         CacheSetup other = base_setup(type, mode);
         other.ropes = {config};
-        for (const bool is_back : {false, true}) {  // and the other way round
+        for (const bool is_back : {false, true}) {  // and in the other direction
           Filled target(is_back ? base_setup(type, mode) : other), from(is_back ? other : base_setup(type, mode), 40, 7);
           ASSERT_EQ(restore(target.cache, 1, saved(from.cache, 0), 999), Status::ok);
           target.model.adopt(1, from.model[0]);
@@ -109,7 +109,7 @@ TEST(KvImage, ACacheWithOtherRopesTurnsTheKeys) {
   }
 }
 
-// Keys that a plan would scale beyond f16 are refused with the image, and after it.
+// The largest key is restored: a plan that would scale it beyond f16 is refused, with the image and later.
 TEST(KvImage, LargeKeysAreStillKnown) {
   RopeConfig stretched = yarn_config(16, 10000, 4, 64);
   stretched.attention_factor = 1.5;
@@ -124,7 +124,7 @@ TEST(KvImage, LargeKeysAreStillKnown) {
   EXPECT_EQ(other.sequence(0).tokens(), 0);
 }
 
-// Whatever is wrong, the cache stays bit for bit as it was.
+// Whatever is wrong, the cache keeps its bits.
 class RefusedImage : public testing::Test {
  protected:
   void expect_refused(const Bytes& image, Status status, const char* what = "") {
@@ -135,7 +135,7 @@ class RefusedImage : public testing::Test {
     Filled other(setup, 20, 9);
     expect_refused(saved(other.cache, 0), status);
     ConfiguredCache empty(setup);
-    EXPECT_EQ(restore(empty, 0, image), status) << "the other way round";
+    EXPECT_EQ(restore(empty, 0, image), status) << "in the other direction";
     EXPECT_EQ(empty.sequence(0).tokens(), 0);
   }
 
@@ -148,7 +148,7 @@ TEST_F(RefusedImage, AnyBeginningOfIt) {
   for (std::size_t size = 0; size < image.size(); ++size) {
     const Bytes part(image.begin(), image.begin() + static_cast<std::ptrdiff_t>(size));
     ASSERT_EQ(restore(target.cache, 0, part), Status::image_too_short) << size;
-    // and cut off on the way
+    // and in pieces
     KvImageReader reader;
     ASSERT_EQ(reader.open(target.cache, 0, static_cast<double>(image.size())), Status::ok);
     ASSERT_EQ(reader.write(part.data(), size), Status::ok);
@@ -220,7 +220,7 @@ TEST_F(RefusedImage, LongerThanTheCacheMayBe) {
   }
 }
 
-// Values that no cache writes, with a checksum that is right.
+// Values that no cache writes, with a correct checksum.
 TEST_F(RefusedImage, OfImpossibleValues) {
   const std::size_t written = kAtLayers + 12, plan = kAtLayers + 3 * kLayerBytes,
                     content = kAtHeader + value_at<std::uint32_t>(image, kAtHeaderBytes);
@@ -255,8 +255,8 @@ TEST_F(RefusedImage, OfImpossibleValues) {
   }
 }
 
-// A header may claim any number of tokens: no memory is taken before the bytes to fill it are there.
-TEST_F(RefusedImage, ClaimsTakeNoMemory) {
+// A header may claim any number of tokens: memory is only allocated if the image is long enough.
+TEST_F(RefusedImage, ClaimsAllocateNoMemory) {
   CacheSetup setup = base_setup();
   setup.max_tokens = kMaxCacheTokens;
   ConfiguredCache cache(setup);
@@ -272,7 +272,7 @@ TEST_F(RefusedImage, ReadersFinishOnce) {
   ASSERT_EQ(reader.write(image.data(), image.size()), Status::ok);
   ASSERT_EQ(reader.finish(), Status::ok);
   EXPECT_EQ(reader.finish(), Status::image_too_short);
-  ASSERT_EQ(reader.open(target.cache, 0, static_cast<double>(image.size())), Status::ok) << "and may begin anew";
+  ASSERT_EQ(reader.open(target.cache, 0, static_cast<double>(image.size())), Status::ok) << "and can start again";
   ASSERT_EQ(reader.write(image.data(), image.size()), Status::ok);
   ASSERT_EQ(reader.finish(), Status::ok);
   EXPECT_TRUE(read_all(target.cache, 0, 0) == read_all(target.cache, 0, 1));

@@ -1,4 +1,4 @@
-// Images as plain bytes.
+// Saves, restores and modifies images as plain byte vectors.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ inline Bytes saved(KvCache& cache, int sequence, std::size_t piece = SIZE_MAX) {
   return bytes;
 }
 
-// Returns the first thing that goes wrong.
+// Returns the first failure.
 inline Status restore(KvCache& cache, int sequence, const Bytes& bytes, std::size_t piece = SIZE_MAX) {
   KvImageReader reader;
   Status status = reader.open(cache, sequence, static_cast<double>(bytes.size()));
@@ -33,7 +33,7 @@ inline Status restore(KvCache& cache, int sequence, const Bytes& bytes, std::siz
   return status == Status::ok ? reader.finish() : status;
 }
 
-// CRC-32 bit by bit, as RFC 1952 has it.
+// CRC-32 bit by bit, as in RFC 1952.
 inline std::uint32_t crc_of(const std::uint8_t* bytes, std::size_t size) {
   std::uint32_t sum = 0xFFFFFFFFu;
   for (std::size_t i = 0; i < size; ++i) {
@@ -43,7 +43,7 @@ inline std::uint32_t crc_of(const std::uint8_t* bytes, std::size_t size) {
   return ~sum;
 }
 
-// An image with another value at an offset, and the checksum that goes with it.
+// Replaces the value at an offset of an image, and updates the checksum.
 template <class T>
 Bytes patched(Bytes image, std::size_t offset, T value) {
   std::memcpy(image.data() + offset, &value, sizeof(value));

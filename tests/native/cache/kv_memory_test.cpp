@@ -1,5 +1,5 @@
-// Memory that is refused: every request of every operation in turn. Linked with --wrap=aligned_alloc and --wrap=_ZnamRKSt9nothrow_t, so
-// that the library's requests, and no others, come here; what is granted comes from the real functions, those of a sanitizer included.
+// Out of memory: fails each allocation of each operation in turn. Linked with --wrap=aligned_alloc and --wrap=_ZnamRKSt9nothrow_t, so that
+// only the library's allocations come here. Successful ones use the real functions, also those of a sanitizer.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -14,11 +14,11 @@ int ropewalk::refused_requests = 0;
 
 namespace {
 
-int granted = -1;  // requests until one is refused; -1: none is
+int granted = -1;  // allocations until one fails; -1: none fails
 bool refuses_all_later = false;
 
 bool is_refused(std::size_t size) {
-  if (size > std::size_t{1} << 40) return true;  // nobody has it, and a sanitizer's allocator would abort
+  if (size > std::size_t{1} << 40) return true;  // never available, and a sanitizer's allocator would abort
   if (granted < 0) return false;
   if (granted > 0) return --granted, false;
   if (!refuses_all_later) granted = -1;
@@ -28,7 +28,7 @@ bool is_refused(std::size_t size) {
 }  // namespace
 
 extern "C" {
-// What the linker makes of these; null where it has not been told to.
+// Set by the linker; null without --wrap.
 [[gnu::weak]] void* __real_aligned_alloc(std::size_t alignment, std::size_t size);
 [[gnu::weak]] void* __real__ZnamRKSt9nothrow_t(std::size_t size, const std::nothrow_t& tag);
 
@@ -59,7 +59,7 @@ class KvMemory : public testing::Test {
   }
 };
 
-// Two sequences, of 30 and 10 tokens, whose plans depend on their lengths; the third layer is behind.
+// Two sequences of 30 and 10 tokens, whose plans depend on their lengths; the third layer has fewer tokens.
 struct Filled {
   ConfiguredCache cache;
   KvModel model;
@@ -78,8 +78,8 @@ struct Filled {
   }
 };
 
-// Does something to a new cache again and again, another request refused each time, until all are granted. After each refusal the cache is
-// as it was, and the same succeeds when there is memory again. `act` does it to the cache, `expect` to its model.
+// Repeats an operation on new caches, failing another allocation each time, until none fails. After each failure the cache must be
+// unchanged, and the operation must succeed when repeated. `act` applies it to the cache, `expect` to the model.
 template <class Act, class Expect>
 void refuse_each(Act act, Expect expect) {
   for (const KeyMode mode : kKeyModes) {
@@ -99,7 +99,7 @@ void refuse_each(Act act, Expect expect) {
         expect(filled.model);
         ASSERT_NO_FATAL_FAILURE(expect_holds(filled.cache, filled.model));
       }
-      EXPECT_GT(count, 1) << "it asks for no memory at all";
+      EXPECT_GT(count, 1) << "the operation allocates no memory";
     }
   }
 }
@@ -117,6 +117,23 @@ TEST_F(KvMemory, Move) {
 TEST_F(KvMemory, Retune) {
   const RopeConfig config = longrope_config(8, 10000, 24, 96);
   refuse_each([&](KvCache& cache) { return cache.retune(0, config); }, [&](KvModel& model) { model.retune(0, config); });
+}
+
+// Two ropes and positions at once: all of it or nothing.
+TEST_F(KvMemory, RetuneRopesAndPositions) {
+  const RopeConfig config = longrope_config(8, 10000, 24, 96);
+  const int ropes[] = {0, 1};
+  const Positions given = {7, nullptr, 1, 1, 30};
+  std::vector<std::vector<double>> positions;
+  for (int slot = 0; slot < 30; ++slot) positions.push_back({slot + 7.0});
+  refuse_each(
+      [&](KvCache& cache) {
+        return cache.retune({ropes, &config, 0, &given});
+      },
+      [&](KvModel& model) {
+        model.move(0, positions);
+        for (const int rope : ropes) model.retune(rope, config);
+      });
 }
 
 TEST_F(KvMemory, CopyPrefix) {
@@ -148,7 +165,7 @@ TEST_F(KvMemory, Configure) {
   }
 }
 
-// What is read and attended goes nowhere, or where it should.
+// read() and attend() write everything or nothing.
 TEST_F(KvMemory, ReadAndAttend) {
   for (const KeyMode mode : kKeyModes) {
     for (int count = 0, is_done = 0; is_done < 2; ++count) {
@@ -171,8 +188,8 @@ TEST_F(KvMemory, ReadAndAttend) {
   }
 }
 
-// Growing past a boundary, into new pages, one sequence or both. Keys may stay turned to the plan of the longer length; all else is as it
-// was, k, v and q too, but for rows of q whose sequence came before one whose plan could not be made.
+// Appends past a plan boundary and into new pages, to one sequence or both. After a failure keys may stay rotated to the plan of the longer
+// length. All else must be unchanged, including k, v and q, except rows of q that belong to sequences before the one that failed.
 TEST_F(KvMemory, Append) {
   for (const KeyMode mode : kKeyModes) {
     for (const int sequence : {0, 1, kAllSequences}) {
@@ -195,7 +212,7 @@ TEST_F(KvMemory, Append) {
               const Snapshot after = snapshot_of(filled.cache);
               ASSERT_TRUE(after.bytes == before.bytes && after.tokens == before.tokens && after.written == before.written);
               ASSERT_TRUE(after.positions == before.positions);
-              for (int row = first; row < first + batches; ++row) {  // perhaps turned, by the one rope whose plan changes
+              for (int row = first; row < first + batches; ++row) {  // keys may be re-rotated by the rope whose plan changes
                 const double length = filled.cache.sequence(row).planned_length(0);
                 if (length != filled.model[row].planned) filled.model.replan(row, length);
                 for (int index = 0; index < 3; ++index) ASSERT_NO_FATAL_FAILURE(expect_holds(filled.cache, filled.model, row, index));
@@ -211,7 +228,7 @@ TEST_F(KvMemory, Append) {
   }
 }
 
-// A page that nobody has.
+// A page larger than any memory.
 TEST_F(KvMemory, APageTooLargeForAnyMachine) {
   CacheSetup setup = {std::vector<KvLayer>(kMaxCacheLayers, {65536, 8192, kNoRope}), {}, RowType::f32};
   setup.layers[0] = {1, 8, kNoRope};

@@ -1,5 +1,5 @@
-// Random chains of operations on random caches. After each, everything held is what the model, which rebuilds it from the unrotated keys,
-// says; at the end, so is attention. A failure names its chain: KvProperty.* with that seed alone repeats it.
+// Random chains of operations on random caches. After each operation the content must match the model, which recomputes it from the
+// unrotated keys; at the end attention is compared too. A failure names its chain: KvProperty.* with that seed alone repeats it.
 #include <gtest/gtest.h>
 
 #include "native/cache/kv_expect.h"
@@ -33,7 +33,7 @@ class Chain {
   bool one_in(int n) { return between(1, n) == 1; }
   int any_sequence() { return between(0, setup_.sequences - 1); }
 
-  // Any family, with lengths that a chain reaches, on the geometry of `like`.
+  // A random config of any family, with lengths that a chain reaches and the geometry of `like`.
   RopeConfig random_scaling(const RopeConfig& like) {
     const int head_dim = like.head_dim, rotary_dim = like.rotary_dim;
     const double factor = between(2, 8), original = between(8, 60), theta = one_in(2) ? 10000 : between(100, 1000000);
@@ -88,7 +88,7 @@ class Chain {
     return setup;
   }
 
-  // Where new tokens of one row stand: in steps, now and then of a fraction, from about where the sequence ends.
+  // Positions of new tokens of one row: constant steps, sometimes fractional, from about the end of the sequence.
   std::vector<double> random_positions(int tokens, int rows) {
     std::vector<double> ids;
     for (int i = 0; i < setup_.axes() * rows; ++i) {
@@ -110,7 +110,7 @@ class Chain {
     }
   }
 
-  // All layers take up tokens, or only some: the others catch up, perhaps, later.
+  // Appends to all layers or only to some; the others may catch up later.
   std::string append() {
     const int sequence = one_in(3) ? kAllSequences : any_sequence(), first = std::max(0, sequence);
     const int batches = sequence == kAllSequences ? setup_.sequences : 1, count = between(1, one_in(3) ? 40 : 5);

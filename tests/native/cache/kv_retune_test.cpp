@@ -1,4 +1,4 @@
-// Keys that are turned after they were cached: to other plans and positions, by the caller or by their own growth.
+// Re-rotation of cached keys: to other plans and positions, on request or because the sequence has grown.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -9,7 +9,7 @@
 namespace ropewalk {
 namespace {
 
-// Configs of one geometry, all families among them.
+// Configs with the same geometry, from all families.
 std::vector<RopeConfig> configs_of(int head_dim, int rotary_dim, int offset, Pairing pairing) {
   RopeConfig stretched = yarn_config(head_dim, 10000, 4, 64), damped = plain_config(head_dim),
              precise = llama3_config(head_dim, 5e5, 8, 32);
@@ -36,7 +36,7 @@ std::vector<RopeConfig> configs_of(int head_dim, int rotary_dim, int offset, Pai
   return configs;
 }
 
-// A cache and its model, which do everything together.
+// A cache and its model; every operation is applied to both.
 struct Pair {
   ConfiguredCache cache;
   KvModel model;
@@ -83,7 +83,7 @@ TEST(KvRetune, FromEveryConfigToEveryOtherAndBack) {
   } shapes[] = {{16, 16, 0, Pairing::half}, {40, 34, 3, Pairing::interleaved}, {20, 18, 2, Pairing::interleaved_to_half}};
   for (const auto& [head_dim, rotary_dim, offset, pairing] : shapes) {
     const std::vector<RopeConfig> configs = configs_of(head_dim, rotary_dim, offset, pairing);
-    for (const RowType type : kRowTypesHeld) {
+    for (const RowType type : kTestedRowTypes) {
       for (std::size_t a = 0; a < configs.size(); ++a) {
         SCOPED_TRACE(testing::Message() << name_of(type, KeyMode::rotated) << ", head_dim " << head_dim << ", from config " << a);
         Pair pair({{{1, head_dim, 0}}, {configs[a]}, type, KeyMode::rotated, 2, 100});
@@ -101,7 +101,7 @@ TEST(KvRetune, FromEveryConfigToEveryOtherAndBack) {
   }
 }
 
-// The raw form never rounds again, whatever is done, and may even turn other elements.
+// Raw keys are never rounded again, and may even get a rope with another span.
 TEST(KvRetune, RawKeysStayBitForBit) {
   for (const RowType type : {RowType::f32, RowType::q8_0}) {
     Pair pair(simple_setup(configs_of(40, 8, 4, Pairing::half)[0], type, KeyMode::raw, 2));
@@ -121,7 +121,7 @@ TEST(KvRetune, RawKeysStayBitForBit) {
   }
 }
 
-TEST(KvRetune, OnlyTheLayersOfTheRopeTurn) {
+TEST(KvRetune, OnlyTheLayersOfTheRopeChange) {
   const RopeConfig first = plain_config(16), second = yarn_config(16, 10000, 4, 64);
   Pair pair({{{1, 16, 0}, {2, 16, 1}, {1, 16, kNoRope}, {3, 16, 0}}, {first, second}, RowType::f16});
   ASSERT_NO_FATAL_FAILURE(pair.append(0, 40));
@@ -133,9 +133,9 @@ TEST(KvRetune, OnlyTheLayersOfTheRopeTurn) {
   ASSERT_NO_FATAL_FAILURE(pair.expect_right());
 }
 
-TEST(KvRetune, NothingToDoIsExact) {
+TEST(KvRetune, NoChangeIsExact) {
   for (const RopeConfig& config : configs_of(20, 18, 2, Pairing::half)) {
-    for (const RowType type : kRowTypesHeld) {
+    for (const RowType type : kTestedRowTypes) {
       Pair pair(simple_setup(config, type));
       ASSERT_NO_FATAL_FAILURE(pair.append(0, 70));
       const Snapshot before = snapshot_of(pair.cache);
@@ -147,10 +147,10 @@ TEST(KvRetune, NothingToDoIsExact) {
   }
 }
 
-// Tokens move apart, together, back, into fractions and below zero; those that stay keep their bits.
-TEST(KvRetune, MovedTokensAreThoseOfTheirNewPlaces) {
+// Tokens move apart, together, back, to fractions and below zero; keys whose position doesn't change keep their bits.
+TEST(KvRetune, MovedTokensMatchTheirNewPositions) {
   for (const RopeConfig& config : configs_of(16, 16, 0, Pairing::half)) {
-    for (const RowType type : kRowTypesHeld) {
+    for (const RowType type : kTestedRowTypes) {
       for (const KeyMode mode : kKeyModes) {
         Pair pair(simple_setup(config, type, mode));
         ASSERT_NO_FATAL_FAILURE(pair.append(0, 70));
@@ -171,10 +171,10 @@ TEST(KvRetune, MovedTokensAreThoseOfTheirNewPlaces) {
   }
 }
 
-// A window that slides over a stream: the first tokens stay, the oldest of the others go, and what follows closes up.
+// A sliding window over a stream: the first tokens stay, the oldest of the others are discarded, and later ones move down.
 TEST(KvRetune, ShiftsCloseTheGap) {
   for (const RopeConfig& config : {yarn_config(16, 10000, 4, 64), dynamic_config(16, 10000, 2, 24), xpos_config(16, 64)}) {
-    for (const RowType type : kRowTypesHeld) {
+    for (const RowType type : kTestedRowTypes) {
       for (const KeyMode mode : kKeyModes) {
         Pair pair(simple_setup(config, type, mode));
         ASSERT_NO_FATAL_FAILURE(pair.append(0, 40));
@@ -183,7 +183,7 @@ TEST(KvRetune, ShiftsCloseTheGap) {
           ASSERT_EQ(pair.cache.shift(0, keep, discard), Status::ok);
           pair.model.shift(0, keep, discard);
           const KeysAndValues after = read_all(pair.cache, 0, 0);
-          ASSERT_TRUE(std::equal(&before.keys[0], &before.keys[0] + keep * 32, &after.keys[0])) << "those kept are not touched";
+          ASSERT_TRUE(std::equal(&before.keys[0], &before.keys[0] + keep * 32, &after.keys[0])) << "kept keys have changed";
           ASSERT_NO_FATAL_FAILURE(pair.expect_right()) << name_of(type, mode) << ", " << keep << " kept, less " << discard;
           ASSERT_NO_FATAL_FAILURE(pair.append(0, discard));
           ASSERT_EQ(pair.cache.sequence(0).largest_position(), 39);
@@ -202,26 +202,26 @@ TEST(KvRetune, ImagesMoveOnEachAxis) {
     Pair pair(simple_setup(mrope_config(16, 10000, sections, MropeLayout::interleaved), RowType::f16, mode, 2));
     ASSERT_NO_FATAL_FAILURE(pair.append(0, 40));
     std::vector<std::vector<double>> positions;
-    for (int slot = 0; slot < 40; ++slot) {  // ten of text, then an image
+    for (int slot = 0; slot < 40; ++slot) {  // ten text tokens, then an image
       slot < 10 ? positions.push_back(std::vector<double>(3, slot)) : positions.push_back({10, 10.0 + slot / 8, 10.0 + slot % 8});
     }
     ASSERT_NO_FATAL_FAILURE(pair.move(0, positions));
     ASSERT_NO_FATAL_FAILURE(pair.append(0, 5));
     ASSERT_NO_FATAL_FAILURE(pair.expect_right());
     EXPECT_EQ(pair.cache.can_shift(0, 4, 10), Status::shift_axes);
-    ASSERT_EQ(pair.cache.shift(0, 2, 6), Status::ok) << "text is as far on every axis";
+    ASSERT_EQ(pair.cache.shift(0, 2, 6), Status::ok) << "text has the same distance on every axis";
     pair.model.shift(0, 2, 6);
     ASSERT_NO_FATAL_FAILURE(pair.expect_right());
     positions.clear();
     for (int slot = 0; slot < 39; ++slot) positions.push_back(std::vector<double>(3, 3.0 + slot));
-    ASSERT_EQ(pair.cache.move(0, {3, nullptr, 1, 1, 39}), Status::ok) << "all axes alike";
+    ASSERT_EQ(pair.cache.move(0, {3, nullptr, 1, 1, 39}), Status::ok) << "the same position on all axes";
     pair.model.move(0, positions);
     ASSERT_NO_FATAL_FAILURE(pair.expect_right());
   }
 }
 
-// Where f64 begins to round angles itself: 2^31 radians are exact to 2^-22.
-TEST(KvRetune, FarPositionsAreAsGoodAsTheirAngles) {
+// Positions so large that f64 rounds the angles: 2^31 radians are exact to 2^-22.
+TEST(KvRetune, FarPositionsAreAsExactAsTheirAngles) {
   for (const RopeConfig& config : {plain_config(16), yarn_config(16, 10000, 4, 64), scaled_config(RopeType::linear, 16, 1e6, 8, 64)}) {
     Pair pair(simple_setup(plain_config(16, 5e5)));
     std::vector<std::vector<double>> far, near;
@@ -236,13 +236,14 @@ TEST(KvRetune, FarPositionsAreAsGoodAsTheirAngles) {
   }
 }
 
-// Plans that change with the length: the keys follow, past the boundary token by token, and back once the sequence is short again.
+// Plans that change with the length: keys are re-rotated when the sequence passes a boundary, token by token, and back when it is short
+// again.
 TEST(KvRetune, GrowthCrossesBoundariesByItself) {
   RopeConfig tuned = scaled_config(RopeType::dynamic_yarn, 16, 10000, 2, 16);
   tuned.finetuned = true;
   for (const RopeConfig& config : {dynamic_config(16, 10000, 2, 24), scaled_config(RopeType::dynamic_yarn, 16, 10000, 4, 24), tuned,
                                    longrope_config(16, 10000, 24, 96)}) {
-    for (const RowType type : kRowTypesHeld) {
+    for (const RowType type : kTestedRowTypes) {
       for (const KeyMode mode : kKeyModes) {
         SCOPED_TRACE(name_of(type, mode));
         Pair pair(simple_setup(config, type, mode, 1, 2));
@@ -254,7 +255,7 @@ TEST(KvRetune, GrowthCrossesBoundariesByItself) {
         EXPECT_EQ(pair.cache.sequence(0).planned_length(0), 68);
         ASSERT_EQ(pair.cache.truncate(0, 10), Status::ok);
         pair.model.truncate(0, 10);
-        ASSERT_NO_FATAL_FAILURE(pair.expect_right()) << "still by the plan of 68";
+        ASSERT_NO_FATAL_FAILURE(pair.expect_right()) << "still the plan for 68";
         ASSERT_NO_FATAL_FAILURE(pair.append(0, 1));
         EXPECT_EQ(pair.cache.sequence(0).planned_length(0), 11);
         ASSERT_NO_FATAL_FAILURE(pair.expect_right()) << "short again";
@@ -263,7 +264,7 @@ TEST(KvRetune, GrowthCrossesBoundariesByItself) {
   }
 }
 
-// A config.json as the golden cases hold it.
+// Reads a config.json of the golden cases.
 RopeConfig golden_config(const nlohmann::json& hf, bool is_sliding) {
   RopeConfig config = plain_config(hf["head_dim"]);
   const bool is_new = hf.contains("rope_parameters");
@@ -286,7 +287,7 @@ RopeConfig golden_config(const nlohmann::json& hf, bool is_sliding) {
   return config;
 }
 
-// Models of transformers, run whole at each length; here the cache grows from one length to the next.
+// The golden outputs come from full forward passes of transformers at each length; here the cache grows from one length to the next.
 TEST(KvRetune, GoldenOutputsOfCachedAttention) {
   std::ifstream file(ROPEWALK_GOLDEN "/cached_attention.json");
   const nlohmann::json cases = nlohmann::json::parse(file);
@@ -300,25 +301,25 @@ TEST(KvRetune, GoldenOutputsOfCachedAttention) {
     for (const KeyMode mode : kKeyModes) {
       SCOPED_TRACE(testing::Message() << test["name"] << ", " << name_of(RowType::f32, mode));
       ConfiguredCache cache({{{kv_heads, dim, 0}}, {config}, RowType::f32, mode});
-      int held = 0;
+      int cached = 0;
       for (std::size_t i = 0; i < test["lengths"].size(); ++i) {
-        const int count = test["lengths"][i].get<int>() - held;
+        const int count = test["lengths"][i].get<int>() - cached;
         Tokens piece({kv_heads, dim, 0}, count, 1, 1, DType::f32, Layout::bhtd, heads / kv_heads);
         const auto take = [&](GuardedTensor& tensor, const nlohmann::json& values) {
           for (std::size_t n = 0; n < tensor.count(); ++n) {
             const std::size_t token = n / dim % count, head = n / dim / count;
-            tensor.set_bits(n, oracle::encode(values[(head * tokens + held + token) * dim + n % dim].get<double>(), DType::f32));
+            tensor.set_bits(n, oracle::encode(values[(head * tokens + cached + token) * dim + n % dim].get<double>(), DType::f32));
           }
         };
         take(piece.q, test["q"]), take(piece.k, test["k"]), take(piece.v, test["v"]);
         ASSERT_EQ(cache.append(0, 0, piece.with_queries()), Status::ok);
         GuardedTensor out(DType::f32, Layout::bhtd, piece.q.shape());
         ASSERT_EQ(cache.attend(0, 0, piece.q.into(out), options), Status::ok);
-        held += count;
+        cached += count;
         for (int n = 0; n < heads * dim; ++n) {
           // their angles are f32: 9.1e-7 (tests/golden/README.md); an f32 attention adds 4e-7
           ASSERT_NEAR(static_cast<double>(out.value(out.index(0, count - 1, n / dim, n % dim))), test["outs"][i][n].get<double>(), 1.4e-6)
-              << "at length " << held;
+              << "at length " << cached;
         }
       }
     }

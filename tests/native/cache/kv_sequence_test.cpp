@@ -1,4 +1,4 @@
-// Sequences against plain vectors: every byte of a row says whose it is.
+// KvSequence compared with plain vectors; each row is filled with a byte that identifies it.
 #include "cache/kv_sequence.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ struct LayersOf : KvGeometry {
   explicit LayersOf(RowType type, int axes = 2) { EXPECT_EQ(prepare(kLayers, type, axes), Status::ok); }
 };
 
-// Which tokens are in the slots of a sequence, and how many of them each layer has.
+// The expected tokens in the slots of a sequence, and how many of them each layer has.
 struct Plain {
   std::vector<int> tokens;
   std::vector<int> written;
@@ -38,7 +38,7 @@ struct Plain {
 
 double position_of(int token, int axis) { return 1.5 * token - 20 + 1000 * axis; }
 
-// Calls act(row, bytes, byte) for every row that has been written, and what fills it.
+// Calls act(row, bytes, byte) for every written row and the byte that fills it.
 template <class Act>
 void each_row(const KvGeometry& geometry, const KvSequence& sequence, const Plain& plain, Act act) {
   for (int index = 0; index < geometry.layers(); ++index) {
@@ -84,7 +84,7 @@ void expect_holds(const KvGeometry& geometry, const KvSequence& sequence, const 
   for (int layer = 0; layer < geometry.layers(); ++layer) ASSERT_EQ(sequence.written(layer), plain.written[layer]);
   bool is_right = true;
   each_row(geometry, sequence, plain, [&](const char* row, std::size_t bytes, char byte) {
-    is_right = is_right && row[0] == byte && std::memcmp(row, row + 1, bytes - 1) == 0;  // all bytes as the first
+    is_right = is_right && row[0] == byte && std::memcmp(row, row + 1, bytes - 1) == 0;  // all bytes equal the first
   });
   ASSERT_TRUE(is_right);
 }
@@ -103,14 +103,14 @@ TEST(KvSequence, GrowingTakesAPageATimeAndMovesNone) {
   }
 }
 
-TEST(KvSequence, TruncatingGivesPagesBack) {
+TEST(KvSequence, TruncatingFreesPages) {
   const LayersOf geometry(RowType::f32);
   for (int tokens = 0; tokens <= 100; ++tokens) {
     for (const int kept : {0, 1, 31, 32, 33, 63, 64, 65, 99, 100}) {
       if (kept > tokens) continue;
       Plain plain(tokens, {tokens, tokens / 2, 0});
       KvSequence sequence = filled(geometry, plain);
-      ASSERT_EQ(sequence.reserve(tokens + 70), Status::ok);  // room that is not used goes too
+      ASSERT_EQ(sequence.reserve(tokens + 70), Status::ok);  // unused pages are freed too
       sequence.truncate(kept);
       plain.truncate(kept);
       ASSERT_NO_FATAL_FAILURE(expect_holds(geometry, sequence, plain)) << tokens << " to " << kept;
@@ -118,9 +118,9 @@ TEST(KvSequence, TruncatingGivesPagesBack) {
   }
 }
 
-// Every way to take 1 to 70 tokens out, before, at and across the borders of pages; layers may be behind.
+// Removes 1 to 70 tokens in every way: before, at and across page boundaries, with layers that have fewer tokens.
 TEST(KvSequence, RemovingMovesTheOthersDown) {
-  for (const RowType type : kRowTypesHeld) {
+  for (const RowType type : kTestedRowTypes) {
     const LayersOf geometry(type, type == RowType::f32 ? 1 : 2);
     for (const int tokens : {1, 32, 70, 97}) {
       const Plain plain(tokens, {tokens, tokens / 2, std::max(0, tokens - 1)});
@@ -140,8 +140,8 @@ TEST(KvSequence, RemovingMovesTheOthersDown) {
   }
 }
 
-TEST(KvSequence, ACopyIsOfItsOwn) {
-  for (const RowType type : kRowTypesHeld) {
+TEST(KvSequence, ACopyIsIndependent) {
+  for (const RowType type : kTestedRowTypes) {
     const LayersOf geometry(type);
     const Plain plain(70, {70, 40, 0});
     KvSequence source = filled(geometry, plain);
@@ -150,7 +150,7 @@ TEST(KvSequence, ACopyIsOfItsOwn) {
     for (int tokens = 0; tokens <= 70; ++tokens) {
       Plain part = plain;
       part.truncate(tokens);
-      KvSequence copy = filled(geometry, Plain(40, {40, 40, 40}));  // what it held is gone
+      KvSequence copy = filled(geometry, Plain(40, {40, 40, 40}));  // what it cached is gone
       ASSERT_EQ(copy.copy(source, tokens), Status::ok);
       ASSERT_NO_FATAL_FAILURE(expect_holds(geometry, copy, part));
       EXPECT_EQ(copy.planned_length(0), 123);

@@ -1,4 +1,4 @@
-// Caches and new tokens as the tests hold them.
+// Caches and new tokens for tests.
 #pragma once
 
 #include "cache/kv_cache.h"
@@ -7,7 +7,7 @@
 
 namespace ropewalk {
 
-inline const RowType kRowTypesHeld[] = {RowType::f32, RowType::f16, RowType::bf16, RowType::q8_0};
+inline const RowType kTestedRowTypes[] = {RowType::f32, RowType::f16, RowType::bf16, RowType::q8_0};
 inline const KeyMode kKeyModes[] = {KeyMode::rotated, KeyMode::raw};
 
 inline const char* name_of(RowType type, KeyMode mode) {
@@ -16,7 +16,7 @@ inline const char* name_of(RowType type, KeyMode mode) {
   return names[static_cast<int>(mode)][static_cast<int>(type)];
 }
 
-// What a cache is configured from, lists included.
+// The config of a cache with its lists.
 struct CacheSetup {
   std::vector<KvLayer> layers;
   std::vector<RopeConfig> ropes;
@@ -34,7 +34,7 @@ struct CacheSetup {
   }
 };
 
-// One layer and one rope, or as many of the same.
+// A cache with equal layers that share one rope.
 inline CacheSetup simple_setup(const RopeConfig& rope, RowType type = RowType::f32, KeyMode mode = KeyMode::rotated, int layers = 1,
                                int sequences = 1) {
   return {std::vector<KvLayer>(layers, {2, rope.head_dim, 0}), {rope}, type, mode, sequences, 1000};
@@ -44,21 +44,21 @@ struct ConfiguredCache : KvCache {
   explicit ConfiguredCache(const CacheSetup& setup) { EXPECT_EQ(configure(setup.config()), Status::ok); }
 };
 
-// As GuardedTensor::fill, without its long double where none is needed: a chain of operations takes many tokens.
+// Same as GuardedTensor::fill but faster, without long double: the property tests fill many tokens.
 inline void fill(GuardedTensor& tensor, std::uint32_t seed) {
   if (tensor.dtype() != DType::f32) return static_cast<void>(tensor.fill(seed));
   Random random(seed);
   for (std::size_t i = 0; i < tensor.count(); ++i) tensor.set_bits(i, std::bit_cast<std::uint32_t>(static_cast<float>(random.next())));
 }
 
-// Tokens of a layer between guards: random keys, values and queries, and where they stand unless that is left to the cache.
+// Tokens of a layer between guard bytes: random keys, values and queries, and optional positions.
 struct Tokens {
   GuardedTensor k, v, q;
   std::vector<double> ids = {};  // [axes][rows][tokens]
   int axes = 1;
   int rows = 1;
 
-  // Seed 0: left as they are, to be taken from others.
+  // Seed 0: not filled, to be copied from others.
   Tokens(const KvLayer& layer, int tokens, std::uint32_t seed, int batches = 1, DType dtype = DType::f32, Layout layout = Layout::bthd,
          int group = 2)
       : k(dtype, layout, {batches, tokens, layer.kv_heads, layer.head_dim}),
@@ -93,7 +93,7 @@ struct Tokens {
     return elements;
   }
 
-  // Token `token` of all batch rows becomes that of another.
+  // Copies token `token` of all batch rows from other tokens.
   void take(int token, const Tokens& other, int other_token) {
     const auto copy = [&](GuardedTensor& to, const GuardedTensor& from) {
       for (int batch = 0; batch < to.shape().batches; ++batch) {
@@ -116,19 +116,19 @@ struct KeysAndValues {
 inline KeysAndValues read_all(const KvCache& cache, int layer, int sequence) {
   const KvGeometry::Layer& place = cache.geometry().layer(layer);
   const int tokens = cache.sequence(sequence).written(layer);
-  KeysAndValues held;
-  held.keys.resize(static_cast<std::size_t>(tokens) * place.heads * place.head_dim);
-  held.values.resize(held.keys.size());
-  EXPECT_EQ(cache.read(layer, sequence, 0, tokens, held.keys.data(), held.values.data()), Status::ok);
-  return held;
+  KeysAndValues cached;
+  cached.keys.resize(static_cast<std::size_t>(tokens) * place.heads * place.head_dim);
+  cached.values.resize(cached.keys.size());
+  EXPECT_EQ(cache.read(layer, sequence, 0, tokens, cached.keys.data(), cached.values.data()), Status::ok);
+  return cached;
 }
 
-// All there is to know of a cache: equal snapshots are equal caches, bit for bit.
+// The whole content of a cache: equal snapshots mean equal caches, bit for bit.
 struct Snapshot {
   double bytes = 0;
   std::vector<double> positions, planned;
   std::vector<int> tokens, written;
-  std::vector<KeysAndValues> held;
+  std::vector<KeysAndValues> stored;
   bool operator==(const Snapshot&) const = default;
 };
 
@@ -145,7 +145,7 @@ inline Snapshot snapshot_of(const KvCache& cache) {
     for (int rope = 0; rope < cache.ropes(); ++rope) result.planned.push_back(sequence.planned_length(rope));
     for (int layer = 0; layer < cache.geometry().layers(); ++layer) {
       result.written.push_back(sequence.written(layer));
-      result.held.push_back(read_all(cache, layer, index));
+      result.stored.push_back(read_all(cache, layer, index));
     }
   }
   return result;

@@ -1,4 +1,4 @@
-// Dequantization of every format, bit for bit as the gguf package does it.
+// Dequantization of every format gives the same bits as the gguf Python package.
 #include "matmul/dequantize.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ Bytes from_hex(const std::string& text) {
   return bytes;
 }
 
-// The generator of gguf_formats.py.
+// The same random generator as in gguf_formats.py.
 Bytes random_bytes(std::uint32_t seed, std::size_t count) {
   Bytes bytes(count);
   for (std::uint8_t& byte : bytes) {
@@ -111,7 +111,7 @@ TEST(Dequantize, HasTheBitsOfGgufForManyBlocks) {
   }
 }
 
-TEST(Dequantize, LeavesF32AsItIs) {
+TEST(Dequantize, CopiesF32) {
   const Bytes bits = from_hex("0000803f0000c07f010000000000807f000000805c8fc2bd");
   EXPECT_EQ(floats_of(WeightFormat::f32, bits), bits);
 }

@@ -1,4 +1,4 @@
-// Products with weights of every format: the scalar kernels against double, simd128 against scalar bit for bit.
+// Products with weights of all formats: the scalar kernels compared with double, and simd128 with scalar bit for bit.
 #include "matmul/matmul.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace ropewalk {
 namespace {
 
-constexpr double kHalfUlp = 0x1p-24;  // half an ulp of f32, relative: what one operation adds at most
+constexpr double kHalfUlp = 0x1p-24;  // half an ulp of f32, relative: the largest error of one operation
 constexpr float kUntouched = -7;
 
 std::vector<WeightFormat> every_format() {
@@ -20,7 +20,7 @@ std::vector<WeightFormat> every_format() {
   return formats;
 }
 
-// Random quants under random scales. The 16-bit fields of a block are its scales (or its only element), and f16 but in bf16.
+// Random quants with random scales. The 16-bit fields of a block are its scales (or its only element); they are f16, except in bf16.
 Guarded<std::uint8_t> random_weights(WeightFormat format, int rows, int columns, std::uint32_t seed) {
   Random random(seed);
   Guarded<std::uint8_t> weights(rows * weight_row_bytes(format, columns));
@@ -142,14 +142,15 @@ TEST(Matmul, IsTheSumOfProductsWithinItsRounding) {
           for (int i = first; i < last; ++i) {
             exact += double{row[i]} * x[i];
             size_of_terms += std::fabs(double{row[i]} * x[i]);
-            // an activation is off by half a step of largest / 127, and a little for the f32 it is computed in
+            // an activation is off by half a step of largest / 127, plus a little f32 rounding
             of_rounding += std::fabs(row[i]) * largest / 127 * (0.5 + 1e-5);
           }
         }
-        // floats: a product, columns/4 sums of each partial sum and two that join them; each rounds by half an ulp
+        // floats: a product, columns/4 additions per partial sum and two that join them; each rounds by half an ulp
         double bound = (c.columns / 4 + 4) * kHalfUlp * size_of_terms;
         if (!is_float(c.format)) {
-          // rounded activations; and in f32 a weight, which may be the difference of parts up to 32 times larger, and each group's sum
+          // rounded activations, plus f32 rounding of a weight (maybe the difference of parts up to 32 times larger) and of each group's
+          // sum
           bound = of_rounding + (c.columns / 32 + 200) * kHalfUlp * (size_of_terms + of_rounding);
         }
         ASSERT_NEAR(out[t * c.out_stride() + r], exact, bound) << "row " << r << ", token " << t;
@@ -170,7 +171,7 @@ TEST(Matmul, WritesNothingBetweenTheTokens) {
   }
 }
 
-TEST(Matmul, GivesATokenTheSameBitsAmongOthersAndAlone) {
+TEST(Matmul, GivesATokenTheSameBitsAloneAndWithOthers) {
   for (const WeightFormat format : every_format()) {
     const Case c = {format, 19, 512, 131};
     SCOPED_TRACE(name_of(c));
@@ -193,7 +194,7 @@ TEST(Matmul, GivesATokenTheSameBitsAmongOthersAndAlone) {
 }
 
 TEST(Matmul, SumsTheLargestIntegersExactly) {
-  // every quant and every sub-scale as large as it gets: their sums stay below 2^24, so f32 holds them
+  // all quants and sub-scales at their maximum: their sums stay below 2^24, so f32 is exact
   for (const WeightFormat format : every_format()) {
     if (is_float(format)) continue;
     for (const int fill : {0x00, 0x7F, 0x80, 0xFF}) {
@@ -222,7 +223,7 @@ TEST(Matmul, SumsTheLargestIntegersExactly) {
   }
 }
 
-TEST(Matmul, TakesEveryFiniteHalfAndInfinities) {
+TEST(Matmul, AcceptsEveryFiniteHalfAndInfinities) {
   const Case c = {WeightFormat::f16, 16, 64, 1};
   for (const bool has_infinity : {false, true}) {
     Product product(c);

@@ -1,4 +1,4 @@
-// The activations against erf, tanh and exp in double, over the range where they bend and far outside of it.
+// Activation functions compared with erf, tanh and exp in double, around 0 and for very large numbers.
 #include "transformer/activation.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ std::vector<float> activated(Activation activation, const std::vector<float>& x)
   return values.values();
 }
 
-// -100 to 100, finest around 0, and both signs of numbers down to the smallest.
+// Numbers from -100 to 100, densest around 0, and numbers of both signs down to the smallest.
 std::vector<float> dense_range() {
   std::vector<float> x;
   for (int i = -100000; i <= 100000; ++i) x.push_back(static_cast<float>(i) * 1e-3f);
@@ -39,7 +39,7 @@ std::vector<float> dense_range() {
   return x;
 }
 
-// What activation.h promises: a share of |x|, and for silu of the result where that is not too small for f32 to have.
+// The bounds of activation.h: relative to |x|, and for silu also relative to the result unless it is too small for f32.
 TEST(Activation, KeepsItsBounds) {
   const std::vector<float> x = dense_range();
   for (const Activation activation : kActivations) {
@@ -55,7 +55,7 @@ TEST(Activation, KeepsItsBounds) {
   }
 }
 
-TEST(Activation, FarOutside) {
+TEST(Activation, LargeNumbers) {
   for (const Activation activation : kActivations) {
     for (const float x : {88.0f, 100.0f, 1e5f, 1e13f, 1e30f, std::numeric_limits<float>::max()}) {
       EXPECT_EQ(activated(activation, {x})[0], x);
@@ -75,7 +75,7 @@ TEST(Activation, ZeroNanAndInfinity) {
   }
 }
 
-// An element's result does not depend on where it stands, nor on how many there are.
+// The result of an element depends neither on its index nor on the number of elements.
 TEST(Activation, EveryCount) {
   Random random(1);
   std::vector<float> x(23);

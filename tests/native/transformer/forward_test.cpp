@@ -1,4 +1,4 @@
-// The forward pass of every kind of model against the same in double, in one piece and in any pieces, and what failures leave behind.
+// The forward pass of every kind of model compared with double, for whole prompts and in pieces; and errors.
 #include "transformer/forward.h"
 
 #include <gtest/gtest.h>
@@ -8,13 +8,13 @@
 namespace ropewalk {
 namespace {
 
-// Of the largest logit. Three layers of some hundred f32 roundings each; measured: 2e-7 to 1e-6.
+// Relative to the largest logit. Three layers with some hundred f32 roundings each; measured: 2e-7 to 1e-6.
 constexpr double kTolerance = 4e-6;
 
-// With quantized weights every input is rounded to 1/254 of its group's largest. Measured: 2.6e-2.
+// With quantized weights, inputs are rounded to 1/254 of the largest in their group. Measured: 2.6e-2.
 constexpr double kQuantizedTolerance = 5e-2;
 
-// Equal but for the length that keys are turned for, which the next append corrects (KvCache::append).
+// Equal except for the planned length of keys, which the next append corrects (KvCache::append).
 bool same_tokens(Snapshot a, const Snapshot& b) {
   a.planned = b.planned;
   return a == b;
@@ -31,7 +31,7 @@ std::vector<int> prompt(const TestModel& model, int count, std::uint32_t seed = 
   return tokens;
 }
 
-// Runs tokens in pieces and gives the logits of all.
+// Runs tokens in pieces and returns the logits of all of them.
 std::vector<float> run(const Weights& weights, KvCache& cache, const std::vector<int>& tokens, const std::vector<int>& pieces,
                        const MatmulKernels& kernels = fastest_matmul_kernels(), int sequence = 0) {
   Forward forward;
@@ -72,7 +72,7 @@ TEST(Forward, IsTheTransformer) {
   }
 }
 
-// Token by token, or in any pieces, the bits are those of the whole prompt: no result depends on what else is in a run.
+// Token by token or in pieces, the bits equal those of the whole prompt: results don't depend on what else is in a run.
 TEST(Forward, InAnyPieces) {
   for (const Description& description : every_model()) {
     const TestModel model(description);
@@ -99,7 +99,7 @@ TEST(Forward, KernelsGiveTheSameBits) {
   }
 }
 
-// As many tokens as go together, in either sequence of a cache.
+// The maximum number of tokens of a run, in either sequence of a cache.
 TEST(Forward, TheLargestRun) {
   const TestModel model(llama());
   const LoadedWeights weights(model);
@@ -111,7 +111,7 @@ TEST(Forward, TheLargestRun) {
   EXPECT_EQ(run(weights, cache, tokens, {1, kForwardTokens}), all);
 }
 
-// Logits in parts, by an object that has served another model.
+// Logits in parts, from an object that was used for another model before.
 TEST(Forward, LogitsOfSomeTokens) {
   const TestModel large(gemma()), small(stored("quantized", {WeightFormat::q8_0}));
   Forward forward;
@@ -137,7 +137,7 @@ TEST(Forward, LogitsOfSomeTokens) {
   }
 }
 
-// The hidden states are what the head reads.
+// The hidden states are the input of the head.
 TEST(Forward, HiddenStatesAreNormalized) {
   const TestModel model(olmo());
   const LoadedWeights weights(model);
@@ -152,11 +152,11 @@ TEST(Forward, HiddenStatesAreNormalized) {
       const double x = forward.hidden()[t * c.hidden_size + i] / weights[ModelVector::final_norm][i];
       squares += x * x / c.hidden_size;
     }
-    EXPECT_NEAR(squares, 1, 1e-4) << "mean of squares, which epsilon takes some of";
+    EXPECT_NEAR(squares, 1, 1e-4) << "mean of squares, slightly reduced by epsilon";
   }
 }
 
-// A refused run leaves the cache as it was, gives no logits, and does no harm to the next.
+// A refused run doesn't change the cache, gives no logits, and doesn't affect the next run.
 class Refusal {
  public:
   explicit Refusal(const TestModel& model, int max_tokens = 200)
@@ -171,7 +171,7 @@ class Refusal {
   }
   void expect(Status status, int sequence, const std::vector<int>& tokens, int count) { expect(status, cache_, sequence, tokens, count); }
 
-  // The prompt goes on as if nothing had happened.
+  // The prompt continues as if nothing had happened.
   void expect_goes_on() {
     ConfiguredCache whole(model_.cache_setup());
     const std::vector<float> expected = run(weights_, whole, tokens_, {9});
@@ -227,7 +227,7 @@ TEST(Forward, RefusesTheCacheOfAnotherModel) {
   refusal.expect_goes_on();
 }
 
-// Layers that hold different numbers of tokens have not come from runs of a model.
+// Layers with different numbers of tokens can't come from runs of a model.
 TEST(Forward, RefusesACacheWhoseLayersDiffer) {
   const TestModel model(llama());
   Refusal refusal(model);
@@ -246,7 +246,7 @@ TEST(Forward, AFullCacheRefusesTokensButKeepsItsOwn) {
   refusal.expect_goes_on();
 }
 
-// Keys that are not numbers are found in the layer that has them, when those before it hold the tokens already.
+// Keys of NaN are detected in their layer, when earlier layers already have the tokens.
 TEST(Forward, DamagedWeightsInAnyLayer) {
   for (int layer = 0; layer < 3; ++layer) {
     TestModel model(llama());
@@ -263,7 +263,7 @@ TEST(Forward, DamagedWeightsInAnyLayer) {
     EXPECT_EQ(forward.run(damaged, cache, 0, tokens.data(), 40), Status::key_not_finite) << "layer " << layer;
     EXPECT_TRUE(same_tokens(snapshot_of(cache), before)) << "layer " << layer;
     EXPECT_EQ(forward.tokens(), 0);
-    EXPECT_EQ(run(sound, cache, {tokens.begin() + 4, tokens.end()}, {36}), expected) << "goes on as if nothing had happened";
+    EXPECT_EQ(run(sound, cache, {tokens.begin() + 4, tokens.end()}, {36}), expected) << "continues as if nothing had happened";
   }
 }
 

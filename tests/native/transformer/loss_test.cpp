@@ -1,4 +1,4 @@
-// Losses against log-softmax in double.
+// Losses compared with log-softmax in double.
 #include "transformer/loss.h"
 
 #include <gtest/gtest.h>
@@ -21,10 +21,10 @@ struct Measured {
   ConfiguredCache cache;
   Forward forward;
   Losses losses;
-  std::vector<int> tokens;  // one more than were run
+  std::vector<int> tokens;  // one more than the run has
 };
 
-// Over the logits there are: log_normalizer's 3e-7. Over those of the oracle: what forward_test.cpp allows the logits, twice.
+// Tolerances: with the computed logits, 3e-7 of log_normalizer(); with the oracle's logits, twice the tolerance of forward_test.cpp.
 TEST(Loss, IsMinusTheLogarithmOfTheProbability) {
   const int count = 41;  // more than two pieces
   for (const Description& description : every_float_model()) {
@@ -67,7 +67,7 @@ TEST(Loss, OfSomeTokens) {
   }
 }
 
-// Whatever is refused is refused before a loss is written.
+// Errors are found before any loss is written.
 TEST(Loss, Refuses) {
   Measured measured(llama(), 20);
   const auto refuses = [&](int first, const std::vector<int>& targets, Status status) {

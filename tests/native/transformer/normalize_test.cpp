@@ -1,4 +1,4 @@
-// Both norms against their definitions in long double.
+// RMSNorm and LayerNorm compared with their definitions in long double.
 #include "transformer/normalize.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 using oracle::Real;
 
-// Four roundings to f32 of what is scaled (the difference, the factor, two products), one of the sum with the bias, and the mean's in f64.
+// Four f32 roundings (the difference, the factor, two products), one of the sum with the bias, and the f64 rounding of the mean.
 void expect_normalized(const Norm& norm, const std::vector<float>& x, const std::vector<float>& weight, const std::vector<float>& bias) {
   const Guarded<float> in(x), w(weight), b(bias);
   Guarded<float> out(x.size(), -7);
@@ -44,7 +44,7 @@ std::vector<float> random_vector(int size, std::uint32_t seed, double offset = 0
   return values;
 }
 
-TEST(Normalize, IsItsDefinition) {
+TEST(Normalize, MatchesItsDefinition) {
   for (const NormKind kind : {NormKind::rms, NormKind::layer}) {
     for (const float epsilon : {1e-12f, 1e-5f, 1.0f}) {
       for (const int size : {1, 2, 3, 4, 5, 31, 64, 1000}) {
@@ -58,7 +58,7 @@ TEST(Normalize, IsItsDefinition) {
   }
 }
 
-// A mean that f32 cannot hold, and values whose squares it cannot.
+// A mean that f32 can't represent, and values whose squares it can't.
 TEST(Normalize, OffsetsAndScalesOfAnySize) {
   for (const NormKind kind : {NormKind::rms, NormKind::layer}) {
     for (const double offset : {0.0, 1e3, -1e6, 1e9}) {
@@ -78,7 +78,7 @@ TEST(Normalize, EqualElements) {
     ASSERT_NO_FATAL_FAILURE(expect_normalized({NormKind::rms, 1e-5f}, x, weight, bias));
     std::vector<float> out(100);
     normalize({NormKind::layer, 1e-5f}, x.data(), 100, weight.data(), bias.data(), out.data());
-    EXPECT_EQ(out, bias) << "no variance leaves the bias";
+    EXPECT_EQ(out, bias) << "without variance only the bias is left";
   }
 }
 
@@ -90,7 +90,7 @@ TEST(Normalize, RmsReadsNoBias) {
   EXPECT_EQ(with, without);
 }
 
-// What is not a number is not hidden.
+// NaN and infinity aren't hidden.
 TEST(Normalize, NanAndInfinitySpread) {
   for (const NormKind kind : {NormKind::rms, NormKind::layer}) {
     for (const float bad : {NAN, INFINITY, -INFINITY}) {

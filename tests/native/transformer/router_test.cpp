@@ -1,4 +1,4 @@
-// Which experts tokens go to, against sorting, and the way of their rows to the experts and back.
+// Routing of tokens to experts, compared with sorting; gathering and scattering of rows.
 #include "transformer/router.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ struct RouterShape {
 
 const RouterShape kShapes[] = {{1, 1, false}, {2, 1, true}, {4, 4, false}, {8, 2, true}, {8, 2, false}, {60, 4, false}, {128, 8, true}};
 
-// The weight that each expert has of one token, 0 where it was not chosen: scatters ones.
+// The weight of each expert for one token, 0 if it isn't chosen. Found by scattering ones.
 std::vector<float> weights_of(const Router& router, int experts, int tokens, int token) {
   std::vector<float> weights;
   for (int expert = 0; expert < experts; ++expert) {
@@ -45,7 +45,7 @@ std::vector<double> exact_weights(const RouterShape& shape, const float* scores)
   return weights;
 }
 
-// exp within 1.5 ulp of arguments below 24 that are rounded (24 · 2^-24), and an f32 sum of 128.
+// exp is within 1.5 ulp, its rounded arguments are below 24 (24 · 2^-24), and the f32 sum has 128 terms.
 constexpr double kTolerance = 1e-5;
 
 TEST(Router, ChoosesTheLargestAndWeighsThem) {
@@ -87,7 +87,7 @@ TEST(Router, OfEqualScoresTheFirstWins) {
   EXPECT_EQ(weights_for({4, 1, true}, {-INFINITY, 5, 7, 7}), (std::vector<float>{0, 0, 1, 0}));
 }
 
-// Scores of different size, whose exponentials are the same number, or 0.
+// Different scores whose exponentials are equal or 0.
 TEST(Router, TheLargerScoreWinsHoweverSmallItsWeight) {
   const std::vector<float> weights = weights_for({3, 2, false}, {1, std::nextafter(1.0f, 2.0f), 20});
   EXPECT_EQ(weights[0], 0);
@@ -118,22 +118,22 @@ TEST(Router, RowsGoToTheirExpertsAndBack) {
       const int count = router.gather(expert, rows.data(), size, gathered.data());
       for (int row = 0, token = 0; row < count; ++row, ++token) {  // in the order of the tokens
         while (token < tokens && !std::equal(&rows[token * size], &rows[token * size] + size, &gathered[row * size])) ++token;
-        ASSERT_LT(token, tokens) << "a row that is no token's";
+        ASSERT_LT(token, tokens) << "a row that belongs to no token";
       }
-      for (std::size_t i = count * size; i < gathered.size(); ++i) ASSERT_EQ(gathered[i], -7) << "written behind the last row";
+      for (std::size_t i = count * size; i < gathered.size(); ++i) ASSERT_EQ(gathered[i], -7) << "written after the last row";
       router.scatter(expert, gathered.data(), size, back.data());
       ASSERT_TRUE(gathered.guards_are_intact());
       all += count;
     }
     EXPECT_EQ(all, tokens * shape.used);
-    // experts that change nothing, whose weights sum to 1
+    // experts that return their input, with weights that sum to 1
     for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_NEAR(back[i], rows[i], kTolerance * std::fabs(rows[i]));
     EXPECT_TRUE(back.guards_are_intact());
   }
 }
 
-// Whatever the scores are, a token has at most one row at an expert, and none goes past the end.
-TEST(Router, ScoresThatAreNotNumbersOverrunNothing) {
+// For any scores, a token has at most one row per expert, and no row is written past the end.
+TEST(Router, NonFiniteScoresOverrunNothing) {
   const float nan = std::nanf(""), scores[][4] = {{nan, nan, nan, nan},
                                                   {nan, 1, 2, 3},
                                                   {1, nan, 2, nan},
@@ -155,8 +155,8 @@ TEST(Router, ScoresThatAreNotNumbersOverrunNothing) {
   }
 }
 
-// A router that has served a larger model, and fewer tokens than there is room for.
-TEST(Router, IsUsedAgain) {
+// A router that was used for a larger model, with fewer tokens than it has memory for.
+TEST(Router, CanBeReused) {
   Router router;
   ASSERT_TRUE(router.resize(8, 4, true, 20));
   std::fill_n(router.scores(), 160, 0.0f);

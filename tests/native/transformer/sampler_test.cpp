@@ -1,4 +1,4 @@
-// Sampling: every option by its definition on distributions small enough to write down, and draws against probabilities.
+// Sampling: each option on small distributions with known results, and draws compared with probabilities.
 #include "transformer/sampler.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ std::vector<double> frequencies(const SamplerOptions& options, const std::vector
   return counts;
 }
 
-// Tokens that may come: drawn often enough that one of 2 % stays away with a probability below 1e-17.
+// The tokens that are drawn. There are enough draws that a token of 2 % is missed with a probability below 1e-17.
 std::set<int> possible(const SamplerOptions& options, const std::vector<float>& logits, const std::vector<int>& seen = {}) {
   const std::vector<double> counts = frequencies(options, logits, 2000, seen);
   std::set<int> tokens;
@@ -47,8 +47,8 @@ std::set<int> possible(const SamplerOptions& options, const std::vector<float>& 
   return tokens;
 }
 
-// Pearson's test. Under the right probabilities, chi-square exceeds its degrees of freedom d by 5 of its standard deviations sqrt(2d)
-// and 10 more less than once in 50000 times; the seed is fixed, so that chance decides once.
+// Pearson's chi-squared test. With correct probabilities, chi-squared exceeds its degrees of freedom d by 5 standard deviations sqrt(2d)
+// plus 10 less than once in 50000 times. The seed is fixed, so the result is always the same.
 void expect_drawn_by(const std::vector<double>& probabilities, const SamplerOptions& options, const std::vector<float>& logits,
                      const std::vector<int>& seen = {}) {
   const int draws = 20000;
@@ -56,7 +56,7 @@ void expect_drawn_by(const std::vector<double>& probabilities, const SamplerOpti
   double chi_square = 0, degrees = -1;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (probabilities[i] == 0) {
-      EXPECT_EQ(counts[i], 0) << "token " << i << " cannot come";
+      EXPECT_EQ(counts[i], 0) << "token " << i << " must not be drawn";
       continue;
     }
     const double expected = draws * probabilities[i];
@@ -132,18 +132,18 @@ TEST(Sampler, TopKKeepsTheLargest) {
   const std::vector<float> logits = {0.1f, 0.5f, -0.2f, 0.4f, 0.3f};
   EXPECT_EQ(possible(with_top_k(1), logits), std::set<int>{1});
   EXPECT_EQ(possible(with_top_k(2), logits), (std::set<int>{1, 3}));
-  EXPECT_EQ(possible(with_top_k(3), {1, 2, 1, 1, 1}), (std::set<int>{0, 1, 2})) << "of equals the first";
+  EXPECT_EQ(possible(with_top_k(3), {1, 2, 1, 1, 1}), (std::set<int>{0, 1, 2})) << "the first of equal ones";
   for (const int all : {0, 5, 6, std::numeric_limits<int>::max()}) EXPECT_EQ(possible(with_top_k(all), logits).size(), 5u) << all;
 }
 
-// Probabilities that sum to p exactly are enough; anything less is not.
+// Probabilities that sum to exactly p are enough.
 TEST(Sampler, TopPKeepsTheFewestThatSumToIt) {
   const std::vector<float> quarters = {0, 0, 0, 0};
   EXPECT_EQ(possible(with_top_p(0.25), quarters), std::set<int>{0});
   EXPECT_EQ(possible(with_top_p(0.5), quarters), (std::set<int>{0, 1}));
   EXPECT_EQ(possible(with_top_p(std::nextafter(0.5, 1.0)), quarters), (std::set<int>{0, 1, 2}));
   EXPECT_EQ(possible(with_top_p(1), quarters), (std::set<int>{0, 1, 2, 3}));
-  EXPECT_EQ(possible(with_top_p(1e-300), quarters), std::set<int>{0}) << "one is always kept";
+  EXPECT_EQ(possible(with_top_p(1e-300), quarters), std::set<int>{0}) << "at least one is kept";
 
   const std::vector<float> logits = {std::log(0.1f), std::log(0.4f), std::log(0.2f), std::log(0.3f)};
   EXPECT_EQ(possible(with_top_p(0.39), logits), std::set<int>{1});
@@ -158,11 +158,11 @@ TEST(Sampler, MinPIsAShareOfTheLargest) {
   EXPECT_EQ(possible(with_min_p(0.26), logits), (std::set<int>{1, 2, 3}));
   EXPECT_EQ(possible(with_min_p(0.74), logits), (std::set<int>{1, 3}));
   EXPECT_EQ(possible(with_min_p(1), logits), std::set<int>{1});
-  EXPECT_EQ(possible(with_min_p(1), {3, 1, 3}), (std::set<int>{0, 2})) << "exactly the share is enough";
+  EXPECT_EQ(possible(with_min_p(1), {3, 1, 3}), (std::set<int>{0, 2})) << "exactly min_p is enough";
   expect_drawn_by({0, 4.0 / 9, 2.0 / 9, 3.0 / 9}, with_min_p(0.4), logits);
 }
 
-// Positive logits are divided, the others multiplied; repeats count once, and tokens that are none not at all.
+// Positive logits are divided, the others multiplied. Repeated tokens count once; ids outside the vocabulary are ignored.
 TEST(Sampler, PenaltyOfBothSigns) {
   expect_drawn_by(softmax({1, 2, -2, 0.5f}), with_penalty(2), {2, 2, -1, 0.5f}, {0, 2, 0, 0, 2, -1, 4, 1000000});
   expect_drawn_by(softmax({4, 2, -0.5f, 0}), with_penalty(0.5), {2, 2, -1, 0}, {0, 2, 3});
@@ -170,7 +170,7 @@ TEST(Sampler, PenaltyOfBothSigns) {
   EXPECT_EQ(ConfiguredSampler(with_penalty(1.5, 0)).next({-2, -2.5f, -9}, {0}), 1);
 }
 
-// What the penalty takes out of f32's range is as far as it goes, and is compared as before.
+// Logits that the penalty would move beyond f32's range are clamped to it, and keep their order.
 TEST(Sampler, PenaltyBeyondTheRange) {
   for (const double penalty : {1e-30, 1e-45, 1e-300, 5e-324}) {
     for (const double temperature : {0.0, 1.0}) {
@@ -183,8 +183,8 @@ TEST(Sampler, PenaltyBeyondTheRange) {
   }
 }
 
-// The order of the options: another would let other tokens through.
-TEST(Sampler, OptionsComeInTheirOrder) {
+// The order of the options: another order would keep other tokens.
+TEST(Sampler, OptionsAreAppliedInOrder) {
   const std::vector<float> logits = {std::log(0.4f), std::log(0.3f), std::log(0.2f), std::log(0.1f)};
   SamplerOptions options = with_top_p(0.72);
   EXPECT_EQ(possible(options, logits).size(), 3u);
@@ -197,7 +197,7 @@ TEST(Sampler, OptionsComeInTheirOrder) {
 
   options = with_top_p(0.5);
   EXPECT_EQ(possible(options, logits).size(), 2u);
-  options.top_k = 2;  // 4/7, 3/7: top_k before top_p, which sees what is left as all there is
+  options.top_k = 2;  // 4/7, 3/7: top_k before top_p, which uses the probabilities of the remaining tokens
   EXPECT_EQ(possible(options, logits), std::set<int>{0});
 
   options = with_top_k(2);
@@ -205,12 +205,12 @@ TEST(Sampler, OptionsComeInTheirOrder) {
   EXPECT_EQ(possible(options, logits, {0, 1}), (std::set<int>{2, 3}));
 
   options = with_top_p(0.65);
-  options.min_p = 0.45;  // top_p keeps 0.4, 0.3; before it, min_p would leave 4/9, 3/9, 2/9, of which top_p keeps the same two
+  options.min_p = 0.45;  // top_p keeps 0.4, 0.3; min_p first would leave 4/9, 3/9, 2/9, and top_p would keep the same two
   EXPECT_EQ(possible(options, logits), (std::set<int>{0, 1}));
-  options.top_p = 0.75;  // 0.4, 0.3, 0.2 and then those of 0.6 at least; before it, min_p would leave 4/7, 3/7, and both again
+  options.top_p = 0.75;  // top_p keeps 0.4, 0.3, 0.2, then min_p those with at least 0.6; min_p first would leave 4/7, 3/7, both again
   options.min_p = 0.6;
   EXPECT_EQ(possible(options, logits), (std::set<int>{0, 1}));
-  options.top_p = 0.55, options.min_p = 0.6;  // 0.4, 0.3; after min_p 4/7 alone would do
+  options.top_p = 0.55, options.min_p = 0.6;  // 0.4, 0.3; after min_p, 4/7 alone would be enough
   EXPECT_EQ(possible(options, logits), (std::set<int>{0, 1}));
 }
 
@@ -230,7 +230,7 @@ TEST(Sampler, TheSameSeedGivesTheSameTokens) {
   EXPECT_EQ(all.size(), 6u);
 }
 
-// SplitMix64 from the seed on, as its authors' program gives it for 1234567: the top 53 bits of 6457827717110365317, then of
+// SplitMix64 for seed 1234567, from its authors' program: the top 53 bits of 6457827717110365317, then of
 // 3203168211198807973.
 TEST(Sampler, TheGeneratorIsSplitMix64) {
   ConfiguredSampler sampler({}, 1234567);
@@ -249,13 +249,13 @@ TEST(Sampler, OnlyFiniteLogits) {
         int token = -7;
         EXPECT_EQ(sampler.sample(logits.data(), 3, {}, token), Status::logits_not_finite);
         EXPECT_EQ(token, -7);
-        EXPECT_EQ(sampler.next({1, 1, 1}), untouched.next({1, 1, 1})) << "the refusal drew a number";
+        EXPECT_EQ(sampler.next({1, 1, 1}), untouched.next({1, 1, 1})) << "the failed call has drawn a number";
       }
     }
   }
 }
 
-TEST(Sampler, RefusesOptionsOutOfRangeAndKeepsThose) {
+TEST(Sampler, RefusesOptionsOutOfRangeAndKeepsTheOldOnes) {
   const double nan = std::nan(""), infinity = INFINITY;
   ConfiguredSampler sampler(with_temperature(0));
   const auto refuses = [&](const SamplerOptions& options, Status status) {
@@ -269,14 +269,15 @@ TEST(Sampler, RefusesOptionsOutOfRangeAndKeepsThose) {
   for (const double bad : {-1e-9, 1.0000001, nan}) refuses(with_min_p(bad), Status::sampler_min_p_out_of_range);
 }
 
-// exp within 1.5 ulp of a difference rounded once: x e^x is at most 1/e, so a term errs by (1.5 · 2^-23 + 2^-24 / e) of the sum at most.
+// exp is within 1.5 ulp of a difference that is rounded once. x e^x is at most 1/e, so a term is off by at most (1.5 · 2^-23 + 2^-24 / e)
+// of the sum.
 constexpr double kLogTolerance = 3e-7;
 
 TEST(Sampler, LogNormalizerAndMostProbable) {
   for (const float offset : {0.0f, 500.0f, -500.0f}) {
     for (const int size : {1, 2, 10, 5000}) {
       std::vector<float> logits = random_floats(size, size);
-      for (float& logit : logits) logit = std::round(logit * 4 * 64) / 64 + offset;  // ties, and exact with the offset
+      for (float& logit : logits) logit = std::round(logit * 4 * 64) / 64 + offset;  // gives ties, and is exact with the offset
       const double largest = *std::max_element(logits.begin(), logits.end());
       double sum = 0;
       for (const float logit : logits) sum += std::exp(logit - largest);

@@ -1,4 +1,4 @@
-// Memory that is refused to the transformer: every request of every operation in turn.
+// Out of memory in the transformer: fails each allocation of each operation in turn.
 #include <gtest/gtest.h>
 
 #include "native/requested_memory.h"
@@ -16,8 +16,8 @@ class TransformerMemory : public testing::Test {
   }
 };
 
-// Does something to what `make` makes, another request refused each time, until all are granted. `expect` looks at what a refusal left, and
-// `act` succeeds when there is memory again. `expect_done` looks at the result of either way.
+// Repeats `act` on objects from `make`, failing another allocation each time, until none fails. `expect` checks the object after a failure;
+// then `act` must succeed. `expect_done` checks the result in both cases.
 template <class Make, class Act, class Expect, class ExpectDone>
 void refuse_each(Make make, Act act, Expect expect, ExpectDone expect_done) {
   for (const bool all_later : {false, true}) {
@@ -34,7 +34,7 @@ void refuse_each(Make make, Act act, Expect expect, ExpectDone expect_done) {
       }
       ASSERT_NO_FATAL_FAILURE(expect_done(*object));
     }
-    EXPECT_GT(count, 1) << "it asks for no memory at all";
+    EXPECT_GT(count, 1) << "the operation allocates no memory";
   }
 }
 
@@ -42,14 +42,14 @@ std::vector<Description> some_models() {
   return {llama(), experts(true), stored("quantized", {WeightFormat::q8_0, WeightFormat::q4_0, WeightFormat::f32})};
 }
 
-// A model with four tokens in its cache, and what is to come.
+// A model with four tokens in its cache, and the next tokens.
 struct Begun {
   explicit Begun(const TestModel& model) : cache(model.cache_setup()) {
     Random random(1);
     for (int i = 0; i < 40; ++i) tokens.push_back(static_cast<int>(random.next_bits() % model.config().vocabulary_size));
     EXPECT_EQ(model.load_and_finish(weights), Status::ok);
     EXPECT_EQ(run(0, 4), Status::ok);
-    forward = std::make_unique<Forward>();  // one that has no memory yet
+    forward = std::make_unique<Forward>();  // has no memory yet
   }
 
   Status run(int first, int count) { return forward->run(weights, cache, 0, tokens.data() + first, count); }
@@ -87,7 +87,7 @@ TEST_F(TransformerMemory, Load) {
   }
 }
 
-// The model there was stays, whole.
+// The previous model stays complete.
 TEST_F(TransformerMemory, ConfigureAnother) {
   const TestModel model(llama()), other(experts(true));
   const std::vector<float> expected = expected_logits(model);
@@ -101,7 +101,7 @@ TEST_F(TransformerMemory, ConfigureAnother) {
               [](Begun& begun) { EXPECT_FALSE(begun.weights.is_finished()); });
 }
 
-// Some matrices are packed, the others not: all are the same numbers, and finish() goes on from there.
+// Some matrices are packed, others not: all have the same numbers, and finish() continues from there.
 TEST_F(TransformerMemory, Finish) {
   for (const Description& description : some_models()) {
     const TestModel model(description);
@@ -130,7 +130,7 @@ TEST_F(TransformerMemory, Run) {
                 [&](Begun& begun) {
                   Snapshot after = snapshot_of(begun.cache);
                   after.planned = before.planned;  // KvCache::append may leave keys
-                                                   // turned for the longer length
+                                                   // rotated for the longer length
                   EXPECT_TRUE(after == before);
                   EXPECT_EQ(begun.forward->tokens(), 0);
                 },

@@ -1,4 +1,4 @@
-// Small models of random weights, one of each way that architectures differ in.
+// Small models with random weights, one for each way in which architectures differ.
 #pragma once
 
 #include <cstring>
@@ -18,7 +18,7 @@ struct TestMatrix {
   std::vector<float> values;  // [rows][columns]
 };
 
-// What a model is made of, by name.
+// Options and weights of a model by name.
 struct Description {
   std::string name;
   ModelConfig config;
@@ -27,7 +27,7 @@ struct Description {
   std::vector<LayerVector> vectors;
   std::vector<ModelVector> model_vectors = {ModelVector::final_norm};
   bool has_head = false;
-  std::vector<WeightFormat> formats = {WeightFormat::f32};  // of the matrices in turn
+  std::vector<WeightFormat> formats = {WeightFormat::f32};  // used for the matrices in rotation
 };
 
 class TestModel {
@@ -67,7 +67,7 @@ class TestModel {
   const TestMatrix& matrix(int layer, int slot, int expert = 0) const { return matrices_.at({layer, slot, expert}); }
   const TestMatrix& matrix(int layer, LayerMatrix slot, int expert = 0) const { return matrix(layer, static_cast<int>(slot), expert); }
   bool has_head() const { return description_.has_head; }
-  // Empty where there is none.
+  // Empty if there is none.
   const std::vector<float>& vector(int layer, int slot) const {
     static const std::vector<float> none;
     const auto found = vectors_.find({layer, slot});
@@ -82,7 +82,7 @@ class TestModel {
     std::memcpy(matrix.bytes.data() + index * sizeof(float), &value, sizeof value);
   }
 
-  // All of it but for finish(), and but for one matrix or vector, counted in the order of `all_parts()`.
+  // Loads everything, without finish(), except one matrix or vector, counted in the order of `all_parts()`.
   Status load(Weights& weights, int left_out = -1) const {
     if (const Status status = weights.configure(config(), description_.layers.data()); status != Status::ok) return status;
     int part = 0;
@@ -150,7 +150,7 @@ class TestModel {
     for (int i = 0; i < size; ++i) vector.push_back(static_cast<float>((is_norm ? 1 : 0) + 0.2 * random_.next()));
   }
 
-  // Elements of about 1/sqrt(columns), so that products neither grow nor vanish.
+  // Elements of about 1/sqrt(columns), so that products stay about 1.
   void add_matrix(int layer, int slot, int expert, int rows, int columns) {
     const WeightFormat format = description_.formats[matrices_.size() % description_.formats.size()];
     TestMatrix matrix = {format, rows, columns, std::vector<unsigned char>(rows * weight_row_bytes(format, columns)), {}};
@@ -197,7 +197,7 @@ inline Description llama() {
           {LayerVector::attention_norm, LayerVector::feed_forward_norm}};
 }
 
-// Parallel, of one norm, with biases, no gate, part of the head turned: GPT-J, and a head of its own.
+// Parallel with one norm, biases, no gate, partial rotation and a separate head: GPT-J.
 inline Description gpt_j() {
   Description d = llama();
   d.name = "GPT-J", d.config = small_config(), d.layers.resize(2);
@@ -210,7 +210,7 @@ inline Description gpt_j() {
   return d;
 }
 
-// Parallel, of two norms, every bias there is: GPT-NeoX with a gate.
+// Parallel with two norms and all biases: GPT-NeoX with a gate.
 inline Description neox() {
   Description d = gpt_j();
   d.name = "GPT-NeoX", d.config.is_gated = true, d.rope = plain_config(6);
@@ -223,7 +223,7 @@ inline Description neox() {
   return d;
 }
 
-// Norms before and after, caps, windows, scales: Gemma 2, with its third's norm of heads.
+// Pre-norms and post-norms, caps, windows, scales: Gemma 2, with the head norms of Gemma 3.
 inline Description gemma() {
   Description d = llama();
   d.name = "Gemma", d.rope = plain_config(6);
@@ -236,7 +236,7 @@ inline Description gemma() {
   return d;
 }
 
-// Norms after only, and over all heads: OLMo 2.
+// Post-norms only, and a norm over all heads: OLMo 2.
 inline Description olmo() {
   Description d = llama();
   d.name = "OLMo 2", d.config.query_key_norm = QueryKeyNorm::all_heads;
@@ -244,7 +244,7 @@ inline Description olmo() {
   return d;
 }
 
-// A weight for the norm of each head: StableLM 2.
+// A separate norm weight for each head: StableLM 2.
 inline Description stable_lm() {
   Description d = llama();
   d.name = "StableLM 2", d.config.query_key_norm = QueryKeyNorm::each_head, d.config.norm.kind = NormKind::layer;
@@ -252,7 +252,7 @@ inline Description stable_lm() {
   return d;
 }
 
-// Experts behind a layer without: Qwen3-MoE, with Granite's scales.
+// A layer without experts, then layers with experts: Qwen3-MoE, with Granite's scales.
 inline Description experts(bool normalizes, bool is_gated = true) {
   Description d = llama();
   d.name = std::string("experts") + (normalizes ? ", normalized" : "") + (is_gated ? "" : ", without a gate");
@@ -262,7 +262,7 @@ inline Description experts(bool normalizes, bool is_gated = true) {
   return d;
 }
 
-// Widths that are whole blocks.
+// Widths that are multiples of a block.
 inline Description stored(const std::string& name, const std::vector<WeightFormat>& formats) {
   Description d = llama();
   d.name = name, d.formats = formats;

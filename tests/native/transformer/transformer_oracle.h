@@ -1,4 +1,4 @@
-// A transformer in double precision, whole prompts at a time and without a cache, written from the papers that forward.h names.
+// Reference transformer in double precision for whole prompts, without a cache, written from the papers named in forward.h.
 #pragma once
 
 #include "native/transformer/transformer_model.h"
@@ -89,7 +89,7 @@ class Transformer {
     for (std::size_t i = 0; i < x.size(); ++i) x[i] += c_.residual_scale * part[i];
   }
 
-  // Queries or keys of a token: normalized, and turned in place.
+  // Normalizes and rotates queries or keys of a token in place.
   Row heads(int layer, LayerMatrix matrix, LayerVector bias, LayerVector norm, int count, const Row& input, int position) const {
     Row row = times(model_.matrix(layer, matrix), input, model_.vector(layer, bias));
     const std::vector<float>& weight = model_.vector(layer, norm);
@@ -99,18 +99,18 @@ class Transformer {
       double* span = row.data() + head * dim;
       if (c_.query_key_norm == QueryKeyNorm::head) normalize_span(c_.norm, span, dim, weight.data(), {});
       if (c_.query_key_norm == QueryKeyNorm::each_head) normalize_span(c_.norm, span, dim, weight.data() + head * dim, {});
-      turn(span, position);
+      rotate(span, position);
     }
     return row;
   }
 
-  void turn(double* span, int position) const {
+  void rotate(double* span, int position) const {
     const RopeConfig& rope = model_.rope();
     const int dim = resolved_rotary_dim(rope), pairs = dim / 2;
     std::vector<Real> angles = plain(rope.rope_theta, dim, pairs);
     for (Real& angle : angles) angle *= position;
-    const std::vector<Real> turned = rotate_by({span, span + dim}, angles, 1, rope.pairing, rope.pairing);
-    std::copy(turned.begin(), turned.end(), span);
+    const std::vector<Real> rotated = rotate_by({span, span + dim}, angles, 1, rope.pairing, rope.pairing);
+    std::copy(rotated.begin(), rotated.end(), span);
   }
 
   Rows attention(int layer, const Rows& inputs) const {

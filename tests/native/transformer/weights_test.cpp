@@ -1,4 +1,4 @@
-// What the weights of a model take and refuse, and that they are what was written.
+// Loading of weights: accepted and refused shapes, and the stored numbers.
 #include "transformer/weights.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ std::vector<float> values_of(const WeightMatrix& matrix) {
   return values;
 }
 
-// Every number of the model is where it belongs.
+// Checks that all numbers of the model are in the right place.
 void expect_holds(const Weights& weights, const TestModel& model) {
   const ModelConfig& c = model.config();
   EXPECT_EQ(values_of(weights.embedding()), model.matrix(kWholeModel, slot(ModelMatrix::embedding)).values);
@@ -50,8 +50,8 @@ void expect_holds(const Weights& weights, const TestModel& model) {
   }
 }
 
-TEST(Weights, HoldWhatWasWritten) {
-  Weights weights;  // one for all: the next model takes the place of the last
+TEST(Weights, StoreWhatWasWritten) {
+  Weights weights;  // one object for all models: each replaces the previous one
   for (const Description& description : every_model()) {
     SCOPED_TRACE(description.name);
     const TestModel model(description);
@@ -61,7 +61,7 @@ TEST(Weights, HoldWhatWasWritten) {
     ASSERT_EQ(weights.finish(), Status::ok);
     EXPECT_TRUE(weights.is_finished());
     expect_holds(weights, model);
-    ASSERT_EQ(weights.finish(), Status::ok) << "twice does no harm";
+    ASSERT_EQ(weights.finish(), Status::ok) << "a second call does nothing";
     expect_holds(weights, model);
     EXPECT_EQ(weights.config().hidden_size, description.config.hidden_size);
     for (int i = 0; i < description.config.layers; ++i) EXPECT_EQ(weights.layer_config(i).window, description.layers[i].window);
@@ -79,7 +79,7 @@ TEST(Weights, AVectorOfAnyFormatWithSomethingAdded) {
   }();
   for (const WeightFormat format : {WeightFormat::f32, WeightFormat::f16, WeightFormat::bf16, WeightFormat::q8_0}) {
     std::vector<unsigned char> stored(weight_row_bytes(format, 64) + 1);
-    unsigned char* bytes = stored.data() + 1;  // a file aligns nothing
+    unsigned char* bytes = stored.data() + 1;  // data of a file may be unaligned
     for (int i = 0; i < 64; ++i) {
       const DType dtype = format == WeightFormat::f32 ? DType::f32 : format == WeightFormat::bf16 ? DType::bf16 : DType::f16;
       const std::uint32_t bits = oracle::encode(format == WeightFormat::q8_0 ? 1.0f / 32 : expected[i], dtype);
@@ -126,7 +126,7 @@ TEST(Weights, RefusesShapesThatAreNotTheConfigs) {
   }
 }
 
-// Rows that are not whole blocks cannot be in that format.
+// Rows must consist of whole blocks.
 TEST(Weights, RefusesBlocksThatDoNotFit) {
   const TestModel model(llama());  // 20 columns
   Weights weights;
@@ -139,7 +139,7 @@ TEST(Weights, RefusesBlocksThatDoNotFit) {
   }
 }
 
-TEST(Weights, RefusesSlotsLayersAndFormatsThatAreNone) {
+TEST(Weights, RefusesUnknownSlotsLayersAndFormats) {
   const TestModel model(experts(true));
   Weights weights;
   ASSERT_EQ(model.load(weights), Status::ok);
@@ -165,7 +165,7 @@ TEST(Weights, RefusesSlotsLayersAndFormatsThatAreNone) {
   EXPECT_EQ(weights.set_vector(kWholeModel, kModelVectors, f32, vector, 20, 0), Status::weight_slot_unknown);
   EXPECT_EQ(weights.reserve(1, slot(LayerMatrix::up), 6, f32, 27, 20, memory), Status::weight_slot_unknown);
   EXPECT_EQ(weights.reserve(0, 0, 0, static_cast<WeightFormat>(kWeightFormats), 24, 20, memory), Status::weight_format_unknown);
-  // this model normalizes no queries, and what would be done with their weights is not said
+  // this model doesn't normalize queries, so it has no use for the weights
   for (const LayerVector none : {LayerVector::query_norm, LayerVector::key_norm})
     EXPECT_EQ(weights.set_vector(0, slot(none), f32, vector, 24, 0), Status::weight_slot_unknown);
   EXPECT_EQ(memory, nullptr);
@@ -181,7 +181,7 @@ TEST(Weights, BeforeAModelIsConfigured) {
   EXPECT_EQ(weights.set_vector(kWholeModel, 0, WeightFormat::f32, &vector, 1, 0), Status::weight_shape);
 }
 
-// Each matrix is needed, and the norms that the config names; what else is missing is a model without it.
+// All matrices are required, and the norms that the config names. Other vectors are optional.
 TEST(Weights, FinishRefusesAModelWithoutAPart) {
   for (const Description& description : every_model()) {
     const TestModel model(description);
@@ -198,7 +198,7 @@ TEST(Weights, FinishRefusesAModelWithoutAPart) {
       ASSERT_EQ(weights.finish(), is_needed ? Status::weight_missing : Status::ok) << model.name() << ", layer " << layer << ", " << at;
       ASSERT_EQ(weights.is_finished(), !is_needed);
       if (!is_needed || !is_matrix) continue;
-      // it may come late
+      // it may be loaded later
       const TestMatrix& missing = model.matrix(layer, at);
       unsigned char* memory = nullptr;
       int expert = 0;
@@ -213,7 +213,7 @@ TEST(Weights, FinishRefusesAModelWithoutAPart) {
   }
 }
 
-// Matrices that are reserved again hold nothing yet.
+// Matrices that are reserved again have no content yet.
 TEST(Weights, ReservingAgainUnfinishes) {
   const TestModel model(llama());
   Weights weights;
@@ -227,7 +227,7 @@ TEST(Weights, ReservingAgainUnfinishes) {
   expect_holds(weights, model);
 }
 
-TEST(Weights, ConfigureRefusesWhatItCannotHold) {
+TEST(Weights, ConfigureRefusesValuesOutOfRange) {
   const TestModel model(experts(true));
   Weights weights;
   ASSERT_EQ(model.load_and_finish(weights), Status::ok);
