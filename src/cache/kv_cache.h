@@ -132,7 +132,7 @@ class KvCache {
   // One sequence's part of an append.
   struct Part {
     int tokens;               // tokens of the sequence before the append, to restore on failure
-    int written;              // likewise, tokens of the layer
+    int written;              // the same for the tokens of the layer
     double largest_position;  // of the new tokens
     float largest_key;        // as scaled by xPos
   };

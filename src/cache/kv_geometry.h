@@ -2,7 +2,7 @@
 // data.
 //
 //   page    positions [axes][kBlockTokens] f64, then layer after layer
-//   layer   keys [kv_heads][kBlockTokens][row], then values likewise     row: row_storage.h
+//   layer   keys [kv_heads][kBlockTokens][row], then values in the same way     row: row_storage.h
 //
 // A sequence takes ceil(tokens / kBlockTokens) · page_bytes bytes, where
 //   page_bytes = kBlockTokens · (8 · axes + sum over layers of 2 · kv_heads · row_bytes(type, head_dim)), rounded up to a cache line.

@@ -30,7 +30,7 @@ class KvErrors : public testing::Test {
     expect_unchanged();
   }
 
-  // Of two batch rows for layer 0, after a change to what append() is given.
+  // Expects append() of two batch rows to layer 0 to fail, after a change to its arguments.
   template <class Change>
   void expect_refused(Status status, Change change, int layer = 0, int sequence = kAllSequences) {
     Tokens tokens(setup.layers[0], 4, 9, 2);
@@ -70,7 +70,7 @@ TEST_F(KvErrors, Configure) {
   expect_bad(Status::head_dim_mismatch, [](CacheSetup& s) { s.layers[0].head_dim = 18; });
   expect_bad(Status::rope_theta_out_of_range, [](CacheSetup& s) { s.ropes[0].rope_theta = 0; });
   EXPECT_EQ(cache.configure(setup.config()), Status::ok);
-  EXPECT_EQ(cache.bytes(), 0) << "configured anew it is empty";
+  EXPECT_EQ(cache.bytes(), 0) << "configured again, it is empty";
 }
 
 TEST_F(KvErrors, AppendShapes) {
@@ -116,7 +116,7 @@ TEST_F(KvErrors, AppendPositions) {
       t.has_positions = true, t.positions = {bad, nullptr, 1, 1, 4};
     });
   }
-  // layer 2 is three tokens behind: they stand at 30, 31 and 32
+  // layer 2 has three tokens less, which have positions 30, 31 and 32
   const auto of_layer_2 = [&](Status status, std::vector<double> ids) {
     Tokens tokens(setup.layers[2], 4, 9, 2);
     EXPECT_EQ(cache.append(2, kAllSequences, tokens.at(ids).with_queries()), status);
@@ -175,7 +175,7 @@ TEST_F(KvErrors, ElementsThatAreNotFinite) {
   }
 }
 
-// The largest number of each storage is taken, the next is not; rotated keys leave room for rotating and scaling.
+// The largest number of each storage format is accepted, the next is not; rotated keys need room for rotation and scaling.
 TEST_F(KvErrors, ElementsTooLargeForTheStorage) {
   const auto append_to = [](KvCache& to, float key, float value) {
     Tokens tokens({2, 16, 0}, 1, 1);
@@ -279,7 +279,7 @@ TEST_F(KvErrors, Attend) {
       Status::position_scheme_unknown, [](AttentionOptions& o) { o.position.scheme = PositionScheme{9}; }, 1);
   options = {};
   ASSERT_EQ(cache.truncate(1, 1), Status::ok);
-  expect_refused(Status::more_queries_than_keys, q.in_place());  // the second row; the first has not been written either
+  expect_refused(Status::more_queries_than_keys, q.in_place());  // an error of the second row; the first isn't written either
   double scale = 42;
   EXPECT_EQ(cache.default_scale(3, 0, scale), Status::layer_out_of_range);
   EXPECT_EQ(cache.default_scale(0, 2, scale), Status::sequence_out_of_range);

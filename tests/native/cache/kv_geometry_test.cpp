@@ -19,7 +19,7 @@ std::size_t bytes_of_row(RowType type, int head_dim) {
   return 0;
 }
 
-TEST(KvGeometry, PagesTakeWhatTheFormulaSays) {
+TEST(KvGeometry, PagesHaveTheSizeOfTheFormula) {
   const std::vector<KvLayer> layers = {{1, 1, kNoRope}, {2, 33, 0}, {8, 128, 1}, {3, 40, 0}};
   for (const RowType type : kTestedRowTypes) {
     for (int axes = 1; axes <= 4; ++axes) {
@@ -57,11 +57,12 @@ TEST(KvGeometry, RowsFillAPageWithoutGapOrOverlap) {
         }
       }
     }
-    EXPECT_EQ(std::count(uses.begin(), uses.end(), 1), static_cast<std::ptrdiff_t>(uses.size()));  // all are multiples of a line here
+    EXPECT_EQ(std::count(uses.begin(), uses.end(), 1),
+              static_cast<std::ptrdiff_t>(uses.size()));  // all sizes here are multiples of a cache line
   }
 }
 
-TEST(KvGeometry, RefusesWhatIsOutOfRangeAndStaysAsItWas) {
+TEST(KvGeometry, RefusesValuesOutOfRangeAndDoesNotChange) {
   KvGeometry geometry;
   const std::vector<KvLayer> good = {{2, 16, 0}};
   ASSERT_EQ(geometry.prepare(good, RowType::f16, 2), Status::ok);
@@ -82,8 +83,8 @@ TEST(KvGeometry, RefusesWhatIsOutOfRangeAndStaysAsItWas) {
   }
 }
 
-// 4096 layers of 65536 heads of 8192 are 2^49 bytes a page: counted right, though nobody can have them.
-TEST(KvGeometry, TheLargestPageIsCountedRight) {
+// 4096 layers of 65536 heads of 8192 are 2^49 bytes per page. The size must be correct, although it can't be allocated.
+TEST(KvGeometry, TheLargestPageSizeIsCorrect) {
   if (sizeof(std::size_t) < 8) GTEST_SKIP() << "refused as out_of_memory";
   KvGeometry geometry;
   ASSERT_EQ(geometry.prepare(std::vector<KvLayer>(kMaxCacheLayers, {65536, 8192, kNoRope}), RowType::f32, 1), Status::ok);
