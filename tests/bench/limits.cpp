@@ -55,7 +55,7 @@ EMSCRIPTEN_KEEPALIVE void copy_bytes(void* target, const void* source, int bytes
 }
 
 // The rotation kernels on [tokens, heads, head_dim], with precomputed rows.
-EMSCRIPTEN_KEEPALIVE void rotate_alone(void* x, int turn, int dtype, const float* cos, const float* sin, int tokens, int heads,
+EMSCRIPTEN_KEEPALIVE void rotate_alone(void* x, int rotation, int dtype, const float* cos, const float* sin, int tokens, int heads,
                                        int head_dim, bool scalar, int repeats) {
   const RotateKernels& kernels = scalar ? kScalarRotateKernels : fastest_rotate_kernels();
   const HeadTensor tensor = {x, x, static_cast<DType>(dtype), Layout::thd, {1, tokens, heads, head_dim}};

@@ -11,7 +11,7 @@ const { rw, module } = await benchRuntime({
   glue,
   wasm: await readFile(at("ropewalk.wasm")),
   build,
-  files: { fetch, disk: nodeFiles },
+  files: { fetch, openPath: nodeFiles },
 });
 
 async function readWhole() {

@@ -37,9 +37,9 @@ const worker = 'import { run } from "/run.js"; onmessage = async ({ data }) => p
 
 async function bundled() {
   const contents = [
-    'export * from "./cached_models.js"',
+    'export * from "./cache/models.js"',
     'export { openModel } from "./model_files.js"',
-    'export { webFiles } from "./web_files.js"',
+    'export { webFiles } from "./platform.js"',
   ].join(";");
   const resolveDir = fileURLToPath(new URL("../../build/package/files", import.meta.url));
   // for pages: an import of Node's would not resolve

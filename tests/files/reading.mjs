@@ -1,7 +1,7 @@
 // What tests of reading share: a platform without page or disk, reading whole tensors, and errors by their code and field.
 
 import assert from "node:assert/strict";
-import { cachedModels, deleteCachedModel } from "../../build/package/files/cached_models.js";
+import { cachedModels, deleteCachedModel } from "../../build/package/files/cache/models.js";
 import { openModel } from "../../build/package/files/model_files.js";
 import { patternOf } from "./tiny_models.mjs";
 

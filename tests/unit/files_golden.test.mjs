@@ -9,7 +9,7 @@ import { WEIGHT_FORMATS } from "../../build/package/files/weight_formats.js";
 import { bare, openModel } from "../files/reading.mjs";
 
 const root = join(import.meta.dirname, "..", "golden", "tiny_models");
-const node = { ...bare, disk: nodeFiles };
+const node = { ...bare, openPath: nodeFiles };
 const pathsOf = (ending) =>
   readdirSync(root, { recursive: true })
     .filter((name) => name.endsWith(ending))

@@ -21,7 +21,7 @@ import { ggufBytes, ggufHeader, writeGguf } from "../files/gguf_writer.mjs";
 import { bare, expectError, expectWhole, fileOf, openModel, readWhole } from "../files/reading.mjs";
 import { ggufModel, ggufParts, patternOf, safetensorsFolder, shardedFolder } from "../files/tiny_models.mjs";
 
-const node = { ...bare, disk: nodeFiles };
+const node = { ...bare, openPath: nodeFiles };
 
 async function folderOf(t, files) {
   const folder = await mkdtemp(join(tmpdir(), "ropewalk-files-"));

@@ -42,7 +42,7 @@ export type { CachedAttentionOptions } from "./cache/attend.js";
 export { type CopyPrefixOptions, KvCache, type SequenceOptions } from "./cache/cache.js";
 export type { KvCacheBytesOptions } from "./cache/core.js";
 export { type CacheLayerOptions, KEY_MODES, type KeyMode, type KvCacheOptions } from "./cache/options.js";
-export type { CachedModel } from "./files/cached_models.js";
+export type { CachedModel } from "./files/cache/models.js";
 export type {
   CacheKind,
   ModelSource,

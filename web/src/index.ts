@@ -3,7 +3,7 @@
  *
  * @packageDocumentation
  */
-import { webFiles } from "./files/web_files.js";
+import { webFiles } from "./files/platform.js";
 import { type Load, loadOn, type Platform } from "./load/load.js";
 import { fetchBytes } from "./load/platforms.js";
 import glue from "./wasm/ropewalk.js";

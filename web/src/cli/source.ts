@@ -6,8 +6,8 @@ import { ropeConfig } from "../config/rope_config.js";
 import { ropeLayers } from "../config/rope_layers.js";
 import type { RopeConfig } from "../config/types.js";
 import { RopewalkError } from "../base/errors.js";
-import { NotThere, readRange } from "../files/byte_source.js";
-import { openHttp, USUAL_PATIENCE } from "../files/http_source.js";
+import { MissingFile, readRange } from "../files/byte_source.js";
+import { openHttp, HTTP_DEFAULTS } from "../files/http/source.js";
 import { isFolder } from "../files/node_files.js";
 import { load } from "../index.node.js";
 import { architectureOf } from "../model/architectures.js";
@@ -100,8 +100,8 @@ async function configPath(argument: string): Promise<string | undefined> {
 
 async function readText(path: string): Promise<string> {
   if (!isAddress(path)) return readTextFile(path);
-  const file = await openHttp(addressOf(path), path, { fetch, headers: {}, ...USUAL_PATIENCE });
-  if (file instanceof NotThere) throw new RopewalkError("NETWORK", path, file.why);
+  const file = await openHttp(addressOf(path), path, { fetch, headers: {}, ...HTTP_DEFAULTS });
+  if (file instanceof MissingFile) throw new RopewalkError("NETWORK", path, file.reason);
   return new TextDecoder().decode(await readRange(file, 0, file.size));
 }
 

@@ -1,26 +1,27 @@
-import { type ByteSource, chunksOf, type FileSet, NotThere } from "./byte_source.js";
-import { invalidFile } from "./failures.js";
+// Files that a page passes in: Blobs, and bytes in memory.
+import { type ByteSource, chunksOf, type FileSet, MissingFile } from "./byte_source.js";
+import { invalidFile } from "./errors.js";
 
-const STEP = 4 << 20;
+const CHUNK_BYTES = 4 << 20;
 
-/** Bytes in memory. @internal */
+/** Bytes in memory as a file. @internal */
 export function bytesSource(name: string, bytes: Uint8Array): ByteSource {
   return {
     name,
     size: bytes.length,
     seekCost: 0,
-    // eslint-disable-next-line @typescript-eslint/require-await -- as asynchronous as the other sources
+    // eslint-disable-next-line @typescript-eslint/require-await -- asynchronous like the other sources
     async *stream(start, end, signal) {
       const last = Math.min(end, bytes.length);
-      for (let at = start; at < last; at += STEP) {
+      for (let at = start; at < last; at += CHUNK_BYTES) {
         signal?.throwIfAborted();
-        yield bytes.subarray(at, Math.min(at + STEP, last));
+        yield bytes.subarray(at, Math.min(at + CHUNK_BYTES, last));
       }
     },
   };
 }
 
-/** A file dropped on a page, or kept by one. @internal */
+/** A Blob as a file: dropped on a page, or read from a cache. @internal */
 export function blobSource(name: string, blob: Blob): ByteSource {
   return {
     name,
@@ -31,26 +32,32 @@ export function blobSource(name: string, blob: Blob): ByteSource {
         yield* chunksOf(blob.slice(start, end).stream(), signal);
       } catch (cause) {
         signal?.throwIfAborted();
-        const why = (cause as Error).message;
-        invalidFile(name, "file", `cannot be read any more, as it has changed or is gone (${why}); open it again`, {
-          cause,
-        });
+        const reason = (cause as Error).message;
+        invalidFile(
+          name,
+          "file",
+          `can no longer be read because it has changed or was removed (${reason}); open it again`,
+          { cause },
+        );
       }
     },
   };
 }
 
-/** Files handed in together; each is found by its own name. @internal */
+/** Several Blobs as a folder. Each is found by its own name. @internal */
 export function blobFiles(blobs: readonly Blob[]): FileSet {
   const named = blobs.map((blob) => ({ blob, name: nameOf(blob) }));
   const names = named.map(({ name }) => name);
-  const open = (name: string): ByteSource | NotThere => {
+  const open = (name: string): ByteSource | MissingFile => {
     const [found, second] = named.filter((file) => file.name === name);
-    if (found === undefined) return new NotThere("INVALID_FILE", `is not among the files given (${names.join(", ")})`);
-    return second === undefined ? blobSource(name, found.blob) : new NotThere("INVALID_FILE", "is given twice");
+    if (found === undefined)
+      return new MissingFile("INVALID_FILE", `is not among the files passed in (${names.join(", ")}); add it`);
+    return second === undefined
+      ? blobSource(name, found.blob)
+      : new MissingFile("INVALID_FILE", "was passed in twice; remove one of the two");
   };
   return {
-    first: names.length === 1 ? names[0] : undefined,
+    requested: names.length === 1 ? names[0] : undefined,
     names,
     open: (name) => Promise.resolve(open(name)),
   };
@@ -60,15 +67,15 @@ function nameOf(blob: Blob): string {
   return "name" in blob && typeof blob.name === "string" && blob.name !== "" ? blob.name : "model";
 }
 
-/** One file whose bytes are in memory. @internal */
+/** Bytes in memory as a folder with one file. @internal */
 export function bytesFiles(bytes: Uint8Array): FileSet {
   const source = bytesSource("model", bytes);
-  const absent = new NotThere(
+  const absent = new MissingFile(
     "INVALID_FILE",
-    "cannot be found beside bytes; hand in the model's files as an array of Blobs",
+    "is needed, but the model was passed in as bytes; pass all of its files as an array of Blobs",
   );
   return {
-    first: source.name,
+    requested: source.name,
     names: [source.name],
     open: (name) => Promise.resolve(name === source.name ? source : absent),
   };

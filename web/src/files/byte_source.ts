@@ -1,57 +1,48 @@
-/** A file that can be read anywhere. It keeps nothing open between reads. @internal */
+// A readable file and a set of such files, whether on a server, on disk, in a Blob or in memory.
+
+/** A file that can be read at any offset. Nothing stays open between reads. @internal */
 export interface ByteSource {
-  /** The file's name, for messages and for finding its neighbours. */
+  /** The file's name, for messages and for finding files in the same folder. */
   readonly name: string;
-  /** Length in bytes, or Infinity where a server does not tell; a stream then ends where the file does. */
+  /** Length in bytes, or Infinity if the server doesn't send it. A stream then ends at the end of the file. */
   readonly size: number;
-  /** Changes when the file does, as a server tells. */
+  /** Identifies this version of the file: the server's ETag or Last-Modified. */
   readonly version?: string | undefined;
-  /** Reading through fewer unwanted bytes than this is cheaper than a second stream. */
+  /** Skipping fewer bytes than this within a stream is cheaper than opening a second stream. */
   readonly seekCost: number;
   /**
-   * The bytes from `start` to before `end`, in order. A chunk is valid until the next one is asked for; leaving the loop closes
-   * what is open.
+   * Yields the bytes in [start, end), in order. A chunk is valid until the next one is requested. Leaving the loop closes the
+   * connection or file.
    *
-   * @throws RopewalkError where the bytes cannot be had; the signal's reason once it is aborted
+   * @throws RopewalkError if reading fails; the signal's reason once it is aborted
    */
   stream(start: number, end: number, signal?: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
-/** Says that a file is not there, as some may be left out. @internal */
-export class NotThere {
+/** Returned instead of a file that doesn't exist. The caller decides whether the file is optional. @internal */
+export class MissingFile {
   constructor(
-    /** What to raise where the file is needed. */
+    /** The error code to raise if the file is required. */
     readonly code: "NETWORK" | "INVALID_FILE",
-    /** What happened, as the rest of a message. */
-    readonly why: string,
+    /** What happened, to complete an error message. */
+    readonly reason: string,
   ) {}
 }
 
-/** Files beside one another: a folder on a server or a disk, or those dropped on a page. @internal */
+/** The files of one folder on a server or disk, or the files dropped on a page. @internal */
 export interface FileSet {
-  /** The file that was asked for, or undefined for the folder as a whole. */
-  readonly first: string | undefined;
-  /** The names of all files, where they can be known. */
+  /** Name of the file the caller asked for, or undefined for the whole folder. */
+  readonly requested: string | undefined;
+  /** The names of all files, or undefined if they can't be listed. */
   readonly names: readonly string[] | undefined;
-  /** Opens a file by its name. */
-  open(name: string, signal?: AbortSignal): Promise<ByteSource | NotThere>;
+  /** Opens a file by name. */
+  open(name: string, signal?: AbortSignal): Promise<ByteSource | MissingFile>;
 }
 
-/** What pages and Node do differently. @internal */
-export interface FilePlatform {
-  readonly fetch: typeof fetch;
-  /** The file or folder at a path of a disk and what lies beside it. */
-  readonly disk?: (path: string | URL) => Promise<FileSet>;
-  /** The origin's private folder, where there is one. */
-  readonly privateFolder?: () => Promise<FileSystemDirectoryHandle>;
-  /** The origin's caches, where there are any. */
-  readonly caches?: CacheStorage;
-}
-
-/** The chunks of a stream, which is cancelled when the loop is left or the signal aborts. @internal */
+/** Yields the chunks of a stream. Cancels the stream when the loop is left or the signal aborts. @internal */
 export async function* chunksOf(stream: ReadableStream<Uint8Array>, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader();
-  // a read that waits is answered by cancelling
+  // cancelling also settles a pending read
   const cancel = (): void => void reader.cancel(signal?.reason).catch(() => undefined);
   signal?.addEventListener("abort", cancel, { once: true });
   try {
@@ -68,7 +59,7 @@ export async function* chunksOf(stream: ReadableStream<Uint8Array>, signal?: Abo
   }
 }
 
-/** As much of a range as its stream gives, in one array. @internal */
+/** Reads a range into one array, which is shorter if the file ends early. @internal */
 export async function readRange(
   source: ByteSource,
   start: number,

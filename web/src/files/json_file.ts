@@ -1,17 +1,18 @@
+// Reads the text and JSON files of a model.
 import type { ByteSource } from "./byte_source.js";
 import { readRange } from "./byte_source.js";
-import { invalidFile } from "./failures.js";
-import { LONGEST_HEADER } from "./header.js";
+import { invalidFile } from "./errors.js";
+import { MAX_HEADER_BYTES } from "./header_reader.js";
 
-/** What a JSON file holds: nothing about its values is known yet. */
+/** A parsed JSON object whose values haven't been checked. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Whether a value read from JSON is an object. @internal */
+/** Whether a value parsed from JSON is an object. @internal */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The object that bytes hold. @throws INVALID_FILE @internal */
+/** Parses UTF-8 bytes as a JSON object. @throws INVALID_FILE @internal */
 export function parseJsonObject(file: string, part: string, bytes: Uint8Array): JsonObject {
   let value: unknown;
   try {
@@ -22,12 +23,12 @@ export function parseJsonObject(file: string, part: string, bytes: Uint8Array): 
   return isJsonObject(value) ? value : invalidFile(file, part, "must be a JSON object");
 }
 
-/** Reads a whole file of text. @throws INVALID_FILE where it is not UTF-8 @internal */
+/** Reads a whole text file. @throws INVALID_FILE if it isn't UTF-8 @internal */
 export async function readText(source: ByteSource, signal?: AbortSignal): Promise<string> {
   return decodeUtf8(source.name, "text", await readWhole(source, signal));
 }
 
-/** Reads a whole file of JSON. @throws INVALID_FILE @internal */
+/** Reads a whole JSON file. @throws INVALID_FILE @internal */
 export async function readJson(source: ByteSource, signal?: AbortSignal): Promise<JsonObject> {
   return parseJsonObject(source.name, "JSON", await readWhole(source, signal));
 }
@@ -36,16 +37,16 @@ function decodeUtf8(file: string, part: string, bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (cause) {
-    return invalidFile(file, part, "is not UTF-8", { cause });
+    return invalidFile(file, part, "is not valid UTF-8; download the file again", { cause });
   }
 }
 
 async function readWhole(source: ByteSource, signal: AbortSignal | undefined): Promise<Uint8Array> {
-  if (source.size <= LONGEST_HEADER) return readRange(source, 0, source.size, signal);
+  if (source.size <= MAX_HEADER_BYTES) return readRange(source, 0, source.size, signal);
   if (source.size !== Infinity)
-    invalidFile(source.name, "size", `${source.size} bytes are more than the ${LONGEST_HEADER} that are read`);
+    invalidFile(source.name, "size", `must be at most ${MAX_HEADER_BYTES} bytes (got ${source.size})`);
   const chunks: Uint8Array[] = [];
-  for await (const chunk of source.stream(0, LONGEST_HEADER, signal)) {
+  for await (const chunk of source.stream(0, MAX_HEADER_BYTES, signal)) {
     chunks.push(chunk.slice());
   }
   return new Uint8Array(await new Blob(chunks as BlobPart[]).arrayBuffer());

@@ -1,38 +1,38 @@
+// Opens a model's files from any source, and reads its tensors. The entry of this folder.
 import { wholeNumber } from "../base/checks.js";
 import { RopewalkError } from "../base/errors.js";
-import { addressOf } from "./address.js";
 import { blobFiles, bytesFiles } from "./blob_files.js";
-import { type ByteSource, type FilePlatform, type FileSet, readRange } from "./byte_source.js";
-import { withStore } from "./cached_source.js";
-import { chooseFirst, refuseUnknown } from "./choose_file.js";
-import { type OpenedTensors, openGguf } from "./gguf_files.js";
-import { httpFiles, type OpenUrl } from "./http_files.js";
-import { openHttp, USUAL_PATIENCE } from "./http_source.js";
+import { type ByteSource, type FileSet, readRange } from "./byte_source.js";
+import { CACHE_KINDS, type CacheKind, openStore } from "./cache/piece_store.js";
+import { withCache } from "./cache/source.js";
+import { openGguf } from "./gguf/shards.js";
+import { HTTP_DEFAULTS, openHttp } from "./http/source.js";
+import { httpFiles, type OpenUrl, parseUrl, withoutFragment } from "./http/urls.js";
 import type { JsonObject } from "./json_file.js";
-import { withoutFragment } from "./kept_files.js";
-import { CACHE_KINDS, type CacheKind, openStore } from "./piece_store.js";
+import { openMainFile, throwUnknownFormat } from "./main_file.js";
+import type { FilePlatform } from "./platform.js";
 import { countReads, type ReadProgress } from "./progress.js";
-import { ownTensors, type ReadOptions, readTensors, type WriteTensor } from "./read_tensors.js";
-import { openSafetensors, openSafetensorsIndex, readFolderFiles } from "./safetensors_files.js";
-import type { StoredTensor } from "./stored_tensor.js";
+import { type ReadOptions, readTensors, uniqueTensors, type WriteTensor } from "./read_tensors.js";
+import { openSafetensors, openSafetensorsIndex, readFolderFiles } from "./safetensors/folder.js";
+import type { OpenedTensors, StoredTensor } from "./stored_tensor.js";
 
-export type { FilePlatform } from "./byte_source.js";
+export type { CacheKind } from "./cache/piece_store.js";
 export type { JsonObject } from "./json_file.js";
-export type { CacheKind } from "./piece_store.js";
+export type { FilePlatform } from "./platform.js";
 export type { ReadProgress } from "./progress.js";
 export type { ReadOptions, WriteTensor } from "./read_tensors.js";
 export type { StoredTensor } from "./stored_tensor.js";
 export type { WeightFormatName } from "./weight_formats.js";
 
-/** A model's headers, read and checked, and a way to its tensors. Nothing stays open. */
+/** A model's parsed and checked headers, and a method that reads its tensors. Holds no open files or connections. */
 export interface ModelFiles {
-  /** Which kind of files these are. */
+  /** The file format. */
   readonly kind: "gguf" | "safetensors";
   /** Name of the file that was opened first, for messages. */
   readonly name: string;
-  /** GGUF's keys and values as they are in the file, 64-bit integers as bigints where a number is not exact; `{}` for safetensors. */
+  /** GGUF metadata as in the file; a 64-bit integer that a number can't hold exactly is a bigint. `{}` for safetensors. */
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** config.json; always there with safetensors. */
+  /** config.json; always present for safetensors. */
   readonly config?: JsonObject;
   /** tokenizer.json */
   readonly tokenizer?: JsonObject;
@@ -42,43 +42,43 @@ export interface ModelFiles {
   readonly generationConfig?: JsonObject;
   /** chat_template.jinja */
   readonly chatTemplate?: string;
-  /** Every tensor by its name. */
+  /** All tensors by name. */
   readonly tensors: ReadonlyMap<string, StoredTensor>;
-  /** Bytes of all tensors. */
+  /** Total bytes of all tensors. */
   readonly bytes: number;
   /**
-   * Streams tensors in file order: `write` gets each piece as it arrives, which is valid only during the call.
+   * Streams tensors in file order. `write` receives each chunk as it arrives. A chunk is valid only during the call.
    *
    * @throws NETWORK, INVALID_FILE, INVALID_ARGUMENT for tensors of other files, and what `write` throws; the signal's reason after an
-   * abort. Nothing stays open in any case.
+   * abort. Files and connections are closed in every case.
    */
   read(tensors: Iterable<StoredTensor>, write: WriteTensor, options?: ReadOptions): Promise<void>;
 }
 
 /**
- * Where a model comes from: the address of a .gguf file (of several parts, any), of a .safetensors file or its index, or of a folder,
- * ending in a slash; the same as a path in Node; files dropped on a page; bytes in memory.
+ * Where a model comes from: the URL of a .gguf file (any part of a split model), of a .safetensors file or its index, or of a folder,
+ * ending in a slash; in Node, also a path to one of these; files dropped on a page; bytes in memory.
  */
 export type ModelSource = string | URL | Blob | readonly Blob[] | ArrayBuffer | Uint8Array;
 
-/** How to open a model. */
+/** Options for opening a model. */
 export interface OpenOptions {
-  /** Gives up; the promise rejects with its reason, also where all has just been read. */
+  /** Aborts opening: the promise rejects with the signal's reason, even if all headers have just been read. */
   signal?: AbortSignal;
-  /** Hears of bytes of headers and of the files beside them; the total grows as more turn out to be needed. */
+  /** Called with the bytes of headers and JSON files read so far. The total grows as more turn out to be needed. */
   onProgress?: (progress: ReadProgress) => void;
-  /** Request headers, as `Authorization`. */
+  /** Request headers, such as `Authorization`. */
   headers?: Record<string, string>;
-  /** Where downloads are kept: `opfs`, `cache`, or `browser` for the first of these that there is. Default `none`. */
+  /** Where to cache downloads: `opfs`, `cache` (the Cache API), or `browser` for the first of these that works. Default `none`. */
   cache?: CacheKind;
   /**
-   * How often a request is repeated after failures with less than 1 MB between them, 0 to 100; default 3. Pauses begin at half a second,
-   * double, and end at eight; one that the server asks for is kept, up to a minute.
+   * How many consecutive failures of a request are retried, 0 to 100; default 3. 1 MB of progress resets the count. The pause before a
+   * retry starts at half a second and doubles up to eight seconds. A longer Retry-After is honored up to a minute.
    */
   retries?: number;
-  /** Milliseconds without a byte from a server after which a request has failed and is repeated, 1 to 2^31 − 1; default 20,000. */
+  /** Milliseconds without a byte from the server after which a request fails and is retried, 1 to 2^31 − 1; default 20,000. */
   timeout?: number;
-  /** Hears of what does not stop reading, as a cache that is full. */
+  /** Called with problems that don't stop reading, such as a full cache. */
   onWarning?: (message: string) => void;
 }
 
@@ -96,38 +96,40 @@ export async function openModel(
   signal?.throwIfAborted();
   const files = await filesOf(platform, source, options);
   const count = onProgress === undefined ? undefined : countReads(files, onProgress);
-  const first = await chooseFirst(count?.files ?? files, signal);
-  const opened = await openFirst(count?.files ?? files, first, signal);
+  const main = await openMainFile(count?.files ?? files, signal);
+  const opened = await openFormat(count?.files ?? files, main, signal);
   count?.stop();
   const { tensors } = opened;
   const bytes = [...tensors.values()].reduce((sum, tensor) => sum + tensor.bytes, 0);
   const sources = opened.files;
-  const { files: _, ...described } = opened;
+  const { files: _, ...contents } = opened;
   return Object.freeze({
-    ...described,
-    name: first.name,
+    ...contents,
+    name: main.name,
     bytes,
-    read: async (asked, write, reading = {}) => readTensors(sources, ownTensors(tensors, asked), write, reading),
+    read: async (requested, write, reading = {}) =>
+      readTensors(sources, uniqueTensors(tensors, requested), write, reading),
   } satisfies ModelFiles);
 }
 
-type Opened = OpenedTensors & Omit<ModelFiles, "name" | "bytes" | "read">;
+type OpenedModel = OpenedTensors & Omit<ModelFiles, "name" | "bytes" | "read">;
 
-/** Goes by what a file holds, whatever it is called. */
-async function openFirst(files: FileSet, first: ByteSource, signal: AbortSignal | undefined): Promise<Opened> {
-  const begin = await readRange(first, 0, Math.min(16, first.size), signal);
+/** Detects the format by the file's contents, not by its name. */
+async function openFormat(files: FileSet, main: ByteSource, signal: AbortSignal | undefined): Promise<OpenedModel> {
+  const begin = await readRange(main, 0, Math.min(16, main.size), signal);
   if (String.fromCharCode(...begin.subarray(0, 4)) === "GGUF")
-    return { kind: "gguf", ...(await openGguf(files, first, signal)) };
-  if (first.name.endsWith(".gguf")) return refuseUnknown(first.name, "GGUF", begin);
-  const isIndex = first.name.endsWith(".json");
-  if (!isIndex && begin[8] !== 0x7b) return refuseUnknown(first.name, "GGUF or safetensors", begin); // { after the header's length
-  const opened = await (isIndex ? openSafetensorsIndex(files, first, signal) : openSafetensors(first, signal));
+    return { kind: "gguf", ...(await openGguf(files, main, signal)) };
+  if (main.name.endsWith(".gguf")) return throwUnknownFormat(main.name, "GGUF", begin);
+  const isIndex = main.name.endsWith(".json");
+  // a safetensors header starts with { after its 8-byte length
+  if (!isIndex && begin[8] !== 0x7b) return throwUnknownFormat(main.name, "GGUF or safetensors", begin);
+  const opened = await (isIndex ? openSafetensorsIndex(files, main, signal) : openSafetensors(main, signal));
   return { kind: "safetensors", metadata: {}, ...opened, ...(await readFolderFiles(files, signal)) };
 }
 
 async function filesOf(platform: FilePlatform, source: ModelSource, options: OpenOptions): Promise<FileSet> {
   const { headers = {}, cache = "none", onWarning } = options;
-  const { retries = USUAL_PATIENCE.retries, timeout = USUAL_PATIENCE.timeout } = options;
+  const { retries = HTTP_DEFAULTS.retries, timeout = HTTP_DEFAULTS.timeout } = options;
   wholeNumber(retries, 0, 100, "retries");
   wholeNumber(timeout, 1, 2 ** 31 - 1, "timeout");
   if (!CACHE_KINDS.includes(cache)) {
@@ -146,18 +148,29 @@ async function filesOf(platform: FilePlatform, source: ModelSource, options: Ope
     throw new RopewalkError(
       "INVALID_ARGUMENT",
       "source",
-      "must be an address, a path, a Blob or several, an ArrayBuffer or a Uint8Array",
+      `must be a URL, a path, a Blob, an array of Blobs, an ArrayBuffer or a Uint8Array (got ${typeOf(source)})`,
     );
   }
-  const isAddress = /^(?!file:)[a-z][a-z0-9+.-]+:/i.test(String(source)); // a drive's letter is no scheme
-  if (platform.disk !== undefined && !isAddress) return platform.disk(source);
+  const isUrl = /^(?!file:)[a-z][a-z0-9+.-]+:/i.test(String(source)); // a scheme has two letters or more, a Windows drive one
+  if (platform.openPath !== undefined && !isUrl) return platform.openPath(source);
 
   const warn = onWarning ?? ((): void => undefined);
   const open: OpenUrl = (url, name, signal) =>
     openHttp(url, name, { fetch: platform.fetch, headers, retries, timeout }, signal);
   const store = await openStore(platform, cache);
   if (store === undefined && cache !== "none")
-    warn("nothing is kept: this place has no such cache, or does not allow it");
-  const address = addressOf(source);
-  return httpFiles(address, store === undefined ? open : withStore(open, store, withoutFragment(address), warn));
+    warn(`not cached: this environment has no ${STORE_NAMES[cache]}, or denies access to it`);
+  const url = parseUrl(source);
+  return httpFiles(url, store === undefined ? open : withCache(open, store, withoutFragment(url), warn));
+}
+
+const STORE_NAMES = {
+  opfs: "OPFS (origin private file system)",
+  cache: "Cache API",
+  browser: "OPFS (origin private file system) or Cache API",
+} as const;
+
+function typeOf(value: unknown): string {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "an array without Blobs or with other values" : typeof value;
 }

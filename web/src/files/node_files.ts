@@ -1,49 +1,50 @@
+// Files and folders of Node's file system.
 import { open, readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type ByteSource, type FileSet, NotThere } from "./byte_source.js";
-import { invalidFile } from "./failures.js";
+import { type ByteSource, type FileSet, MissingFile } from "./byte_source.js";
+import { invalidFile } from "./errors.js";
 
-const STEP = 1 << 19;
+const CHUNK_BYTES = 1 << 19;
 
-/** A path as it is, or that of a `file:` address. @internal */
-export function pathOf(address: string | URL): string {
-  return /^file:/.test(String(address)) ? fileURLToPath(address) : String(address);
+/** Converts a `file:` URL to a path. A path is returned unchanged. @internal */
+export function pathOf(pathOrUrl: string | URL): string {
+  return /^file:/.test(String(pathOrUrl)) ? fileURLToPath(pathOrUrl) : String(pathOrUrl);
 }
 
-/** Whether a path is that of a folder that is there. @internal */
+/** Whether a path is an existing folder. @internal */
 export async function isFolder(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
 }
 
-/** A file or folder of Node's file system. @internal */
-export async function nodeFiles(address: string | URL): Promise<FileSet> {
-  const path = pathOf(address);
-  const isWhole = await isFolder(path);
-  const folder = isWhole ? path : dirname(path);
+/** A file together with the others in its folder, or a whole folder. @internal */
+export async function nodeFiles(pathOrUrl: string | URL): Promise<FileSet> {
+  const path = pathOf(pathOrUrl);
+  const isDirectory = await isFolder(path);
+  const folder = isDirectory ? path : dirname(path);
   return {
-    first: isWhole ? undefined : basename(path),
-    names: isWhole ? await readdir(folder) : undefined,
+    requested: isDirectory ? undefined : basename(path),
+    names: isDirectory ? await readdir(folder) : undefined,
     open: (name) => openNode(join(folder, name), name),
   };
 }
 
-async function openNode(path: string, name: string): Promise<ByteSource | NotThere> {
+async function openNode(path: string, name: string): Promise<ByteSource | MissingFile> {
   try {
-    const about = await stat(path);
-    if (!about.isFile()) return new NotThere("INVALID_FILE", "is not a file");
+    const opened = await stat(path);
+    if (!opened.isFile()) return new MissingFile("INVALID_FILE", "is not a file");
     return {
       name,
-      size: about.size,
+      size: opened.size,
       seekCost: 1 << 16,
-      stream: (start, end, signal) => streamNode(path, name, about, start, end, signal),
+      stream: (start, end, signal) => streamNode(path, name, opened, start, end, signal),
     };
   } catch (error) {
-    return new NotThere("INVALID_FILE", `cannot be read: ${(error as Error).message}`);
+    return new MissingFile("INVALID_FILE", `cannot be read: ${(error as Error).message}`);
   }
 }
 
-/** What tells that a file is still the one whose header was read. */
+/** Shows whether a file is still the one whose header was read. */
 interface FileState {
   readonly size: number;
   readonly mtimeMs: number;
@@ -52,7 +53,7 @@ interface FileState {
 async function* streamNode(
   path: string,
   name: string,
-  about: FileState,
+  opened: FileState,
   start: number,
   end: number,
   signal: AbortSignal | undefined,
@@ -61,16 +62,17 @@ async function* streamNode(
   const handle = await open(path).catch((cause: unknown) => unreadable(name, cause));
   try {
     const now = await handle.stat();
-    const isSame = now.size === about.size && now.mtimeMs === about.mtimeMs;
+    const isSame = now.size === opened.size && now.mtimeMs === opened.mtimeMs;
     if (!isSame) invalidFile(name, "file", "has changed since it was opened; open it again");
-    const buffer = new Uint8Array(Math.min(STEP, end - start));
+    const buffer = new Uint8Array(Math.min(CHUNK_BYTES, end - start));
     for (let position = start; position < end;) {
       const length = Math.min(buffer.length, end - position);
       const { bytesRead } = await handle
         .read(buffer, 0, length, position)
         .catch((cause: unknown) => unreadable(name, cause));
       signal?.throwIfAborted();
-      if (bytesRead === 0) invalidFile(name, "file", `ends at byte ${position}: it has been cut while it was read`);
+      if (bytesRead === 0)
+        invalidFile(name, "file", `ends at byte ${position}: it was truncated while it was read; open it again`);
       yield buffer.subarray(0, bytesRead);
       position += bytesRead;
     }

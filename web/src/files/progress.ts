@@ -1,14 +1,15 @@
-import { type ByteSource, type FileSet, NotThere } from "./byte_source.js";
+// Counts the bytes that are read while a model is opened.
+import { type ByteSource, type FileSet, MissingFile } from "./byte_source.js";
 
-/** How far reading has come, in bytes. */
+/** Progress of reading, in bytes. */
 export interface ReadProgress {
-  /** Bytes that have arrived. */
+  /** Bytes received. */
   loaded: number;
-  /** Bytes asked for. */
+  /** Bytes requested. */
   total: number;
 }
 
-/** Counts what is read of files until it is told to stop. @internal */
+/** Wraps files so that reads report progress until `stop` is called. @internal */
 export function countReads(
   files: FileSet,
   onProgress: (progress: ReadProgress) => void,
@@ -35,7 +36,10 @@ export function countReads(
   });
   const open: FileSet["open"] = async (name, signal) => {
     const source = await files.open(name, signal);
-    return source instanceof NotThere ? source : counted(source);
+    return source instanceof MissingFile ? source : counted(source);
   };
-  return { files: { first: files.first, names: files.names, open }, stop: () => void (isCounting = false) };
+  return {
+    files: { requested: files.requested, names: files.names, open },
+    stop: () => void (isCounting = false),
+  };
 }

@@ -1,24 +1,25 @@
+// Streams tensors from a model's files.
 import { RopewalkError } from "../base/errors.js";
 import type { ByteSource } from "./byte_source.js";
-import { invalidFile } from "./failures.js";
+import { invalidFile } from "./errors.js";
 import type { ReadProgress } from "./progress.js";
 import type { StoredTensor } from "./stored_tensor.js";
 
-/** Takes a piece of a tensor; `chunk` is only valid during the call. */
+/** Receives a chunk of a tensor, which is valid only during the call. `offset` is in bytes from the start of the tensor. */
 export type WriteTensor = (tensor: StoredTensor, offset: number, chunk: Uint8Array) => void;
 
-/** How to read tensors. */
+/** Options for reading tensors. */
 export interface ReadOptions {
-  /** Stops reading; the promise rejects with its reason, and everything that was open is closed. */
+  /** Aborts reading: the promise rejects with the signal's reason, and files and connections are closed. */
   signal?: AbortSignal;
-  /** Hears of bytes of tensors as they arrive. */
+  /** Called with the bytes of tensors read so far. */
   onProgress?: (progress: ReadProgress) => void;
 }
 
 /**
- * Streams tensors in file order, with one stream for those that lie near one another.
+ * Streams tensors in file order. Tensors close to each other share a stream.
  *
- * @throws what the sources do; INVALID_FILE where a file ends early; what `write` throws
+ * @throws what the sources throw; INVALID_FILE if a file ends early; what `write` throws
  * @internal
  */
 export async function readTensors(
@@ -40,7 +41,7 @@ export async function readTensors(
     let next = 0;
     for await (const chunk of source.stream(position, last.offset + last.bytes, signal)) {
       const end = position + chunk.length;
-      // the tensors with bytes in this chunk; the last of them may go on in the next
+      // the tensors with bytes in this chunk; the last one may continue in the next chunk
       for (; next < run.length && run[next]!.offset < end; next++) {
         const tensor = run[next]!;
         const from = Math.max(tensor.offset, position);
@@ -55,12 +56,16 @@ export async function readTensors(
       onProgress?.({ loaded, total });
     }
     if (position < last.offset + last.bytes) {
-      invalidFile(source.name, last.name, `the file ends at byte ${position}, within its tensors; download it again`);
+      invalidFile(
+        source.name,
+        last.name,
+        `must end at byte ${last.offset + last.bytes}, but the file ends at byte ${position}; download it again`,
+      );
     }
   }
 }
 
-/** Cuts tensors in file order where a second stream is cheaper than reading on. */
+/** Groups tensors in file order. Starts a new group where a second stream is cheaper than skipping the gap. */
 function* runsOf(files: readonly ByteSource[], tensors: readonly StoredTensor[]): Generator<StoredTensor[]> {
   let run: StoredTensor[] = [];
   for (const tensor of tensors) {
@@ -78,15 +83,18 @@ function* runsOf(files: readonly ByteSource[], tensors: readonly StoredTensor[])
   if (run.length > 0) yield run;
 }
 
-/** Checks that tensors are those of the model, and drops what is named twice. @internal */
-export function ownTensors(all: ReadonlyMap<string, StoredTensor>, asked: Iterable<StoredTensor>): StoredTensor[] {
-  const tensors = [...new Set(asked)];
-  const stranger = tensors.find((tensor) => all.get(tensor.name) !== tensor);
-  if (stranger !== undefined) {
+/** Removes duplicates, and checks that the tensors belong to the model. @throws INVALID_ARGUMENT @internal */
+export function uniqueTensors(
+  all: ReadonlyMap<string, StoredTensor>,
+  requested: Iterable<StoredTensor>,
+): StoredTensor[] {
+  const tensors = [...new Set(requested)];
+  const foreign = tensors.find((tensor) => all.get(tensor.name) !== tensor);
+  if (foreign !== undefined) {
     throw new RopewalkError(
       "INVALID_ARGUMENT",
       "tensors",
-      `${stranger.name} is not a tensor of these files; take it from \`tensors\``,
+      `${foreign.name} is not a tensor of these files; use the objects from \`tensors\``,
     );
   }
   return tensors;

@@ -1,15 +1,17 @@
-import { invalidFile } from "./failures.js";
+// Where tensors are in a model's files.
+import type { ByteSource } from "./byte_source.js";
+import { invalidFile } from "./errors.js";
 import type { WeightFormatName } from "./weight_formats.js";
 
-/** Where a tensor lies, as the headers say. */
+/** A tensor's name, type, shape and byte range, from a file's header. */
 export interface StoredTensor {
   /** Its name in the file. */
   readonly name: string;
   /** How its elements are stored. */
   readonly format: WeightFormatName;
-  /** Lengths, outermost first. */
+  /** Dimensions, outermost first. */
   readonly shape: readonly number[];
-  /** Which of the model's files it is in. */
+  /** Index of the model's file that contains it. */
   readonly file: number;
   /** Bytes from the start of that file. */
   readonly offset: number;
@@ -17,13 +19,19 @@ export interface StoredTensor {
   readonly bytes: number;
 }
 
+/** A model's files and the tensors in them. @internal */
+export interface OpenedTensors {
+  readonly files: readonly ByteSource[];
+  readonly tensors: ReadonlyMap<string, StoredTensor>;
+}
+
 /**
- * Checks that the tensors of one file lie inside it and share no bytes.
+ * Checks that the tensors of one file are inside the file and don't overlap.
  *
  * @throws INVALID_FILE naming the tensor
  * @internal
  */
-export function checkPlaces(
+export function checkTensorRanges(
   file: string,
   tensors: readonly Pick<StoredTensor, "name" | "offset" | "bytes">[],
   dataStart: number,
@@ -32,14 +40,19 @@ export function checkPlaces(
   let end = dataStart;
   let before = "the header";
   for (const { name, offset, bytes } of [...tensors].sort((a, b) => a.offset - b.offset || a.bytes - b.bytes)) {
-    if (offset < end) invalidFile(file, name, `begins at byte ${offset}, within ${before}, which ends at ${end}`);
+    if (offset < end)
+      invalidFile(
+        file,
+        name,
+        `starts at byte ${offset}, inside ${before}, which ends at byte ${end}: the file is damaged; download it again`,
+      );
     end = offset + bytes;
     before = name;
     if (end > size)
       invalidFile(
         file,
         name,
-        `ends at byte ${end} of a file of ${size}, which is cut short or damaged; download it again`,
+        `ends at byte ${end}, but the file has ${size}: it is truncated or damaged; download it again`,
       );
   }
 }

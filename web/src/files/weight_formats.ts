@@ -1,3 +1,5 @@
+// The formats of weights in files: names, block sizes and lengths in bytes.
+
 /** How the elements of a weight are stored, by ggml's names. */
 export type WeightFormatName =
   | "f32"
@@ -15,7 +17,7 @@ export type WeightFormatName =
   | "q6_k"
   | "iq4_nl";
 
-/** Elements that are stored together, and the bytes they take. @internal */
+/** The number of elements in a block, and the bytes it takes. @internal */
 export interface WeightBlock {
   readonly elements: number;
   readonly bytes: number;
@@ -41,15 +43,15 @@ export const WEIGHT_BLOCKS: Readonly<Record<WeightFormatName, WeightBlock>> = {
   iq4_nl: block(32, 18),
 };
 
-/** Every format, in the order of WeightFormat in the core. @internal */
+/** All formats, in the order of the C++ enum WeightFormat. @internal */
 export const WEIGHT_FORMATS = Object.keys(WEIGHT_BLOCKS) as WeightFormatName[];
 
-/** Whether this package reads a format. @internal */
+/** Whether this package supports a format. @internal */
 export function isWeightFormat(name: string): name is WeightFormatName {
   return Object.hasOwn(WEIGHT_BLOCKS, name);
 }
 
-/** Names of ggml's tensor types by their number (ggml.h), "" for those taken out; those not read are named in messages. @internal */
+/** Names of ggml's tensor types by number (ggml.h), "" for removed ones. Unsupported types are here for error messages. @internal */
 export const GGML_TYPES: readonly string[] = [
   ...["f32", "f16", "q4_0", "q4_1", "", "", "q5_0", "q5_1", "q8_0", "q8_1"],
   ...["q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "q8_k", "iq2_xxs", "iq2_xs", "iq3_xxs", "iq1_s"],
@@ -58,16 +60,16 @@ export const GGML_TYPES: readonly string[] = [
 ];
 
 /**
- * Bytes of a tensor, or undefined where its rows are not whole blocks or the number is not exact.
+ * Length of a tensor in bytes. Undefined if its rows aren't whole blocks, or if the length is too large to be exact.
  *
- * @param shape outermost first
+ * @param shape dimensions, outermost first
  * @internal
  */
 export function tensorBytes(format: WeightFormatName, shape: readonly number[]): number | undefined {
   const { elements, bytes } = WEIGHT_BLOCKS[format];
   if ((shape.at(-1) ?? 1) % elements !== 0) return undefined;
   if (shape.includes(0)) return 0;
-  let blocks = 1 / elements; // a power of two: nothing is rounded below
+  let blocks = 1 / elements; // a power of two, so the products below are exact
   for (const length of shape) blocks *= length;
   const total = blocks * bytes;
   return Number.isSafeInteger(total) ? total : undefined;

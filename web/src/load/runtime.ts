@@ -3,7 +3,7 @@ import type { RopeConfig } from "../config/types.js";
 import { describe, smallestBase } from "../rope/describe.js";
 import type { Description } from "../rope/description.js";
 import type { DType, ElementArray } from "../memory/elements.js";
-import type { CachedModel } from "../files/cached_models.js";
+import type { CachedModel } from "../files/cache/models.js";
 import type { FilePlatform, ModelSource } from "../files/model_files.js";
 import type { Heap } from "../memory/heap.js";
 import { KvCache } from "../cache/cache.js";
@@ -223,7 +223,7 @@ export class Ropewalk {
 
   /** What option `cache` of {@link Ropewalk.model} has kept on this device for this page's origin; nothing in Node. */
   async cachedModels(): Promise<CachedModel[]> {
-    const { cachedModels } = await import("../files/cached_models.js");
+    const { cachedModels } = await import("../files/cache/models.js");
     return cachedModels(this.#files);
   }
 
@@ -233,7 +233,7 @@ export class Ropewalk {
    * @throws {@link RopewalkError} INVALID_ARGUMENT where it is no address.
    */
   async deleteCachedModel(source: string | URL): Promise<boolean> {
-    const { deleteCachedModel } = await import("../files/cached_models.js");
+    const { deleteCachedModel } = await import("../files/cache/models.js");
     return deleteCachedModel(this.#files, source);
   }
 

@@ -1,6 +1,6 @@
 // What the entries of the Worker export besides their `load`.
 export { RopewalkError, type RopewalkErrorCode } from "../base/errors.js";
-export type { CachedModel } from "../files/cached_models.js";
+export type { CachedModel } from "../files/cache/models.js";
 export type { ModelSource } from "../files/model_files.js";
 export type { LoadOptions } from "../load/load.js";
 export type { FinishReason, FullPolicy, GenerateOptions, Piece } from "../model/generate.js";

@@ -1,6 +1,6 @@
 // What a caller and its Worker ask of one another. Everything in it can be cloned from one to the other.
 import type { RopeConfig } from "../config/types.js";
-import type { CachedModel } from "../files/cached_models.js";
+import type { CachedModel } from "../files/cache/models.js";
 import type { ModelSource } from "../files/model_files.js";
 import type { LoadOptions } from "../load/load.js";
 import type { GenerateOptions, Piece } from "../model/generate.js";

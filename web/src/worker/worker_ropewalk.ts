@@ -1,6 +1,6 @@
 import { transfer } from "comlink";
 import { RopewalkError } from "../base/errors.js";
-import type { CachedModel } from "../files/cached_models.js";
+import type { CachedModel } from "../files/cache/models.js";
 import type { ModelSource } from "../files/model_files.js";
 import type { LoadOptions, WasmSource } from "../load/load.js";
 import type { ModelInfo, ModelOptions } from "../model/model.js";

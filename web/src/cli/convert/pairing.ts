@@ -1,10 +1,10 @@
 import { basename } from "node:path";
 import { RopewalkError } from "../../base/errors.js";
-import { type ByteSource, NotThere, readRange } from "../../files/byte_source.js";
-import { invalidFile } from "../../files/failures.js";
-import { readHeader } from "../../files/header.js";
+import { type ByteSource, MissingFile, readRange } from "../../files/byte_source.js";
+import { invalidFile } from "../../files/errors.js";
+import { readHeader } from "../../files/header_reader.js";
 import { nodeFiles } from "../../files/node_files.js";
-import { elementBytes, parseEntries, type SafetensorsEntry } from "../../files/safetensors_header.js";
+import { elementBytes, parseEntries, type SafetensorsEntry } from "../../files/safetensors/header.js";
 import type { ConvertPairingOptions } from "../../rope/pairing.js";
 import type { Ropewalk } from "../../load/runtime.js";
 import type { Heads } from "./heads.js";
@@ -64,8 +64,8 @@ export async function convertFile(
 
 async function openFile(path: string): Promise<ByteSource> {
   const files = await nodeFiles(path);
-  const source = await files.open(files.first ?? basename(path));
-  return source instanceof NotThere ? invalidFile(path, "file", source.why) : source;
+  const source = await files.open(files.requested ?? basename(path));
+  return source instanceof MissingFile ? invalidFile(path, "file", source.reason) : source;
 }
 
 /** Tensors that are not converted are copied, so that all element types will do whose size is known. */

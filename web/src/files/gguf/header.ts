@@ -1,6 +1,7 @@
-import { invalidFile, unsupportedModel } from "./failures.js";
-import type { HeaderCursor } from "./header.js";
-import { checkPlaces, type StoredTensor } from "./stored_tensor.js";
+// Reads the header of a GGUF file: metadata and tensor descriptions.
+import { invalidFile, unsupportedModel } from "../errors.js";
+import type { HeaderCursor } from "../header_reader.js";
+import { checkTensorRanges, type StoredTensor } from "../stored_tensor.js";
 import {
   GGML_TYPES,
   isWeightFormat,
@@ -8,21 +9,21 @@ import {
   type WeightFormatName,
   WEIGHT_BLOCKS,
   WEIGHT_FORMATS,
-} from "./weight_formats.js";
+} from "../weight_formats.js";
 
-// Why not @huggingface/gguf 0.4.6, which the tests compare with: it drops a leading U+FEFF of a token, silently cuts a string of more than
-// half a megabyte where what it has fetched ends, puts replacement characters for what is not UTF-8, and lets a second value of a key win.
+// Why not @huggingface/gguf 0.4.6, which the tests compare with: it drops a leading U+FEFF of a token, silently truncates a string longer
+// than half a megabyte at the end of the fetched bytes, replaces invalid UTF-8 with U+FFFD, and lets the second value of a repeated key win.
 
-/** What a GGUF file says before its data. @internal */
+/** The header of a GGUF file. @internal */
 export interface GgufHeader {
-  /** By the keys of the file, in its order. Integers of 64 bits that a number does not hold are bigints. */
+  /** Values by key, in file order. 64-bit integers that a number can't hold exactly are bigints. */
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly tensors: readonly StoredTensor[];
 }
 
 type ReadValue = (cursor: HeaderCursor, part: string) => unknown;
 
-/** The type of a metadata value: its bytes (the fewest, for strings and arrays) and how to read it. */
+/** A type of metadata value: its size in bytes (the minimum, for strings and arrays) and how to read it. */
 interface ValueType {
   readonly bytes: number;
   readonly read: ReadValue;
@@ -33,13 +34,13 @@ const scalar = (bytes: number, get: (view: DataView, at: number) => number): Val
   read: (cursor, part) => cursor.number(bytes, part, get),
 });
 
-const MOST_NESTED = 4;
-const MOST_DIMENSIONS = 4;
-const SMALLEST_ENTRY = 8 + 4 + 1;
-const SMALLEST_TENSOR = 8 + 4 + 4 + 8;
+const MAX_ARRAY_DEPTH = 4;
+const MAX_DIMENSIONS = 4;
+const MIN_ENTRY_BYTES = 8 + 4 + 1;
+const MIN_TENSOR_BYTES = 8 + 4 + 4 + 8;
 const ARRAY = 9;
 
-/** Types of metadata values by their number (gguf.h). */
+/** Types of metadata values, indexed by their number (gguf.h). */
 const VALUE_TYPES: readonly ValueType[] = [
   scalar(1, (view, at) => view.getUint8(at)),
   scalar(1, (view, at) => view.getInt8(at)),
@@ -59,8 +60,8 @@ const VALUE_TYPES: readonly ValueType[] = [
 /**
  * Reads the header of a GGUF file of version 2 or 3.
  *
- * @param index which of the model's files this is
- * @param size of the file, or Infinity
+ * @param index of the file among the model's files
+ * @param size of the file in bytes, or Infinity
  * @throws INVALID_FILE, UNSUPPORTED_MODEL
  * @internal
  */
@@ -68,57 +69,66 @@ export function parseGguf(cursor: HeaderCursor, index: number, size: number): Gg
   checkVersion(cursor);
   const tensorCount = cursor.count("tensor count");
   const entryCount = cursor.count("metadata count");
-  cursor.need(entryCount * SMALLEST_ENTRY, "metadata count");
+  cursor.need(entryCount * MIN_ENTRY_BYTES, "metadata count");
   const metadata = readMetadata(cursor, entryCount);
-  cursor.need(tensorCount * SMALLEST_TENSOR, "tensor count");
-  const described = readTensors(cursor, tensorCount);
+  cursor.need(tensorCount * MIN_TENSOR_BYTES, "tensor count");
+  const descriptions = readTensors(cursor, tensorCount);
 
   const alignment = alignmentOf(cursor.file, metadata);
   const dataStart = Math.ceil(cursor.position / alignment) * alignment;
-  const tensors = described.map(({ offset, ...tensor }) => {
+  const tensors = descriptions.map(({ offset, ...tensor }) => {
     if (offset % alignment !== 0)
-      invalidFile(cursor.file, tensor.name, `offset ${offset} is no multiple of the alignment ${alignment}`);
+      invalidFile(cursor.file, tensor.name, `offset ${offset} must be a multiple of the alignment ${alignment}`);
     return { ...tensor, file: index, offset: dataStart + offset };
   });
-  checkPlaces(cursor.file, tensors, dataStart, size);
+  checkTensorRanges(cursor.file, tensors, dataStart, size);
   return { metadata, tensors };
 }
 
 function checkVersion(cursor: HeaderCursor): void {
   const magic = cursor.take(4, "magic");
-  if (String.fromCharCode(...magic) !== "GGUF") invalidFile(cursor.file, "magic", "the file does not begin with GGUF");
+  if (String.fromCharCode(...magic) !== "GGUF") invalidFile(cursor.file, "magic", "the file must start with GGUF");
   const version = cursor.u32("version");
   if (version === 2 || version === 3) return;
   if (version !== 0 && (version & 0xffff) === 0) {
     unsupportedModel(
       cursor.file,
       "version",
-      "the file is big-endian; convert it with gguf_convert_endian.py of llama.cpp",
+      "the file is big-endian; convert it with llama.cpp's gguf_convert_endian.py",
     );
   }
-  unsupportedModel(cursor.file, "version", `is ${version}; 2 and 3 are read, so convert the model again`);
+  unsupportedModel(
+    cursor.file,
+    "version",
+    `GGUF version must be 2 or 3 (got ${version}); convert the model again with a current converter`,
+  );
 }
 
 function readMetadata(cursor: HeaderCursor, count: number): Record<string, unknown> {
   const entries = new Map<string, unknown>();
   for (let i = 0; i < count; i++) {
     const key = readString(cursor, `metadata key ${i}`);
-    if (entries.has(key)) invalidFile(cursor.file, key, "is given twice");
+    if (entries.has(key)) invalidFile(cursor.file, key, "appears twice in the metadata; keys must be unique");
     entries.set(key, valueType(cursor, key).read(cursor, key));
   }
-  return Object.fromEntries(entries); // which makes even __proto__ a plain key
+  return Object.fromEntries(entries); // fromEntries makes __proto__ an ordinary key
 }
 
 function valueType(cursor: HeaderCursor, part: string): ValueType {
   const number = cursor.u32(part);
   return (
-    VALUE_TYPES[number] ?? invalidFile(cursor.file, part, `has the unknown value type ${number}: the file is damaged`)
+    VALUE_TYPES[number] ??
+    invalidFile(
+      cursor.file,
+      part,
+      `has value type ${number}, expected 0 to ${VALUE_TYPES.length - 1}: the file is damaged; download it again`,
+    )
   );
 }
 
 function readBoolean(cursor: HeaderCursor, part: string): boolean {
   const byte = cursor.number(1, part, (view, at) => view.getUint8(at));
-  if (byte > 1) invalidFile(cursor.file, part, `must be 0 or 1 as a boolean (got ${byte})`);
+  if (byte > 1) invalidFile(cursor.file, part, `is a boolean and must be 0 or 1 (got ${byte})`);
   return byte === 1;
 }
 
@@ -127,7 +137,8 @@ function readString(cursor: HeaderCursor, part: string): string {
 }
 
 function readArray(cursor: HeaderCursor, part: string, depth: number): unknown[] {
-  if (depth > MOST_NESTED) invalidFile(cursor.file, part, `is nested more than ${MOST_NESTED} arrays deep`);
+  if (depth > MAX_ARRAY_DEPTH)
+    invalidFile(cursor.file, part, `has arrays nested more than ${MAX_ARRAY_DEPTH} deep: the file is damaged`);
   const type = valueType(cursor, part);
   const length = cursor.count(part);
   cursor.need(length * type.bytes, part);
@@ -137,20 +148,20 @@ function readArray(cursor: HeaderCursor, part: string, depth: number): unknown[]
   return values;
 }
 
-type DescribedTensor = Omit<StoredTensor, "file">;
+type TensorDescription = Omit<StoredTensor, "file">;
 
-/** The tensors' descriptions, with offsets from the start of the data. */
-function readTensors(cursor: HeaderCursor, count: number): DescribedTensor[] {
-  const tensors = new Map<string, DescribedTensor>();
+/** The tensor descriptions, with offsets from the start of the data. */
+function readTensors(cursor: HeaderCursor, count: number): TensorDescription[] {
+  const tensors = new Map<string, TensorDescription>();
   for (let i = 0; i < count; i++) {
     const name = readString(cursor, `tensor name ${i}`);
-    if (tensors.has(name)) invalidFile(cursor.file, name, "is the name of two tensors");
+    if (tensors.has(name)) invalidFile(cursor.file, name, "is the name of two tensors; names must be unique");
     const dimensions = cursor.u32(name);
-    if (dimensions > MOST_DIMENSIONS)
-      invalidFile(cursor.file, name, `has ${dimensions} dimensions, more than ${MOST_DIMENSIONS}`);
-    const shape = Array.from({ length: dimensions }, () => cursor.count(name)).reverse(); // files begin with the innermost
+    if (dimensions > MAX_DIMENSIONS)
+      invalidFile(cursor.file, name, `has ${dimensions} dimensions, more than the maximum of ${MAX_DIMENSIONS}`);
+    const shape = Array.from({ length: dimensions }, () => cursor.count(name)).reverse(); // files store the innermost first
     const format = formatOf(cursor.file, name, cursor.u32(name));
-    const bytes = tensorBytes(format, shape) ?? refuseShape(cursor.file, name, format, shape);
+    const bytes = tensorBytes(format, shape) ?? invalidShape(cursor.file, name, format, shape);
     tensors.set(name, { name, format, shape, bytes, offset: cursor.count(name) });
   }
   return [...tensors.values()];
@@ -160,16 +171,16 @@ function formatOf(file: string, tensor: string, type: number): WeightFormatName 
   const name = GGML_TYPES[type] ?? "";
   if (isWeightFormat(name)) return name;
   const shown = name === "" ? `number ${type}` : name.toUpperCase();
-  const have = WEIGHT_FORMATS.map((format) => format.toUpperCase()).join(", ");
-  return unsupportedModel(file, tensor, `tensor type ${shown} is not read; take a file with ${have}`);
+  const supported = WEIGHT_FORMATS.map((format) => format.toUpperCase()).join(", ");
+  return unsupportedModel(file, tensor, `tensor type ${shown} is not supported; use a file with ${supported}`);
 }
 
-function refuseShape(file: string, tensor: string, format: WeightFormatName, shape: readonly number[]): never {
+function invalidShape(file: string, tensor: string, format: WeightFormatName, shape: readonly number[]): never {
   const { elements } = WEIGHT_BLOCKS[format];
   return invalidFile(
     file,
     tensor,
-    `its shape [${shape.join(", ")}] is not of whole ${format} blocks of ${elements}, or is too large`,
+    `shape [${shape.join(", ")}] is too large, or its rows are not whole ${format} blocks of ${elements}`,
   );
 }
 

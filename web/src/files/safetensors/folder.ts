@@ -1,13 +1,13 @@
-import { RopewalkError } from "../base/errors.js";
-import { type ByteSource, type FileSet, NotThere } from "./byte_source.js";
-import { invalidFile } from "./failures.js";
-import type { OpenedTensors } from "./gguf_files.js";
-import { readHeader } from "./header.js";
-import { isJsonObject, type JsonObject, readJson, readText } from "./json_file.js";
-import { isNoWeight, parseSafetensors } from "./safetensors_header.js";
-import type { StoredTensor } from "./stored_tensor.js";
+// Opens a safetensors model: one file or several with an index, and the JSON files of a model folder.
+import { RopewalkError } from "../../base/errors.js";
+import { type ByteSource, type FileSet, MissingFile } from "../byte_source.js";
+import { invalidFile, shortJson } from "../errors.js";
+import { readHeader } from "../header_reader.js";
+import { isJsonObject, type JsonObject, readJson, readText } from "../json_file.js";
+import type { OpenedTensors, StoredTensor } from "../stored_tensor.js";
+import { isIgnoredTensor, parseSafetensors } from "./header.js";
 
-/** What lies beside the weights in a folder of the Hub. */
+/** The files other than weights in a model folder, as on the Hugging Face Hub. */
 export interface FolderFiles {
   /** config.json */
   readonly config: JsonObject;
@@ -21,18 +21,22 @@ export interface FolderFiles {
   readonly chatTemplate?: string;
 }
 
-/** Reads the files beside the weights. @throws INVALID_FILE, NETWORK @internal */
+/** Reads the files other than weights. Only config.json is required. @throws INVALID_FILE, NETWORK @internal */
 export async function readFolderFiles(set: FileSet, signal?: AbortSignal): Promise<FolderFiles> {
   const optional = async <T>(
     name: string,
     read: (source: ByteSource, signal?: AbortSignal) => Promise<T>,
   ): Promise<T | undefined> => {
     const source = await set.open(name, signal);
-    return source instanceof NotThere ? undefined : read(source, signal);
+    return source instanceof MissingFile ? undefined : read(source, signal);
   };
   const found = await set.open("config.json", signal);
-  if (found instanceof NotThere) {
-    throw new RopewalkError(found.code, "config.json: file", `${found.why}; safetensors files need it beside them`);
+  if (found instanceof MissingFile) {
+    throw new RopewalkError(
+      found.code,
+      "config.json: file",
+      `${found.reason}. A safetensors model needs config.json in the same folder`,
+    );
   }
   const config = await readJson(found, signal);
   const tokenizer = await optional("tokenizer.json", readJson);
@@ -54,7 +58,7 @@ export async function openSafetensors(source: ByteSource, signal?: AbortSignal):
   return { files: [source], tensors: new Map(tensors.map((tensor) => [tensor.name, tensor])) };
 }
 
-/** Opens the files that an index names: model.safetensors.index.json, `{ weight_map: { tensor: file } }`. @internal */
+/** Opens the files listed in an index: model.safetensors.index.json, `{ weight_map: { tensor: file } }`. @internal */
 export async function openSafetensorsIndex(
   set: FileSet,
   index: ByteSource,
@@ -62,12 +66,16 @@ export async function openSafetensorsIndex(
 ): Promise<OpenedTensors> {
   const { weight_map: map } = await readJson(index, signal);
   if (!isJsonObject(map) || Object.keys(map).length === 0) {
-    return invalidFile(index.name, "weight_map", "must be an object of tensor names and files");
+    return invalidFile(index.name, "weight_map", "must be an object of file names by tensor name, with at least one");
   }
   const namesIn = new Map<string, string[]>();
   for (const [tensor, file] of Object.entries(map)) {
-    if (!isNeighbour(file))
-      return invalidFile(index.name, `weight_map.${tensor}`, "must name a .safetensors file beside the index");
+    if (!isSiblingFile(file))
+      return invalidFile(
+        index.name,
+        `weight_map.${tensor}`,
+        `must be the name of a .safetensors file in the folder of the index (got ${shortJson(file)})`,
+      );
     const names = namesIn.get(file) ?? [];
     namesIn.set(file, names);
     names.push(tensor);
@@ -76,7 +84,7 @@ export async function openSafetensorsIndex(
   const tensors = new Map<string, StoredTensor>();
   for (const [file, names] of [...namesIn].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const source = await set.open(file, signal);
-    if (source instanceof NotThere) return invalidFile(index.name, file, source.why);
+    if (source instanceof MissingFile) return invalidFile(index.name, file, source.reason);
     const stored = new Map(
       (await readSafetensors(source, files.length, signal)).map((tensor) => [tensor.name, tensor]),
     );
@@ -84,7 +92,8 @@ export async function openSafetensorsIndex(
     for (const name of names) {
       const tensor = stored.get(name);
       if (tensor !== undefined) tensors.set(name, tensor);
-      else if (!isNoWeight(name)) invalidFile(file, name, `is not there, though ${index.name} says so`);
+      else if (!isIgnoredTensor(name))
+        invalidFile(file, name, `is missing, although ${index.name} lists it in this file; download both files again`);
     }
   }
   return { files, tensors };
@@ -94,7 +103,7 @@ function readSafetensors(source: ByteSource, index: number, signal: AbortSignal 
   return readHeader(source, (cursor) => parseSafetensors(cursor, index, source.size), signal);
 }
 
-/** Whether a name stays in its folder, on a disk and on a server. */
-function isNeighbour(name: unknown): name is string {
+/** Whether a value is a file name that can't leave its folder, on disk or on a server. */
+function isSiblingFile(name: unknown): name is string {
   return typeof name === "string" && /^[^/\\:]+\.safetensors$/.test(name) && !name.startsWith(".");
 }

@@ -1,13 +1,14 @@
-import { invalidFile, unsupportedModel } from "./failures.js";
-import type { HeaderCursor } from "./header.js";
-import { isJsonObject, parseJsonObject } from "./json_file.js";
-import { checkPlaces, type StoredTensor } from "./stored_tensor.js";
-import { tensorBytes, type WeightFormatName } from "./weight_formats.js";
+// Reads the header of a safetensors file.
+import { invalidFile, shortJson, unsupportedModel } from "../errors.js";
+import type { HeaderCursor } from "../header_reader.js";
+import { isJsonObject, parseJsonObject } from "../json_file.js";
+import { checkTensorRanges, type StoredTensor } from "../stored_tensor.js";
+import { tensorBytes, type WeightFormatName } from "../weight_formats.js";
 
-/** Formats by their name in a header, and the bytes of an element. */
+/** Supported element types, by their name in a header. */
 const DTYPES: Readonly<Record<string, WeightFormatName>> = { F32: "f32", F16: "f16", BF16: "bf16" };
 
-/** Element sizes of what safetensors holds besides; such tensors are left out where they are no weights, else refused. */
+/** Element sizes in bytes of the other types in the safetensors format. Weights of these types are an error. */
 const OTHER_DTYPES: Readonly<Record<string, number>> = {
   ...{
     BOOL: 1,
@@ -28,19 +29,19 @@ const OTHER_DTYPES: Readonly<Record<string, number>> = {
 };
 
 /** Masks and position ids, which older versions of transformers saved with the weights. */
-const NO_WEIGHT = /(^|\.)(attn|attention)\.(bias|masked_bias)$|(^|\.)position_ids$/;
+const IGNORED_TENSOR = /(^|\.)(attn|attention)\.(bias|masked_bias)$|(^|\.)position_ids$/;
 
-/** Whether a tensor may have been left out for being no weight. @internal */
-export function isNoWeight(name: string): boolean {
-  return NO_WEIGHT.test(name);
+/** Whether a tensor isn't a weight, so that it may be missing or of an unsupported type. @internal */
+export function isIgnoredTensor(name: string): boolean {
+  return IGNORED_TENSOR.test(name);
 }
 
-/** Where a tensor of any element type lies. @internal */
+/** A tensor of any element type. @internal */
 export interface SafetensorsEntry {
   readonly name: string;
-  /** As the header has it: F32, BF16, I64 … */
+  /** As in the header: F32, BF16, I64 … */
   readonly dtype: string;
-  /** Lengths, outermost first. */
+  /** Dimensions, outermost first. */
   readonly shape: readonly number[];
   /** Bytes from the start of the file. */
   readonly offset: number;
@@ -49,11 +50,11 @@ export interface SafetensorsEntry {
 }
 
 /**
- * Reads the header of a safetensors file: its length in 64 bits, then JSON. Offsets must cover the data without gap or overlap, as the
- * format asks; a name that stands twice is found by the gap it leaves.
+ * Reads the header of a safetensors file: its length as a 64-bit integer, then JSON. As the format requires, tensors must cover the data
+ * without gaps or overlaps. A name that appears twice leaves a gap.
  *
- * @param size of the file, or Infinity
- * @param bytesOf what a tensor takes; it refuses what the caller cannot use
+ * @param size of the file in bytes, or Infinity
+ * @param bytesOf returns the length of a tensor in bytes, and throws for types that the caller can't use
  * @throws INVALID_FILE, and what `bytesOf` throws
  * @internal
  */
@@ -66,7 +67,7 @@ export function parseEntries(
   const isJson = cursor.take(9, "header length")[8] === 0x7b;
   cursor.position = 0;
   const length = isJson ? cursor.count("header length") : 0;
-  if (length === 0) invalidFile(file, "header", "is not that of a safetensors file, which begins with {");
+  if (length === 0) invalidFile(file, "header", "must be JSON that starts with {; the file is not safetensors");
   const json = cursor.take(length, "header");
   const dataStart = cursor.position;
   const header = parseJsonObject(file, "header", json);
@@ -74,43 +75,47 @@ export function parseEntries(
   const entries: SafetensorsEntry[] = [];
   for (const [name, entry] of Object.entries(header)) {
     if (name === "__metadata__") continue;
-    const { dtype, shape, begin, end } = described(file, name, entry);
+    const { dtype, shape, begin, end } = parseEntry(file, name, entry);
     const bytes = bytesOf(file, name, dtype, shape);
     if (bytes !== end - begin) {
       invalidFile(
         file,
         name,
-        `[${shape.join(", ")}] of ${dtype} takes ${bytes ?? "too many"} bytes, not ${end - begin}`,
+        `shape [${shape.join(", ")}] of ${dtype} takes ${bytes ?? "too many"} bytes, but data_offsets span ${end - begin}`,
       );
     }
     entries.push({ name, dtype, shape, offset: dataStart + begin, bytes });
   }
-  checkPlaces(file, entries, dataStart, size);
+  checkTensorRanges(file, entries, dataStart, size);
   const data = entries.reduce((sum, { bytes }) => sum + bytes, 0);
   const end = entries.reduce((last, { offset, bytes }) => Math.max(last, offset + bytes), dataStart);
   if (dataStart + data !== end)
-    invalidFile(file, "data_offsets", "leave a gap between tensors, or a name stands twice");
+    invalidFile(file, "data_offsets", "tensors leave a gap, or a name appears twice: the file is damaged");
   if (size !== Infinity && end !== size)
-    invalidFile(file, "size", `the tensors end at byte ${end} of a file of ${size}`);
+    invalidFile(
+      file,
+      "size",
+      `the tensors end at byte ${end}, but the file has ${size} bytes: it is damaged; download it again`,
+    );
   return entries;
 }
 
 /**
- * The weights that a safetensors file holds; others, which older versions of transformers saved with them, are left out.
+ * The weights in a safetensors file. Masks and position ids that older versions of transformers saved are ignored.
  *
- * @param index which of the model's files this is
- * @param size of the file, or Infinity
+ * @param index of the file among the model's files
+ * @param size of the file in bytes, or Infinity
  * @throws INVALID_FILE, UNSUPPORTED_MODEL
  * @internal
  */
 export function parseSafetensors(cursor: HeaderCursor, index: number, size: number): StoredTensor[] {
-  return parseEntries(cursor, size, weightBytes).flatMap(({ dtype, ...place }): StoredTensor[] => {
+  return parseEntries(cursor, size, weightBytes).flatMap(({ dtype, ...range }): StoredTensor[] => {
     const format = formatOf(dtype);
-    return format === undefined ? [] : [{ ...place, format, file: index }];
+    return format === undefined ? [] : [{ ...range, format, file: index }];
   });
 }
 
-/** What a tensor of any element type takes; undefined where that is not known. @internal */
+/** Length in bytes of a tensor of any element type; undefined for an unknown type. @internal */
 export function elementBytes(dtype: string, shape: readonly number[]): number | undefined {
   const format = formatOf(dtype);
   if (format !== undefined) return tensorBytes(format, shape);
@@ -122,20 +127,25 @@ function formatOf(dtype: string): WeightFormatName | undefined {
   return Object.hasOwn(DTYPES, dtype) ? DTYPES[dtype] : undefined;
 }
 
-interface Described {
+interface ParsedEntry {
   dtype: string;
   shape: number[];
   begin: number;
   end: number;
 }
 
-function described(file: string, name: string, entry: unknown): Described {
+function parseEntry(file: string, name: string, entry: unknown): ParsedEntry {
   if (!isJsonObject(entry)) return invalidFile(file, name, "must be an object with dtype, shape and data_offsets");
   const { dtype, shape, data_offsets: offsets } = entry;
-  if (typeof dtype !== "string") return invalidFile(file, name, "its dtype must be a string");
-  if (!areCounts(shape)) return invalidFile(file, name, "its shape must be a list of integers from 0");
+  if (typeof dtype !== "string") return invalidFile(file, name, `dtype must be a string (got ${shortJson(dtype)})`);
+  if (!areCounts(shape))
+    return invalidFile(file, name, `shape must be an array of integers, 0 or more (got ${shortJson(shape)})`);
   if (!areCounts(offsets) || offsets.length !== 2 || offsets[0]! > offsets[1]!) {
-    return invalidFile(file, name, "its data_offsets must be two integers, begin and end");
+    return invalidFile(
+      file,
+      name,
+      `data_offsets must be two ascending integers, [begin, end] (got ${shortJson(offsets)})`,
+    );
   }
   return { dtype, shape, begin: offsets[0]!, end: offsets[1]! };
 }
@@ -145,12 +155,12 @@ function areCounts(value: unknown): value is number[] {
 }
 
 function weightBytes(file: string, name: string, dtype: string, shape: readonly number[]): number | undefined {
-  const isUsed = formatOf(dtype) !== undefined || (Object.hasOwn(OTHER_DTYPES, dtype) && isNoWeight(name));
-  if (!isUsed)
+  const isAccepted = formatOf(dtype) !== undefined || (Object.hasOwn(OTHER_DTYPES, dtype) && isIgnoredTensor(name));
+  if (!isAccepted)
     return unsupportedModel(
       file,
       name,
-      `dtype ${dtype} is not read; take a model in ${Object.keys(DTYPES).join(", ")}`,
+      `dtype ${dtype} is not supported; use a version of the model in ${Object.keys(DTYPES).join(", ")}`,
     );
   return elementBytes(dtype, shape);
 }

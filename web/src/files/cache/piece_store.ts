@@ -1,6 +1,7 @@
-import type { FilePlatform } from "./byte_source.js";
+// Stores named blobs in OPFS or the Cache API.
+import type { FilePlatform } from "../platform.js";
 
-/** Keeps pieces of files on this device, each under a name. Any call may be refused. @internal */
+/** Stores named blobs on this device. Any call may reject, for example because the quota is exceeded. @internal */
 export interface PieceStore {
   names(): Promise<string[]>;
   read(name: string): Promise<Blob | undefined>;
@@ -10,36 +11,33 @@ export interface PieceStore {
 
 const FOLDER = "ropewalk-models";
 
-/** Where a model may be kept. */
+/** Where downloads are cached. */
 export type CacheKind = "opfs" | "cache" | "browser" | "none";
 
-/** Every kind of cache, for messages. @internal */
+/** All kinds of cache, for messages. @internal */
 export const CACHE_KINDS: readonly CacheKind[] = ["opfs", "cache", "browser", "none"];
 
-/** The store asked for, or undefined where this place has none. `browser` is the private folder, or else the caches. @internal */
+/** Opens a store, or returns undefined if the environment has none. `browser` means OPFS, or else the Cache API. @internal */
 export async function openStore(platform: FilePlatform, kind: CacheKind): Promise<PieceStore | undefined> {
   if (kind === "none") return undefined;
-  const folder = kind === "cache" ? undefined : await privateStore(platform).catch(() => undefined);
-  if (folder !== undefined || kind === "opfs") return folder;
-  return cacheStore(platform).catch(() => undefined);
+  const store = kind === "cache" ? undefined : await createOpfsStore(platform).catch(() => undefined);
+  if (store !== undefined || kind === "opfs") return store;
+  return createCacheStore(platform).catch(() => undefined);
 }
 
-/** The stores in which something may be kept, with their kinds; none is made. @internal */
-export async function existingStores({
-  privateFolder,
-  caches,
-}: FilePlatform): Promise<["opfs" | "cache", PieceStore][]> {
+/** The stores that already exist, with their kinds. Creates none. @internal */
+export async function existingStores({ opfsRoot, caches }: FilePlatform): Promise<["opfs" | "cache", PieceStore][]> {
   const stores: ["opfs" | "cache", PieceStore][] = [];
-  const folder = await Promise.resolve(privateFolder?.())
+  const folder = await Promise.resolve(opfsRoot?.())
     .then((root) => root?.getDirectoryHandle(FOLDER))
     .catch(() => undefined);
-  if (folder !== undefined) stores.push(["opfs", inFolder(folder)]);
+  if (folder !== undefined) stores.push(["opfs", opfsStore(folder)]);
   const hasCache = await Promise.resolve(caches?.has(FOLDER)).catch(() => false);
-  if (hasCache) stores.push(["cache", inCache(await caches!.open(FOLDER))]);
+  if (hasCache) stores.push(["cache", cacheStore(await caches!.open(FOLDER))]);
   return stores;
 }
 
-/** A file of a Worker that is written without a copy beside it: Safari's only way until version 26. */
+/** FileSystemSyncAccessHandle, for Workers only. Safari before version 26 has no other way to write OPFS files. */
 interface SyncFile {
   truncate(size: number): void;
   write(bytes: Uint8Array<ArrayBuffer>, options: { at: number }): number;
@@ -47,21 +45,21 @@ interface SyncFile {
   close(): void;
 }
 
-type PrivateFile = Partial<Pick<FileSystemFileHandle, "createWritable">> & {
+type OpfsFileHandle = Partial<Pick<FileSystemFileHandle, "createWritable">> & {
   createSyncAccessHandle?(): Promise<SyncFile>;
 };
 
-async function privateStore(platform: FilePlatform): Promise<PieceStore | undefined> {
-  const root = await platform.privateFolder?.();
+async function createOpfsStore(platform: FilePlatform): Promise<PieceStore | undefined> {
+  const root = await platform.opfsRoot?.();
   const folder = await root?.getDirectoryHandle(FOLDER, { create: true });
   if (folder === undefined) return undefined;
-  const store = inFolder(folder);
-  await store.write("probe", new Uint8Array(1)); // outside a Worker some engines cannot write
+  const store = opfsStore(folder);
+  await store.write("probe", new Uint8Array(1)); // some engines can't write OPFS files outside a Worker
   await store.remove("probe");
   return store;
 }
 
-function inFolder(folder: FileSystemDirectoryHandle): PieceStore {
+function opfsStore(folder: FileSystemDirectoryHandle): PieceStore {
   return {
     async names() {
       const names: string[] = [];
@@ -73,7 +71,7 @@ function inFolder(folder: FileSystemDirectoryHandle): PieceStore {
       return handle?.getFile();
     },
     async write(name, bytes) {
-      const handle = (await folder.getFileHandle(name, { create: true })) as PrivateFile;
+      const handle = (await folder.getFileHandle(name, { create: true })) as OpfsFileHandle;
       if (handle.createWritable !== undefined) {
         const file = await handle.createWritable();
         await file.write(bytes).catch(async (error: unknown) => {
@@ -82,7 +80,7 @@ function inFolder(folder: FileSystemDirectoryHandle): PieceStore {
         });
         await file.close();
       } else {
-        await writeAtOnce(handle, bytes);
+        await writeSync(handle, bytes);
       }
     },
     async remove(name) {
@@ -91,25 +89,25 @@ function inFolder(folder: FileSystemDirectoryHandle): PieceStore {
   };
 }
 
-async function writeAtOnce(handle: PrivateFile, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
-  if (handle.createSyncAccessHandle === undefined) throw new Error("the private folder cannot be written here");
+async function writeSync(handle: OpfsFileHandle, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+  if (handle.createSyncAccessHandle === undefined) throw new Error("OPFS files can't be written in this environment");
   const file = await handle.createSyncAccessHandle();
   try {
     file.truncate(0);
-    if (file.write(bytes, { at: 0 }) !== bytes.length) throw new Error("the private folder is full");
+    if (file.write(bytes, { at: 0 }) !== bytes.length) throw new Error("the OPFS quota is exceeded");
     file.flush();
   } finally {
     file.close();
   }
 }
 
-async function cacheStore(platform: FilePlatform): Promise<PieceStore | undefined> {
+async function createCacheStore(platform: FilePlatform): Promise<PieceStore | undefined> {
   const cache = await platform.caches?.open(FOLDER);
-  return cache === undefined ? undefined : inCache(cache);
+  return cache === undefined ? undefined : cacheStore(cache);
 }
 
-function inCache(cache: Cache): PieceStore {
-  const base = "https://ropewalk.invalid/"; // never fetched: a key must be an address
+function cacheStore(cache: Cache): PieceStore {
+  const base = "https://ropewalk.invalid/"; // never fetched: cache keys must be URLs
   return {
     names: async () => (await cache.keys()).map(({ url }) => url.slice(base.length)),
     read: async (name) => (await cache.match(base + name))?.blob(),

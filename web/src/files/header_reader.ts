@@ -1,34 +1,35 @@
+// Reads the header of a file of any format, fetching more of the file only as the parser needs it.
 import type { ByteSource } from "./byte_source.js";
 import { readRange } from "./byte_source.js";
-import { invalidFile } from "./failures.js";
+import { invalidFile } from "./errors.js";
 
 /** The longest header that is read, in bytes: the limit of safetensors, and many times the longest of GGUF. @internal */
-export const LONGEST_HEADER = 100_000_000;
+export const MAX_HEADER_BYTES = 100_000_000;
 
 const FIRST_READ = 1 << 20;
 
-/** What a parser throws to get more of the file. Nobody else sees it. @internal */
-class MoreBytes extends Error {
+/** Thrown by a HeaderCursor when the parser needs more of the file. Caught by readHeader. @internal */
+class NeedMoreBytes extends Error {
   constructor(readonly needed: number) {
     super();
   }
 }
 
 /**
- * Reads numbers and strings one after the other from the beginning of a file, as little-endian. Reading past what has been fetched asks for
- * more and begins again; reading past the end of the file raises INVALID_FILE. So a count in a file is checked before space is made for it.
+ * Reads little-endian numbers and strings in sequence from the start of a file. Reading past the fetched bytes fetches more and restarts
+ * the parser. Reading past the end of the file raises INVALID_FILE, so a count in a file is checked before memory is allocated for it.
  * @internal
  */
 export class HeaderCursor {
-  /** Where the next value begins. */
+  /** Offset of the next value. */
   position = 0;
   private readonly view: DataView;
   private readonly text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
   /**
    * @param file name of the file
-   * @param bytes its beginning
-   * @param size its length, or Infinity
+   * @param bytes the start of the file
+   * @param size length of the file, or Infinity
    */
   constructor(
     readonly file: string,
@@ -38,7 +39,7 @@ export class HeaderCursor {
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
-  /** Makes sure that `count` more bytes are there; `part` names what they are. */
+  /** Checks that `count` more bytes have been fetched. `part` names what they are. */
   need(count: number, part: string): void {
     const end = this.position + count;
     if (end <= this.bytes.length) return;
@@ -46,11 +47,16 @@ export class HeaderCursor {
       invalidFile(
         this.file,
         part,
-        `reaches to byte ${end} of a file of ${this.size}: the file is cut short or damaged; download it again`,
+        `needs ${end} bytes, but the file has ${this.size}: it is truncated or damaged; download it again`,
       );
     }
-    if (end > LONGEST_HEADER) invalidFile(this.file, part, `makes the header longer than ${LONGEST_HEADER} bytes`);
-    throw new MoreBytes(end);
+    if (end > MAX_HEADER_BYTES)
+      invalidFile(
+        this.file,
+        part,
+        `needs a header of ${end} bytes, more than the limit of ${MAX_HEADER_BYTES}: the file is damaged; download it again`,
+      );
+    throw new NeedMoreBytes(end);
   }
 
   /** The next `count` bytes, not copied. */
@@ -72,7 +78,7 @@ export class HeaderCursor {
     return this.number(4, part, (view, at) => view.getUint32(at, true));
   }
 
-  /** A 64-bit integer: a number where it is exact, else a bigint. */
+  /** A 64-bit integer: a number if that is exact, otherwise a bigint. */
   integer64(part: string, signed: boolean): number | bigint {
     this.need(8, part);
     const value = signed ? this.view.getBigInt64(this.position, true) : this.view.getBigUint64(this.position, true);
@@ -84,45 +90,45 @@ export class HeaderCursor {
   count(part: string): number {
     const value = this.integer64(part, false);
     if (typeof value === "bigint")
-      invalidFile(this.file, part, `is ${value}, more than any file holds: the file is damaged`);
+      invalidFile(this.file, part, `${value} is more than any file holds: the file is damaged; download it again`);
     return value;
   }
 
-  /** UTF-8 of `length` bytes. */
+  /** A UTF-8 string of `length` bytes. */
   utf8(length: number, part: string): string {
     const bytes = this.take(length, part);
     try {
       return this.text.decode(bytes);
     } catch (cause) {
-      return invalidFile(this.file, part, "is not UTF-8", { cause });
+      return invalidFile(this.file, part, "is not valid UTF-8: the file is damaged; download it again", { cause });
     }
   }
 }
 
-/** Reads as much of a file's beginning as `parse` goes through, each time four times as much, so that little is parsed twice. @internal */
+/** Runs `parse` on the start of a file. Fetches four times as much each time it needs more, so little is parsed twice. @internal */
 export async function readHeader<T>(
   source: ByteSource,
   parse: (cursor: HeaderCursor) => T,
   signal?: AbortSignal,
 ): Promise<T> {
-  const most = Math.min(source.size, LONGEST_HEADER);
+  const most = Math.min(source.size, MAX_HEADER_BYTES);
   let size = source.size;
   let bytes = new Uint8Array(0);
   let wanted = Math.min(FIRST_READ, most);
   for (;;) {
     const more = await readRange(source, bytes.length, wanted, signal);
     if (bytes.length + more.length < wanted) size = bytes.length + more.length;
-    bytes = joined(bytes, more);
+    bytes = concat(bytes, more);
     try {
       return parse(new HeaderCursor(source.name, bytes, size));
     } catch (request) {
-      if (!(request instanceof MoreBytes)) throw request;
+      if (!(request instanceof NeedMoreBytes)) throw request;
       wanted = Math.min(Math.max(request.needed, bytes.length * 4), most);
     }
   }
 }
 
-function joined(a: Uint8Array<ArrayBuffer>, b: Uint8Array): Uint8Array<ArrayBuffer> {
+function concat(a: Uint8Array<ArrayBuffer>, b: Uint8Array): Uint8Array<ArrayBuffer> {
   const both = new Uint8Array(a.length + b.length);
   both.set(a);
   both.set(b, a.length);

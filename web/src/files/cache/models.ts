@@ -1,0 +1,57 @@
+// Lists and removes cached models.
+import { parseUrl, withoutFragment } from "../http/urls.js";
+import type { FilePlatform } from "../platform.js";
+import { cachedFiles, pieceBytes, readRecord, removeFile } from "./entries.js";
+import { existingStores, type PieceStore } from "./piece_store.js";
+
+/** A model with files cached on this device. */
+export interface CachedModel {
+  /** The URL it was opened with. A file shared by several models counts for the one opened last. */
+  source: string;
+  /** Where it is cached: `opfs` is the origin private file system, `cache` the Cache API. */
+  cache: "opfs" | "cache";
+  /** Cached bytes. */
+  bytes: number;
+  /** Total bytes of its files. More than `bytes` if a download was interrupted or some tensors were never read. */
+  size: number;
+}
+
+/** Lists the cached models of all stores. @internal */
+export async function cachedModels(platform: FilePlatform): Promise<CachedModel[]> {
+  const models: CachedModel[] = [];
+  for (const [cache, store] of await existingStores(platform)) {
+    const bySource = new Map<string, CachedModel>();
+    for (const { key, pieces } of await cachedFiles(store)) {
+      const record = await readRecord(store, key);
+      if (record === undefined) continue;
+      const { source, size = 0 } = record;
+      const model = bySource.get(source) ?? { source, cache, bytes: 0, size: 0 };
+      bySource.set(source, model);
+      model.size += size;
+      model.bytes += pieces.reduce((sum, index) => sum + pieceBytes(size, index), 0);
+    }
+    models.push(...bySource.values());
+  }
+  return models;
+}
+
+/** Removes a model's files from all stores. Resolves with whether any were cached. @internal */
+export async function deleteCachedModel(platform: FilePlatform, source: string | URL): Promise<boolean> {
+  const url = withoutFragment(parseUrl(source));
+  let wasCached = false;
+  for (const [, store] of await existingStores(platform)) {
+    if (await removeSource(store, url)) wasCached = true;
+  }
+  return wasCached;
+}
+
+async function removeSource(store: PieceStore, url: string): Promise<boolean> {
+  let wasCached = false;
+  for (const file of await cachedFiles(store)) {
+    const record = await readRecord(store, file.key);
+    if (record?.source !== url) continue;
+    await removeFile(store, file);
+    wasCached = true;
+  }
+  return wasCached;
+}

@@ -1,0 +1,22 @@
+// What browsers and Node do differently when reading files.
+import type { FileSet } from "./byte_source.js";
+
+/** File access on the current platform. @internal */
+export interface FilePlatform {
+  readonly fetch: typeof fetch;
+  /** Opens a local file or folder. Missing in browsers. */
+  readonly openPath?: (path: string | URL) => Promise<FileSet>;
+  /** Returns the root of the origin private file system (OPFS), where there is one. */
+  readonly opfsRoot?: () => Promise<FileSystemDirectoryHandle>;
+  /** The Cache API, where there is one. */
+  readonly caches?: CacheStorage;
+}
+
+/** File access in pages and Workers. OPFS and the Cache API need a secure context. @internal */
+export const webFiles: FilePlatform = {
+  fetch: (...request) => fetch(...request),
+  opfsRoot: () => navigator.storage.getDirectory(),
+  get caches() {
+    return globalThis.caches;
+  },
+};
