@@ -1,14 +1,15 @@
-// Writes GGUF files: any metadata, any tensors, whole in memory or streamed to a disk.
+// Writes GGUF files with any metadata and tensors, in memory or streamed to disk.
 //
-// A model is { metadata, tensors, version, alignment }. Metadata is an object or a list of [key, value]; a value's type goes by what it is
-// (integers u32 or i32, bigints u64, other numbers f32), and `typed("u8", 3)` says it. A tensor is { name, type, shape, data }: shape
-// outermost first, data its bytes, or a function that yields them in pieces, or nothing for zeros.
+// A model is { metadata, tensors, version, alignment }. Metadata is an object or an array of [key, value]. The type of a value follows from
+// the value: integers are u32 or i32, bigints u64, other numbers f32. `typed("u8", 3)` sets it explicitly. A tensor is
+// { name, type, shape, data } with the outermost dimension first. Data is its bytes, or a function that yields them in chunks; without
+// data the tensor is all zeros.
 
 import { open } from "node:fs/promises";
 
 const valueTypes = ["u8", "i8", "u16", "i16", "u32", "i32", "f32", "bool", "string", "array", "u64", "i64", "f64"];
 
-/** Number, elements of a block and bytes of a block of each tensor type (ggml.h, ggml-common.h). */
+/** For each tensor type: its number, elements per block and bytes per block (ggml.h, ggml-common.h). */
 export const tensorTypes = {
   f32: [0, 1, 4],
   f16: [1, 1, 2],
@@ -29,7 +30,7 @@ export const tensorTypes = {
   mxfp4: [39, 32, 17],
 };
 
-/** A value with its type: one of u8 … f64, bool, string, or an element's type for an array. */
+/** A value with an explicit type: u8 … f64, bool or string. For an array, the type of its elements. */
 export const typed = (type, value) => ({ type, value });
 
 class Writer {
@@ -55,7 +56,7 @@ class Writer {
     this.reserve(8).setBigUint64(0, BigInt(value), true);
   }
 
-  /** A string, or bytes that need not be one. */
+  /** A string, or bytes that may be invalid UTF-8. */
   string(text) {
     const bytes = typeof text === "string" ? new TextEncoder().encode(text) : text;
     this.u64(bytes.length);
@@ -100,13 +101,13 @@ const isTypedScalar = (value) =>
   typeof value === "object" && !Array.isArray(value) && "type" in value && !Array.isArray(value.value);
 const padded = (length, alignment) => Math.ceil(length / alignment) * alignment;
 
-/** Bytes of a tensor. */
+/** Length of a tensor in bytes. */
 export function tensorBytes({ type, shape }) {
   const [, elements, bytes] = tensorTypes[type];
   return (shape.reduce((product, length) => product * length, 1) / elements) * bytes;
 }
 
-/** Everything before the data, padded. `tensors` may carry offset, typeNumber and dimensions of their own, to be wrong with. */
+/** The padded header. To write wrong headers, a tensor may have its own offset, typeNumber and dimensions. */
 export function ggufHeader({ metadata = {}, tensors = [], version = 3, alignment = 32, tensorCount, entryCount }) {
   const entries = Array.isArray(metadata) ? metadata : Object.entries(metadata);
   const writer = new Writer();
@@ -144,17 +145,17 @@ function* piecesOf(model) {
       written += piece.length;
       yield piece;
     }
-    if (written !== bytes) throw new Error(`${tensor.name} has ${written} bytes, and needs ${bytes}`);
+    if (written !== bytes) throw new Error(`${tensor.name} has ${written} bytes, expected ${bytes}`);
     yield new Uint8Array(padded(bytes, alignment) - bytes);
   }
 }
 
-/** A whole file. */
+/** A complete file. */
 export function ggufBytes(model) {
   return new Uint8Array(Buffer.concat([...piecesOf(model)]));
 }
 
-/** Writes a file piece by piece, so that tensors may be larger than memory; returns its length. */
+/** Writes a file in chunks, so that tensors may be larger than memory. Returns its length. */
 export async function writeGguf(path, model) {
   const file = await open(path, "w");
   let length = 0;

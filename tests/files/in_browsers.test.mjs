@@ -1,4 +1,4 @@
-// What Node's stand-ins cannot show: a browser's own private folder, caches, Blobs and answers from another origin, in a page and a Worker.
+// Reads models in real browsers, in a page and a Worker: OPFS, Cache API, Blobs and cross-origin responses.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
@@ -16,7 +16,7 @@ const expected = createHash("sha256")
   .update(Buffer.concat(model.tensors.map(({ data }) => data)))
   .digest("hex");
 
-/** Opens and reads in a page or a Worker; returns a digest of all tensors, in the order of the file, and the warnings. */
+/** Runs in a page or a Worker: reads a model, returns a digest of all tensors in file order and the warnings. */
 const task = `
 import { cachedModels, deleteCachedModel, openModel, webFiles } from "/files.js";
 export const list = () => cachedModels(webFiles);
@@ -42,7 +42,7 @@ async function bundled() {
     'export { webFiles } from "./platform.js"',
   ].join(";");
   const resolveDir = fileURLToPath(new URL("../../build/package/files", import.meta.url));
-  // for pages: an import of Node's would not resolve
+  // platform: browser, so that an import from Node would fail
   const { outputFiles } = await build({
     stdin: { contents, resolveDir },
     bundle: true,
@@ -64,14 +64,14 @@ function listen(t, handle) {
   );
 }
 
-/** The model's file; `headers` besides. Counts requests. */
+/** Serves the model with extra `headers`, and records the requests. */
 function modelServer(headers) {
-  const asked = [];
+  const requests = [];
   return {
-    asked,
+    requests,
     handle(request, response) {
-      asked.push(request.method);
-      if (request.method !== "GET") return response.writeHead(403).end(); // leave asked in advance is not given
+      requests.push(request.method);
+      if (request.method !== "GET") return response.writeHead(403).end(); // reject CORS preflights, as model hosts do
       const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? "") ?? [];
       answer(response, bytes, { start: Number(first), end: Math.min(Number(last) + 1, bytes.length) }, { headers });
     },
@@ -92,7 +92,7 @@ const inWorker = (page, what) =>
   );
 
 for (const name of BROWSERS) {
-  test(`${name}: served, kept, dropped and from another origin`, async (t) => {
+  test(`${name}: reads served, cached, dropped and cross-origin models`, async (t) => {
     const texts = { "/files.js": await bundled(), "/run.js": task, "/worker.js": worker };
     const own = modelServer({});
     const url = await listen(t, (request, response) => {
@@ -103,7 +103,7 @@ for (const name of BROWSERS) {
         .end(text ?? "<!doctype html><title>files</title>");
     });
     const other = modelServer({ "access-control-allow-origin": "*" });
-    const elsewhere = await listen(t, other.handle);
+    const otherOrigin = await listen(t, other.handle);
     await withBrowser(
       name,
       async (browser) => {
@@ -116,13 +116,13 @@ for (const name of BROWSERS) {
           for (const cache of ["none", "opfs", "cache"]) {
             const what = { source: `${url}${where}-${cache}.gguf`, cache };
             assert.deepEqual(await run(page, what), { digest: expected, warnings: [] }, `${where}, ${cache}`);
-            own.asked.length = 0;
+            own.requests.length = 0;
             assert.deepEqual(await run(page, what), { digest: expected, warnings: [] }, `${where}, ${cache}, again`);
-            assert.equal(own.asked.length, cache === "none" ? 2 : 1, "what is kept is not fetched");
+            assert.equal(own.requests.length, cache === "none" ? 2 : 1, "cached pieces are not downloaded again");
           }
         }
         const list = () => page.evaluate(async () => (await import("/run.js")).list());
-        const kept = ["page", "worker"].flatMap((where) =>
+        const cached = ["page", "worker"].flatMap((where) =>
           ["opfs", "cache"].map((cache) => ({
             source: `${url}${where}-${cache}.gguf`,
             cache,
@@ -131,27 +131,27 @@ for (const name of BROWSERS) {
           })),
         );
         const inOrder = (models) => models.toSorted((a, b) => (a.source < b.source ? -1 : 1));
-        assert.deepEqual(inOrder(await list()), inOrder(kept), "what is kept is listed, of a Worker too");
+        assert.deepEqual(inOrder(await list()), inOrder(cached), "lists models cached by the page and by the Worker");
         const removed = await page.evaluate(async () => {
           const { remove } = await import("/run.js");
           return [await remove("page-opfs.gguf"), await remove("/worker-cache.gguf"), await remove("page-opfs.gguf")];
         });
         assert.deepEqual(removed, [true, true, false]);
-        assert.deepEqual(inOrder(await list()), inOrder([kept[1], kept[2]]));
-        own.asked.length = 0;
+        assert.deepEqual(inOrder(await list()), inOrder([cached[1], cached[2]]));
+        own.requests.length = 0;
         assert.deepEqual(
           await inPage(page, { source: `${url}page-opfs.gguf`, cache: "opfs" }),
           { digest: expected, warnings: [] },
-          "fetched again",
+          "downloaded again after removal",
         );
-        assert.ok(own.asked.length > 1);
-        assert.deepEqual(await inPage(page, { source: `${elsewhere}m.gguf`, cache: "none" }), {
+        assert.ok(own.requests.length > 1);
+        assert.deepEqual(await inPage(page, { source: `${otherOrigin}m.gguf`, cache: "none" }), {
           digest: expected,
           warnings: [],
         });
         assert.ok(
-          other.asked.every((method) => method === "GET"),
-          "no leave is asked in advance",
+          other.requests.every((method) => method === "GET"),
+          "no CORS preflight",
         );
         const dropped = await page.evaluate(async () => {
           const blob = await (await fetch("/dropped.gguf", { headers: { Range: "bytes=0-99999999" } })).blob();

@@ -1,4 +1,4 @@
-// What tests of reading share: a platform without page or disk, reading whole tensors, and errors by their code and field.
+// Helpers for tests that read model files: a minimal platform, whole tensors, and expected errors.
 
 import assert from "node:assert/strict";
 import { cachedModels, deleteCachedModel } from "../../build/package/files/cache/models.js";
@@ -7,13 +7,13 @@ import { patternOf } from "./tiny_models.mjs";
 
 export { cachedModels, deleteCachedModel, openModel };
 
-/** Fetches, and has nothing else. */
-export const bare = { fetch: (...request) => fetch(...request) };
+/** A platform with fetch only: no disk, no cache. */
+export const fetchOnly = { fetch: (...request) => fetch(...request) };
 
-/** A file as a page gets it. */
+/** A file as dropped on a page. */
 export const fileOf = (name, bytes) => new File([bytes], name);
 
-/** Reads tensors whole; the pieces of each must follow one another. */
+/** Reads whole tensors and checks that the chunks of each arrive in order. */
 export async function readWhole(model, tensors = model.tensors.values(), options) {
   const read = new Map();
   await model.read(
@@ -30,17 +30,17 @@ export async function readWhole(model, tensors = model.tensors.values(), options
   return read;
 }
 
-/** Reads every tensor and compares it with its pattern. */
-export async function expectWhole(model, options) {
+/** Reads every tensor and compares it with the pattern it was written with. */
+export async function expectIntact(model, options) {
   const read = await readWhole(model, model.tensors.values(), options);
   assert.deepEqual([...read.keys()].sort(), [...model.tensors.keys()].sort());
   for (const [name, bytes] of read) {
     assert.equal(bytes.filled, bytes.length, name);
-    assert.ok(Buffer.from(bytes.buffer).equals(patternOf(name, bytes.length)), `${name} is as written`);
+    assert.ok(Buffer.from(bytes.buffer).equals(patternOf(name, bytes.length)), `${name} differs from what was written`);
   }
 }
 
-/** A promise that must reject with a RopewalkError of this code, field and message. */
+/** Checks that a promise rejects with a RopewalkError of this code, field and message. */
 export async function expectError(promise, code, field, message = /./) {
   await assert.rejects(promise, (error) => {
     assert.equal(error.name, "RopewalkError", error.stack);

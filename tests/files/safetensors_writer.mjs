@@ -1,6 +1,6 @@
-// Writes safetensors files: { name: { dtype, shape, data } } in this order. `data` is bytes.
+// Writes safetensors files from { name: { dtype, shape, data } }, in this order. `data` is bytes.
 
-/** A whole file. */
+/** A complete file. */
 export function safetensorsBytes(tensors, { metadata } = {}) {
   let end = 0;
   const entries = Object.entries(tensors).map(([name, { dtype, shape, data }]) => {
@@ -15,7 +15,7 @@ export function safetensorsBytes(tensors, { metadata } = {}) {
   );
 }
 
-/** A file of any header, an object or text, and the data behind it. */
+/** A file with any header, an object or text, followed by data. */
 export function withHeader(header, data, { length } = {}) {
   const text = new TextEncoder().encode(typeof header === "string" ? header : JSON.stringify(header));
   const size = new Uint8Array(8);

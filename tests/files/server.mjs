@@ -1,16 +1,16 @@
-// A server of files that answers ranges as it should, until a test tells it otherwise.
+// A file server with range requests, which tests can make fail in any way.
 
 import { createServer } from "node:http";
 
 /**
  * Serves `files`, { name: bytes }, until the test ends.
  *
- * @param misbehave gets { name, bytes, start, end, count, request, response } of each request, `count` from 1 for each name, and answers in
- * its own way by returning true
- * @returns the address of the folder, what was asked, the files, which may be changed, and the responses that are neither sent nor closed
+ * @param misbehave called with { name, bytes, start, end, count, request, response } for each request, where `count` counts the requests
+ * for a name from 1; returns true if it has sent the response itself
+ * @returns the URL of the folder, the requests, the files (may be changed), and the responses that are neither complete nor closed
  */
 export async function serve(t, files, misbehave = () => false) {
-  const asked = [];
+  const requests = [];
   const unfinished = new Set();
   const server = createServer((request, response) => {
     const name = decodeURIComponent(new URL(request.url, "http://localhost").pathname.slice(1));
@@ -18,11 +18,11 @@ export async function serve(t, files, misbehave = () => false) {
     const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? "") ?? [];
     const start = Number(first ?? 0);
     const end = Math.min(Number(last ?? Infinity) + 1, bytes?.length ?? 0);
-    asked.push({ name, start, end, headers: request.headers });
+    requests.push({ name, start, end, headers: request.headers });
     response.on("error", () => {});
     unfinished.add(response);
     response.on("close", () => unfinished.delete(response));
-    const count = asked.filter((other) => other.name === name).length;
+    const count = requests.filter((other) => other.name === name).length;
     if (misbehave({ name, bytes, start, end, count, request, response }) === true) return;
     answer(response, bytes, first === undefined ? undefined : { start, end });
   });
@@ -31,14 +31,14 @@ export async function serve(t, files, misbehave = () => false) {
     server.closeAllConnections();
     server.close();
   });
-  return { url: `http://127.0.0.1:${server.address().port}/`, asked, files, server, unfinished };
+  return { url: `http://127.0.0.1:${server.address().port}/`, requests, files, server, unfinished };
 }
 
-/** The right answer, with other headers or another status where a test asks for them; null leaves a header out. */
+/** Sends the correct response, with the headers or status changed as given. null removes a header. */
 export function answer(response, bytes, range, { headers = {}, status, body } = {}) {
   const send = (code, fields, content) => {
-    const kept = Object.entries({ ...fields, ...headers }).filter(([, value]) => value !== null);
-    response.writeHead(status ?? code, Object.fromEntries(kept));
+    const present = Object.entries({ ...fields, ...headers }).filter(([, value]) => value !== null);
+    response.writeHead(status ?? code, Object.fromEntries(present));
     response.end(body ?? content);
   };
   if (bytes === undefined) return send(404, { "content-type": "text/plain" }, "none");

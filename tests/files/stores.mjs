@@ -1,20 +1,20 @@
-// Stand-ins for what an origin keeps files in, as far as the package uses them: with a quota, and with parts missing as in some engines.
+// Fake OPFS and Cache API for Node, with a quota, and with the parts missing that some engines lack.
 
 const refuse = () => {
   throw new DOMException("the quota is exceeded", "QuotaExceededError");
 };
 
-const sizeOf = (kept) => [...kept.values()].reduce((sum, { size }) => sum + size, 0);
+const sizeOf = (stored) => [...stored.values()].reduce((sum, { size }) => sum + size, 0);
 
-/** The private folder; `kept` is what lies in its one folder. */
-export function fakeFolder({ quota = Infinity, streams = true, sync = true } = {}) {
-  const kept = new Map();
+/** A fake OPFS. `stored` has the files of its one folder. */
+export function fakeOpfs({ quota = Infinity, streams = true, sync = true } = {}) {
+  const stored = new Map();
   const put = (name, bytes) => {
-    if (sizeOf(kept) + bytes.length > quota) refuse();
-    kept.set(name, new Blob([bytes]));
+    if (sizeOf(stored) + bytes.length > quota) refuse();
+    stored.set(name, new Blob([bytes]));
   };
   const handleOf = (name) => ({
-    getFile: async () => kept.get(name),
+    getFile: async () => stored.get(name),
     ...(streams && {
       async createWritable() {
         let pending;
@@ -39,12 +39,12 @@ export function fakeFolder({ quota = Infinity, streams = true, sync = true } = {
   });
   const folder = {
     async getFileHandle(name, { create = false } = {}) {
-      if (!kept.has(name) && !create) throw new DOMException("none", "NotFoundError");
+      if (!stored.has(name) && !create) throw new DOMException("none", "NotFoundError");
       return handleOf(name);
     },
-    removeEntry: async (name) => void kept.delete(name),
+    removeEntry: async (name) => void stored.delete(name),
     async *keys() {
-      yield* kept.keys();
+      yield* stored.keys();
     },
   };
   let isMade = false;
@@ -53,26 +53,26 @@ export function fakeFolder({ quota = Infinity, streams = true, sync = true } = {
     isMade = true;
     return folder;
   };
-  return { kept, privateFolder: async () => ({ getDirectoryHandle }) };
+  return { stored, opfsRoot: async () => ({ getDirectoryHandle }) };
 }
 
-/** The caches; `kept` is what the one cache holds. */
+/** A fake CacheStorage. `stored` has the contents of its one cache. */
 export function fakeCaches({ quota = Infinity } = {}) {
-  const kept = new Map();
+  const stored = new Map();
   const cache = {
-    match: async (address) => (kept.has(address) ? new Response(kept.get(address)) : undefined),
+    match: async (address) => (stored.has(address) ? new Response(stored.get(address)) : undefined),
     async put(address, response) {
       const blob = await response.blob();
-      if (sizeOf(kept) + blob.size > quota) refuse();
-      kept.set(address, blob);
+      if (sizeOf(stored) + blob.size > quota) refuse();
+      stored.set(address, blob);
     },
-    delete: async (address) => kept.delete(address),
-    keys: async () => Array.from(kept.keys(), (address) => new Request(address)),
+    delete: async (address) => stored.delete(address),
+    keys: async () => Array.from(stored.keys(), (address) => new Request(address)),
   };
   let isMade = false;
   const open = async () => {
     isMade = true;
     return cache;
   };
-  return { kept, caches: { open, has: async () => isMade } };
+  return { stored, caches: { open, has: async () => isMade } };
 }

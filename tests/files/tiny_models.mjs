@@ -1,9 +1,9 @@
-// Small models for tests of reading: every byte of every tensor differs from its neighbours, so that one in the wrong place shows.
+// Small models for tests of reading. Tensors hold a pseudorandom pattern, so that a byte in the wrong place is detected.
 
 import { ggufBytes, tensorBytes, tensorTypes, typed } from "./gguf_writer.mjs";
 import { safetensorsBytes } from "./safetensors_writer.mjs";
 
-/** Bytes that depend on a name. */
+/** Pseudorandom bytes, seeded by a name. */
 export function patternOf(name, length) {
   let state = [...name].reduce((hash, letter) => Math.imul(hash ^ letter.charCodeAt(0), 16777619), 2166136261);
   const bytes = new Uint8Array(length);
@@ -16,7 +16,7 @@ export function patternOf(name, length) {
 
 const withData = (tensor) => ({ ...tensor, data: patternOf(tensor.name, tensorBytes(tensor)) });
 
-/** A GGUF model with one tensor of each format, and one of `large` bytes. */
+/** A GGUF model with one tensor of each supported format, and one of `large` bytes. */
 export function ggufModel({ metadata = {}, large = 4096 } = {}) {
   const formats = Object.keys(tensorTypes).filter((type) => !["iq2_xs", "i32", "mxfp4"].includes(type));
   return {
@@ -35,7 +35,7 @@ export function ggufModel({ metadata = {}, large = 4096 } = {}) {
   };
 }
 
-/** The files of a model in parts, by name. */
+/** The files of a split GGUF model, by name. */
 export function ggufParts(count = 3, { change = (part) => part } = {}) {
   const model = ggufModel();
   const number = (value) => String(value).padStart(5, "0");
@@ -53,8 +53,8 @@ export function ggufParts(count = 3, { change = (part) => part } = {}) {
 const tensor = (name, dtype, shape, bytes) => [name, { dtype, shape, data: patternOf(name, bytes) }];
 const text = (value) => new TextEncoder().encode(typeof value === "string" ? value : JSON.stringify(value));
 
-/** The files beside safetensors weights. */
-export const besides = {
+/** The JSON files of a safetensors model folder. */
+export const folderFiles = {
   "config.json": text({ model_type: "llama", hidden_size: 64 }),
   "tokenizer.json": text({ version: "1.0" }),
   "tokenizer_config.json": text({ eos_token: "</s>" }),
@@ -62,7 +62,7 @@ export const besides = {
   "chat_template.jinja": text("{{ messages }}"),
 };
 
-/** The files of a model folder with one file of weights. */
+/** A model folder with one weights file. */
 export function safetensorsFolder() {
   const weights = safetensorsBytes(
     Object.fromEntries([
@@ -73,10 +73,10 @@ export function safetensorsFolder() {
     ]),
     { metadata: { format: "pt" } },
   );
-  return { "model.safetensors": weights, ...besides };
+  return { "model.safetensors": weights, ...folderFiles };
 }
 
-/** The files of a model folder with two files of weights and an index. */
+/** A model folder with two weights files and an index. */
 export function shardedFolder() {
   const files = {
     "model-00001-of-00002.safetensors": safetensorsBytes(Object.fromEntries([tensor("a.weight", "F32", [4, 8], 128)])),
@@ -89,5 +89,5 @@ export function shardedFolder() {
     "b.weight": "model-00002-of-00002.safetensors",
     "attn.bias": "model-00002-of-00002.safetensors",
   };
-  return { "model.safetensors.index.json": text({ weight_map }), ...files, ...besides };
+  return { "model.safetensors.index.json": text({ weight_map }), ...files, ...folderFiles };
 }

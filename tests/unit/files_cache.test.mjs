@@ -1,201 +1,203 @@
-// Downloads that are kept: on stand-ins for the private folder and the caches of an origin, which Node does not have.
+// Cached downloads, on a fake OPFS and a fake Cache API, which Node doesn't have.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { ggufBytes } from "../files/gguf_writer.mjs";
 import {
-  bare,
+  fetchOnly,
   cachedModels,
   deleteCachedModel,
   expectError,
-  expectWhole,
+  expectIntact,
   openModel,
   readWhole,
 } from "../files/reading.mjs";
 import { answer, serve } from "../files/server.mjs";
-import { fakeCaches, fakeFolder } from "../files/stores.mjs";
+import { fakeCaches, fakeOpfs } from "../files/stores.mjs";
 import { ggufModel, safetensorsFolder } from "../files/tiny_models.mjs";
 
 const PIECE = 16 << 20;
 const bytes = ggufBytes(ggufModel({ large: 40 << 20 })); // three pieces
-const piecesIn = (kept) => [...kept.keys()].filter((name) => /-\d+$/.test(name)).length;
+const piecesIn = (stored) => [...stored.keys()].filter((name) => /-\d+$/.test(name)).length;
 
 const kinds = [
-  ["the private folder", () => fakeFolder(), "opfs"],
-  ["the private folder of a Worker without streams", () => fakeFolder({ streams: false }), "opfs"],
-  ["the caches", () => fakeCaches(), "cache"],
-  ["what there is", () => fakeFolder(), "browser"],
-  ["what there is, without a folder", () => fakeCaches(), "browser"],
+  ["OPFS", () => fakeOpfs(), "opfs"],
+  ["OPFS with sync access handles only", () => fakeOpfs({ streams: false }), "opfs"],
+  ["the Cache API", () => fakeCaches(), "cache"],
+  ["browser: OPFS", () => fakeOpfs(), "browser"],
+  ["browser: Cache API without OPFS", () => fakeCaches(), "browser"],
   [
-    "what there is, with a folder that cannot be written",
-    () => ({ ...fakeCaches(), privateFolder: fakeFolder({ streams: false, sync: false }).privateFolder }),
+    "browser: Cache API if OPFS is read-only",
+    () => ({ ...fakeCaches(), opfsRoot: fakeOpfs({ streams: false, sync: false }).opfsRoot }),
     "browser",
   ],
 ];
 
-test("read once from the server, then from what is kept", async (t) => {
+test("a model is downloaded once, then read from the cache", async (t) => {
   for (const [what, make, cache] of kinds) {
     await t.test(what, async (t) => {
-      const { kept, ...store } = make();
+      const { stored, ...store } = make();
       const served = await serve(t, { "m.gguf": bytes });
-      const open = () => openModel({ ...bare, ...store }, `${served.url}m.gguf`, { cache, onWarning: assert.fail });
-      await expectWhole(await open());
-      assert.equal(piecesIn(kept), 3);
-      const sent = served.asked.reduce((sum, { start, end }) => sum + end - start, 0);
+      const open = () =>
+        openModel({ ...fetchOnly, ...store }, `${served.url}m.gguf`, { cache, onWarning: assert.fail });
+      await expectIntact(await open());
+      assert.equal(piecesIn(stored), 3);
+      const sent = served.requests.reduce((sum, { start, end }) => sum + end - start, 0);
       assert.ok(sent < bytes.length + (2 << 20), `${sent} of ${bytes.length} bytes`);
-      const before = served.asked.length;
-      await expectWhole(await open());
+      const before = served.requests.length;
+      await expectIntact(await open());
       assert.deepEqual(
-        served.asked.slice(before).map(({ start, end }) => [start, end]),
+        served.requests.slice(before).map(({ start, end }) => [start, end]),
         [[0, 1 << 20]],
-        "only whether it has changed",
+        "only the check for changes",
       );
     });
   }
 });
 
-test("a download that breaks off goes on with the first piece that is missing", async (t) => {
-  const { kept, ...store } = fakeFolder();
+test("an interrupted download resumes at the first missing piece", async (t) => {
+  const { stored, ...store } = fakeOpfs();
   const served = await serve(t, { "m.gguf": bytes });
-  const open = () => openModel({ ...bare, ...store }, `${served.url}m.gguf`, { cache: "opfs" });
+  const open = () => openModel({ ...fetchOnly, ...store }, `${served.url}m.gguf`, { cache: "opfs" });
   const model = await open();
   const controller = new AbortController();
   let loaded = 0;
   const stop = (tensor, offset, chunk) =>
     (loaded += chunk.length) > PIECE + 1000000 && controller.abort(new Error("closed"));
   await assert.rejects(model.read(model.tensors.values(), stop, { signal: controller.signal }), /closed/);
-  assert.equal(piecesIn(kept), 1);
-  const before = served.asked.length;
-  await expectWhole(await open());
-  assert.ok(served.asked.slice(before).every(({ start, end }) => start >= PIECE || end === 1 << 20));
+  assert.equal(piecesIn(stored), 1);
+  const before = served.requests.length;
+  await expectIntact(await open());
+  assert.ok(served.requests.slice(before).every(({ start, end }) => start >= PIECE || end === 1 << 20));
 });
 
-test("what the server has changed is fetched anew", async (t) => {
-  const { kept: _, ...store } = fakeFolder();
+test("a file that changed on the server is downloaded again", async (t) => {
+  const { stored: _, ...store } = fakeOpfs();
   const served = await serve(t, { "m.gguf": bytes });
-  const open = () => openModel({ ...bare, ...store }, `${served.url}m.gguf`, { cache: "opfs" });
-  await expectWhole(await open());
+  const open = () => openModel({ ...fetchOnly, ...store }, `${served.url}m.gguf`, { cache: "opfs" });
+  await expectIntact(await open());
   served.files["m.gguf"] = ggufBytes(ggufModel({ large: 20 << 20, metadata: { "general.name": "another" } }));
   const model = await open();
   assert.equal(model.metadata["general.name"], "another");
-  await expectWhole(model);
+  await expectIntact(model);
 });
 
-test("a piece that is cut short is fetched again", async (t) => {
-  const { kept, ...store } = fakeFolder();
+test("a truncated piece is downloaded again", async (t) => {
+  const { stored, ...store } = fakeOpfs();
   const served = await serve(t, { "m.gguf": bytes });
-  const open = () => openModel({ ...bare, ...store }, `${served.url}m.gguf`, { cache: "opfs" });
-  await expectWhole(await open());
-  const second = [...kept.keys()].find((name) => name.endsWith("-1"));
-  kept.set(second, kept.get(second).slice(0, 1000));
-  const before = served.asked.length;
-  await expectWhole(await open());
+  const open = () => openModel({ ...fetchOnly, ...store }, `${served.url}m.gguf`, { cache: "opfs" });
+  await expectIntact(await open());
+  const second = [...stored.keys()].find((name) => name.endsWith("-1"));
+  stored.set(second, stored.get(second).slice(0, 1000));
+  const before = served.requests.length;
+  await expectIntact(await open());
   assert.deepEqual(
-    served.asked.slice(before + 1).map(({ start, end }) => [start, end]),
+    served.requests.slice(before + 1).map(({ start, end }) => [start, end]),
     [[PIECE, 2 * PIECE]],
   );
 });
 
-test("what is known of a kept file, damaged: it is fetched anew", async (t) => {
-  const { kept, ...store } = fakeFolder();
+test("a file with a damaged record is downloaded again", async (t) => {
+  const { stored, ...store } = fakeOpfs();
   const served = await serve(t, { "m.gguf": bytes });
-  const open = () => openModel({ ...bare, ...store }, `${served.url}m.gguf`, { cache: "opfs", onWarning: assert.fail });
-  await expectWhole(await open());
-  const about = [...kept.keys()].find((name) => name.endsWith("-about"));
+  const open = () =>
+    openModel({ ...fetchOnly, ...store }, `${served.url}m.gguf`, { cache: "opfs", onWarning: assert.fail });
+  await expectIntact(await open());
+  const about = [...stored.keys()].find((name) => name.endsWith("-about"));
   for (const text of ["", "{", "null", "[]", '{"size":"x"}', '{"size":1}']) {
-    kept.set(about, new Blob([text]));
-    await expectWhole(await open());
-    assert.equal(JSON.parse(await kept.get(about).text()).size, bytes.length, text);
+    stored.set(about, new Blob([text]));
+    await expectIntact(await open());
+    assert.equal(JSON.parse(await stored.get(about).text()).size, bytes.length, text);
   }
 });
 
-test("a store that is full: reading goes on, and says so once", async (t) => {
+test("with a full store, reading continues after one warning", async (t) => {
   for (const [make, cache] of [
-    [fakeFolder, "opfs"],
+    [fakeOpfs, "opfs"],
     [fakeCaches, "cache"],
   ]) {
-    const { kept, ...store } = make({ quota: PIECE + 1000 });
+    const { stored, ...store } = make({ quota: PIECE + 1000 });
     const served = await serve(t, { "m.gguf": bytes });
     const warnings = [];
     const open = () =>
-      openModel({ ...bare, ...store }, `${served.url}m.gguf`, {
+      openModel({ ...fetchOnly, ...store }, `${served.url}m.gguf`, {
         cache,
         onWarning: (message) => warnings.push(message),
       });
-    await expectWhole(await open());
+    await expectIntact(await open());
     assert.deepEqual(warnings.length, 1);
-    assert.match(warnings[0], /m\.gguf: is not kept from byte 16777216 on: .*quota/);
-    assert.equal(piecesIn(kept), 1);
-    await expectWhole(await open());
+    assert.match(warnings[0], /m\.gguf: not cached from byte 16777216 on: .*quota/);
+    assert.equal(piecesIn(stored), 1);
+    await expectIntact(await open());
   }
 });
 
-test("a place that keeps nothing", async (t) => {
+test("an environment without OPFS and Cache API", async (t) => {
   const served = await serve(t, { "m.gguf": bytes });
   const refuses = () => Promise.reject(new DOMException("no", "SecurityError"));
-  for (const store of [{}, { privateFolder: refuses, caches: { open: refuses } }]) {
+  for (const store of [{}, { opfsRoot: refuses, caches: { open: refuses } }]) {
     for (const cache of ["opfs", "cache", "browser"]) {
       const warnings = [];
-      await openModel({ ...bare, ...store }, `${served.url}m.gguf`, {
+      await openModel({ ...fetchOnly, ...store }, `${served.url}m.gguf`, {
         cache,
         onWarning: (message) => warnings.push(message),
       });
       assert.equal(warnings.length, 1);
-      assert.match(warnings[0], /nothing is kept/);
+      assert.match(warnings[0], /not cached: this environment has no (OPFS|Cache API)/);
     }
   }
 });
 
-test("without the server, what is kept is read, and known to be absent what was", async (t) => {
-  const { kept, ...store } = fakeFolder();
+test("without the server, cached files are used, and missing optional files stay missing", async (t) => {
+  const { stored, ...store } = fakeOpfs();
   const { "tokenizer.json": _, ...folder } = safetensorsFolder();
   const served = await serve(t, folder);
   const warnings = [];
   const open = () =>
-    openModel({ ...bare, ...store }, served.url, {
+    openModel({ ...fetchOnly, ...store }, served.url, {
       cache: "opfs",
       retries: 0,
       onWarning: (message) => warnings.push(message),
     });
-  await expectWhole(await open());
+  await expectIntact(await open());
   assert.deepEqual(warnings, []);
   served.server.closeAllConnections();
   await new Promise((resolve) => served.server.close(resolve));
   const model = await open();
   assert.ok(!("tokenizer" in model));
   assert.deepEqual(model.tokenizerConfig, { eos_token: "</s>" });
-  await expectWhole(model);
-  assert.match(warnings[0], /what was kept is read/);
-  for (const name of [...kept.keys()]) if (/-0$/.test(name) && kept.get(name).size > 200) kept.delete(name);
-  await expectError(open(), "NETWORK", "model.safetensors: download", /not all of it is kept/);
-  kept.clear();
-  await expectError(open(), "NETWORK", "model.safetensors: download", /cannot be reached/);
+  await expectIntact(model);
+  assert.match(warnings[0], /using the cached file/);
+  for (const name of [...stored.keys()]) if (/-0$/.test(name) && stored.get(name).size > 200) stored.delete(name);
+  await expectError(open(), "NETWORK", "model.safetensors: download", /only part of the file/);
+  stored.clear();
+  await expectError(open(), "NETWORK", "model.safetensors: download", /cannot reach the server/);
 });
 
-test("a server that does not tell the length", async (t) => {
-  const { kept, ...store } = fakeFolder();
+test("a server that sends no length", async (t) => {
+  const { stored, ...store } = fakeOpfs();
   const { url } = await serve(
     t,
     { "m.gguf": bytes },
     ({ response }) => (answer(response, bytes, undefined, { headers: { "content-length": null } }), true),
   );
   const warnings = [];
-  await expectWhole(
-    await openModel({ ...bare, ...store }, `${url}m.gguf`, {
+  await expectIntact(
+    await openModel({ ...fetchOnly, ...store }, `${url}m.gguf`, {
       cache: "opfs",
       onWarning: (message) => warnings.push(message),
     }),
   );
-  assert.equal(kept.size, 0);
-  assert.match(warnings.join(), /^m\.gguf: is not kept: the server does not tell its length/);
+  assert.equal(stored.size, 0);
+  assert.match(warnings.join(), /^m\.gguf: not cached: the server sends no length/);
 });
 
-test("one tensor keeps its pieces only", async (t) => {
-  const { kept, ...store } = fakeFolder();
+test("reading one tensor caches only its pieces", async (t) => {
+  const { stored, ...store } = fakeOpfs();
   const served = await serve(t, { "m.gguf": bytes });
-  const model = await openModel({ ...bare, ...store }, `${served.url}m.gguf`, { cache: "opfs" });
+  const model = await openModel({ ...fetchOnly, ...store }, `${served.url}m.gguf`, { cache: "opfs" });
   await readWhole(model, [model.tensors.get("scalar")]);
   assert.deepEqual(
-    [...kept.keys()]
+    [...stored.keys()]
       .filter((name) => /-\d+$/.test(name))
       .map((name) => name.at(-1))
       .sort(),
@@ -203,16 +205,16 @@ test("one tensor keeps its pieces only", async (t) => {
   );
 });
 
-test("what is kept is listed by the address of its model, and removed", async (t) => {
-  const [folder, cached] = [fakeFolder(), fakeCaches()];
-  const platform = { ...bare, privateFolder: folder.privateFolder, caches: cached.caches };
+test("cached models are listed by URL and removed", async (t) => {
+  const [folder, cached] = [fakeOpfs(), fakeCaches()];
+  const platform = { ...fetchOnly, opfsRoot: folder.opfsRoot, caches: cached.caches };
   assert.deepEqual(await cachedModels(platform), []);
   assert.equal(await deleteCachedModel(platform, "http://localhost/m.gguf"), false);
 
   const files = { ...safetensorsFolder(), "m.gguf": bytes };
   const { url } = await serve(t, files);
-  await expectWhole(await openModel(platform, `${url}m.gguf#part`, { cache: "opfs" }));
-  await expectWhole(await openModel(platform, url, { cache: "opfs" }));
+  await expectIntact(await openModel(platform, `${url}m.gguf#part`, { cache: "opfs" }));
+  await expectIntact(await openModel(platform, url, { cache: "opfs" }));
   const small = await openModel(platform, `${url}m.gguf`, { cache: "cache" });
   await readWhole(small, [small.tensors.get("scalar")]); // in the third piece of three
   const { "m.gguf": _, ...beside } = files;
@@ -232,37 +234,38 @@ test("what is kept is listed by the address of its model, and removed", async (t
     (await cachedModels(platform)).map(({ source }) => source),
     [url],
   );
-  assert.equal(cached.kept.size, 0);
+  assert.equal(cached.stored.size, 0);
   assert.equal(await deleteCachedModel(platform, `${url}m.gguf`), false);
   assert.equal(await deleteCachedModel(platform, url), true);
-  assert.equal(folder.kept.size, 0);
-  await expectWhole(await openModel(platform, `${url}m.gguf`, { cache: "opfs", onWarning: assert.fail }));
-  await expectError(deleteCachedModel(platform, "::"), "INVALID_ARGUMENT", "source", /not an address/);
+  assert.equal(folder.stored.size, 0);
+  await expectIntact(await openModel(platform, `${url}m.gguf`, { cache: "opfs", onWarning: assert.fail }));
+  await expectError(deleteCachedModel(platform, "::"), "INVALID_ARGUMENT", "source", /must be a URL/);
 });
 
-test("a file of two models counts with the one opened last", async (t) => {
-  const { kept, ...store } = fakeFolder();
-  const platform = { ...bare, ...store };
-  const { url, asked } = await serve(t, safetensorsFolder());
+test("a file shared by two models counts for the one opened last", async (t) => {
+  const { stored, ...store } = fakeOpfs();
+  const platform = { ...fetchOnly, ...store };
+  const { url, requests } = await serve(t, safetensorsFolder());
   for (const source of [url, `${url}model.safetensors`])
-    await expectWhole(await openModel(platform, source, { cache: "opfs" }));
+    await expectIntact(await openModel(platform, source, { cache: "opfs" }));
   assert.deepEqual(
     (await cachedModels(platform)).map(({ source, bytes, size }) => [source, bytes === size]),
     [[`${url}model.safetensors`, true]],
   );
   assert.ok(
-    asked.every(({ start }) => start === 0),
-    "asked whether it has changed",
+    requests.every(({ start }) => start === 0),
+    "only checks for changes",
   );
 });
 
-test("pieces without what is known of them are not taken for another file's", async (t) => {
-  const { kept, ...store } = fakeFolder();
+test("pieces without a record are not used for another file", async (t) => {
+  const { stored, ...store } = fakeOpfs();
   const served = await serve(t, { "m.gguf": bytes });
-  const open = () => openModel({ ...bare, ...store }, `${served.url}m.gguf`, { cache: "opfs", onWarning: assert.fail });
-  await expectWhole(await open());
-  kept.delete([...kept.keys()].find((name) => name.endsWith("-about")));
-  const other = Uint8Array.from(bytes).fill(1, bytes.length - 40); // as long, so that its pieces are too
+  const open = () =>
+    openModel({ ...fetchOnly, ...store }, `${served.url}m.gguf`, { cache: "opfs", onWarning: assert.fail });
+  await expectIntact(await open());
+  stored.delete([...stored.keys()].find((name) => name.endsWith("-about")));
+  const other = Uint8Array.from(bytes).fill(1, bytes.length - 40); // of the same length, so its pieces are too
   served.files["m.gguf"] = other;
   const model = await open();
   const scalar = model.tensors.get("scalar");

@@ -1,13 +1,13 @@
-// GGUF headers: what is read is what @huggingface/gguf reads, and what is wrong in one is named.
+// GGUF headers: valid ones are read as @huggingface/gguf reads them, errors name what is wrong.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { gguf } from "@huggingface/gguf";
 import { ggufBytes, ggufHeader, tensorBytes, typed } from "../files/gguf_writer.mjs";
-import { bare, expectError, expectWhole, fileOf, openModel } from "../files/reading.mjs";
+import { fetchOnly, expectError, expectIntact, fileOf, openModel } from "../files/reading.mjs";
 import { serve } from "../files/server.mjs";
 import { ggufModel, ggufParts } from "../files/tiny_models.mjs";
 
-const open = (bytes, name = "m.gguf") => openModel(bare, fileOf(name, bytes));
+const open = (bytes, name = "m.gguf") => openModel(fetchOnly, fileOf(name, bytes));
 
 const everyType = {
   u8: typed("u8", 255),
@@ -32,7 +32,7 @@ const everyType = {
   "general.alignment": 64,
 };
 
-test("every type of value, both versions, as @huggingface/gguf reads them", async (t) => {
+test("every value type in both versions, as @huggingface/gguf reads them", async (t) => {
   for (const version of [2, 3]) {
     const model = {
       ...ggufModel({ metadata: { ...everyType, "tokenizer.ggml.tokens": ["a", "b"] } }),
@@ -52,15 +52,15 @@ test("every type of value, both versions, as @huggingface/gguf reads them", asyn
     );
     assert.equal(ours.metadata.big, 2n ** 64n - 1n);
     assert.equal(ours.metadata.u64, 2 ** 53 - 1);
-    const placeOf = (offset) => Number(offset + theirs.tensorDataOffset);
-    const described = theirs.tensorInfos.map(({ name, shape, offset }) => ({
+    const positionOf = (offset) => Number(offset + theirs.tensorDataOffset);
+    const expected = theirs.tensorInfos.map(({ name, shape, offset }) => ({
       name,
       shape: shape.map(Number).reverse(),
-      offset: placeOf(offset),
+      offset: positionOf(offset),
     }));
     assert.deepEqual(
       [...ours.tensors.values()].map(({ name, shape, offset }) => ({ name, shape: [...shape], offset })),
-      described,
+      expected,
     );
     for (const tensor of model.tensors) assert.equal(ours.tensors.get(tensor.name).bytes, tensorBytes(tensor));
     assert.equal(
@@ -68,11 +68,11 @@ test("every type of value, both versions, as @huggingface/gguf reads them", asyn
       model.tensors.reduce((sum, tensor) => sum + tensorBytes(tensor), 0),
     );
     assert.deepEqual([ours.kind, ours.name], ["gguf", "m.gguf"]);
-    await expectWhole(ours);
+    await expectIntact(ours);
   }
 });
 
-test("strings keep a leading U+FEFF, and keys are only keys", async () => {
+test("strings keep a leading U+FEFF, and __proto__ is an ordinary key", async () => {
   const metadata = [
     ["__proto__", "plain"],
     ["general.architecture", "llama"],
@@ -83,21 +83,21 @@ test("strings keep a leading U+FEFF, and keys are only keys", async () => {
   assert.equal(Object.getOwnPropertyDescriptor(model.metadata, "__proto__").value, "plain");
 });
 
-test("a string across the end of what is read at first", async () => {
+test("a string across the end of the first read", async () => {
   const long = `${"日本".repeat(150000)}END`;
   const model = await open(ggufBytes({ metadata: { pad: "x".repeat((1 << 20) - 400000), long, after: 1 } }));
-  assert.ok(model.metadata.long === long, "whole");
+  assert.ok(model.metadata.long === long, "complete");
   assert.equal(model.metadata.after, 1);
 });
 
-test("a header longer than what is read at first", async (t) => {
+test("a header longer than the first read", async (t) => {
   const tokens = Array.from({ length: 150000 }, (_, i) => `token ${i} 日本`);
   const bytes = ggufBytes(ggufModel({ metadata: { "tokenizer.ggml.tokens": tokens } }));
-  const { url, asked } = await serve(t, { "m.gguf": bytes });
-  const model = await openModel(bare, `${url}m.gguf`);
+  const { url, requests } = await serve(t, { "m.gguf": bytes });
+  const model = await openModel(fetchOnly, `${url}m.gguf`);
   assert.deepEqual(model.metadata["tokenizer.ggml.tokens"], tokens);
-  assert.equal(asked.length, 2);
-  await expectWhole(model);
+  assert.equal(requests.length, 2);
+  await expectIntact(model);
 });
 
 const tensor = (changes) => ({ name: "t", type: "f32", shape: [2, 32], ...changes });
@@ -113,15 +113,15 @@ const wrong = [
   ["no magic", patched(0, 0x58), "magic", /not GGUF/],
   ["an HTML page", new TextEncoder().encode("<!doctype html><p>no such file"), "magic", /HTML page/],
   ["a Git LFS pointer", new TextEncoder().encode("version https://git-lfs.github.com/spec/v1"), "magic", /LFS/],
-  ["nothing", new Uint8Array(0), "magic", /empty/],
-  ["only the magic", header().slice(0, 4), "version", /cut short/],
-  ["version 1", patched(4, 1), "version", /2 and 3/, "UNSUPPORTED_MODEL"],
+  ["an empty file", new Uint8Array(0), "magic", /empty/],
+  ["only the magic", header().slice(0, 4), "version", /truncated/],
+  ["version 1", patched(4, 1), "version", /2 or 3/, "UNSUPPORTED_MODEL"],
   ["big-endian", patched(4, 0, 0, 0, 3), "version", /big-endian/, "UNSUPPORTED_MODEL"],
-  ["more tensors than bytes", header({ tensorCount: 2n ** 40n }), "tensor count", /reaches to byte/],
+  ["more tensors than bytes", header({ tensorCount: 2n ** 40n }), "tensor count", /needs \d+ bytes, but the file has/],
   ["2^64 - 1 tensors", header({ tensorCount: 2n ** 64n - 1n }), "tensor count", /more than any file/],
-  ["more entries than bytes", header({ entryCount: 2n ** 40n }), "metadata count", /reaches to byte/],
+  ["more entries than bytes", header({ entryCount: 2n ** 40n }), "metadata count", /needs \d+ bytes, but the file has/],
   ["2^63 entries", header({ entryCount: 2n ** 63n }), "metadata count", /more than any file/],
-  ["a key longer than the file", patched(24, 0, 0, 0, 0, 0, 1), "metadata key 0", /reaches to byte/],
+  ["a key longer than the file", patched(24, 0, 0, 0, 0, 0, 1), "metadata key 0", /needs \d+ bytes, but the file has/],
   [
     "a key twice",
     header({
@@ -138,7 +138,7 @@ const wrong = [
   ["half a character", header({ metadata: { a: typed("string", ["ok", string(0xe6, 0x97)]) } }), "a", /UTF-8/],
   ["an unknown value type", patched(33, 99), "a", /value type 99/],
   ["a boolean of 2", header({ metadata: { a: typed("bool", 2) } }), "a", /0 or 1/],
-  ["arrays of arrays without end", header({ metadata: { a: [[[[[[1]]]]]] } }), "a", /nested/],
+  ["deeply nested arrays", header({ metadata: { a: [[[[[[1]]]]]] } }), "a", /nested/],
   ["an alignment of 0", header({ metadata: { "general.alignment": 0 } }), "general.alignment", /power of two/],
   ["an alignment of 24", header({ metadata: { "general.alignment": 24 } }), "general.alignment", /power of two/],
   [
@@ -157,7 +157,7 @@ const wrong = [
     /too large/,
   ],
   ["a length of 2^64 - 1", header({ tensors: [tensor({ dimensions: [2n ** 64n - 1n] })] }), "t", /more than any file/],
-  ["a tensor larger than the file", header({ tensors: [tensor({ dimensions: [2 ** 20] })] }), "t", /cut short/],
+  ["a tensor larger than the file", header({ tensors: [tensor({ dimensions: [2 ** 20] })] }), "t", /truncated/],
   [
     "rows that are not whole blocks",
     header({ tensors: [tensor({ type: "q4_0", dimensions: [33, 2] })] }),
@@ -165,33 +165,33 @@ const wrong = [
     /blocks of 32/,
   ],
   [
-    "a type by name",
+    "an unsupported type with a name",
     header({ tensors: [tensor({ typeNumber: 17 })] }),
     "t",
-    /IQ2_XS is not read; take a file with F32, F16/,
+    /IQ2_XS is not supported; use a file with F32, F16/,
     "UNSUPPORTED_MODEL",
   ],
-  ["a type taken out of ggml", header({ tensors: [tensor({ typeNumber: 4 })] }), "t", /number 4 /, "UNSUPPORTED_MODEL"],
+  ["a type removed from ggml", header({ tensors: [tensor({ typeNumber: 4 })] }), "t", /number 4 /, "UNSUPPORTED_MODEL"],
   [
-    "a type that nobody has",
+    "an unknown type",
     header({ tensors: [tensor({ typeNumber: 2 ** 32 - 1 })] }),
     "t",
     /number 4294967295/,
     "UNSUPPORTED_MODEL",
   ],
-  ["an offset off the alignment", header({ tensors: [tensor({ offset: 8 })] }), "t", /alignment 32/],
-  ["an offset outside the file", header({ tensors: [tensor({ offset: 2 ** 40 })] }), "t", /cut short/],
+  ["a misaligned offset", header({ tensors: [tensor({ offset: 8 })] }), "t", /alignment 32/],
+  ["an offset outside the file", header({ tensors: [tensor({ offset: 2 ** 40 })] }), "t", /truncated/],
   ["an offset of 2^64 - 32", header({ tensors: [tensor({ offset: 2n ** 64n - 32n })] }), "t", /more than any file/],
-  ["tensors that overlap", header({ tensors: [tensor(), tensor({ name: "u", offset: 224 })] }), "u", /within t/],
+  ["tensors that overlap", header({ tensors: [tensor(), tensor({ name: "u", offset: 224 })] }), "u", /inside t/],
 ];
 
-test("what is wrong in a header is named", async (t) => {
+test("errors name what is wrong in a header", async (t) => {
   for (const [what, bytes, part, message, code = "INVALID_FILE"] of wrong) {
     await t.test(what, () => expectError(open(bytes), code, `m.gguf: ${part}`, message));
   }
 });
 
-test("a file cut anywhere is refused", async () => {
+test("a file truncated at any byte is rejected", async () => {
   const bytes = ggufBytes({ metadata: { a: ["x", "y"] }, tensors: [tensor()] });
   for (let length = 0; length < bytes.length; length++) {
     await assert.rejects(open(bytes.slice(0, length)), { code: "INVALID_FILE" }, `${length} bytes`);
@@ -199,12 +199,12 @@ test("a file cut anywhere is refused", async () => {
   await open(bytes);
 });
 
-test("a count takes no memory before the bytes for it are there", async () => {
+test("memory is allocated for a count only if the file has the bytes for it", async () => {
   const bytes = ggufHeader({ metadata: { a: typed("u8", [1]) } });
   new DataView(bytes.buffer).setBigUint64(24 + 9 + 4 + 4, 2n ** 47n, true);
   const before = process.memoryUsage().arrayBuffers;
-  await expectError(open(bytes), "INVALID_FILE", "m.gguf: a", /reaches to byte/);
-  assert.ok(process.memoryUsage().arrayBuffers - before < 4 << 20, "as much as the file");
+  await expectError(open(bytes), "INVALID_FILE", "m.gguf: a", /needs \d+ bytes, but the file has/);
+  assert.ok(process.memoryUsage().arrayBuffers - before < 4 << 20, "no more than the file");
 });
 
 const files = (parts) => Object.entries(parts).map(([name, bytes]) => fileOf(name, bytes));
@@ -212,46 +212,56 @@ const set = (key, value) => ({
   change: (part, i) => (i === 1 ? { ...part, metadata: { ...part.metadata, [key]: typed("u16", value) } } : part),
 });
 
-test("a model in parts, opened by any of them", async (t) => {
+test("a split model, opened by any of its parts", async (t) => {
   const parts = ggufParts();
   const { url } = await serve(t, parts);
   for (const name of Object.keys(parts)) {
-    const model = await openModel(bare, `${url}${name}`);
+    const model = await openModel(fetchOnly, `${url}${name}`);
     assert.equal(model.metadata["general.architecture"], "llama");
     assert.deepEqual(new Set([...model.tensors.values()].map(({ file }) => file)), new Set([0, 1, 2]));
-    await expectWhole(model);
+    await expectIntact(model);
   }
-  await expectWhole(await openModel(bare, files(parts)));
+  await expectIntact(await openModel(fetchOnly, files(parts)));
 });
 
-test("parts that are missing, repeated, renamed or at odds", async (t) => {
+test("parts that are missing, repeated, renamed or contradictory", async (t) => {
   const second = "tiny-00002-of-00003.gguf";
   const without = ggufParts();
   delete without[second];
-  await expectError(openModel(bare, files(without)), "INVALID_FILE", `${second}: part 2 of 3`, /not among/);
+  await expectError(openModel(fetchOnly, files(without)), "INVALID_FILE", `${second}: part 2 of 3`, /not among/);
   const { url } = await serve(t, without);
-  await expectError(openModel(bare, `${url}tiny-00001-of-00003.gguf`), "INVALID_FILE", `${second}: part 2 of 3`, /404/);
+  await expectError(
+    openModel(fetchOnly, `${url}tiny-00001-of-00003.gguf`),
+    "INVALID_FILE",
+    `${second}: part 2 of 3`,
+    /404/,
+  );
 
   const repeated = ggufParts();
   repeated[second] = repeated["tiny-00001-of-00003.gguf"];
-  await expectError(openModel(bare, files(repeated)), "INVALID_FILE", `${second}: split.no`, /renamed or repeated/);
+  await expectError(
+    openModel(fetchOnly, files(repeated)),
+    "INVALID_FILE",
+    `${second}: split.no`,
+    /renamed or repeated/,
+  );
   const twice = files(ggufParts());
-  await expectError(openModel(bare, [...twice, twice[1]]), "INVALID_FILE", `${second}: part 2 of 3`, /twice/);
+  await expectError(openModel(fetchOnly, [...twice, twice[1]]), "INVALID_FILE", `${second}: part 2 of 3`, /twice/);
 
   await expectError(
-    openModel(bare, files(ggufParts(3, set("split.no", 2)))),
+    openModel(fetchOnly, files(ggufParts(3, set("split.no", 2)))),
     "INVALID_FILE",
     `${second}: split.no`,
     /is 2/,
   );
   await expectError(
-    openModel(bare, files(ggufParts(3, set("split.count", 4)))),
+    openModel(fetchOnly, files(ggufParts(3, set("split.count", 4)))),
     "INVALID_FILE",
     `${second}: split.count`,
     /is 4/,
   );
   await expectError(
-    openModel(bare, fileOf("first.gguf", ggufParts()[second])),
+    openModel(fetchOnly, fileOf("first.gguf", ggufParts()[second])),
     "INVALID_FILE",
     "first.gguf: split.count",
     /named <name>-00001-of-00003\.gguf/,
@@ -262,16 +272,16 @@ test("parts that are missing, repeated, renamed or at odds", async (t) => {
     change: (part, i) => ({ tensors: i === 1 ? [...part.tensors, again] : part.tensors, metadata: uncounted(part) }),
   };
   await expectError(
-    openModel(bare, files(ggufParts(3, inTwo))),
+    openModel(fetchOnly, files(ggufParts(3, inTwo))),
     "INVALID_FILE",
     `${second}: f32.weight`,
-    /is in tiny-00001-of-00003\.gguf too/,
+    /is also in tiny-00001-of-00003\.gguf/,
   );
   const doubled = { change: (part, i) => ({ ...part, tensors: i === 1 ? [...part.tensors, again] : part.tensors }) };
   await expectError(
-    openModel(bare, files(ggufParts(3, doubled))),
+    openModel(fetchOnly, files(ggufParts(3, doubled))),
     "INVALID_FILE",
     "tiny-00001-of-00003.gguf: split.tensors.count",
-    /together/,
+    /in total/,
   );
 });

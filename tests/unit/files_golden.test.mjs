@@ -1,4 +1,4 @@
-// Files that other programs wrote: llama.cpp's converter and transformers (tests/golden/tiny_models).
+// Files written by llama.cpp's converter and transformers (tests/golden/tiny_models).
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -6,10 +6,10 @@ import test from "node:test";
 import { gguf } from "@huggingface/gguf";
 import { nodeFiles } from "../../build/package/files/node_files.js";
 import { WEIGHT_FORMATS } from "../../build/package/files/weight_formats.js";
-import { bare, openModel } from "../files/reading.mjs";
+import { fetchOnly, openModel } from "../files/reading.mjs";
 
 const root = join(import.meta.dirname, "..", "golden", "tiny_models");
-const node = { ...bare, openPath: nodeFiles };
+const node = { ...fetchOnly, openPath: nodeFiles };
 const pathsOf = (ending) =>
   readdirSync(root, { recursive: true })
     .filter((name) => name.endsWith(ending))
@@ -23,7 +23,7 @@ async function expectReadable(model) {
   assert.equal(read, model.bytes);
 }
 
-test("GGUF: keys, values, shapes and places as @huggingface/gguf reads them, of every weight format", async () => {
+test("GGUF: metadata, shapes and offsets as @huggingface/gguf reads them, for every weight format", async () => {
   const formats = new Set();
   for (const path of pathsOf(".gguf")) {
     const theirs = await gguf(path, { allowLocalFile: true });
@@ -45,13 +45,13 @@ test("GGUF: keys, values, shapes and places as @huggingface/gguf reads them, of 
   assert.deepEqual([...formats].sort(), [...WEIGHT_FORMATS].sort());
 });
 
-test("safetensors: as many parameters as the GGUF file of the same model", async () => {
+test("safetensors: the same number of parameters as the GGUF file of the model", async () => {
   const parameters = ({ tensors }) =>
     [...tensors.values()].reduce((sum, { bytes, format }) => sum + bytes / (format === "f32" ? 4 : 2), 0);
   const paths = pathsOf("model.safetensors");
   assert.ok(paths.length > 10);
   for (const path of paths) {
-    const model = await openModel(node, join(path, "..")); // of two models in a folder model.safetensors is taken
+    const model = await openModel(node, join(path, "..")); // a folder with both formats opens model.safetensors
     assert.deepEqual([model.kind, typeof model.config.model_type], ["safetensors", "string"], path);
     await expectReadable(model);
     if (!existsSync(join(path, "..", "model.gguf"))) continue;

@@ -1,4 +1,4 @@
-// Where models come from besides servers: paths, Blobs, bytes; folders of each; progress, and signals while they are read.
+// Models from paths, Blobs and bytes, and folders of these; progress and aborts.
 import assert from "node:assert/strict";
 import {
   appendFile,
@@ -18,10 +18,10 @@ import test from "node:test";
 import { pathToFileURL } from "node:url";
 import { nodeFiles } from "../../build/package/files/node_files.js";
 import { ggufBytes, ggufHeader, writeGguf } from "../files/gguf_writer.mjs";
-import { bare, expectError, expectWhole, fileOf, openModel, readWhole } from "../files/reading.mjs";
+import { fetchOnly, expectError, expectIntact, fileOf, openModel, readWhole } from "../files/reading.mjs";
 import { ggufModel, ggufParts, patternOf, safetensorsFolder, shardedFolder } from "../files/tiny_models.mjs";
 
-const node = { ...bare, openPath: nodeFiles };
+const node = { ...fetchOnly, openPath: nodeFiles };
 
 async function folderOf(t, files) {
   const folder = await mkdtemp(join(tmpdir(), "ropewalk-files-"));
@@ -30,14 +30,14 @@ async function folderOf(t, files) {
   return folder;
 }
 
-/** Files that this process holds open in a folder; Linux tells. */
+/** Files in a folder that this process has open. Linux only; elsewhere empty. */
 async function openIn(folder) {
   const links = await readdir("/proc/self/fd").catch(() => []);
   const paths = await Promise.all(links.map((link) => readlink(`/proc/self/fd/${link}`).catch(() => "")));
   return paths.filter((path) => path.startsWith(folder));
 }
 
-test("paths, file: addresses and folders", async (t) => {
+test("paths, file: URLs and folders", async (t) => {
   const bytes = ggufBytes(ggufModel({ large: 3 << 20 }));
   const folder = await folderOf(t, { "m.gguf": bytes, "notes.txt": new Uint8Array(3) });
   for (const source of [
@@ -49,7 +49,7 @@ test("paths, file: addresses and folders", async (t) => {
   ]) {
     const model = await openModel(node, source);
     assert.equal(model.name, "m.gguf");
-    await expectWhole(model);
+    await expectIntact(model);
   }
   assert.deepEqual(await openIn(folder), []);
   for (const [files, first] of [
@@ -59,21 +59,21 @@ test("paths, file: addresses and folders", async (t) => {
   ]) {
     const model = await openModel(node, await folderOf(t, files));
     assert.equal(model.name, first);
-    await expectWhole(model);
+    await expectIntact(model);
   }
 });
 
 test("bytes in memory", async () => {
   const bytes = ggufBytes(ggufModel({ large: 9 << 20 }));
-  await expectWhole(await openModel(bare, bytes));
-  await expectWhole(await openModel(bare, bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length)));
+  await expectIntact(await openModel(fetchOnly, bytes));
+  await expectIntact(await openModel(fetchOnly, bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length)));
   const within = new Uint8Array(bytes.length + 7);
   within.set(bytes, 3);
-  await expectWhole(await openModel(bare, within.subarray(3, 3 + bytes.length)));
-  await expectWhole(await openModel(bare, new Blob([bytes])));
+  await expectIntact(await openModel(fetchOnly, within.subarray(3, 3 + bytes.length)));
+  await expectIntact(await openModel(fetchOnly, new Blob([bytes])));
 });
 
-test("a file written piece by piece is the one written at once", async (t) => {
+test("a file written in chunks equals one written at once", async (t) => {
   const folder = await folderOf(t, {});
   const model = ggufModel({ large: 1 << 20 });
   const streamed = model.tensors.map((tensor) => ({
@@ -84,24 +84,24 @@ test("a file written piece by piece is the one written at once", async (t) => {
   }));
   const length = await writeGguf(join(folder, "m.gguf"), { ...model, tensors: streamed });
   assert.equal(length, ggufBytes(model).length);
-  await expectWhole(await openModel(node, join(folder, "m.gguf")));
+  await expectIntact(await openModel(node, join(folder, "m.gguf")));
 });
 
-test("what the name says does not decide, what the file holds does", async () => {
+test("the format follows from the file's contents, not its name", async () => {
   const { "model.safetensors": weights, ...beside } = safetensorsFolder();
   const rest = Object.entries(beside).map(([name, bytes]) => fileOf(name, bytes));
-  const model = await openModel(bare, [fileOf("model.safetensors", ggufBytes(ggufModel())), ...rest]);
+  const model = await openModel(fetchOnly, [fileOf("model.safetensors", ggufBytes(ggufModel())), ...rest]);
   assert.equal(model.kind, "gguf");
-  await expectError(openModel(bare, fileOf("m.gguf", weights)), "INVALID_FILE", "m.gguf: magic", /not GGUF/);
+  await expectError(openModel(fetchOnly, fileOf("m.gguf", weights)), "INVALID_FILE", "m.gguf: magic", /not GGUF/);
   await expectError(
-    openModel(bare, fileOf("pytorch_model.bin", new TextEncoder().encode("PK\x03\x04 and so on, an archive"))),
+    openModel(fetchOnly, fileOf("pytorch_model.bin", new TextEncoder().encode("PK\x03\x04 and so on, an archive"))),
     "INVALID_FILE",
     "pytorch_model.bin: magic",
     /PyTorch/,
   );
 });
 
-test("folders without a model, or with several", async (t) => {
+test("folders with no model or several", async (t) => {
   const gguf = ggufBytes(ggufModel());
   await expectError(
     openModel(node, await folderOf(t, { "a.txt": gguf })),
@@ -116,14 +116,14 @@ test("folders without a model, or with several", async (t) => {
     /a\.gguf, b\.gguf/,
   );
   await expectError(
-    openModel(bare, [fileOf("a.gguf", gguf), fileOf("b.gguf", gguf)]),
+    openModel(fetchOnly, [fileOf("a.gguf", gguf), fileOf("b.gguf", gguf)]),
     "INVALID_FILE",
     "folder: files",
     /several/,
   );
 });
 
-test("paths that are no file", async (t) => {
+test("paths that are not files", async (t) => {
   const folder = await folderOf(t, {});
   await expectError(openModel(node, join(folder, "gone.gguf")), "INVALID_FILE", "gone.gguf: file", /ENOENT/);
   await mkdir(join(folder, "model.safetensors"));
@@ -148,7 +148,7 @@ test("a file that changes after it was opened", async (t) => {
   assert.deepEqual(await openIn(folder), []);
 });
 
-test("a dropped file that its owner changes", async () => {
+test("a dropped file that changes", async () => {
   const bytes = ggufBytes(ggufModel());
   let isGone = false;
   class Watched extends File {
@@ -160,30 +160,35 @@ test("a dropped file that its owner changes", async () => {
       };
     }
   }
-  const model = await openModel(bare, new Watched([bytes], "m.gguf"));
+  const model = await openModel(fetchOnly, new Watched([bytes], "m.gguf"));
   isGone = true;
-  await expectError(readWhole(model), "INVALID_FILE", "m.gguf: file", /cannot be read any more/);
+  await expectError(readWhole(model), "INVALID_FILE", "m.gguf: file", /can no longer be read/);
 });
 
-test("what is no source, and options out of range", async () => {
+test("invalid sources and options", async () => {
   for (const source of [undefined, null, 3, [], ["a"], {}, [new Blob([]), 3]]) {
-    await expectError(openModel(bare, source), "INVALID_ARGUMENT", "source");
+    await expectError(openModel(fetchOnly, source), "INVALID_ARGUMENT", "source");
   }
-  await expectError(openModel(bare, "no address"), "INVALID_ARGUMENT", "source", /not an address/);
-  await expectError(openModel(bare, "http://localhost/", { retries: -1 }), "INVALID_ARGUMENT", "retries");
-  await expectError(openModel(bare, "http://localhost/", { cache: "disk" }), "INVALID_ARGUMENT", "cache");
-  await expectError(openModel(bare, "c:/models/m.gguf"), "INVALID_ARGUMENT", "source", /c: is not fetched/);
-  const model = await openModel(bare, ggufBytes(ggufModel()));
-  const stranger = { ...model.tensors.get("scalar") };
   await expectError(
-    model.read([stranger], () => assert.fail("written")),
+    openModel(fetchOnly, "not a url"),
+    "INVALID_ARGUMENT",
+    "source",
+    /must be a URL \(got "not a url"\)/,
+  );
+  await expectError(openModel(fetchOnly, "http://localhost/", { retries: -1 }), "INVALID_ARGUMENT", "retries");
+  await expectError(openModel(fetchOnly, "http://localhost/", { cache: "disk" }), "INVALID_ARGUMENT", "cache");
+  await expectError(openModel(fetchOnly, "c:/models/m.gguf"), "INVALID_ARGUMENT", "source", /got c:/);
+  const model = await openModel(fetchOnly, ggufBytes(ggufModel()));
+  const foreign = { ...model.tensors.get("scalar") };
+  await expectError(
+    model.read([foreign], () => assert.fail("written")),
     "INVALID_ARGUMENT",
     "tensors",
   );
 });
 
-test("any tensors, in file order, with progress that counts only them", async () => {
-  const model = await openModel(bare, new Blob([ggufBytes(ggufModel({ large: 4 << 20 }))]));
+test("any tensors, in file order, with progress for these only", async () => {
+  const model = await openModel(fetchOnly, new Blob([ggufBytes(ggufModel({ large: 4 << 20 }))]));
   const names = ["scalar", "f32.weight", "q4_k.weight"];
   const tensors = names.map((name) => model.tensors.get(name));
   const seen = [];
@@ -203,24 +208,24 @@ test("any tensors, in file order, with progress that counts only them", async ()
   assert.deepEqual(none, [{ loaded: 0, total: 0 }]);
 });
 
-test("progress while a model is opened, and not after", async () => {
+test("opening a model reports progress, reading it later does not", async () => {
   const { "model.safetensors": weights, ...beside } = safetensorsFolder();
   const events = [];
   const blobs = Object.entries({ "model.safetensors": weights, ...beside }).map(([name, bytes]) => fileOf(name, bytes));
-  const model = await openModel(bare, blobs, { onProgress: (event) => events.push(event) });
+  const model = await openModel(fetchOnly, blobs, { onProgress: (event) => events.push(event) });
   const { loaded, total } = events.at(-1);
   assert.equal(loaded, total);
   assert.ok(events.every((event) => event.loaded <= event.total));
   const count = events.length;
-  await expectWhole(model);
+  await expectIntact(model);
   assert.equal(events.length, count);
 });
 
-test("a signal while files are read", async (t) => {
+test("aborting while files are read", async (t) => {
   const reason = new Error("enough");
   const bytes = ggufBytes(ggufModel({ large: 9 << 20 }));
   const folder = await folderOf(t, { "m.gguf": bytes });
-  const file = new File([bytes.subarray(0, 1 << 20), bytes.subarray(1 << 20)], "m.gguf"); // Node streams one part at a time
+  const file = new File([bytes.subarray(0, 1 << 20), bytes.subarray(1 << 20)], "m.gguf"); // two parts, as Node streams one part at a time
   for (const source of [join(folder, "m.gguf"), file, bytes]) {
     await assert.rejects(openModel(node, source, { signal: AbortSignal.abort(reason) }), reason);
     const model = await openModel(node, source);
@@ -240,18 +245,18 @@ test("a signal while files are read", async (t) => {
       }),
       full,
     );
-    await expectWhole(model);
+    await expectIntact(model);
   }
   assert.deepEqual(await openIn(folder), []);
 });
 
-test("a tensor far into a large file is reached without reading the file", async (t) => {
+test("a tensor deep in a large file is read without the rest of the file", async (t) => {
   const folder = await folderOf(t, {});
   const path = join(folder, "m.gguf");
   const far = { name: "far", type: "f32", shape: [16], data: patternOf("far", 64) };
   const near = { name: "near", type: "f32", shape: [5 << 20, 256] };
   const header = ggufHeader({ tensors: [near, far] });
-  const file = await openFile(path, "w"); // 5 GB with a hole
+  const file = await openFile(path, "w"); // 5 GB, sparse
   await file.write(header, 0, header.length, 0);
   await file.write(far.data, 0, 64, header.length + (5 << 20) * 1024);
   await file.close();

@@ -5,7 +5,7 @@ import test from "node:test";
 import { fileURLToPath } from "node:url";
 import { load } from "../../dist/index.node.js";
 import { ggufBytes, ggufHeader } from "../files/gguf_writer.mjs";
-import { bare, expectError, fileOf, openModel, readWhole } from "../files/reading.mjs";
+import { fetchOnly, expectError, fileOf, openModel, readWhole } from "../files/reading.mjs";
 import { safetensorsBytes } from "../files/safetensors_writer.mjs";
 
 const folder = fileURLToPath(new URL("../golden/tiny_models", import.meta.url));
@@ -32,7 +32,7 @@ async function partsOf(name, kind) {
   const files = ["model.safetensors", "config.json", "tokenizer.json"].map((file) =>
     fileOf(file, isGguf ? new Uint8Array() : read(`${name}/${file}`)),
   );
-  const model = await openModel(bare, isGguf ? fileOf("model.gguf", read(`${name}/model.gguf`)) : files);
+  const model = await openModel(fetchOnly, isGguf ? fileOf("model.gguf", read(`${name}/model.gguf`)) : files);
   const data = await readWhole(model);
   const tensors = [...model.tensors.values()].map(({ name, format, shape }) => ({
     name,
