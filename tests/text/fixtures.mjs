@@ -1,9 +1,9 @@
-// The small vocabularies of vocabularies.json, as the metadata of GGUF files.
+// The small vocabularies of vocabularies.json as GGUF metadata.
 import { readFileSync } from "node:fs";
 
 export const vocabularies = JSON.parse(readFileSync(new URL("vocabularies.json", import.meta.url), "utf8"));
 
-/** What a converter writes for a byte-level tokenizer.json. */
+/** GGUF metadata as a converter writes it for a byte-level tokenizer.json. */
 export function byteLevelMetadata(pre, more = {}) {
   const { model, added_tokens } = vocabularies.byte_level.tokenizer_json;
   const tokens = [];
@@ -23,7 +23,7 @@ export function byteLevelMetadata(pre, more = {}) {
   };
 }
 
-/** What a converter writes for a SentencePiece model. */
+/** GGUF metadata as a converter writes it for a SentencePiece model. */
 export function sentencePieceMetadata(more = {}) {
   const { tokens, scores, token_type } = vocabularies.sentence_piece;
   return {

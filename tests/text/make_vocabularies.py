@@ -1,7 +1,8 @@
-"""vocabularies.json: small vocabularies trained on the lines below, and what the reference tokenizers make of the texts.
+"""Writes vocabularies.json: small vocabularies trained on the corpus below, and the reference tokenizers' encodings of the texts.
 
-The byte-level one comes from Hugging Face's Rust tokenizers, with the patterns of the models' own tokenizer.json files; the
-other from Google's sentencepiece. In an environment of its own:
+The byte-level vocabulary and the tokenizer.json in the style of Llama 2 are trained with Hugging Face's Rust tokenizers, with the
+patterns of the models' own tokenizer.json files. The SentencePiece vocabulary is trained with Google's sentencepiece. Run it in a
+separate environment:
 
     pip install tokenizers==0.23.3 sentencepiece==0.2.1
     python tests/text/make_vocabularies.py
@@ -47,7 +48,7 @@ ALPHABET = list("aZ09 .,'\n\t_-é漢Ж½ 　ſ\u0301") + ["\r\n", "'s", "  ", "�
 def main():
     for package, wanted in VERSIONS.items():
         if version(package) != wanted:
-            raise SystemExit(f"{package} {wanted} is wanted, {version(package)} is here")
+            raise SystemExit(f"needs {package} {wanted}, but {version(package)} is installed")
     generator = random.Random("vocabularies")
     texts = TEXTS + ["".join(generator.choices(ALPHABET, k=40)) for _ in range(12)]
     out = {"texts": texts, "byte_level": byte_level(texts), "sentence_piece": sentence_piece(texts), "llama_json": llama_json(texts)}
@@ -81,7 +82,7 @@ GPT2 = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
 DIGITS = pre_tokenizers.Digits(individual_digits=True)
 HAN = split("[一-龥ࠀ-一가-퟿]+")
 
-# BYTES, which writes bytes as characters, is added below as a last step; GPT2 does so itself
+# BYTES, which maps bytes to characters, is added below as the last step, except after GPT2, which does it too
 PRE_TOKENIZERS = {
     "gpt-2": [GPT2],
     "smollm": [DIGITS, GPT2],
@@ -128,7 +129,7 @@ MARKED = ["<|begin|>rope<|im_end|>\n", "a<tool>b", "<|im_end|><|im_end|>", "The 
 
 
 def marked(tokenizer):
-    """Texts with special tokens in them, recognised and not, and back."""
+    """Encodes texts with special tokens, recognized and not, and decodes them."""
     cases = []
     for text in MARKED:
         ids = tokenizer.encode(text).ids
@@ -174,14 +175,14 @@ def kind(processor, i):
 
 
 def llama_json(texts):
-    """A tokenizer.json as Llama 2's, trained anew: a prefix ▁, byte fallback, a decoder of four steps."""
+    """Trains a tokenizer.json in the style of Llama 2: prefix ▁, byte fallback, a decoder with four steps."""
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
     tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
     specials = ["<unk>", "<s>", "</s>"] + [f"<0x{byte:02X}>" for byte in range(256)]
     trainer = trainers.BpeTrainer(vocab_size=420, special_tokens=specials, limit_alphabet=60, show_progress=False, max_token_length=8)
     tokenizer.train_from_iterator(CORPUS, trainer)
     data = json.loads(tokenizer.to_str())
-    data["added_tokens"] = data["added_tokens"][:3]  # bytes are tokens of the model only
+    data["added_tokens"] = data["added_tokens"][:3]  # the byte tokens are only in the model's vocabulary
     tokenizer = Tokenizer.from_str(json.dumps(data))
     tokenizer.decoder = decoders.Sequence(
         [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(content=" ", left=1, right=0)])

@@ -1,4 +1,4 @@
-// The metadata of a GGUF file, version 3, little-endian, for tests that need no other part of it.
+// Reads the metadata of a GGUF file (version 3, little-endian), for tests that need nothing else from it.
 import { readFileSync } from "node:fs";
 
 export function readMetadata(path) {

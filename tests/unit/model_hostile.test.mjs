@@ -1,4 +1,4 @@
-// Model files whose parts do not fit one another: a typed error that names the file, soon; memory is given back, and a sound file opens after it.
+// Model files with inconsistent contents: a typed error that names the file, quickly. No memory leaks, and a valid file still opens after it.
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import test from "node:test";
@@ -12,7 +12,7 @@ const folder = fileURLToPath(new URL("../golden/tiny_models", import.meta.url));
 const read = (path) => readFileSync(`${folder}/${path}`);
 const rw = await load({ build: "simd" });
 
-const LONGEST = 2000; // milliseconds to refuse a file, a thousand times what it takes on an idle machine
+const MAX_MILLISECONDS = 2000; // to reject a file, a thousand times the typical time on an idle machine
 const CODES = [
   "INVALID_FILE",
   "UNSUPPORTED_MODEL",
@@ -22,11 +22,11 @@ const CODES = [
   "UNKNOWN_FAMILY",
   "OUT_OF_MEMORY",
 ];
-/** May be missing, or tells its own length: the head, factors of RoPE, GGUF's embedding. */
+/** Tensors that may be missing or have any length: the head, RoPE factors, GGUF's embedding. */
 const MAY_DIFFER = /^(rope_|output\.|lm_head|embed_out|token_embd)/;
 const NAMES = { f32: "F32", f16: "F16", bf16: "BF16" };
 
-/** A model's config or metadata, and its tensors, to be changed and written again. */
+/** A model's config or metadata and its tensors, which tests change and write again. */
 async function partsOf(name, kind) {
   const isGguf = kind === "gguf";
   const files = ["model.safetensors", "config.json", "tokenizer.json"].map((file) =>
@@ -43,11 +43,11 @@ async function partsOf(name, kind) {
   return {
     keys: structuredClone({ ...(isGguf ? model.metadata : model.config) }),
     tensors,
-    beside: isGguf ? [] : files.slice(2),
+    others: isGguf ? [] : files.slice(2),
   };
 }
 
-function written({ keys, tensors, beside }, kind) {
+function written({ keys, tensors, others }, kind) {
   if (kind === "gguf") return fileOf("model.gguf", ggufBytes({ metadata: keys, tensors }));
   const weights = Object.fromEntries(
     tensors.map(({ name, type, shape, data }) => [name, { dtype: NAMES[type], shape, data }]),
@@ -55,11 +55,11 @@ function written({ keys, tensors, beside }, kind) {
   return [
     fileOf("model.safetensors", safetensorsBytes(weights)),
     fileOf("config.json", new TextEncoder().encode(JSON.stringify(keys))),
-    ...beside,
+    ...others,
   ];
 }
 
-/** Opens; an error must be one of ours, and name its file or key. Returns its code, or undefined. */
+/** Opens a model. Returns undefined, or the code of its error, which must be a RopewalkError that names a file or key. */
 async function outcomeOf(source, what) {
   const start = performance.now();
   let code;
@@ -72,7 +72,7 @@ async function outcomeOf(source, what) {
     ({ code } = error);
   }
   const time = performance.now() - start;
-  assert.ok(time < LONGEST, `${what}: ${time} ms`);
+  assert.ok(time < MAX_MILLISECONDS, `${what}: ${time} ms`);
   return code;
 }
 
@@ -84,7 +84,7 @@ async function opensStill() {
   model.dispose();
 }
 
-const named = readdirSync(folder).filter((name) =>
+const bothFormats = readdirSync(folder).filter((name) =>
   ["gguf", "safetensors"].every((kind) => existsSync(`${folder}/${name}/model.${kind}`)),
 );
 const values = [
@@ -111,9 +111,9 @@ const settable = (value, kind) =>
   kind !== "gguf" || (!(Number.isInteger(value) && Math.abs(value) > 2 ** 32 - 1) && value?.constructor !== Object);
 
 for (const kind of ["safetensors", "gguf"]) {
-  test(`${kind}: every key of a config, with values that it cannot or might have`, async (t) => {
+  test(`${kind}: every config key with valid and invalid values`, async (t) => {
     const tally = {};
-    for (const name of ["llama", "gemma3", "phi3", "qwen3_moe", "stablelm"].filter((name) => named.includes(name))) {
+    for (const name of ["llama", "gemma3", "phi3", "qwen3_moe", "stablelm"].filter((name) => bothFormats.includes(name))) {
       const parts = await partsOf(name, kind);
       const keys = Object.keys(parts.keys).filter((key) => !/^(tokenizer\.|transformers_version|_name)/.test(key));
       for (const key of keys) {
@@ -127,21 +127,18 @@ for (const kind of ["safetensors", "gguf"]) {
       }
     }
     t.diagnostic(JSON.stringify(tally));
-    assert.ok(
-      tally.INVALID_FILE > 100 && tally.UNSUPPORTED_MODEL > 10 && tally.opens > 100,
-      "each outcome comes about",
-    );
+    assert.ok(tally.INVALID_FILE > 100 && tally.UNSUPPORTED_MODEL > 10 && tally.opens > 100, "every outcome occurs");
     await opensStill();
   });
 
-  test(`${kind}: each tensor missing, of another shape, or one too many`, async () => {
+  test(`${kind}: each tensor missing, with another shape, or one too many`, async () => {
     const file = `model.${kind}`;
-    for (const name of named) {
+    for (const name of bothFormats) {
       const parts = await partsOf(name, kind);
       for (const [i, tensor] of parts.tensors.entries()) {
         const withOther = (...others) =>
           rw.model(written({ ...parts, tensors: parts.tensors.toSpliced(i, 1, ...others) }, kind));
-        if (i % 5 !== 0 && name !== "llama") continue; // a layer's tensors are alike in all architectures
+        if (i % 5 !== 0 && name !== "llama") continue; // the other tensors behave the same in all architectures
         const added = { ...tensor, name: tensor.name.replace(/\.?(weight|bias|)$/, "_extra.$1") };
         await expectError(
           withOther(tensor, added),
@@ -169,17 +166,17 @@ for (const kind of ["safetensors", "gguf"]) {
   });
 }
 
-test("what is missing or does not fit is named", async () => {
+test("errors name the tensor that is missing or has the wrong shape", async () => {
   const { keys, tensors } = await partsOf("llama", "gguf");
   const [down, norm] = ["blk.1.ffn_down.weight", "output_norm.weight"];
   const without = (name) => written({ keys, tensors: tensors.filter((tensor) => tensor.name !== name) }, "gguf");
   for (const name of [down, norm])
     await expectError(rw.model(without(name)), "INVALID_FILE", `model.gguf: ${name}`, /is missing/);
-  const turned = tensors.map((tensor) =>
+  const transposed = tensors.map((tensor) =>
     tensor.name === down ? { ...tensor, shape: tensor.shape.toReversed() } : tensor,
   );
   await expectError(
-    rw.model(written({ keys, tensors: turned }, "gguf")),
+    rw.model(written({ keys, tensors: transposed }, "gguf")),
     "INVALID_FILE",
     `model.gguf: ${down}`,
     /has shape \d+ × \d+, where the config gives \d+ × \d+/,
@@ -192,12 +189,12 @@ test("what is missing or does not fit is named", async () => {
   );
 });
 
-test("a download given up or broken off while weights arrive leaves no memory taken", async () => {
+test("no memory leaks if a download aborts or breaks while weights arrive", async () => {
   const bytes = read("llama/model.gguf");
-  const expectKept = async (fail) => {
+  const expectNoLeak = async (fail) => {
     await fail();
     const before = rw.memoryBytes;
-    for (let i = 0; i < 300; i++) await fail(); // 80 KB each, so that a leak of one in ten would show
+    for (let i = 0; i < 300; i++) await fail(); // 80 KB each, so that a leak in one of ten would be detected
     assert.equal(rw.memoryBytes, before);
   };
   class Breaking extends File {
@@ -211,11 +208,11 @@ test("a download given up or broken off while weights arrive leaves no memory ta
       return { stream: () => new ReadableStream({ pull }) };
     }
   }
-  await expectKept(() =>
+  await expectNoLeak(() =>
     assert.rejects(rw.model(new Breaking([bytes], "model.gguf")), { code: "INVALID_FILE", field: "model.gguf: file" }),
   );
   for (const isEnough of [({ loaded }) => loaded > 0, ({ loaded, total }) => loaded === total]) {
-    await expectKept(async () => {
+    await expectNoLeak(async () => {
       const controller = new AbortController();
       const reason = new Error("enough");
       const onProgress = (progress) => progress.stage === "weights" && isEnough(progress) && controller.abort(reason);
@@ -225,14 +222,14 @@ test("a download given up or broken off while weights arrive leaves no memory ta
   await opensStill();
 });
 
-test("a model that cannot fit is refused before a byte of its weights is read, or of memory taken", async () => {
+test("a model that is too large is rejected before weights are read or memory is allocated", async () => {
   const llama = fileOf("model.gguf", read("llama/model.gguf"));
   const before = rw.memoryBytes;
   const long = rw.model(llama, { contextLength: 2 ** 24, kv: { dtype: "f32" } });
   await expectError(long, "OUT_OF_MEMORY", "model.gguf", /needs \d+ MB of the 4096 MB .* use a smaller contextLength/);
 
   const { keys, tensors } = await partsOf("llama", "gguf");
-  const [columns, rows] = [tensors[0].shape[1], 2 ** 25]; // 4 GB, of zeros that nobody holds
+  const [columns, rows] = [tensors[0].shape[1], 2 ** 25]; // 4 GB of zeros that are never allocated
   const embedding = { name: "token_embd.weight", type: "f32", shape: [rows, columns] };
   const others = tensors.filter(({ name }) => name !== embedding.name && name !== "output.weight");
   const header = ggufHeader({ metadata: keys, tensors: [...others, embedding] });
@@ -259,7 +256,7 @@ test("a model that cannot fit is refused before a byte of its weights is read, o
   await opensStill();
 });
 
-test("a head that the config says is apart from the embedding, and the file lacks", async () => {
+test("an output head that is not tied to the embedding and is missing from the file", async () => {
   const parts = await partsOf("gpt_neox", "safetensors");
   assert.equal(parts.keys.tie_word_embeddings, false);
   const source = (keys) =>

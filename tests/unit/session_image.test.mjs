@@ -1,4 +1,4 @@
-// What saved sessions begin with: its checksum is everybody's CRC-32, and no changed byte passes.
+// The header of saved sessions: its checksum is the standard CRC-32, and every changed byte is detected.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { crc32 } from "node:zlib";
@@ -11,7 +11,7 @@ const facts = {
 };
 const cache = Uint8Array.of(9, 8, 7);
 
-test("the checksum is zlib's", () => {
+test("the checksum equals zlib's", () => {
   const bytes = writeSession(facts, cache);
   const json = bytes.subarray(16, bytes.length - cache.length);
   assert.deepEqual(JSON.parse(new TextDecoder().decode(json)), facts);
@@ -19,14 +19,14 @@ test("the checksum is zlib's", () => {
   assert.deepEqual(readSession(bytes, 1), { ...facts, cache });
 });
 
-test("a changed byte, a cut and another model's groups are refused", () => {
+test("changed bytes, truncated bytes and another model's groups are rejected", () => {
   const bytes = writeSession(facts, cache);
-  const refused = { name: "RopewalkError", code: "INVALID_BYTES", field: "bytes" };
+  const rejected = { name: "RopewalkError", code: "INVALID_BYTES", field: "bytes" };
   for (let at = 0; at < bytes.length - cache.length; at++) {
     for (const flip of [1, 0x80, 0xff])
-      assert.throws(() => readSession(bytes.with(at, bytes[at] ^ flip), 1), refused, `byte ${at}`);
-    assert.throws(() => readSession(bytes.slice(0, at), 1), refused, `${at} bytes`);
+      assert.throws(() => readSession(bytes.with(at, bytes[at] ^ flip), 1), rejected, `byte ${at}`);
+    assert.throws(() => readSession(bytes.slice(0, at), 1), rejected, `${at} bytes`);
   }
-  assert.throws(() => readSession(bytes, 2), refused);
-  assert.throws(() => readSession("bytes", 1), refused);
+  assert.throws(() => readSession(bytes, 2), rejected);
+  assert.throws(() => readSession("bytes", 1), rejected);
 });

@@ -1,4 +1,4 @@
-// Chat templates against transformers' apply_chat_template (tests/golden/generate/chat_templates.py), and what is refused.
+// Chat templates against transformers' apply_chat_template (tests/golden/generate/chat_templates.py), and invalid input.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import test from "node:test";
@@ -16,7 +16,7 @@ const now = new Date(year, month - 1, ...time);
 for (const name of new Set(golden.cases.map(({ template }) => template))) {
   const cases = golden.cases.filter(({ template }) => template === name);
   const path = fileURLToPath(new URL(name, folders[cases[0].origin]));
-  const skip = existsSync(path) ? false : `${name} is not here`;
+  const skip = existsSync(path) ? false : `${name} is not available`;
   for (const { conversation, text, raises } of cases) {
     test(`${name}: ${conversation}`, { skip }, async () => {
       const {
@@ -40,13 +40,13 @@ for (const name of new Set(golden.cases.map(({ template }) => template))) {
 
 const messages = [{ role: "user", content: "Heave!" }];
 
-test("tokens and time that are not given", async () => {
+test("defaults for tokens and time", async () => {
   const template = "{{ bos_token }}|{{ eos_token }}|{{ tools is none }}|{{ add_generation_prompt }}";
   assert.equal(await renderChat(template, messages), "||True|True");
   assert.equal(await renderChat("{{ strftime_now('%Y') }}", messages), String(new Date().getFullYear()));
 });
 
-test("variables may have any name, messages and their objects stay as they were", async () => {
+test("variables may have any name, and messages are not changed", async () => {
   assert.equal(
     await renderChat("{{ namespace }} {{ range }}", messages, { variables: { namespace: 1, range: 2 } }),
     "1 2",
@@ -55,13 +55,13 @@ test("variables may have any name, messages and their objects stay as they were"
   assert.equal(await renderChat("{{ messages[0].reasoning_content }}{{ messages[0].content }}", frozen), "ba");
 });
 
-test("dates are written in English, in the local zone", async () => {
+test("dates are in English, in the local time zone", async () => {
   const format = "%A %a %B %b %d %-d %m %y %Y %H %I %-I %p %M %S %j %% %Q";
   const text = await renderChat(`{{ strftime_now("${format}") }}`, messages, { now: new Date(2023, 11, 31, 0, 7, 9) });
   assert.equal(text, "Sunday Sun December Dec 31 31 12 23 2023 00 12 12 AM 07 09 365 % %Q");
 });
 
-test("templates that cannot be read or fail", async () => {
+test("templates that cannot be parsed or fail", async () => {
   const unreadable = [undefined, 7, "{% if %}", "{{ 'a", "{% for m in messages %}", "{{ messages | no_such_filter }}"];
   for (const template of [
     ...unreadable,
@@ -78,7 +78,7 @@ test("templates that cannot be read or fail", async () => {
   }
 });
 
-test("messages that are none", async () => {
+test("invalid messages", async () => {
   for (const none of [undefined, null, [], "text", {}]) {
     await assert.rejects(renderChat("{{ messages }}", none), { code: "INVALID_ARGUMENT", field: "messages" });
   }

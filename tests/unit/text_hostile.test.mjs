@@ -1,4 +1,4 @@
-// Vocabularies that are damaged, or that this package does not have.
+// Damaged and unsupported vocabularies.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { tokenizerFromGguf, tokenizerFromJson } from "../../build/package/text/tokenizer.js";
@@ -38,7 +38,7 @@ const damagedBytes = [
 ];
 for (const [name, value] of damagedBytes) {
   const shown = String(JSON.stringify(value, (_, item) => (typeof item === "bigint" ? `${item}n` : item))).slice(0, 40);
-  test(`GGUF, byte-level: ${name} = ${shown} is refused`, async () => {
+  test(`GGUF, byte-level: ${name} = ${shown} is rejected`, async () => {
     await assert.rejects(tokenizerFromGguf(byteLevelMetadata("qwen2", { [key(name)]: value })), {
       code: "INVALID_FILE",
       field: key(name),
@@ -46,19 +46,19 @@ for (const [name, value] of damagedBytes) {
   });
 }
 
-test("GGUF, SentencePiece: scores that are missing, too few or no numbers are refused", async () => {
+test("GGUF, SentencePiece: scores that are missing, too few or not numbers are rejected", async () => {
   for (const scores of [undefined, [1, 2], tokens.map(() => NaN), new DataView(new ArrayBuffer(8))]) {
     const metadata = sentencePieceMetadata({ [key("scores")]: scores });
     await assert.rejects(tokenizerFromGguf(metadata), { code: "INVALID_FILE", field: key("scores") });
   }
 });
 
-test("GGUF, SentencePiece: a space before the text that is neither wanted nor not", async () => {
+test("GGUF, SentencePiece: an add_space_prefix that is not a boolean is rejected", async () => {
   const metadata = sentencePieceMetadata({ [key("add_space_prefix")]: 0 });
   await assert.rejects(tokenizerFromGguf(metadata), { code: "INVALID_FILE", field: key("add_space_prefix") });
 });
 
-test("GGUF: other tokenizers and ways to cut words are named, with what there is", async () => {
+test("GGUF: errors for unsupported tokenizers and pre-tokenizers list the supported ones", async () => {
   await assert.rejects(tokenizerFromGguf(byteLevelMetadata("no-such")), (error) => {
     assert.equal(error.code, "UNSUPPORTED_MODEL");
     assert.equal(error.field, key("pre"));
@@ -86,12 +86,12 @@ const damagedJson = [
   [{ normalizer: { type: "Replace", pattern: { Regex: "(" }, content: "" } }, "tokenizer.json"],
 ];
 for (const [change, field] of damagedJson) {
-  test(`tokenizer.json: ${JSON.stringify(change)?.slice(0, 40)} … is refused (${field})`, async () => {
+  test(`tokenizer.json: ${JSON.stringify(change)?.slice(0, 40)} … is rejected (${field})`, async () => {
     await assert.rejects(tokenizerFromJson({ ...tokenizer_json, ...change }), { code: "INVALID_FILE", field });
   });
 }
 
-test("tokenizer.json: no object, parts that nobody knows, ids that are none", async () => {
+test("tokenizer.json: not an object, unsupported components, invalid ids", async () => {
   await assert.rejects(tokenizerFromJson([]), { code: "INVALID_FILE", field: "tokenizer.json" });
   for (const decoder of [{ type: "WordPiece" }, { type: "Sequence", decoders: [{ type: "CTC" }] }, null]) {
     const unsupported = { code: "UNSUPPORTED_MODEL", field: "tokenizer.json decoder" };

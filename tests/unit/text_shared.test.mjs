@@ -1,4 +1,4 @@
-// Real vocabularies with the ids that llama.cpp gives, from ../shared, which a user's clone does not have.
+// Real vocabularies against llama.cpp's ids. They are in ../shared, which a clone of the repository doesn't have.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import test from "node:test";
@@ -7,10 +7,10 @@ import { tokenizerFromGguf } from "../../build/package/text/tokenizer.js";
 import { readMetadata } from "../text/read_metadata.mjs";
 
 const folder = fileURLToPath(new URL("../../../shared/data/vocab/", import.meta.url));
-const skip = existsSync(folder) ? false : "../shared/data/vocab is not here";
+const skip = existsSync(folder) ? false : "../shared/data/vocab is not available";
 
 for (const name of ["gpt-2", "deepseek-llm", "llama-spm"]) {
-  test(`${name}: every line of the expected ids`, { skip }, async () => {
+  test(`${name}: the ids of llama.cpp for every text`, { skip }, async () => {
     const path = `${folder}ggml-vocab-${name}.gguf`;
     const metadata = readMetadata(path);
     const start = performance.now();
@@ -24,7 +24,7 @@ for (const name of ["gpt-2", "deepseek-llm", "llama-spm"]) {
       assert.equal(tokenizer.decode(tokens), text);
     });
 
-    // a bound ten times what it takes, to see only an algorithm that became quadratic
+    // ten times the typical time, so that only a quadratic algorithm fails
     const long = texts
       .join("\n")
       .repeat(400)

@@ -1,4 +1,4 @@
-// Text from tokens that come one at a time.
+// Streaming decoding of tokens.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { tokenizerFromGguf, tokenizerFromJson } from "../../build/package/text/tokenizer.js";
@@ -11,7 +11,7 @@ const tokenizers = [
 ];
 
 for (const [name, tokenizer] of tokenizers) {
-  test(`${name}: the pieces are whole characters, and together what decode gives`, () => {
+  test(`${name}: parts are whole characters and concatenate to the result of decode`, () => {
     for (const text of vocabularies.texts) {
       for (const options of [{}, { skipSpecial: false }, { continues: true }]) {
         const tokens = tokenizer.encode(text);
@@ -19,12 +19,12 @@ for (const [name, tokenizer] of tokenizers) {
         const parts = [...Array.from(tokens, (token) => stream.push(token)), stream.end()];
         assert.equal(parts.join(""), tokenizer.decode(tokens, options));
         for (const part of parts) assert.ok(part.isWellFormed?.() ?? true);
-        assert.equal(parts.at(-1), ""); // nothing was held back that was certain before
+        assert.equal(parts.at(-1), ""); // no complete character was held back
       }
     }
   });
 
-  test(`${name}: any tokens at all, in any order`, () => {
+  test(`${name}: arbitrary tokens in arbitrary order`, () => {
     let seed = 7;
     const random = (below) => (seed = (seed * 48271) % 0x7fffffff) % below;
     for (let round = 0; round < 50; ++round) {
@@ -40,7 +40,7 @@ for (const [name, tokenizer] of tokenizers) {
   });
 }
 
-test("a character comes with its last byte, and one that never does is U+FFFD", () => {
+test("a character is returned with its last byte, an incomplete one becomes U+FFFD", () => {
   for (const [, tokenizer] of tokenizers.slice(0, 2)) {
     const tokens = [...tokenizer.encode("🪢", { special: false })].slice(-4); // four bytes in these vocabularies
     const stream = tokenizer.stream({ continues: true });
@@ -52,6 +52,6 @@ test("a character comes with its last byte, and one that never does is U+FFFD", 
     assert.deepEqual(
       tokens.map((token) => stream.push(token)),
       ["", "", "", "🪢"],
-    ); // as new
+    ); // reset
   }
 });

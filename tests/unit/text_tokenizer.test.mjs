@@ -1,4 +1,4 @@
-// Tokenizers from GGUF metadata and from tokenizer.json against the reference tokenizers (tests/text/make_vocabularies.py).
+// Tokenizers from GGUF metadata and tokenizer.json against the reference tokenizers (tests/text/make_vocabularies.py).
 import assert from "node:assert/strict";
 import test from "node:test";
 import { PRE_TOKENIZERS, preTokenizerOf, splitWords } from "../../build/package/text/pre_tokenizers.js";
@@ -11,7 +11,7 @@ const ids = (tokenizer, text, options = plain) => Array.from(tokenizer.encode(te
 const config = { bos_token: "<|begin|>", eos_token: { content: "<|im_end|>" } };
 
 for (const [pre, expected] of Object.entries(byte_level.ids)) {
-  test(`byte-level, ${pre}: the ids of Hugging Face's tokenizers, and the text again`, async () => {
+  test(`byte-level, ${pre}: the ids of Hugging Face's tokenizers, which decode to the text`, async () => {
     const tokenizer = await tokenizerFromGguf(byteLevelMetadata(pre));
     texts.forEach((text, i) => {
       assert.deepEqual(ids(tokenizer, text), expected[i], JSON.stringify(text));
@@ -20,7 +20,7 @@ for (const [pre, expected] of Object.entries(byte_level.ids)) {
   });
 }
 
-test("SentencePiece: the ids of sentencepiece, with a space before the text and without", async () => {
+test("SentencePiece: the ids of sentencepiece, with and without a space before the text", async () => {
   const withPrefix = await tokenizerFromGguf(sentencePieceMetadata());
   const without = await tokenizerFromGguf(sentencePieceMetadata({ "tokenizer.ggml.add_space_prefix": false }));
   texts.forEach((text, i) => {
@@ -30,7 +30,7 @@ test("SentencePiece: the ids of sentencepiece, with a space before the text and 
   });
 });
 
-test("SentencePiece: a token that goes on past a word is joined across it", async () => {
+test("SentencePiece: tokens may cross the end of a word", async () => {
   const tokens = ["<unk>", "<s>", "</s>", "a", "b", "▁", "a▁b", "▁b"];
   const scores = [0, 0, 0, 0, 0, 0, -1, -2];
   const metadata = {
@@ -39,11 +39,11 @@ test("SentencePiece: a token that goes on past a word is joined across it", asyn
     "tokenizer.ggml.scores": scores,
   };
   const tokenizer = await tokenizerFromGguf({ ...metadata, "tokenizer.ggml.token_type": [2, 3, 3, 1, 1, 1, 1, 1] });
-  assert.deepEqual(ids(tokenizer, "a b"), [5, 6]); // "▁b" comes first, then "a" and "▁b" together are a token
-  assert.deepEqual(ids(tokenizer, "b?"), [7, 0]); // no bytes in this vocabulary: the unknown token
+  assert.deepEqual(ids(tokenizer, "a b"), [5, 6]); // merges "▁b" first, then "a▁b"
+  assert.deepEqual(ids(tokenizer, "b?"), [7, 0]); // the unknown token, as this vocabulary has no byte tokens
 });
 
-test("a word that is a token as a whole, where the model looks for it before merging", async () => {
+test("some pre-tokenizers look up whole words before merging", async () => {
   const tokens = ["a", "b", "c", "abc", "<", "<a>", "<a>b"];
   const metadata = { "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.tokens": tokens, "tokenizer.ggml.merges": [] };
   const types = { "tokenizer.ggml.token_type": [1, 1, 1, 1, 1, 3, 3] };
@@ -55,10 +55,10 @@ test("a word that is a token as a whole, where the model looks for it before mer
   Object.assign(metadata, { "tokenizer.ggml.add_bos_token": false });
   assert.deepEqual(await encode("llama-bpe", "abc"), [3]);
   assert.deepEqual(await encode("qwen2", "abc"), [0, 1, 2]);
-  assert.deepEqual(await encode("qwen2", "<a>bc<a>c"), [6, 2, 5, 2]); // of several special tokens the longest
+  assert.deepEqual(await encode("qwen2", "<a>bc<a>c"), [6, 2, 5, 2]); // the longest of several matching special tokens
 });
 
-test("words: white space is Unicode's, and words joined are the text", () => {
+test("words: \\s is Unicode White_Space, and words concatenate to the text", () => {
   const words = (name, text) => splitWords(text, preTokenizerOf(name).patterns);
   assert.deepEqual(words("qwen2", "x\u0085\u0085y\ufeff\ufeff."), ["x", "\u0085", "\u0085y", "\ufeff\ufeff."]);
   assert.deepEqual(words("falcon", "12345 a+=b!"), ["123", "45", " a", "+=", "b", "!"]);
@@ -81,21 +81,21 @@ test("tokenizer.json: ids and texts of Hugging Face's tokenizers", async () => {
   });
 });
 
-test("special tokens in a text, recognised or not", async () => {
+test("special tokens in a text, recognized or not", async () => {
   const fromJson = await tokenizerFromJson(byte_level.tokenizer_json, config);
   const fromGguf = await tokenizerFromGguf(byteLevelMetadata("qwen2", { "tokenizer.ggml.add_bos_token": true }));
   for (const tokenizer of [fromJson, fromGguf]) {
     assert.equal(tokenizer.addsBegin, true);
-    for (const { text, ids: expected, plain: unrecognised, decoded, decoded_whole } of byte_level.marked) {
+    for (const { text, ids: expected, plain: unrecognized, decoded, decoded_whole } of byte_level.marked) {
       assert.deepEqual(ids(tokenizer, text, {}), expected, text);
-      assert.deepEqual(ids(tokenizer, text), unrecognised, text);
+      assert.deepEqual(ids(tokenizer, text), unrecognized, text);
       assert.equal(tokenizer.decode(expected), decoded);
       assert.equal(tokenizer.decode(expected, { skipSpecial: false }), decoded_whole);
     }
   }
 });
 
-test("SentencePiece: special tokens, each followed by a space that the text does not have", async () => {
+test("SentencePiece: special tokens, each followed by an added space", async () => {
   const tokenizer = await tokenizerFromGguf(sentencePieceMetadata());
   const text = "rope</s>yarn<|end|> strand";
   const tokens = tokenizer.encode(text);
@@ -106,7 +106,7 @@ test("SentencePiece: special tokens, each followed by a space that the text does
   assert.equal(tokenizer.decode(tokenizer.encode("rope", { special: false }), { continues: true }), " rope");
 });
 
-test("what a vocabulary says of itself", async () => {
+test("properties of a tokenizer", async () => {
   const fromGguf = await tokenizerFromGguf(byteLevelMetadata("qwen2"));
   const fromJson = await tokenizerFromJson(byte_level.tokenizer_json, config, { eos_token_id: [1, 2] });
   for (const tokenizer of [fromGguf, fromJson]) {
@@ -125,7 +125,7 @@ test("what a vocabulary says of itself", async () => {
   assert.equal(fromGguf.addsBegin, false);
 });
 
-test("tokens that end a generation are known by their text, and <|end|> where it ends no answer is none", async () => {
+test("tokens that end a generation are found by their text, except <|end|> where it ends only a message", async () => {
   const tokens = ["<unk>", "<s>", "</s>", "a", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<EOT>"];
   const metadata = {
     "tokenizer.ggml.model": "llama",
@@ -133,7 +133,7 @@ test("tokens that end a generation are known by their text, and <|end|> where it
     "tokenizer.ggml.scores": tokens.map(() => 0),
     "tokenizer.ggml.token_type": [2, 3, 3, 1, 4, 3, 1, 1, 1],
   };
-  assert.deepEqual((await tokenizerFromGguf(metadata)).endTokens, [2, 4, 5]); // a plain "<EOT>" is text
+  assert.deepEqual((await tokenizerFromGguf(metadata)).endTokens, [2, 4, 5]); // "<EOT>" as a normal token is text
   const harmony = { ...metadata, "tokenizer.ggml.token_type": [2, 3, 3, 1, 3, 3, 3, 3, 3] };
   assert.deepEqual((await tokenizerFromGguf(harmony)).endTokens, [2, 4, 6, 7, 8]);
   const named = {
@@ -145,7 +145,7 @@ test("tokens that end a generation are known by their text, and <|end|> where it
   assert.deepEqual((await tokenizerFromGguf(named)).endTokens, [5, 4, 3, 2]);
 });
 
-test("begin and end tokens as the file says", async () => {
+test("BOS and EOS tokens are added as the file says", async () => {
   const tokenizer = await tokenizerFromGguf(byteLevelMetadata("llama-bpe", { "tokenizer.ggml.add_eos_token": true }));
   const [begin, end] = [tokenizer.beginToken, tokenizer.endTokens[0]];
   assert.deepEqual(ids(tokenizer, "", {}), [begin, end]);
@@ -153,19 +153,19 @@ test("begin and end tokens as the file says", async () => {
   assert.deepEqual(ids(none, "", {}), []);
 });
 
-test("tokenizer.json has the last word on what stands around a text, as in transformers 5.23", async () => {
+test("only tokenizer.json decides which tokens are added, as in transformers 5.23", async () => {
   const begin = byte_level.tokenizer_json.added_tokens.find(({ content }) => content === "<|begin|>").id;
   for (const more of [{}, { add_bos_token: false }, { add_eos_token: true }]) {
     assert.deepEqual(ids(await tokenizerFromJson(byte_level.tokenizer_json, { ...config, ...more }), "", {}), [begin]);
   }
 });
 
-test("Phi-3's marks take the white space after them", async () => {
+test("Phi-3's special tokens remove the whitespace after them", async () => {
   const tokenizer = await tokenizerFromGguf(byteLevelMetadata("qwen2", { "general.name": "Phi-3 mini" }));
   assert.deepEqual(ids(tokenizer, "<|im_end|>\n a", {}), ids(tokenizer, "<|im_end|>a", {}));
 });
 
-test("halves of surrogate pairs are U+FFFD, and a byte order mark is a character", async () => {
+test("lone surrogates become U+FFFD, and a byte order mark is kept", async () => {
   for (const tokenizer of [
     await tokenizerFromGguf(byteLevelMetadata("qwen2")),
     await tokenizerFromGguf(sentencePieceMetadata()),
@@ -175,7 +175,7 @@ test("halves of surrogate pairs are U+FFFD, and a byte order mark is a character
   }
 });
 
-test("what is no text and no token is refused", async () => {
+test("invalid texts and tokens are rejected", async () => {
   const tokenizer = await tokenizerFromGguf(byteLevelMetadata("qwen2"));
   for (const text of [7, undefined, "漢".repeat(5e6)]) {
     assert.throws(() => tokenizer.encode(text), { code: "INVALID_ARGUMENT", field: "text" });

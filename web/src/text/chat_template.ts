@@ -1,44 +1,45 @@
+// Renders a conversation with the model's chat template.
 import { RopewalkError } from "../base/errors.js";
 import { parseTemplate, runTemplate, type Jinja } from "./jinja.js";
 import { strftime } from "./strftime.js";
 
-/** A message of a conversation. Templates may read more of it: `tool_calls`, `reasoning_content`, `name`. */
+/** A message of a conversation. Templates may read more fields: `tool_calls`, `reasoning_content`, `name`. */
 export interface ChatMessage {
-  /** `system`, `user`, `assistant`, `tool`: whatever the template knows. */
+  /** `system`, `user`, `assistant`, `tool` or another role that the template supports. */
   role: string;
   content: string;
   [key: string]: unknown;
 }
 
-/** What a chat template is given beside the messages. */
+/** Options for rendering a chat template. */
 export interface ChatOptions {
-  /** End with what begins an answer. Default true. */
+  /** Append the start of the assistant's answer (transformers' `add_generation_prompt`). Default true. */
   addGenerationPrompt?: boolean;
-  /** Tools as JSON schemas, as the template wants them. */
+  /** Tools as JSON schemas, in the form the template expects. */
   tools?: readonly unknown[];
-  /** Text of the begin token, the template's `bos_token`. */
+  /** Text of the beginning-of-sequence token, the template's `bos_token`. */
   beginToken?: string;
-  /** Text of the token that ends a text, the template's `eos_token`. */
+  /** Text of the end-of-sequence token, the template's `eos_token`. */
   endToken?: string;
-  /** The time that `strftime_now` tells, in the local zone. Default: now. */
+  /** The time for `strftime_now`, written in the local time zone. Default: now. */
   now?: Date;
   /** Other variables that the template reads, such as `enable_thinking`. */
   variables?: Readonly<Record<string, unknown>>;
 }
 
-/** What a template raises itself, by raise_exception. */
-class Raised extends Error {}
+/** Raised by a template's call to raise_exception. */
+class TemplateException extends Error {}
 
-/** The most elements that range() gives, as in Jinja's sandbox. */
-const LONGEST_RANGE = 100000;
+/** The limit for range() of Jinja's sandbox. */
+const MAX_RANGE = 100000;
 
 /**
- * Writes a conversation as the model was trained to read it, with the model's own template, as transformers' apply_chat_template does.
- * The text has its special tokens in it; encode it with `{ special: false }`. Needs the package `@huggingface/jinja`, imported here.
+ * Renders a conversation with the model's chat template, like transformers' apply_chat_template. The text includes special tokens, so
+ * encode it with `{ special: false }`. Imports the package `@huggingface/jinja`.
  *
  * @param template `tokenizer.chat_template` of a GGUF file, chat_template.jinja, or `chat_template` of a tokenizer_config.json
- * @throws INVALID_ARGUMENT (messages): no messages, or such as the template refuses, in its own words.
- *   INVALID_FILE (chat_template): it cannot be read, or fails
+ * @throws INVALID_ARGUMENT (messages): there are no messages, or the template rejects them; the error has the template's message.
+ *   INVALID_FILE (chat_template): the template can't be parsed, or fails
  */
 export async function renderChat(
   template: string,
@@ -46,33 +47,33 @@ export async function renderChat(
   options: ChatOptions = {},
 ): Promise<string> {
   if (typeof template !== "string")
-    throw new RopewalkError("INVALID_FILE", "chat_template", `must be a string (is ${typeof template})`);
+    throw new RopewalkError("INVALID_FILE", "chat_template", `must be a string (got ${typeof template})`);
   checkMessages(messages);
   const jinja = (await import("@huggingface/jinja")) as unknown as Jinja;
   const program = parse(jinja, template);
   try {
     return runTemplate(jinja, program, variablesOf(messages, options));
   } catch (error) {
-    if (error instanceof Raised) {
+    if (error instanceof TemplateException) {
       throw new RopewalkError(
         "INVALID_ARGUMENT",
         "messages",
-        `the model's chat template refuses them: ${error.message}`,
+        `the model's chat template rejects them: ${error.message}`,
         { cause: error },
       );
     }
-    throw failure("failed with these messages", error);
+    throw failure("the template failed for these messages", error);
   }
 }
 
 function checkMessages(messages: readonly ChatMessage[]): void {
   if (!Array.isArray(messages) || messages.length === 0) {
-    throw new RopewalkError("INVALID_ARGUMENT", "messages", "must be an array of { role, content }, one at least");
+    throw new RopewalkError("INVALID_ARGUMENT", "messages", "must be an array of at least one { role, content }");
   }
   messages.forEach((message: unknown, i) => {
     const role = typeof message === "object" && message !== null ? (message as { role?: unknown }).role : undefined;
     if (typeof role !== "string")
-      throw new RopewalkError("INVALID_ARGUMENT", `messages[${i}]`, "must be an object with a role, a string");
+      throw new RopewalkError("INVALID_ARGUMENT", `messages[${i}]`, "must be an object with a string `role`");
   });
 }
 
@@ -80,7 +81,7 @@ function parse(jinja: Jinja, template: string): unknown {
   try {
     return parseTemplate(jinja, template);
   } catch (error) {
-    throw failure("cannot be read", error);
+    throw failure("the template cannot be parsed", error);
   }
 }
 
@@ -89,7 +90,7 @@ function failure(what: string, error: unknown): RopewalkError {
   return new RopewalkError(
     "INVALID_FILE",
     "chat_template",
-    `${what}: ${reason}. Write the prompt yourself, or give another template`,
+    `${what}: ${reason}. Use another template, or write the prompt without one`,
     {
       cause: error,
     },
@@ -101,12 +102,12 @@ function variablesOf(messages: readonly ChatMessage[], options: ChatOptions): Re
   const constants = { true: true, false: false, none: null, True: true, False: false, None: null };
   const functions = {
     raise_exception(message: unknown): never {
-      throw new Raised(String(message));
+      throw new TemplateException(String(message));
     },
     strftime_now: (format: unknown) => strftime(now, String(format)),
     range,
   };
-  const given = {
+  const inputs = {
     messages: messages.map(withReasoning),
     add_generation_prompt: options.addGenerationPrompt ?? true,
     tools: options.tools ?? null,
@@ -114,10 +115,10 @@ function variablesOf(messages: readonly ChatMessage[], options: ChatOptions): Re
     ...(options.beginToken === undefined ? {} : { bos_token: options.beginToken }),
     ...(options.endToken === undefined ? {} : { eos_token: options.endToken }),
   };
-  return { ...constants, ...functions, ...given, ...options.variables };
+  return { ...constants, ...functions, ...inputs, ...options.variables };
 }
 
-/** Templates read the reasoning of an answer under one name or another. */
+/** Gives a message's reasoning under both names that templates use. */
 function withReasoning(message: ChatMessage): ChatMessage {
   const reasoning = message["reasoning_content"] ?? message["thinking"] ?? message["reasoning"];
   return reasoning === undefined || reasoning === null
@@ -128,6 +129,6 @@ function withReasoning(message: ChatMessage): ChatMessage {
 function range(first: number, stop?: number, step = 1): number[] {
   const start = stop === undefined ? 0 : first;
   const length = Math.max(0, Math.ceil(((stop ?? first) - start) / step));
-  if (!(length <= LONGEST_RANGE)) throw new RangeError(`range() of more than ${LONGEST_RANGE} numbers`);
+  if (!(length <= MAX_RANGE)) throw new RangeError(`range() must have at most ${MAX_RANGE} numbers`);
   return Array.from({ length }, (_, i) => start + i * step);
 }

@@ -1,9 +1,10 @@
+// Builds a tokenizer from the metadata of a GGUF file.
 import { RopewalkError } from "../base/errors.js";
 import {
   booleanOf,
   numbersOf,
   readVocabulary,
-  refuse,
+  invalid,
   stringOf,
   stringsOf,
   tokenOf,
@@ -12,57 +13,57 @@ import {
 import { byteLevelEncoder, sentencePieceEncoder, type PieceEncoder } from "./piece_encoder.js";
 import { preTokenizerOf } from "./pre_tokenizers.js";
 import { AddedTokens, endTokensOf, trimmingTokens } from "./special_tokens.js";
-import type { Spelling, Vocabulary } from "./vocabulary.js";
+import type { PieceFormat, Vocabulary } from "./vocabulary.js";
 import { VocabularyTokenizer, type Tokenizer } from "./vocabulary_tokenizer.js";
 
 /**
- * The tokenizer in the metadata of a GGUF file: `tokenizer.ggml.model` "gpt2" (byte-level byte-pair encoding) or "llama"
- * (SentencePiece's). Gives the ids that llama.cpp gives.
+ * The tokenizer in the metadata of a GGUF file: `tokenizer.ggml.model` "gpt2" (byte-level BPE) or "llama" (SentencePiece BPE). Produces
+ * the same ids as llama.cpp.
  *
- * @throws UNSUPPORTED_MODEL (tokenizer.ggml.model, tokenizer.ggml.pre), INVALID_FILE (the key at fault)
+ * @throws UNSUPPORTED_MODEL (tokenizer.ggml.model, tokenizer.ggml.pre), INVALID_FILE (the invalid key)
  */
 export function readGgufTokenizer(metadata: GgufMetadata): Tokenizer {
   const model = stringOf(metadata, "tokenizer.ggml.model");
-  if (model === undefined) refuse("tokenizer.ggml.model", "is not there: the file has no tokenizer");
+  if (model === undefined) invalid("tokenizer.ggml.model", "is missing, so the file has no tokenizer");
   if (model === "gpt2") return byteLevelTokenizer(metadata);
   if (model === "llama") return sentencePieceTokenizer(metadata);
   throw new RopewalkError(
     "UNSUPPORTED_MODEL",
     "tokenizer.ggml.model",
-    `"${model}" is a tokenizer that this package does not have; it has "gpt2" and "llama"`,
+    `must be "gpt2" or "llama" (got "${model}"); use the model's tokenizer.json if there is one`,
   );
 }
 
 function byteLevelTokenizer(metadata: GgufMetadata): Tokenizer {
-  const spelling: Spelling = { alphabet: "byte_level", added_space: "never" };
+  const format: PieceFormat = { encoding: "byte_level", spacePrefix: "never" };
   const pre = preTokenizerOf(stringOf(metadata, "tokenizer.ggml.pre") ?? "default");
-  const vocabulary = readVocabulary(metadata, spelling);
+  const vocabulary = readVocabulary(metadata, format);
   const encoder = byteLevelEncoder(vocabulary, readMerges(metadata, vocabulary), pre);
   return tokenizer(metadata, vocabulary, encoder, pre.addsBegin);
 }
 
 function sentencePieceTokenizer(metadata: GgufMetadata): Tokenizer {
   const addsSpace = booleanOf(metadata, "tokenizer.ggml.add_space_prefix") ?? true;
-  const spelling: Spelling = { alphabet: "metaspace", added_space: addsSpace ? "after_special" : "never" };
-  const vocabulary = readVocabulary(metadata, spelling);
+  const format: PieceFormat = { encoding: "metaspace", spacePrefix: addsSpace ? "after_special" : "never" };
+  const vocabulary = readVocabulary(metadata, format);
   const key = "tokenizer.ggml.scores";
-  const scores = numbersOf(metadata, key, vocabulary.size) ?? refuse(key, "is not there");
+  const scores = numbersOf(metadata, key, vocabulary.size) ?? invalid(key, "is missing");
   return tokenizer(metadata, vocabulary, sentencePieceEncoder(vocabulary, scores), true);
 }
 
-/** Merges are "left right": two tokens whose joined text is a token too. */
+/** Reads merges "left right". Left, right and their concatenation must be tokens. */
 function readMerges(metadata: GgufMetadata, vocabulary: Vocabulary): readonly string[] {
   const key = "tokenizer.ggml.merges";
   const merges = stringsOf(metadata, key);
   merges.forEach((merge, i) => {
     const space = merge.indexOf(" ", 1);
     if (space < 0)
-      refuse(key, `must be pairs of tokens with a space between them (number ${i} is ${JSON.stringify(merge)})`);
+      invalid(key, `must be pairs of tokens separated by a space (got ${JSON.stringify(merge)} at index ${i})`);
     const left = merge.slice(0, space);
     const right = merge.slice(space + 1);
     const missing = [left, right, left + right].find((piece) => vocabulary.idOf(piece) === undefined);
     if (missing !== undefined)
-      refuse(key, `number ${i}, ${JSON.stringify(merge)}, names ${JSON.stringify(missing)}, which is no token`);
+      invalid(key, `entry ${i}, ${JSON.stringify(merge)}, uses ${JSON.stringify(missing)}, which is not a token`);
   });
   return merges;
 }
@@ -71,21 +72,21 @@ function tokenizer(
   metadata: GgufMetadata,
   vocabulary: Vocabulary,
   encodeText: PieceEncoder,
-  beginStandard: boolean,
+  addsBeginByDefault: boolean,
 ): Tokenizer {
-  const { size, spelling } = vocabulary;
-  const named = (name: string) => tokenOf(metadata, `tokenizer.ggml.${name}_token_id`, size);
-  // SentencePiece's own ids, which files of Llama's first years do not repeat
-  const standard = (id: number) => (spelling.alphabet === "metaspace" && id < size ? id : undefined);
-  const begin = named("bos") ?? standard(1);
-  const end = named("eos") ?? standard(2);
-  const ends = [end, named("eot"), named("eom")].filter((id) => id !== undefined);
-  const addsBegin = booleanOf(metadata, "tokenizer.ggml.add_bos_token") ?? beginStandard;
+  const { size, format } = vocabulary;
+  const tokenFor = (name: string) => tokenOf(metadata, `tokenizer.ggml.${name}_token_id`, size);
+  // SentencePiece's default ids, which early Llama files leave out
+  const defaultId = (id: number) => (format.encoding === "metaspace" && id < size ? id : undefined);
+  const begin = tokenFor("bos") ?? defaultId(1);
+  const end = tokenFor("eos") ?? defaultId(2);
+  const ends = [end, tokenFor("eot"), tokenFor("eom")].filter((id) => id !== undefined);
+  const addsBegin = booleanOf(metadata, "tokenizer.ggml.add_bos_token") ?? addsBeginByDefault;
   if (addsBegin && begin === undefined)
-    refuse("tokenizer.ggml.bos_token_id", "is not there, though a text begins with this token");
+    invalid("tokenizer.ggml.bos_token_id", "is missing, although add_bos_token is true");
   const addsEnd = booleanOf(metadata, "tokenizer.ggml.add_eos_token") ?? false;
   const added = new AddedTokens(vocabulary, trimmingTokens(vocabulary, stringOf(metadata, "general.name") ?? ""));
-  const prefix = spelling.added_space === "after_special" ? " " : "";
+  const prefix = format.spacePrefix === "after_special" ? " " : "";
 
   return new VocabularyTokenizer(vocabulary, {
     beginToken: begin,

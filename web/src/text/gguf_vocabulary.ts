@@ -1,77 +1,82 @@
+// Reads the vocabulary in the metadata of a GGUF file, and checks the type of each value.
 import { RopewalkError } from "../base/errors.js";
-import { byteOfPiece, TOKEN_KINDS, Vocabulary, type Spelling } from "./vocabulary.js";
+import { byteOfPiece, TOKEN_KINDS, Vocabulary, type PieceFormat } from "./vocabulary.js";
 
-/** Metadata of a GGUF file, by key. Arrays may be typed ones, integers of 64 bits bigint. */
+/** Metadata of a GGUF file, by key. Arrays may be typed arrays, and 64-bit integers bigints. */
 export type GgufMetadata = Readonly<Record<string, unknown>>;
 
-/** Raises INVALID_FILE for a key of the metadata. */
-export function refuse(key: string, message: string): never {
-  throw new RopewalkError("INVALID_FILE", key, `${message}; the file is damaged or was converted wrongly`);
+/** Throws INVALID_FILE for a metadata key. */
+export function invalid(key: string, message: string): never {
+  throw new RopewalkError("INVALID_FILE", key, `${message}; the file is damaged or was converted incorrectly`);
 }
 
-/** A string, or undefined where the key is absent. @throws INVALID_FILE (the key) */
+/** Reads a string; undefined if the key is missing. @throws INVALID_FILE (the key) */
 export function stringOf(metadata: GgufMetadata, key: string): string | undefined {
   const value = metadata[key];
   if (value === undefined || value === null) return undefined;
-  return typeof value === "string" ? value : refuse(key, `must be a string (is ${typeof value})`);
+  return typeof value === "string" ? value : invalid(key, `must be a string (got ${typeof value})`);
 }
 
-/** A truth value, or undefined where the key is absent. @throws INVALID_FILE (the key) */
+/** Reads a boolean; undefined if the key is missing. @throws INVALID_FILE (the key) */
 export function booleanOf(metadata: GgufMetadata, key: string): boolean | undefined {
   const value = metadata[key];
   if (value === undefined || value === null) return undefined;
-  return typeof value === "boolean" ? value : refuse(key, `must be true or false (is ${typeof value})`);
+  return typeof value === "boolean" ? value : invalid(key, `must be a boolean (got ${typeof value})`);
 }
 
-/** A token id below `size`, or undefined where the key is absent. @throws INVALID_FILE (the key) */
+/** Reads a token id below `size`; undefined if the key is missing. @throws INVALID_FILE (the key) */
 export function tokenOf(metadata: GgufMetadata, key: string, size: number): number | undefined {
   const value = metadata[key];
   if (value === undefined || value === null) return undefined;
   const id = typeof value === "bigint" ? Number(value) : value;
   if (typeof id === "number" && Number.isInteger(id) && id >= 0 && id < size) return id;
-  return refuse(key, `must be a token id below ${size} (is ${String(value)})`);
+  return invalid(key, `must be a token id below ${size} (got ${String(value)})`);
 }
 
-/** An array of strings. @throws INVALID_FILE (the key) */
+/** Reads an array of strings. @throws INVALID_FILE (the key) */
 export function stringsOf(metadata: GgufMetadata, key: string): readonly string[] {
   const value = metadata[key];
-  if (!Array.isArray(value)) return refuse(key, "must be an array of strings, and is not there");
+  if (!Array.isArray(value))
+    return invalid(key, `must be an array of strings (got ${value === undefined ? "none" : typeof value})`);
   const wrong = value.findIndex((item) => typeof item !== "string");
-  return wrong < 0 ? (value as string[]) : refuse(key, `must be an array of strings (element ${wrong} is none)`);
+  return wrong < 0
+    ? (value as string[])
+    : invalid(key, `must be an array of strings (element ${wrong} is ${typeof value[wrong]})`);
 }
 
-/** Numbers, `length` of them, or undefined where the key is absent. @throws INVALID_FILE (the key) */
+/** Reads an array of `length` numbers; undefined if the key is missing. @throws INVALID_FILE (the key) */
 export function numbersOf(metadata: GgufMetadata, key: string, length: number): Float64Array | undefined {
   const value = metadata[key];
   if (value === undefined || value === null) return undefined;
   const isArray = Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
-  if (!isArray) return refuse(key, "must be an array of numbers");
+  if (!isArray) return invalid(key, `must be an array of numbers (got ${typeof value})`);
   const items = value as ArrayLike<unknown>;
   if (items.length !== length)
-    return refuse(key, `must have a number for each of the ${length} tokens (has ${items.length})`);
+    return invalid(key, `must have one number for each of the ${length} tokens (got ${items.length})`);
   const numbers = Float64Array.from(items as ArrayLike<number>, (item: unknown) =>
     typeof item === "number" || typeof item === "bigint" ? Number(item) : NaN,
   );
   const wrong = numbers.findIndex(Number.isNaN);
-  return wrong < 0 ? numbers : refuse(key, `must be an array of numbers (element ${wrong} is none)`);
+  return wrong < 0 ? numbers : invalid(key, `must be an array of numbers (element ${wrong} is not a number)`);
 }
 
 /**
  * Reads `tokenizer.ggml.tokens` and `token_type`.
  *
- * @throws INVALID_FILE (the key at fault)
+ * @throws INVALID_FILE (the invalid key)
  */
-export function readVocabulary(metadata: GgufMetadata, spelling: Spelling): Vocabulary {
+export function readVocabulary(metadata: GgufMetadata, format: PieceFormat): Vocabulary {
   const key = "tokenizer.ggml.tokens";
   const pieces = stringsOf(metadata, key);
-  if (pieces.length === 0) return refuse(key, "must have a token at least");
+  if (pieces.length === 0) return invalid(key, "must have at least one token");
   const ids = new Map<string, number>();
   pieces.forEach((piece, id) => {
     const other = ids.get(piece);
-    if (other !== undefined) refuse(key, `${JSON.stringify(piece)} is there twice, as ${other} and ${id}`);
+    if (other !== undefined)
+      invalid(key, `tokens must be unique (${JSON.stringify(piece)} has ids ${other} and ${id})`);
     ids.set(piece, id);
   });
-  return new Vocabulary(pieces, readKinds(metadata, pieces), ids, spelling);
+  return new Vocabulary(pieces, readKinds(metadata, pieces), ids, format);
 }
 
 function readKinds(metadata: GgufMetadata, pieces: readonly string[]): Uint8Array {
@@ -79,12 +84,12 @@ function readKinds(metadata: GgufMetadata, pieces: readonly string[]): Uint8Arra
   const types = numbersOf(metadata, key, pieces.length);
   const kinds = new Uint8Array(pieces.length).fill(TOKEN_KINDS.normal);
   types?.forEach((type, id) => {
-    // 0, "undefined", is what converters write that do not know
+    // some converters write 0, "undefined", for an unknown type
     if (!Number.isInteger(type) || type < 0 || type > TOKEN_KINDS.byte)
-      refuse(key, `must be types 1 to 6 (token ${id} has ${type})`);
+      invalid(key, `types must be integers from 0 to 6 (token ${id} has ${type})`);
     const piece = pieces[id]!;
     if (type === TOKEN_KINDS.byte && byteOfPiece(piece) === undefined) {
-      refuse(key, `token ${id}, ${JSON.stringify(piece)}, is of type byte and names no byte as <0x0A> does`);
+      invalid(key, `token ${id} has type byte and must be written like <0x0A> (got ${JSON.stringify(piece)})`);
     }
     if (type !== 0) kinds[id] = type;
   });

@@ -1,4 +1,6 @@
-/** A part of a parsed template, as `@huggingface/jinja` has it. */
+// Runs Jinja templates with `@huggingface/jinja`, and corrects how its loops differ from Jinja's.
+
+/** A node of a parsed template in `@huggingface/jinja`. */
 interface Statement {
   type: string;
   body?: Statement[];
@@ -19,7 +21,7 @@ interface Interpreter {
   evaluateBlock(statements: Statement[], environment: Environment): Text;
 }
 
-/** What we use of `@huggingface/jinja`. */
+/** The parts of `@huggingface/jinja` that this file uses. */
 export interface Jinja {
   tokenize(template: string, options: { lstrip_blocks: boolean; trim_blocks: boolean }): unknown;
   parse(tokens: unknown): unknown;
@@ -27,20 +29,21 @@ export interface Jinja {
   Interpreter: new (environment: Environment) => Interpreter;
 }
 
-/** A `break` or `continue` on its way to its loop, with what was written before it. */
+/** Thrown by `break` and `continue` and caught by the loop. Carries the text written so far in this iteration. */
 class LoopControl extends Error {
   text = "";
   readonly ends: boolean;
 
   constructor(ends: boolean) {
-    super("break and continue belong in a loop");
+    super("break and continue must be inside a loop");
     this.ends = ends;
   }
 }
 
-/** Parses a template as transformers does: no line end after a block, no blanks before one. Throws what the library throws. */
+/** Parses a template with transformers' settings, trim_blocks and lstrip_blocks. Throws what the library throws. */
 export function parseTemplate(jinja: Jinja, template: string): unknown {
-  // marks of what is trained on, otherwise blocks like any other; the library takes them out before white space is settled
+  // {% generation %} marks text for training and has no other effect. The library removes it before trimming whitespace, which would
+  // differ from Jinja, so it becomes an ordinary block here.
   const plain = template
     .replace(/(\{%[-+]?\s*)generation(\s*[-+]?%\})/g, "$1if true$2")
     .replace(/(\{%[-+]?\s*)endgeneration(\s*[-+]?%\})/g, "$1endif$2");
@@ -51,7 +54,7 @@ export function parseTemplate(jinja: Jinja, template: string): unknown {
 export function runTemplate(jinja: Jinja, program: unknown, variables: Readonly<Record<string, unknown>>): string {
   const environment = new jinja.Environment();
   for (const [name, value] of Object.entries(variables)) {
-    environment.variables.delete(name); // the library's own, where a caller's variable has the same name
+    environment.variables.delete(name); // removes the library's variable if the caller's has the same name
     environment.set(name, value);
   }
   const interpreter = new jinja.Interpreter(environment);
@@ -60,11 +63,11 @@ export function runTemplate(jinja: Jinja, program: unknown, variables: Readonly<
 }
 
 /**
- * Makes loops those of Jinja: `break` and `continue` keep what their round has written, and what is set in a round ends with it.
- * Version 0.5 of the library drops the one and keeps the other, in silence.
+ * Makes loops behave as in Jinja: `break` and `continue` keep the text written so far in the iteration, and a variable set in an
+ * iteration ends with it. Version 0.5 of the library silently drops that text and keeps those variables.
  */
 function correctLoops(jinja: Jinja, interpreter: Interpreter): void {
-  // bodies of the loops that are running, and whether a break has ended the loop
+  // bodies of the running loops, and whether a break has ended each
   const running = new Map<readonly Statement[], { ended: boolean }>();
   const textValue = (text: string) => new jinja.Environment().set("text", text) as Text;
 
@@ -89,20 +92,20 @@ function correctLoops(jinja: Jinja, interpreter: Interpreter): void {
 
   function evaluate(statement: Statement, scope: Environment): string {
     if (statement.type === "Break" || statement.type === "Continue") throw new LoopControl(statement.type === "Break");
-    if (statement.type !== "For" || statement.body === undefined) return written(statement, scope);
-    const outer = running.get(statement.body); // the same loop, in a macro that calls itself
+    if (statement.type !== "For" || statement.body === undefined) return textOf(statement, scope);
+    const outer = running.get(statement.body); // set if a recursive macro is already running this loop
     running.set(statement.body, { ended: false });
     try {
-      return written(statement, scope);
+      return textOf(statement, scope);
     } finally {
       if (outer === undefined) running.delete(statement.body);
       else running.set(statement.body, outer);
     }
   }
 
-  function written(statement: Statement, scope: Environment): string {
+  function textOf(statement: Statement, scope: Environment): string {
     const value = interpreter.evaluate(statement, scope);
-    if (value.type === "BooleanValue") return value.toString() === "true" ? "True" : "False"; // as Python writes them
+    if (value.type === "BooleanValue") return value.toString() === "true" ? "True" : "False"; // as in Python
     return value.type === "NullValue" || value.type === "UndefinedValue" ? "" : value.toString();
   }
 }

@@ -1,29 +1,30 @@
+// Builds a tokenizer from tokenizer.json with `@huggingface/tokenizers`.
 import { RopewalkError } from "../base/errors.js";
-import { isObject, readVocabulary, refuse, type Json } from "./json_vocabulary.js";
+import { isObject, readVocabulary, invalid, type Json } from "./json_vocabulary.js";
 import { endTokensOf } from "./special_tokens.js";
 import type { Vocabulary } from "./vocabulary.js";
 import { VocabularyTokenizer, type Tokenizer } from "./vocabulary_tokenizer.js";
 
-/** What we use of the class that `@huggingface/tokenizers` exports. */
+/** The parts of the `Tokenizer` class of `@huggingface/tokenizers` that this file uses. */
 interface LibraryTokenizer {
-  /** Pieces from words: vocabulary, merges and a cache. */
+  /** Splits words into pieces: holds the vocabulary, merges and a cache. */
   model: unknown;
   encode(text: string, options: { add_special_tokens: boolean }): { ids: (number | undefined)[] };
 }
 type LibraryClass = new (json: object, config: object) => LibraryTokenizer;
 
-/** Encodes with `@huggingface/tokenizers`, and decodes with our own vocabulary, which can stream. See tokenizerFromJson. */
+/** Encodes with `@huggingface/tokenizers`, and decodes with our own Vocabulary, which supports streaming. See tokenizerFromJson. */
 export async function readJsonTokenizer(
   tokenizerJson: object,
   config: object,
   generationConfig: object,
 ): Promise<Tokenizer> {
-  if (!isObject(tokenizerJson)) refuse("", "must be an object");
+  if (!isObject(tokenizerJson)) invalid("", "must be an object");
   if (!isObject(config) || !isObject(generationConfig)) {
     throw new RopewalkError(
       "INVALID_FILE",
       "tokenizer_config.json",
-      "must be an object, as generation_config.json must",
+      "must be an object, and generation_config.json too",
     );
   }
   const vocabulary = readVocabulary(tokenizerJson);
@@ -33,7 +34,7 @@ export async function readJsonTokenizer(
   const encode = (text: string, special: boolean, parseSpecial: boolean): number[] => {
     if (!parseSpecial) plain ??= withoutSpecial(library.Tokenizer, tokenizerJson, whole.model);
     const { ids } = (parseSpecial ? whole : plain!).encode(text, { add_special_tokens: special });
-    // characters without a token in a vocabulary without an unknown token
+    // the library returns undefined for a character without a token if there is no unknown token
     return ids.filter((id) => id !== undefined);
   };
 
@@ -43,14 +44,14 @@ export async function readJsonTokenizer(
   return new VocabularyTokenizer(vocabulary, {
     beginToken: begin,
     endTokens: endTokensOf(vocabulary, end === undefined ? ends : [end, ...ends]),
-    // what stands around a text is said in tokenizer.json alone: transformers 5 does not ask add_bos_token either
+    // only tokenizer.json says which tokens are added; transformers 5 ignores add_bos_token too
     addsBegin: begin !== undefined && encode("", true, true)[0] === begin,
     encode,
   });
 }
 
 function construct(Library: LibraryClass, json: Json): LibraryTokenizer {
-  // old files lack keys that stand for nothing
+  // old files leave out keys whose value is null or empty
   const complete = {
     normalizer: null,
     pre_tokenizer: null,
@@ -67,13 +68,15 @@ function construct(Library: LibraryClass, json: Json): LibraryTokenizer {
     throw new RopewalkError(
       isUnknown ? "UNSUPPORTED_MODEL" : "INVALID_FILE",
       "tokenizer.json",
-      isUnknown ? `has a part that @huggingface/tokenizers does not know: ${reason}` : `could not be read: ${reason}`,
+      isUnknown
+        ? `uses a component that @huggingface/tokenizers does not support: ${reason}`
+        : `cannot be parsed: ${reason}`,
       { cause: error },
     );
   }
 }
 
-/** A tokenizer to which special tokens written in a text are text; the model, by far the largest part, is shared. */
+/** A tokenizer that encodes special tokens in a text as plain text. It shares the model, by far the largest part. */
 function withoutSpecial(Library: LibraryClass, json: Json, model: unknown): LibraryTokenizer {
   const tokens = (json["added_tokens"] ?? []) as Json[];
   const small = { type: "BPE", vocab: {}, merges: [] };
@@ -86,13 +89,13 @@ function withoutSpecial(Library: LibraryClass, json: Json, model: unknown): Libr
   return tokenizer;
 }
 
-/** tokenizer_config.json writes a token as a string or as an object. */
+/** The id of a token in tokenizer_config.json, where it is a string or an object. */
 function namedToken(vocabulary: Vocabulary, token: unknown): number | undefined {
   const content = isObject(token) ? token["content"] : token;
   return typeof content === "string" ? vocabulary.idOf(content) : undefined;
 }
 
-/** One id, an array of them, or none. */
+/** Reads a key of generation_config.json: one id, an array of ids, or none. */
 function idsOf(vocabulary: Vocabulary, config: Json, key: string): number[] {
   const value = config[key] ?? [];
   const ids: unknown[] = Array.isArray(value) ? value : [value];
@@ -101,6 +104,6 @@ function idsOf(vocabulary: Vocabulary, config: Json, key: string): number[] {
   throw new RopewalkError(
     "INVALID_FILE",
     `generation_config.json ${key}`,
-    `must be token ids of the vocabulary (got ${String(wrong)})`,
+    `must be one or more token ids of the vocabulary (got ${String(wrong)})`,
   );
 }

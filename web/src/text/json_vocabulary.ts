@@ -1,7 +1,8 @@
+// Reads and checks the vocabulary in a tokenizer.json.
 import { RopewalkError } from "../base/errors.js";
-import { byteOfPiece, TOKEN_KINDS, Vocabulary, type Spelling } from "./vocabulary.js";
+import { byteOfPiece, TOKEN_KINDS, Vocabulary, type PieceFormat } from "./vocabulary.js";
 
-/** A parsed JSON object: nothing about its values is known yet. */
+/** A parsed JSON object whose values haven't been checked. */
 export type Json = Readonly<Record<string, unknown>>;
 
 /** Whether a value is a JSON object. */
@@ -9,30 +10,30 @@ export function isObject(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Raises INVALID_FILE for a part of tokenizer.json. */
-export function refuse(part: string, message: string): never {
+/** Throws INVALID_FILE for a part of tokenizer.json. */
+export function invalid(part: string, message: string): never {
   throw new RopewalkError(
     "INVALID_FILE",
     `tokenizer.json ${part}`.trimEnd(),
-    `${message}; the file is damaged, or no tokenizer.json`,
+    `${message}; the file is damaged or not a tokenizer.json`,
   );
 }
 
-// far above any vocabulary: the largest have 262144
-const MOST_TOKENS = 2 ** 22;
+// far above any vocabulary: the largest have 262144 tokens
+const MAX_TOKENS = 2 ** 22;
 
-/** Tokens of a tokenizer.json: those of its model, and `added_tokens` over them. @throws INVALID_FILE, UNSUPPORTED_MODEL */
+/** Reads the tokens of the model, and `added_tokens`, which override them. @throws INVALID_FILE, UNSUPPORTED_MODEL */
 export function readVocabulary(json: Json): Vocabulary {
-  const model = isObject(json["model"]) ? json["model"] : refuse("model", "must be an object");
+  const model = isObject(json["model"]) ? json["model"] : invalid("model", "must be an object");
   const pieces: (string | undefined)[] = [];
   const ids = new Map<string, number>();
   const kindOf = new Map<number, number>();
   const add = (piece: unknown, id: unknown, part: string) => {
-    if (typeof piece !== "string") return refuse(part, "must have strings as tokens");
-    if (!Number.isInteger(id) || (id as number) < 0 || (id as number) >= MOST_TOKENS) {
-      return refuse(
+    if (typeof piece !== "string") return invalid(part, `tokens must be strings (got ${typeof piece})`);
+    if (!Number.isInteger(id) || (id as number) < 0 || (id as number) >= MAX_TOKENS) {
+      return invalid(
         part,
-        `must have integers from 0 to ${MOST_TOKENS - 1} as ids (${JSON.stringify(piece)} has ${String(id)})`,
+        `ids must be integers from 0 to ${MAX_TOKENS - 1} (${JSON.stringify(piece)} has ${String(id)})`,
       );
     }
     pieces[id as number] = piece;
@@ -43,38 +44,41 @@ export function readVocabulary(json: Json): Vocabulary {
   for (const [piece, id] of vocabularyEntries(model)) {
     const taken = typeof id === "number" ? pieces[id] : undefined;
     if (taken !== undefined)
-      refuse("model.vocab", `gives id ${String(id)} to ${JSON.stringify(taken)} and to ${JSON.stringify(piece)}`);
+      invalid(
+        "model.vocab",
+        `ids must be unique (${JSON.stringify(taken)} and ${JSON.stringify(piece)} have ${String(id)})`,
+      );
     add(piece, id, "model.vocab");
   }
-  const spelling = readSpelling(json);
+  const format = readPieceFormat(json);
   if (model["byte_fallback"] === true) {
     for (const [piece, id] of ids) if (byteOfPiece(piece) !== undefined) kindOf.set(id, TOKEN_KINDS.byte);
   }
   for (const token of listOf(json["added_tokens"], "added_tokens")) {
-    if (!isObject(token)) refuse("added_tokens", "must be objects");
+    if (!isObject(token)) invalid("added_tokens", `must be an array of objects (got ${JSON.stringify(token)})`);
     const id = add(token["content"], token["id"], "added_tokens");
     kindOf.set(id, token["special"] === true ? TOKEN_KINDS.control : TOKEN_KINDS.user_defined);
   }
-  if (ids.size === 0) refuse("model.vocab", "must have a token at least");
+  if (ids.size === 0) invalid("model.vocab", "must have at least one token");
   const kinds = new Uint8Array(pieces.length).fill(TOKEN_KINDS.normal);
   for (const [id, kind] of kindOf) kinds[id] = kind;
   checkMerges(model, ids);
-  return new Vocabulary(pieces, kinds, ids, spelling);
+  return new Vocabulary(pieces, kinds, ids, format);
 }
 
-/** An array, or none where the key is absent. */
+/** Reads an array; a missing key counts as an empty one. */
 function listOf(value: unknown, part: string): readonly unknown[] {
   if (value === undefined || value === null) return [];
-  return Array.isArray(value) ? value : refuse(part, "must be an array");
+  return Array.isArray(value) ? value : invalid(part, `must be an array (got ${typeof value})`);
 }
 
-/** BPE and WordPiece list ids by piece, Unigram pieces with scores by id. */
+/** The entries [piece, id]. BPE and WordPiece store ids by piece, Unigram an array of [piece, score]. */
 function vocabularyEntries(model: Json): [unknown, unknown][] {
   const vocab = model["vocab"];
   if (isObject(vocab)) return Object.entries(vocab);
   const entries = listOf(vocab, "model.vocab");
   const wrong = entries.findIndex((entry) => !Array.isArray(entry) || typeof entry[1] !== "number");
-  if (wrong >= 0) refuse("model.vocab", `must be pairs of a token and its score (number ${wrong} is none)`);
+  if (wrong >= 0) invalid("model.vocab", `must be pairs of a token and its score (entry ${wrong} is not)`);
   return entries.map((entry, id) => [(entry as unknown[])[0], id]);
 }
 
@@ -86,17 +90,17 @@ function checkMerges(model: Json, ids: ReadonlyMap<string, number>): void {
   listOf(model["merges"], "model.merges").forEach((merge, i) => {
     const pair: unknown = typeof merge === "string" ? merge.split(" ") : merge;
     if (!Array.isArray(pair) || pair.length !== 2 || pair.some((piece) => typeof piece !== "string")) {
-      refuse("model.merges", `must be pairs of tokens (number ${i} is ${JSON.stringify(merge)})`);
+      invalid("model.merges", `must be pairs of tokens (got ${JSON.stringify(merge)} at index ${i})`);
     }
     const [left, right] = pair as [string, string];
     const missing = (affixes ? [left, right] : [left, right, left + right]).find((piece) => !ids.has(piece));
     if (missing !== undefined)
-      refuse("model.merges", `number ${i} names ${JSON.stringify(missing)}, which is no token`);
+      invalid("model.merges", `entry ${i} uses ${JSON.stringify(missing)}, which is not a token`);
   });
 }
 
-/** What the decoder of a tokenizer.json says about pieces. */
-function readSpelling(json: Json): Spelling {
+/** Derives the format of pieces from the decoder in tokenizer.json. */
+function readPieceFormat(json: Json): PieceFormat {
   const steps = stepsOf(json["decoder"]);
   const types = steps.map((step) => String(step["type"]));
   const unknown = types.find(
@@ -106,16 +110,15 @@ function readSpelling(json: Json): Spelling {
     throw new RopewalkError(
       "UNSUPPORTED_MODEL",
       "tokenizer.json decoder",
-      `${unknown ?? "none"} is a decoder that this package does not have; it has ByteLevel, Metaspace ` +
-        "and SentencePiece's (Replace, ByteFallback, Strip)",
+      `must be ByteLevel, Metaspace, or SentencePiece's steps Replace, ByteFallback, Fuse and Strip (got ${unknown ?? "none"})`,
     );
   }
-  if (types.includes("ByteLevel")) return { alphabet: "byte_level", added_space: "never" };
+  if (types.includes("ByteLevel")) return { encoding: "byte_level", spacePrefix: "never" };
   const strips = steps.some((step) => step["type"] === "Strip" && step["content"] === " " && Number(step["start"]) > 0);
   const metaspace = steps.find((step) => step["type"] === "Metaspace");
   const prepends =
     metaspace !== undefined && metaspace["prepend_scheme"] !== "never" && metaspace["add_prefix_space"] !== false;
-  return { alphabet: "metaspace", added_space: strips || prepends ? "first" : "never" };
+  return { encoding: "metaspace", spacePrefix: strips || prepends ? "first" : "never" };
 }
 
 function stepsOf(decoder: unknown): Json[] {

@@ -1,23 +1,21 @@
-/**
- * Byte-pair encoding: neighbours are joined, the pair of the lowest rank first and of equals the leftmost, until no pair has a rank.
- * Sennrich, Haddow and Birch 2016, "Neural Machine Translation of Rare Words with Subword Units", algorithm 1.
- */
+// Byte-pair encoding: joins the adjacent pair with the lowest rank, leftmost first among equals, until no pair has a rank.
+// Sennrich, Haddow and Birch 2016, "Neural Machine Translation of Rare Words with Subword Units", algorithm 1.
 
-/** The rank of joining text[start, middle) with text[middle, end), lower first; undefined where the two are never joined. */
+/** The rank of the merge of text[start, middle) and text[middle, end). Lower ranks merge first; undefined means no merge. */
 export type RankOf = (text: string, start: number, middle: number, end: number) => number | undefined;
 
 interface Pair {
   rank: number;
-  /** Where the two parts begin and the second ends. */
+  /** The parts are text[start, middle) and text[middle, end). */
   start: number;
   middle: number;
   end: number;
 }
 
-/** Cuts `text` into the pieces that are left when all pairs are joined; at first each character is a piece. n log n in its length. */
+/** Splits `text` into characters, merges them, and returns the resulting pieces. Takes O(n log n) time. */
 export function mergePieces(text: string, rankOf: RankOf): string[] {
   const length = text.length;
-  // ends[i] is where the piece that begins at i ends, 0 where none begins; starts[i] is where the one that ends at i begins
+  // ends[i]: the end of the piece that starts at i, 0 if none does; starts[i]: the start of the piece that ends at i
   const ends = new Int32Array(length + 1);
   const starts = new Int32Array(length + 1);
   for (let start = 0; start < length; start = ends[start]!) {
@@ -36,7 +34,7 @@ export function mergePieces(text: string, rankOf: RankOf): string[] {
 
   for (let pair = pairs.pop(); pair !== undefined; pair = pairs.pop()) {
     const { start, middle, end } = pair;
-    if (ends[start] !== middle || ends[middle] !== end) continue; // one of the two has been joined with another since
+    if (ends[start] !== middle || ends[middle] !== end) continue; // stale: one of the two was merged with another piece
     ends[start] = end;
     ends[middle] = 0;
     starts[end] = start;
@@ -49,7 +47,7 @@ export function mergePieces(text: string, rankOf: RankOf): string[] {
   return pieces;
 }
 
-/** A binary heap: the pair of the lowest rank, of equals the leftmost, comes out first. */
+/** A binary heap that pops the pair with the lowest rank, leftmost first among equals. */
 class PairHeap {
   readonly #pairs: Pair[] = [];
 

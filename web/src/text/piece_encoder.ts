@@ -1,29 +1,30 @@
+// Encodes text without special tokens: byte-level BPE and SentencePiece BPE.
 import { mergePieces, type RankOf } from "./merge.js";
 import { splitWords, type PreTokenizer } from "./pre_tokenizers.js";
-import { inByteCharacters, pieceOfByte, TOKEN_KINDS, type Vocabulary } from "./vocabulary.js";
+import { toByteLevel, pieceOfByte, TOKEN_KINDS, type Vocabulary } from "./vocabulary.js";
 
-/** Turns a text without added tokens into tokens. */
+/** Encodes a text that contains no added tokens. */
 export type PieceEncoder = (text: string) => number[];
 
-/** Byte-level byte-pair encoding (GPT-2): words, their bytes as characters, joined by rank in `tokenizer.ggml.merges`. */
+/** Byte-level BPE (GPT-2): splits words into bytes, then merges them by rank in `tokenizer.ggml.merges`. */
 export function byteLevelEncoder(vocabulary: Vocabulary, merges: readonly string[], pre: PreTokenizer): PieceEncoder {
   const ranks = new Map<string, number>();
   merges.forEach((merge, rank) => ranks.set(merge, rank));
   const rankOf: RankOf = (text, start, middle, end) =>
     ranks.get(`${text.slice(start, middle)} ${text.slice(middle, end)}`);
   const unknown = unknownToken(vocabulary);
-  const encodeWord = remember((word) => {
-    const spelled = inByteCharacters(word);
-    const whole = pre.wholeWords ? vocabulary.idOf(spelled) : undefined;
+  const encodeWord = memoize((word) => {
+    const escaped = toByteLevel(word);
+    const whole = pre.wholeWords ? vocabulary.idOf(escaped) : undefined;
     if (whole !== undefined && !vocabulary.isSpecial(whole)) return [whole];
-    return mergePieces(spelled, rankOf).flatMap((piece) => vocabulary.idOf(piece) ?? unknown);
+    return mergePieces(escaped, rankOf).flatMap((piece) => vocabulary.idOf(piece) ?? unknown);
   });
   return (text) => splitWords(text, pre.patterns).flatMap(encodeWord);
 }
 
 /**
- * SentencePiece's byte-pair encoding: spaces are ▁, and pieces are joined where a token of the highest score comes of it.
- * Characters that are no token become their bytes. Kudo and Richardson 2018, "SentencePiece".
+ * SentencePiece BPE: replaces spaces by ▁, then merges the pieces that form the token with the highest score. A character without a
+ * token is encoded as its bytes. Kudo and Richardson 2018, "SentencePiece".
  */
 export function sentencePieceEncoder(vocabulary: Vocabulary, scores: Float64Array): PieceEncoder {
   const rankOf: RankOf = (text, start, _middle, end) => {
@@ -34,37 +35,37 @@ export function sentencePieceEncoder(vocabulary: Vocabulary, scores: Float64Arra
   const unknown = unknownToken(vocabulary);
   const bytesOf = (piece: string) =>
     Array.from(utf8.encode(piece), (byte) => vocabulary.idOf(pieceOfByte(byte)) ?? unknown).flat();
-  const encodeWord = remember((word) =>
+  const encodeWord = memoize((word) =>
     mergePieces(word, rankOf).flatMap((piece) => vocabulary.idOf(piece) ?? bytesOf(piece)),
   );
-  // where no token goes on past the end of a word, words are joined alike alone and in a text
-  const wordwise = !vocabulary.pieces.some(
+  // if no token crosses the end of a word, words can be encoded one by one with the same result
+  const splitsAtSpaces = !vocabulary.pieces.some(
     (piece, id) => piece !== undefined && /[^▁]▁/.test(piece) && !vocabulary.isAdded(id),
   );
   return (text) => {
-    const spelled = text.replaceAll(" ", "▁");
-    return wordwise ? (spelled.match(/▁*[^▁]*/g) ?? []).flatMap(encodeWord) : encodeWord(spelled);
+    const escaped = text.replaceAll(" ", "▁");
+    return splitsAtSpaces ? (escaped.match(/▁*[^▁]*/g) ?? []).flatMap(encodeWord) : encodeWord(escaped);
   };
 }
 
-/** What stands for bytes that have no token: the unknown token, or nothing. */
+/** The encoding of a byte without a token: the unknown token, or nothing if there is none. */
 function unknownToken(vocabulary: Vocabulary): number[] {
   const id = vocabulary.pieces.findIndex((_, token) => vocabulary.kindOf(token) === TOKEN_KINDS.unknown);
   return id < 0 ? [] : [id];
 }
 
-/** Keeps the tokens of words: a text has the same few over and over. */
-function remember(encode: PieceEncoder): PieceEncoder {
-  const mostWords = 20000;
-  const longestWord = 64;
-  const known = new Map<string, number[]>();
+/** Caches the tokens of words, as texts repeat the same few. */
+function memoize(encode: PieceEncoder): PieceEncoder {
+  const maxWords = 20000;
+  const maxWordLength = 64;
+  const cached = new Map<string, number[]>();
   return (word) => {
-    const tokens = known.get(word);
+    const tokens = cached.get(word);
     if (tokens !== undefined) return tokens;
     const encoded = encode(word);
-    if (word.length > longestWord) return encoded;
-    if (known.size >= mostWords) known.clear();
-    known.set(word, encoded);
+    if (word.length > maxWordLength) return encoded;
+    if (cached.size >= maxWords) cached.clear();
+    cached.set(word, encoded);
     return encoded;
   };
 }

@@ -1,25 +1,26 @@
+// The regular expressions that split text into words before BPE, for each value of tokenizer.ggml.pre.
 import { RopewalkError } from "../base/errors.js";
 
-/** How a text is cut into words before byte-pair encoding, under the names of `tokenizer.ggml.pre`. */
+/** How text is split into words before BPE, named by `tokenizer.ggml.pre`. */
 export interface PreTokenizer {
-  /** Each pattern cuts further what those before it have left: a match is a word, and so is what lies between two matches. */
+  /** Applied in order, each to the words of the previous ones. A match becomes a word, and so does the text between two matches. */
   readonly patterns: readonly RegExp[];
-  /** A word that is a token as a whole is not put together from merges. */
+  /** Whether a word that is itself a token skips merging. */
   readonly wholeWords: boolean;
-  /** Whether a prompt begins with the begin token where the file does not say. */
+  /** The default for `add_bos_token`. */
   readonly addsBegin: boolean;
 }
 
-// Patterns as the models' own tokenizer.json files have them. \s is Unicode's White_Space here, as in the engines they were written for.
+// Patterns from the models' tokenizer.json files. \s means Unicode White_Space here, as in the regex engines they were written for.
 const contraction = "'(?:[sStTmMdD]|[rR][eE]|[vV][eE]|[lL][lL])";
 const gpt2 = String.raw`'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`;
 const lineEnds = String.raw`\s*[\r\n]+|\s+(?!\S)|\s+`;
 
-/** Words after GPT-4's manner: one leading sign, digits in groups of at most `digits`, line ends kept with what precedes them. */
+/** GPT-4's words: at most one leading non-letter, groups of at most `digits` digits, punctuation together with following line ends. */
 const gpt4 = (digits: number, marks = "") =>
   String.raw`${contraction}|[^\r\n\p{L}\p{N}]?[\p{L}${marks}]+|\p{N}{1,${digits}}| ?[^\s\p{L}${marks}\p{N}]+[\r\n]*|${lineEnds}`;
 
-/** Words that end where small letters are followed by capitals. */
+/** GPT-4's words, also split where lowercase letters are followed by uppercase ones. */
 const upperThenLower = (suffix: string, digits: number) => {
   const upper = String.raw`[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`;
   const lower = String.raw`[\p{Ll}\p{Lm}\p{Lo}\p{M}]`;
@@ -28,7 +29,7 @@ const upperThenLower = (suffix: string, digits: number) => {
   return String.raw`${words}|\p{N}{1,${digits}}| ?[^\s\p{L}\p{N}]+[\r\n/]*|${lineEnds}`;
 };
 
-// DeepSeek LLM names the letters that have a case one by one, of an older Unicode: 84 ranges in hexadecimal
+// DeepSeek LLM lists the cased letters of an older Unicode version: 84 ranges in hexadecimal
 const casedLetters = `
   41-5a 61-7a b5 c0-d6 d8-f6 f8-1ba 1bc-1bf 1c4-293 295-2af 370-373 376-377 37b-37d 37f 386 388-38a 38c 38e-3a1 3a3-3f5 3f7-481
   48a-52f 531-556 10a0-10c5 13a0-13f5 13f8-13fd 1c90-1cba 1cbd-1cbf 1d00-1d2b 1d6b-1d77 1d79-1d9a 1e00-1f15 1f18-1f1d 1f20-1f45
@@ -115,13 +116,13 @@ const FAMILIES: readonly Family[] = [
   { names: ["viking"], patterns: [bloom, String.raw`\p{N}`] },
 ];
 
-/** The names of `tokenizer.ggml.pre` that {@link preTokenizerOf} knows. */
+/** The values of `tokenizer.ggml.pre` that {@link preTokenizerOf} supports. */
 export const PRE_TOKENIZERS: readonly string[] = FAMILIES.flatMap(({ names }) => names);
 
 /**
- * The pre-tokenizer of a name in `tokenizer.ggml.pre`.
+ * The pre-tokenizer for a value of `tokenizer.ggml.pre`.
  *
- * @throws UNSUPPORTED_MODEL (tokenizer.ggml.pre): a name that is not in PRE_TOKENIZERS
+ * @throws UNSUPPORTED_MODEL (tokenizer.ggml.pre): the name is not in PRE_TOKENIZERS
  */
 export function preTokenizerOf(name: string): PreTokenizer {
   const family = FAMILIES.find(({ names }) => names.includes(name));
@@ -129,20 +130,20 @@ export function preTokenizerOf(name: string): PreTokenizer {
     throw new RopewalkError(
       "UNSUPPORTED_MODEL",
       "tokenizer.ggml.pre",
-      `"${name}" is a way to cut words that this package does not have; it has ${PRE_TOKENIZERS.join(", ")}. ` +
-        "The model's tokenizer.json, where there is one, says how by itself",
+      `"${name}" is not supported; must be one of ${PRE_TOKENIZERS.join(", ")}. ` +
+        "If the model has a tokenizer.json, use that: it contains the rules",
     );
   }
   const patterns = family.patterns.map((source) => new RegExp(withUnicodeSpaces(source), "gu"));
   return { patterns, wholeWords: family.wholeWords ?? false, addsBegin: family.addsBegin ?? false };
 }
 
-/** JavaScript's \s has U+FEFF and lacks U+0085, other than Unicode's. */
+/** Replaces \s: unlike Unicode White_Space, JavaScript's \s includes U+FEFF and not U+0085. */
 function withUnicodeSpaces(pattern: string): string {
   return pattern.replaceAll("\\s", "\\p{White_Space}").replaceAll("\\S", "\\P{White_Space}");
 }
 
-/** Cuts a text into words; joined they are the text again. */
+/** Splits a text into words, which concatenate to the text. */
 export function splitWords(text: string, patterns: readonly RegExp[]): string[] {
   return patterns.reduce<string[]>((words, pattern) => words.flatMap((word) => isolate(word, pattern)), [text]);
 }

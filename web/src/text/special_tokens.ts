@@ -1,6 +1,7 @@
+// Special tokens: finds them in a text, and decides which ones end a generation.
 import type { Vocabulary } from "./vocabulary.js";
 
-/** Texts of tokens that end a generation wherever a vocabulary has them as tokens. */
+/** Tokens that end a generation in every vocabulary that has them. */
 const END_PIECES = [
   "<|eot_id|>",
   "<|im_end|>",
@@ -27,8 +28,8 @@ const END_PIECES = [
 ];
 
 /**
- * All tokens that end a generation: those that the model names, in its order, and the added tokens known by their text.
- * llama.cpp keeps such a list too, since files seldom name more than one.
+ * All tokens that end a generation: those that the model names, in its order, then the added tokens listed above. llama.cpp has such a
+ * list too, as files rarely name more than one.
  */
 export function endTokensOf(vocabulary: Vocabulary, named: readonly number[]): number[] {
   const known = END_PIECES.map((piece) => vocabulary.idOf(piece)).filter(
@@ -40,20 +41,20 @@ export function endTokensOf(vocabulary: Vocabulary, named: readonly number[]): n
     const id = vocabulary.idOf(piece);
     if (id !== undefined && !named.includes(id)) ends.delete(id);
   };
-  // in these formats the mark only ends a message, and the answer may go on with the next one
+  // in these formats the token ends only a message, and the answer may continue with another message
   if ((has("<|return|>") && has("<|call|>")) || (has("<|flush|>") && has("<|calls|>"))) remove("<|end|>");
   if (has("<|tool_response>")) remove("</s>");
   return [...ends];
 }
 
-/** Finds the added tokens that are written in a text. */
+/** Finds added tokens in a text. */
 export class AddedTokens {
   readonly #vocabulary: Vocabulary;
-  /** By the first UTF-16 unit; the longest first. */
+  /** By their first UTF-16 code unit, longest first. */
   readonly #byUnit = new Map<number, { piece: string; id: number }[]>();
   readonly #trimsAfter: ReadonlySet<number>;
 
-  /** @param trimsAfter tokens that take the white space that follows them */
+  /** @param trimsAfter tokens that remove the whitespace after them */
   constructor(vocabulary: Vocabulary, trimsAfter: ReadonlySet<number>) {
     this.#vocabulary = vocabulary;
     this.#trimsAfter = trimsAfter;
@@ -68,9 +69,9 @@ export class AddedTokens {
   }
 
   /**
-   * Cuts a text into added tokens, by id, and the text between them; the leftmost comes first, of several the longest.
+   * Splits a text into added tokens, as ids, and the text between them. The leftmost match wins, among several the longest.
    *
-   * @param parseSpecial also find control tokens; user-defined ones always are
+   * @param parseSpecial whether to find control tokens; user-defined tokens are always found
    */
   split(text: string, parseSpecial: boolean): (string | number)[] {
     const parts: (string | number)[] = [];
@@ -94,7 +95,7 @@ export class AddedTokens {
   }
 }
 
-/** Phi-3's files do not say that its marks take the white space after them; llama.cpp knows it by the model's name, and so do we. */
+/** Phi-3's special tokens remove the whitespace after them. Its files don't say so; like llama.cpp, we go by the model's name. */
 export function trimmingTokens(vocabulary: Vocabulary, modelName: string): Set<number> {
   if (!/phi-?3/i.test(modelName)) return new Set();
   const keep = ["<unk>", "<s>", "<|endoftext|>"];

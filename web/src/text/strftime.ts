@@ -1,3 +1,5 @@
+// Formats dates like Python's strftime, for chat templates.
+
 const MONTHS = [
   "January",
   "February",
@@ -36,8 +38,8 @@ const FIELDS: Readonly<Record<string, (date: Date) => string>> = {
 };
 
 /**
- * Writes a date as Python's strftime does, in English whatever the locale, as models have read it. `%-d` leaves out a leading zero.
- * Codes that it does not have stay as they are.
+ * Formats a date like Python's strftime, always in English, as models are trained on it. `%-d` leaves out leading zeros. Unsupported
+ * codes are left unchanged.
  */
 export function strftime(date: Date, format: string): string {
   return format.replace(/%(-?)([A-Za-z%])/g, (code, minus: string, letter: string) => {

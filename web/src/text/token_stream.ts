@@ -1,34 +1,35 @@
+// Decodes tokens to text one at a time.
 import type { Vocabulary } from "./vocabulary.js";
 
-/** How tokens become text. */
+/** Options for decoding. */
 export interface DecodeOptions {
-  /** Leave out tokens that are marks for the model (`<|im_end|>`). Default true. */
+  /** Leave out special tokens such as `<|im_end|>`. Default true. */
   skipSpecial?: boolean;
   /**
-   * The tokens go on after others: a space before the first word is text, and not one that encoding added. Default false.
-   * Only vocabularies that add such a space (Llama 2, Mistral 7B, Phi-3) tell the difference.
+   * The tokens follow others, so a space before the first word is part of the text and not added by `encode`. Default false.
+   * Only matters for vocabularies that add such a space (Llama 2, Mistral 7B, Phi-3).
    */
   continues?: boolean;
 }
 
-/** Text from tokens, one at a time. All that `push` and `end` return, joined, is what `decode` returns for the same tokens. */
+/** Decodes tokens one at a time. The results of `push` and `end` concatenate to what `decode` returns for the same tokens. */
 export interface TokenStream {
   /**
-   * Takes a token and returns the text that is certain now: whole characters, "" while one is incomplete.
+   * Adds a token and returns the text that it completes: whole characters, or "" if a character is still incomplete.
    *
-   * @throws INVALID_ARGUMENT (tokens): an id that the vocabulary does not have
+   * @throws INVALID_ARGUMENT (tokens): the vocabulary doesn't have the id
    */
   push(token: number): string;
-  /** Ends the text: U+FFFD for a character that was never completed. The stream is then as new. */
+  /** Ends the text and resets the stream. Returns U+FFFD for an incomplete character, else "". */
   end(): string;
 }
 
-/** A stream over the bytes of tokens, which a UTF-8 decoder puts together to characters. */
+/** Passes the bytes of tokens to a streaming UTF-8 decoder. */
 export class VocabularyStream implements TokenStream {
   readonly #vocabulary: Vocabulary;
   readonly #skipSpecial: boolean;
   readonly #continues: boolean;
-  // a byte order mark is a character like any other
+  // keeps a byte order mark, as it is part of the text
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   #dropsSpace: boolean;
 
@@ -42,7 +43,7 @@ export class VocabularyStream implements TokenStream {
   push(token: number): string {
     const vocabulary = this.#vocabulary;
     let bytes = vocabulary.bytesOf(token);
-    const afterSpecial = vocabulary.spelling.added_space === "after_special" && vocabulary.isAdded(token);
+    const afterSpecial = vocabulary.format.spacePrefix === "after_special" && vocabulary.isAdded(token);
     if (this.#skipSpecial && vocabulary.isSpecial(token)) {
       this.#dropsSpace ||= afterSpecial;
       return "";
@@ -58,6 +59,6 @@ export class VocabularyStream implements TokenStream {
   }
 
   #dropsFirstSpace(): boolean {
-    return !this.#continues && this.#vocabulary.spelling.added_space !== "never";
+    return !this.#continues && this.#vocabulary.format.spacePrefix !== "never";
   }
 }

@@ -1,3 +1,4 @@
+// Creates tokenizers from GGUF metadata and from tokenizer.json. The entry of this folder.
 import { readGgufTokenizer } from "./gguf_tokenizer.js";
 import type { GgufMetadata } from "./gguf_vocabulary.js";
 import { readJsonTokenizer } from "./json_tokenizer.js";
@@ -7,12 +8,12 @@ export type { DecodeOptions, TokenStream } from "./token_stream.js";
 export type { EncodeOptions, Tokenizer } from "./vocabulary_tokenizer.js";
 
 /**
- * The tokenizer of a model that comes with a tokenizer.json. Needs the package `@huggingface/tokenizers`, which is imported here.
+ * The tokenizer of a model with a tokenizer.json. Imports the package `@huggingface/tokenizers`.
  *
  * @param tokenizerJson parsed tokenizer.json
- * @param tokenizerConfig parsed tokenizer_config.json: names the begin and the end token
- * @param generationConfig parsed generation_config.json: names all tokens that end a generation
- * @throws INVALID_FILE (tokenizer.json and what lies below), UNSUPPORTED_MODEL (tokenizer.json decoder or model)
+ * @param tokenizerConfig parsed tokenizer_config.json: names the BOS and EOS tokens
+ * @param generationConfig parsed generation_config.json: lists all tokens that end a generation
+ * @throws INVALID_FILE (tokenizer.json or a part of it), UNSUPPORTED_MODEL (tokenizer.json decoder or model)
  */
 export function tokenizerFromJson(
   tokenizerJson: object,
@@ -23,11 +24,11 @@ export function tokenizerFromJson(
 }
 
 /**
- * The tokenizer in the metadata of a GGUF file: `tokenizer.ggml.model` "gpt2" (byte-level byte-pair encoding) or "llama"
- * (SentencePiece's). Gives the ids that llama.cpp gives.
+ * The tokenizer in the metadata of a GGUF file: `tokenizer.ggml.model` "gpt2" (byte-level BPE) or "llama" (SentencePiece BPE). Produces
+ * the same ids as llama.cpp.
  *
- * @param metadata by key; arrays may be typed ones, integers of 64 bits bigint
- * @throws UNSUPPORTED_MODEL (tokenizer.ggml.model, tokenizer.ggml.pre), INVALID_FILE (the key at fault)
+ * @param metadata by key; arrays may be typed arrays, and 64-bit integers bigints
+ * @throws UNSUPPORTED_MODEL (tokenizer.ggml.model, tokenizer.ggml.pre), INVALID_FILE (the invalid key)
  */
 export async function tokenizerFromGguf(metadata: GgufMetadata): Promise<Tokenizer> {
   return Promise.resolve().then(() => readGgufTokenizer(metadata));

@@ -1,17 +1,18 @@
+// A vocabulary: the text, kind and bytes of each token.
 import { RopewalkError } from "../base/errors.js";
 
-/** What a token is for; the numbers of `tokenizer.ggml.token_type`. */
+/** Kinds of token, with the numbers of `tokenizer.ggml.token_type`. */
 export const TOKEN_KINDS = { normal: 1, unknown: 2, control: 3, user_defined: 4, unused: 5, byte: 6 } as const;
 
-/** How the pieces of a vocabulary spell text. */
-export interface Spelling {
-  /** `byte_level`: a character for each byte, GPT-2's alphabet. `metaspace`: text, with ▁ (U+2581) for a space. */
-  alphabet: "byte_level" | "metaspace";
-  /** Where encoding puts a space that the text does not have, and decoding takes one away. */
-  added_space: "never" | "first" | "after_special";
+/** How the pieces of a vocabulary represent text. */
+export interface PieceFormat {
+  /** `byte_level`: one character for each byte, as in GPT-2. `metaspace`: text with ▁ (U+2581) for a space. */
+  encoding: "byte_level" | "metaspace";
+  /** Where `encode` adds a space, which `decode` removes: nowhere, before the text, or also after each special token. */
+  spacePrefix: "never" | "first" | "after_special";
 }
 
-/** GPT-2's alphabet: bytes that print stand for themselves, the others for the characters from U+0100 on. */
+/** GPT-2's byte-level characters: printable bytes map to themselves, the others to characters from U+0100 on. */
 const BYTE_CHARACTERS: readonly string[] = byteCharacters();
 const BYTES_OF_CHARACTERS: ReadonlyMap<string, number> = new Map(
   BYTE_CHARACTERS.map((character, byte) => [character, byte]),
@@ -25,18 +26,18 @@ function byteCharacters(): string[] {
 
 const utf8 = new TextEncoder();
 
-/** Writes the UTF-8 bytes of `text` in GPT-2's alphabet. */
-export function inByteCharacters(text: string): string {
-  let spelled = "";
-  for (const byte of utf8.encode(text)) spelled += BYTE_CHARACTERS[byte]!;
-  return spelled;
+/** Maps the UTF-8 bytes of `text` to GPT-2's byte-level characters. */
+export function toByteLevel(text: string): string {
+  let characters = "";
+  for (const byte of utf8.encode(text)) characters += BYTE_CHARACTERS[byte]!;
+  return characters;
 }
 
-/** Tokens: what they are called, what kind they are, which bytes they stand for. */
+/** The pieces, kinds and bytes of all tokens. */
 export class Vocabulary {
-  /** Pieces by id; a tokenizer.json may leave ids out. */
+  /** Pieces by id. A tokenizer.json may skip ids. */
   readonly pieces: readonly (string | undefined)[];
-  readonly spelling: Spelling;
+  readonly format: PieceFormat;
   readonly #kinds: Uint8Array;
   readonly #ids: ReadonlyMap<string, number>;
 
@@ -45,10 +46,10 @@ export class Vocabulary {
     pieces: readonly (string | undefined)[],
     kinds: Uint8Array,
     ids: ReadonlyMap<string, number>,
-    spelling: Spelling,
+    format: PieceFormat,
   ) {
     this.pieces = pieces;
-    this.spelling = spelling;
+    this.format = format;
     this.#kinds = kinds;
     this.#ids = ids;
   }
@@ -58,19 +59,19 @@ export class Vocabulary {
     return this.pieces.length;
   }
 
-  /** The id of a piece as the vocabulary writes it. */
+  /** The id of a piece in the vocabulary's format. */
   idOf(piece: string): number | undefined {
     return this.#ids.get(piece);
   }
 
-  /** @throws INVALID_ARGUMENT (tokens): an id that the vocabulary does not have */
+  /** The piece of an id. @throws INVALID_ARGUMENT (tokens): the vocabulary doesn't have the id */
   pieceOf(id: number): string {
     const piece = this.pieces[id];
     if (piece !== undefined) return piece;
     throw new RopewalkError(
       "INVALID_ARGUMENT",
       "tokens",
-      `must be ids below ${this.size} that the vocabulary has (got ${String(id)})`,
+      `must be ids of the vocabulary, below ${this.size} (got ${String(id)})`,
     );
   }
 
@@ -79,34 +80,34 @@ export class Vocabulary {
     return this.#kinds[id] ?? TOKEN_KINDS.unused;
   }
 
-  /** Whether a token is a mark for the model and no part of a text. */
+  /** Whether a token is special: a control token or the unknown token, not part of the text. */
   isSpecial(id: number): boolean {
     const kind = this.kindOf(id);
     return kind === TOKEN_KINDS.control || kind === TOKEN_KINDS.unknown;
   }
 
-  /** Whether a token is found in a text before the text is cut into pieces, and spelled plainly. */
+  /** Whether a token is matched in the text before the text is split into pieces. Its piece is plain text. */
   isAdded(id: number): boolean {
     return this.isSpecial(id) || this.kindOf(id) === TOKEN_KINDS.user_defined;
   }
 
-  /** The bytes that a token stands for: UTF-8, perhaps a part of a character only. */
+  /** The UTF-8 bytes of a token, which may be only part of a character. */
   bytesOf(id: number): Uint8Array {
     const piece = this.pieceOf(id);
     if (this.kindOf(id) === TOKEN_KINDS.byte) return Uint8Array.of(byteOfPiece(piece)!);
     if (this.isAdded(id)) return utf8.encode(piece);
-    if (this.spelling.alphabet === "metaspace") return utf8.encode(piece.replaceAll("▁", " "));
+    if (this.format.encoding === "metaspace") return utf8.encode(piece.replaceAll("▁", " "));
     const bytes = Array.from(piece, (character) => BYTES_OF_CHARACTERS.get(character));
     return bytes.includes(undefined) ? utf8.encode(piece) : Uint8Array.from(bytes as number[]);
   }
 }
 
-/** The byte that `<0x0A>` names, or undefined for any other piece. */
+/** The value of a byte token such as `<0x0A>`; undefined for any other piece. */
 export function byteOfPiece(piece: string): number | undefined {
   return /^<0x[0-9a-fA-F]{2}>$/.test(piece) ? Number.parseInt(piece.slice(3, 5), 16) : undefined;
 }
 
-/** The piece that stands for a byte in vocabularies that spell bytes as `<0x0A>`. */
+/** The byte token for a byte, such as `<0x0A>`. */
 export function pieceOfByte(byte: number): string {
   return `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`;
 }

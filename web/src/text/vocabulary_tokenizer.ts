@@ -1,61 +1,62 @@
+// The Tokenizer interface, and its implementation over a vocabulary.
 import { RopewalkError } from "../base/errors.js";
 import { VocabularyStream, type DecodeOptions, type TokenStream } from "./token_stream.js";
 import type { Vocabulary } from "./vocabulary.js";
 
-/** How text becomes tokens. */
+/** Options for encoding. */
 export interface EncodeOptions {
-  /** Add the begin and end tokens that the model expects around a text. Default true. */
+  /** Add the BOS and EOS tokens that the model expects around a text. Default true. */
   special?: boolean;
-  /** Recognise special tokens that are written in the text. Default true; false for text that others wrote. */
+  /** Recognize special tokens written in the text. Default true. Set it to false for untrusted text. */
   parseSpecial?: boolean;
 }
 
-/** A model's vocabulary and how text is written in it. */
+/** Encodes text as a model's tokens and decodes tokens to text. */
 export interface Tokenizer {
   /** One more than the largest token id. */
   readonly vocabularySize: number;
-  /** What a text begins with, where the model has such a token. */
+  /** The beginning-of-sequence (BOS) token, if the model has one. */
   readonly beginToken: number | undefined;
-  /** All tokens that end a generation, the one that ends a text (eos) first. */
+  /** All tokens that end a generation, with the end-of-sequence (EOS) token first. */
   readonly endTokens: readonly number[];
-  /** Whether `encode` puts the begin token first by itself. */
+  /** Whether `encode` adds the BOS token by default. */
   readonly addsBegin: boolean;
   /**
-   * The tokens of a text. Halves of surrogate pairs count as U+FFFD.
+   * Encodes a text. Lone surrogates are replaced by U+FFFD.
    *
-   * @throws INVALID_ARGUMENT (text): no string, or a word in it is millions of characters long
+   * @throws INVALID_ARGUMENT (text): not a string, or a word is millions of characters long
    */
   encode(text: string, options?: EncodeOptions): Int32Array;
   /**
-   * The text of tokens; U+FFFD stands for bytes that are no UTF-8.
+   * Decodes tokens. Invalid UTF-8 is replaced by U+FFFD.
    *
-   * @throws INVALID_ARGUMENT (tokens): an id that the vocabulary does not have
+   * @throws INVALID_ARGUMENT (tokens): the vocabulary doesn't have an id
    */
   decode(tokens: Iterable<number>, options?: DecodeOptions): string;
-  /** Text from tokens that come one at a time. */
+  /** Returns a stream that decodes tokens one at a time. */
   stream(options?: DecodeOptions): TokenStream;
   /**
-   * A token as the vocabulary writes it (`Ġthe`, `▁the`, `<0x0A>`).
+   * The token of an id, in the vocabulary's format (`Ġthe`, `▁the`, `<0x0A>`).
    *
-   * @throws INVALID_ARGUMENT (tokens): an id that the vocabulary does not have
+   * @throws INVALID_ARGUMENT (tokens): the vocabulary doesn't have the id
    */
   token(id: number): string;
-  /** The id of a token as the vocabulary writes it. */
+  /** The id of a token in the vocabulary's format; undefined if there is none. */
   idOf(token: string): number | undefined;
-  /** Whether a token is a mark for the model and no part of a text. */
+  /** Whether a token is special: a control token or the unknown token, not part of the text. */
   isSpecial(id: number): boolean;
 }
 
-/** What differs between tokenizers of one vocabulary. */
+/** The parts in which tokenizers over a vocabulary differ. */
 export interface Encoder {
   beginToken: number | undefined;
   endTokens: readonly number[];
   addsBegin: boolean;
-  /** @param text without halves of surrogate pairs */
+  /** @param text without lone surrogates */
   encode(text: string, special: boolean, parseSpecial: boolean): ArrayLike<number>;
 }
 
-/** A tokenizer from a vocabulary and an encoder. */
+/** A tokenizer made of a vocabulary and an encoder. */
 export class VocabularyTokenizer implements Tokenizer {
   readonly vocabularySize: number;
   readonly beginToken: number | undefined;
@@ -80,10 +81,15 @@ export class VocabularyTokenizer implements Tokenizer {
     try {
       return Int32Array.from(this.#encoder.encode(wellFormed, options.special ?? true, options.parseSpecial ?? true));
     } catch (error) {
-      // V8's regular expressions give up at a word of four million characters
-      throw new RopewalkError("INVALID_ARGUMENT", "text", "could not be cut into words; give it in shorter parts", {
-        cause: error,
-      });
+      // V8's regular expressions fail for a word of four million characters
+      throw new RopewalkError(
+        "INVALID_ARGUMENT",
+        "text",
+        "cannot be split into words, as one is too long; encode the text in shorter parts",
+        {
+          cause: error,
+        },
+      );
     }
   }
 
