@@ -1,4 +1,4 @@
-"""Numbers of the attention cases: seeded inputs, short outputs, and the naive attention that every case is held to."""
+"""Helpers for attention cases: seeded inputs, rounded outputs, and the naive attention that checks every case."""
 
 import zlib
 
@@ -8,19 +8,19 @@ import torch
 TORCH = f"torch {torch.__version__.split('+')[0]}"
 OPTIONS = {"causal": False, "window": None, "sinks": None, "soft_cap": None}
 
-# What a function that works in float64 throughout may differ from the naive attention by, and what one that rounds
-# scores of up to 50 to float32 before its softmax may: outputs are averages of values up to 2.
+# How much a float64 function may differ from the naive attention, and one that rounds scores of up to 50 to float32
+# before its softmax. Outputs are averages of values up to 2.
 FLOAT64 = 1e-12
 FLOAT32_SOFTMAX = 3e-6
 
 
 def seeded(name):
-    """A generator seeded by the case's name, so that the order of cases is free."""
+    """A generator seeded by the case's name, so that the order of cases doesn't matter."""
     return np.random.default_rng(zlib.crc32(name.encode()))
 
 
 def sixty_fourths(generator, *shape):
-    """Multiples of 1/64 in [-2, 2], exact in float32 and float16; dot products of them are exact in float32 too."""
+    """Multiples of 1/64 in [-2, 2], exact in float32 and float16. Their dot products are exact in float32 too."""
     return torch.tensor(generator.integers(-128, 129, size=shape), dtype=torch.float64) / 64
 
 
@@ -29,12 +29,12 @@ def random_qkv(generator, q_shape, kv_shape):
 
 
 def plain(tensor):
-    """Flattened, every digit: for inputs, which have few."""
+    """Flattened with all digits, for inputs, which have few."""
     return tensor.flatten().tolist()
 
 
 def nine_digits(tensor):
-    """Flattened, rounded to nine significant digits: more than float32 holds."""
+    """Flattened and rounded to nine significant digits, more than float32 has."""
     return [float(f"{value:.9g}") for value in torch.as_tensor(tensor).flatten().tolist()]
 
 
@@ -43,7 +43,7 @@ def qkv_fields(q, k, v):
 
 
 def visible_keys(options, queries, keys):
-    """[queries][keys]: the queries are the newest tokens, so that the last query stands at the last key."""
+    """[queries][keys]. The queries are the newest tokens: the last query has the position of the last key."""
     position = np.arange(queries)[:, None] + keys - queries
     key = np.arange(keys)[None, :]
     visible = np.ones((queries, keys), dtype=bool)
@@ -55,7 +55,7 @@ def visible_keys(options, queries, keys):
 
 
 def naive_attention(q, k, v, options, bias=0.0):
-    """What the fields of a case mean, in the order in which they act. Tensors in, tensors out, float64."""
+    """Attention as the fields of a case define it, in the order in which they apply. Returns a float64 tensor."""
     q, k, v = (np.asarray(x, dtype=np.float64) for x in (q, k, v))
     group = q.shape[1] // k.shape[1]  # query head h reads key head h // group
     k, v = (np.repeat(x, group, axis=1) for x in (k, v))
@@ -71,7 +71,7 @@ def naive_attention(q, k, v, options, bias=0.0):
         sinks = np.asarray(options["sinks"], dtype=np.float64)[:, None, None]  # neither scaled nor capped
     largest = np.maximum(scores.max(-1, keepdims=True), sinks)
     weights = np.exp(scores - largest)
-    weights /= weights.sum(-1, keepdims=True) + np.exp(sinks - largest)  # the sink takes weight and gives no value
+    weights /= weights.sum(-1, keepdims=True) + np.exp(sinks - largest)  # the sink takes weight and has no value
     return torch.from_numpy(weights @ v)
 
 
@@ -80,7 +80,7 @@ def difference(a, b):
     return float((a - b).abs().max())
 
 
-def hold_to(name, out, expected, tolerance):
-    """A case whose fields say something else than the foreign code did is worse than none."""
+def check_close(name, out, expected, tolerance):
+    """Checks that the fields of a case describe what the other code computed."""
     assert out.dtype == torch.float64, f"{name}: {out.dtype}"
     assert difference(out, expected) <= tolerance, f"{name}: off by {difference(out, expected)}"

@@ -1,7 +1,7 @@
-"""chat_templates.json: conversations as transformers' apply_chat_template writes them.
+"""chat_templates.json: conversations as rendered by transformers' apply_chat_template.
 
-The templates of real models are read from ../shared/data/templates and only their output is kept; two of our own lie in
-tests/text. Run it by itself, where both are: python tests/golden/generate/chat_templates.py
+The templates of real models are in ../shared/data/templates, and only their output is stored. Two templates of this
+project are in tests/text. Run it by itself with both available: python tests/golden/generate/chat_templates.py
 """
 
 import datetime
@@ -73,14 +73,14 @@ class FixedDate(datetime.datetime):
 def main():
     for package, wanted in VERSIONS.items():
         if version(package) != wanted:
-            raise SystemExit(f"{package} {wanted} is wanted, {version(package)} is here")
+            raise SystemExit(f"{package} must be {wanted} (got {version(package)})")
     chat_template_utils.datetime = FixedDate
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=Tokenizer(models.BPE({"<bos>": 0, "<eos>": 1}, [])), bos_token="<bos>", eos_token="<eos>"
     )
     templates = [(origin, path) for origin, folder in FOLDERS.items() for path in sorted(folder.glob("*.jinja"))]
     if len(templates) != 6:
-        raise SystemExit(f"six templates are wanted, {len(templates)} are here; is ../shared?")
+        raise SystemExit(f"needs six templates (found {len(templates)}); check that ../shared exists")
     cases = [
         {"template": path.name, "origin": origin, "conversation": name, **render(tokenizer, path.read_text(), **conversation)}
         for origin, path in templates
@@ -92,7 +92,7 @@ def main():
 
 
 def render(tokenizer, template, messages, add_generation_prompt=True, tools=None, variables=None):
-    """The text, or what the template raises, or that it fails otherwise."""
+    """The rendered text, or the error that the template raises, or another failure."""
     try:
         text = tokenizer.apply_chat_template(
             messages, chat_template=template, tools=tools, add_generation_prompt=add_generation_prompt, tokenize=False, **(variables or {})

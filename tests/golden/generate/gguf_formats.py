@@ -1,9 +1,9 @@
-"""Writes gguf_formats.json: what the gguf package makes of blocks of every quantized format.
+"""Writes gguf_formats.json: blocks of every format, dequantized by the gguf package.
 
     python gguf_formats.py
 
-Needs the `gguf` package (written with 0.19.0) and numpy. The first rows are given in full, f32 bit patterns as hex; many more as the CRC-32
-of theirs, from a generator that the test has too.
+Needs the `gguf` package (written with 0.19.0) and numpy. The first rows are stored in full, as f32 bit patterns in hex. Many more are
+stored only as a CRC-32, with inputs from a generator that the test has too.
 """
 
 import json
@@ -14,7 +14,7 @@ import numpy as np
 from gguf import GGMLQuantizationType, dequantize
 from gguf.constants import GGML_QUANT_SIZES
 
-# Where each format keeps f16 scales in its block.
+# Byte offsets of the f16 scales in a block of each format.
 SCALES = {
     "Q8_0": [0],
     "Q4_0": [0],
@@ -32,7 +32,7 @@ SCALES = {
 }
 HASHED_BLOCKS = 256
 
-# Zeros, the smallest and the largest subnormal, the smallest normal, one, the largest, and negatives.
+# Zeros, the smallest and largest subnormal, the smallest normal, one, the largest finite value, and negatives.
 EXTREME_HALVES = [0x0000, 0x8000, 0x0001, 0x03FF, 0x0400, 0x3C00, 0x7BFF, 0xFBFF, 0x8001]
 
 
@@ -47,7 +47,7 @@ def random_bytes(seed, count):
 
 
 def with_finite_scales(blocks, offsets):
-    """Clears the top bit of the exponent where a scale would be infinite or NaN."""
+    """Clears the top bit of the exponent of a scale that would be infinite or NaN."""
     for offset in offsets:
         upper = blocks[:, offset + 1]
         blocks[:, offset + 1] = np.where((upper & 0x7C) == 0x7C, upper & 0xBF, upper)

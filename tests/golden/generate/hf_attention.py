@@ -1,4 +1,4 @@
-"""attention.json: attention of PyTorch, of gpt-oss (sinks) and of Gemma-2 (soft cap), in float64."""
+"""attention.json: attention of PyTorch, gpt-oss (sinks) and Gemma-2 (soft cap), in float64."""
 
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -15,7 +15,7 @@ from attention_numbers import (
     FLOAT64,
     OPTIONS,
     TORCH,
-    hold_to,
+    check_close,
     naive_attention,
     nine_digits,
     qkv_fields,
@@ -28,14 +28,14 @@ from hf_models import SOURCE
 @dataclass
 class Attention:
     name: str
-    heads: tuple  # of queries, of keys and values
+    heads: tuple  # query heads, key-value heads
     tokens: tuple  # queries, keys
     head_dim: int
-    options: dict = field(default_factory=dict)  # on top of OPTIONS and scale 1/sqrt(head_dim)
+    options: dict = field(default_factory=dict)  # override OPTIONS and the scale 1/sqrt(head_dim)
     batch: int = 1
 
 
-# No query is left without a key: PyTorch has an answer for that, models never ask.
+# Every query has a visible key. PyTorch has a result without one, but models never do this.
 PYTORCH = [
     Attention("full", (2, 2), (7, 7), 8),
     Attention("full, many keys", (1, 1), (3, 200), 8),
@@ -110,7 +110,7 @@ def attention_case(attention, function, tolerance):
     )
     q, k, v = random_qkv(seeded(attention.name), q_shape, kv_shape)
     source, out = function(q, k, v, options)
-    hold_to(attention.name, out, naive_attention(q, k, v, options), tolerance)
+    check_close(attention.name, out, naive_attention(q, k, v, options), tolerance)
     return {
         "name": attention.name,
         "source": source,
@@ -121,7 +121,7 @@ def attention_case(attention, function, tolerance):
 
 
 def mask(options, queries, keys):
-    """transformers' own masks, true where a query sees a key; the queries are the newest tokens, as in its caches."""
+    """transformers' own masks, true where a key is visible. The queries are the newest tokens, as in its caches."""
     position = torch.arange(queries)[:, None] + keys - queries
     key = torch.arange(keys)[None, :]
     window = options["window"]
@@ -133,21 +133,21 @@ def mask(options, queries, keys):
 
 def pytorch_attention(q, k, v, options):
     queries, keys = q.shape[2], k.shape[2]
-    said, arguments = [], {}
+    names, arguments = [], {}
     if options["window"] is not None:
-        said, arguments = ["attn_mask"], {"attn_mask": mask(options, queries, keys)}
+        names, arguments = ["attn_mask"], {"attn_mask": mask(options, queries, keys)}
     elif options["causal"] and queries == keys:
-        said, arguments = ["is_causal"], {"is_causal": True}
-    elif options["causal"]:  # is_causal counts queries from the first key, this from the last
-        said, arguments = ["causal_lower_right"], {"attn_mask": causal_lower_right(queries, keys)}
+        names, arguments = ["is_causal"], {"is_causal": True}
+    elif options["causal"]:  # is_causal aligns the first query with the first key, this the last with the last
+        names, arguments = ["causal_lower_right"], {"attn_mask": causal_lower_right(queries, keys)}
     if q.shape[1] != k.shape[1]:
-        said, arguments = [*said, "enable_gqa"], {**arguments, "enable_gqa": True}
+        names, arguments = [*names, "enable_gqa"], {**arguments, "enable_gqa": True}
     out = scaled_dot_product_attention(q, k, v, scale=options["scale"], **arguments)
-    return f"{TORCH}, scaled_dot_product_attention({', '.join(said)})", out
+    return f"{TORCH}, scaled_dot_product_attention({', '.join(names)})", out
 
 
 def eager(module, q, k, v, options, **layer):
-    """A family's attention as its eager layers call it: with a mask to add, and what it reads of the layer."""
+    """A family's attention as its eager layers call it: with an additive mask and the layer fields that it reads."""
     visible = mask(options, q.shape[2], k.shape[2])
     added = torch.zeros(visible.shape, dtype=q.dtype).masked_fill(~visible, torch.finfo(q.dtype).min)
     layer = SimpleNamespace(num_key_value_groups=q.shape[1] // k.shape[1], training=False, **layer)
@@ -156,7 +156,7 @@ def eager(module, q, k, v, options, **layer):
         arguments["softcap"] = options["soft_cap"]
     out, _ = module.eager_attention_forward(layer, q, k, v, added, **arguments)
     source = f"{SOURCE}, {module.__name__.rsplit('.', 1)[1]}.eager_attention_forward"
-    return source, out.transpose(1, 2)  # it returns tokens before heads
+    return source, out.transpose(1, 2)  # the result has tokens before heads
 
 
 def gpt_oss_attention(q, k, v, options):

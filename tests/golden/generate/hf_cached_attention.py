@@ -1,7 +1,7 @@
-"""cached_attention.json: the newest token's attention in tiny models of transformers, at lengths that change the plan.
+"""cached_attention.json: the newest token's attention in tiny transformers models, at lengths that change the plan.
 
-This is what generation with a cache has to give if no key is to stand at a stale angle: every length is a full forward
-pass of its own, without a cache, so that all keys turn by the frequencies of that length.
+Every length is a full forward pass without a cache, so that all keys are rotated with the frequencies of that length.
+Generation with a cache must give the same.
 """
 
 import math
@@ -11,12 +11,12 @@ import numpy as np
 import torch
 from transformers import AutoModel
 
-from attention_numbers import OPTIONS, hold_to, naive_attention, nine_digits, qkv_fields, random_qkv, seeded
+from attention_numbers import OPTIONS, check_close, naive_attention, nine_digits, qkv_fields, random_qkv, seeded
 from hf_hooks import input_of, joined, returning, split
 from hf_models import SOURCE, load_config
 from other_systems import ntk_theta, plain_inv_freq, yarn_inv_freq, yarn_mscale
 
-# The rotary modules round frequencies, angles, cosines and sines to float32 whatever the model's type is.
+# The rotary modules round frequencies, angles, cosines and sines to float32, even in float64 models.
 FLOAT32_ROTARY = 2e-6
 
 HEADS, KV_HEADS, HEAD_DIM = 4, 2, 16
@@ -29,9 +29,9 @@ class Model:
     name: str
     hf_config: dict
     lengths: list
-    exact_plan: callable  # of a length: exact inv_freq and attention_factor, to measure float32 by
+    exact_plan: callable  # from a length to the exact inv_freq and attention_factor, to measure the float32 error
     layer: int = 0
-    options: dict = None  # what differs from a causal layer of scale 1/sqrt(head_dim)
+    options: dict = None  # overrides for a causal layer with scale 1/sqrt(head_dim)
 
 
 def config(model_type, max_position_embeddings, **more):
@@ -106,9 +106,9 @@ def cached_attention_case(model):
     options = {**OPTIONS, "causal": True, "scale": HEAD_DIM**-0.5, **(model.options or {})}
     outs = []
     for length in model.lengths:
-        now = [x[:, :, :length] for x in (q, k, v)]  # projections do not depend on the length
+        now = [x[:, :, :length] for x in (q, k, v)]  # projections don't depend on the length
         out = last_token(model, *now)
-        hold_to(f"{model.name} at {length}", out, exact_last_token(model, *now, options), FLOAT32_ROTARY)
+        check_close(f"{model.name} at {length}", out, exact_last_token(model, *now, options), FLOAT32_ROTARY)
         outs.append(nine_digits(out))
     return {
         "name": model.name,
@@ -128,7 +128,7 @@ def build(model):
 
 
 def last_token(model, q, k, v):
-    """[heads][head_dim] before the output projection. A model for each call: a dynamic one remembers longer lengths."""
+    """[heads][head_dim] before the output projection. Builds a new model: a dynamic one remembers lengths."""
     network = build(model)
     attention = network.layers[model.layer].self_attn
     ids = torch.zeros(1, q.shape[2], dtype=torch.long)
@@ -138,7 +138,7 @@ def last_token(model, q, k, v):
 
 
 def projections(attention, q, k, v):
-    """Where queries, keys and values are last seen before the rotation."""
+    """The last modules before the rotation, with the tensors that they must return."""
     if hasattr(attention, "qkv_proj"):
         return [(attention.qkv_proj, torch.cat([joined(x) for x in (q, k, v)], dim=-1))]
     if hasattr(attention, "q_norm"):
@@ -147,7 +147,7 @@ def projections(attention, q, k, v):
 
 
 def exact_last_token(model, q, k, v, options):
-    """The same in float64 throughout."""
+    """The same as last_token(), entirely in float64."""
     inv_freq, attention_factor = model.exact_plan(q.shape[2])
     q, k = (rotate_half_split(x, inv_freq, attention_factor) for x in (q, k))
     return naive_attention(q[:, :, -1:], k, v, options)[0, :, 0]

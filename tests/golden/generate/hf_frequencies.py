@@ -1,4 +1,4 @@
-"""frequencies.json: inverse frequencies, attention factors and cos / sin of released models, by transformers."""
+"""frequencies.json: inverse frequencies, attention factors, cos and sin of released models, computed by transformers."""
 
 import sys
 
@@ -38,7 +38,7 @@ def frequency_case(preset, layer_type, seq_len):
     config = load_config(preset.hf_config)
     rotary = rotary_module(config)
     parameters = config.rope_parameters if layer_type is None else config.rope_parameters[layer_type]
-    # Dynamic and longrope modules choose their frequencies by the longest position they are called with.
+    # Dynamic and longrope modules choose their frequencies by the longest position in a call.
     positions = POSITIONS if seq_len is None else [p for p in POSITIONS if p < seq_len - 1] + [seq_len - 1]
     if seq_len is None and parameters["rope_type"] in ("dynamic", "longrope"):
         positions = [0, 1, 7, 2047]
@@ -73,13 +73,13 @@ def case_name(name, layer_type, seq_len):
 
 
 def position_ids(rotary, positions):
-    """One row of positions; the same on each of the three axes where the module takes several."""
+    """One row of positions, repeated for each of the three axes if the module takes several."""
     ids = torch.tensor([positions])
     return ids.expand(3, 1, -1) if hasattr(rotary, "recomposition_frequencies") else ids
 
 
 def printed_pairs(count):
-    """The first, the last and the quarters: enough to see a wrong pairing, range or order."""
+    """The first pairs, the last one and the quarters: enough to detect a wrong pairing, range or order."""
     return sorted({0, 1, count // 4, count // 2, 3 * count // 4, count - 1})
 
 
@@ -93,7 +93,7 @@ def one_column_per_pair(values, count):
 
 
 def attention_factor(rotary, parameters, layer_type, cos):
-    """The factor on cos and sin, in double precision; checked against cos at position 0, which is that factor."""
+    """The factor on cos and sin, in double precision, checked against cos at position 0, which equals the factor."""
     factor = float(per_layer(rotary, "attention_scaling", layer_type))
     if "short_mscale" in parameters:  # PhiMoE replaces the longrope scale
         factor = parameters["short_mscale"]
@@ -102,6 +102,6 @@ def attention_factor(rotary, parameters, layer_type, cos):
 
 
 def softmax_scale(rotary, parameters):
-    """What the family multiplies 1/sqrt(head_dim) by because of its RoPE scaling (DeepSeek and its relatives)."""
+    """The factor on 1/sqrt(head_dim) that comes from RoPE scaling (DeepSeek and related families)."""
     apply_mscale = getattr(sys.modules[type(rotary).__module__], "yarn_apply_mscale", None)
     return apply_mscale(parameters, 1.0) if apply_mscale else 1.0

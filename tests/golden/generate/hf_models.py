@@ -1,4 +1,4 @@
-"""Builds a model family's own configuration and rotary module from transformers, as `from_pretrained` would."""
+"""Builds a model family's configuration and rotary module with transformers, as `from_pretrained` does."""
 
 import copy
 import importlib
@@ -9,26 +9,26 @@ from transformers import AutoConfig
 
 SOURCE = f"transformers {transformers.__version__}"
 
-# Released checkpoints whose code is not in transformers but whose RoPE is that of another family there.
+# Released models whose code isn't in transformers, and the family there that has the same RoPE.
 SAME_ROPE_AS = {"kimi_k2": "deepseek_v3", "internlm2": "llama", "minicpm": "llama", "phi3_v": "phi3"}
 
 
 def load_config(hf_config):
-    """The text configuration transformers makes of a config.json, with its own defaults and legacy folding."""
-    fields = copy.deepcopy(hf_config)  # transformers edits the RoPE dictionaries it is given
+    """The text configuration that transformers makes of a config.json, with its defaults and legacy keys applied."""
+    fields = copy.deepcopy(hf_config)  # transformers changes the RoPE dictionaries passed in
     model_type = fields.pop("model_type")
     config = AutoConfig.for_model(SAME_ROPE_AS.get(model_type, model_type), **fields)
     return config.get_text_config()
 
 
 def modeling_module(config):
-    """The modeling file of the family that owns this configuration class."""
+    """The modeling file of the family of this configuration class."""
     package = type(config).__module__.rsplit(".", 1)[0]
     return importlib.import_module(f"{package}.modeling_{package.rsplit('.', 1)[1]}")
 
 
 def rotary_class(module):
-    """The text model's RotaryEmbedding class; a family's vision towers have their own."""
+    """The text model's RotaryEmbedding class. Vision towers have their own."""
     names = [
         name
         for name, value in vars(module).items()
@@ -50,12 +50,12 @@ def head_dim_of(config, layer_type=None):
 
 
 def per_layer(rotary, field, layer_type):
-    """A field of a rotary module, in modules that keep one per layer type as `<layer_type>_<field>`."""
+    """A field of a rotary module. Modules with several layer types store it as `<layer_type>_<field>`."""
     return getattr(rotary, field if layer_type is None else f"{layer_type}_{field}")
 
 
 def cos_sin(rotary, position_ids, layer_type=None):
-    """cos and sin as the module returns them (scaled by its attention factor) for float32 activations."""
+    """cos and sin as the module returns them for float32 activations, multiplied by its attention factor."""
     x = torch.zeros(1, dtype=torch.float32)
     arguments = {} if layer_type is None else {"layer_type": layer_type}
     out = rotary(x, position_ids, **arguments)

@@ -1,4 +1,4 @@
-"""position_schemes.json: positions by other means than rotation: ALiBi, T5's buckets, sinusoidal and learned tables."""
+"""position_schemes.json: position schemes other than RoPE: ALiBi, T5's buckets, sinusoidal and learned tables."""
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention
@@ -14,7 +14,7 @@ from attention_numbers import (
     FLOAT64,
     OPTIONS,
     TORCH,
-    hold_to,
+    check_close,
     naive_attention,
     nine_digits,
     plain,
@@ -28,7 +28,7 @@ from hf_hooks import input_of, joined, returning, split
 from hf_models import SOURCE
 
 HEAD_COUNTS = (1, 2, 4, 8, 12, 16, 20)
-BUCKETS = ((32, 128), (20, 50))  # T5's own numbers of buckets and longest distance, and made-up ones
+BUCKETS = ((32, 128), (20, 50))  # (number of buckets, longest distance): T5's values, and made-up ones
 
 
 def position_scheme_cases():
@@ -44,7 +44,7 @@ def position_scheme_cases():
 
 
 def alibi_slopes(heads, keys=10):
-    """Slopes as BLOOM has them, and MPT's bias of the newest query, whose distance to key j is keys - 1 - j."""
+    """BLOOM's slopes, and MPT's bias for the newest query, whose distance to key j is keys - 1 - j."""
     slopes = build_alibi_tensor(torch.ones(1, 2, dtype=torch.long), heads, torch.float32)[:, 0, 1]
     bias = build_mpt_alibi_tensor(heads, keys)
     distance = torch.arange(keys - 1, -1, -1)
@@ -77,7 +77,7 @@ def t5_buckets(num_buckets, max_distance, bidirectional):
 
 
 def sinusoidal(positions, dim):
-    """[position][dim]: sine at even places, cosine at odd ones; XLM's and DistilBERT's functions give the same."""
+    """[position][dim]: sines at even dimensions, cosines at odd ones. XLM's and DistilBERT's functions give the same."""
     xlm, distilbert = torch.empty(positions, dim), torch.empty(positions, dim)
     modeling_xlm.create_sinusoidal_embeddings(positions, dim, xlm)
     modeling_distilbert.create_sinusoidal_embeddings(positions, dim, distilbert)
@@ -108,12 +108,12 @@ def attention_case(name, source, q, k, v, options, scheme, out):
 
 
 def alibi_attention(name, heads, tokens, head_dim):
-    """MPT's layer, causal, and the same for the newest three queries alone, as with a cache."""
+    """MPT's causal layer, and its newest three queries alone, as with a cache."""
     q, k, v = random_qkv(seeded(name), *[(1, heads, tokens, head_dim)] * 2)
     layer = MptAttention(MptConfig(d_model=heads * head_dim, n_heads=heads, max_seq_len=tokens)).double()
     hidden = torch.zeros(1, tokens, heads * head_dim, dtype=torch.float64)
     alibi = build_mpt_alibi_tensor(heads, tokens)
-    later = torch.ones(tokens, tokens, dtype=torch.bool).triu(1)[None, None]  # what it must not see
+    later = torch.ones(tokens, tokens, dtype=torch.bool).triu(1)[None, None]  # masked keys
     projected = torch.cat([joined(x) for x in (q, k, v)], dim=-1)
     with returning([(layer.Wqkv, projected)]), input_of(layer.out_proj) as seen:
         layer(hidden, alibi, attention_mask=later)
@@ -122,9 +122,9 @@ def alibi_attention(name, heads, tokens, head_dim):
     options = {**OPTIONS, "causal": True, "scale": layer.softmax_scale}
     slopes = -alibi[:, 0, -2]
     position = torch.arange(tokens)
-    # The layer adds slope * (key - last key). What the query's own place adds to all its keys alike, softmax drops.
+    # The layer adds slope * (key - last key). For each query that differs by a constant, which softmax drops.
     bias = -slopes[:, None, None].double() * (position[:, None] - position)
-    hold_to(name, out, naive_attention(q, k, v, options, bias), FLOAT32_SOFTMAX)
+    check_close(name, out, naive_attention(q, k, v, options, bias), FLOAT32_SOFTMAX)
 
     source = f"{SOURCE}, MptAttention"
     scheme = {"type": "alibi", "slopes": f32(slopes)}
@@ -136,7 +136,7 @@ def alibi_attention(name, heads, tokens, head_dim):
 
 
 def t5_attention(name, is_decoder, heads=3, tokens=40, head_dim=8):
-    """T5's layer: no scale, a bias a head and bucket; 40 tokens reach its logarithmic buckets."""
+    """T5's layer: no scale, one bias for each head and bucket. 40 tokens reach its logarithmic buckets."""
     generator = seeded(name)
     q, k, v = random_qkv(generator, *[(1, heads, tokens, head_dim)] * 2)
     config = T5Config(d_model=heads * head_dim, d_kv=head_dim, num_heads=heads, is_decoder=is_decoder)
@@ -158,7 +158,7 @@ def t5_attention(name, is_decoder, heads=3, tokens=40, head_dim=8):
     position = torch.arange(tokens)
     sizes = (config.relative_attention_num_buckets, config.relative_attention_max_distance)
     buckets = T5Attention._relative_position_bucket(position - position[:, None], not is_decoder, *sizes)
-    hold_to(name, out, naive_attention(q, k, v, options, table[buckets].permute(2, 0, 1)), FLOAT64)
+    check_close(name, out, naive_attention(q, k, v, options, table[buckets].permute(2, 0, 1)), FLOAT64)
     scheme = {
         "type": "t5",
         "bidirectional": not is_decoder,
@@ -171,7 +171,7 @@ def t5_attention(name, is_decoder, heads=3, tokens=40, head_dim=8):
 
 
 def added_table(name, table, tokens=9, head_dim=16):
-    """Row p of the table added to every head of the query and key at position p, before PyTorch's attention."""
+    """Adds row p of the table to every head of the query and key at position p, before PyTorch's attention."""
     generator = seeded(name)
     q, k, v = random_qkv(generator, (1, 4, tokens, head_dim), (1, 2, tokens, head_dim))
     if table is None:
@@ -180,7 +180,7 @@ def added_table(name, table, tokens=9, head_dim=16):
     options = {**OPTIONS, "causal": True, "scale": head_dim**-0.5}
     moved_q, moved_k = q + rows, k + rows
     out = scaled_dot_product_attention(moved_q, moved_k, v, is_causal=True, scale=options["scale"], enable_gqa=True)
-    hold_to(name, out, naive_attention(moved_q, moved_k, v, options), FLOAT64)
+    check_close(name, out, naive_attention(moved_q, moved_k, v, options), FLOAT64)
     scheme = {"type": name, "table_shape": list(table.shape), "table": f32(table.flatten())}
     source = f"{TORCH}, scaled_dot_product_attention(is_causal, enable_gqa) of q + row, k + row, v"
     return attention_case(name, source, q, k, v, options, scheme, out)

@@ -1,8 +1,8 @@
-"""Configurations as users hold them: config.json cut down to what position embedding reads.
+"""Configurations as in released config.json files, reduced to the keys that position embedding reads.
 
 `origin` says where the values come from: "mlc-llm" and "tt-metal" are copies of the released file in those
-repositories, "class default" is the transformers class, "published" another public page, "made up" a case of ours.
-Long `layer_types` lists are shortened to one of each kind of layer.
+repositories, "class default" is the transformers class, "published" another public page, "made up" a configuration of
+this project. Long `layer_types` lists are shortened to one layer of each type.
 """
 
 from dataclasses import dataclass, field
@@ -47,7 +47,7 @@ def yarn(factor, original, key="rope_type", **more):
 
 
 def mla(model_type, hidden_size, heads, max_position_embeddings, **more):
-    """DeepSeek-style attention: RoPE acts on a part of its own of each head."""
+    """DeepSeek-style attention: RoPE applies to a separate part of each head."""
     parts = {"qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128}
     return config(model_type, hidden_size, heads, max_position_embeddings, **parts, **more)
 
@@ -226,13 +226,13 @@ def phi3(hidden_size, heads, rope_type_key, rope_type, short, long, in_dict=None
                   rope_theta=10000.0, rope_scaling=scaling, **more)
 
 
-# At 4096 the short list still holds; one token more takes the long one.
+# At 4096 the short list still applies. One token more selects the long one.
 AROUND_4096 = [None, 4096, 4097, 131072]
 
 LONGROPE = [
     Preset("phi-3.5-mini", "Phi-3.5-mini", "mlc-llm",
            phi3(3072, 32, "type", "longrope", PHI_3_5_SHORT, PHI_3_5_LONG), seq_lens=AROUND_4096),
-    # The released file lacks the original length inside rope_scaling; transformers 5.23 then rejects the type su.
+    # The released file has no original length inside rope_scaling, so transformers 5.23 rejects the type su.
     Preset("phi-3.5-vision-su", "Phi-3.5-vision (legacy type su)", "mlc-llm, original length repeated in rope_scaling",
            phi3(3072, 32, "type", "su", PHI_3_5_VISION_SHORT, PHI_3_5_LONG,
                 in_dict={"original_max_position_embeddings": 4096}), seq_lens=[4096, 131072]),

@@ -1,4 +1,4 @@
-"""YaRN configurations: released checkpoints, then made-up ones for each key on its own."""
+"""YaRN configurations: released checkpoints, then made-up ones for each single key."""
 
 from hf_presets import SLIDING_AND_FULL, Preset, config, mla, yarn
 
@@ -8,7 +8,7 @@ PLAIN_SLIDING = {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_
 
 
 def yarn_code(model_type, hidden_size, heads, factor, original):
-    """The checkpoints of the YaRN paper: old-style keys, base 1e4, max length factor times original."""
+    """The checkpoints of the YaRN paper: old-style keys, base 1e4, maximum length = factor times the original length."""
     scaling = yarn(factor, original, "type", finetuned=True)
     return config(model_type, hidden_size, heads, int(factor * original), rope_theta=10000.0, rope_scaling=scaling)
 
@@ -85,7 +85,7 @@ def small_llama(max_position_embeddings=65536, rope_theta=10000.0, **more):
 
 
 def made_up(name, model, **scaling):
-    """A head of 32 pairs at base 1e4, 16 times its original 4096: the correction range is [10, 23]."""
+    """A head of 32 pairs, base 1e4, factor 16, original length 4096. The correction range is [10, 23]."""
     scaling = {"rope_type": "yarn", "factor": 16.0, "original_max_position_embeddings": 4096, **scaling}
     return Preset(name, model, "made up", small_llama(rope_scaling=scaling))
 

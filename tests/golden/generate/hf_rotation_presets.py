@@ -1,4 +1,4 @@
-"""Which rotations go into rotations.json: a family, positions that are not consecutive, and a small shape."""
+"""The rotations in rotations.json: a family, non-consecutive positions, and a small shape."""
 
 from dataclasses import dataclass, field
 
@@ -28,31 +28,31 @@ class Rotation:
     hf_config: dict
     head_dim: int
     positions: list  # [B][T] or [axes][B][T]
-    apply: str = "both"  # which function of hf_rotations.py
+    apply: str = "both"  # key of APPLY in hf_rotations.py
     pairing: str = "half"  # "interleaved_to_half" reads adjacent pairs and writes half-split
     layer_type: str | None = None
     q_heads: int = 1
     k_heads: int = 1
     rotary_offset: int = 0
-    flags: dict = field(default_factory=dict)  # goes into the case as it is
+    flags: dict = field(default_factory=dict)  # copied into the case
 
 
 def known(preset, head_dim, positions, name=None, **more):
-    """A rotation of a preset that frequencies.json has too."""
+    """A rotation with a preset that is also in frequencies.json."""
     return Rotation(name or preset, KNOWN[preset], head_dim, positions, **more)
 
 
-# Batch rows with ids out of order, repeated and apart.
+# Batch rows with positions out of order, repeated and far apart.
 TWO_ROWS = [[5, 0, 1023], [4095, 17, 17]]
 ONE_ROW = [[3, 4000, 1]]
 TWO_TOKENS = [[2011, 6]]
 ONE_TOKEN = [[2011]]
 
-# Three axes (time, height, width): an image between words. Two (height, width): patches.
+# Three axes (time, height, width): an image between words. Two axes (height, width): patches.
 IMAGE = [[[7, 8, 500]], [[7, 9, 500]], [[7, 11, 500]]]
 GRID = [[[0, 0, 1, 31]], [[0, 1, 0, 57]]]
 
-# At such positions float32 angles are off by up to 1e-2.
+# At these positions, float32 angles are off by up to 1e-2.
 LONG = {"flags": {"long": True}}
 FULL = {"layer_type": "full_attention"}
 SLIDING = {"layer_type": "sliding_attention"}

@@ -1,4 +1,4 @@
-"""rotations.json: queries and keys rotated by each model family's own functions in transformers."""
+"""rotations.json: queries and keys, rotated by each model family's own functions in transformers."""
 
 import zlib
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Rotated:
     q: torch.Tensor
     k: torch.Tensor
     rotary_dim: int
-    function: str  # which of the family's functions made it
+    function: str  # name of the family's function
 
 
 def rotation_cases():
@@ -51,7 +51,7 @@ def rotation_case(rotation):
 
 
 def random_heads(rotation):
-    """Multiples of 1/64 in [-2, 2], exact in float32 and float16; seeded by the case's name, so order is free."""
+    """Multiples of 1/64 in [-2, 2], exact in float32 and float16, from a generator seeded by the case's name."""
     generator = np.random.default_rng(zlib.crc32(rotation.name.encode()))
     batch, tokens = np.shape(rotation.positions)[-2:]
 
@@ -63,11 +63,11 @@ def random_heads(rotation):
 
 
 def family(rotation, positions):
-    """The family's modeling file, and cos and sin from its rotary module."""
+    """The family's modeling file, with cos, sin and rotary_dim from its rotary module."""
     config = load_config(rotation.hf_config)
     rotary = rotary_module(config)
     cos, sin = cos_sin(rotary, positions, rotation.layer_type)
-    # After the call: dynamic and longrope modules have chosen their frequencies by now.
+    # Read after the call, when dynamic and longrope modules have chosen their frequencies.
     rotary_dim = 2 * len(per_layer(rotary, "inv_freq", rotation.layer_type))
     return modeling_module(config), cos, sin, rotary_dim
 
@@ -77,20 +77,20 @@ def name_of(function):
 
 
 def apply_to_both(rotation, q, k, positions):
-    """apply_rotary_pos_emb(q, k, cos, sin), which itself handles a partial rotation where the family has one."""
+    """apply_rotary_pos_emb(q, k, cos, sin), which also handles the family's partial rotation, if any."""
     module, cos, sin, rotary_dim = family(rotation, positions)
     return Rotated(*module.apply_rotary_pos_emb(q, k, cos, sin), rotary_dim, name_of(module.apply_rotary_pos_emb))
 
 
 def apply_interleave(rotation, q, k, positions):
-    """DeepSeek's variant on the rotary part of the heads: reads adjacent pairs, writes half-split."""
+    """DeepSeek's variant, on the rotary part of the heads: reads adjacent pairs, writes half-split ones."""
     module, cos, sin, rotary_dim = family(rotation, positions)
     function = module.apply_rotary_pos_emb_interleave
     return Rotated(*function(q, k, cos, sin), rotary_dim, name_of(function))
 
 
 def apply_to_first_dims(rotation, q, k, positions):
-    """Families whose attention splits the head, rotates the first part and joins it again."""
+    """Families whose attention splits the head, rotates the first part and concatenates."""
     module, cos, sin, rotary_dim = family(rotation, positions)
     q_first, k_first = module.apply_rotary_pos_emb(q[..., :rotary_dim], k[..., :rotary_dim], cos, sin)
     q = torch.cat((q_first, q[..., rotary_dim:]), dim=-1)
@@ -99,7 +99,7 @@ def apply_to_first_dims(rotation, q, k, positions):
 
 
 def apply_to_one(rotation, q, k, positions):
-    """apply_rotary_pos_emb(x, cos, sin) on one tensor at a time; the inverse rotation is the same with -sin."""
+    """apply_rotary_pos_emb(x, cos, sin) on one tensor at a time. The inverse rotation uses -sin."""
     module, cos, sin, rotary_dim = family(rotation, positions)
     if rotation.flags.get("inverse"):
         sin = -sin
@@ -108,7 +108,7 @@ def apply_to_one(rotation, q, k, positions):
 
 
 def apply_complex(rotation, q, k, positions):
-    """Llama-4: adjacent pairs as complex numbers, heads after tokens in memory."""
+    """Llama-4: adjacent pairs as complex numbers, with tokens before heads in memory."""
     config = load_config(rotation.hf_config)
     freqs_cis = rotary_module(config)(q, positions)
     function = modeling_module(config).apply_rotary_emb
@@ -117,7 +117,7 @@ def apply_complex(rotation, q, k, positions):
 
 
 def apply_complex_heads_first(rotation, q, k, positions):
-    """DeepSeek-V2: the same on heads before tokens."""
+    """DeepSeek-V2: the same, with heads before tokens."""
     config = load_config(rotation.hf_config)
     freqs_cis = rotary_module(config)(q, positions)
     function = modeling_module(config).apply_rotary_emb
@@ -125,7 +125,7 @@ def apply_complex_heads_first(rotation, q, k, positions):
 
 
 def apply_gptj(rotation, q, k, positions):
-    """GPT-J: a table of sines then cosines for every position, gathered by id; heads after tokens in memory."""
+    """GPT-J: a table of sines and cosines for every position, indexed by position; tokens before heads in memory."""
     config = load_config(rotation.hf_config)
     module = modeling_module(config)
     table = module.create_sinusoidal_positions(config.max_position_embeddings, config.rotary_dim)
@@ -144,9 +144,9 @@ def vision_fields(rotation):
 
 
 def apply_qwen2_vl_vision(rotation, q, k, positions):
-    """Rows h and w of positions; no batch dimension, heads after tokens."""
+    """Rows h and w of positions; no batch dimension, tokens before heads."""
     rotary = modeling_qwen2_vl.Qwen2VLVisionRotaryEmbedding(Qwen2VLVisionConfig(**vision_fields(rotation)))
-    cos, sin = rotary(q, positions[:, 0].T)  # the module wants [tokens, 2]
+    cos, sin = rotary(q, positions[:, 0].T)  # the module expects [tokens, 2]
     tokens_first = (x[0].transpose(0, 1) for x in (q, k))
     function = modeling_qwen2_vl.apply_rotary_pos_emb_vision
     rotated = function(*tokens_first, cos, sin)
@@ -154,7 +154,7 @@ def apply_qwen2_vl_vision(rotation, q, k, positions):
 
 
 def apply_gemma4_vision(rotation, q, k, positions):
-    """Rows x and y of positions; each axis turns a half of the head of its own, half-split within it."""
+    """Rows x and y of positions. Each axis rotates its own half of the head, half-split within it."""
     rotary = modeling_gemma4.Gemma4VisionRotaryEmbedding(Gemma4VisionConfig(**vision_fields(rotation)))
     ids = positions.permute(1, 2, 0)  # [batch, tokens, 2]
     cos, sin = rotary(q, ids)

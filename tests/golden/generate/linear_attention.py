@@ -1,8 +1,9 @@
-"""linear_attention.json: linear attention with rotary positions, RoFormer's equation 19, as the quadratic sums it says.
+"""linear_attention.json: linear attention with rotary positions, RoFormer's equation 19, computed as the quadratic sums.
 
     out_m = sum_n (R_m phi(q_m)) . (R_n phi(k_n)) v_n  /  sum_n phi(q_m) . phi(k_n),    phi(x) = elu(x) + 1
 
-The rotation stands above only: below, terms are positive and cannot cancel. phi is PyTorch's, R transformers'.
+Only the numerator is rotated. In the denominator, terms are positive and can't cancel. phi is PyTorch's, R is
+transformers'.
 """
 
 import torch
@@ -13,7 +14,7 @@ from attention_numbers import TORCH, difference, nine_digits, qkv_fields, random
 from hf_models import SOURCE
 
 ROPE_THETA = 10000.0
-SHAPES = (  # query heads, heads of keys and values, tokens, head_dim
+SHAPES = (  # name, query heads, key-value heads, tokens, head_dim
     ("head_dim 16", 2, 2, 40, 16),
     ("head_dim 64", 1, 1, 30, 64),
     ("grouped-query", 4, 2, 9, 8),
@@ -42,7 +43,7 @@ def linear_attention_case(name, heads, kv_heads, tokens, head_dim):
 
 
 def features(q, k):
-    """phi(q) and phi(k), plain and rotated."""
+    """phi(q) and phi(k), unrotated and rotated."""
     q, k = elu(q) + 1, elu(k) + 1
     exponents = torch.arange(0, q.shape[-1], 2, dtype=torch.float64) / q.shape[-1]
     angles = torch.arange(q.shape[2])[:, None] * ROPE_THETA**-exponents
@@ -53,21 +54,21 @@ def features(q, k):
 def quadratic(q, k, v, causal, rope):
     k, v = (repeat_kv(x, q.shape[1] // k.shape[1]) for x in (k, v))
     plain, rotated = features(q, k)
-    above, below = (queries @ keys.transpose(-1, -2) for queries, keys in (rotated if rope else plain, plain))
+    numerator, denominator = (queries @ keys.transpose(-1, -2) for queries, keys in (rotated if rope else plain, plain))
     if causal:
-        above, below = above.tril(), below.tril()
-    return above @ v / below.sum(-1, keepdim=True)
+        numerator, denominator = numerator.tril(), denominator.tril()
+    return numerator @ v / denominator.sum(-1, keepdim=True)
 
 
 def running_sums(q, k, v, causal, rope):
-    """The linear form, a matrix and a vector for each head that keys are added to one after the other: a check."""
+    """The linear form, as a check: a matrix and a vector for each head, to which keys are added one by one."""
     group = q.shape[1] // k.shape[1]
     k, v = (x.repeat_interleave(group, dim=1) for x in (k, v))
     plain, rotated = features(q, k)
-    above_q, above_k = rotated if rope else plain
-    state = (above_k[..., :, None] * v[..., None, :]).cumsum(2)  # [batch, heads, tokens, head_dim, head_dim]
+    numerator_q, numerator_k = rotated if rope else plain
+    state = (numerator_k[..., :, None] * v[..., None, :]).cumsum(2)  # [batch, heads, tokens, head_dim, head_dim]
     total = plain[1].cumsum(2)
     if not causal:
         state, total = state[:, :, -1:], total[:, :, -1:]
-    above = (above_q[..., None, :] @ state)[..., 0, :]
-    return above / (plain[0] * total).sum(-1, keepdim=True)
+    numerator = (numerator_q[..., None, :] @ state)[..., 0, :]
+    return numerator / (plain[0] * total).sum(-1, keepdim=True)

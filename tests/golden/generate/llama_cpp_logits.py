@@ -1,10 +1,10 @@
-"""Writes what llama.cpp computes with the tiny models' GGUF files, expected_llama_cpp.json. See tiny_models/README.md.
+"""Writes expected_llama_cpp.json: llama.cpp's logits for the tiny models' GGUF files. See tiny_models/README.md.
 
     python llama_cpp_logits.py               every model.gguf that llama.cpp can run
-    python llama_cpp_logits.py llama qwen2   these
-    python llama_cpp_logits.py --check       compute again and say how far the committed logits are
+    python llama_cpp_logits.py llama qwen2   only these
+    python llama_cpp_logits.py --check       compute them again and print the difference from the committed logits
 
-Needs llama-cpp-python (and numpy), nothing of transformers: an environment of its own will do.
+Needs only llama-cpp-python and numpy, not transformers, so it can have a separate environment.
 """
 
 import argparse
@@ -17,13 +17,13 @@ from llama_cpp import GGML_TYPE_F32, Llama
 HERE = Path(__file__).parents[1] / "tiny_models"
 NOT_IN_LLAMA_CPP = {"gptj"}
 STEPS = 8
-CONTEXT = 256  # the least that llama.cpp makes
+CONTEXT = 256  # llama.cpp's minimum
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("names", nargs="*", help="which models; all unless named")
-    arguments.add_argument("--check", action="store_true", help="compare with the committed logits, change nothing")
+    arguments.add_argument("names", nargs="*", help="the models; default: all")
+    arguments.add_argument("--check", action="store_true", help="only compare with the committed logits")
     options = arguments.parse_args()
 
     for folder in sorted(HERE.iterdir()):
@@ -38,7 +38,7 @@ def main():
 
 
 def logits_by_length(folder, prompt, steps):
-    """llama.cpp chooses longrope's factors by the size of the context; here they go by the length, as in transformers."""
+    """Selects longrope's factors by the length, as transformers does. llama.cpp selects them by the context size."""
     logits = logits_of(folder / "model.gguf", prompt, steps)
     config = json.loads((folder / "config.json").read_text()) if (folder / "config.json").exists() else {}
     if original := config.get("original_max_position_embeddings"):
@@ -49,7 +49,7 @@ def logits_by_length(folder, prompt, steps):
 
 
 def logits_of(path, prompt, steps, overrides=None):
-    """At the last token of the prompt, then at each step; keys and values are kept in float32."""
+    """Logits at the last token of the prompt, then at each step. Keys and values are stored in float32."""
     model = Llama(
         str(path),
         n_ctx=CONTEXT,

@@ -1,4 +1,4 @@
-"""LongRoPE factor lists of the released Phi checkpoints, one factor a pair (config.json, `rope_scaling`)."""
+"""LongRoPE factor lists of the released Phi checkpoints, one factor for each pair (config.json, `rope_scaling`)."""
 
 # Phi-3.5-mini and Phi-3.5-vision
 PHI_3_5_LONG = [

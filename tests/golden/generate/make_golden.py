@@ -1,7 +1,7 @@
-"""Writes the golden vectors, *.json, beside this file. See README.md.
+"""Writes the golden vectors, tests/golden/*.json. See README.md there.
 
     python make_golden.py            write the files
-    python make_golden.py --check    make them again and say whether the committed files are the same
+    python make_golden.py --check    generate them again and compare with the committed files
 """
 
 import argparse
@@ -35,11 +35,11 @@ FILES = {
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--check", action="store_true", help="compare with the committed files, change nothing")
+    arguments.add_argument("--check", action="store_true", help="only compare with the committed files")
     check_only = arguments.parse_args().check
 
     require_listed_versions()
-    transformers.logging.set_verbosity_error()  # made-up configurations draw warnings that are not news
+    transformers.logging.set_verbosity_error()  # made-up configurations cause irrelevant warnings
     torch.set_num_threads(1)
 
     with tempfile.TemporaryDirectory() as scratch:
@@ -52,11 +52,11 @@ def main():
 
 
 def require_listed_versions():
-    """The vectors belong to the releases in requirements.txt; another release makes other vectors."""
+    """The vectors belong to the releases in requirements.txt. Other releases give other vectors."""
     for line in Path(__file__).with_name("requirements.txt").read_text().splitlines():
         package, _, wanted = line.partition("==")
         if wanted and version(package) != wanted:
-            raise SystemExit(f"{package} is {version(package)}; requirements.txt lists {wanted}")
+            raise SystemExit(f"{package} must be {wanted}, as in requirements.txt (got {version(package)})")
 
 
 def same_bytes(a, b):

@@ -1,16 +1,16 @@
-"""The RoPE rules of llama.cpp, vLLM, the original YaRN code and lucidrains' package, redone in double precision.
+"""The RoPE rules of llama.cpp, vLLM, the original YaRN code and lucidrains' package, in double precision.
 
-Only the arithmetic is theirs: each function below is written from reading the file that its docstring names.
+The code is our own. Each function implements the arithmetic of the file that its docstring names.
 A plan is (inv_freq, attention_factor on cos and sin, softmax_scale that multiplies 1/sqrt(head_dim)).
 """
 
 import math
 
 DEEPSEEK_MODEL_TYPES = ("deepseek_v2", "deepseek_v3", "kimi_k2")  # llama.cpp's architecture deepseek2
-LLAMA_CPP_READS_BETAS = ("ministral3",)  # its architecture mistral3; most loaders read no betas
+LLAMA_CPP_READS_BETAS = ("ministral3",)  # llama.cpp's architecture mistral3; most of its loaders don't read betas
 
 
-# Parts that the systems share
+# Shared by the systems
 
 
 def plain_inv_freq(theta, dim):
@@ -18,7 +18,7 @@ def plain_inv_freq(theta, dim):
 
 
 def ntk_theta(theta, factor, dim):
-    """NTK-aware: the base that leaves pair 0 alone and divides the last pair by factor."""
+    """NTK-aware scaling: the base that keeps the frequency of pair 0 and divides that of the last pair by factor."""
     return theta * factor ** (dim / (dim - 2))
 
 
@@ -27,7 +27,7 @@ def yarn_mscale(factor, mscale=1.0):
 
 
 def correction_dim(rotations, dim, theta, length):
-    """The pair index that turns `rotations` times within `length` positions."""
+    """The (fractional) index of the pair that makes `rotations` full rotations within `length` positions."""
     return dim * math.log(length / (rotations * 2 * math.pi)) / (2 * math.log(theta))
 
 
@@ -39,13 +39,13 @@ def correction_range(beta_fast, beta_slow, dim, theta, length, truncate=True):
 
 
 def ramp(low, high, count):
-    """0 up to pair `low`, 1 from pair `high`; a step where the two are equal."""
+    """0 up to pair `low`, 1 from pair `high`, linear between. A step if the two are equal."""
     width = max(high - low, 0.001)
     return [min(max((i - low) / width, 0.0), 1.0) for i in range(count)]
 
 
 def mix(a, b, weights):
-    """a where the weight is 0, b where it is 1."""
+    """Interpolates from a (weight 0) to b (weight 1)."""
     return [x * (1 - w) + y * w for x, y, w in zip(a, b, weights)]
 
 
@@ -61,7 +61,7 @@ def long_or_short(scaling, theta, dim, use_long):
 
 
 def llama3_divisors(scaling, theta, dim):
-    """1 for short wavelengths, factor for long ones, a smooth passage between."""
+    """1 for short wavelengths, factor for long ones, interpolated between."""
     factor, low, high = (scaling[key] for key in ("factor", "low_freq_factor", "high_freq_factor"))
     original = scaling["original_max_position_embeddings"]
     divisors = []
@@ -85,16 +85,16 @@ def llama_cpp(config, seq_len=None):
     scaling, theta, dim = config["rope_scaling"], config["rope_theta"], rotary_dim(config)
     attn_factor = scaling.get("attn_factor", 1.0)  # GGUF rope.scaling.attn_factor
     match scaling["rope_type"]:
-        case "default" | "dynamic":  # there is no run-time NTK: the converter writes nothing for it
+        case "default" | "dynamic":  # no dynamic NTK at run time: the converter writes nothing for it
             return plain_inv_freq(theta, dim), attn_factor, 1.0
         case "linear":
             return [w / scaling["factor"] for w in plain_inv_freq(theta, dim)], attn_factor, 1.0
-        case "ntk_alpha":  # baked into rope.freq_base by the converter
+        case "ntk_alpha":  # the converter folds it into rope.freq_base
             return plain_inv_freq(ntk_theta(theta, scaling["alpha"], dim), dim), attn_factor, 1.0
         case "llama3":  # the converter's rope_freqs.weight divides the angle
             divisors = llama3_divisors(scaling, theta, dim)
             return [w / divisor for w, divisor in zip(plain_inv_freq(theta, dim), divisors)], attn_factor, 1.0
-        case "longrope":  # by the context the session was set up with, not by the tokens in it
+        case "longrope":  # selected by the context size, not by the number of tokens in it
             use_long = config["context_length"] > config["original_max_position_embeddings"]
             return long_or_short(scaling, theta, dim, use_long), attn_factor, 1.0
         case "yarn":
@@ -102,7 +102,7 @@ def llama_cpp(config, seq_len=None):
 
 
 def llama_cpp_yarn(config, scaling, theta, dim, attn_factor):
-    """The range is always rounded; attention_factor and truncate are not read; mscale counts as 1."""
+    """The range is always rounded, attention_factor and truncate are not read, and mscale counts as 1."""
     factor, log_multiplier = scaling["factor"], scaling.get("mscale_all_dim", 0.0)
     is_deepseek2 = config.get("model_type") in DEEPSEEK_MODEL_TYPES
     betas = {}
@@ -110,7 +110,7 @@ def llama_cpp_yarn(config, scaling, theta, dim, attn_factor):
         betas = betas_of(scaling)
     inv_freq = yarn_inv_freq(theta, dim, factor, scaling["original_max_position_embeddings"], **betas)
 
-    # llama_context divides out the factor 1 + 0.1 ln s that the kernel multiplies in, so the two cancel here.
+    # llama_context divides by the factor 1 + 0.1 ln s that the kernel multiplies by, so the two cancel here.
     attention_factor = yarn_mscale(factor)
     if log_multiplier != 0:
         mscale = log_multiplier if is_deepseek2 and log_multiplier != 1 else 1.0
@@ -128,7 +128,7 @@ def vllm(config, seq_len=None):
     attn_factor = scaling.get("attn_factor", 1.0)
     factor = scaling.get("factor")
     match scaling["rope_type"]:
-        case "dynamic":  # as if the sequence were max_position_embeddings * factor long, at every length
+        case "dynamic":  # at every length, as if the sequence had max_position_embeddings * factor tokens
             return plain_inv_freq(ntk_theta(theta, factor * factor - (factor - 1), dim), dim), 1.0, 1.0
         case "ntk_alpha":
             return plain_inv_freq(ntk_theta(theta, scaling["alpha"], dim), dim), 1.0, 1.0
@@ -138,7 +138,7 @@ def vllm(config, seq_len=None):
             exponent = math.log(factor) / (dim / 2) ** scaling["mixed_b"]
             divisors = [math.exp(exponent * m ** scaling["mixed_b"]) for m in range(1, dim // 2 + 1)]
             return [w / divisor for w, divisor in zip(plain_inv_freq(theta, dim), divisors)], 1.0, 1.0
-        case "longrope":  # by max_model_len at start-up; factor and attention_factor are not read
+        case "longrope":  # selected by max_model_len at start-up; factor and attention_factor are not read
             original = config["original_max_position_embeddings"]
             use_long = config["context_length"] > original
             extension = config["max_position_embeddings"] / original
@@ -163,7 +163,7 @@ def yarn_code(config, seq_len=None):
         case "yarn":
             inv_freq = yarn_inv_freq(theta, dim, factor, scaling["original_max_position_embeddings"])
             return inv_freq, yarn_mscale(factor), 1.0
-        case "dynamic_yarn":  # plain until the sequence outgrows the table, then the factor is seq_len / original
+        case "dynamic_yarn":  # unscaled until the sequence exceeds the table, then the factor is seq_len / original
             if seq_len <= cached:
                 return plain_inv_freq(theta, dim), 1.0, 1.0
             original = scaling["original_max_position_embeddings"]
@@ -178,8 +178,8 @@ def yarn_code(config, seq_len=None):
 
 
 def ntk_by_parts_inv_freq(theta, dim, factor, original):
-    """LlamaPartNTKScaledRotaryEmbedding with its fixed constants: NTK into linear over 1.25 … 0.75 rotations,
-    then plain into that over 16 … 2 rotations."""
+    """LlamaPartNTKScaledRotaryEmbedding with its constants: a ramp from NTK to linear over 1.25 … 0.75 rotations, then
+    a ramp from unscaled to that over 16 … 2 rotations."""
     plain = plain_inv_freq(theta, dim)
     linear = [w / factor for w in plain]
     ntk = plain_inv_freq(ntk_theta(theta, factor, dim), dim)
@@ -200,9 +200,9 @@ def lucidrains(config, seq_len=None):
 
 
 def xpos_scales(dim, scale_base, length, positions):
-    """[positions][pairs], what queries are multiplied by and keys divided by; get_scale of the same package.
+    """[positions][pairs]: the factors that multiply queries and divide keys (get_scale of the same package).
 
-    Positions count from the middle of the sequence, so scores depend on its length only through rounding.
+    Positions are counted from the middle of the sequence, so scores depend on its length only through rounding.
     """
     scale = [(2 * i + 0.4 * dim) / (1.4 * dim) for i in range(dim // 2)]
     return [[s ** ((position - length // 2) / scale_base) for s in scale] for position in positions]

@@ -1,4 +1,4 @@
-"""other_systems.json: configurations whose frequencies or scale differ between systems, with each system's answer."""
+"""other_systems.json: configurations whose frequencies or scale differ between systems, with each system's result."""
 
 from longrope_factors import PHI_3_5_LONG, PHI_3_5_SHORT
 from other_systems import llama_cpp, lucidrains, vllm, xpos_scales, yarn_code
@@ -14,7 +14,7 @@ LUCIDRAINS = "rotary_embedding_torch/rotary_embedding_torch.py RotaryEmbedding"
 
 
 def rope_config(head_dim, rope_theta, max_position_embeddings, rope_type, pairing="half", *, top=None, **scaling):
-    """A configuration in this package's own form; `top` holds further keys beside rope_scaling."""
+    """A configuration in this package's own form. `top` has further keys outside rope_scaling."""
     return {
         "head_dim": head_dim,
         "rope_theta": rope_theta,
@@ -58,7 +58,7 @@ HUNYUAN = rope_config(128, 10000.0, 32768, "ntk_alpha", alpha=1000.0)
 # sqrt(1 + ln 32 / ln 4096), which the converter writes as rope.scaling.attn_factor
 LONGROPE_SCALE = 1.1902380714238083
 
-# (name, where the system says so, configuration[, seq_len])
+# (name, source file, configuration[, seq_len])
 LLAMA_CPP_CASES = [
     ("yarn", CONTEXT, qwen()),
     ("yarn-attention-factor-not-read", CONTEXT, qwen(attention_factor=1.0)),
@@ -140,7 +140,7 @@ def other_system_cases():
 
 
 def plan_case(system, name, source, config, seq_len=None):
-    # The original YaRN code and lucidrains' package are no `compat` of their own; their rules have their own types.
+    # The original YaRN code and lucidrains' package have no `compat` value. Their rules have separate rope types.
     compat = system if system in ("llama.cpp", "vllm") else "hf"
     inv_freq, attention_factor, softmax_scale = SYSTEMS[system](config, seq_len)
     return {
@@ -156,7 +156,7 @@ def plan_case(system, name, source, config, seq_len=None):
 
 
 def xpos_case(head_dim, scale_base, length):
-    """Frequencies are plain; what matters is `scales`, [positions][pairs], times queries and under keys."""
+    """Unscaled frequencies, with `scales`, [positions][pairs], which multiply queries and divide keys."""
     config = rope_config(head_dim, 10000.0, length, "default", "interleaved")
     positions = [position for position in XPOS_POSITIONS if position < length] + [length - 1]
     positions = sorted(set(positions))

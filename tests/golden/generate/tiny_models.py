@@ -1,8 +1,8 @@
-"""Writes tiny random models and what transformers computes with them, tiny_models/<name>/. See tiny_models/README.md.
+"""Writes tiny random models and transformers' results for them, tiny_models/<name>/. See tiny_models/README.md.
 
     python tiny_models.py               write every model
-    python tiny_models.py llama qwen2   write these
-    python tiny_models.py --check       make them again and say whether the committed files are the same
+    python tiny_models.py llama qwen2   write only these
+    python tiny_models.py --check       generate them again and compare with the committed files
 """
 
 import argparse
@@ -26,7 +26,7 @@ PROMPT, STEPS, LAST = 48, 32, 4
 
 # The rotary modules, the RMS norms and the softmax round to float32 inside a float64 model.
 CACHED_TOLERANCE = 2e-5
-# Between the last expert chosen and the first one left out, in probability: float32 must choose the same experts.
+# Minimum difference in probability between the last chosen expert and the next, so that float32 chooses the same.
 EXPERT_MARGIN = 1e-4
 
 
@@ -35,14 +35,14 @@ def main():
 
 
 def make_folders(usage, names, write):
-    """The command line: `write(name, folder)` for each of `names`, in tiny_models or, to compare, in a scratch folder."""
+    """The command line: calls `write(name, folder)` for each name, in tiny_models or, with --check, a scratch folder."""
     arguments = argparse.ArgumentParser(description=usage.splitlines()[0])
-    arguments.add_argument("names", nargs="*", help="which models; all unless named")
-    arguments.add_argument("--check", action="store_true", help="compare with the committed files, change nothing")
+    arguments.add_argument("names", nargs="*", help="the models; default: all")
+    arguments.add_argument("--check", action="store_true", help="only compare with the committed files")
     options = arguments.parse_args()
 
     require_listed_versions()
-    transformers.logging.set_verbosity_error()  # made-up configurations draw warnings that are not news
+    transformers.logging.set_verbosity_error()  # made-up configurations cause irrelevant warnings
     transformers.logging.disable_progress_bar()
     torch.set_num_threads(1)
 
@@ -70,26 +70,26 @@ def write_model(name, folder):
 
 
 def random_model(name, config):
-    """A model of `config` in float32 whose every parameter is drawn from a generator seeded by its name."""
+    """A float32 model of `config`. Each parameter comes from a generator seeded by its name."""
     config = AutoConfig.for_model(**config)
     config._attn_implementation = config._experts_implementation = "eager"
     model = AutoModelForCausalLM.from_config(config, dtype=torch.float32).eval()
     with torch.no_grad():
         for parameter_name, parameter in model.named_parameters():
             random = generator(f"{name}/{parameter_name}").standard_normal(parameter.shape)
-            centre, spread = distribution(parameter_name, parameter, config.model_type)
-            parameter.copy_(torch.from_numpy(centre + spread * random))
+            center, spread = distribution(parameter_name, parameter, config.model_type)
+            parameter.copy_(torch.from_numpy(center + spread * random))
     return model
 
 
 def distribution(name, parameter, model_type):
-    """Centre and spread: norms near one and biases near zero, but far enough from both to show when forgotten."""
+    """Mean and standard deviation: norms near one, biases near zero, but far enough that a missing one is detected."""
     if name.endswith("bias"):
         return 0.0, 0.2
     if parameter.ndim == 1:
         return (0.0 if model_type.startswith("gemma") else 1.0), 0.3
     if any(part in name for part in ("embed", "wte", "lm_head")):
-        return 0.0, 2 / parameter.shape[-1] ** 0.5  # so that some tokens are clearly likelier than others
+        return 0.0, 2 / parameter.shape[-1] ** 0.5  # so that some tokens are clearly more likely than others
     if "q_proj" in name or "k_proj" in name:
         return 0.0, 1.5 / parameter.shape[-1] ** 0.5  # so that attention prefers some keys
     return 0.0, 1 / parameter.shape[-1] ** 0.5
@@ -105,15 +105,15 @@ def random_tokens(name):
 
 
 def expectations(name, model):
-    """What `model` computes at the prompt and at each step, every length a pass of its own over all its tokens.
+    """The results of `model` for the prompt and each step, with a full forward pass at each length.
 
-    A cache gives the same numbers as long as the rotary plan does not change with the length, which is checked.
+    A cache gives the same results as long as the RoPE plan doesn't change with the length. This is checked.
     """
     prompt, steps = random_tokens(name)
     with torch.no_grad(), expert_margins(model) as margins:
         output = model(torch.tensor([prompt]), output_hidden_states=True)
         step_logits = logits_after_steps(model, prompt, steps)
-        hold_cached_steps(name, model, prompt, steps, step_logits)
+        check_cached_steps(name, model, prompt, steps, step_logits)
     assert min(margins, default=1) > EXPERT_MARGIN, f"{name}: experts are too close to call: {min(margins)}"
 
     losses = torch.nn.functional.cross_entropy(output.logits[0, :-1], torch.tensor(prompt[1:]), reduction="none")
@@ -132,8 +132,8 @@ def logits_after_steps(model, prompt, steps):
     return torch.stack([model(torch.tensor([(prompt + steps)[:length]])).logits[0, -1] for length in lengths])
 
 
-def hold_cached_steps(name, model, prompt, steps, expected):
-    """Feeds the steps one by one, with the cache of transformers; keys keep the angles they were turned by."""
+def check_cached_steps(name, model, prompt, steps, expected):
+    """Checks the steps one by one with transformers' cache, which keeps keys as they were first rotated."""
     cached = model(torch.tensor([prompt]), use_cache=True)
     boundary = getattr(model.config, "original_max_position_embeddings", None)
     length = len(prompt)
@@ -142,11 +142,11 @@ def hold_cached_steps(name, model, prompt, steps, expected):
         cached = model(torch.tensor([[step]]), past_key_values=cached.past_key_values, use_cache=True)
         if boundary is None or length <= boundary:
             difference = (cached.logits[0, -1] - logits).abs().max().item()
-            assert difference < CACHED_TOLERANCE, f"{name}: cached step at length {length} is {difference} off"
+            assert difference < CACHED_TOLERANCE, f"{name}: cached step at length {length} is off by {difference}"
 
 
 class expert_margins:
-    """Collects, over all tokens, by how much the last chosen expert is more probable than the next one."""
+    """Collects, over all tokens, the difference in probability between the last chosen expert and the next."""
 
     def __init__(self, model):
         self.model = model
@@ -168,7 +168,7 @@ class expert_margins:
 
 
 def write_expected(path, fields):
-    """One key a line; seven significant digits, which is what float32 holds."""
+    """Writes one key per line, with seven significant digits, the precision of float32."""
     rounded = {key: json.dumps(seven_digits(value), separators=(",", ":")) for key, value in fields.items()}
     lines = [f"{json.dumps(key)}: {text}" for key, text in rounded.items()]
     path.write_text("{" + ",\n ".join(lines) + "}\n", encoding="utf-8")

@@ -1,7 +1,8 @@
-"""The tiny models: what each is a small copy of, and its config.json.
+"""The config.json of each tiny model, a small version of a real architecture.
 
-Sizes are the smallest at which every mechanism still acts: windows shorter than the prompt, rotary plans whose boundary
-the steps cross, soft caps that scores reach. Epsilons are a thousand times the usual ones, so that a wrong one shows.
+Sizes are the smallest at which every mechanism has an effect: windows shorter than the prompt, RoPE plans with a
+boundary that the steps cross, soft caps that scores reach. Epsilons are a thousand times the usual ones, so that a
+wrong one is detected.
 """
 
 VOCABULARY = 64
@@ -38,8 +39,8 @@ LLAMA3 = {
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32}
 
 
-# Converters write no theta for these architectures, which is to be read as 10000.
-USUAL_THETA = 10000.0
+# Converters write no theta for these architectures. Readers must default to 10000.
+DEFAULT_THETA = 10000.0
 
 
 def rope(theta, **scaling):
@@ -77,15 +78,15 @@ CONFIGS = {
     "gemma2": {
         "model_type": "gemma2",
         **GEMMA,
-        **rope(USUAL_THETA),
+        **rope(DEFAULT_THETA),
         "attn_logit_softcapping": 4.0,
         "final_logit_softcapping": 3.0,
     },
-    # Gemma-2 27B scales scores by another number than its head's width; GGUF has no key for it.
+    # Gemma-2 27B doesn't scale scores by its head width. GGUF has no key for it.
     "gemma2_query_scale": {
         "model_type": "gemma2",
         **GEMMA,
-        **rope(USUAL_THETA),
+        **rope(DEFAULT_THETA),
         "query_pre_attn_scalar": 3,
         "attn_logit_softcapping": 4.0,
         "final_logit_softcapping": 3.0,
@@ -105,14 +106,14 @@ CONFIGS = {
         "model_type": "phi",
         **MULTI_HEAD,
         **LAYER_NORM,
-        **rope(USUAL_THETA, partial_rotary_factor=0.75),
+        **rope(DEFAULT_THETA, partial_rotary_factor=0.75),
     },
-    "gpt_neox": {"model_type": "gpt_neox", **MULTI_HEAD, **LAYER_NORM, **rope(USUAL_THETA, partial_rotary_factor=0.5)},
+    "gpt_neox": {"model_type": "gpt_neox", **MULTI_HEAD, **LAYER_NORM, **rope(DEFAULT_THETA, partial_rotary_factor=0.5)},
     "gpt_neox_sequential": {
         "model_type": "gpt_neox",
         **MULTI_HEAD,
         **LAYER_NORM,
-        **rope(USUAL_THETA, partial_rotary_factor=0.5),
+        **rope(DEFAULT_THETA, partial_rotary_factor=0.5),
         "use_parallel_residual": False,
     },
     "gptj": {
@@ -134,14 +135,14 @@ CONFIGS = {
         "model_type": "stablelm",
         **SIZES,
         **LAYER_NORM,
-        **rope(USUAL_THETA, partial_rotary_factor=0.25),
+        **rope(DEFAULT_THETA, partial_rotary_factor=0.25),
         "use_qkv_bias": True,
     },
     "stablelm_parallel": {
         "model_type": "stablelm",
         **SIZES,
         **LAYER_NORM,
-        **rope(USUAL_THETA, partial_rotary_factor=0.5),
+        **rope(DEFAULT_THETA, partial_rotary_factor=0.5),
         "use_parallel_residual": True,
         "qk_layernorm": True,
     },

@@ -1,7 +1,7 @@
-"""Writes one-layer llamas with their matrices in each weight format, tiny_models/llama_<format>/, as tiny_models.py does.
+"""Writes one-layer llamas with matrices in each weight format, tiny_models/llama_<format>/, like tiny_models.py.
 
-The expected logits are those of transformers with the weights that the file holds, as the gguf package dequantizes them;
-for formats of less than 16 bits also with what goes into each product rounded to 8 bits, as integer kernels take it.
+The expected logits are those of transformers with the weights in the file, dequantized by the gguf package. For formats
+of less than 16 bits there are also logits with the inputs of each product rounded to 8 bits, as in integer kernels.
 """
 
 import ctypes
@@ -21,7 +21,7 @@ from tiny_models_configs import RMS, SIZES, rope
 from to_gguf import convert
 
 LLAMA = {"model_type": "llama", **SIZES, **RMS, **rope(1000.0), "num_hidden_layers": 1, "tie_word_embeddings": True}
-# Superblocks have 256 weights of a row; two bytes a weight would make files of that width too large.
+# Superblocks have 256 weights of a row. With 16-bit weights, files of that width would be too large.
 WIDE = {**LLAMA, "hidden_size": 256, "intermediate_size": 256}
 NARROW = {**LLAMA, "hidden_size": 128, "intermediate_size": 128}
 
@@ -31,7 +31,7 @@ class Quantized:
     config: dict
     format: Format
     file_type: FileType
-    better: Format = None  # of the embedding, v_proj and down_proj, in mixtures
+    better: Format = None  # the format of embedding, v_proj and down_proj in mixtures
 
 
 FORMATS = {
@@ -50,8 +50,8 @@ FORMATS = {
     "llama_q6_k": Quantized(WIDE, Format.Q6_K, FileType.MOSTLY_Q6_K),
     "llama_iq4_nl": Quantized(WIDE, Format.IQ4_NL, FileType.MOSTLY_IQ4_NL),
 }
-# The gguf package reads these formats but does not write them; ggml itself does.
-WRITTEN_BY_GGML = {Format.Q2_K, Format.Q3_K, Format.Q4_K, Format.Q5_K, Format.Q6_K, Format.IQ4_NL}
+# The gguf package can't quantize to these formats. ggml can.
+QUANTIZED_BY_GGML = {Format.Q2_K, Format.Q3_K, Format.Q4_K, Format.Q5_K, Format.Q6_K, Format.IQ4_NL}
 
 
 def main():
@@ -59,7 +59,7 @@ def main():
 
 
 def write_quantized(name, folder):
-    """All formats of a width start from the same weights."""
+    """All formats of one width start from the same weights."""
     quantized = FORMATS[name]
     model = random_model(f"llama{quantized.config['hidden_size']}", quantized.config)
 
@@ -86,13 +86,13 @@ def format_of(quantized, tensor_name, array):
 
 
 def blocks_of(array, weight_format):
-    if weight_format in WRITTEN_BY_GGML:
+    if weight_format in QUANTIZED_BY_GGML:
         return quantize_by_ggml(array, weight_format)
     return gguf.quants.quantize(array, weight_format)
 
 
 def round_weights(model, quantized):
-    """Leaves of each matrix what the file holds of it. A row's blocks do not depend on where the file has the row."""
+    """Replaces each matrix by its dequantized values. A row's blocks don't depend on the order of rows in the file."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if weight_format := format_of(quantized, name, parameter):
@@ -101,7 +101,7 @@ def round_weights(model, quantized):
 
 
 def rounded_expectations(model, prompt, steps):
-    """The last position of the prompt and each step, with the inputs of every matrix product rounded to 8 bits."""
+    """Logits at the prompt's last position and at each step, with the inputs of every product rounded to 8 bits."""
     products = [module for module in model.modules() if isinstance(module, torch.nn.Linear)]
     hooks = [product.register_forward_pre_hook(lambda _, inputs: (rounded(inputs[0]),)) for product in products]
     with torch.no_grad():
@@ -113,7 +113,7 @@ def rounded_expectations(model, prompt, steps):
 
 
 def rounded(activations):
-    """To whole multiples of a 127th of the largest, in groups of 32."""
+    """Rounds to multiples of 1/127 of the largest magnitude, in groups of 32."""
     groups = activations.unflatten(-1, (-1, 32))
     unit = groups.abs().amax(-1, keepdim=True) / 127
     return ((groups / unit).round() * unit).flatten(-2)

@@ -1,6 +1,6 @@
-"""The tokens of the tiny models: three special ones, single characters, and two pieces made by merges.
+"""The tokens of the tiny models: three special ones, single characters, and two merged pieces.
 
-The same vocabulary is written to tokenizer.json and to GGUF, as byte-level BPE.
+The same byte-level BPE vocabulary is written to tokenizer.json and GGUF.
 """
 
 import json
@@ -10,20 +10,20 @@ from tiny_models_configs import VOCABULARY
 SPECIAL = ["<unk>", "<s>", "</s>"]
 FIRST_TEXT_TOKEN = len(SPECIAL)
 MERGES = ["t h", "th e"]
-CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.,!?'\u0120\u010a"  # the last two: space and newline
+CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.,!?'\u0120\u010a"  # ends with space and newline
 TOKENS = [*SPECIAL, *CHARACTERS, "th", "the"]
 assert len(TOKENS) == VOCABULARY
 
 
 def write_tokenizer(folder):
-    unlike_words = dict.fromkeys(["single_word", "lstrip", "rstrip", "normalized"], False)
+    no_flags = dict.fromkeys(["single_word", "lstrip", "rstrip", "normalized"], False)
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     tokenizer = {
         "version": "1.0",
         "truncation": None,
         "padding": None,
         "added_tokens": [
-            {"id": id, "content": token, **unlike_words, "special": True} for id, token in enumerate(SPECIAL)
+            {"id": id, "content": token, **no_flags, "special": True} for id, token in enumerate(SPECIAL)
         ],
         "normalizer": None,
         "pre_tokenizer": byte_level,

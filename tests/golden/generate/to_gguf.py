@@ -1,7 +1,7 @@
-"""Writes a tiny model's folder as GGUF, with the tensors and keys that llama.cpp's converter gives each architecture.
+"""Converts the tiny models to GGUF, with the tensors and keys that llama.cpp's converter writes for each architecture.
 
-    python to_gguf.py               tiny_models/<name>/model.gguf for every model that GGUF can hold
-    python to_gguf.py llama qwen2   these
+    python to_gguf.py               tiny_models/<name>/model.gguf for every model that GGUF supports
+    python to_gguf.py llama qwen2   only these
 """
 
 import argparse
@@ -38,13 +38,13 @@ ARCHITECTURES = {
     "olmo2": gguf.MODEL_ARCH.OLMO2,
     "glm4": gguf.MODEL_ARCH.GLM4,
 }
-# Their rows of q and k are stored for adjacent pairs.
+# GGUF stores their rows of q and k in adjacent pairs.
 INTERLEAVED_IN_GGUF = {"llama", "mistral", "smollm3", "granite"}
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("names", nargs="*", help="which models; all unless named")
+    arguments.add_argument("names", nargs="*", help="the models; default: all")
     for name in arguments.parse_args().names or [name for name in CONFIGS if name not in NOT_IN_GGUF]:
         path = HERE / name / "model.gguf"
         convert(HERE / name, path)
@@ -52,11 +52,11 @@ def main():
 
 
 def convert(folder, path, file_type=gguf.LlamaFileType.ALL_F32, encode=lambda name, array: (array, None)):
-    """`encode` gives the bytes and the type of a tensor of transformers, None for what the array's own type says."""
+    """`encode` returns the bytes and type of a tensor; type None means the array's own type."""
     config = json.loads((folder / "config.json").read_text())
     architecture = ARCHITECTURES[config["model_type"]]
     writer = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[architecture])
-    writer.add_name("tiny")  # llama.cpp looks for model families in the name, and then for their tokens
+    writer.add_name("tiny")  # llama.cpp recognizes some families by the name, and then expects their tokens
     writer.add_file_type(file_type)
     add_keys(writer, config)
     add_vocabulary(writer)
@@ -94,7 +94,7 @@ def add_keys(writer, config):
         writer.add_parallel_residual: first("use_parallel_residual"),
         writer.add_attn_logit_softcapping: first("attn_logit_softcapping"),
         writer.add_final_logit_softcapping: first("final_logit_softcapping"),
-        # llama.cpp knows no window for the "llama" architecture, and the converter drops Mistral's.
+        # llama.cpp has no window for the "llama" architecture, and its converter drops Mistral's.
         writer.add_sliding_window: None if config["model_type"] == "mistral" else first("sliding_window"),
         writer.add_expert_count: first("num_experts", "num_local_experts"),
         writer.add_expert_used_count: first("num_experts_per_tok"),
@@ -132,7 +132,7 @@ def add_rope_keys(writer, config, head_dim):
 
 
 def full_rope(config):
-    """The rotary parameters of the layers that see everything; GPT-J's configuration has none."""
+    """The RoPE parameters of the full attention layers. GPT-J's configuration has none."""
     rope = config.get("rope_parameters", {"rope_type": "default", "rope_theta": 10000.0})
     return rope.get("full_attention", rope)
 
@@ -150,7 +150,7 @@ def add_vocabulary(writer):
 
 
 def rearranged(tensors, config):
-    """The tensors under their names in transformers, laid out and joined as GGUF has them."""
+    """The tensors under their names in transformers, with rows ordered and tensors joined as in GGUF."""
     model_type = config["model_type"]
     joined = {}
     for name, array in tensors.items():
@@ -173,7 +173,7 @@ def rearranged(tensors, config):
 
 
 def halves_to_pairs(array, heads):
-    """Rows (head, half, pair) become rows (head, pair, half)."""
+    """Reorders rows from (head, half, pair) to (head, pair, half)."""
     return array.reshape(heads, 2, -1, *array.shape[1:]).swapaxes(1, 2).reshape(array.shape)
 
 
@@ -187,12 +187,12 @@ def rotary_tensors(config):
 
 
 def llama3_divisors(rope, head_dim):
-    """What Llama-3.1 divides each frequency by: 1 for short waves, `factor` for long ones, between them a blend."""
+    """Llama-3.1's divisors of frequencies: 1 for short wavelengths, `factor` for long ones, interpolated between."""
     wavelengths = 2 * np.pi * rope["rope_theta"] ** (np.arange(0, head_dim, 2) / head_dim)
-    turns = rope["original_max_position_embeddings"] / wavelengths
+    rotations = rope["original_max_position_embeddings"] / wavelengths
     low, high = rope["low_freq_factor"], rope["high_freq_factor"]
-    kept = np.clip((turns - low) / (high - low), 0, 1)
-    return 1 / (kept + (1 - kept) / rope["factor"])
+    weight = np.clip((rotations - low) / (high - low), 0, 1)
+    return 1 / (weight + (1 - weight) / rope["factor"])
 
 
 if __name__ == "__main__":
