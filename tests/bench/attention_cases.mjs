@@ -1,4 +1,4 @@
-// What is measured of attention, caches and linear attention. Every line is a ratio within this run.
+// Benchmark cases of attention, caches and linear attention. Every line is a ratio within this run.
 import { race, ratio } from "./measure.mjs";
 
 const HEADS = 32;
@@ -15,16 +15,16 @@ const DTYPES = {
 const CHUNK = 512; // tokens appended at a time
 const MB = 1 << 20;
 
-/** As runCases (cases.mjs). */
+/** Takes the arguments of runCases (cases.mjs). */
 export function runAttentionCases({ rw, module, report }) {
-  promptMemory(rw, report); // first: wasm memory never shrinks, and what grew before would hide what this grows
+  promptMemory(rw, report); // first, as wasm memory never shrinks, so growth in earlier cases would hide this one's
   for (const dtype of Object.keys(DTYPES)) for (const tokens of LENGTHS) oneToken(rw, module, dtype, tokens, report);
   prompt(rw, module, report);
   for (const dtype of ["f32", "f16"]) retune(rw, module, dtype, report);
   linear(rw, report);
 }
 
-/** Numbers between −1 and 1 that do not repeat within a head. */
+/** Fills a tensor with numbers between −1 and 1 that don't repeat within a head. */
 function fill(tensor) {
   const { data } = tensor;
   for (let i = 0; i < data.length; i++) data[i] = Math.sin(i * 1.7 + (i >> 7));
@@ -46,7 +46,7 @@ const repeatedly = (call) => (repeats) => {
   for (let i = 0; i < repeats; i++) call();
 };
 
-/** Contenders for the two bounds of attention: reading what it reads, and as many multiply-adds as it needs. */
+/** Contenders for the two bounds of attention: reading the same bytes, and doing as many multiply-adds. */
 function bounds(module, address, bytes, multiplyAdds) {
   const count = Math.round(multiplyAdds / (12 * 4));
   return {
@@ -55,7 +55,7 @@ function bounds(module, address, bytes, multiplyAdds) {
   };
 }
 
-/** The slower bound over the time of `name`: the median of the rounds. */
+/** The time of the slower bound divided by the time of `name`, as the median over rounds. */
 function ofBound(results, name) {
   const slower = results.read.us > results.multiply.us ? "read" : "multiply";
   return ratio(results, slower, name);
@@ -75,17 +75,17 @@ function oneToken(rw, module, dtype, tokens, report) {
       rotated: attend(rotated),
       raw: attend(raw),
     },
-    { rounds: 9, sampleMs: 100 }, // many passes, so that each contender's own memory is in the caches, as far as it fits
+    { rounds: 9, sampleMs: 100 }, // many passes, so that each contender's memory is in the CPU caches, as far as it fits
   );
-  const at = `one token over ${tokens}, ${dtype}`;
+  const at = `one token, ${tokens} keys, ${dtype}`;
   report({
-    name: `${at}: against the slower of reading and multiply-adds`,
+    name: `${at}: share of the bound (reading or multiply-adds)`,
     value: ofBound(results, "rotated"),
     unit: "×",
     target: DTYPES[dtype].target,
   });
   report({
-    name: `${at}: turned on read, times the rotated mode`,
+    name: `${at}: keys rotated on read, time relative to rotated keys`,
     value: ratio(results, "raw", "rotated"),
     unit: "×",
     target: 1.6,
@@ -100,7 +100,7 @@ function prompt(rw, module, report) {
   const k = fill(rw.tensor([tokens, KV_HEADS, HEAD_DIM]));
   const out = rw.tensor([tokens, HEADS, HEAD_DIM]);
   const rope = rw.rope(ROPE);
-  const multiplyAdds = tokens * (tokens + 1) * HEADS * HEAD_DIM; // q · k and weights · v of the keys in sight
+  const multiplyAdds = tokens * (tokens + 1) * HEADS * HEAD_DIM; // q · k and weights · v over the visible keys
   const attend = (options) => repeatedly(() => rw.attention(q, k, k, { layout: "thd", out, ...options }));
   const results = race(
     {
@@ -112,13 +112,13 @@ function prompt(rw, module, report) {
   );
   const name = `prompt of ${tokens}, causal, f32`;
   report({
-    name: `${name}: of the multiply-add peak`,
+    name: `${name}: share of the multiply-add peak`,
     value: ratio(results, "multiply", "plain"),
     unit: "×",
     target: 0.4,
   });
   report({
-    name: `${name}: the same, q and k rotated as they are read`,
+    name: `${name}: the same, with q and k rotated on read`,
     value: ratio(results, "multiply", "rope"),
     unit: "×",
   });
@@ -142,7 +142,7 @@ function retune(rw, module, dtype, report) {
     { rounds: 9 },
   );
   report({
-    name: `retune of ${tokens} cached positions, ${dtype}, against in-place multiply of the keys`,
+    name: `retune of ${tokens} cached positions, ${dtype}, relative to multiplying the keys in place`,
     value: ratio(results, "limit", "retune"),
     unit: "×",
     target: 0.5,
@@ -159,11 +159,11 @@ function promptMemory(rw, report) {
   const kv = fill(rw.tensor([CHUNK, KV_HEADS, HEAD_DIM]));
   while (cache.length < tokens) {
     cache.append({ q, k: kv, v: kv, layout: "thd" });
-    if (cache.length % 8192 === 0) cache.attend(q, { layout: "thd", out: q }); // memory is the same each time, and all would take minutes
+    if (cache.length % 8192 === 0) cache.attend(q, { layout: "thd", out: q }); // not each time: memory use is the same, and it would take minutes
   }
   const over = rw.memoryBytes - before - cache.bytes;
   report({
-    name: `prompt of ${tokens}, in pieces of ${CHUNK}: memory over the cache, q, k and v included`,
+    name: `prompt of ${tokens} in chunks of ${CHUNK}: memory beyond the cache, including q, k and v`,
     value: over / MB,
     unit: "MB",
     target: 32,
@@ -187,7 +187,7 @@ function linear(rw, report) {
   };
   const results = race({ early: repeatedly(restarted), late: repeatedly(() => append(late)) }, { rounds: 15 });
   report({
-    name: "linear attention: cost of a token at 1,000,000 over that of the first 1,000",
+    name: "linear attention: time for a token at 1,000,000, relative to the first 1,000",
     value: ratio(results, "late", "early"),
     unit: "×",
     target: 1.15,

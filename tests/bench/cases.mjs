@@ -1,4 +1,4 @@
-// What is measured, the same in Node and in a page. Every line is a ratio within this run.
+// Benchmark cases, the same in Node and in a page. Most lines are ratios within this run.
 import { runAttentionCases } from "./attention_cases.mjs";
 import { race, raceAsync, ratio } from "./measure.mjs";
 
@@ -10,9 +10,9 @@ const PAIRINGS = ["half", "interleaved"]; // in the core's order
 const DTYPES = ["f32", "f16", "bf16"];
 
 /**
- * @param rw - the package, running on `module`.
- * @param module - the benchmark's own link: the package's functions and those of limits.cpp, over one memory.
- * @param peer - `(tokens) => Promise<(repeats) => Promise>`, running onnxruntime-web's RotaryEmbedding; undefined to leave it out.
+ * @param rw - the package's API, running on `module`.
+ * @param module - the benchmark's wasm module: the package's functions and those of limits.cpp, with one memory.
+ * @param peer - `(tokens) => Promise<(repeats) => Promise>`, which runs onnxruntime-web's RotaryEmbedding; undefined to skip it.
  * @param report - called with each line: { name, value, unit, target?, better? }.
  */
 export async function runCases({ rw, module, peer, report }) {
@@ -26,7 +26,7 @@ export async function runCases({ rw, module, peer, report }) {
 }
 
 /** A tensor to rotate, ropes of both pairings, and rows of cos and sin for the kernel alone. */
-function workplace(rw, tokens, dtype) {
+function fixtures(rw, tokens, dtype) {
   const tensor = rw.tensor([tokens, HEADS, HEAD_DIM], dtype);
   tensor.data.fill(dtype === "f32" ? 0.5 : 0x3800);
   const ropes = Object.fromEntries(PAIRINGS.map((pairing) => [pairing, rw.rope({ ...QWEN, pairing })]));
@@ -57,7 +57,7 @@ function workplace(rw, tokens, dtype) {
 }
 
 function rotationAgainstLimit(rw, module, tokens, report) {
-  const work = workplace(rw, tokens, "f32");
+  const work = fixtures(rw, tokens, "f32");
   const copy = rw.tensor([tokens, HEADS, HEAD_DIM]);
   const results = race({
     limit: (repeats) => module._multiply_f32(work.tensor.address, work.tensor.length, 1, repeats),
@@ -72,27 +72,31 @@ function rotationAgainstLimit(rw, module, tokens, report) {
   const targets = { 512: { half: 0.75, interleaved: 0.65 }, 4096: { half: 0.9, interleaved: 0.85 } }[tokens];
   const at = `T = ${tokens}`;
   report({
-    name: `${at}: limit, in-place multiply, read and written`,
+    name: `${at}: limit (in-place multiply), bytes read and written`,
     value: (work.bytes * 2) / results.limit.us / 1000,
     unit: "GB/s",
   });
-  report({ name: `${at}: memory.copy against the limit`, value: ratio(results, "limit", "copy"), unit: "×" });
+  report({ name: `${at}: memory.copy, share of the limit`, value: ratio(results, "limit", "copy"), unit: "×" });
   for (const pairing of PAIRINGS) {
     report({
-      name: `${at}: ${pairing}, f32 in place, against the limit`,
+      name: `${at}: ${pairing}, f32 in place, share of the limit`,
       value: ratio(results, "limit", pairing),
       unit: "×",
       target: targets[pairing],
     });
     report({
-      name: `${at}: ${pairing}, the kernel alone`,
+      name: `${at}: ${pairing}, kernel only, share of the limit`,
       value: ratio(results, "limit", `kernel ${pairing}`),
       unit: "×",
     });
   }
-  report({ name: `${at}: half against the scalar kernel`, value: ratio(results, "scalar", "half"), unit: "× faster" });
   report({
-    name: `${at}: half against a JavaScript loop`,
+    name: `${at}: half, compared with the scalar kernel`,
+    value: ratio(results, "scalar", "half"),
+    unit: "× faster",
+  });
+  report({
+    name: `${at}: half, compared with a JavaScript loop`,
     value: ratio(results, "javascript", "half"),
     unit: "× faster",
   });
@@ -101,7 +105,7 @@ function rotationAgainstLimit(rw, module, tokens, report) {
 }
 
 function sixteenBits(rw, module, report) {
-  const work = workplace(rw, 4096, "f16");
+  const work = fixtures(rw, 4096, "f16");
   const results = race(
     {
       limit: (repeats) => module._multiply_f16(work.tensor.address, work.tensor.length, 1, repeats),
@@ -111,14 +115,14 @@ function sixteenBits(rw, module, report) {
     { rounds: 9 },
   );
   for (const pairing of PAIRINGS) {
-    const name = `T = 4096: ${pairing}, f16 in place, against in-place multiply of f16`;
+    const name = `T = 4096: ${pairing}, f16 in place, share of the limit (in-place multiply of f16)`;
     report({ name, value: ratio(results, "limit", pairing), unit: "×", target: 0.6 });
   }
   work.dispose();
 }
 
 async function oneToken(rw, module, peer, report) {
-  const work = workplace(rw, 1, "f32");
+  const work = fixtures(rw, 1, "f32");
   const rope = rw.rope({ ...QWEN, pairing: "half" });
   const array = new Float32Array(HEADS * HEAD_DIM).fill(0.5);
   let position = 0;
@@ -131,21 +135,21 @@ async function oneToken(rw, module, peer, report) {
   };
   const results = race(contenders, { rounds: 31, sampleMs: 4 });
   const over = (name) => results[name].us - results.kernel.us;
-  report({ name: "T = 1: the kernel alone", value: results.kernel.us, unit: "µs" });
+  report({ name: "T = 1: kernel only", value: results.kernel.us, unit: "µs" });
   report({
-    name: "T = 1: a Tensor through the API, over the kernel",
+    name: "T = 1: overhead of the API with a Tensor",
     value: over("tensor"),
     unit: "µs",
     target: 1.5,
     better: "less",
   });
-  report({ name: "T = 1: the same at a new position each time", value: over("next"), unit: "µs" });
-  report({ name: "T = 1: a Float32Array through the API, over the kernel", value: over("array"), unit: "µs" });
+  report({ name: "T = 1: the same, at a new position each time", value: over("next"), unit: "µs" });
+  report({ name: "T = 1: overhead of the API with a Float32Array", value: over("array"), unit: "µs" });
   if (peer !== undefined) {
-    const batch = 100; // calls for each of the peer's, so that both fill their samples
+    const batch = 100; // calls for each call of the peer, so that both take about as long
     const against = await raceAsync({ peer: await peer(1), tensor: async (repeats) => tensor(repeats * batch) });
     report({
-      name: "T = 1: a Tensor against onnxruntime-web",
+      name: "T = 1: a Tensor, compared with onnxruntime-web",
       value: ratio(against, "peer", "tensor") * batch,
       unit: "× faster",
       target: 15,
@@ -157,7 +161,7 @@ async function oneToken(rw, module, peer, report) {
 
 async function againstPeer(rw, module, peer, report) {
   const tokens = 4096;
-  const work = workplace(rw, tokens, "f32");
+  const work = fixtures(rw, tokens, "f32");
   const rope = rw.rope({ ...QWEN, pairing: "half" });
   const array = new Float32Array(work.tensor.length).fill(0.5);
   const rotateArray = repeatedly(() =>
@@ -170,16 +174,16 @@ async function againstPeer(rw, module, peer, report) {
     array: async (repeats) => rotateArray(repeats),
     limit: async (repeats) => module._multiply_f32(work.tensor.address, work.tensor.length, 1, repeats),
   });
-  const name = "T = 4096: a Float32Array, copies included, against onnxruntime-web";
+  const name = "T = 4096: a Float32Array, including copies, compared with onnxruntime-web";
   report({ name, value: ratio(results, "peer", "array"), unit: "× faster", target: 8 });
   report({
-    name: "T = 4096: a Tensor against onnxruntime-web",
+    name: "T = 4096: a Tensor, compared with onnxruntime-web",
     value: ratio(results, "peer", "tensor"),
     unit: "× faster",
     target: 25,
   });
   report({
-    name: "T = 4096: the limit itself against onnxruntime-web",
+    name: "T = 4096: the limit, compared with onnxruntime-web",
     value: ratio(results, "peer", "limit"),
     unit: "× faster",
   });
@@ -202,7 +206,7 @@ function tables(rw, report) {
     },
     { rounds: 9 },
   );
-  const name = "table of 131072 × 64 angles against Math.cos and Math.sin";
+  const name = "table of 131072 × 64 angles, compared with Math.cos and Math.sin";
   report({ name, value: ratio(results, "javascript", "arrays"), unit: "× faster", target: 6 });
   report({ name: `${name}, into Tensors`, value: ratio(results, "javascript", "tensors"), unit: "× faster" });
   report({ name: `${name}, into new arrays`, value: ratio(results, "javascript", "fresh"), unit: "× faster" });
@@ -223,7 +227,7 @@ function cycles(rw, report) {
   const before = rw.memoryBytes;
   for (let i = 0; i < 10000; i++) cycle();
   report({
-    name: "10,000 create, rotate, dispose: growth of the heap",
+    name: "10,000 cycles of create, rotate, dispose: heap growth",
     value: rw.memoryBytes - before,
     unit: "bytes",
     target: 0,
@@ -237,7 +241,7 @@ function repeatedly(call) {
   };
 }
 
-/** What position encoding in JavaScript looks like today: a loop over Float32Arrays with a table. */
+/** RoPE as commonly written in JavaScript: a loop over Float32Arrays with a table. */
 function javascriptLoop(tokens) {
   const x = new Float32Array(tokens * HEADS * HEAD_DIM).fill(0.5);
   const cos = new Float32Array(tokens * PAIRS).fill(0.8);

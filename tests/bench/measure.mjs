@@ -1,4 +1,4 @@
-// Times functions against one another in one run.
+// Compares the run times of functions within one run.
 
 /** The middle value. */
 export function median(values) {
@@ -7,11 +7,11 @@ export function median(values) {
 }
 
 /**
- * Calls every function in turn, round after round, so that a slow moment of the machine falls on all of them. Each is called as often
- * within a sample as fills about `sampleMs`.
+ * Alternates between the functions, round after round, so that a slow moment of the machine affects all of them. A sample repeats a
+ * function for about `sampleMs`.
  *
  * @param {Record<string, (repeats: number) => void>} contenders - each runs its work `repeats` times.
- * @returns {Record<string, { us: number, samples: number[] }>} microseconds a call: the median over rounds, and every round's.
+ * @returns {Record<string, { us: number, samples: number[] }>} microseconds for a call: the median over rounds, and each round.
  */
 export function race(contenders, { rounds = 15, sampleMs = 8 } = {}) {
   const names = Object.keys(contenders);
@@ -19,7 +19,7 @@ export function race(contenders, { rounds = 15, sampleMs = 8 } = {}) {
   const samples = Object.fromEntries(names.map((name) => [name, []]));
   for (let round = 0; round < rounds; round++) {
     for (const name of names) {
-      contenders[name](1); // on its own data, which the others have driven out of the caches
+      contenders[name](1); // warm-up: the others have evicted its data from the CPU caches
       const start = performance.now();
       contenders[name](repeats[name]);
       samples[name].push(((performance.now() - start) * 1000) / repeats[name]);
@@ -28,13 +28,13 @@ export function race(contenders, { rounds = 15, sampleMs = 8 } = {}) {
   return Object.fromEntries(names.map((name) => [name, { us: median(samples[name]), samples: samples[name] }]));
 }
 
-/** The same for functions that return promises; `repeats` calls one after the other. */
+/** The same for functions that return promises. They run one after another. */
 export async function raceAsync(contenders, { rounds = 9, sampleMs = 8 } = {}) {
   const names = Object.keys(contenders);
   const samples = Object.fromEntries(names.map((name) => [name, []]));
   const repeats = {};
   for (const name of names) {
-    await contenders[name](3); // engines compile while they run
+    await contenders[name](3); // warm-up: engines compile during the first calls
     const start = performance.now();
     await contenders[name](3);
     repeats[name] = Math.max(1, Math.round((sampleMs * 3) / Math.max(performance.now() - start, 1e-3)));
@@ -50,7 +50,7 @@ export async function raceAsync(contenders, { rounds = 9, sampleMs = 8 } = {}) {
   return Object.fromEntries(names.map((name) => [name, { us: median(samples[name]), samples: samples[name] }]));
 }
 
-/** How much faster `name` was than `reference`: the median of the ratios round by round. */
+/** How many times faster `name` is than `reference`: the median of each round's ratio. */
 export function ratio(results, reference, name) {
   return median(results[reference].samples.map((sample, round) => sample / results[name].samples[round]));
 }

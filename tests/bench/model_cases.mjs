@@ -1,22 +1,22 @@
-// What is measured of whole models: one token after 16, 512 and 4096, a prompt of 512, memory and loading; against the limits of this run, and
-// against wllama (llama.cpp in wasm) on the same file in the same page.
+// Benchmark cases of whole models: one token after 16, 512 and 4096, a prompt of 512, memory and loading. Compared with the limits of this
+// run, and with wllama (llama.cpp in wasm) on the same file in the same page.
 import { median } from "./measure.mjs";
 
 const MB = 2 ** 20;
 const PROMPT = 512;
 const ROUNDS = 5;
-const TOKENS_A_ROUND = 8;
-/** Multiply-adds that one call of integer_dot's step does: 4 × 2 tiles of 32 bytes, or of 16 numbers of 16 bits. */
-const PRODUCTS_A_STEP = { simd: 8 * 16, relaxed: 8 * 32 };
+const TOKENS_PER_ROUND = 8;
+/** Multiply-adds in one step of integer_dot: 4 × 2 tiles of 32 bytes, or of 16 16-bit integers. */
+const PRODUCTS_PER_STEP = { simd: 8 * 16, relaxed: 8 * 32 };
 const DECODE_TARGETS = { q8_0: 0.55, q4_0: 0.3, q4_k: 0.3 };
 const PROMPT_TARGETS = { q8_0: 0.45, q4_0: 0.4 };
 
 const tokensOf = (count) => Array.from({ length: count }, (_, i) => 3 + ((i * 37) % 200));
-/** As many tokens in text: one a letter. */
+/** A text of `count` tokens, one for each letter. */
 export const textOf = (count) =>
   Array.from({ length: count }, (_, i) => String.fromCharCode(97 + ((i * 7) % 26))).join("");
 
-/** Milliseconds of an asynchronous call. */
+/** Duration of an asynchronous call in milliseconds. */
 async function timed(call) {
   const start = performance.now();
   await call();
@@ -24,8 +24,8 @@ async function timed(call) {
 }
 
 /**
- * @param source - address or path of the model, and `readFile`, which reads its bytes and keeps none.
- * @param peer - `{ prompt, decode }` in tokens a second, of {@link measureWllama}; undefined where it is not measured.
+ * @param source - URL or path of the model; `readFile` reads its bytes and discards them.
+ * @param peer - `{ prompt, decode }` in tokens per second, from {@link measureWllama}; undefined to skip the comparison.
  */
 export async function runModelCases({
   rw,
@@ -49,19 +49,19 @@ export async function runModelCases({
       ...(better && { better }),
     });
 
-  await readFile(); // into the system's cache
+  await readFile(); // fills the system's file cache
   const memoryBefore = rw.memoryBytes;
   const reading = await timed(readFile);
   let model;
   const loading = await timed(async () => (model = await rw.model(source, { contextLength: 8192 })));
   const { weights } = model.info.memory;
-  line("loading, over reading the file", loading / reading, "×", 1.3, "less");
+  line("loading, time relative to reading the file", loading / reading, "×", 1.3, "less");
 
   const session = model.session();
   const bandwidth = bandwidthOf(rw, module, weights);
   const decode = async () => {
     const samples = [];
-    for (let i = 0; i < TOKENS_A_ROUND; i++) samples.push(await timed(() => session.append([40 + i])));
+    for (let i = 0; i < TOKENS_PER_ROUND; i++) samples.push(await timed(() => session.append([40 + i])));
     return median(samples);
   };
   const after = async (length) => {
@@ -81,13 +81,13 @@ export async function runModelCases({
   const early = median(rounds.map((round) => round.early));
   line("one token after 16", 1000 / early, "tokens/s");
   line(
-    "one token after 16, of the bound of reading the weights",
+    "one token after 16, share of the bound (reading the weights)",
     median(rounds.map(({ early: ms, read }) => read / ms)),
     "×",
     DECODE_TARGETS[format],
   );
   line(
-    `one token after ${PROMPT}, of the speed after 16`,
+    `one token after ${PROMPT}, speed relative to after 16`,
     median(rounds.map(({ early: a, late: b }) => a / b)),
     "×",
     0.85,
@@ -106,24 +106,24 @@ export async function runModelCases({
   const promptRate = (1000 * PROMPT) / median(prompts.map(({ ms }) => ms));
   line(`prompt of ${PROMPT}`, promptRate, "tokens/s");
   line(
-    `prompt of ${PROMPT}, of the integer peak`,
+    `prompt of ${PROMPT}, share of the integer peak`,
     median(prompts.map(({ share }) => share)),
     "×",
     PROMPT_TARGETS[format],
   );
 
-  if (depth) line("one token after 4096, of the speed after 16", early / (await after(4096)), "×", 0.4);
+  if (depth) line("one token after 4096, speed relative to after 16", early / (await after(4096)), "×", 0.4);
   const over = rw.memoryBytes - memoryBefore - weights - session.bytes;
-  line("memory over weights and cache", over / MB, "MB", 64, "less");
+  line("memory beyond weights and cache", over / MB, "MB", 64, "less");
   if (peer !== undefined) {
-    line("one token after 16, against wllama", 1000 / early / peer.decode, "× faster", 8);
-    line(`prompt of ${PROMPT}, against wllama`, promptRate / peer.prompt, "× faster", 5);
+    line("one token after 16, compared with wllama", 1000 / early / peer.decode, "× faster", 8);
+    line(`prompt of ${PROMPT}, compared with wllama`, promptRate / peer.prompt, "× faster", 5);
   }
   session.dispose();
   model.dispose();
 }
 
-/** Reading as many bytes as the weights have, in milliseconds. */
+/** Measures reading as many bytes as the weights have, in milliseconds. */
 function bandwidthOf(rw, module, bytes) {
   const size = Math.min(bytes, 128 * MB);
   const memory = rw.tensor([size / 4]);
@@ -136,25 +136,25 @@ function bandwidthOf(rw, module, bytes) {
   return { read, dispose: () => memory.dispose() };
 }
 
-/** Multiply-adds a millisecond that the engine can do with integers. */
+/** Measures integer multiply-adds per millisecond. */
 function peakOf(rw, module, build) {
   const memory = rw.tensor([2048]);
   const steps = 2e6;
   const measure = () => {
     const start = performance.now();
     module._integer_dot(memory.address, memory.address + 4096, steps);
-    return (steps * PRODUCTS_A_STEP[build === "relaxed" ? "relaxed" : "simd"]) / (performance.now() - start);
+    return (steps * PRODUCTS_PER_STEP[build === "relaxed" ? "relaxed" : "simd"]) / (performance.now() - start);
   };
   measure();
   return { measure, dispose: () => memory.dispose() };
 }
 
-/** Multiply-adds of weights for a token of a prompt, whose logits nobody asks for. */
+/** Multiply-adds with weights for one prompt token, without the output head. */
 function productsOf({ parameters, vocabularySize, hiddenSize }) {
   return parameters - vocabularySize * hiddenSize;
 }
 
-/** wllama's own figures for the same file, one thread, no GPU. */
+/** wllama's own timings for the same file, with one thread and no GPU. */
 export async function measureWllama({ Wllama, wasm, blob }) {
   const wllama = new Wllama(
     { default: wasm },

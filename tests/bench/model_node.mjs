@@ -1,7 +1,7 @@
-// Whole models in Node; prints lines as JSON. `node tests/bench/model_node.mjs BUILD FOLDER FILE SHAPE FORMAT`.
+// Benchmarks whole models in Node and prints lines as JSON. `node tests/bench/model_node.mjs BUILD FOLDER FILE SHAPE FORMAT`.
 import { open, readFile } from "node:fs/promises";
 import { nodeFiles } from "../../build/package/files/node_files.js";
-import { benchRuntime } from "./contestants.mjs";
+import { benchRuntime } from "./run_benchmark.mjs";
 import { runModelCases } from "./model_cases.mjs";
 
 const [build, folder, file, shape, format] = process.argv.slice(2);

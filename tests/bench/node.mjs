@@ -1,8 +1,8 @@
-// The benchmark in Node; prints its lines as JSON. Run by scripts/bench.mjs.
+// Runs the benchmark in Node and prints its lines as JSON. Started by scripts/bench.mjs.
 import { readFile } from "node:fs/promises";
 import * as ort from "onnxruntime-web";
 import { oneNodeModel } from "../../examples/onnx_model.mjs";
-import { runBenchmark } from "./contestants.mjs";
+import { runBenchmark } from "./run_benchmark.mjs";
 import { ROTARY_NODE } from "./peer.mjs";
 
 const [build, folder] = process.argv.slice(2);

@@ -1,5 +1,5 @@
-// The benchmark in a page. Run by scripts/bench.mjs through globalThis.runBenchmark.
-import { benchRuntime, runBenchmark } from "./contestants.mjs";
+// Runs the benchmark in a page. scripts/bench.mjs calls globalThis.runBenchmark.
+import { benchRuntime, runBenchmark } from "./run_benchmark.mjs";
 import { measureWllama, runModelCases } from "./model_cases.mjs";
 
 globalThis.runBenchmark = async (build, folder, modelBytes) => {
@@ -11,7 +11,7 @@ globalThis.runBenchmark = async (build, folder, modelBytes) => {
   return runBenchmark({ glue, wasm, build, ort, model: new Uint8Array(modelBytes) });
 };
 
-/** Measures a model at an address; with wllama first where `withPeer` says so, alone in the page's memory. */
+/** Benchmarks a model at a URL. With `withPeer`, measures wllama first, while the page holds no other model. */
 globalThis.runModelBenchmark = async (build, folder, source, shape, format, withPeer) => {
   const at = (name) => `/build/${folder}/bench/${name}`;
   let peer;

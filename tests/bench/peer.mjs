@@ -1,8 +1,8 @@
-// onnxruntime-web's RotaryEmbedding on its CPU backend, one thread: what position encoding in a page is today.
+// The comparison: onnxruntime-web's RotaryEmbedding on its CPU backend, with one thread.
 
 const [HEADS, HEAD_DIM] = [32, 128];
 
-/** The one node that is run, for examples/onnx_model.mjs: a whole tensor [batch, tokens, heads · head_dim]. */
+/** The ONNX node, for examples/onnx_model.mjs. Its input is a tensor [batch, tokens, heads · head_dim]. */
 export const ROTARY_NODE = {
   op: "RotaryEmbedding",
   domain: "com.microsoft",
@@ -17,7 +17,7 @@ export const ROTARY_NODE = {
   attributes: { interleaved: 0, num_heads: HEADS },
 };
 
-/** Makes `(tokens) => Promise<(repeats) => Promise>`, running the model through a session of `ort`. */
+/** Returns `(tokens) => Promise<(repeats) => Promise>`, which runs the model in a session of `ort`. */
 export function onnxruntime(ort, model) {
   return async (tokens) => {
     const session = await ort.InferenceSession.create(model, { executionProviders: ["wasm"] });

@@ -1,6 +1,6 @@
-// Models of random weights in the shape of real ones, for measuring: `node tests/bench/random_model.mjs FILE SHAPE FORMAT`.
+// Writes models with the shape of real ones and random weights, for benchmarks: `node tests/bench/random_model.mjs FILE SHAPE FORMAT`.
 //
-// As in files quantized by llama.cpp, a K-quant is for rows of whole blocks of 256; others get the 32-element format that stands in for it.
+// As in files quantized by llama.cpp, rows that aren't whole blocks of 256 get a 32-element format instead of a K-quant.
 import { tensorBytes, tensorTypes, typed, writeGguf } from "../files/gguf_writer.mjs";
 import { fileURLToPath } from "node:url";
 
@@ -31,31 +31,31 @@ export const SHAPES = {
   },
 };
 
-const STANDS_IN = { q4_k: "q5_0", q5_k: "q5_1", q6_k: "q8_0" };
-const SPREAD = 0.02; // standard deviation of weights
+const FALLBACK_FORMATS = { q4_k: "q5_0", q5_k: "q5_1", q6_k: "q8_0" };
+const STANDARD_DEVIATION = 0.02; // standard deviation of weights
 
-/** Offsets of 16-bit scales in a block, and the value that gives weights of the right spread for random bytes in the rest. */
+/** Offsets of the 16-bit scales in a block, and the value that gives weights this standard deviation if the other bytes are random. */
 const SCALES = {
   f16: undefined,
-  q8_0: [[0, SPREAD / 74]],
-  q4_0: [[0, SPREAD / 4.6]],
-  q5_0: [[0, SPREAD / 9.2]],
+  q8_0: [[0, STANDARD_DEVIATION / 74]],
+  q4_0: [[0, STANDARD_DEVIATION / 4.6]],
+  q5_0: [[0, STANDARD_DEVIATION / 9.2]],
   q5_1: [
-    [0, SPREAD / 9.2],
-    [2, -SPREAD * 1.7],
+    [0, STANDARD_DEVIATION / 9.2],
+    [2, -STANDARD_DEVIATION * 1.7],
   ],
   q4_k: [
-    [0, SPREAD / (36 * 5)],
-    [2, SPREAD / (36 * 0.7)],
+    [0, STANDARD_DEVIATION / (36 * 5)],
+    [2, STANDARD_DEVIATION / (36 * 0.7)],
   ],
   q5_k: [
-    [0, SPREAD / (36 * 10)],
-    [2, SPREAD / (36 * 0.7)],
+    [0, STANDARD_DEVIATION / (36 * 10)],
+    [2, STANDARD_DEVIATION / (36 * 0.7)],
   ],
-  q6_k: [[208, SPREAD / (74 * 19)]],
+  q6_k: [[208, STANDARD_DEVIATION / (74 * 19)]],
 };
 
-/** xorshift32, a word at a time. */
+/** Fills words with xorshift32. */
 function fillRandom(words, seed) {
   let state = seed | 1;
   for (let i = 0; i < words.length; i++) {
@@ -67,7 +67,7 @@ function fillRandom(words, seed) {
 }
 
 function halfOf(value) {
-  const f32 = new Uint32Array(Float32Array.of(Math.abs(value) * 2 ** -112).buffer)[0]; // exponent and mantissa fall into place
+  const f32 = new Uint32Array(Float32Array.of(Math.abs(value) * 2 ** -112).buffer)[0]; // aligns exponent and mantissa with those of a half
   return ((f32 + 0x1000) >>> 13) | (value < 0 ? 0x8000 : 0);
 }
 
@@ -92,16 +92,16 @@ function* randomBlocks(type, bytes, seed) {
   }
 }
 
-/** Writes a model; returns the file's length. */
+/** Writes a model and returns the file's length. */
 export async function writeRandomModel(path, shapeName, format) {
   const { architecture, hidden, feedForward, layers, heads, kvHeads, headDim, vocabulary, theta, context } =
     SHAPES[shapeName];
   let seed = 1;
   const matrix = (name, rows, columns) => {
-    const type = columns % tensorTypes[format][1] === 0 ? format : STANDS_IN[format];
+    const type = columns % tensorTypes[format][1] === 0 ? format : FALLBACK_FORMATS[format];
     const tensor = { name: `${name}.weight`, type, shape: [rows, columns] };
-    const own = (seed += 7919);
-    return { ...tensor, data: () => randomBlocks(type, tensorBytes(tensor), own) };
+    const tensorSeed = (seed += 7919);
+    return { ...tensor, data: () => randomBlocks(type, tensorBytes(tensor), tensorSeed) };
   };
   const vector = (name, size, value) => ({
     name,
@@ -130,7 +130,7 @@ export async function writeRandomModel(path, shapeName, format) {
       matrix(at("ffn_down"), hidden, feedForward),
     ];
   };
-  // one token a byte, and names for the rest: text of n letters is n tokens
+  // one token for each byte, and names for the rest, so that a text of n letters has n tokens
   const bytes = Array.from({ length: 256 }, (_, byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`);
   const tokens = ["<unk>", "<s>", "</s>", ...bytes, ...Array.from({ length: vocabulary - 259 }, (_, i) => `<${i}>`)];
   const types = tokens.map((_, i) => (i === 0 ? 2 : i < 3 ? 3 : i < 259 ? 6 : 1));

@@ -1,10 +1,10 @@
-// Brings the package up on the benchmark's own module, the same way in Node and in a page.
-import { Heap } from "../../build/package/heap.js";
-import { Ropewalk } from "../../build/package/runtime.js";
+// Runs the package on the benchmark's wasm module, in Node and in a page.
+import { Heap } from "../../build/package/memory/heap.js";
+import { Ropewalk } from "../../build/package/load/runtime.js";
 import { runCases } from "./cases.mjs";
 import { onnxruntime } from "./peer.mjs";
 
-/** The package on the benchmark's module: `{ rw, module }`. `wasm`: its bytes; `files`: how to get at model files, where they are needed. */
+/** Creates `{ rw, module }` from the bytes of the benchmark's `wasm`. `files` is the FilePlatform for model files. */
 export async function benchRuntime({ glue, wasm, build, files = { fetch: (...request) => fetch(...request) } }) {
   const compiled = await WebAssembly.compile(wasm);
   const module = await glue({
@@ -16,7 +16,7 @@ export async function benchRuntime({ glue, wasm, build, files = { fetch: (...req
   return { rw: new Ropewalk(new Heap(module), build, files), module };
 }
 
-/** Runs every case and returns its lines. `wasm`: the bytes of the benchmark's module, `model`: those of the peer's ONNX file. */
+/** Runs all cases and returns their lines. `wasm` and `model` are the bytes of the benchmark's module and the peer's ONNX file. */
 export async function runBenchmark({ glue, wasm, build, ort, model, cases = runCases }) {
   ort.env.wasm.numThreads = 1;
   ort.env.logLevel = "error";
