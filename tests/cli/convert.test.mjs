@@ -239,8 +239,8 @@ test("what is wrong is refused, and nothing is left behind", () =>
         /--tensors: is no regular expression/,
       ],
       [[input, "--from", "half", "--to", "interleaved", ...heads, "--rotary-dim", "64", "-o", output], 1, /rotary_dim/],
-      [[short, "--from", "half", "--to", "interleaved", ...heads, "-o", output], 1, /cut short/],
-      [[text, "--from", "half", "--to", "interleaved", ...heads, "-o", output], 1, /not that of a safetensors file/],
+      [[short, "--from", "half", "--to", "interleaved", ...heads, "-o", output], 1, /truncated/],
+      [[text, "--from", "half", "--to", "interleaved", ...heads, "-o", output], 1, /the file is not safetensors/],
       [[join(folder, "nowhere"), "--from", "half", "--to", "interleaved", ...heads, "-o", output], 1, /cannot be read/],
       [
         [join(models, "gpt_neox", "model.safetensors"), "--from", "half", "--to", "interleaved", "-o", output],

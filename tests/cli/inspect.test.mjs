@@ -139,7 +139,7 @@ test("the same from a server", async () => {
       (await inspected(join(tiny, "model.gguf"))).model,
     );
     const { status, stderr } = await ropewalk(["inspect", `${address}missing.json`]);
-    assert.deepEqual([status, /the server answered 404.* \(NETWORK\)/.test(stderr)], [1, true]);
+    assert.deepEqual([status, /the server responded with status 404.* \(NETWORK\)/.test(stderr)], [1, true]);
     const none = await ropewalk(["inspect", "http://"]);
     assert.deepEqual([none.status, none.stderr], [2, "error: http://: is no address (INVALID_ARGUMENT)\n"]);
   } finally {
@@ -168,7 +168,7 @@ test("what cannot be read is refused with what is wrong", () =>
         /UNKNOWN_FAMILY/,
       ],
       [[join(folder, "cut.gguf")], 1, /cut\.gguf: .*INVALID_FILE/],
-      [[empty], 1, /there is no \.gguf or \.safetensors file/],
+      [[empty], 1, /the folder has no \.gguf or \.safetensors file/],
       [[llama31, "--layer-type", "sideways"], 2, /layer_type/],
       [[llama31, "--set", "rope_scaling.betafast=16"], 2, /overrides\.rope_scaling\.betafast/],
     ];

@@ -113,7 +113,9 @@ const settable = (value, kind) =>
 for (const kind of ["safetensors", "gguf"]) {
   test(`${kind}: every config key with valid and invalid values`, async (t) => {
     const tally = {};
-    for (const name of ["llama", "gemma3", "phi3", "qwen3_moe", "stablelm"].filter((name) => bothFormats.includes(name))) {
+    for (const name of ["llama", "gemma3", "phi3", "qwen3_moe", "stablelm"].filter((name) =>
+      bothFormats.includes(name),
+    )) {
       const parts = await partsOf(name, kind);
       const keys = Object.keys(parts.keys).filter((key) => !/^(tokenizer\.|transformers_version|_name)/.test(key));
       for (const key of keys) {
