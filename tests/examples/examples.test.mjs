@@ -1,4 +1,4 @@
-// The examples as a user runs them: the scripts as programs, the page in browsers under its strict policy.
+// Runs the examples as a user does: the scripts as programs, the pages in browsers under their strict Content-Security-Policy.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, test } from "node:test";
@@ -11,7 +11,7 @@ const runExample = (name, ...args) => capture(process.execPath, [join(examples, 
 const config = (name) => join(examples, "configs", `${name}.json`);
 
 describe("rotate.mjs", () => {
-  test("shows what a rotation keeps", async () => {
+  test("shows what a rotation preserves", async () => {
     const output = await runExample("rotate.mjs");
     assert.match(output, /^llama: 64 pairs in heads of 128, half pairing/);
     assert.match(output, /\|Rq\| \/ \|q\| = 1\.00000/);
@@ -22,14 +22,14 @@ describe("rotate.mjs", () => {
   });
 
   for (const name of ["qwen2.5-7b", "phi-3.5-mini", "deepseek-v3", "gpt-oss-20b"]) {
-    test(`takes the config of ${name}`, async () => {
+    test(`accepts the config of ${name}`, async () => {
       const output = await runExample("rotate.mjs", config(name));
       const [, kept, factor] = /\|q\| = (\S+), the attention factor (\S+)\./.exec(output);
       assert.equal(kept, factor);
     });
   }
 
-  test("names the kinds of layer where a model has several", async () => {
+  test("lists the layer types of a model that has several", async () => {
     await assert.rejects(
       runExample("rotate.mjs", config("gemma-3-1b")),
       /layer_type: .*full_attention, sliding_attention/,
@@ -39,7 +39,7 @@ describe("rotate.mjs", () => {
 });
 
 describe("extend_context.mjs", () => {
-  test("compares the ways to stretch Qwen2.5 by 4", async () => {
+  test("compares the ways to extend Qwen2.5 by a factor of 4", async () => {
     const output = await runExample("extend_context.mjs");
     assert.match(output, /trained on 32768 positions, extended by 4 to 131072/);
     assert.match(output, /multiplied by 1\.138629, so logits by 1\.296477/); // the YaRN paper's 0.1 ln 4 + 1, and its square
@@ -49,7 +49,7 @@ describe("extend_context.mjs", () => {
     assert.doesNotMatch(output, /\u001b/, "no colours when piped");
   });
 
-  test("takes any config and factor", async () => {
+  test("accepts any config and factor", async () => {
     for (const name of ["llama-3.1-8b", "gemma-3-1b", "deepseek-v3"]) {
       assert.match(await runExample("extend_context.mjs", config(name), "8"), /extended by 8/);
     }
@@ -57,7 +57,7 @@ describe("extend_context.mjs", () => {
 });
 
 describe("attention.mjs", () => {
-  test("a cache gives the outputs of the whole at once", async () => {
+  test("a cache gives the same outputs as attention over the whole sequence", async () => {
     const output = await runExample("attention.mjs");
     const differences = Object.fromEntries(
       [...output.matchAll(/cache of (\w+) +\(\d+ bytes\): largest difference (\S+)/g)].map(([, dtype, value]) => [
@@ -70,7 +70,7 @@ describe("attention.mjs", () => {
     assert.ok(differences.q8_0 > differences.f16 && differences.q8_0 < 2e-2, differences.q8_0); // to 1/254
   });
 
-  test("only position schemes see the order of tokens", async () => {
+  test("only position schemes depend on the order of tokens", async () => {
     const output = await runExample("attention.mjs");
     const moved = Object.fromEntries(
       [...output.matchAll(/^ {2}(none|rope|sinusoidal|alibi) +(\S+)$/gm)].map(([, scheme, value]) => [
@@ -86,7 +86,7 @@ describe("attention.mjs", () => {
 });
 
 describe("retune.mjs", () => {
-  test("retuned keys score as fresh ones, stale ones do not, and a stream does not grow", async () => {
+  test("retuned keys score like fresh ones, stale keys do not, and memory does not grow in a stream", async () => {
     const output = await runExample("retune.mjs");
     const rows = [...output.matchAll(/^ {2}(rotated|raw) +(\w+) +(\S+) +(\S+) +(\S+) +(\S+) +\S+ ms$/gm)].map(
       ([, keys, dtype, ...values]) => {
@@ -94,7 +94,7 @@ describe("retune.mjs", () => {
         return { keys, dtype, staleScores, stale, scores, outputs };
       },
     );
-    // scores of 64 elements of up to 1.14² over √64: their largest is about 10, and each key is off by the storage's rounding
+    // scores of 64 elements of up to 1.14², divided by √64, reach about 10, and each key has the rounding error of its storage
     const most = { rotated: { f32: 1e-6, f16: 5e-3, q8_0: 5e-2 }, raw: { f32: 0, f16: 0 } };
     assert.equal(rows.length, 5);
     for (const { keys, dtype, staleScores, stale, scores, outputs } of rows) {
@@ -106,7 +106,7 @@ describe("retune.mjs", () => {
     assert.match(output, /holds 928 tokens at positions 0 to 927$/m);
   });
 
-  test("takes another length", async () => {
+  test("accepts another length", async () => {
     assert.match(
       await runExample("retune.mjs", "300"),
       /^300 tokens cached under plain RoPE, then extended by YaRN to 1200/,
@@ -114,7 +114,7 @@ describe("retune.mjs", () => {
   });
 });
 
-test("onnxruntime.mjs: another engine turns by our tables to the same bits", async () => {
+test("onnxruntime.mjs: another engine rotates with our tables to the same bits", async () => {
   const lines = (await runExample("onnxruntime.mjs")).trim().split("\n");
   assert.equal(lines.length, 4);
   for (const line of lines) assert.match(line, /largest difference 0$/);
@@ -143,7 +143,7 @@ async function usePage(t, browser, address) {
     page.$$eval(selector, (bars) => bars.map((bar) => Number(bar.getAttribute("height"))));
   await page.waitForSelector("#decay path");
 
-  await t.test("draws both curves, a bar a pair, and arrows", async () => {
+  await t.test("draws both curves, a bar for each pair, and arrows", async () => {
     const curves = await page.$$eval("#decay .curve", (paths) =>
       paths.map((path) => path.getAttribute("d").split("L").length),
     );
@@ -167,7 +167,7 @@ async function usePage(t, browser, address) {
     assert.ok(new Set(await heightsOf("#pairs rect")).size > 5);
   });
 
-  await t.test("turns the pairs as the position moves", async () => {
+  await t.test("rotates the pairs as the position changes", async () => {
     await page.$eval("#position", (slider) => {
       slider.value = 0;
       slider.dispatchEvent(new Event("input"));
@@ -184,7 +184,7 @@ async function usePage(t, browser, address) {
     assert.ok(await page.evaluate(() => innerWidth === 390 && document.documentElement.scrollWidth <= 390));
   });
 
-  await t.test("gives no cause for complaint", () => assert.deepEqual(complaints, []));
+  await t.test("causes no console errors", () => assert.deepEqual(complaints, []));
 }
 
 async function useAttentionPage(t, browser, address) {
@@ -195,7 +195,7 @@ async function useAttentionPage(t, browser, address) {
   await page.waitForFunction(() => document.getElementById("text").textContent !== "");
   const share = async () => Number(/weight, (\S+) %/.exec(await textOf("#text"))[1]);
 
-  await t.test("shows weights that fall with distance, by scheme", async () => {
+  await t.test("shows weights that decrease with distance, for each scheme", async () => {
     await choose({ position: "none", tokens: "alike" });
     assert.equal(
       await textOf("#text"),
@@ -208,7 +208,7 @@ async function useAttentionPage(t, browser, address) {
     }
   });
 
-  await t.test("keeps to a window, and to its sink tokens", async () => {
+  await t.test("applies a window and its sink tokens", async () => {
     await choose({ position: "none", window: "8" });
     assert.equal(
       await textOf("#text"),
@@ -221,7 +221,7 @@ async function useAttentionPage(t, browser, address) {
     );
   });
 
-  await t.test("paints them, and reads out what is pointed at", async () => {
+  await t.test("draws them, and shows the value under the pointer", async () => {
     const colours = await page.$eval(
       "canvas",
       (canvas) => new Set(new Uint32Array(canvas.getContext("2d").getImageData(0, 0, 64, 64).data.buffer)).size,
@@ -231,10 +231,10 @@ async function useAttentionPage(t, browser, address) {
     assert.match(await textOf("#under"), /^Query 3\d, key 3\d: \d+\.\d %\.$/);
   });
 
-  await t.test("gives no cause for complaint", () => assert.deepEqual(complaints, []));
+  await t.test("causes no console errors", () => assert.deepEqual(complaints, []));
 }
 
-test("the server keeps to its folders and sends a strict policy", async () => {
+test("the server serves only its folders and sends a strict policy", async () => {
   const { server, address } = await serve(0);
   try {
     const { status, headers } = await fetch(address);

@@ -1,4 +1,4 @@
-// The examples with models, as a user runs them: on the model that they make up, and on files.
+// Runs the examples with models as a user does: with their generated model, and with files.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -38,7 +38,7 @@ test("make_tiny_model.mjs writes a model with a tokenizer and a chat template", 
 });
 
 describe("generate.mjs", () => {
-  const told = (output) => {
+  const figuresIn = (output) => {
     const [, read, count, finish] =
       /^(\d+) tokens read \([\d,.]+ tokens\/s\), (\d+) generated \([\d,.]+ tokens\/s\), finish reason "(\w+)"$/m.exec(
         output,
@@ -47,10 +47,10 @@ describe("generate.mjs", () => {
     return { read: Number(read), count: Number(count), finish, used: Number(used), length: Number(length) };
   };
 
-  test("tells a story, by the small model: what is asked for is where it was put", async () => {
+  test("tells a story with the small model, in which answers match earlier facts", async () => {
     const output = await runExample("generate.mjs");
     assert.match(output, /^RoPE: plain, base 10,000$/m);
-    assert.deepEqual(told(output), { read: 9, count: 200, finish: "length", used: 209, length: 256 });
+    assert.deepEqual(figuresIn(output), { read: 9, count: 200, finish: "length", used: 209, length: 256 });
     const [story] = /^The red ball is in the garden\..*$/m.exec(output);
     assert.equal(words(story).length, 8 + 200);
     const answers = answersIn(story);
@@ -58,28 +58,28 @@ describe("generate.mjs", () => {
     assert.ok(answers.length > 3);
   });
 
-  test("ends where its model ends", async () => {
-    const { read, count, finish, used, length } = told(
+  test("stops at the end token", async () => {
+    const { read, count, finish, used, length } = figuresIn(
       await runExample("generate.mjs", made, "The old rope walk lies"),
     );
     assert.deepEqual({ read, length, finish }, { read: 8, length: 256, finish: "end" });
     assert.equal(used, read + count - 1); // the token that ends a text is not taken up
   });
 
-  test("takes a folder and a prompt, and tells of its RoPE", async () => {
+  test("accepts a folder and a prompt, and prints its RoPE", async () => {
     const output = await runExample("generate.mjs", tinyModel("llama3"), "the");
     assert.match(output, /^RoPE: llama3, base [\d,]+, factor \d+$/m);
-    const { count, finish } = told(output);
+    const { count, finish } = figuresIn(output);
     assert.ok(finish === "end" || count === 200, `${count} ${finish}`);
   });
 
-  test("says what is wrong with a file that is none", async () => {
+  test("reports what is wrong with an invalid file", async () => {
     await assert.rejects(runExample("generate.mjs", example("generate.mjs")), /RopewalkError: generate\.mjs: /);
   });
 });
 
 describe("chat.mjs", () => {
-  /** Holds a conversation: says the next line when the program asks for it. */
+  /** Holds a conversation: writes the next line when the program prompts for it. */
   async function chat(lines, ...args) {
     const program = spawn(process.execPath, [example("chat.mjs"), ...args], { timeout: 20_000 });
     let output = "";
@@ -94,7 +94,7 @@ describe("chat.mjs", () => {
     return { code, output };
   }
 
-  test("answers each message in one context, which it stretches when it has to", async () => {
+  test("answers each message in one context, which it extends if needed", async () => {
     const { code, output } = await chat(["Where is the rope walk?", "And the quay?", ""], made);
     assert.equal(code, 0, output);
     const answers = [
@@ -110,7 +110,7 @@ describe("chat.mjs", () => {
     assert.deepEqual({ length: first.length, rope: first.rope }, { length: 512, rope: "yarn, base 10,000, factor 2" });
   });
 
-  test("says so where a model has no chat template, and goes on", async () => {
+  test("reports that a model has no chat template, and continues", async () => {
     const { code, output } = await chat(["the", ""], tinyModel("llama", "model.gguf"));
     assert.equal(code, 0);
     assert.match(output, /model\.gguf: chat_template: is not there/);

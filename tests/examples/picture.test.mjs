@@ -1,4 +1,4 @@
-// docs/retune.svg is what scripts/draw_retune.mjs draws from what the package computes now.
+// Checks that docs/retune.svg is what scripts/draw_retune.mjs draws now.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,13 +12,13 @@ test("docs/retune.svg is up to date", async () => {
   const drawn = await drawRetune();
   const again = "; run node scripts/draw_retune.mjs";
   assert.equal(committed.replace(number, "0"), drawn.replace(number, "0"), `the drawing has changed${again}`);
-  // in pixels, hundredths of them: another machine's logarithm may round the last one the other way
+  // hundredths of a pixel: another machine's logarithm may round the last digit differently
   const [was, is] = [committed, drawn].map((picture) => picture.match(number).map(Number));
   is.forEach((value, i) => assert.ok(Math.abs(value - was[i]) <= 0.02, `${was[i]} is now ${value}${again}`));
   assert.ok(committed.length < 60_000);
 });
 
-test("docs/retune.svg stands alone", async () => {
+test("docs/retune.svg is self-contained", async () => {
   const picture = await readFile(join(import.meta.dirname, "..", "..", "docs", "retune.svg"), "utf8");
   assert.doesNotMatch(picture, /<script|<image|href=|url\(|@import|NaN|undefined/);
 });

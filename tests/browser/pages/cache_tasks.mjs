@@ -1,4 +1,4 @@
-// What tests ask a page to do with attention and caches. `entry` is the address of the package's main file.
+// Tasks with attention and caches that tests run in a page. `entry` is the URL of the package's main file.
 
 import { CASES, computeCase } from "./digest.mjs";
 
@@ -35,7 +35,7 @@ function append(cache, seed, tokens) {
   return cache.attend(q, bthd(tokens, heads));
 }
 
-/** The largest difference of any number that the relaxed build computes of a case from that of simd, by the case's name. */
+/** The largest difference between the relaxed and simd builds' results for each case, by the case's name. */
 export async function relaxedDifferences(entry, what) {
   const [simd, relaxed] = [await loadBuild(entry, "simd"), await loadBuild(entry, "relaxed")];
   const of = (one) => {
@@ -50,7 +50,7 @@ export async function relaxedDifferences(entry, what) {
   );
 }
 
-/** Imports an example, and returns the lines that it prints. */
+/** Imports an example and returns the lines it prints. */
 export async function runExample(address) {
   const lines = [];
   const { log } = console;
@@ -63,7 +63,7 @@ export async function runExample(address) {
   return lines;
 }
 
-/** How far the newest outputs of a cache are from those of one that was filled under YaRN, before and after it is retuned to that. */
+/** The difference between the newest outputs of a cache and of one filled under YaRN, before and after retuning to it. */
 export async function retuneCache(entry, dtype, keys) {
   const rw = await loadBuild(entry, "simd");
   const length = 300;
@@ -83,7 +83,7 @@ export async function retuneCache(entry, dtype, keys) {
   return { before, after };
 }
 
-/** Tokens through a window that is shifted when it is full; how much memory grew after the first two windows. */
+/** Appends tokens to a window that is shifted when full. Returns how much memory grew after the first two windows. */
 export async function streamThroughWindow(entry) {
   const rw = await loadBuild(entry, "simd");
   const window = 128;
@@ -99,14 +99,14 @@ export async function streamThroughWindow(entry) {
   return result;
 }
 
-/** An empty cache for saveCache() and restoreCache(), or running sums where `dtype` is "linear". */
+/** An empty cache for saveCache() and restoreCache(), or a linear state if `dtype` is "linear". */
 function openEmpty(rw, dtype, keys, rope) {
   return dtype === "linear"
     ? rw.linearState({ heads, kvHeads, rope: plain })
     : rw.kvCache({ rope, kvHeads, maxLength: 96, dtype, keys });
 }
 
-/** What a cache saves, and what it answers to one more token; it is then disposed of. */
+/** Returns the saved bytes of a cache and its output for one more token, and disposes of it. */
 function end(made, dtype) {
   const image = toText(made.save());
   const next =
@@ -117,7 +117,7 @@ function end(made, dtype) {
   return { image, next: toText(new Uint8Array(next.buffer)) };
 }
 
-/** Saves a cache that has been appended to, shifted, retuned and cut. */
+/** Saves a cache that has been appended to, shifted, retuned and truncated. */
 export async function saveCache(entry, dtype, keys) {
   const made = openEmpty(await loadBuild(entry, "simd"), dtype, keys, stretched(64));
   if (dtype === "linear") {
@@ -132,14 +132,14 @@ export async function saveCache(entry, dtype, keys) {
   return end(made, dtype);
 }
 
-/** Restores what saveCache() has saved. */
+/** Restores the bytes saved by saveCache(). */
 export async function restoreCache(entry, dtype, keys, saved) {
   const made = openEmpty(await loadBuild(entry, "simd"), dtype, keys, plain);
   made.restore(fromText(saved));
   return end(made, dtype);
 }
 
-/** Fills a cache from tensors and arrays in turn until wasm memory has grown. */
+/** Fills a cache alternately from tensors and arrays until wasm memory has grown. */
 export async function growCache(entry) {
   const rw = await loadBuild(entry, "simd");
   const [tokens, piece] = [40, 1024];

@@ -1,4 +1,4 @@
-// A service worker that loads the package; such workers allow no import().
+// A service worker that loads the package. Service workers don't allow import().
 
 import { load } from "../package/dist/index.js";
 import { workedExample } from "./worked_example.mjs";

@@ -1,9 +1,9 @@
-// What tests ask a page to do. `entry` is the address of the package's main file, or of its inline one.
+// Tasks that tests run in a page. `entry` is the URL of the package's main file or its inline one.
 
 import { digests } from "./digest.mjs";
 import { workedExample } from "./worked_example.mjs";
 
-/** How a promise ended, in words that pass from a page to its test. */
+/** The outcome of a promise as plain values, which can be passed from a page to its test. */
 async function outcome(promise) {
   try {
     return { value: await promise };
@@ -14,29 +14,29 @@ async function outcome(promise) {
 
 let copies = 0;
 
-/** A copy of the entry that has loaded nothing yet, whatever this page has loaded before. */
+/** A new instance of the entry module that has loaded nothing yet. */
 function freshEntry(entry) {
   return import(`${entry}?copy=${++copies}`);
 }
 
-/** What the Content-Security-Policy has forbidden in this page. */
+/** The violations of the Content-Security-Policy in this page. */
 export function violations() {
   return globalThis.violations;
 }
 
-/** Loads a build, and rotates the worked example. */
+/** Loads a build and rotates the worked example. */
 export async function load(entry, options = {}) {
   const { load } = await freshEntry(entry);
   return outcome(load(options).then((rw) => ({ build: rw.build, numbers: workedExample(rw) })));
 }
 
-/** Whether the engine takes the wasm at an address: not what the package thinks of it. */
+/** Whether the engine itself accepts the wasm at a URL. */
 export async function accepts(address) {
   const response = await fetch(address);
   return WebAssembly.validate(await response.arrayBuffer());
 }
 
-/** Loads more than once, at once and one after the other. */
+/** Loads more than once, concurrently and one after the other. */
 export async function loadAgain(entry) {
   const { load } = await freshEntry(entry);
   const [first, second] = await Promise.all([load({ build: "simd" }), load({ build: "simd" })]);
@@ -44,7 +44,7 @@ export async function loadAgain(entry) {
   return { sameAtOnce: first === second, sameLater: first === third, sameForOtherBuild: first === other };
 }
 
-/** Fails on a server's page, then loads from the right address: a failure is not kept. */
+/** Fails to load an HTML page, then loads from the right URL: failures are not cached. */
 export async function loadAfterFailure(entry, badWasm) {
   const { load } = await freshEntry(entry);
   const first = await outcome(load({ build: "simd", wasm: badWasm }));
@@ -52,7 +52,7 @@ export async function loadAfterFailure(entry, badWasm) {
   return { first, second };
 }
 
-/** One caller gives up while another waits for the same module. */
+/** One caller aborts while another waits for the same module. */
 export async function loadAndGiveUp(entry) {
   const { load } = await freshEntry(entry);
   const controller = new AbortController();
@@ -64,7 +64,7 @@ export async function loadAndGiveUp(entry) {
   return { impatient: await impatient, patient: await patient };
 }
 
-/** Loads from everything that `wasm` may be. */
+/** Loads from every type that `wasm` accepts. */
 export async function loadFromSources(entry, address) {
   const bytes = await (await fetch(address)).arrayBuffer();
   const sources = {
@@ -87,7 +87,7 @@ export async function computeDigests(entry, build, options) {
   return digests(await load({ build }), options);
 }
 
-/** How far the relaxed build's rotation is from that of simd, relative to the largest element. */
+/** The difference between the relaxed and simd builds' rotations, relative to the largest element. */
 export async function relaxedError(entry) {
   const { load } = await freshEntry(entry);
   const shape = [64, 4, 128];
@@ -110,7 +110,7 @@ export function runInWorker(entry, build, what) {
   }).finally(() => worker.terminate());
 }
 
-/** Loads and rotates in a service worker, which is removed afterwards. */
+/** Loads and rotates in a service worker, then unregisters it. */
 export async function runInServiceWorker() {
   const answer = new Promise((resolve) =>
     navigator.serviceWorker.addEventListener("message", ({ data }) => resolve(data), { once: true }),
@@ -123,7 +123,7 @@ export async function runInServiceWorker() {
   return answer.finally(() => registration.unregister());
 }
 
-/** Makes wasm memory grow while a tensor and a view of it are held. */
+/** Makes wasm memory grow while the page holds a tensor and a view of it. */
 export async function growMemory(entry) {
   const { load } = await freshEntry(entry);
   const rw = await load({ build: "simd" });
@@ -131,7 +131,7 @@ export async function growMemory(entry) {
   const tensor = rw.tensor([1, 1, 4]).set([1, 2, 3, 4]);
   const view = tensor.data;
   const before = rw.memoryBytes;
-  const large = rw.tensor([before]); // four times what there is
+  const large = rw.tensor([before]); // four times the current memory
   const grew = rw.memoryBytes > before;
   const kept = Array.from(tensor.data);
   const useOfOldView = await outcome(

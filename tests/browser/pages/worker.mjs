@@ -1,4 +1,4 @@
-// A module worker that loads the package, rotates the worked example, computes the cases it is asked for and answers.
+// A module worker that loads the package, rotates the worked example, runs the requested cases and posts the results.
 
 import { digests } from "./digest.mjs";
 import { workedExample } from "./worked_example.mjs";

@@ -1,4 +1,4 @@
-// Attention over keys and values that are at hand. native_digest/attention.cpp computes the same.
+// Attention over given keys and values. native_digest/attention.cpp computes the same.
 
 import {
   configOf,
@@ -18,7 +18,7 @@ const SIZES = { tokens: 37, kv_tokens: 37, heads: 4, kv_heads: 2, head_dim: 32 }
 const PLAIN = { what: "attention", ...SIZES, position: "none" };
 const ROPE = { position: "rope", pairing: "half", rope_theta: 10000 };
 
-// keys of every element type and layout turned as they are read; pairings and scalings take turns
+// keys of every element type and layout, rotated on read, with alternating pairings and scalings
 const turned = DTYPES.flatMap((dtype) => LAYOUTS.map((layout) => ({ dtype, layout }))).map((kind, i) => ({
   ...{
     ...PLAIN,
@@ -70,7 +70,7 @@ const schemes = [
   { position: "t5", buckets: 16, max_distance: 40, bidirectional: true, causal: false },
 ];
 
-// element types and layouts take turns
+// alternating element types and layouts
 const others = [...ropes, ...shapes, ...scores, ...schemes].map((more, i) => {
   const layout = LAYOUTS[(i + Math.floor(i / 3)) % 3];
   return { ...PLAIN, dtype: DTYPES[i % 3], layout, batches: layout === "thd" ? 1 : 2, ...more };

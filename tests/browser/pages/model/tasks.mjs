@@ -1,4 +1,4 @@
-// What the tests of models do in a page. Each task returns plain values.
+// Tasks with models that tests run in a page. Each returns plain values.
 import { load as loadHere } from "/package/dist/index.js";
 import { load, RopewalkError } from "/package/dist/worker.js";
 
@@ -21,14 +21,14 @@ const thrownBy = (promise) =>
     () => undefined,
     (error) => error,
   );
-const told = ({ name, code, field, constructor }) => ({
+const errorFields = ({ name, code, field, constructor }) => ({
   isRopewalkError: constructor === RopewalkError,
   name,
   code,
   field,
 });
 
-/** Runs `use` with the module in a Worker of its own. */
+/** Runs `use` with a package that runs in a new Worker. */
 async function inWorker(use) {
   const rw = await load({ build: "simd" });
   try {
@@ -41,7 +41,7 @@ async function inWorker(use) {
 const tasks = {
   violations: () => violations,
 
-  /** The same text from the page's thread, and from a Worker by address, File and bytes. */
+  /** Generates a text on the page's thread, and in a Worker from a URL, a File and bytes. */
   sameText: () =>
     inWorker(async (rw) => {
       const bytes = await (await fetch(MODEL)).arrayBuffer();
@@ -62,7 +62,7 @@ const tasks = {
       return { texts, left };
     }),
 
-  /** A folder's files as they are dropped on a page, of safetensors. */
+  /** Opens a safetensors folder from files as dropped on a page. */
   safetensors: () =>
     inWorker(async (rw) => {
       const names = ["config.json", "generation_config.json", "tokenizer.json", "model.safetensors"];
@@ -77,7 +77,7 @@ const tasks = {
       return texts;
     }),
 
-  /** Keeps a model, lists what is kept and removes it, in the page's thread and from its Worker. */
+  /** Caches a model, lists the cached models and removes it, on the page's thread and through its Worker. */
   cached: () =>
     inWorker(async (rw) => {
       const steps = [];
@@ -92,10 +92,10 @@ const tasks = {
           );
         }
       }
-      return { steps, wrong: told(await thrownBy(rw.deleteCachedModel("ftp://localhost/m.gguf"))) };
+      return { steps, wrong: errorFields(await thrownBy(rw.deleteCachedModel("ftp://localhost/m.gguf"))) };
     }),
 
-  /** Gives up a text in the middle; the session goes on. The page's own tasks run meanwhile. */
+  /** Aborts a generation; the session can continue. The page's own tasks run meanwhile. */
   abort: () =>
     inWorker(async (rw) => {
       const session = await (await rw.model(MODEL)).session();
@@ -115,7 +115,7 @@ const tasks = {
       return { isReason: thrown === reason, taken: after - before, more: more.length, finish: more.at(-1).finish };
     }),
 
-  /** Gives up reading while the Worker is at it, and hears of it as it goes on. */
+  /** Aborts a long prompt while the Worker processes it. */
   abortReading: () =>
     inWorker(async (rw) => {
       const session = await (await rw.model(MODEL)).session({ contextLength: 20000 });
@@ -128,7 +128,7 @@ const tasks = {
       return { name: error.name, read: session.length, tokens: (await session.tokens).length, ticks };
     }),
 
-  /** Errors of both sides of the line. */
+  /** Errors raised in the Worker and on the page's thread. */
   errors: () =>
     inWorker(async (rw) => {
       const model = await rw.model(MODEL);
@@ -143,13 +143,13 @@ const tasks = {
       thrown.model = await thrownBy(model.session());
       await rw.dispose();
       thrown.worker = await thrownBy(rw.model(MODEL));
-      return Object.fromEntries(Object.entries(thrown).map(([name, error]) => [name, told(error)]));
+      return Object.fromEntries(Object.entries(thrown).map(([name, error]) => [name, errorFields(error)]));
     }),
 
-  /** Loads the entry of another place. */
-  loadFrom: async (entry) => told(await thrownBy((await import(entry)).load())),
+  /** Loads the entry at another URL. */
+  loadFrom: async (entry) => errorFields(await thrownBy((await import(entry)).load())),
 
-  /** Two models in one Worker, in turn and at once. */
+  /** Uses two models in one Worker, one after the other and concurrently. */
   twoModels: () =>
     inWorker(async (rw) => {
       const models = [await rw.model(MODEL), await rw.model("/models/qwen3/model.gguf")];
