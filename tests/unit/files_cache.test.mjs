@@ -217,8 +217,8 @@ test("cached models are listed by URL and removed", async (t) => {
   await expectIntact(await openModel(platform, url, { cache: "opfs" }));
   const small = await openModel(platform, `${url}m.gguf`, { cache: "cache" });
   await readWhole(small, [small.tensors.get("scalar")]); // in the third piece of three
-  const { "m.gguf": _, ...beside } = files;
-  const size = Object.values(beside).reduce((sum, { length }) => sum + length, 0);
+  const { "m.gguf": _, ...others } = files;
+  const size = Object.values(others).reduce((sum, { length }) => sum + length, 0);
   const [gguf, part] = [
     { source: `${url}m.gguf`, cache: "opfs", bytes: bytes.length, size: bytes.length },
     bytes.length - PIECE,

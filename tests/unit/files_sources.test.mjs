@@ -88,8 +88,8 @@ test("a file written in chunks equals one written at once", async (t) => {
 });
 
 test("the format follows from the file's contents, not its name", async () => {
-  const { "model.safetensors": weights, ...beside } = safetensorsFolder();
-  const rest = Object.entries(beside).map(([name, bytes]) => fileOf(name, bytes));
+  const { "model.safetensors": weights, ...others } = safetensorsFolder();
+  const rest = Object.entries(others).map(([name, bytes]) => fileOf(name, bytes));
   const model = await openModel(fetchOnly, [fileOf("model.safetensors", ggufBytes(ggufModel())), ...rest]);
   assert.equal(model.kind, "gguf");
   await expectError(openModel(fetchOnly, fileOf("m.gguf", weights)), "INVALID_FILE", "m.gguf: magic", /not GGUF/);
@@ -209,9 +209,9 @@ test("any tensors, in file order, with progress for these only", async () => {
 });
 
 test("opening a model reports progress, reading it later does not", async () => {
-  const { "model.safetensors": weights, ...beside } = safetensorsFolder();
+  const { "model.safetensors": weights, ...others } = safetensorsFolder();
   const events = [];
-  const blobs = Object.entries({ "model.safetensors": weights, ...beside }).map(([name, bytes]) => fileOf(name, bytes));
+  const blobs = Object.entries({ "model.safetensors": weights, ...others }).map(([name, bytes]) => fileOf(name, bytes));
   const model = await openModel(fetchOnly, blobs, { onProgress: (event) => events.push(event) });
   const { loaded, total } = events.at(-1);
   assert.equal(loaded, total);

@@ -147,7 +147,7 @@ export async function growCache(entry) {
   const made = (seed, count, n) => rw.tensor([1, n, count, head_dim]).set(numbers(seed, n, count));
   const [k, v, q] = [made(1, kvHeads, tokens), made(2, kvHeads, tokens), made(3, heads, tokens)];
   cache.append({ q, k, v, layout: "bthd" });
-  const turned = q.data.slice();
+  const rotated = q.data.slice();
   const out = rw.tensor([1, tokens, heads, head_dim]);
   const first = cache.attend(q, { layout: "bthd", out }).data.slice();
   const oldView = q.data;
@@ -167,7 +167,7 @@ export async function growCache(entry) {
   cache.truncate(tokens);
   const again = cache.attend(q, { layout: "bthd" });
   const same = {
-    queries: areEqual(q.data, turned),
+    queries: areEqual(q.data, rotated),
     keys: areEqual(k.data, numbers(1, tokens, kvHeads)),
     outputs: areEqual(again.data, first),
   };

@@ -19,7 +19,7 @@ const PLAIN = { what: "attention", ...SIZES, position: "none" };
 const ROPE = { position: "rope", pairing: "half", rope_theta: 10000 };
 
 // keys of every element type and layout, rotated on read, with alternating pairings and scalings
-const turned = DTYPES.flatMap((dtype) => LAYOUTS.map((layout) => ({ dtype, layout }))).map((kind, i) => ({
+const rotated = DTYPES.flatMap((dtype) => LAYOUTS.map((layout) => ({ dtype, layout }))).map((kind, i) => ({
   ...{
     ...PLAIN,
     ...ROPE,
@@ -76,7 +76,7 @@ const others = [...ropes, ...shapes, ...scores, ...schemes].map((more, i) => {
   return { ...PLAIN, dtype: DTYPES[i % 3], layout, batches: layout === "thd" ? 1 : 2, ...more };
 });
 
-export const cases = [...turned, ...others];
+export const cases = [...rotated, ...others];
 
 function attend(rw, entry, inTensor) {
   const { layout, dtype, batches, tokens, kv_tokens, kv_heads, position, mrope_section, step } = entry;

@@ -174,10 +174,10 @@ class CacheRun {
         ...(input !== "f32" && { dtype: input }),
         ...place,
       });
-      const asked = input === "f32" ? q : operands.put(elements("f32", sizeOf(shape), seed + 3), shape);
-      const out = this.#cache.attend(asked, { layer, layout, shape, ...scoresOf(this.#entry, tokens) });
+      const queries = input === "f32" ? q : operands.put(elements("f32", sizeOf(shape), seed + 3), shape);
+      const out = this.#cache.attend(queries, { layer, layout, shape, ...scoresOf(this.#entry, tokens) });
       this.outputs.push(operands.take(q), operands.take(out));
-      for (const operand of asked === q ? [k, v] : [k, v, asked]) operands.take(operand);
+      for (const operand of queries === q ? [k, v] : [k, v, queries]) operands.take(operand);
     }
   }
 
