@@ -113,6 +113,6 @@ describe("chat.mjs", () => {
   test("reports that a model has no chat template, and continues", async () => {
     const { code, output } = await chat(["the", ""], tinyModel("llama", "model.gguf"));
     assert.equal(code, 0);
-    assert.match(output, /model\.gguf: chat_template: is not there/);
+    assert.match(output, /model\.gguf: chat_template: the model has no chat template/);
   });
 });

@@ -146,7 +146,7 @@ for (const kind of ["safetensors", "gguf"]) {
           withOther(tensor, added),
           "UNSUPPORTED_MODEL",
           `${file}: ${added.name}`,
-          /does not have in this package/,
+          /this package doesn't support/,
         );
         if (!tensor.name.endsWith(".weight") || MAY_DIFFER.test(tensor.name)) continue;
         const rows = tensor.shape[0];
@@ -181,13 +181,13 @@ test("errors name the tensor that is missing or has the wrong shape", async () =
     rw.model(written({ keys, tensors: transposed }, "gguf")),
     "INVALID_FILE",
     `model.gguf: ${down}`,
-    /has shape \d+ × \d+, where the config gives \d+ × \d+/,
+    /shape must be \d+ × \d+ by the config \(got \d+ × \d+\)/,
   );
   await expectError(
     rw.model(written({ keys: { ...keys, "general.architecture": "mamba" }, tensors }, "gguf")),
     "UNSUPPORTED_MODEL",
     "model.gguf: general.architecture",
-    /mamba is not supported; there are llama, /,
+    /mamba is not supported; supported are llama, /,
   );
 });
 
@@ -228,7 +228,7 @@ test("a model that is too large is rejected before weights are read or memory is
   const llama = fileOf("model.gguf", read("llama/model.gguf"));
   const before = rw.memoryBytes;
   const long = rw.model(llama, { contextLength: 2 ** 24, kv: { dtype: "f32" } });
-  await expectError(long, "OUT_OF_MEMORY", "model.gguf", /needs \d+ MB of the 4096 MB .* use a smaller contextLength/);
+  await expectError(long, "OUT_OF_MEMORY", "model.gguf", /needs \d+ MB, more than the 4096 MB .* use a smaller contextLength/);
 
   const { keys, tensors } = await partsOf("llama", "gguf");
   const [columns, rows] = [tensors[0].shape[1], 2 ** 25]; // 4 GB of zeros that are never allocated
@@ -250,7 +250,7 @@ test("a model that is too large is rejected before weights are read or memory is
     rw.model(new Large([], "large.gguf")),
     "OUT_OF_MEMORY",
     "large.gguf",
-    /weights \d+ MB.* take a smaller model or quantization/,
+    /weights \d+ MB.* use a smaller model or a smaller quantization/,
   );
   const { memory } = await rw.modelInfo(new Large([], "large.gguf"));
   assert.ok(memory.weights > 4 * columns * rows && memory.weights < 4.1 * columns * rows);

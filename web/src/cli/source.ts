@@ -11,7 +11,7 @@ import { openHttp, HTTP_DEFAULTS } from "../files/http/source.js";
 import { isFolder } from "../files/node_files.js";
 import { load } from "../index.node.js";
 import { architectureOf } from "../model/architectures.js";
-import { Facts } from "../model/facts.js";
+import { ConfigReader } from "../model/config_reader.js";
 import type { ModelInfo, ModelOptions } from "../model/model.js";
 import { parseConfig, readTextFile } from "./config_file.js";
 
@@ -173,9 +173,9 @@ function layerTypesOf(config: Readonly<Record<string, unknown>>, windows: readon
 /** Tokens in sight of each layer, 0 for all, of an architecture whose sliding layers have a RoPE of their own; empty for others. */
 function windowsOf(config: Readonly<Record<string, unknown>>, count: number): number[] {
   try {
-    const facts = new Facts({ name: "config.json", kind: "safetensors", config, metadata: {}, tensors: new Map() });
-    const { hasTwoRopes, window } = architectureOf(facts);
-    const windowOf = hasTwoRopes === true ? window?.(facts) : undefined;
+    const reader = new ConfigReader({ name: "config.json", kind: "safetensors", config, metadata: {}, tensors: new Map() });
+    const { hasTwoRopes, window } = architectureOf(reader);
+    const windowOf = hasTwoRopes === true ? window?.(reader) : undefined;
     return windowOf === undefined ? [] : Array.from({ length: count }, (_, layer) => windowOf(layer));
   } catch (error) {
     if (error instanceof RopewalkError) return []; // the package may know a model's RoPE and not how to run it

@@ -208,7 +208,7 @@ export class Ropewalk {
    * taken where the model cannot fit; INVALID_ARGUMENT, INVALID_CONFIG. Rejects with the signal's reason. All memory is then given back.
    */
   async model(source: ModelSource, options: ModelOptions = {}): Promise<Model> {
-    const { loadModel } = await import("../model/model.js");
+    const { loadModel } = await import("../model/load_model.js");
     return loadModel(this.#modelHost, source, options);
   }
 
@@ -217,7 +217,7 @@ export class Ropewalk {
    * @throws {@link RopewalkError} as {@link Ropewalk.model}.
    */
   async modelInfo(source: ModelSource, options: ModelOptions = {}): Promise<ModelInfo> {
-    const { modelInfo } = await import("../model/model.js");
+    const { modelInfo } = await import("../model/load_model.js");
     return modelInfo(this.#modelHost, source, options);
   }
 

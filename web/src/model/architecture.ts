@@ -1,9 +1,10 @@
-import type { Facts } from "./facts.js";
-import type { MatrixRole, NormRole, TensorNames } from "./roles.js";
+// What can differ between the supported architectures: the type of a row of the table in architectures.ts.
+import type { ConfigReader } from "./config_reader.js";
+import type { MatrixRole, NormRole, TensorNames } from "./tensor_names.js";
 
-/** What differs between architectures in numbers; the names are the core's (src/transformer/model_config.h). @internal */
+/** Numbers in which architectures differ, under the names of the core (src/transformer/model_config.h). @internal */
 export interface Factors {
-  /** Of q · k; NaN: the rope's own, or 1/√head_dim. */
+  /** Factor on q · k. NaN stands for the softmax scale of the rope, or 1/√head_dim without RoPE. */
   attention_scale: number;
   attention_soft_cap: number;
   embedding_scale: number;
@@ -12,20 +13,20 @@ export interface Factors {
   logit_soft_cap: number;
 }
 
-/** Experts of a mixture. @internal */
-export interface ExpertFacts {
+/** Mixture of experts. @internal */
+export interface ExpertConfig {
   experts: number;
   experts_used: number;
   normalizes_experts: boolean;
-  /** Inner size of one. */
+  /** Inner size of one expert. */
   feed_forward_size: number;
-  /** Whether a layer has experts. */
-  isIn: (layer: number) => boolean;
+  /** Whether a layer has experts instead of a dense feed-forward block. */
+  hasExperts: (layer: number) => boolean;
 }
 
 /**
- * What an architecture does. The forward pass is written once (src/transformer/forward.cpp); a line of the table in architectures.ts is all that
- * a new architecture takes where it does nothing new.
+ * Describes an architecture. One forward pass (src/transformer/forward.cpp) serves all of them, so an architecture without new operations needs
+ * only a row in the table of architectures.ts.
  * @internal
  */
 export interface Architecture {
@@ -36,23 +37,23 @@ export interface Architecture {
   readonly norm: "rms" | "layer";
   readonly activation: "silu" | "gelu" | "gelu_tanh";
   readonly isGated: boolean;
-  /** Norms that each layer has, and must have. */
-  readonly norms: (facts: Facts) => readonly NormRole[];
-  readonly queryKeyNorm?: (facts: Facts) => "none" | "head" | "each_head" | "all_heads";
-  /** Attention and feed-forward read the same input. */
-  readonly isParallel?: (facts: Facts) => boolean;
-  /** Projections that have a bias, and must have one; another's is used where the file has it. */
-  readonly biases?: (facts: Facts) => readonly MatrixRole[];
-  /** The files of transformers hold norm weights less 1. */
+  /** Norms of each layer. All of them are required. */
+  readonly norms: (reader: ConfigReader) => readonly NormRole[];
+  readonly queryKeyNorm?: (reader: ConfigReader) => "none" | "head" | "each_head" | "all_heads";
+  /** Whether attention and feed-forward read the same input. */
+  readonly isParallel?: (reader: ConfigReader) => boolean;
+  /** Projections that must have a bias. Biases of other projections are used if the file has them. */
+  readonly biases?: (reader: ConfigReader) => readonly MatrixRole[];
+  /** Whether files in transformers format store norm weights minus 1. */
   readonly normsLessOne?: boolean;
-  readonly factors?: (facts: Facts) => Partial<Factors>;
-  /** Tokens in sight of a layer, 0 for all. */
-  readonly window?: (facts: Facts) => (layer: number) => number;
-  /** Sliding layers have a RoPE of their own. */
+  readonly factors?: (reader: ConfigReader) => Partial<Factors>;
+  /** Sliding window of each layer in tokens; 0 for full attention. */
+  readonly window?: (reader: ConfigReader) => (layer: number) => number;
+  /** Whether layers with a sliding window have a different RoPE. */
   readonly hasTwoRopes?: boolean;
-  readonly experts?: (facts: Facts) => ExpertFacts;
-  /** Names in the files of transformers. */
+  readonly experts?: (reader: ConfigReader) => ExpertConfig;
+  /** Tensor names in transformers format. */
   readonly names: TensorNames;
-  /** How rows of q, k and v lie in a fused tensor of transformers: one after the other, or head by head. */
+  /** Whether a fused qkv tensor in transformers format stores q, k, v of head 0, then of head 1, …, rather than all of q, then k, then v. */
   readonly fusedByHead?: boolean;
 }

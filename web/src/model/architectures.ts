@@ -1,17 +1,19 @@
-// What each architecture does, a table. Sources: the modelling code of transformers, and for GGUF llama.cpp's.
+// The table of supported architectures. Sources: the modeling code of transformers and, for GGUF, of llama.cpp.
 import type { Architecture, Factors } from "./architecture.js";
-import type { Facts, Key } from "./facts.js";
-import { LLAMA_NAMES, llamaNames, type MatrixRole, type NormRole } from "./roles.js";
-import { everyLayer, slidingLayers } from "./windows.js";
+import type { ConfigReader, ConfigKey } from "./config_reader.js";
+import { LLAMA_NAMES, llamaNames, type MatrixRole, type NormRole } from "./tensor_names.js";
+import { sameWindow, slidingWindows } from "./sliding_windows.js";
 
-const BEFORE: readonly NormRole[] = ["attention_norm", "feed_forward_norm"];
-const AFTER: readonly NormRole[] = ["attention_post_norm", "feed_forward_post_norm"];
-const QUERY_KEY: readonly NormRole[] = ["query_norm", "key_norm"];
+/** Norms before attention and feed-forward. */
+const PRE_NORMS: readonly NormRole[] = ["attention_norm", "feed_forward_norm"];
+/** Norms after attention and feed-forward. */
+const POST_NORMS: readonly NormRole[] = ["attention_post_norm", "feed_forward_post_norm"];
+const QUERY_KEY_NORMS: readonly NormRole[] = ["query_norm", "key_norm"];
 const QKV: readonly MatrixRole[] = ["query", "key", "value"];
 
-const HEADS: Key = [["num_attention_heads", "n_head"], "attention.head_count"];
-const HIDDEN: Key = [["hidden_size", "n_embd"], "embedding_length"];
-const LAYERS: Key = [["num_hidden_layers", "n_layer"], "block_count"];
+const HEADS: ConfigKey = [["num_attention_heads", "n_head"], "attention.head_count"];
+const HIDDEN: ConfigKey = [["hidden_size", "n_embd"], "embedding_length"];
+const LAYERS: ConfigKey = [["num_hidden_layers", "n_layer"], "block_count"];
 
 const llama: Architecture = {
   huggingFace: ["llama"],
@@ -19,7 +21,7 @@ const llama: Architecture = {
   norm: "rms",
   activation: "silu",
   isGated: true,
-  norms: () => BEFORE,
+  norms: () => PRE_NORMS,
   names: LLAMA_NAMES,
 };
 
@@ -28,10 +30,10 @@ const gemma2: Architecture = {
   huggingFace: ["gemma2"],
   gguf: ["gemma2"],
   activation: "gelu_tanh",
-  norms: () => [...BEFORE, ...AFTER],
+  norms: () => [...PRE_NORMS, ...POST_NORMS],
   normsLessOne: true,
   factors: gemmaFactors,
-  window: slidingLayers((layer) => layer % 2 === 0),
+  window: slidingWindows((layer) => layer % 2 === 0),
   names: llamaNames({
     attention_post_norm: "post_attention_layernorm",
     feed_forward_norm: "pre_feedforward_layernorm",
@@ -39,24 +41,24 @@ const gemma2: Architecture = {
   }),
 };
 
-/** Every architecture there is. @internal */
+/** All supported architectures. @internal */
 export const ARCHITECTURES: readonly Architecture[] = [
   llama,
-  { ...llama, huggingFace: ["mistral"], gguf: [], window: everyLayer },
+  { ...llama, huggingFace: ["mistral"], gguf: [], window: sameWindow },
   { ...llama, huggingFace: ["smollm3"], gguf: ["smollm3"] },
-  { ...llama, huggingFace: ["qwen2"], gguf: ["qwen2"], biases: () => QKV, window: slidingLayers(isPastFullLayers) },
+  { ...llama, huggingFace: ["qwen2"], gguf: ["qwen2"], biases: () => QKV, window: slidingWindows(isQwen2Sliding) },
   {
     ...llama,
     huggingFace: ["qwen3"],
     gguf: ["qwen3"],
-    norms: () => [...BEFORE, ...QUERY_KEY],
+    norms: () => [...PRE_NORMS, ...QUERY_KEY_NORMS],
     queryKeyNorm: () => "head",
   },
   {
     ...llama,
     huggingFace: ["qwen3_moe"],
     gguf: ["qwen3moe"],
-    norms: () => [...BEFORE, ...QUERY_KEY],
+    norms: () => [...PRE_NORMS, ...QUERY_KEY_NORMS],
     queryKeyNorm: () => "head",
     experts: qwenExperts,
     names: llamaNames({
@@ -71,12 +73,12 @@ export const ARCHITECTURES: readonly Architecture[] = [
     ...gemma2,
     huggingFace: ["gemma3_text", "gemma3"],
     gguf: ["gemma3"],
-    norms: () => [...BEFORE, ...AFTER, ...QUERY_KEY],
+    norms: () => [...PRE_NORMS, ...POST_NORMS, ...QUERY_KEY_NORMS],
     queryKeyNorm: () => "head",
-    window: slidingLayers((layer) => (layer + 1) % 6 !== 0),
+    window: slidingWindows((layer) => (layer + 1) % 6 !== 0),
     hasTwoRopes: true,
   },
-  { ...llama, huggingFace: ["phi3"], gguf: ["phi3"], window: everyLayer },
+  { ...llama, huggingFace: ["phi3"], gguf: ["phi3"], window: sameWindow },
   {
     ...llama,
     huggingFace: ["phi"],
@@ -99,9 +101,9 @@ export const ARCHITECTURES: readonly Architecture[] = [
     norm: "layer",
     activation: "gelu",
     isGated: false,
-    isParallel: (facts) => facts.flag(["use_parallel_residual", "use_parallel_residual"], true),
-    biases: (facts) =>
-      facts.flag(["attention_bias", "attention_bias"], true) ? [...QKV, "output", "up", "down"] : ["up", "down"],
+    isParallel: (reader) => reader.boolean(["use_parallel_residual", "use_parallel_residual"], true),
+    biases: (reader) =>
+      reader.boolean(["attention_bias", "attention_bias"], true) ? [...QKV, "output", "up", "down"] : ["up", "down"],
     fusedByHead: true,
     names: {
       layer: "gpt_neox.layers.{n}.",
@@ -149,22 +151,22 @@ export const ARCHITECTURES: readonly Architecture[] = [
     huggingFace: ["stablelm"],
     gguf: ["stablelm"],
     norm: "layer",
-    norms: (facts) => [
-      ...(isParallelStableLm(facts) ? (["attention_norm"] as const) : BEFORE),
-      ...(normsStableLmHeads(facts) ? QUERY_KEY : []),
+    norms: (reader) => [
+      ...(isParallelStableLm(reader) ? (["attention_norm"] as const) : PRE_NORMS),
+      ...(hasStableLmQueryKeyNorm(reader) ? QUERY_KEY_NORMS : []),
     ],
-    queryKeyNorm: (facts) => (normsStableLmHeads(facts) ? "each_head" : "none"),
+    queryKeyNorm: (reader) => (hasStableLmQueryKeyNorm(reader) ? "each_head" : "none"),
     isParallel: isParallelStableLm,
-    biases: (facts) => (facts.flag(["use_qkv_bias", "use_qkv_bias"], false) ? QKV : []),
+    biases: (reader) => (reader.boolean(["use_qkv_bias", "use_qkv_bias"], false) ? QKV : []),
     names: llamaNames({ query_norm: "self_attn.q_layernorm.norms.{h}", key_norm: "self_attn.k_layernorm.norms.{h}" }),
   },
   {
     ...llama,
     huggingFace: ["olmo2"],
     gguf: ["olmo2"],
-    norms: () => [...AFTER, ...QUERY_KEY],
+    norms: () => [...POST_NORMS, ...QUERY_KEY_NORMS],
     queryKeyNorm: () => "all_heads",
-    window: slidingLayers(() => false),
+    window: slidingWindows(() => false),
     names: llamaNames({
       attention_post_norm: "post_attention_layernorm",
       feed_forward_post_norm: "post_feedforward_layernorm",
@@ -175,8 +177,8 @@ export const ARCHITECTURES: readonly Architecture[] = [
     ...llama,
     huggingFace: ["glm4"],
     gguf: ["glm4"],
-    norms: () => [...BEFORE, ...AFTER],
-    biases: (facts) => (facts.flag(["attention_bias", "attention_bias"], true) ? QKV : []),
+    norms: () => [...PRE_NORMS, ...POST_NORMS],
+    biases: (reader) => (reader.boolean(["attention_bias", "attention_bias"], true) ? QKV : []),
     names: llamaNames({
       attention_post_norm: "post_self_attn_layernorm",
       feed_forward_post_norm: "post_mlp_layernorm",
@@ -184,67 +186,75 @@ export const ARCHITECTURES: readonly Architecture[] = [
   },
 ];
 
-/** The line of the table for a model. Unknown architectures are refused by name. @internal */
-export function architectureOf(facts: Facts): Architecture {
-  const namesOf = ({ gguf, huggingFace }: Architecture): readonly string[] => (facts.isGguf ? gguf : huggingFace);
-  const found = ARCHITECTURES.find((architecture) => namesOf(architecture).includes(facts.architecture));
+/** The row of the table for a model. Throws UNSUPPORTED_MODEL for an unknown architecture. @internal */
+export function architectureOf(reader: ConfigReader): Architecture {
+  const namesOf = ({ gguf, huggingFace }: Architecture): readonly string[] => (reader.isGguf ? gguf : huggingFace);
+  const found = ARCHITECTURES.find((architecture) => namesOf(architecture).includes(reader.architecture));
   if (found !== undefined) return found;
   const known = [...new Set(ARCHITECTURES.flatMap(namesOf))].join(", ");
-  throw facts.error(
+  throw reader.error(
     "UNSUPPORTED_MODEL",
-    facts.isGguf ? "general.architecture" : "model_type",
-    `${facts.architecture} is not supported; there are ${known}`,
+    reader.isGguf ? "general.architecture" : "model_type",
+    `architecture ${reader.architecture} is not supported; supported are ${known}`,
   );
 }
 
-/** Gemma scales by its own number, which GGUF leaves out: it is head_dim, but hidden size over heads in the largest models. */
-function gemmaFactors(facts: Facts): Partial<Factors> {
-  const hidden = facts.integer(HIDDEN);
-  const isLargest = facts.isGguf && [46, 62].includes(facts.integer(LAYERS));
-  const headDim = isLargest ? hidden / facts.integer(HEADS) : facts.integer(["head_dim", "attention.key_length"], 256);
-  const scalar = facts.number(["query_pre_attn_scalar", "attention.query_pre_attn_scalar"], headDim);
+/**
+ * Gemma scales attention by query_pre_attn_scalar, which GGUF omits. It is head_dim, except in the largest models (46 and 62 layers), where it is
+ * hidden_size / heads.
+ */
+function gemmaFactors(reader: ConfigReader): Partial<Factors> {
+  const hidden = reader.integer(HIDDEN);
+  const isLargest = reader.isGguf && [46, 62].includes(reader.integer(LAYERS));
+  const headDim = isLargest
+    ? hidden / reader.integer(HEADS)
+    : reader.integer(["head_dim", "attention.key_length"], 256);
+  const scalar = reader.number(["query_pre_attn_scalar", "attention.query_pre_attn_scalar"], headDim);
   return {
     attention_scale: scalar ** -0.5,
-    attention_soft_cap: facts.number(["attn_logit_softcapping", "attn_logit_softcapping"], 0),
+    attention_soft_cap: reader.number(["attn_logit_softcapping", "attn_logit_softcapping"], 0),
     embedding_scale: Math.sqrt(hidden),
-    logit_soft_cap: facts.number(["final_logit_softcapping", "final_logit_softcapping"], 0),
+    logit_soft_cap: reader.number(["final_logit_softcapping", "final_logit_softcapping"], 0),
   };
 }
 
-function graniteFactors(facts: Facts): Partial<Factors> {
+function graniteFactors(reader: ConfigReader): Partial<Factors> {
   return {
-    attention_scale: facts.number(["attention_multiplier", "attention.scale"], NaN),
-    embedding_scale: facts.number(["embedding_multiplier", "embedding_scale"], 1),
-    residual_scale: facts.number(["residual_multiplier", "residual_scale"], 1),
-    logit_scale: 1 / facts.number(["logits_scaling", "logit_scale"], 1),
+    attention_scale: reader.number(["attention_multiplier", "attention.scale"], NaN),
+    embedding_scale: reader.number(["embedding_multiplier", "embedding_scale"], 1),
+    residual_scale: reader.number(["residual_multiplier", "residual_scale"], 1),
+    logit_scale: 1 / reader.number(["logits_scaling", "logit_scale"], 1),
   };
 }
 
-function qwenExperts(facts: Facts): ReturnType<NonNullable<Architecture["experts"]>> {
-  const step = facts.integer(["decoder_sparse_step", "decoder_sparse_step"], 1);
-  const dense = facts.list(["mlp_only_layers", "mlp_only_layers"]) ?? [];
+function qwenExperts(reader: ConfigReader): ReturnType<NonNullable<Architecture["experts"]>> {
+  const step = reader.integer(["decoder_sparse_step", "decoder_sparse_step"], 1);
+  const dense = reader.list(["mlp_only_layers", "mlp_only_layers"]) ?? [];
   return {
-    experts: facts.integer([["num_experts", "num_local_experts"], "expert_count"]),
-    experts_used: facts.integer(["num_experts_per_tok", "expert_used_count"]),
-    normalizes_experts: facts.flag(["norm_topk_prob", "norm_topk_prob"], facts.isGguf),
-    feed_forward_size: facts.integer(["moe_intermediate_size", "expert_feed_forward_length"]),
-    isIn: (layer) => !dense.includes(layer) && (layer + 1) % step === 0,
+    experts: reader.integer([["num_experts", "num_local_experts"], "expert_count"]),
+    experts_used: reader.integer(["num_experts_per_tok", "expert_used_count"]),
+    normalizes_experts: reader.boolean(["norm_topk_prob", "norm_topk_prob"], reader.isGguf),
+    feed_forward_size: reader.integer(["moe_intermediate_size", "expert_feed_forward_length"]),
+    hasExperts: (layer) => !dense.includes(layer) && (layer + 1) % step === 0,
   };
 }
 
-/** GGUF tells neither of these in a key; which tensors there are does. */
-function isParallelStableLm(facts: Facts): boolean {
-  return facts.isGguf ? !facts.hasTensor("blk.0.ffn_norm.weight") : facts.flag(["use_parallel_residual", ""], false);
+// GGUF has no key for these two; the tensors in the file show them.
+
+function isParallelStableLm(reader: ConfigReader): boolean {
+  return reader.isGguf
+    ? !reader.hasTensor("blk.0.ffn_norm.weight")
+    : reader.boolean(["use_parallel_residual", ""], false);
 }
 
-function normsStableLmHeads(facts: Facts): boolean {
-  return facts.isGguf ? facts.hasTensor("blk.0.attn_q_norm.weight") : facts.flag(["qk_layernorm", ""], false);
+function hasStableLmQueryKeyNorm(reader: ConfigReader): boolean {
+  return reader.isGguf ? reader.hasTensor("blk.0.attn_q_norm.weight") : reader.boolean(["qk_layernorm", ""], false);
 }
 
-/** Qwen2 lets layers from max_window_layers on slide, where its config says so at all. */
-function isPastFullLayers(layer: number, facts: Facts): boolean {
+/** Qwen2: layers from max_window_layers on have a sliding window, if use_sliding_window is set. */
+function isQwen2Sliding(layer: number, reader: ConfigReader): boolean {
   return (
-    facts.flag(["use_sliding_window", "use_sliding_window"], false) &&
-    layer >= facts.integer(["max_window_layers", "max_window_layers"], 2 ** 30, 0)
+    reader.boolean(["use_sliding_window", "use_sliding_window"], false) &&
+    layer >= reader.integer(["max_window_layers", "max_window_layers"], 2 ** 30, 0)
   );
 }

@@ -1,12 +1,13 @@
+// Finds the YaRN scaling that extends a model's context to a given length.
 import type { RopeOverrides } from "../config/overrides.js";
 import type { RopeConfig } from "../config/types.js";
 import { RopewalkError } from "../base/errors.js";
 
 /**
- * What stretches a RoPE to `contextLength` tokens: YaRN at the smallest factor that fits. Undefined where nothing needs to change, because the model
- * was trained that long, has no RoPE, or follows the length by itself.
+ * Overrides that extend a RoPE to `contextLength` tokens: YaRN with the smallest factor that reaches it. Undefined if nothing has to change: the
+ * model was trained at that length, has no RoPE, or has a scaling that adapts to the length (dynamic types).
  *
- * @throws {@link RopewalkError} UNSUPPORTED_MODEL
+ * @throws {@link RopewalkError} UNSUPPORTED_MODEL for other scaling types
  * @internal
  */
 export function extendedOverrides(
@@ -17,13 +18,13 @@ export function extendedOverrides(
   const scaling = rope?.rope_scaling;
   const type = scaling?.rope_type ?? "default";
   const original = type === "yarn" ? (scaling?.original_max_position_embeddings ?? trainedLength) : trainedLength;
-  const reached = type === "yarn" ? Math.max(trainedLength, original * (scaling?.factor ?? 1)) : trainedLength;
-  if (rope === null || contextLength <= reached || type.startsWith("dynamic")) return undefined;
+  const supported = type === "yarn" ? Math.max(trainedLength, original * (scaling?.factor ?? 1)) : trainedLength;
+  if (rope === null || contextLength <= supported || type.startsWith("dynamic")) return undefined;
   if (type !== "default" && type !== "yarn") {
     throw new RopewalkError(
       "UNSUPPORTED_MODEL",
       "rope_scaling",
-      `of type ${type} cannot be extended by itself; retune() to a scaling of your own, or shift`,
+      `scaling type ${type} can't be extended automatically; choose a scaling with retune(), or discard tokens with shift()`,
     );
   }
   return {

@@ -1,79 +1,87 @@
+// Generates text token by token.
 import { codeIn, wholeNumber } from "../base/checks.js";
 import { RopewalkError } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
 import type { Tokenizer } from "../text/tokenizer.js";
-import { Turns } from "./breathe.js";
+import { EventLoopYielder } from "./event_loop.js";
 import { logprobOf, mostProbable, Sampler, type SamplingOptions, type TokenProbability } from "./sampler.js";
 import { StopStrings } from "./stop_strings.js";
 
-/** What happens when the context is full: end there; take out the older half, after the first `keep` tokens; or stretch the RoPE to twice the length. */
+/**
+ * What to do when the context is full. `stop` ends the text. `shift` discards the older half of the tokens after the first `keep`. `extend` doubles
+ * the context length with YaRN.
+ */
 export const FULL_POLICIES = ["stop", "shift", "extend"] as const;
 /** One of {@link FULL_POLICIES}. */
 export type FullPolicy = (typeof FULL_POLICIES)[number];
 
-/** How a text goes on. */
+/** Options for generating text. */
 export interface GenerateOptions extends SamplingOptions {
-  /** Tokens at most, from 0 (as many as fit). */
+  /** Maximum number of tokens to generate, from 0. Default: as many as fit in the context. */
   maxTokens?: number;
-  /** Texts that end it; they are not part of what is yielded. */
+  /** Stop strings. Generation ends when one appears; it isn't part of the text. */
   stop?: string | readonly string[];
-  /** Tokens that end it, beside those that the model ends with. */
+  /** Ids of tokens that end the text, in addition to the model's end tokens. */
   stopTokens?: readonly number[];
-  /** Whether to go on past the model's own end (false). */
+  /** Whether to continue when the model generates an end token. Default: false. */
   ignoreEnd?: boolean;
-  /** What happens when the context is full (`stop`). */
+  /** What to do when the context is full. Default: `stop`. */
   whenFull?: FullPolicy;
-  /** Tokens at the beginning that `shift` keeps (4). */
+  /** Number of tokens at the beginning that `shift` keeps. Default: 4. */
   keep?: number;
-  /** How many alternatives to tell with each token, from 0 (0). */
+  /** Number of most probable tokens to report with each piece, from 0. Default: 0. */
   logprobs?: number;
-  /** Gives up between two tokens, by its reason. */
+  /** Aborts between two tokens: the generator throws the signal's reason. */
   signal?: AbortSignal;
 }
 
-/** Why a text ended: the model's end token; a stop string or token; `maxTokens`; a full context. */
+/** Why generation ended: `end` token of the model, `stop` string or token, `maxTokens` reached (`length`), or the context is `full`. */
 export type FinishReason = "end" | "stop" | "length" | "full";
 
-/** A token, and what it adds to the text. */
+/** A generated token and the text it adds. */
 export interface Piece {
-  /** The token's id. */
+  /** Id of the token. */
   token: number;
-  /** What is certain of the text since the last piece; may be empty, where a character or a stop string may still be coming. */
+  /** Text since the last piece. It can be empty while a character is incomplete or the text may be the beginning of a stop string. */
   text: string;
-  /** ln p of the token, before temperature and the rest. */
+  /** ln p of the token, before temperature and the other sampling options are applied. */
   logprob: number;
-  /** The most probable tokens instead, where `logprobs` asks for them. */
+  /** The most probable tokens at this place, if `logprobs` asks for them. */
   alternatives?: TokenProbability[];
   /** Set on the last piece. */
   finish?: FinishReason;
 }
 
-/** What generation needs of a session. @internal */
-export interface Continuation {
+/** The part of a session that generation uses. @internal */
+export interface GeneratingSession {
   readonly heap: Heap;
   readonly tokenizer: Tokenizer;
   readonly vocabularySize: number;
   readonly tokens: readonly number[];
+  /** Address of the logits of the next token. */
   logits(): number;
-  take(token: number): Promise<void>;
+  append(token: number): Promise<void>;
   isFull(): boolean;
   shift(keep: number): void;
   extend(): void;
 }
 
-/** Goes on token by token. @internal */
-export async function* generate(session: Continuation, options: GenerateOptions): AsyncGenerator<Piece, void, void> {
+/** Generates token by token. @internal */
+export async function* generate(
+  session: GeneratingSession,
+  options: GenerateOptions,
+): AsyncGenerator<Piece, void, void> {
   const { heap, tokenizer, vocabularySize: size } = session;
   const maxTokens = wholeNumber(options.maxTokens ?? 2 ** 30, 0, 2 ** 30, "maxTokens");
   const alternatives = wholeNumber(options.logprobs ?? 0, 0, size, "logprobs");
   const keep = wholeNumber(options.keep ?? 4, 0, 2 ** 24, "keep");
   const policy = FULL_POLICIES[codeIn(FULL_POLICIES, options.whenFull ?? "stop", "whenFull")]!;
   const stops = new StopStrings(options.stop ?? []);
-  const ends = new Set(options.ignoreEnd ? [] : tokenizer.endTokens);
+  const endTokens = new Set(options.ignoreEnd ? [] : tokenizer.endTokens);
   const stopTokens = new Set(checkTokens(options.stopTokens ?? []));
   const sampler = new Sampler(heap, options);
   const stream = tokenizer.stream({ continues: session.tokens.length > 0 });
-  const turns = new Turns();
+  const yielder = new EventLoopYielder();
   try {
     for (let count = 1; count <= maxTokens; count++) {
       options.signal?.throwIfAborted();
@@ -81,23 +89,23 @@ export async function* generate(session: Continuation, options: GenerateOptions)
       const token = sampler.sample(logits, size, session.tokens);
       const piece: Piece = { token, text: "", logprob: logprobOf(heap, logits, size, token) };
       if (alternatives > 0) piece.alternatives = mostProbable(heap, logits, size, alternatives);
-      if (ends.has(token) || stopTokens.has(token)) {
-        yield { ...piece, text: stops.push(stream.end()) + stops.end(), finish: ends.has(token) ? "end" : "stop" };
+      if (endTokens.has(token) || stopTokens.has(token)) {
+        yield { ...piece, text: stops.push(stream.end()) + stops.end(), finish: endTokens.has(token) ? "end" : "stop" };
         return;
       }
       if (session.isFull() && policy === "shift") session.shift(keep);
       if (session.isFull() && policy === "extend") session.extend();
       const isFull = session.isFull();
-      if (!isFull) await session.take(token);
+      if (!isFull) await session.append(token);
       piece.text = stops.push(stream.push(token));
-      const finish = stops.isMet ? "stop" : isFull ? "full" : count === maxTokens ? "length" : undefined;
+      const finish = stops.isFound ? "stop" : isFull ? "full" : count === maxTokens ? "length" : undefined;
       if (finish !== undefined) {
-        const rest = stops.isMet ? "" : stops.push(stream.end()) + stops.end();
+        const rest = stops.isFound ? "" : stops.push(stream.end()) + stops.end();
         yield { ...piece, text: piece.text + rest, finish };
         return;
       }
       yield piece;
-      await turns.give();
+      await yielder.yieldIfDue();
     }
   } finally {
     sampler.dispose();

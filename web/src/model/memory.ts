@@ -1,57 +1,55 @@
+// Computes how much wasm memory a model needs before any is allocated.
 import { RopewalkError } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
 import { kvCacheBytes } from "../cache/core.js";
-import { type CacheChoice, TOKENS_AT_ONCE } from "./model_core.js";
+import { type CacheSettings, BATCH_TOKENS } from "./model_core.js";
 import type { ModelPlan } from "./model_plan.js";
-import type { Placement } from "./placement.js";
-import { bytesOf } from "./load_weights.js";
+import { bytesOf, type WeightMapping } from "./weight_mapping.js";
 
-/** Wasm memory that a model takes, in bytes. */
+/** Wasm memory that a model needs, in bytes. */
 export interface ModelMemory {
-  /** Weights, in the format of the file; norms and biases as f32. */
+  /** Weights in the format of the file, norms and biases as f32. */
   weights: number;
-  /** Keys and values of one session with a full context. Taken as tokens come. */
+  /** KV cache of one session with a full context. It's allocated as tokens are added. */
   cache: number;
-  /** What the layers work in, for the longest piece of a prompt, and the logits. */
+  /** Activations for the largest batch of prompt tokens, and the logits. */
   workspace: number;
 }
 
-/** What 32-bit wasm can address. */
-const LIMIT = 2 ** 32;
+/** Address space of 32-bit wasm. */
+const ADDRESS_SPACE = 2 ** 32;
 
-/** Reckons the memory of a model before any is taken. @internal */
+/** Memory that a model needs. @internal */
 export function memoryOf(
   heap: Heap,
   plan: ModelPlan,
-  placements: readonly Placement[],
-  choice: CacheChoice,
+  mappings: readonly WeightMapping[],
+  cacheSettings: CacheSettings,
   contextLength: number,
 ): ModelMemory {
   const { hidden_size, heads, kv_heads, head_dim, feed_forward_size, vocabulary_size } = plan.config;
   const layers = plan.layers.map(({ rope }) => ({ rope, kvHeads: kv_heads, headDim: head_dim }));
-  // four vectors of the hidden size, q and its attention, k and v, two of the feed-forward; and the inputs of products, once more as they are quantized
+  // elements per token: four vectors of hidden size, q and the attention output, k and v, two feed-forward vectors, and quantized copies of the
+  // inputs of matrix products
   const perToken = 6 * hidden_size + 3 * heads * head_dim + 2 * kv_heads * head_dim + 3.5 * feed_forward_size;
   return {
-    weights: placements.reduce(
-      (sum, placement) => sum + (placement.isVector ? 4 * placement.columns : bytesOf(placement)),
-      0,
-    ),
-    cache: kvCacheBytes(heap, { layers, maxLength: contextLength, dtype: choice.dtype }),
-    workspace: Math.ceil(4 * perToken * TOKENS_AT_ONCE + 4 * vocabulary_size),
+    weights: mappings.reduce((sum, mapping) => sum + (mapping.isVector ? 4 * mapping.columns : bytesOf(mapping)), 0),
+    cache: kvCacheBytes(heap, { layers, maxLength: contextLength, dtype: cacheSettings.dtype }),
+    workspace: Math.ceil(4 * perToken * BATCH_TOKENS + 4 * vocabulary_size),
   };
 }
 
-/** Refuses what cannot fit. Throws OUT_OF_MEMORY. @internal */
+/** Throws OUT_OF_MEMORY if a model can't fit. @internal */
 export function checkFits(file: string, { weights, cache, workspace }: ModelMemory): void {
   const total = weights + cache + workspace;
-  if (total <= LIMIT) return;
+  if (total <= ADDRESS_SPACE) return;
   const megabytes = (bytes: number): string => `${Math.ceil(bytes / 2 ** 20)} MB`;
   throw new RopewalkError(
     "OUT_OF_MEMORY",
     file,
-    `needs ${megabytes(total)} of the 4096 MB that wasm can address: weights ${megabytes(weights)}, a full context ${megabytes(cache)}; ` +
-      (weights + workspace > LIMIT
-        ? "take a smaller model or quantization"
+    `needs ${megabytes(total)}, more than the 4096 MB wasm can address: weights ${megabytes(weights)}, full context ${megabytes(cache)}; ` +
+      (weights + workspace > ADDRESS_SPACE
+        ? "use a smaller model or a smaller quantization"
         : "use a smaller contextLength or a smaller kv.dtype"),
   );
 }

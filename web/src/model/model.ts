@@ -1,94 +1,78 @@
-import type { GgufRopeTensors } from "../config/gguf.js";
+// The public Model class: sessions, generation, chat templates, perplexity and embeddings.
 import type { RopeConfig } from "../config/types.js";
 import { disposeSymbol } from "../base/dispose.js";
 import type { CacheDType } from "../memory/elements.js";
 import { RopewalkError } from "../base/errors.js";
-import {
-  type FilePlatform,
-  type ModelFiles,
-  type ModelSource,
-  openModel,
-  type OpenOptions,
-  type ReadProgress,
-  type StoredTensor,
-} from "../files/model_files.js";
-import type { Heap } from "../memory/heap.js";
+import type { OpenOptions, ReadProgress, StoredTensor } from "../files/model_files.js";
 import type { KeyMode } from "../cache/options.js";
-import type { ChatMessage, ChatOptions } from "../text/chat_template.js";
-import { renderChat } from "../text/chat_template.js";
-import { type Tokenizer, tokenizerFromGguf, tokenizerFromJson } from "../text/tokenizer.js";
+import { type ChatMessage, type ChatOptions, renderChat } from "../text/chat_template.js";
+import type { Tokenizer } from "../text/tokenizer.js";
 import type { GenerateOptions, Piece } from "./generate.js";
-import { checkFits, type ModelMemory, memoryOf } from "./memory.js";
-import { type CacheChoice, ModelCore } from "./model_core.js";
-import { type ModelLayer, type ModelPlan, type ModelRopeOverrides, planOf, ropeOf } from "./model_plan.js";
+import type { ModelMemory } from "./memory.js";
+import type { CacheSettings, ModelCore } from "./model_core.js";
+import { type ModelLayer, type ModelRopeOverrides, ropeOf } from "./model_plan.js";
 import { perplexity, type Perplexity, type PerplexityOptions } from "./perplexity.js";
-import type { Placement } from "./placement.js";
-import { placementsOf } from "./placements.js";
 import type { SamplingOptions } from "./sampler.js";
-import { checkContext, Session, type SessionOptions } from "./session.js";
-import { tokenless } from "./tokenless.js";
+import { Session, type SessionOptions } from "./session.js";
 
-/** How a model is opened and used. */
+/** Options for loading a model. */
 export interface ModelOptions extends Omit<OpenOptions, "onProgress"> {
-  /** Merged into the model's RoPE; by kind of layer where the kinds differ. */
+  /** Overrides of the model's RoPE config. For a model with several kinds of layers, they can be given by kind. */
   rope?: ModelRopeOverrides;
-  /** Tokens of a session at most, 1 to 2^24 (what the model was trained for, up to 4096). */
+  /** Maximum tokens of a session, 1 to 2^24. Default: the trained context length, but at most 4096. */
   contextLength?: number;
-  /** How keys and values are kept. */
+  /** How sessions store keys and values. */
   kv?: {
-    /** Element type (`f16`). */
+    /** Element type. Default: `f16`. */
     dtype?: CacheDType;
-    /** As in `rw.kvCache()`. */
+    /** Whether keys are stored raw or rotated, as in `rw.kvCache()`. */
     keys?: KeyMode;
   };
-  /** Parsed tokenizer.json and tokenizer_config.json, in place of the file's own. */
+  /** Parsed tokenizer.json and tokenizer_config.json that replace those of the model. */
   tokenizer?: { tokenizer: object; tokenizerConfig?: object };
-  /** Jinja source, in place of the file's own. */
+  /** Jinja source that replaces the model's chat template. */
   chatTemplate?: string;
-  /** Called as bytes arrive: of headers first, then of weights. */
+  /** Called while bytes arrive, first of headers (`opening`), then of weights. */
   onProgress?: (progress: ReadProgress & { stage: "opening" | "weights" }) => void;
 }
 
-/** What a model is, from its headers alone. */
+/** Description of a model. It's read from headers, without loading weights. */
 export interface ModelInfo {
   /** Name of its file. */
   name: string;
   /** `gguf` or `safetensors`. */
   kind: "gguf" | "safetensors";
-  /** As the file names it. */
+  /** Architecture as the file names it, such as `llama`. */
   architecture: string;
   /** Number of weights. */
   parameters: number;
-  /** Bytes of each format, largest first. */
+  /** Bytes by weight format, largest first. */
   formats: Partial<Record<StoredTensor["format"], number>>;
   vocabularySize: number;
   hiddenSize: number;
-  /** Length the model was trained for, by its file. */
+  /** Context length the model was trained for, from its config. */
   trainedLength: number;
-  /** Tokens of a session at most, unless asked otherwise. */
+  /** Maximum tokens of a session, unless the session sets its own. */
   contextLength: number;
-  /** First to last. */
+  /** Layers, first to last. */
   layers: readonly ModelLayer[];
-  /** What it takes. */
+  /** Wasm memory it needs. */
   memory: ModelMemory;
 }
 
-/** A prompt: text, tokens, or the messages of a chat. */
+/** A prompt: text, token ids, or the messages of a chat. */
 export type Prompt = string | Iterable<number> | readonly ChatMessage[];
 
-const DEFAULT_CONTEXT = 4096;
-const ROPE_TENSORS = ["rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"] as const;
-
-/** A model in wasm memory. Made by `rw.model()`. */
+/** A model in wasm memory. Created by `rw.model()`. */
 export class Model implements Disposable {
-  /** What it is. */
+  /** Description of the model. */
   readonly info: ModelInfo;
-  /** Its vocabulary. */
+  /** Its tokenizer. */
   readonly tokenizer: Tokenizer;
-  /** Jinja source of its chat template, if there is one. */
+  /** Jinja source of its chat template, if it has one. */
   readonly chatTemplate: string | undefined;
   readonly #core: ModelCore;
-  readonly #choice: CacheChoice;
+  readonly #cacheSettings: CacheSettings;
   readonly #sampling: SamplingOptions;
 
   /** @internal */
@@ -96,39 +80,39 @@ export class Model implements Disposable {
     core: ModelCore,
     info: ModelInfo,
     tokenizer: Tokenizer,
-    choice: CacheChoice,
+    cacheSettings: CacheSettings,
     sampling: SamplingOptions,
     chatTemplate: string | undefined,
   ) {
     this.#core = core;
     this.info = info;
     this.tokenizer = tokenizer;
-    this.#choice = choice;
+    this.#cacheSettings = cacheSettings;
     this.#sampling = sampling;
     this.chatTemplate = chatTemplate;
   }
 
-  /** What turns the layers that see the whole context; null where none is turned. */
+  /** RoPE of the full-attention layers; null for a model without RoPE. */
   get rope(): Readonly<RopeConfig> | null {
     return ropeOf(this.info.layers);
   }
 
   /**
-   * An empty text for the model to read and go on with. Several may be used in turn.
+   * Creates an empty session. A model can have several sessions at the same time.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED.
    */
   session(options: SessionOptions = {}): Session {
     return new Session(
       this.#core,
       this.tokenizer,
-      this.#choice,
+      this.#cacheSettings,
       options.contextLength ?? this.info.contextLength,
       this.#sampling,
     );
   }
 
   /**
-   * Goes on with a prompt in a session of its own, token by token.
+   * Continues a prompt in a temporary session, token by token.
    * @throws {@link RopewalkError} as {@link Session.append} and {@link Session.generate}.
    */
   async *generate(prompt: Prompt, options: GenerateOptions & SessionOptions = {}): AsyncGenerator<Piece, void, void> {
@@ -145,8 +129,8 @@ export class Model implements Disposable {
   }
 
   /**
-   * The tokens of a prompt: a text with the model's begin token, a chat as its template writes it.
-   * @throws {@link RopewalkError} INVALID_ARGUMENT, UNSUPPORTED_MODEL (there is no tokenizer, or no template).
+   * Returns the token ids of a prompt. Text is encoded with the begin token of the model, and a chat by its template.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, UNSUPPORTED_MODEL (no tokenizer, or no chat template).
    */
   async promptTokens(prompt: Prompt, options: ChatOptions = {}): Promise<Int32Array> {
     if (typeof prompt === "string") return this.tokenizer.encode(prompt);
@@ -157,37 +141,38 @@ export class Model implements Disposable {
   }
 
   /**
-   * The text of a chat as the model's template writes it, ready for the model's answer.
-   * @throws {@link RopewalkError} UNSUPPORTED_MODEL (there is no template), INVALID_ARGUMENT, INVALID_FILE (the template is at fault).
+   * Renders a chat with the model's template, up to the beginning of the model's answer.
+   * @throws {@link RopewalkError} UNSUPPORTED_MODEL (no chat template), INVALID_ARGUMENT, INVALID_FILE (the template has an error).
    */
   async renderChat(messages: readonly ChatMessage[], options: ChatOptions = {}): Promise<string> {
     if (this.chatTemplate === undefined) {
       throw new RopewalkError(
         "UNSUPPORTED_MODEL",
         `${this.info.name}: chat_template`,
-        "is not there: give one as an option, or a text as the prompt",
+        "the model has no chat template; pass one with the option `chatTemplate`, or pass the prompt as text",
       );
     }
     const { beginToken, endTokens } = this.tokenizer;
-    const written = (token: number | undefined): string => (token === undefined ? "" : this.tokenizer.token(token));
+    const textOf = (token: number | undefined): string => (token === undefined ? "" : this.tokenizer.token(token));
     return renderChat(this.chatTemplate, messages, {
-      beginToken: written(beginToken),
-      endToken: written(endTokens[0]),
+      beginToken: textOf(beginToken),
+      endToken: textOf(endTokens[0]),
       ...options,
     });
   }
 
   /**
-   * How well the model foresees a text, position by position.
+   * Measures how well the model predicts a text.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED, and as `ropeConfig()`; rejects with the signal's reason.
    */
   async perplexity(text: string | Iterable<number>, options: PerplexityOptions = {}): Promise<Perplexity> {
     const tokens = typeof text === "string" ? this.tokenizer.encode(text) : Int32Array.from(text);
-    return perplexity(this.#core, this.#choice, tokens, this.info.contextLength, options);
+    return perplexity(this.#core, this.#cacheSettings, tokens, this.info.contextLength, options);
   }
 
   /**
-   * The last hidden state after a text, as {@link Session.hidden}.
+   * Returns an embedding of a text: the hidden state of its last token, as {@link Session.hidden}.
+   * @returns [hiddenSize]
    * @throws {@link RopewalkError} as {@link Session.append}.
    */
   async embed(text: string | Iterable<number>, options: { signal?: AbortSignal } = {}): Promise<Float32Array> {
@@ -200,132 +185,13 @@ export class Model implements Disposable {
     }
   }
 
-  /** Gives the weights back. Sessions give back their own; using either afterwards throws DISPOSED. */
+  /** Frees the weights. Sessions must be disposed separately. Using the model or its sessions afterwards throws DISPOSED. */
   dispose(): void {
     this.#core.dispose();
   }
 
-  /** The same. */
+  /** Same as {@link Model.dispose}. */
   [disposeSymbol](): void {
     this.dispose();
   }
-}
-
-/** Where a model is made: wasm memory, and how to get at files. @internal */
-export interface ModelHost {
-  heap: Heap;
-  files: FilePlatform;
-  isScalar: boolean;
-}
-
-interface Opened {
-  files: ModelFiles;
-  plan: ModelPlan;
-  placements: readonly Placement[];
-  choice: CacheChoice;
-  info: ModelInfo;
-}
-
-/** Opens a model's headers and says what it is. @internal */
-export async function modelInfo(host: ModelHost, source: ModelSource, options: ModelOptions): Promise<ModelInfo> {
-  return (await open(host, source, options)).info;
-}
-
-/** Loads a model. @internal */
-export async function loadModel(host: ModelHost, source: ModelSource, options: ModelOptions): Promise<Model> {
-  const { files, plan, placements, choice, info } = await open(host, source, options);
-  checkFits(files.name, info.memory);
-  const tokenizer = await tokenizerOf(files, info, options);
-  const { signal, onProgress } = options;
-  const core = await ModelCore.load(host.heap, files, plan, placements, host.isScalar, {
-    ...(signal !== undefined && { signal }),
-    ...(onProgress !== undefined && { onProgress: (progress) => onProgress({ ...progress, stage: "weights" }) }),
-  });
-  return new Model(
-    core,
-    info,
-    tokenizer,
-    choice,
-    samplingOf(files.generationConfig ?? {}),
-    options.chatTemplate ?? chatTemplateOf(files),
-  );
-}
-
-async function open(host: ModelHost, source: ModelSource, options: ModelOptions): Promise<Opened> {
-  const { onProgress, ...rest } = options;
-  const files = await openModel(host.files, source, {
-    ...rest,
-    ...(onProgress !== undefined && { onProgress: (progress) => onProgress({ ...progress, stage: "opening" }) }),
-  });
-  const plan = planOf(files, await readRopeTensors(files, options.signal), options.rope);
-  const placements = placementsOf(files, plan);
-  const choice: CacheChoice = {
-    dtype: options.kv?.dtype ?? "f16",
-    ...(options.kv?.keys !== undefined && { keys: options.kv.keys }),
-  };
-  const contextLength = checkContext(options.contextLength ?? Math.min(plan.trainedLength, DEFAULT_CONTEXT));
-  const formats: ModelInfo["formats"] = {};
-  let parameters = 0;
-  for (const { format, bytes, shape } of files.tensors.values()) {
-    formats[format] = (formats[format] ?? 0) + bytes;
-    parameters += shape.reduce((product, extent) => product * extent, 1);
-  }
-  const info: ModelInfo = {
-    name: files.name,
-    kind: files.kind,
-    architecture: plan.facts.architecture,
-    parameters,
-    formats: Object.fromEntries(Object.entries(formats).sort(([, a], [, b]) => b - a)),
-    vocabularySize: plan.config.vocabulary_size,
-    hiddenSize: plan.config.hidden_size,
-    trainedLength: plan.trainedLength,
-    contextLength,
-    layers: plan.layers,
-    memory: memoryOf(host.heap, plan, placements, choice, contextLength),
-  };
-  return { files, plan, placements, choice, info };
-}
-
-/** The tensors of a GGUF file that belong to its RoPE. */
-async function readRopeTensors(files: ModelFiles, signal: AbortSignal | undefined): Promise<GgufRopeTensors> {
-  const found = ROPE_TENSORS.map((name) => files.tensors.get(name)).filter((tensor) => tensor !== undefined);
-  const wrong = found.find(({ format }) => format !== "f32");
-  if (wrong !== undefined)
-    throw new RopewalkError("INVALID_FILE", `${files.name}: ${wrong.name}`, `must be f32 (got ${wrong.format})`);
-  const bytes = new Map(found.map((tensor) => [tensor.name, new Uint8Array(tensor.bytes)]));
-  await files.read(
-    found,
-    ({ name }, offset, chunk) => bytes.get(name)!.set(chunk, offset),
-    signal === undefined ? {} : { signal },
-  );
-  return Object.fromEntries([...bytes].map(([name, data]) => [name, new Float32Array(data.buffer)]));
-}
-
-async function tokenizerOf(files: ModelFiles, info: ModelInfo, options: ModelOptions): Promise<Tokenizer> {
-  const { tokenizer, tokenizerConfig } = options.tokenizer ?? files;
-  if (tokenizer !== undefined) return tokenizerFromJson(tokenizer, tokenizerConfig, files.generationConfig);
-  if (files.metadata["tokenizer.ggml.tokens"] !== undefined) return tokenizerFromGguf(files.metadata);
-  return tokenless(files.name, info.vocabularySize);
-}
-
-/** Since 2025 a template stands in a file of its own; before, in tokenizer_config.json, where several have names. */
-function chatTemplateOf({ chatTemplate, tokenizerConfig, metadata }: ModelFiles): string | undefined {
-  const given: unknown = chatTemplate ?? metadata["tokenizer.chat_template"] ?? tokenizerConfig?.["chat_template"];
-  if (typeof given === "string") return given;
-  if (!Array.isArray(given)) return undefined;
-  const named = (given as { name?: unknown; template?: unknown }[]).find(({ name }) => name === "default")?.template;
-  return typeof named === "string" ? named : undefined;
-}
-
-/** What generation_config.json says of sampling. */
-function samplingOf(config: Readonly<Record<string, unknown>>): SamplingOptions {
-  const names = {
-    temperature: "temperature",
-    topK: "top_k",
-    topP: "top_p",
-    minP: "min_p",
-    repetitionPenalty: "repetition_penalty",
-  } as const;
-  const given = Object.entries(names).map(([ours, theirs]) => [ours, config[theirs]] as const);
-  return Object.fromEntries(given.filter(([, value]) => typeof value === "number"));
 }

@@ -1,3 +1,4 @@
+// A model in wasm memory: loading, forward pass, logits and losses.
 import { RopewalkError } from "../base/errors.js";
 import type { ModelFiles, ReadOptions } from "../files/model_files.js";
 import type { Heap } from "../memory/heap.js";
@@ -6,26 +7,23 @@ import type { CacheDType } from "../memory/elements.js";
 import type { KeyMode } from "../cache/options.js";
 import { Owned } from "../memory/owned.js";
 import { loadWeights } from "./load_weights.js";
-import { alwaysLong, isLong } from "./long_rope.js";
+import { withLongFactors, usesLongFactors } from "./long_rope.js";
 import type { ModelLayer, ModelPlan } from "./model_plan.js";
-import type { Placement } from "./placement.js";
+import type { WeightMapping } from "./weight_mapping.js";
 
-/** Tokens that go through the layers in one call: enough to read each weight once for many, few enough to be given up between two calls. */
-export const TOKENS_AT_ONCE = 128;
+/** Tokens per forward pass. Large enough to amortize reading the weights, small enough to check for aborts between calls. */
+export const BATCH_TOKENS = 128;
 
-/** How a session keeps keys and values. @internal */
-export interface CacheChoice {
+/** How a session stores keys and values. @internal */
+export interface CacheSettings {
   dtype: CacheDType;
   keys?: KeyMode;
 }
 
-/** The largest length a cache is told of; sessions keep to their own, and memory is taken as tokens come. */
-const CACHE_LIMIT = 2 ** 30;
+/** Sessions enforce their context length themselves, and pages are allocated on demand, so caches are created with a huge limit. */
+const MAX_CACHE_LENGTH = 2 ** 30;
 
-/**
- * A model in wasm memory: what the operations on it share.
- * @internal
- */
+/** The weights of a model in wasm memory, and the calls into the core that use them. @internal */
 export class ModelCore {
   readonly heap: Heap;
   readonly plan: ModelPlan;
@@ -39,21 +37,21 @@ export class ModelCore {
     this.#owned = new Owned(heap, address, "model", destroyModel);
   }
 
-  /** Loads the weights of a plan. On failure, or when the signal says so, all memory is given back. */
+  /** Loads the weights of a plan. On failure or abort, all memory is freed. */
   static async load(
     heap: Heap,
     files: ModelFiles,
     plan: ModelPlan,
-    placements: readonly Placement[],
+    mappings: readonly WeightMapping[],
     useScalarKernels: boolean,
     options: ReadOptions,
   ): Promise<ModelCore> {
     const address = heap.module.model_create(useScalarKernels);
     if (address === 0)
-      throw new RopewalkError("OUT_OF_MEMORY", "", "memory for a model cannot be had; dispose of tensors or models");
+      throw new RopewalkError("OUT_OF_MEMORY", "", "out of memory for a model; dispose of tensors or models");
     try {
       configure(heap, address, plan);
-      await loadWeights(heap, address, files, plan.facts, placements, options);
+      await loadWeights(heap, address, files, plan.reader, mappings, options);
       options.signal?.throwIfAborted();
       return new ModelCore(heap, plan, address, useScalarKernels);
     } catch (error) {
@@ -62,7 +60,7 @@ export class ModelCore {
     }
   }
 
-  /** Where the model lies in wasm memory. Throws DISPOSED. */
+  /** Address of the model in wasm memory. Throws DISPOSED. */
   get address(): number {
     return this.#owned.address;
   }
@@ -71,27 +69,35 @@ export class ModelCore {
     return this.plan.config.vocabulary_size;
   }
 
-  /** An empty cache for the model's layers, for a text of a length where that is known; with other ropes, where `under` has them. */
-  newCache({ dtype, keys }: CacheChoice, length = 0, under: readonly ModelLayer[] = this.plan.layers): KvCacheCore {
+  /**
+   * An empty cache for the layers of the model.
+   * @param length - length of the text, if known: chooses the factors of a LongRoPE
+   * @param modelLayers - layers with other RoPEs than the model's
+   */
+  newCache(
+    { dtype, keys }: CacheSettings,
+    length = 0,
+    modelLayers: readonly ModelLayer[] = this.plan.layers,
+  ): KvCacheCore {
     const { kv_heads: kvHeads, head_dim: headDim } = this.plan.config;
-    const layers = under.map(({ rope }) => ({
-      rope: rope !== null && isLong(rope, length) ? alwaysLong(rope) : rope,
+    const layers = modelLayers.map(({ rope }) => ({
+      rope: rope !== null && usesLongFactors(rope, length) ? withLongFactors(rope) : rope,
       kvHeads,
       headDim,
     }));
     return new KvCacheCore(
       this.heap,
-      { layers, maxLength: CACHE_LIMIT, dtype, ...(keys !== undefined && { keys }) },
+      { layers, maxLength: MAX_CACHE_LENGTH, dtype, ...(keys !== undefined && { keys }) },
       this.useScalarKernels,
     );
   }
 
-  /** Takes at most {@link TOKENS_AT_ONCE} tokens through the layers and into a cache. On failure the cache is as it was. */
+  /** Runs at most {@link BATCH_TOKENS} tokens through the layers and appends their keys and values. On failure the cache is unchanged. */
   forward(cache: KvCacheCore, tokens: Int32Array): void {
     const { heap, address } = this;
-    heap.borrow(tokens.byteLength, (at) => {
-      heap.bytes(at, tokens.byteLength).set(new Uint8Array(tokens.buffer, tokens.byteOffset, tokens.byteLength));
-      heap.check(heap.module.model_forward(address, cache.address, 0, at, tokens.length));
+    heap.borrow(tokens.byteLength, (ids) => {
+      heap.bytes(ids, tokens.byteLength).set(new Uint8Array(tokens.buffer, tokens.byteOffset, tokens.byteLength));
+      heap.check(heap.module.model_forward(address, cache.address, 0, ids, tokens.length));
     });
   }
 
@@ -100,19 +106,19 @@ export class ModelCore {
     this.heap.check(this.heap.module.model_logits(this.address, token, 1, target));
   }
 
-  /** The last hidden state of one token of the last forward(), as the head reads it. */
+  /** Hidden state of one token of the last forward(), after the final norm. */
   hidden(token: number): Float32Array {
     const { hidden_size } = this.plan.config;
     return this.heap.floats(this.heap.module.model_hidden(this.address) + token * hidden_size * 4, hidden_size).slice();
   }
 
-  /** −ln p of each target, at the tokens of the last forward() from `first` on. */
+  /** Loss (−ln p) of each target, where target i follows token `first` + i of the last forward(). */
   losses(first: number, targets: Int32Array): Float64Array {
     const { heap, address } = this;
-    return heap.borrow(targets.length * 16, (at) => {
-      const out = at + targets.length * 8;
-      heap.bytes(at, targets.byteLength).set(new Uint8Array(targets.buffer, targets.byteOffset, targets.byteLength));
-      heap.check(heap.module.model_losses(address, first, at, targets.length, out));
+    return heap.borrow(targets.length * 16, (ids) => {
+      const out = ids + targets.length * 8;
+      heap.bytes(ids, targets.byteLength).set(new Uint8Array(targets.buffer, targets.byteOffset, targets.byteLength));
+      heap.check(heap.module.model_losses(address, first, ids, targets.length, out));
       return heap.doubles(out, targets.length).slice();
     });
   }
@@ -122,11 +128,11 @@ export class ModelCore {
   }
 }
 
-function configure(heap: Heap, address: number, { config, layers, facts }: ModelPlan): void {
+function configure(heap: Heap, address: number, { config, layers, reader }: ModelPlan): void {
   const words = Int32Array.from(layers.flatMap(({ window, hasExperts }) => [window, Number(hasExperts)]));
-  heap.borrow(words.byteLength, (at) => {
-    heap.bytes(at, words.byteLength).set(new Uint8Array(words.buffer));
-    heap.check(heap.module.model_configure(address, config, at), undefined, facts.file);
+  heap.borrow(words.byteLength, (layerWords) => {
+    heap.bytes(layerWords, words.byteLength).set(new Uint8Array(words.buffer));
+    heap.check(heap.module.model_configure(address, config, layerWords), undefined, reader.file);
   });
 }
 

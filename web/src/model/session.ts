@@ -1,3 +1,4 @@
+// The public Session class: the tokens of one text, their KV cache, and generation.
 import { wholeNumber } from "../base/checks.js";
 import { overrideRopeConfig } from "../config/rope_config.js";
 import type { RopeOverrides } from "../config/overrides.js";
@@ -10,61 +11,59 @@ import { restore as restoreCache, save as saveCache } from "../cache/image.js";
 import { retune as retuneCache, shift as shiftCache } from "../cache/retune.js";
 import { Owned } from "../memory/owned.js";
 import type { Tokenizer } from "../text/tokenizer.js";
-import { Turns } from "./breathe.js";
+import { EventLoopYielder } from "./event_loop.js";
 import { extendedOverrides } from "./extend.js";
-import { alwaysLong, isLong } from "./long_rope.js";
+import { withLongFactors, usesLongFactors } from "./long_rope.js";
 import { generate, type GenerateOptions, type Piece } from "./generate.js";
-import { type CacheChoice, type ModelCore, TOKENS_AT_ONCE } from "./model_core.js";
+import { type CacheSettings, type ModelCore, BATCH_TOKENS } from "./model_core.js";
 import type { ModelLayer } from "./model_plan.js";
 import { logprobOf, mostProbable, type SamplingOptions, type TokenProbability } from "./sampler.js";
 import { readSession, writeSession } from "./session_image.js";
 
-/** What a session is to hold. */
+/** Options of a session. */
 export interface SessionOptions {
-  /** Tokens at most, 1 to 2^24 (the model's `contextLength`). {@link Session.retune} and the policy `extend` can change it. */
+  /** Maximum number of tokens, 1 to 2^24. Default: the model's `contextLength`. {@link Session.retune} and `whenFull: "extend"` can change it. */
   contextLength?: number;
 }
 
-/** What accompanies a long call. */
+/** Options of {@link Session.append}. */
 export interface SessionAppendOptions {
-  /** Gives up after each piece, and rejects with its reason; what has been taken up stays, after the last piece all of it. */
+  /** Aborts between two batches of 128 tokens, or after the last, and rejects with the signal's reason. Tokens read until then stay in the session. */
   signal?: AbortSignal;
-  /** Called after each piece. */
+  /** Called after each batch, with numbers of tokens. */
   onProgress?: (progress: { done: number; total: number }) => void;
 }
 
-/**
- * A text that a model has read, and may go on with: its tokens, and their keys and values in a cache. Made by `model.session()`.
- */
+/** A text that a model has read and can continue: its tokens, and their keys and values in a cache. Created by `model.session()`. */
 export class Session implements Disposable {
   readonly #core: ModelCore;
   readonly #cache: KvCacheCore;
-  readonly #choice: CacheChoice;
+  readonly #cacheSettings: CacheSettings;
   readonly #tokenizer: Tokenizer;
-  /** What the model's files say of sampling. */
+  /** Sampling defaults from the model's files. */
   readonly #sampling: SamplingOptions;
   readonly #logits: Owned;
   readonly #tokens: number[] = [];
-  /** What turns each group of layers, as it was asked for; the cache holds it as it is in force (long_rope.ts). */
+  /** The requested RoPE of each group of layers. The cache has the one in effect, which differs for a LongRoPE (long_rope.ts). */
   #ropes: Readonly<RopeConfig>[];
   #contextLength: number;
-  #isFresh = false; // whether #logits are those after the last token
+  #hasFreshLogits = false; // whether #logits follow the last token
   #hidden: Float32Array | undefined;
 
   /** @internal */
   constructor(
     core: ModelCore,
     tokenizer: Tokenizer,
-    choice: CacheChoice,
+    cacheSettings: CacheSettings,
     contextLength: number,
     sampling: SamplingOptions,
   ) {
     this.#core = core;
     this.#tokenizer = tokenizer;
-    this.#choice = choice;
+    this.#cacheSettings = cacheSettings;
     this.#sampling = sampling;
     this.#contextLength = checkContext(contextLength);
-    this.#cache = core.newCache(choice);
+    this.#cache = core.newCache(cacheSettings);
     this.#ropes = this.#cache.groups.map(({ config }) => config);
     try {
       this.#logits = new Owned(
@@ -80,41 +79,39 @@ export class Session implements Disposable {
     }
   }
 
-  /** Tokens held, oldest first. */
+  /** Token ids, oldest first. */
   get tokens(): readonly number[] {
     return this.#tokens;
   }
 
-  /** Number of tokens held. */
+  /** Number of tokens. */
   get length(): number {
     return this.#tokens.length;
   }
 
-  /** Tokens that may be held. */
+  /** Maximum number of tokens. */
   get contextLength(): number {
     return this.#contextLength;
   }
 
-  /** Bytes of wasm memory that keys and values take now. */
+  /** Bytes of wasm memory that the keys and values use now. */
   get bytes(): number {
     return this.#core.heap.module.kv_bytes(this.#cache.address);
   }
 
-  /** The text of all tokens, special ones left out. */
+  /** Text of all tokens, without special tokens. */
   get text(): string {
     return this.#tokenizer.decode(this.#tokens);
   }
 
-  /**
-   * What turns the layers that see the whole context; null where none is turned.
-   */
+  /** RoPE of the full-attention layers, or of the sliding-window layers if those have none; null without RoPE. */
   get rope(): Readonly<RopeConfig> | null {
     return this.#ropes[this.#groupOf("full_attention") ?? this.#groupOf("sliding_attention") ?? -1] ?? null;
   }
 
   /**
-   * Reads more text. A string is encoded without a begin token, unless it is the first.
-   * @throws {@link RopewalkError} CACHE_FULL (nothing is taken up), INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED; rejects with the signal's reason.
+   * Appends text or token ids. A string gets the model's begin token only if the session is empty.
+   * @throws {@link RopewalkError} CACHE_FULL (nothing is appended), INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED; rejects with the signal's reason.
    */
   async append(input: string | Iterable<number>, options: SessionAppendOptions = {}): Promise<void> {
     const tokens = this.#encode(input);
@@ -122,23 +119,24 @@ export class Session implements Disposable {
       throw new RopewalkError(
         "CACHE_FULL",
         "tokens",
-        `${tokens.length} more tokens do not fit: ${this.length} of ${this.#contextLength} are taken; shift(), rewind(), or use a larger contextLength`,
+        `${tokens.length} more tokens don't fit: ${this.length} of ${this.#contextLength} are used; call shift() or rewind(), or use a larger contextLength`,
       );
     }
     await this.#read(tokens, options);
   }
 
   /**
-   * Logits of the token that comes next.
-   * @returns [vocabularySize], a copy.
-   * @throws {@link RopewalkError} INVALID_ARGUMENT (nothing has been read), DISPOSED.
+   * Returns the logits of the next token.
+   * @returns [vocabularySize], a copy
+   * @throws {@link RopewalkError} INVALID_ARGUMENT (the session is empty), DISPOSED.
    */
   logits(): Float32Array {
     return this.#core.heap.floats(this.#freshLogits(), this.#core.vocabularySize).slice();
   }
 
   /**
-   * The most probable tokens to come next, most probable first.
+   * Returns the most probable next tokens, most probable first.
+   * @param count - number of tokens, from 1
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
    */
   logprobs(count = 10): TokenProbability[] {
@@ -147,7 +145,7 @@ export class Session implements Disposable {
   }
 
   /**
-   * ln p that a token comes next.
+   * Returns ln p of a token as the next one.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
    */
   logprobOf(token: number): number {
@@ -156,8 +154,8 @@ export class Session implements Disposable {
   }
 
   /**
-   * The last hidden state of the newest token, normalized as the head reads it: an embedding of the text.
-   * @returns [hidden size], a copy.
+   * Returns the hidden state of the last token after the final norm: an embedding of the text.
+   * @returns [hiddenSize], a copy
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
    */
   hidden(): Float32Array {
@@ -166,19 +164,21 @@ export class Session implements Disposable {
   }
 
   /**
-   * Goes on with the text, token by token. What it yields has been taken up; given up by the signal or by leaving the loop, the session can be
-   * used on.
-   * @throws {@link RopewalkError} INVALID_ARGUMENT (nothing has been read, options), OUT_OF_MEMORY, DISPOSED; rejects with the signal's reason.
+   * Continues the text token by token. Each yielded token is already part of the session, except an end or stop token, and the last token of a full
+   * context. The session stays usable after an abort or after leaving the loop.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT (the session is empty, or an invalid option), OUT_OF_MEMORY, DISPOSED; rejects with the signal's
+   * reason.
    */
   generate(options: GenerateOptions = {}): AsyncGenerator<Piece, void, void> {
     return generate(
       {
         heap: this.#core.heap,
         tokenizer: this.#tokenizer,
-        vocabularySize: Math.min(this.#core.vocabularySize, this.#tokenizer.vocabularySize), // some models have rows that stand for nothing
+        // some models pad the embedding with rows that no token uses
+        vocabularySize: Math.min(this.#core.vocabularySize, this.#tokenizer.vocabularySize),
         tokens: this.#tokens,
         logits: () => this.#freshLogits(),
-        take: (token) => this.#read(Int32Array.of(token), {}),
+        append: (token) => this.#read(Int32Array.of(token), {}),
         isFull: () => this.length >= this.#contextLength,
         shift: (keep) => this.shift({ keep, discard: Math.max(1, (this.length - keep) >> 1) }),
         extend: () => this.extend(),
@@ -188,46 +188,48 @@ export class Session implements Disposable {
   }
 
   /**
-   * Keeps the first `length` tokens.
+   * Removes all tokens after the first `length`.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
    */
   rewind(length: number): void {
     const { heap } = this.#core;
     heap.check(heap.module.kv_truncate(this.#cache.address, 0, wholeNumber(length, 0, this.length, "length")));
     this.#tokens.length = length;
-    this.#isFresh = false;
+    this.#hasFreshLogits = false;
   }
 
   /**
-   * Takes tokens out, after the first `keep`, and moves those behind into their place: the context goes on with room for more. Their keys are
-   * turned, exactly; their values still know what was taken out.
+   * Removes `discard` tokens after the first `keep` and moves the rest down, which makes room for more. The keys of moved tokens are re-rotated to
+   * their new positions exactly. Their values aren't recomputed, so they still reflect the removed tokens.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, INVALID_POSITION, DISPOSED, OUT_OF_MEMORY.
    */
   shift({ keep = 0, discard }: { keep?: number; discard: number }): void {
     shiftCache(this.#cache, { keep, discard }, true);
     this.#tokens.splice(keep, discard);
-    this.#isFresh = false;
+    this.#hasFreshLogits = false;
   }
 
   /**
-   * Changes the RoPE of what is held and of what comes: by the same overrides as in `rw.model()`. Cached keys are turned to the new one.
-   * @param options - `kind` of layer (`full_attention`, or `sliding_attention` where a model's differ), and the context length from now on.
+   * Changes the RoPE. Cached keys are re-rotated, so the text isn't read again.
+   * @param overrides - as in `rw.model()`
+   * @param options - `kind` of layer to change (default: `full_attention`), and a new context length
    * @throws {@link RopewalkError} as `ropeConfig()`; INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
    */
   retune(overrides: RopeOverrides, options: { kind?: ModelLayer["kind"]; contextLength?: number } = {}): void {
     const kind = options.kind ?? "full_attention";
     const group = this.#groupOf(kind);
-    if (group === undefined) throw new RopewalkError("INVALID_ARGUMENT", "kind", `no layer of kind ${kind} has RoPE`);
+    if (group === undefined)
+      throw new RopewalkError("INVALID_ARGUMENT", "kind", `no ${kind} layer of this model has RoPE`);
     const rope = overrideRopeConfig(this.#ropes[group]!, overrides);
     const contextLength = checkContext(options.contextLength ?? this.#contextLength);
-    this.#tune(group, rope, this.length);
+    this.#setRope(group, rope, this.length);
     this.#contextLength = contextLength;
-    this.#isFresh = false;
+    this.#hasFreshLogits = false;
   }
 
   /**
-   * Makes room for twice as many tokens, by the YaRN scaling that fits them.
-   * @throws {@link RopewalkError} UNSUPPORTED_MODEL where the model's own scaling cannot be extended so; as {@link Session.retune}.
+   * Doubles the context length, with the YaRN factor that reaches it.
+   * @throws {@link RopewalkError} UNSUPPORTED_MODEL (YaRN can't replace the model's scaling), and as {@link Session.retune}.
    */
   extend(): void {
     const contextLength = 2 * this.#contextLength;
@@ -237,11 +239,11 @@ export class Session implements Disposable {
   }
 
   /**
-   * A session of its own that has read the same.
+   * Creates an independent session with the same tokens, keys and values.
    * @throws {@link RopewalkError} OUT_OF_MEMORY, DISPOSED.
    */
   fork(): Session {
-    const copy = new Session(this.#core, this.#tokenizer, this.#choice, this.#contextLength, this.#sampling);
+    const copy = new Session(this.#core, this.#tokenizer, this.#cacheSettings, this.#contextLength, this.#sampling);
     try {
       copy.restore(this.save());
       return copy;
@@ -252,7 +254,8 @@ export class Session implements Disposable {
   }
 
   /**
-   * Everything needed to go on later, in another page or process with the same model: tokens, keys, values, RoPE. With version and checksum.
+   * Returns bytes that {@link Session.restore} reads, also in another page or process with the same model. They contain tokens, keys, values and
+   * RoPE, with a version and a checksum.
    * @throws {@link RopewalkError} OUT_OF_MEMORY, DISPOSED.
    */
   save(): Uint8Array {
@@ -263,33 +266,33 @@ export class Session implements Disposable {
   }
 
   /**
-   * Takes the place of what is held.
-   * @throws {@link RopewalkError} INVALID_BYTES (damaged, or of another model), OUT_OF_MEMORY, DISPOSED; the session is then as it was.
+   * Replaces the contents of this session by saved ones. On failure the session is unchanged.
+   * @throws {@link RopewalkError} INVALID_BYTES (damaged, or saved with another model), OUT_OF_MEMORY, DISPOSED.
    */
   restore(bytes: Uint8Array): void {
     const { tokens, contextLength, ropes, cache } = readSession(bytes, this.#cache.groups.length);
     const before = this.#ropes;
-    const tuneAll = (configs: readonly Readonly<RopeConfig>[], length: number): void =>
-      configs.forEach((rope, group) => this.#tune(group, rope, length));
+    const setRopes = (configs: readonly Readonly<RopeConfig>[], length: number): void =>
+      configs.forEach((rope, group) => this.#setRope(group, rope, length));
     try {
-      tuneAll(ropes, tokens.length);
+      setRopes(ropes, tokens.length);
       restoreCache(this.#cache, cache, 0);
     } catch (error) {
-      tuneAll(before, this.length);
+      setRopes(before, this.length);
       throw error;
     }
     this.#tokens.splice(0, Infinity, ...tokens);
     this.#contextLength = contextLength;
-    this.#isFresh = false;
+    this.#hasFreshLogits = false;
   }
 
-  /** Gives wasm memory back; using the session afterwards throws DISPOSED. */
+  /** Frees its wasm memory. Using the session afterwards throws DISPOSED. */
   dispose(): void {
     this.#cache.dispose();
     this.#logits.dispose();
   }
 
-  /** The same. */
+  /** Same as {@link Session.dispose}. */
   [disposeSymbol](): void {
     this.dispose();
   }
@@ -301,64 +304,64 @@ export class Session implements Disposable {
     return Int32Array.from(tokens);
   }
 
-  async #read(given: Int32Array, { signal, onProgress }: SessionAppendOptions): Promise<void> {
-    const length = this.length + given.length;
-    const isOutgrown = this.#ropes.some(
-      (rope) => this.length > 0 && isLong(rope, length) !== isLong(rope, this.length),
+  async #read(added: Int32Array, { signal, onProgress }: SessionAppendOptions): Promise<void> {
+    const length = this.length + added.length;
+    const needsReread = this.#ropes.some(
+      (rope) => this.length > 0 && usesLongFactors(rope, length) !== usesLongFactors(rope, this.length),
     );
-    const again = isOutgrown ? this.length : 0;
-    const tokens = isOutgrown ? Int32Array.from([...this.#tokens, ...given]) : given;
-    if (isOutgrown) this.rewind(0);
-    if (this.length === 0) this.#ropes.forEach((rope, group) => this.#tune(group, rope, length));
-    const turns = new Turns();
-    for (let first = 0; first < tokens.length; first += TOKENS_AT_ONCE) {
-      if (first >= again) signal?.throwIfAborted(); // what had been read before is never lost
-      this.#take(tokens.slice(first, first + TOKENS_AT_ONCE), first + TOKENS_AT_ONCE >= tokens.length);
-      onProgress?.({ done: Math.min(first + TOKENS_AT_ONCE, tokens.length), total: tokens.length });
-      await turns.give();
+    const reread = needsReread ? this.length : 0;
+    const tokens = needsReread ? Int32Array.from([...this.#tokens, ...added]) : added;
+    if (needsReread) this.rewind(0);
+    if (this.length === 0) this.#ropes.forEach((rope, group) => this.#setRope(group, rope, length));
+    const yielder = new EventLoopYielder();
+    for (let first = 0; first < tokens.length; first += BATCH_TOKENS) {
+      if (first >= reread) signal?.throwIfAborted(); // an abort must not lose tokens that were read before
+      this.#forward(tokens.slice(first, first + BATCH_TOKENS), first + BATCH_TOKENS >= tokens.length);
+      onProgress?.({ done: Math.min(first + BATCH_TOKENS, tokens.length), total: tokens.length });
+      await yielder.yieldIfDue();
     }
     signal?.throwIfAborted();
   }
 
-  /** Makes a rope hold for a group of layers, as a text of `length` is read under it. */
-  #tune(group: number, rope: Readonly<RopeConfig>, length: number): void {
-    const inForce = isLong(rope, length) ? alwaysLong(rope) : rope;
+  /** Sets the RoPE of a group of layers for a text of `length` tokens. */
+  #setRope(group: number, rope: Readonly<RopeConfig>, length: number): void {
+    const effective = usesLongFactors(rope, length) ? withLongFactors(rope) : rope;
     const { config, layers } = this.#cache.groups[group]!;
-    if (JSON.stringify(inForce) !== JSON.stringify(config)) retuneCache(this.#cache, { rope: inForce, layers }, true);
-    this.#ropes = this.#ropes.map((one, i) => (i === group ? rope : one));
+    if (JSON.stringify(effective) !== JSON.stringify(config))
+      retuneCache(this.#cache, { rope: effective, layers }, true);
+    this.#ropes = this.#ropes.map((current, i) => (i === group ? rope : current));
   }
 
-  /** Takes tokens up; logits, a product with the whole vocabulary, are made only of the last that are at hand. */
-  #take(tokens: Int32Array, isLast = true): void {
+  /** Runs a batch through the model. Logits cost a product with the whole vocabulary, so only the last batch computes them. */
+  #forward(tokens: Int32Array, isLast = true): void {
     const core = this.#core;
     core.forward(this.#cache, tokens);
-    this.#isFresh = false;
+    this.#hasFreshLogits = false;
     this.#tokens.push(...tokens);
     if (!isLast) return;
     core.writeLogits(tokens.length - 1, this.#logits.address);
     this.#hidden = core.hidden(tokens.length - 1);
-    this.#isFresh = true;
+    this.#hasFreshLogits = true;
   }
 
-  /** Where the logits after the last token lie. What changed the cache since is made good by reading that token again. */
+  /** Address of the logits after the last token. If the cache has changed since, the last token is read again. */
   #freshLogits(): number {
     const last = this.#tokens.at(-1);
-    if (last === undefined)
-      throw new RopewalkError("INVALID_ARGUMENT", "session", "has read nothing yet: append() a text first");
-    if (!this.#isFresh) {
+    if (last === undefined) throw new RopewalkError("INVALID_ARGUMENT", "session", "is empty; call append() first");
+    if (!this.#hasFreshLogits) {
       this.rewind(this.length - 1);
-      this.#take(Int32Array.of(last));
+      this.#forward(Int32Array.of(last));
     }
     return this.#logits.address;
   }
 
   #groupOf(kind: ModelLayer["kind"]): number | undefined {
-    const layer = this.#core.plan.layers.findIndex((one) => one.kind === kind && one.rope !== null);
+    const layer = this.#core.plan.layers.findIndex((candidate) => candidate.kind === kind && candidate.rope !== null);
     return layer < 0 ? undefined : this.#cache.layers[layer]!.group;
   }
 }
 
-/** Checks a context length. @internal */
+/** Throws INVALID_ARGUMENT for an invalid context length. @internal */
 export function checkContext(length: number): number {
   return wholeNumber(length, 1, 2 ** 24, "contextLength");
 }

@@ -1,48 +1,50 @@
+// Finds stop strings in generated text.
 import { RopewalkError } from "../base/errors.js";
 
 /**
- * Looks for texts that end a generation. Text is held back as long as it may be the beginning of one.
+ * Searches a stream of text for stop strings. Text that may be the beginning of a stop string is withheld until that is decided.
  * @internal
  */
 export class StopStrings {
   readonly #stops: readonly string[];
-  #held = "";
-  #isMet = false;
+  #withheld = "";
+  #isFound = false;
 
   constructor(stops: string | readonly string[]) {
     this.#stops = typeof stops === "string" ? [stops] : stops;
     const wrong = this.#stops.find((stop) => typeof stop !== "string" || stop === "");
-    if (wrong !== undefined) throw new RopewalkError("INVALID_ARGUMENT", "stop", "must be texts that are not empty");
+    if (wrong !== undefined)
+      throw new RopewalkError("INVALID_ARGUMENT", "stop", `must be non-empty strings (got ${JSON.stringify(wrong)})`);
   }
 
-  /** Whether one has come. */
-  get isMet(): boolean {
-    return this.#isMet;
+  /** Whether a stop string was found. */
+  get isFound(): boolean {
+    return this.#isFound;
   }
 
-  /** Takes more text and returns what is certain not to belong to a stop text. */
+  /** Adds text and returns what can't be part of a stop string. */
   push(text: string): string {
-    if (this.#isMet) return "";
-    const all = this.#held + text;
-    const found = this.#stops.map((stop) => all.indexOf(stop)).filter((at) => at >= 0);
-    this.#isMet = found.length > 0;
-    const certain = this.#isMet
+    if (this.#isFound) return "";
+    const pending = this.#withheld + text;
+    const found = this.#stops.map((stop) => pending.indexOf(stop)).filter((index) => index >= 0);
+    this.#isFound = found.length > 0;
+    const length = this.#isFound
       ? Math.min(...found)
-      : all.length - Math.max(0, ...this.#stops.map((stop) => beginningAtEnd(all, stop)));
-    this.#held = this.#isMet ? "" : all.slice(certain);
-    return all.slice(0, certain);
+      : pending.length - Math.max(0, ...this.#stops.map((stop) => overlap(pending, stop)));
+    this.#withheld = this.#isFound ? "" : pending.slice(length);
+    return pending.slice(0, length);
   }
 
-  /** What was held back, when nothing more comes. */
+  /** Returns the withheld text at the end of the stream. */
   end(): string {
-    const rest = this.#held;
-    this.#held = "";
+    const rest = this.#withheld;
+    this.#withheld = "";
     return rest;
   }
 }
 
-/** Length of the longest beginning of `stop` that `text` ends with. */
-function beginningAtEnd(text: string, stop: string): number {
+/** Length of the longest proper prefix of `stop` that `text` ends with. */
+function overlap(text: string, stop: string): number {
   for (let length = Math.min(text.length, stop.length - 1); length > 0; length--) {
     if (text.endsWith(stop.slice(0, length))) return length;
   }

@@ -7,7 +7,7 @@ import type { RopeOverrides } from "../../config/overrides.js";
 import { ropeConfig } from "../../config/rope_config.js";
 import type { RopeConfig } from "../../config/types.js";
 import { RopewalkError } from "../../base/errors.js";
-import { CLASS_DEFAULTS } from "../../model/class_defaults.js";
+import { CLASS_DEFAULTS } from "../../model/config_reader.js";
 import { parseConfig } from "../config_file.js";
 
 /** The heads of a model, as its weights have them. */

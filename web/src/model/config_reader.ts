@@ -1,24 +1,40 @@
+// Reads a model's config.json or GGUF metadata through one set of keys, with every value checked.
 import { RopewalkError } from "../base/errors.js";
 import type { ModelFiles } from "../files/model_files.js";
-import { CLASS_DEFAULTS } from "./class_defaults.js";
 
-/** Where a fact stands: its key in config.json (or several, of which the first that is there counts), and in GGUF without the architecture. */
-export type Key = readonly [config: string | readonly string[], gguf: string];
+/** A key in config.json (or several, of which the first present one counts), and in GGUF without the architecture prefix. */
+export type ConfigKey = readonly [config: string | readonly string[], gguf: string];
 
 type Dict = Readonly<Record<string, unknown>>;
 
 /**
- * What a model's files say of it, by one set of questions for config.json and GGUF metadata. Every answer is checked; a question without a
- * default must have one.
+ * Defaults of transformers' config classes, by `model_type`, for keys that released config.json files omit. The multimodal Gemma 3 models omit
+ * every key whose value is that of the 4B model.
  * @internal
  */
-export class Facts {
+export const CLASS_DEFAULTS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+  gemma3_text: {
+    vocab_size: 262208,
+    num_attention_heads: 8,
+    num_key_value_heads: 4,
+    head_dim: 256,
+    rms_norm_eps: 1e-6,
+    max_position_embeddings: 131072,
+    query_pre_attn_scalar: 256,
+  },
+};
+
+/**
+ * Reads values from config.json or GGUF metadata. A value of the wrong type, or a missing value without a fallback, throws INVALID_FILE.
+ * @internal
+ */
+export class ConfigReader {
   /** Name of the file, for messages. */
   readonly file: string;
   readonly isGguf: boolean;
   /** `model_type`, or `general.architecture`. */
   readonly architecture: string;
-  /** What ropeConfig() reads. */
+  /** The whole config.json or metadata, as ropeConfig() takes it. */
   readonly source: Dict;
   readonly #values: Dict;
   readonly #tensors: ModelFiles["tensors"];
@@ -29,7 +45,7 @@ export class Facts {
     this.isGguf = files.kind === "gguf";
     this.#tensors = files.tensors;
     this.source = this.isGguf ? files.metadata : (files.config ?? {});
-    const nested = this.source["text_config"]; // of a model that sees or hears too
+    const nested = this.source["text_config"]; // multimodal models
     const values = this.isGguf || !isDict(nested) ? this.source : nested;
     const key = this.isGguf ? "general.architecture" : "model_type";
     const name = values[key];
@@ -41,8 +57,8 @@ export class Facts {
     this.#prefix = this.isGguf ? `${name}.` : "";
   }
 
-  /** The value at a key as it is, and where it was found. */
-  at([config, gguf]: Key): { value: unknown; path: string } {
+  /** The unchecked value of a key, and the path where it was found. */
+  find([config, gguf]: ConfigKey): { value: unknown; path: string } {
     const names = this.isGguf ? [this.#prefix + gguf] : [config].flat();
     const path = names.find((name) => this.#values[name] !== undefined && this.#values[name] !== null) ?? names[0]!;
     return { value: this.#values[path] ?? undefined, path };
@@ -52,44 +68,37 @@ export class Facts {
     return this.#tensors.has(name);
   }
 
-  /** A whole number from `least` to `most`. */
-  integer(key: Key, otherwise?: number, least = 1, most = 2 ** 31 - 1): number {
-    const { value, path } = this.at(key);
-    if (value === undefined && otherwise !== undefined) return otherwise;
-    // some files give a number for each layer; where all are the same, that is the model's
-    const one: unknown =
+  /** An integer from `min` to `max`. */
+  integer(key: ConfigKey, fallback?: number, min = 1, max = 2 ** 31 - 1): number {
+    const { value, path } = this.find(key);
+    if (value === undefined && fallback !== undefined) return fallback;
+    // some files have a number for each layer; accepted if all are equal
+    const single: unknown =
       Array.isArray(value) && value.length > 0 && value.every((entry) => entry === value[0]) ? value[0] : value;
-    if (!Number.isInteger(one) || (one as number) < least || (one as number) > most) {
-      throw this.error("INVALID_FILE", path, `must be an integer from ${least} to ${most} (got ${String(value)})`);
+    if (!Number.isInteger(single) || (single as number) < min || (single as number) > max) {
+      throw this.error("INVALID_FILE", path, `must be an integer from ${min} to ${max} (got ${String(value)})`);
     }
-    return one as number;
+    return single as number;
   }
 
-  number(key: Key, otherwise?: number): number {
-    const { value, path } = this.at(key);
-    if (value === undefined && otherwise !== undefined) return otherwise;
+  number(key: ConfigKey, fallback?: number): number {
+    const { value, path } = this.find(key);
+    if (value === undefined && fallback !== undefined) return fallback;
     if (!Number.isFinite(value))
       throw this.error("INVALID_FILE", path, `must be a finite number (got ${String(value)})`);
     return value as number;
   }
 
-  flag(key: Key, otherwise: boolean): boolean {
-    const { value, path } = this.at(key);
-    if (value === undefined) return otherwise;
+  boolean(key: ConfigKey, fallback: boolean): boolean {
+    const { value, path } = this.find(key);
+    if (value === undefined) return fallback;
     if (typeof value !== "boolean")
       throw this.error("INVALID_FILE", path, `must be true or false (got ${String(value)})`);
     return value;
   }
 
-  text(key: Key): string | undefined {
-    const { value, path } = this.at(key);
-    if (value !== undefined && typeof value !== "string")
-      throw this.error("INVALID_FILE", path, `must be a string (got ${String(value)})`);
-    return value;
-  }
-
-  list(key: Key): readonly unknown[] | undefined {
-    const { value } = this.at(key);
+  list(key: ConfigKey): readonly unknown[] | undefined {
+    const { value } = this.find(key);
     return Array.isArray(value) ? (value as unknown[]) : undefined;
   }
 

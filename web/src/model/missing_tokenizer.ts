@@ -1,16 +1,17 @@
+// The tokenizer of a model without tokenizer files.
 import { RopewalkError } from "../base/errors.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 
 /**
- * Stands in where a model's files have no tokenizer: tokens go in and out as numbers, and text is refused.
+ * Stands in for a missing tokenizer: token ids work as prompts, text is rejected with UNSUPPORTED_MODEL, and generated pieces have empty text.
  * @internal
  */
-export function tokenless(file: string, vocabularySize: number): Tokenizer {
+export function missingTokenizer(file: string, vocabularySize: number): Tokenizer {
   const refuse = (): never => {
     throw new RopewalkError(
       "UNSUPPORTED_MODEL",
       `${file}: tokenizer`,
-      "is not there: give tokens as numbers, or the tokenizer as an option",
+      "the model has no tokenizer; pass token ids, or pass a tokenizer with the option `tokenizer`",
     );
   };
   return {

@@ -1,9 +1,11 @@
-/** What a weight matrix of a layer does; in the order of the core's LayerMatrix. @internal */
+// Roles of a layer's weights, and the names of their tensors in GGUF files and in transformers format.
+
+/** Roles of weight matrices in a layer, in the order of the core's LayerMatrix. @internal */
 export const LAYER_MATRICES = ["query", "key", "value", "output", "router", "gate", "up", "down"] as const;
 /** @internal */
 export type MatrixRole = (typeof LAYER_MATRICES)[number];
 
-/** What a vector of a layer does; in the order of the core's LayerVector. @internal */
+/** Roles of vectors in a layer, in the order of the core's LayerVector. @internal */
 export const LAYER_VECTORS = [
   "attention_norm",
   "attention_norm_bias",
@@ -24,16 +26,16 @@ export const LAYER_VECTORS = [
 /** @internal */
 export type VectorRole = (typeof LAYER_VECTORS)[number];
 
-/** Norms that a layer may have. @internal */
+/** Norms a layer can have. @internal */
 export type NormRole =
   "attention_norm" | "query_norm" | "key_norm" | "attention_post_norm" | "feed_forward_norm" | "feed_forward_post_norm";
 
-/** Tensors of a file that hold the rows of several matrices. @internal */
+/** Tensors that store the rows of several matrices. @internal */
 export type FusedRole = "query_key_value" | "gate_up";
 
 /**
- * Names of a layer's tensors, without the layer and without `.weight`. `{e}` stands for an expert, `{h}` for a head; experts without `{e}` lie in
- * one tensor, one after the other.
+ * Names of a layer's tensors, without the layer prefix and without `.weight`. `{e}` stands for the index of an expert, `{h}` for that of a head.
+ * Without `{e}`, one tensor stores all experts in order.
  * @internal
  */
 export type LayerNames = Partial<
@@ -42,7 +44,7 @@ export type LayerNames = Partial<
 
 /** Names of a model's tensors. @internal */
 export interface TensorNames {
-  /** `{n}` stands for the layer. */
+  /** Prefix of a layer's tensors; `{n}` stands for the index of the layer. */
   readonly layer: string;
   readonly embedding: string;
   readonly final_norm: string;
@@ -50,7 +52,7 @@ export interface TensorNames {
   readonly layers: LayerNames;
 }
 
-/** GGUF names are the same for all architectures. @internal */
+/** Names in GGUF, the same for all architectures. @internal */
 export const GGUF_NAMES: TensorNames = {
   layer: "blk.{n}.",
   embedding: "token_embd",
@@ -79,7 +81,7 @@ export const GGUF_NAMES: TensorNames = {
   },
 };
 
-/** Names of Llama in transformers, which most others follow. @internal */
+/** Names of Llama in transformers, which most architectures share. @internal */
 export const LLAMA_NAMES: TensorNames = {
   layer: "model.layers.{n}.",
   embedding: "model.embed_tokens",
@@ -102,7 +104,7 @@ export const LLAMA_NAMES: TensorNames = {
   },
 };
 
-/** Llama's names with some of the layers' changed. @internal */
+/** The names of Llama with some replaced. @internal */
 export function llamaNames(layers: LayerNames, others: Partial<Omit<TensorNames, "layers">> = {}): TensorNames {
   return { ...LLAMA_NAMES, ...others, layers: { ...LLAMA_NAMES.layers, ...layers } };
 }

@@ -1,6 +1,15 @@
+// Maps the tensors of a model's files to the weights of the core.
 import type { ModelFiles, StoredTensor } from "../files/model_files.js";
 import type { ModelPlan } from "./model_plan.js";
-import { asColumn, columnsOf, piecesOf, type Placement, type Rows, rowsOf, whole } from "./placement.js";
+import {
+  asColumn,
+  columnsOf,
+  slicesOf,
+  type WeightMapping,
+  type TensorRows,
+  rowsOf,
+  wholeTensor,
+} from "./weight_mapping.js";
 import {
   GGUF_NAMES,
   LAYER_MATRICES,
@@ -10,99 +19,101 @@ import {
   type NormRole,
   type TensorNames,
   type VectorRole,
-} from "./roles.js";
-import { textNames, type TextNames } from "./text_names.js";
+} from "./tensor_names.js";
+import { textModelNames, type TextModelNames } from "./multimodal_names.js";
 
-/** Layer of the model's own weights. */
-const WHOLE_MODEL = -1;
-/** In the order of the core's ModelMatrix and ModelVector. */
+/** Layer index of weights outside the layers: embedding, final norm and head. */
+const NO_LAYER = -1;
+// In the order of the core's ModelMatrix and ModelVector.
 const MODEL_MATRICES = ["embedding", "head"] as const;
 const MODEL_VECTORS = ["final_norm", "final_norm_bias", "head_bias"] as const;
 
-/** Tensors that some files hold and nobody needs: tables and masks that are computed, and what ropeConfig() has read. */
+/** Tensors that some files contain but the core doesn't need: tables and masks that it computes, and RoPE factors, which ropeConfig() reads. */
 const COMPUTED =
   /(rotary_emb\.inv_freq|\.(attention|attn)\.(masked_)?bias|attn_rot_embd\.weight)$|^rope_(freqs|factors_long|factors_short)\.weight$/;
 
 /**
- * Says where every weight of a model comes from: which bytes of which tensors.
+ * The source of every weight of a model: which bytes of which tensors.
  *
- * @throws {@link RopewalkError} INVALID_FILE (a tensor is missing or of another shape than the config gives), UNSUPPORTED_MODEL (a tensor that
- * this package does not use, and the result would be wrong without).
+ * @throws {@link RopewalkError} INVALID_FILE (a tensor is missing, or its shape contradicts the config), UNSUPPORTED_MODEL (a tensor that this
+ * package doesn't use; ignoring it would give wrong results).
  * @internal
  */
-export function placementsOf(files: ModelFiles, plan: ModelPlan): Placement[] {
-  const placements = new Placements(files, plan);
-  placements.addModel();
-  for (let layer = 0; layer < plan.config.layers; layer++) placements.addLayer(layer);
-  placements.checkAllUsed();
-  return placements.list;
+export function mapWeights(files: ModelFiles, plan: ModelPlan): WeightMapping[] {
+  const mapper = new WeightMapper(files, plan);
+  mapper.addModel();
+  for (let layer = 0; layer < plan.config.layers; layer++) mapper.addLayer(layer);
+  mapper.checkAllUsed();
+  return mapper.mappings;
 }
 
-class Placements {
-  readonly list: Placement[] = [];
+class WeightMapper {
+  readonly mappings: WeightMapping[] = [];
   readonly #plan: ModelPlan;
   readonly #files: ModelFiles;
   readonly #names: TensorNames;
-  readonly #text: TextNames;
+  readonly #text: TextModelNames;
   readonly #used = new Set<string>();
 
   constructor(files: ModelFiles, plan: ModelPlan) {
     this.#files = files;
     this.#plan = plan;
-    this.#names = plan.facts.isGguf ? GGUF_NAMES : plan.architecture.names;
-    this.#text = textNames(files, `${this.#names.embedding}.weight`);
+    this.#names = plan.reader.isGguf ? GGUF_NAMES : plan.architecture.names;
+    this.#text = textModelNames(files, `${this.#names.embedding}.weight`);
   }
 
   addModel(): void {
     const { embedding, final_norm, head } = this.#names;
     const { vocabulary_size, hidden_size } = this.#plan.config;
-    this.#matrix(WHOLE_MODEL, MODEL_MATRICES.indexOf("embedding"), 0, vocabulary_size, hidden_size, [
-      whole(this.#tensor(`${embedding}.weight`)),
+    this.#matrix(NO_LAYER, MODEL_MATRICES.indexOf("embedding"), 0, vocabulary_size, hidden_size, [
+      wholeTensor(this.#tensor(`${embedding}.weight`)),
     ]);
-    const isApart = this.#plan.facts.source["tie_word_embeddings"] === false;
-    const own = isApart ? this.#tensor(`${head}.weight`) : this.#find(`${head}.weight`); // without one, the embedding serves
-    if (own !== undefined)
-      this.#matrix(WHOLE_MODEL, MODEL_MATRICES.indexOf("head"), 0, vocabulary_size, hidden_size, [whole(own)]);
+    // a model without a head uses its embedding
+    const needsHead = this.#plan.reader.source["tie_word_embeddings"] === false;
+    const headWeight = needsHead ? this.#tensor(`${head}.weight`) : this.#find(`${head}.weight`);
+    if (headWeight !== undefined)
+      this.#matrix(NO_LAYER, MODEL_MATRICES.indexOf("head"), 0, vocabulary_size, hidden_size, [
+        wholeTensor(headWeight),
+      ]);
     this.#vector(
-      WHOLE_MODEL,
+      NO_LAYER,
       MODEL_VECTORS.indexOf("final_norm"),
       hidden_size,
       [this.#tensor(`${final_norm}.weight`)],
       this.#normAdded,
     );
     const bias = this.#normBias(final_norm);
-    if (bias !== undefined) this.#vector(WHOLE_MODEL, MODEL_VECTORS.indexOf("final_norm_bias"), hidden_size, [bias]);
+    if (bias !== undefined) this.#vector(NO_LAYER, MODEL_VECTORS.indexOf("final_norm_bias"), hidden_size, [bias]);
     const headBias = this.#find(`${head}.bias`);
-    if (headBias !== undefined)
-      this.#vector(WHOLE_MODEL, MODEL_VECTORS.indexOf("head_bias"), vocabulary_size, [headBias]);
+    if (headBias !== undefined) this.#vector(NO_LAYER, MODEL_VECTORS.indexOf("head_bias"), vocabulary_size, [headBias]);
   }
 
   addLayer(layer: number): void {
-    for (const norm of this.#plan.architecture.norms(this.#plan.facts)) this.#addNorm(layer, norm);
+    for (const norm of this.#plan.architecture.norms(this.#plan.reader)) this.#addNorm(layer, norm);
     this.#addAttention(layer);
     if (this.#plan.layers[layer]!.hasExperts) this.#addExperts(layer);
     else this.#addFeedForward(layer);
   }
 
-  /** Refuses files that hold more than was placed: a bias or a norm nobody knows of would be left out without a word. */
+  /** Rejects files with unmapped tensors. An unknown bias or norm must not be ignored silently. */
   checkAllUsed(): void {
     for (const name of this.#files.tensors.keys()) {
       if (this.#used.has(name) || COMPUTED.test(name) || this.#text.isOther(name)) continue;
-      const { facts } = this.#plan;
-      throw facts.error(
+      const { reader } = this.#plan;
+      throw reader.error(
         "UNSUPPORTED_MODEL",
         name,
-        `is a tensor that ${facts.architecture} does not have in this package`,
+        `unexpected tensor: this package doesn't support ${reader.architecture} models with it`,
       );
     }
   }
 
   #addNorm(layer: number, role: NormRole): void {
     const { heads, kv_heads, head_dim, hidden_size } = this.#plan.config;
-    const kind = this.#plan.architecture.queryKeyNorm?.(this.#plan.facts);
+    const kind = this.#plan.architecture.queryKeyNorm?.(this.#plan.reader);
     const count = role === "query_norm" ? heads : kv_heads;
-    const isOfHeads = role === "query_norm" || role === "key_norm";
-    const size = !isOfHeads ? hidden_size : kind === "head" ? head_dim : count * head_dim;
+    const isHeadNorm = role === "query_norm" || role === "key_norm";
+    const size = !isHeadNorm ? hidden_size : kind === "head" ? head_dim : count * head_dim;
     const stem = this.#stem(layer, role);
     const stems = stem.includes("{h}")
       ? Array.from({ length: count }, (_, head) => stem.replace("{h}", String(head)))
@@ -111,10 +122,10 @@ class Placements {
       layer,
       slotOfVector(role),
       size,
-      stems.map((one) => this.#tensor(`${one}.weight`)),
+      stems.map((name) => this.#tensor(`${name}.weight`)),
       this.#normAdded,
     );
-    const bias = isOfHeads ? undefined : this.#normBias(stem);
+    const bias = isHeadNorm ? undefined : this.#normBias(stem);
     if (bias !== undefined) this.#vector(layer, slotOfVector(`${role}_bias` as VectorRole), size, [bias]);
   }
 
@@ -128,7 +139,7 @@ class Placements {
         layer,
         fused,
         parts.map((role) => [role, sizes[role]]),
-        this.#plan.architecture.fusedByHead && !this.#plan.facts.isGguf,
+        this.#plan.architecture.fusedByHead && !this.#plan.reader.isGguf,
       );
     } else {
       for (const role of parts) this.#addMatrix(layer, role, sizes[role], hidden_size);
@@ -160,7 +171,7 @@ class Placements {
       const [rows, columns] = role === "down" ? [hidden_size, feed_forward_size] : [feed_forward_size, hidden_size];
       for (let expert = 0; expert < experts; expert++) {
         const tensor = this.#tensor(`${stem.replace("{e}", String(expert))}.weight`);
-        const part = stem.includes("{e}") ? whole(tensor) : { tensor, first: expert * rows, count: rows };
+        const part = stem.includes("{e}") ? wholeTensor(tensor) : { tensor, first: expert * rows, count: rows };
         if (!stem.includes("{e}")) this.#checkShape(tensor, experts * rows, columns);
         this.#matrix(layer, slotOfMatrix(role), expert, rows, columns, [part]);
       }
@@ -169,12 +180,12 @@ class Placements {
 
   #addMatrix(layer: number, role: MatrixRole, rows: number, columns: number): void {
     const stem = this.#stem(layer, role);
-    this.#matrix(layer, slotOfMatrix(role), 0, rows, columns, [whole(this.#tensor(`${stem}.weight`))]);
+    this.#matrix(layer, slotOfMatrix(role), 0, rows, columns, [wholeTensor(this.#tensor(`${stem}.weight`))]);
     const bias = this.#bias(stem, role);
     if (bias !== undefined) this.#vector(layer, slotOfVector(`${role}_bias` as VectorRole), rows, [bias]);
   }
 
-  /** Cuts a tensor, and its bias, into the rows of several matrices: one after the other, or head by head. */
+  /** Splits a fused tensor and its bias into several matrices, stored one after the other or interleaved by head. */
   #addFused(layer: number, stem: string, parts: readonly (readonly [MatrixRole, number])[], byHead = false): void {
     const tensor = this.#tensor(`${stem}.weight`);
     const bias = this.#bias(stem, parts[0]![0]);
@@ -184,16 +195,16 @@ class Placements {
     if (bias !== undefined) this.#checkShape(bias, 1, total);
     let first = 0;
     parts.forEach(([role, rows], index) => {
-      const cut = (from: StoredTensor): Rows[] =>
+      const split = (from: StoredTensor): TensorRows[] =>
         byHead ? this.#rowsByHead(from, index, parts.length) : [{ tensor: from, first, count: rows }];
-      this.#matrix(layer, slotOfMatrix(role), 0, rows, columns, cut(tensor));
+      this.#matrix(layer, slotOfMatrix(role), 0, rows, columns, split(tensor));
       if (bias !== undefined)
-        this.#place(layer, slotOfVector(`${role}_bias` as VectorRole), 0, true, 1, rows, cut(asColumn(bias)), 0);
+        this.#map(layer, slotOfVector(`${role}_bias` as VectorRole), 0, true, 1, rows, split(asColumn(bias)), 0);
       first += rows;
     });
   }
 
-  #rowsByHead(tensor: StoredTensor, part: number, parts: number): Rows[] {
+  #rowsByHead(tensor: StoredTensor, part: number, parts: number): TensorRows[] {
     const { heads, head_dim } = this.#plan.config;
     return Array.from({ length: heads }, (_, head) => ({
       tensor,
@@ -202,29 +213,36 @@ class Placements {
     }));
   }
 
-  #matrix(layer: number, slot: number, expert: number, rows: number, columns: number, parts: readonly Rows[]): void {
+  #matrix(
+    layer: number,
+    slot: number,
+    expert: number,
+    rows: number,
+    columns: number,
+    parts: readonly TensorRows[],
+  ): void {
     if (parts.length === 1 && parts[0]!.count === rowsOf(parts[0]!.tensor))
       this.#checkShape(parts[0]!.tensor, rows, columns);
-    this.#place(layer, slot, expert, false, rows, columns, parts, 0);
+    this.#map(layer, slot, expert, false, rows, columns, parts, 0);
   }
 
   #vector(layer: number, slot: number, size: number, tensors: readonly StoredTensor[], added = 0): void {
     const count = tensors.reduce((sum, tensor) => sum + rowsOf(tensor) * columnsOf(tensor), 0);
     if (count !== size) this.#refuseShape(tensors[0]!, `${size} elements`);
-    this.#place(layer, slot, 0, true, 1, size, tensors.map(whole), added);
+    this.#map(layer, slot, 0, true, 1, size, tensors.map(wholeTensor), added);
   }
 
-  #place(
+  #map(
     layer: number,
     slot: number,
     expert: number,
     isVector: boolean,
     rows: number,
     columns: number,
-    parts: readonly Rows[],
+    parts: readonly TensorRows[],
     added: number,
   ): void {
-    this.list.push({ layer, slot, expert, isVector, rows, columns, pieces: piecesOf(parts), added });
+    this.mappings.push({ layer, slot, expert, isVector, rows, columns, slices: slicesOf(parts), added });
   }
 
   #checkShape(tensor: StoredTensor, rows: number, columns: number): void {
@@ -232,17 +250,21 @@ class Placements {
   }
 
   #refuseShape(tensor: StoredTensor, wanted: string): never {
-    throw this.#plan.facts.error(
+    throw this.#plan.reader.error(
       "INVALID_FILE",
       tensor.name,
-      `has shape ${tensor.shape.join(" × ")}, where the config gives ${wanted}`,
+      `shape must be ${wanted} by the config (got ${tensor.shape.join(" × ")})`,
     );
   }
 
   #stem(layer: number, role: keyof LayerNames): string {
     const name = this.#names.layers[role];
     if (name === undefined)
-      throw this.#plan.facts.error("UNSUPPORTED_MODEL", role, "has no name in files of this architecture");
+      throw this.#plan.reader.error(
+        "UNSUPPORTED_MODEL",
+        role,
+        "has no tensor name for this architecture in files of this format",
+      );
     return this.#names.layer.replace("{n}", String(layer)) + name;
   }
 
@@ -255,16 +277,16 @@ class Placements {
   #tensor(name: string): StoredTensor {
     const found = this.#find(name);
     if (found === undefined)
-      throw this.#plan.facts.error(
+      throw this.#plan.reader.error(
         "INVALID_FILE",
         this.#text.nameOf(name),
-        "is missing: the file is damaged, or one of several",
+        "tensor is missing; the file is damaged, or is one shard of several",
       );
     return found;
   }
 
   #bias(stem: string, role: MatrixRole): StoredTensor | undefined {
-    const needed = this.#plan.architecture.biases?.(this.#plan.facts).includes(role) ?? false;
+    const needed = this.#plan.architecture.biases?.(this.#plan.reader).includes(role) ?? false;
     return needed ? this.#tensor(`${stem}.bias`) : this.#find(`${stem}.bias`);
   }
 
@@ -273,7 +295,7 @@ class Placements {
   }
 
   get #normAdded(): number {
-    return this.#plan.architecture.normsLessOne && !this.#plan.facts.isGguf ? 1 : 0;
+    return this.#plan.architecture.normsLessOne && !this.#plan.reader.isGguf ? 1 : 0;
   }
 }
 

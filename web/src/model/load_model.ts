@@ -1,0 +1,147 @@
+// Opens a model's files, plans its weights and loads them.
+import type { GgufRopeTensors } from "../config/gguf.js";
+import { RopewalkError } from "../base/errors.js";
+import { type FilePlatform, type ModelFiles, type ModelSource, openModel } from "../files/model_files.js";
+import type { Heap } from "../memory/heap.js";
+import { type Tokenizer, tokenizerFromGguf, tokenizerFromJson } from "../text/tokenizer.js";
+import { mapWeights } from "./map_weights.js";
+import { checkFits, memoryOf } from "./memory.js";
+import { missingTokenizer } from "./missing_tokenizer.js";
+import { Model, type ModelInfo, type ModelOptions } from "./model.js";
+import { type CacheSettings, ModelCore } from "./model_core.js";
+import { type ModelPlan, planOf } from "./model_plan.js";
+import type { SamplingOptions } from "./sampler.js";
+import { checkContext } from "./session.js";
+import type { WeightMapping } from "./weight_mapping.js";
+
+/** Upper limit of the default context length: longer contexts need much memory. */
+const DEFAULT_CONTEXT = 4096;
+const ROPE_TENSORS = ["rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"] as const;
+
+/** What loading needs: wasm memory and access to files. @internal */
+export interface LoadEnvironment {
+  heap: Heap;
+  files: FilePlatform;
+  /** Whether the scalar kernels are used. */
+  isScalar: boolean;
+}
+
+interface OpenedModel {
+  files: ModelFiles;
+  plan: ModelPlan;
+  mappings: readonly WeightMapping[];
+  cacheSettings: CacheSettings;
+  info: ModelInfo;
+}
+
+/** Describes a model from its headers. @internal */
+export async function modelInfo(
+  environment: LoadEnvironment,
+  source: ModelSource,
+  options: ModelOptions,
+): Promise<ModelInfo> {
+  return (await open(environment, source, options)).info;
+}
+
+/** Loads a model. @internal */
+export async function loadModel(
+  environment: LoadEnvironment,
+  source: ModelSource,
+  options: ModelOptions,
+): Promise<Model> {
+  const { files, plan, mappings, cacheSettings, info } = await open(environment, source, options);
+  checkFits(files.name, info.memory);
+  const tokenizer = await tokenizerOf(files, info, options);
+  const { signal, onProgress } = options;
+  const core = await ModelCore.load(environment.heap, files, plan, mappings, environment.isScalar, {
+    ...(signal !== undefined && { signal }),
+    ...(onProgress !== undefined && { onProgress: (progress) => onProgress({ ...progress, stage: "weights" }) }),
+  });
+  return new Model(
+    core,
+    info,
+    tokenizer,
+    cacheSettings,
+    samplingDefaults(files.generationConfig ?? {}),
+    options.chatTemplate ?? chatTemplateOf(files),
+  );
+}
+
+async function open(environment: LoadEnvironment, source: ModelSource, options: ModelOptions): Promise<OpenedModel> {
+  const { onProgress, ...rest } = options;
+  const files = await openModel(environment.files, source, {
+    ...rest,
+    ...(onProgress !== undefined && { onProgress: (progress) => onProgress({ ...progress, stage: "opening" }) }),
+  });
+  const plan = planOf(files, await readRopeTensors(files, options.signal), options.rope);
+  const mappings = mapWeights(files, plan);
+  const cacheSettings: CacheSettings = {
+    dtype: options.kv?.dtype ?? "f16",
+    ...(options.kv?.keys !== undefined && { keys: options.kv.keys }),
+  };
+  const contextLength = checkContext(options.contextLength ?? Math.min(plan.trainedLength, DEFAULT_CONTEXT));
+  const formats: ModelInfo["formats"] = {};
+  let parameters = 0;
+  for (const { format, bytes, shape } of files.tensors.values()) {
+    formats[format] = (formats[format] ?? 0) + bytes;
+    parameters += shape.reduce((product, extent) => product * extent, 1);
+  }
+  const info: ModelInfo = {
+    name: files.name,
+    kind: files.kind,
+    architecture: plan.reader.architecture,
+    parameters,
+    formats: Object.fromEntries(Object.entries(formats).sort(([, a], [, b]) => b - a)),
+    vocabularySize: plan.config.vocabulary_size,
+    hiddenSize: plan.config.hidden_size,
+    trainedLength: plan.trainedLength,
+    contextLength,
+    layers: plan.layers,
+    memory: memoryOf(environment.heap, plan, mappings, cacheSettings, contextLength),
+  };
+  return { files, plan, mappings, cacheSettings, info };
+}
+
+/** Reads the tensors of a GGUF file that contain RoPE factors. */
+async function readRopeTensors(files: ModelFiles, signal: AbortSignal | undefined): Promise<GgufRopeTensors> {
+  const found = ROPE_TENSORS.map((name) => files.tensors.get(name)).filter((tensor) => tensor !== undefined);
+  const wrong = found.find(({ format }) => format !== "f32");
+  if (wrong !== undefined)
+    throw new RopewalkError("INVALID_FILE", `${files.name}: ${wrong.name}`, `must be f32 (got ${wrong.format})`);
+  const bytes = new Map(found.map((tensor) => [tensor.name, new Uint8Array(tensor.bytes)]));
+  await files.read(
+    found,
+    ({ name }, offset, chunk) => bytes.get(name)!.set(chunk, offset),
+    signal === undefined ? {} : { signal },
+  );
+  return Object.fromEntries([...bytes].map(([name, data]) => [name, new Float32Array(data.buffer)]));
+}
+
+async function tokenizerOf(files: ModelFiles, info: ModelInfo, options: ModelOptions): Promise<Tokenizer> {
+  const { tokenizer, tokenizerConfig } = options.tokenizer ?? files;
+  if (tokenizer !== undefined) return tokenizerFromJson(tokenizer, tokenizerConfig, files.generationConfig);
+  if (files.metadata["tokenizer.ggml.tokens"] !== undefined) return tokenizerFromGguf(files.metadata);
+  return missingTokenizer(files.name, info.vocabularySize);
+}
+
+/** Since 2025, models have a chat template in its own file. Before, tokenizer_config.json had one, or a list with names. */
+function chatTemplateOf({ chatTemplate, tokenizerConfig, metadata }: ModelFiles): string | undefined {
+  const found: unknown = chatTemplate ?? metadata["tokenizer.chat_template"] ?? tokenizerConfig?.["chat_template"];
+  if (typeof found === "string") return found;
+  if (!Array.isArray(found)) return undefined;
+  const named = (found as { name?: unknown; template?: unknown }[]).find(({ name }) => name === "default")?.template;
+  return typeof named === "string" ? named : undefined;
+}
+
+/** The sampling options in generation_config.json. */
+function samplingDefaults(config: Readonly<Record<string, unknown>>): SamplingOptions {
+  const keys = {
+    temperature: "temperature",
+    topK: "top_k",
+    topP: "top_p",
+    minP: "min_p",
+    repetitionPenalty: "repetition_penalty",
+  } as const;
+  const values = Object.entries(keys).map(([option, key]) => [option, config[key]] as const);
+  return Object.fromEntries(values.filter(([, value]) => typeof value === "number"));
+}

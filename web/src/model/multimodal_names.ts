@@ -1,0 +1,34 @@
+// Finds the text model in the files of multimodal models (vision, audio), which name its tensors differently.
+import type { ModelFiles } from "../files/model_files.js";
+
+/** How a model's files name the tensors of its text model. @internal */
+export interface TextModelNames {
+  /** Name of a tensor in these files, given its name in a text-only model. */
+  readonly nameOf: (name: string) => string;
+  /** Whether a tensor belongs to a part that text doesn't need, such as a vision tower. */
+  readonly isOther: (name: string) => boolean;
+}
+
+const TEXT_ONLY: TextModelNames = { nameOf: (name) => name, isOther: () => false };
+
+/** Naming schemes of multimodal models: most released files, the in-memory names of transformers 5, and SmolVLM. */
+const NAMING_SCHEMES: readonly TextModelNames["nameOf"][] = [
+  (name) => `language_model.${name}`,
+  (name) => name.replace(/^model\./, "model.language_model."),
+  (name) => name.replace(/^model\./, "model.text_model."),
+];
+
+/** Tensors of the other parts of such models. */
+const OTHER_PARTS =
+  /^(model\.)?(vision_tower|vision_model|visual|audio_tower|multi_modal_projector|connector|image_newline)(\.|$)/;
+
+/**
+ * Finds the naming scheme of a model in transformers format.
+ * @param embedding - name of the embedding tensor in a text-only model
+ * @internal
+ */
+export function textModelNames({ kind, tensors }: ModelFiles, embedding: string): TextModelNames {
+  if (kind === "gguf" || tensors.has(embedding)) return TEXT_ONLY;
+  const nameOf = NAMING_SCHEMES.find((scheme) => tensors.has(scheme(embedding)));
+  return nameOf === undefined ? TEXT_ONLY : { nameOf, isOther: (name) => OTHER_PARTS.test(name) };
+}
