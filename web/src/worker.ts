@@ -1,11 +1,11 @@
 /**
- * Models in a Worker, so that a page never waits: the model's API of `ropewalk`, with promises. Begin with {@link load}.
+ * The model API of `ropewalk` in a Worker, with promises, so that a page stays responsive. Start with {@link load}.
  *
  * @packageDocumentation
  */
 import type { LoadOptions } from "./load/load.js";
 import { loadIn, type WorkerRopewalk } from "./worker/worker_ropewalk.js";
-import type { Thread } from "./worker/connection.js";
+import type { Thread } from "./worker/rpc_client.js";
 
 export * from "./worker/api.js";
 
@@ -15,18 +15,18 @@ function startThread(): Thread {
     endpoint: worker,
     setBusy: () => undefined,
     resolve: (address) => (URL.canParse(address, location.href) ? new URL(address, location.href).href : address),
-    onFailure: (hear) => {
+    onFailure: (fail) => {
       worker.addEventListener("error", (event) =>
-        hear(event.message || "is its file, worker_thread.js, served beside this one?"),
+        fail(event.message || "check that worker_thread.js is served from the same folder as worker.js"),
       );
-      worker.addEventListener("messageerror", () => hear("a message could not be read"));
+      worker.addEventListener("messageerror", () => fail("a message couldn't be read"));
     },
     terminate: () => worker.terminate(),
   };
 }
 
 /**
- * Starts a Worker and loads the module in it. Each call starts one; `dispose()` ends it.
+ * Starts a Worker and loads the module in it. Each call starts a new Worker; `dispose()` ends it.
  * @throws {@link RopewalkError} WASM_LOAD, UNSUPPORTED_ENGINE, INVALID_ARGUMENT; the signal's reason when aborted.
  */
 export const load = (options?: LoadOptions): Promise<WorkerRopewalk> => loadIn(startThread, options);

@@ -1,6 +1,6 @@
-// What a thread of Node's runs. The entry is imported later, so that it stays whole in its own file.
+// The script of a thread of Node. The dynamic import keeps the package's entry in its own file, shared with the main thread.
 import { parentPort } from "node:worker_threads";
 import nodeEndpoint from "comlink/dist/esm/node-adapter.mjs";
-import { serveCaller } from "./worker/host.js";
+import { serveClient } from "./worker/rpc_server.js";
 
-serveCaller(nodeEndpoint(parentPort!), async (options) => (await import("./index.node.js")).load(options));
+serveClient(nodeEndpoint(parentPort!), async (options) => (await import("./index.node.js")).load(options));

@@ -1,5 +1,5 @@
-// What a page's Worker runs. The entry is imported later, so that it stays whole in its own file.
-import { serveCaller } from "./worker/host.js";
+// The script of a page's Worker. The dynamic import keeps the package's entry in its own file, shared with the page.
+import { serveClient } from "./worker/rpc_server.js";
 import type { Endpoint } from "./worker/protocol.js";
 
-serveCaller(globalThis as unknown as Endpoint, async (options) => (await import("./index.js")).load(options));
+serveClient(globalThis as unknown as Endpoint, async (options) => (await import("./index.js")).load(options));

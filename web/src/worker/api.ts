@@ -1,4 +1,4 @@
-// What the entries of the Worker export besides their `load`.
+// The exports that the two entries of `ropewalk/worker` (pages and Node) share, besides their `load`.
 export { RopewalkError, type RopewalkErrorCode } from "../base/errors.js";
 export type { CachedModel } from "../files/cache/models.js";
 export type { ModelSource } from "../files/model_files.js";

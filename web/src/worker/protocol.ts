@@ -1,4 +1,4 @@
-// What a caller and its Worker ask of one another. Everything in it can be cloned from one to the other.
+// The messages between a caller's thread and its Worker. All arguments and results can be cloned.
 import type { RopeConfig } from "../config/types.js";
 import type { CachedModel } from "../files/cache/models.js";
 import type { ModelSource } from "../files/model_files.js";
@@ -9,39 +9,39 @@ import type { SessionOptions } from "../model/session.js";
 import type { Build } from "../load/runtime.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 
-/** Options that cannot be cloned: functions that are called in the caller's thread. @internal */
-export const LISTENERS = ["onProgress", "onWarning"] as const;
-/** One of {@link LISTENERS}. @internal */
-export type Listener = (typeof LISTENERS)[number];
+/** Callback options. Functions can't be cloned, so the Worker asks the client to call them. @internal */
+export const CALLBACKS = ["onProgress", "onWarning"] as const;
+/** One of {@link CALLBACKS}. @internal */
+export type Callback = (typeof CALLBACKS)[number];
 
-/** A call that may be aborted, or tells of itself while it goes on. @internal */
+/** A call that can be aborted and can report progress. @internal */
 export interface Call {
   readonly id: number;
-  /** What the caller listens to. */
-  readonly listeners: readonly Listener[];
+  /** The callbacks that the caller has set. */
+  readonly callbacks: readonly Callback[];
 }
 
-/** Options as they go to the Worker. @internal */
-export type Plain<Options> = Omit<Options, "signal" | Listener>;
+/** Options without those that can't be cloned. @internal */
+export type CloneableOptions<Options> = Omit<Options, "signal" | Callback>;
 
-/** What is known of a tokenizer without asking. @internal */
-export type TokenizerFacts = Pick<Tokenizer, "vocabularySize" | "beginToken" | "endTokens" | "addsBegin">;
+/** Constant properties of a tokenizer. @internal */
+export type TokenizerProperties = Pick<Tokenizer, "vocabularySize" | "beginToken" | "endTokens" | "addsBegin">;
 
-/** A tokenizer that the Worker holds. @internal */
-export interface HeldTokenizer extends TokenizerFacts {
+/** Refers to a tokenizer in the Worker. @internal */
+export interface TokenizerHandle extends TokenizerProperties {
   readonly id: number;
 }
 
-/** A model that the Worker holds. @internal */
-export interface HeldModel {
+/** Refers to a model in the Worker. @internal */
+export interface ModelHandle {
   readonly id: number;
   readonly info: ModelInfo;
   readonly rope: Readonly<RopeConfig> | null;
   readonly chatTemplate: string | undefined;
-  readonly tokenizer: HeldTokenizer;
+  readonly tokenizer: TokenizerHandle;
 }
 
-/** How a session stands. @internal */
+/** The properties of a session that the client can read without asking the Worker. @internal */
 export interface SessionState {
   readonly length: number;
   readonly contextLength: number;
@@ -49,55 +49,57 @@ export interface SessionState {
   readonly rope: Readonly<RopeConfig> | null;
 }
 
-/** A session that the Worker holds. @internal */
-export interface HeldSession {
+/** Refers to a session in the Worker. @internal */
+export interface SessionHandle {
   readonly id: number;
   readonly state: SessionState;
 }
 
-/** What a method returned, and how the session stands where it was one's. @internal */
-export interface Answer {
+/** The result of a method, and the new state of the session if it belongs to one. @internal */
+export interface Reply {
   readonly value?: unknown;
   readonly state?: SessionState;
 }
 
-/** What the Worker does. @internal */
-export interface Host {
-  load(options: Plain<LoadOptions>): Promise<Build>;
+/** The methods of the server inside the Worker. @internal */
+export interface ServerMethods {
+  load(options: CloneableOptions<LoadOptions>): Promise<Build>;
   memoryBytes(): number;
-  model(call: Call, source: ModelSource, options: Plain<ModelOptions>): Promise<HeldModel>;
-  modelInfo(call: Call, source: ModelSource, options: Plain<ModelOptions>): Promise<ModelInfo>;
+  model(call: Call, source: ModelSource, options: CloneableOptions<ModelOptions>): Promise<ModelHandle>;
+  modelInfo(call: Call, source: ModelSource, options: CloneableOptions<ModelOptions>): Promise<ModelInfo>;
   cachedModels(): Promise<CachedModel[]>;
   deleteCachedModel(source: string): Promise<boolean>;
-  tokenizer(source: object, tokenizerConfig?: object): Promise<HeldTokenizer>;
-  session(model: number, options: SessionOptions): HeldSession;
-  fork(session: number): HeldSession;
-  stateOf(session: number): SessionState;
-  /** Calls a method of what is held, or reads a property; `call` and `options` where its last argument is options that listen. */
-  ask(id: number, name: string, args: readonly unknown[], call?: Call, options?: object): Promise<Answer>;
-  /** Begins a text, of a session, or of a model with a prompt. */
-  generate(call: Call, id: number, options: Plain<GenerateOptions & SessionOptions>, prompt?: Prompt): void;
-  /** Its next piece; none when it is over. */
-  next(call: number): Promise<Answer & { readonly piece?: Piece }>;
-  /** Ends it. */
-  leave(call: number): Promise<Answer>;
+  tokenizer(source: object, tokenizerConfig?: object): Promise<TokenizerHandle>;
+  session(model: number, options: SessionOptions): SessionHandle;
+  fork(session: number): SessionHandle;
+  sessionState(session: number): SessionState;
+  /** Calls a method of an object or reads a property. `call` and `options` are for methods with a signal or callbacks in their last argument. */
+  invoke(id: number, name: string, args: readonly unknown[], call?: Call, options?: object): Promise<Reply>;
+  /** Starts generating: in a session, or with a model and a prompt. */
+  generate(call: Call, id: number, options: CloneableOptions<GenerateOptions & SessionOptions>, prompt?: Prompt): void;
+  /** The next piece of a generation; none after the last. */
+  nextPiece(call: number): Promise<Reply & { readonly piece?: Piece }>;
+  /** Ends a generation. */
+  endGeneration(call: number): Promise<Reply>;
   abort(call: number): void;
   dispose(id: number): void;
 }
 
-/** The Worker as its caller sees it. @internal */
-export type RemoteHost = {
-  [Name in keyof Host]: (...args: Parameters<Host[Name]>) => Promise<Awaited<ReturnType<Host[Name]>>>;
+/** The server as the client sees it. @internal */
+export type RemoteServer = {
+  [Name in keyof ServerMethods]: (
+    ...args: Parameters<ServerMethods[Name]>
+  ) => Promise<Awaited<ReturnType<ServerMethods[Name]>>>;
 };
 
-/** One end of the line between both: a Worker, or what a Worker sees of its caller. @internal */
+/** One end of the message channel: a Worker, or the global scope inside it. @internal */
 export interface Endpoint {
   postMessage(message: unknown, transfer?: Transferable[]): void;
   addEventListener(type: string, listener: EventListenerOrEventListenerObject, options?: object): void;
   removeEventListener(type: string, listener: EventListenerOrEventListenerObject, options?: object): void;
 }
 
-/** What the caller does for the Worker. @internal */
-export interface Caller {
-  hear(call: number, listener: Listener, value: unknown): void;
+/** What the server calls in the caller's thread. @internal */
+export interface ClientMethods {
+  callback(call: number, name: Callback, value: unknown): void;
 }

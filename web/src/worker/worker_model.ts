@@ -1,119 +1,123 @@
+// The Worker's counterpart of Model.
 import type { RopeConfig } from "../config/types.js";
 import type { GenerateOptions, Piece } from "../model/generate.js";
 import type { ModelInfo, Prompt } from "../model/model.js";
 import type { Perplexity, PerplexityOptions } from "../model/perplexity.js";
 import type { SessionOptions } from "../model/session.js";
 import type { ChatMessage, ChatOptions } from "../text/chat_template.js";
-import { asyncDisposeSymbol } from "./async_dispose.js";
-import type { Connection } from "./connection.js";
-import type { HeldModel } from "./protocol.js";
+import { asyncDisposeSymbol } from "../base/dispose.js";
+import type { RpcClient } from "./rpc_client.js";
+import type { ModelHandle } from "./protocol.js";
 import { WorkerSession } from "./worker_session.js";
 import { WorkerTokenizer } from "./worker_tokenizer.js";
 
-/** A model in the memory of a Worker: as `Model`, with promises. */
+/** A model in a Worker: like `Model`, but with promises. */
 export class WorkerModel implements AsyncDisposable {
-  /** What it is. */
+  /** Description of the model. */
   readonly info: ModelInfo;
-  /** Its vocabulary. */
+  /** Its tokenizer. */
   readonly tokenizer: WorkerTokenizer;
-  /** Jinja source of its chat template, if there is one. */
+  /** Jinja source of its chat template, if it has one. */
   readonly chatTemplate: string | undefined;
-  /** What turns the layers that see the whole context; null where none is turned. */
+  /** RoPE of the full-attention layers; null for a model without RoPE. */
   readonly rope: Readonly<RopeConfig> | null;
-  readonly #connection: Connection;
+  readonly #client: RpcClient;
   readonly #id: number;
 
   /** @internal */
-  constructor(connection: Connection, { id, info, rope, chatTemplate, tokenizer }: HeldModel) {
-    this.#connection = connection;
+  constructor(client: RpcClient, { id, info, rope, chatTemplate, tokenizer }: ModelHandle) {
+    this.#client = client;
     this.#id = id;
     this.info = info;
     this.rope = rope;
     this.chatTemplate = chatTemplate;
-    this.tokenizer = new WorkerTokenizer(connection, tokenizer);
-    connection.watch(this, id);
+    this.tokenizer = new WorkerTokenizer(client, tokenizer);
+    client.watch(this, id);
   }
 
   /**
-   * An empty text for the model to read and go on with. Several may be used in turn.
+   * Creates an empty session. A model can have several sessions at the same time.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED.
    */
   async session(options: SessionOptions = {}): Promise<WorkerSession> {
     return new WorkerSession(
-      this.#connection,
+      this.#client,
       this,
-      await this.#connection.run((host) => host.session(this.#id, options)),
+      await this.#client.send((server) => server.session(this.#id, options)),
     );
   }
 
   /**
-   * Goes on with a prompt in a session of its own, token by token, each made when it is asked for.
+   * Continues a prompt in a temporary session, token by token. The Worker computes a token when the loop asks for it.
    * @throws {@link RopewalkError} as `Model.generate`; rejects with the signal's reason.
    */
   generate(prompt: Prompt, options: GenerateOptions & SessionOptions = {}): AsyncGenerator<Piece, void, void> {
-    return this.#connection.pieces(
+    return this.#client.stream(
       options,
-      (host, call, rest) => host.generate(call, this.#id, rest, sent(prompt)),
+      (server, call, rest) => server.generate(call, this.#id, rest, cloneablePrompt(prompt)),
       () => undefined,
     );
   }
 
   /**
-   * The tokens of a prompt, as `Model.promptTokens`.
-   * @throws {@link RopewalkError} INVALID_ARGUMENT, UNSUPPORTED_MODEL (there is no tokenizer, or no template).
+   * Returns the token ids of a prompt, as `Model.promptTokens`.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, UNSUPPORTED_MODEL (no tokenizer, or no chat template).
    */
   promptTokens(prompt: Prompt, options: ChatOptions = {}): Promise<Int32Array> {
-    return this.#ask("promptTokens", sent(prompt), options);
+    return this.#invoke("promptTokens", cloneablePrompt(prompt), options);
   }
 
   /**
-   * The text of a chat as the model's template writes it, ready for the model's answer.
+   * Renders a chat with the model's template, up to the beginning of the model's answer.
    * @throws {@link RopewalkError} as `Model.renderChat`.
    */
   renderChat(messages: readonly ChatMessage[], options: ChatOptions = {}): Promise<string> {
-    return this.#ask("renderChat", messages, options);
+    return this.#invoke("renderChat", messages, options);
   }
 
   /**
-   * How well the model foresees a text, position by position.
+   * Measures how well the model predicts a text.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED; rejects with the signal's reason.
    */
   async perplexity(text: string | Iterable<number>, options: PerplexityOptions = {}): Promise<Perplexity> {
-    const given = typeof text === "string" ? text : [...text];
+    const cloneable = typeof text === "string" ? text : [...text];
     return (
-      await this.#connection.listen(options, (host, call, rest) =>
-        host.ask(this.#id, "perplexity", [given], call, rest),
+      await this.#client.call(options, (server, call, rest) =>
+        server.invoke(this.#id, "perplexity", [cloneable], call, rest),
       )
     ).value as Perplexity;
   }
 
   /**
-   * The last hidden state after a text, as `Session.hidden`.
+   * Returns an embedding of a text: the hidden state of its last token, as `Session.hidden`.
+   * @returns [hiddenSize]
    * @throws {@link RopewalkError} as `Session.append`.
    */
   async embed(text: string | Iterable<number>, options: { signal?: AbortSignal } = {}): Promise<Float32Array> {
-    const given = typeof text === "string" ? text : [...text];
+    const cloneable = typeof text === "string" ? text : [...text];
     return (
-      await this.#connection.listen(options, (host, call, rest) => host.ask(this.#id, "embed", [given], call, rest))
+      await this.#client.call(options, (server, call, rest) =>
+        server.invoke(this.#id, "embed", [cloneable], call, rest),
+      )
     ).value as Float32Array;
   }
 
-  /** Gives the weights back. Sessions give back their own; using either afterwards rejects with DISPOSED. */
+  /** Frees the weights. Sessions must be disposed separately. Calls to the model or its sessions afterwards reject with DISPOSED. */
   dispose(): Promise<void> {
-    return this.#connection.release(this, this.#id);
+    return this.#client.release(this, this.#id);
   }
 
-  /** The same. */
+  /** Same as {@link WorkerModel.dispose}. */
   [asyncDisposeSymbol](): Promise<void> {
     return this.dispose();
   }
 
-  async #ask<T>(name: string, ...args: readonly unknown[]): Promise<T> {
-    return (await this.#connection.run((host) => host.ask(this.#id, name, args))).value as T;
+  async #invoke<T>(name: string, ...args: readonly unknown[]): Promise<T> {
+    return (await this.#client.send((server) => server.invoke(this.#id, name, args))).value as T;
   }
 }
 
-/** A prompt as it can be cloned, which not every iterable can. */
-function sent(prompt: Prompt): Prompt {
+/** A prompt that can be cloned, which some iterables can't. */
+function cloneablePrompt(prompt: Prompt): Prompt {
   return typeof prompt === "string" ? prompt : ([...prompt] as Prompt);
 }

@@ -1,3 +1,4 @@
+// The Worker's counterpart of Ropewalk: starts the Worker and loads models in it.
 import { transfer } from "comlink";
 import { RopewalkError } from "../base/errors.js";
 import type { CachedModel } from "../files/cache/models.js";
@@ -5,137 +6,137 @@ import type { ModelSource } from "../files/model_files.js";
 import type { LoadOptions, WasmSource } from "../load/load.js";
 import type { ModelInfo, ModelOptions } from "../model/model.js";
 import type { Build } from "../load/runtime.js";
-import { asyncDisposeSymbol } from "./async_dispose.js";
-import { Connection, type Thread } from "./connection.js";
+import { asyncDisposeSymbol } from "../base/dispose.js";
+import { RpcClient, type Thread } from "./rpc_client.js";
 import { WorkerModel } from "./worker_model.js";
 import { WorkerTokenizer } from "./worker_tokenizer.js";
 
-/** How a model is opened and used in a Worker. */
+/** Options for loading a model in a Worker. */
 export interface WorkerModelOptions extends ModelOptions {
-  /** Whether an ArrayBuffer or Uint8Array that the model is read from moves to the Worker, and is empty here afterwards (false: it is copied). */
+  /** Whether to transfer the ArrayBuffer or Uint8Array with the model to the Worker, which leaves it empty here. Default: false, it's copied. */
   transfer?: boolean;
 }
 
-/** The module loaded in a Worker: models, with promises. Made by `load()` of `ropewalk/worker`. */
+/** The module in a Worker. Loads models. Created by `load()` of `ropewalk/worker`. */
 export class WorkerRopewalk implements AsyncDisposable {
-  /** Which build is running. */
+  /** The build in use. */
   readonly build: Build;
-  readonly #connection: Connection;
+  readonly #client: RpcClient;
 
   /** @internal */
-  constructor(connection: Connection, build: Build) {
-    this.#connection = connection;
+  constructor(client: RpcClient, build: Build) {
+    this.#client = client;
     this.build = build;
   }
 
-  /** Bytes of the Worker's wasm memory, used or not. It grows and never shrinks; `dispose()` gives all of it back. */
+  /** Size of the Worker's wasm memory in bytes. It grows but never shrinks; `dispose()` frees all of it. */
   get memoryBytes(): Promise<number> {
-    return this.#connection.run((host) => host.memoryBytes());
+    return this.#client.send((server) => server.memoryBytes());
   }
 
   /**
-   * Loads a model as `rw.model()` does, inside the Worker: files are read and fetched there.
+   * Loads a model as `rw.model()` does. The Worker reads and downloads the files.
    * @throws {@link RopewalkError} as `Ropewalk.model`; rejects with the signal's reason.
    */
   async model(source: ModelSource, options: WorkerModelOptions = {}): Promise<WorkerModel> {
-    const { transfer: isMoved = false, ...others } = options;
-    const held = await this.#connection.listen(
+    const { transfer: isTransferred = false, ...others } = options;
+    const handle = await this.#client.call(
       others,
-      (host, call, rest) => host.model(call, this.#sent(source, isMoved), rest),
-      (unwanted) => new WorkerModel(this.#connection, unwanted).dispose(),
+      (server, call, rest) => server.model(call, this.#toSend(source, isTransferred), rest),
+      (unwanted) => new WorkerModel(this.#client, unwanted).dispose(),
     );
-    return new WorkerModel(this.#connection, held);
+    return new WorkerModel(this.#client, handle);
   }
 
   /**
-   * What a model is, from its headers alone.
+   * Describes a model from its headers, without loading weights.
    * @throws {@link RopewalkError} as `Ropewalk.model`; rejects with the signal's reason.
    */
   modelInfo(source: ModelSource, options: ModelOptions = {}): Promise<ModelInfo> {
-    return this.#connection.listen(options, (host, call, rest) =>
-      host.modelInfo(call, this.#sent(source, false), rest),
+    return this.#client.call(options, (server, call, rest) =>
+      server.modelInfo(call, this.#toSend(source, false), rest),
     );
   }
 
-  /** What option `cache` has kept on this device, as `Ropewalk.cachedModels`. */
+  /** Lists the models that the option `cache` has stored on this device, as `Ropewalk.cachedModels`. */
   cachedModels(): Promise<CachedModel[]> {
-    return this.#connection.run((host) => host.cachedModels());
+    return this.#client.send((server) => server.cachedModels());
   }
 
   /**
-   * Removes what is kept of a model, as `Ropewalk.deleteCachedModel`.
-   * @returns whether there was any.
-   * @throws {@link RopewalkError} INVALID_ARGUMENT where it is no address.
+   * Deletes a model from the cache, as `Ropewalk.deleteCachedModel`.
+   * @returns whether it was cached
+   * @throws {@link RopewalkError} INVALID_ARGUMENT if `source` isn't a URL.
    */
   deleteCachedModel(source: string | URL): Promise<boolean> {
-    return this.#connection.run((host) => host.deleteCachedModel(this.#connection.thread.resolve(String(source))));
+    return this.#client.send((server) => server.deleteCachedModel(this.#client.thread.resolve(String(source))));
   }
 
   /**
-   * A tokenizer without a model, as `rw.tokenizer()`.
+   * Creates a tokenizer without a model, as `rw.tokenizer()`.
    * @throws {@link RopewalkError} as `Ropewalk.tokenizer`.
    */
   async tokenizer(source: object, tokenizerConfig?: object): Promise<WorkerTokenizer> {
     return new WorkerTokenizer(
-      this.#connection,
-      await this.#connection.run((host) => host.tokenizer(source, tokenizerConfig)),
+      this.#client,
+      await this.#client.send((server) => server.tokenizer(source, tokenizerConfig)),
     );
   }
 
-  /** Ends the Worker, and gives all its memory back. What waits for it, and every later call, rejects with DISPOSED. */
+  /** Ends the Worker and frees all its memory. Pending and later calls reject with DISPOSED. */
   dispose(): Promise<void> {
-    this.#connection.close();
+    this.#client.close();
     return Promise.resolve();
   }
 
-  /** The same. */
+  /** Same as {@link WorkerRopewalk.dispose}. */
   [asyncDisposeSymbol](): Promise<void> {
     return this.dispose();
   }
 
-  #sent(source: ModelSource, isMoved: boolean): ModelSource {
-    if (typeof source === "string" || source instanceof URL) return this.#connection.thread.resolve(String(source));
+  #toSend(source: ModelSource, isTransferred: boolean): ModelSource {
+    if (typeof source === "string" || source instanceof URL) return this.#client.thread.resolve(String(source));
     const buffer = source instanceof Uint8Array ? source.buffer : source;
-    return isMoved && buffer instanceof ArrayBuffer ? transfer(source, [buffer]) : source;
+    return isTransferred && buffer instanceof ArrayBuffer ? transfer(source, [buffer]) : source;
   }
 }
 
-/** Loads the module in a thread that has been started. @internal */
+/** Starts a thread and loads the module in it. @internal */
 export async function loadIn(
   start: () => Thread,
   { signal, wasm, ...options }: LoadOptions = {},
 ): Promise<WorkerRopewalk> {
   signal?.throwIfAborted();
-  const connection = new Connection(started(start));
-  const giveUp = (): void => connection.close();
-  signal?.addEventListener("abort", giveUp, { once: true });
+  const client = new RpcClient(startThread(start));
+  const abort = (): void => client.close();
+  signal?.addEventListener("abort", abort, { once: true });
   try {
-    const given = wasm === undefined ? {} : { wasm: await sentWasm(wasm, connection.thread) };
-    return new WorkerRopewalk(connection, await connection.run((host) => host.load({ ...options, ...given })));
+    const source = wasm === undefined ? {} : { wasm: await cloneableWasm(wasm, client.thread) };
+    return new WorkerRopewalk(client, await client.send((server) => server.load({ ...options, ...source })));
   } catch (error) {
-    connection.close();
+    client.close();
     throw signal?.aborted === true ? signal.reason : error;
   } finally {
-    signal?.removeEventListener("abort", giveUp);
+    signal?.removeEventListener("abort", abort);
   }
 }
 
-function started(start: () => Thread): Thread {
+function startThread(start: () => Thread): Thread {
   try {
     return start();
   } catch (cause) {
-    throw new RopewalkError("WASM_LOAD", "worker", `the Worker could not be started: ${(cause as Error).message}`, {
+    throw new RopewalkError("WASM_LOAD", "worker", `the Worker couldn't start: ${(cause as Error).message}`, {
       cause,
     });
   }
 }
 
-/** A response cannot be sent; its bytes can. */
-async function sentWasm(wasm: WasmSource, thread: Thread): Promise<WasmSource> {
-  const settled = await wasm;
-  if (typeof settled === "string" || settled instanceof URL) return thread.resolve(String(settled));
-  if (typeof Response !== "function" || !(settled instanceof Response)) return settled;
-  if (!settled.ok)
-    throw new RopewalkError("WASM_LOAD", "wasm", `the server answered ${settled.status} for ${settled.url}`);
-  return settled.arrayBuffer();
+/** A Response can't be cloned, but its bytes can. */
+async function cloneableWasm(wasm: WasmSource, thread: Thread): Promise<WasmSource> {
+  const source = await wasm;
+  if (typeof source === "string" || source instanceof URL) return thread.resolve(String(source));
+  if (typeof Response !== "function" || !(source instanceof Response)) return source;
+  if (!source.ok)
+    throw new RopewalkError("WASM_LOAD", "wasm", `the server responded with status ${source.status} for ${source.url}`);
+  return source.arrayBuffer();
 }

@@ -1,199 +1,201 @@
+// The Worker's counterpart of Session.
 import type { RopeOverrides } from "../config/overrides.js";
 import type { RopeConfig } from "../config/types.js";
 import type { GenerateOptions, Piece } from "../model/generate.js";
 import type { ModelLayer } from "../model/model_plan.js";
 import type { TokenProbability } from "../model/sampler.js";
 import type { SessionAppendOptions } from "../model/session.js";
-import type { Connection } from "./connection.js";
-import { asyncDisposeSymbol } from "./async_dispose.js";
-import type { Answer, HeldSession, SessionState } from "./protocol.js";
+import type { RpcClient } from "./rpc_client.js";
+import { asyncDisposeSymbol } from "../base/dispose.js";
+import type { Reply, SessionHandle, SessionState } from "./protocol.js";
 
 /**
- * A text that a model in a Worker has read, and may go on with: as `Session`, with promises. What is a number here stands as after the
- * last answer of the Worker.
+ * A session of a model in a Worker: like `Session`, but with promises. `length`, `contextLength`, `bytes` and `rope` are those of the Worker's last
+ * reply.
  */
 export class WorkerSession implements AsyncDisposable {
-  readonly #connection: Connection;
+  readonly #client: RpcClient;
   readonly #id: number;
-  readonly #model: object; // which must not be forgotten before its session
+  readonly #model: object; // keeps the model from being garbage-collected before its session
   #state: SessionState;
 
   /** @internal */
-  constructor(connection: Connection, model: object, { id, state }: HeldSession) {
-    this.#connection = connection;
+  constructor(client: RpcClient, model: object, { id, state }: SessionHandle) {
+    this.#client = client;
     this.#model = model;
     this.#id = id;
     this.#state = state;
-    connection.watch(this, id);
+    client.watch(this, id);
   }
 
-  /** Number of tokens held. */
+  /** Number of tokens. */
   get length(): number {
     return this.#state.length;
   }
 
-  /** Tokens that may be held. */
+  /** Maximum number of tokens. */
   get contextLength(): number {
     return this.#state.contextLength;
   }
 
-  /** Bytes of wasm memory that keys and values take. */
+  /** Bytes of wasm memory that the keys and values use. */
   get bytes(): number {
     return this.#state.bytes;
   }
 
-  /** What turns the layers that see the whole context; null where none is turned. */
+  /** RoPE of the full-attention layers, or of the sliding-window layers if those have none; null without RoPE. */
   get rope(): Readonly<RopeConfig> | null {
     return this.#state.rope;
   }
 
-  /** Tokens held, oldest first. */
+  /** Token ids, oldest first. */
   get tokens(): Promise<readonly number[]> {
-    return this.#ask("tokens");
+    return this.#invoke("tokens");
   }
 
-  /** The text of all tokens, special ones left out. */
+  /** Text of all tokens, without special tokens. */
   get text(): Promise<string> {
-    return this.#ask("text");
+    return this.#invoke("text");
   }
 
   /**
-   * Reads more text. A string is encoded without a begin token, unless it is the first.
-   * @throws {@link RopewalkError} CACHE_FULL (nothing is taken up), INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED; rejects with the signal's reason.
+   * Appends text or token ids. A string gets the model's begin token only if the session is empty.
+   * @throws {@link RopewalkError} CACHE_FULL (nothing is appended), INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED; rejects with the signal's reason.
    */
   append(input: string | Iterable<number>, options: SessionAppendOptions = {}): Promise<void> {
-    const given = typeof input === "string" ? input : [...input];
-    return this.#keepUp(
-      this.#connection.listen(options, (host, call, rest) => host.ask(this.#id, "append", [given], call, rest)),
+    const cloneable = typeof input === "string" ? input : [...input];
+    return this.#tracked(
+      this.#client.call(options, (server, call, rest) => server.invoke(this.#id, "append", [cloneable], call, rest)),
     );
   }
 
   /**
-   * Logits of the token that comes next.
-   * @returns [vocabularySize].
-   * @throws {@link RopewalkError} INVALID_ARGUMENT (nothing has been read), DISPOSED.
+   * Returns the logits of the next token.
+   * @returns [vocabularySize]
+   * @throws {@link RopewalkError} INVALID_ARGUMENT (the session is empty), DISPOSED.
    */
   logits(): Promise<Float32Array> {
-    return this.#ask("logits");
+    return this.#invoke("logits");
   }
 
   /**
-   * The most probable tokens to come next, most probable first (10).
+   * Returns the most probable next tokens, most probable first.
+   * @param count - number of tokens, from 1; default: 10
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
    */
   logprobs(count?: number): Promise<TokenProbability[]> {
-    return this.#ask("logprobs", count);
+    return this.#invoke("logprobs", count);
   }
 
   /**
-   * ln p that a token comes next.
+   * Returns ln p of a token as the next one.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
    */
   logprobOf(token: number): Promise<number> {
-    return this.#ask("logprobOf", token);
+    return this.#invoke("logprobOf", token);
   }
 
   /**
-   * The last hidden state of the newest token, as `Session.hidden`.
-   * @returns [hidden size].
+   * Returns the hidden state of the last token, as `Session.hidden`.
+   * @returns [hiddenSize]
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
    */
   hidden(): Promise<Float32Array> {
-    return this.#ask("hidden");
+    return this.#invoke("hidden");
   }
 
   /**
-   * Goes on with the text, token by token, each made when it is asked for. Given up by the signal or by leaving the loop, the session can be used
-   * on.
+   * Continues the text token by token. The Worker computes a token when the loop asks for it. The session stays usable after an abort or after
+   * leaving the loop.
    * @throws {@link RopewalkError} as `Session.generate`; rejects with the signal's reason.
    */
   generate(options: GenerateOptions = {}): AsyncGenerator<Piece, void, void> {
-    return this.#connection.pieces(
+    return this.#client.stream(
       options,
-      (host, call, rest) => host.generate(call, this.#id, rest),
-      (answer) => this.#note(answer),
+      (server, call, rest) => server.generate(call, this.#id, rest),
+      (reply) => this.#storeState(reply),
     );
   }
 
   /**
-   * Keeps the first `length` tokens.
+   * Removes all tokens after the first `length`.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
    */
   rewind(length: number): Promise<void> {
-    return this.#ask("rewind", length);
+    return this.#invoke("rewind", length);
   }
 
   /**
-   * Takes tokens out, after the first `keep`, as `Session.shift`.
+   * Removes `discard` tokens after the first `keep`, as `Session.shift`.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, INVALID_POSITION, DISPOSED, OUT_OF_MEMORY.
    */
   shift(options: { keep?: number; discard: number }): Promise<void> {
-    return this.#ask("shift", options);
+    return this.#invoke("shift", options);
   }
 
   /**
-   * Changes the RoPE of what is held and of what comes, as `Session.retune`.
+   * Changes the RoPE and re-rotates cached keys, as `Session.retune`.
    * @throws {@link RopewalkError} as `ropeConfig()`; INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
    */
   retune(overrides: RopeOverrides, options: { kind?: ModelLayer["kind"]; contextLength?: number } = {}): Promise<void> {
-    return this.#ask("retune", overrides, options);
+    return this.#invoke("retune", overrides, options);
   }
 
   /**
-   * Makes room for twice as many tokens, as `Session.extend`.
-   * @throws {@link RopewalkError} UNSUPPORTED_MODEL; as {@link WorkerSession.retune}.
+   * Doubles the context length, as `Session.extend`.
+   * @throws {@link RopewalkError} UNSUPPORTED_MODEL, and as {@link WorkerSession.retune}.
    */
   extend(): Promise<void> {
-    return this.#ask("extend");
+    return this.#invoke("extend");
   }
 
   /**
-   * A session of its own that has read the same, in the same Worker.
+   * Creates an independent session with the same contents, in the same Worker.
    * @throws {@link RopewalkError} OUT_OF_MEMORY, DISPOSED.
    */
   async fork(): Promise<WorkerSession> {
-    return new WorkerSession(this.#connection, this.#model, await this.#connection.run((host) => host.fork(this.#id)));
+    return new WorkerSession(this.#client, this.#model, await this.#client.send((server) => server.fork(this.#id)));
   }
 
   /**
-   * Everything needed to go on later, as `Session.save`.
+   * Returns bytes that {@link WorkerSession.restore} and `Session.restore` read.
    * @throws {@link RopewalkError} OUT_OF_MEMORY, DISPOSED.
    */
   save(): Promise<Uint8Array> {
-    return this.#ask("save");
+    return this.#invoke("save");
   }
 
   /**
-   * Takes the place of what is held.
-   * @throws {@link RopewalkError} INVALID_BYTES, OUT_OF_MEMORY, DISPOSED; the session is then as it was.
+   * Replaces the contents of this session by saved ones. On failure the session is unchanged.
+   * @throws {@link RopewalkError} INVALID_BYTES, OUT_OF_MEMORY, DISPOSED.
    */
   restore(bytes: Uint8Array): Promise<void> {
-    return this.#ask("restore", bytes);
+    return this.#invoke("restore", bytes);
   }
 
-  /** Gives the Worker's memory back; using the session afterwards rejects with DISPOSED. */
+  /** Frees its memory in the Worker. Calls afterwards reject with DISPOSED. */
   dispose(): Promise<void> {
-    return this.#connection.release(this, this.#id);
+    return this.#client.release(this, this.#id);
   }
 
-  /** The same. */
+  /** Same as {@link WorkerSession.dispose}. */
   [asyncDisposeSymbol](): Promise<void> {
     return this.dispose();
   }
 
-  #ask<T>(name: string, ...args: readonly unknown[]): Promise<T> {
-    return this.#keepUp(this.#connection.run((host) => host.ask(this.#id, name, args)));
+  #invoke<T>(name: string, ...args: readonly unknown[]): Promise<T> {
+    return this.#tracked(this.#client.send((server) => server.invoke(this.#id, name, args)));
   }
 
-  /** A call that fails may have changed something too. */
-  async #keepUp<T>(asked: Promise<Answer>): Promise<T> {
+  /** Stores the session's new state when a call ends. A failed call can change it, too. */
+  async #tracked<T>(call: Promise<Reply>): Promise<T> {
     try {
-      const answer = await asked;
-      this.#note(answer);
-      return answer.value as T;
+      const reply = await call;
+      this.#storeState(reply);
+      return reply.value as T;
     } catch (error) {
-      await this.#connection
-        .run((host) => host.stateOf(this.#id))
+      await this.#client
+        .send((server) => server.sessionState(this.#id))
         .then(
           (state) => (this.#state = state),
           () => undefined,
@@ -202,7 +204,7 @@ export class WorkerSession implements AsyncDisposable {
     }
   }
 
-  #note({ state }: Answer): void {
+  #storeState({ state }: Reply): void {
     if (state !== undefined) this.#state = state;
   }
 }

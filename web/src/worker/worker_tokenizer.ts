@@ -1,66 +1,67 @@
+// The Worker's counterpart of Tokenizer.
 import type { DecodeOptions, EncodeOptions } from "../text/tokenizer.js";
-import type { Connection } from "./connection.js";
-import type { HeldTokenizer, TokenizerFacts } from "./protocol.js";
+import type { RpcClient } from "./rpc_client.js";
+import type { TokenizerHandle, TokenizerProperties } from "./protocol.js";
 
-/** A model's vocabulary, in a Worker: as `Tokenizer`, with promises. Pieces of a text come with it, so there is no stream. */
-export class WorkerTokenizer implements TokenizerFacts {
+/** A tokenizer in a Worker: like `Tokenizer`, but with promises. It has no `stream`, because generated pieces contain their text. */
+export class WorkerTokenizer implements TokenizerProperties {
   /** One more than the largest token id. */
   readonly vocabularySize: number;
-  /** What a text begins with, where the model has such a token. */
+  /** Token that begins a text (BOS), if the model has one. */
   readonly beginToken: number | undefined;
-  /** All tokens that end a generation, the one that ends a text (eos) first. */
+  /** Tokens that end a generation; the one that ends a text (EOS) is the first. */
   readonly endTokens: readonly number[];
-  /** Whether `encode` puts the begin token first by itself. */
+  /** Whether `encode` adds the begin token by default. */
   readonly addsBegin: boolean;
-  readonly #connection: Connection;
+  readonly #client: RpcClient;
   readonly #id: number;
 
   /** @internal */
-  constructor(connection: Connection, { id, vocabularySize, beginToken, endTokens, addsBegin }: HeldTokenizer) {
-    this.#connection = connection;
+  constructor(client: RpcClient, { id, vocabularySize, beginToken, endTokens, addsBegin }: TokenizerHandle) {
+    this.#client = client;
     this.#id = id;
     this.vocabularySize = vocabularySize;
     this.beginToken = beginToken;
     this.endTokens = endTokens;
     this.addsBegin = addsBegin;
-    connection.watch(this, id);
+    client.watch(this, id);
   }
 
   /**
-   * The tokens of a text.
+   * Encodes a text.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, UNSUPPORTED_MODEL (the model has no tokenizer).
    */
   encode(text: string, options?: EncodeOptions): Promise<Int32Array> {
-    return this.#ask("encode", text, options);
+    return this.#invoke("encode", text, options);
   }
 
   /**
-   * The text of tokens.
+   * Decodes token ids.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, UNSUPPORTED_MODEL (the model has no tokenizer).
    */
   decode(tokens: Iterable<number>, options?: DecodeOptions): Promise<string> {
-    return this.#ask("decode", [...tokens], options);
+    return this.#invoke("decode", [...tokens], options);
   }
 
   /**
-   * A token as the vocabulary writes it.
+   * Returns a token as written in the vocabulary.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, UNSUPPORTED_MODEL (the model has no tokenizer).
    */
   token(id: number): Promise<string> {
-    return this.#ask("token", id);
+    return this.#invoke("token", id);
   }
 
-  /** The id of a token as the vocabulary writes it. */
+  /** Returns the id of a token as written in the vocabulary; undefined if there is none. */
   idOf(token: string): Promise<number | undefined> {
-    return this.#ask("idOf", token);
+    return this.#invoke("idOf", token);
   }
 
-  /** Whether a token is a mark for the model and no part of a text. */
+  /** Whether a token is a control token, which isn't part of the text. */
   isSpecial(id: number): Promise<boolean> {
-    return this.#ask("isSpecial", id);
+    return this.#invoke("isSpecial", id);
   }
 
-  async #ask<T>(name: string, ...args: readonly unknown[]): Promise<T> {
-    return (await this.#connection.run((host) => host.ask(this.#id, name, args))).value as T;
+  async #invoke<T>(name: string, ...args: readonly unknown[]): Promise<T> {
+    return (await this.#client.send((server) => server.invoke(this.#id, name, args))).value as T;
   }
 }

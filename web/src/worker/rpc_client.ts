@@ -1,0 +1,184 @@
+// The caller's side of a Worker: calls with abort signals and callbacks, which fail when the Worker fails.
+import { expose, wrap } from "comlink";
+import { RopewalkError } from "../base/errors.js";
+import type { Piece } from "../model/generate.js";
+import { registerErrorTransfer } from "./error_transfer.js";
+import {
+  type Call,
+  type Callback,
+  CALLBACKS,
+  type ClientMethods,
+  type CloneableOptions,
+  type Endpoint,
+  type RemoteServer,
+  type Reply,
+} from "./protocol.js";
+
+/** A started thread, in a page or in Node. @internal */
+export interface Thread {
+  /** Sends and receives its messages. */
+  readonly endpoint: Endpoint;
+  /** Sets whether a call is pending. In Node, the process stays alive while one is. */
+  readonly setBusy: (isBusy: boolean) => void;
+  /** Makes an address absolute, because the Worker has another base URL. */
+  readonly resolve: (address: string) => string;
+  /** Registers a listener for a thread that can't start or crashes. */
+  readonly onFailure: (listener: (reason: string) => void) => void;
+  /** Ends the thread at once. */
+  readonly terminate: () => void;
+}
+
+/** Options that can't be cloned. */
+interface LocalOptions {
+  signal?: AbortSignal;
+  onProgress?: (progress: never) => void;
+  onWarning?: (message: string) => void;
+}
+
+/** Sends calls to a Worker. @internal */
+export class RpcClient {
+  readonly thread: Thread;
+  readonly #server: RemoteServer;
+  readonly #callbacks = new Map<number, LocalOptions>();
+  readonly #pending = new Set<(error: Error) => void>();
+  readonly #collected: FinalizationRegistry<number>;
+  #lastCall = 0;
+  #closedBy: RopewalkError | undefined;
+
+  constructor(thread: Thread) {
+    registerErrorTransfer();
+    this.thread = thread;
+    this.#server = wrap<RemoteServer>(thread.endpoint);
+    this.#collected = new FinalizationRegistry(
+      (id) => void this.send((server) => server.dispose(id)).catch(() => undefined),
+    );
+    const callback: ClientMethods["callback"] = (call, name, value) => {
+      const run = this.#callbacks.get(call)?.[name] as ((value: unknown) => void) | undefined;
+      run?.(value);
+    };
+    expose({ callback } satisfies ClientMethods, thread.endpoint);
+    thread.onFailure((reason) =>
+      this.#close(new RopewalkError("WASM_LOAD", "worker", `the Worker couldn't start, or crashed: ${reason}`)),
+    );
+  }
+
+  /** Sends a call without a signal or callbacks. */
+  send<T>(request: (server: RemoteServer) => Promise<T>): Promise<T> {
+    if (this.#closedBy !== undefined) return Promise.reject(this.#closedBy);
+    return new Promise<T>((resolve, reject) => {
+      this.#pending.add(reject);
+      this.thread.setBusy(true);
+      const settle = (): void => {
+        this.#pending.delete(reject);
+        this.thread.setBusy(this.#pending.size > 0);
+      };
+      request(this.#server)
+        .then(resolve, (error: unknown) => reject(cloneError(error) ?? (error as Error)))
+        .finally(settle);
+    });
+  }
+
+  /**
+   * Sends a call with a signal and callbacks. `request` gets the options without them.
+   * @param undo - disposes of a result that was ready before the abort reached the Worker
+   */
+  async call<Options extends object, T>(
+    options: Options & LocalOptions,
+    request: (server: RemoteServer, call: Call, options: CloneableOptions<Options>) => Promise<T>,
+    undo?: (result: T) => Promise<void>,
+  ): Promise<T> {
+    const { signal } = options;
+    signal?.throwIfAborted();
+    const { call, rest, close } = this.#open(options);
+    try {
+      const result = await this.send((server) => request(server, call, rest));
+      if (signal?.aborted === true) await undo?.(result);
+      signal?.throwIfAborted();
+      return result;
+    } catch (error) {
+      throw abortReason(error, signal);
+    } finally {
+      close();
+    }
+  }
+
+  /**
+   * Generates piece by piece. The Worker computes a piece only when it's asked for one, so it never runs ahead.
+   * @param onReply - called after each piece, for example to store the state of the session
+   */
+  async *stream<Options extends object>(
+    options: Options & LocalOptions,
+    start: (server: RemoteServer, call: Call, options: CloneableOptions<Options>) => Promise<void>,
+    onReply: (reply: Reply) => void,
+  ): AsyncGenerator<Piece, void, void> {
+    const { signal } = options;
+    const { call, rest, close } = this.#open(options);
+    try {
+      await this.send((server) => start(server, call, rest));
+      for (;;) {
+        signal?.throwIfAborted();
+        const next = await this.send((server) => server.nextPiece(call.id));
+        onReply(next);
+        if (next.piece === undefined) return;
+        yield next.piece;
+      }
+    } catch (error) {
+      throw abortReason(error, signal);
+    } finally {
+      close();
+      // fails only if the Worker itself has failed
+      await this.send((server) => server.endGeneration(call.id)).then(onReply, () => undefined);
+    }
+  }
+
+  /** Disposes of the Worker's object `id` when its local counterpart is garbage-collected. */
+  watch(object: object, id: number): void {
+    this.#collected.register(object, id, object);
+  }
+
+  /** Disposes of the Worker's object `id`. */
+  async release(object: object, id: number): Promise<void> {
+    this.#collected.unregister(object);
+    if (this.#closedBy === undefined) await this.send((server) => server.dispose(id));
+  }
+
+  /** Ends the Worker. Pending calls fail with DISPOSED. */
+  close(): void {
+    this.#close(new RopewalkError("DISPOSED", "worker", "has been disposed"));
+  }
+
+  #close(error: RopewalkError): void {
+    if (this.#closedBy !== undefined) return;
+    this.#closedBy = error;
+    this.thread.terminate();
+    for (const reject of this.#pending) reject(error);
+  }
+
+  #open<Options extends object>(
+    options: Options & LocalOptions,
+  ): { call: Call; rest: CloneableOptions<Options>; close: () => void } {
+    const { signal, onProgress, onWarning, ...rest } = options;
+    const id = ++this.#lastCall;
+    const local: LocalOptions = { ...(onProgress && { onProgress }), ...(onWarning && { onWarning }) };
+    const callbacks = CALLBACKS.filter((name): name is Callback => local[name] !== undefined);
+    const abort = (): void => void this.send((server) => server.abort(id)).catch(() => undefined); // no Worker, no call
+    this.#callbacks.set(id, local);
+    signal?.addEventListener("abort", abort, { once: true });
+    const close = (): void => {
+      this.#callbacks.delete(id);
+      signal?.removeEventListener("abort", abort);
+    };
+    return { call: { id, callbacks }, rest, close };
+  }
+}
+
+/** The caller's abort reason, if the Worker was aborted for it. */
+function abortReason(error: unknown, signal: AbortSignal | undefined): unknown {
+  return signal?.aborted === true && (error as Error).name === "AbortError" ? signal.reason : error;
+}
+
+function cloneError(error: unknown): RopewalkError | undefined {
+  if ((error as Error).name !== "DataCloneError") return undefined;
+  const message = "contain a value that can't be sent to a Worker; pass only plain values, arrays, Files and Blobs";
+  return new RopewalkError("INVALID_ARGUMENT", "options", message, { cause: error });
+}

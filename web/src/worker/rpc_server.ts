@@ -1,0 +1,238 @@
+// The Worker's side: owns models, sessions and tokenizers by id, and serves the calls of one client.
+import { expose, transfer, wrap } from "comlink";
+import { RopewalkError } from "../base/errors.js";
+import type { CachedModel } from "../files/cached_models.js";
+import type { ModelSource } from "../files/model_files.js";
+import type { Load, LoadOptions } from "../load/load.js";
+import type { GenerateOptions, Piece } from "../model/generate.js";
+import type { Model, ModelInfo, ModelOptions, Prompt } from "../model/model.js";
+import type { Session, SessionOptions } from "../model/session.js";
+import type { Build, Ropewalk } from "../load/runtime.js";
+import type { Tokenizer } from "../text/tokenizer.js";
+import { registerErrorTransfer } from "./error_transfer.js";
+import type {
+  Call,
+  ClientMethods,
+  CloneableOptions,
+  Endpoint,
+  ModelHandle,
+  Reply,
+  ServerMethods,
+  SessionHandle,
+  SessionState,
+  TokenizerHandle,
+} from "./protocol.js";
+
+interface Kinds {
+  model: Model;
+  session: Session;
+  tokenizer: Tokenizer;
+}
+type Kind = keyof Kinds;
+type Entry = { [One in Kind]: { kind: One; object: Kinds[One] } }[Kind];
+
+/** A running generation. `session` is undefined if the generation has a temporary session, which the caller doesn't know. */
+interface Generation {
+  readonly pieces: AsyncGenerator<Piece, void, void>;
+  readonly session: Session | undefined;
+  readonly controller: AbortController;
+}
+
+/** Methods and properties that a client may invoke. */
+const INVOCABLE = {
+  model: ["renderChat", "promptTokens", "perplexity", "embed"],
+  tokenizer: ["encode", "decode", "token", "idOf", "isSpecial"],
+  session: [
+    "append",
+    "tokens",
+    "text",
+    "logits",
+    "logprobs",
+    "logprobOf",
+    "hidden",
+    "rewind",
+    "shift",
+    "retune",
+    "extend",
+    "save",
+    "restore",
+  ],
+} as const satisfies { [One in Kind]: readonly (keyof Kinds[One])[] };
+
+/** Runs a client's calls inside the Worker. @internal */
+export class RpcServer implements ServerMethods {
+  readonly #load: Load;
+  readonly #callback: ClientMethods["callback"];
+  readonly #objects = new Map<number, Entry>();
+  readonly #calls = new Map<number, AbortController>();
+  readonly #generations = new Map<number, Generation>();
+  #runtime: Ropewalk | undefined;
+  #lastId = 0;
+
+  constructor(load: Load, callback: ClientMethods["callback"]) {
+    this.#load = load;
+    this.#callback = callback;
+  }
+
+  async load(options: CloneableOptions<LoadOptions>): Promise<Build> {
+    this.#runtime = await this.#load(options);
+    return this.#runtime.build;
+  }
+
+  memoryBytes(): number {
+    return this.#rw.memoryBytes;
+  }
+
+  async model(call: Call, source: ModelSource, options: CloneableOptions<ModelOptions>): Promise<ModelHandle> {
+    const model = await this.#run(call, options, (all) => this.#rw.model(source, all));
+    const { info, rope, chatTemplate, tokenizer } = model;
+    return {
+      id: this.#add({ kind: "model", object: model }),
+      info,
+      rope,
+      chatTemplate,
+      tokenizer: this.#addTokenizer(tokenizer),
+    };
+  }
+
+  modelInfo(call: Call, source: ModelSource, options: CloneableOptions<ModelOptions>): Promise<ModelInfo> {
+    return this.#run(call, options, (all) => this.#rw.modelInfo(source, all));
+  }
+
+  cachedModels(): Promise<CachedModel[]> {
+    return this.#rw.cachedModels();
+  }
+
+  deleteCachedModel(source: string): Promise<boolean> {
+    return this.#rw.deleteCachedModel(source);
+  }
+
+  async tokenizer(source: object, tokenizerConfig?: object): Promise<TokenizerHandle> {
+    return this.#addTokenizer(await this.#rw.tokenizer(source, tokenizerConfig));
+  }
+
+  session(model: number, options: SessionOptions): SessionHandle {
+    return this.#addSession(this.#get("model", model).session(options));
+  }
+
+  fork(session: number): SessionHandle {
+    return this.#addSession(this.#get("session", session).fork());
+  }
+
+  sessionState(session: number): SessionState {
+    return stateOf(this.#get("session", session));
+  }
+
+  async invoke(id: number, name: string, args: readonly unknown[], call?: Call, options: object = {}): Promise<Reply> {
+    const { kind, object } = this.#entry(id);
+    if (!(INVOCABLE[kind] as readonly string[]).includes(name))
+      throw new RopewalkError("INVALID_ARGUMENT", name, `isn't a method or property of a ${kind}`);
+    const property = (object as unknown as Record<string, unknown>)[name];
+    const invoke = (more: readonly unknown[]): unknown =>
+      typeof property === "function" ? property.apply(object, [...args, ...more]) : property;
+    const value =
+      call === undefined ? await invoke([]) : await this.#run(call, options, async (all) => await invoke([all]));
+    return reply(value, kind === "session" ? object : undefined);
+  }
+
+  generate(call: Call, id: number, options: CloneableOptions<GenerateOptions & SessionOptions>, prompt?: Prompt): void {
+    const controller = new AbortController();
+    const all = { ...options, signal: controller.signal };
+    const session = prompt === undefined ? this.#get("session", id) : undefined;
+    const pieces = session === undefined ? this.#get("model", id).generate(prompt!, all) : session.generate(all);
+    this.#generations.set(call.id, { pieces, session, controller });
+  }
+
+  async nextPiece(call: number): Promise<Reply & { piece?: Piece }> {
+    const generation = this.#generations.get(call);
+    if (generation === undefined) throw new RopewalkError("DISPOSED", "generate", "has ended");
+    const { value } = await generation.pieces.next();
+    return { ...reply(undefined, generation.session), ...(value !== undefined && { piece: value }) };
+  }
+
+  async endGeneration(call: number): Promise<Reply> {
+    const generation = this.#generations.get(call);
+    this.#generations.delete(call);
+    await generation?.pieces.return();
+    return reply(undefined, generation?.session);
+  }
+
+  abort(call: number): void {
+    (this.#calls.get(call) ?? this.#generations.get(call)?.controller)?.abort();
+  }
+
+  dispose(id: number): void {
+    const entry = this.#objects.get(id);
+    this.#objects.delete(id);
+    if (entry !== undefined && entry.kind !== "tokenizer") entry.object.dispose();
+  }
+
+  get #rw(): Ropewalk {
+    if (this.#runtime === undefined) throw new RopewalkError("NOT_LOADED", "", "call `await load()` first");
+    return this.#runtime;
+  }
+
+  #add(entry: Entry): number {
+    this.#objects.set(++this.#lastId, entry);
+    return this.#lastId;
+  }
+
+  #addTokenizer(tokenizer: Tokenizer): TokenizerHandle {
+    const { vocabularySize, beginToken, endTokens, addsBegin } = tokenizer;
+    const id = this.#add({ kind: "tokenizer", object: tokenizer });
+    return { id, vocabularySize, beginToken, endTokens, addsBegin };
+  }
+
+  #addSession(session: Session): SessionHandle {
+    return { id: this.#add({ kind: "session", object: session }), state: stateOf(session) };
+  }
+
+  #entry(id: number): Entry {
+    const entry = this.#objects.get(id);
+    if (entry === undefined) throw new RopewalkError("DISPOSED", "", "the object has been disposed");
+    return entry;
+  }
+
+  #get<One extends Kind>(kind: One, id: number): Kinds[One] {
+    const entry = this.#objects.get(id);
+    if (entry?.kind !== kind) throw new RopewalkError("DISPOSED", kind, "has been disposed");
+    return entry.object as Kinds[One];
+  }
+
+  /** Runs a call with a local signal and local callbacks that stand for the client's. */
+  async #run<Options extends object, T>(
+    call: Call,
+    options: Options,
+    run: (options: Options & { signal: AbortSignal }) => Promise<T>,
+  ): Promise<T> {
+    const controller = new AbortController();
+    this.#calls.set(call.id, controller);
+    const callbacks = Object.fromEntries(
+      call.callbacks.map((name) => [name, (value: unknown) => this.#callback(call.id, name, value)]),
+    );
+    try {
+      return await run({ ...options, ...callbacks, signal: controller.signal });
+    } finally {
+      this.#calls.delete(call.id);
+    }
+  }
+}
+
+/** Serves the client at the other end of `endpoint`. @internal */
+export function serveClient(endpoint: Endpoint, load: Load): void {
+  registerErrorTransfer();
+  const client = wrap<ClientMethods>(endpoint);
+  expose(new RpcServer(load, (call, name, value) => void client.callback(call, name, value)), endpoint);
+}
+
+function stateOf({ length, contextLength, bytes, rope }: Session): SessionState {
+  return { length, contextLength, bytes, rope };
+}
+
+/** An array that fills its buffer was created for the reply, so it's transferred instead of copied. */
+function reply(value: unknown, session: Session | undefined): Reply {
+  const result: Reply = { value, ...(session !== undefined && { state: stateOf(session) }) };
+  const ownsBuffer =
+    ArrayBuffer.isView(value) && value.buffer instanceof ArrayBuffer && value.byteLength === value.buffer.byteLength;
+  return ownsBuffer ? transfer(result, [value.buffer]) : result;
+}
