@@ -1,4 +1,6 @@
-/** What work is given up with at Ctrl-C. */
+// Ctrl-C: the first one aborts the work, the second one ends the program.
+
+/** Abort reason of work that Ctrl-C interrupted. */
 export class Interrupted extends Error {
   constructor() {
     super("interrupted");
@@ -6,20 +8,20 @@ export class Interrupted extends Error {
   }
 }
 
-/** Runs work that the first Ctrl-C gives up; a second one ends the program. */
+/** Runs work with a signal that the first Ctrl-C aborts. A second Ctrl-C ends the program. */
 export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
-  const giveUp = (): void => controller.abort(new Interrupted());
-  process.once("SIGINT", giveUp);
+  const abort = (): void => controller.abort(new Interrupted());
+  process.once("SIGINT", abort);
   try {
     return await work(controller.signal);
   } finally {
-    process.off("SIGINT", giveUp);
+    process.off("SIGINT", abort);
   }
 }
 
-/** Lets the program hear of Ctrl-C in the middle of work that never waits. */
-export async function breath(signal: AbortSignal): Promise<void> {
+/** Yields to the event loop, so that synchronous work notices Ctrl-C, and throws if the signal is aborted. */
+export async function checkInterrupted(signal: AbortSignal): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
   signal.throwIfAborted();
 }

@@ -1,64 +1,84 @@
+// The `ropewalk` program: its commands, global options and exit codes.
+import { readFileSync } from "node:fs";
 import { styleText } from "node:util";
 import { Command, CommanderError } from "commander";
-import { addCommands } from "./commands.js";
-import { reportError, statusOf } from "./failures.js";
-import { hasColours, nodeTerminal, type Terminal } from "./terminal.js";
-import { version } from "./version.js";
+import { addBench } from "./bench/bench.js";
+import { addChat } from "./chat/chat.js";
+import { addConvert } from "./convert/convert.js";
+import { addGenerate } from "./generate/generate.js";
+import { addInspect } from "./inspect/inspect.js";
+import { addPerplexity } from "./perplexity/perplexity.js";
+import { addPlot } from "./plot/plot.js";
+import { exitCodeOf, reportError } from "./report_error.js";
+import { addTable } from "./table.js";
+import { hasColors, nodeTerminal, type Terminal } from "./terminal.js";
+
+/** In the order of the help. */
+const COMMANDS = [addInspect, addPlot, addTable, addGenerate, addChat, addPerplexity, addConvert, addBench];
 
 const EXIT_CODES = `
 Exit codes:
-  0    done
-  1    the work failed: a file is damaged, a server does not answer, memory is out
-  2    wrong usage: an unknown option, a bad value, a missing argument
-  130  interrupted
+  0    success
+  1    failure, such as a damaged file, an unreachable server, or out of memory
+  2    wrong usage: an unknown option, an invalid value, or a missing argument
+  130  interrupted with Ctrl-C
 `;
 
 /**
  * Runs the program `ropewalk`.
- * @param words - what was typed after its name.
- * @returns the exit status.
+ * @param args - command-line arguments after the program's name
+ * @returns the exit code
  */
-export async function main(words: readonly string[]): Promise<number> {
-  leaveWhenNothingCanBeWritten();
+export async function main(args: readonly string[]): Promise<number> {
+  handleOutputErrors();
   const program = newProgram();
-  let made: Terminal | undefined;
-  // made when a command runs: before, its options are not known
+  let created: Terminal | undefined;
+  // created when a command runs, because the options aren't parsed before
   const terminal = (): Terminal => {
-    const { json = words.includes("--json"), verbose = false } = program.opts<{ json?: boolean; verbose?: boolean }>();
-    return (made ??= nodeTerminal({ json, verbose: verbose || Boolean(process.env["DEBUG"]) }));
+    const { json = args.includes("--json"), verbose = false } = program.opts<{ json?: boolean; verbose?: boolean }>();
+    return (created ??= nodeTerminal({ json, verbose: verbose || Boolean(process.env["DEBUG"]) }));
   };
-  addCommands(program, terminal);
+  for (const add of COMMANDS) add(program, terminal);
   try {
-    await program.parseAsync(words, { from: "user" });
+    await program.parseAsync(args, { from: "user" });
     return Number(process.exitCode ?? 0);
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0; // help and version
     reportError(terminal(), error);
-    return statusOf(error);
+    return exitCodeOf(error);
   }
 }
 
 function newProgram(): Command {
   const bold = (text: string): string =>
-    hasColours(process.stdout) ? styleText("bold", text, { validateStream: false }) : text;
+    hasColors(process.stdout) ? styleText("bold", text, { validateStream: false }) : text;
   return new Command("ropewalk")
     .description(
-      "RoPE and YaRN from the command line: look into models, plot and tabulate, run them, and stretch their context.",
+      "Inspect, plot and run RoPE (rotary position embeddings) of language models, and extend their context with YaRN.",
     )
-    .version(version, "-V, --version", "print the version")
-    .option("--json", "print the answer as JSON, and nothing else, on stdout")
-    .option("--verbose", "show where errors come from")
+    .version(packageVersion(), "-V, --version", "print the version")
+    .option("--json", "print the result as JSON, and nothing else on stdout")
+    .option("--verbose", "print stack traces of errors")
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")
     .configureHelp({ showGlobalOptions: true, styleTitle: bold })
-    .configureOutput({ outputError: () => undefined }) // reportError says it, as text or as JSON
+    .configureOutput({ outputError: () => undefined }) // reportError prints it, as text or as JSON
     .showSuggestionAfterError()
     .exitOverride()
     .addHelpText("afterAll", EXIT_CODES);
 }
 
-/** `ropewalk … | head` closes the pipe early, which is no failure; a full disk behind stdout is one. Nobody can be told of one of stderr. */
-function leaveWhenNothingCanBeWritten(): void {
+/** The code is bundled into dist/, one folder below package.json. */
+function packageVersion(): string {
+  const manifest = readFileSync(new URL("../package.json", import.meta.url), "utf8");
+  return (JSON.parse(manifest) as { version: string }).version;
+}
+
+/**
+ * Ends the program when stdout can't be written: with 0 for a closed pipe, as in `ropewalk … | head`, and with 1 for a full disk. Errors of stderr
+ * are ignored, because there's nowhere to report them.
+ */
+function handleOutputErrors(): void {
   process.stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
     if (code !== "EPIPE") process.stderr.write(`error: the output cannot be written: ${message}\n`);
     process.exit(code === "EPIPE" ? 0 : 1);

@@ -1,39 +1,40 @@
+// Parsers of option values.
 import { InvalidArgumentError } from "commander";
 
-/** Reads an option that is a whole number from `least` to `most`. */
-export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
+/** Parses an integer from `min` to `max`. */
+export function parseInteger(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {
     const value = Number(text);
-    if (text.trim() !== "" && Number.isInteger(value) && value >= least && value <= most) return value;
+    if (text.trim() !== "" && Number.isInteger(value) && value >= min && value <= max) return value;
     throw new InvalidArgumentError(
-      `Must be a whole number ${most === Number.MAX_SAFE_INTEGER ? `from ${least} up` : `from ${least} to ${most}`}.`,
+      `Must be an integer ${max === Number.MAX_SAFE_INTEGER ? `from ${min} up` : `from ${min} to ${max}`}.`,
     );
   };
 }
 
-/** Reads an option that is a number from `least` to `most`. */
-export function anyNumber(least = -Infinity, most = Infinity): (text: string) => number {
+/** Parses a number from `min` to `max`. */
+export function parseNumber(min = -Infinity, max = Infinity): (text: string) => number {
   return (text) => {
     const value = Number(text);
-    if (text.trim() !== "" && Number.isFinite(value) && value >= least && value <= most) return value;
+    if (text.trim() !== "" && Number.isFinite(value) && value >= min && value <= max) return value;
     const range = [
-      least > -Infinity ? ` from ${least}` : "",
-      most < Infinity ? ` to ${most}` : least > -Infinity ? " up" : "",
+      min > -Infinity ? ` from ${min}` : "",
+      max < Infinity ? ` to ${max}` : min > -Infinity ? " up" : "",
     ].join("");
     throw new InvalidArgumentError(`Must be a number${range}.`);
   };
 }
 
-/** Reads an option that is a number above `least`. */
-export function above(least: number): (text: string) => number {
+/** Parses a number above `min`. */
+export function parseNumberAbove(min: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
-    if (Number.isFinite(value) && value > least) return value;
-    throw new InvalidArgumentError(`Must be a number above ${least}.`);
+    if (Number.isFinite(value) && value > min) return value;
+    throw new InvalidArgumentError(`Must be a number above ${min}.`);
   };
 }
 
-/** Gathers an option that may be given several times. */
-export function several<Value>(read: (text: string) => Value): (text: string, before?: Value[]) => Value[] {
-  return (text, before = []) => [...before, read(text)];
+/** Collects the values of an option that can be repeated. */
+export function repeatable<Value>(parse: (text: string) => Value): (text: string, previous?: Value[]) => Value[] {
+  return (text, previous = []) => [...previous, parse(text)];
 }

@@ -1,9 +1,10 @@
+// Options that change a model's RoPE, and named scalings such as `yarn:4`.
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { RopeOverrides, ScalingOverrides } from "../config/overrides.js";
 import { COMPATS, PAIRINGS, ROPE_TYPES, type RopeType } from "../config/types.js";
-import { above, anyNumber, several, wholeNumber } from "./options.js";
+import { parseNumberAbove, parseNumber, repeatable, parseInteger } from "./options.js";
 
-/** What the options of {@link addRopeOptions} hold. */
+/** Values of the options that {@link addRopeOptions} adds. */
 export interface RopeFlags {
   ropeType?: RopeType;
   factor?: number;
@@ -14,37 +15,37 @@ export interface RopeFlags {
   set?: readonly Setting[];
 }
 
-/** A key of a config and what it is set to. */
+/** A config key and its new value. */
 type Setting = readonly [path: readonly string[], value: unknown];
 
-/** A scaling with the words it was asked for by. */
+/** A scaling, with its name on the command line. */
 export interface NamedScaling {
-  /** As given, for legends and columns. */
+  /** The argument, for legends and columns. */
   name: string;
   overrides: RopeOverrides;
 }
 
-/** Adds the options that change a model's RoPE: the same words for every command. */
+/** Adds the options that change a model's RoPE. They're the same in every command. */
 export function addRopeOptions(command: Command): Command {
   return command
-    .addOption(new Option("--rope-type <type>", "scaling to use in place of the model's own").choices(ROPE_TYPES))
-    .option("--factor <n>", "extended over trained length, from 1", anyNumber(1))
-    .option("--original-length <n>", "trained length in positions", wholeNumber(1))
-    .option("--theta <n>", "base of the frequencies, above 1", above(1))
-    .addOption(new Option("--pairing <pairing>", "which elements turn together").choices(PAIRINGS))
-    .addOption(new Option("--compat <system>", "whose rules hold where systems differ").choices(COMPATS))
+    .addOption(new Option("--rope-type <type>", "scaling type that replaces the model's").choices(ROPE_TYPES))
+    .option("--factor <n>", "scaling factor: extended length / trained length, from 1", parseNumber(1))
+    .option("--original-length <n>", "trained context length in positions", parseInteger(1))
+    .option("--theta <n>", "base of the frequencies (rope_theta), above 1", parseNumberAbove(1))
+    .addOption(new Option("--pairing <pairing>", "which elements of a head form a pair").choices(PAIRINGS))
+    .addOption(new Option("--compat <system>", "system to match where implementations differ").choices(COMPATS))
     .option(
       "--set <key=value>",
-      "any other key of the config, as JSON: --set rope_scaling.beta_fast=16",
-      several(parseSetting),
+      "set any other config key to a JSON value, for example rope_scaling.beta_fast=16",
+      repeatable(parseSetting),
     );
 }
 
-/** What {@link addRopeOptions} were given, as overrides of a config; undefined where nothing is changed. */
-export function modelRopeFrom(flags: RopeFlags): RopeOverrides | undefined {
+/** Config overrides from the flags; undefined if there are none. */
+export function ropeOverridesFrom(flags: RopeFlags): RopeOverrides | undefined {
   const overrides: Record<string, unknown> = {};
   const settings: Setting[] = [
-    // naming a type says what to do with the model's own scaling
+    // a scaling type replaces the model's scaling completely
     [["rope_scaling", "rope_type"], flags.ropeType],
     [["rope_scaling", "replace"], flags.ropeType === undefined ? undefined : true],
     [["rope_scaling", "factor"], flags.factor],
@@ -58,15 +59,15 @@ export function modelRopeFrom(flags: RopeFlags): RopeOverrides | undefined {
   return Object.keys(overrides).length > 0 ? overrides : undefined;
 }
 
-/** Types that do nothing without a factor. */
-const BY_FACTOR: readonly RopeType[] = ["linear", "ntk", "ntk_mix", "ntk_by_parts", "yarn", "dynamic_yarn"];
+/** Types that need a factor. */
+const TYPES_WITH_FACTOR: readonly RopeType[] = ["linear", "ntk", "ntk_mix", "ntk_by_parts", "yarn", "dynamic_yarn"];
 
-/** What {@link parseScaling} reads, in the help. */
-export const SCALING = "own, none or type:factor[:trained length], as yarn:4; may be given several times";
+/** Help text for {@link parseScaling}. */
+export const SCALING = "own, none or type:factor[:trained length], for example yarn:4; repeatable";
 
 /**
- * Reads `none`, or `type[:factor[:trained length]]` as in `yarn:4` or `yarn:4:8192`. The model's own scaling is dropped. The trained length
- * is otherwise what the file calls `max_position_embeddings`.
+ * Parses `own` (the model's scaling), `none`, or `type[:factor[:trained length]]`, for example `yarn:4` or `yarn:4:8192`. A type replaces the
+ * model's scaling. The trained length defaults to `max_position_embeddings` of the config.
  */
 export function parseScaling(text: string): NamedScaling {
   if (text === "own") return { name: text, overrides: {} };
@@ -74,27 +75,27 @@ export function parseScaling(text: string): NamedScaling {
   const [type = "", factor, length, ...rest] = text.split(":");
   if (!ROPE_TYPES.includes(type as RopeType) || rest.length > 0) {
     throw new InvalidArgumentError(
-      `Must be own, none or type:factor, as in yarn:4, with a type of ${ROPE_TYPES.join(", ")}.`,
+      `Must be own, none or type:factor, for example yarn:4. Types are ${ROPE_TYPES.join(", ")}.`,
     );
   }
-  if (factor === undefined && BY_FACTOR.includes(type as RopeType))
-    throw new InvalidArgumentError(`Needs a factor, as in ${type}:4.`);
+  if (factor === undefined && TYPES_WITH_FACTOR.includes(type as RopeType))
+    throw new InvalidArgumentError(`Needs a factor, for example ${type}:4.`);
   const rope_scaling: ScalingOverrides = { rope_type: type as RopeType, replace: true };
-  if (factor !== undefined) rope_scaling[type === "ntk_alpha" ? "alpha" : "factor"] = anyNumber(1)(factor);
-  if (length !== undefined) rope_scaling.original_max_position_embeddings = wholeNumber(1)(length);
+  if (factor !== undefined) rope_scaling[type === "ntk_alpha" ? "alpha" : "factor"] = parseNumber(1)(factor);
+  if (length !== undefined) rope_scaling.original_max_position_embeddings = parseInteger(1)(length);
   return { name: text, overrides: { rope_scaling } };
 }
 
 function parseSetting(text: string): Setting {
-  const at = text.indexOf("=");
-  const [path, value] = [text.slice(0, Math.max(at, 0)).split("."), text.slice(at + 1)];
-  // "__proto__" would name what all objects have in common
+  const separator = text.indexOf("=");
+  const [path, value] = [text.slice(0, Math.max(separator, 0)).split("."), text.slice(separator + 1)];
+  // "__proto__" would change the prototype of all objects
   if (path.some((key) => key === "" || key === "__proto__"))
-    throw new InvalidArgumentError("Must be key=value, as in rope_scaling.beta_fast=16.");
+    throw new InvalidArgumentError("Must be key=value, for example rope_scaling.beta_fast=16.");
   try {
     return [path, JSON.parse(value)];
   } catch {
-    return [path, value]; // a name needs no quotes
+    return [path, value]; // strings don't need quotes
   }
 }
 

@@ -1,3 +1,4 @@
+// Opens the source argument of `inspect`, `plot` and `table`: a config.json or a model, from disk or from a server.
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { textConfigOf } from "../config/huggingface.js";
@@ -13,48 +14,48 @@ import { load } from "../index.node.js";
 import { architectureOf } from "../model/architectures.js";
 import { ConfigReader } from "../model/config_reader.js";
 import type { ModelInfo, ModelOptions } from "../model/model.js";
-import { parseConfig, readTextFile } from "./config_file.js";
+import { parseConfig, readTextFile } from "./input_file.js";
 
-/** What an argument named: a model with its headers, or a config.json alone. */
+/** A config.json, or a model with its headers. */
 export interface Source {
-  /** As it was given. */
+  /** The argument. */
   readonly name: string;
-  /** Each RoPE of the model with the layers it turns. */
+  /** The RoPEs of the model with their layers. */
   readonly ropes: readonly LayerRope[];
-  /** Layers that nothing turns; empty where that is not known. */
-  readonly plainLayers: readonly number[];
-  /** The parsed config.json, where the source is one. */
+  /** Indices of layers without RoPE; empty if that isn't known. */
+  readonly layersWithoutRope: readonly number[];
+  /** The parsed config.json, if the source is one. */
   readonly config?: Readonly<Record<string, unknown>>;
-  /** Where there are weights. */
+  /** Description of the model, if the source has weights. */
   readonly info?: ModelInfo;
 }
 
-/** The RoPE of a kind of layer. */
+/** A RoPE and the layers that use it. */
 export interface LayerRope {
-  /** As transformers names it; undefined where all layers share one. */
+  /** Kind of layer as in transformers; undefined if all layers share a RoPE. */
   readonly kind: string | undefined;
   readonly rope: Readonly<RopeConfig>;
-  /** Indices of its layers, first to last; empty where the file does not say. */
+  /** Indices of its layers in ascending order; empty if the file doesn't say. */
   readonly layers: readonly number[];
-  /** Tokens in sight, 0 for all; undefined where the file does not say. */
+  /** Sliding window in tokens, 0 for full attention; undefined if the file doesn't say. */
   readonly window?: number;
 }
 
-/** How a source is opened. */
+/** Options of {@link openSource}. */
 export interface SourceOptions {
   overrides?: RopeOverrides | undefined;
   /** Only this kind of layer. */
   layerType?: string | undefined;
-  /** What a model with weights is opened with besides. */
+  /** More options for a model with weights. */
   model?: Omit<ModelOptions, "rope">;
 }
 
-/** Kinds of layer that a model may have; those in its config come first. */
+/** Kinds of layers to try, after those in the config. */
 const LAYER_KINDS = ["full_attention", "sliding_attention", "chunked_attention", "main", "compress"];
 
 /**
- * Opens what an argument names: a config.json, a .gguf or .safetensors file, a folder, or the address of any of these. Weights are not read.
- * @throws {@link RopewalkError} INVALID_FILE, NETWORK, UNSUPPORTED_MODEL, INVALID_CONFIG and the like.
+ * Opens a config.json, a .gguf or .safetensors file, a folder, or the URL of any of these. Reads headers only, no weights.
+ * @throws {@link RopewalkError} INVALID_FILE, NETWORK, UNSUPPORTED_MODEL, INVALID_CONFIG and others.
  */
 export async function openSource(argument: string, options: SourceOptions = {}): Promise<Source> {
   const path = await configPath(argument);
@@ -64,7 +65,7 @@ export async function openSource(argument: string, options: SourceOptions = {}):
 }
 
 /**
- * The one RoPE that a command is about: that of `layerType`, or the one all layers share, or that of the layers that see everything.
+ * The RoPE that a command uses: that of `layerType`, or the one that all layers share, or that of the full-attention layers.
  * @throws {@link RopewalkError} as {@link openSource}.
  */
 export async function openRope(argument: string, options: SourceOptions = {}): Promise<Readonly<RopeConfig>> {
@@ -74,39 +75,39 @@ export async function openRope(argument: string, options: SourceOptions = {}): P
     ropes.find(({ kind }) => kind === "full_attention") ??
     ropes[0];
   if (chosen === undefined)
-    throw new RopewalkError("INVALID_CONFIG", "layer_types", "no layer of this model carries RoPE");
+    throw new RopewalkError("INVALID_CONFIG", "layer_types", "this model has no layer with RoPE");
   return chosen.rope;
 }
 
-/** Whether an argument is the address of something on a server. */
-export function isAddress(argument: string): boolean {
+/** Whether an argument is a URL. */
+export function isUrl(argument: string): boolean {
   return /^https?:/i.test(argument);
 }
 
-/** Whether a file says in which files of its folder a model lies. */
+/** Whether a file is the index of a model that is split into several files. */
 export function isShardIndex(name: string): boolean {
   return /\.safetensors\.index\.json$/i.test(name);
 }
 
-/** Where the config.json of an argument is, if that is all there is to read. */
+/** Path of the config.json that an argument names, or of a folder without weights; undefined for models. */
 async function configPath(argument: string): Promise<string | undefined> {
-  const name = isAddress(argument) ? addressOf(argument).pathname : argument;
+  const name = isUrl(argument) ? parseUrl(argument).pathname : argument;
   if (/\.json$/i.test(name) && !isShardIndex(name)) return argument;
-  if (isAddress(argument) || !(await isFolder(argument))) return undefined;
+  if (isUrl(argument) || !(await isFolder(argument))) return undefined;
   const names = await readdir(argument);
   const hasWeights = names.some((entry) => /\.(gguf|safetensors)$/.test(entry));
   return !hasWeights && names.includes("config.json") ? join(argument, "config.json") : undefined;
 }
 
 async function readText(path: string): Promise<string> {
-  if (!isAddress(path)) return readTextFile(path);
-  const file = await openHttp(addressOf(path), path, { fetch, headers: {}, ...HTTP_DEFAULTS });
+  if (!isUrl(path)) return readTextFile(path);
+  const file = await openHttp(parseUrl(path), path, { fetch, headers: {}, ...HTTP_DEFAULTS });
   if (file instanceof MissingFile) throw new RopewalkError("NETWORK", path, file.reason);
   return new TextDecoder().decode(await readRange(file, 0, file.size));
 }
 
-function addressOf(argument: string): URL {
-  if (!URL.canParse(argument)) throw new RopewalkError("INVALID_ARGUMENT", argument, "is no address");
+function parseUrl(argument: string): URL {
+  if (!URL.canParse(argument)) throw new RopewalkError("INVALID_ARGUMENT", argument, "isn't a valid URL");
   return new URL(argument);
 }
 
@@ -125,44 +126,52 @@ async function modelSource(argument: string, { overrides, layerType, model }: So
     throw new RopewalkError("INVALID_ARGUMENT", "layer_type", `must be one of ${kinds.join(", ")} (got ${layerType})`);
   }
   const chosen = layerType === undefined || kinds.length === 1 ? ropes : ropes.filter(({ kind }) => kind === layerType);
-  return { name: argument, ropes: chosen, plainLayers: indicesOf(info.layers, ({ rope }) => rope === null), info };
+  return {
+    name: argument,
+    ropes: chosen,
+    layersWithoutRope: indicesOf(info.layers, ({ rope }) => rope === null),
+    info,
+  };
 }
 
 function configRopes(
   config: Readonly<Record<string, unknown>>,
   { overrides, layerType }: SourceOptions,
-): Pick<Source, "ropes" | "plainLayers"> {
-  const turned = layersOf(config);
-  const plainLayers = indicesOf(turned, (isTurned) => !isTurned);
-  const windows = windowsOf(config, turned.length);
+): Pick<Source, "ropes" | "layersWithoutRope"> {
+  const hasRope = layersOf(config);
+  const layersWithoutRope = indicesOf(hasRope, (layerHasRope) => !layerHasRope);
+  const windows = windowsOf(config, hasRope.length);
   const types = layerTypesOf(config, windows);
-  const ofKind = (kind: string): number[] => indicesOf(turned, (isTurned, layer) => isTurned && types[layer] === kind);
+  const ofKind = (kind: string): number[] =>
+    indicesOf(hasRope, (layerHasRope, layer) => layerHasRope && types[layer] === kind);
   const read = (layer_type?: string): RopeConfig =>
     ropeConfig(config, {
       ...(layer_type !== undefined && { layer_type }),
       ...(overrides !== undefined && { overrides }),
     });
   if (layerType !== undefined)
-    return { ropes: [{ kind: layerType, rope: read(layerType), layers: ofKind(layerType) }], plainLayers };
+    return { ropes: [{ kind: layerType, rope: read(layerType), layers: ofKind(layerType) }], layersWithoutRope };
   try {
-    return { ropes: [{ kind: undefined, rope: read(), layers: indicesOf(turned, Boolean) }], plainLayers };
+    return { ropes: [{ kind: undefined, rope: read(), layers: indicesOf(hasRope, Boolean) }], layersWithoutRope };
   } catch (error) {
     if (!(error instanceof RopewalkError) || error.field !== "layer_type") throw error;
     const kinds = new Set([...types.filter((type) => typeof type === "string"), ...LAYER_KINDS]);
     const ropes = [...kinds].flatMap((kind): LayerRope[] => {
-      // a change that names no kind is for the layers that see everything, as in rw.model()
-      const rope = tried(() => (kind === "sliding_attention" ? ropeConfig(config, { layer_type: kind }) : read(kind)));
+      // as in rw.model(), overrides don't apply to sliding-window layers
+      const rope = ifAvailable(() =>
+        kind === "sliding_attention" ? ropeConfig(config, { layer_type: kind }) : read(kind),
+      );
       if (rope === undefined) return [];
       const layers = ofKind(kind);
       const window = windows[layers[0] ?? -1];
       return [{ kind, rope, layers, ...(window !== undefined && { window }) }];
     });
     if (ropes.length === 0) throw error;
-    return { ropes, plainLayers };
+    return { ropes, layersWithoutRope };
   }
 }
 
-/** The kinds of a config's layers as transformers names them; empty where nothing tells. */
+/** Kinds of the layers as in transformers; empty if the config doesn't say. */
 function layerTypesOf(config: Readonly<Record<string, unknown>>, windows: readonly number[]): readonly unknown[] {
   const { layer_types } = textConfigOf(config).config;
   return Array.isArray(layer_types)
@@ -170,26 +179,32 @@ function layerTypesOf(config: Readonly<Record<string, unknown>>, windows: readon
     : windows.map((window) => (window > 0 ? "sliding_attention" : "full_attention"));
 }
 
-/** Tokens in sight of each layer, 0 for all, of an architecture whose sliding layers have a RoPE of their own; empty for others. */
+/** Sliding window of each layer, 0 for full attention, if the sliding-window layers of the architecture have a different RoPE; empty for others. */
 function windowsOf(config: Readonly<Record<string, unknown>>, count: number): number[] {
   try {
-    const reader = new ConfigReader({ name: "config.json", kind: "safetensors", config, metadata: {}, tensors: new Map() });
+    const reader = new ConfigReader({
+      name: "config.json",
+      kind: "safetensors",
+      config,
+      metadata: {},
+      tensors: new Map(),
+    });
     const { hasTwoRopes, window } = architectureOf(reader);
     const windowOf = hasTwoRopes === true ? window?.(reader) : undefined;
     return windowOf === undefined ? [] : Array.from({ length: count }, (_, layer) => windowOf(layer));
   } catch (error) {
-    if (error instanceof RopewalkError) return []; // the package may know a model's RoPE and not how to run it
+    if (error instanceof RopewalkError) return []; // models whose RoPE is supported, but not the architecture
     throw error;
   }
 }
 
-/** Which layers are turned; empty where the config does not say how many there are. */
+/** Which layers have RoPE; empty if the config has no number of layers. */
 function layersOf(config: object): boolean[] {
-  return tried(() => ropeLayers(config)) ?? [];
+  return ifAvailable(() => ropeLayers(config)) ?? [];
 }
 
-/** What `read` returns, or undefined where it is about a kind of layer that the model has not. */
-function tried<Value>(read: () => Value): Value | undefined {
+/** The result of `read`; undefined if it fails because the model lacks a kind of layer or the number of layers. */
+function ifAvailable<Value>(read: () => Value): Value | undefined {
   try {
     return read();
   } catch (error) {
@@ -199,6 +214,6 @@ function tried<Value>(read: () => Value): Value | undefined {
   }
 }
 
-function indicesOf<Item>(items: readonly Item[], holds: (item: Item, index: number) => boolean): number[] {
-  return items.flatMap((item, index) => (holds(item, index) ? [index] : []));
+function indicesOf<Item>(items: readonly Item[], matches: (item: Item, index: number) => boolean): number[] {
+  return items.flatMap((item, index) => (matches(item, index) ? [index] : []));
 }

@@ -1,3 +1,4 @@
+// `ropewalk table`: writes a table of cosines and sines.
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Command, Option } from "commander";
@@ -7,11 +8,10 @@ import { isFolder, pathOf } from "../files/node_files.js";
 import { load } from "../index.node.js";
 import { ROLES, type Role } from "../rope/core.js";
 import { type CosSinTable, TABLE_LAYOUTS, type TableLayout } from "../rope/table.js";
-import { npyHeader } from "./npy.js";
-import { anyNumber, wholeNumber } from "./options.js";
-import { refuseInputs, writeFileWhole } from "./output_file.js";
-import { addRopeOptions, modelRopeFrom, type RopeFlags } from "./rope_options.js";
-import { writeHeader } from "./safetensors.js";
+import { npyHeader, safetensorsHeader, type SafetensorsTensor } from "./array_headers.js";
+import { parseNumber, parseInteger } from "./options.js";
+import { refuseInputs, writeFileAtomically } from "./output_file.js";
+import { addRopeOptions, ropeOverridesFrom, type RopeFlags } from "./rope_options.js";
 import { isShardIndex, openRope } from "./source.js";
 import type { Terminal } from "./terminal.js";
 
@@ -30,44 +30,46 @@ interface Flags extends RopeFlags {
 const EXAMPLES = `
 Files:
   .npy          one array [2, positions, columns]: cos, then sin
-  .safetensors  two tensors [positions, columns], cos and sin, and the config as metadata
+  .safetensors  tensors cos and sin [positions, columns], with the config as metadata
 
 Examples:
   ropewalk table config.json --length 4096 -o cos_sin.npy
   ropewalk table config.json --positions 0,1,2,100 --layout half --dtype bf16 -o cos_sin.safetensors
   ropewalk table model.gguf --rope-type yarn --factor 4 --length 16384 -o yarn.npy`;
 
-const MOST_POSITIONS = 2 ** 24;
+const MAX_POSITIONS = 2 ** 24;
 const SAFETENSORS_DTYPES: Readonly<Record<DType, string>> = { f32: "F32", f16: "F16", bf16: "BF16" };
 
-/** `ropewalk table`: cosines and sines of a model's angles, as a file for other programs. */
+/** Adds `ropewalk table`. */
 export function addTable(program: Command, terminal: () => Terminal): void {
   const command = program
     .command("table")
-    .summary("write a table of cosines and sines")
+    .summary("write a table of cosines and sines to a file")
     .description(
-      "Writes the cosines and sines of a model's angles, attention factor included, each rounded once from 64-bit floats.",
+      "Write the cosines and sines of a model's rotation angles to a file for other programs. They include the attention factor and are rounded once, from 64-bit floats.",
     )
-    .argument("<source>", "config.json, .gguf or .safetensors file, folder, or the address of one")
-    .requiredOption("-o, --output <file>", "where to write: a .npy or .safetensors file")
-    .option("--length <n>", "positions 0 to n−1", wholeNumber(1, MOST_POSITIONS))
-    .option("--positions <list>", "these positions instead, as 0,1,5.5", parsePositions)
+    .argument("<source>", "config.json, .gguf or .safetensors file, folder, or URL of one")
+    .requiredOption("-o, --output <file>", ".npy or .safetensors file to write")
+    .option("--length <n>", "write positions 0 to n−1", parseInteger(1, MAX_POSITIONS))
+    .option("--positions <list>", "write these positions instead, for example 0,1,5.5", parsePositions)
     .option(
       "--seq-length <n>",
-      "length in positions to plan for, of types that follow it (largest position + 1)",
-      wholeNumber(1),
+      "sequence length for scalings that depend on it (default: largest position + 1)",
+      parseInteger(1),
     )
     .addOption(
-      new Option("--layout <layout>", "a column for each pair (compact), or for each element")
+      new Option("--layout <layout>", "one column per pair (compact), or one per element")
         .choices(TABLE_LAYOUTS)
         .default("compact"),
     )
     .addOption(new Option("--dtype <type>", "element type").choices(DTYPES).default("f32"))
     .addOption(
-      new Option("--role <role>", "of xPos, which scales queries and keys apart").choices(ROLES).default("query"),
+      new Option("--role <role>", "for xPos, which scales queries and keys differently")
+        .choices(ROLES)
+        .default("query"),
     )
-    .option("--inverse", "the table of the inverse rotation")
-    .option("--layer-type <kind>", "kind of layer, where a model's kinds differ (full_attention)");
+    .option("--inverse", "write the inverse rotation")
+    .option("--layer-type <kind>", "kind of layer, for models with several RoPEs (default: full_attention)");
   addRopeOptions(command)
     .addHelpText("after", EXAMPLES)
     .action((argument: string, flags: Flags) => writeTable(terminal(), argument, flags));
@@ -78,7 +80,7 @@ async function writeTable(terminal: Terminal, argument: string, flags: Flags): P
   const write = writerFor(output, dtype);
   const positions = positionsOf(flags);
   await refuseInputs(output, await inputsOf(pathOf(argument)));
-  const config = await openRope(argument, { overrides: modelRopeFrom(flags), layerType: flags.layerType });
+  const config = await openRope(argument, { overrides: ropeOverridesFrom(flags), layerType: flags.layerType });
   const rope = (await load()).rope(config);
   try {
     const options = { layout, dtype, role, inverse, ...(flags.seqLength !== undefined && { seqLen: flags.seqLength }) };
@@ -93,20 +95,20 @@ async function writeTable(terminal: Terminal, argument: string, flags: Flags): P
 }
 
 function positionsOf({ length, positions }: Flags): number | readonly number[] {
-  const either = positions ?? length;
-  if (either === undefined)
-    throw new RopewalkError("INVALID_ARGUMENT", "--length", "is missing; give this or --positions");
+  const chosen = positions ?? length;
+  if (chosen === undefined)
+    throw new RopewalkError("INVALID_ARGUMENT", "--length", "is missing; use --length or --positions");
   if (positions !== undefined && length !== undefined) {
-    throw new RopewalkError("INVALID_ARGUMENT", "--length", "give either this or --positions, not both");
+    throw new RopewalkError("INVALID_ARGUMENT", "--length", "can't be combined with --positions");
   }
-  return either;
+  return chosen;
 }
 
-/** The files that a source on the disk may be read from: of a folder, all that models are made of. */
+/** The files that a source may be read from. For a folder, all model files in it. */
 async function inputsOf(source: string): Promise<string[]> {
-  const isWhole = await isFolder(source);
-  if (!isWhole && !isShardIndex(source)) return [source];
-  const folder = isWhole ? source : dirname(source);
+  const isSourceFolder = await isFolder(source);
+  if (!isSourceFolder && !isShardIndex(source)) return [source];
+  const folder = isSourceFolder ? source : dirname(source);
   const names = await readdir(folder).catch(() => []);
   return names.filter((name) => /\.(json|safetensors|gguf)$/i.test(name)).map((name) => join(folder, name));
 }
@@ -119,13 +121,13 @@ function writerFor(output: string, dtype: DType): (table: CosSinTable, config: o
     throw new RopewalkError(
       "INVALID_ARGUMENT",
       "--dtype",
-      "NumPy has no bf16; write f32 or f16, or a .safetensors file",
+      "can't be bf16 in a .npy file, because NumPy has no such type; use f32, f16, or a .safetensors file",
     );
   return (table) => writeNpy(output, table, dtype);
 }
 
 async function writeNpy(output: string, { cos, sin, shape }: CosSinTable, dtype: "f32" | "f16"): Promise<void> {
-  await writeFileWhole(output, async (file) => {
+  await writeFileAtomically(output, async (file) => {
     await file.writeFile(npyHeader({ descr: dtype === "f32" ? "<f4" : "<f2", shape: [2, ...shape] }));
     for (const part of [cos, sin]) await file.writeFile(bytesOf(part));
   });
@@ -138,13 +140,14 @@ async function writeSafetensors(
   config: object,
 ): Promise<void> {
   const size = cos.byteLength;
-  const entry = (begin: number): { dtype: string; shape: readonly number[]; data_offsets: [number, number] } => ({
+  const tensor = (begin: number): SafetensorsTensor => ({
     dtype: SAFETENSORS_DTYPES[dtype],
     shape,
     data_offsets: [begin, begin + size],
   });
-  await writeFileWhole(output, async (file) => {
-    await file.writeFile(writeHeader({ cos: entry(0), sin: entry(size) }, { rope_config: JSON.stringify(config) }));
+  await writeFileAtomically(output, async (file) => {
+    const tensors = { cos: tensor(0), sin: tensor(size) };
+    await file.writeFile(safetensorsHeader(tensors, { rope_config: JSON.stringify(config) }));
     for (const part of [cos, sin]) await file.writeFile(bytesOf(part));
   });
 }
@@ -154,5 +157,5 @@ function bytesOf({ buffer, byteOffset, byteLength }: Float32Array | Uint16Array)
 }
 
 function parsePositions(text: string): number[] {
-  return text.split(",").map(anyNumber());
+  return text.split(",").map(parseNumber());
 }

@@ -1,54 +1,55 @@
+// Output of a command: text for people, JSON for programs, tables, colors and progress bars.
 import { stripVTControlCharacters, styleText } from "node:util";
 import progress from "cli-progress";
 
-/** What `style` knows: node's names of colours and of ways to write. */
+/** A color or text style of Node's styleText(). */
 export type Format = Parameters<typeof styleText>[0];
 
-/** How a table is set. */
+/** Format of a table. */
 export interface TableStyle {
-  /** One letter a column, `l` or `r`; columns past the last are as the last (`l`). */
+  /** One letter per column, `l` or `r`. The last one also applies to further columns. Default: `l`. */
   align?: string;
   /** Column names, above a line. */
   head?: readonly string[];
 }
 
-/** A bar for work that takes long. */
-export interface Bar {
-  /** How much is done, in the units of the total; a total may turn out later. */
+/** A progress bar. */
+export interface ProgressBar {
+  /** Sets the progress, and the total if it wasn't known before. */
   update(value: number, total?: number): void;
-  /** Takes the bar away; it may be called again. */
+  /** Removes the bar. Can be called again. */
   stop(): void;
 }
 
-/** Where a command writes. Text for people and JSON for programs never mix: one of `print` and `result` does nothing. */
+/** Where a command writes. With --json, `print` and `write` do nothing. Without, `result` does nothing. */
 export interface Terminal {
-  /** Whether the answer is to be JSON. */
+  /** Whether --json was given. */
   readonly json: boolean;
-  /** Whether causes and stacks of errors are shown. */
+  /** Whether to print stack traces of errors. */
   readonly verbose: boolean;
-  /** Columns; 100 where stdout is no terminal. */
+  /** Columns; 100 if stdout isn't a terminal. */
   readonly width: number;
-  /** A line on stdout; nothing under --json. */
+  /** Prints a line on stdout, unless --json is given. */
   print(text?: string): void;
-  /** Text on stdout without a new line; nothing under --json. */
+  /** Prints text on stdout without a line break, unless --json is given. */
   write(text: string): void;
-  /** A line on stderr, for what is not the answer. */
+  /** Prints a line on stderr: summaries, warnings and errors. */
   note(text: string): void;
-  /** The answer as JSON on stdout, under --json only. Numbers that JSON lacks are written as null. */
+  /** Prints the result as JSON on stdout, if --json is given. NaN and infinities become null. */
   result(value: unknown): void;
-  /** Colours where stdout shows them, else the text as it is. */
+  /** Adds a style if stdout shows colors. */
   style(format: Format, text: string): string;
-  /** Rows in columns, two blanks between them. */
+  /** Aligns rows in columns, with two spaces between them. */
   table(rows: readonly (readonly string[])[], style?: TableStyle): string;
-  /** A bar on stderr, silent unless that is a terminal and the answer is for people. */
-  progress(label: string, total?: number): Bar;
+  /** Shows a progress bar on stderr. Does nothing with --json or if stderr isn't a terminal. */
+  progress(label: string, total?: number): ProgressBar;
 }
 
-/** Does work under a bar, which is gone when it is over; `update` is {@link Bar.update}. */
-export async function withBar<Value>(
+/** Shows a progress bar during `work`. `update` is {@link ProgressBar.update}. */
+export async function withProgress<Value>(
   terminal: Terminal,
   label: string,
-  work: (update: Bar["update"]) => Promise<Value>,
+  work: (update: ProgressBar["update"]) => Promise<Value>,
   total?: number,
 ): Promise<Value> {
   const bar = terminal.progress(label, total);
@@ -59,15 +60,15 @@ export async function withBar<Value>(
   }
 }
 
-/** What the options of every command say of the terminal. */
+/** Global options that affect the terminal. */
 export interface TerminalOptions {
   json: boolean;
   verbose: boolean;
 }
 
-const SILENT: Bar = { update: () => undefined, stop: () => undefined };
+const NO_BAR: ProgressBar = { update: () => undefined, stop: () => undefined };
 
-/** The terminal that the program was started from. */
+/** The terminal of this process. */
 export function nodeTerminal({ json, verbose }: TerminalOptions): Terminal {
   const write = (text: string): void => {
     if (!json) process.stdout.write(text);
@@ -82,18 +83,18 @@ export function nodeTerminal({ json, verbose }: TerminalOptions): Terminal {
     result: (value) => {
       if (json) process.stdout.write(`${JSON.stringify(value, plainJson, 2)}\n`);
     },
-    style: (format, text) => (hasColours(process.stdout) ? styleText(format, text, { validateStream: false }) : text),
+    style: (format, text) => (hasColors(process.stdout) ? styleText(format, text, { validateStream: false }) : text),
     table: formatTable,
-    progress: (label, total = 0) => (json || !process.stderr.isTTY ? SILENT : bar(label, total)),
+    progress: (label, total = 0) => (json || !process.stderr.isTTY ? NO_BAR : progressBar(label, total)),
   };
 }
 
-/** Whether a stream shows colours and nobody has asked for none (no-color.org). */
-export function hasColours(stream: NodeJS.WriteStream): boolean {
+/** Whether a stream shows colors and NO_COLOR isn't set (no-color.org). */
+export function hasColors(stream: NodeJS.WriteStream): boolean {
   return !process.env["NO_COLOR"] && stream.isTTY && stream.hasColors();
 }
 
-/** Typed arrays as lists of numbers; big integers as numbers where they are exact, else as text. */
+/** JSON replacer: typed arrays become lists, bigints become numbers if they're exact, otherwise strings. */
 function plainJson(_key: string, value: unknown): unknown {
   if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   return ArrayBuffer.isView(value) && !(value instanceof DataView)
@@ -105,7 +106,7 @@ function formatTable(rows: readonly (readonly string[])[], { align = "l", head }
   const all = head === undefined ? rows : [head, ...rows];
   const columns = Math.max(0, ...all.map((row) => row.length));
   const widths = Array.from({ length: columns }, (_, column) =>
-    Math.max(...all.map((row) => shownLength(row[column] ?? ""))),
+    Math.max(...all.map((row) => visibleLength(row[column] ?? ""))),
   );
   const line = (row: readonly string[]): string =>
     widths
@@ -119,17 +120,17 @@ function formatTable(rows: readonly (readonly string[])[], { align = "l", head }
 }
 
 function pad(text: string, width: number, side = "l"): string {
-  const blanks = " ".repeat(width - shownLength(text));
-  return side === "r" ? blanks + text : text + blanks;
+  const spaces = " ".repeat(width - visibleLength(text));
+  return side === "r" ? spaces + text : text + spaces;
 }
 
-/** Characters that take a place; what sets colours takes none. */
-function shownLength(text: string): number {
+/** Number of characters without color codes. */
+function visibleLength(text: string): number {
   return Array.from(stripVTControlCharacters(text)).length;
 }
 
-function bar(label: string, total: number): Bar {
-  const shown = new progress.SingleBar(
+function progressBar(label: string, total: number): ProgressBar {
+  const bar = new progress.SingleBar(
     {
       format: `${label} {bar} {percentage} % · {eta_formatted}`,
       hideCursor: true,
@@ -138,12 +139,12 @@ function bar(label: string, total: number): Bar {
     },
     progress.Presets.shades_classic,
   );
-  shown.start(total, 0);
+  bar.start(total, 0);
   return {
     update(value, newTotal) {
-      if (newTotal !== undefined) shown.setTotal(newTotal);
-      shown.update(value);
+      if (newTotal !== undefined) bar.setTotal(newTotal);
+      bar.update(value);
     },
-    stop: () => shown.stop(),
+    stop: () => bar.stop(),
   };
 }

@@ -1,7 +1,7 @@
 // The Worker's side: owns models, sessions and tokenizers by id, and serves the calls of one client.
 import { expose, transfer, wrap } from "comlink";
 import { RopewalkError } from "../base/errors.js";
-import type { CachedModel } from "../files/cached_models.js";
+import type { CachedModel } from "../files/cache/models.js";
 import type { ModelSource } from "../files/model_files.js";
 import type { Load, LoadOptions } from "../load/load.js";
 import type { GenerateOptions, Piece } from "../model/generate.js";

@@ -1,14 +1,15 @@
+// `ropewalk bench`: measures rotation speed and the speed of a model.
 import { cpus } from "node:os";
 import { type Command, Option } from "commander";
 import { type Build, load, type Model, type ModelMemory, type Ropewalk } from "../../index.node.js";
 import { BENCH_CONTEXT, benchModel } from "./model.js";
-import type { BenchLine } from "./rounds.js";
+import type { BenchLine } from "./measure.js";
 import { benchRotation } from "./rotation.js";
 import { interruptible } from "../interrupt.js";
-import { modelInALine, withModel } from "../loaded_model.js";
-import { bytesInWords, shortNumber } from "../model_text.js";
-import { wholeNumber } from "../options.js";
-import { type Terminal, withBar } from "../terminal.js";
+import { modelSummary, withModel } from "../loaded_model.js";
+import { formatBytes, formatNumber } from "../format.js";
+import { parseInteger } from "../options.js";
+import { type Terminal, withProgress } from "../terminal.js";
 
 interface Flags {
   rounds: number;
@@ -16,25 +17,27 @@ interface Flags {
 }
 
 const EXAMPLES = `
-Figures are medians of several rounds, with the least and the most. One thread, as in a page; other programs slow it down.
+Results are the median, minimum and maximum of several rounds. The work runs in one thread, as in a web page. Other programs slow it down.
 
 Examples:
   ropewalk bench
   ropewalk bench model.gguf --rounds 9`;
 
-/** `ropewalk bench`: how fast this machine is. */
+/** Adds `ropewalk bench`. */
 export function addBench(program: Command, terminal: () => Terminal): void {
   program
     .command("bench")
-    .summary("measure the speed of this machine")
-    .description("How fast this machine rotates, and reads and generates with a model.")
+    .summary("measure the speed on this machine")
+    .description(
+      "Measure the speed of rotation on this machine. With a model, also measure reading a prompt and generating tokens.",
+    )
     .argument(
       "[model]",
-      "GGUF file, folder with safetensors and config.json, or the address of either (default: rotation only)",
+      "GGUF file, folder with safetensors and config.json, or URL of either (default: rotation only)",
     )
-    .option("--rounds <n>", "how often each is measured", wholeNumber(1), 5)
+    .option("--rounds <n>", "number of measurements", parseInteger(1), 5)
     .addOption(
-      new Option("--build <build>", "which wasm").choices(["auto", "simd", "relaxed", "scalar"]).default("auto"),
+      new Option("--build <build>", "wasm build to use").choices(["auto", "simd", "relaxed", "scalar"]).default("auto"),
     )
     .addHelpText("after", EXAMPLES)
     .action((model: string | undefined, flags: Flags) =>
@@ -50,7 +53,7 @@ async function run(
 ): Promise<void> {
   const rw = await load({ build });
   const machine = { cpu: cpus()[0]?.model.trim() ?? "unknown", node: process.version, build: rw.build };
-  const rotation = await withBar(terminal, "Rotating", (onRound) => benchRotation(rw, rounds, signal, onRound));
+  const rotation = await withProgress(terminal, "Rotating", (onRound) => benchRotation(rw, rounds, signal, onRound));
   const measured = source === undefined ? undefined : await measureModel(terminal, rw, source, rounds, signal);
   terminal.result({ machine, rounds, rotation, ...measured?.json });
   terminal.print(
@@ -75,28 +78,28 @@ function measureModel(
   const start = performance.now();
   return withModel(terminal, rw, source, { signal, contextLength: BENCH_CONTEXT }, async (model: Model) => {
     const loadingSeconds = (performance.now() - start) / 1000;
-    const lines = await withBar(terminal, "Measuring", (onRound) => benchModel(model, rounds, signal, onRound));
+    const lines = await withProgress(terminal, "Measuring", (onRound) => benchModel(model, rounds, signal, onRound));
     const memory = { ...model.info.memory, wasm: rw.memoryBytes };
     const json = { model: { name: model.info.name, loadingSeconds, lines, memory } };
-    return { title: `${modelInALine(model)}; loaded in ${loadingSeconds.toFixed(2)} s`, json };
+    return { title: `${modelSummary(model)}; loaded in ${loadingSeconds.toFixed(2)} s`, json };
   });
 }
 
 function linesTable(terminal: Terminal, lines: readonly BenchLine[]): string {
-  const rows = lines.map(({ name, unit, median, least, most }) => [
+  const rows = lines.map(({ name, unit, median, min, max }) => [
     name,
-    shortNumber(median),
+    formatNumber(median),
     unit,
-    `${shortNumber(least)} – ${shortNumber(most)}`,
+    `${formatNumber(min)} – ${formatNumber(max)}`,
   ]);
-  return terminal.table(rows, { head: ["", "median", "", "least – most"], align: "lrlr" });
+  return terminal.table(rows, { head: ["", "median", "", "min – max"], align: "lrlr" });
 }
 
 function memoryLine({ weights, cache, workspace, wasm }: ModelMemory & { wasm: number }): string {
   const parts = [
-    `weights ${bytesInWords(weights)}`,
-    `keys and values of ${BENCH_CONTEXT} tokens ${bytesInWords(cache)}`,
-    `workspace ${bytesInWords(workspace)}`,
+    `weights ${formatBytes(weights)}`,
+    `KV cache of ${BENCH_CONTEXT} tokens ${formatBytes(cache)}`,
+    `workspace ${formatBytes(workspace)}`,
   ];
-  return `Memory: ${parts.join(", ")}; all of wasm ${bytesInWords(wasm)}`;
+  return `Memory: ${parts.join(", ")}; wasm memory in total ${formatBytes(wasm)}`;
 }

@@ -1,14 +1,16 @@
+// Measures reading a prompt and generating tokens.
 import type { Model, Session } from "../../index.node.js";
-import { type BenchLine, spreadOf, timed } from "./rounds.js";
+import { type BenchLine, summarize, timed } from "./measure.js";
 
 const PROMPT = 512;
+/** A short context, to compare generation with that after the whole prompt. */
 const EARLY = 16;
-/** Tokens generated in a sample. */
+/** Generated tokens per measurement. */
 const STEPS = 16;
-/** What a session must hold. */
+/** Context length that the benchmark needs. */
 export const BENCH_CONTEXT = PROMPT + STEPS;
 
-/** A prompt, and tokens one by one after a short and a long text. */
+/** Measures a prompt, and generation after a short and a long context. */
 export async function benchModel(
   model: Model,
   rounds: number,
@@ -18,26 +20,26 @@ export async function benchModel(
   const session = model.session({ contextLength: BENCH_CONTEXT });
   try {
     const samples = { prompt: [] as number[], early: [] as number[], late: [] as number[] };
-    await session.append(tokensOf(model, PROMPT), { signal }); // engines compile while they run
+    await session.append(tokensOf(model, PROMPT), { signal }); // warm-up: engines optimize code while it runs
     for (let round = 0; round < rounds; round++) {
       session.rewind(0);
       samples.prompt.push((1000 * PROMPT) / (await timed(() => session.append(tokensOf(model, PROMPT), { signal }))));
-      samples.late.push(await decoding(model, session, PROMPT, signal));
-      samples.early.push(await decoding(model, session, EARLY, signal));
+      samples.late.push(await generationSpeed(model, session, PROMPT, signal));
+      samples.early.push(await generationSpeed(model, session, EARLY, signal));
       onRound(round + 1, rounds);
     }
     return [
-      { name: `prompt of ${PROMPT} tokens`, unit: "tokens/s", ...spreadOf(samples.prompt) },
-      { name: `generation after ${EARLY} tokens`, unit: "tokens/s", ...spreadOf(samples.early) },
-      { name: `generation after ${PROMPT} tokens`, unit: "tokens/s", ...spreadOf(samples.late) },
+      { name: `prompt of ${PROMPT} tokens`, unit: "tokens/s", ...summarize(samples.prompt) },
+      { name: `generation after ${EARLY} tokens`, unit: "tokens/s", ...summarize(samples.early) },
+      { name: `generation after ${PROMPT} tokens`, unit: "tokens/s", ...summarize(samples.late) },
     ];
   } finally {
     session.dispose();
   }
 }
 
-/** Tokens a second, each with the logits that follow it. */
-async function decoding(model: Model, session: Session, after: number, signal: AbortSignal): Promise<number> {
+/** Tokens per second, including the logits after each token. */
+async function generationSpeed(model: Model, session: Session, after: number, signal: AbortSignal): Promise<number> {
   session.rewind(after);
   const tokens = tokensOf(model, STEPS);
   const milliseconds = await timed(async () => {
@@ -46,7 +48,7 @@ async function decoding(model: Model, session: Session, after: number, signal: A
   return (1000 * STEPS) / milliseconds;
 }
 
-/** Which tokens they are does not matter to the time. */
+/** Arbitrary tokens: the time doesn't depend on them. */
 function tokensOf({ info }: Model, count: number): number[] {
   return Array.from({ length: count }, (_, i) => (3 + i * 37) % info.vocabularySize);
 }

@@ -1,6 +1,7 @@
+// Measures rotation speed.
 import type { Ropewalk } from "../../index.node.js";
-import { type BenchLine, meanTime, spreadOf } from "./rounds.js";
-import { breath } from "../interrupt.js";
+import { type BenchLine, meanTime, summarize } from "./measure.js";
+import { checkInterrupted } from "../interrupt.js";
 
 const HEADS = 32;
 const HEAD_DIM = 128;
@@ -12,7 +13,7 @@ const CASES = [
 ] as const;
 const SAMPLE_MS = 20;
 
-/** Rotation of queries in wasm memory, at a position that moves on as in a model: bytes of the queries, each counted once. */
+/** Measures rotation of queries in wasm memory, at increasing positions as in a model. Each byte of the queries counts once. */
 export async function benchRotation(
   rw: Ropewalk,
   rounds: number,
@@ -27,17 +28,17 @@ export async function benchRotation(
       const q = tensors[i]!;
       const bytes = tokens * HEADS * HEAD_DIM * (dtype === "f32" ? 4 : 2);
       let position = 0;
-      const turn = (): unknown =>
+      const rotate = (): unknown =>
         rope.rotate(q, { layout: "thd", positions: (position = (position + tokens) % 32768) });
-      meanTime(turn, SAMPLE_MS); // engines compile while they run
+      meanTime(rotate, SAMPLE_MS); // warm-up: engines optimize code while it runs
       const samples: number[] = [];
       while (samples.length < rounds) {
-        samples.push(bytes / 1e6 / meanTime(turn, SAMPLE_MS));
+        samples.push(bytes / 1e6 / meanTime(rotate, SAMPLE_MS));
         onRound(i * rounds + samples.length, CASES.length * rounds);
-        await breath(signal);
+        await checkInterrupted(signal);
       }
       const name = `rotation, ${tokens === 1 ? "1 token" : `${tokens} tokens`} of ${HEADS} heads of ${HEAD_DIM}, ${dtype}`;
-      lines.push({ name, unit: "GB/s", ...spreadOf(samples) });
+      lines.push({ name, unit: "GB/s", ...summarize(samples) });
     }
     return lines;
   } finally {

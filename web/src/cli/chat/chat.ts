@@ -1,3 +1,4 @@
+// `ropewalk chat`: a conversation with a model.
 import { createInterface, type Interface } from "node:readline/promises";
 import { setImmediate } from "node:timers/promises";
 import { type Command, Option } from "commander";
@@ -6,9 +7,9 @@ import { chatHelp, runChatCommand } from "./commands.js";
 import { type Answer, type AnswerOptions, Conversation } from "./conversation.js";
 import { addSamplingOptions, samplingFrom, type SamplingFlags } from "../generate/sampling.js";
 import { interruptible } from "../interrupt.js";
-import { modelInALine, modelOptions, warnOfLength, withModel } from "../loaded_model.js";
-import { ropeInALine, speedInWords } from "../model_text.js";
-import { wholeNumber } from "../options.js";
+import { modelSummary, modelOptions, warnAboutLength, withModel } from "../loaded_model.js";
+import { ropeSummary, formatSpeed } from "../format.js";
+import { parseInteger } from "../options.js";
 import { addRopeOptions, type RopeFlags } from "../rope_options.js";
 import type { Terminal } from "../terminal.js";
 
@@ -20,32 +21,26 @@ interface Flags extends SamplingFlags, RopeFlags {
 }
 
 const EXAMPLES = `
-Ctrl-C ends an answer, and twice the chat.
+Ctrl-C ends an answer. Press it twice to leave.
 
 Examples:
   ropewalk chat model.gguf --system "Answer in one sentence."
   echo "What is a bowline?" | ropewalk chat model.gguf --temperature 0`;
 
-/** `ropewalk chat`: a conversation with a model. */
+/** Adds `ropewalk chat`. */
 export function addChat(program: Command, terminal: () => Terminal): void {
   const command = program
     .command("chat")
-    .summary("talk with a model")
-    .description(
-      "A conversation with a model, by its own chat template. Lines that do not come from a terminal are said one after the other.",
-    )
-    .argument("<model>", "GGUF file, folder with safetensors and config.json, or the address of either")
-    .option("--system <text>", "what the model is told first (default: nothing)")
-    .option("-n, --max-tokens <n>", "tokens of an answer at most", wholeNumber(1), 512)
-    .option(
-      "--context <n>",
-      "tokens of the context (default: what the model was trained for, 4096 at most)",
-      wholeNumber(1),
-    )
+    .summary("chat with a model")
+    .description("Chat with a model that has a chat template. If stdin isn't a terminal, each line of it is a message.")
+    .argument("<model>", "GGUF file, folder with safetensors and config.json, or URL of either")
+    .option("--system <text>", "system message (default: none)")
+    .option("-n, --max-tokens <n>", "maximum number of tokens in an answer", parseInteger(1), 512)
+    .option("--context <n>", "context length in tokens (default: the trained length, at most 4096)", parseInteger(1))
     .addOption(
       new Option(
         "--when-full <policy>",
-        "when the context is full: stop there, forget the oldest messages (shift), or stretch the RoPE by YaRN",
+        "when the context is full: stop, remove the oldest messages (shift), or extend it with YaRN",
       )
         .choices(FULL_POLICIES)
         .default("extend"),
@@ -53,7 +48,7 @@ export function addChat(program: Command, terminal: () => Terminal): void {
   addSamplingOptions(command);
   addRopeOptions(command);
   command
-    .addHelpText("after", `\nIn the chat:\n${chatHelp()}\n${EXAMPLES}`)
+    .addHelpText("after", `\nChat commands:\n${chatHelp()}\n${EXAMPLES}`)
     .action((model: string, flags: Flags) => interruptible((signal) => run(terminal(), model, flags, signal)));
 }
 
@@ -63,21 +58,21 @@ async function run(terminal: Terminal, source: string, flags: Flags, signal: Abo
       throw new RopewalkError(
         "UNSUPPORTED_MODEL",
         `${model.info.name}: chat_template`,
-        "is not there: this model holds no chats; use ropewalk generate",
+        "the model has no chat template; use ropewalk generate",
       );
     }
     const conversation = new Conversation(model, flags.system);
     try {
-      warnOfLength(terminal, conversation.session, model);
+      warnAboutLength(terminal, conversation.session, model);
       const { maxTokens, whenFull } = flags;
-      await new Chat(terminal, model, conversation, { ...samplingFrom(flags), maxTokens, whenFull }, signal).hold();
+      await new Chat(terminal, model, conversation, { ...samplingFrom(flags), maxTokens, whenFull }, signal).run();
     } finally {
       conversation.session.dispose();
     }
   });
 }
 
-/** Lines come in, answers go out: those to stdout, all else to stderr. */
+/** Reads messages from stdin and prints answers on stdout, everything else on stderr. */
 class Chat {
   readonly #terminal: Terminal;
   readonly #model: Model;
@@ -89,7 +84,7 @@ class Chat {
   readonly #lines: Interface;
   #isOpen = true;
   #answering: AbortController | undefined;
-  #mayLeave = false;
+  #wasInterrupted = false; // whether the previous input was Ctrl-C
 
   constructor(
     terminal: Terminal,
@@ -110,24 +105,24 @@ class Chat {
     this.#lines.once("close", () => (this.#isOpen = false));
   }
 
-  async hold(): Promise<void> {
+  async run(): Promise<void> {
     this.#interrupted.addEventListener("abort", () => {
       process.exitCode = 130;
       this.#lines.close();
     });
-    this.#lines.on("SIGINT", () => this.#interrupt()); // a terminal that is read by keys hands Ctrl-C over as one of them
+    this.#lines.on("SIGINT", () => this.#interrupt()); // readline in raw mode gets Ctrl-C as a key
     try {
       if (this.#isInteractive) {
         this.#terminal.note(
-          `${modelInALine(this.#model)}\nRoPE ${ropeInALine(this.#model.rope)}. /help lists what else can be done, Ctrl-D leaves.`,
+          `${modelSummary(this.#model)}\nRoPE ${ropeSummary(this.#model.rope)}. Type /help for commands, Ctrl-D to leave.`,
         );
       }
       this.#prompt();
       for await (const line of this.#lines) {
-        this.#mayLeave = false;
+        this.#wasInterrupted = false;
         if (line.trim() === "/exit") break;
-        if (line.trim() !== "") await this.#take(line.trim());
-        await setImmediate(); // short answers leave no time for Ctrl-C to be heard
+        if (line.trim() !== "") await this.#handle(line.trim());
+        await setImmediate(); // lets the event loop deliver Ctrl-C between short answers
         if (this.#interrupted.aborted) break;
         this.#prompt();
       }
@@ -145,7 +140,7 @@ class Chat {
     });
   }
 
-  async #take(line: string): Promise<void> {
+  async #handle(line: string): Promise<void> {
     try {
       if (line.startsWith("/")) this.#terminal.note(await runChatCommand(line, this.#conversation, this.#model));
       else await this.#answer(line);
@@ -168,21 +163,21 @@ class Chat {
     }
   }
 
-  #summary({ finish, prompt, generation, forgotten }: Answer): string {
+  #summary({ finish, prompt, generation, removed }: Answer): string {
     const { session } = this.#conversation;
     return [
-      `${finish === "end" ? "" : `[${finish}] `}${generation.tokens} tokens (${speedInWords(generation)}) after ${(prompt.milliseconds / 1000).toFixed(2)} s`,
+      `${finish === "end" ? "" : `[${finish}] `}${generation.tokens} tokens (${formatSpeed(generation)}) after ${(prompt.milliseconds / 1000).toFixed(2)} s`,
       `context ${session.length} of ${session.contextLength}`,
-      `RoPE ${ropeInALine(session.rope)}${forgotten === 0 ? "" : `; ${forgotten} old messages forgotten`}`,
+      `RoPE ${ropeSummary(session.rope)}${removed === 0 ? "" : `; ${removed} old messages removed`}`,
     ].join("; ");
   }
 
   #interrupt(): void {
     if (this.#answering !== undefined) this.#answering.abort();
-    else if (this.#mayLeave) this.#lines.close();
+    else if (this.#wasInterrupted) this.#lines.close();
     else {
-      this.#mayLeave = true;
-      this.#terminal.note("\nCtrl-C again leaves.");
+      this.#wasInterrupted = true;
+      this.#terminal.note("\nPress Ctrl-C again to leave.");
       this.#prompt();
     }
   }

@@ -1,81 +1,87 @@
+// The commands inside a chat, such as /retune and /save.
 import { type Model, RopewalkError } from "../../index.node.js";
 import type { Conversation } from "./conversation.js";
-import { loadChat, saveChat } from "./file.js";
-import { modelInALine, reachOf } from "../loaded_model.js";
-import { bytesInWords, ropeInALine } from "../model_text.js";
+import { loadChat, saveChat } from "./saved_chat.js";
+import { modelSummary, supportedLength } from "../loaded_model.js";
+import { formatBytes, ropeSummary } from "../format.js";
 import { parseScaling } from "../rope_options.js";
 
 interface ChatCommand {
-  /** What follows the name; "" for nothing. */
+  /** Placeholder of the argument; "" for a command without one. */
   argument: string;
   summary: string;
-  /** Says what it did. */
+  /** Runs the command and returns a message about the result. */
   run(conversation: Conversation, model: Model, argument: string): string | Promise<string>;
 }
 
 const COMMANDS: Readonly<Record<string, ChatCommand>> = {
-  "/help": { argument: "", summary: "this list", run: () => chatHelp() },
-  "/info": { argument: "", summary: "the model, the RoPE in force, the context", run: info },
-  "/reset": { argument: "", summary: "forget what was said", run: reset },
+  "/help": { argument: "", summary: "list the commands", run: () => chatHelp() },
+  "/info": { argument: "", summary: "describe the model, the RoPE and the context", run: info },
+  "/reset": { argument: "", summary: "remove all messages", run: reset },
   "/retune": {
     argument: "<scaling>",
-    summary: "another RoPE scaling (yarn:4, linear:4, none): what was read is turned, not read again",
+    summary: "change the RoPE scaling (yarn:4, linear:4, none): cached keys are re-rotated, not recomputed",
     run: retune,
   },
-  "/save": { argument: "<file>", summary: "write the chat and all that was read of it", run: save },
-  "/load": { argument: "<file>", summary: "go on with a chat that was saved", run: restore },
+  "/save": { argument: "<file>", summary: "save the chat, with its KV cache", run: save },
+  "/load": { argument: "<file>", summary: "continue a saved chat", run: restore },
 };
 
-/** The commands of a chat, one a line. */
+/** The list of chat commands. */
 export function chatHelp(): string {
   const lines = Object.entries(COMMANDS).map(
     ([name, { argument, summary }]) => `  ${`${name} ${argument}`.padEnd(18)} ${summary}`,
   );
-  return [...lines, `  ${"/exit".padEnd(18)} leave (or Ctrl-D)`].join("\n");
+  return [...lines, `  ${"/exit".padEnd(18)} leave the chat (or Ctrl-D)`].join("\n");
 }
 
-/** Runs a line that begins with a slash, and says what it did. */
+/** Runs a line that begins with a slash. Returns a message about the result. */
 export async function runChatCommand(line: string, conversation: Conversation, model: Model): Promise<string> {
   const [name = "", ...words] = line.split(/\s+/);
   const argument = words.join(" ");
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name]! : undefined;
-  if (command === undefined) throw new RopewalkError("INVALID_ARGUMENT", name, "is no command; /help lists them");
+  if (command === undefined)
+    throw new RopewalkError("INVALID_ARGUMENT", name, "isn't a command; type /help for a list");
   if ((command.argument === "") !== (argument === "")) {
     throw new RopewalkError(
       "INVALID_ARGUMENT",
       name,
-      command.argument === "" ? "takes nothing after it" : `needs ${command.argument} after it`,
+      command.argument === "" ? "takes no argument" : `needs an argument, ${command.argument}`,
     );
   }
   return command.run(conversation, model, argument);
 }
 
 function info({ session, messages }: Conversation, model: Model): string {
-  const held = `${session.length} of ${session.contextLength} tokens, ${bytesInWords(session.bytes)} of keys and values`;
-  return `${modelInALine(model)}\nRoPE ${ropeInALine(session.rope)}; trained length ${model.info.trainedLength}\nContext ${held}; ${messages.length} messages`;
+  const context = `${session.length} of ${session.contextLength} tokens, KV cache ${formatBytes(session.bytes)}`;
+  return `${modelSummary(model)}\nRoPE ${ropeSummary(session.rope)}; trained length ${model.info.trainedLength}\nContext ${context}; ${messages.length} messages`;
 }
 
 function reset(conversation: Conversation): string {
   conversation.reset();
-  return "Forgotten.";
+  return "All messages removed.";
 }
 
 function retune({ session }: Conversation, model: Model, argument: string): string {
   session.retune(parseScaling(argument).overrides);
-  const contextLength = Math.max(session.contextLength, reachOf(session.rope, model.info.trainedLength));
+  const contextLength = Math.max(session.contextLength, supportedLength(session.rope, model.info.trainedLength));
   session.retune({}, { contextLength });
-  return `RoPE ${ropeInALine(session.rope)}; context ${contextLength}`;
+  return `RoPE ${ropeSummary(session.rope)}; context ${contextLength}`;
 }
 
 async function save({ session, messages }: Conversation, model: Model, path: string): Promise<string> {
   const bytes = await saveChat(path, { model: model.info.name, messages: [...messages], session: session.save() });
-  return `${path}: ${bytesInWords(bytes)}`;
+  return `${path}: ${formatBytes(bytes)}`;
 }
 
 async function restore(conversation: Conversation, model: Model, path: string): Promise<string> {
   const saved = await loadChat(path);
   if (saved.model !== model.info.name)
-    throw new RopewalkError("INVALID_ARGUMENT", path, `is a chat with ${saved.model}, and this is ${model.info.name}`);
+    throw new RopewalkError(
+      "INVALID_ARGUMENT",
+      path,
+      `was saved with the model ${saved.model}, but this chat uses ${model.info.name}`,
+    );
   conversation.restore(saved.messages, saved.session);
   return `${path}: ${saved.messages.length} messages, ${conversation.session.length} tokens`;
 }

@@ -1,3 +1,4 @@
+// A chat: its messages, and the session that has read them.
 import {
   type ChatMessage,
   type FinishReason,
@@ -7,32 +8,32 @@ import {
   type SamplingOptions,
   type Session,
 } from "../../index.node.js";
-import { type Speed, speedOf } from "../model_text.js";
+import { type Speed, speedOf } from "../format.js";
 
-/** How answers are made. */
+/** Options for generating answers. */
 export interface AnswerOptions extends SamplingOptions {
-  /** Tokens of an answer at most. */
+  /** Maximum number of tokens in an answer. */
   maxTokens: number;
   whenFull: FullPolicy;
 }
 
-/** An answer of the model, and what it took. */
+/** An answer of the model, with its statistics. */
 export interface Answer {
   text: string;
   finish: FinishReason | "interrupted";
-  /** What had to be read for it: what the session held before is not read again. */
+  /** Prompt tokens that were read. Tokens that the session already had aren't read again. */
   prompt: Speed;
   generation: Speed;
-  /** Messages that were forgotten for it, oldest first. */
-  forgotten: number;
+  /** Number of old messages that were removed to make room. */
+  removed: number;
 }
 
-/** A chat: what was said, and a session that has read it. */
+/** The messages of a chat, and the session that has read them. */
 export class Conversation {
   readonly session: Session;
   readonly #model: Model;
   #messages: ChatMessage[];
-  /** Leading messages that are never forgotten: the system's. */
+  /** The system message, which is never removed. */
   readonly #system: readonly ChatMessage[];
 
   constructor(model: Model, system: string | undefined) {
@@ -42,26 +43,26 @@ export class Conversation {
     this.session = model.session();
   }
 
-  /** What was said, oldest first. */
+  /** Messages, oldest first. */
   get messages(): readonly ChatMessage[] {
     return this.#messages;
   }
 
-  /** Forgets all but the system's message. */
+  /** Removes all messages but the system message. */
   reset(): void {
     this.#messages = [...this.#system];
     this.session.rewind(0);
   }
 
-  /** Takes the place of what was said, by a session that has read it. Throws as {@link Session.restore}; all is then as it was. */
+  /** Replaces the messages by saved ones. Throws as {@link Session.restore}; the chat is then unchanged. */
   restore(messages: ChatMessage[], bytes: Uint8Array): void {
     this.session.restore(bytes);
     this.#messages = messages;
   }
 
   /**
-   * Says something and answers. What is given up by the signal stays said, as far as it went; on failure nothing was said.
-   * @param write - called with each piece of the answer.
+   * Sends a message and generates an answer. After an abort, the partial answer stays in the chat. On failure the message is removed again.
+   * @param write - called with each piece of the answer
    */
   async answer(
     content: string,
@@ -73,17 +74,17 @@ export class Conversation {
     this.#messages = [...before, { role: "user", content }];
     let [text, count]: [string, number] = ["", 0];
     let finish: Answer["finish"] = "length";
-    let forgotten = 0;
+    let removed = 0;
     const start = performance.now();
-    let [read, unread] = [start, 0];
+    let [promptEnd, promptTokens] = [start, 0];
     try {
       const prompt = await this.#fittingPrompt(options.whenFull);
-      forgotten = before.length + 1 - this.#messages.length;
-      const held = commonLength(this.session.tokens, prompt);
-      unread = prompt.length - held;
-      this.session.rewind(held);
-      await this.session.append(prompt.subarray(held), { signal });
-      read = performance.now();
+      removed = before.length + 1 - this.#messages.length;
+      const cached = commonLength(this.session.tokens, prompt);
+      promptTokens = prompt.length - cached;
+      this.session.rewind(cached);
+      await this.session.append(prompt.subarray(cached), { signal });
+      promptEnd = performance.now();
       for await (const piece of this.session.generate({ ...options, signal })) {
         write(piece.text);
         text += piece.text;
@@ -97,10 +98,16 @@ export class Conversation {
     }
     if (count > 0) this.#messages.push({ role: "assistant", content: text });
     const end = performance.now();
-    return { text, finish, prompt: speedOf(unread, read - start), generation: speedOf(count, end - read), forgotten };
+    return {
+      text,
+      finish,
+      prompt: speedOf(promptTokens, promptEnd - start),
+      generation: speedOf(count, end - promptEnd),
+      removed,
+    };
   }
 
-  /** The tokens of all that was said; what does not fit is met as the policy says. */
+  /** The tokens of all messages. If they don't fit, applies the policy. */
   async #fittingPrompt(policy: FullPolicy): Promise<Int32Array> {
     for (;;) {
       const prompt = await this.#model.promptTokens(this.#messages);
@@ -112,22 +119,24 @@ export class Conversation {
       const first = this.#system.length;
       if (policy === "stop" || this.#messages.length <= first + 1) {
         const advice =
-          policy === "stop" ? "/reset, or /retune yarn:2 to make room" : "say less, or use a larger --context";
+          policy === "stop"
+            ? "type /reset, or /retune yarn:2 to make room"
+            : "send a shorter message, or use a larger --context";
         throw new RopewalkError(
           "CACHE_FULL",
           "chat",
-          `has ${prompt.length} tokens, and the context ${this.session.contextLength}: ${advice}`,
+          `has ${prompt.length} tokens, but the context length is ${this.session.contextLength}; ${advice}`,
         );
       }
-      this.#messages = [...this.#system, ...this.#messages.slice(first + 2)]; // without the oldest question and its answer
+      this.#messages = [...this.#system, ...this.#messages.slice(first + 2)]; // removes the oldest message and its answer
     }
   }
 }
 
-/** How many tokens two texts begin with in common. */
+/** Length of the common prefix. */
 function commonLength(a: readonly number[], b: ArrayLike<number>): number {
-  const most = Math.min(a.length, b.length);
-  let same = 0;
-  while (same < most && a[same] === b[same]) same += 1;
-  return same;
+  const limit = Math.min(a.length, b.length);
+  let length = 0;
+  while (length < limit && a[length] === b[length]) length += 1;
+  return length;
 }

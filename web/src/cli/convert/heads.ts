@@ -1,3 +1,4 @@
+// Finds the heads of a model from options and its config.json.
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { knownFamily } from "../../config/family_lookup.js";
@@ -8,21 +9,21 @@ import { ropeConfig } from "../../config/rope_config.js";
 import type { RopeConfig } from "../../config/types.js";
 import { RopewalkError } from "../../base/errors.js";
 import { CLASS_DEFAULTS } from "../../model/config_reader.js";
-import { parseConfig } from "../config_file.js";
+import { parseConfig } from "../input_file.js";
 
-/** The heads of a model, as its weights have them. */
+/** The heads of a model. */
 export interface Heads {
   /** Query heads. */
   heads: number;
   /** Key heads. */
   kvHeads: number;
-  /** Elements of a head; undefined where only the weights tell. */
+  /** Elements of a head; undefined if only the weights show it. */
   headDim: number | undefined;
   rotaryDim: number | undefined;
   rotaryOffset: number;
 }
 
-/** What the options say of {@link Heads}. */
+/** Options for {@link Heads}. */
 export interface HeadFlags {
   heads?: number;
   kvHeads?: number;
@@ -34,30 +35,30 @@ export interface HeadFlags {
 /** A parsed config.json. */
 export type ModelConfig = Readonly<Record<string, unknown>>;
 
-/** Where the config.json of weights is. */
-export function configBeside(weights: string): string {
+/** Path of the config.json in the folder of the weights. */
+export function configPathOf(weights: string): string {
   return join(dirname(weights), "config.json");
 }
 
-/** A config.json, if there is one. @throws {@link RopewalkError} INVALID_FILE */
+/** Reads a config.json; undefined if there is none. @throws {@link RopewalkError} INVALID_FILE */
 export async function readConfig(path: string): Promise<ModelConfig | undefined> {
   const text = await readFile(path, "utf8").catch(() => undefined);
   return text === undefined ? undefined : parseConfig(path, text);
 }
 
 /**
- * The heads that options name, and for what they leave out those of a config.
- * @throws {@link RopewalkError} INVALID_ARGUMENT where neither tells the number of heads; as ropeConfig().
+ * The heads of a model from options, or else from its config.
+ * @throws {@link RopewalkError} INVALID_ARGUMENT (neither has the number of heads), and as ropeConfig().
  */
 export function headsOf(config: ModelConfig | undefined, flags: HeadFlags): Heads {
   const text = config && languageModel(config);
-  const rope = config && rotated(config);
+  const rope = config && ropeOf(config);
   const heads = flags.heads ?? (text && queryHeadsOf(text, knownFamily("hf", text.model_type)));
   if (heads === undefined)
     throw new RopewalkError(
       "INVALID_ARGUMENT",
       "--heads",
-      "must be given, for no config.json beside the file tells it",
+      "is required, because no config.json in the same folder has the number of heads",
     );
   const kvHeads = text && flags.heads === undefined ? integerOf(text, ["num_key_value_heads"]) : undefined;
   return {
@@ -69,11 +70,11 @@ export function headsOf(config: ModelConfig | undefined, flags: HeadFlags): Head
   };
 }
 
-/** The pairing that the weights of a model come in, where it is of a known family. @throws as ropeConfig() */
+/** The pairing of a model's weights; undefined for an unknown model family. @throws as ropeConfig() */
 export function pairingOf(config: ModelConfig): "half" | "interleaved" | undefined {
   const { model_type } = languageModel(config);
   if (knownFamily("hf", model_type).pairing === undefined) return undefined;
-  return rotated(config, {}).pairing === "half" ? "half" : "interleaved"; // interleaved_to_half is of weights that are interleaved
+  return ropeOf(config, {}).pairing === "half" ? "half" : "interleaved"; // interleaved_to_half also has interleaved weights
 }
 
 function languageModel(config: ModelConfig): TextConfig {
@@ -81,8 +82,8 @@ function languageModel(config: ModelConfig): TextConfig {
   return { ...text, config: { ...CLASS_DEFAULTS[text.model_type ?? ""], ...text.config } };
 }
 
-/** Of the model's own pairing, or of any, which need not be known to tell how much of a head turns. */
-function rotated(config: ModelConfig, overrides: RopeOverrides = { pairing: "half" }): RopeConfig {
+/** The RoPE of a model. The rotated part of a head doesn't depend on the pairing, so any pairing works for unknown families. */
+function ropeOf(config: ModelConfig, overrides: RopeOverrides = { pairing: "half" }): RopeConfig {
   try {
     return ropeConfig(config, { overrides });
   } catch (error) {

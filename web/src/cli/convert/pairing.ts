@@ -1,3 +1,4 @@
+// Converts a safetensors file from one pairing to another.
 import { basename } from "node:path";
 import { RopewalkError } from "../../base/errors.js";
 import { type ByteSource, MissingFile, readRange } from "../../files/byte_source.js";
@@ -8,31 +9,31 @@ import { elementBytes, parseEntries, type SafetensorsEntry } from "../../files/s
 import type { ConvertPairingOptions } from "../../rope/pairing.js";
 import type { Ropewalk } from "../../load/runtime.js";
 import type { Heads } from "./heads.js";
-import { writeFileWhole } from "../output_file.js";
+import { writeFileAtomically } from "../output_file.js";
 
-/** From which pairing to which. */
-export interface Way {
+/** The pairings of the input and the output. */
+export interface PairingChange {
   from: "half" | "interleaved";
   to: "half" | "interleaved";
 }
 
-/** Projections of queries and keys as models call them, their biases, and the norms of single heads. */
+/** Usual names of q and k projections, their biases, and norms of heads. */
 const PROJECTIONS = /(^|\.)(q_proj|k_proj|wq|wk|q_norm|k_norm|query|key)\.(weight|bias)$/;
-/** Projections of queries, keys and values in one tensor, whose rows are not those of q or of k. */
+/** Usual names of fused q, k and v projections. They aren't supported. */
 const FUSED = /(^|\.)(qkv_proj|query_key_value|c_attn|Wqkv|qkv)\.(weight|bias)$/;
 
 /**
- * Copies a safetensors file, with the q and k projections moved to another pairing. Takes memory for one tensor.
- * @param pattern - names of the tensors to convert, in place of the usual ones.
- * @param onProgress - hears of bytes.
- * @returns the names of what was converted.
- * @throws {@link RopewalkError} INVALID_FILE, INVALID_ARGUMENT; the file is then not written.
+ * Copies a safetensors file and converts its q and k projections to another pairing. Needs memory for one tensor at a time.
+ * @param pattern - names of the tensors to convert, instead of the usual ones
+ * @param onProgress - called with numbers of bytes
+ * @returns the names of the converted tensors
+ * @throws {@link RopewalkError} INVALID_FILE, INVALID_ARGUMENT; no file is written then.
  */
 export async function convertFile(
   rw: Ropewalk,
   input: string,
   output: string,
-  way: Way,
+  way: PairingChange,
   heads: Heads,
   pattern: RegExp | undefined,
   onProgress: (done: number, total: number) => void,
@@ -43,7 +44,7 @@ export async function convertFile(
   const chosen = chooseTensors(input, entries, pattern);
   const normDim = headDimIn(entries, heads);
   const shapes = new Map(chosen.map((entry) => [entry.name, headsIn(entry, heads, normDim)]));
-  await writeFileWhole(output, async (target, signal) => {
+  await writeFileAtomically(output, async (target, signal) => {
     let done = 0;
     const write = async (bytes: Uint8Array): Promise<void> => {
       signal.throwIfAborted();
@@ -68,7 +69,7 @@ async function openFile(path: string): Promise<ByteSource> {
   return source instanceof MissingFile ? invalidFile(path, "file", source.reason) : source;
 }
 
-/** Tensors that are not converted are copied, so that all element types will do whose size is known. */
+/** Other tensors are only copied, so every dtype of known size works. */
 function bytesOf(file: string, name: string, dtype: string, shape: readonly number[]): number {
   return elementBytes(dtype, shape) ?? invalidFile(file, name, `has the unknown dtype ${dtype}`);
 }
@@ -84,16 +85,16 @@ function chooseTensors(
     throw new RopewalkError(
       "INVALID_ARGUMENT",
       "--tensors",
-      `${fused.name} holds q, k and v in one, which is not converted; split it before`,
+      `${fused.name} combines q, k and v in one tensor, which isn't supported; split it first`,
     );
   }
   const chosen = entries.filter(({ name }) => (pattern ?? PROJECTIONS).test(name));
   if (chosen.length === 0) {
-    const some = entries.slice(0, 3).map(({ name }) => name);
+    const examples = entries.slice(0, 3).map(({ name }) => name);
     throw new RopewalkError(
       "INVALID_ARGUMENT",
       "--tensors",
-      `none of the ${entries.length} tensors in ${file} is called so (it has ${some.join(", ")}, …)`,
+      `matches none of the ${entries.length} tensors in ${file} (${examples.join(", ")}, …)`,
     );
   }
   return chosen.sort((a, b) => a.offset - b.offset);
@@ -102,15 +103,15 @@ function chooseTensors(
 const isKey = (name: string): boolean => /(^|[._])(k|wk|key)(?=[._]|$)/.test(name);
 const isNorm = (name: string): boolean => /_norm\./.test(name);
 
-/** Elements of a head, as the projections of a file tell. */
+/** Elements of a head, from the shape of a projection in the file. */
 function headDimIn(entries: readonly SafetensorsEntry[], { heads, kvHeads }: Heads): number | undefined {
   const projection = entries.find(({ name }) => PROJECTIONS.test(name) && !isNorm(name));
   return projection && (projection.shape[0] ?? 0) / (isKey(projection.name) ? kvHeads : heads);
 }
 
 /**
- * Whose heads the rows of a tensor are: those of queries, of keys, or of one head for all, as a norm may be.
- * @param normDim - elements of a head where only the file tells: the rows of a norm do not say whether they are of one head or of all.
+ * The heads in the rows of a tensor: query heads, key heads, or a single head (norms that all heads share).
+ * @param normDim - elements of a head for norms, whose rows don't show whether they belong to one head or to all
  */
 function headsIn(
   { name, shape }: SafetensorsEntry,
@@ -118,33 +119,35 @@ function headsIn(
   normDim: number | undefined,
 ): Omit<ConvertPairingOptions, "from" | "to"> {
   const rows = shape[0] ?? 0;
-  const own = isKey(name) ? kvHeads : heads;
-  const head_dim = headDim ?? (isNorm(name) ? normDim : rows / own);
+  const expectedHeads = isKey(name) ? kvHeads : heads;
+  const head_dim = headDim ?? (isNorm(name) ? normDim : rows / expectedHeads);
   if (head_dim === undefined) {
     throw new RopewalkError(
       "INVALID_ARGUMENT",
       "--head-dim",
-      `must be given: ${name} is a norm, and no projection beside it tells`,
+      `is required, because ${name} is a norm and the file has no projection that shows it`,
     );
   }
   const count = rows / head_dim;
   const fits =
     rows > 0 &&
     Number.isInteger(head_dim) &&
-    (count === own || (isNorm(name) && count === 1) || (!isKey(name) && count === kvHeads));
+    (count === expectedHeads || (isNorm(name) && count === 1) || (!isKey(name) && count === kvHeads));
   if (!fits) {
     const expected =
-      headDim === undefined && !isNorm(name) ? `a multiple of ${own} rows` : `${own} heads of ${head_dim} rows`;
+      headDim === undefined && !isNorm(name)
+        ? `a multiple of ${expectedHeads} rows`
+        : `${expectedHeads} heads of ${head_dim} rows`;
     throw new RopewalkError(
       "INVALID_ARGUMENT",
       isKey(name) ? "--kv-heads" : "--heads",
-      `${name} is [${shape.join(", ")}], which is not ${expected}`,
+      `${name} must have ${expected} (got [${shape.join(", ")}])`,
     );
   }
   return { heads: count, head_dim, rotary_dim: rotaryDim ?? head_dim, rotary_offset: rotaryOffset };
 }
 
-/** Rows are moved whole, so bytes will do whatever the element type. */
+/** Conversion only moves rows, so bytes work for every element type. */
 function convertRows(rw: Ropewalk, bytes: Uint8Array, options: ConvertPairingOptions): Uint8Array {
   return rw.convertPairing(bytes as unknown as Uint16Array, options) as unknown as Uint8Array;
 }

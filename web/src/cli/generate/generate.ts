@@ -1,3 +1,5 @@
+// `ropewalk generate`: continues a prompt.
+import { text as readStream } from "node:stream/consumers";
 import { type Command, Option } from "commander";
 import {
   type FinishReason,
@@ -9,12 +11,11 @@ import {
   RopewalkError,
   type Session,
 } from "../../index.node.js";
-import { promptOf } from "./prompt.js";
 import { addSamplingOptions, samplingFrom, type SamplingFlags } from "./sampling.js";
 import { interruptible } from "../interrupt.js";
-import { modelOptions, warnOfLength, withModel } from "../loaded_model.js";
-import { ropeInALine, type Speed, speedInWords, speedOf } from "../model_text.js";
-import { several, wholeNumber } from "../options.js";
+import { modelOptions, warnAboutLength, withModel } from "../loaded_model.js";
+import { ropeSummary, type Speed, formatSpeed, speedOf } from "../format.js";
+import { repeatable, parseInteger } from "../options.js";
 import { addRopeOptions, type RopeFlags } from "../rope_options.js";
 import type { Terminal } from "../terminal.js";
 
@@ -30,7 +31,7 @@ interface Flags extends SamplingFlags, RopeFlags {
 /** What `--json` prints. */
 interface Generated {
   text: string;
-  /** Ids of the tokens that the text was made of. */
+  /** Ids of the generated tokens. */
   tokens: number[];
   finish: FinishReason | "interrupted";
   seed: number;
@@ -47,37 +48,33 @@ Examples:
   ropewalk generate model.gguf - --context 8192 --rope-type yarn --factor 4 < long.txt
   ropewalk generate model.gguf "The story" --max-tokens 5000 --when-full extend --seed 1
 
-The text goes to stdout, what is said about it to stderr. Ctrl-C ends the text and keeps what was written (exit code 130).`;
+The text is printed on stdout, a summary on stderr. Ctrl-C ends the text early (exit code 130).`;
 
-/** `ropewalk generate`: goes on with a text. */
+/** Adds `ropewalk generate`. */
 export function addGenerate(program: Command, terminal: () => Terminal): void {
   const command = program
     .command("generate")
-    .summary("go on with a text")
-    .description("Goes on with a text, by a model from a file, a folder or an address.")
-    .argument("<model>", "GGUF file, folder with safetensors and config.json, or the address of either")
-    .argument("<prompt>", "text to go on with; - reads it from stdin")
+    .summary("generate text from a prompt")
+    .description("Generate text that continues a prompt.")
+    .argument("<model>", "GGUF file, folder with safetensors and config.json, or URL of either")
+    .argument("<prompt>", "prompt; - reads it from stdin")
     .option(
       "-n, --max-tokens <n>",
-      "tokens to generate at most (default: as many as fit, or 1024 with --when-full)",
-      wholeNumber(0),
+      "maximum number of tokens to generate (default: as many as fit, or 1024 with --when-full shift or extend)",
+      parseInteger(0),
     )
-    .option("--stop <text>", "text that ends it and is not printed; may be given several times", several(String))
-    .option(
-      "--context <n>",
-      "tokens of the context (default: what the model was trained for, 4096 at most)",
-      wholeNumber(1),
-    )
+    .option("--stop <text>", "stop string: generation ends before it; repeatable", repeatable(String))
+    .option("--context <n>", "context length in tokens (default: the trained length, at most 4096)", parseInteger(1))
     .addOption(
       new Option(
         "--when-full <policy>",
-        "when the context is full: end there, take out the older half, or stretch the RoPE by YaRN",
+        "when the context is full: stop, discard the older half (shift), or extend it with YaRN",
       )
         .choices(FULL_POLICIES)
         .default("stop"),
     )
-    .option("--chat", "the prompt is a message of a chat, written by the model's own template")
-    .option("--system <text>", "system message before it (with --chat)");
+    .option("--chat", "treat the prompt as a chat message, formatted with the model's chat template")
+    .option("--system <text>", "system message (with --chat)");
   addSamplingOptions(command);
   addRopeOptions(command);
   command
@@ -90,17 +87,17 @@ export function addGenerate(program: Command, terminal: () => Terminal): void {
 async function run(
   terminal: Terminal,
   source: string,
-  given: string,
+  prompt: string,
   flags: Flags,
   signal: AbortSignal,
 ): Promise<void> {
   if (flags.system !== undefined && !flags.chat)
-    throw new RopewalkError("INVALID_ARGUMENT", "--system", "goes with --chat");
-  const text = await promptOf(given);
+    throw new RopewalkError("INVALID_ARGUMENT", "--system", "needs --chat");
+  const text = prompt === "-" ? await readStream(process.stdin) : prompt;
   await withModel(terminal, await load(), source, modelOptions(flags, flags.context, signal), async (model) => {
     const session = model.session();
     try {
-      warnOfLength(terminal, session, model);
+      warnAboutLength(terminal, session, model);
       const generated = await generate(terminal, session, await tokensOf(model, text, flags), flags, signal);
       terminal.note(summary(generated));
       terminal.result(generated);
@@ -121,7 +118,7 @@ async function tokensOf(model: Model, text: string, { chat, system }: Flags): Pr
     throw new RopewalkError(
       "INVALID_ARGUMENT",
       "prompt",
-      "is empty, and this model has no token that begins a text: give some words",
+      "is empty, and this model has no begin token; pass some text",
     );
   return tokens;
 }
@@ -133,7 +130,7 @@ async function generate(
   flags: Flags,
   signal: AbortSignal,
 ): Promise<Generated> {
-  makeRoom(session, prompt.length, flags);
+  ensureFits(session, prompt.length, flags);
   const isEndless = flags.whenFull !== "stop";
   const options: GenerateOptions & { seed: number } = {
     ...samplingFrom(flags),
@@ -145,12 +142,12 @@ async function generate(
   const tokens: number[] = [];
   let [text, finish]: [string, Generated["finish"]] = ["", "length"];
   const start = performance.now();
-  let read = start;
+  let promptEnd = start;
   const bar = terminal.progress("Reading the prompt", prompt.length);
   try {
     await session.append(prompt, { signal, onProgress: ({ done, total }) => bar.update(done, total) });
     bar.stop();
-    read = performance.now();
+    promptEnd = performance.now();
     for await (const piece of session.generate(options)) {
       terminal.write(piece.text);
       text += piece.text;
@@ -158,7 +155,7 @@ async function generate(
       finish = piece.finish ?? finish;
     }
   } catch (error) {
-    if (!signal.aborted || read === start) throw error;
+    if (!signal.aborted || promptEnd === start) throw error;
     finish = "interrupted";
   } finally {
     bar.stop();
@@ -170,31 +167,31 @@ async function generate(
     tokens,
     finish,
     seed: options.seed,
-    prompt: speedOf(prompt.length, read - start),
-    generation: speedOf(tokens.length, end - read),
+    prompt: speedOf(prompt.length, promptEnd - start),
+    generation: speedOf(tokens.length, end - promptEnd),
     context: { tokens: session.length, length: session.contextLength, bytes: session.bytes },
     rope: session.rope,
   };
 }
 
-/** A prompt that does not fit is told before anything is read. */
-function makeRoom(session: Session, length: number, { whenFull }: Flags): void {
+/** Extends the context for a long prompt, or throws before anything is read. */
+function ensureFits(session: Session, length: number, { whenFull }: Flags): void {
   while (whenFull === "extend" && session.contextLength < length) session.extend();
   if (session.contextLength >= length) return;
-  const advice = `use --context ${length + 1} or more, with a RoPE that reaches as far, or --when-full extend`;
+  const advice = `use --context ${length + 1} or more with a RoPE that supports it, or --when-full extend`;
   throw new RopewalkError(
     "INVALID_ARGUMENT",
     "prompt",
-    `has ${length} tokens, and the context ${session.contextLength}: ${advice}`,
+    `has ${length} tokens, but the context length is ${session.contextLength}; ${advice}`,
   );
 }
 
 function summary({ prompt, generation, context, rope, finish, seed }: Generated): string {
   return [
-    `prompt ${prompt.tokens} tokens (${speedInWords(prompt)})`,
-    `${generation.tokens} generated (${speedInWords(generation)}), ended by ${finish}`,
+    `prompt ${prompt.tokens} tokens (${formatSpeed(prompt)})`,
+    `${generation.tokens} generated (${formatSpeed(generation)}), finish reason ${finish}`,
     `context ${context.tokens} of ${context.length}`,
-    `RoPE ${ropeInALine(rope)}`,
+    `RoPE ${ropeSummary(rope)}`,
     `seed ${seed}`,
   ].join("; ");
 }

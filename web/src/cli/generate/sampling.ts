@@ -1,8 +1,9 @@
+// Sampling options of `generate` and `chat`.
 import type { Command } from "commander";
 import type { SamplingOptions } from "../../index.node.js";
-import { anyNumber, wholeNumber } from "../options.js";
+import { parseNumber, parseInteger } from "../options.js";
 
-/** What {@link addSamplingOptions} reads. */
+/** Values of the options that {@link addSamplingOptions} adds. */
 export interface SamplingFlags {
   temperature?: number;
   topK?: number;
@@ -12,34 +13,42 @@ export interface SamplingFlags {
   seed?: number;
 }
 
-/** Options of commands that choose tokens. */
+/** Adds the options for sampling tokens. */
 export function addSamplingOptions(command: Command): void {
   command
     .option(
       "-t, --temperature <number>",
-      "from 0, which takes the most probable token (default: what the model's files say, or 0.8)",
-      anyNumber(0),
+      "sampling temperature; 0 always picks the most probable token (default: from the model, or 0.8)",
+      parseNumber(0),
     )
-    .option("--top-k <n>", "only the n most probable tokens; 0: all (default: likewise, or 40)", wholeNumber(0))
+    .option(
+      "--top-k <n>",
+      "sample from the n most probable tokens; 0: all (default: from the model, or 40)",
+      parseInteger(0),
+    )
     .option(
       "--top-p <p>",
-      "of those the fewest whose probabilities sum to p, above 0 and at most 1 (default: likewise, or 0.95)",
-      anyNumber(0, 1),
+      "sample from the fewest tokens whose probabilities sum to p, above 0 to 1 (default: from the model, or 0.95)",
+      parseNumber(0, 1),
     )
     .option(
       "--min-p <p>",
-      "and whose probability is this part of the largest, 0 to 1 (default: likewise, or 0.05)",
-      anyNumber(0, 1),
+      "drop tokens below this fraction of the largest probability, 0 to 1 (default: from the model, or 0.05)",
+      parseNumber(0, 1),
     )
     .option(
       "--repetition-penalty <number>",
-      "above 1 makes the last 64 tokens less probable (default: likewise, or 1)",
-      anyNumber(0),
+      "above 1, the last 64 tokens become less probable (default: from the model, or 1)",
+      parseNumber(0),
     )
-    .option("--seed <n>", "the same seed gives the same text (default: drawn at random, and told)", wholeNumber(0));
+    .option(
+      "--seed <n>",
+      "random seed; the same seed gives the same text (default: random, printed after the text)",
+      parseInteger(0),
+    );
 }
 
-/** Sampling as it was asked for, with a seed in any case, so that a text can be had again. */
+/** Sampling options from the flags, always with a seed, so that a text can be reproduced. */
 export function samplingFrom({
   temperature,
   topK,

@@ -1,11 +1,12 @@
+// `ropewalk inspect`: describes a model's RoPE and memory.
 import type { Command } from "commander";
 import type { Description } from "../../rope/description.js";
 import { load } from "../../index.node.js";
 import type { ModelInfo } from "../../model/model.js";
-import { cacheBytes, type CacheBytes } from "./memory.js";
-import { bytesInWords } from "../model_text.js";
-import { wholeNumber } from "../options.js";
-import { addRopeOptions, modelRopeFrom, type RopeFlags } from "../rope_options.js";
+import { cacheBytes, type CacheBytes } from "./cache_memory.js";
+import { formatBytes } from "../format.js";
+import { parseInteger } from "../options.js";
+import { addRopeOptions, ropeOverridesFrom, type RopeFlags } from "../rope_options.js";
 import { type LayerRope, openSource, type Source } from "../source.js";
 import type { Terminal } from "../terminal.js";
 
@@ -23,24 +24,21 @@ Examples:
   ropewalk inspect config.json --rope-type yarn --factor 4 --context 131072
   ropewalk inspect https://example.org/models/small/ --json`;
 
-/** `ropewalk inspect`: which RoPE a model has, what it does to each pair, and what memory the model takes. */
+/** Adds `ropewalk inspect`. */
 export function addInspect(program: Command, terminal: () => Terminal): void {
   const command = program
     .command("inspect")
-    .summary("say which RoPE a model has, and what memory it takes")
+    .summary("show the RoPE of a model and the memory it needs")
     .description(
-      "Says which RoPE a model has by kind of layer, what it does to each pair, what looks wrong, and what memory the model takes.",
+      "Show the RoPE of each kind of layer in a model, what it does to each pair, warnings about the config, and the memory the model needs. Weights aren't read.",
     )
-    .argument(
-      "<source>",
-      "config.json, .gguf or .safetensors file, folder, or the address of one (a folder's ends in /)",
-    )
+    .argument("<source>", "config.json, .gguf or .safetensors file, folder, or URL of one (that of a folder ends in /)")
     .option(
       "--context <n>",
-      "positions to look at and to reckon memory for (what the model was trained for)",
-      wholeNumber(1, 2 ** 24),
+      "context length to describe and to compute memory for (default: the trained length)",
+      parseInteger(1, 2 ** 24),
     )
-    .option("--layer-type <kind>", "only layers of this kind, as full_attention or sliding_attention");
+    .option("--layer-type <kind>", "only layers of this kind, for example full_attention or sliding_attention");
   addRopeOptions(command)
     .addHelpText("after", EXAMPLES)
     .action((argument: string, flags: Flags) => inspect(terminal(), argument, flags));
@@ -49,7 +47,7 @@ export function addInspect(program: Command, terminal: () => Terminal): void {
 async function inspect(terminal: Terminal, argument: string, flags: Flags): Promise<void> {
   const { context, layerType } = flags;
   const rw = await load();
-  const options = { overrides: modelRopeFrom(flags), layerType };
+  const options = { overrides: ropeOverridesFrom(flags), layerType };
   const source = await openSource(argument, {
     ...options,
     model: context === undefined ? {} : { contextLength: context },
@@ -60,42 +58,42 @@ async function inspect(terminal: Terminal, argument: string, flags: Flags): Prom
   }));
   const caches = await cacheBytes(rw, source, context ?? trainedLength(source));
   if (terminal.json) {
-    terminal.result(forPrograms(source, ropes, caches));
+    terminal.result(jsonResult(source, ropes, caches));
     return;
   }
-  if (source.info !== undefined) terminal.print(`${modelInWords(terminal, source.info)}\n`);
-  terminal.print(ropes.map((rope) => ropeInWords(terminal, rope)).join("\n\n"));
-  if (source.plainLayers.length > 0)
-    terminal.print(`\n${terminal.style("bold", "Without RoPE")}: layers ${ranges(source.plainLayers)}`);
-  if (caches !== undefined) terminal.print(`\n${cachesInWords(terminal, caches)}`);
+  if (source.info !== undefined) terminal.print(`${modelText(terminal, source.info)}\n`);
+  terminal.print(ropes.map((rope) => ropeText(terminal, rope)).join("\n\n"));
+  if (source.layersWithoutRope.length > 0)
+    terminal.print(`\n${terminal.style("bold", "Without RoPE")}: layers ${ranges(source.layersWithoutRope)}`);
+  if (caches !== undefined) terminal.print(`\n${cacheText(terminal, caches)}`);
 }
 
-/** The length that a model was made for, by what there is. */
+/** Trained context length of a model, as far as the source shows it. */
 function trainedLength({ info, ropes }: Source): number {
   const { max_position_embeddings, rope_scaling } = ropes[0]?.rope ?? {};
   return info?.trainedLength ?? max_position_embeddings ?? rope_scaling?.original_max_position_embeddings ?? 2048;
 }
 
-function modelInWords(terminal: Terminal, info: ModelInfo): string {
+function modelText(terminal: Terminal, info: ModelInfo): string {
   const { memory } = info;
   const count = (value: number): string => value.toLocaleString("en");
-  const formats = Object.entries(info.formats).map(([format, bytes]) => `${format} ${bytesInWords(bytes)}`);
+  const formats = Object.entries(info.formats).map(([format, bytes]) => `${format} ${formatBytes(bytes)}`);
   const experts = info.layers.filter(({ hasExperts }) => hasExperts).length;
   return [
-    `${terminal.style("bold", info.name)}: ${info.architecture}, ${count(info.parameters)} parameters, trained on ${count(info.trainedLength)} positions`,
-    `  ${info.layers.length} layers${experts > 0 ? ` (${experts} with experts)` : ""}, width ${info.hiddenSize}, vocabulary ${count(info.vocabularySize)}`,
-    `  weights ${bytesInWords(memory.weights)} in memory (file: ${formats.join(", ")}), workspace ${bytesInWords(memory.workspace)}`,
+    `${terminal.style("bold", info.name)}: ${info.architecture}, ${count(info.parameters)} parameters, trained context length ${count(info.trainedLength)}`,
+    `  ${info.layers.length} layers${experts > 0 ? ` (${experts} with experts)` : ""}, hidden size ${info.hiddenSize}, vocabulary ${count(info.vocabularySize)}`,
+    `  weights ${formatBytes(memory.weights)} in memory (file: ${formats.join(", ")}), workspace ${formatBytes(memory.workspace)}`,
   ].join("\n");
 }
 
-function ropeInWords(terminal: Terminal, { kind, layers, window, description }: Described): string {
+function ropeText(terminal: Terminal, { kind, layers, window, description }: Described): string {
   const [first = "", ...rest] = String(description).split("\n");
-  const where = [
+  const headingParts = [
     kind,
     layers.length > 0 ? `layers ${ranges(layers)}` : undefined,
-    window ? `${window} tokens in sight` : undefined,
+    window ? `window of ${window} tokens` : undefined,
   ];
-  const heading = where.filter((part) => part !== undefined).join(", ");
+  const heading = headingParts.filter((part) => part !== undefined).join(", ");
   const lines = rest.map((line) => (/^ +warning:/.test(line) ? terminal.style("yellow", line) : line));
   return [
     ...(kind === undefined ? [] : [terminal.style("bold", heading)]),
@@ -104,12 +102,12 @@ function ropeInWords(terminal: Terminal, { kind, layers, window, description }: 
   ].join("\n");
 }
 
-function cachesInWords(terminal: Terminal, { length, bytes }: CacheBytes): string {
-  const cells = Object.entries(bytes).map(([dtype, count]) => [`  ${dtype}`, bytesInWords(count)]);
-  return `${terminal.style("bold", `Keys and values of ${length.toLocaleString("en")} tokens`)}\n${terminal.table(cells, { align: "lr" })}`;
+function cacheText(terminal: Terminal, { length, bytes }: CacheBytes): string {
+  const cells = Object.entries(bytes).map(([dtype, count]) => [`  ${dtype}`, formatBytes(count)]);
+  return `${terminal.style("bold", `KV cache of ${length.toLocaleString("en")} tokens`)}\n${terminal.table(cells, { align: "lr" })}`;
 }
 
-/** Indices as people write them: 0–4, 6. */
+/** Formats indices as ranges: 0–4, 6. */
 function ranges(indices: readonly number[]): string {
   const runs: [number, number][] = [];
   for (const index of indices) {
@@ -120,14 +118,14 @@ function ranges(indices: readonly number[]): string {
   return runs.map(([first, last]) => (first === last ? String(first) : `${first}–${last}`)).join(", ");
 }
 
-/** What programs are told of a description: all but the curve, which `plot` has, and what takes long to find. */
-const SHOWN = [
+/** Keys of a description in the JSON result: all but the decay curve, which `plot` has, and values that are slow to compute. */
+const JSON_KEYS = [
   ...(["config", "rope_type", "seqLen", "plan", "factor", "window", "pairs", "counts"] as const),
   ...(["over_extrapolated", "first_negative_distance", "warnings"] as const),
 ];
 
-function forPrograms(
-  { name, info, plainLayers }: Source,
+function jsonResult(
+  { name, info, layersWithoutRope }: Source,
   ropes: readonly Described[],
   cache: CacheBytes | undefined,
 ): object {
@@ -135,15 +133,15 @@ function forPrograms(
   return {
     source: name,
     model: info === undefined ? null : { ...model, layers: info.layers.length },
-    ropes: ropes.map(({ kind = null, layers, window: sight = null, description }) => {
+    ropes: ropes.map(({ kind = null, layers, window = null, description }) => {
       return {
         kind,
         layers,
-        sliding_window: sight,
-        ...Object.fromEntries(SHOWN.map((key) => [key, description[key]])),
+        sliding_window: window,
+        ...Object.fromEntries(JSON_KEYS.map((key) => [key, description[key]])),
       };
     }),
-    layers_without_rope: plainLayers,
+    layers_without_rope: layersWithoutRope,
     cache: cache ?? null,
   };
 }

@@ -1,3 +1,4 @@
+// Computes the curves and weights that `ropewalk plot` draws.
 import { overrideRopeConfig } from "../../config/rope_config.js";
 import type { RopeConfig } from "../../config/types.js";
 import type { DecayCurve } from "../../rope/decay.js";
@@ -8,20 +9,20 @@ import type { NamedScaling } from "../rope_options.js";
 
 /** A line of a plot. */
 export interface Series {
-  /** What the legend calls it. */
+  /** Name in the legend. */
   name: string;
   points: readonly (readonly [x: number, y: number])[];
 }
 
-/** A picture of attention: what share each query gives to each key. */
+/** Attention weights of a head. */
 export interface Weights {
   name: string;
-  /** [tokens, tokens], row by row of queries. */
+  /** [tokens, tokens], a row for each query. */
   weights: Float64Array;
   tokens: number;
 }
 
-/** A config as one of several scalings, with the name it was asked for by. */
+/** A RoPE config with the name of its scaling. */
 export interface NamedConfig {
   name: string;
   config: RopeConfig;
@@ -29,17 +30,17 @@ export interface NamedConfig {
 
 type Scheme = "none" | SinusoidalScheme | AlibiScheme;
 
-/** Schemes that `plot attention` knows besides RoPE, with what is not in the model's file. */
+/** Position schemes of `plot attention` besides RoPE, with example parameters. */
 const SCHEMES: Readonly<Record<string, Scheme>> = {
   none: "none",
   sinusoidal: { scheme: "sinusoidal" },
   alibi: { scheme: "alibi", slopes: [1 / 8] },
 };
 
-/** Names of the schemes of `plot attention`. */
+/** Names of all schemes of `plot attention`. */
 export const SCHEME_NAMES = ["rope", ...Object.keys(SCHEMES)];
 
-/** A model's config under each scaling; as it is, and beside it without scaling where it has one, if none is asked for. */
+/** A model's config under each scaling. By default, the model's scaling, and none for comparison. */
 export function namedConfigs(
   rw: Ropewalk,
   config: RopeConfig,
@@ -47,15 +48,15 @@ export function namedConfigs(
 ): NamedConfig[] {
   const { rope_type } = rw.describe(config);
   if (scalings === undefined && rope_type === "default") return [{ name: "default", config }];
-  const asked = scalings ?? [
+  const chosen = scalings ?? [
     { name: rope_type, overrides: {} },
     { name: "none", overrides: { rope_scaling: null } },
   ];
-  return asked.map(({ name, overrides }) => ({ name, config: overrideRopeConfig(config, overrides) }));
+  return chosen.map(({ name, overrides }) => ({ name, config: overrideRopeConfig(config, overrides) }));
 }
 
-/** The length to plan for where none is given: what the longest of the scalings serves. */
-export function servedLength(rw: Ropewalk, configs: readonly NamedConfig[]): number {
+/** The default length to plan for: the longest that one of the scalings supports. */
+export function longestSupportedLength(rw: Ropewalk, configs: readonly NamedConfig[]): number {
   return Math.max(
     ...configs.map(({ config }) => {
       const { window, factor } = rw.describe(config);
@@ -64,7 +65,7 @@ export function servedLength(rw: Ropewalk, configs: readonly NamedConfig[]): num
   );
 }
 
-/** Radians a position, or positions a turn, by pair. Pairs that stand still are left out. */
+/** Frequency in radians per position, or wavelength in positions, of each pair. Pairs with frequency 0 are omitted. */
 export function frequencies(
   rw: Ropewalk,
   configs: readonly NamedConfig[],
@@ -72,12 +73,12 @@ export function frequencies(
   what: "inv_freq" | "wavelength",
 ): Series[] {
   return configs.map(({ name, config }) => {
-    const turning = rw.describe(config, length).pairs.filter(({ inv_freq }) => inv_freq > 0);
-    return { name, points: turning.map((pair) => [pair.pair, pair[what]] as const) };
+    const rotating = rw.describe(config, length).pairs.filter(({ inv_freq }) => inv_freq > 0);
+    return { name, points: rotating.map((pair) => [pair.pair, pair[what]] as const) };
   });
 }
 
-/** The share γ of its frequency that each pair keeps. Scalings for which no pair has one are left out. */
+/** Share γ of its frequency that each pair keeps. Scalings without such a share are omitted. */
 export function ramps(rw: Ropewalk, configs: readonly NamedConfig[], length: number): Series[] {
   const series = configs.map(({ name, config }): Series => {
     const { pairs } = rw.describe(config, length);
@@ -94,7 +95,7 @@ export function ramps(rw: Ropewalk, configs: readonly NamedConfig[], length: num
 const DECAY_POINTS = 240;
 const SAMPLES = 64;
 
-/** How a score falls with the distance, as a share of the score at distance 0. A point is the mean of the distances around it. */
+/** Attention score by distance, as a fraction of the score at distance 0. Each point is a mean over nearby distances. */
 export function decays(
   rw: Ropewalk,
   configs: readonly NamedConfig[],
@@ -115,7 +116,7 @@ export function decays(
   );
 }
 
-/** What a head of equal queries and keys attends to, by position alone. */
+/** Attention weights of a head in which all queries and keys are equal, so that only positions matter. */
 export function attentions(
   rw: Ropewalk,
   configs: readonly NamedConfig[],
@@ -140,7 +141,7 @@ export function attentions(
   });
 }
 
-/** Values that are rows of the identity make outputs that are weights: of `head_dim` keys at a time. */
+/** If the values are rows of the identity matrix, the outputs are the weights, of `head_dim` keys at a time. */
 function weightsOf(
   rw: Ropewalk,
   position: Scheme | Rope,
@@ -148,13 +149,13 @@ function weightsOf(
   tokens: number,
   options: { scale?: number; seqLen?: number },
 ): Float64Array {
-  const alike = new Float32Array(tokens * head_dim).fill(1);
+  const ones = new Float32Array(tokens * head_dim).fill(1);
   const weights = new Float64Array(tokens * tokens);
   for (let first = 0; first < tokens; first += head_dim) {
     const count = Math.min(head_dim, tokens - first);
     const values = new Float32Array(tokens * head_dim);
     for (let i = 0; i < count; i++) values[(first + i) * head_dim + i] = 1;
-    const out = rw.attention(alike, alike, values, {
+    const out = rw.attention(ones, ones, values, {
       layout: "thd",
       shape: [tokens, 1, head_dim],
       position,

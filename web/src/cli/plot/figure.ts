@@ -1,16 +1,17 @@
+// Draws figures as SVG, with colors for light and dark backgrounds.
 import * as Plot from "@observablehq/plot";
 import { parseHTML } from "linkedom";
 import type { Series, Weights } from "./data.js";
 
-/** What a plot of lines shows besides them. */
+/** Titles, axes and legend of a line plot. */
 export interface Axes {
   title: string;
   x: Axis;
   y: Axis;
-  /** Where the legend hides the least. */
+  /** Corner of the legend. */
   legend: "top-left" | "top-right" | "bottom-left";
-  /** Marked values, as the trained length. */
-  rules?: readonly { axis: "x" | "y"; at: number; name: string }[];
+  /** Marked values, for example the trained length. */
+  rules?: readonly { axis: "x" | "y"; value: number; name: string }[];
 }
 
 interface Axis {
@@ -25,11 +26,11 @@ export interface Size {
   height: number;
 }
 
-/** Colours on a light ground and on a dark one, told apart by people who see fewer colours too. */
-const CARD = ["#ffffff", "#0d1117"] as const;
-const EDGE = ["#d1d9e0", "#3d444d"] as const;
+// Colors for a light and a dark background. The colors of lines are distinguishable for color-blind people.
+const BACKGROUND = ["#ffffff", "#0d1117"] as const;
+const BORDER = ["#d1d9e0", "#3d444d"] as const;
 const TEXT = ["#1f2328", "#f0f6fc"] as const;
-const FAINT = ["#59636e", "#9198a1"] as const;
+const MUTED_TEXT = ["#59636e", "#9198a1"] as const;
 const LINES = [
   ["#0969da", "#58a6ff"],
   ["#bc4c00", "#f0883e"],
@@ -41,9 +42,9 @@ const LINES = [
 const DASHES = ["none", "7 4", "2 3", "10 3 2 3"];
 
 const FONT = "system-ui, sans-serif";
-const light = ([colour]: readonly [string, string]): string => colour;
+const light = ([color]: readonly [string, string]): string => color;
 
-/** A plot of lines as SVG. */
+/** Draws lines. Returns SVG. */
 export function drawLines(series: readonly Series[], { title, x, y, legend, rules = [] }: Axes, size: Size): string {
   const stroke = (index: number): string => light(LINES[index % LINES.length]!);
   const dash = (index: number): string => DASHES[index % DASHES.length]!;
@@ -54,15 +55,15 @@ export function drawLines(series: readonly Series[], { title, x, y, legend, rule
     x: { type: x.scale, ...(x.domain !== undefined && { domain: x.domain }) },
     y: { type: y.scale, ...(y.domain !== undefined && { domain: y.domain }), nice: y.domain === undefined },
     marks: [
-      Plot.gridY({ stroke: light(EDGE), strokeOpacity: 1, ...ticksOf(y.scale, series) }),
+      Plot.gridY({ stroke: light(BORDER), strokeOpacity: 1, ...ticksOf(y.scale, series) }),
       Plot.axisY({
         tickSize: 0,
-        color: light(FAINT),
+        color: light(MUTED_TEXT),
         label: null,
         ...tickFormat(y.scale),
         ...ticksOf(y.scale, series),
       }),
-      Plot.axisX({ tickSize: 4, color: light(FAINT), label: null, ...tickFormat(x.scale) }),
+      Plot.axisX({ tickSize: 4, color: light(MUTED_TEXT), label: null, ...tickFormat(x.scale) }),
       ...rules.flatMap((rule) => ruleMarks(rule)),
       ...series.map(({ points }, i) =>
         Plot.line(points, { stroke: stroke(i), strokeWidth: 2, strokeDasharray: dash(i), strokeLinejoin: "round" }),
@@ -79,10 +80,10 @@ export function drawLines(series: readonly Series[], { title, x, y, legend, rule
       ...labels(title, x.label, y.label),
     ],
   });
-  return asText(drawing, title, size);
+  return svgText(drawing, title, size);
 }
 
-/** Squares of attention weights side by side as SVG. Each row's colours go from nothing to its own largest weight. */
+/** Draws attention weights as squares, up to three in a row. The color scale of each query ends at its largest weight. Returns SVG. */
 export function drawWeights(squares: readonly Weights[], title: string, size: Size): string {
   const columns = Math.min(3, squares.length);
   const rows = Math.ceil(squares.length / columns);
@@ -93,13 +94,13 @@ export function drawWeights(squares: readonly Weights[], title: string, size: Si
     return Array.from(weights, (weight, i) => {
       const [query, key] = [Math.floor(i / tokens), i % tokens];
       return { fx: square % columns, fy: Math.floor(square / columns), query, key, share: weight / largest[query]! };
-    }).filter(({ share }) => share >= 1 / 256); // of a colour that nobody sees
+    }).filter(({ share }) => share >= 1 / 256); // invisible
   });
   const tokens = squares[0]!.tokens;
   const names = squares.map(({ name }, square) => ({ fx: square % columns, fy: Math.floor(square / columns), name }));
-  const shown = { width: size.width, height: Math.round(((size.width - 90) / columns) * rows + 40 * rows + 80) };
+  const total = { width: size.width, height: Math.round(((size.width - 90) / columns) * rows + 40 * rows + 80) };
   const drawing = Plot.plot({
-    ...frame(shown),
+    ...frame(total),
     fx: { axis: null, padding: 0.12 },
     fy: { axis: null, padding: rows > 1 ? 0.18 : 0 },
     x: { type: "linear", domain: [0, tokens] },
@@ -117,9 +118,9 @@ export function drawWeights(squares: readonly Weights[], title: string, size: Si
         fillOpacity: "share",
         shapeRendering: "crispEdges",
       }),
-      Plot.frame({ stroke: light(EDGE) }),
-      Plot.axisX({ tickSize: 4, ticks: 4, color: light(FAINT), label: null }),
-      Plot.axisY({ tickSize: 4, ticks: 4, color: light(FAINT), label: null }),
+      Plot.frame({ stroke: light(BORDER) }),
+      Plot.axisX({ tickSize: 4, ticks: 4, color: light(MUTED_TEXT), label: null }),
+      Plot.axisY({ tickSize: 4, ticks: 4, color: light(MUTED_TEXT), label: null }),
       Plot.text(names, {
         fx: "fx",
         fy: "fy",
@@ -132,7 +133,7 @@ export function drawWeights(squares: readonly Weights[], title: string, size: Si
       ...labels(title, "key", "query", 56),
     ],
   });
-  return asText(drawing, title, shown);
+  return svgText(drawing, title, total);
 }
 
 function frame({ width, height }: Size): Plot.PlotOptions {
@@ -152,7 +153,7 @@ function frame({ width, height }: Size): Plot.PlotOptions {
 }
 
 function labels(title: string, x: string, y: string, titleAbove = 30): Plot.Markish[] {
-  const common = { facet: "super", fill: light(FAINT) } as const;
+  const common = { facet: "super", fill: light(MUTED_TEXT) } as const;
   return [
     Plot.text([title], {
       ...common,
@@ -168,17 +169,20 @@ function labels(title: string, x: string, y: string, titleAbove = 30): Plot.Mark
   ];
 }
 
-function ruleMarks({ axis, at, name }: { axis: "x" | "y"; at: number; name: string }): Plot.Markish[] {
-  const stroke = { stroke: light(FAINT), strokeDasharray: "3 3" };
-  const words = { text: () => name, fill: light(FAINT), fontSize: 11 };
+function ruleMarks({ axis, value, name }: { axis: "x" | "y"; value: number; name: string }): Plot.Markish[] {
+  const stroke = { stroke: light(MUTED_TEXT), strokeDasharray: "3 3" };
+  const label = { text: () => name, fill: light(MUTED_TEXT), fontSize: 11 };
   if (axis === "x") {
-    const place = { x: () => at, frameAnchor: "bottom", textAnchor: "end", dx: -5, dy: -6 } as const;
-    return [Plot.ruleX([at], stroke), Plot.text([at], { ...words, ...place })];
+    const position = { x: () => value, frameAnchor: "bottom", textAnchor: "end", dx: -5, dy: -6 } as const;
+    return [Plot.ruleX([value], stroke), Plot.text([value], { ...label, ...position })];
   }
-  return [Plot.ruleY([at], stroke), Plot.text([at], { ...words, y: () => at, frameAnchor: "left", dx: 6, dy: -8 })];
+  return [
+    Plot.ruleY([value], stroke),
+    Plot.text([value], { ...label, y: () => value, frameAnchor: "left", dx: 6, dy: -8 }),
+  ];
 }
 
-/** Powers of ten as such, on a scale where only those have room. */
+/** Formats ticks on a log scale: only powers of ten have labels. */
 function tickFormat(scale: "linear" | "log"): { tickFormat?: (value: number) => string } {
   if (scale === "linear") return {};
   return {
@@ -190,7 +194,7 @@ function tickFormat(scale: "linear" | "log"): { tickFormat?: (value: number) => 
   };
 }
 
-/** Lines at powers of ten only, as those between crowd. */
+/** Ticks at powers of ten only. Those in between would be too dense. */
 function ticksOf(scale: "linear" | "log", series: readonly Series[]): { ticks?: number[] } {
   if (scale === "linear") return {};
   const powers = series.flatMap(({ points }) => points.map(([, y]) => Math.log10(y)));
@@ -203,16 +207,16 @@ function superscript(power: number): string {
   return String(power).replace(/./g, (sign) => (sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(sign)]!));
 }
 
-function asText(drawing: Element, title: string, { width, height }: Size): string {
+function svgText(drawing: Element, title: string, { width, height }: Size): string {
   for (const style of drawing.querySelectorAll("style")) style.remove();
-  const darkRules = [CARD, EDGE, TEXT, FAINT, ...LINES].map(
-    ([day, night]) => `[fill="${day}"]{fill:${night}}[stroke="${day}"]{stroke:${night}}`,
+  const darkRules = [BACKGROUND, BORDER, TEXT, MUTED_TEXT, ...LINES].map(
+    ([light, dark]) => `[fill="${light}"]{fill:${dark}}[stroke="${light}"]{stroke:${dark}}`,
   );
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${escaped(title)}">`,
-    `<title>${escaped(title)}</title>`,
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${escapeXml(title)}">`,
+    `<title>${escapeXml(title)}</title>`,
     `<style>text{white-space:pre}@media (prefers-color-scheme:dark){${darkRules.join("")}}</style>`,
-    `<rect x=".5" y=".5" width="${width - 1}" height="${height - 1}" rx="8" fill="${light(CARD)}" stroke="${light(EDGE)}"/>`,
+    `<rect x=".5" y=".5" width="${width - 1}" height="${height - 1}" rx="8" fill="${light(BACKGROUND)}" stroke="${light(BORDER)}"/>`,
     `<g font-family="${FONT}" font-size="13" text-anchor="middle" stroke-width="1">`,
     drawing.innerHTML,
     "</g></svg>\n",
@@ -221,6 +225,6 @@ function asText(drawing: Element, title: string, { width, height }: Size): strin
     .replace(/\d+\.\d{3,}/g, (number) => String(Number(Number(number).toFixed(2))));
 }
 
-function escaped(text: string): string {
+function escapeXml(text: string): string {
   return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 }

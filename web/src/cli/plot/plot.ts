@@ -1,11 +1,12 @@
+// `ropewalk plot`: draws what a RoPE does, as SVG.
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { RopeConfig } from "../../config/types.js";
 import { DECAY_CURVES, type DecayCurve } from "../../rope/decay.js";
 import { RopewalkError } from "../../base/errors.js";
 import { load } from "../../index.node.js";
 import type { Ropewalk } from "../../load/runtime.js";
-import { several, wholeNumber } from "../options.js";
-import { writeFileWhole } from "../output_file.js";
+import { repeatable, parseInteger } from "../options.js";
+import { writeFileAtomically } from "../output_file.js";
 import {
   attentions,
   decays,
@@ -14,12 +15,12 @@ import {
   namedConfigs,
   ramps,
   SCHEME_NAMES,
-  servedLength,
+  longestSupportedLength,
 } from "./data.js";
 import type { Axes, Size } from "./figure.js";
 import {
   addRopeOptions,
-  modelRopeFrom,
+  ropeOverridesFrom,
   type NamedScaling,
   parseScaling,
   type RopeFlags,
@@ -38,21 +39,21 @@ interface Flags extends RopeFlags {
   height: number;
 }
 
-/** What a plot is made of. */
+/** Input of a plot. */
 interface Subject extends Size {
   rw: Ropewalk;
   configs: readonly NamedConfig[];
-  /** The model's own config. */
+  /** The model's config. */
   config: RopeConfig;
-  /** Positions to plan for. */
+  /** Length to plan for. */
   length: number;
   title: string | undefined;
 }
 
-/** A plot as SVG, and the numbers in it. */
+/** A plot as SVG, and its data. */
 interface Drawn {
   svg: string;
-  /** What is drawn side by side. */
+  /** Names of the lines or squares. */
   names: readonly string[];
   data: object;
 }
@@ -64,35 +65,37 @@ Examples:
   ropewalk plot ramp config.json --scaling yarn:4 -o ramp.svg
   ropewalk plot attention config.json --scheme rope --scheme alibi -o attention.svg`;
 
-/** `ropewalk plot`: pictures of what a RoPE does, as SVG for light and dark grounds. */
+/** Adds `ropewalk plot`. */
 export function addPlot(program: Command, terminal: () => Terminal): void {
   const plot = program
     .command("plot")
-    .summary("draw what a RoPE does, as SVG")
-    .description("Draws what a RoPE does to pairs, scores and weights, under several scalings side by side.")
+    .summary("draw plots of a RoPE as SVG")
+    .description(
+      "Draw plots of what a RoPE does to frequencies, scores and attention weights. Several scalings can be compared.",
+    )
     .addHelpText("after", EXAMPLES);
 
-  kind("frequencies", "Positions that each pair takes for a turn, or radians a position.")
+  kind("frequencies", "Draw the wavelength of each pair in positions, or its frequency in radians per position.")
     .addOption(new Option("--values <what>", "what to draw").choices(["wavelength", "inv_freq"]).default("wavelength"))
     .action((source: string, flags: Flags & { values: "wavelength" | "inv_freq" }) =>
       show(terminal(), source, flags, (subject) => drawFrequencies(subject, flags.values)),
     );
-  kind("decay", "How the score of two vectors falls with their distance.")
+  kind("decay", "Draw how the attention score of two vectors decreases with their distance.")
     .addOption(
-      new Option("--curve <curve>", "of equal vectors, of random ones, or RoFormer's bound")
+      new Option("--curve <curve>", "score of equal vectors, of random ones, or the upper bound of the RoFormer paper")
         .choices(DECAY_CURVES)
         .default("ones"),
     )
-    .option("--farthest <n>", "largest distance in positions (the length)", wholeNumber(2, 2 ** 27))
+    .option("--farthest <n>", "largest distance in positions (default: the length)", parseInteger(2, 2 ** 27))
     .action((source: string, flags: Flags & { curve: DecayCurve; farthest?: number }) =>
       show(terminal(), source, flags, (subject) => drawDecay(subject, flags.curve, flags.farthest)),
     );
-  kind("ramp", "The share of its frequency that each pair keeps.").action((source: string, flags: Flags) =>
+  kind("ramp", "Draw the share of its frequency that each pair keeps.").action((source: string, flags: Flags) =>
     show(terminal(), source, flags, drawRamp),
   );
-  kind("attention", "The weights that a head of equal queries and keys gives by position alone.")
-    .option("--tokens <n>", "tokens to draw, 2 to 512", wholeNumber(2, 512), 64)
-    .option("--scheme <scheme>", `${SCHEME_NAMES.join(", ")}; may be given several times (rope)`, several(parseScheme))
+  kind("attention", "Draw the attention weights of a head with equal queries and keys, which depend on positions only.")
+    .option("--tokens <n>", "tokens to draw, 2 to 512", parseInteger(2, 512), 64)
+    .option("--scheme <scheme>", `${SCHEME_NAMES.join(", ")}; repeatable (default: rope)`, repeatable(parseScheme))
     .action((source: string, flags: Flags & { tokens: number; scheme?: string[] }) =>
       show(terminal(), source, flags, (subject) => drawAttention(subject, flags.tokens, flags.scheme ?? ["rope"])),
     );
@@ -101,19 +104,23 @@ export function addPlot(program: Command, terminal: () => Terminal): void {
     const command = plot
       .command(name)
       .description(description)
-      .argument("<source>", "config.json, .gguf or .safetensors file, folder, or the address of one")
-      .option("-o, --output <file>", "SVG file to write (stdout, where that is no terminal)")
-      .option("--scaling <scaling>", SCALING, several(parseScaling))
-      .option("--length <n>", "positions to plan for (what the longest scaling serves)", wholeNumber(1, 2 ** 27))
-      .option("--layer-type <kind>", "kind of layer, where a model's kinds differ (full_attention)")
-      .option("--title <text>", "heading of the plot")
-      .option("--width <n>", "pixels", wholeNumber(240, 8192), 720)
-      .option("--height <n>", "pixels", wholeNumber(160, 8192), 400);
+      .argument("<source>", "config.json, .gguf or .safetensors file, folder, or URL of one")
+      .option("-o, --output <file>", "SVG file to write (default: stdout, if it isn't a terminal)")
+      .option("--scaling <scaling>", SCALING, repeatable(parseScaling))
+      .option(
+        "--length <n>",
+        "context length in positions (default: the longest that a scaling supports)",
+        parseInteger(1, 2 ** 27),
+      )
+      .option("--layer-type <kind>", "kind of layer, for models with several RoPEs (default: full_attention)")
+      .option("--title <text>", "title of the plot")
+      .option("--width <n>", "width in pixels", parseInteger(240, 8192), 720)
+      .option("--height <n>", "height in pixels", parseInteger(160, 8192), 400);
     return addRopeOptions(command);
   }
 }
 
-/** Makes a plot and hands it to a file, to stdout, or under --json the numbers in it to a program. */
+/** Makes a plot and writes it to a file or to stdout, or its data with --json. */
 async function show(
   terminal: Terminal,
   source: string,
@@ -122,18 +129,22 @@ async function show(
 ): Promise<void> {
   const { output, width, height, title } = flags;
   if (output === undefined && process.stdout.isTTY && !terminal.json) {
-    throw new RopewalkError("INVALID_ARGUMENT", "--output", "name an SVG file, or send stdout to one with > plot.svg");
+    throw new RopewalkError(
+      "INVALID_ARGUMENT",
+      "--output",
+      "is missing; name an SVG file, or redirect stdout with > plot.svg",
+    );
   }
   if (output !== undefined && !output.endsWith(".svg"))
     throw new RopewalkError("INVALID_ARGUMENT", "--output", `must end in .svg (got ${output})`);
-  const config = await openRope(source, { overrides: modelRopeFrom(flags), layerType: flags.layerType });
+  const config = await openRope(source, { overrides: ropeOverridesFrom(flags), layerType: flags.layerType });
   const rw = await load();
   const configs = namedConfigs(rw, config, flags.scaling);
-  const length = flags.length ?? servedLength(rw, configs);
+  const length = flags.length ?? longestSupportedLength(rw, configs);
   const { svg, names, data } = await draw({ rw, config, configs, length, width, height, title });
   if (output === undefined) terminal.write(svg);
   else {
-    await writeFileWhole(output, (file) => file.writeFile(svg));
+    await writeFileAtomically(output, (file) => file.writeFile(svg));
     terminal.print(`${output}: ${names.join("; ")}, planned for ${length} positions`);
   }
   terminal.result({ output: output ?? null, length, ...data });
@@ -145,16 +156,16 @@ async function drawFrequencies(subject: Subject, values: "wavelength" | "inv_fre
   const { window } = rw.describe(config);
   const isWavelength = values === "wavelength";
   return lines(subject, series, {
-    title: isWavelength ? "Positions that a pair takes for a turn" : "Radians a position",
+    title: isWavelength ? "Wavelength of each pair" : "Frequency of each pair",
     x: { label: "pair", scale: "linear" },
-    y: { label: isWavelength ? "wavelength, positions" : "inv_freq, radians a position", scale: "log" },
+    y: { label: isWavelength ? "wavelength (positions)" : "inv_freq (radians per position)", scale: "log" },
     legend: isWavelength ? "top-left" : "bottom-left",
     ...(window !== null && {
       rules: [
         {
           axis: "y",
-          at: isWavelength ? window : (2 * Math.PI) / window,
-          name: `one turn in the trained length, ${window}`,
+          value: isWavelength ? window : (2 * Math.PI) / window,
+          name: `one rotation in the trained length, ${window}`,
         },
       ],
     }),
@@ -166,17 +177,17 @@ async function drawDecay(subject: Subject, curve: DecayCurve, farthest = subject
   const series = decays(rw, configs, length, farthest, curve);
   const { window } = rw.describe(config);
   const what = {
-    ones: "The score of two equal vectors",
-    random: "The mean score of random vectors with themselves",
-    bound: "RoFormer's bound of a score",
+    ones: "Score of two equal vectors",
+    random: "Mean score of random vectors with themselves",
+    bound: "Upper bound of a score (RoFormer)",
   }[curve];
   return lines(subject, series, {
-    title: `${what}, by their distance`,
-    x: { label: "tokens between query and key", scale: "log" },
-    y: { label: "share of the score at distance 0", scale: "linear" },
+    title: `${what} by distance`,
+    x: { label: "distance (positions)", scale: "log" },
+    y: { label: "score relative to distance 0", scale: "linear" },
     legend: "top-right",
     ...(window !== null &&
-      window < farthest && { rules: [{ axis: "x", at: window, name: `trained length, ${window}` }] }),
+      window < farthest && { rules: [{ axis: "x", value: window, name: `trained length, ${window}` }] }),
   });
 }
 
@@ -187,13 +198,13 @@ async function drawRamp(subject: Subject): Promise<Drawn> {
     throw new RopewalkError(
       "INVALID_ARGUMENT",
       "--scaling",
-      "nothing is scaled, so there is no ramp; name one, as in --scaling yarn:4",
+      "no scaling of this config has a ramp; choose one, for example --scaling yarn:4",
     );
   }
   return lines(subject, series, {
-    title: "The share of its frequency that a pair keeps",
+    title: "Share of its frequency that each pair keeps",
     x: { label: "pair", scale: "linear" },
-    y: { label: "kept share (0: divided by the factor)", scale: "linear", domain: [-0.05, 1.05] },
+    y: { label: "kept share (0: fully interpolated)", scale: "linear", domain: [-0.05, 1.05] },
     legend: "top-right",
   });
 }
@@ -205,7 +216,7 @@ async function drawAttention(
 ): Promise<Drawn> {
   const squares = attentions(rw, configs, schemes, tokens, length);
   const { drawWeights } = await import("./figure.js");
-  const heading = title ?? "Attention of equal tokens, by position alone";
+  const heading = title ?? "Attention weights of equal tokens, by position";
   return {
     svg: drawWeights(squares, heading, { width, height }),
     names: squares.map(({ name }) => name),
@@ -218,7 +229,7 @@ async function lines(
   series: Parameters<typeof import("./figure.js").drawLines>[0],
   axes: Axes,
 ): Promise<Drawn> {
-  const { drawLines } = await import("./figure.js"); // the largest part of the program
+  const { drawLines } = await import("./figure.js"); // loaded on demand: the largest part of the program
   const named = { ...axes, title: title ?? axes.title };
   return {
     svg: drawLines(series, named, { width, height }),

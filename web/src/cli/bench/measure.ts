@@ -1,30 +1,32 @@
-/** Samples of one figure: the middle one, and how far they lie apart. */
+// Timing, and summaries of repeated measurements.
+
+/** Median and range of repeated measurements. */
 export interface Spread {
   median: number;
-  least: number;
-  most: number;
+  min: number;
+  max: number;
 }
 
-/** A figure of this machine: more is better. */
+/** A benchmark result; more is better. */
 export interface BenchLine extends Spread {
   name: string;
   unit: "GB/s" | "tokens/s";
 }
 
-/** Sums samples up. */
-export function spreadOf(samples: readonly number[]): Spread {
+/** Summarizes measurements. */
+export function summarize(samples: readonly number[]): Spread {
   const sorted = [...samples].sort((a, b) => a - b);
-  return { median: sorted[sorted.length >> 1]!, least: sorted[0]!, most: sorted.at(-1)! };
+  return { median: sorted[sorted.length >> 1]!, min: sorted[0]!, max: sorted.at(-1)! };
 }
 
-/** Milliseconds of an asynchronous call. */
+/** Duration of an asynchronous call in milliseconds. */
 export async function timed(call: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
   await call();
   return performance.now() - start;
 }
 
-/** Milliseconds that a quick call takes: the mean of as many as fill about `sampleMs`. */
+/** Mean duration of a quick call in milliseconds, over as many calls as take `sampleMs`. */
 export function meanTime(call: () => unknown, sampleMs: number): number {
   let calls = 0;
   const start = performance.now();

@@ -1,17 +1,18 @@
+// Memory of a KV cache, by element type.
 import { textConfigOf } from "../../config/huggingface.js";
 import { CACHE_DTYPES, type CacheDType } from "../../memory/elements.js";
 import type { Ropewalk } from "../../load/runtime.js";
 import type { Source } from "../source.js";
 
-/** What keys and values of a text take. */
+/** Memory of a KV cache. */
 export interface CacheBytes {
-  /** Tokens. */
+  /** Number of tokens. */
   length: number;
   /** Bytes of wasm memory by element type. */
   bytes: Partial<Record<CacheDType, number>>;
 }
 
-/** What a cache of `length` tokens takes, in every element type; undefined where a config.json does not tell its heads. */
+/** Memory of a cache of `length` tokens for each element type; undefined for a config.json that doesn't show its heads. */
 export async function cacheBytes(rw: Ropewalk, source: Source, length: number): Promise<CacheBytes | undefined> {
   const sizes = source.info === undefined ? ofConfig(rw, source, length) : await ofModel(rw, source, length);
   return sizes === undefined ? undefined : { length, bytes: Object.fromEntries(sizes) };
@@ -28,14 +29,14 @@ async function ofModel(rw: Ropewalk, { name }: Source, length: number): Promise<
   );
 }
 
-function ofConfig(rw: Ropewalk, { ropes, plainLayers, config = {} }: Source, length: number): Sizes | undefined {
-  const { config: facts } = textConfigOf(config);
-  const kvHeads = facts["num_key_value_heads"] ?? facts["num_attention_heads"];
-  const isCompressed = facts["kv_lora_rank"] !== undefined; // multi-head latent attention keeps no keys of heads
-  const turned = ropes.flatMap(({ rope, layers }) => layers.map(() => rope));
-  if (typeof kvHeads !== "number" || isCompressed || turned.length === 0) return undefined;
-  const headDim = turned[0]!.head_dim;
-  const layers = [...turned, ...plainLayers.map(() => null)].map((rope) => ({
+function ofConfig(rw: Ropewalk, { ropes, layersWithoutRope, config = {} }: Source, length: number): Sizes | undefined {
+  const { config: values } = textConfigOf(config);
+  const kvHeads = values["num_key_value_heads"] ?? values["num_attention_heads"];
+  const isCompressed = values["kv_lora_rank"] !== undefined; // multi-head latent attention caches no keys of heads
+  const layerRopes = ropes.flatMap(({ rope, layers }) => layers.map(() => rope));
+  if (typeof kvHeads !== "number" || isCompressed || layerRopes.length === 0) return undefined;
+  const headDim = layerRopes[0]!.head_dim;
+  const layers = [...layerRopes, ...layersWithoutRope.map(() => null)].map((rope) => ({
     rope,
     kvHeads,
     headDim: rope?.head_dim ?? headDim,

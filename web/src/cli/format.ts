@@ -1,7 +1,8 @@
+// Formats RoPEs, sizes and speeds for people.
 import type { RopeConfig } from "../index.node.js";
 
 /** A RoPE in a line: its type, base and factor. */
-export function ropeInALine(rope: Readonly<RopeConfig> | null): string {
+export function ropeSummary(rope: Readonly<RopeConfig> | null): string {
   if (rope === null) return "none";
   const base = `base ${(rope.rope_theta ?? 10000).toLocaleString("en", { maximumFractionDigits: 0 })}`;
   const { rope_type = "default", factor } = rope.rope_scaling ?? {};
@@ -9,28 +10,28 @@ export function ropeInALine(rope: Readonly<RopeConfig> | null): string {
   return `${rope_type}, ${base}${factor === undefined ? "" : `, factor ${Number(factor.toFixed(3))}`}`;
 }
 
-/** A number of bytes, to be read. */
-export function bytesInWords(bytes: number): string {
+/** A size in KB, MB or GB (powers of 1024). */
+export function formatBytes(bytes: number): string {
   if (bytes < 2 ** 20) return `${(bytes / 2 ** 10).toFixed(1)} KB`;
   return bytes < 2 ** 30 ? `${(bytes / 2 ** 20).toFixed(1)} MB` : `${(bytes / 2 ** 30).toFixed(2)} GB`;
 }
 
-/** A number with three digits that count, or all of a large one's whole part. */
-export function shortNumber(value: number): string {
+/** A number with three significant digits, but with all digits before the decimal point. */
+export function formatNumber(value: number): string {
   if (!Number.isFinite(value)) return String(value);
   const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.max(Math.abs(value), 1e-3))));
   return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-/** How many tokens went through in a time, for `--json`. */
+/** Speed of reading or generating tokens, as `--json` prints it. */
 export interface Speed {
   tokens: number;
   milliseconds: number;
-  /** Null where nothing was done. */
+  /** Null if there were no tokens or the time was too short to measure. */
   tokensPerSecond: number | null;
 }
 
-/** Tokens in a time. */
+/** The speed for a number of tokens and a time. */
 export function speedOf(tokens: number, milliseconds: number): Speed {
   return {
     tokens,
@@ -39,7 +40,7 @@ export function speedOf(tokens: number, milliseconds: number): Speed {
   };
 }
 
-/** The same, to be read. */
-export function speedInWords({ tokensPerSecond }: Speed): string {
-  return tokensPerSecond === null ? "nothing" : `${shortNumber(tokensPerSecond)} tokens/s`;
+/** A speed in tokens/s. */
+export function formatSpeed({ tokensPerSecond }: Speed): string {
+  return tokensPerSecond === null ? "–" : `${formatNumber(tokensPerSecond)} tokens/s`;
 }
