@@ -1,4 +1,4 @@
-// `ropewalk chat`, its lines from a pipe: each is said in turn, and what begins with a slash is done.
+// `ropewalk chat` with input from a pipe: each line is a message, or a command if it begins with a slash.
 import assert from "node:assert/strict";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ const settings = ["--seed", "3", "-n", "12"];
 const chat = async (path, said, ...words) =>
   JSON.parse((await ropewalk(["chat", path, ...settings, "--json", ...words], lines(...said))).stdout);
 
-/** What the package itself answers, reading all that was said afresh. */
+/** The answer of the package itself, which reads all messages again. */
 async function answerTo(path, messages) {
   const rw = await load();
   const model = await rw.model(path);
@@ -33,7 +33,7 @@ async function answerTo(path, messages) {
   }
 }
 
-test("answers go to stdout, one a line, and empty lines say nothing", () =>
+test("answers go to stdout, one per line, and empty lines are ignored", () =>
   withTinyModel(async (path) => {
     const { status, stdout, stderr } = await ropewalk(
       ["chat", path, ...settings],
@@ -49,7 +49,7 @@ test("answers go to stdout, one a line, and empty lines say nothing", () =>
     assert.deepEqual([status, stderr], [0, ""]);
   }));
 
-test("--json tells the messages, the answers and what was read for each", () =>
+test("--json prints the messages, the answers and how much was read for each", () =>
   withTinyModel(async (path) => {
     const { model, messages, answers, context } = await chat(
       path,
@@ -67,12 +67,12 @@ test("--json tells the messages, the answers and what was read for each", () =>
       answers.map(({ text }) => text),
     );
     assert.equal(answers[0].text, await answerTo(path, messages.slice(0, 2)));
-    // the second answer follows from the first without reading it again
+    // the first answer isn't read again for the second
     assert.ok(answers[1].prompt.tokens < context.tokens - answers[0].prompt.tokens);
     assert.equal(context.length, 256);
   }));
 
-test("/info, /retune, /save, /reset and /load tell what they did on stderr", () =>
+test("/info, /retune, /save, /reset and /load report on stderr", () =>
   withTinyModel(async (path, folder) => {
     const file = join(folder, "kept chat");
     const { status, stdout, stderr } = await ropewalk(
@@ -91,27 +91,27 @@ test("/info, /retune, /save, /reset and /load tell what they did on stderr", () 
     );
     assert.equal(status, 0);
     assert.match(stderr, /^RoPE yarn, base 10,000, factor 4; context 1024$/m);
-    assert.match(stderr, /^Forgotten\.$/m);
-    assert.match(stderr, /^RoPE plain, base 10,000; context 1024$/m);
+    assert.match(stderr, /^All messages removed\.$/m);
+    assert.match(stderr, /^RoPE default, base 10,000; context 1024$/m);
     const informed = [
       ...stderr.matchAll(
         /^tiny\.gguf: llama.*\n(RoPE yarn, base 10,000, factor 4; trained length 256)\n(Context \d+ of 1024 tokens, .*; 2 messages)$/gm,
       ),
     ];
     assert.equal(informed.length, 2);
-    assert.deepEqual(informed[0].slice(1), informed[1].slice(1)); // loaded, all is as it was saved
-    assert.deepEqual((await readdir(folder)).sort(), ["kept chat", "tiny.gguf"]); // nothing half-written is left
-    // what is loaded goes on as what was never put away
+    assert.deepEqual(informed[0].slice(1), informed[1].slice(1)); // the same before saving and after loading
+    assert.deepEqual((await readdir(folder)).sort(), ["kept chat", "tiny.gguf"]); // no temporary file is left
+    // a loaded chat continues like an uninterrupted one
     const unbroken = await ropewalk(["chat", path, ...settings], lines("the rope", "/retune yarn:4", "and the sea"));
     assert.equal(stdout, unbroken.stdout);
   }));
 
-test("a full context: the oldest messages are forgotten, the RoPE is stretched, or the chat ends", () =>
+test("a full context: the oldest messages are removed, the RoPE is extended, or the chat stops", () =>
   withTinyModel(async (path) => {
     const said = Array.from({ length: 5 }, (_, i) => `the rope and the sea and the ship and the sun and the wind ${i}`);
     const shifted = await chat(path, said, "--context", "100", "--when-full", "shift", "--system", "the captain");
     assert.equal(shifted.context.length, 100);
-    assert.ok(shifted.answers.some(({ forgotten }) => forgotten === 2));
+    assert.ok(shifted.answers.some(({ removed }) => removed === 2));
     assert.equal(shifted.messages[0].role, "system");
     assert.ok(shifted.messages.length < 11);
     const extended = await chat(path, said, "--context", "100", "--when-full", "extend");
@@ -123,13 +123,13 @@ test("a full context: the oldest messages are forgotten, the RoPE is stretched, 
     );
     assert.match(
       stopped.stderr,
-      /^error: chat: has \d+ tokens, and the context 100: \/reset, or \/retune yarn:2 to make room \(CACHE_FULL\)$/m,
+      /^error: chat: has \d+ tokens, but the context length is 100; type \/reset, or \/retune yarn:2 to make room \(CACHE_FULL\)$/m,
     );
     assert.equal(stopped.status, 1);
     assert.ok(stopped.stdout.split("\n").length > 1); // what was answered before stays
   }));
 
-test("Ctrl-C ends a chat whose lines come from a pipe", () =>
+test("Ctrl-C ends a chat with input from a pipe", () =>
   withTinyModel(async (path) => {
     const said = Array.from({ length: 2000 }, () => "the rope");
     const { status, stdout } = await ropewalk(["chat", path, "--when-full", "shift"], {
@@ -140,7 +140,7 @@ test("Ctrl-C ends a chat whose lines come from a pipe", () =>
     assert.ok(stdout.split("\n").length < 2000);
   }));
 
-test("/save writes over a chat, and over nothing else", () =>
+test("/save overwrites a saved chat, but no other file", () =>
   withTinyModel(async (path, folder) => {
     const [file, empty] = [join(folder, "chat"), join(folder, "empty")];
     await writeFile(empty, "");
@@ -154,7 +154,7 @@ test("/save writes over a chat, and over nothing else", () =>
       const { status, stderr } = await ropewalk(["chat", path, ...settings], lines("the rope", `/save ${other}`));
       assert.equal(
         stderr.replace(other, "FILE").trim(),
-        "error: /save: FILE is no chat that /save wrote, and is not written over; name another file (INVALID_ARGUMENT)",
+        "error: /save: FILE exists and isn't a chat saved with /save; name another file (INVALID_ARGUMENT)",
       );
       assert.equal(status, 2);
       assert.deepEqual(await readFile(other), before);
@@ -162,7 +162,7 @@ test("/save writes over a chat, and over nothing else", () =>
     assert.deepEqual((await readdir(folder)).sort(), ["chat", "empty", "tiny.gguf"]);
   }));
 
-test("/load refuses what /save did not write, and a chat with another model", () =>
+test("/load rejects other files, and chats with another model", () =>
   withTinyModel(async (path, folder) => {
     const file = join(folder, "chat");
     await ropewalk(["chat", path, ...settings], lines("the rope", `/save ${file}`));
@@ -173,7 +173,7 @@ test("/load refuses what /save did not write, and a chat with another model", ()
       return [status, stderr.replaceAll(file, "FILE").trim()];
     };
     assert.deepEqual((await load(saved))[0], 0);
-    assert.deepEqual(await load(tinyModelBytes()), [1, "error: FILE: is no chat that /save wrote (INVALID_BYTES)"]);
+    assert.deepEqual(await load(tinyModelBytes()), [1, "error: FILE: isn't a chat saved with /save (INVALID_BYTES)"]);
     const damaged = Buffer.from(saved);
     damaged[damaged.length - 5] ^= 1;
     assert.equal((await load(damaged))[0], 1);
@@ -181,14 +181,14 @@ test("/load refuses what /save did not write, and a chat with another model", ()
     const other = Buffer.from(saved.toString("latin1").replace('"tiny.gguf"', '"vast.gguf"'), "latin1");
     assert.deepEqual(await load(other), [
       2,
-      "error: FILE: is a chat with vast.gguf, and this is tiny.gguf (INVALID_ARGUMENT)",
+      "error: FILE: was saved with the model vast.gguf, but this chat uses tiny.gguf (INVALID_ARGUMENT)",
     ]);
   }));
 
 for (const [name, said, status, message] of [
-  ["an unknown command", "/foo", 2, /^error: \/foo: is no command; \/help lists them/],
-  ["/save without a file", "/save", 2, /^error: \/save: needs <file> after it/],
-  ["/reset with something after it", "/reset now", 2, /^error: \/reset: takes nothing after it/],
+  ["an unknown command", "/foo", 2, /^error: \/foo: isn't a command; type \/help for a list/],
+  ["/save without a file", "/save", 2, /^error: \/save: needs an argument, <file>/],
+  ["/reset with an argument", "/reset now", 2, /^error: \/reset: takes no argument/],
   ["a scaling that does not exist", "/retune warp:4", 2, /^error: .*own, none or type:factor/],
   [
     "a file that cannot be written",
@@ -196,7 +196,7 @@ for (const [name, said, status, message] of [
     2,
     /^error: \/save: \/nowhere\/at\/all cannot be written: ENOENT/,
   ],
-  ["a file that is not there", "/load nowhere", 2, /^error: nowhere: cannot be read: ENOENT/],
+  ["a missing file", "/load nowhere", 2, /^error: nowhere: cannot be read: ENOENT/],
 ]) {
   test(`refused: ${name}`, () =>
     withTinyModel(async (path) => {

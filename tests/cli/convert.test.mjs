@@ -1,4 +1,4 @@
-// `ropewalk convert pairing`: converted weights mean the same under the other pairing, and come back bit for bit.
+// `ropewalk convert pairing`: converted weights give the same scores with the other pairing, and converting back gives the same bits.
 import assert from "node:assert/strict";
 import { copyFile, cp, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ async function lossesOf(folder, pairing) {
   }
 }
 
-/** A safetensors file of f32 as one of bf16, which is the first half of each number. */
+/** Converts a safetensors file from f32 to bf16, by truncation. */
 function asBf16(bytes) {
   const begin = 8 + Number(bytes.readBigUInt64LE(0));
   const header = JSON.parse(bytes.subarray(8, begin).toString());
@@ -37,7 +37,7 @@ function asBf16(bytes) {
   return Buffer.concat([length, json, data]);
 }
 
-// qwen2 has biases, qwen3 norms of single heads, olmo2 norms of all of them, in phi a part of each head turns, and gptj calls its heads otherwise
+// qwen2 has biases, qwen3 has norms per head, olmo2 has norms of all heads, phi rotates a part of each head, gptj names its heads differently
 for (const { name, isBf16 = false, own = "half", other = "interleaved" } of [
   ...[
     { name: "llama" },
@@ -49,7 +49,7 @@ for (const { name, isBf16 = false, own = "half", other = "interleaved" } of [
   ],
   { name: "gptj", own: "interleaved", other: "half" },
 ]) {
-  test(`${name}${isBf16 ? " in bf16" : ""}: scores stay the same, and the way back gives the file again`, () =>
+  test(`${name}${isBf16 ? " in bf16" : ""}: scores stay the same, and converting back restores the file`, () =>
     withFolder(async (folder) => {
       await cp(join(models, name), folder, { recursive: true });
       if (isBf16)
@@ -67,7 +67,7 @@ for (const { name, isBf16 = false, own = "half", other = "interleaved" } of [
 
       await copyFile(there, join(folder, "model.safetensors"));
       const after = await lossesOf(folder, other);
-      // the sums of a score are in another order
+      // a score is summed in another order
       after.forEach((loss, i) =>
         assert.ok(Math.abs(loss - before[i]) <= 1e-4 * Math.abs(before[i]), `${i}: ${loss} and ${before[i]}`),
       );
@@ -79,13 +79,13 @@ for (const { name, isBf16 = false, own = "half", other = "interleaved" } of [
     }));
 }
 
-test("heads may be named where there is no config.json, and tensors chosen", () =>
+test("heads can be given without a config.json, and tensors can be chosen", () =>
   withFolder(async (folder) => {
     const input = join(folder, "weights.safetensors");
     const config = JSON.parse(await readFile(join(models, "llama", "config.json"), "utf8"));
     await copyFile(join(models, "llama", "model.safetensors"), input);
     const unnamed = await to("half", "interleaved", input, join(folder, "a.safetensors"));
-    assert.deepEqual([unnamed.status, /--heads: must be given/.test(unnamed.stderr)], [2, true]);
+    assert.deepEqual([unnamed.status, /--heads: is required/.test(unnamed.stderr)], [2, true]);
     const heads = ["--heads", String(config.num_attention_heads), "--kv-heads", String(config.num_key_value_heads)];
     const named = await to("half", "interleaved", input, join(folder, "a.safetensors"), ...heads, "--json");
     assert.equal(named.status, 0, named.stderr);
@@ -111,17 +111,17 @@ test("heads may be named where there is no config.json, and tensors chosen", () 
     assert.deepEqual(JSON.parse(chosen.stdout).converted, ["model.layers.1.self_attn.q_proj.weight"]);
   }));
 
-test("weights of which config.json tells another pairing are converted with a warning", () =>
+test("a --from that contradicts config.json gives a warning", () =>
   withFolder(async (folder) => {
     const [input, output] = [join(models, "llama", "model.safetensors"), join(folder, "OUT.SAFETENSORS")];
-    const warning = /config\.json tells that the pairing of this model is half: --from interleaved is right only for/;
+    const warning = /by its config\.json, this model has half pairing; --from interleaved is correct only if/;
     const { status, stdout, stderr } = await to("interleaved", "half", input, output);
     assert.deepEqual([status, stdout.split("\n").length], [0, 2]);
     assert.match(stderr, new RegExp(`^warning: ${warning.source}`));
     const { warnings } = JSON.parse((await to("interleaved", "half", input, output, "--json")).stdout);
     assert.equal(warnings.length, 1);
     assert.match(warnings[0], warning);
-    // a family that is not known may have any
+    // an unknown family may have any pairing
     const unknown = join(folder, "model.safetensors");
     await copyFile(input, unknown);
     await writeFile(
@@ -134,7 +134,7 @@ test("weights of which config.json tells another pairing are converted with a wa
     assert.deepEqual(JSON.parse((await to("interleaved", "half", unknown, output, "--json")).stdout).warnings, []);
   }));
 
-test("heads that a config leaves to its class are the class's", () =>
+test("heads that a config omits are the defaults of its class", () =>
   withFolder(async (folder) => {
     const text = { model_type: "llama", hidden_size: 128 };
     const [input, output] = [join(folder, "model.safetensors"), join(folder, "out.safetensors")];
@@ -150,9 +150,9 @@ test("heads that a config leaves to its class are the class's", () =>
     ); // 32 heads of 4
   }));
 
-// qwen3 has norms of one head, olmo2 of all: their rows alone do not say which
+// qwen3 has norms of one head, olmo2 of all heads; the rows don't show which
 for (const name of ["qwen3", "olmo2"]) {
-  test(`norms of ${name} come out the same without a config.json, by the projections beside them`, () =>
+  test(`norms of ${name} are converted the same without a config.json, from the shape of its projections`, () =>
     withFolder(async (folder) => {
       const config = JSON.parse(await readFile(join(models, name, "config.json"), "utf8"));
       const [input, a, b] = ["alone", "a", "b"].map((file) => join(folder, `${file}.safetensors`));
@@ -167,13 +167,13 @@ for (const name of ["qwen3", "olmo2"]) {
     }));
 }
 
-test("a norm that nothing tells the heads of is not guessed at", () =>
+test("a norm without any information about heads is an error", () =>
   withFolder(async (folder) => {
     const [input, output] = [join(folder, "norm.safetensors"), join(folder, "out.safetensors")];
     const data = new Uint8Array(Float32Array.from({ length: 8 }, (_, i) => i).buffer);
     await writeFile(input, safetensorsBytes({ "layers.0.q_norm.weight": { dtype: "F32", shape: [8], data } }));
     const unknown = await to("half", "interleaved", input, output, "--heads", "2");
-    assert.deepEqual([unknown.status, /--head-dim: must be given/.test(unknown.stderr)], [2, true], unknown.stderr);
+    assert.deepEqual([unknown.status, /--head-dim: is required/.test(unknown.stderr)], [2, true], unknown.stderr);
     for (const [headDim, expected] of [
       ["4", [0, 2, 1, 3, 4, 6, 5, 7]],
       ["8", [0, 4, 1, 5, 2, 6, 3, 7]],
@@ -188,7 +188,7 @@ test("a norm that nothing tells the heads of is not guessed at", () =>
     }
   }));
 
-test("what is wrong is refused, and nothing is left behind", () =>
+test("invalid arguments and files are errors, and no file is left", () =>
   withFolder(async (folder) => {
     const input = join(folder, "model.safetensors");
     await copyFile(join(models, "llama", "model.safetensors"), input);
@@ -205,19 +205,19 @@ test("what is wrong is refused, and nothing is left behind", () =>
         2,
         /--output: must end in \.safetensors \(got .*config\.json\)/,
       ],
-      [[folder, "--from", "half", "--to", "interleaved", "-o", output], 2, /is a folder; give a \.safetensors file/],
+      [[folder, "--from", "half", "--to", "interleaved", "-o", output], 2, /is a folder; name a \.safetensors file/],
       [
         ["https://example.org/model.safetensors", "--from", "half", "--to", "interleaved", "-o", output],
         2,
-        /is an address.*give its \.safetensors file/,
+        /is a URL.*download the \.safetensors file/,
       ],
       [
         ["model.GGUF", "--from", "half", "--to", "interleaved", "-o", output],
         2,
-        /is GGUF, which is not converted; give the \.safetensors file/,
+        /is a GGUF file, which can't be converted; use the \.safetensors file/,
       ],
-      [[input, "--from", "half", "--to", "half", ...heads, "-o", output], 2, /--to: must be the other pairing/],
-      [[input, "--from", "half", "--to", "interleaved", ...heads, "-o", input], 2, /--output: is the input itself/],
+      [[input, "--from", "half", "--to", "half", ...heads, "-o", output], 2, /--to: must differ from --from/],
+      [[input, "--from", "half", "--to", "interleaved", ...heads, "-o", input], 2, /--output: is an input file/],
       [
         [input, "--from", "half", "--to", "sideways", ...heads, "-o", output],
         2,
@@ -226,17 +226,17 @@ test("what is wrong is refused, and nothing is left behind", () =>
       [
         [input, "--from", "half", "--to", "interleaved", "--heads", "5", "-o", output],
         2,
-        /-heads: model\.layers\.0.*is not a multiple of 5 rows/,
+        /-heads: model\.layers\.0.*must have a multiple of 5 rows/,
       ],
       [
         [input, "--from", "half", "--to", "interleaved", ...heads, "--tensors", "nothing", "-o", output],
         2,
-        /--tensors: none of the \d+ tensors/,
+        /--tensors: matches none of the \d+ tensors/,
       ],
       [
         [input, "--from", "half", "--to", "interleaved", ...heads, "--tensors", "(", "-o", output],
         2,
-        /--tensors: is no regular expression/,
+        /--tensors: isn't a valid regular expression/,
       ],
       [[input, "--from", "half", "--to", "interleaved", ...heads, "--rotary-dim", "64", "-o", output], 1, /rotary_dim/],
       [[short, "--from", "half", "--to", "interleaved", ...heads, "-o", output], 1, /truncated/],
@@ -245,7 +245,7 @@ test("what is wrong is refused, and nothing is left behind", () =>
       [
         [join(models, "gpt_neox", "model.safetensors"), "--from", "half", "--to", "interleaved", "-o", output],
         2,
-        /query_key_value.*holds q, k and v in one/,
+        /query_key_value.*combines q, k and v in one tensor/,
       ],
     ];
     for (const [words, expected, message] of cases) {
@@ -257,13 +257,13 @@ test("what is wrong is refused, and nothing is left behind", () =>
     assert.deepEqual(await readFile(input), whole);
   }));
 
-test("the config.json that tells the heads is not written over either", () =>
+test("the config.json with the heads isn't overwritten either", () =>
   withFolder(async (folder) => {
     await cp(join(models, "llama"), folder, { recursive: true });
     const linked = join(folder, "linked.safetensors");
     await symlink("config.json", linked);
     const { status, stderr } = await to("half", "interleaved", join(folder, "model.safetensors"), linked);
-    assert.match(stderr, /^error: --output: is the input itself, or a file that is read with it/);
+    assert.match(stderr, /^error: --output: is an input file of this command/);
     assert.equal(status, 2);
     assert.deepEqual(await readFile(linked), await readFile(join(models, "llama", "config.json")));
   }));

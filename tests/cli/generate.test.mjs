@@ -1,4 +1,4 @@
-// `ropewalk generate`: a text goes on, is ended by Ctrl-C, and is refused with advice.
+// `ropewalk generate`: text, JSON, options, Ctrl-C and errors.
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { ropewalk, withFolder } from "./program.mjs";
 
 const llama = fileURLToPath(new URL("../golden/tiny_models/llama", import.meta.url));
 
-/** What the package itself generates. */
+/** Generates with the package itself. */
 async function generated(source, prompt, options, modelOptions) {
   const rw = await load();
   const model = await rw.model(source, modelOptions);
@@ -34,18 +34,18 @@ const withTinyModel = (use) =>
     await use(path, folder);
   });
 
-test("the text goes to stdout, plain when piped, and what is said of it to stderr", async () => {
+test("the text goes to stdout, without colors when piped, and the summary to stderr", async () => {
   const { status, stdout, stderr } = await ropewalk(["generate", llama, "the cat", "-n", "12", "--seed", "5"]);
   assert.equal(stdout, `${(await generated(llama, "the cat", { maxTokens: 12, seed: 5 })).text}\n`);
   assert.match(
     stderr,
-    /^prompt \d+ tokens \([\d.,]+ tokens\/s\); 12 generated \([\d.,]+ tokens\/s\), ended by length; context \d+ of 128; RoPE plain, base 1,000; seed 5\n$/,
+    /^prompt \d+ tokens \([\d.,]+ tokens\/s\); 12 generated \([\d.,]+ tokens\/s\), finish reason length; context \d+ of 128; RoPE default, base 1,000; seed 5\n$/,
   );
   assert.ok(!`${stdout}${stderr}`.includes("\x1b"));
   assert.equal(status, 0);
 });
 
-test("--json is one object, and its seed gives the text again", async () => {
+test("--json is one object, and its seed reproduces the text", async () => {
   const first = JSON.parse(
     (await ropewalk(["generate", llama, "-", "-n", "9", "--temperature", "1.5", "--json"], { input: "the dog" }))
       .stdout,
@@ -80,7 +80,7 @@ test("--json is one object, and its seed gives the text again", async () => {
   );
 });
 
-test("every option reaches the model", async () => {
+test("every option is passed to the model", async () => {
   const words = [
     "-n",
     "20",
@@ -110,7 +110,7 @@ test("every option reaches the model", async () => {
   );
 });
 
-test("each option of sampling alone changes the text", async () => {
+test("each sampling option changes the text", async () => {
   const open = { "--temperature": 2, "--top-k": 0, "--top-p": 1, "--min-p": 0, "--repetition-penalty": 1, "--seed": 3 };
   const tokens = async (flags) =>
     JSON.parse(
@@ -139,7 +139,7 @@ test("each option of sampling alone changes the text", async () => {
   }
 });
 
-test("stop texts, of which several may be given, are not printed", async () => {
+test("several stop strings, which aren't printed", async () => {
   const { text } = await generated(llama, "the", { maxTokens: 40, seed: 2 });
   const [early, late] = [text.slice(8, 10), text.slice(20, 22)];
   const { stdout, stderr } = await ropewalk([
@@ -156,10 +156,10 @@ test("stop texts, of which several may be given, are not printed", async () => {
     early,
   ]);
   assert.equal(stdout, `${text.slice(0, text.indexOf(early))}\n`);
-  assert.match(stderr, /ended by stop/);
+  assert.match(stderr, /finish reason stop/);
 });
 
-test("a full context ends the text, is shifted, or is stretched", async () => {
+test("a full context stops the text, is shifted, or is extended", async () => {
   const run = async (policy) =>
     JSON.parse(
       (
@@ -185,7 +185,7 @@ test("a full context ends the text, is shifted, or is stretched", async () => {
   assert.deepEqual([extended.finish, extended.tokens.length, extended.context.length], ["length", 50, 80]);
 });
 
-test("a chat by the model's template", () =>
+test("a chat with the model's template", () =>
   withTinyModel(async (path) => {
     const { stdout } = await ropewalk([
       "generate",
@@ -207,28 +207,28 @@ test("a chat by the model's template", () =>
     assert.deepEqual(JSON.parse(stdout).tokens, (await generated(path, messages, { maxTokens: 8, seed: 1 })).tokens);
   }));
 
-test("Ctrl-C ends the text and keeps what was written", async () => {
+test("Ctrl-C ends the text and keeps what was printed", async () => {
   const endless = ["generate", llama, "the", "-n", "1000000", "--when-full", "shift", "--temperature", "0"];
   const text = await ropewalk(endless, { until: (stdout) => stdout.length > 30 });
   assert.equal(text.status, 130);
   assert.ok(text.stdout.length > 30 && text.stdout.endsWith("\n"));
-  assert.match(text.stderr, /ended by interrupted/);
+  assert.match(text.stderr, /finish reason interrupted/);
 });
 
-test("a context beyond what the RoPE is for is warned of, and no other", async () => {
+test("a warning about a context longer than the RoPE supports, and about no other", async () => {
   const warning = async (...words) =>
     (await ropewalk(["generate", llama, "the", "-n", "1", ...words])).stderr.match(/warning: .*/)?.[0];
   assert.equal(
     await warning("--context", "400"),
-    "warning: a context of 400 is beyond the 128 tokens that this RoPE is for; --rope-type yarn --factor 4 stretches it",
+    "warning: a context of 400 tokens is longer than the 128 this RoPE supports; extend it with --rope-type yarn --factor 4",
   );
   assert.equal(await warning("--context", "128"), undefined);
   assert.equal(await warning("--context", "400", "--rope-type", "yarn", "--factor", "4"), undefined);
   assert.equal(await warning("--context", "400", "--rope-type", "dynamic", "--factor", "2"), undefined);
 });
 
-for (const [name, words, status, said] of [
-  ["a file that is not there", ["nowhere.gguf", "the"], 1, /^error: nowhere\.gguf: .*(INVALID_FILE)/],
+for (const [name, words, status, message] of [
+  ["a missing file", ["nowhere.gguf", "the"], 1, /^error: nowhere\.gguf: .*(INVALID_FILE)/],
   ["no prompt", [llama], 2, /^error: missing required argument 'prompt'/],
   [
     "an unknown option",
@@ -237,10 +237,10 @@ for (const [name, words, status, said] of [
     /^error: unknown option '--max-token'\n.*Did you mean --max-tokens\?/,
   ],
   [
-    "tokens that are no number",
+    "a number of tokens that isn't a number",
     [llama, "the", "-n", "few"],
     2,
-    /^error: option '-n, --max-tokens <n>' argument 'few' is invalid\. Must be a whole number/,
+    /^error: option '-n, --max-tokens <n>' argument 'few' is invalid\. Must be an integer/,
   ],
   [
     "a temperature below 0",
@@ -254,31 +254,31 @@ for (const [name, words, status, said] of [
     "a prompt longer than the context",
     [llama, "the ".repeat(100)],
     2,
-    /^error: prompt: has \d+ tokens, and the context 128: use --context \d+ or more/,
+    /^error: prompt: has \d+ tokens, but the context length is 128; use --context \d+ or more/,
   ],
-  ["a system message without a chat", [llama, "the", "--system", "be brief"], 2, /^error: --system: goes with --chat/],
+  ["a system message without a chat", [llama, "the", "--system", "be brief"], 2, /^error: --system: needs --chat/],
   [
     "a chat with a model that has no template",
     [llama, "the", "--chat"],
     1,
     /^error: model\.safetensors: chat_template: the model has no chat template/,
   ],
-  ["a RoPE that cannot be", [llama, "the", "--rope-type", "linear"], 1, /^error: (overrides\.)?rope_scaling\.factor: /],
+  ["an invalid RoPE", [llama, "the", "--rope-type", "linear"], 1, /^error: (overrides\.)?rope_scaling\.factor: /],
 ]) {
   test(`refused: ${name}`, async () => {
-    const told = await ropewalk(["generate", ...words]);
-    assert.match(told.stderr, said);
-    assert.deepEqual([told.status, told.stdout], [status, ""]);
+    const result = await ropewalk(["generate", ...words]);
+    assert.match(result.stderr, message);
+    assert.deepEqual([result.status, result.stdout], [status, ""]);
     const asJson = await ropewalk(["generate", ...words, "--json"]);
     assert.equal(asJson.status, status);
     assert.deepEqual(Object.keys(JSON.parse(asJson.stdout).error).sort(), ["code", "field", "message"]);
   });
 }
 
-test("refused: an empty prompt where no token begins a text, and a file cut short", () =>
+test("refused: an empty prompt for a model without begin token, and a truncated file", () =>
   withTinyModel(async (path, folder) => {
     const empty = await ropewalk(["generate", path, ""]);
-    assert.match(empty.stderr, /^error: prompt: is empty, and this model has no token that begins a text/);
+    assert.match(empty.stderr, /^error: prompt: is empty, and this model has no begin token/);
     assert.equal(empty.status, 2);
     const cut = join(folder, "cut.gguf");
     await writeFile(cut, (await readFile(path)).subarray(0, 60000));

@@ -1,4 +1,4 @@
-// `ropewalk` itself: help, version, exit statuses, and what goes where.
+// `ropewalk` itself: help, version, exit codes, and errors on stdout and stderr.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -9,7 +9,7 @@ import { program, ropewalk } from "./program.mjs";
 
 const COMMANDS = ["inspect", "plot", "table", "generate", "chat", "perplexity", "convert", "bench"];
 
-test("help lists every command and every exit status, plain when piped", async () => {
+test("help lists every command and every exit code, without colors when piped", async () => {
   const { status, stdout, stderr } = await ropewalk(["--help"]);
   assert.equal(status, 0);
   assert.equal(stderr, "");
@@ -18,7 +18,7 @@ test("help lists every command and every exit status, plain when piped", async (
   assert.ok(!stdout.includes("\x1b"));
 });
 
-test("each command has help with examples and with the options of all commands", async () => {
+test("each command has help with examples and the global options", async () => {
   for (const command of [...COMMANDS, "convert pairing", "plot frequencies"]) {
     const { status, stdout } = await ropewalk([...command.split(" "), "--help"]);
     assert.equal(status, 0, command);
@@ -29,13 +29,13 @@ test("each command has help with examples and with the options of all commands",
   }
 });
 
-test("--version is the package's", async () => {
+test("--version prints the version of the package", async () => {
   const { version } = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8"));
   for (const flag of ["--version", "-V"])
     assert.deepEqual(await ropewalk([flag]), { status: 0, stdout: `${version}\n`, stderr: "" });
 });
 
-test("wrong usage ends with 2 and a line that names what is wrong", async () => {
+test("wrong usage ends with exit code 2 and a message", async () => {
   const cases = [
     [["inspct"], /unknown command 'inspct'.*Did you mean inspect/s],
     [["inspect"], /missing required argument 'source'/],
@@ -45,7 +45,7 @@ test("wrong usage ends with 2 and a line that names what is wrong", async () => 
     [["inspect", "a.json", "--set", "rope_theta"], /--set.*Must be key=value/],
     [["inspect", "a.json", "--set", "__proto__.x=16"], /--set.*Must be key=value/],
     [["inspect", "a.json", "--theta", "1"], /--theta <n>.*Must be a number above 1/],
-    [["perplexity", "m.gguf", "a.txt", "--scaling", "yarn"], /--scaling.*Needs a factor, as in yarn:4/],
+    [["perplexity", "m.gguf", "a.txt", "--scaling", "yarn"], /--scaling.*Needs a factor, for example yarn:4/],
     [["plot"], /./],
   ];
   for (const [words, message] of cases) {
@@ -57,7 +57,7 @@ test("wrong usage ends with 2 and a line that names what is wrong", async () => 
   }
 });
 
-test("errors are JSON under --json, and have a stack under --verbose", async () => {
+test("errors are JSON with --json, and have a stack trace with --verbose", async () => {
   const { status, stdout, stderr } = await ropewalk(["inspect", "nowhere.json", "--json"]);
   assert.equal(status, 1);
   assert.deepEqual(Object.keys(JSON.parse(stdout).error), ["code", "field", "message"]);
@@ -71,7 +71,7 @@ test("errors are JSON under --json, and have a stack under --verbose", async () 
   assert.match((await ropewalk(["inspect", "nowhere.json", "--verbose"])).stderr, /\n +at /);
 });
 
-test("what cannot be written is said in a line", { skip: !existsSync("/dev/full") }, async () => {
+test("output that can't be written gives a message", { skip: !existsSync("/dev/full") }, async () => {
   const run = (redirected) =>
     promisify(execFile)("sh", ["-c", `"${process.execPath}" "${program}" --help ${redirected}`]).then(
       () => ({ code: 0, stderr: "" }),

@@ -1,4 +1,4 @@
-// `ropewalk inspect`: config.json, GGUF, safetensors, folders and addresses, and what is wrong with them.
+// `ropewalk inspect`: config.json, GGUF, safetensors, folders and URLs, and errors.
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -18,7 +18,7 @@ const inspected = async (...words) => {
   return JSON.parse(stdout);
 };
 
-test("of a config.json it prints what rw.describe() says", async () => {
+test("for a config.json it prints the text of rw.describe()", async () => {
   const rw = await load();
   const description = rw.describe(ropeConfig(JSON.parse(await readFile(llama31, "utf8"))));
   const { status, stdout, stderr } = await ropewalk(["inspect", llama31]);
@@ -32,7 +32,7 @@ test("of a config.json it prints what rw.describe() says", async () => {
   assert.equal(ropes[0].pairs.length, 64);
 });
 
-test("a section for each kind of layer, or for one", async () => {
+test("a section for each kind of layer, or for the chosen one", async () => {
   const { ropes } = await inspected(gemma3);
   assert.deepEqual(
     ropes.map(({ kind, config }) => [kind, config.rope_theta]),
@@ -74,7 +74,7 @@ test("options change the RoPE, and --context the length", async () => {
   assert.deepEqual([theta.ropes[0].config.rope_theta, theta.ropes[0].plan.pairing], [20000, "interleaved"]);
 });
 
-test("of a model it tells weights and memory, as rw.modelInfo() has them, whatever form it comes in", async () => {
+test("for a model in any format it prints weights and memory as in rw.modelInfo()", async () => {
   const rw = await load();
   for (const source of [tiny, join(tiny, "model.safetensors"), join(tiny, "model.gguf")]) {
     const info = await rw.modelInfo(source, { contextLength: 64 });
@@ -89,17 +89,17 @@ test("of a model it tells weights and memory, as rw.modelInfo() has them, whatev
     assert.deepEqual(ropes[0].layers, [0, 1]);
   }
   const { stdout } = await ropewalk(["inspect", tiny]);
-  assert.match(stdout, /^model\.safetensors: llama, 20,640 parameters, trained on 128 positions$/m);
-  assert.match(stdout, /^Keys and values of 128 tokens$/m);
+  assert.match(stdout, /^model\.safetensors: llama, 20,640 parameters, trained context length 128$/m);
+  assert.match(stdout, /^KV cache of 128 tokens$/m);
 });
 
-test("a config.json that tells its layers and heads tells memory too", async () => {
+test("a config.json with layers and heads also gives memory", async () => {
   const fromConfig = await inspected(join(tiny, "config.json"));
   assert.equal(fromConfig.model, null);
   assert.deepEqual(fromConfig.cache, (await inspected(tiny)).cache);
 });
 
-test("of sliding layers and those that see everything, a config.json tells what the model's files do", () =>
+test("for sliding-window and full-attention layers, a config.json gives the same as the model's files", () =>
   withFolder(async (folder) => {
     const gemma = join(tiny, "..", "gemma3");
     const { ropes, cache } = await inspected(gemma);
@@ -107,7 +107,7 @@ test("of sliding layers and those that see everything, a config.json tells what 
     assert.equal(ropes.length, 2);
     for (const { layers } of ropes) assert.ok(layers.length > 0);
     const { layer_types, ...older } = JSON.parse(await readFile(join(gemma, "config.json"), "utf8"));
-    const sliding_window_pattern = layer_types.indexOf("full_attention") + 1; // as files had it before layer_types
+    const sliding_window_pattern = layer_types.indexOf("full_attention") + 1; // older files have this instead of layer_types
     for (const config of [
       { ...older, layer_types },
       { ...older, sliding_window_pattern },
@@ -141,14 +141,14 @@ test("the same from a server", async () => {
     const { status, stderr } = await ropewalk(["inspect", `${address}missing.json`]);
     assert.deepEqual([status, /the server responded with status 404.* \(NETWORK\)/.test(stderr)], [1, true]);
     const none = await ropewalk(["inspect", "http://"]);
-    assert.deepEqual([none.status, none.stderr], [2, "error: http://: is no address (INVALID_ARGUMENT)\n"]);
+    assert.deepEqual([none.status, none.stderr], [2, "error: http://: isn't a valid URL (INVALID_ARGUMENT)\n"]);
   } finally {
     server.closeAllConnections();
     server.close();
   }
 });
 
-test("what cannot be read is refused with what is wrong", () =>
+test("unreadable sources give errors that name the cause", () =>
   withFolder(async (folder) => {
     const write = async (name, content) => {
       await writeFile(join(folder, name), content);
@@ -160,8 +160,8 @@ test("what cannot be read is refused with what is wrong", () =>
     const cases = [
       [[join(folder, "nowhere.json")], 1, /nowhere\.json: cannot be read/],
       [[join(folder, "nowhere.gguf")], 1, /nowhere\.gguf: file/],
-      [[await write("broken.json", "{")], 1, /broken\.json: is no JSON/],
-      [[await write("list.json", "[]")], 1, /must hold an object/],
+      [[await write("broken.json", "{")], 1, /broken\.json: isn't valid JSON/],
+      [[await write("list.json", "[]")], 1, /must contain a JSON object/],
       [
         [await write("strange.json", '{"model_type":"nobody","hidden_size":64,"num_attention_heads":4}')],
         1,

@@ -1,4 +1,4 @@
-// `ropewalk perplexity`: a text under several scalings, by position, and what it refuses.
+// `ropewalk perplexity`: several scalings, losses by position, and errors.
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ const withText = (use) =>
     await use(path);
   });
 
-/** What the package measures, each scaling with weights of its own. */
+/** Measures with the package, which loads the model once for each scaling. */
 async function measured(options, rope, tokens = Infinity) {
   const rw = await load();
   const model = await rw.model(llama, { rope });
@@ -34,7 +34,7 @@ async function measured(options, rope, tokens = Infinity) {
   }
 }
 
-test("several scalings side by side are what models opened with them measure", () =>
+test("several scalings give the same as models opened with them", () =>
   withText(async (path) => {
     const { status, stdout } = await ropewalk([
       "perplexity",
@@ -64,7 +64,7 @@ test("several scalings side by side are what models opened with them measure", (
     assert.notEqual(shown.results[2].loss, shown.results[3].loss);
   }));
 
-test("the table for people: the same numbers, in windows as long as trained, half of it apart", () =>
+test("the table has the same numbers, with windows of the trained length and half of it as stride", () =>
   withText(async (path) => {
     const { status, stdout } = await ropewalk(["perplexity", llama, path, "--scaling", "own", "--scaling", "yarn:4"]);
     const [own, yarn] = [
@@ -74,7 +74,7 @@ test("the table for people: the same numbers, in windows as long as trained, hal
     assert.match(stdout, /tokens, window 128, stride 64\n\nscaling +perplexity +loss \(nats\) +counted +speed +RoPE\n/);
     assert.match(
       stdout,
-      new RegExp(`\\nown +${own.perplexity.toFixed(3)} +${own.loss.toFixed(4)} .* plain, base 1,000\n`),
+      new RegExp(`\\nown +${own.perplexity.toFixed(3)} +${own.loss.toFixed(4)} .* default, base 1,000\n`),
     );
     assert.match(
       stdout,
@@ -84,7 +84,7 @@ test("the table for people: the same numbers, in windows as long as trained, hal
     assert.equal(status, 0);
   }));
 
-test("by position: the mean over windows of the loss at each place", () =>
+test("by position: the mean loss over windows at each position", () =>
   withText(async (path) => {
     const { losses } = await measured({ window: 50, stride: 50 });
     const { byPosition } = JSON.parse(
@@ -99,7 +99,7 @@ test("by position: the mean over windows of the loss at each place", () =>
     }
   }));
 
-test("by position with overlap: places past the first window are its last ones", () =>
+test("by position with overlap: tokens after the first window count at its last positions", () =>
   withText(async (path) => {
     const { losses } = await measured({ window: 50, stride: 10 });
     const { byPosition, counted } = JSON.parse(
@@ -119,7 +119,7 @@ test("by position with overlap: places past the first window are its last ones",
     );
   }));
 
-test("positions in as many parts as asked for", () =>
+test("positions in the requested number of buckets", () =>
   withText(async (path) => {
     const { stdout } = await ropewalk(["perplexity", llama, path, "--window", "50", "--by-position", "4"]);
     const { losses } = await measured({ window: 50, stride: 50 });
@@ -132,14 +132,14 @@ test("positions in as many parts as asked for", () =>
     );
   }));
 
-test("text from stdin, and only its first tokens", async () => {
+test("text from stdin, limited to its first tokens", async () => {
   const { stdout } = await ropewalk(["perplexity", llama, "-", "--tokens", "40", "--json"], { input: text });
   const shown = JSON.parse(stdout);
   assert.equal(shown.text.tokens, 40);
   assert.equal(shown.results[0].loss, (await measured({ window: 128, stride: 64 }, {}, 40)).loss);
 });
 
-test("options of the RoPE are for all, and a scaling comes on top", async () => {
+test("RoPE options apply to all scalings", async () => {
   const { stdout } = await ropewalk(
     ["perplexity", llama, "-", "--theta", "500", "--scaling", "own", "--scaling", "linear:2", "--json"],
     { input: text },
@@ -152,7 +152,7 @@ test("options of the RoPE are for all, and a scaling comes on top", async () => 
   assert.equal(JSON.parse(stdout).results[1].loss, (await measured({ window: 128, stride: 64 }, rope)).loss);
 });
 
-test("Ctrl-C gives the measurement up", async () => {
+test("Ctrl-C aborts the measurement", async () => {
   const input = text.repeat(Math.ceil((1 << 20) / text.length));
   const running = ropewalk(["perplexity", llama, "-", "--tokens", "20000", "--stride", "1"], { input });
   await running.hasRead;
@@ -165,10 +165,10 @@ test("Ctrl-C gives the measurement up", async () => {
   assert.deepEqual([status, stdout], [130, ""]);
 });
 
-for (const [name, words, status, said] of [
-  ["a text that is not there", ["nowhere.txt"], 1, /^error: nowhere\.txt: cannot be read: ENOENT.*\(INVALID_FILE\)/],
-  ["a text of one token", ["-", "--tokens", "1"], 2, /argument '1' is invalid\. Must be a whole number from 2 up/],
-  ["an empty text", ["-"], 2, /^error: -: has 0 tokens: 2 are the least that can be measured/],
+for (const [name, words, status, message] of [
+  ["a missing text", ["nowhere.txt"], 1, /^error: nowhere\.txt: cannot be read: ENOENT.*\(INVALID_FILE\)/],
+  ["a text of one token", ["-", "--tokens", "1"], 2, /argument '1' is invalid\. Must be an integer from 2 up/],
+  ["an empty text", ["-"], 2, /^error: -: must have at least 2 tokens \(got 0\)/],
   [
     "a stride beyond the window",
     ["-", "--window", "10", "--stride", "11"],
@@ -186,9 +186,9 @@ for (const [name, words, status, said] of [
 ]) {
   test(`refused: ${name}`, async () => {
     const input = name === "an empty text" ? "" : text;
-    const told = await ropewalk(["perplexity", llama, ...words], { input });
-    assert.match(told.stderr, said);
-    assert.deepEqual([told.status, told.stdout], [status, ""]);
+    const result = await ropewalk(["perplexity", llama, ...words], { input });
+    assert.match(result.stderr, message);
+    assert.deepEqual([result.status, result.stdout], [status, ""]);
     const asJson = await ropewalk(["perplexity", llama, ...words, "--json"], { input });
     assert.equal(asJson.status, status);
     assert.equal(typeof JSON.parse(asJson.stdout).error.message, "string");

@@ -1,4 +1,4 @@
-// `ropewalk plot`: SVG that is well formed and shows the numbers of the package.
+// `ropewalk plot`: well-formed SVG with the numbers of the package.
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const source = fileURLToPath(new URL("../../examples/configs/qwen2.5-7b.json", i
 const scalings = ["--scaling", "none", "--scaling", "yarn:4"];
 const configOf = async (overrides) => ropeConfig(JSON.parse(await readFile(source, "utf8")), { overrides });
 
-/** Each tag is closed by its own, names are quoted, and no coordinate is lost. */
+/** Checks that tags match, attributes are quoted, and no coordinate is missing. */
 function parse(svg) {
   assert.ok(svg.startsWith('<svg xmlns="http://www.w3.org/2000/svg"') && svg.endsWith("</svg>\n"));
   assert.ok(!/NaN|Infinity|undefined/.test(svg));
@@ -30,7 +30,7 @@ function parse(svg) {
 const textsOf = (svg) => [...svg.querySelectorAll("text")].map((text) => text.textContent);
 
 for (const kind of ["frequencies", "decay", "ramp", "attention"]) {
-  test(`${kind}: a file with title, axes and a legend, for light and dark`, () =>
+  test(`${kind}: a file with title, axes and a legend, for light and dark mode`, () =>
     withFolder(async (folder) => {
       const output = join(folder, "plot.svg");
       const shown = kind === "ramp" ? ["--scaling", "linear:4", "--scaling", "yarn:4"] : scalings;
@@ -61,13 +61,13 @@ for (const kind of ["frequencies", "decay", "ramp", "attention"]) {
     }));
 }
 
-test("stdout takes the picture where no file is named", async () => {
+test("without a file name the SVG goes to stdout", async () => {
   const { status, stdout, stderr } = await ropewalk(["plot", "frequencies", source, ...scalings]);
   assert.deepEqual([status, stderr], [0, ""]);
   parse(stdout);
 });
 
-test("--json gives the numbers that are drawn", async () => {
+test("--json prints the plotted numbers", async () => {
   const rw = await load();
   const numbers = async (kind, ...words) =>
     JSON.parse((await ropewalk(["plot", kind, source, ...words, "--json"])).stdout);
@@ -90,7 +90,7 @@ test("--json gives the numbers that are drawn", async () => {
     pairs.map(({ pair, kept_share }) => [pair, kept_share]),
   );
 
-  const decay = await numbers("decay", "--farthest", "4096");
+  const decay = await numbers("decay", "--max-distance", "4096");
   assert.ok(decay.series[0].points.every(([distance, share]) => distance <= 4096 && Math.abs(share) <= 1));
   assert.ok(decay.series[0].points[0][1] > 0.9, "near keys score as those at distance 0");
 
@@ -126,11 +126,11 @@ test("--json gives the numbers that are drawn", async () => {
   );
 });
 
-test("what cannot be drawn is refused, and no file is left", () =>
+test("invalid arguments are errors, and no file is left", () =>
   withFolder(async (folder) => {
     const output = join(folder, "plot.svg");
     const cases = [
-      [["ramp", source, "-o", output], 2, /--scaling: nothing is scaled/],
+      [["ramp", source, "-o", output], 2, /--scaling: no scaling of this config has a ramp/],
       [["frequencies", source, "-o", join(folder, "plot.png")], 2, /--output: must end in \.svg/],
       [["frequencies", source, "--scaling", "jarn:4", "-o", output], 2, /--scaling.*Must be own, none or type:factor/],
       [["frequencies", source, "--scaling", "yarn:0", "-o", output], 2, /--scaling.*Must be a number from 1 up/],

@@ -1,20 +1,20 @@
-// Runs the program as a shell would, and tells what came of it.
+// Runs the program as a shell does.
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Where it is. */
+/** Path of the program. */
 export const program =
   process.env.ROPEWALK_PROGRAM ?? fileURLToPath(new URL("../../dist/cli.node.js", import.meta.url));
 
 /**
- * @param words - what is typed after the program's name.
- * @param options.input - what comes on stdin.
- * @param options.until - Ctrl-C is pressed once this holds of what has been printed on stdout.
- * @returns a promise of `{ status, stdout, stderr }`, with `interrupt()`, which presses Ctrl-C, and `hasRead`, which waits until all that
- * comes on stdin has left here: of more than a socket holds (about 0.2 MB), until the program reads.
+ * @param words - arguments of the program
+ * @param options.input - text for stdin
+ * @param options.until - sends Ctrl-C once this returns true for the text on stdout
+ * @returns a promise of `{ status, stdout, stderr }`, with `interrupt()`, which sends Ctrl-C, and `hasRead`, which resolves when all input has been
+ * sent. A socket buffers about 0.2 MB, so with more input, the program must have started to read.
  */
 export function ropewalk(words, { input = "", until, cwd, env } = {}) {
   const child = spawn(process.execPath, [program, ...words], { cwd, env: { ...process.env, ...env } });
@@ -28,7 +28,7 @@ export function ropewalk(words, { input = "", until, cwd, env } = {}) {
       child.kill("SIGINT");
     });
   }
-  child.stdin.on("error", () => {}); // a program that reads nothing may be gone before
+  child.stdin.on("error", () => {}); // a program that doesn't read stdin may exit first
   const hasRead = new Promise((resolve) => child.stdin.end(input, resolve));
   const ended = new Promise((resolve, reject) => {
     child.on("error", reject).on("close", (code, signal) => resolve({ status: code ?? signal, ...printed }));
@@ -36,7 +36,7 @@ export function ropewalk(words, { input = "", until, cwd, env } = {}) {
   return Object.assign(ended, { hasRead, interrupt: () => child.kill("SIGINT") });
 }
 
-/** Uses a folder of its own, which is then removed. */
+/** Calls `use` with a temporary folder and removes it afterwards. */
 export async function withFolder(use) {
   const folder = await mkdtemp(join(tmpdir(), "ropewalk-cli-"));
   try {

@@ -1,4 +1,4 @@
-// `ropewalk table`: files that others read, with the numbers of rope.table().
+// `ropewalk table`: .npy and .safetensors files with the numbers of rope.table().
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -15,7 +15,7 @@ const tinyModel = fileURLToPath(new URL("../golden/tiny_models/llama", import.me
 const source = fileURLToPath(new URL("../../examples/configs/llama-3.1-8b.json", import.meta.url));
 const ARRAYS = { "<f4": Float32Array, "<f2": Uint16Array, F32: Float32Array, F16: Uint16Array, BF16: Uint16Array };
 
-/** Reads a .npy file as the format's description says. */
+/** Reads a .npy file by the format's specification. */
 async function readNpy(path) {
   const bytes = await readFile(path);
   assert.deepEqual([...bytes.subarray(0, 8)], [0x93, ...Buffer.from("NUMPY"), 1, 0]);
@@ -57,7 +57,7 @@ async function tableOf(lengthOrPositions, options) {
   }
 }
 
-test(".npy holds cos and then sin, bit for bit", () =>
+test(".npy contains cos, then sin, bit for bit", () =>
   withFolder(async (folder) => {
     const output = join(folder, "cos_sin.npy");
     for (const [dtype, descr] of [
@@ -76,7 +76,7 @@ test(".npy holds cos and then sin, bit for bit", () =>
     assert.deepEqual(await readdir(folder), ["cos_sin.npy"]);
   }));
 
-test(".safetensors holds both, and the config", () =>
+test(".safetensors contains both, and the config", () =>
   withFolder(async (folder) => {
     const output = join(folder, "cos_sin.safetensors");
     const positions = [0, 1.5, 7, 8191];
@@ -105,15 +105,15 @@ test(".safetensors holds both, and the config", () =>
     assert.equal(JSON.parse(metadata.rope_config).rope_theta, 500000);
   }));
 
-test("what cannot be written is refused, and nothing is left behind", () =>
+test("invalid arguments are errors, and no file is left or changed", () =>
   withFolder(async (folder) => {
     const output = join(folder, "kept.npy");
     await writeFile(output, "kept");
     const cases = [
-      [["--length", "8", "--dtype", "bf16", "-o", output], 2, /--dtype: NumPy has no bf16.*safetensors/],
+      [["--length", "8", "--dtype", "bf16", "-o", output], 2, /--dtype: can't be bf16 in a \.npy file.*safetensors/],
       [["--length", "8", "-o", join(folder, "table.csv")], 2, /--output: must end in \.npy or \.safetensors/],
-      [["-o", output], 2, /--length: is missing; give this or --positions/],
-      [["--length", "8", "--positions", "1", "-o", output], 2, /--length: give either this or --positions, not both/],
+      [["-o", output], 2, /--length: is missing; use --length or --positions/],
+      [["--length", "8", "--positions", "1", "-o", output], 2, /--length: can't be combined with --positions/],
       [["--length", "0", "-o", output], 2, /--length.*from 1 to 16777216/],
       [["--positions", "1,x", "-o", output], 2, /--positions.*Must be a number/],
       [["--length", "8", "-o", join(folder, "missing", "a.npy")], 2, /cannot be written/],
@@ -128,7 +128,7 @@ test("what cannot be written is refused, and nothing is left behind", () =>
     assert.equal(await readFile(output, "utf8"), "kept");
   }));
 
-test("what a table is made from is never written over, by whatever name", () =>
+test("input files are never overwritten, under whatever name", () =>
   withFolder(async (folder) => {
     const model = join(folder, "model");
     await cp(tinyModel, model, { recursive: true });
@@ -161,7 +161,7 @@ test("what a table is made from is never written over, by whatever name", () =>
     for (const [input, output] of cases) {
       const { status, stderr } = await ropewalk(["table", input, "--length", "8", "-o", output]);
       assert.deepEqual(
-        [status, /^error: --output: is the input itself/.test(stderr)],
+        [status, /^error: --output: is an input file/.test(stderr)],
         [2, true],
         `${input} to ${output}: ${stderr}`,
       );
@@ -171,7 +171,7 @@ test("what a table is made from is never written over, by whatever name", () =>
     assert.equal(status, 0, stderr);
   }));
 
-test("a file that is written over keeps its mode, and a link to it stays one", { skip: isWindows }, () =>
+test("a replaced file keeps its mode, and a symbolic link stays a link", { skip: isWindows }, () =>
   withFolder(async (folder) => {
     const [kept, linked, early] = ["kept.npy", "linked.npy", "early.npy"].map((name) => join(folder, name));
     await mkdir(join(folder, "later"));
@@ -192,7 +192,7 @@ test("a file that is written over keeps its mode, and a link to it stays one", {
   }),
 );
 
-test("a file that grows too large is named, and what was there before is kept", { skip: isWindows }, () =>
+test("a file over the size limit is an error that names it, and the old file is kept", { skip: isWindows }, () =>
   withFolder(async (folder) => {
     const output = join(folder, "kept.npy");
     await writeFile(output, "kept");
@@ -217,7 +217,7 @@ test("a file that grows too large is named, and what was there before is kept", 
   }),
 );
 
-test("a full disk is told, and a device is not replaced by a file", { skip: !existsSync("/dev/full") }, () =>
+test("a full disk is an error, and a device isn't replaced by a file", { skip: !existsSync("/dev/full") }, () =>
   withFolder(async (folder) => {
     const output = join(folder, "full.npy");
     await symlink("/dev/full", output);

@@ -1,10 +1,10 @@
-// Kept models where nothing is kept; tests/browser/model.test.mjs has browsers, which do.
+// The model cache in Node, which has none. tests/browser/model.test.mjs tests browsers.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { load } from "ropewalk/worker";
 import { build, rejects, rw } from "../helpers/runtime.mjs";
 
-test("Node keeps no model", async () => {
+test("Node has no model cache", async () => {
   const worker = await load({ build });
   for (const one of [rw, worker]) {
     assert.deepEqual(await one.cachedModels(), []);

@@ -1,4 +1,4 @@
-// Going on with a text: sampling, stopping, and a context that is full.
+// Generating text: sampling, stopping, and a full context.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test, { after } from "node:test";
@@ -19,7 +19,7 @@ const generate = (options, tokens = prompt.slice(0, 12)) =>
   collect(model.generate(tokens, { ignoreEnd: true, maxTokens: 20, ...options }));
 const tokensOf = (pieces) => pieces.map(({ token }) => token);
 
-test("temperature 0 takes the most probable token each time", async () => {
+test("temperature 0 always chooses the most probable token", async () => {
   const session = model.session();
   await session.append(prompt.slice(0, 12));
   const expected = [];
@@ -36,7 +36,7 @@ test("temperature 0 takes the most probable token each time", async () => {
   assert.ok(pieces.every(({ logprob }) => logprob <= 0));
 });
 
-test("a seed gives the same text again, and another seed another", async () => {
+test("the same seed gives the same text, and another seed another text", async () => {
   const options = { temperature: 1.5, topK: 0, topP: 1, minP: 0 };
   const first = tokensOf(await generate({ ...options, seed: 1 }));
   assert.deepEqual(tokensOf(await generate({ ...options, seed: 1 })), first);
@@ -44,25 +44,25 @@ test("a seed gives the same text again, and another seed another", async () => {
   assert.notDeepEqual(tokensOf(await generate(options)), tokensOf(await generate(options)));
 });
 
-test("topK 1, and a topP or minP that leave one token, are as temperature 0", async () => {
+test("topK 1, and a topP or minP that leave one token, equal temperature 0", async () => {
   const greedy = tokensOf(await generate({ temperature: 0 }));
   for (const options of [{ topK: 1 }, { topP: 1e-9 }, { minP: 1 }])
     assert.deepEqual(tokensOf(await generate({ temperature: 2, ...options })), greedy);
 });
 
-test("a repetition penalty keeps tokens from coming back", async () => {
+test("a repetition penalty prevents repeated tokens", async () => {
   const repeats = (tokens) => tokens.length - new Set(tokens).size;
   const free = repeats(tokensOf(await generate({ temperature: 0, maxTokens: 40 })));
   const penalized = repeats(tokensOf(await generate({ temperature: 0, maxTokens: 40, repetitionPenalty: 10 })));
   assert.ok(penalized < free, `${penalized} and ${free}`);
 });
 
-test("text is what its tokens decode to", async () => {
+test("the text is the decoded tokens", async () => {
   const pieces = await generate({ seed: 3 });
   assert.equal(pieces.map(({ text }) => text).join(""), model.tokenizer.decode(tokensOf(pieces)));
 });
 
-test("a stop string ends it, and is not in the text", async () => {
+test("a stop string ends generation and isn't in the text", async () => {
   const pieces = await generate({ temperature: 0 });
   const whole = pieces.map(({ text }) => text).join("");
   const stop = whole.slice(5, 8);
@@ -72,14 +72,14 @@ test("a stop string ends it, and is not in the text", async () => {
   await rejects(generate({ stop: "" }), "INVALID_ARGUMENT", "stop");
 });
 
-test("a stop token ends it, as does the model's own", async () => {
+test("a stop token ends generation, like an end token of the model", async () => {
   const tokens = tokensOf(await generate({ temperature: 0 }));
   const stopped = await generate({ temperature: 0, stopTokens: [tokens[3]] });
   assert.deepEqual(tokensOf(stopped), tokens.slice(0, tokens.indexOf(tokens[3]) + 1));
   assert.equal(stopped.at(-1).finish, "stop");
 });
 
-test("the model's own end token ends it, and is passed over where that is asked for", async () => {
+test("an end token of the model ends generation, unless ignoreEnd is set", async () => {
   const [end] = model.tokenizer.endTokens;
   const options = { temperature: 50, topK: 0, topP: 1, minP: 0, maxTokens: 50 }; // any of 64 tokens
   const endings = [];
@@ -92,7 +92,7 @@ test("the model's own end token ends it, and is passed over where that is asked 
   assert.ok(endings.includes("end"), String(endings));
 });
 
-test("alternatives come with each token", async () => {
+test("logprobs gives alternatives with each token", async () => {
   const [{ token, logprob, alternatives }] = await generate({ temperature: 0, logprobs: 3, maxTokens: 1 });
   assert.equal(alternatives.length, 3);
   assert.deepEqual(alternatives[0], { token, logprob });
@@ -102,7 +102,7 @@ test("a full context: stop, shift, extend", async () => {
   const long = Array.from({ length: 60 }, (_, i) => prompt[i % prompt.length]);
   const stopped = await generate({ maxTokens: 30 }, long);
   assert.equal(stopped.at(-1).finish, "full");
-  assert.equal(stopped.length, 5); // four that fit, and one that no longer did
+  assert.equal(stopped.length, 5); // four that fit, and one that doesn't
 
   const session = model.session();
   await session.append(long);
@@ -122,7 +122,7 @@ test("a full context: stop, shift, extend", async () => {
   extended.dispose();
 });
 
-test("extending past the trained length takes the YaRN scaling that fits", async () => {
+test("extending beyond the trained length uses the YaRN factor that reaches it", async () => {
   const { trainedLength } = model.info;
   const session = model.session({ contextLength: trainedLength });
   await session.append(Array.from({ length: trainedLength }, (_, i) => prompt[i % prompt.length]));
@@ -137,7 +137,7 @@ test("extending past the trained length takes the YaRN scaling that fits", async
   session.dispose();
 });
 
-test("given up between two tokens, or left, the session goes on where it was", async () => {
+test("after an abort between two tokens, or leaving the loop, the session continues", async () => {
   const session = model.session();
   await session.append(prompt.slice(0, 12));
   const controller = new AbortController();
@@ -152,7 +152,7 @@ test("given up between two tokens, or left, the session goes on where it was", a
   session.dispose();
 });
 
-test("options out of range are named, and nothing has happened", async () => {
+test("errors name options that are out of range, and the session is unchanged", async () => {
   const wrong = [
     [{ temperature: -1 }, "temperature"],
     [{ temperature: NaN }, "temperature"],
@@ -173,7 +173,7 @@ test("options out of range are named, and nothing has happened", async () => {
   await rejects(collect(model.session().generate()), "INVALID_ARGUMENT", "session");
 });
 
-test("a model without a tokenizer works with numbers, and says so of text", async () => {
+test("a model without a tokenizer accepts token ids and rejects text", async () => {
   const files = ["config.json", "model.safetensors"].map(
     (name) => new File([readFileSync(tinyModel(`llama/${name}`))], name),
   );
@@ -183,7 +183,7 @@ test("a model without a tokenizer works with numbers, and says so of text", asyn
   bare.dispose();
 });
 
-test("without a template a chat is refused by name; with one it is rendered", async () => {
+test("a chat without a template is an error; with one it's rendered", async () => {
   const messages = [{ role: "user", content: "a" }];
   await rejects(model.promptTokens(messages), "UNSUPPORTED_MODEL", "model.safetensors: chat_template");
   const chatty = await rw.model(tinyModel("llama"), {
@@ -193,7 +193,7 @@ test("without a template a chat is refused by name; with one it is rendered", as
   chatty.dispose();
 });
 
-test("what generation_config.json says of sampling holds in sessions too, unless options say otherwise", async () => {
+test("sampling defaults of generation_config.json apply to sessions, and options override them", async () => {
   const files = ["config.json", "model.safetensors", "tokenizer.json"].map(
     (name) => new File([readFileSync(tinyModel(`llama/${name}`))], name),
   );

@@ -1,13 +1,13 @@
-// Tiny models of every architecture and weight format (tests/golden/tiny_models) against what transformers and llama.cpp compute.
+// Tiny models of every architecture and weight format (tests/golden/tiny_models), compared with transformers and llama.cpp.
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import test from "node:test";
 import { largestDifference, readExpected, rootMeanSquare, tinyModel } from "../helpers/models.mjs";
 import { rw } from "../helpers/runtime.mjs";
 
-// f32 against f64: transformers' own f32 run of these is within 1.4e-5.
+// f32 against f64. transformers in f32 is within 1.4e-5 for these models.
 const F32_LIMIT = 1e-4;
-// GELU from a table of f16 in llama.cpp, and f16 and bf16 activations there.
+// llama.cpp computes GELU from an f16 table, and uses f16 and bf16 activations.
 const LLAMA_CPP_LIMITS = {
   gemma2: 5e-3,
   gemma3: 5e-3,
@@ -22,7 +22,7 @@ const F32_CACHE = { kv: { dtype: "f32" }, contextLength: 256 };
 const names = readdirSync(tinyModel("")).filter((name) => existsSync(tinyModel(`${name}/expected.json`)));
 const isRounded = (expected) => expected.rounded_step_logits !== undefined;
 
-/** Logits of the prompt's last token and of each step. */
+/** Logits after the prompt and after each step. */
 async function logitsOf(model, { prompt, steps }) {
   const session = model.session();
   await session.append(prompt);
@@ -50,17 +50,17 @@ for (const name of names) {
   const files = ["", "model.gguf"].filter((file) => existsSync(tinyModel(`${name}/${file || "model.safetensors"}`)));
 
   for (const file of files) {
-    if (name === "mistral" && file !== "") continue; // its GGUF has no window: held to llama.cpp below
+    if (name === "mistral" && file !== "") continue; // its GGUF has no window; compared with llama.cpp below
     const kind = file === "" ? "safetensors" : "GGUF";
     if (isRounded(expected)) {
-      test(`${name}, ${kind}: as with inputs of products rounded to bytes, at every step`, () =>
+      test(`${name}, ${kind}: equal to a reference with 8-bit inputs of products, at every step`, () =>
         withModel(`${name}/${file}`, async (model) => {
           const logits = await logitsOf(model, expected);
           const rounded = [
             [expected.rounded_prompt_logits].flat(2).slice(-logits[0].length),
             ...expected.rounded_step_logits,
           ];
-          // the same numbers but where f32 and f64 round a tie apart, which moves a logit by up to 0.08 (of a spread of 2.2)
+          // the same numbers, except where f32 and f64 round a tie differently, which moves a logit by up to 0.08 (their spread is 2.2)
           assert.ok(largestDifference(logits, rounded) < 0.15, `${largestDifference(logits, rounded)}`);
           assert.ok(rootMeanSquare(logits, rounded) < 0.02, `${rootMeanSquare(logits, rounded)}`);
         }));
@@ -88,9 +88,9 @@ for (const name of names) {
         prompt: expected.prompt,
         steps: expected.steps.slice(0, theirs.step_logits.length),
       });
-      const given = [[theirs.prompt_logits].flat(2).slice(-logits[0].length), ...theirs.step_logits];
-      // quantized: both round activations to bytes, in blocks of their own
+      const llamaCppLogits = [[theirs.prompt_logits].flat(2).slice(-logits[0].length), ...theirs.step_logits];
+      // quantized: both round activations to bytes, but in different blocks
       const limit = isRounded(expected) ? 0.5 : (LLAMA_CPP_LIMITS[name] ?? F32_LIMIT);
-      assert.ok(largestDifference(logits, given) < limit, `${largestDifference(logits, given)}`);
+      assert.ok(largestDifference(logits, llamaCppLogits) < limit, `${largestDifference(logits, llamaCppLogits)}`);
     }));
 }

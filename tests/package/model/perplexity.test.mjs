@@ -1,4 +1,4 @@
-// Perplexity under another RoPE than the model's own, without loading it again.
+// Perplexity with a different RoPE, without loading the model again.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { readExpected, tinyModel } from "../helpers/models.mjs";
@@ -16,22 +16,23 @@ async function withModel(name, options, use) {
   }
 }
 
-const measured = async (name, options, given) =>
+const measured = async (name, options, perplexityOptions) =>
   withModel(
     name,
     options,
-    async (model) => (await model.perplexity(readExpected(name.split("/")[0], "expected.json").prompt, given)).losses,
+    async (model) =>
+      (await model.perplexity(readExpected(name.split("/")[0], "expected.json").prompt, perplexityOptions)).losses,
   );
 
 for (const [name, rope] of [
   ["llama", yarn], // all layers alike
   ["llama/model.gguf", yarn],
   ["smollm3", linear], // one layer without RoPE
-  ["gemma3", linear], // for the layers that see everything
+  ["gemma3", linear], // for the full-attention layers
   ["gemma3", { sliding_attention: { rope_theta: 500 }, full_attention: linear }],
-  ["phi3", linear], // in place of two lists of factors
+  ["phi3", linear], // replaces two lists of factors
 ]) {
-  test(`${name}: losses under ${JSON.stringify(rope)} are those of a model opened with it, and leave the model as it was`, () =>
+  test(`${name}: losses under ${JSON.stringify(rope)} equal those of a model opened with it, and the model is unchanged`, () =>
     withModel(name, {}, async (model) => {
       const { prompt } = readExpected(name.split("/")[0], "expected.json");
       const own = (await model.perplexity(prompt)).losses;
@@ -42,7 +43,7 @@ for (const [name, rope] of [
     }));
 }
 
-test("a RoPE that cannot be is refused before anything is read", () =>
+test("an invalid RoPE is rejected before anything is read", () =>
   withModel("llama", {}, async (model) => {
     const rope = { rope_scaling: { rope_type: "linear", factor: -1 } };
     let calls = 0;

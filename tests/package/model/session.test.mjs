@@ -1,4 +1,4 @@
-// What can be done with a text that a model has read.
+// Sessions: appending, rewinding, forking, saving, retuning and shifting.
 import assert from "node:assert/strict";
 import test, { after } from "node:test";
 import { largestDifference, readExpected, tinyModel } from "../helpers/models.mjs";
@@ -17,7 +17,7 @@ async function withSession(use, options) {
   }
 }
 
-/** Logits after tokens that a session of its own has read. */
+/** Logits after tokens, from a new session. */
 const logitsAfter = (tokens) =>
   withSession(async (session) => {
     await session.append(tokens);
@@ -26,7 +26,7 @@ const logitsAfter = (tokens) =>
 
 const same = (a, b, limit = 1e-4) => assert.ok(largestDifference([a], [b]) < limit, `${largestDifference([a], [b])}`);
 
-test("text read in pieces is the same text", async () => {
+test("appending in parts equals appending at once", async () => {
   const whole = await logitsAfter([...prompt, ...steps]);
   await withSession(async (session) => {
     for (const tokens of [prompt.slice(0, 1), prompt.slice(1, 7), prompt.slice(7), steps]) await session.append(tokens);
@@ -36,7 +36,7 @@ test("text read in pieces is the same text", async () => {
   });
 });
 
-test("a prompt longer than what goes through the layers at once", async () => {
+test("a prompt longer than a batch", async () => {
   const long = Array.from({ length: 200 }, (_, i) => prompt[(i * 7) % prompt.length]);
   const calls = [];
   const whole = await withSession(async (session) => {
@@ -54,7 +54,7 @@ test("a prompt longer than what goes through the layers at once", async () => {
   same(byStep, whole);
 });
 
-test("rewind forgets what came after, and logits follow", () =>
+test("rewind removes tokens and changes the logits", () =>
   withSession(async (session) => {
     await session.append(prompt);
     const before = session.logits();
@@ -69,7 +69,7 @@ test("rewind forgets what came after, and logits follow", () =>
     raises(() => session.rewind(1), "INVALID_ARGUMENT", "length");
   }));
 
-test("a fork goes its own way", () =>
+test("a fork is independent", () =>
   withSession(async (session) => {
     await session.append(prompt);
     const fork = session.fork();
@@ -112,7 +112,7 @@ test("saved and restored in another session", () =>
     });
   }));
 
-test("retuned, the lowest layer reads keys as under the new scaling; back again, all is as it was", () =>
+test("retune changes the keys of the lowest layer to the new scaling, and back", () =>
   withSession(async (session) => {
     await session.append(prompt);
     const before = session.logits();
@@ -124,7 +124,7 @@ test("retuned, the lowest layer reads keys as under the new scaling; back again,
     raises(() => session.retune({}, { kind: "sliding_attention" }), "INVALID_ARGUMENT", "kind");
   }));
 
-test("shifted, the text goes on with room for more", () =>
+test("shift makes room for more tokens", () =>
   withSession(async (session) => {
     await session.append(prompt);
     session.shift({ keep: 4, discard: 20 });
@@ -133,7 +133,7 @@ test("shifted, the text goes on with room for more", () =>
     raises(() => session.shift({ discard: 100 }), "INVALID_ARGUMENT", "discard");
   }));
 
-test("a full context refuses more, and holds what it held", () =>
+test("a full context rejects more tokens and is unchanged", () =>
   withSession(
     async (session) => {
       await session.append(prompt.slice(0, 10));
@@ -145,7 +145,7 @@ test("a full context refuses more, and holds what it held", () =>
     { contextLength: 20 },
   ));
 
-test("tokens that the vocabulary lacks are named", () =>
+test("errors name tokens outside the vocabulary", () =>
   withSession(async (session) => {
     await rejects(session.append([1, 2, 64]), "INVALID_ARGUMENT", "tokens[2]");
     await rejects(session.append([-1]), "INVALID_ARGUMENT", "tokens[0]");
@@ -153,7 +153,7 @@ test("tokens that the vocabulary lacks are named", () =>
     assert.equal(session.length, 0);
   }));
 
-test("given up in the middle of a prompt, a session can be used on", () =>
+test("a session stays usable after an abort during a prompt", () =>
   withSession(async (session) => {
     const long = Array.from({ length: 250 }, (_, i) => prompt[i % prompt.length]);
     const controller = new AbortController();
@@ -167,7 +167,7 @@ test("given up in the middle of a prompt, a session can be used on", () =>
     same(session.logits(), await logitsAfter(long));
   }));
 
-test("given up as the last of a prompt is read, it holds all of it", () =>
+test("after an abort during the last batch, the session has the whole prompt", () =>
   withSession(async (session) => {
     const controller = new AbortController();
     const onProgress = ({ done, total }) => done === total && controller.abort(new Error("enough"));
@@ -176,7 +176,7 @@ test("given up as the last of a prompt is read, it holds all of it", () =>
     same(session.logits(), await logitsAfter(prompt));
   }));
 
-test("log-probabilities are those of the logits", () =>
+test("log-probabilities match the logits", () =>
   withSession(async (session) => {
     await session.append(prompt);
     const logits = Array.from(session.logits());

@@ -1,4 +1,4 @@
-// Models that also see or hear: their text model is opened by itself, under each name that files give it, and nothing is left out unnamed.
+// Multimodal models: the text model is found under each naming scheme, and unknown tensors are errors.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
@@ -9,7 +9,7 @@ const read = (name) => readFileSync(tinyModel(name));
 const config = JSON.parse(read("gemma3/config.json"));
 const { prompt } = readExpected("gemma3", "expected.json");
 
-/** { name: { dtype, shape, data } } of a safetensors file. */
+/** Parses a safetensors file to { name: { dtype, shape, data } }. */
 function tensorsOf(bytes) {
   const start = 8 + Number(bytes.readBigUInt64LE(0));
   const { __metadata__: _, ...header } = JSON.parse(bytes.subarray(8, start).toString());
@@ -28,7 +28,7 @@ function tensorsOf(bytes) {
   );
 }
 
-/** The files of a model, as they are dropped on a page. */
+/** The files of a model, as if dropped on a page. */
 function filesOf(tensors, config) {
   let end = 0;
   const header = Object.fromEntries(
@@ -85,12 +85,12 @@ const namings = {
 };
 
 for (const [how, { nameOf, others }] of Object.entries(namings)) {
-  test(`a model that sees, ${how}: the text model's logits`, async () => {
+  test(`a vision model, ${how}: logits of the text model`, async () => {
     const tensors = { ...renamed(own, nameOf), ...Object.fromEntries(others.map((name) => [name, zeros(2, 3)])) };
     assert.deepEqual(await logitsOf(filesOf(tensors, larger)), await logitsOf(filesOf(own, config)));
   });
 
-  test(`a model that sees, ${how}: with a head of its own`, async () => {
+  test(`a vision model, ${how}: with a separate head`, async () => {
     const head = {
       ...own["model.embed_tokens.weight"],
       data: Buffer.alloc(own["model.embed_tokens.weight"].data.length),
@@ -99,7 +99,7 @@ for (const [how, { nameOf, others }] of Object.entries(namings)) {
     assert.ok((await logitsOf(filesOf(tensors, larger))).every((logit) => logit === 0));
   });
 
-  test(`a model that sees, ${how}: a tensor of no known part is named`, async () => {
+  test(`a vision model, ${how}: the error names an unknown tensor`, async () => {
     for (const name of ["adapter.weight", nameOf("model.layers.0.self_attn.gate.weight"), "vision_towers.weight"]) {
       const tensors = { ...renamed(own, nameOf), [name]: zeros(2, 3) };
       await rejects(rw.model(filesOf(tensors, larger)), "UNSUPPORTED_MODEL", `model.safetensors: ${name}`);
@@ -113,7 +113,7 @@ for (const [how, { nameOf, others }] of Object.entries(namings)) {
   });
 }
 
-test("a text model alone has no part that sees", async () => {
+test("a text-only model has no vision part", async () => {
   await rejects(
     rw.model(filesOf({ ...own, [vision[0]]: zeros(2) }, config)),
     "UNSUPPORTED_MODEL",
@@ -121,8 +121,8 @@ test("a text model alone has no part that sees", async () => {
   );
 });
 
-test("a text_config that leaves out what is as in Gemma 3 4B", async () => {
-  const [hidden, inner, heads, kvHeads, size] = [32, 16, 8, 4, 256]; // the last three as Gemma3TextConfig() of transformers has them
+test("a text_config without the keys whose values are those of Gemma 3 4B", async () => {
+  const [hidden, inner, heads, kvHeads, size] = [32, 16, 8, 4, 256]; // the last three are defaults of Gemma3TextConfig() in transformers
   const layer = {
     ...{
       "self_attn.q_proj": [heads * size, hidden],
@@ -171,7 +171,7 @@ test("a text_config that leaves out what is as in Gemma 3 4B", async () => {
   ]);
 });
 
-test("models with position axes of their own are refused by name", async () => {
+test("models with several position axes are rejected by name", async () => {
   for (const [refused, config] of [
     ["qwen2_vl", { model_type: "qwen2_vl", hidden_size: 32 }],
     ["qwen2_5_vl_text", { model_type: "qwen2_5_vl", text_config: { model_type: "qwen2_5_vl_text" } }],

@@ -1,4 +1,4 @@
-// Models in a thread of Node's, through ropewalk/worker: what they say is what they say in this thread.
+// Models in a thread of Node, through ropewalk/worker: results are the same as in the main thread.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
@@ -24,7 +24,7 @@ after(async () => {
   await rw?.dispose();
 });
 
-/** All pieces of a text. */
+/** Collects all pieces. */
 async function piecesOf(text) {
   const pieces = [];
   for await (const piece of text) pieces.push(piece);
@@ -44,7 +44,7 @@ const thrownBy = (promise) =>
   );
 
 describe("the same as in this thread", () => {
-  test("what is known of a model", async () => {
+  test("the description of a model", async () => {
     assert.deepEqual(model.info, modelHere.info);
     assert.deepEqual(model.rope, modelHere.rope);
     assert.equal(model.chatTemplate, modelHere.chatTemplate);
@@ -70,7 +70,7 @@ describe("the same as in this thread", () => {
     await rejects(rw.tokenizer({ "tokenizer.ggml.model": "bert" }), "UNSUPPORTED_MODEL", "tokenizer.ggml.model");
   });
 
-  test("texts, by seed", async () => {
+  test("generated text for a seed", async () => {
     const options = { seed: 7, maxTokens: 40, ignoreEnd: true, logprobs: 2 };
     const here = await piecesOf(modelHere.generate("the cat", options));
     assert.deepEqual(await piecesOf(model.generate("the cat", options)), here);
@@ -117,25 +117,25 @@ describe("the same as in this thread", () => {
     assert.deepEqual(await copy.logits(), here.logits());
     await there.restore(bytes);
     await compare();
-    assert.equal(bytes.length, here.save().length); // restoring copied it
+    assert.equal(bytes.length, here.save().length); // restore() copied the bytes
     for (const session of [there, here, copy]) await session.dispose();
   });
 
-  test("perplexity and embeddings, heard of as they go on", async () => {
+  test("perplexity with progress, and embeddings", async () => {
     const text = "the quick brown fox".repeat(6).replaceAll("q", "k");
-    const heard = [];
+    const reported = [];
     const options = { window: 32, stride: 16 };
     const measured = await model.perplexity(text, {
       ...options,
-      onProgress: ({ done, total }) => heard.push(done / total),
+      onProgress: ({ done, total }) => reported.push(done / total),
     });
     assert.deepEqual(measured, await modelHere.perplexity(text, options));
-    assert.ok(heard.length > 2 && heard.at(-1) === 1, `${heard}`);
+    assert.ok(reported.length > 2 && reported.at(-1) === 1, `${reported}`);
     assert.deepEqual(await model.embed("the cat"), await modelHere.embed("the cat"));
   });
 });
 
-describe("where a model comes from", () => {
+describe("sources of a model", () => {
   const facts = async (source, options) => {
     const opened = await rw.model(source, options);
     const text = (await piecesOf(opened.generate("the", { seed: 1, maxTokens: 5 }))).map(({ token }) => token);
@@ -143,7 +143,7 @@ describe("where a model comes from", () => {
     return { bytes: opened.info.memory.weights, text };
   };
 
-  test("a path, an address of a file, files, and bytes that are copied or moved", async () => {
+  test("a path, a file URL, files, and bytes that are copied or transferred", async () => {
     const bytes = new Uint8Array(await readFile(LLAMA));
     const wanted = await facts(LLAMA);
     assert.equal(wanted.text.length, 5);
@@ -157,15 +157,15 @@ describe("where a model comes from", () => {
     assert.equal(bytes.length, 0);
   });
 
-  test("progress and warnings come back", async () => {
-    const heard = [];
-    await (await rw.model(LLAMA, { onProgress: (progress) => heard.push(progress) })).dispose();
-    assert.equal(heard[0].stage, "opening");
-    const { stage, loaded, total } = heard.at(-1);
+  test("progress and warnings arrive", async () => {
+    const reported = [];
+    await (await rw.model(LLAMA, { onProgress: (progress) => reported.push(progress) })).dispose();
+    assert.equal(reported[0].stage, "opening");
+    const { stage, loaded, total } = reported.at(-1);
     assert.deepEqual({ stage, loaded }, { stage: "weights", loaded: total });
   });
 
-  test("two models at once, in turn", async () => {
+  test("two models at the same time", async () => {
     const other = await rw.model(tinyModel("qwen3"));
     const options = { seed: 3, maxTokens: 20, ignoreEnd: true };
     const alone = [await piecesOf(model.generate("the", options)), await piecesOf(other.generate("the", options))];
@@ -179,8 +179,8 @@ describe("where a model comes from", () => {
   });
 });
 
-describe("giving up", () => {
-  test("in the middle of a text, which leaves the session with what was read", async () => {
+describe("aborting", () => {
+  test("during generation, after which the session keeps its tokens", async () => {
     const session = await sessionThatRead("the cat");
     const before = session.length;
     const controller = new AbortController();
@@ -202,19 +202,19 @@ describe("giving up", () => {
     await session.dispose();
   });
 
-  test("while the Worker is at it", async () => {
+  test("while the Worker is busy", async () => {
     const session = await model.session({ contextLength: 100_000 });
     const controller = new AbortController();
-    const heard = [];
+    const reported = [];
     const reading = session.append(new Array(90_000).fill(5), {
       signal: controller.signal,
       onProgress: ({ done }) => {
-        heard.push(done);
+        reported.push(done);
         controller.abort();
       },
     });
     assert.equal((await thrownBy(reading)).name, "AbortError");
-    assert.ok(heard.length > 0 && session.length > 0 && session.length < 90_000, `${session.length} tokens read`);
+    assert.ok(reported.length > 0 && session.length > 0 && session.length < 90_000, `${session.length} tokens read`);
     assert.equal((await session.tokens).length, session.length);
     assert.equal((await piecesOf(session.generate({ maxTokens: 2, ignoreEnd: true }))).length, 2);
     await session.dispose();
@@ -230,7 +230,7 @@ describe("giving up", () => {
     await session.dispose();
   });
 
-  test("before anything began", async () => {
+  test("before the call", async () => {
     const signal = AbortSignal.abort(new Error("never"));
     for (const call of [
       () => load({ signal }),
@@ -241,8 +241,8 @@ describe("giving up", () => {
     }
   });
 
-  /** Says so as soon as it is heard that a call has begun, or that all is done, which the Worker's answer may cross. */
-  const givingUp = (isLate) => {
+  /** Aborts at the first or the last progress event. The last one can cross the Worker's reply. */
+  const aborting = (isLate) => {
     const controller = new AbortController();
     const onProgress = ({ stage = "", loaded, done = loaded, total }) => {
       if (!isLate || (stage !== "opening" && done === total)) controller.abort(new Error("changed my mind"));
@@ -251,9 +251,9 @@ describe("giving up", () => {
   };
 
   for (const isLate of [false, true]) {
-    test(`of loading a model, ${isLate ? "when it is there already" : "as it begins"}, which gives its memory back`, async () => {
+    test(`while a model loads, ${isLate ? "at the end" : "at the beginning"}, which frees its memory`, async () => {
       const giveUp = async () =>
-        assert.equal((await thrownBy(rw.model(LLAMA, givingUp(isLate)))).message, "changed my mind");
+        assert.equal((await thrownBy(rw.model(LLAMA, aborting(isLate)))).message, "changed my mind");
       await giveUp();
       const memory = await rw.memoryBytes;
       for (let i = 0; i < 40; i++) await giveUp();
@@ -261,18 +261,18 @@ describe("giving up", () => {
     });
   }
 
-  test("when all has been read: the session holds it", async () => {
+  test("after the last batch, when the session has all tokens", async () => {
     const session = await sessionThatRead("the");
     const before = session.length;
-    assert.equal((await thrownBy(session.append([5, 6, 7], givingUp(true)))).message, "changed my mind");
+    assert.equal((await thrownBy(session.append([5, 6, 7], aborting(true)))).message, "changed my mind");
     assert.equal(session.length, before + 3);
-    assert.equal((await thrownBy(model.perplexity("the cat the cat", givingUp(true)))).message, "changed my mind");
+    assert.equal((await thrownBy(model.perplexity("the cat the cat", aborting(true)))).message, "changed my mind");
     await session.dispose();
   });
 });
 
 describe("errors", () => {
-  test("arrive with code and field", async () => {
+  test("have code and field", async () => {
     const session = await sessionThatRead("the cat", { contextLength: 16 });
     await rejects(session.append(new Array(20).fill(5)), "CACHE_FULL", "tokens");
     const { message } = await thrownBy(session.append(new Array(20).fill(5)));
@@ -294,7 +294,7 @@ describe("errors", () => {
     await session.dispose();
   });
 
-  test("of using what was disposed of", async () => {
+  test("after dispose()", async () => {
     const session = await sessionThatRead("the cat");
     await session.dispose();
     await session.dispose();
@@ -305,7 +305,7 @@ describe("errors", () => {
     await rejects(other.session(), "DISPOSED", "model");
   });
 
-  test("of calls that wait while the Worker is ended", async () => {
+  test("of pending calls when the Worker ends", async () => {
     const ended = await load({ build });
     const session = await (await ended.model(LLAMA)).session({ contextLength: 8192 });
     const reading = session.append(new Array(8000).fill(5));
@@ -316,7 +316,7 @@ describe("errors", () => {
   });
 });
 
-test("a thread that has nothing to do lets the process end, and a call keeps it until it is answered", async () => {
+test("an idle thread lets the process end, and a pending call keeps it alive", async () => {
   const program = `
     import { load } from "ropewalk/worker";
     const model = await (await load({ build: ${JSON.stringify(build)} })).model(${JSON.stringify(LLAMA)});

@@ -29,8 +29,8 @@ export interface NamedScaling {
 export function addRopeOptions(command: Command): Command {
   return command
     .addOption(new Option("--rope-type <type>", "scaling type that replaces the model's").choices(ROPE_TYPES))
-    .option("--factor <n>", "scaling factor: extended length / trained length, from 1", parseNumber(1))
-    .option("--original-length <n>", "trained context length in positions", parseInteger(1))
+    .option("--factor <n>", "scaling factor: extended length / trained length, at least 1", parseNumber(1))
+    .option("--original-length <n>", "trained context length (original_max_position_embeddings)", parseInteger(1))
     .option("--theta <n>", "base of the frequencies (rope_theta), above 1", parseNumberAbove(1))
     .addOption(new Option("--pairing <pairing>", "which elements of a head form a pair").choices(PAIRINGS))
     .addOption(new Option("--compat <system>", "system to match where implementations differ").choices(COMPATS))
@@ -63,7 +63,7 @@ export function ropeOverridesFrom(flags: RopeFlags): RopeOverrides | undefined {
 const TYPES_WITH_FACTOR: readonly RopeType[] = ["linear", "ntk", "ntk_mix", "ntk_by_parts", "yarn", "dynamic_yarn"];
 
 /** Help text for {@link parseScaling}. */
-export const SCALING = "own, none or type:factor[:trained length], for example yarn:4; repeatable";
+export const SCALING = "scaling to use: own (the model's), none, or type:factor[:trained length], for example yarn:4; repeatable";
 
 /**
  * Parses `own` (the model's scaling), `none`, or `type[:factor[:trained length]]`, for example `yarn:4` or `yarn:4:8192`. A type replaces the

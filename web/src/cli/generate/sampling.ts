@@ -28,7 +28,7 @@ export function addSamplingOptions(command: Command): void {
     )
     .option(
       "--top-p <p>",
-      "sample from the fewest tokens whose probabilities sum to p, above 0 to 1 (default: from the model, or 0.95)",
+      "sample from the fewest tokens whose probabilities sum to p, above 0, at most 1 (default: from the model, or 0.95)",
       parseNumber(0, 1),
     )
     .option(

@@ -100,14 +100,14 @@ export function decays(
   rw: Ropewalk,
   configs: readonly NamedConfig[],
   length: number,
-  farthest: number,
+  maxDistance: number,
   curve: DecayCurve,
 ): Series[] {
   return configs.map(({ name, config }) =>
     withRope(rw, config, (rope) => {
       const [nearest = 1] = rope.decay({ count: 1, curve, seqLen: length });
       const points = Array.from({ length: DECAY_POINTS }, (_, i): [number, number] => {
-        const [first, next] = [i, i + 1].map((end) => farthest ** (end / DECAY_POINTS)) as [number, number];
+        const [first, next] = [i, i + 1].map((end) => maxDistance ** (end / DECAY_POINTS)) as [number, number];
         const scores = rope.decay({ first, step: (next - first) / SAMPLES, count: SAMPLES, curve, seqLen: length });
         return [Math.sqrt(first * next), scores.reduce((sum, score) => sum + score, 0) / SAMPLES / nearest];
       });

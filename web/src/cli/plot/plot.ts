@@ -86,9 +86,9 @@ export function addPlot(program: Command, terminal: () => Terminal): void {
         .choices(DECAY_CURVES)
         .default("ones"),
     )
-    .option("--farthest <n>", "largest distance in positions (default: the length)", parseInteger(2, 2 ** 27))
-    .action((source: string, flags: Flags & { curve: DecayCurve; farthest?: number }) =>
-      show(terminal(), source, flags, (subject) => drawDecay(subject, flags.curve, flags.farthest)),
+    .option("--max-distance <n>", "largest distance in positions (default: the length)", parseInteger(2, 2 ** 27))
+    .action((source: string, flags: Flags & { curve: DecayCurve; maxDistance?: number }) =>
+      show(terminal(), source, flags, (subject) => drawDecay(subject, flags.curve, flags.maxDistance)),
     );
   kind("ramp", "Draw the share of its frequency that each pair keeps.").action((source: string, flags: Flags) =>
     show(terminal(), source, flags, drawRamp),
@@ -172,9 +172,9 @@ async function drawFrequencies(subject: Subject, values: "wavelength" | "inv_fre
   });
 }
 
-async function drawDecay(subject: Subject, curve: DecayCurve, farthest = subject.length): Promise<Drawn> {
+async function drawDecay(subject: Subject, curve: DecayCurve, maxDistance = subject.length): Promise<Drawn> {
   const { rw, configs, length, config } = subject;
-  const series = decays(rw, configs, length, farthest, curve);
+  const series = decays(rw, configs, length, maxDistance, curve);
   const { window } = rw.describe(config);
   const what = {
     ones: "Score of two equal vectors",
@@ -187,7 +187,7 @@ async function drawDecay(subject: Subject, curve: DecayCurve, farthest = subject
     y: { label: "score relative to distance 0", scale: "linear" },
     legend: "top-right",
     ...(window !== null &&
-      window < farthest && { rules: [{ axis: "x", value: window, name: `trained length, ${window}` }] }),
+      window < maxDistance && { rules: [{ axis: "x", value: window, name: `trained length, ${window}` }] }),
   });
 }
 
