@@ -92,7 +92,7 @@ test("/info, /retune, /save, /reset and /load report on stderr", () =>
     assert.equal(status, 0);
     assert.match(stderr, /^RoPE yarn, base 10,000, factor 4; context 1024$/m);
     assert.match(stderr, /^All messages removed\.$/m);
-    assert.match(stderr, /^RoPE default, base 10,000; context 1024$/m);
+    assert.match(stderr, /^RoPE plain, base 10,000; context 1024$/m);
     const informed = [
       ...stderr.matchAll(
         /^tiny\.gguf: llama.*\n(RoPE yarn, base 10,000, factor 4; trained length 256)\n(Context \d+ of 1024 tokens, .*; 2 messages)$/gm,

@@ -39,7 +39,7 @@ test("the text goes to stdout, without colors when piped, and the summary to std
   assert.equal(stdout, `${(await generated(llama, "the cat", { maxTokens: 12, seed: 5 })).text}\n`);
   assert.match(
     stderr,
-    /^prompt \d+ tokens \([\d.,]+ tokens\/s\); 12 generated \([\d.,]+ tokens\/s\), finish reason length; context \d+ of 128; RoPE default, base 1,000; seed 5\n$/,
+    /^prompt \d+ tokens \([\d.,]+ tokens\/s\); 12 generated \([\d.,]+ tokens\/s\), finish reason length; context \d+ of 128; RoPE plain, base 1,000; seed 5\n$/,
   );
   assert.ok(!`${stdout}${stderr}`.includes("\x1b"));
   assert.equal(status, 0);

@@ -74,7 +74,7 @@ test("the table has the same numbers, with windows of the trained length and hal
     assert.match(stdout, /tokens, window 128, stride 64\n\nscaling +perplexity +loss \(nats\) +counted +speed +RoPE\n/);
     assert.match(
       stdout,
-      new RegExp(`\\nown +${own.perplexity.toFixed(3)} +${own.loss.toFixed(4)} .* default, base 1,000\n`),
+      new RegExp(`\\nown +${own.perplexity.toFixed(3)} +${own.loss.toFixed(4)} .* plain, base 1,000\n`),
     );
     assert.match(
       stdout,

@@ -6,7 +6,7 @@ export function ropeSummary(rope: Readonly<RopeConfig> | null): string {
   if (rope === null) return "none";
   const base = `base ${(rope.rope_theta ?? 10000).toLocaleString("en", { maximumFractionDigits: 0 })}`;
   const { rope_type = "default", factor } = rope.rope_scaling ?? {};
-  if (rope_type === "default") return `default, ${base}`;
+  if (rope_type === "default") return `plain, ${base}`;
   return `${rope_type}, ${base}${factor === undefined ? "" : `, factor ${Number(factor.toFixed(3))}`}`;
 }
 
