@@ -1,4 +1,5 @@
-// `ropewalk convert pairing`: converted weights give the same scores with the other pairing, and converting back gives the same bits.
+// `ropewalk convert pairing`: converted weights give the same scores with the other pairing, and converting back gives
+// the same bits.
 import assert from "node:assert/strict";
 import { copyFile, cp, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -37,7 +38,8 @@ function asBf16(bytes) {
   return Buffer.concat([length, json, data]);
 }
 
-// qwen2 has biases, qwen3 has norms per head, olmo2 has norms of all heads, phi rotates a part of each head, gptj names its heads differently
+// qwen2 has biases, qwen3 has norms per head, olmo2 has norms of all heads, phi rotates a part of each head, gptj names
+// its heads differently
 for (const { name, isBf16 = false, own = "half", other = "interleaved" } of [
   ...[
     { name: "llama" },

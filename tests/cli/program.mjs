@@ -13,8 +13,9 @@ export const program =
  * @param words - arguments of the program
  * @param options.input - text for stdin
  * @param options.until - sends Ctrl-C once this returns true for the text on stdout
- * @returns a promise of `{ status, stdout, stderr }`, with `interrupt()`, which sends Ctrl-C, and `hasRead`, which resolves when all input has been
- * sent. A socket buffers about 0.2 MB, so with more input, the program must have started to read.
+ * @returns a promise of `{ status, stdout, stderr }`, with `interrupt()`, which sends Ctrl-C, and `hasRead`, which
+ * resolves when all input has been sent. A socket buffers about 0.2 MB, so with more input, the program must have
+ * started to read.
  */
 export function ropewalk(words, { input = "", until, cwd, env } = {}) {
   const child = spawn(process.execPath, [program, ...words], { cwd, env: { ...process.env, ...env } });

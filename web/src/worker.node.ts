@@ -1,5 +1,6 @@
 /**
- * The model API of `ropewalk` in a thread of Node: the same as in a page, but it can read files. An idle thread doesn't keep the process alive.
+ * The model API of `ropewalk` in a thread of Node: the same as in a page, but it can read files. An idle thread doesn't
+ * keep the process alive.
  *
  * @packageDocumentation
  */
@@ -26,5 +27,7 @@ function startThread(): Thread {
   };
 }
 
-/** Starts a thread and loads the module in it, as in a page. The options are those of `load()` of `ropewalk` in Node. */
+/**
+ * Starts a thread and loads the module in it, as in a page. The options are those of `load()` of `ropewalk` in Node.
+ */
 export const load = (options?: LoadOptions): Promise<WorkerRopewalk> => loadIn(startThread, options);

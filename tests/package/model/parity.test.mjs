@@ -1,4 +1,5 @@
-// Tiny models of every architecture and weight format (tests/golden/tiny_models), compared with transformers and llama.cpp.
+// Tiny models of every architecture and weight format (tests/golden/tiny_models), compared with transformers and
+// llama.cpp.
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import test from "node:test";
@@ -60,7 +61,8 @@ for (const name of names) {
             [expected.rounded_prompt_logits].flat(2).slice(-logits[0].length),
             ...expected.rounded_step_logits,
           ];
-          // the same numbers, except where f32 and f64 round a tie differently, which moves a logit by up to 0.08 (their spread is 2.2)
+          // the same numbers, except where f32 and f64 round a tie differently, which moves a logit by up to 0.08
+          // (their spread is 2.2)
           assert.ok(largestDifference(logits, rounded) < 0.15, `${largestDifference(logits, rounded)}`);
           assert.ok(rootMeanSquare(logits, rounded) < 0.02, `${rootMeanSquare(logits, rounded)}`);
         }));

@@ -11,7 +11,8 @@ export interface NpyArray {
 const NPY_ALIGNMENT = 64;
 
 /**
- * The header of a .npy file, version 1.0: magic, version, 16-bit length of the rest, and a Python dict padded with spaces.
+ * The header of a .npy file, version 1.0: magic, version, 16-bit length of the rest, and a Python dict padded with
+ * spaces.
  * @see https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
  */
 export function npyHeader({ descr, shape }: NpyArray): Uint8Array {

@@ -75,8 +75,8 @@ function packageVersion(): string {
 }
 
 /**
- * Ends the program when stdout can't be written: with 0 for a closed pipe, as in `ropewalk … | head`, and with 1 for a full disk. Errors of stderr
- * are ignored, because there's nowhere to report them.
+ * Ends the program when stdout can't be written: with 0 for a closed pipe, as in `ropewalk … | head`, and with 1 for a
+ * full disk. Errors of stderr are ignored, because there's nowhere to report them.
  */
 function handleOutputErrors(): void {
   process.stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {

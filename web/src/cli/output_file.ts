@@ -6,11 +6,11 @@ import { RopewalkError, type RopewalkErrorCode } from "../base/errors.js";
 import { interruptible } from "./interrupt.js";
 
 /**
- * Writes a file under a temporary name and renames it when it's complete. After a failure or Ctrl-C, an existing file is unchanged. Symbolic links
- * are followed, and a replaced file keeps its mode.
+ * Writes a file under a temporary name and renames it when it's complete. After a failure or Ctrl-C, an existing file
+ * is unchanged. Symbolic links are followed, and a replaced file keeps its mode.
  * @param field - name of the option with the path, for messages
- * @throws {@link RopewalkError} INVALID_ARGUMENT (the file can't be opened), INVALID_FILE (writing fails, for example because the disk is full);
- * and what `write` throws.
+ * @throws {@link RopewalkError} INVALID_ARGUMENT (the file can't be opened), INVALID_FILE (writing fails, for example
+ * because the disk is full); and what `write` throws.
  */
 export async function writeFileAtomically(
   path: string,

@@ -63,11 +63,13 @@ export function ropeOverridesFrom(flags: RopeFlags): RopeOverrides | undefined {
 const TYPES_WITH_FACTOR: readonly RopeType[] = ["linear", "ntk", "ntk_mix", "ntk_by_parts", "yarn", "dynamic_yarn"];
 
 /** Help text for {@link parseScaling}. */
-export const SCALING = "scaling to use: own (the model's), none, or type:factor[:trained length], for example yarn:4; repeatable";
+export const SCALING =
+  "scaling to use: own (the model's), none, or type:factor[:trained length], for example yarn:4; repeatable";
 
 /**
- * Parses `own` (the model's scaling), `none`, or `type[:factor[:trained length]]`, for example `yarn:4` or `yarn:4:8192`. A type replaces the
- * model's scaling. The trained length defaults to `max_position_embeddings` of the config.
+ * Parses `own` (the model's scaling), `none`, or `type[:factor[:trained length]]`, for example `yarn:4` or
+ * `yarn:4:8192`. A type replaces the model's scaling. The trained length defaults to `max_position_embeddings` of the
+ * config.
  */
 export function parseScaling(text: string): NamedScaling {
   if (text === "own") return { name: text, overrides: {} };

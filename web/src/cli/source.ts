@@ -54,7 +54,8 @@ export interface SourceOptions {
 const LAYER_KINDS = ["full_attention", "sliding_attention", "chunked_attention", "main", "compress"];
 
 /**
- * Opens a config.json, a .gguf or .safetensors file, a folder, or the URL of any of these. Reads headers only, no weights.
+ * Opens a config.json, a .gguf or .safetensors file, a folder, or the URL of any of these. Reads headers only, no
+ * weights.
  * @throws {@link RopewalkError} INVALID_FILE, NETWORK, UNSUPPORTED_MODEL, INVALID_CONFIG and others.
  */
 export async function openSource(argument: string, options: SourceOptions = {}): Promise<Source> {
@@ -65,7 +66,8 @@ export async function openSource(argument: string, options: SourceOptions = {}):
 }
 
 /**
- * The RoPE that a command uses: that of `layerType`, or the one that all layers share, or that of the full-attention layers.
+ * The RoPE that a command uses: that of `layerType`, or the one that all layers share, or that of the full-attention
+ * layers.
  * @throws {@link RopewalkError} as {@link openSource}.
  */
 export async function openRope(argument: string, options: SourceOptions = {}): Promise<Readonly<RopeConfig>> {
@@ -179,7 +181,10 @@ function layerTypesOf(config: Readonly<Record<string, unknown>>, windows: readon
     : windows.map((window) => (window > 0 ? "sliding_attention" : "full_attention"));
 }
 
-/** Sliding window of each layer, 0 for full attention, if the sliding-window layers of the architecture have a different RoPE; empty for others. */
+/**
+ * Sliding window of each layer, 0 for full attention, if the sliding-window layers of the architecture have a different
+ * RoPE; empty for others.
+ */
 function windowsOf(config: Readonly<Record<string, unknown>>, count: number): number[] {
   try {
     const reader = new ConfigReader({

@@ -25,8 +25,8 @@ export interface ExpertConfig {
 }
 
 /**
- * Describes an architecture. One forward pass (src/transformer/forward.cpp) serves all of them, so an architecture without new operations needs
- * only a row in the table of architectures.ts.
+ * Describes an architecture. One forward pass (src/transformer/forward.cpp) serves all of them, so an architecture
+ * without new operations needs only a row in the table of architectures.ts.
  * @internal
  */
 export interface Architecture {
@@ -54,6 +54,9 @@ export interface Architecture {
   readonly experts?: (reader: ConfigReader) => ExpertConfig;
   /** Tensor names in transformers format. */
   readonly names: TensorNames;
-  /** Whether a fused qkv tensor in transformers format stores q, k, v of head 0, then of head 1, …, rather than all of q, then k, then v. */
+  /**
+   * Whether a fused qkv tensor in transformers format stores q, k, v of head 0, then of head 1, …, rather than all of
+   * q, then k, then v.
+   */
   readonly fusedByHead?: boolean;
 }

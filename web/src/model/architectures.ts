@@ -200,8 +200,8 @@ export function architectureOf(reader: ConfigReader): Architecture {
 }
 
 /**
- * Gemma scales attention by query_pre_attn_scalar, which GGUF omits. It is head_dim, except in the largest models (46 and 62 layers), where it is
- * hidden_size / heads.
+ * Gemma scales attention by query_pre_attn_scalar, which GGUF omits. It is head_dim, except in the largest models (46
+ * and 62 layers), where it is hidden_size / heads.
  */
 function gemmaFactors(reader: ConfigReader): Partial<Factors> {
   const hidden = reader.integer(HIDDEN);

@@ -2,14 +2,17 @@
 import { RopewalkError } from "../base/errors.js";
 import type { ModelFiles } from "../files/model_files.js";
 
-/** A key in config.json (or several, of which the first present one counts), and in GGUF without the architecture prefix. */
+/**
+ * A key in config.json (or several, of which the first present one counts), and in GGUF without the architecture
+ * prefix.
+ */
 export type ConfigKey = readonly [config: string | readonly string[], gguf: string];
 
 type Dict = Readonly<Record<string, unknown>>;
 
 /**
- * Defaults of transformers' config classes, by `model_type`, for keys that released config.json files omit. The multimodal Gemma 3 models omit
- * every key whose value is that of the 4B model.
+ * Defaults of transformers' config classes, by `model_type`, for keys that released config.json files omit. The
+ * multimodal Gemma 3 models omit every key whose value is that of the 4B model.
  * @internal
  */
 export const CLASS_DEFAULTS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
@@ -25,7 +28,8 @@ export const CLASS_DEFAULTS: Readonly<Record<string, Readonly<Record<string, num
 };
 
 /**
- * Reads values from config.json or GGUF metadata. A value of the wrong type, or a missing value without a fallback, throws INVALID_FILE.
+ * Reads values from config.json or GGUF metadata. A value of the wrong type, or a missing value without a fallback,
+ * throws INVALID_FILE.
  * @internal
  */
 export class ConfigReader {

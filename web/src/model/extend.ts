@@ -4,8 +4,9 @@ import type { RopeConfig } from "../config/types.js";
 import { RopewalkError } from "../base/errors.js";
 
 /**
- * Overrides that extend a RoPE to `contextLength` tokens: YaRN with the smallest factor that reaches it. Undefined if nothing has to change: the
- * model was trained at that length, has no RoPE, or has a scaling that adapts to the length (dynamic types).
+ * Overrides that extend a RoPE to `contextLength` tokens: YaRN with the smallest factor that reaches it. Undefined if
+ * nothing has to change: the model was trained at that length, has no RoPE, or has a scaling that adapts to the length
+ * (dynamic types).
  *
  * @throws {@link RopewalkError} UNSUPPORTED_MODEL for other scaling types
  * @internal

@@ -8,8 +8,8 @@ import { logprobOf, mostProbable, Sampler, type SamplingOptions, type TokenProba
 import { StopStrings } from "./stop_strings.js";
 
 /**
- * What to do when the context is full. `stop` ends the text. `shift` discards the older half of the tokens after the first `keep`. `extend` doubles
- * the context length with YaRN.
+ * What to do when the context is full. `stop` ends the text. `shift` discards the older half of the tokens after the
+ * first `keep`. `extend` doubles the context length with YaRN.
  */
 export const FULL_POLICIES = ["stop", "shift", "extend"] as const;
 /** One of {@link FULL_POLICIES}. */
@@ -35,14 +35,20 @@ export interface GenerateOptions extends SamplingOptions {
   signal?: AbortSignal;
 }
 
-/** Why generation ended: `end` token of the model, `stop` string or token, `maxTokens` reached (`length`), or the context is `full`. */
+/**
+ * Why generation ended: `end` token of the model, `stop` string or token, `maxTokens` reached (`length`), or the
+ * context is `full`.
+ */
 export type FinishReason = "end" | "stop" | "length" | "full";
 
 /** A generated token and the text it adds. */
 export interface Piece {
   /** Id of the token. */
   token: number;
-  /** Text since the last piece. It can be empty while a character is incomplete or the text may be the beginning of a stop string. */
+  /**
+   * Text since the last piece. It can be empty while a character is incomplete or the text may be the beginning of a
+   * stop string.
+   */
   text: string;
   /** ln p of the token, before temperature and the other sampling options are applied. */
   logprob: number;

@@ -124,7 +124,9 @@ async function tokenizerOf(files: ModelFiles, info: ModelInfo, options: ModelOpt
   return missingTokenizer(files.name, info.vocabularySize);
 }
 
-/** Since 2025, models have a chat template in its own file. Before, tokenizer_config.json had one, or a list with names. */
+/**
+ * Since 2025, models have a chat template in its own file. Before, tokenizer_config.json had one, or a list with names.
+ */
 function chatTemplateOf({ chatTemplate, tokenizerConfig, metadata }: ModelFiles): string | undefined {
   const found: unknown = chatTemplate ?? metadata["tokenizer.chat_template"] ?? tokenizerConfig?.["chat_template"];
   if (typeof found === "string") return found;

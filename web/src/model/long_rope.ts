@@ -1,6 +1,7 @@
-// LongRoPE has two lists of factors: one for texts up to the original length, one for longer texts. A text must be read under one list from the
-// first token to the last, so a session that outgrows the first list reads its text again under the second, once. Re-rotating the cached keys
-// isn't enough: above the lowest layer, keys and values were computed from states that depend on the first list.
+// LongRoPE has two lists of factors: one for texts up to the original length, one for longer texts. A text must be read
+// under one list from the first token to the last, so a session that outgrows the first list reads its text again under
+// the second, once. Re-rotating the cached keys isn't enough: above the lowest layer, keys and values were computed
+// from states that depend on the first list.
 import type { RopeConfig } from "../config/types.js";
 
 /** Whether a text of `length` tokens uses the second list of a LongRoPE. @internal */

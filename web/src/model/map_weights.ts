@@ -28,15 +28,18 @@ const NO_LAYER = -1;
 const MODEL_MATRICES = ["embedding", "head"] as const;
 const MODEL_VECTORS = ["final_norm", "final_norm_bias", "head_bias"] as const;
 
-/** Tensors that some files contain but the core doesn't need: tables and masks that it computes, and RoPE factors, which ropeConfig() reads. */
+/**
+ * Tensors that some files contain but the core doesn't need: tables and masks that it computes, and RoPE factors, which
+ * ropeConfig() reads.
+ */
 const COMPUTED =
   /(rotary_emb\.inv_freq|\.(attention|attn)\.(masked_)?bias|attn_rot_embd\.weight)$|^rope_(freqs|factors_long|factors_short)\.weight$/;
 
 /**
  * The source of every weight of a model: which bytes of which tensors.
  *
- * @throws {@link RopewalkError} INVALID_FILE (a tensor is missing, or its shape contradicts the config), UNSUPPORTED_MODEL (a tensor that this
- * package doesn't use; ignoring it would give wrong results).
+ * @throws {@link RopewalkError} INVALID_FILE (a tensor is missing, or its shape contradicts the config),
+ * UNSUPPORTED_MODEL (a tensor that this package doesn't use; ignoring it would give wrong results).
  * @internal
  */
 export function mapWeights(files: ModelFiles, plan: ModelPlan): WeightMapping[] {

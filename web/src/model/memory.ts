@@ -29,8 +29,8 @@ export function memoryOf(
 ): ModelMemory {
   const { hidden_size, heads, kv_heads, head_dim, feed_forward_size, vocabulary_size } = plan.config;
   const layers = plan.layers.map(({ rope }) => ({ rope, kvHeads: kv_heads, headDim: head_dim }));
-  // elements per token: four vectors of hidden size, q and the attention output, k and v, two feed-forward vectors, and quantized copies of the
-  // inputs of matrix products
+  // elements per token: four vectors of hidden size, q and the attention output, k and v, two feed-forward vectors, and
+  // quantized copies of the inputs of matrix products
   const perToken = 6 * hidden_size + 3 * heads * head_dim + 2 * kv_heads * head_dim + 3.5 * feed_forward_size;
   return {
     weights: mappings.reduce((sum, mapping) => sum + (mapping.isVector ? 4 * mapping.columns : bytesOf(mapping)), 0),

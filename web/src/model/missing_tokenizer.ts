@@ -3,7 +3,8 @@ import { RopewalkError } from "../base/errors.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 
 /**
- * Stands in for a missing tokenizer: token ids work as prompts, text is rejected with UNSUPPORTED_MODEL, and generated pieces have empty text.
+ * Stands in for a missing tokenizer: token ids work as prompts, text is rejected with UNSUPPORTED_MODEL, and generated
+ * pieces have empty text.
  * @internal
  */
 export function missingTokenizer(file: string, vocabularySize: number): Tokenizer {

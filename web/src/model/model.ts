@@ -142,7 +142,8 @@ export class Model implements Disposable {
 
   /**
    * Renders a chat with the model's template, up to the beginning of the model's answer.
-   * @throws {@link RopewalkError} UNSUPPORTED_MODEL (no chat template), INVALID_ARGUMENT, INVALID_FILE (the template has an error).
+   * @throws {@link RopewalkError} UNSUPPORTED_MODEL (no chat template), INVALID_ARGUMENT, INVALID_FILE (the template
+   * has an error).
    */
   async renderChat(messages: readonly ChatMessage[], options: ChatOptions = {}): Promise<string> {
     if (this.chatTemplate === undefined) {
@@ -163,7 +164,8 @@ export class Model implements Disposable {
 
   /**
    * Measures how well the model predicts a text.
-   * @throws {@link RopewalkError} INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED, and as `ropeConfig()`; rejects with the signal's reason.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED, and as `ropeConfig()`; rejects with the
+   * signal's reason.
    */
   async perplexity(text: string | Iterable<number>, options: PerplexityOptions = {}): Promise<Perplexity> {
     const tokens = typeof text === "string" ? this.tokenizer.encode(text) : Int32Array.from(text);
@@ -185,7 +187,10 @@ export class Model implements Disposable {
     }
   }
 
-  /** Frees the weights. Sessions must be disposed separately. Using the model or its sessions afterwards throws DISPOSED. */
+  /**
+   * Frees the weights. Sessions must be disposed separately. Using the model or its sessions afterwards throws
+   * DISPOSED.
+   */
   dispose(): void {
     this.#core.dispose();
   }

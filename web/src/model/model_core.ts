@@ -11,7 +11,10 @@ import { withLongFactors, usesLongFactors } from "./long_rope.js";
 import type { ModelLayer, ModelPlan } from "./model_plan.js";
 import type { WeightMapping } from "./weight_mapping.js";
 
-/** Tokens per forward pass. Large enough to amortize reading the weights, small enough to check for aborts between calls. */
+/**
+ * Tokens per forward pass. Large enough to amortize reading the weights, small enough to check for aborts between
+ * calls.
+ */
 export const BATCH_TOKENS = 128;
 
 /** How a session stores keys and values. @internal */
@@ -20,7 +23,10 @@ export interface CacheSettings {
   keys?: KeyMode;
 }
 
-/** Sessions enforce their context length themselves, and pages are allocated on demand, so caches are created with a huge limit. */
+/**
+ * Sessions enforce their context length themselves, and pages are allocated on demand, so caches are created with a
+ * huge limit.
+ */
 const MAX_CACHE_LENGTH = 2 ** 30;
 
 /** The weights of a model in wasm memory, and the calls into the core that use them. @internal */
@@ -92,7 +98,10 @@ export class ModelCore {
     );
   }
 
-  /** Runs at most {@link BATCH_TOKENS} tokens through the layers and appends their keys and values. On failure the cache is unchanged. */
+  /**
+   * Runs at most {@link BATCH_TOKENS} tokens through the layers and appends their keys and values. On failure the cache
+   * is unchanged.
+   */
   forward(cache: KvCacheCore, tokens: Int32Array): void {
     const { heap, address } = this;
     heap.borrow(tokens.byteLength, (ids) => {

@@ -142,7 +142,10 @@ export function ropeOf(layers: readonly ModelLayer[]): Readonly<RopeConfig> | nu
   return (layers.find(({ kind, rope }) => kind === "full_attention" && rope !== null) ?? layers[0])?.rope ?? null;
 }
 
-/** Overrides without a kind apply to full-attention layers only. Sliding-window layers never see distances beyond their window. */
+/**
+ * Overrides without a kind apply to full-attention layers only. Sliding-window layers never see distances beyond their
+ * window.
+ */
 function overridesOf(kind: ModelLayer["kind"], overrides: ModelRopeOverrides): RopeOverrides | undefined {
   const byKind = "full_attention" in overrides || "sliding_attention" in overrides;
   if (byKind) return (overrides as Partial<Record<ModelLayer["kind"], RopeOverrides>>)[kind];

@@ -10,9 +10,15 @@ import { type ModelRopeOverrides, retunedLayers, ropeOf } from "./model_plan.js"
 export interface PerplexityOptions {
   /** Tokens per window, from 2. Default: the model's context length. */
   window?: number;
-  /** Tokens between the starts of two windows, 1 to `window`. A smaller stride gives each token more context and takes longer. Default: `window`. */
+  /**
+   * Tokens between the starts of two windows, 1 to `window`. A smaller stride gives each token more context and takes
+   * longer. Default: `window`.
+   */
   stride?: number;
-  /** RoPE overrides for this measurement, as in `rw.model()`. The weights aren't loaded again, so it's cheap to compare several. */
+  /**
+   * RoPE overrides for this measurement, as in `rw.model()`. The weights aren't loaded again, so it's cheap to compare
+   * several.
+   */
   rope?: ModelRopeOverrides;
   /** Aborts between two batches of 128 tokens. */
   signal?: AbortSignal;
@@ -26,15 +32,18 @@ export interface Perplexity {
   perplexity: number;
   /** Mean of `losses` without NaN, in nats. */
   loss: number;
-  /** −ln p of each token given the tokens before it in its window. NaN for tokens without a prediction, such as the first. */
+  /**
+   * −ln p of each token given the tokens before it in its window. NaN for tokens without a prediction, such as the
+   * first.
+   */
   losses: Float64Array;
   /** RoPE of the full-attention layers in this measurement; null for a model without RoPE. */
   rope: Readonly<RopeConfig> | null;
 }
 
 /**
- * Measures a text in windows, each with an empty cache, as in the perplexity guide of transformers: a window contributes the losses of the tokens
- * that the window before it didn't reach.
+ * Measures a text in windows, each with an empty cache, as in the perplexity guide of transformers: a window
+ * contributes the losses of the tokens that the window before it didn't reach.
  * @internal
  */
 export async function perplexity(

@@ -9,15 +9,26 @@ export interface SamplingOptions {
   repetitionPenalty?: number;
   /** Number of recent tokens that the penalty applies to, from 0. Default: 64. */
   penaltyWindow?: number;
-  /** From 0, which always chooses the most probable token. Default: that of the model's generation_config.json, or 0.8. */
+  /**
+   * From 0, which always chooses the most probable token. Default: that of the model's generation_config.json, or 0.8.
+   */
   temperature?: number;
   /** Keeps the k most probable tokens; 0 keeps all. Default: that of generation_config.json, or 40. */
   topK?: number;
-  /** Keeps the smallest set of most probable tokens whose probabilities sum to p, above 0 and at most 1. Default: that of generation_config.json, or 0.95. */
+  /**
+   * Keeps the smallest set of most probable tokens whose probabilities sum to p, above 0 and at most 1. Default: that
+   * of generation_config.json, or 0.95.
+   */
   topP?: number;
-  /** Keeps tokens with at least this fraction of the largest probability, 0 to 1. Default: that of generation_config.json, or 0.05. */
+  /**
+   * Keeps tokens with at least this fraction of the largest probability, 0 to 1. Default: that of
+   * generation_config.json, or 0.05.
+   */
   minP?: number;
-  /** An integer from 0 to 2^53 − 1. On the simd build, the same seed gives the same text in every engine. Default: random. */
+  /**
+   * An integer from 0 to 2^53 − 1. On the simd build, the same seed gives the same text in every engine. Default:
+   * random.
+   */
   seed?: number;
 }
 

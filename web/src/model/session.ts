@@ -22,19 +22,28 @@ import { readSession, writeSession } from "./session_image.js";
 
 /** Options of a session. */
 export interface SessionOptions {
-  /** Maximum number of tokens, 1 to 2^24. Default: the model's `contextLength`. {@link Session.retune} and `whenFull: "extend"` can change it. */
+  /**
+   * Maximum number of tokens, 1 to 2^24. Default: the model's `contextLength`. {@link Session.retune} and `whenFull:
+   * "extend"` can change it.
+   */
   contextLength?: number;
 }
 
 /** Options of {@link Session.append}. */
 export interface SessionAppendOptions {
-  /** Aborts between two batches of 128 tokens, or after the last, and rejects with the signal's reason. Tokens read until then stay in the session. */
+  /**
+   * Aborts between two batches of 128 tokens, or after the last, and rejects with the signal's reason. Tokens read
+   * until then stay in the session.
+   */
   signal?: AbortSignal;
   /** Called after each batch, with numbers of tokens. */
   onProgress?: (progress: { done: number; total: number }) => void;
 }
 
-/** A text that a model has read and can continue: its tokens, and their keys and values in a cache. Created by `model.session()`. */
+/**
+ * A text that a model has read and can continue: its tokens, and their keys and values in a cache. Created by
+ * `model.session()`.
+ */
 export class Session implements Disposable {
   readonly #core: ModelCore;
   readonly #cache: KvCacheCore;
@@ -44,7 +53,10 @@ export class Session implements Disposable {
   readonly #sampling: SamplingOptions;
   readonly #logits: Owned;
   readonly #tokens: number[] = [];
-  /** The requested RoPE of each group of layers. The cache has the one in effect, which differs for a LongRoPE (long_rope.ts). */
+  /**
+   * The requested RoPE of each group of layers. The cache has the one in effect, which differs for a LongRoPE
+   * (long_rope.ts).
+   */
   #ropes: Readonly<RopeConfig>[];
   #contextLength: number;
   #hasFreshLogits = false; // whether #logits follow the last token
@@ -111,7 +123,8 @@ export class Session implements Disposable {
 
   /**
    * Appends text or token ids. A string gets the model's begin token only if the session is empty.
-   * @throws {@link RopewalkError} CACHE_FULL (nothing is appended), INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED; rejects with the signal's reason.
+   * @throws {@link RopewalkError} CACHE_FULL (nothing is appended), INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED; rejects
+   * with the signal's reason.
    */
   async append(input: string | Iterable<number>, options: SessionAppendOptions = {}): Promise<void> {
     const tokens = this.#encode(input);
@@ -164,10 +177,10 @@ export class Session implements Disposable {
   }
 
   /**
-   * Continues the text token by token. Each yielded token is already part of the session, except an end or stop token, and the last token of a full
-   * context. The session stays usable after an abort or after leaving the loop.
-   * @throws {@link RopewalkError} INVALID_ARGUMENT (the session is empty, or an invalid option), OUT_OF_MEMORY, DISPOSED; rejects with the signal's
-   * reason.
+   * Continues the text token by token. Each yielded token is already part of the session, except an end or stop token,
+   * and the last token of a full context. The session stays usable after an abort or after leaving the loop.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT (the session is empty, or an invalid option), OUT_OF_MEMORY,
+   * DISPOSED; rejects with the signal's reason.
    */
   generate(options: GenerateOptions = {}): AsyncGenerator<Piece, void, void> {
     return generate(
@@ -199,8 +212,9 @@ export class Session implements Disposable {
   }
 
   /**
-   * Removes `discard` tokens after the first `keep` and moves the rest down, which makes room for more. The keys of moved tokens are re-rotated to
-   * their new positions exactly. Their values aren't recomputed, so they still reflect the removed tokens.
+   * Removes `discard` tokens after the first `keep` and moves the rest down, which makes room for more. The keys of
+   * moved tokens are re-rotated to their new positions exactly. Their values aren't recomputed, so they still reflect
+   * the removed tokens.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, INVALID_POSITION, DISPOSED, OUT_OF_MEMORY.
    */
   shift({ keep = 0, discard }: { keep?: number; discard: number }): void {
@@ -229,7 +243,8 @@ export class Session implements Disposable {
 
   /**
    * Doubles the context length, with the YaRN factor that reaches it.
-   * @throws {@link RopewalkError} UNSUPPORTED_MODEL (YaRN can't replace the model's scaling), and as {@link Session.retune}.
+   * @throws {@link RopewalkError} UNSUPPORTED_MODEL (YaRN can't replace the model's scaling), and as {@link
+   * Session.retune}.
    */
   extend(): void {
     const contextLength = 2 * this.#contextLength;
@@ -254,8 +269,8 @@ export class Session implements Disposable {
   }
 
   /**
-   * Returns bytes that {@link Session.restore} reads, also in another page or process with the same model. They contain tokens, keys, values and
-   * RoPE, with a version and a checksum.
+   * Returns bytes that {@link Session.restore} reads, also in another page or process with the same model. They contain
+   * tokens, keys, values and RoPE, with a version and a checksum.
    * @throws {@link RopewalkError} OUT_OF_MEMORY, DISPOSED.
    */
   save(): Uint8Array {
@@ -332,7 +347,10 @@ export class Session implements Disposable {
     this.#ropes = this.#ropes.map((current, i) => (i === group ? rope : current));
   }
 
-  /** Runs a batch through the model. Logits cost a product with the whole vocabulary, so only the last batch computes them. */
+  /**
+   * Runs a batch through the model. Logits cost a product with the whole vocabulary, so only the last batch computes
+   * them.
+   */
   #forward(tokens: Int32Array, isLast = true): void {
     const core = this.#core;
     core.forward(this.#cache, tokens);

@@ -10,7 +10,8 @@ export interface SavedSession {
   readonly ropes: readonly Readonly<RopeConfig>[];
 }
 
-// Layout: "RWSN", version, byte length and CRC-32 of the JSON, the JSON, and the image of the cache, which has its own version and checksum.
+// Layout: "RWSN", version, byte length and CRC-32 of the JSON, the JSON, and the image of the cache, which has its own
+// version and checksum.
 const MAGIC = 0x4e535752;
 const VERSION = 1;
 const HEADER_BYTES = 16;

@@ -15,8 +15,8 @@ export function sameWindow(reader: ConfigReader): WindowByLayer {
 }
 
 /**
- * Which layers have a window, from the file: a type for each layer, a pattern of booleans, or a period whose last layer has full attention. If the
- * file has none of these, `isSlidingByDefault` decides.
+ * Which layers have a window, from the file: a type for each layer, a pattern of booleans, or a period whose last layer
+ * has full attention. If the file has none of these, `isSlidingByDefault` decides.
  * @internal
  */
 export function slidingWindows(

@@ -2,7 +2,8 @@
 import { RopewalkError } from "../base/errors.js";
 
 /**
- * Searches a stream of text for stop strings. Text that may be the beginning of a stop string is withheld until that is decided.
+ * Searches a stream of text for stop strings. Text that may be the beginning of a stop string is withheld until that is
+ * decided.
  * @internal
  */
 export class StopStrings {

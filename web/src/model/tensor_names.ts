@@ -34,8 +34,8 @@ export type NormRole =
 export type FusedRole = "query_key_value" | "gate_up";
 
 /**
- * Names of a layer's tensors, without the layer prefix and without `.weight`. `{e}` stands for the index of an expert, `{h}` for that of a head.
- * Without `{e}`, one tensor stores all experts in order.
+ * Names of a layer's tensors, without the layer prefix and without `.weight`. `{e}` stands for the index of an expert,
+ * `{h}` for that of a head. Without `{e}`, one tensor stores all experts in order.
  * @internal
  */
 export type LayerNames = Partial<

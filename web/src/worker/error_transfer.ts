@@ -10,7 +10,10 @@ interface SerializedError {
 
 const defaultHandler = transferHandlers.get("throw")!;
 
-/** Makes comlink restore a RopewalkError as one. Other errors keep their name and message, comlink's default. @internal */
+/**
+ * Makes comlink restore a RopewalkError as one. Other errors keep their name and message, comlink's default.
+ * @internal
+ */
 export function registerErrorTransfer(): void {
   transferHandlers.set("throw", {
     canHandle: (thrown): thrown is unknown => defaultHandler.canHandle(thrown),

@@ -73,7 +73,10 @@ export interface ServerMethods {
   session(model: number, options: SessionOptions): SessionHandle;
   fork(session: number): SessionHandle;
   sessionState(session: number): SessionState;
-  /** Calls a method of an object or reads a property. `call` and `options` are for methods with a signal or callbacks in their last argument. */
+  /**
+   * Calls a method of an object or reads a property. `call` and `options` are for methods with a signal or callbacks in
+   * their last argument.
+   */
   invoke(id: number, name: string, args: readonly unknown[], call?: Call, options?: object): Promise<Reply>;
   /** Starts generating: in a session, or with a model and a prompt. */
   generate(call: Call, id: number, options: CloneableOptions<GenerateOptions & SessionOptions>, prompt?: Prompt): void;

@@ -31,7 +31,10 @@ interface Kinds {
 type Kind = keyof Kinds;
 type Entry = { [One in Kind]: { kind: One; object: Kinds[One] } }[Kind];
 
-/** A running generation. `session` is undefined if the generation has a temporary session, which the caller doesn't know. */
+/**
+ * A running generation. `session` is undefined if the generation has a temporary session, which the caller doesn't
+ * know.
+ */
 interface Generation {
   readonly pieces: AsyncGenerator<Piece, void, void>;
   readonly session: Session | undefined;

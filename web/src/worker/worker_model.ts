@@ -102,7 +102,10 @@ export class WorkerModel implements AsyncDisposable {
     ).value as Float32Array;
   }
 
-  /** Frees the weights. Sessions must be disposed separately. Calls to the model or its sessions afterwards reject with DISPOSED. */
+  /**
+   * Frees the weights. Sessions must be disposed separately. Calls to the model or its sessions afterwards reject with
+   * DISPOSED.
+   */
   dispose(): Promise<void> {
     return this.#client.release(this, this.#id);
   }

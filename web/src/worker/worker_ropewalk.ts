@@ -13,7 +13,10 @@ import { WorkerTokenizer } from "./worker_tokenizer.js";
 
 /** Options for loading a model in a Worker. */
 export interface WorkerModelOptions extends ModelOptions {
-  /** Whether to transfer the ArrayBuffer or Uint8Array with the model to the Worker, which leaves it empty here. Default: false, it's copied. */
+  /**
+   * Whether to transfer the ArrayBuffer or Uint8Array with the model to the Worker, which leaves it empty here.
+   * Default: false, it's copied.
+   */
   transfer?: boolean;
 }
 

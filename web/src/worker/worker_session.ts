@@ -10,8 +10,8 @@ import { asyncDisposeSymbol } from "../base/dispose.js";
 import type { Reply, SessionHandle, SessionState } from "./protocol.js";
 
 /**
- * A session of a model in a Worker: like `Session`, but with promises. `length`, `contextLength`, `bytes` and `rope` are those of the Worker's last
- * reply.
+ * A session of a model in a Worker: like `Session`, but with promises. `length`, `contextLength`, `bytes` and `rope`
+ * are those of the Worker's last reply.
  */
 export class WorkerSession implements AsyncDisposable {
   readonly #client: RpcClient;
@@ -60,7 +60,8 @@ export class WorkerSession implements AsyncDisposable {
 
   /**
    * Appends text or token ids. A string gets the model's begin token only if the session is empty.
-   * @throws {@link RopewalkError} CACHE_FULL (nothing is appended), INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED; rejects with the signal's reason.
+   * @throws {@link RopewalkError} CACHE_FULL (nothing is appended), INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED; rejects
+   * with the signal's reason.
    */
   append(input: string | Iterable<number>, options: SessionAppendOptions = {}): Promise<void> {
     const cloneable = typeof input === "string" ? input : [...input];
@@ -105,8 +106,8 @@ export class WorkerSession implements AsyncDisposable {
   }
 
   /**
-   * Continues the text token by token. The Worker computes a token when the loop asks for it. The session stays usable after an abort or after
-   * leaving the loop.
+   * Continues the text token by token. The Worker computes a token when the loop asks for it. The session stays usable
+   * after an abort or after leaving the loop.
    * @throws {@link RopewalkError} as `Session.generate`; rejects with the signal's reason.
    */
   generate(options: GenerateOptions = {}): AsyncGenerator<Piece, void, void> {

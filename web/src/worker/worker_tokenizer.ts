@@ -3,7 +3,10 @@ import type { DecodeOptions, EncodeOptions } from "../text/tokenizer.js";
 import type { RpcClient } from "./rpc_client.js";
 import type { TokenizerHandle, TokenizerProperties } from "./protocol.js";
 
-/** A tokenizer in a Worker: like `Tokenizer`, but with promises. It has no `stream`, because generated pieces contain their text. */
+/**
+ * A tokenizer in a Worker: like `Tokenizer`, but with promises. It has no `stream`, because generated pieces contain
+ * their text.
+ */
 export class WorkerTokenizer implements TokenizerProperties {
   /** One more than the largest token id. */
   readonly vocabularySize: number;

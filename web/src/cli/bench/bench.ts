@@ -17,7 +17,8 @@ interface Flags {
 }
 
 const EXAMPLES = `
-Results are the median, minimum and maximum of several rounds. The work runs in one thread, as in a web page. Other programs slow it down.
+Results are the median, minimum and maximum of several rounds. The work runs in one thread, as in a web page.
+Other programs slow it down.
 
 Examples:
   ropewalk bench

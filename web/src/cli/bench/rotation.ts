@@ -13,7 +13,10 @@ const CASES = [
 ] as const;
 const SAMPLE_MS = 20;
 
-/** Measures rotation of queries in wasm memory, at increasing positions as in a model. Each byte of the queries counts once. */
+/**
+ * Measures rotation of queries in wasm memory, at increasing positions as in a model. Each byte of the queries counts
+ * once.
+ */
 export async function benchRotation(
   rw: Ropewalk,
   rounds: number,

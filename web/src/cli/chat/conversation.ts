@@ -61,7 +61,8 @@ export class Conversation {
   }
 
   /**
-   * Sends a message and generates an answer. After an abort, the partial answer stays in the chat. On failure the message is removed again.
+   * Sends a message and generates an answer. After an abort, the partial answer stays in the chat. On failure the
+   * message is removed again.
    * @param write - called with each piece of the answer
    */
   async answer(

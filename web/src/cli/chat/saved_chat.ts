@@ -17,7 +17,8 @@ const NEWLINE = 10;
 /**
  * Writes a chat. An existing saved chat is replaced once the new file is complete.
  * @returns the size of the file in bytes
- * @throws {@link RopewalkError} INVALID_ARGUMENT (the path is a file that isn't a saved chat), and as writeFileAtomically().
+ * @throws {@link RopewalkError} INVALID_ARGUMENT (the path is a file that isn't a saved chat), and as
+ * writeFileAtomically().
  */
 export async function saveChat(path: string, { model, messages, session }: SavedChat): Promise<number> {
   await refuseOtherFiles(path);

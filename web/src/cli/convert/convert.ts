@@ -16,8 +16,9 @@ interface Flags extends HeadFlags, PairingChange {
 }
 
 const EXAMPLES = `
-Attention scores don't change if the weights and the pairing of the RoPE change together, so open the new file with --pairing interleaved (or
-half). Biases and the norms of heads (q_norm, k_norm) are converted with the projections. Convert a model in several files file by file.
+Attention scores don't change if the weights and the pairing of the RoPE change together, so open the new file with
+--pairing interleaved (or half). Biases and the norms of heads (q_norm, k_norm) are converted with the projections.
+Convert a model in several files file by file.
 
 Examples:
   ropewalk convert pairing model.safetensors --from half --to interleaved -o interleaved.safetensors

@@ -82,7 +82,10 @@ function languageModel(config: ModelConfig): TextConfig {
   return { ...text, config: { ...CLASS_DEFAULTS[text.model_type ?? ""], ...text.config } };
 }
 
-/** The RoPE of a model. The rotated part of a head doesn't depend on the pairing, so any pairing works for unknown families. */
+/**
+ * The RoPE of a model. The rotated part of a head doesn't depend on the pairing, so any pairing works for unknown
+ * families.
+ */
 function ropeOf(config: ModelConfig, overrides: RopeOverrides = { pairing: "half" }): RopeConfig {
   try {
     return ropeConfig(config, { overrides });

@@ -23,7 +23,8 @@ const PROJECTIONS = /(^|\.)(q_proj|k_proj|wq|wk|q_norm|k_norm|query|key)\.(weigh
 const FUSED = /(^|\.)(qkv_proj|query_key_value|c_attn|Wqkv|qkv)\.(weight|bias)$/;
 
 /**
- * Copies a safetensors file and converts its q and k projections to another pairing. Needs memory for one tensor at a time.
+ * Copies a safetensors file and converts its q and k projections to another pairing. Needs memory for one tensor at a
+ * time.
  * @param pattern - names of the tensors to convert, instead of the usual ones
  * @param onProgress - called with numbers of bytes
  * @returns the names of the converted tensors

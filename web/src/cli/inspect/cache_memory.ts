@@ -12,7 +12,9 @@ export interface CacheBytes {
   bytes: Partial<Record<CacheDType, number>>;
 }
 
-/** Memory of a cache of `length` tokens for each element type; undefined for a config.json that doesn't show its heads. */
+/**
+ * Memory of a cache of `length` tokens for each element type; undefined for a config.json that doesn't show its heads.
+ */
 export async function cacheBytes(rw: Ropewalk, source: Source, length: number): Promise<CacheBytes | undefined> {
   const sizes = source.info === undefined ? ofConfig(rw, source, length) : await ofModel(rw, source, length);
   return sizes === undefined ? undefined : { length, bytes: Object.fromEntries(sizes) };

@@ -118,7 +118,10 @@ function ranges(indices: readonly number[]): string {
   return runs.map(([first, last]) => (first === last ? String(first) : `${first}–${last}`)).join(", ");
 }
 
-/** Keys of a description in the JSON result: all but the decay curve, which `plot` has, and values that are slow to compute. */
+/**
+ * Keys of a description in the JSON result: all but the decay curve, which `plot` has, and values that are slow to
+ * compute.
+ */
 const JSON_KEYS = [
   ...(["config", "rope_type", "seqLen", "plan", "factor", "window", "pairs", "counts"] as const),
   ...(["over_extrapolated", "first_negative_distance", "warnings"] as const),

@@ -35,8 +35,8 @@ interface Measured {
 const DEFAULT_BUCKETS = 8;
 
 const EXAMPLES = `
-The text is read in overlapping windows. In each window, only the tokens after the end of the previous window count. A smaller stride gives each
-token more context and takes longer.
+The text is read in overlapping windows. In each window, only the tokens after the end of the previous window count.
+A smaller stride gives each token more context and takes longer.
 
 Examples:
   ropewalk perplexity model.gguf book.txt

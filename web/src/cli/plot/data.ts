@@ -95,7 +95,9 @@ export function ramps(rw: Ropewalk, configs: readonly NamedConfig[], length: num
 const DECAY_POINTS = 240;
 const SAMPLES = 64;
 
-/** Attention score by distance, as a fraction of the score at distance 0. Each point is a mean over nearby distances. */
+/**
+ * Attention score by distance, as a fraction of the score at distance 0. Each point is a mean over nearby distances.
+ */
 export function decays(
   rw: Ropewalk,
   configs: readonly NamedConfig[],

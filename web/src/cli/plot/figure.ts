@@ -83,7 +83,10 @@ export function drawLines(series: readonly Series[], { title, x, y, legend, rule
   return svgText(drawing, title, size);
 }
 
-/** Draws attention weights as squares, up to three in a row. The color scale of each query ends at its largest weight. Returns SVG. */
+/**
+ * Draws attention weights as squares, up to three in a row. The color scale of each query ends at its largest weight.
+ * Returns SVG.
+ */
 export function drawWeights(squares: readonly Weights[], title: string, size: Size): string {
   const columns = Math.min(3, squares.length);
   const rows = Math.ceil(squares.length / columns);
