@@ -33,7 +33,7 @@ const SHARED = {
 };
 
 /** Enums that JavaScript never sees. */
-const ONLY_CPP = ["Status", "ImageKind", "Stage", "Turn", "RelaxedSign"];
+const ONLY_CPP = ["Status", "ImageKind", "Stage", "Rotation", "RelaxedSign"];
 
 /** Names that can't be an identifier in C++. */
 const SPELLED = { default_: "default", llama_cpp: "llama.cpp" };

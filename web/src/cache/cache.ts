@@ -8,7 +8,15 @@ import type { KvCacheCore } from "./core.js";
 import type { KeyMode } from "./options.js";
 import { restore, save } from "./image.js";
 import { type CachedTokens, positionsOf, read, type ReadOptions } from "./read.js";
-import { type CheckResult, resultOf, retune, type RetuneOptions, shift, type ShiftOptions } from "./retune.js";
+import {
+  canRetune,
+  canShift,
+  type CheckResult,
+  retune,
+  type RetuneOptions,
+  shift,
+  type ShiftOptions,
+} from "./retune.js";
 import type { Tensor } from "../memory/tensor.js";
 
 /** Selects a sequence of a cache. */
@@ -146,7 +154,7 @@ export class KvCache implements Disposable {
    * @throws {@link RopewalkError} INVALID_ARGUMENT, INVALID_POSITION, DISPOSED, OUT_OF_MEMORY.
    */
   shift(options: ShiftOptions): void {
-    shift(this.#core, options, false);
+    shift(this.#core, options);
   }
 
   /**
@@ -154,7 +162,7 @@ export class KvCache implements Disposable {
    * @throws {@link RopewalkError} DISPOSED.
    */
   canShift(options: ShiftOptions): CheckResult {
-    return resultOf(() => shift(this.#core, options, true));
+    return canShift(this.#core, options);
   }
 
   /**
@@ -178,7 +186,7 @@ export class KvCache implements Disposable {
    * DISPOSED, OUT_OF_MEMORY.
    */
   retune(options: RetuneOptions): void {
-    retune(this.#core, options, false);
+    retune(this.#core, options);
   }
 
   /**
@@ -186,7 +194,7 @@ export class KvCache implements Disposable {
    * @throws {@link RopewalkError} DISPOSED.
    */
   canRetune(options: RetuneOptions): CheckResult {
-    return resultOf(() => retune(this.#core, options, true));
+    return canRetune(this.#core, options);
   }
 
   /**

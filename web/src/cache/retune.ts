@@ -37,8 +37,28 @@ export interface ShiftOptions {
 export type CheckResult =
   { possible: true } | { possible: false; code: RopewalkErrorCode; field: string; reason: string };
 
-/** Converts an error that `check` throws to a result. DISPOSED is still thrown. @internal */
-export function resultOf(check: () => void): CheckResult {
+/** @internal */
+export function shift(core: KvCacheCore, options: ShiftOptions): void {
+  shiftOrCheck(core, options, false);
+}
+
+/** @internal */
+export function canShift(core: KvCacheCore, options: ShiftOptions): CheckResult {
+  return resultOf(() => shiftOrCheck(core, options, true));
+}
+
+/** @internal */
+export function retune(core: KvCacheCore, options: RetuneOptions): void {
+  retuneOrCheck(core, options, false);
+}
+
+/** @internal */
+export function canRetune(core: KvCacheCore, options: RetuneOptions): CheckResult {
+  return resultOf(() => retuneOrCheck(core, options, true));
+}
+
+/** Converts an error that `check` throws to a result. DISPOSED is still thrown. */
+function resultOf(check: () => void): CheckResult {
   try {
     check();
     return { possible: true };
@@ -48,8 +68,7 @@ export function resultOf(check: () => void): CheckResult {
   }
 }
 
-/** Shifts, or only checks whether that is possible. @internal */
-export function shift(core: KvCacheCore, options: ShiftOptions, checkOnly: boolean): void {
+function shiftOrCheck(core: KvCacheCore, options: ShiftOptions, checkOnly: boolean): void {
   const { heap, address, maxLength } = core;
   const sequence = core.sequence(options.sequence);
   const keep = wholeNumber(options.keep ?? 0, 0, maxLength, "keep");
@@ -57,8 +76,7 @@ export function shift(core: KvCacheCore, options: ShiftOptions, checkOnly: boole
   heap.check(heap.module.kv_shift(address, sequence, keep, discard, checkOnly));
 }
 
-/** Retunes, or only checks whether that is possible. @internal */
-export function retune(core: KvCacheCore, options: RetuneOptions, checkOnly: boolean): void {
+function retuneOrCheck(core: KvCacheCore, options: RetuneOptions, checkOnly: boolean): void {
   const { heap, address } = core;
   const { rope, positions: input } = options;
   if (rope === undefined && input === undefined)

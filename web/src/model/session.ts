@@ -218,7 +218,7 @@ export class Session implements Disposable {
    * @throws {@link RopewalkError} INVALID_ARGUMENT, INVALID_POSITION, DISPOSED, OUT_OF_MEMORY.
    */
   shift({ keep = 0, discard }: { keep?: number; discard: number }): void {
-    shiftCache(this.#cache, { keep, discard }, true);
+    shiftCache(this.#cache, { keep, discard });
     this.#tokens.splice(keep, discard);
     this.#hasFreshLogits = false;
   }
@@ -342,8 +342,7 @@ export class Session implements Disposable {
   #setRope(group: number, rope: Readonly<RopeConfig>, length: number): void {
     const effective = usesLongFactors(rope, length) ? withLongFactors(rope) : rope;
     const { config, layers } = this.#cache.groups[group]!;
-    if (JSON.stringify(effective) !== JSON.stringify(config))
-      retuneCache(this.#cache, { rope: effective, layers }, true);
+    if (JSON.stringify(effective) !== JSON.stringify(config)) retuneCache(this.#cache, { rope: effective, layers });
     this.#ropes = this.#ropes.map((current, i) => (i === group ? rope : current));
   }
 
