@@ -38,7 +38,7 @@ console.log(
 if (original !== "default") console.log(`(its own scaling, ${original}, is replaced by the ones below)`);
 
 heading("What YaRN does to each pair");
-const colors = { kept: "green", blended: "yellow", interpolated: "red", scaled: "magenta", still: "dim" };
+const colors = { kept: "green", blended: "yellow", interpolated: "red", scaled: "magenta", unrotated: "dim" };
 const short = (number) => String(Number(number.toPrecision(4)));
 console.log("  pair  wavelength   rotations in training   kept");
 for (const { pair, wavelength, rotations, kept_share, treatment } of yarn.pairs.filter(({ pair }) => pair % 4 === 0)) {

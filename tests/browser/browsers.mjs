@@ -1,10 +1,10 @@
-// Chromium and Firefox, both by puppeteer-core: one by the DevTools protocol, the other by WebDriver BiDi.
+// Starts Chromium and Firefox with puppeteer-core: Chromium over the DevTools protocol, Firefox over WebDriver BiDi.
 
 import assert from "node:assert/strict";
 import puppeteer from "puppeteer-core";
 import { findProgram } from "../../scripts/machine.mjs";
 
-// no GPU, and nothing that asks the network
+// no GPU, and no background requests
 const CHROMIUM_FLAGS = [
   "--no-sandbox",
   "--disable-gpu",
@@ -15,11 +15,11 @@ const CHROMIUM_FLAGS = [
   "--disable-sync",
 ];
 
-// no icon in the tab: asking for one breaks a policy of `default-src 'none'`, and is none of the page's doing
+// no icon in the tab: Firefox's own request for one would violate the policy `default-src 'none'`
 const FIREFOX_PREFS = { "browser.chrome.site_icons": false };
 
-/** How long a page may take over one thing. */
-const PATIENCE_MS = 30_000;
+/** Time limit of a protocol call. */
+const TIMEOUT_MS = 30_000;
 
 const PROGRAMS = {
   chromium: ["chromium", "chromium-browser", "google-chrome"],
@@ -28,16 +28,16 @@ const PROGRAMS = {
 
 export const BROWSERS = Object.keys(PROGRAMS);
 
-function launch(name, { firefoxPrefs, patienceMs = PATIENCE_MS }) {
+function launch(name, { firefoxPrefs, timeoutMs = TIMEOUT_MS }) {
   const executablePath = PROGRAMS[name].map(findProgram).find(Boolean);
   if (!executablePath) throw new Error(`no ${name} on this machine: run \`node scripts/machine.mjs browsers\``);
-  const options = { executablePath, headless: true, protocolTimeout: patienceMs };
+  const options = { executablePath, headless: true, protocolTimeout: timeoutMs };
   return name === "firefox"
     ? puppeteer.launch({ ...options, browser: "firefox", extraPrefsFirefox: { ...FIREFOX_PREFS, ...firefoxPrefs } })
     : puppeteer.launch({ ...options, args: CHROMIUM_FLAGS });
 }
 
-/** Calls `use` with a browser that has no window and a profile of its own. `firefoxPrefs` are entries of Firefox's about:config. */
+/** Calls `use` with a headless browser that has a new profile. `firefoxPrefs` are entries of Firefox's about:config. */
 export async function withBrowser(name, use, options = {}) {
   const browser = await launch(name, options);
   try {
@@ -47,7 +47,7 @@ export async function withBrowser(name, use, options = {}) {
   }
 }
 
-/** Opens an address. Returns the page and what it complained of: errors and warnings on the console, errors nobody caught. */
+/** Opens an address. Returns the page and its complaints: errors and warnings on the console, and uncaught errors. */
 export async function open(browser, address) {
   const page = await browser.newPage();
   const complaints = [];
@@ -64,7 +64,7 @@ export function runTask(page, name, ...args) {
   return page.evaluate((task, values) => globalThis.runTask(task, ...values), name, args);
 }
 
-/** Opens the tests' page at `origin`, closed after use; fails where the page complained or the policy was broken. */
+/** Opens the test page at `origin` and closes it after use. Fails if the page has complaints or violated the policy. */
 export async function withPage(browser, origin, use) {
   const { page, complaints } = await open(browser, `${origin}/pages/index.html`);
   await use((task, ...args) => runTask(page, task, ...args));

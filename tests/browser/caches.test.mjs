@@ -1,4 +1,4 @@
-// Attention and caches in pages under the strict policy: the examples, what one browser saves and the other restores, memory that grows.
+// Attention and caches in pages under the strict policy: the examples, saving in one browser and restoring in the other, memory that grows.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { withBrowser, withPage } from "./browsers.mjs";
@@ -14,7 +14,7 @@ const DTYPES = ["f32", "f16", "bf16", "q8_0"];
 const KEY_MODES = ["rotated", "raw"];
 const KINDS = DTYPES.flatMap((dtype) => KEY_MODES.map((keys) => [dtype, keys]));
 
-// Half a step of stored keys below 2, by which retuning rounds them: outputs, averages over 300 keys, move by less. Raw keys never move.
+// Retuning rounds stored keys below 2 by half a step. Outputs, averages over 300 keys, change by less. Raw keys never change.
 const RETUNED_WITHIN = { f32: 2 ** -22, f16: 2 ** -11, bf16: 2 ** -8, q8_0: 2 ** -7 };
 
 test("attention and caches", async (t) => {

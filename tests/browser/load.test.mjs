@@ -1,4 +1,4 @@
-// Loading in real browsers, under `script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'` and nothing else.
+// Loading in Chromium and Firefox, under the policy `script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'`.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { BROWSERS, open, runTask, withBrowser, withPage } from "./browsers.mjs";
@@ -32,7 +32,7 @@ for (const name of BROWSERS) {
         const relaxed = await run("load", ENTRIES.good, { build: "relaxed" });
         if (hasRelaxed) {
           assert.deepEqual(relaxed, loaded("relaxed"));
-          // a fused product is one rounding less: 2^-24 of a sum below 2
+          // a fused product saves one rounding: 2^-24 of a sum below 2
           assert.ok((await run("relaxedError", ENTRIES.good)) <= 2 ** -22);
         } else {
           assert.equal(relaxed.error.code, "UNSUPPORTED_ENGINE");
@@ -109,7 +109,7 @@ for (const name of BROWSERS) {
         assert.deepEqual(second, { value: WORKED_EXAMPLE });
       });
 
-      // these two make the browser itself complain
+      // the browser itself logs errors for these two
       await t.test("a missing file is named with its status", async () => {
         const { page } = await open(browser, `${site.origin}/pages/index.html`);
         const { error } = await runTask(page, "load", ENTRIES.missing, { build: "simd" });
@@ -133,7 +133,7 @@ for (const name of BROWSERS) {
   });
 }
 
-test("firefox without relaxed SIMD: auto picks simd, and relaxed says what is missing", async () => {
+test("firefox without relaxed SIMD: auto is simd, and the error of relaxed names what is missing", async () => {
   const check = (browser) =>
     withPage(browser, site.origin, async (run) => {
       assert.equal(await run("accepts", RELAXED_WASM), false);

@@ -1,4 +1,4 @@
-// Models in a page's Worker under the strict policy, and the page of examples/ that chats with one.
+// Models in a page's Worker under the strict policy, and the chat page of examples/.
 import assert from "node:assert/strict";
 import { cp, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -176,12 +176,12 @@ async function useChatPage(t, browser, name, address) {
 
   await t.test("streams an answer, with its speed and the context used", async () => {
     await page.$eval("input[name=maxTokens]", (input) => (input.value = 20));
-    await page.$eval("input[name=temperature]", (input) => (input.value = 0)); // by chance it might end at once
+    await page.$eval("input[name=temperature]", (input) => (input.value = 0)); // sampling might end at once
     await say("the cat");
     await isIdle();
     assert.equal((await answers()).length, 1);
     assert.match(await textOf("#speed"), /^[\d,.]+ tokens\/s$/);
-    assert.equal(await textOf("#context"), "25 of 128"); // 5 of the prompt, and 20
+    assert.equal(await textOf("#context"), "25 of 128"); // 5 of the prompt, and 20 generated
     assert.equal(await textOf("#log .user"), "the cat");
   });
 
@@ -208,7 +208,7 @@ async function useChatPage(t, browser, name, address) {
     assert.equal(await textOf("#rope"), "yarn, base 1,000, factor 8");
     await page.click("#stop");
     await isIdle();
-    assert.match(await textOf("#log .note"), /^(Stopped\.|The context is full)/); // a fast machine may come to the end of the context first
+    assert.match(await textOf("#log .note"), /^(Stopped\.|The context is full)/); // on a fast machine the context may be full first
     assert.equal(await isShown("#problem"), false);
   });
 
@@ -216,7 +216,7 @@ async function useChatPage(t, browser, name, address) {
     const files = await Promise.all(paths.map(async (path) => [path.split("/").at(-1), [...(await readFile(path))]]));
     return dropBytes(...files);
   };
-  // what a hand's drop does, as far as a script may: the File in it is real, the entry of a folder cannot be made
+  // like a drop by hand, as far as a script can: the File is real, but a folder entry can't be created
   const dropBytes = (...files) =>
     page.evaluate((files) => {
       const dataTransfer = new DataTransfer();
@@ -225,7 +225,7 @@ async function useChatPage(t, browser, name, address) {
       const send = (type) =>
         place.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
       send("dragenter");
-      const isMarked = !send("dragover") && place.classList.contains("over"); // not prevented, the browser would not drop here
+      const isMarked = !send("dragover") && place.classList.contains("over"); // if not prevented, the browser doesn't drop here
       return isMarked && !send("drop") && !place.classList.contains("over");
     }, files);
 
@@ -249,7 +249,7 @@ async function useChatPage(t, browser, name, address) {
     assert.equal(await isShown("#problem"), false);
   });
 
-  // Firefox's protocol has no way to drop what lies on a disk
+  // Firefox's protocol can't drop files from disk
   await t.test("takes a folder that is dropped by hand", { skip: name !== "chromium" }, async () => {
     const place = await page.$("#drop");
     await place.scrollIntoView();

@@ -1,4 +1,4 @@
-// The native side of the comparison: builds native_digest into build/native-digest/ and runs it.
+// Builds native_digest in build/native-digest/ and runs it, for the comparison with browsers.
 
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -17,7 +17,7 @@ async function build() {
   return join(folder, "native_digest");
 }
 
-/** The digest of each case, by its name, as `digests` of pages/digest.mjs gives them. */
+/** The digest of each case, by name, in the form of `digests` in pages/digest.mjs. */
 export async function nativeDigests() {
   const program = await build();
   const results = {};

@@ -1,5 +1,5 @@
-// Rotations, tables, attention, caches and what they save, and linear attention are the same bytes from the native library, Node, Chromium and
-// Firefox (pages/digest.mjs has the cases). The relaxed build is as close to them as its fused products allow.
+// Rotations, tables, attention, caches, saved caches and linear attention give the same bytes in the native library, Node, Chromium and Firefox
+// (pages/digest.mjs has the cases). The relaxed build differs by the rounding of fused products.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";

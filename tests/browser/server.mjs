@@ -1,14 +1,14 @@
-// A static server for tests: folders at addresses, under the Content-Security-Policy that the package asks for and nothing else.
+// A static server for tests: serves folders with the strictest Content-Security-Policy that the package needs.
 
 import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { createServer } from "node:http";
 import { extname, join, normalize } from "node:path";
 
-/** All that a page with ropewalk needs. */
+/** The policy that a page with ropewalk needs. */
 export const STRICT_CSP = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'";
 
-/** The same without leave to compile wasm. */
+/** The same policy, without permission to compile wasm. */
 export const CSP_WITHOUT_WASM = "default-src 'none'; script-src 'self'; connect-src 'self'";
 
 const TYPES = {
@@ -20,7 +20,7 @@ const TYPES = {
 
 const PAGE = "<!doctype html><title>Home</title><p>An app of one page answers every address with it.";
 
-/** What servers that are not set up for wasm answer for it. */
+/** Responses of servers that aren't set up for wasm. */
 export const WASM_ANSWERS = {
   page: (response) => response.writeHead(200, { "Content-Type": TYPES[".html"] }).end(PAGE),
   missing: (response) => response.writeHead(404, { "Content-Type": "text/plain" }).end("not found"),
@@ -46,7 +46,7 @@ async function sendFile(request, response, path, type) {
   return createReadStream(path, { start, end }).pipe(response);
 }
 
-/** Sends a module with the packages that it names by their addresses, as a bundler would write them. */
+/** Sends a module with the names of packages replaced by their addresses, as a bundler does. */
 async function sendModule(response, path, packages) {
   const text = await readFile(path, "utf8").catch(() => null);
   if (text === null) return response.writeHead(404).end();

@@ -1,10 +1,10 @@
-// The site of the browser tests: pages/ and the unpacked package, as good and as bad servers serve them.
+// The site of the browser tests: pages/ and the unpacked package, served correctly and incorrectly.
 
 import { join } from "node:path";
 import { makeFolder, removeFolder, root, unpackPackage } from "./tarball.mjs";
 import { CSP_WITHOUT_WASM, serve, WASM_ANSWERS } from "./server.mjs";
 
-/** Addresses of the package's main entry, by how the server answers for its wasm. */
+/** Addresses of the package's main entry, by the server's response for its wasm. */
 export const ENTRIES = {
   good: "/package/dist/index.js",
   page: "/page/dist/index.js",
@@ -13,10 +13,10 @@ export const ENTRIES = {
   wrongType: "/wrong-type/dist/index.js",
 };
 
-/** The entry with the wasm inside, where no wasm file can be had. */
+/** The entry with the wasm inside, on a server without wasm files. */
 export const INLINE_ENTRY = "/missing/dist/inline.js";
 
-/** Unpacks the package and serves the site. Returns what `serve` does, and `unpacked`, where the package lies. */
+/** Unpacks the package and serves the site. Returns the result of `serve`, and `unpacked`, the folder of the package. */
 export async function openSite() {
   const folder = await makeFolder();
   const unpacked = await unpackPackage(folder);

@@ -1,6 +1,6 @@
-// The package as it ships: the tarball, unpacked or installed in a folder outside the checkout.
+// Unpacks or installs the package's tarball in a folder outside the checkout.
 //
-// $ROPEWALK_TARBALL names a tarball that is already packed; without it, dist/ is packed as it stands.
+// $ROPEWALK_TARBALL is the path of a packed tarball. Without it, dist/ is packed.
 
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -11,17 +11,17 @@ import { capture } from "../../scripts/run.mjs";
 /** The checkout. */
 export const root = join(import.meta.dirname, "..", "..");
 
-/** Makes an empty folder outside the checkout. */
+/** Creates an empty folder outside the checkout. */
 export function makeFolder() {
   return mkdtemp(join(tmpdir(), "ropewalk-test-"));
 }
 
-/** Removes a folder and all that is in it. */
+/** Removes a folder and its contents. */
 export function removeFolder(folder) {
   return rm(folder, { recursive: true, force: true, maxRetries: 3 });
 }
 
-/** The path of the tarball; one that is packed here lies in `folder`. */
+/** The path of the tarball. If it has to be packed, it is in `folder`. */
 async function tarballIn(folder) {
   if (process.env.ROPEWALK_TARBALL) return process.env.ROPEWALK_TARBALL;
   if (!existsSync(join(root, "dist", "index.js")))
@@ -30,13 +30,13 @@ async function tarballIn(folder) {
   return join(folder, name.trim());
 }
 
-/** Unpacks the package below `folder`; returns where its package.json lies. */
+/** Unpacks the package in `folder`, and returns the folder of its package.json. */
 export async function unpackPackage(folder) {
   await capture("tar", ["-xzf", await tarballIn(folder), "-C", folder]);
   return join(folder, "package");
 }
 
-/** Installs the package into the app in `folder`, as `npm install` does for a user. It depends on nothing, so no registry is asked. */
+/** Installs the package in the app in `folder` with `npm install`. It has no dependencies, so npm asks no registry. */
 export async function installPackage(folder) {
   const flags = ["--offline", "--no-audit", "--no-fund", "--silent"];
   await capture("npm", ["install", ...flags, await tarballIn(folder)], { cwd: folder });

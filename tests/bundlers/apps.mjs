@@ -1,23 +1,23 @@
-// The apps of the bundler tests: app/ with one of its entries as main.js and the packed package installed, in a folder of its own.
-
+// Builds the apps in app/ with a bundler, runs them in a browser, and checks what they show. Each app gets a folder with the packed package
+// installed.
+import assert from "node:assert/strict";
 import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { open } from "../browser/browsers.mjs";
+import { open, withBrowser } from "../browser/browsers.mjs";
 import { WORKED_EXAMPLE } from "../browser/pages/worked_example.mjs";
 import { serve } from "../browser/server.mjs";
 import { installPackage, makeFolder, removeFolder, root } from "../browser/tarball.mjs";
 
-const ENTRIES = ["plain", "inline", "in_worker", "own_address", "config_only", "model_worker"];
-
 /** What an app shows for a build. */
-export const rotatedBy = (build) => [build, ...WORKED_EXAMPLE].join(" ");
+const rotatedBy = (build) => [build, ...WORKED_EXAMPLE].join(" ");
 
 /** What an app shows that loads both builds. */
-export const BOTH_BUILDS = { simd: rotatedBy("simd"), relaxed: rotatedBy("relaxed") };
+const BOTH_BUILDS = { simd: rotatedBy("simd"), relaxed: rotatedBy("relaxed") };
 
-/** Calls `use` with the folder of an app and an output folder beside it. */
-export async function withApp(entry, use) {
+/** Calls `use` with the folder of an app and an output folder next to it. */
+async function withApp(entry, use) {
   const parent = await makeFolder();
   const [app, out] = [join(parent, "app"), join(parent, "out")];
   try {
@@ -27,7 +27,7 @@ export async function withApp(entry, use) {
     });
     await cp(join(root, "tests", "bundlers", "app", `${entry}.js`), join(app, "main.js"));
     await cp(join(root, "tests", "browser", "pages", "worked_example.mjs"), join(app, "worked_example.js"));
-    await mkdir(join(app, "public")); // files as they are, Vite's name for them
+    await mkdir(join(app, "public")); // Vite copies the files of this folder unchanged
     if (entry === "model_worker")
       await cp(join(root, "tests", "golden", "tiny_models", "llama", "model.gguf"), join(app, "public", "model.gguf"));
     await writeFile(join(app, "package.json"), JSON.stringify({ private: true, type: "module" }));
@@ -38,14 +38,14 @@ export async function withApp(entry, use) {
   }
 }
 
-/** Puts the page, and what it fetches by itself, beside a main.js that was built, for bundlers that know nothing of pages. */
+/** Copies the page and the files it fetches next to the built main.js, for bundlers that don't handle HTML. */
 export async function addPage({ app, out }) {
   await cp(join(app, "index.html"), join(out, "index.html"));
   await cp(join(app, "public"), out, { recursive: true });
 }
 
-/** What the app with a model in a Worker shows, by the package in Node: on the simd build a seed gives the same text everywhere. */
-export async function generatedIn(app) {
+/** The text that the app with a model in a Worker shows, generated in Node: with the simd build a seed gives the same text everywhere. */
+async function generatedIn(app) {
   const { load } = await import(pathToFileURL(join(app, "node_modules", "ropewalk", "dist", "index.node.js")).href);
   const model = await (await load({ build: "simd" })).model(join(app, "public", "model.gguf"));
   let text = "";
@@ -54,8 +54,8 @@ export async function generatedIn(app) {
   return text;
 }
 
-/** The files of a folder and those below it, by relative path. */
-export async function filesOf(folder) {
+/** The relative paths of all files in a folder. */
+async function filesOf(folder) {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries
     .filter((entry) => entry.isFile())
@@ -63,14 +63,14 @@ export async function filesOf(folder) {
     .sort();
 }
 
-/** All JavaScript that was built. */
-export async function scriptsOf(out) {
+/** All JavaScript that was built, as one string. */
+async function scriptsOf(out) {
   const names = (await filesOf(out)).filter((name) => name.endsWith(".js"));
   return (await Promise.all(names.map((name) => readFile(join(out, name), "utf8")))).join("\n");
 }
 
-/** Opens an app and reads off what it shows, by name. */
-export async function read(browser, address) {
+/** Opens an app and returns what it shows, by name, and the browser's complaints. */
+async function read(browser, address) {
   const { page, complaints } = await open(browser, address);
   const shown = await page.evaluate(async () => {
     await globalThis.finished;
@@ -82,8 +82,8 @@ export async function read(browser, address) {
   return { shown, complaints };
 }
 
-/** Serves what was built under the strict policy, and reads off what it shows. `wasm` lists the wasm files that were fetched. */
-export async function run(browser, out) {
+/** Serves the built app under the strict policy, and returns what it shows and which wasm files it fetched. */
+async function run(browser, out) {
   const site = await serve({ "/": { folder: out } });
   try {
     const { shown, complaints } = await read(browser, `${site.origin}/`);
@@ -97,5 +97,75 @@ export async function run(browser, out) {
     };
   } finally {
     await site.close();
+  }
+}
+
+const isWasm = (name) => name.endsWith(".wasm");
+
+/** The checks of each app. `wasm` is the pattern of the wasm files' names, `files` lists the built files, and `limit` is the size of the scripts. */
+const checks = {
+  async plain({ shown, complaints, ...site }, { built, wasm }) {
+    assert.deepEqual({ shown, complaints }, { shown: BOTH_BUILDS, complaints: [] });
+    assert.deepEqual(site.wasm, built.filter(isWasm));
+    assert.match(site.wasm.join(" "), wasm);
+  },
+
+  async inline(site, { built, files = built }) {
+    assert.deepEqual(site, { shown: BOTH_BUILDS, complaints: [], wasm: [] });
+    assert.deepEqual(built.filter(isWasm), []);
+    assert.deepEqual(built, files);
+  },
+
+  async own_address({ shown, complaints, ...site }, { wasm }) {
+    assert.deepEqual({ shown, complaints }, { shown: { simd: rotatedBy("simd") }, complaints: [] });
+    assert.match(site.wasm.join(" "), wasm);
+  },
+
+  async in_worker({ shown }) {
+    assert.deepEqual(shown, { worker: rotatedBy("simd") });
+  },
+
+  async model_worker({ shown }, { app }) {
+    assert.deepEqual(shown, { text: await generatedIn(app) });
+  },
+
+  async config_only(site, { out, built, files = built, limit = 50_000 }) {
+    const scripts = await scriptsOf(out);
+    assert.doesNotMatch(scripts, /instantiateWasm/);
+    assert.ok(scripts.length < limit, `${scripts.length} bytes`);
+    assert.deepEqual(built, files);
+    assert.deepEqual(site, { shown: { rope_theta: "1000000" }, complaints: [], wasm: [] });
+  },
+};
+
+const ENTRIES = Object.keys(checks);
+
+/**
+ * Tests a bundler. Each row has a title, the entry of an app, a function that builds the app, and what its check expects of the output. A row with
+ * `serve` instead of `build` returns the address of a development server, and a function that closes it.
+ */
+export function testApps(bundler, rows) {
+  test(bundler, (t) =>
+    withBrowser("chromium", async (browser) => {
+      for (const { title, entry, build, serve: develop, ...expected } of rows) {
+        const runRow = async ({ app, out }) => {
+          if (develop !== undefined) return checkServed(browser, entry, app, develop);
+          await build({ app, out });
+          await checks[entry](await run(browser, out), { app, out, built: await filesOf(out), ...expected });
+        };
+        await t.test(title, () => withApp(entry, runRow));
+      }
+    }),
+  );
+}
+
+/** The development server's page shows what the built one does. */
+async function checkServed(browser, entry, app, develop) {
+  const { address, close } = await develop(app);
+  try {
+    const { shown } = await read(browser, address);
+    assert.deepEqual(shown, entry === "model_worker" ? { text: await generatedIn(app) } : BOTH_BUILDS);
+  } finally {
+    await close();
   }
 }

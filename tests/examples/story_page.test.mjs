@@ -12,7 +12,7 @@ for (const name of BROWSERS) {
     const { server, address } = await serve(0);
     try {
       await withBrowser(name, (browser) => useStoryPage(t, browser, new URL("../story_page/", address).href), {
-        patienceMs: PATIENCE_MS,
+        timeoutMs: PATIENCE_MS,
       });
     } finally {
       server.close();

@@ -161,7 +161,7 @@ for (const name of BROWSERS) {
         });
         assert.deepEqual(dropped, Array(3).fill({ digest: expected, warnings: [] }));
       },
-      { patienceMs: 60_000 },
+      { timeoutMs: 60_000 },
     );
   });
 }

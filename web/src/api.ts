@@ -1,4 +1,4 @@
-// What every entry of the package exports besides its own `load`.
+// The exports that all entries share. Each entry adds its own `load`.
 export type { AttentionOptions } from "./attention/attention.js";
 export type { ScoreOptions } from "./attention/options.js";
 export { overrideRopeConfig, ropeConfig, type RopeConfigOptions } from "./config/rope_config.js";
@@ -27,7 +27,6 @@ export {
 } from "./config/types.js";
 export { DECAY_CURVES, type DecayCurve, type DecayOptions } from "./rope/decay.js";
 export type { Description, PairDescription, PairTreatment } from "./rope/description.js";
-export { describe } from "./load/describe_loaded.js";
 export {
   CACHE_DTYPES,
   type CacheDType,
@@ -55,7 +54,7 @@ export type { CachedTokens, ReadOptions } from "./cache/read.js";
 export type { CheckResult, RetuneOptions, ShiftOptions } from "./cache/retune.js";
 export type { LinearAttentionOptions } from "./attention/linear_attention.js";
 export { type LinearAppendOptions, LinearState, type LinearStateOptions } from "./attention/linear_state.js";
-export type { Load, LoadOptions, WasmBytesSource, WasmSource } from "./load/load.js";
+export { describe, type Load, type LoadOptions, type WasmBytesSource, type WasmSource } from "./load/load.js";
 export {
   type FinishReason,
   FULL_POLICIES,
@@ -82,7 +81,7 @@ export type {
 export type { SinusoidalTableOptions, T5BucketOptions } from "./attention/position_tables.js";
 export type { PositionArray, PositionInput } from "./memory/positions.js";
 export type { QkvOptions } from "./attention/qkv.js";
-export type { RerotateOptions, Standing } from "./rope/rerotate.js";
+export type { KeyRotation, RerotateOptions } from "./rope/rerotate.js";
 export { Rope } from "./rope/rope.js";
 export { ROLES, type Role } from "./rope/core.js";
 export type { RotateOptions } from "./rope/rotate.js";

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+// The `ropewalk` command.
 import { main } from "./cli/main.js";
 
 process.exitCode = await main(process.argv.slice(2));

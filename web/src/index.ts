@@ -1,28 +1,25 @@
 /**
- * RoPE and YaRN for the web. Begin with {@link load}.
+ * RoPE and YaRN for the web. Start with {@link load}.
  *
  * @packageDocumentation
  */
-import { webFiles } from "./files/platform.js";
 import { type Load, loadOn, type Platform } from "./load/load.js";
-import { fetchBytes } from "./load/platforms.js";
 import glue from "./wasm/ropewalk.js";
 
 export * from "./api.js";
 
+// Both addresses are written out, because bundlers look for `new URL("…", import.meta.url)`.
 const platform: Platform = {
-  modules: new Map(),
-  glue: () => Promise.resolve(glue),
+  glue: () => glue,
   wasm: (file) =>
     file === "relaxed"
       ? new URL("./wasm/ropewalk.relaxed.wasm", import.meta.url)
       : new URL("./wasm/ropewalk.wasm", import.meta.url),
-  files: webFiles,
-  read: fetchBytes,
 };
 
 /**
- * Loads the module from the wasm file beside this one, once for each build however often it is called, and again after a failure.
- * @throws {@link RopewalkError} WASM_LOAD, UNSUPPORTED_ENGINE, INVALID_ARGUMENT; the signal's reason when aborted.
+ * Loads the wasm module and returns the runtime object. Fetches the wasm file next to this script. Further calls return the same object for
+ * each build; after a failure the next call tries again.
+ * @throws {@link RopewalkError} WASM_LOAD, UNSUPPORTED_ENGINE, INVALID_ARGUMENT; the signal's reason if aborted.
  */
 export const load: Load = (options) => loadOn(platform, options);

@@ -1,18 +1,15 @@
 /**
- * The same package with the simd and relaxed wasm inside its JavaScript, for bundlers that mishandle `new URL`.
+ * The main entry with both wasm files inside its JavaScript, for bundlers that don't handle `new URL`.
  *
  * @packageDocumentation
  */
-import { webFiles } from "./files/platform.js";
 import { type Load, loadOn, type Platform } from "./load/load.js";
-import { fetchBytes } from "./load/platforms.js";
 import glue from "./wasm/ropewalk.js";
 
 export * from "./api.js";
 
 const platform: Platform = {
-  modules: new Map(),
-  glue: () => Promise.resolve(glue),
+  glue: () => glue,
   wasm: async (file) => {
     const { default: base64 } =
       file === "relaxed"
@@ -20,9 +17,7 @@ const platform: Platform = {
         : await import("./wasm/ropewalk.inline.js");
     return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
   },
-  files: webFiles,
-  read: fetchBytes,
 };
 
-/** As in the main entry; nothing is fetched. */
+/** Same as in the main entry, but fetches nothing. */
 export const load: Load = (options) => loadOn(platform, options);

@@ -19,9 +19,9 @@ function startThread(): Thread {
     endpoint: nodeEndpoint(worker),
     setBusy: (isBusy) => (isBusy ? worker.ref() : worker.unref()),
     resolve: (address) => address,
-    onFailure: (fail) => {
-      worker.on("error", (error) => fail(error.message));
-      worker.on("exit", (code) => fail(`its thread ended with code ${code}`));
+    onFailure: (report) => {
+      worker.on("error", (error) => report(error.message));
+      worker.on("exit", (code) => report(`its thread ended with code ${code}`));
     },
     terminate: () => void worker.terminate(),
   };

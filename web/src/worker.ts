@@ -15,11 +15,11 @@ function startThread(): Thread {
     endpoint: worker,
     setBusy: () => undefined,
     resolve: (address) => (URL.canParse(address, location.href) ? new URL(address, location.href).href : address),
-    onFailure: (fail) => {
+    onFailure: (report) => {
       worker.addEventListener("error", (event) =>
-        fail(event.message || "check that worker_thread.js is served from the same folder as worker.js"),
+        report(event.message || "check that worker_thread.js is served from the same folder as worker.js"),
       );
-      worker.addEventListener("messageerror", () => fail("a message couldn't be read"));
+      worker.addEventListener("messageerror", () => report("a message couldn't be read"));
     },
     terminate: () => worker.terminate(),
   };

@@ -1,4 +1,4 @@
-// Tasks with attention and caches that tests run in a page. `entry` is the URL of the package's main file.
+// The tasks of tests with attention and caches in a page. `entry` is the address of the package's main entry.
 
 import { CASES, computeCase } from "./digest.mjs";
 
@@ -35,7 +35,7 @@ function append(cache, seed, tokens) {
   return cache.attend(q, bthd(tokens, heads));
 }
 
-/** The largest difference between the relaxed and simd builds' results for each case, by the case's name. */
+/** The largest difference between the relaxed and the simd build in each case, by name. */
 export async function relaxedDifferences(entry, what) {
   const [simd, relaxed] = [await loadBuild(entry, "simd"), await loadBuild(entry, "relaxed")];
   const of = (one) => {
@@ -50,7 +50,7 @@ export async function relaxedDifferences(entry, what) {
   );
 }
 
-/** Imports an example and returns the lines it prints. */
+/** Imports an example, and returns the lines it prints. */
 export async function runExample(address) {
   const lines = [];
   const { log } = console;
@@ -63,7 +63,7 @@ export async function runExample(address) {
   return lines;
 }
 
-/** The difference between the newest outputs of a cache and of one filled under YaRN, before and after retuning to it. */
+/** Difference of a cache's newest outputs from those of a cache filled with YaRN, before and after retuning to YaRN. */
 export async function retuneCache(entry, dtype, keys) {
   const rw = await loadBuild(entry, "simd");
   const length = 300;
@@ -83,7 +83,7 @@ export async function retuneCache(entry, dtype, keys) {
   return { before, after };
 }
 
-/** Appends tokens to a window that is shifted when full. Returns how much memory grew after the first two windows. */
+/** Appends tokens to a cache that is shifted when it is full. Returns how much memory grew after the first two windows. */
 export async function streamThroughWindow(entry) {
   const rw = await loadBuild(entry, "simd");
   const window = 128;
@@ -99,14 +99,14 @@ export async function streamThroughWindow(entry) {
   return result;
 }
 
-/** An empty cache for saveCache() and restoreCache(), or a linear state if `dtype` is "linear". */
+/** An empty cache for saveCache() and restoreCache(), or running sums if `dtype` is "linear". */
 function openEmpty(rw, dtype, keys, rope) {
   return dtype === "linear"
     ? rw.linearState({ heads, kvHeads, rope: plain })
     : rw.kvCache({ rope, kvHeads, maxLength: 96, dtype, keys });
 }
 
-/** Returns the saved bytes of a cache and its output for one more token, and disposes of it. */
+/** The saved bytes of a cache, and its output for one more token. Disposes of the cache. */
 function end(made, dtype) {
   const image = toText(made.save());
   const next =
@@ -117,7 +117,7 @@ function end(made, dtype) {
   return { image, next: toText(new Uint8Array(next.buffer)) };
 }
 
-/** Saves a cache that has been appended to, shifted, retuned and truncated. */
+/** Saves a cache after append, shift, retune and truncate. */
 export async function saveCache(entry, dtype, keys) {
   const made = openEmpty(await loadBuild(entry, "simd"), dtype, keys, stretched(64));
   if (dtype === "linear") {
@@ -132,14 +132,14 @@ export async function saveCache(entry, dtype, keys) {
   return end(made, dtype);
 }
 
-/** Restores the bytes saved by saveCache(). */
+/** Restores the bytes of saveCache(). */
 export async function restoreCache(entry, dtype, keys, saved) {
   const made = openEmpty(await loadBuild(entry, "simd"), dtype, keys, plain);
   made.restore(fromText(saved));
   return end(made, dtype);
 }
 
-/** Fills a cache alternately from tensors and arrays until wasm memory has grown. */
+/** Fills a cache from tensors and arrays in turn until wasm memory has grown. */
 export async function growCache(entry) {
   const rw = await loadBuild(entry, "simd");
   const [tokens, piece] = [40, 1024];
@@ -147,7 +147,7 @@ export async function growCache(entry) {
   const made = (seed, count, n) => rw.tensor([1, n, count, head_dim]).set(numbers(seed, n, count));
   const [k, v, q] = [made(1, kvHeads, tokens), made(2, kvHeads, tokens), made(3, heads, tokens)];
   cache.append({ q, k, v, layout: "bthd" });
-  const rotated = q.data.slice();
+  const turned = q.data.slice();
   const out = rw.tensor([1, tokens, heads, head_dim]);
   const first = cache.attend(q, { layout: "bthd", out }).data.slice();
   const oldView = q.data;
@@ -167,7 +167,7 @@ export async function growCache(entry) {
   cache.truncate(tokens);
   const again = cache.attend(q, { layout: "bthd" });
   const same = {
-    queries: areEqual(q.data, rotated),
+    queries: areEqual(q.data, turned),
     keys: areEqual(k.data, numbers(1, tokens, kvHeads)),
     outputs: areEqual(again.data, first),
   };

@@ -1,6 +1,6 @@
-// Cases whose results must have the same bits in every engine and in the native library, and their SHA-256.
+// The cases that must give the same bytes in every engine and in the native library, and their SHA-256.
 //
-// Pages, Node and native_digest/ share this list. A case is a flat object, so that it can be a command line too.
+// Pages, Node and native_digest/ share this list. A case is a flat object, so it can also be a command line.
 
 import * as attention from "./cases/attention.mjs";
 import * as cache from "./cases/kv_cache.mjs";
@@ -10,7 +10,7 @@ import * as rope from "./cases/rope.mjs";
 
 const STAGES = [rope, attention, cache, linear, positionTables];
 
-/** All cases, by native_digest's command line for each. */
+/** All cases, by their command line for native_digest. */
 export const CASES = Object.fromEntries(
   STAGES.flatMap(({ cases }) => cases).map((entry) => [
     Object.entries(entry)
@@ -22,10 +22,10 @@ export const CASES = Object.fromEntries(
 
 const COMPUTE = Object.assign({}, ...STAGES.map(({ compute }) => compute));
 
-/** The modules that have cases. */
+/** The kinds of cases. */
 export const EVERYTHING = Object.keys(COMPUTE);
 
-/** Runs a case. Returns its results, a list of arrays. */
+/** The results of a case: a list of arrays. */
 export function computeCase(rw, entry, inTensor = false) {
   return COMPUTE[entry.what](rw, entry, inTensor);
 }
@@ -36,7 +36,7 @@ async function sha256(arrays) {
   return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** The digest of each case, by its name. `inTensor` passes tensors instead of arrays. */
+/** The digest of each case, by name. With `inTensor` it passes tensors instead of arrays. */
 export async function digests(rw, { what = EVERYTHING, inTensor = false } = {}) {
   const results = {};
   for (const [name, entry] of Object.entries(CASES)) {

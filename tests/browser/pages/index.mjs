@@ -1,4 +1,4 @@
-// Runs the tasks that tests request, shows them, and records violations of the Content-Security-Policy.
+// Runs the tasks of the tests, shows them, and records violations of the Content-Security-Policy.
 
 import * as cacheTasks from "./cache_tasks.mjs";
 import * as loadingTasks from "./tasks.mjs";

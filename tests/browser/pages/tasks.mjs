@@ -1,9 +1,9 @@
-// Tasks that tests run in a page. `entry` is the URL of the package's main file or its inline one.
+// The tasks of tests in a page. `entry` is the address of the package's main or inline entry.
 
 import { digests } from "./digest.mjs";
 import { workedExample } from "./worked_example.mjs";
 
-/** The outcome of a promise as plain values, which can be passed from a page to its test. */
+/** The outcome of a promise, as an object that a page can return to its test. */
 async function outcome(promise) {
   try {
     return { value: await promise };
@@ -14,7 +14,7 @@ async function outcome(promise) {
 
 let copies = 0;
 
-/** A new instance of the entry module that has loaded nothing yet. */
+/** A new copy of the entry, which has loaded nothing yet. */
 function freshEntry(entry) {
   return import(`${entry}?copy=${++copies}`);
 }
@@ -24,19 +24,19 @@ export function violations() {
   return globalThis.violations;
 }
 
-/** Loads a build and rotates the worked example. */
+/** Loads a build, and rotates the worked example. */
 export async function load(entry, options = {}) {
   const { load } = await freshEntry(entry);
   return outcome(load(options).then((rw) => ({ build: rw.build, numbers: workedExample(rw) })));
 }
 
-/** Whether the engine itself accepts the wasm at a URL. */
+/** Whether the engine validates the wasm at an address, without the package. */
 export async function accepts(address) {
   const response = await fetch(address);
   return WebAssembly.validate(await response.arrayBuffer());
 }
 
-/** Loads more than once, concurrently and one after the other. */
+/** Loads several times, concurrently and one after the other. */
 export async function loadAgain(entry) {
   const { load } = await freshEntry(entry);
   const [first, second] = await Promise.all([load({ build: "simd" }), load({ build: "simd" })]);
@@ -44,7 +44,7 @@ export async function loadAgain(entry) {
   return { sameAtOnce: first === second, sameLater: first === third, sameForOtherBuild: first === other };
 }
 
-/** Fails to load an HTML page, then loads from the right URL: failures are not cached. */
+/** Fails with an HTML page, then loads from the right address: a failure isn't cached. */
 export async function loadAfterFailure(entry, badWasm) {
   const { load } = await freshEntry(entry);
   const first = await outcome(load({ build: "simd", wasm: badWasm }));
@@ -64,7 +64,7 @@ export async function loadAndGiveUp(entry) {
   return { impatient: await impatient, patient: await patient };
 }
 
-/** Loads from every type that `wasm` accepts. */
+/** Loads from every kind of source for `wasm`. */
 export async function loadFromSources(entry, address) {
   const bytes = await (await fetch(address)).arrayBuffer();
   const sources = {
@@ -87,7 +87,7 @@ export async function computeDigests(entry, build, options) {
   return digests(await load({ build }), options);
 }
 
-/** The difference between the relaxed and simd builds' rotations, relative to the largest element. */
+/** Difference of the rotation between the relaxed and the simd build, relative to the largest element. */
 export async function relaxedError(entry) {
   const { load } = await freshEntry(entry);
   const shape = [64, 4, 128];
@@ -110,7 +110,7 @@ export function runInWorker(entry, build, what) {
   }).finally(() => worker.terminate());
 }
 
-/** Loads and rotates in a service worker, then unregisters it. */
+/** Loads and rotates in a service worker, which is removed afterwards. */
 export async function runInServiceWorker() {
   const answer = new Promise((resolve) =>
     navigator.serviceWorker.addEventListener("message", ({ data }) => resolve(data), { once: true }),
@@ -123,7 +123,7 @@ export async function runInServiceWorker() {
   return answer.finally(() => registration.unregister());
 }
 
-/** Makes wasm memory grow while the page holds a tensor and a view of it. */
+/** Makes wasm memory grow while there are a tensor and a view of it. */
 export async function growMemory(entry) {
   const { load } = await freshEntry(entry);
   const rw = await load({ build: "simd" });
@@ -131,7 +131,7 @@ export async function growMemory(entry) {
   const tensor = rw.tensor([1, 1, 4]).set([1, 2, 3, 4]);
   const view = tensor.data;
   const before = rw.memoryBytes;
-  const large = rw.tensor([before]); // four times the current memory
+  const large = rw.tensor([before]); // four times the size of wasm memory
   const grew = rw.memoryBytes > before;
   const kept = Array.from(tensor.data);
   const useOfOldView = await outcome(

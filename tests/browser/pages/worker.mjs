@@ -1,4 +1,4 @@
-// A module worker that loads the package, rotates the worked example, runs the requested cases and posts the results.
+// A module worker that loads the package, rotates the worked example, and computes cases.
 
 import { digests } from "./digest.mjs";
 import { workedExample } from "./worked_example.mjs";

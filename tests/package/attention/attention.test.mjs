@@ -1,4 +1,4 @@
-// rw.attention: the definition's numbers in every layout and with every option, wherever the arrays lie.
+// rw.attention equals the reference implementation, in every layout, with every option, and for arrays inside and outside wasm memory.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { load } from "ropewalk";
@@ -6,7 +6,7 @@ import { close, product, randomFloats, randomNumbers, sameBits, to16Bits } from 
 import { attentionByDefinition, attentionTolerance, inLayout, shapeIn } from "../helpers/attention.mjs";
 import { isExact, rw } from "../helpers/runtime.mjs";
 
-/** Queries, keys and values for a layout, and the options that say so. */
+/** Queries, keys and values in a layout, with the options that describe them. */
 function inputs(layout, { b = 1, t, n = t, h, kh = h, d }, seed = 1) {
   const [query, key] = [
     { b, t, h, d },
@@ -22,7 +22,7 @@ function inputs(layout, { b = 1, t, n = t, h, kh = h, d }, seed = 1) {
   };
 }
 
-/** Asserts that rw.attention gives what the definition does, and returns it. */
+/** Asserts that rw.attention equals the reference implementation, and returns its output. */
 function expectDefinition({ q, k, v, options }, more = {}, message = JSON.stringify(more)) {
   const { shape, kvShape, layout } = options;
   const actual = rw.attention(q, k, v, { ...options, ...more });
@@ -85,18 +85,18 @@ test("windows, sinks, caps and scales", () => {
   }
 });
 
-test("a temperature for each query token", () => {
+test("a temperature per query token", () => {
   const given = inputs("bthd", { b: 2, t: 6, h: 2, d: 8 });
   const temperature = [1, 1.5, 0.5, 2, 0, -1];
   expectDefinition(given, { temperature });
   expectDefinition(given, { temperature: Float64Array.from(temperature), softCap: 3 });
 });
 
-test("more queries than keys, where attention is not causal", () => {
+test("more queries than keys, if attention isn't causal", () => {
   expectDefinition(inputs("bhtd", { b: 2, t: 9, n: 4, h: 2, d: 8 }), { causal: false });
 });
 
-test("a query that sees no key is answered by zeros, or by its sink's", () => {
+test("a query without visible keys gives zeros, with or without a sink", () => {
   const given = inputs("thd", { t: 60, n: 3, h: 2, d: 8 });
   const out = expectDefinition(given, { causal: false, window: 4 });
   assert.ok(out.subarray(0, 16).every((value) => value === 0));
@@ -164,7 +164,7 @@ test("in place: out may be q", () => {
   }
 });
 
-test("parts of one buffer: a fused projection", () => {
+test("parts of one buffer, as of a fused projection", () => {
   const shape = [5, 2, 8];
   const size = product(shape);
   const fused = randomFloats(3 * size, 9);
@@ -175,7 +175,7 @@ test("parts of one buffer: a fused projection", () => {
   sameBits(fused.slice(size), randomFloats(3 * size, 9).slice(size), "k and v");
 });
 
-test("batch rows, heads and tokens do not look at one another", () => {
+test("batch rows, heads and tokens don't affect one another", () => {
   const { q, k, v, options } = inputs("bthd", { b: 3, t: 20, h: 4, kh: 2, d: 8 });
   const expected = rw.attention(q, k, v, options);
   for (let b = 0; b < 3; b++) {
@@ -185,21 +185,21 @@ test("batch rows, heads and tokens do not look at one another", () => {
   }
 });
 
-test("the newest tokens alone are answered as among all", () => {
+test("the newest tokens on their own give the same output as among all tokens", () => {
   const { q, k, v, options } = inputs("thd", { t: 90, h: 4, kh: 2, d: 16 });
   for (const more of [{}, { window: 16 }, { window: 16, sinkTokens: 4 }]) {
     const expected = rw.attention(q, k, v, { ...options, ...more });
     for (const t of [1, 2, 5, 33]) {
       const from = (90 - t) * 4 * 16;
       const alone = rw.attention(q.slice(from), k, v, { ...options, ...more, shape: [t, 4, 16] });
-      // with a window, sums begin at the first key that any of the queries sees, so that weights are added up in another order
+      // with a window, sums start at the first key that any query attends to, so weights are added in another order
       if (more.window === undefined) sameBits(alone, expected.slice(from), `${t} tokens`);
       else close(alone, expected.slice(from), 16 * 2 ** -24 * 2, `${t} tokens, ${JSON.stringify(more)}`);
     }
   }
 });
 
-test("scores far apart and far from zero neither overflow nor lose the mean", () => {
+test("large and widely spread scores neither overflow nor lose the mean", () => {
   const next = randomNumbers(5);
   const { q, k, v, options } = inputs("thd", { t: 40, h: 2, d: 16 });
   for (let i = 0; i < k.length; i++) k[i] = Math.round(8 * (next() - 0.5)) * 64; // scores of ±4000, exact in f32
@@ -208,13 +208,13 @@ test("scores far apart and far from zero neither overflow nor lose the mean", ()
   assert.ok(rw.attention(q, k, v, { ...options, scale: 1e6 }).every(Number.isFinite));
 });
 
-test("a weighted mean lies within its values", () => {
+test("a weighted mean is between the smallest and the largest value", () => {
   const { q, k, v, options } = inputs("thd", { t: 60, h: 2, d: 8 });
   v.fill(1);
   close(rw.attention(q, k, v, options), new Float32Array(q.length).fill(1), 64 * 2 ** -24);
 });
 
-test("what is not finite in q stays with its own row", () => {
+test("a NaN or infinity in q affects only its own row", () => {
   const { q, k, v, options } = inputs("thd", { t: 6, h: 2, d: 8 });
   const expected = rw.attention(q, k, v, options);
   q[2 * 16 + 3] = NaN; // token 2, head 0
@@ -224,7 +224,7 @@ test("what is not finite in q stays with its own row", () => {
   sameBits(out, expected);
 });
 
-test("the builds agree: scalar and simd to the bit, relaxed within rounding", async () => {
+test("the builds agree: scalar and simd have the same bits, relaxed differs by rounding", async () => {
   const scalar = await load({ build: "scalar" });
   for (const [name, size] of Object.entries(sizes)) {
     const { q, k, v, options } = inputs("bhtd", size);
@@ -236,7 +236,7 @@ test("the builds agree: scalar and simd to the bit, relaxed within rounding", as
   }
 });
 
-test("memory borrowed for arrays is given back", () => {
+test("memory borrowed for arrays is freed", () => {
   const { q, k, v, options } = inputs("thd", { t: 2000, h: 4, kh: 2, d: 64 });
   rw.attention(q, k, v, { ...options, window: 8 });
   const before = rw.memoryBytes;

@@ -1,4 +1,4 @@
-// Bad arguments of rw.attention: each raises its code and field, writes nothing, and everything still works afterwards.
+// Invalid arguments of rw.attention: each throws its code and field, writes nothing, and later calls work.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { load } from "ropewalk";
@@ -19,7 +19,7 @@ const tensors = [rw.tensor(shape).set(q), rw.tensor(kvShape).set(k), rw.tensor(k
 const target = rw.tensor(shape);
 const rope = rw.rope({ head_dim: 8, pairing: "half" });
 
-/** Asserts the error, that nothing was written, and that attention is as before. */
+/** Asserts the error, that nothing was written, and that attention still works. */
 function refuses(act, code, field) {
   raises(act, code, field);
   [q, k, v].forEach((x, i) => sameBits(x, randomFloats(x.length, i + 1)));
@@ -29,7 +29,7 @@ function refuses(act, code, field) {
 }
 
 const bad = [
-  // what is wrong, options, code, field
+  // title, options, code, field
   ["no layout", { layout: undefined }, "INVALID_ARGUMENT", "layout"],
   ["an unknown layout", { layout: "tdh" }, "INVALID_ARGUMENT", "layout"],
   ["a window of 0", { window: 0 }, "INVALID_ARGUMENT", "window"],
@@ -143,16 +143,16 @@ for (const [what, change, code, field] of bad) {
   });
 }
 
-test("what goes wrong in a tensor's answers is given back", () => {
+test("a new output Tensor is freed after an error", () => {
   const before = rw.memoryBytes;
   const large = rw.tensor([4096, 4, 8]);
   for (let i = 0; i < 200; i++)
-    raises(() => rw.attention(large, large, large, { layout: "thd", scale: 1e39 }), "INVALID_ARGUMENT", "scale"); // 100 MB of answers
+    raises(() => rw.attention(large, large, large, { layout: "thd", scale: 1e39 }), "INVALID_ARGUMENT", "scale"); // 100 MB of output
   assert.ok(rw.memoryBytes - before < 20 * 2 ** 20);
   large.dispose();
 });
 
-test("with a rope: positions that it cannot take, and another head_dim", () => {
+test("with a rope: positions out of its range, and another head_dim", () => {
   for (const positions of [NaN, 2 ** 31, -(2 ** 31) - 1]) {
     refuses(() => rw.attention(q, k, v, { ...good, out, position: rope, positions }), "INVALID_POSITION", "positions");
     refuses(
@@ -183,7 +183,7 @@ test("shapes", () => {
   ]) {
     refuses(() => rw.attention(q, k, v, { ...good, out, ...change }), code, field);
   }
-  // key heads that do not divide the query heads, and other batch rows
+  // key heads that don't divide the query heads, and another number of batch rows
   refuses(
     () => rw.attention(q, k.subarray(0, 48), v.subarray(0, 48), { ...good, out, kvShape: [2, 3, 8], causal: false }),
     "INVALID_SHAPE",
@@ -233,7 +233,7 @@ test("element types", () => {
   });
 });
 
-test("an out that does not fit, or lies over what is read", () => {
+test("an out with a wrong size, or that overlaps an input", () => {
   for (const [given, code] of [
     [new Float32Array(127), "INVALID_SHAPE"],
     [null, "INVALID_DTYPE"],
@@ -259,7 +259,7 @@ test("an out that does not fit, or lies over what is read", () => {
       "out",
     );
   sameBits(memory.slice(0, 128), q);
-  // q itself is no place for answers where k lies in it
+  // out can't be q itself if k is inside q
   raises(() => rw.attention(mq, memory.subarray(0, 96), v, { ...good, out: mq }), "INVALID_ARGUMENT", "out");
   raises(() => rw.attention(tensors[0], tensors[1], v, { layout: "thd", out: tensors[1] }), "INVALID_SHAPE", "out");
   withRope(rw.tensor([4, 4, 8]), (table) => {
@@ -271,7 +271,7 @@ test("an out that does not fit, or lies over what is read", () => {
   });
 });
 
-test("what has been disposed of, and what belongs to another module", async () => {
+test("disposed objects, and objects of another load()", async () => {
   const gone = rw.rope({ head_dim: 8, pairing: "half" });
   const lost = rw.tensor(shape);
   gone.dispose();

@@ -8,10 +8,10 @@ import { rw } from "../helpers/runtime.mjs";
 
 const cases = golden("attention");
 
-/** PyTorch is given a mask that bounds one side only there; our windows, where attention is not causal, bound both. */
+/** In this case PyTorch gets a mask that bounds one side only. Our windows bound both sides if attention isn't causal. */
 const isOneSided = ({ options: { causal, window } }) => !causal && window !== null;
 
-test("there are all the cases, and one of another kind of window", () => {
+test("all cases are there, one with another kind of window", () => {
   assert.equal(cases.length, 43);
   assert.deepEqual(
     cases.filter(isOneSided).map(({ name }) => name),
@@ -19,7 +19,7 @@ test("there are all the cases, and one of another kind of window", () => {
   );
 });
 
-/** tests/golden/README.md: f32 attention is within 4e-7 of these, and within 7e-6 where capped scores reach 50, which the layer rounds to f32. */
+/** tests/golden/README.md: f32 attention is within 4e-7 of these, or 7e-6 if capped scores reach 50, which the layer rounds to f32. */
 const toleranceOf = ({ name, kv_shape }) =>
   name === "gemma-2, scores far beyond the cap" ? 1e-5 : kv_shape[2] > 64 ? 1.5e-6 : 1e-6;
 
@@ -33,7 +33,7 @@ for (const given of cases.filter((one) => !isOneSided(one))) {
     const out = rw.attention(q, k, v, { layout: "bhtd", shape, kvShape, softCap, ...rest });
     close(out, given.out, toleranceOf(given));
 
-    // the same with tokens before heads: moving [b, h, t, d] to [b, t, h, d] is the same permutation with the names of h and t exchanged
+    // the same with tokens before heads: [b, h, t, d] to [b, t, h, d] is the same permutation with h and t exchanged
     const moved = (x, [b, h, t, d]) => inLayout(x, "bhtd", { b, t: h, h: t, d });
     const [bq, bk, bv] = [moved(q, shape), moved(k, kvShape), moved(v, kvShape)];
     const other = rw.attention(bq, bk, bv, {

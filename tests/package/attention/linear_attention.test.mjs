@@ -1,4 +1,5 @@
-// Linear attention: RoFormer's equation 19 (tests/golden/linear_attention.json) and its definition, whole sequences and token by token.
+// Linear attention: RoFormer's equation 19 (tests/golden/linear_attention.json) and a reference implementation, for whole sequences and token by
+// token.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { load } from "ropewalk";
@@ -10,7 +11,7 @@ import { isExact, raises, rw, withRope } from "../helpers/runtime.mjs";
 
 const cases = golden("linear_attention");
 
-test("there are all the cases", () => assert.equal(cases.length, 3));
+test("all cases are there", () => assert.equal(cases.length, 3));
 
 for (const given of cases) {
   test(given.name, () => {
@@ -19,7 +20,7 @@ for (const given of cases) {
     withRope(rw.rope({ head_dim: shape[3], ...config }), (rope) => {
       for (const { causal, rope: turned, out } of outs) {
         const actual = rw.linearAttention(q, k, v, { layout: "bhtd", shape, kvShape, causal, ...(turned && { rope }) });
-        // terms of up to 40 tokens and 64 elements are added up in f32; with RoPE those above the line cancel in part
+        // terms of up to 40 tokens and 64 elements are added in f32; with RoPE those in the numerator cancel in part
         close(actual, out, turned ? 1e-5 : 2e-6, JSON.stringify({ causal, turned }));
       }
     });
@@ -28,7 +29,7 @@ for (const given of cases) {
 
 const feature = (x) => (x > 0 ? x + 1 : Math.exp(x));
 
-/** Σ (R φ(q)·R φ(k)) v / Σ φ(q)·φ(k) over the keys that a query sees, in f64; [b, t, h, d]. */
+/** Σ (R φ(q)·R φ(k)) v / Σ φ(q)·φ(k) over the visible keys of a query, in f64; [b, t, h, d]. */
 function byDefinition(
   q,
   k,
@@ -68,10 +69,10 @@ const q = randomFloats(product(shape), 1);
 
 const inputs = (n) => [randomFloats(B * n * KH * D, 2), randomFloats(B * n * KH * D, 3), [B, n, KH, D]];
 
-/** f32 sums of up to N terms of d elements each, held to the sum of their magnitudes (positive terms of up to 3 · 3 · d · 2). */
+/** Tolerance of f32 sums of up to N terms of d elements each, relative to the sum of their magnitudes (positive terms of up to 3 · 3 · d · 2). */
 const tolerance = 1e-5;
 
-test("with and without RoPE, causal or not, in every layout, at positions of each row", () => {
+test("with and without RoPE, causal or not, in every layout, with separate positions for each row", () => {
   const positions = Float64Array.from({ length: B * T }, (_, i) => (i * 7) % 100);
   const kvPositions = Float64Array.from({ length: B * N }, (_, i) => (i * 3) % 80);
   withRope(rw.rope(config), (rope) => {
@@ -110,7 +111,7 @@ test("with and without RoPE, causal or not, in every layout, at positions of eac
   });
 });
 
-test("without positions, queries are the newest tokens", () => {
+test("without positions, queries are the last tokens", () => {
   const [k, v, kvShape] = inputs(N);
   withRope(rw.rope(config), (rope) => {
     const options = { layout: "bthd", shape, kvShape, rope, causal: false };
@@ -136,7 +137,7 @@ test("tensors, arrays and views give the same bits; out may be q", () => {
   for (const tensor of [tq, tk, tv, fresh]) tensor.dispose();
 });
 
-test("a state that goes on gives what the whole sequence does, however it is cut", () => {
+test("a state gives the output of the whole sequence, in calls of any length", () => {
   const [k, v] = inputs(T);
   const row = (x, heads, first, end) => x.slice(first * heads * D, end * heads * D);
   for (const given of [undefined, config]) {
@@ -159,7 +160,7 @@ test("a state that goes on gives what the whole sequence does, however it is cut
   }
 });
 
-test("a state's layouts, positions, tensors and places", () => {
+test("layouts, positions, tensors and outputs of a state", () => {
   const [k, v] = inputs(T).map((x) => x.slice(0, 10 * KH * D));
   const asked = q.slice(0, 10 * H * D);
   const make = () => rw.linearState({ heads: H, kvHeads: KH, rope: config });
@@ -190,7 +191,7 @@ test("a state's layouts, positions, tensors and places", () => {
   });
 });
 
-test("a state saved and restored goes on with the same bits", () => {
+test("a restored state continues with the same bits", () => {
   const [k, v] = inputs(T);
   const row = (x, heads, first, end) => x.slice(first * heads * D, end * heads * D);
   const next = (state, first, end) =>

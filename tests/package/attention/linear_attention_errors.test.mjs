@@ -1,4 +1,4 @@
-// Bad arguments of linear attention: each raises its code and field, writes nothing, and states are as they were.
+// Invalid arguments of linear attention: each throws its code and field, writes nothing, and leaves states unchanged.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { load } from "ropewalk";
@@ -19,7 +19,7 @@ const expected = rw.linearAttention(q, k, v, { ...good, rope });
 const tensors = [rw.tensor(shape).set(q), rw.tensor(kvShape).set(k), rw.tensor(kvShape).set(v)];
 const target = rw.tensor(shape);
 
-/** Asserts the error, that nothing was written, and that attention is as before. */
+/** Asserts the error, that nothing was written, and that attention still works. */
 function refuses(act, code, field) {
   raises(act, code, field);
   [q, k, v].forEach((x, i) => sameBits(x, randomFloats(x.length, i + 1)));
@@ -64,7 +64,7 @@ for (const [what, change, code, field] of bad) {
   });
 }
 
-test("element types, and an out that does not fit", () => {
+test("element types, and an out with a wrong size", () => {
   for (const none of [null, undefined, [1], new Uint16Array(192), new Float64Array(192)])
     refuses(() => rw.linearAttention(none, k, v, good), "INVALID_DTYPE", "q");
   for (const none of [null, undefined, [1], new Uint16Array(96)]) {
@@ -83,7 +83,7 @@ test("element types, and an out that does not fit", () => {
     );
 });
 
-test("ropes whose frequencies depend on the length, or that have another head_dim", () => {
+test("ropes with length-dependent frequencies or another head_dim", () => {
   for (const given of [dynamic, longrope]) {
     withRope(rw.rope(given), (changing) =>
       refuses(() => rw.linearAttention(q, k, v, { ...good, out: target, rope: changing }), "INVALID_ARGUMENT", "rope"),
@@ -98,7 +98,7 @@ test("ropes whose frequencies depend on the length, or that have another head_di
   );
 });
 
-test("what is not finite, in the last row too, is found before anything is written", () => {
+test("NaN and infinity are rejected before anything is written, in the last row too", () => {
   for (const causal of [true, false]) {
     for (const value of [NaN, Infinity, -Infinity, 3e38]) {
       const damaged = k.slice();
@@ -133,7 +133,7 @@ for (const [what, change, code, field] of states) {
   });
 }
 
-test("append: each mistake leaves the state as it was", () => {
+test("append: an error leaves the state unchanged", () => {
   withRope(rw.linearState({ heads: 4, kvHeads: 2, rope: config }), (state) => {
     const [a, b, c] = [q.slice(0, 96), k.slice(0, 48), v.slice(0, 48)];
     state.append(a, b, c);
@@ -161,7 +161,7 @@ test("append: each mistake leaves the state as it was", () => {
   });
 });
 
-test("use after disposal, and what belongs to another module", async () => {
+test("use after dispose, and objects of another load()", async () => {
   const [gone, state] = [rw.rope(config), rw.linearState({ heads: 4, kvHeads: 2, rope: config })];
   const bytes = state.save();
   gone.dispose();

@@ -1,5 +1,5 @@
-// Ways other than RoPE to tell attention where tokens stand, as BLOOM, MPT, T5 and XLM have them (tests/golden/position_schemes.json), and by
-// their definitions.
+// Position encodings other than RoPE, compared with BLOOM, MPT, T5 and XLM (tests/golden/position_schemes.json) and with a reference
+// implementation.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { close, product, randomFloats, sameBits } from "../helpers/arrays.mjs";
@@ -10,9 +10,9 @@ import { raises, rw, withRope } from "../helpers/runtime.mjs";
 
 const cases = golden("position_schemes");
 
-test("there are all the cases", () => assert.equal(cases.length, 21));
+test("all cases are there", () => assert.equal(cases.length, 21));
 
-/** tests/golden/README.md: BLOOM's slopes are off by up to 3e-7 of themselves, XLM's table is rounded once, MPT rounds its bias to f32. */
+/** tests/golden/README.md: BLOOM's slopes have a relative error of up to 3e-7, XLM's table is rounded once, MPT rounds its bias to f32. */
 const checks = {
   alibi_slopes({ heads, slopes, bias, bias_shape: [, , keys] }) {
     const actual = rw.alibiSlopes(heads);
@@ -66,7 +66,7 @@ const options = { layout: "bthd", shape, kvShape };
 const positions = Float64Array.from({ length: 60 }, (_, i) => (i < 30 ? 17 + i : 3 * i - 40));
 const kvPositions = Float64Array.from({ length: 94 }, (_, i) => (i < 47 ? i : 2 * i - 7));
 
-/** Attention by its definition, with every head's row of q and k turned or added to by its position first. */
+/** Reference implementation of attention, which first rotates each row of q and k by its position, or adds to it. */
 function expected({ encode = (x) => x, bias, ...more }) {
   const { out, largest } = attentionByDefinition(
     encode(q, shape, positions, "query"),
@@ -98,7 +98,7 @@ function expectScheme(position, reference, more = {}) {
 const sine = (base) => (p) =>
   Array.from({ length: 16 }, (_, i) => (i % 2 === 0 ? Math.sin : Math.cos)(p / base ** ((i - (i % 2)) / 16)));
 
-test("attention with each scheme is the definition's, at positions of each row", () => {
+test("attention with each scheme equals the reference, with separate positions for each row", () => {
   const table = randomFloats(160 * 16, 4);
   const t5Table = randomFloats(8 * 4, 5);
   const bucket = (b, t, n, bidirectional) =>
@@ -149,7 +149,7 @@ const ropes = {
 };
 
 for (const [name, config] of Object.entries(ropes)) {
-  test(`attention with a rope turns q and k: ${name}`, () => {
+  test(`attention with a rope rotates q and k: ${name}`, () => {
     withRope(rw.rope(config), (rope) => {
       const plan = rope.plan(200);
       const encode = (x, extents, at) => {
@@ -157,7 +157,7 @@ for (const [name, config] of Object.entries(ropes)) {
         const position = (b, token) => at[b * t + token];
         return rotateByDefinition(x, plan, { layout: "bthd", shape: extents, position }).rotated;
       };
-      // with two axes, 60 ids could be those of 30 tokens on each; so every axis is given its own
+      // with two axes, 60 ids could mean 30 tokens on each, so every axis gets its own ids
       const [at, kvAt] =
         rope.axes === 1
           ? [positions, kvPositions]
@@ -168,7 +168,7 @@ for (const [name, config] of Object.entries(ropes)) {
       const given = { positions: at, kvPositions: kvAt, position: rope };
       const { out, tolerance } = expected({ encode, scale: plan.softmax_scale });
       close(rw.attention(q, k, v, { ...options, ...given }), out, 3 * tolerance);
-      // it is attention of what rope.rotate() makes of q and k, to the bit
+      // same bits as attention over q and k rotated by rope.rotate()
       const turned = rope.rotate(q.slice(), { layout: "bthd", shape, positions: at });
       const turnedK = rope.rotate(k.slice(), { layout: "bthd", shape: kvShape, positions: kvAt, role: "key" });
       sameBits(
@@ -179,7 +179,7 @@ for (const [name, config] of Object.entries(ropes)) {
   });
 }
 
-test("a rope whose plan depends on the length goes by the largest position of all", () => {
+test("a rope with length-dependent plans uses the largest position of all", () => {
   const config = {
     head_dim: 16,
     pairing: "half",
@@ -196,7 +196,7 @@ test("a rope whose plan depends on the length goes by the largest position of al
   });
 });
 
-test("without positions the queries are the newest tokens", () => {
+test("without positions, queries are the last tokens", () => {
   withRope(rw.rope(ropes.half), (rope) => {
     const placed = { positions: 17, kvPositions: 0 };
     for (const position of [rope, { scheme: "alibi" }, { scheme: "sinusoidal" }]) {
@@ -237,7 +237,7 @@ test("tables: any positions, odd columns, other bases", () => {
   assert.deepEqual([...rw.t5Buckets([0, -1, -15, -16, -127, -128, -1e6, 5])], [0, 1, 15, 16, 31, 31, 31, 0]);
 });
 
-test("bad arguments", () => {
+test("invalid arguments", () => {
   for (const none of [0, -1, 1.5, NaN, "8", null, 65537])
     raises(() => rw.alibiSlopes(none), "INVALID_ARGUMENT", "heads");
   for (const none of [0, NaN, [], [NaN], "8", [2 ** 32]])

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { randomFloats, sameBits } from "../helpers/arrays.mjs";
-import { inNewProcess } from "../helpers/processes.mjs";
+import { bytesAfterCollections, inFullMemory, measureCycles } from "../helpers/memory.mjs";
 import { rw, withRope } from "../helpers/runtime.mjs";
 
 /** One cycle: creates and disposes of caches of several kinds and linear states, and runs every operation, with errors half-way. */
@@ -10,7 +10,6 @@ const cycle = `
   const config = { head_dim: 8, pairing: "half" };
   const dynamic = { ...config, max_position_embeddings: 16, rope_scaling: { rope_type: "dynamic", factor: 2 } };
   const kinds = [{}, { dtype: "q8_0" }, { keys: "raw", dtype: "f16" }, { rope: dynamic, keys: "rotated" }, { sequences: 2 }];
-  const attempt = (act) => { try { act(); } catch (error) { if (!(error instanceof RopewalkError)) throw error; return; } throw new Error("no error"); };
   const [k, v, q] = [new Float32Array(40 * 16).fill(1), new Float32Array(40 * 16).fill(2), new Float32Array(40 * 32).fill(3)];
   function cycle(i) {
     const cache = rw.kvCache({ rope: config, kvHeads: 2, layers: [{}, { rope: null, headDim: 8 }], maxLength: 60, ...kinds[i % kinds.length] });
@@ -26,43 +25,27 @@ const cycle = `
     cache.read({ sequence });
     cache.positions(sequence);
     cache.canRetune({ rope: { ...config, pairing: "interleaved" } });
-    attempt(() => cache.append({ q, k: new Float32Array(640).fill(NaN), v, layout: "thd", shape: [40, 2, 8], sequence }));
-    attempt(() => cache.restore(bytes.slice(0, 500), { sequence }));
-    attempt(() => cache.restore(bytes.map((byte, at) => (at === 900 ? byte ^ 1 : byte)), { sequence }));
-    attempt(() => rw.kvCache({ rope: config, kvHeads: 2, layers: [{}, { rope: { ...config, rope_theta: 0 } }], maxLength: 60 }));
-    attempt(() => rw.attention(q, k, v, { layout: "thd", shape: [40, 4, 8], kvShape: [40, 2, 8], window: 0 }));
+    throws(() => cache.append({ q, k: new Float32Array(640).fill(NaN), v, layout: "thd", shape: [40, 2, 8], sequence }));
+    throws(() => cache.restore(bytes.slice(0, 500), { sequence }));
+    throws(() => cache.restore(bytes.map((byte, at) => (at === 900 ? byte ^ 1 : byte)), { sequence }));
+    throws(() => rw.kvCache({ rope: config, kvHeads: 2, layers: [{}, { rope: { ...config, rope_theta: 0 } }], maxLength: 60 }));
+    throws(() => rw.attention(q, k, v, { layout: "thd", shape: [40, 4, 8], kvShape: [40, 2, 8], window: 0 }));
     cache.truncate(3, { sequence });
     cache.clear();
     rw.kvCacheBytes({ rope: dynamic, kvHeads: 1, maxLength: 100 });
     const state = rw.linearState({ heads: 4, kvHeads: 2, rope: config });
     state.append(q, k, v);
     state.restore(state.save());
-    attempt(() => state.restore(bytes));
-    attempt(() => rw.linearState({ heads: 3, kvHeads: 2, rope: config }));
+    throws(() => state.restore(bytes));
+    throws(() => rw.linearState({ heads: 3, kvHeads: 2, rope: config }));
     rw.linearAttention(q, k, v, { layout: "thd", shape: [40, 4, 8], kvShape: [40, 2, 8] });
     state.dispose();
     if (i % 7 !== 0) cache.append({ k, v, layout: "thd", shape: [40, 2, 8], sequence });
     cache.dispose();
   }`;
 
-/** Runs cycles, then counts the blocks of 16 KB that can be allocated before memory grows. */
-const measure = (cycles, cycleSource = cycle) => `
-  import { load, RopewalkError } from "ropewalk";
-  const rw = await load({ build: process.env.ROPEWALK_BUILD });
-  const kept = [];
-  ${cycleSource}
-  for (let i = 0; i < 10; i++) cycle(i);
-  const before = rw.memoryBytes;
-  for (let i = 0; i < ${cycles}; i++) cycle(i);
-  const after = rw.memoryBytes;
-  let blocks = 0;
-  for (; rw.memoryBytes === after; blocks++) kept.push(rw.tensor([4096]));
-  console.log(JSON.stringify({ before, after, blocks }));`;
-
-const measured = async (...args) => JSON.parse(await inNewProcess(measure(...args)));
-
-test("after 1000 cycles, memory has the same size and the same free space as after none", async () => {
-  const [none, many] = [await measured(0), await measured(1000)];
+test("1000 cycles leave memory as large, and as free, as none", async () => {
+  const [none, many] = [await measureCycles(cycle, 0), await measureCycles(cycle, 1000)];
   assert.equal(many.after, many.before, "memory has not grown");
   assert.deepEqual(many, none);
 });
@@ -70,28 +53,17 @@ test("after 1000 cycles, memory has the same size and the same free space as aft
 test("the measurement detects a cache that isn't disposed of", async () => {
   const leaky = cycle.replace("    cache.dispose();", "    kept.push(cache);");
   assert.notEqual(leaky, cycle);
-  const [none, many] = [await measured(0), await measured(300, leaky)];
+  const [none, many] = [await measureCycles(cycle, 0), await measureCycles(leaky, 300)];
   assert.ok(many.after > none.after || many.blocks < none.blocks);
 });
 
-test("garbage collection frees caches and states that were not disposed of", async () => {
-  const output = await inNewProcess(
-    `
-    import { load } from "ropewalk";
-    import { setTimeout as sleep } from "node:timers/promises";
-    const rw = await load({ build: process.env.ROPEWALK_BUILD });
+test("caches and states without dispose() are freed when they are collected", async () => {
+  // 200 MB of caches and 200 MB of states in all, of which memory holds a few at a time
+  const bytes = await bytesAfterCollections(`
     const k = new Float32Array(1 << 18);
-    // 200 MB of caches and 200 MB of states in all; only a few should be in memory at the same time
-    for (let i = 0; i < 50; i++) {
-      for (let j = 0; j < 2; j++) rw.kvCache({ kvHeads: 8, headDim: 64, maxLength: 1024 }).append({ k, v: k, layout: "thd", shape: [512, 8, 64] });
-      for (let j = 0; j < 4; j++) rw.linearState({ heads: 8, headDim: 128 });
-      gc();
-      await sleep(0);
-    }
-    console.log(rw.memoryBytes);`,
-    ["--expose-gc"],
-  );
-  assert.ok(Number(output) < 100 * 2 ** 20, `${output} bytes`);
+    for (let j = 0; j < 2; j++) rw.kvCache({ kvHeads: 8, headDim: 64, maxLength: 1024 }).append({ k, v: k, layout: "thd", shape: [512, 8, 64] });
+    for (let j = 0; j < 4; j++) rw.linearState({ heads: 8, headDim: 128 });`);
+  assert.ok(bytes < 100 * 2 ** 20, `${bytes} bytes`);
 });
 
 test("disposing twice is harmless, and `using` disposes", () => {
@@ -140,53 +112,44 @@ test("memory growth during append doesn't change tensors or cached tokens", () =
   for (const tensor of [q, k, v, witness]) tensor.dispose();
 });
 
-/** In an engine whose memory can't grow: the error of each operation, and a check that nothing has changed. */
-const full = `
-  import { load } from "ropewalk";
-  const rw = await load({ build: process.env.ROPEWALK_BUILD });
-  const config = { head_dim: 64, pairing: "half" };
-  const cache = rw.kvCache({ rope: config, kvHeads: 4, maxLength: 100000, sequences: 2 }); // 66 KB a page of 32 tokens
-  const k = new Float32Array(40 * 256).fill(1);
-  const more = { k, v: k, layout: "thd", shape: [40, 4, 64] };
-  cache.append({ ...more, sequence: 0 });
-  const [row, batch] = [rw.tensor([300, 4, 64]), rw.tensor([2, 300, 4, 64])];
-  const images = () => [0, 1].map((sequence) => Buffer.from(cache.save({ sequence })).toString("base64")).join();
-  const before = images();
+const full = {
+  prepare: `
+    const config = { head_dim: 64, pairing: "half" };
+    const cache = rw.kvCache({ rope: config, kvHeads: 4, maxLength: 100000, sequences: 2 }); // 66 KB per page of 32 tokens
+    const k = new Float32Array(40 * 256).fill(1);
+    const more = { k, v: k, layout: "thd", shape: [40, 4, 64] };
+    cache.append({ ...more, sequence: 0 });
+    const [row, batch] = [rw.tensor([300, 4, 64]), rw.tensor([2, 300, 4, 64])];
+    const { shape } = row;
+    const floats = () => new Float32Array(row.length);
+    const images = () => [0, 1].map((sequence) => Buffer.from(cache.save({ sequence })).toString("base64")).join();
+    const before = images();
+    const unchanged = () => { if (images() !== before) throw new Error("the cached tokens have changed"); };`,
+  act: `
+    const free = (bytes) => held.splice(held.findIndex((tensor) => tensor.length === bytes / 4), 1)[0].dispose();
+    free(1 << 14);
+    attempt("copyPrefix", () => cache.copyPrefix({ from: 0, to: 1 }));
+    unchanged();
+    free(1 << 18); // room for some pages, but not for nine
+    attempt("append", () => cache.append({ k: row, v: row, layout: "thd", sequence: 0 }));
+    unchanged();
+    attempt("append to all", () => cache.append({ k: batch, v: batch, layout: "bthd" }));
+    unchanged();
+    attempt("append an array", () => cache.append({ k: floats(), v: floats(), layout: "thd", shape, sequence: 0 }));
+    attempt("attention", () => rw.attention(floats(), row, row, { layout: "thd", shape }));
+    attempt("new output tensor", () => rw.attention(row, row, row, { layout: "thd" }));
+    attempt("linearAttention", () => rw.linearAttention(row, row, floats(), { layout: "thd" }));
+    attempt("linearState", () => rw.linearState({ heads: 64, headDim: 256 }));
+    unchanged();
+    attempt("kvCache", () => { for (let i = 0; i < 1000; i++) held.push(rw.kvCache({ rope: config, kvHeads: 4, maxLength: 100000 })); });
+    for (const object of held) object.dispose();
+    unchanged();
+    cache.append({ ...more, sequence: 1 });
+    report.works = cache.lengthOf(1);`,
+};
 
-  WebAssembly.Memory.prototype.grow = () => { throw new RangeError("no more memory"); };
-  const allocated = [];
-  for (let size = 1 << 22; size >= 1 << 12; size /= 2) {
-    try { for (;;) allocated.push(rw.tensor([size / 4])); } catch {}
-  }
-  const report = {};
-  const attempt = (name, act) => {
-    try { act(); report[name] = "done"; } catch (error) { report[name] = [error.name, error.code, error.field].join(" "); }
-  };
-  const unchanged = () => { if (images() !== before) throw new Error("cached tokens have changed"); };
-  const room = (bytes) => allocated.splice(allocated.findIndex((tensor) => tensor.length === bytes / 4), 1)[0].dispose();
-  room(1 << 14);
-  attempt("copyPrefix", () => cache.copyPrefix({ from: 0, to: 1 }));
-  unchanged();
-  room(1 << 18); // some pages, but not nine
-  attempt("append", () => cache.append({ k: row, v: row, layout: "thd", sequence: 0 }));
-  unchanged();
-  attempt("append to all", () => cache.append({ k: batch, v: batch, layout: "bthd" }));
-  unchanged();
-  attempt("append an array", () => cache.append({ k: new Float32Array(row.length), v: new Float32Array(row.length), layout: "thd", shape: row.shape, sequence: 0 }));
-  attempt("attention", () => rw.attention(new Float32Array(row.length), row, row, { layout: "thd", shape: row.shape }));
-  attempt("answers", () => rw.attention(row, row, row, { layout: "thd" }));
-  attempt("linearAttention", () => rw.linearAttention(row, row, new Float32Array(row.length), { layout: "thd" }));
-  attempt("linearState", () => rw.linearState({ heads: 64, headDim: 256 }));
-  unchanged();
-  attempt("kvCache", () => { for (let i = 0; i < 1000; i++) allocated.push(rw.kvCache({ rope: config, kvHeads: 4, maxLength: 100000 })); });
-  for (const object of allocated) object.dispose();
-  unchanged();
-  cache.append({ ...more, sequence: 1 });
-  report.works = cache.lengthOf(1);
-  console.log(JSON.stringify(report));`;
-
-test("memory that can't grow: each operation raises OUT_OF_MEMORY, and cached tokens stay", async () => {
-  const { works, ...outcomes } = JSON.parse(await inNewProcess(full));
+test("in full memory each operation throws OUT_OF_MEMORY, and cached tokens are unchanged", async () => {
+  const { works, outcomes } = await inFullMemory(full);
   assert.equal(works, 40);
   const names = [
     "copyPrefix",
@@ -200,6 +163,6 @@ test("memory that can't grow: each operation raises OUT_OF_MEMORY, and cached to
   ];
   assert.deepEqual(outcomes, {
     ...Object.fromEntries(names.map((name) => [name, "RopewalkError OUT_OF_MEMORY "])),
-    answers: "RopewalkError OUT_OF_MEMORY shape", // raised by the new tensor
+    "new output tensor": "RopewalkError OUT_OF_MEMORY shape",
   });
 });

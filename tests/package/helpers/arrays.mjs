@@ -1,7 +1,7 @@
-// Arrays for tests: random ones, 16-bit floats by their definition, and comparisons.
+// Random arrays, a reference implementation of 16-bit floats, and comparisons.
 import assert from "node:assert/strict";
 
-/** Numbers on [0, 1), the same for the same seed (mulberry32). */
+/** A generator of numbers in [0, 1), determined by the seed (mulberry32). */
 export function randomNumbers(seed) {
   let state = seed >>> 0;
   return () => {
@@ -12,7 +12,7 @@ export function randomNumbers(seed) {
   };
 }
 
-/** f32 values on [-2, 2). */
+/** f32 values in [-2, 2). */
 export function randomFloats(length, seed = 1) {
   const next = randomNumbers(seed);
   return Float32Array.from({ length }, () => 4 * next() - 2);
@@ -20,7 +20,7 @@ export function randomFloats(length, seed = 1) {
 
 export const product = (shape) => shape.reduce((count, extent) => count * extent, 1);
 
-/** Rounds to a multiple of `quantum`, ties to even. Exact, because dividing and multiplying by a power of two is. */
+/** Rounds to a multiple of `quantum`, a power of two, ties to even. Exact, because multiplying and dividing by a power of two is exact. */
 function roundTo(value, quantum) {
   const scaled = value / quantum;
   const below = Math.floor(scaled);
@@ -28,7 +28,7 @@ function roundTo(value, quantum) {
   return (rest > 0.5 || (rest === 0.5 && below % 2 !== 0) ? below + 1 : below) * quantum;
 }
 
-/** The two 16-bit formats: bits of the mantissa, least exponent of a normal number. */
+/** The 16-bit formats: bits of the mantissa, smallest exponent of a normal number. */
 const formats = { f16: { mantissa: 10, least: -14 }, bf16: { mantissa: 7, least: -126 } };
 
 /** The bits of the nearest 16-bit float to a finite number within its range. */
@@ -39,11 +39,11 @@ export function toBits(value, dtype) {
   let exponent = Math.max(least, Math.floor(Math.log2(magnitude || 2 ** least)));
   if (2 ** exponent > magnitude && exponent > least) exponent--; // log2 rounds up just below a power of two
   const rounded = roundTo(magnitude, 2 ** (exponent - mantissa));
-  // counted in steps of the exponent's quantum, the bits of a positive float are consecutive
+  // the bits of positive floats are consecutive, in steps of the quantum of the exponent
   return sign | ((exponent - least) * 2 ** mantissa + rounded / 2 ** (exponent - mantissa));
 }
 
-/** The number that 16 bits stand for (finite ones only). */
+/** The finite number with these 16 bits. */
 export function fromBits(bits, dtype) {
   const { mantissa, least } = formats[dtype];
   const sign = bits & 0x8000 ? -1 : 1;
@@ -52,13 +52,13 @@ export function fromBits(bits, dtype) {
   return sign * (field === 0 ? fraction * 2 ** least : (1 + fraction) * 2 ** (field - 1 + least));
 }
 
-/** The values as f32, rounded to what a 16-bit format can hold, and the bits that hold them. */
+/** The values rounded to a 16-bit format, as f32 and as bits. */
 export function to16Bits(values, dtype) {
   const bits = Uint16Array.from(values, (value) => toBits(value, dtype));
   return { bits, floats: Float32Array.from(bits, (b) => fromBits(b, dtype)) };
 }
 
-/** Asserts that two arrays hold the same bytes. */
+/** Asserts that two arrays have the same type and bytes. */
 export function sameBits(actual, expected, message = "") {
   assert.equal(actual.constructor, expected.constructor, message);
   assert.equal(actual.length, expected.length, message);

@@ -1,9 +1,9 @@
-// Attention by its definition, in f64 and one score at a time: what the package's kernels are compared with.
+// Reference implementation of attention, in f64 and one score at a time.
 
 const extentsOf = (layout, shape) =>
   Object.fromEntries([..."bthd"].map((name) => [name, layout.includes(name) ? shape[layout.indexOf(name)] : 1]));
 
-/** Where the head h of token t of batch row b begins. */
+/** Index of the first element of head h of token t of batch row b. */
 function indexer(layout, shape) {
   const { b: _, t: tokens, h: heads, d } = extentsOf(layout, shape);
   return layout === "bhtd"
@@ -11,7 +11,7 @@ function indexer(layout, shape) {
     : (b, t, h) => ((b * tokens + t) * heads + h) * d;
 }
 
-/** Whether query t of T sees key n of N. */
+/** Whether query t of T attends to key n of N. */
 function sees(t, tokens, n, kvTokens, { causal, window, sinkTokens }) {
   const slot = kvTokens - tokens + t;
   if (causal && n > slot) return false;
@@ -73,20 +73,20 @@ export function attentionByDefinition(q, k, v, options) {
 }
 
 /**
- * How far f32 attention may be from the exact one. Four partial sums of d/4 products each, their three additions and the scale leave a score
- * within (d/4 + 6) · 2^-24 of the sum of its terms' magnitudes, which is at most √d of the largest score for random vectors, and ten times
- * that for any here; exp adds 4 · 2^-24. An error of e in every score moves a weighted mean of values of at most `reach` by 2 · e · reach, and
- * adding up N weights and values by (N/4 + 4) · 2^-24 · reach twice.
+ * Tolerance of f32 attention. A score consists of four partial sums of d/4 products each, their three additions and the scale, so its error is at
+ * most (d/4 + 6) · 2^-24 of the sum of its terms' magnitudes. That sum is at most √d of the largest score for random vectors, and ten times that
+ * for all vectors here. exp adds 4 · 2^-24. An error of e in every score changes a weighted mean of values of at most `reach` by 2 · e · reach.
+ * Summing N weights and N values adds (N/4 + 4) · 2^-24 · reach each.
  */
 export function attentionTolerance(d, kvTokens, largest, reach = 2) {
   const score = (d / 4 + 6) * Math.max(1, largest) * 10 + 4;
   return 2 ** -24 * reach * 2 * (score + kvTokens / 4 + 4);
 }
 
-/** The extents of a tensor of a layout by name. */
+/** The extents of a tensor, by name. */
 export const shapeIn = (layout, { b = 1, t, h, d }) => [...layout].map((name) => ({ b, t, h, d })[name]);
 
-/** A tensor [b, t, h, d] in another layout. */
+/** Reorders a tensor [b, t, h, d] to another layout. */
 export function inLayout(values, layout, { b = 1, t, h, d }) {
   if (layout !== "bhtd") return values.slice();
   const result = values.slice();

@@ -1,14 +1,14 @@
-// Caches beside what they should hold: tokens kept in JavaScript, from which another cache can be made afresh.
+// Caches and their expected contents: tokens kept in JavaScript, from which another cache can be filled.
 import assert from "node:assert/strict";
 import { close, product, randomFloats, sameBits } from "./arrays.mjs";
 import { rw, withRope } from "./runtime.mjs";
 
-/** Element types and key modes, all of them. */
+/** All combinations of element types and key modes. */
 export const kinds = ["f32", "f16", "bf16", "q8_0"].flatMap((dtype) =>
   ["rotated", "raw"].map((keys) => ({ dtype, keys })),
 );
 
-/** How far one rounding may move an element of a row whose largest magnitude is `largest`: half an ulp, or half a step of q8_0's and its f16 scale. */
+/** Error of one rounding in a row with the largest magnitude `largest`: half an ulp, or for q8_0 half a step and the rounding of its f16 scale. */
 export function quantumOf(dtype, largest) {
   return {
     f32: largest * 2 ** -24,
@@ -18,7 +18,7 @@ export function quantumOf(dtype, largest) {
   }[dtype];
 }
 
-/** Keys and values of `count` tokens for each layer, [count, kvHeads, headDim] on [−2, 2). */
+/** Keys and values of `count` tokens for each layer, [count, kvHeads, headDim] in [−2, 2). */
 export function makeTokens(count, layers, seed = 1) {
   return layers.map(({ kvHeads, headDim }, layer) => {
     const length = count * kvHeads * headDim;
@@ -32,7 +32,7 @@ export function makeTokens(count, layers, seed = 1) {
   });
 }
 
-/** Some of the tokens, by index. */
+/** Selects tokens by index. */
 export function pick(tokens, indices) {
   return tokens.map(({ kvHeads, headDim, k, v }) => {
     const row = kvHeads * headDim;
@@ -47,14 +47,14 @@ export function pick(tokens, indices) {
 
 export const range = (first, end) => Array.from({ length: end - first }, (_, i) => first + i);
 
-/** Gives a cache tokens, layer by layer. */
+/** Appends tokens to a cache, layer by layer. */
 export function appendAll(cache, tokens, more = {}) {
   tokens.forEach(({ count, kvHeads, headDim, k, v }, layer) => {
     if (count > 0) cache.append({ k, v, layout: "thd", shape: [count, kvHeads, headDim], layer, ...more });
   });
 }
 
-/** Runs `use` with a cache of the same kind that has been given `tokens` at `positions` ([axes · count]) in one go. */
+/** Calls `use` with a cache of the same kind, to which `tokens` were appended at `positions` ([axes · count]) in one call. */
 export function withFresh(cache, tokens, positions, use) {
   const layers = tokens.map(({ kvHeads, headDim }, layer) => ({ kvHeads, headDim, rope: cache.config(layer) }));
   return withRope(rw.kvCache({ layers, maxLength: cache.maxLength, dtype: cache.dtype, keys: cache.keys }), (fresh) => {

@@ -1,4 +1,4 @@
-// The golden vectors (tests/golden/README.md says what each case asserts), and the ropes of their configurations.
+// Reads the golden vectors (see tests/golden/README.md) and the configs of their cases.
 import { readFileSync } from "node:fs";
 import { ropeConfig } from "ropewalk";
 
@@ -7,8 +7,8 @@ export function golden(name) {
 }
 
 /**
- * Configurations that `ropeConfig` does not read, because a person writes them by hand: vision towers, whose rotation stands beside the text
- * model's, and nanochat, which turns the other way and so has to be asked for with its pairing named.
+ * Configs that `ropeConfig` doesn't read and users write by hand: vision towers, which have a rotation in addition to the text model's. (nanochat
+ * rotates in the opposite direction, so its pairing must be given.)
  */
 const byHand = {
   "qwen2-vl-vision": { head_dim: 80, pairing: "half", mrope_section: [20, 20], mrope_layout: "vision" },

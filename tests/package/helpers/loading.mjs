@@ -1,17 +1,17 @@
-// Fresh loaders, as if the package had not been loaded before, and a server of files good and bad.
+// Fresh copies of load(), and a server of valid and invalid files.
 import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 let copies = 0;
 
-/** A `load` that has loaded nothing yet: its own copy of an entry. */
+/** The `load` of a new copy of an entry, which has loaded nothing yet. */
 export async function freshLoad(entry = "ropewalk") {
   const { load } = await import(`${import.meta.resolve(entry)}?copy=${copies++}`);
   return load;
 }
 
-/** The build under test, and where its wasm file lies. */
+/** The build under test, and its wasm file. */
 export const build = process.env.ROPEWALK_BUILD ?? "simd";
 export const wasmUrl = new URL(
   import.meta.resolve(build === "relaxed" ? "ropewalk/ropewalk.relaxed.wasm" : "ropewalk/ropewalk.wasm"),
@@ -19,7 +19,7 @@ export const wasmUrl = new URL(
 export const wasmPath = fileURLToPath(wasmUrl);
 export const wasmBytes = readFileSync(wasmPath);
 
-/** A loaded module works: the worked example. */
+/** Whether a loaded module rotates the worked example correctly. */
 export function works(rw) {
   const rope = rw.rope({ head_dim: 4, pairing: "half" });
   const [x] = rope.rotate(Float32Array.of(1, 2, 3, 4), { layout: "thd", shape: [1, 1, 4], positions: 2 });
@@ -27,7 +27,7 @@ export function works(rw) {
   return Math.abs(x - -3.144039) < 1e-6;
 }
 
-/** Serves `answers`, path → { status, type, body } or a function that takes the response, for as long as `use` runs. */
+/** Serves `answers`, path → { status, type, body } or a function of the response, while `use` runs. */
 export async function serving(answers, use) {
   const requests = [];
   const server = createServer((request, response) => {

@@ -1,8 +1,8 @@
-// Tiny models and what others compute of them.
+// Tiny models, and the results of other systems for them.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** Path of a file below tests/golden/tiny_models/. */
+/** Path of a file in tests/golden/tiny_models/. */
 export const tinyModel = (path) => fileURLToPath(new URL(`../../golden/tiny_models/${path}`, import.meta.url));
 
 export const readExpected = (name, file) => JSON.parse(readFileSync(tinyModel(`${name}/${file}`), "utf8"));
@@ -15,7 +15,7 @@ const differences = (rows, others) => {
   });
 };
 
-/** Largest difference between numbers in rows; NaN counts as infinite. */
+/** Largest difference between the numbers of two lists of rows; infinite if there is a NaN. */
 export const largestDifference = (rows, others) =>
   differences(rows, others).reduce((most, one) => (one <= most ? most : Number.isNaN(one) ? Infinity : one), 0);
 

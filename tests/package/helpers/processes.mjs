@@ -1,4 +1,4 @@
-// Programs in a process of their own: for what must begin before anything is loaded, or may end the process.
+// Runs programs in a new process, for tests that must start before anything is loaded, or that may end the process.
 import { execFile } from "node:child_process";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const folder = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Runs an ES module that may import "ropewalk", with this process's flags and environment, and returns what it printed. */
+/** Runs an ES module that may import "ropewalk", with the flags and environment of this process, and returns its output. */
 export async function inNewProcess(source, flags = []) {
   const inherited = process.execArgv.filter((flag) => !flag.startsWith("--test"));
   const program = run(process.execPath, [...inherited, ...flags, "--input-type=module", "--eval", source], {
@@ -15,7 +15,7 @@ export async function inNewProcess(source, flags = []) {
     maxBuffer: 2 ** 26,
   });
   const { stdout } = await program.catch(({ stderr, message }) => {
-    throw new Error(`the program ended with: ${(stderr || message).trim().slice(-1500)}`); // its end, where the error is
+    throw new Error(`the program ended with: ${(stderr || message).trim().slice(-1500)}`); // the error is at the end
   });
   return stdout.trim();
 }

@@ -1,6 +1,6 @@
-// RoPE by its definition, in f64 and one element at a time: what the package's kernels are compared with.
+// Reference implementation of RoPE, in f64 and one element at a time.
 
-/** Where element d of a head of token t of batch b lies. */
+/** Index of element d of head h of token t of batch row b. */
 function indexer(layout, shape) {
   const strides = {};
   let stride = 1;
@@ -11,7 +11,7 @@ function indexer(layout, shape) {
   return (b, t, h) => b * (strides.b ?? 0) + t * strides.t + h * strides.h;
 }
 
-/** The places of pair j in the rotated span, as read and as written. */
+/** The indices of pair j in the rotary span, in the source and in the result. */
 const places = {
   half: (j, pairs) => [
     [j, j + pairs],
@@ -28,10 +28,10 @@ const places = {
 };
 
 /**
- * Pair (x, y) becomes a·(x cos φ − y sin φ, y cos φ + x sin φ) with φ = position · inv_freq, a the attention factor; the inverse undoes it.
- * @param plan - what rope.plan() returns.
+ * Rotates each pair (x, y) to a·(x cos φ − y sin φ, y cos φ + x sin φ), with φ = position · inv_freq and attention factor a, or undoes that.
+ * @param plan - the result of rope.plan().
  * @param position - (batch, token, axis) → position.
- * @returns the rotated elements and, for tolerances, the length of the pair that each belongs to (0 where nothing turns), both f64.
+ * @returns the rotated elements and, for tolerances, the length of the pair of each element (0 for elements that aren't rotated), both f64.
  */
 export function rotateByDefinition(
   x,
@@ -64,7 +64,7 @@ export function rotateByDefinition(
 }
 
 /**
- * How far an f32 rotation may be from the exact one, for a pair of length r: cos and sin are within 2^-24 (times r·√2 at most), each of two
- * products and their sum rounds by half an ulp, 2^-24 of what it holds (together 2.42 r at most): 4 · 2^-24 · r.
+ * Tolerance of an f32 rotation, for a pair of length r: 4 · 2^-24 · r. The errors of cos and sin are 2^-24 (times r·√2 at most). Each of two products
+ * and their sum rounds by half an ulp, 2^-24 of its value (together 2.42 r at most).
  */
 export const rounding = (radius) => (i) => 4 * 2 ** -24 * radius[i];

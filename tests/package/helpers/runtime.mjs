@@ -1,14 +1,14 @@
-// The runtime under test: the build that ROPEWALK_BUILD names (simd), loaded once for each test file.
+// The runtime under test: the build in ROPEWALK_BUILD (simd), loaded once per test file.
 import assert from "node:assert/strict";
 import { load, RopewalkError } from "ropewalk";
 
 export const build = process.env.ROPEWALK_BUILD ?? "simd";
 export const rw = await load({ build });
 
-/** Relaxed kernels fuse a product and a sum where the processor does, so that their last bits are not the scalar kernel's. */
+/** Relaxed kernels use fused multiply-add if the processor has it, so their last bits may differ from the scalar kernels. */
 export const isExact = build !== "relaxed";
 
-/** Uses a rope, or anything else to be disposed of, and disposes of it. */
+/** Calls `use` with a rope, or another disposable object, and disposes of it. */
 export function withRope(rope, use) {
   try {
     return use(rope);
@@ -17,12 +17,12 @@ export function withRope(rope, use) {
   }
 }
 
-/** Asserts that `act` raises a RopewalkError with this code and field, and a message that begins with the field. */
+/** Asserts that `act` throws a RopewalkError with this code and field, and a message that begins with the field. */
 export function raises(act, code, field) {
   assert.throws(act, (error) => isError(error, code, field));
 }
 
-/** The same for what a promise is rejected with. */
+/** Same as raises, for the error that a promise rejects with. */
 export async function rejects(promise, code, field) {
   await assert.rejects(promise, (error) => isError(error, code, field));
 }

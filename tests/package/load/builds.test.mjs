@@ -1,4 +1,4 @@
-// The builds beside each other: the scalar kernels are the reference, simd has their very bits, relaxed differs by a fused rounding at most.
+// The builds compared: simd has the same bits as the scalar reference kernels, and relaxed differs by one rounding at most.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { load } from "ropewalk";
@@ -7,22 +7,22 @@ import { build, isExact, rw, withRope } from "../helpers/runtime.mjs";
 
 const scalar = await load({ build: "scalar" });
 
-test("each says which it is", () => {
+test("build names the build", () => {
   assert.equal(rw.build, build);
   assert.equal(scalar.build, "scalar");
   assert.notEqual(rw, scalar);
 });
 
 /**
- * x·c − y·s with the first product unrounded: relaxed kernels save one rounding, of a product of at most r, the length of the pair;
- * inputs are below 2, so r is below 2√2, and below 4 with YaRN's factor.
+ * x·c − y·s with the first product unrounded: relaxed kernels save one rounding of a product of at most r, the length of the pair. Inputs are
+ * below 2, so r is below 2√2, and below 4 with YaRN's factor.
  */
 const fused = 2 ** -24 * 4;
 
 function compare(actual, expected, dtype, message) {
   if (isExact) return sameBits(actual, expected, message);
   if (dtype === "f32") return close(actual, expected, fused, message);
-  // where the f32 result is next to a tie of the 16-bit format, the last bit may fall the other way; same signs, so bits are in order
+  // if the f32 result is close to a tie of the 16-bit format, the last bit may differ; signs are equal, so bits are ordered
   close(actual, expected, 1, message);
 }
 
@@ -80,7 +80,7 @@ test("plans, tables and decay have the same bits in every build: only rotation d
   }
 });
 
-test("a tensor, a rope and a view belong to the build that made them", () => {
+test("tensors, ropes and views belong to the build that created them", () => {
   withRope(scalar.rope(configs.half), (rope) => {
     const tensor = rw.tensor([1, 1, 128]);
     assert.throws(() => rope.rotate(tensor, { layout: "thd", positions: 0 }), { code: "INVALID_ARGUMENT", field: "x" });
@@ -88,7 +88,7 @@ test("a tensor, a rope and a view belong to the build that made them", () => {
       const move = { layout: "thd", shape: [1, 1, 128], from: { positions: 0, rope: other }, to: { positions: 1 } };
       assert.throws(() => rope.rerotate(new Float32Array(128), move), { code: "INVALID_ARGUMENT", field: "from.rope" });
     });
-    // another build's memory is an array like any other: it is copied in and out
+    // views of another build's memory are copied like other arrays
     tensor.set(randomFloats(128));
     rope.rotate(tensor.data, { layout: "thd", shape: [1, 1, 128], positions: 5 });
     sameBits(tensor.data.slice(), rope.rotate(randomFloats(128), { layout: "thd", shape: [1, 1, 128], positions: 5 }));

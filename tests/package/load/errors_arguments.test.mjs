@@ -1,4 +1,4 @@
-// Bad arguments: each raises its code and field, leaves the arrays as they were, and everything still works afterwards.
+// Invalid arguments: each throws its code and field, leaves arrays unchanged, and later calls work.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { randomFloats, sameBits } from "../helpers/arrays.mjs";
@@ -16,7 +16,7 @@ const fast = rw.rope({ ...config, rope_scaling: { rope_type: "custom", inv_freq:
 const tensor = rw.tensor(shape).set(x);
 const expected = rope.rotate(x.slice(), { ...good, positions: 7 });
 
-/** Asserts the error, that nothing was written, and that the rope turns as before. */
+/** Asserts the error, that nothing was written, and that the rope still works. */
 function refuses(act, code, field) {
   raises(act, code, field);
   sameBits(x, randomFloats(count), "x");
@@ -25,7 +25,7 @@ function refuses(act, code, field) {
 }
 
 const rotations = [
-  // what is wrong, options, code, field
+  // title, options, code, field
   ["no layout", { layout: undefined }, "INVALID_ARGUMENT", "layout"],
   ["an unknown layout", { layout: "tdh" }, "INVALID_ARGUMENT", "layout"],
   ["no shape", { shape: undefined }, "INVALID_SHAPE", "shape"],
@@ -78,12 +78,12 @@ for (const [what, change, code, field] of rotations) {
   test(`rotate: ${what}`, () => {
     refuses(() => rope.rotate(x, { ...good, ...change }), code, field);
     const { shape: given, ...options } = { ...good, ...change };
-    if ("shape" in change || "dtype" in change) return; // a tensor has its own
+    if ("shape" in change || "dtype" in change) return; // a tensor has its own shape and dtype
     refuses(() => rope.rotate(tensor, options), code, field);
   });
 }
 
-test("rotate: a tensor and what disagrees with it", () => {
+test("rotate: a tensor with a different shape or dtype option", () => {
   refuses(() => rope.rotate(tensor, { layout: "bthd", positions: 0 }), "INVALID_SHAPE", "shape");
   refuses(() => rope.rotate(tensor, { ...good, shape: [3, 2, 64] }), "INVALID_SHAPE", "shape");
   refuses(() => rope.rotate(tensor, { ...good, dtype: "bf16" }), "INVALID_DTYPE", "dtype");
@@ -92,7 +92,7 @@ test("rotate: a tensor and what disagrees with it", () => {
   other.dispose();
 });
 
-test("rotate: what is no array of elements", () => {
+test("rotate: values that aren't arrays of elements", () => {
   for (const none of [
     null,
     undefined,
@@ -111,7 +111,7 @@ test("rotate: what is no array of elements", () => {
   refuses(() => rope.rotate(new Uint16Array(count), { ...good, dtype: "f32" }), "INVALID_DTYPE", "dtype");
 });
 
-test("rotate: an out that overlaps x in part", () => {
+test("rotate: an out that overlaps x partly", () => {
   const memory = new Float32Array(count + 10);
   memory.set(x);
   refuses(
@@ -135,7 +135,7 @@ test("rotate: a token of more than 512 KB, in an array", () => {
   assert.ok(wide.every((value) => value === 1));
 });
 
-test("rotate: a bad position in the last piece of a large array is found before the first is written", () => {
+test("rotate: an invalid position in the last chunk of a large array is found before the first chunk is written", () => {
   const large = new Float32Array(4000 * 64).fill(1);
   const positions = Array.from({ length: 4000 }, (_, i) => i);
   positions[3999] = NaN;
@@ -152,7 +152,7 @@ test("rotate: a bad position in the last piece of a large array is found before 
   assert.ok(large.every((value) => value === 1));
 });
 
-test("positions beyond what a rope's frequencies or its xPos bear", () => {
+test("positions out of range for the frequencies or the xPos scale of a rope", () => {
   refuses(() => fast.rotate(x, { ...good, positions: 2 ** 30 }), "INVALID_POSITION", "positions");
   refuses(() => xpos.rotate(x, { ...good, positions: 40000 }), "INVALID_POSITION", "positions");
   refuses(() => xpos.table([40000]), "INVALID_POSITION", "positions");
@@ -279,7 +279,7 @@ test("use after dispose", () => {
   );
 });
 
-test("disposing in another order than making", () => {
+test("disposing in another order than creating", () => {
   withRope(rw.rope(config), (first) => {
     const second = rw.rope({ ...config, rope_theta: 1e6 });
     first.dispose();

@@ -1,11 +1,11 @@
-// What can go wrong before there is a module, each with its code and field, and that loading works afterwards.
+// Errors of load(), each with its code and field, and that a later load() works.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { describe, RopewalkError } from "ropewalk";
 import { build, freshLoad, serving, wasmBytes, wasmPath, works } from "../helpers/loading.mjs";
 import { inNewProcess } from "../helpers/processes.mjs";
 
-test("describe before anything is loaded", () => {
+test("describe before the first load()", () => {
   assert.throws(() => describe({ head_dim: 64, pairing: "half" }), {
     name: "RopewalkError",
     code: "NOT_LOADED",
@@ -15,7 +15,7 @@ test("describe before anything is loaded", () => {
 
 const load = await freshLoad();
 
-/** Asserts the error, with what its message says, and that the same loader then loads. */
+/** Asserts the error and its message, and that the same loader works afterwards. */
 async function refuses(options, code, field, message = /./) {
   await assert.rejects(load({ build, ...options }), (error) => {
     assert.ok(error instanceof RopewalkError, String(error));
@@ -25,7 +25,7 @@ async function refuses(options, code, field, message = /./) {
   });
 }
 
-/** The smallest module there is, and one that has memory, but none of our functions. */
+/** The smallest wasm module, and one with memory but none of our functions. */
 const emptyModule = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 const foreignModule = Uint8Array.of(
   0,
@@ -80,7 +80,7 @@ const demandingModule = Uint8Array.of(
   0,
 ); // imports x.y
 
-test("these are modules, and not ours", async () => {
+test("these modules are valid, but not ours", async () => {
   for (const bytes of [emptyModule, foreignModule, demandingModule]) assert.ok(WebAssembly.validate(bytes));
 });
 
@@ -112,13 +112,13 @@ for (const [what, bytes, message] of bad) {
   });
 }
 
-test("another module, compiled", { timeout: 10000 }, async () => {
+test("another module, already compiled", { timeout: 10000 }, async () => {
   for (const bytes of [emptyModule, foreignModule, demandingModule]) {
     await refuses({ wasm: await WebAssembly.compile(bytes) }, "WASM_LOAD", "wasm", /not this version of ropewalk/);
   }
 });
 
-test("answers 404 and 500, with pages", async () => {
+test("responses 404 and 500, and HTML pages", async () => {
   await serving({ "/500": { status: 500, body: wasmBytes } }, async (host) => {
     await refuses({ wasm: `${host}/ropewalk.wasm` }, "WASM_LOAD", "wasm", /answered 404 for .*\/ropewalk\.wasm/);
     await refuses({ wasm: new URL(`${host}/500`) }, "WASM_LOAD", "wasm", /answered 500/);
@@ -126,8 +126,8 @@ test("answers 404 and 500, with pages", async () => {
   });
 });
 
-test("no server, no file, an answer that breaks off", async () => {
-  const host = await serving({}, (address) => address); // closed again
+test("no server, no file, a response that breaks off", async () => {
+  const host = await serving({}, (address) => address); // the server is closed
   await refuses({ wasm: `${host}/ropewalk.wasm` }, "WASM_LOAD", "wasm", /could not be loaded/);
   await refuses({ wasm: fetch(`${host}/ropewalk.wasm`) }, "WASM_LOAD", "wasm", /could not be loaded/);
   await refuses({ wasm: `${wasmPath}.absent` }, "WASM_LOAD", "wasm", /absent could not be loaded/);
@@ -138,13 +138,13 @@ test("no server, no file, an answer that breaks off", async () => {
   );
 });
 
-test("a response that has been read already", async () => {
+test("a response that was already read", async () => {
   const response = new Response(wasmBytes);
   await response.arrayBuffer();
   await refuses({ wasm: response }, "WASM_LOAD", "wasm", /could not be loaded/);
 });
 
-test("what is no source of wasm", async () => {
+test("values that aren't sources of wasm", async () => {
   for (const wasm of [5, {}, true, [0, 1]]) await refuses({ wasm }, "INVALID_ARGUMENT", "wasm");
 });
 
@@ -152,9 +152,9 @@ test("an unknown build", async () => {
   for (const unknown of ["fast", null, 1]) await refuses({ build: unknown }, "INVALID_ARGUMENT", "build");
 });
 
-test("the loader of all these failures loads", async () => assert.ok(works(await load({ build }))));
+test("after all these failures the loader works", async () => assert.ok(works(await load({ build }))));
 
-/** In an engine changed before the package is imported: what load() is rejected with, and whether it works once the engine is whole again. */
+/** In an engine that is modified before the package is imported: the error of load(), and whether load() works once the engine is restored. */
 async function inEngine(change, restore, options = {}) {
   const output = await inNewProcess(`
     const { validate } = WebAssembly;
@@ -185,8 +185,8 @@ test("an engine without SIMD", async () => {
   }
 });
 
-test("an engine with SIMD but not its relaxed part", async () => {
-  // the probe of relaxed instructions is longer than that of simd128
+test("an engine with SIMD but without relaxed SIMD", async () => {
+  // the probe for relaxed instructions is longer than the probe for simd128
   const change = "WebAssembly.validate = (bytes) => bytes.length < 45 && validate(bytes);";
   assert.deepEqual(await inEngine(change, ""), { build: "simd", then: "simd" });
   const { message, ...report } = await inEngine(change, "", { build: "relaxed" });

@@ -1,4 +1,4 @@
-// load(): once for each build, again after a failure, from wherever the wasm is, in every entry.
+// load(): loads each build once, again after a failure, from any source of wasm, in every entry.
 import assert from "node:assert/strict";
 import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { RopewalkError } from "ropewalk";
 import { build, freshLoad, serving, wasmBytes, wasmPath, wasmUrl, works } from "../helpers/loading.mjs";
 import { inNewProcess } from "../helpers/processes.mjs";
 
-test("loading again gives the same module, and each build has its own", async () => {
+test("loading again returns the same module, and each build has its own", async () => {
   const load = await freshLoad();
   const rw = await load({ build });
   assert.ok(works(rw));
@@ -20,7 +20,7 @@ test("loading again gives the same module, and each build has its own", async ()
   assert.equal(await load({ build }), rw);
 });
 
-test("calls at the same time share one module, fetched once", async () => {
+test("concurrent calls share one module, fetched once", async () => {
   await serving({ "/ropewalk.wasm": { body: wasmBytes } }, async (host, requests) => {
     const load = await freshLoad();
     const wasm = `${host}/ropewalk.wasm`;
@@ -31,7 +31,7 @@ test("calls at the same time share one module, fetched once", async () => {
   });
 });
 
-test("auto takes the relaxed build where the engine has it", async () => {
+test("auto is the relaxed build if the engine supports it", async () => {
   const rw = await (await freshLoad())();
   assert.ok(works(rw));
   // f32x4.relaxed_madd on zeros
@@ -70,7 +70,7 @@ for (const [name, source] of Object.entries(sources)) {
   });
 }
 
-test("wasm given by an address on the web, with any content type, and by a fetch", async () => {
+test("wasm given as a web address, with any content type, and as a fetch", async () => {
   await serving(
     { "/a.wasm": { body: wasmBytes }, "/b": { body: wasmBytes, type: "application/octet-stream" } },
     async (host) => {
@@ -81,7 +81,7 @@ test("wasm given by an address on the web, with any content type, and by a fetch
   );
 });
 
-test("one compiled module serves several loaders, with memories of their own", async () => {
+test("several loaders share a compiled module, each with its own memory", async () => {
   const wasm = await WebAssembly.compile(wasmBytes);
   const [a, b] = [await (await freshLoad())({ build, wasm }), await (await freshLoad())({ build, wasm })];
   assert.notEqual(a, b);
@@ -104,7 +104,7 @@ test("again after a failure", async () => {
   assert.ok(works(await load({ build })));
 });
 
-test("a call that has failed does not fail the calls after it, one that waits with it does", async () => {
+test("a failed call fails the calls that wait for it, but not later ones", async () => {
   const load = await freshLoad();
   const failing = [load({ build, wasm: new Uint8Array() }), load({ build })];
   for (const { status, reason } of await Promise.allSettled(failing))
@@ -112,7 +112,7 @@ test("a call that has failed does not fail the calls after it, one that waits wi
   assert.ok(works(await load({ build })));
 });
 
-test("a signal that has been aborted, and one that is aborted while loading", async () => {
+test("a signal that is already aborted, and one that aborts while loading", async () => {
   const load = await freshLoad();
   const why = new Error("enough");
   await assert.rejects(load({ build, signal: AbortSignal.abort(why) }), why);
@@ -126,7 +126,7 @@ test("a signal that has been aborted, and one that is aborted while loading", as
   assert.ok(works(await load({ build })));
 });
 
-test("one caller gives up, and the others still get the module", async () => {
+test("one caller aborts, and the others still get the module", async () => {
   let answer;
   await serving({ "/slow.wasm": (response) => (answer = response) }, async (host) => {
     const load = await freshLoad();
@@ -144,7 +144,7 @@ test("one caller gives up, and the others still get the module", async () => {
   });
 });
 
-test("a signal that is aborted afterwards changes nothing", async () => {
+test("a signal that aborts afterwards has no effect", async () => {
   const controller = new AbortController();
   const load = await freshLoad();
   const rw = await load({ build, signal: controller.signal });

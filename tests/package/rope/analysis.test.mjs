@@ -1,4 +1,4 @@
-// What a config means: decay, first negative distance, smallest base, describe and its warnings, query temperature. Numbers of mathematics 3, 4.
+// Analysis of a config: decay (RoFormer, arXiv:2104.09864, section 3.4.3), smallest base (arXiv:2405.14591), describe, warnings, query temperature.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { describe, ropeConfig } from "ropewalk";
@@ -19,7 +19,7 @@ test("decay of equal vectors: d = 512, base 10000", () => {
     ]) {
       near(rope.decay({ first: distance, count: 1 })[0], score, digits, `at ${distance}`);
     }
-    assert.ok(rope.decay({ first: 65535, count: 1 })[0] > 0, "it comes back above zero");
+    assert.ok(rope.decay({ first: 65535, count: 1 })[0] > 0, "above zero again");
     const first = rope.firstNegativeDistance(65536);
     const before = rope.decay({ first: 1, count: first });
     assert.ok(before.at(-1) < 0 && before.slice(0, -1).every((score) => score >= 0), `first below zero at ${first}`);
@@ -28,7 +28,7 @@ test("decay of equal vectors: d = 512, base 10000", () => {
   });
 });
 
-test("decay by its definition: S(Δ) = 2 Σ cos(Δ w), at any distances", () => {
+test("decay is S(Δ) = 2 Σ cos(Δ w), at any distance", () => {
   withRope(rw.rope({ ...plain, rope_theta: 5e5 }), (rope) => {
     const { inv_freq } = rope.plan();
     const values = rope.decay({ first: -3.5, step: 0.25, count: 1000 });
@@ -36,7 +36,7 @@ test("decay by its definition: S(Δ) = 2 Σ cos(Δ w), at any distances", () => 
       const expected = 2 * inv_freq.reduce((sum, w) => sum + Math.cos((-3.5 + 0.25 * i) * w), 0);
       near(value, expected, 1e-11, `at ${-3.5 + 0.25 * i}`);
     });
-    // more values than the scratch block holds, one by one the same
+    // more values than the scratch block holds; one by one they are the same
     const many = rope.decay({ count: 70000, step: 3 });
     for (const i of [0, 65535, 65536, 69999])
       assert.equal(many[i], rope.decay({ first: 3 * i, count: 1 })[0], `value ${i}`);
@@ -58,7 +58,7 @@ test("RoFormer's bound: the mean over i of |Σ e^{iΔw}|", () => {
   });
 });
 
-test("random vectors: the same for the same seed, near the curve of equal ones on average", () => {
+test("random vectors: the seed determines the curve, whose mean is the curve of equal vectors", () => {
   withRope(rw.rope(plain), (rope) => {
     const random = (seed, draws) => rope.decay({ curve: "random", count: 200, step: 20, seed, draws });
     sameBits(random(1, 16), random(1, 16));
@@ -69,7 +69,7 @@ test("random vectors: the same for the same seed, near the curve of equal ones o
   });
 });
 
-test("the smallest base keeps the sign over the window, and one a little smaller does not", () => {
+test("the smallest base keeps scores above zero over the window, and a slightly smaller one doesn't", () => {
   for (const [rotary_dim, window] of [
     [128, 1024],
     [64, 4096],
@@ -84,10 +84,10 @@ test("the smallest base keeps the sign over the window, and one a little smaller
     assert.notEqual(negative(base / 1.002), null, `base ${base / 1.002} does not`);
   }
   assert.ok(rw.smallestBase(128, 4096) > rw.smallestBase(128, 1024));
-  assert.equal(rw.smallestBase(2, 100), null, "one pair turns a radian a position whatever the base");
+  assert.equal(rw.smallestBase(2, 100), null, "a single pair rotates by one radian per position with any base");
 });
 
-test("describe: Llama 3.1, 8B, pairs kept, smoothed and scaled as the census counts them", () => {
+test("describe: Llama 3.1 8B, pairs kept, blended and interpolated as in transformers' _compute_llama3_parameters", () => {
   const config = {
     head_dim: 128,
     pairing: "half",
@@ -102,7 +102,7 @@ test("describe: Llama 3.1, 8B, pairs kept, smoothed and scaled as the census cou
     },
   };
   const d = rw.describe(config);
-  assert.deepEqual(d.counts, { kept: 29, blended: 6, interpolated: 29, scaled: 0, still: 0 });
+  assert.deepEqual(d.counts, { kept: 29, blended: 6, interpolated: 29, scaled: 0, unrotated: 0 });
   assert.deepEqual([d.rope_type, d.seqLen, d.window, d.factor, d.over_extrapolated], ["llama3", 8192, 8192, 8, null]);
   assert.deepEqual(d.config, config);
   d.pairs.forEach(({ pair, inv_freq, wavelength, rotations, kept_share, treatment, axis }, i) => {
@@ -117,7 +117,7 @@ test("describe: Llama 3.1, 8B, pairs kept, smoothed and scaled as the census cou
   });
 });
 
-test("describe: the interval that NTK-aware scaling drives past what training has seen", () => {
+test("describe: the pairs that NTK-aware scaling rotates past the angles seen in training", () => {
   const { over_extrapolated, factor } = rw.describe({
     ...plain,
     max_position_embeddings: 4096,
@@ -133,16 +133,16 @@ test("describe: the interval that NTK-aware scaling drives past what training ha
   );
 });
 
-test("describe: treatments of the other types", () => {
+test("describe: treatment of pairs in the other types", () => {
   const of = (rope_scaling, more) =>
     rw.describe({ ...plain, max_position_embeddings: 4096, ...more, rope_scaling }).counts;
-  assert.deepEqual(of({ rope_type: "default" }), { kept: 64, blended: 0, interpolated: 0, scaled: 0, still: 0 });
+  assert.deepEqual(of({ rope_type: "default" }), { kept: 64, blended: 0, interpolated: 0, scaled: 0, unrotated: 0 });
   assert.deepEqual(of({ rope_type: "linear", factor: 4 }), {
     kept: 0,
     blended: 0,
     interpolated: 64,
     scaled: 0,
-    still: 0,
+    unrotated: 0,
   });
   const yarn = of({ rope_type: "yarn", factor: 4, original_max_position_embeddings: 4096 });
   assert.deepEqual([yarn.kept, yarn.interpolated, yarn.blended], [21, 18, 25], "ramp from 20 to 46");
@@ -151,11 +151,11 @@ test("describe: treatments of the other types", () => {
     blended: 0,
     interpolated: 0,
     scaled: 0,
-    still: 48,
+    unrotated: 48,
   });
 });
 
-test("describe: decay, lengths, and the base, at the length asked for", () => {
+test("describe: decay, lengths and base at the given length", () => {
   const config = { ...plain, max_position_embeddings: 4096, rope_scaling: { rope_type: "dynamic", factor: 2 } };
   const d = rw.describe(config, 16384);
   assert.equal(d.seqLen, 16384);
@@ -165,7 +165,7 @@ test("describe: decay, lengths, and the base, at the length asked for", () => {
     for (const { distance, score } of d.decay)
       assert.equal(score, rope.decay({ first: distance, count: 1, seqLen: 16384 })[0]);
     assert.equal(d.first_negative_distance, rope.firstNegativeDistance(d.decay_limit, 16384));
-    assert.deepEqual({ ...rope.describe(16384), toString: 0 }, { ...d, toString: 0 }, "rope.describe says the same");
+    assert.deepEqual({ ...rope.describe(16384), toString: 0 }, { ...d, toString: 0 }, "rope.describe returns the same");
   });
   assert.deepEqual(
     d.decay.slice(0, 4).map(({ distance }) => distance),
@@ -175,7 +175,7 @@ test("describe: decay, lengths, and the base, at the length asked for", () => {
   assert.equal(d.smallest_base, rw.smallestBase(128, 16384));
 });
 
-test("describe, without the rw, is by the module loaded last", () => {
+test("the function describe uses the module that was loaded last", () => {
   const config = { ...plain, max_position_embeddings: 4096 };
   assert.deepEqual({ ...describe(config), toString: 0 }, { ...rw.describe(config), toString: 0 });
 });
@@ -195,7 +195,7 @@ test("describe as text: the type, the base, each treatment, and every warning", 
   );
 });
 
-/** What a config is warned of: each of the patterns by one warning, and nothing else. */
+/** Asserts that a config has one warning for each pattern, and no others. */
 function warnsOf(config, patterns, seqLen) {
   const { warnings } = rw.describe(config, seqLen);
   assert.equal(warnings.length, patterns.length, JSON.stringify(warnings));
@@ -207,7 +207,7 @@ function warnsOf(config, patterns, seqLen) {
     );
 }
 
-test("warnings: none for released configurations in order", () => {
+test("warnings: none for correct released configs", () => {
   const llama = {
     model_type: "llama",
     hidden_size: 4096,
@@ -231,13 +231,13 @@ test("warnings: none for released configurations in order", () => {
   warnsOf({ ...plain, rope_theta: 1e6, max_position_embeddings: 4096 }, []);
 });
 
-test("warnings: each for what it is for", () => {
+test("warnings: each in its case", () => {
   const given = { ...plain, rope_theta: 1e6, max_position_embeddings: 131072 };
   const yarn = (more) => ({
     ...given,
     rope_scaling: { rope_type: "yarn", factor: 4, original_max_position_embeddings: 32768, ...more },
   });
-  const long = 65536; // past the original length, where YaRN's being static is no news
+  const long = 65536; // beyond the original length, where static YaRN is expected
   warnsOf(yarn(), [], long);
   warnsOf(yarn(), [/static/], 1000);
   warnsOf({ ...plain, max_position_embeddings: 4096 }, [/rope_theta is not given/]);

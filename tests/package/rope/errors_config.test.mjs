@@ -1,4 +1,4 @@
-// Bad configurations of rw.rope(): each raises its code and the path of its field, and nothing is left behind.
+// Invalid configs for rw.rope(): each throws its code and the path of its field, and leaks nothing.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { raises, rw, withRope } from "../helpers/runtime.mjs";
@@ -23,14 +23,14 @@ const llama3 = {
 const custom = { rope_type: "custom", inv_freq: ones(32, 0.5) };
 const dynamic = { rope_type: "dynamic", factor: 2 };
 
-test("the configurations that are broken below are good", () => {
+test("the configs that the cases below break are valid", () => {
   for (const rope_scaling of [yarn, longrope, llama3, custom]) rw.rope({ ...plain, rope_scaling }).dispose();
   rw.rope({ ...plain, max_position_embeddings: 4096, rope_scaling: dynamic }).dispose();
 });
 
 const inScaling = (scaling, change) => ({ rope_scaling: { ...scaling, ...change } });
 const cases = [
-  // what is wrong, keys, code, field
+  // title, keys, code, field
   ["no head_dim", { head_dim: undefined }, "INVALID_CONFIG", "head_dim"],
   ["a head_dim of 1", { head_dim: 1 }, "INVALID_CONFIG", "head_dim"],
   ["a head_dim of 10000", { head_dim: 10000 }, "INVALID_CONFIG", "head_dim"],
@@ -196,6 +196,6 @@ for (const [what, keys, code, field] of cases) {
   });
 }
 
-test("what is no config", () => {
+test("arguments that aren't configs", () => {
   for (const none of [null, undefined, "llama", 64, [plain]]) raises(() => rw.rope(none), "INVALID_CONFIG", "");
 });

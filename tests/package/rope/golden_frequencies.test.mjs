@@ -1,4 +1,4 @@
-// Frequencies, attention factors, and tables of every model configuration of tests/golden/frequencies.json, which transformers computed.
+// Frequencies, attention factors and tables of every model config in tests/golden/frequencies.json, compared with transformers.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { configOf, golden } from "../helpers/golden.mjs";
@@ -7,15 +7,15 @@ import { rw, withRope } from "../helpers/runtime.mjs";
 const cases = golden("frequencies");
 
 /**
- * transformers computes in f32. A plain frequency has three roundings (exponent, power, reciprocal), which the README states as 3e-7; the ramp
- * of YaRN and the smoothing of Llama 3 subtract and add rounded numbers, up to half as much again.
+ * transformers computes in f32. An unscaled frequency has three roundings (exponent, power, reciprocal), 3e-7 according to
+ * tests/golden/README.md. The ramp of YaRN and the smoothing of Llama 3 subtract and add rounded numbers, which adds up to half as much.
  */
 const frequencyTolerance = 5e-7;
 
-/** Mistral 4 gives transformers its whole head; the part that turns is one of its own, as in DeepSeek's attention. */
+/** Mistral 4 passes its whole head to transformers. The rotated part is separate, as in DeepSeek's attention. */
 const headDims = { mistral4: 64 };
 
-test("there are all the cases", () => assert.equal(cases.length, 129));
+test("all cases are there", () => assert.equal(cases.length, 129));
 
 for (const golden of cases) {
   test(golden.name, () => {
@@ -36,7 +36,7 @@ for (const golden of cases) {
         Math.abs(plan.attention_factor - golden.attention_factor) <= 1e-12,
         `attention_factor ${plan.attention_factor} instead of ${golden.attention_factor}`,
       );
-      // the golden file has the multiplier of 1/√head_dim, whatever a family's own scale
+      // the golden file has the factor of 1/√head_dim, without a family's own scale
       const softmax = plan.softmax_scale / (config.softmax_scale ?? 1 / Math.sqrt(plan.head_dim));
       assert.ok(
         Math.abs(softmax - golden.softmax_scale) <= 1e-12 * golden.softmax_scale,
@@ -46,7 +46,7 @@ for (const golden of cases) {
   });
 }
 
-/** Frequencies that came out with transformers' own bits. */
+/** Whether each frequency has the same bits as in transformers. */
 const same = { bits: 0, all: 0 };
 
 for (const golden of cases) {
@@ -59,7 +59,8 @@ for (const golden of cases) {
         golden.pairs.forEach((pair, column) => {
           const expected = golden.inv_freq[pair];
           const hasSameBits = Math.fround(inv_freq[pair]) === Math.fround(expected);
-          // cos and sin of equal angles: 2.4e-7 there (README), half an ulp here. Of a frequency that differs in its last bits, the angles do.
+          // cos and sin of equal angles: 2.4e-7 in transformers (tests/golden/README.md), half an ulp here. A frequency with other last bits gives other
+          // angles.
           const angleError = hasSameBits ? 0 : position * (Math.abs(inv_freq[pair] - expected) + 2 ** -23 * expected);
           const tolerance = golden.attention_factor * (3e-7 + angleError);
           for (const name of ["cos", "sin"]) {
@@ -80,7 +81,7 @@ for (const golden of cases) {
   });
 }
 
-test("precision hf rounds as transformers does: 97 of 100 frequencies have its very bits", () => {
+test("precision hf rounds like transformers: 97 of 100 frequencies have the same bits", () => {
   assert.ok(same.all > 6000);
   assert.ok(same.bits / same.all > 0.97, `${same.bits} of ${same.all}`);
 });

@@ -1,4 +1,4 @@
-// The rules of llama.cpp, vLLM, the original YaRN code and lucidrains' package where they differ (tests/golden/other_systems.json).
+// llama.cpp, vLLM, the original YaRN code and lucidrains' package, where their rules differ (tests/golden/other_systems.json).
 import assert from "node:assert/strict";
 import test from "node:test";
 import { golden } from "../helpers/golden.mjs";
@@ -6,12 +6,12 @@ import { rw, withRope } from "../helpers/runtime.mjs";
 
 const cases = golden("other_systems");
 
-/** Both sides compute in f64; an error in the exponent of the base counts ln(base) times. */
+/** Both sides compute in f64. An error in the exponent of the base is multiplied by ln(base). */
 const tolerance = 2 ** -44;
 const near = (actual, expected, what) =>
   assert.ok(Math.abs(actual - expected) <= tolerance * Math.abs(expected), `${what}: ${actual} instead of ${expected}`);
 
-test("there are all the cases", () => assert.equal(cases.length, 54));
+test("all cases are there", () => assert.equal(cases.length, 54));
 
 for (const { name, config, seq_len, inv_freq, attention_factor, softmax_scale } of cases) {
   test(name, () => {
@@ -27,7 +27,7 @@ for (const { name, config, seq_len, inv_freq, attention_factor, softmax_scale } 
 
 const withXpos = cases.filter(({ xpos }) => xpos !== undefined);
 
-test("xPos has its cases", () => assert.equal(withXpos.length, 2));
+test("all xPos cases are there", () => assert.equal(withXpos.length, 2));
 
 for (const { name, config, xpos } of withXpos) {
   test(`${name}: scales of queries and keys`, () => {
@@ -43,7 +43,7 @@ for (const { name, config, xpos } of withXpos) {
           for (let pair = 0; pair < pairs; pair++) {
             const i = row * pairs + pair;
             const expected = scales[row][pair] ** sign;
-            // cos and sin are each rounded to f32, to within half an ulp of what they hold
+            // cos and sin are each rounded to f32, an error of at most half an ulp
             assert.ok(
               Math.abs(Math.hypot(cos[i], sin[i]) / expected - 1) <= 2 ** -23,
               `${role}, pair ${pair} at ${position}`,

@@ -1,4 +1,4 @@
-// Queries and keys rotated by transformers' own functions (tests/golden/rotations.json) come out the same from rope.rotate.
+// rope.rotate gives the same queries and keys as the functions of transformers (tests/golden/rotations.json).
 import assert from "node:assert/strict";
 import test from "node:test";
 import { configOf, golden } from "../helpers/golden.mjs";
@@ -7,9 +7,9 @@ import { rw, withRope } from "../helpers/runtime.mjs";
 const cases = golden("rotations");
 const frequencies = golden("frequencies");
 
-test("there are all the cases", () => assert.equal(cases.length, 41));
+test("all cases are there", () => assert.equal(cases.length, 41));
 
-/** transformers' own f32 frequencies for the same configuration, where frequencies.json has them. */
+/** The f32 frequencies of transformers for the same config, if frequencies.json has them. */
 function ownFrequencies({ hf_config, layer_type, positions }) {
   const length = Math.max(...positions.flat(Infinity)) + 1;
   const fits = ({ seq_len }) => seq_len === null || seq_len === length;
@@ -20,9 +20,9 @@ function ownFrequencies({ hf_config, layer_type, positions }) {
 }
 
 /**
- * How far an element may be off, relative to the length of its pair: cos, sin, the products and their sum are rounded here and there (1e-6 in
- * all), and the angles differ by position times what the frequencies differ by, plus an ulp of the f32 angle where they differ at all.
- * Frequencies that frequencies.json does not have are taken to be within 5e-7, as that test shows for the others.
+ * Tolerance of an element, relative to the length of its pair. Both sides round cos, sin, the products and their sum (1e-6 in all). Angles differ
+ * by the position times the difference of the frequencies, plus an ulp of the f32 angle if they differ at all. For frequencies that
+ * frequencies.json doesn't have, the difference is 5e-7, as the test of the others shows.
  */
 function toleranceOf(inv_freq, own, pair, position) {
   if (own !== undefined && Math.fround(own[pair]) === Math.fround(inv_freq[pair])) return 1e-6;
@@ -30,14 +30,14 @@ function toleranceOf(inv_freq, own, pair, position) {
   return 1e-6 + Math.abs(position) * (error + 2 ** -23 * inv_freq[pair]);
 }
 
-/** The elements of pair j as they are read and as they are written, from the start of the head. */
+/** The elements of pair j in the source and in the result, counted from the start of the head. */
 function placesOf(pairing, pairs, j) {
   const half = [j, j + pairs];
   const adjacent = [2 * j, 2 * j + 1];
   return { half: [half, half], interleaved: [adjacent, adjacent], interleaved_to_half: [adjacent, half] }[pairing];
 }
 
-/** One rope for a case, or one for each span where the axes turn spans of their own (Gemma 4's vision tower: two of 32, base 100). */
+/** One rope for a case, or one per span if each axis rotates its own span (Gemma 4's vision tower: two of 32, base 100). */
 function spansOf(golden, precision) {
   if (golden.axis_spans === undefined)
     return [{ config: configOf(golden, { precision }), positions: golden.positions.flat(Infinity) }];
@@ -55,7 +55,7 @@ function spansOf(golden, precision) {
   }));
 }
 
-/** Rotates by one span, and asserts its elements. */
+/** Rotates one span, and checks its elements. */
 function checkSpan(golden, which, x, { config, positions }) {
   const expected = golden[`${which}_rotated`];
   const original = golden[which];
@@ -108,7 +108,7 @@ for (const golden of cases) {
         }
         checkSpan(golden, which, x, span);
       }
-      // what does not turn is untouched, bit for bit
+      // elements that aren't rotated keep their bits
       const head_dim = golden[`${which}_shape`].at(-1);
       const end = golden.rotary_offset + golden.rotary_dim;
       golden[which].forEach((value, i) => {
@@ -121,8 +121,8 @@ for (const golden of cases) {
 }
 
 /**
- * With exact arithmetic instead of transformers' f32: angles are then off by position · inv_freq · (5e-7 for its frequency, 2^-24 for its
- * product). The README's round figures for that are 4e-4 at positions up to 4096 and 1e-2 beyond; longrope's cos and sin carry a factor.
+ * With exact arithmetic. The angles of transformers, in f32, are off by position · inv_freq · (5e-7 for the frequency, 2^-24 for the product):
+ * 4e-4 at positions up to 4096 and 1e-2 beyond, in round figures (tests/golden/README.md has 1e-7 for the factor). In longrope, cos and sin have a factor.
  */
 for (const golden of cases) {
   test(`${golden.name}: with precision exact`, () => {

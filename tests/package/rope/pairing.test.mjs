@@ -1,10 +1,10 @@
-// rw.convertPairing: weights of one pairing made into the other's, so that attention scores stay the same.
+// rw.convertPairing: converts weights from one pairing to the other without changing attention scores.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { randomFloats, sameBits, to16Bits } from "../helpers/arrays.mjs";
 import { raises, rw, withRope } from "../helpers/runtime.mjs";
 
-test("eight rows, written out: interleaved c s c s … becomes c c … s s …", () => {
+test("eight rows: interleaved c s c s … becomes c c … s s …", () => {
   const rows = Float32Array.of(0, 1, 2, 3, 4, 5, 6, 7);
   const options = { heads: 1, head_dim: 8 };
   assert.deepEqual(
@@ -18,7 +18,7 @@ test("eight rows, written out: interleaved c s c s … becomes c c … s s …",
   assert.deepEqual([...rows], [0, 1, 2, 3, 4, 5, 6, 7], "the weights given stay");
 });
 
-test("only the rotary span of each head moves, and rows stay whole", () => {
+test("only rows in the rotary span of each head move, and rows stay whole", () => {
   const [heads, head_dim, columns] = [2, 10, 3];
   const weights = Float32Array.from({ length: heads * head_dim * columns }, (_, i) => i);
   const converted = rw.convertPairing(weights, {
@@ -40,7 +40,7 @@ test("only the rotary span of each head moves, and rows stay whole", () => {
   }
 });
 
-test("there and back, and to itself, give the same bits", () => {
+test("a round trip, and a conversion to the same pairing, keep all bits", () => {
   for (const head_dim of [2, 6, 64, 128]) {
     const weights = randomFloats(3 * head_dim * 7);
     weights[1] = NaN;
@@ -55,7 +55,7 @@ test("there and back, and to itself, give the same bits", () => {
   }
 });
 
-test("any element type, and the kind of array given", () => {
+test("any element type; the result has the same array type", () => {
   const weights = randomFloats(2 * 16 * 5);
   const options = { heads: 2, head_dim: 16, from: "half", to: "interleaved" };
   const expected = rw.convertPairing(weights, options);
@@ -85,7 +85,7 @@ function project(weights, bias, x) {
   });
 }
 
-test("attention scores are equal where q and k, weights and biases, are converted alike", () => {
+test("attention scores are equal if the weights and biases of q and k are all converted", () => {
   const [heads, head_dim, width] = [2, 32, 12];
   for (const span of [{}, { rotary_dim: 16 }, { rotary_dim: 20, rotary_offset: 6 }]) {
     const parameters = Object.fromEntries(
@@ -112,7 +112,7 @@ test("attention scores are equal where q and k, weights and biases, are converte
     );
     const wrong = scores("half", (weights) => weights);
     original.forEach((score, head) => {
-      // the same products in another order: 32 of at most about (2 · 2 · 12)², summed in f64 here, each rounded to f32 before
+      // the same 32 products in another order, each at most about (2 · 2 · 12)² and rounded to f32, summed in f64 here
       assert.ok(
         Math.abs(converted[head] - score) <= 32 * 2304 * 2 ** -22,
         `head ${head}: ${converted[head]} instead of ${score}`,
@@ -125,7 +125,7 @@ test("attention scores are equal where q and k, weights and biases, are converte
   }
 });
 
-test("what cannot be converted", () => {
+test("invalid arguments", () => {
   const options = { heads: 2, head_dim: 16, from: "half", to: "interleaved" };
   const weights = randomFloats(2 * 16 * 5);
   for (const [change, code, field] of [

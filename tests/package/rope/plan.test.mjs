@@ -1,4 +1,4 @@
-// rope.plan: fields, golden numbers of released models, validity of length-dependent plans, and ramps.
+// rope.plan: fields, reference numbers, valid lengths of length-dependent plans, and ramps.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { sameBits } from "../helpers/arrays.mjs";
@@ -39,7 +39,7 @@ test("every field of a plain plan", () => {
   inv_freq.forEach((w, j) => near(w, 10000 ** ((-2 * j) / 64), 1e-15, `pair ${j}`));
 });
 
-test("a plan is a copy: changing it changes nothing", () => {
+test("a plan is a copy: changing it doesn't change the rope", () => {
   withRope(rw.rope(plain), (rope) => {
     const plan = rope.plan();
     const kept = plan.inv_freq.slice();
@@ -50,7 +50,7 @@ test("a plan is a copy: changing it changes nothing", () => {
   });
 });
 
-test("rope.config is the config as given, frozen and copied", () => {
+test("rope.config is a frozen copy of the given config", () => {
   const given = scaled({ rope_type: "linear", factor: 2 });
   withRope(rw.rope(given), (rope) => {
     assert.deepEqual(rope.config, given);
@@ -76,7 +76,7 @@ const llama3 = (factor) => ({
   high_freq_factor: 4,
   original_max_position_embeddings: 8192,
 });
-const census = {
+const references = {
   "Llama-2": [plain, [0.865964323, 0.1, 0.01, 0.000115478198, 7.4599541336]],
   "Llama-3.1-8B": [
     scaled(llama3(8), { rope_theta: 5e5 }),
@@ -123,8 +123,8 @@ const census = {
   ],
 };
 
-for (const [name, [config, [w1, wQuarter, wHalf, wLast, sum]]] of Object.entries(census)) {
-  test(`golden numbers: ${name}`, () => {
+for (const [name, [config, [w1, wQuarter, wHalf, wLast, sum]]] of Object.entries(references)) {
+  test(`reference numbers: ${name}`, () => {
     const { inv_freq } = planOf(config);
     const n = inv_freq.length;
     for (const [j, expected] of [
@@ -133,7 +133,7 @@ for (const [name, [config, [w1, wQuarter, wHalf, wLast, sum]]] of Object.entries
       [n / 2, wHalf],
       [n - 1, wLast],
     ])
-      near(inv_freq[j], expected, 6e-9, `w[${j}]`); // nine digits given
+      near(inv_freq[j], expected, 6e-9, `w[${j}]`); // references have nine digits
     near(
       inv_freq.reduce((a, b) => a + b),
       sum,
@@ -143,7 +143,7 @@ for (const [name, [config, [w1, wQuarter, wHalf, wLast, sum]]] of Object.entries
   });
 }
 
-test("golden numbers: InternLM2.5, dynamic ×2 from 32768, at 65536", () => {
+test("reference numbers: InternLM2.5, dynamic ×2 from 32768, at 65536", () => {
   const { inv_freq } = planOf(
     scaled({ rope_type: "dynamic", factor: 2 }, { rope_theta: 1e6, max_position_embeddings: 32768 }),
     65536,
@@ -183,7 +183,7 @@ test("YaRN's correction ranges and attention factors", () => {
   near(raw[1], 17.398, 5e-5, "high");
 });
 
-test("softmax scales: 1/√head_dim, the config's own, and DeepSeek's share", () => {
+test("softmax scale: 1/√head_dim, the scale in the config, and DeepSeek's factor", () => {
   assert.equal(planOf(plain).softmax_scale, 1 / Math.sqrt(128));
   assert.equal(planOf({ ...plain, softmax_scale: 0.25 }).softmax_scale, 0.25);
   const deepseek = scaled(yarn(40, 4096, { mscale: 1, mscale_all_dim: 1 }), {
@@ -194,7 +194,7 @@ test("softmax scales: 1/√head_dim, the config's own, and DeepSeek's share", ()
   near(planOf(deepseek).softmax_scale * Math.sqrt(192), 1.8738542, 1e-8, "softmax_scale");
 });
 
-test("lengths for which a plan holds, and that it does", () => {
+test("a plan is valid for the lengths it states", () => {
   const dynamic = scaled({ rope_type: "dynamic", factor: 2 }, { max_position_embeddings: 4096 });
   const ones = (n) => new Array(n).fill(1);
   const longrope = scaled(
@@ -231,7 +231,7 @@ test("lengths for which a plan holds, and that it does", () => {
   assert.notDeepEqual(planOf(longrope, 4097).inv_freq, planOf(longrope, 4096).inv_freq);
 });
 
-test("a plan comes out the same whatever was asked for before", () => {
+test("a plan doesn't depend on earlier calls", () => {
   const dynamic = scaled({ rope_type: "dynamic", factor: 2 }, { max_position_embeddings: 4096 });
   withRope(rw.rope(dynamic), (rope) => {
     const lengths = [1, 5000, 4096, 100000, 5000, 1];
@@ -241,7 +241,7 @@ test("a plan comes out the same whatever was asked for before", () => {
   });
 });
 
-test("both ramps of YaRN meet at their ends and differ between", () => {
+test("both ramps of YaRN are equal at their ends and differ in between", () => {
   const config = (ramp) => scaled(yarn(4, 4096, { ramp, truncate: false }));
   const byIndex = planOf(config("pair_index"));
   const byRotations = planOf(config("rotations"));
@@ -259,14 +259,14 @@ test("both ramps of YaRN meet at their ends and differ between", () => {
   assert.ok(different > 5, `${different} pairs differ`);
 });
 
-test("what vLLM would serve, and the rows of its table", () => {
+test("the longest sequence that vLLM serves, and the rows of its table", () => {
   const { max_length, table_length } = planOf(
     scaled(yarn(4, 32768), { compat: "vllm", max_position_embeddings: 131072 }),
   );
   assert.deepEqual([max_length, table_length], [131072, 131072]);
 });
 
-test("xPos: a scale for each pair", () => {
+test("xPos: one scale per pair", () => {
   const { xpos } = planOf({ ...plain, xpos: { scale_base: 512, center: 7 } });
   assert.deepEqual([xpos.scale_base, xpos.center], [512, 7]);
   xpos.scale.forEach((scale, j) => near(scale, (2 * j + 0.4 * 128) / (1.4 * 128), 1e-15, `pair ${j}`));

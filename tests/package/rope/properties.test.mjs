@@ -1,11 +1,11 @@
-// What holds of every rotation and every scaling, whatever the numbers (fast-check).
+// Properties of every rotation and every scaling type, with random inputs (fast-check).
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import { product, sameBits } from "../helpers/arrays.mjs";
 import { rw, withRope } from "../helpers/runtime.mjs";
 
-/** The same numbers in every run, so that a failure is the change's; ROPEWALK_SEED tries others. */
+/** A fixed seed, so that a failure comes from the change under test. ROPEWALK_SEED sets another. */
 const seed = Number(process.env.ROPEWALK_SEED ?? 1);
 const check = (arbitraries, holds) => fc.assert(fc.property(...arbitraries, holds), { numRuns: 200, seed });
 const epsilon = 2 ** -24;
@@ -42,7 +42,7 @@ const dot = (x, y) => x.reduce((sum, value, i) => sum + value * y[i], 0);
 const norm = (x) => Math.hypot(...x);
 const distance = (x, y) => Math.hypot(...x.map((value, i) => value - y[i]));
 
-/** One rotation is off by 4 · 2^-24 of a pair's length (helpers/reference.mjs) in each of its elements: √2 times as much of a vector's. */
+/** One rotation has an error of 4 · 2^-24 of the pair's length per element (helpers/reference.mjs), so √2 times as much of the vector's length. */
 const off = (rotations, x) => rotations * 4 * Math.SQRT2 * epsilon * norm(x) + 2 ** -140;
 
 test("a rotation keeps the norm", () => {
@@ -51,7 +51,7 @@ test("a rotation keeps the norm", () => {
   );
 });
 
-test("an attention factor scales the norm of what turns, and nothing else", () => {
+test("an attention factor scales the norm of the rotated elements only", () => {
   check([withVector(position, fc.double({ min: 1, max: 64, noNaN: true }))], ([given, x, p, factor]) =>
     withRope(
       rw.rope({ ...given, rope_scaling: { rope_type: "yarn", factor, original_max_position_embeddings: 2048 } }),
@@ -68,7 +68,7 @@ test("an attention factor scales the norm of what turns, and nothing else", () =
   );
 });
 
-test("scores depend on the difference of positions alone", () => {
+test("scores depend only on the difference of positions", () => {
   const integer = fc.integer({ min: -(2 ** 20), max: 2 ** 20 });
   check(
     [
@@ -87,7 +87,7 @@ test("scores depend on the difference of positions alone", () => {
   );
 });
 
-test("rotations compose: m, then n, is m + n", () => {
+test("rotations add up: m, then n, is m + n", () => {
   const integer = fc.integer({ min: -(2 ** 20), max: 2 ** 20 });
   check([withVector(integer, integer)], ([given, x, m, n]) =>
     withRope(rw.rope(given), (rope) =>
@@ -96,7 +96,7 @@ test("rotations compose: m, then n, is m + n", () => {
   );
 });
 
-test("the inverse undoes a rotation, and is the rotation by the opposite position", () => {
+test("the inverse undoes a rotation, and equals the rotation by the negative position", () => {
   check([withVector(position)], ([given, x, p]) =>
     withRope(rw.rope(given), (rope) => {
       assert.ok(distance(turn(rope, turn(rope, x, p), p, { inverse: true }), x) <= off(2, x));
@@ -105,7 +105,7 @@ test("the inverse undoes a rotation, and is the rotation by the opposite positio
   );
 });
 
-test("re-rotating is rotating afresh", () => {
+test("re-rotated keys equal keys that are rotated at the new positions", () => {
   check([withVector(position, position)], ([given, x, from, to]) =>
     withRope(rw.rope(given), (rope) => {
       const moved = rope.rerotate(turn(rope, x, from), {
@@ -119,7 +119,7 @@ test("re-rotating is rotating afresh", () => {
   );
 });
 
-test("the pairings are one rotation of permuted elements", () => {
+test("both pairings are the same rotation of permuted elements", () => {
   check([withVector(position)], ([given, x, p]) => {
     const half = { ...given, pairing: "half" };
     const permute = (v, from, to) => rw.convertPairing(v, { heads: 1, ...geometryOf(given), from, to });
@@ -127,7 +127,7 @@ test("the pairings are one rotation of permuted elements", () => {
     const other = withRope(rw.rope({ ...given, pairing: "interleaved" }), (rope) =>
       turn(rope, permute(x, "half", "interleaved"), p),
     );
-    // eight pairs at a time or one by one, by the pair's number: the same arithmetic in both pairings
+    // a pair's index decides whether it is rotated with seven others or alone; the arithmetic is the same in both pairings
     sameBits(permute(other, "interleaved", "half"), turned);
     const both = withRope(rw.rope({ ...given, pairing: "interleaved_to_half" }), (rope) =>
       turn(rope, permute(x, "half", "interleaved"), p),
@@ -138,7 +138,7 @@ test("the pairings are one rotation of permuted elements", () => {
 
 const geometryOf = ({ head_dim, rotary_dim, rotary_offset }) => ({ head_dim, rotary_dim, rotary_offset });
 
-test("heads, tokens and rows of one call are turned as each alone", () => {
+test("heads, tokens and rows of one call are rotated as each on its own", () => {
   const extents = fc.record({
     layout: fc.constantFrom("bthd", "bhtd", "thd"),
     b: fc.integer({ min: 1, max: 3 }),
@@ -167,7 +167,7 @@ const dims = fc.integer({ min: 2, max: 128 }).map((pairs) => 2 * pairs);
 const near = (actual, expected, tolerance = 1e-12) =>
   assert.ok(Math.abs(actual - expected) <= tolerance * Math.abs(expected), `${actual} instead of ${expected}`);
 
-test("NTK-aware scaling leaves the first pair alone, divides the last by the factor, and the others by something between", () => {
+test("NTK-aware scaling keeps the first pair, divides the last by the factor, and the others by less", () => {
   check([dims, plainBase, factor], (head_dim, rope_theta, s) => {
     const given = { head_dim, pairing: "half", rope_theta };
     const [plain, scaled] = [given, { ...given, rope_scaling: { rope_type: "ntk", factor: s } }].map(frequencies);
@@ -178,7 +178,7 @@ test("NTK-aware scaling leaves the first pair alone, divides the last by the fac
   });
 });
 
-test("dynamic NTK is plain up to the trained length, and NTK of the grown factor beyond", () => {
+test("dynamic NTK is unscaled up to the trained length, and NTK with a growing factor beyond", () => {
   check([dims, plainBase, factor, fc.integer({ min: 1, max: 2 ** 20 })], (head_dim, rope_theta, s, seqLen) => {
     const given = { head_dim, pairing: "half", rope_theta, max_position_embeddings: 4096 };
     const dynamic = withRope(
@@ -194,7 +194,7 @@ test("dynamic NTK is plain up to the trained length, and NTK of the grown factor
   });
 });
 
-test("YaRN's ramp: kept before it, divided after it, falling shares between, by the formula", () => {
+test("YaRN's ramp: pairs are kept before it, divided after it, and blended in between, by the formula", () => {
   const original = fc.integer({ min: 256, max: 2 ** 17 });
   const betas = fc
     .tuple(fc.double({ min: 0.5, max: 8, noNaN: true }), fc.double({ min: 1.5, max: 16, noNaN: true }))
@@ -239,7 +239,7 @@ test("YaRN's ramp: kept before it, divided after it, falling shares between, by 
   );
 });
 
-test("linear scaling divides every frequency, and is plain RoPE at positions divided", () => {
+test("linear scaling divides every frequency, and equals plain RoPE at divided positions", () => {
   check([withVector(fc.integer({ min: 0, max: 2 ** 20 }), factor)], ([given, x, p, s]) => {
     const scaled = { ...given, rope_scaling: { rope_type: "linear", factor: s } };
     const plain = frequencies(given);

@@ -1,4 +1,4 @@
-// rope.rerotate: cached keys moved to other positions, other lengths and other ropes come out as keys rotated there afresh.
+// rope.rerotate: keys moved to other positions, lengths and ropes equal keys that are rotated there from the start.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { close, product, randomFloats, sameBits, to16Bits } from "../helpers/arrays.mjs";
@@ -15,8 +15,8 @@ const layout = "bhtd";
 const keys = () => randomFloats(product(shape), 17);
 
 /**
- * Three rotations instead of one, each within 4 · 2^-24 of the length of its pair (reference.mjs), which is below 2√2 times the attention
- * factors passed through (at most 1.35 here).
+ * Three rotations instead of one, each with an error of 4 · 2^-24 of the length of its pair (reference.mjs). The length is below 2√2 times the
+ * attention factors (at most 1.35 here).
  */
 const tolerance = 3 * 4 * 2 ** -24 * 2 * Math.SQRT2 * 1.35;
 
@@ -39,7 +39,7 @@ for (const pairing of ["half", "interleaved", "interleaved_to_half"]) {
   });
 }
 
-test("between ropes: another base, another factor, none at all", () => {
+test("between ropes with another base, another factor, or no scaling", () => {
   const configs = [
     config,
     { ...config, rope_theta: 1e6 },
@@ -57,7 +57,7 @@ test("between ropes: another base, another factor, none at all", () => {
         { positions: ids },
         `${JSON.stringify(a.config)} → ${JSON.stringify(b.config)}`,
       );
-  // called on any of the two, or a third
+  // on either of the two, or on a third
   const moved = ropes.map((rope) => {
     const x = ropes[0].rotate(keys(), { layout, shape, positions: 3 });
     return rope.rerotate(x, {
@@ -71,7 +71,7 @@ test("between ropes: another base, another factor, none at all", () => {
   for (const rope of ropes) rope.dispose();
 });
 
-test("between lengths of one rope, where frequencies depend on them", () => {
+test("between lengths of one rope with length-dependent frequencies", () => {
   const dynamic = { ...config, max_position_embeddings: 64, rope_scaling: { rope_type: "dynamic", factor: 2 } };
   withRope(rw.rope(dynamic), (rope) => {
     expectFresh(rope, { positions: 0, seqLen: 8 }, rope, { positions: 0, seqLen: 200 }, "grown");
@@ -83,7 +83,7 @@ test("between lengths of one rope, where frequencies depend on them", () => {
   });
 });
 
-test("nothing changes, not a bit, where nothing moves", () => {
+test("keys keep all bits if nothing changes", () => {
   for (const given of [config, yarn(4), { ...config, xpos: { scale_base: 512 } }]) {
     withRope(rw.rope(given), (rope) => {
       for (const positions of places) {
@@ -116,7 +116,7 @@ test("nothing changes, not a bit, where nothing moves", () => {
   }
 });
 
-test("a shift only turns: a hundred of them scale nothing, and an attention factor is applied once", () => {
+test("a shift only rotates: a hundred shifts scale nothing, and the attention factor is applied once", () => {
   withRope(rw.rope(yarn(16)), (rope) => {
     const original = rope.rotate(keys(), { layout, shape, positions: 1000 });
     const moved = original.slice();
@@ -125,7 +125,7 @@ test("a shift only turns: a hundred of them scale nothing, and an attention fact
     const length = (x, i) => Math.hypot(x[i], x[i + 32]);
     for (let i = 0; i < moved.length; i++) {
       if (i % 64 >= 32) continue;
-      // each of 100 rotations rounds by 4 · 2^-24 at most
+      // each of 100 rotations has an error of 4 · 2^-24 at most
       assert.ok(
         Math.abs(length(moved, i) - length(original, i)) <= 100 * 4 * 2 ** -24 * length(original, i),
         `pair at ${i}`,
@@ -140,7 +140,7 @@ test("a shift only turns: a hundred of them scale nothing, and an attention fact
   });
 });
 
-test("there and back again", () => {
+test("a round trip", () => {
   withRope(rw.rope(config), (rope) =>
     withRope(rw.rope(yarn(8)), (other) => {
       const original = rope.rotate(keys(), { layout, shape, positions: 7 });
@@ -154,7 +154,7 @@ test("there and back again", () => {
   );
 });
 
-test("xPos: keys keep their scale's role", () => {
+test("xPos: keys keep the scale of keys", () => {
   withRope(rw.rope({ ...config, xpos: { scale_base: 512, center: 100 } }), (rope) => {
     expectFresh(rope, { positions: 100 }, rope, { positions: 130 }, "forward");
     expectFresh(rope, { positions: ids.map((p) => p % 300) }, rope, { positions: 3 }, "back");
@@ -200,7 +200,7 @@ test("tensors, 16-bit keys, out, and all layouts", () => {
   });
 });
 
-test("ropes that differ in geometry cannot exchange keys", () => {
+test("ropes with different geometry are rejected", () => {
   withRope(rw.rope(config), (rope) => {
     const others = [
       { rotary_dim: 32 },

@@ -29,7 +29,7 @@ const layouts = [
   ["bhtd", [2, 3, 5]],
 ];
 
-// Kernels take eight pairs at a time and the rest one by one: spans of 1 to 9 pairs and of some more, and every place of the span in the head.
+// Kernels rotate eight pairs at a time, and the rest one by one: spans of 1 to 9 pairs and some longer ones, at all offsets in the head.
 const geometries = [
   { head_dim: 2 },
   ...[2, 6, 14, 16, 18].map((rotary_dim) => ({ head_dim: 18, rotary_dim })),
@@ -41,7 +41,7 @@ const geometries = [
 
 for (const pairing of ["half", "interleaved", "interleaved_to_half"]) {
   for (const geometry of geometries) {
-    test(`by the definition: ${pairing}, ${JSON.stringify(geometry)}`, () => {
+    test(`equals the reference implementation: ${pairing}, ${JSON.stringify(geometry)}`, () => {
       withRope(rw.rope({ ...geometry, pairing }), (rope) => {
         for (const [layout, extents] of layouts) {
           for (const inverse of [false, true]) {
@@ -69,7 +69,7 @@ for (const pairing of ["half", "interleaved", "interleaved_to_half"]) {
 const config = { head_dim: 64, pairing: "half", rope_theta: 1e6 };
 const yarn = { ...config, rope_scaling: { rope_type: "yarn", factor: 4, original_max_position_embeddings: 4096 } };
 
-test("layouts are orders of the same elements", () => {
+test("layouts order the same elements differently", () => {
   withRope(rw.rope(config), (rope) => {
     const [b, t, h, d] = [2, 5, 3, 64];
     const bthd = rope.rotate(randomFloats(b * t * h * d), { layout: "bthd", shape: [b, t, h, d], positions: 9 });
@@ -90,10 +90,10 @@ test("layouts are orders of the same elements", () => {
   });
 });
 
-test("grouped queries: keys with fewer heads turn as queries do", () => {
+test("grouped queries: keys with fewer heads are rotated like queries", () => {
   withRope(rw.rope(yarn), (rope) => {
     const keys = randomFloats(2 * 2 * 4 * 64, 3);
-    // each key head shared by four query heads: queries that are copies of their keys come out as copies of the rotated keys
+    // four query heads share a key head: queries that are copies of the keys become copies of the rotated keys
     const queries = new Float32Array(2 * 8 * 4 * 64);
     const headSize = 4 * 64;
     for (let i = 0; i < 16; i++)
@@ -107,7 +107,7 @@ test("grouped queries: keys with fewer heads turn as queries do", () => {
   });
 });
 
-test("x itself comes back, or out, with x as it was", () => {
+test("returns x itself, or out with x unchanged", () => {
   withRope(rw.rope(yarn), (rope) => {
     const options = { layout: "thd", shape: [3, 2, 64], positions: 5 };
     const x = randomFloats(3 * 2 * 64);
@@ -124,7 +124,7 @@ test("x itself comes back, or out, with x as it was", () => {
   });
 });
 
-test("elements outside the span are copied to out, bit for bit, and a NaN there too", () => {
+test("elements outside the span are copied to out with all bits, NaN too", () => {
   withRope(rw.rope({ head_dim: 16, rotary_dim: 4, rotary_offset: 6, pairing: "half" }), (rope) => {
     const x = randomFloats(2 * 16);
     x[0] = NaN;
@@ -138,7 +138,7 @@ test("elements outside the span are copied to out, bit for bit, and a NaN there 
   });
 });
 
-test("inverse undoes a rotation, attention factor and xPos scale too", () => {
+test("inverse undoes a rotation, the attention factor and the xPos scale", () => {
   const xpos = { ...yarn, xpos: { scale_base: 512, center: 40 } };
   for (const [name, given] of Object.entries({
     config,
@@ -155,14 +155,14 @@ test("inverse undoes a rotation, attention factor and xPos scale too", () => {
         rope.rotate(x, options);
         assert.notDeepEqual(x, original, name);
         rope.rotate(x, { ...options, inverse: true });
-        // two rotations; scales of xPos cancel but for their rounding, and the largest pair has length 2√2
+        // two rotations; xPos scales cancel except for rounding, and the largest pair has length 2√2
         close(x, original, 8 * 2 ** -24 * Math.SQRT2 * 2, `${name}, ${role},`);
       }
     });
   }
 });
 
-test("position 0 turns nothing, and an attention factor still scales", () => {
+test("position 0 rotates nothing, but the attention factor scales", () => {
   const options = { layout: "thd", shape: [1, 2, 64], positions: 0 };
   withRope(rw.rope(config), (rope) => sameBits(rope.rotate(randomFloats(128), options), randomFloats(128)));
   withRope(rw.rope(yarn), (rope) => {
@@ -174,7 +174,7 @@ test("position 0 turns nothing, and an attention factor still scales", () => {
   });
 });
 
-test("a factor of xPos multiplies queries by what it divides keys", () => {
+test("xPos multiplies queries by the factor that divides keys", () => {
   withRope(rw.rope({ ...config, xpos: { scale_base: 512, center: 0 } }), (rope) => {
     const { xpos, inv_freq } = rope.plan();
     const ones = () => new Float32Array(64).fill(1);

@@ -4,7 +4,7 @@ import test from "node:test";
 import { fromBits, randomFloats, sameBits, to16Bits, toBits } from "../helpers/arrays.mjs";
 import { rw, withRope } from "../helpers/runtime.mjs";
 
-test("the helpers' 16-bit floats, against values known by heart", () => {
+test("the 16-bit floats of the helpers have known values", () => {
   for (const [dtype, value, bits] of [
     ["f16", 1, 0x3c00],
     ["f16", -2, 0xc000],
@@ -28,7 +28,7 @@ test("the helpers' 16-bit floats, against values known by heart", () => {
 
 const yarn = { rope_type: "yarn", factor: 4, original_max_position_embeddings: 4096 };
 
-// 5, 20 and 32 pairs: the one-by-one kernel, both, and the vector kernel alone
+// 5, 20 and 32 pairs: the scalar tail only, both, and the vector kernel only
 for (const head_dim of [10, 40, 64]) {
   for (const pairing of ["half", "interleaved", "interleaved_to_half"]) {
     test(`f16 and bf16 are the f32 rotation rounded once: ${pairing}, head_dim ${head_dim}`, () => {
@@ -59,7 +59,7 @@ test("16-bit values at the ends of their range: subnormal, largest, zero", () =>
       ["f16", [2 ** -24, 2 ** -15, -(2 ** -24) * 5, 65504, -65504, 0, -0, 1]],
       ["bf16", [2 ** -133, 2 ** -127, -(2 ** -130), 3.3e38, -3.3e38, 0, -0, 1]],
     ]) {
-      // x turns alone: its y is 0, so that nothing overflows
+      // y is 0 in each pair, so that nothing overflows
       const { bits, floats } = to16Bits([...values, ...new Array(8).fill(0)], dtype);
       const options = { layout: "thd", shape: [1, 1, 16], positions: 1 };
       const expected = to16Bits(rope.rotate(floats, options), dtype).bits;
@@ -82,7 +82,7 @@ test(
   },
 );
 
-test("what looks like a Float16Array is taken for one", () => {
+test("an object with the tag Float16Array is treated as one", () => {
   withRope(rw.rope({ head_dim: 8, pairing: "half" }), (rope) => {
     const { bits } = to16Bits(randomFloats(8), "f16");
     const { buffer, byteOffset, byteLength, length } = bits.slice();
@@ -93,7 +93,7 @@ test("what looks like a Float16Array is taken for one", () => {
   });
 });
 
-test("dtype may be given where it is known anyway", () => {
+test("dtype may be given if the array implies it", () => {
   withRope(rw.rope({ head_dim: 8, pairing: "half" }), (rope) => {
     const options = { layout: "thd", shape: [1, 1, 8], positions: 3 };
     sameBits(rope.rotate(randomFloats(8), { ...options, dtype: "f32" }), rope.rotate(randomFloats(8), options));

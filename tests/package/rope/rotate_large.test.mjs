@@ -1,4 +1,4 @@
-// Arrays outside wasm memory pass through it in pieces of 512 KB: the result has the same bits as a Tensor's, which is turned at once.
+// Arrays outside wasm memory are rotated in chunks of 512 KB. The result has the same bits as a Tensor, which is rotated in one call.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { product, randomFloats, sameBits, to16Bits } from "../helpers/arrays.mjs";
@@ -24,7 +24,7 @@ function bothWays(rope, x, { shape, dtype, ...options }) {
   }
 }
 
-// bthd and thd are cut by tokens; bhtd by heads where a head's tokens fit (7 of 300 · 128), by tokens within a head where they do not
+// bthd and thd are split by tokens; bhtd by heads if a head's tokens fit (7 of 300 · 128), else by tokens within a head
 const shapes = [
   ["thd", [1100, 2, 128]],
   ["bthd", [3, 300, 5, 128]],
@@ -48,7 +48,7 @@ for (const [layout, shape] of shapes) {
   });
 }
 
-test("pieces that are not a whole number of vectors: head_dim 90, partial and interleaved", () => {
+test("chunks that aren't a whole number of vectors: head_dim 90, partial and interleaved", () => {
   withRope(rw.rope({ head_dim: 90, rotary_dim: 42, rotary_offset: 3, pairing: "interleaved" }), (rope) => {
     for (const [layout, shape] of [
       ["thd", [900, 3, 90]],
@@ -80,7 +80,7 @@ test("several axes", () => {
   );
 });
 
-test("16-bit elements, twice as many in a piece", () => {
+test("16-bit elements, twice as many per chunk", () => {
   withRope(rw.rope({ head_dim: 128, pairing: "interleaved_to_half" }), (rope) => {
     for (const dtype of ["f16", "bf16"]) {
       const shape = [2, 5, 700, 128];
@@ -94,7 +94,7 @@ test("16-bit elements, twice as many in a piece", () => {
   });
 });
 
-test("all pieces are turned by the plan of the whole length, and by that of seqLen", () => {
+test("all chunks use the plan for the whole length, or for seqLen", () => {
   const dynamic = {
     head_dim: 128,
     pairing: "half",
@@ -106,14 +106,14 @@ test("all pieces are turned by the plan of the whole length, and by that of seqL
     const x = randomFloats(product(shape));
     bothWays(rope, x, { layout: "thd", shape, positions: 0 });
     bothWays(rope, x, { layout: "thd", shape, positions: 0, seqLen: 5000 });
-    // the first piece alone would be turned by another plan
+    // on its own, the first chunk would use another plan
     const whole = rope.rotate(x.slice(), { layout: "thd", shape, positions: 0 });
     const first = rope.rotate(x.slice(0, 256 * 256), { layout: "thd", shape: [256, 2, 128], positions: 0 });
     assert.notDeepEqual(whole.slice(0, 256 * 256), first);
   });
 });
 
-test("re-rotation in pieces", () => {
+test("re-rotation in chunks", () => {
   withRope(rw.rope({ head_dim: 128, pairing: "half" }), (rope) => {
     for (const [layout, shape] of [
       ["thd", [1100, 2, 128]],
@@ -132,8 +132,8 @@ test("re-rotation in pieces", () => {
   });
 });
 
-test("more positions than the core keeps rows for", () => {
-  // 40000 positions of 64 pairs go through the core in blocks of 4096; in rows of their own, too
+test("more positions than the row cache holds", () => {
+  // 40000 positions of 64 pairs are computed in blocks of 4096; also with separate positions for each row
   withRope(rw.rope({ head_dim: 128, pairing: "half" }), (rope) => {
     const tensor = rw.tensor([40000, 1, 128]).set(randomFloats(40000 * 128));
     const last = tensor.data.slice(-128);

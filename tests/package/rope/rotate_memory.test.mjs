@@ -1,4 +1,4 @@
-// Where the elements lie: subarrays, shared memory, tensors, views of a tensor's own memory, and views that growth has left empty.
+// Rotation of subarrays, shared memory, tensors, views of tensors, and views that were detached when memory grew.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { randomFloats, sameBits } from "../helpers/arrays.mjs";
@@ -9,7 +9,7 @@ const options = { layout: "thd", shape: [3, 2, 64], positions: 1000 };
 const count = 3 * 2 * 64;
 const expected = withRope(rw.rope(config), (rope) => rope.rotate(randomFloats(count), options));
 
-test("a subarray is turned where it lies, and its neighbours stay", () => {
+test("a subarray is rotated in place, and its neighbors don't change", () => {
   withRope(rw.rope(config), (rope) => {
     const all = new Float32Array(count + 20).fill(7);
     all.set(randomFloats(count), 13);
@@ -19,7 +19,7 @@ test("a subarray is turned where it lies, and its neighbours stay", () => {
   });
 });
 
-test("from one part of a buffer to another", () => {
+test("from one part of a buffer to another part", () => {
   withRope(rw.rope(config), (rope) => {
     const all = new Float32Array(2 * count);
     all.set(randomFloats(count));
@@ -69,7 +69,7 @@ test("from a tensor to an array and back", () => {
   });
 });
 
-test("views of a tensor's memory are turned where they lie, whole and in part", () => {
+test("views of a tensor are rotated in place, whole and in part", () => {
   withRope(rw.rope(config), (rope) => {
     const tensor = rw.tensor([3, 2, 64]).set(randomFloats(count));
     rope.rotate(tensor.data, options);
@@ -83,7 +83,7 @@ test("views of a tensor's memory are turned where they lie, whole and in part", 
   });
 });
 
-test("a view of a tensor's memory takes no way through the scratch block, which a token of this size would not fit", () => {
+test("a view of a tensor isn't copied through the scratch block, which a token of this size wouldn't fit", () => {
   withRope(rw.rope(config), (rope) => {
     const tensor = rw.tensor([2, 2100, 64]).set(randomFloats(2 * 2100 * 64));
     rope.rotate(tensor.data.subarray(2100 * 64), { layout: "thd", shape: [1, 2100, 64], positions: 1001 });
@@ -97,7 +97,7 @@ test("a view of a tensor's memory takes no way through the scratch block, which 
   });
 });
 
-test("a tensor holds zeros at first, and shows its elements by type", () => {
+test("a new tensor holds zeros, and its data has the array type of its dtype", () => {
   const f32 = rw.tensor([2, 3]);
   const bf16 = rw.tensor([2, 3], "bf16");
   assert.deepEqual(f32.data, new Float32Array(6));
@@ -111,15 +111,15 @@ test("a tensor holds zeros at first, and shows its elements by type", () => {
   bf16.dispose();
 });
 
-test("growth keeps what tensors and ropes hold; an older view is refused, not turned", () => {
+test("when memory grows, tensors and ropes keep their contents, and an older view is rejected", () => {
   withRope(rw.rope(config), (rope) => {
     const tensor = rw.tensor([3, 2, 64]).set(randomFloats(count));
     const { inv_freq } = rope.plan();
     const old = tensor.data;
     const before = rw.memoryBytes;
-    const large = rw.tensor([before / 4]); // as much as there is: memory must grow
+    const large = rw.tensor([before / 4]); // as large as wasm memory, which must grow
     assert.ok(rw.memoryBytes > before);
-    assert.equal(old.length, 0, "the engine has emptied the older view");
+    assert.equal(old.length, 0, "the engine has detached the older view");
     raises(() => rope.rotate(old, options), "INVALID_SHAPE", "x");
     raises(() => rope.rotate(randomFloats(count), { ...options, out: old }), "INVALID_SHAPE", "out");
     sameBits(tensor.data.slice(), randomFloats(count), "after growth");
@@ -127,15 +127,15 @@ test("growth keeps what tensors and ropes hold; an older view is refused, not tu
     sameBits(tensor.data.slice(), expected);
     sameBits(rope.rotate(randomFloats(count), options), expected, "through the scratch block");
     sameBits(rope.plan().inv_freq, inv_freq, "inv_freq");
-    assert.equal(inv_freq.length, 32, "a plan is a copy, and stays");
+    assert.equal(inv_freq.length, 32, "a plan is a copy");
     large.dispose();
     tensor.dispose();
   });
 });
 
-test("a view taken before growth of the positions' block", () => {
+test("memory grows for the block of position ids", () => {
   withRope(rw.rope(config), (rope) => {
-    const tokens = Math.ceil(rw.memoryBytes / 8); // ids alone take all the memory there is
+    const tokens = Math.ceil(rw.memoryBytes / 8); // the ids alone are as large as wasm memory
     const x = new Float32Array(tokens * 2);
     withRope(rw.rope({ head_dim: 2, pairing: "half" }), (small) => {
       const ids = new Float64Array(tokens).fill(3);

@@ -1,4 +1,4 @@
-// Every form in which rope.rotate takes positions.
+// All forms of positions for rope.rotate.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { close, product, randomFloats, sameBits } from "../helpers/arrays.mjs";
@@ -14,7 +14,7 @@ function rotated(positions, rope, options = {}) {
   return rope.rotate(x(), { layout: "bthd", shape, positions, ...options });
 }
 
-/** Compares with the definition, `position(batch, token, axis)` saying where each token stands. */
+/** Compares with the reference implementation, at `position(batch, token, axis)`. */
 function check(rope, positions, position, extra = 0) {
   for (const [layout, order] of [
     ["bthd", [B, T, H, D]],
@@ -27,13 +27,13 @@ function check(rope, positions, position, extra = 0) {
   }
 }
 
-test("a number: an offset, in every row", () => {
+test("a number: the same offset in every row", () => {
   withRope(rw.rope(config), (rope) => {
     for (const offset of [0, 1, 63, 64, 4095, -7, -64, 0.5, -1000.25]) check(rope, offset, (_, t) => offset + t);
   });
 });
 
-test("an array of T: shared by the rows; any order, repeated, negative, fractional", () => {
+test("an array of T ids, shared by all rows; in any order, repeated, negative, fractional", () => {
   withRope(rw.rope(config), (rope) => {
     for (const ids of [
       [0, 1, 2, 3, 4],
@@ -46,14 +46,14 @@ test("an array of T: shared by the rows; any order, repeated, negative, fraction
   });
 });
 
-test("an array of B·T: a row of ids for each batch row", () => {
+test("an array of B·T ids: separate ids for each batch row", () => {
   withRope(rw.rope(config), (rope) => {
     const ids = [5, 6, 7, 8, 9, 0, 0, 0, 1, 2, 900, -3, 0.5, 70, 1];
     check(rope, ids, (b, t) => ids[b * T + t]);
   });
 });
 
-test("every kind of array gives the same", () => {
+test("every array type gives the same result", () => {
   const ids = [0, 3, 17, 2, 4095];
   withRope(rw.rope(config), (rope) => {
     const expected = rotated(ids, rope);
@@ -63,7 +63,7 @@ test("every kind of array gives the same", () => {
   });
 });
 
-test("an offset and the ids it stands for give the same bits", () => {
+test("an offset and the equivalent ids give the same bits", () => {
   withRope(rw.rope(config), (rope) => {
     for (const offset of [0, 61, 2 ** 20, -130]) {
       const ids = Array.from({ length: T }, (_, t) => offset + t);
@@ -73,7 +73,7 @@ test("an offset and the ids it stands for give the same bits", () => {
   });
 });
 
-test("a row's result does not depend on the rows and tokens beside it", () => {
+test("the result of a token doesn't depend on other tokens and rows", () => {
   withRope(rw.rope(config), (rope) => {
     const ids = [3, 900, 4, 70000, 5];
     const together = rotated(ids, rope);
@@ -107,7 +107,7 @@ for (const [name, given] of Object.entries(mrope)) {
     withRope(rw.rope(given), (rope) => {
       const plan = rope.plan();
       assert.equal(rope.axes, given.rope_scaling.mrope_section.length);
-      // each axis has the pairs its section names
+      // each axis rotates the pairs of its section
       const pairs = given.rope_scaling.mrope_section.map(
         (_, axis) => plan.axis_of_pair.filter((a) => a === axis).length,
       );
@@ -122,7 +122,7 @@ for (const [name, given] of Object.entries(mrope)) {
   });
 }
 
-test("several axes at one position, as text tokens stand: a number, T ids, and the same with all axes written out", () => {
+test("several axes at one position, as for text tokens: a number, T ids, and ids for all axes", () => {
   withRope(rw.rope(mrope.interleaved), (rope) => {
     const ids = [4, 5, 6, 7, 8];
     const expected = rotated(4, rope);
@@ -132,7 +132,7 @@ test("several axes at one position, as text tokens stand: a number, T ids, and t
   });
 });
 
-test("several axes at one position, with ids of each batch row", () => {
+test("several axes at one position, with separate ids for each batch row", () => {
   withRope(rw.rope(mrope.interleaved), (rope) => {
     const order = [2, T, H, D];
     const given = x().slice(0, product(order));
@@ -150,7 +150,7 @@ test("several axes at one position, with ids of each batch row", () => {
   });
 });
 
-test("the ends of the range of positions", () => {
+test("the smallest and the largest position", () => {
   withRope(rw.rope(config), (rope) => {
     const least = -(2 ** 31);
     const last = 2 ** 31 - T;
@@ -162,7 +162,7 @@ test("the ends of the range of positions", () => {
   });
 });
 
-test("seqLen chooses the plan, else the largest position does", () => {
+test("seqLen, or else the largest position, determines the plan", () => {
   const dynamic = { ...config, max_position_embeddings: 64, rope_scaling: { rope_type: "dynamic", factor: 2 } };
   withRope(rw.rope(dynamic), (rope) => {
     const at = (positions, seqLen) => {

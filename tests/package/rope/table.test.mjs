@@ -1,4 +1,4 @@
-// rope.table: cos and sin, their accuracy, layouts, element types, positions, and that they are what rotation turns by.
+// rope.table: accuracy of cos and sin, layouts, element types, positions, and agreement with rope.rotate.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { sameBits, to16Bits, toBits } from "../helpers/arrays.mjs";
@@ -8,8 +8,8 @@ const config = { head_dim: 128, pairing: "half", rope_theta: 1e6 };
 const yarn = { ...config, rope_scaling: { rope_type: "yarn", factor: 4, original_max_position_embeddings: 4096 } };
 
 /**
- * Cosine and sine of position · w, where the f64 product alone would be wrong: the product is split exactly, head + rest, and the rest (at most
- * half an ulp of the head) is added to the angle to first order. Right to about 1e-16 wherever Math.cos is.
+ * Cosine and sine of position · w, more accurate than with the f64 product: the product is split exactly into head + rest, and the rest (at most
+ * half an ulp of the head) is added to the angle to first order. The error is about 1e-16 if Math.cos is exact.
  */
 function exactAngle(position, w) {
   const head = position * w;
@@ -79,7 +79,7 @@ test("the attention factor multiplies both", () => {
   });
 });
 
-test("layouts: one value a pair, or one an element in either pairing", () => {
+test("layouts: one value per pair, or one per element in either pairing", () => {
   for (const rotary_dim of [2, 10, 128]) {
     withRope(rw.rope({ ...yarn, rotary_dim }), (rope) => {
       const pairs = rotary_dim / 2;
@@ -123,7 +123,7 @@ test("f16 and bf16 are rounded once, from f64", () => {
   });
 });
 
-test("a length stands for the positions below it, whatever form they have", () => {
+test("a length n means positions 0 … n−1, and equals ids of any array type", () => {
   withRope(rw.rope(config), (rope) => {
     const expected = rope.table(200);
     const ids = Array.from({ length: 200 }, (_, i) => i);
@@ -141,9 +141,9 @@ test("a length stands for the positions below it, whatever form they have", () =
   });
 });
 
-test("a row does not depend on the rows beside it, nor on how many there are", () => {
+test("a row doesn't depend on other rows or on their number", () => {
   withRope(rw.rope(config), (rope) => {
-    // 5000 rows of 64 pairs pass through the scratch block in 5 pieces
+    // 5000 rows of 64 pairs are copied through the scratch block in 5 chunks
     const long = rope.table(5000);
     for (const position of [0, 1, 1023, 1024, 1025, 4999]) {
       const one = rope.table([position]);
@@ -153,7 +153,7 @@ test("a row does not depend on the rows beside it, nor on how many there are", (
   });
 });
 
-test("it equals rotating unit vectors", () => {
+test("a table equals the rotation of unit vectors", () => {
   for (const given of [config, yarn, { ...yarn, xpos: { scale_base: 512 } }]) {
     withRope(rw.rope(given), (rope) => {
       for (const role of ["query", "key"]) {
@@ -182,7 +182,7 @@ test("it equals rotating unit vectors", () => {
   }
 });
 
-test("several axes: a plane of ids for each", () => {
+test("several axes: separate ids for each", () => {
   withRope(rw.rope({ ...config, rope_scaling: { rope_type: "default", mrope_section: [16, 24, 24] } }), (rope) => {
     const planes = [
       [1, 2, 3, 4],
@@ -213,7 +213,7 @@ test("several axes: a plane of ids for each", () => {
   });
 });
 
-test("seqLen chooses the plan, else the largest position does", () => {
+test("seqLen, or else the largest position, determines the plan", () => {
   const dynamic = { ...config, max_position_embeddings: 64, rope_scaling: { rope_type: "dynamic", factor: 2 } };
   const cosOf = (w, position) => Math.cos(w * position);
   withRope(rw.rope(dynamic), (rope) => {
@@ -235,7 +235,7 @@ test("seqLen chooses the plan, else the largest position does", () => {
   });
 });
 
-test("precision hf rounds angles as transformers does", () => {
+test("precision hf rounds angles like transformers", () => {
   withRope(rw.rope({ ...config, precision: "hf" }), (rope) => {
     const { inv_freq } = rope.plan();
     const { cos } = rope.table([131071]);
@@ -249,7 +249,7 @@ test("precision hf rounds angles as transformers does", () => {
   });
 });
 
-test("bits of 16-bit tables are those of their type", () => {
+test("16-bit tables hold the bits of their type", () => {
   withRope(rw.rope({ ...config, rotary_dim: 2 }), (rope) => {
     const { cos, sin } = rope.table([0], { dtype: "bf16" });
     assert.deepEqual([[...cos], [...sin]], [[0x3f80], [0]]);
@@ -258,7 +258,7 @@ test("bits of 16-bit tables are those of their type", () => {
   });
 });
 
-test("out: arrays, tensors, and one of each are written where they lie, and returned", () => {
+test("out: arrays, tensors, or one of each are written in place and returned", () => {
   withRope(rw.rope(yarn), (rope) => {
     for (const [dtype, Kind] of [
       ["f32", Float32Array],
@@ -289,7 +289,7 @@ test("out: arrays, tensors, and one of each are written where they lie, and retu
   });
 });
 
-test("out of the wrong size or type", () => {
+test("out with a wrong size or type", () => {
   withRope(rw.rope(yarn), (rope) => {
     const good = () => new Float32Array(10 * 64);
     const bf16 = rw.tensor([640], "bf16");

@@ -1,4 +1,4 @@
-// A user's program, compiled strictly against the installed package. Lines under @ts-expect-error are mistakes that the types catch.
+// A user's program, compiled strictly against the installed package. Lines after @ts-expect-error are mistakes that the types catch.
 import {
   type Build,
   CACHE_DTYPES,
@@ -134,19 +134,19 @@ export async function useEverything(signal: AbortSignal): Promise<string> {
   const given: RotateOptions = { layout: "bthd", positions };
 
   try {
-    // @ts-expect-error a layout that is none
+    // @ts-expect-error an unknown layout
     rope.rotate(tensor, { layout: "hbtd", positions: 0 });
-    // @ts-expect-error positions are needed
+    // @ts-expect-error positions are required
     rope.rotate(tensor, { layout: "bhtd" });
-    // @ts-expect-error plain arrays are not turned
+    // @ts-expect-error plain arrays can't be rotated
     rope.rotate([1, 2, 3], { layout: "thd", positions: 0 });
     // @ts-expect-error an unknown element type
     rw.tensor([4], "f64");
-    // @ts-expect-error the pairing is always named
+    // @ts-expect-error the pairing is required
     rw.rope({ head_dim: 64 });
-    // @ts-expect-error a key that no config has
+    // @ts-expect-error an unknown config key
     rw.rope({ head_dim: 64, pairing: "half", theta: 1e4 });
-    // @ts-expect-error a plan's numbers, not a string
+    // @ts-expect-error a plan's fields are numbers, not strings
     plan.attention_factor = "1";
     // @ts-expect-error a shape is read only
     tensor.shape[0] = 2;
@@ -154,19 +154,19 @@ export async function useEverything(signal: AbortSignal): Promise<string> {
     rw.attention(new Uint16Array(128), q, q, { layout: "thd" });
     // @ts-expect-error an unknown scheme
     rw.attention(q, q, q, { layout: "thd", position: { scheme: "rope" } });
-    // @ts-expect-error a cache has a longest length
+    // @ts-expect-error maxLength is required
     rw.kvCache({ rope, kvHeads: 8 });
-    // @ts-expect-error values are needed
+    // @ts-expect-error values are required
     cache.append({ k: q, layout: "thd" });
-    // @ts-expect-error caches are made by rw.kvCache
+    // @ts-expect-error caches are created by rw.kvCache
     new KvCache();
-    // @ts-expect-error tensors are made by rw.tensor
+    // @ts-expect-error tensors are created by rw.tensor
     new Tensor();
   } catch (error) {
     if (error instanceof RopewalkError && error.code === "INVALID_ARGUMENT") return error.field;
     throw error;
   }
-  // @ts-expect-error a code that is none
+  // @ts-expect-error an unknown code
   if (new RopewalkError("INVALID_CONFIG", "", "").code === "BROKEN") throw new Error();
   const more = [
     answers,

@@ -1,27 +1,28 @@
-import { lendScores, readScores, type ScoreOptions } from "./options.js";
+// Softmax attention over keys and values in arrays or tensors.
+import { readScores, type ScoreOptions, withStagedScores } from "./options.js";
 import type { DType, ElementArray } from "../memory/elements.js";
-import { readPositionsFor, ropeOf } from "./given_rope.js";
+import { readPositionsFor, ropeOf } from "./rope_argument.js";
 import type { Heap } from "../memory/heap.js";
-import { toRead } from "../memory/lend.js";
+import { stagedInput } from "../memory/staging.js";
 import { tensorAt } from "../memory/operand.js";
 import { type PositionScheme, readScheme, ROPE_ENCODING } from "./position_scheme.js";
 import { lengthOf, placePositions, type PositionInput } from "../memory/positions.js";
-import { answer, openQkv, type QkvOptions } from "./qkv.js";
+import { openQkv, type QkvOptions, withOutput } from "./qkv.js";
 import { Rope } from "../rope/rope.js";
 import type { RopeCore } from "../rope/core.js";
 import type { Tensor } from "../memory/tensor.js";
 
-/** How to attend. B batch rows, T query tokens of H heads, N key tokens of KH heads; H is a multiple of KH. */
+/** Options of attention. B batch rows, T query tokens of H heads, N key tokens of KH heads. H is a multiple of KH. */
 export interface AttentionOptions<Out = Tensor | Float32Array> extends QkvOptions, ScoreOptions {
-  /** Element type of k and v where they are Uint16Arrays: f16 or bf16. */
+  /** Element type of k and v if they are Uint16Arrays: `"f16"` or `"bf16"`. */
   kvDtype?: DType;
-  /** How attention learns where tokens stand (`none`). With a rope, q and k are given unrotated, and stay so. */
+  /** Position encoding (`"none"`). With a rope, pass q and k unrotated; they stay unrotated. */
   position?: Rope | PositionScheme | "none";
-  /** Where the query tokens stand (at N − T + t: the newest). */
+  /** Positions of the query tokens. Default: N − T + t, the last T of N tokens. */
   positions?: PositionInput;
-  /** Where the key tokens stand (0 … N−1). */
+  /** Positions of the key tokens. Default: 0 … N−1. */
   kvPositions?: PositionInput;
-  /** Where to write: as many f32 elements as q, or q itself (something new of q's kind; a Tensor is then the caller's to dispose of). */
+  /** Where to write: an f32 array or Tensor with as many elements as q, or q itself. Default: a new one of q's type; you dispose of a new Tensor. */
   out?: Out;
 }
 
@@ -49,23 +50,29 @@ export function attention<Q extends Tensor | Float32Array, Out extends Tensor | 
       : softmaxScale(rope, Math.max(lengthOf(positions), lengthOf(kvPositions)));
   const scores = readScores(options, queries.extents, scale, encoding, rope?.address);
 
-  return answer(heap, q, queries, options.out, [keys, values, encoding.table], ({ q: asked, out }) => {
-    const [k, v] = [toRead(keys), toRead(values)];
+  return withOutput(heap, q, queries, options.out, [keys, values, encoding.table], ({ q: query, out }) => {
+    const [k, v] = [stagedInput(keys), stagedInput(values)];
     const count = positions.ids?.length ?? 0;
     const ids = heap.idBlock(count + (kvPositions.ids?.length ?? 0));
     const placed = placePositions(heap, positions, ids, 0);
     const kvPlaced = placePositions(heap, kvPositions, ids + count * 8, 0);
-    lendScores(heap, scores, [asked, out, k, v], (wasmOptions) => {
-      const [from, held] = [
-        tensorAt("f32", queries.extents, asked.at, out.at),
-        tensorAt(keys.dtype, keys.extents, k.at, 0),
-      ];
-      return heap.module.attention_attend(from, held, v.at, placed, kvPlaced, wasmOptions, useScalarKernels);
+    withStagedScores(heap, scores, [query, out, k, v], (wasmOptions) => {
+      const queryTensor = tensorAt("f32", queries.extents, query.at, out.at);
+      const keyTensor = tensorAt(keys.dtype, keys.extents, k.at, 0);
+      return heap.module.attention_attend(
+        queryTensor,
+        keyTensor,
+        v.at,
+        placed,
+        kvPlaced,
+        wasmOptions,
+        useScalarKernels,
+      );
     });
   });
 }
 
-/** The scale of the plan that the core will make, for the largest position of all. */
+/** The softmax scale of the plan for the largest position of queries and keys. */
 function softmaxScale(rope: RopeCore, sequenceLength: number): number {
   rope.useLength(sequenceLength);
   return rope.heap.module.rope_plan(rope.address).softmax_scale;

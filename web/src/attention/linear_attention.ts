@@ -1,25 +1,26 @@
-import { RopewalkError } from "../base/errors.js";
-import { readPositionsFor, ropeOf } from "./given_rope.js";
+// Linear attention over keys and values in arrays or tensors.
+import { fail } from "../base/errors.js";
+import { readPositionsFor, ropeOf } from "./rope_argument.js";
 import type { Heap } from "../memory/heap.js";
-import { lend, toRead } from "../memory/lend.js";
+import { stagedInput, withStaged } from "../memory/staging.js";
 import { LinearSums } from "./linear_sums.js";
 import { floatsOf } from "../memory/operand.js";
 import { type PositionInput, slicePositions } from "../memory/positions.js";
-import { answer, openQkv, type QkvOptions } from "./qkv.js";
+import { openQkv, type QkvOptions, withOutput } from "./qkv.js";
 import type { Rope } from "../rope/rope.js";
 import type { Tensor } from "../memory/tensor.js";
 
-/** How to attend in linear time. B batch rows, T query tokens of H heads, N key tokens of KH heads; H is a multiple of KH. */
+/** Options of linear attention. B batch rows, T query tokens of H heads, N key tokens of KH heads. H is a multiple of KH. */
 export interface LinearAttentionOptions<Out = Tensor | Float32Array> extends QkvOptions {
-  /** Whether a query sees no token after its own (true); queries and keys are then of the same tokens. */
+  /** Whether a query attends only to its own token and earlier ones (true). Queries and keys are then of the same tokens. */
   causal?: boolean;
-  /** What turns φ(q) and φ(k) above the line (nothing); its frequencies are the same at every length. */
+  /** Rotates φ(q) and φ(k) in the numerator (none). Its frequencies must not depend on the length. */
   rope?: Rope;
-  /** Where the query tokens stand; where causal, keys too (at N − T + t: the newest). */
+  /** Positions of the query tokens, and of the keys if causal. Default: N − T + t, the last T of N tokens. */
   positions?: PositionInput;
-  /** Where the key tokens stand, where not causal (0 … N−1). */
+  /** Positions of the key tokens if not causal. Default: 0 … N−1. */
   kvPositions?: PositionInput;
-  /** Where to write: as many f32 elements as q, or q itself (something new of q's kind; a Tensor is then the caller's to dispose of). */
+  /** Where to write: an f32 array or Tensor with as many elements as q, or q itself. Default: a new one of q's type; you dispose of a new Tensor. */
   out?: Out;
 }
 
@@ -38,16 +39,12 @@ export function linearAttention<Q extends Tensor | Float32Array, Out extends Ten
   const { batches, tokens, heads, head_dim } = queries.extents;
   const { tokens: kvTokens, heads: kvHeads } = keys.extents;
   if (causal && kvTokens !== tokens)
-    throw new RopewalkError(
-      "INVALID_SHAPE",
-      "kvShape",
-      `must have q's ${tokens} tokens where causal (got ${kvTokens})`,
-    );
+    fail("INVALID_SHAPE", "kvShape", `must have ${tokens} tokens, as q has, for causal attention (got ${kvTokens})`);
   if (causal && options.kvPositions !== undefined) {
-    throw new RopewalkError(
+    fail(
       "INVALID_ARGUMENT",
       "kvPositions",
-      "are for attention that is not causal: where it is, positions are those of keys too",
+      "must not be given for causal attention, where `positions` applies to queries and keys",
     );
   }
   const rope = options.rope === undefined ? undefined : ropeOf(heap, options.rope, "rope");
@@ -56,18 +53,18 @@ export function linearAttention<Q extends Tensor | Float32Array, Out extends Ten
 
   const sums = new LinearSums(heap, heads, kvHeads, head_dim);
   try {
-    return answer(heap, q, queries, options.out, [keys, values], ({ q: asked, out }) => {
-      const [k, v] = [toRead(keys), toRead(values)];
+    return withOutput(heap, q, queries, options.out, [keys, values], ({ q: query, out }) => {
+      const [k, v] = [stagedInput(keys), stagedInput(values)];
       const attend = (): void => {
         for (let batch = 0; batch < batches; batch++) {
           const [first, kvFirst] = [batch * tokens * heads * head_dim * 4, batch * kvTokens * kvHeads * head_dim * 4];
-          const row = { q: asked.at + first, out: out.at + first, k: k.at + kvFirst, v: v.at + kvFirst, layout };
+          const row = { q: query.at + first, out: out.at + first, k: k.at + kvFirst, v: v.at + kvFirst, layout };
           sums.reset();
           if (!causal) sums.step("absorb", rope, slicePositions(kvPositions, batch, 0, kvTokens), row);
           sums.step(causal ? "append" : "query", rope, slicePositions(positions, batch, 0, tokens), row);
         }
       };
-      lend(heap, [asked, out, k, v], attend, batches > 1); // what is wrong with a row is found when those before it have been answered
+      withStaged(heap, [query, out, k, v], attend, batches > 1); // a later row can fail after earlier ones have written their output
     });
   } finally {
     sums.dispose();

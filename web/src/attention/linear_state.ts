@@ -1,64 +1,64 @@
+// Causal linear attention of a sequence that grows.
 import { checkBytes, wholeNumber } from "../base/checks.js";
 import type { RopeConfig } from "../config/types.js";
 import { disposeSymbol } from "../base/dispose.js";
-import { RopewalkError } from "../base/errors.js";
-import { configOf, readPositionsFor } from "./given_rope.js";
+import { fail } from "../base/errors.js";
+import { configOf, readPositionsFor } from "./rope_argument.js";
 import type { Heap } from "../memory/heap.js";
-import { lend, toRead } from "../memory/lend.js";
+import { stagedInput, withStaged } from "../memory/staging.js";
 import { LinearSums } from "./linear_sums.js";
-import { floatsOf, openOperand, type Opened } from "../memory/operand.js";
+import { floatsOf, openOperand, type ShapedOperand } from "../memory/operand.js";
 import type { PositionInput } from "../memory/positions.js";
-import { answer } from "./qkv.js";
+import { withOutput } from "./qkv.js";
 import type { Rope } from "../rope/rope.js";
 import { RopeCore } from "../rope/core.js";
 import { checkLayout, type Layout } from "../memory/shape.js";
 import type { Tensor } from "../memory/tensor.js";
 
-/** What linear attention is to run over. */
+/** Size and rope of the running sums. */
 export interface LinearStateOptions {
-  /** Query heads, a multiple of kvHeads; 1 to 65536. */
+  /** Number of query heads, a multiple of kvHeads; 1 to 65536. */
   heads: number;
-  /** Key and value heads (heads). */
+  /** Number of key and value heads (heads). */
   kvHeads?: number;
-  /** Elements of a head, 1 to 8192 (the rope's `head_dim`). */
+  /** Elements per head, 1 to 8192 (the rope's `head_dim`). */
   headDim?: number;
-  /** What turns φ(q) and φ(k) above the line (nothing); its frequencies are the same at every length. */
+  /** Rotates φ(q) and φ(k) in the numerator (none). Its frequencies must not depend on the length. */
   rope?: Rope | RopeConfig;
 }
 
-/** How to go on. T tokens, as many as the length of q says. */
+/** Options of {@link LinearState.append}. The length of q determines the number of tokens. */
 export interface LinearAppendOptions<Out = Tensor | Float32Array> {
-  /** Order of the dimensions (`thd`); a batch has one row. */
+  /** Order of the dimensions (`"thd"`). A batch dimension must be 1. */
   layout?: Layout;
-  /** Where the tokens stand (after as many tokens as have been taken up: `tokens`). */
+  /** Positions of the tokens. Default: they continue after the `tokens` appended so far. */
   positions?: PositionInput;
-  /** Where to write: as many f32 elements as q, or q itself (something new of q's kind; a Tensor is then the caller's to dispose of). */
+  /** Where to write: an f32 array or Tensor with as many elements as q, or q itself. Default: a new one of q's type; you dispose of a new Tensor. */
   out?: Out;
 }
 
-/** Causal linear attention of one sequence, continued token by token at a cost that does not grow. Made by `rw.linearState()`. */
+/** Causal linear attention of one growing sequence, at a constant cost per token. Create one with `rw.linearState()`. */
 export class LinearState implements Disposable {
-  /** Query heads. */
+  /** Number of query heads. */
   readonly heads: number;
-  /** Key and value heads. */
+  /** Number of key and value heads. */
   readonly kvHeads: number;
-  /** Elements of a head. */
+  /** Elements per head. */
   readonly headDim: number;
   readonly #rope: RopeCore | undefined;
   readonly #sums: LinearSums;
 
-  /** @internal */
-  constructor(heap: Heap, { heads, kvHeads = heads, headDim, rope }: LinearStateOptions, useScalarKernels: boolean) {
+  private constructor(
+    heap: Heap,
+    { heads, kvHeads = heads, headDim, rope }: LinearStateOptions,
+    useScalarKernels: boolean,
+  ) {
     const config = rope === undefined ? undefined : configOf(heap, rope, "rope");
     this.heads = wholeNumber(heads, 1, 65536, "heads");
     this.kvHeads = wholeNumber(kvHeads, 1, 65536, "kvHeads");
     this.headDim = wholeNumber(headDim ?? config?.head_dim, 1, 8192, "headDim");
     if (this.headDim !== (config?.head_dim ?? this.headDim)) {
-      throw new RopewalkError(
-        "INVALID_ARGUMENT",
-        "headDim",
-        `must be the rope's head_dim ${config?.head_dim} (got ${headDim})`,
-      );
+      fail("INVALID_ARGUMENT", "headDim", `must be the rope's head_dim ${config?.head_dim} (got ${headDim})`);
     }
     this.#rope = config && new RopeCore(heap, config, useScalarKernels);
     try {
@@ -69,18 +69,24 @@ export class LinearState implements Disposable {
     }
   }
 
-  /** Tokens taken up so far. */
+  /** @internal */
+  static create(heap: Heap, options: LinearStateOptions, useScalarKernels: boolean): LinearState {
+    return new this(heap, options, useScalarKernels);
+  }
+
+  /** Number of tokens appended so far. */
   get tokens(): number {
     const { heap, address } = this.#sums;
     return heap.module.linear_tokens(address);
   }
 
   /**
-   * Takes up tokens one after the other, and answers their queries from what has been taken up, their own keys included.
+   * Appends tokens one by one, and returns the attention of each token's query over all tokens so far, its own included.
    *
    * @param q - f32, T tokens of `heads` heads.
-   * @param k - f32, T tokens of `kvHeads` heads, finite, as v.
-   * @returns `out`, or something new of q's kind and shape.
+   * @param k - f32, T tokens of `kvHeads` heads. All values must be finite.
+   * @param v - same shape and limits as k.
+   * @returns `out`, or a new array or Tensor of q's type and shape.
    * @throws {@link RopewalkError} INVALID_SHAPE, INVALID_DTYPE, INVALID_POSITION, INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
    */
   append<Q extends Tensor | Float32Array, Out extends Tensor | Float32Array = Q>(
@@ -92,7 +98,7 @@ export class LinearState implements Disposable {
     const { heap } = this.#sums;
     const layout = checkLayout(options.layout ?? "thd");
     const tokens = Math.max(1, Math.floor(floatsOf(heap, q, "q").length / (this.heads * this.headDim)));
-    const open = (value: Tensor | Float32Array, heads: number, name: string): Opened => {
+    const open = (value: Tensor | Float32Array, heads: number, name: string): ShapedOperand => {
       floatsOf(heap, value, name);
       const shape = Array.from(layout, (dimension) => ({ b: 1, t: tokens, h: heads, d: this.headDim })[dimension]!);
       return openOperand(heap, value, { layout, shape }, this.headDim, name, { shape: name, dtype: name });
@@ -101,22 +107,17 @@ export class LinearState implements Disposable {
     const keys = open(k, this.kvHeads, "k");
     const values = open(v, this.kvHeads, "v");
     const positions = readPositionsFor(this.#rope, options.positions ?? this.tokens, 1, tokens, "positions");
-    return answer(heap, q, queries, options.out, [keys, values], ({ q: asked, out }) => {
-      const [kLoan, vLoan] = [toRead(keys), toRead(values)];
-      lend(heap, [asked, out, kLoan, vLoan], () => {
-        this.#sums.step("append", this.#rope, positions, {
-          q: asked.at,
-          k: kLoan.at,
-          v: vLoan.at,
-          out: out.at,
-          layout,
-        });
+    return withOutput(heap, q, queries, options.out, [keys, values], ({ q: query, out }) => {
+      const [key, value] = [stagedInput(keys), stagedInput(values)];
+      withStaged(heap, [query, out, key, value], () => {
+        const addresses = { q: query.at, k: key.at, v: value.at, out: out.at };
+        this.#sums.step("append", this.#rope, positions, { ...addresses, layout });
       });
     });
   }
 
   /**
-   * Forgets all tokens.
+   * Removes all tokens.
    * @throws {@link RopewalkError} DISPOSED.
    */
   reset(): void {
@@ -124,7 +125,7 @@ export class LinearState implements Disposable {
   }
 
   /**
-   * The state as bytes, the same for the same tokens on every machine.
+   * The state as bytes. The same tokens give the same bytes on every machine.
    * @throws {@link RopewalkError} DISPOSED, OUT_OF_MEMORY.
    */
   save(): Uint8Array {
@@ -137,8 +138,8 @@ export class LinearState implements Disposable {
   }
 
   /**
-   * Goes on from a saved state of the same heads and head_dim.
-   * @throws {@link RopewalkError} INVALID_BYTES, INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY; the state is then as it was.
+   * Replaces the state by a saved one with the same heads and head_dim. If it throws, the state is unchanged.
+   * @throws {@link RopewalkError} INVALID_BYTES, INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
    */
   restore(bytes: Uint8Array): void {
     const { heap, address } = this.#sums;
@@ -149,13 +150,13 @@ export class LinearState implements Disposable {
     });
   }
 
-  /** Gives the memory back. Doing so twice is harmless. */
+  /** Frees the memory. Calling it twice is harmless. */
   dispose(): void {
     this.#sums.dispose();
     this.#rope?.dispose();
   }
 
-  /** As {@link LinearState.dispose}, for `using`. */
+  /** Same as {@link LinearState.dispose}, for `using`. */
   [disposeSymbol](): void {
     this.dispose();
   }

@@ -1,4 +1,4 @@
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
 import { Owned } from "../memory/owned.js";
 import { placePositions, type Positions } from "../memory/positions.js";
@@ -6,12 +6,12 @@ import type { RopeCore } from "../rope/core.js";
 import { type Layout, LAYOUTS } from "../memory/shape.js";
 
 /**
- * What a step does with the sums: takes up keys and values and answers the queries of the same tokens, one after the other; takes up keys and
- * values alone; or answers queries alone.
+ * What a step does: `append` adds each token's key and value to the sums and then evaluates its query, `absorb` only adds keys and values, and
+ * `query` only evaluates queries.
  */
 const MODES = ["append", "absorb", "query"] as const;
 
-/** Where the tokens of one sequence lie, f32 in one layout; what a step does not need may be anywhere. @internal */
+/** Addresses of the f32 tokens of one sequence, in one layout. Addresses that a step doesn't use are ignored. @internal */
 export interface LinearRow {
   q: number;
   k: number;
@@ -21,19 +21,18 @@ export interface LinearRow {
 }
 
 /**
- * The running sums of linear attention in wasm memory, of one sequence.
+ * The running sums of linear attention of one sequence, in wasm memory.
  * @internal
  */
 export class LinearSums {
   readonly heap: Heap;
   readonly #owned: Owned;
 
-  /** `field` is where a caller gave the number of heads, if not as extents of q. */
+  /** `field` is the option that gives the number of heads, if they don't come from the shape of q. */
   constructor(heap: Heap, heads: number, kvHeads: number, headDim: number, field?: string) {
     const { module } = heap;
     const address = module.linear_create();
-    if (address === 0)
-      throw new RopewalkError("OUT_OF_MEMORY", "", "memory for running sums cannot be had; dispose of tensors");
+    if (address === 0) fail("OUT_OF_MEMORY", "", "out of memory for running sums; dispose of tensors");
     const status = module.linear_configure(address, heads, kvHeads, headDim);
     if (status !== 0) module.linear_destroy(address);
     heap.check(status, undefined, field);
@@ -41,12 +40,12 @@ export class LinearSums {
     this.#owned = new Owned(heap, address, "linearState", destroySums);
   }
 
-  /** Where the sums lie in wasm memory. Throws DISPOSED. */
+  /** Address in wasm memory. Throws DISPOSED. */
   get address(): number {
     return this.#owned.address;
   }
 
-  /** One step, checked whole before anything is changed. `positions` are of one row. */
+  /** Makes one step. Everything is checked before anything changes. `positions` must be of one row. */
   step(
     mode: (typeof MODES)[number],
     rope: RopeCore | undefined,

@@ -1,42 +1,43 @@
+// Options of softmax attention that act on scores, for arrays and caches.
 import { finiteNumber, wholeNumber } from "../base/checks.js";
 import type { Heap } from "../memory/heap.js";
-import { lend, type Loan, toRead } from "../memory/lend.js";
+import { type StagedOperand, stagedInput, withStaged } from "../memory/staging.js";
 import { listOf, type NumberArray, type Operand } from "../memory/operand.js";
 import type { Encoding } from "./position_scheme.js";
 import type { Extents } from "../memory/shape.js";
 import type { WasmAttention } from "../memory/wasm_module.js";
 
-/** How the core is told that there is no window. */
+/** The window that wasm takes as "none". */
 const NO_WINDOW = 2 ** 31 - 1;
 
-/** What attention does with its scores, wherever keys and values lie. They act in this order. */
+/** Options that act on attention scores, in this order. */
 export interface ScoreOptions {
-  /** Multiplies q · k (the plan's `softmax_scale` with RoPE, else 1/√head_dim). A finite number. */
+  /** Multiplies q · k; finite. Default: the plan's `softmax_scale` with RoPE, else 1/√head_dim. */
   scale?: number;
-  /** [T] factors of the queries at each token, finite, as `rope.queryTemperature()` gives them (all 1). */
+  /** [T] finite factors of the queries, one per token, as `rope.queryTemperature()` returns them. Default: all 1. */
   temperature?: NumberArray | null;
-  /** A score s becomes softCap · tanh(s / softCap); from 0.001 to 1e6 (none). */
+  /** Replaces a score s by softCap · tanh(s / softCap); from 0.001 to 1e6. Default: none. */
   softCap?: number | null;
   /**
-   * Whether a query sees no token after its own (true). Queries are the newest tokens: of T queries over N keys, query t is token N − T + t,
-   * so T is at most N. Where not causal, T may be anything.
+   * Whether a query attends only to its own token and earlier ones (true). Queries are the last tokens: of T queries over N keys, query t is
+   * token N − T + t, so T must be at most N. If not causal, T can be any number.
    */
   causal?: boolean;
-  /** Number of tokens that a query sees, up to its own, which is one of them; where not causal, those less than `window` away. From 1 (all). */
+  /** Sliding window: a query attends to `window` tokens, its own included. If not causal, to tokens less than `window` away. From 1. Default: all. */
   window?: number | null;
-  /** First tokens of the sequence that stay in sight whatever the window (0): StreamingLLM's, arXiv:2309.17453. */
+  /** Number of tokens at the start of the sequence that stay visible outside the window (0), as in StreamingLLM (arXiv:2309.17453). */
   sinkTokens?: number;
-  /** [query heads] logits that take part in the softmax and have no value, finite (none): gpt-oss's. */
+  /** [query heads] finite logits that take part in the softmax without a value, as in gpt-oss. Default: none. */
   sinks?: NumberArray | null;
 }
 
-/** Options of attention as the core takes them, and the lists whose addresses they wait for. @internal */
+/** Attention options of a wasm call, and the lists that are staged for it. Addresses are filled in then. @internal */
 export interface Scores {
   options: WasmAttention;
-  lists: [name: "sinks" | "temperatures" | "table" | "slopes", list: Loan][];
+  lists: [name: "sinks" | "temperatures" | "table" | "slopes", list: StagedOperand][];
 }
 
-/** Reads what a caller says of scores; `scale` is what multiplies them otherwise. @internal */
+/** Checks and converts score options. `scale` is the default. @internal */
 export function readScores(
   options: ScoreOptions,
   { heads, tokens }: Extents,
@@ -47,13 +48,13 @@ export function readScores(
   const { causal = true, window, sinkTokens = 0, softCap } = options;
   const lists: Scores["lists"] = [];
   const add = (name: Scores["lists"][number][0], list: Operand | undefined): void => {
-    if (list !== undefined) lists.push([name, toRead(list)]);
+    if (list !== undefined) lists.push([name, stagedInput(list)]);
   };
   add("sinks", listOf(options.sinks, heads, "sinks"));
   add("temperatures", listOf(options.temperature, tokens, "temperature"));
   add("table", encoding.table);
   add("slopes", encoding.slopes);
-  const { scheme, base, table_rows, buckets, max_distance, bidirectional } = encoding.fields; // spread, they would take as long as the call
+  const { scheme, base, table_rows, buckets, max_distance, bidirectional } = encoding.fields; // not a spread, which would take as long as the call
   return {
     options: {
       scheme,
@@ -77,14 +78,14 @@ export function readScores(
   };
 }
 
-/** Makes one call with operands and the options' lists in wasm memory. @internal */
-export function lendScores(
+/** Makes one call with the operands and the lists of the options in wasm memory. @internal */
+export function withStagedScores(
   heap: Heap,
   { options, lists }: Scores,
-  loans: readonly (Loan | undefined)[],
+  operands: readonly (StagedOperand | undefined)[],
   call: (options: WasmAttention) => number,
 ): void {
-  lend(heap, lists.length === 0 ? loans : [...loans, ...lists.map(([, list]) => list)], () => {
+  withStaged(heap, lists.length === 0 ? operands : [...operands, ...lists.map(([, list]) => list)], () => {
     for (const [name, list] of lists) options[name] = list.at;
     heap.check(call(options));
   });

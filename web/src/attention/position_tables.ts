@@ -1,6 +1,7 @@
+// Tables of position encodings: sinusoidal rows, ALiBi slopes, T5 buckets.
 import { finiteNumber, wholeNumber } from "../base/checks.js";
 import { newElements } from "../memory/elements.js";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
 import {
   checkIds,
@@ -10,17 +11,17 @@ import {
   slicePositions,
 } from "../memory/positions.js";
 
-/** Which sinusoidal table to make. */
+/** Options of {@link Ropewalk.sinusoidalTable}. */
 export interface SinusoidalTableOptions {
   /** Base of the frequencies, above 1 and at most 1e30 (10000). */
   base?: number;
 }
 
-/** How T5 sorts distances into buckets. */
+/** Options of {@link Ropewalk.t5Buckets}. */
 export interface T5BucketOptions {
-  /** Number of buckets, from 2 (4 where bidirectional) up (32). */
+  /** Number of buckets, at least 2, or 4 if bidirectional (32). */
   buckets?: number;
-  /** Distance in tokens from which on all share the last bucket; above half of the buckets of a direction (128). */
+  /** Distances from this many tokens up share the last bucket (128). Must be more than half of the buckets of a direction. */
   maxDistance?: number;
   /** Whether half of the buckets are for keys after the query (false). */
   bidirectional?: boolean;
@@ -61,8 +62,7 @@ export function alibiSlopes(heap: Heap, heads: number): Float32Array {
 /** @internal */
 export function t5Buckets(heap: Heap, relativePositions: PositionArray, options: T5BucketOptions = {}): Int32Array {
   const relative = Float64Array.from(checkIds(relativePositions, "relativePositions"));
-  if (!relative.every(Number.isFinite))
-    throw new RopewalkError("INVALID_POSITION", "relativePositions", "must be finite numbers");
+  if (!relative.every(Number.isFinite)) fail("INVALID_POSITION", "relativePositions", "must be finite numbers");
   const buckets = wholeNumber(options.buckets ?? 32, 2, 2 ** 30, "buckets");
   const maxDistance = wholeNumber(options.maxDistance ?? 128, 1, 2 ** 30, "maxDistance");
   const count = relative.length;

@@ -1,50 +1,56 @@
+// Checks queries, keys, values and outputs of attention, and locates them in memory.
 import type { DType, ElementArray } from "../memory/elements.js";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
-import { type Loan, toRead, toWrite } from "../memory/lend.js";
+import { type StagedOperand, stagedInput, stagedOutput } from "../memory/staging.js";
 import {
   checkTarget,
   floatsOf,
-  type Names,
   openOperand,
-  type Opened,
   type Operand,
+  type OperandOptions,
+  type OptionNames,
   overlap,
-  type Reading,
+  type ShapedOperand,
 } from "../memory/operand.js";
 import type { Layout } from "../memory/shape.js";
 import { Tensor } from "../memory/tensor.js";
 
-/** How queries, keys and values are to be read. */
+/** Layout and shapes of queries, keys and values. */
 export interface QkvOptions {
   /** Order of the dimensions of q, k, v and the result. */
   layout: Layout;
-  /** Extents of q in that order; a Tensor has its own. */
+  /** Shape of q, in the order of `layout`. Not needed for a Tensor. */
   shape?: readonly number[];
-  /** Extents of k and v (q's); Tensors have their own. */
+  /** Shape of k and v. Default: the shape of q. Not needed for Tensors. */
   kvShape?: readonly number[];
 }
 
-/** Checks queries of f32, and looks where they lie. @internal */
-export function openQueries(heap: Heap, q: unknown, { layout, shape }: Reading, head_dim?: number): Opened {
+/** Checks f32 queries, and locates their elements. @internal */
+export function openQueries(
+  heap: Heap,
+  q: unknown,
+  { layout, shape }: OperandOptions,
+  head_dim?: number,
+): ShapedOperand {
   floatsOf(heap, q, "q");
   return openOperand(heap, q as Tensor | Float32Array, { layout, shape }, head_dim, "q");
 }
 
-/** Checks keys and values, alike in shape and element type, and looks where they lie. @internal */
+/** Checks keys and values, which must have the same shape and element type, and locates their elements. @internal */
 export function openKeyValues(
   heap: Heap,
   k: Tensor | ElementArray,
   v: Tensor | ElementArray,
-  reading: Reading,
+  options: OperandOptions,
   head_dim: number,
-  names?: Names,
+  names?: OptionNames,
 ) {
-  const keys = openOperand(heap, k, reading, head_dim, "k", names);
+  const keys = openOperand(heap, k, options, head_dim, "k", names);
   const values = openOperand(
     heap,
     v,
-    { layout: reading.layout, shape: keys.shape, dtype: keys.dtype },
+    { layout: options.layout, shape: keys.shape, dtype: keys.dtype },
     head_dim,
     "v",
     names,
@@ -52,7 +58,7 @@ export function openKeyValues(
   return { keys, values };
 }
 
-/** Checks queries, keys and values of as many batch rows and one head_dim, and looks where they lie. @internal */
+/** Checks queries, keys and values, which must have the same batch rows and head_dim, and locates their elements. @internal */
 export function openQkv(
   heap: Heap,
   q: unknown,
@@ -69,48 +75,44 @@ export function openQkv(
     dtype: "kvDtype",
   });
   if (keys.extents.batches !== batches) {
-    throw new RopewalkError(
-      "INVALID_SHAPE",
-      "kvShape",
-      `must have q's ${batches} batch rows (got ${keys.extents.batches})`,
-    );
+    fail("INVALID_SHAPE", "kvShape", `must have ${batches} batch rows, as q has (got ${keys.extents.batches})`);
   }
   return { queries, keys, values };
 }
 
-/** Queries, and where the answers to them go, which may be the queries' own place. @internal */
-export interface QueryLoans {
-  q: Loan;
-  out: Loan;
+/** Queries and the output of attention. Both are the same object if the output overwrites the queries. @internal */
+export interface StagedQueries {
+  q: StagedOperand;
+  out: StagedOperand;
 }
 
 /**
- * Makes `call` answer the queries `q` into `out`, which may be q itself, or into something new of q's kind, which is disposed of where `call`
- * throws. `others` are what else is read, and may not be written over.
+ * Runs `call` with the queries `q` and the output `out`, and returns the output. `out` may be q itself; without it the output is a new array or
+ * Tensor of q's type. A new Tensor is disposed of if `call` throws. `others` are further inputs, which the output must not overlap.
  * @internal
  */
-export function answer<Out>(
+export function withOutput<Out>(
   heap: Heap,
   q: unknown,
-  queries: Opened,
+  queries: ShapedOperand,
   out: Out | undefined,
   others: readonly (Operand | undefined)[],
-  call: (loans: QueryLoans) => void,
+  call: (staged: StagedQueries) => void,
 ): Out {
-  const fresh = out === undefined && q instanceof Tensor ? new Tensor(heap, queries.shape, "f32") : undefined;
+  const fresh = out === undefined && q instanceof Tensor ? Tensor.create(heap, queries.shape, "f32") : undefined;
   const result = out === undefined ? (fresh ?? new Float32Array(queries.length)) : out;
   try {
     const target = result === q ? queries : floatsOf(heap, result, "out");
     checkTarget(queries, target, "q");
     for (const operand of others) {
       if (operand !== undefined && overlap(operand, target))
-        throw new RopewalkError("INVALID_ARGUMENT", "out", "must not overlap what is read beside q");
+        fail("INVALID_ARGUMENT", "out", "must not overlap keys, values or tables");
     }
     if (target === queries) {
-      const both = toWrite(queries, true);
+      const both = stagedOutput(queries, true);
       call({ q: both, out: both });
     } else {
-      call({ q: toRead(queries), out: toWrite(target, false) });
+      call({ q: stagedInput(queries), out: stagedOutput(target, false) });
     }
     return result as Out;
   } catch (error) {

@@ -1,7 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
  * `Symbol.dispose`, or a substitute in engines without explicit resource management.
- * @internal
  */
 export const disposeSymbol: typeof Symbol.dispose =
   (Symbol as { dispose?: typeof Symbol.dispose }).dispose ?? (Symbol.for("Symbol.dispose") as typeof Symbol.dispose);

@@ -1,8 +1,8 @@
 import type { DType, ElementArray } from "../memory/elements.js";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import type { KvCacheCore } from "./core.js";
-import { lend, toRead, toWrite } from "../memory/lend.js";
-import { type Opened, openOperand, operandOf, overlap, tensorAt } from "../memory/operand.js";
+import { stagedInput, stagedOutput, withStaged } from "../memory/staging.js";
+import { openOperand, operandOf, overlap, type ShapedOperand, tensorAt } from "../memory/operand.js";
 import { placePositions, type PositionInput, readPositions } from "../memory/positions.js";
 import { openKeyValues } from "../attention/qkv.js";
 import type { Layout } from "../memory/shape.js";
@@ -48,15 +48,15 @@ export function append(core: KvCacheCore, options: AppendOptions): void {
   const { keys, values } = openKeyValues(heap, options.k, options.v, options, headDim);
   const queries = options.q === undefined ? undefined : openNewQueries(core, options.q, keys);
   if (queries !== undefined && (overlap(queries, keys) || overlap(queries, values))) {
-    throw new RopewalkError("INVALID_ARGUMENT", "q", "must not overlap k or v, because q is rotated in place");
+    fail("INVALID_ARGUMENT", "q", "must not overlap k or v, because q is rotated in place");
   }
   const { batches, tokens } = keys.extents;
   const hasPositions = options.positions !== undefined;
   const positions = readPositions(options.positions ?? 0, batches, tokens, core.axes, "positions");
   const wasmPositions = placePositions(heap, positions, heap.idBlock(positions.ids?.length ?? 0), 0);
 
-  const [k, v, q] = [toRead(keys), toRead(values), queries && toWrite(queries, true)];
-  lend(heap, [k, v, q], () => {
+  const [k, v, q] = [stagedInput(keys), stagedInput(values), queries && stagedOutput(queries, true)];
+  withStaged(heap, [k, v, q], () => {
     const at = q?.at ?? 0;
     const given = queries ?? keys;
     const [keyTensor, queryTensor] = [
@@ -73,8 +73,8 @@ export function append(core: KvCacheCore, options: AppendOptions): void {
 function openNewQueries(
   { heap }: KvCacheCore,
   q: Tensor | ElementArray,
-  { dtype: keyDType, extents, shape }: Opened,
-): Opened {
+  { dtype: keyDType, extents, shape }: ShapedOperand,
+): ShapedOperand {
   const { layout, batches, tokens, head_dim } = extents;
   const dtype = q instanceof Uint16Array ? keyDType : undefined;
   const heads = Math.floor(operandOf(heap, q, dtype, "q").length / (batches * tokens * head_dim));

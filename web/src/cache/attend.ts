@@ -1,9 +1,9 @@
-import { lendScores, readScores, type ScoreOptions } from "../attention/options.js";
-import { RopewalkError } from "../base/errors.js";
+import { readScores, type ScoreOptions, withStagedScores } from "../attention/options.js";
+import { fail } from "../base/errors.js";
 import type { KvCacheCore } from "./core.js";
 import { tensorAt } from "../memory/operand.js";
 import { NO_ENCODING, type PositionScheme, readScheme } from "../attention/position_scheme.js";
-import { answer, openQueries } from "../attention/qkv.js";
+import { openQueries, withOutput } from "../attention/qkv.js";
 import type { Layout } from "../memory/shape.js";
 import type { Tensor } from "../memory/tensor.js";
 
@@ -43,10 +43,10 @@ export function attend<Q extends Tensor | Float32Array, Out extends Tensor | Flo
   if (queries.extents.batches !== rows) {
     const expected =
       rows === 1 ? "1 batch row" : `${rows} batch rows, one for each sequence, or 1 and its \`sequence\``;
-    throw new RopewalkError("INVALID_SHAPE", "q", `must have ${expected} (got ${queries.extents.batches})`);
+    fail("INVALID_SHAPE", "q", `must have ${expected} (got ${queries.extents.batches})`);
   }
   if (group >= 0 && options.position !== undefined) {
-    throw new RopewalkError(
+    fail(
       "INVALID_ARGUMENT",
       "position",
       `must be absent for layer ${layer}, which has RoPE: position schemes are for layers without RoPE`,
@@ -58,13 +58,13 @@ export function attend<Q extends Tensor | Float32Array, Out extends Tensor | Flo
       : readScheme(heap, options.position ?? "none", queries.extents.heads, headDim, options.causal ?? true);
   const scores = readScores(options, queries.extents, NaN, encoding); // NaN: the scale of each sequence's current plan
 
-  return answer(heap, q, queries, options.out, [encoding.table], (loans) => {
-    lendScores(heap, scores, [loans.q, loans.out], (wasmOptions) =>
+  return withOutput(heap, q, queries, options.out, [encoding.table], (staged) => {
+    withStagedScores(heap, scores, [staged.q, staged.out], (wasmOptions) =>
       heap.module.kv_attend(
         address,
         layer,
         sequence,
-        tensorAt("f32", queries.extents, loans.q.at, loans.out.at),
+        tensorAt("f32", queries.extents, staged.q.at, staged.out.at),
         wasmOptions,
       ),
     );

@@ -45,9 +45,13 @@ export interface CopyPrefixOptions {
 export class KvCache implements Disposable {
   readonly #core: KvCacheCore;
 
-  /** @internal */
-  constructor(core: KvCacheCore) {
+  private constructor(core: KvCacheCore) {
     this.#core = core;
+  }
+
+  /** @internal */
+  static create(core: KvCacheCore): KvCache {
+    return new this(core);
   }
 
   /** Number of layers. */

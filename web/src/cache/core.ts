@@ -1,7 +1,7 @@
 import { codeIn, wholeNumber } from "../base/checks.js";
 import { CACHE_DTYPES, type CacheDType } from "../memory/elements.js";
-import { RopewalkError } from "../base/errors.js";
-import { withRopes } from "../attention/given_rope.js";
+import { fail } from "../base/errors.js";
+import { withRopes } from "../attention/rope_argument.js";
 import type { Heap } from "../memory/heap.js";
 import {
   type CacheLayer,
@@ -60,8 +60,7 @@ export class KvCacheCore {
       const rest = [type, KEY_MODES.indexOf(mode), this.sequences, this.maxLength, useScalarKernels] as const;
       const created = placeLayers(heap, layers, ropes, (at, ropesAt) => {
         const cache = module.kv_create();
-        if (cache === 0)
-          throw new RopewalkError("OUT_OF_MEMORY", "", "out of memory for a cache: dispose of tensors or caches");
+        if (cache === 0) fail("OUT_OF_MEMORY", "", "out of memory for a cache: dispose of tensors or caches");
         const status = module.kv_configure(cache, at, layers.length, ropesAt, ropes.length, ...rest);
         if (status !== 0) module.kv_destroy(cache);
         heap.check(status);

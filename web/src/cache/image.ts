@@ -1,5 +1,5 @@
 import { checkBytes } from "../base/checks.js";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
 import type { KvCacheCore } from "./core.js";
 
@@ -44,7 +44,7 @@ export function restore(core: KvCacheCore, image: Uint8Array, sequence: number):
 
 /** Calls `use` with a writer or reader, and always frees it. */
 function withObject<T>(object: number, destroy: (object: number) => void, use: (object: number) => T): T {
-  if (object === 0) throw new RopewalkError("OUT_OF_MEMORY", "", "out of memory: dispose of tensors or caches");
+  if (object === 0) fail("OUT_OF_MEMORY", "", "out of memory: dispose of tensors or caches");
   try {
     return use(object);
   } finally {
@@ -63,6 +63,6 @@ function newBytes(length: number): Uint8Array {
   try {
     return new Uint8Array(length);
   } catch (cause) {
-    throw new RopewalkError("OUT_OF_MEMORY", "", `out of memory: cannot create an array of ${length} bytes`, { cause });
+    fail("OUT_OF_MEMORY", "", `out of memory: cannot create an array of ${length} bytes`, { cause });
   }
 }

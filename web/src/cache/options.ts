@@ -2,8 +2,8 @@ import { wholeNumber } from "../base/checks.js";
 import { flattenConfig } from "../config/flatten.js";
 import type { RopeConfig } from "../config/types.js";
 import type { CacheDType } from "../memory/elements.js";
-import { RopewalkError } from "../base/errors.js";
-import { configOf } from "../attention/given_rope.js";
+import { fail } from "../base/errors.js";
+import { configOf } from "../attention/rope_argument.js";
 import type { Heap } from "../memory/heap.js";
 import type { Rope } from "../rope/rope.js";
 
@@ -89,11 +89,7 @@ export function readLayers(
     const ropeDim = groups[group]?.config.head_dim;
     const headDim = wholeNumber(own.headDim ?? options.headDim ?? ropeDim, 1, 8192, field("headDim"));
     if (headDim !== (ropeDim ?? headDim)) {
-      throw new RopewalkError(
-        "INVALID_ARGUMENT",
-        field("headDim"),
-        `must equal the rope's head_dim, ${ropeDim} (got ${headDim})`,
-      );
+      fail("INVALID_ARGUMENT", field("headDim"), `must equal the rope's head_dim, ${ropeDim} (got ${headDim})`);
     }
     return { kvHeads: wholeNumber(own.kvHeads ?? options.kvHeads, 1, 65536, field("kvHeads")), headDim, group };
   });
@@ -102,5 +98,5 @@ export function readLayers(
 
 function checkLayer(given: unknown, index: number): CacheLayerOptions {
   if (typeof given === "object" && given !== null) return given;
-  throw new RopewalkError("INVALID_ARGUMENT", `layers[${index}]`, `must be an object (got ${String(given)})`);
+  fail("INVALID_ARGUMENT", `layers[${index}]`, `must be an object (got ${String(given)})`);
 }

@@ -1,6 +1,6 @@
-import { configOf, ropeOf, withRopes } from "../attention/given_rope.js";
+import { configOf, ropeOf, withRopes } from "../attention/rope_argument.js";
 import { wholeNumber } from "../base/checks.js";
-import { RopewalkError, type RopewalkErrorCode } from "../base/errors.js";
+import { RopewalkError, type RopewalkErrorCode, fail } from "../base/errors.js";
 import type { RopeConfig } from "../config/types.js";
 import type { Heap } from "../memory/heap.js";
 import { placePositions, type PositionInput, readPositions } from "../memory/positions.js";
@@ -80,7 +80,7 @@ function retuneOrCheck(core: KvCacheCore, options: RetuneOptions, checkOnly: boo
   const { heap, address } = core;
   const { rope, positions: input } = options;
   if (rope === undefined && input === undefined)
-    throw new RopewalkError("INVALID_ARGUMENT", "rope", "or positions is required (got neither)");
+    fail("INVALID_ARGUMENT", "rope", "or positions is required (got neither)");
   if (rope !== undefined) configOf(heap, rope, "rope");
   const groups = Int32Array.from(rope === undefined ? [] : groupsOf(core, options.layers));
   const sequence = input === undefined ? 0 : core.sequence(options.sequence);

@@ -1,11 +1,11 @@
 // Reads text files and config.json.
 import { readFile } from "node:fs/promises";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 
 /** Reads a text file. @throws {@link RopewalkError} INVALID_FILE */
 export function readTextFile(path: string): Promise<string> {
   return readFile(path, "utf8").catch((cause: unknown) => {
-    throw new RopewalkError("INVALID_FILE", path, `cannot be read: ${(cause as Error).message}`, { cause });
+    fail("INVALID_FILE", path, `cannot be read: ${(cause as Error).message}`, { cause });
   });
 }
 
@@ -15,8 +15,8 @@ export function parseConfig(path: string, text: string): Readonly<Record<string,
   try {
     parsed = JSON.parse(text);
   } catch (cause) {
-    throw new RopewalkError("INVALID_FILE", path, `isn't valid JSON: ${(cause as Error).message}`, { cause });
+    fail("INVALID_FILE", path, `isn't valid JSON: ${(cause as Error).message}`, { cause });
   }
   if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return parsed as Record<string, unknown>;
-  throw new RopewalkError("INVALID_FILE", path, "must contain a JSON object");
+  fail("INVALID_FILE", path, "must contain a JSON object");
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { type FileHandle, open, readlink, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { RopewalkError, type RopewalkErrorCode } from "../base/errors.js";
+import { type RopewalkErrorCode, fail } from "../base/errors.js";
 import { interruptible } from "./interrupt.js";
 
 /**
@@ -18,10 +18,10 @@ export async function writeFileAtomically(
   field = "--output",
 ): Promise<void> {
   const failed = (code: RopewalkErrorCode, cause: unknown): never => {
-    throw new RopewalkError(code, field, `${path} cannot be written: ${(cause as Error).message}`, { cause });
+    fail(code, field, `${path} cannot be written: ${(cause as Error).message}`, { cause });
   };
   const existing = await stat(path).catch(() => undefined);
-  if (existing?.isDirectory()) throw new RopewalkError("INVALID_ARGUMENT", field, `${path} is a folder; name a file`);
+  if (existing?.isDirectory()) fail("INVALID_ARGUMENT", field, `${path} is a folder; name a file`);
   // a device or pipe is written directly: renaming a file onto it would replace it
   const isReplaced = existing === undefined || existing.isFile();
   const target = isReplaced
@@ -51,7 +51,7 @@ export async function writeFileAtomically(
 export async function refuseInputs(output: string, inputs: readonly string[]): Promise<void> {
   const same = await Promise.all(inputs.map((input) => areSame(input, output)));
   if (same.includes(true)) {
-    throw new RopewalkError("INVALID_ARGUMENT", "--output", "is an input file of this command; name another file");
+    fail("INVALID_ARGUMENT", "--output", "is an input file of this command; name another file");
   }
 }
 

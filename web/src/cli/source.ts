@@ -6,7 +6,7 @@ import type { RopeOverrides } from "../config/overrides.js";
 import { ropeConfig } from "../config/rope_config.js";
 import { ropeLayers } from "../config/rope_layers.js";
 import type { RopeConfig } from "../config/types.js";
-import { RopewalkError } from "../base/errors.js";
+import { RopewalkError, fail } from "../base/errors.js";
 import { MissingFile, readRange } from "../files/byte_source.js";
 import { openHttp, HTTP_DEFAULTS } from "../files/http/source.js";
 import { isFolder } from "../files/node_files.js";
@@ -76,8 +76,7 @@ export async function openRope(argument: string, options: SourceOptions = {}): P
     ropes.find(({ kind }) => kind === options.layerType) ??
     ropes.find(({ kind }) => kind === "full_attention") ??
     ropes[0];
-  if (chosen === undefined)
-    throw new RopewalkError("INVALID_CONFIG", "layer_types", "this model has no layer with RoPE");
+  if (chosen === undefined) fail("INVALID_CONFIG", "layer_types", "this model has no layer with RoPE");
   return chosen.rope;
 }
 
@@ -104,12 +103,12 @@ async function configPath(argument: string): Promise<string | undefined> {
 async function readText(path: string): Promise<string> {
   if (!isUrl(path)) return readTextFile(path);
   const file = await openHttp(parseUrl(path), path, { fetch, headers: {}, ...HTTP_DEFAULTS });
-  if (file instanceof MissingFile) throw new RopewalkError("NETWORK", path, file.reason);
+  if (file instanceof MissingFile) fail("NETWORK", path, file.reason);
   return new TextDecoder().decode(await readRange(file, 0, file.size));
 }
 
 function parseUrl(argument: string): URL {
-  if (!URL.canParse(argument)) throw new RopewalkError("INVALID_ARGUMENT", argument, "isn't a valid URL");
+  if (!URL.canParse(argument)) fail("INVALID_ARGUMENT", argument, "isn't a valid URL");
   return new URL(argument);
 }
 
@@ -125,7 +124,7 @@ async function modelSource(argument: string, { overrides, layerType, model }: So
     return first === undefined ? [] : [{ kind: shown, rope: first.rope!, layers, window: first.window }];
   });
   if (layerType !== undefined && kinds.length > 1 && !ropes.some(({ kind }) => kind === layerType)) {
-    throw new RopewalkError("INVALID_ARGUMENT", "layer_type", `must be one of ${kinds.join(", ")} (got ${layerType})`);
+    fail("INVALID_ARGUMENT", "layer_type", `must be one of ${kinds.join(", ")} (got ${layerType})`);
   }
   const chosen = layerType === undefined || kinds.length === 1 ? ropes : ropes.filter(({ kind }) => kind === layerType);
   return {

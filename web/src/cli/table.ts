@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Command, Option } from "commander";
 import { type DType, DTYPES } from "../memory/elements.js";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import { isFolder, pathOf } from "../files/node_files.js";
 import { load } from "../index.node.js";
 import { ROLES, type Role } from "../rope/core.js";
@@ -96,10 +96,9 @@ async function writeTable(terminal: Terminal, argument: string, flags: Flags): P
 
 function positionsOf({ length, positions }: Flags): number | readonly number[] {
   const chosen = positions ?? length;
-  if (chosen === undefined)
-    throw new RopewalkError("INVALID_ARGUMENT", "--length", "is missing; use --length or --positions");
+  if (chosen === undefined) fail("INVALID_ARGUMENT", "--length", "is missing; use --length or --positions");
   if (positions !== undefined && length !== undefined) {
-    throw new RopewalkError("INVALID_ARGUMENT", "--length", "can't be combined with --positions");
+    fail("INVALID_ARGUMENT", "--length", "can't be combined with --positions");
   }
   return chosen;
 }
@@ -115,10 +114,9 @@ async function inputsOf(source: string): Promise<string[]> {
 
 function writerFor(output: string, dtype: DType): (table: CosSinTable, config: object) => Promise<void> {
   if (/\.safetensors$/i.test(output)) return (table, config) => writeSafetensors(output, table, dtype, config);
-  if (!/\.npy$/i.test(output))
-    throw new RopewalkError("INVALID_ARGUMENT", "--output", `must end in .npy or .safetensors (got ${output})`);
+  if (!/\.npy$/i.test(output)) fail("INVALID_ARGUMENT", "--output", `must end in .npy or .safetensors (got ${output})`);
   if (dtype === "bf16")
-    throw new RopewalkError(
+    fail(
       "INVALID_ARGUMENT",
       "--dtype",
       "can't be bf16 in a .npy file, because NumPy has no such type; use f32, f16, or a .safetensors file",

@@ -1,5 +1,5 @@
 // Finds the file to open first: the requested one, or the model in a folder.
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import { type ByteSource, type FileSet, MissingFile } from "./byte_source.js";
 import { invalidFile } from "./errors.js";
 
@@ -19,7 +19,7 @@ export async function openMainFile(files: FileSet, signal?: AbortSignal): Promis
 }
 
 function requireFile(name: string, found: ByteSource | MissingFile): ByteSource {
-  if (found instanceof MissingFile) throw new RopewalkError(found.code, `${name}: file`, found.reason);
+  if (found instanceof MissingFile) fail(found.code, `${name}: file`, found.reason);
   return found;
 }
 
@@ -35,7 +35,7 @@ function modelNameIn(names: readonly string[]): string {
     models.length === 0
       ? "the folder has no .gguf or .safetensors file"
       : `the folder has several models (${models.join(", ")}); pass the path of one of them`;
-  throw new RopewalkError("INVALID_FILE", "folder: files", message);
+  fail("INVALID_FILE", "folder: files", message);
 }
 
 /** Throws INVALID_FILE for a file that is no model, and says what the file is if its first bytes show it. @internal */

@@ -1,6 +1,6 @@
 // Opens a model's files from any source, and reads its tensors. The entry of this folder.
 import { wholeNumber } from "../base/checks.js";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import { blobFiles, bytesFiles } from "./blob_files.js";
 import { type ByteSource, type FileSet, readRange } from "./byte_source.js";
 import { CACHE_KINDS, type CacheKind, openStore } from "./cache/piece_store.js";
@@ -86,6 +86,7 @@ export interface OpenOptions {
  * Opens a model: reads and checks all its headers, and none of its tensors.
  *
  * @throws INVALID_FILE, UNSUPPORTED_MODEL, NETWORK with a field `<file>: <part>`; INVALID_ARGUMENT; the signal's reason after an abort
+ * @internal
  */
 export async function openModel(
   platform: FilePlatform,
@@ -133,11 +134,7 @@ async function filesOf(platform: FilePlatform, source: ModelSource, options: Ope
   wholeNumber(retries, 0, 100, "retries");
   wholeNumber(timeout, 1, 2 ** 31 - 1, "timeout");
   if (!CACHE_KINDS.includes(cache)) {
-    throw new RopewalkError(
-      "INVALID_ARGUMENT",
-      "cache",
-      `must be one of ${CACHE_KINDS.join(", ")} (got ${String(cache)})`,
-    );
+    fail("INVALID_ARGUMENT", "cache", `must be one of ${CACHE_KINDS.join(", ")} (got ${String(cache)})`);
   }
   if (source instanceof Blob) return blobFiles([source]);
   if (Array.isArray(source) && source.length > 0 && source.every((item) => item instanceof Blob))
@@ -145,7 +142,7 @@ async function filesOf(platform: FilePlatform, source: ModelSource, options: Ope
   if (source instanceof ArrayBuffer) return bytesFiles(new Uint8Array(source));
   if (source instanceof Uint8Array) return bytesFiles(source);
   if (typeof source !== "string" && !(source instanceof URL)) {
-    throw new RopewalkError(
+    fail(
       "INVALID_ARGUMENT",
       "source",
       `must be a URL, a path, a Blob, an array of Blobs, an ArrayBuffer or a Uint8Array (got ${typeOf(source)})`,

@@ -1,5 +1,5 @@
 // Streams tensors from a model's files.
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import type { ByteSource } from "./byte_source.js";
 import { invalidFile } from "./errors.js";
 import type { ReadProgress } from "./progress.js";
@@ -91,7 +91,7 @@ export function uniqueTensors(
   const tensors = [...new Set(requested)];
   const foreign = tensors.find((tensor) => all.get(tensor.name) !== tensor);
   if (foreign !== undefined) {
-    throw new RopewalkError(
+    fail(
       "INVALID_ARGUMENT",
       "tensors",
       `${foreign.name} is not a tensor of these files; use the objects from \`tensors\``,

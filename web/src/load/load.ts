@@ -1,74 +1,78 @@
+// Loads the wasm module, once per build, and returns the runtime object.
 import { hasRelaxedSimd, requireSimd } from "./engine.js";
-import { RopewalkError } from "../base/errors.js";
-import type { FilePlatform } from "../files/model_files.js";
+import { RopewalkError, fail } from "../base/errors.js";
+import type { RopeConfig } from "../config/types.js";
+import { type FilePlatform, webFiles } from "../files/platform.js";
 import { Heap } from "../memory/heap.js";
-import { type Build, BUILDS, Ropewalk } from "./runtime.js";
 import type { Glue, WasmModule } from "../memory/wasm_module.js";
+import type { Description } from "../rope/description.js";
+import { type Build, BUILDS, Ropewalk } from "./runtime.js";
 
-/** What the wasm may come from: its address, a response, its bytes, or a compiled module. */
+/** The wasm to load: its address, a response, its bytes, or a compiled module. */
 export type WasmSource = WasmBytesSource | WebAssembly.Module;
 
-/** What wasm bytes may come from. */
+/** Sources of wasm bytes. */
 export type WasmBytesSource = string | URL | Response | Promise<Response> | BufferSource;
 
-/** How to load. */
+/** Options of {@link load}. */
 export interface LoadOptions {
-  /** Which build; `auto` takes the relaxed one where the engine has its instructions, and `simd` where `wasm` is given. */
+  /** The build (`"auto"`). `"auto"` is `"relaxed"` if the engine supports its instructions and `wasm` isn't given, else `"simd"`. */
   build?: Build | "auto";
-  /** Where the wasm comes from, instead of the file beside this package. It must be the file of the build asked for. */
+  /** The wasm to load instead of the file in this package. It must be the file of the chosen build. */
   wasm?: WasmSource;
-  /** Gives up waiting; what has begun to load goes on for the next caller. */
+  /** Aborts this call. A load that has started continues, and a later call uses it. */
   signal?: AbortSignal;
 }
 
-/** Loads the module, or returns the one that is loaded. @see {@link LoadOptions} */
+/** The type of `load()`. @see {@link LoadOptions} */
 export type Load = (options?: LoadOptions) => Promise<Ropewalk>;
 
-/** The file that a build runs from. @internal */
+/** The wasm file that a build runs. @internal */
 export type WasmFile = "simd" | "relaxed";
 
-/** What differs between a page, Node and the entry with the wasm inside. @internal */
+/** What an entry of the package provides. @internal */
 export interface Platform {
-  /** What has been loaded, by its build. */
-  modules: Map<Build, Promise<Ropewalk>>;
   /** Emscripten's glue. */
-  glue(): Promise<Glue>;
-  /** The wasm of a build, as it ships. */
-  wasm(file: WasmFile): WasmSource | Promise<WasmSource>;
-  /** How to get at model files. */
-  files: FilePlatform;
-  /** The bytes at an address. */
-  read(address: string | URL): Promise<Uint8Array>;
+  glue: () => Glue | Promise<Glue>;
+  /** The wasm that ships with the package. */
+  wasm: (file: WasmFile) => WasmSource | Promise<WasmSource>;
+  /** Access to model files, if it isn't that of a page. */
+  files?: FilePlatform;
+  /** Reads local wasm files, where there are any. Without it, every address is fetched. */
+  readFile?: (address: string | URL) => Promise<Uint8Array>;
 }
+
+/** Loaded modules, or modules that are loading, of each entry by build. */
+const modules = new WeakMap<Platform, Map<Build, Promise<Ropewalk>>>();
 
 let newest: Ropewalk | undefined;
 
-/** The module loaded last, for functions that are not methods of one. @internal */
-export function loaded(): Ropewalk {
-  if (newest === undefined) throw new RopewalkError("NOT_LOADED", "", "call `await load()` once before");
-  return newest;
+/**
+ * Same as {@link Ropewalk.describe}, with the module that was loaded last.
+ * @throws {@link RopewalkError} NOT_LOADED before the first `load()`; the codes of {@link Ropewalk.rope}.
+ */
+export function describe(config: RopeConfig, seqLen?: number): Description {
+  if (newest === undefined) fail("NOT_LOADED", "", "no module is loaded; call `await load()` first");
+  return newest.describe(config, seqLen);
 }
 
-/** The `load` of a platform: one module a build, loaded once, and again after a failure. @internal */
+/** Implements `load()`. Each build is loaded once, and again after a failure. @internal */
 export async function loadOn(
   platform: Platform,
   { build = "auto", wasm, signal }: LoadOptions = {},
 ): Promise<Ropewalk> {
   if (build !== "auto" && !BUILDS.includes(build)) {
-    throw new RopewalkError(
-      "INVALID_ARGUMENT",
-      "build",
-      `must be one of auto, ${BUILDS.join(", ")} (got ${String(build)})`,
-    );
+    fail("INVALID_ARGUMENT", "build", `must be one of auto, ${BUILDS.join(", ")} (got ${String(build)})`);
   }
   signal?.throwIfAborted();
-  const { modules } = platform;
   const chosen = build !== "auto" ? build : wasm === undefined && hasRelaxedSimd() ? "relaxed" : "simd";
-  let module = modules.get(chosen);
+  const builds = modules.get(platform) ?? new Map<Build, Promise<Ropewalk>>();
+  modules.set(platform, builds);
+  let module = builds.get(chosen);
   if (module === undefined) {
-    module = start(platform, chosen, wasm); // without the signal: others may wait for the same module
-    modules.set(chosen, module);
-    module.catch(() => modules.delete(chosen));
+    module = start(platform, chosen, wasm); // without the signal, because other callers may wait for the same module
+    builds.set(chosen, module);
+    module.catch(() => builds.delete(chosen));
   }
   newest = await abortable(module, signal);
   return newest;
@@ -77,10 +81,10 @@ export async function loadOn(
 async function start(platform: Platform, build: Build, source: WasmSource | undefined): Promise<Ropewalk> {
   requireSimd();
   if (build === "relaxed" && !hasRelaxedSimd()) {
-    throw new RopewalkError(
+    fail(
       "UNSUPPORTED_ENGINE",
       "build",
-      "relaxed needs relaxed SIMD, which this engine lacks or gets wrong; use auto or simd",
+      "relaxed needs relaxed SIMD, which this engine lacks or implements incorrectly; use auto or simd",
     );
   }
   const file = build === "relaxed" ? "relaxed" : "simd";
@@ -89,7 +93,7 @@ async function start(platform: Platform, build: Build, source: WasmSource | unde
     compile(platform, source ?? (await platform.wasm(file))),
   ]);
   const module = await instantiate(glue, compiled);
-  return new Ropewalk(new Heap(module), build, platform.files);
+  return Ropewalk.create(new Heap(module), build, platform.files ?? webFiles);
 }
 
 async function compile(platform: Platform, source: WasmSource): Promise<WebAssembly.Module> {
@@ -101,26 +105,34 @@ async function compile(platform: Platform, source: WasmSource): Promise<WebAssem
     return await WebAssembly.compile(bytes as BufferSource);
   } catch (cause) {
     if (cause instanceof RopewalkError) throw cause;
-    throw new RopewalkError("WASM_LOAD", "wasm", `${where} could not be loaded: ${(cause as Error).message}`, {
+    fail("WASM_LOAD", "wasm", `${where} could not be loaded: ${(cause as Error).message}`, {
       cause,
     });
   }
 }
 
-async function bytesOf(platform: Platform, source: WasmBytesSource): Promise<Uint8Array> {
+async function bytesOf({ readFile }: Platform, source: WasmBytesSource): Promise<Uint8Array> {
   const settled = await source;
-  if (typeof settled === "string" || settled instanceof URL) return platform.read(settled);
+  if (typeof settled === "string" || settled instanceof URL) {
+    const isRemote = /^https?:/.test(String(settled));
+    return readFile === undefined || isRemote ? responseBytes(await fetch(settled), settled) : readFile(settled);
+  }
   if (settled instanceof ArrayBuffer) return new Uint8Array(settled);
   if (ArrayBuffer.isView(settled)) return new Uint8Array(settled.buffer, settled.byteOffset, settled.byteLength);
-  if (typeof Response === "function" && settled instanceof Response) {
-    if (!settled.ok)
-      throw new RopewalkError("WASM_LOAD", "wasm", `the server answered ${settled.status} for ${settled.url}`);
-    return new Uint8Array(await settled.arrayBuffer());
-  }
-  throw new RopewalkError("INVALID_ARGUMENT", "wasm", "must be an address, a Response, bytes or a WebAssembly.Module");
+  if (typeof Response === "function" && settled instanceof Response) return responseBytes(settled, settled.url);
+  fail(
+    "INVALID_ARGUMENT",
+    "wasm",
+    `must be an address, a Response, bytes or a WebAssembly.Module (got ${String(settled)})`,
+  );
 }
 
-/** A server that does not know a file often answers with a page; say so, instead of what the compiler makes of it. */
+async function responseBytes(response: Response, address: string | URL): Promise<Uint8Array> {
+  if (!response.ok) fail("WASM_LOAD", "wasm", `the server answered ${response.status} for ${String(address)}`);
+  return new Uint8Array(await response.arrayBuffer());
+}
+
+/** Many servers answer with an HTML page if a file doesn't exist. The compiler's error wouldn't say so. */
 function checkMagic(bytes: Uint8Array, where: string): void {
   if (bytes.length >= 4 && bytes[0] === 0 && bytes[1] === 0x61 && bytes[2] === 0x73 && bytes[3] === 0x6d) return;
   const start = String.fromCharCode(...bytes.subarray(0, 32))
@@ -131,7 +143,7 @@ function checkMagic(bytes: Uint8Array, where: string): void {
     : bytes.length === 0
       ? "empty"
       : "not wasm";
-  throw new RopewalkError("WASM_LOAD", "wasm", `${where} is ${what}`);
+  fail("WASM_LOAD", "wasm", `${where} is ${what}`);
 }
 
 async function instantiate(glue: Glue, compiled: WebAssembly.Module): Promise<WasmModule> {
@@ -146,13 +158,13 @@ async function instantiate(glue: Glue, compiled: WebAssembly.Module): Promise<Wa
       glue({ instantiateWasm }).then(resolve, reject);
     });
   } catch (cause) {
-    throw new RopewalkError("WASM_LOAD", "wasm", `is not this version of ropewalk: ${(cause as Error).message}`, {
+    fail("WASM_LOAD", "wasm", `is not this version of ropewalk: ${(cause as Error).message}`, {
       cause,
     });
   }
 }
 
-/** Lets one caller give up without taking the module from the others. */
+/** Rejects when the signal aborts. The promise itself continues, for other callers. */
 function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {

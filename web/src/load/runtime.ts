@@ -1,10 +1,12 @@
+// The runtime object that load() returns.
 import { attention, type AttentionOptions } from "../attention/attention.js";
 import type { RopeConfig } from "../config/types.js";
 import { describe, smallestBase } from "../rope/describe.js";
 import type { Description } from "../rope/description.js";
 import type { DType, ElementArray } from "../memory/elements.js";
 import type { CachedModel } from "../files/cache/models.js";
-import type { FilePlatform, ModelSource } from "../files/model_files.js";
+import type { FilePlatform } from "../files/platform.js";
+import type { ModelSource } from "../files/model_files.js";
 import type { Heap } from "../memory/heap.js";
 import { KvCache } from "../cache/cache.js";
 import { kvCacheBytes, type KvCacheBytesOptions, KvCacheCore } from "../cache/core.js";
@@ -27,63 +29,67 @@ import { Tensor } from "../memory/tensor.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 
 /**
- * `simd`: every current engine, the same bits everywhere. `relaxed`: fused multiply-add where the processor has it, so the last bits may
- * differ. `scalar`: the reference kernels in the simd file, for comparing.
+ * Builds of the kernels. `simd` runs on every current engine and gives the same bits everywhere. `relaxed` uses fused multiply-add if the
+ * processor has it, so the last bits may differ. `scalar` runs the reference kernels in the simd file, for comparison.
  */
 export const BUILDS = ["simd", "relaxed", "scalar"] as const;
 /** One of {@link BUILDS}. */
 export type Build = (typeof BUILDS)[number];
 
-/** The loaded module: everything begins here. Made by `load()`. */
+/** The loaded wasm module, which creates everything else. `load()` returns it. */
 export class Ropewalk {
-  /** Which build is running. */
+  /** The build that is running. */
   readonly build: Build;
   readonly #heap: Heap;
   readonly #files: FilePlatform;
 
-  /** @internal */
-  constructor(heap: Heap, build: Build, files: FilePlatform) {
+  private constructor(heap: Heap, build: Build, files: FilePlatform) {
     this.#heap = heap;
     this.build = build;
     this.#files = files;
   }
 
-  /** Bytes of wasm memory, used or not. It grows and never shrinks; only the end of the page or worker gives it back. */
+  /** @internal */
+  static create(heap: Heap, build: Build, files: FilePlatform): Ropewalk {
+    return new this(heap, build, files);
+  }
+
+  /** Size of wasm memory in bytes, used or free. It only grows, and is released when the page or Worker ends. */
   get memoryBytes(): number {
     return this.#heap.buffer.byteLength;
   }
 
   /**
-   * Rotary position embedding by `config`, which `ropeConfig()` makes of a model's files.
+   * Creates a rope: rotary position embedding for a config. `ropeConfig()` reads the config of a model file.
    * @throws {@link RopewalkError} INVALID_CONFIG, UNKNOWN_KEY, UNSUPPORTED_ROPE_TYPE, OUT_OF_MEMORY.
    */
   rope(config: RopeConfig): Rope {
-    return new Rope(this.#core(config));
+    return Rope.create(this.#core(config));
   }
 
   /**
-   * A tensor of zeros in wasm memory, on which kernels work without copies.
-   * @param shape - extents, the last contiguous.
+   * Creates a tensor of zeros in wasm memory, which kernels read and write without copies.
+   * @param shape - extents. The last dimension is contiguous.
    * @throws {@link RopewalkError} INVALID_SHAPE, INVALID_DTYPE, OUT_OF_MEMORY.
    */
   tensor(shape: readonly number[], dtype: DType = "f32"): Tensor {
-    return new Tensor(this.#heap, shape, dtype);
+    return Tensor.create(this.#heap, shape, dtype);
   }
 
   /**
-   * What `config` means at a sequence length (the trained one).
-   * @throws {@link RopewalkError} as {@link Ropewalk.rope}.
+   * Describes a config at a sequence length (the trained one): pairs, ranges, decay and warnings.
+   * @throws {@link RopewalkError} the codes of {@link Ropewalk.rope}.
    */
   describe(config: RopeConfig, seqLen?: number): Description {
     return describe(this.#core(config), seqLen);
   }
 
   /**
-   * Moves a q or k projection (or its bias) from one pairing to the other: the rows of the rotary span of each head are permuted, and scores
-   * stay the same when q and k are converted alike.
+   * Converts a q or k projection, or its bias, from one pairing to the other: permutes the rows in the rotary span of each head. Scores don't
+   * change if q and k are both converted.
    *
    * @param weights - [heads · head_dim, columns], any element type.
-   * @returns a new array of the same kind.
+   * @returns a new array of the same type.
    * @throws {@link RopewalkError} INVALID_SHAPE, INVALID_ARGUMENT, INVALID_CONFIG, OUT_OF_MEMORY.
    */
   convertPairing<Weights extends ElementArray>(weights: Weights, options: ConvertPairingOptions): Weights {
@@ -91,8 +97,8 @@ export class Ropewalk {
   }
 
   /**
-   * The smallest base, to 0.1 %, at which plain RoPE keeps the score of equal vectors above zero over distances up to `window`
-   * (Men et al. 2024, arXiv:2405.14591); null where none below 1e12 does.
+   * The smallest base, to 0.1 %, that keeps the score of equal vectors above zero at distances up to `window` with plain RoPE (Men et al. 2024,
+   * arXiv:2405.14591); null if none below 1e12 does.
    * @throws {@link RopewalkError} INVALID_CONFIG, INVALID_ARGUMENT.
    */
   smallestBase(rotary_dim: number, window: number): number | null {
@@ -100,13 +106,13 @@ export class Ropewalk {
   }
 
   /**
-   * Softmax attention, with or without RoPE, over keys and values that are at hand: softmax(q kᵀ · scale) v, by head and batch row. Query head h
-   * reads key head ⌊h · KH / H⌋. No more memory than for a block of scores; arrays outside wasm memory are copied there for the call.
+   * Softmax attention, with or without RoPE: softmax(q kᵀ · scale) v for each head and batch row. Query head h uses key head ⌊h · KH / H⌋. Needs
+   * memory for one block of scores only. Arrays outside wasm memory are copied there for the call.
    *
-   * @param q - f32 queries, [B, T, H, D], [B, H, T, D] or [T, H, D] as `layout` says.
-   * @param k - keys of N tokens and KH heads, as `kvShape` says; f32, f16 or bf16.
-   * @param v - values, in shape and element type as k.
-   * @returns `out`, or something new of q's kind and shape. Queries that see no key are answered by zeros.
+   * @param q - f32 queries, [B, T, H, D], [B, H, T, D] or [T, H, D] according to `layout`.
+   * @param k - keys of N tokens and KH heads, with shape `kvShape`; f32, f16 or bf16.
+   * @param v - values, with the shape and element type of k.
+   * @returns `out`, or a new array or Tensor of q's type and shape. A query without visible keys gives zeros.
    * @throws {@link RopewalkError} INVALID_SHAPE, INVALID_DTYPE, INVALID_POSITION, INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
    */
   attention<Q extends Tensor | Float32Array, Out extends Tensor | Float32Array = Q>(
@@ -119,30 +125,31 @@ export class Ropewalk {
   }
 
   /**
-   * A cache of keys and values, whose ropes and positions can be changed after they were cached.
+   * Creates a KV cache. The ropes and positions of cached keys can be changed later.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, INVALID_DTYPE, INVALID_CONFIG, UNKNOWN_KEY, UNSUPPORTED_ROPE_TYPE, DISPOSED (a rope),
    * OUT_OF_MEMORY.
    */
   kvCache(options: KvCacheOptions): KvCache {
-    return new KvCache(new KvCacheCore(this.#heap, options, this.#isScalar));
+    return KvCache.create(new KvCacheCore(this.#heap, options, this.#isScalar));
   }
 
   /**
-   * Bytes of wasm memory that all sequences of such a cache take at a length, exactly, without making it.
-   * @throws {@link RopewalkError} as {@link Ropewalk.kvCache}.
+   * The exact number of bytes of wasm memory that all sequences of a cache take at a length, without creating the cache.
+   * @throws {@link RopewalkError} the codes of {@link Ropewalk.kvCache}.
    */
   kvCacheBytes(options: KvCacheBytesOptions): number {
     return kvCacheBytes(this.#heap, options);
   }
 
   /**
-   * Attention without softmax, in time linear in the tokens, with φ(x) = elu(x) + 1 (Katharopoulos et al. 2020, arXiv:2006.16236):
-   * Σ (φ(q)·φ(k)) v / Σ φ(q)·φ(k), by head and batch row. With a rope φ(q) and φ(k) are turned above the line only (RoFormer, equation 19).
+   * Linear attention, in time linear in the number of tokens, with φ(x) = elu(x) + 1 (Katharopoulos et al. 2020, arXiv:2006.16236):
+   * Σ (φ(q)·φ(k)) v / Σ φ(q)·φ(k) for each head and batch row. A rope rotates φ(q) and φ(k) in the numerator only (RoFormer, equation 19).
    *
-   * @param q - f32 queries, [B, T, H, D], [B, H, T, D] or [T, H, D] as `layout` says.
-   * @param k - f32 keys of N tokens and KH heads, as `kvShape` says; finite, as v.
-   * @returns `out`, or something new of q's kind and shape.
-   * @throws {@link RopewalkError} as {@link Ropewalk.attention}.
+   * @param q - f32 queries, [B, T, H, D], [B, H, T, D] or [T, H, D] according to `layout`.
+   * @param k - f32 keys of N tokens and KH heads, with shape `kvShape`. All values must be finite.
+   * @param v - f32 values, with the shape and limits of k.
+   * @returns `out`, or a new array or Tensor of q's type and shape.
+   * @throws {@link RopewalkError} the codes of {@link Ropewalk.attention}.
    */
   linearAttention<Q extends Tensor | Float32Array, Out extends Tensor | Float32Array = Q>(
     q: Q,
@@ -154,18 +161,18 @@ export class Ropewalk {
   }
 
   /**
-   * The running sums of linear attention, for a sequence that goes on.
-   * @throws {@link RopewalkError} INVALID_ARGUMENT, INVALID_SHAPE (heads), as {@link Ropewalk.rope}, DISPOSED (a rope), OUT_OF_MEMORY.
+   * Creates the running sums of linear attention, for a sequence that grows.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, INVALID_SHAPE (heads), DISPOSED (a rope), OUT_OF_MEMORY; the codes of {@link Ropewalk.rope}.
    */
   linearState(options: LinearStateOptions): LinearState {
-    return new LinearState(this.#heap, options, this.#isScalar);
+    return LinearState.create(this.#heap, options, this.#isScalar);
   }
 
   /**
-   * The sinusoidal table of Vaswani et al. 2017 (arXiv:1706.03762): at position p, sin(p / base^(2i/dim)) and its cosine, in turn.
+   * The sinusoidal table of Vaswani et al. 2017 (arXiv:1706.03762): for position p, sin(p / base^(2i/dim)) and its cosine, alternating.
    *
-   * @param lengthOrPositions - positions 0 … n−1, or n positions within ±2^31.
-   * @param dim - columns, 1 to 8192.
+   * @param lengthOrPositions - n for positions 0 … n−1, or n positions within ±2^31.
+   * @param dim - number of columns, 1 to 8192.
    * @returns [n, dim].
    * @throws {@link RopewalkError} INVALID_POSITION, INVALID_ARGUMENT, OUT_OF_MEMORY.
    */
@@ -178,10 +185,10 @@ export class Ropewalk {
   }
 
   /**
-   * ALiBi's slopes (Press et al. 2021, arXiv:2108.12409): 2^(−8(h+1)/n) for a power of two n of heads, else those of the next smaller power
-   * and then every other one of twice as many.
+   * ALiBi slopes (Press et al. 2021, arXiv:2108.12409). With n heads, n a power of two: 2^(−8(h+1)/n) for head h. Otherwise: the slopes for the
+   * next smaller power of two m, then every other slope for 2m heads.
    *
-   * @param heads - 1 to 65536.
+   * @param heads - number of heads, 1 to 65536.
    * @returns [heads].
    * @throws {@link RopewalkError} INVALID_ARGUMENT.
    */
@@ -190,10 +197,10 @@ export class Ropewalk {
   }
 
   /**
-   * The buckets that T5 sorts distances into (Raffel et al. 2019, arXiv:1910.10683).
+   * T5's buckets of distances (Raffel et al. 2019, arXiv:1910.10683).
    *
-   * @param relativePositions - position of the key less that of the query.
-   * @returns as many indices from 0.
+   * @param relativePositions - positions of keys minus positions of queries.
+   * @returns the bucket index of each, from 0.
    * @throws {@link RopewalkError} INVALID_POSITION, INVALID_ARGUMENT, OUT_OF_MEMORY.
    */
   t5Buckets(relativePositions: PositionArray, options?: T5BucketOptions): Int32Array {
@@ -201,11 +208,12 @@ export class Ropewalk {
   }
 
   /**
-   * Loads a model: GGUF (one file or several) or safetensors with config.json and tokenizer.json, from an address, a path in Node, files
-   * dropped on a page, or memory. Weights stay in the format of the file, and are streamed into wasm memory.
+   * Loads a model: GGUF (one or several files), or safetensors with config.json and tokenizer.json. The source is an address, a path in Node,
+   * files dropped on a page, or bytes in memory. Weights keep the format of the file, and are streamed into wasm memory. If it throws, all
+   * memory is freed.
    *
-   * @throws {@link RopewalkError} INVALID_FILE, UNSUPPORTED_MODEL, NETWORK with the file and part at fault; OUT_OF_MEMORY before anything is
-   * taken where the model cannot fit; INVALID_ARGUMENT, INVALID_CONFIG. Rejects with the signal's reason. All memory is then given back.
+   * @throws {@link RopewalkError} INVALID_FILE, UNSUPPORTED_MODEL and NETWORK, with the file and part at fault; OUT_OF_MEMORY, before anything
+   * is allocated if the model can't fit; INVALID_ARGUMENT, INVALID_CONFIG. The signal's reason if aborted.
    */
   async model(source: ModelSource, options: ModelOptions = {}): Promise<Model> {
     const { loadModel } = await import("../model/load_model.js");
@@ -213,24 +221,25 @@ export class Ropewalk {
   }
 
   /**
-   * What a model is, from its headers alone: architecture, RoPE of each layer, memory it would take.
-   * @throws {@link RopewalkError} as {@link Ropewalk.model}.
+   * Reads the headers of a model only: architecture, RoPE of each layer, and the memory it would take.
+   * @throws {@link RopewalkError} the codes of {@link Ropewalk.model}.
    */
   async modelInfo(source: ModelSource, options: ModelOptions = {}): Promise<ModelInfo> {
     const { modelInfo } = await import("../model/load_model.js");
     return modelInfo(this.#modelHost, source, options);
   }
 
-  /** What option `cache` of {@link Ropewalk.model} has kept on this device for this page's origin; nothing in Node. */
+  /** The models that the option `cache` of {@link Ropewalk.model} stored on this device for this page's origin; none in Node. */
   async cachedModels(): Promise<CachedModel[]> {
     const { cachedModels } = await import("../files/cache/models.js");
     return cachedModels(this.#files);
   }
 
   /**
-   * Removes all that is kept of a model, by the address that it was opened by; models in memory stay as they are.
-   * @returns whether there was any.
-   * @throws {@link RopewalkError} INVALID_ARGUMENT where it is no address.
+   * Deletes the stored files of a model. Loaded models aren't affected.
+   * @param source - the address that the model was opened with.
+   * @returns whether anything was stored.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT if it isn't an address.
    */
   async deleteCachedModel(source: string | URL): Promise<boolean> {
     const { deleteCachedModel } = await import("../files/cache/models.js");
@@ -238,8 +247,8 @@ export class Ropewalk {
   }
 
   /**
-   * A tokenizer without a model, from a parsed tokenizer.json (and tokenizer_config.json) or from the metadata of a GGUF file.
-   * @throws {@link RopewalkError} INVALID_FILE, UNSUPPORTED_MODEL with the part at fault.
+   * Creates a tokenizer without a model, from a parsed tokenizer.json (and tokenizer_config.json) or from the metadata of a GGUF file.
+   * @throws {@link RopewalkError} INVALID_FILE and UNSUPPORTED_MODEL, with the part at fault.
    */
   async tokenizer(source: object, tokenizerConfig?: object): Promise<Tokenizer> {
     const { tokenizerFromGguf, tokenizerFromJson } = await import("../text/tokenizer.js");

@@ -1,39 +1,40 @@
+// Ties an object in wasm memory to a JavaScript object, so that it is freed exactly once.
 import { fail } from "../base/errors.js";
 import type { Heap } from "./heap.js";
 
-/** Gives an object in wasm memory back. It must not refer to what owns the object, which would then never be collected. @internal */
-export type GiveBack = (heap: Heap, address: number) => void;
+/** Frees an object in wasm memory. It must not reference the owner, which could then never be collected. @internal */
+export type Release = (heap: Heap, address: number) => void;
 
-/** A net for what was never disposed of; nobody may rely on it, because a full wasm memory does not make it run. */
-const forgotten = new FinalizationRegistry<() => void>((giveBack) => giveBack());
+/** Frees what was collected without dispose(). Only a safety net: a full wasm memory doesn't trigger garbage collection. */
+const registry = new FinalizationRegistry<() => void>((release) => release());
 
 /**
- * An object in wasm memory that lives as long as one in JavaScript, or until that is disposed of.
+ * An object in wasm memory that is freed by `dispose()`, or when its JavaScript owner is collected.
  * @internal
  */
 export class Owned {
   readonly heap: Heap;
   readonly #name: string;
   readonly #maker: string;
-  readonly #giveBack: GiveBack;
+  readonly #release: Release;
   #address: number;
 
-  /** `name` is what users call it, and `maker` what makes a new one. */
-  constructor(heap: Heap, address: number, name: string, giveBack: GiveBack, maker = `rw.${name}()`) {
+  /** `name` is what errors call the object, and `maker` the call that creates a new one. */
+  constructor(heap: Heap, address: number, name: string, release: Release, maker = `rw.${name}()`) {
     this.heap = heap;
     this.#name = name;
     this.#maker = maker;
-    this.#giveBack = giveBack;
+    this.#release = release;
     this.#address = address;
-    forgotten.register(this, releaser(heap, address, giveBack), this);
+    registry.register(this, releaseLater(heap, address, release), this);
   }
 
   /** Throws DISPOSED. */
   check(): void {
-    if (this.#address === 0) fail("DISPOSED", this.#name, `has been disposed of; make a new one with ${this.#maker}`);
+    if (this.#address === 0) fail("DISPOSED", this.#name, `is disposed; create a new one with ${this.#maker}`);
   }
 
-  /** Where the object lies. Throws DISPOSED. */
+  /** Address in wasm memory. Throws DISPOSED. */
   get address(): number {
     this.check();
     return this.#address;
@@ -41,13 +42,13 @@ export class Owned {
 
   dispose(): void {
     if (this.#address === 0) return;
-    forgotten.unregister(this);
-    this.#giveBack(this.heap, this.#address);
+    registry.unregister(this);
+    this.#release(this.heap, this.#address);
     this.#address = 0;
   }
 }
 
-/** Made where no `this` is in sight that it could hold. */
-function releaser(heap: Heap, address: number, giveBack: GiveBack): () => void {
-  return () => giveBack(heap, address);
+/** A function of its own, so that the closure can't capture `this`. */
+function releaseLater(heap: Heap, address: number, release: Release): () => void {
+  return () => release(heap, address);
 }

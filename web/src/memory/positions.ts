@@ -1,21 +1,22 @@
+// Position arguments in all their forms, converted to one form.
 import { areNumbers } from "../base/checks.js";
 import { fail } from "../base/errors.js";
 import type { Heap } from "./heap.js";
 import type { WasmPositions } from "./wasm_module.js";
 
-/** Arrays of position ids: integers or fractions, negative, repeated, in any order. */
+/** Arrays of position ids. Ids may be fractional, negative or repeated, in any order. */
 export type PositionArray = Int32Array | Uint32Array | Float32Array | Float64Array | readonly number[];
 
 /**
- * Where the T tokens of B batch rows stand, on [−2^31, 2^31):
- * - a number: token t stands at that offset plus t, in every row;
- * - an array of T ids, shared by the rows, or of B·T ids, one row after the other;
- * - with A position axes (`mrope_section`), an array of A·T or A·B·T ids, one axis after the other. Shorter arrays put all axes at the
- *   same position, as text tokens are.
+ * Positions of T tokens in B batch rows, each in [−2^31, 2^31):
+ * - a number: the position of the first token. Token t is at this offset plus t, in every row.
+ * - an array of T ids, shared by all rows, or of B·T ids, row by row.
+ * - with A position axes (`mrope_section`), an array of A·T or A·B·T ids, axis by axis. A shorter array gives all axes the same position, as
+ *   for text tokens.
  */
 export type PositionInput = number | PositionArray;
 
-/** Positions in their one form: an offset, or f64 ids [axes][rows][tokens]. @internal */
+/** Positions as an offset, or as f64 ids [axes][rows][tokens]. @internal */
 export interface Positions {
   offset: number;
   ids: PositionArray | undefined;
@@ -24,7 +25,7 @@ export interface Positions {
   tokens: number;
 }
 
-/** No position is farther from 0. */
+/** Largest absolute value of a position. */
 const LIMIT = 2 ** 31;
 
 /** Checks that `ids` is an array of numbers. @internal */
@@ -33,7 +34,7 @@ export function checkIds(ids: unknown, field: string): PositionArray {
   return ids as PositionArray;
 }
 
-/** Recognises the form of `input` by its length. @internal */
+/** Converts position input. The length of an array tells which form it has. @internal */
 export function readPositions(
   input: PositionInput,
   batches: number,
@@ -52,7 +53,7 @@ export function readPositions(
   fail("INVALID_SHAPE", field, `must have ${lengths} ids for this shape (got ${length})`);
 }
 
-/** The positions of the rows of a table: 0 … n−1, or ids, as many for each axis. @internal */
+/** The positions of the rows of a table: 0 … n−1 for a length, or the given ids, the same number for each axis. @internal */
 export function readLengthOrPositions(lengthOrPositions: number | PositionArray, axes: number): Positions {
   if (typeof lengthOrPositions === "number") {
     if (!Number.isInteger(lengthOrPositions) || lengthOrPositions < 1 || lengthOrPositions > LIMIT) {
@@ -61,18 +62,30 @@ export function readLengthOrPositions(lengthOrPositions: number | PositionArray,
     return readPositions(0, 1, lengthOrPositions, axes, "positions");
   }
   const { length } = checkIds(lengthOrPositions, "positions");
-  if (length === 0) fail("INVALID_POSITION", "positions", "must hold at least one position");
+  if (length === 0) fail("INVALID_POSITION", "positions", "must have at least one position (got an empty array)");
   if (length % axes !== 0)
-    fail("INVALID_SHAPE", "positions", `must hold as many ids for each of the ${axes} axes (got ${length})`);
+    fail(
+      "INVALID_SHAPE",
+      "positions",
+      `must have the same number of ids for each of the ${axes} axes (got ${length} ids)`,
+    );
   return readPositions(lengthOrPositions, 1, length / axes, axes, "positions");
 }
 
-/** Refuses positions that no way of telling them takes. @internal */
+/** Checks positions for schemes other than RoPE. @internal */
 export function checkPositions(positions: Positions, field: string): void {
   const { ids, offset, tokens } = positions;
   const bad = (id: number): boolean => !(Math.abs(id) <= LIMIT);
-  const outside = ids === undefined ? bad(offset) || bad(offset + tokens - 1) : (ids as readonly number[]).some(bad);
-  if (outside) fail("INVALID_POSITION", field, "must be finite and within ±2^31");
+  const isOutside = ids === undefined ? bad(offset) || bad(offset + tokens - 1) : (ids as readonly number[]).some(bad);
+  if (isOutside) fail("INVALID_POSITION", field, "must be finite and within ±2^31");
+}
+
+/** The smallest and the largest position on any axis, as the positions of two tokens. @internal */
+export function positionRange(positions: Positions): Positions {
+  const { ids, offset, tokens } = positions;
+  let [smallest, largest] = ids === undefined ? [offset, offset + tokens - 1] : [Infinity, -Infinity];
+  for (const id of ids ?? []) [smallest, largest] = [id < smallest ? id : smallest, id > largest ? id : largest];
+  return { offset: 0, ids: [smallest, largest], axes: 1, rows: 1, tokens: 2 };
 }
 
 function largestPosition(positions: Positions): number {
@@ -82,7 +95,7 @@ function largestPosition(positions: Positions): number {
   return largest;
 }
 
-/** The length to plan for: up to the largest position, as transformers takes it. @internal */
+/** The default sequence length to plan for: the largest position + 1, as in transformers. @internal */
 export function lengthOf(positions: Positions): number {
   return Math.max(1, Math.ceil(largestPosition(positions)) + 1);
 }
@@ -100,7 +113,7 @@ export function slicePositions(positions: Positions, batch: number, token: numbe
   return { offset: 0, ids: slice, axes, rows: 1, tokens };
 }
 
-/** Writes ids to wasm memory at `address` ([axes][rows][tokens] f64), and says what the core is to be told. @internal */
+/** Writes ids to wasm memory at `address` ([axes][rows][tokens] f64), and returns the arguments of the wasm call. @internal */
 export function placePositions(
   heap: Heap,
   positions: Positions,
@@ -112,7 +125,7 @@ export function placePositions(
   return { offset, ids: ids === undefined ? 0 : address, axes, rows, tokens, sequence_length: sequenceLength };
 }
 
-/** Checks an optional sequence length; 0 stands for "as long as the positions say". @internal */
+/** Checks an optional sequence length. Returns 0, which means largest position + 1, if it is missing. @internal */
 export function checkSequenceLength(seqLen: unknown, field = "seqLen"): number {
   if (seqLen === undefined) return 0;
   if (typeof seqLen !== "number" || !(seqLen >= 1 && seqLen <= 2 ** 31)) {

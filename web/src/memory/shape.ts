@@ -1,15 +1,16 @@
+// Layouts and shapes of tensors, and how a tensor is split into chunks.
 import { codeIn } from "../base/checks.js";
 import { fail } from "../base/errors.js";
 
 /**
  * Order of a tensor's dimensions: b batch, t tokens, h heads, d head_dim (contiguous).
- * `thd` is one sequence without a batch.
+ * `thd` is one sequence without a batch dimension.
  */
 export const LAYOUTS = ["bthd", "bhtd", "thd"] as const;
 /** One of {@link LAYOUTS}. */
 export type Layout = (typeof LAYOUTS)[number];
 
-/** A tensor's extents by name. @internal */
+/** The extents of a tensor, by name. @internal */
 export interface Extents {
   layout: Layout;
   batches: number;
@@ -18,7 +19,7 @@ export interface Extents {
   head_dim: number;
 }
 
-/** Checks that a shape holds positive integers. @internal */
+/** Checks that a shape is an array of positive integers. @internal */
 export function checkShape(shape: unknown, field: string): readonly number[] {
   const valid =
     Array.isArray(shape) && shape.length > 0 && shape.every((extent) => Number.isInteger(extent) && extent > 0);
@@ -42,7 +43,7 @@ export function checkLayout(layout: unknown): Layout {
   return layout as Layout;
 }
 
-/** Names the extents of `shape`, given in `field`, by `layout`, and checks that they end in head_dim where that is known. @internal */
+/** The extents of `shape` in a layout. Checks that the last one is head_dim, if that is given. Errors name `field`. @internal */
 export function extentsOf(
   layout: Layout,
   shape: readonly number[],
@@ -53,7 +54,7 @@ export function extentsOf(
     fail(
       "INVALID_SHAPE",
       field,
-      `must have ${layout.length} extents for layout ${layout} (got ${JSON.stringify(shape)})`,
+      `must have ${layout.length} dimensions for layout "${layout}" (got ${JSON.stringify(shape)})`,
     );
   }
   const extent = (name: string): number => {
@@ -66,20 +67,21 @@ export function extentsOf(
   return { layout, batches: extent("b"), tokens: extent("t"), heads: extent("h"), head_dim: own };
 }
 
-/** Part of a tensor that lies in one piece. @internal */
-export interface Block extends Extents {
-  /** First element in the tensor. */
+/** A contiguous part of a tensor. @internal */
+export interface Chunk extends Extents {
+  /** Index of its first element in the tensor. */
   first: number;
-  /** First batch and first token. */
+  /** Its first batch row and first token. */
   batch: number;
   token: number;
 }
 
 /**
- * Cuts a tensor into pieces of at most `limit` elements that lie in memory without gaps, each a tensor of the same layout.
+ * Splits a tensor into contiguous chunks of at most `limit` elements. Each is a tensor of the same layout. A single token (in "bhtd", of one
+ * head) is never split, so it may exceed the limit.
  * @internal
  */
-export function* blocksOf(extents: Extents, limit: number): Generator<Block> {
+export function* chunksOf(extents: Extents, limit: number): Generator<Chunk> {
   const { layout, batches, tokens, heads, head_dim } = extents;
   const sequence = tokens * heads * head_dim;
   for (let batch = 0; batch < batches; batch++) {
@@ -100,7 +102,7 @@ export function* blocksOf(extents: Extents, limit: number): Generator<Block> {
       }
       continue;
     }
-    // heads innermost: pieces that share their positions follow one another, and the core keeps their cos and sin
+    // Heads are the inner loop: successive chunks then have the same positions, and their cos and sin are computed once.
     const headStep = Math.max(1, Math.floor(limit / (tokens * head_dim)));
     const tokenStep = Math.min(tokens, Math.max(1, Math.floor(limit / head_dim)));
     for (let token = 0; token < tokens; token += tokenStep) {

@@ -1,3 +1,4 @@
+// Tensors in wasm memory.
 import { disposeSymbol } from "../base/dispose.js";
 import { checkDType, type DType, sizeOf } from "./elements.js";
 import { fail } from "../base/errors.js";
@@ -6,42 +7,43 @@ import { Owned } from "./owned.js";
 import { checkShape, elementCount } from "./shape.js";
 
 /**
- * A tensor in wasm memory: kernels work on it without copies. Made by `rw.tensor()`, given back by `dispose()` or `using`.
+ * A tensor in wasm memory. Kernels read and write it without copies. Create one with `rw.tensor()`, and free it with `dispose()` or `using`.
  */
 export class Tensor implements Disposable {
-  /** Extents, the last one contiguous. */
+  /** Extents. The last dimension is contiguous. */
   readonly shape: readonly number[];
   readonly dtype: DType;
   /** Number of elements. */
   readonly length: number;
   readonly #owned: Owned;
 
-  /** @internal */
-  constructor(heap: Heap, shape: readonly number[], dtype: DType) {
+  private constructor(heap: Heap, shape: readonly number[], dtype: DType) {
     this.shape = Object.freeze([...checkShape(shape, "shape")]);
     this.dtype = checkDType(dtype);
     this.length = elementCount(this.shape);
-    this.#owned = new Owned(heap, heap.allocate(this.length * sizeOf(dtype), "shape"), "tensor", freeElements);
-    this.bytes.fill(0);
+    const bytes = this.length * sizeOf(dtype);
+    this.#owned = new Owned(heap, heap.allocate(bytes, "shape"), "tensor", freeElements);
+    heap.bytes(this.address, bytes).fill(0);
   }
 
-  /** Where the tensor lies in wasm memory. Throws DISPOSED. @internal */
+  /** A tensor of zeros. @internal */
+  static create(heap: Heap, shape: readonly number[], dtype: DType): Tensor {
+    return new this(heap, shape, dtype);
+  }
+
+  /** Address in wasm memory. Throws DISPOSED. @internal */
   get address(): number {
     return this.#owned.address;
   }
 
-  /** Whose memory it lies in. @internal */
+  /** The wasm memory that holds the tensor. @internal */
   get heap(): Heap {
     return this.#owned.heap;
   }
 
-  private get bytes(): Uint8Array {
-    return this.heap.bytes(this.address, this.length * sizeOf(this.dtype));
-  }
-
   /**
-   * The elements where they lie: a Float32Array for f32, a Uint16Array of bits for f16 and bf16. Made anew on each access; do not keep it
-   * across other calls, because memory that grows leaves older views empty.
+   * A view of the elements in wasm memory: a Float32Array for f32, a Uint16Array of bits for f16 and bf16. Each access creates a new view. Don't
+   * keep a view across other calls: when wasm memory grows, older views become empty.
    */
   get data(): Float32Array | Uint16Array {
     const { buffer } = this.heap;
@@ -51,23 +53,27 @@ export class Tensor implements Disposable {
   }
 
   /**
-   * Copies `elements` into the tensor, as many as it holds: numbers for f32, bits for f16 and bf16.
-   * Throws INVALID_SHAPE where the lengths differ.
+   * Copies `elements` into the tensor: numbers for f32, bits for f16 and bf16.
+   * @throws {@link RopewalkError} INVALID_SHAPE if the lengths differ; DISPOSED.
    */
   set(elements: ArrayLike<number>): this {
     if (elements.length !== this.length) {
-      fail("INVALID_SHAPE", "elements", `must have the tensor's ${this.length} elements (got ${elements.length})`);
+      fail(
+        "INVALID_SHAPE",
+        "elements",
+        `must have ${this.length} elements, as the tensor has (got ${elements.length})`,
+      );
     }
     this.data.set(elements);
     return this;
   }
 
-  /** Gives the memory back. Doing so twice is harmless. */
+  /** Frees the memory. Calling it twice is harmless. */
   dispose(): void {
     this.#owned.dispose();
   }
 
-  /** As {@link Tensor.dispose}, for `using`. */
+  /** Same as {@link Tensor.dispose}, for `using`. */
   [disposeSymbol](): void {
     this.dispose();
   }

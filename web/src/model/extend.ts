@@ -1,7 +1,7 @@
 // Finds the YaRN scaling that extends a model's context to a given length.
 import type { RopeOverrides } from "../config/overrides.js";
 import type { RopeConfig } from "../config/types.js";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 
 /**
  * Overrides that extend a RoPE to `contextLength` tokens: YaRN with the smallest factor that reaches it. Undefined if
@@ -22,7 +22,7 @@ export function extendedOverrides(
   const supported = type === "yarn" ? Math.max(trainedLength, original * (scaling?.factor ?? 1)) : trainedLength;
   if (rope === null || contextLength <= supported || type.startsWith("dynamic")) return undefined;
   if (type !== "default" && type !== "yarn") {
-    throw new RopewalkError(
+    fail(
       "UNSUPPORTED_MODEL",
       "rope_scaling",
       `scaling type ${type} can't be extended automatically; choose a scaling with retune(), or discard tokens with shift()`,

@@ -1,6 +1,6 @@
 // Generates text token by token.
 import { codeIn, wholeNumber } from "../base/checks.js";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 import { EventLoopYielder } from "./event_loop.js";
@@ -120,7 +120,6 @@ export async function* generate(
 
 function checkTokens(tokens: readonly number[]): readonly number[] {
   const wrong = tokens.find((token) => !Number.isInteger(token));
-  if (wrong !== undefined)
-    throw new RopewalkError("INVALID_ARGUMENT", "stopTokens", `must be token ids (got ${String(wrong)})`);
+  if (wrong !== undefined) fail("INVALID_ARGUMENT", "stopTokens", `must be token ids (got ${String(wrong)})`);
   return tokens;
 }

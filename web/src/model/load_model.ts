@@ -1,6 +1,6 @@
 // Opens a model's files, plans its weights and loads them.
 import type { GgufRopeTensors } from "../config/gguf.js";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import { type FilePlatform, type ModelFiles, type ModelSource, openModel } from "../files/model_files.js";
 import type { Heap } from "../memory/heap.js";
 import { type Tokenizer, tokenizerFromGguf, tokenizerFromJson } from "../text/tokenizer.js";
@@ -106,8 +106,7 @@ async function open(environment: LoadEnvironment, source: ModelSource, options: 
 async function readRopeTensors(files: ModelFiles, signal: AbortSignal | undefined): Promise<GgufRopeTensors> {
   const found = ROPE_TENSORS.map((name) => files.tensors.get(name)).filter((tensor) => tensor !== undefined);
   const wrong = found.find(({ format }) => format !== "f32");
-  if (wrong !== undefined)
-    throw new RopewalkError("INVALID_FILE", `${files.name}: ${wrong.name}`, `must be f32 (got ${wrong.format})`);
+  if (wrong !== undefined) fail("INVALID_FILE", `${files.name}: ${wrong.name}`, `must be f32 (got ${wrong.format})`);
   const bytes = new Map(found.map((tensor) => [tensor.name, new Uint8Array(tensor.bytes)]));
   await files.read(
     found,

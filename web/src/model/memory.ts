@@ -1,5 +1,5 @@
 // Computes how much wasm memory a model needs before any is allocated.
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
 import { kvCacheBytes } from "../cache/core.js";
 import { type CacheSettings, BATCH_TOKENS } from "./model_core.js";
@@ -44,7 +44,7 @@ export function checkFits(file: string, { weights, cache, workspace }: ModelMemo
   const total = weights + cache + workspace;
   if (total <= ADDRESS_SPACE) return;
   const megabytes = (bytes: number): string => `${Math.ceil(bytes / 2 ** 20)} MB`;
-  throw new RopewalkError(
+  fail(
     "OUT_OF_MEMORY",
     file,
     `needs ${megabytes(total)}, more than the 4096 MB wasm can address: weights ${megabytes(weights)}, full context ${megabytes(cache)}; ` +

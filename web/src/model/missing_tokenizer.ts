@@ -1,5 +1,5 @@
 // The tokenizer of a model without tokenizer files.
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 
 /**
@@ -9,7 +9,7 @@ import type { Tokenizer } from "../text/tokenizer.js";
  */
 export function missingTokenizer(file: string, vocabularySize: number): Tokenizer {
   const refuse = (): never => {
-    throw new RopewalkError(
+    fail(
       "UNSUPPORTED_MODEL",
       `${file}: tokenizer`,
       "the model has no tokenizer; pass token ids, or pass a tokenizer with the option `tokenizer`",

@@ -2,7 +2,7 @@
 import type { RopeConfig } from "../config/types.js";
 import { disposeSymbol } from "../base/dispose.js";
 import type { CacheDType } from "../memory/elements.js";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import type { OpenOptions, ReadProgress, StoredTensor } from "../files/model_files.js";
 import type { KeyMode } from "../cache/options.js";
 import { type ChatMessage, type ChatOptions, renderChat } from "../text/chat_template.js";
@@ -147,7 +147,7 @@ export class Model implements Disposable {
    */
   async renderChat(messages: readonly ChatMessage[], options: ChatOptions = {}): Promise<string> {
     if (this.chatTemplate === undefined) {
-      throw new RopewalkError(
+      fail(
         "UNSUPPORTED_MODEL",
         `${this.info.name}: chat_template`,
         "the model has no chat template; pass one with the option `chatTemplate`, or pass the prompt as text",

@@ -1,5 +1,5 @@
 // A model in wasm memory: loading, forward pass, logits and losses.
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import type { ModelFiles, ReadOptions } from "../files/model_files.js";
 import type { Heap } from "../memory/heap.js";
 import { KvCacheCore } from "../cache/core.js";
@@ -53,8 +53,7 @@ export class ModelCore {
     options: ReadOptions,
   ): Promise<ModelCore> {
     const address = heap.module.model_create(useScalarKernels);
-    if (address === 0)
-      throw new RopewalkError("OUT_OF_MEMORY", "", "out of memory for a model; dispose of tensors or models");
+    if (address === 0) fail("OUT_OF_MEMORY", "", "out of memory for a model; dispose of tensors or models");
     try {
       configure(heap, address, plan);
       await loadWeights(heap, address, files, plan.reader, mappings, options);

@@ -1,7 +1,7 @@
 // Measures the perplexity of a model on a text.
 import { wholeNumber } from "../base/checks.js";
 import type { RopeConfig } from "../config/types.js";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import { EventLoopYielder } from "./event_loop.js";
 import { type CacheSettings, type ModelCore, BATCH_TOKENS } from "./model_core.js";
 import { type ModelRopeOverrides, retunedLayers, ropeOf } from "./model_plan.js";
@@ -55,8 +55,7 @@ export async function perplexity(
 ): Promise<Perplexity> {
   const window = wholeNumber(options.window ?? contextLength, 2, 2 ** 24, "window");
   const stride = wholeNumber(options.stride ?? window, 1, window, "stride");
-  if (tokens.length < 2)
-    throw new RopewalkError("INVALID_ARGUMENT", "tokens", `must be at least 2 tokens (got ${tokens.length})`);
+  if (tokens.length < 2) fail("INVALID_ARGUMENT", "tokens", `must be at least 2 tokens (got ${tokens.length})`);
   const layers = options.rope === undefined ? core.plan.layers : retunedLayers(core.plan.layers, options.rope);
   const losses = new Float64Array(tokens.length).fill(NaN);
   const yielder = new EventLoopYielder();

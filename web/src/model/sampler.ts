@@ -1,6 +1,6 @@
 // Samples tokens from logits.
 import { finiteNumber, wholeNumber } from "../base/checks.js";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
 
 /** How the next token is sampled. The options are applied in this order, as in transformers. */
@@ -57,8 +57,7 @@ export class Sampler {
     const topK = wholeNumber(options.topK ?? 40, 0, 2 ** 30, "topK");
     const seed = wholeNumber(options.seed ?? Math.floor(Math.random() * 2 ** 53), 0, Number.MAX_SAFE_INTEGER, "seed");
     this.#address = module.sampler_create();
-    if (this.#address === 0)
-      throw new RopewalkError("OUT_OF_MEMORY", "", "out of memory for a sampler; dispose of tensors or models");
+    if (this.#address === 0) fail("OUT_OF_MEMORY", "", "out of memory for a sampler; dispose of tensors or models");
     try {
       const [penalty, temperature] = [number("repetitionPenalty", 1), number("temperature", 0.8)];
       const [topP, minP] = [number("topP", 0.95), number("minP", 0.05)];

@@ -4,7 +4,7 @@ import { overrideRopeConfig } from "../config/rope_config.js";
 import type { RopeOverrides } from "../config/overrides.js";
 import type { RopeConfig } from "../config/types.js";
 import { disposeSymbol } from "../base/dispose.js";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
 import type { KvCacheCore } from "../cache/core.js";
 import { restore as restoreCache, save as saveCache } from "../cache/image.js";
@@ -129,7 +129,7 @@ export class Session implements Disposable {
   async append(input: string | Iterable<number>, options: SessionAppendOptions = {}): Promise<void> {
     const tokens = this.#encode(input);
     if (this.length + tokens.length > this.#contextLength) {
-      throw new RopewalkError(
+      fail(
         "CACHE_FULL",
         "tokens",
         `${tokens.length} more tokens don't fit: ${this.length} of ${this.#contextLength} are used; call shift() or rewind(), or use a larger contextLength`,
@@ -232,8 +232,7 @@ export class Session implements Disposable {
   retune(overrides: RopeOverrides, options: { kind?: ModelLayer["kind"]; contextLength?: number } = {}): void {
     const kind = options.kind ?? "full_attention";
     const group = this.#groupOf(kind);
-    if (group === undefined)
-      throw new RopewalkError("INVALID_ARGUMENT", "kind", `no ${kind} layer of this model has RoPE`);
+    if (group === undefined) fail("INVALID_ARGUMENT", "kind", `no ${kind} layer of this model has RoPE`);
     const rope = overrideRopeConfig(this.#ropes[group]!, overrides);
     const contextLength = checkContext(options.contextLength ?? this.#contextLength);
     this.#setRope(group, rope, this.length);
@@ -364,7 +363,7 @@ export class Session implements Disposable {
   /** Address of the logits after the last token. If the cache has changed since, the last token is read again. */
   #freshLogits(): number {
     const last = this.#tokens.at(-1);
-    if (last === undefined) throw new RopewalkError("INVALID_ARGUMENT", "session", "is empty; call append() first");
+    if (last === undefined) fail("INVALID_ARGUMENT", "session", "is empty; call append() first");
     if (!this.#hasFreshLogits) {
       this.rewind(this.length - 1);
       this.#forward(Int32Array.of(last));

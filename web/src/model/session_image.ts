@@ -1,6 +1,6 @@
 // The bytes that Session.save() returns: tokens and RoPE as JSON, then the image of the KV cache.
 import type { RopeConfig } from "../config/types.js";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 
 /** The saved state of a session besides its keys and values. @internal */
 export interface SavedSession {
@@ -44,7 +44,7 @@ export function readSession(bytes: Uint8Array, ropeGroups: number): SavedSession
 }
 
 function reject(message: string): never {
-  throw new RopewalkError("INVALID_BYTES", "bytes", message);
+  fail("INVALID_BYTES", "bytes", message);
 }
 
 function parse(json: Uint8Array): SavedSession | undefined {

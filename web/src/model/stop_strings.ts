@@ -1,5 +1,5 @@
 // Finds stop strings in generated text.
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 
 /**
  * Searches a stream of text for stop strings. Text that may be the beginning of a stop string is withheld until that is
@@ -15,7 +15,7 @@ export class StopStrings {
     this.#stops = typeof stops === "string" ? [stops] : stops;
     const wrong = this.#stops.find((stop) => typeof stop !== "string" || stop === "");
     if (wrong !== undefined)
-      throw new RopewalkError("INVALID_ARGUMENT", "stop", `must be non-empty strings (got ${JSON.stringify(wrong)})`);
+      fail("INVALID_ARGUMENT", "stop", `must be non-empty strings (got ${JSON.stringify(wrong)})`);
   }
 
   /** Whether a stop string was found. */

@@ -1,14 +1,15 @@
+// A configured rope in wasm memory, which all rope operations use.
 import { codeIn } from "../base/checks.js";
 import { frozenConfig } from "../config/finished_config.js";
 import type { RopeConfig } from "../config/types.js";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
 import { Owned } from "../memory/owned.js";
 import type { Geometry } from "./plan.js";
 import { placePositions, type Positions } from "../memory/positions.js";
 import { configure } from "./wasm_config.js";
 
-/** Queries and keys differ only under xPos. */
+/** What is rotated. Queries and keys are rotated differently only with xPos. */
 export const ROLES = ["query", "key"] as const;
 /** One of {@link ROLES}. */
 export type Role = (typeof ROLES)[number];
@@ -19,7 +20,7 @@ export function codeOfRole(role: unknown): number {
 }
 
 /**
- * A configured rope in wasm memory: what the operations on it share.
+ * A configured rope in wasm memory.
  * @internal
  */
 export class RopeCore {
@@ -34,8 +35,7 @@ export class RopeCore {
     this.heap = heap;
     const { module } = heap;
     const address = module.rope_create();
-    if (address === 0)
-      throw new RopewalkError("OUT_OF_MEMORY", "", "memory for a rope cannot be had; dispose of tensors or ropes");
+    if (address === 0) fail("OUT_OF_MEMORY", "", "out of memory for a rope; dispose of tensors or ropes");
     try {
       this.geometry = configure(heap, address, config);
     } catch (error) {
@@ -53,17 +53,17 @@ export class RopeCore {
     this.#owned.check();
   }
 
-  /** Where the rope lies in wasm memory. Throws DISPOSED. */
+  /** Address in wasm memory. Throws DISPOSED. */
   get address(): number {
     return this.#owned.address;
   }
 
-  /** Makes the plan for a length the current one. */
+  /** Makes the plan for a sequence length the current one. */
   useLength(sequenceLength: number): void {
     this.heap.check(this.heap.module.rope_use_length(this.address, sequenceLength));
   }
 
-  /** Refuses positions before anything is written; `field` is where the caller gave them. */
+  /** Throws INVALID_POSITION, naming `field`, if the rope can't be used at these positions. */
   checkPositions(positions: Positions, field = "positions"): void {
     const count = positions.ids?.length ?? 0;
     const placed = placePositions(this.heap, positions, count === 0 ? 0 : this.heap.idBlock(count), 0);

@@ -1,29 +1,30 @@
+// How the score of two vectors decays with their distance.
 import { codeIn, finiteNumber, wholeNumber } from "../base/checks.js";
 import type { RopeCore } from "./core.js";
 
 /**
- * `ones`: q = k = 1, S(Δ) = 2 Σ cos(Δ w_j). `random`: q = k drawn from N(0, 1), mean over draws. `bound`: RoFormer's section 3.4.3, the mean
- * over i of |Σ_{j<i} e^{iΔw_j}|.
+ * Decay curves. `ones`: q = k = 1, S(Δ) = 2 Σ cos(Δ w_j). `random`: q = k drawn from N(0, 1), mean over draws. `bound`: the bound of RoFormer,
+ * section 3.4.3, the mean over i of |Σ_{j<i} e^{iΔw_j}|.
  */
 export const DECAY_CURVES = ["ones", "random", "bound"] as const;
 /** One of {@link DECAY_CURVES}. */
 export type DecayCurve = (typeof DECAY_CURVES)[number];
 
-/** Which curve, at which distances. */
+/** A decay curve and its distances. */
 export interface DecayOptions {
   /** Number of distances. */
   count: number;
   /** First distance (0). */
   first?: number;
-  /** From one distance to the next (1). */
+  /** Difference between successive distances (1). */
   step?: number;
-  /** `ones` unless given. */
+  /** Curve (`"ones"`). */
   curve?: DecayCurve;
-  /** random: vectors averaged over (16). */
+  /** random: number of vectors that are averaged (16). */
   draws?: number;
-  /** random: which vectors, 0 … 2^32−1 (0). */
+  /** random: seed of the vectors, 0 … 2^32−1 (0). */
   seed?: number;
-  /** Length to plan for (1, the plan of short sequences). */
+  /** Sequence length of the plan (1, the plan for short sequences). */
   seqLen?: number;
 }
 

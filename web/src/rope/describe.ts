@@ -1,9 +1,10 @@
+// Collects the description of a config: pairs, ranges, decay and warnings.
 import { flattenConfig, type FlatRopeConfig } from "../config/flatten.js";
 import { ROPE_TYPES, type RopeType } from "../config/types.js";
 import { decayCurve, firstNegativeDistance } from "./decay.js";
 import { formatDescription } from "./describe_text.js";
 import type { Description, PairDescription, PairTreatment } from "./description.js";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import { type FrequencyPlan, readPlan } from "./plan.js";
 import { checkSequenceLength } from "../memory/positions.js";
 import type { RopeCore } from "./core.js";
@@ -11,12 +12,12 @@ import { warningsOf } from "./warnings.js";
 
 const NTK_TYPES: readonly RopeType[] = ["ntk", "ntk_alpha", "dynamic"];
 
-/** Decay is followed at least this far, and at most as far as the last. */
-const LEAST_DECAY_LIMIT = 65536;
-const MOST_DECAY_LIMIT = 2 ** 20;
+/** Range of the largest distance at which decay is evaluated. */
+const MIN_DECAY_LIMIT = 65536;
+const MAX_DECAY_LIMIT = 2 ** 20;
 
-/** Longest window for which a smallest base is looked for. */
-const MOST_WINDOW = 2 ** 24;
+/** Longest window for which the smallest base is computed. */
+const MAX_WINDOW = 2 ** 24;
 
 /** @internal */
 export function describe(core: RopeCore, givenLength?: number): Description {
@@ -30,9 +31,9 @@ export function describe(core: RopeCore, givenLength?: number): Description {
   const factor = factorOf(flat, rope_type, seqLen);
 
   const pairs = describePairs(core, plan, window, factor);
-  const counts = { kept: 0, blended: 0, interpolated: 0, scaled: 0, still: 0 };
+  const counts = { kept: 0, blended: 0, interpolated: 0, scaled: 0, unrotated: 0 };
   for (const { treatment } of pairs) counts[treatment]++;
-  const decay_limit = Math.min(MOST_DECAY_LIMIT, Math.max(LEAST_DECAY_LIMIT, plan.max_length, seqLen));
+  const decay_limit = Math.min(MAX_DECAY_LIMIT, Math.max(MIN_DECAY_LIMIT, plan.max_length, seqLen));
 
   let smallest: number | null | undefined;
   return {
@@ -50,7 +51,7 @@ export function describe(core: RopeCore, givenLength?: number): Description {
     decay: sampleDecay(core, decay_limit, seqLen),
     get smallest_base() {
       if (smallest === undefined)
-        smallest = smallestBase(core, Math.min(MOST_WINDOW, Math.max(plan.max_length, seqLen)));
+        smallest = smallestBase(core, Math.min(MAX_WINDOW, Math.max(plan.max_length, seqLen)));
       return smallest;
     },
     warnings: warningsOf(config, flat, plan, seqLen),
@@ -60,7 +61,7 @@ export function describe(core: RopeCore, givenLength?: number): Description {
   };
 }
 
-/** Smallest base, to 0.1 %, that keeps the score of equal vectors above zero up to `window`; null where none below 1e12 does. @internal */
+/** Smallest base, to 0.1 %, that keeps the score of equal vectors above zero up to `window`; null if none below 1e12 does. @internal */
 export function smallestBase(
   core: Pick<RopeCore, "heap"> & { geometry: { rotary_dim: number } },
   window: number,
@@ -68,14 +69,10 @@ export function smallestBase(
   const { heap, geometry } = core;
   const { rotary_dim } = geometry;
   if (!Number.isInteger(rotary_dim) || rotary_dim < 2) {
-    throw new RopewalkError(
-      "INVALID_CONFIG",
-      "rotary_dim",
-      `must be an even integer from 2 up (got ${String(rotary_dim)})`,
-    );
+    fail("INVALID_CONFIG", "rotary_dim", `must be an even integer of at least 2 (got ${String(rotary_dim)})`);
   }
-  if (!(window >= 1 && window <= MOST_WINDOW))
-    throw new RopewalkError("INVALID_ARGUMENT", "window", `must be a number from 1 to 2^24 (got ${String(window)})`);
+  if (!(window >= 1 && window <= MAX_WINDOW))
+    fail("INVALID_ARGUMENT", "window", `must be a number from 1 to 2^24 (got ${String(window)})`);
   return heap.borrow(8, (address) => {
     heap.check(heap.module.smallest_base(rotary_dim, window, address));
     const base = heap.doubles(address, 1)[0]!;
@@ -114,7 +111,7 @@ function describePairs(core: RopeCore, plan: FrequencyPlan, window: number | nul
 }
 
 function treatmentOf(inv_freq: number, kept_share: number): PairTreatment {
-  if (inv_freq === 0) return "still";
+  if (inv_freq === 0) return "unrotated";
   if (kept_share === 1 || Number.isNaN(kept_share)) return "kept";
   if (kept_share === 0) return "interpolated";
   return kept_share > 0 && kept_share < 1 ? "blended" : "scaled";

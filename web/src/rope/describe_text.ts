@@ -1,10 +1,11 @@
+// A description as text for a terminal.
 import type { Description, PairDescription } from "./description.js";
 import { validLengths } from "./warnings.js";
 
-/** Rows of a long table that are shown: both ends, and where the treatment changes. */
+/** Approximate number of rows of a long table, besides those where the treatment changes. */
 const SHOWN_PAIRS = 16;
 
-/** A description as text, for a terminal of 100 columns. @internal */
+/** A description as text, for a terminal with 100 columns. @internal */
 export function formatDescription(d: Description): string {
   const { plan, counts } = d;
   const lines = [
@@ -42,7 +43,7 @@ function formatPair({ pair, wavelength, rotations, kept_share, treatment }: Pair
   return `${cells.join(" ")}  ${treatment}`;
 }
 
-/** The first and last pairs, those beside a change of treatment, and some between. */
+/** The first and last pairs, those next to a change of treatment, and every few pairs in between. */
 function shownPairs(pairs: readonly PairDescription[]): PairDescription[] {
   const stride = Math.ceil(pairs.length / SHOWN_PAIRS);
   return pairs.filter(({ pair, treatment }) => {

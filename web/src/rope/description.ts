@@ -1,50 +1,54 @@
+// What describe() returns.
 import type { RopeConfig, RopeType } from "../config/types.js";
 import type { FrequencyPlan } from "./plan.js";
 
-/** What scaling does to a pair: `still` pairs have no frequency, `scaled` ones are changed in a way that is no blend of keeping and dividing. */
-export type PairTreatment = "kept" | "blended" | "interpolated" | "scaled" | "still";
+/**
+ * What scaling does to the frequency of a pair. `kept`: unchanged. `interpolated`: divided by the factor. `blended`: between the two. `scaled`:
+ * changed in another way. `unrotated`: the frequency is 0.
+ */
+export type PairTreatment = "kept" | "blended" | "interpolated" | "scaled" | "unrotated";
 
-/** One pair of a head. */
+/** One pair of elements of a head. */
 export interface PairDescription {
   pair: number;
-  /** Radians a position. */
+  /** Frequency in radians per position. */
   inv_freq: number;
-  /** Positions a turn; Infinity for a pair that stands still. */
+  /** Positions per full rotation; Infinity for an unrotated pair. */
   wavelength: number;
-  /** Turns over the trained window before scaling; NaN where the config names no length. */
+  /** Full rotations within the trained context length, before scaling; NaN if the config has no length. */
   rotations: number;
-  /** Share γ that scaling keeps: 1 kept, 0 divided by the whole factor; NaN where nothing is scaled. */
+  /** γ, the share of the frequency that scaling keeps: 1 unchanged, 0 divided by the whole factor; NaN without scaling. */
   kept_share: number;
   treatment: PairTreatment;
-  /** Position axis that turns it. */
+  /** Position axis that rotates it. */
   axis: number;
 }
 
-/** All there is to say about a config at a sequence length. `String(description)` prints it. */
+/** A config at a sequence length, explained. `String(description)` formats it for a terminal. */
 export interface Description {
   config: Readonly<RopeConfig>;
   rope_type: RopeType;
-  /** Length the description is for. */
+  /** Sequence length that is described. */
   seqLen: number;
   plan: FrequencyPlan;
-  /** Extended over original length; 1 without scaling. */
+  /** Extended length divided by original length; 1 without scaling. */
   factor: number;
-  /** Trained length, where the config names one. */
+  /** Trained context length; null if the config has none. */
   window: number | null;
   pairs: readonly PairDescription[];
-  /** Pairs by treatment. */
+  /** Number of pairs by treatment. */
   counts: Readonly<Record<PairTreatment, number>>;
-  /** Pairs that NTK-aware scaling drives past the angles seen in training; null where that does not apply. */
+  /** Pairs that NTK-aware scaling rotates past the angles seen in training; null for other types. */
   over_extrapolated: { first: number; last: number } | null;
-  /** Smallest distance within `decay_limit` at which equal vectors score below zero, or null. */
+  /** Smallest distance up to `decay_limit` at which equal vectors score below zero; null if there is none. */
   first_negative_distance: number | null;
   decay_limit: number;
   /** The score of equal vectors at distances 0, 1, 2, 4, … up to `decay_limit`. */
   decay: readonly { distance: number; score: number }[];
-  /** Smallest base that keeps plain RoPE's score above zero over the served length; computed when first asked for. Null: none below 1e12. */
+  /** Smallest base that keeps the score above zero with plain RoPE at the served length; null if none below 1e12 does. Computed on first access. */
   readonly smallest_base: number | null;
-  /** What looks like a mistake, or will surprise. */
+  /** What is allowed in the config, but looks like a mistake or may be unexpected. */
   warnings: readonly string[];
-  /** The description as text, for a terminal. */
+  /** The description as text for a terminal. */
   toString(): string;
 }

@@ -1,27 +1,28 @@
+// Converts projection weights from one pairing to the other.
 import type { Pairing } from "../config/types.js";
 import { PAIRINGS } from "../config/types.js";
 import type { ElementArray } from "../memory/elements.js";
 import { bytesOf } from "../memory/elements.js";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
 
 const WEIGHT_PAIRINGS: readonly Pairing[] = ["half", "interleaved"];
 
-/** What a q or k projection looks like, and which way to move it. */
+/** Shape of a q or k projection, and the direction of the conversion. */
 export interface ConvertPairingOptions {
-  /** Heads of this projection (key heads for k). */
+  /** Number of heads of this projection (key heads for k). */
   heads: number;
   head_dim: number;
-  /** Rotated elements of a head (head_dim). */
+  /** Number of rotated elements per head (head_dim). */
   rotary_dim?: number;
-  /** First rotated element (0). */
+  /** Index of the first rotated element (0). */
   rotary_offset?: number;
   from: Exclude<Pairing, "interleaved_to_half">;
   to: Exclude<Pairing, "interleaved_to_half">;
 }
 
 /**
- * Permutes the rows of a projection [heads · head_dim, columns], or the entries of a bias, the rotary span of each head only.
+ * Permutes the rows of a projection [heads · head_dim, columns], or the elements of a bias, within the rotary span of each head.
  * @internal
  */
 export function convertPairing<Weights extends ElementArray>(
@@ -33,17 +34,21 @@ export function convertPairing<Weights extends ElementArray>(
   for (const [name, value] of Object.entries({ heads, head_dim, rotary_dim, rotary_offset })) {
     const least = name === "rotary_offset" ? 0 : 1;
     if (!Number.isInteger(value) || value < least)
-      throw new RopewalkError("INVALID_ARGUMENT", name, `must be an integer from ${least} up (got ${String(value)})`);
+      fail("INVALID_ARGUMENT", name, `must be an integer of at least ${least} (got ${String(value)})`);
   }
   for (const [name, pairing] of Object.entries({ from, to })) {
     if (!WEIGHT_PAIRINGS.includes(pairing))
-      throw new RopewalkError("INVALID_ARGUMENT", name, `must be half or interleaved (got ${String(pairing)})`);
+      fail("INVALID_ARGUMENT", name, `must be "half" or "interleaved" (got ${String(pairing)})`);
   }
   if (!ArrayBuffer.isView(weights) || weights instanceof DataView)
-    throw new RopewalkError("INVALID_DTYPE", "weights", "must be a typed array");
+    fail(
+      "INVALID_DTYPE",
+      "weights",
+      `must be a typed array (got ${Array.isArray(weights) ? "an array" : typeof weights})`,
+    );
   const rows = heads * head_dim;
   if (weights.length === 0 || weights.length % rows !== 0) {
-    throw new RopewalkError(
+    fail(
       "INVALID_SHAPE",
       "weights",
       `must have a multiple of heads · head_dim = ${rows} elements (got ${weights.length})`,
@@ -55,7 +60,7 @@ export function convertPairing<Weights extends ElementArray>(
   const result = (weights as unknown as Float32Array).slice() as unknown as Weights;
   const [source, target] = [bytesOf(weights), bytesOf(result)];
 
-  // one head at a time, so that a projection of any size needs the wasm memory of one head
+  // One head at a time, so that a projection of any size needs wasm memory for two heads only.
   const headBytes = weights.byteLength / heads;
   heap.borrow(2 * headBytes, (address) => {
     for (let head = 0; head < heads; head++) {

@@ -1,38 +1,39 @@
+// Frequency plans, copied out of wasm memory.
 import type { Pairing, QueryTemperature } from "../config/types.js";
 import type { Heap } from "../memory/heap.js";
 import type { WasmPlan } from "../memory/wasm_module.js";
 
-/** What a config means at one sequence length. Plain data, copied out of wasm memory. */
+/** The frequencies and factors of a config at one sequence length. Plain data, copied out of wasm memory. */
 export interface FrequencyPlan {
   head_dim: number;
   rotary_dim: number;
   rotary_offset: number;
   pairing: Pairing;
-  /** [rotary_dim/2] radians a position. */
+  /** [rotary_dim/2] frequencies in radians per position. */
   inv_freq: Float64Array;
-  /** Multiplies cos and sin, hence q and k, hence logits by its square. */
+  /** Multiplies cos and sin, and so q and k. Logits are multiplied by its square. */
   attention_factor: number;
-  /** Multiplies q · k: 1/√head_dim (or the config's) times what YaRN's variants add. */
+  /** Multiplies q · k: 1/√head_dim, or the config's scale, times the factor of YaRN variants. */
   softmax_scale: number;
-  /** Shortest and longest sequence length for which this plan is the config's; Infinity where it always is. */
+  /** Shortest and longest sequence length for which the config has this plan. `valid_to` is Infinity if there is no limit. */
   valid_from: number;
   valid_to: number;
-  /** YaRN's correction range in pairs (in rotations with `ramp: "rotations"`), null for other types. */
+  /** YaRN's correction range in pairs, or in rotations with `ramp: "rotations"`; null for other types. */
   correction_range: readonly [low: number, high: number] | null;
   /** [rotary_dim/2] position axis of each pair; all 0 without `mrope_section`. */
   axis_of_pair: Uint8Array;
   /** Number of position axes. */
   axes: number;
-  /** Position-dependent factor of queries, null where there is none; `rope.queryTemperature()` computes it. */
+  /** Position-dependent factor of queries, which `rope.queryTemperature()` evaluates; null if there is none. */
   query_temperature: QueryTemperature | null;
-  /** xPos: [rotary_dim/2] scales, and the positions over which one power falls; null without xPos. */
+  /** xPos: [rotary_dim/2] scales, and the number of positions per power of a scale; null without xPos. */
   xpos: { scale: Float64Array; scale_base: number; center: number } | null;
-  /** Longest sequence that the system named by `compat` would serve, and rows of its own cos/sin table; 0 where it has none. */
+  /** Longest sequence that the system named by `compat` serves, and the number of rows of its cos/sin table; 0 if it has none. */
   max_length: number;
   table_length: number;
 }
 
-/** The parts of a plan that the config decides alone. @internal */
+/** The parts of a plan that don't depend on the length. @internal */
 export interface Geometry {
   head_dim: number;
   rotary_dim: number;

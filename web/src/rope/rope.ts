@@ -1,51 +1,57 @@
+// The Rope object: one config and its operations.
 import type { RopeConfig } from "../config/types.js";
 import { type DecayOptions, decayCurve, firstNegativeDistance } from "./decay.js";
 import { describe } from "./describe.js";
 import type { Description } from "./description.js";
 import { disposeSymbol } from "../base/dispose.js";
 import type { ElementArray } from "../memory/elements.js";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import { type FrequencyPlan, readPlan } from "./plan.js";
 import { checkIds, checkSequenceLength, type PositionArray } from "../memory/positions.js";
-import { rerotate, type RerotateOptions, type Standing } from "./rerotate.js";
+import { type KeyRotation, rerotate, type RerotateOptions } from "./rerotate.js";
 import type { RopeCore } from "./core.js";
 import { rotate, type RotateOptions } from "./rotate.js";
 import { type CosSinTable, type TableIntoOptions, type TableOptions, writeTable } from "./table.js";
 import type { Tensor } from "../memory/tensor.js";
 
 /**
- * Rotary position embedding by one config. Made by `rw.rope()`.
+ * Rotary position embedding for one config. Create one with `rw.rope()`, and free it with `dispose()` or `using`.
  *
- * Keeps the cos and sin of the positions seen last (at most 8 MB), because the layers of a model ask for the same ones.
+ * A rope caches the cos and sin of the positions it used last (at most 8 MB), because all layers of a model use the same positions.
  */
 export class Rope implements Disposable {
   readonly #core: RopeCore;
 
-  /** @internal */
-  constructor(core: RopeCore) {
+  private constructor(core: RopeCore) {
     this.#core = core;
   }
 
-  /** What operations on it share. @internal */
+  /** @internal */
+  static create(core: RopeCore): Rope {
+    return new this(core);
+  }
+
+  /** The rope in wasm memory, for operations that take ropes. @internal */
   get core(): RopeCore {
     return this.#core;
   }
 
-  /** The config as it was given. */
+  /** The config that the rope was created with. */
   get config(): Readonly<RopeConfig> {
     return this.#core.config;
   }
 
-  /** Number of position axes: 1, or one for each entry of `mrope_section`. */
+  /** Number of position axes: 1, or the number of entries of `mrope_section`. */
   get axes(): number {
     return this.#core.axes;
   }
 
   /**
-   * Rotates `x` and returns it, or `out`. Tensors are rotated where they lie, in one call into wasm; other arrays pass through wasm memory
-   * in pieces of 512 KB. All arguments are checked before anything is written.
+   * Rotates `x` in place, or into `out`, and returns the result. A Tensor is rotated without copies, in one call into wasm. Other arrays are
+   * copied through wasm memory in chunks of 512 KB. All arguments are checked before anything is written.
    *
-   * @param x - [B, T, H, D], [B, H, T, D] or [T, H, D] as `layout` says; queries and keys in calls of their own, with as many heads as each has.
+   * @param x - queries or keys, [B, T, H, D], [B, H, T, D] or [T, H, D] according to `layout`. Call it once for queries and once for keys,
+   * whose numbers of heads may differ.
    * @throws {@link RopewalkError} INVALID_SHAPE, INVALID_DTYPE, INVALID_POSITION, INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
    */
   rotate<X extends Tensor | ElementArray>(x: X, options: RotateOptions): X {
@@ -53,7 +59,7 @@ export class Rope implements Disposable {
   }
 
   /**
-   * The plan for a sequence of `seqLen` positions (1, the plan of short sequences).
+   * The frequency plan for a sequence length (1, the plan for short sequences).
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
    */
   plan(seqLen?: number): FrequencyPlan {
@@ -63,10 +69,10 @@ export class Rope implements Disposable {
   }
 
   /**
-   * Cosines and sines of the angles, attention factor included, rounded once from f64.
+   * A table of the cosines and sines of the angles, multiplied by the attention factor. Values are rounded once, from f64.
    *
-   * @param lengthOrPositions - positions 0 … n−1, or position ids ([A·n] with several axes).
-   * @returns arrays of [n, rotary_dim/2] (compact) or [n, rotary_dim], f16 and bf16 as bits; or what `out` names.
+   * @param lengthOrPositions - n for positions 0 … n−1, or n position ids (A·n with A position axes).
+   * @returns cos and sin, [n, rotary_dim/2] each in the compact layout, else [n, rotary_dim]; f16 and bf16 as bits. With `out`, its arrays.
    * @throws {@link RopewalkError} INVALID_POSITION, INVALID_SHAPE, INVALID_DTYPE, INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
    */
   table<Elements extends Tensor | ElementArray>(
@@ -79,36 +85,35 @@ export class Rope implements Disposable {
   }
 
   /**
-   * Moves cached keys from where they stood to where they are to stand, under another plan or at other positions, by one rotation and the
-   * ratio of the attention factors. Exact where nothing changes, and a shift never scales.
+   * Re-rotates cached keys: moves them to other positions, to another plan, or both, without the original keys. It rotates by the difference of
+   * the angles, and multiplies by the ratio of the attention factors. The result is exact if nothing changes, and a shift never scales.
    *
-   * @param keys - as for {@link Rope.rotate}.
-   * @throws {@link RopewalkError} as {@link Rope.rotate}; INVALID_ARGUMENT where the two ropes differ in geometry.
+   * @param keys - rotated keys, as for {@link Rope.rotate}.
+   * @throws {@link RopewalkError} the codes of {@link Rope.rotate}; INVALID_ARGUMENT also if the two ropes differ in geometry.
    */
   rerotate<X extends Tensor | ElementArray>(keys: X, options: RerotateOptions<Rope>): X {
-    const coreOf = ({ rope, ...standing }: Standing<Rope>, field: string): Standing<RopeCore> => {
-      if (rope !== undefined && !(rope instanceof Rope))
-        throw new RopewalkError("INVALID_ARGUMENT", field, "must be made by rw.rope()");
-      return rope === undefined ? standing : { ...standing, rope: rope.#core };
+    const withCore = ({ rope, ...rotation }: KeyRotation<Rope>, field: string): KeyRotation<RopeCore> => {
+      if (rope !== undefined && !isRope(rope))
+        fail("INVALID_ARGUMENT", field, `must be created by rw.rope() (got ${String(rope)})`);
+      return rope === undefined ? rotation : { ...rotation, rope: rope.#core };
     };
     return rerotate(
       keys,
-      { ...options, from: coreOf({ ...options.from }, "from.rope"), to: coreOf({ ...options.to }, "to.rope") },
+      { ...options, from: withCore({ ...options.from }, "from.rope"), to: withCore({ ...options.to }, "to.rope") },
       this.#core,
     );
   }
 
   /**
-   * The factor by which a query is multiplied at each position (Llama 4, Ministral 3); all 1 where the config has none.
-   * With several axes, positions of the first.
+   * The factor that multiplies a query at each position (Llama 4, Ministral 3); all 1 if the config has none. With several position axes,
+   * pass the positions of the first axis.
    * @throws {@link RopewalkError} INVALID_POSITION, DISPOSED.
    */
   queryTemperature(positions: number | PositionArray): Float64Array {
     const core = this.#core;
     const { heap } = core;
     const list = typeof positions === "number" ? [positions] : Array.from(checkIds(positions, "positions"));
-    if (!list.every(Number.isFinite))
-      throw new RopewalkError("INVALID_POSITION", "positions", "must be finite numbers");
+    if (!list.every(Number.isFinite)) fail("INVALID_POSITION", "positions", "must be finite numbers");
     return heap.borrow(list.length * 16, (address) => {
       heap.doubles(address, list.length).set(list);
       heap.module.rope_query_temperatures(core.address, address, list.length, address + list.length * 8);
@@ -117,8 +122,8 @@ export class Rope implements Disposable {
   }
 
   /**
-   * How the score of two equal vectors falls with their distance, without the attention factor.
-   * @returns one value a distance: first, first + step, …
+   * How the score of two equal vectors decays with their distance, without the attention factor.
+   * @returns one value per distance: first, first + step, …
    * @throws {@link RopewalkError} INVALID_ARGUMENT, INVALID_POSITION, DISPOSED.
    */
   decay(options: DecayOptions): Float64Array {
@@ -126,7 +131,7 @@ export class Rope implements Disposable {
   }
 
   /**
-   * The smallest distance from 1 to `limit` at which the score of equal vectors is below zero, or null.
+   * The smallest distance from 1 to `limit` at which the score of equal vectors is below zero, or null if there is none.
    * @throws {@link RopewalkError} INVALID_POSITION, DISPOSED.
    */
   firstNegativeDistance(limit: number, seqLen?: number): number | null {
@@ -134,20 +139,25 @@ export class Rope implements Disposable {
   }
 
   /**
-   * All there is to say about this rope at a length (the trained one): pairs, ranges, decay and warnings. `String()` prints it.
+   * Describes this rope at a sequence length (the trained one): pairs, ranges, decay and warnings. `String()` formats the result for a terminal.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
    */
   describe(seqLen?: number): Description {
     return describe(this.#core, seqLen);
   }
 
-  /** Gives the memory back. Doing so twice is harmless. */
+  /** Frees the memory. Calling it twice is harmless. */
   dispose(): void {
     this.#core.dispose();
   }
 
-  /** As {@link Rope.dispose}, for `using`. */
+  /** Same as {@link Rope.dispose}, for `using`. */
   [disposeSymbol](): void {
     this.dispose();
   }
+}
+
+/** Outside the class, because esbuild renames a class that refers to itself by name, to _Rope. */
+function isRope(value: unknown): value is Rope {
+  return value instanceof Rope;
 }

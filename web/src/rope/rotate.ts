@@ -1,28 +1,29 @@
+// Rotates queries and keys.
 import type { DType, ElementArray } from "../memory/elements.js";
 import { codeOf } from "../memory/operand.js";
-import { openTensor, passThrough, positionsOfPart } from "../memory/pass_through.js";
+import { forEachChunk, openTensor, placeChunkPositions } from "../memory/chunks.js";
 import { checkSequenceLength, lengthOf, type PositionInput, readPositions } from "../memory/positions.js";
 import { codeOfRole, type Role, type RopeCore } from "./core.js";
 import type { Layout } from "../memory/shape.js";
 import type { Tensor } from "../memory/tensor.js";
 
-/** How to rotate. */
+/** Options of {@link Rope.rotate}. */
 export interface RotateOptions {
   /** Order of the dimensions. */
   layout: Layout;
-  /** Extents in that order; a Tensor has its own. */
+  /** Shape, in the order of `layout`. Not needed for a Tensor. */
   shape?: readonly number[];
-  /** Where the tokens stand. */
+  /** Positions of the tokens. */
   positions: PositionInput;
-  /** Undo a rotation: angles backwards, attention factor and xPos scale divided out (false). */
+  /** Undoes a rotation: negates angles, and divides by the attention factor and the xPos scale (false). */
   inverse?: boolean;
-  /** What is rotated, for xPos (`query`). */
+  /** What is rotated (`"query"`); matters only for xPos. */
   role?: Role;
-  /** Length to plan for, with types whose frequencies depend on it (largest position + 1). */
+  /** Sequence length of the plan, for types with length-dependent frequencies (largest position + 1). */
   seqLen?: number;
-  /** Element type of a Uint16Array. */
+  /** Element type of a Uint16Array: `"f16"` or `"bf16"`. */
   dtype?: DType;
-  /** Where to write, of the same kind and size; elements outside the rotary span are copied (in place). */
+  /** Where to write; same element type and length. Elements outside the rotary span are copied. Default: in place. */
   out?: Tensor | ElementArray;
 }
 
@@ -37,20 +38,20 @@ export function rotate<X extends Tensor | ElementArray>(core: RopeCore, x: X, op
 
   let sequenceLength = checkSequenceLength(options.seqLen);
   if (source.address === 0 || target.address === 0) {
-    // the pieces must agree on the length, and every position be known to be good before the first piece is written
+    // All chunks must use the same plan, and all positions must be checked before the first chunk is written.
     core.checkPositions(positions);
     sequenceLength ||= lengthOf(positions);
   }
   const ids = positions.ids === undefined ? 0 : heap.idBlock(positions.ids.length);
-  passThrough(heap, source, target, extents, (from, to, block, part) => {
-    const p = positionsOfPart(heap, positions, part, ids, sequenceLength);
-    const { batches, tokens, heads, head_dim } = block;
+  forEachChunk(heap, source, target, extents, (from, to, part, chunk) => {
+    const p = placeChunkPositions(heap, positions, chunk, ids, sequenceLength);
+    const { batches, tokens, heads, head_dim } = part;
     const status = module.rope_rotate(
       address,
       from,
       to,
       codeOf.dtype(source.dtype),
-      codeOf.layout(block),
+      codeOf.layout(part),
       batches,
       tokens,
       heads,

@@ -1,6 +1,7 @@
+// Tables of cosines and sines.
 import { codeIn } from "../base/checks.js";
 import { checkDType, DTYPES, type DType, type ElementArray, newElements, sizeOf } from "../memory/elements.js";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
 import { type Operand, operandOf, overlap } from "../memory/operand.js";
 import {
@@ -15,28 +16,28 @@ import { codeOfRole, type Role, type RopeCore } from "./core.js";
 import { Tensor } from "../memory/tensor.js";
 
 /**
- * How a table is laid out: one value a pair (`compact`, [n, rotary_dim/2]: what kernels and ONNX's RotaryEmbedding take), or one value an
- * element ([n, rotary_dim]) as `half` (c0 c1 … c0 c1 …) or `interleaved` (c0 c0 c1 c1 …).
+ * Layouts of a table. `compact`: one value per pair, [n, rotary_dim/2], as kernels and ONNX's RotaryEmbedding take it. `half` and `interleaved`:
+ * one value per element, [n, rotary_dim], in the order c0 c1 … c0 c1 … or c0 c0 c1 c1 ….
  */
 export const TABLE_LAYOUTS = ["compact", "half", "interleaved"] as const;
 /** One of {@link TABLE_LAYOUTS}. */
 export type TableLayout = (typeof TABLE_LAYOUTS)[number];
 
-/** What table to make. */
+/** Options of {@link Rope.table}. */
 export interface TableOptions {
-  /** Element type (`f32`). */
+  /** Element type (`"f32"`). */
   dtype?: DType;
-  /** `compact` unless given. */
+  /** Layout (`"compact"`). */
   layout?: TableLayout;
-  /** For xPos (`query`). */
+  /** What the table rotates (`"query"`); matters only for xPos. */
   role?: Role;
   /** The table of the inverse rotation (false). */
   inverse?: boolean;
-  /** Length to plan for (largest position + 1). */
+  /** Sequence length of the plan (largest position + 1). */
   seqLen?: number;
 }
 
-/** Cosines and sines, row after row. f16 and bf16 as bits. */
+/** Cosines and sines, row by row. f16 and bf16 values are bits in a Uint16Array. */
 export interface CosSinTable<Elements = Float32Array | Uint16Array> {
   cos: Elements;
   sin: Elements;
@@ -44,9 +45,9 @@ export interface CosSinTable<Elements = Float32Array | Uint16Array> {
   shape: readonly [rows: number, columns: number];
 }
 
-/** Options with arrays or tensors to write to. */
+/** Options of {@link Rope.table}, with arrays or tensors to write to. */
 export interface TableIntoOptions<Elements> extends TableOptions {
-  /** Where to write, rows · columns elements each, instead of new arrays. Tensors are written without a copy. */
+  /** Where to write; rows · columns elements each. Tensors are written without a copy. */
   out: { cos: Elements; sin: Elements };
 }
 
@@ -75,8 +76,7 @@ export function writeTable<Elements extends Tensor | ElementArray>(
   );
 
   const rowBytes = columns * sizeOf(dtype);
-  if (overlap(targets[0]!, targets[1]!))
-    throw new RopewalkError("INVALID_ARGUMENT", "out.sin", "must not overlap out.cos");
+  if (overlap(targets[0]!, targets[1]!)) fail("INVALID_ARGUMENT", "out.sin", "must not overlap out.cos");
   const step = Math.max(1, Math.floor(heap.scratchBytes / (2 * rowBytes)));
   for (let row = 0; row < rows; row += step) {
     const count = Math.min(step, rows - row);
@@ -101,12 +101,11 @@ export function writeTable<Elements extends Tensor | ElementArray>(
 
 function tableTarget(heap: Heap, target: Tensor | ElementArray, dtype: DType, length: number, field: string): Operand {
   const operand = operandOf(heap, target, dtype, field);
-  if (operand.length !== length)
-    throw new RopewalkError("INVALID_SHAPE", field, `must have ${length} elements (got ${operand.length})`);
+  if (operand.length !== length) fail("INVALID_SHAPE", field, `must have ${length} elements (got ${operand.length})`);
   return operand;
 }
 
-/** The element type of what a table is to be written to, where it says so itself. */
+/** The element type of a Tensor that a table is written to. */
 function ownDType(target: Tensor | ElementArray | undefined): DType | undefined {
   return target instanceof Tensor ? target.dtype : undefined;
 }

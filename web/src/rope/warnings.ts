@@ -1,22 +1,23 @@
+// Warnings about configs that are valid but probably wrong.
 import type { FlatRopeConfig } from "../config/flatten.js";
 import { COMPATS, type RopeConfig, ROPE_TYPES, type RopeType } from "../config/types.js";
 import type { FrequencyPlan } from "./plan.js";
 
-/** Types whose factor is the extended over the original length. llama3's is not: Llama 3.1 ships 8 for 131072 over 8192. */
+/** Types with a factor that is the extended length over the original length. In llama3 it isn't: Llama 3.1 ships 8 for 131072 over 8192. */
 const FACTOR_OF_LENGTHS: readonly RopeType[] = ["yarn", "dynamic_yarn", "ntk_by_parts", "longrope"];
 
 /**
- * What in a config is allowed but looks like a mistake, or will surprise. Sources: transformers' modeling_rope_utils, llama.cpp, vLLM.
+ * What is allowed in a config, but looks like a mistake or may be unexpected. Sources: transformers' modeling_rope_utils, llama.cpp, vLLM.
  * @internal
  */
 export function warningsOf(config: RopeConfig, flat: FlatRopeConfig, plan: FrequencyPlan, seqLen: number): string[] {
   return [...lengthWarnings(config, flat, plan, seqLen), ...yarnWarnings(flat), ...compatWarnings(flat)];
 }
 
-/** The sequence lengths a plan is for, in words. @internal */
+/** The sequence lengths that a plan is valid for, in words. @internal */
 export function validLengths({ valid_from, valid_to }: FrequencyPlan): string {
-  if (valid_to === Infinity) return valid_from > 1 ? `lengths from ${valid_from} on` : "every length";
-  return valid_from === valid_to ? `length ${valid_to} alone` : `lengths up to ${valid_to}`;
+  if (valid_to === Infinity) return valid_from > 1 ? `lengths from ${valid_from}` : "every length";
+  return valid_from === valid_to ? `length ${valid_to} only` : `lengths up to ${valid_to}`;
 }
 
 function* lengthWarnings(
@@ -38,16 +39,16 @@ function* lengthWarnings(
     yield `factor ${factor} is for ${served} positions (original length ${original}), but max_position_embeddings is ${max}`;
   }
   const theta = config.rope_theta ?? config.rope_scaling?.rope_theta ?? config.rope_parameters?.rope_theta;
-  if (theta === undefined && type !== "custom") yield "rope_theta is not given: 10000 is taken";
-  const most = isUnraised ? served! : plan.max_length;
-  if (plan.max_length > 0 && seqLen > most) {
-    yield `a sequence of ${seqLen} is longer than the ${most} positions that the model is said to serve`;
+  if (theta === undefined && type !== "custom") yield "rope_theta is not given; using 10000";
+  const limit = isUnraised ? served! : plan.max_length;
+  if (plan.max_length > 0 && seqLen > limit) {
+    yield `a sequence of ${seqLen} is longer than the ${limit} positions that the config allows`;
   }
   if (plan.valid_to < Infinity || plan.valid_from > 1) {
-    yield `these frequencies hold for ${validLengths(plan)}; keys cached under others must be re-rotated`;
+    yield `these frequencies hold for ${validLengths(plan)}; keys cached with other frequencies must be re-rotated`;
   }
   if ((type === "yarn" || type === "ntk_by_parts") && original !== undefined && seqLen <= original) {
-    yield `${type} is static: sequences within the original ${original} positions are scaled too (dynamic_yarn leaves them alone)`;
+    yield `${type} is static: sequences within the original ${original} positions are scaled too (dynamic_yarn doesn't scale them)`;
   }
 }
 
@@ -69,17 +70,17 @@ function* compatWarnings(flat: FlatRopeConfig): Generator<string> {
     return;
   }
   if (flat.attention_factor !== undefined && type === "yarn") yield `attention_factor is not read by ${compat}`;
-  if (type === "longrope") yield `${compat} chooses longrope's list once, by context_length, and not by each sequence`;
+  if (type === "longrope") yield `${compat} chooses longrope's list once, by context_length, not for each sequence`;
   if (compat === "vllm") {
     if (type === "dynamic")
       yield "vllm's dynamic scaling is static, as if every sequence were factor · max_position_embeddings long";
     return;
   }
-  if (type === "dynamic") yield "llama.cpp has no dynamic scaling: plain frequencies at every length";
+  if (type === "dynamic") yield "llama.cpp has no dynamic scaling: frequencies are unscaled at every length";
   if (type === "yarn" && flat.truncate === false)
-    yield "llama.cpp always rounds the correction range: truncate has no effect";
+    yield "llama.cpp always rounds the correction range, so truncate has no effect";
   const readsBetas = flat.family >= 2; // mistral, grok
   const givesBetas = (flat.beta_fast ?? 32) !== 32 || (flat.beta_slow ?? 1) !== 1;
   if (type === "yarn" && givesBetas && !readsBetas)
-    yield "llama.cpp does not read this family's betas: 32 and 1 are taken";
+    yield "llama.cpp does not read the betas of this family; it uses 32 and 1";
 }

@@ -1,5 +1,5 @@
 // Renders a conversation with the model's chat template.
-import { RopewalkError } from "../base/errors.js";
+import { RopewalkError, fail } from "../base/errors.js";
 import { parseTemplate, runTemplate, type Jinja } from "./jinja.js";
 import { strftime } from "./strftime.js";
 
@@ -46,8 +46,7 @@ export async function renderChat(
   messages: readonly ChatMessage[],
   options: ChatOptions = {},
 ): Promise<string> {
-  if (typeof template !== "string")
-    throw new RopewalkError("INVALID_FILE", "chat_template", `must be a string (got ${typeof template})`);
+  if (typeof template !== "string") fail("INVALID_FILE", "chat_template", `must be a string (got ${typeof template})`);
   checkMessages(messages);
   const jinja = (await import("@huggingface/jinja")) as unknown as Jinja;
   const program = parse(jinja, template);
@@ -55,12 +54,9 @@ export async function renderChat(
     return runTemplate(jinja, program, variablesOf(messages, options));
   } catch (error) {
     if (error instanceof TemplateException) {
-      throw new RopewalkError(
-        "INVALID_ARGUMENT",
-        "messages",
-        `the model's chat template rejects them: ${error.message}`,
-        { cause: error },
-      );
+      fail("INVALID_ARGUMENT", "messages", `the model's chat template rejects them: ${error.message}`, {
+        cause: error,
+      });
     }
     throw failure("the template failed for these messages", error);
   }
@@ -68,12 +64,11 @@ export async function renderChat(
 
 function checkMessages(messages: readonly ChatMessage[]): void {
   if (!Array.isArray(messages) || messages.length === 0) {
-    throw new RopewalkError("INVALID_ARGUMENT", "messages", "must be an array of at least one { role, content }");
+    fail("INVALID_ARGUMENT", "messages", "must be an array of at least one { role, content }");
   }
   messages.forEach((message: unknown, i) => {
     const role = typeof message === "object" && message !== null ? (message as { role?: unknown }).role : undefined;
-    if (typeof role !== "string")
-      throw new RopewalkError("INVALID_ARGUMENT", `messages[${i}]`, "must be an object with a string `role`");
+    if (typeof role !== "string") fail("INVALID_ARGUMENT", `messages[${i}]`, "must be an object with a string `role`");
   });
 }
 

@@ -1,5 +1,5 @@
 // Builds a tokenizer from the metadata of a GGUF file.
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import {
   booleanOf,
   numbersOf,
@@ -27,7 +27,7 @@ export function readGgufTokenizer(metadata: GgufMetadata): Tokenizer {
   if (model === undefined) invalid("tokenizer.ggml.model", "is missing, so the file has no tokenizer");
   if (model === "gpt2") return byteLevelTokenizer(metadata);
   if (model === "llama") return sentencePieceTokenizer(metadata);
-  throw new RopewalkError(
+  fail(
     "UNSUPPORTED_MODEL",
     "tokenizer.ggml.model",
     `must be "gpt2" or "llama" (got "${model}"); use the model's tokenizer.json if there is one`,

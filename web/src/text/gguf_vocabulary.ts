@@ -1,5 +1,5 @@
 // Reads the vocabulary in the metadata of a GGUF file, and checks the type of each value.
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import { byteOfPiece, TOKEN_KINDS, Vocabulary, type PieceFormat } from "./vocabulary.js";
 
 /** Metadata of a GGUF file, by key. Arrays may be typed arrays, and 64-bit integers bigints. */
@@ -7,7 +7,7 @@ export type GgufMetadata = Readonly<Record<string, unknown>>;
 
 /** Throws INVALID_FILE for a metadata key. */
 export function invalid(key: string, message: string): never {
-  throw new RopewalkError("INVALID_FILE", key, `${message}; the file is damaged or was converted incorrectly`);
+  fail("INVALID_FILE", key, `${message}; the file is damaged or was converted incorrectly`);
 }
 
 /** Reads a string; undefined if the key is missing. @throws INVALID_FILE (the key) */

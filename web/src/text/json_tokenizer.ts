@@ -1,5 +1,5 @@
 // Builds a tokenizer from tokenizer.json with `@huggingface/tokenizers`.
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import { isObject, readVocabulary, invalid, type Json } from "./json_vocabulary.js";
 import { endTokensOf } from "./special_tokens.js";
 import type { Vocabulary } from "./vocabulary.js";
@@ -21,11 +21,7 @@ export async function readJsonTokenizer(
 ): Promise<Tokenizer> {
   if (!isObject(tokenizerJson)) invalid("", "must be an object");
   if (!isObject(config) || !isObject(generationConfig)) {
-    throw new RopewalkError(
-      "INVALID_FILE",
-      "tokenizer_config.json",
-      "must be an object, and generation_config.json too",
-    );
+    fail("INVALID_FILE", "tokenizer_config.json", "must be an object, and generation_config.json too");
   }
   const vocabulary = readVocabulary(tokenizerJson);
   const library = (await import("@huggingface/tokenizers")) as unknown as { Tokenizer: LibraryClass };
@@ -65,7 +61,7 @@ function construct(Library: LibraryClass, json: Json): LibraryTokenizer {
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const isUnknown = /^Unknown /.test(reason);
-    throw new RopewalkError(
+    fail(
       isUnknown ? "UNSUPPORTED_MODEL" : "INVALID_FILE",
       "tokenizer.json",
       isUnknown
@@ -101,7 +97,7 @@ function idsOf(vocabulary: Vocabulary, config: Json, key: string): number[] {
   const ids: unknown[] = Array.isArray(value) ? value : [value];
   const wrong = ids.find((id) => !Number.isInteger(id) || vocabulary.pieces[id as number] === undefined);
   if (wrong === undefined) return ids as number[];
-  throw new RopewalkError(
+  fail(
     "INVALID_FILE",
     `generation_config.json ${key}`,
     `must be one or more token ids of the vocabulary (got ${String(wrong)})`,

@@ -1,5 +1,5 @@
 // Reads and checks the vocabulary in a tokenizer.json.
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import { byteOfPiece, TOKEN_KINDS, Vocabulary, type PieceFormat } from "./vocabulary.js";
 
 /** A parsed JSON object whose values haven't been checked. */
@@ -12,11 +12,7 @@ export function isObject(value: unknown): value is Json {
 
 /** Throws INVALID_FILE for a part of tokenizer.json. */
 export function invalid(part: string, message: string): never {
-  throw new RopewalkError(
-    "INVALID_FILE",
-    `tokenizer.json ${part}`.trimEnd(),
-    `${message}; the file is damaged or not a tokenizer.json`,
-  );
+  fail("INVALID_FILE", `tokenizer.json ${part}`.trimEnd(), `${message}; the file is damaged or not a tokenizer.json`);
 }
 
 // far above any vocabulary: the largest have 262144 tokens
@@ -107,7 +103,7 @@ function readPieceFormat(json: Json): PieceFormat {
     (type) => !["ByteLevel", "Metaspace", "Replace", "ByteFallback", "Fuse", "Strip"].includes(type),
   );
   if (unknown !== undefined || types.length === 0) {
-    throw new RopewalkError(
+    fail(
       "UNSUPPORTED_MODEL",
       "tokenizer.json decoder",
       `must be ByteLevel, Metaspace, or SentencePiece's steps Replace, ByteFallback, Fuse and Strip (got ${unknown ?? "none"})`,

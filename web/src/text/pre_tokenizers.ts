@@ -1,5 +1,5 @@
 // The regular expressions that split text into words before BPE, for each value of tokenizer.ggml.pre.
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 
 /** How text is split into words before BPE, named by `tokenizer.ggml.pre`. */
 export interface PreTokenizer {
@@ -127,7 +127,7 @@ export const PRE_TOKENIZERS: readonly string[] = FAMILIES.flatMap(({ names }) =>
 export function preTokenizerOf(name: string): PreTokenizer {
   const family = FAMILIES.find(({ names }) => names.includes(name));
   if (family === undefined) {
-    throw new RopewalkError(
+    fail(
       "UNSUPPORTED_MODEL",
       "tokenizer.ggml.pre",
       `"${name}" is not supported; must be one of ${PRE_TOKENIZERS.join(", ")}. ` +

@@ -1,5 +1,5 @@
 // A vocabulary: the text, kind and bytes of each token.
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 
 /** Kinds of token, with the numbers of `tokenizer.ggml.token_type`. */
 export const TOKEN_KINDS = { normal: 1, unknown: 2, control: 3, user_defined: 4, unused: 5, byte: 6 } as const;
@@ -68,11 +68,7 @@ export class Vocabulary {
   pieceOf(id: number): string {
     const piece = this.pieces[id];
     if (piece !== undefined) return piece;
-    throw new RopewalkError(
-      "INVALID_ARGUMENT",
-      "tokens",
-      `must be ids of the vocabulary, below ${this.size} (got ${String(id)})`,
-    );
+    fail("INVALID_ARGUMENT", "tokens", `must be ids of the vocabulary, below ${this.size} (got ${String(id)})`);
   }
 
   /** One of TOKEN_KINDS. */

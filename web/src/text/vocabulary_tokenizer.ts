@@ -1,5 +1,5 @@
 // The Tokenizer interface, and its implementation over a vocabulary.
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import { VocabularyStream, type DecodeOptions, type TokenStream } from "./token_stream.js";
 import type { Vocabulary } from "./vocabulary.js";
 
@@ -75,14 +75,13 @@ export class VocabularyTokenizer implements Tokenizer {
   }
 
   encode(text: string, options: EncodeOptions = {}): Int32Array {
-    if (typeof text !== "string")
-      throw new RopewalkError("INVALID_ARGUMENT", "text", `must be a string (got ${typeof text})`);
+    if (typeof text !== "string") fail("INVALID_ARGUMENT", "text", `must be a string (got ${typeof text})`);
     const wellFormed = text.replace(/\p{Surrogate}/gu, "\uFFFD");
     try {
       return Int32Array.from(this.#encoder.encode(wellFormed, options.special ?? true, options.parseSpecial ?? true));
     } catch (error) {
       // V8's regular expressions fail for a word of four million characters
-      throw new RopewalkError(
+      fail(
         "INVALID_ARGUMENT",
         "text",
         "cannot be split into words, as one is too long; encode the text in shorter parts",

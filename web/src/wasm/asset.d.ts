@@ -1,3 +1,3 @@
-/** Address of the wasm file, as bundlers give it for an asset import. */
+/** Address of the wasm file, which bundlers return for an asset import. */
 declare const address: string;
 export default address;

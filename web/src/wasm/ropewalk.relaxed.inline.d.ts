@@ -1,3 +1,3 @@
-/** The wasm file in base64. */
+/** The wasm file as base64. */
 declare const base64: string;
 export default base64;

@@ -1,6 +1,6 @@
 // Sends a RopewalkError between threads with its code and field.
 import { transferHandlers } from "comlink";
-import { RopewalkError, type RopewalkErrorCode } from "../base/errors.js";
+import { RopewalkError, type RopewalkErrorCode, fail } from "../base/errors.js";
 
 interface SerializedError {
   readonly code: RopewalkErrorCode;
@@ -27,7 +27,7 @@ export function registerErrorTransfer(): void {
     deserialize: (serialized) => {
       const { ropewalk } = serialized as { ropewalk?: SerializedError };
       if (ropewalk === undefined) return defaultHandler.deserialize(serialized);
-      throw new RopewalkError(ropewalk.code, ropewalk.field, ropewalk.message);
+      fail(ropewalk.code, ropewalk.field, ropewalk.message);
     },
   });
 }

@@ -1,6 +1,6 @@
 // The Worker's side: owns models, sessions and tokenizers by id, and serves the calls of one client.
 import { expose, transfer, wrap } from "comlink";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import type { CachedModel } from "../files/cache/models.js";
 import type { ModelSource } from "../files/model_files.js";
 import type { Load, LoadOptions } from "../load/load.js";
@@ -129,7 +129,7 @@ export class RpcServer implements ServerMethods {
   async invoke(id: number, name: string, args: readonly unknown[], call?: Call, options: object = {}): Promise<Reply> {
     const { kind, object } = this.#entry(id);
     if (!(INVOCABLE[kind] as readonly string[]).includes(name))
-      throw new RopewalkError("INVALID_ARGUMENT", name, `isn't a method or property of a ${kind}`);
+      fail("INVALID_ARGUMENT", name, `isn't a method or property of a ${kind}`);
     const property = (object as unknown as Record<string, unknown>)[name];
     const invoke = (more: readonly unknown[]): unknown =>
       typeof property === "function" ? property.apply(object, [...args, ...more]) : property;
@@ -148,7 +148,7 @@ export class RpcServer implements ServerMethods {
 
   async nextPiece(call: number): Promise<Reply & { piece?: Piece }> {
     const generation = this.#generations.get(call);
-    if (generation === undefined) throw new RopewalkError("DISPOSED", "generate", "has ended");
+    if (generation === undefined) fail("DISPOSED", "generate", "has ended");
     const { value } = await generation.pieces.next();
     return { ...reply(undefined, generation.session), ...(value !== undefined && { piece: value }) };
   }
@@ -171,7 +171,7 @@ export class RpcServer implements ServerMethods {
   }
 
   get #rw(): Ropewalk {
-    if (this.#runtime === undefined) throw new RopewalkError("NOT_LOADED", "", "call `await load()` first");
+    if (this.#runtime === undefined) fail("NOT_LOADED", "", "call `await load()` first");
     return this.#runtime;
   }
 
@@ -192,13 +192,13 @@ export class RpcServer implements ServerMethods {
 
   #entry(id: number): Entry {
     const entry = this.#objects.get(id);
-    if (entry === undefined) throw new RopewalkError("DISPOSED", "", "the object has been disposed");
+    if (entry === undefined) fail("DISPOSED", "", "the object has been disposed");
     return entry;
   }
 
   #get<One extends Kind>(kind: One, id: number): Kinds[One] {
     const entry = this.#objects.get(id);
-    if (entry?.kind !== kind) throw new RopewalkError("DISPOSED", kind, "has been disposed");
+    if (entry?.kind !== kind) fail("DISPOSED", kind, "has been disposed");
     return entry.object as Kinds[One];
   }
 

@@ -1,6 +1,6 @@
 // The Worker's counterpart of Ropewalk: starts the Worker and loads models in it.
 import { transfer } from "comlink";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import type { CachedModel } from "../files/cache/models.js";
 import type { ModelSource } from "../files/model_files.js";
 import type { LoadOptions, WasmSource } from "../load/load.js";
@@ -128,7 +128,7 @@ function startThread(start: () => Thread): Thread {
   try {
     return start();
   } catch (cause) {
-    throw new RopewalkError("WASM_LOAD", "worker", `the Worker couldn't start: ${(cause as Error).message}`, {
+    fail("WASM_LOAD", "worker", `the Worker couldn't start: ${(cause as Error).message}`, {
       cause,
     });
   }
@@ -139,7 +139,6 @@ async function cloneableWasm(wasm: WasmSource, thread: Thread): Promise<WasmSour
   const source = await wasm;
   if (typeof source === "string" || source instanceof URL) return thread.resolve(String(source));
   if (typeof Response !== "function" || !(source instanceof Response)) return source;
-  if (!source.ok)
-    throw new RopewalkError("WASM_LOAD", "wasm", `the server responded with status ${source.status} for ${source.url}`);
+  if (!source.ok) fail("WASM_LOAD", "wasm", `the server responded with status ${source.status} for ${source.url}`);
   return source.arrayBuffer();
 }

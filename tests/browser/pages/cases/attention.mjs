@@ -1,4 +1,4 @@
-// Attention over given keys and values. native_digest/attention.cpp computes the same.
+// Attention over arrays. native_digest/attention.cpp computes the same.
 
 import {
   configOf,
@@ -18,8 +18,8 @@ const SIZES = { tokens: 37, kv_tokens: 37, heads: 4, kv_heads: 2, head_dim: 32 }
 const PLAIN = { what: "attention", ...SIZES, position: "none" };
 const ROPE = { position: "rope", pairing: "half", rope_theta: 10000 };
 
-// keys of every element type and layout, rotated on read, with alternating pairings and scalings
-const rotated = DTYPES.flatMap((dtype) => LAYOUTS.map((layout) => ({ dtype, layout }))).map((kind, i) => ({
+// raw keys of every element type and layout; pairings and scaling types alternate
+const turned = DTYPES.flatMap((dtype) => LAYOUTS.map((layout) => ({ dtype, layout }))).map((kind, i) => ({
   ...{
     ...PLAIN,
     ...ROPE,
@@ -70,13 +70,13 @@ const schemes = [
   { position: "t5", buckets: 16, max_distance: 40, bidirectional: true, causal: false },
 ];
 
-// alternating element types and layouts
+// element types and layouts alternate
 const others = [...ropes, ...shapes, ...scores, ...schemes].map((more, i) => {
   const layout = LAYOUTS[(i + Math.floor(i / 3)) % 3];
   return { ...PLAIN, dtype: DTYPES[i % 3], layout, batches: layout === "thd" ? 1 : 2, ...more };
 });
 
-export const cases = [...rotated, ...others];
+export const cases = [...turned, ...others];
 
 function attend(rw, entry, inTensor) {
   const { layout, dtype, batches, tokens, kv_tokens, kv_heads, position, mrope_section, step } = entry;

@@ -1,4 +1,4 @@
-// The inputs of cases: elements, configs, positions, options. native_digest/inputs.cpp generates the same.
+// The inputs of all cases: elements, configs, positions, options. native_digest/inputs.cpp creates the same.
 
 export const PAIRINGS = ["half", "interleaved", "interleaved_to_half"];
 export const DTYPES = ["f32", "f16", "bf16"];
@@ -12,14 +12,14 @@ export const SCALINGS = [
   { rope_type: "linear", factor: 3 },
 ];
 
-// Elements as bits: magnitudes in [2^-7, 2) (f16: [2^-3, 2)), and every 16th any magnitude below 2, including subnormals.
+// Elements as bits: magnitudes in [2^-7, 2) (f16: [2^-3, 2)); every 16th is any number below 2, including subnormals.
 const BITS = {
   f32: { shift: 0, keep: 0x83ffffff, set: 0x3c000000, below2: 0xbfffffff },
   f16: { shift: 16, keep: 0x8fff, set: 0x3000, below2: 0xbfff },
   bf16: { shift: 16, keep: 0x83ff, set: 0x3c00, below2: 0xbfff },
 };
 
-/** Elements from a linear congruential generator: a Float32Array, or a Uint16Array of bits. */
+/** Elements by a linear congruential generator: a Float32Array, or a Uint16Array of bits. */
 export function elements(dtype, count, seed) {
   const { shift, keep, set, below2 } = BITS[dtype];
   const bits = dtype === "f32" ? new Uint32Array(count) : new Uint16Array(count);
@@ -32,10 +32,10 @@ export function elements(dtype, count, seed) {
   return dtype === "f32" ? new Float32Array(bits.buffer) : bits;
 }
 
-/** A copy of an object without undefined properties. */
+/** An object without its undefined values. */
 const given = (object) => Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
 
-/** The config of a case's rope: its dimensions, and its scaling from the keys that start with `prefix`. */
+/** The config of a case's rope: the geometry, and the scaling in the keys that begin with `prefix`. */
 export function configOf(entry, prefix = "") {
   const { pairing, head_dim, rotary_dim, rotary_offset, precision, mrope_section } = entry;
   const scaled = (...keys) => given(Object.fromEntries(keys.map((key) => [key, entry[prefix + key]])));
@@ -62,12 +62,12 @@ export function configOf(entry, prefix = "") {
   };
 }
 
-/** The keys of a second rope, to which a cache is retuned. */
+/** The keys of the rope that a cache is retuned to. */
 export function retunedTo(scaling) {
   return Object.fromEntries(Object.entries(scaling).map(([key, value]) => [`to_${key}`, value]));
 }
 
-/** Positions first, first + step, … for each row on each axis. Each next row or axis starts 3 further. */
+/** Positions first, first + step, … for each row and axis. Each next list starts 3 positions later. */
 export function positionsOf({ first, step = 1, tokens, axes = 1, rows = 1 }) {
   if (step === 1 && axes * rows === 1) return first;
   return Float64Array.from(
@@ -82,7 +82,7 @@ export function shapeOf({ layout, batches, tokens, heads, head_dim }) {
 
 export const sizeOf = (shape) => shape.reduce((product, extent) => product * extent);
 
-/** The attention options for scores, and for position schemes other than RoPE. */
+/** The options of attention for scores, and for positions without a rope. */
 export function scoresOf(entry, tokens) {
   const { causal, window, sink_tokens, soft_cap, scale, sinks, temperature, heads } = entry;
   return given({
@@ -112,7 +112,7 @@ function schemeOf({
   return undefined;
 }
 
-/** Copies arrays to tensors if requested, and back. */
+/** Copies arrays to tensors if required, and returns their elements. */
 export class Operands {
   #rw;
   #inTensor;

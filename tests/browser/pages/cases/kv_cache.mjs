@@ -1,14 +1,14 @@
 // Caches after a list of steps. native_digest/kv_cache.cpp computes the same.
 //
-//   append:T[:P]   appends tokens to every layer and sequence (from position P on), with attention from their queries
-//   shift:K:D      keeps the first K tokens of the last sequence and removes the next D
+//   append:T[:P]   new tokens in every layer and sequence (from position P), and attention of their queries
+//   shift:K:D      keeps the first K tokens of the last sequence, and removes the next D
 //   truncate:T     keeps the first T tokens of the last sequence
-//   move:P         moves the tokens of the last sequence to positions P, P + 1, …
-//   copy:T         copies the first T tokens of the last sequence to the first sequence
-//   retune         retunes the keys to the rope of the options that start with to_
-//   reopen         saves every sequence and restores it in a new cache of the first rope
+//   move:P         moves the tokens of the last sequence to P, P + 1, …
+//   copy:T         copies the first T tokens of the last sequence to the first
+//   retune         retunes to the rope in the keys that begin with to_
+//   reopen         saves every sequence, and restores it in a new cache with the first rope
 //
-// After each step, the last sequence is read back. At the end all sequences are saved.
+// After each step the last sequence is read. At the end all sequences are saved.
 
 import {
   configOf,
@@ -39,13 +39,13 @@ const PLAIN = {
 const ROPE = { position: "rope", pairing: "half", rope_theta: 10000 };
 const YARN = retunedTo({ rope_theta: 10000, ...SCALINGS[1], original_max_position_embeddings: 64 });
 const OTHER_BASE = retunedTo({ rope_theta: 5e5 });
-// the last step re-rotates keys that were saved as rotated by the other rope
+// the last step re-rotates keys that were saved with the other rope
 const STEPS =
   "append:40,append:1,shift:4:16,append:5,retune,append:2,move:1000,append:1,truncate:30,append:3,reopen,append:1";
 
 const CACHE_DTYPES = ["f32", "f16", "bf16", "q8_0"];
 
-// every element type and kind of keys, with everything else alternating
+// every element type and key mode; all other options alternate
 const everyKind = CACHE_DTYPES.flatMap((dtype) => ["rotated", "raw"].map((keys) => ({ dtype, keys }))).map(
   (kind, i) => {
     const layout = LAYOUTS[i % 3];
@@ -57,13 +57,13 @@ const everyKind = CACHE_DTYPES.flatMap((dtype) => ["rotated", "raw"].map((keys) 
   },
 );
 
-// plans that depend on the length: keys are re-rotated when it passes 32
+// length-dependent plans: keys are re-rotated when the length passes 32
 const GROWING = { ...ROPE, rope_type: "dynamic", factor: 4, max_position_embeddings: 32, ...YARN };
 const GROWING_STEPS = "append:30,append:5,append:20,shift:2:30,truncate:10,append:1,retune,append:2,reopen,append:30";
 
 const AXES_STEPS = "append:20:100,append:3,shift:3:5,retune,append:2,reopen,append:1";
 const XPOS = { xpos_scale_base: 512, to_xpos_scale_base: 512 };
-const XPOS_STEPS = STEPS.replace("move:1000", "move:30"); // at larger positions, keys would be larger than the others
+const XPOS_STEPS = STEPS.replace("move:1000", "move:30"); // at larger positions these keys would be larger than the others
 
 const special = [
   { ...GROWING, dtype: "f16", keys: "rotated", steps: GROWING_STEPS },
@@ -112,7 +112,7 @@ class CacheRun {
   #operands;
   #rope;
   #cache;
-  /** All results, in order. */
+  /** All tokens that were read, in order. */
   outputs = [];
 
   constructor(rw, entry, inTensor) {
@@ -174,10 +174,10 @@ class CacheRun {
         ...(input !== "f32" && { dtype: input }),
         ...place,
       });
-      const queries = input === "f32" ? q : operands.put(elements("f32", sizeOf(shape), seed + 3), shape);
-      const out = this.#cache.attend(queries, { layer, layout, shape, ...scoresOf(this.#entry, tokens) });
+      const asked = input === "f32" ? q : operands.put(elements("f32", sizeOf(shape), seed + 3), shape);
+      const out = this.#cache.attend(asked, { layer, layout, shape, ...scoresOf(this.#entry, tokens) });
       this.outputs.push(operands.take(q), operands.take(out));
-      for (const operand of queries === q ? [k, v] : [k, v, queries]) operands.take(operand);
+      for (const operand of asked === q ? [k, v] : [k, v, asked]) operands.take(operand);
     }
   }
 

@@ -1,4 +1,4 @@
-// Linear attention of whole tensors and of a growing sequence. native_digest/linear_attention.cpp computes the same.
+// Linear attention of whole tensors, and of a growing sequence. native_digest/linear_attention.cpp computes the same.
 
 import { configOf, elements, LAYOUTS, Operands, PAIRINGS, positionsOf, SCALINGS, shapeOf, sizeOf } from "./inputs.mjs";
 
@@ -15,7 +15,7 @@ const PLAIN = {
 };
 const ROPE = { position: "rope", pairing: "half", rope_theta: 10000 };
 
-// alternating layouts and pairings
+// layouts and pairings alternate
 const tensors = [
   {},
   { causal: false, tokens: 9 },
@@ -73,7 +73,7 @@ function attend(rw, entry, inTensor) {
   return [operands.take(out)];
 }
 
-/** Appends tokens in chunks, saving and restoring the state after each. */
+/** Appends tokens in several calls, and saves and restores the state after each. */
 function goOn(rw, entry, inTensor) {
   const { layout, heads, kv_heads, head_dim } = entry;
   const operands = new Operands(rw, inTensor);

@@ -1,4 +1,4 @@
-// Sinusoidal tables, ALiBi's slopes, T5's buckets. native_digest/position_tables.cpp computes the same.
+// Sinusoidal tables, ALiBi slopes, T5 buckets. native_digest/position_tables.cpp computes the same.
 
 import { positionsOf } from "./inputs.mjs";
 

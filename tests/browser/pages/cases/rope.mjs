@@ -23,7 +23,7 @@ const POSITIONS = [
 const SMALL = { batches: 2, tokens: 37, heads: 3, head_dim: 80, rotary_dim: 76, rotary_offset: 4, rope_theta: 10000 };
 const LONG = { batches: 1, tokens: 2048, heads: 4, head_dim: 128, rope_theta: 1e6, first: 4096, step: 1 };
 
-// every pairing, element type and layout, with alternating scalings, positions and directions
+// every pairing, element type and layout; scaling types, positions and direction alternate
 const rotations = PAIRINGS.flatMap((pairing) =>
   DTYPES.flatMap((dtype) => LAYOUTS.map((layout) => ({ pairing, dtype, layout }))),
 ).map((kind, i) => ({
@@ -31,7 +31,7 @@ const rotations = PAIRINGS.flatMap((pairing) =>
   ...{ batches: kind.layout === "thd" ? 1 : SMALL.batches, inverse: i % 7 === 3 },
 }));
 
-// more than the 512 KB that are copied through wasm memory at once
+// more than one chunk of 512 KB
 const longRotations = [
   { what: "rotate", pairing: "half", dtype: "f32", layout: "bhtd", ...LONG, ...SCALINGS[1] },
   { what: "rotate", pairing: "interleaved", dtype: "f16", layout: "bthd", ...LONG, ...SCALINGS[3] },

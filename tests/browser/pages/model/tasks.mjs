@@ -1,4 +1,4 @@
-// Tasks with models that tests run in a page. Each returns plain values.
+// The tasks of tests with models in a page. Each returns plain values.
 import { load as loadHere } from "/package/dist/index.js";
 import { load, RopewalkError } from "/package/dist/worker.js";
 
@@ -21,14 +21,14 @@ const thrownBy = (promise) =>
     () => undefined,
     (error) => error,
   );
-const errorFields = ({ name, code, field, constructor }) => ({
+const told = ({ name, code, field, constructor }) => ({
   isRopewalkError: constructor === RopewalkError,
   name,
   code,
   field,
 });
 
-/** Runs `use` with a package that runs in a new Worker. */
+/** Calls `use` with the module in a new Worker. */
 async function inWorker(use) {
   const rw = await load({ build: "simd" });
   try {
@@ -41,7 +41,7 @@ async function inWorker(use) {
 const tasks = {
   violations: () => violations,
 
-  /** Generates a text on the page's thread, and in a Worker from a URL, a File and bytes. */
+  /** The same text from the page's thread, and from a Worker by address, File and bytes. */
   sameText: () =>
     inWorker(async (rw) => {
       const bytes = await (await fetch(MODEL)).arrayBuffer();
@@ -62,7 +62,7 @@ const tasks = {
       return { texts, left };
     }),
 
-  /** Opens a safetensors folder from files as dropped on a page. */
+  /** The files of a safetensors folder, as if dropped on a page. */
   safetensors: () =>
     inWorker(async (rw) => {
       const names = ["config.json", "generation_config.json", "tokenizer.json", "model.safetensors"];
@@ -77,7 +77,7 @@ const tasks = {
       return texts;
     }),
 
-  /** Caches a model, lists the cached models and removes it, on the page's thread and through its Worker. */
+  /** Caches a model, lists cached models and deletes it, in the page's thread and in a Worker. */
   cached: () =>
     inWorker(async (rw) => {
       const steps = [];
@@ -92,10 +92,10 @@ const tasks = {
           );
         }
       }
-      return { steps, wrong: errorFields(await thrownBy(rw.deleteCachedModel("ftp://localhost/m.gguf"))) };
+      return { steps, wrong: told(await thrownBy(rw.deleteCachedModel("ftp://localhost/m.gguf"))) };
     }),
 
-  /** Aborts a generation; the session can continue. The page's own tasks run meanwhile. */
+  /** Aborts generation halfway; the session continues. The page's event loop keeps running. */
   abort: () =>
     inWorker(async (rw) => {
       const session = await (await rw.model(MODEL)).session();
@@ -115,7 +115,7 @@ const tasks = {
       return { isReason: thrown === reason, taken: after - before, more: more.length, finish: more.at(-1).finish };
     }),
 
-  /** Aborts a long prompt while the Worker processes it. */
+  /** Aborts loading in the Worker, after it reported progress. */
   abortReading: () =>
     inWorker(async (rw) => {
       const session = await (await rw.model(MODEL)).session({ contextLength: 20000 });
@@ -128,7 +128,7 @@ const tasks = {
       return { name: error.name, read: session.length, tokens: (await session.tokens).length, ticks };
     }),
 
-  /** Errors raised in the Worker and on the page's thread. */
+  /** Errors of the page and of the Worker. */
   errors: () =>
     inWorker(async (rw) => {
       const model = await rw.model(MODEL);
@@ -143,13 +143,13 @@ const tasks = {
       thrown.model = await thrownBy(model.session());
       await rw.dispose();
       thrown.worker = await thrownBy(rw.model(MODEL));
-      return Object.fromEntries(Object.entries(thrown).map(([name, error]) => [name, errorFields(error)]));
+      return Object.fromEntries(Object.entries(thrown).map(([name, error]) => [name, told(error)]));
     }),
 
-  /** Loads the entry at another URL. */
-  loadFrom: async (entry) => errorFields(await thrownBy((await import(entry)).load())),
+  /** Loads the entry of another platform. */
+  loadFrom: async (entry) => told(await thrownBy((await import(entry)).load())),
 
-  /** Uses two models in one Worker, one after the other and concurrently. */
+  /** Two models in one Worker, in turn and at once. */
   twoModels: () =>
     inWorker(async (rw) => {
       const models = [await rw.model(MODEL), await rw.model("/models/qwen3/model.gguf")];

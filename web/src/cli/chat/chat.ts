@@ -1,8 +1,9 @@
+import { fail } from "../../base/errors.js";
 // `ropewalk chat`: a conversation with a model.
 import { createInterface, type Interface } from "node:readline/promises";
 import { setImmediate } from "node:timers/promises";
 import { type Command, Option } from "commander";
-import { FULL_POLICIES, type FullPolicy, load, type Model, RopewalkError } from "../../index.node.js";
+import { FULL_POLICIES, type FullPolicy, load, type Model } from "../../index.node.js";
 import { chatHelp, runChatCommand } from "./commands.js";
 import { type Answer, type AnswerOptions, Conversation } from "./conversation.js";
 import { addSamplingOptions, samplingFrom, type SamplingFlags } from "../generate/sampling.js";
@@ -55,7 +56,7 @@ export function addChat(program: Command, terminal: () => Terminal): void {
 async function run(terminal: Terminal, source: string, flags: Flags, signal: AbortSignal): Promise<void> {
   await withModel(terminal, await load(), source, modelOptions(flags, flags.context, signal), async (model) => {
     if (model.chatTemplate === undefined) {
-      throw new RopewalkError(
+      fail(
         "UNSUPPORTED_MODEL",
         `${model.info.name}: chat_template`,
         "the model has no chat template; use ropewalk generate",

@@ -1,5 +1,6 @@
+import { fail } from "../../base/errors.js";
 // The commands inside a chat, such as /retune and /save.
-import { type Model, RopewalkError } from "../../index.node.js";
+import { type Model } from "../../index.node.js";
 import type { Conversation } from "./conversation.js";
 import { loadChat, saveChat } from "./saved_chat.js";
 import { modelSummary, supportedLength } from "../loaded_model.js";
@@ -40,10 +41,9 @@ export async function runChatCommand(line: string, conversation: Conversation, m
   const [name = "", ...words] = line.split(/\s+/);
   const argument = words.join(" ");
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name]! : undefined;
-  if (command === undefined)
-    throw new RopewalkError("INVALID_ARGUMENT", name, "isn't a command; type /help for a list");
+  if (command === undefined) fail("INVALID_ARGUMENT", name, "isn't a command; type /help for a list");
   if ((command.argument === "") !== (argument === "")) {
-    throw new RopewalkError(
+    fail(
       "INVALID_ARGUMENT",
       name,
       command.argument === "" ? "takes no argument" : `needs an argument, ${command.argument}`,
@@ -77,11 +77,7 @@ async function save({ session, messages }: Conversation, model: Model, path: str
 async function restore(conversation: Conversation, model: Model, path: string): Promise<string> {
   const saved = await loadChat(path);
   if (saved.model !== model.info.name)
-    throw new RopewalkError(
-      "INVALID_ARGUMENT",
-      path,
-      `was saved with the model ${saved.model}, but this chat uses ${model.info.name}`,
-    );
+    fail("INVALID_ARGUMENT", path, `was saved with the model ${saved.model}, but this chat uses ${model.info.name}`);
   conversation.restore(saved.messages, saved.session);
   return `${path}: ${saved.messages.length} messages, ${conversation.session.length} tokens`;
 }

@@ -1,10 +1,10 @@
+import { fail } from "../../base/errors.js";
 // A chat: its messages, and the session that has read them.
 import {
   type ChatMessage,
   type FinishReason,
   type FullPolicy,
   type Model,
-  RopewalkError,
   type SamplingOptions,
   type Session,
 } from "../../index.node.js";
@@ -123,7 +123,7 @@ export class Conversation {
           policy === "stop"
             ? "type /reset, or /retune yarn:2 to make room"
             : "send a shorter message, or use a larger --context";
-        throw new RopewalkError(
+        fail(
           "CACHE_FULL",
           "chat",
           `has ${prompt.length} tokens, but the context length is ${this.session.contextLength}; ${advice}`,

@@ -1,6 +1,7 @@
+import { fail } from "../../base/errors.js";
 // Saves and loads chats: a line of JSON with the messages, then the bytes of the session.
 import { open, readFile, stat } from "node:fs/promises";
-import { type ChatMessage, RopewalkError } from "../../index.node.js";
+import { type ChatMessage } from "../../index.node.js";
 import { writeFileAtomically } from "../output_file.js";
 
 /** The contents of a saved chat. */
@@ -30,12 +31,12 @@ export async function saveChat(path: string, { model, messages, session }: Saved
 /** Reads a file that {@link saveChat} wrote. */
 export async function loadChat(path: string): Promise<SavedChat> {
   const bytes = await readFile(path).catch((cause: unknown) => {
-    throw new RopewalkError("INVALID_ARGUMENT", path, `cannot be read: ${(cause as Error).message}`, { cause });
+    fail("INVALID_ARGUMENT", path, `cannot be read: ${(cause as Error).message}`, { cause });
   });
   const end = bytes.indexOf(NEWLINE);
   const { format, model, messages } = headOf(bytes.subarray(0, Math.max(end, 0)).toString());
   if (format !== FORMAT || typeof model !== "string" || !areMessages(messages)) {
-    throw new RopewalkError("INVALID_BYTES", path, "isn't a chat saved with /save");
+    fail("INVALID_BYTES", path, "isn't a chat saved with /save");
   }
   return { model, messages, session: new Uint8Array(bytes.subarray(end + 1)) };
 }
@@ -44,18 +45,14 @@ async function refuseOtherFiles(path: string): Promise<void> {
   const existing = await stat(path).catch(() => undefined);
   if (existing === undefined || existing.isDirectory()) return; // writeFileAtomically() rejects folders
   if (existing.isFile() && (await isChat(path))) return;
-  throw new RopewalkError(
-    "INVALID_ARGUMENT",
-    "/save",
-    `${path} exists and isn't a chat saved with /save; name another file`,
-  );
+  fail("INVALID_ARGUMENT", "/save", `${path} exists and isn't a chat saved with /save; name another file`);
 }
 
 /** Reads only the beginning of the file, which may be a model of many gigabytes. */
 async function isChat(path: string): Promise<boolean> {
   const begin = Buffer.from(JSON.stringify({ format: FORMAT }).slice(0, -1));
   const file = await open(path).catch((cause: unknown) => {
-    throw new RopewalkError("INVALID_ARGUMENT", "/save", `${path} cannot be read: ${(cause as Error).message}`, {
+    fail("INVALID_ARGUMENT", "/save", `${path} cannot be read: ${(cause as Error).message}`, {
       cause,
     });
   });

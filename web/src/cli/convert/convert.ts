@@ -1,6 +1,6 @@
 // `ropewalk convert pairing`: permutes the weights of a safetensors file for another pairing.
 import { type Command, Option } from "commander";
-import { RopewalkError } from "../../base/errors.js";
+import { fail } from "../../base/errors.js";
 import { isFolder, pathOf } from "../../files/node_files.js";
 import { load } from "../../index.node.js";
 import { convertFile, type PairingChange } from "./pairing.js";
@@ -63,9 +63,8 @@ export function addConvert(program: Command, terminal: () => Terminal): void {
 
 async function convert(terminal: Terminal, input: string, flags: Flags): Promise<void> {
   const { from, to, output, tensors } = flags;
-  if (from === to) throw new RopewalkError("INVALID_ARGUMENT", "--to", `must differ from --from (got ${to})`);
-  if (!/\.safetensors$/i.test(output))
-    throw new RopewalkError("INVALID_ARGUMENT", "--output", `must end in .safetensors (got ${output})`);
+  if (from === to) fail("INVALID_ARGUMENT", "--to", `must differ from --from (got ${to})`);
+  if (!/\.safetensors$/i.test(output)) fail("INVALID_ARGUMENT", "--output", `must end in .safetensors (got ${output})`);
   await refuseOtherKinds(input);
   const configPath = configPathOf(input);
   await refuseInputs(output, [input, configPath]);
@@ -90,7 +89,7 @@ async function refuseOtherKinds(input: string): Promise<void> {
     [await isFolder(input), "is a folder; name a .safetensors file in it"],
     [/\.gguf$/i.test(input), "is a GGUF file, which can't be converted; use the .safetensors file it was made from"],
   ].find(([applies]) => applies)?.[1];
-  if (advice !== undefined) throw new RopewalkError("INVALID_ARGUMENT", input, String(advice));
+  if (advice !== undefined) fail("INVALID_ARGUMENT", input, String(advice));
 }
 
 /** Weights don't contain their pairing, so a wrong --from shows only in config.json. */
@@ -106,13 +105,8 @@ function parsePattern(text: string): RegExp {
   try {
     return new RegExp(text);
   } catch (cause) {
-    throw new RopewalkError(
-      "INVALID_ARGUMENT",
-      "--tensors",
-      `isn't a valid regular expression: ${(cause as Error).message}`,
-      {
-        cause,
-      },
-    );
+    fail("INVALID_ARGUMENT", "--tensors", `isn't a valid regular expression: ${(cause as Error).message}`, {
+      cause,
+    });
   }
 }

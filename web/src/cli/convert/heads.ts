@@ -7,7 +7,7 @@ import { integerOf, queryHeadsOf, type TextConfig } from "../../config/huggingfa
 import type { RopeOverrides } from "../../config/overrides.js";
 import { ropeConfig } from "../../config/rope_config.js";
 import type { RopeConfig } from "../../config/types.js";
-import { RopewalkError } from "../../base/errors.js";
+import { RopewalkError, fail } from "../../base/errors.js";
 import { CLASS_DEFAULTS } from "../../model/config_reader.js";
 import { parseConfig } from "../input_file.js";
 
@@ -55,7 +55,7 @@ export function headsOf(config: ModelConfig | undefined, flags: HeadFlags): Head
   const rope = config && ropeOf(config);
   const heads = flags.heads ?? (text && queryHeadsOf(text, knownFamily("hf", text.model_type)));
   if (heads === undefined)
-    throw new RopewalkError(
+    fail(
       "INVALID_ARGUMENT",
       "--heads",
       "is required, because no config.json in the same folder has the number of heads",

@@ -1,6 +1,6 @@
 // Converts a safetensors file from one pairing to another.
 import { basename } from "node:path";
-import { RopewalkError } from "../../base/errors.js";
+import { fail } from "../../base/errors.js";
 import { type ByteSource, MissingFile, readRange } from "../../files/byte_source.js";
 import { invalidFile } from "../../files/errors.js";
 import { readHeader } from "../../files/header_reader.js";
@@ -83,7 +83,7 @@ function chooseTensors(
 ): SafetensorsEntry[] {
   const fused = entries.find(({ name }) => FUSED.test(name));
   if (pattern === undefined && fused !== undefined) {
-    throw new RopewalkError(
+    fail(
       "INVALID_ARGUMENT",
       "--tensors",
       `${fused.name} combines q, k and v in one tensor, which isn't supported; split it first`,
@@ -92,7 +92,7 @@ function chooseTensors(
   const chosen = entries.filter(({ name }) => (pattern ?? PROJECTIONS).test(name));
   if (chosen.length === 0) {
     const examples = entries.slice(0, 3).map(({ name }) => name);
-    throw new RopewalkError(
+    fail(
       "INVALID_ARGUMENT",
       "--tensors",
       `matches none of the ${entries.length} tensors in ${file} (${examples.join(", ")}, …)`,
@@ -123,7 +123,7 @@ function headsIn(
   const expectedHeads = isKey(name) ? kvHeads : heads;
   const head_dim = headDim ?? (isNorm(name) ? normDim : rows / expectedHeads);
   if (head_dim === undefined) {
-    throw new RopewalkError(
+    fail(
       "INVALID_ARGUMENT",
       "--head-dim",
       `is required, because ${name} is a norm and the file has no projection that shows it`,
@@ -139,7 +139,7 @@ function headsIn(
       headDim === undefined && !isNorm(name)
         ? `a multiple of ${expectedHeads} rows`
         : `${expectedHeads} heads of ${head_dim} rows`;
-    throw new RopewalkError(
+    fail(
       "INVALID_ARGUMENT",
       isKey(name) ? "--kv-heads" : "--heads",
       `${name} must have ${expected} (got [${shape.join(", ")}])`,

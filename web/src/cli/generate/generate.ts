@@ -1,3 +1,4 @@
+import { fail } from "../../base/errors.js";
 // `ropewalk generate`: continues a prompt.
 import { text as readStream } from "node:stream/consumers";
 import { type Command, Option } from "commander";
@@ -8,7 +9,6 @@ import {
   type GenerateOptions,
   load,
   type Model,
-  RopewalkError,
   type Session,
 } from "../../index.node.js";
 import { addSamplingOptions, samplingFrom, type SamplingFlags } from "./sampling.js";
@@ -91,8 +91,7 @@ async function run(
   flags: Flags,
   signal: AbortSignal,
 ): Promise<void> {
-  if (flags.system !== undefined && !flags.chat)
-    throw new RopewalkError("INVALID_ARGUMENT", "--system", "needs --chat");
+  if (flags.system !== undefined && !flags.chat) fail("INVALID_ARGUMENT", "--system", "needs --chat");
   const text = prompt === "-" ? await readStream(process.stdin) : prompt;
   await withModel(terminal, await load(), source, modelOptions(flags, flags.context, signal), async (model) => {
     const session = model.session();
@@ -115,11 +114,7 @@ async function tokensOf(model: Model, text: string, { chat, system }: Flags): Pr
   ];
   const tokens = await model.promptTokens(chat ? messages : text);
   if (tokens.length === 0)
-    throw new RopewalkError(
-      "INVALID_ARGUMENT",
-      "prompt",
-      "is empty, and this model has no begin token; pass some text",
-    );
+    fail("INVALID_ARGUMENT", "prompt", "is empty, and this model has no begin token; pass some text");
   return tokens;
 }
 
@@ -179,7 +174,7 @@ function ensureFits(session: Session, length: number, { whenFull }: Flags): void
   while (whenFull === "extend" && session.contextLength < length) session.extend();
   if (session.contextLength >= length) return;
   const advice = `use --context ${length + 1} or more with a RoPE that supports it, or --when-full extend`;
-  throw new RopewalkError(
+  fail(
     "INVALID_ARGUMENT",
     "prompt",
     `has ${length} tokens, but the context length is ${session.contextLength}; ${advice}`,

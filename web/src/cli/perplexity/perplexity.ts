@@ -1,7 +1,8 @@
+import { fail } from "../../base/errors.js";
 // `ropewalk perplexity`: measures how well a model predicts a text.
 import { text as readStream } from "node:stream/consumers";
 import type { Command } from "commander";
-import { load, type Model, type PerplexityOptions, type RopeConfig, RopewalkError } from "../../index.node.js";
+import { load, type Model, type PerplexityOptions, type RopeConfig } from "../../index.node.js";
 import { readTextFile } from "../input_file.js";
 import { interruptible } from "../interrupt.js";
 import { modelOptions, withModel } from "../loaded_model.js";
@@ -78,8 +79,7 @@ async function run(terminal: Terminal, source: string, path: string, flags: Flag
   await withModel(terminal, await load(), source, modelOptions(flags, flags.window, signal), async (model) => {
     const all = model.tokenizer.encode(text);
     const tokens = all.subarray(0, flags.tokens ?? all.length);
-    if (tokens.length < 2)
-      throw new RopewalkError("INVALID_ARGUMENT", path, `must have at least 2 tokens (got ${tokens.length})`);
+    if (tokens.length < 2) fail("INVALID_ARGUMENT", path, `must have at least 2 tokens (got ${tokens.length})`);
     const windows = windowOptions(model, flags);
     const measured: Measured[] = [];
     for (const scaling of flags.scaling ?? [parseScaling("own")]) {
@@ -104,8 +104,7 @@ async function run(terminal: Terminal, source: string, path: string, flags: Flag
 function windowOptions({ info }: Model, flags: Flags): WindowOptions {
   const window = flags.window ?? info.contextLength;
   const stride = flags.stride ?? (flags.byPosition === undefined ? Math.ceil(window / 2) : window);
-  if (stride > window)
-    throw new RopewalkError("INVALID_ARGUMENT", "--stride", `must be at most the window, ${window} (got ${stride})`);
+  if (stride > window) fail("INVALID_ARGUMENT", "--stride", `must be at most the window, ${window} (got ${stride})`);
   return { window, stride };
 }
 

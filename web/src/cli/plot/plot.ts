@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { RopeConfig } from "../../config/types.js";
 import { DECAY_CURVES, type DecayCurve } from "../../rope/decay.js";
-import { RopewalkError } from "../../base/errors.js";
+import { fail } from "../../base/errors.js";
 import { load } from "../../index.node.js";
 import type { Ropewalk } from "../../load/runtime.js";
 import { repeatable, parseInteger } from "../options.js";
@@ -129,14 +129,10 @@ async function show(
 ): Promise<void> {
   const { output, width, height, title } = flags;
   if (output === undefined && process.stdout.isTTY && !terminal.json) {
-    throw new RopewalkError(
-      "INVALID_ARGUMENT",
-      "--output",
-      "is missing; name an SVG file, or redirect stdout with > plot.svg",
-    );
+    fail("INVALID_ARGUMENT", "--output", "is missing; name an SVG file, or redirect stdout with > plot.svg");
   }
   if (output !== undefined && !output.endsWith(".svg"))
-    throw new RopewalkError("INVALID_ARGUMENT", "--output", `must end in .svg (got ${output})`);
+    fail("INVALID_ARGUMENT", "--output", `must end in .svg (got ${output})`);
   const config = await openRope(source, { overrides: ropeOverridesFrom(flags), layerType: flags.layerType });
   const rw = await load();
   const configs = namedConfigs(rw, config, flags.scaling);
@@ -195,7 +191,7 @@ async function drawRamp(subject: Subject): Promise<Drawn> {
   const { rw, configs, length } = subject;
   const series = ramps(rw, configs, length);
   if (series.length === 0) {
-    throw new RopewalkError(
+    fail(
       "INVALID_ARGUMENT",
       "--scaling",
       "no scaling of this config has a ramp; choose one, for example --scaling yarn:4",

@@ -1,5 +1,5 @@
 // URLs of a model's files on a server.
-import { RopewalkError } from "../../base/errors.js";
+import { fail } from "../../base/errors.js";
 import type { ByteSource, FileSet, MissingFile } from "../byte_source.js";
 
 /** Opens a file on a server. @internal */
@@ -12,10 +12,10 @@ export function parseUrl(source: string | URL): URL {
   try {
     url = new URL(source, page);
   } catch (cause) {
-    throw new RopewalkError("INVALID_ARGUMENT", "source", `must be a URL (got "${String(source)}")`, { cause });
+    fail("INVALID_ARGUMENT", "source", `must be a URL (got "${String(source)}")`, { cause });
   }
   if (!/^(https?|blob|data):$/.test(url.protocol)) {
-    throw new RopewalkError(
+    fail(
       "INVALID_ARGUMENT",
       "source",
       `must be an http:, https:, blob: or data: URL (got ${url.protocol}); in a page, pass the files as Blobs`,

@@ -1,5 +1,5 @@
 // Opens a safetensors model: one file or several with an index, and the JSON files of a model folder.
-import { RopewalkError } from "../../base/errors.js";
+import { fail } from "../../base/errors.js";
 import { type ByteSource, type FileSet, MissingFile } from "../byte_source.js";
 import { invalidFile, shortJson } from "../errors.js";
 import { readHeader } from "../header_reader.js";
@@ -32,11 +32,7 @@ export async function readFolderFiles(set: FileSet, signal?: AbortSignal): Promi
   };
   const found = await set.open("config.json", signal);
   if (found instanceof MissingFile) {
-    throw new RopewalkError(
-      found.code,
-      "config.json: file",
-      `${found.reason}. A safetensors model needs config.json in the same folder`,
-    );
+    fail(found.code, "config.json: file", `${found.reason}. A safetensors model needs config.json in the same folder`);
   }
   const config = await readJson(found, signal);
   const tokenizer = await optional("tokenizer.json", readJson);

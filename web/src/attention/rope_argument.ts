@@ -1,27 +1,27 @@
+// Checks ropes, configs and positions that callers pass to attention and caches.
 import type { RopeConfig } from "../config/types.js";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
+import { checkSameHeap } from "../memory/operand.js";
 import { checkPositions, type PositionInput, type Positions, readPositions } from "../memory/positions.js";
 import { Rope } from "../rope/rope.js";
 import { RopeCore } from "../rope/core.js";
 
-/** The core of a rope that a caller gave in `field`. Throws DISPOSED. @internal */
+/** The core of a rope argument. Errors name `field`. Throws DISPOSED. @internal */
 export function ropeOf(heap: Heap, rope: unknown, field: string): RopeCore {
-  if (!(rope instanceof Rope))
-    throw new RopewalkError("INVALID_ARGUMENT", field, `must be made by rw.rope() (got ${String(rope)})`);
-  if (rope.core.heap !== heap)
-    throw new RopewalkError("INVALID_ARGUMENT", field, "belongs to another load() of the module");
+  if (!(rope instanceof Rope)) fail("INVALID_ARGUMENT", field, `must be created by rw.rope() (got ${String(rope)})`);
+  checkSameHeap(heap, rope.core, field);
   rope.core.checkAlive();
   return rope.core;
 }
 
-/** The config of a rope, or one by itself. @internal */
+/** The config of an argument that is a rope or a config. @internal */
 export function configOf(heap: Heap, rope: unknown, field: string): Readonly<RopeConfig> {
   const isConfig = typeof rope === "object" && rope !== null && !(rope instanceof Rope);
   return isConfig ? (rope as RopeConfig) : ropeOf(heap, rope, field).config;
 }
 
-/** Runs `use` with configured ropes, and disposes of them whatever happens: caches copy what ropes say. @internal */
+/** Calls `use` with a temporary rope for each config. Caches copy what they need from them. @internal */
 export function withRopes<T>(heap: Heap, configs: readonly RopeConfig[], use: (ropes: RopeCore[]) => T): T {
   const ropes: RopeCore[] = [];
   try {
@@ -32,7 +32,7 @@ export function withRopes<T>(heap: Heap, configs: readonly RopeConfig[], use: (r
   }
 }
 
-/** Reads positions, and refuses those that the rope, or where there is none any other way of telling them, cannot take. @internal */
+/** Converts position input, and checks that the rope, or without one the other position schemes, can use it. @internal */
 export function readPositionsFor(
   rope: RopeCore | undefined,
   input: PositionInput,

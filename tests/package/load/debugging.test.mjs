@@ -1,0 +1,119 @@
+// Debugging with the installed package: source maps, readable stacks, and declarations without internal members.
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import test from "node:test";
+import { fileURLToPath } from "node:url";
+import { inNewProcess } from "../helpers/processes.mjs";
+import { rw } from "../helpers/runtime.mjs";
+
+const dist = join(dirname(fileURLToPath(import.meta.resolve("ropewalk/package.json"))), "dist");
+const read = (name) => readFileSync(join(dist, name), "utf8");
+
+test("each script has a source map with sources, except the Emscripten glue and the wasm as base64", () => {
+  const scripts = readdirSync(dist, { recursive: true })
+    .filter((name) => name.endsWith(".js") && dirname(name) !== "wasm")
+    .map((name) => name.replaceAll("\\", "/"));
+  assert.ok(scripts.includes("index.js") && scripts.includes("index.node.js"));
+  const sources = scripts.flatMap((name) => {
+    assert.match(
+      read(name),
+      new RegExp(`//# sourceMappingURL=${basename(name).replaceAll(".", "\\.")}\\.map\n$`),
+      name,
+    );
+    const map = JSON.parse(read(`${name}.map`));
+    const own = map.sources.filter((source) => /^(?:\.\.\/)+web\/src\//.test(source));
+    // a script without sources of ours is made of a library or of re-exports only
+    if (own.length === 0) return [];
+    assert.equal(map.sourcesContent.length, map.sources.length, name);
+    map.sources.forEach((source, i) => {
+      if (own.includes(source)) assert.match(map.sourcesContent[i], /\b(?:import|export)\b/, `${name}: ${source}`);
+    });
+    return own;
+  });
+  for (const path of ["rope/rotate.ts", "load/load.ts", "cache/cache.ts", "model/session.ts", "worker/host.ts"])
+    assert.ok(sources.includes(`../web/src/${path}`), path);
+});
+
+/** The names of the functions in a stack, up to the caller's. */
+function framesOf(act) {
+  try {
+    act();
+  } catch ({ stack }) {
+    return [...stack.matchAll(/^ +at (?:new )?([\w.#]+) \(/gm)].map(([, name]) => name);
+  }
+  throw new Error("no error");
+}
+
+test("the stack of an error names our functions and classes", () => {
+  const rope = rw.rope({ head_dim: 64, pairing: "half" });
+  const rotate = () => rope.rotate(new Float32Array(3), { layout: "thd", shape: [1, 1, 64], positions: 0 });
+  const frames = framesOf(rotate);
+  assert.deepEqual(frames.slice(0, 4), ["openOperand", "openTensor", "rotate", "Rope.rotate"]);
+  const frames2 = framesOf(() => rw.rope({ head_dim: 63, pairing: "half" }));
+  for (const name of ["configure", "RopeCore", "Ropewalk.rope"])
+    assert.ok(frames2.includes(name), `${name} in ${frames2}`);
+  rope.dispose();
+});
+
+test("with --enable-source-maps the stack names our files and lines", async () => {
+  const source = `
+    import { load } from "ropewalk";
+    const rw = await load({ build: process.env.ROPEWALK_BUILD });
+    try { rw.tensor([0]); } catch ({ stack }) { console.log(stack); }`;
+  const stack = await inNewProcess(source, ["--enable-source-maps"]);
+  assert.match(stack, /at .*checkShape \(.*web[\\/]src[\\/]memory[\\/]shape\.ts:\d+:\d+\)/);
+});
+
+/** The public classes, and the declaration files they are in. */
+const classes = {
+  Rope: "rope/rope",
+  Tensor: "memory/tensor",
+  Ropewalk: "load/runtime",
+  KvCache: "cache/cache",
+  LinearState: "attention/linear_state",
+  Model: "model/model",
+  Session: "model/session",
+  WorkerRopewalk: "worker/worker_ropewalk",
+  WorkerModel: "worker/worker_model",
+  WorkerSession: "worker/worker_session",
+  WorkerTokenizer: "worker/worker_tokenizer",
+};
+
+/** The members of a class in a declaration file, as [name, declaration]. */
+function membersOf(name, path) {
+  const code = read(`${path}.d.ts`).replaceAll(/\/\*[\s\S]*?\*\//g, "");
+  const [, body] = new RegExp(`export declare class ${name} [^{]*\\{\n([\\s\\S]*?)\n\\}`).exec(code);
+  const pattern = /^ {4}((?:(?:private|protected|static|readonly|get|set) )*(#?\w+|\[\w+\])[\s\S]*?);$/gm;
+  return [...body.matchAll(pattern)].map(([, declaration, member]) => [member, declaration]);
+}
+
+test("declarations of public classes have no internal members", () => {
+  const internal = ["core", "heap", "address", "owned", "create", "connection"];
+  for (const [name, path] of Object.entries(classes)) {
+    const members = membersOf(name, path);
+    assert.ok(members.length > 3, name);
+    for (const [member, declaration] of members) {
+      assert.ok(!internal.includes(member), `${name}.${member}`);
+      const isHidden = /^(?:private|protected|static)\b/.test(declaration);
+      assert.ok(!isHidden || declaration === "private constructor()", `${name}: ${declaration}`);
+      assert.doesNotMatch(declaration, /\b(?:Heap|Owned|\w+Core|Connection|WasmModule)\b/, `${name}.${member}`);
+    }
+  }
+});
+
+test("every type in the declaration of a public class is exported", () => {
+  const exported = ["api.d.ts", "index.d.ts", "worker/api.d.ts", "worker.d.ts"].map(read).join("\n");
+  for (const [name, path] of Object.entries(classes)) {
+    const code = read(`${path}.d.ts`);
+    for (const [, names] of code.matchAll(/^import (?:type )?\{([^}]*)\}/gm)) {
+      for (const imported of names.split(",").map((part) => part.replace("type ", "").trim())) {
+        const isExported = new RegExp(`\\b${imported}\\b`).test(exported);
+        assert.ok(
+          isExported || /^(?:disposeSymbol|asyncDisposeSymbol|TokenizerFacts)$/.test(imported),
+          `${name} uses ${imported}`,
+        );
+      }
+    }
+  }
+});
