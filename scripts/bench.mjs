@@ -1,10 +1,15 @@
-// `npm run bench`: measures in Chromium and in Node, and prints each line with what it is to reach. `--json FILE` writes the figures.
+// `npm run bench`: measures speed in Chromium and Node, and prints each result with its target.
+//
+//   npm run bench -- rope           only the kernels, attention and caches
+//   npm run bench -- models         only whole models
+//   npm run bench -- --json FILE    writes the results to a file too
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { build } from "./build.mjs";
-import { ensureBrowsers } from "./machine.mjs";
-import { capture, run, runMain } from "./run.mjs";
+import { runBuild } from "./progress.mjs";
+import { capture, runMain } from "./run.mjs";
+import { setUp } from "./setup.mjs";
 
 const root = join(import.meta.dirname, "..");
 const links = {
@@ -12,29 +17,27 @@ const links = {
   relaxed: { preset: "wasm-relaxed", folder: "bench-relaxed" },
 };
 
-/** A page that measures does not answer meanwhile. */
+/** A page doesn't answer while it measures. */
 const HOUR_MS = 3_600_000;
 
 async function linkBenchmark({ preset, folder }) {
   await capture("cmake", ["--preset", preset, "-B", join("build", folder), "-DROPEWALK_BENCHMARK=ON"], { cwd: root });
-  await run("cmake", ["--build", join("build", folder), "--target", "ropewalk_bench"], { cwd: root });
+  await runBuild(folder, "cmake", ["--build", join("build", folder), "--target", "ropewalk_bench"], { cwd: root });
 }
 
-async function inNode(name) {
+/** Runs a benchmark of tests/bench/ in a Node of its own. Returns its results. */
+async function inNode(script, name, ...args) {
   const flags = name === "relaxed" ? ["--experimental-wasm-relaxed-simd", "--no-liftoff"] : [];
-  return JSON.parse(
-    await capture(process.execPath, [...flags, join("tests", "bench", "node.mjs"), name, links[name].folder], {
-      cwd: root,
-    }),
-  );
+  const command = [...flags, join("tests", "bench", script), name, links[name].folder, ...args];
+  return JSON.parse(await capture(process.execPath, command, { cwd: root }));
 }
 
-/** Opens the benchmark's page in Chromium, with more folders served beside the repository, and uses it. */
-async function inPage(use, folders = {}) {
+/** Opens the benchmark's page in Chromium and calls `use` with it. */
+async function inPage(use) {
   const { withBrowser, open } = await import("../tests/browser/browsers.mjs");
   const { serve } = await import("../tests/browser/server.mjs");
   const csp = "script-src 'self' 'unsafe-eval' blob:; worker-src blob:";
-  const server = await serve({ "/": { folder: root, csp }, ...folders });
+  const server = await serve({ "/": { folder: root, csp } });
   try {
     let lines;
     await withBrowser(
@@ -63,7 +66,7 @@ async function inChromium(name) {
   );
 }
 
-/** Models of random weights, made in build/models/ unless they are there. */
+/** Writes a model with random weights to build/models/, unless it is there. */
 async function modelFile(shape, format) {
   const { writeRandomModel } = await import("../tests/bench/random_model.mjs");
   const folder = join(root, "build", "models");
@@ -74,44 +77,37 @@ async function modelFile(shape, format) {
   return { path: join(folder, name), address: `/build/models/${name}` };
 }
 
-/** wllama runs once for each file, before the simd build, in the same page. */
+/** Measures a model file in Chromium. wllama runs once per file, in the same page before the simd build. */
+async function modelInChromium(name, address, shape, format) {
+  return inPage((page, origin) =>
+    page.evaluate(
+      (...args) => globalThis.runModelBenchmark(...args),
+      name,
+      links[name].folder,
+      origin + address,
+      shape,
+      format,
+      name === "simd",
+    ),
+  );
+}
+
 async function modelsIn(place, name) {
   const lines = [];
   for (const shape of ["smollm2-135m", "qwen2.5-0.5b"]) {
     for (const format of ["q8_0", "q4_0", "q4_k"]) {
       const { path, address } = await modelFile(shape, format);
-      const args = [name, links[name].folder];
-      if (place === "node") {
-        const flags = name === "relaxed" ? ["--experimental-wasm-relaxed-simd", "--no-liftoff"] : [];
-        lines.push(
-          ...JSON.parse(
-            await capture(
-              process.execPath,
-              [...flags, join("tests", "bench", "model_node.mjs"), ...args, path, shape, format],
-              { cwd: root },
-            ),
-          ),
-        );
-      } else {
-        lines.push(
-          ...(await inPage((page, origin) =>
-            page.evaluate(
-              (...all) => globalThis.runModelBenchmark(...all),
-              ...args,
-              origin + address,
-              shape,
-              format,
-              name === "simd",
-            ),
-          )),
-        );
-      }
+      const measured =
+        place === "node"
+          ? await inNode("model_node.mjs", name, path, shape, format)
+          : await modelInChromium(name, address, shape, format);
+      lines.push(...measured);
     }
   }
   return lines;
 }
 
-// What a page that gives its own config fetches of the package: the main entry, what it shares, the glue, and one wasm.
+// Sizes of the files that a page with its own config downloads: the main entry, its shared files, the glue and one wasm file.
 async function sizes() {
   const dist = (name) => join(root, "dist", name);
   const entry = await readFile(dist("index.js"), "utf8");
@@ -126,35 +122,15 @@ async function sizes() {
     write: false,
     format: "esm",
     external: ["./wasm/*"],
+    logLevel: "error",
   });
   const loadAlone = outputFiles[0].contents.length / 1024 + (await bytes(["wasm/ropewalk.js"]));
+  const size = (name, value, target) => ({ name: `size: ${name}`, value, unit: "KB", target, better: "less" });
   return [
-    {
-      name: "size: ropewalk.wasm",
-      value: await bytes(["wasm/ropewalk.wasm"]),
-      unit: "KB",
-      target: 150,
-      better: "less",
-    },
-    {
-      name: "size: ropewalk.relaxed.wasm",
-      value: await bytes(["wasm/ropewalk.relaxed.wasm"]),
-      unit: "KB",
-      target: 150,
-      better: "less",
-    },
-    {
-      name: "size: JavaScript of the main entry, glue included",
-      value: await bytes(["index.js", ...shared, "wasm/ropewalk.js"]),
-      unit: "KB",
-      target: 60,
-      better: "less",
-    },
-    {
-      name: "size: the same without what reads model files (an app that imports load alone)",
-      value: loadAlone,
-      unit: "KB",
-    },
+    size("ropewalk.wasm", await bytes(["wasm/ropewalk.wasm"]), 150),
+    size("ropewalk.relaxed.wasm", await bytes(["wasm/ropewalk.relaxed.wasm"]), 150),
+    size("JavaScript of the main entry, glue included", await bytes(["index.js", ...shared, "wasm/ropewalk.js"]), 60),
+    size("the same without the readers of model files (an app that imports only load)", loadAlone),
   ];
 }
 
@@ -172,11 +148,10 @@ function print(title, lines) {
   }
 }
 
-/** `npm run bench -- rope` and `-- models` measure a half. */
 async function bench(args) {
   const halves = ["rope", "models"].filter((half) => args.includes(half));
   const wants = (half) => halves.length === 0 || halves.includes(half);
-  await ensureBrowsers();
+  await setUp(["build", "browsers"]);
   await build();
   for (const link of Object.values(links)) await linkBenchmark(link);
   const results = { cpu: cpus()[0]?.model, package: await sizes() };
@@ -185,7 +160,7 @@ async function bench(args) {
   for (const name of Object.keys(links)) {
     if (wants("rope")) {
       await measure(`Chromium, ${name} build`, inChromium(name));
-      await measure(`Node ${process.version}, ${name} build`, inNode(name));
+      await measure(`Node ${process.version}, ${name} build`, inNode("node.mjs", name));
     }
     if (wants("models")) {
       await measure(`models in Chromium, ${name} build`, modelsIn("chromium", name));
@@ -195,7 +170,7 @@ async function bench(args) {
   const missed = Object.values(results)
     .flat()
     .filter((line) => line?.target !== undefined && !isMet(line));
-  console.log(`\n${missed.length === 0 ? "every line is met" : `${missed.length} lines are not met`}`);
+  console.log(`\n${missed.length === 0 ? "all targets are met" : `targets not met: ${missed.length}`}`);
   const file = args[args.indexOf("--json") + 1];
   if (args.includes("--json")) await writeFile(file ?? "bench.json", `${JSON.stringify(results, null, 2)}\n`);
 }

@@ -1,18 +1,21 @@
-// Builds the package into dist/: both wasm builds, their glue, and the TypeScript. `npm run build`, or `npm run build -- --no-wasm` to keep
-// the wasm of the last build.
+// Builds the package into dist/: both wasm builds, their glue and the TypeScript.
+//
+//   npm run build                 everything that has changed
+//   npm run build -- --no-wasm    only the TypeScript, with the wasm of the last build
+//   npm run build -- --verbose    with the compiler's output
 import { createHash } from "node:crypto";
 import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ensureEmscripten } from "./emscripten.mjs";
-import { ensurePackages } from "./machine.mjs";
-import { ensureNodeModules } from "./npm_install.mjs";
+import { runBuild } from "./progress.mjs";
 import { capture, run, runMain } from "./run.mjs";
+import { setUp } from "./setup.mjs";
+import { compilerOf } from "./wasm_compiler.mjs";
 
 const root = join(import.meta.dirname, "..");
 const wasmFolder = join(root, "dist", "wasm");
 const compiled = join(root, "build", "package");
 const libraries = join(root, "build", "libraries");
-// The config readers are listed to get a file of their own: an app that only reads configs then carries nothing else.
+// The config readers are an entry so that an app that only reads configs loads one file.
 const entries = [
   "index",
   "index.node",
@@ -25,10 +28,10 @@ const entries = [
   "config/rope_config",
 ];
 
-// Libraries that call require(), which modules do not have: each becomes a module of its own first.
+// Libraries that call require(), which ES modules don't have. Each is bundled into a module first.
 const nodeLibraries = ["commander", "cli-progress", "linkedom"];
 
-// The program imports the entry that Node's users import, so that what the entry has loaded stays in its own file.
+// The command line imports the same entry as other users in Node, so that both share its files.
 const entryForProgram = {
   name: "entry for the program",
   setup({ onResolve }) {
@@ -62,16 +65,16 @@ async function sha256(path) {
     .digest("hex");
 }
 
-// Pages and Node share a wasm file, and both builds share the glue: true as long as the links agree, so hold them to it.
+// Pages and Node share a wasm file, and both builds share the glue. That works only while the linked files are the same.
 async function requireEqual(paths) {
   const hashes = new Set(await Promise.all(paths.map(sha256)));
-  if (hashes.size !== 1) throw new Error(`these links should be the same, but differ:\n  ${paths.join("\n  ")}`);
+  if (hashes.size !== 1) throw new Error(`these files must have the same bytes, but differ:\n  ${paths.join("\n  ")}`);
 }
 
 async function buildWasm() {
   for (const { preset } of builds) {
     await capture("cmake", ["--preset", preset], { cwd: root });
-    await run("cmake", ["--build", "--preset", preset], { cwd: root });
+    await runBuild(preset, "cmake", ["--build", "--preset", preset], { cwd: root });
     await requireEqual([linked(preset, "web", "wasm"), linked(preset, "node", "wasm")]);
   }
   for (const environment of ["web", "node"])
@@ -85,8 +88,8 @@ async function shipWasm({ transform }) {
     ["web", "ropewalk.js"],
     ["node", "ropewalk.node.js"],
   ]) {
-    // Emscripten leaves long names in its glue; shortened, it is less than half. Pages hand it a compiled module, so the address that it
-    // would find the wasm by is taken out: bundlers would ship the file for it, with ropewalk/inline too.
+    // Emscripten's glue has long names: minified, it is less than half as large. Pages pass it a compiled module, so it doesn't need the
+    // wasm file's address. If the address stayed, bundlers would ship the wasm file, even with ropewalk/inline.
     const define = environment === "web" ? { "import.meta.url": '"about:blank"' } : {};
     const settings = { minify: true, format: "esm", target: "es2022", define };
     const { code } = await transform(await readFile(linked("wasm", environment, "mjs"), "utf8"), settings);
@@ -169,13 +172,13 @@ async function bundleNodeLibraries({ build: bundle }) {
   return bundledFiles(metafile);
 }
 
-// The files of which something is left in a bundle.
+// The source files that contribute to a bundle.
 function bundledFiles({ outputs }) {
   const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));
   return inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([path]) => path);
 }
 
-// Licences of the libraries that the bundled files come from.
+// Writes the licenses of the bundled libraries.
 async function shipLicenses(inputs) {
   const folders = new Set(inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []));
   const texts = await Promise.all(
@@ -190,18 +193,17 @@ async function shipLicenses(inputs) {
   await writeFile(join(root, "dist", "third_party_licenses.txt"), texts.join(`\n${"-".repeat(80)}\n\n`));
 }
 
-/** Builds everything; with `wasm: false` only the TypeScript, around the wasm of the last build. */
+/** Builds the package. With `wasm: false` it keeps the wasm of the last build. */
 export async function build({ wasm = true } = {}) {
-  await ensureNodeModules(root);
-  if (wasm) {
-    await ensurePackages(["cmake", "ninja-build"]);
-    await ensureEmscripten();
-    await buildWasm();
-  }
+  await setUp(wasm ? ["build"] : []);
+  if (wasm) await buildWasm();
   await rm(join(root, "dist"), { recursive: true, force: true });
   const esbuild = await import("esbuild");
   await shipWasm(esbuild);
   await shipLicenses(await shipPackage(esbuild));
 }
 
-await runMain(import.meta.url, (options) => build({ wasm: !options.includes("--no-wasm") }));
+await runMain(import.meta.url, async (options) => {
+  await build({ wasm: !options.includes("--no-wasm") });
+  console.log(`built dist/ with ${compilerOf(join(wasmFolder, builds[0].file))}`);
+});

@@ -1,5 +1,4 @@
-// Sets up what is missing, builds what has changed, and shows what the package does on real models. `npm run demo`
-// Works on a bare machine: imports nothing from node_modules before it has made them.
+// `npm run demo`: installs what is missing, builds what has changed, and runs the examples on real models. `--verbose` shows the build.
 
 import { join } from "node:path";
 import { styleText } from "node:util";
@@ -8,7 +7,7 @@ import { run, runMain } from "./run.mjs";
 
 const root = join(import.meta.dirname, "..");
 
-const shows = [
+const examples = [
   ["examples/rotate.mjs", "examples/configs/llama-3.1-8b.json"],
   ["examples/rotate.mjs", "examples/configs/deepseek-v3.json"],
   ["examples/extend_context.mjs", "examples/configs/qwen2.5-7b.json", "4"],
@@ -19,12 +18,12 @@ const shows = [
   ["examples/small_model/evaluate.mjs", "--quick"],
 ];
 
-runMain(import.meta.url, async () => {
+await runMain(import.meta.url, async () => {
   await build();
-  for (const show of shows) {
-    const command = `node ${show.join(" ")}`;
+  for (const example of examples) {
+    const command = `node ${example.join(" ")}`;
     console.log(`\n${process.stdout.hasColors?.() ? styleText("inverse", ` ${command} `) : `$ ${command}`}\n`);
-    await run(process.execPath, show, { cwd: root });
+    await run(process.execPath, example, { cwd: root });
   }
-  console.log("\nThe same in a page, with pictures: node examples/serve.mjs");
+  console.log("\nTo see the examples in a page, with pictures: node examples/serve.mjs");
 });

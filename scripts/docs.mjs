@@ -1,10 +1,11 @@
-// `npm run docs`: the API's documentation, into docs/api/.
-import { checkDocumentation } from "./check_lint.mjs";
-import { ensureNodeModules } from "./npm_install.mjs";
+// `npm run docs`: writes the API documentation to docs/api/.
+
+import { checkDocumentation } from "./check/lint.mjs";
 import { runMain } from "./run.mjs";
+import { setUp } from "./setup.mjs";
 
 await runMain(import.meta.url, async () => {
-  await ensureNodeModules();
+  await setUp([]);
   await checkDocumentation();
   console.log("docs/api/index.html");
 });

@@ -1,5 +1,5 @@
-# CMake toolchain file: builds with the Emscripten that scripts/emscripten.mjs finds, or fetches when there is none.
-# To use another one, set ROPEWALK_EMSCRIPTEN_ROOT, as a cache or an environment variable, to the folder that holds its emcc.
+# CMake toolchain file: builds with the Emscripten that scripts/emscripten.mjs finds.
+# To use another, set ROPEWALK_EMSCRIPTEN_ROOT, as a cache or an environment variable, to the folder of its emcc.
 
 if(NOT ROPEWALK_EMSCRIPTEN_ROOT)
   set(ROPEWALK_EMSCRIPTEN_ROOT "$ENV{ROPEWALK_EMSCRIPTEN_ROOT}")
@@ -11,14 +11,14 @@ if(NOT EXISTS "${ROPEWALK_EMSCRIPTEN_ROOT}/cmake/Modules/Platform/Emscripten.cma
     OUTPUT_STRIP_TRAILING_WHITESPACE
     RESULT_VARIABLE status)
   if(NOT status EQUAL 0)
-    message(FATAL_ERROR "Emscripten is needed for this build: see the message above.")
+    message(FATAL_ERROR "The wasm build needs Emscripten: see the message above.")
   endif()
 endif()
 
-# CMake reads a toolchain file several times in a build's set-up; the answer stays the same.
-set(ROPEWALK_EMSCRIPTEN_ROOT "${ROPEWALK_EMSCRIPTEN_ROOT}" CACHE PATH "The folder that holds emcc and em++" FORCE)
+# CMake reads a toolchain file several times per configuration: keep the answer.
+set(ROPEWALK_EMSCRIPTEN_ROOT "${ROPEWALK_EMSCRIPTEN_ROOT}" CACHE PATH "The folder of emcc and em++" FORCE)
 set(ENV{ROPEWALK_EMSCRIPTEN_ROOT} "${ROPEWALK_EMSCRIPTEN_ROOT}")
 
-# In .toolchain/bin the compilers are scripts that set the environment first, so that Ninja and people can call them as they are.
+# Emscripten may be found through a link or a start script, so don't let its own CMake module search for it.
 set(EMSCRIPTEN_ROOT_PATH "${ROPEWALK_EMSCRIPTEN_ROOT}")
 include("${EMSCRIPTEN_ROOT_PATH}/cmake/Modules/Platform/Emscripten.cmake")

@@ -1,49 +1,53 @@
-// Running other programs: one function that shows their output, one that returns it.
+// Runs programs, with nano-spawn.
+//
+// nano-spawn is imported when the first program starts: the set-up scripts import this file before node_modules exists.
 
-import { spawn } from "node:child_process";
 import { realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-function start(command, args, options, stdio) {
-  return new Promise((resolve, reject) => {
-    const { input, ...spawnOptions } = options;
-    const child = spawn(command, args, { ...spawnOptions, stdio });
-    let stdout = "";
-    let stderr = "";
-    child.stdout?.setEncoding("utf8").on("data", (text) => (stdout += text));
-    child.stderr?.setEncoding("utf8").on("data", (text) => (stderr += text));
-    child.stdin?.on("error", () => {}); // the program closed its input early: its exit status tells the story
-    child.stdin?.end(input);
-    child.on("error", (error) => {
-      const reason = error.code === "ENOENT" ? "program not found" : error.message;
-      reject(Object.assign(new Error(`${command}: ${reason}`), { code: error.code, stdout, stderr }));
-    });
-    child.on("close", (status, signal) => {
-      if (status === 0) return resolve(stdout);
-      const ending = signal ? `was ended by ${signal}` : `failed with status ${status}`;
-      const line = [command, ...args].join(" ");
-      const shown = line.length > 300 ? `${line.slice(0, 300)} …` : line;
-      const message = [`${ending}: ${shown}`, stderr.trim()].filter(Boolean).join("\n");
-      reject(Object.assign(new Error(message), { status, signal, stdout, stderr }));
-    });
-  });
-}
+/** Whether to show the output of compilers and installers as it comes. */
+export const verbose = process.argv.includes("--verbose");
 
-/** Runs a program with this one's terminal. Rejects, naming the command, when it fails. Options are those of `spawn`. */
+/** Runs a program on this terminal. Throws if it fails. Options are those of nano-spawn: `env` adds to this process's. */
 export async function run(command, args = [], options = {}) {
-  await start(command, args, options, options.stdio ?? "inherit");
+  const { default: spawn } = await import("nano-spawn");
+  await spawn(command, args, { stdio: "inherit", ...options });
 }
 
-/** Runs a program quietly and returns what it printed. `options.input` is given to it on its standard input. */
+/** Returns what a program prints on its standard output. Throws an error with all its output if it fails. */
 export async function capture(command, args = [], options = {}) {
-  return start(command, args, options, ["pipe", "pipe", "pipe"]);
+  const { default: spawn } = await import("nano-spawn");
+  try {
+    const { stdout } = await spawn(command, args, { stdin: "ignore", ...options });
+    return stdout;
+  } catch (error) {
+    error.message = [error.message, error.output].filter(Boolean).join("\n");
+    throw error;
+  }
 }
 
-/** For a script's last lines: runs `main` when the file is the one that Node was asked to run; errors become one message. */
-export function runMain(moduleUrl, main) {
+/** Calls `onLine` with each line that a program prints. Throws an error with all lines if the program fails. */
+export async function eachLine(command, args, options, onLine) {
+  const { default: spawn } = await import("nano-spawn");
+  const lines = [];
+  try {
+    for await (const line of spawn(command, args, { stdin: "ignore", ...options })) {
+      lines.push(line);
+      onLine(line);
+    }
+  } catch (error) {
+    error.message = [error.message, ...lines].join("\n");
+    throw error;
+  }
+}
+
+/** Calls `main` with the command line's arguments if Node was asked to run this module. Prints an error as one message. */
+export async function runMain(moduleUrl, main) {
   if (!process.argv[1] || realpathSync(process.argv[1]) !== realpathSync(fileURLToPath(moduleUrl))) return;
-  main(process.argv.slice(2)).catch((error) => {
+  try {
+    await main(process.argv.slice(2).filter((argument) => argument !== "--verbose"));
+  } catch (error) {
     console.error(process.env.DEBUG ? error : `error: ${error.message}`);
     process.exitCode = 1;
-  });
+  }
 }

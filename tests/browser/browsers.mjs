@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import puppeteer from "puppeteer-core";
-import { findProgram } from "../../scripts/machine.mjs";
+import { findProgram } from "../../scripts/setup/machine.mjs";
 
 // no GPU, and no background requests
 const CHROMIUM_FLAGS = [
@@ -30,7 +30,7 @@ export const BROWSERS = Object.keys(PROGRAMS);
 
 function launch(name, { firefoxPrefs, timeoutMs = TIMEOUT_MS }) {
   const executablePath = PROGRAMS[name].map(findProgram).find(Boolean);
-  if (!executablePath) throw new Error(`no ${name} on this machine: run \`node scripts/machine.mjs browsers\``);
+  if (!executablePath) throw new Error(`no ${name} on this machine: run \`npm run setup\``);
   const options = { executablePath, headless: true, protocolTimeout: timeoutMs };
   return name === "firefox"
     ? puppeteer.launch({ ...options, browser: "firefox", extraPrefsFirefox: { ...FIREFOX_PREFS, ...firefoxPrefs } })

@@ -26,7 +26,9 @@ async function tarballIn(folder) {
   if (process.env.ROPEWALK_TARBALL) return process.env.ROPEWALK_TARBALL;
   if (!existsSync(join(root, "dist", "index.js")))
     throw new Error("dist/ is empty: run `npm run build`, or let ROPEWALK_TARBALL name a tarball");
-  const name = await capture("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: root });
+  const name = await capture("npm", ["pack", "--silent", "--ignore-scripts", "--pack-destination", folder], {
+    cwd: root,
+  });
   return join(folder, name.trim());
 }
 

@@ -25,7 +25,7 @@ test("each command has help with examples and the global options", async () => {
     assert.match(stdout, new RegExp(`^Usage: ropewalk ${command}`), command);
     assert.match(stdout, /--json/, command);
     if (command !== "convert" && command !== "plot frequencies")
-      assert.match(stdout, /Examples:\n  ropewalk /, command);
+      assert.match(stdout, /Examples:\n {2}ropewalk /, command);
   }
 });
 

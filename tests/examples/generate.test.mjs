@@ -83,7 +83,7 @@ describe("chat.mjs", () => {
   async function chat(lines, ...args) {
     const program = spawn(process.execPath, [example("chat.mjs"), ...args], { timeout: 20_000 });
     let output = "";
-    let waiting = [...lines];
+    const waiting = [...lines];
     for (const stream of [program.stdout, program.stderr]) {
       stream.setEncoding("utf8").on("data", (text) => {
         output += text;

@@ -1,4 +1,4 @@
-// Each rule of scripts/check_rules.mjs finds what it is for in a small bad tree, lets its good twin pass, and holds for this repository.
+// Each rule of scripts/check_rules.mjs finds the mistake in a small bad tree, accepts a good tree, and holds for this repository.
 import assert from "node:assert/strict";
 import test from "node:test";
 import {
@@ -21,7 +21,7 @@ for (const [name, rule] of Object.entries(rules)) {
   test(`this repository: ${name}`, () => assert.deepEqual(rule(repository), []));
 }
 
-test("this repository is seen, not an empty tree", () => {
+test("the files of this repository are read", () => {
   for (const path of [
     "src/rope/rope.h",
     "web/src/index.ts",
@@ -32,7 +32,7 @@ test("this repository is seen, not an empty tree", () => {
     assert.ok(path in repository, path);
 });
 
-/** One complaint, and what it says. */
+/** Expects that a rule has exactly one complaint, and that it matches the pattern. */
 function complains(rule, tree, pattern) {
   const complaints = rule(tree);
   assert.equal(complaints.length, 1, `one complaint: ${JSON.stringify(complaints)}`);
@@ -49,7 +49,7 @@ const core = {
   "bindings/rope.cpp": '#include "bindings/embind.h"\n#include "attention/attention.h"\n',
 };
 
-test("includes of a good tree", () => {
+test("includes in a good tree", () => {
   assert.deepEqual(checkIncludes(core), []);
   assert.deepEqual(checkIncludeCycles(core), []);
 });
@@ -75,7 +75,7 @@ test("a source that includes from a later folder", () => {
   );
 });
 
-test("a core that includes the bindings, or Emscripten", () => {
+test("a core file that includes bindings or Emscripten", () => {
   complains(checkIncludes, { ...core, "src/rope/plan.cpp": '#include "bindings/embind.h"\n' }, /paths start at src/);
   complains(
     checkIncludes,
@@ -84,13 +84,13 @@ test("a core that includes the bindings, or Emscripten", () => {
   );
 });
 
-test("an include by a relative path, and of a file that does not exist", () => {
+test("a relative include, and an include of a missing file", () => {
   complains(checkIncludes, { ...core, "src/rope/plan.cpp": '#include "plan.h"\n' }, /paths start at src/);
   complains(checkIncludes, { ...core, "bindings/rope.cpp": '#include "rope/absent.h"\n' }, /does not exist in src/);
   complains(checkIncludes, { ...core, "bindings/rope.cpp": '#include "bindings/absent.h"\n' }, /does not exist/);
 });
 
-test("a core file in an unknown folder, or in none", () => {
+test("a core file in an unknown folder, and outside any folder", () => {
   complains(
     checkIncludes,
     { ...core, "src/misc/attention.h": "" },
@@ -99,7 +99,7 @@ test("a core file in an unknown folder, or in none", () => {
   complains(checkIncludes, { ...core, "src/attention.h": "" }, /^src\/attention\.h: its folder is not in coreFolders/);
 });
 
-test("a new file in a known folder needs no entry", () => {
+test("a new file in a known folder is fine", () => {
   assert.deepEqual(checkIncludes({ ...core, "src/rope/plans/new.cpp": '#include "rope/plan.h"\n' }), []);
   assert.deepEqual(checkImports({ ...modules, "web/src/config/new.ts": 'import "../base/errors.js";' }), []);
 });
@@ -124,12 +124,12 @@ const modules = {
   "web/src/index.node.ts": 'import { readFile } from "node:fs/promises";\nexport * from "./load/load.js";\n',
 };
 
-test("imports of a good tree", () => {
+test("imports in a good tree", () => {
   assert.deepEqual(checkImports(modules), []);
   assert.deepEqual(checkCycles(modules), []);
 });
 
-test("a module that imports from a later folder, whatever the form of the import", () => {
+test("a module that imports from a later folder, in every syntax", () => {
   for (const text of [
     'import { load } from "../load/load.js";',
     'import type { Load } from "../load/load.js";',
@@ -146,7 +146,7 @@ test("a module that imports from a later folder, whatever the form of the import
   }
 });
 
-test("an import in a comment is none", () => {
+test("an import in a comment doesn't count", () => {
   assert.deepEqual(
     checkImports({
       ...modules,
@@ -156,7 +156,7 @@ test("an import in a comment is none", () => {
   );
 });
 
-test("imports of what does not exist, of packages, and of Node in a page", () => {
+test("imports of missing files, of packages, and of Node modules in browser code", () => {
   complains(
     checkImports,
     { ...modules, "web/src/load/load.ts": 'import "./absent.js";\n' },
@@ -166,7 +166,7 @@ test("imports of what does not exist, of packages, and of Node in a page", () =>
   complains(checkImports, { ...modules, "web/src/load/load.ts": 'import "node:fs";\n' }, /browsers do not have/);
 });
 
-test("the command line runs in Node and has libraries of its own, and only its entry imports it", () => {
+test("the command line may import from Node and from its own libraries, and only its entry imports it", () => {
   const command = {
     "web/src/cli/plot/plot.ts": 'import "node:fs";\nimport "commander";\nimport { load } from "../../index.node.js";\n',
     "web/src/cli.node.ts": 'import "./cli/plot/plot.js";\n',
@@ -180,7 +180,7 @@ test("the command line runs in Node and has libraries of its own, and only its e
   );
 });
 
-test("a loose module, and one in an unknown folder", () => {
+test("a module outside any folder, and one in an unknown folder", () => {
   complains(checkImports, { ...modules, "web/src/misc.ts": "" }, /^web\/src\/misc\.ts: is not an entry of the package/);
   complains(
     checkImports,
@@ -189,7 +189,7 @@ test("a loose module, and one in an unknown folder", () => {
   );
 });
 
-test("imports in a circle, of one, two and three modules, types included", () => {
+test("import cycles of one, two and three modules, with types", () => {
   const config = (name) => `web/src/config/${name}.ts`;
   complains(
     checkCycles,
@@ -210,7 +210,7 @@ test("imports in a circle, of one, two and three modules, types included", () =>
   assert.deepEqual(checkCycles({ ...three, [config("c")]: "" }), []);
 });
 
-test("files that are too long, and what need not be short", () => {
+test("files that are too long, and files that may be long", () => {
   const lines = (count) => "x\n".repeat(count);
   complains(checkLengths, { "src/rope/plan.cpp": lines(401) }, /^src\/rope\/plan\.cpp: has 401 lines, more than 400$/);
   for (const path of ["a.h", "a.ts", "a.mjs", "a.py", "a.cmake", "CMakeLists.txt", "tests/native/CMakeLists.txt"]) {
@@ -231,8 +231,8 @@ test("folders without a README", () => {
   complains(checkReadmes, rest, /^src\/rope: has no README\.md$/);
 });
 
-test("what holds on one machine only", () => {
-  const slash = "/"; // written apart, or this file would break the rule
+test("paths and hosts of one machine", () => {
+  const slash = "/"; // kept apart so that this file doesn't break the rule
   for (const [text, pattern] of [
     [`cd ${slash}work/main`, /:1: names a folder of one machine: \/work\/main/],
     [`"${slash}home/ann/ropewalk"`, /\/home\/ann/],
@@ -248,7 +248,7 @@ test("what holds on one machine only", () => {
   }
 });
 
-test("what looks like a machine's and is not", () => {
+test("paths and words that only look like those of one machine", () => {
   const fine = [
     "/usr/lib/llvm-14",
     "web/src/work/x",

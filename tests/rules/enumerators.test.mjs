@@ -62,7 +62,7 @@ function listsOf(tree, name) {
     .filter(([path]) => /^web\/src\/(?!cli\/).*\.ts$/.test(path)) // the command line passes names, not indices
     .flatMap(([, text]) => [...text.matchAll(pattern)])
     .map(([, list, object]) =>
-      list === undefined ? [...object.matchAll(/^  (\w+):/gm)] : [...list.matchAll(/"([^"]*)"/g)],
+      list === undefined ? [...object.matchAll(/^ {2}(\w+):/gm)] : [...list.matchAll(/"([^"]*)"/g)],
     )
     .map((names) => names.map(([, one]) => one));
 }

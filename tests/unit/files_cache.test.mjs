@@ -243,7 +243,7 @@ test("cached models are listed by URL and removed", async (t) => {
 });
 
 test("a file shared by two models counts for the one opened last", async (t) => {
-  const { stored, ...store } = fakeOpfs();
+  const { stored: _, ...store } = fakeOpfs();
   const platform = { ...fetchOnly, ...store };
   const { url, requests } = await serve(t, safetensorsFolder());
   for (const source of [url, `${url}model.safetensors`])

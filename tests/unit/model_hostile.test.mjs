@@ -228,7 +228,12 @@ test("a model that is too large is rejected before weights are read or memory is
   const llama = fileOf("model.gguf", read("llama/model.gguf"));
   const before = rw.memoryBytes;
   const long = rw.model(llama, { contextLength: 2 ** 24, kv: { dtype: "f32" } });
-  await expectError(long, "OUT_OF_MEMORY", "model.gguf", /needs \d+ MB, more than the 4096 MB .* use a smaller contextLength/);
+  await expectError(
+    long,
+    "OUT_OF_MEMORY",
+    "model.gguf",
+    /needs \d+ MB, more than the 4096 MB .* use a smaller contextLength/,
+  );
 
   const { keys, tensors } = await partsOf("llama", "gguf");
   const [columns, rows] = [tensors[0].shape[1], 2 ** 25]; // 4 GB of zeros that are never allocated

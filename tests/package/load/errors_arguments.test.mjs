@@ -50,7 +50,7 @@ const rotations = [
   ["an offset whose last token passes 2^31", { positions: 2 ** 31 - 1 }, "INVALID_POSITION", "positions"],
   ["below −2^31", { positions: -(2 ** 31) - 1 }, "INVALID_POSITION", "positions"],
   ["ids with NaN", { positions: [0, NaN] }, "INVALID_POSITION", "positions"],
-  ["ids with a hole", { positions: [, 1] }, "INVALID_POSITION", "positions"],
+  ["ids with a hole", { positions: Object.assign(Array(2), { 1: 1 }) }, "INVALID_POSITION", "positions"],
   ["ids with undefined", { positions: [0, undefined] }, "INVALID_POSITION", "positions"],
   ["ids with null", { positions: [0, null] }, "INVALID_POSITION", "positions"],
   ["ids that are strings", { positions: ["0", "1"] }, "INVALID_POSITION", "positions"],
@@ -77,7 +77,7 @@ const rotations = [
 for (const [what, change, code, field] of rotations) {
   test(`rotate: ${what}`, () => {
     refuses(() => rope.rotate(x, { ...good, ...change }), code, field);
-    const { shape: given, ...options } = { ...good, ...change };
+    const { shape: _, ...options } = { ...good, ...change };
     if ("shape" in change || "dtype" in change) return; // a tensor has its own shape and dtype
     refuses(() => rope.rotate(tensor, options), code, field);
   });

@@ -1,0 +1,22 @@
+// Checks style and documentation: ESLint, Prettier, clang-format, and TypeDoc, which writes docs/api/.
+
+import { join } from "node:path";
+import { capture } from "../run.mjs";
+
+const root = join(import.meta.dirname, "..", "..");
+const inRepository = { cwd: root, preferLocal: true };
+
+export async function checkCode() {
+  await capture("eslint", [".", "--max-warnings", "0"], inRepository);
+}
+
+export async function checkFormat() {
+  await capture("prettier", ["--check", "."], inRepository);
+  const options = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.cpp", "*.h"];
+  const files = (await capture("git", options, inRepository)).split("\0").filter(Boolean);
+  await capture("clang-format", ["--dry-run", "-Werror", ...files], inRepository);
+}
+
+export async function checkDocumentation() {
+  await capture("typedoc", ["--options", join(root, "typedoc.json"), "--logLevel", "Warn"], inRepository);
+}

@@ -1,0 +1,38 @@
+// Builds the C++ library and its tests for this machine, optimized and under the sanitizers, and runs them.
+
+import { mkdir, rm } from "node:fs/promises";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { runBuild } from "../progress.mjs";
+import { capture } from "../run.mjs";
+import { countTests, resultsFile, resultsFolder } from "./junit.mjs";
+
+const root = join(import.meta.dirname, "..", "..");
+const parallel = String(availableParallelism());
+
+/** Each has a build folder of its own. */
+export const nativeBuilds = [
+  { name: "g++", preset: "native", folder: "native", compiler: "g++" },
+  { name: "g++, sanitizers", preset: "native-sanitize", folder: "native-sanitize", compiler: "g++" },
+  { name: "clang++, sanitizers", preset: "native-sanitize", folder: "native-sanitize-clang", compiler: "clang++" },
+];
+
+/** Configures, builds and tests. Returns the counts. Throws an error with the output, and with `counts` if tests failed. */
+export async function checkNative({ name, preset, folder, compiler }) {
+  const build = join(root, "build", folder);
+  const results = resultsFile(name);
+  // The environment chooses the compiler of a new folder only. Setting the CMake variable on an old one makes CMake 3.25 write a wrong
+  // list of tests.
+  await capture("cmake", ["--preset", preset, "-B", build], { cwd: root, env: { CXX: compiler } });
+  await runBuild(`tests with ${name}`, "cmake", ["--build", build, "--parallel", parallel]);
+  await mkdir(resultsFolder, { recursive: true });
+  await rm(results, { force: true });
+  const options = ["--output-on-failure", "--no-tests=error", "--output-junit", results, "--parallel", parallel];
+  try {
+    await capture("ctest", ["--test-dir", build, ...options]);
+  } catch (error) {
+    const failures = error.message.replace(/^ +Start .*\n|^.* Passed .*\n/gm, "");
+    throw Object.assign(new Error(failures), { counts: await countTests(results).catch(() => undefined) });
+  }
+  return countTests(results);
+}

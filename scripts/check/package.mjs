@@ -1,0 +1,56 @@
+// Tests the package as its users get it: packed, installed in a folder outside the repository, in both wasm builds.
+
+import { cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { capture } from "../run.mjs";
+import { runNodeTests, testFiles } from "./node_tests.mjs";
+
+const root = join(import.meta.dirname, "..", "..");
+const npmOptions = ["--offline", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"];
+
+/** Packs the package as `npm publish` does. Returns the path of the tarball. */
+export async function pack() {
+  const folder = join(root, "build", "packed");
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  await capture("npm", ["pack", "--pack-destination", folder, "--ignore-scripts", "--loglevel=error"], { cwd: root });
+  const [name] = await readdir(folder);
+  return join(folder, name);
+}
+
+/** Installs only the tarball in a new folder outside the repository. Returns the folder. */
+export async function install(tarball) {
+  const folder = await mkdtemp(join(tmpdir(), "ropewalk-installed-"));
+  await writeFile(join(folder, "package.json"), '{ "private": true, "type": "module" }\n');
+  await capture("npm", ["install", ...npmOptions, tarball], { cwd: folder });
+  return folder;
+}
+
+/** Installs the package together with tests/package/ and the files those tests read. Returns the folder. */
+export async function installTests(tarball) {
+  const folder = await install(tarball);
+  for (const name of ["package", "golden"])
+    await cp(join(root, "tests", name), join(folder, "tests", name), { recursive: true });
+  await symlink(join(root, "node_modules", "fast-check"), join(folder, "node_modules", "fast-check"), "junction");
+  return folder;
+}
+
+/** Runs tests/package/ in a folder of `installTests` with one wasm build. Returns the counts. */
+export async function checkPackage(folder, build, results) {
+  const files = await testFiles(join(folder, "tests", "package"));
+  return runNodeTests(files, results, { cwd: folder, flags: await flagsOf(build), env: { ROPEWALK_BUILD: build } });
+}
+
+/** Flags for a Node without eval, and with relaxed SIMD if the build needs it and Node has it only behind a flag. */
+async function flagsOf(build) {
+  const common = ["--disallow-code-generation-from-strings", "--no-warnings"];
+  const relaxed = "--experimental-wasm-relaxed-simd";
+  if (build !== "relaxed") return common;
+  const isKnown = await capture(process.execPath, [relaxed, "--eval", "0"]).then(
+    () => true,
+    () => false,
+  );
+  // Node 20's baseline wasm compiler computes a relaxed dot product wrong (web/src/load/engine.ts)
+  return isKnown ? [...common, relaxed, "--no-liftoff"] : common;
+}

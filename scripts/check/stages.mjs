@@ -1,0 +1,102 @@
+// The stages of `npm test`. Each prints its steps with counts and times, and throws an error at the first failure.
+
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { build } from "../build.mjs";
+import { resultsFile, showCounts } from "./junit.mjs";
+import { checkDocumentation, checkFormat, checkCode } from "./lint.mjs";
+import { checkNative, nativeBuilds } from "./native.mjs";
+import { runNodeTests, testFiles } from "./node_tests.mjs";
+import { checkPackage, install, installTests, pack } from "./package.mjs";
+import { checkManifest, checkResolution, compileUser, userPrograms } from "./types.mjs";
+
+const root = join(import.meta.dirname, "..", "..");
+
+/** Counts of all steps so far. */
+export const total = { passed: 0, failed: 0, skipped: 0 };
+
+let tarball; // the package, as built in this run
+
+export const stages = {
+  async rules() {
+    await nodeTests("rules");
+  },
+
+  async native() {
+    for (const native of nativeBuilds) await step(native.name, () => checkNative(native));
+  },
+
+  async package() {
+    await buildPackage();
+    await nodeTests("unit");
+    const folder = await installTests(tarball);
+    for (const name of ["simd", "relaxed"]) {
+      const title = `package, ${name}`;
+      await step(title, () => checkPackage(folder, name, resultsFile(title)));
+    }
+    await nodeTests("cli", { env: { ROPEWALK_PROGRAM: join(folder, "node_modules", ".bin", "ropewalk") } });
+    await rm(folder, { recursive: true, force: true }); // stays if a test fails, to look into
+  },
+
+  async browser() {
+    await buildPackage();
+    // one file at a time: a browser uses all processors
+    for (const name of ["browser", "bundlers", "examples", "files"]) await nodeTests(name, { concurrency: 1 });
+  },
+
+  async types() {
+    await buildPackage();
+    await check("publint", () => checkManifest(tarball));
+    await check("are the types wrong", () => checkResolution(tarball));
+    const folder = await install(tarball);
+    for (const name of userPrograms) await check(`a user's program, ${name}`, () => compileUser(folder, name));
+    await rm(folder, { recursive: true, force: true });
+  },
+
+  async lint() {
+    await check("ESLint", checkCode);
+    await check("Prettier and clang-format", checkFormat);
+    await check("TypeDoc", checkDocumentation);
+  },
+};
+
+/** Runs a step, adds the counts that it returns to the total, and prints its name, counts and time. */
+async function step(name, run) {
+  const start = performance.now();
+  const finish = (counts) => {
+    for (const key of Object.keys(total)) total[key] += counts?.[key] ?? 0;
+    const time = `${((performance.now() - start) / 1000).toFixed(1)} s`;
+    console.log(`  ${name}: ${counts ? `${showCounts(counts)}, ` : ""}${time}`);
+  };
+  try {
+    finish(await run());
+  } catch (error) {
+    // a failure without a failed test case, such as a file that doesn't load, counts as one
+    finish(error.counts?.failed ? error.counts : { passed: 0, skipped: 0, ...error.counts, failed: 1 });
+    throw error;
+  }
+}
+
+/** Runs a step that counts as one test. */
+async function check(name, run) {
+  await step(name, async () => {
+    await run();
+    return { passed: 1, failed: 0, skipped: 0 };
+  });
+}
+
+/** Builds and packs the package, once per run. */
+async function buildPackage() {
+  if (tarball !== undefined) return;
+  await step("build", async () => {
+    await build();
+    tarball = await pack();
+  });
+}
+
+/** Runs the tests of a folder. They find the package in dist/ or in the tarball. */
+async function nodeTests(name, { env, ...options } = {}) {
+  const files = await testFiles(join(root, "tests", name));
+  const settings = { ...options, cwd: root, env: { ROPEWALK_TARBALL: tarball, ...env } };
+  await step(name, () => runNodeTests(files, resultsFile(name), settings));
+}

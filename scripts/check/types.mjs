@@ -1,0 +1,55 @@
+// Checks the package's types the way users' tools see them: publint, are-the-types-wrong, and strict programs compiled against it.
+
+import { cp, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { capture } from "../run.mjs";
+
+const root = join(import.meta.dirname, "..", "..");
+const inRepository = { cwd: root, preferLocal: true };
+
+export async function checkManifest(tarball) {
+  await capture("publint", ["run", tarball, "--strict"], inRepository);
+}
+
+/** The package is ESM only, so this skips CommonJS resolution. It also skips the wasm files, which are assets. */
+export async function checkResolution(tarball) {
+  const assets = ["./ropewalk.wasm", "./ropewalk.relaxed.wasm"];
+  const options = ["--profile", "esm-only", "--no-color", "--no-emoji", "--exclude-entrypoints", ...assets];
+  await capture("attw", [tarball, ...options], inRepository);
+}
+
+/** How users compile: with Node's resolution or a bundler's, and with the oldest library that the package supports. */
+const userOptions = {
+  nodenext: {
+    module: "nodenext",
+    moduleResolution: "nodenext",
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+  },
+  "bundler, isolated modules": {
+    module: "preserve",
+    moduleResolution: "bundler",
+    isolatedModules: true,
+    verbatimModuleSyntax: true,
+  },
+  "bundler, older library": { module: "esnext", moduleResolution: "bundler", lib: ["es2020", "dom"] },
+};
+
+export const userPrograms = Object.keys(userOptions);
+
+/** Compiles tests/package/types/user.ts in a folder where the package is installed. Checks the package's declarations too. */
+export async function compileUser(folder, name) {
+  await cp(join(root, "tests", "package", "types", "user.ts"), join(folder, "user.ts"));
+  const common = {
+    strict: true,
+    noEmit: true,
+    skipLibCheck: false,
+    target: "es2022",
+    lib: ["es2022", "dom"],
+    types: [],
+  };
+  const config = join(folder, "tsconfig.json");
+  const compilerOptions = { ...common, ...userOptions[name] };
+  await writeFile(config, JSON.stringify({ compilerOptions, files: ["user.ts"] }));
+  await capture("tsc", ["--project", config], inRepository);
+}
