@@ -31,7 +31,7 @@ test("each script has a source map with sources, except the Emscripten glue and 
     });
     return own;
   });
-  for (const path of ["rope/rotate.ts", "load/load.ts", "cache/cache.ts", "model/session.ts", "worker/host.ts"])
+  for (const path of ["rope/rotate.ts", "load/load.ts", "cache/cache.ts", "model/session.ts", "worker/rpc_server.ts"])
     assert.ok(sources.includes(`../web/src/${path}`), path);
 });
 
@@ -110,7 +110,7 @@ test("every type in the declaration of a public class is exported", () => {
       for (const imported of names.split(",").map((part) => part.replace("type ", "").trim())) {
         const isExported = new RegExp(`\\b${imported}\\b`).test(exported);
         assert.ok(
-          isExported || /^(?:disposeSymbol|asyncDisposeSymbol|TokenizerFacts)$/.test(imported),
+          isExported || /^(?:disposeSymbol|asyncDisposeSymbol|TokenizerProperties)$/.test(imported),
           `${name} uses ${imported}`,
         );
       }

@@ -20,6 +20,7 @@ test("it contains only files that users need", () => {
     /^package\.json$/,
     /^README\.md$/,
     /^LICENSE$/,
+    /^CHANGELOG\.md$/,
     /^dist\/third_party_licenses\.txt$/,
     /^dist\/[\w./-]+\.(?:js|d\.ts)$/,
     /^dist\/(?!wasm)[\w./-]+\.js\.map$/,

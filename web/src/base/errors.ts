@@ -46,5 +46,8 @@ export class RopewalkError extends Error {
  * @internal
  */
 export function fail(code: RopewalkErrorCode, field: string, message: string, options?: ErrorOptions): never {
-  throw new RopewalkError(code, field, message, options);
+  const error = new RopewalkError(code, field, message, options);
+  // Starts the stack at the caller. Firefox before 138 doesn't have this.
+  (Error as { captureStackTrace?: typeof Error.captureStackTrace }).captureStackTrace?.(error, fail);
+  throw error;
 }
