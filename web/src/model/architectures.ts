@@ -8,7 +8,7 @@ import { sameWindow, slidingWindows } from "./sliding_windows.js";
 const PRE_NORMS: readonly NormRole[] = ["attention_norm", "feed_forward_norm"];
 /** Norms after attention and feed-forward. */
 const POST_NORMS: readonly NormRole[] = ["attention_post_norm", "feed_forward_post_norm"];
-const QUERY_KEY_NORMS: readonly NormRole[] = ["query_norm", "key_norm"];
+const QK_NORMS: readonly NormRole[] = ["query_norm", "key_norm"];
 const QKV: readonly MatrixRole[] = ["query", "key", "value"];
 
 const HEADS: ConfigKey = [["num_attention_heads", "n_head"], "attention.head_count"];
@@ -51,14 +51,14 @@ export const ARCHITECTURES: readonly Architecture[] = [
     ...llama,
     huggingFace: ["qwen3"],
     gguf: ["qwen3"],
-    norms: () => [...PRE_NORMS, ...QUERY_KEY_NORMS],
+    norms: () => [...PRE_NORMS, ...QK_NORMS],
     queryKeyNorm: () => "head",
   },
   {
     ...llama,
     huggingFace: ["qwen3_moe"],
     gguf: ["qwen3moe"],
-    norms: () => [...PRE_NORMS, ...QUERY_KEY_NORMS],
+    norms: () => [...PRE_NORMS, ...QK_NORMS],
     queryKeyNorm: () => "head",
     experts: qwenExperts,
     names: llamaNames({
@@ -73,7 +73,7 @@ export const ARCHITECTURES: readonly Architecture[] = [
     ...gemma2,
     huggingFace: ["gemma3_text", "gemma3"],
     gguf: ["gemma3"],
-    norms: () => [...PRE_NORMS, ...POST_NORMS, ...QUERY_KEY_NORMS],
+    norms: () => [...PRE_NORMS, ...POST_NORMS, ...QK_NORMS],
     queryKeyNorm: () => "head",
     window: slidingWindows((layer) => (layer + 1) % 6 !== 0),
     hasTwoRopes: true,
@@ -153,7 +153,7 @@ export const ARCHITECTURES: readonly Architecture[] = [
     norm: "layer",
     norms: (reader) => [
       ...(isParallelStableLm(reader) ? (["attention_norm"] as const) : PRE_NORMS),
-      ...(hasStableLmQueryKeyNorm(reader) ? QUERY_KEY_NORMS : []),
+      ...(hasStableLmQueryKeyNorm(reader) ? QK_NORMS : []),
     ],
     queryKeyNorm: (reader) => (hasStableLmQueryKeyNorm(reader) ? "each_head" : "none"),
     isParallel: isParallelStableLm,
@@ -164,7 +164,7 @@ export const ARCHITECTURES: readonly Architecture[] = [
     ...llama,
     huggingFace: ["olmo2"],
     gguf: ["olmo2"],
-    norms: () => [...POST_NORMS, ...QUERY_KEY_NORMS],
+    norms: () => [...POST_NORMS, ...QK_NORMS],
     queryKeyNorm: () => "all_heads",
     window: slidingWindows(() => false),
     names: llamaNames({
