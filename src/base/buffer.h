@@ -3,14 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <type_traits>
 #include <utility>
 
-namespace ropewalk {
+#include "base/aligned_memory.h"
 
-// Buffers start on a cache line, because a vector that crosses two lines takes twice as long to load.
-constexpr std::size_t kCacheLine = 64;
+namespace ropewalk {
 
 template <class T>
 class Buffer {
@@ -18,7 +16,7 @@ class Buffer {
 
  public:
   Buffer() = default;
-  ~Buffer() { std::free(data_); }
+  ~Buffer() { free_aligned(data_); }
   Buffer(Buffer&& other) noexcept { swap(other); }
   Buffer& operator=(Buffer&& other) noexcept {
     swap(other);
@@ -27,7 +25,8 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  // Resizes to `size` elements with undefined contents. Returns false if memory runs out, and leaves the buffer unchanged.
+  // Resizes to `size` elements with undefined contents. Returns false if memory runs out, and leaves the buffer
+  // unchanged.
   [[nodiscard]] bool resize(std::size_t size) {
     if (size <= capacity_) {
       size_ = size;
@@ -35,9 +34,9 @@ class Buffer {
     }
     if (size > SIZE_MAX / sizeof(T) - kCacheLine) return false;
     const std::size_t bytes = (size * sizeof(T) + kCacheLine - 1) / kCacheLine * kCacheLine;
-    T* data = static_cast<T*>(std::aligned_alloc(kCacheLine, bytes));
+    T* data = static_cast<T*>(allocate_aligned(bytes));
     if (data == nullptr) return false;
-    std::free(data_);
+    free_aligned(data_);
     data_ = data;
     size_ = capacity_ = size;
     return true;

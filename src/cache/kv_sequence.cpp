@@ -25,7 +25,7 @@ void KvSequence::swap(KvSequence& other) {
 }
 
 void KvSequence::release(int pages) {
-  while (page_count_ > pages) std::free(pages_[--page_count_]);
+  while (page_count_ > pages) free_aligned(pages_[--page_count_]);
 }
 
 void KvSequence::find_largest_position() {
@@ -45,7 +45,7 @@ Status KvSequence::reserve(int tokens) {
   }
   const int before = page_count_;
   for (; page_count_ < wanted; ++page_count_) {
-    pages_[page_count_] = static_cast<char*>(std::aligned_alloc(kCacheLine, geometry_->page_bytes()));
+    pages_[page_count_] = static_cast<char*>(allocate_aligned(geometry_->page_bytes()));
     if (pages_[page_count_] == nullptr) {
       release(before);
       return Status::out_of_memory;

@@ -5,7 +5,11 @@
 
 namespace ropewalk {
 
+#ifdef _MSC_VER
+#define ROPEWALK_INLINE [[msvc::forceinline]]
+#else
 #define ROPEWALK_INLINE __attribute__((always_inline))
+#endif
 
 // Calls step.operator()<0>() to step.operator()<Count - 1>().
 template <int Count, class Step>
