@@ -56,6 +56,7 @@ const commandLineLibraries = ["commander", "cli-progress", "linkedom", "@observa
 
 const longestFile = 400;
 const largestFolder = 29;
+const longestReadme = 250;
 const handWritten = /\.(cpp|h|ts|mjs|js|cjs|py|cmake|html|css|sh)$|(^|\/)CMakeLists\.txt$/;
 
 /** Every #include of a source: { line, name, isSystem }. */
@@ -188,6 +189,14 @@ function cyclesOf(graph, verb) {
   return cycles;
 }
 
+/** The README stays an introduction. Reference material belongs in docs/. */
+export function checkReadmeLength(tree) {
+  const lines = (tree["README.md"] ?? "").trimEnd().split("\n").length;
+  return lines > longestReadme
+    ? [`README.md: has ${lines} lines, more than ${longestReadme}; move reference material to docs/`]
+    : [];
+}
+
 /** Folders stay small enough to read at a glance. */
 export function checkFolders(tree) {
   const counts = new Map();
@@ -260,6 +269,7 @@ export const rules = {
   "TypeScript imports go one way": checkImports,
   "TypeScript has no import cycles": checkCycles,
   "files are short": checkLengths,
+  "the README is short": checkReadmeLength,
   "folders are small": checkFolders,
   "folders have a README": checkReadmes,
   "nothing holds on one machine only": checkMachine,

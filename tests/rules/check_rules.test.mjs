@@ -10,6 +10,7 @@ import {
   checkLengths,
   checkLockFile,
   checkMachine,
+  checkReadmeLength,
   checkReadmes,
   readTree,
   rules,
@@ -224,6 +225,11 @@ test("folders with too many files", () => {
   const folder = (count) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`src/rope/${i}.h`, ""]));
   complains(checkFolders, folder(30), /^src\/rope: has 30 files, more than 29$/);
   assert.deepEqual(checkFolders(folder(29)), []);
+});
+
+test("a README that is too long", () => {
+  complains(checkReadmeLength, { "README.md": "x\n".repeat(251) }, /^README\.md: has 251 lines, more than 250/);
+  assert.deepEqual(checkReadmeLength({ "README.md": "x\n".repeat(250) }), []);
 });
 
 test("folders without a README", () => {
