@@ -5,7 +5,7 @@
 //   npm run build -- --verbose    with the compiler's output
 import { createHash } from "node:crypto";
 import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { runBuild } from "./progress.mjs";
 import { capture, run, runMain } from "./run.mjs";
 import { setUp } from "./setup.mjs";
@@ -28,6 +28,9 @@ const entries = [
   "config/rope_config",
 ];
 
+// The entries that have types; package.json names them in "exports".
+const typedEntries = ["index", "inline", "worker"];
+
 // Libraries that call require(), which ES modules don't have. Each is bundled into a module first.
 const nodeLibraries = ["commander", "cli-progress", "linkedom"];
 
@@ -45,7 +48,7 @@ const minifiedLibraries = ({ transform }) => ({
   setup({ onLoad }) {
     const emptyMap = Buffer.from('{"version":3,"sources":[""],"mappings":"A"}').toString("base64");
     onLoad({ filter: /[\\/](node_modules|build[\\/]libraries)[\\/].*\.m?js$/ }, async ({ path }) => {
-      const { code } = await transform(await readFile(path, "utf8"), { minifyIdentifiers: true, format: "esm" });
+      const { code } = await transform(await readFile(path, "utf8"), { minify: true, format: "esm" });
       return { contents: `${code}\n//# sourceMappingURL=data:application/json;base64,${emptyMap}\n`, loader: "js" };
     });
   },
@@ -116,7 +119,7 @@ async function shipPackage(esbuild) {
     { cwd: root },
   );
   const nodeInputs = await bundleNodeLibraries(esbuild);
-  const { metafile } = await bundleInLines(bundle, {
+  const { metafile } = await bundle({
     entryPoints: entries.map((entry) => join(compiled, `${entry}.js`)),
     outdir: join(root, "dist"),
     bundle: true,
@@ -124,7 +127,6 @@ async function shipPackage(esbuild) {
     // Identifiers stay as written, so that stacks are readable. keepNames would make the files 30 KB smaller, but bundlers can't tree-shake
     // its calls: an app would carry 116 KB instead of 76.
     minifySyntax: true,
-    minifyWhitespace: true,
     sourcemap: true,
     format: "esm",
     target: "es2022",
@@ -137,23 +139,26 @@ async function shipPackage(esbuild) {
     chunkNames: "shared-[hash]",
     logLevel: "warning",
   });
-  await cp(compiled, join(root, "dist"), {
-    recursive: true,
-    filter: (path) => !/\.js(\.map)?$/.test(path) && !path.startsWith(join(compiled, "cli")),
-  });
-  await cp(join(root, "web", "src", "wasm"), wasmFolder, { recursive: true, filter: (path) => !path.endsWith(".md") });
+  await shipDeclarations();
   return [...bundledFiles(metafile), ...nodeInputs];
 }
 
-// Bundles with lines of about 160 characters, because Node prints the line that an uncaught error was thrown on. esbuild breaks strings too, but
-// bundlers only find unbroken addresses of files, such as in new URL("./wasm/ropewalk.wasm", import.meta.url). So this tries limits until none
-// breaks an address.
-async function bundleInLines(bundle, options) {
-  for (let lineLimit = 160; lineLimit < 200; lineLimit++) {
-    const { outputFiles } = await bundle({ ...options, lineLimit, sourcemap: false, write: false });
-    if (outputFiles.every(({ text }) => !/new URL\("[^"]*\\\n/.test(text))) return bundle({ ...options, lineLimit });
-  }
-  throw new Error("no line limit from 160 to 199 leaves every address of a file in one line");
+// Ships the declarations that the entries reach, and no others: most modules are internal.
+async function shipDeclarations() {
+  const { preProcessFile } = await import("typescript").then((typescript) => typescript.default);
+  const shipped = new Set();
+  const ship = async (path) => {
+    if (shipped.has(path)) return;
+    shipped.add(path);
+    const text = await readFile(join(compiled, path), "utf8");
+    await mkdir(join(root, "dist", dirname(path)), { recursive: true });
+    await writeFile(join(root, "dist", path), text);
+    const imported = preProcessFile(text, true, true).importedFiles.map(({ fileName }) => fileName);
+    for (const name of imported.filter((name) => name.startsWith(".")))
+      await ship(join(dirname(path), name).replace(/\.js$/, ".d.ts"));
+  };
+  for (const entry of typedEntries) await ship(`${entry}.d.ts`);
+  await cp(join(root, "web", "src", "wasm", "asset.d.ts"), join(wasmFolder, "asset.d.ts"));
 }
 
 async function bundleNodeLibraries({ build: bundle }) {

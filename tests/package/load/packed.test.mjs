@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 
 const folder = dirname(fileURLToPath(import.meta.resolve("ropewalk/package.json")));
 const read = (name) => readFileSync(join(folder, name), "utf8");
@@ -85,15 +86,16 @@ test("sizes: each wasm file", (t) => {
   }
 });
 
-// Without a bundler a page loads everything but models, with unminified identifiers, so that stacks are readable: 151 KB, or 48 KB with gzip. An app
-// with a bundler loads half of it (tests/unit/size.test.mjs).
+// Without a bundler a page loads everything but models, with readable identifiers and lines, so that stacks are useful. An app with a bundler
+// loads half of it (tests/unit/size.test.mjs).
 test("sizes: the scripts that a page without a bundler loads", (t) => {
   const scripts = scriptsOf("dist/index.js");
   assert.ok(scripts.includes("dist/wasm/ropewalk.js"), "Emscripten's glue is among them");
   const total = scripts.reduce((sum, name) => sum + size(name), 0);
-  const listed = scripts.map((name) => `${name} ${kilobytes(size(name))}`).join(", ");
-  t.diagnostic(`${kilobytes(total)}: ${listed}`);
-  assert.ok(total <= 152 * 1024, `${kilobytes(total)}: ${listed}`);
+  const compressed = scripts.reduce((sum, name) => sum + gzipSync(read(name)).length, 0);
+  const listed = `${kilobytes(total)}, ${kilobytes(compressed)} with gzip: ${scripts.join(", ")}`;
+  t.diagnostic(listed);
+  assert.ok(compressed <= 58 * 1024, listed);
 });
 
 test("the scripts of a page import no modules of Node, and evaluate no strings", () => {

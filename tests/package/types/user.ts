@@ -26,6 +26,7 @@ import {
   Tensor,
 } from "ropewalk";
 import { load as loadInline } from "ropewalk/inline";
+import { load as loadInWorker, type WorkerModel, type WorkerRopewalk } from "ropewalk/worker";
 
 export async function useEverything(signal: AbortSignal): Promise<string> {
   const options: LoadOptions = { build: "auto", signal, wasm: fetch("/ropewalk.wasm") };
@@ -203,4 +204,15 @@ export async function useEverything(signal: AbortSignal): Promise<string> {
     dtype,
     given,
   ]);
+}
+
+export async function useWorker(signal: AbortSignal): Promise<string> {
+  await using rw: WorkerRopewalk = await loadInWorker({ signal });
+  await using model: WorkerModel = await rw.model("model.gguf", { signal, onProgress: ({ loaded }) => loaded });
+  await using session = await model.session();
+  await session.append("Once upon a time");
+  const tokens: number = model.tokenizer.vocabularySize;
+  let text = String(tokens);
+  for await (const { text: piece } of session.generate({ maxTokens: 8, whenFull: "shift" })) text += piece;
+  return text;
 }

@@ -5,7 +5,7 @@
 export const disposeSymbol: typeof Symbol.dispose =
   (Symbol as { dispose?: typeof Symbol.dispose }).dispose ?? (Symbol.for("Symbol.dispose") as typeof Symbol.dispose);
 
-/** The same for `Symbol.asyncDispose`. @internal */
+/** `Symbol.asyncDispose`, or a substitute. */
 export const asyncDisposeSymbol: typeof Symbol.asyncDispose =
   (Symbol as { asyncDispose?: typeof Symbol.asyncDispose }).asyncDispose ??
   (Symbol.for("Symbol.asyncDispose") as typeof Symbol.asyncDispose);

@@ -18,7 +18,6 @@ import type { OpenedTensors, StoredTensor } from "./stored_tensor.js";
 
 export type { CacheKind } from "./cache/piece_store.js";
 export type { JsonObject } from "./json_file.js";
-export type { FilePlatform } from "./platform.js";
 export type { ReadProgress } from "./progress.js";
 export type { ReadOptions, WriteTensor } from "./read_tensors.js";
 export type { StoredTensor } from "./stored_tensor.js";

@@ -1,7 +1,8 @@
 // Opens a model's files, plans its weights and loads them.
 import type { GgufRopeTensors } from "../config/gguf.js";
 import { fail } from "../base/errors.js";
-import { type FilePlatform, type ModelFiles, type ModelSource, openModel } from "../files/model_files.js";
+import { type ModelFiles, type ModelSource, openModel } from "../files/model_files.js";
+import type { FilePlatform } from "../files/platform.js";
 import type { Heap } from "../memory/heap.js";
 import { type Tokenizer, tokenizerFromGguf, tokenizerFromJson } from "../text/tokenizer.js";
 import { mapWeights } from "./map_weights.js";

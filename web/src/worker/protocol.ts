@@ -24,7 +24,7 @@ export interface Call {
 /** Options without those that can't be cloned. @internal */
 export type CloneableOptions<Options> = Omit<Options, "signal" | Callback>;
 
-/** Constant properties of a tokenizer. @internal */
+/** Constant properties of a tokenizer. */
 export type TokenizerProperties = Pick<Tokenizer, "vocabularySize" | "beginToken" | "endTokens" | "addsBegin">;
 
 /** Refers to a tokenizer in the Worker. @internal */
