@@ -112,13 +112,13 @@ test("the binding has all fields, and takes the lists in the order that they are
   assert.deepEqual([...fieldsOf("RopeConfig"), ...lists].sort(), [...members.keys()].sort());
   const [, passed] = /const LISTS = \[([^\]]*)\]/.exec(source("web/src/rope/wasm_config.ts"));
   const inOrder = [...passed.matchAll(/"(\w+)"/g)].map(([, name]) => name);
-  const taken = [...binding.matchAll(/config\.(\w+) = next\(lists\.(\w+)\);/g)];
+  const assigned = [...binding.matchAll(/config\.(\w+) = next\(lists\.(\w+)\);/g)];
   assert.deepEqual(
-    taken.map(([, name]) => name),
+    assigned.map(([, name]) => name),
     inOrder,
   );
   assert.deepEqual(
-    taken.map(([, , name]) => name),
+    assigned.map(([, , name]) => name),
     inOrder,
   );
 });

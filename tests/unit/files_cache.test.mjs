@@ -33,8 +33,8 @@ const kinds = [
 ];
 
 test("a model is downloaded once, then read from the cache", async (t) => {
-  for (const [what, make, cache] of kinds) {
-    await t.test(what, async (t) => {
+  for (const [title, make, cache] of kinds) {
+    await t.test(title, async (t) => {
       const { stored, ...store } = make();
       const served = await serve(t, { "m.gguf": bytes });
       const open = () =>
@@ -133,8 +133,8 @@ test("with a full store, reading continues after one warning", async (t) => {
 
 test("an environment without OPFS and Cache API", async (t) => {
   const served = await serve(t, { "m.gguf": bytes });
-  const refuses = () => Promise.reject(new DOMException("no", "SecurityError"));
-  for (const store of [{}, { opfsRoot: refuses, caches: { open: refuses } }]) {
+  const expectError = () => Promise.reject(new DOMException("no", "SecurityError"));
+  for (const store of [{}, { opfsRoot: expectError, caches: { open: expectError } }]) {
     for (const cache of ["opfs", "cache", "browser"]) {
       const warnings = [];
       await openModel({ ...fetchOnly, ...store }, `${served.url}m.gguf`, {

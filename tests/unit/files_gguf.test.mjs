@@ -186,8 +186,8 @@ const wrong = [
 ];
 
 test("errors name what is wrong in a header", async (t) => {
-  for (const [what, bytes, part, message, code = "INVALID_FILE"] of wrong) {
-    await t.test(what, () => expectError(open(bytes), code, `m.gguf: ${part}`, message));
+  for (const [title, bytes, part, message, code = "INVALID_FILE"] of wrong) {
+    await t.test(title, () => expectError(open(bytes), code, `m.gguf: ${part}`, message));
   }
 });
 

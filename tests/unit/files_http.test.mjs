@@ -164,8 +164,8 @@ const wrongLater = [
 ];
 
 test("later responses that do not match the first", async (t) => {
-  for (const [what, change, message] of wrongLater) {
-    await t.test(what, async (t) => {
+  for (const [title, change, message] of wrongLater) {
+    await t.test(title, async (t) => {
       const model = await open(await server(t, later(change)), { retries: 3 });
       let written = 0;
       await expectError(

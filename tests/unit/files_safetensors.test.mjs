@@ -126,9 +126,9 @@ const wrong = [
 ];
 
 test("errors name what is wrong in a header", async (t) => {
-  for (const [what, bytes, part, message, code = "INVALID_FILE"] of wrong) {
-    await t.test(what, async () => {
-      if (what === "a name twice") await assert.rejects(open(bytes), { code, message: /gap/ });
+  for (const [title, bytes, part, message, code = "INVALID_FILE"] of wrong) {
+    await t.test(title, async () => {
+      if (title === "a name twice") await assert.rejects(open(bytes), { code, message: /gap/ });
       else await expectError(open(bytes), code, `model.safetensors: ${part}`, message);
     });
   }

@@ -285,8 +285,8 @@ const CASES = [
   ],
 ];
 
-for (const [what, keys, code, field] of CASES) {
-  test(what, () => {
+for (const [title, keys, code, field] of CASES) {
+  test(title, () => {
     assert.throws(
       () => flat(keys),
       (error) => {

@@ -60,19 +60,19 @@ function written({ keys, tensors, others }, kind) {
 }
 
 /** Opens a model. Returns undefined, or the code of its error, which must be a RopewalkError that names a file or key. */
-async function outcomeOf(source, what) {
+async function outcomeOf(source, name) {
   const start = performance.now();
   let code;
   try {
     (await rw.model(source)).dispose();
   } catch (error) {
-    assert.equal(error.name, "RopewalkError", `${what}: ${error.stack}`);
-    assert.ok(CODES.includes(error.code), `${what}: ${error.code}`);
-    assert.ok(error.field !== "", `${what}: ${error.message}`);
+    assert.equal(error.name, "RopewalkError", `${name}: ${error.stack}`);
+    assert.ok(CODES.includes(error.code), `${name}: ${error.code}`);
+    assert.ok(error.field !== "", `${name}: ${error.message}`);
     ({ code } = error);
   }
   const time = performance.now() - start;
-  assert.ok(time < MAX_MILLISECONDS, `${what}: ${time} ms`);
+  assert.ok(time < MAX_MILLISECONDS, `${name}: ${time} ms`);
   return code;
 }
 
@@ -155,12 +155,12 @@ for (const kind of ["safetensors", "gguf"]) {
           shape: tensor.shape.with(0, rows + 1),
           data: new Uint8Array((tensor.data.length / rows) * (rows + 1)),
         };
-        for (const [what, others] of [
+        for (const [change, others] of [
           ["longer", [longer]],
           ["missing", []],
         ]) {
           const source = written({ ...parts, tensors: parts.tensors.toSpliced(i, 1, ...others) }, kind);
-          assert.notEqual(await outcomeOf(source, name), undefined, `${name}: ${tensor.name} is ${what}`);
+          assert.notEqual(await outcomeOf(source, name), undefined, `${name}: ${tensor.name} is ${change}`);
         }
       }
     }

@@ -1,4 +1,4 @@
-// The stories that the small model is trained and measured on are what they say they are.
+// The generated stories that the small model is trained and measured on: seeds, lengths, distances, and how answers are found.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,28 +13,28 @@ const FACT = /^The (\w+ \w+) is in the (\w+)\.$/;
 
 const textFrom = (sentences) => sentences.map(({ text }) => text).join(" ");
 
-/** Every question of a story, with what was last said of the same thing: `{ sentence, place, at, fact: { place, at } }`. */
+/** Every question of a story, with the latest fact about the same thing: `{ sentence, place, at, fact: { place, at } }`. */
 function questionsWithFacts(sentences) {
   const facts = new Map();
   const questions = [];
-  let told = 0;
+  let count = 0; // words so far
   for (const sentence of sentences) {
     const [, thing, place] = (sentence.kind === "question" ? QUESTION : FACT).exec(sentence.text) ?? [];
-    const at = told + words(sentence.text).length - 2;
+    const at = count + words(sentence.text).length - 2;
     if (sentence.kind === "question") questions.push({ sentence, place, at, fact: facts.get(thing) });
     if (sentence.kind !== "filler") facts.set(thing, { place, at });
-    told += words(sentence.text).length;
+    count += words(sentence.text).length;
   }
   return questions;
 }
 
 describe("a story", () => {
-  test("is the same for the same seed, and another for another", () => {
+  test("is the same for the same seed, and different for another", () => {
     for (const seed of SEEDS) {
-      const told = textFrom([...story({ seed, length: 300 })]);
-      assert.equal(textFrom([...story({ seed, length: 300 })]), told);
-      assert.notEqual(textFrom([...story({ seed: seed + 1, length: 300 })]), told);
-      assert.ok(textFrom([...story({ seed, length: 600 })]).startsWith(told), "a longer one begins with it");
+      const text = textFrom([...story({ seed, length: 300 })]);
+      assert.equal(textFrom([...story({ seed, length: 300 })]), text);
+      assert.notEqual(textFrom([...story({ seed: seed + 1, length: 300 })]), text);
+      assert.ok(textFrom([...story({ seed, length: 600 })]).startsWith(text), "a longer story begins with it");
     }
   });
 
@@ -46,12 +46,12 @@ describe("a story", () => {
     }
   });
 
-  test("asks only for what it has told, at the distance that it says", () => {
+  test("asks only for known facts, and reports the right distance", () => {
     const kinds = [
       {},
       { reach: 100 },
       { distance: () => 40 },
-      { distance: (told, random) => 12 + random() * told, questions: 0.18 },
+      { distance: (count, random) => 12 + random() * count, questions: 0.18 },
     ];
     for (const options of kinds) {
       for (const seed of SEEDS) {
@@ -66,23 +66,23 @@ describe("a story", () => {
     }
   });
 
-  test("is found to answer all that it asks, and a wrong answer to be wrong", () => {
+  test("answers its own questions correctly, and a wrong answer is detected", () => {
     const sentences = [...story({ seed: 8, length: 800 })];
     const text = textFrom(sentences);
     const right = sentences
       .filter(({ kind }) => kind === "question")
       .map(({ answerAt }) => ({ at: answerAt, isRight: true }));
     assert.deepEqual(answersIn(text), right);
-    const told = "The red ball is in the hall. Where is the red ball? The red ball is in the";
-    assert.deepEqual(answersIn(`${told} barn. Where is the red ball? The red ball is in the barn.`), [
+    const start = "The red ball is in the hall. Where is the red ball? The red ball is in the";
+    assert.deepEqual(answersIn(`${start} barn. Where is the red ball? The red ball is in the barn.`), [
       { at: 20, isRight: false },
       { at: 34, isRight: true },
     ]);
     assert.deepEqual(answersIn("Where is the red ball? The red ball is in the barn."), [{ at: 12, isRight: false }]);
   });
 
-  test("is heard alike in pieces of any length, and answers are counted where they stand", () => {
-    const text = textFrom([...story({ seed: 5, length: 1000 })]).replace("the attic", "the barn"); // and one of them wrong
+  test("answers are the same when the text is read in pieces, and are counted at their position", () => {
+    const text = textFrom([...story({ seed: 5, length: 1000 })]).replace("the attic", "the barn"); // makes one answer wrong
     const whole = answersIn(text);
     assert.ok(whole.length > 20 && whole.some(({ isRight }) => !isRight));
     for (const length of [1, 7, 100]) {
@@ -96,21 +96,21 @@ describe("a story", () => {
       );
     }
     for (const { at } of whole) assert.ok(places.includes(words(text)[at]));
-    const spans = answersBySpan(whole, 500); // twice as long as it says: the rest counts to the last
+    const spans = answersBySpan(whole, 500); // the text is twice as long: the rest counts in the last span
     assert.equal(spans.length, 2);
     assert.equal(spans[0].asked + spans[1].asked, whole.length);
     assert.equal(spans[0].asked, whole.filter(({ at }) => at < TRAINED_LENGTH).length);
     assert.equal(spans[0].right + spans[1].right, whole.filter(({ isRight }) => isRight).length);
   });
 
-  test("asks no farther back than it is to reach, and as far as it is asked to", () => {
+  test("respects reach, and asks at large distances if required", () => {
     const farthest = (options) =>
       Math.max(...[...story({ seed: 3, length: 2000, ...options })].map(({ distance }) => distance ?? 0));
-    assert.ok(farthest({ reach: 100 }) < 100 + 20); // the question is some words longer than what it reaches over
+    assert.ok(farthest({ reach: 100 }) < 100 + 20); // the answer comes some words after the end of the reach
     assert.ok(farthest({ distance: () => 2000, questions: 0.18 }) > 1000);
   });
 
-  test("asks at distances near to those wanted", () => {
+  test("asks at distances close to the requested ones", () => {
     const questions = [...story({ seed: 9, length: 2000, distance: () => 64, questions: 0.18 })].filter(
       ({ kind }) => kind === "question",
     );
@@ -120,7 +120,7 @@ describe("a story", () => {
   });
 });
 
-describe("a text to measure on", () => {
+describe("an evaluation text", () => {
   let tokenizer;
 
   before(async () => {
@@ -128,7 +128,7 @@ describe("a text to measure on", () => {
     tokenizer = await (await load()).tokenizer(JSON.parse(source));
   });
 
-  test("has a token for each word and sign, after one to begin with", () => {
+  test("has a begin token, and one token for each word and punctuation mark", () => {
     for (const seed of SEEDS) {
       const { text } = textOf({ seed, length: 512, near: true });
       const tokens = Array.from(tokenizer.encode(text));
@@ -141,20 +141,20 @@ describe("a text to measure on", () => {
     }
   });
 
-  test("has each answer where it says", async () => {
+  test("has each answer at the reported index", async () => {
     for (const near of [true, false]) {
       const text = textOf({ seed: 11, length: 2048, near });
       const tokens = await tokensOf({ tokenizer }, text);
       assert.equal(tokens.length, 2048);
       assert.ok(text.questions.length > 20);
       for (const { at, distance } of text.questions) {
-        assert.equal(tokens[at], tokens[at - distance], "the fact has the word of the answer");
+        assert.equal(tokens[at], tokens[at - distance], "the fact and the answer have the same word");
         assert.match(tokenizer.decode(tokens.slice(at - 8, at)), /\? The \w+ \w+ is in the$/);
       }
     }
   });
 
-  test("stays inside the trained length where it is to, and else goes over all that was told", () => {
+  test("asks within the trained length if `near`, otherwise over the whole story", () => {
     const distances = (near) => textOf({ seed: 21, length: 4096, near }).questions.map(({ distance }) => distance);
     assert.ok(Math.max(...distances(true)) < TRAINED_LENGTH);
     const far = distances(false);

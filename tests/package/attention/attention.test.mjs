@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { load } from "ropewalk";
 import { close, product, randomFloats, randomNumbers, sameBits, to16Bits } from "../helpers/arrays.mjs";
-import { attentionByDefinition, attentionTolerance, inLayout, shapeIn } from "../helpers/attention.mjs";
+import { referenceAttention, attentionTolerance, inLayout, shapeIn } from "../helpers/attention.mjs";
 import { isExact, rw } from "../helpers/runtime.mjs";
 
 /** Queries, keys and values in a layout, with the options that describe them. */
@@ -23,10 +23,10 @@ function inputs(layout, { b = 1, t, n = t, h, kh = h, d }, seed = 1) {
 }
 
 /** Asserts that rw.attention equals the reference implementation, and returns its output. */
-function expectDefinition({ q, k, v, options }, more = {}, message = JSON.stringify(more)) {
+function expectReference({ q, k, v, options }, more = {}, message = JSON.stringify(more)) {
   const { shape, kvShape, layout } = options;
   const actual = rw.attention(q, k, v, { ...options, ...more });
-  const { out, largest } = attentionByDefinition(q, k, v, { ...options, ...more });
+  const { out, largest } = referenceAttention(q, k, v, { ...options, ...more });
   close(actual, out, attentionTolerance(shape.at(-1), kvShape[layout.indexOf("t")], largest), message);
   return actual;
 }
@@ -37,8 +37,8 @@ const sizes = {
   "grouped heads": { t: 9, h: 6, kh: 2, d: 20 },
   "one key head": { t: 5, h: 4, kh: 1, d: 64 },
   "newest of many keys": { t: 3, n: 70, h: 4, kh: 2, d: 8 },
-  "one query over many keys": { t: 1, n: 200, h: 8, kh: 2, d: 33 },
-  "more rows than go over the keys together": { t: 130, h: 2, kh: 1, d: 4 },
+  "one query and many keys": { t: 1, n: 200, h: 8, kh: 2, d: 33 },
+  "more query rows than one block": { t: 130, h: 2, kh: 1, d: 4 },
   "a head_dim of 1": { t: 6, h: 2, d: 1 },
   "a head_dim of 7": { t: 40, h: 2, d: 7 },
   "a head_dim of 128": { t: 34, h: 2, kh: 1, d: 128 },
@@ -48,8 +48,8 @@ for (const [name, size] of Object.entries(sizes)) {
   test(name, () => {
     for (const layout of ["thd", "bthd", "bhtd"]) {
       const given = inputs(layout, { ...size, b: layout === "thd" ? 1 : 2 });
-      expectDefinition(given, {}, layout);
-      expectDefinition(given, { causal: false }, `${layout}, not causal`);
+      expectReference(given, {}, layout);
+      expectReference(given, { causal: false }, `${layout}, not causal`);
     }
   });
 }
@@ -79,28 +79,28 @@ const variants = [
 test("windows, sinks, caps and scales", () => {
   for (const layout of ["thd", "bhtd"]) {
     const given = inputs(layout, { t: 50, h: 4, kh: 2, d: 16 });
-    for (const more of variants) expectDefinition(given, more);
+    for (const more of variants) expectReference(given, more);
     const newest = inputs(layout, { t: 4, n: 77, h: 4, kh: 2, d: 16 });
-    for (const more of variants) expectDefinition(newest, more, `newest of many, ${JSON.stringify(more)}`);
+    for (const more of variants) expectReference(newest, more, `newest of many, ${JSON.stringify(more)}`);
   }
 });
 
 test("a temperature per query token", () => {
   const given = inputs("bthd", { b: 2, t: 6, h: 2, d: 8 });
   const temperature = [1, 1.5, 0.5, 2, 0, -1];
-  expectDefinition(given, { temperature });
-  expectDefinition(given, { temperature: Float64Array.from(temperature), softCap: 3 });
+  expectReference(given, { temperature });
+  expectReference(given, { temperature: Float64Array.from(temperature), softCap: 3 });
 });
 
 test("more queries than keys, if attention isn't causal", () => {
-  expectDefinition(inputs("bhtd", { b: 2, t: 9, n: 4, h: 2, d: 8 }), { causal: false });
+  expectReference(inputs("bhtd", { b: 2, t: 9, n: 4, h: 2, d: 8 }), { causal: false });
 });
 
 test("a query without visible keys gives zeros, with or without a sink", () => {
   const given = inputs("thd", { t: 60, n: 3, h: 2, d: 8 });
-  const out = expectDefinition(given, { causal: false, window: 4 });
+  const out = expectReference(given, { causal: false, window: 4 });
   assert.ok(out.subarray(0, 16).every((value) => value === 0));
-  expectDefinition(given, { causal: false, window: 4, sinks: [1, 2] });
+  expectReference(given, { causal: false, window: 4, sinks: [1, 2] });
 });
 
 for (const kvDtype of ["f16", "bf16"]) {
@@ -133,18 +133,18 @@ test("tensors, arrays and views of wasm memory give the same bits", () => {
   result.dispose();
   sameBits(rw.attention(tq.data, tk.data, tv.data, options), expected, "views");
   sameBits(rw.attention(q, tk, v, { layout, shape }), expected, "mixed");
-  const held = rw.tensor(shape);
-  assert.equal(rw.attention(tq, tk, tv, { layout, out: held }), held);
-  sameBits(held.data.slice(), expected, "out");
-  assert.equal(rw.attention(q, k, v, { ...options, out: held }), held);
-  sameBits(held.data.slice(), expected, "a tensor for an array's answers");
+  const out = rw.tensor(shape);
+  assert.equal(rw.attention(tq, tk, tv, { layout, out }), out);
+  sameBits(out.data.slice(), expected, "out");
+  assert.equal(rw.attention(q, k, v, { ...options, out }), out);
+  sameBits(out.data.slice(), expected, "a tensor for the output of arrays");
   const array = new Float32Array(q.length).fill(7);
   assert.equal(rw.attention(tq, tk, tv, { layout, out: array }), array);
-  sameBits(array, expected, "an array for a tensor's answers");
-  sameBits(tq.data.slice(), q, "q is as it was");
-  sameBits(tk.data.slice(), k, "k is as it was");
-  sameBits(tv.data.slice(), v, "v is as it was");
-  for (const tensor of [tq, tk, tv, held]) tensor.dispose();
+  sameBits(array, expected, "an array for the output of tensors");
+  sameBits(tq.data.slice(), q, "q is unchanged");
+  sameBits(tk.data.slice(), k, "k is unchanged");
+  sameBits(tv.data.slice(), v, "v is unchanged");
+  for (const tensor of [tq, tk, tv, out]) tensor.dispose();
 });
 
 test("in place: out may be q", () => {
@@ -164,7 +164,7 @@ test("in place: out may be q", () => {
   }
 });
 
-test("parts of one buffer, as of a fused projection", () => {
+test("parts of one buffer, as in a fused projection", () => {
   const shape = [5, 2, 8];
   const size = product(shape);
   const fused = randomFloats(3 * size, 9);
@@ -175,7 +175,7 @@ test("parts of one buffer, as of a fused projection", () => {
   sameBits(fused.slice(size), randomFloats(3 * size, 9).slice(size), "k and v");
 });
 
-test("batch rows, heads and tokens don't affect one another", () => {
+test("batch rows, heads and tokens are independent", () => {
   const { q, k, v, options } = inputs("bthd", { b: 3, t: 20, h: 4, kh: 2, d: 8 });
   const expected = rw.attention(q, k, v, options);
   for (let b = 0; b < 3; b++) {
@@ -185,7 +185,7 @@ test("batch rows, heads and tokens don't affect one another", () => {
   }
 });
 
-test("the newest tokens on their own give the same output as among all tokens", () => {
+test("the newest tokens alone give the same output as among all tokens", () => {
   const { q, k, v, options } = inputs("thd", { t: 90, h: 4, kh: 2, d: 16 });
   for (const more of [{}, { window: 16 }, { window: 16, sinkTokens: 4 }]) {
     const expected = rw.attention(q, k, v, { ...options, ...more });
@@ -204,7 +204,7 @@ test("large and widely spread scores neither overflow nor lose the mean", () => 
   const { q, k, v, options } = inputs("thd", { t: 40, h: 2, d: 16 });
   for (let i = 0; i < k.length; i++) k[i] = Math.round(8 * (next() - 0.5)) * 64; // scores of ±4000, exact in f32
   for (let i = 0; i < q.length; i++) q[i] = Math.round(4 * (next() - 0.5));
-  expectDefinition({ q, k, v, options }, { scale: 1 });
+  expectReference({ q, k, v, options }, { scale: 1 });
   assert.ok(rw.attention(q, k, v, { ...options, scale: 1e6 }).every(Number.isFinite));
 });
 
@@ -236,10 +236,10 @@ test("the builds agree: scalar and simd have the same bits, relaxed differs by r
   }
 });
 
-test("memory borrowed for arrays is freed", () => {
+test("memory used for arrays is freed", () => {
   const { q, k, v, options } = inputs("thd", { t: 2000, h: 4, kh: 2, d: 64 });
   rw.attention(q, k, v, { ...options, window: 8 });
   const before = rw.memoryBytes;
-  for (let i = 0; i < 20; i++) rw.attention(q, k, v, { ...options, window: 8 }); // 80 MB in all
+  for (let i = 0; i < 20; i++) rw.attention(q, k, v, { ...options, window: 8 }); // 80 MB in total
   assert.equal(rw.memoryBytes, before);
 });

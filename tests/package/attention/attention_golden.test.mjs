@@ -8,10 +8,10 @@ import { rw } from "../helpers/runtime.mjs";
 
 const cases = golden("attention");
 
-/** In this case PyTorch gets a mask that bounds one side only. Our windows bound both sides if attention isn't causal. */
+/** The case whose window limits one side only, as a PyTorch mask. Our windows limit both sides if attention isn't causal. */
 const isOneSided = ({ options: { causal, window } }) => !causal && window !== null;
 
-test("all cases are there, one with another kind of window", () => {
+test("all cases are there, one with a one-sided window", () => {
   assert.equal(cases.length, 43);
   assert.deepEqual(
     cases.filter(isOneSided).map(({ name }) => name),
@@ -33,7 +33,7 @@ for (const given of cases.filter((one) => !isOneSided(one))) {
     const out = rw.attention(q, k, v, { layout: "bhtd", shape, kvShape, softCap, ...rest });
     close(out, given.out, toleranceOf(given));
 
-    // the same with tokens before heads: [b, h, t, d] to [b, t, h, d] is the same permutation with h and t exchanged
+    // the same in bthd: inLayout with h and t exchanged converts [b, h, t, d] to [b, t, h, d]
     const moved = (x, [b, h, t, d]) => inLayout(x, "bhtd", { b, t: h, h: t, d });
     const [bq, bk, bv] = [moved(q, shape), moved(k, kvShape), moved(v, kvShape)];
     const other = rw.attention(bq, bk, bv, {

@@ -6,22 +6,28 @@ import { load } from "ropewalk";
 import { close, product, randomFloats, randomNumbers, sameBits } from "../helpers/arrays.mjs";
 import { inLayout, shapeIn } from "../helpers/attention.mjs";
 import { golden } from "../helpers/golden.mjs";
-import { rotateByDefinition } from "../helpers/reference.mjs";
+import { referenceRotate } from "../helpers/reference.mjs";
 import { isExact, raises, rw, withRope } from "../helpers/runtime.mjs";
 
 const cases = golden("linear_attention");
 
-test("all cases are there", () => assert.equal(cases.length, 3));
+test("has all cases", () => assert.equal(cases.length, 3));
 
 for (const given of cases) {
   test(given.name, () => {
     const { q_shape: shape, kv_shape: kvShape, rope: config, outs } = given;
     const [q, k, v] = [given.q, given.k, given.v].map((x) => Float32Array.from(x));
     withRope(rw.rope({ head_dim: shape[3], ...config }), (rope) => {
-      for (const { causal, rope: turned, out } of outs) {
-        const actual = rw.linearAttention(q, k, v, { layout: "bhtd", shape, kvShape, causal, ...(turned && { rope }) });
-        // terms of up to 40 tokens and 64 elements are added in f32; with RoPE those in the numerator cancel in part
-        close(actual, out, turned ? 1e-5 : 2e-6, JSON.stringify({ causal, turned }));
+      for (const { causal, rope: rotated, out } of outs) {
+        const actual = rw.linearAttention(q, k, v, {
+          layout: "bhtd",
+          shape,
+          kvShape,
+          causal,
+          ...(rotated && { rope }),
+        });
+        // f32 sums over up to 40 tokens and 64 elements; with RoPE the terms of the numerator partly cancel
+        close(actual, out, rotated ? 1e-5 : 2e-6, JSON.stringify({ causal, rotated }));
       }
     });
   });
@@ -30,14 +36,14 @@ for (const given of cases) {
 const feature = (x) => (x > 0 ? x + 1 : Math.exp(x));
 
 /** Σ (R φ(q)·R φ(k)) v / Σ φ(q)·φ(k) over the visible keys of a query, in f64; [b, t, h, d]. */
-function byDefinition(
+function referenceLinearAttention(
   q,
   k,
   v,
-  { shape: [batches, tokens, heads, d], kvShape: [, kvTokens, kvHeads], causal = true, turn = (x) => x },
+  { shape: [batches, tokens, heads, d], kvShape: [, kvTokens, kvHeads], causal = true, rotate = (x) => x },
 ) {
   const [pq, pk] = [Float64Array.from(q, feature), Float64Array.from(k, feature)];
-  const [rq, rk] = [turn(pq, [batches, tokens, heads, d], "q"), turn(pk, [batches, kvTokens, kvHeads, d], "k")];
+  const [rq, rk] = [rotate(pq, [batches, tokens, heads, d], "q"), rotate(pk, [batches, kvTokens, kvHeads, d], "k")];
   const out = new Float64Array(q.length);
   const dot = (a, i, b, j) => {
     let sum = 0;
@@ -48,14 +54,14 @@ function byDefinition(
     for (let t = 0; t < tokens; t++) {
       for (let h = 0; h < heads; h++) {
         const at = ((b * tokens + t) * heads + h) * d;
-        let below = 0;
+        let denominator = 0;
         for (let n = 0; n < (causal ? t + 1 : kvTokens); n++) {
           const key = ((b * kvTokens + n) * kvHeads + Math.floor(h / (heads / kvHeads))) * d;
-          const above = dot(rq, at, rk, key);
-          below += dot(pq, at, pk, key);
-          for (let e = 0; e < d; e++) out[at + e] += above * v[key + e];
+          const weight = dot(rq, at, rk, key);
+          denominator += dot(pq, at, pk, key);
+          for (let e = 0; e < d; e++) out[at + e] += weight * v[key + e];
         }
-        for (let e = 0; e < d; e++) out[at + e] /= below;
+        for (let e = 0; e < d; e++) out[at + e] /= denominator;
       }
     }
   }
@@ -79,15 +85,15 @@ test("with and without RoPE, causal or not, in every layout, with separate posit
     const plan = rope.plan();
     for (const causal of [true, false]) {
       const [k, v, kvShape] = inputs(causal ? T : N);
-      for (const turned of [false, true]) {
+      for (const rotated of [false, true]) {
         const at = { q: positions, k: causal ? positions : kvPositions };
-        const turn = (x, extents, name) =>
-          rotateByDefinition(x, plan, {
+        const rotate = (x, extents, name) =>
+          referenceRotate(x, plan, {
             layout: "bthd",
             shape: extents,
             position: (b, t) => at[name][b * extents[1] + t],
           }).rotated;
-        const expected = byDefinition(q, k, v, { shape, kvShape, causal, ...(turned && { turn }) });
+        const expected = referenceLinearAttention(q, k, v, { shape, kvShape, causal, ...(rotated && { rotate }) });
         for (const layout of ["bthd", "bhtd"]) {
           const extents = { b: B, t: T, h: H, d: D };
           const kvExtents = { b: B, t: kvShape[1], h: KH, d: D };
@@ -96,14 +102,14 @@ test("with and without RoPE, causal or not, in every layout, with separate posit
             shape: shapeIn(layout, extents),
             kvShape: shapeIn(layout, kvExtents),
             causal,
-            ...(turned && { rope, positions, ...(!causal && { kvPositions }) }),
+            ...(rotated && { rope, positions, ...(!causal && { kvPositions }) }),
           };
           const moved = [inLayout(q, layout, extents), inLayout(k, layout, kvExtents), inLayout(v, layout, kvExtents)];
           close(
             rw.linearAttention(...moved, options),
             inLayout(expected, layout, extents),
             tolerance,
-            JSON.stringify({ causal, turned, layout }),
+            JSON.stringify({ causal, rotated, layout }),
           );
         }
       }
@@ -162,9 +168,9 @@ test("a state gives the output of the whole sequence, in calls of any length", (
 
 test("layouts, positions, tensors and outputs of a state", () => {
   const [k, v] = inputs(T).map((x) => x.slice(0, 10 * KH * D));
-  const asked = q.slice(0, 10 * H * D);
+  const queries = q.slice(0, 10 * H * D);
   const make = () => rw.linearState({ heads: H, kvHeads: KH, rope: config });
-  const expected = withRope(make(), (state) => state.append(asked, k, v, { positions: 7 }));
+  const expected = withRope(make(), (state) => state.append(queries, k, v, { positions: 7 }));
   withRope(make(), (state) => {
     assert.deepEqual([state.heads, state.kvHeads, state.headDim, state.tokens], [H, KH, D, 0]);
     const extents = [
@@ -172,13 +178,13 @@ test("layouts, positions, tensors and outputs of a state", () => {
       { t: 10, h: KH, d: D },
       { t: 10, h: KH, d: D },
     ];
-    const moved = [asked, k, v].map((x, i) => inLayout(x, "bhtd", extents[i]));
+    const moved = [queries, k, v].map((x, i) => inLayout(x, "bhtd", extents[i]));
     sameBits(state.append(...moved, { layout: "bhtd", positions: 7 }), inLayout(expected, "bhtd", extents[0]));
     state.reset();
     assert.equal(state.tokens, 0);
     const ids = Array.from({ length: 10 }, (_, i) => 7 + i);
     const tensors = [
-      rw.tensor([1, 10, H, D]).set(asked),
+      rw.tensor([1, 10, H, D]).set(queries),
       rw.tensor([1, 10, KH, D]).set(k),
       rw.tensor([1, 10, KH, D]).set(v),
     ];
@@ -210,21 +216,21 @@ test("a restored state continues with the same bits", () => {
       sameBits(state.save(), bytes);
 
       const random = randomNumbers(4);
-      const refuses = (damaged) => {
+      const expectError = (damaged) => {
         raises(() => other.restore(damaged), "INVALID_BYTES", "bytes");
         assert.equal(other.tokens, 40);
       };
       const before = other.save();
-      for (let length = 0; length < bytes.length; length += length < 100 ? 1 : 97) refuses(bytes.slice(0, length));
-      refuses(Uint8Array.of(...bytes, 0));
+      for (let length = 0; length < bytes.length; length += length < 100 ? 1 : 97) expectError(bytes.slice(0, length));
+      expectError(Uint8Array.of(...bytes, 0));
       for (let i = 0; i < 400; i++) {
         const damaged = bytes.slice();
         damaged[i < 100 ? i : Math.floor(random() * bytes.length)] ^= 1 << Math.floor(8 * random());
-        refuses(damaged);
+        expectError(damaged);
       }
-      withRope(rw.linearState({ heads: H, kvHeads: H, rope: config }), (wide) => refuses(wide.save()));
-      withRope(rw.linearState({ heads: 8, kvHeads: KH, rope: config }), (wide) => refuses(wide.save()));
-      withRope(rw.kvCache({ rope: config, kvHeads: 2, maxLength: 3 }), (cache) => refuses(cache.save()));
+      withRope(rw.linearState({ heads: H, kvHeads: H, rope: config }), (wide) => expectError(wide.save()));
+      withRope(rw.linearState({ heads: 8, kvHeads: KH, rope: config }), (wide) => expectError(wide.save()));
+      withRope(rw.kvCache({ rope: config, kvHeads: 2, maxLength: 3 }), (cache) => expectError(cache.save()));
       for (const none of [undefined, null, [1], new Float32Array(3), "x"])
         raises(() => other.restore(none), "INVALID_ARGUMENT", "bytes");
       sameBits(other.save(), before);
@@ -232,7 +238,7 @@ test("a restored state continues with the same bits", () => {
   );
 });
 
-test("100,000 tokens: sums neither drift nor grow in memory", () => {
+test("100,000 tokens: sums don't drift, and memory doesn't grow", () => {
   const [heads, d, count] = [1, 8, 1000];
   withRope(rw.linearState({ heads, headDim: d }), (state) => {
     const [a, b, c] = [1, 2, 3].map((seed) => randomFloats(count * d, seed));
@@ -242,7 +248,7 @@ test("100,000 tokens: sums neither drift nor grow in memory", () => {
     for (let i = 1; i < 100; i++) last = state.append(a, b, c);
     assert.equal(state.tokens, 100000);
     assert.equal(rw.memoryBytes, before);
-    close(last.slice(-d), first, 2e-6, "the mean of a hundred times the same is the same");
+    close(last.slice(-d), first, 2e-6, "the mean over 100 copies equals the mean over one");
   });
 });
 

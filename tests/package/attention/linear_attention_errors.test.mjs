@@ -20,7 +20,7 @@ const tensors = [rw.tensor(shape).set(q), rw.tensor(kvShape).set(k), rw.tensor(k
 const target = rw.tensor(shape);
 
 /** Asserts the error, that nothing was written, and that attention still works. */
-function refuses(act, code, field) {
+function expectError(act, code, field) {
   raises(act, code, field);
   [q, k, v].forEach((x, i) => sameBits(x, randomFloats(x.length, i + 1)));
   assert.ok(target.data.every((value) => value === 0));
@@ -41,39 +41,44 @@ const longrope = {
 
 const bad = [
   ["no layout", { layout: undefined }, "INVALID_ARGUMENT", "layout"],
-  ["another layout than the shape's", { layout: "thd" }, "INVALID_SHAPE", "shape"],
-  ["keys of other rows", { kvShape: [3, 2, 2, 8] }, "INVALID_SHAPE", "kvShape"],
-  ["keys of another head_dim", { kvShape: [2, 3, 4, 4] }, "INVALID_SHAPE", "kvShape"],
-  ["key heads that do not divide the query heads", { kvShape: [2, 1, 6, 8], causal: false }, "INVALID_SHAPE", "q"],
-  ["causal, and other tokens", { kvShape: [2, 6, 1, 8] }, "INVALID_SHAPE", "kvShape"],
-  ["causal, and positions of keys", { kvPositions: 0 }, "INVALID_ARGUMENT", "kvPositions"],
-  ["NaN for a position", { positions: NaN }, "INVALID_POSITION", "positions"],
-  ["NaN for a key's position", { causal: false, kvPositions: NaN }, "INVALID_POSITION", "kvPositions"],
+  ["a layout that doesn't match the shape", { layout: "thd" }, "INVALID_SHAPE", "shape"],
+  ["keys with another number of rows", { kvShape: [3, 2, 2, 8] }, "INVALID_SHAPE", "kvShape"],
+  ["keys with another head_dim", { kvShape: [2, 3, 4, 4] }, "INVALID_SHAPE", "kvShape"],
+  [
+    "query heads that aren't a multiple of the key heads",
+    { kvShape: [2, 1, 6, 8], causal: false },
+    "INVALID_SHAPE",
+    "q",
+  ],
+  ["causal, with another number of keys", { kvShape: [2, 6, 1, 8] }, "INVALID_SHAPE", "kvShape"],
+  ["causal, with key positions", { kvPositions: 0 }, "INVALID_ARGUMENT", "kvPositions"],
+  ["a position that is NaN", { positions: NaN }, "INVALID_POSITION", "positions"],
+  ["a key position that is NaN", { causal: false, kvPositions: NaN }, "INVALID_POSITION", "kvPositions"],
   ["too few ids", { positions: [1] }, "INVALID_SHAPE", "positions"],
-  ["a config for a rope", { rope: config }, "INVALID_ARGUMENT", "rope"],
+  ["a config as rope", { rope: config }, "INVALID_ARGUMENT", "rope"],
   ["a rope that is null", { rope: null }, "INVALID_ARGUMENT", "rope"],
 ];
 
-for (const [what, change, code, field] of bad) {
-  test(what, () => {
-    refuses(() => rw.linearAttention(q, k, v, { ...good, out: target, ...change }), code, field);
-    if ("kvShape" in change || what.startsWith("another layout")) return;
+for (const [title, change, code, field] of bad) {
+  test(title, () => {
+    expectError(() => rw.linearAttention(q, k, v, { ...good, out: target, ...change }), code, field);
+    if ("kvShape" in change || title.startsWith("a layout")) return;
     const { shape: _, kvShape: __, ...options } = { ...good, ...change };
-    refuses(() => rw.linearAttention(...tensors, { ...options, out: target }), code, field);
-    refuses(() => rw.linearAttention(...tensors, options), code, field);
+    expectError(() => rw.linearAttention(...tensors, { ...options, out: target }), code, field);
+    expectError(() => rw.linearAttention(...tensors, options), code, field);
   });
 }
 
 test("element types, and an out with a wrong size", () => {
   for (const none of [null, undefined, [1], new Uint16Array(192), new Float64Array(192)])
-    refuses(() => rw.linearAttention(none, k, v, good), "INVALID_DTYPE", "q");
+    expectError(() => rw.linearAttention(none, k, v, good), "INVALID_DTYPE", "q");
   for (const none of [null, undefined, [1], new Uint16Array(96)]) {
-    refuses(() => rw.linearAttention(q, none, v, good), "INVALID_DTYPE", "k");
-    refuses(() => rw.linearAttention(q, k, none, good), "INVALID_DTYPE", "v");
+    expectError(() => rw.linearAttention(q, none, v, good), "INVALID_DTYPE", "k");
+    expectError(() => rw.linearAttention(q, k, none, good), "INVALID_DTYPE", "v");
   }
-  refuses(() => rw.linearAttention(q, k, v.subarray(16), good), "INVALID_SHAPE", "kvShape");
-  refuses(() => rw.linearAttention(q, k, v, { ...good, out: new Float32Array(7) }), "INVALID_SHAPE", "out");
-  refuses(() => rw.linearAttention(q, k, v, { ...good, out: new Uint16Array(192) }), "INVALID_DTYPE", "out");
+  expectError(() => rw.linearAttention(q, k, v.subarray(16), good), "INVALID_SHAPE", "kvShape");
+  expectError(() => rw.linearAttention(q, k, v, { ...good, out: new Float32Array(7) }), "INVALID_SHAPE", "out");
+  expectError(() => rw.linearAttention(q, k, v, { ...good, out: new Uint16Array(192) }), "INVALID_DTYPE", "out");
   const memory = new Float32Array(300);
   for (const from of [0, 50])
     raises(
@@ -86,7 +91,11 @@ test("element types, and an out with a wrong size", () => {
 test("ropes with length-dependent frequencies or another head_dim", () => {
   for (const given of [dynamic, longrope]) {
     withRope(rw.rope(given), (changing) =>
-      refuses(() => rw.linearAttention(q, k, v, { ...good, out: target, rope: changing }), "INVALID_ARGUMENT", "rope"),
+      expectError(
+        () => rw.linearAttention(q, k, v, { ...good, out: target, rope: changing }),
+        "INVALID_ARGUMENT",
+        "rope",
+      ),
     );
     withRope(rw.linearState({ heads: 1, rope: given }), (state) => {
       raises(() => state.append(q.subarray(0, 8), k.subarray(0, 8), v.subarray(0, 8)), "INVALID_ARGUMENT", "rope");
@@ -94,7 +103,7 @@ test("ropes with length-dependent frequencies or another head_dim", () => {
     });
   }
   withRope(rw.rope({ head_dim: 16, pairing: "half" }), (other) =>
-    refuses(() => rw.linearAttention(q, k, v, { ...good, rope: other }), "INVALID_SHAPE", "shape"),
+    expectError(() => rw.linearAttention(q, k, v, { ...good, rope: other }), "INVALID_SHAPE", "shape"),
   );
 });
 
@@ -103,8 +112,8 @@ test("NaN and infinity are rejected before anything is written, in the last row 
     for (const value of [NaN, Infinity, -Infinity, 3e38]) {
       const damaged = k.slice();
       damaged[k.length - 1] = value;
-      refuses(() => rw.linearAttention(q, damaged, v, { ...good, causal, out: target }), "INVALID_ARGUMENT", "k");
-      refuses(() => rw.linearAttention(q, k, damaged, { ...good, causal, out: target }), "INVALID_ARGUMENT", "v");
+      expectError(() => rw.linearAttention(q, damaged, v, { ...good, causal, out: target }), "INVALID_ARGUMENT", "k");
+      expectError(() => rw.linearAttention(q, k, damaged, { ...good, causal, out: target }), "INVALID_ARGUMENT", "v");
       const own = rw.tensor(shape).set(q);
       raises(() => rw.linearAttention(own, damaged, v, { ...good, causal, out: own }), "INVALID_ARGUMENT", "k");
       sameBits(own.data.slice(), q, "q, in place");
@@ -116,19 +125,19 @@ test("NaN and infinity are rejected before anything is written, in the last row 
 const states = [
   ["no heads", {}, "INVALID_ARGUMENT", "heads"],
   ["0 heads", { heads: 0 }, "INVALID_ARGUMENT", "heads"],
-  ["half a head", { heads: 1.5 }, "INVALID_ARGUMENT", "heads"],
+  ["a fractional number of heads", { heads: 1.5 }, "INVALID_ARGUMENT", "heads"],
   ["no headDim", { rope: undefined }, "INVALID_ARGUMENT", "headDim"],
-  ["another headDim than the rope's", { headDim: 16 }, "INVALID_ARGUMENT", "headDim"],
+  ["a headDim that differs from the rope's", { headDim: 16 }, "INVALID_ARGUMENT", "headDim"],
   ["0 key heads", { kvHeads: 0 }, "INVALID_ARGUMENT", "kvHeads"],
-  ["key heads that do not divide the heads", { kvHeads: 3 }, "INVALID_SHAPE", "heads"],
-  ["a rope that is a name", { rope: "yarn" }, "INVALID_ARGUMENT", "rope"],
-  ["a rope of no pairing", { rope: { head_dim: 8 } }, "INVALID_CONFIG", "pairing"],
+  ["heads that aren't a multiple of the key heads", { kvHeads: 3 }, "INVALID_SHAPE", "heads"],
+  ["a rope that is a string", { rope: "yarn" }, "INVALID_ARGUMENT", "rope"],
+  ["a rope without a pairing", { rope: { head_dim: 8 } }, "INVALID_CONFIG", "pairing"],
 ];
 
-for (const [what, change, code, field] of states) {
-  test(`linearState: ${what}`, () => {
+for (const [title, change, code, field] of states) {
+  test(`linearState: ${title}`, () => {
     const given = { heads: 4, kvHeads: 2, rope: config, ...change };
-    if (what === "no heads") delete given.heads;
+    if (title === "no heads") delete given.heads;
     raises(() => rw.linearState(given), code, field);
   });
 }
@@ -162,13 +171,13 @@ test("append: an error leaves the state unchanged", () => {
 });
 
 test("use after dispose, and objects of another load()", async () => {
-  const [gone, state] = [rw.rope(config), rw.linearState({ heads: 4, kvHeads: 2, rope: config })];
+  const [disposed, state] = [rw.rope(config), rw.linearState({ heads: 4, kvHeads: 2, rope: config })];
   const bytes = state.save();
-  gone.dispose();
+  disposed.dispose();
   state.dispose();
   state.dispose();
-  refuses(() => rw.linearAttention(q, k, v, { ...good, rope: gone }), "DISPOSED", "rope");
-  raises(() => rw.linearState({ heads: 4, rope: gone }), "DISPOSED", "rope");
+  expectError(() => rw.linearAttention(q, k, v, { ...good, rope: disposed }), "DISPOSED", "rope");
+  raises(() => rw.linearState({ heads: 4, rope: disposed }), "DISPOSED", "rope");
   for (const act of [
     () => state.append(q, k, v),
     () => state.tokens,
@@ -176,12 +185,12 @@ test("use after dispose, and objects of another load()", async () => {
     () => state.save(),
     () => state.restore(bytes),
   ]) {
-    refuses(act, "DISPOSED", "linearState");
+    expectError(act, "DISPOSED", "linearState");
   }
   assert.deepEqual([state.heads, state.kvHeads, state.headDim], [4, 2, 8]);
   const scalar = await load({ build: "scalar" });
   withRope(scalar.rope(config), (other) => {
-    refuses(() => rw.linearAttention(q, k, v, { ...good, rope: other }), "INVALID_ARGUMENT", "rope");
+    expectError(() => rw.linearAttention(q, k, v, { ...good, rope: other }), "INVALID_ARGUMENT", "rope");
     raises(() => rw.linearState({ heads: 4, rope: other }), "INVALID_ARGUMENT", "rope");
   });
 });

@@ -3,14 +3,14 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { close, product, randomFloats, sameBits } from "../helpers/arrays.mjs";
-import { attentionByDefinition, attentionTolerance } from "../helpers/attention.mjs";
+import { referenceAttention, attentionTolerance } from "../helpers/attention.mjs";
 import { golden } from "../helpers/golden.mjs";
-import { rotateByDefinition } from "../helpers/reference.mjs";
+import { referenceRotate } from "../helpers/reference.mjs";
 import { raises, rw, withRope } from "../helpers/runtime.mjs";
 
 const cases = golden("position_schemes");
 
-test("all cases are there", () => assert.equal(cases.length, 21));
+test("has all cases", () => assert.equal(cases.length, 21));
 
 /** tests/golden/README.md: BLOOM's slopes have a relative error of up to 3e-7, XLM's table is rounded once, MPT rounds its bias to f32. */
 const checks = {
@@ -68,7 +68,7 @@ const kvPositions = Float64Array.from({ length: 94 }, (_, i) => (i < 47 ? i : 2 
 
 /** Reference implementation of attention, which first rotates each row of q and k by its position, or adds to it. */
 function expected({ encode = (x) => x, bias, ...more }) {
-  const { out, largest } = attentionByDefinition(
+  const { out, largest } = referenceAttention(
     encode(q, shape, positions, "query"),
     encode(k, kvShape, kvPositions, "key"),
     v,
@@ -155,9 +155,9 @@ for (const [name, config] of Object.entries(ropes)) {
       const encode = (x, extents, at) => {
         const [, t] = extents;
         const position = (b, token) => at[b * t + token];
-        return rotateByDefinition(x, plan, { layout: "bthd", shape: extents, position }).rotated;
+        return referenceRotate(x, plan, { layout: "bthd", shape: extents, position }).rotated;
       };
-      // with two axes, 60 ids could mean 30 tokens on each, so every axis gets its own ids
+      // with two axes, 60 ids could mean 30 tokens per axis, so each axis gets separate ids
       const [at, kvAt] =
         rope.axes === 1
           ? [positions, kvPositions]
@@ -169,11 +169,11 @@ for (const [name, config] of Object.entries(ropes)) {
       const { out, tolerance } = expected({ encode, scale: plan.softmax_scale });
       close(rw.attention(q, k, v, { ...options, ...given }), out, 3 * tolerance);
       // same bits as attention over q and k rotated by rope.rotate()
-      const turned = rope.rotate(q.slice(), { layout: "bthd", shape, positions: at });
-      const turnedK = rope.rotate(k.slice(), { layout: "bthd", shape: kvShape, positions: kvAt, role: "key" });
+      const rotated = rope.rotate(q.slice(), { layout: "bthd", shape, positions: at });
+      const rotatedK = rope.rotate(k.slice(), { layout: "bthd", shape: kvShape, positions: kvAt, role: "key" });
       sameBits(
         rw.attention(q, k, v, { ...options, ...given }),
-        rw.attention(turned, turnedK, v, { ...options, scale: plan.softmax_scale }),
+        rw.attention(rotated, rotatedK, v, { ...options, scale: plan.softmax_scale }),
       );
     });
   });
@@ -187,11 +187,11 @@ test("a rope with length-dependent plans uses the largest position of all", () =
     rope_scaling: { rope_type: "dynamic", factor: 2 },
   };
   withRope(rw.rope(config), (rope) => {
-    const turned = rope.rotate(q.slice(), { layout: "bthd", shape, positions, seqLen: 180 });
-    const turnedK = rope.rotate(k.slice(), { layout: "bthd", shape: kvShape, positions: kvPositions, seqLen: 180 });
+    const rotated = rope.rotate(q.slice(), { layout: "bthd", shape, positions, seqLen: 180 });
+    const rotatedK = rope.rotate(k.slice(), { layout: "bthd", shape: kvShape, positions: kvPositions, seqLen: 180 });
     sameBits(
       rw.attention(q, k, v, { ...options, position: rope, positions, kvPositions }),
-      rw.attention(turned, turnedK, v, options),
+      rw.attention(rotated, rotatedK, v, options),
     );
   });
 });
@@ -212,10 +212,10 @@ test("positions of several axes", () => {
   withRope(rw.rope(ropes["two axes"]), (rope) => {
     const ids = (tokens) => Float64Array.from({ length: 2 * 2 * tokens }, (_, i) => (i * 7) % 31);
     const [at, kvAt] = [ids(30), ids(47)];
-    const turned = rope.rotate(q.slice(), { layout: "bthd", shape, positions: at });
-    const turnedK = rope.rotate(k.slice(), { layout: "bthd", shape: kvShape, positions: kvAt });
+    const rotated = rope.rotate(q.slice(), { layout: "bthd", shape, positions: at });
+    const rotatedK = rope.rotate(k.slice(), { layout: "bthd", shape: kvShape, positions: kvAt });
     const out = rw.attention(q, k, v, { ...options, position: rope, positions: at, kvPositions: kvAt });
-    sameBits(out, rw.attention(turned, turnedK, v, options));
+    sameBits(out, rw.attention(rotated, rotatedK, v, options));
   });
 });
 
@@ -228,11 +228,7 @@ test("tables: any positions, odd columns, other bases", () => {
     2 ** -24 + 1e-9,
   );
   const large = rw.sinusoidalTable(3000, 512);
-  sameBits(
-    rw.sinusoidalTable(Float64Array.of(2999), 512),
-    large.slice(2999 * 512),
-    "rows do not depend on those beside them",
-  );
+  sameBits(rw.sinusoidalTable(Float64Array.of(2999), 512), large.slice(2999 * 512), "rows don't depend on other rows");
   assert.equal(rw.t5Buckets([]).length, 0);
   assert.deepEqual([...rw.t5Buckets([0, -1, -15, -16, -127, -128, -1e6, 5])], [0, 1, 15, 16, 31, 31, 31, 0]);
 });

@@ -55,13 +55,13 @@ for (const { dtype, keys } of kinds) {
     const shape = [t, kh, d];
     for (const half of ["f16", "bf16"]) {
       const [k16, v16] = [to16Bits(k, half), to16Bits(v, half)];
-      const ask = (given) =>
+      const attend = (given) =>
         withRope(rw.kvCache({ rope: config, kvHeads: kh, maxLength: t, dtype, keys }), (cache) => {
           const rotated = q.slice();
           cache.append({ q: rotated, layout: "thd", shape, ...given });
           return cache.attend(rotated, { layout: "thd", shape: [t, h, d] });
         });
-      sameBits(ask({ k: k16.bits, v: v16.bits, dtype: half }), ask({ k: k16.floats, v: v16.floats }), half);
+      sameBits(attend({ k: k16.bits, v: v16.bits, dtype: half }), attend({ k: k16.floats, v: v16.floats }), half);
     }
   });
 

@@ -18,7 +18,7 @@ appendAll(cache, tokens, { positions: 3 });
 const expected = cache.save();
 
 /** Asserts the error, and that nothing has changed. */
-function refuses(act, code, field) {
+function expectError(act, code, field) {
   raises(act, code, field);
   sameBits(cache.save(), expected, "the cache has changed");
 }
@@ -70,22 +70,23 @@ const options = [
   ["too many sequences", { sequences: 65537 }, "INVALID_ARGUMENT", "sequences"],
 ];
 
-for (const [what, change, code, field] of options) {
-  test(`kvCache: ${what}`, () => {
-    refuses(() => rw.kvCache({ ...good, ...change }), code, field);
-    if (field !== "keys" && field !== "maxLength") refuses(() => rw.kvCacheBytes({ ...good, ...change }), code, field);
+for (const [title, change, code, field] of options) {
+  test(`kvCache: ${title}`, () => {
+    expectError(() => rw.kvCache({ ...good, ...change }), code, field);
+    if (field !== "keys" && field !== "maxLength")
+      expectError(() => rw.kvCacheBytes({ ...good, ...change }), code, field);
   });
 }
 
 test("kvCacheBytes: invalid lengths", () => {
   for (const length of [-1, 0.5, NaN, "3", 2 ** 30 + 1])
-    refuses(() => rw.kvCacheBytes({ ...good, length }), "INVALID_ARGUMENT", "length");
-  refuses(() => rw.kvCacheBytes({ ...good, maxLength: undefined }), "INVALID_ARGUMENT", "maxLength");
+    expectError(() => rw.kvCacheBytes({ ...good, length }), "INVALID_ARGUMENT", "length");
+  expectError(() => rw.kvCacheBytes({ ...good, maxLength: undefined }), "INVALID_ARGUMENT", "maxLength");
 });
 
 test("a cache whose first page doesn't fit in memory", () => {
   const before = rw.memoryBytes;
-  refuses(() => rw.kvCache({ ...good, layers: 4096, kvHeads: 300 }), "OUT_OF_MEMORY", "");
+  expectError(() => rw.kvCache({ ...good, layers: 4096, kvHeads: 300 }), "OUT_OF_MEMORY", "");
   assert.equal(rw.memoryBytes, before);
   withRope(rw.kvCache({ ...good, layers: 4096, kvHeads: 200, maxLength: 2 ** 30 }), (large) =>
     assert.equal(large.bytes, 0),
@@ -127,9 +128,9 @@ const appends = [
   ["ids that are strings", { positions: ["0", "1"] }, "INVALID_POSITION", "positions"],
 ];
 
-for (const [what, change, code, field] of appends) {
-  test(`append: ${what}`, () => {
-    refuses(() => cache.append({ ...fresh, ...change }), code, field);
+for (const [title, change, code, field] of appends) {
+  test(`append: ${title}`, () => {
+    expectError(() => cache.append({ ...fresh, ...change }), code, field);
     sameBits(q, randomFloats(128, 9), "q has been rotated");
   });
 }
@@ -139,8 +140,8 @@ test("append: NaN, infinity, and numbers beyond the range of the element type", 
     for (const at of [0, 17, 63]) {
       const bad = k.slice();
       bad[at] = value;
-      refuses(() => cache.append({ ...fresh, k: bad }), "INVALID_ARGUMENT", "k");
-      refuses(() => cache.append({ ...fresh, v: bad }), "INVALID_ARGUMENT", "v");
+      expectError(() => cache.append({ ...fresh, k: bad }), "INVALID_ARGUMENT", "k");
+      expectError(() => cache.append({ ...fresh, v: bad }), "INVALID_ARGUMENT", "v");
     }
   }
   sameBits(q, randomFloats(128, 9), "q has been rotated");
@@ -159,8 +160,8 @@ test("append: NaN, infinity, and numbers beyond the range of the element type", 
     const { bits } = to16Bits(k, dtype);
     const bad = bits.slice();
     bad[40] = dtype === "f16" ? 0x7e00 : 0x7fc0;
-    refuses(() => cache.append({ k: bad, v: bits, layout: "thd", shape, dtype }), "INVALID_ARGUMENT", "k");
-    refuses(() => cache.append({ k: bits, v: bad, layout: "thd", shape, dtype }), "INVALID_ARGUMENT", "v");
+    expectError(() => cache.append({ k: bad, v: bits, layout: "thd", shape, dtype }), "INVALID_ARGUMENT", "k");
+    expectError(() => cache.append({ k: bits, v: bad, layout: "thd", shape, dtype }), "INVALID_ARGUMENT", "v");
   }
 });
 
@@ -169,8 +170,8 @@ test("append: q overlaps k or v", () => {
   memory.set(q, 50);
   const at = (from) => memory.subarray(from, from + 64);
   for (const from of [0, 50, 100, 177]) {
-    refuses(() => cache.append({ ...fresh, q: memory.subarray(50, 178), k: at(from) }), "INVALID_ARGUMENT", "q");
-    refuses(() => cache.append({ ...fresh, q: memory.subarray(50, 178), v: at(from) }), "INVALID_ARGUMENT", "q");
+    expectError(() => cache.append({ ...fresh, q: memory.subarray(50, 178), k: at(from) }), "INVALID_ARGUMENT", "q");
+    expectError(() => cache.append({ ...fresh, q: memory.subarray(50, 178), v: at(from) }), "INVALID_ARGUMENT", "q");
   }
 });
 
@@ -200,7 +201,7 @@ test("later layers must repeat the positions of the first one", () => {
   });
 });
 
-const asked = { layout: "thd", shape: [2, 4, 16] };
+const attendOptions = { layout: "thd", shape: [2, 4, 16] };
 const attends = [
   ["no layout", { layout: undefined }, "INVALID_ARGUMENT", "layout"],
   ["no shape", { shape: undefined }, "INVALID_SHAPE", "shape"],
@@ -221,22 +222,22 @@ const attends = [
   ["an out of another type", { out: new Uint16Array(128) }, "INVALID_DTYPE", "out"],
 ];
 
-for (const [what, change, code, field] of attends) {
-  test(`attend: ${what}`, () => {
+for (const [title, change, code, field] of attends) {
+  test(`attend: ${title}`, () => {
     const out = new Float32Array(128).fill(7);
-    refuses(() => cache.attend(q, { out, ...asked, ...change }), code, field);
+    expectError(() => cache.attend(q, { out, ...attendOptions, ...change }), code, field);
     assert.ok(out.every((value) => value === 7));
   });
 }
 
 test("attend: invalid q, and more queries than tokens", () => {
   for (const none of [null, undefined, [1], new Uint16Array(128), new Float64Array(128)])
-    refuses(() => cache.attend(none, asked), "INVALID_DTYPE", "q");
+    expectError(() => cache.attend(none, attendOptions), "INVALID_DTYPE", "q");
   withRope(rw.kvCache(good), (empty) => {
-    raises(() => empty.attend(q, asked), "INVALID_SHAPE", "q");
+    raises(() => empty.attend(q, attendOptions), "INVALID_SHAPE", "q");
     empty.append({ k: k.subarray(0, 32), v: v.subarray(0, 32), layout: "thd", shape: [1, 2, 16] });
-    raises(() => empty.attend(q, asked), "INVALID_SHAPE", "q");
-    empty.attend(q, { ...asked, causal: false });
+    raises(() => empty.attend(q, attendOptions), "INVALID_SHAPE", "q");
+    empty.attend(q, { ...attendOptions, causal: false });
   });
 });
 
@@ -247,7 +248,7 @@ test("attend: a rope for a layer without RoPE", () => {
       ["rope", "position"],
       [{ scheme: "learned", table: new Float32Array(16) }, "position.table"],
     ]) {
-      refuses(
+      expectError(
         () => cache.attend(randomFloats(16), { layout: "thd", shape: [2, 1, 8], layer: 1, position }),
         "INVALID_ARGUMENT",
         field,

@@ -19,7 +19,7 @@ appendAll(cache, tokens, { positions: 3 });
 const expected = cache.save();
 
 /** Asserts the error, and that nothing has changed. */
-function refuses(act, code, field) {
+function expectError(act, code, field) {
   raises(act, code, field);
   sameBits(cache.save(), expected, "the cache has changed");
 }
@@ -29,11 +29,11 @@ const v = tokens[0].v.slice(0, 64);
 const q = randomFloats(128, 9);
 const shape = [2, 2, 16];
 const fresh = { k, v, q, layout: "thd", shape };
-const asked = { layout: "thd", shape: [2, 4, 16] };
+const attendOptions = { layout: "thd", shape: [2, 4, 16] };
 
 test("truncate, shift, copyPrefix, read, positions", () => {
   for (const length of [-1, 31, 0.5, NaN, undefined, "3"])
-    refuses(() => cache.truncate(length), "INVALID_ARGUMENT", "length");
+    expectError(() => cache.truncate(length), "INVALID_ARGUMENT", "length");
   for (const [given, field] of [
     [{}, "discard"],
     [{ discard: 0 }, "discard"],
@@ -44,7 +44,7 @@ test("truncate, shift, copyPrefix, read, positions", () => {
     [{ keep: "1", discard: 1 }, "keep"],
     [{ discard: 1, sequence: 1 }, "sequence"],
   ]) {
-    refuses(() => cache.shift(given), "INVALID_ARGUMENT", field);
+    expectError(() => cache.shift(given), "INVALID_ARGUMENT", field);
     const { possible, code, field: at, reason } = cache.canShift(given);
     assert.deepEqual([possible, code, at], [false, "INVALID_ARGUMENT", field]);
     assert.ok(reason.startsWith(`${field}: `));
@@ -55,7 +55,7 @@ test("truncate, shift, copyPrefix, read, positions", () => {
     [{ from: 0, to: 0, length: 31 }, "length"],
     [{ from: 0, to: 0, length: -1 }, "length"],
   ]) {
-    refuses(() => cache.copyPrefix(given), "INVALID_ARGUMENT", field);
+    expectError(() => cache.copyPrefix(given), "INVALID_ARGUMENT", field);
   }
   for (const [given, field] of [
     [{ layer: 9 }, "layer"],
@@ -65,13 +65,13 @@ test("truncate, shift, copyPrefix, read, positions", () => {
     [{ first: 30, count: 1 }, "count"],
     [{ sequence: 1 }, "sequence"],
   ]) {
-    refuses(() => cache.read(given), "INVALID_ARGUMENT", field);
+    expectError(() => cache.read(given), "INVALID_ARGUMENT", field);
   }
   for (const none of [1, -1, "0", 0.5]) {
-    refuses(() => cache.positions(none), "INVALID_ARGUMENT", "sequence");
-    refuses(() => cache.lengthOf(none), "INVALID_ARGUMENT", "sequence");
+    expectError(() => cache.positions(none), "INVALID_ARGUMENT", "sequence");
+    expectError(() => cache.lengthOf(none), "INVALID_ARGUMENT", "sequence");
   }
-  for (const none of [2, -1, "0", 0.5]) refuses(() => cache.config(none), "INVALID_ARGUMENT", "layer");
+  for (const none of [2, -1, "0", 0.5]) expectError(() => cache.config(none), "INVALID_ARGUMENT", "layer");
 });
 
 test("retune", () => {
@@ -98,7 +98,7 @@ test("retune", () => {
     [{ rope: { ...config, rope_theta: 7 }, positions: 2 ** 31 }, "INVALID_POSITION", "positions"],
     [{ rope: { ...config, xpos: { scale_base: 1 } }, positions: 5000 }, "INVALID_POSITION", "positions"],
   ]) {
-    refuses(() => cache.retune(given), code, field);
+    expectError(() => cache.retune(given), code, field);
     const { possible, code: own, field: at } = cache.canRetune(given);
     assert.deepEqual({ possible, code: own, field: at }, { possible: false, code, field });
     assert.deepEqual(cache.config(), config);
@@ -132,7 +132,7 @@ test("with several sequences, calls must name one", () => {
     raises(() => two.copyPrefix({ from: 1 }), "INVALID_ARGUMENT", "to");
     raises(() => two.copyPrefix({ from: 1, to: 0, length: 6 }), "INVALID_ARGUMENT", "length");
     raises(() => two.append({ ...fresh }), "INVALID_SHAPE", "k");
-    raises(() => two.attend(q, asked), "INVALID_SHAPE", "q");
+    raises(() => two.attend(q, attendOptions), "INVALID_SHAPE", "q");
     // an invalid row prevents the others from being written
     const bad = new Float32Array(64).fill(1);
     bad[63] = NaN;
@@ -155,54 +155,54 @@ test("with several sequences, calls must name one", () => {
 });
 
 test("use after disposal", () => {
-  const gone = rw.kvCache(good);
+  const disposed = rw.kvCache(good);
   const lost = rw.rope(config);
-  const [bytes, tensor] = [gone.save(), rw.tensor(shape)];
-  gone.dispose();
-  gone.dispose();
+  const [bytes, tensor] = [disposed.save(), rw.tensor(shape)];
+  disposed.dispose();
+  disposed.dispose();
   lost.dispose();
   tensor.dispose();
   for (const act of [
-    () => gone.append(fresh),
-    () => gone.attend(q, asked),
-    () => gone.length,
-    () => gone.lengthOf(0),
-    () => gone.bytes,
-    () => gone.positions(),
-    () => gone.truncate(0),
-    () => gone.clear(),
-    () => gone.shift({ discard: 1 }),
-    () => gone.canShift({ discard: 1 }),
-    () => gone.copyPrefix({ from: 0, to: 0 }),
-    () => gone.retune({ rope: config }),
-    () => gone.canRetune({ rope: config }),
-    () => gone.read(),
-    () => gone.save(),
-    () => gone.restore(bytes),
+    () => disposed.append(fresh),
+    () => disposed.attend(q, attendOptions),
+    () => disposed.length,
+    () => disposed.lengthOf(0),
+    () => disposed.bytes,
+    () => disposed.positions(),
+    () => disposed.truncate(0),
+    () => disposed.clear(),
+    () => disposed.shift({ discard: 1 }),
+    () => disposed.canShift({ discard: 1 }),
+    () => disposed.copyPrefix({ from: 0, to: 0 }),
+    () => disposed.retune({ rope: config }),
+    () => disposed.canRetune({ rope: config }),
+    () => disposed.read(),
+    () => disposed.save(),
+    () => disposed.restore(bytes),
   ]) {
-    refuses(act, "DISPOSED", "kvCache");
+    expectError(act, "DISPOSED", "kvCache");
   }
   assert.deepEqual(
-    [gone.layers, gone.maxLength, gone.dtype, gone.keys, gone.config()],
+    [disposed.layers, disposed.maxLength, disposed.dtype, disposed.keys, disposed.config()],
     [1, 40, "f32", "rotated", config],
     "properties that need no memory still work",
   );
-  refuses(() => rw.kvCache({ ...good, rope: lost }), "DISPOSED", "rope");
-  refuses(() => cache.retune({ rope: lost }), "DISPOSED", "rope");
+  expectError(() => rw.kvCache({ ...good, rope: lost }), "DISPOSED", "rope");
+  expectError(() => cache.retune({ rope: lost }), "DISPOSED", "rope");
   assert.throws(() => cache.canRetune({ rope: lost }), { code: "DISPOSED" });
   for (const change of [{ k: tensor }, { v: tensor }, { q: tensor }])
-    refuses(() => cache.append({ ...fresh, ...change }), "DISPOSED", "tensor");
+    expectError(() => cache.append({ ...fresh, ...change }), "DISPOSED", "tensor");
 });
 
 test("ropes and tensors of another module", async () => {
   const scalar = await load({ build: "scalar" });
   withRope(scalar.rope(config), (rope) => {
-    refuses(() => rw.kvCache({ ...good, rope }), "INVALID_ARGUMENT", "rope");
-    refuses(() => rw.kvCache({ ...good, layers: [{ rope }] }), "INVALID_ARGUMENT", "layers[0].rope");
-    refuses(() => cache.retune({ rope }), "INVALID_ARGUMENT", "rope");
+    expectError(() => rw.kvCache({ ...good, rope }), "INVALID_ARGUMENT", "rope");
+    expectError(() => rw.kvCache({ ...good, layers: [{ rope }] }), "INVALID_ARGUMENT", "layers[0].rope");
+    expectError(() => cache.retune({ rope }), "INVALID_ARGUMENT", "rope");
   });
   withRope(scalar.tensor(shape), (tensor) => {
-    refuses(() => cache.append({ ...fresh, k: tensor }), "INVALID_ARGUMENT", "k");
-    refuses(() => cache.append({ ...fresh, q: tensor }), "INVALID_ARGUMENT", "q");
+    expectError(() => cache.append({ ...fresh, k: tensor }), "INVALID_ARGUMENT", "k");
+    expectError(() => cache.append({ ...fresh, q: tensor }), "INVALID_ARGUMENT", "q");
   });
 });

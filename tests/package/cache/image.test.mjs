@@ -112,7 +112,7 @@ test("exact builds save the same bytes and can restore each other's", async () =
 });
 
 /** Asserts that bytes are refused and that the cache doesn't change. */
-function refuses(cache, bytes, code = "INVALID_BYTES", field = "bytes", message = "") {
+function expectError(cache, bytes, code = "INVALID_BYTES", field = "bytes", message = "") {
   const [before, size] = [cache.save(), cache.bytes];
   try {
     raises(() => cache.restore(bytes), code, field);
@@ -127,20 +127,20 @@ function refuses(cache, bytes, code = "INVALID_BYTES", field = "bytes", message 
 test("values that aren't Uint8Arrays", () => {
   withRope(filled(10), (cache) => {
     for (const none of [undefined, null, 5, "x", [1, 2], new Float32Array(4), new ArrayBuffer(8), {}])
-      refuses(cache, none, "INVALID_ARGUMENT");
+      expectError(cache, none, "INVALID_ARGUMENT");
   });
 });
 
 test("bytes from elsewhere, and no bytes", () => {
   withRope(filled(10), (cache) => {
-    refuses(cache, new Uint8Array(0));
-    refuses(cache, new Uint8Array(5000));
-    refuses(
+    expectError(cache, new Uint8Array(0));
+    expectError(cache, new Uint8Array(5000));
+    expectError(
       cache,
       Uint8Array.from({ length: 5000 }, (_, i) => i),
     );
-    refuses(cache, new TextEncoder().encode("ROPEWALK".repeat(100)));
-    withRope(rw.linearState({ heads: 2, headDim: 16 }), (state) => refuses(cache, state.save()));
+    expectError(cache, new TextEncoder().encode("ROPEWALK".repeat(100)));
+    withRope(rw.linearState({ heads: 2, headDim: 16 }), (state) => expectError(cache, state.save()));
   });
 });
 
@@ -151,10 +151,10 @@ for (const kind of [kinds[0], kinds[7]]) {
         const bytes = source.save();
         const step = Math.max(1, Math.floor(bytes.length / 400));
         for (let length = 0; length < bytes.length; length += length < 600 ? 1 : step)
-          refuses(cache, bytes.slice(0, length), "INVALID_BYTES", "bytes", `${length} of ${bytes.length}`);
-        refuses(cache, bytes.slice(0, -1));
-        refuses(cache, Uint8Array.of(...bytes, 0));
-        refuses(cache, Uint8Array.of(...bytes, ...bytes));
+          expectError(cache, bytes.slice(0, length), "INVALID_BYTES", "bytes", `${length} of ${bytes.length}`);
+        expectError(cache, bytes.slice(0, -1));
+        expectError(cache, Uint8Array.of(...bytes, 0));
+        expectError(cache, Uint8Array.of(...bytes, ...bytes));
       }),
     );
   });
@@ -168,7 +168,7 @@ for (const kind of [kinds[0], kinds[7]]) {
         const flip = (at) => {
           const damaged = bytes.slice();
           damaged[at] ^= 1 << Math.floor(8 * next());
-          refuses(cache, damaged, "INVALID_BYTES", "bytes", `byte ${at} of ${bytes.length}`);
+          expectError(cache, damaged, "INVALID_BYTES", "bytes", `byte ${at} of ${bytes.length}`);
         };
         for (let at = 0; at < Math.min(1200, bytes.length); at++) flip(at);
         for (let i = 0; i < 300; i++) flip(Math.floor(next() * bytes.length));
@@ -196,13 +196,13 @@ test("bytes of a cache with other options", () => {
       { rope: { ...config, rope_scaling: { rope_type: "default", mrope_section: [3, 3, 2] } } },
     ];
     for (const more of others)
-      withRope(make(more), (other) => refuses(cache, other.save(), "INVALID_BYTES", "bytes", JSON.stringify(more)));
+      withRope(make(more), (other) => expectError(cache, other.save(), "INVALID_BYTES", "bytes", JSON.stringify(more)));
   });
 });
 
 test("more tokens than maxLength", () => {
   withRope(filled(70), (cache) =>
-    withRope(make({ maxLength: 69 }), (other) => refuses(other, cache.save(), "CACHE_FULL", "bytes")),
+    withRope(make({ maxLength: 69 }), (other) => expectError(other, cache.save(), "CACHE_FULL", "bytes")),
   );
 });
 

@@ -25,19 +25,19 @@ const cycle = `
     cache.read({ sequence });
     cache.positions(sequence);
     cache.canRetune({ rope: { ...config, pairing: "interleaved" } });
-    throws(() => cache.append({ q, k: new Float32Array(640).fill(NaN), v, layout: "thd", shape: [40, 2, 8], sequence }));
-    throws(() => cache.restore(bytes.slice(0, 500), { sequence }));
-    throws(() => cache.restore(bytes.map((byte, at) => (at === 900 ? byte ^ 1 : byte)), { sequence }));
-    throws(() => rw.kvCache({ rope: config, kvHeads: 2, layers: [{}, { rope: { ...config, rope_theta: 0 } }], maxLength: 60 }));
-    throws(() => rw.attention(q, k, v, { layout: "thd", shape: [40, 4, 8], kvShape: [40, 2, 8], window: 0 }));
+    expectThrow(() => cache.append({ q, k: new Float32Array(640).fill(NaN), v, layout: "thd", shape: [40, 2, 8], sequence }));
+    expectThrow(() => cache.restore(bytes.slice(0, 500), { sequence }));
+    expectThrow(() => cache.restore(bytes.map((byte, at) => (at === 900 ? byte ^ 1 : byte)), { sequence }));
+    expectThrow(() => rw.kvCache({ rope: config, kvHeads: 2, layers: [{}, { rope: { ...config, rope_theta: 0 } }], maxLength: 60 }));
+    expectThrow(() => rw.attention(q, k, v, { layout: "thd", shape: [40, 4, 8], kvShape: [40, 2, 8], window: 0 }));
     cache.truncate(3, { sequence });
     cache.clear();
     rw.kvCacheBytes({ rope: dynamic, kvHeads: 1, maxLength: 100 });
     const state = rw.linearState({ heads: 4, kvHeads: 2, rope: config });
     state.append(q, k, v);
     state.restore(state.save());
-    throws(() => state.restore(bytes));
-    throws(() => rw.linearState({ heads: 3, kvHeads: 2, rope: config }));
+    expectThrow(() => state.restore(bytes));
+    expectThrow(() => rw.linearState({ heads: 3, kvHeads: 2, rope: config }));
     rw.linearAttention(q, k, v, { layout: "thd", shape: [40, 4, 8], kvShape: [40, 2, 8] });
     state.dispose();
     if (i % 7 !== 0) cache.append({ k, v, layout: "thd", shape: [40, 2, 8], sequence });
@@ -51,7 +51,7 @@ test("1000 cycles leave memory as large, and as free, as none", async () => {
 });
 
 test("the measurement detects a cache that isn't disposed of", async () => {
-  const leaky = cycle.replace("    cache.dispose();", "    kept.push(cache);");
+  const leaky = cycle.replace("    cache.dispose();", "    leaked.push(cache);");
   assert.notEqual(leaky, cycle);
   const [none, many] = [await measureCycles(cycle, 0), await measureCycles(leaky, 300)];
   assert.ok(many.after > none.after || many.blocks < none.blocks);
@@ -70,13 +70,13 @@ test("disposing twice is harmless, and `using` disposes", () => {
   const dispose = Symbol.dispose ?? Symbol.for("Symbol.dispose");
   const cache = rw.kvCache({ kvHeads: 1, headDim: 8, maxLength: 10 });
   cache.dispose();
-  const taken = rw.kvCache({ kvHeads: 1, headDim: 8, maxLength: 10 });
+  const reused = rw.kvCache({ kvHeads: 1, headDim: 8, maxLength: 10 });
   cache.dispose();
   cache[dispose]();
-  taken.append({ k: new Float32Array(8), v: new Float32Array(8), layout: "thd", shape: [1, 1, 8] });
-  assert.equal(taken.length, 1);
-  taken[dispose]();
-  assert.throws(() => taken.length, { code: "DISPOSED", field: "kvCache" });
+  reused.append({ k: new Float32Array(8), v: new Float32Array(8), layout: "thd", shape: [1, 1, 8] });
+  assert.equal(reused.length, 1);
+  reused[dispose]();
+  assert.throws(() => reused.length, { code: "DISPOSED", field: "kvCache" });
 });
 
 test("memory growth during append doesn't change tensors or cached tokens", () => {
@@ -126,7 +126,7 @@ const full = {
     const before = images();
     const unchanged = () => { if (images() !== before) throw new Error("the cached tokens have changed"); };`,
   act: `
-    const free = (bytes) => held.splice(held.findIndex((tensor) => tensor.length === bytes / 4), 1)[0].dispose();
+    const free = (bytes) => fillers.splice(fillers.findIndex((tensor) => tensor.length === bytes / 4), 1)[0].dispose();
     free(1 << 14);
     attempt("copyPrefix", () => cache.copyPrefix({ from: 0, to: 1 }));
     unchanged();
@@ -141,8 +141,8 @@ const full = {
     attempt("linearAttention", () => rw.linearAttention(row, row, floats(), { layout: "thd" }));
     attempt("linearState", () => rw.linearState({ heads: 64, headDim: 256 }));
     unchanged();
-    attempt("kvCache", () => { for (let i = 0; i < 1000; i++) held.push(rw.kvCache({ rope: config, kvHeads: 4, maxLength: 100000 })); });
-    for (const object of held) object.dispose();
+    attempt("kvCache", () => { for (let i = 0; i < 1000; i++) fillers.push(rw.kvCache({ rope: config, kvHeads: 4, maxLength: 100000 })); });
+    for (const object of fillers) object.dispose();
     unchanged();
     cache.append({ ...more, sequence: 1 });
     report.works = cache.lengthOf(1);`,

@@ -152,8 +152,8 @@ const CASES = [
   ],
 ];
 
-for (const [what, keys, code, field] of CASES) {
-  test(what, () => {
+for (const [title, keys, code, field] of CASES) {
+  test(title, () => {
     assert.throws(
       () => ropeConfig({ ...base, ...keys }),
       (error) => {

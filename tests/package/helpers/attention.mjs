@@ -12,7 +12,7 @@ function indexer(layout, shape) {
 }
 
 /** Whether query t of T attends to key n of N. */
-function sees(t, tokens, n, kvTokens, { causal, window, sinkTokens }) {
+function isVisible(t, tokens, n, kvTokens, { causal, window, sinkTokens }) {
   const slot = kvTokens - tokens + t;
   if (causal && n > slot) return false;
   return Math.abs(n - slot) < window || n < sinkTokens;
@@ -23,7 +23,7 @@ function sees(t, tokens, n, kvTokens, { causal, window, sinkTokens }) {
  * @param bias - (head, batch, query token, key token) → number added to the score.
  * @returns the outputs in q's layout, f64, and the largest |score| before the cap for tolerances.
  */
-export function attentionByDefinition(q, k, v, options) {
+export function referenceAttention(q, k, v, options) {
   const {
     layout,
     shape,
@@ -49,7 +49,7 @@ export function attentionByDefinition(q, k, v, options) {
         const query = at(b, t, h);
         const seen = [];
         for (let n = 0; n < kvTokens; n++) {
-          if (!sees(t, tokens, n, kvTokens, { causal, window, sinkTokens })) continue;
+          if (!isVisible(t, tokens, n, kvTokens, { causal, window, sinkTokens })) continue;
           const key = kvAt(b, n, kvHead);
           let score = 0;
           for (let i = 0; i < d; i++) score += q[query + i] * k[key + i];

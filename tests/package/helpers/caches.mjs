@@ -1,4 +1,4 @@
-// Caches and their expected contents: tokens kept in JavaScript, from which another cache can be filled.
+// Fills caches with random tokens, and compares caches with fresh ones that have the same tokens.
 import assert from "node:assert/strict";
 import { close, product, randomFloats, sameBits } from "./arrays.mjs";
 import { rw, withRope } from "./runtime.mjs";
@@ -37,9 +37,9 @@ export function pick(tokens, indices) {
   return tokens.map(({ kvHeads, headDim, k, v }) => {
     const row = kvHeads * headDim;
     const take = (x) => {
-      const taken = new Float32Array(indices.length * row);
-      indices.forEach((from, to) => taken.set(x.subarray(from * row, (from + 1) * row), to * row));
-      return taken;
+      const picked = new Float32Array(indices.length * row);
+      indices.forEach((from, to) => picked.set(x.subarray(from * row, (from + 1) * row), to * row));
+      return picked;
     };
     return { count: indices.length, kvHeads, headDim, k: take(k), v: take(v) };
   });
@@ -64,11 +64,11 @@ export function withFresh(cache, tokens, positions, use) {
 }
 
 /**
- * Asserts that a sequence holds `tokens` at `positions` as if it had been given them there: values to the bit, keys within a rounding for each
- * of the `roundings` that may have rounded them, and of the fresh cache's own.
+ * Asserts that a sequence equals a fresh one with `tokens` appended at `positions`: the same bits of values, and keys within the tolerance of
+ * `roundings` roundings and those of the fresh cache.
  *
- * A rounding moves a pair by √2 quanta at most, and what rotates it later keeps that length but for the ratio of attention factors (at most 1.5
- * here), as it keeps the pair's own length of 2√2 at most. Each rotation is off by 4 · 2^-24 of that (reference.mjs).
+ * A rounding moves a pair by at most √2 quanta. Later rotations scale this error and the pair's length (at most 2√2) by the ratio of attention
+ * factors, at most 1.5 here. Each rotation adds an error of 4 · 2^-24 of the length (reference.mjs).
  */
 export function expectFresh(cache, tokens, positions, { sequence = 0, roundings = 1, message = "" } = {}) {
   const { count } = tokens[0];
@@ -82,9 +82,9 @@ export function expectFresh(cache, tokens, positions, { sequence = 0, roundings 
     : (roundings + 2) * (1.5 * Math.SQRT2 * quantumOf(cache.dtype, radius) + 4 * 2 ** -24 * radius);
   withFresh(cache, tokens, positions, (fresh) => {
     tokens.forEach((_, layer) => {
-      const [held, expected] = [cache.read({ layer, sequence }), fresh.read({ layer })];
-      sameBits(held.v, expected.v, `${message}: v of layer ${layer}`);
-      close(held.k, expected.k, tolerance, `${message}: k of layer ${layer}`);
+      const [actual, expected] = [cache.read({ layer, sequence }), fresh.read({ layer })];
+      sameBits(actual.v, expected.v, `${message}: v of layer ${layer}`);
+      close(actual.k, expected.k, tolerance, `${message}: k of layer ${layer}`);
     });
   });
   tokens.forEach(({ kvHeads, headDim }, layer) =>
@@ -92,7 +92,7 @@ export function expectFresh(cache, tokens, positions, { sequence = 0, roundings 
   );
 }
 
-/** Asserts that a layer attends to what it holds as rw.attention does to the same keys and values, to the bit. */
+/** Asserts that a layer's attention has the same bits as rw.attention over the same keys and values. */
 export function expectAttention(cache, { layer, sequence, kvHeads, headDim, message }) {
   const { k, v } = cache.read({ layer, sequence });
   const count = cache.lengthOf(sequence);
@@ -111,7 +111,7 @@ export function expectAttention(cache, { layer, sequence, kvHeads, headDim, mess
   }
   withRope(rw.rope(config), (rope) => {
     const all = cache.positions(sequence);
-    const kvPositions = rope.axes === cache.axes ? all : all.subarray(0, count); // a rope of one axis goes by the first
+    const kvPositions = rope.axes === cache.axes ? all : all.subarray(0, count); // a rope of one axis uses the first
     const positions = kvPositions.filter((_, i) => i % count >= count - tokens);
     const seqLen = Math.max(1, Math.ceil(Math.max(...all)) + 1);
     const scale = rope.plan(seqLen).softmax_scale;

@@ -8,7 +8,7 @@ export function golden(name) {
 
 /**
  * Configs that `ropeConfig` doesn't read and users write by hand: vision towers, which have a rotation in addition to the text model's. (nanochat
- * rotates in the opposite direction, so its pairing must be given.)
+ * rotates in the opposite direction, so it needs an explicit pairing.)
  */
 const byHand = {
   "qwen2-vl-vision": { head_dim: 80, pairing: "half", mrope_section: [20, 20], mrope_layout: "vision" },

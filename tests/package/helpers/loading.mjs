@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 
 let copies = 0;
 
-/** The `load` of a new copy of an entry, which has loaded nothing yet. */
+/** The `load` of a new copy of an entry, without any loaded module. */
 export async function freshLoad(entry = "ropewalk") {
   const { load } = await import(`${import.meta.resolve(entry)}?copy=${copies++}`);
   return load;
@@ -27,7 +27,7 @@ export function works(rw) {
   return Math.abs(x - -3.144039) < 1e-6;
 }
 
-/** Serves `answers`, path → { status, type, body } or a function of the response, while `use` runs. */
+/** Serves `answers`, path → { status, type, body } or a function of the response, while `use(origin, requests)` runs. */
 export async function serving(answers, use) {
   const requests = [];
   const server = createServer((request, response) => {

@@ -8,13 +8,13 @@ const loaded = `
 
 /**
  * Runs `cycle(i)`, which `source` defines, 10 times to warm up and then `cycles` times. Returns the size of wasm memory before and after, and how
- * many blocks of 16 KB fit until memory grows: 10,000 leaks of a few bytes take some of them. `source` may use `rw`, `throws(act)`, which requires
- * a RopewalkError, and the array `kept`.
+ * many blocks of 16 KB fit until memory grows: 10,000 leaks of a few bytes reduce that number. `source` may use `rw`, `expectThrow(act)`, which requires
+ * a RopewalkError, and the array `leaked`.
  */
 export async function measureCycles(source, cycles) {
   const program = `${loaded}
-  const kept = [];
-  function throws(act) {
+  const leaked = [];
+  function expectThrow(act) {
     try { act(); } catch (error) { if (!(error instanceof RopewalkError)) throw error; return; }
     throw new Error("no error");
   }
@@ -24,7 +24,7 @@ export async function measureCycles(source, cycles) {
   for (let i = 0; i < ${cycles}; i++) cycle(i);
   const after = rw.memoryBytes;
   let blocks = 0;
-  for (; rw.memoryBytes === after; blocks++) kept.push(rw.tensor([4096]));
+  for (; rw.memoryBytes === after; blocks++) leaked.push(rw.tensor([4096]));
   console.log(JSON.stringify({ before, after, blocks }));`;
   return JSON.parse(await inNewProcess(program));
 }
@@ -42,9 +42,9 @@ export async function bytesAfterCollections(act) {
 }
 
 /**
- * Runs the code `prepare`, then makes the engine refuse more memory, runs `beforeFilling`, fills wasm memory with tensors until less than 4 KB is
- * free in one piece, and runs `act`. Code can use `attempt(name, act)`, which records "done" or the error in `outcomes`, the tensors `held`, and
- * the object `report`. Returns `{ outcomes, ...report }`.
+ * Runs the code `prepare`, then stops memory from growing, runs `beforeFilling`, fills wasm memory with tensors until no free block has 4 KB, and
+ * runs `act`. Code can use `attempt(name, act)`, which records "done" or the error in `outcomes`, the array `fillers` of those tensors, and the
+ * object `report`. Returns `{ outcomes, ...report }`.
  */
 export async function inFullMemory({ prepare, beforeFilling = "", act }) {
   const program = `${loaded}
@@ -57,9 +57,9 @@ export async function inFullMemory({ prepare, beforeFilling = "", act }) {
   ${prepare}
   WebAssembly.Memory.prototype.grow = () => { throw new RangeError("no more memory"); };
   ${beforeFilling}
-  const held = [];
+  const fillers = [];
   for (let size = 1 << 22; size >= 4096; size /= 2) {
-    try { for (;;) held.push(rw.tensor([size / 4])); } catch {}
+    try { for (;;) fillers.push(rw.tensor([size / 4])); } catch {}
   }
   ${act}
   console.log(JSON.stringify({ outcomes, ...report }));`;

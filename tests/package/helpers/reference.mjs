@@ -33,11 +33,7 @@ const places = {
  * @param position - (batch, token, axis) → position.
  * @returns the rotated elements and, for tolerances, the length of the pair of each element (0 for elements that aren't rotated), both f64.
  */
-export function rotateByDefinition(
-  x,
-  plan,
-  { layout, shape, position, inverse = false, scale = plan.attention_factor },
-) {
+export function referenceRotate(x, plan, { layout, shape, position, inverse = false, scale = plan.attention_factor }) {
   const extent = (name) => (layout.includes(name) ? shape[layout.indexOf(name)] : 1);
   const at = indexer(layout, shape);
   const rotated = Float64Array.from(x);

@@ -14,15 +14,15 @@ test("build names the build", () => {
 });
 
 /**
- * x·c − y·s with the first product unrounded: relaxed kernels save one rounding of a product of at most r, the length of the pair. Inputs are
- * below 2, so r is below 2√2, and below 4 with YaRN's factor.
+ * In x·c − y·s, relaxed kernels don't round the first product. It is at most r, the length of the pair. Inputs are below 2, so r is below 2√2,
+ * and below 4 with YaRN's factor.
  */
 const fused = 2 ** -24 * 4;
 
 function compare(actual, expected, dtype, message) {
   if (isExact) return sameBits(actual, expected, message);
   if (dtype === "f32") return close(actual, expected, fused, message);
-  // if the f32 result is close to a tie of the 16-bit format, the last bit may differ; signs are equal, so bits are ordered
+  // if the f32 result is close to a tie of the 16-bit format, the last bit may differ; signs are equal, so bits compare like numbers
   close(actual, expected, 1, message);
 }
 
@@ -30,7 +30,7 @@ const configs = {
   half: { head_dim: 128, pairing: "half", rope_theta: 1e6 },
   interleaved: { head_dim: 128, pairing: "interleaved", rope_theta: 5e5 },
   "reads interleaved, writes half": { head_dim: 64, pairing: "interleaved_to_half" },
-  "a partial span with pairs left over": { head_dim: 80, rotary_dim: 46, rotary_offset: 5, pairing: "half" },
+  "a partial span, not a multiple of 8 pairs": { head_dim: 80, rotary_dim: 46, rotary_offset: 5, pairing: "half" },
   yarn: {
     head_dim: 64,
     pairing: "half",
@@ -55,8 +55,8 @@ for (const [name, config] of Object.entries(configs)) {
           );
           for (const dtype of ["f16", "bf16"]) {
             const { bits } = to16Bits(x, dtype);
-            const turned = [rope, reference].map((r) => r.rotate(bits.slice(), { ...options, dtype, inverse }));
-            compare(...turned, dtype, `${dtype}, inverse ${inverse}`);
+            const rotated = [rope, reference].map((r) => r.rotate(bits.slice(), { ...options, dtype, inverse }));
+            compare(...rotated, dtype, `${dtype}, inverse ${inverse}`);
           }
         }
       }),

@@ -22,14 +22,14 @@ test("each script has a source map with sources, except the Emscripten glue and 
       name,
     );
     const map = JSON.parse(read(`${name}.map`));
-    const own = map.sources.filter((source) => /^(?:\.\.\/)+web\/src\//.test(source));
-    // a script without sources of ours is made of a library or of re-exports only
-    if (own.length === 0) return [];
+    const ours = map.sources.filter((source) => /^(?:\.\.\/)+web\/src\//.test(source));
+    // a script without our sources contains only a library or re-exports
+    if (ours.length === 0) return [];
     assert.equal(map.sourcesContent.length, map.sources.length, name);
     map.sources.forEach((source, i) => {
-      if (own.includes(source)) assert.match(map.sourcesContent[i], /\b(?:import|export)\b/, `${name}: ${source}`);
+      if (ours.includes(source)) assert.match(map.sourcesContent[i], /\b(?:import|export)\b/, `${name}: ${source}`);
     });
-    return own;
+    return ours;
   });
   for (const path of ["rope/rotate.ts", "load/load.ts", "cache/cache.ts", "model/session.ts", "worker/rpc_server.ts"])
     assert.ok(sources.includes(`../web/src/${path}`), path);

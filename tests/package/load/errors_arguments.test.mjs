@@ -17,11 +17,11 @@ const tensor = rw.tensor(shape).set(x);
 const expected = rope.rotate(x.slice(), { ...good, positions: 7 });
 
 /** Asserts the error, that nothing was written, and that the rope still works. */
-function refuses(act, code, field) {
+function expectError(act, code, field) {
   raises(act, code, field);
   sameBits(x, randomFloats(count), "x");
   sameBits(tensor.data.slice(), randomFloats(count), "tensor");
-  sameBits(rope.rotate(x.slice(), { ...good, positions: 7 }), expected, "a rotation afterwards");
+  sameBits(rope.rotate(x.slice(), { ...good, positions: 7 }), expected, "a later rotation");
 }
 
 const rotations = [
@@ -34,12 +34,12 @@ const rotations = [
   ["a shape with a fraction", { shape: [1.5, 4, 64] }, "INVALID_SHAPE", "shape"],
   ["a shape with a zero", { shape: [0, 3, 64] }, "INVALID_SHAPE", "shape"],
   ["a shape with NaN", { shape: [NaN, 3, 64] }, "INVALID_SHAPE", "shape"],
-  ["a shape of too many extents for the layout", { shape: [1, 2, 3, 64] }, "INVALID_SHAPE", "shape"],
-  ["a shape of too few extents for the layout", { layout: "bthd" }, "INVALID_SHAPE", "shape"],
-  ["another head_dim than the config's", { shape: [4, 3, 32] }, "INVALID_SHAPE", "shape"],
+  ["a shape with too many extents for the layout", { shape: [1, 2, 3, 64] }, "INVALID_SHAPE", "shape"],
+  ["a shape with too few extents for the layout", { layout: "bthd" }, "INVALID_SHAPE", "shape"],
+  ["a head_dim that differs from the config", { shape: [4, 3, 32] }, "INVALID_SHAPE", "shape"],
   ["too few elements for the shape", { shape: [3, 3, 64] }, "INVALID_SHAPE", "shape"],
   ["too many elements for the shape", { shape: [1, 3, 64] }, "INVALID_SHAPE", "shape"],
-  ["a shape beyond all memory", { shape: [2 ** 31, 2 ** 31, 64] }, "INVALID_SHAPE", "shape"],
+  ["a shape larger than any memory", { shape: [2 ** 31, 2 ** 31, 64] }, "INVALID_SHAPE", "shape"],
   ["no positions", { positions: undefined }, "INVALID_POSITION", "positions"],
   ["positions that are null", { positions: null }, "INVALID_POSITION", "positions"],
   ["a position that is a string", { positions: "0" }, "INVALID_POSITION", "positions"],
@@ -47,7 +47,7 @@ const rotations = [
   ["NaN", { positions: NaN }, "INVALID_POSITION", "positions"],
   ["infinity", { positions: Infinity }, "INVALID_POSITION", "positions"],
   ["2^31", { positions: 2 ** 31 }, "INVALID_POSITION", "positions"],
-  ["an offset whose last token passes 2^31", { positions: 2 ** 31 - 1 }, "INVALID_POSITION", "positions"],
+  ["an offset that moves the last token beyond 2^31", { positions: 2 ** 31 - 1 }, "INVALID_POSITION", "positions"],
   ["below −2^31", { positions: -(2 ** 31) - 1 }, "INVALID_POSITION", "positions"],
   ["ids with NaN", { positions: [0, NaN] }, "INVALID_POSITION", "positions"],
   ["ids with a hole", { positions: Object.assign(Array(2), { 1: 1 }) }, "INVALID_POSITION", "positions"],
@@ -56,39 +56,39 @@ const rotations = [
   ["ids that are strings", { positions: ["0", "1"] }, "INVALID_POSITION", "positions"],
   ["ids with a bigint", { positions: [0, 1n] }, "INVALID_POSITION", "positions"],
   ["ids that are all bigints", { positions: BigInt64Array.of(0n, 1n) }, "INVALID_POSITION", "positions"],
-  ["ids in arrays of their own", { positions: [[0], [1]] }, "INVALID_POSITION", "positions"],
+  ["ids in nested arrays", { positions: [[0], [1]] }, "INVALID_POSITION", "positions"],
   ["ids as bytes of a buffer", { positions: new DataView(new ArrayBuffer(16)) }, "INVALID_POSITION", "positions"],
   ["ids with one out of range", { positions: Float64Array.of(0, 2 ** 31) }, "INVALID_POSITION", "positions"],
   ["too few ids", { positions: [0] }, "INVALID_SHAPE", "positions"],
   ["too many ids", { positions: [0, 1, 2] }, "INVALID_SHAPE", "positions"],
-  ["no ids at all", { positions: [] }, "INVALID_SHAPE", "positions"],
+  ["no ids", { positions: [] }, "INVALID_SHAPE", "positions"],
   ["a seqLen of 0", { seqLen: 0 }, "INVALID_ARGUMENT", "seqLen"],
   ["a seqLen that is NaN", { seqLen: NaN }, "INVALID_ARGUMENT", "seqLen"],
   ["a seqLen that is a string", { seqLen: "5" }, "INVALID_ARGUMENT", "seqLen"],
   ["a seqLen beyond 2^31", { seqLen: 2 ** 31 + 1 }, "INVALID_ARGUMENT", "seqLen"],
   ["an unknown role", { role: "value" }, "INVALID_ARGUMENT", "role"],
   ["an unknown dtype", { dtype: "f64" }, "INVALID_DTYPE", "dtype"],
-  ["a dtype that the array does not hold", { dtype: "f16" }, "INVALID_DTYPE", "dtype"],
+  ["a dtype that doesn't match the array", { dtype: "f16" }, "INVALID_DTYPE", "dtype"],
   ["an out that is too short", { out: new Float32Array(count - 1) }, "INVALID_SHAPE", "out"],
   ["an out that is null", { out: null }, "INVALID_DTYPE", "out"],
   ["an out of another type", { out: new Float64Array(count) }, "INVALID_DTYPE", "out"],
 ];
 
-for (const [what, change, code, field] of rotations) {
-  test(`rotate: ${what}`, () => {
-    refuses(() => rope.rotate(x, { ...good, ...change }), code, field);
+for (const [title, change, code, field] of rotations) {
+  test(`rotate: ${title}`, () => {
+    expectError(() => rope.rotate(x, { ...good, ...change }), code, field);
     const { shape: _, ...options } = { ...good, ...change };
     if ("shape" in change || "dtype" in change) return; // a tensor has its own shape and dtype
-    refuses(() => rope.rotate(tensor, options), code, field);
+    expectError(() => rope.rotate(tensor, options), code, field);
   });
 }
 
 test("rotate: a tensor with a different shape or dtype option", () => {
-  refuses(() => rope.rotate(tensor, { layout: "bthd", positions: 0 }), "INVALID_SHAPE", "shape");
-  refuses(() => rope.rotate(tensor, { ...good, shape: [3, 2, 64] }), "INVALID_SHAPE", "shape");
-  refuses(() => rope.rotate(tensor, { ...good, dtype: "bf16" }), "INVALID_DTYPE", "dtype");
+  expectError(() => rope.rotate(tensor, { layout: "bthd", positions: 0 }), "INVALID_SHAPE", "shape");
+  expectError(() => rope.rotate(tensor, { ...good, shape: [3, 2, 64] }), "INVALID_SHAPE", "shape");
+  expectError(() => rope.rotate(tensor, { ...good, dtype: "bf16" }), "INVALID_DTYPE", "dtype");
   const other = rw.tensor(shape, "bf16");
-  refuses(() => rope.rotate(tensor, { ...good, out: other }), "INVALID_DTYPE", "out");
+  expectError(() => rope.rotate(tensor, { ...good, out: other }), "INVALID_DTYPE", "out");
   other.dispose();
 });
 
@@ -105,23 +105,23 @@ test("rotate: values that aren't arrays of elements", () => {
     new DataView(new ArrayBuffer(8)),
     {},
   ]) {
-    refuses(() => rope.rotate(none, good), "INVALID_DTYPE", "x");
+    expectError(() => rope.rotate(none, good), "INVALID_DTYPE", "x");
   }
-  refuses(() => rope.rotate(new Uint16Array(count), good), "INVALID_DTYPE", "dtype");
-  refuses(() => rope.rotate(new Uint16Array(count), { ...good, dtype: "f32" }), "INVALID_DTYPE", "dtype");
+  expectError(() => rope.rotate(new Uint16Array(count), good), "INVALID_DTYPE", "dtype");
+  expectError(() => rope.rotate(new Uint16Array(count), { ...good, dtype: "f32" }), "INVALID_DTYPE", "dtype");
 });
 
 test("rotate: an out that overlaps x partly", () => {
   const memory = new Float32Array(count + 10);
   memory.set(x);
-  refuses(
+  expectError(
     () => rope.rotate(memory.subarray(0, count), { ...good, out: memory.subarray(10) }),
     "INVALID_ARGUMENT",
     "out",
   );
   sameBits(memory.slice(0, count), x, "memory");
   const large = rw.tensor([count + 10]);
-  refuses(
+  expectError(
     () => rope.rotate(large.data.subarray(10), { ...good, out: large.data.subarray(0, count) }),
     "INVALID_ARGUMENT",
     "out",
@@ -131,20 +131,20 @@ test("rotate: an out that overlaps x partly", () => {
 
 test("rotate: a token of more than 512 KB, in an array", () => {
   const wide = new Float32Array(2050 * 64).fill(1);
-  refuses(() => rope.rotate(wide, { layout: "thd", shape: [1, 2050, 64], positions: 3 }), "INVALID_SHAPE", "shape");
+  expectError(() => rope.rotate(wide, { layout: "thd", shape: [1, 2050, 64], positions: 3 }), "INVALID_SHAPE", "shape");
   assert.ok(wide.every((value) => value === 1));
 });
 
-test("rotate: an invalid position in the last chunk of a large array is found before the first chunk is written", () => {
+test("rotate: an invalid position in the last chunk of a large array throws before anything is written", () => {
   const large = new Float32Array(4000 * 64).fill(1);
   const positions = Array.from({ length: 4000 }, (_, i) => i);
   positions[3999] = NaN;
-  refuses(
+  expectError(
     () => rope.rotate(large, { layout: "thd", shape: [4000, 1, 64], positions }),
     "INVALID_POSITION",
     "positions",
   );
-  refuses(
+  expectError(
     () => rope.rotate(large, { layout: "thd", shape: [4000, 1, 64], positions: 2 ** 31 - 3999 }),
     "INVALID_POSITION",
     "positions",
@@ -153,37 +153,37 @@ test("rotate: an invalid position in the last chunk of a large array is found be
 });
 
 test("positions out of range for the frequencies or the xPos scale of a rope", () => {
-  refuses(() => fast.rotate(x, { ...good, positions: 2 ** 30 }), "INVALID_POSITION", "positions");
-  refuses(() => xpos.rotate(x, { ...good, positions: 40000 }), "INVALID_POSITION", "positions");
-  refuses(() => xpos.table([40000]), "INVALID_POSITION", "positions");
+  expectError(() => fast.rotate(x, { ...good, positions: 2 ** 30 }), "INVALID_POSITION", "positions");
+  expectError(() => xpos.rotate(x, { ...good, positions: 40000 }), "INVALID_POSITION", "positions");
+  expectError(() => xpos.table([40000]), "INVALID_POSITION", "positions");
 });
 
 test("ids of several axes", () => {
   for (const length of [1, 4, 5, 7]) {
-    refuses(
+    expectError(
       () => textAndImage.rotate(x, { ...good, positions: new Array(length).fill(0) }),
       "INVALID_SHAPE",
       "positions",
     );
   }
-  refuses(() => textAndImage.table([1, 2, 3, 4]), "INVALID_SHAPE", "positions");
+  expectError(() => textAndImage.table([1, 2, 3, 4]), "INVALID_SHAPE", "positions");
 });
 
 test("plan and describe", () => {
   for (const seqLen of [0, -1, NaN, Infinity, 2 ** 31 + 1, "8", null]) {
-    refuses(() => rope.plan(seqLen), "INVALID_ARGUMENT", "seqLen");
-    refuses(() => rope.describe(seqLen), "INVALID_ARGUMENT", "seqLen");
-    refuses(() => rw.describe(config, seqLen), "INVALID_ARGUMENT", "seqLen");
+    expectError(() => rope.plan(seqLen), "INVALID_ARGUMENT", "seqLen");
+    expectError(() => rope.describe(seqLen), "INVALID_ARGUMENT", "seqLen");
+    expectError(() => rw.describe(config, seqLen), "INVALID_ARGUMENT", "seqLen");
   }
 });
 
 test("table", () => {
   for (const none of [0, -1, 1.5, NaN, Infinity, [], [NaN], null, undefined, "10", ["1"], [2 ** 31]])
-    refuses(() => rope.table(none), "INVALID_POSITION", "positions");
-  refuses(() => rope.table(3, { layout: "wide" }), "INVALID_ARGUMENT", "layout");
-  refuses(() => rope.table(3, { dtype: "f64" }), "INVALID_DTYPE", "dtype");
-  refuses(() => rope.table(3, { role: "value" }), "INVALID_ARGUMENT", "role");
-  refuses(() => rope.table(3, { seqLen: 0 }), "INVALID_ARGUMENT", "seqLen");
+    expectError(() => rope.table(none), "INVALID_POSITION", "positions");
+  expectError(() => rope.table(3, { layout: "wide" }), "INVALID_ARGUMENT", "layout");
+  expectError(() => rope.table(3, { dtype: "f64" }), "INVALID_DTYPE", "dtype");
+  expectError(() => rope.table(3, { role: "value" }), "INVALID_ARGUMENT", "role");
+  expectError(() => rope.table(3, { seqLen: 0 }), "INVALID_ARGUMENT", "seqLen");
 });
 
 test("rerotate", () => {
@@ -202,9 +202,9 @@ test("rerotate", () => {
     [{ out: new Float32Array(3) }, "INVALID_SHAPE", "out"],
     [{ dtype: "f16" }, "INVALID_DTYPE", "dtype"],
   ]) {
-    refuses(() => rope.rerotate(x, { ...move, ...change }), code, field);
+    expectError(() => rope.rerotate(x, { ...move, ...change }), code, field);
   }
-  refuses(() => rope.rerotate([1], move), "INVALID_DTYPE", "keys");
+  expectError(() => rope.rerotate([1], move), "INVALID_DTYPE", "keys");
 });
 
 test("decay, first negative distance, smallest base, query temperature", () => {
@@ -222,64 +222,64 @@ test("decay, first negative distance, smallest base, query temperature", () => {
     [{ count: 2, step: 2 ** 31 }, "INVALID_POSITION", "positions"],
     [{ count: 1, seqLen: 0 }, "INVALID_ARGUMENT", "seqLen"],
   ]) {
-    refuses(() => rope.decay(options), code, field);
+    expectError(() => rope.decay(options), code, field);
   }
   for (const limit of [0, NaN, undefined, 2 ** 32])
-    refuses(() => rope.firstNegativeDistance(limit), "INVALID_POSITION", "limit");
-  refuses(() => rope.firstNegativeDistance(10, 0), "INVALID_ARGUMENT", "seqLen");
+    expectError(() => rope.firstNegativeDistance(limit), "INVALID_POSITION", "limit");
+  expectError(() => rope.firstNegativeDistance(10, 0), "INVALID_ARGUMENT", "seqLen");
   for (const rotary_dim of [0, 7, 64.5, NaN, undefined])
-    refuses(() => rw.smallestBase(rotary_dim, 100), "INVALID_CONFIG", "rotary_dim");
+    expectError(() => rw.smallestBase(rotary_dim, 100), "INVALID_CONFIG", "rotary_dim");
   for (const window of [0, NaN, undefined, 2 ** 25])
-    refuses(() => rw.smallestBase(64, window), "INVALID_ARGUMENT", "window");
+    expectError(() => rw.smallestBase(64, window), "INVALID_ARGUMENT", "window");
   for (const none of [NaN, [1, Infinity], "12", ["1"], undefined, null])
-    refuses(() => rope.queryTemperature(none), "INVALID_POSITION", "positions");
+    expectError(() => rope.queryTemperature(none), "INVALID_POSITION", "positions");
 });
 
 test("tensor", () => {
   for (const given of [undefined, null, 5, [], [0], [-1], [1.5], [Infinity], "8", [2, "3"]])
-    refuses(() => rw.tensor(given), "INVALID_SHAPE", "shape");
-  for (const dtype of ["f64", null, 32]) refuses(() => rw.tensor([2], dtype), "INVALID_DTYPE", "dtype");
+    expectError(() => rw.tensor(given), "INVALID_SHAPE", "shape");
+  for (const dtype of ["f64", null, 32]) expectError(() => rw.tensor([2], dtype), "INVALID_DTYPE", "dtype");
   for (const elements of [[], [1], new Float32Array(count + 1)])
-    refuses(() => tensor.set(elements), "INVALID_SHAPE", "elements");
+    expectError(() => tensor.set(elements), "INVALID_SHAPE", "elements");
 });
 
 test("use after dispose", () => {
-  const gone = rw.rope(config);
-  const lost = rw.tensor(shape);
-  gone.dispose();
-  lost.dispose();
+  const disposed = rw.rope(config);
+  const disposedTensor = rw.tensor(shape);
+  disposed.dispose();
+  disposedTensor.dispose();
   for (const act of [
-    () => gone.rotate(x, good),
-    () => gone.rotate(tensor, good),
-    () => gone.plan(),
-    () => gone.table(3),
-    () => gone.rerotate(x, { layout: "thd", shape, from: { positions: 0 }, to: { positions: 1 } }),
-    () => rope.rerotate(x, { layout: "thd", shape, from: { positions: 0, rope: gone }, to: { positions: 1 } }),
-    () => rope.rerotate(x, { layout: "thd", shape, from: { positions: 0 }, to: { positions: 1, rope: gone } }),
-    () => gone.decay({ count: 1 }),
-    () => gone.firstNegativeDistance(10),
-    () => gone.queryTemperature(1),
-    () => gone.describe(),
+    () => disposed.rotate(x, good),
+    () => disposed.rotate(tensor, good),
+    () => disposed.plan(),
+    () => disposed.table(3),
+    () => disposed.rerotate(x, { layout: "thd", shape, from: { positions: 0 }, to: { positions: 1 } }),
+    () => rope.rerotate(x, { layout: "thd", shape, from: { positions: 0, rope: disposed }, to: { positions: 1 } }),
+    () => rope.rerotate(x, { layout: "thd", shape, from: { positions: 0 }, to: { positions: 1, rope: disposed } }),
+    () => disposed.decay({ count: 1 }),
+    () => disposed.firstNegativeDistance(10),
+    () => disposed.queryTemperature(1),
+    () => disposed.describe(),
   ]) {
-    refuses(act, "DISPOSED", "rope");
+    expectError(act, "DISPOSED", "rope");
   }
   for (const act of [
-    () => lost.data,
-    () => lost.set(x),
-    () => rope.rotate(lost, good),
-    () => rope.rotate(x, { ...good, out: lost }),
-    () => rope.table(6, { out: { cos: lost, sin: lost } }),
+    () => disposedTensor.data,
+    () => disposedTensor.set(x),
+    () => rope.rotate(disposedTensor, good),
+    () => rope.rotate(x, { ...good, out: disposedTensor }),
+    () => rope.table(6, { out: { cos: disposedTensor, sin: disposedTensor } }),
   ]) {
-    refuses(act, "DISPOSED", "tensor");
+    expectError(act, "DISPOSED", "tensor");
   }
   assert.deepEqual(
-    [gone.config, gone.axes, lost.shape, lost.length],
+    [disposed.config, disposed.axes, disposedTensor.shape, disposedTensor.length],
     [config, 1, shape, count],
-    "what needs no memory stays",
+    "properties that need no memory remain",
   );
 });
 
-test("disposing in another order than creating", () => {
+test("disposing in a different order than creating", () => {
   withRope(rw.rope(config), (first) => {
     const second = rw.rope({ ...config, rope_theta: 1e6 });
     first.dispose();

@@ -16,7 +16,7 @@ test("describe before the first load()", () => {
 const load = await freshLoad();
 
 /** Asserts the error and its message, and that the same loader works afterwards. */
-async function refuses(options, code, field, message = /./) {
+async function expectError(options, code, field, message = /./) {
   await assert.rejects(load({ build, ...options }), (error) => {
     assert.ok(error instanceof RopewalkError, String(error));
     assert.deepEqual([error.code, error.field], [code, field]);
@@ -54,7 +54,7 @@ const foreignModule = Uint8Array.of(
   2,
   0,
 );
-const demandingModule = Uint8Array.of(
+const importingModule = Uint8Array.of(
   0,
   0x61,
   0x73,
@@ -80,14 +80,14 @@ const demandingModule = Uint8Array.of(
   0,
 ); // imports x.y
 
-test("these modules are valid, but not ours", async () => {
-  for (const bytes of [emptyModule, foreignModule, demandingModule]) assert.ok(WebAssembly.validate(bytes));
+test("these modules are valid wasm", async () => {
+  for (const bytes of [emptyModule, foreignModule, importingModule]) assert.ok(WebAssembly.validate(bytes));
 });
 
 const html = new TextEncoder().encode("\n<!doctype html><title>Not found</title>");
 const bad = [
-  ["nothing", new Uint8Array(), /is empty/],
-  ["a page", html, /is an HTML page/],
+  ["no bytes", new Uint8Array(), /is empty/],
+  ["an HTML page", html, /is an HTML page/],
   ["text", new TextEncoder().encode("module.exports"), /is not wasm/],
   ["the first three bytes", wasmBytes.subarray(0, 3), /is not wasm/],
   ["the first half", wasmBytes.subarray(0, wasmBytes.length / 2), /could not be loaded/],
@@ -97,68 +97,73 @@ const bad = [
     Uint8Array.from(wasmBytes, (byte, i) => (i === 200 ? byte ^ 0xff : byte)),
     /could not be loaded|not this version/,
   ],
-  ["a module without anything", emptyModule, /not this version of ropewalk/],
+  ["an empty module", emptyModule, /not this version of ropewalk/],
   ["another program's module", foreignModule, /not this version of ropewalk/],
-  ["a module that needs what we do not have", demandingModule, /not this version of ropewalk/],
+  ["a module with unknown imports", importingModule, /not this version of ropewalk/],
 ];
 
-for (const [what, bytes, message] of bad) {
-  test(`wasm that is ${what}`, { timeout: 10000 }, async () => {
-    await refuses({ wasm: bytes }, "WASM_LOAD", "wasm", message);
-    await refuses({ wasm: new Response(bytes) }, "WASM_LOAD", "wasm", message);
+for (const [title, bytes, message] of bad) {
+  test(`invalid wasm: ${title}`, { timeout: 10000 }, async () => {
+    await expectError({ wasm: bytes }, "WASM_LOAD", "wasm", message);
+    await expectError({ wasm: new Response(bytes) }, "WASM_LOAD", "wasm", message);
     await serving({ "/x.wasm": { body: bytes } }, (host) =>
-      refuses({ wasm: `${host}/x.wasm` }, "WASM_LOAD", "wasm", message),
+      expectError({ wasm: `${host}/x.wasm` }, "WASM_LOAD", "wasm", message),
     );
   });
 }
 
 test("another module, already compiled", { timeout: 10000 }, async () => {
-  for (const bytes of [emptyModule, foreignModule, demandingModule]) {
-    await refuses({ wasm: await WebAssembly.compile(bytes) }, "WASM_LOAD", "wasm", /not this version of ropewalk/);
+  for (const bytes of [emptyModule, foreignModule, importingModule]) {
+    await expectError({ wasm: await WebAssembly.compile(bytes) }, "WASM_LOAD", "wasm", /not this version of ropewalk/);
   }
 });
 
 test("responses 404 and 500, and HTML pages", async () => {
   await serving({ "/500": { status: 500, body: wasmBytes } }, async (host) => {
-    await refuses({ wasm: `${host}/ropewalk.wasm` }, "WASM_LOAD", "wasm", /answered 404 for .*\/ropewalk\.wasm/);
-    await refuses({ wasm: new URL(`${host}/500`) }, "WASM_LOAD", "wasm", /answered 500/);
-    await refuses({ wasm: fetch(`${host}/ropewalk.wasm`) }, "WASM_LOAD", "wasm", /answered 404 for .*\/ropewalk\.wasm/);
+    await expectError({ wasm: `${host}/ropewalk.wasm` }, "WASM_LOAD", "wasm", /answered 404 for .*\/ropewalk\.wasm/);
+    await expectError({ wasm: new URL(`${host}/500`) }, "WASM_LOAD", "wasm", /answered 500/);
+    await expectError(
+      { wasm: fetch(`${host}/ropewalk.wasm`) },
+      "WASM_LOAD",
+      "wasm",
+      /answered 404 for .*\/ropewalk\.wasm/,
+    );
   });
 });
 
-test("no server, no file, a response that breaks off", async () => {
+test("no server, no file, an incomplete response", async () => {
   const host = await serving({}, (address) => address); // the server is closed
-  await refuses({ wasm: `${host}/ropewalk.wasm` }, "WASM_LOAD", "wasm", /could not be loaded/);
-  await refuses({ wasm: fetch(`${host}/ropewalk.wasm`) }, "WASM_LOAD", "wasm", /could not be loaded/);
-  await refuses({ wasm: `${wasmPath}.absent` }, "WASM_LOAD", "wasm", /absent could not be loaded/);
-  const breaks = (response) =>
+  await expectError({ wasm: `${host}/ropewalk.wasm` }, "WASM_LOAD", "wasm", /could not be loaded/);
+  await expectError({ wasm: fetch(`${host}/ropewalk.wasm`) }, "WASM_LOAD", "wasm", /could not be loaded/);
+  await expectError({ wasm: `${wasmPath}.absent` }, "WASM_LOAD", "wasm", /absent could not be loaded/);
+  const abortResponse = (response) =>
     response.writeHead(200, { "content-length": 1000 }).write("\0asm", () => response.destroy());
-  await serving({ "/x.wasm": breaks }, (address) =>
-    refuses({ wasm: `${address}/x.wasm` }, "WASM_LOAD", "wasm", /could not be loaded/),
+  await serving({ "/x.wasm": abortResponse }, (address) =>
+    expectError({ wasm: `${address}/x.wasm` }, "WASM_LOAD", "wasm", /could not be loaded/),
   );
 });
 
-test("a response that was already read", async () => {
+test("a response whose body was already read", async () => {
   const response = new Response(wasmBytes);
   await response.arrayBuffer();
-  await refuses({ wasm: response }, "WASM_LOAD", "wasm", /could not be loaded/);
+  await expectError({ wasm: response }, "WASM_LOAD", "wasm", /could not be loaded/);
 });
 
 test("values that aren't sources of wasm", async () => {
-  for (const wasm of [5, {}, true, [0, 1]]) await refuses({ wasm }, "INVALID_ARGUMENT", "wasm");
+  for (const wasm of [5, {}, true, [0, 1]]) await expectError({ wasm }, "INVALID_ARGUMENT", "wasm");
 });
 
 test("an unknown build", async () => {
-  for (const unknown of ["fast", null, 1]) await refuses({ build: unknown }, "INVALID_ARGUMENT", "build");
+  for (const unknown of ["fast", null, 1]) await expectError({ build: unknown }, "INVALID_ARGUMENT", "build");
 });
 
-test("after all these failures the loader works", async () => assert.ok(works(await load({ build }))));
+test("the loader works after these failures", async () => assert.ok(works(await load({ build }))));
 
-/** In an engine that is modified before the package is imported: the error of load(), and whether load() works once the engine is restored. */
+/** Modifies the engine before importing the package. Returns the error of load(), and the result of load() after the engine is restored. */
 async function inEngine(change, restore, options = {}) {
   const output = await inNewProcess(`
     const { validate } = WebAssembly;
-    const whole = WebAssembly;
+    const original = WebAssembly;
     ${change}
     const { load } = await import("ropewalk");
     const report = {};
@@ -175,7 +180,7 @@ async function inEngine(change, restore, options = {}) {
 test("an engine without SIMD", async () => {
   for (const [change, restore] of [
     ["WebAssembly.validate = () => false;", "WebAssembly.validate = validate;"],
-    ["delete globalThis.WebAssembly;", "globalThis.WebAssembly = whole;"],
+    ["delete globalThis.WebAssembly;", "globalThis.WebAssembly = original;"],
   ]) {
     for (const options of [{}, { build: "simd" }, { build: "scalar" }, { build: "relaxed" }]) {
       const { message, ...report } = await inEngine(change, restore, options);

@@ -1,4 +1,4 @@
-// Out of memory: operations throw, nothing is lost, and everything works once memory is free again.
+// Out of memory: operations throw, no data changes, and calls work again after memory is freed.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { randomFloats, sameBits } from "../helpers/arrays.mjs";
@@ -15,12 +15,12 @@ test("tensors beyond 4 GB", () => {
       sameBits(rope.rotate(randomFloats(64), options), expected);
     }
     raises(() => rw.tensor([2 ** 31], "bf16"), "OUT_OF_MEMORY", "shape");
-    assert.equal(rw.memoryBytes, before, "memory has not grown for them");
+    assert.equal(rw.memoryBytes, before, "memory doesn't grow for them");
     rw.tensor([1000]).dispose();
   });
 });
 
-test("a table beyond all memory", () => {
+test("a table larger than any memory", () => {
   withRope(rw.rope({ head_dim: 64, pairing: "half" }), (rope) => {
     raises(() => rope.table(2 ** 30), "OUT_OF_MEMORY", "positions");
     assert.equal(rope.table(1).cos[0], 1);
@@ -37,7 +37,7 @@ const full = {
     attempt("3.9 GB", () => rw.tensor([975e6]));
     attempt("100 MB", () => rw.tensor([25e6]));`,
   act: `
-    report.held = held.length > 4;
+    report.filled = fillers.length > 4;
     const large = new Float32Array(100000 * 64).fill(1);
     const ids = new Float64Array(100000);
     const shape = [100000, 1, 64];
@@ -49,7 +49,7 @@ const full = {
     attempt("convertPairing", () => rw.convertPairing(large, { heads: 1, head_dim: 64, from: "half", to: "interleaved" }));
     report.untouched = large.every((value) => value === 1);
 
-    for (const tensor of held) tensor.dispose();
+    for (const tensor of fillers) tensor.dispose();
     attempt("tensor again", () => rw.tensor([4096]).dispose());
     attempt("rope again", () => rw.rope(config).dispose());
     report.works = rope.rotate(new Float32Array(64).fill(1), options).join() === expected;`,
@@ -57,7 +57,7 @@ const full = {
 
 test("in full memory each operation throws OUT_OF_MEMORY, and works again after tensors are disposed", async () => {
   const { outcomes, ...rest } = await inFullMemory(full);
-  assert.deepEqual(rest, { held: true, untouched: true, works: true });
+  assert.deepEqual(rest, { filled: true, untouched: true, works: true });
   assert.deepEqual(outcomes, {
     "3.9 GB": "RopewalkError OUT_OF_MEMORY shape",
     "100 MB": "RopewalkError OUT_OF_MEMORY shape",

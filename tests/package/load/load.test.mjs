@@ -1,4 +1,4 @@
-// load(): loads each build once, again after a failure, from any source of wasm, in every entry.
+// load(): loads each build once, again after a failure, from any source of wasm, in every entry of the package.
 import assert from "node:assert/strict";
 import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { RopewalkError } from "ropewalk";
 import { build, freshLoad, serving, wasmBytes, wasmPath, wasmUrl, works } from "../helpers/loading.mjs";
 import { inNewProcess } from "../helpers/processes.mjs";
 
-test("loading again returns the same module, and each build has its own", async () => {
+test("loading again returns the same module, and each build has a separate one", async () => {
   const load = await freshLoad();
   const rw = await load({ build });
   assert.ok(works(rw));
@@ -70,7 +70,7 @@ for (const [name, source] of Object.entries(sources)) {
   });
 }
 
-test("wasm given as a web address, with any content type, and as a fetch", async () => {
+test("wasm given as a URL, with any content type, and as a fetch", async () => {
   await serving(
     { "/a.wasm": { body: wasmBytes }, "/b": { body: wasmBytes, type: "application/octet-stream" } },
     async (host) => {
@@ -97,14 +97,14 @@ test("several loaders share a compiled module, each with its own memory", async 
   assert.throws(() => rope.rotate(x, { layout: "thd", shape: [4], positions: 0 }), RopewalkError);
 });
 
-test("again after a failure", async () => {
+test("loads again after a failure", async () => {
   const load = await freshLoad();
   await assert.rejects(load({ build, wasm: new Uint8Array() }), { code: "WASM_LOAD" });
   await assert.rejects(load({ build, wasm: `${wasmPath}.absent` }), { code: "WASM_LOAD" });
   assert.ok(works(await load({ build })));
 });
 
-test("a failed call fails the calls that wait for it, but not later ones", async () => {
+test("a failed load fails concurrent calls, but not later ones", async () => {
   const load = await freshLoad();
   const failing = [load({ build, wasm: new Uint8Array() }), load({ build })];
   for (const { status, reason } of await Promise.allSettled(failing))
@@ -135,7 +135,7 @@ test("one caller aborts, and the others still get the module", async () => {
     const [first, second] = [load({ build, wasm, signal: controller.signal }), load({ build, wasm })];
     first.catch(() => {});
     for (let i = 0; answer === undefined && i < 2000; i++) await new Promise((resolve) => setTimeout(resolve, 5));
-    assert.ok(answer, "the server is asked");
+    assert.ok(answer, "the server gets a request");
     controller.abort();
     await assert.rejects(first, { name: "AbortError" });
     answer.writeHead(200, { "content-type": "application/wasm" }).end(wasmBytes);
@@ -144,7 +144,7 @@ test("one caller aborts, and the others still get the module", async () => {
   });
 });
 
-test("a signal that aborts afterwards has no effect", async () => {
+test("an abort after loading has no effect", async () => {
   const controller = new AbortController();
   const load = await freshLoad();
   const rw = await load({ build, signal: controller.signal });
@@ -157,15 +157,15 @@ test("ropewalk/inline, without a file: the same API and the same bits", async ()
   const inline = await import("ropewalk/inline");
   const main = await import("ropewalk");
   assert.deepEqual(Object.keys(inline), Object.keys(main));
-  assert.equal(inline.RopewalkError, main.RopewalkError, "the two share their classes");
+  assert.equal(inline.RopewalkError, main.RopewalkError, "both entries share their classes");
   const rw = await inline.load({ build });
   assert.ok(works(rw));
   assert.equal(await inline.load({ build }), rw);
   const options = { layout: "thd", shape: [1, 1, 64], positions: 12345 };
-  const turned = [rw, await main.load({ build })].map((runtime) =>
+  const rotated = [rw, await main.load({ build })].map((runtime) =>
     runtime.rope({ head_dim: 64, pairing: "half" }).rotate(new Float32Array(64).fill(1), options),
   );
-  assert.deepEqual(turned[0], turned[1]);
+  assert.deepEqual(rotated[0], rotated[1]);
 });
 
 test("ropewalk/inline works without its wasm files, and fetches nothing", async () => {

@@ -23,10 +23,10 @@ const cycle = `
     rope.plan(30);
     rope.queryTemperature([1, 2, 3]);
     rope.firstNegativeDistance(10);
-    throws(() => rw.rope({ ...config, rope_theta: 0.5 }));
-    throws(() => rw.rope({ ...config, rope_scaling: { rope_type: "custom", inv_freq: [1, 2, 3] } }));
-    throws(() => rope.rotate(tensor, { layout: "bhtd", positions: [0, NaN, 1] }));
-    throws(() => rw.convertPairing(new Float32Array(64), { heads: 2, head_dim: 32, rotary_dim: 7, from: "half", to: "interleaved" }));
+    expectThrow(() => rw.rope({ ...config, rope_theta: 0.5 }));
+    expectThrow(() => rw.rope({ ...config, rope_scaling: { rope_type: "custom", inv_freq: [1, 2, 3] } }));
+    expectThrow(() => rope.rotate(tensor, { layout: "bhtd", positions: [0, NaN, 1] }));
+    expectThrow(() => rw.convertPairing(new Float32Array(64), { heads: 2, head_dim: 32, rotary_dim: 7, from: "half", to: "interleaved" }));
     rw.convertPairing(new Float32Array(64), { heads: 2, head_dim: 32, from: "half", to: "interleaved" });
     tensor.dispose();
     rope.dispose();
@@ -34,13 +34,13 @@ const cycle = `
 
 test("10,000 cycles neither grow memory nor use up free blocks", async () => {
   const [none, many] = [await measureCycles(cycle, 0), await measureCycles(cycle, 10000)];
-  assert.equal(many.after, many.before, "memory has not grown");
+  assert.equal(many.after, many.before, "memory doesn't grow");
   assert.ok(none.blocks > 100, `${none.blocks} blocks are free`);
   assert.deepEqual(many, none);
 });
 
 test("the measurement detects a leak of 64 bytes per cycle in 1000 cycles", async () => {
-  const leaky = cycle.replace("const tensor =", "kept.push(rw.tensor([1]));\n    const tensor =");
+  const leaky = cycle.replace("const tensor =", "leaked.push(rw.tensor([1]));\n    const tensor =");
   assert.notEqual(leaky, cycle);
   const [none, many] = [await measureCycles(cycle, 0), await measureCycles(leaky, 1000)];
   assert.ok(many.blocks < none.blocks, `${many.blocks} blocks are free, ${none.blocks} without the leak`);
@@ -56,7 +56,7 @@ test("the block for positions is freed when a larger one replaces it", () => {
       });
     rotate(1000);
     const before = rw.memoryBytes;
-    for (let tokens = 1000; tokens <= 50000; tokens += 500) rotate(tokens); // 20 MB in all, 0.4 MB at a time
+    for (let tokens = 1000; tokens <= 50000; tokens += 500) rotate(tokens); // 20 MB in total, 0.4 MB at a time
     assert.ok(rw.memoryBytes - before < 8 * 2 ** 20, `${rw.memoryBytes - before} bytes more`);
   });
 });
@@ -66,22 +66,22 @@ test("disposing twice is harmless, and `using` disposes", () => {
   const other = rw.tensor([4]).set([1, 2, 3, 4]);
   tensor.dispose();
   tensor.dispose();
-  const taken = rw.tensor([4]).set([5, 6, 7, 8]); // probably the freed block; freeing it again would lose it
+  const reused = rw.tensor([4]).set([5, 6, 7, 8]); // probably the freed block; freeing it twice would corrupt it
   tensor.dispose();
   const next = rw.tensor([4]);
-  assert.deepEqual([...taken.data], [5, 6, 7, 8]);
+  assert.deepEqual([...reused.data], [5, 6, 7, 8]);
   assert.deepEqual([...other.data], [1, 2, 3, 4]);
   const dispose = Symbol.dispose ?? Symbol.for("Symbol.dispose");
   const rope = rw.rope({ head_dim: 4, pairing: "half" });
   rope[dispose]();
   rope.dispose();
-  for (const owner of [other, taken, next]) owner[dispose]();
+  for (const owner of [other, reused, next]) owner[dispose]();
   assert.throws(() => other.data, { code: "DISPOSED" });
   assert.throws(() => rope.plan(), { code: "DISPOSED" });
 });
 
 test("tensors and ropes without dispose() are freed when they are collected", async () => {
-  // 200 MB of tensors in all, of which memory holds a few at a time
+  // 200 MB of tensors in total, a few at a time
   const bytes = await bytesAfterCollections(`
     for (let j = 0; j < 4; j++) rw.tensor([1 << 18]).data[0] = 1;
     rw.rope({ head_dim: 128, pairing: "half" });`);

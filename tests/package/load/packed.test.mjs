@@ -90,7 +90,7 @@ test("sizes: each wasm file", (t) => {
 // loads half of it (tests/unit/size.test.mjs).
 test("sizes: the scripts that a page without a bundler loads", (t) => {
   const scripts = scriptsOf("dist/index.js");
-  assert.ok(scripts.includes("dist/wasm/ropewalk.js"), "Emscripten's glue is among them");
+  assert.ok(scripts.includes("dist/wasm/ropewalk.js"), "they include Emscripten's glue");
   const total = scripts.reduce((sum, name) => sum + size(name), 0);
   const compressed = scripts.reduce((sum, name) => sum + gzipSync(read(name)).length, 0);
   const listed = `${kilobytes(total)}, ${kilobytes(compressed)} with gzip: ${scripts.join(", ")}`;
@@ -98,7 +98,7 @@ test("sizes: the scripts that a page without a bundler loads", (t) => {
   assert.ok(compressed <= 58 * 1024, listed);
 });
 
-test("the scripts of a page import no modules of Node, and evaluate no strings", () => {
+test("the scripts of a page import no Node modules, and don't evaluate strings", () => {
   for (const entry of ["dist/index.js", "dist/inline.js"]) {
     for (const name of scriptsOf(entry, () => true)) {
       const code = read(name);
@@ -111,12 +111,12 @@ test("the scripts of a page import no modules of Node, and evaluate no strings",
   }
 });
 
-test("scripts and source maps name no folder of the machine they were built on", () => {
+test("scripts and source maps contain no path of the build machine", () => {
   for (const name of files.filter((file) => /\.js(?:\.map)?$/.test(file)))
     assert.ok(!/\/(?:home|root|Users|work|tmp)\//.test(read(name)), name);
 });
 
-test("bundlers can find the addresses of files: no line break splits one", () => {
+test("bundlers can find the URLs of files: none is split by a line break", () => {
   const addresses = files
     .filter((file) => file.endsWith(".js"))
     .flatMap((name) => [...read(name).matchAll(/new URL\("(\.[^"]*)"/g)].map(([, address]) => [name, address]));

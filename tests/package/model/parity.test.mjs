@@ -47,7 +47,7 @@ async function withModel(path, use) {
 
 for (const name of names) {
   const expected = readExpected(name, "expected.json");
-  const wanted = [expected.prompt_logits.at(-1), ...expected.step_logits];
+  const reference = [expected.prompt_logits.at(-1), ...expected.step_logits];
   const files = ["", "model.gguf"].filter((file) => existsSync(tinyModel(`${name}/${file || "model.safetensors"}`)));
 
   for (const file of files) {
@@ -70,7 +70,7 @@ for (const name of names) {
     }
     test(`${name}, ${kind}: transformers' logits, hidden state and losses, at the prompt and 32 cached steps`, () =>
       withModel(`${name}/${file}`, async (model) => {
-        const difference = largestDifference(await logitsOf(model, expected), wanted);
+        const difference = largestDifference(await logitsOf(model, expected), reference);
         assert.ok(difference < F32_LIMIT, `${difference}`);
         const hidden = await model.embed(expected.prompt);
         assert.ok(largestDifference([hidden], [expected.prompt_hidden]) < F32_LIMIT);

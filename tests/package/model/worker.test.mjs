@@ -145,15 +145,15 @@ describe("sources of a model", () => {
 
   test("a path, a file URL, files, and bytes that are copied or transferred", async () => {
     const bytes = new Uint8Array(await readFile(LLAMA));
-    const wanted = await facts(LLAMA);
-    assert.equal(wanted.text.length, 5);
-    assert.deepEqual(await facts(new URL(`file://${LLAMA}`)), wanted);
-    assert.deepEqual(await facts(new File([bytes], "tiny.gguf")), wanted);
-    assert.deepEqual(await facts([new File([bytes], "tiny.gguf")]), wanted);
-    assert.deepEqual(await facts(bytes), wanted);
-    assert.deepEqual(await facts(bytes.buffer), wanted);
+    const reference = await facts(LLAMA);
+    assert.equal(reference.text.length, 5);
+    assert.deepEqual(await facts(new URL(`file://${LLAMA}`)), reference);
+    assert.deepEqual(await facts(new File([bytes], "tiny.gguf")), reference);
+    assert.deepEqual(await facts([new File([bytes], "tiny.gguf")]), reference);
+    assert.deepEqual(await facts(bytes), reference);
+    assert.deepEqual(await facts(bytes.buffer), reference);
     assert.ok(bytes.length > 0);
-    assert.deepEqual(await facts(bytes, { transfer: true }), wanted);
+    assert.deepEqual(await facts(bytes, { transfer: true }), reference);
     assert.equal(bytes.length, 0);
   });
 

@@ -6,8 +6,8 @@ import { sameBits } from "../helpers/arrays.mjs";
 import { rw, withRope } from "../helpers/runtime.mjs";
 
 const plain = { head_dim: 128, pairing: "half" };
-const near = (actual, expected, tolerance, what) =>
-  assert.ok(Math.abs(actual - expected) <= tolerance, `${what}: ${actual} instead of ${expected}`);
+const near = (actual, expected, tolerance, name) =>
+  assert.ok(Math.abs(actual - expected) <= tolerance, `${name}: ${actual} instead of ${expected}`);
 
 test("decay of equal vectors: d = 512, base 10000", () => {
   withRope(rw.rope({ head_dim: 512, pairing: "half" }), (rope) => {
@@ -19,7 +19,7 @@ test("decay of equal vectors: d = 512, base 10000", () => {
     ]) {
       near(rope.decay({ first: distance, count: 1 })[0], score, digits, `at ${distance}`);
     }
-    assert.ok(rope.decay({ first: 65535, count: 1 })[0] > 0, "above zero again");
+    assert.ok(rope.decay({ first: 65535, count: 1 })[0] > 0, "above zero later");
     const first = rope.firstNegativeDistance(65536);
     const before = rope.decay({ first: 1, count: first });
     assert.ok(before.at(-1) < 0 && before.slice(0, -1).every((score) => score >= 0), `first below zero at ${first}`);
@@ -36,7 +36,7 @@ test("decay is S(Δ) = 2 Σ cos(Δ w), at any distance", () => {
       const expected = 2 * inv_freq.reduce((sum, w) => sum + Math.cos((-3.5 + 0.25 * i) * w), 0);
       near(value, expected, 1e-11, `at ${-3.5 + 0.25 * i}`);
     });
-    // more values than the scratch block holds; one by one they are the same
+    // more values than fit in the scratch block; each equals the value computed alone
     const many = rope.decay({ count: 70000, step: 3 });
     for (const i of [0, 65535, 65536, 69999])
       assert.equal(many[i], rope.decay({ first: 3 * i, count: 1 })[0], `value ${i}`);
@@ -58,13 +58,13 @@ test("RoFormer's bound: the mean over i of |Σ e^{iΔw}|", () => {
   });
 });
 
-test("random vectors: the seed determines the curve, whose mean is the curve of equal vectors", () => {
+test("random vectors: the seed determines the curve, and the mean curve is that of equal vectors", () => {
   withRope(rw.rope(plain), (rope) => {
     const random = (seed, draws) => rope.decay({ curve: "random", count: 200, step: 20, seed, draws });
     sameBits(random(1, 16), random(1, 16));
     assert.notDeepEqual(random(1, 16), random(2, 16));
     const ones = rope.decay({ count: 200, step: 20 });
-    // |z|² of a pair has mean 2, the weight in the curve of ones, and deviation 2: the sum of 64 means of 4096 draws is off by √64 · 2/√4096
+    // |z|² of a pair has mean 2, the weight in the curve of ones, and deviation 2: the sum of 64 means of 4096 draws deviates by √64 · 2/√4096
     random(3, 4096).forEach((value, i) => near(value, ones[i], 6 * 0.25, `at ${20 * i}`));
   });
 });
@@ -175,7 +175,7 @@ test("describe: decay, lengths and base at the given length", () => {
   assert.equal(d.smallest_base, rw.smallestBase(128, 16384));
 });
 
-test("the function describe uses the module that was loaded last", () => {
+test("the exported describe() uses the module that was loaded last", () => {
   const config = { ...plain, max_position_embeddings: 4096 };
   assert.deepEqual({ ...describe(config), toString: 0 }, { ...rw.describe(config), toString: 0 });
 });
@@ -196,7 +196,7 @@ test("describe as text: the type, the base, each treatment, and every warning", 
 });
 
 /** Asserts that a config has one warning for each pattern, and no others. */
-function warnsOf(config, patterns, seqLen) {
+function expectWarnings(config, patterns, seqLen) {
   const { warnings } = rw.describe(config, seqLen);
   assert.equal(warnings.length, patterns.length, JSON.stringify(warnings));
   for (const pattern of patterns)
@@ -215,7 +215,7 @@ test("warnings: none for correct released configs", () => {
     max_position_embeddings: 131072,
     rope_theta: 5e5,
   };
-  warnsOf(
+  expectWarnings(
     ropeConfig({
       ...llama,
       rope_scaling: {
@@ -228,35 +228,43 @@ test("warnings: none for correct released configs", () => {
     }),
     [],
   );
-  warnsOf({ ...plain, rope_theta: 1e6, max_position_embeddings: 4096 }, []);
+  expectWarnings({ ...plain, rope_theta: 1e6, max_position_embeddings: 4096 }, []);
 });
 
-test("warnings: each in its case", () => {
+test("warnings: each for its config", () => {
   const given = { ...plain, rope_theta: 1e6, max_position_embeddings: 131072 };
   const yarn = (more) => ({
     ...given,
     rope_scaling: { rope_type: "yarn", factor: 4, original_max_position_embeddings: 32768, ...more },
   });
   const long = 65536; // beyond the original length, where static YaRN is expected
-  warnsOf(yarn(), [], long);
-  warnsOf(yarn(), [/static/], 1000);
-  warnsOf({ ...plain, max_position_embeddings: 4096 }, [/rope_theta is not given/]);
-  warnsOf(given, [/longer than the 131072/], 200000);
-  warnsOf({ ...given, rope_scaling: { rope_type: "dynamic", factor: 2 } }, [/these frequencies hold for/], 1000);
-  warnsOf(yarn({ factor: 8 }), [/max_position_embeddings is 131072/], long);
-  warnsOf(yarn({ beta_fast: 1, beta_slow: 1 }), [/the ramp is a step/], long);
-  warnsOf(yarn({ mscale: 0.7 }), [/mscale without mscale_all_dim/], long);
-  warnsOf(yarn({ attn_factor: 1.1 }), [/attn_factor is not read by transformers/], long);
-  warnsOf({ ...yarn({ attention_factor: 1.1 }), compat: "vllm" }, [/attention_factor is not read by vllm/], long);
-  warnsOf({ ...yarn({ truncate: false }), compat: "llama.cpp" }, [/truncate has no effect/], long);
-  warnsOf({ ...yarn({ beta_fast: 16 }), compat: "llama.cpp" }, [/betas/], long);
-  warnsOf({ ...yarn({ beta_fast: 16 }), compat: "llama.cpp", model_type: "ministral3" }, [], long);
-  warnsOf(
+  expectWarnings(yarn(), [], long);
+  expectWarnings(yarn(), [/static/], 1000);
+  expectWarnings({ ...plain, max_position_embeddings: 4096 }, [/rope_theta is not given/]);
+  expectWarnings(given, [/longer than the 131072/], 200000);
+  expectWarnings({ ...given, rope_scaling: { rope_type: "dynamic", factor: 2 } }, [/these frequencies hold for/], 1000);
+  expectWarnings(yarn({ factor: 8 }), [/max_position_embeddings is 131072/], long);
+  expectWarnings(yarn({ beta_fast: 1, beta_slow: 1 }), [/the ramp is a step/], long);
+  expectWarnings(yarn({ mscale: 0.7 }), [/mscale without mscale_all_dim/], long);
+  expectWarnings(yarn({ attn_factor: 1.1 }), [/attn_factor is not read by transformers/], long);
+  expectWarnings(
+    { ...yarn({ attention_factor: 1.1 }), compat: "vllm" },
+    [/attention_factor is not read by vllm/],
+    long,
+  );
+  expectWarnings({ ...yarn({ truncate: false }), compat: "llama.cpp" }, [/truncate has no effect/], long);
+  expectWarnings({ ...yarn({ beta_fast: 16 }), compat: "llama.cpp" }, [/betas/], long);
+  expectWarnings({ ...yarn({ beta_fast: 16 }), compat: "llama.cpp", model_type: "ministral3" }, [], long);
+  expectWarnings(
     { ...given, compat: "llama.cpp", rope_scaling: { rope_type: "dynamic", factor: 2 } },
     [/no dynamic scaling/],
     1000,
   );
-  warnsOf({ ...given, compat: "vllm", rope_scaling: { rope_type: "dynamic", factor: 2 } }, [/static, as if/], 1000);
+  expectWarnings(
+    { ...given, compat: "vllm", rope_scaling: { rope_type: "dynamic", factor: 2 } },
+    [/static, as if/],
+    1000,
+  );
 });
 
 test("query temperature: 1 + scale · ln(1 + ⌊(p + offset) / floor_scale⌋)", () => {

@@ -23,7 +23,7 @@ const llama3 = {
 const custom = { rope_type: "custom", inv_freq: ones(32, 0.5) };
 const dynamic = { rope_type: "dynamic", factor: 2 };
 
-test("the configs that the cases below break are valid", () => {
+test("the unchanged configs are valid", () => {
   for (const rope_scaling of [yarn, longrope, llama3, custom]) rw.rope({ ...plain, rope_scaling }).dispose();
   rw.rope({ ...plain, max_position_embeddings: 4096, rope_scaling: dynamic }).dispose();
 });
@@ -41,7 +41,7 @@ const cases = [
   ["an unknown pairing", { pairing: "neox" }, "INVALID_CONFIG", "pairing"],
   ["an odd rotary_dim", { rotary_dim: 7 }, "INVALID_CONFIG", "rotary_dim"],
   ["a rotary_dim above head_dim", { rotary_dim: 66 }, "INVALID_CONFIG", "rotary_dim"],
-  ["an odd head_dim that turns whole", { head_dim: 63 }, "INVALID_CONFIG", "rotary_dim"],
+  ["an odd head_dim without rotary_dim", { head_dim: 63 }, "INVALID_CONFIG", "rotary_dim"],
   ["a span that ends outside the head", { rotary_dim: 32, rotary_offset: 33 }, "INVALID_CONFIG", "rotary_offset"],
   ["a negative offset", { rotary_dim: 32, rotary_offset: -2 }, "INVALID_CONFIG", "rotary_offset"],
   ["a base of 1", { rope_theta: 1 }, "INVALID_CONFIG", "rope_theta"],
@@ -162,7 +162,7 @@ const cases = [
     "rope_scaling.inv_freq[0]",
   ],
   [
-    "sections that do not sum to the pairs",
+    "sections whose sum isn't the number of pairs",
     { rope_scaling: { rope_type: "default", mrope_section: [8, 12, 11] } },
     "INVALID_CONFIG",
     "rope_scaling.mrope_section",
@@ -173,8 +173,8 @@ const cases = [
     "INVALID_CONFIG",
     "rope_scaling.mrope_section",
   ],
-  ["divisors of another length", { freq_factors: ones(31) }, "INVALID_CONFIG", "freq_factors"],
-  ["a divisor of 0", { freq_factors: ones(32, 0) }, "INVALID_CONFIG", "freq_factors"],
+  ["freq_factors of another length", { freq_factors: ones(31) }, "INVALID_CONFIG", "freq_factors"],
+  ["a freq_factor of 0", { freq_factors: ones(32, 0) }, "INVALID_CONFIG", "freq_factors"],
   ["xPos with a scale base of 0", { xpos: { scale_base: 0 } }, "INVALID_CONFIG", "xpos.scale_base"],
   [
     "a query temperature with a floor of 0",
@@ -185,13 +185,13 @@ const cases = [
   ["a softmax scale of 0", { softmax_scale: 0 }, "INVALID_CONFIG", "softmax_scale"],
 ];
 
-for (const [what, keys, code, field] of cases) {
-  test(what, () => {
+for (const [title, keys, code, field] of cases) {
+  test(title, () => {
     const config = { ...plain, ...keys };
-    const kept = structuredClone(config);
+    const copy = structuredClone(config);
     raises(() => rw.rope(config), code, field);
     raises(() => rw.describe(config), code, field);
-    assert.deepEqual(config, kept, "the config given stays");
+    assert.deepEqual(config, copy, "the given config is unchanged");
     withRope(rw.rope(plain), (rope) => assert.equal(rope.plan().inv_freq[0], 1));
   });
 }

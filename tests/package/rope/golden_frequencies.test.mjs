@@ -15,7 +15,7 @@ const frequencyTolerance = 5e-7;
 /** Mistral 4 passes its whole head to transformers. The rotated part is separate, as in DeepSeek's attention. */
 const headDims = { mistral4: 64 };
 
-test("all cases are there", () => assert.equal(cases.length, 129));
+test("has all cases", () => assert.equal(cases.length, 129));
 
 for (const golden of cases) {
   test(golden.name, () => {
@@ -36,7 +36,7 @@ for (const golden of cases) {
         Math.abs(plan.attention_factor - golden.attention_factor) <= 1e-12,
         `attention_factor ${plan.attention_factor} instead of ${golden.attention_factor}`,
       );
-      // the golden file has the factor of 1/√head_dim, without a family's own scale
+      // the file has the factor on 1/√head_dim, without the scale that a family defines
       const softmax = plan.softmax_scale / (config.softmax_scale ?? 1 / Math.sqrt(plan.head_dim));
       assert.ok(
         Math.abs(softmax - golden.softmax_scale) <= 1e-12 * golden.softmax_scale,
@@ -57,18 +57,18 @@ for (const golden of cases) {
       const table = rope.table(positions, { seqLen: golden.seq_len ?? 1 });
       golden.positions.forEach((position, row) => {
         golden.pairs.forEach((pair, column) => {
-          const expected = golden.inv_freq[pair];
-          const hasSameBits = Math.fround(inv_freq[pair]) === Math.fround(expected);
-          // cos and sin of equal angles: 2.4e-7 in transformers (tests/golden/README.md), half an ulp here. A frequency with other last bits gives other
-          // angles.
-          const angleError = hasSameBits ? 0 : position * (Math.abs(inv_freq[pair] - expected) + 2 ** -23 * expected);
+          const frequency = golden.inv_freq[pair];
+          const hasSameBits = Math.fround(inv_freq[pair]) === Math.fround(frequency);
+          // cos and sin of equal angles: 2.4e-7 in transformers (tests/golden/README.md), half an ulp here. If the
+          // frequencies differ, so do the angles.
+          const angleError = hasSameBits ? 0 : position * (Math.abs(inv_freq[pair] - frequency) + 2 ** -23 * frequency);
           const tolerance = golden.attention_factor * (3e-7 + angleError);
           for (const name of ["cos", "sin"]) {
             const actual = table[name][row * inv_freq.length + pair];
-            const wanted = golden[name][row][column];
+            const expected = golden[name][row][column];
             assert.ok(
-              Math.abs(actual - wanted) <= tolerance,
-              `${name} of pair ${pair} at ${position}: ${actual} instead of ${wanted}, tolerance ${tolerance}`,
+              Math.abs(actual - expected) <= tolerance,
+              `${name} of pair ${pair} at ${position}: ${actual} instead of ${expected}, tolerance ${tolerance}`,
             );
           }
         });

@@ -8,10 +8,10 @@ const cases = golden("other_systems");
 
 /** Both sides compute in f64. An error in the exponent of the base is multiplied by ln(base). */
 const tolerance = 2 ** -44;
-const near = (actual, expected, what) =>
-  assert.ok(Math.abs(actual - expected) <= tolerance * Math.abs(expected), `${what}: ${actual} instead of ${expected}`);
+const near = (actual, expected, name) =>
+  assert.ok(Math.abs(actual - expected) <= tolerance * Math.abs(expected), `${name}: ${actual} instead of ${expected}`);
 
-test("all cases are there", () => assert.equal(cases.length, 54));
+test("has all cases", () => assert.equal(cases.length, 54));
 
 for (const { name, config, seq_len, inv_freq, attention_factor, softmax_scale } of cases) {
   test(name, () => {
@@ -27,7 +27,7 @@ for (const { name, config, seq_len, inv_freq, attention_factor, softmax_scale } 
 
 const withXpos = cases.filter(({ xpos }) => xpos !== undefined);
 
-test("all xPos cases are there", () => assert.equal(withXpos.length, 2));
+test("has all xPos cases", () => assert.equal(withXpos.length, 2));
 
 for (const { name, config, xpos } of withXpos) {
   test(`${name}: scales of queries and keys`, () => {

@@ -7,10 +7,10 @@ import { rw, withRope } from "../helpers/runtime.mjs";
 const cases = golden("rotations");
 const frequencies = golden("frequencies");
 
-test("all cases are there", () => assert.equal(cases.length, 41));
+test("has all cases", () => assert.equal(cases.length, 41));
 
 /** The f32 frequencies of transformers for the same config, if frequencies.json has them. */
-function ownFrequencies({ hf_config, layer_type, positions }) {
+function transformersFrequencies({ hf_config, layer_type, positions }) {
   const length = Math.max(...positions.flat(Infinity)) + 1;
   const fits = ({ seq_len }) => seq_len === null || seq_len === length;
   return frequencies.find(
@@ -22,16 +22,16 @@ function ownFrequencies({ hf_config, layer_type, positions }) {
 /**
  * Tolerance of an element, relative to the length of its pair. Both sides round cos, sin, the products and their sum (1e-6 in all). Angles differ
  * by the position times the difference of the frequencies, plus an ulp of the f32 angle if they differ at all. For frequencies that
- * frequencies.json doesn't have, the difference is 5e-7, as the test of the others shows.
+ * frequencies.json doesn't have, the difference is at most 5e-7, like that of the others.
  */
-function toleranceOf(inv_freq, own, pair, position) {
-  if (own !== undefined && Math.fround(own[pair]) === Math.fround(inv_freq[pair])) return 1e-6;
-  const error = own === undefined ? 5e-7 * inv_freq[pair] : Math.abs(own[pair] - inv_freq[pair]);
+function toleranceOf(inv_freq, reference, pair, position) {
+  if (reference !== undefined && Math.fround(reference[pair]) === Math.fround(inv_freq[pair])) return 1e-6;
+  const error = reference === undefined ? 5e-7 * inv_freq[pair] : Math.abs(reference[pair] - inv_freq[pair]);
   return 1e-6 + Math.abs(position) * (error + 2 ** -23 * inv_freq[pair]);
 }
 
 /** The elements of pair j in the source and in the result, counted from the start of the head. */
-function placesOf(pairing, pairs, j) {
+function indicesOf(pairing, pairs, j) {
   const half = [j, j + pairs];
   const adjacent = [2 * j, 2 * j + 1];
   return { half: [half, half], interleaved: [adjacent, adjacent], interleaved_to_half: [adjacent, half] }[pairing];
@@ -56,15 +56,15 @@ function spansOf(golden, precision) {
 }
 
 /** Rotates one span, and checks its elements. */
-function checkSpan(golden, which, x, { config, positions }) {
-  const expected = golden[`${which}_rotated`];
-  const original = golden[which];
-  const shape = golden[`${which}_shape`];
+function checkSpan(golden, operand, x, { config, positions }) {
+  const expected = golden[`${operand}_rotated`];
+  const original = golden[operand];
+  const shape = golden[`${operand}_shape`];
   const inverse = Boolean(golden.inverse) !== Boolean(golden.opposite_direction);
   withRope(rw.rope(config), (rope) => {
-    rope.rotate(x, { layout: golden.layout, shape, positions, inverse, role: which === "q" ? "query" : "key" });
+    rope.rotate(x, { layout: golden.layout, shape, positions, inverse, role: operand === "q" ? "query" : "key" });
     const plan = rope.plan(Math.max(1, ...positions.map((p) => Math.ceil(p) + 1)));
-    const own = ownFrequencies(golden);
+    const reference = transformersFrequencies(golden);
     const [batches, heads, tokens, head_dim] = shape;
     const pairs = plan.inv_freq.length;
     const axes = positions.length / (batches * tokens);
@@ -74,15 +74,15 @@ function checkSpan(golden, which, x, { config, positions }) {
       for (let j = 0; j < pairs; j++) {
         const axis = axes === 1 ? 0 : plan.axis_of_pair[j];
         const position = positions[(axis * batches + batch) * tokens + token];
-        const [read, write] = placesOf(golden.pairing, pairs, j).map((places) =>
-          places.map((place) => row * head_dim + plan.rotary_offset + place),
+        const [read, write] = indicesOf(golden.pairing, pairs, j).map((indices) =>
+          indices.map((index) => row * head_dim + plan.rotary_offset + index),
         );
         const radius = Math.hypot(original[read[0]], original[read[1]]) * plan.attention_factor;
-        const tolerance = radius * toleranceOf(plan.inv_freq, own, j, position);
+        const tolerance = radius * toleranceOf(plan.inv_freq, reference, j, position);
         for (const i of write) {
           assert.ok(
             Math.abs(x[i] - expected[i]) <= tolerance,
-            `${which}[${i}], pair ${j} at ${position}: ${x[i]} instead of ${expected[i]}, tolerance ${tolerance}`,
+            `${operand}[${i}], pair ${j} at ${position}: ${x[i]} instead of ${expected[i]}, tolerance ${tolerance}`,
           );
         }
       }
@@ -93,8 +93,8 @@ function checkSpan(golden, which, x, { config, positions }) {
 
 for (const golden of cases) {
   test(golden.name, () => {
-    for (const which of ["q", "k"]) {
-      const x = Float32Array.from(golden[which]);
+    for (const operand of ["q", "k"]) {
+      const x = Float32Array.from(golden[operand]);
       for (const span of spansOf(golden, "hf")) {
         if (golden.axis_spans === undefined) {
           assert.equal(span.config.pairing, golden.pairing);
@@ -106,15 +106,15 @@ for (const golden of cases) {
             );
           });
         }
-        checkSpan(golden, which, x, span);
+        checkSpan(golden, operand, x, span);
       }
       // elements that aren't rotated keep their bits
-      const head_dim = golden[`${which}_shape`].at(-1);
+      const head_dim = golden[`${operand}_shape`].at(-1);
       const end = golden.rotary_offset + golden.rotary_dim;
-      golden[which].forEach((value, i) => {
+      golden[operand].forEach((value, i) => {
         const d = i % head_dim;
         if (d < golden.rotary_offset || d >= end)
-          assert.equal(x[i], value, `${which}[${i}] is outside the rotary span`);
+          assert.equal(x[i], value, `${operand}[${i}] is outside the rotary span`);
       });
     }
   });
@@ -122,14 +122,14 @@ for (const golden of cases) {
 
 /**
  * With exact arithmetic. The angles of transformers, in f32, are off by position · inv_freq · (5e-7 for the frequency, 2^-24 for the product):
- * 4e-4 at positions up to 4096 and 1e-2 beyond, in round figures (tests/golden/README.md has 1e-7 for the factor). In longrope, cos and sin have a factor.
+ * roughly 4e-4 at positions up to 4096 and 1e-2 beyond (tests/golden/README.md has 1e-7 for the factor). In longrope, cos and sin have a factor.
  */
 for (const golden of cases) {
   test(`${golden.name}: with precision exact`, () => {
-    for (const which of ["q", "k"]) {
-      const x = Float32Array.from(golden[which]);
-      for (const span of spansOf(golden, "exact")) checkSpan({ ...golden, hf_config: null }, which, x, span);
-      const worst = Math.max(...golden[`${which}_rotated`].map((expected, i) => Math.abs(x[i] - expected)));
+    for (const operand of ["q", "k"]) {
+      const x = Float32Array.from(golden[operand]);
+      for (const span of spansOf(golden, "exact")) checkSpan({ ...golden, hf_config: null }, operand, x, span);
+      const worst = Math.max(...golden[`${operand}_rotated`].map((expected, i) => Math.abs(x[i] - expected)));
       assert.ok(worst <= (golden.long ? 2e-2 : 1e-3), `off by ${worst}`);
     }
   });

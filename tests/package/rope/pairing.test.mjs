@@ -15,7 +15,7 @@ test("eight rows: interleaved c s c s … becomes c c … s s …", () => {
     [...rw.convertPairing(rows, { ...options, from: "half", to: "interleaved" })],
     [0, 4, 1, 5, 2, 6, 3, 7],
   );
-  assert.deepEqual([...rows], [0, 1, 2, 3, 4, 5, 6, 7], "the weights given stay");
+  assert.deepEqual([...rows], [0, 1, 2, 3, 4, 5, 6, 7], "the given weights are unchanged");
 });
 
 test("only rows in the rotary span of each head move, and rows stay whole", () => {

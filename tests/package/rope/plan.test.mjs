@@ -5,8 +5,8 @@ import { sameBits } from "../helpers/arrays.mjs";
 import { rw, withRope } from "../helpers/runtime.mjs";
 
 const plain = { head_dim: 128, pairing: "half" };
-const near = (actual, expected, relative, what) =>
-  assert.ok(Math.abs(actual - expected) <= relative * Math.abs(expected), `${what}: ${actual} instead of ${expected}`);
+const near = (actual, expected, relative, name) =>
+  assert.ok(Math.abs(actual - expected) <= relative * Math.abs(expected), `${name}: ${actual} instead of ${expected}`);
 const planOf = (config, seqLen) => withRope(rw.rope(config), (rope) => rope.plan(seqLen));
 const scaled = (rope_scaling, more = {}) => ({ ...plain, ...more, rope_scaling });
 
@@ -133,7 +133,7 @@ for (const [name, [config, [w1, wQuarter, wHalf, wLast, sum]]] of Object.entries
       [n / 2, wHalf],
       [n - 1, wLast],
     ])
-      near(inv_freq[j], expected, 6e-9, `w[${j}]`); // references have nine digits
+      near(inv_freq[j], expected, 6e-9, `w[${j}]`); // the references have nine digits
     near(
       inv_freq.reduce((a, b) => a + b),
       sum,
@@ -194,7 +194,7 @@ test("softmax scale: 1/√head_dim, the scale in the config, and DeepSeek's fact
   near(planOf(deepseek).softmax_scale * Math.sqrt(192), 1.8738542, 1e-8, "softmax_scale");
 });
 
-test("a plan is valid for the lengths it states", () => {
+test("a plan is valid for exactly its range of lengths", () => {
   const dynamic = scaled({ rope_type: "dynamic", factor: 2 }, { max_position_embeddings: 4096 });
   const ones = (n) => new Array(n).fill(1);
   const longrope = scaled(
@@ -237,7 +237,7 @@ test("a plan doesn't depend on earlier calls", () => {
     const lengths = [1, 5000, 4096, 100000, 5000, 1];
     const fresh = lengths.map((length) => planOf(dynamic, length).inv_freq);
     lengths.forEach((length, i) => sameBits(rope.plan(length).inv_freq, fresh[i], `at ${length}`));
-    sameBits(rope.plan().inv_freq, fresh[0], "without a length: that of short sequences");
+    sameBits(rope.plan().inv_freq, fresh[0], "without a length, the plan for short sequences");
   });
 });
 

@@ -7,7 +7,7 @@ import { rw, withRope } from "../helpers/runtime.mjs";
 
 /** A fixed seed, so that a failure comes from the change under test. ROPEWALK_SEED sets another. */
 const seed = Number(process.env.ROPEWALK_SEED ?? 1);
-const check = (arbitraries, holds) => fc.assert(fc.property(...arbitraries, holds), { numRuns: 200, seed });
+const check = (arbitraries, property) => fc.assert(fc.property(...arbitraries, property), { numRuns: 200, seed });
 const epsilon = 2 ** -24;
 
 const geometry = fc
@@ -36,18 +36,18 @@ const values = (length) =>
     .map((list) => Float32Array.from(list));
 const withVector = (...more) => config.chain((given) => fc.tuple(fc.constant(given), values(given.head_dim), ...more));
 
-const turn = (rope, x, positions, options) =>
+const rotate = (rope, x, positions, options) =>
   rope.rotate(x.slice(), { layout: "thd", shape: [1, 1, x.length], positions, ...options });
 const dot = (x, y) => x.reduce((sum, value, i) => sum + value * y[i], 0);
 const norm = (x) => Math.hypot(...x);
 const distance = (x, y) => Math.hypot(...x.map((value, i) => value - y[i]));
 
-/** One rotation has an error of 4 · 2^-24 of the pair's length per element (helpers/reference.mjs), so √2 times as much of the vector's length. */
+/** One rotation has an error of 4 · 2^-24 of the pair's length per element (helpers/reference.mjs), so √2 times that of the vector's length. */
 const off = (rotations, x) => rotations * 4 * Math.SQRT2 * epsilon * norm(x) + 2 ** -140;
 
 test("a rotation keeps the norm", () => {
   check([withVector(position)], ([given, x, p]) =>
-    withRope(rw.rope(given), (rope) => assert.ok(Math.abs(norm(turn(rope, x, p)) - norm(x)) <= off(1, x))),
+    withRope(rw.rope(given), (rope) => assert.ok(Math.abs(norm(rotate(rope, x, p)) - norm(x)) <= off(1, x))),
   );
 });
 
@@ -57,12 +57,12 @@ test("an attention factor scales the norm of the rotated elements only", () => {
       rw.rope({ ...given, rope_scaling: { rope_type: "yarn", factor, original_max_position_embeddings: 2048 } }),
       (rope) => {
         const { rotary_offset: first, rotary_dim } = given;
-        const turned = turn(rope, x, p);
+        const rotated = rotate(rope, x, p);
         const span = (v) => v.subarray(first, first + rotary_dim);
         const scale = 1 + 0.1 * Math.log(factor);
-        assert.ok(Math.abs(norm(span(turned)) - scale * norm(span(x))) <= scale * off(1, x));
+        assert.ok(Math.abs(norm(span(rotated)) - scale * norm(span(x))) <= scale * off(1, x));
         for (let i = 0; i < x.length; i++)
-          if (i < first || i >= first + rotary_dim) assert.ok(Object.is(turned[i], x[i]));
+          if (i < first || i >= first + rotary_dim) assert.ok(Object.is(rotated[i], x[i]));
       },
     ),
   );
@@ -78,20 +78,20 @@ test("scores depend only on the difference of positions", () => {
     ],
     ([given, q, k, m, n, shift]) =>
       withRope(rw.rope(given), (rope) => {
-        const score = dot(turn(rope, q, m), turn(rope, k, n));
-        const shifted = dot(turn(rope, q, m + shift), turn(rope, k, n + shift));
+        const score = dot(rotate(rope, q, m), rotate(rope, k, n));
+        const shifted = dot(rotate(rope, q, m + shift), rotate(rope, k, n + shift));
         assert.ok(Math.abs(score - shifted) <= 4 * off(1, q) * norm(k) + 1e-30, `${score} and ${shifted}`);
         // q^T R_{n−m} k
-        assert.ok(Math.abs(score - dot(q, turn(rope, k, n - m))) <= 3 * off(1, q) * norm(k) + 1e-30);
+        assert.ok(Math.abs(score - dot(q, rotate(rope, k, n - m))) <= 3 * off(1, q) * norm(k) + 1e-30);
       }),
   );
 });
 
-test("rotations add up: m, then n, is m + n", () => {
+test("rotations add up: m, then n, equals m + n", () => {
   const integer = fc.integer({ min: -(2 ** 20), max: 2 ** 20 });
   check([withVector(integer, integer)], ([given, x, m, n]) =>
     withRope(rw.rope(given), (rope) =>
-      assert.ok(distance(turn(rope, turn(rope, x, m), n), turn(rope, x, m + n)) <= off(3, x)),
+      assert.ok(distance(rotate(rope, rotate(rope, x, m), n), rotate(rope, x, m + n)) <= off(3, x)),
     ),
   );
 });
@@ -99,8 +99,8 @@ test("rotations add up: m, then n, is m + n", () => {
 test("the inverse undoes a rotation, and equals the rotation by the negative position", () => {
   check([withVector(position)], ([given, x, p]) =>
     withRope(rw.rope(given), (rope) => {
-      assert.ok(distance(turn(rope, turn(rope, x, p), p, { inverse: true }), x) <= off(2, x));
-      assert.ok(distance(turn(rope, x, p, { inverse: true }), turn(rope, x, -p)) <= off(2, x));
+      assert.ok(distance(rotate(rope, rotate(rope, x, p), p, { inverse: true }), x) <= off(2, x));
+      assert.ok(distance(rotate(rope, x, p, { inverse: true }), rotate(rope, x, -p)) <= off(2, x));
     }),
   );
 });
@@ -108,13 +108,13 @@ test("the inverse undoes a rotation, and equals the rotation by the negative pos
 test("re-rotated keys equal keys that are rotated at the new positions", () => {
   check([withVector(position, position)], ([given, x, from, to]) =>
     withRope(rw.rope(given), (rope) => {
-      const moved = rope.rerotate(turn(rope, x, from), {
+      const moved = rope.rerotate(rotate(rope, x, from), {
         layout: "thd",
         shape: [1, 1, x.length],
         from: { positions: from },
         to: { positions: to },
       });
-      assert.ok(distance(moved, turn(rope, x, to)) <= off(3, x));
+      assert.ok(distance(moved, rotate(rope, x, to)) <= off(3, x));
     }),
   );
 });
@@ -123,22 +123,22 @@ test("both pairings are the same rotation of permuted elements", () => {
   check([withVector(position)], ([given, x, p]) => {
     const half = { ...given, pairing: "half" };
     const permute = (v, from, to) => rw.convertPairing(v, { heads: 1, ...geometryOf(given), from, to });
-    const turned = withRope(rw.rope(half), (rope) => turn(rope, x, p));
+    const rotated = withRope(rw.rope(half), (rope) => rotate(rope, x, p));
     const other = withRope(rw.rope({ ...given, pairing: "interleaved" }), (rope) =>
-      turn(rope, permute(x, "half", "interleaved"), p),
+      rotate(rope, permute(x, "half", "interleaved"), p),
     );
-    // a pair's index decides whether it is rotated with seven others or alone; the arithmetic is the same in both pairings
-    sameBits(permute(other, "interleaved", "half"), turned);
+    // pairs are rotated in groups of eight or alone, depending on their index, with the same arithmetic in both pairings
+    sameBits(permute(other, "interleaved", "half"), rotated);
     const both = withRope(rw.rope({ ...given, pairing: "interleaved_to_half" }), (rope) =>
-      turn(rope, permute(x, "half", "interleaved"), p),
+      rotate(rope, permute(x, "half", "interleaved"), p),
     );
-    sameBits(both, turned, "interleaved_to_half");
+    sameBits(both, rotated, "interleaved_to_half");
   });
 });
 
 const geometryOf = ({ head_dim, rotary_dim, rotary_offset }) => ({ head_dim, rotary_dim, rotary_offset });
 
-test("heads, tokens and rows of one call are rotated as each on its own", () => {
+test("heads, tokens and rows of one call are rotated independently", () => {
   const extents = fc.record({
     layout: fc.constantFrom("bthd", "bhtd", "thd"),
     b: fc.integer({ min: 1, max: 3 }),
@@ -154,7 +154,7 @@ test("heads, tokens and rows of one call are rotated as each on its own", () => 
       for (let i = 0; i < rows * t * h; i++) {
         const token = layout === "bhtd" ? i % t : Math.floor(i / h) % t;
         const at = i * given.head_dim;
-        sameBits(together.slice(at, at + given.head_dim), turn(rope, x.slice(at, at + given.head_dim), p + token));
+        sameBits(together.slice(at, at + given.head_dim), rotate(rope, x.slice(at, at + given.head_dim), p + token));
       }
     });
   });
@@ -219,9 +219,9 @@ test("YaRN's ramp: pairs are kept before it, divided after it, and blended in be
         (head_dim * Math.log(L / (rotations * 2 * Math.PI))) / (2 * Math.log(rope_theta));
       const [first, last] = [dimension(beta_fast), dimension(beta_slow)];
       const rounded = truncate ? [Math.floor(first), Math.ceil(last)] : [first, last];
-      fc.pre(!truncate || [first, last].every((edge) => Math.abs(edge - Math.round(edge)) > 1e-9)); // next to an integer, logs decide
+      fc.pre(!truncate || [first, last].every((edge) => Math.abs(edge - Math.round(edge)) > 1e-9)); // near an integer, rounding of the logarithms decides
       const [low, high] = [Math.max(rounded[0], 0), Math.min(rounded[1], head_dim - 1)];
-      fc.pre(low <= high); // else, far beyond the pairs there are, the ramp runs backwards, in transformers too
+      fc.pre(low <= high); // otherwise the ramp is reversed, far outside the pairs, as in transformers
       near(attention_factor, 1 + 0.1 * Math.log(s), 1e-14);
       const width = low === high ? 0.001 : high - low;
       let previous = 1;
@@ -231,7 +231,7 @@ test("YaRN's ramp: pairs are kept before it, divided after it, and blended in be
         if (j <= low) near(w, plain[j]);
         if (j >= low + width) near(w, plain[j] / s);
         const share = (w - plain[j] / s) / (plain[j] - plain[j] / s);
-        assert.ok(share <= previous + 1e-9, `shares fall: ${share} after ${previous}`);
+        assert.ok(share <= previous + 1e-9, `shares must not increase: ${share} after ${previous}`);
         previous = share;
       });
       if (correction_range !== null) correction_range.forEach((edge, i) => near(edge, [low, high][i], 1e-9));
@@ -245,8 +245,8 @@ test("linear scaling divides every frequency, and equals plain RoPE at divided p
     const plain = frequencies(given);
     frequencies(scaled).forEach((w, j) => near(w, plain[j] / s, 1e-15));
     const [a, b] = [
-      withRope(rw.rope(scaled), (rope) => turn(rope, x, p)),
-      withRope(rw.rope(given), (rope) => turn(rope, x, p / s)),
+      withRope(rw.rope(scaled), (rope) => rotate(rope, x, p)),
+      withRope(rw.rope(given), (rope) => rotate(rope, x, p / s)),
     ];
     assert.ok(distance(a, b) <= off(2, x));
   });

@@ -57,7 +57,7 @@ test("between ropes with another base, another factor, or no scaling", () => {
         { positions: ids },
         `${JSON.stringify(a.config)} → ${JSON.stringify(b.config)}`,
       );
-  // on either of the two, or on a third
+  // called on either rope, or on a third one
   const moved = ropes.map((rope) => {
     const x = ropes[0].rotate(keys(), { layout, shape, positions: 3 });
     return rope.rerotate(x, {
@@ -76,10 +76,10 @@ test("between lengths of one rope with length-dependent frequencies", () => {
   withRope(rw.rope(dynamic), (rope) => {
     expectFresh(rope, { positions: 0, seqLen: 8 }, rope, { positions: 0, seqLen: 200 }, "grown");
     expectFresh(rope, { positions: 0, seqLen: 200 }, rope, { positions: 0, seqLen: 8 }, "shrunk");
-    expectFresh(rope, { positions: 0 }, rope, { positions: 500 }, "as long as the positions say");
+    expectFresh(rope, { positions: 0 }, rope, { positions: 500 }, "length from the positions");
     const kept = rope.rotate(keys(), { layout, shape, positions: 0, seqLen: 200 });
     const stale = rope.rotate(keys(), { layout, shape, positions: 0 });
-    assert.notDeepEqual(kept, stale, "the two lengths do have different frequencies");
+    assert.notDeepEqual(kept, stale, "the two lengths have different frequencies");
   });
 });
 
@@ -135,7 +135,7 @@ test("a shift only rotates: a hundred shifts scale nothing, and the attention fa
       moved,
       rope.rotate(keys(), { layout, shape, positions: 900 }),
       100 * tolerance,
-      "and they are where they should be",
+      "keys are at their new positions",
     );
   });
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { close, product, randomFloats, sameBits } from "../helpers/arrays.mjs";
-import { rotateByDefinition, rounding } from "../helpers/reference.mjs";
+import { referenceRotate, rounding } from "../helpers/reference.mjs";
 import { rw, withRope } from "../helpers/runtime.mjs";
 
 test("the worked example: base 10000, d = 4, position 2, [1, 2, 3, 4]", () => {
@@ -47,7 +47,7 @@ for (const pairing of ["half", "interleaved", "interleaved_to_half"]) {
           for (const inverse of [false, true]) {
             const shape = [...extents, geometry.head_dim];
             const x = randomFloats(product(shape), 7);
-            const { rotated, radius } = rotateByDefinition(x, rope.plan(), {
+            const { rotated, radius } = referenceRotate(x, rope.plan(), {
               layout,
               shape,
               inverse,

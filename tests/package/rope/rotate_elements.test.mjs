@@ -22,7 +22,7 @@ test("the 16-bit floats of the helpers have known values", () => {
     ["bf16", 1 + 3 * 2 ** -8, 0x3f82],
   ]) {
     assert.equal(toBits(value, dtype), bits, `${dtype} ${value}`);
-    if (toBits(fromBits(bits, dtype), dtype) !== bits) assert.fail(`${dtype} ${bits} does not come back`);
+    if (toBits(fromBits(bits, dtype), dtype) !== bits) assert.fail(`${dtype} ${bits} doesn't survive a round trip`);
   }
 });
 
@@ -53,7 +53,7 @@ for (const head_dim of [10, 40, 64]) {
   }
 }
 
-test("16-bit values at the ends of their range: subnormal, largest, zero", () => {
+test("16-bit values at the limits of their range: subnormal, largest, zero", () => {
   withRope(rw.rope({ head_dim: 16, pairing: "half" }), (rope) => {
     for (const [dtype, values] of [
       ["f16", [2 ** -24, 2 ** -15, -(2 ** -24) * 5, 65504, -65504, 0, -0, 1]],
@@ -69,8 +69,11 @@ test("16-bit values at the ends of their range: subnormal, largest, zero", () =>
 });
 
 test(
-  "a Float16Array says itself what it holds",
-  { skip: typeof Float16Array === "undefined" && "this engine has no Float16Array; its stand-in is tested below" },
+  "a Float16Array implies its dtype",
+  {
+    skip:
+      typeof Float16Array === "undefined" && "this engine has no Float16Array; an object with its tag is tested below",
+  },
   () => {
     withRope(rw.rope({ head_dim: 8, pairing: "half" }), (rope) => {
       const { bits } = to16Bits(randomFloats(8), "f16");
@@ -93,7 +96,7 @@ test("an object with the tag Float16Array is treated as one", () => {
   });
 });
 
-test("dtype may be given if the array implies it", () => {
+test("dtype may be given even if the array implies it", () => {
   withRope(rw.rope({ head_dim: 8, pairing: "half" }), (rope) => {
     const options = { layout: "thd", shape: [1, 1, 8], positions: 3 };
     sameBits(rope.rotate(randomFloats(8), { ...options, dtype: "f32" }), rope.rotate(randomFloats(8), options));

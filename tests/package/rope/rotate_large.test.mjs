@@ -6,7 +6,7 @@ import { rw, withRope } from "../helpers/runtime.mjs";
 
 const scratchElements = (1 << 19) / 4;
 
-function bothWays(rope, x, { shape, dtype, ...options }) {
+function expectSameInChunks(rope, x, { shape, dtype, ...options }) {
   const tensor = rw.tensor(shape, dtype ?? "f32").set(x);
   try {
     rope.rotate(tensor, options);
@@ -43,7 +43,7 @@ for (const [layout, shape] of shapes) {
       const x = randomFloats(product(shape));
       const ids = Array.from({ length: batches * tokens }, (_, i) => (i * 7919) % 100003);
       for (const positions of [4096, Int32Array.from(ids.slice(0, tokens)), ids])
-        bothWays(rope, x, { layout, shape, positions });
+        expectSameInChunks(rope, x, { layout, shape, positions });
     });
   });
 }
@@ -55,7 +55,7 @@ test("chunks that aren't a whole number of vectors: head_dim 90, partial and int
       ["bhtd", [1, 3, 1700, 90]],
       ["bthd", [2, 500, 3, 90]],
     ]) {
-      bothWays(rope, randomFloats(product(shape)), { layout, shape, positions: 12 });
+      expectSameInChunks(rope, randomFloats(product(shape)), { layout, shape, positions: 12 });
     }
   });
 });
@@ -69,8 +69,12 @@ test("several axes", () => {
         ["bhtd", [2, 3, 400, 128], 400, 2],
       ]) {
         const x = randomFloats(product(shape));
-        bothWays(rope, x, { layout, shape, positions: Array.from({ length: 3 * tokens }, (_, i) => (i * 31) % 997) });
-        bothWays(rope, x, {
+        expectSameInChunks(rope, x, {
+          layout,
+          shape,
+          positions: Array.from({ length: 3 * tokens }, (_, i) => (i * 31) % 997),
+        });
+        expectSameInChunks(rope, x, {
           layout,
           shape,
           positions: Array.from({ length: 3 * batches * tokens }, (_, i) => (i * 37) % 1009),
@@ -84,7 +88,7 @@ test("16-bit elements, twice as many per chunk", () => {
   withRope(rw.rope({ head_dim: 128, pairing: "interleaved_to_half" }), (rope) => {
     for (const dtype of ["f16", "bf16"]) {
       const shape = [2, 5, 700, 128];
-      bothWays(rope, to16Bits(randomFloats(product(shape)), dtype).bits, {
+      expectSameInChunks(rope, to16Bits(randomFloats(product(shape)), dtype).bits, {
         layout: "bhtd",
         shape,
         dtype,
@@ -104,9 +108,9 @@ test("all chunks use the plan for the whole length, or for seqLen", () => {
   withRope(rw.rope(dynamic), (rope) => {
     const shape = [1200, 2, 128];
     const x = randomFloats(product(shape));
-    bothWays(rope, x, { layout: "thd", shape, positions: 0 });
-    bothWays(rope, x, { layout: "thd", shape, positions: 0, seqLen: 5000 });
-    // on its own, the first chunk would use another plan
+    expectSameInChunks(rope, x, { layout: "thd", shape, positions: 0 });
+    expectSameInChunks(rope, x, { layout: "thd", shape, positions: 0, seqLen: 5000 });
+    // alone, the first chunk would use another plan
     const whole = rope.rotate(x.slice(), { layout: "thd", shape, positions: 0 });
     const first = rope.rotate(x.slice(0, 256 * 256), { layout: "thd", shape: [256, 2, 128], positions: 0 });
     assert.notDeepEqual(whole.slice(0, 256 * 256), first);
@@ -123,7 +127,7 @@ test("re-rotation in chunks", () => {
       const x = randomFloats(product(shape));
       const tokens = layout === "thd" ? shape[0] : layout === "bthd" ? shape[1] : shape[2];
       const from = { positions: 100 };
-      const to = { positions: Array.from({ length: tokens }, (_, t) => (t % 3 === 0 ? 100 + t : t)) }; // every third stays
+      const to = { positions: Array.from({ length: tokens }, (_, t) => (t % 3 === 0 ? 100 + t : t)) }; // every third key keeps its position
       const tensor = rw.tensor(shape).set(x);
       rope.rerotate(tensor, { layout, from, to });
       sameBits(rope.rerotate(x, { layout, shape, from, to }), tensor.data.slice(), layout);
@@ -132,7 +136,7 @@ test("re-rotation in chunks", () => {
   });
 });
 
-test("more positions than the row cache holds", () => {
+test("more positions than fit in the row cache", () => {
   // 40000 positions of 64 pairs are computed in blocks of 4096; also with separate positions for each row
   withRope(rw.rope({ head_dim: 128, pairing: "half" }), (rope) => {
     const tensor = rw.tensor([40000, 1, 128]).set(randomFloats(40000 * 128));

@@ -83,7 +83,7 @@ test("views of a tensor are rotated in place, whole and in part", () => {
   });
 });
 
-test("a view of a tensor isn't copied through the scratch block, which a token of this size wouldn't fit", () => {
+test("a view of a tensor isn't copied through the scratch block, which is too small for this token", () => {
   withRope(rw.rope(config), (rope) => {
     const tensor = rw.tensor([2, 2100, 64]).set(randomFloats(2 * 2100 * 64));
     rope.rotate(tensor.data.subarray(2100 * 64), { layout: "thd", shape: [1, 2100, 64], positions: 1001 });
@@ -97,7 +97,7 @@ test("a view of a tensor isn't copied through the scratch block, which a token o
   });
 });
 
-test("a new tensor holds zeros, and its data has the array type of its dtype", () => {
+test("a new tensor is zero, and its data has the array type of its dtype", () => {
   const f32 = rw.tensor([2, 3]);
   const bf16 = rw.tensor([2, 3], "bf16");
   assert.deepEqual(f32.data, new Float32Array(6));
@@ -117,9 +117,9 @@ test("when memory grows, tensors and ropes keep their contents, and an older vie
     const { inv_freq } = rope.plan();
     const old = tensor.data;
     const before = rw.memoryBytes;
-    const large = rw.tensor([before / 4]); // as large as wasm memory, which must grow
+    const large = rw.tensor([before / 4]); // as large as wasm memory, so memory must grow
     assert.ok(rw.memoryBytes > before);
-    assert.equal(old.length, 0, "the engine has detached the older view");
+    assert.equal(old.length, 0, "the older view is detached");
     raises(() => rope.rotate(old, options), "INVALID_SHAPE", "x");
     raises(() => rope.rotate(randomFloats(count), { ...options, out: old }), "INVALID_SHAPE", "out");
     sameBits(tensor.data.slice(), randomFloats(count), "after growth");

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { close, product, randomFloats, sameBits } from "../helpers/arrays.mjs";
-import { rotateByDefinition, rounding } from "../helpers/reference.mjs";
+import { referenceRotate, rounding } from "../helpers/reference.mjs";
 import { rw, withRope } from "../helpers/runtime.mjs";
 
 const config = { head_dim: 64, pairing: "half" };
@@ -21,7 +21,7 @@ function check(rope, positions, position, extra = 0) {
     ["bhtd", [B, H, T, D]],
   ]) {
     const given = x();
-    const expected = rotateByDefinition(given, rope.plan(), { layout, shape: order, position });
+    const expected = referenceRotate(given, rope.plan(), { layout, shape: order, position });
     const tolerance = (i) => rounding(expected.radius)(i) + extra * expected.radius[i];
     close(rope.rotate(given, { layout, shape: order, positions }), expected.rotated, tolerance, layout);
   }
@@ -128,7 +128,7 @@ test("several axes at one position, as for text tokens: a number, T ids, and ids
     const expected = rotated(4, rope);
     sameBits(rotated(ids, rope), expected, "T ids");
     sameBits(rotated([...ids, ...ids, ...ids], rope), expected, "A · T ids");
-    withRope(rw.rope(config), (plain) => sameBits(rotated(4, plain), expected, "as a rope of one axis"));
+    withRope(rw.rope(config), (plain) => sameBits(rotated(4, plain), expected, "same as a rope of one axis"));
   });
 });
 
@@ -137,7 +137,7 @@ test("several axes at one position, with separate ids for each batch row", () =>
     const order = [2, T, H, D];
     const given = x().slice(0, product(order));
     const ids = [5, 6, 7, 8, 9, 100, 0, 3, 900, -3];
-    const expected = rotateByDefinition(given, rope.plan(), {
+    const expected = referenceRotate(given, rope.plan(), {
       layout: "bthd",
       shape: order,
       position: (b, t) => ids[b * T + t],
@@ -157,7 +157,7 @@ test("the smallest and the largest position", () => {
     for (const first of [least, last]) {
       const ids = Array.from({ length: T }, (_, t) => first + t);
       sameBits(rotated(ids, rope), rotated(first, rope));
-      check(rope, first, (_, t) => first + t, 2 ** -22); // half an ulp of an angle of 2^31, which the definition rounds to f64
+      check(rope, first, (_, t) => first + t, 2 ** -22); // half an ulp of an angle of 2^31, which the reference implementation rounds to f64
     }
   });
 });
@@ -167,7 +167,7 @@ test("seqLen, or else the largest position, determines the plan", () => {
   withRope(rw.rope(dynamic), (rope) => {
     const at = (positions, seqLen) => {
       const given = x();
-      const { rotated: expected, radius } = rotateByDefinition(given, rope.plan(seqLen), {
+      const { rotated: expected, radius } = referenceRotate(given, rope.plan(seqLen), {
         layout: "bthd",
         shape,
         position: (_, t) => (typeof positions === "number" ? positions + t : positions[t]),

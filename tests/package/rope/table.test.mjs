@@ -18,7 +18,7 @@ function exactAngle(position, w) {
     return [high, value - high];
   };
   const [[p1, p2], [w1, w2]] = [split(position), split(w)];
-  const rest = p1 * w1 - head + p1 * w2 + p2 * w1 + p2 * w2; // each product of halves is exact but for the last
+  const rest = p1 * w1 - head + p1 * w2 + p2 * w1 + p2 * w2; // each product of halves is exact, except for the last
   return { cos: Math.cos(head) - rest * Math.sin(head), sin: Math.sin(head) + rest * Math.cos(head) };
 }
 
@@ -63,7 +63,7 @@ test("f32 values are within 2^-24 of the exact ones, at positions up to 2^24", (
   });
 });
 
-test("the attention factor multiplies both", () => {
+test("the attention factor multiplies cos and sin", () => {
   withRope(rw.rope(yarn), (rope) => {
     const { attention_factor, inv_freq } = rope.plan();
     assert.ok(Math.abs(attention_factor - (1 + 0.1 * Math.log(4))) < 1e-15);
@@ -209,7 +209,7 @@ test("several axes: separate ids for each", () => {
       rope.table([0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3]).cos,
       "a length puts all axes at the same positions",
     );
-    raises(() => rope.table([1, 2, 3, 4]), "INVALID_SHAPE", "positions"); // 4 ids are no planes of 3 axes
+    raises(() => rope.table([1, 2, 3, 4]), "INVALID_SHAPE", "positions"); // 4 ids can't be split into 3 axes
   });
 });
 
@@ -245,11 +245,11 @@ test("precision hf rounds angles like transformers", () => {
       assert.equal(cos[pair], Math.fround(Math.cos(Math.fround(131071 * w))), `pair ${pair}`);
       unlikeExact += Math.abs(cos[pair] - exactAngle(131071, w).cos) > 2 ** -24 ? 1 : 0;
     });
-    assert.ok(unlikeExact > 20, "and f32 angles are visibly off so far out");
+    assert.ok(unlikeExact > 20, "f32 angles are inexact at this position");
   });
 });
 
-test("16-bit tables hold the bits of their type", () => {
+test("16-bit tables contain the bits of their type", () => {
   withRope(rw.rope({ ...config, rotary_dim: 2 }), (rope) => {
     const { cos, sin } = rope.table([0], { dtype: "bf16" });
     assert.deepEqual([[...cos], [...sin]], [[0x3f80], [0]]);
@@ -265,7 +265,7 @@ test("out: arrays, tensors, or one of each are written in place and returned", (
       ["f16", Uint16Array],
       ["bf16", Uint16Array],
     ]) {
-      const expected = rope.table(3000, { dtype, layout: "half" }); // 3000 rows of 128: several pieces
+      const expected = rope.table(3000, { dtype, layout: "half" }); // 3000 rows of 128: several chunks
       const length = expected.cos.length;
       const tensors = { cos: rw.tensor([length], dtype), sin: rw.tensor([length], dtype) };
       const arrays = { cos: new Kind(length), sin: new Kind(length) };
@@ -281,7 +281,7 @@ test("out: arrays, tensors, or one of each are written in place and returned", (
         sameBits(
           rope.table(3000, { layout: "half", out: tensors }).cos.data.slice(),
           expected.cos,
-          "a tensor says its type itself",
+          "a tensor has its own type",
         );
       tensors.cos.dispose();
       tensors.sin.dispose();
@@ -291,16 +291,16 @@ test("out: arrays, tensors, or one of each are written in place and returned", (
 
 test("out with a wrong size or type", () => {
   withRope(rw.rope(yarn), (rope) => {
-    const good = () => new Float32Array(10 * 64);
+    const valid = () => new Float32Array(10 * 64);
     const bf16 = rw.tensor([640], "bf16");
-    const [one, two] = [good(), new Float32Array(2 * 640 - 1)];
+    const [one, two] = [valid(), new Float32Array(2 * 640 - 1)];
     for (const [out, dtype, code, field] of [
-      [{ cos: good(), sin: new Float32Array(639) }, undefined, "INVALID_SHAPE", "out.sin"],
-      [{ cos: new Float32Array(641), sin: good() }, undefined, "INVALID_SHAPE", "out.cos"],
-      [{ cos: new Float64Array(640), sin: good() }, undefined, "INVALID_DTYPE", "out.cos"],
-      [{ cos: good() }, undefined, "INVALID_DTYPE", "out.sin"],
-      [{ cos: good(), sin: bf16 }, undefined, "INVALID_DTYPE", "dtype"],
-      [{ cos: good(), sin: good() }, "f16", "INVALID_DTYPE", "dtype"],
+      [{ cos: valid(), sin: new Float32Array(639) }, undefined, "INVALID_SHAPE", "out.sin"],
+      [{ cos: new Float32Array(641), sin: valid() }, undefined, "INVALID_SHAPE", "out.cos"],
+      [{ cos: new Float64Array(640), sin: valid() }, undefined, "INVALID_DTYPE", "out.cos"],
+      [{ cos: valid() }, undefined, "INVALID_DTYPE", "out.sin"],
+      [{ cos: valid(), sin: bf16 }, undefined, "INVALID_DTYPE", "dtype"],
+      [{ cos: valid(), sin: valid() }, "f16", "INVALID_DTYPE", "dtype"],
       [{ cos: one, sin: one }, undefined, "INVALID_ARGUMENT", "out.sin"],
       [{ cos: two.subarray(0, 640), sin: two.subarray(639) }, undefined, "INVALID_ARGUMENT", "out.sin"],
       [{ cos: bf16, sin: bf16 }, undefined, "INVALID_ARGUMENT", "out.sin"],

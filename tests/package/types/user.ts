@@ -71,8 +71,8 @@ export async function useEverything(signal: AbortSignal): Promise<string> {
   const plan: FrequencyPlan = rope.plan(4096);
   const frequencies: Float64Array = plan.inv_freq;
   const table: CosSinTable = rope.table(512, { dtype: "f16", layout: "interleaved" });
-  const into = rope.table([1, 2], { out: { cos: tensor, sin: tensor } });
-  const cos: Tensor = into.cos;
+  const written = rope.table([1, 2], { out: { cos: tensor, sin: tensor } });
+  const cos: Tensor = written.cos;
   const decay: Float64Array = rope.decay({ count: 10, curve: "bound" });
   const negative: number | null = rope.firstNegativeDistance(65536);
   const temperature: Float64Array = rope.queryTemperature(8192);
@@ -86,20 +86,20 @@ export async function useEverything(signal: AbortSignal): Promise<string> {
   });
 
   const q = new Float32Array(128);
-  const answers: Float32Array = rw.attention(q, q, q, {
+  const output: Float32Array = rw.attention(q, q, q, {
     layout: "thd",
     shape: [1, 1, 128],
     position: rope,
     window: null,
   });
   using queries = rw.tensor([1, 1, 128]);
-  using answered: Tensor = rw.attention(queries, q, new Uint16Array(128), {
+  using outputTensor: Tensor = rw.attention(queries, q, new Uint16Array(128), {
     layout: "thd",
     kvShape: [1, 1, 128],
     kvDtype: "bf16",
     sinks: [0],
   });
-  const elsewhere: Float32Array = rw.attention(queries, queries, queries, { layout: "thd", out: q });
+  const mixedOutput: Float32Array = rw.attention(queries, queries, queries, { layout: "thd", out: q });
   const scheme: PositionScheme = { scheme: "t5", table: new Float32Array(32) };
   const slopes: Float32Array = rw.alibiSlopes(8);
   const buckets: Int32Array = rw.t5Buckets([0, -1], { buckets: 32 });
@@ -116,18 +116,18 @@ export async function useEverything(signal: AbortSignal): Promise<string> {
   using cache: KvCache = rw.kvCache(cacheOptions);
   cache.append({ q, k: q, v: q, layout: "thd", shape: [1, 1, 128], positions: 5 });
   const attended: Float32Array = cache.attend(q, { layout: "thd", shape: [1, 1, 128], sinkTokens: 4, window: 512 });
-  const possibility: CheckResult = cache.canRetune({ rope: config, layers: [0] });
-  const why: string = possibility.possible ? "" : `${possibility.code} ${possibility.field}: ${possibility.reason}`;
+  const check: CheckResult = cache.canRetune({ rope: config, layers: [0] });
+  const reason: string = check.possible ? "" : `${check.code} ${check.field}: ${check.reason}`;
   cache.retune({ rope: config, positions: 0 });
   cache.shift({ keep: 4, discard: 16 });
   cache.truncate(cache.length - 1);
   const saved: Uint8Array = cache.save();
   cache.restore(saved, { sequence: 0 });
-  const held: { k: Float32Array; v: Float32Array } = cache.read({ layer: 1, count: 1 });
+  const stored: { k: Float32Array; v: Float32Array } = cache.read({ layer: 1, count: 1 });
   const cacheBytes: number = rw.kvCacheBytes({ ...cacheOptions, length: 100 }) + cache.bytes;
   using state: LinearState = rw.linearState({ heads: 8, headDim: 128 });
   const linear: Float32Array = state.append(q, q, q);
-  const whole: Tensor = rw.linearAttention(queries, queries, queries, { layout: "thd", rope, out: queries });
+  const linearOutput: Tensor = rw.linearAttention(queries, queries, queries, { layout: "thd", rope, out: queries });
 
   const pairings: readonly Pairing[] = ["half", "interleaved", "interleaved_to_half"];
   const dtype: DType = tensor.dtype;
@@ -170,19 +170,19 @@ export async function useEverything(signal: AbortSignal): Promise<string> {
   // @ts-expect-error an unknown code
   if (new RopewalkError("INVALID_CONFIG", "", "").code === "BROKEN") throw new Error();
   const more = [
-    answers,
-    answered,
-    elsewhere,
+    output,
+    outputTensor,
+    mixedOutput,
     scheme,
     slopes,
     buckets,
     sines,
     attended,
-    why,
-    held,
+    reason,
+    stored,
     cacheBytes,
     linear,
-    whole,
+    linearOutput,
   ];
   return String([
     ...more,
