@@ -1,4 +1,5 @@
-// Attention and caches in pages under the strict policy: the examples, saving in one browser and restoring in the other, memory that grows.
+// Attention and caches in pages with a strict Content-Security-Policy: the examples, saving in one browser and restoring in another, growing
+// memory.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { withBrowser, withPage } from "./browsers.mjs";
@@ -22,14 +23,14 @@ test("attention and caches", async (t) => {
     withBrowser("chromium", (chromium) => withBrowser("firefox", (firefox) => use({ chromium, firefox })));
   await inBoth(async (browsers) => {
     for (const [name, browser] of Object.entries(browsers)) await t.test(name, (t) => checkBrowser(t, browser));
-    await t.test("what one browser saves, the other restores", () => compareSaved(browsers));
+    await t.test("a cache saved in one browser is restored in the other", () => compareSaved(browsers));
   });
 });
 
 async function checkBrowser(t, browser) {
   const check = (title, use) => t.test(title, () => withPage(browser, site.origin, use));
 
-  await check("examples/attention.mjs runs as it stands", async (run) => {
+  await check("examples/attention.mjs runs unchanged", async (run) => {
     const lines = await run("runExample", "/examples/attention.mjs");
     assert.match(lines[0], /^attention of \d+ tokens, .*: first outputs -?\d\.\d{4}, /);
     const differences = lines
@@ -46,18 +47,18 @@ async function checkBrowser(t, browser) {
   await check("a cache filled under plain RoPE is retuned to YaRN, as examples/retune.mjs does", async (run) => {
     for (const [dtype, keys] of KINDS) {
       const { before, after } = await run("retuneCache", ENTRIES.good, dtype, keys);
-      assert.ok(before > 0.01, `${dtype} ${keys}: ${before} without`);
-      assert.ok(after <= (keys === "raw" ? 0 : RETUNED_WITHIN[dtype]), `${dtype} ${keys}: ${after} afterwards`);
+      assert.ok(before > 0.01, `${dtype} ${keys}: ${before} before retuning`);
+      assert.ok(after <= (keys === "raw" ? 0 : RETUNED_WITHIN[dtype]), `${dtype} ${keys}: ${after} after retuning`);
     }
   });
 
-  await check("a window streams on at constant memory", async (run) => {
+  await check("streaming through a window doesn't grow memory", async (run) => {
     const { grownBy, length, last } = await run("streamThroughWindow", ENTRIES.good);
     assert.equal(grownBy, 0);
     assert.equal(last, length - 1);
   });
 
-  await check("memory grows under a cache and tensors", async (run) => {
+  await check("a cache and tensors keep their contents when memory grows", async (run) => {
     const { grewBy, oldViewLength, same } = await run("growCache", ENTRIES.good);
     assert.deepEqual(grewBy, { tensors: true, arrays: true });
     assert.equal(oldViewLength, 0);

@@ -24,7 +24,7 @@ for (const name of BROWSERS) {
 
       await check("every build that the engine takes loads, and auto picks the best of them", async (run) => {
         const hasRelaxed = await run("accepts", RELAXED_WASM);
-        t.diagnostic(`relaxed build: ${hasRelaxed ? "taken" : "not taken"}`);
+        t.diagnostic(`relaxed build: ${hasRelaxed ? "supported" : "not supported"}`);
         assert.equal(await run("accepts", WASM), true);
         assert.deepEqual(await run("load", ENTRIES.good, { build: "simd" }), loaded("simd"));
         assert.deepEqual(await run("load", ENTRIES.good, { build: "scalar" }), loaded("scalar"));
@@ -39,7 +39,7 @@ for (const name of BROWSERS) {
         }
       });
 
-      await check("a build is loaded once, however often it is asked for", async (run) => {
+      await check("a build is loaded once, however often load() is called", async (run) => {
         assert.deepEqual(await run("loadAgain", ENTRIES.good), {
           sameAtOnce: true,
           sameLater: true,
@@ -47,10 +47,10 @@ for (const name of BROWSERS) {
         });
       });
 
-      await check("a caller who gives up takes the module from no other", async (run) => {
-        const { impatient, patient } = await run("loadAndGiveUp", ENTRIES.good);
-        assert.equal(impatient.error.name, "AbortError");
-        assert.deepEqual(patient, { value: WORKED_EXAMPLE });
+      await check("one caller aborts, and the others still get the module", async (run) => {
+        const { aborted, waiting } = await run("loadAndAbort", ENTRIES.good);
+        assert.equal(aborted.error.name, "AbortError");
+        assert.deepEqual(waiting, { value: WORKED_EXAMPLE });
       });
 
       await check("a service worker can load", async (run) => {

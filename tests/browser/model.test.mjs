@@ -1,4 +1,4 @@
-// Models in a page's Worker under the strict policy, and the chat page of examples/.
+// Models in a Worker of a page with a strict Content-Security-Policy, and the chat page of examples/.
 import assert from "node:assert/strict";
 import { cp, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -48,13 +48,13 @@ async function useWorker(t, browser) {
   const { page, complaints } = await open(browser, `${site.origin}/pages/model/index.html`);
   const run = (task, ...args) => runTask(page, task, ...args);
 
-  await t.test("says what the page's own thread says, from an address, files and bytes", async () => {
-    const { texts, left } = await run("sameText");
+  await t.test("generates the same text as the page's thread, from an address, files and bytes", async () => {
+    const { texts, sizes } = await run("sameText");
     assert.equal(texts.length, 7);
     assert.equal(texts[0].length, 30);
     for (const text of texts) assert.deepEqual(text, texts[0]);
-    assert.ok(left[0] > 0);
-    assert.equal(left[1], 0);
+    assert.ok(sizes[0] > 0);
+    assert.equal(sizes[1], 0);
   });
 
   await t.test("reads the files of a safetensors folder", async () => {
@@ -63,16 +63,16 @@ async function useWorker(t, browser) {
     assert.equal(safetensors, gguf);
   });
 
-  await t.test("lists what is kept, and removes it", async () => {
+  await t.test("lists cached models and deletes them", async () => {
     const { steps, wrong } = await run("cached");
     const { size } = await stat(join(models, "llama", "model.gguf"));
-    const kept = (cache) => [
+    const expected = (cache) => [
       [{ source: `${site.origin}/models/llama/model.gguf`, cache, bytes: size, size }],
       true,
       false,
       [],
     ];
-    assert.deepEqual(steps, [...kept("opfs"), ...kept("cache"), ...kept("opfs"), ...kept("cache")]);
+    assert.deepEqual(steps, [...expected("opfs"), ...expected("cache"), ...expected("opfs"), ...expected("cache")]);
     assert.deepEqual(wrong, {
       isRopewalkError: true,
       name: "RopewalkError",
@@ -81,11 +81,11 @@ async function useWorker(t, browser) {
     });
   });
 
-  await t.test("an abort in the middle of a text leaves the session usable", async () => {
-    assert.deepEqual(await run("abort"), { isReason: true, taken: 5, more: 3, finish: "length" });
+  await t.test("an abort during generation leaves the session usable", async () => {
+    assert.deepEqual(await run("abort"), { isReason: true, appended: 5, more: 3, finish: "length" });
   });
 
-  await t.test("an abort reaches a Worker that is busy, and the page never waits", async () => {
+  await t.test("an abort reaches a busy Worker, and doesn't block the page", async () => {
     const { name, read, tokens, ticks } = await run("abortReading");
     assert.equal(name, "AbortError");
     assert.ok(read > 500 && read < 19000, `${read} tokens read`);
@@ -93,7 +93,7 @@ async function useWorker(t, browser) {
     assert.ok(ticks > 0);
   });
 
-  await t.test("errors arrive as what they are", async () => {
+  await t.test("errors keep their class, code and field", async () => {
     const { full, damaged, missing, build, model, worker } = await run("errors");
     const error = (code, field) => ({ isRopewalkError: true, name: "RopewalkError", code, field });
     assert.deepEqual(full, error("CACHE_FULL", "tokens"));
@@ -104,25 +104,25 @@ async function useWorker(t, browser) {
     assert.equal(missing.isRopewalkError, true);
   });
 
-  await t.test("two models at once", async () => {
+  await t.test("two models generate at the same time", async () => {
     const { alone, together } = await run("twoModels");
     assert.deepEqual(together, alone);
     assert.notDeepEqual(alone[0], alone[1]);
   });
 
-  await t.test("gives no cause for complaint", async () => {
+  await t.test("logs no errors or policy violations", async () => {
     assert.deepEqual(await run("violations"), []);
     assert.deepEqual(complaints, []);
   });
 
-  await t.test("a Worker whose file is missing is an error, and no endless wait", async () => {
+  await t.test("a missing Worker file is an error and doesn't hang", async () => {
     const { code, field } = await run("loadFrom", "/incomplete/dist/worker.js");
     assert.deepEqual({ code, field }, { code: "WASM_LOAD", field: "worker" });
   });
   await page.close();
 }
 
-/** A llama of one layer and 128 MB, all zeros. */
+/** A Llama model of one layer and 128 MB, all zeros. */
 function largeModel() {
   const [hidden, vocabulary] = [1024, 32768];
   const zeros = function* () {
@@ -153,14 +153,14 @@ async function useChatPage(t, browser, name, address) {
   const { page, complaints } = await open(browser, address);
   const textOf = (selector) => page.$eval(selector, (element) => element.textContent);
   const isShown = (selector) => page.$eval(selector, (element) => element.checkVisibility());
-  const say = async (text) => {
+  const send = async (text) => {
     await page.type("#message", text);
     await page.keyboard.press("Enter");
   };
   const isIdle = () => page.waitForFunction(() => !document.querySelector("#send").disabled);
   const answers = () => page.$$eval("#log .assistant", (lines) => lines.map((line) => line.textContent));
 
-  await t.test("opens a file that is chosen", async () => {
+  await t.test("opens a chosen file", async () => {
     assert.equal(await isShown("#chat"), false);
     await (await page.$("#files")).uploadFile(join(models, "llama", "model.gguf"));
     await page.waitForFunction(() => document.querySelector("#chat").checkVisibility());
@@ -176,8 +176,8 @@ async function useChatPage(t, browser, name, address) {
 
   await t.test("streams an answer, with its speed and the context used", async () => {
     await page.$eval("input[name=maxTokens]", (input) => (input.value = 20));
-    await page.$eval("input[name=temperature]", (input) => (input.value = 0)); // sampling might end at once
-    await say("the cat");
+    await page.$eval("input[name=temperature]", (input) => (input.value = 0)); // sampling might choose the end token at once
+    await send("the cat");
     await isIdle();
     assert.equal((await answers()).length, 1);
     assert.match(await textOf("#speed"), /^[\d,.]+ tokens\/s$/);
@@ -185,9 +185,9 @@ async function useChatPage(t, browser, name, address) {
     assert.equal(await textOf("#log .user"), "the cat");
   });
 
-  await t.test("says when the context is full, and stretches it", async () => {
+  await t.test("reports a full context and extends it", async () => {
     await page.$eval("input[name=maxTokens]", (input) => (input.value = 1000));
-    await say("the");
+    await send("the");
     await isIdle();
     assert.match(await textOf("#log li:last-child"), /^The context is full/);
     assert.equal(await textOf("#context"), "128 of 128");
@@ -197,11 +197,11 @@ async function useChatPage(t, browser, name, address) {
     assert.equal(await textOf("#context"), "128 of 512");
   });
 
-  await t.test("stops an answer, and stretches in the middle of one", async () => {
+  await t.test("extends the context during an answer, and stops the answer", async () => {
     await page.$eval("input[name=maxTokens]", (input) => (input.value = 100000));
     await page.click("#new-chat");
     await page.waitForFunction(() => document.querySelector("#context").textContent.startsWith("0 of"));
-    await say("the");
+    await send("the");
     await page.waitForFunction(() => Number(document.querySelector("#context").textContent.split(" ")[0]) > 20);
     await page.select("select[name=stretch]", "1024");
     await page.waitForFunction(() => document.querySelector("#context").textContent.endsWith(" of 1,024"));
@@ -216,33 +216,33 @@ async function useChatPage(t, browser, name, address) {
     const files = await Promise.all(paths.map(async (path) => [path.split("/").at(-1), [...(await readFile(path))]]));
     return dropBytes(...files);
   };
-  // like a drop by hand, as far as a script can: the File is real, but a folder entry can't be created
+  // as close to a user's drop as a script gets: the File is real, but scripts can't create folder entries
   const dropBytes = (...files) =>
     page.evaluate((files) => {
       const dataTransfer = new DataTransfer();
       for (const [name, bytes] of files) dataTransfer.items.add(new File([new Uint8Array(bytes)], name));
-      const place = document.querySelector("#drop");
-      const send = (type) =>
-        place.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
-      send("dragenter");
-      const isMarked = !send("dragover") && place.classList.contains("over"); // if not prevented, the browser doesn't drop here
-      return isMarked && !send("drop") && !place.classList.contains("over");
+      const target = document.querySelector("#drop");
+      const dispatch = (type) =>
+        target.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+      dispatch("dragenter");
+      const isMarked = !dispatch("dragover") && target.classList.contains("over"); // if not prevented, the browser doesn't drop here
+      return isMarked && !dispatch("drop") && !target.classList.contains("over");
     }, files);
 
-  await t.test("takes a file that is dropped, and answers with it", async () => {
+  await t.test("opens a dropped file, and answers with it", async () => {
     assert.equal(await drop(join(models, "qwen3", "model.gguf")), true);
     await page.waitForFunction(() => document.querySelector("#model-facts").textContent.startsWith("qwen3"));
     assert.equal(await isShown("#chat"), true);
     assert.equal(await isShown("#problem"), false);
     assert.equal(await textOf("#context"), "0 of 128");
     await page.$eval("input[name=maxTokens]", (input) => (input.value = 5));
-    await say("the cat");
+    await send("the cat");
     await isIdle();
     assert.notEqual(await textOf("#context"), "0 of 128");
     assert.equal(await textOf("#log .user"), "the cat");
   });
 
-  await t.test("takes several that are dropped together", async () => {
+  await t.test("opens several files dropped together", async () => {
     const names = ["config.json", "generation_config.json", "model.safetensors", "tokenizer.json"];
     assert.equal(await drop(...names.map((name) => join(models, "llama", name))), true);
     await page.waitForFunction(() => document.querySelector("#model-name").textContent === "model.safetensors");
@@ -250,10 +250,10 @@ async function useChatPage(t, browser, name, address) {
   });
 
   // Firefox's protocol can't drop files from disk
-  await t.test("takes a folder that is dropped by hand", { skip: name !== "chromium" }, async () => {
-    const place = await page.$("#drop");
-    await place.scrollIntoView();
-    const { x, y, width, height } = await place.boundingBox();
+  await t.test("opens a folder that a user drops", { skip: name !== "chromium" }, async () => {
+    const target = await page.$("#drop");
+    await target.scrollIntoView();
+    const { x, y, width, height } = await target.boundingBox();
     const input = await page.createCDPSession();
     const data = { items: [], files: [join(models, "llama")], dragOperationsMask: 1 };
     await page.$eval("#model-name", (element) => element.replaceChildren());
@@ -264,15 +264,15 @@ async function useChatPage(t, browser, name, address) {
     await input.detach();
   });
 
-  await t.test("says what is wrong with a file that is dropped", async () => {
-    assert.equal(await dropBytes(["broken.gguf", [71, 71, 85, 70, 9, 0, 0, 0, 1, 2, 3]]), true); // GGUF of version 9
+  await t.test("reports an error for an invalid dropped file", async () => {
+    assert.equal(await dropBytes(["broken.gguf", [71, 71, 85, 70, 9, 0, 0, 0, 1, 2, 3]]), true); // GGUF version 9
     await page.waitForFunction(() => document.querySelector("#problem").checkVisibility());
     assert.match(await textOf("#problem"), /^broken\.gguf: /);
     assert.equal(await isShown("#chat"), false);
     assert.equal(await isShown("#drop"), true);
   });
 
-  await t.test("gives up reading a large file", async () => {
+  await t.test("cancels loading a large file", async () => {
     const large = join(folder, "large.gguf");
     await writeGguf(large, largeModel());
     await page.evaluate(() => {
@@ -291,7 +291,7 @@ async function useChatPage(t, browser, name, address) {
     assert.equal(await isShown("#drop"), true);
   });
 
-  await t.test("takes the small model of the examples, which answers what it is asked", async () => {
+  await t.test("opens the small model of the examples, which answers the suggested question", async () => {
     await page.$eval("input[name=maxTokens]", (input) => (input.value = 8));
     await page.click("#small");
     await page.waitForFunction(() => document.querySelector("#model-name").textContent === "model.safetensors");
@@ -302,14 +302,14 @@ async function useChatPage(t, browser, name, address) {
     assert.deepEqual(await answers(), ["The red ball is in the garden."]);
   });
 
-  await t.test("opens the files of a folder after that", async () => {
+  await t.test("opens the files of a folder afterwards", async () => {
     const names = ["config.json", "generation_config.json", "model.safetensors", "tokenizer.json"];
     await (await page.$("#files")).uploadFile(...names.map((name) => join(models, "llama", name)));
     await page.waitForFunction(() => document.querySelector("#chat").checkVisibility());
     assert.equal(await textOf("#model-name"), "model.safetensors");
     assert.equal(await isShown("#problem"), false);
     await page.$eval("input[name=maxTokens]", (input) => (input.value = 5));
-    await say("the cat");
+    await send("the cat");
     await isIdle();
     assert.equal(await textOf("#context"), "10 of 128");
   });
@@ -319,6 +319,6 @@ async function useChatPage(t, browser, name, address) {
     assert.ok(await page.evaluate(() => innerWidth === 390 && document.documentElement.scrollWidth <= 390));
   });
 
-  await t.test("gives no cause for complaint", () => assert.deepEqual(complaints, []));
+  await t.test("logs no errors or policy violations", () => assert.deepEqual(complaints, []));
   await page.close();
 }

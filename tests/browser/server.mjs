@@ -61,7 +61,7 @@ async function sendModule(response, path, packages) {
  * Serves `folders` on a free port of localhost: by the beginning of the address, the longest that fits,
  * `{ folder, csp, wasm, wasmType, packages }`. `wasm` is one of WASM_ANSWERS, in place of the files; `wasmType` their MIME type; `packages` are
  * addresses of packages that the modules import by name.
- * Returns `{ origin, requests, close }`; `requests` lists the paths asked for.
+ * Returns `{ origin, requests, close }`; `requests` lists the requested paths.
  */
 export async function serve(folders) {
   const requests = [];

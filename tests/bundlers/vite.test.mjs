@@ -1,5 +1,5 @@
-// Vite needs no settings, for a build or for the development server. `optimizeDeps: { exclude: ["ropewalk"] }`, which Vite before 8 needs, does no
-// harm.
+// Vite needs no settings, for a build or for the development server. `optimizeDeps: { exclude: ["ropewalk"] }`, which Vite before 8 needs, is
+// harmless.
 import { build as viteBuild, createServer } from "vite";
 import { testApps } from "./apps.mjs";
 

@@ -1,4 +1,4 @@
-// webpack 5 needs no settings. Only its advice on file sizes is turned off.
+// webpack 5 needs no settings. The tests disable only its warnings about file sizes.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import webpack from "webpack";

@@ -17,7 +17,7 @@ describe("rotate.mjs", () => {
     assert.match(output, /\|Rq\| \/ \|q\| = 1\.00000/);
     const scores = [...output.matchAll(/q · k = (\S+)/g)].map(([, score]) => score);
     assert.equal(scores.length, 4);
-    assert.equal(new Set(scores).size, 1, `scores at other places differ: ${scores}`);
+    assert.equal(new Set(scores).size, 1, `scores at other positions differ: ${scores}`);
     assert.match(output, /without copies: largest difference 0\./);
   });
 
@@ -44,8 +44,8 @@ describe("extend_context.mjs", () => {
     assert.match(output, /trained on 32768 positions, extended by 4 to 131072/);
     assert.match(output, /multiplied by 1\.138629, so logits by 1\.296477/); // the YaRN paper's 0.1 ln 4 + 1, and its square
     assert.match(output, /^ {2}yarn +4 +24 \/ +16 \/ +24 +1\.1386 /m);
-    const [, difference] = /rotated afresh: largest difference (\S+)/.exec(output);
-    assert.ok(Number(difference) < 1e-6, difference); // two roundings to f32 against one, of values up to 1.14
+    const [, difference] = /rotated from scratch: largest difference (\S+)/.exec(output);
+    assert.ok(Number(difference) < 1e-6, difference); // one more rounding to f32, of values up to 1.14
     assert.ok(!output.includes("\u001b"), "no colors when piped");
   });
 
@@ -196,7 +196,7 @@ async function useAttentionPage(t, browser, address) {
   const share = async () => Number(/weight, (\S+) %/.exec(await textOf("#text"))[1]);
 
   await t.test("shows weights that decrease with distance, for each scheme", async () => {
-    await choose({ position: "none", tokens: "alike" });
+    await choose({ position: "none", tokens: "equal" });
     assert.equal(
       await textOf("#text"),
       "The last token attends to 64 tokens; its largest weight, 1.6 %, is on token 0.",
@@ -221,12 +221,12 @@ async function useAttentionPage(t, browser, address) {
     );
   });
 
-  await t.test("draws them, and shows the value under the pointer", async () => {
-    const colours = await page.$eval(
+  await t.test("draws the weights, and shows the value under the pointer", async () => {
+    const colors = await page.$eval(
       "canvas",
       (canvas) => new Set(new Uint32Array(canvas.getContext("2d").getImageData(0, 0, 64, 64).data.buffer)).size,
     );
-    assert.equal(colours, 2); // each row has one weight, or none
+    assert.equal(colors, 2); // each row has one weight, or none
     await page.hover("canvas");
     assert.match(await textOf("#under"), /^Query 3\d, key 3\d: \d+\.\d %\.$/);
   });

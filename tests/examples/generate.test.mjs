@@ -47,7 +47,7 @@ describe("generate.mjs", () => {
     return { read: Number(read), count: Number(count), finish, used: Number(used), length: Number(length) };
   };
 
-  test("tells a story with the small model, in which answers match earlier facts", async () => {
+  test("generates a story with the small model, whose answers match earlier facts", async () => {
     const output = await runExample("generate.mjs");
     assert.match(output, /^RoPE: plain, base 10,000$/m);
     assert.deepEqual(figuresIn(output), { read: 9, count: 200, finish: "length", used: 209, length: 256 });
@@ -63,7 +63,7 @@ describe("generate.mjs", () => {
       await runExample("generate.mjs", made, "The old rope walk lies"),
     );
     assert.deepEqual({ read, length, finish }, { read: 8, length: 256, finish: "end" });
-    assert.equal(used, read + count - 1); // the token that ends a text is not taken up
+    assert.equal(used, read + count - 1); // the end token is not appended to the context
   });
 
   test("accepts a folder and a prompt, and prints its RoPE", async () => {

@@ -51,8 +51,8 @@ const NUMBER = /-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?/g;
 const ESCAPED_NUMBER = /-?\d[\d,]*(?:\\\.\d+)?(?:e(?:\\\+|-)?\d+)?/g;
 
 /** The numbers of a line that matches the page's line except for numbers and, with `gap`, the width of gaps. `…` matches anything. */
-function numbersOf(line, said, gap = " ") {
-  const escaped = said
+function numbersOf(line, expected, gap = " ") {
+  const escaped = expected
     .split("…")
     .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(ESCAPED_NUMBER, `(${NUMBER.source})`));
   return new RegExp(`^${escaped.join(".*").replace(/ +/g, (spaces) => (gap === " " ? spaces : gap))}$`)
@@ -61,10 +61,10 @@ function numbersOf(line, said, gap = " ") {
 }
 
 /** Whether a line matches the page's line. A number may differ by one in its last digit, because builds differ in rounding. */
-export function isAsSaid(line, said) {
-  const found = numbersOf(line, said);
+export function isAsShown(line, expected) {
+  const found = numbersOf(line, expected);
   if (found === undefined) return false;
-  return (said.match(NUMBER) ?? []).every(
+  return (expected.match(NUMBER) ?? []).every(
     (number, i) => Math.abs(valueOf(found[i]) - valueOf(number)) <= lastPlace(number) * 1.001,
   );
 }
@@ -79,15 +79,15 @@ function lastPlace(number) {
 }
 
 /** Fails unless a command printed the lines that a page shows, in order. A line with only `…` matches any number of lines. */
-export function assertPrinted(lines, said) {
+export function assertPrinted(lines, shown) {
   let [at, isOpen] = [0, false];
-  for (const expected of said) {
+  for (const expected of shown) {
     if (expected.trim() === "…") {
       isOpen = true;
       continue;
     }
-    const found = isOpen ? lines.findIndex((line, i) => i >= at && isAsSaid(line, expected)) : at;
-    if (found < 0 || !isAsSaid(lines[found] ?? "", expected))
+    const found = isOpen ? lines.findIndex((line, i) => i >= at && isAsShown(line, expected)) : at;
+    if (found < 0 || !isAsShown(lines[found] ?? "", expected))
       assert.fail(`not printed: ${expected}\n${lines.slice(at, at + 60).join("\n")}`);
     [at, isOpen] = [found + 1, false];
   }
@@ -146,13 +146,13 @@ export async function brokenLinks(name) {
   return broken;
 }
 
-/** The page's lines `said` with the numbers that the command printed in `lines`. */
-function renewed(lines, said) {
+/** The page's lines `shown` with the numbers that the command printed in `lines`. */
+function renewed(lines, shown) {
   let at = 0;
-  return said.map((old) => {
+  return shown.map((old) => {
     if (old.trim() === "…") return old;
     const find = (isLike) => lines.findIndex((line, i) => i >= at && isLike(line));
-    const same = find((line) => isAsSaid(line, old)); // after `…`, an earlier line may differ only in its numbers
+    const same = find((line) => isAsShown(line, old)); // after `…`, an earlier line may differ only in its numbers
     const found = same < 0 ? find((line) => numbersOf(line, old, " +") !== undefined) : same;
     if (found < 0) throw new Error(`nothing printed is like: ${old}\n${lines.join("\n")}`);
     at = found + 1;

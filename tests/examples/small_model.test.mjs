@@ -1,4 +1,4 @@
-// The evaluation of the small model: a short one is run, and the committed one is held to what the package computes.
+// The evaluation of the small model: runs a short one, and compares the committed results with the package.
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -32,7 +32,7 @@ describe("evaluate.mjs --quick", () => {
 
   after(() => rm(out, { recursive: true, force: true }));
 
-  test("measures every scaling inside the trained length and at four times that", () => {
+  test("measures every scaling at the trained length and at four times that length", () => {
     const cases = results.measured.map(({ model, scaling, length }) => `${model} ${scaling} ${length}`);
     const expected = [256, 1024].flatMap((length) =>
       Object.keys(scalings).map((scaling) => `trained ${scaling} ${length}`),
@@ -40,17 +40,17 @@ describe("evaluate.mjs --quick", () => {
     assert.deepEqual(cases.toSorted(), expected.toSorted());
   });
 
-  test("by a factor of 1, every scaling is none", () => {
+  test("with a factor of 1, every scaling equals none", () => {
     for (const scaling of Object.keys(scalings))
       assert.deepEqual(find(scaling, 256).groups, find("none", 256).groups, scaling);
   });
 
-  test("the model answers inside its trained length", () => {
+  test("the model answers correctly within its trained length", () => {
     const [recall] = recallOf(find("none", 256), 0, INSIDE);
     assert.ok(recall >= 0.9, `${recall}`);
   });
 
-  test("beyond it, the loss rises without scaling and under PI, and less so under YaRN", () => {
+  test("beyond the trained length, YaRN has a lower loss than no scaling and PI", () => {
     assert.ok(lossOf("none", 1024) > lossOf("none", 256) + 0.05);
     assert.ok(lossOf("yarn", 1024) < lossOf("none", 1024));
     assert.ok(lossOf("yarn", 1024) < lossOf("linear", 1024));
@@ -64,7 +64,7 @@ describe("evaluate.mjs --quick", () => {
   });
 });
 
-test("the weights in Q8_0 foresee as those in f16 do, and answer the same", async () => {
+test("Q8_0 weights predict as well as f16 weights, and give the same answers", async () => {
   const rw = await load({ build: "simd" });
   const text = textOf({ seed: 5, length: TRAINED_LENGTH, near: true });
   const read = async (source) => {
@@ -75,7 +75,7 @@ test("the weights in Q8_0 foresee as those in f16 do, and answer the same", asyn
   };
   const [f16, q8] = [await read(folder), await read(join(folder, "model.q8_0.gguf"))];
   await rw.dispose();
-  assert.ok(Math.abs(q8.loss - f16.loss) < 0.02, `${q8.loss} and ${f16.loss}`); // a byte a weight: half a percent of the largest in 32
+  assert.ok(Math.abs(q8.loss - f16.loss) < 0.02, `${q8.loss} and ${f16.loss}`); // one byte per weight: half a percent of the largest of 32
   assert.deepEqual(q8.answers, f16.answers);
   assert.ok(f16.answers.length > 5 && f16.answers.every(({ isRight }) => isRight));
 });
@@ -87,7 +87,7 @@ describe("the committed results", () => {
     results = await readResults(join(folder, "results"));
   });
 
-  test("are of all that is to be measured", () => {
+  test("cover every model, scaling and length", () => {
     assert.deepEqual(results.plan, FULL);
     const lengths = FULL.stretches.map((stretch) => stretch * results.trainedLength);
     for (const model of ["trained", "fine-tuned"]) {
@@ -107,7 +107,7 @@ describe("the committed results", () => {
     );
   });
 
-  test("are what the package computes: YaRN at four times the trained length, to the last digit kept", async () => {
+  test("equal what the package computes, in all printed digits: YaRN at four times the trained length", async () => {
     const rw = await load({ build: "simd" });
     const { loss, answerLoss, asked, right } = await measure(rw, FULL, {
       model: { folder },
@@ -116,17 +116,17 @@ describe("the committed results", () => {
       group: 0,
     });
     await rw.dispose();
-    const [kept] = results.measured.find(
+    const [committed] = results.measured.find(
       (one) => one.model === "trained" && one.scaling === "yarn" && one.length === 1024,
     ).groups;
     assert.deepEqual(
       { loss: loss.toFixed(5), answerLoss: answerLoss.toFixed(5) },
-      { loss: kept.loss.toFixed(5), answerLoss: kept.answerLoss.toFixed(5) },
+      { loss: committed.loss.toFixed(5), answerLoss: committed.answerLoss.toFixed(5) },
     );
-    assert.deepEqual({ asked, right }, { asked: kept.asked, right: kept.right });
+    assert.deepEqual({ asked, right }, { asked: committed.asked, right: committed.right });
   });
 
-  test("are in the tables and in the pictures", async () => {
+  test("match the committed tables and charts", async () => {
     const read = (name) => readFile(join(folder, "results", name), "utf8");
     assert.equal(await read("tables.md"), tablesOf(results));
     assert.equal(await read("explanation.md"), explanationOf(JSON.parse(await read("explanation.json"))));
@@ -134,8 +134,8 @@ describe("the committed results", () => {
     assert.equal(await read("recall_by_distance.svg"), drawRecallByDistance(results));
   });
 
-  test("are what the card and docs/results.md say", async () => {
-    const kept = await Promise.all(
+  test("match the model card and docs/results.md", async () => {
+    const tables = await Promise.all(
       ["tables.md", "explanation.md", "comparison.md"].map((name) => readFile(join(folder, "results", name), "utf8")),
     );
     const rowsOf = (text) => text.split("\n").filter((line) => /^\|.*\d\.\d/.test(line) && !line.includes("]("));
@@ -144,19 +144,19 @@ describe("the committed results", () => {
     assert.ok(card.length > 40 && page.length === 29, `${card.length} and ${page.length} rows`);
     for (const row of [...card, ...page])
       assert.ok(
-        kept.some((text) => text.includes(row)),
+        tables.some((text) => text.includes(row)),
         row,
       );
   });
 
-  test("say that the model remembers inside its trained length", () => {
+  test("show that the model recalls facts within its trained length", () => {
     const plain = results.measured.find(
       (one) => one.model === "trained" && one.scaling === "none" && one.length === results.trainedLength,
     );
     assert.ok(mean(recallOf(plain, 0, INSIDE)) >= 0.95);
   });
 
-  test("name every curve in the pictures", async () => {
+  test("have a label for every curve in the charts", async () => {
     for (const draw of [drawLossByPosition, drawRecallByDistance]) {
       const { document } = parseHTML(draw(results));
       const texts = [...document.querySelectorAll("text")].map((text) => text.textContent);
@@ -175,7 +175,7 @@ describe("the committed comparison", () => {
     assert.equal(tolerance, 2e-3);
   });
 
-  test("is within its tolerance of transformers, for every scaling that transformers has", () => {
+  test("every scaling that transformers has is within the tolerance", () => {
     for (const scaling of ["default", "linear", "dynamic", "yarn", "llama3", "longrope", "proportional"]) {
       for (const length of [256, 1024, 4096]) {
         const { largest_relative } = find("transformers", scaling, length);
@@ -184,7 +184,7 @@ describe("the committed comparison", () => {
     }
   });
 
-  test("is within it of llama.cpp; farther out, where its angles are no longer exact, each beside transformers' model that turns alike", () => {
+  test("llama.cpp is within the tolerance; at 4096, where its angles are inexact, both match transformers at the same angles", () => {
     for (const scaling of ["linear", "yarn"]) {
       for (const length of [256, 1024])
         assert.ok(find("llama.cpp", scaling, length).largest_relative <= tolerance, `${scaling} ${length}`);

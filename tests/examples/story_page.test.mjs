@@ -1,18 +1,18 @@
-// The page that tells a story three times over, in browsers under its strict policy.
+// The story page, which generates one story with three models, in browsers with its strict Content-Security-Policy.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serve } from "../../examples/serve.mjs";
 import { BROWSERS, open, withBrowser } from "../browser/browsers.mjs";
 
-/** Three Workers tell at once, on as many processors as there are. */
-const PATIENCE_MS = 120_000;
+/** Three Workers generate at the same time, possibly on one processor. */
+const TIMEOUT_MS = 120_000;
 
 for (const name of BROWSERS) {
   test(`the story page, in ${name}`, async (t) => {
     const { server, address } = await serve(0);
     try {
       await withBrowser(name, (browser) => useStoryPage(t, browser, new URL("../story_page/", address).href), {
-        timeoutMs: PATIENCE_MS,
+        timeoutMs: TIMEOUT_MS,
       });
     } finally {
       server.close();
@@ -22,18 +22,18 @@ for (const name of BROWSERS) {
 
 async function useStoryPage(t, browser, address) {
   const { page, complaints } = await open(browser, address);
-  page.setDefaultTimeout(PATIENCE_MS);
+  page.setDefaultTimeout(TIMEOUT_MS);
   const textOf = (selector) => page.$eval(selector, (element) => element.textContent);
   const isIdle = () => page.waitForFunction(() => !document.querySelector("#generate").disabled);
-  /** The text is written as it comes, how far it has come once a frame. */
-  const isTold = (id, words) =>
+  /** The progress line is updated once a frame, so it may lag behind the text. */
+  const waitForState = (id, text) =>
     page.waitForFunction(
       (state, begin) => document.querySelector(state).textContent.startsWith(begin),
       {},
       `#${id} .state`,
-      words,
+      text,
     );
-  /** What a column shows: its RoPE, `[right, asked]` of each 256 words by its text, words that are marked, and its bars' heights. */
+  /** The contents of a column: its RoPE, `[right, asked]` for each 256 words, marked words, and heights of the bars. */
   const column = async (id) => ({
     rope: await textOf(`#${id} .rope`),
     answers: [...(await textOf(`#${id} .answers-text`)).matchAll(/(\d+) of (\d+)/g)].map(([, right, asked]) => [
@@ -51,7 +51,7 @@ async function useStoryPage(t, browser, address) {
   const sum = (answers, i) => answers.reduce((total, one) => total + one[i], 0);
   const share = (answers) => sum(answers, 0) / sum(answers, 1);
 
-  await t.test("tells by itself, and YaRN remembers what the plain model forgets", async () => {
+  await t.test("starts by itself, and YaRN recalls facts that the plain model forgets", async () => {
     await isIdle();
     const [plain, stretched, tuned] = [await column("plain"), await column("stretched"), await column("tuned")];
     assert.deepEqual(
@@ -60,15 +60,15 @@ async function useStoryPage(t, browser, address) {
     );
     for (const { answers } of [plain, stretched, tuned]) {
       assert.equal(answers.length, 4);
-      assert.ok(share(answers.slice(0, 1)) > 0.8, `inside the trained length: ${answers[0]}`);
+      assert.ok(share(answers.slice(0, 1)) > 0.8, `within the trained length: ${answers[0]}`);
     }
     assert.ok(share(plain.answers.slice(2)) < 0.5, `${plain.answers}`);
     for (const { answers } of [stretched, tuned]) assert.ok(share(answers.slice(2)) > 0.7, `${answers}`);
   });
 
-  await t.test("marks each answer, and draws as many", async () => {
+  await t.test("marks each answer, and draws their counts", async () => {
     for (const id of ["plain", "stretched", "tuned"]) {
-      await isTold(id, "1,024 of 1,024 words");
+      await waitForState(id, "1,024 of 1,024 words");
       const { answers, marked, heights, state } = await column(id);
       assert.equal(marked.length, sum(answers, 1));
       assert.equal(marked.filter((mark) => mark.startsWith("right ")).length, sum(answers, 0));
@@ -95,22 +95,22 @@ async function useStoryPage(t, browser, address) {
       ["RoPE linear, base 10,000, factor 2", "RoPE yarn, base 10,000, factor 4"],
     );
     assert.equal(stretched.answers.length, 2);
-    assert.ok(sum(stretched.answers, 0) <= 2, `PI without fine-tune is no model: ${stretched.answers}`);
+    assert.ok(sum(stretched.answers, 0) <= 2, `PI without fine-tuning should fail: ${stretched.answers}`);
     assert.ok(share(tuned.answers) > 0.8, `${tuned.answers}`);
     assert.notEqual((await textOf("#plain .story")).slice(0, 200), before.slice(0, 200));
   });
 
-  await t.test("stops, and tells anew", async () => {
+  await t.test("stops, and generates again", async () => {
     await page.select("select[name=words]", "4096");
     await page.click("#generate");
     await page.waitForFunction(() => / of 4,096 words/.test(document.querySelector("#plain .state").textContent));
     await page.click("#stop");
     await isIdle();
-    assert.ok((await textOf("#plain .story")).length < 15_000, "not told to its end");
+    assert.ok((await textOf("#plain .story")).length < 15_000, "the story was stopped early");
     await page.select("select[name=words]", "512");
     await page.click("#generate");
     await isIdle();
-    await isTold("plain", "512 of 512 words");
+    await waitForState("plain", "512 of 512 words");
     assert.equal(await page.$eval("#problem", (problem) => problem.checkVisibility()), false);
   });
 
@@ -119,5 +119,5 @@ async function useStoryPage(t, browser, address) {
     assert.ok(await page.evaluate(() => innerWidth === 390 && document.documentElement.scrollWidth <= 390));
   });
 
-  await t.test("gives no cause for complaint", () => assert.deepEqual(complaints, []));
+  await t.test("logs no errors or policy violations", () => assert.deepEqual(complaints, []));
 }

@@ -78,17 +78,17 @@ function modelServer(headers) {
   };
 }
 
-const inPage = (page, what) => page.evaluate(async (what) => (await import("/run.js")).run(what), what);
-const inWorker = (page, what) =>
+const inPage = (page, options) => page.evaluate(async (options) => (await import("/run.js")).run(options), options);
+const inWorker = (page, options) =>
   page.evaluate(
-    (what) =>
+    (options) =>
       new Promise((resolve, reject) => {
         const thread = new Worker("/worker.js", { type: "module" });
         thread.onmessage = ({ data }) => resolve(data);
         thread.onerror = ({ message }) => reject(new Error(message));
-        thread.postMessage(what);
+        thread.postMessage(options);
       }),
-    what,
+    options,
   );
 
 for (const name of BROWSERS) {
@@ -114,10 +114,10 @@ for (const name of BROWSERS) {
           ["worker", inWorker],
         ]) {
           for (const cache of ["none", "opfs", "cache"]) {
-            const what = { source: `${url}${where}-${cache}.gguf`, cache };
-            assert.deepEqual(await run(page, what), { digest: expected, warnings: [] }, `${where}, ${cache}`);
+            const options = { source: `${url}${where}-${cache}.gguf`, cache };
+            assert.deepEqual(await run(page, options), { digest: expected, warnings: [] }, `${where}, ${cache}`);
             own.requests.length = 0;
-            assert.deepEqual(await run(page, what), { digest: expected, warnings: [] }, `${where}, ${cache}, again`);
+            assert.deepEqual(await run(page, options), { digest: expected, warnings: [] }, `${where}, ${cache}, again`);
             assert.equal(own.requests.length, cache === "none" ? 2 : 1, "cached pieces are not downloaded again");
           }
         }

@@ -34,7 +34,7 @@ test("the files of this repository are read", () => {
 });
 
 /** Expects that a rule has exactly one complaint, and that it matches the pattern. */
-function complains(rule, tree, pattern) {
+function expectOne(rule, tree, pattern) {
   const complaints = rule(tree);
   assert.equal(complaints.length, 1, `one complaint: ${JSON.stringify(complaints)}`);
   assert.match(complaints[0], pattern);
@@ -56,7 +56,7 @@ test("includes in a good tree", () => {
 });
 
 test("a header that includes from a later folder", () => {
-  complains(
+  expectOne(
     checkIncludes,
     { ...core, "src/base/status.h": '\n\n#include "rope/plan.h"\n' },
     /^src\/base\/status\.h:3: includes rope\/plan\.h, but base may not include from rope$/,
@@ -64,12 +64,12 @@ test("a header that includes from a later folder", () => {
 });
 
 test("a source that includes from a later folder", () => {
-  complains(
+  expectOne(
     checkIncludes,
     { ...core, "src/rope/plan.cpp": '#include "attention/attention.h"\n' },
     /rope may not include from attention/,
   );
-  complains(
+  expectOne(
     checkIncludes,
     { ...core, "src/rope/plans/yarn.cpp": '  #  include "attention/attention.h"\n' },
     /rope may not include from attention/,
@@ -77,8 +77,8 @@ test("a source that includes from a later folder", () => {
 });
 
 test("a core file that includes bindings or Emscripten", () => {
-  complains(checkIncludes, { ...core, "src/rope/plan.cpp": '#include "bindings/embind.h"\n' }, /paths start at src/);
-  complains(
+  expectOne(checkIncludes, { ...core, "src/rope/plan.cpp": '#include "bindings/embind.h"\n' }, /paths start at src/);
+  expectOne(
     checkIncludes,
     { ...core, "src/rope/plan.cpp": "#include <emscripten.h>\n" },
     /only bindings may use Emscripten/,
@@ -86,18 +86,18 @@ test("a core file that includes bindings or Emscripten", () => {
 });
 
 test("a relative include, and an include of a missing file", () => {
-  complains(checkIncludes, { ...core, "src/rope/plan.cpp": '#include "plan.h"\n' }, /paths start at src/);
-  complains(checkIncludes, { ...core, "bindings/rope.cpp": '#include "rope/absent.h"\n' }, /does not exist in src/);
-  complains(checkIncludes, { ...core, "bindings/rope.cpp": '#include "bindings/absent.h"\n' }, /does not exist/);
+  expectOne(checkIncludes, { ...core, "src/rope/plan.cpp": '#include "plan.h"\n' }, /paths start at src/);
+  expectOne(checkIncludes, { ...core, "bindings/rope.cpp": '#include "rope/absent.h"\n' }, /does not exist in src/);
+  expectOne(checkIncludes, { ...core, "bindings/rope.cpp": '#include "bindings/absent.h"\n' }, /does not exist/);
 });
 
 test("a core file in an unknown folder, and outside any folder", () => {
-  complains(
+  expectOne(
     checkIncludes,
     { ...core, "src/misc/attention.h": "" },
     /^src\/misc\/attention\.h: its folder is not in coreFolders/,
   );
-  complains(checkIncludes, { ...core, "src/attention.h": "" }, /^src\/attention\.h: its folder is not in coreFolders/);
+  expectOne(checkIncludes, { ...core, "src/attention.h": "" }, /^src\/attention\.h: its folder is not in coreFolders/);
 });
 
 test("a new file in a known folder is fine", () => {
@@ -106,7 +106,7 @@ test("a new file in a known folder is fine", () => {
 });
 
 test("headers that include each other", () => {
-  complains(
+  expectOne(
     checkIncludeCycles,
     { "src/rope/a.h": '#include "rope/b.h"\n', "src/rope/b.h": '#include "rope/a.h"\n' },
     /a\.h → src\/rope\/b\.h → src\/rope\/a\.h: includes in a circle/,
@@ -139,7 +139,7 @@ test("a module that imports from a later folder, in every syntax", () => {
     'const later = () => import("../load/load.js");',
     'export type Loaded = import("../load/load.js").Loaded;',
   ]) {
-    complains(
+    expectOne(
       checkImports,
       { ...modules, "web/src/base/errors.ts": `\n${text}\n` },
       /^web\/src\/base\/errors\.ts:2: imports \.\.\/load\/load\.js, but base may not import from load$/,
@@ -158,13 +158,13 @@ test("an import in a comment doesn't count", () => {
 });
 
 test("imports of missing files, of packages, and of Node modules in browser code", () => {
-  complains(
+  expectOne(
     checkImports,
     { ...modules, "web/src/load/load.ts": 'import "./absent.js";\n' },
     /does not exist in web\/src/,
   );
-  complains(checkImports, { ...modules, "web/src/load/load.ts": 'import "lodash";\n' }, /no dependencies/);
-  complains(checkImports, { ...modules, "web/src/load/load.ts": 'import "node:fs";\n' }, /browsers do not have/);
+  expectOne(checkImports, { ...modules, "web/src/load/load.ts": 'import "lodash";\n' }, /no dependencies/);
+  expectOne(checkImports, { ...modules, "web/src/load/load.ts": 'import "node:fs";\n' }, /browsers do not have/);
 });
 
 test("the command line may import from Node and from its own libraries, and only its entry imports it", () => {
@@ -173,8 +173,8 @@ test("the command line may import from Node and from its own libraries, and only
     "web/src/cli.node.ts": 'import "./cli/plot/plot.js";\n',
   };
   assert.deepEqual(checkImports({ ...modules, ...command }), []);
-  complains(checkImports, { ...modules, "web/src/load/load.ts": 'import "commander";\n' }, /no dependencies/);
-  complains(
+  expectOne(checkImports, { ...modules, "web/src/load/load.ts": 'import "commander";\n' }, /no dependencies/);
+  expectOne(
     checkImports,
     { ...modules, ...command, "web/src/load/load.ts": 'import "../cli/plot/plot.js";\n' },
     /load may not import from cli/,
@@ -182,8 +182,8 @@ test("the command line may import from Node and from its own libraries, and only
 });
 
 test("a module outside any folder, and one in an unknown folder", () => {
-  complains(checkImports, { ...modules, "web/src/misc.ts": "" }, /^web\/src\/misc\.ts: is not an entry of the package/);
-  complains(
+  expectOne(checkImports, { ...modules, "web/src/misc.ts": "" }, /^web\/src\/misc\.ts: is not an entry of the package/);
+  expectOne(
     checkImports,
     { ...modules, "web/src/misc/misc.ts": "" },
     /^web\/src\/misc\/misc\.ts: its folder is not in packageFolders/,
@@ -192,12 +192,12 @@ test("a module outside any folder, and one in an unknown folder", () => {
 
 test("import cycles of one, two and three modules, with types", () => {
   const config = (name) => `web/src/config/${name}.ts`;
-  complains(
+  expectOne(
     checkCycles,
     { [config("a")]: 'import type { A } from "./a.js";' },
     /a\.ts → web\/src\/config\/a\.ts: imports in a circle/,
   );
-  complains(
+  expectOne(
     checkCycles,
     { [config("a")]: 'import "./b.js";', [config("b")]: 'export type A = import("./a.js").A;' },
     /a\.ts → .*b\.ts → .*a\.ts/,
@@ -207,15 +207,15 @@ test("import cycles of one, two and three modules, with types", () => {
     [config("b")]: 'import "./c.js";',
     [config("c")]: 'import "./a.js";',
   };
-  complains(checkCycles, three, /a\.ts → .*b\.ts → .*c\.ts → .*a\.ts/);
+  expectOne(checkCycles, three, /a\.ts → .*b\.ts → .*c\.ts → .*a\.ts/);
   assert.deepEqual(checkCycles({ ...three, [config("c")]: "" }), []);
 });
 
 test("files that are too long, and files that may be long", () => {
   const lines = (count) => "x\n".repeat(count);
-  complains(checkLengths, { "src/rope/plan.cpp": lines(401) }, /^src\/rope\/plan\.cpp: has 401 lines, more than 400$/);
+  expectOne(checkLengths, { "src/rope/plan.cpp": lines(401) }, /^src\/rope\/plan\.cpp: has 401 lines, more than 400$/);
   for (const path of ["a.h", "a.ts", "a.mjs", "a.py", "a.cmake", "CMakeLists.txt", "tests/native/CMakeLists.txt"]) {
-    complains(checkLengths, { [path]: lines(401) }, /401 lines/);
+    expectOne(checkLengths, { [path]: lines(401) }, /401 lines/);
     assert.deepEqual(checkLengths({ [path]: lines(400) }), []);
   }
   assert.deepEqual(checkLengths({ "package-lock.json": lines(9000), "README.md": lines(500) }), []);
@@ -223,7 +223,7 @@ test("files that are too long, and files that may be long", () => {
 
 test("folders with too many files", () => {
   const folder = (count) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`src/rope/${i}.h`, ""]));
-  complains(checkFolders, folder(30), /^src\/rope: has 30 files, more than 29$/);
+  expectOne(checkFolders, folder(30), /^src\/rope: has 30 files, more than 29$/);
   assert.deepEqual(checkFolders(folder(29)), []);
 });
 
@@ -234,7 +234,7 @@ test("a README that is too long", () => {
 
 test("folders without a README", () => {
   const { "src/rope/README.md": _, ...rest } = repository;
-  complains(checkReadmes, rest, /^src\/rope: has no README\.md$/);
+  expectOne(checkReadmes, rest, /^src\/rope: has no README\.md$/);
 });
 
 test("paths and hosts of one machine", () => {
@@ -250,7 +250,7 @@ test("paths and hosts of one machine", () => {
     [["http://deb", "debian", "org/debian"].join("."), /the host of a package archive/],
     [["http://192", "168", "0", "7:4873"].join("."), /an address of one network/],
   ]) {
-    complains(checkMachine, { "scripts/build.mjs": `${text}\n` }, pattern);
+    expectOne(checkMachine, { "scripts/build.mjs": `${text}\n` }, pattern);
   }
 });
 
@@ -274,11 +274,11 @@ test("lock files", () => {
     "package-lock.json": JSON.stringify({ packages: { "": { version: "1.0.0" }, "node_modules/a": entry } }),
   });
   assert.deepEqual(checkLockFile(lock({ version: "1.2.3", integrity: "sha512-x" })), []);
-  complains(
+  expectOne(
     checkLockFile,
     lock({ version: "1.2.3", integrity: "sha512-x", resolved: "https://host/a.tgz" }),
     /is resolved to https:\/\/host/,
   );
-  complains(checkLockFile, lock({ version: "1.2.3" }), /a 1\.2\.3 has no checksum/);
-  complains(checkLockFile, {}, /is missing/);
+  expectOne(checkLockFile, lock({ version: "1.2.3" }), /a 1\.2\.3 has no checksum/);
+  expectOne(checkLockFile, {}, /is missing/);
 });

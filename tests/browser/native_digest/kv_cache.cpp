@@ -25,23 +25,23 @@ class CacheRun {
 
   void perform(const std::vector<std::string>& step, int number) {
     const auto word = [&](std::size_t index) { return static_cast<int>(std::strtod(step[index].c_str(), nullptr)); };
-    const std::string& what = step[0];
-    if (what == "append") {
+    const std::string& name = step[0];
+    if (name == "append") {
       append(word(1), step.size() > 2 ? &step[2] : nullptr, 1000 * number);
-    } else if (what == "shift") {
+    } else if (name == "shift") {
       require_ok(cache_->shift(last(), word(1), word(2)));
-    } else if (what == "truncate") {
+    } else if (name == "truncate") {
       require_ok(cache_->truncate(last(), word(1)));
-    } else if (what == "retune") {
+    } else if (name == "retune") {
       require_ok(cache_->retune(0, config_of(arguments_, "to_")));
-    } else if (what == "move") {
+    } else if (name == "move") {
       require_ok(cache_->move(last(), place(word(1), 1, cache_->sequence(last()).tokens()).positions));
-    } else if (what == "copy") {
+    } else if (name == "copy") {
       require_ok(cache_->copy_prefix(last(), 0, word(1)));
-    } else if (what == "reopen") {
+    } else if (name == "reopen") {
       reopen();
     } else {
-      fail("there is no step " + what);
+      fail("unknown step " + name);
     }
     print_content();
   }

@@ -40,7 +40,7 @@ void linear_case(Arguments& arguments) {
   const Placed placed = place(arguments.number("first", kv_tokens - tokens), step, tokens);
   const Placed kv_placed = place(arguments.number("kv_first", 0), step, kv_tokens);
   Rope rope;
-  Rope* turns = rope_of(arguments, rope);
+  Rope* rotation = rope_of(arguments, rope);
 
   for (int batch = 0; batch < batches; ++batch) {
     float* out = q.data() + batch * size_of(shape);
@@ -48,12 +48,12 @@ void linear_case(Arguments& arguments) {
     LinearTokens row = {out, k.data() + kv, v.data() + kv, out, layout, tokens};
     LinearAttention sums = empty_sums(arguments);
     if (arguments.flag("causal", true)) {
-      require_ok(sums.append(turns, placed.positions, row));
+      require_ok(sums.append(rotation, placed.positions, row));
     } else {
       row.tokens = kv_tokens;
-      require_ok(sums.absorb(turns, kv_placed.positions, row));
+      require_ok(sums.absorb(rotation, kv_placed.positions, row));
       row.tokens = tokens;
-      require_ok(sums.query(turns, placed.positions, row));
+      require_ok(sums.query(rotation, placed.positions, row));
     }
   }
   print(q);
@@ -63,7 +63,7 @@ void linear_state_case(Arguments& arguments) {
   LinearAttention sums = empty_sums(arguments);
   const Layout layout = layout_of(arguments);
   Rope rope;
-  Rope* turns = rope_of(arguments, rope);
+  Rope* rotation = rope_of(arguments, rope);
   int seed = 0;
   for (const double piece : arguments.numbers("pieces")) {
     const int tokens = static_cast<int>(piece);
@@ -72,7 +72,7 @@ void linear_state_case(Arguments& arguments) {
     std::vector<float> q = floats(size_of(shape), seed);
     const std::vector<float> k = floats(size_of(kv_shape), seed + 1), v = floats(size_of(kv_shape), seed + 2);
     const Placed placed = place(sums.tokens(), 1, tokens);
-    require_ok(sums.append(turns, placed.positions, {q.data(), k.data(), v.data(), q.data(), layout, tokens}));
+    require_ok(sums.append(rotation, placed.positions, {q.data(), k.data(), v.data(), q.data(), layout, tokens}));
     print(q);
 
     const Bytes image = image_of(sums);

@@ -1,6 +1,6 @@
 // Computes one case of pages/digest.mjs with the native library and writes the bytes to stdout. The arguments are the name of the case:
 //
-//   native_digest what=rotate pairing=half dtype=f32 layout=bthd batches=1 tokens=7 heads=2 head_dim=64 … > bytes
+//   native_digest kind=rotate pairing=half dtype=f32 layout=bthd batches=1 tokens=7 heads=2 head_dim=64 … > bytes
 #include "stages.h"
 
 int main(int count, char** words) {
@@ -12,9 +12,9 @@ int main(int count, char** words) {
       {"t5_buckets", t5_buckets_case},
   };
   Arguments arguments(count, words);
-  const std::string what = arguments.text("what");
-  const auto found = cases.find(what);
-  if (found == cases.end()) fail("what=" + what + " is not known");
+  const std::string kind = arguments.text("kind");
+  const auto found = cases.find(kind);
+  if (found == cases.end()) fail("unknown kind=" + kind);
   found->second(arguments);
   arguments.require_all_taken();
 }

@@ -1,4 +1,4 @@
-// The tasks of tests with attention and caches in a page. `entry` is the address of the package's main entry.
+// Tasks that tests of attention and caches run in a page. `entry` is the address of the package's main entry.
 
 import { CASES, computeCase } from "./digest.mjs";
 
@@ -36,7 +36,7 @@ function append(cache, seed, tokens) {
 }
 
 /** The largest difference between the relaxed and the simd build in each case, by name. */
-export async function relaxedDifferences(entry, what) {
+export async function relaxedDifferences(entry, kinds) {
   const [simd, relaxed] = [await loadBuild(entry, "simd"), await loadBuild(entry, "relaxed")];
   const of = (one) => {
     const [expected, actual] = [computeCase(simd, one), computeCase(relaxed, one)];
@@ -45,7 +45,7 @@ export async function relaxedDifferences(entry, what) {
   };
   return Object.fromEntries(
     Object.entries(CASES)
-      .filter(([, one]) => what.includes(one.what))
+      .filter(([, one]) => kinds.includes(one.kind))
       .map(([name, one]) => [name, of(one)]),
   );
 }
@@ -72,14 +72,14 @@ export async function retuneCache(entry, dtype, keys) {
     append(cache, 1, length);
     return cache;
   };
-  const [cache, afresh] = [filled(plain), filled(stretched(length))];
+  const [cache, fresh] = [filled(plain), filled(stretched(length))];
   const q = numbers(3, 1, heads);
-  const ask = (one) => one.attend(q, bthd(1, heads));
-  const wanted = ask(afresh);
-  const before = difference(ask(cache), wanted);
+  const attend = (one) => one.attend(q, bthd(1, heads));
+  const expected = attend(fresh);
+  const before = difference(attend(cache), expected);
   cache.retune({ rope: stretched(length) });
-  const after = difference(ask(cache), wanted);
-  for (const one of [cache, afresh]) one.dispose();
+  const after = difference(attend(cache), expected);
+  for (const one of [cache, fresh]) one.dispose();
   return { before, after };
 }
 
@@ -107,36 +107,36 @@ function openEmpty(rw, dtype, keys, rope) {
 }
 
 /** The saved bytes of a cache, and its output for one more token. Disposes of the cache. */
-function end(made, dtype) {
-  const image = toText(made.save());
+function end(created, dtype) {
+  const image = toText(created.save());
   const next =
     dtype === "linear"
-      ? made.append(numbers(1, 1, heads), numbers(2, 1, kvHeads), numbers(3, 1, kvHeads))
-      : append(made, 9, 1);
-  made.dispose();
+      ? created.append(numbers(1, 1, heads), numbers(2, 1, kvHeads), numbers(3, 1, kvHeads))
+      : append(created, 9, 1);
+  created.dispose();
   return { image, next: toText(new Uint8Array(next.buffer)) };
 }
 
 /** Saves a cache after append, shift, retune and truncate. */
 export async function saveCache(entry, dtype, keys) {
-  const made = openEmpty(await loadBuild(entry, "simd"), dtype, keys, stretched(64));
+  const created = openEmpty(await loadBuild(entry, "simd"), dtype, keys, stretched(64));
   if (dtype === "linear") {
-    made.append(numbers(4, 40, heads), numbers(5, 40, kvHeads), numbers(6, 40, kvHeads));
+    created.append(numbers(4, 40, heads), numbers(5, 40, kvHeads), numbers(6, 40, kvHeads));
   } else {
-    append(made, 1, 40);
-    made.shift({ keep: 4, discard: 8 });
-    made.retune({ rope: plain });
-    append(made, 5, 3);
-    made.truncate(33);
+    append(created, 1, 40);
+    created.shift({ keep: 4, discard: 8 });
+    created.retune({ rope: plain });
+    append(created, 5, 3);
+    created.truncate(33);
   }
-  return end(made, dtype);
+  return end(created, dtype);
 }
 
 /** Restores the bytes of saveCache(). */
 export async function restoreCache(entry, dtype, keys, saved) {
-  const made = openEmpty(await loadBuild(entry, "simd"), dtype, keys, plain);
-  made.restore(fromText(saved));
-  return end(made, dtype);
+  const created = openEmpty(await loadBuild(entry, "simd"), dtype, keys, plain);
+  created.restore(fromText(saved));
+  return end(created, dtype);
 }
 
 /** Fills a cache from tensors and arrays in turn until wasm memory has grown. */
@@ -144,30 +144,30 @@ export async function growCache(entry) {
   const rw = await loadBuild(entry, "simd");
   const [tokens, piece] = [40, 1024];
   const cache = rw.kvCache({ rope: plain, kvHeads, maxLength: 2 ** 17 });
-  const made = (seed, count, n) => rw.tensor([1, n, count, head_dim]).set(numbers(seed, n, count));
-  const [k, v, q] = [made(1, kvHeads, tokens), made(2, kvHeads, tokens), made(3, heads, tokens)];
+  const tensorOf = (seed, count, n) => rw.tensor([1, n, count, head_dim]).set(numbers(seed, n, count));
+  const [k, v, q] = [tensorOf(1, kvHeads, tokens), tensorOf(2, kvHeads, tokens), tensorOf(3, heads, tokens)];
   cache.append({ q, k, v, layout: "bthd" });
-  const turned = q.data.slice();
+  const rotated = q.data.slice();
   const out = rw.tensor([1, tokens, heads, head_dim]);
   const first = cache.attend(q, { layout: "bthd", out }).data.slice();
   const oldView = q.data;
 
-  const large = made(4, kvHeads, piece);
+  const large = tensorOf(4, kvHeads, piece);
   const given = numbers(5, piece, kvHeads);
   const grewBy = { tensors: false, arrays: false };
   for (let i = 0; !(grewBy.tensors && grewBy.arrays) && cache.length + piece <= cache.maxLength; i++) {
     const [before, kind] = [rw.memoryBytes, i % 2 === 0 ? "tensors" : "arrays"];
     if (kind === "tensors") cache.append({ k: large, v: large, layout: "bthd" });
     else cache.append({ k: given, v: given, ...bthd(piece, kvHeads) });
-    const held = cache.read({ first: cache.length - piece });
-    if (!areEqual(held.v, kind === "tensors" ? large.data : given))
-      throw new Error(`values from ${kind} are not what was given`);
+    const stored = cache.read({ first: cache.length - piece });
+    if (!areEqual(stored.v, kind === "tensors" ? large.data : given))
+      throw new Error(`values from ${kind} differ from those appended`);
     grewBy[kind] ||= rw.memoryBytes > before;
   }
   cache.truncate(tokens);
   const again = cache.attend(q, { layout: "bthd" });
   const same = {
-    queries: areEqual(q.data, turned),
+    queries: areEqual(q.data, rotated),
     keys: areEqual(k.data, numbers(1, tokens, kvHeads)),
     outputs: areEqual(again.data, first),
   };

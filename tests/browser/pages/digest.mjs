@@ -1,6 +1,6 @@
 // The cases that must give the same bytes in every engine and in the native library, and their SHA-256.
 //
-// Pages, Node and native_digest/ share this list. A case is a flat object, so it can also be a command line.
+// Pages, Node and native_digest/ share this list. A case is a flat object, so that it can also be written as a command line.
 
 import * as attention from "./cases/attention.mjs";
 import * as cache from "./cases/kv_cache.mjs";
@@ -8,11 +8,11 @@ import * as linear from "./cases/linear_attention.mjs";
 import * as positionTables from "./cases/position_tables.mjs";
 import * as rope from "./cases/rope.mjs";
 
-const STAGES = [rope, attention, cache, linear, positionTables];
+const GROUPS = [rope, attention, cache, linear, positionTables];
 
 /** All cases, by their command line for native_digest. */
 export const CASES = Object.fromEntries(
-  STAGES.flatMap(({ cases }) => cases).map((entry) => [
+  GROUPS.flatMap(({ cases }) => cases).map((entry) => [
     Object.entries(entry)
       .map(([key, value]) => `${key}=${value}`)
       .join(" "),
@@ -20,14 +20,14 @@ export const CASES = Object.fromEntries(
   ]),
 );
 
-const COMPUTE = Object.assign({}, ...STAGES.map(({ compute }) => compute));
+const COMPUTE = Object.assign({}, ...GROUPS.map(({ compute }) => compute));
 
-/** The kinds of cases. */
-export const EVERYTHING = Object.keys(COMPUTE);
+/** All kinds of cases. */
+export const ALL_KINDS = Object.keys(COMPUTE);
 
 /** The results of a case: a list of arrays. */
 export function computeCase(rw, entry, inTensor = false) {
-  return COMPUTE[entry.what](rw, entry, inTensor);
+  return COMPUTE[entry.kind](rw, entry, inTensor);
 }
 
 async function sha256(arrays) {
@@ -36,11 +36,11 @@ async function sha256(arrays) {
   return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** The digest of each case, by name. With `inTensor` it passes tensors instead of arrays. */
-export async function digests(rw, { what = EVERYTHING, inTensor = false } = {}) {
+/** The digest of each case of some kinds, by name. With `inTensor`, operands are tensors instead of arrays. */
+export async function digests(rw, { kinds = ALL_KINDS, inTensor = false } = {}) {
   const results = {};
   for (const [name, entry] of Object.entries(CASES)) {
-    if (what.includes(entry.what)) results[name] = await sha256(computeCase(rw, entry, inTensor));
+    if (kinds.includes(entry.kind)) results[name] = await sha256(computeCase(rw, entry, inTensor));
   }
   return results;
 }

@@ -1,4 +1,4 @@
-// Runs the tasks of the tests, shows them, and records violations of the Content-Security-Policy.
+// Runs tasks for the tests, shows their results, and records violations of the Content-Security-Policy.
 
 import * as cacheTasks from "./cache_tasks.mjs";
 import * as loadingTasks from "./tasks.mjs";

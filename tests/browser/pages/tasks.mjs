@@ -1,9 +1,9 @@
-// The tasks of tests in a page. `entry` is the address of the package's main or inline entry.
+// Tasks that tests of loading run in a page. `entry` is the address of the package's main or inline entry.
 
 import { digests } from "./digest.mjs";
 import { workedExample } from "./worked_example.mjs";
 
-/** The outcome of a promise, as an object that a page can return to its test. */
+/** The result or error of a promise, as an object that a page can return to its test. */
 async function outcome(promise) {
   try {
     return { value: await promise };
@@ -14,7 +14,7 @@ async function outcome(promise) {
 
 let copies = 0;
 
-/** A new copy of the entry, which has loaded nothing yet. */
+/** A new copy of the entry, without any loaded module. */
 function freshEntry(entry) {
   return import(`${entry}?copy=${++copies}`);
 }
@@ -53,15 +53,15 @@ export async function loadAfterFailure(entry, badWasm) {
 }
 
 /** One caller aborts while another waits for the same module. */
-export async function loadAndGiveUp(entry) {
+export async function loadAndAbort(entry) {
   const { load } = await freshEntry(entry);
   const controller = new AbortController();
-  const [impatient, patient] = [
+  const [aborted, waiting] = [
     outcome(load({ build: "simd", signal: controller.signal })),
     outcome(load({ build: "simd" }).then(workedExample)),
   ];
   controller.abort();
-  return { impatient: await impatient, patient: await patient };
+  return { aborted: await aborted, waiting: await waiting };
 }
 
 /** Loads from every kind of source for `wasm`. */
@@ -81,7 +81,7 @@ export async function loadFromSources(entry, address) {
   return results;
 }
 
-/** The digests of digest.mjs. */
+/** Computes the digests of digest.mjs. */
 export async function computeDigests(entry, build, options) {
   const { load } = await freshEntry(entry);
   return digests(await load({ build }), options);
@@ -101,12 +101,12 @@ export async function relaxedError(entry) {
 }
 
 /** Loads, rotates and computes cases in a module worker. */
-export function runInWorker(entry, build, what) {
+export function runInWorker(entry, build, kinds) {
   const worker = new Worker(new URL("worker.mjs", import.meta.url), { type: "module" });
   return new Promise((resolve, reject) => {
     worker.onmessage = ({ data }) => resolve(data);
     worker.onerror = (event) => reject(new Error(event.message || "the worker could not be started"));
-    worker.postMessage({ entry, build, what });
+    worker.postMessage({ entry, build, kinds });
   }).finally(() => worker.terminate());
 }
 

@@ -8,10 +8,10 @@ addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) 
   violations.push(`${violatedDirective}: ${blockedURI}`),
 );
 
-async function answer({ entry, build, what }) {
+async function answer({ entry, build, kinds }) {
   const { load } = await import(entry);
   const rw = await load({ build });
-  return { build: rw.build, numbers: workedExample(rw), digests: await digests(rw, { what }), violations };
+  return { build: rw.build, numbers: workedExample(rw), digests: await digests(rw, { kinds }), violations };
 }
 
 addEventListener("message", ({ data }) => answer(data).catch(String).then(postMessage));

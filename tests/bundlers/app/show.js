@@ -1,12 +1,12 @@
 import { workedExample } from "./worked_example.js";
 
-/** Loads a build, and says what it makes of the worked example. */
+/** Loads a build, and returns its name and its result for the worked example, as text. */
 export async function rotateBy(load, options) {
   const rw = await load(options);
   return [rw.build, ...workedExample(rw)].join(" ");
 }
 
-/** Shows what promises by name come to. `globalThis.finished` tells the test when all are there. */
+/** Shows the result or error of each promise, by name. The test waits for `globalThis.finished`. */
 export function show(promises) {
   const list = document.querySelector("dl");
   const showOne = async ([name, promise]) => {

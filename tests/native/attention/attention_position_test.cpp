@@ -24,7 +24,7 @@ void expect_exact(AttentionCall& call, const oracle::Attention& exact) {
 // ---- RoPE.
 
 // Rows of heads, [heads][tokens][head_dim], rotated by `config`; ids are [axes][tokens].
-void turn(std::vector<double>& rows, const RopeConfig& config, const std::vector<double>& ids, int tokens, double length, Role role) {
+void rotate_rows(std::vector<double>& rows, const RopeConfig& config, const std::vector<double>& ids, int tokens, double length, Role role) {
   const oracle::Plan plan = oracle::plan(config, length);
   const std::vector<int> axes = oracle::axes(config);
   const int pairs = static_cast<int>(plan.inv_freq.size());
@@ -43,8 +43,8 @@ void turn(std::vector<double>& rows, const RopeConfig& config, const std::vector
       sin.push_back(std::sin(position * plan.inv_freq[j]) * scale);
     }
     const auto first = rows.begin() + static_cast<std::ptrdiff_t>(row) * config.head_dim + config.rotary_offset;
-    const std::vector<Real> turned = oracle::rotate({first, first + 2 * pairs}, cos, sin, read, write);
-    std::copy(turned.begin(), turned.end(), first);
+    const std::vector<Real> rotated = oracle::rotate({first, first + 2 * pairs}, cos, sin, read, write);
+    std::copy(rotated.begin(), rotated.end(), first);
   }
 }
 
@@ -87,8 +87,8 @@ void expect_rotated(const RopeConfig& config, const CallShape& shape, const Ids&
   call.options.position.scheme = PositionScheme::rope;
   call.options.position.rope = &rope;
   oracle::Attention exact = call.exact();
-  turn(exact.q, config, ids.queries, shape.queries, length, Role::query);
-  turn(exact.k, config, ids.keys, shape.keys, length, Role::key);
+  rotate_rows(exact.q, config, ids.queries, shape.queries, length, Role::query);
+  rotate_rows(exact.k, config, ids.keys, shape.keys, length, Role::key);
   expect_exact(call, exact);
 }
 

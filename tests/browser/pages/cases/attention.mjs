@@ -15,18 +15,18 @@ import {
 } from "./inputs.mjs";
 
 const SIZES = { tokens: 37, kv_tokens: 37, heads: 4, kv_heads: 2, head_dim: 32 };
-const PLAIN = { what: "attention", ...SIZES, position: "none" };
+const PLAIN = { kind: "attention", ...SIZES, position: "none" };
 const ROPE = { position: "rope", pairing: "half", rope_theta: 10000 };
 
-// raw keys of every element type and layout; pairings and scaling types alternate
-const turned = DTYPES.flatMap((dtype) => LAYOUTS.map((layout) => ({ dtype, layout }))).map((kind, i) => ({
+// unrotated keys of every element type and layout, with pairings and scaling types in turn
+const rotated = DTYPES.flatMap((dtype) => LAYOUTS.map((layout) => ({ dtype, layout }))).map((tensor, i) => ({
   ...{
     ...PLAIN,
     ...ROPE,
-    ...kind,
+    ...tensor,
     ...SCALINGS[i % 5],
     pairing: PAIRINGS[i % 3],
-    batches: kind.layout === "thd" ? 1 : 2,
+    batches: tensor.layout === "thd" ? 1 : 2,
   },
   ...{ kv_tokens: 100, heads: 6, head_dim: 80, rotary_dim: 76, rotary_offset: 4, first: 5063, kv_first: 5000 },
 }));
@@ -70,13 +70,13 @@ const schemes = [
   { position: "t5", buckets: 16, max_distance: 40, bidirectional: true, causal: false },
 ];
 
-// element types and layouts alternate
+// element types and layouts in turn
 const others = [...ropes, ...shapes, ...scores, ...schemes].map((more, i) => {
   const layout = LAYOUTS[(i + Math.floor(i / 3)) % 3];
   return { ...PLAIN, dtype: DTYPES[i % 3], layout, batches: layout === "thd" ? 1 : 2, ...more };
 });
 
-export const cases = [...turned, ...others];
+export const cases = [...rotated, ...others];
 
 function attend(rw, entry, inTensor) {
   const { layout, dtype, batches, tokens, kv_tokens, kv_heads, position, mrope_section, step } = entry;

@@ -26,7 +26,7 @@ import {
 } from "./inputs.mjs";
 
 const PLAIN = {
-  what: "cache",
+  kind: "cache",
   layout: "bthd",
   input: "f32",
   layers: 1,
@@ -45,12 +45,20 @@ const STEPS =
 
 const CACHE_DTYPES = ["f32", "f16", "bf16", "q8_0"];
 
-// every element type and key mode; all other options alternate
-const everyKind = CACHE_DTYPES.flatMap((dtype) => ["rotated", "raw"].map((keys) => ({ dtype, keys }))).map(
-  (kind, i) => {
+// every element type and key mode, with the other options in turn
+const everyType = CACHE_DTYPES.flatMap((dtype) => ["rotated", "raw"].map((keys) => ({ dtype, keys }))).map(
+  (types, i) => {
     const layout = LAYOUTS[i % 3];
     return {
-      ...{ ...PLAIN, ...ROPE, ...SCALINGS[i % 5], ...(i % 2 === 0 ? YARN : OTHER_BASE), ...kind, layout, steps: STEPS },
+      ...{
+        ...PLAIN,
+        ...ROPE,
+        ...SCALINGS[i % 5],
+        ...(i % 2 === 0 ? YARN : OTHER_BASE),
+        ...types,
+        layout,
+        steps: STEPS,
+      },
       ...{ pairing: PAIRINGS[(i + 1) % 3], input: DTYPES[(i + Math.floor(i / 3)) % 3] },
       ...{ layers: 1 + (i % 2), sequences: layout === "thd" ? 1 : 1 + (i % 3) },
     };
@@ -104,7 +112,7 @@ const special = [
   },
 ].map((more) => ({ ...PLAIN, ...more }));
 
-export const cases = [...everyKind, ...special];
+export const cases = [...everyType, ...special];
 
 class CacheRun {
   #rw;
@@ -112,7 +120,7 @@ class CacheRun {
   #operands;
   #rope;
   #cache;
-  /** All tokens that were read, in order. */
+  /** Everything that was computed or read, in order. */
   outputs = [];
 
   constructor(rw, entry, inTensor) {
@@ -127,15 +135,15 @@ class CacheRun {
     return this.#entry.sequences - 1;
   }
 
-  perform([what, ...words], number) {
+  perform([step, ...words], number) {
     const [cache, sequence, [a, b]] = [this.#cache, this.#last, words.map(Number)];
-    if (what === "append") this.#append(a, b, 1000 * number);
-    if (what === "shift") cache.shift({ keep: a, discard: b, sequence });
-    if (what === "truncate") cache.truncate(a, { sequence });
-    if (what === "move") cache.retune({ positions: a, sequence });
-    if (what === "copy") cache.copyPrefix({ from: sequence, to: 0, length: a });
-    if (what === "retune") cache.retune({ rope: configOf(this.#entry, "to_") });
-    if (what === "reopen") this.#reopen();
+    if (step === "append") this.#append(a, b, 1000 * number);
+    if (step === "shift") cache.shift({ keep: a, discard: b, sequence });
+    if (step === "truncate") cache.truncate(a, { sequence });
+    if (step === "move") cache.retune({ positions: a, sequence });
+    if (step === "copy") cache.copyPrefix({ from: sequence, to: 0, length: a });
+    if (step === "retune") cache.retune({ rope: configOf(this.#entry, "to_") });
+    if (step === "reopen") this.#reopen();
     for (let layer = 0; layer < cache.layers; layer++) {
       const { k, v } = this.#cache.read({ layer, sequence });
       this.outputs.push(k, v);
@@ -143,7 +151,7 @@ class CacheRun {
     this.outputs.push(this.#cache.positions(sequence));
   }
 
-  end() {
+  finish() {
     this.outputs.push(...this.#images());
     this.#cache.dispose();
     this.#rope?.dispose();
@@ -160,7 +168,7 @@ class CacheRun {
     const operands = this.#operands;
     const extents = { ...this.#entry, batches: sequences, tokens };
     const [shape, kvShape] = [shapeOf(extents), shapeOf({ ...extents, heads: kv_heads })];
-    const place = first === undefined ? {} : { positions: positionsOf({ first, tokens, axes: this.#cache.axes }) };
+    const position = first === undefined ? {} : { positions: positionsOf({ first, tokens, axes: this.#cache.axes }) };
     for (let layer = 0; layer < layers; layer++, seed += 10) {
       const [k, v] = [0, 1].map((i) => operands.put(elements(input, sizeOf(kvShape), seed + i), kvShape, input));
       const q = operands.put(elements(input, sizeOf(shape), seed + 2), shape, input);
@@ -172,12 +180,12 @@ class CacheRun {
         layout,
         shape: kvShape,
         ...(input !== "f32" && { dtype: input }),
-        ...place,
+        ...position,
       });
-      const asked = input === "f32" ? q : operands.put(elements("f32", sizeOf(shape), seed + 3), shape);
-      const out = this.#cache.attend(asked, { layer, layout, shape, ...scoresOf(this.#entry, tokens) });
+      const query = input === "f32" ? q : operands.put(elements("f32", sizeOf(shape), seed + 3), shape);
+      const out = this.#cache.attend(query, { layer, layout, shape, ...scoresOf(this.#entry, tokens) });
       this.outputs.push(operands.take(q), operands.take(out));
-      for (const operand of asked === q ? [k, v] : [k, v, asked]) operands.take(operand);
+      for (const operand of query === q ? [k, v] : [k, v, query]) operands.take(operand);
     }
   }
 
@@ -197,7 +205,7 @@ class CacheRun {
 function runSteps(rw, entry, inTensor) {
   const run = new CacheRun(rw, entry, inTensor);
   entry.steps.split(",").forEach((step, i) => run.perform(step.split(":"), i + 1));
-  run.end();
+  run.finish();
   return run.outputs;
 }
 

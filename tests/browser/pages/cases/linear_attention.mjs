@@ -1,9 +1,9 @@
-// Linear attention of whole tensors, and of a growing sequence. native_digest/linear_attention.cpp computes the same.
+// Linear attention over whole tensors, and over a growing sequence. native_digest/linear_attention.cpp computes the same.
 
 import { configOf, elements, LAYOUTS, Operands, PAIRINGS, positionsOf, SCALINGS, shapeOf, sizeOf } from "./inputs.mjs";
 
 const PLAIN = {
-  what: "linear",
+  kind: "linear",
   layout: "bthd",
   batches: 2,
   tokens: 70,
@@ -15,7 +15,7 @@ const PLAIN = {
 };
 const ROPE = { position: "rope", pairing: "half", rope_theta: 10000 };
 
-// layouts and pairings alternate
+// layouts and pairings in turn
 const tensors = [
   {},
   { causal: false, tokens: 9 },
@@ -36,7 +36,7 @@ const tensors = [
 });
 
 const STATE = {
-  what: "linear_state",
+  kind: "linear_state",
   layout: "thd",
   heads: 4,
   kv_heads: 2,
@@ -74,7 +74,7 @@ function attend(rw, entry, inTensor) {
 }
 
 /** Appends tokens in several calls, and saves and restores the state after each. */
-function goOn(rw, entry, inTensor) {
+function appendPieces(rw, entry, inTensor) {
   const { layout, heads, kv_heads, head_dim } = entry;
   const operands = new Operands(rw, inTensor);
   const rope = ropeOf(rw, entry);
@@ -98,4 +98,4 @@ function goOn(rw, entry, inTensor) {
   return outputs;
 }
 
-export const compute = { linear: attend, linear_state: goOn };
+export const compute = { linear: attend, linear_state: appendPieces };

@@ -3,13 +3,13 @@
 import { positionsOf } from "./inputs.mjs";
 
 export const cases = [
-  { what: "sinusoidal", tokens: 2000, first: 0, step: 1, dim: 64 },
-  { what: "sinusoidal", tokens: 300, first: -1000, step: 0.37, dim: 33, base: 500 },
-  { what: "sinusoidal", tokens: 5, first: 2 ** 31 - 10, step: 1.5, dim: 512 },
-  { what: "alibi_slopes", heads: 8 },
-  { what: "alibi_slopes", heads: 71 },
-  { what: "t5_buckets", tokens: 801, first: -200, step: 0.5, buckets: 32, max_distance: 128 },
-  { what: "t5_buckets", tokens: 801, first: -400, step: 1, buckets: 16, max_distance: 300, bidirectional: true },
+  { kind: "sinusoidal", tokens: 2000, first: 0, step: 1, dim: 64 },
+  { kind: "sinusoidal", tokens: 300, first: -1000, step: 0.37, dim: 33, base: 500 },
+  { kind: "sinusoidal", tokens: 5, first: 2 ** 31 - 10, step: 1.5, dim: 512 },
+  { kind: "alibi_slopes", heads: 8 },
+  { kind: "alibi_slopes", heads: 71 },
+  { kind: "t5_buckets", tokens: 801, first: -200, step: 0.5, buckets: 32, max_distance: 128 },
+  { kind: "t5_buckets", tokens: 801, first: -400, step: 1, buckets: 16, max_distance: 300, bidirectional: true },
 ];
 
 const idsOf = ({ first, step, tokens }) => {

@@ -23,22 +23,22 @@ const POSITIONS = [
 const SMALL = { batches: 2, tokens: 37, heads: 3, head_dim: 80, rotary_dim: 76, rotary_offset: 4, rope_theta: 10000 };
 const LONG = { batches: 1, tokens: 2048, heads: 4, head_dim: 128, rope_theta: 1e6, first: 4096, step: 1 };
 
-// every pairing, element type and layout; scaling types, positions and direction alternate
+// every pairing, element type and layout, with scaling types, positions and directions in turn
 const rotations = PAIRINGS.flatMap((pairing) =>
   DTYPES.flatMap((dtype) => LAYOUTS.map((layout) => ({ pairing, dtype, layout }))),
-).map((kind, i) => ({
-  ...{ what: "rotate", ...kind, ...SMALL, ...SCALINGS[i % 5], ...POSITIONS[i % 4] },
-  ...{ batches: kind.layout === "thd" ? 1 : SMALL.batches, inverse: i % 7 === 3 },
+).map((tensor, i) => ({
+  ...{ kind: "rotate", ...tensor, ...SMALL, ...SCALINGS[i % 5], ...POSITIONS[i % 4] },
+  ...{ batches: tensor.layout === "thd" ? 1 : SMALL.batches, inverse: i % 7 === 3 },
 }));
 
 // more than one chunk of 512 KB
 const longRotations = [
-  { what: "rotate", pairing: "half", dtype: "f32", layout: "bhtd", ...LONG, ...SCALINGS[1] },
-  { what: "rotate", pairing: "interleaved", dtype: "f16", layout: "bthd", ...LONG, ...SCALINGS[3] },
+  { kind: "rotate", pairing: "half", dtype: "f32", layout: "bhtd", ...LONG, ...SCALINGS[1] },
+  { kind: "rotate", pairing: "interleaved", dtype: "f16", layout: "bthd", ...LONG, ...SCALINGS[3] },
 ];
 
 const table = {
-  what: "table",
+  kind: "table",
   pairing: "half",
   layout: "compact",
   dtype: "f32",

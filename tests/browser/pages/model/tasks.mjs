@@ -1,4 +1,4 @@
-// The tasks of tests with models in a page. Each returns plain values.
+// Tasks that tests of models run in a page. Each returns plain values.
 import { load as loadHere } from "/package/dist/index.js";
 import { load, RopewalkError } from "/package/dist/worker.js";
 
@@ -16,12 +16,12 @@ async function piecesOf(text) {
   return pieces;
 }
 
-const thrownBy = (promise) =>
+const errorOf = (promise) =>
   promise.then(
     () => undefined,
     (error) => error,
   );
-const told = ({ name, code, field, constructor }) => ({
+const fieldsOf = ({ name, code, field, constructor }) => ({
   isRopewalkError: constructor === RopewalkError,
   name,
   code,
@@ -41,7 +41,7 @@ async function inWorker(use) {
 const tasks = {
   violations: () => violations,
 
-  /** The same text from the page's thread, and from a Worker by address, File and bytes. */
+  /** The same text generated in the page's thread, and in a Worker from an address, a File and bytes. */
   sameText: () =>
     inWorker(async (rw) => {
       const bytes = await (await fetch(MODEL)).arrayBuffer();
@@ -56,13 +56,13 @@ const tasks = {
         bytes,
       ];
       for (const source of sources) texts.push(await tokensOf(await rw.model(source)));
-      const left = [bytes.byteLength];
+      const sizes = [bytes.byteLength];
       texts.push(await tokensOf(await rw.model(bytes, { transfer: true })));
-      left.push(bytes.byteLength);
-      return { texts, left };
+      sizes.push(bytes.byteLength);
+      return { texts, sizes };
     }),
 
-  /** The files of a safetensors folder, as if dropped on a page. */
+  /** Text from the files of a safetensors folder, as a page gets them from a drop, and from GGUF. */
   safetensors: () =>
     inWorker(async (rw) => {
       const names = ["config.json", "generation_config.json", "tokenizer.json", "model.safetensors"];
@@ -92,7 +92,7 @@ const tasks = {
           );
         }
       }
-      return { steps, wrong: told(await thrownBy(rw.deleteCachedModel("ftp://localhost/m.gguf"))) };
+      return { steps, wrong: fieldsOf(await errorOf(rw.deleteCachedModel("ftp://localhost/m.gguf"))) };
     }),
 
   /** Aborts generation halfway; the session continues. The page's event loop keeps running. */
@@ -104,7 +104,7 @@ const tasks = {
       const controller = new AbortController();
       const reason = new Error("enough");
       let count = 0;
-      const thrown = await thrownBy(
+      const thrown = await errorOf(
         (async () => {
           for await (const _ of session.generate({ ...TEXT, signal: controller.signal }))
             if (++count === 5) controller.abort(reason);
@@ -112,10 +112,10 @@ const tasks = {
       );
       const after = session.length;
       const more = await piecesOf(session.generate({ ...TEXT, maxTokens: 3 }));
-      return { isReason: thrown === reason, taken: after - before, more: more.length, finish: more.at(-1).finish };
+      return { isReason: thrown === reason, appended: after - before, more: more.length, finish: more.at(-1).finish };
     }),
 
-  /** Aborts loading in the Worker, after it reported progress. */
+  /** Aborts reading a prompt in the Worker after it has reported progress. */
   abortReading: () =>
     inWorker(async (rw) => {
       const session = await (await rw.model(MODEL)).session({ contextLength: 20000 });
@@ -123,7 +123,7 @@ const tasks = {
       let ticks = 0;
       const timer = setInterval(() => ticks++, 4);
       const onProgress = ({ done }) => done > 500 && controller.abort();
-      const error = await thrownBy(session.append(new Array(19000).fill(5), { signal: controller.signal, onProgress }));
+      const error = await errorOf(session.append(new Array(19000).fill(5), { signal: controller.signal, onProgress }));
       clearInterval(timer);
       return { name: error.name, read: session.length, tokens: (await session.tokens).length, ticks };
     }),
@@ -134,22 +134,22 @@ const tasks = {
       const model = await rw.model(MODEL);
       const session = await model.session({ contextLength: 16 });
       const thrown = {
-        full: await thrownBy(session.append(new Array(20).fill(5))),
-        damaged: await thrownBy(rw.model(new Uint8Array(1000).fill(7))),
-        missing: await thrownBy(rw.model("/pages/model/index.html")),
-        build: await thrownBy(load({ build: "fast" })),
+        full: await errorOf(session.append(new Array(20).fill(5))),
+        damaged: await errorOf(rw.model(new Uint8Array(1000).fill(7))),
+        missing: await errorOf(rw.model("/pages/model/index.html")),
+        build: await errorOf(load({ build: "fast" })),
       };
       await model.dispose();
-      thrown.model = await thrownBy(model.session());
+      thrown.model = await errorOf(model.session());
       await rw.dispose();
-      thrown.worker = await thrownBy(rw.model(MODEL));
-      return Object.fromEntries(Object.entries(thrown).map(([name, error]) => [name, told(error)]));
+      thrown.worker = await errorOf(rw.model(MODEL));
+      return Object.fromEntries(Object.entries(thrown).map(([name, error]) => [name, fieldsOf(error)]));
     }),
 
-  /** Loads the entry of another platform. */
-  loadFrom: async (entry) => told(await thrownBy((await import(entry)).load())),
+  /** The error of an entry whose load() fails. */
+  loadFrom: async (entry) => fieldsOf(await errorOf((await import(entry)).load())),
 
-  /** Two models in one Worker, in turn and at once. */
+  /** Texts of two models in one Worker, generated one after the other and at the same time. */
   twoModels: () =>
     inWorker(async (rw) => {
       const models = [await rw.model(MODEL), await rw.model("/models/qwen3/model.gguf")];
