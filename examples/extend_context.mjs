@@ -113,7 +113,7 @@ const moved = rope.rerotate(cached, {
 const fresh = rope.rotate(keys.slice(), { layout: "thd", shape, positions, seqLen: length });
 const difference = moved.reduce((largest, value, i) => Math.max(largest, Math.abs(value - fresh[i])), 0);
 console.log(
-  `  re-rotated from plain RoPE to YaRN, against keys rotated afresh: largest difference ${difference.toExponential(1)}`,
+  `  re-rotated from plain RoPE to YaRN, against keys rotated from scratch: largest difference ${difference.toExponential(1)}`,
 );
 
 for (const object of [rope, before]) object.dispose();

@@ -10,12 +10,12 @@ export const CARD = {
 
 /**
  * @param palette - `{ name: [light, dark] }`
- * @returns `colour`, the light colors by name, for attributes of the drawing, and `darkRules`, CSS rules that replace them in dark mode.
+ * @returns `color`, the light colors by name, for attributes of the drawing, and `darkRules`, CSS rules that replace them in dark mode.
  */
 export function lightAndDark(palette) {
-  const colour = Object.fromEntries(Object.entries(palette).map(([name, [light]]) => [name, light]));
+  const color = Object.fromEntries(Object.entries(palette).map(([name, [light]]) => [name, light]));
   const darkRules = Object.values(palette).map(
     ([light, dark]) => `[fill="${light}"]{fill:${dark}}[stroke="${light}"]{stroke:${dark}}`,
   );
-  return { colour, darkRules };
+  return { color, darkRules };
 }

@@ -15,7 +15,7 @@ const plain = { head_dim, rope_theta, pairing: "half", max_position_embeddings: 
 const scaled = (rope_scaling) => ({ ...plain, rope_scaling });
 const yarn = { factor, original_max_position_embeddings: trained };
 
-const { colour, darkRules } = lightAndDark({
+const { color, darkRules } = lightAndDark({
   ...CARD,
   within: ["#1f5fae", "#79b8ff"],
   beyond: ["#d1242f", "#ff7b72"],
@@ -25,9 +25,9 @@ const { colour, darkRules } = lightAndDark({
 
 const width = 720;
 const common = { width, style: { fontSize: "13px" } };
-const words = { fill: colour.text, textAnchor: "start" };
-const faint = { fill: colour.faint };
-const grid = { stroke: colour.edge, strokeOpacity: 1 };
+const words = { fill: color.text, textAnchor: "start" };
+const faint = { fill: color.faint };
+const grid = { stroke: color.edge, strokeOpacity: 1 };
 const heading = (text, dx) =>
   Plot.text([text], { ...words, frameAnchor: "top-left", dx, dy: -30, fontWeight: 600, fontSize: 14 });
 
@@ -53,7 +53,7 @@ function drawRotations(document, rw) {
   rope.dispose();
   const at = (pair) => pair * 2.9;
   const tip = (hand, radius) => [at(hand.pair) + radius * hand.x, radius * hand.y];
-  const labelled = hands.filter(({ pair, position }) => pair === 0 || (pair === 1 && position % 2 === 0));
+  const labeled = hands.filter(({ pair, position }) => pair === 0 || (pair === 1 && position % 2 === 0));
   return Plot.plot({
     ...common,
     document,
@@ -65,29 +65,29 @@ function drawRotations(document, rw) {
     x: { domain: [-1.35, at(3) + 1.35], axis: null },
     y: { domain: [-1.3, 1.3], axis: null },
     marks: [
-      Array.from(inv_freq, (_, pair) => Plot.line(arc([at(pair), 0], 1, 2 * Math.PI), { stroke: colour.edge })),
+      Array.from(inv_freq, (_, pair) => Plot.line(arc([at(pair), 0], 1, 2 * Math.PI), { stroke: color.edge })),
       Plot.link(hands, {
         x1: ({ pair }) => at(pair),
         y1: 0,
         x2: (hand) => tip(hand, 1)[0],
         y2: (hand) => tip(hand, 1)[1],
-        stroke: colour.within,
+        stroke: color.within,
         strokeWidth: 1.6,
       }),
       Plot.dot(hands, {
         x: (hand) => tip(hand, 1)[0],
         y: (hand) => tip(hand, 1)[1],
         r: 3,
-        fill: colour.within,
+        fill: color.within,
       }),
-      Plot.text(labelled, {
+      Plot.text(labeled, {
         ...faint,
         x: (hand) => tip(hand, 1.2)[0],
         y: (hand) => tip(hand, 1.2)[1],
         text: ({ position }) => String(position),
       }),
       Plot.text(Array.from(inv_freq), {
-        fill: colour.text,
+        fill: color.text,
         x: (_, pair) => at(pair),
         y: -1.3,
         dy: 18,
@@ -121,14 +121,14 @@ function drawWavelengths(document, rw) {
         ...faint,
         label: null,
       }),
-      Plot.axisX([0, 8, 16, 24, 32, 40, 48, 56, 63], { tickSize: 4, color: colour.faint, label: null }),
-      Plot.ruleY([trained], { stroke: colour.text, strokeDasharray: "5 4" }),
+      Plot.axisX([0, 8, 16, 24, 32, 40, 48, 56, 63], { tickSize: 4, color: color.faint, label: null }),
+      Plot.ruleY([trained], { stroke: color.text, strokeDasharray: "5 4" }),
       Plot.text([[0, trained]], { ...words, dy: -10, text: ["trained window: 4,096 tokens"] }),
       Plot.dot(wavelengths, {
         x: "pair",
         y: "wavelength",
         r: 3.2,
-        fill: (one) => (isWithin(one) ? colour.within : colour.beyond),
+        fill: (one) => (isWithin(one) ? color.within : color.beyond),
       }),
       Plot.text([[30, 90]], { ...words, text: [`pairs 0 to ${first - 1}: saw every angle in training`] }),
       Plot.text([[46, 3e4]], {
@@ -167,11 +167,11 @@ function drawAngles(document, rw) {
   const before = frequencies(rows[0]);
   const marks = rows.flatMap((row, i) => {
     const after = frequencies(row);
-    const centre = (column) => [1.9 + column * 2.75, -i * 2.5];
+    const center = (column) => [1.9 + column * 2.75, -i * 2.5];
     const circles = columns.flatMap((pair, column) => {
-      const circle = Plot.line(arc(centre(column), 1, 2 * Math.PI), { stroke: colour.edge });
+      const circle = Plot.line(arc(center(column), 1, 2 * Math.PI), { stroke: color.edge });
       if (column === 0) {
-        const steps = [0, 1, 2, 3, 4].map((position) => [centre(0), arc(centre(0), 1, after[pair] * position).at(-1)]);
+        const steps = [0, 1, 2, 3, 4].map((position) => [center(0), arc(center(0), 1, after[pair] * position).at(-1)]);
         return [
           circle,
           Plot.link(steps, {
@@ -179,7 +179,7 @@ function drawAngles(document, rw) {
             y1: ([[, y]]) => y,
             x2: ([, [x]]) => x,
             y2: ([, [, y]]) => y,
-            stroke: colour.within,
+            stroke: color.within,
             strokeWidth: 1.6,
           }),
         ];
@@ -187,11 +187,11 @@ function drawAngles(document, rw) {
       const [seen, reached] = [before[pair] * trained, after[pair] * trained * factor].map((angle) =>
         Math.min(angle, 2 * Math.PI),
       );
-      const stroke = (color, strokeWidth) => ({ stroke: color, strokeWidth, strokeLinecap: "butt" });
+      const arcStyle = (stroke, strokeWidth) => ({ stroke, strokeWidth, strokeLinecap: "butt" });
       return [
         circle,
-        Plot.line(arc(centre(column), 1, reached), stroke(reached > seen * 1.001 ? colour.beyond : colour.within, 6)),
-        Plot.line(arc(centre(column), 1, seen), stroke(colour.within, 6)),
+        Plot.line(arc(center(column), 1, reached), arcStyle(reached > seen * 1.001 ? color.beyond : color.within, 6)),
+        Plot.line(arc(center(column), 1, seen), arcStyle(color.within, 6)),
       ];
     });
     return [...circles, Plot.text([[-1.5, -i * 2.5]], { ...words, text: [row[0]], fontWeight: 600 })];
@@ -216,13 +216,13 @@ function drawAngles(document, rw) {
       Plot.text([[-1.6, -3 * 2.5 - 1.15]], {
         ...words,
         dy: 24,
-        fill: colour.within,
+        fill: color.within,
         text: ["blue: angles that occurred in training"],
       }),
       Plot.text([[4.6, -3 * 2.5 - 1.15]], {
         ...words,
         dy: 24,
-        fill: colour.beyond,
+        fill: color.beyond,
         text: ["red: angles that are new to the model"],
       }),
       Plot.text(["A model trained on 4,096 tokens reads 16,384"], {
@@ -241,15 +241,15 @@ function drawRamp(document, rw) {
   const shares = (rope_scaling) =>
     rw.describe(scaled(rope_scaling), trained * factor).pairs.map(({ kept_share }, pair) => ({ pair, kept_share }));
   const curves = [
-    { stroke: colour.other, label: "NTK-aware", at: [8, 0.55], data: shares({ rope_type: "ntk", factor }) },
-    { stroke: colour.within, label: "YaRN", at: [27, 0.82], data: shares({ rope_type: "yarn", ...yarn }) },
+    { stroke: color.other, label: "NTK-aware", at: [8, 0.55], data: shares({ rope_type: "ntk", factor }) },
+    { stroke: color.within, label: "YaRN", at: [27, 0.82], data: shares({ rope_type: "yarn", ...yarn }) },
     {
-      stroke: colour.third,
+      stroke: color.third,
       label: "paper's ramp",
       at: [20.8, 0.16],
       data: shares({ rope_type: "yarn", ...yarn, ramp: "rotations" }),
     },
-    { stroke: colour.beyond, label: "PI", at: [9, 0.05], data: shares({ rope_type: "linear", factor }) },
+    { stroke: color.beyond, label: "PI", at: [9, 0.05], data: shares({ rope_type: "linear", factor }) },
   ];
   const zones = [
     { from: 0, to: 20, text: "32 rotations or more: kept" },
@@ -269,8 +269,8 @@ function drawRamp(document, rw) {
     marks: [
       Plot.gridY([0, 0.5, 1], grid),
       Plot.axisY([0, 0.5, 1], { tickFormat: (value) => `${100 * value} %`, tickSize: 0, ...faint, label: null }),
-      Plot.axisX([0, 8, 16, 24, 32, 40, 48, 56, 63], { tickSize: 4, color: colour.faint, label: null }),
-      Plot.ruleX([20, 46], { stroke: colour.faint, strokeDasharray: "5 4" }),
+      Plot.axisX([0, 8, 16, 24, 32, 40, 48, 56, 63], { tickSize: 4, color: color.faint, label: null }),
+      Plot.ruleX([20, 46], { stroke: color.faint, strokeDasharray: "5 4" }),
       Plot.text(zones, { ...faint, x: ({ from, to }) => (from + to) / 2, y: 1, dy: -14, text: "text" }),
       ...curves.flatMap(({ stroke, label, at, data }) => [
         Plot.line(data, { x: "pair", y: "kept_share", stroke, strokeWidth: 2 }),
@@ -326,7 +326,7 @@ export function drawPicture(rw, name) {
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="title about">`,
     `<title id="title">${title}</title><desc id="about">${about}</desc>`,
     `<style>text{white-space:pre}@media (prefers-color-scheme:dark){${darkRules.join("")}}</style>`,
-    `<rect x=".5" y=".5" width="${width - 1}" height="${height - 1}" rx="8" fill="${colour.card}" stroke="${colour.edge}"/>`,
+    `<rect x=".5" y=".5" width="${width - 1}" height="${height - 1}" rx="8" fill="${color.card}" stroke="${color.edge}"/>`,
     `<g font-family="system-ui, sans-serif" font-size="13" text-anchor="middle" stroke-width="1">`,
     drawing.innerHTML,
     "</g></svg>\n",

@@ -10,7 +10,7 @@ import { runMain } from "./run.mjs";
 
 const target = join(import.meta.dirname, "..", "docs", "retune.svg");
 
-const { colour: color, darkRules } = lightAndDark({
+const { color, darkRules } = lightAndDark({
   ...CARD,
   fresh: ["#a5d3ff", "#1f5fae"],
   retuned: ["#0a3069", "#cae8ff"],

@@ -24,7 +24,7 @@ const schemes = {
 const kinds = Array.from({ length: size }, (_, token) => Math.imul(token + 1, 0x9e3779b1) >>> 29);
 /** [tokens, size] vectors used as queries and keys: all equal, or different for each kind of token. */
 const vectors = {
-  alike: new Float32Array(size * size).fill(0.7),
+  equal: new Float32Array(size * size).fill(0.7),
   kinds: Float32Array.from(
     { length: size * size },
     (_, i) => 0.5 + 0.6 * Math.sin((kinds[Math.floor(i / size)] + 1) * ((i % size) + 1) ** 2),

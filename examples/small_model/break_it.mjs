@@ -17,7 +17,7 @@ const yarn = { rope_scaling: { rope_type: "yarn", factor: FACTOR, original_max_p
 const rw = await load();
 
 /** The tokens of a story, and the indices of the answers to its questions. */
-async function told(model, seed, length) {
+async function storyTokens(model, seed, length) {
   const text = textOf({ seed, length, near: true });
   return { tokens: await tokensOf(model, text), answers: text.questions.map(({ at }) => at) };
 }
@@ -36,7 +36,7 @@ async function measure(source, { rope, length = TRAINED_LENGTH } = {}) {
   const model = await rw.model(source, { rope, contextLength: length, tokenizer: { tokenizer } });
   const stories = [];
   for (const seed of STORIES) {
-    const { tokens, answers } = await told(model, seed, length);
+    const { tokens, answers } = await storyTokens(model, seed, length);
     stories.push({ losses: (await model.perplexity(tokens)).losses, answers });
   }
   model.dispose();
@@ -86,7 +86,7 @@ async function measureAfter(folder, change) {
   const known = 200;
   const stories = [];
   for (const seed of STORIES) {
-    const { tokens, answers } = await told(model, seed, known + 200);
+    const { tokens, answers } = await storyTokens(model, seed, known + 200);
     const session = model.session();
     await session.append(tokens.slice(0, known));
     await change(session, tokens.slice(0, known), model);
@@ -158,8 +158,8 @@ if (given !== undefined && !(given in trials)) {
 const tokenizer = JSON.parse(await readFile(join(folder, "tokenizer.json")));
 console.log(`${"".padEnd(44)}loss   right answer`);
 for (const name of given === undefined ? Object.keys(trials) : [given]) {
-  for (const [what, run] of trials[name](join(folder, "/"))) {
+  for (const [title, run] of trials[name](join(folder, "/"))) {
     const { loss, answer } = await run();
-    console.log(`${what.padEnd(42)}${loss.toFixed(3).padStart(6)}   ${`${(100 * answer).toFixed(1)} %`.padStart(12)}`);
+    console.log(`${title.padEnd(42)}${loss.toFixed(3).padStart(6)}   ${`${(100 * answer).toFixed(1)} %`.padStart(12)}`);
   }
 }

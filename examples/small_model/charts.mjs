@@ -5,7 +5,7 @@ import { CARD, lightAndDark } from "../light_and_dark.mjs";
 import { distanceOctaves, positionSteps } from "./measures.mjs";
 import { labelOf, mean, recallOf } from "./tables.mjs";
 
-const { colour, darkRules } = lightAndDark({
+const { color, darkRules } = lightAndDark({
   ...CARD,
   inside: ["#f3f6f9", "#161c25"],
   none: ["#d1242f", "#ff7b72"],
@@ -35,7 +35,7 @@ function drawn({ measured, plan, trainedLength }) {
       return {
         one,
         isBold: isTuned || one.scaling === "yarn",
-        stroke: colour[isTuned ? "tuned" : one.scaling],
+        stroke: color[isTuned ? "tuned" : one.scaling],
         label: isTuned ? "YaRN, fine-tuned × 4" : labelOf(one.scaling),
       };
     });
@@ -98,24 +98,24 @@ function draw({
     x: { type: "log", base: 2, domain: [xFirst, longest] },
     y: { domain: yDomain, clamp: true },
     marks: [
-      Plot.rect([0], { x1: xFirst, x2: trainedLength, y1: yDomain[0], y2: yDomain[1], fill: colour.inside }),
-      Plot.gridY({ stroke: colour.edge, strokeOpacity: 1, ticks: yTicks }),
-      Plot.axisY({ ticks: yTicks, tickFormat: yFormat, tickSize: 0, fill: colour.faint, label: null }),
+      Plot.rect([0], { x1: xFirst, x2: trainedLength, y1: yDomain[0], y2: yDomain[1], fill: color.inside }),
+      Plot.gridY({ stroke: color.edge, strokeOpacity: 1, ticks: yTicks }),
+      Plot.axisY({ ticks: yTicks, tickFormat: yFormat, tickSize: 0, fill: color.faint, label: null }),
       Plot.axisX({
         ticks,
         tickFormat: (x) => (x >= trainedLength ? `${x}\n${x / trainedLength}×` : String(x)),
         tickSize: 4,
-        color: colour.faint,
+        color: color.faint,
         label: null,
       }),
-      Plot.ruleX([trainedLength], { stroke: colour.faint, strokeDasharray: "3 3" }),
+      Plot.ruleX([trainedLength], { stroke: color.faint, strokeDasharray: "3 3" }),
       Plot.text(["trained length"], {
         x: () => trainedLength,
         frameAnchor: "top",
         textAnchor: "end",
         dx: -7,
         dy: 6,
-        fill: colour.faint,
+        fill: color.faint,
       }),
       ...curves.map(({ points, stroke }) => Plot.areaY(points, { ...band, fill: stroke })),
       ...curves.map(({ points, stroke, isBold }) =>
@@ -142,18 +142,18 @@ function draw({
       ...curves.map(({ label, stroke, isBold }, i) =>
         Plot.text([label], { ...words, y: () => heights[i], dx: 9, fill: stroke, fontWeight: isBold ? 700 : 500 }),
       ),
-      Plot.text([xTitle], { frameAnchor: "bottom", dy: 54, fill: colour.faint }),
-      Plot.text([yTitle], { frameAnchor: "left", textAnchor: "middle", rotate: -90, dx: -48, fill: colour.faint }),
+      Plot.text([xTitle], { frameAnchor: "bottom", dy: 54, fill: color.faint }),
+      Plot.text([yTitle], { frameAnchor: "left", textAnchor: "middle", rotate: -90, dx: -48, fill: color.faint }),
       Plot.text([title], {
         frameAnchor: "top-left",
         textAnchor: "start",
         dx: -46,
         dy: -50,
-        fill: colour.text,
+        fill: color.text,
         fontWeight: 600,
         fontSize: 16,
       }),
-      Plot.text([subtitle], { frameAnchor: "top-left", textAnchor: "start", dx: -46, dy: -27, fill: colour.faint }),
+      Plot.text([subtitle], { frameAnchor: "top-left", textAnchor: "start", dx: -46, dy: -27, fill: color.faint }),
     ],
   });
   for (const style of drawing.querySelectorAll("style")) style.remove();
@@ -161,7 +161,7 @@ function draw({
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="title about">`,
     `<title id="title">${title}</title><desc id="about">${about}</desc>`,
     `<style>text{white-space:pre}@media (prefers-color-scheme:dark){${darkRules.join("")}}</style>`,
-    `<rect x=".5" y=".5" width="${width - 1}" height="${height - 1}" rx="8" fill="${colour.card}" stroke="${colour.edge}"/>`,
+    `<rect x=".5" y=".5" width="${width - 1}" height="${height - 1}" rx="8" fill="${color.card}" stroke="${color.edge}"/>`,
     `<g font-family="system-ui, sans-serif" font-size="13" text-anchor="middle">`,
     drawing.innerHTML,
     "</g></svg>\n",

@@ -2,7 +2,7 @@
 import { randomNumbers } from "../random_numbers.mjs";
 
 export const names = split("Anna Ben Clara David Emma Frank Grace Henry Ivy Jack Kate Leo Mia Noah Olive Paul");
-export const colours = split("red blue green white black brown pink gold grey silver");
+export const colors = split("red blue green white black brown pink gold grey silver");
 export const things =
   split(`ball book boat bell box cup coat chair clock doll drum flag flute hat jar key kite knife lamp mask mirror pen piano plate
   ring rope scarf shoe spoon sword table watch`);
@@ -81,18 +81,18 @@ export function* story({ seed, length, distance, reach = Infinity, questions = 0
   const random = randomNumbers(seed);
   const pick = (list) => list[Math.floor(random() * list.length)];
   const unused = new Shuffled(
-    colours.flatMap((colour) => things.map((thing) => `${colour} ${thing}`)),
+    colors.flatMap((color) => things.map((thing) => `${color} ${thing}`)),
     random,
   );
   let known = []; // facts that can be asked for: { thing, place, at }
-  let told = 0;
-  while (told < length) {
+  let count = 0; // words so far
+  while (count < length) {
     const kind = random();
     let sentence;
-    known = known.filter((fact) => told - fact.at < reach);
+    known = known.filter((fact) => count - fact.at < reach);
     if (kind < questions && known.length > 0) {
-      const fact = distance === undefined ? pick(known) : nearest(known, told + ANSWER - distance(told, random));
-      const answerAt = told + ANSWER;
+      const fact = distance === undefined ? pick(known) : nearest(known, count + ANSWER - distance(count, random));
+      const answerAt = count + ANSWER;
       sentence = {
         text: `Where is the ${fact.thing}? ${factText(fact)}`,
         kind: "question",
@@ -103,12 +103,12 @@ export function* story({ seed, length, distance, reach = Infinity, questions = 0
     } else if (kind < 0.75) {
       const fact = { thing: unused.next(), place: pick(places) };
       sentence = { text: factText(fact), kind: "fact" };
-      fact.at = told + words(sentence.text).length - 2;
+      fact.at = count + words(sentence.text).length - 2;
       known = [...known.filter(({ thing }) => thing !== fact.thing), fact];
     } else {
       sentence = { text: fillerText(pick), kind: "filler" };
     }
-    told += words(sentence.text).length;
+    count += words(sentence.text).length;
     yield sentence;
   }
 }

@@ -21,7 +21,7 @@ const NEAREST = 12;
  *   number of words (`distance`) since the story last stated it for the same thing.
  */
 export function textOf({ seed, length, near }) {
-  const distance = (told, random) => NEAREST * (Math.max(NEAREST, told) / NEAREST) ** random();
+  const distance = (count, random) => NEAREST * (Math.max(NEAREST, count) / NEAREST) ** random();
   const sentences = Array.from(story({ seed, length, ...(near ? { reach: REACH } : { distance, questions: 0.18 }) }));
   const questions = sentences
     .filter(({ kind, answerAt }) => kind === "question" && answerAt + 1 < length)
@@ -42,9 +42,9 @@ export async function tokensOf(model, { text, length }) {
 export function answersBySpan(answers, length) {
   const spans = Array.from({ length: Math.ceil(length / TRAINED_LENGTH) }, () => ({ asked: 0, right: 0 }));
   for (const { at, isRight } of answers) {
-    const stretch = spans[Math.min(Math.floor(at / TRAINED_LENGTH), spans.length - 1)];
-    stretch.asked += 1;
-    if (isRight) stretch.right += 1;
+    const span = spans[Math.min(Math.floor(at / TRAINED_LENGTH), spans.length - 1)];
+    span.asked += 1;
+    if (isRight) span.right += 1;
   }
   return spans;
 }

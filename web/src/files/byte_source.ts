@@ -42,7 +42,7 @@ export interface FileSet {
 /** Yields the chunks of a stream. Cancels the stream when the loop is left or the signal aborts. @internal */
 export async function* chunksOf(stream: ReadableStream<Uint8Array>, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader();
-  // cancelling also settles a pending read
+  // canceling also settles a pending read
   const cancel = (): void => void reader.cancel(signal?.reason).catch(() => undefined);
   signal?.addEventListener("abort", cancel, { once: true });
   try {
