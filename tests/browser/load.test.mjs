@@ -62,7 +62,7 @@ for (const name of BROWSERS) {
         for (const [source, result] of Object.entries(results)) assert.deepEqual(result, loaded("simd"), source);
       });
 
-      await check("views are fresh after memory has grown", async (run) => {
+      await check("tensors have new views after memory grows", async (run) => {
         const { grew, oldViewLength, kept, useOfOldView, rotated } = await run("growMemory", ENTRIES.good);
         assert.equal(grew, true);
         assert.equal(oldViewLength, 0);
@@ -71,7 +71,7 @@ for (const name of BROWSERS) {
         assert.deepEqual(rotated, WORKED_EXAMPLE);
       });
 
-      await check("the inline entry asks for no wasm file", async (run) => {
+      await check("the inline entry fetches no wasm file", async (run) => {
         site.requests.length = 0;
         assert.deepEqual(await run("load", INLINE_ENTRY, { build: "simd" }), loaded("simd"));
         assert.equal((await run("load", INLINE_ENTRY)).value.numbers[0], WORKED_EXAMPLE[0]);
@@ -81,11 +81,11 @@ for (const name of BROWSERS) {
         );
       });
 
-      await check("a wrong MIME type does no harm", async (run) => {
+      await check("a wrong MIME type is accepted", async (run) => {
         assert.deepEqual(await run("load", ENTRIES.wrongType, { build: "simd" }), loaded("simd"));
       });
 
-      await check("a page in place of the wasm is named as such", async (run) => {
+      await check("an HTML page instead of wasm is reported", async (run) => {
         const { error } = await run("load", ENTRIES.page, { build: "simd" });
         assert.deepEqual(
           { name: error.name, code: error.code, field: error.field },
@@ -97,20 +97,20 @@ for (const name of BROWSERS) {
         );
       });
 
-      await check("an empty file is named as such", async (run) => {
+      await check("an empty file is reported", async (run) => {
         const { error } = await run("load", ENTRIES.empty, { build: "simd" });
         assert.equal(error.code, "WASM_LOAD");
         assert.match(error.message, /ropewalk\.wasm is empty/);
       });
 
-      await check("a failure is not kept", async (run) => {
+      await check("a failure isn't cached", async (run) => {
         const { first, second } = await run("loadAfterFailure", ENTRIES.good, "/page/dist/wasm/ropewalk.wasm");
         assert.equal(first.error.code, "WASM_LOAD");
         assert.deepEqual(second, { value: WORKED_EXAMPLE });
       });
 
       // the browser itself logs errors for these two
-      await t.test("a missing file is named with its status", async () => {
+      await t.test("a missing file is reported with its HTTP status", async () => {
         const { page } = await open(browser, `${site.origin}/pages/index.html`);
         const { error } = await runTask(page, "load", ENTRIES.missing, { build: "simd" });
         assert.equal(error.code, "WASM_LOAD");
@@ -119,7 +119,7 @@ for (const name of BROWSERS) {
       });
 
       await t.test(
-        "a policy without 'wasm-unsafe-eval' is an error that says so, so the policy of these tests is in force",
+        "a policy without 'wasm-unsafe-eval' is reported, so these tests do run under a policy",
         async () => {
           const { page } = await open(browser, `${site.origin}/no-wasm/pages/index.html`);
           const { error } = await runTask(page, "load", ENTRIES.good, { build: "simd" });
@@ -133,7 +133,7 @@ for (const name of BROWSERS) {
   });
 }
 
-test("firefox without relaxed SIMD: auto is simd, and the error of relaxed names what is missing", async () => {
+test("firefox without relaxed SIMD: auto is simd, and the error of relaxed names the missing feature", async () => {
   const check = (browser) =>
     withPage(browser, site.origin, async (run) => {
       assert.equal(await run("accepts", RELAXED_WASM), false);

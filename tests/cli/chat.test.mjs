@@ -126,7 +126,7 @@ test("a full context: the oldest messages are removed, the RoPE is extended, or 
       /^error: chat: has \d+ tokens, but the context length is 100; type \/reset, or \/retune yarn:2 to make room \(CACHE_FULL\)$/m,
     );
     assert.equal(stopped.status, 1);
-    assert.ok(stopped.stdout.split("\n").length > 1); // what was answered before stays
+    assert.ok(stopped.stdout.split("\n").length > 1); // earlier answers are still printed
   }));
 
 test("Ctrl-C ends a chat with input from a pipe", () =>

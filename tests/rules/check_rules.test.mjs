@@ -1,4 +1,4 @@
-// Each rule of scripts/check_rules.mjs finds the mistake in a small bad tree, accepts a good tree, and holds for this repository.
+// Each rule of scripts/check_rules.mjs finds the mistake in a small bad tree, and accepts a good tree and this repository.
 import assert from "node:assert/strict";
 import test from "node:test";
 import {
@@ -33,7 +33,7 @@ test("the files of this repository are read", () => {
     assert.ok(path in repository, path);
 });
 
-/** Expects that a rule has exactly one complaint, and that it matches the pattern. */
+/** Expects exactly one complaint of a rule, which matches the pattern. */
 function expectOne(rule, tree, pattern) {
   const complaints = rule(tree);
   assert.equal(complaints.length, 1, `one complaint: ${JSON.stringify(complaints)}`);

@@ -90,7 +90,7 @@ test("every enum is shared, or known to be used in C++ only", () => {
   assert.deepEqual([...enumsOf(tree).keys()].sort(), known.sort());
 });
 
-test("a name that is added, removed or moved on one side is noticed", () => {
+test("a name that is added, removed or moved on one side is detected", () => {
   const path = Object.keys(tree).find((path) => path.startsWith("src/") && /enum class Ramp\b/.test(tree[path]));
   const changed = (from, to) => {
     assert.match(tree[path], from);

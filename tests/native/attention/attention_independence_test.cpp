@@ -1,5 +1,5 @@
-// The output of a query has the same bits whatever else is in the call: alone as in decoding, in a whole prompt, in pieces of it, with
-// other heads or without.
+// The output of a query doesn't depend on anything else in the call, to the bit: alone as in decoding, in a whole prompt, in pieces of it,
+// with other heads or without.
 #include <gtest/gtest.h>
 
 #include <numeric>

@@ -24,7 +24,8 @@ void expect_exact(AttentionCall& call, const oracle::Attention& exact) {
 // ---- RoPE.
 
 // Rows of heads, [heads][tokens][head_dim], rotated by `config`; ids are [axes][tokens].
-void rotate_rows(std::vector<double>& rows, const RopeConfig& config, const std::vector<double>& ids, int tokens, double length, Role role) {
+void rotate_rows(std::vector<double>& rows, const RopeConfig& config, const std::vector<double>& ids, int tokens, double length,
+                 Role role) {
   const oracle::Plan plan = oracle::plan(config, length);
   const std::vector<int> axes = oracle::axes(config);
   const int pairs = static_cast<int>(plan.inv_freq.size());

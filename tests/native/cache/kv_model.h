@@ -1,8 +1,8 @@
 // Model of a cache in plain vectors: the original keys, their positions and the planned length, and from these the expected content.
 //
-// The invariant: a cached key is the one computed afresh at its current position under the current plan, within rounding errors. Rounding
+// The invariant: within rounding errors, a cached key is the one computed from scratch at its current position and plan. Rounding
 // to storage changes an element by at most u · |element| (half an ulp: f16 u = 2^-11, bf16 2^-8), so it changes a pair, as a vector of
-// length r, by at most u · r. A rotation keeps lengths, or scales them and earlier errors alike. So after n rotations a pair is off by at
+// length r, by at most u · r. A rotation keeps lengths, or scales them and earlier errors equally. So after n rotations a pair is off by at
 // most (1 + n) · u · r, where u includes kRotationError (the f32 error of one rotation) and kAngleError times the angle (the f64 error of
 // the angle). q8_0 rounds by block: max|block| · (1/254 + 2^-11).
 #pragma once
@@ -229,7 +229,7 @@ class KvModel {
     }
   }
 
-  // Moves a token: computes its keys afresh, and adds one rotation to their errors.
+  // Moves a token: computes its keys from scratch, and adds one rotation to their errors.
   void rerotate(ModelToken& token, const FrequencyPlan& plan, const std::vector<double>& position) {
     const PairRow row = pair_row(plan, position, Role::key);
     const double rotation_error =

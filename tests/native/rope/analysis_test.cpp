@@ -71,7 +71,7 @@ TEST(PairAnalysis, KeptSharesOfTheOtherTypes) {
   const auto llama3 = shares(llama3_config(128, 5e5, 8), 8);
   for (int j = 0; j < 64; ++j) {
     EXPECT_EQ(linear[j], 0) << j;
-    // gamma of s^(-2j/(d-2)), which lies between 1 and 1/s
+    // gamma of s^(-2j/(d-2)), which is between 1 and 1/s
     EXPECT_NEAR(ntk[j], (std::pow(8.0, -2.0 * j / 126) - 1 / 8.0) / (1 - 1 / 8.0), 1e-9) << j;
     EXPECT_TRUE(llama3[j] >= 0 && llama3[j] <= 1) << j;
   }

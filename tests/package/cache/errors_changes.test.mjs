@@ -156,11 +156,11 @@ test("with several sequences, calls must name one", () => {
 
 test("use after disposal", () => {
   const disposed = rw.kvCache(good);
-  const lost = rw.rope(config);
+  const disposedRope = rw.rope(config);
   const [bytes, tensor] = [disposed.save(), rw.tensor(shape)];
   disposed.dispose();
   disposed.dispose();
-  lost.dispose();
+  disposedRope.dispose();
   tensor.dispose();
   for (const act of [
     () => disposed.append(fresh),
@@ -187,9 +187,9 @@ test("use after disposal", () => {
     [1, 40, "f32", "rotated", config],
     "properties that need no memory still work",
   );
-  expectError(() => rw.kvCache({ ...good, rope: lost }), "DISPOSED", "rope");
-  expectError(() => cache.retune({ rope: lost }), "DISPOSED", "rope");
-  assert.throws(() => cache.canRetune({ rope: lost }), { code: "DISPOSED" });
+  expectError(() => rw.kvCache({ ...good, rope: disposedRope }), "DISPOSED", "rope");
+  expectError(() => cache.retune({ rope: disposedRope }), "DISPOSED", "rope");
+  assert.throws(() => cache.canRetune({ rope: disposedRope }), { code: "DISPOSED" });
   for (const change of [{ k: tensor }, { v: tensor }, { q: tensor }])
     expectError(() => cache.append({ ...fresh, ...change }), "DISPOSED", "tensor");
 });

@@ -58,7 +58,7 @@ test("the measurement detects a cache that isn't disposed of", async () => {
 });
 
 test("caches and states without dispose() are freed when they are collected", async () => {
-  // 200 MB of caches and 200 MB of states in all, of which memory holds a few at a time
+  // 200 MB of caches and 200 MB of states in total, a few at a time
   const bytes = await bytesAfterCollections(`
     const k = new Float32Array(1 << 18);
     for (let j = 0; j < 2; j++) rw.kvCache({ kvHeads: 8, headDim: 64, maxLength: 1024 }).append({ k, v: k, layout: "thd", shape: [512, 8, 64] });

@@ -25,7 +25,7 @@ const measured = async (name, options, perplexityOptions) =>
   );
 
 for (const [name, rope] of [
-  ["llama", yarn], // all layers alike
+  ["llama", yarn], // all layers have the same RoPE
   ["llama/model.gguf", yarn],
   ["smollm3", linear], // one layer without RoPE
   ["gemma3", linear], // for the full-attention layers
