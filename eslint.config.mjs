@@ -13,7 +13,7 @@ export default tseslint.config(
     rules: {
       // Numbers and booleans print the same everywhere.
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true, allowBoolean: true }],
-      // noUncheckedIndexedAccess would ask for a check at each element of an array whose length has been checked.
+      // noUncheckedIndexedAccess would require a check for each element of an array whose length has been checked.
       "@typescript-eslint/no-non-null-assertion": "off",
       "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
       // Destructuring uses `_` for the properties that it removes from the rest.

@@ -3,8 +3,8 @@
 
 target_compile_options(ropewalk PRIVATE -msimd128)
 
-# Small everywhere but in the loops that time is spent in. These are written in vectors by hand; what the compiler would vectorize besides is
-# their tails, which doubles them. (Tiles of sums live in registers only where their loops are unrolled.)
+# Optimized for size, except in the hot loops. These use SIMD intrinsics. The compiler would only vectorize their tails, which doubles the code.
+# (Tiles of sums stay in registers only if their loops are unrolled.)
 set_source_files_properties(
   src/attention/attention_relaxed.cpp
   src/attention/attention_wasmsimd.cpp

@@ -23,7 +23,7 @@ const coreFolders = {
   transformer: ["base", "rope", "attention", "cache", "matmul"],
 };
 
-/** The folders of web/src/, likewise. The entries lie beside them and may import from all. */
+/** The folders of web/src/, likewise. The entries are next to them and may import from all. */
 const packageFolders = {
   base: [],
   config: ["base"],
@@ -224,22 +224,22 @@ export function checkLengths(tree) {
     .map(({ path, lines }) => `${path}: has ${lines} lines, more than ${longestFile}`);
 }
 
-/** What holds on one machine only: its folders, and the registries and archives it happens to use. */
+/** Text that is valid on one machine only: its folders, and the registries and archives that it uses. */
 const machinePatterns = [
-  { what: "a folder of one machine", pattern: /(?<![\w.:/*-])\/(?:work|root|home|Users|mnt|builds)\/[\w.-]+/ },
-  { what: "a folder of one machine", pattern: /\b[A-Z]:\\\\?(?:Users|Documents)\b/ },
+  { name: "a folder of one machine", pattern: /(?<![\w.:/*-])\/(?:work|root|home|Users|mnt|builds)\/[\w.-]+/ },
+  { name: "a folder of one machine", pattern: /\b[A-Z]:\\\\?(?:Users|Documents)\b/ },
   {
-    what: "the host of a package registry",
+    name: "the host of a package registry",
     pattern: /\b(?:registry|npm|pypi|files)\.[a-z-]+\.(?:org|com|net|io|dev)\b/,
   },
   {
-    what: "the host of a package archive",
+    name: "the host of a package archive",
     pattern: /\b(?:deb|archive|security|ftp)\.(?:[a-z]+\.)?(?:debian|ubuntu)\.(?:org|com)\b/,
   },
-  { what: "an address of one network", pattern: /\b(?:10\.\d+|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d+\.\d+\b/ },
+  { name: "an address of one network", pattern: /\b(?:10\.\d+|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d+\.\d+\b/ },
 ];
 
-/** Tracked files hold on every machine. */
+/** Tracked files contain nothing that is valid on one machine only. */
 export function checkMachine(tree) {
   return Object.entries(tree).flatMap(([path, text]) =>
     text
@@ -247,7 +247,7 @@ export function checkMachine(tree) {
       .flatMap((line, index) =>
         machinePatterns
           .filter(({ pattern }) => pattern.test(line))
-          .map(({ what, pattern }) => `${path}:${index + 1}: names ${what}: ${pattern.exec(line)[0]}`),
+          .map(({ name, pattern }) => `${path}:${index + 1}: names ${name}: ${pattern.exec(line)[0]}`),
       ),
   );
 }
@@ -272,8 +272,8 @@ export const rules = {
   "the README is short": checkReadmeLength,
   "folders are small": checkFolders,
   "folders have a README": checkReadmes,
-  "nothing holds on one machine only": checkMachine,
-  "the lock file names no registry": checkLockFile,
+  "no paths or hosts of one machine": checkMachine,
+  "no registry in the lock file": checkLockFile,
 };
 
 /** The repository as git sees it: what is tracked, and what is new and not ignored. */

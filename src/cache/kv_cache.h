@@ -1,7 +1,7 @@
 // The KV cache: keys and values of a model's layers for one or more sequences. Positions and ropes can change after tokens were cached.
 //
 // Keys are stored rotated (attention uses them as they are) or raw (attention rotates them as it reads them). Either way, scores are those
-// of keys computed afresh at their current positions, under the plan for the sequence's current length. Rotated keys are within one
+// of keys computed from scratch at their current positions, under the plan for the sequence's current length. Rotated keys are within one
 // rounding of their storage format for each time they were re-rotated. If a rope's frequencies depend on the length (dynamic NTK, dynamic
 // YaRN, longrope), append() re-rotates the keys when the length leaves the range of their plan.
 #pragma once

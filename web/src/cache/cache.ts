@@ -38,8 +38,8 @@ export interface CopyPrefixOptions {
 /**
  * A KV cache: keys and values of a model's layers. Positions and ropes can change after tokens were cached. Made by `rw.kvCache()`.
  *
- * Scores are always those of keys computed afresh at their current positions, under the plan for the current length. If a rope's frequencies depend
- * on the length (dynamic, dynamic_yarn, longrope), `append()` re-rotates the cached keys when the length passes a boundary. All arguments are
+ * Scores are always those of keys computed from scratch at their current positions, under the plan for the current length. If a rope's frequencies
+ * depend on the length (dynamic, dynamic_yarn, longrope), `append()` re-rotates the cached keys when the length passes a boundary. All arguments are
  * checked before anything changes.
  */
 export class KvCache implements Disposable {
