@@ -145,14 +145,14 @@ const trials = {
   ],
   stale: (folder) => [
     ["stretched at token 200, all read again", () => measureAfter(folder, readAgain)],
-    ["cached keys turned: retune()", () => measureAfter(folder, (session) => session.retune(yarn))],
+    ["cached keys rotated: retune()", () => measureAfter(folder, (session) => session.retune(yarn))],
     ["cached keys left as they were", () => measureAfter(folder, leaveStale)],
   ],
 };
 
 const [given, folder = fileURLToPath(new URL(".", import.meta.url))] = process.argv.slice(2);
 if (given !== undefined && !(given in trials)) {
-  console.error(`nothing is broken by the name of ${given}: choose from ${Object.keys(trials).join(", ")}`);
+  console.error(`unknown trial ${given}: choose one of ${Object.keys(trials).join(", ")}`);
   process.exit(2);
 }
 const tokenizer = JSON.parse(await readFile(join(folder, "tokenizer.json")));

@@ -19,9 +19,9 @@ HERE = Path(__file__).parent
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("trained", type=Path, help="what train.py has written")
+    arguments.add_argument("trained", type=Path, help="output folder of train.py")
     arguments.add_argument("out", type=Path)
-    arguments.add_argument("--gguf", action="store_true", help="Q8_0 besides")
+    arguments.add_argument("--gguf", action="store_true", help="also write GGUF in Q8_0")
     options = arguments.parse_args()
 
     options.out.mkdir(parents=True, exist_ok=True)
