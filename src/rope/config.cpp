@@ -34,7 +34,7 @@ Status check_geometry(const RopeConfig& config) {
   if (rotary_dim < 2 || rotary_dim > config.head_dim) return Status::rotary_dim_out_of_range;
   if (config.rotary_offset < 0 || config.rotary_offset > config.head_dim - rotary_dim) return Status::rotary_span_outside_head;
   if (!is_enumerator(config.pairing, Pairing::interleaved_to_half)) return Status::pairing_unknown;
-  if (!is_enumerator(config.rope_type, RopeType::custom)) return Status::rope_type_unknown;
+  if (!is_enumerator(config.rope_type, kLastRopeType)) return Status::rope_type_unknown;
   if (!(config.rope_theta > 1) || config.rope_theta > kLargest) return Status::rope_theta_out_of_range;
   return Status::ok;
 }

@@ -34,6 +34,8 @@ enum class RopeType : int {
   custom,
 };
 
+constexpr RopeType kLastRopeType = RopeType::custom;
+
 // The system to reproduce where transformers, llama.cpp and vLLM give different numbers.
 enum class Compat : int { hf, llama_cpp, vllm };
 

@@ -123,7 +123,10 @@ std::vector<Case> cases() {
       {Status::pairing_unknown, plain, {[](C& c) { c.pairing = Pairing{3}; }, [](C& c) { c.pairing = Pairing{-1}; }}, {[](C& c) {
          c.pairing = Pairing::interleaved_to_half;
        }}},
-      {Status::rope_type_unknown, plain, {[](C& c) { c.rope_type = RopeType{13}; }, [](C& c) { c.rope_type = RopeType{-1}; }}, {}},
+      {Status::rope_type_unknown,
+       plain,
+       {[](C& c) { c.rope_type = RopeType{static_cast<int>(kLastRopeType) + 1}; }, [](C& c) { c.rope_type = RopeType{-1}; }},
+       {}},
       {Status::factor_missing, linear, {without(&C::factor)}, {}},
       {Status::factor_missing, yarn, {without(&C::factor)}, {[](C& c) { c.factor.reset(), c.max_position_embeddings = 131072; }}},
       {Status::factor_missing, dynamic, {without(&C::factor)}, {}},
