@@ -1,4 +1,4 @@
-// Serves the web page of docs/run_a_model.md under the content security policy it asks for, and uses it in each browser.
+// Serves the web page of docs/run_a_model.md with the Content-Security-Policy that the page requires, and uses it in each browser.
 import assert from "node:assert/strict";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
