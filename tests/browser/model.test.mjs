@@ -167,7 +167,7 @@ async function useChatPage(t, browser, name, address) {
     assert.equal(await textOf("#model-name"), "model.gguf");
     assert.match(
       await textOf("#model-facts"),
-      /^llama · 20,640 weights as f32 · 80\.6 KB · trained on 128 tokens\. It has no chat template/,
+      /^llama · 20,640 weights in f32 · 80\.6 KB · trained on 128 tokens\. It has no chat template/,
     );
     assert.equal(await textOf("#rope"), "plain, base 1,000");
     assert.equal(await textOf("#context"), "0 of 128");
@@ -296,7 +296,7 @@ async function useChatPage(t, browser, name, address) {
     await page.click("#small");
     await page.waitForFunction(() => document.querySelector("#model-name").textContent === "model.safetensors");
     await page.waitForFunction(() => document.querySelector("#message").value.endsWith("Where is the red ball?"));
-    assert.match(await textOf("#model-facts"), /^llama · 1,126,528 weights as f16 · .* · trained on 256 tokens\./);
+    assert.match(await textOf("#model-facts"), /^llama · 1,126,528 weights in f16 · .* · trained on 256 tokens\./);
     await page.click("#send");
     await isIdle();
     assert.deepEqual(await answers(), ["The red ball is in the garden."]);
