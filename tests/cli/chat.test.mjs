@@ -196,7 +196,7 @@ for (const [name, said, status, message] of [
     2,
     /^error: \/save: \/nowhere\/at\/all cannot be written: ENOENT/,
   ],
-  ["a missing file", "/load nowhere", 2, /^error: nowhere: cannot be read: ENOENT/],
+  ["a missing file", "/load nowhere", 2, /^error: nowhere: no such file/],
 ]) {
   test(`refused: ${name}`, () =>
     withTinyModel(async (path) => {

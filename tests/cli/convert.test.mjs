@@ -243,7 +243,7 @@ test("invalid arguments and files are errors, and no file is left", () =>
       [[input, "--from", "half", "--to", "interleaved", ...heads, "--rotary-dim", "64", "-o", output], 1, /rotary_dim/],
       [[short, "--from", "half", "--to", "interleaved", ...heads, "-o", output], 1, /truncated/],
       [[text, "--from", "half", "--to", "interleaved", ...heads, "-o", output], 1, /the file is not safetensors/],
-      [[join(folder, "nowhere"), "--from", "half", "--to", "interleaved", ...heads, "-o", output], 1, /cannot be read/],
+      [[join(folder, "nowhere"), "--from", "half", "--to", "interleaved", ...heads, "-o", output], 1, /no such file/],
       [
         [join(models, "gpt_neox", "model.safetensors"), "--from", "half", "--to", "interleaved", "-o", output],
         2,

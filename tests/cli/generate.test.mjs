@@ -261,7 +261,7 @@ for (const [name, words, status, message] of [
     "a chat with a model that has no template",
     [llama, "the", "--chat"],
     1,
-    /^error: model\.safetensors: chat_template: the model has no chat template/,
+    /^error: model\.safetensors: chat_template: the model has no chat template; leave out --chat/,
   ],
   ["an invalid RoPE", [llama, "the", "--rope-type", "linear"], 1, /^error: (overrides\.)?rope_scaling\.factor: /],
 ]) {

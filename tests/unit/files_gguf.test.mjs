@@ -110,7 +110,7 @@ const patched = (at, ...values) => {
 const string = (...bytes) => Uint8Array.from(bytes);
 
 const wrong = [
-  ["no magic", patched(0, 0x58), "magic", /not GGUF/],
+  ["no magic", patched(0, 0x58), "magic", /isn't GGUF: it doesn't start with "GGUF"/],
   ["an HTML page", new TextEncoder().encode("<!doctype html><p>no such file"), "magic", /HTML page/],
   ["a Git LFS pointer", new TextEncoder().encode("version https://git-lfs.github.com/spec/v1"), "magic", /LFS/],
   ["an empty file", new Uint8Array(0), "magic", /empty/],

@@ -77,10 +77,10 @@ test("a server that sends more than its Content-Range says", async (t) => {
 });
 
 const refusals = [
-  [404, "m.gguf: file", /404: the file does not exist/],
+  [404, "m.gguf: file", /m\.gguf: status 404, the file doesn't exist; check the URL$/],
   [410, "m.gguf: file", /410/],
-  [401, field, /401: .*headers/],
-  [403, field, /403: .*headers/],
+  [401, field, /401, .*headers/],
+  [403, field, /403, .*headers/],
   [418, field, /418/],
   [304, field, /304/],
 ];

@@ -116,7 +116,7 @@ test("an invalid or past Retry-After does not shorten the pause, one that is too
     open(served, { retries: 3 }),
     "NETWORK",
     field,
-    /status 429 and asked to wait 3600 s, more than the limit/,
+    /status 429, and the server asked to wait 3600 s, more than the limit/,
   );
   assert.equal(served.requests.length, 1);
 });

@@ -92,7 +92,7 @@ test("the format follows from the file's contents, not its name", async () => {
   const rest = Object.entries(others).map(([name, bytes]) => fileOf(name, bytes));
   const model = await openModel(fetchOnly, [fileOf("model.safetensors", ggufBytes(ggufModel())), ...rest]);
   assert.equal(model.kind, "gguf");
-  await expectError(openModel(fetchOnly, fileOf("m.gguf", weights)), "INVALID_FILE", "m.gguf: magic", /not GGUF/);
+  await expectError(openModel(fetchOnly, fileOf("m.gguf", weights)), "INVALID_FILE", "m.gguf: magic", /isn't GGUF/);
   await expectError(
     openModel(fetchOnly, fileOf("pytorch_model.bin", new TextEncoder().encode("PK\x03\x04 and so on, an archive"))),
     "INVALID_FILE",
@@ -125,7 +125,7 @@ test("folders with no model or several", async (t) => {
 
 test("paths that are not files", async (t) => {
   const folder = await folderOf(t, {});
-  await expectError(openModel(node, join(folder, "gone.gguf")), "INVALID_FILE", "gone.gguf: file", /ENOENT/);
+  await expectError(openModel(node, join(folder, "gone.gguf")), "INVALID_FILE", "gone.gguf: file", /no such file: .*gone\.gguf$/);
   await mkdir(join(folder, "model.safetensors"));
   await expectError(openModel(node, folder), "INVALID_FILE", "model.safetensors: file", /not a file/);
 });

@@ -16,7 +16,7 @@ import type { Tensor } from "../memory/tensor.js";
 export interface AttentionOptions<Out = Tensor | Float32Array> extends QkvOptions, ScoreOptions {
   /** Element type of k and v if they are Uint16Arrays: `"f16"` or `"bf16"`. */
   kvDtype?: DType;
-  /** Position encoding (`"none"`). With a rope, pass q and k unrotated; they stay unrotated. */
+  /** Position encoding. Default: `"none"`, no position encoding at all. With a rope, pass q and k unrotated; they stay unrotated. */
   position?: Rope | PositionScheme | "none";
   /** Positions of the query tokens. Default: N − T + t, the last T of N tokens. */
   positions?: PositionInput;

@@ -12,7 +12,7 @@ import type { Tensor } from "../memory/tensor.js";
 
 /** Options of linear attention. B batch rows, T query tokens of H heads, N key tokens of KH heads. H is a multiple of KH. */
 export interface LinearAttentionOptions<Out = Tensor | Float32Array> extends QkvOptions {
-  /** Whether a query attends only to its own token and earlier ones (true). Queries and keys are then of the same tokens. */
+  /** Whether a query attends only to its own token and earlier ones. Queries and keys are then of the same tokens. Default: true. */
   causal?: boolean;
   /** Rotates φ(q) and φ(k) in the numerator (none). Its frequencies must not depend on the length. */
   rope?: Rope;

@@ -29,7 +29,7 @@ export interface LinearStateOptions {
 
 /** Options of {@link LinearState.append}. The length of q determines the number of tokens. */
 export interface LinearAppendOptions<Out = Tensor | Float32Array> {
-  /** Order of the dimensions (`"thd"`). A batch dimension must be 1. */
+  /** Order of the dimensions. A batch dimension must be 1. Default: `"thd"`. */
   layout?: Layout;
   /** Positions of the tokens. Default: they continue after the `tokens` appended so far. */
   positions?: PositionInput;

@@ -19,13 +19,13 @@ export interface ScoreOptions {
   /** Replaces a score s by softCap · tanh(s / softCap); from 0.001 to 1e6. Default: none. */
   softCap?: number | null;
   /**
-   * Whether a query attends only to its own token and earlier ones (true). Queries are the last tokens: of T queries over N keys, query t is
-   * token N − T + t, so T must be at most N. If not causal, T can be any number.
+   * Whether a query attends only to its own token and earlier ones. Queries are the last tokens: of T queries over N keys, query t is
+   * token N − T + t, so T must be at most N. If not causal, T can be any number. Default: true.
    */
   causal?: boolean;
   /** Sliding window: a query attends to `window` tokens, its own included. If not causal, to tokens less than `window` away. From 1. Default: all. */
   window?: number | null;
-  /** Number of tokens at the start of the sequence that stay visible outside the window (0), as in StreamingLLM (arXiv:2309.17453). */
+  /** Number of tokens at the start of the sequence that stay visible outside the window, as in StreamingLLM (arXiv:2309.17453). Default: 0. */
   sinkTokens?: number;
   /** [query heads] finite logits that take part in the softmax without a value, as in gpt-oss. Default: none. */
   sinks?: NumberArray | null;

@@ -9,7 +9,7 @@ import type { WasmAttention } from "../memory/wasm_module.js";
 /** Sinusoidal positions (Vaswani et al. 2017, arXiv:1706.03762), added to q and k of every head. */
 export interface SinusoidalScheme {
   scheme: "sinusoidal";
-  /** Base of the frequencies, above 1 and at most 1e30 (10000). */
+  /** Base of the frequencies, above 1 and at most 1e30. Default: 10000. */
   base?: number;
 }
 
@@ -32,7 +32,7 @@ export interface T5Scheme {
   scheme: "t5";
   /** [buckets, query heads], f32, finite. */
   table: Tensor | Float32Array;
-  /** Distances from this many tokens up share the last bucket (128). */
+  /** Distances from this many tokens up share the last bucket. Default: 128. */
   maxDistance?: number;
   /** Whether half of the buckets are for keys after the query. Default: true if attention is not causal. */
   bidirectional?: boolean;

@@ -13,7 +13,7 @@ import {
 
 /** Options of {@link Ropewalk.sinusoidalTable}. */
 export interface SinusoidalTableOptions {
-  /** Base of the frequencies, above 1 and at most 1e30 (10000). */
+  /** Base of the frequencies, above 1 and at most 1e30. Default: 10000. */
   base?: number;
 }
 
@@ -21,9 +21,9 @@ export interface SinusoidalTableOptions {
 export interface T5BucketOptions {
   /** Number of buckets, at least 2, or 4 if bidirectional (32). */
   buckets?: number;
-  /** Distances from this many tokens up share the last bucket (128). Must be more than half of the buckets of a direction. */
+  /** Distances from this many tokens up share the last bucket. Must be more than half of the buckets of a direction. Default: 128. */
   maxDistance?: number;
-  /** Whether half of the buckets are for keys after the query (false). */
+  /** Whether half of the buckets are for keys after the query. Default: false. */
   bidirectional?: boolean;
 }
 

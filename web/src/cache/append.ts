@@ -15,8 +15,8 @@ export interface AppendOptions {
   /** Values, with the shape and element type of k. */
   v: Tensor | ElementArray;
   /**
-   * Queries of the same tokens, rotated in place by the layer's rope (default: none). They have the layout of k and a multiple of its heads. They
-   * must be f32 if they are passed to `attend()`.
+   * Queries of the same tokens, rotated in place by the layer's rope. They have the layout of k and a multiple of its heads. They
+   * must be f32 if they are passed to `attend()`. Default: none.
    */
   q?: Tensor | ElementArray;
   /** Order of the dimensions. */
@@ -25,7 +25,7 @@ export interface AppendOptions {
   shape?: readonly number[];
   /** Element type of Uint16Arrays: `f16` or `bf16`. */
   dtype?: DType;
-  /** Which layer (default: 0). */
+  /** Which layer. Default: 0. */
   layer?: number;
   /**
    * Sequence of the single batch row. Default: 0 if the cache has one sequence; otherwise there is a batch row for each sequence, and row i belongs

@@ -13,14 +13,14 @@ export interface CachedAttentionOptions<Out = Tensor | Float32Array> extends Sco
   layout: Layout;
   /** Shape of q in that order; not needed for a Tensor. */
   shape?: readonly number[];
-  /** Which layer (default: 0). */
+  /** Which layer. Default: 0. */
   layer?: number;
   /**
    * Sequence of the single batch row. Default: 0 if the cache has one sequence; otherwise there is a batch row for each sequence, and row i belongs
    * to sequence i.
    */
   sequence?: number;
-  /** Position scheme of a layer without RoPE (default: `none`). Layers with RoPE don't take one. */
+  /** Position scheme of a layer without RoPE. Layers with RoPE don't take one. Default: `none`. */
   position?: PositionScheme | "none";
   /**
    * Output: as many f32 elements as q, or q itself. Default: a new array or Tensor, like q. The caller disposes of a new Tensor.

@@ -21,7 +21,7 @@ import type { Tensor } from "../memory/tensor.js";
 
 /** Selects a sequence of a cache. */
 export interface SequenceOptions {
-  /** Index of the sequence (default: 0; required if the cache has several sequences). */
+  /** Index of the sequence. Required if the cache has several sequences. Default: 0. */
   sequence?: number;
 }
 
@@ -31,7 +31,7 @@ export interface CopyPrefixOptions {
   from: number;
   /** Sequence to copy to; its tokens are discarded. */
   to: number;
-  /** Number of tokens, counted from the first (default: all). */
+  /** Number of tokens, counted from the first. Default: all. */
   length?: number;
 }
 
@@ -103,7 +103,7 @@ export class KvCache implements Disposable {
   }
 
   /**
-   * Positions of the tokens of a sequence (default: 0; required if the cache has several sequences).
+   * Positions of the tokens of a sequence. Required if the cache has several sequences. Default: 0.
    * @returns [axes · length] positions, axis by axis.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
    */
@@ -234,7 +234,7 @@ export class KvCache implements Disposable {
     for (let sequence = 0; sequence < this.sequences; sequence++) this.truncate(0, { sequence });
   }
 
-  /** Frees the cache's memory. A second call does nothing. */
+  /** Frees the memory. Calling it twice is harmless. */
   dispose(): void {
     this.#core.dispose();
   }

@@ -1,4 +1,4 @@
-import { codeIn, wholeNumber } from "../base/checks.js";
+import { codeIn, count, wholeNumber } from "../base/checks.js";
 import { CACHE_DTYPES, type CacheDType } from "../memory/elements.js";
 import { fail } from "../base/errors.js";
 import { withRopes } from "../attention/rope_argument.js";
@@ -21,7 +21,7 @@ const ALL_SEQUENCES = -1;
 export interface KvCacheBytesOptions extends Omit<KvCacheOptions, "maxLength"> {
   /** As in {@link KvCacheOptions.maxLength}; required if `length` is absent. */
   maxLength?: number;
-  /** Tokens in each sequence, 0 to 2^30 (default: maxLength). */
+  /** Tokens in each sequence, 0 to 2^30. Default: `maxLength`. */
   length?: number;
 }
 
@@ -80,7 +80,8 @@ export class KvCacheCore {
 
   /** Checks a layer index (default: 0). */
   layer(given: unknown): number {
-    return wholeNumber(given ?? 0, 0, this.layers.length - 1, "layer");
+    const { length } = this.layers;
+    return wholeNumber(given ?? 0, 0, length - 1, "layer", `: this cache has ${count(length, "layer")}`);
   }
 
   /** Checks a sequence index, which is optional if there is only one sequence. */

@@ -1,4 +1,4 @@
-import { wholeNumber } from "../base/checks.js";
+import { shown, wholeNumber } from "../base/checks.js";
 import { flattenConfig } from "../config/flatten.js";
 import type { RopeConfig } from "../config/types.js";
 import type { CacheDType } from "../memory/elements.js";
@@ -21,17 +21,17 @@ export interface CacheLayerOptions {
   rope?: Rope | RopeConfig | null;
   /** Number of key and value heads, 1 to 65536. */
   kvHeads?: number;
-  /** Elements of a head, 1 to 8192 (default: the rope's `head_dim`). */
+  /** Elements of a head, 1 to 8192. Default: the rope's `head_dim`. */
   headDim?: number;
 }
 
 /** Options of a KV cache. */
 export interface KvCacheOptions extends CacheLayerOptions {
-  /** Number of layers, or the options of each layer; 1 to 4096 (default: 1). Layers with the same Rope, or equal configs, share one rope. */
+  /** Number of layers, or the options of each layer; 1 to 4096. Layers with the same Rope, or equal configs, share one rope. Default: 1. */
   layers?: number | readonly CacheLayerOptions[];
   /** Maximum number of tokens of a sequence, 1 to 2^30. Memory is allocated as tokens are appended, 32 at a time. */
   maxLength: number;
-  /** Element type of the stored keys and values (default: `f32`). */
+  /** Element type of the stored keys and values. Default: `f32`. */
   dtype?: CacheDType;
   /**
    * How keys are stored. Default: `rotated`, or `raw` if a rope's frequencies change with every length beyond the trained context length (dynamic,
@@ -39,7 +39,7 @@ export interface KvCacheOptions extends CacheLayerOptions {
    * as they are read.
    */
   keys?: KeyMode;
-  /** Number of sequences, 1 to 65536 (default: 1). Their lengths are independent. */
+  /** Number of sequences, 1 to 65536. Their lengths are independent. Default: 1. */
   sequences?: number;
 }
 
@@ -98,5 +98,5 @@ export function readLayers(
 
 function checkLayer(given: unknown, index: number): CacheLayerOptions {
   if (typeof given === "object" && given !== null) return given;
-  fail("INVALID_ARGUMENT", `layers[${index}]`, `must be an object (got ${String(given)})`);
+  fail("INVALID_ARGUMENT", `layers[${index}]`, `must be an object (got ${shown(given)})`);
 }

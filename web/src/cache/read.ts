@@ -3,13 +3,13 @@ import type { KvCacheCore } from "./core.js";
 
 /** Which cached tokens to read. */
 export interface ReadOptions {
-  /** Which layer (default: 0). */
+  /** Which layer. Default: 0. */
   layer?: number;
-  /** Which sequence (default: 0; required if the cache has several sequences). */
+  /** Which sequence. Required if the cache has several sequences. Default: 0. */
   sequence?: number;
-  /** First token (default: 0). */
+  /** First token. Default: 0. */
   first?: number;
-  /** Number of tokens (default: all that the layer has from `first` on). */
+  /** Number of tokens. Default: all that the layer has from `first` on. */
   count?: number;
 }
 

@@ -1,5 +1,5 @@
 import { configOf, ropeOf, withRopes } from "../attention/rope_argument.js";
-import { wholeNumber } from "../base/checks.js";
+import { count, wholeNumber } from "../base/checks.js";
 import { RopewalkError, type RopewalkErrorCode, fail } from "../base/errors.js";
 import type { RopeConfig } from "../config/types.js";
 import type { Heap } from "../memory/heap.js";
@@ -15,21 +15,21 @@ export interface RetuneOptions {
    * axes.
    */
   rope?: Rope | RopeConfig;
-  /** Layers that get the new rope (default: all layers with RoPE, if they share one rope). Layers that share a rope change together. */
+  /** Layers that get the new rope. Layers that share a rope change together. Default: all layers with RoPE, if they share one rope. */
   layers?: number | readonly number[];
   /** New positions of the cached tokens: the position of the first token, or an id for each, as in `rope.rotate()`. */
   positions?: PositionInput;
-  /** Sequence that gets the positions (default: 0; required if the cache has several sequences). */
+  /** Sequence that gets the positions. Required if the cache has several sequences. Default: 0. */
   sequence?: number;
 }
 
 /** Which tokens to discard. */
 export interface ShiftOptions {
-  /** Number of tokens to keep at the start, from 0 (default: 0). */
+  /** Number of tokens to keep at the start, from 0. Default: 0. */
   keep?: number;
   /** Number of tokens to discard after them, from 1. Later tokens move down. */
   discard: number;
-  /** Which sequence (default: 0; required if the cache has several sequences). */
+  /** Which sequence. Required if the cache has several sequences. Default: 0. */
   sequence?: number;
 }
 
@@ -72,7 +72,10 @@ function shiftOrCheck(core: KvCacheCore, options: ShiftOptions, checkOnly: boole
   const { heap, address, maxLength } = core;
   const sequence = core.sequence(options.sequence);
   const keep = wholeNumber(options.keep ?? 0, 0, maxLength, "keep");
-  const discard = wholeNumber(options.discard, 1, maxLength, "discard");
+  const tokens = core.tokens(sequence);
+  // if there's nothing to discard, the core says so
+  const most = keep < tokens ? tokens - keep : maxLength;
+  const discard = wholeNumber(options.discard, 1, most, "discard", `: the sequence has ${count(tokens, "token")}`);
   heap.check(heap.module.kv_shift(address, sequence, keep, discard, checkOnly));
 }
 

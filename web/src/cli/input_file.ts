@@ -2,10 +2,16 @@
 import { readFile } from "node:fs/promises";
 import { fail } from "../base/errors.js";
 
+/** Why a file can't be read, for a message that names the file already. */
+export function readFailure(cause: unknown): string {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  return code === "ENOENT" ? "no such file" : `cannot be read: ${message}`;
+}
+
 /** Reads a text file. @throws {@link RopewalkError} INVALID_FILE */
 export function readTextFile(path: string): Promise<string> {
   return readFile(path, "utf8").catch((cause: unknown) => {
-    fail("INVALID_FILE", path, `cannot be read: ${(cause as Error).message}`, { cause });
+    fail("INVALID_FILE", path, readFailure(cause), { cause });
   });
 }
 

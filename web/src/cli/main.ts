@@ -44,7 +44,7 @@ export async function main(args: readonly string[]): Promise<number> {
     return Number(process.exitCode ?? 0);
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0; // help and version
-    reportError(terminal(), error);
+    reportError(terminal(), error, commandIn(program, args));
     return exitCodeOf(error);
   }
 }
@@ -66,6 +66,13 @@ function newProgram(): Command {
     .showSuggestionAfterError()
     .exitOverride()
     .addHelpText("afterAll", EXIT_CODES);
+}
+
+/** Name of the command in the arguments, such as `plot decay`; empty if there's none. */
+function commandIn({ commands }: Command, args: readonly string[]): string {
+  const index = args.findIndex((arg) => !arg.startsWith("-"));
+  const command = commands.find((candidate) => candidate.name() === args[index]);
+  return command === undefined ? "" : `${command.name()} ${commandIn(command, args.slice(index + 1))}`.trim();
 }
 
 /** The code is bundled into dist/, one folder below package.json. */

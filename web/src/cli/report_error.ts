@@ -15,8 +15,11 @@ export function exitCodeOf(error: unknown): number {
   return USAGE_CODES.includes(error.code) || error.field.startsWith("overrides") ? 2 : 1;
 }
 
-/** Prints an error: as a line on stderr, or with --json as an object on stdout. */
-export function reportError(terminal: Terminal, error: unknown): void {
+/**
+ * Prints an error: as a line on stderr, or with --json as an object on stdout.
+ * @param command - name of the command that was used wrongly, such as `plot decay`; empty if there's none
+ */
+export function reportError(terminal: Terminal, error: unknown, command = ""): void {
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
   const text = error instanceof CommanderError ? usageMessage(error) : message;
   if (terminal.json) terminal.result({ error: { ...codeAndField(error), message: text } });
@@ -24,7 +27,11 @@ export function reportError(terminal: Terminal, error: unknown): void {
   else terminal.note(`error: ${text}${error instanceof RopewalkError ? ` (${error.code})` : ""}`);
   if (terminal.verbose && stack !== undefined) terminal.note(stack);
   if (error instanceof CommanderError && !terminal.json)
-    terminal.note("Run `ropewalk --help` for the commands, or `ropewalk <command> --help` for the options of one.");
+    terminal.note(
+      command === ""
+        ? "Run `ropewalk --help` for the commands, or `ropewalk <command> --help` for the options of one."
+        : `Run \`ropewalk ${command} --help\` for its usage.`,
+    );
 }
 
 function codeAndField(error: unknown): { code: string; field: string } {

@@ -59,6 +59,18 @@ export function ropeOverridesFrom(flags: RopeFlags): RopeOverrides | undefined {
   return Object.keys(overrides).length > 0 ? overrides : undefined;
 }
 
+/** Types that need nothing but a factor. */
+const TYPES_WITH_FACTOR_ONLY: readonly RopeType[] = [
+  "linear",
+  "dynamic",
+  "ntk",
+  "ntk_alpha",
+  "ntk_by_parts",
+  "yarn",
+  "dynamic_yarn",
+  "proportional",
+];
+
 /** Types that need a factor. */
 const TYPES_WITH_FACTOR: readonly RopeType[] = ["linear", "ntk", "ntk_mix", "ntk_by_parts", "yarn", "dynamic_yarn"];
 
@@ -77,7 +89,7 @@ export function parseScaling(text: string): NamedScaling {
   const [type = "", factor, length, ...rest] = text.split(":");
   if (!ROPE_TYPES.includes(type as RopeType) || rest.length > 0) {
     throw new InvalidArgumentError(
-      `Must be own, none or type:factor, for example yarn:4. Types are ${ROPE_TYPES.join(", ")}.`,
+      `Must be own, none or type:factor, for example yarn:4. Types are ${TYPES_WITH_FACTOR_ONLY.join(", ")}.`,
     );
   }
   if (factor === undefined && TYPES_WITH_FACTOR.includes(type as RopeType))

@@ -1,6 +1,6 @@
 // Opens the source argument of `inspect`, `plot` and `table`: a config.json or a model, from disk or from a server.
 import { readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { textConfigOf } from "../config/huggingface.js";
 import type { RopeOverrides } from "../config/overrides.js";
 import { ropeConfig } from "../config/rope_config.js";
@@ -102,8 +102,10 @@ async function configPath(argument: string): Promise<string | undefined> {
 
 async function readText(path: string): Promise<string> {
   if (!isUrl(path)) return readTextFile(path);
-  const file = await openHttp(parseUrl(path), path, { fetch, headers: {}, ...HTTP_DEFAULTS });
-  if (file instanceof MissingFile) fail("NETWORK", path, file.reason);
+  const url = parseUrl(path);
+  const name = basename(url.pathname);
+  const file = await openHttp(url, name, { fetch, headers: {}, ...HTTP_DEFAULTS });
+  if (file instanceof MissingFile) fail("NETWORK", `${name}: file`, file.reason);
   return new TextDecoder().decode(await readRange(file, 0, file.size));
 }
 

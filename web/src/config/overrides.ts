@@ -11,7 +11,7 @@ type Nullable<T> = { [K in keyof T]?: T[K] | null };
 export interface ScalingOverrides extends Nullable<RopeScaling> {
   /**
    * True allows dropping the model's own scaling, or parts of it that the new `rope_type` doesn't read. Without it
-   * such a change is an error (false).
+   * such a change is an error. Default: false.
    */
   replace?: boolean;
 }

@@ -99,7 +99,11 @@ export interface ConfigDraft extends Partial<
 export function readKeys(config: Dict, prefix: string): ConfigKeys {
   const read: Dict = {};
   for (const [name, value] of Object.entries(config)) {
-    if (!Object.hasOwn(CONFIG_KEYS, name)) fail("UNKNOWN_KEY", prefix + name, "is not a key of a RoPE config");
+    if (!Object.hasOwn(CONFIG_KEYS, name)) {
+      const isModelKey = ["architectures", "hidden_size", "num_attention_heads"].includes(prefix + name);
+      const advice = isModelKey ? "; convert a config.json with ropeConfig() first" : "";
+      fail("UNKNOWN_KEY", prefix + name, `is not a key of a RoPE config${advice}`);
+    }
     if (!isAbsent(value)) read[name] = CONFIG_KEYS[name as keyof RopeConfig](value, prefix + name);
   }
   const { rope_scaling, rope_parameters, ...top } = read as Partial<RopeConfig> & Dict;

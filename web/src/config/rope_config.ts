@@ -36,7 +36,8 @@ export interface RopeConfigOptions {
 export function ropeConfig(source: object, options: RopeConfigOptions = {}): RopeConfig {
   const { layer_type, overrides, ...unknown } = options;
   const [strange] = Object.keys(unknown);
-  if (strange !== undefined) fail("INVALID_ARGUMENT", `options.${strange}`, "must be one of layer_type, overrides");
+  if (strange !== undefined)
+    fail("INVALID_ARGUMENT", `options.${strange}`, "is not an option; the options are layer_type, overrides");
   if (!isDict(source)) return fail("INVALID_ARGUMENT", "source", "must be a parsed config.json or GGUF metadata");
   if (!isAbsent(layer_type)) stringAt(layer_type, "layer_type");
   const pairing = pairingOf(overrides);

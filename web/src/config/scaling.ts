@@ -20,7 +20,12 @@ export function readScaling(value: unknown, path: string): RopeScaling {
     const at = `${path}.${given}`;
     const name = Object.hasOwn(KEY_ALIASES, given) ? KEY_ALIASES[given]! : given;
     const read = readerOf(name);
-    if (read === undefined) fail("UNKNOWN_KEY", at, "is not a key of RoPE scaling");
+    if (read === undefined)
+      fail(
+        "UNKNOWN_KEY",
+        at,
+        `is not a key of RoPE scaling; the keys are rope_type, ${Object.keys(SCALING_KEYS).join(", ")}`,
+      );
     if (isAbsent(item)) continue;
     const result = read(item, at);
     if (name === "max_position_embeddings") continue;

@@ -289,7 +289,7 @@ export type QueryTemperatureLayers = (typeof QUERY_TEMPERATURE_LAYERS)[number];
 export interface XposScale {
   /** Positions per power of ζ, 0.001 to 1e30 (512 in lucidrains and flash-attention). */
   scale_base: number;
-  /** The position whose scale is 1 (0); within ±2^31. */
+  /** The position whose scale is 1, within ±2^31. Default: 0. */
   center?: number;
 }
 
@@ -306,16 +306,16 @@ export interface RopeConfig {
   head_dim: number;
   /** Which elements of a head are rotated together; see {@link PAIRINGS}. */
   pairing: Pairing;
-  /** Base of the frequencies: a number above 1, at most 1e30 (10000). */
+  /** Base of the frequencies: a number above 1, at most 1e30. Default: 10000. */
   rope_theta?: number;
   /**
    * Rotated elements per head (head_dim): even, at least 2, for NTK scaling at least 4. Replaces
    * `partial_rotary_factor`.
    */
   rotary_dim?: number;
-  /** Rotated share of a head, above 0 and at most 1 (1): rotary_dim = ⌊head_dim · factor⌋. */
+  /** Rotated share of a head, above 0 and at most 1: rotary_dim = ⌊head_dim · factor⌋. Default: 1. */
   partial_rotary_factor?: number;
-  /** Index of the first rotated element of a head (0). rotary_offset + rotary_dim is at most head_dim. */
+  /** Index of the first rotated element of a head. rotary_offset + rotary_dim is at most head_dim. Default: 0. */
   rotary_offset?: number;
   /**
    * Longest sequence of the model, in positions: an integer from 1 to 2^31. dynamic scaling starts past it and needs
@@ -348,7 +348,7 @@ export interface RopeConfig {
   xpos?: XposScale | null;
   /** Scales queries by position; absent or null for none. */
   query_temperature?: QueryTemperature | null;
-  /** Factor on q · k before YaRN's share, 1e-9 to 1e9 (1/√head_dim). Gemma has query_pre_attn_scalar^−½. */
+  /** Factor on q · k before YaRN's share, 1e-9 to 1e9. Gemma has query_pre_attn_scalar^−½. Default: 1/√head_dim. */
   softmax_scale?: number;
   /** The system to follow where systems differ (`hf`); see {@link COMPATS}. */
   compat?: Compat;

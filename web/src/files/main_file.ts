@@ -48,11 +48,11 @@ export function throwUnknownFormat(name: string, expected: string, begin: Uint8A
     [text.startsWith("<"), "it is an HTML page; check that the file is served at this URL"],
     [text.startsWith("version https"), "it is a Git LFS pointer; download the file itself with `git lfs pull`"],
     [text.startsWith("pk"), "it is a PyTorch archive; use a safetensors or GGUF version of the model"],
-    [begin.length < 9, "it is truncated; download it again"],
+    [
+      begin.length < 9 && (expected !== "GGUF" || "gguf".startsWith(text.slice(0, 4))),
+      "it is truncated; download it again",
+    ],
   ].find(([holds]) => holds)?.[1];
-  return invalidFile(
-    name,
-    "magic",
-    `the file is not ${expected}: ${String(actual ?? "its first bytes match neither format")}`,
-  );
+  const noMatch = expected === "GGUF" ? 'it doesn\'t start with "GGUF"' : "its first bytes match neither format";
+  return invalidFile(name, "magic", `the file isn't ${expected}: ${String(actual ?? noMatch)}`);
 }

@@ -1,6 +1,6 @@
 // Files and folders of Node's file system.
 import { open, readdir, stat } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type ByteSource, type FileSet, MissingFile } from "./byte_source.js";
 import { invalidFile } from "./errors.js";
@@ -40,7 +40,9 @@ async function openNode(path: string, name: string): Promise<ByteSource | Missin
       stream: (start, end, signal) => streamNode(path, name, opened, start, end, signal),
     };
   } catch (error) {
-    return new MissingFile("INVALID_FILE", `cannot be read: ${(error as Error).message}`);
+    const isAbsent = (error as NodeJS.ErrnoException).code === "ENOENT";
+    const reason = isAbsent ? `no such file: ${resolve(path)}` : `cannot be read: ${(error as Error).message}`;
+    return new MissingFile("INVALID_FILE", reason);
   }
 }
 

@@ -16,9 +16,9 @@ export type WasmBytesSource = string | URL | Response | Promise<Response> | Buff
 
 /** Options of {@link load}. */
 export interface LoadOptions {
-  /** The build (`"auto"`). `"auto"` is `"relaxed"` if the engine supports its instructions and `wasm` isn't given, else `"simd"`. */
+  /** The build. `"auto"` is `"relaxed"` if the engine supports its instructions and `wasm` isn't given, else `"simd"`. Default: `"auto"`. */
   build?: Build | "auto";
-  /** The wasm to load instead of the file in this package. It must be the file of the chosen build. */
+  /** The wasm to load instead of the file in this package. It must be the file of the chosen build. Ignored if that build is already loaded. */
   wasm?: WasmSource;
   /** Aborts this call. A load that has started continues, and a later call uses it. */
   signal?: AbortSignal;

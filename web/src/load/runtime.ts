@@ -77,7 +77,7 @@ export class Ropewalk {
   }
 
   /**
-   * Describes a config at a sequence length (the trained one): pairs, ranges, decay and warnings.
+   * Describes a config at a sequence length: pairs, ranges, decay and warnings. Default: the trained length.
    * @throws {@link RopewalkError} the codes of {@link Ropewalk.rope}.
    */
   describe(config: RopeConfig, seqLen?: number): Description {

@@ -1,5 +1,5 @@
 // Position arguments in all their forms, converted to one form.
-import { areNumbers } from "../base/checks.js";
+import { areNumbers, count } from "../base/checks.js";
 import { fail } from "../base/errors.js";
 import type { Heap } from "./heap.js";
 import type { WasmPositions } from "./wasm_module.js";
@@ -28,6 +28,14 @@ export interface Positions {
 /** Largest absolute value of a position. */
 const LIMIT = 2 ** 31;
 
+function isOutside(position: number): boolean {
+  return !(Math.abs(position) <= LIMIT);
+}
+
+function failOutside(position: number, field: string): never {
+  fail("INVALID_POSITION", field, `must be a number from −2^31 up to 2^31 (got ${position})`);
+}
+
 /** Checks that `ids` is an array of numbers. @internal */
 export function checkIds(ids: unknown, field: string): PositionArray {
   if (!areNumbers(ids)) fail("INVALID_POSITION", field, "must be a number or an array of numbers");
@@ -42,15 +50,18 @@ export function readPositions(
   axes: number,
   field: string,
 ): Positions {
-  if (typeof input === "number") return { offset: input, ids: undefined, axes: 1, rows: 1, tokens };
+  if (typeof input === "number") {
+    if (isOutside(input)) failOutside(input, field);
+    return { offset: input, ids: undefined, axes: 1, rows: 1, tokens };
+  }
   const ids = checkIds(input, field);
   const { length } = ids;
   if (length === axes * batches * tokens) return { offset: 0, ids, axes, rows: batches, tokens };
   if (length === axes * tokens) return { offset: 0, ids, axes, rows: 1, tokens };
   if (length === batches * tokens) return { offset: 0, ids, axes: 1, rows: batches, tokens };
   if (length === tokens) return { offset: 0, ids, axes: 1, rows: 1, tokens };
-  const lengths = [...new Set([tokens, batches * tokens, axes * tokens, axes * batches * tokens])].join(", ");
-  fail("INVALID_SHAPE", field, `must have ${lengths} ids for this shape (got ${length})`);
+  const all = tokens === 1 ? "the token" : `each of the ${tokens} tokens`;
+  fail("INVALID_SHAPE", field, `must have one id for ${all} of this shape (got ${count(length, "id")})`);
 }
 
 /** The positions of the rows of a table: 0 … n−1 for a length, or the given ids, the same number for each axis. @internal */
@@ -75,9 +86,9 @@ export function readLengthOrPositions(lengthOrPositions: number | PositionArray,
 /** Checks positions for schemes other than RoPE. @internal */
 export function checkPositions(positions: Positions, field: string): void {
   const { ids, offset, tokens } = positions;
-  const bad = (id: number): boolean => !(Math.abs(id) <= LIMIT);
-  const isOutside = ids === undefined ? bad(offset) || bad(offset + tokens - 1) : (ids as readonly number[]).some(bad);
-  if (isOutside) fail("INVALID_POSITION", field, "must be finite and within ±2^31");
+  const checked = ids === undefined ? [offset, offset + tokens - 1] : (ids as readonly number[]);
+  const wrong = checked.find(isOutside);
+  if (wrong !== undefined) failOutside(wrong, field);
 }
 
 /** The smallest and the largest position on any axis, as the positions of two tokens. @internal */

@@ -188,8 +188,8 @@ export class Model implements Disposable {
   }
 
   /**
-   * Frees the weights. Sessions must be disposed separately. Using the model or its sessions afterwards throws
-   * DISPOSED.
+   * Frees the memory. Calling it twice is harmless. Sessions must be disposed separately. Using the model or its
+   * sessions afterwards throws DISPOSED.
    */
   dispose(): void {
     this.#core.dispose();

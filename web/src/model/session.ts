@@ -226,7 +226,7 @@ export class Session implements Disposable {
   /**
    * Changes the RoPE. Cached keys are re-rotated, so the text isn't read again.
    * @param overrides - as in `rw.model()`
-   * @param options - `kind` of layer to change (default: `full_attention`), and a new context length
+   * @param options - `kind` of layer to change, and a new context length. Default: `full_attention`, and the same length
    * @throws {@link RopewalkError} as `ropeConfig()`; INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
    */
   retune(overrides: RopeOverrides, options: { kind?: ModelLayer["kind"]; contextLength?: number } = {}): void {
@@ -300,7 +300,7 @@ export class Session implements Disposable {
     this.#hasFreshLogits = false;
   }
 
-  /** Frees its wasm memory. Using the session afterwards throws DISPOSED. */
+  /** Frees the memory. Calling it twice is harmless. Using the session afterwards throws DISPOSED. */
   dispose(): void {
     this.#cache.dispose();
     this.#logits.dispose();

@@ -14,17 +14,17 @@ export type DecayCurve = (typeof DECAY_CURVES)[number];
 export interface DecayOptions {
   /** Number of distances. */
   count: number;
-  /** First distance (0). */
+  /** First distance. Default: 0. */
   first?: number;
-  /** Difference between successive distances (1). */
+  /** Difference between successive distances. Default: 1. */
   step?: number;
-  /** Curve (`"ones"`). */
+  /** Curve. Default: `"ones"`. */
   curve?: DecayCurve;
-  /** random: number of vectors that are averaged (16). */
+  /** random: number of vectors that are averaged. Default: 16. */
   draws?: number;
-  /** random: seed of the vectors, 0 … 2^32−1 (0). */
+  /** random: seed of the vectors, 0 … 2^32−1. Default: 0. */
   seed?: number;
-  /** Sequence length of the plan (1, the plan for short sequences). */
+  /** Sequence length of the plan. Default: 1, the plan for short sequences. */
   seqLen?: number;
 }
 

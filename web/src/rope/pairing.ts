@@ -13,9 +13,9 @@ export interface ConvertPairingOptions {
   /** Number of heads of this projection (key heads for k). */
   heads: number;
   head_dim: number;
-  /** Number of rotated elements per head (head_dim). */
+  /** Number of rotated elements per head. Default: `head_dim`. */
   rotary_dim?: number;
-  /** Index of the first rotated element (0). */
+  /** Index of the first rotated element. Default: 0. */
   rotary_offset?: number;
   from: Exclude<Pairing, "interleaved_to_half">;
   to: Exclude<Pairing, "interleaved_to_half">;

@@ -11,7 +11,7 @@ import type { Tensor } from "../memory/tensor.js";
 export interface KeyRotation<R> {
   /** As in {@link RotateOptions.positions}. */
   positions: PositionInput;
-  /** Sequence length of the plan, for types with length-dependent frequencies (largest position + 1). */
+  /** Sequence length of the plan, for types with length-dependent frequencies. Default: largest position + 1. */
   seqLen?: number;
   /** The rope, if it is another one. */
   rope?: R;
@@ -25,7 +25,7 @@ export interface RerotateOptions<R> {
   to: KeyRotation<R>;
   /** Order of the dimensions. */
   layout: Layout;
-  /** Shape, in the order of `layout`. Not needed for a Tensor. */
+  /** Shape, in the order of `layout`. Required unless the keys are a Tensor. */
   shape?: readonly number[];
   /** Element type of a Uint16Array: `"f16"` or `"bf16"`. */
   dtype?: DType;

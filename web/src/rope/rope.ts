@@ -59,7 +59,7 @@ export class Rope implements Disposable {
   }
 
   /**
-   * The frequency plan for a sequence length (1, the plan for short sequences).
+   * The frequency plan for a sequence length. Default: 1, the plan for short sequences.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
    */
   plan(seqLen?: number): FrequencyPlan {
@@ -86,7 +86,7 @@ export class Rope implements Disposable {
 
   /**
    * Re-rotates cached keys: moves them to other positions, to another plan, or both, without the original keys. It rotates by the difference of
-   * the angles, and multiplies by the ratio of the attention factors. The result is exact if nothing changes, and a shift never scales.
+   * the angles, and multiplies by the ratio of the attention factors. If nothing changes, the keys keep their bits. A shift never scales.
    *
    * @param keys - rotated keys, as for {@link Rope.rotate}.
    * @throws {@link RopewalkError} the codes of {@link Rope.rotate}; INVALID_ARGUMENT also if the two ropes differ in geometry.
@@ -139,7 +139,7 @@ export class Rope implements Disposable {
   }
 
   /**
-   * Describes this rope at a sequence length (the trained one): pairs, ranges, decay and warnings. `String()` formats the result for a terminal.
+   * Describes this rope at a sequence length: pairs, ranges, decay and warnings. `String()` formats the result for a terminal. Default: the trained length.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
    */
   describe(seqLen?: number): Description {

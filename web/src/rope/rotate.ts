@@ -11,15 +11,15 @@ import type { Tensor } from "../memory/tensor.js";
 export interface RotateOptions {
   /** Order of the dimensions. */
   layout: Layout;
-  /** Shape, in the order of `layout`. Not needed for a Tensor. */
+  /** Shape, in the order of `layout`. Required unless `x` is a Tensor. */
   shape?: readonly number[];
   /** Positions of the tokens. */
   positions: PositionInput;
-  /** Undoes a rotation: negates angles, and divides by the attention factor and the xPos scale (false). */
+  /** Undoes a rotation: negates angles, and divides by the attention factor and the xPos scale. Default: false. */
   inverse?: boolean;
-  /** What is rotated (`"query"`); matters only for xPos. */
+  /** What is rotated; matters only for xPos. Default: `"query"`. */
   role?: Role;
-  /** Sequence length of the plan, for types with length-dependent frequencies (largest position + 1). */
+  /** Sequence length of the plan, for types with length-dependent frequencies. Default: largest position + 1. */
   seqLen?: number;
   /** Element type of a Uint16Array: `"f16"` or `"bf16"`. */
   dtype?: DType;

@@ -25,15 +25,15 @@ export type TableLayout = (typeof TABLE_LAYOUTS)[number];
 
 /** Options of {@link Rope.table}. */
 export interface TableOptions {
-  /** Element type (`"f32"`). */
+  /** Element type. Default: `"f32"`. */
   dtype?: DType;
-  /** Layout (`"compact"`). */
+  /** Layout. Default: `"compact"`. */
   layout?: TableLayout;
-  /** What the table rotates (`"query"`); matters only for xPos. */
+  /** What the table rotates; matters only for xPos. Default: `"query"`. */
   role?: Role;
-  /** The table of the inverse rotation (false). */
+  /** Whether it is the table of the inverse rotation. Default: false. */
   inverse?: boolean;
-  /** Sequence length of the plan (largest position + 1). */
+  /** Sequence length of the plan. Default: largest position + 1. */
   seqLen?: number;
 }
 

@@ -103,8 +103,8 @@ export class WorkerModel implements AsyncDisposable {
   }
 
   /**
-   * Frees the weights. Sessions must be disposed separately. Calls to the model or its sessions afterwards reject with
-   * DISPOSED.
+   * Frees the memory. Calling it twice is harmless. Sessions must be disposed separately. Calls to the model or its
+   * sessions afterwards reject with DISPOSED.
    */
   dispose(): Promise<void> {
     return this.#client.release(this, this.#id);

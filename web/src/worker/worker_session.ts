@@ -174,7 +174,7 @@ export class WorkerSession implements AsyncDisposable {
     return this.#invoke("restore", bytes);
   }
 
-  /** Frees its memory in the Worker. Calls afterwards reject with DISPOSED. */
+  /** Frees the memory. Calling it twice is harmless. Calls afterwards reject with DISPOSED. */
   dispose(): Promise<void> {
     return this.#client.release(this, this.#id);
   }

@@ -3,6 +3,7 @@ import { fail } from "../../base/errors.js";
 import { open, readFile, stat } from "node:fs/promises";
 import { type ChatMessage } from "../../index.node.js";
 import { writeFileAtomically } from "../output_file.js";
+import { readFailure } from "../input_file.js";
 
 /** The contents of a saved chat. */
 export interface SavedChat {
@@ -31,7 +32,7 @@ export async function saveChat(path: string, { model, messages, session }: Saved
 /** Reads a file that {@link saveChat} wrote. */
 export async function loadChat(path: string): Promise<SavedChat> {
   const bytes = await readFile(path).catch((cause: unknown) => {
-    fail("INVALID_ARGUMENT", path, `cannot be read: ${(cause as Error).message}`, { cause });
+    fail("INVALID_ARGUMENT", path, readFailure(cause), { cause });
   });
   const end = bytes.indexOf(NEWLINE);
   const { format, model, messages } = headOf(bytes.subarray(0, Math.max(end, 0)).toString());

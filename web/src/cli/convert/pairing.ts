@@ -67,7 +67,7 @@ export async function convertFile(
 async function openFile(path: string): Promise<ByteSource> {
   const files = await nodeFiles(path);
   const source = await files.open(files.requested ?? basename(path));
-  return source instanceof MissingFile ? invalidFile(path, "file", source.reason) : source;
+  return source instanceof MissingFile ? invalidFile(basename(path), "file", source.reason) : source;
 }
 
 /** Other tensors are only copied, so every dtype of known size works. */

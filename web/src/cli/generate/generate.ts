@@ -61,7 +61,7 @@ export function addGenerate(program: Command, terminal: () => Terminal): void {
     .option(
       "-n, --max-tokens <n>",
       "maximum number of tokens to generate (default: as many as fit, or 1024 with --when-full shift or extend)",
-      parseInteger(0),
+      parseInteger(1),
     )
     .option("--stop <text>", "stop string: generation ends before it; repeatable", repeatable(String))
     .option("--context <n>", "context length in tokens (default: the trained length, at most 4096)", parseInteger(1))
@@ -112,6 +112,8 @@ async function tokensOf(model: Model, text: string, { chat, system }: Flags): Pr
     ...(system === undefined ? [] : [{ role: "system", content: system }]),
     { role: "user", content: text },
   ];
+  if (chat && model.chatTemplate === undefined)
+    fail("UNSUPPORTED_MODEL", `${model.info.name}: chat_template`, "the model has no chat template; leave out --chat");
   const tokens = await model.promptTokens(chat ? messages : text);
   if (tokens.length === 0)
     fail("INVALID_ARGUMENT", "prompt", "is empty, and this model has no begin token; pass some text");

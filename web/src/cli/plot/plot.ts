@@ -1,5 +1,5 @@
 // `ropewalk plot`: draws what a RoPE does, as SVG.
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import type { RopeConfig } from "../../config/types.js";
 import { DECAY_CURVES, type DecayCurve } from "../../rope/decay.js";
 import { fail } from "../../base/errors.js";
@@ -73,7 +73,8 @@ export function addPlot(program: Command, terminal: () => Terminal): void {
     .description(
       "Draw plots of what a RoPE does to frequencies, scores and attention weights. Several scalings can be compared.",
     )
-    .addHelpText("after", EXAMPLES);
+    .addHelpText("after", EXAMPLES)
+    .exitOverride(listPlots);
 
   kind("frequencies", "Draw the wavelength of each pair in positions, or its frequency in radians per position.")
     .addOption(new Option("--values <what>", "what to draw").choices(["wavelength", "inv_freq"]).default("wavelength"))
@@ -191,11 +192,7 @@ async function drawRamp(subject: Subject): Promise<Drawn> {
   const { rw, configs, length } = subject;
   const series = ramps(rw, configs, length);
   if (series.length === 0) {
-    fail(
-      "INVALID_ARGUMENT",
-      "--scaling",
-      "no scaling of this config has a ramp; choose one, for example --scaling yarn:4",
-    );
+    fail("INVALID_ARGUMENT", "--scaling", "none of the scalings has a ramp; add one, for example --scaling yarn:4");
   }
   return lines(subject, series, {
     title: "Share of its frequency that each pair keeps",
@@ -232,6 +229,13 @@ async function lines(
     names: series.map(({ name }) => name),
     data: { title: named.title, x: axes.x.label, y: axes.y.label, series },
   };
+}
+
+/** Commander's message for an unknown plot doesn't list the plots, unless one has a similar name. */
+function listPlots(error: CommanderError): never {
+  if (error.code !== "commander.unknownCommand" || error.message.includes("Did you mean")) throw error;
+  const message = `${error.message}; choose a plot: frequencies, decay, ramp or attention`;
+  throw new CommanderError(error.exitCode, error.code, message);
 }
 
 function parseScheme(text: string): string {

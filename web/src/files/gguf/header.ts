@@ -87,7 +87,8 @@ export function parseGguf(cursor: HeaderCursor, index: number, size: number): Gg
 
 function checkVersion(cursor: HeaderCursor): void {
   const magic = cursor.take(4, "magic");
-  if (String.fromCharCode(...magic) !== "GGUF") invalidFile(cursor.file, "magic", "the file must start with GGUF");
+  if (String.fromCharCode(...magic) !== "GGUF")
+    invalidFile(cursor.file, "magic", "the file isn't GGUF: it doesn't start with \"GGUF\"");
   const version = cursor.u32("version");
   if (version === 2 || version === 3) return;
   if (version !== 0 && (version & 0xffff) === 0) {

@@ -31,29 +31,27 @@ export interface RangeResponse {
 /**
  * Checks the response to a request for the bytes from `start` on. Headers that CORS hides count as missing.
  *
+ * @param url of the request, for messages
  * @throws NETWORK; RetryableError if repeating the request may help
  * @internal
  */
-export function parseResponse(file: string, response: Response, start: number): RangeResponse {
+export function parseResponse(file: string, url: string, response: Response, start: number): RangeResponse {
+  const refuse = (message: string): never => networkError(file, `${url}: ${message}`);
   const { status, headers } = response;
   if (RETRYABLE_STATUSES.includes(status)) {
     const wait = parseRetryAfter(headers.get("retry-after"));
     throw new RetryableError(
-      `the server responded with status ${status}${wait > 0 ? ` and asked to wait ${Math.ceil(wait / 1000)} s` : ""}`,
+      `status ${status}${wait > 0 ? `, and the server asked to wait ${Math.ceil(wait / 1000)} s` : ""}`,
       wait,
     );
   }
   if (status === 401 || status === 403)
-    networkError(file, `the server responded with status ${status}: access denied; pass credentials in \`headers\``);
+    return refuse(`status ${status}, access denied; pass credentials in \`headers\``);
   if (status === 416)
-    networkError(
-      file,
-      `the server responded with status 416: it has no bytes from ${start} on, so the file is shorter than before; open it again`,
-    );
-  if (status !== 200 && status !== 206)
-    networkError(file, `the server responded with status ${status}, expected 200 or 206; check the URL`);
+    return refuse(`status 416, no bytes from ${start} on: the file is shorter than before; open it again`);
+  if (status !== 200 && status !== 206) return refuse(`status ${status}, expected 200 or 206; check the URL`);
   if (isHtml(response))
-    networkError(file, "the server responded with an HTML page; check that the file is served at this URL");
+    return refuse("the server responded with an HTML page; check that the file is served at this URL");
   const version = (headers.get("etag") ?? headers.get("last-modified"))?.replace(/^W\//, "");
   const isEncoded = (headers.get("content-encoding") ?? "identity") !== "identity";
   if (status === 200) {
@@ -62,16 +60,16 @@ export function parseResponse(file: string, response: Response, start: number): 
     return { start: 0, end: size, size, version, isPartial: false };
   }
   if (isEncoded)
-    networkError(file, "the server compresses range responses; disable compression for this file on the server");
+    return refuse("the server compresses range responses; disable compression for this file on the server");
   if (headers.get("content-type")?.startsWith("multipart/"))
-    networkError(file, "the server responded to a request for one range with several");
+    return refuse("the server responded to a request for one range with several");
   const range = headers.get("content-range");
   if (range === null) return { start, end: Infinity, size: Infinity, version, isPartial: true };
   const [, first, last, total] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(range) ?? [];
   const end = Number(last) + 1;
   const size = total === "*" ? Infinity : Number(total);
   if (first === undefined || Number(first) !== start || end <= start || end > size) {
-    networkError(file, `bytes from ${start} on were requested, but the server responded with Content-Range "${range}"`);
+    return refuse(`bytes from ${start} on were requested, but the server responded with Content-Range "${range}"`);
   }
   return { start, end, size, version, isPartial: true };
 }

@@ -62,6 +62,11 @@ class HttpSource implements ByteSource {
     private readonly options: HttpOptions,
   ) {}
 
+  /** For messages. A data: URL is as long as its file. */
+  private get shownUrl(): string {
+    return this.url.protocol === "data:" ? "data: URL" : this.url.href;
+  }
+
   async readBeginning(signal: AbortSignal | undefined): Promise<void> {
     const bytes = new Uint8Array(FIRST_READ);
     let filled = 0;
@@ -112,9 +117,15 @@ class HttpSource implements ByteSource {
       if (position - positionAtFailure >= BYTES_TO_RESET_FAILURES) failures = 0;
       positionAtFailure = position;
       if (failures === this.options.retries)
-        networkError(this.name, `${failure}; gave up after ${failures + 1} attempts, try again later`);
+        networkError(
+          this.name,
+          `${this.shownUrl}: ${failure}; gave up after ${failures + 1} attempt${failures === 0 ? "" : "s"}, try again later`,
+        );
       if (wait > LONGEST_RETRY_AFTER)
-        networkError(this.name, `${failure}, more than the limit of ${LONGEST_RETRY_AFTER / 1000} s; try again later`);
+        networkError(
+          this.name,
+          `${this.shownUrl}: ${failure}, more than the limit of ${LONGEST_RETRY_AFTER / 1000} s; try again later`,
+        );
       await pause(Math.max(wait, Math.min(FIRST_PAUSE * 2 ** failures, LONGEST_PAUSE)), signal);
       failures += 1;
     }
@@ -131,7 +142,7 @@ class HttpSource implements ByteSource {
     const response = await timeout.wait(this.options.fetch(this.url, { headers, signal: timeout.signal }));
     try {
       if (!this.isOpen) this.throwIfMissing(response);
-      const parsed = parseResponse(this.name, response, start);
+      const parsed = parseResponse(this.name, this.shownUrl, response, start);
       this.throwIfChanged(parsed);
       if (response.body === null) throw new RetryableError("the server sent an empty response");
       return { ...parsed, body: response.body };
@@ -144,12 +155,14 @@ class HttpSource implements ByteSource {
   private throwIfMissing(response: Response): void {
     const { status } = response;
     if (status === 404 || status === 410) {
-      const hint = this.name.includes(".") ? "" : "; if it is a folder, end the URL with a slash";
-      throw new NotFoundError(`the server responded with status ${status}: the file does not exist${hint}`);
+      const hint = this.name.includes(".") ? "" : ", and end it with a slash if it is a folder";
+      throw new NotFoundError(`${this.shownUrl}: status ${status}, the file doesn't exist; check the URL${hint}`);
     }
     if (response.ok && isHtml(response))
-      throw new NotFoundError("the server responded with an HTML page; check that the file is served at this URL");
-    if (status === 416) throw new NotFoundError("the file is empty");
+      throw new NotFoundError(
+        `${this.shownUrl}: the server responded with an HTML page; check that the file is served at this URL`,
+      );
+    if (status === 416) throw new NotFoundError(`${this.shownUrl}: the file is empty`);
   }
 
   private throwIfChanged({ size, version, isPartial }: RangeResponse): void {
