@@ -125,7 +125,12 @@ test("folders with no model or several", async (t) => {
 
 test("paths that are not files", async (t) => {
   const folder = await folderOf(t, {});
-  await expectError(openModel(node, join(folder, "gone.gguf")), "INVALID_FILE", "gone.gguf: file", /no such file: .*gone\.gguf$/);
+  await expectError(
+    openModel(node, join(folder, "gone.gguf")),
+    "INVALID_FILE",
+    "gone.gguf: file",
+    /no such file: .*gone\.gguf$/,
+  );
   await mkdir(join(folder, "model.safetensors"));
   await expectError(openModel(node, folder), "INVALID_FILE", "model.safetensors: file", /not a file/);
 });

@@ -20,9 +20,9 @@ import { Tensor } from "../memory/tensor.js";
 export interface QkvOptions {
   /** Order of the dimensions of q, k, v and the result. */
   layout: Layout;
-  /** Shape of q, in the order of `layout`. Not needed for a Tensor. */
+  /** Shape of q, in the order of `layout`. Required unless q is a Tensor. */
   shape?: readonly number[];
-  /** Shape of k and v. Default: the shape of q. Not needed for Tensors. */
+  /** Shape of k and v. Not needed for Tensors. Default: the shape of q. */
   kvShape?: readonly number[];
 }
 

@@ -21,7 +21,7 @@ export interface AppendOptions {
   q?: Tensor | ElementArray;
   /** Order of the dimensions. */
   layout: Layout;
-  /** Shape of k and v in that order; not needed for Tensors. The number of heads of q follows from its length. */
+  /** Shape of k and v in that order. Required unless they are Tensors. The number of heads of q follows from its length. */
   shape?: readonly number[];
   /** Element type of Uint16Arrays: `f16` or `bf16`. */
   dtype?: DType;

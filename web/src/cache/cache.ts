@@ -218,7 +218,8 @@ export class KvCache implements Disposable {
   }
 
   /**
-   * Replaces a sequence with a saved one. The cache must have the same layers, heads, element type and kind of keys. Keys that were rotated by another
+   * Replaces a sequence with a saved one. The cache must have the same layers, heads, element type and kind of
+   * keys. Keys that were rotated by another
    * rope are re-rotated to this cache's rope.
    * @throws {@link RopewalkError} INVALID_BYTES, CACHE_FULL, INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY. On failure nothing changes.
    */

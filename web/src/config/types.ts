@@ -309,8 +309,8 @@ export interface RopeConfig {
   /** Base of the frequencies: a number above 1, at most 1e30. Default: 10000. */
   rope_theta?: number;
   /**
-   * Rotated elements per head (head_dim): even, at least 2, for NTK scaling at least 4. Replaces
-   * `partial_rotary_factor`.
+   * Rotated elements per head: even, at least 2, for NTK scaling at least 4. Replaces `partial_rotary_factor`.
+   * Default: `head_dim`.
    */
   rotary_dim?: number;
   /** Rotated share of a head, above 0 and at most 1: rotary_dim = ⌊head_dim · factor⌋. Default: 1. */

@@ -139,7 +139,8 @@ export class Rope implements Disposable {
   }
 
   /**
-   * Describes this rope at a sequence length: pairs, ranges, decay and warnings. `String()` formats the result for a terminal. Default: the trained length.
+   * Describes this rope at a sequence length: pairs, ranges, decay and warnings. `String()` formats the result
+   * for a terminal. Default: the trained length.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
    */
   describe(seqLen?: number): Description {
