@@ -38,6 +38,5 @@ testApps("rollup", [
     title: "only the config readers",
     entry: "config_only",
     build: (folders) => build(folders, []),
-    limit: 52_000, // Rollup doesn't minify
   },
 ]);
