@@ -64,7 +64,7 @@ async function filesOf(folder) {
     .sort();
 }
 
-/** All JavaScript that was built, as one string. */
+/** The text of each JavaScript file that was built. */
 async function scriptsOf(out) {
   const names = (await filesOf(out)).filter((name) => name.endsWith(".js"));
   return Promise.all(names.map((name) => readFile(join(out, name), "utf8")));
