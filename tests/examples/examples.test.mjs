@@ -42,7 +42,7 @@ describe("extend_context.mjs", () => {
   test("compares the ways to extend Qwen2.5 by a factor of 4", async () => {
     const output = await runExample("extend_context.mjs");
     assert.match(output, /trained on 32768 positions, extended by 4 to 131072/);
-    assert.match(output, /multiplied by 1\.138629, so logits by 1\.296477/); // the YaRN paper's 0.1 ln 4 + 1, and its square
+    assert.match(output, /cos and sin by 1\.138629, so logits by 1\.296477/); // the YaRN paper's 0.1 ln 4 + 1, and its square
     assert.match(output, /^ {2}yarn +4 +24 \/ +16 \/ +24 +1\.1386 /m);
     const [, difference] = /rotated from scratch: largest difference (\S+)/.exec(output);
     assert.ok(Number(difference) < 1e-6, difference); // one more rounding to f32, of values up to 1.14
