@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { runBuild } from "./progress.mjs";
-import { capture, run, runMain } from "./run.mjs";
+import { capture, runMain } from "./run.mjs";
 import { setUp } from "./setup.mjs";
 import { compilerOf } from "./wasm_compiler.mjs";
 
@@ -113,19 +113,15 @@ async function shipWasm({ transform }) {
 async function shipPackage(esbuild) {
   const { build: bundle } = esbuild;
   await rm(compiled, { recursive: true, force: true });
-  await run(
-    process.execPath,
-    [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", join(root, "tsconfig.json")],
-    { cwd: root },
-  );
+  await capture("tsc", ["-p", "tsconfig.json"], { cwd: root, preferLocal: true });
   const nodeInputs = await bundleNodeLibraries(esbuild);
   const { metafile } = await bundle({
     entryPoints: entries.map((entry) => join(compiled, `${entry}.js`)),
     outdir: join(root, "dist"),
     bundle: true,
     splitting: true,
-    // Identifiers stay as written, so that stacks are readable. keepNames would make the files 30 KB smaller, but bundlers can't tree-shake
-    // its calls: an app would carry 116 KB instead of 76.
+    // Names and lines stay as written, so that stacks are readable. Minifying with keepNames is no way out: bundlers can't tree-shake its
+    // calls, and an app would carry 116 KB instead of 76.
     minifySyntax: true,
     sourcemap: true,
     format: "esm",
@@ -145,7 +141,7 @@ async function shipPackage(esbuild) {
 
 // Ships the declarations that the entries reach, and no others: most modules are internal.
 async function shipDeclarations() {
-  const { preProcessFile } = await import("typescript").then((typescript) => typescript.default);
+  const { default: typescript } = await import("typescript");
   const shipped = new Set();
   const ship = async (path) => {
     if (shipped.has(path)) return;
@@ -153,7 +149,7 @@ async function shipDeclarations() {
     const text = await readFile(join(compiled, path), "utf8");
     await mkdir(join(root, "dist", dirname(path)), { recursive: true });
     await writeFile(join(root, "dist", path), text);
-    const imported = preProcessFile(text, true, true).importedFiles.map(({ fileName }) => fileName);
+    const imported = typescript.preProcessFile(text, true, true).importedFiles.map(({ fileName }) => fileName);
     for (const name of imported.filter((name) => name.startsWith(".")))
       await ship(join(dirname(path), name).replace(/\.js$/, ".d.ts"));
   };

@@ -1,5 +1,5 @@
 import { configOf, ropeOf, withRopes } from "../attention/rope_argument.js";
-import { count, wholeNumber } from "../base/checks.js";
+import { wholeNumber } from "../base/checks.js";
 import { RopewalkError, type RopewalkErrorCode, fail } from "../base/errors.js";
 import type { RopeConfig } from "../config/types.js";
 import type { Heap } from "../memory/heap.js";
@@ -72,11 +72,9 @@ function shiftOrCheck(core: KvCacheCore, options: ShiftOptions, checkOnly: boole
   const { heap, address, maxLength } = core;
   const sequence = core.sequence(options.sequence);
   const keep = wholeNumber(options.keep ?? 0, 0, maxLength, "keep");
-  const tokens = core.tokens(sequence);
-  // if there's nothing to discard, the core says so
-  const most = keep < tokens ? tokens - keep : maxLength;
-  const discard = wholeNumber(options.discard, 1, most, "discard", `: the sequence has ${count(tokens, "token")}`);
-  heap.check(heap.module.kv_shift(address, sequence, keep, discard, checkOnly));
+  const discard = wholeNumber(options.discard, 1, maxLength, "discard");
+  const status = heap.module.kv_shift(address, sequence, keep, discard, checkOnly);
+  heap.check(status, (field) => (field === "discard" ? discard : undefined));
 }
 
 function retuneOrCheck(core: KvCacheCore, options: RetuneOptions, checkOnly: boolean): void {
@@ -121,22 +119,22 @@ function withRope(heap: Heap, rope: Rope | RopeConfig | undefined, use: (rope: R
 
 /** The rope groups of some layers. A group changes as a whole. */
 function groupsOf(core: KvCacheCore, given: unknown): number[] {
-  const wrong = (message: string): RopewalkError => new RopewalkError("INVALID_ARGUMENT", "layers", message);
+  const refuse = (message: string): never => fail("INVALID_ARGUMENT", "layers", message);
   if (given === undefined) {
-    if (core.groups.length === 0) throw wrong("have no RoPE, so there is no rope to change");
-    if (core.groups.length > 1) throw wrong("is required: the layers of this cache use several ropes");
+    if (core.groups.length === 0) return refuse("have no RoPE, so there is no rope to change");
+    if (core.groups.length > 1) return refuse("is required: the layers of this cache use several ropes");
     return [0];
   }
   const layers = (Array.isArray(given) ? (given as unknown[]) : [given]).map((layer) =>
     wholeNumber(layer, 0, core.layers.length - 1, "layers"),
   );
-  if (layers.length === 0) throw wrong("must name at least one layer (got an empty list)");
+  if (layers.length === 0) return refuse("must name at least one layer (got an empty list)");
   const groups = [...new Set(layers.map((layer) => core.layers[layer]!.group))];
   for (const group of groups) {
     const sharing = core.groups[group]?.layers;
-    if (sharing === undefined) throw wrong("must be layers with RoPE");
+    if (sharing === undefined) return refuse("must be layers with RoPE");
     if (!sharing.every((layer) => layers.includes(layer)))
-      throw wrong(`must include all layers that share a rope: ${sharing.join(", ")} (got ${layers.join(", ")})`);
+      return refuse(`must include all layers that share a rope: ${sharing.join(", ")} (got ${layers.join(", ")})`);
   }
   return groups;
 }

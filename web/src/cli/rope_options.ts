@@ -1,6 +1,8 @@
 // Options that change a model's RoPE, and named scalings such as `yarn:4`.
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { RopeOverrides, ScalingOverrides } from "../config/overrides.js";
+import { reads } from "../config/scaling.js";
+import { SCALING_KEYS } from "../config/scaling_keys.js";
 import { COMPATS, PAIRINGS, ROPE_TYPES, type RopeType } from "../config/types.js";
 import { parseNumberAbove, parseNumber, repeatable, parseInteger } from "./options.js";
 
@@ -59,17 +61,14 @@ export function ropeOverridesFrom(flags: RopeFlags): RopeOverrides | undefined {
   return Object.keys(overrides).length > 0 ? overrides : undefined;
 }
 
-/** Types that need nothing but a factor. */
-const TYPES_WITH_FACTOR_ONLY: readonly RopeType[] = [
-  "linear",
-  "dynamic",
-  "ntk",
-  "ntk_alpha",
-  "ntk_by_parts",
-  "yarn",
-  "dynamic_yarn",
-  "proportional",
-];
+/** Keys that `type:factor:length` can set. */
+const GIVEN = ["factor", "alpha", "original_max_position_embeddings"];
+
+/** Types that need no other keys, and read a factor. */
+const NAMED_BY_FACTOR = ROPE_TYPES.filter((type) => {
+  const required = Object.entries(SCALING_KEYS).filter(([, rule]) => rule.required.includes(type));
+  return (reads(type, "factor") || reads(type, "alpha")) && required.every(([key]) => GIVEN.includes(key));
+});
 
 /** Types that need a factor. */
 const TYPES_WITH_FACTOR: readonly RopeType[] = ["linear", "ntk", "ntk_mix", "ntk_by_parts", "yarn", "dynamic_yarn"];
@@ -89,7 +88,7 @@ export function parseScaling(text: string): NamedScaling {
   const [type = "", factor, length, ...rest] = text.split(":");
   if (!ROPE_TYPES.includes(type as RopeType) || rest.length > 0) {
     throw new InvalidArgumentError(
-      `Must be own, none or type:factor, for example yarn:4. Types are ${TYPES_WITH_FACTOR_ONLY.join(", ")}.`,
+      `Must be own, none or type:factor, for example yarn:4. Types are ${NAMED_BY_FACTOR.join(", ")}.`,
     );
   }
   if (factor === undefined && TYPES_WITH_FACTOR.includes(type as RopeType))
