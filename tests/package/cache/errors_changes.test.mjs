@@ -3,26 +3,9 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { load } from "ropewalk";
 import { randomFloats, sameBits } from "../helpers/arrays.mjs";
-import { appendAll, makeTokens, pick, range } from "../helpers/caches.mjs";
+import { appendAll, pick, range } from "../helpers/caches.mjs";
 import { raises, rw, withRope } from "../helpers/runtime.mjs";
-
-const config = { head_dim: 16, pairing: "half" };
-const good = { rope: config, kvHeads: 2, maxLength: 40 };
-const tokens = makeTokens(30, [
-  { kvHeads: 2, headDim: 16 },
-  { kvHeads: 1, headDim: 8 },
-]);
-
-/** Two layers, the second without RoPE, with 30 tokens. */
-const cache = rw.kvCache({ ...good, layers: [{}, { rope: null, kvHeads: 1, headDim: 8 }] });
-appendAll(cache, tokens, { positions: 3 });
-const expected = cache.save();
-
-/** Asserts the error, and that nothing has changed. */
-function expectError(act, code, field) {
-  raises(act, code, field);
-  sameBits(cache.save(), expected, "the cache has changed");
-}
+import { cache, config, expectError, good, tokens } from "../helpers/unchanged_cache.mjs";
 
 const k = tokens[0].k.slice(0, 64);
 const v = tokens[0].v.slice(0, 64);
