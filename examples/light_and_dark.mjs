@@ -1,4 +1,4 @@
-// Colors of SVG pictures that must work on light and dark pages.
+// SVG pictures that work on light and dark pages: their colors, and the card they are drawn on.
 
 /** Background, border and text colors as `[light, dark]`. */
 export const CARD = {
@@ -18,4 +18,26 @@ export function lightAndDark(palette) {
     ([light, dark]) => `[fill="${light}"]{fill:${dark}}[stroke="${light}"]{stroke:${dark}}`,
   );
   return { color, darkRules };
+}
+
+/**
+ * A picture as SVG text: a drawing on a card, with a title and a description for screen readers.
+ * @param picture - `{ width, height, title, about }`
+ * @param inner - the drawing's markup.
+ * @param palette - what {@link lightAndDark} returned.
+ */
+export function svgCard({ width, height, title, about }, inner, { color, darkRules }) {
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="title about">`,
+    `<title id="title">${title}</title><desc id="about">${about}</desc>`,
+    `<style>text{white-space:pre}@media (prefers-color-scheme:dark){${darkRules.join("")}}</style>`,
+    `<rect x=".5" y=".5" width="${width - 1}" height="${height - 1}" rx="8" fill="${color.card}" stroke="${color.edge}"/>`,
+    `<g font-family="system-ui, sans-serif" font-size="13" text-anchor="middle" stroke-width="1">`,
+    inner,
+    "</g></svg>\n",
+  ]
+    .join("\n")
+    .replace(/="[^"]*"/g, (attribute) =>
+      attribute.replace(/\d+\.\d{3,}/g, (number) => String(Number(Number(number).toFixed(2)))),
+    );
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import * as Plot from "@observablehq/plot";
 import { parseHTML } from "linkedom";
 import { load } from "ropewalk";
-import { CARD, lightAndDark } from "../examples/light_and_dark.mjs";
+import { CARD, lightAndDark, svgCard } from "../examples/light_and_dark.mjs";
 import { runMain } from "./run.mjs";
 
 const docs = join(import.meta.dirname, "..", "docs");
@@ -322,19 +322,7 @@ export function drawPicture(rw, name) {
   const drawing = draw(document, rw);
   for (const style of drawing.querySelectorAll("style")) style.remove();
   const height = Number(drawing.getAttribute("height"));
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="title about">`,
-    `<title id="title">${title}</title><desc id="about">${about}</desc>`,
-    `<style>text{white-space:pre}@media (prefers-color-scheme:dark){${darkRules.join("")}}</style>`,
-    `<rect x=".5" y=".5" width="${width - 1}" height="${height - 1}" rx="8" fill="${color.card}" stroke="${color.edge}"/>`,
-    `<g font-family="system-ui, sans-serif" font-size="13" text-anchor="middle" stroke-width="1">`,
-    drawing.innerHTML,
-    "</g></svg>\n",
-  ]
-    .join("\n")
-    .replace(/="[^"]*"/g, (attribute) =>
-      attribute.replace(/\d+\.\d{3,}/g, (number) => String(Number(Number(number).toFixed(2)))),
-    );
+  return svgCard({ width, height, title, about }, drawing.innerHTML, { color, darkRules });
 }
 
 await runMain(import.meta.url, async () => {

@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as Plot from "@observablehq/plot";
 import { parseHTML } from "linkedom";
-import { CARD, lightAndDark } from "../examples/light_and_dark.mjs";
+import { CARD, lightAndDark, svgCard } from "../examples/light_and_dark.mjs";
 import { length, measureRetune } from "./retune_scores.mjs";
 import { runMain } from "./run.mjs";
 
@@ -149,19 +149,10 @@ export async function drawRetune() {
     top += Number(drawing.getAttribute("height"));
     return `<g transform="translate(0,${y})">${drawing.innerHTML}</g>`;
   });
-  const description =
+  const about =
     "The scores of retuned keys match those of recomputed keys. The scores of keys that aren't retuned are far lower.";
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${top}" viewBox="0 0 ${width} ${top}" role="img" aria-labelledby="title about">`,
-    `<title id="title">A cache retuned from plain RoPE to YaRN</title><desc id="about">${description}</desc>`,
-    `<style>text{white-space:pre}@media (prefers-color-scheme:dark){${darkRules.join("")}}</style>`,
-    `<rect x=".5" y=".5" width="${width - 1}" height="${top - 1}" rx="8" fill="${color.card}" stroke="${color.edge}"/>`,
-    `<g font-family="system-ui, sans-serif" font-size="13" text-anchor="middle" stroke-width="1">`,
-    ...inner,
-    "</g></svg>\n",
-  ]
-    .join("\n")
-    .replace(/\d+\.\d{3,}/g, (number) => String(Number(Number(number).toFixed(2))));
+  const title = "A cache retuned from plain RoPE to YaRN";
+  return svgCard({ width, height: top, title, about }, inner.join("\n"), { color, darkRules });
 }
 
 await runMain(import.meta.url, async () => {

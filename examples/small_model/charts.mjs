@@ -1,7 +1,7 @@
 // Draws the two charts of the results as SVG for light and dark pages.
 import * as Plot from "@observablehq/plot";
 import { parseHTML } from "linkedom";
-import { CARD, lightAndDark } from "../light_and_dark.mjs";
+import { CARD, lightAndDark, svgCard } from "../light_and_dark.mjs";
 import { distanceOctaves, positionSteps } from "./measures.mjs";
 import { labelOf, mean, recallOf } from "./tables.mjs";
 
@@ -157,17 +157,7 @@ function draw({
     ],
   });
   for (const style of drawing.querySelectorAll("style")) style.remove();
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="title about">`,
-    `<title id="title">${title}</title><desc id="about">${about}</desc>`,
-    `<style>text{white-space:pre}@media (prefers-color-scheme:dark){${darkRules.join("")}}</style>`,
-    `<rect x=".5" y=".5" width="${width - 1}" height="${height - 1}" rx="8" fill="${color.card}" stroke="${color.edge}"/>`,
-    `<g font-family="system-ui, sans-serif" font-size="13" text-anchor="middle">`,
-    drawing.innerHTML,
-    "</g></svg>\n",
-  ]
-    .join("\n")
-    .replace(/\d+\.\d{3,}/g, (number) => String(Number(Number(number).toFixed(2))));
+  return svgCard({ width, height, title, about }, drawing.innerHTML, { color, darkRules });
 }
 
 const spreadOf = ({ plan }) =>
