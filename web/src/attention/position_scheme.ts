@@ -1,4 +1,5 @@
 // Position encodings other than RoPE: sinusoidal, learned, ALiBi, T5.
+import { show } from "../base/show.js";
 import { codeIn, finiteNumber, wholeNumber } from "../base/checks.js";
 import { fail } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
@@ -62,11 +63,10 @@ export const ROPE_ENCODING: Encoding = { fields: { ...NO_ENCODING.fields, scheme
 export function readScheme(heap: Heap, position: unknown, heads: number, head_dim: number, causal: boolean): Encoding {
   if (position === "none") return NO_ENCODING;
   if (typeof position !== "object" || position === null || !("scheme" in position)) {
-    const got = typeof position === "object" ? JSON.stringify(position) : String(position);
     fail(
       "INVALID_ARGUMENT",
       "position",
-      `must be "none", a rope created by rw.rope(), or an object with a \`scheme\` (got ${got})`,
+      `must be "none", a rope created by rw.rope(), or an object with a \`scheme\` (got ${show(position)})`,
     );
   }
   const given = position as PositionScheme;

@@ -1,4 +1,5 @@
 // Checks ropes, configs and positions that callers pass to attention and caches.
+import { show } from "../base/show.js";
 import type { RopeConfig } from "../config/types.js";
 import { fail } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
@@ -9,7 +10,7 @@ import { RopeCore } from "../rope/core.js";
 
 /** The core of a rope argument. Errors name `field`. Throws DISPOSED. @internal */
 export function ropeOf(heap: Heap, rope: unknown, field: string): RopeCore {
-  if (!(rope instanceof Rope)) fail("INVALID_ARGUMENT", field, `must be created by rw.rope() (got ${String(rope)})`);
+  if (!(rope instanceof Rope)) fail("INVALID_ARGUMENT", field, `must be created by rw.rope() (got ${show(rope)})`);
   checkSameHeap(heap, rope.core, field);
   rope.core.checkAlive();
   return rope.core;

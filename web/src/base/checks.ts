@@ -1,13 +1,9 @@
 import { fail, type RopewalkErrorCode } from "./errors.js";
+import { show } from "./show.js";
 
 /** A count with its noun, for a message: `1 token`, `2 tokens`. @internal */
 export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
-}
-
-/** A value for a message. Objects have no useful text. @internal */
-export function shown(value: unknown): string {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? "an object" : String(value);
 }
 
 /**
@@ -17,14 +13,14 @@ export function shown(value: unknown): string {
 export function wholeNumber(value: unknown, least: number, most: number, field: string, why = ""): number {
   if (!Number.isInteger(value) || (value as number) < least || (value as number) > most) {
     const range = least === most ? least : `an integer from ${least} to ${most}`;
-    fail("INVALID_ARGUMENT", field, `must be ${range}${why} (got ${shown(value)})`);
+    fail("INVALID_ARGUMENT", field, `must be ${range}${why} (got ${show(value)})`);
   }
   return value as number;
 }
 
 /** Returns `value` if it is a finite number. Throws INVALID_ARGUMENT. @internal */
 export function finiteNumber(value: unknown, field: string): number {
-  if (!Number.isFinite(value)) fail("INVALID_ARGUMENT", field, `must be a finite number (got ${shown(value)})`);
+  if (!Number.isFinite(value)) fail("INVALID_ARGUMENT", field, `must be a finite number (got ${show(value)})`);
   return value as number;
 }
 
@@ -36,7 +32,7 @@ export function codeIn(
   code: RopewalkErrorCode = "INVALID_ARGUMENT",
 ): number {
   const index = names.indexOf(value as string);
-  if (index < 0) fail(code, field, `must be one of ${names.join(", ")} (got ${shown(value)})`);
+  if (index < 0) fail(code, field, `must be one of ${names.join(", ")} (got ${show(value)})`);
   return index;
 }
 

@@ -1,4 +1,6 @@
 /// <reference lib="es2022.error" preserve="true" />
+import { printable } from "./show.js";
+
 /** The cause of a {@link RopewalkError}, for programs. The message is for people. */
 export type RopewalkErrorCode =
   | "INVALID_CONFIG"
@@ -32,7 +34,7 @@ export class RopewalkError extends Error {
   readonly field: string;
 
   constructor(code: RopewalkErrorCode, field: string, message: string, options?: ErrorOptions) {
-    super(field === "" ? message : `${field}: ${message}`, options);
+    super(printable(field === "" ? message : `${field}: ${message}`), options);
     this.name = "RopewalkError";
     this.code = code;
     this.field = field;

@@ -1,4 +1,5 @@
-import { shown, wholeNumber } from "../base/checks.js";
+import { show } from "../base/show.js";
+import { wholeNumber } from "../base/checks.js";
 import { flattenConfig } from "../config/flatten.js";
 import type { RopeConfig } from "../config/types.js";
 import type { CacheDType } from "../memory/elements.js";
@@ -98,5 +99,5 @@ export function readLayers(
 
 function checkLayer(given: unknown, index: number): CacheLayerOptions {
   if (typeof given === "object" && given !== null) return given;
-  fail("INVALID_ARGUMENT", `layers[${index}]`, `must be an object (got ${shown(given)})`);
+  fail("INVALID_ARGUMENT", `layers[${index}]`, `must be an object (got ${show(given)})`);
 }

@@ -1,4 +1,5 @@
 // Chooses the RoPE of one kind of layer, in models whose layers differ.
+import { show } from "../base/show.js";
 import { fail } from "../base/errors.js";
 import type { ConfigDraft } from "./read_config.js";
 import { sameValue } from "./values.js";
@@ -59,9 +60,5 @@ function failWithoutRope(layer_type: string): never {
 }
 
 function failUnknownKind(layer_type: string, names: readonly string[]): never {
-  return fail(
-    "INVALID_ARGUMENT",
-    "layer_type",
-    `must be one of ${names.join(", ")} (got ${JSON.stringify(layer_type)})`,
-  );
+  return fail("INVALID_ARGUMENT", "layer_type", `must be one of ${names.join(", ")} (got ${show(layer_type)})`);
 }

@@ -1,4 +1,5 @@
 // Reads a rope_scaling or rope_parameters and checks that its type reads each of its keys.
+import { show } from "../base/show.js";
 import { fail } from "../base/errors.js";
 import { integerAt, isAbsent, isDict, sameValue } from "./values.js";
 import { IGNORED_KEYS, KEY_ALIASES, SCALING_KEYS, type ScalingKey, TYPE_ALIASES } from "./scaling_keys.js";
@@ -47,7 +48,7 @@ function readerOf(name: string): ((value: unknown, path: string) => unknown) | u
 function typeAt(value: unknown, path: string): RopeType {
   if (typeof value === "string" && Object.hasOwn(TYPE_ALIASES, value)) return TYPE_ALIASES[value]!;
   if (ROPE_TYPES.includes(value as RopeType)) return value as RopeType;
-  return fail("UNSUPPORTED_ROPE_TYPE", path, `must be one of ${ROPE_TYPES.join(", ")} (got ${JSON.stringify(value)})`);
+  return fail("UNSUPPORTED_ROPE_TYPE", path, `must be one of ${ROPE_TYPES.join(", ")} (got ${show(value)})`);
 }
 
 /**

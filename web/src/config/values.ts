@@ -1,5 +1,7 @@
 // Reads values of unknown type (numbers, lists, names, objects), and throws with the path of a wrong one.
 import { fail } from "../base/errors.js";
+import { suggestion } from "../base/options.js";
+import { show } from "../base/show.js";
 
 /** A plain object from JSON or from a caller. Nothing is known about its values yet. */
 export type Dict = Record<string, unknown>;
@@ -14,12 +16,6 @@ export function isDict(value: unknown): value is Dict {
 /** JSON's null and JavaScript's undefined both mean that a key is absent. */
 export function isAbsent(value: unknown): value is null | undefined {
   return value === null || value === undefined;
-}
-
-function show(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value);
-  if (Array.isArray(value)) return "an array";
-  return typeof value === "object" && value !== null ? "an object" : String(value);
 }
 
 function mustBe(path: string, expected: string, value: unknown): never {
@@ -70,7 +66,8 @@ export function objectAt<T extends object>(required: Readers<T>, optional: Reade
     if (!isDict(value)) return fail("INVALID_CONFIG", path, "must be an object or null");
     for (const name of Object.keys(value)) {
       if (readers.some(([known]) => known === name)) continue;
-      fail("UNKNOWN_KEY", `${path}.${name}`, `must be one of ${readers.map(([known]) => known).join(", ")}`);
+      const known = readers.map(([name]) => name);
+      fail("UNKNOWN_KEY", `${path}.${name}`, `isn't a key of this object; ${suggestion(name, known)}`);
     }
     const present = readers.filter(([name]) => name in required || !isAbsent(value[name]));
     return Object.fromEntries(present.map(([name, read]) => [name, read(value[name], `${path}.${name}`)])) as T;

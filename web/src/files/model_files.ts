@@ -1,4 +1,5 @@
 // Opens a model's files from any source, and reads its tensors. The entry of this folder.
+import { show } from "../base/show.js";
 import { wholeNumber } from "../base/checks.js";
 import { fail } from "../base/errors.js";
 import { blobFiles, bytesFiles } from "./blob_files.js";
@@ -133,7 +134,7 @@ async function filesOf(platform: FilePlatform, source: ModelSource, options: Ope
   wholeNumber(retries, 0, 100, "retries");
   wholeNumber(timeout, 1, 2 ** 31 - 1, "timeout");
   if (!CACHE_KINDS.includes(cache)) {
-    fail("INVALID_ARGUMENT", "cache", `must be one of ${CACHE_KINDS.join(", ")} (got ${String(cache)})`);
+    fail("INVALID_ARGUMENT", "cache", `must be one of ${CACHE_KINDS.join(", ")} (got ${show(cache)})`);
   }
   if (source instanceof Blob) return blobFiles([source]);
   if (Array.isArray(source) && source.length > 0 && source.every((item) => item instanceof Blob))

@@ -1,4 +1,5 @@
 // Loads the wasm module, once per build, and returns the runtime object.
+import { show } from "../base/show.js";
 import { hasRelaxedSimd, requireSimd } from "./engine.js";
 import { RopewalkError, fail } from "../base/errors.js";
 import type { RopeConfig } from "../config/types.js";
@@ -62,7 +63,7 @@ export async function loadOn(
   { build = "auto", wasm, signal }: LoadOptions = {},
 ): Promise<Ropewalk> {
   if (build !== "auto" && !BUILDS.includes(build)) {
-    fail("INVALID_ARGUMENT", "build", `must be one of auto, ${BUILDS.join(", ")} (got ${String(build)})`);
+    fail("INVALID_ARGUMENT", "build", `must be one of auto, ${BUILDS.join(", ")} (got ${show(build)})`);
   }
   signal?.throwIfAborted();
   const chosen = build !== "auto" ? build : wasm === undefined && hasRelaxedSimd() ? "relaxed" : "simd";
@@ -123,7 +124,7 @@ async function bytesOf({ readFile }: Platform, source: WasmBytesSource): Promise
   fail(
     "INVALID_ARGUMENT",
     "wasm",
-    `must be an address, a Response, bytes or a WebAssembly.Module (got ${String(settled)})`,
+    `must be an address, a Response, bytes or a WebAssembly.Module (got ${show(settled)})`,
   );
 }
 

@@ -1,4 +1,5 @@
 // Element types of tensors and arrays.
+import { show } from "../base/show.js";
 import { codeIn } from "../base/checks.js";
 import { fail } from "../base/errors.js";
 
@@ -44,7 +45,7 @@ export function dtypeOf(array: unknown, dtype: DType | undefined, field: string,
   const given = dtype === undefined ? undefined : checkDType(dtype, dtypeField);
   if (tag === "Uint16Array") {
     if (given === "f16" || given === "bf16") return given;
-    fail("INVALID_DTYPE", dtypeField, `must be "f16" or "bf16" for a Uint16Array (got ${String(dtype)})`);
+    fail("INVALID_DTYPE", dtypeField, `must be "f16" or "bf16" for a Uint16Array (got ${show(dtype)})`);
   }
   const own = tag === "Float32Array" ? "f32" : tag === "Float16Array" ? "f16" : undefined;
   if (own === undefined) {

@@ -1,3 +1,4 @@
+import { show } from "../base/show.js";
 import { fail, type RopewalkErrorCode } from "../base/errors.js";
 import type { WasmModule } from "./wasm_module.js";
 
@@ -96,8 +97,7 @@ export class Heap {
     const { code, field: named, requirement } = this.module.status_fields(status);
     const field = named === "" ? "" : (at ?? named);
     const value = got?.(field);
-    const shown =
-      value === undefined ? "" : ` (got ${typeof value === "object" ? JSON.stringify(value) : String(value)})`;
+    const shown = value === undefined ? "" : ` (got ${show(value)})`;
     fail(code as RopewalkErrorCode, field, requirement + shown);
   }
 }

@@ -2,6 +2,7 @@
 import { areNumbers } from "../base/checks.js";
 import { bytesOf, dtypeOf, DTYPES, type DType, type ElementArray, sizeOf } from "./elements.js";
 import { fail } from "../base/errors.js";
+import { show } from "../base/show.js";
 import type { Heap } from "./heap.js";
 import { checkLayout, checkShape, elementCount, type Extents, extentsOf, type Layout, LAYOUTS } from "./shape.js";
 import { Tensor } from "./tensor.js";
@@ -118,7 +119,7 @@ export function openOperand(
     fail(
       "INVALID_SHAPE",
       names.shape,
-      `${JSON.stringify(shape)} has ${elementCount(shape)} elements, but ${name} has ${operand.length}`,
+      `${show(shape)} has ${elementCount(shape)} elements, but ${name} has ${operand.length}`,
     );
   }
   const { length, address, bytes } = operand;
@@ -128,12 +129,8 @@ export function openOperand(
 /** The given shape of an array, or the shape of a Tensor. A shape given for a Tensor must be the same. */
 function shapeOf(value: Tensor | ElementArray, given: unknown, field: string): readonly number[] {
   if (!(value instanceof Tensor)) return checkShape(given, field);
-  if (given !== undefined && JSON.stringify(given) !== JSON.stringify(value.shape)) {
-    fail(
-      "INVALID_SHAPE",
-      field,
-      `must be the tensor's shape ${JSON.stringify(value.shape)} (got ${JSON.stringify(given)})`,
-    );
+  if (given !== undefined && String(checkShape(given, field)) !== String(value.shape)) {
+    fail("INVALID_SHAPE", field, `must be the tensor's shape ${show(value.shape)} (got ${show(given)})`);
   }
   return value.shape;
 }

@@ -1,4 +1,5 @@
 // Position arguments in all their forms, converted to one form.
+import { show } from "../base/show.js";
 import { areNumbers, count } from "../base/checks.js";
 import { fail } from "../base/errors.js";
 import type { Heap } from "./heap.js";
@@ -140,7 +141,7 @@ export function placePositions(
 export function checkSequenceLength(seqLen: unknown, field = "seqLen"): number {
   if (seqLen === undefined) return 0;
   if (typeof seqLen !== "number" || !(seqLen >= 1 && seqLen <= 2 ** 31)) {
-    fail("INVALID_ARGUMENT", field, `must be a number from 1 to 2^31 (got ${String(seqLen)})`);
+    fail("INVALID_ARGUMENT", field, `must be a number from 1 to 2^31 (got ${show(seqLen)})`);
   }
   return seqLen;
 }

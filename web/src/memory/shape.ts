@@ -1,6 +1,7 @@
 // Layouts and shapes of tensors, and how a tensor is split into chunks.
 import { codeIn } from "../base/checks.js";
 import { fail } from "../base/errors.js";
+import { show } from "../base/show.js";
 
 /**
  * Order of a tensor's dimensions: b batch, t tokens, h heads, d head_dim (contiguous).
@@ -23,12 +24,7 @@ export interface Extents {
 export function checkShape(shape: unknown, field: string): readonly number[] {
   const valid =
     Array.isArray(shape) && shape.length > 0 && shape.every((extent) => Number.isInteger(extent) && extent > 0);
-  if (!valid)
-    fail(
-      "INVALID_SHAPE",
-      field,
-      `must be an array of positive integers (got ${shape === undefined ? "nothing" : JSON.stringify(shape)})`,
-    );
+  if (!valid) fail("INVALID_SHAPE", field, `must be an array of positive integers (got ${show(shape)})`);
   return shape as readonly number[];
 }
 
@@ -51,19 +47,14 @@ export function extentsOf(
   field = "shape",
 ): Extents {
   if (shape.length !== layout.length) {
-    fail(
-      "INVALID_SHAPE",
-      field,
-      `must have ${layout.length} dimensions for layout "${layout}" (got ${JSON.stringify(shape)})`,
-    );
+    fail("INVALID_SHAPE", field, `must have ${layout.length} dimensions for layout "${layout}" (got ${show(shape)})`);
   }
   const extent = (name: string): number => {
     const index = layout.indexOf(name);
     return index < 0 ? 1 : shape[index]!;
   };
   const own = extent("d");
-  if (own !== (head_dim ?? own))
-    fail("INVALID_SHAPE", field, `must end in head_dim ${head_dim} (got ${JSON.stringify(shape)})`);
+  if (own !== (head_dim ?? own)) fail("INVALID_SHAPE", field, `must end in head_dim ${head_dim} (got ${show(shape)})`);
   return { layout, batches: extent("b"), tokens: extent("t"), heads: extent("h"), head_dim: own };
 }
 

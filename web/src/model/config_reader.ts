@@ -1,4 +1,5 @@
 // Reads a model's config.json or GGUF metadata through one set of keys, with every value checked.
+import { show } from "../base/show.js";
 import { RopewalkError } from "../base/errors.js";
 import type { ModelFiles } from "../files/model_files.js";
 
@@ -54,7 +55,7 @@ export class ConfigReader {
     const key = this.isGguf ? "general.architecture" : "model_type";
     const name = values[key];
     if (typeof name !== "string")
-      throw this.error("INVALID_FILE", key, `must name the architecture (got ${String(name)})`);
+      throw this.error("INVALID_FILE", key, `must name the architecture (got ${show(name)})`);
     this.architecture = name;
     this.#values =
       this.isGguf || !Object.hasOwn(CLASS_DEFAULTS, name) ? values : { ...CLASS_DEFAULTS[name], ...values };
@@ -80,7 +81,7 @@ export class ConfigReader {
     const single: unknown =
       Array.isArray(value) && value.length > 0 && value.every((entry) => entry === value[0]) ? value[0] : value;
     if (!Number.isInteger(single) || (single as number) < min || (single as number) > max) {
-      throw this.error("INVALID_FILE", path, `must be an integer from ${min} to ${max} (got ${String(value)})`);
+      throw this.error("INVALID_FILE", path, `must be an integer from ${min} to ${max} (got ${show(value)})`);
     }
     return single as number;
   }
@@ -88,8 +89,7 @@ export class ConfigReader {
   number(key: ConfigKey, fallback?: number): number {
     const { value, path } = this.find(key);
     if (value === undefined && fallback !== undefined) return fallback;
-    if (!Number.isFinite(value))
-      throw this.error("INVALID_FILE", path, `must be a finite number (got ${String(value)})`);
+    if (!Number.isFinite(value)) throw this.error("INVALID_FILE", path, `must be a finite number (got ${show(value)})`);
     return value as number;
   }
 
@@ -97,7 +97,7 @@ export class ConfigReader {
     const { value, path } = this.find(key);
     if (value === undefined) return fallback;
     if (typeof value !== "boolean")
-      throw this.error("INVALID_FILE", path, `must be true or false (got ${String(value)})`);
+      throw this.error("INVALID_FILE", path, `must be true or false (got ${show(value)})`);
     return value;
   }
 

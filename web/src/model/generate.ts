@@ -1,4 +1,5 @@
 // Generates text token by token.
+import { show } from "../base/show.js";
 import { codeIn, wholeNumber } from "../base/checks.js";
 import { fail } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
@@ -120,6 +121,6 @@ export async function* generate(
 
 function checkTokens(tokens: readonly number[]): readonly number[] {
   const wrong = tokens.find((token) => !Number.isInteger(token));
-  if (wrong !== undefined) fail("INVALID_ARGUMENT", "stopTokens", `must be token ids (got ${String(wrong)})`);
+  if (wrong !== undefined) fail("INVALID_ARGUMENT", "stopTokens", `must be token ids (got ${show(wrong)})`);
   return tokens;
 }

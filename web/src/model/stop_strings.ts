@@ -1,4 +1,5 @@
 // Finds stop strings in generated text.
+import { show } from "../base/show.js";
 import { fail } from "../base/errors.js";
 
 /**
@@ -14,8 +15,7 @@ export class StopStrings {
   constructor(stops: string | readonly string[]) {
     this.#stops = typeof stops === "string" ? [stops] : stops;
     const wrong = this.#stops.find((stop) => typeof stop !== "string" || stop === "");
-    if (wrong !== undefined)
-      fail("INVALID_ARGUMENT", "stop", `must be non-empty strings (got ${JSON.stringify(wrong)})`);
+    if (wrong !== undefined) fail("INVALID_ARGUMENT", "stop", `must be non-empty strings (got ${show(wrong)})`);
   }
 
   /** Whether a stop string was found. */

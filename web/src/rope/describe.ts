@@ -1,4 +1,5 @@
 // Collects the description of a config: pairs, ranges, decay and warnings.
+import { show } from "../base/show.js";
 import { flattenConfig, type FlatRopeConfig } from "../config/flatten.js";
 import { ROPE_TYPES, type RopeType } from "../config/types.js";
 import { decayCurve, firstNegativeDistance } from "./decay.js";
@@ -69,10 +70,10 @@ export function smallestBase(
   const { heap, geometry } = core;
   const { rotary_dim } = geometry;
   if (!Number.isInteger(rotary_dim) || rotary_dim < 2) {
-    fail("INVALID_CONFIG", "rotary_dim", `must be an even integer of at least 2 (got ${String(rotary_dim)})`);
+    fail("INVALID_CONFIG", "rotary_dim", `must be an even integer of at least 2 (got ${show(rotary_dim)})`);
   }
   if (!(window >= 1 && window <= MAX_WINDOW))
-    fail("INVALID_ARGUMENT", "window", `must be a number from 1 to 2^24 (got ${String(window)})`);
+    fail("INVALID_ARGUMENT", "window", `must be a number from 1 to 2^24 (got ${show(window)})`);
   return heap.borrow(8, (address) => {
     heap.check(heap.module.smallest_base(rotary_dim, window, address));
     const base = heap.doubles(address, 1)[0]!;

@@ -1,4 +1,5 @@
 // Converts projection weights from one pairing to the other.
+import { show } from "../base/show.js";
 import type { Pairing } from "../config/types.js";
 import { PAIRINGS } from "../config/types.js";
 import type { ElementArray } from "../memory/elements.js";
@@ -34,11 +35,11 @@ export function convertPairing<Weights extends ElementArray>(
   for (const [name, value] of Object.entries({ heads, head_dim, rotary_dim, rotary_offset })) {
     const least = name === "rotary_offset" ? 0 : 1;
     if (!Number.isInteger(value) || value < least)
-      fail("INVALID_ARGUMENT", name, `must be an integer of at least ${least} (got ${String(value)})`);
+      fail("INVALID_ARGUMENT", name, `must be an integer of at least ${least} (got ${show(value)})`);
   }
   for (const [name, pairing] of Object.entries({ from, to })) {
     if (!WEIGHT_PAIRINGS.includes(pairing))
-      fail("INVALID_ARGUMENT", name, `must be "half" or "interleaved" (got ${String(pairing)})`);
+      fail("INVALID_ARGUMENT", name, `must be "half" or "interleaved" (got ${show(pairing)})`);
   }
   if (!ArrayBuffer.isView(weights) || weights instanceof DataView)
     fail(

@@ -1,4 +1,5 @@
 // The Rope object: one config and its operations.
+import { show } from "../base/show.js";
 import type { RopeConfig } from "../config/types.js";
 import { type DecayOptions, decayCurve, firstNegativeDistance } from "./decay.js";
 import { describe } from "./describe.js";
@@ -94,7 +95,7 @@ export class Rope implements Disposable {
   rerotate<X extends Tensor | ElementArray>(keys: X, options: RerotateOptions<Rope>): X {
     const withCore = ({ rope, ...rotation }: KeyRotation<Rope>, field: string): KeyRotation<RopeCore> => {
       if (rope !== undefined && !isRope(rope))
-        fail("INVALID_ARGUMENT", field, `must be created by rw.rope() (got ${String(rope)})`);
+        fail("INVALID_ARGUMENT", field, `must be created by rw.rope() (got ${show(rope)})`);
       return rope === undefined ? rotation : { ...rotation, rope: rope.#core };
     };
     return rerotate(

@@ -1,4 +1,5 @@
 // Builds a tokenizer from the metadata of a GGUF file.
+import { show } from "../base/show.js";
 import { fail } from "../base/errors.js";
 import {
   booleanOf,
@@ -57,13 +58,11 @@ function readMerges(metadata: GgufMetadata, vocabulary: Vocabulary): readonly st
   const merges = stringsOf(metadata, key);
   merges.forEach((merge, i) => {
     const space = merge.indexOf(" ", 1);
-    if (space < 0)
-      invalid(key, `must be pairs of tokens separated by a space (got ${JSON.stringify(merge)} at index ${i})`);
+    if (space < 0) invalid(key, `must be pairs of tokens separated by a space (got ${show(merge)} at index ${i})`);
     const left = merge.slice(0, space);
     const right = merge.slice(space + 1);
     const missing = [left, right, left + right].find((piece) => vocabulary.idOf(piece) === undefined);
-    if (missing !== undefined)
-      invalid(key, `entry ${i}, ${JSON.stringify(merge)}, uses ${JSON.stringify(missing)}, which is not a token`);
+    if (missing !== undefined) invalid(key, `entry ${i}, ${show(merge)}, uses ${show(missing)}, which is not a token`);
   });
   return merges;
 }

@@ -1,4 +1,5 @@
 // Reads the vocabulary in the metadata of a GGUF file, and checks the type of each value.
+import { show } from "../base/show.js";
 import { fail } from "../base/errors.js";
 import { byteOfPiece, TOKEN_KINDS, Vocabulary, type PieceFormat } from "./vocabulary.js";
 
@@ -30,7 +31,7 @@ export function tokenOf(metadata: GgufMetadata, key: string, size: number): numb
   if (value === undefined || value === null) return undefined;
   const id = typeof value === "bigint" ? Number(value) : value;
   if (typeof id === "number" && Number.isInteger(id) && id >= 0 && id < size) return id;
-  return invalid(key, `must be a token id below ${size} (got ${String(value)})`);
+  return invalid(key, `must be a token id below ${size} (got ${show(value)})`);
 }
 
 /** Reads an array of strings. @throws INVALID_FILE (the key) */
@@ -72,8 +73,7 @@ export function readVocabulary(metadata: GgufMetadata, format: PieceFormat): Voc
   const ids = new Map<string, number>();
   pieces.forEach((piece, id) => {
     const other = ids.get(piece);
-    if (other !== undefined)
-      invalid(key, `tokens must be unique (${JSON.stringify(piece)} has ids ${other} and ${id})`);
+    if (other !== undefined) invalid(key, `tokens must be unique (${show(piece)} has ids ${other} and ${id})`);
     ids.set(piece, id);
   });
   return new Vocabulary(pieces, readKinds(metadata, pieces), ids, format);
@@ -89,7 +89,7 @@ function readKinds(metadata: GgufMetadata, pieces: readonly string[]): Uint8Arra
       invalid(key, `types must be integers from 0 to 6 (token ${id} has ${type})`);
     const piece = pieces[id]!;
     if (type === TOKEN_KINDS.byte && byteOfPiece(piece) === undefined) {
-      invalid(key, `token ${id} has type byte and must be written like <0x0A> (got ${JSON.stringify(piece)})`);
+      invalid(key, `token ${id} has type byte and must be written like <0x0A> (got ${show(piece)})`);
     }
     if (type !== 0) kinds[id] = type;
   });

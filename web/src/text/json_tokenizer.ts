@@ -1,4 +1,5 @@
 // Builds a tokenizer from tokenizer.json with `@huggingface/tokenizers`.
+import { show } from "../base/show.js";
 import { fail } from "../base/errors.js";
 import { isObject, readVocabulary, invalid, type Json } from "./json_vocabulary.js";
 import { endTokensOf } from "./special_tokens.js";
@@ -100,6 +101,6 @@ function idsOf(vocabulary: Vocabulary, config: Json, key: string): number[] {
   fail(
     "INVALID_FILE",
     `generation_config.json ${key}`,
-    `must be one or more token ids of the vocabulary (got ${String(wrong)})`,
+    `must be one or more token ids of the vocabulary (got ${show(wrong)})`,
   );
 }

@@ -1,4 +1,5 @@
 // Reads and checks the vocabulary in a tokenizer.json.
+import { show } from "../base/show.js";
 import { fail } from "../base/errors.js";
 import { byteOfPiece, TOKEN_KINDS, Vocabulary, type PieceFormat } from "./vocabulary.js";
 
@@ -27,10 +28,7 @@ export function readVocabulary(json: Json): Vocabulary {
   const add = (piece: unknown, id: unknown, part: string) => {
     if (typeof piece !== "string") return invalid(part, `tokens must be strings (got ${typeof piece})`);
     if (!Number.isInteger(id) || (id as number) < 0 || (id as number) >= MAX_TOKENS) {
-      return invalid(
-        part,
-        `ids must be integers from 0 to ${MAX_TOKENS - 1} (${JSON.stringify(piece)} has ${String(id)})`,
-      );
+      return invalid(part, `ids must be integers from 0 to ${MAX_TOKENS - 1} (${show(piece)} has ${show(id)})`);
     }
     pieces[id as number] = piece;
     ids.set(piece, id as number);
@@ -40,10 +38,7 @@ export function readVocabulary(json: Json): Vocabulary {
   for (const [piece, id] of vocabularyEntries(model)) {
     const taken = typeof id === "number" ? pieces[id] : undefined;
     if (taken !== undefined)
-      invalid(
-        "model.vocab",
-        `ids must be unique (${JSON.stringify(taken)} and ${JSON.stringify(piece)} have ${String(id)})`,
-      );
+      invalid("model.vocab", `ids must be unique (${show(taken)} and ${show(piece)} have ${show(id)})`);
     add(piece, id, "model.vocab");
   }
   const format = readPieceFormat(json);
@@ -51,7 +46,7 @@ export function readVocabulary(json: Json): Vocabulary {
     for (const [piece, id] of ids) if (byteOfPiece(piece) !== undefined) kindOf.set(id, TOKEN_KINDS.byte);
   }
   for (const token of listOf(json["added_tokens"], "added_tokens")) {
-    if (!isObject(token)) invalid("added_tokens", `must be an array of objects (got ${JSON.stringify(token)})`);
+    if (!isObject(token)) invalid("added_tokens", `must be an array of objects (got ${show(token)})`);
     const id = add(token["content"], token["id"], "added_tokens");
     kindOf.set(id, token["special"] === true ? TOKEN_KINDS.control : TOKEN_KINDS.user_defined);
   }
@@ -86,12 +81,11 @@ function checkMerges(model: Json, ids: ReadonlyMap<string, number>): void {
   listOf(model["merges"], "model.merges").forEach((merge, i) => {
     const pair: unknown = typeof merge === "string" ? merge.split(" ") : merge;
     if (!Array.isArray(pair) || pair.length !== 2 || pair.some((piece) => typeof piece !== "string")) {
-      invalid("model.merges", `must be pairs of tokens (got ${JSON.stringify(merge)} at index ${i})`);
+      invalid("model.merges", `must be pairs of tokens (got ${show(merge)} at index ${i})`);
     }
     const [left, right] = pair as [string, string];
     const missing = (affixes ? [left, right] : [left, right, left + right]).find((piece) => !ids.has(piece));
-    if (missing !== undefined)
-      invalid("model.merges", `entry ${i} uses ${JSON.stringify(missing)}, which is not a token`);
+    if (missing !== undefined) invalid("model.merges", `entry ${i} uses ${show(missing)}, which is not a token`);
   });
 }
 

@@ -1,4 +1,5 @@
 // A vocabulary: the text, kind and bytes of each token.
+import { show } from "../base/show.js";
 import { fail } from "../base/errors.js";
 
 /** Kinds of token, with the numbers of `tokenizer.ggml.token_type`. */
@@ -68,7 +69,7 @@ export class Vocabulary {
   pieceOf(id: number): string {
     const piece = this.pieces[id];
     if (piece !== undefined) return piece;
-    fail("INVALID_ARGUMENT", "tokens", `must be ids of the vocabulary, below ${this.size} (got ${String(id)})`);
+    fail("INVALID_ARGUMENT", "tokens", `must be ids of the vocabulary, below ${this.size} (got ${show(id)})`);
   }
 
   /** One of TOKEN_KINDS. */

@@ -1,4 +1,5 @@
 // Reads the header of a GGUF file: metadata and tensor descriptions.
+import { show } from "../../base/show.js";
 import { invalidFile, unsupportedModel } from "../errors.js";
 import type { HeaderCursor } from "../header_reader.js";
 import { checkTensorRanges, type StoredTensor } from "../stored_tensor.js";
@@ -189,6 +190,6 @@ function alignmentOf(file: string, metadata: Readonly<Record<string, unknown>>):
   const alignment = metadata["general.alignment"] ?? 32;
   const isPower =
     typeof alignment === "number" && Number.isInteger(Math.log2(alignment)) && alignment >= 1 && alignment <= 2 ** 31;
-  if (!isPower) invalidFile(file, "general.alignment", `must be a power of two (got ${String(alignment)})`);
+  if (!isPower) invalidFile(file, "general.alignment", `must be a power of two (got ${show(alignment)})`);
   return alignment;
 }

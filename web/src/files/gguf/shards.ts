@@ -1,4 +1,5 @@
 // Opens a GGUF model, which may be split into several files.
+import { show } from "../../base/show.js";
 import { type ByteSource, type FileSet, MissingFile } from "../byte_source.js";
 import { invalidFile } from "../errors.js";
 import { readHeader } from "../header_reader.js";
@@ -65,7 +66,7 @@ function splitNumber(file: string, { metadata }: GgufHeader, key: string): numbe
   const value = metadata[key];
   if (value === undefined) return undefined;
   if (typeof value === "number" && Number.isInteger(value) && value >= 0) return value;
-  return invalidFile(file, key, `must be an integer, 0 or more (got ${String(value)})`);
+  return invalidFile(file, key, `must be an integer, 0 or more (got ${show(value)})`);
 }
 
 function checkPart(file: string, part: GgufHeader, index: number, count: number): void {

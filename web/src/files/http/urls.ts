@@ -1,4 +1,5 @@
 // URLs of a model's files on a server.
+import { show } from "../../base/show.js";
 import { fail } from "../../base/errors.js";
 import type { ByteSource, FileSet, MissingFile } from "../byte_source.js";
 
@@ -12,7 +13,7 @@ export function parseUrl(source: string | URL): URL {
   try {
     url = new URL(source, page);
   } catch (cause) {
-    fail("INVALID_ARGUMENT", "source", `must be a URL (got "${String(source)}")`, { cause });
+    fail("INVALID_ARGUMENT", "source", `must be a URL (got ${show(source)})`, { cause });
   }
   if (!/^(https?|blob|data):$/.test(url.protocol)) {
     fail(

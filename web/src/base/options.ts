@@ -1,0 +1,58 @@
+// Checks that the keys of options objects are known.
+import leven from "leven";
+import { fail } from "./errors.js";
+import { quote, show } from "./show.js";
+
+/** The names of a call's options. @internal */
+export interface OptionNames {
+  /** The call as messages name it, such as `rotate()`. */
+  readonly call: string;
+  readonly names: ReadonlySet<string>;
+}
+
+/** The options of a call. The compiler checks that `names` has every key of `Options` and no other. @internal */
+export function optionNames<Options extends object>(
+  call: string,
+  names: { readonly [Name in keyof Required<Options>]: true },
+): OptionNames {
+  return { call, names: new Set(Object.keys(names)) };
+}
+
+/** No options. Shared by all calls without an options object. */
+const NONE: object = Object.freeze({});
+
+/**
+ * Returns `options`, or an empty object if it is undefined. Throws INVALID_ARGUMENT if it isn't an object, and UNKNOWN_KEY with the nearest name
+ * if it has a key that the call doesn't know. Inherited keys count. `path` is the options object in errors, if it isn't the call's own, such
+ * as `layers[2]`.
+ * @internal
+ */
+export function checkOptions<Options extends object>(
+  options: Options | undefined,
+  { call, names }: OptionNames,
+  path = "",
+): Options {
+  if (options === undefined) return NONE as Options;
+  const given: unknown = options;
+  if (typeof given !== "object" || given === null || Array.isArray(given) || ArrayBuffer.isView(given)) {
+    fail("INVALID_ARGUMENT", path || "options", `must be an object with options of ${call} (got ${show(given)})`);
+  }
+  for (const name in options) if (!names.has(name)) failUnknown(name, call, [...names], path);
+  return options;
+}
+
+function failUnknown(name: string, call: string, names: string[], path: string): never {
+  const shortName = name.slice(0, 60);
+  const field = path === "" ? shortName : `${path}.${shortName}`;
+  fail("UNKNOWN_KEY", field, `${quote(name)} isn't an option of ${call}; ${suggestion(name, names)}`);
+}
+
+/** What to use instead of an unknown name, for a message. @internal */
+export function suggestion(name: string, names: readonly string[]): string {
+  const short = name.slice(0, 60);
+  const distances = names.map((known) => leven(short.toLowerCase(), known.toLowerCase()));
+  const least = Math.min(...distances);
+  return least <= short.length / 2
+    ? `did you mean ${names[distances.indexOf(least)]!}?`
+    : `use one of ${names.join(", ")}`;
+}
