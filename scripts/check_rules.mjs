@@ -43,9 +43,10 @@ const packageFolders = {
 /** The entries of the package: the only files of web/src/ outside a folder. */
 const packageEntries = /^(api|index|inline|worker|worker_thread|cli)(\.node)?\.ts$/;
 
-/** Libraries that are bundled into the package, in files that are fetched only when they are used. */
+/** Libraries that are bundled into the package: all but leven in files that are fetched only when they are used. */
 const bundledLibraries = [
   "@huggingface/jinja",
+  "leven",
   "@huggingface/tokenizers",
   "comlink",
   "comlink/dist/esm/node-adapter.mjs",
