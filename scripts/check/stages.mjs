@@ -29,6 +29,7 @@ export const stages = {
   async package() {
     await buildPackage();
     await nodeTests("unit");
+    await nodeTests("fuzz");
     const folder = await installTests(tarball);
     for (const name of ["simd", "relaxed"]) {
       const title = `package, ${name}`;
