@@ -71,7 +71,7 @@ function oneToken(rw, module, dtype, tokens, report) {
   const attend = (cache) => repeatedly(() => cache.attend(q, { layout: "thd", out }));
   const results = race(
     {
-      ...bounds(module, source.address, bytes, 2 * tokens * HEADS * HEAD_DIM),
+      ...bounds(module, source.data.byteOffset, bytes, 2 * tokens * HEADS * HEAD_DIM),
       rotated: attend(rotated),
       raw: attend(raw),
     },
@@ -133,7 +133,7 @@ function retune(rw, module, dtype, report) {
   let next = YARN;
   const results = race(
     {
-      limit: (repeats) => module[`_multiply_${dtype}`](keys.address, elements, 1, repeats),
+      limit: (repeats) => module[`_multiply_${dtype}`](keys.data.byteOffset, elements, 1, repeats),
       retune: repeatedly(() => {
         cache.retune({ rope: next });
         next = next === YARN ? ROPE : YARN;

@@ -41,11 +41,11 @@ function fixtures(rw, tokens, dtype) {
       (module, pairing, scalar = false) =>
       (repeats) =>
         module._rotate_alone(
-          tensor.address,
+          tensor.data.byteOffset,
           PAIRINGS.indexOf(pairing),
           DTYPES.indexOf(dtype),
-          rows.cos.address,
-          rows.sin.address,
+          rows.cos.data.byteOffset,
+          rows.sin.data.byteOffset,
           tokens,
           HEADS,
           HEAD_DIM,
@@ -60,8 +60,8 @@ function rotationAgainstLimit(rw, module, tokens, report) {
   const work = fixtures(rw, tokens, "f32");
   const copy = rw.tensor([tokens, HEADS, HEAD_DIM]);
   const results = race({
-    limit: (repeats) => module._multiply_f32(work.tensor.address, work.tensor.length, 1, repeats),
-    copy: (repeats) => module._copy_bytes(copy.address, work.tensor.address, work.bytes, repeats),
+    limit: (repeats) => module._multiply_f32(work.tensor.data.byteOffset, work.tensor.length, 1, repeats),
+    copy: (repeats) => module._copy_bytes(copy.data.byteOffset, work.tensor.data.byteOffset, work.bytes, repeats),
     half: work.rotate("half"),
     "kernel half": work.kernel(module, "half"),
     interleaved: work.rotate("interleaved"),
@@ -108,7 +108,7 @@ function sixteenBits(rw, module, report) {
   const work = fixtures(rw, 4096, "f16");
   const results = race(
     {
-      limit: (repeats) => module._multiply_f16(work.tensor.address, work.tensor.length, 1, repeats),
+      limit: (repeats) => module._multiply_f16(work.tensor.data.byteOffset, work.tensor.length, 1, repeats),
       half: work.rotate("half"),
       interleaved: work.rotate("interleaved"),
     },
@@ -172,7 +172,7 @@ async function againstPeer(rw, module, peer, report) {
     peer: await peer(tokens),
     tensor: async (repeats) => rotateTensor(repeats),
     array: async (repeats) => rotateArray(repeats),
-    limit: async (repeats) => module._multiply_f32(work.tensor.address, work.tensor.length, 1, repeats),
+    limit: async (repeats) => module._multiply_f32(work.tensor.data.byteOffset, work.tensor.length, 1, repeats),
   });
   const name = "T = 4096: a Float32Array, including copies, compared with onnxruntime-web";
   report({ name, value: ratio(results, "peer", "array"), unit: "× faster", target: 8 });

@@ -129,7 +129,7 @@ function bandwidthOf(rw, module, bytes) {
   const memory = rw.tensor([size / 4]);
   const read = () => {
     const start = performance.now();
-    module._read_bytes(memory.address, size, 2);
+    module._read_bytes(memory.data.byteOffset, size, 2);
     return ((performance.now() - start) / 2) * (bytes / size);
   };
   read();
@@ -142,7 +142,7 @@ function peakOf(rw, module, build) {
   const steps = 2e6;
   const measure = () => {
     const start = performance.now();
-    module._integer_dot(memory.address, memory.address + 4096, steps);
+    module._integer_dot(memory.data.byteOffset, memory.data.byteOffset + 4096, steps);
     return (steps * PRODUCTS_PER_STEP[build === "relaxed" ? "relaxed" : "simd"]) / (performance.now() - start);
   };
   measure();

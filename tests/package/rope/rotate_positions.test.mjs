@@ -15,7 +15,7 @@ function rotated(positions, rope, options = {}) {
 }
 
 /** Compares with the reference implementation, at `position(batch, token, axis)`. */
-function check(rope, positions, position, extra = 0) {
+function check(rope, positions, position, extra = 0, options = {}) {
   for (const [layout, order] of [
     ["bthd", [B, T, H, D]],
     ["bhtd", [B, H, T, D]],
@@ -23,7 +23,7 @@ function check(rope, positions, position, extra = 0) {
     const given = x();
     const expected = referenceRotate(given, rope.plan(), { layout, shape: order, position });
     const tolerance = (i) => rounding(expected.radius)(i) + extra * expected.radius[i];
-    close(rope.rotate(given, { layout, shape: order, positions }), expected.rotated, tolerance, layout);
+    close(rope.rotate(given, { layout, shape: order, positions, ...options }), expected.rotated, tolerance, layout);
   }
 }
 
@@ -115,7 +115,7 @@ for (const [name, given] of Object.entries(mrope)) {
 
       const A = rope.axes;
       const shared = Array.from({ length: A * T }, (_, i) => (i * 37) % 101);
-      check(rope, shared, (_, t, axis) => shared[axis * T + t]);
+      check(rope, shared, (_, t, axis) => shared[axis * T + t], 0, { axes: A });
       const perRow = Array.from({ length: A * B * T }, (_, i) => (i * 53) % 211);
       check(rope, perRow, (b, t, axis) => perRow[(axis * B + b) * T + t]);
     });
@@ -127,7 +127,8 @@ test("several axes at one position, as for text tokens: a number, T ids, and ids
     const ids = [4, 5, 6, 7, 8];
     const expected = rotated(4, rope);
     sameBits(rotated(ids, rope), expected, "T ids");
-    sameBits(rotated([...ids, ...ids, ...ids], rope), expected, "A · T ids");
+    sameBits(rotated([...ids, ...ids, ...ids], rope, { axes: 3 }), expected, "A · T ids");
+    sameBits(rotated([...ids, ...ids, ...ids], rope, { axes: 1 }), expected, "B · T ids");
     withRope(rw.rope(config), (plain) => sameBits(rotated(4, plain), expected, "same as a rope of one axis"));
   });
 });

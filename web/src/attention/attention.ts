@@ -8,7 +8,7 @@ import { tensorAt } from "../memory/operand.js";
 import { type PositionScheme, readScheme, ROPE_ENCODING } from "./position_scheme.js";
 import { lengthOf, placePositions, type PositionInput } from "../memory/positions.js";
 import { openQkv, type QkvOptions, withOutput } from "./qkv.js";
-import { Rope } from "../rope/rope.js";
+import { type Rope, ropeCore } from "../rope/rope.js";
 import type { RopeCore } from "../rope/core.js";
 import type { Tensor } from "../memory/tensor.js";
 
@@ -39,7 +39,7 @@ export function attention<Q extends Tensor | Float32Array, Out extends Tensor | 
   const { queries, keys, values } = openQkv(heap, q, givenKeys, givenValues, options, options.kvDtype);
   const { batches, tokens, heads, head_dim } = queries.extents;
   const kvTokens = keys.extents.tokens;
-  const rope = position instanceof Rope ? ropeOf(heap, position, "position") : undefined;
+  const rope = ropeCore(position) !== undefined ? ropeOf(heap, position, "position") : undefined;
   const positions = readPositionsFor(rope, options.positions ?? kvTokens - tokens, batches, tokens, "positions");
   const kvPositions = readPositionsFor(rope, options.kvPositions ?? 0, batches, kvTokens, "kvPositions");
   const encoding =

@@ -4,7 +4,7 @@ import { newElements } from "../memory/elements.js";
 import { fail } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
 import {
-  checkIds,
+  copyIds,
   checkPositions,
   type PositionArray,
   readLengthOrPositions,
@@ -61,7 +61,7 @@ export function alibiSlopes(heap: Heap, heads: number): Float32Array {
 
 /** @internal */
 export function t5Buckets(heap: Heap, relativePositions: PositionArray, options: T5BucketOptions = {}): Int32Array {
-  const relative = Float64Array.from(checkIds(relativePositions, "relativePositions"));
+  const relative = copyIds(relativePositions, "relativePositions");
   if (!relative.every(Number.isFinite)) fail("INVALID_POSITION", "relativePositions", "must be finite numbers");
   const buckets = wholeNumber(options.buckets ?? 32, 2, 2 ** 30, "buckets");
   const maxDistance = wholeNumber(options.maxDistance ?? 128, 1, 2 ** 30, "maxDistance");

@@ -14,7 +14,7 @@ import {
   type ShapedOperand,
 } from "../memory/operand.js";
 import type { Layout } from "../memory/shape.js";
-import { Tensor } from "../memory/tensor.js";
+import { Tensor, tensorMemory } from "../memory/tensor.js";
 
 /** Layout and shapes of queries, keys and values. */
 export interface QkvOptions {
@@ -34,7 +34,7 @@ export function openQueries(
   head_dim?: number,
 ): ShapedOperand {
   floatsOf(heap, q, "q");
-  return openOperand(heap, q as Tensor | Float32Array, { layout, shape }, head_dim, "q");
+  return openOperand(heap, q, { layout, shape }, head_dim, "q");
 }
 
 /** Checks keys and values, which must have the same shape and element type, and locates their elements. @internal */
@@ -69,7 +69,7 @@ export function openQkv(
 ) {
   const queries = openQueries(heap, q, options);
   const { batches, head_dim } = queries.extents;
-  const shape = options.kvShape ?? (k instanceof Tensor ? undefined : queries.shape);
+  const shape = options.kvShape ?? (tensorMemory(k) !== undefined ? undefined : queries.shape);
   const { keys, values } = openKeyValues(heap, k, v, { layout: options.layout, shape, dtype }, head_dim, {
     shape: "kvShape",
     dtype: "kvDtype",
@@ -99,7 +99,8 @@ export function withOutput<Out>(
   others: readonly (Operand | undefined)[],
   call: (staged: StagedQueries) => void,
 ): Out {
-  const fresh = out === undefined && q instanceof Tensor ? Tensor.create(heap, queries.shape, "f32") : undefined;
+  const fresh =
+    out === undefined && tensorMemory(q) !== undefined ? Tensor.create(heap, queries.shape, "f32") : undefined;
   const result = out === undefined ? (fresh ?? new Float32Array(queries.length)) : out;
   try {
     const target = result === q ? queries : floatsOf(heap, result, "out");

@@ -1,24 +1,22 @@
 // Checks ropes, configs and positions that callers pass to attention and caches.
-import { show } from "../base/show.js";
 import type { RopeConfig } from "../config/types.js";
-import { fail } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
 import { checkSameHeap } from "../memory/operand.js";
 import { checkPositions, type PositionInput, type Positions, readPositions } from "../memory/positions.js";
-import { Rope } from "../rope/rope.js";
+import { ropeCore, ropeCoreOf } from "../rope/rope.js";
 import { RopeCore } from "../rope/core.js";
 
 /** The core of a rope argument. Errors name `field`. Throws DISPOSED. @internal */
 export function ropeOf(heap: Heap, rope: unknown, field: string): RopeCore {
-  if (!(rope instanceof Rope)) fail("INVALID_ARGUMENT", field, `must be created by rw.rope() (got ${show(rope)})`);
-  checkSameHeap(heap, rope.core, field);
-  rope.core.checkAlive();
-  return rope.core;
+  const core = ropeCoreOf(rope, field);
+  checkSameHeap(heap, core, field);
+  core.checkAlive();
+  return core;
 }
 
 /** The config of an argument that is a rope or a config. @internal */
 export function configOf(heap: Heap, rope: unknown, field: string): Readonly<RopeConfig> {
-  const isConfig = typeof rope === "object" && rope !== null && !(rope instanceof Rope);
+  const isConfig = typeof rope === "object" && rope !== null && ropeCore(rope) === undefined;
   return isConfig ? (rope as RopeConfig) : ropeOf(heap, rope, field).config;
 }
 

@@ -36,11 +36,10 @@ export function codeIn(
   return index;
 }
 
-/** Whether `value` is an array of numbers. Typed arrays would silently convert strings and nulls. @internal */
-export function areNumbers(value: unknown): value is ArrayLike<number> {
-  const isTyped =
-    ArrayBuffer.isView(value) && !(value instanceof DataView) && typeof (value as Float64Array)[0] !== "bigint";
-  return isTyped || (Array.isArray(value) && value.every((element) => typeof element === "number"));
+/** Returns `value` if it is true or false. Throws INVALID_ARGUMENT. @internal */
+export function trueOrFalse(value: unknown, field: string): boolean {
+  if (typeof value !== "boolean") fail("INVALID_ARGUMENT", field, `must be true or false (got ${show(value)})`);
+  return value;
 }
 
 /** Checks that `value` can be bytes from save(). @internal */

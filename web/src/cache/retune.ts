@@ -5,7 +5,7 @@ import type { RopeConfig } from "../config/types.js";
 import type { Heap } from "../memory/heap.js";
 import { placePositions, type PositionInput, readPositions } from "../memory/positions.js";
 import type { RopeCore } from "../rope/core.js";
-import { Rope } from "../rope/rope.js";
+import { type Rope, ropeCore } from "../rope/rope.js";
 import type { KvCacheCore } from "./core.js";
 
 /** A change of the rope, of the positions, or of both. */
@@ -113,8 +113,8 @@ function retuneOrCheck(core: KvCacheCore, options: RetuneOptions, checkOnly: boo
 /** Calls `use` with a configured rope: the caller's own, or for a config one that exists during the call. */
 function withRope(heap: Heap, rope: Rope | RopeConfig | undefined, use: (rope: RopeCore | undefined) => void): void {
   if (rope === undefined) use(undefined);
-  else if (rope instanceof Rope) use(ropeOf(heap, rope, "rope"));
-  else withRopes(heap, [rope], ([made]) => use(made));
+  else if (ropeCore(rope) !== undefined) use(ropeOf(heap, rope, "rope"));
+  else withRopes(heap, [rope as RopeConfig], ([made]) => use(made));
 }
 
 /** The rope groups of some layers. A group changes as a whole. */

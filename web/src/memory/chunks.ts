@@ -1,30 +1,20 @@
 // Runs rotate and rerotate on a tensor in wasm memory at once, and on an array outside it in chunks.
-import { type DType, type ElementArray, sizeOf } from "./elements.js";
+import { sizeOf } from "./elements.js";
 import { fail } from "../base/errors.js";
 import type { Heap } from "./heap.js";
-import { checkTarget, openOperand, type Operand, operandOf } from "./operand.js";
+import { checkTarget, openOperand, type Operand, type OperandOptions, operandOf } from "./operand.js";
 import { placePositions, type Positions, slicePositions } from "./positions.js";
-import { type Chunk, chunksOf, type Extents, type Layout } from "./shape.js";
-import type { Tensor } from "./tensor.js";
+import { type Chunk, chunksOf, type Extents } from "./shape.js";
 import type { WasmPositions } from "./wasm_module.js";
 
-/** The options that rotate and rerotate share. @internal */
-export interface TensorOptions {
-  layout: Layout;
-  shape?: readonly number[];
-  dtype?: DType;
-  out?: Tensor | ElementArray;
+/** What a call's options say about its tensor. @internal */
+export interface TensorOptions extends OperandOptions {
+  out: unknown;
 }
 
-/** Checks a tensor, its layout and its target, and locates both. `name` is the argument's name in errors. @internal */
-export function openTensor(
-  heap: Heap,
-  head_dim: number,
-  x: Tensor | ElementArray,
-  options: TensorOptions,
-  name: string,
-) {
-  const { dtype, out = x } = options;
+/** Checks a tensor, its layout and its target. `name` is the argument's name in errors. @internal */
+export function openTensor(heap: Heap, head_dim: number, x: unknown, options: TensorOptions, name: string) {
+  const { dtype, out } = options;
   const source = openOperand(heap, x, options, head_dim, name);
   const target = out === x ? source : operandOf(heap, out, dtype, "out");
   checkTarget(source, target);
@@ -40,8 +30,10 @@ export type ChunkCall = (source: number, target: number, extents: Extents, chunk
  * @internal
  */
 export function forEachChunk(heap: Heap, source: Operand, target: Operand, extents: Extents, call: ChunkCall): void {
-  if (source.address !== 0 && target.address !== 0) {
-    call(source.address, target.address, extents, undefined);
+  const [from, to] = [source.address, target.address];
+  if (source.length === 0) return;
+  if (from !== 0 && to !== 0) {
+    call(from, to, extents, undefined);
     return;
   }
   const size = sizeOf(source.dtype);

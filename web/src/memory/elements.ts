@@ -2,6 +2,7 @@
 import { show } from "../base/show.js";
 import { codeIn } from "../base/checks.js";
 import { fail } from "../base/errors.js";
+import { typedArrayName, viewBytes } from "../base/typed_arrays.js";
 
 /** Element types of tensors. Arithmetic is always f32. 16-bit results are rounded once, to nearest even. */
 export const DTYPES = ["f32", "f16", "bf16"] as const;
@@ -39,15 +40,35 @@ export function checkDType(value: unknown, field = "dtype"): DType {
   return value as DType;
 }
 
-/** The element type of an array. For a Uint16Array it is `dtype`, which the caller passed in the option `dtypeField`. @internal */
-export function dtypeOf(array: unknown, dtype: DType | undefined, field: string, dtypeField = "dtype"): DType {
-  const tag = (array as { [Symbol.toStringTag]?: string } | null)?.[Symbol.toStringTag];
+/** An array argument: its element type and length, and its bytes as a view of a fixed length. @internal */
+export interface ElementView {
+  dtype: DType;
+  length: number;
+  bytes: Uint8Array;
+}
+
+/**
+ * Reads an array argument, once. The element type of a Uint16Array is `dtype`, which the caller passed in the option `dtypeField`.
+ * @internal
+ */
+export function viewElements(array: unknown, dtype: unknown, field: string, dtypeField = "dtype"): ElementView {
+  const name = typedArrayName(array);
+  const polyfill = name === undefined ? viewOfPolyfill(array) : undefined;
+  const own = dtypeOf(polyfill === undefined ? name : "Float16Array", dtype, field, dtypeField);
+  const bytes = polyfill ?? viewBytes(array);
+  if (bytes === undefined) {
+    fail("INVALID_SHAPE", field, "is detached, as a view is when wasm memory has grown; create a new view");
+  }
+  return { dtype: own, length: bytes.length / sizeOf(own), bytes };
+}
+
+function dtypeOf(name: string | undefined, dtype: unknown, field: string, dtypeField: string): DType {
   const given = dtype === undefined ? undefined : checkDType(dtype, dtypeField);
-  if (tag === "Uint16Array") {
+  if (name === "Uint16Array") {
     if (given === "f16" || given === "bf16") return given;
     fail("INVALID_DTYPE", dtypeField, `must be "f16" or "bf16" for a Uint16Array (got ${show(dtype)})`);
   }
-  const own = tag === "Float32Array" ? "f32" : tag === "Float16Array" ? "f16" : undefined;
+  const own = name === "Float32Array" ? "f32" : name === "Float16Array" ? "f16" : undefined;
   if (own === undefined) {
     fail(
       "INVALID_DTYPE",
@@ -56,13 +77,20 @@ export function dtypeOf(array: unknown, dtype: DType | undefined, field: string,
     );
   }
   if (given !== undefined && given !== own)
-    fail("INVALID_DTYPE", dtypeField, `must be ${own} for a ${String(tag)} (got ${given})`);
+    fail("INVALID_DTYPE", dtypeField, `must be ${own} for a ${name} (got ${given})`);
   return own;
 }
 
-/** The bytes of an array, as a view. @internal */
-export function bytesOf(array: ElementArray): Uint8Array {
-  return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+/** The bytes of an object with the tag and the properties of a Float16Array, which libraries have for engines without one. */
+function viewOfPolyfill(array: unknown): Uint8Array | undefined {
+  try {
+    const { [Symbol.toStringTag]: tag, buffer, byteOffset, length } = array as Partial<Float16ArrayLike>;
+    if (tag !== "Float16Array" || buffer === undefined || length === undefined) return undefined;
+    const view = new Uint8Array(buffer, byteOffset, 2 * length);
+    return view.buffer === buffer && view.length === 2 * length ? view : undefined;
+  } catch {
+    return undefined; // null, or not what its tag says
+  }
 }
 
 /** A new array for the elements of a table. Throws OUT_OF_MEMORY. @internal */

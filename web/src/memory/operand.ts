@@ -1,48 +1,90 @@
 // Array and tensor arguments: checked, with their addresses in wasm memory.
-import { areNumbers } from "../base/checks.js";
-import { bytesOf, dtypeOf, DTYPES, type DType, type ElementArray, sizeOf } from "./elements.js";
+import { DTYPES, type DType, type ElementView, sizeOf, viewElements } from "./elements.js";
 import { fail } from "../base/errors.js";
 import { show } from "../base/show.js";
+import { copyNumbers, typedArrayName, viewBytes } from "../base/typed_arrays.js";
 import type { Heap } from "./heap.js";
+import type { Owned } from "./owned.js";
 import { checkLayout, checkShape, elementCount, type Extents, extentsOf, type Layout, LAYOUTS } from "./shape.js";
-import { Tensor } from "./tensor.js";
+import { tensorMemory } from "./tensor.js";
+import type { TensorMemory } from "./tensor_memory.js";
 import type { WasmTensor } from "./wasm_module.js";
 
-/** An array or tensor argument, in wasm memory or outside it. @internal */
-export interface Operand {
-  dtype: DType;
-  length: number;
-  /** Address in wasm memory, or 0 for an array outside it. */
-  address: number;
-  /** The bytes of an array outside wasm memory. */
-  bytes: Uint8Array | undefined;
+/**
+ * An array or tensor argument, in wasm memory or outside it. Reading other arguments may run a caller's code, such as a getter, which may dispose of
+ * a tensor or detach an array. So its address and bytes are looked up and checked when they are used.
+ * @internal
+ */
+export class Operand {
+  readonly dtype: DType;
+  readonly length: number;
+  readonly #field: string;
+  readonly #owner: Owned | undefined;
+  readonly #address: number;
+  readonly #bytes: Uint8Array | undefined;
+  /** Of an argument with a layout; openOperand() sets them. */
+  shape: readonly number[] | undefined;
+  extents: Extents | undefined;
+
+  private constructor(
+    dtype: DType,
+    length: number,
+    field: string,
+    owner: Owned | undefined,
+    address: number,
+    bytes: Uint8Array | undefined,
+  ) {
+    this.dtype = dtype;
+    this.length = length;
+    this.#field = field;
+    this.#owner = owner;
+    this.#address = address;
+    this.#bytes = bytes;
+  }
+
+  static ofTensor({ dtype, length, owned }: TensorMemory, field: string): Operand {
+    return new this(dtype, length, field, owned, 0, undefined);
+  }
+
+  static ofView(heap: Heap, { dtype, length, bytes }: ElementView, field: string): Operand {
+    const inside = bytes.buffer === heap.buffer; // then its address stays the same when memory grows
+    return new this(dtype, length, field, undefined, inside ? bytes.byteOffset : 0, inside ? undefined : bytes);
+  }
+
+  static ofFloats(floats: Float32Array): Operand {
+    return new this("f32", floats.length, "", undefined, 0, viewBytes(floats));
+  }
+
+  /** Address in wasm memory, or 0 for an array outside it. Throws DISPOSED. */
+  get address(): number {
+    return this.#owner === undefined ? this.#address : this.#owner.address;
+  }
+
+  /** The bytes of an array outside wasm memory. Throws if it was detached or became shorter since it was read. */
+  get bytes(): Uint8Array | undefined {
+    const bytes = this.#bytes;
+    if (bytes !== undefined && bytes.length !== this.length * sizeOf(this.dtype)) {
+      fail("INVALID_SHAPE", this.#field, "was detached or became shorter during the call");
+    }
+    return bytes;
+  }
 }
 
-/** Checks an argument and locates its elements. Views of wasm memory are used in place. @internal */
+/** Checks an argument and finds its elements. Views of wasm memory are used in place. @internal */
 export function operandOf(
   heap: Heap,
-  value: Tensor | ElementArray,
+  value: unknown,
   dtype: DType | undefined,
   field: string,
   dtypeField = "dtype",
 ): Operand {
-  if (value instanceof Tensor) {
-    checkSameHeap(heap, value, field);
-    if (dtype !== undefined && dtype !== value.dtype)
-      fail("INVALID_DTYPE", dtypeField, `must be ${value.dtype}, as the tensor is (got ${dtype})`);
-    return { dtype: value.dtype, length: value.length, address: value.address, bytes: undefined };
-  }
-  const ownDType = dtypeOf(value, dtype, field, dtypeField);
-  if (value.byteLength === 0 && value.length === 0 && value.buffer.byteLength === 0) {
-    fail("INVALID_SHAPE", field, "is empty, or a view that was detached when wasm memory grew; create a new view");
-  }
-  const inside = value.buffer === heap.buffer;
-  return {
-    dtype: ownDType,
-    length: value.length,
-    address: inside ? value.byteOffset : 0,
-    bytes: inside ? undefined : bytesOf(value),
-  };
+  const tensor = tensorMemory(value);
+  if (tensor === undefined) return Operand.ofView(heap, viewElements(value, dtype, field, dtypeField), field);
+  checkSameHeap(heap, tensor.owned, field);
+  tensor.owned.check();
+  if (dtype !== undefined && dtype !== tensor.dtype)
+    fail("INVALID_DTYPE", dtypeField, `must be ${tensor.dtype}, as the tensor is (got ${show(dtype)})`);
+  return Operand.ofTensor(tensor, field);
 }
 
 /** Checks that a tensor or rope was created by the same load() of the module. @internal */
@@ -52,11 +94,11 @@ export function checkSameHeap(heap: Heap, owner: { readonly heap: Heap }, field:
 
 /** Same as operandOf, for arguments that must be f32. @internal */
 export function floatsOf(heap: Heap, value: unknown, field: string): Operand {
-  const tag = (value as { [Symbol.toStringTag]?: string } | null | undefined)?.[Symbol.toStringTag];
-  if (value instanceof Tensor ? value.dtype !== "f32" : tag !== "Float32Array") {
+  const tensor = tensorMemory(value);
+  if (tensor === undefined ? typedArrayName(value) !== "Float32Array" : tensor.dtype !== "f32") {
     fail("INVALID_DTYPE", field, "must be a Float32Array or an f32 Tensor");
   }
-  return operandOf(heap, value as Tensor | Float32Array, undefined, field);
+  return operandOf(heap, value, undefined, field);
 }
 
 /** A list of numbers, such as one per head or one per token. */
@@ -65,9 +107,11 @@ export type NumberArray = Float32Array | Float64Array | readonly number[];
 /** Copies a list of `length` numbers as f32. Returns undefined if there is none. @internal */
 export function listOf(value: unknown, length: number, field: string): Operand | undefined {
   if (value === undefined || value === null) return undefined;
-  if (!areNumbers(value)) fail("INVALID_ARGUMENT", field, "must be an array of numbers");
-  if (value.length !== length) fail("INVALID_SHAPE", field, `must have ${length} entries (got ${value.length})`);
-  return { dtype: "f32", length, address: 0, bytes: bytesOf(Float32Array.from(value)) };
+  const numbers = copyNumbers(value, (given) => {
+    if (given !== length) fail("INVALID_SHAPE", field, `must have ${length} entries (got ${given})`);
+  });
+  if (numbers === undefined) fail("INVALID_ARGUMENT", field, "must be an array of numbers");
+  return Operand.ofFloats(new Float32Array(numbers));
 }
 
 /** Bytes from the start of one operand to the start of the other; Infinity if they are in different buffers. @internal */
@@ -97,15 +141,12 @@ export interface OperandOptions {
 }
 
 /** An operand with its shape and extents. @internal */
-export interface ShapedOperand extends Operand {
-  shape: readonly number[];
-  extents: Extents;
-}
+export type ShapedOperand = Operand & { shape: readonly number[]; extents: Extents };
 
-/** Checks an argument, its layout and its shape, and locates its elements. `name` is the argument's name in errors. @internal */
+/** Checks an argument, its layout and its shape, and finds its elements. `name` is the argument's name in errors. @internal */
 export function openOperand(
   heap: Heap,
-  value: Tensor | ElementArray,
+  value: unknown,
   { layout, shape: given, dtype }: OperandOptions,
   head_dim: number | undefined,
   name: string,
@@ -122,17 +163,19 @@ export function openOperand(
       `${show(shape)} has ${elementCount(shape)} elements, but ${name} has ${operand.length}`,
     );
   }
-  const { length, address, bytes } = operand;
-  return { dtype: operand.dtype, length, address, bytes, shape, extents }; // not a spread, which would take as long as the rest of a small call
+  operand.shape = shape;
+  operand.extents = extents;
+  return operand as ShapedOperand;
 }
 
 /** The given shape of an array, or the shape of a Tensor. A shape given for a Tensor must be the same. */
-function shapeOf(value: Tensor | ElementArray, given: unknown, field: string): readonly number[] {
-  if (!(value instanceof Tensor)) return checkShape(given, field);
-  if (given !== undefined && String(checkShape(given, field)) !== String(value.shape)) {
-    fail("INVALID_SHAPE", field, `must be the tensor's shape ${show(value.shape)} (got ${show(given)})`);
+function shapeOf(value: unknown, given: unknown, field: string): readonly number[] {
+  const tensor = tensorMemory(value);
+  if (tensor === undefined) return checkShape(given, field);
+  if (given !== undefined && String(checkShape(given, field)) !== String(tensor.shape)) {
+    fail("INVALID_SHAPE", field, `must be the tensor's shape ${show(tensor.shape)} (got ${show(given)})`);
   }
-  return value.shape;
+  return tensor.shape;
 }
 
 /** Checks that `target` has the element type and length of `source`, the argument `name`, and doesn't overlap it partly. @internal */

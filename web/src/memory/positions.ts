@@ -1,11 +1,12 @@
 // Position arguments in all their forms, converted to one form.
 import { show } from "../base/show.js";
-import { areNumbers, count } from "../base/checks.js";
+import { count } from "../base/checks.js";
 import { fail } from "../base/errors.js";
+import { copyNumbers } from "../base/typed_arrays.js";
 import type { Heap } from "./heap.js";
 import type { WasmPositions } from "./wasm_module.js";
 
-/** Arrays of position ids. Ids may be fractional, negative or repeated, in any order. */
+/** Arrays of position ids. Ids may be fractional, negative or repeated, in any order. Convert a BigInt64Array by `Array.from(ids, Number)`. */
 export type PositionArray = Int32Array | Uint32Array | Float32Array | Float64Array | readonly number[];
 
 /**
@@ -13,14 +14,14 @@ export type PositionArray = Int32Array | Uint32Array | Float32Array | Float64Arr
  * - a number: the position of the first token. Token t is at this offset plus t, in every row.
  * - an array of T ids, shared by all rows, or of B·T ids, row by row.
  * - with A position axes (`mrope_section`), an array of A·T or A·B·T ids, axis by axis. A shorter array gives all axes the same position, as
- *   for text tokens.
+ *   for text tokens. If A = B, the same number of ids could be those of A axes or of B rows: the option `axes` says which.
  */
 export type PositionInput = number | PositionArray;
 
 /** Positions as an offset, or as f64 ids [axes][rows][tokens]. @internal */
 export interface Positions {
   offset: number;
-  ids: PositionArray | undefined;
+  ids: Float64Array | undefined;
   axes: number;
   rows: number;
   tokens: number;
@@ -37,57 +38,82 @@ function failOutside(position: number, field: string): never {
   fail("INVALID_POSITION", field, `must be a number from −2^31 up to 2^31 (got ${position})`);
 }
 
-/** Checks that `ids` is an array of numbers. @internal */
-export function checkIds(ids: unknown, field: string): PositionArray {
-  if (!areNumbers(ids)) fail("INVALID_POSITION", field, "must be a number or an array of numbers");
-  return ids as PositionArray;
+/** Returns a copy of an array of ids. `checkLength` may throw before it is copied. @internal */
+export function copyIds(ids: unknown, field: string, checkLength?: (length: number) => void): Float64Array {
+  const copy = copyNumbers(ids, checkLength);
+  if (copy === undefined) fail("INVALID_POSITION", field, "must be a number or an array of numbers (without bigints)");
+  return copy;
 }
 
-/** Converts position input. The length of an array tells which form it has. @internal */
+/**
+ * Converts position input, and copies its ids. The length of an array tells which form it has, unless `givenAxes` does.
+ * @internal
+ */
 export function readPositions(
-  input: PositionInput,
+  input: unknown,
   batches: number,
   tokens: number,
   axes: number,
   field: string,
+  givenAxes?: number,
 ): Positions {
+  if (givenAxes !== undefined && givenAxes !== 1 && givenAxes !== axes) {
+    fail("INVALID_ARGUMENT", "axes", `must be 1 or the rope's number of axes, ${axes} (got ${show(givenAxes)})`);
+  }
   if (typeof input === "number") {
     if (isOutside(input)) failOutside(input, field);
     return { offset: input, ids: undefined, axes: 1, rows: 1, tokens };
   }
-  const ids = checkIds(input, field);
-  const { length } = ids;
-  if (length === axes * batches * tokens) return { offset: 0, ids, axes, rows: batches, tokens };
-  if (length === axes * tokens) return { offset: 0, ids, axes, rows: 1, tokens };
-  if (length === batches * tokens) return { offset: 0, ids, axes: 1, rows: batches, tokens };
-  if (length === tokens) return { offset: 0, ids, axes: 1, rows: 1, tokens };
+  let idAxes = 1;
+  let rows = 1;
+  const ids = copyIds(input, field, (length) => {
+    const fits = (a: number, b: number): boolean => length === a * b * tokens && (givenAxes ?? a) === a;
+    const isOneAxis = fits(1, batches) || fits(1, 1);
+    const isEveryAxis = fits(axes, batches) || fits(axes, 1);
+    if (!isOneAxis && !isEveryAxis) failCount(length, tokens, field);
+    if (isOneAxis && isEveryAxis && axes > 1 && batches > 1 && tokens > 0)
+      failAmbiguous(length, batches, axes, tokens, field);
+    idAxes = isEveryAxis ? axes : 1;
+    rows = fits(idAxes, batches) ? batches : 1;
+  });
+  return { offset: 0, ids, axes: idAxes, rows, tokens };
+}
+
+function failCount(length: number, tokens: number, field: string): never {
   const all = tokens === 1 ? "the token" : `each of the ${tokens} tokens`;
   fail("INVALID_SHAPE", field, `must have one id for ${all} of this shape (got ${count(length, "id")})`);
 }
 
+function failAmbiguous(length: number, batches: number, axes: number, tokens: number, field: string): never {
+  fail(
+    "INVALID_SHAPE",
+    field,
+    `could be those of ${axes} axes or of ${batches} batch rows (got ${length} ids): pass ${axes * batches * tokens} ids, or say which by the option axes: ${axes} or 1`,
+  );
+}
+
 /** The positions of the rows of a table: 0 … n−1 for a length, or the given ids, the same number for each axis. @internal */
-export function readLengthOrPositions(lengthOrPositions: number | PositionArray, axes: number): Positions {
+export function readLengthOrPositions(lengthOrPositions: unknown, axes: number): Positions {
   if (typeof lengthOrPositions === "number") {
     if (!Number.isInteger(lengthOrPositions) || lengthOrPositions < 1 || lengthOrPositions > LIMIT) {
       fail("INVALID_POSITION", "positions", `must be an array or a length from 1 to 2^31 (got ${lengthOrPositions})`);
     }
-    return readPositions(0, 1, lengthOrPositions, axes, "positions");
+    return { offset: 0, ids: undefined, axes: 1, rows: 1, tokens: lengthOrPositions };
   }
-  const { length } = checkIds(lengthOrPositions, "positions");
-  if (length === 0) fail("INVALID_POSITION", "positions", "must have at least one position (got an empty array)");
-  if (length % axes !== 0)
-    fail(
-      "INVALID_SHAPE",
-      "positions",
-      `must have the same number of ids for each of the ${axes} axes (got ${length} ids)`,
-    );
-  return readPositions(lengthOrPositions, 1, length / axes, axes, "positions");
+  const ids = copyIds(lengthOrPositions, "positions", (length) => {
+    if (length === 0) fail("INVALID_POSITION", "positions", "must have at least one position (got an empty array)");
+    if (length % axes !== 0) {
+      const got = `(got ${length} ids)`;
+      fail("INVALID_SHAPE", "positions", `must have the same number of ids for each of the ${axes} axes ${got}`);
+    }
+  });
+  return { offset: 0, ids, axes, rows: 1, tokens: ids.length / axes };
 }
 
 /** Checks positions for schemes other than RoPE. @internal */
 export function checkPositions(positions: Positions, field: string): void {
   const { ids, offset, tokens } = positions;
-  const checked = ids === undefined ? [offset, offset + tokens - 1] : (ids as readonly number[]);
+  const checked = ids ?? Float64Array.of(offset, offset + tokens - 1);
   const wrong = checked.find(isOutside);
   if (wrong !== undefined) failOutside(wrong, field);
 }
@@ -97,7 +123,7 @@ export function positionRange(positions: Positions): Positions {
   const { ids, offset, tokens } = positions;
   let [smallest, largest] = ids === undefined ? [offset, offset + tokens - 1] : [Infinity, -Infinity];
   for (const id of ids ?? []) [smallest, largest] = [id < smallest ? id : smallest, id > largest ? id : largest];
-  return { offset: 0, ids: [smallest, largest], axes: 1, rows: 1, tokens: 2 };
+  return { offset: 0, ids: Float64Array.of(smallest, largest), axes: 1, rows: 1, tokens: 2 };
 }
 
 function largestPosition(positions: Positions): number {

@@ -2,6 +2,7 @@
 import { codeIn } from "../base/checks.js";
 import { fail } from "../base/errors.js";
 import { show } from "../base/show.js";
+import { isArray } from "../base/typed_arrays.js";
 
 /**
  * Order of a tensor's dimensions: b batch, t tokens, h heads, d head_dim (contiguous).
@@ -20,12 +21,18 @@ export interface Extents {
   head_dim: number;
 }
 
-/** Checks that a shape is an array of positive integers. @internal */
+/** The most dimensions that a shape may have. */
+const DIMENSIONS = 32;
+
+/** Returns a copy of a shape, with each extent read once. Checks that they are integers from 0. @internal */
 export function checkShape(shape: unknown, field: string): readonly number[] {
+  const copy: number[] = [];
+  if (isArray(shape)) for (let i = 0; i < shape.length && i <= DIMENSIONS; i++) copy.push(shape[i] as number);
   const valid =
-    Array.isArray(shape) && shape.length > 0 && shape.every((extent) => Number.isInteger(extent) && extent > 0);
-  if (!valid) fail("INVALID_SHAPE", field, `must be an array of positive integers (got ${show(shape)})`);
-  return shape as readonly number[];
+    copy.length > 0 && copy.length <= DIMENSIONS && copy.every((extent) => Number.isInteger(extent) && extent >= 0);
+  if (!valid)
+    fail("INVALID_SHAPE", field, `must be an array of extents, which are integers from 0 (got ${show(shape)})`);
+  return copy;
 }
 
 /** @internal */

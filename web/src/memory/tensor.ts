@@ -1,29 +1,27 @@
 // Tensors in wasm memory.
 import { disposeSymbol } from "../base/dispose.js";
-import { checkDType, type DType, sizeOf } from "./elements.js";
+import type { DType } from "./elements.js";
+import { Heap } from "./heap.js";
 import { fail } from "../base/errors.js";
-import type { Heap } from "./heap.js";
-import { Owned } from "./owned.js";
-import { checkShape, elementCount } from "./shape.js";
+import { copyElements } from "./tensor_elements.js";
+import { TensorMemory } from "./tensor_memory.js";
+
+let memoryOf: (value: object) => TensorMemory | undefined;
 
 /**
  * A tensor in wasm memory. Kernels read and write it without copies. Create one with `rw.tensor()`, and free it with `dispose()` or `using`.
  */
 export class Tensor implements Disposable {
-  /** Extents. The last dimension is contiguous. */
-  readonly shape: readonly number[];
-  readonly dtype: DType;
-  /** Number of elements. */
-  readonly length: number;
-  readonly #owned: Owned;
+  readonly #memory: TensorMemory;
+
+  // Nothing that a caller can reach leads to an address or to the wasm module: only this package's modules can import tensorMemory().
+  static {
+    memoryOf = (value) => (#memory in value ? value.#memory : undefined);
+  }
 
   private constructor(heap: Heap, shape: readonly number[], dtype: DType) {
-    this.shape = Object.freeze([...checkShape(shape, "shape")]);
-    this.dtype = checkDType(dtype);
-    this.length = elementCount(this.shape);
-    const bytes = this.length * sizeOf(dtype);
-    this.#owned = new Owned(heap, heap.allocate(bytes, "shape"), "tensor", freeElements);
-    heap.bytes(this.address, bytes).fill(0);
+    if (!(heap instanceof Heap)) fail("INVALID_ARGUMENT", "", "create tensors with rw.tensor()");
+    this.#memory = new TensorMemory(heap, shape, dtype);
   }
 
   /** A tensor of zeros. @internal */
@@ -31,14 +29,19 @@ export class Tensor implements Disposable {
     return new this(heap, shape, dtype);
   }
 
-  /** Address in wasm memory. Throws DISPOSED. @internal */
-  get address(): number {
-    return this.#owned.address;
+  /** Extents. The last dimension is contiguous. */
+  get shape(): readonly number[] {
+    return this.#memory.shape;
   }
 
-  /** The wasm memory that holds the tensor. @internal */
-  get heap(): Heap {
-    return this.#owned.heap;
+  /** Element type. */
+  get dtype(): DType {
+    return this.#memory.dtype;
+  }
+
+  /** Number of elements. */
+  get length(): number {
+    return this.#memory.length;
   }
 
   /**
@@ -46,31 +49,22 @@ export class Tensor implements Disposable {
    * keep a view across other calls: when wasm memory grows, older views become empty.
    */
   get data(): Float32Array | Uint16Array {
-    const { buffer } = this.heap;
-    return this.dtype === "f32"
-      ? new Float32Array(buffer, this.address, this.length)
-      : new Uint16Array(buffer, this.address, this.length);
+    return this.#memory.data;
   }
 
   /**
-   * Copies `elements` into the tensor: numbers for f32, bits for f16 and bf16.
-   * @throws {@link RopewalkError} INVALID_SHAPE if the lengths differ; DISPOSED.
+   * Copies `elements` into the tensor. Numbers are rounded to the tensor's element type, to nearest even. The elements of a Uint16Array are the bits
+   * of an f16 or bf16 tensor, and numbers for an f32 tensor.
+   * @throws {@link RopewalkError} INVALID_SHAPE if the lengths differ; INVALID_ARGUMENT if they aren't numbers; DISPOSED.
    */
   set(elements: ArrayLike<number>): this {
-    if (elements.length !== this.length) {
-      fail(
-        "INVALID_SHAPE",
-        "elements",
-        `must have ${this.length} elements, as the tensor has (got ${elements.length})`,
-      );
-    }
-    this.data.set(elements);
+    copyElements(this.#memory, elements);
     return this;
   }
 
   /** Frees the memory. Calling it twice is harmless. */
   dispose(): void {
-    this.#owned.dispose();
+    this.#memory.owned.dispose();
   }
 
   /** Same as {@link Tensor.dispose}, for `using`. */
@@ -79,6 +73,7 @@ export class Tensor implements Disposable {
   }
 }
 
-function freeElements(heap: Heap, address: number): void {
-  heap.free(address);
+/** The memory of a tensor; undefined for any other value, a Proxy of a tensor too. Runs no code of the caller. @internal */
+export function tensorMemory(value: unknown): TensorMemory | undefined {
+  return typeof value === "object" && value !== null ? memoryOf(value) : undefined;
 }

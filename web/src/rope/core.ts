@@ -65,6 +65,7 @@ export class RopeCore {
 
   /** Throws INVALID_POSITION, naming `field`, if the rope can't be used at these positions. */
   checkPositions(positions: Positions, field = "positions"): void {
+    if (positions.tokens === 0) return;
     const count = positions.ids?.length ?? 0;
     const placed = placePositions(this.heap, positions, count === 0 ? 0 : this.heap.idBlock(count), 0);
     this.heap.check(this.heap.module.rope_check_positions(this.address, placed), undefined, field);

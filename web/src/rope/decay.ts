@@ -1,5 +1,9 @@
 // How the score of two vectors decays with their distance.
 import { codeIn, finiteNumber, wholeNumber } from "../base/checks.js";
+import { fail } from "../base/errors.js";
+import { checkOptions, optionNames } from "../base/options.js";
+import { show } from "../base/show.js";
+import { checkSequenceLength } from "../memory/positions.js";
 import type { RopeCore } from "./core.js";
 
 /**
@@ -28,19 +32,37 @@ export interface DecayOptions {
   seqLen?: number;
 }
 
+const OPTIONS = optionNames<DecayOptions>("decay()", {
+  count: true,
+  first: true,
+  step: true,
+  curve: true,
+  draws: true,
+  seed: true,
+  seqLen: true,
+});
+
 /** @internal */
 export function decayCurve(core: RopeCore, options: DecayOptions): Float64Array {
-  const { count, first = 0, step = 1, curve = "ones", draws = 16, seed = 0, seqLen = 1 } = options;
+  const {
+    count,
+    first = 0,
+    step = 1,
+    curve = "ones",
+    draws = 16,
+    seed = 0,
+    seqLen = 1,
+  } = checkOptions(options, OPTIONS);
   const code = codeIn(DECAY_CURVES, curve, "curve");
   wholeNumber(count, 1, 2 ** 27, "count");
   wholeNumber(draws, 1, 2 ** 20, "draws");
   wholeNumber(seed, 0, 2 ** 32 - 1, "seed");
   finiteNumber(first, "first");
   finiteNumber(step, "step");
-  core.useLength(seqLen);
+  core.useLength(checkSequenceLength(seqLen));
 
   const { heap, address } = core;
-  const values = new Float64Array(count);
+  const values = new Float64Array(count); // at most 1 GB
   const block = heap.scratchBytes / 8;
   for (let done = 0; done < count; done += block) {
     const part = Math.min(block, count - done);
@@ -52,7 +74,9 @@ export function decayCurve(core: RopeCore, options: DecayOptions): Float64Array 
 
 /** @internal */
 export function firstNegativeDistance(core: RopeCore, limit: number, seqLen = 1): number | null {
-  core.useLength(seqLen);
+  if (typeof limit !== "number")
+    fail("INVALID_POSITION", "limit", `must be a number from 1 to 2^31 (got ${show(limit)})`);
+  core.useLength(checkSequenceLength(seqLen));
   const { heap, address } = core;
   return heap.borrow(8, (result) => {
     heap.check(heap.module.rope_first_negative(address, limit, result), undefined, "limit");

@@ -17,6 +17,9 @@ const NTK_TYPES: readonly RopeType[] = ["ntk", "ntk_alpha", "dynamic"];
 const MIN_DECAY_LIMIT = 65536;
 const MAX_DECAY_LIMIT = 2 ** 20;
 
+/** Largest head_dim of the core. */
+const MAX_HEAD_DIM = 8192;
+
 /** Longest window for which the smallest base is computed. */
 const MAX_WINDOW = 2 ** 24;
 
@@ -69,10 +72,10 @@ export function smallestBase(
 ): number | null {
   const { heap, geometry } = core;
   const { rotary_dim } = geometry;
-  if (!Number.isInteger(rotary_dim) || rotary_dim < 2) {
-    fail("INVALID_CONFIG", "rotary_dim", `must be an even integer of at least 2 (got ${show(rotary_dim)})`);
+  if (!Number.isInteger(rotary_dim) || rotary_dim < 2 || rotary_dim > MAX_HEAD_DIM) {
+    fail("INVALID_CONFIG", "rotary_dim", `must be an even integer from 2 to ${MAX_HEAD_DIM} (got ${show(rotary_dim)})`);
   }
-  if (!(window >= 1 && window <= MAX_WINDOW))
+  if (typeof window !== "number" || !(window >= 1 && window <= MAX_WINDOW))
     fail("INVALID_ARGUMENT", "window", `must be a number from 1 to 2^24 (got ${show(window)})`);
   return heap.borrow(8, (address) => {
     heap.check(heap.module.smallest_base(rotary_dim, window, address));

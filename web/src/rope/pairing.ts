@@ -3,8 +3,9 @@ import { show } from "../base/show.js";
 import type { Pairing } from "../config/types.js";
 import { PAIRINGS } from "../config/types.js";
 import type { ElementArray } from "../memory/elements.js";
-import { bytesOf } from "../memory/elements.js";
 import { fail } from "../base/errors.js";
+import { checkOptions, optionNames } from "../base/options.js";
+import { sliceOf, typedArrayLength, typedArrayName, viewBytes } from "../base/typed_arrays.js";
 import type { Heap } from "../memory/heap.js";
 
 const WEIGHT_PAIRINGS: readonly Pairing[] = ["half", "interleaved"];
@@ -22,6 +23,15 @@ export interface ConvertPairingOptions {
   to: Exclude<Pairing, "interleaved_to_half">;
 }
 
+const OPTIONS = optionNames<ConvertPairingOptions>("convertPairing()", {
+  heads: true,
+  head_dim: true,
+  rotary_dim: true,
+  rotary_offset: true,
+  from: true,
+  to: true,
+});
+
 /**
  * Permutes the rows of a projection [heads · head_dim, columns], or the elements of a bias, within the rotary span of each head.
  * @internal
@@ -31,7 +41,7 @@ export function convertPairing<Weights extends ElementArray>(
   weights: Weights,
   options: ConvertPairingOptions,
 ): Weights {
-  const { heads, head_dim, rotary_dim = head_dim, rotary_offset = 0, from, to } = options;
+  const { heads, head_dim, rotary_dim = head_dim, rotary_offset = 0, from, to } = checkOptions(options, OPTIONS);
   for (const [name, value] of Object.entries({ heads, head_dim, rotary_dim, rotary_offset })) {
     const least = name === "rotary_offset" ? 0 : 1;
     if (!Number.isInteger(value) || value < least)
@@ -41,28 +51,21 @@ export function convertPairing<Weights extends ElementArray>(
     if (!WEIGHT_PAIRINGS.includes(pairing))
       fail("INVALID_ARGUMENT", name, `must be "half" or "interleaved" (got ${show(pairing)})`);
   }
-  if (!ArrayBuffer.isView(weights) || weights instanceof DataView)
-    fail(
-      "INVALID_DTYPE",
-      "weights",
-      `must be a typed array (got ${Array.isArray(weights) ? "an array" : typeof weights})`,
-    );
+  if (typedArrayName(weights) === undefined)
+    fail("INVALID_DTYPE", "weights", `must be a typed array (got ${show(weights)})`);
   const rows = heads * head_dim;
-  if (weights.length === 0 || weights.length % rows !== 0) {
-    fail(
-      "INVALID_SHAPE",
-      "weights",
-      `must have a multiple of heads · head_dim = ${rows} elements (got ${weights.length})`,
-    );
+  const count = typedArrayLength(weights);
+  if (count === 0 || count % rows !== 0) {
+    fail("INVALID_SHAPE", "weights", `must have a multiple of heads · head_dim = ${rows} elements (got ${count})`);
   }
-  const columns = weights.length / rows;
-  const elementSize = weights.byteLength / weights.length;
+  const columns = count / rows;
   const codes = [from, to].map((pairing) => PAIRINGS.indexOf(pairing)) as [number, number];
-  const result = (weights as unknown as Float32Array).slice() as unknown as Weights;
-  const [source, target] = [bytesOf(weights), bytesOf(result)];
+  const result = sliceOf(weights);
+  const [source, target] = [viewBytes(weights)!, viewBytes(result)!];
+  const elementSize = target.length / count;
 
   // One head at a time, so that a projection of any size needs wasm memory for two heads only.
-  const headBytes = weights.byteLength / heads;
+  const headBytes = target.length / heads;
   heap.borrow(2 * headBytes, (address) => {
     for (let head = 0; head < heads; head++) {
       heap.bytes(address, headBytes).set(source.subarray(head * headBytes, (head + 1) * headBytes));

@@ -1,4 +1,5 @@
 // Moves rotated keys to other positions, or to another plan.
+import { checkOptions, optionNames } from "../base/options.js";
 import type { DType, ElementArray } from "../memory/elements.js";
 import { checkSameHeap, tensorAt } from "../memory/operand.js";
 import { forEachChunk, openTensor, placeChunkPositions } from "../memory/chunks.js";
@@ -11,6 +12,8 @@ import type { Tensor } from "../memory/tensor.js";
 export interface KeyRotation<R> {
   /** As in {@link RotateOptions.positions}. */
   positions: PositionInput;
+  /** As in {@link RotateOptions.axes}. */
+  axes?: number;
   /** Sequence length of the plan, for types with length-dependent frequencies. Default: largest position + 1. */
   seqLen?: number;
   /** The rope, if it is another one. */
@@ -33,35 +36,60 @@ export interface RerotateOptions<R> {
   out?: Tensor | ElementArray;
 }
 
-/** @internal */
-export function rerotate<X extends Tensor | ElementArray>(
-  keys: X,
-  options: RerotateOptions<RopeCore>,
-  own: RopeCore,
-): X {
-  const { heap } = own;
-  const { out = keys } = options;
-  const { extents, source, target } = openTensor(heap, own.geometry.head_dim, keys, options, "keys");
+const OPTIONS = optionNames<RerotateOptions<unknown>>("rerotate()", {
+  from: true,
+  to: true,
+  layout: true,
+  shape: true,
+  dtype: true,
+  out: true,
+});
+const ROTATION = optionNames<KeyRotation<unknown>>("rerotate()", {
+  positions: true,
+  axes: true,
+  seqLen: true,
+  rope: true,
+});
 
-  const check = (rotation: KeyRotation<RopeCore>, field: string) => {
-    const core = rotation.rope ?? own;
+/** `coreOf` returns the core of a rope argument, and throws if it isn't a rope. @internal */
+export function rerotate<X, R>(
+  own: RopeCore,
+  keys: X,
+  options: RerotateOptions<R>,
+  coreOf: (rope: R, field: string) => RopeCore,
+): X {
+  const { from: givenFrom, to: givenTo, layout, shape, dtype, out = keys } = checkOptions(options, OPTIONS);
+  const { heap } = own;
+  const tensorOptions = { layout, shape, dtype, out };
+  const { extents, source, target } = openTensor(heap, own.geometry.head_dim, keys, tensorOptions, "keys");
+
+  const read = (given: KeyRotation<R> | null | undefined, field: string) => {
+    const {
+      rope,
+      positions: input,
+      axes,
+      seqLen,
+    } = checkOptions<Partial<KeyRotation<R>>>(given ?? undefined, ROTATION, field);
+    const core = rope === undefined ? own : coreOf(rope, `${field}.rope`);
     checkSameHeap(heap, core, `${field}.rope`);
     const { batches, tokens } = extents;
-    const positions = readPositions(rotation.positions, batches, tokens, core.axes, `${field}.positions`);
-    core.checkPositions(positions, `${field}.positions`);
-    const sequenceLength = checkSequenceLength(rotation.seqLen, `${field}.seqLen`) || lengthOf(positions);
-    return { rope: core.address, positions, sequenceLength };
+    const positions = readPositions(input, batches, tokens, core.axes, `${field}.positions`, axes);
+    return { core, positions, sequenceLength: checkSequenceLength(seqLen, `${field}.seqLen`) || lengthOf(positions) };
   };
-  const from = check(options.from, "from");
-  const to = check(options.to, "to");
+  const from = read(givenFrom, "from");
+  const to = read(givenTo, "to");
+
+  // From here on no code of the caller runs, so addresses stay valid.
+  from.core.checkPositions(from.positions, "from.positions");
+  to.core.checkPositions(to.positions, "to.positions");
+  const [fromRope, toRope] = [from.core.address, to.core.address];
   const fromCount = from.positions.ids?.length ?? 0;
   const ids = heap.idBlock(fromCount + (to.positions.ids?.length ?? 0));
-
   forEachChunk(heap, source, target, extents, (sourceAddress, targetAddress, part, chunk) => {
     const tensor = tensorAt(source.dtype, part, sourceAddress, targetAddress);
     const fromPositions = placeChunkPositions(heap, from.positions, chunk, ids, from.sequenceLength);
     const toPositions = placeChunkPositions(heap, to.positions, chunk, ids + fromCount * 8, to.sequenceLength);
-    heap.check(heap.module.rope_rerotate(tensor, from.rope, fromPositions, to.rope, toPositions));
+    heap.check(heap.module.rope_rerotate(tensor, fromRope, fromPositions, toRope, toPositions));
   });
   return out as X;
 }

@@ -8,12 +8,15 @@ import { disposeSymbol } from "../base/dispose.js";
 import type { ElementArray } from "../memory/elements.js";
 import { fail } from "../base/errors.js";
 import { type FrequencyPlan, readPlan } from "./plan.js";
-import { checkIds, checkSequenceLength, type PositionArray } from "../memory/positions.js";
-import { type KeyRotation, rerotate, type RerotateOptions } from "./rerotate.js";
-import type { RopeCore } from "./core.js";
+import { checkSequenceLength, type PositionArray } from "../memory/positions.js";
+import { queryTemperatures } from "./query_temperature.js";
+import { rerotate, type RerotateOptions } from "./rerotate.js";
+import { RopeCore } from "./core.js";
 import { rotate, type RotateOptions } from "./rotate.js";
 import { type CosSinTable, type TableIntoOptions, type TableOptions, writeTable } from "./table.js";
 import type { Tensor } from "../memory/tensor.js";
+
+let coreOf: (value: object) => RopeCore | undefined;
 
 /**
  * Rotary position embedding for one config. Create one with `rw.rope()`, and free it with `dispose()` or `using`.
@@ -23,18 +26,19 @@ import type { Tensor } from "../memory/tensor.js";
 export class Rope implements Disposable {
   readonly #core: RopeCore;
 
+  // As for tensors: nothing that a caller can reach leads to the core.
+  static {
+    coreOf = (value) => (#core in value ? value.#core : undefined);
+  }
+
   private constructor(core: RopeCore) {
+    if (!(core instanceof RopeCore)) fail("INVALID_ARGUMENT", "", "create ropes with rw.rope()");
     this.#core = core;
   }
 
   /** @internal */
   static create(core: RopeCore): Rope {
     return new this(core);
-  }
-
-  /** The rope in wasm memory, for operations that take ropes. @internal */
-  get core(): RopeCore {
-    return this.#core;
   }
 
   /** The config that the rope was created with. */
@@ -81,7 +85,7 @@ export class Rope implements Disposable {
     options: TableIntoOptions<Elements>,
   ): CosSinTable<Elements>;
   table(lengthOrPositions: number | PositionArray, options?: TableOptions): CosSinTable;
-  table(lengthOrPositions: number | PositionArray, options: TableOptions = {}): CosSinTable {
+  table(lengthOrPositions: number | PositionArray, options?: TableOptions): CosSinTable {
     return writeTable(this.#core, lengthOrPositions, options);
   }
 
@@ -93,16 +97,7 @@ export class Rope implements Disposable {
    * @throws {@link RopewalkError} the codes of {@link Rope.rotate}; INVALID_ARGUMENT also if the two ropes differ in geometry.
    */
   rerotate<X extends Tensor | ElementArray>(keys: X, options: RerotateOptions<Rope>): X {
-    const withCore = ({ rope, ...rotation }: KeyRotation<Rope>, field: string): KeyRotation<RopeCore> => {
-      if (rope !== undefined && !isRope(rope))
-        fail("INVALID_ARGUMENT", field, `must be created by rw.rope() (got ${show(rope)})`);
-      return rope === undefined ? rotation : { ...rotation, rope: rope.#core };
-    };
-    return rerotate(
-      keys,
-      { ...options, from: withCore({ ...options.from }, "from.rope"), to: withCore({ ...options.to }, "to.rope") },
-      this.#core,
-    );
+    return rerotate(this.#core, keys, options, ropeCoreOf);
   }
 
   /**
@@ -111,15 +106,7 @@ export class Rope implements Disposable {
    * @throws {@link RopewalkError} INVALID_POSITION, DISPOSED.
    */
   queryTemperature(positions: number | PositionArray): Float64Array {
-    const core = this.#core;
-    const { heap } = core;
-    const list = typeof positions === "number" ? [positions] : Array.from(checkIds(positions, "positions"));
-    if (!list.every(Number.isFinite)) fail("INVALID_POSITION", "positions", "must be finite numbers");
-    return heap.borrow(list.length * 16, (address) => {
-      heap.doubles(address, list.length).set(list);
-      heap.module.rope_query_temperatures(core.address, address, list.length, address + list.length * 8);
-      return heap.doubles(address + list.length * 8, list.length).slice();
-    });
+    return queryTemperatures(this.#core, positions);
   }
 
   /**
@@ -159,7 +146,14 @@ export class Rope implements Disposable {
   }
 }
 
-/** Outside the class, because esbuild renames a class that refers to itself by name, to _Rope. */
-function isRope(value: unknown): value is Rope {
-  return value instanceof Rope;
+/** The core of a rope; undefined for any other value, a Proxy of a rope too. Runs no code of the caller. @internal */
+export function ropeCore(value: unknown): RopeCore | undefined {
+  return typeof value === "object" && value !== null ? coreOf(value) : undefined;
+}
+
+/** The core of a rope argument. Errors name `field`. @internal */
+export function ropeCoreOf(value: unknown, field: string): RopeCore {
+  const core = ropeCore(value);
+  if (core === undefined) fail("INVALID_ARGUMENT", field, `must be created by rw.rope() (got ${show(value)})`);
+  return core;
 }

@@ -1,4 +1,6 @@
 // Rotates queries and keys.
+import { trueOrFalse } from "../base/checks.js";
+import { checkOptions, optionNames } from "../base/options.js";
 import type { DType, ElementArray } from "../memory/elements.js";
 import { codeOf } from "../memory/operand.js";
 import { forEachChunk, openTensor, placeChunkPositions } from "../memory/chunks.js";
@@ -15,6 +17,8 @@ export interface RotateOptions {
   shape?: readonly number[];
   /** Positions of the tokens. */
   positions: PositionInput;
+  /** Number of axes that an array of positions has ids for: 1, or all axes of the rope. Needed only where both could be meant. */
+  axes?: number;
   /** Undoes a rotation: negates angles, and divides by the attention factor and the xPos scale. Default: false. */
   inverse?: boolean;
   /** What is rotated; matters only for xPos. Default: `"query"`. */
@@ -27,17 +31,41 @@ export interface RotateOptions {
   out?: Tensor | ElementArray;
 }
 
-/** Rotates `x` into `options.out`, or in place. @internal */
-export function rotate<X extends Tensor | ElementArray>(core: RopeCore, x: X, options: RotateOptions): X {
-  const { heap, address } = core;
-  const { module } = heap;
-  const { inverse = false, out = x } = options;
-  const { extents, source, target } = openTensor(heap, core.geometry.head_dim, x, options, "x");
-  const role = codeOfRole(options.role ?? "query");
-  const positions = readPositions(options.positions, extents.batches, extents.tokens, core.axes, "positions");
+const OPTIONS = optionNames<RotateOptions>("rotate()", {
+  layout: true,
+  shape: true,
+  positions: true,
+  axes: true,
+  inverse: true,
+  role: true,
+  seqLen: true,
+  dtype: true,
+  out: true,
+});
 
-  let sequenceLength = checkSequenceLength(options.seqLen);
-  if (source.address === 0 || target.address === 0) {
+/** Rotates `x` into `options.out`, or in place. @internal */
+export function rotate<X>(core: RopeCore, x: X, options: RotateOptions): X {
+  const {
+    layout,
+    shape,
+    positions: input,
+    axes: givenAxes,
+    inverse = false,
+    role: givenRole = "query",
+    seqLen,
+    dtype,
+    out = x,
+  } = checkOptions(options, OPTIONS);
+  const { heap } = core;
+  const { extents, source, target } = openTensor(heap, core.geometry.head_dim, x, { layout, shape, dtype, out }, "x");
+  const role = codeOfRole(givenRole);
+  trueOrFalse(inverse, "inverse");
+  const positions = readPositions(input, extents.batches, extents.tokens, core.axes, "positions", givenAxes);
+  let sequenceLength = checkSequenceLength(seqLen);
+
+  // From here on no code of the caller runs, so addresses stay valid.
+  const { address } = core;
+  if (source.address === 0 || target.address === 0 || source.length === 0) {
     // All chunks must use the same plan, and all positions must be checked before the first chunk is written.
     core.checkPositions(positions);
     sequenceLength ||= lengthOf(positions);
@@ -46,7 +74,7 @@ export function rotate<X extends Tensor | ElementArray>(core: RopeCore, x: X, op
   forEachChunk(heap, source, target, extents, (from, to, part, chunk) => {
     const p = placeChunkPositions(heap, positions, chunk, ids, sequenceLength);
     const { batches, tokens, heads, head_dim } = part;
-    const status = module.rope_rotate(
+    const status = heap.module.rope_rotate(
       address,
       from,
       to,

@@ -1,5 +1,6 @@
 // Tables of cosines and sines.
-import { codeIn } from "../base/checks.js";
+import { codeIn, trueOrFalse } from "../base/checks.js";
+import { checkOptions, optionNames } from "../base/options.js";
 import { checkDType, DTYPES, type DType, type ElementArray, newElements, sizeOf } from "../memory/elements.js";
 import { fail } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
@@ -13,7 +14,7 @@ import {
   slicePositions,
 } from "../memory/positions.js";
 import { codeOfRole, type Role, type RopeCore } from "./core.js";
-import { Tensor } from "../memory/tensor.js";
+import { type Tensor, tensorMemory } from "../memory/tensor.js";
 
 /**
  * Layouts of a table. `compact`: one value per pair, [n, rotary_dim/2], as kernels and ONNX's RotaryEmbedding take it. `half` and `interleaved`:
@@ -51,32 +52,56 @@ export interface TableIntoOptions<Elements> extends TableOptions {
   out: { cos: Elements; sin: Elements };
 }
 
+const OPTIONS = optionNames<Partial<TableIntoOptions<unknown>>>("table()", {
+  dtype: true,
+  layout: true,
+  role: true,
+  inverse: true,
+  seqLen: true,
+  out: true,
+});
+const OUT = optionNames<TableIntoOptions<unknown>["out"] & { shape?: unknown }>("table()", {
+  cos: true,
+  sin: true,
+  shape: true,
+});
+
 /** @internal */
 export function writeTable<Elements extends Tensor | ElementArray>(
   core: RopeCore,
   lengthOrPositions: number | PositionArray,
-  options: TableOptions & Partial<TableIntoOptions<Elements>>,
+  options: (TableOptions & Partial<TableIntoOptions<Elements>>) | undefined,
 ): CosSinTable<Elements> {
+  const {
+    dtype: givenDType,
+    layout: givenLayout = "compact",
+    role: givenRole = "query",
+    inverse = false,
+    seqLen,
+    out,
+  } = checkOptions(options, OPTIONS) as Partial<TableIntoOptions<Elements>>;
+  const { cos: givenCos, sin: givenSin } = checkOptions(out, OUT, "out") as Partial<NonNullable<typeof out>>;
   const { heap, geometry } = core;
-  const dtype = checkDType(options.dtype ?? ownDType(options.out?.cos) ?? "f32");
-  const layout = codeIn(TABLE_LAYOUTS, options.layout ?? "compact", "layout");
-  const role = codeOfRole(options.role ?? "query");
+  const dtype = checkDType(givenDType ?? tensorMemory(givenCos)?.dtype ?? "f32");
+  const layout = codeIn(TABLE_LAYOUTS, givenLayout, "layout");
+  const role = codeOfRole(givenRole);
+  trueOrFalse(inverse, "inverse");
   const positions = readLengthOrPositions(lengthOrPositions, core.axes);
   core.checkPositions(positions);
-  const sequenceLength = checkSequenceLength(options.seqLen) || lengthOf(positions);
+  const sequenceLength = checkSequenceLength(seqLen) || lengthOf(positions);
 
   const rows = positions.tokens;
   const columns = layout === 0 ? geometry.rotary_dim / 2 : geometry.rotary_dim;
-  const { cos, sin } = options.out ?? {
-    cos: newElements(dtype, rows * columns),
-    sin: newElements(dtype, rows * columns),
-  };
-  const targets = [cos, sin].map((target, i) =>
-    tableTarget(heap, target, dtype, rows * columns, i === 0 ? "out.cos" : "out.sin"),
-  );
+  const cos = out === undefined ? (newElements(dtype, rows * columns) as Elements) : givenCos!;
+  const sin = out === undefined ? (newElements(dtype, rows * columns) as Elements) : givenSin!;
+  const targets = [
+    tableTarget(heap, cos, dtype, rows * columns, "out.cos"),
+    tableTarget(heap, sin, dtype, rows * columns, "out.sin"),
+  ] as const;
 
+  // From here on no code of the caller runs, so addresses stay valid.
   const rowBytes = columns * sizeOf(dtype);
-  if (overlap(targets[0]!, targets[1]!)) fail("INVALID_ARGUMENT", "out.sin", "must not overlap out.cos");
+  if (overlap(targets[0], targets[1])) fail("INVALID_ARGUMENT", "out.sin", "must not overlap out.cos");
   const step = Math.max(1, Math.floor(heap.scratchBytes / (2 * rowBytes)));
   for (let row = 0; row < rows; row += step) {
     const count = Math.min(step, rows - row);
@@ -92,20 +117,15 @@ export function writeTable<Elements extends Tensor | ElementArray>(
     const [cosAddress, sinAddress] = targets.map(({ address }, i) =>
       address === 0 ? scratch + i * bytes : address + first,
     ) as [number, number];
-    const purpose = [role, options.inverse ?? false, DTYPES.indexOf(dtype), layout] as const;
+    const purpose = [role, inverse, DTYPES.indexOf(dtype), layout] as const;
     heap.check(heap.module.rope_write_table(core.address, placed, ...purpose, cosAddress, sinAddress));
     targets.forEach((target, i) => target.bytes?.set(heap.bytes(scratch + i * bytes, bytes), first));
   }
-  return { cos: cos as Elements, sin: sin as Elements, shape: [rows, columns] };
+  return { cos, sin, shape: [rows, columns] };
 }
 
-function tableTarget(heap: Heap, target: Tensor | ElementArray, dtype: DType, length: number, field: string): Operand {
+function tableTarget(heap: Heap, target: unknown, dtype: DType, length: number, field: string): Operand {
   const operand = operandOf(heap, target, dtype, field);
   if (operand.length !== length) fail("INVALID_SHAPE", field, `must have ${length} elements (got ${operand.length})`);
   return operand;
-}
-
-/** The element type of a Tensor that a table is written to. */
-function ownDType(target: Tensor | ElementArray | undefined): DType | undefined {
-  return target instanceof Tensor ? target.dtype : undefined;
 }

@@ -1,0 +1,73 @@
+// Typed arrays and lists of numbers that callers pass, read by the engine's own getters: a caller can't replace those, and they run no code.
+
+const prototype = Object.getPrototypeOf(Uint8Array.prototype) as object;
+
+function getter(name: PropertyKey): (array: unknown) => unknown {
+  const { get } = Object.getOwnPropertyDescriptor(prototype, name) as { get: (this: unknown) => unknown };
+  return (array) => get.call(array);
+}
+
+const tagOf = getter(Symbol.toStringTag);
+const bufferOf = getter("buffer");
+const byteOffsetOf = getter("byteOffset");
+const byteLengthOf = getter("byteLength");
+const lengthOf = getter("length");
+
+/** The name of a typed array's type, such as `Float32Array`; undefined for everything else, a Proxy of a typed array too. @internal */
+export function typedArrayName(value: unknown): string | undefined {
+  return tagOf(value) as string | undefined;
+}
+
+/** The number of elements of a typed array. @internal */
+export function typedArrayLength(array: unknown): number {
+  return lengthOf(array) as number;
+}
+
+/** The bytes of a typed array, as a view of a fixed length; undefined if its buffer is detached. @internal */
+export function viewBytes(array: unknown): Uint8Array | undefined {
+  try {
+    return new Uint8Array(bufferOf(array) as ArrayBuffer, byteOffsetOf(array) as number, byteLengthOf(array) as number);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A copy of a typed array, of the same type. A class that extends a typed array may run code here. @internal */
+export function sliceOf<T>(array: T): T {
+  return Uint8Array.prototype.slice.call(array) as T;
+}
+
+/** Same as Array.isArray, which throws for a revoked Proxy. @internal */
+export function isArray(value: unknown): value is readonly unknown[] {
+  try {
+    return Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * A copy of an array of numbers, with each element read once; undefined if `value` is something else, is detached, or has an element that isn't a
+ * number. Typed arrays would silently convert strings and nulls, and their bigints aren't numbers. `checkLength` may throw before anything
+ * is copied: a Proxy can claim any length.
+ * @internal
+ */
+export function copyNumbers(value: unknown, checkLength?: (length: number) => void): Float64Array | undefined {
+  const name = typedArrayName(value);
+  if (name !== undefined) {
+    if (name === "BigInt64Array" || name === "BigUint64Array" || viewBytes(value) === undefined) return undefined;
+    checkLength?.(typedArrayLength(value));
+    return new Float64Array(value as Float64Array);
+  }
+  if (!isArray(value)) return undefined;
+  const { length } = value;
+  if (!Number.isInteger(length) || length < 0 || length >= 2 ** 32) return undefined;
+  checkLength?.(length);
+  const copy = new Float64Array(length);
+  for (let i = 0; i < length; i++) {
+    const element = value[i];
+    if (typeof element !== "number") return undefined;
+    copy[i] = element;
+  }
+  return copy;
+}
