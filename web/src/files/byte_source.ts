@@ -65,7 +65,7 @@ export async function readRange(
   start: number,
   end: number,
   signal?: AbortSignal,
-): Promise<Uint8Array> {
+): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = new Uint8Array(end - start);
   let filled = 0;
   for await (const chunk of source.stream(start, end, signal)) {

@@ -1,5 +1,6 @@
 // What browsers and Node do differently when reading files.
 import type { FileSet } from "./byte_source.js";
+import type { Locks } from "./cache/locks.js";
 
 /** File access on the current platform. @internal */
 export interface FilePlatform {
@@ -10,6 +11,8 @@ export interface FilePlatform {
   readonly opfsRoot?: () => Promise<FileSystemDirectoryHandle>;
   /** The Cache API, where there is one. */
   readonly caches?: CacheStorage;
+  /** Web Locks, where the engine has them. */
+  readonly locks?: Locks | undefined;
 }
 
 /** File access in pages and Workers. OPFS and the Cache API need a secure context. @internal */
@@ -18,5 +21,8 @@ export const webFiles: FilePlatform = {
   opfsRoot: () => navigator.storage.getDirectory(),
   get caches() {
     return globalThis.caches;
+  },
+  get locks() {
+    return (navigator as Partial<Navigator>).locks;
   },
 };

@@ -1,10 +1,8 @@
-// How a download is stored: pieces of the file, and a JSON record that describes it.
+// How a download is stored: a JSON record that describes the file, and pieces of one version of it.
 import { isJsonObject } from "../json_file.js";
 import { withoutFragment } from "../http/urls.js";
+import { withLock } from "./locks.js";
 import type { PieceStore } from "./piece_store.js";
-
-/** Length of a piece in bytes. An interrupted download loses at most this much, and a piece is held in memory until complete. @internal */
-export const PIECE_BYTES = 16 << 20;
 
 const RECORD = "about";
 
@@ -14,33 +12,51 @@ export interface CacheRecord {
   readonly source: string;
   /** Length in bytes; undefined for a file that the server doesn't have. */
   readonly size?: number | undefined;
+  /** Identifies the version of the file that its pieces belong to; undefined for a file that the server doesn't have. */
   readonly version?: string | undefined;
 }
 
 /** A file with data in a store. @internal */
 export interface CachedFile {
   readonly key: string;
-  /** Indices of its stored pieces. */
-  readonly pieces: readonly number[];
+  readonly pieces: readonly CachedPiece[];
 }
 
-/** A key for a URL of any length, made of characters that any store accepts. @internal */
-export async function keyOf(url: URL): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(withoutFragment(url)));
+interface CachedPiece {
+  /** Its name in the store. */
+  readonly name: string;
+  /** Version of the file; undefined for pieces that earlier releases of this package have stored. */
+  readonly version: string | undefined;
+  readonly index: number;
+}
+
+async function sha256(bytes: BufferSource): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", bytes);
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** @internal */
-export function pieceName(key: string, index: number): string {
-  return `${key}-${index}`;
+const digestOf = (text: string): Promise<string> => sha256(new TextEncoder().encode(text));
+
+/** A key for a URL of any length, made of characters that any store accepts. @internal */
+export function keyOf(url: URL): Promise<string> {
+  return digestOf(withoutFragment(url));
 }
 
-/** Length of a piece of a file of `size` bytes. @internal */
-export function pieceBytes(size: number, index: number): number {
-  return Math.max(0, Math.min(PIECE_BYTES, size - index * PIECE_BYTES));
+/**
+ * A version as 32 hexadecimal digits, from the file's length, its ETag or Last-Modified, and its first bytes. The bytes are for servers
+ * that send neither, and for Last-Modified, which counts whole seconds.
+ * @internal
+ */
+export async function versionOf(size: number, sent: string | undefined, beginning: BufferSource): Promise<string> {
+  return (await digestOf(JSON.stringify([size, sent ?? null, await sha256(beginning)]))).slice(0, 32);
 }
 
 /** @internal */
+export function pieceName(key: string, version: string, index: number): string {
+  return `${key}-${version}-${index}`;
+}
+
+/** The record of a file; undefined if there is none or it is damaged. @internal */
 export async function readRecord(store: PieceStore, key: string): Promise<CacheRecord | undefined> {
   try {
     const blob = await store.read(`${key}-${RECORD}`);
@@ -58,27 +74,47 @@ export async function writeRecord(store: PieceStore, key: string, record: CacheR
 
 /** Lists every file with a record or a piece in the store. @internal */
 export async function cachedFiles(store: PieceStore): Promise<CachedFile[]> {
-  const found = new Map<string, number[]>();
+  const found = new Map<string, CachedPiece[]>();
   for (const name of await store.names()) {
-    const [, key, part] = /^([0-9a-f]{64})-(about|\d+)$/.exec(name) ?? [];
+    const [, key, version, part] = /^([0-9a-f]{64})(?:-([0-9a-f]{32}))?-(about|\d+)$/.exec(name) ?? [];
     if (key === undefined || part === undefined) continue;
     const pieces = found.get(key) ?? [];
     found.set(key, pieces);
-    if (part !== RECORD) pieces.push(Number(part));
+    if (part !== RECORD) pieces.push({ name, version, index: Number(part) });
   }
   return Array.from(found, ([key, pieces]) => ({ key, pieces }));
 }
 
-/** Removes a file's pieces, then its record. @internal */
+/** Runs `action` on what is stored of a file, while nothing else changes it. @internal */
+export function changeFile<T>(store: PieceStore, key: string, action: (file: CachedFile) => Promise<T>): Promise<T> {
+  return withLock(store, key, async () => {
+    const files = await cachedFiles(store);
+    return action(files.find((file) => file.key === key) ?? { key, pieces: [] });
+  });
+}
+
+/**
+ * Removes the pieces of a file that don't belong to the version in its record: all of them if there is no record. Must be called with the
+ * file locked.
+ * @internal
+ */
+export async function removeOrphans(store: PieceStore, { key, pieces }: CachedFile): Promise<void> {
+  const record = await readRecord(store, key);
+  for (const { name, version } of pieces) {
+    if (record?.version === undefined || version !== record.version) await store.remove(name);
+  }
+  if (record === undefined) await store.remove(`${key}-${RECORD}`);
+}
+
+/** Removes a file's record and pieces. Must be called with the file locked. @internal */
 export async function removeFile(store: PieceStore, { key, pieces }: CachedFile): Promise<void> {
-  for (const index of pieces) await store.remove(pieceName(key, index));
-  await store.remove(`${key}-${RECORD}`);
+  await store.remove(`${key}-${RECORD}`); // first, so that an interruption leaves orphans and not a record without its pieces
+  for (const { name } of pieces) await store.remove(name);
 }
 
 function isRecord(value: unknown): value is CacheRecord {
-  return (
-    isJsonObject(value) &&
-    typeof value["source"] === "string" &&
-    (value["size"] === undefined || Number.isSafeInteger(value["size"]))
-  );
+  if (!isJsonObject(value) || typeof value["source"] !== "string") return false;
+  const { size, version } = value;
+  if (size === undefined) return version === undefined;
+  return Number.isSafeInteger(size) && (size as number) >= 0 && typeof version === "string";
 }

@@ -1,8 +1,18 @@
 // Stores named blobs in OPFS or the Cache API.
 import type { FilePlatform } from "../platform.js";
+import { type Locks, withLock } from "./locks.js";
+
+/** Length of a piece in bytes. An interrupted download loses at most this much, and a piece is held in memory to check it. */
+const PIECE_BYTES = 16 << 20;
 
 /** Stores named blobs on this device. Any call may reject, for example because the quota is exceeded. @internal */
 export interface PieceStore {
+  /** Name of the store in locks. */
+  readonly id: string;
+  /** Length of a piece of a file in bytes. The last piece may be shorter. */
+  readonly pieceBytes: number;
+  /** Web Locks, where the engine has them. */
+  readonly locks?: Locks | undefined;
   names(): Promise<string[]>;
   read(name: string): Promise<Blob | undefined>;
   write(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<void>;
@@ -26,14 +36,18 @@ export async function openStore(platform: FilePlatform, kind: CacheKind): Promis
 }
 
 /** The stores that already exist, with their kinds. Creates none. @internal */
-export async function existingStores({ opfsRoot, caches }: FilePlatform): Promise<["opfs" | "cache", PieceStore][]> {
+export async function existingStores({
+  opfsRoot,
+  caches,
+  locks,
+}: FilePlatform): Promise<["opfs" | "cache", PieceStore][]> {
   const stores: ["opfs" | "cache", PieceStore][] = [];
   const folder = await Promise.resolve(opfsRoot?.())
     .then((root) => root?.getDirectoryHandle(FOLDER))
     .catch(() => undefined);
-  if (folder !== undefined) stores.push(["opfs", opfsStore(folder)]);
+  if (folder !== undefined) stores.push(["opfs", opfsStore(folder, locks)]);
   const hasCache = await Promise.resolve(caches?.has(FOLDER)).catch(() => false);
-  if (hasCache) stores.push(["cache", cacheStore(await caches!.open(FOLDER))]);
+  if (hasCache) stores.push(["cache", cacheStore(await caches!.open(FOLDER), locks)]);
   return stores;
 }
 
@@ -53,14 +67,20 @@ async function createOpfsStore(platform: FilePlatform): Promise<PieceStore | und
   const root = await platform.opfsRoot?.();
   const folder = await root?.getDirectoryHandle(FOLDER, { create: true });
   if (folder === undefined) return undefined;
-  const store = opfsStore(folder);
-  await store.write("probe", new Uint8Array(1)); // some engines can't write OPFS files outside a Worker
-  await store.remove("probe");
+  const store = opfsStore(folder, platform.locks);
+  // Some engines can't write OPFS files outside a Worker. Locked, because another tab could remove the file in the middle.
+  await withLock(store, "probe", async () => {
+    await store.write("probe", new Uint8Array(1));
+    await store.remove("probe");
+  });
   return store;
 }
 
-function opfsStore(folder: FileSystemDirectoryHandle): PieceStore {
+function opfsStore(folder: FileSystemDirectoryHandle, locks: Locks | undefined): PieceStore {
   return {
+    id: "opfs",
+    pieceBytes: PIECE_BYTES,
+    locks,
     async names() {
       const names: string[] = [];
       for await (const name of folder.keys()) names.push(name);
@@ -103,12 +123,15 @@ async function writeSync(handle: OpfsFileHandle, bytes: Uint8Array<ArrayBuffer>)
 
 async function createCacheStore(platform: FilePlatform): Promise<PieceStore | undefined> {
   const cache = await platform.caches?.open(FOLDER);
-  return cache === undefined ? undefined : cacheStore(cache);
+  return cache === undefined ? undefined : cacheStore(cache, platform.locks);
 }
 
-function cacheStore(cache: Cache): PieceStore {
+function cacheStore(cache: Cache, locks: Locks | undefined): PieceStore {
   const base = "https://ropewalk.invalid/"; // never fetched: cache keys must be URLs
   return {
+    id: "cache",
+    pieceBytes: PIECE_BYTES,
+    locks,
     names: async () => (await cache.keys()).map(({ url }) => url.slice(base.length)),
     read: async (name) => (await cache.match(base + name))?.blob(),
     write: (name, bytes) => cache.put(base + name, new Response(bytes)),

@@ -1,79 +1,102 @@
 // Caches files from a server piece by piece as they are read.
 import { RopewalkError } from "../../base/errors.js";
-import { blobSource } from "../blob_files.js";
-import { type ByteSource, MissingFile } from "../byte_source.js";
+import { type ByteSource, MissingFile, readRange } from "../byte_source.js";
 import { networkError } from "../errors.js";
 import type { OpenUrl } from "../http/urls.js";
-import {
-  cachedFiles,
-  type CacheRecord,
-  keyOf,
-  PIECE_BYTES,
-  pieceBytes,
-  pieceName,
-  readRecord,
-  removeFile,
-  writeRecord,
-} from "./entries.js";
+import { type CacheRecord, changeFile, keyOf, readRecord, removeOrphans, versionOf, writeRecord } from "./entries.js";
+import { withLock } from "./locks.js";
+import { collectOrphans } from "./models.js";
 import type { PieceStore } from "./piece_store.js";
+import { hasPiece, newPiece, type PieceFile, pieceLength, readPiece, writePiece } from "./pieces.js";
+
+/** The first bytes of a file that are part of its version. Opening a file on a server has read them already. */
+const BEGINNING = 1 << 20;
+
+const CHUNK_BYTES = 1 << 20;
 
 /**
  * Wraps `open` so that files are cached. Opening a file always asks the server. If the file's size or version has changed, its cached
- * pieces are removed. If the server can't be reached, the cached pieces are used.
+ * pieces are removed. If the server can't be reached, the cached pieces are used. Pieces are named by the version they belong to, so the
+ * bytes of two versions never meet, whatever other tabs do.
  *
  * @param model URL of the model that the files belong to
- * @param warn called if the store rejects a write, for example because the quota is exceeded; reading continues without the cache
+ * @param warn called if a piece is damaged or the store rejects a write, for example because the quota is exceeded; reading continues
  * @internal
  */
 export function withCache(open: OpenUrl, store: PieceStore, model: string, warn: (message: string) => void): OpenUrl {
+  let collected: Promise<void> | undefined;
   return async (url, name, signal) => {
+    await (collected ??= collectOrphans(store).catch(() => undefined)); // a store that fails is reported when it is written
     const key = await keyOf(url);
-    const cached = await readRecord(store, key);
     let source: ByteSource | MissingFile;
     try {
       source = await open(url, name, signal);
     } catch (error) {
-      const isNetworkError = error instanceof RopewalkError && error.code === "NETWORK";
-      if (!isNetworkError || cached === undefined) throw error;
-      source =
-        cached.size === undefined
-          ? new MissingFile("NETWORK", error.message)
-          : unreachableSource(name, cached.size, error);
-      warn(`${name}: using the cached file because the download failed (${error.message})`);
-      return source instanceof MissingFile ? source : new CachedSource(source, store, key, warn);
+      return openUnreachable(error, store, key, name, warn);
     }
     if (!(source instanceof MissingFile) && source.size === Infinity) {
       warn(`${name}: not cached: the server sends no length, so the cache can't tell when the file is complete`);
       return source;
     }
-    const record: CacheRecord = {
-      source: model,
-      ...(source instanceof MissingFile ? {} : { size: source.size, version: source.version }),
-    };
-    const isSame = cached !== undefined && cached.size === record.size && cached.version === record.version;
-    if (!isSame || cached.source !== model) {
-      try {
-        if (!isSame) for (const file of await cachedFiles(store)) if (file.key === key) await removeFile(store, file);
-        await writeRecord(store, key, record);
-      } catch (error) {
-        warn(`${name}: not cached: ${(error as Error).message}`);
-        return source;
-      }
+    const record = await recordOf(model, source, signal);
+    try {
+      await updateRecord(store, key, record);
+    } catch (error) {
+      warn(`${name}: not cached: ${(error as Error).message}`);
+      return source;
     }
-    return source instanceof MissingFile ? source : new CachedSource(source, store, key, warn);
+    if (source instanceof MissingFile) return source;
+    return new CachedSource(source, { store, key, version: record.version!, size: source.size }, warn);
   };
+}
+
+async function recordOf(
+  model: string,
+  source: ByteSource | MissingFile,
+  signal: AbortSignal | undefined,
+): Promise<CacheRecord> {
+  if (source instanceof MissingFile) return { source: model };
+  const { size } = source;
+  const beginning = await readRange(source, 0, Math.min(BEGINNING, size), signal);
+  return { source: model, size, version: await versionOf(size, source.version, beginning) };
+}
+
+/** Makes `record` the record of a file. Removes the pieces of other versions. */
+function updateRecord(store: PieceStore, key: string, record: CacheRecord): Promise<void> {
+  return changeFile(store, key, async (file) => {
+    const cached = await readRecord(store, key);
+    const isSame = cached !== undefined && cached.size === record.size && cached.version === record.version;
+    if (!isSame || cached.source !== record.source) await writeRecord(store, key, record);
+    if (!isSame) await removeOrphans(store, file);
+  });
+}
+
+/** The cached file if the server can't be reached. Throws `error` if it isn't cached, or if it means something else. */
+async function openUnreachable(
+  error: unknown,
+  store: PieceStore,
+  key: string,
+  name: string,
+  warn: (message: string) => void,
+): Promise<ByteSource | MissingFile> {
+  const cached = await readRecord(store, key);
+  if (!(error instanceof RopewalkError) || error.code !== "NETWORK" || cached === undefined) throw error;
+  const { size, version } = cached;
+  warn(`${name}: using the cached file because the download failed (${error.message})`);
+  if (size === undefined || version === undefined) return new MissingFile("NETWORK", error.message);
+  return new CachedSource(unreachableSource(name, size, error), { store, key, version, size }, warn);
 }
 
 class CachedSource implements ByteSource {
   readonly name: string;
   readonly size: number;
   readonly seekCost = 1 << 20;
-  private isFull = false;
+  /** Whether pieces are no longer stored: the store is full, or the cached file was deleted or replaced. */
+  #isEnded = false;
 
   constructor(
     private readonly source: ByteSource,
-    private readonly store: PieceStore,
-    private readonly key: string,
+    private readonly file: PieceFile,
     private readonly warn: (message: string) => void,
   ) {
     this.name = source.name;
@@ -81,89 +104,99 @@ class CachedSource implements ByteSource {
   }
 
   async *stream(start: number, end: number, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
+    const { pieceBytes } = this.file.store;
     let position = start;
     while (position < end) {
       signal?.throwIfAborted();
-      const index = Math.floor(position / PIECE_BYTES);
-      const piece = await this.readPiece(index);
+      const index = Math.floor(position / pieceBytes);
+      const piece = await this.#read(index);
+      signal?.throwIfAborted();
       if (piece === undefined) {
-        const missingEnd = await this.endOfMissing(index, end);
-        for await (const chunk of this.download(index, missingEnd, position, end, signal)) {
+        const missingEnd = await this.#endOfMissing(index, end);
+        for await (const chunk of this.#download(index, missingEnd, position, end, signal)) {
           yield chunk;
           position += chunk.length;
         }
         continue;
       }
-      const pieceEnd = Math.min((index + 1) * PIECE_BYTES, end);
-      for await (const chunk of blobSource(this.name, piece).stream(
-        position - index * PIECE_BYTES,
-        pieceEnd - index * PIECE_BYTES,
-        signal,
-      )) {
+      const first = index * pieceBytes;
+      const pieceEnd = Math.min(first + piece.length, end);
+      while (position < pieceEnd) {
+        const chunk = piece.subarray(position - first, Math.min(position + CHUNK_BYTES, pieceEnd) - first);
         yield chunk;
         position += chunk.length;
+        signal?.throwIfAborted();
       }
     }
   }
 
-  /** A cached piece, or undefined if it is missing or incomplete. */
-  private async readPiece(index: number): Promise<Blob | undefined> {
-    const piece = await this.store.read(pieceName(this.key, index)).catch(() => undefined);
-    return piece?.size === this.pieceSize(index) ? piece : undefined;
-  }
-
-  private pieceSize(index: number): number {
-    return pieceBytes(this.size, index);
+  /** A cached piece, or undefined if it is missing or damaged. */
+  async #read(index: number): Promise<Uint8Array | undefined> {
+    const piece = await readPiece(this.file, index);
+    if (piece !== "damaged") return piece;
+    const from = index * this.file.store.pieceBytes;
+    this.warn(`${this.name}: the cached bytes from ${from} on are damaged; downloading them again`);
+    return undefined;
   }
 
   /** The first piece after `index` that is cached or starts at or after `end`. */
-  private async endOfMissing(index: number, end: number): Promise<number> {
+  async #endOfMissing(index: number, end: number): Promise<number> {
     let last = index + 1;
-    while (last * PIECE_BYTES < end && (await this.readPiece(last)) === undefined) last += 1;
+    while (last * this.file.store.pieceBytes < end && !(await hasPiece(this.file, last))) last += 1;
     return last;
   }
 
   /** Downloads the pieces in [first, last), stores each, and yields the bytes in [start, end). */
-  private async *download(
+  async *#download(
     first: number,
     last: number,
     start: number,
     end: number,
     signal?: AbortSignal,
   ): AsyncGenerator<Uint8Array> {
-    if (this.isFull) {
-      yield* this.source.stream(start, Math.min(last * PIECE_BYTES, end), signal);
+    const { pieceBytes } = this.file.store;
+    if (this.#isEnded) {
+      yield* this.source.stream(start, Math.min(last * pieceBytes, end), signal);
       return;
     }
-    let piece = new Uint8Array(this.pieceSize(first));
+    let piece = newPiece(this.file, first);
     let index = first;
-    let position = first * PIECE_BYTES;
-    for await (const chunk of this.source.stream(position, Math.min(last * PIECE_BYTES, this.size), signal)) {
+    let position = first * pieceBytes;
+    for await (const chunk of this.source.stream(position, Math.min(last * pieceBytes, this.size), signal)) {
       for (let rest = chunk; rest.length > 0;) {
-        const at = position - index * PIECE_BYTES;
-        const part = rest.subarray(0, piece.length - at);
-        piece.set(part, at);
+        const at = position - index * pieceBytes;
+        const part = rest.subarray(0, piece.bytes.length - at);
+        piece.bytes.set(part, at);
         const wanted = part.subarray(Math.max(start - position, 0), Math.max(end - position, 0));
         if (wanted.length > 0) yield wanted;
         position += part.length;
         rest = rest.subarray(part.length);
-        if (at + part.length < piece.length) continue;
-        await this.writePiece(index, piece);
+        if (at + part.length < piece.bytes.length) continue;
+        await this.#write(index, piece);
         index += 1;
-        if (index < last)
-          piece = this.pieceSize(index) === piece.length ? piece : new Uint8Array(this.pieceSize(index));
+        if (index < last && pieceLength(this.file.store, this.size, index) !== piece.bytes.length)
+          piece = newPiece(this.file, index);
       }
     }
   }
 
-  private async writePiece(index: number, piece: Uint8Array<ArrayBuffer>): Promise<void> {
-    if (this.isFull) return;
+  /** Stores a piece if the cached file is still this version of it. */
+  async #write(index: number, piece: ReturnType<typeof newPiece>): Promise<void> {
+    if (this.#isEnded) return;
+    const { store, key, version } = this.file;
+    let problem: string | undefined;
     try {
-      await this.store.write(pieceName(this.key, index), piece);
+      problem = await withLock(store, key, async () => {
+        if ((await readRecord(store, key))?.version !== version) return "the cached file was deleted or replaced";
+        await writePiece(this.file, index, piece);
+        return undefined;
+      });
     } catch (error) {
-      this.isFull = true;
-      this.warn(`${this.name}: not cached from byte ${index * PIECE_BYTES} on: ${(error as Error).message}`);
+      problem = (error as Error).message;
     }
+    if (problem === undefined) return;
+    this.#isEnded = true;
+    this.warn(`${this.name}: not cached from byte ${index * store.pieceBytes} on: ${problem}`);
   }
 }
 

@@ -175,7 +175,7 @@ class HttpSource implements ByteSource {
         this.name,
         `the file changed on the server: it now has ${size} bytes and had ${this.size}; open it again`,
       );
-    } else if (version !== this.version && version !== undefined && this.version !== undefined) {
+    } else if (version !== this.version && this.version !== undefined) {
       networkError(this.name, "the file changed on the server while it was being read; open it again");
     }
     if (!isPartial) this.seekCost = Infinity; // the server ignores ranges: every stream starts at the first byte of the file
