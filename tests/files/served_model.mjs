@@ -13,4 +13,5 @@ export const field = "m.gguf: download";
 export const server = (t, misbehave) => serve(t, { "m.gguf": bytes }, misbehave);
 
 /** Opens the model without retries, unless `options` says otherwise. */
-export const open = ({ url }, options) => openModel(fetchOnly, `${url}m.gguf`, { retries: 0, ...options });
+export const open = ({ url }, options, name = "m.gguf") =>
+  openModel(fetchOnly, `${url}${name}`, { retries: 0, ...options });

@@ -7,6 +7,7 @@ import { type ByteSource, type FileSet, readRange } from "./byte_source.js";
 import { CACHE_KINDS, type CacheKind, openStore } from "./cache/piece_store.js";
 import { withCache } from "./cache/source.js";
 import { openGguf } from "./gguf/shards.js";
+import { checkHeaders } from "./http/request.js";
 import { HTTP_DEFAULTS, openHttp } from "./http/source.js";
 import { httpFiles, type OpenUrl, parseUrl, withoutFragment } from "./http/urls.js";
 import type { JsonObject } from "./json_file.js";
@@ -67,7 +68,11 @@ export interface OpenOptions {
   signal?: AbortSignal;
   /** Called with the bytes of headers and JSON files read so far. The total grows as more turn out to be needed. */
   onProgress?: (progress: ReadProgress) => void;
-  /** Request headers, such as `Authorization`. */
+  /**
+   * Request headers, such as `Authorization`. They go to the origin of the model's URL only: where it redirects to another, the redirect is
+   * followed without them. A page can't see where a redirect leads, so there a redirect is an error with headers other than `Authorization`,
+   * unless it stays within the page's own origin.
+   */
   headers?: Record<string, string>;
   /** Where to cache downloads: `opfs`, `cache` (the Cache API), or `browser` for the first of these that works. Default `none`. */
   cache?: CacheKind;
@@ -129,7 +134,8 @@ async function openFormat(files: FileSet, main: ByteSource, signal: AbortSignal 
 }
 
 async function filesOf(platform: FilePlatform, source: ModelSource, options: OpenOptions): Promise<FileSet> {
-  const { headers = {}, cache = "none", onWarning } = options;
+  const { cache = "none", onWarning } = options;
+  const headers = checkHeaders(options.headers);
   const { retries = HTTP_DEFAULTS.retries, timeout = HTTP_DEFAULTS.timeout } = options;
   wholeNumber(retries, 0, 100, "retries");
   wholeNumber(timeout, 1, 2 ** 31 - 1, "timeout");

@@ -3,6 +3,7 @@ import { RopewalkError } from "../../base/errors.js";
 import { type ByteSource, chunksOf, MissingFile } from "../byte_source.js";
 import { networkError } from "../errors.js";
 import { IdleTimeout } from "./idle_timeout.js";
+import { request } from "./request.js";
 import { isHtml, parseResponse, type RangeResponse, RetryableError } from "./response.js";
 
 /** How to make requests. @internal */
@@ -96,7 +97,7 @@ class HttpSource implements ByteSource {
       let wait = 0;
       const timeout = new IdleTimeout(this.options.timeout, signal);
       try {
-        const response = await this.request(position, end, timeout);
+        const response = await this.requestRange(position, end, timeout);
         for await (const chunk of chunksInRange(response, position, Math.min(end, response.end), timeout)) {
           yield chunk;
           position += chunk.length;
@@ -132,14 +133,15 @@ class HttpSource implements ByteSource {
   }
 
   /** Makes one request and checks that the response matches the earlier ones. */
-  private async request(
+  private async requestRange(
     start: number,
     end: number,
     timeout: IdleTimeout,
   ): Promise<RangeResponse & { body: ReadableStream<Uint8Array> }> {
     // No If-Range: cross-origin it would trigger a CORS preflight, which model hosts reject. throwIfChanged does its job.
-    const headers = { ...this.options.headers, Range: `bytes=${start}-${end - 1}` };
-    const response = await timeout.wait(this.options.fetch(this.url, { headers, signal: timeout.signal }));
+    const { fetch, headers } = this.options;
+    const range = `bytes=${start}-${end - 1}`;
+    const response = await timeout.wait(request(fetch, this.url, this.name, headers, range, timeout.signal));
     try {
       if (!this.isOpen) this.throwIfMissing(response);
       const parsed = parseResponse(this.name, this.shownUrl, response, start);
@@ -175,7 +177,7 @@ class HttpSource implements ByteSource {
         this.name,
         `the file changed on the server: it now has ${size} bytes and had ${this.size}; open it again`,
       );
-    } else if (version !== this.version && this.version !== undefined) {
+    } else if (version !== this.version && version !== undefined && this.version !== undefined) {
       networkError(this.name, "the file changed on the server while it was being read; open it again");
     }
     if (!isPartial) this.seekCost = Infinity; // the server ignores ranges: every stream starts at the first byte of the file

@@ -11,6 +11,7 @@ export function parseUrl(source: string | URL): URL {
   const page = (globalThis as { location?: Location }).location?.href;
   let url: URL;
   try {
+    if (typeof source !== "string" && !(source instanceof URL)) throw new TypeError("not a string");
     url = new URL(source, page);
   } catch (cause) {
     fail("INVALID_ARGUMENT", "source", `must be a URL (got ${show(source)})`, { cause });
@@ -22,6 +23,8 @@ export function parseUrl(source: string | URL): URL {
       `must be an http:, https:, blob: or data: URL (got ${url.protocol}); in a page, pass the files as Blobs`,
     );
   }
+  if (url.username !== "" || url.password !== "")
+    fail("INVALID_ARGUMENT", "source", "must be a URL without a user name and password; pass an Authorization header");
   return url;
 }
 
