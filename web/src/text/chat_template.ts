@@ -1,7 +1,12 @@
 // Renders a conversation with the model's chat template.
-import { RopewalkError, fail } from "../base/errors.js";
-import { parseTemplate, runTemplate, type Jinja } from "./jinja.js";
-import { strftime } from "./strftime.js";
+import { fail } from "../base/errors.js";
+import { checkOptions, optionNames } from "../base/options.js";
+import { printable, show } from "../base/show.js";
+import { Budget } from "./template/budget.js";
+import { environmentOf, runTemplate } from "./template/interpreter.js";
+import type { Environment, Jinja } from "./template/library.js";
+import { strftime } from "./template/strftime.js";
+import { tokensOf } from "./template/tokens.js";
 
 /** A message of a conversation. Templates may read more fields: `tool_calls`, `reasoning_content`, `name`. */
 export interface ChatMessage {
@@ -27,38 +32,52 @@ export interface ChatOptions {
   variables?: Readonly<Record<string, unknown>>;
 }
 
+const CHAT_OPTIONS = optionNames<ChatOptions>("renderChat()", {
+  addGenerationPrompt: true,
+  tools: true,
+  beginToken: true,
+  endToken: true,
+  now: true,
+  variables: true,
+});
+
 /** Raised by a template's call to raise_exception. */
 class TemplateException extends Error {}
 
 /** The limit for range() of Jinja's sandbox. */
 const MAX_RANGE = 100000;
 
+/** Characters of a reason that an error message quotes. */
+const MOST_QUOTED = 400;
+
 /**
  * Renders a conversation with the model's chat template, like transformers' apply_chat_template. The text includes special tokens, so
- * encode it with `{ special: false }`. Imports the package `@huggingface/jinja`.
+ * encode it with `{ special: false }`. Imports the package `@huggingface/jinja`. A template of up to a million characters may take
+ * 400,000 steps, and more for a longer conversation: about half a second.
  *
  * @param template `tokenizer.chat_template` of a GGUF file, chat_template.jinja, or `chat_template` of a tokenizer_config.json
  * @throws INVALID_ARGUMENT (messages): there are no messages, or the template rejects them; the error has the template's message.
- *   INVALID_FILE (chat_template): the template can't be parsed, or fails
+ *   INVALID_FILE (chat_template): the template can't be parsed, fails, or takes too long. UNKNOWN_KEY, INVALID_ARGUMENT for an option
  */
 export async function renderChat(
   template: string,
   messages: readonly ChatMessage[],
-  options: ChatOptions = {},
+  options?: ChatOptions,
 ): Promise<string> {
-  if (typeof template !== "string") fail("INVALID_FILE", "chat_template", `must be a string (got ${typeof template})`);
-  checkMessages(messages);
+  const inputs = inputsOf(messages, checkOptions(options, CHAT_OPTIONS));
+  if (typeof template !== "string") fail("INVALID_FILE", "chat_template", `must be a string (got ${show(template)})`);
   const jinja = (await import("@huggingface/jinja")) as unknown as Jinja;
   const program = parse(jinja, template);
+  const environment = convert(jinja, inputs);
   try {
-    return runTemplate(jinja, program, variablesOf(messages, options));
+    return runTemplate(jinja, program, environment, new Budget(inputs));
   } catch (error) {
     if (error instanceof TemplateException) {
       fail("INVALID_ARGUMENT", "messages", `the model's chat template rejects them: ${error.message}`, {
         cause: error,
       });
     }
-    throw failure("the template failed for these messages", error);
+    failTemplate("the template failed for these messages", error);
   }
 }
 
@@ -74,43 +93,74 @@ function checkMessages(messages: readonly ChatMessage[]): void {
 
 function parse(jinja: Jinja, template: string): unknown {
   try {
-    return parseTemplate(jinja, template);
+    return jinja.parse(tokensOf(jinja, template));
   } catch (error) {
-    throw failure("the template cannot be parsed", error);
+    failTemplate("the template cannot be parsed", error);
   }
 }
 
-function failure(what: string, error: unknown): RopewalkError {
-  const reason = error instanceof Error ? error.message : String(error);
-  return new RopewalkError(
+/** Converts variables to the template's values. */
+function convert(jinja: Jinja, inputs: Readonly<Record<string, unknown>>): Environment {
+  try {
+    return environmentOf(jinja, inputs);
+  } catch (cause) {
+    fail(
+      "INVALID_ARGUMENT",
+      "messages",
+      "they, or the tools or variables, have values that aren't JSON, or that are nested too deeply",
+      { cause },
+    );
+  }
+}
+
+function failTemplate(what: string, error: unknown): never {
+  const isStackFull = error instanceof RangeError && /call stack|recursion/i.test(error.message);
+  const reason = isStackFull ? "it nests too deeply" : error instanceof Error ? error.message : show(error);
+  const short = reason.length > MOST_QUOTED ? `${reason.slice(0, MOST_QUOTED)}…` : reason;
+  fail(
     "INVALID_FILE",
     "chat_template",
-    `${what}: ${reason}. Use another template, or write the prompt without one`,
-    {
-      cause: error,
-    },
+    `${what}: ${printable(short)}. Use another template, or write the prompt without one`,
+    { cause: error },
   );
 }
 
-function variablesOf(messages: readonly ChatMessage[], options: ChatOptions): Record<string, unknown> {
-  const now = options.now ?? new Date();
+/** The variables of a template. Reads each option once. */
+function inputsOf(messages: readonly ChatMessage[], options: ChatOptions): Record<string, unknown> {
+  const { addGenerationPrompt = true, tools, beginToken, endToken, now = new Date(), variables } = options;
+  checkMessages(messages);
+  if (typeof addGenerationPrompt !== "boolean")
+    fail("INVALID_ARGUMENT", "addGenerationPrompt", `must be a boolean (got ${show(addGenerationPrompt)})`);
+  if (tools !== undefined && tools !== null && !Array.isArray(tools))
+    fail("INVALID_ARGUMENT", "tools", `must be an array of JSON schemas (got ${show(tools)})`);
+  for (const [name, token] of Object.entries({ beginToken, endToken })) {
+    if (token !== undefined && typeof token !== "string")
+      fail("INVALID_ARGUMENT", name, `must be a string (got ${show(token)})`);
+  }
+  if (!(now instanceof Date) || Number.isNaN(now.getTime()))
+    fail("INVALID_ARGUMENT", "now", `must be a valid Date (got ${show(now)})`);
+  if (variables !== undefined && (typeof variables !== "object" || variables === null || Array.isArray(variables)))
+    fail("INVALID_ARGUMENT", "variables", `must be an object of values by name (got ${show(variables)})`);
   const constants = { true: true, false: false, none: null, True: true, False: false, None: null };
   const functions = {
     raise_exception(message: unknown): never {
-      throw new TemplateException(String(message));
+      throw new TemplateException(typeof message === "string" ? message.slice(0, MOST_QUOTED) : show(message));
     },
-    strftime_now: (format: unknown) => strftime(now, String(format)),
+    strftime_now(format: unknown): string {
+      if (typeof format !== "string") throw new TypeError("strftime_now() needs a string");
+      return strftime(now, format);
+    },
     range,
   };
   const inputs = {
     messages: messages.map(withReasoning),
-    add_generation_prompt: options.addGenerationPrompt ?? true,
-    tools: options.tools ?? null,
+    add_generation_prompt: addGenerationPrompt,
+    tools: tools ?? null,
     documents: null,
-    ...(options.beginToken === undefined ? {} : { bos_token: options.beginToken }),
-    ...(options.endToken === undefined ? {} : { eos_token: options.endToken }),
+    ...(beginToken === undefined ? {} : { bos_token: beginToken }),
+    ...(endToken === undefined ? {} : { eos_token: endToken }),
   };
-  return { ...constants, ...functions, ...inputs, ...options.variables };
+  return { ...constants, ...functions, ...inputs, ...variables };
 }
 
 /** Gives a message's reasoning under both names that templates use. */
@@ -121,7 +171,10 @@ function withReasoning(message: ChatMessage): ChatMessage {
     : { thinking: reasoning, ...message, reasoning_content: reasoning };
 }
 
-function range(first: number, stop?: number, step = 1): number[] {
+function range(first: unknown, stop?: unknown, step: unknown = 1): number[] {
+  const isNumber = (value: unknown): value is number => typeof value === "number";
+  if (!isNumber(first) || !isNumber(step) || (stop !== undefined && !isNumber(stop)))
+    throw new TypeError("range() needs numbers");
   const start = stop === undefined ? 0 : first;
   const length = Math.max(0, Math.ceil(((stop ?? first) - start) / step));
   if (!(length <= MAX_RANGE)) throw new RangeError(`range() must have at most ${MAX_RANGE} numbers`);
