@@ -26,3 +26,8 @@ if(ROPEWALK_TESTS)
   enable_testing()
   add_subdirectory(tests/native)
 endif()
+
+if(ROPEWALK_FUZZ)
+  enable_testing()
+  add_subdirectory(tests/fuzz/native)
+endif()

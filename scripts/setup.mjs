@@ -27,7 +27,7 @@ const packages = {
     "libsimde-dev",
     "nlohmann-json3-dev",
   ],
-  browsers: ["chromium", "firefox-esr"],
+  browsers: ["chromium", "firefox-esr", "webkit2gtk-driver", "libwebkit2gtk-4.1-0", "xvfb"],
   lint: ["clang-format"],
 };
 

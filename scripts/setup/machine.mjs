@@ -1,6 +1,6 @@
 // Finds out which programs and libraries are missing, by their Debian package names, and installs them with apt-get.
 
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { capture, run } from "./process.mjs";
 
@@ -14,6 +14,9 @@ const evidence = {
   "clang-format": ["clang-format"],
   chromium: ["chromium", "chromium-browser", "google-chrome"],
   "firefox-esr": ["firefox-esr", "firefox"],
+  "webkit2gtk-driver": ["WebKitWebDriver"],
+  "libwebkit2gtk-4.1-0": () => findMiniBrowser() !== undefined,
+  xvfb: ["Xvfb"],
   "libgtest-dev": ["gtest/gtest.h"],
   "libsimde-dev": ["simde/wasm/simd128.h"],
   "nlohmann-json3-dev": ["nlohmann/json.hpp"],
@@ -34,6 +37,16 @@ export function findProgram(name) {
 function hasSanitizers() {
   if (!findProgram("clang++")) return false;
   return existsSync(capture("clang++", ["--rtlib=compiler-rt", "-print-libgcc-file-name"]).trim());
+}
+
+/** The path of WebKitGTK's MiniBrowser, which is not on PATH, or undefined. */
+export function findMiniBrowser() {
+  const names = (folder) => (existsSync(folder) ? readdirSync(folder) : []);
+  const versions = ["webkitgtk-6.0", "webkit2gtk-4.1"];
+  const libraries = ["/usr/lib", ...names("/usr/lib").map((name) => join("/usr/lib", name)), "/usr/libexec"];
+  return libraries
+    .flatMap((folder) => versions.map((version) => join(folder, version, "MiniBrowser")))
+    .find((path) => existsSync(path));
 }
 
 function isInstalled(name) {

@@ -1,8 +1,9 @@
-// Starts Chromium and Firefox with puppeteer-core: Chromium over the DevTools protocol, Firefox over WebDriver BiDi.
+// Starts Chromium and Firefox with puppeteer-core: Chromium over the DevTools protocol, Firefox over WebDriver BiDi. And WebKit (webkit.mjs).
 
 import assert from "node:assert/strict";
 import puppeteer from "puppeteer-core";
 import { findProgram } from "../../scripts/setup/machine.mjs";
+import { launchWebKit } from "./webkit.mjs";
 
 // no GPU, and no background requests
 const CHROMIUM_FLAGS = [
@@ -26,9 +27,10 @@ const PROGRAMS = {
   firefox: ["firefox-esr", "firefox"],
 };
 
-export const BROWSERS = Object.keys(PROGRAMS);
+export const BROWSERS = [...Object.keys(PROGRAMS), "webkit"];
 
 function launch(name, { firefoxPrefs, timeoutMs = TIMEOUT_MS }) {
+  if (name === "webkit") return launchWebKit({ timeoutMs });
   const executablePath = PROGRAMS[name].map(findProgram).find(Boolean);
   if (!executablePath) throw new Error(`no ${name} on this machine: run \`npm run setup\``);
   const options = { executablePath, headless: true, protocolTimeout: timeoutMs };

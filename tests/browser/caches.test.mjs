@@ -2,7 +2,7 @@
 // memory.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { withBrowser, withPage } from "./browsers.mjs";
+import { BROWSERS, withBrowser, withPage } from "./browsers.mjs";
 import { ENTRIES, openSite } from "./site.mjs";
 
 let site;
@@ -19,13 +19,17 @@ const KINDS = DTYPES.flatMap((dtype) => KEY_MODES.map((keys) => [dtype, keys]));
 const RETUNED_WITHIN = { f32: 2 ** -22, f16: 2 ** -11, bf16: 2 ** -8, q8_0: 2 ** -7 };
 
 test("attention and caches", async (t) => {
-  const inBoth = (use) =>
-    withBrowser("chromium", (chromium) => withBrowser("firefox", (firefox) => use({ chromium, firefox })));
-  await inBoth(async (browsers) => {
+  await withAll(BROWSERS, {}, async (browsers) => {
     for (const [name, browser] of Object.entries(browsers)) await t.test(name, (t) => checkBrowser(t, browser));
-    await t.test("a cache saved in one browser is restored in the other", () => compareSaved(browsers));
+    await t.test("a cache saved in one browser is restored in the others", () => compareSaved(browsers));
   });
 });
+
+/** Calls `use` with all named browsers. */
+function withAll([name, ...others], open, use) {
+  if (name === undefined) return use(open);
+  return withBrowser(name, (browser) => withAll(others, { ...open, [name]: browser }, use));
+}
 
 async function checkBrowser(t, browser) {
   const check = (title, use) => t.test(title, () => withPage(browser, site.origin, use));
@@ -66,24 +70,24 @@ async function checkBrowser(t, browser) {
   });
 }
 
-function compareSaved({ chromium, firefox }) {
-  return withPage(chromium, site.origin, (inChromium) =>
-    withPage(firefox, site.origin, async (inFirefox) => {
-      for (const [dtype, keys] of [...KINDS, ["linear"]]) {
-        const saved = await inChromium("saveCache", ENTRIES.good, dtype, keys);
-        assert.deepEqual(
-          await inFirefox("saveCache", ENTRIES.good, dtype, keys),
-          saved,
-          `${dtype} ${keys} saved by Firefox`,
-        );
-        for (const restore of [inFirefox, inChromium]) {
-          assert.deepEqual(
-            await restore("restoreCache", ENTRIES.good, dtype, keys, saved.image),
-            saved,
-            `${dtype} ${keys} restored`,
-          );
-        }
+/** Calls `use` with pages of all browsers: a function that runs a task for each. */
+function withPages([browser, ...others], open, use) {
+  if (browser === undefined) return use(open);
+  return withPage(browser, site.origin, (run) => withPages(others, [...open, run], use));
+}
+
+function compareSaved(browsers) {
+  const names = Object.keys(browsers);
+  return withPages(Object.values(browsers), [], async (runs) => {
+    for (const [dtype, keys] of [...KINDS, ["linear"]]) {
+      const images = [];
+      for (const run of runs) images.push(await run("saveCache", ENTRIES.good, dtype, keys));
+      for (const [i, image] of images.entries())
+        assert.deepEqual(image, images[0], `${dtype} ${keys} saved by ${names[i]}`);
+      for (const [i, run] of runs.entries()) {
+        const restored = await run("restoreCache", ENTRIES.good, dtype, keys, images[0].image);
+        assert.deepEqual(restored, images[0], `${dtype} ${keys} restored by ${names[i]}`);
       }
-    }),
-  );
+    }
+  });
 }

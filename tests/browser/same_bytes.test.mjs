@@ -1,4 +1,4 @@
-// Rotations, tables, attention, caches, saved caches and linear attention give the same bytes in the native library, Node, Chromium and Firefox
+// Rotations, tables, attention, caches, saved caches and linear attention give the same bytes in the native library, Node and each browser
 // (pages/digest.mjs has the cases). The relaxed build differs by the rounding of fused products.
 import assert from "node:assert/strict";
 import { join } from "node:path";

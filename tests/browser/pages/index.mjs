@@ -6,9 +6,10 @@ import * as loadingTasks from "./tasks.mjs";
 const tasks = { ...loadingTasks, ...cacheTasks };
 
 const violations = [];
-addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) =>
-  violations.push(`${violatedDirective}: ${blockedURI}`),
-);
+addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) => {
+  const isOfBrowser = blockedURI.endsWith("/favicon.ico"); // WebKit asks for it by itself
+  if (!isOfBrowser) violations.push(`${violatedDirective}: ${blockedURI}`);
+});
 
 const log = document.querySelector("#log");
 
