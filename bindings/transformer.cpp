@@ -74,16 +74,17 @@ int configure(Address model, const ModelFields& fields, Address layers) {
   return static_cast<int>(model_at(model).weights.configure(config, configs.data()));
 }
 
-int reserve(Address model, int layer, int slot, int expert, int format, int rows, int columns, Address result) {
+int reserve(Address model, int layer, int slot, int expert, int format, int rows, int columns, double bytes, Address result) {
   unsigned char* memory = nullptr;
-  const Status status = model_at(model).weights.reserve(layer, slot, expert, static_cast<WeightFormat>(format), rows, columns, memory);
+  const Status status = model_at(model).weights.reserve(layer, slot, expert, static_cast<WeightFormat>(format), rows, columns,
+                                                        static_cast<std::uint64_t>(bytes), memory);
   *at<Address>(result) = reinterpret_cast<Address>(memory);
   return static_cast<int>(status);
 }
 
-int set_vector(Address model, int layer, int slot, int format, Address stored, int size, double added) {
-  return static_cast<int>(model_at(model).weights.set_vector(layer, slot, static_cast<WeightFormat>(format), at<void>(stored), size,
-                                                             static_cast<float>(added)));
+int set_vector(Address model, int layer, int slot, int format, Address stored, double bytes, double added) {
+  return static_cast<int>(model_at(model).weights.set_vector(layer, slot, static_cast<WeightFormat>(format), at<void>(stored),
+                                                             static_cast<std::uint64_t>(bytes), static_cast<float>(added)));
 }
 
 int pack(Address model, int layer, int slot, int expert) { return static_cast<int>(model_at(model).weights.pack(layer, slot, expert)); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace ropewalk {
 
@@ -49,9 +50,14 @@ constexpr int kLargestBlockBytes = 210;
 
 constexpr bool is_float(WeightFormat format) { return format <= WeightFormat::bf16; }
 
-// Size in bytes of a row of `columns` elements, a multiple of block_elements(format).
+// Size in bytes of `rows` rows of `columns` elements, a multiple of block_elements(format). In 64 bits, so that no matrix wraps around.
+constexpr std::uint64_t weight_bytes(WeightFormat format, int rows, int columns) {
+  return static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(columns / block_elements(format)) * block_bytes(format);
+}
+
+// Size in bytes of one row of a matrix in memory.
 constexpr std::size_t weight_row_bytes(WeightFormat format, int columns) {
-  return static_cast<std::size_t>(columns / block_elements(format)) * block_bytes(format);
+  return static_cast<std::size_t>(weight_bytes(format, 1, columns));
 }
 
 }  // namespace ropewalk

@@ -116,7 +116,8 @@ Buffer<float>* Weights::vector_at(int layer, int slot) {
   return is_within(slot, 0, kLayerVectors - 1) ? &layers_[layer].vectors_[slot] : nullptr;
 }
 
-Status Weights::reserve(int layer, int slot, int expert, WeightFormat format, int rows, int columns, unsigned char*& memory) {
+Status Weights::reserve(int layer, int slot, int expert, WeightFormat format, int rows, int columns, std::uint64_t bytes,
+                        unsigned char*& memory) {
   if (const Status status = check_layer(layer); status != Status::ok) return status;
   if (!is_within(static_cast<int>(format), 0, kWeightFormats - 1)) return Status::weight_format_unknown;
   Matrix* matrix = matrix_at(layer, slot, expert);
@@ -124,15 +125,15 @@ Status Weights::reserve(int layer, int slot, int expert, WeightFormat format, in
   const MatrixShape shape =
       layer == kWholeModel ? MatrixShape{config_.vocabulary_size, config_.hidden_size} : shape_of(static_cast<LayerMatrix>(slot), config_);
   if (rows != shape.rows || columns != shape.columns || columns % block_elements(format) != 0) return Status::weight_shape;
-  const double bytes = static_cast<double>(rows) * static_cast<double>(weight_row_bytes(format, columns));
-  if (bytes > static_cast<double>(SIZE_MAX) || !matrix->memory.resize(static_cast<std::size_t>(bytes))) return Status::out_of_memory;
+  if (bytes != weight_bytes(format, rows, columns)) return Status::weight_shape;
+  if (bytes > SIZE_MAX || !matrix->memory.resize(static_cast<std::size_t>(bytes))) return Status::out_of_memory;
   is_finished_ = false;
   memory = matrix->memory.data();
   matrix->weights = {format, rows, columns, memory, false};
   return Status::ok;
 }
 
-Status Weights::set_vector(int layer, int slot, WeightFormat format, const void* stored, int size, float added) {
+Status Weights::set_vector(int layer, int slot, WeightFormat format, const void* stored, std::uint64_t bytes, float added) {
   if (const Status status = check_layer(layer); status != Status::ok) return status;
   if (!is_within(static_cast<int>(format), 0, kWeightFormats - 1)) return Status::weight_format_unknown;
   Buffer<float>* vector = vector_at(layer, slot);
@@ -140,8 +141,8 @@ Status Weights::set_vector(int layer, int slot, WeightFormat format, const void*
     return Status::weight_slot_unknown;
   const bool is_head_bias = layer == kWholeModel && static_cast<ModelVector>(slot) == ModelVector::head_bias;
   const int of_model = is_head_bias ? config_.vocabulary_size : config_.hidden_size;
-  const int expected = layer == kWholeModel ? of_model : size_of(static_cast<LayerVector>(slot), config_);
-  if (size != expected || size % block_elements(format) != 0) return Status::weight_shape;
+  const int size = layer == kWholeModel ? of_model : size_of(static_cast<LayerVector>(slot), config_);
+  if (size % block_elements(format) != 0 || bytes != weight_bytes(format, 1, size)) return Status::weight_shape;
   if (!vector->resize(size)) return Status::out_of_memory;
   read_row({format, 1, size, stored, false}, 0, vector->data());
   for (int i = 0; i < size; ++i) (*vector)[i] += added;

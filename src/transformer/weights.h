@@ -1,6 +1,7 @@
 // The weights of a model, kept in the format of the file.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "base/buffer.h"
@@ -69,13 +70,14 @@ class Weights {
   const float* operator[](ModelVector slot) const { return vectors_[static_cast<int>(slot)].data(); }
 
   // Allocates memory for a matrix, which the caller fills row by row. `layer` is kWholeModel for a ModelMatrix. `expert` is ignored unless
-  // the matrix belongs to an expert. Returns layer_out_of_range, weight_format_unknown, weight_slot_unknown, weight_shape if the shape
-  // isn't the config's, out_of_memory or ok. On failure an earlier matrix stays.
-  Status reserve(int layer, int slot, int expert, WeightFormat format, int rows, int columns, unsigned char*& memory);
+  // the matrix belongs to an expert. `bytes` is what the caller will write. Returns layer_out_of_range, weight_format_unknown,
+  // weight_slot_unknown, weight_shape if the shape isn't the config's or doesn't take `bytes` bytes, out_of_memory or ok. On failure an
+  // earlier matrix stays.
+  Status reserve(int layer, int slot, int expert, WeightFormat format, int rows, int columns, std::uint64_t bytes, unsigned char*& memory);
 
-  // Copies a vector as floats, with `added` added to each (Gemma's files store norm weights minus 1). Returns the same statuses as
-  // reserve().
-  Status set_vector(int layer, int slot, WeightFormat format, const void* stored, int size, float added);
+  // Copies a vector of `bytes` bytes as floats, with `added` added to each (Gemma's files store norm weights minus 1). Returns the same
+  // statuses as reserve().
+  Status set_vector(int layer, int slot, WeightFormat format, const void* stored, std::uint64_t bytes, float added);
 
   // Packs a matrix that is completely written, while others are still being loaded; finish() packs the rest. Returns layer_out_of_range,
   // weight_slot_unknown, weight_missing, out_of_memory or ok.

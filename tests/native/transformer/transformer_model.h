@@ -89,13 +89,13 @@ class TestModel {
     for (const auto& [at, matrix] : matrices_) {
       if (part++ == left_out) continue;
       unsigned char* memory = nullptr;
-      const Status status = weights.reserve(at[0], at[1], at[2], matrix.format, matrix.rows, matrix.columns, memory);
+      const Status status = weights.reserve(at[0], at[1], at[2], matrix.format, matrix.rows, matrix.columns, matrix.bytes.size(), memory);
       if (status != Status::ok) return status;
       std::memcpy(memory, matrix.bytes.data(), matrix.bytes.size());
     }
     for (const auto& [at, vector] : vectors_) {
       if (part++ == left_out) continue;
-      const Status status = weights.set_vector(at[0], at[1], WeightFormat::f32, vector.data(), static_cast<int>(vector.size()), 0);
+      const Status status = weights.set_vector(at[0], at[1], WeightFormat::f32, vector.data(), vector.size() * sizeof(float), 0);
       if (status != Status::ok) return status;
     }
     return Status::ok;

@@ -91,7 +91,7 @@ TEST(Weights, AVectorOfAnyFormatWithSomethingAdded) {
       }
     }
     for (const float added : {0.0f, 1.0f}) {
-      ASSERT_EQ(weights.set_vector(0, slot(LayerVector::attention_norm), format, bytes, 64, added), Status::ok);
+      ASSERT_EQ(weights.set_vector(0, slot(LayerVector::attention_norm), format, bytes, weight_bytes(format, 1, 64), added), Status::ok);
       for (int i = 0; i < 64; ++i) ASSERT_EQ(weights.layer(0)[LayerVector::attention_norm][i], expected[i] + added) << i;
     }
   }
@@ -111,13 +111,17 @@ TEST(Weights, RefusesShapesThatAreNotTheConfigs) {
         unsigned char* memory = nullptr;
         const int shapes[][2] = {{rows + 1, columns}, {rows, columns + 32}, {columns + 1, rows}, {rows - 1, columns}, {0, 0},
                                  {rows, -columns},    {kMost, kMost}};
-        for (const auto& [r, c] : shapes) ASSERT_EQ(weights.reserve(layer, at, 0, matrix.format, r, c, memory), Status::weight_shape);
+        for (const auto& [r, c] : shapes)
+          ASSERT_EQ(weights.reserve(layer, at, 0, matrix.format, r, c, weight_bytes(matrix.format, r, c), memory), Status::weight_shape);
+        const std::uint64_t bytes = weight_bytes(matrix.format, rows, columns);
+        for (const std::uint64_t other : {bytes - 1, bytes + 1, std::uint64_t{0}, bytes + (std::uint64_t{1} << 32), ~std::uint64_t{0}})
+          ASSERT_EQ(weights.reserve(layer, at, 0, matrix.format, rows, columns, other, memory), Status::weight_shape);
         EXPECT_EQ(memory, nullptr);
       } else {
         std::vector<float> vector = model.vector(layer, at);
-        const int size = static_cast<int>(vector.size());
-        vector.resize(size + 1);
-        for (const int other : {size + 1, size - 1, 0, -size, kMost})
+        const std::uint64_t bytes = vector.size() * sizeof(float);
+        vector.resize(vector.size() + 1);
+        for (const std::uint64_t other : {bytes - 1, bytes + 4, std::uint64_t{0}, bytes + (std::uint64_t{1} << 32), ~std::uint64_t{0}})
           ASSERT_EQ(weights.set_vector(layer, at, WeightFormat::f32, vector.data(), other, 0), Status::weight_shape);
       }
     }
@@ -134,8 +138,9 @@ TEST(Weights, RefusesBlocksThatDoNotFit) {
   unsigned char* memory = nullptr;
   const std::vector<unsigned char> bytes(1000);
   for (const WeightFormat format : {WeightFormat::q8_0, WeightFormat::q4_0, WeightFormat::q6_k}) {
-    EXPECT_EQ(weights.reserve(0, slot(LayerMatrix::query), 0, format, 24, 20, memory), Status::weight_shape);
-    EXPECT_EQ(weights.set_vector(0, slot(LayerVector::attention_norm), format, bytes.data(), 20, 0), Status::weight_shape);
+    EXPECT_EQ(weights.reserve(0, slot(LayerMatrix::query), 0, format, 24, 20, weight_bytes(format, 24, 20), memory), Status::weight_shape);
+    EXPECT_EQ(weights.set_vector(0, slot(LayerVector::attention_norm), format, bytes.data(), weight_bytes(format, 1, 20), 0),
+              Status::weight_shape);
   }
 }
 
@@ -147,27 +152,28 @@ TEST(Weights, RefusesUnknownSlotsLayersAndFormats) {
   float vector[64] = {};
   const WeightFormat f32 = WeightFormat::f32;
   for (const int layer : {-2, 3, kMost, kLeast}) {
-    EXPECT_EQ(weights.reserve(layer, 0, 0, f32, 24, 20, memory), Status::layer_out_of_range);
-    EXPECT_EQ(weights.set_vector(layer, 0, f32, vector, 20, 0), Status::layer_out_of_range);
+    EXPECT_EQ(weights.reserve(layer, 0, 0, f32, 24, 20, weight_bytes(f32, 24, 20), memory), Status::layer_out_of_range);
+    EXPECT_EQ(weights.set_vector(layer, 0, f32, vector, 20 * sizeof(float), 0), Status::layer_out_of_range);
   }
   for (const int none : {-1, kMost, kLeast}) {
-    EXPECT_EQ(weights.reserve(0, none, 0, f32, 24, 20, memory), Status::weight_slot_unknown);
-    EXPECT_EQ(weights.set_vector(0, none, f32, vector, 20, 0), Status::weight_slot_unknown);
-    EXPECT_EQ(weights.reserve(kWholeModel, none, 0, f32, 29, 20, memory), Status::weight_slot_unknown);
-    EXPECT_EQ(weights.set_vector(kWholeModel, none, f32, vector, 20, 0), Status::weight_slot_unknown);
-    EXPECT_EQ(weights.reserve(1, slot(LayerMatrix::up), none, f32, 27, 20, memory), Status::weight_slot_unknown) << "an expert";
-    EXPECT_EQ(weights.reserve(0, 0, 0, static_cast<WeightFormat>(none), 24, 20, memory), Status::weight_format_unknown);
-    EXPECT_EQ(weights.set_vector(0, 0, static_cast<WeightFormat>(none), vector, 20, 0), Status::weight_format_unknown);
+    EXPECT_EQ(weights.reserve(0, none, 0, f32, 24, 20, weight_bytes(f32, 24, 20), memory), Status::weight_slot_unknown);
+    EXPECT_EQ(weights.set_vector(0, none, f32, vector, 20 * sizeof(float), 0), Status::weight_slot_unknown);
+    EXPECT_EQ(weights.reserve(kWholeModel, none, 0, f32, 29, 20, weight_bytes(f32, 29, 20), memory), Status::weight_slot_unknown);
+    EXPECT_EQ(weights.set_vector(kWholeModel, none, f32, vector, 20 * sizeof(float), 0), Status::weight_slot_unknown);
+    EXPECT_EQ(weights.reserve(1, slot(LayerMatrix::up), none, f32, 27, 20, weight_bytes(f32, 27, 20), memory), Status::weight_slot_unknown)
+        << "an expert";
+    EXPECT_EQ(weights.reserve(0, 0, 0, static_cast<WeightFormat>(none), 24, 20, 0, memory), Status::weight_format_unknown);
+    EXPECT_EQ(weights.set_vector(0, 0, static_cast<WeightFormat>(none), vector, 20 * sizeof(float), 0), Status::weight_format_unknown);
   }
-  EXPECT_EQ(weights.reserve(0, kLayerMatrices, 0, f32, 24, 20, memory), Status::weight_slot_unknown);
-  EXPECT_EQ(weights.set_vector(0, kLayerVectors, f32, vector, 20, 0), Status::weight_slot_unknown);
-  EXPECT_EQ(weights.reserve(kWholeModel, kModelMatrices, 0, f32, 29, 20, memory), Status::weight_slot_unknown);
-  EXPECT_EQ(weights.set_vector(kWholeModel, kModelVectors, f32, vector, 20, 0), Status::weight_slot_unknown);
-  EXPECT_EQ(weights.reserve(1, slot(LayerMatrix::up), 6, f32, 27, 20, memory), Status::weight_slot_unknown);
-  EXPECT_EQ(weights.reserve(0, 0, 0, static_cast<WeightFormat>(kWeightFormats), 24, 20, memory), Status::weight_format_unknown);
+  EXPECT_EQ(weights.reserve(0, kLayerMatrices, 0, f32, 24, 20, weight_bytes(f32, 24, 20), memory), Status::weight_slot_unknown);
+  EXPECT_EQ(weights.set_vector(0, kLayerVectors, f32, vector, 20 * sizeof(float), 0), Status::weight_slot_unknown);
+  EXPECT_EQ(weights.reserve(kWholeModel, kModelMatrices, 0, f32, 29, 20, weight_bytes(f32, 29, 20), memory), Status::weight_slot_unknown);
+  EXPECT_EQ(weights.set_vector(kWholeModel, kModelVectors, f32, vector, 20 * sizeof(float), 0), Status::weight_slot_unknown);
+  EXPECT_EQ(weights.reserve(1, slot(LayerMatrix::up), 6, f32, 27, 20, weight_bytes(f32, 27, 20), memory), Status::weight_slot_unknown);
+  EXPECT_EQ(weights.reserve(0, 0, 0, static_cast<WeightFormat>(kWeightFormats), 24, 20, 0, memory), Status::weight_format_unknown);
   // this model doesn't normalize queries, so it has no use for the weights
   for (const LayerVector none : {LayerVector::query_norm, LayerVector::key_norm})
-    EXPECT_EQ(weights.set_vector(0, slot(none), f32, vector, 24, 0), Status::weight_slot_unknown);
+    EXPECT_EQ(weights.set_vector(0, slot(none), f32, vector, 24 * sizeof(float), 0), Status::weight_slot_unknown);
   EXPECT_EQ(memory, nullptr);
 }
 
@@ -176,9 +182,10 @@ TEST(Weights, BeforeAModelIsConfigured) {
   unsigned char* memory = nullptr;
   float vector = 0;
   EXPECT_EQ(weights.finish(), Status::weight_missing);
-  EXPECT_EQ(weights.reserve(0, 0, 0, WeightFormat::f32, 1, 1, memory), Status::layer_out_of_range);
-  EXPECT_EQ(weights.reserve(kWholeModel, 0, 0, WeightFormat::f32, 1, 1, memory), Status::weight_shape);
-  EXPECT_EQ(weights.set_vector(kWholeModel, 0, WeightFormat::f32, &vector, 1, 0), Status::weight_shape);
+  EXPECT_EQ(weights.reserve(0, 0, 0, WeightFormat::f32, 1, 1, weight_bytes(WeightFormat::f32, 1, 1), memory), Status::layer_out_of_range);
+  EXPECT_EQ(weights.reserve(kWholeModel, 0, 0, WeightFormat::f32, 1, 1, weight_bytes(WeightFormat::f32, 1, 1), memory),
+            Status::weight_shape);
+  EXPECT_EQ(weights.set_vector(kWholeModel, 0, WeightFormat::f32, &vector, sizeof vector, 0), Status::weight_shape);
 }
 
 // All matrices are required, and the norms that the config names. Other vectors are optional.
@@ -204,7 +211,8 @@ TEST(Weights, FinishRefusesAModelWithoutAPart) {
       int expert = 0;
       Status status = Status::weight_missing;
       for (; status == Status::weight_missing && expert < std::max(1, model.config().experts); ++expert) {
-        ASSERT_EQ(weights.reserve(layer, at, expert, missing.format, missing.rows, missing.columns, memory), Status::ok);
+        ASSERT_EQ(weights.reserve(layer, at, expert, missing.format, missing.rows, missing.columns, missing.bytes.size(), memory),
+                  Status::ok);
         std::memset(memory, 0, missing.bytes.size());
         status = weights.finish();
       }
@@ -220,7 +228,8 @@ TEST(Weights, ReservingAgainUnfinishes) {
   ASSERT_EQ(model.load_and_finish(weights), Status::ok);
   const TestMatrix& query = model.matrix(0, LayerMatrix::query);
   unsigned char* memory = nullptr;
-  ASSERT_EQ(weights.reserve(0, slot(LayerMatrix::query), 0, query.format, query.rows, query.columns, memory), Status::ok);
+  ASSERT_EQ(weights.reserve(0, slot(LayerMatrix::query), 0, query.format, query.rows, query.columns, query.bytes.size(), memory),
+            Status::ok);
   EXPECT_FALSE(weights.is_finished());
   std::memcpy(memory, query.bytes.data(), query.bytes.size());
   ASSERT_EQ(weights.finish(), Status::ok);

@@ -1,23 +1,33 @@
 // The errors that reading model files raises. Their field is "<file>: <part>".
 import { fail } from "../base/errors.js";
+import { printable, quote } from "../base/show.js";
+
+/** The longest name in a field. Names in files may be many megabytes. */
+const FIELD_LETTERS = 200;
 
 /** Throws INVALID_FILE: a file is damaged, truncated, or not what its name says. `part` names the part of the file. @internal */
 export function invalidFile(file: string, part: string, message: string, options?: ErrorOptions): never {
-  fail("INVALID_FILE", `${file}: ${part}`, message, options);
+  fail("INVALID_FILE", fieldOf(file, part), message, options);
 }
 
 /** Throws UNSUPPORTED_MODEL: a valid file uses a feature that this package doesn't have. @internal */
 export function unsupportedModel(file: string, part: string, message: string): never {
-  fail("UNSUPPORTED_MODEL", `${file}: ${part}`, message);
+  fail("UNSUPPORTED_MODEL", fieldOf(file, part), message);
 }
 
 /** Throws NETWORK: a server fails to deliver a file. @internal */
 export function networkError(file: string, message: string, options?: ErrorOptions): never {
-  fail("NETWORK", `${file}: download`, message, options);
+  fail("NETWORK", fieldOf(file, "download"), message, options);
 }
 
-/** A value from a file as JSON, for a message. Truncated, as a damaged file may hold anything. @internal */
-export function shortJson(value: unknown): string {
-  const json = String(JSON.stringify(value));
-  return json.length <= 60 ? json : `${json.slice(0, 60)}…`;
+/** The field of an error: a file and a part of it. Long names are cut, and control characters escaped. @internal */
+export function fieldOf(file: string, part: string): string {
+  const short = (name: string): string =>
+    printable(name.length <= FIELD_LETTERS ? name : `${name.slice(0, FIELD_LETTERS)}…`);
+  return `${short(file)}: ${short(part)}`;
+}
+
+/** A name from a file, for a message: as it is if it looks like a name, otherwise in quotes and cut. @internal */
+export function named(name: string): string {
+  return /^[\w.:/-]{1,100}$/.test(name) ? name : quote(name);
 }

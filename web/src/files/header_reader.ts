@@ -2,9 +2,7 @@
 import type { ByteSource } from "./byte_source.js";
 import { readRange } from "./byte_source.js";
 import { invalidFile } from "./errors.js";
-
-/** The longest header that is read, in bytes: the limit of safetensors, and many times the longest of GGUF. @internal */
-export const MAX_HEADER_BYTES = 100_000_000;
+import { MAX_HEADER_BYTES, MAX_NAME_BYTES, MAX_VALUES } from "./limits.js";
 
 const FIRST_READ = 1 << 20;
 
@@ -23,6 +21,7 @@ class NeedMoreBytes extends Error {
 export class HeaderCursor {
   /** Offset of the next value. */
   position = 0;
+  private values = 0;
   private readonly view: DataView;
   private readonly text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -92,6 +91,31 @@ export class HeaderCursor {
     if (typeof value === "bigint")
       invalidFile(this.file, part, `${value} is more than any file holds: the file is damaged; download it again`);
     return value;
+  }
+
+  /**
+   * A 64-bit count of things that take at least `bytes` bytes each and come later in the header. Checked against the length of the file and
+   * against `most` before any of them is fetched. `things` names them in messages.
+   */
+  countOf(things: string, bytes: number, most: number, part: string): number {
+    const count = this.count(part);
+    const isInFile = this.position + count * bytes <= this.size;
+    if (isInFile && count > most)
+      invalidFile(this.file, part, `has ${count} ${things}, more than the limit of ${most}: the file is damaged`);
+    this.need(count * bytes, part);
+    return count;
+  }
+
+  /** The length of an array whose values take at least `bytes` bytes each. All arrays of a file have at most MAX_VALUES values. */
+  arrayLength(bytes: number, part: string): number {
+    const length = this.countOf("values", bytes, MAX_VALUES - this.values, part);
+    this.values += length;
+    return length;
+  }
+
+  /** A name: a UTF-8 string after its length. */
+  name(part: string): string {
+    return this.utf8(this.countOf("bytes", 1, MAX_NAME_BYTES, part), part);
   }
 
   /** A UTF-8 string of `length` bytes. */

@@ -2,7 +2,7 @@
 import type { ByteSource } from "./byte_source.js";
 import { readRange } from "./byte_source.js";
 import { invalidFile } from "./errors.js";
-import { MAX_HEADER_BYTES } from "./header_reader.js";
+import { MAX_HEADER_BYTES, MAX_JSON_DEPTH, MAX_VALUES } from "./limits.js";
 
 /** A parsed JSON object whose values haven't been checked. */
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -14,6 +14,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 
 /** Parses UTF-8 bytes as a JSON object. @throws INVALID_FILE @internal */
 export function parseJsonObject(file: string, part: string, bytes: Uint8Array): JsonObject {
+  checkJsonSize(file, part, bytes);
   let value: unknown;
   try {
     value = JSON.parse(decodeUtf8(file, part, bytes));
@@ -21,6 +22,35 @@ export function parseJsonObject(file: string, part: string, bytes: Uint8Array): 
     invalidFile(file, part, `is not JSON: ${(cause as Error).message}`, { cause });
   }
   return isJsonObject(value) ? value : invalidFile(file, part, "must be a JSON object");
+}
+
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/**
+ * Checks how many values JSON has and how deep they are, before memory is allocated for them: an empty array is two bytes in a file and more
+ * than 40 in memory.
+ */
+function checkJsonSize(file: string, part: string, bytes: Uint8Array): void {
+  let values = 0;
+  let depth = 0;
+  let isString = false;
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i];
+    if (isString) {
+      if (byte === BACKSLASH) i++;
+      else if (byte === QUOTE) isString = false;
+    } else if (byte === QUOTE) isString = true;
+    else if (byte === COMMA) values++;
+    else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) depth--;
+    else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
+      values++;
+      if (++depth > MAX_JSON_DEPTH)
+        invalidFile(file, part, `has values nested more than ${MAX_JSON_DEPTH} deep: the file is damaged`);
+    }
+  }
+  if (values > MAX_VALUES)
+    invalidFile(file, part, `has ${values} values, more than the limit of ${MAX_VALUES}: the file is damaged`);
 }
 
 /** Reads a whole text file. @throws INVALID_FILE if it isn't UTF-8 @internal */

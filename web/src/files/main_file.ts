@@ -1,7 +1,7 @@
 // Finds the file to open first: the requested one, or the model in a folder.
 import { fail } from "../base/errors.js";
 import { type ByteSource, type FileSet, MissingFile } from "./byte_source.js";
-import { invalidFile } from "./errors.js";
+import { fieldOf, invalidFile } from "./errors.js";
 
 const SINGLE_FILE = "model.safetensors";
 const INDEX = "model.safetensors.index.json";
@@ -19,7 +19,7 @@ export async function openMainFile(files: FileSet, signal?: AbortSignal): Promis
 }
 
 function requireFile(name: string, found: ByteSource | MissingFile): ByteSource {
-  if (found instanceof MissingFile) fail(found.code, `${name}: file`, found.reason);
+  if (found instanceof MissingFile) fail(found.code, fieldOf(name, "file"), found.reason);
   return found;
 }
 

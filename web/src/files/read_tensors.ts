@@ -1,7 +1,7 @@
 // Streams tensors from a model's files.
 import { fail } from "../base/errors.js";
 import type { ByteSource } from "./byte_source.js";
-import { invalidFile } from "./errors.js";
+import { invalidFile, named } from "./errors.js";
 import type { ReadProgress } from "./progress.js";
 import type { StoredTensor } from "./stored_tensor.js";
 
@@ -94,7 +94,7 @@ export function uniqueTensors(
     fail(
       "INVALID_ARGUMENT",
       "tensors",
-      `${foreign.name} is not a tensor of these files; use the objects from \`tensors\``,
+      `${named(foreign.name)} is not a tensor of these files; use the objects from \`tensors\``,
     );
   }
   return tensors;

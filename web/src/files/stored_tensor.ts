@@ -1,6 +1,6 @@
 // Where tensors are in a model's files.
 import type { ByteSource } from "./byte_source.js";
-import { invalidFile } from "./errors.js";
+import { invalidFile, named } from "./errors.js";
 import type { WeightFormatName } from "./weight_formats.js";
 
 /** A tensor's name, type, shape and byte range, from a file's header. */
@@ -47,7 +47,8 @@ export function checkTensorRanges(
         `starts at byte ${offset}, inside ${before}, which ends at byte ${end}: the file is damaged; download it again`,
       );
     end = offset + bytes;
-    before = name;
+    before = named(name);
+    if (!Number.isSafeInteger(end)) invalidFile(file, name, `ends at byte ${end}, beyond the end of any file`);
     if (end > size)
       invalidFile(
         file,

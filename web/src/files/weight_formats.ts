@@ -51,12 +51,13 @@ export function isWeightFormat(name: string): name is WeightFormatName {
   return Object.hasOwn(WEIGHT_BLOCKS, name);
 }
 
-/** Names of ggml's tensor types by number (ggml.h), "" for removed ones. Unsupported types are here for error messages. @internal */
+/** Names of ggml's tensor types by number (ggml.h). Unsupported and removed types are here for error messages. @internal */
 export const GGML_TYPES: readonly string[] = [
-  ...["f32", "f16", "q4_0", "q4_1", "", "", "q5_0", "q5_1", "q8_0", "q8_1"],
+  ...["f32", "f16", "q4_0", "q4_1", "q4_2", "q4_3", "q5_0", "q5_1", "q8_0", "q8_1"],
   ...["q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "q8_k", "iq2_xxs", "iq2_xs", "iq3_xxs", "iq1_s"],
   ...["iq4_nl", "iq3_s", "iq2_s", "iq4_xs", "i8", "i16", "i32", "i64", "f64", "iq1_m"],
-  ...["bf16", "", "", "", "tq1_0", "tq2_0", "", "", "", "mxfp4"],
+  ...["bf16", "q4_0_4_4", "q4_0_4_8", "q4_0_8_8", "tq1_0", "tq2_0", "iq4_nl_4_4", "iq4_nl_4_8", "iq4_nl_8_8", "mxfp4"],
+  ...["nvfp4", "q1_0", "q2_0"],
 ];
 
 /**
@@ -68,9 +69,19 @@ export const GGML_TYPES: readonly string[] = [
 export function tensorBytes(format: WeightFormatName, shape: readonly number[]): number | undefined {
   const { elements, bytes } = WEIGHT_BLOCKS[format];
   if ((shape.at(-1) ?? 1) % elements !== 0) return undefined;
-  if (shape.includes(0)) return 0;
-  let blocks = 1 / elements; // a power of two, so the products below are exact
-  for (const length of shape) blocks *= length;
-  const total = blocks * bytes;
-  return Number.isSafeInteger(total) ? total : undefined;
+  const count = elementsOf(shape);
+  return count === undefined ? undefined : exactProduct([count / elements, bytes]);
+}
+
+/** Number of elements of a tensor. Undefined if it, or the product of the dimensions other than 0, is too large to be exact. @internal */
+export function elementsOf(shape: readonly number[]): number | undefined {
+  const count = exactProduct(shape.filter((length) => length !== 0));
+  return count !== undefined && shape.includes(0) ? 0 : count;
+}
+
+/** The product of whole numbers, or undefined if it is too large to be exact. @internal */
+export function exactProduct(factors: readonly number[]): number | undefined {
+  let product = 1;
+  for (const factor of factors) product *= factor; // an inexact product is at least 2^53, and stays so: no factor is 0
+  return Number.isSafeInteger(product) ? product : undefined;
 }

@@ -329,6 +329,7 @@ interface WasmModelFunctions {
     format: number,
     rows: number,
     columns: number,
+    bytes: number,
     result: number,
   ): Status;
   model_set_vector(
@@ -337,7 +338,7 @@ interface WasmModelFunctions {
     slot: number,
     format: number,
     stored: number,
-    size: number,
+    bytes: number,
     added: number,
   ): Status;
   model_pack(model: number, layer: number, slot: number, expert: number): Status;

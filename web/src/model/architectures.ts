@@ -1,6 +1,8 @@
 // The table of supported architectures. Sources: the modeling code of transformers and, for GGUF, of llama.cpp.
+import { named } from "../files/errors.js";
 import type { Architecture, Factors } from "./architecture.js";
 import type { ConfigReader, ConfigKey } from "./config_reader.js";
+import { MAX_EXPERTS, MAX_WIDTH } from "./limits.js";
 import { LLAMA_NAMES, llamaNames, type MatrixRole, type NormRole } from "./tensor_names.js";
 import { sameWindow, slidingWindows } from "./sliding_windows.js";
 
@@ -192,10 +194,10 @@ export function architectureOf(reader: ConfigReader): Architecture {
   const found = ARCHITECTURES.find((architecture) => namesOf(architecture).includes(reader.architecture));
   if (found !== undefined) return found;
   const known = [...new Set(ARCHITECTURES.flatMap(namesOf))].join(", ");
-  throw reader.error(
+  return reader.refuse(
     "UNSUPPORTED_MODEL",
     reader.isGguf ? "general.architecture" : "model_type",
-    `architecture ${reader.architecture} is not supported; supported are ${known}`,
+    `architecture ${named(reader.architecture)} is not supported; supported are ${known}`,
   );
 }
 
@@ -230,11 +232,12 @@ function graniteFactors(reader: ConfigReader): Partial<Factors> {
 function qwenExperts(reader: ConfigReader): ReturnType<NonNullable<Architecture["experts"]>> {
   const step = reader.integer(["decoder_sparse_step", "decoder_sparse_step"], 1);
   const dense = reader.list(["mlp_only_layers", "mlp_only_layers"]) ?? [];
+  const experts = reader.integer([["num_experts", "num_local_experts"], "expert_count"], undefined, 1, MAX_EXPERTS);
   return {
-    experts: reader.integer([["num_experts", "num_local_experts"], "expert_count"]),
-    experts_used: reader.integer(["num_experts_per_tok", "expert_used_count"]),
+    experts,
+    experts_used: reader.integer(["num_experts_per_tok", "expert_used_count"], undefined, 1, experts),
     normalizes_experts: reader.boolean(["norm_topk_prob", "norm_topk_prob"], reader.isGguf),
-    feed_forward_size: reader.integer(["moe_intermediate_size", "expert_feed_forward_length"]),
+    feed_forward_size: reader.integer(["moe_intermediate_size", "expert_feed_forward_length"], undefined, 1, MAX_WIDTH),
     hasExperts: (layer) => !dense.includes(layer) && (layer + 1) % step === 0,
   };
 }

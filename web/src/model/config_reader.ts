@@ -1,7 +1,9 @@
 // Reads a model's config.json or GGUF metadata through one set of keys, with every value checked.
 import { show } from "../base/show.js";
-import { RopewalkError } from "../base/errors.js";
+import { fail } from "../base/errors.js";
+import { fieldOf } from "../files/errors.js";
 import type { ModelFiles } from "../files/model_files.js";
+import { MAX_LAYERS } from "./limits.js";
 
 /**
  * A key in config.json (or several, of which the first present one counts), and in GGUF without the architecture
@@ -54,8 +56,7 @@ export class ConfigReader {
     const values = this.isGguf || !isDict(nested) ? this.source : nested;
     const key = this.isGguf ? "general.architecture" : "model_type";
     const name = values[key];
-    if (typeof name !== "string")
-      throw this.error("INVALID_FILE", key, `must name the architecture (got ${show(name)})`);
+    if (typeof name !== "string") this.refuse("INVALID_FILE", key, `must name the architecture (got ${show(name)})`);
     this.architecture = name;
     this.#values =
       this.isGguf || !Object.hasOwn(CLASS_DEFAULTS, name) ? values : { ...CLASS_DEFAULTS[name], ...values };
@@ -73,15 +74,14 @@ export class ConfigReader {
     return this.#tensors.has(name);
   }
 
-  /** An integer from `min` to `max`. */
+  /** An integer from `min` to `max`. So is the fallback, which may be computed from other values. */
   integer(key: ConfigKey, fallback?: number, min = 1, max = 2 ** 31 - 1): number {
-    const { value, path } = this.find(key);
-    if (value === undefined && fallback !== undefined) return fallback;
+    const { value = fallback, path } = this.find(key);
     // some files have a number for each layer; accepted if all are equal
     const single: unknown =
       Array.isArray(value) && value.length > 0 && value.every((entry) => entry === value[0]) ? value[0] : value;
     if (!Number.isInteger(single) || (single as number) < min || (single as number) > max) {
-      throw this.error("INVALID_FILE", path, `must be an integer from ${min} to ${max} (got ${show(value)})`);
+      this.refuse("INVALID_FILE", path, `must be an integer from ${min} to ${max} (got ${show(value)})`);
     }
     return single as number;
   }
@@ -89,25 +89,29 @@ export class ConfigReader {
   number(key: ConfigKey, fallback?: number): number {
     const { value, path } = this.find(key);
     if (value === undefined && fallback !== undefined) return fallback;
-    if (!Number.isFinite(value)) throw this.error("INVALID_FILE", path, `must be a finite number (got ${show(value)})`);
+    if (!Number.isFinite(value)) this.refuse("INVALID_FILE", path, `must be a finite number (got ${show(value)})`);
     return value as number;
   }
 
   boolean(key: ConfigKey, fallback: boolean): boolean {
     const { value, path } = this.find(key);
     if (value === undefined) return fallback;
-    if (typeof value !== "boolean")
-      throw this.error("INVALID_FILE", path, `must be true or false (got ${show(value)})`);
+    if (typeof value !== "boolean") this.refuse("INVALID_FILE", path, `must be true or false (got ${show(value)})`);
     return value;
   }
 
+  /** A list with a value for each layer, or for some of them. Undefined if there is none. */
   list(key: ConfigKey): readonly unknown[] | undefined {
-    const { value } = this.find(key);
-    return Array.isArray(value) ? (value as unknown[]) : undefined;
+    const { value, path } = this.find(key);
+    if (!Array.isArray(value)) return undefined;
+    if (value.length > MAX_LAYERS)
+      this.refuse("INVALID_FILE", path, `must have at most ${MAX_LAYERS} values (got ${value.length})`);
+    return value as unknown[];
   }
 
-  error(code: "INVALID_FILE" | "UNSUPPORTED_MODEL", field: string, message: string): RopewalkError {
-    return new RopewalkError(code, `${this.file}: ${field}`, message);
+  /** Throws an error that names the file and a key or tensor in it. */
+  refuse(code: "INVALID_FILE" | "UNSUPPORTED_MODEL", field: string, message: string): never {
+    fail(code, fieldOf(this.file, field), message);
   }
 }
 

@@ -1,10 +1,13 @@
 // Opens a model's files, plans its weights and loads them.
 import type { GgufRopeTensors } from "../config/gguf.js";
 import { fail } from "../base/errors.js";
+import { fieldOf } from "../files/errors.js";
+import { isJsonObject, type JsonObject } from "../files/json_file.js";
 import { type ModelFiles, type ModelSource, openModel } from "../files/model_files.js";
 import type { FilePlatform } from "../files/platform.js";
 import type { Heap } from "../memory/heap.js";
 import { type Tokenizer, tokenizerFromGguf, tokenizerFromJson } from "../text/tokenizer.js";
+import { MAX_HEAD_DIM } from "./limits.js";
 import { mapWeights } from "./map_weights.js";
 import { checkFits, memoryOf } from "./memory.js";
 import { missingTokenizer } from "./missing_tokenizer.js";
@@ -44,7 +47,7 @@ export async function modelInfo(
   return (await open(environment, source, options)).info;
 }
 
-/** Loads a model. @internal */
+/** Loads a model. If it fails, at any step, all memory is free again. @internal */
 export async function loadModel(
   environment: LoadEnvironment,
   source: ModelSource,
@@ -52,20 +55,16 @@ export async function loadModel(
 ): Promise<Model> {
   const { files, plan, mappings, cacheSettings, info } = await open(environment, source, options);
   checkFits(files.name, info.memory);
+  // The weights come last: nothing after them can fail, and ModelCore.load() frees them if it does.
   const tokenizer = await tokenizerOf(files, info, options);
+  const sampling = samplingDefaults(files.generationConfig ?? {});
+  const chatTemplate = options.chatTemplate ?? chatTemplateOf(files);
   const { signal, onProgress } = options;
   const core = await ModelCore.load(environment.heap, files, plan, mappings, environment.isScalar, {
     ...(signal !== undefined && { signal }),
     ...(onProgress !== undefined && { onProgress: (progress) => onProgress({ ...progress, stage: "weights" }) }),
   });
-  return new Model(
-    core,
-    info,
-    tokenizer,
-    cacheSettings,
-    samplingDefaults(files.generationConfig ?? {}),
-    options.chatTemplate ?? chatTemplateOf(files),
-  );
+  return new Model(core, info, tokenizer, cacheSettings, sampling, chatTemplate);
 }
 
 async function open(environment: LoadEnvironment, source: ModelSource, options: ModelOptions): Promise<OpenedModel> {
@@ -103,11 +102,14 @@ async function open(environment: LoadEnvironment, source: ModelSource, options: 
   return { files, plan, mappings, cacheSettings, info };
 }
 
-/** Reads the tensors of a GGUF file that contain RoPE factors. */
+/** Reads the tensors of a GGUF file that contain RoPE factors: one for each pair, so they are short. */
 async function readRopeTensors(files: ModelFiles, signal: AbortSignal | undefined): Promise<GgufRopeTensors> {
   const found = ROPE_TENSORS.map((name) => files.tensors.get(name)).filter((tensor) => tensor !== undefined);
-  const wrong = found.find(({ format }) => format !== "f32");
-  if (wrong !== undefined) fail("INVALID_FILE", `${files.name}: ${wrong.name}`, `must be f32 (got ${wrong.format})`);
+  for (const { name, format, bytes } of found) {
+    if (format !== "f32") fail("INVALID_FILE", fieldOf(files.name, name), `must be f32 (got ${format})`);
+    if (bytes > 4 * MAX_HEAD_DIM)
+      fail("INVALID_FILE", fieldOf(files.name, name), `must have at most ${MAX_HEAD_DIM} elements (got ${bytes / 4})`);
+  }
   const bytes = new Map(found.map((tensor) => [tensor.name, new Uint8Array(tensor.bytes)]));
   await files.read(
     found,
@@ -131,7 +133,9 @@ function chatTemplateOf({ chatTemplate, tokenizerConfig, metadata }: ModelFiles)
   const found: unknown = chatTemplate ?? metadata["tokenizer.chat_template"] ?? tokenizerConfig?.["chat_template"];
   if (typeof found === "string") return found;
   if (!Array.isArray(found)) return undefined;
-  const named = (found as { name?: unknown; template?: unknown }[]).find(({ name }) => name === "default")?.template;
+  const entry = found.find((item: unknown) => isJsonObject(item) && item["name"] === "default") as
+    JsonObject | undefined;
+  const named = entry?.["template"];
   return typeof named === "string" ? named : undefined;
 }
 

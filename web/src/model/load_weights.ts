@@ -1,9 +1,10 @@
 // Streams the weights of a model into wasm memory.
+import { fieldOf } from "../files/errors.js";
 import type { ModelFiles, ReadOptions, StoredTensor } from "../files/model_files.js";
 import { WEIGHT_FORMATS } from "../files/weight_formats.js";
 import type { Heap } from "../memory/heap.js";
 import type { ConfigReader } from "./config_reader.js";
-import { bytesOf, type TensorSlice, type WeightMapping } from "./weight_mapping.js";
+import type { TensorSlice, WeightMapping } from "./weight_mapping.js";
 
 /** A weight that is being loaded. */
 interface Progress {
@@ -16,6 +17,12 @@ interface Target {
   readonly slice: TensorSlice;
   readonly address: number;
   readonly progress: Progress;
+}
+
+/** The slices of a tensor, in its order, and the first one that is still incomplete: chunks arrive in order too. */
+interface Targets {
+  readonly list: Target[];
+  first: number;
 }
 
 /**
@@ -35,21 +42,29 @@ export async function loadWeights(
 ): Promise<void> {
   const vectors = new Map<WeightMapping, number>();
   try {
-    const targetsByTensor = new Map<string, Target[]>();
+    const targetsByTensor = new Map<string, Targets>();
     for (const mapping of mappings) {
-      const address = mapping.isVector ? heap.allocate(bytesOf(mapping)) : reserve(heap, model, reader, mapping);
+      const address = mapping.isVector ? heap.allocate(mapping.bytes) : reserve(heap, model, reader, mapping);
       if (mapping.isVector) vectors.set(mapping, address);
-      const progress = { mapping, missingBytes: bytesOf(mapping) };
+      const progress = { mapping, missingBytes: mapping.bytes };
       for (const slice of mapping.slices) {
-        const targets = targetsByTensor.get(slice.tensor.name) ?? [];
-        targets.push({ slice, address: address + slice.to, progress });
+        const targets = targetsByTensor.get(slice.tensor.name) ?? { list: [], first: 0 };
+        targets.list.push({ slice, address: address + slice.to, progress });
         targetsByTensor.set(slice.tensor.name, targets);
       }
     }
+    for (const { list } of targetsByTensor.values()) list.sort((a, b) => a.slice.from - b.slice.from);
     const copy = ({ name }: StoredTensor, offset: number, chunk: Uint8Array): void => {
-      for (const target of targetsByTensor.get(name)!) {
-        const { progress } = target;
+      const targets = targetsByTensor.get(name)!;
+      const end = offset + chunk.length;
+      for (
+        let target;
+        (target = targets.list[targets.first]) !== undefined && target.slice.from < end;
+        targets.first++
+      ) {
+        const { slice, progress } = target;
         progress.missingBytes -= copyOverlap(heap, target, offset, chunk);
+        if (slice.from + slice.bytes > end) break;
         // packed at once, while the next bytes are still being downloaded
         if (progress.missingBytes === 0 && !progress.mapping.isVector) pack(heap, model, reader, progress.mapping);
       }
@@ -66,43 +81,29 @@ export async function loadWeights(
   check(heap, heap.module.model_finish(model), reader, "tensors");
 }
 
-function formatOf({ slices }: WeightMapping, reader: ConfigReader): number {
-  const { format, name } = slices[0]!.tensor;
-  const other = slices.find(({ tensor }) => tensor.format !== format);
-  if (other !== undefined)
-    throw reader.error(
-      "INVALID_FILE",
-      other.tensor.name,
-      `format must be ${format}, as that of ${name}, which is part of the same weight (got ${other.tensor.format})`,
-    );
-  return WEIGHT_FORMATS.indexOf(format);
-}
-
+/** Allocates memory for a matrix in the core, and returns its address. The core must have reserved the bytes that will be copied. */
 function reserve(heap: Heap, model: number, reader: ConfigReader, mapping: WeightMapping): number {
-  const { layer, slot, expert, rows, columns, slices } = mapping;
+  const { layer, slot, expert, format, rows, columns, bytes } = mapping;
   const result = heap.scratch;
-  const status = heap.module.model_reserve(
-    model,
-    layer,
-    slot,
-    expert,
-    formatOf(mapping, reader),
-    rows,
-    columns,
-    result,
-  );
-  check(heap, status, reader, slices[0]!.tensor.name);
+  const code = WEIGHT_FORMATS.indexOf(format);
+  const status = heap.module.model_reserve(model, layer, slot, expert, code, rows, columns, bytes, result);
+  check(heap, status, reader, nameOf(mapping));
   return new Uint32Array(heap.buffer, result, 1)[0]!;
 }
 
 function setVector(heap: Heap, model: number, reader: ConfigReader, mapping: WeightMapping, address: number): void {
-  const { layer, slot, columns, slices, added } = mapping;
-  const status = heap.module.model_set_vector(model, layer, slot, formatOf(mapping, reader), address, columns, added);
-  check(heap, status, reader, slices[0]!.tensor.name);
+  const { layer, slot, format, bytes, added } = mapping;
+  const code = WEIGHT_FORMATS.indexOf(format);
+  check(heap, heap.module.model_set_vector(model, layer, slot, code, address, bytes, added), reader, nameOf(mapping));
 }
 
-function pack(heap: Heap, model: number, reader: ConfigReader, { layer, slot, expert, slices }: WeightMapping): void {
-  check(heap, heap.module.model_pack(model, layer, slot, expert), reader, slices[0]!.tensor.name);
+function pack(heap: Heap, model: number, reader: ConfigReader, mapping: WeightMapping): void {
+  const { layer, slot, expert } = mapping;
+  check(heap, heap.module.model_pack(model, layer, slot, expert), reader, nameOf(mapping));
+}
+
+function nameOf({ slices }: WeightMapping): string {
+  return slices[0]!.tensor.name;
 }
 
 /** Copies the part of a chunk that belongs to a target. Returns the number of bytes copied. */
@@ -115,5 +116,5 @@ function copyOverlap(heap: Heap, { slice, address }: Target, offset: number, chu
 }
 
 function check(heap: Heap, status: number, reader: ConfigReader, tensor: string): void {
-  heap.check(status, undefined, `${reader.file}: ${tensor}`);
+  heap.check(status, undefined, fieldOf(reader.file, tensor));
 }

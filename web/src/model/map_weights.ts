@@ -1,11 +1,13 @@
 // Maps the tensors of a model's files to the weights of the core.
 import type { ModelFiles, StoredTensor } from "../files/model_files.js";
+import { MAX_PIECES } from "./limits.js";
 import type { ModelPlan } from "./model_plan.js";
 import {
   asColumn,
+  assembleWeight,
   columnsOf,
-  slicesOf,
   type WeightMapping,
+  type WeightPlace,
   type TensorRows,
   rowsOf,
   wholeTensor,
@@ -57,6 +59,7 @@ class WeightMapper {
   readonly #names: TensorNames;
   readonly #text: TextModelNames;
   readonly #used = new Set<string>();
+  #pieces = 0;
 
   constructor(files: ModelFiles, plan: ModelPlan) {
     this.#files = files;
@@ -103,7 +106,7 @@ class WeightMapper {
     for (const name of this.#files.tensors.keys()) {
       if (this.#used.has(name) || COMPUTED.test(name) || this.#text.isOther(name)) continue;
       const { reader } = this.#plan;
-      throw reader.error(
+      reader.refuse(
         "UNSUPPORTED_MODEL",
         name,
         `unexpected tensor: this package doesn't support ${reader.architecture} models with it`,
@@ -202,7 +205,7 @@ class WeightMapper {
         byHead ? this.#rowsByHead(from, index, parts.length) : [{ tensor: from, first, count: rows }];
       this.#matrix(layer, slotOfMatrix(role), 0, rows, columns, split(tensor));
       if (bias !== undefined)
-        this.#map(layer, slotOfVector(`${role}_bias` as VectorRole), 0, true, 1, rows, split(asColumn(bias)), 0);
+        this.#addVector(layer, slotOfVector(`${role}_bias` as VectorRole), rows, split(asColumn(bias)), 0);
       first += rows;
     });
   }
@@ -226,26 +229,27 @@ class WeightMapper {
   ): void {
     if (parts.length === 1 && parts[0]!.count === rowsOf(parts[0]!.tensor))
       this.#checkShape(parts[0]!.tensor, rows, columns);
-    this.#map(layer, slot, expert, false, rows, columns, parts, 0);
+    this.#add({ layer, slot, expert, isVector: false, rows, columns, added: 0 }, parts);
   }
 
   #vector(layer: number, slot: number, size: number, tensors: readonly StoredTensor[], added = 0): void {
     const count = tensors.reduce((sum, tensor) => sum + rowsOf(tensor) * columnsOf(tensor), 0);
     if (count !== size) this.#refuseShape(tensors[0]!, `${size} elements`);
-    this.#map(layer, slot, 0, true, 1, size, tensors.map(wholeTensor), added);
+    this.#addVector(layer, slot, size, tensors.map(wholeTensor), added);
   }
 
-  #map(
-    layer: number,
-    slot: number,
-    expert: number,
-    isVector: boolean,
-    rows: number,
-    columns: number,
-    parts: readonly TensorRows[],
-    added: number,
-  ): void {
-    this.mappings.push({ layer, slot, expert, isVector, rows, columns, slices: slicesOf(parts), added });
+  #addVector(layer: number, slot: number, size: number, parts: readonly TensorRows[], added: number): void {
+    this.#add({ layer, slot, expert: 0, isVector: true, rows: 1, columns: size, added }, parts);
+  }
+
+  #add(place: WeightPlace, parts: readonly TensorRows[]): void {
+    const { reader } = this.#plan;
+    this.#pieces += parts.length;
+    if (this.#pieces > MAX_PIECES)
+      reader.refuse("UNSUPPORTED_MODEL", "tensors", `the weights consist of more than ${MAX_PIECES} pieces`);
+    this.mappings.push(
+      assembleWeight(place, parts, ({ name }, message) => reader.refuse("INVALID_FILE", name, message)),
+    );
   }
 
   #checkShape(tensor: StoredTensor, rows: number, columns: number): void {
@@ -253,7 +257,7 @@ class WeightMapper {
   }
 
   #refuseShape(tensor: StoredTensor, wanted: string): never {
-    throw this.#plan.reader.error(
+    return this.#plan.reader.refuse(
       "INVALID_FILE",
       tensor.name,
       `shape must be ${wanted} by the config (got ${tensor.shape.join(" × ")})`,
@@ -263,7 +267,7 @@ class WeightMapper {
   #stem(layer: number, role: keyof LayerNames): string {
     const name = this.#names.layers[role];
     if (name === undefined)
-      throw this.#plan.reader.error(
+      return this.#plan.reader.refuse(
         "UNSUPPORTED_MODEL",
         role,
         "has no tensor name for this architecture in files of this format",
@@ -280,7 +284,7 @@ class WeightMapper {
   #tensor(name: string): StoredTensor {
     const found = this.#find(name);
     if (found === undefined)
-      throw this.#plan.reader.error(
+      return this.#plan.reader.refuse(
         "INVALID_FILE",
         this.#text.nameOf(name),
         "tensor is missing; the file is damaged, or is one shard of several",

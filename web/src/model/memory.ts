@@ -4,7 +4,7 @@ import type { Heap } from "../memory/heap.js";
 import { kvCacheBytes } from "../cache/core.js";
 import { type CacheSettings, BATCH_TOKENS } from "./model_core.js";
 import type { ModelPlan } from "./model_plan.js";
-import { bytesOf, type WeightMapping } from "./weight_mapping.js";
+import type { WeightMapping } from "./weight_mapping.js";
 
 /** Wasm memory that a model needs, in bytes. */
 export interface ModelMemory {
@@ -33,7 +33,7 @@ export function memoryOf(
   // quantized copies of the inputs of matrix products
   const perToken = 6 * hidden_size + 3 * heads * head_dim + 2 * kv_heads * head_dim + 3.5 * feed_forward_size;
   return {
-    weights: mappings.reduce((sum, mapping) => sum + (mapping.isVector ? 4 * mapping.columns : bytesOf(mapping)), 0),
+    weights: mappings.reduce((sum, mapping) => sum + (mapping.isVector ? 4 * mapping.columns : mapping.bytes), 0),
     cache: kvCacheBytes(heap, { layers, maxLength: contextLength, dtype: cacheSettings.dtype }),
     workspace: Math.ceil(4 * perToken * BATCH_TOKENS + 4 * vocabulary_size),
   };

@@ -8,7 +8,8 @@ import type { ModelFiles } from "../files/model_files.js";
 import type { WasmModelConfig } from "../memory/wasm_module.js";
 import type { Architecture, Factors } from "./architecture.js";
 import { architectureOf } from "./architectures.js";
-import { ConfigReader } from "./config_reader.js";
+import { type ConfigKey, ConfigReader } from "./config_reader.js";
+import { MAX_HEAD_DIM, MAX_HEADS, MAX_LAYERS, MAX_VOCABULARY, MAX_WIDTH } from "./limits.js";
 
 /** Changes to the RoPE of a model: of its full-attention layers, or by kind of layer. */
 export type ModelRopeOverrides =
@@ -36,8 +37,6 @@ export interface ModelPlan {
   readonly trainedLength: number;
 }
 
-/** Upper limit against hostile files: far more than any model has, and small enough to loop over. */
-const MAX_HEADS = 65536;
 const NORMS = ["rms", "layer"];
 const QUERY_KEY_NORMS = ["none", "head", "each_head", "all_heads"];
 const ACTIVATIONS = ["silu", "gelu", "gelu_tanh"];
@@ -62,10 +61,17 @@ export function planOf(
 ): ModelPlan {
   const reader = new ConfigReader(files);
   const architecture = architectureOf(reader);
-  const layers = reader.integer([["num_hidden_layers", "n_layer"], "block_count"], undefined, 1, files.tensors.size); // each layer has at least one tensor
-  const hidden_size = reader.integer([["hidden_size", "n_embd"], "embedding_length"]);
+  const maxLayers = Math.min(files.tensors.size, MAX_LAYERS); // each layer has at least one tensor
+  const layers = reader.integer([["num_hidden_layers", "n_layer"], "block_count"], undefined, 1, maxLayers);
+  const hidden_size = reader.integer([["hidden_size", "n_embd"], "embedding_length"], undefined, 1, MAX_WIDTH);
   const heads = reader.integer([["num_attention_heads", "n_head"], "attention.head_count"], undefined, 1, MAX_HEADS);
-  const feed_forward_size = reader.integer([["intermediate_size", "n_inner"], "feed_forward_length"], 4 * hidden_size);
+  const feed_forward_size = reader.integer(
+    [["intermediate_size", "n_inner"], "feed_forward_length"],
+    4 * hidden_size,
+    1,
+    MAX_WIDTH,
+  );
+  const maxHeadDim = Math.max(1, Math.min(MAX_HEAD_DIM, Math.floor(MAX_WIDTH / heads)));
   const experts = architecture.experts?.(reader);
   const window = architecture.window?.(reader) ?? (() => 0);
   const epsilon: [string[], string] =
@@ -78,8 +84,8 @@ export function planOf(
     vocabulary_size: vocabularySize(files, reader),
     hidden_size,
     heads,
-    kv_heads: reader.integer(["num_key_value_heads", "attention.head_count_kv"], heads, 1, heads),
-    head_dim: reader.integer(["head_dim", "attention.key_length"], Math.floor(hidden_size / heads)),
+    kv_heads: keyHeads(reader, architecture, heads),
+    head_dim: reader.integer(["head_dim", "attention.key_length"], Math.floor(hidden_size / heads), 1, maxHeadDim),
     feed_forward_size: experts?.feed_forward_size ?? feed_forward_size,
     norm: NORMS.indexOf(architecture.norm),
     norm_epsilon: reader.number(epsilon, 1e-5),
@@ -161,8 +167,26 @@ function memoizeByKind(make: (kind: ModelLayer["kind"]) => Readonly<RopeConfig>)
   };
 }
 
+/** Heads of keys and values: as many as of queries, or a whole fraction of them. */
+function keyHeads(reader: ConfigReader, { fusedByHead }: Architecture, heads: number): number {
+  const key: ConfigKey = ["num_key_value_heads", "attention.head_count_kv"];
+  const count = reader.integer(key, heads, 1, heads);
+  if (heads % count !== 0)
+    reader.refuse("INVALID_FILE", reader.find(key).path, `must divide the ${heads} heads of queries (got ${count})`);
+  if (fusedByHead && !reader.isGguf && count !== heads)
+    reader.refuse(
+      "INVALID_FILE",
+      reader.find(key).path,
+      `must be ${heads}, the number of heads: ${reader.architecture} stores a query, a key and a value for each (got ${count})`,
+    );
+  return count;
+}
+
 function vocabularySize(files: ModelFiles, reader: ConfigReader): number {
-  const embedding = files.tensors.get("token_embd.weight");
-  if (reader.isGguf && embedding?.shape.length === 2) return embedding.shape[0]!; // the key is often left out
-  return reader.integer(["vocab_size", "vocab_size"]);
+  const embedding = reader.isGguf ? files.tensors.get("token_embd.weight") : undefined;
+  if (embedding?.shape.length !== 2) return reader.integer(["vocab_size", "vocab_size"], undefined, 1, MAX_VOCABULARY);
+  const rows = embedding.shape[0]!; // the key is often left out
+  if (rows < 1 || rows > MAX_VOCABULARY)
+    reader.refuse("INVALID_FILE", embedding.name, `must have 1 to ${MAX_VOCABULARY} rows (got ${rows})`);
+  return rows;
 }

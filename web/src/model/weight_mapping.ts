@@ -1,5 +1,6 @@
-// Types that say which bytes of which stored tensor make up a weight.
-import type { StoredTensor } from "../files/model_files.js";
+// Says which bytes of which stored tensor make up a weight.
+import type { StoredTensor, WeightFormatName } from "../files/model_files.js";
+import { elementsOf, tensorBytes, WEIGHT_BLOCKS } from "../files/weight_formats.js";
 
 /** Bytes of a stored tensor that are copied into a weight. @internal */
 export interface TensorSlice {
@@ -11,19 +12,28 @@ export interface TensorSlice {
   readonly to: number;
 }
 
-/** A weight of the core, and the slices it's assembled from. @internal */
-export interface WeightMapping {
+/** The place of a weight in the core, and its shape. @internal */
+export interface WeightPlace {
   /** −1 for weights outside the layers. */
   readonly layer: number;
   /** Index of the role in the core's list of matrices or vectors. */
   readonly slot: number;
   readonly expert: number;
   readonly isVector: boolean;
+  /** 1 for a vector. */
   readonly rows: number;
   readonly columns: number;
-  readonly slices: readonly TensorSlice[];
   /** Added to each element of a vector. */
   readonly added: number;
+}
+
+/** A weight of the core, and the slices it's assembled from. Only assembleWeight() makes one. @internal */
+export interface WeightMapping extends WeightPlace {
+  readonly format: WeightFormatName;
+  /** Bytes of the weight in its stored format: those of all slices together, and those that the core reserves. */
+  readonly bytes: number;
+  /** In the order of their targets, at least one. */
+  readonly slices: readonly TensorSlice[];
 }
 
 /** Consecutive rows of a tensor. @internal */
@@ -33,10 +43,8 @@ export interface TensorRows {
   readonly count: number;
 }
 
-/** Bytes of a weight in its stored format. @internal */
-export function bytesOf({ slices }: WeightMapping): number {
-  return slices.reduce((sum, { bytes }) => sum + bytes, 0);
-}
+/** Reports that a tensor can't be used as the weight that the config requires. */
+type Refuse = (tensor: StoredTensor, message: string) => never;
 
 /** Size of a tensor's last dimension. @internal */
 export function columnsOf({ shape }: StoredTensor): number {
@@ -53,18 +61,46 @@ export function wholeTensor(tensor: StoredTensor): TensorRows {
   return { tensor, first: 0, count: rowsOf(tensor) };
 }
 
-/** Slices that concatenate the given rows. @internal */
-export function slicesOf(list: readonly TensorRows[]): TensorSlice[] {
-  let to = 0;
-  return list.map(({ tensor, first, count }) => {
-    const rowBytes = tensor.bytes / rowsOf(tensor);
-    const slice = { tensor, from: first * rowBytes, bytes: count * rowBytes, to };
-    to += slice.bytes;
-    return slice;
-  });
-}
-
 /** A vector as rows of one element, so that a fused bias is split like its matrix. @internal */
 export function asColumn(tensor: StoredTensor): StoredTensor {
   return { ...tensor, shape: [...tensor.shape, 1] };
+}
+
+/**
+ * The weight that the given rows make up when they are put one after the other. Weights are copied into wasm memory by these slices alone, so
+ * this is where the sizes in a file meet the sizes in its config: all rows must be inside their tensors, be whole blocks of one format, and
+ * together have the shape of the weight.
+ *
+ * @param refuse - throws an error that names the tensor
+ * @internal
+ */
+export function assembleWeight(place: WeightPlace, parts: readonly TensorRows[], refuse: Refuse): WeightMapping {
+  const { tensor: sample } = parts[0]!;
+  const { format } = sample;
+  const block = WEIGHT_BLOCKS[format];
+  let to = 0;
+  const slices = parts.map(({ tensor, first, count }) => {
+    if (tensor.format !== format)
+      refuse(tensor, `format must be ${format}, as that of the other parts of the same weight (got ${tensor.format})`);
+    const columns = columnsOf(tensor);
+    if (!place.isVector && columns !== place.columns)
+      refuse(tensor, `must have ${place.columns} columns by the config (got ${columns})`);
+    const [begin, length] = [first * columns, count * columns];
+    if (!(begin >= 0 && length > 0 && begin + length <= (elementsOf(tensor.shape) ?? 0)))
+      refuse(tensor, `has ${rowsOf(tensor)} rows, but the config requires rows ${first} to ${first + count - 1}`);
+    if (begin % block.elements !== 0 || length % block.elements !== 0)
+      refuse(tensor, `can't be split by the config at element ${begin}, inside a ${format} block of ${block.elements}`);
+    const bytesOf = (elements: number): number => (elements / block.elements) * block.bytes;
+    const slice = { tensor, from: bytesOf(begin), bytes: bytesOf(length), to };
+    if (slice.from + slice.bytes > tensor.bytes) refuse(tensor, `has only ${tensor.bytes} bytes`);
+    to += slice.bytes;
+    return slice;
+  });
+  const bytes = tensorBytes(format, [place.rows, place.columns]);
+  if (to !== bytes)
+    refuse(
+      sample,
+      `has ${to} bytes in ${format}, but ${place.rows} × ${place.columns} by the config take ${bytes ?? "other ones"}`,
+    );
+  return { ...place, format, bytes, slices };
 }

@@ -2,6 +2,7 @@
 import { show } from "../../base/show.js";
 import { invalidFile, unsupportedModel } from "../errors.js";
 import type { HeaderCursor } from "../header_reader.js";
+import { MAX_ARRAY_DEPTH, MAX_ENTRIES, MAX_TENSORS } from "../limits.js";
 import { checkTensorRanges, type StoredTensor } from "../stored_tensor.js";
 import {
   GGML_TYPES,
@@ -35,7 +36,6 @@ const scalar = (bytes: number, get: (view: DataView, at: number) => number): Val
   read: (cursor, part) => cursor.number(bytes, part, get),
 });
 
-const MAX_ARRAY_DEPTH = 4;
 const MAX_DIMENSIONS = 4;
 const MIN_ENTRY_BYTES = 8 + 4 + 1;
 const MIN_TENSOR_BYTES = 8 + 4 + 4 + 8;
@@ -68,11 +68,9 @@ const VALUE_TYPES: readonly ValueType[] = [
  */
 export function parseGguf(cursor: HeaderCursor, index: number, size: number): GgufHeader {
   checkVersion(cursor);
-  const tensorCount = cursor.count("tensor count");
-  const entryCount = cursor.count("metadata count");
-  cursor.need(entryCount * MIN_ENTRY_BYTES, "metadata count");
+  const tensorCount = cursor.countOf("tensors", MIN_TENSOR_BYTES, MAX_TENSORS, "tensor count");
+  const entryCount = cursor.countOf("entries", MIN_ENTRY_BYTES, MAX_ENTRIES, "metadata count");
   const metadata = readMetadata(cursor, entryCount);
-  cursor.need(tensorCount * MIN_TENSOR_BYTES, "tensor count");
   const descriptions = readTensors(cursor, tensorCount);
 
   const alignment = alignmentOf(cursor.file, metadata);
@@ -109,7 +107,7 @@ function checkVersion(cursor: HeaderCursor): void {
 function readMetadata(cursor: HeaderCursor, count: number): Record<string, unknown> {
   const entries = new Map<string, unknown>();
   for (let i = 0; i < count; i++) {
-    const key = readString(cursor, `metadata key ${i}`);
+    const key = cursor.name(`metadata key ${i}`);
     if (entries.has(key)) invalidFile(cursor.file, key, "appears twice in the metadata; keys must be unique");
     entries.set(key, valueType(cursor, key).read(cursor, key));
   }
@@ -142,8 +140,7 @@ function readArray(cursor: HeaderCursor, part: string, depth: number): unknown[]
   if (depth > MAX_ARRAY_DEPTH)
     invalidFile(cursor.file, part, `has arrays nested more than ${MAX_ARRAY_DEPTH} deep: the file is damaged`);
   const type = valueType(cursor, part);
-  const length = cursor.count(part);
-  cursor.need(length * type.bytes, part);
+  const length = cursor.arrayLength(type.bytes, part);
   const read: ReadValue = type === VALUE_TYPES[ARRAY] ? (at, name) => readArray(at, name, depth + 1) : type.read;
   const values: unknown[] = [];
   for (let i = 0; i < length; i++) values.push(read(cursor, part));
@@ -156,7 +153,7 @@ type TensorDescription = Omit<StoredTensor, "file">;
 function readTensors(cursor: HeaderCursor, count: number): TensorDescription[] {
   const tensors = new Map<string, TensorDescription>();
   for (let i = 0; i < count; i++) {
-    const name = readString(cursor, `tensor name ${i}`);
+    const name = cursor.name(`tensor name ${i}`);
     if (tensors.has(name)) invalidFile(cursor.file, name, "is the name of two tensors; names must be unique");
     const dimensions = cursor.u32(name);
     if (dimensions > MAX_DIMENSIONS)
@@ -170,9 +167,9 @@ function readTensors(cursor: HeaderCursor, count: number): TensorDescription[] {
 }
 
 function formatOf(file: string, tensor: string, type: number): WeightFormatName {
-  const name = GGML_TYPES[type] ?? "";
-  if (isWeightFormat(name)) return name;
-  const shown = name === "" ? `number ${type}` : name.toUpperCase();
+  const name = GGML_TYPES[type];
+  if (name !== undefined && isWeightFormat(name)) return name;
+  const shown = name?.toUpperCase() ?? `number ${type}`;
   const supported = WEIGHT_FORMATS.map((format) => format.toUpperCase()).join(", ");
   return unsupportedModel(file, tensor, `tensor type ${shown} is not supported; use a file with ${supported}`);
 }

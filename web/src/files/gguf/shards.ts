@@ -1,8 +1,9 @@
 // Opens a GGUF model, which may be split into several files.
 import { show } from "../../base/show.js";
 import { type ByteSource, type FileSet, MissingFile } from "../byte_source.js";
-import { invalidFile } from "../errors.js";
+import { invalidFile, named } from "../errors.js";
 import { readHeader } from "../header_reader.js";
+import { MAX_FILES, MAX_TENSORS } from "../limits.js";
 import type { OpenedTensors, StoredTensor } from "../stored_tensor.js";
 import { type GgufHeader, parseGguf } from "./header.js";
 
@@ -33,6 +34,8 @@ export async function openGguf(set: FileSet, opened: ByteSource, signal?: AbortS
       `the file is one of ${count} parts; put all of them in one folder, named ${expected} and so on`,
     );
   }
+  if (count > MAX_FILES)
+    invalidFile(opened.name, "split.count", `${count} parts are more than the limit of ${MAX_FILES}`);
   const files: ByteSource[] = [];
   const tensors: StoredTensor[] = [];
   let metadata: GgufHeader["metadata"] = {};
@@ -45,6 +48,8 @@ export async function openGguf(set: FileSet, opened: ByteSource, signal?: AbortS
     if (i === 0) metadata = part.metadata;
     files.push(source);
     for (const tensor of part.tensors) tensors.push(tensor);
+    if (tensors.length > MAX_TENSORS)
+      invalidFile(name, "tensor count", `the parts up to this one have more than ${MAX_TENSORS} tensors`);
   }
   const all = splitNumber(files[0]!.name, { metadata, tensors }, "split.tensors.count") ?? tensors.length;
   if (all !== tensors.length) {
@@ -88,12 +93,16 @@ function checkPart(file: string, part: GgufHeader, index: number, count: number)
 }
 
 function byName(files: readonly ByteSource[], tensors: readonly StoredTensor[]): Map<string, StoredTensor> {
-  const named = new Map<string, StoredTensor>();
+  const tensorsByName = new Map<string, StoredTensor>();
   for (const tensor of tensors) {
-    const other = named.get(tensor.name);
+    const other = tensorsByName.get(tensor.name);
     if (other !== undefined)
-      invalidFile(files[tensor.file]!.name, tensor.name, `is also in ${files[other.file]!.name}; names must be unique`);
-    named.set(tensor.name, tensor);
+      invalidFile(
+        files[tensor.file]!.name,
+        tensor.name,
+        `is also in ${named(files[other.file]!.name)}; names must be unique`,
+      );
+    tensorsByName.set(tensor.name, tensor);
   }
-  return named;
+  return tensorsByName;
 }

@@ -1,9 +1,11 @@
 // Opens a safetensors model: one file or several with an index, and the JSON files of a model folder.
 import { fail } from "../../base/errors.js";
+import { show } from "../../base/show.js";
 import { type ByteSource, type FileSet, MissingFile } from "../byte_source.js";
-import { invalidFile, shortJson } from "../errors.js";
+import { invalidFile, named } from "../errors.js";
 import { readHeader } from "../header_reader.js";
 import { isJsonObject, type JsonObject, readJson, readText } from "../json_file.js";
+import { MAX_FILES, MAX_TENSORS } from "../limits.js";
 import type { OpenedTensors, StoredTensor } from "../stored_tensor.js";
 import { isIgnoredTensor, parseSafetensors } from "./header.js";
 
@@ -64,18 +66,23 @@ export async function openSafetensorsIndex(
   if (!isJsonObject(map) || Object.keys(map).length === 0) {
     return invalidFile(index.name, "weight_map", "must be an object of file names by tensor name, with at least one");
   }
+  const count = Object.keys(map).length;
+  if (count > MAX_TENSORS)
+    invalidFile(index.name, "weight_map", `has ${count} tensors, more than the limit of ${MAX_TENSORS}`);
   const namesIn = new Map<string, string[]>();
   for (const [tensor, file] of Object.entries(map)) {
     if (!isSiblingFile(file))
       return invalidFile(
         index.name,
         `weight_map.${tensor}`,
-        `must be the name of a .safetensors file in the folder of the index (got ${shortJson(file)})`,
+        `must be the name of a .safetensors file in the folder of the index (got ${show(file)})`,
       );
     const names = namesIn.get(file) ?? [];
     namesIn.set(file, names);
     names.push(tensor);
   }
+  if (namesIn.size > MAX_FILES)
+    invalidFile(index.name, "weight_map", `has ${namesIn.size} files, more than the limit of ${MAX_FILES}`);
   const files: ByteSource[] = [];
   const tensors = new Map<string, StoredTensor>();
   for (const [file, names] of [...namesIn].sort(([a], [b]) => (a < b ? -1 : 1))) {
@@ -89,7 +96,11 @@ export async function openSafetensorsIndex(
       const tensor = stored.get(name);
       if (tensor !== undefined) tensors.set(name, tensor);
       else if (!isIgnoredTensor(name))
-        invalidFile(file, name, `is missing, although ${index.name} lists it in this file; download both files again`);
+        invalidFile(
+          file,
+          name,
+          `is missing, although ${named(index.name)} lists it in this file; download both files again`,
+        );
     }
   }
   return { files, tensors };

@@ -1,9 +1,11 @@
 // Reads the header of a safetensors file.
-import { invalidFile, shortJson, unsupportedModel } from "../errors.js";
+import { show } from "../../base/show.js";
+import { invalidFile, named, unsupportedModel } from "../errors.js";
 import type { HeaderCursor } from "../header_reader.js";
 import { isJsonObject, parseJsonObject } from "../json_file.js";
+import { MAX_DIMENSIONS, MAX_NAME_BYTES, MAX_TENSORS } from "../limits.js";
 import { checkTensorRanges, type StoredTensor } from "../stored_tensor.js";
-import { tensorBytes, type WeightFormatName } from "../weight_formats.js";
+import { elementsOf, exactProduct, tensorBytes, type WeightFormatName } from "../weight_formats.js";
 
 /** Supported element types, by their name in a header. */
 const DTYPES: Readonly<Record<string, WeightFormatName>> = { F32: "f32", F16: "f16", BF16: "bf16" };
@@ -72,16 +74,26 @@ export function parseEntries(
   const dataStart = cursor.position;
   const header = parseJsonObject(file, "header", json);
 
+  const names = Object.keys(header);
+  if (names.length > MAX_TENSORS)
+    invalidFile(
+      file,
+      "header",
+      `has ${names.length} tensors, more than the limit of ${MAX_TENSORS}: the file is damaged`,
+    );
   const entries: SafetensorsEntry[] = [];
-  for (const [name, entry] of Object.entries(header)) {
+  for (const name of names) {
     if (name === "__metadata__") continue;
+    if (name.length > MAX_NAME_BYTES)
+      invalidFile(file, name, `names of tensors have at most ${MAX_NAME_BYTES} letters`);
+    const entry = header[name];
     const { dtype, shape, begin, end } = parseEntry(file, name, entry);
     const bytes = bytesOf(file, name, dtype, shape);
     if (bytes !== end - begin) {
       invalidFile(
         file,
         name,
-        `shape [${shape.join(", ")}] of ${dtype} takes ${bytes ?? "too many"} bytes, but data_offsets span ${end - begin}`,
+        `shape [${shape.join(", ")}] of ${named(dtype)} takes ${bytes ?? "too many"} bytes, but data_offsets span ${end - begin}`,
       );
     }
     entries.push({ name, dtype, shape, offset: dataStart + begin, bytes });
@@ -120,7 +132,8 @@ export function elementBytes(dtype: string, shape: readonly number[]): number | 
   const format = formatOf(dtype);
   if (format !== undefined) return tensorBytes(format, shape);
   const size = Object.hasOwn(OTHER_DTYPES, dtype) ? OTHER_DTYPES[dtype]! : undefined;
-  return size === undefined ? undefined : shape.reduce((product, length) => product * length, size);
+  const count = elementsOf(shape);
+  return size === undefined || count === undefined ? undefined : exactProduct([count, size]);
 }
 
 function formatOf(dtype: string): WeightFormatName | undefined {
@@ -137,15 +150,15 @@ interface ParsedEntry {
 function parseEntry(file: string, name: string, entry: unknown): ParsedEntry {
   if (!isJsonObject(entry)) return invalidFile(file, name, "must be an object with dtype, shape and data_offsets");
   const { dtype, shape, data_offsets: offsets } = entry;
-  if (typeof dtype !== "string") return invalidFile(file, name, `dtype must be a string (got ${shortJson(dtype)})`);
-  if (!areCounts(shape))
-    return invalidFile(file, name, `shape must be an array of integers, 0 or more (got ${shortJson(shape)})`);
-  if (!areCounts(offsets) || offsets.length !== 2 || offsets[0]! > offsets[1]!) {
+  if (typeof dtype !== "string") return invalidFile(file, name, `dtype must be a string (got ${show(dtype)})`);
+  if (!areCounts(shape) || shape.length > MAX_DIMENSIONS)
     return invalidFile(
       file,
       name,
-      `data_offsets must be two ascending integers, [begin, end] (got ${shortJson(offsets)})`,
+      `shape must be an array of at most ${MAX_DIMENSIONS} integers, 0 or more (got ${show(shape)})`,
     );
+  if (!areCounts(offsets) || offsets.length !== 2 || offsets[0]! > offsets[1]!) {
+    return invalidFile(file, name, `data_offsets must be two ascending integers, [begin, end] (got ${show(offsets)})`);
   }
   return { dtype, shape, begin: offsets[0]!, end: offsets[1]! };
 }
@@ -160,7 +173,7 @@ function weightBytes(file: string, name: string, dtype: string, shape: readonly 
     return unsupportedModel(
       file,
       name,
-      `dtype ${dtype} is not supported; use a version of the model in ${Object.keys(DTYPES).join(", ")}`,
+      `dtype ${named(dtype)} is not supported; use a version of the model in ${Object.keys(DTYPES).join(", ")}`,
     );
   return elementBytes(dtype, shape);
 }
