@@ -55,19 +55,24 @@ export type { CheckResult, RetuneOptions, ShiftOptions } from "./cache/retune.js
 export type { LinearAttentionOptions } from "./attention/linear_attention.js";
 export { type LinearAppendOptions, LinearState, type LinearStateOptions } from "./attention/linear_state.js";
 export { describe, type Load, type LoadOptions, type WasmBytesSource, type WasmSource } from "./load/load.js";
+export type { FinishReason, Piece } from "./model/session/generate.js";
 export {
-  type FinishReason,
   FULL_POLICIES,
   type FullPolicy,
   type GenerateOptions,
-  type Piece,
-} from "./model/generate.js";
+  type RetuneSessionOptions,
+  type SamplingOptions,
+  type SessionAppendOptions,
+  type SessionOptions,
+  type ShiftSessionOptions,
+} from "./model/session/options.js";
 export type { ModelMemory } from "./model/memory.js";
-export type { Model, ModelInfo, ModelOptions, Prompt } from "./model/model.js";
+export type { Model, ModelInfo, Prompt } from "./model/model.js";
+export type { EmbedOptions, ModelOptions, PerplexityOptions } from "./model/options.js";
 export type { ModelLayer, ModelRopeOverrides } from "./model/model_plan.js";
-export type { Perplexity, PerplexityOptions } from "./model/perplexity.js";
-export type { SamplingOptions, TokenProbability } from "./model/sampler.js";
-export type { Session, SessionAppendOptions, SessionOptions } from "./model/session.js";
+export type { Perplexity } from "./model/perplexity.js";
+export type { TokenProbability } from "./model/session/sampler.js";
+export type { Session } from "./model/session/session.js";
 export type { NumberArray } from "./memory/operand.js";
 export type { ConvertPairingOptions } from "./rope/pairing.js";
 export type { FrequencyPlan } from "./rope/plan.js";

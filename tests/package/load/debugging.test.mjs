@@ -31,7 +31,7 @@ test("each script has a source map with sources, except the Emscripten glue and 
     });
     return ours;
   });
-  for (const path of ["rope/rotate.ts", "load/load.ts", "cache/cache.ts", "model/session.ts", "worker/rpc_server.ts"])
+  for (const path of ["rope/rotate.ts", "load/load.ts", "cache/cache.ts", "model/session/session.ts", "worker/rpc_server.ts"])
     assert.ok(sources.includes(`../web/src/${path}`), path);
 });
 
@@ -73,7 +73,7 @@ const classes = {
   KvCache: "cache/cache",
   LinearState: "attention/linear_state",
   Model: "model/model",
-  Session: "model/session",
+  Session: "model/session/session",
   WorkerRopewalk: "worker/worker_ropewalk",
   WorkerModel: "worker/worker_model",
   WorkerSession: "worker/worker_session",

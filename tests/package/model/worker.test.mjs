@@ -298,7 +298,7 @@ describe("errors", () => {
     const session = await sessionThatRead("the cat");
     await session.dispose();
     await session.dispose();
-    await rejects(session.logits(), "DISPOSED", "");
+    await rejects(session.logits(), "DISPOSED", "session");
     await rejects(piecesOf(session.generate()), "DISPOSED", "session");
     const other = await rw.model(LLAMA);
     await other.dispose();

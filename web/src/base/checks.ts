@@ -46,3 +46,25 @@ export function trueOrFalse(value: unknown, field: string): boolean {
 export function checkBytes(value: unknown): void {
   if (!(value instanceof Uint8Array)) fail("INVALID_ARGUMENT", "bytes", "must be a Uint8Array returned by save()");
 }
+
+/** Returns a callback option, or undefined if it is absent. Throws INVALID_ARGUMENT. @internal */
+export function optionalFunction<F extends (...args: never[]) => unknown>(
+  value: F | undefined,
+  field: string,
+): F | undefined {
+  if (value !== undefined && typeof value !== "function")
+    fail("INVALID_ARGUMENT", field, `must be a function (got ${show(value)})`);
+  return value;
+}
+
+/** Returns the option `signal`, or undefined if it is absent. Throws INVALID_ARGUMENT. @internal */
+export function optionalSignal(value: AbortSignal | undefined): AbortSignal | undefined {
+  const methods = ["throwIfAborted", "addEventListener", "removeEventListener"] as const;
+  const given = value as Record<string, unknown> | null | undefined;
+  // Signals of other realms aren't instances of this realm's class.
+  const isSignal =
+    typeof given === "object" && given !== null && methods.every((name) => typeof given[name] === "function");
+  if (given !== undefined && !isSignal)
+    fail("INVALID_ARGUMENT", "signal", `must be an AbortSignal (got ${show(value)})`);
+  return value;
+}

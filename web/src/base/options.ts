@@ -34,11 +34,20 @@ export function checkOptions<Options extends object>(
 ): Options {
   if (options === undefined) return NONE as Options;
   const given: unknown = options;
-  if (typeof given !== "object" || given === null || Array.isArray(given) || ArrayBuffer.isView(given)) {
+  if (typeof given !== "object" || given === null || isArray(given) || ArrayBuffer.isView(given)) {
     fail("INVALID_ARGUMENT", path || "options", `must be an object with options of ${call} (got ${show(given)})`);
   }
   for (const name in options) if (!names.has(name)) failUnknown(name, call, [...names], path);
   return options;
+}
+
+/** Array.isArray, and true for a revoked Proxy, on which everything throws. */
+function isArray(value: object): boolean {
+  try {
+    return Array.isArray(value);
+  } catch {
+    return true;
+  }
 }
 
 function failUnknown(name: string, call: string, names: string[], path: string): never {

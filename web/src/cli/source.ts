@@ -13,7 +13,8 @@ import { isFolder } from "../files/node_files.js";
 import { load } from "../index.node.js";
 import { architectureOf } from "../model/architectures.js";
 import { ConfigReader } from "../model/config_reader.js";
-import type { ModelInfo, ModelOptions } from "../model/model.js";
+import type { ModelInfo } from "../model/model.js";
+import type { ModelOptions } from "../model/options.js";
 import { parseConfig, readTextFile } from "./input_file.js";
 
 /** A config.json, or a model with its headers. */

@@ -22,7 +22,8 @@ import {
   type T5BucketOptions,
 } from "../attention/position_tables.js";
 import type { PositionArray } from "../memory/positions.js";
-import type { Model, ModelInfo, ModelOptions } from "../model/model.js";
+import type { Model, ModelInfo } from "../model/model.js";
+import type { ModelOptions } from "../model/options.js";
 import { Rope } from "../rope/rope.js";
 import { RopeCore } from "../rope/core.js";
 import { Tensor } from "../memory/tensor.js";
@@ -215,7 +216,7 @@ export class Ropewalk {
    * @throws {@link RopewalkError} INVALID_FILE, UNSUPPORTED_MODEL and NETWORK, with the file and part at fault; OUT_OF_MEMORY, before anything
    * is allocated if the model can't fit; INVALID_ARGUMENT, INVALID_CONFIG. The signal's reason if aborted.
    */
-  async model(source: ModelSource, options: ModelOptions = {}): Promise<Model> {
+  async model(source: ModelSource, options?: ModelOptions): Promise<Model> {
     const { loadModel } = await import("../model/load_model.js");
     return loadModel(this.#modelHost, source, options);
   }
@@ -224,7 +225,7 @@ export class Ropewalk {
    * Reads the headers of a model only: architecture, RoPE of each layer, and the memory it would take.
    * @throws {@link RopewalkError} the codes of {@link Ropewalk.model}.
    */
-  async modelInfo(source: ModelSource, options: ModelOptions = {}): Promise<ModelInfo> {
+  async modelInfo(source: ModelSource, options?: ModelOptions): Promise<ModelInfo> {
     const { modelInfo } = await import("../model/load_model.js");
     return modelInfo(this.#modelHost, source, options);
   }

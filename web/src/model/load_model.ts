@@ -11,11 +11,14 @@ import { MAX_HEAD_DIM } from "./limits.js";
 import { mapWeights } from "./map_weights.js";
 import { checkFits, memoryOf } from "./memory.js";
 import { missingTokenizer } from "./missing_tokenizer.js";
-import { Model, type ModelInfo, type ModelOptions } from "./model.js";
+import { Model, type ModelInfo } from "./model.js";
 import { type CacheSettings, ModelCore } from "./model_core.js";
+
 import { type ModelPlan, planOf } from "./model_plan.js";
-import type { SamplingOptions } from "./sampler.js";
-import { checkContext } from "./session.js";
+import type { ModelOptions } from "./options.js";
+import { readModelOptions } from "./read_options.js";
+import type { SamplingOptions } from "./session/options.js";
+import { checkContext } from "./session/text.js";
 import type { WeightMapping } from "./weight_mapping.js";
 
 /** Upper limit of the default context length: longer contexts need much memory. */
@@ -42,17 +45,18 @@ interface OpenedModel {
 export async function modelInfo(
   environment: LoadEnvironment,
   source: ModelSource,
-  options: ModelOptions,
+  options?: ModelOptions,
 ): Promise<ModelInfo> {
-  return (await open(environment, source, options)).info;
+  return (await open(environment, source, readModelOptions(options))).info;
 }
 
 /** Loads a model. If it fails, at any step, all memory is free again. @internal */
 export async function loadModel(
   environment: LoadEnvironment,
   source: ModelSource,
-  options: ModelOptions,
+  given?: ModelOptions,
 ): Promise<Model> {
+  const options = readModelOptions(given);
   const { files, plan, mappings, cacheSettings, info } = await open(environment, source, options);
   checkFits(files.name, info.memory);
   // The weights come last: nothing after them can fail, and ModelCore.load() frees them if it does.

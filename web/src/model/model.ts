@@ -1,40 +1,28 @@
 // The public Model class: sessions, generation, chat templates, perplexity and embeddings.
 import type { RopeConfig } from "../config/types.js";
+import { optionalSignal } from "../base/checks.js";
 import { disposeSymbol } from "../base/dispose.js";
-import type { CacheDType } from "../memory/elements.js";
 import { fail } from "../base/errors.js";
-import type { OpenOptions, ReadProgress, StoredTensor } from "../files/model_files.js";
-import type { KeyMode } from "../cache/options.js";
+import { checkOptions } from "../base/options.js";
+import type { StoredTensor } from "../files/model_files.js";
 import { type ChatMessage, type ChatOptions, renderChat } from "../text/chat_template.js";
 import type { Tokenizer } from "../text/tokenizer.js";
-import type { GenerateOptions, Piece } from "./generate.js";
+import { listOf, tokenIds } from "./lists.js";
 import type { ModelMemory } from "./memory.js";
 import type { CacheSettings, ModelCore } from "./model_core.js";
-import { type ModelLayer, type ModelRopeOverrides, ropeOf } from "./model_plan.js";
-import { perplexity, type Perplexity, type PerplexityOptions } from "./perplexity.js";
-import type { SamplingOptions } from "./sampler.js";
-import { Session, type SessionOptions } from "./session.js";
-
-/** Options for loading a model. */
-export interface ModelOptions extends Omit<OpenOptions, "onProgress"> {
-  /** Overrides of the model's RoPE config. For a model with several kinds of layers, they can be given by kind. */
-  rope?: ModelRopeOverrides;
-  /** Maximum tokens of a session, 1 to 2^24. Default: the trained context length, but at most 4096. */
-  contextLength?: number;
-  /** How sessions store keys and values. */
-  kv?: {
-    /** Element type. Default: `f16`. */
-    dtype?: CacheDType;
-    /** Whether keys are stored raw or rotated, as in `rw.kvCache()`. */
-    keys?: KeyMode;
-  };
-  /** Parsed tokenizer.json and tokenizer_config.json that replace those of the model. */
-  tokenizer?: { tokenizer: object; tokenizerConfig?: object };
-  /** Jinja source that replaces the model's chat template. */
-  chatTemplate?: string;
-  /** Called while bytes arrive, first of headers (`opening`), then of weights. */
-  onProgress?: (progress: ReadProgress & { stage: "opening" | "weights" }) => void;
-}
+import { type ModelLayer, ropeOf } from "./model_plan.js";
+import { CHAT_OPTIONS, EMBED_OPTIONS, type EmbedOptions, type PerplexityOptions } from "./options.js";
+import { type Perplexity, perplexity, readPerplexityOptions } from "./perplexity.js";
+import type { Piece } from "./session/generate.js";
+import {
+  type GenerateOptions,
+  MODEL_GENERATE_OPTIONS,
+  type SamplingOptions,
+  SESSION_OPTIONS,
+  type SessionOptions,
+} from "./session/options.js";
+import { Session } from "./session/session.js";
+import { checkContext } from "./session/text.js";
 
 /** Description of a model. It's read from headers, without loading weights. */
 export interface ModelInfo {
@@ -98,31 +86,27 @@ export class Model implements Disposable {
   }
 
   /**
-   * Creates an empty session. A model can have several sessions at the same time.
-   * @throws {@link RopewalkError} INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED.
+   * Creates an empty session. A model can have several sessions at the same time, whose calls can overlap.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, UNKNOWN_KEY, OUT_OF_MEMORY, DISPOSED.
    */
-  session(options: SessionOptions = {}): Session {
-    return new Session(
-      this.#core,
-      this.tokenizer,
-      this.#cacheSettings,
-      options.contextLength ?? this.info.contextLength,
-      this.#sampling,
-    );
+  session(options?: SessionOptions): Session {
+    const { contextLength } = checkOptions(options, SESSION_OPTIONS);
+    const length = checkContext(contextLength ?? this.info.contextLength);
+    this.#core.checkAlive();
+    return new Session(this.#core, this.tokenizer, this.#cacheSettings, length, this.#sampling);
   }
 
   /**
    * Continues a prompt in a temporary session, token by token.
    * @throws {@link RopewalkError} as {@link Session.append} and {@link Session.generate}.
    */
-  async *generate(prompt: Prompt, options: GenerateOptions & SessionOptions = {}): AsyncGenerator<Piece, void, void> {
-    const session = this.session(options);
+  async *generate(prompt: Prompt, options?: GenerateOptions & SessionOptions): AsyncGenerator<Piece, void, void> {
+    const { contextLength, ...others } = checkOptions(options, MODEL_GENERATE_OPTIONS);
+    const signal = optionalSignal(others.signal);
+    const session = this.session(contextLength === undefined ? {} : { contextLength });
     try {
-      await session.append(
-        await this.promptTokens(prompt),
-        options.signal === undefined ? {} : { signal: options.signal },
-      );
-      yield* session.generate(options);
+      await session.append(await this.promptTokens(prompt), signal && { signal });
+      yield* session.generate(others);
     } finally {
       session.dispose();
     }
@@ -130,22 +114,24 @@ export class Model implements Disposable {
 
   /**
    * Returns the token ids of a prompt. Text is encoded with the begin token of the model, and a chat by its template.
-   * @throws {@link RopewalkError} INVALID_ARGUMENT, UNSUPPORTED_MODEL (no tokenizer, or no chat template).
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, UNKNOWN_KEY, UNSUPPORTED_MODEL (no tokenizer, or no chat template).
    */
-  async promptTokens(prompt: Prompt, options: ChatOptions = {}): Promise<Int32Array> {
+  async promptTokens(prompt: Prompt, options?: ChatOptions): Promise<Int32Array> {
+    const { ...given } = checkOptions(options, CHAT_OPTIONS);
     if (typeof prompt === "string") return this.tokenizer.encode(prompt);
-    const items: readonly unknown[] = [...prompt];
-    if (items.length === 0 || typeof items[0] === "number") return Int32Array.from(items as number[]);
+    const items = listOf(prompt, "prompt", "text, token ids or messages");
+    if (items.length === 0 || typeof items[0] === "number") return tokenIds(items, this.info.vocabularySize, "prompt");
     // the template writes the special tokens itself
-    return this.tokenizer.encode(await this.renderChat(items as ChatMessage[], options), { special: false });
+    return this.tokenizer.encode(await this.renderChat(items as ChatMessage[], given), { special: false });
   }
 
   /**
    * Renders a chat with the model's template, up to the beginning of the model's answer.
-   * @throws {@link RopewalkError} UNSUPPORTED_MODEL (no chat template), INVALID_ARGUMENT, INVALID_FILE (the template
-   * has an error).
+   * @throws {@link RopewalkError} UNSUPPORTED_MODEL (no chat template), INVALID_ARGUMENT, UNKNOWN_KEY, INVALID_FILE
+   * (the template has an error).
    */
-  async renderChat(messages: readonly ChatMessage[], options: ChatOptions = {}): Promise<string> {
+  async renderChat(messages: readonly ChatMessage[], options?: ChatOptions): Promise<string> {
+    const { ...given } = checkOptions(options, CHAT_OPTIONS);
     if (this.chatTemplate === undefined) {
       fail(
         "UNSUPPORTED_MODEL",
@@ -158,18 +144,20 @@ export class Model implements Disposable {
     return renderChat(this.chatTemplate, messages, {
       beginToken: textOf(beginToken),
       endToken: textOf(endTokens[0]),
-      ...options,
+      ...given,
     });
   }
 
   /**
    * Measures how well the model predicts a text.
-   * @throws {@link RopewalkError} INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED, and as `ropeConfig()`; rejects with the
-   * signal's reason.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, UNKNOWN_KEY, OUT_OF_MEMORY, DISPOSED, and as `ropeConfig()`; rejects
+   * with the signal's reason.
    */
-  async perplexity(text: string | Iterable<number>, options: PerplexityOptions = {}): Promise<Perplexity> {
-    const tokens = typeof text === "string" ? this.tokenizer.encode(text) : Int32Array.from(text);
-    return perplexity(this.#core, this.#cacheSettings, tokens, this.info.contextLength, options);
+  async perplexity(text: string | Iterable<number>, options?: PerplexityOptions): Promise<Perplexity> {
+    const settings = readPerplexityOptions(options, this.#core, this.info.contextLength);
+    const tokens =
+      typeof text === "string" ? this.tokenizer.encode(text) : tokenIds(text, this.info.vocabularySize, "tokens");
+    return perplexity(this.#core, this.#cacheSettings, tokens, settings);
   }
 
   /**
@@ -177,10 +165,11 @@ export class Model implements Disposable {
    * @returns [hiddenSize]
    * @throws {@link RopewalkError} as {@link Session.append}.
    */
-  async embed(text: string | Iterable<number>, options: { signal?: AbortSignal } = {}): Promise<Float32Array> {
+  async embed(text: string | Iterable<number>, options?: EmbedOptions): Promise<Float32Array> {
+    const signal = optionalSignal(checkOptions(options, EMBED_OPTIONS).signal);
     const session = this.session();
     try {
-      await session.append(text, options);
+      await session.append(text, signal && { signal });
       return session.hidden();
     } finally {
       session.dispose();
@@ -188,8 +177,8 @@ export class Model implements Disposable {
   }
 
   /**
-   * Frees the memory. Calling it twice is harmless. Sessions must be disposed separately. Using the model or its
-   * sessions afterwards throws DISPOSED.
+   * Frees the memory, and ends calls that run with DISPOSED. Calling it twice is harmless. Sessions must be disposed
+   * separately. Using the model or its sessions afterwards throws DISPOSED.
    */
   dispose(): void {
     this.#core.dispose();

@@ -70,6 +70,11 @@ export class ModelCore {
     return this.#owned.address;
   }
 
+  /** Throws DISPOSED. */
+  checkAlive(): void {
+    this.#owned.check();
+  }
+
   get vocabularySize(): number {
     return this.plan.config.vocabulary_size;
   }

@@ -1,30 +1,13 @@
 // Measures the perplexity of a model on a text.
-import { wholeNumber } from "../base/checks.js";
+import { optionalFunction, optionalSignal, wholeNumber } from "../base/checks.js";
 import type { RopeConfig } from "../config/types.js";
 import { fail } from "../base/errors.js";
+import { checkOptions } from "../base/options.js";
 import { EventLoopYielder } from "./event_loop.js";
 import { type CacheSettings, type ModelCore, BATCH_TOKENS } from "./model_core.js";
-import { type ModelRopeOverrides, retunedLayers, ropeOf } from "./model_plan.js";
-
-/** Options for measuring perplexity. */
-export interface PerplexityOptions {
-  /** Tokens per window, from 2. Default: the model's context length. */
-  window?: number;
-  /**
-   * Tokens between the starts of two windows, 1 to `window`. A smaller stride gives each token more context and takes
-   * longer. Default: `window`.
-   */
-  stride?: number;
-  /**
-   * RoPE overrides for this measurement, as in `rw.model()`. The weights aren't loaded again, so it's cheap to compare
-   * several.
-   */
-  rope?: ModelRopeOverrides;
-  /** Aborts between two batches of 128 tokens. */
-  signal?: AbortSignal;
-  /** Called after each batch, with numbers of tokens. */
-  onProgress?: (progress: { done: number; total: number }) => void;
-}
+import { readRopeOverrides } from "./read_options.js";
+import { type ModelLayer, retunedLayers, ropeOf } from "./model_plan.js";
+import { PERPLEXITY_OPTIONS, type PerplexityOptions } from "./options.js";
 
 /** How well a model predicts a text. */
 export interface Perplexity {
@@ -41,6 +24,33 @@ export interface Perplexity {
   rope: Readonly<RopeConfig> | null;
 }
 
+/** Options of a measurement, read and checked. @internal */
+export interface PerplexitySettings {
+  readonly window: number;
+  readonly stride: number;
+  readonly layers: readonly ModelLayer[];
+  readonly signal: AbortSignal | undefined;
+  readonly onProgress: PerplexityOptions["onProgress"];
+}
+
+/** Reads each option once. Throws UNKNOWN_KEY, INVALID_ARGUMENT, and as ropeConfig(). @internal */
+export function readPerplexityOptions(
+  options: PerplexityOptions | undefined,
+  core: ModelCore,
+  contextLength: number,
+): PerplexitySettings {
+  const { window: givenWindow, stride, rope, signal, onProgress } = checkOptions(options, PERPLEXITY_OPTIONS);
+  const overrides = readRopeOverrides(rope);
+  const window = wholeNumber(givenWindow ?? contextLength, 2, 2 ** 24, "window");
+  return {
+    window,
+    stride: wholeNumber(stride ?? window, 1, window, "stride"),
+    layers: overrides === undefined ? core.plan.layers : retunedLayers(core.plan.layers, overrides),
+    signal: optionalSignal(signal),
+    onProgress: optionalFunction(onProgress, "onProgress"),
+  };
+}
+
 /**
  * Measures a text in windows, each with an empty cache, as in the perplexity guide of transformers: a window
  * contributes the losses of the tokens that the window before it didn't reach.
@@ -50,13 +60,10 @@ export async function perplexity(
   core: ModelCore,
   cacheSettings: CacheSettings,
   tokens: Int32Array,
-  contextLength: number,
-  options: PerplexityOptions,
+  { window, stride, layers, signal, onProgress }: PerplexitySettings,
 ): Promise<Perplexity> {
-  const window = wholeNumber(options.window ?? contextLength, 2, 2 ** 24, "window");
-  const stride = wholeNumber(options.stride ?? window, 1, window, "stride");
   if (tokens.length < 2) fail("INVALID_ARGUMENT", "tokens", `must be at least 2 tokens (got ${tokens.length})`);
-  const layers = options.rope === undefined ? core.plan.layers : retunedLayers(core.plan.layers, options.rope);
+  core.checkAlive();
   const losses = new Float64Array(tokens.length).fill(NaN);
   const yielder = new EventLoopYielder();
   // losses of the tokens before `measured` are done
@@ -65,14 +72,14 @@ export async function perplexity(
     const cache = core.newCache(cacheSettings, end - begin, layers);
     try {
       for (let first = begin; first < end; first += BATCH_TOKENS) {
-        options.signal?.throwIfAborted();
+        signal?.throwIfAborted();
         const last = Math.min(first + BATCH_TOKENS, end);
         core.forward(cache, tokens.slice(first, last));
         // token i predicts token i + 1; if windows don't overlap, nothing predicts the first token of a window
         const from = Math.max(first, measured - 1);
         const to = Math.min(last, end - 1);
         if (from < to) losses.set(core.losses(from - first, tokens.slice(from + 1, to + 1)), from + 1);
-        options.onProgress?.({ done: last, total: tokens.length });
+        onProgress?.({ done: last, total: tokens.length });
         await yielder.yieldIfDue();
       }
     } finally {
@@ -80,7 +87,8 @@ export async function perplexity(
     }
     measured = stride === window ? end + 1 : end;
   }
-  options.signal?.throwIfAborted();
+  signal?.throwIfAborted();
+  core.checkAlive();
   const counted = losses.filter((loss) => !Number.isNaN(loss));
   const loss = counted.reduce((sum, value) => sum + value, 0) / counted.length;
   return { perplexity: Math.exp(loss), loss, losses, rope: ropeOf(layers) };

@@ -3,11 +3,20 @@ export { RopewalkError, type RopewalkErrorCode } from "../base/errors.js";
 export type { CachedModel } from "../files/cache/models.js";
 export type { ModelSource } from "../files/model_files.js";
 export type { LoadOptions } from "../load/load.js";
-export type { FinishReason, FullPolicy, GenerateOptions, Piece } from "../model/generate.js";
-export type { ModelInfo, ModelOptions, Prompt } from "../model/model.js";
-export type { Perplexity, PerplexityOptions } from "../model/perplexity.js";
-export type { SamplingOptions, TokenProbability } from "../model/sampler.js";
-export type { SessionAppendOptions, SessionOptions } from "../model/session.js";
+export type { FinishReason, Piece } from "../model/session/generate.js";
+export type { ModelInfo, Prompt } from "../model/model.js";
+export type { EmbedOptions, ModelOptions, PerplexityOptions } from "../model/options.js";
+export type { Perplexity } from "../model/perplexity.js";
+export type { TokenProbability } from "../model/session/sampler.js";
+export type {
+  FullPolicy,
+  GenerateOptions,
+  RetuneSessionOptions,
+  SamplingOptions,
+  SessionAppendOptions,
+  SessionOptions,
+  ShiftSessionOptions,
+} from "../model/session/options.js";
 export type { ChatMessage, ChatOptions } from "../text/chat_template.js";
 export type { DecodeOptions, EncodeOptions } from "../text/tokenizer.js";
 export type { WorkerModel } from "./worker_model.js";

@@ -3,9 +3,11 @@ import type { RopeConfig } from "../config/types.js";
 import type { CachedModel } from "../files/cache/models.js";
 import type { ModelSource } from "../files/model_files.js";
 import type { LoadOptions } from "../load/load.js";
-import type { GenerateOptions, Piece } from "../model/generate.js";
-import type { ModelInfo, ModelOptions, Prompt } from "../model/model.js";
-import type { SessionOptions } from "../model/session.js";
+import type { Piece } from "../model/session/generate.js";
+import type { GenerateOptions } from "../model/session/options.js";
+import type { ModelInfo, Prompt } from "../model/model.js";
+import type { ModelOptions } from "../model/options.js";
+import type { SessionOptions } from "../model/session/options.js";
 import type { Build } from "../load/runtime.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 

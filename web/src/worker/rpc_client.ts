@@ -1,7 +1,7 @@
 // The caller's side of a Worker: calls with abort signals and callbacks, which fail when the Worker fails.
 import { expose, wrap } from "comlink";
-import { RopewalkError } from "../base/errors.js";
-import type { Piece } from "../model/generate.js";
+import { fail, type RopewalkErrorCode } from "../base/errors.js";
+import type { Piece } from "../model/session/generate.js";
 import { registerErrorTransfer } from "./error_transfer.js";
 import {
   type Call,
@@ -35,15 +35,22 @@ interface LocalOptions {
   onWarning?: (message: string) => void;
 }
 
+/** The callbacks of a call, and what the first of them that failed threw. */
+interface LocalCallbacks {
+  readonly callbacks: Pick<LocalOptions, Callback>;
+  thrown?: { readonly error: unknown };
+}
+
 /** Sends calls to a Worker. @internal */
 export class RpcClient {
   readonly thread: Thread;
   readonly #server: RemoteServer;
-  readonly #callbacks = new Map<number, LocalOptions>();
-  readonly #pending = new Set<(error: Error) => void>();
+  readonly #callbacks = new Map<number, LocalCallbacks>();
+  readonly #pending = new Set<(end: Promise<never>) => void>();
   readonly #collected: FinalizationRegistry<number>;
   #lastCall = 0;
-  #closedBy: RopewalkError | undefined;
+  /** Rejects with the reason why the Worker has ended. */
+  #closedBy: (() => Promise<never>) | undefined;
 
   constructor(thread: Thread) {
     registerErrorTransfer();
@@ -52,29 +59,26 @@ export class RpcClient {
     this.#collected = new FinalizationRegistry(
       (id) => void this.send((server) => server.dispose(id)).catch(() => undefined),
     );
-    const callback: ClientMethods["callback"] = (call, name, value) => {
-      const run = this.#callbacks.get(call)?.[name] as ((value: unknown) => void) | undefined;
-      run?.(value);
-    };
+    const callback: ClientMethods["callback"] = (call, name, value) => this.#runCallback(call, name, value);
     expose({ callback } satisfies ClientMethods, thread.endpoint);
     thread.onFailure((reason) =>
-      this.#close(new RopewalkError("WASM_LOAD", "worker", `the Worker couldn't start, or crashed: ${reason}`)),
+      this.#close(() => rejected("WASM_LOAD", "worker", `the Worker couldn't start, or crashed: ${reason}`)),
     );
   }
 
   /** Sends a call without a signal or callbacks. */
   send<T>(request: (server: RemoteServer) => Promise<T>): Promise<T> {
-    if (this.#closedBy !== undefined) return Promise.reject(this.#closedBy);
+    if (this.#closedBy !== undefined) return this.#closedBy();
     return new Promise<T>((resolve, reject) => {
-      this.#pending.add(reject);
+      this.#pending.add(resolve);
       this.thread.setBusy(true);
       const settle = (): void => {
-        this.#pending.delete(reject);
+        this.#pending.delete(resolve);
         this.thread.setBusy(this.#pending.size > 0);
       };
-      request(this.#server)
-        .then(resolve, (error: unknown) => reject(cloneError(error) ?? (error as Error)))
-        .finally(settle);
+      // comlink looks into arguments before it sends them, so it throws what a caller's Proxy throws
+      const sent = async (): Promise<T> => request(this.#server);
+      sent().catch(throwCloneError).then(resolve, reject).finally(settle);
     });
   }
 
@@ -89,14 +93,15 @@ export class RpcClient {
   ): Promise<T> {
     const { signal } = options;
     signal?.throwIfAborted();
-    const { call, rest, close } = this.#open(options);
+    const { call, rest, local, close } = this.#open(options);
     try {
       const result = await this.send((server) => request(server, call, rest));
-      if (signal?.aborted === true) await undo?.(result);
+      if (signal?.aborted === true || local.thrown !== undefined) await undo?.(result);
       signal?.throwIfAborted();
+      if (local.thrown !== undefined) throw local.thrown.error;
       return result;
     } catch (error) {
-      throw abortReason(error, signal);
+      throw local.thrown === undefined ? abortReason(error, signal) : local.thrown.error;
     } finally {
       close();
     }
@@ -144,41 +149,64 @@ export class RpcClient {
 
   /** Ends the Worker. Pending calls fail with DISPOSED. */
   close(): void {
-    this.#close(new RopewalkError("DISPOSED", "worker", "has been disposed"));
+    this.#close(() => rejected("DISPOSED", "worker", "has been disposed"));
   }
 
-  #close(error: RopewalkError): void {
+  #close(reason: () => Promise<never>): void {
     if (this.#closedBy !== undefined) return;
-    this.#closedBy = error;
+    this.#closedBy = reason;
     this.thread.terminate();
-    for (const reject of this.#pending) reject(error);
+    const ended = reason();
+    ended.catch(() => undefined); // no call may be pending
+    for (const end of this.#pending) end(ended);
+  }
+
+  /** Runs a caller's callback. If it throws, its call is aborted and rejects with what it threw, as in this thread. */
+  #runCallback(call: number, name: Callback, value: unknown): void {
+    const local = this.#callbacks.get(call);
+    const run = local?.callbacks[name] as ((value: unknown) => void) | undefined;
+    try {
+      run?.(value);
+    } catch (error) {
+      local!.thrown ??= { error };
+      this.#abort(call);
+    }
+  }
+
+  #abort(call: number): void {
+    void this.send((server) => server.abort(call)).catch(() => undefined); // no Worker, no call
   }
 
   #open<Options extends object>(
     options: Options & LocalOptions,
-  ): { call: Call; rest: CloneableOptions<Options>; close: () => void } {
+  ): { call: Call; rest: CloneableOptions<Options>; local: LocalCallbacks; close: () => void } {
     const { signal, onProgress, onWarning, ...rest } = options;
     const id = ++this.#lastCall;
-    const local: LocalOptions = { ...(onProgress && { onProgress }), ...(onWarning && { onWarning }) };
-    const callbacks = CALLBACKS.filter((name): name is Callback => local[name] !== undefined);
-    const abort = (): void => void this.send((server) => server.abort(id)).catch(() => undefined); // no Worker, no call
+    const local: LocalCallbacks = { callbacks: { ...(onProgress && { onProgress }), ...(onWarning && { onWarning }) } };
+    const callbacks = CALLBACKS.filter((name): name is Callback => local.callbacks[name] !== undefined);
+    const abort = (): void => this.#abort(id);
     this.#callbacks.set(id, local);
     signal?.addEventListener("abort", abort, { once: true });
     const close = (): void => {
       this.#callbacks.delete(id);
       signal?.removeEventListener("abort", abort);
     };
-    return { call: { id, callbacks }, rest, close };
+    return { call: { id, callbacks }, rest, local, close };
   }
 }
 
 /** The caller's abort reason, if the Worker was aborted for it. */
 function abortReason(error: unknown, signal: AbortSignal | undefined): unknown {
-  return signal?.aborted === true && (error as Error).name === "AbortError" ? signal.reason : error;
+  return signal?.aborted === true && (error as Error | null)?.name === "AbortError" ? signal.reason : error;
 }
 
-function cloneError(error: unknown): RopewalkError | undefined {
-  if ((error as Error).name !== "DataCloneError") return undefined;
+/** Rejects with an error of this package. */
+function rejected(code: RopewalkErrorCode, field: string, message: string): Promise<never> {
+  return Promise.resolve().then(() => fail(code, field, message));
+}
+
+function throwCloneError(cause: unknown): never {
+  if (!(cause instanceof DOMException) || cause.name !== "DataCloneError") throw cause;
   const message = "contain a value that can't be sent to a Worker; pass only plain values, arrays, Files and Blobs";
-  return new RopewalkError("INVALID_ARGUMENT", "options", message, { cause: error });
+  fail("INVALID_ARGUMENT", "options", message, { cause });
 }

@@ -1,9 +1,21 @@
 // The Worker's counterpart of Model.
 import type { RopeConfig } from "../config/types.js";
-import type { GenerateOptions, Piece } from "../model/generate.js";
+import { optionalFunction, optionalSignal } from "../base/checks.js";
+import { checkOptions } from "../base/options.js";
+import { listOf } from "../model/lists.js";
+import {
+  CHAT_OPTIONS,
+  EMBED_OPTIONS,
+  type EmbedOptions,
+  PERPLEXITY_OPTIONS,
+  type PerplexityOptions,
+} from "../model/options.js";
+import { MODEL_GENERATE_OPTIONS, SESSION_OPTIONS } from "../model/session/options.js";
+import type { Piece } from "../model/session/generate.js";
+import type { GenerateOptions } from "../model/session/options.js";
 import type { ModelInfo, Prompt } from "../model/model.js";
-import type { Perplexity, PerplexityOptions } from "../model/perplexity.js";
-import type { SessionOptions } from "../model/session.js";
+import type { Perplexity } from "../model/perplexity.js";
+import type { SessionOptions } from "../model/session/options.js";
 import type { ChatMessage, ChatOptions } from "../text/chat_template.js";
 import { asyncDisposeSymbol } from "../base/dispose.js";
 import type { RpcClient } from "./rpc_client.js";
@@ -39,22 +51,22 @@ export class WorkerModel implements AsyncDisposable {
    * Creates an empty session. A model can have several sessions at the same time.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED.
    */
-  async session(options: SessionOptions = {}): Promise<WorkerSession> {
-    return new WorkerSession(
-      this.#client,
-      this,
-      await this.#client.send((server) => server.session(this.#id, options)),
-    );
+  async session(options?: SessionOptions): Promise<WorkerSession> {
+    const { ...given } = checkOptions(options, SESSION_OPTIONS);
+    return new WorkerSession(this.#client, this, await this.#client.send((server) => server.session(this.#id, given)));
   }
 
   /**
    * Continues a prompt in a temporary session, token by token. The Worker computes a token when the loop asks for it.
    * @throws {@link RopewalkError} as `Model.generate`; rejects with the signal's reason.
    */
-  generate(prompt: Prompt, options: GenerateOptions & SessionOptions = {}): AsyncGenerator<Piece, void, void> {
-    return this.#client.stream(
-      options,
-      (server, call, rest) => server.generate(call, this.#id, rest, cloneablePrompt(prompt)),
+  async *generate(prompt: Prompt, options?: GenerateOptions & SessionOptions): AsyncGenerator<Piece, void, void> {
+    const { ...given } = checkOptions(options, MODEL_GENERATE_OPTIONS);
+    optionalSignal(given.signal);
+    const cloneable = cloneablePrompt(prompt);
+    yield* this.#client.stream(
+      given,
+      (server, call, rest) => server.generate(call, this.#id, rest, cloneable),
       () => undefined,
     );
   }
@@ -63,29 +75,28 @@ export class WorkerModel implements AsyncDisposable {
    * Returns the token ids of a prompt, as `Model.promptTokens`.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, UNSUPPORTED_MODEL (no tokenizer, or no chat template).
    */
-  promptTokens(prompt: Prompt, options: ChatOptions = {}): Promise<Int32Array> {
-    return this.#invoke("promptTokens", cloneablePrompt(prompt), options);
+  async promptTokens(prompt: Prompt, options?: ChatOptions): Promise<Int32Array> {
+    const given = { ...checkOptions(options, CHAT_OPTIONS) };
+    return this.#invoke("promptTokens", cloneablePrompt(prompt), given);
   }
 
   /**
    * Renders a chat with the model's template, up to the beginning of the model's answer.
    * @throws {@link RopewalkError} as `Model.renderChat`.
    */
-  renderChat(messages: readonly ChatMessage[], options: ChatOptions = {}): Promise<string> {
-    return this.#invoke("renderChat", messages, options);
+  async renderChat(messages: readonly ChatMessage[], options?: ChatOptions): Promise<string> {
+    return this.#invoke("renderChat", messages, { ...checkOptions(options, CHAT_OPTIONS) });
   }
 
   /**
    * Measures how well the model predicts a text.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED; rejects with the signal's reason.
    */
-  async perplexity(text: string | Iterable<number>, options: PerplexityOptions = {}): Promise<Perplexity> {
-    const cloneable = typeof text === "string" ? text : [...text];
-    return (
-      await this.#client.call(options, (server, call, rest) =>
-        server.invoke(this.#id, "perplexity", [cloneable], call, rest),
-      )
-    ).value as Perplexity;
+  async perplexity(text: string | Iterable<number>, options?: PerplexityOptions): Promise<Perplexity> {
+    const { ...given } = checkOptions(options, PERPLEXITY_OPTIONS);
+    optionalSignal(given.signal);
+    optionalFunction(given.onProgress, "onProgress");
+    return this.#measure("perplexity", text, given);
   }
 
   /**
@@ -93,13 +104,10 @@ export class WorkerModel implements AsyncDisposable {
    * @returns [hiddenSize]
    * @throws {@link RopewalkError} as `Session.append`.
    */
-  async embed(text: string | Iterable<number>, options: { signal?: AbortSignal } = {}): Promise<Float32Array> {
-    const cloneable = typeof text === "string" ? text : [...text];
-    return (
-      await this.#client.call(options, (server, call, rest) =>
-        server.invoke(this.#id, "embed", [cloneable], call, rest),
-      )
-    ).value as Float32Array;
+  async embed(text: string | Iterable<number>, options?: EmbedOptions): Promise<Float32Array> {
+    const { ...given } = checkOptions(options, EMBED_OPTIONS);
+    optionalSignal(given.signal);
+    return this.#measure("embed", text, given);
   }
 
   /**
@@ -115,6 +123,18 @@ export class WorkerModel implements AsyncDisposable {
     return this.dispose();
   }
 
+  async #measure<T>(
+    name: string,
+    text: string | Iterable<number>,
+    options: EmbedOptions & PerplexityOptions,
+  ): Promise<T> {
+    const cloneable = typeof text === "string" ? text : listOf(text, "tokens", "text or token ids");
+    const reply = await this.#client.call(options, (server, call, rest) =>
+      server.invoke(this.#id, name, [cloneable], call, rest),
+    );
+    return reply.value as T;
+  }
+
   async #invoke<T>(name: string, ...args: readonly unknown[]): Promise<T> {
     return (await this.#client.send((server) => server.invoke(this.#id, name, args))).value as T;
   }
@@ -122,5 +142,5 @@ export class WorkerModel implements AsyncDisposable {
 
 /** A prompt that can be cloned, which some iterables can't. */
 function cloneablePrompt(prompt: Prompt): Prompt {
-  return typeof prompt === "string" ? prompt : ([...prompt] as Prompt);
+  return typeof prompt === "string" ? prompt : (listOf(prompt, "prompt", "text, token ids or messages") as number[]);
 }

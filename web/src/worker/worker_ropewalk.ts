@@ -1,10 +1,14 @@
 // The Worker's counterpart of Ropewalk: starts the Worker and loads models in it.
 import { transfer } from "comlink";
+import { optionalFunction, optionalSignal } from "../base/checks.js";
 import { fail } from "../base/errors.js";
+import { checkOptions, type OptionNames, optionNames } from "../base/options.js";
 import type { CachedModel } from "../files/cache/models.js";
 import type { ModelSource } from "../files/model_files.js";
 import type { LoadOptions, WasmSource } from "../load/load.js";
-import type { ModelInfo, ModelOptions } from "../model/model.js";
+import type { ModelInfo } from "../model/model.js";
+import type { ModelOptions } from "../model/options.js";
+import { MODEL_OPTIONS, WORKER_MODEL_OPTIONS } from "../model/options.js";
 import type { Build } from "../load/runtime.js";
 import { asyncDisposeSymbol } from "../base/dispose.js";
 import { RpcClient, type Thread } from "./rpc_client.js";
@@ -41,8 +45,9 @@ export class WorkerRopewalk implements AsyncDisposable {
    * Loads a model as `rw.model()` does. The Worker reads and downloads the files.
    * @throws {@link RopewalkError} as `Ropewalk.model`; rejects with the signal's reason.
    */
-  async model(source: ModelSource, options: WorkerModelOptions = {}): Promise<WorkerModel> {
-    const { transfer: isTransferred = false, ...others } = options;
+  async model(source: ModelSource, options?: WorkerModelOptions): Promise<WorkerModel> {
+    const { transfer: isTransferred = false, ...others } = checkOptions(options, WORKER_MODEL_OPTIONS);
+    checkLocal(others);
     const handle = await this.#client.call(
       others,
       (server, call, rest) => server.model(call, this.#toSend(source, isTransferred), rest),
@@ -55,10 +60,10 @@ export class WorkerRopewalk implements AsyncDisposable {
    * Describes a model from its headers, without loading weights.
    * @throws {@link RopewalkError} as `Ropewalk.model`; rejects with the signal's reason.
    */
-  modelInfo(source: ModelSource, options: ModelOptions = {}): Promise<ModelInfo> {
-    return this.#client.call(options, (server, call, rest) =>
-      server.modelInfo(call, this.#toSend(source, false), rest),
-    );
+  async modelInfo(source: ModelSource, options?: ModelOptions): Promise<ModelInfo> {
+    const { ...given } = checkOptions(options, MODEL_OPTIONS);
+    checkLocal(given);
+    return this.#client.call(given, (server, call, rest) => server.modelInfo(call, this.#toSend(source, false), rest));
   }
 
   /** Lists the models that the option `cache` has stored on this device, as `Ropewalk.cachedModels`. */
@@ -104,11 +109,19 @@ export class WorkerRopewalk implements AsyncDisposable {
   }
 }
 
+const LOAD_OPTIONS: OptionNames = optionNames<LoadOptions>("load()", { build: true, wasm: true, signal: true });
+
+/** Checks the options that stay in this thread. */
+function checkLocal({ signal, onProgress, onWarning }: ModelOptions): void {
+  optionalSignal(signal);
+  optionalFunction(onProgress, "onProgress");
+  optionalFunction(onWarning, "onWarning");
+}
+
 /** Starts a thread and loads the module in it. @internal */
-export async function loadIn(
-  start: () => Thread,
-  { signal, wasm, ...options }: LoadOptions = {},
-): Promise<WorkerRopewalk> {
+export async function loadIn(start: () => Thread, given?: LoadOptions): Promise<WorkerRopewalk> {
+  const { signal: givenSignal, wasm, ...options } = checkOptions(given, LOAD_OPTIONS);
+  const signal = optionalSignal(givenSignal);
   signal?.throwIfAborted();
   const client = new RpcClient(startThread(start));
   const abort = (): void => client.close();

@@ -1,23 +1,36 @@
 // The Worker's counterpart of Session.
+import { optionalFunction, optionalSignal } from "../base/checks.js";
+import { asyncDisposeSymbol } from "../base/dispose.js";
+import { fail } from "../base/errors.js";
+import { checkOptions } from "../base/options.js";
 import type { RopeOverrides } from "../config/overrides.js";
 import type { RopeConfig } from "../config/types.js";
-import type { GenerateOptions, Piece } from "../model/generate.js";
-import type { ModelLayer } from "../model/model_plan.js";
-import type { TokenProbability } from "../model/sampler.js";
-import type { SessionAppendOptions } from "../model/session.js";
-import type { RpcClient } from "./rpc_client.js";
-import { asyncDisposeSymbol } from "../base/dispose.js";
+import { listOf } from "../model/lists.js";
+import { APPEND_OPTIONS, GENERATE_OPTIONS, RETUNE_OPTIONS, SHIFT_OPTIONS } from "../model/session/options.js";
+import { CallQueue } from "../model/session/call_queue.js";
+import type { Piece } from "../model/session/generate.js";
+import type { GenerateOptions } from "../model/session/options.js";
+import type { TokenProbability } from "../model/session/sampler.js";
+import type { RetuneSessionOptions, SessionAppendOptions, ShiftSessionOptions } from "../model/session/options.js";
 import type { Reply, SessionHandle, SessionState } from "./protocol.js";
+import type { RpcClient } from "./rpc_client.js";
 
 /**
  * A session of a model in a Worker: like `Session`, but with promises. `length`, `contextLength`, `bytes` and `rope`
  * are those of the Worker's last reply.
+ *
+ * Calls on a session run one after the other, in the order in which they were made. Calls wait for a generation until
+ * its last piece, or until its loop is left. Only those that read (`tokens`, `text`, `logits`, `logprobs`, `logprobOf`,
+ * `hidden`, `save`, `fork`) run between two pieces. If the loop doesn't ask for a piece for a second while other calls
+ * wait, they end the generation: the next step of its loop throws INVALID_ARGUMENT.
  */
 export class WorkerSession implements AsyncDisposable {
   readonly #client: RpcClient;
   readonly #id: number;
   readonly #model: object; // keeps the model from being garbage-collected before its session
+  readonly #queue: CallQueue;
   #state: SessionState;
+  #isDisposed = false;
 
   /** @internal */
   constructor(client: RpcClient, model: object, { id, state }: SessionHandle) {
@@ -25,6 +38,9 @@ export class WorkerSession implements AsyncDisposable {
     this.#model = model;
     this.#id = id;
     this.#state = state;
+    this.#queue = new CallQueue(() => {
+      if (this.#isDisposed) fail("DISPOSED", "session", "is disposed; create a new one with model.session()");
+    });
     client.watch(this, id);
   }
 
@@ -50,12 +66,12 @@ export class WorkerSession implements AsyncDisposable {
 
   /** Token ids, oldest first. */
   get tokens(): Promise<readonly number[]> {
-    return this.#invoke("tokens");
+    return this.#read("tokens");
   }
 
   /** Text of all tokens, without special tokens. */
   get text(): Promise<string> {
-    return this.#invoke("text");
+    return this.#read("text");
   }
 
   /**
@@ -63,10 +79,14 @@ export class WorkerSession implements AsyncDisposable {
    * @throws {@link RopewalkError} CACHE_FULL (nothing is appended), INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED; rejects
    * with the signal's reason.
    */
-  append(input: string | Iterable<number>, options: SessionAppendOptions = {}): Promise<void> {
-    const cloneable = typeof input === "string" ? input : [...input];
-    return this.#tracked(
-      this.#client.call(options, (server, call, rest) => server.invoke(this.#id, "append", [cloneable], call, rest)),
+  async append(input: string | Iterable<number>, options?: SessionAppendOptions): Promise<void> {
+    const { signal: givenSignal, onProgress: givenProgress } = checkOptions(options, APPEND_OPTIONS);
+    const signal = optionalSignal(givenSignal);
+    const onProgress = optionalFunction(givenProgress, "onProgress");
+    const tokens = typeof input === "string" ? input : listOf(input, "tokens", "text or token ids");
+    const local = { ...(signal && { signal }), ...(onProgress && { onProgress }) };
+    await this.#run("append", "change", signal, () =>
+      this.#client.call(local, (server, call, rest) => server.invoke(this.#id, "append", [tokens], call, rest)),
     );
   }
 
@@ -76,7 +96,7 @@ export class WorkerSession implements AsyncDisposable {
    * @throws {@link RopewalkError} INVALID_ARGUMENT (the session is empty), DISPOSED.
    */
   logits(): Promise<Float32Array> {
-    return this.#invoke("logits");
+    return this.#read("logits");
   }
 
   /**
@@ -85,7 +105,7 @@ export class WorkerSession implements AsyncDisposable {
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
    */
   logprobs(count?: number): Promise<TokenProbability[]> {
-    return this.#invoke("logprobs", count);
+    return this.#read("logprobs", count);
   }
 
   /**
@@ -93,7 +113,7 @@ export class WorkerSession implements AsyncDisposable {
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
    */
   logprobOf(token: number): Promise<number> {
-    return this.#invoke("logprobOf", token);
+    return this.#read("logprobOf", token);
   }
 
   /**
@@ -102,7 +122,7 @@ export class WorkerSession implements AsyncDisposable {
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
    */
   hidden(): Promise<Float32Array> {
-    return this.#invoke("hidden");
+    return this.#read("hidden");
   }
 
   /**
@@ -110,12 +130,15 @@ export class WorkerSession implements AsyncDisposable {
    * after an abort or after leaving the loop.
    * @throws {@link RopewalkError} as `Session.generate`; rejects with the signal's reason.
    */
-  generate(options: GenerateOptions = {}): AsyncGenerator<Piece, void, void> {
-    return this.#client.stream(
-      options,
-      (server, call, rest) => server.generate(call, this.#id, rest),
-      (reply) => this.#storeState(reply),
-    );
+  async *generate(options?: GenerateOptions): AsyncGenerator<Piece, void, void> {
+    const { ...given } = checkOptions(options, GENERATE_OPTIONS);
+    const stream = (): AsyncGenerator<Piece, void, void> =>
+      this.#client.stream(
+        given,
+        (server, call, rest) => server.generate(call, this.#id, rest),
+        (reply) => this.#storeState(reply),
+      );
+    yield* this.#queue.generate(optionalSignal(given.signal), stream);
   }
 
   /**
@@ -123,23 +146,23 @@ export class WorkerSession implements AsyncDisposable {
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
    */
   rewind(length: number): Promise<void> {
-    return this.#invoke("rewind", length);
+    return this.#change("rewind", length);
   }
 
   /**
    * Removes `discard` tokens after the first `keep`, as `Session.shift`.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, INVALID_POSITION, DISPOSED, OUT_OF_MEMORY.
    */
-  shift(options: { keep?: number; discard: number }): Promise<void> {
-    return this.#invoke("shift", options);
+  async shift(options: ShiftSessionOptions): Promise<void> {
+    await this.#change("shift", { ...checkOptions(options, SHIFT_OPTIONS) });
   }
 
   /**
    * Changes the RoPE and re-rotates cached keys, as `Session.retune`.
    * @throws {@link RopewalkError} as `ropeConfig()`; INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
    */
-  retune(overrides: RopeOverrides, options: { kind?: ModelLayer["kind"]; contextLength?: number } = {}): Promise<void> {
-    return this.#invoke("retune", overrides, options);
+  async retune(overrides: RopeOverrides, options?: RetuneSessionOptions): Promise<void> {
+    await this.#change("retune", overrides, { ...checkOptions(options, RETUNE_OPTIONS) });
   }
 
   /**
@@ -147,7 +170,7 @@ export class WorkerSession implements AsyncDisposable {
    * @throws {@link RopewalkError} UNSUPPORTED_MODEL, and as {@link WorkerSession.retune}.
    */
   extend(): Promise<void> {
-    return this.#invoke("extend");
+    return this.#change("extend");
   }
 
   /**
@@ -155,7 +178,10 @@ export class WorkerSession implements AsyncDisposable {
    * @throws {@link RopewalkError} OUT_OF_MEMORY, DISPOSED.
    */
   async fork(): Promise<WorkerSession> {
-    return new WorkerSession(this.#client, this.#model, await this.#client.send((server) => server.fork(this.#id)));
+    const handle = await this.#queue.run("fork", "read", undefined, () =>
+      this.#client.send((server) => server.fork(this.#id)),
+    );
+    return new WorkerSession(this.#client, this.#model, handle);
   }
 
   /**
@@ -163,7 +189,7 @@ export class WorkerSession implements AsyncDisposable {
    * @throws {@link RopewalkError} OUT_OF_MEMORY, DISPOSED.
    */
   save(): Promise<Uint8Array> {
-    return this.#invoke("save");
+    return this.#read("save");
   }
 
   /**
@@ -171,11 +197,16 @@ export class WorkerSession implements AsyncDisposable {
    * @throws {@link RopewalkError} INVALID_BYTES, OUT_OF_MEMORY, DISPOSED.
    */
   restore(bytes: Uint8Array): Promise<void> {
-    return this.#invoke("restore", bytes);
+    return this.#change("restore", bytes);
   }
 
-  /** Frees the memory. Calling it twice is harmless. Calls afterwards reject with DISPOSED. */
+  /**
+   * Frees the memory, and ends calls that run or wait with DISPOSED. Calling it twice is harmless. Calls afterwards
+   * reject with DISPOSED.
+   */
   dispose(): Promise<void> {
+    this.#isDisposed = true;
+    this.#queue.close();
     return this.#client.release(this, this.#id);
   }
 
@@ -184,8 +215,26 @@ export class WorkerSession implements AsyncDisposable {
     return this.dispose();
   }
 
-  #invoke<T>(name: string, ...args: readonly unknown[]): Promise<T> {
-    return this.#tracked(this.#client.send((server) => server.invoke(this.#id, name, args)));
+  #read<T>(name: string, ...args: readonly unknown[]): Promise<T> {
+    return this.#invoke(name, "read", args);
+  }
+
+  #change(name: string, ...args: readonly unknown[]): Promise<void> {
+    return this.#invoke(name, "change", args);
+  }
+
+  #invoke<T>(name: string, kind: "change" | "read", args: readonly unknown[]): Promise<T> {
+    return this.#run(name, kind, undefined, () => this.#client.send((server) => server.invoke(this.#id, name, args)));
+  }
+
+  /** Runs a call when it's its turn. */
+  #run<T>(
+    name: string,
+    kind: "change" | "read",
+    signal: AbortSignal | undefined,
+    call: () => Promise<Reply>,
+  ): Promise<T> {
+    return this.#queue.run(name, kind, signal, () => this.#tracked(call()));
   }
 
   /** Stores the session's new state when a call ends. A failed call can change it, too. */

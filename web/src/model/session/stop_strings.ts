@@ -1,6 +1,6 @@
 // Finds stop strings in generated text.
-import { show } from "../base/show.js";
-import { fail } from "../base/errors.js";
+import { show } from "../../base/show.js";
+import { fail } from "../../base/errors.js";
 
 /**
  * Searches a stream of text for stop strings. Text that may be the beginning of a stop string is withheld until that is
@@ -12,10 +12,10 @@ export class StopStrings {
   #withheld = "";
   #isFound = false;
 
-  constructor(stops: string | readonly string[]) {
-    this.#stops = typeof stops === "string" ? [stops] : stops;
-    const wrong = this.#stops.find((stop) => typeof stop !== "string" || stop === "");
-    if (wrong !== undefined) fail("INVALID_ARGUMENT", "stop", `must be non-empty strings (got ${show(wrong)})`);
+  constructor(stops: readonly unknown[]) {
+    const wrong = stops.findIndex((stop) => typeof stop !== "string" || stop === "");
+    if (wrong >= 0) fail("INVALID_ARGUMENT", "stop", `must be non-empty strings (got ${show(stops[wrong])})`);
+    this.#stops = stops as readonly string[];
   }
 
   /** Whether a stop string was found. */
@@ -27,11 +27,14 @@ export class StopStrings {
   push(text: string): string {
     if (this.#isFound) return "";
     const pending = this.#withheld + text;
-    const found = this.#stops.map((stop) => pending.indexOf(stop)).filter((index) => index >= 0);
-    this.#isFound = found.length > 0;
-    const length = this.#isFound
-      ? Math.min(...found)
-      : pending.length - Math.max(0, ...this.#stops.map((stop) => overlap(pending, stop)));
+    let [first, longest] = [Infinity, 0];
+    for (const stop of this.#stops) {
+      const index = pending.indexOf(stop);
+      if (index >= 0) first = Math.min(first, index);
+      longest = Math.max(longest, overlap(pending, stop));
+    }
+    this.#isFound = first < Infinity;
+    const length = this.#isFound ? first : pending.length - longest;
     this.#withheld = this.#isFound ? "" : pending.slice(length);
     return pending.slice(0, length);
   }

@@ -1,7 +1,7 @@
 // Finds the YaRN scaling that extends a model's context to a given length.
-import type { RopeOverrides } from "../config/overrides.js";
-import type { RopeConfig } from "../config/types.js";
-import { fail } from "../base/errors.js";
+import type { RopeOverrides } from "../../config/overrides.js";
+import type { RopeConfig } from "../../config/types.js";
+import { fail } from "../../base/errors.js";
 
 /**
  * Overrides that extend a RoPE to `contextLength` tokens: YaRN with the smallest factor that reaches it. Undefined if

@@ -1,0 +1,42 @@
+// Reads the lists that callers pass: token ids, and the messages of a chat.
+import { wholeNumber } from "../base/checks.js";
+import { fail } from "../base/errors.js";
+import { show } from "../base/show.js";
+
+/** More tokens than any context has. */
+const LONGEST = 2 ** 24;
+
+/**
+ * The elements of a list, read once. Throws INVALID_ARGUMENT if it isn't iterable, and what the caller's iterator throws.
+ * @param what - what the list has, for the message
+ * @internal
+ */
+export function listOf(given: unknown, field: string, what: string): unknown[] {
+  const refuse = (problem: string): never => fail("INVALID_ARGUMENT", field, `must be ${what} (${problem})`);
+  if (isRevoked(given)) return refuse("got a revoked Proxy");
+  // The iterator of a detached array throws.
+  if (ArrayBuffer.isView(given) && !(given instanceof DataView)) return Array.from(given as Int32Array, Number);
+  const list = given as Partial<Iterable<unknown>> | null;
+  if (typeof given !== "object" || typeof list?.[Symbol.iterator] !== "function") return refuse(`got ${show(given)}`);
+  const items: unknown[] = [];
+  for (const item of list as Iterable<unknown>) {
+    if (items.push(item) > LONGEST) refuse(`got more than ${LONGEST}`);
+  }
+  return items;
+}
+
+/** Token ids from a list. Throws INVALID_ARGUMENT for ids that a vocabulary of this size doesn't have. @internal */
+export function tokenIds(given: unknown, vocabularySize: number, field: string): Int32Array {
+  const ids = listOf(given, field, "text or token ids");
+  return Int32Array.from(ids, (id, i) => wholeNumber(id, 0, vocabularySize - 1, `${field}[${i}]`));
+}
+
+/** Array.isArray throws for nothing else. */
+function isRevoked(value: unknown): boolean {
+  try {
+    Array.isArray(value);
+    return false;
+  } catch {
+    return true;
+  }
+}

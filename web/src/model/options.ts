@@ -1,0 +1,106 @@
+// The options of models: their types, and their names, which the Worker's client checks before it sends a call.
+import { type OptionNames, optionNames } from "../base/options.js";
+import type { KeyMode } from "../cache/options.js";
+import type { OpenOptions, ReadProgress } from "../files/model_files.js";
+import type { CacheDType } from "../memory/elements.js";
+import type { ChatOptions } from "../text/chat_template.js";
+import type { ModelRopeOverrides } from "./model_plan.js";
+
+/** Options for loading a model. */
+export interface ModelOptions extends Omit<OpenOptions, "onProgress"> {
+  /** Overrides of the model's RoPE config. For a model with several kinds of layers, they can be given by kind. */
+  rope?: ModelRopeOverrides;
+  /** Maximum tokens of a session, 1 to 2^24. Default: the trained context length, but at most 4096. */
+  contextLength?: number;
+  /** How sessions store keys and values. */
+  kv?: {
+    /** Element type. Default: `f16`. */
+    dtype?: CacheDType;
+    /** Whether keys are stored raw or rotated, as in `rw.kvCache()`. */
+    keys?: KeyMode;
+  };
+  /** Parsed tokenizer.json and tokenizer_config.json that replace those of the model. */
+  tokenizer?: { tokenizer: object; tokenizerConfig?: object };
+  /** Jinja source that replaces the model's chat template. */
+  chatTemplate?: string;
+  /** Called while bytes arrive, first of headers (`opening`), then of weights. */
+  onProgress?: (progress: ReadProgress & { stage: "opening" | "weights" }) => void;
+}
+
+/** Options for measuring perplexity. */
+export interface PerplexityOptions {
+  /** Tokens per window, from 2. Default: the model's context length. */
+  window?: number;
+  /**
+   * Tokens between the starts of two windows, 1 to `window`. A smaller stride gives each token more context and takes
+   * longer. Default: `window`.
+   */
+  stride?: number;
+  /**
+   * RoPE overrides for this measurement, as in `rw.model()`. The weights aren't loaded again, so it's cheap to compare
+   * several.
+   */
+  rope?: ModelRopeOverrides;
+  /** Aborts between two batches of 128 tokens. */
+  signal?: AbortSignal;
+  /** Called after each batch, with numbers of tokens. */
+  onProgress?: (progress: { done: number; total: number }) => void;
+}
+
+/** Options of `model.embed()`. */
+export interface EmbedOptions {
+  /** Aborts between two batches of 128 tokens. */
+  signal?: AbortSignal;
+}
+
+const OPEN = {
+  signal: true,
+  onProgress: true,
+  headers: true,
+  cache: true,
+  retries: true,
+  timeout: true,
+  onWarning: true,
+  rope: true,
+  contextLength: true,
+  kv: true,
+  tokenizer: true,
+  chatTemplate: true,
+} as const;
+
+/** @internal */
+export const MODEL_OPTIONS: OptionNames = optionNames<ModelOptions>("rw.model()", OPEN);
+/** @internal */
+export const WORKER_MODEL_OPTIONS: OptionNames = optionNames<ModelOptions & { transfer?: boolean }>("rw.model()", {
+  ...OPEN,
+  transfer: true,
+});
+/** @internal */
+export const KV_OPTIONS: OptionNames = optionNames<NonNullable<ModelOptions["kv"]>>("rw.model()", {
+  dtype: true,
+  keys: true,
+});
+/** @internal */
+export const TOKENIZER_FILES: OptionNames = optionNames<NonNullable<ModelOptions["tokenizer"]>>("rw.model()", {
+  tokenizer: true,
+  tokenizerConfig: true,
+});
+/** @internal */
+export const PERPLEXITY_OPTIONS: OptionNames = optionNames<PerplexityOptions>("perplexity()", {
+  window: true,
+  stride: true,
+  rope: true,
+  signal: true,
+  onProgress: true,
+});
+/** @internal */
+export const EMBED_OPTIONS: OptionNames = optionNames<EmbedOptions>("embed()", { signal: true });
+/** @internal */
+export const CHAT_OPTIONS: OptionNames = optionNames<ChatOptions>("renderChat()", {
+  addGenerationPrompt: true,
+  tools: true,
+  beginToken: true,
+  endToken: true,
+  now: true,
+  variables: true,
+});

@@ -1,0 +1,42 @@
+// Reads the options of a model, each of them once.
+import { optionalFunction, optionalSignal } from "../base/checks.js";
+import { fail } from "../base/errors.js";
+import { checkOptions, type OptionNames, optionNames } from "../base/options.js";
+import { show } from "../base/show.js";
+import type { ModelLayer, ModelRopeOverrides } from "./model_plan.js";
+import { KV_OPTIONS, MODEL_OPTIONS, type ModelOptions, TOKENIZER_FILES } from "./options.js";
+
+const KINDS: OptionNames = optionNames<Record<ModelLayer["kind"], unknown>>("rope", {
+  full_attention: true,
+  sliding_attention: true,
+});
+
+/** A copy of a model's options. Throws UNKNOWN_KEY, INVALID_ARGUMENT. @internal */
+export function readModelOptions(options: ModelOptions | undefined): ModelOptions {
+  const { signal, onProgress, onWarning, rope, kv, tokenizer, chatTemplate, ...others } = checkOptions(
+    options,
+    MODEL_OPTIONS,
+  );
+  if (chatTemplate !== undefined && typeof chatTemplate !== "string")
+    fail("INVALID_ARGUMENT", "chatTemplate", `must be a string (got ${show(chatTemplate)})`);
+  const read: { [Name in keyof ModelOptions]: ModelOptions[Name] | undefined } = {
+    ...others,
+    signal: optionalSignal(signal),
+    onProgress: optionalFunction(onProgress, "onProgress"),
+    onWarning: optionalFunction(onWarning, "onWarning"),
+    rope: readRopeOverrides(rope),
+    kv: kv === undefined ? undefined : { ...checkOptions(kv, KV_OPTIONS, "kv") },
+    tokenizer: tokenizer === undefined ? undefined : { ...checkOptions(tokenizer, TOKENIZER_FILES, "tokenizer") },
+    chatTemplate,
+  };
+  return Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined));
+}
+
+/** A copy of RoPE overrides, for a model or by kind of layer. Throws UNKNOWN_KEY, INVALID_ARGUMENT. @internal */
+export function readRopeOverrides(given: ModelRopeOverrides | undefined): ModelRopeOverrides | undefined {
+  if (given === undefined) return undefined;
+  const isObject = typeof given === "object" && (given as object | null) !== null;
+  const copy = isObject ? { ...given } : fail("INVALID_ARGUMENT", "rope", `must be an object (got ${show(given)})`);
+  const isByKind = [...KINDS.names].some((kind) => kind in copy);
+  return isByKind ? checkOptions(copy, KINDS, "rope") : copy;
+}

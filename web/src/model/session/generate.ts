@@ -1,0 +1,145 @@
+// Generates text token by token.
+import { codeIn, optionalSignal, wholeNumber } from "../../base/checks.js";
+import { fail } from "../../base/errors.js";
+import { checkOptions } from "../../base/options.js";
+import { show } from "../../base/show.js";
+import type { Heap } from "../../memory/heap.js";
+import type { Tokenizer } from "../../text/tokenizer.js";
+import { EventLoopYielder } from "../event_loop.js";
+import { listOf } from "../lists.js";
+import {
+  FULL_POLICIES,
+  type FullPolicy,
+  GENERATE_OPTIONS,
+  type GenerateOptions,
+  type SamplingOptions,
+} from "./options.js";
+import { logprobOf, mostProbable, Sampler, type TokenProbability } from "./sampler.js";
+import type { SessionText } from "./text.js";
+import { StopStrings } from "./stop_strings.js";
+
+/**
+ * Why generation ended: `end` token of the model, `stop` string or token, `maxTokens` reached (`length`), or the
+ * context is `full`.
+ */
+export type FinishReason = "end" | "stop" | "length" | "full";
+
+/** A generated token and the text it adds. */
+export interface Piece {
+  /** Id of the token. */
+  token: number;
+  /**
+   * Text since the last piece. It can be empty while a character is incomplete or the text may be the beginning of a
+   * stop string.
+   */
+  text: string;
+  /** ln p of the token, before temperature and the other sampling options are applied. */
+  logprob: number;
+  /** The most probable tokens at this place, if `logprobs` asks for them. */
+  alternatives?: TokenProbability[];
+  /** Set on the last piece. */
+  finish?: FinishReason;
+}
+
+/** The session that a generation continues. @internal */
+export interface GeneratingSession {
+  readonly heap: Heap;
+  readonly tokenizer: Tokenizer;
+  readonly vocabularySize: number;
+  readonly text: SessionText;
+  readonly extend: () => void;
+}
+
+/** Options of a generation, read and checked. @internal */
+export interface GenerateSettings {
+  readonly sampling: SamplingOptions;
+  readonly maxTokens: number;
+  readonly stops: StopStrings;
+  readonly stopTokens: ReadonlySet<unknown>;
+  readonly ignoreEnd: boolean;
+  readonly whenFull: FullPolicy;
+  readonly keep: number | undefined;
+  readonly alternatives: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Reads each option once. Throws UNKNOWN_KEY, INVALID_ARGUMENT. @internal */
+export function readGenerateOptions(options: GenerateOptions | undefined, vocabularySize: number): GenerateSettings {
+  const { maxTokens, stop, stopTokens, ignoreEnd, whenFull, keep, logprobs, signal, ...sampling } = checkOptions(
+    options,
+    GENERATE_OPTIONS,
+  );
+  return {
+    sampling,
+    maxTokens: wholeNumber(maxTokens ?? 2 ** 30, 0, 2 ** 30, "maxTokens"),
+    stops: new StopStrings(typeof stop === "string" ? [stop] : listOf(stop ?? [], "stop", "a string or strings")),
+    stopTokens: new Set(checkTokens(listOf(stopTokens ?? [], "stopTokens", "token ids"))),
+    ignoreEnd: Boolean(ignoreEnd),
+    whenFull: FULL_POLICIES[codeIn(FULL_POLICIES, whenFull ?? "stop", "whenFull")]!,
+    keep: keep === undefined ? undefined : wholeNumber(keep, 0, 2 ** 24, "keep"),
+    alternatives: wholeNumber(logprobs ?? 0, 0, vocabularySize, "logprobs"),
+    signal: optionalSignal(signal),
+  };
+}
+
+/** Generates token by token. `defaults` are the model's sampling options. @internal */
+export async function* generate(
+  { heap, tokenizer, vocabularySize: size, text, extend }: GeneratingSession,
+  { sampling, maxTokens, stops, stopTokens, ignoreEnd, whenFull, keep, alternatives, signal }: GenerateSettings,
+  defaults: SamplingOptions,
+): AsyncGenerator<Piece, void, void> {
+  const endTokens = new Set(ignoreEnd ? [] : tokenizer.endTokens);
+  const isFull = (): boolean => text.length >= text.contextLength;
+  if (whenFull === "shift") keptTokens(keep, text.contextLength);
+  const sampler = new Sampler(heap, { ...defaults, ...sampling });
+  const stream = tokenizer.stream({ continues: text.length > 0 });
+  const yielder = new EventLoopYielder();
+  try {
+    for (let count = 1; count <= maxTokens; count++) {
+      signal?.throwIfAborted();
+      const logits = text.freshLogits();
+      const token = sampler.sample(logits, size, text.lastTokens(sampler.penaltyWindow));
+      const piece: Piece = { token, text: "", logprob: logprobOf(heap, logits, size, token) };
+      if (alternatives > 0) piece.alternatives = mostProbable(heap, logits, size, alternatives);
+      if (endTokens.has(token) || stopTokens.has(token)) {
+        yield { ...piece, text: stops.push(stream.end()) + stops.end(), finish: endTokens.has(token) ? "end" : "stop" };
+        return;
+      }
+      if (isFull() && whenFull === "shift") shiftHalf(text, keptTokens(keep, text.contextLength));
+      if (isFull() && whenFull === "extend") extend();
+      const endsHere = isFull();
+      if (!endsHere) await text.append(Int32Array.of(token));
+      piece.text = stops.push(stream.push(token));
+      const finish = stops.isFound ? "stop" : endsHere ? "full" : count === maxTokens ? "length" : undefined;
+      if (finish !== undefined) {
+        const rest = stops.isFound ? "" : stops.push(stream.end()) + stops.end();
+        yield { ...piece, text: piece.text + rest, finish };
+        return;
+      }
+      yield piece;
+      await yielder.yieldIfDue();
+    }
+  } finally {
+    sampler.dispose();
+  }
+}
+
+/** How many tokens a shift keeps. Throws INVALID_ARGUMENT if nothing would be left to discard. */
+function keptTokens(keep: number | undefined, contextLength: number): number {
+  if (keep !== undefined && keep >= contextLength) {
+    const message = `must be below the context length, ${contextLength}, if whenFull is "shift" (got ${keep})`;
+    fail("INVALID_ARGUMENT", "keep", message);
+  }
+  return keep ?? Math.min(4, contextLength >> 1);
+}
+
+/** Discards the older half of the tokens after the first `keep`, and at least as many as make room for one. */
+function shiftHalf(text: SessionText, keep: number): void {
+  text.shift(keep, Math.max((text.length - keep) >> 1, text.length - text.contextLength + 1));
+}
+
+function checkTokens(tokens: unknown[]): unknown[] {
+  const wrong = tokens.findIndex((token) => !Number.isInteger(token));
+  if (wrong >= 0) fail("INVALID_ARGUMENT", "stopTokens", `must be token ids (got ${show(tokens[wrong])})`);
+  return tokens;
+}

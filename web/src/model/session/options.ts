@@ -1,0 +1,139 @@
+// The options of sessions: their types, and their names, which the Worker's client checks before it sends a call.
+import { type OptionNames, optionNames } from "../../base/options.js";
+import type { ModelLayer } from "../model_plan.js";
+
+/** Options of a session. */
+export interface SessionOptions {
+  /**
+   * Maximum number of tokens, 1 to 2^24. Default: the model's `contextLength`. `session.retune()` and `whenFull:
+   * "extend"` can change it.
+   */
+  contextLength?: number;
+}
+
+/** Options of `session.append()`. */
+export interface SessionAppendOptions {
+  /**
+   * Aborts between two batches of 128 tokens, or after the last, and rejects with the signal's reason. Tokens read
+   * until then stay in the session.
+   */
+  signal?: AbortSignal;
+  /** Called after each batch, with numbers of tokens. */
+  onProgress?: (progress: { done: number; total: number }) => void;
+}
+
+/** Options of `session.shift()`. */
+export interface ShiftSessionOptions {
+  /** Number of tokens to keep at the start, from 0. Default: 0. */
+  keep?: number;
+  /** Number of tokens to remove after them, from 1. */
+  discard: number;
+}
+
+/** Options of `session.retune()`. */
+export interface RetuneSessionOptions {
+  /** Kind of the layers to change. Default: `full_attention`. */
+  kind?: ModelLayer["kind"];
+  /** New maximum number of tokens, 1 to 2^24. Default: the same as before. */
+  contextLength?: number;
+}
+
+/** How the next token is sampled. The options are applied in this order, as in transformers. */
+export interface SamplingOptions {
+  /** Divides positive logits of recent tokens and multiplies negative ones; above 0. Default: 1, no penalty. */
+  repetitionPenalty?: number;
+  /** Number of recent tokens that the penalty applies to, from 0. Default: 64. */
+  penaltyWindow?: number;
+  /**
+   * From 0, which always chooses the most probable token. Default: that of the model's generation_config.json, or 0.8.
+   */
+  temperature?: number;
+  /** Keeps the k most probable tokens; 0 keeps all. Default: that of generation_config.json, or 40. */
+  topK?: number;
+  /**
+   * Keeps the smallest set of most probable tokens whose probabilities sum to p, above 0 and at most 1. Default: that
+   * of generation_config.json, or 0.95.
+   */
+  topP?: number;
+  /**
+   * Keeps tokens with at least this fraction of the largest probability, 0 to 1. Default: that of
+   * generation_config.json, or 0.05.
+   */
+  minP?: number;
+  /**
+   * An integer from 0 to 2^53 − 1. On the simd build, the same seed gives the same text in every engine. Default:
+   * random.
+   */
+  seed?: number;
+}
+
+/**
+ * What to do when the context is full. `stop` ends the text. `shift` discards the older half of the tokens after the
+ * first `keep`. `extend` doubles the context length with YaRN.
+ */
+export const FULL_POLICIES = ["stop", "shift", "extend"] as const;
+/** One of {@link FULL_POLICIES}. */
+export type FullPolicy = (typeof FULL_POLICIES)[number];
+
+/** Options for generating text. */
+export interface GenerateOptions extends SamplingOptions {
+  /** Maximum number of tokens to generate, from 0. Default: as many as fit in the context. */
+  maxTokens?: number;
+  /** Stop strings. Generation ends when one appears; it isn't part of the text. */
+  stop?: string | readonly string[];
+  /** Ids of tokens that end the text, in addition to the model's end tokens. */
+  stopTokens?: readonly number[];
+  /** Whether to continue when the model generates an end token. Default: false. */
+  ignoreEnd?: boolean;
+  /** What to do when the context is full. Default: `stop`. */
+  whenFull?: FullPolicy;
+  /**
+   * Number of tokens at the beginning that `shift` keeps, below the context length. Default: 4, or half of a context of
+   * fewer than 8 tokens.
+   */
+  keep?: number;
+  /** Number of most probable tokens to report with each piece, from 0. Default: 0. */
+  logprobs?: number;
+  /** Aborts between two tokens: the generator throws the signal's reason. */
+  signal?: AbortSignal;
+}
+
+const GENERATE = {
+  repetitionPenalty: true,
+  penaltyWindow: true,
+  temperature: true,
+  topK: true,
+  topP: true,
+  minP: true,
+  seed: true,
+  maxTokens: true,
+  stop: true,
+  stopTokens: true,
+  ignoreEnd: true,
+  whenFull: true,
+  keep: true,
+  logprobs: true,
+  signal: true,
+} as const;
+
+/** @internal */
+export const SESSION_OPTIONS: OptionNames = optionNames<SessionOptions>("session()", { contextLength: true });
+/** @internal */
+export const APPEND_OPTIONS: OptionNames = optionNames<SessionAppendOptions>("append()", {
+  signal: true,
+  onProgress: true,
+});
+/** @internal */
+export const GENERATE_OPTIONS: OptionNames = optionNames<GenerateOptions>("generate()", GENERATE);
+/** @internal */
+export const MODEL_GENERATE_OPTIONS: OptionNames = optionNames<GenerateOptions & SessionOptions>("generate()", {
+  ...GENERATE,
+  contextLength: true,
+});
+/** @internal */
+export const SHIFT_OPTIONS: OptionNames = optionNames<ShiftSessionOptions>("shift()", { keep: true, discard: true });
+/** @internal */
+export const RETUNE_OPTIONS: OptionNames = optionNames<RetuneSessionOptions>("retune()", {
+  kind: true,
+  contextLength: true,
+});

@@ -1,0 +1,299 @@
+// The public Session class: the text that a model has read, and its continuation.
+import { codeIn, optionalFunction, optionalSignal, wholeNumber } from "../../base/checks.js";
+import { disposeSymbol } from "../../base/dispose.js";
+import { fail } from "../../base/errors.js";
+import { checkOptions } from "../../base/options.js";
+import type { RopeOverrides } from "../../config/overrides.js";
+import { overrideRopeConfig } from "../../config/rope_config.js";
+import type { RopeConfig } from "../../config/types.js";
+import type { Tokenizer } from "../../text/tokenizer.js";
+import { CallQueue } from "./call_queue.js";
+import { extendedOverrides } from "./extend.js";
+import { generate, type Piece, readGenerateOptions } from "./generate.js";
+import { tokenIds } from "../lists.js";
+import type { CacheSettings, ModelCore } from "../model_core.js";
+import {
+  APPEND_OPTIONS,
+  type GenerateOptions,
+  RETUNE_OPTIONS,
+  type RetuneSessionOptions,
+  type SamplingOptions,
+  type SessionAppendOptions,
+  SHIFT_OPTIONS,
+  type ShiftSessionOptions,
+} from "./options.js";
+import { logprobOf, mostProbable, type TokenProbability } from "./sampler.js";
+import { readSession } from "./image.js";
+import { checkContext, SessionText } from "./text.js";
+
+const LAYER_KINDS = ["full_attention", "sliding_attention"] as const;
+
+/**
+ * A text that a model has read and can continue: its tokens, and their keys and values in a cache. Created by
+ * `model.session()`.
+ *
+ * Calls on a session run one after the other. {@link Session.append} and {@link Session.generate} wait for the calls
+ * before them. The other methods can't wait: they throw INVALID_ARGUMENT while a call runs. Between two pieces of a
+ * generation, those that only read can be called. A method that changes the session ends the generation: the next step
+ * of its loop throws. So do calls that have waited for a second while the loop didn't ask for a piece.
+ */
+export class Session implements Disposable {
+  readonly #text: SessionText;
+  readonly #queue: CallQueue;
+  readonly #cacheSettings: CacheSettings;
+  readonly #tokenizer: Tokenizer;
+  /** Sampling defaults from the model's files. */
+  readonly #sampling: SamplingOptions;
+
+  /** @internal */
+  constructor(
+    core: ModelCore,
+    tokenizer: Tokenizer,
+    cacheSettings: CacheSettings,
+    contextLength: number,
+    sampling: SamplingOptions,
+  ) {
+    const text = new SessionText(core, cacheSettings, contextLength);
+    this.#text = text;
+    this.#queue = new CallQueue(() => text.checkAlive());
+    this.#cacheSettings = cacheSettings;
+    this.#tokenizer = tokenizer;
+    this.#sampling = sampling;
+  }
+
+  /** Token ids, oldest first. A frozen array, which later calls don't change. */
+  get tokens(): readonly number[] {
+    return this.#text.tokens;
+  }
+
+  /** Number of tokens. */
+  get length(): number {
+    return this.#text.length;
+  }
+
+  /** Maximum number of tokens. */
+  get contextLength(): number {
+    return this.#text.contextLength;
+  }
+
+  /** Bytes of wasm memory that the keys and values use now. */
+  get bytes(): number {
+    return this.#text.bytes;
+  }
+
+  /** Text of all tokens, without special tokens. */
+  get text(): string {
+    return this.#tokenizer.decode(this.tokens);
+  }
+
+  /** RoPE of the full-attention layers, or of the sliding-window layers if those have none; null without RoPE. */
+  get rope(): Readonly<RopeConfig> | null {
+    return this.#text.rope;
+  }
+
+  /**
+   * Appends text or token ids, after the calls before it. A string gets the model's begin token only if the session is
+   * empty.
+   * @throws {@link RopewalkError} CACHE_FULL (nothing is appended), INVALID_ARGUMENT, UNKNOWN_KEY, OUT_OF_MEMORY,
+   * DISPOSED; rejects with the signal's reason.
+   */
+  async append(input: string | Iterable<number>, options?: SessionAppendOptions): Promise<void> {
+    const { signal: givenSignal, onProgress: givenProgress } = checkOptions(options, APPEND_OPTIONS);
+    const signal = optionalSignal(givenSignal);
+    const onProgress = optionalFunction(givenProgress, "onProgress");
+    const text = this.#text;
+    const given = typeof input === "string" ? input : tokenIds(input, text.core.vocabularySize, "tokens");
+    await this.#queue.run("append", "change", signal, async () => {
+      const isFirst = text.length === 0;
+      const tokens = typeof given === "string" ? this.#tokenizer.encode(given, { special: isFirst }) : given;
+      const { length, contextLength } = text;
+      if (length + tokens.length > contextLength) {
+        fail(
+          "CACHE_FULL",
+          "tokens",
+          `${tokens.length} more tokens don't fit: ${length} of ${contextLength} are used; call shift() or rewind(), or use a larger contextLength`,
+        );
+      }
+      await text.append(tokens, { ...(signal && { signal }), ...(onProgress && { onProgress }) });
+    });
+  }
+
+  /**
+   * Returns the logits of the next token.
+   * @returns [vocabularySize], a copy
+   * @throws {@link RopewalkError} INVALID_ARGUMENT (the session is empty, or a call runs), DISPOSED.
+   */
+  logits(): Float32Array {
+    const { core } = this.#text;
+    return this.#withLogits("logits", (address) => core.heap.floats(address, core.vocabularySize).slice());
+  }
+
+  /**
+   * Returns the most probable next tokens, most probable first.
+   * @param count - number of tokens, from 1
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
+   */
+  logprobs(count = 10): TokenProbability[] {
+    const { heap, vocabularySize: size } = this.#text.core;
+    wholeNumber(count, 1, size, "count");
+    return this.#withLogits("logprobs", (address) => mostProbable(heap, address, size, count));
+  }
+
+  /**
+   * Returns ln p of a token as the next one.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
+   */
+  logprobOf(token: number): number {
+    const { heap, vocabularySize: size } = this.#text.core;
+    wholeNumber(token, 0, size - 1, "token");
+    return this.#withLogits("logprobOf", (address) => logprobOf(heap, address, size, token));
+  }
+
+  /**
+   * Returns the hidden state of the last token after the final norm: an embedding of the text.
+   * @returns [hiddenSize], a copy
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
+   */
+  hidden(): Float32Array {
+    return this.#queue.now("hidden", "read", () => this.#text.hidden());
+  }
+
+  /**
+   * Continues the text token by token. Each yielded token is already part of the session, except an end or stop token,
+   * and the last token of a full context. The session stays usable after an abort or after leaving the loop.
+   *
+   * The generation begins when the loop asks for the first piece, after the calls before it, and lasts until the last
+   * piece, or until the loop is left. Other calls of `append` and `generate` wait until then. A generator that isn't
+   * iterated does nothing.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT (the session is empty, an option is invalid, or another call ended
+   * the generation), UNKNOWN_KEY, OUT_OF_MEMORY, DISPOSED; rejects with the signal's reason.
+   */
+  async *generate(options?: GenerateOptions): AsyncGenerator<Piece, void, void> {
+    const settings = readGenerateOptions(options, this.#text.core.vocabularySize);
+    const text = this.#text;
+    const session = {
+      heap: text.core.heap,
+      tokenizer: this.#tokenizer,
+      // some models pad the embedding with rows that no token uses
+      vocabularySize: Math.min(text.core.vocabularySize, this.#tokenizer.vocabularySize),
+      text,
+      extend: () => this.#extend(),
+    };
+    yield* this.#queue.generate(settings.signal, () => generate(session, settings, this.#sampling));
+  }
+
+  /**
+   * Removes all tokens after the first `length`.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
+   */
+  rewind(length: number): void {
+    this.#queue.now("rewind", "change", () => this.#text.rewind(wholeNumber(length, 0, this.length, "length")));
+  }
+
+  /**
+   * Removes `discard` tokens after the first `keep` and moves the rest down, which makes room for more. The keys of
+   * moved tokens are re-rotated to their new positions exactly. Their values aren't recomputed, so they still reflect
+   * the removed tokens.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, UNKNOWN_KEY, INVALID_POSITION, DISPOSED, OUT_OF_MEMORY.
+   */
+  shift(options: ShiftSessionOptions): void {
+    const { keep = 0, discard } = checkOptions(options, SHIFT_OPTIONS);
+    this.#queue.now("shift", "change", () => this.#text.shift(keep, discard));
+  }
+
+  /**
+   * Changes the RoPE. Cached keys are re-rotated, so the text isn't read again.
+   * @param overrides - as in `rw.model()`
+   * @throws {@link RopewalkError} as `ropeConfig()`; INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
+   */
+  retune(overrides: RopeOverrides, options?: RetuneSessionOptions): void {
+    const { kind = "full_attention", contextLength: given } = checkOptions(options, RETUNE_OPTIONS);
+    const text = this.#text;
+    const contextLength = checkContext(given ?? text.contextLength);
+    const group = text.groupOf(LAYER_KINDS[codeIn(LAYER_KINDS, kind, "kind")]!);
+    if (group === undefined) return fail("INVALID_ARGUMENT", "kind", `no ${kind} layer of this model has RoPE`);
+    const rope = overrideRopeConfig(text.ropeOf(group), overrides);
+    this.#queue.now("retune", "change", () => {
+      text.retune(group, rope);
+      text.contextLength = contextLength;
+    });
+  }
+
+  /**
+   * Doubles the context length, with the YaRN factor that reaches it.
+   * @throws {@link RopewalkError} UNSUPPORTED_MODEL (YaRN can't replace the model's scaling), and as {@link
+   * Session.retune}.
+   */
+  extend(): void {
+    this.#queue.now("extend", "change", () => this.#extend());
+  }
+
+  /**
+   * Creates an independent session with the same tokens, keys and values.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT (a call runs), OUT_OF_MEMORY, DISPOSED.
+   */
+  fork(): Session {
+    const bytes = this.save();
+    const { core, contextLength } = this.#text;
+    const copy = new Session(core, this.#tokenizer, this.#cacheSettings, contextLength, this.#sampling);
+    try {
+      copy.restore(bytes);
+      return copy;
+    } catch (error) {
+      copy.dispose();
+      throw error;
+    }
+  }
+
+  /**
+   * Returns bytes that {@link Session.restore} reads, also in another page or process with the same model. They contain
+   * tokens, keys, values and RoPE, with a version and a checksum.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT (a call runs), OUT_OF_MEMORY, DISPOSED.
+   */
+  save(): Uint8Array {
+    return this.#queue.now("save", "read", () => this.#text.save());
+  }
+
+  /**
+   * Replaces the contents of this session by saved ones. On failure the session is unchanged.
+   * @throws {@link RopewalkError} INVALID_BYTES (damaged, or saved with another model), INVALID_ARGUMENT (a call runs),
+   * OUT_OF_MEMORY, DISPOSED.
+   */
+  restore(bytes: Uint8Array): void {
+    const text = this.#text;
+    this.#queue.now("restore", "change", () => {
+      const { cache, ...saved } = readSession(bytes, {
+        vocabularySize: text.core.vocabularySize,
+        ropeGroups: text.ropeGroups,
+      });
+      text.restore(saved, cache);
+    });
+  }
+
+  /** Frees the memory, and ends calls that run or wait with DISPOSED. Calling it twice is harmless. Using the session afterwards throws DISPOSED. */
+  dispose(): void {
+    this.#text.dispose();
+    this.#queue.close();
+  }
+
+  /** Same as {@link Session.dispose}. */
+  [disposeSymbol](): void {
+    this.dispose();
+  }
+
+  #withLogits<T>(call: string, use: (address: number) => T): T {
+    return this.#queue.now(call, "read", () => use(this.#text.freshLogits()));
+  }
+
+  #extend(): void {
+    const text = this.#text;
+    const contextLength = checkContext(2 * text.contextLength);
+    const overrides = extendedOverrides(text.rope, text.core.plan.trainedLength, contextLength);
+    if (overrides !== undefined) {
+      const group = text.groupOf("full_attention");
+      if (group === undefined) fail("INVALID_ARGUMENT", "kind", "no full_attention layer of this model has RoPE");
+      text.retune(group, overrideRopeConfig(text.ropeOf(group), overrides));
+    }
+    text.contextLength = contextLength;
+  }
+}

@@ -1,0 +1,220 @@
+// The state of a session: the tokens of a text, their keys and values, and the logits of the next token.
+import { wholeNumber } from "../../base/checks.js";
+import { fail } from "../../base/errors.js";
+import type { KvCacheCore } from "../../cache/core.js";
+import { save as saveCache } from "../../cache/image.js";
+import { retune as retuneCache, shift as shiftCache } from "../../cache/retune.js";
+import type { RopeConfig } from "../../config/types.js";
+import type { Heap } from "../../memory/heap.js";
+import { Owned } from "../../memory/owned.js";
+import { EventLoopYielder } from "../event_loop.js";
+import { usesLongFactors, withLongFactors } from "../long_rope.js";
+import { BATCH_TOKENS, type CacheSettings, type ModelCore } from "../model_core.js";
+import type { ModelLayer } from "../model_plan.js";
+import type { SessionAppendOptions } from "./options.js";
+import { LONGEST_CONTEXT, restoreCache, type SavedSession, writeSession } from "./image.js";
+
+/** Doesn't check arguments, and expects that its calls never overlap. @internal */
+export class SessionText {
+  contextLength: number;
+  readonly core: ModelCore;
+  readonly #cacheSettings: CacheSettings;
+  readonly #logits: Owned;
+  #cache: KvCacheCore;
+  #tokens: number[] = [];
+  /** What {@link tokens} returned, until the tokens change. */
+  #shownTokens: readonly number[] | undefined;
+  /**
+   * The requested RoPE of each group of layers. The cache has the one in effect, which differs for a LongRoPE
+   * (long_rope.ts).
+   */
+  #ropes: Readonly<RopeConfig>[];
+  #hasFreshLogits = false; // whether #logits follow the last token
+  #hidden: Float32Array | undefined;
+
+  constructor(core: ModelCore, cacheSettings: CacheSettings, contextLength: number) {
+    this.core = core;
+    this.#cacheSettings = cacheSettings;
+    this.contextLength = contextLength;
+    this.#cache = core.newCache(cacheSettings);
+    this.#ropes = this.#cache.groups.map(({ config }) => config);
+    try {
+      const address = core.heap.allocate(core.vocabularySize * 4);
+      this.#logits = new Owned(core.heap, address, "session", freeLogits, "model.session()");
+    } catch (error) {
+      this.#cache.dispose();
+      throw error;
+    }
+  }
+
+  /** Throws DISPOSED if the session or the model is disposed. */
+  checkAlive(): void {
+    this.#logits.check();
+    this.core.checkAlive();
+  }
+
+  get length(): number {
+    return this.#tokens.length;
+  }
+
+  /** Frozen: callers keep it. */
+  get tokens(): readonly number[] {
+    this.#shownTokens ??= Object.freeze(this.#tokens.slice());
+    return this.#shownTokens;
+  }
+
+  /** The last tokens, at most `count`. */
+  lastTokens(count: number): number[] {
+    return this.#tokens.slice(Math.max(0, this.length - count));
+  }
+
+  /** Bytes of wasm memory that the keys and values use now. */
+  get bytes(): number {
+    this.#logits.check();
+    return this.core.heap.module.kv_bytes(this.#cache.address);
+  }
+
+  /** RoPE of the full-attention layers, or of the sliding-window layers if those have none; null without RoPE. */
+  get rope(): Readonly<RopeConfig> | null {
+    return this.#ropes[this.groupOf("full_attention") ?? this.groupOf("sliding_attention") ?? -1] ?? null;
+  }
+
+  /** The group of the layers of a kind; undefined if they have no RoPE. */
+  groupOf(kind: ModelLayer["kind"]): number | undefined {
+    const layer = this.core.plan.layers.findIndex((candidate) => candidate.kind === kind && candidate.rope !== null);
+    return layer < 0 ? undefined : this.#cache.layers[layer]!.group;
+  }
+
+  /** Number of groups of layers that share a RoPE. */
+  get ropeGroups(): number {
+    return this.#ropes.length;
+  }
+
+  /** The requested RoPE of a group. */
+  ropeOf(group: number): Readonly<RopeConfig> {
+    return this.#ropes[group]!;
+  }
+
+  /** Address of the logits after the last token. If the cache has changed since, the last token is read again. */
+  freshLogits(): number {
+    this.checkAlive();
+    const last = this.#tokens.at(-1);
+    if (last === undefined) fail("INVALID_ARGUMENT", "session", "is empty; call append() first");
+    if (!this.#hasFreshLogits) {
+      this.rewind(this.length - 1);
+      this.#forward(Int32Array.of(last));
+    }
+    return this.#logits.address;
+  }
+
+  /** Hidden state of the last token, a copy. */
+  hidden(): Float32Array {
+    this.freshLogits();
+    return this.#hidden!.slice();
+  }
+
+  async append(added: Int32Array, { signal, onProgress }: SessionAppendOptions = {}): Promise<void> {
+    this.checkAlive();
+    const length = this.length + added.length;
+    const needsReread = this.#ropes.some(
+      (rope) => this.length > 0 && usesLongFactors(rope, length) !== usesLongFactors(rope, this.length),
+    );
+    const reread = needsReread ? this.length : 0;
+    const tokens = needsReread ? Int32Array.from([...this.#tokens, ...added]) : added;
+    if (needsReread) this.rewind(0);
+    if (this.length === 0) this.#ropes.forEach((rope, group) => this.#setRope(this.#cache, group, rope, length));
+    const yielder = new EventLoopYielder();
+    for (let first = 0; first < tokens.length; first += BATCH_TOKENS) {
+      if (first >= reread) signal?.throwIfAborted(); // an abort must not lose tokens that were read before
+      this.checkAlive();
+      this.#forward(tokens.slice(first, first + BATCH_TOKENS), first + BATCH_TOKENS >= tokens.length);
+      onProgress?.({ done: Math.min(first + BATCH_TOKENS, tokens.length), total: tokens.length });
+      await yielder.yieldIfDue();
+    }
+    signal?.throwIfAborted();
+  }
+
+  rewind(length: number): void {
+    const { heap } = this.core;
+    heap.check(heap.module.kv_truncate(this.#cache.address, 0, length));
+    this.#tokens.length = length;
+    this.#changed();
+  }
+
+  shift(keep: number, discard: number): void {
+    shiftCache(this.#cache, { keep, discard });
+    this.#tokens.splice(keep, discard);
+    this.#changed();
+  }
+
+  /** Sets the RoPE of a group of layers. */
+  retune(group: number, rope: Readonly<RopeConfig>): void {
+    this.#setRope(this.#cache, group, rope, this.length);
+    this.#ropes[group] = rope;
+    this.#changed();
+  }
+
+  save(): Uint8Array {
+    const cache = saveCache(this.#cache, 0);
+    return writeSession({ tokens: this.#tokens, contextLength: this.contextLength, ropes: this.#ropes }, cache);
+  }
+
+  /** Builds a new cache, and only then replaces the old one. */
+  restore({ tokens, contextLength, ropes }: SavedSession, image: Uint8Array): void {
+    const cache = this.core.newCache(this.#cacheSettings);
+    try {
+      const setRopes = (): void => ropes.forEach((rope, group) => this.#setRope(cache, group, rope, tokens.length));
+      restoreCache(cache, tokens.length, setRopes, image);
+    } catch (error) {
+      cache.dispose();
+      throw error;
+    }
+    this.#cache.dispose();
+    this.#cache = cache;
+    this.#tokens = tokens.slice();
+    this.#ropes = ropes.slice();
+    this.contextLength = contextLength;
+    this.#changed();
+  }
+
+  dispose(): void {
+    this.#cache.dispose();
+    this.#logits.dispose();
+  }
+
+  #changed(): void {
+    this.#hasFreshLogits = false;
+    this.#shownTokens = undefined;
+  }
+
+  /** Sets the RoPE of a group of a cache's layers for a text of `length` tokens. */
+  #setRope(cache: KvCacheCore, group: number, rope: Readonly<RopeConfig>, length: number): void {
+    const effective = usesLongFactors(rope, length) ? withLongFactors(rope) : rope;
+    const { config, layers } = cache.groups[group]!;
+    if (JSON.stringify(effective) !== JSON.stringify(config)) retuneCache(cache, { rope: effective, layers });
+  }
+
+  /**
+   * Runs a batch through the model. Logits cost a product with the whole vocabulary, so only the last batch computes
+   * them.
+   */
+  #forward(tokens: Int32Array, isLast = true): void {
+    const { core } = this;
+    core.forward(this.#cache, tokens);
+    for (const token of tokens) this.#tokens.push(token);
+    this.#changed();
+    if (!isLast) return;
+    core.writeLogits(tokens.length - 1, this.#logits.address);
+    this.#hidden = core.hidden(tokens.length - 1);
+    this.#hasFreshLogits = true;
+  }
+}
+
+/** Throws INVALID_ARGUMENT for an invalid context length. @internal */
+export function checkContext(length: unknown): number {
+  return wholeNumber(length, 1, LONGEST_CONTEXT, "contextLength");
+}
+
+function freeLogits(heap: Heap, address: number): void {
+  heap.free(address);
+}
