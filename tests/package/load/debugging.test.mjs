@@ -31,7 +31,13 @@ test("each script has a source map with sources, except the Emscripten glue and 
     });
     return ours;
   });
-  for (const path of ["rope/rotate.ts", "load/load.ts", "cache/cache.ts", "model/session/session.ts", "worker/rpc_server.ts"])
+  for (const path of [
+    "rope/rotate.ts",
+    "load/load.ts",
+    "cache/cache.ts",
+    "model/session/session.ts",
+    "worker/rpc_server.ts",
+  ])
     assert.ok(sources.includes(`../web/src/${path}`), path);
 });
 
