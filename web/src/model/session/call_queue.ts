@@ -55,6 +55,7 @@ export class CallQueue {
     const turn = new Turn(call, kind);
     await this.#take(turn, signal);
     try {
+      this.#check();
       const result = await work();
       this.#check();
       return result;
@@ -89,6 +90,7 @@ export class CallQueue {
     let pieces: AsyncGenerator<Piece, void, void> | undefined;
     turn.free = async () => pieces?.return();
     try {
+      this.#check();
       pieces = begin();
       for (;;) {
         const { value } = await pieces.next();
