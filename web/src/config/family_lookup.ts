@@ -1,6 +1,10 @@
 // Looks up a model family by config.json's model_type or GGUF's general.architecture.
 import { fail } from "../base/errors.js";
-import { type Family, familyRows, WITHOUT_ROPE } from "./families.js";
+import { quote } from "../base/show.js";
+import { layeredRows } from "./families_by_layer.js";
+import { REFUSED, WITHOUT_ROPE } from "./families_refused.js";
+import { sharedRopeRows } from "./families.js";
+import type { Family } from "./family.js";
 import type { Pairing } from "./types.js";
 
 /** The kind of name: config.json's `model_type` (`hf`) or GGUF's `general.architecture` (`gguf`). */
@@ -10,7 +14,7 @@ const words = (names: string | undefined): string[] => names?.split(/\s+/) ?? []
 
 function byName(source: Source): ReadonlyMap<string, Family> {
   return new Map(
-    familyRows().flatMap(({ hf, gguf, pairing, ...traits }) => {
+    [...sharedRopeRows(), ...layeredRows()].flatMap(({ hf, gguf, pairing, ...traits }) => {
       const [hf_pairing, gguf_pairing] = typeof pairing === "string" ? [pairing, pairing] : pairing;
       const family: Family = { ...traits, pairing: hf_pairing, gguf_pairing };
       return words(source === "hf" ? hf : gguf).map((name): [string, Family] => [name, family]);
@@ -39,17 +43,29 @@ export function isWithoutRope(source: Source, name: string | undefined): boolean
  * A family by name. An unknown one is accepted if the caller passes a pairing, the only fact about it that can't be
  * read from its files or guessed.
  *
- * @throws UNKNOWN_FAMILY; INVALID_CONFIG for a family without RoPE
+ * @throws UNKNOWN_FAMILY; INVALID_CONFIG for a family without RoPE; UNSUPPORTED_ROPE_TYPE for one with another RoPE
  */
 export function familyOf(source: Source, name: string | undefined, pairing: Pairing | undefined): Partial<Family> {
   const family = knownFamily(source, name);
-  if (family.pairing !== undefined || pairing !== undefined) return family;
-  const field = source === "hf" ? "model_type" : "general.architecture";
-  if (isWithoutRope(source, name)) return fail("INVALID_CONFIG", field, `"${name}" has no rotary position embedding`);
-  const what = name === undefined ? "is missing" : `"${name}" is not a known family`;
+  if (family.pairing !== undefined) return family;
+  const field = fieldOf(source);
+  if (isWithoutRope(source, name)) return fail("INVALID_CONFIG", field, `${quote(name!)} has no rotary position embedding`);
+  checkNotRefused(source, name);
+  if (pairing !== undefined) return family;
+  const what = name === undefined ? "is missing" : `${quote(name)} is not a known family`;
   return fail(
     "UNKNOWN_FAMILY",
     field,
     `${what}, so the pairing is unknown; pass overrides: { pairing: "half" | "interleaved" | "interleaved_to_half" }`,
   );
 }
+
+/** @throws UNSUPPORTED_ROPE_TYPE for a family whose RoPE no config of this package describes, with the reason */
+export function checkNotRefused(source: Source, name: string | undefined): void {
+  if (name === undefined) return;
+  const refused = Object.entries(REFUSED[source]).find(([, names]) => words(names).includes(name));
+  if (refused === undefined) return;
+  fail("UNSUPPORTED_ROPE_TYPE", fieldOf(source), `${quote(name)} is not supported: ${refused[0]}`);
+}
+
+const fieldOf = (source: Source): string => (source === "hf" ? "model_type" : "general.architecture");

@@ -24,6 +24,7 @@ export interface FlatRopeConfig extends ScalingFields {
   /** Rotated elements of a head, never 0. */
   rotary_dim: number;
   rotary_offset: number;
+  reversed: boolean;
   /** Index into PAIRINGS. */
   pairing: number;
   /** Index into ROPE_TYPES. */
@@ -65,6 +66,7 @@ export function flattenConfig(config: RopeConfig): FlatRopeConfig {
     ...top,
     ...rope_scaling,
     rotary_offset: top.rotary_offset ?? 0,
+    reversed: top.reversed ?? false,
     pairing: PAIRINGS.indexOf(top.pairing),
     rope_type: ROPE_TYPES.indexOf(rope_scaling.rope_type),
     compat: COMPATS.indexOf(top.compat ?? "hf"),

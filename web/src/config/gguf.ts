@@ -1,9 +1,9 @@
 // Reads the RoPE of a GGUF file from its metadata and RoPE tensors.
 import { fail } from "../base/errors.js";
-import type { Family } from "./families.js";
+import type { Family } from "./family.js";
 import { familyOf } from "./family_lookup.js";
 import { decimalOf, firstCountOf, integerOf, type Metadata, numberOf, openMetadata, valueOf } from "./gguf_metadata.js";
-import { checkSharedKind, chooseKind, type LayerKind } from "./layer_kinds.js";
+import { checkSharedKind, chooseKind, kindOf, type LayerKind } from "./layer_kinds.js";
 import type { ConfigDraft } from "./read_config.js";
 import { checkScaling, type CheckedScaling } from "./scaling.js";
 import type { Pairing, QueryTemperature, RopeScaling } from "./types.js";
@@ -53,7 +53,7 @@ export function readGguf(
   const family = familyOf("gguf", file.arch, pairing);
   checkUsesRope(file);
   const full = fullDraft(file, source.tensors ?? {}, family);
-  if (family.rotates_last) return chooseKind(compressKinds(file, full), layer_type);
+  if (family.rotates_last) return chooseKind(compressKinds(file, full), kindOf(family, layer_type));
   if (!hasSlidingLayers(file)) {
     checkSharedKind(layer_type, [], false);
     return full;

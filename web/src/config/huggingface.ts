@@ -1,24 +1,46 @@
 // Reads the RoPE of a Hugging Face config.json.
 import { fail } from "../base/errors.js";
-import type { Family } from "./families.js";
-import { familyOf } from "./family_lookup.js";
+import type { Family } from "./family.js";
+import { show } from "../base/show.js";
+import { checkNotRefused, familyOf } from "./family_lookup.js";
 import { kindNames, mergeScalings, readLayerKinds } from "./huggingface_layer_kinds.js";
 import { listOf, readRope, type TextConfig } from "./huggingface_rope.js";
-import { checkSharedKind, chooseKind } from "./layer_kinds.js";
+import { checkSharedKind, chooseKind, kindOf } from "./layer_kinds.js";
 import type { ConfigDraft } from "./read_config.js";
 import { readScaling } from "./scaling.js";
 import type { Pairing, RopeScaling } from "./types.js";
 import { type Dict, isAbsent, isDict, stringAt } from "./values.js";
 
 /** Keys of multimodal configs that hold the config of the language model. */
-const TEXT_CONFIGS = ["text_config", "llm_config", "language_config", "thinker_config"];
+const TEXT_CONFIGS = [
+  "text_config",
+  "llm_config",
+  "language_config",
+  "thinker_config",
+  "vlm_config",
+  "decoder_config",
+  "decoder",
+];
 
-/** The config of the language model in a config.json: the file itself, or a nested config. */
-export function textConfigOf(source: Dict, path = "", outer?: string): TextConfig {
-  const model_type = isAbsent(source["model_type"]) ? outer : stringAt(source["model_type"], `${path}model_type`);
-  const nested = TEXT_CONFIGS.find((name) => isDict(source[name]));
-  if (nested === undefined) return { config: source, path, model_type };
-  return textConfigOf(source[nested] as Dict, `${path}${nested}.`, model_type);
+/** Configs nest this deep at most: ColPali has a config of a vision language model, which has one of a text model. */
+const DEEPEST = 8;
+
+/**
+ * The config of the language model in a config.json: the file itself, or a nested config.
+ *
+ * @throws INVALID_CONFIG; UNSUPPORTED_ROPE_TYPE for a model of several models
+ */
+export function textConfigOf(source: Dict): TextConfig {
+  let text: TextConfig = { config: source, path: "", model_type: undefined };
+  for (let depth = 0; depth < DEEPEST; ++depth) {
+    const { config, path, model_type: outer } = text;
+    const model_type = isAbsent(config["model_type"]) ? outer : stringAt(config["model_type"], `${path}model_type`);
+    checkNotRefused("hf", model_type);
+    const nested = TEXT_CONFIGS.find((name) => isDict(config[name]));
+    if (nested === undefined) return { config, path, model_type };
+    text = { config: config[nested] as Dict, path: `${path}${nested}.`, model_type };
+  }
+  return fail("INVALID_CONFIG", text.path.slice(0, -1), `is nested deeper than ${DEEPEST} configs`);
 }
 
 /**
@@ -26,17 +48,19 @@ export function textConfigOf(source: Dict, path = "", outer?: string): TextConfi
  * (`rope_scaling`), including legacy key names of released models. Null counts as absent.
  *
  * @param pairing from the caller, for families that this package doesn't know
+ * @param overridden keys that the caller overrides, so that the file may leave them open
  * @throws UNKNOWN_FAMILY, UNKNOWN_KEY, UNSUPPORTED_ROPE_TYPE, INVALID_CONFIG, INVALID_ARGUMENT (layer_type)
  */
 export function readHuggingFace(
   source: Dict,
   layer_type: string | undefined,
   pairing: Pairing | undefined,
+  overridden: ReadonlySet<string>,
 ): ConfigDraft {
-  const text = textConfigOf(source);
+  const text = { ...textConfigOf(source), overridden };
   const family = familyOf("hf", text.model_type, pairing);
-  checkHasRope(text.config);
-  const names = ["rope_scaling", "rope_parameters"].filter((name) => !isAbsent(text.config[name]));
+  checkHasRope(text, family);
+  const names = ["rope_scaling", "rope_parameters"].filter((name) => isGiven(text.config, name));
   const nestedName = names.find((name) => isByKind(text.config[name], kindNames(text.config, family)));
   const flat = names.filter((name) => name !== nestedName);
   const sharedName = flat[0] ?? "rope_scaling";
@@ -51,7 +75,13 @@ export function readHuggingFace(
   }
   const nested = nestedName === undefined ? {} : (text.config[nestedName] as Dict);
   const given = { nested, nestedName: nestedName ?? "rope_parameters", shared, sharedName };
-  return chooseKind(readLayerKinds(text, family, given), layer_type);
+  return chooseKind(readLayerKinds(text, family, given), kindOf(family, layer_type));
+}
+
+/** transformers takes an empty rope_scaling for an absent one. */
+function isGiven(config: Dict, name: string): boolean {
+  const value = config[name];
+  return !isAbsent(value) && !(name === "rope_scaling" && isDict(value) && Object.keys(value).length === 0);
 }
 
 function isByKind(value: unknown, kinds: ReadonlySet<unknown>): boolean {
@@ -63,14 +93,19 @@ export function slidingOnly(config: Dict, family: Partial<Family>): boolean {
   return family.sliding_only === true && config["sliding_window"] !== null;
 }
 
-function checkHasRope(config: Dict): void {
+function checkHasRope({ config, path }: TextConfig, { only_if }: Partial<Family>): void {
   if (config["alibi"] === true) {
-    fail("INVALID_CONFIG", "alibi", "is true: this model uses ALiBi and has no rotary position embedding");
+    fail("INVALID_CONFIG", `${path}alibi`, "is true: this model uses ALiBi and has no rotary position embedding");
   }
   const kind = config["position_embedding_type"];
   if (typeof kind === "string" && kind !== "rope" && kind !== "rotary") {
-    fail("INVALID_CONFIG", "position_embedding_type", `is "${kind}": this model has no rotary position embedding`);
+    fail("INVALID_CONFIG", `${path}position_embedding_type`, `is ${show(kind)}: this model has no RoPE`);
   }
+  if (only_if === undefined) return;
+  const [key, value] = only_if;
+  if (config[key] === value) return;
+  const given = isAbsent(config[key]) ? "absent" : show(config[key]);
+  fail("INVALID_CONFIG", path + key, `is ${given}: models of this family have RoPE only if it is ${show(value)}`);
 }
 
 /**

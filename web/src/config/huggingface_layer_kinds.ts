@@ -1,8 +1,8 @@
 // Reads the RoPE of each kind of layer from a config.json, for models whose layers differ.
 import { fail } from "../base/errors.js";
-import type { Family, LayerRope } from "./families.js";
+import type { Family, LayerRope } from "./family.js";
 import { integerOf, listOf, readRope, type TextConfig } from "./huggingface_rope.js";
-import { COMMON_KINDS, type LayerKind } from "./layer_kinds.js";
+import { COMMON_KINDS, kindOf, type LayerKind } from "./layer_kinds.js";
 import type { ConfigDraft } from "./read_config.js";
 import { readScaling } from "./scaling.js";
 import type { RopeScaling } from "./types.js";
@@ -49,7 +49,9 @@ export function readLayerKinds(
     fail("INVALID_CONFIG", text.path + sharedName, "isn't used by any kind of layer of this model");
   }
   const names = new Set([...Object.keys(nested).filter((key) => kinds.has(key)), ...Object.keys(family.layers ?? {})]);
-  const layer_types = listOf(text.config, "layer_types");
+  const layer_types = listOf(text.config, "layer_types").map((type) =>
+    typeof type === "string" ? kindOf(family, type) : type,
+  );
   const listed = [...names].some((name) => layer_types.includes(name));
   return new Map(
     [...names].map((name): [string, LayerKind] => {

@@ -1,12 +1,14 @@
 // Reads the RoPE of one kind of layer from a config.json: head width, base, rotated share, scaling, softmax scale.
 import { fail } from "../base/errors.js";
-import type { Family } from "./families.js";
+import { quote, show } from "../base/show.js";
+import type { Family } from "./family.js";
 import type { ConfigDraft } from "./read_config.js";
 import { checkScaling, type CheckedScaling } from "./scaling.js";
 import type { QueryTemperature, RopeScaling } from "./types.js";
 import { type Dict, integerAt, isAbsent, isDict, numberAt, withoutAbsent } from "./values.js";
 
 const HEAD_DIM = ["head_dim", "kv_channels", "attention_head_dim", "hidden_size_per_head"];
+const LIKE_HEAD_DIM = /head_?(dim|size|width)|(dim|size|width|channels)_per_head|^d_head$|^d_kv$|^kv_channels$|^qk_/;
 const HIDDEN_SIZE = ["hidden_size", "n_embd", "n_embed", "d_model"];
 const HEADS = ["num_attention_heads", "n_head", "n_heads", "num_heads", "decoder_num_attention_heads"];
 const MAX_LENGTH = [
@@ -24,6 +26,8 @@ export interface TextConfig {
   /** Path of `config` in the file, with a trailing dot unless it is empty. */
   path: string;
   model_type: string | undefined;
+  /** Keys that the caller overrides. */
+  overridden?: ReadonlySet<string>;
 }
 
 /**
@@ -45,9 +49,9 @@ export function readRope(
   const mla = attentionParts(text, family);
   const head_dim = kind?.head_dim ?? mla?.rope ?? headDimOf(text, family);
   const rotated = rotatedWidthOf(text, family, partial_rotary_factor, mla !== undefined);
-  // A top-level length wins over the one in a flat scaling, but not over the one of a layer type: transformers' rule
-  // for Phi-3.
-  const top_level = integerOf(text, ["original_max_position_embeddings"]);
+  // A top-level length, even the class's default (Phi-3), wins over the one in a flat scaling, but not over the one of
+  // a layer type: transformers' rule.
+  const top_level = integerOf(text, ["original_max_position_embeddings"]) ?? family.original_max_position_embeddings;
   const original = kind === undefined ? (top_level ?? own) : (own ?? top_level);
   return withoutAbsent({
     model_type,
@@ -56,11 +60,12 @@ export function readRope(
     rope_theta: rope_theta ?? thetaOf(text, family),
     ...rotated,
     max_position_embeddings: integerOf(text, MAX_LENGTH),
-    original_max_position_embeddings: original ?? family.original_max_position_embeddings,
+    original_max_position_embeddings: original,
     rope_scaling: withAxes(checkScaling(scaling, path + where), family, rotatedPairs(head_dim, rotated), path + where),
     softmax_scale: mla?.softmax_scale ?? softmaxScaleOf(text, family),
     query_temperature: family.no_rope_temperature ? noRopeTemperature(text) : undefined,
     rotates_last: family.rotates_last,
+    reversed: family.reversed,
   });
 }
 
@@ -77,13 +82,42 @@ function attentionParts(
 }
 
 function headDimOf(text: TextConfig, family: Partial<Family>): number | undefined {
-  const given = integerOf(text, HEAD_DIM);
-  if (given !== undefined) return given;
-  // As in transformers: an absent head_dim means the class's default, null means derived.
-  if (family.head_dim !== undefined && text.config["head_dim"] === undefined) return family.head_dim;
+  const { head_dim_key } = family;
+  const given = integerOf(text, head_dim_key === undefined ? HEAD_DIM : ["head_dim", head_dim_key]);
+  if (given === undefined && family.head_dim !== undefined && isDefault(text, head_dim_key)) return family.head_dim;
+  const derived = derivedHeadDim(text, family);
+  if (family.pairing === undefined && !text.overridden?.has("head_dim")) checkHeadDim(text, given ?? derived);
+  return given ?? derived;
+}
+
+/** As in transformers: an absent head_dim means the class's default, null means derived. */
+function isDefault({ config }: TextConfig, key = "head_dim"): boolean {
+  return config["head_dim"] === undefined && config[key] === undefined;
+}
+
+/**
+ * In a family that this package doesn't know, the width of a head may be under any name, or derived in another way. So
+ * it is only used if nothing in the config looks like another one.
+ */
+function checkHeadDim({ config, path }: TextConfig, head_dim: number | undefined): void {
+  if (!isAbsent(config["head_dim"])) return; // transformers' own name
+  const other = Object.entries(config).find(
+    ([key, value]) => LIKE_HEAD_DIM.test(key) && typeof value === "number" && value !== head_dim,
+  );
+  if (other === undefined || head_dim === undefined) return;
+  const [key, value] = other;
+  fail(
+    "INVALID_CONFIG",
+    `${path}head_dim`,
+    `could be ${head_dim} or ${show(value)} (${quote(key)}) in a family that isn't known; name it in the overrides`,
+  );
+}
+
+function derivedHeadDim(text: TextConfig, family: Partial<Family>): number | undefined {
   const hidden = integerOf(text, HIDDEN_SIZE) ?? classDefaultsOf(text, family).hidden_size;
   const heads = queryHeadsOf(text, family);
-  return hidden === undefined || heads === undefined || heads === 0 ? undefined : Math.floor(hidden / heads);
+  if (hidden === undefined || heads === undefined || heads === 0) return undefined;
+  return Math.floor((hidden * (family.head_dim_times ?? 1)) / heads);
 }
 
 /** The number of query heads, if the config or its class defines it. */
@@ -123,9 +157,13 @@ function rotatedWidthOf(
     const rotary_dim = integerOf(text, ["qk_rope_head_dim"]);
     if (rotary_dim !== undefined) return { rotary_dim };
   }
-  const rotary_dim = integerOf(text, ["rotary_dim"]);
   const given =
     factor ?? numberOf(text, ["partial_rotary_factor", ...(family.partial_key ? [family.partial_key] : [])]);
+  const rotary_dim = integerOf(text, ["rotary_dim"]);
+  if (family.ignores_rotary_dim) {
+    if (rotary_dim !== undefined && given === undefined) failOverIgnored(text);
+    return given === undefined ? {} : { partial_rotary_factor: given };
+  }
   if (rotary_dim !== undefined || given !== undefined) {
     return {
       ...(rotary_dim !== undefined && { rotary_dim }),
@@ -135,6 +173,12 @@ function rotatedWidthOf(
   if (family.rotary_dim !== undefined && text.config["rotary_dim"] === undefined)
     return { rotary_dim: family.rotary_dim };
   return family.partial_rotary_factor === undefined ? {} : { partial_rotary_factor: family.partial_rotary_factor };
+}
+
+function failOverIgnored({ path, model_type, overridden }: TextConfig): void {
+  if (overridden?.has("partial_rotary_factor") || overridden?.has("rotary_dim")) return;
+  const message = "isn't read by transformers, which rotates the whole head without a partial_rotary_factor; override one";
+  fail("INVALID_CONFIG", `${path}rotary_dim`, `of ${show(model_type)} ${message}`);
 }
 
 function rotatedPairs(head_dim: number | undefined, { rotary_dim, partial_rotary_factor }: RotatedWidth): number {

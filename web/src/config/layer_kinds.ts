@@ -1,6 +1,7 @@
 // Chooses the RoPE of one kind of layer, in models whose layers differ.
 import { show } from "../base/show.js";
 import { fail } from "../base/errors.js";
+import type { Family } from "./family.js";
 import type { ConfigDraft } from "./read_config.js";
 import { sameValue } from "./values.js";
 
@@ -18,6 +19,13 @@ export const COMMON_KINDS = ["full_attention", "sliding_attention", "chunked_att
 /** Layers that mix tokens without attention, so they have no RoPE. */
 export const KINDS_WITHOUT_ATTENTION = ["linear_attention", "conv", "mamba", "mamba2", "recurrent"];
 
+/** The kind of layer of a `layer_type`: families may have one RoPE for several values of layer_types (DeepSeek-V4). */
+export function kindOf(family: Partial<Family>, layer_type: string | undefined): string | undefined {
+  if (layer_type === undefined) return undefined;
+  const kind = Object.entries(family.layers ?? {}).find(([, { also }]) => also?.includes(layer_type));
+  return kind?.[0] ?? layer_type;
+}
+
 /**
  * The RoPE of the requested kind of layer. Without `layer_type`, the one that all kinds share.
  *
@@ -27,6 +35,7 @@ export const KINDS_WITHOUT_ATTENTION = ["linear_attention", "conv", "mamba", "ma
 export function chooseKind(kinds: ReadonlyMap<string, LayerKind>, layer_type: string | undefined): ConfigDraft {
   if (layer_type !== undefined) {
     const kind = kinds.get(layer_type);
+    if (kind === undefined && KINDS_WITHOUT_ATTENTION.includes(layer_type)) return failWithoutRope(layer_type);
     if (kind === undefined) return failUnknownKind(layer_type, [...kinds.keys()]);
     return kind.draft ?? failWithoutRope(layer_type);
   }
@@ -56,7 +65,7 @@ export function checkSharedKind(
 }
 
 function failWithoutRope(layer_type: string): never {
-  return fail("INVALID_CONFIG", "layer_type", `${layer_type} layers of this model have no rotary position embedding`);
+  return fail("INVALID_CONFIG", "layer_type", `${show(layer_type)} layers of this model have no RoPE`);
 }
 
 function failUnknownKind(layer_type: string, names: readonly string[]): never {

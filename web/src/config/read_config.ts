@@ -43,6 +43,7 @@ export const CONFIG_KEYS: { readonly [Key in keyof RopeConfig]-?: ReadValue<NonN
   rotary_dim: integerAt,
   partial_rotary_factor: numberAt,
   rotary_offset: integerAt,
+  reversed: booleanAt,
   max_position_embeddings: integerAt,
   original_max_position_embeddings: integerAt,
   context_length: integerAt,

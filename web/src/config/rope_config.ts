@@ -1,5 +1,6 @@
 // The entry to this folder: ropeConfig() reads a model's files, overrideRopeConfig() changes a config.
 import { fail } from "../base/errors.js";
+import { checkOptions, optionNames } from "../base/options.js";
 import { draftOf, finish, withDerivedLengths } from "./finished_config.js";
 import { type GgufSource, readGguf } from "./gguf.js";
 import { readHuggingFace } from "./huggingface.js";
@@ -18,6 +19,8 @@ export interface RopeConfigOptions {
   overrides?: RopeOverrides;
 }
 
+const OPTIONS = optionNames<RopeConfigOptions>("ropeConfig()", { layer_type: true, overrides: true });
+
 /**
  * Reads everything that determines a model's rotation from its files: a parsed Hugging Face config.json, or the
  * metadata of a GGUF file (as `@huggingface/gguf` returns it, alone or as `{ metadata, tensors }`).
@@ -33,18 +36,15 @@ export interface RopeConfigOptions {
  * @example ropeConfig(await (await fetch("config.json")).json(), { overrides: { rope_scaling: { rope_type: "yarn",
  *   factor: 4 } } });
  */
-export function ropeConfig(source: object, options: RopeConfigOptions = {}): RopeConfig {
-  const { layer_type, overrides, ...unknown } = options;
-  const [strange] = Object.keys(unknown);
-  if (strange !== undefined)
-    fail("INVALID_ARGUMENT", `options.${strange}`, "is not an option; the options are layer_type, overrides");
+export function ropeConfig(source: object, options?: RopeConfigOptions): RopeConfig {
+  const { layer_type, overrides } = checkOptions(options, OPTIONS);
   if (!isDict(source)) return fail("INVALID_ARGUMENT", "source", "must be a parsed config.json or GGUF metadata");
   if (!isAbsent(layer_type)) stringAt(layer_type, "layer_type");
   const pairing = pairingOf(overrides);
   const gguf = ggufSourceOf(source);
   const draft =
     gguf === undefined
-      ? readHuggingFace(source, layer_type ?? undefined, pairing)
+      ? readHuggingFace(source, layer_type ?? undefined, pairing, overriddenKeys(overrides))
       : readGguf(gguf, layer_type ?? undefined, pairing);
   return finish(withDerivedLengths(applyOverrides(draft, overrides)));
 }
@@ -63,6 +63,12 @@ export function ggufSourceOf(source: Dict): GgufSource | undefined {
   const { metadata, tensors } = source;
   if (!isDict(metadata) || !("general.architecture" in metadata)) return undefined;
   return { metadata, ...(isDict(tensors) && { tensors }) };
+}
+
+function overriddenKeys(overrides: unknown): ReadonlySet<string> {
+  if (!isDict(overrides)) return new Set();
+  const parts = [overrides, overrides["rope_scaling"], overrides["rope_parameters"]].filter(isDict);
+  return new Set(parts.flatMap((part) => Object.keys(part).filter((key) => !isAbsent(part[key]))));
 }
 
 function pairingOf(overrides: unknown): Pairing | undefined {

@@ -1,6 +1,6 @@
 // Which layers of a model have RoPE.
 import { fail } from "../base/errors.js";
-import type { Family } from "./families.js";
+import type { Family } from "./family.js";
 import { isWithoutRope, knownFamily } from "./family_lookup.js";
 import { firstCountOf, type Metadata, openMetadata, valueOf } from "./gguf_metadata.js";
 import { slidingOnly, textConfigOf } from "./huggingface.js";
@@ -41,12 +41,14 @@ function huggingFaceLayers(source: Dict): boolean[] {
     }
     return listed.map((used) => Boolean(used));
   }
+  const bases = config["layer_rope_theta"]; // Muse: a base per layer, 0 or null for none
+  if (Array.isArray(bases) && bases.length === layers.length) return bases.map((base) => Boolean(base));
   const interval = config["no_rope_layer_interval"];
   const every = isAbsent(interval) ? family.no_rope_interval : integerAt(interval, `${path}no_rope_layer_interval`);
   if (every !== undefined && every > 0) return layers.map((i) => (i + 1) % every !== 0);
 
   const by_layer = isDict(config["rope_parameters"]) ? config["rope_parameters"] : {};
-  const kinds = types ?? (slidingOnly(config, family) ? slidingPattern(config, layers.length) : []);
+  const kinds = types ?? (slidingOnly(config, family) ? slidingPattern(config, path, layers.length) : []);
   return layers.map((i) => {
     const kind = kinds[i];
     if (typeof kind !== "string") return true;
@@ -69,10 +71,12 @@ function layerIndices(count: number | undefined, path: string): number[] {
  * The pattern in older configs of models with RoPE on sliding layers only: a period (4 if absent) or letters
  * ("LLLG").
  */
-function slidingPattern(config: Dict, count: number): string[] {
-  const pattern = config["sliding_window_pattern"] ?? config["global_attn_every_n_layers"] ?? 4;
+function slidingPattern(config: Dict, path: string, count: number): string[] {
+  const key = isAbsent(config["sliding_window_pattern"]) ? "global_attn_every_n_layers" : "sliding_window_pattern";
+  const pattern = config[key] ?? 4;
+  const period = typeof pattern === "string" && pattern !== "" ? pattern.length : integerAt(pattern, path + key);
   const full = (i: number): boolean =>
-    typeof pattern === "string" ? pattern[i % pattern.length] === "G" : (i + 1) % Number(pattern) === 0;
+    typeof pattern === "string" ? pattern[i % period] === "G" : (i + 1) % period === 0;
   return Array.from({ length: count }, (_, i) => (full(i) ? "full_attention" : "sliding_attention"));
 }
 

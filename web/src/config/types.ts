@@ -317,6 +317,8 @@ export interface RopeConfig {
   partial_rotary_factor?: number;
   /** Index of the first rotated element of a head. rotary_offset + rotary_dim is at most head_dim. Default: 0. */
   rotary_offset?: number;
+  /** Whether pairs turn by the negative angle (nanochat). Default: false. */
+  reversed?: boolean;
   /**
    * Longest sequence of the model, in positions: an integer from 1 to 2^31. dynamic scaling starts past it and needs
    * it; others derive a missing factor from it.

@@ -1,0 +1,149 @@
+// The model families whose layers differ: in their RoPE, or in whether they have one.
+import { type FamilyRow, type LayerRope, PERMUTED } from "./family.js";
+
+type Layers = Record<string, LayerRope>;
+
+const QUERY_SCALAR = { key: "query_pre_attn_scalar", power: -0.5, default: 256 };
+
+const FULL = { theta_key: "rope_theta", scaled: true };
+const GEMMA: Layers = {
+  full_attention: { ...FULL, rope_theta: 1e6 },
+  sliding_attention: { rope_theta: 1e4, theta_key: "rope_local_base_freq" },
+};
+const GLOBAL_HEAD = { head_dim: 512, head_dim_key: "global_head_dim" };
+const GEMMA_4: Layers = {
+  full_attention: { rope_theta: 1e6, rope_type: "proportional", partial_rotary_factor: 0.25, ...GLOBAL_HEAD },
+  sliding_attention: { rope_theta: 1e4 },
+};
+const DEEPSEEK_V4: Layers = {
+  main: {
+    rope_theta: 1e4,
+    theta_key: "rope_theta",
+    partial_rotary_factor: 0.125,
+    also: ["sliding_attention"],
+  },
+  compress: {
+    rope_theta: 160000,
+    theta_key: "compress_rope_theta",
+    partial_rotary_factor: 0.125,
+    attention_factor: 1,
+    scaled: true,
+    also: ["compressed_sparse_attention", "heavily_compressed_attention"],
+  },
+};
+const MODERNBERT: Layers = {
+  full_attention: { rope_theta: 160000, theta_key: "global_rope_theta", scaled: true },
+  sliding_attention: { rope_theta: 1e4, theta_key: "local_rope_theta", scaled: true },
+};
+
+/** Sources: as of families.ts. */
+// prettier-ignore
+export const layeredRows = (): readonly FamilyRow[] => [
+  {
+    hf: "gemma3 gemma3_text t5gemma2_text t5gemma2_decoder", gguf: "gemma3 gemma-embedding", pairing: "half",
+    head_dim: 256, softmax: QUERY_SCALAR, wide_softmax_blocks: 62, layers: GEMMA, gguf_sliding: "plain",
+  },
+  {
+    hf: "gemma3n gemma3n_text", gguf: "gemma3n", pairing: "half",
+    head_dim: 256, softmax: 1, layers: GEMMA, gguf_sliding: "plain",
+  },
+  {
+    hf: "embedding_gemma2_text", pairing: "half", head_dim: 256, softmax: 1,
+    layers: { full_attention: { rope_theta: 1e6, ...GLOBAL_HEAD }, sliding_attention: { rope_theta: 1e4 } },
+  },
+  {
+    hf: "gemma4 gemma4_text gemma4_unified gemma4_unified_text diffusion_gemma_text", gguf: "gemma4 gemma4-assistant",
+    pairing: "half", head_dim: 256, softmax: 1, layers: GEMMA_4, gguf_sliding: "plain",
+  },
+  {
+    hf: "deepseek_v4", gguf: "deepseek4", pairing: "interleaved",
+    head_dim: 512, rotates_last: true, layers: DEEPSEEK_V4,
+  },
+  {
+    hf: "dots3_note_text", pairing: "interleaved_to_half", mla: true,
+    layers: {
+      indexed_attention: { rope_theta: 8e7, theta_key: "rope_theta" },
+      sliding_attention: { rope_theta: 50000, theta_key: "swa_rope_theta" },
+    },
+  },
+  {
+    hf: "modernbert modernbert-decoder", gguf: "modern-bert", pairing: "half",
+    layers: MODERNBERT, gguf_sliding: "plain",
+  },
+  {
+    hf: "ultrabert", pairing: "half",
+    layers: { full_attention: { rope_theta: 2560000 }, sliding_attention: { rope_theta: 1e4 } },
+  },
+  {
+    hf: "olmo3", gguf: "olmo2", pairing: "half", gguf_sliding: "base",
+    layers: {
+      full_attention: { ...FULL, rope_theta: 5e5 },
+      sliding_attention: { rope_theta: 5e5, theta_key: "rope_theta" },
+    },
+  },
+  {
+    hf: "laguna", gguf: "laguna", pairing: "half", head_dim: 128, gguf_sliding: "base",
+    layers: {
+      full_attention: { rope_theta: 5e5, partial_rotary_factor: 0.5, scaled: true },
+      sliding_attention: { rope_theta: 1e4, partial_rotary_factor: 1 },
+    },
+  },
+  {
+    hf: "mellum", gguf: "mellum", pairing: "half", head_dim: 128, gguf_sliding: "base",
+    layers: { full_attention: { rope_theta: 5e5, scaled: true }, sliding_attention: { rope_theta: 1e4 } },
+  },
+  {
+    hf: "mimo_v2_flash", gguf: "mimo2", pairing: "half",
+    head_dim: 192, partial_rotary_factor: 0.334, gguf_sliding: "plain",
+    layers: {
+      full_attention: { ...FULL, rope_theta: 5e6 },
+      sliding_attention: { rope_theta: 1e4, theta_key: "swa_rope_theta" },
+    },
+  },
+  {
+    hf: "step3p5 step3p7", gguf: "step35", pairing: "half",
+    head_dim: 128, gguf_sliding: "plain", gguf_halves_full: true,
+    layers: {
+      full_attention: { ...FULL, rope_theta: 1e4 },
+      sliding_attention: { rope_theta: 1e4, theta_key: "rope_theta" },
+    },
+  },
+  {
+    hf: "lfm3", pairing: "half", head_dim: 128,
+    layers: {
+      full_attention: { rope_theta: 1e6, rope_type: "proportional", partial_rotary_factor: 0.5 },
+      sliding_attention: { rope_theta: 1e4 },
+    },
+  },
+  {
+    hf: "neomme", pairing: "half", head_dim: 64,
+    layers: {
+      full_attention: { rope_theta: 1e6, partial_rotary_factor: 0.25 },
+      sliding_attention: { rope_theta: 1e4, partial_rotary_factor: 1 },
+    },
+  },
+  {
+    hf: "zaya", pairing: "half", head_dim: 128,
+    layers: {
+      hybrid: { rope_theta: 5e6, partial_rotary_factor: 0.5 },
+      hybrid_sliding: { rope_theta: 1e4, partial_rotary_factor: 0.5 },
+    },
+  },
+
+  // RoPE on the sliding layers only.
+  {
+    hf: "exaone4 exaone4_5 exaone4_5_text exaone_moe", gguf: "exaone4 exaone-moe", pairing: "half",
+    sliding_only: true, gguf_sliding: "same",
+  },
+  { hf: "afmoe", gguf: "afmoe", pairing: "half", head_dim: 128, sliding_only: true, gguf_sliding: "same" },
+  { hf: "beam flint kolibri1 muse_glimmer_text", pairing: "half", head_dim: 128, sliding_only: true },
+  { hf: "muse_glimmer_assistant", pairing: "half", head_dim: 128, rope_theta: 5e5 },
+  { hf: "muse_spark_text", pairing: "half", head_dim: 64, rope_theta: 5e5, sliding_only: true },
+  { gguf: "maple", pairing: "half", sliding_only: true, gguf_sliding: "same" },
+  { gguf: "muse-glimmer", pairing: PERMUTED[1], sliding_only: true, gguf_sliding: "base" },
+  { hf: "cohere2", gguf: "cohere2", pairing: "interleaved", sliding_only: true, gguf_sliding: "same" },
+  {
+    hf: "cohere2_moe", gguf: "cohere2moe", pairing: "interleaved",
+    head_dim: 128, sliding_only: true, gguf_sliding: "same",
+  },
+];

@@ -1,0 +1,88 @@
+// What can be known of a model family.
+import type { MropeLayout, Pairing, RopeScaling, RopeType } from "./types.js";
+
+/** The RoPE of one kind of layer, in a family whose layers differ. */
+export interface LayerRope {
+  rope_theta: number;
+  /** Key of older config.json files with this kind's base. */
+  theta_key?: string;
+  rope_type?: RopeType;
+  partial_rotary_factor?: number;
+  head_dim?: number;
+  head_dim_key?: string;
+  attention_factor?: number;
+  /** Whether the `rope_scaling` of older config.json files applies to this kind of layer. */
+  scaled?: boolean;
+  /** Values of `layer_types` that mean this kind of layer, besides its own name. */
+  also?: readonly string[];
+}
+
+/** What is known from a family's code and not in its files. */
+export interface Family {
+  /** Pairing of the weights in Hugging Face checkpoints. */
+  pairing: Pairing;
+  /** Pairing of the weights in GGUF files: llama.cpp's converter permutes the q and k rows of some families. */
+  gguf_pairing: Pairing;
+  // Defaults of the transformers class, for configs that leave them out.
+  rope_theta?: number;
+  partial_rotary_factor?: number;
+  rotary_dim?: number;
+  head_dim?: number;
+  hidden_size?: number;
+  num_attention_heads?: number;
+  original_max_position_embeddings?: number;
+  /** Default of the class, for configs with neither rope_scaling nor rope_parameters. */
+  rope_scaling?: RopeScaling;
+  /** Older name of rope_theta; a dot goes into a nested object. */
+  theta_key?: string;
+  /** Older name of partial_rotary_factor. */
+  partial_key?: string;
+  /** The only key with the width of a head, where the config has others that look like it. */
+  head_dim_key?: string;
+  /** A head is this many times as wide as the hidden size divided by the heads, if its key is absent (Zamba2). */
+  head_dim_times?: number;
+  /** DeepSeek-style attention: only a separate part of each head is rotated, qk_rope_head_dim wide. */
+  mla?: true;
+  /** The rotated elements are the last ones of a head, not the first. */
+  rotates_last?: true;
+  /** Pairs turn by the negative angle (nanochat). */
+  reversed?: true;
+  /** The class has a `rotary_dim` that its code doesn't read (MiniMax-M3). */
+  ignores_rotary_dim?: true;
+  /** Only models with this value of this key have RoPE. */
+  only_if?: readonly [key: string, value: string | boolean];
+  mrope?: { layout: MropeLayout; section?: readonly number[] };
+  /** GGUF: files with `rope.dimension_sections` have half-split weights, those without interleaved ones. */
+  sections_pair_half?: true;
+  /** Scale of the attention logits: a number, or a key of config.json and the power it is raised to. */
+  softmax?: number | { key: string; power: number; default: number };
+  /** GGUF: models with this many blocks have a softmax scale of 1/√(embedding_length / head_count) (Gemma 27B). */
+  wide_softmax_blocks?: number;
+  /** RoPE by kind of layer, with transformers' names. */
+  layers?: Readonly<Record<string, LayerRope>>;
+  /**
+   * GGUF: what sliding layers have in llama.cpp. `same`: base and scaling of the other layers. `base`: their base
+   * without scaling. `plain`: base 10000 without scaling. `rope.freq_base_swa` replaces the base in each case.
+   */
+  gguf_sliding?: "same" | "base" | "plain";
+  /** GGUF: `rope.dimension_count` is for sliding layers; the others rotate half of it (Step-3.5). */
+  gguf_halves_full?: true;
+  /** Only sliding layers have RoPE. */
+  sliding_only?: true;
+  /** Every n-th layer has no RoPE. */
+  no_rope_interval?: number;
+  /** Llama 4's query temperature on the layers without RoPE. */
+  no_rope_temperature?: true;
+}
+
+/** A row of a table: the names of some families and what they have in common. */
+export interface FamilyRow extends Omit<Family, "pairing" | "gguf_pairing"> {
+  /** Values of config.json's `model_type`. */
+  hf?: string;
+  /** Values of GGUF's `general.architecture`. */
+  gguf?: string;
+  pairing: Pairing | readonly [hf: Pairing, gguf: Pairing];
+}
+
+/** Half-split on the Hub, interleaved in GGUF. */
+export const PERMUTED = ["half", "interleaved"] as const;
