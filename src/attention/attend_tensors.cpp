@@ -1,7 +1,6 @@
 #include "attention/attend_tensors.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "attention/tensor_strides.h"
 
@@ -14,7 +13,7 @@ Status row_of(const Positions& positions, int row, Buffer<double>& copy, Positio
   result = positions;
   result.rows = 1;
   if (positions.ids == nullptr || positions.rows == 1) return Status::ok;
-  if (!copy.resize(static_cast<std::size_t>(positions.axes) * positions.tokens)) return Status::out_of_memory;
+  if (!copy.resize(static_cast<std::uint64_t>(positions.axes) * positions.tokens)) return Status::out_of_memory;
   for (int axis = 0; axis < positions.axes; ++axis) {
     for (int token = 0; token < positions.tokens; ++token) copy[axis * positions.tokens + token] = positions.at(axis, row, token);
   }
@@ -39,24 +38,19 @@ Status check_shapes(const AttentionTensors& t) {
   return fit(t.query_positions, q) && fit(t.key_positions, k) ? Status::ok : Status::shape_out_of_range;
 }
 
-double length_of(const AttentionTensors& tensors) {
-  const double largest = std::max(largest_position(tensors.query_positions), largest_position(tensors.key_positions));
-  return std::max(1.0, std::ceil(largest) + 1);
-}
-
 }  // namespace
 
 Status attend_tensors(Attention& attention, const AttentionTensors& tensors, const AttentionOptions& options) {
   if (const Status status = check_shapes(tensors); status != Status::ok) return status;
   if (options.position.scheme == PositionScheme::rope) {
     Rope& rope = *options.position.rope;
+    const double length = std::max(length_up_to(tensors.query_positions), length_up_to(tensors.key_positions));
     for (const Positions* positions : {&tensors.query_positions, &tensors.key_positions}) {
-      if (const Status status = check_positions(rope.plan(), *positions); status != Status::ok) return status;
+      if (const Status status = rope.use_positions(*positions, length); status != Status::ok) return status;
     }
-    if (const Status status = rope.use_length(length_of(tensors)); status != Status::ok) return status;
   }
   const TensorStrides q = strides_of(tensors.queries), k = strides_of(tensors.keys);
-  constexpr std::ptrdiff_t size = sizeof(float);
+  constexpr std::int64_t size = sizeof(float);
   Buffer<double> query_ids, key_ids;
   const auto call = [&](int batch, auto act) {  // used twice: to check every row, then to attend
     KeyValues kv;
@@ -64,18 +58,18 @@ Status attend_tensors(Attention& attention, const AttentionTensors& tensors, con
     kv.heads = tensors.keys.shape.heads;
     kv.head_dim = tensors.keys.shape.head_dim;
     kv.tokens = tensors.keys.shape.tokens;
-    kv.head_stride = k.head;
-    kv.token_stride = k.token;
-    kv.keys = static_cast<const char*>(tensors.keys.source) + batch * k.batch;
-    kv.values = static_cast<const char*>(tensors.values.source) + batch * k.batch;
+    kv.head_stride = static_cast<std::ptrdiff_t>(k.head);
+    kv.token_stride = static_cast<std::ptrdiff_t>(k.token);
+    kv.keys = static_cast<const char*>(tensors.keys.source) + static_cast<std::size_t>(batch * k.batch);
+    kv.values = static_cast<const char*>(tensors.values.source) + static_cast<std::size_t>(batch * k.batch);
     Positions query_positions;
     if (const Status status = row_of(tensors.key_positions, batch, key_ids, kv.positions); status != Status::ok) return status;
     if (const Status status = row_of(tensors.query_positions, batch, query_ids, query_positions); status != Status::ok) return status;
-    const std::ptrdiff_t start = batch * q.batch / size;
+    const std::size_t start = static_cast<std::size_t>(batch * q.batch / size);
     const Queries queries = {static_cast<const float*>(tensors.queries.source) + start,
                              static_cast<float*>(tensors.queries.target) + start,
-                             q.token / size,
-                             q.head / size,
+                             static_cast<std::ptrdiff_t>(q.token / size),
+                             static_cast<std::ptrdiff_t>(q.head / size),
                              tensors.queries.shape.tokens,
                              tensors.queries.shape.heads};
     return act(kv, queries, query_positions, options);

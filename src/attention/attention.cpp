@@ -51,9 +51,9 @@ class Pass {
   }
 
   [[nodiscard]] bool allocate(Buffer<float>& memory, Buffer<SoftmaxState>& states) {
-    const std::size_t tile = static_cast<std::size_t>(rows_) * dim_, block = static_cast<std::size_t>(kBlockTokens) * dim_;
-    const std::size_t scheme = Encoder::memory_floats(options_.position, kv_.head_dim, queries_.heads);
-    const std::size_t scores = static_cast<std::size_t>(rows_) * kBlockTokens;
+    const std::uint64_t tile = static_cast<std::uint64_t>(rows_) * dim_, block = static_cast<std::uint64_t>(kBlockTokens) * dim_;
+    const std::uint64_t scheme = Encoder::memory_floats(options_.position, kv_.head_dim, queries_.heads);
+    const std::uint64_t scores = static_cast<std::uint64_t>(rows_) * kBlockTokens;
     if (!memory.resize(2 * tile + block + scores + rows_ + scheme) || !states.resize(rows_)) return false;
     query_rows_ = memory.data();
     out_rows_ = query_rows_ + tile;
@@ -137,7 +137,8 @@ class Pass {
       kernels_.score({query_rows_ + start, dim_, rows, keys.rows, keys.stride, count, dim_, scores_});
       for (int row = 0; row < rows; ++row) {
         const int token = tile.first_token + tokens.first + row / group_;
-        corrections_[row] = weigh(token, head * group_ + row % group_, range, scores_ + row * kBlockTokens, states_[first + row]);
+        corrections_[row] = weigh(token, head * group_ + row % group_, range, scores_ + static_cast<std::ptrdiff_t>(row) * kBlockTokens,
+                                  states_[first + row]);
       }
       const Floats values = read_values(head, read);
       kernels_.blend({scores_, corrections_, rows, values.rows, values.stride, count, dim_, out_rows_ + start, dim_});
@@ -251,7 +252,7 @@ class Pass {
 Status check_attention(const KeyValues& kv, const Queries& queries, const Positions& positions, const AttentionOptions& options) {
   if (static_cast<int>(kv.type) < 0 || static_cast<int>(kv.type) >= kRowTypes) return Status::row_type_unknown;
   if (kv.heads < 1 || kv.head_dim < 1 || kv.head_dim > kMaxHeadDim || kv.tokens < 0) return Status::shape_out_of_range;
-  if (queries.tokens < 1 || queries.heads < 1) return Status::query_shape_out_of_range;
+  if (queries.tokens < 1 || queries.heads < 1 || queries.heads > kMaxQueryHeads) return Status::query_shape_out_of_range;
   if (queries.heads % kv.heads != 0) return Status::heads_not_grouped;
   if (positions.rows != 1 || positions.tokens != queries.tokens) return Status::shape_out_of_range;
   if (options.causal && queries.tokens > kv.tokens) return Status::more_queries_than_keys;

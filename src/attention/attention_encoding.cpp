@@ -89,9 +89,9 @@ Status check_encoding(const PositionEncoding& encoding, const KeyValues& kv, con
   return Status::position_scheme_unknown;
 }
 
-std::size_t Encoder::memory_floats(const PositionEncoding& encoding, int head_dim, int heads) {
+std::uint64_t Encoder::memory_floats(const PositionEncoding& encoding, int head_dim, int heads) {
   if (encoding.scheme == PositionScheme::none) return 0;
-  return static_cast<std::size_t>(kBlockTokens) * padded_dim(head_dim) + (encoding.scheme == PositionScheme::alibi ? heads : 0);
+  return static_cast<std::uint64_t>(kBlockTokens) * padded_dim(head_dim) + (encoding.scheme == PositionScheme::alibi ? heads : 0);
 }
 
 void Encoder::prepare(float* memory, int head_dim, int heads) {

@@ -30,7 +30,7 @@ class Encoder {
   Encoder(const PositionEncoding& encoding, const RotateKernels& kernels) : encoding_(encoding), kernels_(kernels) {}
 
   // Number of floats that prepare() needs.
-  static std::size_t memory_floats(const PositionEncoding& encoding, int head_dim, int heads);
+  static std::uint64_t memory_floats(const PositionEncoding& encoding, int head_dim, int heads);
   void prepare(float* memory, int head_dim, int heads);
 
   bool encodes_keys() const { return encodes_rows_; }

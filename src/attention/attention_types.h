@@ -57,6 +57,8 @@ struct PositionEncoding {
 
 constexpr int kNoWindow = INT_MAX;
 
+constexpr int kMaxQueryHeads = 1 << 20;  // keeps products with rows of a tile inside 32 bits
+
 struct AttentionOptions {
   double scale = 1;              // multiplies q · k
   bool causal = true;            // a query sees no key after its own slot

@@ -14,11 +14,6 @@ constexpr int kTokensAtOnce = 32;
 
 constexpr double kLargestTokenCount = 0x1p53;
 
-// Takes a 64-bit size, so that an overflow of a 32-bit size_t is detected.
-bool resize(Buffer<float>& buffer, std::int64_t size) {
-  return static_cast<std::uint64_t>(size) <= SIZE_MAX / sizeof(float) && buffer.resize(static_cast<std::size_t>(size));
-}
-
 bool are_within(float limit, const float* values, std::int64_t count) {
   bool within = true;  // no early exit, so that compilers vectorize the loop
   for (std::int64_t i = 0; i < count; ++i) within &= std::fabs(values[i]) <= limit;
@@ -171,7 +166,7 @@ class Pass {
   // Allocates memory for blocks of up to `count` tokens whose rope rotates `pairs` pairs.
   bool allocate(std::int64_t count, int pairs) {
     const std::int64_t heads = task_.heads, kv_heads = task_.kv_heads, dim = task_.dim;
-    if (!resize(memory_, count * ((heads + kv_heads) * dim + heads + 2 * pairs))) return false;
+    if (!memory_.resize(count * ((heads + kv_heads) * dim + heads + 2 * pairs))) return false;
     queries_ = memory_.data();
     keys_ = queries_ + count * heads * dim;
     divisors_ = keys_ + count * kv_heads * dim;
@@ -281,7 +276,7 @@ Status LinearAttention::configure(int heads, int kv_heads, int head_dim) {
   if (head_dim < 1 || head_dim > kMaxHeadDim) return Status::head_dim_out_of_range;
   if (heads < 1) return Status::query_shape_out_of_range;
   if (kv_heads < 1 || heads % kv_heads != 0) return Status::heads_not_grouped;
-  if (!resize(state_, 2 * static_cast<std::int64_t>(kv_heads) * (head_dim + 1) * head_dim)) return Status::out_of_memory;
+  if (!state_.resize(2 * static_cast<std::uint64_t>(kv_heads) * (head_dim + 1) * head_dim)) return Status::out_of_memory;
   heads_ = heads;
   kv_heads_ = kv_heads;
   head_dim_ = head_dim;

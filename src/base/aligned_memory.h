@@ -2,19 +2,35 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 
 namespace ropewalk {
 
 constexpr std::size_t kCacheLine = 64;
 
-// Returns memory aligned to kCacheLine, or null. `bytes` is a multiple of kCacheLine. Free it with free_aligned().
+// The most bytes of one allocation. Allocators add to the size they are asked for. Near the end of a 32-bit address space Emscripten's sum
+// wraps, and it then claims memory that nobody can use.
+constexpr std::uint64_t kLargestAllocation = sizeof(void*) == 4 ? 0xFFF00000u : std::uint64_t{1} << 47;
+
+// Returns memory aligned to kCacheLine, or null. Sizes have 64 bits everywhere, so that sums of products can't wrap before they get here.
+// Free it with free_aligned().
+inline void* allocate_aligned(std::uint64_t bytes) {
+  if (bytes > kLargestAllocation) return nullptr;
+  const std::size_t rounded = (static_cast<std::size_t>(bytes) + kCacheLine - 1) / kCacheLine * kCacheLine;
 #ifdef _MSC_VER
-inline void* allocate_aligned(std::size_t bytes) { return _aligned_malloc(bytes, kCacheLine); }
-inline void free_aligned(void* memory) { _aligned_free(memory); }
+  return _aligned_malloc(rounded, kCacheLine);
 #else
-inline void* allocate_aligned(std::size_t bytes) { return std::aligned_alloc(kCacheLine, bytes); }
-inline void free_aligned(void* memory) { std::free(memory); }
+  return std::aligned_alloc(kCacheLine, rounded);
 #endif
+}
+
+inline void free_aligned(void* memory) {
+#ifdef _MSC_VER
+  _aligned_free(memory);
+#else
+  std::free(memory);
+#endif
+}
 
 }  // namespace ropewalk

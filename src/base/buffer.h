@@ -26,19 +26,17 @@ class Buffer {
   Buffer& operator=(const Buffer&) = delete;
 
   // Resizes to `size` elements with undefined contents. Returns false if memory runs out, and leaves the buffer
-  // unchanged.
-  [[nodiscard]] bool resize(std::size_t size) {
-    if (size <= capacity_) {
-      size_ = size;
-      return true;
+  // unchanged. Compute products and sums in 64 bits: size_t has 32 in wasm.
+  [[nodiscard]] bool resize(std::uint64_t size) {
+    if (size > capacity_) {
+      if (size > kLargestAllocation / sizeof(T)) return false;
+      T* data = static_cast<T*>(allocate_aligned(size * sizeof(T)));
+      if (data == nullptr) return false;
+      free_aligned(data_);
+      data_ = data;
+      capacity_ = static_cast<std::size_t>(size);
     }
-    if (size > SIZE_MAX / sizeof(T) - kCacheLine) return false;
-    const std::size_t bytes = (size * sizeof(T) + kCacheLine - 1) / kCacheLine * kCacheLine;
-    T* data = static_cast<T*>(allocate_aligned(bytes));
-    if (data == nullptr) return false;
-    free_aligned(data_);
-    data_ = data;
-    size_ = capacity_ = size;
+    size_ = static_cast<std::size_t>(size);
     return true;
   }
 

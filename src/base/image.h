@@ -30,7 +30,7 @@ static_assert(sizeof(ImageStart) == 32);
 
 constexpr std::size_t kChecksumBytes = sizeof(std::uint32_t);
 
-inline ImageStart image_start(ImageKind kind, std::size_t header_bytes, double content_bytes) {
+inline ImageStart image_start(ImageKind kind, std::uint64_t header_bytes, double content_bytes) {
   ImageStart start = {};
   std::memcpy(start.magic, kImageMagic, sizeof(kImageMagic));
   start.kind = kind;

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <limits>
 
 namespace ropewalk {
 namespace {
@@ -70,6 +71,9 @@ DoubleDouble log_double_double(double x) {
 
 // e^(x.high + x.low) = 2^k e^r, |r| <= ln(2)/2.
 double exp_double_double(DoubleDouble x) {
+  constexpr double limit = 708;                             // beyond it 2^k isn't a normal number
+  if (!(x.high >= -limit)) return x.high < 0 ? 0 : x.high;  // x.high may be NaN
+  if (x.high > limit) return std::numeric_limits<double>::infinity();
   constexpr double round_to_integer = 0x1.8p52;
   const double k = (x.high * kLog2E + round_to_integer) - round_to_integer;
   const double r_high = x.high - k * kLn2High;

@@ -4,13 +4,13 @@
 
 namespace ropewalk {
 
-// Relative error below 2^-52 for finite x in [-700, 700].
+// Relative error below 2^-52 for x in [-700, 700]. Below that 0, above infinity, and NaN for NaN.
 double reproducible_exp(double x);
 
 // Relative error below 2^-52 for normal x > 0. Exactly 0 at x = 1.
 double reproducible_log(double x);
 
-// x^y with relative error below 2^-51 for normal x > 0 and |y · ln x| < 700. Exactly 1 at y = 0.
+// x^y with relative error below 2^-51 for normal x > 0 and |y · ln x| < 700, beyond that 0 or infinity. Exactly 1 at y = 0.
 double reproducible_pow(double x, double y);
 
 }  // namespace ropewalk

@@ -104,6 +104,7 @@ enum class Status : int {
   image_too_many_tokens,
   image_checksum,
   image_content,
+  image_misfit,
 
   model_shape_out_of_range,
   weight_format_unknown,

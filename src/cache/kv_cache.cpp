@@ -31,8 +31,8 @@ Status KvCache::configure(const KvCacheConfig& config) {
     dim = std::max(dim, padded_dim(layer.head_dim));
   }
   Buffer<float> rows, cos, sin;
-  if (!rows.resize(static_cast<std::size_t>(kBlockTokens) * dim) || !cos.resize(static_cast<std::size_t>(kBlockTokens) * pairs) ||
-      !sin.resize(static_cast<std::size_t>(kBlockTokens) * pairs)) {
+  if (!rows.resize(static_cast<std::uint64_t>(kBlockTokens) * dim) || !cos.resize(static_cast<std::uint64_t>(kBlockTokens) * pairs) ||
+      !sin.resize(static_cast<std::uint64_t>(kBlockTokens) * pairs)) {
     return Status::out_of_memory;
   }
   for (int sequence = 0; sequence < config.sequences; ++sequence) {
@@ -100,10 +100,10 @@ Status KvCache::attend(int layer, int sequence, const HeadTensor& queries, const
   if (queries.shape.batches != range.count) return Status::batch_mismatch;
   const KvGeometry::Layer& geometry = geometry_.layer(layer);
   if (queries.shape.head_dim != geometry.head_dim) return Status::query_shape_out_of_range;
-  if (!positions_.resize(static_cast<std::size_t>(geometry_.axes()) * queries.shape.tokens)) return Status::out_of_memory;
+  if (!positions_.resize(static_cast<std::uint64_t>(geometry_.axes()) * queries.shape.tokens)) return Status::out_of_memory;
 
   const TensorStrides strides = strides_of(queries);
-  constexpr std::ptrdiff_t size = sizeof(float);
+  constexpr std::int64_t size = sizeof(float);
   const auto call = [&](int row, auto act) {  // used twice: to check every row, then to attend
     const KvSequence& cached = sequences_[range.first + row];
     AttentionOptions chosen = options;
@@ -130,11 +130,11 @@ Status KvCache::attend(int layer, int sequence, const HeadTensor& queries, const
     kv.key_offset = geometry.key_offset;
     kv.value_offset = geometry.value_offset;
     kv.axes = geometry_.axes();
-    const std::ptrdiff_t start = row * strides.batch / size;
+    const std::size_t start = static_cast<std::size_t>(row * strides.batch / size);
     const Queries q = {static_cast<const float*>(queries.source) + start,
                        static_cast<float*>(queries.target) + start,
-                       strides.token / size,
-                       strides.head / size,
+                       static_cast<std::ptrdiff_t>(strides.token / size),
+                       static_cast<std::ptrdiff_t>(strides.head / size),
                        queries.shape.tokens,
                        queries.shape.heads};
     for (int token = 0; token < q.tokens; ++token) {

@@ -95,8 +95,8 @@ class KvCache {
   // Replaces a sequence with a copy of the first `tokens` tokens of another.
   Status copy_prefix(int from, int to, int tokens);
 
-  // Changes ropes, positions or both, and re-rotates rotated keys accordingly. New positions must be valid under the old ropes and the new
-  // one. Changes nothing on failure.
+  // Changes ropes, positions or both. Rotated keys are rotated once, from the old rope and position to the new, and rounded once. Positions
+  // must be valid under the ropes after the change. Changes nothing on failure.
   Status retune(const KvRetune& change);
   // What retune() would return, except out_of_memory.
   Status can_retune(const KvRetune& change) const;
@@ -143,6 +143,9 @@ class KvCache {
   Status check_part(int layer, const KvSequence& cached, const NewTokens& tokens, int row, Part& part);
   Status check_append(int layer, const Range& range, const NewTokens& tokens) const;
   Status check_positions_of(int layer, const KvSequence& cached, const NewTokens& tokens, int row) const;
+  Status check_cached_positions(const FrequencyPlan& plan, const KvSequence& cached) const;
+  double largest_added(const Positions& added, int row) const;
+  Status find_plan(int rope, double length, FrequencyPlan& made, const FrequencyPlan*& plan) const;
   Status check_elements(int layer, const HeadTensor& tensor, int row, float limit, Status refusal, float& largest);
   Positions positions_of(const KvSequence& cached, const NewTokens& tokens, int known) const;
   Status write_tokens(int layer, KvSequence& cached, const NewTokens& tokens, int row);
@@ -153,10 +156,11 @@ class KvCache {
   Status check_scale(const KvSequence& cached, const FrequencyPlan& plan, double growth) const;
   Status check_shift(const KvSequence& cached, int keep, int discard, double& delta) const;
   Status check_new_rope(int rope, const RopeConfig& config) const;
-  Status check_new_plan(int rope, const RopeConfig& config, const KvSequence& cached, const KeyMove& move) const;
   Status check_new_positions(const KvRetune& change) const;
+  Status check_keys(const KvSequence& cached, const KeyMove& move, const FrequencyPlan& from, const FrequencyPlan& to) const;
   Status check_move(const KvSequence& cached, const KeyMove& move) const;
   Status make_ropes(const KvRetune& change, std::unique_ptr<Rope[]>& ropes) const;
+  Status make_turns(const KvRetune& change, std::unique_ptr<KeyTurn[]>& turns, std::size_t& count);
   bool are_finite(const KvSequence& cached);
   Status prepare_move(const KvSequence& cached);
   void apply_move(KvSequence& cached, const KeyMove& move);

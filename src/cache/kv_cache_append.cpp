@@ -18,12 +18,13 @@ Status check_same_tokens(const HeadTensor& tensor, const HeadTensor& keys) {
 
 // The rows of one head's tokens in a tensor.
 StoredRows rows_of(const HeadTensor& tensor, int count) {
-  return {strides_of(tensor).token, padded_dim(tensor.shape.head_dim), count, tensor.shape.head_dim};
+  return {static_cast<std::ptrdiff_t>(strides_of(tensor).token), padded_dim(tensor.shape.head_dim), count, tensor.shape.head_dim};
 }
 
 const char* row_at(const HeadTensor& tensor, int batch, int token, int head) {
   const TensorStrides strides = strides_of(tensor);
-  return static_cast<const char*>(tensor.source) + batch * strides.batch + token * strides.token + head * strides.head;
+  return static_cast<const char*>(tensor.source) +
+         static_cast<std::size_t>(batch * strides.batch + token * strides.token + head * strides.head);
 }
 
 }  // namespace
@@ -105,15 +106,46 @@ Status KvCache::check_positions_of(int layer, const KvSequence& cached, const Ne
   }
   if (known == count) return Status::ok;
   const Positions added = positions_of(cached, tokens, known);
-  if (rope_count_ == 0) {
-    for (int token = 0; token < count; ++token) {
-      if (!(std::fabs(added.at(0, row, token)) <= kPositionLimit)) return Status::position_out_of_range;
-    }
-  }
+  if (const Status status = check_range(added); status != Status::ok) return status;
+  const double length = length_up_to(std::max(cached.largest_position(), largest_added(added, row)));
   for (int rope = 0; rope < rope_count_; ++rope) {
+    FrequencyPlan made;
+    const FrequencyPlan* plan = nullptr;
+    if (const Status status = find_plan(rope, length, made, plan); status != Status::ok) return status;
     Positions seen = added;
-    if (ropes_[rope].plan().axes == 1 && seen.axes > 1) seen.axes = 1;  // a rope with one axis uses the first
-    if (const Status status = ropewalk::check_positions(ropes_[rope].plan(), seen); status != Status::ok) return status;
+    if (plan->axes == 1 && seen.axes > 1) seen.axes = 1;  // a rope with one axis uses the first
+    if (const Status status = ropewalk::check_positions(*plan, seen); status != Status::ok) return status;
+    if (covers(*plan, cached.planned_length(rope))) continue;
+    if (const Status status = check_cached_positions(*plan, cached); status != Status::ok) return status;
+  }
+  return Status::ok;
+}
+
+// The largest of the new positions of a row.
+double KvCache::largest_added(const Positions& added, int row) const {
+  double largest = added.at(0, row, 0);
+  for (int token = 0; token < added.tokens; ++token) {
+    for (int axis = 0; axis < geometry_.axes(); ++axis) largest = std::max(largest, added.at(axis, row, token));
+  }
+  return largest;
+}
+
+// Sets `plan` to a rope's plan for a length: the current one if it holds, else `made`.
+Status KvCache::find_plan(int rope, double length, FrequencyPlan& made, const FrequencyPlan*& plan) const {
+  plan = &ropes_[rope].plan();
+  if (covers(*plan, length)) return Status::ok;
+  plan = &made;
+  return make_plan(ropes_[rope].config(), length, made);
+}
+
+// Checks the positions of the cached tokens under a plan that replaces theirs.
+Status KvCache::check_cached_positions(const FrequencyPlan& plan, const KvSequence& cached) const {
+  for (int index = 0; index < cached.pages(); ++index) {
+    const int tokens = std::min(kBlockTokens, cached.tokens() - index * kBlockTokens);
+    for (int axis = 0; axis < plan.axes; ++axis) {
+      const double* ids = cached.page_positions(index) + (geometry_.axes() == 1 ? 0 : axis) * kBlockTokens;
+      if (const Status status = ropewalk::check_positions(plan, {0, ids, 1, 1, tokens}); status != Status::ok) return status;
+    }
   }
   return Status::ok;
 }
@@ -143,11 +175,8 @@ Status KvCache::check_part(int layer, const KvSequence& cached, const NewTokens&
     const double length =
         known < count ? length_up_to(std::max(cached.largest_position(), part.largest_position)) : cached.planned_length(rope);
     FrequencyPlan made;
-    const FrequencyPlan* plan = &ropes_[rope].plan();
-    if (!covers(*plan, length)) {
-      if (const Status status = make_plan(ropes_[rope].config(), length, made); status != Status::ok) return status;
-      plan = &made;
-    }
+    const FrequencyPlan* plan = nullptr;
+    if (const Status status = find_plan(rope, length, made, plan); status != Status::ok) return status;
     xpos = xpos_growth(*plan, part.largest_position);
     growth = kRotationGrowth * xpos * std::max(1.0, plan->attention_factor);
   }

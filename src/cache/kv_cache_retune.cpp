@@ -40,11 +40,11 @@ Status check_range(const FrequencyPlan& plan, const MovedRange& range) {
   return check_positions(plan, {0, ends, 1, 1, 2});
 }
 
-// Checks the plan for short sequences, which append() may return to if positions become smaller.
-Status check_short_plan(const RopeConfig& config, const MovedRange& range) {
-  FrequencyPlan plan;
-  if (const Status status = make_plan(config, 1, plan); status != Status::ok) return status;
-  return check_range(plan, range);
+bool has(std::span<const int> ropes, int rope) { return std::find(ropes.begin(), ropes.end(), rope) != ropes.end(); }
+
+// The move of a sequence in a change: to the given positions, or none.
+KeyMove move_of(const KvRetune& change, int sequence) {
+  return {change.positions != nullptr && sequence == change.sequence ? change.positions : nullptr, 0, 0};
 }
 
 }  // namespace
@@ -97,19 +97,23 @@ void KvCache::apply_move(KvSequence& cached, const KeyMove& move) {
   cached.replace_positions([&](int axis, int slot) { return move.at(cached, axis, slot); });
 }
 
-// Checks the positions after a move under the current ropes.
-Status KvCache::check_move(const KvSequence& cached, const KeyMove& move) const {
+// Checks that keys can go from one plan to another while their tokens move.
+Status KvCache::check_keys(const KvSequence& cached, const KeyMove& move, const FrequencyPlan& from, const FrequencyPlan& to) const {
   if (cached.tokens() == 0) return Status::ok;
   MovedRange range;
   if (const Status status = find_range(cached, geometry_.axes(), move, range); status != Status::ok) return status;
+  if (const Status status = check_range(to, range); status != Status::ok) return status;
+  return check_scale(cached, to, xpos_growth(to, have_same_xpos(from, to) ? to.xpos_center + range.rise : range.largest));
+}
+
+// Checks the positions after a move under the current ropes.
+Status KvCache::check_move(const KvSequence& cached, const KeyMove& move) const {
   for (int rope = 0; rope < rope_count_; ++rope) {
     FrequencyPlan plan;
     if (const Status status = plan_at(ropes_[rope].config(), cached.planned_length(rope), plan); status != Status::ok) return status;
-    if (const Status status = check_range(plan, range); status != Status::ok) return status;
-    const double growth = xpos_growth(plan, plan.xpos_center + range.rise);
-    if (const Status status = check_scale(cached, plan, growth); status != Status::ok) return status;
+    if (const Status status = check_keys(cached, move, plan, plan); status != Status::ok) return status;
   }
-  return rope_count_ == 0 ? check_range({}, range) : Status::ok;
+  return rope_count_ == 0 ? check_keys(cached, move, {}, {}) : Status::ok;
 }
 
 Status KvCache::check_shift(const KvSequence& cached, int keep, int discard, double& delta) const {
@@ -140,7 +144,7 @@ Status KvCache::shift(int sequence, int keep, int discard) {
   return Status::ok;
 }
 
-// Checks a new config for a rope, with all sequences at their current positions.
+// Checks that the cache's keys can be those of a new config.
 Status KvCache::check_new_rope(int rope, const RopeConfig& config) const {
   if (rope < 0 || rope >= rope_count_) return Status::cache_rope_unknown;
   FrequencyPlan plan;
@@ -148,25 +152,9 @@ Status KvCache::check_new_rope(int rope, const RopeConfig& config) const {
   const FrequencyPlan& old = ropes_[rope].plan();
   if (mode_ == KeyMode::rotated && !have_same_geometry(old, plan)) return Status::plans_differ;
   if (old.head_dim != plan.head_dim) return Status::head_dim_mismatch;
-  if (plan.axes != 1 && geometry_.axes() != 1 && plan.axes != geometry_.axes()) return Status::plans_differ;
-  for (int index = 0; index < sequence_count_; ++index) {
-    if (const Status status = check_new_plan(rope, config, sequences_[index], {}); status != Status::ok) return status;
-  }
-  return Status::ok;
+  return plan.axes != 1 && geometry_.axes() != 1 && plan.axes != geometry_.axes() ? Status::plans_differ : Status::ok;
 }
 
-// Checks the plan of a new config for one sequence, at its positions after a move.
-Status KvCache::check_new_plan(int rope, const RopeConfig& config, const KvSequence& cached, const KeyMove& move) const {
-  if (cached.tokens() == 0) return Status::ok;
-  FrequencyPlan plan;
-  MovedRange range;
-  if (const Status status = plan_at(config, cached.planned_length(rope), plan); status != Status::ok) return status;
-  if (const Status status = find_range(cached, geometry_.axes(), move, range); status != Status::ok) return status;
-  if (const Status status = check_range(plan, range); status != Status::ok) return status;
-  return check_scale(cached, plan, have_same_xpos(ropes_[rope].plan(), plan) ? 1 : xpos_growth(plan, range.largest));
-}
-
-// Checks new positions under the old ropes and the new config.
 Status KvCache::check_new_positions(const KvRetune& change) const {
   if (const Status status = check_sequence(change.sequence, false); status != Status::ok) return status;
   const KvSequence& cached = sequences_[change.sequence];
@@ -174,27 +162,29 @@ Status KvCache::check_new_positions(const KvRetune& change) const {
   if (positions.rows != 1 || positions.tokens != cached.tokens()) return Status::shape_out_of_range;
   if (positions.ids != nullptr && positions.axes != 1 && positions.axes != geometry_.axes()) return Status::positions_axes;
   if (!(std::fabs(positions.offset) <= kPositionLimit)) return Status::position_out_of_range;
-  if (cached.tokens() == 0) return Status::ok;
-
-  const KeyMove move = {&positions, 0, 0};
-  if (const Status status = check_move(cached, move); status != Status::ok) return status;
-  MovedRange range;
-  if (const Status status = find_range(cached, geometry_.axes(), move, range); status != Status::ok) return status;
-  for (int rope = 0; rope < rope_count_; ++rope) {
-    if (const Status status = check_short_plan(ropes_[rope].config(), range); status != Status::ok) return status;
-  }
-  for (const int rope : change.ropes) {
-    if (const Status status = check_short_plan(*change.config, range); status != Status::ok) return status;
-    if (const Status status = check_new_plan(rope, *change.config, cached, move); status != Status::ok) return status;
-  }
-  return Status::ok;
+  return rope_count_ == 0 ? check_move(cached, {&positions, 0, 0}) : Status::ok;
 }
 
 Status KvCache::can_retune(const KvRetune& change) const {
   for (const int rope : change.ropes) {
     if (const Status status = check_new_rope(rope, *change.config); status != Status::ok) return status;
   }
-  return change.positions == nullptr ? Status::ok : check_new_positions(change);
+  if (change.positions != nullptr) {
+    if (const Status status = check_new_positions(change); status != Status::ok) return status;
+  }
+  for (int rope = 0; rope < rope_count_; ++rope) {
+    for (int sequence = 0; sequence < sequence_count_; ++sequence) {
+      const KvSequence& cached = sequences_[sequence];
+      const KeyMove move = move_of(change, sequence);
+      if (cached.tokens() == 0 || (!has(change.ropes, rope) && move.given == nullptr)) continue;
+      const RopeConfig& config = has(change.ropes, rope) ? *change.config : rope_config(rope);
+      FrequencyPlan from, to;
+      if (const Status status = plan_at(rope_config(rope), cached.planned_length(rope), from); status != Status::ok) return status;
+      if (const Status status = plan_at(config, cached.planned_length(rope), to); status != Status::ok) return status;
+      if (const Status status = check_keys(cached, move, from, to); status != Status::ok) return status;
+    }
+  }
+  return Status::ok;
 }
 
 // Makes all ropes of the cache as they are after a change.
@@ -202,42 +192,61 @@ Status KvCache::make_ropes(const KvRetune& change, std::unique_ptr<Rope[]>& rope
   ropes.reset(new (std::nothrow) Rope[std::max(1, rope_count_)]);
   if (ropes == nullptr) return Status::out_of_memory;
   for (int rope = 0; rope < rope_count_; ++rope) {
-    const bool changes = std::find(change.ropes.begin(), change.ropes.end(), rope) != change.ropes.end();
-    if (const Status status = ropes[rope].configure(changes ? *change.config : rope_config(rope)); status != Status::ok) return status;
+    if (const Status status = ropes[rope].configure(has(change.ropes, rope) ? *change.config : rope_config(rope)); status != Status::ok)
+      return status;
   }
   return Status::ok;
+}
+
+// Makes the turns of a change, and allocates all memory that they need.
+Status KvCache::make_turns(const KvRetune& change, std::unique_ptr<KeyTurn[]>& turns, std::size_t& count) {
+  const auto visit = [&](auto act) {
+    std::size_t visited = 0;
+    for (int rope = 0; mode_ == KeyMode::rotated && rope < rope_count_; ++rope) {
+      for (int sequence = 0; sequence < sequence_count_; ++sequence) {
+        const bool turns_keys = has(change.ropes, rope) || move_of(change, sequence).given != nullptr;
+        if (turns_keys && sequences_[sequence].tokens() > 0) act(visited++, rope, sequence);
+      }
+    }
+    return visited;
+  };
+  count = visit([](std::size_t, int, int) {});
+  turns.reset(new (std::nothrow) KeyTurn[std::max<std::size_t>(1, count)]);
+  if (turns == nullptr) return Status::out_of_memory;
+  Status result = Status::ok;
+  visit([&](std::size_t index, int rope, int sequence) {
+    KeyTurn& turn = turns[index];
+    turn.rope = rope;
+    turn.sequence = sequence;
+    const double length = sequences_[sequence].planned_length(rope);
+    if (result == Status::ok) result = plan_at(rope_config(rope), length, turn.from);
+    if (result == Status::ok) result = plan_at(has(change.ropes, rope) ? *change.config : rope_config(rope), length, turn.to);
+    if (result == Status::ok) result = rerotation_.prepare(geometry_, turn.from, turn.to);
+  });
+  return result;
 }
 
 Status KvCache::retune(const KvRetune& change) {
   if (const Status status = can_retune(change); status != Status::ok) return status;
   // Makes all plans and ropes and allocates all memory before the first key changes.
-  const std::size_t sequences = static_cast<std::size_t>(sequence_count_);
-  const std::size_t steps = mode_ == KeyMode::rotated ? change.ropes.size() * sequences : 0;
-  std::unique_ptr<FrequencyPlan[]> from(new (std::nothrow) FrequencyPlan[std::max<std::size_t>(1, steps)]);
-  std::unique_ptr<FrequencyPlan[]> to(new (std::nothrow) FrequencyPlan[std::max<std::size_t>(1, steps)]);
-  if (from == nullptr || to == nullptr) return Status::out_of_memory;
-  for (std::size_t step = 0; step < steps; ++step) {
-    const int rope = change.ropes[step / sequences];
-    const double length = sequences_[step % sequences].planned_length(rope);
-    if (const Status status = plan_at(rope_config(rope), length, from[step]); status != Status::ok) return status;
-    if (const Status status = plan_at(*change.config, length, to[step]); status != Status::ok) return status;
-    if (const Status status = rerotation_.prepare(geometry_, from[step], to[step]); status != Status::ok) return status;
-  }
+  std::unique_ptr<KeyTurn[]> turns;
+  std::size_t count = 0;
+  if (const Status status = make_turns(change, turns, count); status != Status::ok) return status;
   std::unique_ptr<Rope[]> ropes;
   if (!change.ropes.empty()) {
     if (const Status status = make_ropes(change, ropes); status != Status::ok) return status;
-    const std::size_t row_floats = static_cast<std::size_t>(kBlockTokens) * (resolved_rotary_dim(*change.config) / 2);
+    const std::uint64_t row_floats = static_cast<std::uint64_t>(kBlockTokens) * (resolved_rotary_dim(*change.config) / 2);
     for (Buffer<float>* rows : {&cos_, &sin_}) {  // with raw keys the new rope may have more pairs
       if (rows->size() < row_floats && !rows->resize(row_floats)) return Status::out_of_memory;
     }
   }
-  if (change.positions != nullptr) {
-    if (const Status status = prepare_move(sequences_[change.sequence]); status != Status::ok) return status;
-    apply_move(sequences_[change.sequence], {change.positions, 0, 0});
+  for (std::size_t index = 0; index < count; ++index) {
+    const KeyTurn& turn = turns[index];
+    static_cast<void>(rerotation_.prepare(geometry_, turn.from, turn.to));
+    rerotation_.apply(*kernels_, *rotate_kernels_, sequences_[turn.sequence], turn.rope, move_of(change, turn.sequence));
   }
-  for (std::size_t step = 0; step < steps; ++step) {
-    static_cast<void>(rerotation_.prepare(geometry_, from[step], to[step]));
-    rerotation_.apply(*kernels_, *rotate_kernels_, sequences_[step % sequences], change.ropes[step / sequences], {});
+  if (change.positions != nullptr) {
+    sequences_[change.sequence].replace_positions([&](int axis, int slot) { return change.positions->at(axis, 0, slot); });
   }
   if (ropes != nullptr) ropes_ = std::move(ropes);
   return Status::ok;
@@ -267,14 +276,23 @@ bool KvCache::are_finite(const KvSequence& cached) {
 Status KvCache::adopt(int sequence, KvSequence&& restored, const FrequencyPlan* from) {
   if (const Status status = check_sequence(sequence, false); status != Status::ok) return status;
   if (restored.tokens() > max_tokens_) return Status::cache_full;
-  if (const Status status = check_move(restored, {}); status != Status::ok) return status;
-  for (int rope = 0; mode_ == KeyMode::rotated && rope < rope_count_; ++rope) {
-    FrequencyPlan to;
-    if (const Status status = plan_at(ropes_[rope].config(), restored.planned_length(rope), to); status != Status::ok) return status;
-    if (const Status status = rerotation_.prepare(geometry_, from[rope], to); status != Status::ok) return status;
-    rerotation_.apply(*kernels_, *rotate_kernels_, restored, rope, {});
+  if (mode_ == KeyMode::raw || rope_count_ == 0) {
+    if (const Status status = check_move(restored, {}); status != Status::ok) return status;
+  }
+  std::unique_ptr<FrequencyPlan[]> to(new (std::nothrow) FrequencyPlan[std::max(1, rope_count_)]);
+  if (to == nullptr) return Status::out_of_memory;
+  const int turns = mode_ == KeyMode::rotated && restored.tokens() > 0 ? rope_count_ : 0;
+  for (int rope = 0; rope < turns; ++rope) {  // checks everything before the first key is rotated
+    if (const Status status = check_keys(restored, {}, from[rope], from[rope]); status != Status::ok) return Status::image_content;
+    if (const Status status = plan_at(ropes_[rope].config(), restored.planned_length(rope), to[rope]); status != Status::ok) return status;
+    if (const Status status = check_keys(restored, {}, from[rope], to[rope]); status != Status::ok) return status;
   }
   if (!are_finite(restored)) return Status::image_content;
+  for (int rope = 0; rope < turns; ++rope) {
+    if (const Status status = rerotation_.prepare(geometry_, from[rope], to[rope]); status != Status::ok) return status;
+    rerotation_.apply(*kernels_, *rotate_kernels_, restored, rope, {});
+  }
+  if (!are_finite(restored)) return Status::image_content;  // keys may be larger than the image says
   restored.use_geometry(geometry_);
   sequences_[sequence] = std::move(restored);
   return Status::ok;

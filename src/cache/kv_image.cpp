@@ -28,6 +28,8 @@ struct PlanHeader {
 
 std::size_t plan_bytes(std::size_t pairs, bool has_xpos) { return sizeof(PlanHeader) + (has_xpos ? 3 : 2) * pairs * sizeof(double); }
 
+bool is_within(double value, double least, double most) { return value >= least && value <= most; }  // false for NaN
+
 template <class T>
 void put(char*& at, const T& value) {
   std::memcpy(at, &value, sizeof(T));
@@ -66,8 +68,9 @@ Status get_plan(const char*& at, std::size_t& left, const FrequencyPlan& like, F
   if (!plan.inv_freq.resize(pairs) || !plan.axis_of_pair.resize(pairs) || (header.has_xpos != 0 && !plan.xpos_scale.resize(pairs))) {
     return Status::out_of_memory;
   }
-  bool is_valid = std::isfinite(header.attention_factor) && header.attention_factor > 0 && header.precision >= 0 && header.precision <= 1 &&
-                  std::isfinite(header.xpos_center) && (header.has_xpos == 0 || header.xpos_scale_base > 0);
+  bool is_valid = is_within(header.attention_factor, 1e-30, 1e30) && header.precision >= 0 && header.precision <= 1 &&
+                  (header.has_xpos == 0 || is_within(header.xpos_scale_base, 1e-3, 1e30)) &&
+                  is_within(header.xpos_center, -kPositionLimit, kPositionLimit);
   for (std::size_t j = 0; j < pairs; ++j) is_valid = std::isfinite(plan.inv_freq[j] = get<double>(at)) && is_valid;
   for (std::size_t j = 0; j < pairs; ++j) {
     const double axis = get<double>(at);
@@ -76,7 +79,7 @@ Status get_plan(const char*& at, std::size_t& left, const FrequencyPlan& like, F
   }
   for (std::size_t j = 0; header.has_xpos != 0 && j < pairs; ++j) {
     const double scale = plan.xpos_scale[j] = get<double>(at);
-    is_valid = scale > 0 && scale <= 1 && is_valid;
+    is_valid = is_within(scale, 0.25, 1) && is_valid;  // plans/xpos.cpp: at least 2/7
   }
   plan.head_dim = like.head_dim;
   plan.rotary_dim = like.rotary_dim;
@@ -137,7 +140,7 @@ Status KvImageWriter::open(KvCache& cache, int sequence) {
 
   std::unique_ptr<FrequencyPlan[]> saved(new (std::nothrow) FrequencyPlan[std::max(1, plans)]);
   if (saved == nullptr) return Status::out_of_memory;
-  std::size_t header_bytes = sizeof(GeometryHeader) + sizeof(LayerHeader) * geometry.layers();
+  std::uint64_t header_bytes = sizeof(GeometryHeader) + std::uint64_t{sizeof(LayerHeader)} * geometry.layers();
   for (int rope = 0; rope < plans; ++rope) {
     if (const Status status = make_plan(cache.rope_config(rope), cached.planned_length(rope), saved[rope]); status != Status::ok)
       return status;
@@ -266,8 +269,8 @@ Status KvImageReader::read_header() {
                     header.axes == geometry.axes() && header.layers == geometry.layers() && header.ropes == plans;
   const std::size_t layers_end = sizeof(GeometryHeader) + sizeof(LayerHeader) * geometry.layers();
   if (!fits || header_.size() < layers_end) return Status::image_geometry;
-  if (header.tokens < 0 || !(header.largest_key >= 0)) return Status::image_content;
-  if (!(header.planned_length >= 1 && header.planned_length <= kPositionLimit)) return Status::image_content;
+  if (header.tokens < 0 || !is_within(header.largest_key, 0, largest_storable(geometry.type()))) return Status::image_content;
+  if (!is_within(header.planned_length, 1, kPositionLimit)) return Status::image_content;
 
   if (const Status status = restored_.prepare(geometry, cache_->ropes()); status != Status::ok) return status;
   for (int index = 0; index < geometry.layers(); ++index) {
@@ -308,7 +311,8 @@ Status KvImageReader::finish() {
   restored_.find_largest_position();
   const Status status = std::exchange(cache_, nullptr)->adopt(sequence_, std::move(restored_), plans_.get());
   restored_ = {};  // frees the replaced sequence, or the rejected one
-  return status;
+  const bool misfits = status == Status::position_out_of_range || status == Status::key_not_finite || status == Status::plans_differ;
+  return misfits ? Status::image_misfit : status;
 }
 
 }  // namespace ropewalk

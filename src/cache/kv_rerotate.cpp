@@ -9,8 +9,6 @@
 
 namespace ropewalk {
 
-double length_up_to(double largest_position) { return std::max(1.0, std::ceil(largest_position) + 1); }
-
 double xpos_growth(const FrequencyPlan& plan, double largest_position) {
   if (plan.xpos_scale.empty()) return 1;
   const double power = std::max(0.0, (largest_position - plan.xpos_center) / plan.xpos_scale_base);
@@ -19,9 +17,9 @@ double xpos_growth(const FrequencyPlan& plan, double largest_position) {
 
 Status KeyRerotation::prepare(const KvGeometry& geometry, const FrequencyPlan& from, const FrequencyPlan& to) {
   if (const Status status = difference_.prepare(from, to, true); status != Status::ok) return status;
-  const std::size_t pairs = to.inv_freq.size();
+  const std::uint64_t pairs = to.inv_freq.size();
   if (!cos_.resize(kBlockTokens * pairs) || !sin_.resize(kBlockTokens * pairs)) return Status::out_of_memory;
-  if (geometry.type() == RowType::q8_0 && !rows_.resize(static_cast<std::size_t>(kBlockTokens) * padded_dim(to.head_dim))) {
+  if (geometry.type() == RowType::q8_0 && !rows_.resize(static_cast<std::uint64_t>(kBlockTokens) * padded_dim(to.head_dim))) {
     return Status::out_of_memory;
   }
   geometry_ = &geometry;

@@ -19,13 +19,17 @@ struct KeyMove {
   }
 };
 
-// The sequence length to plan for if this is the largest position; same as in Rope::rotate().
-double length_up_to(double largest_position);
-
 inline bool covers(const FrequencyPlan& plan, double length) { return length >= plan.valid_from && length <= plan.valid_to; }
 
 // The largest factor by which xPos scales keys at positions up to `largest_position`: keys past its center grow. 1 without xPos.
 double xpos_growth(const FrequencyPlan& plan, double largest_position);
+
+// One rotation of all keys of a rope in a sequence.
+struct KeyTurn {
+  int rope = 0;
+  int sequence = 0;
+  FrequencyPlan from, to;
+};
 
 class KeyRerotation {
  public:

@@ -39,7 +39,7 @@ Status KvSequence::reserve(int tokens) {
   const int wanted = pages_of(tokens);
   if (static_cast<std::size_t>(wanted) > pages_.size()) {
     Buffer<char*> list;
-    if (!list.resize(std::max<std::size_t>(2 * pages_.size(), wanted))) return Status::out_of_memory;
+    if (!list.resize(std::max(std::uint64_t{2} * pages_.size(), static_cast<std::uint64_t>(wanted)))) return Status::out_of_memory;
     if (page_count_ > 0) std::memcpy(list.data(), pages_.data(), page_count_ * sizeof(char*));
     pages_ = std::move(list);
   }

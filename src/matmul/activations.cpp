@@ -12,7 +12,7 @@ void Activations::set(const float* x, std::ptrdiff_t stride, int tokens, int col
 
 Status Activations::quantize(const MatmulKernels& kernels) {
   if (is_quantized_) return Status::ok;
-  const std::size_t size = static_cast<std::size_t>(tokens_) * columns_;
+  const std::uint64_t size = static_cast<std::uint64_t>(tokens_) * columns_;
   const bool has_room = bytes_.resize(size) && words_.resize(size) && scales_.resize(size / 32) && sums_.resize(size / 16);
   if (!has_room) return Status::out_of_memory;
   is_quantized_ = true;

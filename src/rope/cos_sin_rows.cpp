@@ -20,7 +20,8 @@ double coarse_part(double position) { return std::floor(position / kFinePosition
 }  // namespace
 
 Status CosSinRows::prepare(const FrequencyPlan& plan) {
-  const std::size_t pairs = plan.inv_freq.size(), fine = kFinePositions * pairs;
+  const std::size_t pairs = plan.inv_freq.size();
+  const std::uint64_t fine = std::uint64_t{kFinePositions} * pairs;
   if (!angles_.resize(pairs) || !cos_.resize(pairs) || !sin_.resize(pairs) || !fine_cos_.resize(fine) || !fine_sin_.resize(fine) ||
       !coarse_cos_.resize(pairs) || !coarse_sin_.resize(pairs)) {
     return Status::out_of_memory;

@@ -1,5 +1,6 @@
 #include "rope/positions.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/sin_cos.h"
@@ -16,31 +17,45 @@ double fastest_frequency(const FrequencyPlan& plan) {
   return fastest;
 }
 
+std::size_t id_count(const Positions& positions) { return static_cast<std::size_t>(positions.axes) * positions.rows * positions.tokens; }
+
+// Whether `fits` is true for every position. For positions without ids it must be true between two that fit.
+template <class Fits>
+Status check_each(const Positions& positions, const Fits& fits) {
+  if (positions.tokens == 0) return Status::ok;
+  bool all_fit = true;
+  if (positions.ids == nullptr) {
+    all_fit = fits(positions.offset) && fits(positions.offset + positions.tokens - 1);
+  } else {
+    for (std::size_t i = 0; i < id_count(positions); ++i) all_fit = all_fit && fits(positions.ids[i]);
+  }
+  return all_fit ? Status::ok : Status::position_out_of_range;
+}
+
 }  // namespace
 
+double length_up_to(double largest_position) { return std::clamp(std::ceil(largest_position) + 1, 1.0, kPositionLimit); }
+
 double largest_position(const Positions& positions) {
+  if (positions.tokens == 0) return -1;
   if (positions.ids == nullptr) return positions.offset + positions.tokens - 1;
-  const std::size_t count = static_cast<std::size_t>(positions.axes) * positions.rows * positions.tokens;
+  const std::size_t count = id_count(positions);
   double largest = positions.ids[0];
   for (std::size_t i = 1; i < count; ++i) largest = positions.ids[i] > largest ? positions.ids[i] : largest;
   return largest;
+}
+
+Status check_range(const Positions& positions) {
+  return check_each(positions, [](double position) { return std::fabs(position) <= kPositionLimit; });  // false for NaN
 }
 
 Status check_positions(const FrequencyPlan& plan, const Positions& positions) {
   if (positions.axes != 1 && positions.axes != plan.axes) return Status::positions_axes;
   const double limit = std::fmin(kPositionLimit, kAngleLimit / std::fmax(1, fastest_frequency(plan)));
   const double xpos_reach = plan.xpos_scale.empty() ? 2 * kPositionLimit : kXposPowerLimit * plan.xpos_scale_base;
-  const auto fits = [&](double position) {  // false for NaN
+  return check_each(positions, [&](double position) {  // false for NaN
     return position >= -limit && position < limit && std::fabs(position - plan.xpos_center) <= xpos_reach;
-  };
-  if (positions.ids == nullptr) {
-    return fits(positions.offset) && fits(positions.offset + positions.tokens - 1) ? Status::ok : Status::position_out_of_range;
-  }
-  const std::size_t count = static_cast<std::size_t>(positions.axes) * positions.rows * positions.tokens;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!fits(positions.ids[i])) return Status::position_out_of_range;
-  }
-  return Status::ok;
+  });
 }
 
 }  // namespace ropewalk

@@ -26,10 +26,17 @@ struct Positions {
   }
 };
 
-// Checks that `positions` fit the plan and the range of positions.
+// Checks that `positions` are finite and within ±2^31, whatever the plan.
+Status check_range(const Positions& positions);
+
+// Checks that `positions` fit the plan and the range of positions. Plans of other lengths may accept other positions.
 Status check_positions(const FrequencyPlan& plan, const Positions& positions);
 
-// Returns the largest position on any axis and row.
+// Returns the largest position on any axis and row, or -1 if there is none.
 double largest_position(const Positions& positions);
+
+// Returns the sequence length to plan for if this is the largest position: that position + 1, as in transformers.
+double length_up_to(double largest_position);
+inline double length_up_to(const Positions& positions) { return length_up_to(largest_position(positions)); }
 
 }  // namespace ropewalk

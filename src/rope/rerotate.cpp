@@ -27,7 +27,7 @@ Status rerotate(const RotateKernels& kernels, const HeadTensor& keys, const KeyP
   if (const Status status = check(keys, from); status != Status::ok) return status;
   if (const Status status = check(keys, to); status != Status::ok) return status;
 
-  const std::size_t pairs = to.plan.rotary_dim / 2;
+  const std::uint64_t pairs = to.plan.rotary_dim / 2;
   Buffer<float> cos, sin;
   DifferenceRows rows;
   if (const Status status = rows.prepare(from.plan, to.plan, false); status != Status::ok) return status;

@@ -1,7 +1,6 @@
 #include "rope/rope.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 namespace ropewalk {
@@ -20,9 +19,9 @@ bool copy_list(std::span<const double>& list, Buffer<double>& copy) {
 
 std::size_t id_count(const Positions& positions) { return static_cast<std::size_t>(positions.axes) * positions.rows * positions.tokens; }
 
-// Returns the length to plan for: the given one, else the largest position + 1, as in transformers.
+// Returns the length to plan for: the given one, else the largest position + 1.
 double length_of(const Positions& positions, double sequence_length) {
-  return sequence_length > 0 ? sequence_length : std::max(1.0, std::ceil(largest_position(positions)) + 1);
+  return sequence_length > 0 ? sequence_length : length_up_to(positions);
 }
 
 }  // namespace
@@ -65,12 +64,18 @@ Status Rope::use_length(double sequence_length) {
   return use_plan(std::move(plan));
 }
 
-Status Rope::check(const HeadTensor& tensor, const Positions& positions) const {
+Status Rope::use_positions(const Positions& positions, double sequence_length) {
+  if (const Status status = check_range(positions); status != Status::ok) return status;
+  if (const Status status = use_length(length_of(positions, sequence_length)); status != Status::ok) return status;
+  return check_positions(plan_, positions);
+}
+
+Status Rope::check_shapes(const HeadTensor& tensor, const Positions& positions) const {
   const Shape& shape = tensor.shape;
   if (const Status status = check_tensor(tensor); status != Status::ok) return status;
   if (shape.head_dim != plan_.head_dim) return Status::head_dim_mismatch;
   if (positions.tokens != shape.tokens || (positions.rows != 1 && positions.rows != shape.batches)) return Status::shape_out_of_range;
-  return check_positions(plan_, positions);
+  return Status::ok;
 }
 
 bool Rope::are_cached(const RowsKey& key, const Positions& positions) const {
@@ -99,7 +104,7 @@ Status Rope::rotate_in_blocks(const HeadTensor& tensor, const Positions& positio
   const int pairs = plan_.rotary_dim / 2;
   const int step = std::max<int>(1, static_cast<int>(kCachedFloats / 4 / pairs));
   cached_key_ = {};
-  if (!cos_.resize(static_cast<std::size_t>(step) * pairs) || !sin_.resize(static_cast<std::size_t>(step) * pairs))
+  if (!cos_.resize(static_cast<std::uint64_t>(step) * pairs) || !sin_.resize(static_cast<std::uint64_t>(step) * pairs))
     return Status::out_of_memory;
 
   const Rotation rotation = rotation_of(plan_.pairing, purpose.inverse);
@@ -116,8 +121,8 @@ Status Rope::rotate_in_blocks(const HeadTensor& tensor, const Positions& positio
 }
 
 Status Rope::rotate(const HeadTensor& tensor, const Positions& positions, double sequence_length, Purpose purpose) {
-  if (const Status status = check(tensor, positions); status != Status::ok) return status;
-  if (const Status status = use_length(length_of(positions, sequence_length)); status != Status::ok) return status;
+  if (const Status status = check_shapes(tensor, positions); status != Status::ok) return status;
+  if (const Status status = use_positions(positions, sequence_length); status != Status::ok) return status;
 
   const std::int64_t floats = static_cast<std::int64_t>(positions.tokens) * positions.rows * (plan_.rotary_dim / 2);
   if (floats > kCachedFloats) return rotate_in_blocks(tensor, positions, purpose);
@@ -130,13 +135,13 @@ Status Rope::rotate(const HeadTensor& tensor, const Positions& positions, double
 Status Rope::write_table(const Positions& positions, double sequence_length, Purpose purpose, DType dtype, TableLayout layout, void* cos,
                          void* sin) {
   if (positions.tokens < 1 || positions.rows < 1) return Status::shape_out_of_range;
-  if (const Status status = check_positions(plan_, positions); status != Status::ok) return status;
-  if (const Status status = use_length(length_of(positions, sequence_length)); status != Status::ok) return status;
+  if (const Status status = use_positions(positions, sequence_length); status != Status::ok) return status;
   return ropewalk::write_table(rows_, positions, purpose, dtype, layout, cos, sin);
 }
 
 Status rerotate(const RotateKernels& kernels, const HeadTensor& keys, const RopePlacement& from, const RopePlacement& to) {
   const auto plan_of = [](const RopePlacement& placement, FrequencyPlan& plan) {
+    if (const Status status = check_range(placement.positions); status != Status::ok) return status;
     return make_plan(placement.rope.config(), length_of(placement.positions, placement.sequence_length), plan);
   };
   FrequencyPlan from_plan, to_plan;

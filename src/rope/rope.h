@@ -24,10 +24,14 @@ class Rope {
   Status use_length(double sequence_length);
   const FrequencyPlan& plan() const { return plan_; }
 
+  // Makes the plan for sequence_length current, and checks that the positions fit it. Positions must always be checked so: the plan that is
+  // current before a call belongs to the previous call. sequence_length 0 means the largest position + 1.
+  Status use_positions(const Positions& positions, double sequence_length);
+
   // Rotates a tensor. sequence_length 0 means the largest position + 1. On failure nothing is written.
   Status rotate(const HeadTensor& tensor, const Positions& positions, double sequence_length, Purpose purpose);
 
-  // Writes rows of cos and sin under the current plan, [count][rotary_dim/2] each. check_positions must have accepted the positions.
+  // Writes rows of cos and sin under the current plan, [count][rotary_dim/2] each. use_positions() must have accepted the positions.
   void write_rows(const Positions& positions, TokenRange range, Purpose purpose, float* cos, float* sin) {
     ropewalk::write_rows(rows_, positions, range, purpose, cos, sin);
   }
@@ -47,7 +51,7 @@ class Rope {
   };
 
   Status use_plan(FrequencyPlan plan);
-  Status check(const HeadTensor& tensor, const Positions& positions) const;
+  Status check_shapes(const HeadTensor& tensor, const Positions& positions) const;
   bool are_cached(const RowsKey& key, const Positions& positions) const;
   Status cache_rows(const Positions& positions, Purpose purpose);
   Status rotate_in_blocks(const HeadTensor& tensor, const Positions& positions, Purpose purpose);

@@ -205,7 +205,7 @@ Status Forward::check(const Weights& weights, const KvCache& cache, int sequence
 }
 
 bool Forward::allocate(const ModelConfig& c, int count) {
-  const auto rows = [count](int size) { return static_cast<std::size_t>(count) * size; };
+  const auto rows = [count](int size) { return static_cast<std::uint64_t>(count) * size; };
   for (Buffer<float>* buffer : {&residual_, &normed_, &attention_out_, &feed_forward_out_}) {
     if (!buffer->resize(rows(c.hidden_size))) return false;
   }

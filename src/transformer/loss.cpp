@@ -18,7 +18,7 @@ Status Losses::measure(Forward& forward, const Weights& weights, int first, std:
   for (const int target : targets) {
     if (target < 0 || target >= vocabulary) return Status::token_out_of_range;
   }
-  if (!logits_.resize(static_cast<std::size_t>(std::min(count, kTokensAtOnce)) * vocabulary)) return Status::out_of_memory;
+  if (!logits_.resize(static_cast<std::uint64_t>(std::min(count, kTokensAtOnce)) * vocabulary)) return Status::out_of_memory;
   for (int done = 0; done < count; done += kTokensAtOnce) {
     const int rows = std::min(kTokensAtOnce, count - done);
     if (const Status status = forward.logits(weights, first + done, rows, logits_.data()); status != Status::ok) return status;

@@ -12,7 +12,7 @@ bool Router::resize(int experts, int used, bool normalizes, int tokens) {
   used_ = used;
   normalizes_ = normalizes;
   tokens_ = 0;
-  return scores_.resize(static_cast<std::size_t>(experts) * tokens) && choices_.resize(static_cast<std::size_t>(used) * tokens);
+  return scores_.resize(static_cast<std::uint64_t>(experts) * tokens) && choices_.resize(static_cast<std::uint64_t>(used) * tokens);
 }
 
 void Router::choose(int tokens) {

@@ -126,7 +126,7 @@ Status Weights::reserve(int layer, int slot, int expert, WeightFormat format, in
       layer == kWholeModel ? MatrixShape{config_.vocabulary_size, config_.hidden_size} : shape_of(static_cast<LayerMatrix>(slot), config_);
   if (rows != shape.rows || columns != shape.columns || columns % block_elements(format) != 0) return Status::weight_shape;
   if (bytes != weight_bytes(format, rows, columns)) return Status::weight_shape;
-  if (bytes > SIZE_MAX || !matrix->memory.resize(static_cast<std::size_t>(bytes))) return Status::out_of_memory;
+  if (!matrix->memory.resize(bytes)) return Status::out_of_memory;
   is_finished_ = false;
   memory = matrix->memory.data();
   matrix->weights = {format, rows, columns, memory, false};

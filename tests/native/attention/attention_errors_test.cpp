@@ -64,6 +64,9 @@ TEST(AttentionErrors, KeyShape) {
 TEST(AttentionErrors, QueryShape) {
   expect_refused(Status::query_shape_out_of_range, [](GoodCall& call) { call.queries.tokens = call.positions.tokens = 0; });
   expect_refused(Status::query_shape_out_of_range, [](GoodCall& call) { call.queries.heads = 0; });
+  for (const int heads : {kMaxQueryHeads + 1, 104755297}) {  // the working memory of the second has 2^32 bytes and some
+    expect_refused(Status::query_shape_out_of_range, [heads](GoodCall& call) { call.kv.heads = 1, call.queries.heads = heads; });
+  }
 }
 
 TEST(AttentionErrors, HeadsThatAreNotGrouped) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "attention/attend_tensors.h"
+#include "native/rope/fast_config.h"
 #include "native/rope/ropes.h"
 
 namespace ropewalk {
@@ -260,6 +261,27 @@ TEST_F(AttendTensorsErrors, RopePositions) {
   view = t.view();
   view.query_positions = positions_of(planes, 4, 2, 3);
   expect_refused(Status::positions_axes, t, view);
+}
+
+// The plan is that of the largest position of queries and keys; the one of the previous call may accept other positions.
+TEST_F(AttendTensorsErrors, PositionsUnderThePlanOfTheCall) {
+  const std::vector<double> far = {-100000, 1, 2, 3, 4, 30};
+  for (const bool is_long : {true, false}) {
+    ConfiguredRope rope(fast_longrope_config(24, is_long));
+    t.options.position.scheme = PositionScheme::rope;
+    t.options.position.rope = &rope;
+    for (const double previous : {1.0, 100.0}) {
+      ASSERT_EQ(rope.use_length(previous), Status::ok);
+      view = t.view();
+      view.key_positions = positions_of(far, 6);
+      if (is_long) {
+        expect_refused(Status::position_out_of_range, t, view);
+        continue;
+      }
+      Attention attention;
+      EXPECT_EQ(attend_tensors(attention, view, t.options), Status::ok) << previous;
+    }
+  }
 }
 
 TEST_F(AttendTensorsErrors, RopeOfAnotherHeadDim) {

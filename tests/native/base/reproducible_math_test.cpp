@@ -100,6 +100,17 @@ TEST(ReproducibleMath, ExactCasesAreExact) {
   for (const double x : {0x1p-54, -0x1p-55, 1e-300}) EXPECT_EQ(reproducible_exp(x), 1) << x;
 }
 
+// Beyond the range of f64 there is no conversion to an integer that overflows.
+TEST(ReproducibleMath, EndsInZeroAndInfinity) {
+  for (const double x : {710.0, 1e5, 1e300, HUGE_VAL}) {
+    EXPECT_EQ(reproducible_exp(x), HUGE_VAL) << x;
+    EXPECT_EQ(reproducible_exp(-x), 0) << x;
+  }
+  EXPECT_TRUE(std::isnan(reproducible_exp(std::nan(""))));
+  EXPECT_EQ(reproducible_pow(2.0 / 7, -1e12), HUGE_VAL);
+  EXPECT_EQ(reproducible_pow(2.0 / 7, 1e12), 0);
+}
+
 // A comparison with a tolerance can't test this. The digests were recorded with g++ 12 and clang 14. A change of the algorithm changes
 // them. A change of compiler, flags or processor must not.
 TEST(ReproducibleMath, GivesTheSameBitsEverywhere) {

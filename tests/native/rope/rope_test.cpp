@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 
+#include "native/rope/fast_config.h"
 #include "native/rope/ropes.h"
 
 namespace ropewalk {
@@ -240,6 +241,27 @@ TEST(Rope, RefusalsLeaveTheTensorUntouched) {
   EXPECT_EQ(rope.write_table({0, nullptr, 1, 1, 0}, 0, {}, DType::f32, TableLayout::compact, cos, sin), Status::shape_out_of_range);
   EXPECT_EQ(cos[0], 42);
   EXPECT_EQ(sin[0], 42);
+}
+
+// The plan of the previous call may accept other positions.
+TEST(Rope, PositionsAreCheckedUnderThePlanOfTheCall) {
+  for (const bool is_long : {false, true}) {
+    ConfiguredRope rope(fast_longrope_config(24, is_long));
+    const std::vector<double> near = {3}, far = {100000}, below = {-100000}, beyond = {2147483647.5};
+    const Positions places[] = {positions_of(near, 1), positions_of(far, 1), positions_of(below, 1), positions_of(beyond, 1)};
+    for (int round = 0; round < 2; ++round) {  // after itself and after each other
+      for (const Positions& place : places) {
+        const bool is_near = &place == places, has_long_plan = place.ids[0] > 0 && !is_near;
+        const Status expected = is_near || has_long_plan != is_long ? Status::ok : Status::position_out_of_range;
+        std::vector<float> values(8, 1), cos(4), sin(4);
+        const HeadTensor tensor = tensor_of(values, Layout::bthd, {1, 1, 1, 8});
+        EXPECT_EQ(rope.rotate(tensor, place, 0, {}), expected) << is_long << " " << place.ids[0];
+        EXPECT_EQ(rope.write_table(place, 0, {}, DType::f32, TableLayout::compact, cos.data(), sin.data()), expected) << place.ids[0];
+        EXPECT_EQ(rerotate(fastest_rotate_kernels(), tensor, {rope, places[0]}, {rope, place}), expected) << place.ids[0];
+      }
+    }
+    EXPECT_EQ(rope.use_positions(places[1], 1), is_long ? Status::ok : Status::position_out_of_range) << "under the plan of a given length";
+  }
 }
 
 // A table that is exported between two rotations has the rotation's rows, and doesn't change the rotation.
