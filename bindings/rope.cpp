@@ -101,8 +101,8 @@ int rerotate_keys(const TensorFields& keys, Address from, const PositionFields& 
                                              {*at<Rope>(to), new_positions, to_positions.sequence_length}));
 }
 
-int check_rope_positions(Address rope, const PositionFields& p) {
-  return static_cast<int>(check_positions(at<Rope>(rope)->plan(), positions_of(p)));
+int use_positions(Address rope, const PositionFields& p) {
+  return static_cast<int>(at<Rope>(rope)->use_positions(positions_of(p), p.sequence_length));
 }
 
 int write_rope_table(Address rope, const PositionFields& p, int role, bool inverse, int dtype, int layout, Address cos, Address sin) {
@@ -140,6 +140,11 @@ int first_negative(Address rope, double limit, Address distance) {
 int find_smallest_base(int rotary_dim, double window, Address base) {
   return static_cast<int>(smallest_base(rotary_dim, window, *at<double>(base)));
 }
+
+// Addresses of the texts of a status, which end in a zero.
+Address status_code(int status) { return reinterpret_cast<Address>(status_texts(static_cast<Status>(status)).code); }
+Address status_field(int status) { return reinterpret_cast<Address>(status_texts(static_cast<Status>(status)).field); }
+Address status_requirement(int status) { return reinterpret_cast<Address>(status_texts(static_cast<Status>(status)).requirement); }
 
 int convert(Address source, Address target, int element_size, int heads, int head_dim, int columns, int rotary_offset, int rotary_dim,
             int from, int to) {
@@ -200,11 +205,6 @@ EMSCRIPTEN_BINDINGS(ropewalk_rope) {
       .field("freq_factors", &ConfigLists::freq_factors)
       .field("mrope_section", &ConfigLists::mrope_section);
 
-  value_object<StatusFields>("StatusFields")
-      .field("code", &StatusFields::code)
-      .field("field", &StatusFields::field)
-      .field("requirement", &StatusFields::requirement);
-
   value_object<PlanFields>("PlanFields")
       .field("inv_freq", &PlanFields::inv_freq)
       .field("axis_of_pair", &PlanFields::axis_of_pair)
@@ -252,7 +252,7 @@ EMSCRIPTEN_BINDINGS(ropewalk_rope) {
   function("rope_use_length", &use_length);
   function("rope_plan", &plan);
   function("rope_rotate", &rotate_tensor);
-  function("rope_check_positions", &check_rope_positions);
+  function("rope_use_positions", &use_positions);
   function("rope_write_table", &write_rope_table);
   function("rope_query_temperatures", &query_temperatures);
   function("rope_analyze", &analyze);
@@ -262,5 +262,7 @@ EMSCRIPTEN_BINDINGS(ropewalk_rope) {
   function("smallest_base", &find_smallest_base);
   function("over_extrapolated_pairs", &over_extrapolated_pairs);
   function("convert_pairing", &convert);
-  function("status_fields", &status_fields);
+  function("status_code", &status_code);
+  function("status_field", &status_field);
+  function("status_requirement", &status_requirement);
 }

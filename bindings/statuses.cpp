@@ -124,6 +124,7 @@ ErrorText error_of(Status status) {
       return {kFull, "bytes", "have more tokens than the cache has room for: create it with a larger maxLength"};
     case Status::image_checksum: return {kBytes, "bytes", "are damaged: the checksum differs"};
     case Status::image_content: return {kBytes, "bytes", "contain invalid values"};
+    case Status::image_misfit: return {kBytes, "bytes", "have positions or keys that this cache's ropes can't represent"};
 
     case Status::model_shape_out_of_range: return {"UNSUPPORTED_MODEL", "config"};
     case Status::weight_format_unknown: return {kArgument, "format"};
@@ -145,10 +146,9 @@ ErrorText error_of(Status status) {
 
 }  // namespace
 
-StatusFields status_fields(int status) {
-  const ErrorText error = error_of(static_cast<Status>(status));
-  return {error.code, error.field,
-          error.requirement != nullptr ? error.requirement : describe_status(static_cast<Status>(status)).requirement};
+StatusTexts status_texts(Status status) {
+  const ErrorText error = error_of(status);
+  return {error.code, error.field, error.requirement != nullptr ? error.requirement : describe_status(status).requirement};
 }
 
 }  // namespace ropewalk::bindings

@@ -53,6 +53,7 @@ endfunction()
 
 add_library(ropewalk_bindings OBJECT
   bindings/attention.cpp
+  bindings/call_memory.cpp
   bindings/compiler.cpp
   bindings/kv_cache.cpp
   bindings/rope.cpp

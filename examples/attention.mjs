@@ -9,7 +9,7 @@ const [q, k, v] = [numbers(1, heads), numbers(2, kvHeads), numbers(3, kvHeads)];
 
 const rope = rw.rope({ head_dim, rope_theta: 10000, pairing: "half" });
 const shapes = { layout: "thd", shape: [tokens, heads, head_dim], kvShape: [tokens, kvHeads, head_dim] };
-const out = rw.attention(q, k, v, { ...shapes, position: rope });
+const out = rw.attention(q, k, v, { ...shapes, rope });
 console.log(
   `attention of ${tokens} tokens, ${heads} heads on ${kvHeads} key heads of ${head_dim}: first outputs ${[...out.slice(0, 4)].map((x) => x.toFixed(4)).join(", ")}`,
 );
@@ -38,7 +38,7 @@ for (const dtype of ["f32", "f16", "q8_0"]) {
   cache.dispose();
 }
 
-const windowed = rw.attention(q, k, v, { ...shapes, position: rope, window: 8, sinkTokens: 2 });
+const windowed = rw.attention(q, k, v, { ...shapes, rope, window: 8, sinkTokens: 2 });
 console.log(
   `a window of 8 tokens plus the first 2 as sinks changes outputs by up to ${difference(out, windowed).toFixed(3)}`,
 );

@@ -11,13 +11,16 @@ const rw = await load().catch((error) => {
   throw error;
 });
 const base = { head_dim: size, rope_theta: 10000, pairing: "half" };
+const yarn = { rope_type: "yarn", factor: 4, original_max_position_embeddings: size };
+const biases = Float32Array.from({ length: 16 }, (_, bucket) => -bucket / 4); // decrease with the distance
+/** The option that each scheme needs. */
 const schemes = {
-  none: "none",
-  rope: rw.rope(base),
-  yarn: rw.rope({ ...base, rope_scaling: { rope_type: "yarn", factor: 4, original_max_position_embeddings: size } }),
-  sinusoidal: { scheme: "sinusoidal" },
-  alibi: { scheme: "alibi", slopes: [0.125] },
-  t5: { scheme: "t5", table: Float32Array.from({ length: 16 }, (_, bucket) => -bucket / 4), maxDistance: size }, // decreases with the distance
+  none: { position: "none" },
+  rope: { rope: rw.rope(base) },
+  yarn: { rope: rw.rope({ ...base, rope_scaling: yarn }) },
+  sinusoidal: { position: { scheme: "sinusoidal" } },
+  alibi: { position: { scheme: "alibi", slopes: [0.125] } },
+  t5: { position: { scheme: "t5", table: biases, maxDistance: size } },
 };
 
 /** The kind of each token: eight, in a mixed order. */
@@ -37,7 +40,7 @@ let weights = identity; // those shown, [query][key]
 function update() {
   const x = vectors[tokens.value];
   const window = windowSize.value === "" ? null : Number(windowSize.value);
-  const options = { position: schemes[position.value], window, sinkTokens: Number(sinkTokens.value) };
+  const options = { ...schemes[position.value], window, sinkTokens: Number(sinkTokens.value) };
   weights = rw.attention(x, x, identity, { layout: "thd", shape: [size, 1, size], ...options });
   const last = weights.subarray(-size);
   const largest = last.indexOf(Math.max(...last));

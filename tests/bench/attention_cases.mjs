@@ -106,7 +106,7 @@ function prompt(rw, module, report) {
     {
       multiply: repeatedly(() => module._multiply_add(Math.round(multiplyAdds / 48), 1)),
       plain: attend({}),
-      rope: attend({ position: rope }),
+      rope: attend({ rope }),
     },
     { rounds: 5, sampleMs: 1 },
   );

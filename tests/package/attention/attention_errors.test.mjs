@@ -155,12 +155,12 @@ test("a new output Tensor is freed after an error", () => {
 test("with a rope: positions out of range, and another head_dim", () => {
   for (const positions of [NaN, 2 ** 31, -(2 ** 31) - 1]) {
     expectError(
-      () => rw.attention(q, k, v, { ...good, out, position: rope, positions }),
+      () => rw.attention(q, k, v, { ...good, out, rope, positions }),
       "INVALID_POSITION",
       "positions",
     );
     expectError(
-      () => rw.attention(q, k, v, { ...good, out, position: rope, kvPositions: positions }),
+      () => rw.attention(q, k, v, { ...good, out, rope, kvPositions: positions }),
       "INVALID_POSITION",
       "kvPositions",
     );

@@ -165,7 +165,7 @@ for (const [name, config] of Object.entries(ropes)) {
               [...positions, ...positions],
               [...kvPositions, ...kvPositions],
             ];
-      const given = { positions: at, kvPositions: kvAt, position: rope };
+      const given = { positions: at, kvPositions: kvAt, rope };
       const { out, tolerance } = expected({ encode, scale: plan.softmax_scale });
       close(rw.attention(q, k, v, { ...options, ...given }), out, 3 * tolerance);
       // same bits as attention over q and k rotated by rope.rotate()
@@ -190,7 +190,7 @@ test("a rope with length-dependent plans uses the largest position of all", () =
     const rotated = rope.rotate(q.slice(), { layout: "bthd", shape, positions, seqLen: 180 });
     const rotatedK = rope.rotate(k.slice(), { layout: "bthd", shape: kvShape, positions: kvPositions, seqLen: 180 });
     sameBits(
-      rw.attention(q, k, v, { ...options, position: rope, positions, kvPositions }),
+      rw.attention(q, k, v, { ...options, rope, positions, kvPositions }),
       rw.attention(rotated, rotatedK, v, options),
     );
   });
@@ -214,7 +214,7 @@ test("positions of several axes", () => {
     const [at, kvAt] = [ids(30), ids(47)];
     const rotated = rope.rotate(q.slice(), { layout: "bthd", shape, positions: at });
     const rotatedK = rope.rotate(k.slice(), { layout: "bthd", shape: kvShape, positions: kvAt });
-    const out = rw.attention(q, k, v, { ...options, position: rope, positions: at, kvPositions: kvAt });
+    const out = rw.attention(q, k, v, { ...options, rope, positions: at, kvPositions: kvAt });
     sameBits(out, rw.attention(rotated, rotatedK, v, options));
   });
 });

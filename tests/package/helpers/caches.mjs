@@ -119,7 +119,7 @@ export function expectAttention(cache, { layer, sequence, kvHeads, headDim, mess
       cache.keys === "rotated" ? q : rope.rotate(q.slice(), { ...given, positions, seqLen }),
       { ...given, layer, sequence },
     );
-    const encoding = cache.keys === "rotated" ? {} : { position: rope, positions, kvPositions };
+    const encoding = cache.keys === "rotated" ? {} : { rope, positions, kvPositions };
     expectSame(actual, rw.attention(q, k, v, { ...given, kvShape, scale, ...encoding }));
   });
 }

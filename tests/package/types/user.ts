@@ -89,7 +89,7 @@ export async function useEverything(signal: AbortSignal): Promise<string> {
   const output: Float32Array = rw.attention(q, q, q, {
     layout: "thd",
     shape: [1, 1, 128],
-    position: rope,
+    rope,
     window: null,
   });
   using queries = rw.tensor([1, 1, 128]);

@@ -1,16 +1,21 @@
 // Linear attention over keys and values in arrays or tensors.
+import { trueOrFalse } from "../base/checks.js";
 import { fail } from "../base/errors.js";
-import { readPositionsFor, ropeOf } from "./rope_argument.js";
+import { checkOptions, optionNames } from "../base/options.js";
+import { readPositionsFor, ropeOf, usePositions } from "./rope_argument.js";
 import type { Heap } from "../memory/heap.js";
 import { stagedInput, withStaged } from "../memory/staging.js";
 import { LinearSums } from "./linear_sums.js";
 import { floatsOf } from "../memory/operand.js";
 import { type PositionInput, slicePositions } from "../memory/positions.js";
-import { openQkv, type QkvOptions, withOutput } from "./qkv.js";
+import { openQkv, QKV_OPTIONS, type QkvOptions, withOutput, writeZeros } from "./qkv.js";
 import type { Rope } from "../rope/rope.js";
 import type { Tensor } from "../memory/tensor.js";
 
-/** Options of linear attention. B batch rows, T query tokens of H heads, N key tokens of KH heads. H is a multiple of KH. */
+/**
+ * Options of linear attention. B batch rows, T query tokens of H heads, N key tokens of KH heads. H is a multiple of KH. Without queries nothing is
+ * computed, and without keys (N = 0) the result is zeros.
+ */
 export interface LinearAttentionOptions<Out = Tensor | Float32Array> extends QkvOptions {
   /** Whether a query attends only to its own token and earlier ones. Queries and keys are then of the same tokens. Default: true. */
   causal?: boolean;
@@ -24,6 +29,15 @@ export interface LinearAttentionOptions<Out = Tensor | Float32Array> extends Qkv
   out?: Out;
 }
 
+const OPTIONS = optionNames<LinearAttentionOptions>("linearAttention()", {
+  ...QKV_OPTIONS,
+  causal: true,
+  rope: true,
+  positions: true,
+  kvPositions: true,
+  out: true,
+});
+
 /** @internal */
 export function linearAttention<Q extends Tensor | Float32Array, Out extends Tensor | Float32Array = Q>(
   heap: Heap,
@@ -32,29 +46,41 @@ export function linearAttention<Q extends Tensor | Float32Array, Out extends Ten
   givenValues: Tensor | Float32Array,
   options: LinearAttentionOptions<Out>,
 ): Out {
-  const { layout, causal = true } = options;
+  const {
+    layout,
+    shape,
+    kvShape,
+    causal = true,
+    rope: givenRope,
+    positions: givenPositions,
+    kvPositions: givenKvPositions,
+    out: givenOut,
+  } = checkOptions(options, OPTIONS);
+  trueOrFalse(causal, "causal");
   floatsOf(heap, givenKeys, "k");
   floatsOf(heap, givenValues, "v");
-  const { queries, keys, values } = openQkv(heap, q, givenKeys, givenValues, options);
+  const { queries, keys, values } = openQkv(heap, q, givenKeys, givenValues, { layout, shape, kvShape });
   const { batches, tokens, heads, head_dim } = queries.extents;
   const { tokens: kvTokens, heads: kvHeads } = keys.extents;
   if (causal && kvTokens !== tokens)
     fail("INVALID_SHAPE", "kvShape", `must have ${tokens} tokens, as q has, for causal attention (got ${kvTokens})`);
-  if (causal && options.kvPositions !== undefined) {
+  if (causal && givenKvPositions !== undefined) {
     fail(
       "INVALID_ARGUMENT",
       "kvPositions",
       "must not be given for causal attention, where `positions` applies to queries and keys",
     );
   }
-  const rope = options.rope === undefined ? undefined : ropeOf(heap, options.rope, "rope");
-  const positions = readPositionsFor(rope, options.positions ?? kvTokens - tokens, batches, tokens, "positions");
-  const kvPositions = readPositionsFor(rope, options.kvPositions ?? 0, batches, kvTokens, "kvPositions");
+  const rope = givenRope === undefined ? undefined : ropeOf(heap, givenRope, "rope");
+  const positions = readPositionsFor(rope, givenPositions ?? kvTokens - tokens, batches, tokens, "positions");
+  const kvPositions = readPositionsFor(rope, givenKvPositions ?? 0, batches, kvTokens, "kvPositions");
 
-  const sums = new LinearSums(heap, heads, kvHeads, head_dim);
-  try {
-    return withOutput(heap, q, queries, options.out, [keys, values], ({ q: query, out }) => {
-      const [k, v] = [stagedInput(keys), stagedInput(values)];
+  return withOutput(heap, q, queries, givenOut, [keys, values], ({ q: query, out }) => {
+    if (queries.length === 0 || kvTokens === 0) return writeZeros(heap, out);
+    if (rope !== undefined) usePositions(rope, causal ? { positions } : { positions, kvPositions });
+    const [k, v] = [stagedInput(keys), stagedInput(values)];
+    const sums = new LinearSums(heap, heads, kvHeads, head_dim);
+    try {
       const attend = (): void => {
         for (let batch = 0; batch < batches; batch++) {
           const [first, kvFirst] = [batch * tokens * heads * head_dim * 4, batch * kvTokens * kvHeads * head_dim * 4];
@@ -65,8 +91,8 @@ export function linearAttention<Q extends Tensor | Float32Array, Out extends Ten
         }
       };
       withStaged(heap, [query, out, k, v], attend, batches > 1); // a later row can fail after earlier ones have written their output
-    });
-  } finally {
-    sums.dispose();
-  }
+    } finally {
+      sums.dispose();
+    }
+  });
 }

@@ -1,9 +1,10 @@
 // Causal linear attention of a sequence that grows.
-import { checkBytes, wholeNumber } from "../base/checks.js";
+import { savedBytes, wholeNumber } from "../base/checks.js";
 import type { RopeConfig } from "../config/types.js";
 import { disposeSymbol } from "../base/dispose.js";
 import { fail } from "../base/errors.js";
-import { configOf, readPositionsFor } from "./rope_argument.js";
+import { checkOptions, optionNames } from "../base/options.js";
+import { configOf, readPositionsFor, usePositions } from "./rope_argument.js";
 import type { Heap } from "../memory/heap.js";
 import { stagedInput, withStaged } from "../memory/staging.js";
 import { LinearSums } from "./linear_sums.js";
@@ -37,6 +38,14 @@ export interface LinearAppendOptions<Out = Tensor | Float32Array> {
   out?: Out;
 }
 
+const OPTIONS = optionNames<LinearStateOptions>("linearState()", {
+  heads: true,
+  kvHeads: true,
+  headDim: true,
+  rope: true,
+});
+const APPEND_OPTIONS = optionNames<LinearAppendOptions>("append()", { layout: true, positions: true, out: true });
+
 /** Causal linear attention of one growing sequence, at a constant cost per token. Create one with `rw.linearState()`. */
 export class LinearState implements Disposable {
   /** Number of query heads. */
@@ -48,11 +57,8 @@ export class LinearState implements Disposable {
   readonly #rope: RopeCore | undefined;
   readonly #sums: LinearSums;
 
-  private constructor(
-    heap: Heap,
-    { heads, kvHeads = heads, headDim, rope }: LinearStateOptions,
-    useScalarKernels: boolean,
-  ) {
+  private constructor(heap: Heap, options: LinearStateOptions, useScalarKernels: boolean) {
+    const { heads, kvHeads = heads, headDim, rope } = checkOptions(options, OPTIONS);
     const config = rope === undefined ? undefined : configOf(heap, rope, "rope");
     this.heads = wholeNumber(heads, 1, 65536, "heads");
     this.kvHeads = wholeNumber(kvHeads, 1, 65536, "kvHeads");
@@ -81,7 +87,7 @@ export class LinearState implements Disposable {
   }
 
   /**
-   * Appends tokens one by one, and returns the attention of each token's query over all tokens so far, its own included.
+   * Appends tokens one by one, and returns the attention of each token's query over all tokens so far, its own included. Without tokens it does nothing.
    *
    * @param q - f32, T tokens of `heads` heads.
    * @param k - f32, T tokens of `kvHeads` heads. All values must be finite.
@@ -93,11 +99,16 @@ export class LinearState implements Disposable {
     q: Q,
     k: Tensor | Float32Array,
     v: Tensor | Float32Array,
-    options: LinearAppendOptions<Out> = {},
+    options?: LinearAppendOptions<Out>,
   ): Out {
+    const {
+      layout: givenLayout = "thd",
+      positions: givenPositions,
+      out: givenOut,
+    } = checkOptions(options, APPEND_OPTIONS);
     const { heap } = this.#sums;
-    const layout = checkLayout(options.layout ?? "thd");
-    const tokens = Math.max(1, Math.floor(floatsOf(heap, q, "q").length / (this.heads * this.headDim)));
+    const layout = checkLayout(givenLayout);
+    const tokens = Math.floor(floatsOf(heap, q, "q").length / (this.heads * this.headDim));
     const open = (value: Tensor | Float32Array, heads: number, name: string): ShapedOperand => {
       floatsOf(heap, value, name);
       const shape = Array.from(layout, (dimension) => ({ b: 1, t: tokens, h: heads, d: this.headDim })[dimension]!);
@@ -106,8 +117,10 @@ export class LinearState implements Disposable {
     const queries = open(q, this.heads, "q");
     const keys = open(k, this.kvHeads, "k");
     const values = open(v, this.kvHeads, "v");
-    const positions = readPositionsFor(this.#rope, options.positions ?? this.tokens, 1, tokens, "positions");
-    return withOutput(heap, q, queries, options.out, [keys, values], ({ q: query, out }) => {
+    const positions = readPositionsFor(this.#rope, givenPositions ?? this.tokens, 1, tokens, "positions");
+    return withOutput(heap, q, queries, givenOut, [keys, values], ({ q: query, out }) => {
+      if (tokens === 0) return;
+      if (this.#rope !== undefined) usePositions(this.#rope, { positions });
       const [key, value] = [stagedInput(keys), stagedInput(values)];
       withStaged(heap, [query, out, key, value], () => {
         const addresses = { q: query.at, k: key.at, v: value.at, out: out.at };
@@ -142,11 +155,11 @@ export class LinearState implements Disposable {
    * @throws {@link RopewalkError} INVALID_BYTES, INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
    */
   restore(bytes: Uint8Array): void {
+    const image = savedBytes(bytes);
     const { heap, address } = this.#sums;
-    checkBytes(bytes);
-    heap.borrow(bytes.length, (at) => {
-      heap.bytes(at, bytes.length).set(bytes);
-      heap.check(heap.module.linear_restore(address, at, bytes.length));
+    heap.borrow(image.length, (at) => {
+      heap.bytes(at, image.length).set(image);
+      heap.check(heap.module.linear_restore(address, at, image.length));
     });
   }
 

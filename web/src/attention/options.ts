@@ -1,5 +1,6 @@
 // Options of softmax attention that act on scores, for arrays and caches.
-import { finiteNumber, wholeNumber } from "../base/checks.js";
+import { finiteNumber, trueOrFalse, wholeNumber } from "../base/checks.js";
+import type { Given } from "../base/options.js";
 import type { Heap } from "../memory/heap.js";
 import { type StagedOperand, stagedInput, withStaged } from "../memory/staging.js";
 import { listOf, type NumberArray, type Operand } from "../memory/operand.js";
@@ -31,27 +32,32 @@ export interface ScoreOptions {
   sinks?: NumberArray | null;
 }
 
+/** The names of {@link ScoreOptions}, for option checks. @internal */
+export const SCORE_OPTIONS = {
+  scale: true,
+  temperature: true,
+  softCap: true,
+  causal: true,
+  window: true,
+  sinkTokens: true,
+  sinks: true,
+} as const;
+
 /** Attention options of a wasm call, and the lists that are staged for it. Addresses are filled in then. @internal */
 export interface Scores {
   options: WasmAttention;
   lists: [name: "sinks" | "temperatures" | "table" | "slopes", list: StagedOperand][];
 }
 
-/** Checks and converts score options. `scale` is the default. @internal */
-export function readScores(
-  options: ScoreOptions,
-  { heads, tokens }: Extents,
-  scale: number,
-  encoding: Encoding,
-  rope = 0,
-): Scores {
-  const { causal = true, window, sinkTokens = 0, softCap } = options;
+/** Checks and converts score options. NaN as the scale means the default, which the core, or the caller of this function, knows. @internal */
+export function readScores(options: Given<ScoreOptions>, { heads, tokens }: Extents, encoding: Encoding): Scores {
+  const { scale, temperature, softCap, causal = true, window, sinkTokens = 0, sinks } = options;
   const lists: Scores["lists"] = [];
   const add = (name: Scores["lists"][number][0], list: Operand | undefined): void => {
     if (list !== undefined) lists.push([name, stagedInput(list)]);
   };
-  add("sinks", listOf(options.sinks, heads, "sinks"));
-  add("temperatures", listOf(options.temperature, tokens, "temperature"));
+  add("sinks", listOf(sinks, heads, "sinks"));
+  add("temperatures", listOf(temperature, tokens, "temperature"));
   add("table", encoding.table);
   add("slopes", encoding.slopes);
   const { scheme, base, table_rows, buckets, max_distance, bidirectional } = encoding.fields; // not a spread, which would take as long as the call
@@ -63,9 +69,9 @@ export function readScores(
       buckets,
       max_distance,
       bidirectional,
-      rope,
-      causal,
-      scale: options.scale === undefined ? scale : finiteNumber(options.scale, "scale"),
+      rope: 0,
+      causal: trueOrFalse(causal, "causal"),
+      scale: scale === undefined ? NaN : finiteNumber(scale, "scale"),
       window: window === undefined || window === null ? NO_WINDOW : wholeNumber(window, 1, NO_WINDOW, "window"),
       sink_tokens: wholeNumber(sinkTokens, 0, NO_WINDOW, "sinkTokens"),
       soft_cap: softCap === undefined || softCap === null ? 0 : finiteNumber(softCap, "softCap"),

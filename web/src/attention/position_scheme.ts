@@ -1,7 +1,9 @@
 // Position encodings other than RoPE: sinusoidal, learned, ALiBi, T5.
 import { show } from "../base/show.js";
-import { codeIn, finiteNumber, wholeNumber } from "../base/checks.js";
+import { codeIn, finiteNumber, trueOrFalse, wholeNumber } from "../base/checks.js";
 import { fail } from "../base/errors.js";
+import { checkOptions, optionNames } from "../base/options.js";
+import { isRope } from "./rope_argument.js";
 import type { Heap } from "../memory/heap.js";
 import { floatsOf, listOf, type NumberArray, type Operand } from "../memory/operand.js";
 import type { Tensor } from "../memory/tensor.js";
@@ -59,37 +61,51 @@ export const NO_ENCODING: Encoding = {
 /** A rope rotates q and k. @internal */
 export const ROPE_ENCODING: Encoding = { fields: { ...NO_ENCODING.fields, scheme: 1 } };
 
-/** Checks and converts the option `position`, if it isn't a rope. @internal */
+const SINUSOIDAL = optionNames<SinusoidalScheme>("the sinusoidal scheme", { scheme: true, base: true });
+const LEARNED = optionNames<LearnedScheme>("the learned scheme", { scheme: true, table: true });
+const ALIBI = optionNames<AlibiScheme>("the alibi scheme", { scheme: true, slopes: true });
+const T5 = optionNames<T5Scheme>("the t5 scheme", {
+  scheme: true,
+  table: true,
+  maxDistance: true,
+  bidirectional: true,
+});
+
+/** Checks and converts the option `position`. @internal */
 export function readScheme(heap: Heap, position: unknown, heads: number, head_dim: number, causal: boolean): Encoding {
   if (position === "none") return NO_ENCODING;
-  if (typeof position !== "object" || position === null || !("scheme" in position)) {
-    fail(
-      "INVALID_ARGUMENT",
-      "position",
-      `must be "none", a rope created by rw.rope(), or an object with a \`scheme\` (got ${show(position)})`,
-    );
+  if (isRope(position)) {
+    fail("INVALID_ARGUMENT", "position", "must be a scheme other than RoPE: pass a rope as the option `rope`");
   }
-  const given = position as PositionScheme;
-  const fields = { ...NO_ENCODING.fields, scheme: 2 + codeIn(SCHEMES, given.scheme, "position.scheme") };
-  switch (given.scheme) {
-    case "sinusoidal":
-      return { fields: { ...fields, base: finiteNumber(given.base ?? 10000, "position.base") } };
+  if (typeof position !== "object" || position === null || !("scheme" in position)) {
+    const expected = 'must be "none" or an object with a `scheme`; pass a rope as the option `rope`';
+    fail("INVALID_ARGUMENT", "position", `${expected} (got ${show(position)})`);
+  }
+  const given = position as Readonly<PositionScheme>;
+  const { scheme } = given;
+  const fields = { ...NO_ENCODING.fields, scheme: 2 + codeIn(SCHEMES, scheme, "position.scheme") };
+  switch (scheme) {
+    case "sinusoidal": {
+      const { base = 10000 } = checkOptions(given as SinusoidalScheme, SINUSOIDAL, "position");
+      return { fields: { ...fields, base: finiteNumber(base, "position.base") } };
+    }
     case "learned": {
-      const table = tableOf(heap, given.table, head_dim);
-      return { fields: { ...fields, table_rows: table.length / head_dim }, table };
+      const table = tableOf(heap, checkOptions(given as LearnedScheme, LEARNED, "position").table, head_dim);
+      return { fields: { ...fields, table_rows: rowsOf(table, head_dim) }, table };
     }
     case "alibi":
-      return { fields, slopes: listOf(given.slopes, heads, "position.slopes") };
-    case "t5": {
-      const table = tableOf(heap, given.table, heads);
-      const max_distance = wholeNumber(given.maxDistance ?? 128, 1, 2 ** 30, "position.maxDistance");
       return {
-        fields: {
-          ...fields,
-          buckets: table.length / heads,
-          max_distance,
-          bidirectional: given.bidirectional ?? !causal,
-        },
+        fields,
+        slopes: listOf(checkOptions(given as AlibiScheme, ALIBI, "position").slopes, heads, "position.slopes"),
+      };
+    case "t5": {
+      const options = checkOptions(given as T5Scheme, T5, "position");
+      const { table: givenTable, maxDistance = 128, bidirectional = !causal } = options;
+      const table = tableOf(heap, givenTable, heads);
+      const max_distance = wholeNumber(maxDistance, 1, 2 ** 30, "position.maxDistance");
+      const isBidirectional = trueOrFalse(bidirectional, "position.bidirectional");
+      return {
+        fields: { ...fields, buckets: rowsOf(table, heads), max_distance, bidirectional: isBidirectional },
         table,
       };
     }
@@ -98,8 +114,12 @@ export function readScheme(heap: Heap, position: unknown, heads: number, head_di
 
 function tableOf(heap: Heap, value: unknown, columns: number): Operand {
   const table = floatsOf(heap, value, "position.table");
-  if (table.length % columns !== 0) {
+  if (rowsOf(table, columns) * columns !== table.length) {
     fail("INVALID_SHAPE", "position.table", `must have a multiple of ${columns} elements (got ${table.length})`);
   }
   return table;
+}
+
+function rowsOf({ length }: Operand, columns: number): number {
+  return columns === 0 ? 0 : Math.floor(length / columns);
 }

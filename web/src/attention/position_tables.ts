@@ -1,5 +1,6 @@
 // Tables of position encodings: sinusoidal rows, ALiBi slopes, T5 buckets.
-import { finiteNumber, wholeNumber } from "../base/checks.js";
+import { finiteNumber, trueOrFalse, wholeNumber } from "../base/checks.js";
+import { checkOptions, optionNames } from "../base/options.js";
 import { newElements } from "../memory/elements.js";
 import { fail } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
@@ -27,17 +28,25 @@ export interface T5BucketOptions {
   bidirectional?: boolean;
 }
 
+const SINUSOIDAL_TABLE = optionNames<SinusoidalTableOptions>("sinusoidalTable()", { base: true });
+const T5_BUCKETS = optionNames<T5BucketOptions>("t5Buckets()", {
+  buckets: true,
+  maxDistance: true,
+  bidirectional: true,
+});
+
 /** @internal */
 export function sinusoidalTable(
   heap: Heap,
   lengthOrPositions: number | PositionArray,
   dim: number,
-  options: SinusoidalTableOptions = {},
+  options?: SinusoidalTableOptions,
 ): Float32Array {
+  const { base: givenBase = 10000 } = checkOptions(options, SINUSOIDAL_TABLE);
   const positions = readLengthOrPositions(lengthOrPositions, 1);
   checkPositions(positions, "positions");
   wholeNumber(dim, 1, 8192, "dim");
-  const base = finiteNumber(options.base ?? 10000, "base");
+  const base = finiteNumber(givenBase, "base");
   const rows = positions.tokens;
   const table = newElements("f32", rows * dim);
   const step = Math.floor(heap.scratchBytes / (4 * dim));
@@ -60,17 +69,23 @@ export function alibiSlopes(heap: Heap, heads: number): Float32Array {
 }
 
 /** @internal */
-export function t5Buckets(heap: Heap, relativePositions: PositionArray, options: T5BucketOptions = {}): Int32Array {
+export function t5Buckets(heap: Heap, relativePositions: PositionArray, options?: T5BucketOptions): Int32Array {
+  const {
+    buckets: givenBuckets = 32,
+    maxDistance: givenDistance = 128,
+    bidirectional = false,
+  } = checkOptions(options, T5_BUCKETS);
   const relative = copyIds(relativePositions, "relativePositions");
   if (!relative.every(Number.isFinite)) fail("INVALID_POSITION", "relativePositions", "must be finite numbers");
-  const buckets = wholeNumber(options.buckets ?? 32, 2, 2 ** 30, "buckets");
-  const maxDistance = wholeNumber(options.maxDistance ?? 128, 1, 2 ** 30, "maxDistance");
+  const buckets = wholeNumber(givenBuckets, 2, 2 ** 30, "buckets");
+  const maxDistance = wholeNumber(givenDistance, 1, 2 ** 30, "maxDistance");
+  trueOrFalse(bidirectional, "bidirectional");
   const count = relative.length;
   return heap.borrow(count * 12, (address) => {
     heap.doubles(address, count).set(relative);
     const target = address + count * 8;
     heap.check(
-      heap.module.t5_buckets(address, count, buckets, maxDistance, options.bidirectional ?? false, target),
+      heap.module.t5_buckets(address, count, buckets, maxDistance, bidirectional, target),
       undefined,
       "maxDistance",
     );

@@ -1,8 +1,9 @@
 // Checks queries, keys, values and outputs of attention, and locates them in memory.
 import type { DType, ElementArray } from "../memory/elements.js";
 import { fail } from "../base/errors.js";
+import type { Given } from "../base/options.js";
 import type { Heap } from "../memory/heap.js";
-import { type StagedOperand, stagedInput, stagedOutput } from "../memory/staging.js";
+import { type StagedOperand, stagedInput, stagedOutput, withStaged } from "../memory/staging.js";
 import {
   checkTarget,
   floatsOf,
@@ -25,6 +26,9 @@ export interface QkvOptions {
   /** Shape of k and v. Not needed for Tensors. Default: the shape of q. */
   kvShape?: readonly number[];
 }
+
+/** The names of {@link QkvOptions}, for option checks. @internal */
+export const QKV_OPTIONS = { layout: true, shape: true, kvShape: true } as const;
 
 /** Checks f32 queries, and locates their elements. @internal */
 export function openQueries(
@@ -64,7 +68,7 @@ export function openQkv(
   q: unknown,
   k: Tensor | ElementArray,
   v: Tensor | ElementArray,
-  options: QkvOptions,
+  options: Given<QkvOptions>,
   dtype?: DType,
 ) {
   const queries = openQueries(heap, q, options);
@@ -78,6 +82,11 @@ export function openQkv(
     fail("INVALID_SHAPE", "kvShape", `must have ${batches} batch rows, as q has (got ${keys.extents.batches})`);
   }
   return { queries, keys, values };
+}
+
+/** Writes an output of zeros. @internal */
+export function writeZeros(heap: Heap, out: StagedOperand): void {
+  withStaged(heap, [out], () => heap.floats(out.at, out.operand.length).fill(0));
 }
 
 /** Queries and the output of attention. Both are the same object if the output overwrites the queries. @internal */

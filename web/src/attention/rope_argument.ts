@@ -2,9 +2,14 @@
 import type { RopeConfig } from "../config/types.js";
 import type { Heap } from "../memory/heap.js";
 import { checkSameHeap } from "../memory/operand.js";
-import { checkPositions, type PositionInput, type Positions, readPositions } from "../memory/positions.js";
-import { ropeCore, ropeCoreOf } from "../rope/rope.js";
+import { checkPositions, lengthOf, type PositionInput, type Positions, readPositions } from "../memory/positions.js";
+import { type Rope, ropeCore, ropeCoreOf } from "../rope/rope.js";
 import { RopeCore } from "../rope/core.js";
+
+/** @internal */
+export function isRope(value: unknown): value is Rope {
+  return ropeCore(value) !== undefined;
+}
 
 /** The core of a rope argument. Errors name `field`. Throws DISPOSED. @internal */
 export function ropeOf(heap: Heap, rope: unknown, field: string): RopeCore {
@@ -31,7 +36,7 @@ export function withRopes<T>(heap: Heap, configs: readonly RopeConfig[], use: (r
   }
 }
 
-/** Converts position input, and checks that the rope, or without one the other position schemes, can use it. @internal */
+/** Converts position input of a call with a rope or without, and checks its range. @internal */
 export function readPositionsFor(
   rope: RopeCore | undefined,
   input: PositionInput,
@@ -40,7 +45,17 @@ export function readPositionsFor(
   field: string,
 ): Positions {
   const positions = readPositions(input, batches, tokens, rope?.axes ?? 1, field);
-  if (rope === undefined) checkPositions(positions, field);
-  else rope.checkPositions(positions, field);
+  if (positions.tokens > 0) checkPositions(positions, field);
   return positions;
+}
+
+/**
+ * Makes the plan for the largest of some positions, by field, the rope's current one. Throws INVALID_POSITION if it can't be used at them.
+ * @internal
+ */
+export function usePositions(rope: RopeCore, positions: Readonly<Record<string, Positions>>): void {
+  const sequenceLength = Math.max(...Object.values(positions).map(lengthOf));
+  for (const [field, given] of Object.entries(positions)) {
+    if (given.tokens > 0) rope.checkPositions(given, field, sequenceLength);
+  }
 }

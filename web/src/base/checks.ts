@@ -1,5 +1,6 @@
 import { fail, type RopewalkErrorCode } from "./errors.js";
 import { show } from "./show.js";
+import { typedArrayName, viewBytes } from "./typed_arrays.js";
 
 /** A count with its noun, for a message: `1 token`, `2 tokens`. @internal */
 export function count(number: number, noun: string): string {
@@ -42,9 +43,10 @@ export function trueOrFalse(value: unknown, field: string): boolean {
   return value;
 }
 
-/** Checks that `value` can be bytes from save(). @internal */
-export function checkBytes(value: unknown): void {
-  if (!(value instanceof Uint8Array)) fail("INVALID_ARGUMENT", "bytes", "must be a Uint8Array returned by save()");
+/** A view of bytes that save() returned. @internal */
+export function savedBytes(value: unknown): Uint8Array {
+  const bytes = typedArrayName(value) === "Uint8Array" ? viewBytes(value) : undefined;
+  return bytes ?? fail("INVALID_ARGUMENT", "bytes", "must be a Uint8Array returned by save(), and not detached");
 }
 
 /** Returns a callback option, or undefined if it is absent. Throws INVALID_ARGUMENT. @internal */

@@ -18,6 +18,11 @@ export function optionNames<Options extends object>(
   return { call, names: new Set(Object.keys(names)) };
 }
 
+/** Options as a call has read them: optional ones may be undefined. @internal */
+export type Given<Options> = {
+  [Name in keyof Options]-?: object extends Pick<Options, Name> ? Options[Name] | undefined : Options[Name];
+};
+
 /** No options. Shared by all calls without an options object. */
 const NONE: object = Object.freeze({});
 

@@ -1,5 +1,6 @@
 import type { DType, ElementArray } from "../memory/elements.js";
 import { fail } from "../base/errors.js";
+import { checkOptions, optionNames } from "../base/options.js";
 import type { KvCacheCore } from "./core.js";
 import { stagedInput, stagedOutput, withStaged } from "../memory/staging.js";
 import { openOperand, operandOf, overlap, type ShapedOperand, tensorAt } from "../memory/operand.js";
@@ -39,22 +40,48 @@ export interface AppendOptions {
   positions?: PositionInput;
 }
 
+const OPTIONS = optionNames<AppendOptions>("append()", {
+  k: true,
+  v: true,
+  q: true,
+  layout: true,
+  shape: true,
+  dtype: true,
+  layer: true,
+  sequence: true,
+  positions: true,
+});
+
 /** @internal */
 export function append(core: KvCacheCore, options: AppendOptions): void {
-  const { heap, address } = core;
-  const layer = core.layer(options.layer);
-  const sequence = core.sequenceOrAll(options.sequence);
+  const {
+    k: givenKeys,
+    v: givenValues,
+    q: givenQueries,
+    layout,
+    shape,
+    dtype,
+    layer: givenLayer,
+    sequence: givenSequence,
+    positions: givenPositions,
+  } = checkOptions(options, OPTIONS);
+  const { heap } = core;
+  const layer = core.layer(givenLayer);
+  const sequence = core.sequenceOrAll(givenSequence);
   const { headDim } = core.layers[layer]!;
-  const { keys, values } = openKeyValues(heap, options.k, options.v, options, headDim);
-  const queries = options.q === undefined ? undefined : openNewQueries(core, options.q, keys);
+  const { keys, values } = openKeyValues(heap, givenKeys, givenValues, { layout, shape, dtype }, headDim);
+  const queries = givenQueries === undefined ? undefined : openNewQueries(core, givenQueries, keys);
   if (queries !== undefined && (overlap(queries, keys) || overlap(queries, values))) {
     fail("INVALID_ARGUMENT", "q", "must not overlap k or v, because q is rotated in place");
   }
   const { batches, tokens } = keys.extents;
-  const hasPositions = options.positions !== undefined;
-  const positions = readPositions(options.positions ?? 0, batches, tokens, core.axes, "positions");
-  const wasmPositions = placePositions(heap, positions, heap.idBlock(positions.ids?.length ?? 0), 0);
+  const hasPositions = givenPositions !== undefined;
+  const positions = readPositions(givenPositions ?? 0, batches, tokens, core.axes, "positions");
 
+  // From here on no code of the caller runs, so addresses stay valid.
+  const { address } = core;
+  if (batches * tokens === 0) return;
+  const wasmPositions = placePositions(heap, positions, heap.idBlock(positions.ids?.length ?? 0), 0);
   const [k, v, q] = [stagedInput(keys), stagedInput(values), queries && stagedOutput(queries, true)];
   withStaged(heap, [k, v, q], () => {
     const at = q?.at ?? 0;
@@ -77,7 +104,8 @@ function openNewQueries(
 ): ShapedOperand {
   const { layout, batches, tokens, head_dim } = extents;
   const dtype = q instanceof Uint16Array ? keyDType : undefined;
-  const heads = Math.floor(operandOf(heap, q, dtype, "q").length / (batches * tokens * head_dim));
+  const { length } = operandOf(heap, q, dtype, "q");
+  const heads = batches * tokens === 0 ? 0 : Math.floor(length / (batches * tokens * head_dim));
   const expected = shape.map((extent, i) => (layout[i] === "h" ? Math.max(1, heads) : extent));
   return openOperand(heap, q, { layout, shape: expected, dtype }, head_dim, "q", { shape: "q", dtype: "dtype" });
 }

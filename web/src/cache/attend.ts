@@ -1,5 +1,6 @@
-import { readScores, type ScoreOptions, withStagedScores } from "../attention/options.js";
+import { readScores, SCORE_OPTIONS, type ScoreOptions, withStagedScores } from "../attention/options.js";
 import { fail } from "../base/errors.js";
+import { checkOptions, optionNames } from "../base/options.js";
 import type { KvCacheCore } from "./core.js";
 import { tensorAt } from "../memory/operand.js";
 import { NO_ENCODING, type PositionScheme, readScheme } from "../attention/position_scheme.js";
@@ -28,24 +29,49 @@ export interface CachedAttentionOptions<Out = Tensor | Float32Array> extends Sco
   out?: Out;
 }
 
+const OPTIONS = optionNames<CachedAttentionOptions>("attend()", {
+  ...SCORE_OPTIONS,
+  layout: true,
+  shape: true,
+  layer: true,
+  sequence: true,
+  position: true,
+  out: true,
+});
+
 /** @internal */
 export function attend<Q extends Tensor | Float32Array, Out extends Tensor | Float32Array = Q>(
   core: KvCacheCore,
   q: Q,
   options: CachedAttentionOptions<Out>,
 ): Out {
-  const { heap, address } = core;
-  const layer = core.layer(options.layer);
-  const sequence = core.sequenceOrAll(options.sequence);
+  const {
+    layout,
+    shape,
+    layer: givenLayer,
+    sequence: givenSequence,
+    position,
+    out: givenOut,
+    scale,
+    temperature,
+    softCap,
+    causal = true,
+    window,
+    sinkTokens,
+    sinks,
+  } = checkOptions(options, OPTIONS);
+  const { heap } = core;
+  const layer = core.layer(givenLayer);
+  const sequence = core.sequenceOrAll(givenSequence);
   const { headDim, group } = core.layers[layer]!;
-  const queries = openQueries(heap, q, options, headDim);
+  const queries = openQueries(heap, q, { layout, shape }, headDim);
   const rows = sequence < 0 ? core.sequences : 1;
-  if (queries.extents.batches !== rows) {
+  if (queries.length > 0 && queries.extents.batches !== rows) {
     const expected =
       rows === 1 ? "1 batch row" : `${rows} batch rows, one for each sequence, or 1 and its \`sequence\``;
     fail("INVALID_SHAPE", "q", `must have ${expected} (got ${queries.extents.batches})`);
   }
-  if (group >= 0 && options.position !== undefined) {
+  if (group >= 0 && position !== undefined) {
     fail(
       "INVALID_ARGUMENT",
       "position",
@@ -53,12 +79,13 @@ export function attend<Q extends Tensor | Float32Array, Out extends Tensor | Flo
     );
   }
   const encoding =
-    group >= 0
-      ? NO_ENCODING
-      : readScheme(heap, options.position ?? "none", queries.extents.heads, headDim, options.causal ?? true);
-  const scores = readScores(options, queries.extents, NaN, encoding); // NaN: the scale of each sequence's current plan
+    group >= 0 ? NO_ENCODING : readScheme(heap, position ?? "none", queries.extents.heads, headDim, causal);
+  const given = { scale, temperature, softCap, causal, window, sinkTokens, sinks };
+  const scores = readScores(given, queries.extents, encoding); // the default scale is that of each sequence's current plan
 
-  return withOutput(heap, q, queries, options.out, [encoding.table], (staged) => {
+  return withOutput(heap, q, queries, givenOut, [encoding.table], (staged) => {
+    const { address } = core; // only now, because reading the options may have run code that disposes of the cache
+    if (queries.length === 0) return;
     withStagedScores(heap, scores, [staged.q, staged.out], (wasmOptions) =>
       heap.module.kv_attend(
         address,

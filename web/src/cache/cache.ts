@@ -1,4 +1,5 @@
 import { wholeNumber } from "../base/checks.js";
+import { checkOptions, optionNames } from "../base/options.js";
 import type { RopeConfig } from "../config/types.js";
 import { disposeSymbol } from "../base/dispose.js";
 import type { CacheDType } from "../memory/elements.js";
@@ -34,6 +35,11 @@ export interface CopyPrefixOptions {
   /** Number of tokens, counted from the first. Default: all. */
   length?: number;
 }
+
+const TRUNCATE_OPTIONS = optionNames<SequenceOptions>("truncate()", { sequence: true });
+const SAVE_OPTIONS = optionNames<SequenceOptions>("save()", { sequence: true });
+const RESTORE_OPTIONS = optionNames<SequenceOptions>("restore()", { sequence: true });
+const COPY_OPTIONS = optionNames<CopyPrefixOptions>("copyPrefix()", { from: true, to: true, length: true });
 
 /**
  * A KV cache: keys and values of a model's layers. Positions and ropes can change after tokens were cached. Made by `rw.kvCache()`.
@@ -146,15 +152,16 @@ export class KvCache implements Disposable {
    * Keeps the first `length` tokens of a sequence.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
    */
-  truncate(length: number, options: SequenceOptions = {}): void {
+  truncate(length: number, options?: SequenceOptions): void {
+    const { sequence: given } = checkOptions(options, TRUNCATE_OPTIONS);
     const { heap, address, maxLength } = this.#core;
-    const sequence = this.#core.sequence(options.sequence);
+    const sequence = this.#core.sequence(given);
     heap.check(heap.module.kv_truncate(address, sequence, wholeNumber(length, 0, maxLength, "length")));
   }
 
   /**
    * Discards tokens and moves later ones down: the first of them gets the position of the first discarded token. Rotated keys are rotated and
-   * rounded once each; values stay the same.
+   * rounded once each, which adds up over many shifts; raw keys and values stay the same.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, INVALID_POSITION, DISPOSED, OUT_OF_MEMORY.
    */
   shift(options: ShiftOptions): void {
@@ -174,16 +181,17 @@ export class KvCache implements Disposable {
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
    */
   copyPrefix(options: CopyPrefixOptions): void {
+    const { from: givenFrom, to: givenTo, length: givenLength } = checkOptions(options, COPY_OPTIONS);
     const core = this.#core;
-    const from = core.sequence(options.from, "from");
-    const to = core.sequence(options.to, "to");
-    const length = wholeNumber(options.length ?? core.tokens(from), 0, core.maxLength, "length");
+    const from = core.sequence(givenFrom, "from");
+    const to = core.sequence(givenTo, "to");
+    const length = wholeNumber(givenLength ?? core.tokens(from), 0, core.maxLength, "length");
     core.heap.check(core.heap.module.kv_copy_prefix(core.address, from, to, length));
   }
 
   /**
    * Changes the rope of layers, the positions of tokens, or both. Afterwards the keys are those that the same k would have given from the start.
-   * Rotated keys are re-rotated and rounded once for each of the two changes; raw keys stay the same. Above the first layer, k and v still come
+   * Rotated keys are rotated once, from the old rope and positions to the new, and rounded once; raw keys stay the same. Above the first layer, k and v still come
    * from activations that lower layers computed before the change. If the new rope's frequencies change with every length, rotated keys are
    * re-rotated at each token from then on. On failure nothing changes.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, INVALID_SHAPE, INVALID_POSITION, INVALID_CONFIG, UNKNOWN_KEY, UNSUPPORTED_ROPE_TYPE,
@@ -205,7 +213,7 @@ export class KvCache implements Disposable {
    * Copies keys and values as they are stored, for inspection.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
    */
-  read(options: ReadOptions = {}): CachedTokens {
+  read(options?: ReadOptions): CachedTokens {
     return read(this.#core, options);
   }
 
@@ -213,8 +221,9 @@ export class KvCache implements Disposable {
    * Saves a sequence as bytes. With the `simd` build the same tokens give the same bytes on every machine.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
    */
-  save(options: SequenceOptions = {}): Uint8Array {
-    return save(this.#core, this.#core.sequence(options.sequence));
+  save(options?: SequenceOptions): Uint8Array {
+    const { sequence } = checkOptions(options, SAVE_OPTIONS);
+    return save(this.#core, this.#core.sequence(sequence));
   }
 
   /**
@@ -223,8 +232,9 @@ export class KvCache implements Disposable {
    * rope are re-rotated to this cache's rope.
    * @throws {@link RopewalkError} INVALID_BYTES, CACHE_FULL, INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY. On failure nothing changes.
    */
-  restore(bytes: Uint8Array, options: SequenceOptions = {}): void {
-    restore(this.#core, bytes, this.#core.sequence(options.sequence));
+  restore(bytes: Uint8Array, options?: SequenceOptions): void {
+    const { sequence } = checkOptions(options, RESTORE_OPTIONS);
+    restore(this.#core, bytes, this.#core.sequence(sequence));
   }
 
   /**

@@ -1,9 +1,11 @@
 import { codeIn, count, wholeNumber } from "../base/checks.js";
 import { CACHE_DTYPES, type CacheDType } from "../memory/elements.js";
 import { fail } from "../base/errors.js";
+import { checkOptions, optionNames } from "../base/options.js";
 import { withRopes } from "../attention/rope_argument.js";
 import type { Heap } from "../memory/heap.js";
 import {
+  CACHE_OPTIONS,
   type CacheLayer,
   KEY_MODES,
   type KeyMode,
@@ -25,6 +27,9 @@ export interface KvCacheBytesOptions extends Omit<KvCacheOptions, "maxLength"> {
   length?: number;
 }
 
+const OPTIONS = optionNames<KvCacheOptions>("kvCache()", CACHE_OPTIONS);
+const BYTES_OPTIONS = optionNames<KvCacheBytesOptions>("kvCacheBytes()", { ...CACHE_OPTIONS, length: true });
+
 /**
  * A cache in wasm memory: its handle and shape, for the operations on it.
  * @internal
@@ -42,21 +47,31 @@ export class KvCacheCore {
   readonly #owned: Owned;
 
   constructor(heap: Heap, options: KvCacheOptions, useScalarKernels: boolean) {
+    const {
+      layers: givenLayers,
+      rope,
+      kvHeads,
+      headDim,
+      maxLength,
+      dtype,
+      keys: givenKeys,
+      sequences = 1,
+    } = checkOptions(options, OPTIONS);
     const { module } = heap;
-    const { layers, groups } = readLayers(heap, options);
-    const type = readDType(options);
+    const { layers, groups } = readLayers(heap, { layers: givenLayers, rope, kvHeads, headDim });
+    const type = readDType(dtype);
     this.heap = heap;
     this.layers = layers;
     this.groups = groups;
-    this.sequences = wholeNumber(options.sequences ?? 1, 1, 65536, "sequences");
-    this.maxLength = wholeNumber(options.maxLength, 1, 2 ** 30, "maxLength");
+    this.sequences = wholeNumber(sequences, 1, 65536, "sequences");
+    this.maxLength = wholeNumber(maxLength, 1, 2 ** 30, "maxLength");
     this.dtype = CACHE_DTYPES[type]!;
-    if (options.keys !== undefined) codeIn(KEY_MODES, options.keys, "keys");
+    if (givenKeys !== undefined) codeIn(KEY_MODES, givenKeys, "keys");
 
     const configs = groups.map(({ config }) => config);
     const [address, keys] = withRopes(heap, configs, (ropes) => {
       groups.forEach((group, i) => (group.config = ropes[i]!.config)); // a copy: callers may change their object
-      const mode = options.keys ?? (ropes.some(changesAtEveryLength) ? "raw" : "rotated");
+      const mode = givenKeys ?? (ropes.some(changesAtEveryLength) ? "raw" : "rotated");
       const rest = [type, KEY_MODES.indexOf(mode), this.sequences, this.maxLength, useScalarKernels] as const;
       const created = placeLayers(heap, layers, ropes, (at, ropesAt) => {
         const cache = module.kv_create();
@@ -106,15 +121,23 @@ export class KvCacheCore {
 
 /** Size in bytes of the pages of a cache at a length. @internal */
 export function kvCacheBytes(heap: Heap, options: KvCacheBytesOptions): number {
-  const { layers, groups } = readLayers(heap, options);
-  const type = readDType(options);
-  const sequences = wholeNumber(options.sequences ?? 1, 1, 65536, "sequences");
-  const length = wholeNumber(
-    options.length ?? options.maxLength,
-    0,
-    2 ** 30,
-    options.length === undefined ? "maxLength" : "length",
-  );
+  const {
+    layers: givenLayers,
+    rope,
+    kvHeads,
+    headDim,
+    maxLength,
+    dtype,
+    keys,
+    sequences: givenSequences = 1,
+    length: givenLength,
+  } = checkOptions(options, BYTES_OPTIONS);
+  const { layers, groups } = readLayers(heap, { layers: givenLayers, rope, kvHeads, headDim });
+  const type = readDType(dtype);
+  if (keys !== undefined) codeIn(KEY_MODES, keys, "keys");
+  const sequences = wholeNumber(givenSequences, 1, 65536, "sequences");
+  const field = givenLength === undefined ? "maxLength" : "length";
+  const length = wholeNumber(givenLength ?? maxLength, 0, 2 ** 30, field);
   const configs = groups.map(({ config }) => config);
   return withRopes(heap, configs, (ropes) => {
     const axes = Math.max(1, ...ropes.map((rope) => rope.axes));
@@ -126,7 +149,7 @@ export function kvCacheBytes(heap: Heap, options: KvCacheBytesOptions): number {
   });
 }
 
-function readDType({ dtype = "f32" }: Pick<KvCacheOptions, "dtype">): number {
+function readDType(dtype: CacheDType = "f32"): number {
   return codeIn(CACHE_DTYPES, dtype, "dtype", "INVALID_DTYPE");
 }
 

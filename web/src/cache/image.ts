@@ -1,4 +1,4 @@
-import { checkBytes } from "../base/checks.js";
+import { savedBytes } from "../base/checks.js";
 import { fail } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
 import type { KvCacheCore } from "./core.js";
@@ -23,10 +23,10 @@ export function save(core: KvCacheCore, sequence: number): Uint8Array {
 }
 
 /** @internal */
-export function restore(core: KvCacheCore, image: Uint8Array, sequence: number): void {
+export function restore(core: KvCacheCore, bytes: Uint8Array, sequence: number): void {
+  const image = savedBytes(bytes);
   const { heap, address } = core;
   const { module } = heap;
-  checkBytes(image);
   const check = (status: number): void => heap.check(status, undefined, "bytes");
   withObject(
     module.kv_reader_create(),

@@ -1,5 +1,6 @@
-import { show } from "../base/show.js";
 import { wholeNumber } from "../base/checks.js";
+import { checkOptions, type Given, optionNames } from "../base/options.js";
+import { isArray } from "../base/typed_arrays.js";
 import { flattenConfig } from "../config/flatten.js";
 import type { RopeConfig } from "../config/types.js";
 import type { CacheDType } from "../memory/elements.js";
@@ -58,14 +59,38 @@ export interface RopeGroup {
   layers: number[];
 }
 
+/** The names of {@link KvCacheOptions}, for option checks. @internal */
+export const CACHE_OPTIONS = {
+  rope: true,
+  kvHeads: true,
+  headDim: true,
+  layers: true,
+  maxLength: true,
+  dtype: true,
+  keys: true,
+  sequences: true,
+} as const;
+
+const LAYER_OPTIONS = optionNames<CacheLayerOptions>("a layer", { rope: true, kvHeads: true, headDim: true });
+
+/** The most layers of a cache. */
+const LARGEST_COUNT = 4096;
+
+/** The elements of an array, each read once; undefined for other values. Throws if there are more than a cache has layers. @internal */
+export function elementsOf(value: unknown, field: string): unknown[] | undefined {
+  if (!isArray(value)) return undefined;
+  const length = wholeNumber(value.length, 0, LARGEST_COUNT, field, " of layers");
+  return Array.from({ length }, (_, index) => value[index]);
+}
+
 /** Reads the options of the layers, and groups layers by rope. @internal */
 export function readLayers(
   heap: Heap,
-  options: Omit<KvCacheOptions, "maxLength">,
+  options: Given<Pick<KvCacheOptions, "layers" | keyof CacheLayerOptions>>,
 ): { layers: CacheLayer[]; groups: RopeGroup[] } {
   const given: unknown = options.layers ?? 1;
-  const list = Array.isArray(given) ? (given as unknown[]) : undefined;
-  const count = wholeNumber(list?.length ?? given, 1, 4096, "layers");
+  const list = elementsOf(given, "layers")?.map((own, index) => readLayer(own, index));
+  const count = wholeNumber(list?.length ?? given, 1, LARGEST_COUNT, "layers");
   const groups: RopeGroup[] = [];
   const known = new Map<unknown, number>(); // groups by the given object, and by the content of its config
 
@@ -81,7 +106,7 @@ export function readLayers(
   };
 
   const layers = Array.from({ length: count }, (_, index): CacheLayer => {
-    const own = list === undefined ? {} : checkLayer(list[index], index);
+    const own: CacheLayerOptions = list?.[index] ?? {};
     const field = (name: keyof CacheLayerOptions): string =>
       own[name] === undefined ? name : `layers[${index}].${name}`;
     const rope = own.rope === undefined ? options.rope : own.rope;
@@ -97,7 +122,13 @@ export function readLayers(
   return { layers, groups };
 }
 
-function checkLayer(given: unknown, index: number): CacheLayerOptions {
-  if (typeof given === "object" && given !== null) return given;
-  fail("INVALID_ARGUMENT", `layers[${index}]`, `must be an object (got ${show(given)})`);
+function readLayer(given: unknown, index: number): CacheLayerOptions {
+  const path = `layers[${index}]`;
+  if (given === undefined) fail("INVALID_ARGUMENT", path, "must be an object (got undefined)");
+  const { rope, kvHeads, headDim } = checkOptions(given as CacheLayerOptions, LAYER_OPTIONS, path);
+  return {
+    ...(rope !== undefined && { rope }),
+    ...(kvHeads !== undefined && { kvHeads }),
+    ...(headDim !== undefined && { headDim }),
+  };
 }

@@ -1,4 +1,5 @@
 import { wholeNumber } from "../base/checks.js";
+import { checkOptions, optionNames } from "../base/options.js";
 import type { KvCacheCore } from "./core.js";
 
 /** Which cached tokens to read. */
@@ -21,14 +22,22 @@ export interface CachedTokens {
   v: Float32Array;
 }
 
+const OPTIONS = optionNames<ReadOptions>("read()", { layer: true, sequence: true, first: true, count: true });
+
 /** @internal */
-export function read(core: KvCacheCore, options: ReadOptions): CachedTokens {
+export function read(core: KvCacheCore, options: ReadOptions | undefined): CachedTokens {
+  const {
+    layer: givenLayer,
+    sequence: givenSequence,
+    first: givenFirst = 0,
+    count: givenCount,
+  } = checkOptions(options, OPTIONS);
   const { heap, address } = core;
-  const layer = core.layer(options.layer);
-  const sequence = core.sequence(options.sequence);
+  const layer = core.layer(givenLayer);
+  const sequence = core.sequence(givenSequence);
   const written = heap.module.kv_written(address, layer, sequence);
-  const first = wholeNumber(options.first ?? 0, 0, written, "first");
-  const count = wholeNumber(options.count ?? written - first, 0, written - first, "count");
+  const first = wholeNumber(givenFirst, 0, written, "first");
+  const count = wholeNumber(givenCount ?? written - first, 0, written - first, "count");
   const { kvHeads, headDim } = core.layers[layer]!;
   const length = count * kvHeads * headDim;
   return heap.borrow(length * 8, (at) => {

@@ -1,6 +1,8 @@
 import { configOf, ropeOf, withRopes } from "../attention/rope_argument.js";
 import { wholeNumber } from "../base/checks.js";
+import { elementsOf } from "./options.js";
 import { RopewalkError, type RopewalkErrorCode, fail } from "../base/errors.js";
+import { checkOptions, optionNames } from "../base/options.js";
 import type { RopeConfig } from "../config/types.js";
 import type { Heap } from "../memory/heap.js";
 import { placePositions, type PositionInput, readPositions } from "../memory/positions.js";
@@ -68,23 +70,33 @@ function resultOf(check: () => void): CheckResult {
   }
 }
 
+const SHIFT_OPTIONS = optionNames<ShiftOptions>("shift()", { keep: true, discard: true, sequence: true });
+
 function shiftOrCheck(core: KvCacheCore, options: ShiftOptions, checkOnly: boolean): void {
+  const { keep: givenKeep = 0, discard: givenDiscard, sequence: givenSequence } = checkOptions(options, SHIFT_OPTIONS);
   const { heap, address, maxLength } = core;
-  const sequence = core.sequence(options.sequence);
-  const keep = wholeNumber(options.keep ?? 0, 0, maxLength, "keep");
-  const discard = wholeNumber(options.discard, 1, maxLength, "discard");
+  const sequence = core.sequence(givenSequence);
+  const keep = wholeNumber(givenKeep, 0, maxLength, "keep");
+  const discard = wholeNumber(givenDiscard, 1, maxLength, "discard");
   const status = heap.module.kv_shift(address, sequence, keep, discard, checkOnly);
   heap.check(status, (field) => (field === "discard" ? discard : undefined));
 }
 
+const RETUNE_OPTIONS = optionNames<RetuneOptions>("retune()", {
+  rope: true,
+  layers: true,
+  positions: true,
+  sequence: true,
+});
+
 function retuneOrCheck(core: KvCacheCore, options: RetuneOptions, checkOnly: boolean): void {
-  const { heap, address } = core;
-  const { rope, positions: input } = options;
+  const { rope, layers, positions: input, sequence: givenSequence } = checkOptions(options, RETUNE_OPTIONS);
+  const { heap } = core;
   if (rope === undefined && input === undefined)
     fail("INVALID_ARGUMENT", "rope", "or positions is required (got neither)");
   if (rope !== undefined) configOf(heap, rope, "rope");
-  const groups = Int32Array.from(rope === undefined ? [] : groupsOf(core, options.layers));
-  const sequence = input === undefined ? 0 : core.sequence(options.sequence);
+  const groups = Int32Array.from(rope === undefined ? [] : groupsOf(core, layers));
+  const sequence = input === undefined ? 0 : core.sequence(givenSequence);
   const tokens = input === undefined ? 0 : core.tokens(sequence);
   const positions = readPositions(input ?? 0, 1, tokens, core.axes, "positions");
 
@@ -94,7 +106,7 @@ function retuneOrCheck(core: KvCacheCore, options: RetuneOptions, checkOnly: boo
       const wasmPositions = placePositions(heap, positions, idsAddress, 0);
       heap.bytes(groupsAddress, groups.byteLength).set(new Uint8Array(groups.buffer));
       const status = heap.module.kv_retune(
-        address,
+        core.address, // only now, because reading the options and a config may have run code that disposes of the cache
         groupsAddress,
         groups.length,
         newRope?.address ?? 0,
@@ -125,7 +137,7 @@ function groupsOf(core: KvCacheCore, given: unknown): number[] {
     if (core.groups.length > 1) return refuse("is required: the layers of this cache use several ropes");
     return [0];
   }
-  const layers = (Array.isArray(given) ? (given as unknown[]) : [given]).map((layer) =>
+  const layers = (elementsOf(given, "layers") ?? [given]).map((layer) =>
     wholeNumber(layer, 0, core.layers.length - 1, "layers"),
   );
   if (layers.length === 0) return refuse("must name at least one layer (got an empty list)");
@@ -142,6 +154,6 @@ function groupsOf(core: KvCacheCore, given: unknown): number[] {
 /** Throws what a status means. Statuses about the new rope's geometry name other fields in the core: here the field is `rope`. */
 function checkStatus(heap: Heap, status: number): void {
   if (status === 0) return;
-  const { field } = heap.module.status_fields(status);
+  const field = heap.fieldOf(status);
   heap.check(status, undefined, field === "to" || field === "shape" ? "rope" : undefined);
 }

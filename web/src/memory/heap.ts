@@ -8,6 +8,9 @@ const SCRATCH_BYTES = 1 << 19;
 /** Tensors start on a cache line, because a vector that crosses two lines takes twice as long to load. */
 const CACHE_LINE = 64;
 
+/** The most bytes of one allocation, as in src/base/aligned_memory.h: the allocator's sums wrap near 4 GB. */
+const LARGEST_ALLOCATION = 0xfff0_0000;
+
 /**
  * Wasm memory. Each access makes a new view, because growing memory detaches older views.
  * @internal
@@ -29,7 +32,7 @@ export class Heap {
 
   /** Allocates `bytes` of memory. Throws OUT_OF_MEMORY, and then changes nothing. */
   allocate(bytes: number, field = ""): number {
-    const address = bytes <= 0xffff_ffff ? this.module._memalign(CACHE_LINE, Math.max(bytes, 1)) >>> 0 : 0;
+    const address = bytes <= LARGEST_ALLOCATION ? this.module._memalign(CACHE_LINE, Math.max(bytes, 1)) >>> 0 : 0;
     if (address === 0) {
       fail(
         "OUT_OF_MEMORY",
@@ -94,10 +97,22 @@ export class Heap {
    */
   check(status: number, got?: (field: string) => unknown, at?: string): void {
     if (status === 0) return;
-    const { code, field: named, requirement } = this.module.status_fields(status);
+    const named = this.fieldOf(status);
     const field = named === "" ? "" : (at ?? named);
     const value = got?.(field);
     const shown = value === undefined ? "" : ` (got ${show(value)})`;
-    fail(code as RopewalkErrorCode, field, requirement + shown);
+    const requirement = this.#text(this.module.status_requirement(status));
+    fail(this.#text(this.module.status_code(status)) as RopewalkErrorCode, field, requirement + shown);
+  }
+
+  /** The field at fault of a status of the core, "" if there is none. */
+  fieldOf(status: number): string {
+    return this.#text(this.module.status_field(status));
+  }
+
+  /** A text in static memory, which ends in a zero. The core allocates nothing to report a failure. */
+  #text(address: number): string {
+    const bytes = new Uint8Array(this.buffer, address);
+    return new TextDecoder().decode(bytes.subarray(0, bytes.indexOf(0)));
   }
 }

@@ -135,7 +135,7 @@ function largestPosition(positions: Positions): number {
 
 /** The default sequence length to plan for: the largest position + 1, as in transformers. @internal */
 export function lengthOf(positions: Positions): number {
-  return Math.max(1, Math.ceil(largestPosition(positions)) + 1);
+  return Math.min(2 ** 31, Math.max(1, Math.ceil(largestPosition(positions)) + 1));
 }
 
 /** The positions of some tokens of one batch row. @internal */

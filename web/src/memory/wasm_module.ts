@@ -74,7 +74,7 @@ export interface WasmAttention {
   bidirectional: boolean;
 }
 
-/** A status of the core (src/base/status.h): 0 is success, status_fields() describes the others. @internal */
+/** A status of the core (src/base/status.h): 0 is success; status_code() and its neighbors describe the others. @internal */
 export type Status = number;
 
 /** The core's functions. `rope` is an address returned by rope_create. @internal */
@@ -107,7 +107,7 @@ export interface WasmModule extends WasmAttentionFunctions, WasmCacheFunctions, 
     role: number,
     inverse: boolean,
   ): Status;
-  rope_check_positions(rope: number, positions: WasmPositions): Status;
+  rope_use_positions(rope: number, positions: WasmPositions): Status;
   rope_write_table(
     rope: number,
     positions: WasmPositions,
@@ -165,7 +165,10 @@ export interface WasmModule extends WasmAttentionFunctions, WasmCacheFunctions, 
     from: number,
     to: number,
   ): Status;
-  status_fields(status: Status): { code: string; field: string; requirement: string };
+  /** Addresses of texts that end in a zero. */
+  status_code(status: Status): number;
+  status_field(status: Status): number;
+  status_requirement(status: Status): number;
 }
 
 /** bindings/attention.cpp. `linear` is an address returned by linear_create. */

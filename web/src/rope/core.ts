@@ -63,12 +63,15 @@ export class RopeCore {
     this.heap.check(this.heap.module.rope_use_length(this.address, sequenceLength));
   }
 
-  /** Throws INVALID_POSITION, naming `field`, if the rope can't be used at these positions. */
-  checkPositions(positions: Positions, field = "positions"): void {
+  /**
+   * Throws INVALID_POSITION, naming `field`, if the plan for `sequenceLength` can't be used at these positions. 0 means the largest position + 1. The
+   * plan is then the current one.
+   */
+  checkPositions(positions: Positions, field = "positions", sequenceLength = 0): void {
     if (positions.tokens === 0) return;
     const count = positions.ids?.length ?? 0;
-    const placed = placePositions(this.heap, positions, count === 0 ? 0 : this.heap.idBlock(count), 0);
-    this.heap.check(this.heap.module.rope_check_positions(this.address, placed), undefined, field);
+    const placed = placePositions(this.heap, positions, count === 0 ? 0 : this.heap.idBlock(count), sequenceLength);
+    this.heap.check(this.heap.module.rope_use_positions(this.address, placed), undefined, field);
   }
 
   dispose(): void {

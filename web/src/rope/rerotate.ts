@@ -80,8 +80,8 @@ export function rerotate<X, R>(
   const to = read(givenTo, "to");
 
   // From here on no code of the caller runs, so addresses stay valid.
-  from.core.checkPositions(from.positions, "from.positions");
-  to.core.checkPositions(to.positions, "to.positions");
+  from.core.checkPositions(from.positions, "from.positions", from.sequenceLength);
+  to.core.checkPositions(to.positions, "to.positions", to.sequenceLength);
   const [fromRope, toRope] = [from.core.address, to.core.address];
   const fromCount = from.positions.ids?.length ?? 0;
   const ids = heap.idBlock(fromCount + (to.positions.ids?.length ?? 0));

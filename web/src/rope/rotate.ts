@@ -67,7 +67,7 @@ export function rotate<X>(core: RopeCore, x: X, options: RotateOptions): X {
   const { address } = core;
   if (source.address === 0 || target.address === 0 || source.length === 0) {
     // All chunks must use the same plan, and all positions must be checked before the first chunk is written.
-    core.checkPositions(positions);
+    core.checkPositions(positions, "positions", sequenceLength);
     sequenceLength ||= lengthOf(positions);
   }
   const ids = positions.ids === undefined ? 0 : heap.idBlock(positions.ids.length);

@@ -87,8 +87,9 @@ export function writeTable<Elements extends Tensor | ElementArray>(
   const role = codeOfRole(givenRole);
   trueOrFalse(inverse, "inverse");
   const positions = readLengthOrPositions(lengthOrPositions, core.axes);
-  core.checkPositions(positions);
-  const sequenceLength = checkSequenceLength(seqLen) || lengthOf(positions);
+  const givenLength = checkSequenceLength(seqLen);
+  core.checkPositions(positions, "positions", givenLength);
+  const sequenceLength = givenLength || lengthOf(positions);
 
   const rows = positions.tokens;
   const columns = layout === 0 ? geometry.rotary_dim / 2 : geometry.rotary_dim;

@@ -89,7 +89,7 @@ function attend(rw, entry, inTensor) {
   const planes = { step, axes: mrope_section === undefined ? 1 : 3, rows: entry.rows ? batches : 1 };
   const out = rw.attention(q, k, v, {
     ...{ layout, shape, kvShape, ...(dtype !== "f32" && { kvDtype: dtype }) },
-    ...{ ...scoresOf(entry, tokens), ...(rope && { position: rope }) },
+    ...{ ...scoresOf(entry, tokens), ...(rope && { rope }) },
     positions: positionsOf({ ...planes, first, tokens }),
     kvPositions: positionsOf({ ...planes, first: kv_first, tokens: kv_tokens }),
   });

@@ -2,7 +2,9 @@
 import { overrideRopeConfig } from "../../config/rope_config.js";
 import type { RopeConfig } from "../../config/types.js";
 import type { DecayCurve } from "../../rope/decay.js";
+import type { AttentionOptions } from "../../attention/attention.js";
 import type { AlibiScheme, SinusoidalScheme } from "../../attention/position_scheme.js";
+import type { Role } from "../../rope/core.js";
 import type { Rope } from "../../rope/rope.js";
 import type { Ropewalk } from "../../load/runtime.js";
 import type { NamedScaling } from "../rope_options.js";
@@ -127,17 +129,18 @@ export function attentions(
   length: number,
 ): Weights[] {
   const head_dim = configs[0]!.config.head_dim;
+  const ones = new Float32Array(tokens * head_dim).fill(1);
+  const placed = { layout: "thd", shape: [tokens, 1, head_dim] } as const;
   return schemes.flatMap((scheme) => {
     if (scheme !== "rope")
-      return [{ name: scheme, tokens, weights: weightsOf(rw, SCHEMES[scheme]!, head_dim, tokens, {}) }];
+      return [{ name: scheme, tokens, weights: weightsOf(rw, ones, ones, { ...placed, position: SCHEMES[scheme]! }) }];
     return configs.map(({ name, config }) =>
       withRope(rw, config, (rope) => {
+        const rotated = (role: Role): Float32Array =>
+          rope.rotate(ones.slice(), { ...placed, role, positions: 0, seqLen: length });
         const { softmax_scale: scale } = rope.plan(length);
-        return {
-          name: `rope, ${name}`,
-          tokens,
-          weights: weightsOf(rw, rope, head_dim, tokens, { scale, seqLen: length }),
-        };
+        const weights = weightsOf(rw, rotated("query"), rotated("key"), { ...placed, scale });
+        return { name: `rope, ${name}`, tokens, weights };
       }),
     );
   });
@@ -146,23 +149,17 @@ export function attentions(
 /** If the values are rows of the identity matrix, the outputs are the weights, of `head_dim` keys at a time. */
 function weightsOf(
   rw: Ropewalk,
-  position: Scheme | Rope,
-  head_dim: number,
-  tokens: number,
-  options: { scale?: number; seqLen?: number },
+  q: Float32Array,
+  k: Float32Array,
+  options: AttentionOptions<Float32Array> & { shape: readonly [tokens: number, heads: 1, head_dim: number] },
 ): Float64Array {
-  const ones = new Float32Array(tokens * head_dim).fill(1);
+  const [tokens, , head_dim] = options.shape;
   const weights = new Float64Array(tokens * tokens);
   for (let first = 0; first < tokens; first += head_dim) {
     const count = Math.min(head_dim, tokens - first);
     const values = new Float32Array(tokens * head_dim);
     for (let i = 0; i < count; i++) values[(first + i) * head_dim + i] = 1;
-    const out = rw.attention(ones, ones, values, {
-      layout: "thd",
-      shape: [tokens, 1, head_dim],
-      position,
-      ...options,
-    });
+    const out = rw.attention(q, k, values, options);
     for (let query = 0; query < tokens; query++)
       weights.set(out.subarray(query * head_dim, query * head_dim + count), query * tokens + first);
   }
