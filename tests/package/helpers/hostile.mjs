@@ -1,0 +1,193 @@
+// Values that no caller should pass, and arguments made of them, from a seed. What they throw is theirs: isAllowed() accepts it.
+import { RopewalkError } from "ropewalk";
+
+/** The error that the getters, methods and traps of hostile values throw. */
+export class CallersError extends Error {}
+
+/** Whether a call may end in this error: a RopewalkError with a code and a message, or the caller's own error. */
+export function isAllowed(error) {
+  if (error instanceof CallersError) return true;
+  return error instanceof RopewalkError && error.code.length > 0 && error.message.length > 0;
+}
+
+/** Random numbers from a seed (mulberry32). */
+export function randomSource(seed) {
+  let state = seed >>> 0;
+  const number = () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), state | 1);
+    t = (t + Math.imul(t ^ (t >>> 7), t | 61)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const below = (count) => Math.floor(number() * count);
+  return { number, below, pick: (list) => list[below(list.length)], chance: (share) => number() < share };
+}
+
+function refuse() {
+  throw new CallersError("a caller's own error");
+}
+
+const throwing = {
+  get: refuse,
+  has: refuse,
+  ownKeys: refuse,
+  getPrototypeOf: refuse,
+  getOwnPropertyDescriptor: refuse,
+};
+
+function revoked(target) {
+  const { proxy, revoke } = Proxy.revocable(target, {});
+  revoke();
+  return proxy;
+}
+
+function detached(array) {
+  structuredClone(array.buffer, { transfer: [array.buffer] });
+  return array;
+}
+
+/** An array of a resizable buffer, which became shorter after the array was made. */
+function shrunk(length) {
+  const buffer = new ArrayBuffer(4 * length, { maxByteLength: 8 * length });
+  const array = new Float32Array(buffer, 0, length);
+  buffer.resize(4);
+  return array;
+}
+
+const TYPED_ARRAYS = [
+  ...[Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array],
+  ...[Float32Array, Float64Array, BigInt64Array, BigUint64Array],
+  ...(typeof Float16Array === "undefined" ? [] : [Float16Array]),
+];
+const LENGTHS = [0, 1, 3, 4, 5, 64, 384];
+
+/** One function for each kind of hostile value, so that each call makes a fresh one. */
+export const HOSTILE = [
+  () => undefined,
+  () => null,
+  () => true,
+  () => false,
+  () => NaN,
+  () => Infinity,
+  () => -Infinity,
+  () => 0,
+  () => -0,
+  () => -1,
+  () => 0.5,
+  () => 1e308,
+  () => 5e-324,
+  () => 2 ** 31,
+  () => 2 ** 32,
+  () => 2 ** 32 + 1,
+  () => -(2 ** 31) - 1,
+  () => 2 ** 53,
+  () => 0n,
+  () => 5n,
+  () => 2n ** 64n,
+  () => Symbol("hostile"),
+  () => Symbol.iterator,
+  () => "",
+  () => "0",
+  () => "thd",
+  () => "__proto__",
+  () => "constructor",
+  () => "\u202ereversed\u0000\u001b[31m",
+  () => "long ".repeat(10000),
+  () => () => 5,
+  () => class {},
+  () => refuse,
+  () => ({}),
+  () => Object.create(null),
+  () => JSON.parse('{"__proto__": {"layout": "thd"}}'),
+  () => [],
+  () => [[]],
+  () => new Array(5),
+  () => Object.assign([1, 2, 3], { 1: Symbol("element") }),
+  () => [1, "2", 3n, null],
+  () => [0, 0, 0],
+  () => [0, 4, 64],
+  () => [2 ** 31, 2 ** 31, 64],
+  () => new Date(NaN),
+  () => /x/g,
+  () => new Map([["layout", "thd"]]),
+  () => Promise.resolve(5),
+  () => new ArrayBuffer(16),
+  () => new SharedArrayBuffer(16),
+  () => new DataView(new ArrayBuffer(16)),
+  () => ({ toString: refuse, valueOf: refuse, [Symbol.toPrimitive]: refuse }),
+  () => ({ length: 3, 0: 1, 1: 2, 2: 3 }),
+  () => ({ length: Infinity }),
+  () => ({ length: "many" }),
+  () => ({
+    [Symbol.toStringTag]: "Float32Array",
+    buffer: new ArrayBuffer(16),
+    byteOffset: 0,
+    byteLength: 16,
+    length: 4,
+  }),
+  () => ({ [Symbol.toStringTag]: "Float16Array", buffer: 5, byteOffset: -1, byteLength: 1e9, length: 1e9 }),
+  () => Object.defineProperty([1, 2], "length", { value: 2, writable: false }),
+  () => Object.defineProperty({}, "layout", { get: refuse, enumerable: true }),
+  () => Object.defineProperty([0, 1, 2], 1, { get: refuse }),
+  () => new Proxy({}, throwing),
+  () => new Proxy([], throwing),
+  () => new Proxy(() => 0, throwing),
+  () => new Proxy([1, 2, 3], {}),
+  () => new Proxy([], { get: (target, name) => (name === "length" ? 2 ** 31 : Reflect.get(target, name)) }),
+  () => new Proxy(new Float32Array(4), {}),
+  () => revoked({}),
+  () => revoked([]),
+  () => revoked(() => 0),
+  () => detached(new Float32Array(384)),
+  () => detached(new Float64Array(3)),
+  () => detached(new Uint8Array(16)),
+  () => shrunk(384),
+  () => new Float32Array(new ArrayBuffer(4 * 384, { maxByteLength: 8 * 384 })), // follows the length of its buffer
+  () => new Proxy({ scheme: "learned" }, {}),
+];
+
+/** A value that may be anything. */
+export function hostileValue(random) {
+  if (random.chance(0.15)) return new (random.pick(TYPED_ARRAYS))(random.pick(LENGTHS));
+  return random.pick(HOSTILE)();
+}
+
+/** A copy of good options in which some are missing or hostile, misspelt keys appear, getters throw; or no options object at all. */
+export function hostileOptions(random, good, names = Object.keys(good)) {
+  if (random.chance(0.1)) return hostileValue(random);
+  const options = { ...good };
+  const changes = 1 + random.below(2);
+  for (let i = 0; i < changes; i++) {
+    const name = random.chance(0.05) ? "misspelt" : random.pick(names);
+    if (random.chance(0.1)) delete options[name];
+    else if (random.chance(0.05)) Object.defineProperty(options, name, { get: refuse, enumerable: true });
+    else options[name] = hostileValue(random);
+  }
+  return random.chance(0.05) ? new Proxy(options, {}) : options;
+}
+
+/** The arguments of a good call with one or all of them hostile. Options objects are mutated inside, or replaced. */
+export function hostileArguments(random, good) {
+  const changed = random.below(good.length + 1);
+  return good.map((argument, i) => {
+    if (changed < good.length && i !== changed) return argument;
+    const isOptions =
+      typeof argument === "object" && argument !== null && Object.getPrototypeOf(argument) === Object.prototype;
+    return isOptions ? hostileOptions(random, argument) : hostileValue(random);
+  });
+}
+
+/** A value as text for the title of a failure. Never throws. */
+export function inWords(value, depth = 0) {
+  try {
+    if (typeof value === "bigint") return `${value}n`;
+    if (typeof value === "string") return JSON.stringify(value.slice(0, 40));
+    if (typeof value !== "object" || value === null) return String(value).slice(0, 60);
+    if (ArrayBuffer.isView(value)) return `${value.constructor.name}(${value.length})`;
+    if (depth > 1) return "{…}";
+    const entries = Object.entries(value).map(([name, inner]) => `${name}: ${inWords(inner, depth + 1)}`);
+    return `${Array.isArray(value) ? "array" : ""}{ ${entries.slice(0, 14).join(", ")} }`;
+  } catch {
+    return "a hostile object";
+  }
+}
