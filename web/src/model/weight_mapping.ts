@@ -86,7 +86,8 @@ export function assembleWeight(place: WeightPlace, parts: readonly TensorRows[],
     if (!place.isVector && columns !== place.columns)
       refuse(tensor, `must have ${place.columns} columns by the config (got ${columns})`);
     const [begin, length] = [first * columns, count * columns];
-    if (!(begin >= 0 && length > 0 && begin + length <= (elementsOf(tensor.shape) ?? 0)))
+    const isInside = first >= 0 && count > 0 && begin + length <= (elementsOf(tensor.shape) ?? 0);
+    if (!isInside || !Number.isInteger(first) || !Number.isInteger(count))
       refuse(tensor, `has ${rowsOf(tensor)} rows, but the config requires rows ${first} to ${first + count - 1}`);
     if (begin % block.elements !== 0 || length % block.elements !== 0)
       refuse(tensor, `can't be split by the config at element ${begin}, inside a ${format} block of ${block.elements}`);
