@@ -22,8 +22,10 @@ export function networkError(file: string, message: string, options?: ErrorOptio
 
 /** The field of an error: a file and a part of it. Long names are cut, and control characters escaped. @internal */
 export function fieldOf(file: string, part: string): string {
-  const short = (name: string): string =>
-    printable(name.length <= FIELD_LETTERS ? name : `${name.slice(0, FIELD_LETTERS)}…`);
+  const short = (name: string): string => {
+    const shown = printable(name.slice(0, FIELD_LETTERS + 1));
+    return shown.length <= FIELD_LETTERS ? shown : `${shown.slice(0, FIELD_LETTERS)}…`;
+  };
   return `${short(file)}: ${short(part)}`;
 }
 

@@ -12,4 +12,4 @@ export const MAX_HEADS = 65536;
  * Pieces of tensors that the weights of a model are assembled from. A stacked tensor has a piece for each expert, and a fused one for each head,
  * so a short header can claim millions. Released models have up to 70,000.
  */
-export const MAX_PIECES = 1 << 18;
+export const MAX_PIECES = 1 << 17;
