@@ -35,7 +35,8 @@ async function fuzz(args) {
   if (!values["no-build"]) await build();
   const { javascriptTargets } = await import("./fuzz/javascript.mjs");
   const { nativeTargets } = await import("./fuzz/native.mjs");
-  const all = [...javascriptTargets, ...(await nativeTargets(values.target))];
+  // libFuzzer has no iterations: it saves an input that fails
+  const all = [...javascriptTargets, ...(values.iteration === undefined ? await nativeTargets(values.target) : [])];
   const chosen = all.filter(({ name }) => values.target?.includes(name) ?? true);
   if (chosen.length === 0) throw new Error(`the targets are ${all.map(({ name }) => name).join(", ")}`);
 

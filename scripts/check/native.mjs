@@ -1,10 +1,11 @@
-// Builds the C++ library and its tests for this machine, optimized and under the sanitizers, and runs them.
+// Builds the C++ library and its tests for this machine, optimized and under the sanitizers, and runs them. Gives each fuzz target a short run.
 
 import { mkdir, rm } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { runBuild } from "../progress.mjs";
 import { capture } from "../run.mjs";
+import { hasFuzzer } from "../setup/machine.mjs";
 import { countTests, resultsFile, resultsFolder } from "./junit.mjs";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -15,10 +16,15 @@ export const nativeBuilds = [
   { name: "g++", preset: "native", folder: "native", compiler: "g++" },
   { name: "g++, sanitizers", preset: "native-sanitize", folder: "native-sanitize", compiler: "g++" },
   { name: "clang++, sanitizers", preset: "native-sanitize", folder: "native-sanitize-clang", compiler: "clang++" },
+  { name: "clang++, libFuzzer", preset: "fuzz", folder: "fuzz", compiler: "clang++" },
 ];
 
 /** Configures, builds and tests. Returns the counts. Throws an error with the output, and with `counts` if tests failed. */
 export async function checkNative({ name, preset, folder, compiler }) {
+  if (preset === "fuzz" && !hasFuzzer()) {
+    console.log("  fuzz targets are skipped: clang++ has no libFuzzer (Debian: libclang-rt-dev)");
+    return { passed: 0, failed: 0, skipped: 1 };
+  }
   const build = join(root, "build", folder);
   const results = resultsFile(name);
   // The environment chooses the compiler of a new folder only. Setting the CMake variable on an old one makes CMake 3.25 write a wrong

@@ -1,7 +1,7 @@
 // Finds out which programs and libraries are missing, by their Debian package names, and installs them with apt-get.
 
 import { existsSync, readdirSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { capture, run } from "./process.mjs";
 
 /** How to see that a package is installed: one of these programs or headers exists, or the function returns true. */
@@ -35,8 +35,19 @@ export function findProgram(name) {
 
 /** Whether clang++ has its sanitizer libraries, which Debian packages apart. */
 function hasSanitizers() {
-  if (!findProgram("clang++")) return false;
-  return existsSync(capture("clang++", ["--rtlib=compiler-rt", "-print-libgcc-file-name"]).trim());
+  return existsSync(runtimeLibrary());
+}
+
+/** Whether clang++ has libFuzzer. Debian packages it with the sanitizers, Apple doesn't have it. */
+export function hasFuzzer() {
+  const folder = dirname(runtimeLibrary());
+  return existsSync(folder) && readdirSync(folder).some((name) => name.startsWith("libclang_rt.fuzzer"));
+}
+
+/** Where clang++ looks for one of its runtime libraries; the others are next to it. */
+function runtimeLibrary() {
+  if (!findProgram("clang++")) return "";
+  return capture("clang++", ["--rtlib=compiler-rt", "-print-libgcc-file-name"]).trim();
 }
 
 /** The path of WebKitGTK's MiniBrowser, which is not on PATH, or undefined. */

@@ -29,6 +29,12 @@ const PROGRAMS = {
 
 export const BROWSERS = [...Object.keys(PROGRAMS), "webkit"];
 
+/** WebKitGTK has no OPFS without a profile on disk. */
+export const hasOpfs = (name) => name !== "webkit";
+
+/** The smallest window of WebKitGTK's MiniBrowser is wider than a phone. */
+export const hasNarrowWindow = (name) => name !== "webkit";
+
 function launch(name, { firefoxPrefs, timeoutMs = TIMEOUT_MS }) {
   if (name === "webkit") return launchWebKit({ timeoutMs });
   const executablePath = PROGRAMS[name].map(findProgram).find(Boolean);

@@ -48,7 +48,6 @@ export async function launchWebKit({ timeoutMs = TIMEOUT_MS } = {}) {
     DISPLAY: name,
     GDK_BACKEND: "x11",
     WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: "1", // root and most containers can't make one; the tests load only their own pages
-    WEBKIT_DISABLE_COMPOSITING_MODE: "1", // no GPU
   };
   const server = spawn("WebKitWebDriver", [`--port=${port}`], { env, stdio: "ignore" });
   const stop = () => {
@@ -108,7 +107,7 @@ class Browser {
   async newPage() {
     const handle = await this.#alone(async (driver) => {
       await driver.switchTo().window(await this.#firstPage);
-      await driver.switchTo().newWindow("tab");
+      await driver.switchTo().newWindow("window");
       return driver.getWindowHandle();
     });
     const inPage = (use) =>
@@ -251,6 +250,7 @@ class Page {
   hover(selector) {
     return this.#inPage(async (driver) => {
       const origin = await driver.findElement(By.css(selector));
+      await driver.executeScript("arguments[0].scrollIntoView({ block: 'center' })", origin);
       await driver.actions().move({ origin, x: 0, y: 0 }).perform();
     });
   }

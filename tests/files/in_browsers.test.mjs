@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import { BROWSERS, withBrowser } from "../browser/browsers.mjs";
+import { BROWSERS, hasOpfs, withBrowser } from "../browser/browsers.mjs";
 import { ggufBytes } from "./gguf_writer.mjs";
 import { answer } from "./server.mjs";
 import { ggufModel } from "./tiny_models.mjs";
@@ -102,6 +102,7 @@ for (const name of BROWSERS) {
         .writeHead(200, { "content-type": text === undefined ? "text/html" : "text/javascript" })
         .end(text ?? "<!doctype html><title>files</title>");
     });
+    const kinds = hasOpfs(name) ? ["opfs", "cache"] : ["cache"];
     const other = modelServer({ "access-control-allow-origin": "*" });
     const otherOrigin = await listen(t, other.handle);
     await withBrowser(
@@ -113,7 +114,7 @@ for (const name of BROWSERS) {
           ["page", inPage],
           ["worker", inWorker],
         ]) {
-          for (const cache of ["none", "opfs", "cache"]) {
+          for (const cache of ["none", ...kinds]) {
             const options = { source: `${url}${where}-${cache}.gguf`, cache };
             assert.deepEqual(await run(page, options), { digest: expected, warnings: [] }, `${where}, ${cache}`);
             own.requests.length = 0;
@@ -123,7 +124,7 @@ for (const name of BROWSERS) {
         }
         const list = () => page.evaluate(async () => (await import("/run.js")).list());
         const cached = ["page", "worker"].flatMap((where) =>
-          ["opfs", "cache"].map((cache) => ({
+          kinds.map((cache) => ({
             source: `${url}${where}-${cache}.gguf`,
             cache,
             bytes: bytes.length,
@@ -132,15 +133,17 @@ for (const name of BROWSERS) {
         );
         const inOrder = (models) => models.toSorted((a, b) => (a.source < b.source ? -1 : 1));
         assert.deepEqual(inOrder(await list()), inOrder(cached), "lists models cached by the page and by the Worker");
-        const removed = await page.evaluate(async () => {
+        const named = [`page-${kinds[0]}.gguf`, "/worker-cache.gguf"];
+        const removed = await page.evaluate(async ([first, second]) => {
           const { remove } = await import("/run.js");
-          return [await remove("page-opfs.gguf"), await remove("/worker-cache.gguf"), await remove("page-opfs.gguf")];
-        });
+          return [await remove(first), await remove(second), await remove(first)];
+        }, named);
         assert.deepEqual(removed, [true, true, false]);
-        assert.deepEqual(inOrder(await list()), inOrder([cached[1], cached[2]]));
+        const left = cached.filter(({ source }) => !named.some((end) => source.endsWith(end)));
+        assert.deepEqual(inOrder(await list()), inOrder(left));
         own.requests.length = 0;
         assert.deepEqual(
-          await inPage(page, { source: `${url}page-opfs.gguf`, cache: "opfs" }),
+          await inPage(page, { source: url + named[0], cache: kinds[0] }),
           { digest: expected, warnings: [] },
           "downloaded again after removal",
         );

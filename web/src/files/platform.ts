@@ -18,7 +18,7 @@ export interface FilePlatform {
 /** File access in pages and Workers. OPFS and the Cache API need a secure context. @internal */
 export const webFiles: FilePlatform = {
   fetch: (...request) => fetch(...request),
-  opfsRoot: () => navigator.storage.getDirectory(),
+  opfsRoot: async () => navigator.storage.getDirectory(), // rejects without navigator.storage, as in WebKitGTK
   get caches() {
     return globalThis.caches;
   },
