@@ -53,7 +53,7 @@ const MOST_QUOTED = 400;
 /**
  * Renders a conversation with the model's chat template, like transformers' apply_chat_template. The text includes special tokens, so
  * encode it with `{ special: false }`. Imports the package `@huggingface/jinja`. A template of up to a million characters may take
- * 400,000 steps, and more for a longer conversation: about half a second.
+ * 200,000 steps, and more for a longer conversation: about a quarter of a second.
  *
  * @param template `tokenizer.chat_template` of a GGUF file, chat_template.jinja, or `chat_template` of a tokenizer_config.json
  * @throws INVALID_ARGUMENT (messages): there are no messages, or the template rejects them; the error has the template's message.

@@ -1,8 +1,8 @@
 // What a template may use. A template comes with a model's file, so it may be made to run without end.
 import type { Value } from "./library.js";
 
-/** Steps that every template may take; released templates take about 100 for a message. About half a second. */
-const STEPS = 400_000;
+/** Steps that every template may take; released templates take about 100 for a message. About a quarter of a second. */
+const STEPS = 200_000;
 /** Further steps for each value in the messages, tools and variables, and for each 16 characters of their strings. */
 const STEPS_PER_VALUE = 200;
 const CHARACTERS_PER_STEP = 16;
@@ -17,7 +17,7 @@ const CHARACTERS = 1 << 22;
 const READ_PER_STEP = 512;
 /** And writing so many, or listing so many values. */
 const WRITTEN_PER_STEP = 64;
-const LISTED_PER_STEP = 8;
+const LISTED_PER_STEP = 32;
 
 /** Thrown when a template uses more than its budget. */
 export class OverBudget extends Error {}
@@ -63,6 +63,11 @@ export class Budget {
     const { value: content } = value;
     if (typeof content === "string") this.spend(content.length / READ_PER_STEP);
     else this.spend(entriesOf(content) / LISTED_PER_STEP);
+  }
+
+  /** Pays for iterations, which make two scopes and a `loop` each. */
+  iterations(values: Value): void {
+    this.spend(3 * entriesOf(values.value));
   }
 
   /** Pays for a new value. */

@@ -66,7 +66,9 @@ function correctLoops(jinja: Jinja, interpreter: Interpreter, budget: Budget): v
         return textValue(error.text);
       }
     }
-    return textValue(text);
+    const value = textValue(text);
+    budget.written(value);
+    return value;
   };
 
   function evaluate(statement: Statement, scope: Environment): string {
@@ -100,6 +102,8 @@ interface Evaluated extends Statement {
 
 const evaluated = (result: Value): Evaluated => ({ type: "Evaluated", result });
 
+/** Filters that take the same time whatever the length of their operand. */
+const QUICK_FILTERS = ["length", "first", "last", "list", "safe", "default"];
 /** Filters that look at each value inside an array or object, at any depth. */
 const DEEP_FILTERS = ["tojson", "string", "join", "sort", "dictsort", "unique"];
 /** Filters whose arguments are numbers or strings that the result repeats. */
@@ -180,11 +184,18 @@ function limit(interpreter: Interpreter, budget: Budget): void {
     const { iterable } = node;
     const isSelect = iterable.type === "SelectExpression";
     const values = interpreter.evaluate(isSelect ? iterable.lhs : iterable, environment);
-    budget.written(values); // each iteration makes scopes and a `loop`
+    budget.iterations(values);
     return evaluateFor(
       { ...node, iterable: isSelect ? { ...iterable, lhs: evaluated(values) } : evaluated(values) },
       environment,
     );
+  };
+
+  const evaluateCall = original("evaluateCallExpression");
+  interpreter.evaluateCallExpression = (node, environment) => {
+    const result = evaluateCall(node, environment);
+    budget.written(result);
+    return result;
   };
 
   const evaluateArguments = original("evaluateArguments");
@@ -202,7 +213,7 @@ function limit(interpreter: Interpreter, budget: Budget): void {
     if (operand.type === "StringValue") limitMethods(operand as StringValue, budget);
     if (typeof operand.value === "string" && name === "join") payForCharacters(operand);
     else if (DEEP_FILTERS.includes(name as string)) budget.serialized(operand);
-    else budget.read(operand);
+    else if (!QUICK_FILTERS.includes(name as string)) budget.read(operand);
     const node = REPEATING_FILTERS.includes(name as string)
       ? withLimitedArguments(operand, filter, environment)
       : filter;

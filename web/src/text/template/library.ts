@@ -49,6 +49,7 @@ export interface Interpreter {
   evaluateMemberExpression(node: MemberNode, environment: Environment): Value;
   evaluateTestExpression(node: Statement & { operand: Statement }, environment: Environment): Value;
   evaluateFor(node: ForNode, environment: Environment): StringValue;
+  evaluateCallExpression(node: Statement, environment: Environment): Value;
   evaluateArguments(args: Statement[], environment: Environment): [Value[], Map<string, Value>];
   applyFilter(operand: Value, filter: FilterNode, environment: Environment): Value;
 }
