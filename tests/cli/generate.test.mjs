@@ -263,6 +263,12 @@ for (const [name, words, status, message] of [
     1,
     /^error: model\.safetensors: chat_template: the model has no chat template; leave out --chat/,
   ],
+  [
+    "YaRN without a factor",
+    [llama, "the", "--rope-type", "yarn"],
+    2,
+    /^error: --factor: is required for --rope-type yarn/,
+  ],
   ["an invalid RoPE", [llama, "the", "--rope-type", "linear"], 1, /^error: (overrides\.)?rope_scaling\.factor: /],
 ]) {
   test(`refused: ${name}`, async () => {

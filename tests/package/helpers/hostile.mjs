@@ -144,12 +144,47 @@ export const HOSTILE = [
   () => shrunk(384),
   () => new Float32Array(new ArrayBuffer(4 * 384, { maxByteLength: 8 * 384 })), // follows the length of its buffer
   () => new Proxy({ scheme: "learned" }, {}),
+  () => ({ [Symbol.iterator]: refuse }),
+  () => ({ toJSON: refuse }),
+  () => new Set([1, 2]),
+  () => new Error("no"),
+  () => {
+    const circle = { inner: [] };
+    circle.inner.push(circle);
+    return circle;
+  },
 ];
 
 /** A value that may be anything. */
 export function hostileValue(random) {
   if (random.chance(0.15)) return new (random.pick(TYPED_ARRAYS))(random.pick(LENGTHS));
   return random.pick(HOSTILE)();
+}
+
+/** Random numbers from 0 to 1, the same for a seed. */
+export const randomFrom = (seed) => randomSource(seed).number;
+
+/** A function that returns hostile values. `random` is a function of {@link randomFrom}. */
+export const hostileValues = (random) => () => HOSTILE[Math.floor(random() * HOSTILE.length)]();
+
+/**
+ * An options object with some hostile values, and at times with a name that no call has. Its getters count as the caller's own code: `act` runs in
+ * one of them.
+ * @param names - the options of the call
+ */
+export function optionsWith(random, names, { valid = {}, act } = {}) {
+  const value = hostileValues(random);
+  const options = {};
+  for (const name of names) {
+    const chance = random();
+    if (chance < 0.3) options[name] = value();
+    else if (chance < 0.6 && name in valid) options[name] = valid[name];
+    else if (chance < 0.65) Object.defineProperty(options, name, { enumerable: true, get: refuse });
+    else if (chance < 0.7 && act !== undefined)
+      Object.defineProperty(options, name, { enumerable: true, get: () => (act(), valid[name] ?? value()) });
+  }
+  if (random() < 0.05) options.unknownOption = 1;
+  return random() < 0.1 ? new Proxy(options, {}) : options;
 }
 
 /** A copy of good options in which some are missing or hostile, misspelt keys appear, getters throw; or no options object at all. */

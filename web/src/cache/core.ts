@@ -140,7 +140,7 @@ export function kvCacheBytes(heap: Heap, options: KvCacheBytesOptions): number {
   const length = wholeNumber(givenLength ?? maxLength, 0, 2 ** 30, field);
   const configs = groups.map(({ config }) => config);
   return withRopes(heap, configs, (ropes) => {
-    const axes = Math.max(1, ...ropes.map((rope) => rope.axes));
+    const axes = ropes.reduce((most, rope) => Math.max(most, rope.axes), 1);
     const result = heap.scratch;
     heap.check(
       placeLayers(heap, layers, ropes, (at) => heap.module.kv_estimate(at, layers.length, type, axes, length, result)),

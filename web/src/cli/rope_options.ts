@@ -1,5 +1,6 @@
 // Options that change a model's RoPE, and named scalings such as `yarn:4`.
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { fail } from "../base/errors.js";
 import type { RopeOverrides, ScalingOverrides } from "../config/overrides.js";
 import { reads } from "../config/scaling.js";
 import { SCALING_KEYS } from "../config/scaling_keys.js";
@@ -58,7 +59,17 @@ export function ropeOverridesFrom(flags: RopeFlags): RopeOverrides | undefined {
     ...(flags.set ?? []),
   ];
   for (const [path, value] of settings) if (value !== undefined) setAt(overrides, path, value);
+  checkYarn(flags.ropeType, overrides);
   return Object.keys(overrides).length > 0 ? overrides : undefined;
+}
+
+/** Without a factor or another length, YaRN's factor is 1, which changes nothing. The config refuses other types. */
+function checkYarn(ropeType: RopeType | undefined, overrides: RopeOverrides): void {
+  const { factor, original_max_position_embeddings: original } = overrides.rope_scaling ?? {};
+  const lengths = [original, overrides.original_max_position_embeddings, overrides.max_position_embeddings];
+  if (ropeType !== "yarn" || [factor, ...lengths].some((value) => value !== undefined)) return;
+  const message = "is required for --rope-type yarn, for example --factor 4 (or --original-length)";
+  fail("INVALID_ARGUMENT", "--factor", message);
 }
 
 /** Keys that `type:factor:length` can set. */

@@ -104,10 +104,9 @@ function plainJson(_key: string, value: unknown): unknown {
 
 function formatTable(rows: readonly (readonly string[])[], { align = "l", head }: TableStyle = {}): string {
   const all = head === undefined ? rows : [head, ...rows];
-  const columns = Math.max(0, ...all.map((row) => row.length));
-  const widths = Array.from({ length: columns }, (_, column) =>
-    Math.max(...all.map((row) => visibleLength(row[column] ?? ""))),
-  );
+  const widths: number[] = [];
+  for (const row of all)
+    for (const [column, text] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, visibleLength(text));
   const line = (row: readonly string[]): string =>
     widths
       .map((width, column) => pad(row[column] ?? "", width, align[column] ?? align.at(-1)))

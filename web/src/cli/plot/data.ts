@@ -59,12 +59,10 @@ export function namedConfigs(
 
 /** The default length to plan for: the longest that one of the scalings supports. */
 export function longestSupportedLength(rw: Ropewalk, configs: readonly NamedConfig[]): number {
-  return Math.max(
-    ...configs.map(({ config }) => {
-      const { window, factor } = rw.describe(config);
-      return Math.ceil((window ?? 2048) * factor);
-    }),
-  );
+  return configs.reduce((longest, { config }) => {
+    const { window, factor } = rw.describe(config);
+    return Math.max(longest, Math.ceil((window ?? 2048) * factor));
+  }, 0);
 }
 
 /** Frequency in radians per position, or wavelength in positions, of each pair. Pairs with frequency 0 are omitted. */

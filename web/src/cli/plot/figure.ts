@@ -92,7 +92,9 @@ export function drawWeights(squares: readonly Weights[], title: string, size: Si
   const rows = Math.ceil(squares.length / columns);
   const cells = squares.flatMap(({ weights, tokens }, square) => {
     const largest = Array.from({ length: tokens }, (_, query) =>
-      Math.max(...weights.subarray(query * tokens, (query + 1) * tokens)),
+      weights
+        .subarray(query * tokens, (query + 1) * tokens)
+        .reduce((most, weight) => Math.max(most, weight), -Infinity),
     );
     return Array.from(weights, (weight, i) => {
       const [query, key] = [Math.floor(i / tokens), i % tokens];

@@ -32,7 +32,7 @@ export async function cachedModels(platform: FilePlatform): Promise<CachedModel[
       const ofVersion = pieces.filter((piece) => piece.version === version);
       model.bytes += ofVersion.reduce((sum, { index }) => sum + pieceLength(store, size, index), 0);
     }
-    models.push(...bySource.values());
+    for (const model of bySource.values()) models.push(model);
   }
   return models;
 }
