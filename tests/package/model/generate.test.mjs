@@ -122,6 +122,57 @@ test("a full context: stop, shift, extend", async () => {
   extended.dispose();
 });
 
+test("whenFull: shift at the smallest contexts", async () => {
+  for (const contextLength of [1, 2, 3, 4, 5, 8]) {
+    const session = model.session({ contextLength });
+    await session.append(prompt.slice(0, contextLength));
+    const options = { maxTokens: 30, whenFull: "shift", temperature: 0, ignoreEnd: true };
+    const pieces = await collect(session.generate(options));
+    assert.equal(pieces.length, 30, String(contextLength));
+    assert.equal(pieces.at(-1).finish, "length");
+    assert.ok(session.length <= contextLength);
+    const kept = contextLength >> 1;
+    assert.deepEqual(session.tokens.slice(0, kept), prompt.slice(0, kept)); // half of them, below 8
+    session.dispose();
+  }
+});
+
+test("whenFull: shift with keep that fills the context is refused by that name, before a token is generated", async () => {
+  for (const [contextLength, keep] of [
+    [1, 1],
+    [4, 4],
+    [4, 5],
+    [64, 64],
+  ]) {
+    // prettier-ignore
+    const session = model.session({ contextLength });
+    await session.append([5]);
+    const pieces = session.generate({ whenFull: "shift", keep });
+    await assert.rejects(pieces.next(), {
+      code: "INVALID_ARGUMENT",
+      message: `keep: must be below the context length, ${contextLength}, if whenFull is "shift" (got ${keep})`,
+    });
+    assert.equal(session.length, 1);
+    assert.equal((await collect(session.generate({ keep, maxTokens: 1 }))).length, 1); // other policies don't keep
+    session.dispose();
+  }
+});
+
+test("shift makes room even if the context has become shorter than the text", async () => {
+  const session = model.session();
+  await session.append(prompt.slice(0, 40));
+  session.retune({}, { contextLength: 10 });
+  const pieces = await collect(session.generate({ maxTokens: 5, whenFull: "shift", ignoreEnd: true }));
+  assert.equal(pieces.length, 5);
+  assert.ok(session.length <= 10);
+  session.dispose();
+});
+
+test("an option that is undefined has its default", async () => {
+  const options = { temperature: undefined, topK: undefined, stop: undefined, signal: undefined, seed: 4 };
+  assert.deepEqual(tokensOf(await generate(options)), tokensOf(await generate({ seed: 4 })));
+});
+
 test("extending beyond the trained length uses the YaRN factor that reaches it", async () => {
   const { trainedLength } = model.info;
   const session = model.session({ contextLength: trainedLength });

@@ -124,13 +124,69 @@ test("retune changes the keys of the lowest layer to the new scaling, and back",
     raises(() => session.retune({}, { kind: "sliding_attention" }), "INVALID_ARGUMENT", "kind");
   }));
 
-test("shift makes room for more tokens", () =>
+/** Keys and values of a session's layer 0. They depend on no other token, only on their own and its position. */
+function lowestLayer(session) {
+  const bytes = session.save();
+  const image = bytes.subarray(16 + new DataView(bytes.buffer).getUint32(8, true));
+  const cache = rw.kvCache({ rope: model.rope, layers: 2, kvHeads: 2, maxLength: 256 });
+  cache.restore(image);
+  const { k, v } = cache.read({ layer: 0 });
+  cache.dispose();
+  return [k, v];
+}
+
+test("shift moves keys to the positions of tokens that were never shifted", () =>
   withSession(async (session) => {
     await session.append(prompt);
+    const unshifted = lowestLayer(session);
     session.shift({ keep: 4, discard: 20 });
-    assert.deepEqual(session.tokens, [...prompt.slice(0, 4), ...prompt.slice(24)]);
-    assert.ok(session.logits().every(Number.isFinite));
-    raises(() => session.shift({ discard: 100 }), "INVALID_ARGUMENT", "discard");
+    const left = [...prompt.slice(0, 4), ...prompt.slice(24)];
+    assert.deepEqual(session.tokens, left);
+    const [keys, values] = lowestLayer(session);
+    await withSession(async (fresh) => {
+      await fresh.append(left);
+      const [freshKeys, freshValues] = lowestLayer(fresh);
+      same(keys, freshKeys, 1e-5);
+      same(values, freshValues, 1e-5);
+    });
+    const row = keys.length / left.length;
+    const moved = unshifted[0].subarray(24 * row); // the same tokens at their old positions
+    assert.ok(largestDifference([keys.subarray(4 * row)], [moved]) > 1e-2);
+  }));
+
+test("after shift, the logits are those of keys that are rotated when they are read", async () => {
+  const raw = await rw.model(tinyModel("llama/model.gguf"), { kv: { dtype: "f32", keys: "raw" }, contextLength: 256 });
+  await withSession(async (session) => {
+    const rotatedLater = raw.session();
+    for (const one of [session, rotatedLater]) await one.append(prompt);
+    const before = session.logits();
+    for (const one of [session, rotatedLater]) one.shift({ keep: 4, discard: 20 });
+    for (const one of [session, rotatedLater]) await one.append(steps);
+    same(session.logits(), rotatedLater.logits());
+    assert.equal(session.length, 28 + 32);
+    assert.ok(largestDifference([session.logits()], [before]) > 1e-2);
+    const unshifted = await logitsAfter([...prompt, ...steps]);
+    assert.ok(largestDifference([session.logits()], [unshifted]) > 1e-2);
+    rotatedLater.dispose();
+  });
+  raw.dispose();
+});
+
+// A server's negative n_discard moved tokens to negative positions (CVE-2026-21869 of llama.cpp).
+test("CVE-2026-21869: a negative discard, and counts beyond the text, are refused and change nothing", () =>
+  withSession(async (session) => {
+    await session.append(prompt);
+    const before = session.save();
+    for (const discard of [-1, -48, -(2 ** 31), 2 ** 31, 2 ** 32, 2 ** 53, 0, 0.5, NaN, Infinity, 49, "1", null, 1n])
+      raises(() => session.shift({ discard }), "INVALID_ARGUMENT", "discard");
+    for (const keep of [-1, -(2 ** 31), 2 ** 32, 2 ** 53, 0.5, NaN, "1"])
+      raises(() => session.shift({ keep, discard: 1 }), "INVALID_ARGUMENT", "keep");
+    raises(() => session.shift({ keep: 48, discard: 1 }), "INVALID_ARGUMENT", "discard");
+    raises(() => session.shift({ keep: 40, discard: 9 }), "INVALID_ARGUMENT", "discard");
+    raises(() => session.shift(), "INVALID_ARGUMENT", "discard");
+    raises(() => session.shift(-1), "INVALID_ARGUMENT", "options");
+    assert.deepEqual(session.save(), before);
+    assert.deepEqual(session.tokens, prompt);
   }));
 
 test("a full context rejects more tokens and is unchanged", () =>

@@ -14,8 +14,10 @@ const LONGEST = 2 ** 24;
 export function listOf(given: unknown, field: string, what: string): unknown[] {
   const refuse = (problem: string): never => fail("INVALID_ARGUMENT", field, `must be ${what} (${problem})`);
   if (isRevoked(given)) return refuse("got a revoked Proxy");
-  // The iterator of a detached array throws.
-  if (ArrayBuffer.isView(given) && !(given instanceof DataView)) return Array.from(given as Int32Array, Number);
+  if (ArrayBuffer.isView(given) && !(given instanceof DataView)) {
+    const array = given as Int32Array; // if it is detached, its length is 0, and its iterator would throw
+    return Array.from({ length: array.length }, (_, i) => Number(array[i]));
+  }
   const list = given as Partial<Iterable<unknown>> | null;
   if (typeof given !== "object" || typeof list?.[Symbol.iterator] !== "function") return refuse(`got ${show(given)}`);
   const items: unknown[] = [];

@@ -1,0 +1,142 @@
+// Options of models and sessions: unknown names, values of wrong types, and getters with effects.
+import assert from "node:assert/strict";
+import test, { after } from "node:test";
+import { tinyModel } from "../helpers/models.mjs";
+import { raises, rejects, rw } from "../helpers/runtime.mjs";
+
+const path = tinyModel("llama/model.gguf");
+const model = await rw.model(path);
+after(() => model.dispose());
+const session = model.session();
+await session.append([5, 6, 7]);
+const before = session.save();
+
+async function collect(pieces) {
+  const all = [];
+  for await (const piece of pieces) all.push(piece);
+  return all;
+}
+
+/** Calls with an options object, by the call that errors name. */
+const calls = {
+  "rw.model()": (options) => rw.model(path, options),
+  "session()": async (options) => model.session(options).dispose(),
+  "append()": (options) => session.append([5], options),
+  "generate()": (options) => collect(session.generate(options)),
+  "shift()": async (options) => session.shift(options),
+  "retune()": async (options) => session.retune({}, options),
+  "perplexity()": (options) => model.perplexity([5, 6], options),
+  "embed()": (options) => model.embed([5, 6], options),
+  "renderChat()": (options) => model.renderChat([{ role: "user", content: "a" }], options),
+};
+
+test("an unknown option is an error that suggests the nearest name", async () => {
+  const wrong = [
+    ["rw.model()", "context_length", "contextLength"],
+    ["rw.model()", "chat_template", "chatTemplate"],
+    ["session()", "context_length", "contextLength"],
+    ["append()", "on_progress", "onProgress"],
+    ["append()", "Signal", "signal"],
+    ["generate()", "max_tokens", "maxTokens"],
+    ["generate()", "top_k", "topK"],
+    ["generate()", "stopToken", "stopTokens"],
+    ["shift()", "discards", "discard"],
+    ["retune()", "context_length", "contextLength"],
+    ["perplexity()", "windows", "window"],
+    ["embed()", "sginal", "signal"],
+    ["renderChat()", "add_generation_prompt", "addGenerationPrompt"],
+  ];
+  for (const [call, name, nearest] of wrong) {
+    await assert.rejects(calls[call]({ [name]: 1 }), {
+      name: "RopewalkError",
+      code: "UNKNOWN_KEY",
+      field: name,
+      message: `${name}: "${name}" isn't an option of ${call}; did you mean ${nearest}?`,
+    });
+  }
+  await rejects(calls["perplexity()"]({ scaling: {} }), "UNKNOWN_KEY", "scaling");
+  await rejects(rw.modelInfo(path, { context_length: 5 }), "UNKNOWN_KEY", "context_length");
+  await rejects(collect(model.generate([5], { max_tokens: 5 })), "UNKNOWN_KEY", "max_tokens");
+  await rejects(model.promptTokens("a", { tool: [] }), "UNKNOWN_KEY", "tool");
+  await rejects(rw.model(path, { kv: { dtypes: "f16" } }), "UNKNOWN_KEY", "kv.dtypes");
+  await rejects(rw.model(path, { tokenizer: { tokenizer_config: {} } }), "UNKNOWN_KEY", "tokenizer.tokenizer_config");
+  const kinds = { full_attention: { rope_theta: 5000 }, sliding: { rope_theta: 5000 } };
+  await rejects(rw.model(path, { rope: kinds }), "UNKNOWN_KEY", "rope.sliding");
+  await rejects(model.perplexity([5, 6], { rope: kinds }), "UNKNOWN_KEY", "rope.sliding");
+});
+
+test("options that are no object, or have values of another type, are errors", async () => {
+  for (const [name, call] of Object.entries(calls))
+    for (const options of [null, 5, "a", true, Symbol("a"), 5n, [], new Float32Array(1), () => 1])
+      await assert.rejects(call(options), { name: "RopewalkError", code: "INVALID_ARGUMENT", field: "options" }, name);
+  for (const name of ["rw.model()", "append()", "generate()", "perplexity()", "embed()"])
+    for (const signal of [null, 5, {}, new AbortController()])
+      await rejects(calls[name]({ signal }), "INVALID_ARGUMENT", "signal");
+  for (const name of ["rw.model()", "append()", "perplexity()"])
+    for (const onProgress of [null, 5, {}])
+      await rejects(calls[name]({ onProgress }), "INVALID_ARGUMENT", "onProgress");
+  await rejects(rw.model(path, { onWarning: 5 }), "INVALID_ARGUMENT", "onWarning");
+  await rejects(rw.model(path, { chatTemplate: 5 }), "INVALID_ARGUMENT", "chatTemplate");
+  await rejects(rw.model(path, { kv: 5 }), "INVALID_ARGUMENT", "kv");
+  await rejects(rw.model(path, { tokenizer: null }), "INVALID_ARGUMENT", "tokenizer");
+  for (const rope of [null, 5, "yarn"]) {
+    await rejects(rw.model(path, { rope }), "INVALID_ARGUMENT", "rope");
+    await rejects(model.perplexity([5, 6], { rope }), "INVALID_ARGUMENT", "rope");
+  }
+  raises(() => session.retune({}, { kind: "other" }), "INVALID_ARGUMENT", "kind");
+  raises(() => session.retune(5), "INVALID_ARGUMENT", "overrides");
+  for (const stop of [5, {}, [5], [""], [undefined]])
+    await rejects(calls["generate()"]({ stop }), "INVALID_ARGUMENT", "stop");
+  for (const stopTokens of [5, {}, [undefined], "5"])
+    await rejects(calls["generate()"]({ stopTokens }), "INVALID_ARGUMENT", "stopTokens");
+});
+
+test("lists of tokens that aren't lists, or have other values, are errors", async () => {
+  for (const list of [null, undefined, 5, {}, () => 1, Symbol("a"), 5n, new DataView(new ArrayBuffer(8))]) {
+    await rejects(session.append(list), "INVALID_ARGUMENT", "tokens");
+    await rejects(model.perplexity(list), "INVALID_ARGUMENT", "tokens");
+    await rejects(model.embed(list), "INVALID_ARGUMENT", "tokens");
+    await rejects(model.promptTokens(list), "INVALID_ARGUMENT", "prompt");
+  }
+  for (const list of [["a"], [5, 64], [5, null], [5n], [[5]]]) {
+    await rejects(session.append(list), "INVALID_ARGUMENT", `tokens[${list.length - 1}]`);
+    await rejects(model.perplexity(list), "INVALID_ARGUMENT", `tokens[${list.length - 1}]`);
+  }
+  await rejects(model.promptTokens([5, "a"]), "INVALID_ARGUMENT", "prompt[1]");
+  const endless = { *[Symbol.iterator]() { for (;;) yield 5; } }; // prettier-ignore
+  await rejects(session.append(endless), "INVALID_ARGUMENT", "tokens");
+  const detached = Int32Array.of(5, 6);
+  structuredClone(detached, { transfer: [detached.buffer] });
+  await session.append(detached); // no tokens
+  assert.equal(session.length, 3);
+});
+
+test("a getter that disposes of the session or the model ends the call with DISPOSED", async () => {
+  const acts = {
+    append: (one, act) => one.append([5], { get signal() { return act(); } }),
+    generate: (one, act) => collect(one.generate({ get maxTokens() { return act(); } })),
+    shift: async (one, act) => one.shift({ discard: 1, get keep() { return act(); } }),
+    retune: async (one, act) => one.retune({ get rope_theta() { return act(); } }),
+    list: (one, act) => one.append({ *[Symbol.iterator]() { act(); yield 5; } }),
+  }; // prettier-ignore
+  for (const [name, act] of Object.entries(acts)) {
+    for (const field of ["session", "model"]) {
+      const source = await rw.model(path);
+      const one = source.session();
+      await one.append([5, 6, 7]);
+      const result = act(one, () => void (field === "model" ? source : one).dispose());
+      await assert.rejects(result, { name: "RopewalkError", code: "DISPOSED", field }, name);
+      one.dispose();
+      source.dispose();
+    }
+  }
+  const own = await rw.model(path);
+  const options = { get contextLength() { own.dispose(); return 8; } }; // prettier-ignore
+  raises(() => own.session(options), "DISPOSED", "model");
+  raises(() => own.session(), "DISPOSED", "model");
+});
+
+test("nothing of this has changed the session", () => {
+  assert.deepEqual(session.save(), before);
+  session.dispose();
+});
