@@ -84,7 +84,7 @@ export function attention<Q extends Tensor | Float32Array, Out extends Tensor | 
   const scores = readScores(given, queries.extents, encoding);
 
   return withOutput(heap, q, queries, givenOut, [keys, values, encoding.table], ({ q: query, out }) => {
-    if (queries.length === 0 || kvTokens === 0) return writeZeros(heap, out);
+    if (queries.length === 0 || kvTokens === 0) { writeZeros(heap, out); return; }
     if (rope !== undefined) usePositions(rope, { positions, kvPositions });
     scores.options.rope = rope?.address ?? 0;
     if (scale === undefined) scores.options.scale = defaultScale(rope, head_dim);

@@ -74,7 +74,7 @@ export class Budget {
   written(value: Value | undefined): void {
     if (value === undefined) return;
     const { value: content } = value;
-    if (typeof content !== "string") return this.spend(entriesOf(content));
+    if (typeof content !== "string") { this.spend(entriesOf(content)); return; }
     this.checkLength(content.length);
     this.spend(content.length / WRITTEN_PER_STEP);
   }
