@@ -197,6 +197,45 @@ test("errors name what is wrong in a header", async (t) => {
   }
 });
 
+test("unsupported tensor types are refused by name", async () => {
+  // ggml.h in June 2026; types that were removed from it keep their numbers
+  const names = {
+    ...{ 4: "Q4_2", 5: "Q4_3", 9: "Q8_1", 15: "Q8_K", 16: "IQ2_XXS", 17: "IQ2_XS", 18: "IQ3_XXS", 19: "IQ1_S" },
+    ...{ 21: "IQ3_S", 22: "IQ2_S", 23: "IQ4_XS", 24: "I8", 25: "I16", 26: "I32", 27: "I64", 28: "F64", 29: "IQ1_M" },
+    ...{ 31: "Q4_0_4_4", 32: "Q4_0_4_8", 33: "Q4_0_8_8", 34: "TQ1_0", 35: "TQ2_0", 36: "IQ4_NL_4_4" },
+    ...{ 37: "IQ4_NL_4_8", 38: "IQ4_NL_8_8", 39: "MXFP4", 40: "NVFP4", 41: "Q1_0", 42: "Q2_0" },
+  };
+  for (let typeNumber = 0; typeNumber < 50; typeNumber++) {
+    const opened = open(header({ tensors: [tensor({ typeNumber, shape: [1, 256] })] }));
+    const name = names[typeNumber] ?? (typeNumber > 42 ? `number ${typeNumber}` : undefined);
+    if (name === undefined)
+      await opened.catch(({ code }) => assert.equal(code, "INVALID_FILE", "only its length is wrong"));
+    else
+      await expectError(opened, "UNSUPPORTED_MODEL", "m.gguf: t", new RegExp(`tensor type ${name} is not supported`));
+  }
+});
+
+test("names in a file can't reach a terminal as they are, or make messages long", async () => {
+  const title = "\u001b]0;title\u0007";
+  for (const bytes of [
+    header({ tensors: [tensor({ name: title }), tensor({ name: title })] }),
+    header({ tensors: [tensor({ name: title }), tensor({ name: "b", offset: 32 })] }),
+    header({ metadata: { [title]: typed("bool", 2) } }),
+    header({ metadata: { [`${title}${"x".repeat(60_000)}`]: typed("bool", 2) } }),
+  ]) {
+    await assert.rejects(open(bytes), ({ name, field, message }) => {
+      assert.equal(name, "RopewalkError");
+      assert.match(field + message, /\\u001b/);
+      // eslint-disable-next-line no-control-regex -- these must not be there
+      assert.doesNotMatch(field + message, /[\u0000-\u001f\u007f-\u009f]/);
+      assert.ok(message.length < 1000);
+      return true;
+    });
+  }
+  const long = header({ metadata: { ["x".repeat(70_000)]: 1 } });
+  await expectError(open(long), "INVALID_FILE", "m.gguf: metadata key 0", /70000 bytes, more than the limit of 65535/);
+});
+
 test("a file truncated at any byte is rejected", async () => {
   const bytes = ggufBytes({ metadata: { a: ["x", "y"] }, tensors: [tensor()] });
   for (let length = 0; length < bytes.length; length++) {

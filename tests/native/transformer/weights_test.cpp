@@ -97,6 +97,13 @@ TEST(Weights, AVectorOfAnyFormatWithSomethingAdded) {
   }
 }
 
+// A matrix of the largest numbers has more bytes than 32 bits hold, and fewer than 64 bits hold.
+TEST(Weights, BytesOfAMatrixDoNotWrap) {
+  EXPECT_EQ(weight_bytes(WeightFormat::f32, kMost, kMost), 4 * std::uint64_t{kMost} * std::uint64_t{kMost});
+  EXPECT_EQ(weight_bytes(WeightFormat::f16, 1 << 22, 1 << 20), std::uint64_t{1} << 43);
+  EXPECT_EQ(weight_bytes(WeightFormat::q8_0, 1 << 22, 1 << 20), (std::uint64_t{1} << 37) * 34);
+}
+
 TEST(Weights, RefusesShapesThatAreNotTheConfigs) {
   for (const Description& description : every_model()) {
     const TestModel model(description);

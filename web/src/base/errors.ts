@@ -37,7 +37,7 @@ export class RopewalkError extends Error {
     super(printable(field === "" ? message : `${field}: ${message}`), options);
     this.name = "RopewalkError";
     this.code = code;
-    this.field = field;
+    this.field = printable(field); // may have a name from a file
   }
 }
 

@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { fail } from "../../base/errors.js";
 import { type ByteSource, MissingFile, readRange } from "../../files/byte_source.js";
-import { invalidFile } from "../../files/errors.js";
+import { invalidFile, named } from "../../files/errors.js";
 import { readHeader } from "../../files/header_reader.js";
 import { nodeFiles } from "../../files/node_files.js";
 import { elementBytes, parseEntries, type SafetensorsEntry } from "../../files/safetensors/header.js";
@@ -72,7 +72,7 @@ async function openFile(path: string): Promise<ByteSource> {
 
 /** Other tensors are only copied, so every dtype of known size works. */
 function bytesOf(file: string, name: string, dtype: string, shape: readonly number[]): number {
-  return elementBytes(dtype, shape) ?? invalidFile(file, name, `has the unknown dtype ${dtype}`);
+  return elementBytes(dtype, shape) ?? invalidFile(file, name, `has the unknown dtype ${named(dtype)}`);
 }
 
 /** The tensors to convert, in the order of their data. */
@@ -86,12 +86,12 @@ function chooseTensors(
     fail(
       "INVALID_ARGUMENT",
       "--tensors",
-      `${fused.name} combines q, k and v in one tensor, which isn't supported; split it first`,
+      `${named(fused.name)} combines q, k and v in one tensor, which isn't supported; split it first`,
     );
   }
   const chosen = entries.filter(({ name }) => (pattern ?? PROJECTIONS).test(name));
   if (chosen.length === 0) {
-    const examples = entries.slice(0, 3).map(({ name }) => name);
+    const examples = entries.slice(0, 3).map(({ name }) => named(name));
     fail(
       "INVALID_ARGUMENT",
       "--tensors",
@@ -126,7 +126,7 @@ function headsIn(
     fail(
       "INVALID_ARGUMENT",
       "--head-dim",
-      `is required, because ${name} is a norm and the file has no projection that shows it`,
+      `is required, because ${named(name)} is a norm and the file has no projection that shows it`,
     );
   }
   const count = rows / head_dim;
@@ -142,7 +142,7 @@ function headsIn(
     fail(
       "INVALID_ARGUMENT",
       isKey(name) ? "--kv-heads" : "--heads",
-      `${name} must have ${expected} (got [${shape.join(", ")}])`,
+      `${named(name)} must have ${expected} (got [${shape.join(", ")}])`,
     );
   }
   return { heads: count, head_dim, rotary_dim: rotaryDim ?? head_dim, rotary_offset: rotaryOffset };
