@@ -2,6 +2,10 @@
 import { show } from "../base/show.js";
 import { fail } from "../base/errors.js";
 import { isObject, readVocabulary, invalid, type Json } from "./json_vocabulary.js";
+import { limitPatterns, stepsFor } from "./pattern/limit_patterns.js";
+import { type Steps, TooManySteps } from "./pattern/matcher.js";
+import { UnknownSyntax } from "./pattern/parse.js";
+import { checkComponents, LONGEST_ADDED_TOKEN } from "./json_components.js";
 import { endTokensOf } from "./special_tokens.js";
 import type { Vocabulary } from "./vocabulary.js";
 import { VocabularyTokenizer, type Tokenizer } from "./vocabulary_tokenizer.js";
@@ -10,6 +14,8 @@ import { VocabularyTokenizer, type Tokenizer } from "./vocabulary_tokenizer.js";
 interface LibraryTokenizer {
   /** Splits words into pieces: holds the vocabulary, merges and a cache. */
   model: unknown;
+  normalizer: unknown;
+  pre_tokenizer: unknown;
   encode(text: string, options: { add_special_tokens: boolean }): { ids: (number | undefined)[] };
 }
 type LibraryClass = new (json: object, config: object) => LibraryTokenizer;
@@ -26,11 +32,15 @@ export async function readJsonTokenizer(
   }
   const vocabulary = readVocabulary(tokenizerJson);
   const library = (await import("@huggingface/tokenizers")) as unknown as { Tokenizer: LibraryClass };
-  const whole = construct(library.Tokenizer, tokenizerJson);
+  checkComponents(tokenizerJson);
+  const steps = stepsFor(LONGEST_ADDED_TOKEN);
+  const Limited = limited(library.Tokenizer, steps);
+  const whole = construct(Limited, tokenizerJson);
   let plain: LibraryTokenizer | undefined;
   const encode = (text: string, special: boolean, parseSpecial: boolean): number[] => {
-    if (!parseSpecial) plain ??= withoutSpecial(library.Tokenizer, tokenizerJson, whole.model);
-    const { ids } = (parseSpecial ? whole : plain!).encode(text, { add_special_tokens: special });
+    Object.assign(steps, stepsFor(text.length));
+    if (!parseSpecial) plain ??= withoutSpecial(Limited, tokenizerJson, whole.model);
+    const { ids } = encodeWith(parseSpecial ? whole : plain!, text, special);
     // the library returns undefined for a character without a token if there is no unknown token
     return ids.filter((id) => id !== undefined);
   };
@@ -47,6 +57,19 @@ export async function readJsonTokenizer(
   });
 }
 
+/** The library's class with limits on the patterns of the file. Its constructor normalizes added tokens, so they are set before. */
+function limited(Library: LibraryClass, steps: Steps): LibraryClass {
+  class Limited extends Library {}
+  for (const name of ["normalizer", "pre_tokenizer"] as const) {
+    Object.defineProperty(Limited.prototype, name, {
+      set(this: LibraryTokenizer, component: unknown) {
+        Object.defineProperty(this, name, { value: limitPatterns(component, steps), writable: true });
+      },
+    });
+  }
+  return Limited;
+}
+
 function construct(Library: LibraryClass, json: Json): LibraryTokenizer {
   // old files leave out keys whose value is null or empty
   const complete = {
@@ -61,7 +84,7 @@ function construct(Library: LibraryClass, json: Json): LibraryTokenizer {
     return new Library(complete, {});
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    const isUnknown = /^Unknown /.test(reason);
+    const isUnknown = /^Unknown /.test(reason) || error instanceof UnknownSyntax;
     fail(
       isUnknown ? "UNSUPPORTED_MODEL" : "INVALID_FILE",
       "tokenizer.json",
@@ -70,6 +93,20 @@ function construct(Library: LibraryClass, json: Json): LibraryTokenizer {
         : `cannot be parsed: ${reason}`,
       { cause: error },
     );
+  }
+}
+
+/** Encodes a text. A word that is too long for the engine is the text's fault, anything else the file's. */
+function encodeWith(tokenizer: LibraryTokenizer, text: string, special: boolean): { ids: (number | undefined)[] } {
+  try {
+    return tokenizer.encode(text, { add_special_tokens: special });
+  } catch (error) {
+    if (error instanceof RangeError) throw error;
+    const reason = error instanceof Error ? error.message : show(error);
+    const advice = error instanceof TooManySteps ? "; its patterns or normalizers are made to take long" : "";
+    fail("INVALID_FILE", "tokenizer.json", `cannot encode this text: ${reason.slice(0, 200)}${advice}`, {
+      cause: error,
+    });
   }
 }
 

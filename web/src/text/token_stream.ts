@@ -1,4 +1,7 @@
 // Decodes tokens to text one at a time.
+import { fail } from "../base/errors.js";
+import { checkOptions, optionNames, type OptionNames } from "../base/options.js";
+import { show } from "../base/show.js";
 import type { Vocabulary } from "./vocabulary.js";
 
 /** Options for decoding. */
@@ -11,6 +14,9 @@ export interface DecodeOptions {
    */
   continues?: boolean;
 }
+
+const namesIn = (call: string): OptionNames => optionNames<DecodeOptions>(call, { skipSpecial: true, continues: true });
+const DECODE_OPTIONS = { "decode()": namesIn("decode()"), "stream()": namesIn("stream()") };
 
 /** Decodes tokens one at a time. The results of `push` and `end` concatenate to what `decode` returns for the same tokens. */
 export interface TokenStream {
@@ -33,10 +39,13 @@ export class VocabularyStream implements TokenStream {
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   #dropsSpace: boolean;
 
-  constructor(vocabulary: Vocabulary, options: DecodeOptions = {}) {
+  constructor(vocabulary: Vocabulary, options?: DecodeOptions, call: keyof typeof DECODE_OPTIONS = "stream()") {
+    const { skipSpecial = true, continues = false } = checkOptions(options, DECODE_OPTIONS[call]);
+    checkBoolean(skipSpecial, "skipSpecial");
+    checkBoolean(continues, "continues");
     this.#vocabulary = vocabulary;
-    this.#skipSpecial = options.skipSpecial ?? true;
-    this.#continues = options.continues ?? false;
+    this.#skipSpecial = skipSpecial;
+    this.#continues = continues;
     this.#dropsSpace = this.#dropsFirstSpace();
   }
 
@@ -61,4 +70,9 @@ export class VocabularyStream implements TokenStream {
   #dropsFirstSpace(): boolean {
     return !this.#continues && this.#vocabulary.format.spacePrefix !== "never";
   }
+}
+
+/** Throws INVALID_ARGUMENT for an option that isn't a boolean. @internal */
+export function checkBoolean(value: unknown, field: string): void {
+  if (typeof value !== "boolean") fail("INVALID_ARGUMENT", field, `must be a boolean (got ${show(value)})`);
 }

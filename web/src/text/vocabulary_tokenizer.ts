@@ -1,6 +1,8 @@
 // The Tokenizer interface, and its implementation over a vocabulary.
-import { fail } from "../base/errors.js";
-import { VocabularyStream, type DecodeOptions, type TokenStream } from "./token_stream.js";
+import { fail, RopewalkError } from "../base/errors.js";
+import { checkOptions, optionNames } from "../base/options.js";
+import { show } from "../base/show.js";
+import { checkBoolean, VocabularyStream, type DecodeOptions, type TokenStream } from "./token_stream.js";
 import type { Vocabulary } from "./vocabulary.js";
 
 /** Options for encoding. */
@@ -10,6 +12,8 @@ export interface EncodeOptions {
   /** Recognize special tokens written in the text. Default true. Set it to false for untrusted text. */
   parseSpecial?: boolean;
 }
+
+const ENCODE_OPTIONS = optionNames<EncodeOptions>("encode()", { special: true, parseSpecial: true });
 
 /** Encodes text as a model's tokens and decodes tokens to text. */
 export interface Tokenizer {
@@ -74,12 +78,16 @@ export class VocabularyTokenizer implements Tokenizer {
     this.#encoder = encoder;
   }
 
-  encode(text: string, options: EncodeOptions = {}): Int32Array {
-    if (typeof text !== "string") fail("INVALID_ARGUMENT", "text", `must be a string (got ${typeof text})`);
+  encode(text: string, options?: EncodeOptions): Int32Array {
+    const { special = true, parseSpecial = true } = checkOptions(options, ENCODE_OPTIONS);
+    checkBoolean(special, "special");
+    checkBoolean(parseSpecial, "parseSpecial");
+    if (typeof text !== "string") fail("INVALID_ARGUMENT", "text", `must be a string (got ${show(text)})`);
     const wellFormed = text.replace(/\p{Surrogate}/gu, "\uFFFD");
     try {
-      return Int32Array.from(this.#encoder.encode(wellFormed, options.special ?? true, options.parseSpecial ?? true));
+      return Int32Array.from(this.#encoder.encode(wellFormed, special, parseSpecial));
     } catch (error) {
+      if (error instanceof RopewalkError) throw error;
       // V8's regular expressions fail for a word of four million characters
       fail(
         "INVALID_ARGUMENT",
@@ -92,14 +100,15 @@ export class VocabularyTokenizer implements Tokenizer {
     }
   }
 
-  decode(tokens: Iterable<number>, options: DecodeOptions = {}): string {
-    const stream = this.stream(options);
+  decode(tokens: Iterable<number>, options?: DecodeOptions): string {
+    const stream = new VocabularyStream(this.#vocabulary, options, "decode()");
+    if (!isIterable(tokens)) fail("INVALID_ARGUMENT", "tokens", `must be token ids (got ${show(tokens)})`);
     let text = "";
     for (const token of tokens) text += stream.push(token);
     return text + stream.end();
   }
 
-  stream(options: DecodeOptions = {}): TokenStream {
+  stream(options?: DecodeOptions): TokenStream {
     return new VocabularyStream(this.#vocabulary, options);
   }
 
@@ -108,10 +117,15 @@ export class VocabularyTokenizer implements Tokenizer {
   }
 
   idOf(token: string): number | undefined {
+    if (typeof token !== "string") fail("INVALID_ARGUMENT", "token", `must be a string (got ${show(token)})`);
     return this.#vocabulary.idOf(token);
   }
 
   isSpecial(id: number): boolean {
     return this.#vocabulary.isSpecial(id);
   }
+}
+
+function isIterable(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Symbol.iterator in value;
 }

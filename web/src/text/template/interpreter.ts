@@ -153,6 +153,7 @@ function limit(interpreter: Interpreter, budget: Budget): void {
     const isText = typeof left.value === "string" || typeof right.value === "string";
     for (const operand of [left, right]) {
       const isContainer = typeof operand.value === "object" && operand.value !== null;
+      if (typeof operand.value === "string" && "~+".includes(operator)) continue; // engines join strings without reading them
       if (operator === "in" || operator === "not in" || !isContainer) budget.read(operand);
       // JavaScript turns an array into text to compare or join it with text
       else if (operator === "~" || isText || !sameKind(left, right)) budget.serialized(operand);

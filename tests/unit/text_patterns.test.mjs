@@ -1,0 +1,187 @@
+// Regular expressions of a tokenizer.json: matched as the engine matches them, and within a limit of steps.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import test from "node:test";
+import { LimitedPattern } from "../../build/package/text/pattern/limited_pattern.js";
+import { preTokenizerOf, PRE_TOKENIZERS } from "../../build/package/text/pre_tokenizers.js";
+import { tokenizerFromJson } from "../../build/package/text/tokenizer.js";
+import { randomNumbers } from "../files/schedule.mjs";
+import { vocabularies } from "../text/fixtures.mjs";
+
+const plenty = () => ({ left: 1e7, longest: 1e6 });
+
+/** What String's methods make of a text with a pattern. */
+const results = (text, pattern) => {
+  const matched = text.match(pattern);
+  return {
+    all: [...text.matchAll(pattern)].map((match) => [match.index, match[0]]),
+    match: matched && [...matched],
+    split: text.split(pattern),
+    replace: text.replaceAll(pattern, "-"),
+  };
+};
+
+const ATOMS = [
+  "a",
+  "b",
+  ".",
+  "[ab]",
+  "[^a]",
+  "\\p{L}",
+  "\\d",
+  "\\s",
+  "\\u0061",
+  "é",
+  "\\x61",
+  "\\.",
+  "[\\]\\-x]",
+  "[\\u{1f600}]",
+];
+const REPEATS = ["*", "+", "?", "{2}", "{1,2}", "{0,3}", "{1,}", "{0}"];
+
+function randomPattern(random, depth) {
+  const pick = (list) => list[Math.floor(random() * list.length)];
+  const inner = () => randomPattern(random, depth - 1);
+  const kinds = [
+    () => pick(ATOMS),
+    () => inner() + inner(),
+    () => `(?:${inner()}|${inner()}|${inner()})`,
+    () => `(${inner()})`,
+    () => `(?:${inner()})${pick(REPEATS)}${pick(["", "?"])}`,
+    () => `${pick(ATOMS)}${pick(REPEATS)}${pick(["", "?"])}`,
+    () => `(?${pick(["=", "!", "<=", "<!"])}${inner()})${pick(["", "a"])}`,
+    () => pick(["^", "$", "\\b", "\\B", "(a)\\1", "(?<x>b)\\k<x>"]),
+  ];
+  return depth === 0 ? pick(ATOMS) : pick(kinds)();
+}
+
+test("20,000 random patterns match as the engine's own", () => {
+  const random = randomNumbers(7);
+  let compared = 0;
+  while (compared < 20000) {
+    const source = randomPattern(random, 4);
+    let expected;
+    try {
+      expected = new RegExp(source, "gu");
+    } catch {
+      continue; // two groups of the same name
+    }
+    const text = Array.from({ length: random() * 9 }, () => "ab 1é.\nx"[Math.floor(random() * 8)]).join("");
+    const pattern = new LimitedPattern(expected.source, plenty());
+    assert.deepEqual(results(text, pattern), results(text, expected), `${source} in ${JSON.stringify(text)}`);
+    compared += 1;
+  }
+});
+
+test("the patterns of every known pre-tokenizer match as the engine's own", () => {
+  const texts = [
+    readFileSync(new URL("../../README.md", import.meta.url), "utf8").slice(0, 3000),
+    "Ünïcödé 中文字 ひらがな 한국어 \u{1f600}\u{1f1e9}\u{1f1ea} 𝒳𝓎 I'LL we've 1234567 ... !!\r\n\r\n   \t x\u0085y\u3000z\ufeffw",
+    " ".repeat(2000) + "\n".repeat(50) + "a".repeat(2000),
+  ];
+  for (const name of PRE_TOKENIZERS) {
+    for (const expected of preTokenizerOf(name).patterns) {
+      const pattern = new LimitedPattern(expected.source, plenty());
+      for (const text of texts)
+        assert.deepEqual(
+          [...text.matchAll(pattern)].map((match) => match[0]),
+          text.match(expected) ?? [],
+          name,
+        );
+    }
+  }
+});
+
+const { tokenizer_json } = vocabularies.byte_level;
+const splitBy = (Regex, more = {}) => ({
+  ...tokenizer_json,
+  pre_tokenizer: { type: "Split", pattern: { Regex }, behavior: "Isolated", invert: false, ...more },
+});
+
+async function refused(make, message) {
+  const start = process.cpuUsage();
+  await assert.rejects(make(), (error) => {
+    assert.deepEqual(
+      [error.name, error.code, error.field],
+      ["RopewalkError", "INVALID_FILE", "tokenizer.json"],
+      error.stack,
+    );
+    assert.match(error.message, message);
+    return true;
+  });
+  const { user, system } = process.cpuUsage(start);
+  assert.ok(user + system < 2e6, `${(user + system) / 1e6} s`);
+}
+
+test("patterns that take exponential or polynomial time end with an error", async () => {
+  const word = "a".repeat(200);
+  const long = "a".repeat(20000);
+  for (const [Regex, text] of [
+    ["(a+)+$", `${word}!`],
+    ["(a|a)*b", word],
+    ["(a|aa)+$", `${word}!`],
+    ["(?:\\p{L}+\\s?)+$", `${word}!`],
+    ["(?=(a+)+$)a", `${word}!`],
+    ["(?<=^(a+)+)!", `b${word}!`],
+    ["(a*)*\\1b", word],
+    ["a*a*a*a*a*b", long],
+    ["\\s*\\s*\\s*x", " ".repeat(20000)],
+  ]) {
+    await refused(
+      async () => (await tokenizerFromJson(splitBy(Regex))).encode(text),
+      /too many steps.*made to take long/,
+    );
+    for (const more of [{ invert: true }, { behavior: "Removed" }])
+      await refused(async () => (await tokenizerFromJson(splitBy(Regex, more))).encode(text), /too many steps/);
+    const normalizer = { type: "Replace", pattern: { Regex }, content: "x" };
+    await refused(
+      async () => (await tokenizerFromJson({ ...tokenizer_json, normalizer })).encode(text),
+      /too many steps/,
+    );
+  }
+});
+
+test("a normalizer that would hang while the file is read", async () => {
+  const normalizer = {
+    type: "Sequence",
+    normalizers: [{ type: "Replace", pattern: { Regex: "(a+)+$" }, content: "" }],
+  };
+  const added_tokens = [{ id: 0, content: `${"a".repeat(60)}!`, normalized: true, special: false }];
+  await refused(() => tokenizerFromJson({ ...tokenizer_json, normalizer, added_tokens }), /too many steps/);
+});
+
+test("normalizers that make a text long end with an error", async () => {
+  const double = { type: "Replace", pattern: { String: "a" }, content: "aa" };
+  const normalizer = { type: "Sequence", normalizers: Array(40).fill(double) };
+  await refused(
+    async () => (await tokenizerFromJson({ ...tokenizer_json, normalizer })).encode("aaaa"),
+    /a replacement makes the text too long/,
+  );
+});
+
+test("components that would never end, or take too long, are refused", async () => {
+  const { model } = tokenizer_json;
+  const wrong = [
+    [{ pre_tokenizer: { type: "FixedLength", length: 0 } }, "pre_tokenizer"],
+    [{ pre_tokenizer: { type: "Sequence", pretokenizers: [{ type: "FixedLength" }] } }, "pre_tokenizer"],
+    [{ pre_tokenizer: { type: "Sequence", pretokenizers: Array(300).fill({ type: "Digits" }) } }, "pre_tokenizer"],
+    [{ normalizer: { type: "Prepend", prepend: "x".repeat(1000) } }, "normalizer"],
+    [{ added_tokens: [{ id: 1, content: "x".repeat(1000), special: true }] }, "added_tokens"],
+    [{ model: { ...model, end_of_word_suffix: "x".repeat(1000) } }, "model.end_of_word_suffix"],
+    [{ model: { ...model, type: "WordPiece", max_input_chars_per_word: 1e9 } }, "model.max_input_chars_per_word"],
+    [{ model: { type: "Unigram", unk_id: 0, vocab: [["x".repeat(1000), -1]] } }, "model.vocab"],
+  ];
+  for (const [change, part] of wrong) {
+    await assert.rejects(tokenizerFromJson({ ...tokenizer_json, ...change }), {
+      code: "INVALID_FILE",
+      field: `tokenizer.json ${part}`,
+    });
+  }
+});
+
+test("a number of 3000 digits in groups of three from the right", async () => {
+  const Regex = "\\d{1,3}(?=(?:\\d{3})*\\b)";
+  const tokenizer = await tokenizerFromJson(splitBy(Regex));
+  const digits = "7".repeat(3000);
+  assert.equal(tokenizer.decode(tokenizer.encode(digits)), digits);
+});
