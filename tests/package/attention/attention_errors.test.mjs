@@ -154,11 +154,7 @@ test("a new output Tensor is freed after an error", () => {
 
 test("with a rope: positions out of range, and another head_dim", () => {
   for (const positions of [NaN, 2 ** 31, -(2 ** 31) - 1]) {
-    expectError(
-      () => rw.attention(q, k, v, { ...good, out, rope, positions }),
-      "INVALID_POSITION",
-      "positions",
-    );
+    expectError(() => rw.attention(q, k, v, { ...good, out, rope, positions }), "INVALID_POSITION", "positions");
     expectError(
       () => rw.attention(q, k, v, { ...good, out, rope, kvPositions: positions }),
       "INVALID_POSITION",
@@ -166,7 +162,7 @@ test("with a rope: positions out of range, and another head_dim", () => {
     );
   }
   withRope(rw.rope({ head_dim: 16, pairing: "half" }), (other) => {
-    expectError(() => rw.attention(q, k, v, { ...good, out, position: other }), "INVALID_SHAPE", "shape");
+    expectError(() => rw.attention(q, k, v, { ...good, out, rope: other }), "INVALID_SHAPE", "shape");
   });
 });
 
@@ -280,12 +276,12 @@ test("disposed objects, and objects of another module", async () => {
   const disposedTensor = rw.tensor(shape);
   disposed.dispose();
   disposedTensor.dispose();
-  expectError(() => rw.attention(q, k, v, { ...good, out, position: disposed }), "DISPOSED", "rope");
+  expectError(() => rw.attention(q, k, v, { ...good, out, rope: disposed }), "DISPOSED", "rope");
   expectError(() => rw.attention(disposedTensor, k, v, { ...good, out }), "DISPOSED", "tensor");
   expectError(() => rw.attention(q, k, v, { ...good, out: disposedTensor }), "DISPOSED", "tensor");
   const scalar = await load({ build: "scalar" });
   withRope(scalar.rope({ head_dim: 8, pairing: "half" }), (other) => {
-    expectError(() => rw.attention(q, k, v, { ...good, out, position: other }), "INVALID_ARGUMENT", "position");
+    expectError(() => rw.attention(q, k, v, { ...good, out, rope: other }), "INVALID_ARGUMENT", "rope");
   });
   withRope(scalar.tensor(shape), (other) => {
     expectError(() => rw.attention(other, k, v, { ...good, out }), "INVALID_ARGUMENT", "q");

@@ -199,10 +199,10 @@ test("a rope with length-dependent plans uses the largest position of all", () =
 test("without positions, queries are the last tokens", () => {
   withRope(rw.rope(ropes.half), (rope) => {
     const placed = { positions: 17, kvPositions: 0 };
-    for (const position of [rope, { scheme: "alibi" }, { scheme: "sinusoidal" }]) {
+    for (const scheme of [{ rope }, { position: { scheme: "alibi" } }, { position: { scheme: "sinusoidal" } }]) {
       sameBits(
-        rw.attention(q, k, v, { ...options, position }),
-        rw.attention(q, k, v, { ...options, position, ...placed }),
+        rw.attention(q, k, v, { ...options, ...scheme }),
+        rw.attention(q, k, v, { ...options, ...scheme, ...placed }),
       );
     }
   });

@@ -79,12 +79,18 @@ export function attention<Q extends Tensor | Float32Array, Out extends Tensor | 
   const rope = givenRope === undefined ? undefined : ropeOf(heap, givenRope, "rope");
   const positions = readPositionsFor(rope, givenPositions ?? kvTokens - tokens, batches, tokens, "positions");
   const kvPositions = readPositionsFor(rope, givenKvPositions ?? 0, batches, kvTokens, "kvPositions");
-  const encoding = rope === undefined ? readScheme(heap, position ?? "none", heads, head_dim, causal) : ROPE_ENCODING;
+  const encoding =
+    rope === undefined
+      ? readScheme(heap, position === undefined ? "none" : position, heads, head_dim, causal)
+      : ROPE_ENCODING;
   const given = { scale, temperature, softCap, causal, window, sinkTokens, sinks };
   const scores = readScores(given, queries.extents, encoding);
 
   return withOutput(heap, q, queries, givenOut, [keys, values, encoding.table], ({ q: query, out }) => {
-    if (queries.length === 0 || kvTokens === 0) { writeZeros(heap, out); return; }
+    if (queries.length === 0 || kvTokens === 0) {
+      writeZeros(heap, out);
+      return;
+    }
     if (rope !== undefined) usePositions(rope, { positions, kvPositions });
     scores.options.rope = rope?.address ?? 0;
     if (scale === undefined) scores.options.scale = defaultScale(rope, head_dim);

@@ -76,7 +76,10 @@ export function linearAttention<Q extends Tensor | Float32Array, Out extends Ten
   const kvPositions = readPositionsFor(rope, givenKvPositions ?? 0, batches, kvTokens, "kvPositions");
 
   return withOutput(heap, q, queries, givenOut, [keys, values], ({ q: query, out }) => {
-    if (queries.length === 0 || kvTokens === 0) { writeZeros(heap, out); return; }
+    if (queries.length === 0 || kvTokens === 0) {
+      writeZeros(heap, out);
+      return;
+    }
     if (rope !== undefined) usePositions(rope, causal ? { positions } : { positions, kvPositions });
     const [k, v] = [stagedInput(keys), stagedInput(values)];
     const sums = new LinearSums(heap, heads, kvHeads, head_dim);

@@ -108,7 +108,9 @@ export class LinearState implements Disposable {
     } = checkOptions(options, APPEND_OPTIONS);
     const { heap } = this.#sums;
     const layout = checkLayout(givenLayout);
-    const tokens = Math.floor(floatsOf(heap, q, "q").length / (this.heads * this.headDim));
+    const { length } = floatsOf(heap, q, "q");
+    const isEmpty = length === 0 && floatsOf(heap, k, "k").length === 0;
+    const tokens = isEmpty ? 0 : Math.max(1, Math.floor(length / (this.heads * this.headDim)));
     const open = (value: Tensor | Float32Array, heads: number, name: string): ShapedOperand => {
       floatsOf(heap, value, name);
       const shape = Array.from(layout, (dimension) => ({ b: 1, t: tokens, h: heads, d: this.headDim })[dimension]!);

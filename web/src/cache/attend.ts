@@ -79,7 +79,9 @@ export function attend<Q extends Tensor | Float32Array, Out extends Tensor | Flo
     );
   }
   const encoding =
-    group >= 0 ? NO_ENCODING : readScheme(heap, position ?? "none", queries.extents.heads, headDim, causal);
+    group >= 0
+      ? NO_ENCODING
+      : readScheme(heap, position === undefined ? "none" : position, queries.extents.heads, headDim, causal);
   const given = { scale, temperature, softCap, causal, window, sinkTokens, sinks };
   const scores = readScores(given, queries.extents, encoding); // the default scale is that of each sequence's current plan
 

@@ -170,7 +170,7 @@ export class KvCache implements Disposable {
 
   /**
    * Whether {@link KvCache.shift} is possible and, if not, why. OUT_OF_MEMORY is not predicted.
-   * @throws {@link RopewalkError} DISPOSED.
+   * @throws {@link RopewalkError} DISPOSED, OUT_OF_MEMORY.
    */
   canShift(options: ShiftOptions): CheckResult {
     return canShift(this.#core, options);
@@ -203,7 +203,7 @@ export class KvCache implements Disposable {
 
   /**
    * Whether {@link KvCache.retune} is possible and, if not, why. OUT_OF_MEMORY is not predicted.
-   * @throws {@link RopewalkError} DISPOSED.
+   * @throws {@link RopewalkError} DISPOSED, OUT_OF_MEMORY.
    */
   canRetune(options: RetuneOptions): CheckResult {
     return canRetune(this.#core, options);

@@ -59,13 +59,13 @@ export function canRetune(core: KvCacheCore, options: RetuneOptions): CheckResul
   return resultOf(() => retuneOrCheck(core, options, true));
 }
 
-/** Converts an error that `check` throws to a result. DISPOSED is still thrown. */
+/** Converts an error that `check` throws to a result. DISPOSED and OUT_OF_MEMORY, which say nothing of the operation, are still thrown. */
 function resultOf(check: () => void): CheckResult {
   try {
     check();
     return { possible: true };
   } catch (error) {
-    if (!(error instanceof RopewalkError) || error.code === "DISPOSED") throw error;
+    if (!(error instanceof RopewalkError) || error.code === "DISPOSED" || error.code === "OUT_OF_MEMORY") throw error;
     return { possible: false, code: error.code, field: error.field, reason: error.message };
   }
 }
