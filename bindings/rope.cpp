@@ -19,7 +19,7 @@ namespace {
 // Lengths of a config's lists, which are stored one after another from `values`.
 struct ConfigLists {
   Address values;
-  int short_factor, long_factor, inv_freq, freq_factors, mrope_section;
+  int short_factor, long_factor, inv_freq, lengths, freq_factors, axes_dim, mrope_section;
 };
 
 // JavaScript passes enumerators as numbers.
@@ -54,7 +54,9 @@ int configure(Address rope, RopeConfig config, const ConfigLists& lists) {
   config.short_factor = next(lists.short_factor);
   config.long_factor = next(lists.long_factor);
   config.inv_freq = next(lists.inv_freq);
+  config.lengths = next(lists.lengths);
   config.freq_factors = next(lists.freq_factors);
+  config.axes_dim = next(lists.axes_dim);
   config.mrope_section = next(lists.mrope_section);
   return static_cast<int>(at<Rope>(rope)->configure(config));
 }
@@ -162,6 +164,7 @@ EMSCRIPTEN_BINDINGS(ropewalk_rope) {
       .field("head_dim", &RopeConfig::head_dim)
       .field("rotary_dim", &RopeConfig::rotary_dim)
       .field("rotary_offset", &RopeConfig::rotary_offset)
+      .field("frequency_dim", &RopeConfig::frequency_dim)
       .field("pairing", &get<&RopeConfig::pairing>, &set<&RopeConfig::pairing>)
       .field("rope_type", &get<&RopeConfig::rope_type>, &set<&RopeConfig::rope_type>)
       .field("compat", &get<&RopeConfig::compat>, &set<&RopeConfig::compat>)
@@ -195,14 +198,17 @@ EMSCRIPTEN_BINDINGS(ropewalk_rope) {
       .field("query_temperature_scale", &RopeConfig::query_temperature_scale)
       .field("query_temperature_floor_scale", &RopeConfig::query_temperature_floor_scale)
       .field("query_temperature_offset", &RopeConfig::query_temperature_offset)
-      .field("mrope_layout", &get<&RopeConfig::mrope_layout>, &set<&RopeConfig::mrope_layout>);
+      .field("mrope_layout", &get<&RopeConfig::mrope_layout>, &set<&RopeConfig::mrope_layout>)
+      .field("axes_layout", &get<&RopeConfig::axes_layout>, &set<&RopeConfig::axes_layout>);
 
   value_object<ConfigLists>("ConfigLists")
       .field("values", &ConfigLists::values)
       .field("short_factor", &ConfigLists::short_factor)
       .field("long_factor", &ConfigLists::long_factor)
       .field("inv_freq", &ConfigLists::inv_freq)
+      .field("lengths", &ConfigLists::lengths)
       .field("freq_factors", &ConfigLists::freq_factors)
+      .field("axes_dim", &ConfigLists::axes_dim)
       .field("mrope_section", &ConfigLists::mrope_section);
 
   value_object<PlanFields>("PlanFields")

@@ -28,6 +28,7 @@ ErrorText error_of(Status status) {
     case Status::rotary_dim_odd: return {kConfig, "rotary_dim"};
     case Status::rotary_dim_out_of_range: return {kConfig, "rotary_dim"};
     case Status::rotary_span_outside_head: return {kConfig, "rotary_offset"};
+    case Status::frequency_dim_out_of_range: return {kConfig, "frequency_dim"};
     case Status::rope_theta_out_of_range: return {kConfig, "rope_theta"};
     case Status::pairing_unknown: return {kConfig, "pairing"};
     case Status::rope_type_unknown: return {"UNSUPPORTED_ROPE_TYPE", "rope_scaling.rope_type"};
@@ -61,10 +62,17 @@ ErrorText error_of(Status status) {
     case Status::partial_rotary_factor_out_of_range: return {kConfig, "partial_rotary_factor"};
     case Status::inv_freq_length: return {kConfig, "rope_scaling.inv_freq"};
     case Status::inv_freq_out_of_range: return {kConfig, "rope_scaling.inv_freq"};
+    case Status::lengths_out_of_range: return {kConfig, "rope_scaling.lengths"};
+    case Status::lengths_order: return {kConfig, "rope_scaling.lengths"};
     case Status::freq_factors_length: return {kConfig, "freq_factors"};
     case Status::freq_factors_out_of_range: return {kConfig, "freq_factors"};
     case Status::mrope_section_length: return {kConfig, "rope_scaling.mrope_section"};
     case Status::mrope_section_sum: return {kConfig, "rope_scaling.mrope_section"};
+    case Status::axes_dim_length: return {kConfig, "rope_scaling.axes_dim"};
+    case Status::axes_dim_out_of_range: return {kConfig, "rope_scaling.axes_dim"};
+    case Status::axes_dim_equal: return {kConfig, "rope_scaling.axes_dim"};
+    case Status::axes_dim_sum: return {kConfig, "rope_scaling.axes_dim"};
+    case Status::axes_layout_unknown: return {kConfig, "rope_scaling.axes_layout"};
     case Status::softmax_scale_out_of_range: return {kConfig, "softmax_scale"};
     case Status::xpos_scale_base_out_of_range: return {kConfig, "xpos.scale_base"};
     case Status::xpos_center_out_of_range: return {kConfig, "xpos.center"};

@@ -11,6 +11,7 @@ StatusText describe_status(Status status) {
     case Status::rotary_dim_odd: return {"rotary_dim", "must be even: elements are rotated in pairs"};
     case Status::rotary_dim_out_of_range: return {"rotary_dim", "must be from 2 (4 for NTK scaling) to head_dim"};
     case Status::rotary_span_outside_head: return {"rotary_offset", "must be at least 0, and rotary_offset + rotary_dim at most head_dim"};
+    case Status::frequency_dim_out_of_range: return {"frequency_dim", "must be an integer from rotary_dim - 1 to 8192"};
     case Status::rope_theta_out_of_range: return {"rope_theta", "must be a number above 1 and at most 1e30"};
     case Status::pairing_unknown: return {"pairing", "must be half, interleaved or interleaved_to_half (for weights: half or interleaved)"};
     case Status::rope_type_unknown: return {"rope_type", "is not a known scaling type"};
@@ -45,12 +46,19 @@ StatusText describe_status(Status status) {
     case Status::mixed_b_missing: return {"mixed_b", "is required"};
     case Status::mixed_b_out_of_range: return {"mixed_b", "must be a number from 0 to 10"};
     case Status::partial_rotary_factor_out_of_range: return {"partial_rotary_factor", "must be above 0 and at most 1"};
-    case Status::inv_freq_length: return {"inv_freq", "must have rotary_dim / 2 entries"};
+    case Status::inv_freq_length: return {"inv_freq", "must have rotary_dim / 2 entries, for each entry of lengths if there are any"};
     case Status::inv_freq_out_of_range: return {"inv_freq", "must contain finite numbers of at least -1e6"};
+    case Status::lengths_out_of_range: return {"lengths", "must contain integers from 1 to 2^31"};
+    case Status::lengths_order: return {"lengths", "must increase"};
     case Status::freq_factors_length: return {"freq_factors", "must have rotary_dim / 2 entries"};
     case Status::freq_factors_out_of_range: return {"freq_factors", "must contain positive finite numbers"};
     case Status::mrope_section_length: return {"mrope_section", "must have 2 to 4 entries (3 for the interleaved and ernie layouts)"};
     case Status::mrope_section_sum: return {"mrope_section", "must contain non-negative integers that sum to rotary_dim / 2"};
+    case Status::axes_dim_length: return {"axes_dim", "must have 1 to 4 entries"};
+    case Status::axes_dim_out_of_range: return {"axes_dim", "must contain even integers from 2 to 8192"};
+    case Status::axes_dim_equal: return {"axes_dim", "must have equal entries for the layouts interleaved and shared"};
+    case Status::axes_dim_sum: return {"axes_dim", "must sum to rotary_dim"};
+    case Status::axes_layout_unknown: return {"axes_layout", "must be chunked, interleaved or shared"};
     case Status::softmax_scale_out_of_range: return {"softmax_scale", "must be a number from 1e-9 to 1e9"};
     case Status::xpos_scale_base_out_of_range: return {"xpos_scale_base", "must be a number from 0.001 to 1e30"};
     case Status::xpos_center_out_of_range: return {"xpos_center", "must be a position within ±2^31"};

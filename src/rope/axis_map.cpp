@@ -3,6 +3,18 @@
 namespace ropewalk {
 namespace {
 
+// The axial type: pairs per axis are half its elements.
+void map_axial(const RopeConfig& config, std::uint8_t* axis_of_pair) {
+  const std::size_t axes = config.axes_dim.size();
+  for (std::size_t axis = 0, first = 0; axis < axes; ++axis) {
+    const std::size_t pairs = static_cast<std::size_t>(config.axes_dim[axis]) / 2;
+    for (std::size_t j = 0; j < pairs; ++j) {
+      axis_of_pair[config.axes_layout == AxesLayout::interleaved ? j * axes + axis : first + j] = static_cast<std::uint8_t>(axis);
+    }
+    first += pairs;
+  }
+}
+
 // t…t h…h w…w
 void map_chunked(std::span<const double> sections, std::uint8_t* axis_of_pair) {
   for (std::size_t axis = 0; axis < sections.size(); ++axis) {
@@ -28,6 +40,10 @@ void map_ernie(std::span<const double> sections, int pairs, std::uint8_t* axis_o
 
 int map_axes(const RopeConfig& config, std::uint8_t* axis_of_pair) {
   const int pairs = resolved_rotary_dim(config) / 2;
+  if (config.rope_type == RopeType::axial) {
+    map_axial(config, axis_of_pair);
+    return static_cast<int>(config.axes_dim.size());
+  }
   if (config.mrope_section.empty()) {
     for (int j = 0; j < pairs; ++j) axis_of_pair[j] = 0;
     return 1;

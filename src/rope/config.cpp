@@ -14,8 +14,8 @@ bool is_length(const std::optional<double>& value) {
   return !value.has_value() || (within(*value, 1, kPositionLimit) && *value == std::floor(*value));
 }
 
-Status check_list(std::span<const double> list, int pairs, double low, Status wrong_length, Status out_of_range) {
-  if (list.size() != static_cast<std::size_t>(pairs)) return wrong_length;
+Status check_list(std::span<const double> list, std::size_t count, double low, Status wrong_length, Status out_of_range) {
+  if (list.size() != count) return wrong_length;
   for (const double value : list) {
     if (!within(value, low, kLargest)) return out_of_range;
   }
@@ -32,6 +32,8 @@ Status check_geometry(const RopeConfig& config) {
   if (config.head_dim < 2 || config.head_dim > kMaxHeadDim) return Status::head_dim_out_of_range;
   if (rotary_dim % 2 != 0) return Status::rotary_dim_odd;
   if (rotary_dim < 2 || rotary_dim > config.head_dim) return Status::rotary_dim_out_of_range;
+  const int frequency_dim = resolved_frequency_dim(config);
+  if (frequency_dim < rotary_dim - 1 || frequency_dim > kMaxHeadDim) return Status::frequency_dim_out_of_range;
   if (config.rotary_offset < 0 || config.rotary_offset > config.head_dim - rotary_dim) return Status::rotary_span_outside_head;
   if (!is_enumerator(config.pairing, Pairing::interleaved_to_half)) return Status::pairing_unknown;
   if (!is_enumerator(config.rope_type, kLastRopeType)) return Status::rope_type_unknown;
@@ -93,7 +95,7 @@ Status check_yarn(const RopeConfig& config) {
 }
 
 Status check_longrope(const RopeConfig& config) {
-  const int pairs = resolved_rotary_dim(config) / 2;
+  const std::size_t pairs = static_cast<std::size_t>(resolved_rotary_dim(config) / 2);
   if (const Status status = check_list(config.short_factor, pairs, 1e-9, Status::short_factor_length, Status::short_factor_out_of_range);
       status != Status::ok) {
     return status;
@@ -112,6 +114,31 @@ Status check_llama3(const RopeConfig& config) {
   if (!within(*config.low_freq_factor, 1e-9, kLargest)) return Status::low_freq_factor_out_of_range;
   if (!within(*config.high_freq_factor, *config.low_freq_factor, kLargest)) return Status::high_freq_factor_order;
   return Status::ok;
+}
+
+Status check_custom(const RopeConfig& config) {
+  double longest = 0;
+  for (const double length : config.lengths) {
+    if (!is_length(length)) return Status::lengths_out_of_range;
+    if (length <= longest) return Status::lengths_order;
+    longest = length;
+  }
+  const std::size_t lists = config.lengths.empty() ? 1 : config.lengths.size();
+  const std::size_t pairs = static_cast<std::size_t>(resolved_rotary_dim(config) / 2);
+  return check_list(config.inv_freq, lists * pairs, -1e6, Status::inv_freq_length, Status::inv_freq_out_of_range);
+}
+
+Status check_axial(const RopeConfig& config) {
+  if (!is_enumerator(config.axes_layout, AxesLayout::shared)) return Status::axes_layout_unknown;
+  if (config.axes_dim.empty() || config.axes_dim.size() > kMaxAxes) return Status::axes_dim_length;
+  double sum = 0;
+  for (const double dim : config.axes_dim) {
+    if (!within(dim, 2, kMaxHeadDim) || dim / 2 != std::floor(dim / 2)) return Status::axes_dim_out_of_range;
+    if (config.axes_layout != AxesLayout::chunked && dim != config.axes_dim[0]) return Status::axes_dim_equal;
+    sum += dim;
+  }
+  if (sum != resolved_rotary_dim(config)) return Status::axes_dim_sum;
+  return config.mrope_section.empty() ? Status::ok : Status::mrope_section_length;
 }
 
 // Returns the status of the first check that fails, else Status::ok.
@@ -144,8 +171,8 @@ Status check_type(const RopeConfig& config) {
     case RopeType::dynamic_yarn: return first_failure(config, need_factor_or_lengths, check_yarn);
     case RopeType::longrope: return first_failure(config, need_factor_or_lengths, check_longrope);
     case RopeType::llama3: return first_failure(config, need_factor, need_original_length, check_llama3);
-    case RopeType::custom:
-      return check_list(config.inv_freq, resolved_rotary_dim(config) / 2, -1e6, Status::inv_freq_length, Status::inv_freq_out_of_range);
+    case RopeType::custom: return check_custom(config);
+    case RopeType::axial: return check_axial(config);
   }
   return Status::rope_type_unknown;
 }
@@ -166,7 +193,7 @@ Status check_sections(const RopeConfig& config) {
 
 Status check_freq_factors(const RopeConfig& config) {
   if (config.freq_factors.empty()) return Status::ok;
-  return check_list(config.freq_factors, resolved_rotary_dim(config) / 2, 1e-9, Status::freq_factors_length,
+  return check_list(config.freq_factors, static_cast<std::size_t>(resolved_rotary_dim(config) / 2), 1e-9, Status::freq_factors_length,
                     Status::freq_factors_out_of_range);
 }
 

@@ -32,14 +32,15 @@ enum class RopeType : int {
   ntk_by_parts,
   dynamic_yarn,
   custom,
+  axial,
 };
 
-constexpr RopeType kLastRopeType = RopeType::custom;
+constexpr RopeType kLastRopeType = RopeType::axial;
 
 // The system to reproduce where transformers, llama.cpp and vLLM give different numbers.
 enum class Compat : int { hf, llama_cpp, vllm };
 
-// exact: f64, rounded once. hf: every step rounded to f32, as in transformers.
+// exact: f64, rounded once. hf: every step rounded to f32 where PyTorch rounds, as in transformers.
 enum class Precision : int { exact, hf };
 
 // The transition of NTK-by-parts and YaRN from kept to interpolated frequencies.
@@ -55,9 +56,15 @@ enum class Ramp : int { pair_index, rotations, two_ramps };
 //   vision       h…h w…w, with frequencies that restart in each section: Qwen2-VL's image encoder
 enum class MropeLayout : int { chunked, interleaved, ernie, vision };
 
+// How the pairs of the axial type are laid out.
+//   chunked      t…t h…h w…w, where the frequencies restart on each axis: FLUX, Wan, Qwen-Image, DINOv3, Qwen2-VL's image encoder
+//   interleaved  t h w t h w …, the same frequencies in turn: Kimi-K2.5's image encoder
+//   shared       h…h w…w, where the frequencies of the whole width are dealt to the axes in turn: Pixtral
+enum class AxesLayout : int { chunked, interleaved, shared };
+
 // Model families that interpret YaRN's keys in their own way.
 //   deepseek  softmax scale times g(factor, mscale_all_dim)²; llama.cpp does not read its betas
-//   mistral, grok  their llama.cpp loaders read the betas; no others do
+//   mistral, grok  their llama.cpp loaders read the betas; most others don't
 enum class Family : int { other, deepseek, mistral, grok };
 
 constexpr int kMaxHeadDim = 8192;
@@ -70,6 +77,7 @@ struct RopeConfig {
   int head_dim = 0;       // elements per head
   int rotary_dim = 0;     // rotated elements, even; 0 means head_dim
   int rotary_offset = 0;  // first rotated element
+  int frequency_dim = 0;  // d in base^(-2j/d); 0 means rotary_dim. An odd width of transformers, of which rotary_dim is rounded up
   Pairing pairing = Pairing::half;
   RopeType rope_type = RopeType::default_;
   Compat compat = Compat::hf;
@@ -82,7 +90,7 @@ struct RopeConfig {
   std::optional<double> original_max_position_embeddings;  // positions before extension
   std::optional<double> context_length;                    // positions that the system is configured for
   std::optional<double> attention_factor;                  // multiplies cos and sin
-  std::optional<double> attn_factor;                       // multiplies YaRN's own factor in vLLM and GGUF
+  std::optional<double> attn_factor;                       // multiplies cos and sin in llama.cpp, on top of YaRN's own factor
   std::optional<double> beta_fast;                         // rotations, default 32
   std::optional<double> beta_slow;                         // rotations, default 1
   std::optional<double> mscale;
@@ -107,10 +115,13 @@ struct RopeConfig {
 
   std::span<const double> short_factor;   // [rotary_dim/2]
   std::span<const double> long_factor;    // [rotary_dim/2]
-  std::span<const double> inv_freq;       // [rotary_dim/2], custom
+  std::span<const double> inv_freq;       // [max(1, lengths)][rotary_dim/2], custom
+  std::span<const double> lengths;        // custom: the longest sequence for each list of frequencies, increasing; empty: one list
   std::span<const double> freq_factors;   // [rotary_dim/2], divisors of the frequencies
+  std::span<const double> axes_dim;       // axial: rotated elements per axis, even
   std::span<const double> mrope_section;  // pairs per axis; empty: one axis
   MropeLayout mrope_layout = MropeLayout::chunked;
+  AxesLayout axes_layout = AxesLayout::chunked;
 };
 
 // Checks ranges and combinations of keys. Returns Status::ok, or the status of the first invalid key.
@@ -118,5 +129,10 @@ Status validate(const RopeConfig& config);
 
 // Returns the number of rotated elements: rotary_dim, or head_dim if rotary_dim is 0.
 inline int resolved_rotary_dim(const RopeConfig& config) { return config.rotary_dim == 0 ? config.head_dim : config.rotary_dim; }
+
+// Returns the width that the exponents of the frequencies are relative to.
+inline int resolved_frequency_dim(const RopeConfig& config) {
+  return config.frequency_dim == 0 ? resolved_rotary_dim(config) : config.frequency_dim;
+}
 
 }  // namespace ropewalk

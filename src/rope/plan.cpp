@@ -12,7 +12,8 @@ namespace {
 
 void scale_frequencies(const RopeConfig& config, double sequence_length, FrequencyPlan& plan) {
   switch (config.rope_type) {
-    case RopeType::default_: return;
+    case RopeType::default_:
+    case RopeType::axial: return;
     case RopeType::linear: return plans::linear(config, plan);
     case RopeType::dynamic: return plans::dynamic_ntk(config, sequence_length, plan);
     case RopeType::yarn: return plans::yarn(config, plan);
@@ -24,7 +25,7 @@ void scale_frequencies(const RopeConfig& config, double sequence_length, Frequen
     case RopeType::ntk_alpha: return plans::ntk_alpha(config, plan);
     case RopeType::ntk_by_parts: return plans::ntk_by_parts(config, plan);
     case RopeType::dynamic_yarn: return plans::dynamic_yarn(config, sequence_length, plan);
-    case RopeType::custom: return plans::custom(config, plan);
+    case RopeType::custom: return plans::custom(config, sequence_length, plan);
   }
 }
 
@@ -34,14 +35,42 @@ void set_lengths(const RopeConfig& config, FrequencyPlan& plan) {
   plan.max_length = trained;
   if (config.compat != Compat::vllm) return;
 
-  const double factor = config.factor.value_or(1);
+  // vLLM 0.33.0: ModelConfig in vllm/config/model.py multiplies the length by the factor, except in the first types here. The tables are
+  // those of vllm/model_executor/layers/rotary_embedding/.
+  const double factor = config.factor.value_or(1), original = config.original_max_position_embeddings.value_or(trained);
   switch (config.rope_type) {
-    case RopeType::yarn: plan.max_length = *config.original_max_position_embeddings * plans::yarn_parts::factor(config); break;
-    case RopeType::llama3:
-    case RopeType::longrope: break;
-    default: plan.max_length = trained * factor;
+    case RopeType::yarn:
+      plan.max_length = config.max_position_embeddings.value_or(original * plans::yarn_parts::factor(config));
+      plan.table_length = std::ceil(original * plans::yarn_parts::factor(config));
+      break;
+    case RopeType::llama3: plan.table_length = trained; break;
+    case RopeType::longrope:
+      plan.max_length = config.context_length.value_or(original) > original ? config.max_position_embeddings.value_or(original) : original;
+      plan.table_length = plan.max_length;
+      break;
+    case RopeType::linear: plan.max_length = plan.table_length = trained * factor; break;
+    case RopeType::default_:
+    case RopeType::dynamic:
+    case RopeType::proportional:
+    case RopeType::ntk:
+    case RopeType::ntk_mix:
+    case RopeType::ntk_alpha:
+      plan.max_length = trained * factor;
+      plan.table_length = trained;
+      break;
+    case RopeType::ntk_by_parts:
+    case RopeType::dynamic_yarn:
+    case RopeType::custom:
+    case RopeType::axial: break;  // not in vLLM
   }
-  plan.table_length = plan.max_length;
+  plan.table_length *= plans::yarn_parts::position_factor(config);
+}
+
+// llama.cpp multiplies cos and sin by rope.scaling.attn_factor under every type. YaRN and longrope have it in their own factor.
+void multiply_by_attn_factor(const RopeConfig& config, FrequencyPlan& plan) {
+  const bool is_in_own =
+      config.rope_type == RopeType::yarn || config.rope_type == RopeType::dynamic_yarn || config.rope_type == RopeType::longrope;
+  if (config.compat == Compat::llama_cpp && !is_in_own) plan.attention_factor *= config.attn_factor.value_or(1);
 }
 
 bool allocate(int pairs, bool has_xpos, FrequencyPlan& plan) {
@@ -71,12 +100,13 @@ Status make_plan(const RopeConfig& config, double sequence_length, FrequencyPlan
                             config.query_temperature_offset};
 
   if (config.rope_type == RopeType::proportional) {
-    plans::default_frequencies(config.rope_theta, config.head_dim, pairs, plans::Rounding(config.precision), plan.unscaled_inv_freq.data());
+    plans::default_frequencies(config.rope_theta, config.head_dim, pairs, config.precision, plan.unscaled_inv_freq.data());
   } else {
     plans::unscaled_frequencies(config, config.rope_theta, plan.unscaled_inv_freq.data());
   }
   for (int j = 0; j < pairs; ++j) plan.inv_freq[j] = plan.unscaled_inv_freq[j];
   scale_frequencies(config, sequence_length, plan);
+  multiply_by_attn_factor(config, plan);
   for (std::size_t j = 0; j < config.freq_factors.size(); ++j) plan.inv_freq[j] /= config.freq_factors[j];
 
   plan.axes = map_axes(config, plan.axis_of_pair.data());

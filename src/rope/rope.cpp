@@ -34,10 +34,9 @@ bool Rope::RowsKey::operator==(const RowsKey& other) const {
 Status Rope::configure(const RopeConfig& config) {
   if (const Status status = validate(config); status != Status::ok) return status;
   RopeConfig copy = config;
-  Buffer<double> lists[5];
-  if (!copy_list(copy.short_factor, lists[0]) || !copy_list(copy.long_factor, lists[1]) || !copy_list(copy.inv_freq, lists[2]) ||
-      !copy_list(copy.freq_factors, lists[3]) || !copy_list(copy.mrope_section, lists[4])) {
-    return Status::out_of_memory;
+  Buffer<double> lists[std::size(kLists)];
+  for (std::size_t i = 0; i < std::size(kLists); ++i) {
+    if (!copy_list(copy.*kLists[i], lists[i])) return Status::out_of_memory;
   }
   FrequencyPlan plan;
   if (const Status status = make_plan(copy, 1, plan); status != Status::ok) return status;
@@ -45,7 +44,7 @@ Status Rope::configure(const RopeConfig& config) {
   if (const Status status = rows.prepare(plan); status != Status::ok) return status;
 
   config_ = copy;
-  for (int i = 0; i < 5; ++i) lists_[i] = std::move(lists[i]);
+  for (std::size_t i = 0; i < std::size(kLists); ++i) lists_[i] = std::move(lists[i]);
   rows_ = std::move(rows);
   return use_plan(std::move(plan));
 }

@@ -1,6 +1,8 @@
 // A rope: a config, its plan for the current length, and the rows of the last positions. The main class for users of this stage.
 #pragma once
 
+#include <iterator>
+
 #include "rope/cos_sin_table.h"
 #include "rope/rerotate.h"
 #include "rope/rotate.h"
@@ -56,8 +58,12 @@ class Rope {
   Status cache_rows(const Positions& positions, Purpose purpose);
   Status rotate_in_blocks(const HeadTensor& tensor, const Positions& positions, Purpose purpose);
 
+  static constexpr std::span<const double> RopeConfig::*kLists[] = {
+      &RopeConfig::short_factor, &RopeConfig::long_factor, &RopeConfig::inv_freq,     &RopeConfig::lengths,
+      &RopeConfig::freq_factors, &RopeConfig::axes_dim,    &RopeConfig::mrope_section};
+
   RopeConfig config_;
-  Buffer<double> lists_[5];
+  Buffer<double> lists_[std::size(kLists)];  // what the lists of config_ view
   const RotateKernels* kernels_ = &fastest_rotate_kernels();
 
   FrequencyPlan plan_;

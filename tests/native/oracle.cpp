@@ -83,9 +83,36 @@ Real factor_of(const RopeConfig& config) {
   return static_cast<Real>(*config.max_position_embeddings) / *config.original_max_position_embeddings;
 }
 
+// One axis after another as published for FLUX and Wan, then in the order of the layout.
+std::vector<Real> axial(const RopeConfig& config, Real base) {
+  std::vector<std::vector<Real>> by_axis;
+  for (std::size_t axis = 0; axis < config.axes_dim.size(); ++axis) {
+    const int dim = static_cast<int>(config.axes_dim[axis]);
+    if (config.axes_layout == AxesLayout::shared) {  // Pixtral: inv_freq[axis::axes]
+      std::vector<Real> own;
+      const std::vector<Real> all = plain(base, resolved_rotary_dim(config), resolved_rotary_dim(config) / 2);
+      for (std::size_t j = axis; j < all.size(); j += config.axes_dim.size()) own.push_back(all[j]);
+      by_axis.push_back(own);
+    } else {
+      by_axis.push_back(plain(base, dim, dim / 2));
+    }
+  }
+  std::vector<Real> frequencies;
+  if (config.axes_layout == AxesLayout::interleaved) {
+    for (std::size_t j = 0; j < by_axis[0].size(); ++j) {
+      for (const auto& own : by_axis) frequencies.push_back(own[j]);
+    }
+    return frequencies;
+  }
+  for (const auto& own : by_axis) frequencies.insert(frequencies.end(), own.begin(), own.end());
+  return frequencies;
+}
+
 std::vector<Real> frequencies_without_scaling(const RopeConfig& config, Real base) {
   const int dim = resolved_rotary_dim(config);
-  if (config.mrope_section.empty() || config.mrope_layout != MropeLayout::vision) return plain(base, dim, dim / 2);
+  if (config.rope_type == RopeType::axial) return axial(config, base);
+  if (config.mrope_section.empty() || config.mrope_layout != MropeLayout::vision)
+    return plain(base, config.frequency_dim == 0 ? dim : config.frequency_dim, dim / 2);
   // Qwen2-VL's vision encoder: the frequencies of a head half as wide, once for each axis
   std::vector<Real> frequencies;
   for (const double section : config.mrope_section) {
@@ -145,7 +172,8 @@ Plan scaled(const RopeConfig& config, Real length) {
   result.inv_freq = frequencies_without_scaling(config, base);
   std::vector<Real>& w = result.inv_freq;
   switch (config.rope_type) {
-    case RopeType::default_: return result;
+    case RopeType::default_:
+    case RopeType::axial: return result;
     case RopeType::linear:
       for (Real& frequency : w) frequency /= *config.factor;
       return result;
@@ -182,7 +210,13 @@ Plan scaled(const RopeConfig& config, Real length) {
       return result;
     }
     case RopeType::ntk_alpha: w = frequencies_without_scaling(config, ntk_base(base, *config.alpha, dim)); return result;
-    case RopeType::custom: w.assign(config.inv_freq.begin(), config.inv_freq.end()); return result;
+    case RopeType::custom: {
+      std::size_t list = 0;
+      while (list + 1 < config.lengths.size() && length > config.lengths[list]) ++list;
+      w.assign(config.inv_freq.begin() + list * pairs, config.inv_freq.begin() + (list + 1) * pairs);
+      result.attention_factor = config.attention_factor.value_or(1);
+      return result;
+    }
   }
   return result;
 }
@@ -198,6 +232,16 @@ Plan plan(const RopeConfig& config, Real length) {
 std::vector<int> axes(const RopeConfig& config) {
   const int pairs = resolved_rotary_dim(config) / 2;
   std::vector<int> axis(pairs, 0);
+  if (config.rope_type == RopeType::axial) {
+    int first = 0;
+    for (int i = 0; i < static_cast<int>(config.axes_dim.size()); ++i) {
+      for (int j = 0; j < config.axes_dim[i] / 2; ++j) {
+        axis[config.axes_layout == AxesLayout::interleaved ? j * static_cast<int>(config.axes_dim.size()) + i : first + j] = i;
+      }
+      first += static_cast<int>(config.axes_dim[i]) / 2;
+    }
+    return axis;
+  }
   if (config.mrope_section.empty()) return axis;
   const std::vector<int> section(config.mrope_section.begin(), config.mrope_section.end());
   switch (config.mrope_layout) {

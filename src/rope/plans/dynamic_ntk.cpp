@@ -5,11 +5,13 @@
 namespace ropewalk::plans {
 namespace {
 
+// In transformers the length is a tensor, so the base is computed in f32.
 void use_length(const RopeConfig& config, double length, FrequencyPlan& plan) {
   const Rounding rounded(config.precision);
-  const double dim = resolved_rotary_dim(config), factor = *config.factor;
-  const double scale = rounded(rounded(rounded(factor * length) / *config.max_position_embeddings) - (factor - 1));
-  const double base = rounded(config.rope_theta * rounded(reproducible_pow(scale, dim / (dim - 2))));
+  const double dim = resolved_frequency_dim(config), factor = *config.factor;
+  const double extended = rounded(rounded(factor) * rounded(length));
+  const double scale = rounded(rounded(extended / rounded(*config.max_position_embeddings)) - rounded(factor - 1));
+  const double base = rounded(rounded(config.rope_theta) * rounded(reproducible_pow(scale, dim / (dim - 2))));
   unscaled_frequencies(config, base, plan.inv_freq.data());
 }
 
@@ -17,11 +19,9 @@ void use_length(const RopeConfig& config, double length, FrequencyPlan& plan) {
 
 void dynamic_ntk(const RopeConfig& config, double sequence_length, FrequencyPlan& plan) {
   const double trained = *config.max_position_embeddings;
-  if (config.compat == Compat::llama_cpp) return;  // llama.cpp has no dynamic NTK: unscaled at every length
-  if (config.compat == Compat::vllm) {             // vLLM scales every sequence as if it had the maximum length
-    use_length(config, trained * *config.factor, plan);
-    return;
-  }
+  // Unscaled at every length: llama.cpp has no dynamic NTK, and vLLM scales by max_position_embeddings over max_trained_positions, which
+  // are equal in all but Nomic's models.
+  if (config.compat != Compat::hf) return;
   if (sequence_length <= trained) {
     plan.valid_to = trained;
     return;

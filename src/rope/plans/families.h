@@ -5,20 +5,31 @@
 
 namespace ropewalk::plans {
 
-// Rounds each step to f32 under Precision::hf, as transformers computes. Does nothing under Precision::exact.
+// Rounds each step to f32 under Precision::hf, as PyTorch does with an f32 tensor. A Python number is f64 until it meets a tensor, and
+// then rounded to f32 by itself. Does nothing under Precision::exact.
 class Rounding {
  public:
   explicit Rounding(Precision precision) : to_float_(precision == Precision::hf) {}
   double operator()(double value) const { return to_float_ ? static_cast<double>(static_cast<float>(value)) : value; }
 
+  // number / element. PyTorch takes the reciprocal of the element, and multiplies it by the number.
+  double quotient(double number, double element) const {
+    return to_float_ ? (*this)((*this)(1 / element) * (*this)(number)) : number / element;
+  }
+
  private:
   bool to_float_;
 };
 
-// w_j = base^(-2j/dim) for j in [0, count). RoFormer, section 3.2.2.
-void default_frequencies(double base, double dim, int count, Rounding rounded, double* inv_freq);
+// base^(2j/dim) for j in [0, count): 1 / w_j.
+void default_powers(double base, double dim, int count, Precision precision, double* powers);
 
-// The frequencies without scaling, which restart in each section of a vision encoder.
+// w_j = base^(-2j/dim) for j in [0, count). RoFormer, section 3.2.2.
+void default_frequencies(double base, double dim, int count, Precision precision, double* inv_freq);
+
+// The frequencies without scaling, and their reciprocals. They restart in each section of a vision encoder, and on each axis of the axial
+// type.
+void unscaled_powers(const RopeConfig& config, double base, double* powers);
 void unscaled_frequencies(const RopeConfig& config, double base, double* inv_freq);
 
 // The frequencies of base · scale^(d/(d-2)): the first is unchanged, the last is divided by `scale`.
@@ -33,9 +44,9 @@ void ntk_by_parts(const RopeConfig& config, FrequencyPlan& plan);
 void yarn(const RopeConfig& config, FrequencyPlan& plan);
 void llama3(const RopeConfig& config, FrequencyPlan& plan);
 void proportional(const RopeConfig& config, FrequencyPlan& plan);
-void custom(const RopeConfig& config, FrequencyPlan& plan);
 
 // Length-dependent types, which also set plan.valid_from and plan.valid_to.
+void custom(const RopeConfig& config, double sequence_length, FrequencyPlan& plan);
 void dynamic_ntk(const RopeConfig& config, double sequence_length, FrequencyPlan& plan);
 void dynamic_yarn(const RopeConfig& config, double sequence_length, FrequencyPlan& plan);
 void longrope(const RopeConfig& config, double sequence_length, FrequencyPlan& plan);
@@ -45,6 +56,9 @@ void xpos(const RopeConfig& config, FrequencyPlan& plan);
 
 // Shared by the YaRN family.
 namespace yarn_parts {
+
+// Rows of vLLM's table per position of the config.
+double position_factor(const RopeConfig& config);
 
 // The temperature of the YaRN paper: 1 if factor <= 1, else 0.1 · mscale · ln(factor) + 1.
 double temperature(double factor, double mscale);
@@ -60,8 +74,9 @@ Range pair_range(const RopeConfig& config, double fast, double slow);
 // The ends of the ramp, as pairs (or as rotations with Ramp::rotations).
 Range correction_range(const RopeConfig& config);
 
-// 0 up to the range's low end, 1 from its high end on, linear in between.
-double ramp(double position, Range range, Rounding rounded);
+// 0 up to the range's low end, 1 from its high end on, linear in between. An empty or reversed range is a step in llama.cpp. The other
+// systems widen an empty range, and keep every pair if it is reversed.
+double ramp(double position, Range range, Compat compat, Rounding rounded);
 
 // Blends interpolated and kept frequencies along the ramp, and stores the range in the plan.
 void blend(const RopeConfig& config, double factor, FrequencyPlan& plan);

@@ -5,7 +5,7 @@ namespace ropewalk::plans {
 
 void linear(const RopeConfig& config, FrequencyPlan& plan) {
   const Rounding rounded(config.precision);
-  for (std::size_t j = 0; j < plan.inv_freq.size(); ++j) plan.inv_freq[j] = rounded(plan.inv_freq[j] / *config.factor);
+  for (std::size_t j = 0; j < plan.inv_freq.size(); ++j) plan.inv_freq[j] = rounded(plan.inv_freq[j] / rounded(*config.factor));
 }
 
 }  // namespace ropewalk::plans

@@ -12,15 +12,15 @@ void llama3(const RopeConfig& config, FrequencyPlan& plan) {
 
   for (std::size_t j = 0; j < plan.inv_freq.size(); ++j) {
     const double kept = plan.inv_freq[j];
-    const double wavelength = rounded(kTwoPi / kept);
-    if (wavelength < original / high) continue;
-    const double divided = rounded(kept / factor);
-    if (wavelength > original / low || high == low) {
+    const double wavelength = rounded.quotient(kTwoPi, kept);
+    if (wavelength < rounded(original / high)) continue;
+    const double divided = rounded(kept / rounded(factor));
+    if (wavelength > rounded(original / low) || high == low) {
       plan.inv_freq[j] = divided;
       continue;
     }
-    const double smooth = rounded(rounded(rounded(original / wavelength) - low) / (high - low));
-    plan.inv_freq[j] = rounded(rounded(rounded(rounded(1 - smooth) * kept) / factor) + rounded(smooth * kept));
+    const double smooth = rounded(rounded(rounded.quotient(original, wavelength) - rounded(low)) / rounded(high - low));
+    plan.inv_freq[j] = rounded(rounded(rounded(rounded(1 - smooth) * kept) / rounded(factor)) + rounded(smooth * kept));
   }
 }
 

@@ -23,16 +23,16 @@ double attention_factor(const RopeConfig& config, bool is_long) {
 void longrope(const RopeConfig& config, double sequence_length, FrequencyPlan& plan) {
   const Rounding rounded(config.precision);
   const double original = *config.original_max_position_embeddings;
-  // transformers selects by the length of each sequence, llama.cpp and vLLM once, by the length they are configured for
+  // transformers selects by the length of each sequence, llama.cpp and vLLM once, by the length they are configured for, which is the
+  // original one in vLLM unless another is given
   const bool by_sequence = config.compat == Compat::hf;
-  const double started_for = config.context_length.value_or(config.max_position_embeddings.value_or(original));
+  const double longest = config.max_position_embeddings.value_or(original);
+  const double started_for = config.context_length.value_or(config.compat == Compat::vllm ? original : longest);
   const bool is_long = (by_sequence ? sequence_length : started_for) > original;
 
   const std::span<const double> divisors = is_long ? config.long_factor : config.short_factor;
-  for (std::size_t j = 0; j < plan.inv_freq.size(); ++j) {
-    const double power = rounded(1 / plan.inv_freq[j]);
-    plan.inv_freq[j] = rounded(1 / rounded(rounded(divisors[j]) * power));
-  }
+  unscaled_powers(config, config.rope_theta, plan.inv_freq.data());
+  for (std::size_t j = 0; j < plan.inv_freq.size(); ++j) plan.inv_freq[j] = rounded(1 / rounded(rounded(divisors[j]) * plan.inv_freq[j]));
   plan.attention_factor = attention_factor(config, is_long);
   if (!by_sequence) return;
   if (is_long) {

@@ -5,7 +5,7 @@
 namespace ropewalk::plans {
 
 void ntk_frequencies(const RopeConfig& config, double scale, double* inv_freq) {
-  const double dim = resolved_rotary_dim(config);
+  const double dim = resolved_frequency_dim(config);
   unscaled_frequencies(config, config.rope_theta * reproducible_pow(scale, dim / (dim - 2)), inv_freq);
 }
 
@@ -18,8 +18,8 @@ void ntk(const RopeConfig& config, FrequencyPlan& plan) {
   // vLLM's NTKScalingRotaryEmbedding: base · factor, then every frequency divided by factor^(2/d)
   const Rounding rounded(config.precision);
   unscaled_frequencies(config, config.rope_theta * factor, plan.inv_freq.data());
-  const double divisor = reproducible_pow(factor, 2.0 / resolved_rotary_dim(config));
-  for (std::size_t j = 0; j < plan.inv_freq.size(); ++j) plan.inv_freq[j] = rounded(plan.inv_freq[j] / divisor);
+  const double divisor = reproducible_pow(factor, 2.0 / resolved_frequency_dim(config));
+  for (std::size_t j = 0; j < plan.inv_freq.size(); ++j) plan.inv_freq[j] = rounded(plan.inv_freq[j] / rounded(divisor));
 }
 
 // vLLM's NTKScalingRotaryEmbedding with mixed_b: w_j / exp(a · (j+1)^mixed_b), where a makes the divisor of the last pair the factor.

@@ -13,7 +13,8 @@ void blend_by_two_ramps(const RopeConfig& config, double factor, FrequencyPlan& 
   ntk_frequencies(config, factor, plan.inv_freq.data());
   for (std::size_t j = 0; j < plan.inv_freq.size(); ++j) {
     const double kept = plan.unscaled_inv_freq[j], pair = static_cast<double>(j);
-    const double to_linear = yarn_parts::ramp(pair, inner, rounded), to_scaled = yarn_parts::ramp(pair, outer, rounded);
+    const double to_linear = yarn_parts::ramp(pair, inner, config.compat, rounded);
+    const double to_scaled = yarn_parts::ramp(pair, outer, config.compat, rounded);
     const double scaled = rounded(plan.inv_freq[j] * (1 - to_linear) + kept / factor * to_linear);
     plan.inv_freq[j] = rounded(kept * (1 - to_scaled) + scaled * to_scaled);
   }

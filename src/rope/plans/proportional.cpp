@@ -5,11 +5,11 @@ namespace ropewalk::plans {
 
 void proportional(const RopeConfig& config, FrequencyPlan& plan) {
   const Rounding rounded(config.precision);
-  const double factor = config.factor.value_or(1);
+  const double factor = config.compat == Compat::vllm ? 1 : config.factor.value_or(1);  // vLLM does not read the factor
   const int rotated_pairs = static_cast<int>(config.partial_rotary_factor.value_or(1) * config.head_dim / 2);
-  for (int j = 0; j < static_cast<int>(plan.inv_freq.size()); ++j) {
-    plan.inv_freq[j] = j < rotated_pairs ? rounded(plan.inv_freq[j] / factor) : 0;
-  }
+  for (std::size_t j = 0; j < plan.inv_freq.size(); ++j) plan.inv_freq[j] = 0;
+  default_frequencies(config.rope_theta, config.head_dim, rotated_pairs, config.precision, plan.inv_freq.data());
+  for (int j = 0; j < rotated_pairs; ++j) plan.inv_freq[j] = rounded(plan.inv_freq[j] / rounded(factor));
 }
 
 }  // namespace ropewalk::plans

@@ -14,6 +14,7 @@ import transformers
 
 from golden_json import write_cases
 from hf_attention import attention_cases
+from hf_bits import frequency_bits_cases
 from hf_cached_attention import cached_attention_cases
 from hf_frequencies import frequency_cases
 from hf_position_schemes import position_scheme_cases
@@ -24,6 +25,7 @@ from other_systems_cases import other_system_cases
 HERE = Path(__file__).parents[1]
 FILES = {
     "frequencies.json": frequency_cases,
+    "frequency_bits.json": frequency_bits_cases,
     "rotations.json": rotation_cases,
     "other_systems.json": other_system_cases,
     "attention.json": attention_cases,

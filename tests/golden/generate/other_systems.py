@@ -39,9 +39,15 @@ def correction_range(beta_fast, beta_slow, dim, theta, length, truncate=True):
 
 
 def ramp(low, high, count):
-    """0 up to pair `low`, 1 from pair `high`, linear between. A step if the two are equal."""
-    width = max(high - low, 0.001)
-    return [min(max((i - low) / width, 0.0), 1.0) for i in range(count)]
+    """0 up to pair `low`, 1 from pair `high`, linear between. A step if the two are equal, all 0 if they are reversed."""
+    if low == high:
+        high += 0.001
+    return [min(max((i - low) / (high - low), 0.0), 1.0) for i in range(count)]
+
+
+def ggml_ramp(low, high, count):
+    """rope_yarn_ramp in ggml: the width is at least 0.001, so that a reversed range is a step too."""
+    return [min(max((i - low) / max(0.001, high - low), 0.0), 1.0) for i in range(count)]
 
 
 def mix(a, b, weights):
@@ -49,7 +55,7 @@ def mix(a, b, weights):
     return [x * (1 - w) + y * w for x, y, w in zip(a, b, weights)]
 
 
-def yarn_inv_freq(theta, dim, factor, original, beta_fast=32, beta_slow=1, truncate=True):
+def yarn_inv_freq(theta, dim, factor, original, beta_fast=32, beta_slow=1, truncate=True, ramp=ramp):
     plain = plain_inv_freq(theta, dim)
     low, high = correction_range(beta_fast, beta_slow, dim, theta, original, truncate)
     return mix(plain, [w / factor for w in plain], ramp(low, high, dim // 2))
@@ -108,7 +114,8 @@ def llama_cpp_yarn(config, scaling, theta, dim, attn_factor):
     betas = {}
     if config.get("model_type") in LLAMA_CPP_READS_BETAS:
         betas = betas_of(scaling)
-    inv_freq = yarn_inv_freq(theta, dim, factor, scaling["original_max_position_embeddings"], **betas)
+    original = scaling["original_max_position_embeddings"]
+    inv_freq = yarn_inv_freq(theta, dim, factor, original, **betas, ramp=ggml_ramp)
 
     # llama_context divides by the factor 1 + 0.1 ln s that the kernel multiplies by, so the two cancel here.
     attention_factor = yarn_mscale(factor)
@@ -123,13 +130,24 @@ def llama_cpp_yarn(config, scaling, theta, dim, attn_factor):
 
 
 def vllm(config, seq_len=None):
-    """get_rope and the classes in vllm/model_executor/layers/rotary_embedding/, as of May 2026."""
+    """get_rope and the classes in vllm/model_executor/layers/rotary_embedding/ of vLLM 0.33.0 (1 November 2026)."""
     scaling, theta, dim = config["rope_scaling"], config["rope_theta"], rotary_dim(config)
-    attn_factor = scaling.get("attn_factor", 1.0)
     factor = scaling.get("factor")
     match scaling["rope_type"]:
-        case "dynamic":  # at every length, as if the sequence had max_position_embeddings * factor tokens
-            return plain_inv_freq(ntk_theta(theta, factor * factor - (factor - 1), dim), dim), 1.0, 1.0
+        case "default":
+            return plain_inv_freq(theta, dim), 1.0, 1.0
+        case "linear":  # positions are divided
+            return [w / factor for w in plain_inv_freq(theta, dim)], 1.0, 1.0
+        case "llama3":
+            divisors = llama3_divisors(scaling, theta, dim)
+            return [w / divisor for w, divisor in zip(plain_inv_freq(theta, dim), divisors)], 1.0, 1.0
+        case "proportional":  # Gemma4RotaryEmbedding has no factor
+            rotated = rotary_dim(config) // 2
+            head_dim = config["head_dim"]
+            frequencies = [w if i < rotated else 0.0 for i, w in enumerate(plain_inv_freq(theta, head_dim))]
+            return frequencies, 1.0, 1.0
+        case "dynamic":  # scaled by max_position_embeddings / max_trained_positions, which is 1 without that key
+            return plain_inv_freq(theta, dim), 1.0, 1.0
         case "ntk_alpha":
             return plain_inv_freq(ntk_theta(theta, scaling["alpha"], dim), dim), 1.0, 1.0
         case "ntk":
@@ -140,7 +158,7 @@ def vllm(config, seq_len=None):
             return [w / divisor for w, divisor in zip(plain_inv_freq(theta, dim), divisors)], 1.0, 1.0
         case "longrope":  # selected by max_model_len at start-up; factor and attention_factor are not read
             original = config["original_max_position_embeddings"]
-            use_long = config["context_length"] > original
+            use_long = config.get("context_length", original) > original  # max_model_len is the original length if not given
             extension = config["max_position_embeddings"] / original
             scale = math.sqrt(1 + math.log(extension) / math.log(original)) if extension > 1 else 1.0
             return long_or_short(scaling, theta, dim, use_long), scale, 1.0
@@ -148,11 +166,34 @@ def vllm(config, seq_len=None):
             original = scaling["original_max_position_embeddings"]
             inv_freq = yarn_inv_freq(theta, dim, factor, original, **betas_of(scaling))
             all_dim = yarn_mscale(factor, scaling.get("mscale_all_dim", 0.0))
-            return inv_freq, yarn_mscale(factor, scaling.get("mscale", 1.0)) / all_dim * attn_factor, all_dim**2
-        case "yarn":  # attention_factor, mscale and mscale_all_dim are not read
+            # vllm/model_executor/models/deepseek_v2.py: the type is deepseek_llama_scaling then, without a softmax factor
+            softmax = 1.0 if scaling.get("attention_factor") == 1.0 else all_dim**2
+            return inv_freq, yarn_mscale(factor, scaling.get("mscale", 1.0)) / all_dim, softmax
+        case "yarn":
             original, truncate = scaling["original_max_position_embeddings"], scaling.get("truncate", True)
+            # MRotaryEmbedding passes the length of its table on: four times the original one, or as it is in Qwen3-VL
+            if "mrope_section" in scaling and not scaling.get("mrope_interleaved"):
+                original *= 4
             inv_freq = yarn_inv_freq(theta, dim, factor, original, truncate=truncate, **betas_of(scaling))
-            return inv_freq, yarn_mscale(factor) * attn_factor, 1.0
+            mscale, all_dim = scaling.get("mscale"), scaling.get("mscale_all_dim")
+            own = yarn_mscale(factor, mscale) / yarn_mscale(factor, all_dim) if mscale and all_dim else yarn_mscale(factor)
+            return inv_freq, scaling.get("attention_factor", own), 1.0
+
+
+def vllm_table_rows(config):
+    """Rows of the cos and sin table of vLLM 0.33.0 that a sequence can use, by the same classes."""
+    scaling = config["rope_scaling"]
+    longest, factor = config["max_position_embeddings"], scaling.get("factor", 1.0)
+    times = 4 if "mrope_section" in scaling and not scaling.get("mrope_interleaved") else 1
+    match scaling["rope_type"]:
+        case "yarn":
+            return math.ceil(scaling["original_max_position_embeddings"] * times * factor)
+        case "linear":
+            return longest * factor
+        case "longrope":
+            original = config["original_max_position_embeddings"]
+            return longest if config.get("context_length", original) > original else original
+    return longest * times
 
 
 def yarn_code(config, seq_len=None):

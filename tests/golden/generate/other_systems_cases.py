@@ -1,11 +1,12 @@
 """other_systems.json: configurations whose frequencies or scale differ between systems, with each system's result."""
 
 from longrope_factors import PHI_3_5_LONG, PHI_3_5_SHORT
-from other_systems import llama_cpp, lucidrains, vllm, xpos_scales, yarn_code
+from other_systems import llama_cpp, lucidrains, vllm, vllm_table_rows, xpos_scales, yarn_code
 
 SYSTEMS = {"llama.cpp": llama_cpp, "vllm": vllm, "yarn": yarn_code, "lucidrains": lucidrains}
 
 CONTEXT = "src/llama-context.cpp llama_context, ggml/src/ggml-cpu/ops.cpp rope_yarn, ggml_rope_yarn_corr_dims"
+RAMP = "ggml/src/ggml-cpu/ops.cpp rope_yarn_ramp"
 DEEPSEEK2 = f"{CONTEXT}, src/models/deepseek2.cpp"
 ROPE_FACTORS = "src/llama-model.cpp get_rope_factors, conversion/phi.py"
 VLLM = "vllm/model_executor/layers/rotary_embedding/"
@@ -44,6 +45,10 @@ def phi_3_5_mini(context_length, **scaling):
                        top={"original_max_position_embeddings": 4096, "context_length": context_length})
 
 
+def without(config, key):
+    return {name: value for name, value in config.items() if name != key}
+
+
 DEVSTRAL_2 = yarn(128, 1000000.0, 262144, 64.0, 4096, top={"model_type": "ministral3"},
                   beta_fast=4.0, beta_slow=1.0, mscale=1.0, mscale_all_dim=0.0)
 DEEPSEEK_V3 = deepseek("deepseek_v3", 10000.0, 163840, 40.0, beta_fast=32, beta_slow=1, mscale=1.0, mscale_all_dim=1.0)
@@ -79,13 +84,35 @@ LLAMA_CPP_CASES = [
     ("dynamic-absent", "conversion/base.py set_gguf_parameters (dynamic: pass)", INTERNLM, 65536),
     ("ntk-alpha-baked-in", "conversion/hunyuan.py set_gguf_parameters", HUNYUAN),
     ("linear", CONTEXT, rope_config(128, 1000000.0, 131072, "linear", factor=8.0)),
+    ("linear-attn-factor-multiplies", CONTEXT, rope_config(128, 1000000.0, 131072, "linear", factor=3.3, attn_factor=0.9)),
+    ("default-attn-factor-multiplies", CONTEXT, rope_config(96, 10000.0, 4096, "default", attn_factor=1.19)),
+    # windows so short or long that the ramp's ends are reversed, equal, or a fraction of a pair apart
+    *[(f"yarn-window-{original}", RAMP, yarn(64, 10000.0, 32768, 4.0, original)) for original in (3, 6, 201, 2000000)],
+    ("yarn-betas-equal", RAMP, {**yarn(64, 10000.0, 32768, 4.0, 4096, beta_fast=1.0, beta_slow=1.0), "model_type": "ministral3"}),
 ]
 
 VLLM_CASES = [
     ("yarn", f"{VLLM}yarn_scaling_rope.py", qwen()),
-    ("yarn-attention-factor-not-read", f"{VLLM}__init__.py get_rope", qwen(attention_factor=1.0)),
-    ("yarn-attn-factor-multiplies", f"{VLLM}yarn_scaling_rope.py", qwen(attn_factor=0.9)),
-    ("yarn-mscale-not-read", f"{VLLM}__init__.py get_rope", qwen(mscale=0.707, mscale_all_dim=1.0)),
+    ("yarn-attention-factor", f"{VLLM}yarn_scaling_rope.py", qwen(attention_factor=1.0)),
+    ("yarn-attn-factor-not-read", f"{VLLM}__init__.py get_rope", qwen(attn_factor=0.9)),
+    ("yarn-mscale", f"{VLLM}yarn_scaling_rope.py", qwen(mscale=0.707, mscale_all_dim=1.0)),
+    ("yarn-mscale-alone-not-read", f"{VLLM}yarn_scaling_rope.py", qwen(mscale=0.707)),
+    ("yarn-extrapolation-factor-not-read", f"{VLLM}__init__.py get_rope", qwen(extrapolation_factor=0.5)),
+    ("yarn-factor-3.3", f"{VLLM}yarn_scaling_rope.py", yarn(96, 12345.678, 40000, 3.3, 4099, beta_fast=31.7, beta_slow=0.9)),
+    *[(f"yarn-window-{original}", f"{VLLM}common.py yarn_linear_ramp_mask", yarn(64, 10000.0, 32768, 4.0, original))
+      for original in (3, 6, 201, 2000000)],
+    ("yarn-mrope", f"{VLLM}mrope.py MRotaryEmbedding", qwen(mrope_section=[16, 24, 24])),
+    ("yarn-mrope-interleaved", f"{VLLM}mrope.py, models/qwen3_vl.py", qwen(mrope_section=[24, 20, 20], mrope_interleaved=True)),
+    ("mrope", f"{VLLM}mrope.py MRotaryEmbedding", rope_config(128, 1000000.0, 32768, "default", mrope_section=[16, 24, 24])),
+    ("default", f"{VLLM}base.py", rope_config(80, 10000.0, 2048, "default")),
+    ("linear", f"{VLLM}linear_scaling_rope.py", rope_config(128, 1000000.0, 4096, "linear", factor=3.3)),
+    ("llama-3.1-8b", f"{VLLM}llama3_rope.py", LLAMA_3_1),
+    ("gemma-4-factor-not-read", f"{VLLM}gemma4_rope.py",
+     rope_config(512, 1000000.0, 131072, "proportional", factor=8.0, top={"partial_rotary_factor": 0.25})),
+    ("deepseek-attention-factor-1", f"{VLLM}deepseek_scaling_rope.py, models/deepseek_v2.py",
+     {**DEEPSEEK_V3, "rope_scaling": {**DEEPSEEK_V3["rope_scaling"], "attention_factor": 1.0}}),
+    ("deepseek-truncate-not-read", f"{VLLM}deepseek_scaling_rope.py",
+     {**DEEPSEEK_V3, "rope_scaling": {**DEEPSEEK_V3["rope_scaling"], "truncate": False}}),
     ("gpt-oss-20b-truncate-read", f"{VLLM}yarn_scaling_rope.py", GPT_OSS),
     ("deepseek-v3", f"{VLLM}deepseek_scaling_rope.py, models/deepseek_v2.py", DEEPSEEK_V3),
     ("deepseek-mscale-ratio", f"{VLLM}deepseek_scaling_rope.py",
@@ -94,13 +121,14 @@ VLLM_CASES = [
     ("deepseek-mscale-without-all-dim", f"{VLLM}deepseek_scaling_rope.py",
      deepseek("deepseek_v3", 10000.0, 163840, 40.0, mscale=0.5)),
     ("kimi-k2-betas-read", f"{VLLM}deepseek_scaling_rope.py", KIMI_K2),
-    ("dynamic-static-short", f"{VLLM}dynamic_ntk_scaling_rope.py", INTERNLM, 100),
-    ("dynamic-static-long", f"{VLLM}dynamic_ntk_scaling_rope.py", INTERNLM, 1000000),
+    ("dynamic-unscaled-short", f"{VLLM}dynamic_ntk_scaling_rope.py", INTERNLM, 100),
+    ("dynamic-unscaled-long", f"{VLLM}dynamic_ntk_scaling_rope.py", INTERNLM, 1000000),
     ("ntk-fixed", f"{VLLM}ntk_scaling_rope.py", rope_config(128, 10000.0, 4096, "ntk", factor=8.0)),
     ("ntk-mix", f"{VLLM}ntk_scaling_rope.py", rope_config(128, 10000.0, 4096, "ntk_mix", factor=8.0, mixed_b=0.625)),
     ("ntk-alpha", f"{VLLM}dynamic_ntk_alpha_rope.py", HUNYUAN),
     ("longrope-short-by-max-model-len", f"{VLLM}phi3_long_rope_scaled_rope.py", phi_3_5_mini(4096), 100),
     ("longrope-long-by-max-model-len", f"{VLLM}phi3_long_rope_scaled_rope.py", phi_3_5_mini(8192), 100),
+    ("longrope-without-max-model-len", f"{VLLM}phi3_long_rope_scaled_rope.py", without(phi_3_5_mini(1), "context_length")),
     ("longrope-given-scale-not-read", f"{VLLM}phi3_long_rope_scaled_rope.py",
      phi_3_5_mini(8192, factor=4.0, attention_factor=1.05), 100),
 ]
@@ -152,6 +180,7 @@ def plan_case(system, name, source, config, seq_len=None):
         "inv_freq": inv_freq,
         "attention_factor": attention_factor,
         "softmax_scale": softmax_scale,
+        **({"table_length": vllm_table_rows(config)} if system == "vllm" else {}),
     }
 
 

@@ -1,4 +1,4 @@
-// The rules of llama.cpp and vLLM (May to August 2026) that differ from transformers. tests/golden/other_systems.json
+// The rules of llama.cpp (August 2026) and vLLM 0.33.0 that differ from transformers. tests/golden/other_systems.json
 // names the file and function of each.
 #include <gtest/gtest.h>
 
@@ -28,7 +28,10 @@ FrequencyPlan plan_for(RopeConfig config, Compat compat, double length = 1) {
 void expect_frequencies(const FrequencyPlan& plan, const std::vector<oracle::Real>& expected) {
   ASSERT_EQ(plan.inv_freq.size(), expected.size());
   oracle::Real worst = 0;
-  for (std::size_t j = 0; j < expected.size(); ++j) worst = std::max(worst, std::fabs(plan.inv_freq[j] / expected[j] - 1));
+  for (std::size_t j = 0; j < expected.size(); ++j) {
+    if (expected[j] != 0) worst = std::max(worst, std::fabs(plan.inv_freq[j] / expected[j] - 1));
+    if (expected[j] == 0) EXPECT_EQ(plan.inv_freq[j], 0);
+  }
   EXPECT_LE(worst, kTolerance);
 }
 
@@ -45,7 +48,7 @@ TEST(Compat, ExplicitAttentionFactor) {
   config.attention_factor = 1;
   EXPECT_EQ(plan_for(config, Compat::hf).attention_factor, 1);
   EXPECT_NEAR(plan_for(config, Compat::llama_cpp).attention_factor, g4, 1e-15);
-  EXPECT_NEAR(plan_for(config, Compat::vllm).attention_factor, g4, 1e-15);
+  EXPECT_EQ(plan_for(config, Compat::vllm).attention_factor, 1);
 }
 
 TEST(Compat, AttnFactor) {
@@ -53,16 +56,34 @@ TEST(Compat, AttnFactor) {
   config.attn_factor = 0.9;
   EXPECT_NEAR(plan_for(config, Compat::hf).attention_factor, g4, 1e-15);
   EXPECT_NEAR(plan_for(config, Compat::llama_cpp).attention_factor, g4 * 0.9, 1e-15);
-  EXPECT_NEAR(plan_for(config, Compat::vllm).attention_factor, g4 * 0.9, 1e-15);
+  EXPECT_NEAR(plan_for(config, Compat::vllm).attention_factor, g4, 1e-15);
+  for (const RopeType type : {RopeType::default_, RopeType::linear}) {
+    config.rope_type = type;
+    EXPECT_EQ(plan_for(config, Compat::llama_cpp).attention_factor, 0.9);
+    EXPECT_EQ(plan_for(config, Compat::vllm).attention_factor, 1);
+  }
+}
+
+// A window so short that the ramp's high end lies below its low end: ggml's width of at least 0.001 makes it a step after the first pair,
+// and transformers and vLLM keep every pair.
+TEST(Compat, ReversedRange) {
+  const RopeConfig config = yarn_config(64, 10000, 4, 3);
+  const std::vector<oracle::Real> kept = oracle::plain(10000, 64, 32);
+  std::vector<oracle::Real> step = kept;
+  for (std::size_t j = 1; j < step.size(); ++j) step[j] /= 4;
+  expect_frequencies(plan_for(config, Compat::hf), kept);
+  expect_frequencies(plan_for(config, Compat::vllm), kept);
+  expect_frequencies(plan_for(config, Compat::llama_cpp), step);
 }
 
 TEST(Compat, MscaleInPlainYarn) {
   RopeConfig config = yarn_config(128, 1e6, 4, 32768);
   config.mscale = 0.707, config.mscale_all_dim = 0.5;
   const double g_all = 1 + 0.05 * std::log(4.0);
-  EXPECT_NEAR(plan_for(config, Compat::hf).attention_factor, (1 + 0.0707 * std::log(4.0)) / g_all, 1e-15);
+  for (const Compat compat : {Compat::hf, Compat::vllm}) {
+    EXPECT_NEAR(plan_for(config, compat).attention_factor, (1 + 0.0707 * std::log(4.0)) / g_all, 1e-15);
+  }
   EXPECT_NEAR(plan_for(config, Compat::llama_cpp).attention_factor, g4 / g_all, 1e-15);  // mscale is taken as 1
-  EXPECT_NEAR(plan_for(config, Compat::vllm).attention_factor, g4, 1e-15);
 }
 
 TEST(Compat, MscaleInDeepseek) {
@@ -113,8 +134,8 @@ TEST(Compat, DynamicNtk) {
   const RopeConfig config = dynamic_config(128, 1e6, 2, 32768);
   for (const double length : {100.0, 50000.0, 1e6}) {
     expect_frequencies(plan_for(config, Compat::hf, length), oracle::plan(config, length).inv_freq);
-    expect_frequencies(plan_for(config, Compat::llama_cpp, length), oracle::plain(1e6L, 128, 64));     // llama.cpp has no dynamic NTK
-    expect_frequencies(plan_for(config, Compat::vllm, length), oracle::plan(config, 65536).inv_freq);  // computed as if L = M s
+    expect_frequencies(plan_for(config, Compat::llama_cpp, length), oracle::plain(1e6L, 128, 64));  // llama.cpp has no dynamic NTK
+    expect_frequencies(plan_for(config, Compat::vllm, length), oracle::plain(1e6L, 128, 64));       // no max_trained_positions
   }
   EXPECT_EQ(plan_for(config, Compat::vllm).valid_to, INFINITY);
   EXPECT_EQ(plan_for(config, Compat::llama_cpp).valid_to, INFINITY);
@@ -131,8 +152,8 @@ TEST(Compat, OtherSystemsSelectTheLongropeListOnce) {
       expect_frequencies(plan_for(config, compat, length), far);
       EXPECT_EQ(plan_for(config, compat, length).valid_from, 1);
       EXPECT_EQ(plan_for(config, compat, length).valid_to, INFINITY);
-      config.context_length.reset();  // configured for the model's full length
-      expect_frequencies(plan_for(config, compat, length), far);
+      config.context_length.reset();  // llama.cpp: the model's full length, vLLM: the original one
+      expect_frequencies(plan_for(config, compat, length), compat == Compat::vllm ? brief : far);
     }
   }
   config.context_length = 100000;  // transformers selects by the sequence length
@@ -169,21 +190,33 @@ TEST(Compat, LengthsServed) {
   plain.max_position_embeddings = 2048;
   llama3.max_position_embeddings = 131072;
   yarn.max_position_embeddings = 131072;
-  const RopeConfig longrope = longrope_config(96);
+  RopeConfig longrope = longrope_config(96);
 
   EXPECT_EQ(plan_for(yarn, Compat::hf).table_length, 0);  // no table
   EXPECT_EQ(plan_for(yarn, Compat::llama_cpp).table_length, 0);
   EXPECT_EQ(plan_for(yarn, Compat::llama_cpp).max_length, 131072);  // n_ctx_train
   const auto lengths = [](const RopeConfig& config) {
     const FrequencyPlan plan = plan_for(config, Compat::vllm);
-    EXPECT_EQ(plan.max_length, plan.table_length);
-    return plan.max_length;
+    return std::pair(plan.max_length, plan.table_length);
   };
-  EXPECT_EQ(lengths(yarn), 131072);      // L0 s
-  EXPECT_EQ(lengths(linear), 32768);     // M s
-  EXPECT_EQ(lengths(plain), 2048);       // M
-  EXPECT_EQ(lengths(llama3), 131072);    // not multiplied
-  EXPECT_EQ(lengths(longrope), 131072);  // not multiplied
+  using Lengths = std::pair<double, double>;
+  EXPECT_EQ(lengths(yarn), Lengths(131072, 131072));    // M, L0 s
+  EXPECT_EQ(lengths(linear), Lengths(32768, 32768));    // M s
+  EXPECT_EQ(lengths(plain), Lengths(2048, 2048));       // M
+  EXPECT_EQ(lengths(llama3), Lengths(131072, 131072));  // not multiplied
+  EXPECT_EQ(lengths(longrope), Lengths(4096, 4096));    // the short list
+  longrope.context_length = 4097;
+  EXPECT_EQ(lengths(longrope), Lengths(131072, 131072));  // the long one
+  yarn.factor = 3.3;
+  EXPECT_EQ(lengths(yarn), Lengths(131072, 108135));  // rounded up
+  yarn.max_position_embeddings = 40960;
+  EXPECT_EQ(lengths(yarn), Lengths(40960, 108135));
+  const std::vector<double> sections = {8, 12, 12};
+  plain.mrope_section = sections, plain.rotary_dim = 64;
+  EXPECT_EQ(lengths(plain), Lengths(2048, 8192));  // M-RoPE: four times
+  plain.mrope_layout = MropeLayout::interleaved;
+  EXPECT_EQ(lengths(plain), Lengths(2048, 2048));
+  EXPECT_EQ(lengths(dynamic_config(128, 1e6, 2, 32768)), Lengths(65536, 32768));  // the table does not grow
 }
 
 // ---- other_systems.json
@@ -202,6 +235,7 @@ RopeConfig read_config(const json& source, std::vector<std::vector<double>>& lis
       {"ntk_alpha", RopeType::ntk_alpha},
       {"ntk_by_parts", RopeType::ntk_by_parts},
       {"dynamic_yarn", RopeType::dynamic_yarn},
+      {"proportional", RopeType::proportional},
   };
   static const std::map<std::string, Compat> compats = {{"hf", Compat::hf}, {"llama.cpp", Compat::llama_cpp}, {"vllm", Compat::vllm}};
   static const std::map<std::string, Family> families = {
@@ -221,6 +255,8 @@ RopeConfig read_config(const json& source, std::vector<std::vector<double>>& lis
       {"high_freq_factor", &RopeConfig::high_freq_factor},
       {"alpha", &RopeConfig::alpha},
       {"mixed_b", &RopeConfig::mixed_b},
+      {"extrapolation_factor", &RopeConfig::extrapolation_factor},
+      {"partial_rotary_factor", &RopeConfig::partial_rotary_factor},
   };
 
   RopeConfig config;
@@ -250,6 +286,11 @@ RopeConfig read_config(const json& source, std::vector<std::vector<double>>& lis
     } else if (key == "short_factor" || key == "long_factor") {
       lists.push_back(value.get<std::vector<double>>());
       (key == "short_factor" ? config.short_factor : config.long_factor) = lists.back();
+    } else if (key == "mrope_section") {
+      lists.push_back(value.get<std::vector<double>>());
+      config.mrope_section = lists.back();
+    } else if (key == "mrope_interleaved") {
+      config.mrope_layout = value ? MropeLayout::interleaved : MropeLayout::chunked;
     } else {
       ADD_FAILURE() << "a key the test does not read: " << key;
     }
@@ -291,13 +332,14 @@ void expect_other_system(const std::string& system, std::size_t count) {
     expect_frequencies(plan, {inv_freq.begin(), inv_freq.end()});
     EXPECT_NEAR(plan.attention_factor, item["attention_factor"].get<double>(), kTolerance);
     EXPECT_NEAR(plan.softmax_scale * std::sqrt(config.head_dim), item["softmax_scale"].get<double>(), kTolerance);
+    if (item.contains("table_length")) EXPECT_EQ(plan.table_length, item["table_length"].get<double>());
     if (item.contains("xpos")) expect_xpos(item["xpos"], config);
   }
   EXPECT_EQ(seen, count);
 }
 
-TEST(OtherSystems, LlamaCpp) { expect_other_system("llama.cpp", 19); }
-TEST(OtherSystems, Vllm) { expect_other_system("vllm", 18); }
+TEST(OtherSystems, LlamaCpp) { expect_other_system("llama.cpp", 26); }
+TEST(OtherSystems, Vllm) { expect_other_system("vllm", 35); }
 TEST(OtherSystems, Yarn) { expect_other_system("yarn", 13); }
 TEST(OtherSystems, Lucidrains) { expect_other_system("lucidrains", 4); }
 

@@ -92,6 +92,33 @@ std::vector<Change> sections(const std::vector<std::vector<double>>& lists, Mrop
   return changes;
 }
 
+std::vector<Change> axes_dims(const std::vector<std::vector<double>>& lists, AxesLayout layout = AxesLayout::chunked) {
+  std::vector<Change> changes;
+  for (const auto& list : lists) {
+    changes.push_back([=](RopeConfig& config) {
+      static std::vector<double> copy;
+      copy = list;
+      config.axes_dim = copy;
+      config.axes_layout = layout;
+    });
+  }
+  return changes;
+}
+
+// The frequencies of 32 pairs for each length.
+std::vector<Change> with_lengths(const std::vector<std::vector<double>>& lists) {
+  std::vector<Change> changes;
+  for (const auto& list : lists) {
+    changes.push_back([=](RopeConfig& config) {
+      static std::vector<double> copy;
+      copy = list;
+      config.lengths = copy;
+      config.inv_freq = divisors(static_cast<int>(32 * list.size()), 2);
+    });
+  }
+  return changes;
+}
+
 RopeConfig of_type(RopeType type) {
   for (const auto& [name, config, length] : every_type(64)) {
     if (config.rope_type == type) return config;
@@ -106,6 +133,7 @@ std::vector<Case> cases() {
   const RopeConfig plain = plain_config(64), yarn = of_type(RopeType::yarn), longrope = of_type(RopeType::longrope);
   const RopeConfig llama3 = of_type(RopeType::llama3), mix = of_type(RopeType::ntk_mix), alpha = of_type(RopeType::ntk_alpha);
   const RopeConfig dynamic = of_type(RopeType::dynamic), custom = of_type(RopeType::custom), linear = of_type(RopeType::linear);
+  const RopeConfig axial = of_type(RopeType::axial);
   const RopeConfig proportional = of_type(RopeType::proportional);
   RopeConfig partial = plain;
   partial.rotary_dim = 32;
@@ -118,6 +146,7 @@ std::vector<Case> cases() {
       {Status::rotary_dim_out_of_range, of_type(RopeType::ntk), each(&C::rotary_dim, {2}), each(&C::rotary_dim, {4})},
       {Status::rotary_dim_out_of_range, alpha, each(&C::rotary_dim, {2}), each(&C::rotary_dim, {4})},
       {Status::rotary_span_outside_head, partial, each(&C::rotary_offset, {-1, 33, 64, 2147483647}), each(&C::rotary_offset, {0, 1, 32})},
+      {Status::frequency_dim_out_of_range, partial, each(&C::frequency_dim, {-1, 1, 30, 8193}), each(&C::frequency_dim, {0, 31, 64, 8192})},
       {Status::rope_theta_out_of_range, plain, each(&C::rope_theta, {1, 0, -10000, 1.1e30, kInfinity, kNaN}),
        each(&C::rope_theta, {1.0000001, 1e30})},
       {Status::pairing_unknown, plain, {[](C& c) { c.pairing = Pairing{3}; }, [](C& c) { c.pairing = Pairing{-1}; }}, {[](C& c) {
@@ -191,6 +220,24 @@ std::vector<Case> cases() {
       {Status::inv_freq_length, custom, list_of(&C::inv_freq, {0, 31, 33}), list_of(&C::inv_freq, {32})},
       {Status::inv_freq_out_of_range, custom, list_with(&C::inv_freq, {-1.1e6, 1.1e30, kInfinity, kNaN}),
        list_with(&C::inv_freq, {-1e6, 0, 1e6})},
+      {Status::inv_freq_length,
+       custom,
+       {[](C& c) {
+         static const std::vector<double> lengths = {4096, 8192};
+         c.lengths = lengths;
+       }},
+       with_lengths({{4096}, {4096, 8192}})},
+      {Status::lengths_out_of_range, custom, with_lengths({{0, 2}, {-1}, {4096.5}, {2147483649.0}, {kNaN}}),
+       with_lengths({{1, 2147483648.0}})},
+      {Status::lengths_order, custom, with_lengths({{4096, 4096}, {4096, 8192, 8191}}), with_lengths({{4096, 4097, 5001}})},
+      {Status::axes_dim_length, axial, axes_dims({{}, {16, 16, 16, 8, 8}}), axes_dims({{64}, {32, 32}, {16, 16, 16, 16}})},
+      {Status::axes_dim_out_of_range, axial, axes_dims({{0, 64}, {-2, 66}, {31, 33}, {32, kNaN}, {31.5, 32.5}, {2, 1e9}}),
+       axes_dims({{2, 62}, {8, 28, 28}})},
+      {Status::axes_dim_equal, axial, axes_dims({{16, 48}}, AxesLayout::interleaved) + axes_dims({{16, 48}}, AxesLayout::shared),
+       axes_dims({{32, 32}, {16, 16, 16, 16}}, AxesLayout::interleaved) + axes_dims({{32, 32}}, AxesLayout::shared)},
+      {Status::axes_dim_sum, axial, axes_dims({{32, 30}, {32, 34}, {64, 64}}), axes_dims({{30, 34}})},
+      {Status::axes_layout_unknown, axial, axes_dims({{32, 32}}, AxesLayout{3}) + axes_dims({{32, 32}}, AxesLayout{-1}), {}},
+      {Status::mrope_section_length, axial, sections({{16, 16}}), {}},
       {Status::freq_factors_length, plain, list_of(&C::freq_factors, {1, 31, 33}), list_of(&C::freq_factors, {0, 32})},
       {Status::freq_factors_out_of_range, plain, list_with(&C::freq_factors, {0, -1, kInfinity, kNaN}),
        list_with(&C::freq_factors, {1e-9, 1e30})},

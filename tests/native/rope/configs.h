@@ -61,6 +61,13 @@ inline const std::vector<double>& divisors(int pairs, double last) {
   return list;
 }
 
+// Two axes with about half of a head each, or one if it has only one pair. Static lifetime.
+inline const std::vector<double>& halves(int head_dim) {
+  static std::list<std::vector<double>> made;
+  const double first = head_dim / 4 * 2;
+  return made.emplace_back(first == 0 ? std::vector<double>{2} : std::vector<double>{first, head_dim - first});
+}
+
 inline RopeConfig longrope_config(int head_dim, double rope_theta = 10000, double original = 4096, double maximum = 131072) {
   RopeConfig config = plain_config(head_dim, rope_theta);
   config.rope_type = RopeType::longrope;
@@ -115,6 +122,10 @@ inline std::vector<NamedConfig> every_type(int head_dim) {
   custom.rope_type = RopeType::custom;
   custom.inv_freq = divisors(head_dim / 2, 1e-3);
 
+  RopeConfig axial = plain_config(head_dim);
+  axial.rope_type = RopeType::axial;
+  axial.axes_dim = halves(head_dim);
+
   return {
       {"default", plain_config(head_dim), 1},
       {"linear", scaled_config(RopeType::linear, head_dim, 10000, 4, 4096), 1},
@@ -134,6 +145,7 @@ inline std::vector<NamedConfig> every_type(int head_dim) {
       {"two_ramps", two_ramps, 1},
       {"dynamic_yarn", scaled_config(RopeType::dynamic_yarn, head_dim, 10000, 32, 4096), 9000},
       {"custom", custom, 1},
+      {"axial", axial, 1},
   };
 }
 

@@ -11,15 +11,16 @@ const tolerance = 2 ** -44;
 const near = (actual, expected, name) =>
   assert.ok(Math.abs(actual - expected) <= tolerance * Math.abs(expected), `${name}: ${actual} instead of ${expected}`);
 
-test("has all cases", () => assert.equal(cases.length, 54));
+test("has all cases", () => assert.equal(cases.length, 78));
 
-for (const { name, config, seq_len, inv_freq, attention_factor, softmax_scale } of cases) {
+for (const { name, config, seq_len, inv_freq, attention_factor, softmax_scale, table_length = 0 } of cases) {
   test(name, () => {
     withRope(rw.rope(config), (rope) => {
       const plan = rope.plan(seq_len ?? undefined);
       assert.equal(plan.inv_freq.length, inv_freq.length);
       inv_freq.forEach((expected, pair) => near(plan.inv_freq[pair], expected, `pair ${pair}`));
       near(plan.attention_factor, attention_factor, "attention_factor");
+      assert.equal(plan.table_length, table_length);
       near(plan.softmax_scale * Math.sqrt(plan.head_dim), softmax_scale, "softmax_scale");
     });
   });

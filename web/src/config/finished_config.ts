@@ -3,7 +3,7 @@ import { fail } from "../base/errors.js";
 import { type ConfigDraft, readConfig } from "./read_config.js";
 import { type CheckedScaling, reads } from "./scaling.js";
 import { PAIRINGS, type QueryTemperature, type RopeConfig, type RopeType } from "./types.js";
-import { deepFreeze, oneOf, withoutAbsent } from "./values.js";
+import { deepFreeze, numberAt, oneOf, withoutAbsent } from "./values.js";
 
 /**
  * A config that needs no more checks: `ropeConfig()` returns these, and any other config becomes one before it is
@@ -12,8 +12,13 @@ import { deepFreeze, oneOf, withoutAbsent } from "./values.js";
 export interface FinishedConfig extends RopeConfig {
   rope_theta: number;
   rotary_dim: number;
-  rope_scaling: CheckedScaling;
+  rope_scaling: FinishedScaling;
   rope_parameters?: never;
+}
+
+/** A scaling whose frequencies are numbers. */
+export interface FinishedScaling extends Omit<CheckedScaling, "inv_freq"> {
+  inv_freq?: number[];
 }
 
 // Finished configs are frozen, so one that is in here is still what finish() returned.
@@ -32,9 +37,11 @@ export function finishedConfig(config: unknown): FinishedConfig {
   return isFinished(config) ? config : finish(readConfig(config));
 }
 
-/** The config itself if nobody can change it, otherwise a frozen copy. */
+/** The config itself if nobody can change it, otherwise a frozen copy. Frequencies of a function become numbers. */
 export function frozenConfig(config: RopeConfig): Readonly<RopeConfig> {
-  return isFinished(config) ? config : Object.freeze(structuredClone(config));
+  if (isFinished(config)) return config;
+  const { inv_freq } = config.rope_scaling ?? config.rope_parameters ?? {};
+  return typeof inv_freq === "function" ? finishedConfig(config) : Object.freeze(structuredClone(config));
 }
 
 /** A config that overrides can be merged into. @throws as {@link finishedConfig} */
@@ -83,7 +90,11 @@ export function finish(draft: ConfigDraft): FinishedConfig {
     );
   }
   const { rope_type, llama_4_scaling_beta: _, ...scaling } = rope_scaling;
-  const rotary_dim = rotaryDimOf(head_dim, draft, rope_type);
+  if (["default", "linear"].includes(rope_type) && scaling.attn_factor !== undefined && draft.compat !== "llama.cpp") {
+    fail("INVALID_CONFIG", "rope_scaling.attn_factor", `is read for ${rope_type} by llama.cpp only; set compat to it`);
+  }
+  const width = rotatedWidthOf(head_dim, draft, rope_type);
+  const rotary_dim = width < head_dim ? (draft.rotary_dim ?? width + (width % 2)) : width;
   const in_scaling = reads(rope_type, "original_max_position_embeddings");
   const last = draft.rotates_last && head_dim > rotary_dim ? head_dim - rotary_dim : undefined;
   const config = withoutAbsent<FinishedConfig & { rotates_last?: never }>({
@@ -91,14 +102,17 @@ export function finish(draft: ConfigDraft): FinishedConfig {
     head_dim,
     pairing: oneOf(draft.pairing, "pairing", PAIRINGS),
     rotary_dim,
+    frequency_dim: draft.frequency_dim ?? (rotary_dim === width ? undefined : width),
     rotary_offset: draft.rotary_offset ?? last,
     rotates_last: undefined,
     // The other types have it in rotary_dim.
     partial_rotary_factor: rope_type === "proportional" ? draft.partial_rotary_factor : undefined,
     original_max_position_embeddings: in_scaling ? undefined : original,
-    rope_scaling: withoutAbsent<CheckedScaling>({
+    rope_scaling: withoutAbsent<FinishedScaling>({
       rope_type,
       ...scaling,
+      inv_freq: invFreqOf(draft, head_dim, rotary_dim),
+      axes_dim: scaling.axes_dim ?? (rope_type === "axial" ? [rotary_dim / 2, rotary_dim / 2] : undefined),
       original_max_position_embeddings: in_scaling ? original : undefined,
     }),
     query_temperature: draft.query_temperature ?? scaledTemperature(draft, original),
@@ -109,8 +123,32 @@ export function finish(draft: ConfigDraft): FinishedConfig {
 
 type Widths = Pick<ConfigDraft, "rotary_dim" | "partial_rotary_factor">;
 
-/** The number of rotated elements: rotary_dim, or ⌊head_dim · partial_rotary_factor⌋, or the whole head. */
-function rotaryDimOf(head_dim: number, { rotary_dim, partial_rotary_factor: factor }: Widths, type: RopeType): number {
+/** The frequencies of the custom type; those of a function for each of `lengths`. */
+function invFreqOf(
+  { rope_theta, rope_scaling }: ConfigDraft,
+  head_dim: number,
+  rotary_dim: number,
+): number[] | undefined {
+  const { inv_freq, lengths = [undefined] } = rope_scaling;
+  if (typeof inv_freq !== "function") return inv_freq;
+  const pairs = Array.from({ length: Math.max(0, Math.min(rotary_dim, head_dim)) >> 1 }, (_, pair) => pair);
+  return lengths.flatMap((length) =>
+    pairs.map((pair) => {
+      const path = `rope_scaling.inv_freq(${pair})`;
+      return numberAt(inv_freq(pair, { head_dim, rotary_dim, rope_theta, length }), path);
+    }),
+  );
+}
+
+/**
+ * The width that the frequencies belong to: rotary_dim, or ⌊head_dim · partial_rotary_factor⌋, or the whole head. An odd
+ * share of a head is rounded up to whole pairs, as in transformers.
+ */
+function rotatedWidthOf(
+  head_dim: number,
+  { rotary_dim, partial_rotary_factor: factor }: Widths,
+  type: RopeType,
+): number {
   // The proportional type rotates the whole head; its factor is the share of frequencies that aren't zero.
   const share = factor === undefined || type === "proportional" ? undefined : Math.trunc(head_dim * factor);
   if (share !== undefined && rotary_dim !== undefined && share !== rotary_dim) {

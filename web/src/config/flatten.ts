@@ -1,6 +1,15 @@
 // Renames a finished config's keys for wasm: one level, and names as indices into the lists of types.ts.
 import { type FinishedConfig, finishedConfig } from "./finished_config.js";
-import { COMPATS, MROPE_LAYOUTS, PAIRINGS, PRECISIONS, RAMPS, ROPE_TYPES, type RopeConfig } from "./types.js";
+import {
+  AXES_LAYOUTS,
+  COMPATS,
+  MROPE_LAYOUTS,
+  PAIRINGS,
+  PRECISIONS,
+  RAMPS,
+  ROPE_TYPES,
+  type RopeConfig,
+} from "./types.js";
 import { withoutAbsent } from "./values.js";
 import { YARN_FAMILIES, yarnFamilyOf } from "./yarn_families.js";
 
@@ -13,6 +22,8 @@ type ScalingFields = Omit<
   | "ramp"
   | "mrope_layout"
   | "mrope_interleaved"
+  | "axes_layout"
+  | "inv_freq"
   | "rope_theta"
   | "partial_rotary_factor"
   | "llama_4_scaling_beta"
@@ -25,6 +36,8 @@ export interface FlatRopeConfig extends ScalingFields {
   rotary_dim: number;
   rotary_offset: number;
   reversed: boolean;
+  /** d in the frequencies; 0 means rotary_dim. */
+  frequency_dim: number;
   /** Index into PAIRINGS. */
   pairing: number;
   /** Index into ROPE_TYPES. */
@@ -39,6 +52,10 @@ export interface FlatRopeConfig extends ScalingFields {
   family: number;
   /** Index into MROPE_LAYOUTS; absent without sections. */
   mrope_layout?: number;
+  /** Index into AXES_LAYOUTS; absent for other types than axial. */
+  axes_layout?: number;
+  /** The lists of the custom type, one after another. */
+  inv_freq?: number[];
   rope_theta: number;
   max_position_embeddings?: number;
   context_length?: number;
@@ -67,6 +84,7 @@ export function flattenConfig(config: RopeConfig): FlatRopeConfig {
     ...rope_scaling,
     rotary_offset: top.rotary_offset ?? 0,
     reversed: top.reversed ?? false,
+    frequency_dim: top.frequency_dim ?? 0,
     pairing: PAIRINGS.indexOf(top.pairing),
     rope_type: ROPE_TYPES.indexOf(rope_scaling.rope_type),
     compat: COMPATS.indexOf(top.compat ?? "hf"),
@@ -74,6 +92,7 @@ export function flattenConfig(config: RopeConfig): FlatRopeConfig {
     ramp: RAMPS.indexOf(rope_scaling.ramp ?? "pair_index"),
     family: YARN_FAMILIES.indexOf(yarnFamilyOf(model_type)),
     mrope_layout: rope_scaling.mrope_layout && MROPE_LAYOUTS.indexOf(rope_scaling.mrope_layout),
+    axes_layout: rope_scaling.axes_layout && AXES_LAYOUTS.indexOf(rope_scaling.axes_layout),
     xpos_scale_base: xpos?.scale_base,
     xpos_center: xpos?.center,
     query_temperature_scale: query_temperature?.scale,

@@ -60,6 +60,8 @@ export function applyOverrides(draft: ConfigDraft, overrides: unknown): ConfigDr
   const { mrope_section, mrope_interleaved: _, mrope_layout: __, ...plain } = top;
   const changed: Dict = { ...draft, ...plain };
   for (const key of removed) delete changed[key];
+  const changesWidth = "rotary_dim" in plain || "partial_rotary_factor" in plain;
+  if (changesWidth && !("frequency_dim" in plain)) delete changed["frequency_dim"];
   if ("rotary_dim" in plain && !("partial_rotary_factor" in plain)) delete changed["partial_rotary_factor"];
   if ("partial_rotary_factor" in plain && !("rotary_dim" in plain)) delete changed["rotary_dim"];
 

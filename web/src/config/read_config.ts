@@ -44,6 +44,7 @@ export const CONFIG_KEYS: { readonly [Key in keyof RopeConfig]-?: ReadValue<NonN
   partial_rotary_factor: numberAt,
   rotary_offset: integerAt,
   reversed: booleanAt,
+  frequency_dim: integerAt,
   max_position_embeddings: integerAt,
   original_max_position_embeddings: integerAt,
   context_length: integerAt,

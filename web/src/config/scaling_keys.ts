@@ -3,7 +3,15 @@
 // RopeScaling in types.ts, and with the documentation.
 
 import { booleanAt, integerAt, integersAt, listAt, numberAt, oneOf, type ReadValue } from "./values.js";
-import { MROPE_LAYOUTS, RAMPS, type RopeScaling, type RopeType } from "./types.js";
+import {
+  AXES_LAYOUTS,
+  MROPE_LAYOUTS,
+  type InvFreqFunction,
+  RAMPS,
+  ROPE_TYPES,
+  type RopeScaling,
+  type RopeType,
+} from "./types.js";
 
 /** A key of {@link RopeScaling}, except the scaling type: the type decides which of the others are read. */
 export type ScalingKey = Exclude<keyof RopeScaling, "rope_type" | "type">;
@@ -36,6 +44,11 @@ function required<Value>(read: ReadValue<Value>, types: readonly RopeType[]): Ru
   return { read, types, required: types };
 }
 
+/** A list of frequencies, or a function that gives them when the config is finished. */
+function frequenciesAt(value: unknown, path: string): number[] | InvFreqFunction {
+  return typeof value === "function" ? (value as InvFreqFunction) : listAt(value, path);
+}
+
 const YARN = ["yarn", "dynamic_yarn"] as const;
 const BY_PARTS = [...YARN, "ntk_by_parts"] as const;
 const LONGROPE = ["longrope"] as const;
@@ -43,21 +56,24 @@ const LLAMA3 = ["llama3"] as const;
 // Other types derive a missing factor from two lengths, and proportional uses 1.
 const FACTOR = ["linear", "dynamic", "llama3", "ntk", "ntk_mix"] as const;
 
+// The axial type has its own keys for axes.
+const ALL_BUT_AXIAL = ROPE_TYPES.filter((type) => type !== "axial");
+
 const zeroIsAbsent = true;
 
 export const SCALING_KEYS: { readonly [Key in ScalingKey]: Rule<NonNullable<RopeScaling[Key]>> } = {
   // Base, rotated share and position axes aren't scaling, but transformers has them in the same object.
   rope_theta: optional(numberAt, "all", { default: 10000 }),
   partial_rotary_factor: optional(numberAt, "all", { default: 1 }),
-  mrope_section: optional(integersAt, "all"),
-  mrope_interleaved: optional(booleanAt, "all"),
-  mrope_layout: optional((value, path) => oneOf(value, path, MROPE_LAYOUTS), "all", { default: "chunked" }),
+  mrope_section: optional(integersAt, ALL_BUT_AXIAL),
+  mrope_interleaved: optional(booleanAt, ALL_BUT_AXIAL),
+  mrope_layout: optional((value, path) => oneOf(value, path, MROPE_LAYOUTS), ALL_BUT_AXIAL, { default: "chunked" }),
   llama_4_scaling_beta: optional(numberAt, "all", { zeroIsAbsent }),
 
   factor: optional(numberAt, [...FACTOR, "longrope", "proportional", ...BY_PARTS], { required: FACTOR }),
   original_max_position_embeddings: required(integerAt, ["longrope", "llama3", ...BY_PARTS]),
-  attention_factor: optional(numberAt, ["longrope", ...YARN]),
-  attn_factor: optional(numberAt, YARN, { default: 1 }),
+  attention_factor: optional(numberAt, ["longrope", "custom", ...YARN]),
+  attn_factor: optional(numberAt, ["default", "linear", ...YARN], { default: 1 }),
   beta_fast: optional(numberAt, BY_PARTS, { default: 32, zeroIsAbsent }),
   beta_slow: optional(numberAt, BY_PARTS, { default: 1, zeroIsAbsent }),
   mscale: optional(numberAt, YARN, { zeroIsAbsent }),
@@ -74,7 +90,10 @@ export const SCALING_KEYS: { readonly [Key in ScalingKey]: Rule<NonNullable<Rope
   high_freq_factor: required(numberAt, LLAMA3),
   alpha: { ...required(numberAt, ["ntk_alpha"]), zeroIsAbsent },
   mixed_b: required(numberAt, ["ntk_mix"]),
-  inv_freq: required(listAt, ["custom"]),
+  inv_freq: required(frequenciesAt, ["custom"]),
+  lengths: optional(integersAt, ["custom"]),
+  axes_dim: optional(integersAt, ["axial"]),
+  axes_layout: optional((value, path) => oneOf(value, path, AXES_LAYOUTS), ["axial"], { default: "chunked" }),
 };
 
 /** Other names that released files and other systems use for a type. */

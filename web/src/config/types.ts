@@ -16,8 +16,8 @@ export const PAIRINGS = ["half", "interleaved", "interleaved_to_half"] as const;
 export type Pairing = (typeof PAIRINGS)[number];
 
 /**
- * The scaling types. The first seven are those of transformers; {@link RopeScaling} says which keys each of them
- * reads.
+ * The scaling types. The first seven and `axial` are those of transformers; {@link RopeScaling} says which keys each of
+ * them reads.
  */
 export const ROPE_TYPES = [
   "default",
@@ -33,16 +33,20 @@ export const ROPE_TYPES = [
   "ntk_by_parts",
   "dynamic_yarn",
   "custom",
+  "axial",
 ] as const;
 /** One of {@link ROPE_TYPES}. */
 export type RopeType = (typeof ROPE_TYPES)[number];
 
-/** The system to follow where transformers (`hf`), llama.cpp and vLLM compute different numbers. */
+/** The system to follow where transformers 5.23 (`hf`), llama.cpp (August 2026) and vLLM 0.33.0 compute different numbers. */
 export const COMPATS = ["hf", "llama.cpp", "vllm"] as const;
 /** One of {@link COMPATS}. */
 export type Compat = (typeof COMPATS)[number];
 
-/** `exact`: computed in f64 and rounded once. `hf`: each step rounded to f32, as in transformers. */
+/**
+ * `exact`: computed in f64 and rounded once. `hf`: each step rounded to f32 where PyTorch rounds, with the last bits of
+ * PyTorch's `pow` on x86-64, so that angles are those of transformers.
+ */
 export const PRECISIONS = ["exact", "hf"] as const;
 /** One of {@link PRECISIONS}. */
 export type Precision = (typeof PRECISIONS)[number];
@@ -58,6 +62,28 @@ export type Precision = (typeof PRECISIONS)[number];
 export const MROPE_LAYOUTS = ["chunked", "interleaved", "ernie", "vision"] as const;
 /** One of {@link MROPE_LAYOUTS}. */
 export type MropeLayout = (typeof MROPE_LAYOUTS)[number];
+
+/**
+ * How the pairs of the axial type are laid out.
+ *
+ * - `chunked`: t…t h…h w…w, where the frequencies restart on each axis (FLUX, Wan, Qwen-Image, DINOv3, image encoders).
+ * - `interleaved`: t h w t h w …, with the same frequencies on each axis (Kimi-K2.5's image encoder).
+ * - `shared`: h…h w…w, where the frequencies of the whole width are dealt to the axes in turn (Pixtral).
+ */
+export const AXES_LAYOUTS = ["chunked", "interleaved", "shared"] as const;
+/** One of {@link AXES_LAYOUTS}. */
+export type AxesLayout = (typeof AXES_LAYOUTS)[number];
+
+/**
+ * The frequency of a pair of the custom type, in radians per position.
+ *
+ * @param pair from 0 to rotary_dim/2 − 1
+ * @param model `length` is the entry of `lengths` that the frequency is for; undefined without `lengths`
+ */
+export type InvFreqFunction = (
+  pair: number,
+  model: { head_dim: number; rotary_dim: number; rope_theta: number; length: number | undefined },
+) => number;
 
 /**
  * How NTK-by-parts and YaRN blend from unchanged to interpolated frequencies.
@@ -112,18 +138,18 @@ export interface RopeScaling {
   original_max_position_embeddings?: number;
   /**
    * Multiplies cos and sin, so it multiplies logits by its square; 1e-6 to 1e6. If absent it is computed:
-   * 0.1 · ln(factor) + 1 for YaRN (see `mscale`), √(1 + ln(factor) / ln(original length)) for longrope.
-   * Under compat `llama.cpp` and `vllm` YaRN doesn't read it.
+   * 0.1 · ln(factor) + 1 for YaRN (see `mscale`), √(1 + ln(factor) / ln(original length)) for longrope, 1 for custom.
+   * llama.cpp doesn't read YaRN's, and vLLM neither longrope's nor that of DeepSeek's families.
    *
-   * Types: yarn, longrope, dynamic_yarn.
+   * Types: yarn, longrope, dynamic_yarn, custom.
    */
   attention_factor?: number;
   /**
-   * Multiplies YaRN's computed attention factor, 1e-6 to 1e6. From vLLM, and GGUF's `rope.scaling.attn_factor`; only
-   * read under compat `vllm` and `llama.cpp`. Under `llama.cpp` longrope accepts it too, as another name of
-   * `attention_factor`.
+   * Multiplies cos and sin, on top of YaRN's computed attention factor; 1e-6 to 1e6. GGUF's `rope.scaling.attn_factor`,
+   * which only compat `llama.cpp` reads; default and linear refuse it under another compat. Under `llama.cpp` longrope
+   * accepts it too, as another name of `attention_factor`.
    *
-   * Types: yarn, dynamic_yarn. Default: 1.
+   * Types: default, linear, yarn, dynamic_yarn. Default: 1.
    */
   attn_factor?: number;
   /**
@@ -232,28 +258,53 @@ export interface RopeScaling {
    */
   mixed_b?: number;
   /**
-   * The frequencies themselves: rotary_dim/2 numbers, in radians per position.
+   * The frequencies themselves, in radians per position: rotary_dim/2 numbers, or a function of the pair. With `lengths`,
+   * as many for each of them, one list after another. A function is called when the config is read, once for each pair and
+   * length, and the config then has its values.
    *
    * Types: custom. Required.
    */
-  inv_freq?: number[];
+  inv_freq?: number[] | InvFreqFunction;
+  /**
+   * The longest sequence for each list in `inv_freq`, in positions: increasing integers from 1 to 2^31. A sequence uses the
+   * first list that is long enough, or the last one. If absent there is one list for every length.
+   *
+   * Types: custom.
+   */
+  lengths?: number[];
+  /**
+   * Rotated elements for each position axis, such as time, height and width: 1 to 4 even numbers that add up to rotary_dim
+   * (FLUX has 16, 56, 56). If absent there are two axes with half of them each, as in transformers.
+   *
+   * Types: axial.
+   */
+  axes_dim?: number[];
+  /**
+   * How the pairs of the axes are laid out; see {@link AXES_LAYOUTS}.
+   *
+   * Types: axial. Default: `chunked`.
+   */
+  axes_layout?: AxesLayout;
   /**
    * The number of pairs for each position axis (M-RoPE): time, height, width, and HunYuan-VL's fourth. 2 to 4 integers
    * that add up to rotary_dim/2; exactly 3 for the layouts `interleaved` and `ernie`. If absent there is one axis.
    *
-   * Types: all.
+   * Types: default, linear, dynamic, yarn, longrope, llama3, proportional, ntk, ntk_mix, ntk_alpha, ntk_by_parts,
+   * dynamic_yarn, custom.
    */
   mrope_section?: number[];
   /**
    * transformers' flag for the interleaved layout. `mrope_layout` names all layouts.
    *
-   * Types: all.
+   * Types: default, linear, dynamic, yarn, longrope, llama3, proportional, ntk, ntk_mix, ntk_alpha, ntk_by_parts,
+   * dynamic_yarn, custom.
    */
   mrope_interleaved?: boolean;
   /**
    * How pairs are assigned to position axes; see {@link MROPE_LAYOUTS}. Needs `mrope_section`.
    *
-   * Types: all. Default: `chunked`.
+   * Types: default, linear, dynamic, yarn, longrope, llama3, proportional, ntk, ntk_mix, ntk_alpha, ntk_by_parts,
+   * dynamic_yarn, custom. Default: `chunked`.
    */
   mrope_layout?: MropeLayout;
   /**
@@ -315,6 +366,11 @@ export interface RopeConfig {
   rotary_dim?: number;
   /** Rotated share of a head, above 0 and at most 1: rotary_dim = ⌊head_dim · factor⌋. Default: 1. */
   partial_rotary_factor?: number;
+  /**
+   * d in the frequencies rope_theta^(−2j/d), rotary_dim − 1 to 8192. Default: `rotary_dim`. A `partial_rotary_factor` that gives an odd
+   * width is d, and rotary_dim is the width rounded up, as in transformers.
+   */
+  frequency_dim?: number;
   /** Index of the first rotated element of a head. rotary_offset + rotary_dim is at most head_dim. Default: 0. */
   rotary_offset?: number;
   /** Whether pairs turn by the negative angle (nanochat). Default: false. */

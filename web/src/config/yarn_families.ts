@@ -6,7 +6,7 @@
  *
  * - `deepseek`: the softmax scale is multiplied by (0.1 · mscale_all_dim · ln(factor) + 1)², and llama.cpp ignores
  *   betas.
- * - `mistral`, `grok`: the only families whose betas llama.cpp reads.
+ * - `mistral` (and Laguna, DeepSeek-V4 and K2 Horizon), `grok`: the only families whose betas llama.cpp reads.
  * - `other`: all other families.
  */
 export const YARN_FAMILIES = ["other", "deepseek", "mistral", "grok"] as const;
@@ -17,7 +17,7 @@ export type YarnFamily = (typeof YARN_FAMILIES)[number];
 const NAMES: Record<Exclude<YarnFamily, "other">, string> = {
   deepseek: `deepseek_v2 deepseek_v3 deepseek_v32 kimi_k2 kimi_k25 kimi_vl axk1 axk2 glm4_moe_lite glm_moe_dsa youtu
     mistral4 bailing_hybrid longcat_flash hy_v4 minicpm3 deepseek2 deepseek32 glm-dsa`,
-  mistral: "ministral3 mistral3",
+  mistral: "ministral3 mistral3 laguna deepseek_v4 deepseek4 k2_horizon k2-horizon",
   grok: "grok",
 };
 

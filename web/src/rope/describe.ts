@@ -28,11 +28,14 @@ export function describe(core: RopeCore, givenLength?: number): Description {
   const { heap, config, geometry } = core;
   const flat = flattenConfig(config);
   const rope_type = ROPE_TYPES[flat.rope_type]!;
-  const window = flat.original_max_position_embeddings ?? flat.max_position_embeddings ?? null;
+  // custom doesn't read the original length, but a config may have it
+  const original = rope_type === "custom" ? config.original_max_position_embeddings : undefined;
+  const window = flat.original_max_position_embeddings ?? original ?? flat.max_position_embeddings ?? null;
   const seqLen = checkSequenceLength(givenLength) || window || 1;
   core.useLength(seqLen);
   const plan = readPlan(heap, geometry, heap.module.rope_plan(core.address));
-  const factor = factorOf(flat, rope_type, seqLen);
+  const isGiven = rope_type === "custom" || (rope_type === "default" && flat.freq_factors !== undefined);
+  const factor = isGiven ? largestDivisor(core, plan) : factorOf(flat, rope_type, seqLen);
 
   const pairs = describePairs(core, plan, window, factor);
   const counts = { kept: 0, blended: 0, interpolated: 0, scaled: 0, unrotated: 0 };
@@ -95,14 +98,33 @@ function factorOf(flat: FlatRopeConfig, rope_type: RopeType, seqLen: number): nu
   return max !== undefined && original !== undefined ? Math.max(1, max / original) : 1;
 }
 
-function describePairs(core: RopeCore, plan: FrequencyPlan, window: number | null, factor: number): PairDescription[] {
-  const { heap } = core;
+/** What given frequencies divide a plain one by at most: the factor that they are compared with. */
+function largestDivisor(core: RopeCore, plan: FrequencyPlan): number {
+  const { wavelength, rotations } = analyze(core, plan, 1, 1);
+  const divisors = Array.from(plan.inv_freq, (inv_freq, pair) =>
+    inv_freq === 0 ? 1 : ((rotations[pair]! * wavelength[pair]!) as number),
+  );
+  return divisors.reduce((largest, divisor) => Math.max(largest, divisor), 1);
+}
+
+interface Analysis {
+  wavelength: Float64Array;
+  rotations: Float64Array;
+  kept_share: Float64Array;
+}
+
+function analyze({ heap, address }: RopeCore, plan: FrequencyPlan, window: number, factor: number): Analysis {
   const count = plan.inv_freq.length;
-  const [wavelength, rotations, kept_share] = heap.borrow(count * 24, (address) => {
-    const lists = [address, address + count * 8, address + count * 16] as const;
-    heap.check(heap.module.rope_analyze(core.address, window ?? 1, factor, ...lists));
-    return lists.map((list) => heap.doubles(list, count).slice()) as [Float64Array, Float64Array, Float64Array];
+  return heap.borrow(count * 24, (lists) => {
+    const [wavelength, rotations, kept_share] = [lists, lists + count * 8, lists + count * 16] as const;
+    heap.check(heap.module.rope_analyze(address, window, factor, wavelength, rotations, kept_share));
+    const copy = (list: number): Float64Array => heap.doubles(list, count).slice();
+    return { wavelength: copy(wavelength), rotations: copy(rotations), kept_share: copy(kept_share) };
   });
+}
+
+function describePairs(core: RopeCore, plan: FrequencyPlan, window: number | null, factor: number): PairDescription[] {
+  const { wavelength, rotations, kept_share } = analyze(core, plan, window ?? 1, factor);
   return Array.from(plan.inv_freq, (inv_freq, pair) => ({
     pair,
     inv_freq,

@@ -31,7 +31,10 @@ export interface Description {
   /** Sequence length that is described. */
   seqLen: number;
   plan: FrequencyPlan;
-  /** Extended length divided by original length; 1 without scaling. */
+  /**
+   * Extended length divided by original length; 1 without scaling. For custom frequencies, the largest divisor of a plain
+   * one.
+   */
   factor: number;
   /** Trained context length; null if the config has none. */
   window: number | null;

@@ -1,6 +1,7 @@
 // Warnings about configs that are valid but probably wrong.
 import type { FlatRopeConfig } from "../config/flatten.js";
 import { COMPATS, type RopeConfig, ROPE_TYPES, type RopeType } from "../config/types.js";
+import { YARN_FAMILIES } from "../config/yarn_families.js";
 import type { FrequencyPlan } from "./plan.js";
 
 /** Types with a factor that is the extended length over the original length. In llama3 it isn't: Llama 3.1 ships 8 for 131072 over 8192. */
@@ -65,15 +66,21 @@ function* compatWarnings(flat: FlatRopeConfig): Generator<string> {
   const type = ROPE_TYPES[flat.rope_type]!;
   const compat = COMPATS[flat.compat]!;
   if (compat === "hf") {
-    if (flat.attn_factor !== undefined)
-      yield "attn_factor is not read by transformers; compat vllm or llama.cpp reads it";
+    if (flat.attn_factor !== undefined) yield "attn_factor is not read by transformers; compat llama.cpp reads it";
     return;
   }
-  if (flat.attention_factor !== undefined && type === "yarn") yield `attention_factor is not read by ${compat}`;
+  const isDeepseek = flat.family === YARN_FAMILIES.indexOf("deepseek");
+  const ignores = type === "yarn" ? compat === "llama.cpp" || isDeepseek : type === "longrope" && compat === "vllm";
+  if (flat.attention_factor !== undefined && ignores) yield `attention_factor is not read by ${compat}`;
   if (type === "longrope") yield `${compat} chooses longrope's list once, by context_length, not for each sequence`;
   if (compat === "vllm") {
     if (type === "dynamic")
-      yield "vllm's dynamic scaling is static, as if every sequence were factor · max_position_embeddings long";
+      yield "vllm's dynamic scaling scales nothing without its own key max_trained_positions: frequencies are unscaled";
+    for (const key of ["attn_factor", "extrapolation_factor"] as const)
+      if (flat[key] !== undefined) yield `${key} is not read by vllm`;
+    if (type === "yarn" && flat.truncate === false && isDeepseek)
+      yield "vllm always rounds the correction range of this family, so truncate has no effect";
+    if (type === "proportional" && (flat.factor ?? 1) !== 1) yield "factor is not read by vllm";
     return;
   }
   if (type === "dynamic") yield "llama.cpp has no dynamic scaling: frequencies are unscaled at every length";

@@ -6,13 +6,22 @@ import type { Heap } from "../memory/heap.js";
 import type { Geometry } from "./plan.js";
 
 // The lists of a config, in the order of ConfigLists in bindings/rope.cpp: their values are passed one after another.
-const LISTS = ["short_factor", "long_factor", "inv_freq", "freq_factors", "mrope_section"] as const;
+const LISTS = [
+  "short_factor",
+  "long_factor",
+  "inv_freq",
+  "lengths",
+  "freq_factors",
+  "axes_dim",
+  "mrope_section",
+] as const;
 
 // Embind needs a value for every field that isn't optional in C++.
 const DEFAULTS = {
   truncate: SCALING_KEYS.truncate.default,
   finetuned: SCALING_KEYS.finetuned.default,
   mrope_layout: 0,
+  axes_layout: 0,
   xpos_center: 0,
   query_temperature_floor_scale: 1,
   query_temperature_offset: 0,

@@ -60,8 +60,9 @@ export function namedConfigs(
 /** The default length to plan for: the longest that one of the scalings supports. */
 export function longestSupportedLength(rw: Ropewalk, configs: readonly NamedConfig[]): number {
   return configs.reduce((longest, { config }) => {
-    const { window, factor } = rw.describe(config);
-    return Math.max(longest, Math.ceil((window ?? 2048) * factor));
+    const { window, factor, rope_type, plan } = rw.describe(config);
+    const isGiven = rope_type === "custom" && plan.max_length > 0;
+    return Math.max(longest, isGiven ? plan.max_length : Math.ceil((window ?? 2048) * factor));
   }, 0);
 }
 
