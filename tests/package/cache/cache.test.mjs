@@ -7,6 +7,7 @@ import {
   appendAll,
   expectAttention,
   expectFresh,
+  keysAndValues,
   kinds,
   makeTokens,
   pick,
@@ -77,7 +78,7 @@ for (const { dtype, keys } of kinds) {
           cache.append({ q: rotated, k, v, layout, shape: kvShape });
           sameBits(rotated, rope.rotate(q.slice(), { layout, shape, positions: 0 }), "q");
           const out = cache.attend(rotated, { layout, shape });
-          const expected = rw.attention(q, k, v, { layout, shape, kvShape, position: rope });
+          const expected = rw.attention(q, k, v, { layout, shape, kvShape, rope });
           if (dtype === "f32") sameBits(out, expected, layout);
           // scores move by 16 quanta of keys times |q| ≤ 2 and the scale 1/4, weights by twice that, values by one
           else
@@ -293,7 +294,7 @@ test("xPos: q and k are scaled according to their roles", () => {
         const q = randomFloats(320, 1);
         const tokens = makeTokens(10, layers);
         const rotated = q.slice();
-        cache.append({ ...tokens[0], q: rotated, layout: "thd", shape: [10, 2, 16] });
+        cache.append({ ...keysAndValues(tokens[0]), q: rotated, layout: "thd", shape: [10, 2, 16] });
         sameBits(rotated, rope.rotate(q.slice(), { layout: "thd", shape: [10, 2, 16], positions: 0 }));
         if (keys === "rotated")
           sameBits(
@@ -301,10 +302,7 @@ test("xPos: q and k are scaled according to their roles", () => {
             rope.rotate(tokens[0].k.slice(), { layout: "thd", shape: [10, 2, 16], positions: 0, role: "key" }),
           );
         const options = { layout: "thd", shape: [10, 2, 16] };
-        sameBits(
-          cache.attend(rotated, options),
-          rw.attention(q, tokens[0].k, tokens[0].v, { ...options, position: rope }),
-        );
+        sameBits(cache.attend(rotated, options), rw.attention(q, tokens[0].k, tokens[0].v, { ...options, rope }));
       }),
     );
   }

@@ -303,7 +303,7 @@ test("queries after a shift see the remaining tokens", () => {
         layout: "thd",
         shape: [1, 4, 16],
         kvShape: [45, 2, 16],
-        position: rope,
+        rope,
       });
       assert.ok(actual.every((value, i) => Math.abs(value - expected[i]) < 2e-5));
       assert.equal(left[0].count, 44);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { load } from "ropewalk";
 import { randomNumbers, sameBits } from "../helpers/arrays.mjs";
-import { appendAll, expectFresh, kinds, makeTokens, pick, range } from "../helpers/caches.mjs";
+import { appendAll, expectFresh, keysAndValues, kinds, makeTokens, pick, range } from "../helpers/caches.mjs";
 import { raises, rw, withRope } from "../helpers/runtime.mjs";
 
 const config = { head_dim: 16, pairing: "half", rope_theta: 5e5 };
@@ -70,15 +70,15 @@ test("positions are restored, and layers with fewer tokens", () => {
       const given = [5, 6, 0.5, -20, 1000];
       const [first, second, third] = pick(tokens, range(0, 5));
       appendAll(cache, [first], { positions: given });
-      cache.append({ ...pick([second], [0, 1])[0], layer: 1, layout: "thd", shape: [2, 3, 16] });
+      cache.append({ ...keysAndValues(pick([second], [0, 1])[0]), layer: 1, layout: "thd", shape: [2, 3, 16] });
       other.restore(cache.save());
       assert.deepEqual([...other.positions()], given);
       assert.deepEqual(
         [0, 1, 2].map((layer) => other.read({ layer }).k.length),
         [5 * 32, 2 * 48, 0],
       );
-      other.append({ ...pick([second], [2, 3, 4])[0], layer: 1, layout: "thd", shape: [3, 3, 16] });
-      other.append({ ...third, layer: 2, layout: "thd", shape: [5, 2, 20] });
+      other.append({ ...keysAndValues(pick([second], [2, 3, 4])[0]), layer: 1, layout: "thd", shape: [3, 3, 16] });
+      other.append({ ...keysAndValues(third), layer: 2, layout: "thd", shape: [5, 2, 20] });
       expectFresh(other, [first, second, third], given, { roundings: 0 });
     }),
   );

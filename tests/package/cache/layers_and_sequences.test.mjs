@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { randomFloats, sameBits } from "../helpers/arrays.mjs";
 import { inLayout } from "../helpers/attention.mjs";
-import { appendAll, expectFresh, kinds, makeTokens, pick, range } from "../helpers/caches.mjs";
+import { appendAll, expectFresh, keysAndValues, kinds, makeTokens, pick, range } from "../helpers/caches.mjs";
 import { rw, withRope } from "../helpers/runtime.mjs";
 
 const config = { head_dim: 16, pairing: "half", rope_theta: 5e5 };
@@ -62,15 +62,21 @@ test("a number of equal layers", () => {
 test("layers with fewer tokens than others see their own tokens only", () => {
   withRope(rw.kvCache({ rope: config, kvHeads: 2, layers: 2, maxLength: 40 }), (cache) => {
     const [first, second] = makeTokens(20, [layers[0], layers[0]]);
-    cache.append({ ...first, layout: "thd", shape: [20, 2, 16], positions: 7 });
+    cache.append({ ...keysAndValues(first), layout: "thd", shape: [20, 2, 16], positions: 7 });
     assert.equal(cache.length, 20);
     assert.deepEqual([cache.read({ layer: 0 }).k.length, cache.read({ layer: 1 }).k.length], [640, 0]);
     const part = pick([second], range(0, 12))[0];
-    cache.append({ ...part, layer: 1, layout: "thd", shape: [12, 2, 16] });
+    cache.append({ ...keysAndValues(part), layer: 1, layout: "thd", shape: [12, 2, 16] });
     assert.equal(cache.length, 20);
     assert.deepEqual([...cache.positions()], range(7, 27));
     assert.equal(cache.read({ layer: 1 }).k.length, 12 * 32);
-    cache.append({ ...pick([second], range(12, 20))[0], layer: 1, layout: "thd", shape: [8, 2, 16], positions: 19 });
+    cache.append({
+      ...keysAndValues(pick([second], range(12, 20))[0]),
+      layer: 1,
+      layout: "thd",
+      shape: [8, 2, 16],
+      positions: 19,
+    });
     expectFresh(cache, [first, second], range(7, 27), { roundings: 0 });
   });
 });

@@ -18,6 +18,9 @@ export function quantumOf(dtype, largest) {
   }[dtype];
 }
 
+/** The options k and v of append(). */
+export const keysAndValues = ({ k, v }) => ({ k, v });
+
 /** Keys and values of `count` tokens for each layer, [count, kvHeads, headDim] in [−2, 2). */
 export function makeTokens(count, layers, seed = 1) {
   return layers.map(({ kvHeads, headDim }, layer) => {

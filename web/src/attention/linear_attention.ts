@@ -75,15 +75,16 @@ export function linearAttention<Q extends Tensor | Float32Array, Out extends Ten
   const positions = readPositionsFor(rope, givenPositions ?? kvTokens - tokens, batches, tokens, "positions");
   const kvPositions = readPositionsFor(rope, givenKvPositions ?? 0, batches, kvTokens, "kvPositions");
 
-  return withOutput(heap, q, queries, givenOut, [keys, values], ({ q: query, out }) => {
-    if (queries.length === 0 || kvTokens === 0) {
-      writeZeros(heap, out);
-      return;
-    }
-    if (rope !== undefined) usePositions(rope, causal ? { positions } : { positions, kvPositions });
-    const [k, v] = [stagedInput(keys), stagedInput(values)];
-    const sums = new LinearSums(heap, heads, kvHeads, head_dim);
-    try {
+  const isEmpty = queries.length === 0 || kvTokens === 0;
+  const sums = isEmpty ? undefined : new LinearSums(heap, heads, kvHeads, head_dim);
+  try {
+    return withOutput(heap, q, queries, givenOut, [keys, values], ({ q: query, out }) => {
+      if (sums === undefined) {
+        writeZeros(heap, out);
+        return;
+      }
+      if (rope !== undefined) usePositions(rope, causal ? { positions } : { positions, kvPositions });
+      const [k, v] = [stagedInput(keys), stagedInput(values)];
       const attend = (): void => {
         for (let batch = 0; batch < batches; batch++) {
           const [first, kvFirst] = [batch * tokens * heads * head_dim * 4, batch * kvTokens * kvHeads * head_dim * 4];
@@ -94,8 +95,8 @@ export function linearAttention<Q extends Tensor | Float32Array, Out extends Ten
         }
       };
       withStaged(heap, [query, out, k, v], attend, batches > 1); // a later row can fail after earlier ones have written their output
-    } finally {
-      sums.dispose();
-    }
-  });
+    });
+  } finally {
+    sums?.dispose();
+  }
 }
