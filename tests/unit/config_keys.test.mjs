@@ -38,7 +38,16 @@ const VALUES = {
   alpha: 100,
   mixed_b: 0.6,
   inv_freq: [1, 0.5],
+  lengths: [4096],
+  axes_dim: [2, 2],
+  axes_layout: "shared",
+  mrope_section: [1, 1],
+  mrope_interleaved: false,
+  mrope_layout: "vision",
 };
+
+/** Keys of M-RoPE's axes, which the documentation has in a sentence instead of each row. */
+const AXES_KEYS = ["mrope_section", "mrope_interleaved", "mrope_layout"];
 
 /** A config with every key that a scaling type reads, and every key of other kinds. */
 const complete = (rope_type) => ({
@@ -48,17 +57,16 @@ const complete = (rope_type) => ({
   rope_theta: 5000,
   rotary_dim: 4,
   rotary_offset: 0,
+  frequency_dim: 4,
   ...(rope_type === "proportional" && { partial_rotary_factor: 0.5 }),
   max_position_embeddings: 2048,
   context_length: 512,
   rope_scaling: { rope_type, ...Object.fromEntries(readBy(rope_type).map(([name]) => [name, VALUES[name]])) },
-  mrope_section: [1, 1],
-  mrope_layout: "vision",
   freq_factors: [1, 2],
   xpos: { scale_base: 512, center: 1 },
   query_temperature: { scale: 0.1, floor_scale: 8, offset: 1 },
   softmax_scale: 0.5,
-  compat: "vllm",
+  compat: "llama.cpp", // the only one under which all types read attn_factor
   precision: "hf",
 });
 
@@ -83,7 +91,12 @@ test("the C++ type of a field is that of its key", () => {
     [listAt, ["std::span<const double>"]],
     [integersAt, ["std::span<const double>"]],
   ]);
-  const names = { ramp: "Ramp", mrope_layout: "MropeLayout" };
+  const names = {
+    ramp: "Ramp",
+    mrope_layout: "MropeLayout",
+    axes_layout: "AxesLayout",
+    inv_freq: "std::span<const double>",
+  };
   for (const [name, { read }] of entries) {
     if (!members.has(name)) continue;
     assert.ok(
@@ -199,7 +212,9 @@ test("the documentation's table has every type with its keys, the required ones 
     const inherited = /\bthose\b/.test(keys) ? previous : [];
     const listed = new Set([...inherited, ...mentioned]);
     listed.delete("partial_rotary_factor"); // every type reads it, and only proportional as a key of its own
-    const expected = types.flatMap((type) => readBy(type).map(([name]) => name));
+    const expected = types
+      .flatMap((type) => readBy(type).map(([name]) => name))
+      .filter((name) => !AXES_KEYS.includes(name));
     assert.deepEqual([...listed].sort(), [...new Set(expected)].sort(), label);
     for (const name of mentioned) {
       const required = types.some((type) => SCALING_KEYS[name].required.includes(type));

@@ -96,7 +96,7 @@ def dinov3_case():
     """Coordinates from -1 to 1 times 2 pi, which the caller multiplies."""
     config = DINOv3ViTConfig(hidden_size=256, num_attention_heads=4, patch_size=16, image_size=64)
     pixels = torch.zeros(1, 3, 48, 64)
-    cos, sin = dinov3.DINOv3ViTRopePositionEmbedding(config)(pixels)
+    cos, sin = dinov3.DINOv3ViTRopePositionEmbedding(config).eval()(pixels)  # training jitters the coordinates
     coordinates = dinov3.get_patches_center_coordinates(3, 4, dtype=torch.float32, device="cpu")
     q = heads("dinov3", len(coordinates), 64)
     rotated, _ = dinov3.apply_rotary_pos_emb(q.transpose(0, 1), q.transpose(0, 1), cos, sin)

@@ -346,6 +346,15 @@ test("DeepSeek-V4: two bases, and scaling on the compressed layers only", () => 
   );
 });
 
+test("without YaRN, rope.scaling.attn_factor is read under compat llama.cpp, and refused otherwise", () => {
+  const overrides = { compat: "llama.cpp" };
+  const none = read("llama", { "rope.scaling.attn_factor": 1.25 }, { overrides });
+  assert.equal(none.rope_scaling.attn_factor, 1.25);
+  const scaling = { "rope.scaling.type": "linear", "rope.scaling.factor": 4, "rope.scaling.attn_factor": 1.25 };
+  assert.equal(read("llama", scaling, { overrides }).rope_scaling.attn_factor, 1.25);
+  fails("INVALID_CONFIG", "rope_scaling.attn_factor", () => read("llama", scaling));
+});
+
 test("errors name the file's key", () => {
   fails("UNKNOWN_FAMILY", "general.architecture", () => read("llama5"));
   assert.equal(read("llama5", {}, { overrides: { pairing: "half" } }).pairing, "half");
@@ -354,7 +363,7 @@ test("errors name the file's key", () => {
   fails("UNSUPPORTED_ROPE_TYPE", "llama.rope.scaling.type", () => read("llama", { "rope.scaling.type": "ntk" }));
   fails("INVALID_CONFIG", "llama.rope.freq_base", () => read("llama", { "rope.freq_base": "1e6" }));
   fails("INVALID_CONFIG", "llama.rope.dimension_count", () => read("llama", { "rope.dimension_count": 63.5 }));
-  fails("UNKNOWN_KEY", "llama.rope.scaling.attn_factor", () => read("llama", { "rope.scaling.attn_factor": 2 }));
+  fails("INVALID_CONFIG", "rope_scaling.attn_factor", () => read("llama", { "rope.scaling.attn_factor": 2 }));
   fails("INVALID_CONFIG", "granitehybrid.rope.scaling.finetuned", () =>
     read("granitehybrid", { "rope.scaling.finetuned": false }),
   );

@@ -220,7 +220,7 @@ test("errors in the overrides", () => {
   fails("UNKNOWN_KEY", "overrides.theta", () => over(null, { theta: 1e6 }));
   fails("UNKNOWN_KEY", "overrides.rope_scaling.scale", () => over(YARN, { rope_scaling: { scale: 2 } }));
   fails("UNSUPPORTED_ROPE_TYPE", "overrides.rope_scaling.rope_type", () =>
-    over(null, { rope_scaling: { rope_type: "axial" } }),
+    over(null, { rope_scaling: { rope_type: "axal" } }),
   );
   fails("INVALID_CONFIG", "overrides.pairing", () => over(null, { pairing: "neox" }));
   fails("INVALID_CONFIG", "overrides.rope_theta", () => over(null, { rope_theta: "1e6" }));

@@ -19,7 +19,10 @@ for (const { name, config, seq_len, sha256, attention_factor, c_library = {} } o
       const inv_freq = Float32Array.from(plan.inv_freq);
       // where the C library's powf isn't the nearest float, it is next to it
       for (const [pair, value] of Object.entries(c_library)) {
-        assert.ok(Math.abs(inv_freq[pair] / value - 1) < 2 ** -21, `pair ${pair}: ${inv_freq[pair]} instead of ${value}`);
+        assert.ok(
+          Math.abs(inv_freq[pair] / value - 1) < 2 ** -21,
+          `pair ${pair}: ${inv_freq[pair]} instead of ${value}`,
+        );
         inv_freq[pair] = value;
       }
       assert.equal(createHash("sha256").update(inv_freq).digest("hex").slice(0, 16), sha256);

@@ -1,4 +1,5 @@
 // Checks ropes, configs and positions that callers pass to attention and caches.
+import { withNumbers } from "../config/finished_config.js";
 import type { RopeConfig } from "../config/types.js";
 import type { Heap } from "../memory/heap.js";
 import { checkSameHeap } from "../memory/operand.js";
@@ -22,7 +23,7 @@ export function ropeOf(heap: Heap, rope: unknown, field: string): RopeCore {
 /** The config of an argument that is a rope or a config. @internal */
 export function configOf(heap: Heap, rope: unknown, field: string): Readonly<RopeConfig> {
   const isConfig = typeof rope === "object" && rope !== null && ropeCore(rope) === undefined;
-  return isConfig ? (rope as RopeConfig) : ropeOf(heap, rope, field).config;
+  return isConfig ? withNumbers(rope as RopeConfig) : ropeOf(heap, rope, field).config;
 }
 
 /** Calls `use` with a temporary rope for each config. Caches copy what they need from them. @internal */

@@ -3,7 +3,7 @@ import { fail } from "../base/errors.js";
 import { type ConfigDraft, readConfig } from "./read_config.js";
 import { type CheckedScaling, reads } from "./scaling.js";
 import { PAIRINGS, type QueryTemperature, type RopeConfig, type RopeType } from "./types.js";
-import { deepFreeze, numberAt, oneOf, withoutAbsent } from "./values.js";
+import { deepFreeze, isDict, numberAt, oneOf, withoutAbsent } from "./values.js";
 
 /**
  * A config that needs no more checks: `ropeConfig()` returns these, and any other config becomes one before it is
@@ -37,11 +37,19 @@ export function finishedConfig(config: unknown): FinishedConfig {
   return isFinished(config) ? config : finish(readConfig(config));
 }
 
-/** The config itself if nobody can change it, otherwise a frozen copy. Frequencies of a function become numbers. */
+/** The config itself if nobody can change it, otherwise a frozen copy. */
 export function frozenConfig(config: RopeConfig): Readonly<RopeConfig> {
-  if (isFinished(config)) return config;
-  const { inv_freq } = config.rope_scaling ?? config.rope_parameters ?? {};
-  return typeof inv_freq === "function" ? finishedConfig(config) : Object.freeze(structuredClone(config));
+  return isFinished(config) ? config : Object.freeze(structuredClone(config));
+}
+
+/**
+ * The config itself, or the finished one if a function gives its frequencies: so the function is called once, and what
+ * is kept of the config is JSON.
+ */
+export function withNumbers<Config>(config: Config): Config | FinishedConfig {
+  if (!isDict(config)) return config;
+  const scaling = config["rope_scaling"] ?? config["rope_parameters"];
+  return isDict(scaling) && typeof scaling["inv_freq"] === "function" ? finishedConfig(config) : config;
 }
 
 /** A config that overrides can be merged into. @throws as {@link finishedConfig} */

@@ -39,7 +39,7 @@ export interface RopeOverrides extends Nullable<Omit<RopeConfig, "rope_scaling" 
 const YARN_TYPES: readonly RopeType[] = ["yarn", "dynamic_yarn", "ntk_by_parts"];
 
 /** What every change of the scaling type keeps: these keys describe the model's axes and queries. */
-const ALWAYS_KEPT = ["rope_type", "mrope_section", "mrope_layout", "llama_4_scaling_beta"];
+const ALWAYS_KEPT = ["mrope_section", "mrope_layout", "llama_4_scaling_beta"];
 
 /**
  * Merges a caller's overrides into what a model has, by the rules of {@link RopeOverrides}.
@@ -129,7 +129,8 @@ function areYarnTypes(from: RopeType, to: RopeType): boolean {
 }
 
 function carriesOver(key: string, from: RopeType, to: RopeType): boolean {
-  return ALWAYS_KEPT.includes(key) || (areYarnTypes(from, to) && reads(to, key));
+  if (key === "rope_type") return true;
+  return reads(to, key) && (ALWAYS_KEPT.includes(key) || areYarnTypes(from, to));
 }
 
 function withoutScaling(scaling: CheckedScaling): CheckedScaling {

@@ -61,15 +61,11 @@ export const CONFIG_KEYS: { readonly [Key in keyof RopeConfig]-?: ReadValue<NonN
   precision: (value, path) => oneOf(value, path, PRECISIONS),
 };
 
+/** Keys of M-RoPE's axes. The axial type has its own. */
+const MROPE_KEYS = ["mrope_section", "mrope_interleaved", "mrope_layout"] as const;
+
 /** Keys that may be in the scaling or at the top level. */
-const EITHER = [
-  "rope_theta",
-  "partial_rotary_factor",
-  "original_max_position_embeddings",
-  "mrope_section",
-  "mrope_interleaved",
-  "mrope_layout",
-] as const;
+const EITHER = ["rope_theta", "partial_rotary_factor", "original_max_position_embeddings", ...MROPE_KEYS] as const;
 
 /** The keys of a config, checked, each in one place: those of EITHER are at the top level. */
 export interface ConfigKeys {
@@ -153,6 +149,14 @@ export function readConfig(config: unknown): ConfigDraft {
   const { top, scaling } = readKeys(config, "");
   const path = isAbsent(config["rope_scaling"]) ? "rope_parameters" : "rope_scaling";
   const { mrope_section, mrope_interleaved: _, mrope_layout: __, ...rest } = top;
+  const mrope = MROPE_KEYS.find((name) => top[name] !== undefined);
+  if (scaling?.rope_type === "axial" && mrope !== undefined) {
+    fail(
+      "UNKNOWN_KEY",
+      `${path}.${mrope}`,
+      "isn't read by rope_type axial; axes_dim and axes_layout describe its axes",
+    );
+  }
   const layout = mropeLayoutOf(top, `${path}.`) ?? "chunked";
   if (mrope_section === undefined && layout !== "chunked") {
     fail("INVALID_CONFIG", `${path}.mrope_section`, `is missing; the layout ${layout} needs it`);

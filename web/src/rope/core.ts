@@ -1,6 +1,6 @@
 // A configured rope in wasm memory, which all rope operations use.
 import { codeIn } from "../base/checks.js";
-import { frozenConfig } from "../config/finished_config.js";
+import { frozenConfig, withNumbers } from "../config/finished_config.js";
 import type { RopeConfig } from "../config/types.js";
 import { fail } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
@@ -31,7 +31,8 @@ export class RopeCore {
   readonly axes: number;
   readonly #owned: Owned;
 
-  constructor(heap: Heap, config: RopeConfig, useScalarKernels: boolean) {
+  constructor(heap: Heap, given: RopeConfig, useScalarKernels: boolean) {
+    const config = withNumbers(given);
     this.heap = heap;
     const { module } = heap;
     const address = module.rope_create();

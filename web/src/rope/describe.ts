@@ -102,9 +102,10 @@ function factorOf(flat: FlatRopeConfig, rope_type: RopeType, seqLen: number): nu
 function largestDivisor(core: RopeCore, plan: FrequencyPlan): number {
   const { wavelength, rotations } = analyze(core, plan, 1, 1);
   const divisors = Array.from(plan.inv_freq, (inv_freq, pair) =>
-    inv_freq === 0 ? 1 : ((rotations[pair]! * wavelength[pair]!) as number),
+    inv_freq === 0 ? 1 : rotations[pair]! * wavelength[pair]!,
   );
-  return divisors.reduce((largest, divisor) => Math.max(largest, divisor), 1);
+  const largest = divisors.reduce((largest, divisor) => Math.max(largest, divisor), 1);
+  return largest - 1 < 1e-6 ? 1 : largest; // plans rounded to f32 divide by almost 1
 }
 
 interface Analysis {
