@@ -14,8 +14,10 @@ import transformers
 
 from golden_json import write_cases
 from hf_attention import attention_cases
+from hf_axial import axial_cases
 from hf_bits import frequency_bits_cases
 from hf_cached_attention import cached_attention_cases
+from hf_captured import captured_cases
 from hf_frequencies import frequency_cases
 from hf_position_schemes import position_scheme_cases
 from hf_rotations import rotation_cases
@@ -27,6 +29,8 @@ FILES = {
     "frequencies.json": frequency_cases,
     "frequency_bits.json": frequency_bits_cases,
     "rotations.json": rotation_cases,
+    "captured.json": captured_cases,
+    "axial.json": axial_cases,
     "other_systems.json": other_system_cases,
     "attention.json": attention_cases,
     "position_schemes.json": position_scheme_cases,
