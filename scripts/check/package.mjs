@@ -43,7 +43,7 @@ export async function checkPackage(folder, build, results) {
 }
 
 /** Flags for a Node without eval, and with relaxed SIMD if the build needs it and Node has it only behind a flag. */
-async function flagsOf(build) {
+export async function flagsOf(build) {
   const common = ["--disallow-code-generation-from-strings", "--no-warnings"];
   const relaxed = "--experimental-wasm-relaxed-simd";
   if (build !== "relaxed") return common;

@@ -7,7 +7,7 @@ import { resultsFile, showCounts } from "./junit.mjs";
 import { checkDocumentation, checkFormat, checkCode } from "./lint.mjs";
 import { checkNative, nativeBuilds } from "./native.mjs";
 import { runNodeTests, testFiles } from "./node_tests.mjs";
-import { checkPackage, install, installTests, pack } from "./package.mjs";
+import { checkPackage, flagsOf, install, installTests, pack } from "./package.mjs";
 import { checkManifest, checkResolution, compileUser, userPrograms } from "./types.mjs";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -29,7 +29,7 @@ export const stages = {
   async package() {
     await buildPackage();
     await nodeTests("unit");
-    await nodeTests("fuzz");
+    await nodeTests("fuzz", { flags: await flagsOf("relaxed") });
     const folder = await installTests(tarball);
     for (const name of ["simd", "relaxed"]) {
       const title = `package, ${name}`;

@@ -3,6 +3,7 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { howToRepeat, targetNames } from "../../tests/fuzz/target.mjs";
+import { flagsOf } from "../check/package.mjs";
 import { capture } from "../run.mjs";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -31,7 +32,7 @@ async function runTarget(name, { seed, seconds, first = 0, end }) {
     last = now;
   }, CASE_SECONDS * 1000);
   try {
-    const flags = ["--no-warnings", "--max-old-space-size=2048"];
+    const flags = [...(await flagsOf("relaxed")), "--max-old-space-size=2048"];
     const output = await capture(process.execPath, [...flags, program, settings], { signal: watch.signal });
     const { cases, outcomes } = JSON.parse(output.trim().split("\n").at(-1));
     const counts = Object.entries(outcomes).map(([outcome, count]) => `${outcome} ${count.toLocaleString("en")}`);

@@ -61,6 +61,7 @@ enum class Status : int {
   xpos_scale_base_out_of_range,
   xpos_center_out_of_range,
   query_temperature_out_of_range,
+  frequencies_not_finite,
 
   sequence_length_out_of_range,
   position_out_of_range,

@@ -1,5 +1,6 @@
 #include "rope/plan.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -78,6 +79,11 @@ bool allocate(int pairs, bool has_xpos, FrequencyPlan& plan) {
          (!has_xpos || plan.xpos_scale.resize(pairs));
 }
 
+// NTK raises factors to a power, which may leave the range of numbers.
+bool are_finite(const Buffer<double>& numbers) {
+  return std::all_of(numbers.data(), numbers.data() + numbers.size(), [](double number) { return std::isfinite(number); });
+}
+
 }  // namespace
 
 Status make_plan(const RopeConfig& config, double sequence_length, FrequencyPlan& result) {
@@ -108,6 +114,7 @@ Status make_plan(const RopeConfig& config, double sequence_length, FrequencyPlan
   scale_frequencies(config, sequence_length, plan);
   multiply_by_attn_factor(config, plan);
   for (std::size_t j = 0; j < config.freq_factors.size(); ++j) plan.inv_freq[j] /= config.freq_factors[j];
+  if (!are_finite(plan.inv_freq)) return Status::frequencies_not_finite;
 
   plan.axes = map_axes(config, plan.axis_of_pair.data());
   if (config.xpos_scale_base.has_value()) plans::xpos(config, plan);

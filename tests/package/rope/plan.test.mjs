@@ -50,6 +50,16 @@ test("a plan is a copy: changing it doesn't change the rope", () => {
   });
 });
 
+test("a config may be a Proxy, as the reactive objects of web frameworks are", () => {
+  const reactive = (value) =>
+    new Proxy(value, { get: (target, key) => (typeof target[key] === "object" ? reactive(target[key]) : target[key]) });
+  const given = { head_dim: 8, pairing: "half", rope_scaling: { rope_type: "custom", inv_freq: [1, 2, 3, 4] } };
+  withRope(rw.rope(reactive(given)), (rope) => {
+    assert.deepEqual(rope.config, given);
+    assert.deepEqual([...rope.plan().inv_freq], [1, 2, 3, 4]);
+  });
+});
+
 test("rope.config is a frozen copy of the given config", () => {
   const given = scaled({ rope_type: "linear", factor: 2 });
   withRope(rw.rope(given), (rope) => {

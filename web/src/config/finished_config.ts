@@ -39,7 +39,18 @@ export function finishedConfig(config: unknown): FinishedConfig {
 
 /** The config itself if nobody can change it, otherwise a frozen copy. */
 export function frozenConfig(config: RopeConfig): Readonly<RopeConfig> {
-  return isFinished(config) ? config : Object.freeze(structuredClone(config));
+  return isFinished(config) ? config : Object.freeze(copyOf(config));
+}
+
+/** Levels of objects and lists in a config. */
+const DEPTH = 3;
+
+/** A copy of a config. structuredClone() refuses Proxies, such as the reactive objects of web frameworks. */
+function copyOf<T>(value: T, depth = DEPTH): T {
+  if (typeof value !== "object" || value === null || depth === 0) return value;
+  if (ArrayBuffer.isView(value)) return structuredClone(value);
+  if (Array.isArray(value)) return value.map((item: unknown) => copyOf(item, depth - 1)) as T;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyOf<unknown>(item, depth - 1)])) as T;
 }
 
 /**
