@@ -1,9 +1,9 @@
 // `npm test` runs all stages, `npm test -- native lint` only those two. The first failure stops it. The last line counts all tests.
 //
 //   rules     imports and includes go one way, files are short (check_rules.mjs)
-//   native    the C++ tests, optimized and under sanitizers
-//   package   the packed package in Node without eval, in the simd and the relaxed build, and its command line
-//   browser   Chromium and Firefox under a strict content security policy, bundlers, the examples
+//   native    the C++ tests, optimized and under sanitizers, and a short run of the fuzz targets in C++
+//   package   the packed package in Node without eval, in the simd and the relaxed build, its command line, and a short run of its fuzz targets
+//   browser   Chromium, Firefox and WebKit under a strict content security policy, bundlers, the examples
 //   types     publint, are-the-types-wrong, programs compiled against the packed package
 //   lint      ESLint, Prettier, clang-format, TypeDoc
 //

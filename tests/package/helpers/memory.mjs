@@ -7,9 +7,9 @@ const loaded = `
   const rw = await load({ build: process.env.ROPEWALK_BUILD });`;
 
 /**
- * Runs `cycle(i)`, which `source` defines, 10 times to warm up and then `cycles` times. Returns the size of wasm memory before and after, and how
- * many blocks of 16 KB fit until memory grows: 10,000 leaks of a few bytes reduce that number. `source` may use `rw`, `expectThrow(act)`, which requires
- * a RopewalkError, and the array `leaked`.
+ * Runs `cycle(i)`, which `source` defines and which may be async, 10 times to warm up and then `cycles` times. Returns the size of wasm memory
+ * before and after, and how many blocks of 16 KB fit until memory grows: 10,000 leaks of a few bytes reduce that number. `source` may use `rw`,
+ * `expectThrow(act)`, which requires a RopewalkError, and the array `leaked`.
  */
 export async function measureCycles(source, cycles) {
   const program = `${loaded}
@@ -19,9 +19,9 @@ export async function measureCycles(source, cycles) {
     throw new Error("no error");
   }
   ${source}
-  for (let i = 0; i < 10; i++) cycle(i);
+  for (let i = 0; i < 10; i++) await cycle(i);
   const before = rw.memoryBytes;
-  for (let i = 0; i < ${cycles}; i++) cycle(i);
+  for (let i = 0; i < ${cycles}; i++) await cycle(i);
   const after = rw.memoryBytes;
   let blocks = 0;
   for (; rw.memoryBytes === after; blocks++) leaked.push(rw.tensor([4096]));
