@@ -40,6 +40,21 @@ export function quote(text: string): string {
 
 /** Escapes control characters and marks that reverse text: strings of files could change a terminal. Line feeds stay. @internal */
 export function printable(text: string): string {
-  const controls = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
-  return text.replace(controls, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return text.replace(
+    /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    escaped,
+  );
+}
+
+/**
+ * Escapes the control characters in a text that people write and read, such as a model's answer. Line feeds, tabs and marks of right-to-left
+ * scripts stay.
+ * @internal
+ */
+export function printableText(text: string): string {
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, escaped);
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

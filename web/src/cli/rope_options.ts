@@ -44,8 +44,24 @@ export function addRopeOptions(command: Command): Command {
     );
 }
 
-/** Config overrides from the flags; undefined if there are none. */
+/** Types that compute a missing factor from two lengths, and do nothing if it is 1. */
+const TYPES_WITHOUT_EFFECT: readonly RopeType[] = ["yarn", "dynamic_yarn", "ntk_by_parts"];
+
+/** Throws INVALID_ARGUMENT for a scaling type that would change nothing without another flag. */
+function checkFactor({ ropeType, factor, originalLength, set = [] }: RopeFlags): void {
+  if (ropeType === undefined || !TYPES_WITHOUT_EFFECT.includes(ropeType)) return;
+  if (factor !== undefined || originalLength !== undefined || set.some(([path]) => path.includes("rope_scaling")))
+    return;
+  fail(
+    "INVALID_ARGUMENT",
+    "--factor",
+    `is missing: --rope-type ${ropeType} needs it, for example --factor 4, or --original-length if the config has the extended length`,
+  );
+}
+
+/** Config overrides from the flags; undefined if there are none. @throws INVALID_ARGUMENT if a flag that another needs is missing */
 export function ropeOverridesFrom(flags: RopeFlags): RopeOverrides | undefined {
+  checkFactor(flags);
   const overrides: Record<string, unknown> = {};
   const settings: Setting[] = [
     // a scaling type replaces the model's scaling completely

@@ -1,6 +1,8 @@
 // Output of a command: text for people, JSON for programs, tables, colors and progress bars.
-import { stripVTControlCharacters, styleText } from "node:util";
+import { randomUUID } from "node:crypto";
+import { styleText } from "node:util";
 import progress from "cli-progress";
+import { printable, printableText } from "../base/show.js";
 
 /** A color or text style of Node's styleText(). */
 export type Format = Parameters<typeof styleText>[0];
@@ -21,7 +23,10 @@ export interface ProgressBar {
   stop(): void;
 }
 
-/** Where a command writes. With --json, `print` and `write` do nothing. Without, `result` does nothing. */
+/**
+ * Where a command writes. With --json, `print` and `write` do nothing. Without, `result` does nothing. Names, messages and texts may come
+ * from a file, so control characters in all that is written are escaped: no file can change the terminal.
+ */
 export interface Terminal {
   /** Whether --json was given. */
   readonly json: boolean;
@@ -66,26 +71,33 @@ export interface TerminalOptions {
   verbose: boolean;
 }
 
+/** Stands for ESC in styled text until it is written. Random, so that no file has it. */
+const STYLE_MARK = `\ufdd0${randomUUID()}\ufdd1`;
+
 const NO_BAR: ProgressBar = { update: () => undefined, stop: () => undefined };
 
 /** The terminal of this process. */
 export function nodeTerminal({ json, verbose }: TerminalOptions): Terminal {
   const write = (text: string): void => {
-    if (!json) process.stdout.write(text);
+    if (!json) process.stdout.write(withStyles(printableText(text)));
   };
   return {
     json,
     verbose,
     width: process.stdout.columns || 100,
     write,
-    print: (text = "") => write(`${text}\n`),
-    note: (text) => void process.stderr.write(`${text}\n`),
+    print: (text = "") => write(`${printable(text)}\n`),
+    note: (text) => void process.stderr.write(`${withStyles(printable(text))}\n`),
     result: (value) => {
-      if (json) process.stdout.write(`${JSON.stringify(value, plainJson, 2)}\n`);
+      // JSON leaves some control characters as they are
+      if (json) process.stdout.write(`${printable(JSON.stringify(value, plainJson, 2))}\n`);
     },
-    style: (format, text) => (hasColors(process.stdout) ? styleText(format, text, { validateStream: false }) : text),
+    style: (format, text) =>
+      hasColors(process.stdout)
+        ? styleText(format, printable(text), { validateStream: false }).replaceAll("\u001b", STYLE_MARK)
+        : text,
     table: formatTable,
-    progress: (label, total = 0) => (json || !process.stderr.isTTY ? NO_BAR : progressBar(label, total)),
+    progress: (label, total = 0) => (json || !process.stderr.isTTY ? NO_BAR : progressBar(printable(label), total)),
   };
 }
 
@@ -123,9 +135,14 @@ function pad(text: string, width: number, side = "l"): string {
   return side === "r" ? spaces + text : text + spaces;
 }
 
-/** Number of characters without color codes. */
+/** Number of characters on the screen. */
 function visibleLength(text: string): number {
-  return Array.from(stripVTControlCharacters(text)).length;
+  const plain = text.split(STYLE_MARK).map((part, i) => (i === 0 ? part : part.replace(/^\[[\d;]*m/, "")));
+  return Array.from(printable(plain.join(""))).length;
+}
+
+function withStyles(text: string): string {
+  return text.replaceAll(STYLE_MARK, "\u001b");
 }
 
 function progressBar(label: string, total: number): ProgressBar {
