@@ -88,11 +88,27 @@ PlanFields plan(Address rope) {
 }
 
 int rotate_tensor(Address rope, Address source, Address target, int dtype, int layout, int batches, int tokens, int heads, int head_dim,
-                  double offset, Address ids, int axes, int rows, double sequence_length, int role, bool inverse) {
+                  Address strides, double offset, Address ids, int axes, int rows, double sequence_length, int role, bool inverse) {
   const HeadTensor tensor = {
-      at<void>(source), at<void>(target), static_cast<DType>(dtype), static_cast<Layout>(layout), {batches, tokens, heads, head_dim}};
+      at<void>(source),        at<void>(target), static_cast<DType>(dtype), static_cast<Layout>(layout), {batches, tokens, heads, head_dim},
+      at<HeadStrides>(strides)};
   const Positions positions = {offset, at<double>(ids), axes, rows, tokens};
   return static_cast<int>(at<Rope>(rope)->rotate(tensor, positions, sequence_length, {static_cast<Role>(role), inverse}));
+}
+
+int rotate_tensor_by_rows(Address source, Address target, int dtype, int layout, int batches, int tokens, int heads, int head_dim,
+                          Address strides, int pairing, int rotary_offset, int rotary_dim, Address cos, Address sin, bool per_batch,
+                          bool scalar) {
+  const HeadTensor tensor = {
+      at<void>(source),        at<void>(target), static_cast<DType>(dtype), static_cast<Layout>(layout), {batches, tokens, heads, head_dim},
+      at<HeadStrides>(strides)};
+  return static_cast<int>(rotate_by_rows(scalar ? kScalarRotateKernels : fastest_rotate_kernels(), static_cast<Pairing>(pairing), tensor,
+                                         {rotary_offset, rotary_dim}, {at<float>(cos), at<float>(sin), per_batch}));
+}
+
+int read_rope_table(Address table, int dtype, int layout, int rows, int pairs, Address target) {
+  return static_cast<int>(
+      read_table(at<void>(table), static_cast<DType>(dtype), static_cast<TableLayout>(layout), rows, pairs, at<float>(target)));
 }
 
 int rerotate_keys(const TensorFields& keys, Address from, const PositionFields& from_positions, Address to,
@@ -259,6 +275,8 @@ EMSCRIPTEN_BINDINGS(ropewalk_rope) {
   function("rope_plan", &plan);
   function("rope_rotate", &rotate_tensor);
   function("rope_use_positions", &use_positions);
+  function("rotate_by_rows", &rotate_tensor_by_rows);
+  function("read_table", &read_rope_table);
   function("rope_write_table", &write_rope_table);
   function("rope_query_temperatures", &query_temperatures);
   function("rope_analyze", &analyze);

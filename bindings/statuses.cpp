@@ -88,6 +88,7 @@ ErrorText error_of(Status status) {
     case Status::dtype_unknown: return {kDtype, "dtype"};
     case Status::layout_unknown: return {kArgument, "layout"};
     case Status::curve_unknown: return {kArgument, "curve"};
+    case Status::table_pairs_differ: return {kArgument, "cos"};
 
     case Status::row_type_unknown: return {kDtype, "dtype"};
     case Status::query_shape_out_of_range: return {kShape, "q"};

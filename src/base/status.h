@@ -72,6 +72,7 @@ enum class Status : int {
   dtype_unknown,
   layout_unknown,
   curve_unknown,
+  table_pairs_differ,
 
   row_type_unknown,
   query_shape_out_of_range,

@@ -52,7 +52,34 @@ void write_elements(CosSinRows& rows, const Positions& positions, Purpose purpos
   }
 }
 
+// Whether a pair's values are the same. Two NaN are.
+bool are_equal(float a, float b) { return a == b || (a != a && b != b); }
+
+template <class Element>
+Status read_rows(const Element* table, TableLayout layout, int rows, int pairs, float* target) {
+  const int columns = layout == TableLayout::compact ? pairs : 2 * pairs;
+  for (int row = 0; row < rows; ++row, table += columns, target += pairs) {
+    for (int j = 0; j < pairs; ++j) {
+      const int x = layout == TableLayout::interleaved ? 2 * j : j;
+      const int y = layout == TableLayout::interleaved ? 2 * j + 1 : layout == TableLayout::half ? j + pairs : j;
+      target[j] = to_float(table[x]);
+      if (!are_equal(target[j], to_float(table[y]))) return Status::table_pairs_differ;
+    }
+  }
+  return Status::ok;
+}
+
 }  // namespace
+
+Status read_table(const void* table, DType dtype, TableLayout layout, int rows, int pairs, float* target) {
+  if (layout != TableLayout::compact && layout != TableLayout::half && layout != TableLayout::interleaved) return Status::layout_unknown;
+  switch (dtype) {
+    case DType::f32: return read_rows(static_cast<const float*>(table), layout, rows, pairs, target);
+    case DType::f16: return read_rows(static_cast<const Float16*>(table), layout, rows, pairs, target);
+    case DType::bf16: return read_rows(static_cast<const BFloat16*>(table), layout, rows, pairs, target);
+  }
+  return Status::dtype_unknown;
+}
 
 Status write_table(CosSinRows& rows, const Positions& positions, Purpose purpose, DType dtype, TableLayout layout, void* cos, void* sin) {
   if (const Status status = check_positions(rows.plan(), positions); status != Status::ok) return status;

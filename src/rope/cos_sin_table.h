@@ -16,4 +16,8 @@ enum class TableLayout : int {
 // Writes cos and sin of every row and token of `positions`, [rows · tokens][columns] each, rounded once from f64 to `dtype`.
 Status write_table(CosSinRows& rows, const Positions& positions, Purpose purpose, DType dtype, TableLayout layout, void* cos, void* sin);
 
+// Converts `rows` rows of a given table, of cosines or of sines, to the rows that kernels rotate by: [rows][pairs]. Returns
+// table_pairs_differ if a table with one value for each element has two different values for a pair.
+Status read_table(const void* table, DType dtype, TableLayout layout, int rows, int pairs, float* target);
+
 }  // namespace ropewalk

@@ -17,11 +17,22 @@ constexpr int kRowBytesInCache = 16384;
 constexpr std::int64_t kStreamingBytes = 16 << 20;
 constexpr int kPieceBytes = 16384;
 
+// The strides of a tensor in source or target, in elements.
+struct Steps {
+  std::ptrdiff_t batch, token, head;
+};
+
+Steps steps_of(const HeadTensor& tensor, const Strides* strides) {
+  if (strides != nullptr) return {strides->batch, strides->token, strides->head};
+  const std::ptrdiff_t dim = tensor.shape.head_dim, tokens = tensor.shape.tokens, heads = tensor.shape.heads;
+  if (tensor.layout == Layout::bhtd) return {dim * tokens * heads, dim, dim * tokens};
+  return {dim * tokens * heads, dim * heads, dim};
+}
+
 // Heads at equal distances of `stride` elements.
 struct HeadRange {
-  std::ptrdiff_t first;  // elements from the start of the tensor
+  std::ptrdiff_t first;  // elements from the start
   std::ptrdiff_t stride;
-  int count;
 };
 
 class Walker {
@@ -33,41 +44,41 @@ class Walker {
         is_streaming_(element_count(tensor.shape) * size_of(tensor.dtype) > kStreamingBytes) {}
 
   // `row` and `row_stride` are in floats from the start of the rows.
-  void rotate(const Rows& rows, std::ptrdiff_t row, std::ptrdiff_t row_stride, const HeadRange& heads) const {
-    if (!is_streaming_) return rotate_run(rows, row, row_stride, heads);
-    const std::ptrdiff_t head_bytes = heads.stride * size_of(tensor_.dtype);
+  void rotate(const Rows& rows, std::ptrdiff_t row, std::ptrdiff_t row_stride, const HeadRange& source, const HeadRange& target,
+              int count) const {
+    if (!is_streaming_ || source.stride != tensor_.shape.head_dim) return rotate_run(rows, row, row_stride, source, target, count);
+    const std::ptrdiff_t head_bytes = source.stride * size_of(tensor_.dtype);
     const int step = std::max<int>(1, static_cast<int>(kPieceBytes / head_bytes));
-    for (int head = 0; head < heads.count; head += step) {
-      const HeadRange piece = {heads.first + head * heads.stride, heads.stride, std::min(step, heads.count - head)};
-      touch_lines(static_cast<const char*>(tensor_.source) + byte_offset(piece), piece.count * head_bytes);
-      rotate_run(rows, row + head * row_stride, row_stride, piece);
+    for (int head = 0; head < count; head += step) {
+      const HeadRange source_piece = {source.first + head * source.stride, source.stride};
+      const HeadRange target_piece = {target.first + head * target.stride, target.stride};
+      const int piece_count = std::min(step, count - head);
+      touch_lines(static_cast<const char*>(tensor_.source) + byte_offset(source_piece), piece_count * head_bytes);
+      rotate_run(rows, row + head * row_stride, row_stride, source_piece, target_piece, piece_count);
     }
   }
 
  private:
-  void rotate_run(const Rows& rows, std::ptrdiff_t row, std::ptrdiff_t row_stride, const HeadRange& heads) const {
-    const std::ptrdiff_t size = size_of(tensor_.dtype);
-    const char* source = static_cast<const char*>(tensor_.source) + byte_offset(heads);
-    char* target = static_cast<char*>(tensor_.target) + byte_offset(heads);
+  void rotate_run(const Rows& rows, std::ptrdiff_t row, std::ptrdiff_t row_stride, const HeadRange& source_heads,
+                  const HeadRange& target_heads, int count) const {
+    const std::ptrdiff_t size = size_of(tensor_.dtype), offset = span_.offset * size;
+    const char* source = static_cast<const char*>(tensor_.source) + byte_offset(source_heads);
+    char* target = static_cast<char*>(tensor_.target) + byte_offset(target_heads);
+    std::ptrdiff_t source_stride = source_heads.stride;
     if (source != target && span_.size != tensor_.shape.head_dim) {
-      copy(source, target, heads);
+      for (int head = 0; head < count; ++head) {
+        std::memcpy(target + head * target_heads.stride * size, source + head * source_stride * size, tensor_.shape.head_dim * size);
+      }
       source = target;
+      source_stride = target_heads.stride;
     }
-    const std::ptrdiff_t offset = span_.offset * size;
-    kernel_({source + offset, target + offset, heads.stride, heads.stride, row_stride, rows.cos + row, rows.sin + row, span_.size / 2,
-             heads.count});
+    kernel_({source + offset, target + offset, source_stride, target_heads.stride, row_stride, rows.cos + row, rows.sin + row,
+             span_.size / 2, count});
   }
 
   // Unsigned, because a tensor in wasm memory may have more bytes than a 32-bit ptrdiff_t can count.
   std::size_t byte_offset(const HeadRange& heads) const {
     return static_cast<std::size_t>(heads.first) * static_cast<std::size_t>(size_of(tensor_.dtype));
-  }
-
-  void copy(const char* source, char* target, const HeadRange& heads) const {
-    const std::size_t size = size_of(tensor_.dtype);
-    for (int head = 0; head < heads.count; ++head) {
-      std::memcpy(target + head * heads.stride * size, source + head * heads.stride * size, tensor_.shape.head_dim * size);
-    }
   }
 
   RotateKernel kernel_;
@@ -108,16 +119,19 @@ void rotate(const RotateKernels& kernels, Rotation rotation, const HeadTensor& t
             const TokenBlock& block) {
   const Walker walker(kernels, rotation, tensor, span);
   const Shape& shape = tensor.shape;
-  const std::ptrdiff_t dim = shape.head_dim, pairs = span.size / 2;
-  const std::ptrdiff_t batch_size = dim * shape.heads * shape.tokens;
-  const bool heads_are_adjacent = tensor.layout != Layout::bhtd || shape.tokens == 1;
+  const std::ptrdiff_t pairs = span.size / 2;
+  const Steps source = steps_of(tensor, tensor.strides == nullptr ? nullptr : &tensor.strides->source);
+  const Steps target = steps_of(tensor, tensor.strides == nullptr ? nullptr : &tensor.strides->target);
+  const auto start = [&](const Steps& steps, int batch, int token, int head) {
+    return (block.batch + batch) * steps.batch + (block.first + token) * steps.token + head * steps.head;
+  };
 
   for (int batch = 0; batch < block.batches; ++batch) {
-    const std::ptrdiff_t base = (block.batch + batch) * batch_size;
     const std::ptrdiff_t first_row = rows.per_batch ? batch * block.count * pairs : 0;
-    if (heads_are_adjacent) {
+    if (tensor.layout != Layout::bhtd || shape.tokens == 1) {
       for (int token = 0; token < block.count; ++token) {
-        walker.rotate(rows, first_row + token * pairs, 0, {base + (block.first + token) * shape.heads * dim, dim, shape.heads});
+        walker.rotate(rows, first_row + token * pairs, 0, {start(source, batch, token, 0), source.head},
+                      {start(target, batch, token, 0), target.head}, shape.heads);
       }
       continue;
     }
@@ -125,11 +139,21 @@ void rotate(const RotateKernels& kernels, Rotation rotation, const HeadTensor& t
     for (int token = 0; token < block.count; token += step) {
       const int count = std::min(step, block.count - token);
       for (int head = 0; head < shape.heads; ++head) {
-        const std::ptrdiff_t first = base + (static_cast<std::ptrdiff_t>(head) * shape.tokens + block.first + token) * dim;
-        walker.rotate(rows, first_row + token * pairs, pairs, {first, dim, count});
+        walker.rotate(rows, first_row + token * pairs, pairs, {start(source, batch, token, head), source.token},
+                      {start(target, batch, token, head), target.token}, count);
       }
     }
   }
+}
+
+Status rotate_by_rows(const RotateKernels& kernels, Pairing pairing, const HeadTensor& tensor, Span span, const Rows& rows) {
+  if (const Status status = check_tensor(tensor); status != Status::ok) return status;
+  if (static_cast<int>(pairing) < 0 || pairing > Pairing::interleaved_to_half) return Status::pairing_unknown;
+  if (span.size % 2 != 0) return Status::rotary_dim_odd;
+  if (span.size < 2 || span.size > kMaxHeadDim) return Status::rotary_dim_out_of_range;
+  if (span.offset < 0 || span.offset > tensor.shape.head_dim - span.size) return Status::rotary_span_outside_head;
+  rotate(kernels, rotation_of(pairing, false), tensor, span, rows, {0, tensor.shape.batches, 0, tensor.shape.tokens});
+  return Status::ok;
 }
 
 }  // namespace ropewalk

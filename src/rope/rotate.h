@@ -30,6 +30,19 @@ struct Shape {
 // Returns the number of elements, or -1 if a dimension is not positive or the number exceeds 2^40, more than memory can hold.
 std::int64_t element_count(const Shape& shape);
 
+// Elements from one batch row, token or head to the next. The elements of a head are contiguous.
+struct Strides {
+  int batch = 0;
+  int token = 0;
+  int head = 0;
+};
+
+// Strides of a tensor that is part of a larger one, such as the queries in a fused buffer of queries, keys and values.
+struct HeadStrides {
+  Strides source;
+  Strides target;
+};
+
 // A tensor of heads, and where the result is written. target is source, or does not overlap it.
 struct HeadTensor {
   const void* source = nullptr;
@@ -37,6 +50,7 @@ struct HeadTensor {
   DType dtype = DType::f32;
   Layout layout = Layout::bthd;
   Shape shape;
+  const HeadStrides* strides = nullptr;  // null: source and target are contiguous. Only rotate() reads it.
 };
 
 // Checks element type, layout and shape. Does not check the pointers.
@@ -67,6 +81,9 @@ struct TokenBlock {
 // the target is not the source.
 void rotate(const RotateKernels& kernels, Rotation rotation, const HeadTensor& tensor, Span span, const Rows& rows,
             const TokenBlock& block);
+
+// Rotates all tokens of a tensor by given rows, after checking tensor, span and pairing. On failure nothing is written.
+Status rotate_by_rows(const RotateKernels& kernels, Pairing pairing, const HeadTensor& tensor, Span span, const Rows& rows);
 
 // Returns the rotation for a pairing, forward or inverse.
 Rotation rotation_of(Pairing pairing, bool inverse);

@@ -90,6 +90,7 @@ export type { KeyRotation, RerotateOptions } from "./rope/rerotate.js";
 export { Rope } from "./rope/rope.js";
 export { ROLES, type Role } from "./rope/core.js";
 export type { RotateOptions } from "./rope/rotate.js";
+export type { TableRotateOptions } from "./rope/rotate_by_table.js";
 export { type Build, BUILDS, Ropewalk } from "./load/runtime.js";
 export { type Layout, LAYOUTS } from "./memory/shape.js";
 export {

@@ -1,5 +1,6 @@
 // Values that no caller should pass, and arguments made of them, from a seed. What they throw is theirs: isAllowed() accepts it.
 import { RopewalkError } from "ropewalk";
+import { randomNumbers } from "./arrays.mjs";
 
 /** The error that the getters, methods and traps of hostile values throw. */
 export class CallersError extends Error {}
@@ -10,15 +11,9 @@ export function isAllowed(error) {
   return error instanceof RopewalkError && error.code.length > 0 && error.message.length > 0;
 }
 
-/** Random numbers from a seed (mulberry32). */
+/** Random choices from a seed. */
 export function randomSource(seed) {
-  let state = seed >>> 0;
-  const number = () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t = (t + Math.imul(t ^ (t >>> 7), t | 61)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
+  const number = randomNumbers(seed);
   const below = (count) => Math.floor(number() * count);
   return { number, below, pick: (list) => list[below(list.length)], chance: (share) => number() < share };
 }

@@ -7,7 +7,7 @@ import { quote, show } from "./show.js";
 export interface OptionNames {
   /** The call as messages name it, such as `rotate()`. */
   readonly call: string;
-  readonly names: ReadonlySet<string>;
+  readonly names: Readonly<Record<string, true>>;
 }
 
 /** The options of a call. The compiler checks that `names` has every key of `Options` and no other. @internal */
@@ -15,7 +15,7 @@ export function optionNames<Options extends object>(
   call: string,
   names: { readonly [Name in keyof Required<Options>]: true },
 ): OptionNames {
-  return { call, names: new Set(Object.keys(names)) };
+  return { call, names: Object.assign(Object.create(null), names) as Record<string, true> }; // no inherited names
 }
 
 /** Options as a call has read them: optional ones may be undefined. @internal */
@@ -39,15 +39,15 @@ export function checkOptions<Options extends object>(
 ): Options {
   if (options === undefined) return NONE as Options;
   const given: unknown = options;
-  if (typeof given !== "object" || given === null || isArray(given) || ArrayBuffer.isView(given)) {
+  if (typeof given !== "object" || given === null || isArrayOrRevoked(given) || ArrayBuffer.isView(given)) {
     fail("INVALID_ARGUMENT", path || "options", `must be an object with options of ${call} (got ${show(given)})`);
   }
-  for (const name in options) if (!names.has(name)) failUnknown(name, call, [...names], path);
+  for (const name in options) if (names[name] !== true) failUnknown(name, call, Object.keys(names), path);
   return options;
 }
 
-/** Array.isArray, and true for a revoked Proxy, on which everything throws. */
-function isArray(value: object): boolean {
+/** Array.isArray throws for a revoked Proxy. */
+function isArrayOrRevoked(value: object): boolean {
   try {
     return Array.isArray(value);
   } catch {

@@ -2,12 +2,14 @@
 import { show } from "../base/show.js";
 import { hasRelaxedSimd, requireSimd } from "./engine.js";
 import { RopewalkError, fail } from "../base/errors.js";
+import { checkOptions, optionNames } from "../base/options.js";
 import type { RopeConfig } from "../config/types.js";
 import { type FilePlatform, webFiles } from "../files/platform.js";
 import { Heap } from "../memory/heap.js";
 import type { Glue, WasmModule } from "../memory/wasm_module.js";
 import type { Description } from "../rope/description.js";
 import { type Build, BUILDS, Ropewalk } from "./runtime.js";
+import { addressOf, isSame } from "./wasm_source.js";
 
 /** The wasm to load: its address, a response, its bytes, or a compiled module. */
 export type WasmSource = WasmBytesSource | WebAssembly.Module;
@@ -19,7 +21,10 @@ export type WasmBytesSource = string | URL | Response | Promise<Response> | Buff
 export interface LoadOptions {
   /** The build. `"auto"` is `"relaxed"` if the engine supports its instructions and `wasm` isn't given, else `"simd"`. Default: `"auto"`. */
   build?: Build | "auto";
-  /** The wasm to load instead of the file in this package. It must be the file of the chosen build. Ignored if that build is already loaded. */
+  /**
+   * The wasm to load instead of the file in this package. It must be the file of the chosen build. The same address, bytes or object is loaded once; each
+   * other one gets a module of its own. Without it, a module of the build that is already loaded is used, wherever it came from.
+   */
   wasm?: WasmSource;
   /** Aborts this call. A load that has started continues, and a later call uses it. */
   signal?: AbortSignal;
@@ -43,8 +48,16 @@ export interface Platform {
   readFile?: (address: string | URL) => Promise<Uint8Array>;
 }
 
-/** Loaded modules, or modules that are loading, of each entry by build. */
-const modules = new WeakMap<Platform, Map<Build, Promise<Ropewalk>>>();
+const OPTIONS = optionNames<LoadOptions>("load()", { build: true, wasm: true, signal: true });
+
+/** A module that is loaded or loading, and where it comes from. */
+interface Loaded {
+  source: unknown;
+  runtime: Promise<Ropewalk>;
+}
+
+/** The modules of each entry by build. */
+const modules = new WeakMap<Platform, Map<Build, Loaded[]>>();
 
 let newest: Ropewalk | undefined;
 
@@ -57,29 +70,65 @@ export function describe(config: RopeConfig, seqLen?: number): Description {
   return newest.describe(config, seqLen);
 }
 
-/** Implements `load()`. Each build is loaded once, and again after a failure. @internal */
-export async function loadOn(
-  platform: Platform,
-  { build = "auto", wasm, signal }: LoadOptions = {},
-): Promise<Ropewalk> {
+/** Implements `load()`. Each source of a build is loaded once, and again after a failure. @internal */
+export async function loadOn(platform: Platform, options: LoadOptions | undefined): Promise<Ropewalk> {
+  const { build = "auto", wasm, signal } = checkOptions(options, OPTIONS);
   if (build !== "auto" && !BUILDS.includes(build)) {
     fail("INVALID_ARGUMENT", "build", `must be one of auto, ${BUILDS.join(", ")} (got ${show(build)})`);
   }
+  checkSignal(signal);
   signal?.throwIfAborted();
   const chosen = build !== "auto" ? build : wasm === undefined && hasRelaxedSimd() ? "relaxed" : "simd";
-  const builds = modules.get(platform) ?? new Map<Build, Promise<Ropewalk>>();
-  modules.set(platform, builds);
-  let module = builds.get(chosen);
-  if (module === undefined) {
-    module = start(platform, chosen, wasm); // without the signal, because other callers may wait for the same module
-    builds.set(chosen, module);
-    module.catch(() => builds.delete(chosen));
-  }
-  newest = await abortable(module, signal);
-  return newest;
+  const module = await abortable(findOrStart(platform, chosen, wasm), signal);
+  newest = module;
+  return module;
 }
 
-async function start(platform: Platform, build: Build, source: WasmSource | undefined): Promise<Ropewalk> {
+/** Throws INVALID_ARGUMENT unless `signal` is undefined or an AbortSignal, of this realm or another one. */
+function checkSignal(signal: unknown): void {
+  if (signal === undefined) return;
+  try {
+    const { throwIfAborted, addEventListener } = signal as Partial<AbortSignal>;
+    if (typeof throwIfAborted === "function" && typeof addEventListener === "function") return;
+  } catch {
+    // null, or a revoked Proxy
+  }
+  fail("INVALID_ARGUMENT", "signal", `must be an AbortSignal (got ${show(signal)})`);
+}
+
+async function findOrStart(platform: Platform, build: Build, wasm: WasmSource | undefined): Promise<Ropewalk> {
+  const builds = modules.get(platform) ?? new Map<Build, Loaded[]>();
+  modules.set(platform, builds);
+  const loaded = builds.get(build) ?? [];
+  builds.set(build, loaded);
+
+  const find = (source: unknown): Loaded | undefined => loaded.find((other) => isSame(other.source, source));
+  if (wasm === undefined && loaded[0] !== undefined) return loaded[0].runtime;
+  const known = find(wasm) ?? (loaded.length > 0 ? find(await settled(wasm)) : undefined); // a promise of a known response
+  if (known !== undefined) return known.runtime;
+
+  const entry: Loaded = { source: wasm, runtime: start(platform, build, wasm, (source) => (entry.source = source)) };
+  loaded.push(entry);
+  entry.runtime.catch(() => loaded.splice(loaded.indexOf(entry), 1));
+  return entry.runtime;
+}
+
+/** A promise's value. A source that rejects is reported when it is loaded. */
+async function settled(source: unknown): Promise<unknown> {
+  try {
+    return await source;
+  } catch {
+    return source;
+  }
+}
+
+/** Loads a module. It takes no signal, because other callers may wait for the same module. `setSource` gets the source once it is known. */
+async function start(
+  platform: Platform,
+  build: Build,
+  wasm: WasmSource | undefined,
+  setSource: (source: unknown) => void,
+): Promise<Ropewalk> {
   requireSimd();
   if (build === "relaxed" && !hasRelaxedSimd()) {
     fail(
@@ -88,25 +137,36 @@ async function start(platform: Platform, build: Build, source: WasmSource | unde
       "relaxed needs relaxed SIMD, which this engine lacks or implements incorrectly; use auto or simd",
     );
   }
-  const file = build === "relaxed" ? "relaxed" : "simd";
-  const [glue, compiled] = await Promise.all([
-    platform.glue(),
-    compile(platform, source ?? (await platform.wasm(file))),
-  ]);
+  const source = wasm ?? (await ownWasm(platform, build === "relaxed" ? "relaxed" : "simd"));
+  const compiling = compile(platform, source);
+  void settled(source).then(setSource);
+  const [glue, compiled] = await Promise.all([platform.glue(), compiling]);
   const module = await instantiate(glue, compiled);
   return Ropewalk.create(new Heap(module), build, platform.files ?? webFiles);
 }
 
-async function compile(platform: Platform, source: WasmSource): Promise<WebAssembly.Module> {
-  if (source instanceof WebAssembly.Module) return source;
-  const where = typeof source === "string" || source instanceof URL ? String(source) : "the given wasm";
+/** The wasm of this package. Where scripts have no address, as in workerd, there is no way to find it. */
+async function ownWasm(platform: Platform, file: WasmFile): Promise<WasmSource> {
   try {
+    return await platform.wasm(file);
+  } catch (cause) {
+    const what =
+      "of this package can't be found here: pass ropewalk/ropewalk.wasm as load({ wasm }), compiled or as bytes";
+    fail("WASM_LOAD", "wasm", what, { cause });
+  }
+}
+
+async function compile(platform: Platform, source: WasmSource): Promise<WebAssembly.Module> {
+  let where = "the given wasm";
+  try {
+    if (source instanceof WebAssembly.Module) return source;
+    where = addressOf(source) ?? where;
     const bytes = await bytesOf(platform, source);
     checkMagic(bytes, where);
     return await WebAssembly.compile(bytes as BufferSource);
   } catch (cause) {
     if (cause instanceof RopewalkError) throw cause;
-    fail("WASM_LOAD", "wasm", `${where} could not be loaded: ${(cause as Error).message}`, {
+    fail("WASM_LOAD", "wasm", `${where} could not be loaded: ${messageOf(cause)}`, {
       cause,
     });
   }
@@ -159,7 +219,7 @@ async function instantiate(glue: Glue, compiled: WebAssembly.Module): Promise<Wa
       glue({ instantiateWasm }).then(resolve, reject);
     });
   } catch (cause) {
-    fail("WASM_LOAD", "wasm", `is not this version of ropewalk: ${(cause as Error).message}`, {
+    fail("WASM_LOAD", "wasm", `is not this version of ropewalk: ${messageOf(cause)}`, {
       cause,
     });
   }
@@ -173,4 +233,8 @@ function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Pro
     signal.addEventListener("abort", abort, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
   });
+}
+
+function messageOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : show(cause);
 }

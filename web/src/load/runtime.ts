@@ -1,13 +1,14 @@
 // The runtime object that load() returns.
 import { attention, type AttentionOptions } from "../attention/attention.js";
 import type { RopeConfig } from "../config/types.js";
+import { fail } from "../base/errors.js";
 import { describe, smallestBase } from "../rope/describe.js";
 import type { Description } from "../rope/description.js";
 import type { DType, ElementArray } from "../memory/elements.js";
 import type { CachedModel } from "../files/cache/models.js";
 import type { FilePlatform } from "../files/platform.js";
 import type { ModelSource } from "../files/model_files.js";
-import type { Heap } from "../memory/heap.js";
+import { Heap } from "../memory/heap.js";
 import { KvCache } from "../cache/cache.js";
 import { kvCacheBytes, type KvCacheBytesOptions, KvCacheCore } from "../cache/core.js";
 import type { KvCacheOptions } from "../cache/options.js";
@@ -26,6 +27,7 @@ import type { Model, ModelInfo } from "../model/model.js";
 import type { ModelOptions } from "../model/options.js";
 import { Rope } from "../rope/rope.js";
 import { RopeCore } from "../rope/core.js";
+import { rotateByTable, type TableRotateOptions } from "../rope/rotate_by_table.js";
 import { Tensor } from "../memory/tensor.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 
@@ -39,20 +41,25 @@ export type Build = (typeof BUILDS)[number];
 
 /** The loaded wasm module, which creates everything else. `load()` returns it. */
 export class Ropewalk {
-  /** The build that is running. */
-  readonly build: Build;
+  readonly #build: Build;
   readonly #heap: Heap;
   readonly #files: FilePlatform;
 
   private constructor(heap: Heap, build: Build, files: FilePlatform) {
+    if (!(heap instanceof Heap)) fail("INVALID_ARGUMENT", "", "load the module with load()");
     this.#heap = heap;
-    this.build = build;
+    this.#build = build;
     this.#files = files;
   }
 
   /** @internal */
   static create(heap: Heap, build: Build, files: FilePlatform): Ropewalk {
     return new this(heap, build, files);
+  }
+
+  /** The build that is running. */
+  get build(): Build {
+    return this.#build;
   }
 
   /** Size of wasm memory in bytes, used or free. It only grows, and is released when the page or Worker ends. */
@@ -75,6 +82,17 @@ export class Ropewalk {
    */
   tensor(shape: readonly number[], dtype: DType = "f32"): Tensor {
     return Tensor.create(this.#heap, shape, dtype);
+  }
+
+  /**
+   * Rotates `x` by given tables of cosines and sines, in place or into `out`, and returns the result: ONNX's RotaryEmbedding, and apply_rotary_pos_emb
+   * of transformers. Products and sums are f32, and 16-bit results are rounded once. Rows of both tables are copied for the call.
+   *
+   * @param x - queries or keys, as for {@link Rope.rotate}.
+   * @throws {@link RopewalkError} INVALID_SHAPE, INVALID_DTYPE, INVALID_POSITION, INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
+   */
+  rotate<X extends Tensor | ElementArray>(x: X, options: TableRotateOptions): X {
+    return rotateByTable(this.#heap, this.#isScalar, x, options);
   }
 
   /**
@@ -261,7 +279,7 @@ export class Ropewalk {
   }
 
   get #isScalar(): boolean {
-    return this.build === "scalar";
+    return this.#build === "scalar";
   }
 
   #core(config: RopeConfig): RopeCore {

@@ -56,22 +56,31 @@ export function extentsOf(
   if (shape.length !== layout.length) {
     fail("INVALID_SHAPE", field, `must have ${layout.length} dimensions for layout "${layout}" (got ${show(shape)})`);
   }
-  const extent = (name: string): number => {
-    const index = layout.indexOf(name);
-    return index < 0 ? 1 : shape[index]!;
-  };
-  const own = extent("d");
+  const own = shape[shape.length - 1]!;
   if (own !== (head_dim ?? own)) fail("INVALID_SHAPE", field, `must end in head_dim ${head_dim} (got ${show(shape)})`);
-  return { layout, batches: extent("b"), tokens: extent("t"), heads: extent("h"), head_dim: own };
+  switch (layout) {
+    case "bthd":
+      return { layout, batches: shape[0]!, tokens: shape[1]!, heads: shape[2]!, head_dim: own };
+    case "bhtd":
+      return { layout, batches: shape[0]!, tokens: shape[2]!, heads: shape[1]!, head_dim: own };
+    case "thd":
+      return { layout, batches: 1, tokens: shape[0]!, heads: shape[1]!, head_dim: own };
+  }
+}
+
+/** The number of elements of a tensor. @internal */
+export function countOf({ batches, tokens, heads, head_dim }: Extents): number {
+  return batches * tokens * heads * head_dim;
 }
 
 /** A contiguous part of a tensor. @internal */
 export interface Chunk extends Extents {
   /** Index of its first element in the tensor. */
   first: number;
-  /** Its first batch row and first token. */
+  /** Its first batch row, token and head. */
   batch: number;
   token: number;
+  head: number;
 }
 
 /**
@@ -96,6 +105,7 @@ export function* chunksOf(extents: Extents, limit: number): Generator<Chunk> {
           first: base + token * heads * head_dim,
           batch,
           token,
+          head: 0,
         };
       }
       continue;
@@ -107,7 +117,7 @@ export function* chunksOf(extents: Extents, limit: number): Generator<Chunk> {
       for (let head = 0; head < heads; head += headStep) {
         const first = base + (head * tokens + token) * head_dim;
         const count = { tokens: Math.min(tokenStep, tokens - token), heads: Math.min(headStep, heads - head) };
-        yield { layout, batches: 1, ...count, head_dim, first, batch, token };
+        yield { layout, batches: 1, ...count, head_dim, first, batch, token, head };
       }
     }
   }

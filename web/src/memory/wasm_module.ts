@@ -99,6 +99,7 @@ export interface WasmModule extends WasmAttentionFunctions, WasmCacheFunctions, 
     tokens: number,
     heads: number,
     headDim: number,
+    strides: number,
     offset: number,
     ids: number,
     axes: number,
@@ -108,6 +109,25 @@ export interface WasmModule extends WasmAttentionFunctions, WasmCacheFunctions, 
     inverse: boolean,
   ): Status;
   rope_use_positions(rope: number, positions: WasmPositions): Status;
+  rotate_by_rows(
+    source: number,
+    target: number,
+    dtype: number,
+    layout: number,
+    batches: number,
+    tokens: number,
+    heads: number,
+    headDim: number,
+    strides: number,
+    pairing: number,
+    rotaryOffset: number,
+    rotaryDim: number,
+    cos: number,
+    sin: number,
+    perBatch: boolean,
+    scalar: boolean,
+  ): Status;
+  read_table(table: number, dtype: number, layout: number, rows: number, pairs: number, target: number): Status;
   rope_write_table(
     rope: number,
     positions: WasmPositions,

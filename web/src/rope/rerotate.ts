@@ -61,7 +61,8 @@ export function rerotate<X, R>(
   const { from: givenFrom, to: givenTo, layout, shape, dtype, out = keys } = checkOptions(options, OPTIONS);
   const { heap } = own;
   const tensorOptions = { layout, shape, dtype, out };
-  const { extents, source, target } = openTensor(heap, own.geometry.head_dim, keys, tensorOptions, "keys");
+  const tensor = openTensor(heap, own.geometry.head_dim, keys, tensorOptions, "keys");
+  const { extents, source } = tensor;
 
   const read = (given: KeyRotation<R> | null | undefined, field: string) => {
     const {
@@ -85,11 +86,11 @@ export function rerotate<X, R>(
   const [fromRope, toRope] = [from.core.address, to.core.address];
   const fromCount = from.positions.ids?.length ?? 0;
   const ids = heap.idBlock(fromCount + (to.positions.ids?.length ?? 0));
-  forEachChunk(heap, source, target, extents, (sourceAddress, targetAddress, part, chunk) => {
-    const tensor = tensorAt(source.dtype, part, sourceAddress, targetAddress);
+  forEachChunk(heap, tensor, (sourceAddress, targetAddress, part, chunk) => {
+    const wasmTensor = tensorAt(source.dtype, part, sourceAddress, targetAddress);
     const fromPositions = placeChunkPositions(heap, from.positions, chunk, ids, from.sequenceLength);
     const toPositions = placeChunkPositions(heap, to.positions, chunk, ids + fromCount * 8, to.sequenceLength);
-    heap.check(heap.module.rope_rerotate(tensor, fromRope, fromPositions, toRope, toPositions));
+    heap.check(heap.module.rope_rerotate(wasmTensor, fromRope, fromPositions, toRope, toPositions));
   });
   return out as X;
 }

@@ -6,15 +6,22 @@ import { codeOf } from "../memory/operand.js";
 import { forEachChunk, openTensor, placeChunkPositions } from "../memory/chunks.js";
 import { checkSequenceLength, lengthOf, type PositionInput, readPositions } from "../memory/positions.js";
 import { codeOfRole, type Role, type RopeCore } from "./core.js";
-import type { Layout } from "../memory/shape.js";
+import { countOf, type Layout } from "../memory/shape.js";
 import type { Tensor } from "../memory/tensor.js";
 
 /** Options of {@link Rope.rotate}. */
 export interface RotateOptions {
   /** Order of the dimensions. */
   layout: Layout;
-  /** Shape, in the order of `layout`. Required unless `x` is a Tensor. */
+  /** Shape, in the order of `layout`. Required unless `x` is a Tensor that is rotated as a whole. */
   shape?: readonly number[];
+  /**
+   * Elements from one batch row, token and head to the next, in the order of `layout` without d: [b, t, h], [b, h, t] or [t, h]. For a tensor that is
+   * part of `x`, such as the queries in a fused buffer. Nothing else in `x` changes. Default: contiguous.
+   */
+  strides?: readonly number[];
+  /** First element of the tensor in `x`. Default: 0. */
+  offset?: number;
   /** Positions of the tokens. */
   positions: PositionInput;
   /** Number of axes that an array of positions has ids for: 1, or all axes of the rope. Needed only where both could be meant. */
@@ -27,13 +34,15 @@ export interface RotateOptions {
   seqLen?: number;
   /** Element type of a Uint16Array: `"f16"` or `"bf16"`. */
   dtype?: DType;
-  /** Where to write; same element type and length. Elements outside the rotary span are copied. Default: in place. */
+  /** Where to write: as many elements as the shape has, contiguous, of x's type. Elements outside the rotary span are copied. Default: in place. */
   out?: Tensor | ElementArray;
 }
 
 const OPTIONS = optionNames<RotateOptions>("rotate()", {
   layout: true,
   shape: true,
+  strides: true,
+  offset: true,
   positions: true,
   axes: true,
   inverse: true,
@@ -48,6 +57,8 @@ export function rotate<X>(core: RopeCore, x: X, options: RotateOptions): X {
   const {
     layout,
     shape,
+    strides,
+    offset,
     positions: input,
     axes: givenAxes,
     inverse = false,
@@ -57,7 +68,8 @@ export function rotate<X>(core: RopeCore, x: X, options: RotateOptions): X {
     out = x,
   } = checkOptions(options, OPTIONS);
   const { heap } = core;
-  const { extents, source, target } = openTensor(heap, core.geometry.head_dim, x, { layout, shape, dtype, out }, "x");
+  const tensor = openTensor(heap, core.geometry.head_dim, x, { layout, shape, strides, offset, dtype, out }, "x");
+  const { extents, source, target } = tensor;
   const role = codeOfRole(givenRole);
   trueOrFalse(inverse, "inverse");
   const positions = readPositions(input, extents.batches, extents.tokens, core.axes, "positions", givenAxes);
@@ -65,13 +77,13 @@ export function rotate<X>(core: RopeCore, x: X, options: RotateOptions): X {
 
   // From here on no code of the caller runs, so addresses stay valid.
   const { address } = core;
-  if (source.address === 0 || target.address === 0 || source.length === 0) {
+  if (source.address === 0 || target.address === 0 || countOf(extents) === 0) {
     // All chunks must use the same plan, and all positions must be checked before the first chunk is written.
     core.checkPositions(positions, "positions", sequenceLength);
     sequenceLength ||= lengthOf(positions);
   }
   const ids = positions.ids === undefined ? 0 : heap.idBlock(positions.ids.length);
-  forEachChunk(heap, source, target, extents, (from, to, part, chunk) => {
+  forEachChunk(heap, tensor, (from, to, part, chunk, stridesAddress) => {
     const p = placeChunkPositions(heap, positions, chunk, ids, sequenceLength);
     const { batches, tokens, heads, head_dim } = part;
     const status = heap.module.rope_rotate(
@@ -84,6 +96,7 @@ export function rotate<X>(core: RopeCore, x: X, options: RotateOptions): X {
       tokens,
       heads,
       head_dim,
+      stridesAddress,
       p.offset,
       p.ids,
       p.axes,
