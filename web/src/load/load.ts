@@ -113,12 +113,12 @@ async function findOrStart(platform: Platform, build: Build, wasm: WasmSource | 
   return entry.runtime;
 }
 
-/** A promise's value. A source that rejects is reported when it is loaded. */
+/** A promise's value; undefined if it rejects, which is reported when it is loaded. */
 async function settled(source: unknown): Promise<unknown> {
   try {
     return await source;
   } catch {
-    return source;
+    return undefined;
   }
 }
 
