@@ -190,8 +190,9 @@ export function hostileOptions(random, good, names = Object.keys(good)) {
   for (let i = 0; i < changes; i++) {
     const name = random.chance(0.05) ? "misspelt" : random.pick(names);
     if (random.chance(0.1)) delete options[name];
-    else if (random.chance(0.05)) Object.defineProperty(options, name, { get: refuse, enumerable: true });
-    else options[name] = hostileValue(random);
+    else if (random.chance(0.05))
+      Object.defineProperty(options, name, { get: refuse, enumerable: true, configurable: true });
+    else Object.defineProperty(options, name, { value: hostileValue(random), enumerable: true, configurable: true });
   }
   return random.chance(0.05) ? new Proxy(options, {}) : options;
 }
