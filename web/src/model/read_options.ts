@@ -37,6 +37,6 @@ export function readRopeOverrides(given: ModelRopeOverrides | undefined): ModelR
   if (given === undefined) return undefined;
   const isObject = typeof given === "object" && (given as object | null) !== null;
   const copy = isObject ? { ...given } : fail("INVALID_ARGUMENT", "rope", `must be an object (got ${show(given)})`);
-  const isByKind = [...KINDS.names].some((kind) => kind in copy);
+  const isByKind = Object.keys(KINDS.names).some((kind) => kind in copy);
   return isByKind ? checkOptions(copy, KINDS, "rope") : copy;
 }
