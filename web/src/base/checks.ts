@@ -43,6 +43,16 @@ export function trueOrFalse(value: unknown, field: string): boolean {
   return value;
 }
 
+/** Whether `value` is a revoked Proxy, on which everything throws a TypeError. @internal */
+export function isRevoked(value: unknown): boolean {
+  try {
+    Array.isArray(value); // throws for nothing else
+    return false;
+  } catch {
+    return true;
+  }
+}
+
 /** A view of bytes that save() returned. @internal */
 export function savedBytes(value: unknown): Uint8Array {
   const bytes = typedArrayName(value) === "Uint8Array" ? viewBytes(value) : undefined;
@@ -54,7 +64,7 @@ export function optionalFunction<F extends (...args: never[]) => unknown>(
   value: F | undefined,
   field: string,
 ): F | undefined {
-  if (value !== undefined && typeof value !== "function")
+  if (value !== undefined && (typeof value !== "function" || isRevoked(value)))
     fail("INVALID_ARGUMENT", field, `must be a function (got ${show(value)})`);
   return value;
 }
@@ -65,7 +75,10 @@ export function optionalSignal(value: AbortSignal | undefined): AbortSignal | un
   const given = value as Record<string, unknown> | null | undefined;
   // Signals of other realms aren't instances of this realm's class.
   const isSignal =
-    typeof given === "object" && given !== null && methods.every((name) => typeof given[name] === "function");
+    typeof given === "object" &&
+    given !== null &&
+    !isRevoked(given) &&
+    methods.every((name) => typeof given[name] === "function");
   if (given !== undefined && !isSignal)
     fail("INVALID_ARGUMENT", "signal", `must be an AbortSignal (got ${show(value)})`);
   return value;

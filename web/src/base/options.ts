@@ -1,5 +1,6 @@
 // Checks that the keys of options objects are known.
 import leven from "leven";
+import { isRevoked } from "./checks.js";
 import { fail } from "./errors.js";
 import { quote, show } from "./show.js";
 

@@ -1,4 +1,5 @@
 // Reads values of unknown type (numbers, lists, names, objects), and throws with the path of a wrong one.
+import { isRevoked } from "../base/checks.js";
 import { fail } from "../base/errors.js";
 import { suggestion } from "../base/options.js";
 import { show } from "../base/show.js";
@@ -10,7 +11,8 @@ export type Dict = Record<string, unknown>;
 export type ReadValue<Value> = (value: unknown, path: string) => Value;
 
 export function isDict(value: unknown): value is Dict {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
+  const isObject = typeof value === "object" && value !== null && !isRevoked(value);
+  return isObject && !Array.isArray(value) && !ArrayBuffer.isView(value);
 }
 
 /** JSON's null and JavaScript's undefined both mean that a key is absent. */
@@ -44,7 +46,8 @@ export function stringAt(value: unknown, path: string): string {
 
 /** An array or typed array of numbers, copied into a plain array so that the result is JSON. */
 export function listAt(value: unknown, path: string, read: ReadValue<number> = numberAt): number[] {
-  const isList = Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+  const isList =
+    (!isRevoked(value) && Array.isArray(value)) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
   if (!isList) return mustBe(path, "an array of numbers", value);
   return Array.from(value as ArrayLike<unknown>, (item, i) => read(item, `${path}[${i}]`));
 }

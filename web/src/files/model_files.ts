@@ -1,6 +1,6 @@
 // Opens a model's files from any source, and reads its tensors. The entry of this folder.
 import { show } from "../base/show.js";
-import { wholeNumber } from "../base/checks.js";
+import { isRevoked, wholeNumber } from "../base/checks.js";
 import { fail } from "../base/errors.js";
 import { blobFiles, bytesFiles } from "./blob_files.js";
 import { type ByteSource, type FileSet, readRange } from "./byte_source.js";
@@ -142,6 +142,7 @@ async function filesOf(platform: FilePlatform, source: ModelSource, options: Ope
   if (!CACHE_KINDS.includes(cache)) {
     fail("INVALID_ARGUMENT", "cache", `must be one of ${CACHE_KINDS.join(", ")} (got ${show(cache)})`);
   }
+  if (isRevoked(source)) fail("INVALID_ARGUMENT", "source", "must not be a revoked Proxy");
   if (source instanceof Blob) return blobFiles([source]);
   if (Array.isArray(source) && source.length > 0 && source.every((item) => item instanceof Blob))
     return blobFiles(source);

@@ -1,5 +1,5 @@
 // Reads the lists that callers pass: token ids, and the messages of a chat.
-import { wholeNumber } from "../base/checks.js";
+import { isRevoked, wholeNumber } from "../base/checks.js";
 import { fail } from "../base/errors.js";
 import { show } from "../base/show.js";
 
@@ -21,8 +21,14 @@ export function listOf(given: unknown, field: string, what: string): unknown[] {
   const list = given as Partial<Iterable<unknown>> | null;
   if (typeof given !== "object" || typeof list?.[Symbol.iterator] !== "function") return refuse(`got ${show(given)}`);
   const items: unknown[] = [];
-  for (const item of list as Iterable<unknown>) {
-    if (items.push(item) > LONGEST) refuse(`got more than ${LONGEST}`);
+  try {
+    for (const item of list as Iterable<unknown>) {
+      if (items.push(item) > LONGEST) refuse(`got more than ${LONGEST}`);
+    }
+  } catch (cause) {
+    // A Proxy of an array, or an iterator without next(): the engine's message doesn't name the argument.
+    if (!(cause instanceof TypeError)) throw cause;
+    fail("INVALID_ARGUMENT", field, `must be ${what} (got an object that can't be iterated)`, { cause });
   }
   return items;
 }
@@ -31,14 +37,4 @@ export function listOf(given: unknown, field: string, what: string): unknown[] {
 export function tokenIds(given: unknown, vocabularySize: number, field: string): Int32Array {
   const ids = listOf(given, field, "text or token ids");
   return Int32Array.from(ids, (id, i) => wholeNumber(id, 0, vocabularySize - 1, `${field}[${i}]`));
-}
-
-/** Array.isArray throws for nothing else. */
-function isRevoked(value: unknown): boolean {
-  try {
-    Array.isArray(value);
-    return false;
-  } catch {
-    return true;
-  }
 }
