@@ -1,4 +1,5 @@
-// Restored and forked sessions: long ones, and images that are damaged or forged. A failure changes nothing.
+// Restored and forked sessions: long ones, and images that are damaged or forged. A failure changes nothing. ROPEWALK_IMAGES and
+// ROPEWALK_SEED try more images and others.
 import assert from "node:assert/strict";
 import test, { after } from "node:test";
 import { crc32 } from "node:zlib";
@@ -16,6 +17,8 @@ after(() => Object.values(models).forEach((model) => model.dispose()));
 
 const tokens = (count, step) => Array.from({ length: count }, (_, i) => 3 + ((i * step) % 60));
 const HEADER = 16;
+const IMAGES = Number(process.env.ROPEWALK_IMAGES ?? 2000);
+const SEED = Number(process.env.ROPEWALK_SEED ?? 1);
 
 /** The JSON and the cache of saved bytes. */
 function partsOf(bytes) {
@@ -163,14 +166,14 @@ for (const [name, model] of Object.entries(models)) {
     dispose();
   });
 
-  test(`${name}: 2,000 changed images end in success or INVALID_BYTES, and a failure changes nothing`, async (t) => {
+  test(`${name}: ${IMAGES} changed images end in success or INVALID_BYTES, and a failure changes nothing`, async (t) => {
     const { session, bytes, dispose } = await twoSessions();
     const logits = session.logits(); // after a change of RoPE, this reads the last token again
     const before = session.save();
     const { json, cache } = partsOf(bytes);
-    const random = randomFrom(1);
+    const random = randomFrom(SEED);
     const tally = { success: 0, INVALID_BYTES: 0 };
-    for (let i = 0; i < 2000; i++) {
+    for (let i = 0; i < IMAGES; i++) {
       const forged = mutate(random, json, cache);
       try {
         session.restore(forged);
@@ -187,7 +190,7 @@ for (const [name, model] of Object.entries(models)) {
     sameBits(session.save(), before);
     assert.deepEqual(session.logits(), logits);
     t.diagnostic(JSON.stringify(tally));
-    assert.ok(tally.success > 0 && tally.INVALID_BYTES > 1000);
+    assert.ok(tally.success > 0 && tally.INVALID_BYTES > IMAGES / 2);
     dispose();
   });
 }
