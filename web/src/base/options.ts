@@ -40,20 +40,17 @@ export function checkOptions<Options extends object>(
 ): Options {
   if (options === undefined) return NONE as Options;
   const given: unknown = options;
-  if (typeof given !== "object" || given === null || isArrayOrRevoked(given) || ArrayBuffer.isView(given)) {
+  if (
+    typeof given !== "object" ||
+    given === null ||
+    isRevoked(given) ||
+    Array.isArray(given) ||
+    ArrayBuffer.isView(given)
+  ) {
     fail("INVALID_ARGUMENT", path || "options", `must be an object with options of ${call} (got ${show(given)})`);
   }
   for (const name in options) if (names[name] !== true) failUnknown(name, call, Object.keys(names), path);
   return options;
-}
-
-/** Array.isArray throws for a revoked Proxy. */
-function isArrayOrRevoked(value: object): boolean {
-  try {
-    return Array.isArray(value);
-  } catch {
-    return true;
-  }
 }
 
 function failUnknown(name: string, call: string, names: string[], path: string): never {
