@@ -50,9 +50,14 @@ const swapped = (array, count) => {
   copy.set(token(array, count, 20), 5 * count * head_dim);
   return copy;
 };
-const schemes = { none: "none", rope, sinusoidal: { scheme: "sinusoidal" }, alibi: { scheme: "alibi" } };
-for (const [name, position] of Object.entries(schemes)) {
-  const options = { ...shapes, position };
+const schemes = {
+  none: {},
+  rope: { rope },
+  sinusoidal: { position: { scheme: "sinusoidal" } },
+  alibi: { position: { scheme: "alibi" } },
+};
+for (const [name, scheme] of Object.entries(schemes)) {
+  const options = { ...shapes, ...scheme };
   const before = rw.attention(q, k, v, options);
   const after = rw.attention(q, swapped(k, kvHeads), swapped(v, kvHeads), options);
   const last = (outputs) => token(outputs, heads, tokens - 1);
