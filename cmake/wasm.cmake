@@ -56,7 +56,6 @@ add_library(ropewalk_bindings OBJECT
   bindings/call_memory.cpp
   bindings/compiler.cpp
   bindings/kv_cache.cpp
-  bindings/reserve.cpp
   bindings/rope.cpp
   bindings/statuses.cpp
   bindings/transformer.cpp)

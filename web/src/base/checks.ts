@@ -1,6 +1,6 @@
 import { fail, type RopewalkErrorCode } from "./errors.js";
 import { show } from "./show.js";
-import { typedArrayName, viewBytes } from "./typed_arrays.js";
+import { isRevoked, typedArrayName, viewBytes } from "./typed_arrays.js";
 
 /** A count with its noun, for a message: `1 token`, `2 tokens`. @internal */
 export function count(number: number, noun: string): string {
@@ -41,16 +41,6 @@ export function codeIn(
 export function trueOrFalse(value: unknown, field: string): boolean {
   if (typeof value !== "boolean") fail("INVALID_ARGUMENT", field, `must be true or false (got ${show(value)})`);
   return value;
-}
-
-/** Whether `value` is a revoked Proxy, on which everything throws a TypeError. @internal */
-export function isRevoked(value: unknown): boolean {
-  try {
-    Array.isArray(value); // throws for nothing else
-    return false;
-  } catch {
-    return true;
-  }
 }
 
 /** A view of bytes that save() returned. @internal */

@@ -1,8 +1,8 @@
 // Checks that the keys of options objects are known.
 import leven from "leven";
-import { isRevoked } from "./checks.js";
 import { fail } from "./errors.js";
 import { quote, show } from "./show.js";
+import { isRevoked } from "./typed_arrays.js";
 
 /** The names of a call's options. @internal */
 export interface OptionNames {

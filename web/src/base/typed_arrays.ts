@@ -39,10 +39,25 @@ export function sliceOf<T>(array: T): T {
 
 /** Same as Array.isArray, which throws for a revoked Proxy. @internal */
 export function isArray(value: unknown): value is readonly unknown[] {
+  return !isRevoked(value) && Array.isArray(value);
+}
+
+/** The elements as f64; undefined for an array beyond the end of a buffer that became shorter. */
+function copyOf(array: Float64Array): Float64Array | undefined {
   try {
-    return Array.isArray(value);
+    return new Float64Array(array);
   } catch {
+    return undefined;
+  }
+}
+
+/** Whether a value is a revoked Proxy, on which everything throws. @internal */
+export function isRevoked(value: unknown): boolean {
+  try {
+    Array.isArray(value);
     return false;
+  } catch {
+    return true;
   }
 }
 
@@ -57,7 +72,7 @@ export function copyNumbers(value: unknown, checkLength?: (length: number) => vo
   if (name !== undefined) {
     if (name === "BigInt64Array" || name === "BigUint64Array" || viewBytes(value) === undefined) return undefined;
     checkLength?.(typedArrayLength(value));
-    return new Float64Array(value as Float64Array);
+    return copyOf(value as Float64Array);
   }
   if (!isArray(value)) return undefined;
   const { length } = value;

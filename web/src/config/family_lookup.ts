@@ -49,7 +49,8 @@ export function familyOf(source: Source, name: string | undefined, pairing: Pair
   const family = knownFamily(source, name);
   if (family.pairing !== undefined) return family;
   const field = fieldOf(source);
-  if (isWithoutRope(source, name)) return fail("INVALID_CONFIG", field, `${quote(name!)} has no rotary position embedding`);
+  if (isWithoutRope(source, name))
+    return fail("INVALID_CONFIG", field, `${quote(name!)} has no rotary position embedding`);
   checkNotRefused(source, name);
   if (pairing !== undefined) return family;
   const what = name === undefined ? "is missing" : `${quote(name)} is not a known family`;

@@ -1,5 +1,6 @@
 // Reads numbers from a GGUF file's metadata by their key without the architecture's prefix.
 import { fail } from "../base/errors.js";
+import { isArray } from "../base/typed_arrays.js";
 import { type Dict, integerAt, isAbsent, numberAt, stringAt } from "./values.js";
 
 /** A file's metadata and its architecture, the prefix of its keys. */
@@ -61,7 +62,7 @@ export function integerOf(file: Metadata, key: string): number | undefined {
 /** A count, or the first nonzero one of architectures that list a count per layer. */
 export function firstCountOf(file: Metadata, key: string): number | undefined {
   const value = valueOf(file, key);
-  if (!Array.isArray(value) && !ArrayBuffer.isView(value)) return integerOf(file, key);
+  if (!isArray(value) && !ArrayBuffer.isView(value)) return integerOf(file, key);
   const counts = Array.from(value as ArrayLike<unknown>, (item, i) => integerAt(item, `${file.arch}.${key}[${i}]`));
   return counts.find((count) => count > 0);
 }

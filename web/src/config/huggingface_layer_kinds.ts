@@ -1,6 +1,7 @@
 // Reads the RoPE of each kind of layer from a config.json, for models whose layers differ.
 import { fail } from "../base/errors.js";
 import type { Family, LayerRope } from "./family.js";
+import { isArray } from "../base/typed_arrays.js";
 import { integerOf, listOf, readRope, type TextConfig } from "./huggingface_rope.js";
 import { COMMON_KINDS, kindOf, type LayerKind } from "./layer_kinds.js";
 import type { ConfigDraft } from "./read_config.js";
@@ -85,7 +86,7 @@ function readKind(text: TextConfig, family: Partial<Family>, name: string, given
 
 function kindTheta({ config, path }: TextConfig, { theta_key, rope_theta }: Partial<LayerRope>, at: number): number {
   const given = theta_key === undefined ? undefined : config[theta_key];
-  const one: unknown = Array.isArray(given) ? given[at] : given; // Step-3.5 lists a base per layer
+  const one: unknown = isArray(given) ? given[at] : given; // Step-3.5 lists a base per layer
   return isAbsent(one) ? (rope_theta ?? 10000) : numberAt(one, `${path}${theta_key ?? ""}`);
 }
 

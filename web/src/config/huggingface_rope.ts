@@ -2,6 +2,7 @@
 import { fail } from "../base/errors.js";
 import { quote, show } from "../base/show.js";
 import type { Family } from "./family.js";
+import { isArray } from "../base/typed_arrays.js";
 import type { ConfigDraft } from "./read_config.js";
 import { checkScaling, type CheckedScaling } from "./scaling.js";
 import type { QueryTemperature, RopeScaling } from "./types.js";
@@ -177,7 +178,8 @@ function rotatedWidthOf(
 
 function failOverIgnored({ path, model_type, overridden }: TextConfig): void {
   if (overridden?.has("partial_rotary_factor") || overridden?.has("rotary_dim")) return;
-  const message = "isn't read by transformers, which rotates the whole head without a partial_rotary_factor; override one";
+  const message =
+    "isn't read by transformers, which rotates the whole head without a partial_rotary_factor; override one";
   fail("INVALID_CONFIG", `${path}rotary_dim`, `of ${show(model_type)} ${message}`);
 }
 
@@ -229,5 +231,5 @@ export function integerOf(text: TextConfig, names: readonly string[]): number | 
 
 /** A list in the config; empty if it is absent. */
 export function listOf(config: Dict, name: string): readonly unknown[] {
-  return Array.isArray(config[name]) ? config[name] : [];
+  return isArray(config[name]) ? config[name] : [];
 }

@@ -1,6 +1,7 @@
 // Which layers of a model have RoPE.
 import { fail } from "../base/errors.js";
 import type { Family } from "./family.js";
+import { isArray } from "../base/typed_arrays.js";
 import { isWithoutRope, knownFamily } from "./family_lookup.js";
 import { firstCountOf, type Metadata, openMetadata, valueOf } from "./gguf_metadata.js";
 import { slidingOnly, textConfigOf } from "./huggingface.js";
@@ -28,14 +29,14 @@ export function ropeLayers(source: object): boolean[] {
 function huggingFaceLayers(source: Dict): boolean[] {
   const { config, path, model_type } = textConfigOf(source);
   const family = knownFamily("hf", model_type);
-  const types = Array.isArray(config["layer_types"]) ? (config["layer_types"] as unknown[]) : undefined;
+  const types = isArray(config["layer_types"]) ? (config["layer_types"] as unknown[]) : undefined;
   const named = LAYERS.find((name) => !isAbsent(config[name]));
   const count = named === undefined ? types?.length : integerAt(config[named], path + named);
   const layers = layerIndices(count, path + (named ?? "num_hidden_layers"));
 
   if (isWithoutRope("hf", model_type)) return layers.map(() => false);
   const listed = config["no_rope_layers"];
-  if (Array.isArray(listed) && listed.length > 0) {
+  if (isArray(listed) && listed.length > 0) {
     if (listed.length !== layers.length) {
       fail("INVALID_CONFIG", `${path}no_rope_layers`, `has ${listed.length} entries for ${layers.length} layers`);
     }
@@ -85,13 +86,13 @@ function ggufLayers(file: Metadata): boolean[] {
   const layers = layerIndices(firstCountOf(file, "block_count"), `${file.arch}.block_count`);
   if (isWithoutRope("gguf", file.arch)) return layers.map(() => false);
   const listed = valueOf(file, "attention.rope_pattern");
-  if (Array.isArray(listed)) return layers.map((i) => Boolean(listed[i] ?? true));
+  if (isArray(listed)) return layers.map((i) => Boolean(listed[i] ?? true));
   const every = family.no_rope_interval;
   if (every !== undefined) return layers.map((i) => !skips(file, family, i, every));
   const window = firstCountOf(file, "attention.sliding_window") ?? 0;
   if (!family.sliding_only || window === 0) return layers.map(() => true);
   const pattern = valueOf(file, "attention.sliding_window_pattern");
-  if (Array.isArray(pattern)) return layers.map((i) => Boolean(pattern[i]));
+  if (isArray(pattern)) return layers.map((i) => Boolean(pattern[i]));
   const period = isAbsent(pattern) ? 4 : integerAt(pattern, `${file.arch}.attention.sliding_window_pattern`);
   return layers.map((i) => period === 0 || i % period < period - 1);
 }

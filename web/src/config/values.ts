@@ -1,8 +1,8 @@
 // Reads values of unknown type (numbers, lists, names, objects), and throws with the path of a wrong one.
-import { isRevoked } from "../base/checks.js";
 import { fail } from "../base/errors.js";
 import { suggestion } from "../base/options.js";
 import { show } from "../base/show.js";
+import { isArray, isRevoked } from "../base/typed_arrays.js";
 
 /** A plain object from JSON or from a caller. Nothing is known about its values yet. */
 export type Dict = Record<string, unknown>;
@@ -11,8 +11,13 @@ export type Dict = Record<string, unknown>;
 export type ReadValue<Value> = (value: unknown, path: string) => Value;
 
 export function isDict(value: unknown): value is Dict {
-  const isObject = typeof value === "object" && value !== null && !isRevoked(value);
-  return isObject && !Array.isArray(value) && !ArrayBuffer.isView(value);
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    !isRevoked(value) &&
+    !Array.isArray(value) &&
+    !ArrayBuffer.isView(value)
+  );
 }
 
 /** JSON's null and JavaScript's undefined both mean that a key is absent. */
@@ -46,8 +51,7 @@ export function stringAt(value: unknown, path: string): string {
 
 /** An array or typed array of numbers, copied into a plain array so that the result is JSON. */
 export function listAt(value: unknown, path: string, read: ReadValue<number> = numberAt): number[] {
-  const isList =
-    (!isRevoked(value) && Array.isArray(value)) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+  const isList = isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
   if (!isList) return mustBe(path, "an array of numbers", value);
   return Array.from(value as ArrayLike<unknown>, (item, i) => read(item, `${path}[${i}]`));
 }
@@ -79,7 +83,7 @@ export function objectAt<T extends object>(required: Readers<T>, optional: Reade
 
 /** Whether two JSON values are equal. The order of keys doesn't matter. */
 export function sameValue(a: unknown, b: unknown): boolean {
-  if (Array.isArray(a) && Array.isArray(b)) {
+  if (isArray(a) && isArray(b)) {
     return a.length === b.length && a.every((item, i) => sameValue(item, b[i]));
   }
   if (isDict(a) && isDict(b)) {

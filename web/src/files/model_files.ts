@@ -1,6 +1,7 @@
 // Opens a model's files from any source, and reads its tensors. The entry of this folder.
 import { show } from "../base/show.js";
-import { isRevoked, wholeNumber } from "../base/checks.js";
+import { wholeNumber } from "../base/checks.js";
+import { isRevoked } from "../base/typed_arrays.js";
 import { fail } from "../base/errors.js";
 import { blobFiles, bytesFiles } from "./blob_files.js";
 import { type ByteSource, type FileSet, readRange } from "./byte_source.js";

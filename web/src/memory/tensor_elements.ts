@@ -1,6 +1,6 @@
 // Copies numbers or bits into a tensor.
-import { fail } from "../base/errors.js";
-import { copyNumbers, isArray, typedArrayLength, typedArrayName, viewBytes } from "../base/typed_arrays.js";
+import { fail, RopewalkError } from "../base/errors.js";
+import { copyNumbers, typedArrayLength, typedArrayName, viewBytes } from "../base/typed_arrays.js";
 import type { DType } from "./elements.js";
 import type { TensorMemory } from "./tensor_memory.js";
 
@@ -8,7 +8,7 @@ import type { TensorMemory } from "./tensor_memory.js";
 export function copyElements(tensor: TensorMemory, elements: unknown): void {
   const { dtype } = tensor;
   const name = typedArrayName(elements);
-  checkLength(tensor, name === undefined ? lengthOf(elements) : typedArrayLength(elements));
+  if (name !== undefined) checkLength(tensor, typedArrayLength(elements));
   const isBits =
     dtype === "f32" ? name === "Float32Array" : name === "Uint16Array" || (name === "Float16Array" && dtype === "f16");
   if (isBits) {
@@ -16,9 +16,8 @@ export function copyElements(tensor: TensorMemory, elements: unknown): void {
     new Uint8Array(data.buffer, data.byteOffset, data.byteLength).set(viewBytes(elements) ?? []);
     return;
   }
-  const numbers = copyNumbers(name === undefined && !isArray(elements) ? listOf(elements, tensor.length) : elements);
+  const numbers = copyNumbers(name === undefined ? listOf(tensor, elements) : elements);
   if (numbers === undefined) fail("INVALID_ARGUMENT", "elements", "must be an array of numbers");
-  checkLength(tensor, numbers.length);
   if (dtype === "f32") tensor.data.set(numbers);
   else writeBits(numbers, dtype, tensor.data as Uint16Array);
 }
@@ -29,16 +28,16 @@ function checkLength(tensor: TensorMemory, length: unknown): void {
   fail("INVALID_SHAPE", "elements", `must have ${tensor.length} elements, as the tensor has (got ${got})`);
 }
 
-function lengthOf(elements: unknown): unknown {
-  if (typeof elements !== "object" || elements === null) {
-    fail("INVALID_ARGUMENT", "elements", "must be an array of numbers");
+/** The elements of an array, or of another object with a length and indices. */
+function listOf(tensor: TensorMemory, elements: unknown): unknown[] {
+  try {
+    const { length } = elements as ArrayLike<unknown>;
+    if (typeof elements === "object") checkLength(tensor, length);
+    return Array.from({ length: tensor.length }, (_, i) => (elements as ArrayLike<unknown>)[i]);
+  } catch (cause) {
+    if (cause instanceof RopewalkError) throw cause;
+    fail("INVALID_ARGUMENT", "elements", "must be an array of numbers", { cause }); // null, or what a Proxy throws
   }
-  return (elements as { length?: unknown }).length;
-}
-
-/** The elements of an object with indices, such as a Proxy. */
-function listOf(elements: unknown, length: number): unknown[] {
-  return Array.from({ length }, (_, i) => (elements as ArrayLike<unknown>)[i]);
 }
 
 /** Fraction bits, smallest exponent, and bits of infinity of each 16-bit type. NaN is infinity with the highest fraction bit. */

@@ -1,5 +1,6 @@
 // Reads the lists that callers pass: token ids, and the messages of a chat.
-import { isRevoked, wholeNumber } from "../base/checks.js";
+import { wholeNumber } from "../base/checks.js";
+import { isRevoked } from "../base/typed_arrays.js";
 import { fail } from "../base/errors.js";
 import { show } from "../base/show.js";
 

@@ -1,5 +1,6 @@
 // Reads the options of a model, each of them once.
-import { isRevoked, optionalFunction, optionalSignal } from "../base/checks.js";
+import { optionalFunction, optionalSignal } from "../base/checks.js";
+import { isRevoked } from "../base/typed_arrays.js";
 import { fail } from "../base/errors.js";
 import { checkOptions, type OptionNames, optionNames } from "../base/options.js";
 import { show } from "../base/show.js";
