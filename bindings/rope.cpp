@@ -181,6 +181,7 @@ EMSCRIPTEN_BINDINGS(ropewalk_rope) {
       .field("rotary_dim", &RopeConfig::rotary_dim)
       .field("rotary_offset", &RopeConfig::rotary_offset)
       .field("frequency_dim", &RopeConfig::frequency_dim)
+      .field("reversed", &RopeConfig::reversed)
       .field("pairing", &get<&RopeConfig::pairing>, &set<&RopeConfig::pairing>)
       .field("rope_type", &get<&RopeConfig::rope_type>, &set<&RopeConfig::rope_type>)
       .field("compat", &get<&RopeConfig::compat>, &set<&RopeConfig::compat>)

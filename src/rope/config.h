@@ -78,6 +78,7 @@ struct RopeConfig {
   int rotary_dim = 0;     // rotated elements, even; 0 means head_dim
   int rotary_offset = 0;  // first rotated element
   int frequency_dim = 0;  // d in base^(-2j/d); 0 means rotary_dim. An odd width of transformers, of which rotary_dim is rounded up
+  bool reversed = false;  // pairs turn by the negative angle (nanochat)
   Pairing pairing = Pairing::half;
   RopeType rope_type = RopeType::default_;
   Compat compat = Compat::hf;

@@ -115,6 +115,9 @@ Status make_plan(const RopeConfig& config, double sequence_length, FrequencyPlan
   multiply_by_attn_factor(config, plan);
   for (std::size_t j = 0; j < config.freq_factors.size(); ++j) plan.inv_freq[j] /= config.freq_factors[j];
   if (!are_finite(plan.inv_freq)) return Status::frequencies_not_finite;
+  if (config.reversed) {
+    for (int j = 0; j < pairs; ++j) plan.inv_freq[j] = -plan.inv_freq[j];
+  }
 
   plan.axes = map_axes(config, plan.axis_of_pair.data());
   if (config.xpos_scale_base.has_value()) plans::xpos(config, plan);

@@ -21,7 +21,7 @@ struct FrequencyPlan {
   Pairing pairing = Pairing::half;
   Precision precision = Precision::exact;
 
-  Buffer<double> inv_freq;            // [rotary_dim/2] radians per position
+  Buffer<double> inv_freq;            // [rotary_dim/2] radians per position, negative for a reversed config
   Buffer<double> unscaled_inv_freq;   // [rotary_dim/2] before scaling, for analysis
   Buffer<std::uint8_t> axis_of_pair;  // [rotary_dim/2] position axis of each pair
   int axes = 1;

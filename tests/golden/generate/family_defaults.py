@@ -1,6 +1,7 @@
 """Writes ../family_defaults.json: the RoPE that transformers gives to the class defaults of each of its model types.
 
-    python family_defaults.py            write the file
+    python family_defaults.py            write the file, in some minutes
+    python family_defaults.py llama      write the rows of these model types
     python family_defaults.py --check    generate it again and compare
 
 A model is built on the meta device, without weights, and its rotary modules on the CPU. README.md of the folder above
@@ -34,6 +35,9 @@ OPTIONS = {
     "wav2vec2-bert": {"position_embeddings_type": "rotary"},
 }
 
+# Models that scale queries, or queries and keys, before they attend, so that an attribute isn't the whole scale.
+SCALED_BEFORE = ["esm", "openai_privacy_filter"]
+
 # Where a config.json has the base, the scaling and the rotated share.
 ROPE_KEYS = ["rope_parameters", "rope_scaling", "rope_theta", "partial_rotary_factor"]
 
@@ -51,8 +55,15 @@ def main():
     warnings.filterwarnings("ignore")
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)
+    named = [name for name in sys.argv[1:] if not name.startswith("-")]
+    rows = {}
+    if named:  # only these rows
+        old = json.loads(FILE.read_text())
+        rows = {row["model_type"]: replace_tables(row, old["tables"].get) for row in old["rows"]}
+    rows |= {model_type: row_of(model_type) for model_type in named or CONFIG_MAPPING}
+    rows = [rows[model_type] for model_type in sorted(rows) if rows[model_type] is not None]
     tables = {}
-    rows = [row for model_type in sorted(CONFIG_MAPPING) if (row := row_of(model_type, tables)) is not None]
+    rows = [replace_tables(row, lambda bits: tables.setdefault(bits, str(len(tables)))) for row in rows]
     text = (
         '{"source": ' + json.dumps(f"transformers {transformers.__version__}") + ',\n"tables": {\n'
         + ",\n".join(f'"{name}": "{bits}"' for bits, name in tables.items())
@@ -65,7 +76,7 @@ def main():
     print(len(rows), "model types,", len(tables), "tables,", len(text), "bytes")
 
 
-def row_of(model_type, tables):
+def row_of(model_type):
     """What a model type's class defaults give; None if its model has no rotary module."""
     row = {"model_type": model_type}
     options = OPTIONS.get(model_type, {})
@@ -75,7 +86,7 @@ def row_of(model_type, tables):
     except Exception as error:
         print(model_type, "has no defaults:", first_line(error))
         return None
-    truth = truth_of(config, tables)
+    truth = truth_of(config)
     if truth is None:
         return None
     row["config"] = relevant(saved)
@@ -83,7 +94,7 @@ def row_of(model_type, tables):
     for name, change in {"without_rope_keys": without_rope_keys, "with_other_width": with_other_width}.items():
         changed = change(json.loads(json.dumps(saved)))
         try:
-            other = truth_of(CONFIG_MAPPING[model_type].from_dict(changed), tables)
+            other = truth_of(CONFIG_MAPPING[model_type].from_dict(changed))
         except Exception as error:
             other = {"error": first_line(error)}
         if other != truth:
@@ -91,10 +102,10 @@ def row_of(model_type, tables):
     return row
 
 
-def truth_of(config, tables):
+def truth_of(config):
     """The RoPE of a config's language model by kind of layer, or {"error"}; None without rotary modules."""
     if config.model_type in SINUSOIDAL:
-        return {"rope": {"": SINUSOIDAL[config.model_type](config, tables)}}
+        return {"rope": {"": SINUSOIDAL[config.model_type](config)}}
     text = text_config_of(config)
     try:
         model = build(config)
@@ -116,15 +127,15 @@ def truth_of(config, tables):
     if not own:
         return {"elsewhere": sorted({type(module).__name__ for module in modules})}
     if rope_type_of(text) == "axial":
-        return {"axial": [table_name(module.inv_freq, tables) for module in own[:1]]}
+        return {"axial": {"inv_freq": bits_of(own[0].inv_freq)}}
     functions = [f for one in attention_classes(model, own[0]) for f in apply_functions(one)]
     if getattr(text, "rope_interleave", None) is False:
         functions = functions[::-1]
     rope = {}
     for module in own:
         for kind, inv_freq, scale in frequencies(module):
-            rope.setdefault(kind, kind_truth(module, kind, inv_freq, scale, functions, tables, model))
-    return {"rope": rope}
+            rope.setdefault(kind, kind_truth(module, kind, inv_freq, scale, functions, model))
+    return {"rope": rope} if rope else {"elsewhere": [type(own[0]).__name__]}  # a table of cosines and sines
 
 
 def rope_type_of(config):
@@ -134,7 +145,7 @@ def rope_type_of(config):
 def sinusoidal(rotary_dim, head_dim):
     """For models that add no rotary module: the frequencies from the table of their first attention layer."""
 
-    def truth(config, tables):
+    def truth(config):
         module = modeling_modules(type(config))[0]
         width = rotary_dim(config)
         table = module.create_sinusoidal_positions(2, width)
@@ -144,12 +155,12 @@ def sinusoidal(rotary_dim, head_dim):
         sin, cos = at.chunk(2, dim=-1)
         doubled = (torch.cat((cos, cos), -1), torch.cat((sin, sin), -1))
         found = describe(module.apply_rotary_pos_emb, [width], doubled, inv_freq, 1.0)
-        return {"inv_freq": table_name(inv_freq, tables), **(found or {"pairing": None}), "head_dim": head_dim(config)}
+        return {"inv_freq": bits_of(inv_freq), **(found or {"pairing": None}), "head_dim": head_dim(config)}
 
     return truth
 
 
-def roformer(config, tables):
+def roformer(config):
     """RoFormer keeps a table of sines and cosines as an embedding, and its attention class rotates."""
     module = modeling_modules(type(config))[0]
     width = config.hidden_size // config.num_attention_heads
@@ -158,7 +169,7 @@ def roformer(config, tables):
     rotate = module.RoFormerSelfAttention.apply_rotary_position_embeddings
     at = table[POSITION].reshape(1, 1, 1, -1)
     found = describe(lambda q, cos, sin: rotate(sin, q, q)[0], [width], (at, at), inv_freq, 1.0)
-    return {"inv_freq": table_name(inv_freq, tables), **(found or {"pairing": None}), "head_dim": width}
+    return {"inv_freq": bits_of(inv_freq), **(found or {"pairing": None}), "head_dim": width}
 
 
 SINUSOIDAL = {
@@ -179,7 +190,7 @@ def frequencies(module):
         yield prefix.rstrip("_"), getattr(module, name), float(scale)
 
 
-def kind_truth(module, kind, inv_freq, scale, functions, tables, model):
+def kind_truth(module, kind, inv_freq, scale, functions, model):
     head_dim = head_dim_of(model, module, kind, 2 * len(inv_freq))
     # Ernie's module keeps its frequencies in another order than the pairs that they rotate.
     for order in (inv_freq, inv_freq.sort(descending=True).values):
@@ -187,10 +198,10 @@ def kind_truth(module, kind, inv_freq, scale, functions, tables, model):
         if rotation is not None:
             inv_freq = order
             break
-    truth = {"inv_freq": table_name(inv_freq, tables)}
+    truth = {"inv_freq": bits_of(inv_freq)}
     if scale != 1:
         truth["attention_factor"] = scale
-    scaling = attribute_of(model, module, kind, ["scaling"])
+    scaling = None if module.config_of.model_type in SCALED_BEFORE else attribute_of(model, module, kind, ["scaling"])
     return {**truth, **(rotation or {"pairing": None}), "head_dim": head_dim, "softmax_scale": scaling and round(scaling, 9)}
 
 
@@ -206,12 +217,16 @@ def rotation_of(module, kind, inv_freq, scale, functions, head_dim):
 def tables_of(module, kind, inv_freq, scale):
     """What the module returns at POSITION, for one position axis or three: cos and sin, or cos + i sin."""
     x = torch.zeros(1, 1, 2 * len(inv_freq))
+    called = False
     for shape in ((1, 1), (3, 1, 1)):
         try:
             out = module(x, torch.full(shape, POSITION), **({"layer_type": kind} if kind else {}))
         except Exception:  # it takes another shape
             continue
+        called = True
         yield (out,) if torch.is_tensor(out) else tuple(out)
+    if called:
+        return
     # Some defaults have sections for another width, so that their module can't be called. A function that rotates
     # adjacent pairs gives no rotation with tables for halves, and the other way around.
     angles = (POSITION * inv_freq).reshape(1, 1, -1)
@@ -228,8 +243,9 @@ def attribute_of(model, rotary, kind, names, least=0):
     """The first of these numbers that an attention layer of this kind has."""
     layers = [one for one in model.modules() if re.search("Attention|MLA", type(one).__name__)]
     own = [one for one in layers if getattr(one, "config", None) is rotary.config_of] or layers
+    kinds = {getattr(one, "layer_type", None) for one in own}
     for one in own:
-        if kind and getattr(one, "layer_type", kind) != kind:
+        if kind in kinds and getattr(one, "layer_type", kind) != kind:
             continue
         for name in names:
             if isinstance(number := getattr(one, name, None), (int, float)) and number >= least:
@@ -237,11 +253,19 @@ def attribute_of(model, rotary, kind, names, least=0):
     return None
 
 
-def table_name(inv_freq, tables):
-    """The name of a table of frequencies, which many model types share. Tables are little-endian float32 in base64."""
-    bits = base64.b64encode(inv_freq.detach().float().numpy().astype("<f4").tobytes()).decode()
-    shape = "x".join(map(str, inv_freq.shape))
-    return tables.setdefault(bits, f"{len(tables)}:{shape}")
+def bits_of(inv_freq):
+    """A table of frequencies as little-endian float32 in base64. Rows share tables: the file has each once, by a name."""
+    return base64.b64encode(inv_freq.detach().float().numpy().astype("<f4").tobytes()).decode()
+
+
+def replace_tables(value, name_of):
+    """A row with each table replaced by its name, or each name by its table."""
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: name_of(item) if key == "inv_freq" and isinstance(item, str) else replace_tables(item, name_of)
+        for key, item in value.items()
+    }
 
 
 def relevant(config):
@@ -253,7 +277,7 @@ def relevant(config):
 
 
 def text_part(config):
-    for name in ("text_config", "thinker_config", "decoder_config", "decoder"):
+    for name in ("text_config", "thinker_config", "vlm_config", "decoder_config", "decoder"):
         if isinstance(config.get(name), dict):
             return text_part(config[name])
     return config

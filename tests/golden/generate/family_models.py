@@ -122,7 +122,7 @@ def attention_classes(model, rotary=None):
 
 def text_config_of(config):
     """The config of the language model, by transformers' own rule where it has one."""
-    for name in ("thinker_config", "decoder"):
+    for name in ("thinker_config", "vlm_config", "decoder"):
         if isinstance(getattr(config, name, None), PreTrainedConfig):
             return text_config_of(getattr(config, name))
     try:

@@ -10,7 +10,9 @@ const YARN = { rope_type: "yarn", factor: 4, original_max_position_embeddings: 8
 const CASES = [
   ["no model_type", { model_type: undefined }, "UNKNOWN_FAMILY", "model_type"],
   ["an unknown family", { model_type: "llama9" }, "UNKNOWN_FAMILY", "model_type"],
-  ["a family that rotates in the other direction", { model_type: "nanochat" }, "UNKNOWN_FAMILY", "model_type"],
+  ["a family that rotates values too", { model_type: "clvp_encoder" }, "UNSUPPORTED_ROPE_TYPE", "model_type"],
+  ["a family that needs a switch", { model_type: "zamba2", use_mem_rope: false }, "INVALID_CONFIG", "use_mem_rope"],
+  ["the same, absent", { model_type: "zamba2" }, "INVALID_CONFIG", "use_mem_rope"],
   ["a family without RoPE", { model_type: "gpt2" }, "INVALID_CONFIG", "model_type"],
   ["ALiBi", { model_type: "falcon", alibi: true }, "INVALID_CONFIG", "alibi"],
   [
@@ -198,8 +200,8 @@ test("wrong arguments", () => {
   assert.throws(() => ropeConfig(null), { code: "INVALID_ARGUMENT", field: "source" });
   assert.throws(() => ropeConfig([base]), { code: "INVALID_ARGUMENT", field: "source" });
   assert.throws(() => ropeConfig(base, { layerType: "full_attention" }), {
-    code: "INVALID_ARGUMENT",
-    field: "options.layerType",
+    code: "UNKNOWN_KEY",
+    field: "layerType",
   });
   assert.throws(() => ropeConfig(base, { layer_type: 1 }), { code: "INVALID_CONFIG", field: "layer_type" });
 });

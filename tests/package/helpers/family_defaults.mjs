@@ -10,7 +10,7 @@ const FREQUENCY_TOLERANCE = 3e-7;
 const FACTOR_TOLERANCE = 1e-6;
 
 const ROPE_KEYS = ["rope_parameters", "rope_scaling", "rope_theta", "partial_rotary_factor"];
-const NESTED = ["text_config", "thinker_config", "decoder_config", "decoder"];
+const NESTED = ["text_config", "thinker_config", "vlm_config", "decoder_config", "decoder"];
 
 const file = JSON.parse(readFileSync(new URL("../../golden/family_defaults.json", import.meta.url), "utf8"));
 

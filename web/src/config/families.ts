@@ -5,7 +5,11 @@ import type { RopeScaling } from "./types.js";
 const DEEPSEEK = ["interleaved_to_half", "interleaved"] as const;
 
 const QUERY_SCALAR = { key: "query_pre_attn_scalar", power: -0.5, default: 256 };
-const multiplier = (value: number) => ({ key: "attention_multiplier", power: 1, default: value });
+const multiplier = (value?: number) => ({
+  key: "attention_multiplier",
+  power: 1,
+  ...(value !== undefined && { default: value }),
+});
 
 // Where the class has a scaling of its own, its base is there too and wins over a rope_theta of the file.
 const llama3 = (rope_theta: number, factor: number, original = 8192, low = 1, high = 4): RopeScaling => ({
@@ -63,27 +67,30 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
   {
     hf: `qwen2_moe qwen3_moe Dream falcon RefinedWeb RefinedWebModel falcon_h1 orion codeshell exaone starcoder2
       olmo2 olmoe olmo_hybrid plamo dots1 llada_moe hunyuan hunyuan_v1_dense hunyuan_v1_moe grovemoe mimo jais2 rnd1
-      PanguEmbedded aria_text diffllama doge deepseek_ocr2_encoder gradium_phonon_tts hyperclovax idefics
+      PanguEmbedded aria_text diffllama doge deepseek_ocr2_encoder gradium_phonon_tts idefics
       kyutai_speech_to_text lasr_encoder mimi mimi_decoder mimi_encoder moshi pocket_tts pocket_tts_audio_tokenizer
       pocket_tts_audio_tokenizer_decoder pocket_tts_audio_tokenizer_encoder voxtral_realtime_text esmc`,
     gguf: `qwen2moe qwen3moe dream falcon falcon-h1 dbrx orion codeshell exaone starcoder2 olmoe plamo plamo2 dots1
       llada-moe hunyuan-moe hunyuan-dense grovemoe jais2 rnd1 pangu-embedded bert cogvlm talkie hrm_text`,
     pairing: "half",
   },
-  {
-    hf: "dia_decoder dia_encoder hrm_text molmo2_text qwen3_omni_moe_talker_code_predictor", pairing: "half",
-    head_dim: 128,
-  },
+  { hf: "hrm_text molmo2_text qwen3_omni_moe_talker_code_predictor", pairing: "half", head_dim: 128 },
+  { hf: "dia_decoder dia_encoder", pairing: "half", head_dim: 128, softmax: 1 },
+  { hf: "hyperclovax", pairing: "half", softmax: multiplier() },
   { hf: "jetmoe", pairing: "half", head_dim: 128, head_dim_key: "kv_channels" },
   { hf: "neucodec xcodec2 voxtral_realtime_encoder", pairing: "half", head_dim: 64 },
   { hf: "timesfm2_5", pairing: "half", head_dim: 80 },
+  // What these models set in the config of their text model, which is a Llama.
+  { hf: "voxtral/llama", pairing: PERMUTED, rope_theta: 1e8, head_dim: 128 },
+  { hf: "voxtral_realtime/voxtral_realtime_text", pairing: "half", rope_theta: 1e6, head_dim: 128 },
   { hf: "emu3_text_model", pairing: "half", rope_theta: 1e6 },
   { hf: "csm csm_depth_decoder_model evolla EvollaModel", pairing: "half", rope_theta: 5e5 },
   { hf: "granite_docling_text", pairing: "half", softmax: multiplier(0.015625) },
   { hf: "higgs_audio_v2", pairing: "half", head_dim: 128, rope_scaling: llama3(5e5, 32, 1024, 0.125, 0.5) },
   { hf: "nanochat", pairing: "half", reversed: true },
   {
-    hf: "zamba2", pairing: "half", head_dim_key: "attention_head_dim", head_dim_times: 2, only_if: ["use_mem_rope", true],
+    hf: "zamba2", pairing: "half", head_dim_key: "attention_head_dim", head_dim_times: 2, softmax: { share: 0.5 },
+    only_if: ["use_mem_rope", true],
   },
   { hf: "esm", pairing: "half", only_if: ["position_embedding_type", "rotary"] },
   { hf: "qwen2", gguf: "qwen2", pairing: "half", hidden_size: 4096, num_attention_heads: 32 },
@@ -156,6 +163,7 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
   { hf: "gptj codegen", pairing: "interleaved", rotary_dim: 64 },
   { hf: "helium", pairing: "interleaved", rope_theta: 1e5, head_dim: 128 },
   { hf: "moonshine", pairing: "interleaved", partial_rotary_factor: 0.9 },
+  { hf: "moonshine_streaming", pairing: "interleaved", partial_rotary_factor: 0.8 },
   { hf: "blt_patcher", pairing: "interleaved" },
   { hf: "blt_global_transformer blt_local_decoder blt_local_encoder", pairing: "interleaved", rope_theta: 5e5 },
   {
@@ -228,12 +236,18 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
     rope_theta: 1e8, head_dim: 128, mrope: { layout: "interleaved", section: [24, 20, 20] },
   },
   {
-    hf: "qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text qwen4_exp_text", gguf: "qwen35 qwen35moe qwen4exp",
+    hf: "qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text", gguf: "qwen35 qwen35moe qwen4exp",
     pairing: "half",
     head_dim: 256, partial_rotary_factor: 0.25, mrope: { layout: "interleaved", section: [11, 11, 10] },
   },
   {
-    hf: "glm4v glm4v_text glm46v glm_ocr glm_ocr_text glm_image_text", pairing: "interleaved",
+    hf: "cohere_compass_text", pairing: "half", needs_rope_parameters: true,
+    mrope: { layout: "interleaved", section: [24, 20, 20] },
+  },
+  { hf: "qwen4_exp_text", pairing: "half", head_dim: 256, mrope: { layout: "interleaved", section: [11, 11, 10] } },
+  { hf: "glm_image_text", pairing: "half", mrope: { layout: "chunked", section: [8, 12, 12] } },
+  {
+    hf: "glm4v glm4v_text glm46v glm_ocr glm_ocr_text", pairing: "interleaved",
     mrope: { layout: "chunked", section: [8, 12, 12] },
   },
   { hf: "glm4_moe", gguf: "glm4moe", pairing: "half", partial_rotary_factor: 0.5, mrope: { layout: "chunked" } },

@@ -49,13 +49,18 @@ export interface Family {
   reversed?: true;
   /** The class has a `rotary_dim` that its code doesn't read (MiniMax-M3). */
   ignores_rotary_dim?: true;
+  /** The class has no default: the file says what its layers have (Cohere Compass). */
+  needs_rope_parameters?: true;
   /** Only models with this value of this key have RoPE. */
   only_if?: readonly [key: string, value: string | boolean];
   mrope?: { layout: MropeLayout; section?: readonly number[] };
   /** GGUF: files with `rope.dimension_sections` have half-split weights, those without interleaved ones. */
   sections_pair_half?: true;
-  /** Scale of the attention logits: a number, or a key of config.json and the power it is raised to. */
-  softmax?: number | { key: string; power: number; default: number };
+  /**
+   * Scale of the attention logits: a number, or a key of config.json and the power it is raised to, or that of heads
+   * which are this share of their real width (Zamba2).
+   */
+  softmax?: number | { key: string; power: number; default?: number } | { share: number };
   /** GGUF: models with this many blocks have a softmax scale of 1/√(embedding_length / head_count) (Gemma 27B). */
   wide_softmax_blocks?: number;
   /** RoPE by kind of layer, with transformers' names. */

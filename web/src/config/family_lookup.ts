@@ -29,6 +29,12 @@ function familiesOf(source: Source): ReadonlyMap<string, Family> {
   return (families[source] ??= byName(source));
 }
 
+/** The family of a nested config: some models change the defaults of the class that they nest (Voxtral). */
+export function nestedFamily(outer: string | undefined, name: string | undefined): string | undefined {
+  const both = `${outer}/${name}`;
+  return familiesOf("hf").has(both) ? both : name;
+}
+
 /** A family by name; empty if this package doesn't know it. */
 export function knownFamily(source: Source, name: string | undefined): Partial<Family> {
   return (name === undefined ? undefined : familiesOf(source).get(name)) ?? {};

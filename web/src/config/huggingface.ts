@@ -2,7 +2,7 @@
 import { fail } from "../base/errors.js";
 import type { Family } from "./family.js";
 import { show } from "../base/show.js";
-import { checkNotRefused, familyOf } from "./family_lookup.js";
+import { checkNotRefused, familyOf, nestedFamily } from "./family_lookup.js";
 import { kindNames, mergeScalings, readLayerKinds } from "./huggingface_layer_kinds.js";
 import { listOf, readRope, type TextConfig } from "./huggingface_rope.js";
 import { checkSharedKind, chooseKind, kindOf } from "./layer_kinds.js";
@@ -37,8 +37,8 @@ export function textConfigOf(source: Dict): TextConfig {
     const model_type = isAbsent(config["model_type"]) ? outer : stringAt(config["model_type"], `${path}model_type`);
     checkNotRefused("hf", model_type);
     const nested = TEXT_CONFIGS.find((name) => isDict(config[name]));
-    if (nested === undefined) return { config, path, model_type };
-    text = { config: config[nested] as Dict, path: `${path}${nested}.`, model_type };
+    if (nested === undefined) return { ...text, model_type };
+    text = { config: config[nested] as Dict, path: `${path}${nested}.`, model_type, outer: model_type };
   }
   return fail("INVALID_CONFIG", text.path.slice(0, -1), `is nested deeper than ${DEEPEST} configs`);
 }
@@ -58,7 +58,7 @@ export function readHuggingFace(
   overridden: ReadonlySet<string>,
 ): ConfigDraft {
   const text = { ...textConfigOf(source), overridden };
-  const family = familyOf("hf", text.model_type, pairing);
+  const family = familyOf("hf", nestedFamily(text.outer, text.model_type), pairing);
   checkHasRope(text, family);
   const names = ["rope_scaling", "rope_parameters"].filter((name) => isGiven(text.config, name));
   const nestedName = names.find((name) => isByKind(text.config[name], kindNames(text.config, family)));
@@ -68,6 +68,9 @@ export function readHuggingFace(
     .map((name) => readScaling(text.config[name], text.path + name))
     .reduce((a, b) => mergeScalings(a, b, `${text.path}rope_parameters`), {});
 
+  if (family.needs_rope_parameters && nestedName === undefined) {
+    fail("INVALID_CONFIG", `${text.path}rope_parameters`, `of ${show(text.model_type)} has no default; it is missing`);
+  }
   if (nestedName === undefined && family.layers === undefined) {
     checkSharedKind(layer_type, listOf(text.config, "layer_types"), slidingOnly(text.config, family));
     const keys = flat.length > 0 ? shared : (family.rope_scaling ?? shared);

@@ -27,6 +27,8 @@ export interface TextConfig {
   /** Path of `config` in the file, with a trailing dot unless it is empty. */
   path: string;
   model_type: string | undefined;
+  /** The model_type of the config that this one is nested in. */
+  outer?: string | undefined;
   /** Keys that the caller overrides. */
   overridden?: ReadonlySet<string>;
 }
@@ -63,7 +65,7 @@ export function readRope(
     max_position_embeddings: integerOf(text, MAX_LENGTH),
     original_max_position_embeddings: original,
     rope_scaling: withAxes(checkScaling(scaling, path + where), family, rotatedPairs(head_dim, rotated), path + where),
-    softmax_scale: mla?.softmax_scale ?? softmaxScaleOf(text, family),
+    softmax_scale: mla?.softmax_scale ?? softmaxScaleOf(text, family, head_dim),
     query_temperature: family.no_rope_temperature ? noRopeTemperature(text) : undefined,
     rotates_last: family.rotates_last,
     reversed: family.reversed,
@@ -203,9 +205,15 @@ function withAxes(scaling: CheckedScaling, { mrope }: Partial<Family>, pairs: nu
   return { ...rest, mrope_section: [...section], mrope_layout: layout };
 }
 
-function softmaxScaleOf(text: TextConfig, { softmax }: Partial<Family>): number | undefined {
+function softmaxScaleOf(
+  text: TextConfig,
+  { softmax }: Partial<Family>,
+  head_dim: number | undefined,
+): number | undefined {
   if (softmax === undefined || typeof softmax === "number") return softmax;
-  return (numberOf(text, [softmax.key]) ?? softmax.default) ** softmax.power;
+  if ("share" in softmax) return head_dim === undefined ? undefined : 1 / Math.sqrt(head_dim * softmax.share);
+  const value = numberOf(text, [softmax.key]) ?? softmax.default;
+  return value === undefined ? undefined : value ** softmax.power;
 }
 
 /** Llama 4's temperature is only for layers without RoPE, so it is never applied to rotated queries. */

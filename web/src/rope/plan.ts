@@ -9,6 +9,8 @@ export interface FrequencyPlan {
   rotary_dim: number;
   rotary_offset: number;
   pairing: Pairing;
+  /** Whether pairs turn by the negative of position · frequency (nanochat). */
+  reversed: boolean;
   /** [rotary_dim/2] frequencies in radians per position. */
   inv_freq: Float64Array;
   /** Multiplies cos and sin, and so q and k. Logits are multiplied by its square. */
@@ -38,6 +40,7 @@ export interface Geometry {
   head_dim: number;
   rotary_dim: number;
   rotary_offset: number;
+  reversed: boolean;
   pairing: Pairing;
 }
 
@@ -52,7 +55,8 @@ export function readPlan(heap: Heap, geometry: Geometry, plan: WasmPlan): Freque
   };
   return {
     ...geometry,
-    inv_freq: doubles(plan.inv_freq),
+    // The core has negative frequencies for a reversed config.
+    inv_freq: doubles(plan.inv_freq).map((frequency) => (geometry.reversed ? -frequency : frequency)),
     attention_factor: plan.attention_factor,
     softmax_scale: plan.softmax_scale,
     valid_from: plan.valid_from,

@@ -43,8 +43,8 @@ export function configure(heap: Heap, rope: number, config: RopeConfig): Geometr
     return heap.module.rope_configure(rope, { ...DEFAULTS, ...flat }, { values: address, ...counts });
   });
   heap.check(status, (field) => valueOf(flat, field));
-  const { head_dim, rotary_dim, rotary_offset } = flat;
-  return { head_dim, rotary_dim, rotary_offset, pairing: PAIRINGS[flat.pairing]! };
+  const { head_dim, rotary_dim, rotary_offset, reversed } = flat;
+  return { head_dim, rotary_dim, rotary_offset, reversed, pairing: PAIRINGS[flat.pairing]! };
 }
 
 /** The value of a field that the core refused, for its message; the length of a long list. */
