@@ -58,6 +58,7 @@ const complete = (rope_type) => ({
   rotary_dim: 4,
   rotary_offset: 0,
   frequency_dim: 4,
+  reversed: true,
   ...(rope_type === "proportional" && { partial_rotary_factor: 0.5 }),
   max_position_embeddings: 2048,
   context_length: 512,

@@ -26,7 +26,7 @@ const tables = new Map(
 );
 
 /** The part of a config with the language model. */
-function textPart(config) {
+export function textPart(config) {
   const name = NESTED.find((name) => typeof config[name] === "object" && config[name] !== null);
   return name === undefined ? config : textPart(config[name]);
 }

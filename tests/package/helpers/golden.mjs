@@ -7,16 +7,14 @@ export function golden(name) {
 }
 
 /**
- * Configs that `ropeConfig` doesn't read and users write by hand: vision towers, which have a rotation in addition to the text model's. (nanochat
- * rotates in the opposite direction, so it needs an explicit pairing.)
+ * Configs that `ropeConfig` doesn't read and users write by hand: vision towers, which have a rotation in addition to the text model's.
  */
 const byHand = {
   "qwen2-vl-vision": { head_dim: 80, pairing: "half", mrope_section: [20, 20], mrope_layout: "vision" },
 };
 
 /** The config of a case of frequencies.json or rotations.json. */
-export function configOf({ name, hf_config, layer_type, opposite_direction }, overrides = {}) {
+export function configOf({ name, hf_config, layer_type }, overrides = {}) {
   if (name in byHand) return { ...byHand[name], ...overrides };
-  if (opposite_direction) overrides = { pairing: "half", ...overrides };
   return ropeConfig(hf_config, { ...(layer_type !== null && { layer_type }), overrides });
 }

@@ -60,7 +60,7 @@ function checkSpan(golden, operand, x, { config, positions }) {
   const expected = golden[`${operand}_rotated`];
   const original = golden[operand];
   const shape = golden[`${operand}_shape`];
-  const inverse = Boolean(golden.inverse) !== Boolean(golden.opposite_direction);
+  const inverse = Boolean(golden.inverse);
   withRope(rw.rope(config), (rope) => {
     rope.rotate(x, { layout: golden.layout, shape, positions, inverse, role: operand === "q" ? "query" : "key" });
     const plan = rope.plan(Math.max(1, ...positions.map((p) => Math.ceil(p) + 1)));

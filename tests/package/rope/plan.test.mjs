@@ -22,6 +22,7 @@ test("every field of a plain plan", () => {
     head_dim: 128,
     rotary_dim: 64,
     rotary_offset: 32,
+    reversed: false,
     pairing: "interleaved",
     attention_factor: 1,
     softmax_scale: 1 / Math.sqrt(128),

@@ -1,8 +1,14 @@
 // The model families whose layers share one RoPE: a table of what is known from their code and not in their files.
-import { type FamilyRow, PERMUTED } from "./family.js";
+import { type FamilyRow, paired, PERMUTED } from "./family.js";
 import type { RopeScaling } from "./types.js";
 
 const DEEPSEEK = ["interleaved_to_half", "interleaved"] as const;
+
+const CHUNKED = { layout: "chunked" } as const;
+const QWEN_2 = { layout: "chunked", section: [16, 24, 24] } as const;
+const QWEN_3 = { layout: "interleaved", section: [24, 20, 20] } as const;
+const QWEN_3_5 = { layout: "interleaved", section: [11, 11, 10] } as const;
+const GLM_V = { layout: "chunked", section: [8, 12, 12] } as const;
 
 const QUERY_SCALAR = { key: "query_pre_attn_scalar", power: -0.5, default: 256 };
 const multiplier = (value?: number) => ({
@@ -37,227 +43,191 @@ const MISTRAL_SCALES = { mscale: 1, mscale_all_dim: 1, llama_4_scaling_beta: 0.1
 // prettier-ignore
 export const sharedRopeRows = (): readonly FamilyRow[] => [
   // Llama and its relatives: half-split on the Hub, interleaved in GGUF.
-  {
-    hf: `ministral internlm internlm2 baichuan xverse minicpm deepseek deci nemotron-nas arcee olmo llada arctic
-      chameleon bailing_moe iquestcoder`,
-    gguf: `deci baichuan starcoder internlm2 minicpm xverse olmo arctic deepseek chameleon bailingmoe
-      arcee llada maincoder nanbeige pockettts eagle3`,
-    pairing: PERMUTED,
-  },
-  { hf: "llama mistral", gguf: "llama llama-embed", pairing: PERMUTED, hidden_size: 4096, num_attention_heads: 32 },
-  { hf: "internlm3", pairing: PERMUTED, head_dim: 128 },
-  { hf: "mixtral", pairing: PERMUTED, rope_theta: 1e6 },
-  { hf: "mllama mllama_text_model", pairing: PERMUTED, rope_theta: 5e5 },
-  {
-    hf: "ministral3", gguf: "mistral3", pairing: PERMUTED, head_dim: 128,
-    rope_scaling: yarn(16, 16384, { rope_theta: 1e6, ...MISTRAL_SCALES }),
-  },
-  { hf: "smollm3", gguf: "smollm3", pairing: PERMUTED, rope_theta: 2e6, no_rope_interval: 4 },
-  {
-    hf: "granite granitemoe granitemoeshared granite_swa granitemoe_swa granite4_vision_text",
-    gguf: "granite granitemoe granitehybrid graniteswitch granite_swa",
-    pairing: PERMUTED, softmax: multiplier(1),
-  },
-  {
-    hf: "granitemoehybrid", pairing: PERMUTED, softmax: multiplier(1), only_if: ["position_embedding_type", "rope"],
-  },
-  { hf: "bamba", pairing: PERMUTED, partial_rotary_factor: 0.5 },
-
+  ...paired(PERMUTED, [
+    {
+      hf: `ministral internlm internlm2 baichuan xverse minicpm deepseek deci nemotron-nas arcee olmo llada arctic
+        chameleon bailing_moe iquestcoder`,
+      gguf: `deci baichuan starcoder internlm2 minicpm xverse olmo arctic deepseek chameleon bailingmoe
+        arcee llada maincoder nanbeige pockettts eagle3`,
+    },
+    { hf: "llama mistral", gguf: "llama llama-embed", hidden_size: 4096, num_attention_heads: 32 },
+    { hf: "internlm3", head_dim: 128 },
+    { hf: "mixtral", rope_theta: 1e6 },
+    { hf: "mllama mllama_text_model", rope_theta: 5e5 },
+    {
+      hf: "ministral3", gguf: "mistral3", head_dim: 128,
+      rope_scaling: yarn(16, 16384, { rope_theta: 1e6, ...MISTRAL_SCALES }),
+    },
+    { hf: "smollm3", gguf: "smollm3", rope_theta: 2e6, no_rope_interval: 4 },
+    {
+      hf: "granite granitemoe granitemoeshared granite_swa granitemoe_swa granite4_vision_text",
+      gguf: "granite granitemoe granitehybrid graniteswitch granite_swa",
+      softmax: multiplier(1),
+    },
+    { hf: "granitemoehybrid", softmax: multiplier(1), only_if: ["position_embedding_type", "rope"] },
+    { hf: "bamba", partial_rotary_factor: 0.5 },
+    // What Voxtral sets in the config of its text model.
+    { hf: "voxtral/llama", rope_theta: 1e8, head_dim: 128 },
+    { hf: "hy_v4", gguf: "hy_v4", mla: true },
+  ]),
   // Half-split in both.
-  {
-    hf: `qwen2_moe qwen3_moe Dream falcon RefinedWeb RefinedWebModel falcon_h1 orion codeshell exaone starcoder2
-      olmo2 olmoe olmo_hybrid plamo dots1 llada_moe hunyuan hunyuan_v1_dense hunyuan_v1_moe grovemoe mimo jais2 rnd1
-      PanguEmbedded aria_text diffllama doge deepseek_ocr2_encoder gradium_phonon_tts idefics
-      kyutai_speech_to_text lasr_encoder mimi mimi_decoder mimi_encoder moshi pocket_tts pocket_tts_audio_tokenizer
-      pocket_tts_audio_tokenizer_decoder pocket_tts_audio_tokenizer_encoder voxtral_realtime_text esmc`,
-    gguf: `qwen2moe qwen3moe dream falcon falcon-h1 dbrx orion codeshell exaone starcoder2 olmoe plamo plamo2 dots1
-      llada-moe hunyuan-moe hunyuan-dense grovemoe jais2 rnd1 pangu-embedded bert cogvlm talkie hrm_text`,
-    pairing: "half",
-  },
-  { hf: "hrm_text molmo2_text qwen3_omni_moe_talker_code_predictor", pairing: "half", head_dim: 128 },
-  { hf: "dia_decoder dia_encoder", pairing: "half", head_dim: 128, softmax: 1 },
-  { hf: "hyperclovax", pairing: "half", softmax: multiplier() },
-  { hf: "jetmoe", pairing: "half", head_dim: 128, head_dim_key: "kv_channels" },
-  { hf: "neucodec xcodec2 voxtral_realtime_encoder", pairing: "half", head_dim: 64 },
-  { hf: "timesfm2_5", pairing: "half", head_dim: 80 },
-  // What these models set in the config of their text model, which is a Llama.
-  { hf: "voxtral/llama", pairing: PERMUTED, rope_theta: 1e8, head_dim: 128 },
-  { hf: "voxtral_realtime/voxtral_realtime_text", pairing: "half", rope_theta: 1e6, head_dim: 128 },
-  { hf: "emu3_text_model", pairing: "half", rope_theta: 1e6 },
-  { hf: "csm csm_depth_decoder_model evolla EvollaModel", pairing: "half", rope_theta: 5e5 },
-  { hf: "granite_docling_text", pairing: "half", softmax: multiplier(0.015625) },
-  { hf: "higgs_audio_v2", pairing: "half", head_dim: 128, rope_scaling: llama3(5e5, 32, 1024, 0.125, 0.5) },
-  { hf: "nanochat", pairing: "half", reversed: true },
-  {
-    hf: "zamba2", pairing: "half", head_dim_key: "attention_head_dim", head_dim_times: 2, softmax: { share: 0.5 },
-    only_if: ["use_mem_rope", true],
-  },
-  { hf: "esm", pairing: "half", only_if: ["position_embedding_type", "rotary"] },
-  { hf: "qwen2", gguf: "qwen2", pairing: "half", hidden_size: 4096, num_attention_heads: 32 },
-  { hf: "dbrx", pairing: "half", theta_key: "attn_config.rope_theta" },
-  { hf: "qwen", gguf: "qwen", pairing: "half", theta_key: "rotary_emb_base" },
-  { hf: "qwen3", gguf: "qwen3", pairing: "half", head_dim: 128 },
-  { hf: "qwen3_next", gguf: "qwen3next", pairing: "half", head_dim: 256, partial_rotary_factor: 0.25 },
-  { hf: "seed_oss", gguf: "seed_oss", pairing: "half", head_dim: 128 },
-  { hf: "apertus", gguf: "apertus", pairing: "half", rope_theta: 1.2e7, rope_scaling: llama3(1.2e7, 8) },
-  { hf: "cwm", pairing: "half", rope_theta: 1e6, head_dim: 128, rope_scaling: llama3(1e6, 16) },
-  { hf: "solar_open", pairing: "half", rope_theta: 1e6, head_dim: 128 },
-  { hf: "bitnet flex_olmo", gguf: "bitnet", pairing: "half", rope_theta: 5e5 },
-  { hf: "hy_v3", gguf: "hy_v3", pairing: "half", rope_theta: 11158840, head_dim: 128 },
-  { hf: "lfm2 lfm2_moe", gguf: "lfm2 lfm2moe", pairing: "half", rope_theta: 1e6 },
-  { hf: "phi phi-msft", gguf: "phi2", pairing: "half", partial_rotary_factor: 0.5 },
-  { hf: "phi3 phi3_v phi4mm phi4_multimodal", gguf: "phi3", pairing: "half", original_max_position_embeddings: 4096 },
-  { hf: "phimoe", gguf: "phimoe", pairing: "half", rope_theta: 1e6 },
-  {
-    hf: "gpt_neox", gguf: "gptneox", pairing: "half",
-    partial_rotary_factor: 0.25, theta_key: "rotary_emb_base", partial_key: "rotary_pct",
-  },
-  { hf: "gpt_neox_japanese", pairing: "half", theta_key: "rotary_emb_base", partial_key: "rotary_pct" },
-  {
-    hf: "stablelm stablelm_epoch", gguf: "stablelm", pairing: "half",
-    partial_rotary_factor: 0.25, partial_key: "rope_pct",
-  },
-  {
-    hf: `persimmon recurrent_gemma glmasr_encoder dots3_note_audio_encoder nemotron3_5_transcribe_asr_audio
-      nemotron3_5_transcribe_word_timestamp`,
-    pairing: "half", partial_rotary_factor: 0.5,
-  },
-  { hf: "nemotron3_diarization_audio", pairing: "half" },
-  { hf: "nemotron", gguf: "nemotron", pairing: "half", partial_rotary_factor: 0.5, partial_key: "rotary_percent" },
-  { hf: "bailing_moe_v2", gguf: "bailingmoe2", pairing: "half", partial_rotary_factor: 0.5 },
-  { hf: "openelm", gguf: "openelm", pairing: "half", theta_key: "rope_freq_constant" },
-  { hf: "minimax", pairing: "half", rope_theta: 1e6 },
-  { hf: "minimax_text_01 minimax_m1 MiniMaxText01 MiniMaxM1", gguf: "minimax-01", pairing: "half" },
-  { hf: "minimax_m2", gguf: "minimax-m2", pairing: "half", rope_theta: 5e6, head_dim: 128 },
-  {
-    hf: "minimax_m3_vl_text", gguf: "minimax-m3", pairing: "half",
-    rope_theta: 5e6, head_dim: 128, ignores_rotary_dim: true,
-  },
-  {
-    hf: "gpt_oss", gguf: "gpt-oss", pairing: "half", rope_theta: 150000, head_dim: 64, gguf_sliding: "same",
-    rope_scaling: yarn(32, 4096, { truncate: false }),
-  },
-  {
-    hf: "openai_privacy_filter", pairing: "interleaved", rope_theta: 150000, head_dim: 64,
-    rope_scaling: yarn(32, 4096, { truncate: false }),
-  },
-  { gguf: "smallthinker", pairing: "half", gguf_sliding: "same", no_rope_interval: 4 },
-  { gguf: "spark2_5", pairing: "half", gguf_sliding: "same" },
-  { gguf: "grok", pairing: "half" },
-  { gguf: "plamo3", pairing: "half", gguf_sliding: "plain" },
-  { hf: "gemma", gguf: "gemma", pairing: "half", head_dim: 256 },
-  {
-    hf: "gemma2 vaultgemma t5_gemma_module", gguf: "gemma2", pairing: "half",
-    head_dim: 256, softmax: QUERY_SCALAR, wide_softmax_blocks: 46, gguf_sliding: "same",
-  },
-  { hf: "eurobert", gguf: "eurobert", pairing: "half" },
-  { hf: "gte", pairing: "half", rope_theta: 160000 },
-  { hf: "jina_embeddings_v3", gguf: "jina-bert-v3", pairing: "half", rope_theta: 20000, theta_key: "rotary_emb_base" },
-  {
-    hf: "nomic_bert", gguf: "nomic-bert nomic-bert-moe", pairing: "half",
-    rope_theta: 1000, theta_key: "rotary_emb_base", partial_key: "rotary_emb_fraction",
-  },
-
+  ...paired("half", [
+    {
+      hf: `qwen2_moe qwen3_moe Dream falcon RefinedWeb RefinedWebModel falcon_h1 orion codeshell exaone starcoder2
+        olmo2 olmoe olmo_hybrid plamo dots1 llada_moe hunyuan hunyuan_v1_dense hunyuan_v1_moe grovemoe mimo jais2 rnd1
+        PanguEmbedded aria_text diffllama doge deepseek_ocr2_encoder gradium_phonon_tts idefics
+        kyutai_speech_to_text lasr_encoder mimi mimi_decoder mimi_encoder moshi pocket_tts pocket_tts_audio_tokenizer
+        pocket_tts_audio_tokenizer_decoder pocket_tts_audio_tokenizer_encoder voxtral_realtime_text esmc`,
+      gguf: `qwen2moe qwen3moe dream falcon falcon-h1 dbrx orion codeshell exaone starcoder2 olmoe plamo plamo2 dots1
+        llada-moe hunyuan-moe hunyuan-dense grovemoe jais2 rnd1 pangu-embedded bert cogvlm talkie hrm_text`,
+    },
+    { hf: "hrm_text molmo2_text qwen3_omni_moe_talker_code_predictor", head_dim: 128 },
+    { hf: "dia_decoder dia_encoder", head_dim: 128, softmax: 1 },
+    { hf: "hyperclovax", softmax: multiplier() },
+    { hf: "jetmoe", head_dim: 128, head_dim_key: "kv_channels" },
+    { hf: "neucodec xcodec2 voxtral_realtime_encoder", head_dim: 64 },
+    { hf: "timesfm2_5", head_dim: 80 },
+    { hf: "voxtral_realtime/voxtral_realtime_text", rope_theta: 1e6, head_dim: 128 },
+    { hf: "emu3_text_model", rope_theta: 1e6 },
+    { hf: "csm csm_depth_decoder_model evolla EvollaModel", rope_theta: 5e5 },
+    { hf: "muse_glimmer_assistant", rope_theta: 5e5, head_dim: 128 },
+    { hf: "granite_docling_text", softmax: multiplier(0.015625) },
+    { hf: "higgs_audio_v2", head_dim: 128, rope_scaling: llama3(5e5, 32, 1024, 0.125, 0.5) },
+    { hf: "nanochat", reversed: true },
+    {
+      hf: "zamba2", head_dim_key: "attention_head_dim", head_dim_times: 2, softmax: { share: 0.5 },
+      only_if: ["use_mem_rope", true],
+    },
+    { hf: "esm", only_if: ["position_embedding_type", "rotary"] },
+    { hf: "qwen2", gguf: "qwen2", hidden_size: 4096, num_attention_heads: 32 },
+    { hf: "dbrx", theta_key: "attn_config.rope_theta" },
+    { hf: "qwen", gguf: "qwen", theta_key: "rotary_emb_base" },
+    { hf: "qwen3", gguf: "qwen3", head_dim: 128 },
+    { hf: "qwen3_next", gguf: "qwen3next", head_dim: 256, partial_rotary_factor: 0.25 },
+    { hf: "seed_oss", gguf: "seed_oss", head_dim: 128 },
+    { hf: "apertus", gguf: "apertus", rope_theta: 1.2e7, rope_scaling: llama3(1.2e7, 8) },
+    { hf: "cwm", rope_theta: 1e6, head_dim: 128, rope_scaling: llama3(1e6, 16) },
+    { hf: "solar_open", rope_theta: 1e6, head_dim: 128 },
+    { hf: "bitnet flex_olmo", gguf: "bitnet", rope_theta: 5e5 },
+    { hf: "hy_v3", gguf: "hy_v3", rope_theta: 11158840, head_dim: 128 },
+    { hf: "lfm2 lfm2_moe", gguf: "lfm2 lfm2moe", rope_theta: 1e6 },
+    { hf: "phi phi-msft", gguf: "phi2", partial_rotary_factor: 0.5 },
+    { hf: "phi3 phi3_v phi4mm phi4_multimodal", gguf: "phi3", original_max_position_embeddings: 4096 },
+    { hf: "phimoe", gguf: "phimoe", rope_theta: 1e6 },
+    {
+      hf: "gpt_neox", gguf: "gptneox",
+      partial_rotary_factor: 0.25, theta_key: "rotary_emb_base", partial_key: "rotary_pct",
+    },
+    { hf: "gpt_neox_japanese", theta_key: "rotary_emb_base", partial_key: "rotary_pct" },
+    { hf: "stablelm stablelm_epoch", gguf: "stablelm", partial_rotary_factor: 0.25, partial_key: "rope_pct" },
+    {
+      hf: `persimmon recurrent_gemma glmasr_encoder dots3_note_audio_encoder nemotron3_5_transcribe_asr_audio
+        nemotron3_5_transcribe_word_timestamp`,
+      partial_rotary_factor: 0.5,
+    },
+    { hf: "nemotron3_diarization_audio" },
+    { hf: "nemotron", gguf: "nemotron", partial_rotary_factor: 0.5, partial_key: "rotary_percent" },
+    { hf: "bailing_moe_v2", gguf: "bailingmoe2", partial_rotary_factor: 0.5 },
+    { hf: "openelm", gguf: "openelm", theta_key: "rope_freq_constant" },
+    { hf: "minimax", rope_theta: 1e6 },
+    { hf: "minimax_text_01 minimax_m1 MiniMaxText01 MiniMaxM1", gguf: "minimax-01" },
+    { hf: "minimax_m2", gguf: "minimax-m2", rope_theta: 5e6, head_dim: 128 },
+    { hf: "minimax_m3_vl_text", gguf: "minimax-m3", rope_theta: 5e6, head_dim: 128, ignores_rotary_dim: true },
+    {
+      hf: "gpt_oss", gguf: "gpt-oss", rope_theta: 150000, head_dim: 64, gguf_sliding: "same",
+      rope_scaling: yarn(32, 4096, { truncate: false }),
+    },
+    { gguf: "smallthinker", gguf_sliding: "same", no_rope_interval: 4 },
+    { gguf: "spark2_5", gguf_sliding: "same" },
+    { gguf: "grok" },
+    { gguf: "plamo3", gguf_sliding: "plain" },
+    { hf: "gemma", gguf: "gemma", head_dim: 256 },
+    {
+      hf: "gemma2 vaultgemma t5_gemma_module", gguf: "gemma2",
+      head_dim: 256, softmax: QUERY_SCALAR, wide_softmax_blocks: 46, gguf_sliding: "same",
+    },
+    { hf: "eurobert", gguf: "eurobert" },
+    { hf: "gte", rope_theta: 160000 },
+    { hf: "jina_embeddings_v3", gguf: "jina-bert-v3", rope_theta: 20000, theta_key: "rotary_emb_base" },
+    {
+      hf: "nomic_bert", gguf: "nomic-bert nomic-bert-moe",
+      rope_theta: 1000, theta_key: "rotary_emb_base", partial_key: "rotary_emb_fraction",
+    },
+    { hf: "minicpm3", gguf: "minicpm3", mla: true },
+    { hf: "deepseek_ocr2_text unlimited_ocr_text", gguf: "deepseek2-ocr" },
+    // Several position axes.
+    {
+      hf: "qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text", gguf: "qwen2vl",
+      rope_theta: 1e6, mrope: QWEN_2,
+    },
+    { hf: "qwen2_5_omni_talker", rope_theta: 1e6, head_dim: 128, mrope: QWEN_2 },
+    { hf: "paddleocr_vl paddleocr_vl_text", gguf: "paddleocr", rope_theta: 5e5, head_dim: 128, mrope: QWEN_2 },
+    {
+      hf: "qwen3_vl qwen3_vl_text", gguf: "qwen3vl qwen3vlmoe qwen3tts",
+      rope_theta: 5e5, head_dim: 128, mrope: QWEN_3,
+    },
+    { hf: "qwen3_vl_moe qwen3_vl_moe_text", rope_theta: 5e5, mrope: QWEN_3 },
+    { hf: "qwen3_omni_moe_text qwen3_omni_moe_talker_text", rope_theta: 1e6, mrope: QWEN_3 },
+    { hf: "cosmos3_edge_text", rope_theta: 1e8, head_dim: 128, mrope: QWEN_3 },
+    {
+      hf: "qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text", gguf: "qwen35 qwen35moe qwen4exp",
+      head_dim: 256, partial_rotary_factor: 0.25, mrope: QWEN_3_5,
+    },
+    { hf: "cohere_compass_text", needs_rope_parameters: true, mrope: QWEN_3 },
+    { hf: "qwen4_exp_text", head_dim: 256, mrope: QWEN_3_5 },
+    { hf: "glm_image_text", mrope: GLM_V },
+    { hf: "glm4_moe", gguf: "glm4moe", partial_rotary_factor: 0.5, mrope: CHUNKED },
+    { hf: "glm4v_moe glm4v_moe_text", partial_rotary_factor: 0.5, mrope: GLM_V },
+    { hf: "hunyuan_vl hunyuan_vl_text", gguf: "hunyuan_vl", mrope: CHUNKED },
+  ]),
   // Interleaved in both.
-  { hf: "neobert roformer", gguf: "neo-bert", pairing: "interleaved" },
-  { hf: "gptj codegen", pairing: "interleaved", rotary_dim: 64 },
-  { hf: "helium", pairing: "interleaved", rope_theta: 1e5, head_dim: 128 },
-  { hf: "moonshine", pairing: "interleaved", partial_rotary_factor: 0.9 },
-  { hf: "moonshine_streaming", pairing: "interleaved", partial_rotary_factor: 0.8 },
-  { hf: "blt_patcher", pairing: "interleaved" },
-  { hf: "blt_global_transformer blt_local_decoder blt_local_encoder", pairing: "interleaved", rope_theta: 5e5 },
-  {
-    hf: "pe_audio_encoder pe_audio_video_encoder pe_video_encoder", pairing: "interleaved",
-    rope_theta: 20000, head_dim: 128,
-  },
-  { hf: "cohere", gguf: "command-r", pairing: "interleaved", rope_theta: 5e5 },
-  { hf: "chatglm", gguf: "chatglm", pairing: "interleaved", partial_rotary_factor: 0.5 },
-  {
-    hf: "glm glm4", gguf: "glm4", pairing: "interleaved",
-    head_dim: 128, partial_rotary_factor: 0.5, mrope: { layout: "chunked" }, sections_pair_half: true,
-  },
-  {
-    hf: "ernie4_5", gguf: "ernie4_5 ernie4_5-moe", pairing: "interleaved",
-    rope_theta: 5e5, head_dim: 128, mrope: { layout: "ernie" },
-  },
-  { hf: "ernie4_5_moe", pairing: "interleaved", rope_theta: 5e5 },
-  {
-    hf: "llama4 llama4_text", gguf: "llama4", pairing: "interleaved",
-    rope_theta: 5e5, head_dim: 128, no_rope_interval: 4, no_rope_temperature: true, gguf_sliding: "same",
-  },
-
+  ...paired("interleaved", [
+    {
+      hf: "openai_privacy_filter", rope_theta: 150000, head_dim: 64,
+      rope_scaling: yarn(32, 4096, { truncate: false }),
+    },
+    { hf: "neobert roformer", gguf: "neo-bert" },
+    { hf: "gptj codegen", rotary_dim: 64 },
+    { hf: "helium", rope_theta: 1e5, head_dim: 128 },
+    { hf: "moonshine", partial_rotary_factor: 0.9 },
+    { hf: "moonshine_streaming", partial_rotary_factor: 0.8 },
+    { hf: "blt_patcher" },
+    { hf: "blt_global_transformer blt_local_decoder blt_local_encoder", rope_theta: 5e5 },
+    { hf: "pe_audio_encoder pe_audio_video_encoder pe_video_encoder", rope_theta: 20000, head_dim: 128 },
+    { hf: "cohere", gguf: "command-r", rope_theta: 5e5 },
+    { hf: "chatglm", gguf: "chatglm", partial_rotary_factor: 0.5 },
+    {
+      hf: "glm glm4", gguf: "glm4",
+      head_dim: 128, partial_rotary_factor: 0.5, mrope: CHUNKED, sections_pair_half: true,
+    },
+    { hf: "ernie4_5", gguf: "ernie4_5 ernie4_5-moe", rope_theta: 5e5, head_dim: 128, mrope: { layout: "ernie" } },
+    { hf: "ernie4_5_moe", rope_theta: 5e5 },
+    {
+      hf: "llama4 llama4_text", gguf: "llama4",
+      rope_theta: 5e5, head_dim: 128, no_rope_interval: 4, no_rope_temperature: true, gguf_sliding: "same",
+    },
+    { hf: "deepseek_v2", gguf: "deepseek2", mla: true },
+    { gguf: "plm", mla: true },
+    { gguf: "dots3note", mla: true, gguf_sliding: "plain" },
+    { gguf: "bailingmoe3", mla: true, mrope: CHUNKED, sections_pair_half: true },
+    { hf: "glm4v glm4v_text glm46v glm_ocr glm_ocr_text", mrope: GLM_V },
+    {
+      hf: "ernie4_5_vl_moe ernie4_5_vl_moe_text ernie4_5_moe_vl",
+      rope_theta: 5e5, mrope: { layout: "ernie", section: [22, 22, 20] },
+    },
+  ]),
   // DeepSeek-style attention: later versions of transformers read interleaved rows and write half-split ones.
-  { hf: "deepseek_v2", gguf: "deepseek2", pairing: "interleaved", mla: true },
-  {
-    hf: "deepseek_v3 deepseek_v32 kimi_k2 kimi_k25 kimi_vl axk1 axk2 glm4_moe_lite glm_moe_dsa youtu",
-    gguf: "deepseek32 glm-dsa",
-    pairing: DEEPSEEK, mla: true,
-  },
-  {
-    hf: "mistral4", gguf: "mistral4", pairing: DEEPSEEK, mla: true,
-    rope_scaling: yarn(128, 8192, { rope_theta: 1e4, ...MISTRAL_SCALES }),
-  },
-  { hf: "bailing_hybrid", pairing: DEEPSEEK, mla: true, rope_theta: 6e6 },
-  { hf: "longcat_flash", pairing: DEEPSEEK, mla: true, rope_theta: 1e7 },
-  { hf: "hy_v4", gguf: "hy_v4", pairing: PERMUTED, mla: true },
-  { hf: "minicpm3", gguf: "minicpm3", pairing: "half", mla: true },
-  { gguf: "plm", pairing: "interleaved", mla: true },
-  { gguf: "dots3note", pairing: "interleaved", mla: true, gguf_sliding: "plain" },
-  { gguf: "bailingmoe3", pairing: "interleaved", mla: true, mrope: { layout: "chunked" }, sections_pair_half: true },
-  { hf: "deepseek_ocr2_text unlimited_ocr_text", gguf: "deepseek2-ocr", pairing: "half" },
-
-  // Several position axes.
-  {
-    hf: "qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text", gguf: "qwen2vl", pairing: "half",
-    rope_theta: 1e6, mrope: { layout: "chunked", section: [16, 24, 24] },
-  },
-  {
-    hf: "qwen2_5_omni_talker", pairing: "half",
-    rope_theta: 1e6, head_dim: 128, mrope: { layout: "chunked", section: [16, 24, 24] },
-  },
-  {
-    hf: "paddleocr_vl paddleocr_vl_text", gguf: "paddleocr", pairing: "half",
-    rope_theta: 5e5, head_dim: 128, mrope: { layout: "chunked", section: [16, 24, 24] },
-  },
-  {
-    hf: "qwen3_vl qwen3_vl_text", gguf: "qwen3vl qwen3vlmoe qwen3tts", pairing: "half",
-    rope_theta: 5e5, head_dim: 128, mrope: { layout: "interleaved", section: [24, 20, 20] },
-  },
-  {
-    hf: "qwen3_vl_moe qwen3_vl_moe_text", pairing: "half",
-    rope_theta: 5e5, mrope: { layout: "interleaved", section: [24, 20, 20] },
-  },
-  {
-    hf: "qwen3_omni_moe_text qwen3_omni_moe_talker_text", pairing: "half",
-    rope_theta: 1e6, mrope: { layout: "interleaved", section: [24, 20, 20] },
-  },
-  {
-    hf: "cosmos3_edge_text", pairing: "half",
-    rope_theta: 1e8, head_dim: 128, mrope: { layout: "interleaved", section: [24, 20, 20] },
-  },
-  {
-    hf: "qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text", gguf: "qwen35 qwen35moe qwen4exp",
-    pairing: "half",
-    head_dim: 256, partial_rotary_factor: 0.25, mrope: { layout: "interleaved", section: [11, 11, 10] },
-  },
-  {
-    hf: "cohere_compass_text", pairing: "half", needs_rope_parameters: true,
-    mrope: { layout: "interleaved", section: [24, 20, 20] },
-  },
-  { hf: "qwen4_exp_text", pairing: "half", head_dim: 256, mrope: { layout: "interleaved", section: [11, 11, 10] } },
-  { hf: "glm_image_text", pairing: "half", mrope: { layout: "chunked", section: [8, 12, 12] } },
-  {
-    hf: "glm4v glm4v_text glm46v glm_ocr glm_ocr_text", pairing: "interleaved",
-    mrope: { layout: "chunked", section: [8, 12, 12] },
-  },
-  { hf: "glm4_moe", gguf: "glm4moe", pairing: "half", partial_rotary_factor: 0.5, mrope: { layout: "chunked" } },
-  {
-    hf: "glm4v_moe glm4v_moe_text", pairing: "half",
-    partial_rotary_factor: 0.5, mrope: { layout: "chunked", section: [8, 12, 12] },
-  },
-  {
-    hf: "ernie4_5_vl_moe ernie4_5_vl_moe_text ernie4_5_moe_vl", pairing: "interleaved",
-    rope_theta: 5e5, mrope: { layout: "ernie", section: [22, 22, 20] },
-  },
-  { hf: "hunyuan_vl hunyuan_vl_text", gguf: "hunyuan_vl", pairing: "half", mrope: { layout: "chunked" } },
+  ...paired(DEEPSEEK, [
+    {
+      hf: "deepseek_v3 deepseek_v32 kimi_k2 kimi_k25 kimi_vl axk1 axk2 glm4_moe_lite glm_moe_dsa youtu",
+      gguf: "deepseek32 glm-dsa",
+      mla: true,
+    },
+    {
+      hf: "mistral4", gguf: "mistral4", mla: true,
+      rope_scaling: yarn(128, 8192, { rope_theta: 1e4, ...MISTRAL_SCALES }),
+    },
+    { hf: "bailing_hybrid", mla: true, rope_theta: 6e6 },
+    { hf: "longcat_flash", mla: true, rope_theta: 1e7 },
+  ]),
 ];

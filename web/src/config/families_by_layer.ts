@@ -1,5 +1,5 @@
 // The model families whose layers differ: in their RoPE, or in whether they have one.
-import { type FamilyRow, type LayerRope, PERMUTED } from "./family.js";
+import { type FamilyRow, type LayerRope, paired } from "./family.js";
 
 type Layers = Record<string, LayerRope>;
 
@@ -39,111 +39,101 @@ const MODERNBERT: Layers = {
 /** Sources: as of families.ts. */
 // prettier-ignore
 export const layeredRows = (): readonly FamilyRow[] => [
-  {
-    hf: "gemma3 gemma3_text t5gemma2_text t5gemma2_decoder", gguf: "gemma3 gemma-embedding", pairing: "half",
-    head_dim: 256, softmax: QUERY_SCALAR, wide_softmax_blocks: 62, layers: GEMMA, gguf_sliding: "plain",
-  },
-  {
-    hf: "gemma3n gemma3n_text", gguf: "gemma3n", pairing: "half",
-    head_dim: 256, softmax: 1, layers: GEMMA, gguf_sliding: "plain",
-  },
-  {
-    hf: "embedding_gemma2_text", pairing: "half", head_dim: 256, softmax: 1,
-    layers: { full_attention: { rope_theta: 1e6, ...GLOBAL_HEAD }, sliding_attention: { rope_theta: 1e4 } },
-  },
-  {
-    hf: "gemma4 gemma4_text gemma4_unified gemma4_unified_text diffusion_gemma_text", gguf: "gemma4 gemma4-assistant",
-    pairing: "half", head_dim: 256, softmax: 1, layers: GEMMA_4, gguf_sliding: "plain",
-  },
-  {
-    hf: "deepseek_v4", gguf: "deepseek4", pairing: "interleaved",
-    head_dim: 512, rotates_last: true, layers: DEEPSEEK_V4,
-  },
-  {
-    hf: "dots3_note_text", pairing: "interleaved_to_half", mla: true,
-    layers: {
-      indexed_attention: { rope_theta: 8e7, theta_key: "rope_theta" },
-      sliding_attention: { rope_theta: 50000, theta_key: "swa_rope_theta" },
+  ...paired("half", [
+    {
+      hf: "gemma3 gemma3_text t5gemma2_text t5gemma2_decoder", gguf: "gemma3 gemma-embedding",
+      head_dim: 256, softmax: QUERY_SCALAR, wide_softmax_blocks: 62, layers: GEMMA, gguf_sliding: "plain",
     },
-  },
-  {
-    hf: "modernbert modernbert-decoder", gguf: "modern-bert", pairing: "half",
-    layers: MODERNBERT, gguf_sliding: "plain",
-  },
-  {
-    hf: "ultrabert", pairing: "half",
-    layers: { full_attention: { rope_theta: 2560000 }, sliding_attention: { rope_theta: 1e4 } },
-  },
-  {
-    hf: "olmo3", gguf: "olmo2", pairing: "half", gguf_sliding: "base",
-    layers: {
-      full_attention: { ...FULL, rope_theta: 5e5 },
-      sliding_attention: { rope_theta: 5e5, theta_key: "rope_theta" },
+    { hf: "gemma3n gemma3n_text", gguf: "gemma3n", head_dim: 256, softmax: 1, layers: GEMMA, gguf_sliding: "plain" },
+    {
+      hf: "embedding_gemma2_text", head_dim: 256, softmax: 1,
+      layers: { full_attention: { rope_theta: 1e6, ...GLOBAL_HEAD }, sliding_attention: { rope_theta: 1e4 } },
     },
-  },
-  {
-    hf: "laguna", gguf: "laguna", pairing: "half", head_dim: 128, gguf_sliding: "base",
-    layers: {
-      full_attention: { rope_theta: 5e5, partial_rotary_factor: 0.5, scaled: true },
-      sliding_attention: { rope_theta: 1e4, partial_rotary_factor: 1 },
+    {
+      hf: "gemma4 gemma4_text gemma4_unified gemma4_unified_text diffusion_gemma_text", gguf: "gemma4 gemma4-assistant",
+      head_dim: 256, softmax: 1, layers: GEMMA_4, gguf_sliding: "plain",
     },
-  },
-  {
-    hf: "mellum", gguf: "mellum", pairing: "half", head_dim: 128, gguf_sliding: "base",
-    layers: { full_attention: { rope_theta: 5e5, scaled: true }, sliding_attention: { rope_theta: 1e4 } },
-  },
-  {
-    hf: "mimo_v2_flash", gguf: "mimo2", pairing: "half",
-    head_dim: 192, partial_rotary_factor: 0.334, gguf_sliding: "plain",
-    layers: {
-      full_attention: { ...FULL, rope_theta: 5e6 },
-      sliding_attention: { rope_theta: 1e4, theta_key: "swa_rope_theta" },
+    { hf: "modernbert modernbert-decoder", gguf: "modern-bert", layers: MODERNBERT, gguf_sliding: "plain" },
+    { hf: "ultrabert", layers: { full_attention: { rope_theta: 2560000 }, sliding_attention: { rope_theta: 1e4 } } },
+    {
+      hf: "olmo3", gguf: "olmo2", gguf_sliding: "base",
+      layers: {
+        full_attention: { ...FULL, rope_theta: 5e5 },
+        sliding_attention: { rope_theta: 5e5, theta_key: "rope_theta" },
+      },
     },
-  },
-  {
-    hf: "step3p5 step3p7", gguf: "step35", pairing: "half",
-    head_dim: 128, gguf_sliding: "plain", gguf_halves_full: true,
-    layers: {
-      full_attention: { ...FULL, rope_theta: 1e4 },
-      sliding_attention: { rope_theta: 1e4, theta_key: "rope_theta" },
+    {
+      hf: "laguna", gguf: "laguna", head_dim: 128, gguf_sliding: "base",
+      layers: {
+        full_attention: { rope_theta: 5e5, partial_rotary_factor: 0.5, scaled: true },
+        sliding_attention: { rope_theta: 1e4, partial_rotary_factor: 1 },
+      },
     },
-  },
-  {
-    hf: "lfm3", pairing: "half", head_dim: 128,
-    layers: {
-      full_attention: { rope_theta: 1e6, rope_type: "proportional", partial_rotary_factor: 0.5 },
-      sliding_attention: { rope_theta: 1e4 },
+    {
+      hf: "mellum", gguf: "mellum", head_dim: 128, gguf_sliding: "base",
+      layers: { full_attention: { rope_theta: 5e5, scaled: true }, sliding_attention: { rope_theta: 1e4 } },
     },
-  },
-  {
-    hf: "neomme", pairing: "half", head_dim: 64,
-    layers: {
-      full_attention: { rope_theta: 1e6, partial_rotary_factor: 0.25 },
-      sliding_attention: { rope_theta: 1e4, partial_rotary_factor: 1 },
+    {
+      hf: "mimo_v2_flash", gguf: "mimo2",
+      head_dim: 192, partial_rotary_factor: 0.334, gguf_sliding: "plain",
+      layers: {
+        full_attention: { ...FULL, rope_theta: 5e6 },
+        sliding_attention: { rope_theta: 1e4, theta_key: "swa_rope_theta" },
+      },
     },
-  },
-  {
-    hf: "zaya", pairing: "half", head_dim: 128,
-    layers: {
-      hybrid: { rope_theta: 5e6, partial_rotary_factor: 0.5 },
-      hybrid_sliding: { rope_theta: 1e4, partial_rotary_factor: 0.5 },
+    {
+      hf: "step3p5 step3p7", gguf: "step35",
+      head_dim: 128, gguf_sliding: "plain", gguf_halves_full: true,
+      layers: {
+        full_attention: { ...FULL, rope_theta: 1e4 },
+        sliding_attention: { rope_theta: 1e4, theta_key: "rope_theta" },
+      },
     },
-  },
-
-  // RoPE on the sliding layers only.
-  {
-    hf: "exaone4 exaone4_5 exaone4_5_text exaone_moe", gguf: "exaone4 exaone-moe", pairing: "half",
-    sliding_only: true, gguf_sliding: "same",
-  },
-  { hf: "afmoe", gguf: "afmoe", pairing: "half", head_dim: 128, sliding_only: true, gguf_sliding: "same" },
-  { hf: "beam flint kolibri1 muse_glimmer_text", pairing: "half", head_dim: 128, sliding_only: true },
-  { hf: "muse_glimmer_assistant", pairing: "half", head_dim: 128, rope_theta: 5e5 },
-  { hf: "muse_spark_text", pairing: "half", head_dim: 64, rope_theta: 5e5, sliding_only: true },
-  { gguf: "maple", pairing: "half", sliding_only: true, gguf_sliding: "same" },
-  { gguf: "muse-glimmer", pairing: PERMUTED[1], sliding_only: true, gguf_sliding: "base" },
-  { hf: "cohere2", gguf: "cohere2", pairing: "interleaved", sliding_only: true, gguf_sliding: "same" },
-  {
-    hf: "cohere2_moe", gguf: "cohere2moe", pairing: "interleaved",
-    head_dim: 128, sliding_only: true, gguf_sliding: "same",
-  },
+    {
+      hf: "lfm3", head_dim: 128,
+      layers: {
+        full_attention: { rope_theta: 1e6, rope_type: "proportional", partial_rotary_factor: 0.5 },
+        sliding_attention: { rope_theta: 1e4 },
+      },
+    },
+    {
+      hf: "neomme", head_dim: 64,
+      layers: {
+        full_attention: { rope_theta: 1e6, partial_rotary_factor: 0.25 },
+        sliding_attention: { rope_theta: 1e4, partial_rotary_factor: 1 },
+      },
+    },
+    {
+      hf: "zaya", head_dim: 128,
+      layers: {
+        hybrid: { rope_theta: 5e6, partial_rotary_factor: 0.5 },
+        hybrid_sliding: { rope_theta: 1e4, partial_rotary_factor: 0.5 },
+      },
+    },
+    // RoPE on the sliding layers only.
+    {
+      hf: "exaone4 exaone4_5 exaone4_5_text exaone_moe", gguf: "exaone4 exaone-moe",
+      sliding_only: true, gguf_sliding: "same",
+    },
+    { hf: "afmoe", gguf: "afmoe", head_dim: 128, sliding_only: true, gguf_sliding: "same" },
+    { hf: "beam flint kolibri1 muse_glimmer_text", head_dim: 128, sliding_only: true },
+    { hf: "muse_spark_text", head_dim: 64, rope_theta: 5e5, sliding_only: true },
+    { gguf: "maple", sliding_only: true, gguf_sliding: "same" },
+  ]),
+  ...paired("interleaved", [
+    { hf: "deepseek_v4", gguf: "deepseek4", head_dim: 512, rotates_last: true, layers: DEEPSEEK_V4 },
+    // RoPE on the sliding layers only.
+    { gguf: "muse-glimmer", sliding_only: true, gguf_sliding: "base" },
+    { hf: "cohere2", gguf: "cohere2", sliding_only: true, gguf_sliding: "same" },
+    { hf: "cohere2_moe", gguf: "cohere2moe", head_dim: 128, sliding_only: true, gguf_sliding: "same" },
+  ]),
+  ...paired("interleaved_to_half", [
+    {
+      hf: "dots3_note_text", mla: true,
+      layers: {
+        indexed_attention: { rope_theta: 8e7, theta_key: "rope_theta" },
+        sliding_attention: { rope_theta: 50000, theta_key: "swa_rope_theta" },
+      },
+    },
+  ]),
 ];

@@ -8,17 +8,16 @@ export const WITHOUT_ROPE = {
     wavtokenizer-dec nemotron_h nemotron_h_moe kimi-linear kimi-k3 glm5-next clip`,
 };
 
+/** Names of image encoders, which are part of models with a language model. */
+export const IMAGE_ENCODERS = /_vision(_model|_encoder)?$/;
+/** Why image encoders are refused. */
+export const IMAGES = "its positions are those of image patches, on two or three axes (rope_type axial)";
+
 /** Families with a RoPE of another kind: the reason, and their names. */
 export const REFUSED: { readonly [source in "hf" | "gguf"]: Readonly<Record<string, string>> } = {
   hf: {
-    "its positions are those of image patches, on two or three axes (rope_type axial)": `cohere_compass_vision
-      dots3_note_vision_encoder edgetam_video ernie4_5_vl_moe_vision exaone4_5_vision gemma4_vision glm4v_moe_vision
-      glm4v_vision glm5_next_vision glm_ocr_vision inkling2_vision kimi_k25_vision lfm3_vl_vision minimax_m3_vl_vision
-      mlcd mlcd_vision_model muse_glimmer_vision muse_spark_vision paddleocr_vl_vision pixtral
-      qwen2_5_omni_vision_encoder qwen2_5_vl_vision qwen2_vl_vision qwen3_5_moe_vision qwen3_5_vision
-      qwen3_omni_moe_vision_encoder qwen3_vl_moe_vision qwen3_vl_vision qwen4_exp_vision sam2_video sam3_tracker_video
-      sam3_vit_model sam3_vision_model step3p5_vision video_llama_3_vision llama4_vision_model deepseek_ocr2_vision
-      chmv2 dinov3_vit eomt_dinov3 vjepa2 sapiens2 efficientloftr sam3 sam3_lite_text sam3_tracker sam3_video`,
+    [IMAGES]: `edgetam_video mlcd pixtral sam2_video sam3_tracker_video sam3_vit_model chmv2 dinov3_vit eomt_dinov3
+      vjepa2 sapiens2 efficientloftr sam3 sam3_lite_text sam3_tracker sam3_video`,
     "it rotates the values too": "clvp clvp_encoder",
     "it rotates the inputs of the q and k projections": "wav2vec2-bert wav2vec2-conformer seamless_m4t",
     "it rotates only the first head of each layer": "qwen2_5_omni_dit",

@@ -91,3 +91,7 @@ export interface FamilyRow extends Omit<Family, "pairing" | "gguf_pairing"> {
 
 /** Half-split on the Hub, interleaved in GGUF. */
 export const PERMUTED = ["half", "interleaved"] as const;
+
+/** Rows with one pairing. */
+export const paired = (pairing: FamilyRow["pairing"], rows: readonly Omit<FamilyRow, "pairing">[]): FamilyRow[] =>
+  rows.map((row) => ({ ...row, pairing }));

@@ -2,7 +2,7 @@
 import { fail } from "../base/errors.js";
 import { quote } from "../base/show.js";
 import { layeredRows } from "./families_by_layer.js";
-import { REFUSED, WITHOUT_ROPE } from "./families_refused.js";
+import { IMAGE_ENCODERS, IMAGES, REFUSED, WITHOUT_ROPE } from "./families_refused.js";
 import { sharedRopeRows } from "./families.js";
 import type { Family } from "./family.js";
 import type { Pairing } from "./types.js";
@@ -58,6 +58,7 @@ export function familyOf(source: Source, name: string | undefined, pairing: Pair
   if (isWithoutRope(source, name))
     return fail("INVALID_CONFIG", field, `${quote(name!)} has no rotary position embedding`);
   checkNotRefused(source, name);
+  if (source === "hf" && IMAGE_ENCODERS.test(name ?? "")) failUnsupported(source, name!, IMAGES);
   if (pairing !== undefined) return family;
   const what = name === undefined ? "is missing" : `${quote(name)} is not a known family`;
   return fail(
@@ -71,8 +72,11 @@ export function familyOf(source: Source, name: string | undefined, pairing: Pair
 export function checkNotRefused(source: Source, name: string | undefined): void {
   if (name === undefined) return;
   const refused = Object.entries(REFUSED[source]).find(([, names]) => words(names).includes(name));
-  if (refused === undefined) return;
-  fail("UNSUPPORTED_ROPE_TYPE", fieldOf(source), `${quote(name)} is not supported: ${refused[0]}`);
+  if (refused !== undefined) failUnsupported(source, name, refused[0]);
+}
+
+function failUnsupported(source: Source, name: string, reason: string): never {
+  return fail("UNSUPPORTED_ROPE_TYPE", fieldOf(source), `${quote(name)} is not supported: ${reason}`);
 }
 
 const fieldOf = (source: Source): string => (source === "hf" ? "model_type" : "general.architecture");

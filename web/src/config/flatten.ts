@@ -35,7 +35,7 @@ export interface FlatRopeConfig extends ScalingFields {
   /** Rotated elements of a head, never 0. */
   rotary_dim: number;
   rotary_offset: number;
-  reversed: boolean;
+  reversed?: boolean;
   /** d in the frequencies; 0 means rotary_dim. */
   frequency_dim: number;
   /** Index into PAIRINGS. */
@@ -83,7 +83,6 @@ export function flattenConfig(config: RopeConfig): FlatRopeConfig {
     ...top,
     ...rope_scaling,
     rotary_offset: top.rotary_offset ?? 0,
-    reversed: top.reversed ?? false,
     frequency_dim: top.frequency_dim ?? 0,
     pairing: PAIRINGS.indexOf(top.pairing),
     rope_type: ROPE_TYPES.indexOf(rope_scaling.rope_type),

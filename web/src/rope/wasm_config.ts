@@ -18,6 +18,7 @@ const LISTS = [
 
 // Embind needs a value for every field that isn't optional in C++.
 const DEFAULTS = {
+  reversed: false,
   truncate: SCALING_KEYS.truncate.default,
   finetuned: SCALING_KEYS.finetuned.default,
   mrope_layout: 0,
@@ -43,7 +44,7 @@ export function configure(heap: Heap, rope: number, config: RopeConfig): Geometr
     return heap.module.rope_configure(rope, { ...DEFAULTS, ...flat }, { values: address, ...counts });
   });
   heap.check(status, (field) => valueOf(flat, field));
-  const { head_dim, rotary_dim, rotary_offset, reversed } = flat;
+  const { head_dim, rotary_dim, rotary_offset, reversed = false } = flat;
   return { head_dim, rotary_dim, rotary_offset, reversed, pairing: PAIRINGS[flat.pairing]! };
 }
 
