@@ -38,7 +38,8 @@ const chatTemplate = `{% for message in messages %}<|im_start|>{{ message.role }
 {% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
 {% endif %}`;
 
-function tinyModel() {
+/** The model for writeGguf: { metadata, tensors }. */
+export function tinyModel() {
   const random = randomNumbers(4);
   const tensor = (name, shape, value) => {
     const data = Float32Array.from({ length: shape.reduce((product, extent) => product * extent, 1) }, (_, i) =>

@@ -165,6 +165,8 @@ test("components that would never end, or take too long, are refused", async () 
     [{ pre_tokenizer: { type: "FixedLength", length: 0 } }, "pre_tokenizer"],
     [{ pre_tokenizer: { type: "Sequence", pretokenizers: [{ type: "FixedLength" }] } }, "pre_tokenizer"],
     [{ pre_tokenizer: { type: "Sequence", pretokenizers: Array(300).fill({ type: "Digits" }) } }, "pre_tokenizer"],
+    [{ pre_tokenizer: { type: "Split", pattern: {}, behavior: "Isolated" } }, "pre_tokenizer"],
+    [{ normalizer: { type: "Replace", pattern: { String: "a" } } }, "normalizer"],
     [{ normalizer: { type: "Prepend", prepend: "x".repeat(1000) } }, "normalizer"],
     [{ added_tokens: [{ id: 1, content: "x".repeat(1000), special: true }] }, "added_tokens"],
     [{ model: { ...model, end_of_word_suffix: "x".repeat(1000) } }, "model.end_of_word_suffix"],

@@ -267,11 +267,11 @@ export class Ropewalk {
 
   /**
    * Creates a tokenizer without a model, from a parsed tokenizer.json (and tokenizer_config.json) or from the metadata of a GGUF file.
-   * @throws {@link RopewalkError} INVALID_FILE and UNSUPPORTED_MODEL, with the part at fault.
+   * @throws {@link RopewalkError} INVALID_FILE and UNSUPPORTED_MODEL, with the part at fault; INVALID_ARGUMENT if `source` isn't an object.
    */
   async tokenizer(source: object, tokenizerConfig?: object): Promise<Tokenizer> {
-    const { tokenizerFromGguf, tokenizerFromJson } = await import("../text/tokenizer.js");
-    return "tokenizer.ggml.model" in source ? tokenizerFromGguf(source) : tokenizerFromJson(source, tokenizerConfig);
+    const { tokenizerFrom } = await import("../text/tokenizer.js");
+    return tokenizerFrom(source, tokenizerConfig);
   }
 
   get #modelHost(): { heap: Heap; files: FilePlatform; isScalar: boolean } {

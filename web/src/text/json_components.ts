@@ -56,9 +56,18 @@ function checkPart(component: unknown, part: string): void {
     for (const key of ["content", "prepend", "replacement", "str_rep"]) checkText(next[key], LONGEST_ADDITION, part);
     if (next["type"] === "FixedLength" && !(Number.isInteger(next["length"]) && Number(next["length"]) > 0))
       invalid(part, `FixedLength must have a positive length (got ${show(next["length"])})`);
+    if (next["type"] === "Split" || next["type"] === "Replace") checkPattern(next, part);
     for (const key of ["normalizers", "pretokenizers", "processors"]) {
       const inside = next[key];
       if (Array.isArray(inside)) for (const item of inside) open.push(item);
     }
   }
+}
+
+/** The library ignores a pattern that it doesn't know, and then encodes nothing. */
+function checkPattern({ type, pattern, content }: Json, part: string): void {
+  const isKnown = isObject(pattern) && [pattern["Regex"], pattern["String"]].some((text) => typeof text === "string");
+  if (!isKnown) invalid(part, `the pattern of ${show(type)} must be { Regex } or { String } (got ${show(pattern)})`);
+  if (type === "Replace" && typeof content !== "string")
+    invalid(part, `the content of Replace must be a string (got ${show(content)})`);
 }

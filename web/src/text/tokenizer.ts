@@ -1,4 +1,6 @@
 // Creates tokenizers from GGUF metadata and from tokenizer.json. The entry of this folder.
+import { fail } from "../base/errors.js";
+import { show } from "../base/show.js";
 import { readGgufTokenizer } from "./gguf_tokenizer.js";
 import type { GgufMetadata } from "./gguf_vocabulary.js";
 import { readJsonTokenizer } from "./json_tokenizer.js";
@@ -32,4 +34,17 @@ export function tokenizerFromJson(
  */
 export async function tokenizerFromGguf(metadata: GgufMetadata): Promise<Tokenizer> {
   return Promise.resolve().then(() => readGgufTokenizer(metadata));
+}
+
+/** The tokenizer in a parsed tokenizer.json or in the metadata of a GGUF file. @throws INVALID_ARGUMENT, and as the two above */
+export function tokenizerFrom(source: object, tokenizerConfig?: object): Promise<Tokenizer> {
+  const given: unknown = source;
+  if (typeof given !== "object" || given === null || Array.isArray(given) || ArrayBuffer.isView(given)) {
+    fail(
+      "INVALID_ARGUMENT",
+      "source",
+      `must be a parsed tokenizer.json or the metadata of a GGUF file (got ${show(given)})`,
+    );
+  }
+  return "tokenizer.ggml.model" in source ? tokenizerFromGguf(source) : tokenizerFromJson(source, tokenizerConfig);
 }
