@@ -263,5 +263,38 @@ TEST(CosSinTable, UnknownStorageAndLayoutAreRefused) {
   EXPECT_EQ(write_table(rows, one, {}, DType::f32, TableLayout{-1}, cos, sin), Status::layout_unknown);
 }
 
+// What write_table() writes in any layout and element type, read_table() reads as one value for each pair.
+TEST(ReadTable, ReadsEveryLayoutAndElementType) {
+  RopeConfig config;
+  config.head_dim = 24;
+  Table table(config);
+  const std::vector<double> ids = {0, 1, 77, 4095.5};
+  const int rows = static_cast<int>(ids.size()), pairs = 12;
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+    ASSERT_EQ(table.write_ids(ids, {}, dtype, TableLayout::compact), Status::ok);
+    std::vector<float> compact(rows * pairs), read(rows * pairs);
+    ASSERT_EQ(read_table(table.cos_bytes().data(), dtype, TableLayout::compact, rows, pairs, compact.data()), Status::ok);
+    if (dtype == DType::f32) EXPECT_EQ(std::memcmp(compact.data(), table.cos_bytes().data(), table.cos_bytes().size()), 0);
+    for (const TableLayout layout : {TableLayout::half, TableLayout::interleaved}) {
+      ASSERT_EQ(table.write_ids(ids, {}, dtype, layout), Status::ok);
+      ASSERT_EQ(read_table(table.cos_bytes().data(), dtype, layout, rows, pairs, read.data()), Status::ok);
+      EXPECT_EQ(read, compact);
+    }
+  }
+}
+
+TEST(ReadTable, RefusesPairsThatDiffer) {
+  float target[2];
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float half[] = {1, 2, 1, 2}, interleaved[] = {1, 1, 2, 2}, same[] = {nan, 0, nan, -0.0f};
+  EXPECT_EQ(read_table(half, DType::f32, TableLayout::half, 1, 2, target), Status::ok);
+  EXPECT_EQ(read_table(half, DType::f32, TableLayout::interleaved, 1, 2, target), Status::table_pairs_differ);
+  EXPECT_EQ(read_table(interleaved, DType::f32, TableLayout::interleaved, 1, 2, target), Status::ok);
+  EXPECT_EQ(read_table(interleaved, DType::f32, TableLayout::half, 1, 2, target), Status::table_pairs_differ);
+  EXPECT_EQ(read_table(same, DType::f32, TableLayout::half, 1, 2, target), Status::ok);
+  EXPECT_EQ(read_table(half, DType{3}, TableLayout::half, 1, 2, target), Status::dtype_unknown);
+  EXPECT_EQ(read_table(half, DType::f32, TableLayout{3}, 1, 2, target), Status::layout_unknown);
+}
+
 }  // namespace
 }  // namespace ropewalk

@@ -46,6 +46,8 @@ const full = {
     attempt("positions", () => rope.rotate(large, { layout: "thd", shape, positions: ids }));
     attempt("rows", () => rope.rotate(large, { layout: "thd", shape, positions: 0 }));
     attempt("rerotate", () => rope.rerotate(large, { layout: "thd", shape, from: { positions: ids }, to: { positions: 1 } }));
+    const table = new Float32Array(100000 * 32);
+    attempt("tables", () => rw.rotate(large, { layout: "thd", shape, cos: table, sin: table, pairing: "half" }));
     attempt("convertPairing", () => rw.convertPairing(large, { heads: 1, head_dim: 64, from: "half", to: "interleaved" }));
     report.untouched = large.every((value) => value === 1);
 
@@ -66,6 +68,7 @@ test("in full memory each operation throws OUT_OF_MEMORY, and works again after 
     positions: "RopewalkError OUT_OF_MEMORY positions",
     rows: "RopewalkError OUT_OF_MEMORY ",
     rerotate: "RopewalkError OUT_OF_MEMORY positions",
+    tables: "RopewalkError OUT_OF_MEMORY ",
     convertPairing: "RopewalkError OUT_OF_MEMORY ",
     "tensor again": "done",
     "rope again": "done",

@@ -39,13 +39,13 @@ export class RopeCore {
     if (address === 0) fail("OUT_OF_MEMORY", "", "out of memory for a rope; dispose of tensors or ropes");
     try {
       this.geometry = configure(heap, address, config);
+      this.config = frozenConfig(config);
     } catch (error) {
       module.rope_destroy(address);
       throw error;
     }
     if (useScalarKernels) module.rope_use_scalar_kernels(address);
     this.axes = module.rope_plan(address).axes;
-    this.config = frozenConfig(config);
     this.#owned = new Owned(heap, address, "rope", destroyRope);
   }
 
