@@ -27,8 +27,9 @@ async function bundled(contents) {
   return outputFiles[0].contents.length;
 }
 
-// 64 KB for RoPE, by ropes and by given tables, of whole arrays and of their parts; 16 KB for attention, caches, linear attention and opening a model, which are methods of the same
-// object; 10 KB for checking the names of all options, values of hostile types, and what is read once.
+// 64 KB for RoPE, by ropes and by given tables, of whole arrays and of their parts; 16 KB for attention, caches, linear
+// attention and opening a model, which are methods of the same object; 10 KB for checking the names of all options,
+// values of hostile types, and what is read once.
 const LIMIT = 64 + 16 + 10;
 
 test(`an app that calls load() is at most ${LIMIT} KB, including Emscripten's glue`, async (t) => {
