@@ -12,6 +12,7 @@ const SHARED = {
   Precision: ["PRECISIONS"],
   Ramp: ["RAMPS"],
   MropeLayout: ["MROPE_LAYOUTS"],
+  AxesLayout: ["AXES_LAYOUTS"],
   Family: ["YARN_FAMILIES"],
   Role: ["ROLES"],
   DType: ["DTYPES"],

@@ -1,6 +1,7 @@
 // rope.plan: fields, reference numbers, valid lengths of length-dependent plans, and ramps.
 import assert from "node:assert/strict";
 import test from "node:test";
+import { overrideRopeConfig, ropeConfig } from "ropewalk";
 import { sameBits } from "../helpers/arrays.mjs";
 import { rw, withRope } from "../helpers/runtime.mjs";
 
@@ -281,4 +282,19 @@ test("xPos: one scale per pair", () => {
   const { xpos } = planOf({ ...plain, xpos: { scale_base: 512, center: 7 } });
   assert.deepEqual([xpos.scale_base, xpos.center], [512, 7]);
   xpos.scale.forEach((scale, j) => near(scale, (2 * j + 0.4 * 128) / (1.4 * 128), 1e-15, `pair ${j}`));
+});
+
+test("an odd share of a head is rounded up to whole pairs, and its frequencies are those of the odd width", () => {
+  const config = ropeConfig(
+    { model_type: "phi", hidden_size: 240, num_attention_heads: 8, max_position_embeddings: 2048 },
+    { overrides: { partial_rotary_factor: 0.5 } },
+  );
+  assert.deepEqual([config.head_dim, config.rotary_dim, config.frequency_dim], [30, 16, 15]);
+  const { rotary_dim, inv_freq } = planOf(config);
+  assert.equal(rotary_dim, 16);
+  inv_freq.forEach((frequency, j) => near(frequency, 10000 ** ((-2 * j) / 15), 1e-15, `pair ${j}`));
+  const even = overrideRopeConfig(config, { partial_rotary_factor: 0.4 });
+  assert.deepEqual([even.rotary_dim, even.frequency_dim], [12, undefined]);
+  assert.throws(() => rw.rope({ ...plain, rotary_dim: 15 }), { code: "INVALID_CONFIG", field: "rotary_dim" });
+  assert.throws(() => rw.rope({ ...plain, rotary_dim: 16, frequency_dim: 14 }), { field: "frequency_dim" });
 });
