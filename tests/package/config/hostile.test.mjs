@@ -74,21 +74,23 @@ function objectsIn(value, found = []) {
 }
 
 /** A copy of a JSON value with a few changes: values of any type, removed, moved, renamed and doubled keys. */
-function mutated(value, random) {
+function mutated(source, random) {
   const pick = (list) => list[Math.floor(random() * list.length)];
-  const copy = structuredClone(value);
+  const copy = structuredClone(source);
   for (let n = 1 + Math.floor(random() * 3); n > 0; --n) {
     const place = pick(objectsIn(copy));
     if (place === undefined) break;
     const key = pick(Object.keys(place)) ?? pick(KEYS);
+    const value = Object.hasOwn(place, key) ? place[key] : null;
     const change = Math.floor(random() * 7);
     if (change === 0) delete place[key];
     if (change === 1) place[pick(KEYS)] = structuredClone(pick(VALUES));
     if (change === 2) place[key] = structuredClone(pick(VALUES));
-    if (change === 3 && typeof place[key] === "number") place[key] *= pick([-1, 0.5, 1e9, 1e300, 1e-9, 1 + 1e-9]);
-    if (change === 4) place[key] = pick([[place[key]], { [pick(KEYS)]: place[key] }]);
-    if (change === 5) place[pick(KEYS)] = structuredClone(place[key]);
-    if (change === 6) place[key] = structuredClone(place[pick(Object.keys(place))]);
+    if (change === 3 && typeof value === "number") place[key] = value * pick([-1, 0.5, 1e9, 1e300, 1e-9, 1 + 1e-9]);
+    if (change === 4) place[key] = pick([[value], { [pick(KEYS)]: value }]);
+    const own = pick(Object.values(place)) ?? null;
+    if (change === 5) place[pick(KEYS)] = structuredClone(own);
+    if (change === 6) place[key] = structuredClone(own);
   }
   // JSON.parse makes own keys of __proto__, and takes the last of two equal keys, as files may have.
   const doubled = `"${pick(KEYS)}":${JSON.stringify(pick(VALUES))},`;

@@ -3,18 +3,20 @@ import { type FamilyRow, type LayerRope, paired } from "./family.js";
 
 type Layers = Record<string, LayerRope>;
 
+const kinds = (full_attention: LayerRope, sliding_attention: LayerRope): Layers => ({
+  full_attention,
+  sliding_attention,
+});
+
 const QUERY_SCALAR = { key: "query_pre_attn_scalar", power: -0.5, default: 256 };
 
 const FULL = { theta_key: "rope_theta", scaled: true };
-const GEMMA: Layers = {
-  full_attention: { ...FULL, rope_theta: 1e6 },
-  sliding_attention: { rope_theta: 1e4, theta_key: "rope_local_base_freq" },
-};
+const GEMMA = kinds({ ...FULL, rope_theta: 1e6 }, { rope_theta: 1e4, theta_key: "rope_local_base_freq" });
 const GLOBAL_HEAD = { head_dim: 512, head_dim_key: "global_head_dim" };
-const GEMMA_4: Layers = {
-  full_attention: { rope_theta: 1e6, rope_type: "proportional", partial_rotary_factor: 0.25, ...GLOBAL_HEAD },
-  sliding_attention: { rope_theta: 1e4 },
-};
+const GEMMA_4 = kinds(
+  { rope_theta: 1e6, rope_type: "proportional", partial_rotary_factor: 0.25, ...GLOBAL_HEAD },
+  { rope_theta: 1e4 },
+);
 const DEEPSEEK_V4: Layers = {
   main: {
     rope_theta: 1e4,
@@ -31,10 +33,10 @@ const DEEPSEEK_V4: Layers = {
     also: ["compressed_sparse_attention", "heavily_compressed_attention"],
   },
 };
-const MODERNBERT: Layers = {
-  full_attention: { rope_theta: 160000, theta_key: "global_rope_theta", scaled: true },
-  sliding_attention: { rope_theta: 1e4, theta_key: "local_rope_theta", scaled: true },
-};
+const MODERNBERT = kinds(
+  { rope_theta: 160000, theta_key: "global_rope_theta", scaled: true },
+  { rope_theta: 1e4, theta_key: "local_rope_theta", scaled: true },
+);
 
 /** Sources: as of families.ts. */
 // prettier-ignore
@@ -47,61 +49,46 @@ export const layeredRows = (): readonly FamilyRow[] => [
     { hf: "gemma3n gemma3n_text", gguf: "gemma3n", head_dim: 256, softmax: 1, layers: GEMMA, gguf_sliding: "plain" },
     {
       hf: "embedding_gemma2_text", head_dim: 256, softmax: 1,
-      layers: { full_attention: { rope_theta: 1e6, ...GLOBAL_HEAD }, sliding_attention: { rope_theta: 1e4 } },
+      layers: kinds({ rope_theta: 1e6, ...GLOBAL_HEAD }, { rope_theta: 1e4 }),
     },
     {
       hf: "gemma4 gemma4_text gemma4_unified gemma4_unified_text diffusion_gemma_text", gguf: "gemma4 gemma4-assistant",
       head_dim: 256, softmax: 1, layers: GEMMA_4, gguf_sliding: "plain",
     },
     { hf: "modernbert modernbert-decoder", gguf: "modern-bert", layers: MODERNBERT, gguf_sliding: "plain" },
-    { hf: "ultrabert", layers: { full_attention: { rope_theta: 2560000 }, sliding_attention: { rope_theta: 1e4 } } },
+    { hf: "ultrabert", layers: kinds({ rope_theta: 2560000 }, { rope_theta: 1e4 }) },
     {
       hf: "olmo3", gguf: "olmo2", gguf_sliding: "base",
-      layers: {
-        full_attention: { ...FULL, rope_theta: 5e5 },
-        sliding_attention: { rope_theta: 5e5, theta_key: "rope_theta" },
-      },
+      layers: kinds({ ...FULL, rope_theta: 5e5 }, { rope_theta: 5e5, theta_key: "rope_theta" }),
     },
     {
       hf: "laguna", gguf: "laguna", head_dim: 128, gguf_sliding: "base",
-      layers: {
-        full_attention: { rope_theta: 5e5, partial_rotary_factor: 0.5, scaled: true },
-        sliding_attention: { rope_theta: 1e4, partial_rotary_factor: 1 },
-      },
+      layers: kinds(
+        { rope_theta: 5e5, partial_rotary_factor: 0.5, scaled: true },
+        { rope_theta: 1e4, partial_rotary_factor: 1 },
+      ),
     },
     {
       hf: "mellum", gguf: "mellum", head_dim: 128, gguf_sliding: "base",
-      layers: { full_attention: { rope_theta: 5e5, scaled: true }, sliding_attention: { rope_theta: 1e4 } },
+      layers: kinds({ rope_theta: 5e5, scaled: true }, { rope_theta: 1e4 }),
     },
     {
       hf: "mimo_v2_flash", gguf: "mimo2",
       head_dim: 192, partial_rotary_factor: 0.334, gguf_sliding: "plain",
-      layers: {
-        full_attention: { ...FULL, rope_theta: 5e6 },
-        sliding_attention: { rope_theta: 1e4, theta_key: "swa_rope_theta" },
-      },
+      layers: kinds({ ...FULL, rope_theta: 5e6 }, { rope_theta: 1e4, theta_key: "swa_rope_theta" }),
     },
     {
       hf: "step3p5 step3p7", gguf: "step35",
       head_dim: 128, gguf_sliding: "plain", gguf_halves_full: true,
-      layers: {
-        full_attention: { ...FULL, rope_theta: 1e4 },
-        sliding_attention: { rope_theta: 1e4, theta_key: "rope_theta" },
-      },
+      layers: kinds({ ...FULL, rope_theta: 1e4 }, { rope_theta: 1e4, theta_key: "rope_theta" }),
     },
     {
       hf: "lfm3", head_dim: 128,
-      layers: {
-        full_attention: { rope_theta: 1e6, rope_type: "proportional", partial_rotary_factor: 0.5 },
-        sliding_attention: { rope_theta: 1e4 },
-      },
+      layers: kinds({ rope_theta: 1e6, rope_type: "proportional", partial_rotary_factor: 0.5 }, { rope_theta: 1e4 }),
     },
     {
       hf: "neomme", head_dim: 64,
-      layers: {
-        full_attention: { rope_theta: 1e6, partial_rotary_factor: 0.25 },
-        sliding_attention: { rope_theta: 1e4, partial_rotary_factor: 1 },
-      },
+      layers: kinds({ rope_theta: 1e6, partial_rotary_factor: 0.25 }, { rope_theta: 1e4, partial_rotary_factor: 1 }),
     },
     {
       hf: "zaya", head_dim: 128,

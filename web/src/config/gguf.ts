@@ -1,5 +1,6 @@
 // Reads the RoPE of a GGUF file from its metadata and RoPE tensors.
 import { fail } from "../base/errors.js";
+import { show } from "../base/show.js";
 import type { Family } from "./family.js";
 import { familyOf } from "./family_lookup.js";
 import { decimalOf, firstCountOf, integerOf, type Metadata, numberOf, openMetadata, valueOf } from "./gguf_metadata.js";
@@ -125,7 +126,7 @@ function scalingOf(file: Metadata, tensors: GgufRopeTensors): RopeScaling {
   const path = `${file.arch}.rope.scaling.type`;
   const given = valueOf(file, "rope.scaling.type");
   if (typeof given === "string" && !SCALING_TYPES.includes(given as "none")) {
-    fail("UNSUPPORTED_ROPE_TYPE", path, `must be one of ${SCALING_TYPES.join(", ")} (got "${given}")`);
+    fail("UNSUPPORTED_ROPE_TYPE", path, `must be one of ${SCALING_TYPES.join(", ")} (got ${show(given)})`);
   }
   // llama.cpp uses linear if no type is named, and reads a factor of 0 as absent.
   const type = isAbsent(given) ? "linear" : oneOf(given, path, SCALING_TYPES);

@@ -31,7 +31,8 @@ const OPTIONS = optionNames<RopeConfigOptions>("ropeConfig()", { layer_type: tru
  * `compat` stays `hf`, for GGUF files too: their converter has read the same config.json.
  *
  * @throws RopewalkError with the path of the key: UNKNOWN_FAMILY (name the pairing in the overrides), UNKNOWN_KEY,
- *   UNSUPPORTED_ROPE_TYPE, INVALID_CONFIG, INVALID_ARGUMENT (`layer_type` is missing, or the model has no such kind)
+ *   UNSUPPORTED_ROPE_TYPE (also for a family whose RoPE no config describes), INVALID_CONFIG, INVALID_ARGUMENT
+ *   (`layer_type` is missing, or the model has no such kind)
  *
  * @example ropeConfig(await (await fetch("config.json")).json(), { overrides: { rope_scaling: { rope_type: "yarn",
  *   factor: 4 } } });
