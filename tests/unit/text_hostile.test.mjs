@@ -1,7 +1,7 @@
 // Damaged and unsupported vocabularies.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { tokenizerFromGguf, tokenizerFromJson } from "../../build/package/text/tokenizer.js";
+import { tokenizerFrom, tokenizerFromGguf, tokenizerFromJson } from "../../build/package/text/tokenizer.js";
 import { byteLevelMetadata, sentencePieceMetadata, vocabularies } from "../text/fixtures.mjs";
 
 const key = (name) => `tokenizer.ggml.${name}`;
@@ -67,6 +67,57 @@ test("GGUF: errors for unsupported tokenizers and pre-tokenizers list the suppor
   });
   const other = sentencePieceMetadata({ [key("model")]: "rwkv" });
   await assert.rejects(tokenizerFromGguf(other), { code: "UNSUPPORTED_MODEL", field: key("model") });
+});
+
+test("GGUF: 100,000 special tokens that begin alike, and one that is very long", async () => {
+  const many = Array.from({ length: 100000 }, (_, i) => `aaaa${i}<`);
+  const withTokens = (more) =>
+    byteLevelMetadata("qwen2", {
+      [key("tokens")]: [...tokens, ...more],
+      [key("token_type")]: [...byteLevelMetadata("qwen2")[key("token_type")], ...more.map(() => 3)],
+    });
+  const tokenizer = await tokenizerFromGguf(withTokens(many));
+  const start = process.cpuUsage();
+  const text = "a".repeat(100000) + "aaaa77<";
+  assert.equal(tokenizer.encode(text).at(-1), tokens.length + 77);
+  assert.ok(process.cpuUsage(start).user < 2e6);
+  await assert.rejects(tokenizerFromGguf(withTokens(["a".repeat(1000)])), {
+    code: "INVALID_FILE",
+    field: key("tokens"),
+  });
+});
+
+test("options and arguments of any kind", async () => {
+  const tokenizer = await tokenizerFromGguf(byteLevelMetadata("qwen2"));
+  const wrong = [
+    [() => tokenizer.encode("a", { specials: true }), "UNKNOWN_KEY", "specials"],
+    [() => tokenizer.encode("a", null), "INVALID_ARGUMENT", "options"],
+    [() => tokenizer.encode("a", { special: 1 }), "INVALID_ARGUMENT", "special"],
+    [() => tokenizer.encode("a", { parseSpecial: null }), "INVALID_ARGUMENT", "parseSpecial"],
+    [() => tokenizer.encode(Symbol("a")), "INVALID_ARGUMENT", "text"],
+    [() => tokenizer.decode([0], { skip_special: true }), "UNKNOWN_KEY", "skip_special"],
+    [() => tokenizer.decode([0], { skipSpecial: "no" }), "INVALID_ARGUMENT", "skipSpecial"],
+    [() => tokenizer.decode(3), "INVALID_ARGUMENT", "tokens"],
+    [() => tokenizer.decode(null), "INVALID_ARGUMENT", "tokens"],
+    [() => tokenizer.decode([1n]), "INVALID_ARGUMENT", "tokens"],
+    [() => tokenizer.decode([Symbol("a")]), "INVALID_ARGUMENT", "tokens"],
+    [() => tokenizer.stream({ continue: true }), "UNKNOWN_KEY", "continue"],
+    [() => tokenizer.stream().push(-1), "INVALID_ARGUMENT", "tokens"],
+    [() => tokenizer.stream().push(Symbol("a")), "INVALID_ARGUMENT", "tokens"],
+    [() => tokenizer.token(1.5), "INVALID_ARGUMENT", "tokens"],
+    [() => tokenizer.token({}), "INVALID_ARGUMENT", "tokens"],
+    [() => tokenizer.idOf(3), "INVALID_ARGUMENT", "token"],
+  ];
+  for (const [call, code, field] of wrong) assert.throws(call, { name: "RopewalkError", code, field }, String(call));
+  for (const id of ["length", "__proto__", "map", "0"])
+    assert.throws(() => tokenizer.token(id), { code: "INVALID_ARGUMENT", field: "tokens" }, id);
+});
+
+test("sources of tokenizerFrom that are no objects", async () => {
+  for (const source of [undefined, null, "text", 3, 3n, Symbol("a"), [], new Uint8Array(3), () => {}])
+    await assert.rejects(async () => tokenizerFrom(source), { code: "INVALID_ARGUMENT", field: "source" });
+  for (const config of [null, 3, "text", []])
+    await assert.rejects(tokenizerFrom(tokenizer_json, config), { name: "RopewalkError", code: "INVALID_FILE" });
 });
 
 const model = tokenizer_json.model;

@@ -84,7 +84,7 @@ export interface OpenOptions {
   retries?: number;
   /** Milliseconds without a byte from the server after which a request fails and is retried, 1 to 2^31 − 1; default 20,000. */
   timeout?: number;
-  /** Called with problems that don't stop reading, such as a full cache. */
+  /** Called with problems that don't stop reading, such as a full cache or a damaged piece in it. */
   onWarning?: (message: string) => void;
 }
 

@@ -1,9 +1,7 @@
 // Checks the components of a tokenizer.json whose sizes decide how long encoding takes.
 import { show } from "../base/show.js";
 import { invalid, isObject, type Json } from "./json_vocabulary.js";
-
-/** Characters of an added token. Each character of a text is compared with as many. Released tokenizers have up to 60. */
-export const LONGEST_ADDED_TOKEN = 256;
+import { LONGEST_ADDED_TOKEN } from "./special_tokens.js";
 
 /** Characters of a Unigram token: a text has as many candidates at each character. SentencePiece trains up to 16. */
 const LONGEST_UNIGRAM_TOKEN = 128;

@@ -5,8 +5,8 @@ import { isObject, readVocabulary, invalid, type Json } from "./json_vocabulary.
 import { limitPatterns, stepsFor } from "./pattern/limit_patterns.js";
 import { type Steps, TooManySteps } from "./pattern/matcher.js";
 import { UnknownSyntax } from "./pattern/parse.js";
-import { checkComponents, LONGEST_ADDED_TOKEN } from "./json_components.js";
-import { endTokensOf } from "./special_tokens.js";
+import { checkComponents } from "./json_components.js";
+import { endTokensOf, LONGEST_ADDED_TOKEN } from "./special_tokens.js";
 import type { Vocabulary } from "./vocabulary.js";
 import { VocabularyTokenizer, type Tokenizer } from "./vocabulary_tokenizer.js";
 

@@ -1,5 +1,10 @@
 // Special tokens: finds them in a text, and decides which ones end a generation.
+import { fail } from "../base/errors.js";
+import { show } from "../base/show.js";
 import type { Vocabulary } from "./vocabulary.js";
+
+/** UTF-16 code units of an added token that is looked for in a text: each one of the text is compared with as many. */
+export const LONGEST_ADDED_TOKEN = 256;
 
 /** Tokens that end a generation in every vocabulary that has them. */
 const END_PIECES = [
@@ -47,11 +52,19 @@ export function endTokensOf(vocabulary: Vocabulary, named: readonly number[]): n
   return [...ends];
 }
 
+/** A step into the pieces of added tokens: the piece that ends here, and the next UTF-16 code units. */
+interface Branch {
+  id?: number;
+  next: Map<number, Branch>;
+}
+
+const newBranch = (): Branch => ({ next: new Map() });
+
 /** Finds added tokens in a text. */
 export class AddedTokens {
   readonly #vocabulary: Vocabulary;
-  /** By their first UTF-16 code unit, longest first. */
-  readonly #byUnit = new Map<number, { piece: string; id: number }[]>();
+  /** A tree, because a damaged file may have a million tokens that begin alike. */
+  readonly #root = newBranch();
   readonly #trimsAfter: ReadonlySet<number>;
 
   /** @param trimsAfter tokens that remove the whitespace after them */
@@ -59,13 +72,39 @@ export class AddedTokens {
     this.#vocabulary = vocabulary;
     this.#trimsAfter = trimsAfter;
     vocabulary.pieces.forEach((piece, id) => {
-      if (piece === undefined || piece === "" || !vocabulary.isAdded(id)) return;
-      const unit = piece.charCodeAt(0);
-      const others = this.#byUnit.get(unit);
-      if (others === undefined) this.#byUnit.set(unit, [{ piece, id }]);
-      else others.push({ piece, id });
+      if (piece !== undefined && vocabulary.isAdded(id)) this.#add(piece, id);
     });
-    for (const tokens of this.#byUnit.values()) tokens.sort((a, b) => b.piece.length - a.piece.length);
+  }
+
+  #add(piece: string, id: number): void {
+    if (piece.length > LONGEST_ADDED_TOKEN) {
+      fail(
+        "INVALID_FILE",
+        "tokenizer.ggml.tokens",
+        `special tokens must have at most ${LONGEST_ADDED_TOKEN} characters (got ${show(piece)} with ${piece.length})`,
+      );
+    }
+    if (piece === "") return;
+    let branch = this.#root;
+    for (let i = 0; i < piece.length; i++) {
+      const unit = piece.charCodeAt(i);
+      let next = branch.next.get(unit);
+      if (next === undefined) branch.next.set(unit, (next = newBranch()));
+      branch = next;
+    }
+    branch.id ??= id;
+  }
+
+  /** The longest token at a position of the text, with its end. */
+  #find(text: string, at: number, parseSpecial: boolean): { id: number; end: number } | undefined {
+    let found: { id: number; end: number } | undefined;
+    let branch: Branch | undefined = this.#root;
+    for (let end = at; branch !== undefined; end++) {
+      const { id } = branch;
+      if (id !== undefined && (parseSpecial || !this.#vocabulary.isSpecial(id))) found = { id, end };
+      branch = end < text.length ? branch.next.get(text.charCodeAt(end)) : undefined;
+    }
+    return found;
   }
 
   /**
@@ -77,16 +116,14 @@ export class AddedTokens {
     const parts: (string | number)[] = [];
     let end = 0;
     for (let at = 0; at < text.length;) {
-      const found = this.#byUnit
-        .get(text.charCodeAt(at))
-        ?.find(({ piece, id }) => (parseSpecial || !this.#vocabulary.isSpecial(id)) && text.startsWith(piece, at));
+      const found = this.#find(text, at, parseSpecial);
       if (found === undefined) {
         ++at;
         continue;
       }
       if (at > end) parts.push(text.slice(end, at));
       parts.push(found.id);
-      at += found.piece.length;
+      at = found.end;
       if (this.#trimsAfter.has(found.id)) while (/^\s/.test(text.charAt(at))) ++at;
       end = at;
     }

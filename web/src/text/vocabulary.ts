@@ -67,7 +67,7 @@ export class Vocabulary {
 
   /** The piece of an id. @throws INVALID_ARGUMENT (tokens): the vocabulary doesn't have the id */
   pieceOf(id: number): string {
-    const piece = this.pieces[id];
+    const piece = typeof id === "number" ? this.pieces[id] : undefined;
     if (piece !== undefined) return piece;
     fail("INVALID_ARGUMENT", "tokens", `must be ids of the vocabulary, below ${this.size} (got ${show(id)})`);
   }
