@@ -248,7 +248,13 @@ test("tensor.set rounds numbers to nearest even, and takes a Uint16Array as bits
       [...few.set(Int8Array.of(1, -2, 3, 100)).data],
       [1, -2, 3, 100].map((value) => toBits(value, dtype)),
     );
-    for (const wrong of [["1", 2, 3, 4], [1n, 2, 3, 4], BigInt64Array.of(1n, 2n, 3n, 4n), [1, 2, , 4], { length: 4 }]) {
+    for (const wrong of [
+      ["1", 2, 3, 4],
+      [1n, 2, 3, 4],
+      BigInt64Array.of(1n, 2n, 3n, 4n),
+      Object.assign([1, 2, 3, 4], { 2: undefined }),
+      { length: 4 },
+    ]) {
       const before = few.data.slice();
       raises(() => few.set(wrong), "INVALID_ARGUMENT", "elements");
       sameBits(few.data.slice(), before);

@@ -28,7 +28,7 @@ function onnxRotaryEmbedding(x, [B, S, H, D], headsFirst, { cos, sin, rowOf, int
 }
 
 /** transformers' apply_rotary_pos_emb for one tensor: q * cos + rotate_half(q) * sin, with cos and sin [B, T, D], x [B, H, T, D], in f64. */
-function applyRotaryPosEmb(x, [B, H, T, D], cos, sin) {
+function applyRotaryPosEmb(x, [, H, T, D], cos, sin) {
   return Float64Array.from(x, (value, i) => {
     const [d, t, b] = [i % D, Math.floor(i / D) % T, Math.floor(i / (D * T * H))];
     const rotated = d < D / 2 ? -x[i + D / 2] : x[i - D / 2];

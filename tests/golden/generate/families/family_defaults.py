@@ -22,7 +22,7 @@ from transformers import CONFIG_MAPPING
 from family_models import attention_classes, build, modeling_modules, rotary_alone, rotary_classes, rotary_modules, text_config_of
 from family_rotations import POSITION, apply_functions, describe
 
-FILE = Path(__file__).parents[1] / "family_defaults.json"
+FILE = Path(__file__).parents[2] / "family_defaults.json"
 
 # Options that turn RoPE on in classes whose defaults have none, and sizes that the class leaves out.
 OPTIONS = {
