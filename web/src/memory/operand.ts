@@ -1,11 +1,11 @@
 // Array and tensor arguments: checked, with their addresses in wasm memory.
-import { DTYPES, type DType, type ElementView, sizeOf, viewElements } from "./elements.js";
+import { type DType, type ElementView, sizeOf, viewElements } from "./elements.js";
 import { fail } from "../base/errors.js";
 import { show } from "../base/show.js";
 import { copyNumbers, typedArrayName, viewBytes } from "../base/typed_arrays.js";
 import type { Heap } from "./heap.js";
 import type { Owned } from "./owned.js";
-import { checkLayout, checkShape, elementCount, type Extents, extentsOf, type Layout, LAYOUTS } from "./shape.js";
+import { checkLayout, checkShape, elementCount, type Extents, extentsOf, type Layout } from "./shape.js";
 import { tensorMemory } from "./tensor.js";
 import type { TensorMemory } from "./tensor_memory.js";
 import type { WasmTensor } from "./wasm_module.js";
@@ -191,10 +191,13 @@ export function checkTarget(source: Operand, target: Operand, name = "x"): void 
   }
 }
 
+const LAYOUT_CODES: Record<Layout, number> = { bthd: 0, bhtd: 1, thd: 2 };
+const DTYPE_CODES: Record<DType, number> = { f32: 0, f16: 1, bf16: 2 };
+
 /** Codes of layouts and element types in wasm. @internal */
 export const codeOf = {
-  layout: (extents: Extents): number => LAYOUTS.indexOf(extents.layout),
-  dtype: (dtype: DType): number => DTYPES.indexOf(dtype),
+  layout: (extents: Extents): number => LAYOUT_CODES[extents.layout],
+  dtype: (dtype: DType): number => DTYPE_CODES[dtype],
 };
 
 /** A tensor as an argument of wasm calls. @internal */
