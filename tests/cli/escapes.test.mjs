@@ -10,6 +10,7 @@ import { ropewalk, withFolder } from "./program.mjs";
 
 /** Clears the screen, sets the title, C1's CSI, and moves to the start of the line. */
 const EVIL = "\x1b[2J\x1b]0;title\x07\x9b31m\x85\r";
+// eslint-disable-next-line no-control-regex -- they are what is looked for
 const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/;
 
 /** The tiny model with escape sequences in its name, tokens and template. Its sampled words are its last tokens. */

@@ -21,9 +21,9 @@ const task = `
 import { cachedModels, deleteCachedModel, openModel, webFiles } from "/files.js";
 export const list = () => cachedModels(webFiles);
 export const remove = (source) => deleteCachedModel(webFiles, source);
-export async function run({ source, cache }) {
+export async function run({ source, ...options }) {
   const warnings = [];
-  const model = await openModel(webFiles, source, { cache, onWarning: (message) => warnings.push(message) });
+  const model = await openModel(webFiles, source, { ...options, onWarning: (message) => warnings.push(message) });
   const all = new Uint8Array(model.bytes);
   let filled = 0;
   await model.read(model.tensors.values(), (tensor, offset, chunk) => {
@@ -91,7 +91,105 @@ const inWorker = (page, options) =>
     options,
   );
 
+/** Damages every piece of a page's OPFS, and returns the names of all files there. */
+const damageOpfs = (page) =>
+  page.evaluate(async () => {
+    const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle("ropewalk-models");
+    const names = [];
+    for await (const name of folder.keys()) names.push(name);
+    for (const name of names.filter((name) => /-\d+$/.test(name))) {
+      const handle = await folder.getFileHandle(name);
+      const writable = await handle.createWritable({ keepExistingData: true });
+      await writable.write({ type: "write", position: 70000, data: new Uint8Array(3) });
+      await writable.close();
+    }
+    return names;
+  });
+
 for (const name of BROWSERS) {
+  test(`${name}: a model that changes while two pages keep it, damaged pieces, and redirects with headers`, async (t) => {
+    const texts = { "/files.js": await bundled(), "/run.js": task, "/worker.js": worker };
+    const changed = bytes.map((byte, i) => (i < 2 << 20 ? byte : byte ^ 1));
+    const versions = [bytes, changed];
+    let requests = 0;
+    let changesAt = Infinity;
+    const seen = [];
+    const other = await listen(t, (request, response) => {
+      seen.push(request.headers);
+      const allowed = { "access-control-allow-origin": "*", "access-control-allow-headers": "*, authorization" };
+      if (request.method === "OPTIONS") return response.writeHead(204, allowed).end();
+      const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range);
+      return answer(
+        response,
+        bytes,
+        { start: Number(first), end: Math.min(Number(last) + 1, bytes.length) },
+        { headers: allowed },
+      );
+    });
+    const url = await listen(t, (request, response) => {
+      if (request.url === "/away.gguf") return response.writeHead(302, { location: `${other}m.gguf` }).end();
+      if (request.url === "/near.gguf") return response.writeHead(302, { location: "/m.gguf" }).end();
+      if (request.url === "/m.gguf") {
+        const version = requests++ < changesAt ? 0 : 1;
+        const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range);
+        const range = { start: Number(first), end: Math.min(Number(last) + 1, bytes.length) };
+        return answer(response, versions[version], range, { headers: { etag: `"${version}"` } });
+      }
+      return response
+        .writeHead(200, { "content-type": texts[request.url] === undefined ? "text/html" : "text/javascript" })
+        .end(texts[request.url] ?? "<!doctype html><title>files</title>");
+    });
+    await withBrowser(
+      name,
+      async (browser) => {
+        const pages = [await browser.newPage(), await browser.newPage()];
+        for (const page of pages) await page.goto(url);
+        const outcome = (page, options) =>
+          inPage(page, { source: `${url}m.gguf`, cache: "opfs", ...options }).catch((error) => ({
+            error: String(error),
+          }));
+        const digests = [expected, undefined];
+        // the digest of the changed file
+        changesAt = -1;
+        digests[1] = (await outcome(pages[0], { cache: "none" })).digest;
+        assert.notEqual(digests[1], expected);
+        for (let round = 0; round < 2; round++) {
+          [requests, changesAt] = [0, 2 + round];
+          for (const { digest, error } of await Promise.all(pages.map((page) => outcome(page)))) {
+            if (error === undefined) assert.ok(digests.includes(digest), "the bytes of one version");
+            else assert.match(error, /changed on the server/);
+          }
+          assert.deepEqual(await outcome(pages[round]), { digest: digests[1], warnings: [] });
+        }
+        const names = await damageOpfs(pages[0]);
+        assert.equal(names.filter((kept) => /-\d+$/.test(kept)).length, 3, names.join());
+        const { digest, warnings } = await outcome(pages[1]);
+        assert.equal(digest, digests[1]);
+        assert.equal(warnings.filter((warning) => /damaged; downloading them again/.test(warning)).length > 0, true);
+
+        const headers = { "x-api-key": "secret" };
+        const away = await outcome(pages[0], { source: `${url}away.gguf`, cache: "none", headers, retries: 0 });
+        assert.match(away.error, /redirects to another origin/);
+        assert.ok(
+          seen.every(
+            (sent) =>
+              sent["x-api-key"] === undefined && !/x-api-key/.test(sent["access-control-request-headers"] ?? ""),
+          ),
+        );
+        const near = await outcome(pages[0], { source: `${url}near.gguf`, cache: "none", headers });
+        assert.equal(near.digest, digests[1]);
+        const authorized = await outcome(pages[0], {
+          source: `${url}away.gguf`,
+          cache: "none",
+          headers: { Authorization: "Bearer secret" },
+        });
+        if (authorized.error === undefined) assert.equal(authorized.digest, expected);
+        assert.ok(seen.every((sent) => sent.authorization === undefined));
+      },
+      { timeoutMs: 60_000 },
+    );
+  });
+
   test(`${name}: reads served, cached, dropped and cross-origin models`, async (t) => {
     const texts = { "/files.js": await bundled(), "/run.js": task, "/worker.js": worker };
     const own = modelServer({});

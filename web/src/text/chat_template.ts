@@ -131,7 +131,7 @@ function inputsOf(messages: readonly ChatMessage[], options: ChatOptions): Recor
   checkMessages(messages);
   if (typeof addGenerationPrompt !== "boolean")
     fail("INVALID_ARGUMENT", "addGenerationPrompt", `must be a boolean (got ${show(addGenerationPrompt)})`);
-  if (tools !== undefined && tools !== null && !Array.isArray(tools))
+  if (!Array.isArray(tools ?? []))
     fail("INVALID_ARGUMENT", "tools", `must be an array of JSON schemas (got ${show(tools)})`);
   for (const [name, token] of Object.entries({ beginToken, endToken })) {
     if (token !== undefined && typeof token !== "string")
@@ -139,7 +139,8 @@ function inputsOf(messages: readonly ChatMessage[], options: ChatOptions): Recor
   }
   if (!(now instanceof Date) || Number.isNaN(now.getTime()))
     fail("INVALID_ARGUMENT", "now", `must be a valid Date (got ${show(now)})`);
-  if (variables !== undefined && (typeof variables !== "object" || variables === null || Array.isArray(variables)))
+  const named: unknown = variables ?? {};
+  if (typeof named !== "object" || Array.isArray(named))
     fail("INVALID_ARGUMENT", "variables", `must be an object of values by name (got ${show(variables)})`);
   const constants = { true: true, false: false, none: null, True: true, False: false, None: null };
   const functions = {

@@ -13,7 +13,9 @@ const threadLocks: Locks = {
   request(name, action) {
     const result = (queues.get(name) ?? Promise.resolve()).then(action, action);
     queues.set(name, result);
-    const clear = (): void => void (queues.get(name) === result && queues.delete(name));
+    const clear = (): void => {
+      if (queues.get(name) === result) queues.delete(name);
+    };
     result.then(clear, clear);
     return result;
   },

@@ -81,7 +81,7 @@ async function followInPage(
   if (names.length === 0) return fetch(url, given);
   const leak = `and it could lead to another origin, which must not get the header ${quote(names[0]!)}`;
   const advice = `pass the URL that the server redirects to, or only "Authorization" as a header`;
-  if (url.origin !== globalThis.location?.origin)
+  if (url.origin !== (globalThis as { location?: Location }).location?.origin)
     return networkError(file, `${url.href}: the server redirects, ${leak}; ${advice}`);
   try {
     return await fetch(url, { ...given, mode: "same-origin" }); // fails before a request leaves the origin

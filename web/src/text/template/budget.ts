@@ -74,16 +74,16 @@ export class Budget {
   written(value: Value | undefined): void {
     if (value === undefined) return;
     const { value: content } = value;
-    if (typeof content !== "string") { this.spend(entriesOf(content)); return; }
-    this.checkLength(content.length);
-    this.spend(content.length / WRITTEN_PER_STEP);
+    if (typeof content === "string") this.checkLength(content.length);
+    this.spend(typeof content === "string" ? content.length / WRITTEN_PER_STEP : entriesOf(content));
   }
 
   /** Pays for writing an array or object as text: an array may hold the same one many times. `indent` spaces are added for each level. */
   serialized(value: Value, indent = 0): void {
     const open: { value: Value; level: number }[] = [{ value, level: 0 }];
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
-      const { value: { value: content } = next.value, level } = next;
+      const { level } = next;
+      const content = next.value.value;
       this.spend(1 + (level * indent) / WRITTEN_PER_STEP);
       if (typeof content === "string") this.spend(content.length / WRITTEN_PER_STEP);
       else if (Array.isArray(content))
