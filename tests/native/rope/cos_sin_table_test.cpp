@@ -274,7 +274,9 @@ TEST(ReadTable, ReadsEveryLayoutAndElementType) {
     ASSERT_EQ(table.write_ids(ids, {}, dtype, TableLayout::compact), Status::ok);
     std::vector<float> compact(rows * pairs), read(rows * pairs);
     ASSERT_EQ(read_table(table.cos_bytes().data(), dtype, TableLayout::compact, rows, pairs, compact.data()), Status::ok);
-    if (dtype == DType::f32) EXPECT_EQ(std::memcmp(compact.data(), table.cos_bytes().data(), table.cos_bytes().size()), 0);
+    if (dtype == DType::f32) {
+      EXPECT_EQ(std::memcmp(compact.data(), table.cos_bytes().data(), table.cos_bytes().size()), 0);
+    }
     for (const TableLayout layout : {TableLayout::half, TableLayout::interleaved}) {
       ASSERT_EQ(table.write_ids(ids, {}, dtype, layout), Status::ok);
       ASSERT_EQ(read_table(table.cos_bytes().data(), dtype, layout, rows, pairs, read.data()), Status::ok);
