@@ -54,7 +54,7 @@ test("a GGUF file with escape sequences in its strings: every command", async ()
     await writeFile(
       weights,
       safetensorsBytes({
-        [`${EVIL}q_proj.weight`]: { dtype: "F32", shape: [64, 2], data: new Uint8Array(512) },
+        [`${EVIL}.self_attn.q_proj.weight`]: { dtype: "F32", shape: [64, 2], data: new Uint8Array(512) },
         [EVIL]: { dtype: "F32", shape: [1], data: new Uint8Array(4) },
       }),
     );
@@ -63,9 +63,21 @@ test("a GGUF file with escape sequences in its strings: every command", async ()
       ["generate", model, "a", "-n", "8", "--seed", "1"],
       ["generate", model, "a", "-n", "8", "--seed", "1", "--chat"],
       ["perplexity", model, text, "--window", "16", "--tokens", "64"],
-      ["convert", weights, join(folder, "out.safetensors"), "--from", "half", "--to", "interleaved", "--heads", "4"],
+      [
+        "convert",
+        "pairing",
+        weights,
+        "-o",
+        join(folder, "out.safetensors"),
+        "--from",
+        "half",
+        "--to",
+        "interleaved",
+        "--heads",
+        "4",
+      ],
       ["table", model, "-o", join(folder, "table.npy"), "--length", "4"],
-      ["plot", "ramp", model, "--title", EVIL],
+      ["plot", "decay", model, "--title", EVIL],
       ["bench", model, "--rounds", "1"],
     ]) {
       for (const more of [[], ["--json"], ["--verbose"]]) {
