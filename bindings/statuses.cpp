@@ -77,9 +77,9 @@ ErrorText error_of(Status status) {
     case Status::xpos_scale_base_out_of_range: return {kConfig, "xpos.scale_base"};
     case Status::xpos_center_out_of_range: return {kConfig, "xpos.center"};
     case Status::query_temperature_out_of_range: return {kConfig, "query_temperature"};
-    case Status::frequencies_not_finite: return {kConfig, "rope_scaling"};
 
     case Status::sequence_length_out_of_range: return {kArgument, "seqLen"};
+    case Status::frequencies_not_finite: return {kConfig, "rope_scaling"};
     case Status::position_out_of_range: return {kPosition, "positions"};
     case Status::positions_axes: return {kPosition, "positions"};
     case Status::shape_out_of_range: return {kShape, "shape"};

@@ -61,9 +61,9 @@ enum class Status : int {
   xpos_scale_base_out_of_range,
   xpos_center_out_of_range,
   query_temperature_out_of_range,
-  frequencies_not_finite,
 
   sequence_length_out_of_range,
+  frequencies_not_finite,
   position_out_of_range,
   positions_axes,
   shape_out_of_range,
