@@ -1,7 +1,6 @@
 // Calls on a session that overlap: they run one after the other, or are refused, and never mix.
 import assert from "node:assert/strict";
 import test, { after, describe } from "node:test";
-import { setImmediate as nextTask } from "node:timers/promises";
 import { tinyModel } from "../helpers/models.mjs";
 import { raises, rejects, rw } from "../helpers/runtime.mjs";
 
@@ -39,9 +38,14 @@ const alone = (...calls) =>
 const stateOf = (session) => ({ tokens: session.tokens, logits: session.logits() });
 const generate8 = (session) => tokensOf(session.generate({ ...greedy, maxTokens: 8 }));
 
-/** Resolves when the session is in the middle of a call. */
-async function started(session, length = 0) {
-  while (session.length === length) await nextTask();
+/** Starts to append a list and runs `act` after the first batch, while the call runs. */
+function duringAppend(session, list, act) {
+  let isDone = false;
+  const onProgress = () => {
+    if (!isDone) act();
+    isDone = true;
+  };
+  return session.append(list, { onProgress });
 }
 
 test("appends run in the order of their calls", () =>
@@ -86,25 +90,25 @@ test("an append that fails doesn't stop those that wait", () =>
 test("methods that can't wait are refused while a call runs, and change nothing", () =>
   withSession(async (session) => {
     const saved = session.save();
-    const appended = session.append(first);
-    await started(session);
-    for (const [name, ...args] of [
-      ["rewind", 0],
-      ["shift", { discard: 1 }],
-      ["retune", { rope_theta: 5000 }],
-      ["extend"],
-      ["restore", saved],
-      ["save"],
-      ["fork"],
-      ["logits"],
-      ["logprobs"],
-      ["logprobOf", 3],
-      ["hidden"],
-    ]) {
-      raises(() => session[name](...args), "INVALID_ARGUMENT", "session");
-      assert.throws(() => session[name](...args), { message: `session: append() is running; await it before ${name === "fork" ? "save" : name}()` }); // prettier-ignore
-    }
-    await appended;
+    const refuseAll = () => {
+      for (const [name, ...args] of [
+        ["rewind", 0],
+        ["shift", { discard: 1 }],
+        ["retune", { rope_theta: 5000 }],
+        ["extend"],
+        ["restore", saved],
+        ["save"],
+        ["fork"],
+        ["logits"],
+        ["logprobs"],
+        ["logprobOf", 3],
+        ["hidden"],
+      ]) {
+        raises(() => session[name](...args), "INVALID_ARGUMENT", "session");
+        assert.throws(() => session[name](...args), { message: `session: append() is running; await it before ${name === "fork" ? "save" : name}()` }); // prettier-ignore
+      }
+    };
+    await duringAppend(session, first, refuseAll);
     assert.deepEqual(stateOf(session), await alone((one) => one.append(first)));
   }));
 
@@ -252,12 +256,10 @@ test("dispose() ends the call that runs and those that wait with DISPOSED", asyn
     const own = await rw.model(path, options);
     const session = own.session();
     const field = isModel ? "model" : "session";
-    const calls = [session.append(tokens(3000, 7)), session.append([5]), generate8(session)];
-    const ended = Promise.all(calls.map((call) => rejects(call, "DISPOSED", field)));
-    await started(session);
-    (isModel ? own : session).dispose();
-    await ended;
-    assert.ok(session.length < 3000);
+    const dispose = () => (isModel ? own : session).dispose();
+    const calls = [duringAppend(session, tokens(3000, 7), dispose), session.append([5]), generate8(session)];
+    await Promise.all(calls.map((call) => rejects(call, "DISPOSED", field)));
+    assert.equal(session.length, 128);
     raises(() => session.rewind(0), "DISPOSED", field);
     await rejects(session.append([5]), "DISPOSED", field);
     session.dispose();
@@ -283,14 +285,15 @@ test("a call that waits hears its signal", () =>
   withSession(async (session) => {
     const controller = new AbortController();
     const { signal } = controller;
-    const running = session.append(first);
+    const long = tokens(3000, 7);
+    const running = session.append(long);
     const waiting = [session.append(second, { signal }), tokensOf(session.generate({ ...greedy, signal }))];
     const last = session.append([5]);
     controller.abort(new Error("enough"));
     for (const call of waiting) await assert.rejects(call, /enough/);
-    assert.ok(session.length < first.length, "while the first call runs");
+    assert.ok(session.length < long.length, "while the first call runs");
     await Promise.all([running, last]);
-    assert.deepEqual(session.tokens, [...first, 5]);
+    assert.deepEqual(session.tokens, [...long, 5]);
   }));
 
 test("a callback that throws rejects its call, and the session stays usable", () =>

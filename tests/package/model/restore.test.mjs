@@ -232,7 +232,7 @@ function mutate(random, json, cache) {
     const inner = object[key];
     if (typeof inner === "object" && inner !== null && Object.keys(inner).length > 0 && random() < 0.7) change(inner);
     else if (random() < 0.2 && !Array.isArray(object)) delete object[key];
-    else object[key] = pick(values);
+    else object[key] = structuredClone(pick(values));
   };
   const own = structuredClone(json);
   const image = cache.slice();
