@@ -79,7 +79,6 @@ ErrorText error_of(Status status) {
     case Status::query_temperature_out_of_range: return {kConfig, "query_temperature"};
 
     case Status::sequence_length_out_of_range: return {kArgument, "seqLen"};
-    case Status::frequencies_not_finite: return {kConfig, "rope_scaling"};
     case Status::position_out_of_range: return {kPosition, "positions"};
     case Status::positions_axes: return {kPosition, "positions"};
     case Status::shape_out_of_range: return {kShape, "shape"};

@@ -17,11 +17,13 @@ constexpr std::uint64_t kLargestAllocation = sizeof(void*) == 4 ? 0xFFF00000u : 
 // Free it with free_aligned().
 inline void* allocate_aligned(std::uint64_t bytes) {
   if (bytes > kLargestAllocation) return nullptr;
-  const std::size_t rounded = (static_cast<std::size_t>(bytes) + kCacheLine - 1) / kCacheLine * kCacheLine;
+  const std::size_t size = bytes == 0 ? 1 : static_cast<std::size_t>(bytes);
 #ifdef _MSC_VER
-  return _aligned_malloc(rounded, kCacheLine);
+  return _aligned_malloc(size, kCacheLine);
 #else
-  return std::aligned_alloc(kCacheLine, rounded);
+  // aligned_alloc() wants a multiple of the alignment, and rounding up would hide writes past the end from AddressSanitizer.
+  void* memory = nullptr;
+  return posix_memalign(&memory, kCacheLine, size) == 0 ? memory : nullptr;
 #endif
 }
 

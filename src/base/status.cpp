@@ -66,8 +66,6 @@ StatusText describe_status(Status status) {
       return {"query_temperature", "needs a scale from 0 to 1e6, a floor_scale above 0 and a finite offset"};
 
     case Status::sequence_length_out_of_range: return {"sequence_length", "must be from 1 to 2^31"};
-    case Status::frequencies_not_finite:
-      return {"rope_scaling", "must give finite frequencies: its factor is too large for the rotary_dim and this length"};
     case Status::position_out_of_range:
       return {"positions", "must be finite and within ±2^31 (less if a frequency exceeds 2 or xPos would overflow)"};
     case Status::positions_axes: return {"positions", "must have one axis, or one for each axis of mrope_section"};

@@ -63,7 +63,6 @@ enum class Status : int {
   query_temperature_out_of_range,
 
   sequence_length_out_of_range,
-  frequencies_not_finite,
   position_out_of_range,
   positions_axes,
   shape_out_of_range,

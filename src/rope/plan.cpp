@@ -79,11 +79,6 @@ bool allocate(int pairs, bool has_xpos, FrequencyPlan& plan) {
          (!has_xpos || plan.xpos_scale.resize(pairs));
 }
 
-// NTK raises factors to a power, which may leave the range of numbers.
-bool are_finite(const Buffer<double>& numbers) {
-  return std::all_of(numbers.data(), numbers.data() + numbers.size(), [](double number) { return std::isfinite(number); });
-}
-
 }  // namespace
 
 Status make_plan(const RopeConfig& config, double sequence_length, FrequencyPlan& result) {
@@ -114,7 +109,6 @@ Status make_plan(const RopeConfig& config, double sequence_length, FrequencyPlan
   scale_frequencies(config, sequence_length, plan);
   multiply_by_attn_factor(config, plan);
   for (std::size_t j = 0; j < config.freq_factors.size(); ++j) plan.inv_freq[j] /= config.freq_factors[j];
-  if (!are_finite(plan.inv_freq)) return Status::frequencies_not_finite;
   if (config.reversed) {
     for (int j = 0; j < pairs; ++j) plan.inv_freq[j] = -plan.inv_freq[j];
   }

@@ -1,8 +1,6 @@
 // Mutates values of JSON and text by a seed, for fuzz targets.
 import assert from "node:assert/strict";
 
-export const pick = (random, list) => list[Math.floor(random() * list.length)];
-
 const ODD = [
   null,
   true,
@@ -28,26 +26,20 @@ const ODD = [
 /** A copy of a JSON value with one to four changes anywhere in it: removed, replaced, repeated, swapped and nested values. */
 export function mutateJson(random, value, values = []) {
   const copy = { root: structuredClone(value) };
-  for (let changes = 1 + Math.floor(random() * 4); changes > 0; changes--) {
+  for (let changes = random.between(1, 4); changes > 0; changes--) {
     const places = placesIn(copy, random);
-    const [container, key] = pick(random, places);
+    const [container, key] = random.pick(places);
     const old = container[key];
     const actions = [
-      () => (container[key] = structuredClone(pick(random, ODD))),
-      () => (container[key] = structuredClone(pick(random, [...values, ...ODD]))),
+      () => (container[key] = structuredClone(random.pick(ODD))),
+      () => (container[key] = structuredClone(random.pick([...values, ...ODD]))),
       () => (Array.isArray(container) ? container.splice(key, 1) : key !== "root" && delete container[key]),
-      () =>
-        (container[key] = structuredClone(
-          pick(
-            random,
-            places.map(([other, name]) => other[name]),
-          ),
-        )),
-      () => (container[key] = Array(1 + Math.floor(random() * 20)).fill(old)),
+      () => (container[key] = structuredClone(random.pick(places.map(([other, name]) => other[name])))),
+      () => (container[key] = Array(random.between(1, 20)).fill(old)),
       () => (container[key] = typeof old === "string" ? mutateText(random, old, values) : [old]),
-      () => (container[key] = typeof old === "number" ? old + pick(random, [1, -1, 0.5, 1e9, NaN]) : { a: old }),
+      () => (container[key] = typeof old === "number" ? old + random.pick([1, -1, 0.5, 1e9, NaN]) : { a: old }),
     ];
-    pick(random, actions)();
+    random.pick(actions)();
   }
   return copy.root;
 }
@@ -57,10 +49,10 @@ function placesIn(root, random) {
   const places = [];
   const open = [root];
   while (open.length > 0 && places.length < 300) {
-    const container = open.splice(Math.floor(random() * open.length), 1)[0];
+    const container = open.splice(random.int(open.length), 1)[0];
     const keys = Object.keys(container);
     for (let i = 0; i < Math.min(keys.length, 12); i++) {
-      const key = keys.length <= 12 ? keys[i] : pick(random, keys);
+      const key = keys.length <= 12 ? keys[i] : random.pick(keys);
       places.push([container, key]);
       if (typeof container[key] === "object" && container[key] !== null) open.push(container[key]);
     }
@@ -71,19 +63,19 @@ function placesIn(root, random) {
 /** A copy of a text with one to four changes: pieces removed, repeated, moved, or replaced by one of `pieces`. */
 export function mutateText(random, text, pieces = []) {
   let changed = text;
-  for (let changes = 1 + Math.floor(random() * 4); changes > 0; changes--) {
-    const at = Math.floor(random() * (changed.length + 1));
-    const end = Math.min(changed.length, at + Math.floor(random() ** 3 * 60));
+  for (let changes = random.between(1, 4); changes > 0; changes--) {
+    const at = random.int(changed.length + 1);
+    const end = Math.min(changed.length, at + Math.floor(random.unit() ** 3 * 60));
     const part = changed.slice(at, end);
-    const added = pick(random, [
+    const added = random.pick([
       () => "",
-      () => part.repeat(1 + Math.floor(random() * 30)),
+      () => part.repeat(random.between(1, 30)),
       () =>
         String(
-          pick(random, pieces.filter((piece) => typeof piece === "string").concat(["{", "}", "\u0000", "\ud800", " "])),
+          random.pick(pieces.filter((piece) => typeof piece === "string").concat(["{", "}", "\u0000", "\ud800", " "])),
         ),
-      () => changed.slice(Math.floor(random() * changed.length)).slice(0, 40),
-      () => String.fromCharCode(Math.floor(random() * 0x250)),
+      () => changed.slice(random.int(changed.length)).slice(0, 40),
+      () => String.fromCharCode(random.int(0x250)),
     ])();
     changed = changed.slice(0, at) + added + changed.slice(end);
     if (changed.length > 20000) changed = changed.slice(0, 20000);

@@ -76,6 +76,8 @@ struct FuzzedConfig {
     config.head_dim = input.one_in(16)                                             ? input.roughly(0, largest_head)
                       : config.rotary_dim > 0 && config.rotary_dim <= largest_head ? config.rotary_dim + input.between(0, 16)
                                                                                    : 2 * input.between(1, largest_head / 2);
+    if (input.one_in(8)) config.frequency_dim = input.roughly(0, 2 * largest_head);
+    config.reversed = input.flag();
     config.pairing = input.any_of(Pairing::interleaved_to_half);
     config.rope_type = input.any_of(kLastRopeType);
     config.compat = input.any_of(Compat::vllm);
@@ -83,6 +85,7 @@ struct FuzzedConfig {
     config.family = input.any_of(Family::grok);
     config.ramp = input.any_of(Ramp::two_ramps);
     config.mrope_layout = input.any_of(MropeLayout::vision);
+    config.axes_layout = input.any_of(AxesLayout::shared);
     config.truncate = input.flag();
     config.finetuned = input.flag();
     config.rope_theta = input.one_in(4) ? input.number() : input.magnitude(1, 24);
@@ -109,9 +112,16 @@ struct FuzzedConfig {
     const bool is_long = config.rope_type == RopeType::longrope;
     config.short_factor = list(input, 0, is_long ? pairs : 0);
     config.long_factor = list(input, 1, is_long ? pairs : 0);
-    config.inv_freq = list(input, 2, config.rope_type == RopeType::custom ? pairs : 0);
+    const bool is_custom = config.rope_type == RopeType::custom;
+    if (is_custom && input.flag()) config.lengths = increasing(input);
+    const int lists = std::max(1, static_cast<int>(config.lengths.size()));
+    config.inv_freq = list(input, 2, is_custom ? pairs * lists : 0);
     config.freq_factors = list(input, 3, input.one_in(8) ? pairs : 0);
-    if (input.one_in(6)) config.mrope_section = sections(input, pairs);
+    if (input.one_in(6)) config.mrope_section = sections(input, pairs, lists_[4]);
+    if (config.rope_type == RopeType::axial) {
+      config.axes_dim = sections(input, pairs, lists_[5]);
+      for (double& pairs_of_axis : lists_[5]) pairs_of_axis *= 2;
+    }
   }
   FuzzedConfig(const FuzzedConfig&) = delete;
 
@@ -135,8 +145,16 @@ struct FuzzedConfig {
     return lists_[index];
   }
 
-  std::span<const double> sections(FuzzInput& input, int pairs) {
-    std::vector<double>& list = lists_[4];
+  std::span<const double> increasing(FuzzInput& input) {
+    double length = 0;
+    for (int count = input.between(1, 4); count > 0; --count) {
+      length += input.one_in(8) ? input.number() : input.magnitude(0, 16);
+      lists_[6].push_back(std::ceil(length));
+    }
+    return lists_[6];
+  }
+
+  static std::span<const double> sections(FuzzInput& input, int pairs, std::vector<double>& list) {
     int left = pairs;
     for (int axes = input.between(1, 5); axes > 1; --axes) {
       list.push_back(left > 0 ? input.between(0, left) : 0);
@@ -146,7 +164,7 @@ struct FuzzedConfig {
     return list;
   }
 
-  std::array<std::vector<double>, 5> lists_;
+  std::array<std::vector<double>, 7> lists_;
 };
 
 }  // namespace ropewalk

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { renderChat } from "../../../build/package/text/chat_template.js";
-import { endsWell, mutateJson, mutateText, pick } from "../mutate_json.mjs";
+import { endsWell, mutateJson, mutateText } from "../mutate_json.mjs";
 
 export const name = "chat_template";
 
@@ -98,11 +98,14 @@ export function setUp() {
 }
 
 export async function run(random) {
-  let template = pick(random, TEMPLATES);
-  for (let rounds = Math.floor(random() * 4); rounds >= 0; rounds--) template = mutateText(random, template, PIECES);
-  const messages =
-    random() < 0.5 ? MESSAGES.slice(0, 1 + Math.floor(random() * 4)) : mutateJson(random, MESSAGES, PIECES);
-  const options = { addGenerationPrompt: random() < 0.5, beginToken: "<s>", ...(random() < 0.3 && { tools: TOOLS }) };
+  let template = random.pick(TEMPLATES);
+  for (let rounds = random.int(4); rounds >= 0; rounds--) template = mutateText(random, template, PIECES);
+  const messages = random.chance(0.5) ? MESSAGES.slice(0, random.between(1, 4)) : mutateJson(random, MESSAGES, PIECES);
+  const options = {
+    addGenerationPrompt: random.chance(0.5),
+    beginToken: "<s>",
+    ...(random.chance(0.3) && { tools: TOOLS }),
+  };
   await endsWell(async () => {
     const text = await renderChat(template, messages, options);
     if (typeof text !== "string") throw new Error("renderChat() returned no text");

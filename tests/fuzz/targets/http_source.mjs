@@ -6,7 +6,6 @@ import { fetchOnly, openModel, readWhole } from "../../files/reading.mjs";
 import { ggufBytes } from "../../files/gguf_writer.mjs";
 import { fakeOpfs } from "../../files/stores.mjs";
 import { ggufModel } from "../../files/tiny_models.mjs";
-import { pick } from "../mutate_json.mjs";
 
 export const name = "http_source";
 
@@ -24,21 +23,21 @@ const MISBEHAVIORS = {
   stall: () => true,
   page: ({ response }) => (response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html>"), true),
   status: ({ response, random }) => (
-    response.writeHead(pick(random, [204, 304, 400, 401, 403, 404, 410, 416, 418, 429, 500, 503])).end(),
+    response.writeHead(random.pick([204, 304, 400, 401, 403, 404, 410, 416, 418, 429, 500, 503])).end(),
     true
   ),
   later: ({ response, random }) => (
-    response.writeHead(503, { "retry-after": pick(random, ["0", "100000", "soon", "-1"]) }).end(),
+    response.writeHead(503, { "retry-after": random.pick(["0", "100000", "soon", "-1"]) }).end(),
     true
   ),
   whole: (answer) => void ((answer.status = 200), (answer.start = 0), (answer.end = answer.bytes.length)),
   wholeWithoutLength: (answer) => void (MISBEHAVIORS.whole(answer), (answer.headers["content-length"] = null)),
-  short: (answer) => void (answer.cut = answer.random()),
-  less: (answer) => void (answer.end = answer.start + 1 + Math.floor(answer.random() * (answer.end - answer.start))),
+  short: (answer) => void (answer.cut = answer.random.unit()),
+  less: (answer) => void (answer.end = answer.start + answer.random.between(1, answer.end - answer.start)),
   more: (answer) => void (answer.extra = 5000),
   range: (answer) => {
     const { start, end, bytes, random } = answer;
-    answer.headers["content-range"] = pick(random, [
+    answer.headers["content-range"] = random.pick([
       `bytes ${start + 1}-${end}/${bytes.length}`,
       `bytes ${start}-${end - 1}/${end - 1}`,
       `bytes ${start}-${end - 1}/${bytes.length + 1000}`,
@@ -54,10 +53,9 @@ const MISBEHAVIORS = {
   gzip: (answer) => void (MISBEHAVIORS.whole(answer), (answer.encoding = "gzip")),
   gzipPart: (answer) => void (answer.encoding = "gzip"),
   falseGzip: (answer) => void (answer.headers["content-encoding"] = "gzip"),
-  length: (answer) =>
-    void (answer.headers["content-length"] = String(Math.floor(answer.random() * 2 * answer.bytes.length))),
+  length: (answer) => void (answer.headers["content-length"] = String(answer.random.int(2 * answer.bytes.length))),
   redirect: ({ response, random }) => (
-    response.writeHead(302, { location: pick(random, ["/m.gguf", "ftp://a/", "http://[", ""]) }).end(),
+    response.writeHead(302, { location: random.pick(["/m.gguf", "ftp://a/", "http://[", ""]) }).end(),
     true
   ),
 };
@@ -70,7 +68,7 @@ function answer(request, response) {
   const end = Math.min(Number(last) + 1, bytes.length);
   const given = { request, response, random, bytes, status: 206, start: Number(first), end, extra: 0, headers: {} };
   for (const { kind, likely } of misbehaviors)
-    if (random() < likely && MISBEHAVIORS[kind](given) === true) return undefined;
+    if (random.chance(likely) && MISBEHAVIORS[kind](given) === true) return undefined;
   let body = Buffer.from(bytes.subarray(given.start, given.end));
   if (given.extra > 0) body = Buffer.concat([body, Buffer.alloc(given.extra)]);
   if (given.encoding === "gzip") body = gzipSync(body, { level: 1 });
@@ -107,22 +105,22 @@ function expected(version, { offset, bytes }) {
 
 export async function run(random) {
   const kinds = Object.keys(MISBEHAVIORS);
-  const changesAt = random() < 0.3 ? Math.floor(random() * 5) : Infinity;
+  const changesAt = random.chance(0.3) ? random.int(5) : Infinity;
   let requests = 0;
   behavior = {
     random,
     version: () => (requests++ < changesAt ? 0 : 1),
-    misbehaviors: Array.from({ length: Math.floor(random() * 4) }, () => ({
-      kind: pick(random, kinds),
-      likely: pick(random, [0.3, 1]),
+    misbehaviors: Array.from({ length: random.int(4) }, () => ({
+      kind: random.pick(kinds),
+      likely: random.pick([0.3, 1]),
     })),
   };
   const { stored: _, ...store } = fakeOpfs();
   const options = {
-    retries: random() < 0.05 ? 1 : 0,
+    retries: random.chance(0.05) ? 1 : 0,
     timeout: 150,
-    ...(random() < 0.5 && { cache: "opfs" }),
-    ...(random() < 0.3 && { headers: { "x-api-key": "secret" } }),
+    ...(random.chance(0.5) && { cache: "opfs" }),
+    ...(random.chance(0.3) && { headers: { "x-api-key": "secret" } }),
   };
   for (let load = 0; load < (options.cache ? 2 : 1); load++) {
     try {

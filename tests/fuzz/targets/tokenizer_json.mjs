@@ -1,7 +1,7 @@
 // Fuzzes tokenizer.json: a mutated file either makes a tokenizer that encodes and decodes, or is refused with a RopewalkError, in a second.
 import { tokenizerFromJson } from "../../../build/package/text/tokenizer.js";
 import { vocabularies } from "../../text/fixtures.mjs";
-import { endsWell, mutateJson, pick } from "../mutate_json.mjs";
+import { endsWell, mutateJson } from "../mutate_json.mjs";
 
 export const name = "tokenizer_json";
 
@@ -82,14 +82,14 @@ const TEXTS = [
 export function setUp() {}
 
 export async function run(random) {
-  const json = mutateJson(random, pick(random, FILES), VALUES);
-  const text = pick(random, TEXTS);
+  const json = mutateJson(random, random.pick(FILES), VALUES);
+  const text = random.pick(TEXTS);
   await endsWell(async () => {
     const tokenizer = await tokenizerFromJson(
       json,
       mutateJson(random, { bos_token: "<|begin|>", eos_token: "a" }, VALUES),
     );
-    const tokens = tokenizer.encode(text, { parseSpecial: random() < 0.5, special: random() < 0.5 });
+    const tokens = tokenizer.encode(text, { parseSpecial: random.chance(0.5), special: random.chance(0.5) });
     if (typeof tokenizer.decode(tokens) !== "string") throw new Error("decode() returned no text");
   }, JSON.stringify({ json, text }));
 }

@@ -1,7 +1,8 @@
-// Out of memory: fails each allocation of each operation in turn. Linked with --wrap=aligned_alloc and --wrap=_ZnamRKSt9nothrow_t, so that
+// Out of memory: fails each allocation of each operation in turn. Linked with --wrap=posix_memalign and --wrap=_ZnamRKSt9nothrow_t, so that
 // only the library's allocations come here. Successful ones use the real functions, also those of a sanitizer.
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <memory>
 #include <new>
 
@@ -29,12 +30,12 @@ bool is_refused(std::size_t size) {
 
 extern "C" {
 // Set by the linker; null without --wrap.
-[[gnu::weak]] void* __real_aligned_alloc(std::size_t alignment, std::size_t size);
+[[gnu::weak]] int __real_posix_memalign(void** memory, std::size_t alignment, std::size_t size);
 [[gnu::weak]] void* __real__ZnamRKSt9nothrow_t(std::size_t size, const std::nothrow_t& tag);
 
-void* __wrap_aligned_alloc(std::size_t alignment, std::size_t size) {
+int __wrap_posix_memalign(void** memory, std::size_t alignment, std::size_t size) {
   ropewalk::requested_bytes += size;
-  return is_refused(size) ? nullptr : __real_aligned_alloc(alignment, size);
+  return is_refused(size) ? ENOMEM : __real_posix_memalign(memory, alignment, size);
 }
 
 void* __wrap__ZnamRKSt9nothrow_t(std::size_t size, const std::nothrow_t& tag) {
@@ -44,7 +45,7 @@ void* __wrap__ZnamRKSt9nothrow_t(std::size_t size, const std::nothrow_t& tag) {
 
 namespace ropewalk {
 
-bool can_refuse_memory() { return __real_aligned_alloc != nullptr; }
+bool can_refuse_memory() { return __real_posix_memalign != nullptr; }
 
 void refuse_request(int count, bool all_later) { granted = count, refuses_all_later = all_later, refused_requests = 0; }
 

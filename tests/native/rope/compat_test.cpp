@@ -30,7 +30,9 @@ void expect_frequencies(const FrequencyPlan& plan, const std::vector<oracle::Rea
   oracle::Real worst = 0;
   for (std::size_t j = 0; j < expected.size(); ++j) {
     if (expected[j] != 0) worst = std::max(worst, std::fabs(plan.inv_freq[j] / expected[j] - 1));
-    if (expected[j] == 0) EXPECT_EQ(plan.inv_freq[j], 0);
+    if (expected[j] == 0) {
+      EXPECT_EQ(plan.inv_freq[j], 0);
+    }
   }
   EXPECT_LE(worst, kTolerance);
 }
@@ -332,7 +334,9 @@ void expect_other_system(const std::string& system, std::size_t count) {
     expect_frequencies(plan, {inv_freq.begin(), inv_freq.end()});
     EXPECT_NEAR(plan.attention_factor, item["attention_factor"].get<double>(), kTolerance);
     EXPECT_NEAR(plan.softmax_scale * std::sqrt(config.head_dim), item["softmax_scale"].get<double>(), kTolerance);
-    if (item.contains("table_length")) EXPECT_EQ(plan.table_length, item["table_length"].get<double>());
+    if (item.contains("table_length")) {
+      EXPECT_EQ(plan.table_length, item["table_length"].get<double>());
+    }
     if (item.contains("xpos")) expect_xpos(item["xpos"], config);
   }
   EXPECT_EQ(seen, count);

@@ -1,8 +1,8 @@
 // Which position axis each pair of a plan belongs to.
 #include <gtest/gtest.h>
 
+#include "native/rope/compare_plans.h"
 #include "native/rope/configs.h"
-#include "rope/plan.h"
 
 namespace ropewalk {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "native/oracle.h"
+#include "native/rope/compare_plans.h"
 #include "native/rope/configs.h"
 
 namespace ropewalk {
@@ -15,22 +15,6 @@ namespace {
 using oracle::Real;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// A frequency goes through about ten roundings of 2^-53 each. An error e in the exponent of the base counts ln(base) · e, which is less
-// than 30 roundings.
-constexpr Real kFrequencyTolerance = 0x1p-48L;
-constexpr Real kScaleTolerance = 0x1p-50L;
-
-void expect_plan(const FrequencyPlan& plan, const oracle::Plan& expected, const std::string& name) {
-  ASSERT_EQ(plan.inv_freq.size(), expected.inv_freq.size()) << name;
-  for (std::size_t j = 0; j < expected.inv_freq.size(); ++j) {
-    EXPECT_NEAR(plan.inv_freq[j], static_cast<double>(expected.inv_freq[j]), std::fabs(expected.inv_freq[j]) * kFrequencyTolerance)
-        << name << ", pair " << j;
-  }
-  EXPECT_NEAR(plan.attention_factor, static_cast<double>(expected.attention_factor), kScaleTolerance) << name;
-  const Real softmax = expected.softmax_factor / std::sqrt(Real(plan.head_dim));
-  EXPECT_NEAR(plan.softmax_scale, static_cast<double>(softmax), softmax * kScaleTolerance) << name;
-}
 
 TEST(Plan, EveryTypeFollowsItsFormula) {
   for (const int head_dim : {4, 24, 64, 96, 128, 256}) {
@@ -275,6 +259,19 @@ TEST(Plan, ProportionalDoesNotRotateTheTail) {
   const FrequencyPlan plan = plan_of(config);
   for (int j = 0; j < 64; ++j) EXPECT_GT(plan.inv_freq[j], 0) << j;
   for (int j = 64; j < 256; ++j) EXPECT_EQ(plan.inv_freq[j], 0) << j;
+}
+
+// The first pairs of a head of 53 elements, of which 40 are rotated: the share of the whole head is 26 pairs.
+TEST(Plan, ProportionalHasNoMorePairsThanTheRotaryDim) {
+  RopeConfig config = plain_config(53, 21);
+  config.rope_type = RopeType::proportional;
+  config.rotary_dim = 40;
+  const FrequencyPlan plan = plan_of(config);
+  ASSERT_EQ(plan.inv_freq.size(), 20u);
+  for (int j = 0; j < 20; ++j) {
+    const double expected = static_cast<double>(std::pow(Real{21}, -2 * Real(j) / 53));
+    EXPECT_NEAR(plan.inv_freq[j], expected, expected * static_cast<double>(kFrequencyTolerance)) << j;
+  }
 }
 
 TEST(Plan, FreqFactorsDivideScaledFrequencies) {
