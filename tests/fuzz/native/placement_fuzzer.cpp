@@ -33,11 +33,11 @@ class Placement {
   void matrix(int layer, int slot, int expert) {
     auto format = input_.flag() ? WeightFormat::f32 : input_.any_of(static_cast<WeightFormat>(kWeightFormats - 1));
     const auto [rows, columns] = shape_of(layer, slot);
+    const int claimed = input_.one_in(32) ? input_.roughly(0, 70) : rows;
+    const std::uint64_t bytes = input_.one_in(32) ? input_.roughly(0, 1 << 20) : bytes_of(format, rows, columns);
     unsigned char* memory = nullptr;
-    if (weights_.reserve(layer, slot, expert, format, input_.one_in(32) ? input_.roughly(0, 70) : rows, columns, memory) != Status::ok)
-      return;
+    if (weights_.reserve(layer, slot, expert, format, claimed, columns, bytes, memory) != Status::ok) return;
     const std::vector<float> values = input_.ordinaries(64);
-    const std::size_t bytes = rows * weight_row_bytes(format, columns);
     for (std::size_t at = 0; at < bytes; ++at) memory[at] = reinterpret_cast<const unsigned char*>(values.data())[at % 256];
     if (input_.one_in(4)) weights_.pack(layer, slot, input_.one_in(8) ? input_.roughly(0, 4) : expert);
   }
@@ -63,14 +63,20 @@ class Placement {
     if (input_.one_in(32)) size = input_.roughly(0, 70);
     auto format = input_.one_in(3) ? input_.any_of(static_cast<WeightFormat>(kWeightFormats - 1)) : WeightFormat::f32;
     if (size < 0 || size > 4096) {
-      weights_.set_vector(layer, slot, format, nullptr, size < 0 ? size : 1 << 30, 0);  // refused before anything is read
+      weights_.set_vector(layer, slot, format, nullptr, std::uint64_t{1} << 40, 0);  // refused before anything is read
       return;
     }
     const std::vector<float> stored = input_.ordinaries(size + 64);  // no format has more bytes per element than f32
-    weights_.set_vector(layer, slot, format, stored.data(), size, input_.one_in(8) ? 1.0f : 0.0f);
+    weights_.set_vector(layer, slot, format, stored.data(), bytes_of(format, 1, size), input_.one_in(8) ? 1.0f : 0.0f);
   }
 
  private:
+  // 0 for a format that doesn't exist.
+  static std::uint64_t bytes_of(WeightFormat format, int rows, int columns) {
+    const bool exists = static_cast<int>(format) >= 0 && static_cast<int>(format) < kWeightFormats;
+    return exists ? weight_bytes(format, rows, columns) : 0;
+  }
+
   std::pair<int, int> shape_of(int layer, int slot) const {
     if (layer == kWholeModel) return {config_.vocabulary_size, config_.hidden_size};
     const int queries = config_.heads * config_.head_dim, keys = config_.kv_heads * config_.head_dim;

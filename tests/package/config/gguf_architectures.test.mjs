@@ -45,8 +45,10 @@ for (const [type, [plain, sectioned]] of Object.entries(PAIRINGS)) {
 }
 
 test("architectures without RoPE, and those with the RoPE of another model, are refused by name", () => {
+  // llama.cpp names gptj without running it. Files of that name come from other converters, for GPT-J, which has RoPE.
+  const none = types.none.filter((arch) => arch !== "gptj");
   for (const [list, code] of [
-    [types.none, "INVALID_CONFIG"],
+    [none, "INVALID_CONFIG"],
     [types["of another model"], "UNSUPPORTED_ROPE_TYPE"],
   ]) {
     for (const arch of list) {

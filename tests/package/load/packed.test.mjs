@@ -78,16 +78,17 @@ function scriptsOf(entry, dynamic = () => false) {
 const size = (name) => statSync(join(folder, name)).size;
 const kilobytes = (bytes) => `${(bytes / 1024).toFixed(1)} KB`;
 
-// RoPE alone would be below 150 KB. The file also has the kernels of fourteen weight formats and the transformer.
+// RoPE alone would be below 150 KB. The file also has the kernels of fourteen weight formats and the transformer. 4 KB are strides, given
+// tables, axial plans and PyTorch's power, and the checks of images.
 test("sizes: each wasm file", (t) => {
   for (const name of files.filter((file) => file.endsWith(".wasm"))) {
     t.diagnostic(`${name}: ${kilobytes(size(name))}`);
-    assert.ok(size(name) <= 256 * 1024, `${name} has ${kilobytes(size(name))}`);
+    assert.ok(size(name) <= 264 * 1024, `${name} has ${kilobytes(size(name))}`);
   }
 });
 
 // Without a bundler a page loads everything but models, with readable identifiers and lines, so that stacks are useful. An app with a bundler
-// loads half of it (tests/unit/size.test.mjs).
+// loads half of it (tests/unit/size.test.mjs). The checks of options and of hostile values are 9 KB of it.
 test("sizes: the scripts that a page without a bundler loads", (t) => {
   const scripts = scriptsOf("dist/index.js");
   assert.ok(scripts.includes("dist/wasm/ropewalk.js"), "they include Emscripten's glue");
@@ -95,7 +96,7 @@ test("sizes: the scripts that a page without a bundler loads", (t) => {
   const compressed = scripts.reduce((sum, name) => sum + gzipSync(read(name)).length, 0);
   const listed = `${kilobytes(total)}, ${kilobytes(compressed)} with gzip: ${scripts.join(", ")}`;
   t.diagnostic(listed);
-  assert.ok(compressed <= 58 * 1024, listed);
+  assert.ok(compressed <= 72 * 1024, listed);
 });
 
 test("the scripts of a page import no Node modules, and don't evaluate strings", () => {

@@ -182,18 +182,6 @@ const cases = [
     "INVALID_CONFIG",
     "query_temperature",
   ],
-  [
-    "a factor whose frequencies overflow",
-    {
-      rotary_dim: 4,
-      compat: "vllm",
-      precision: "hf",
-      max_position_embeddings: 4096,
-      rope_scaling: { rope_type: "dynamic", factor: 1e26 },
-    },
-    "INVALID_CONFIG",
-    "rope_scaling",
-  ],
   ["a softmax scale of 0", { softmax_scale: 0 }, "INVALID_CONFIG", "softmax_scale"],
 ];
 

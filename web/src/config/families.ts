@@ -187,7 +187,7 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
       rope_scaling: yarn(32, 4096, { truncate: false }),
     },
     { hf: "neobert roformer", gguf: "neo-bert" },
-    { hf: "gptj codegen", rotary_dim: 64 },
+    { hf: "gptj codegen", gguf: "gptj", rotary_dim: 64 },
     { hf: "helium", rope_theta: 1e5, head_dim: 128 },
     { hf: "moonshine", partial_rotary_factor: 0.9 },
     { hf: "moonshine_streaming", partial_rotary_factor: 0.8 },

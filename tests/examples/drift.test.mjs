@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { randomFloats } from "../helpers/arrays.mjs";
-import { rw, withRope } from "../helpers/runtime.mjs";
+import { randomFloats } from "../package/helpers/arrays.mjs";
+import { rw, withRope } from "../package/helpers/runtime.mjs";
 
 const config = { head_dim: 64, pairing: "half", rope_theta: 1e4 };
-const docs = readFileSync(new URL("../../../docs/kv_caches.md", import.meta.url), "utf8");
+const docs = readFileSync(new URL("../../docs/kv_caches.md", import.meta.url), "utf8");
 const [, shifts] = /after (\d+) shifts/.exec(docs);
 const window = 64;
 const heads = 4;
