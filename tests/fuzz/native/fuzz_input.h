@@ -114,7 +114,7 @@ struct FuzzedConfig {
     config.long_factor = list(input, 1, is_long ? pairs : 0);
     const bool is_custom = config.rope_type == RopeType::custom;
     if (is_custom && input.flag()) config.lengths = increasing(input);
-    const int lists = std::max(1, static_cast<int>(config.lengths.size()));
+    const std::int64_t lists = std::max<std::int64_t>(1, static_cast<std::int64_t>(config.lengths.size()));
     config.inv_freq = list(input, 2, is_custom ? pairs * lists : 0);
     config.freq_factors = list(input, 3, input.one_in(8) ? pairs : 0);
     if (input.one_in(6)) config.mrope_section = sections(input, pairs, lists_[4]);
@@ -135,13 +135,13 @@ struct FuzzedConfig {
     return input.flag() ? value : std::ceil(value);
   }
 
-  std::span<const double> list(FuzzInput& input, int index, int length) {
+  std::span<const double> list(FuzzInput& input, int index, std::int64_t length) {
     if (input.one_in(32)) length = input.between(0, 40);
     if (length < 0 || length > 4096) length = 0;
     const double value = input.magnitude(-8, 8);
     lists_[index].assign(length, value);
     for (int changes = input.between(0, 4); changes > 0 && length > 0; --changes)
-      lists_[index][input.between(0, length - 1)] = input.number();
+      lists_[index][input.between(0, static_cast<int>(length) - 1)] = input.number();
     return lists_[index];
   }
 
