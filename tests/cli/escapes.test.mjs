@@ -160,7 +160,7 @@ test("a scaling that needs another flag", async () => {
   for (const type of ["yarn", "dynamic_yarn", "ntk_by_parts"]) {
     const { status, stderr } = await ropewalk(["inspect", config, "--rope-type", type]);
     assert.equal(status, 2);
-    assert.match(stderr, new RegExp(`^error: --factor: is missing: --rope-type ${type} needs it`));
+    assert.match(stderr, new RegExp(`^error: --factor: is required for --rope-type ${type}`));
     for (const more of [
       ["--factor", "4"],
       ["--original-length", "8192"],

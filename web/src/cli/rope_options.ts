@@ -47,21 +47,8 @@ export function addRopeOptions(command: Command): Command {
 /** Types that compute a missing factor from two lengths, and do nothing if it is 1. */
 const TYPES_WITHOUT_EFFECT: readonly RopeType[] = ["yarn", "dynamic_yarn", "ntk_by_parts"];
 
-/** Throws INVALID_ARGUMENT for a scaling type that would change nothing without another flag. */
-function checkFactor({ ropeType, factor, originalLength, set = [] }: RopeFlags): void {
-  if (ropeType === undefined || !TYPES_WITHOUT_EFFECT.includes(ropeType)) return;
-  if (factor !== undefined || originalLength !== undefined || set.some(([path]) => path.includes("rope_scaling")))
-    return;
-  fail(
-    "INVALID_ARGUMENT",
-    "--factor",
-    `is missing: --rope-type ${ropeType} needs it, for example --factor 4, or --original-length if the config has the extended length`,
-  );
-}
-
 /** Config overrides from the flags; undefined if there are none. @throws INVALID_ARGUMENT if a flag that another needs is missing */
 export function ropeOverridesFrom(flags: RopeFlags): RopeOverrides | undefined {
-  checkFactor(flags);
   const overrides: Record<string, unknown> = {};
   const settings: Setting[] = [
     // a scaling type replaces the model's scaling completely
@@ -75,16 +62,17 @@ export function ropeOverridesFrom(flags: RopeFlags): RopeOverrides | undefined {
     ...(flags.set ?? []),
   ];
   for (const [path, value] of settings) if (value !== undefined) setAt(overrides, path, value);
-  checkYarn(flags.ropeType, overrides);
+  checkFactor(flags.ropeType, overrides);
   return Object.keys(overrides).length > 0 ? overrides : undefined;
 }
 
-/** Without a factor or another length, YaRN's factor is 1, which changes nothing. The config refuses other types. */
-function checkYarn(ropeType: RopeType | undefined, overrides: RopeOverrides): void {
+/** Throws INVALID_ARGUMENT for a scaling type that would change nothing. The config refuses other types. */
+function checkFactor(ropeType: RopeType | undefined, overrides: RopeOverrides): void {
+  if (ropeType === undefined || !TYPES_WITHOUT_EFFECT.includes(ropeType)) return;
   const { factor, original_max_position_embeddings: original } = overrides.rope_scaling ?? {};
   const lengths = [original, overrides.original_max_position_embeddings, overrides.max_position_embeddings];
-  if (ropeType !== "yarn" || [factor, ...lengths].some((value) => value !== undefined)) return;
-  const message = "is required for --rope-type yarn, for example --factor 4 (or --original-length)";
+  if ([factor, ...lengths].some((value) => value !== undefined)) return;
+  const message = `is required for --rope-type ${ropeType}, for example --factor 4 (or --original-length)`;
   fail("INVALID_ARGUMENT", "--factor", message);
 }
 
