@@ -153,7 +153,7 @@ for (const name of BROWSERS) {
         changesAt = -1;
         digests[1] = (await outcome(pages[0], { cache: "none" })).digest;
         assert.notEqual(digests[1], expected);
-        for (let round = 0; round < 2; round++) {
+        for (let round = 0; round < 2 && hasOpfs(name); round++) {
           [requests, changesAt] = [0, 2 + round];
           for (const { digest, error } of await Promise.all(pages.map((page) => outcome(page)))) {
             if (error === undefined) assert.ok(digests.includes(digest), "the bytes of one version");
@@ -161,11 +161,13 @@ for (const name of BROWSERS) {
           }
           assert.deepEqual(await outcome(pages[round]), { digest: digests[1], warnings: [] });
         }
-        const names = await damageOpfs(pages[0]);
-        assert.equal(names.filter((kept) => /-\d+$/.test(kept)).length, 3, names.join());
-        const { digest, warnings } = await outcome(pages[1]);
-        assert.equal(digest, digests[1]);
-        assert.equal(warnings.filter((warning) => /damaged; downloading them again/.test(warning)).length > 0, true);
+        if (hasOpfs(name)) {
+          const names = await damageOpfs(pages[0]);
+          assert.equal(names.filter((kept) => /-\d+$/.test(kept)).length, 3, names.join());
+          const { digest, warnings } = await outcome(pages[1]);
+          assert.equal(digest, digests[1]);
+          assert.equal(warnings.filter((warning) => /damaged; downloading them again/.test(warning)).length > 0, true);
+        }
 
         const headers = { "x-api-key": "secret" };
         const away = await outcome(pages[0], { source: `${url}away.gguf`, cache: "none", headers, retries: 0 });
