@@ -6,6 +6,7 @@ export { ropeLayers } from "./config/rope_layers.js";
 export type { GgufRopeTensors, GgufSource } from "./config/gguf.js";
 export type { RopeOverrides, ScalingOverrides } from "./config/overrides.js";
 export {
+  AXES_LAYOUTS,
   COMPATS,
   MROPE_LAYOUTS,
   PAIRINGS,
@@ -13,7 +14,9 @@ export {
   QUERY_TEMPERATURE_LAYERS,
   RAMPS,
   ROPE_TYPES,
+  type AxesLayout,
   type Compat,
+  type InvFreqFunction,
   type MropeLayout,
   type Pairing,
   type Precision,

@@ -39,7 +39,7 @@ export class VocabularyStream implements TokenStream {
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   #dropsSpace: boolean;
 
-  constructor(vocabulary: Vocabulary, options?: DecodeOptions, call: keyof typeof DECODE_OPTIONS = "stream()") {
+  constructor(vocabulary: Vocabulary, options?: DecodeOptions, call: "decode()" | "stream()" = "stream()") {
     const { skipSpecial = true, continues = false } = checkOptions(options, DECODE_OPTIONS[call]);
     checkBoolean(skipSpecial, "skipSpecial");
     checkBoolean(continues, "continues");
