@@ -184,6 +184,7 @@ test("ropewalk/inline works without its wasm files, and fetches nothing", async 
 
 test("all exports of the package", async () => {
   assert.deepEqual(Object.keys(await import("ropewalk")).sort(), [
+    "AXES_LAYOUTS",
     "BUILDS",
     "CACHE_DTYPES",
     "COMPATS",
