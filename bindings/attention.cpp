@@ -51,10 +51,16 @@ int linear_step(Address linear, Address rope, const PositionFields& positions, i
 void linear_reset(Address linear) { at<LinearAttention>(linear)->reset(); }
 double linear_tokens(Address linear) { return static_cast<double>(at<LinearAttention>(linear)->tokens()); }
 double linear_bytes(Address linear) { return static_cast<double>(linear_image_bytes(*at<LinearAttention>(linear))); }
-void linear_save(Address linear, Address target) { save_linear(*at<LinearAttention>(linear), at<void>(target)); }
 
-int linear_restore(Address linear, Address source, double bytes) {
-  return static_cast<int>(restore_linear(*at<LinearAttention>(linear), at<void>(source), static_cast<std::size_t>(bytes)));
+// `rope` is 0 without one.
+const FrequencyPlan* plan_of(Address rope) { return rope == 0 ? nullptr : &at<Rope>(rope)->plan(); }
+
+void linear_save(Address linear, Address rope, Address target) {
+  save_linear(*at<LinearAttention>(linear), at<void>(target), plan_of(rope));
+}
+
+int linear_restore(Address linear, Address rope, Address source, double bytes) {
+  return static_cast<int>(restore_linear(*at<LinearAttention>(linear), at<void>(source), static_cast<std::size_t>(bytes), plan_of(rope)));
 }
 
 int sinusoidal_rows(Address positions, int count, double base, int dim, Address target) {

@@ -134,6 +134,7 @@ ErrorText error_of(Status status) {
     case Status::image_checksum: return {kBytes, "bytes", "are damaged: the checksum differs"};
     case Status::image_content: return {kBytes, "bytes", "contain invalid values"};
     case Status::image_misfit: return {kBytes, "bytes", "have positions or keys that this cache's ropes can't represent"};
+    case Status::image_rope: return {kBytes, "bytes", "were saved with another rope: sums can't be re-rotated, so use the rope of save()"};
 
     case Status::model_shape_out_of_range: return {"UNSUPPORTED_MODEL", "config"};
     case Status::weight_format_unknown: return {kArgument, "format"};

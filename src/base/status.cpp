@@ -126,6 +126,7 @@ StatusText describe_status(Status status) {
     case Status::image_checksum: return {"image", "is damaged: the checksum differs"};
     case Status::image_content: return {"image", "contains invalid values"};
     case Status::image_misfit: return {"image", "has positions or keys that this cache's ropes can't represent"};
+    case Status::image_rope: return {"image", "was saved with another rope"};
 
     case Status::model_shape_out_of_range: return {"config", "has layers, sizes or experts outside the supported range"};
     case Status::weight_format_unknown: return {"format", "is not a known weight format"};

@@ -114,6 +114,7 @@ enum class Status : int {
   image_checksum,
   image_content,
   image_misfit,
+  image_rope,
 
   model_shape_out_of_range,
   weight_format_unknown,

@@ -53,6 +53,30 @@ TEST(LinearImage, RoundTripsBitForBit) {
   EXPECT_EQ(full.tokens(), 0);
 }
 
+// Sums can't be re-rotated.
+TEST(LinearImage, FitsOnlyTheRopeThatItWasSavedWith) {
+  const Filled source;
+  RopeConfig config = plain_config(kShapes.dim);
+  ConfiguredRope rope(config), same(config);
+  Bytes image(linear_image_bytes(source));
+  save_linear(source, image.data(), &rope.plan());
+  ConfiguredAttention target(kShapes);
+  const Bytes empty = saved(target);
+  const auto restore_with = [&](const FrequencyPlan* plan) { return restore_linear(target, image.data(), image.size(), plan); };
+  EXPECT_EQ(restore_with(nullptr), Status::image_rope);
+  for (const Pairing pairing : {Pairing::interleaved, Pairing::interleaved_to_half}) {
+    ConfiguredRope other(with_pairing(config, pairing));
+    EXPECT_EQ(restore_with(&other.plan()), Status::image_rope);
+  }
+  config.rope_theta = 9999;
+  EXPECT_EQ(restore_with(&ConfiguredRope(config).plan()), Status::image_rope);
+  config.rope_theta = 10000;
+  config.xpos_scale_base = 64;
+  EXPECT_EQ(restore_with(&ConfiguredRope(config).plan()), Status::image_rope);
+  EXPECT_EQ(saved(target), empty);
+  EXPECT_EQ(restore_with(&same.plan()), Status::ok);
+}
+
 TEST(LinearImage, MayHaveAnyAddress) {
   const Bytes image = saved(Filled());
   for (std::size_t shift = 0; shift < 8; ++shift) {

@@ -231,6 +231,19 @@ test("a restored state continues with the same bits", () => {
       withRope(rw.linearState({ heads: H, kvHeads: H, rope: config }), (wide) => expectError(wide.save()));
       withRope(rw.linearState({ heads: 8, kvHeads: KH, rope: config }), (wide) => expectError(wide.save()));
       withRope(rw.kvCache({ rope: config, kvHeads: 2, maxLength: 3 }), (cache) => expectError(cache.save()));
+      // sums can't be re-rotated
+      for (const rope of [
+        { ...config, rope_theta: 500 },
+        { ...config, pairing: config.pairing === "half" ? "interleaved" : "half" },
+        { ...config, rope_scaling: { rope_type: "linear", factor: 2 } },
+        undefined,
+      ]) {
+        withRope(rw.linearState({ heads: H, kvHeads: KH, headDim: D, ...(rope && { rope }) }), (turned) => {
+          expectError(turned.save());
+          raises(() => turned.restore(bytes), "INVALID_BYTES", "bytes");
+          assert.equal(turned.tokens, 0);
+        });
+      }
       for (const none of [undefined, null, [1], new Float32Array(3), "x"])
         raises(() => other.restore(none), "INVALID_ARGUMENT", "bytes");
       sameBits(other.save(), before);

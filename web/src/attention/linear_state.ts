@@ -147,13 +147,13 @@ export class LinearState implements Disposable {
     const { heap, address } = this.#sums;
     const bytes = heap.module.linear_image_bytes(address);
     return heap.borrow(bytes, (at) => {
-      heap.module.linear_save(address, at);
+      heap.module.linear_save(address, this.#rope?.address ?? 0, at);
       return heap.bytes(at, bytes).slice();
     });
   }
 
   /**
-   * Replaces the state by a saved one with the same heads and head_dim. If it throws, the state is unchanged.
+   * Replaces the state by a saved one with the same heads, head_dim and rope. If it throws, the state is unchanged.
    * @throws {@link RopewalkError} INVALID_BYTES, INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
    */
   restore(bytes: Uint8Array): void {
@@ -161,7 +161,7 @@ export class LinearState implements Disposable {
     const { heap, address } = this.#sums;
     heap.borrow(image.length, (at) => {
       heap.bytes(at, image.length).set(image);
-      heap.check(heap.module.linear_restore(address, at, image.length));
+      heap.check(heap.module.linear_restore(address, this.#rope?.address ?? 0, at, image.length));
     });
   }
 

@@ -231,8 +231,8 @@ interface WasmAttentionFunctions {
   linear_reset(linear: number): void;
   linear_tokens(linear: number): number;
   linear_image_bytes(linear: number): number;
-  linear_save(linear: number, target: number): void;
-  linear_restore(linear: number, source: number, bytes: number): Status;
+  linear_save(linear: number, rope: number, target: number): void;
+  linear_restore(linear: number, rope: number, source: number, bytes: number): Status;
 }
 
 /** bindings/kv_cache.cpp. `cache` is an address returned by kv_create. */
