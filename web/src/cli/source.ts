@@ -142,7 +142,7 @@ function configRopes(
   config: Readonly<Record<string, unknown>>,
   { overrides, layerType }: SourceOptions,
 ): Pick<Source, "ropes" | "layersWithoutRope"> {
-  const hasRope = layersOf(config);
+  const hasRope = layersOf(config, overrides);
   const layersWithoutRope = indicesOf(hasRope, (layerHasRope) => !layerHasRope);
   const windows = windowsOf(config, hasRope.length);
   const types = layerTypesOf(config, windows);
@@ -206,8 +206,8 @@ function windowsOf(config: Readonly<Record<string, unknown>>, count: number): nu
 }
 
 /** Which layers have RoPE; empty if the config has no number of layers. */
-function layersOf(config: object): boolean[] {
-  return ifAvailable(() => ropeLayers(config)) ?? [];
+function layersOf(config: object, overrides: RopeOverrides | undefined): boolean[] {
+  return ifAvailable(() => ropeLayers(config, overrides && { overrides })) ?? [];
 }
 
 /** The result of `read`; undefined if it fails because the model lacks a kind of layer or the number of layers. */

@@ -59,7 +59,8 @@ export function readHuggingFace(
 ): ConfigDraft {
   const text = { ...textConfigOf(source), overridden };
   const family = familyOf("hf", nestedFamily(text.outer, text.model_type), pairing);
-  checkHasRope(text, family);
+  const without = whyWithoutRope(text, family);
+  if (without !== undefined) fail("INVALID_CONFIG", text.path + without[0], without[1]);
   const names = ["rope_scaling", "rope_parameters"].filter((name) => isGiven(text.config, name));
   const nestedName = names.find((name) => isByKind(text.config[name], kindNames(text.config, family)));
   const flat = names.filter((name) => name !== nestedName);
@@ -96,19 +97,23 @@ export function slidingOnly(config: Dict, family: Partial<Family>): boolean {
   return family.sliding_only === true && config["sliding_window"] !== null;
 }
 
-function checkHasRope({ config, path }: TextConfig, { only_if }: Partial<Family>): void {
+/** Why a model of a family with RoPE has none: the key that says so, and a message. Undefined if it has RoPE. */
+export function whyWithoutRope(
+  { config }: TextConfig,
+  { only_if }: Partial<Family>,
+): readonly [key: string, reason: string] | undefined {
   if (config["alibi"] === true) {
-    fail("INVALID_CONFIG", `${path}alibi`, "is true: this model uses ALiBi and has no rotary position embedding");
+    return ["alibi", "is true: this model uses ALiBi and has no rotary position embedding"];
   }
   const kind = config["position_embedding_type"];
   if (typeof kind === "string" && kind !== "rope" && kind !== "rotary") {
-    fail("INVALID_CONFIG", `${path}position_embedding_type`, `is ${show(kind)}: this model has no RoPE`);
+    return ["position_embedding_type", `is ${show(kind)}: this model has no RoPE`];
   }
-  if (only_if === undefined) return;
+  if (only_if === undefined) return undefined;
   const [key, value] = only_if;
-  if (config[key] === value) return;
+  if (config[key] === value) return undefined;
   const given = isAbsent(config[key]) ? "absent" : show(config[key]);
-  fail("INVALID_CONFIG", path + key, `is ${given}: models of this family have RoPE only if it is ${show(value)}`);
+  return [key, `is ${given}: models of this family have RoPE only if it is ${show(value)}`];
 }
 
 /**

@@ -72,7 +72,8 @@ function overriddenKeys(overrides: unknown): ReadonlySet<string> {
   return new Set(parts.flatMap((part) => Object.keys(part).filter((key) => !isAbsent(part[key]))));
 }
 
-function pairingOf(overrides: unknown): Pairing | undefined {
+/** The pairing in overrides that nobody has checked yet. @throws INVALID_CONFIG */
+export function pairingOf(overrides: unknown): Pairing | undefined {
   const pairing = isDict(overrides) ? overrides["pairing"] : undefined;
   return isAbsent(pairing) ? undefined : oneOf(pairing, "overrides.pairing", PAIRINGS);
 }

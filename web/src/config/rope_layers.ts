@@ -1,40 +1,54 @@
 // Which layers of a model have RoPE.
 import { fail } from "../base/errors.js";
-import type { Family } from "./family.js";
+import { checkOptions, optionNames } from "../base/options.js";
 import { isArray } from "../base/typed_arrays.js";
-import { isWithoutRope, knownFamily } from "./family_lookup.js";
+import type { Family } from "./family.js";
+import { familyOf, isWithoutRope, knownFamily, nestedFamily } from "./family_lookup.js";
 import { firstCountOf, type Metadata, openMetadata, valueOf } from "./gguf_metadata.js";
-import { slidingOnly, textConfigOf } from "./huggingface.js";
+import { slidingOnly, textConfigOf, whyWithoutRope } from "./huggingface.js";
+import { listOf } from "./huggingface_rope.js";
+import { attentionRule, slidingRule } from "./hybrid_layers.js";
 import { KINDS_WITHOUT_ATTENTION } from "./layer_kinds.js";
-import { ggufSourceOf } from "./rope_config.js";
+import { ggufSourceOf, pairingOf, type RopeConfigOptions } from "./rope_config.js";
+import type { Pairing } from "./types.js";
 import { type Dict, integerAt, isAbsent, isDict } from "./values.js";
 
 const MAX_LAYERS = 65536;
 const LAYERS = ["num_hidden_layers", "n_layer", "n_layers", "num_layers"];
 
+const OPTIONS = optionNames<Pick<RopeConfigOptions, "overrides">>("ropeLayers()", { overrides: true });
+
 /**
  * Which layers of a model have RoPE, first layer first. Read from `no_rope_layers` (where 1 means that RoPE is used),
- * `no_rope_layer_interval`, `layer_types` and GGUF's `attention.rope_pattern`, or known from the family.
+ * `no_rope_layer_interval`, `layer_types` and the keys that hybrid models have instead, and GGUF's
+ * `attention.rope_pattern` and `attention.head_count_kv`, or known from the family. Where {@link ropeConfig} says that a
+ * model has no RoPE, no layer has.
  *
- * In a family that this package doesn't know, every layer has RoPE unless the file says otherwise.
+ * A family that this package doesn't know is refused as by {@link ropeConfig}, unless the file says which of its layers
+ * have RoPE. With a `pairing` in the overrides, each layer has, except those without attention.
  *
- * @throws INVALID_CONFIG if the number of layers is missing or not from 0 to 65,536, or a list has another length
+ * @throws INVALID_CONFIG if the number of layers is missing or not from 0 to 65,536, or a list has another length;
+ *   UNKNOWN_FAMILY, UNSUPPORTED_ROPE_TYPE
  */
-export function ropeLayers(source: object): boolean[] {
+export function ropeLayers(source: object, options?: Pick<RopeConfigOptions, "overrides">): boolean[] {
+  const { overrides } = checkOptions(options, OPTIONS);
   if (!isDict(source)) return fail("INVALID_ARGUMENT", "source", "must be a parsed config.json or GGUF metadata");
+  const pairing = pairingOf(overrides);
   const gguf = ggufSourceOf(source);
-  return gguf === undefined ? huggingFaceLayers(source) : ggufLayers(openMetadata(gguf.metadata));
+  return gguf === undefined ? huggingFaceLayers(source, pairing) : ggufLayers(openMetadata(gguf.metadata), pairing);
 }
 
-function huggingFaceLayers(source: Dict): boolean[] {
-  const { config, path, model_type } = textConfigOf(source);
-  const family = knownFamily("hf", model_type);
-  const types = isArray(config["layer_types"]) ? (config["layer_types"] as unknown[]) : undefined;
-  const named = LAYERS.find((name) => !isAbsent(config[name]));
+function huggingFaceLayers(source: Dict, pairing: Pairing | undefined): boolean[] {
+  const text = textConfigOf(source);
+  const { config, path, model_type } = text;
+  const name = nestedFamily(text.outer, model_type);
+  const family = knownFamily("hf", name);
+  const types = ["layer_types", "layers_block_type"].map((key) => listOf(config, key)).find((list) => list.length > 0);
+  const named = LAYERS.find((key) => !isAbsent(config[key]));
   const count = named === undefined ? types?.length : integerAt(config[named], path + named);
   const layers = layerIndices(count, path + (named ?? "num_hidden_layers"));
 
-  if (isWithoutRope("hf", model_type)) return layers.map(() => false);
+  if (isWithoutRope("hf", name) || whyWithoutRope(text, family) !== undefined) return layers.map(() => false);
   const listed = config["no_rope_layers"];
   if (isArray(listed) && listed.length > 0) {
     if (listed.length !== layers.length) {
@@ -49,13 +63,19 @@ function huggingFaceLayers(source: Dict): boolean[] {
   if (every !== undefined && every > 0) return layers.map((i) => (i + 1) % every !== 0);
 
   const by_layer = isDict(config["rope_parameters"]) ? config["rope_parameters"] : {};
-  const kinds = types ?? (slidingOnly(config, family) ? slidingPattern(config, path, layers.length) : []);
-  return layers.map((i) => {
-    const kind = kinds[i];
-    if (typeof kind !== "string") return true;
-    if (KINDS_WITHOUT_ATTENTION.includes(kind) || by_layer[kind] === null) return false;
-    return kind === "sliding_attention" || !slidingOnly(config, family);
-  });
+  const attends = (kind: unknown) => typeof kind !== "string" || !KINDS_WITHOUT_ATTENTION.includes(kind);
+  const isExplained = types?.every((kind) => !attends(kind) || (typeof kind === "string" && kind in by_layer));
+  if (!isExplained) familyOf("hf", name, pairing);
+  const onlySliding = slidingOnly(config, family);
+  if (types !== undefined) {
+    return layers.map((i) => {
+      const kind = types[i];
+      if (typeof kind !== "string") return true;
+      return attends(kind) && by_layer[kind] !== null && (kind === "sliding_attention" || !onlySliding);
+    });
+  }
+  const hasRope = attentionRule(text) ?? (onlySliding ? (slidingRule(text) ?? slidingPattern(config, path)) : undefined);
+  return layers.map((i) => hasRope?.(i, layers.length) ?? true);
 }
 
 /**
@@ -69,24 +89,36 @@ function layerIndices(count: number | undefined, path: string): number[] {
 }
 
 /**
- * The pattern in older configs of models with RoPE on sliding layers only: a period (4 if absent) or letters
- * ("LLLG").
+ * The sliding layers in older configs of models with RoPE on those only: a period (4 if absent) or letters ("LLLG").
  */
-function slidingPattern(config: Dict, path: string, count: number): string[] {
+function slidingPattern(config: Dict, path: string): (layer: number) => boolean {
   const key = isAbsent(config["sliding_window_pattern"]) ? "global_attn_every_n_layers" : "sliding_window_pattern";
   const pattern = config[key] ?? 4;
-  const period = typeof pattern === "string" && pattern !== "" ? pattern.length : integerAt(pattern, path + key);
-  const full = (i: number): boolean =>
-    typeof pattern === "string" ? pattern[i % period] === "G" : (i + 1) % period === 0;
-  return Array.from({ length: count }, (_, i) => (full(i) ? "full_attention" : "sliding_attention"));
+  if (typeof pattern === "string" && pattern !== "") return (i) => pattern[i % pattern.length] !== "G";
+  const period = integerAt(pattern, path + key);
+  return (i) => (i + 1) % period !== 0;
 }
 
-function ggufLayers(file: Metadata): boolean[] {
+/** llama.cpp's period of layers with attention, of the models that don't mark the others by zero key heads. */
+const GGUF_INTERVALS = ["qwen3next", "qwen35", "qwen35moe", "qwen4exp"];
+
+function ggufLayers(file: Metadata, pairing: Pairing | undefined): boolean[] {
   const family = knownFamily("gguf", file.arch);
   const layers = layerIndices(firstCountOf(file, "block_count"), `${file.arch}.block_count`);
   if (isWithoutRope("gguf", file.arch)) return layers.map(() => false);
   const listed = valueOf(file, "attention.rope_pattern");
   if (isArray(listed)) return layers.map((i) => Boolean(listed[i] ?? true));
+  familyOf("gguf", file.arch, pairing);
+  const heads = valueOf(file, "attention.head_count_kv");
+  // Layers that mix tokens without attention have no key heads.
+  if (isArray(heads) || ArrayBuffer.isView(heads)) {
+    const counts = Array.from(heads as ArrayLike<unknown>, Number); // 64-bit counts are read as bigints
+    if (counts.includes(0)) return layers.map((i) => counts[i] !== 0);
+  }
+  if (GGUF_INTERVALS.includes(file.arch)) {
+    const period = firstCountOf(file, "full_attention_interval") ?? 4;
+    return layers.map((i) => (i + 1) % period === 0);
+  }
   const every = family.no_rope_interval;
   if (every !== undefined) return layers.map((i) => !skips(file, family, i, every));
   const window = firstCountOf(file, "attention.sliding_window") ?? 0;
