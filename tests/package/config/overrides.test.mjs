@@ -54,6 +54,40 @@ test("a scaling for a model without one starts from its trained length", () => {
   assert.deepEqual(rope.rope_scaling, { rope_type: "yarn", factor: 4, original_max_position_embeddings: 32768 });
 });
 
+test("with a larger max_position_embeddings, the file's own is the trained length", () => {
+  const llama = { ...base, max_position_embeddings: 4096 };
+  const read = (rope_scaling, more) =>
+    ropeConfig(llama, { overrides: { max_position_embeddings: 16384, rope_scaling, ...more } }).rope_scaling;
+  const trained = { original_max_position_embeddings: 4096 };
+  assert.deepEqual(read({ rope_type: "yarn" }), { rope_type: "yarn", factor: 4, ...trained });
+  assert.deepEqual(read({ rope_type: "yarn", factor: 8 }), { rope_type: "yarn", factor: 8, ...trained });
+  assert.deepEqual(read({ rope_type: "ntk_by_parts" }), { rope_type: "ntk_by_parts", ...trained });
+  assert.deepEqual(read({ rope_type: "dynamic_yarn" }), { rope_type: "dynamic_yarn", ...trained });
+  const given = { original_max_position_embeddings: 8192 };
+  assert.deepEqual(read({ rope_type: "yarn", ...given }), { rope_type: "yarn", factor: 2, ...given });
+  assert.deepEqual(read({ rope_type: "yarn" }, given), { rope_type: "yarn", factor: 2, ...given });
+  assert.deepEqual(
+    overrideRopeConfig(ropeConfig(llama), { max_position_embeddings: 8192, rope_scaling: { rope_type: "yarn" } })
+      .rope_scaling,
+    { rope_type: "yarn", factor: 2, ...trained },
+  );
+});
+
+test("a scaling by a factor of 1 that nobody named is refused", () => {
+  for (const rope_type of ["yarn", "ntk_by_parts"]) {
+    const message = /name it, or max_position_embeddings above the trained length/;
+    fails("INVALID_CONFIG", "overrides.rope_scaling.factor", () => over(null, { rope_scaling: { rope_type } }), message);
+    fails("INVALID_CONFIG", "overrides.rope_parameters.factor", () => over(null, { rope_parameters: { rope_type } }));
+    const original_max_position_embeddings = base.max_position_embeddings;
+    fails("INVALID_CONFIG", "overrides.rope_scaling.factor", () =>
+      over(null, { rope_scaling: { rope_type, original_max_position_embeddings } }),
+    );
+    assert.equal(over(null, { rope_scaling: { rope_type, factor: 1 } }).rope_scaling.factor, 1);
+  }
+  // Its factor is the length of the sequence divided by the trained one.
+  assert.equal(over(null, { rope_scaling: { rope_type: "dynamic_yarn" } }).rope_scaling.rope_type, "dynamic_yarn");
+});
+
 test("another type is refused if the model would lose something", () => {
   fails(
     "INVALID_CONFIG",

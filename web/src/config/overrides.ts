@@ -24,6 +24,7 @@ export interface ScalingOverrides extends Nullable<RopeScaling> {
  * - A new `rope_type` on a model without scaling adds a scaling. On a model with another type it is an error without
  *   `replace: true`. Between yarn, dynamic_yarn and ntk_by_parts it's only an error if the new type doesn't read one of
  *   the model's keys; the other keys are kept.
+ * - With yarn, dynamic_yarn or ntk_by_parts and a larger `max_position_embeddings`, the model's own is the original length.
  * - `rope_scaling: null` removes the model's scaling, including a GGUF file's frequency factors.
  * - A GGUF file's frequency factors are a scaling too. Adding another scaling needs `replace: true`, which drops them,
  *   or `freq_factors` in the same overrides.
@@ -37,6 +38,8 @@ export interface RopeOverrides extends Nullable<Omit<RopeConfig, "rope_scaling" 
 
 /** Types that read the same keys with the same meaning, so values carry over from one to the other. */
 const YARN_TYPES: readonly RopeType[] = ["yarn", "dynamic_yarn", "ntk_by_parts"];
+
+const ORIGINAL = "original_max_position_embeddings";
 
 /** What every change of the scaling type keeps: these keys describe the model's axes and queries. */
 const ALWAYS_KEPT = ["mrope_section", "mrope_layout", "llama_4_scaling_beta"];
@@ -79,7 +82,29 @@ export function applyOverrides(draft: ConfigDraft, overrides: unknown): ConfigDr
   const leavesProportional =
     draft.rope_scaling.rope_type === "proportional" && rope_scaling.rope_type !== "proportional";
   if (leavesProportional && !("partial_rotary_factor" in plain)) delete changed["partial_rotary_factor"];
-  return { ...changed, rope_theta: (changed as Partial<ConfigDraft>).rope_theta ?? 10000, rope_scaling };
+  const rope_theta = (changed as Partial<ConfigDraft>).rope_theta ?? 10000;
+  const result: ConfigDraft = { ...changed, rope_theta, rope_scaling };
+  if (scaling?.rope_type === undefined || !YARN_TYPES.includes(rope_scaling.rope_type)) return result;
+  return withTrainedLength(result, removed.includes(ORIGINAL) ? undefined : draft.max_position_embeddings, path);
+}
+
+/**
+ * A scaling of YaRN's kind that an override names: with a larger max_position_embeddings, the file's own is the length
+ * that the model was trained for.
+ *
+ * @throws INVALID_CONFIG if a factor of 1 would follow, which changes nothing
+ */
+function withTrainedLength(draft: ConfigDraft, own: number | undefined, path: string): ConfigDraft {
+  const { max_position_embeddings: max, rope_scaling } = draft;
+  const trained = own !== undefined && max !== undefined && max > own ? own : undefined;
+  const original = draft[ORIGINAL] ?? trained;
+  // dynamic_yarn extends by the length of the sequence.
+  const isPlain = rope_scaling.rope_type !== "dynamic_yarn" && rope_scaling.factor === undefined;
+  if (isPlain && (original ?? max) === max) {
+    const message = "is missing, and 1 would change nothing; name it, or max_position_embeddings above the trained length";
+    fail("INVALID_CONFIG", `${path}.factor`, message);
+  }
+  return original === undefined ? draft : { ...draft, [ORIGINAL]: original };
 }
 
 interface GivenScaling {
