@@ -70,6 +70,8 @@ test("no layer has RoPE where ropeConfig() says that the model has none", () => 
     config("zamba2", 4, { use_mem_rope: false }),
     config("falcon", 4, { alibi: true }),
     config("granitemoehybrid", 2, { position_embedding_type: "nope", layer_types: ["mamba", "attention"] }),
+    config("olmo_hybrid", 4, { rope_theta: null }),
+    config("olmo_hybrid", 4, { rope_parameters: { rope_type: "default", rope_theta: null } }),
     config("unheard_of", 2, { alibi: true }),
   ]) {
     assert.throws(() => ropeConfig(source, { overrides: { pairing: "half" } }), { code: "INVALID_CONFIG" });

@@ -74,7 +74,7 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
   ...paired("half", [
     {
       hf: `qwen2_moe qwen3_moe Dream falcon RefinedWeb RefinedWebModel falcon_h1 orion codeshell exaone starcoder2
-        olmo2 olmoe olmo_hybrid plamo dots1 llada_moe hunyuan hunyuan_v1_dense hunyuan_v1_moe grovemoe mimo jais2 rnd1
+        olmo2 olmoe plamo dots1 llada_moe hunyuan hunyuan_v1_dense hunyuan_v1_moe grovemoe mimo jais2 rnd1
         PanguEmbedded aria_text diffllama doge deepseek_ocr2_encoder gradium_phonon_tts idefics
         kyutai_speech_to_text lasr_encoder mimi mimi_decoder mimi_encoder moshi pocket_tts pocket_tts_audio_tokenizer
         pocket_tts_audio_tokenizer_decoder pocket_tts_audio_tokenizer_encoder voxtral_realtime_text esmc`,
@@ -83,6 +83,7 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
     },
     { hf: "hrm_text molmo2_text qwen3_omni_moe_talker_code_predictor", head_dim: 128 },
     { hf: "dia_decoder dia_encoder", head_dim: 128, softmax: 1 },
+    { hf: "olmo_hybrid", no_rope_if_theta_null: true },
     { hf: "hyperclovax", softmax: multiplier() },
     { hf: "jetmoe", head_dim: 128, head_dim_key: "kv_channels" },
     { hf: "neucodec xcodec2 voxtral_realtime_encoder", head_dim: 64 },

@@ -53,6 +53,8 @@ export interface Family {
   needs_rope_parameters?: true;
   /** Only models with this value of this key have RoPE. */
   only_if?: readonly [key: string, value: string | boolean];
+  /** A rope_theta of null means no RoPE (the released OLMo Hybrid), not the class's default. */
+  no_rope_if_theta_null?: true;
   mrope?: { layout: MropeLayout; section?: readonly number[] };
   /** GGUF: files with `rope.dimension_sections` have half-split weights, those without interleaved ones. */
   sections_pair_half?: true;

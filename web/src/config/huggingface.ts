@@ -100,7 +100,7 @@ export function slidingOnly(config: Dict, family: Partial<Family>): boolean {
 /** Why a model of a family with RoPE has none: the key that says so, and a message. Undefined if it has RoPE. */
 export function whyWithoutRope(
   { config }: TextConfig,
-  { only_if }: Partial<Family>,
+  { only_if, no_rope_if_theta_null }: Partial<Family>,
 ): readonly [key: string, reason: string] | undefined {
   if (config["alibi"] === true) {
     return ["alibi", "is true: this model uses ALiBi and has no rotary position embedding"];
@@ -109,6 +109,9 @@ export function whyWithoutRope(
   if (typeof kind === "string" && kind !== "rope" && kind !== "rotary") {
     return ["position_embedding_type", `is ${show(kind)}: this model has no RoPE`];
   }
+  const parameters = config["rope_parameters"];
+  const theta = isDict(parameters) && "rope_theta" in parameters ? parameters["rope_theta"] : config["rope_theta"];
+  if (no_rope_if_theta_null && theta === null) return ["rope_theta", "is null: this model has no RoPE"];
   if (only_if === undefined) return undefined;
   const [key, value] = only_if;
   if (config[key] === value) return undefined;
