@@ -78,7 +78,7 @@ export class WorkerRopewalk implements AsyncDisposable {
    * @throws {@link RopewalkError} INVALID_ARGUMENT if `source` isn't a URL.
    */
   deleteCachedModel(source: string | URL): Promise<boolean> {
-    return this.#client.send((server) => server.deleteCachedModel(this.#client.thread.resolve(String(source))));
+    return this.#client.send((server) => server.deleteCachedModel(this.#toSend(source, false) as string));
   }
 
   /**
@@ -104,7 +104,6 @@ export class WorkerRopewalk implements AsyncDisposable {
   }
 
   #toSend(source: ModelSource, isTransferred: boolean): ModelSource {
-    if (isRevoked(source)) fail("INVALID_ARGUMENT", "source", "must not be a revoked Proxy");
     if (isRevoked(source)) fail("INVALID_ARGUMENT", "source", "must not be a revoked Proxy");
     if (typeof source === "string" || source instanceof URL) return this.#client.thread.resolve(String(source));
     const buffer = source instanceof Uint8Array ? source.buffer : source;

@@ -1,4 +1,5 @@
 // The Worker's counterpart of Tokenizer.
+import { listOf } from "../model/lists.js";
 import type { DecodeOptions, EncodeOptions } from "../text/tokenizer.js";
 import type { RpcClient } from "./rpc_client.js";
 import type { TokenizerHandle, TokenizerProperties } from "./protocol.js";
@@ -42,8 +43,8 @@ export class WorkerTokenizer implements TokenizerProperties {
    * Decodes token ids.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, UNSUPPORTED_MODEL (the model has no tokenizer).
    */
-  decode(tokens: Iterable<number>, options?: DecodeOptions): Promise<string> {
-    return this.#invoke("decode", [...tokens], options);
+  async decode(tokens: Iterable<number>, options?: DecodeOptions): Promise<string> {
+    return this.#invoke("decode", listOf(tokens, "tokens", "token ids"), options); // some iterables can't be cloned
   }
 
   /**
