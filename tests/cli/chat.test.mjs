@@ -101,6 +101,9 @@ test("/info, /retune, /save, /reset and /load report on stderr", () =>
     assert.equal(informed.length, 2);
     assert.deepEqual(informed[0].slice(1), informed[1].slice(1)); // the same before saving and after loading
     assert.deepEqual((await readdir(folder)).sort(), ["kept chat", "tiny.gguf"]); // no temporary file is left
+    // the context is as long again in another process
+    const reloaded = await ropewalk(["chat", path, ...settings], lines(`/load ${file}`, "/info"));
+    assert.match(reloaded.stderr, /^Context \d+ of 1024 tokens/m);
     // a loaded chat continues like an uninterrupted one
     const unbroken = await ropewalk(["chat", path, ...settings], lines("the rope", "/retune yarn:4", "and the sea"));
     assert.equal(stdout, unbroken.stdout);

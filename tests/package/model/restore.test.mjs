@@ -1,12 +1,16 @@
 // Restored and forked sessions: long ones, and images that are damaged or forged. A failure changes nothing. ROPEWALK_IMAGES and
 // ROPEWALK_SEED try more images and others.
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import test, { after } from "node:test";
+import { pathToFileURL } from "node:url";
 import { crc32 } from "node:zlib";
+import { load } from "ropewalk";
+import { load as loadWorker } from "ropewalk/worker";
 import { sameBits } from "../helpers/arrays.mjs";
 import { randomFrom } from "../helpers/hostile.mjs";
 import { tinyModel } from "../helpers/models.mjs";
-import { raises, rw } from "../helpers/runtime.mjs";
+import { build, raises, rw } from "../helpers/runtime.mjs";
 
 const models = {
   llama: await rw.model(tinyModel("llama/model.gguf"), { kv: { dtype: "f16" } }), // one RoPE
@@ -20,6 +24,21 @@ const HEADER = 16;
 const IMAGES = Number(process.env.ROPEWALK_IMAGES ?? 2000);
 const SEED = Number(process.env.ROPEWALK_SEED ?? 1);
 
+/** The fingerprint of a model, from an empty session. */
+function fingerprintOf(model) {
+  const session = model.session();
+  const { json } = partsOf(session.save());
+  session.dispose();
+  return json.model;
+}
+
+/** Where a tensor begins in a safetensors file. */
+function offsetOf(bytes, name) {
+  const length = Number(new DataView(bytes.buffer).getBigUint64(0, true));
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + length)));
+  return 8 + length + header[name].data_offsets[0];
+}
+
 /** The JSON and the cache of saved bytes. */
 function partsOf(bytes) {
   const end = HEADER + new DataView(bytes.buffer).getUint32(8, true);
@@ -29,7 +48,7 @@ function partsOf(bytes) {
 /** Saved bytes with a right checksum of the JSON. */
 function bytesOf(json, cache) {
   const text = new TextEncoder().encode(typeof json === "string" ? json : JSON.stringify(json));
-  const header = Uint32Array.of(0x4e535752, 1, text.length, crc32(text));
+  const header = Uint32Array.of(0x4e535752, 2, text.length, crc32(text));
   return Uint8Array.from([...new Uint8Array(header.buffer), ...text, ...cache]);
 }
 
@@ -66,6 +85,80 @@ test("sessions of 131,072 tokens and more are forked, saved and restored", async
   for (const one of [session, fork, other]) one.dispose();
 });
 
+test("bytes of another model with the same shapes are INVALID_BYTES, whatever differs", async () => {
+  const names = ["llama", "mistral", "llama_bias", "granite", "qwen2", "llama/model.gguf"];
+  const opened = await Promise.all(names.map((name) => rw.model(tinyModel(name))));
+  const sessions = opened.map((model) => model.session());
+  for (const session of sessions) await session.append(tokens(20, 7));
+  const saved = sessions.map((session) => session.save());
+  for (const [i, session] of sessions.entries()) {
+    for (const [j, bytes] of saved.entries())
+      if (i !== j) raises(() => session.restore(bytes), "INVALID_BYTES", "bytes");
+    sameBits(session.save(), saved[i], names[i]);
+    session.restore(saved[i]);
+  }
+  assert.throws(() => sessions[0].restore(saved[1]), /another model; load the model file/);
+  for (const one of [...sessions, ...opened]) one.dispose();
+});
+
+test("other numbers in one norm, with the same config, make another model", async () => {
+  const folder = tinyModel("llama");
+  const file = new File([await readFile(`${folder}/model.safetensors`)], "model.safetensors");
+  const config = new File([await readFile(`${folder}/config.json`)], "config.json");
+  const changed = Uint8Array.from(await readFile(`${folder}/model.safetensors`));
+  changed[offsetOf(changed, "model.norm.weight")] ^= 1;
+  const one = await rw.model([file, config]);
+  const other = await rw.model([new File([changed], "model.safetensors"), config]);
+  assert.notEqual(fingerprintOf(one), fingerprintOf(other));
+  for (const model of [one, other]) model.dispose();
+});
+
+test("every source, build, RoPE and kind of cache of a file gives the same fingerprint", async () => {
+  const path = tinyModel("llama/model.gguf");
+  const bytes = await readFile(path);
+  const scalar = await load({ build: "scalar" });
+  const worker = await loadWorker({ build });
+  const rope = { rope_scaling: { rope_type: "yarn", factor: 2, original_max_position_embeddings: 128 } };
+  const opened = [
+    await rw.model(path),
+    await rw.model(pathToFileURL(path)),
+    await rw.model(new Blob([bytes])),
+    await rw.model(bytes),
+    await rw.model(path, { rope }),
+    await rw.model(path, { rope: { rope_theta: 5000 }, contextLength: 64, kv: { dtype: "q8_0" } }),
+    await scalar.model(path),
+  ];
+  const expected = fingerprintOf(opened[0]);
+  assert.match(expected, /^[0-9a-f]{8}$/);
+  for (const model of opened) assert.equal(fingerprintOf(model), expected);
+  const theirs = await (await worker.model(path)).session();
+  assert.equal(partsOf(await theirs.save()).json.model, expected);
+  await worker.dispose();
+  // saved under one scaling, restored under another
+  const [plain, scaled] = [opened[0].session(), opened[4].session()];
+  await scaled.append(tokens(20, 7));
+  plain.restore(scaled.save());
+  assert.deepEqual(plain.rope, scaled.rope);
+  assert.deepEqual(plain.logits(), scaled.logits());
+  for (const one of [plain, scaled, ...opened]) one.dispose();
+});
+
+test("a session keeps its context length; more tokens than that are CACHE_FULL and change nothing", async () => {
+  const [long, short] = [models.llama.session(), models.llama.session({ contextLength: 4 })];
+  await long.append(tokens(4, 7));
+  short.restore(long.save());
+  assert.equal(short.contextLength, 4);
+  await long.append([5]);
+  const before = short.save();
+  raises(() => short.restore(long.save()), "CACHE_FULL", "bytes");
+  sameBits(short.save(), before);
+  raises(() => long.fork({ contextLength: 4 }), "CACHE_FULL", "bytes");
+  const fork = long.fork({ contextLength: 5 });
+  assert.equal(fork.contextLength, 5);
+  assert.deepEqual(fork.tokens, long.tokens);
+  for (const one of [long, short, fork]) one.dispose();
+});
+
 for (const [name, model] of Object.entries(models)) {
   /** A session with another RoPE, and the image of another one. */
   async function twoSessions() {
@@ -85,7 +178,7 @@ for (const [name, model] of Object.entries(models)) {
     assert.deepEqual(session.logits(), expected);
     assert.deepEqual(session.tokens, saved.tokens);
     assert.deepEqual(session.rope, saved.rope);
-    assert.equal(session.contextLength, 300);
+    assert.equal(session.contextLength, model.info.contextLength);
     dispose();
   });
 
@@ -107,10 +200,9 @@ for (const [name, model] of Object.entries(models)) {
       "a fractional token": [{ ...json, tokens: json.tokens.with(3, 1.5) }, cache],
       "a token that is text": [{ ...json, tokens: json.tokens.with(3, "5") }, cache],
       "tokens that are no list": [{ ...json, tokens: { length: 100 } }, cache],
-      "a context length of -1": [{ ...json, contextLength: -1 }, cache],
-      "a context length of 0": [{ ...json, contextLength: 0 }, cache],
-      "a context length of 2^24 + 1": [{ ...json, contextLength: 2 ** 24 + 1 }, cache],
-      "no context length": [{ ...json, contextLength: undefined }, cache],
+      "the fingerprint of another model": [{ ...json, model: "00000000" }, cache],
+      "a fingerprint that is a number": [{ ...json, model: 5 }, cache],
+      "no fingerprint": [{ ...json, model: undefined }, cache],
       "rope_scaling: null": [{ ...json, ropes: json.ropes.map((one) => ({ ...one, rope_scaling: null })) }, cache],
       "a null rope": [{ ...json, ropes: json.ropes.map(() => null) }, cache],
       "a rope too many": [{ ...json, ropes: [...json.ropes, rope] }, cache],
@@ -136,17 +228,16 @@ for (const [name, model] of Object.entries(models)) {
       "bytes",
       {},
       [],
-      new Uint8Array(),
       new Float32Array(9),
       new DataView(bytes.buffer),
       new Proxy(bytes, {}),
-      structuredClone(bytes, { transfer: [] }).subarray(1),
     ])
-      // prettier-ignore
-      raises(() => session.restore(wrong), "INVALID_BYTES", "bytes");
+      raises(() => session.restore(wrong), "INVALID_ARGUMENT", "bytes");
+    for (const part of [new Uint8Array(), bytes.subarray(1)])
+      raises(() => session.restore(part), "INVALID_BYTES", "bytes");
     const detached = bytes.slice();
     structuredClone(detached, { transfer: [detached.buffer] });
-    raises(() => session.restore(detached), "INVALID_BYTES", "bytes");
+    raises(() => session.restore(detached), "INVALID_ARGUMENT", "bytes");
     sameBits(session.save(), before);
     dispose();
   });

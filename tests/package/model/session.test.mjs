@@ -94,7 +94,7 @@ test("saved and restored in another session", () =>
       await other.append(steps);
       other.restore(bytes);
       assert.deepEqual(other.tokens, prompt);
-      assert.equal(other.contextLength, 300);
+      assert.equal(other.contextLength, 256);
       assert.equal(other.rope.rope_scaling.rope_type, "yarn");
       same(other.logits(), session.logits(), 1e-6);
       const before = other.save();
@@ -110,6 +110,36 @@ test("saved and restored in another session", () =>
       }
       assert.deepEqual(other.save(), before);
     });
+  }));
+
+test("retune to a context shorter than the text is refused and changes nothing", () =>
+  withSession(async (session) => {
+    await session.append(prompt.slice(0, 12));
+    const before = session.save();
+    raises(() => session.retune({ rope_theta: 5000 }, { contextLength: 11 }), "INVALID_ARGUMENT", "contextLength");
+    assert.equal(session.contextLength, 256);
+    assert.deepEqual(session.save(), before);
+    session.retune({}, { contextLength: 12 });
+    assert.equal(session.contextLength, 12);
+  }));
+
+test("fork and extend take a context length, and refuse other arguments", () =>
+  withSession(async (session) => {
+    await session.append(prompt.slice(0, 12));
+    const fork = session.fork({ contextLength: 20 });
+    assert.deepEqual([fork.contextLength, session.contextLength], [20, 256]);
+    fork.extend({ contextLength: 512 });
+    assert.equal(fork.contextLength, 512);
+    assert.equal(fork.rope.rope_scaling.factor, 512 / model.info.trainedLength);
+    for (const call of ["fork", "extend"]) {
+      raises(() => fork[call]({ context: 3 }), "UNKNOWN_KEY", "context");
+      raises(() => fork[call](9999), "INVALID_ARGUMENT", "options");
+      raises(() => fork[call]({ contextLength: 0 }), "INVALID_ARGUMENT", "contextLength");
+    }
+    raises(() => fork.extend({ contextLength: 511 }), "INVALID_ARGUMENT", "contextLength");
+    raises(() => fork.fork({ contextLength: 11 }), "CACHE_FULL", "bytes");
+    assert.equal(fork.contextLength, 512);
+    fork.dispose();
   }));
 
 test("retune changes the keys of the lowest layer to the new scaling, and back", () =>

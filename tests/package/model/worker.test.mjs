@@ -294,6 +294,56 @@ describe("errors", () => {
     await session.dispose();
   });
 
+  test("are those of this thread, whatever the argument", async () => {
+    const session = await sessionThatRead("the cat");
+    const here = modelHere.session();
+    await here.append("the cat");
+    const wrong = [undefined, null, 5, {}, "a", [1.5], [64], new Uint8Array(3), { context: 3 }];
+    const calls = {
+      decode: (one, value) => one.model.tokenizer.decode(value),
+      encode: (one, value) => value !== "a" && one.model.tokenizer.encode(value),
+      token: (one, value) => value !== 5 && one.model.tokenizer.token(value),
+      idOf: (one, value) => value !== "a" && one.model.tokenizer.idOf(value),
+      restore: (one, value) => one.session.restore(value),
+      rewind: (one, value) => value !== 5 && one.session.rewind(value),
+      fork: (one, value) => value !== undefined && one.session.fork(value),
+      extend: (one, value) => value !== undefined && one.session.extend(value),
+      shift: (one, value) => one.session.shift(value),
+      retune: (one, value) => one.session.retune(value),
+      logprobOf: (one, value) => value !== 5 && one.session.logprobOf(value),
+      tokenizer: (one, value) => one.rw.tokenizer(value),
+      deleteCachedModel: (one, value) => one.rw.deleteCachedModel(value),
+    };
+    for (const [name, call] of Object.entries(calls)) {
+      for (const value of wrong) {
+        const results = [];
+        for (const one of [
+          { rw, model, session },
+          { rw: rwHere, model: modelHere, session: here },
+        ])
+          results.push(
+            await (async () => call(one, value))().then(
+              () => "success",
+              ({ name, code, field, message }) => `${name} ${code} ${field} ${message}`,
+            ),
+          );
+        assert.equal(results[0], results[1], `${name}(${JSON.stringify(value)})`);
+      }
+    }
+    here.dispose();
+    await session.dispose();
+  });
+
+  test("a fork with a context length of its own", async () => {
+    const session = await sessionThatRead("the cat");
+    const fork = await session.fork({ contextLength: 6 });
+    assert.equal(fork.contextLength, 6);
+    await fork.extend({ contextLength: 300 });
+    assert.equal(fork.contextLength, 300);
+    await rejects(session.fork({ contextLength: 2 }), "CACHE_FULL", "bytes");
+    await Promise.all([fork.dispose(), session.dispose()]);
+  });
+
   test("after dispose()", async () => {
     const session = await sessionThatRead("the cat");
     await session.dispose();

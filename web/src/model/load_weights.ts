@@ -3,7 +3,9 @@ import { fieldOf } from "../files/errors.js";
 import type { ModelFiles, ReadOptions, StoredTensor } from "../files/model_files.js";
 import { WEIGHT_FORMATS } from "../files/weight_formats.js";
 import type { Heap } from "../memory/heap.js";
+import { crc32 } from "../base/crc32.js";
 import type { ConfigReader } from "./config_reader.js";
+import { SAMPLE_BYTES } from "./fingerprint.js";
 import type { TensorSlice, WeightMapping } from "./weight_mapping.js";
 
 /** A weight that is being loaded. */
@@ -17,6 +19,8 @@ interface Target {
   readonly slice: TensorSlice;
   readonly address: number;
   readonly progress: Progress;
+  /** CRC-32 of the slice's first {@link SAMPLE_BYTES} bytes, or of those that have arrived. */
+  sample: number;
 }
 
 /** The slices of a tensor, in its order, and the first one that is still incomplete: chunks arrive in order too. */
@@ -29,6 +33,7 @@ interface Targets {
  * Streams weights from a model's files into wasm memory. Each byte is read once, in file order.
  *
  * @param model - address of a configured model; on failure the caller destroys it
+ * @returns the CRC-32 of the beginning of each slice, in the order of `mappings`: see fingerprintOf()
  * @throws {@link RopewalkError} OUT_OF_MEMORY, INVALID_FILE, NETWORK; rejects with the signal's reason.
  * @internal
  */
@@ -39,8 +44,9 @@ export async function loadWeights(
   reader: ConfigReader,
   mappings: readonly WeightMapping[],
   options: ReadOptions,
-): Promise<void> {
+): Promise<number[]> {
   const vectors = new Map<WeightMapping, number>();
+  const targetsInOrder: Target[] = [];
   try {
     const targetsByTensor = new Map<string, Targets>();
     for (const mapping of mappings) {
@@ -49,7 +55,9 @@ export async function loadWeights(
       const progress = { mapping, missingBytes: mapping.bytes };
       for (const slice of mapping.slices) {
         const targets = targetsByTensor.get(slice.tensor.name) ?? { list: [], first: 0 };
-        targets.list.push({ slice, address: address + slice.to, progress });
+        const target: Target = { slice, address: address + slice.to, progress, sample: 0 };
+        targetsInOrder.push(target);
+        targets.list.push(target);
         targetsByTensor.set(slice.tensor.name, targets);
       }
     }
@@ -79,6 +87,7 @@ export async function loadWeights(
     for (const address of vectors.values()) heap.free(address);
   }
   check(heap, heap.module.model_finish(model), reader, "tensors");
+  return targetsInOrder.map(({ sample }) => sample);
 }
 
 /** Allocates memory for a matrix in the core, and returns its address. The core must have reserved the bytes that will be copied. */
@@ -107,11 +116,14 @@ function nameOf({ slices }: WeightMapping): string {
 }
 
 /** Copies the part of a chunk that belongs to a target. Returns the number of bytes copied. */
-function copyOverlap(heap: Heap, { slice, address }: Target, offset: number, chunk: Uint8Array): number {
+function copyOverlap(heap: Heap, target: Target, offset: number, chunk: Uint8Array): number {
+  const { slice, address } = target;
   const first = Math.max(offset, slice.from);
   const end = Math.min(offset + chunk.length, slice.from + slice.bytes);
   if (first >= end) return 0;
   heap.bytes(address + first - slice.from, end - first).set(chunk.subarray(first - offset, end - offset));
+  const sampleEnd = Math.min(end, slice.from + SAMPLE_BYTES);
+  if (first < sampleEnd) target.sample = crc32(chunk.subarray(first - offset, sampleEnd - offset), target.sample);
   return end - first;
 }
 

@@ -6,6 +6,7 @@ import { KvCacheCore } from "../cache/core.js";
 import type { CacheDType } from "../memory/elements.js";
 import type { KeyMode } from "../cache/options.js";
 import { Owned } from "../memory/owned.js";
+import { fingerprintOf } from "./fingerprint.js";
 import { loadWeights } from "./load_weights.js";
 import { withLongFactors, usesLongFactors } from "./long_rope.js";
 import type { ModelLayer, ModelPlan } from "./model_plan.js";
@@ -34,11 +35,14 @@ export class ModelCore {
   readonly heap: Heap;
   readonly plan: ModelPlan;
   readonly useScalarKernels: boolean;
+  /** See fingerprintOf(). */
+  readonly fingerprint: string;
   readonly #owned: Owned;
 
-  private constructor(heap: Heap, plan: ModelPlan, address: number, useScalarKernels: boolean) {
+  private constructor(heap: Heap, plan: ModelPlan, fingerprint: string, address: number, useScalarKernels: boolean) {
     this.heap = heap;
     this.plan = plan;
+    this.fingerprint = fingerprint;
     this.useScalarKernels = useScalarKernels;
     this.#owned = new Owned(heap, address, "model", destroyModel);
   }
@@ -56,9 +60,9 @@ export class ModelCore {
     if (address === 0) fail("OUT_OF_MEMORY", "", "out of memory for a model; dispose of tensors or models");
     try {
       configure(heap, address, plan);
-      await loadWeights(heap, address, files, plan.reader, mappings, options);
+      const samples = await loadWeights(heap, address, files, plan.reader, mappings, options);
       options.signal?.throwIfAborted();
-      return new ModelCore(heap, plan, address, useScalarKernels);
+      return new ModelCore(heap, plan, fingerprintOf(plan, samples), address, useScalarKernels);
     } catch (error) {
       heap.module.model_destroy(address);
       throw error;

@@ -73,7 +73,7 @@ export interface ServerMethods {
   deleteCachedModel(source: string): Promise<boolean>;
   tokenizer(source: object, tokenizerConfig?: object): Promise<TokenizerHandle>;
   session(model: number, options: SessionOptions): SessionHandle;
-  fork(session: number): SessionHandle;
+  fork(session: number, options: SessionOptions): SessionHandle;
   sessionState(session: number): SessionState;
   /**
    * Calls a method of an object or reads a property. `call` and `options` are for methods with a signal or callbacks in

@@ -121,8 +121,8 @@ export class RpcServer implements ServerMethods {
     return this.#addSession(this.#get("model", model).session(options));
   }
 
-  fork(session: number): SessionHandle {
-    return this.#addSession(this.#get("session", session).fork());
+  fork(session: number, options: SessionOptions): SessionHandle {
+    return this.#addSession(this.#get("session", session).fork(options));
   }
 
   sessionState(session: number): SessionState {

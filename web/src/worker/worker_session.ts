@@ -1,17 +1,29 @@
 // The Worker's counterpart of Session.
-import { optionalFunction, optionalSignal } from "../base/checks.js";
+import { optionalFunction, optionalSignal, savedBytes } from "../base/checks.js";
 import { asyncDisposeSymbol } from "../base/dispose.js";
 import { fail } from "../base/errors.js";
 import { checkOptions } from "../base/options.js";
 import type { RopeOverrides } from "../config/overrides.js";
 import type { RopeConfig } from "../config/types.js";
 import { listOf } from "../model/lists.js";
-import { APPEND_OPTIONS, GENERATE_OPTIONS, RETUNE_OPTIONS, SHIFT_OPTIONS } from "../model/session/options.js";
+import {
+  APPEND_OPTIONS,
+  EXTEND_OPTIONS,
+  FORK_OPTIONS,
+  GENERATE_OPTIONS,
+  RETUNE_OPTIONS,
+  SHIFT_OPTIONS,
+} from "../model/session/options.js";
 import { CallQueue } from "../model/session/call_queue.js";
 import type { Piece } from "../model/session/generate.js";
 import type { GenerateOptions } from "../model/session/options.js";
 import type { TokenProbability } from "../model/session/sampler.js";
-import type { RetuneSessionOptions, SessionAppendOptions, ShiftSessionOptions } from "../model/session/options.js";
+import type {
+  RetuneSessionOptions,
+  SessionAppendOptions,
+  SessionOptions,
+  ShiftSessionOptions,
+} from "../model/session/options.js";
 import type { Reply, SessionHandle, SessionState } from "./protocol.js";
 import type { RpcClient } from "./rpc_client.js";
 
@@ -166,20 +178,21 @@ export class WorkerSession implements AsyncDisposable {
   }
 
   /**
-   * Doubles the context length, as `Session.extend`.
+   * Raises the context length, by default to the double, as `Session.extend`.
    * @throws {@link RopewalkError} UNSUPPORTED_MODEL, and as {@link WorkerSession.retune}.
    */
-  extend(): Promise<void> {
-    return this.#change("extend");
+  async extend(options?: SessionOptions): Promise<void> {
+    await this.#change("extend", { ...checkOptions(options, EXTEND_OPTIONS) });
   }
 
   /**
    * Creates an independent session with the same contents, in the same Worker.
-   * @throws {@link RopewalkError} OUT_OF_MEMORY, DISPOSED.
+   * @throws {@link RopewalkError} as `Session.fork`.
    */
-  async fork(): Promise<WorkerSession> {
+  async fork(options?: SessionOptions): Promise<WorkerSession> {
+    const { ...given } = checkOptions(options, FORK_OPTIONS);
     const handle = await this.#queue.run("fork", "read", undefined, () =>
-      this.#client.send((server) => server.fork(this.#id)),
+      this.#client.send((server) => server.fork(this.#id, given)),
     );
     return new WorkerSession(this.#client, this.#model, handle);
   }
@@ -193,11 +206,12 @@ export class WorkerSession implements AsyncDisposable {
   }
 
   /**
-   * Replaces the contents of this session by saved ones. On failure the session is unchanged.
-   * @throws {@link RopewalkError} INVALID_BYTES, OUT_OF_MEMORY, DISPOSED.
+   * Replaces the tokens, keys, values and RoPE of this session by saved ones, as `Session.restore`. Its context length
+   * stays. On failure the session is unchanged.
+   * @throws {@link RopewalkError} INVALID_BYTES, CACHE_FULL, INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED.
    */
-  restore(bytes: Uint8Array): Promise<void> {
-    return this.#change("restore", bytes);
+  async restore(bytes: Uint8Array): Promise<void> {
+    await this.#change("restore", savedBytes(bytes));
   }
 
   /**

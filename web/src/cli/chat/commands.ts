@@ -70,7 +70,12 @@ function retune({ session }: Conversation, model: Model, argument: string): stri
 }
 
 async function save({ session, messages }: Conversation, model: Model, path: string): Promise<string> {
-  const bytes = await saveChat(path, { model: model.info.name, messages: [...messages], session: session.save() });
+  const bytes = await saveChat(path, {
+    model: model.info.name,
+    messages: [...messages],
+    contextLength: session.contextLength,
+    session: session.save(),
+  });
   return `${path}: ${formatBytes(bytes)}`;
 }
 
@@ -78,6 +83,6 @@ async function restore(conversation: Conversation, model: Model, path: string): 
   const saved = await loadChat(path);
   if (saved.model !== model.info.name)
     fail("INVALID_ARGUMENT", path, `was saved with the model ${saved.model}, but this chat uses ${model.info.name}`);
-  conversation.restore(saved.messages, saved.session);
+  conversation.restore(saved);
   return `${path}: ${saved.messages.length} messages, ${conversation.session.length} tokens`;
 }

@@ -9,6 +9,7 @@ import {
   type Session,
 } from "../../index.node.js";
 import { type Speed, speedOf } from "../format.js";
+import type { SavedChat } from "./saved_chat.js";
 
 /** Options for generating answers. */
 export interface AnswerOptions extends SamplingOptions {
@@ -54,9 +55,19 @@ export class Conversation {
     this.session.rewind(0);
   }
 
-  /** Replaces the messages by saved ones. Throws as {@link Session.restore}; the chat is then unchanged. */
-  restore(messages: ChatMessage[], bytes: Uint8Array): void {
-    this.session.restore(bytes);
+  /**
+   * Replaces the messages by saved ones. A context that was extended before the chat was saved is as long again. Throws
+   * as {@link Session.restore}; the chat is then unchanged.
+   */
+  restore({ messages, contextLength, session: bytes }: Omit<SavedChat, "model">): void {
+    const { contextLength: before } = this.session;
+    if (contextLength > before) this.session.retune({}, { contextLength });
+    try {
+      this.session.restore(bytes);
+    } catch (error) {
+      if (contextLength > before) this.session.retune({}, { contextLength: before });
+      throw error;
+    }
     this.#messages = messages;
   }
 

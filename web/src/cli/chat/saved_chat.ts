@@ -10,6 +10,8 @@ export interface SavedChat {
   /** Name of the model. */
   model: string;
   messages: ChatMessage[];
+  /** Context length of the session, which `/retune` and `--when-full extend` change. */
+  contextLength: number;
   session: Uint8Array;
 }
 
@@ -22,9 +24,9 @@ const NEWLINE = 10;
  * @throws {@link RopewalkError} INVALID_ARGUMENT (the path is a file that isn't a saved chat), and as
  * writeFileAtomically().
  */
-export async function saveChat(path: string, { model, messages, session }: SavedChat): Promise<number> {
+export async function saveChat(path: string, { model, messages, contextLength, session }: SavedChat): Promise<number> {
   await refuseOtherFiles(path);
-  const head = new TextEncoder().encode(`${JSON.stringify({ format: FORMAT, model, messages })}\n`);
+  const head = new TextEncoder().encode(`${JSON.stringify({ format: FORMAT, model, messages, contextLength })}\n`);
   await writeFileAtomically(path, (file) => file.writeFile(Buffer.concat([head, session])), "/save");
   return head.length + session.length;
 }
@@ -35,11 +37,11 @@ export async function loadChat(path: string): Promise<SavedChat> {
     fail("INVALID_ARGUMENT", path, readFailure(cause), { cause });
   });
   const end = bytes.indexOf(NEWLINE);
-  const { format, model, messages } = headOf(bytes.subarray(0, Math.max(end, 0)).toString());
-  if (format !== FORMAT || typeof model !== "string" || !areMessages(messages)) {
+  const { format, model, messages, contextLength } = headOf(bytes.subarray(0, Math.max(end, 0)).toString());
+  if (format !== FORMAT || typeof model !== "string" || !areMessages(messages) || !Number.isInteger(contextLength)) {
     fail("INVALID_BYTES", path, "isn't a chat saved with /save");
   }
-  return { model, messages, session: new Uint8Array(bytes.subarray(end + 1)) };
+  return { model, messages, contextLength: contextLength as number, session: new Uint8Array(bytes.subarray(end + 1)) };
 }
 
 async function refuseOtherFiles(path: string): Promise<void> {

@@ -1,15 +1,18 @@
 // The bytes that Session.save() returns: tokens and RoPE as JSON, then the image of the KV cache.
+import { count, savedBytes } from "../../base/checks.js";
+import { crc32 } from "../../base/crc32.js";
+import { RopewalkError, fail } from "../../base/errors.js";
 import type { KvCacheCore } from "../../cache/core.js";
 import { restore } from "../../cache/image.js";
 import { positionsOf } from "../../cache/read.js";
 import { finishedConfig } from "../../config/finished_config.js";
 import type { RopeConfig } from "../../config/types.js";
-import { RopewalkError, fail } from "../../base/errors.js";
 
 /** The saved state of a session besides its keys and values. @internal */
 export interface SavedSession {
+  /** Fingerprint of the model: see fingerprintOf(). */
+  readonly model: string;
   readonly tokens: readonly number[];
-  readonly contextLength: number;
   /** One for each group of layers that share a RoPE. */
   readonly ropes: readonly Readonly<RopeConfig>[];
 }
@@ -17,10 +20,8 @@ export interface SavedSession {
 // Layout: "RWSN", version, byte length and CRC-32 of the JSON, the JSON, and the image of the cache, which has its own
 // version and checksum.
 const MAGIC = 0x4e535752;
-const VERSION = 1;
+const VERSION = 2;
 const HEADER_BYTES = 16;
-/** The longest context of a session, in tokens. @internal */
-export const LONGEST_CONTEXT = 2 ** 24;
 
 /** @internal */
 export function writeSession(saved: SavedSession, cache: Uint8Array): Uint8Array {
@@ -35,29 +36,36 @@ export function writeSession(saved: SavedSession, cache: Uint8Array): Uint8Array
 
 /** What a session's model must have in common with the one that was saved. @internal */
 export interface SavedFor {
+  readonly fingerprint: string;
   readonly vocabularySize: number;
   readonly ropeGroups: number;
 }
 
-/** Throws INVALID_BYTES. @internal */
+/** Throws INVALID_BYTES, INVALID_ARGUMENT. @internal */
 export function readSession(
   given: unknown,
-  { vocabularySize, ropeGroups }: SavedFor,
+  { fingerprint, vocabularySize, ropeGroups }: SavedFor,
 ): SavedSession & { cache: Uint8Array } {
-  const bytes = viewOf(given);
-  if (bytes === undefined || bytes.length < HEADER_BYTES) return reject("must be bytes that save() returned");
+  const bytes = savedBytes(given);
+  if (bytes.length < HEADER_BYTES) reject("must be bytes that save() returned");
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (view.getUint32(0, true) !== MAGIC) reject("must be bytes that save() returned");
   if (view.getUint32(4, true) !== VERSION)
-    reject(`have format version ${view.getUint32(4, true)}; this package reads version ${VERSION}`);
+    reject(
+      `have format version ${view.getUint32(4, true)}; this package reads version ${VERSION}: save the session again`,
+    );
   const end = HEADER_BYTES + view.getUint32(8, true);
   if (end > bytes.length) reject("are truncated");
   const json = bytes.slice(HEADER_BYTES, end);
   const saved = crc32(json) === view.getUint32(12, true) ? parse(json) : undefined;
   if (saved === undefined) return reject("are damaged");
-  if (saved.ropes.length !== ropeGroups) reject("were saved with another model: its layers differ");
-  if (!saved.tokens.every((token) => token < vocabularySize))
-    reject("were saved with another model: its vocabulary differs");
+  if (saved.model !== fingerprint)
+    reject("were saved with another model; load the model file that they were saved with");
+  if (saved.ropes.length !== ropeGroups)
+    reject(
+      `have ${count(saved.ropes.length, "RoPE")}, but this model's layers use ${ropeGroups}; load it with the option \`rope\` as it was when they were saved`,
+    );
+  if (!saved.tokens.every((token) => token < vocabularySize)) reject("have tokens that this model doesn't have");
   return { ...saved, cache: bytes.subarray(end) };
 }
 
@@ -79,20 +87,10 @@ export function restoreCache(cache: KvCacheCore, tokens: number, setRopes: () =>
   }
   const { module } = cache.heap;
   const written = cache.layers.map((_, layer) => module.kv_written(cache.address, layer, 0));
-  if ([cache.tokens(0), ...written].some((count) => count !== tokens))
+  if ([cache.tokens(0), ...written].some((length) => length !== tokens))
     reject(`have ${tokens} tokens, but keys and values of another number`);
   if (!positionsOf(cache, 0).every((position, i) => position === i % tokens))
     reject("have keys at other positions than their tokens");
-}
-
-/** The bytes, without what a subclass or a Proxy may do to reading them. */
-function viewOf(given: unknown): Uint8Array | undefined {
-  if (!ArrayBuffer.isView(given)) return undefined;
-  try {
-    return given instanceof Uint8Array ? new Uint8Array(given.buffer, given.byteOffset, given.byteLength) : undefined;
-  } catch {
-    return undefined; // a detached array
-  }
 }
 
 function reject(message: string): never {
@@ -101,11 +99,12 @@ function reject(message: string): never {
 
 function parse(json: Uint8Array): SavedSession | undefined {
   try {
-    const { tokens, contextLength, ropes } = JSON.parse(
-      new TextDecoder("utf-8", { fatal: true }).decode(json),
-    ) as Record<keyof SavedSession, unknown>;
-    const isComplete = areTokens(tokens) && isContext(contextLength) && Array.isArray(ropes);
-    return isComplete ? { tokens, contextLength, ropes: ropes.map(ropeOf) } : undefined;
+    const { model, tokens, ropes } = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(json)) as Record<
+      keyof SavedSession,
+      unknown
+    >;
+    const isComplete = typeof model === "string" && areTokens(tokens) && Array.isArray(ropes);
+    return isComplete ? { model, tokens, ropes: ropes.map(ropeOf) } : undefined;
   } catch {
     return undefined;
   }
@@ -115,23 +114,9 @@ function areTokens(tokens: unknown): tokens is number[] {
   return Array.isArray(tokens) && tokens.every((token) => Number.isInteger(token) && token >= 0);
 }
 
-function isContext(length: unknown): length is number {
-  return Number.isInteger(length) && (length as number) >= 1 && (length as number) <= LONGEST_CONTEXT;
-}
-
 /** A saved RoPE was a finished config, so it has its scaling. */
 function ropeOf(saved: unknown): Readonly<RopeConfig> {
   const { rope_scaling } = saved as RopeConfig;
   if (typeof rope_scaling?.rope_type !== "string") throw new TypeError("no scaling");
   return finishedConfig(saved);
-}
-
-/** CRC-32 as in src/base/checksum.h. Calling that one needs a copy in wasm memory, an allocation that can fail. */
-function crc32(bytes: Uint8Array): number {
-  let crc = ~0;
-  for (const byte of bytes) {
-    crc ^= byte;
-    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (0xedb88320 & -(crc & 1));
-  }
-  return ~crc >>> 0;
 }

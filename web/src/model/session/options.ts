@@ -119,6 +119,10 @@ const GENERATE = {
 /** @internal */
 export const SESSION_OPTIONS: OptionNames = optionNames<SessionOptions>("session()", { contextLength: true });
 /** @internal */
+export const FORK_OPTIONS: OptionNames = optionNames<SessionOptions>("fork()", { contextLength: true });
+/** @internal */
+export const EXTEND_OPTIONS: OptionNames = optionNames<SessionOptions>("extend()", { contextLength: true });
+/** @internal */
 export const APPEND_OPTIONS: OptionNames = optionNames<SessionAppendOptions>("append()", {
   signal: true,
   onProgress: true,

@@ -1,5 +1,5 @@
 // The public Session class: the text that a model has read, and its continuation.
-import { codeIn, optionalFunction, optionalSignal, wholeNumber } from "../../base/checks.js";
+import { codeIn, count, optionalFunction, optionalSignal, wholeNumber } from "../../base/checks.js";
 import { disposeSymbol } from "../../base/dispose.js";
 import { fail } from "../../base/errors.js";
 import { checkOptions } from "../../base/options.js";
@@ -14,11 +14,14 @@ import { tokenIds } from "../lists.js";
 import type { CacheSettings, ModelCore } from "../model_core.js";
 import {
   APPEND_OPTIONS,
+  EXTEND_OPTIONS,
+  FORK_OPTIONS,
   type GenerateOptions,
   RETUNE_OPTIONS,
   type RetuneSessionOptions,
   type SamplingOptions,
   type SessionAppendOptions,
+  type SessionOptions,
   SHIFT_OPTIONS,
   type ShiftSessionOptions,
 } from "./options.js";
@@ -214,27 +217,36 @@ export class Session implements Disposable {
     if (group === undefined) return fail("INVALID_ARGUMENT", "kind", `no ${kind} layer of this model has RoPE`);
     const rope = overrideRopeConfig(text.ropeOf(group), overrides);
     this.#queue.now("retune", "change", () => {
+      if (contextLength < text.length) {
+        const message = `must be at least ${text.length}, the number of tokens (got ${contextLength}); call shift() or rewind() first`;
+        fail("INVALID_ARGUMENT", "contextLength", message);
+      }
       text.retune(group, rope);
       text.contextLength = contextLength;
     });
   }
 
   /**
-   * Doubles the context length, with the YaRN factor that reaches it.
+   * Raises the context length, by default to the double, with the YaRN factor that reaches it.
    * @throws {@link RopewalkError} UNSUPPORTED_MODEL (YaRN can't replace the model's scaling), and as {@link
    * Session.retune}.
    */
-  extend(): void {
-    this.#queue.now("extend", "change", () => this.#extend());
+  extend(options?: SessionOptions): void {
+    const { contextLength } = checkOptions(options, EXTEND_OPTIONS);
+    this.#queue.now("extend", "change", () => this.#extend(contextLength));
   }
 
   /**
-   * Creates an independent session with the same tokens, keys and values.
-   * @throws {@link RopewalkError} INVALID_ARGUMENT (a call runs), OUT_OF_MEMORY, DISPOSED.
+   * Creates an independent session with the same tokens, keys, values and RoPE.
+   * @param options - default: the context length of this session
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, UNKNOWN_KEY, CACHE_FULL (more tokens than the context length),
+   * OUT_OF_MEMORY, DISPOSED.
    */
-  fork(): Session {
-    const bytes = this.save();
-    const { core, contextLength } = this.#text;
+  fork(options?: SessionOptions): Session {
+    const { contextLength: given } = checkOptions(options, FORK_OPTIONS);
+    const { core, contextLength: own } = this.#text;
+    const contextLength = checkContext(given ?? own);
+    const bytes = this.#queue.now("fork", "read", () => this.#text.save());
     const copy = new Session(core, this.#tokenizer, this.#cacheSettings, contextLength, this.#sampling);
     try {
       copy.restore(bytes);
@@ -246,8 +258,9 @@ export class Session implements Disposable {
   }
 
   /**
-   * Returns bytes that {@link Session.restore} reads, also in another page or process with the same model. They contain
-   * tokens, keys, values and RoPE, with a version and a checksum.
+   * Returns bytes that {@link Session.restore} reads, also in another page or process with the same model file. They
+   * contain tokens, keys, values, RoPE and a fingerprint of the model, with a version and a checksum. They don't contain
+   * the context length.
    * @throws {@link RopewalkError} INVALID_ARGUMENT (a call runs), OUT_OF_MEMORY, DISPOSED.
    */
   save(): Uint8Array {
@@ -255,17 +268,27 @@ export class Session implements Disposable {
   }
 
   /**
-   * Replaces the contents of this session by saved ones. On failure the session is unchanged.
-   * @throws {@link RopewalkError} INVALID_BYTES (damaged, or saved with another model), INVALID_ARGUMENT (a call runs),
-   * OUT_OF_MEMORY, DISPOSED.
+   * Replaces the tokens, keys, values and RoPE of this session by saved ones. Its context length stays. On failure the
+   * session is unchanged.
+   * @throws {@link RopewalkError} INVALID_BYTES (damaged, or saved with another model), CACHE_FULL (more tokens than the
+   * context length), INVALID_ARGUMENT (not bytes, or a call runs), OUT_OF_MEMORY, DISPOSED.
    */
   restore(bytes: Uint8Array): void {
     const text = this.#text;
     this.#queue.now("restore", "change", () => {
       const { cache, ...saved } = readSession(bytes, {
+        fingerprint: text.core.fingerprint,
         vocabularySize: text.core.vocabularySize,
         ropeGroups: text.ropeGroups,
       });
+      const { length } = saved.tokens;
+      if (length > text.contextLength) {
+        fail(
+          "CACHE_FULL",
+          "bytes",
+          `have ${count(length, "token")}, but the context length is ${text.contextLength}; use a session with a larger contextLength`,
+        );
+      }
       text.restore(saved, cache);
     });
   }
@@ -285,9 +308,9 @@ export class Session implements Disposable {
     return this.#queue.now(call, "read", () => use(this.#text.freshLogits()));
   }
 
-  #extend(): void {
+  #extend(given?: number): void {
     const text = this.#text;
-    const contextLength = checkContext(2 * text.contextLength);
+    const contextLength = checkContext(given ?? 2 * text.contextLength, text.contextLength);
     const overrides = extendedOverrides(text.rope, text.core.plan.trainedLength, contextLength);
     if (overrides !== undefined) {
       const group = text.groupOf("full_attention");

@@ -12,7 +12,10 @@ import { usesLongFactors, withLongFactors } from "../long_rope.js";
 import { BATCH_TOKENS, type CacheSettings, type ModelCore } from "../model_core.js";
 import type { ModelLayer } from "../model_plan.js";
 import type { SessionAppendOptions } from "./options.js";
-import { LONGEST_CONTEXT, restoreCache, type SavedSession, writeSession } from "./image.js";
+import { restoreCache, type SavedSession, writeSession } from "./image.js";
+
+/** The longest context of a session, in tokens. */
+const LONGEST_CONTEXT = 2 ** 24;
 
 /** Doesn't check arguments, and expects that its calls never overlap. @internal */
 export class SessionText {
@@ -156,11 +159,11 @@ export class SessionText {
 
   save(): Uint8Array {
     const cache = saveCache(this.#cache, 0);
-    return writeSession({ tokens: this.#tokens, contextLength: this.contextLength, ropes: this.#ropes }, cache);
+    return writeSession({ model: this.core.fingerprint, tokens: this.#tokens, ropes: this.#ropes }, cache);
   }
 
   /** Builds a new cache, and only then replaces the old one. */
-  restore({ tokens, contextLength, ropes }: SavedSession, image: Uint8Array): void {
+  restore({ tokens, ropes }: SavedSession, image: Uint8Array): void {
     const cache = this.core.newCache(this.#cacheSettings);
     try {
       const setRopes = (): void => ropes.forEach((rope, group) => this.#setRope(cache, group, rope, tokens.length));
@@ -173,7 +176,6 @@ export class SessionText {
     this.#cache = cache;
     this.#tokens = tokens.slice();
     this.#ropes = ropes.slice();
-    this.contextLength = contextLength;
     this.#changed();
   }
 
@@ -211,8 +213,8 @@ export class SessionText {
 }
 
 /** Throws INVALID_ARGUMENT for an invalid context length. @internal */
-export function checkContext(length: unknown): number {
-  return wholeNumber(length, 1, LONGEST_CONTEXT, "contextLength");
+export function checkContext(length: unknown, least = 1): number {
+  return wholeNumber(length, least, LONGEST_CONTEXT, "contextLength");
 }
 
 function freeLogits(heap: Heap, address: number): void {
