@@ -13,6 +13,14 @@ import { build } from "./build.mjs";
 import { runMain } from "./run.mjs";
 import { setUp } from "./setup.mjs";
 
+const USAGE = `npm run fuzz -- [options]
+  --minutes <n>      for all targets together (10)
+  --cases <n>        a number of cases for each target instead
+  --target <name>    only this target; repeatable
+  --seed <n>         the same cases as in another run
+  --iteration <n>    one case again; needs --target and --seed
+  --no-build         use dist/ as it is`;
+
 const options = {
   minutes: { type: "string", default: "10" },
   cases: { type: "string" },
@@ -20,6 +28,7 @@ const options = {
   seed: { type: "string" },
   iteration: { type: "string" },
   "no-build": { type: "boolean", default: false },
+  help: { type: "boolean", default: false },
 };
 
 function numberOf(text, name) {
@@ -30,6 +39,10 @@ function numberOf(text, name) {
 
 async function fuzz(args) {
   const { values } = parseArgs({ args, options });
+  if (values.help) {
+    console.log(USAGE);
+    return;
+  }
   const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : numberOf(values.seed, "seed");
   await setUp(["native"]);
   if (!values["no-build"]) await build();
