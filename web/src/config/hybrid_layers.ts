@@ -41,8 +41,12 @@ const repeatedBlocks: Rule = ({ config }) => {
 
 const ZAMBA_2 = [6, 12, 18, 24, 30, 36, 42, 47, 51];
 
+type Rules = Readonly<Record<string, Rule>>;
+
+// Functions, so that bundlers can drop the tables from apps that never ask for the layers.
+
 /** Source: the configuration classes of transformers 5.23. MiniMax's list is of the code in its own repositories. */
-const ATTENTION: Readonly<Record<string, Rule>> = {
+const attentionRules = (): Rules => ({
   bamba: listedIn("attn_layer_indices", () => false),
   "lfm2 lfm2_moe": listedIn("full_attn_idxs", () => true),
   zamba2: listedIn("hybrid_layer_ids", (layer) => ZAMBA_2.includes(layer)),
@@ -57,7 +61,7 @@ const ATTENTION: Readonly<Record<string, Rule>> = {
   "minimax_text_01 minimax_m1 MiniMaxText01 MiniMaxM1": flaggedIn("attn_type_list", () => true),
   recurrent_gemma: repeatedBlocks,
   lfm3: always((layer) => layer % 4 === 2 || (layer % 4 === 0 && layer > 0)),
-};
+});
 
 /** Cohere 2 MoE has another period for its first layers, which have no experts. */
 const cohereMoe: Rule = ({ config, path }) => {
@@ -76,22 +80,24 @@ const cohereMoe: Rule = ({ config, path }) => {
 };
 
 /** Families whose full-attention layers have no RoPE. Theirs isn't a period in the config. */
-const SLIDING: Readonly<Record<string, Rule>> = {
+const slidingRules = (): Rules => ({
   cohere2_moe: cohereMoe,
   beam: always((layer, count) => (layer + 1) % 6 !== 0 && layer !== count - 1),
   flint: always((layer, count) => layer >= 2 && layer % 4 !== 1 && layer !== count - 1),
   kolibri1: always((layer) => (layer + 1) % 5 !== 0),
   "muse_glimmer_text muse_spark_text": always((layer, count) => (count - 1 - layer) % 4 !== 0),
-};
+});
 
-function ruleOf(rules: Readonly<Record<string, Rule>>, text: TextConfig): HasRope | undefined {
+function ruleOf(rules: Rules, text: TextConfig): HasRope | undefined {
   const { model_type } = text;
-  const row = Object.entries(rules).find(([names]) => model_type !== undefined && names.split(" ").includes(model_type));
+  const row = Object.entries(rules).find(
+    ([names]) => model_type !== undefined && names.split(" ").includes(model_type),
+  );
   return row?.[1](text);
 }
 
 /** Which layers have attention, and so RoPE; undefined for a family where all have. @throws INVALID_CONFIG */
-export const attentionRule = (text: TextConfig): HasRope | undefined => ruleOf(ATTENTION, text);
+export const attentionRule = (text: TextConfig): HasRope | undefined => ruleOf(attentionRules(), text);
 
 /** Which layers slide, in a family with RoPE on those only; undefined if the config has the pattern. */
-export const slidingRule = (text: TextConfig): HasRope | undefined => ruleOf(SLIDING, text);
+export const slidingRule = (text: TextConfig): HasRope | undefined => ruleOf(slidingRules(), text);
