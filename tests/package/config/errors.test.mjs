@@ -167,6 +167,33 @@ for (const [title, keys, code, field] of CASES) {
   });
 }
 
+const rejects = (config, options, code, field, message) =>
+  assert.throws(() => ropeConfig(config, options), { code, field, message });
+
+test("no width, and a function of a length that isn't given", () => {
+  const empty = /leaves no element to rotate/;
+  rejects({ ...base, head_dim: 0 }, undefined, "INVALID_CONFIG", "head_dim", empty);
+  rejects({ ...base, rotary_dim: 0 }, undefined, "INVALID_CONFIG", "rotary_dim", empty);
+  const custom = (inv_freq, more) => ({ overrides: { rope_scaling: { rope_type: "custom", inv_freq, ...more } } });
+  const ofLength = (pair, { length }) => 1 / (pair + length);
+  const field = "rope_scaling.inv_freq(0)";
+  rejects(
+    base,
+    custom(ofLength),
+    "INVALID_CONFIG",
+    field,
+    /got NaN\); length is undefined without rope_scaling\.lengths/,
+  );
+  rejects(
+    base,
+    custom(() => NaN, { lengths: [64] }),
+    "INVALID_CONFIG",
+    field,
+    /got NaN\)$/,
+  );
+  assert.equal(ropeConfig(base, custom(ofLength, { lengths: [64] })).rope_scaling.inv_freq.length, 64);
+});
+
 test("paths include the names of nested configs", () => {
   const text_config = { ...base, rope_scaling: { ...YARN, beta: 1 } };
   assert.throws(() => ropeConfig({ model_type: "outer", text_config }), {

@@ -154,7 +154,15 @@ function invFreqOf(
   return lengths.flatMap((length) =>
     pairs.map((pair) => {
       const path = `rope_scaling.inv_freq(${pair})`;
-      return numberAt(inv_freq(pair, { head_dim, rotary_dim, rope_theta, length }), path);
+      const value: unknown = inv_freq(pair, { head_dim, rotary_dim, rope_theta, length });
+      if (length === undefined && Number.isNaN(value)) {
+        fail(
+          "INVALID_CONFIG",
+          path,
+          "must be a finite number (got NaN); length is undefined without rope_scaling.lengths",
+        );
+      }
+      return numberAt(value, path);
     }),
   );
 }
@@ -177,7 +185,8 @@ function rotatedWidthOf(
   const width = rotary_dim ?? share ?? head_dim;
   // In C++ 0 means the whole head.
   if (width === 0) {
-    fail("INVALID_CONFIG", rotary_dim === 0 ? "rotary_dim" : "partial_rotary_factor", "leaves no element to rotate");
+    const field = head_dim === 0 ? "head_dim" : rotary_dim === 0 ? "rotary_dim" : "partial_rotary_factor";
+    fail("INVALID_CONFIG", field, "leaves no element to rotate");
   }
   return width;
 }
