@@ -170,6 +170,56 @@ for (const [title, keys, code, field] of CASES) {
 const rejects = (config, options, code, field, message) =>
   assert.throws(() => ropeConfig(config, options), { code, field, message });
 
+test("an unknown key or family names the nearest one", () => {
+  const overrides = (keys) => ({ overrides: keys });
+  rejects(base, overrides({ rope_teta: 1e6 }), "UNKNOWN_KEY", "overrides.rope_teta", /did you mean rope_theta\?$/);
+  rejects(base, overrides({ paring: "half" }), "UNKNOWN_KEY", "overrides.paring", /did you mean pairing\?$/);
+  const [faktor, replce] = [{ faktor: 4 }, { replce: true }];
+  rejects(base, overrides({ rope_scaling: faktor }), "UNKNOWN_KEY", "overrides.rope_scaling.faktor", /mean factor\?$/);
+  rejects(base, overrides({ rope_scaling: replce }), "UNKNOWN_KEY", "overrides.rope_scaling.replce", /mean replace\?$/);
+  const scaled = { ...base, rope_scaling: { rope_type: "yarn", faktor: 4 } };
+  rejects(scaled, undefined, "UNKNOWN_KEY", "rope_scaling.faktor", /did you mean factor\?$/);
+  for (const [model_type, near] of [
+    ["Llama", "llama"],
+    ["lama", "llama"],
+    ["Qwen2MoE", "qwen2_moe"],
+  ]) {
+    const message = new RegExp(`"${model_type}" is not a known family \\(did you mean "${near}"\\?\\), so `);
+    rejects({ ...base, model_type }, undefined, "UNKNOWN_FAMILY", "model_type", message);
+  }
+  // Another version may have another RoPE.
+  rejects({ ...base, model_type: "llama9" }, undefined, "UNKNOWN_FAMILY", "model_type", /known family, so the pairing/);
+});
+
+test("tensors of a GGUF file under another name", () => {
+  const metadata = { "general.architecture": "llama", "llama.attention.key_length": 4, "llama.context_length": 64 };
+  for (const name of ["tensor", "Tensors", "tensros"]) {
+    const source = { metadata, [name]: { "rope_freqs.weight": [1, 8] } };
+    rejects(source, undefined, "UNKNOWN_KEY", name, /did you mean tensors\?$/);
+    assert.equal(ropeConfig({ ...source, tensors: { "rope_freqs.weight": [1, 8] } }).freq_factors.length, 2);
+  }
+  const more = { tensorInfos: [], tensorDataOffset: 0n, parameterCount: 1, littleEndian: true, typedMetadata: {} };
+  assert.equal(ropeConfig({ metadata, ...more }).head_dim, 4);
+});
+
+test("image encoders aren't said to rotate", () => {
+  for (const model_type of ["clip_vision_model", "siglip_vision_model", "unheard_of_vision"]) {
+    const message = /it encodes images; its positions, if it rotates at all, are those of patches/;
+    rejects({ ...base, model_type }, undefined, "UNSUPPORTED_ROPE_TYPE", "model_type", message);
+  }
+});
+
+test("a family of image and language models without the config of its language model", () => {
+  for (const model_type of ["llava", "paligemma", "internvl", "mistral3"]) {
+    const message = /has its RoPE in text_config, which is missing; pass the whole config\.json/;
+    rejects({ ...base, model_type }, undefined, "UNKNOWN_FAMILY", "model_type", message);
+    assert.equal(ropeConfig({ model_type, text_config: base }).head_dim, 128);
+    assert.equal(ropeConfig({ ...base, model_type }, { overrides: { pairing: "half" } }).head_dim, 128);
+  }
+  const { model_type: _, ...text_config } = base;
+  rejects({ model_type: "llava", text_config }, undefined, "UNKNOWN_FAMILY", "model_type", /"llava" is not a known/);
+});
+
 test("no width, and a function of a length that isn't given", () => {
   const empty = /leaves no element to rotate/;
   rejects({ ...base, head_dim: 0 }, undefined, "INVALID_CONFIG", "head_dim", empty);

@@ -76,7 +76,12 @@ test("with a larger max_position_embeddings, the file's own is the trained lengt
 test("a scaling by a factor of 1 that nobody named is refused", () => {
   for (const rope_type of ["yarn", "ntk_by_parts"]) {
     const message = /name it, or max_position_embeddings above the trained length/;
-    fails("INVALID_CONFIG", "overrides.rope_scaling.factor", () => over(null, { rope_scaling: { rope_type } }), message);
+    fails(
+      "INVALID_CONFIG",
+      "overrides.rope_scaling.factor",
+      () => over(null, { rope_scaling: { rope_type } }),
+      message,
+    );
     fails("INVALID_CONFIG", "overrides.rope_parameters.factor", () => over(null, { rope_parameters: { rope_type } }));
     const original_max_position_embeddings = base.max_position_embeddings;
     fails("INVALID_CONFIG", "overrides.rope_scaling.factor", () =>

@@ -61,10 +61,14 @@ function failUnknown(name: string, call: string, names: string[], path: string):
 
 /** What to use instead of an unknown name, for a message. @internal */
 export function suggestion(name: string, names: readonly string[]): string {
-  const short = name.slice(0, 60);
-  const distances = names.map((known) => leven(short.toLowerCase(), known.toLowerCase()));
+  const near = nearest(name, names, Math.min(name.length, 60) / 2);
+  return near === undefined ? `use one of ${names.join(", ")}` : `did you mean ${near}?`;
+}
+
+/** The name with the fewest differences, if it has at most `most`. Upper and lower case are the same. @internal */
+export function nearest(name: string, names: readonly string[], most: number): string | undefined {
+  const short = name.slice(0, 60).toLowerCase();
+  const distances = names.map((known) => leven(short, known.toLowerCase()));
   const least = Math.min(...distances);
-  return least <= short.length / 2
-    ? `did you mean ${names[distances.indexOf(least)]!}?`
-    : `use one of ${names.join(", ")}`;
+  return least <= most ? names[distances.indexOf(least)] : undefined;
 }

@@ -11,7 +11,11 @@ export const WITHOUT_ROPE = {
 /** Names of image encoders, which are part of models with a language model. */
 export const IMAGE_ENCODERS = /_vision(_model|_encoder)?$/;
 /** Why image encoders are refused. */
-export const IMAGES = "its positions are those of image patches, on two or three axes (rope_type axial)";
+export const IMAGES = "it encodes images; its positions, if it rotates at all, are those of patches (rope_type axial)";
+
+/** Well-known families whose config.json has the language model in text_config, and no RoPE outside of it. */
+export const NESTING = `aria aya_vision cohere2_vision idefics2 idefics3 internvl lfm2_vl llava llava_next
+  llava_next_video llava_onevision mistral3 paligemma qwen2_audio smolvlm video_llava vipllava voxtral`;
 
 /** Families with a RoPE of another kind: the reason, and their names. */
 export const REFUSED: { readonly [source in "hf" | "gguf"]: Readonly<Record<string, string>> } = {

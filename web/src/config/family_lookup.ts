@@ -1,8 +1,9 @@
 // Looks up a model family by config.json's model_type or GGUF's general.architecture.
 import { fail } from "../base/errors.js";
+import { nearest } from "../base/options.js";
 import { quote } from "../base/show.js";
 import { layeredRows } from "./families_by_layer.js";
-import { IMAGE_ENCODERS, IMAGES, REFUSED, WITHOUT_ROPE } from "./families_refused.js";
+import { IMAGE_ENCODERS, IMAGES, NESTING, REFUSED, WITHOUT_ROPE } from "./families_refused.js";
 import { sharedRopeRows } from "./families.js";
 import type { Family } from "./family.js";
 import type { Pairing } from "./types.js";
@@ -49,9 +50,15 @@ export function isWithoutRope(source: Source, name: string | undefined): boolean
  * A family by name. An unknown one is accepted if the caller passes a pairing, the only fact about it that can't be
  * read from its files or guessed.
  *
+ * @param isNested whether a nested config has this name, or inherits it
  * @throws UNKNOWN_FAMILY; INVALID_CONFIG for a family without RoPE; UNSUPPORTED_ROPE_TYPE for one with another RoPE
  */
-export function familyOf(source: Source, name: string | undefined, pairing: Pairing | undefined): Partial<Family> {
+export function familyOf(
+  source: Source,
+  name: string | undefined,
+  pairing: Pairing | undefined,
+  isNested = false,
+): Partial<Family> {
   const family = knownFamily(source, name);
   if (family.pairing !== undefined) return family;
   const field = fieldOf(source);
@@ -60,12 +67,27 @@ export function familyOf(source: Source, name: string | undefined, pairing: Pair
   checkNotRefused(source, name);
   if (source === "hf" && IMAGE_ENCODERS.test(name ?? "")) failUnsupported(source, name!, IMAGES);
   if (pairing !== undefined) return family;
-  const what = name === undefined ? "is missing" : `${quote(name)} is not a known family`;
+  if (source === "hf" && !isNested && words(NESTING).includes(name ?? "")) {
+    return fail(
+      "UNKNOWN_FAMILY",
+      field,
+      `${quote(name!)} has its RoPE in text_config, which is missing; pass the whole config.json`,
+    );
+  }
+  const what = name === undefined ? "is missing" : `${quote(name)} is not a known family${similarFamily(source, name)}`;
   return fail(
     "UNKNOWN_FAMILY",
     field,
     `${what}, so the pairing is unknown; pass overrides: { pairing: "half" | "interleaved" | "interleaved_to_half" }`,
   );
+}
+
+function similarFamily(source: Source, name: string): string {
+  // Versions of a family may differ in their RoPE, so another number isn't taken for a slip.
+  const digits = (text: string): string => text.replace(/\D/g, "");
+  const names = [...familiesOf(source).keys()].filter((known) => digits(known) === digits(name));
+  const near = nearest(name, names, Math.max(1, name.length / 5));
+  return near === undefined ? "" : ` (did you mean ${quote(near)}?)`;
 }
 
 /** @throws UNSUPPORTED_ROPE_TYPE for a family whose RoPE no config of this package describes, with the reason */

@@ -58,7 +58,7 @@ export function readHuggingFace(
   overridden: ReadonlySet<string>,
 ): ConfigDraft {
   const text = { ...textConfigOf(source), overridden };
-  const family = familyOf("hf", nestedFamily(text.outer, text.model_type), pairing);
+  const family = familyOf("hf", nestedFamily(text.outer, text.model_type), pairing, text.path !== "");
   const without = whyWithoutRope(text, family);
   if (without !== undefined) fail("INVALID_CONFIG", text.path + without[0], without[1]);
   const names = ["rope_scaling", "rope_parameters"].filter((name) => isGiven(text.config, name));

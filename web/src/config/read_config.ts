@@ -1,5 +1,6 @@
 // Reads a RopeConfig or the overrides of one: checks each key, and moves keys that may be in two places to one.
 import { fail } from "../base/errors.js";
+import { suggestion } from "../base/options.js";
 import { checkScaling, type CheckedScaling, readScaling } from "./scaling.js";
 import {
   COMPATS,
@@ -99,8 +100,10 @@ export function readKeys(config: Dict, prefix: string): ConfigKeys {
   for (const [name, value] of Object.entries(config)) {
     if (!Object.hasOwn(CONFIG_KEYS, name)) {
       const isModelKey = ["architectures", "hidden_size", "num_attention_heads"].includes(prefix + name);
-      const advice = isModelKey ? "; convert a config.json with ropeConfig() first" : "";
-      fail("UNKNOWN_KEY", prefix + name, `is not a key of a RoPE config${advice}`);
+      const advice = isModelKey
+        ? "convert a config.json with ropeConfig() first"
+        : suggestion(name, Object.keys(CONFIG_KEYS));
+      fail("UNKNOWN_KEY", prefix + name, `is not a key of a RoPE config; ${advice}`);
     }
     if (!isAbsent(value)) read[name] = CONFIG_KEYS[name as keyof RopeConfig](value, prefix + name);
   }

@@ -1,6 +1,6 @@
 // The entry to this folder: ropeConfig() reads a model's files, overrideRopeConfig() changes a config.
 import { fail } from "../base/errors.js";
-import { checkOptions, optionNames } from "../base/options.js";
+import { checkOptions, nearest, optionNames } from "../base/options.js";
 import { draftOf, finish, withDerivedLengths } from "./finished_config.js";
 import { type GgufSource, readGguf } from "./gguf.js";
 import { readHuggingFace } from "./huggingface.js";
@@ -58,11 +58,18 @@ export function overrideRopeConfig(config: RopeConfig, overrides: RopeOverrides)
   return finish(withDerivedLengths(applyOverrides(draftOf(config), overrides)));
 }
 
-/** The GGUF source in what a caller passed: metadata has an architecture, and a config.json doesn't. */
+/**
+ * The GGUF source in what a caller passed: metadata has an architecture, and a config.json doesn't.
+ *
+ * @throws UNKNOWN_KEY for a slip in the name of `tensors`
+ */
 export function ggufSourceOf(source: Dict): GgufSource | undefined {
   if ("general.architecture" in source) return { metadata: source };
   const { metadata, tensors } = source;
   if (!isDict(metadata) || !("general.architecture" in metadata)) return undefined;
+  // Other keys are fine: @huggingface/gguf returns tensorInfos too. Without its tensors, a file may look unscaled.
+  const slip = tensors === undefined ? Object.keys(source).find((key) => nearest(key, ["tensors"], 2)) : undefined;
+  if (slip !== undefined) fail("UNKNOWN_KEY", slip, "isn't a key of a GGUF source; did you mean tensors?");
   return { metadata, ...(isDict(tensors) && { tensors }) };
 }
 

@@ -65,7 +65,7 @@ function huggingFaceLayers(source: Dict, pairing: Pairing | undefined): boolean[
   const by_layer = isDict(config["rope_parameters"]) ? config["rope_parameters"] : {};
   const attends = (kind: unknown) => typeof kind !== "string" || !KINDS_WITHOUT_ATTENTION.includes(kind);
   const isExplained = types?.every((kind) => !attends(kind) || (typeof kind === "string" && kind in by_layer));
-  if (!isExplained) familyOf("hf", name, pairing);
+  if (!isExplained) familyOf("hf", name, pairing, path !== "");
   const onlySliding = slidingOnly(config, family);
   if (types !== undefined) {
     return layers.map((i) => {
@@ -74,7 +74,8 @@ function huggingFaceLayers(source: Dict, pairing: Pairing | undefined): boolean[
       return attends(kind) && by_layer[kind] !== null && (kind === "sliding_attention" || !onlySliding);
     });
   }
-  const hasRope = attentionRule(text) ?? (onlySliding ? (slidingRule(text) ?? slidingPattern(config, path)) : undefined);
+  const hasRope =
+    attentionRule(text) ?? (onlySliding ? (slidingRule(text) ?? slidingPattern(config, path)) : undefined);
   return layers.map((i) => hasRope?.(i, layers.length) ?? true);
 }
 

@@ -1,6 +1,7 @@
 // Reads a rope_scaling or rope_parameters and checks that its type reads each of its keys.
 import { show } from "../base/show.js";
 import { fail } from "../base/errors.js";
+import { suggestion } from "../base/options.js";
 import { integerAt, isAbsent, isDict, sameValue } from "./values.js";
 import { IGNORED_KEYS, KEY_ALIASES, SCALING_KEYS, type ScalingKey, TYPE_ALIASES } from "./scaling_keys.js";
 import { ROPE_TYPES, type RopeScaling, type RopeType } from "./types.js";
@@ -21,12 +22,10 @@ export function readScaling(value: unknown, path: string): RopeScaling {
     const at = `${path}.${given}`;
     const name = Object.hasOwn(KEY_ALIASES, given) ? KEY_ALIASES[given]! : given;
     const read = readerOf(name);
-    if (read === undefined)
-      fail(
-        "UNKNOWN_KEY",
-        at,
-        `is not a key of RoPE scaling; the keys are rope_type, ${Object.keys(SCALING_KEYS).join(", ")}`,
-      );
+    if (read === undefined) {
+      const names = ["rope_type", ...(path.startsWith("overrides.") ? ["replace"] : []), ...Object.keys(SCALING_KEYS)];
+      fail("UNKNOWN_KEY", at, `is not a key of RoPE scaling; ${suggestion(given, names)}`);
+    }
     if (isAbsent(item)) continue;
     const result = read(item, at);
     if (name === "max_position_embeddings") continue;
