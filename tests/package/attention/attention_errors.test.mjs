@@ -288,3 +288,13 @@ test("disposed objects, and objects of another module", async () => {
     expectError(() => rw.attention(q, k, v, { ...good, out: other }), "INVALID_ARGUMENT", "out");
   });
 });
+
+test("options in the place of v say that v is missing", () => {
+  assert.throws(() => rw.attention(q, k, good), {
+    code: "INVALID_ARGUMENT",
+    field: "v",
+    message: "v: is missing: call attention(q, k, v, options) (got an object in its place)",
+  });
+  raises(() => rw.linearAttention(q, k, good), "INVALID_ARGUMENT", "v");
+  raises(() => rw.attention(q, k, v), "INVALID_ARGUMENT", "layout");
+});

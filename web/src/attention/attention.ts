@@ -9,7 +9,7 @@ import { stagedInput } from "../memory/staging.js";
 import { tensorAt } from "../memory/operand.js";
 import { type PositionScheme, readScheme, ROPE_ENCODING } from "./position_scheme.js";
 import { placePositions, type PositionInput } from "../memory/positions.js";
-import { openQkv, QKV_OPTIONS, type QkvOptions, withOutput, writeZeros } from "./qkv.js";
+import { checkHasValues, openQkv, QKV_OPTIONS, type QkvOptions, withOutput, writeZeros } from "./qkv.js";
 import type { Rope } from "../rope/rope.js";
 import type { RopeCore } from "../rope/core.js";
 import type { Tensor } from "../memory/tensor.js";
@@ -53,6 +53,7 @@ export function attention<Q extends Tensor | Float32Array, Out extends Tensor | 
   givenValues: Tensor | ElementArray,
   options: AttentionOptions<Out>,
 ): Out {
+  checkHasValues(givenValues, options, "attention");
   const {
     layout,
     shape,

@@ -8,7 +8,7 @@ import { stagedInput, withStaged } from "../memory/staging.js";
 import { LinearSums } from "./linear_sums.js";
 import { floatsOf } from "../memory/operand.js";
 import { type PositionInput, slicePositions } from "../memory/positions.js";
-import { openQkv, QKV_OPTIONS, type QkvOptions, withOutput, writeZeros } from "./qkv.js";
+import { checkHasValues, openQkv, QKV_OPTIONS, type QkvOptions, withOutput, writeZeros } from "./qkv.js";
 import type { Rope } from "../rope/rope.js";
 import type { Tensor } from "../memory/tensor.js";
 
@@ -46,6 +46,7 @@ export function linearAttention<Q extends Tensor | Float32Array, Out extends Ten
   givenValues: Tensor | Float32Array,
   options: LinearAttentionOptions<Out>,
 ): Out {
+  checkHasValues(givenValues, options, "linearAttention");
   const {
     layout,
     shape,

@@ -2,6 +2,7 @@
 import type { DType, ElementArray } from "../memory/elements.js";
 import { fail } from "../base/errors.js";
 import type { Given } from "../base/options.js";
+import { show } from "../base/show.js";
 import type { Heap } from "../memory/heap.js";
 import { type StagedOperand, stagedInput, stagedOutput, withStaged } from "../memory/staging.js";
 import {
@@ -29,6 +30,13 @@ export interface QkvOptions {
 
 /** The names of {@link QkvOptions}, for option checks. @internal */
 export const QKV_OPTIONS = { layout: true, shape: true, kvShape: true } as const;
+
+/** Throws INVALID_ARGUMENT if a call has its options in the place of v: v was forgotten. @internal */
+export function checkHasValues(v: unknown, options: unknown, call: string): void {
+  const isObject = typeof v === "object" && v !== null && !ArrayBuffer.isView(v) && tensorMemory(v) === undefined;
+  if (options === undefined && isObject)
+    fail("INVALID_ARGUMENT", "v", `is missing: call ${call}(q, k, v, options) (got ${show(v)} in its place)`);
+}
 
 /** Checks f32 queries, and locates their elements. @internal */
 export function openQueries(
