@@ -239,3 +239,12 @@ test("attend: a rope for a layer without RoPE", () => {
     }
   });
 });
+
+test("a cache without a rope and a headDim: the message names both", () => {
+  const { rope: _, ...others } = good;
+  assert.throws(() => rw.kvCache(others), /^RopewalkError: headDim: is missing: pass `rope`, or `headDim`/);
+});
+
+test("restore: a number in place of the options is an error that names restore()", () => {
+  assert.throws(() => cache.restore(cache.save(), 0), /^RopewalkError: options: .*options of restore\(\) \(got 0\)/);
+});

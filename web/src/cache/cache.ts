@@ -227,8 +227,8 @@ export class KvCache implements Disposable {
   }
 
   /**
-   * Replaces a sequence with a saved one. The cache must have the same layers, heads, element type and kind of
-   * keys. Keys that were rotated by another
+   * Replaces a sequence with a saved one. The cache must have the same layers, heads, element type and kind of keys and,
+   * unless keys are raw, ropes with the same rotated span, pairing and position axes. Keys that were rotated by another
    * rope are re-rotated to this cache's rope.
    * @throws {@link RopewalkError} INVALID_BYTES, CACHE_FULL, INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY. On failure nothing changes.
    */

@@ -113,6 +113,8 @@ export function readLayers(
     const group = rope === undefined || rope === null ? -1 : groupOf(rope, field("rope"));
     groups[group]?.layers.push(index);
     const ropeDim = groups[group]?.config.head_dim;
+    if ((own.headDim ?? options.headDim ?? ropeDim) === undefined)
+      fail("INVALID_ARGUMENT", "headDim", "is missing: pass `rope`, or `headDim` for layers without RoPE");
     const headDim = wholeNumber(own.headDim ?? options.headDim ?? ropeDim, 1, 8192, field("headDim"));
     if (headDim !== (ropeDim ?? headDim)) {
       fail("INVALID_ARGUMENT", field("headDim"), `must equal the rope's head_dim, ${ropeDim} (got ${headDim})`);
