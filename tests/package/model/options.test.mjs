@@ -111,6 +111,40 @@ test("lists of tokens that aren't lists, or have other values, are errors", asyn
   assert.equal(session.length, 3);
 });
 
+test("an empty prompt, and messages that are no messages, are errors that say what to pass", async () => {
+  const empty = { code: "INVALID_ARGUMENT", message: /^prompt: is empty; pass text, token ids or messages/ };
+  const nothing = { code: "INVALID_ARGUMENT", message: /^tokens: are empty; pass text or token ids/ };
+  for (const prompt of ["", [], new Int32Array()]) {
+    const adds = prompt === "" && model.tokenizer.encode("").length > 0; // the begin token
+    if (!adds) await assert.rejects(collect(model.generate(prompt)), empty);
+    if (!adds) await assert.rejects(model.embed(prompt), nothing);
+  }
+  for (const wrong of [1n, "a", null, undefined, true, [5]]) {
+    const expected = { code: "INVALID_ARGUMENT", message: /^prompt\[0\]: must be an integer from 0 to 63 \(got / };
+    await assert.rejects(collect(model.generate([wrong])), expected);
+  }
+});
+
+test("errors name the call that was made", async () => {
+  const called = (call) => ({ message: new RegExp(`option.* of rw\\.${call}\\(\\)`) });
+  await assert.rejects(rw.modelInfo(path, { contex: 1 }), called("modelInfo"));
+  await assert.rejects(rw.modelInfo(path, { kv: { dtypes: 1 } }), called("modelInfo"));
+  await assert.rejects(rw.modelInfo(path, 5), called("modelInfo"));
+  await assert.rejects(rw.model(path, { kv: { dtypes: 1 } }), called("model"));
+  const busy = model.session();
+  const append = busy.append([5]);
+  assert.throws(() => busy.fork(), { message: "session: append() is running; await it before fork()" });
+  await append;
+  busy.dispose();
+});
+
+test("config.json instead of its folder is an error that says to pass the folder", async () => {
+  await assert.rejects(rw.model(tinyModel("llama/config.json")), {
+    code: "INVALID_FILE",
+    message: /^config\.json: weight_map: is missing: .*pass the folder/,
+  });
+});
+
 test("a getter that disposes of the session or the model ends the call with DISPOSED", async () => {
   const acts = {
     append: (one, act) => one.append([5], { get signal() { return act(); } }),

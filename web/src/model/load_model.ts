@@ -15,7 +15,7 @@ import { Model, type ModelInfo } from "./model.js";
 import { type CacheSettings, ModelCore } from "./model_core.js";
 
 import { type ModelPlan, planOf } from "./model_plan.js";
-import type { ModelOptions } from "./options.js";
+import { MODEL_INFO_OPTIONS, type ModelOptions } from "./options.js";
 import { readModelOptions } from "./read_options.js";
 import type { SamplingOptions } from "./session/options.js";
 import { checkContext } from "./session/text.js";
@@ -47,7 +47,7 @@ export async function modelInfo(
   source: ModelSource,
   options?: ModelOptions,
 ): Promise<ModelInfo> {
-  return (await open(environment, source, readModelOptions(options))).info;
+  return (await open(environment, source, readModelOptions(options, MODEL_INFO_OPTIONS))).info;
 }
 
 /** Loads a model. If it fails, at any step, all memory is free again. @internal */

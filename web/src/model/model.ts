@@ -4,6 +4,7 @@ import { optionalSignal } from "../base/checks.js";
 import { disposeSymbol } from "../base/dispose.js";
 import { fail } from "../base/errors.js";
 import { checkOptions } from "../base/options.js";
+import { isArray } from "../base/typed_arrays.js";
 import type { StoredTensor } from "../files/model_files.js";
 import { type ChatMessage, type ChatOptions, renderChat } from "../text/chat_template.js";
 import type { Tokenizer } from "../text/tokenizer.js";
@@ -105,7 +106,10 @@ export class Model implements Disposable {
     const signal = optionalSignal(others.signal);
     const session = this.session(contextLength === undefined ? {} : { contextLength });
     try {
-      await session.append(await this.promptTokens(prompt), signal && { signal });
+      const tokens = await this.promptTokens(prompt);
+      if (tokens.length === 0)
+        fail("INVALID_ARGUMENT", "prompt", "is empty; pass text, token ids or messages with at least one token");
+      await session.append(tokens, signal && { signal });
       yield* session.generate(others);
     } finally {
       session.dispose();
@@ -120,7 +124,9 @@ export class Model implements Disposable {
     const { ...given } = checkOptions(options, CHAT_OPTIONS);
     if (typeof prompt === "string") return this.tokenizer.encode(prompt);
     const items = listOf(prompt, "prompt", "text, token ids or messages");
-    if (items.length === 0 || typeof items[0] === "number") return tokenIds(items, this.info.vocabularySize, "prompt");
+    const [first] = items;
+    const areMessages = typeof first === "object" && first !== null && !isArray(first);
+    if (!areMessages) return tokenIds(items, this.info.vocabularySize, "prompt");
     // the template writes the special tokens itself
     return this.tokenizer.encode(await this.renderChat(items as ChatMessage[], given), { special: false });
   }
@@ -170,6 +176,8 @@ export class Model implements Disposable {
     const session = this.session();
     try {
       await session.append(text, signal && { signal });
+      if (session.length === 0)
+        fail("INVALID_ARGUMENT", "tokens", "are empty; pass text or token ids with at least one token");
       return session.hidden();
     } finally {
       session.dispose();

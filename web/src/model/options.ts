@@ -71,6 +71,8 @@ const OPEN = {
 /** @internal */
 export const MODEL_OPTIONS: OptionNames = optionNames<ModelOptions>("rw.model()", OPEN);
 /** @internal */
+export const MODEL_INFO_OPTIONS: OptionNames = optionNames<ModelOptions>("rw.modelInfo()", OPEN);
+/** @internal */
 export const WORKER_MODEL_OPTIONS: OptionNames = optionNames<ModelOptions & { transfer?: boolean }>("rw.model()", {
   ...OPEN,
   transfer: true,

@@ -12,12 +12,10 @@ const KINDS: OptionNames = optionNames<Record<ModelLayer["kind"], unknown>>("rop
   sliding_attention: true,
 });
 
-/** A copy of a model's options. Throws UNKNOWN_KEY, INVALID_ARGUMENT. @internal */
-export function readModelOptions(options: ModelOptions | undefined): ModelOptions {
-  const { signal, onProgress, onWarning, rope, kv, tokenizer, chatTemplate, ...others } = checkOptions(
-    options,
-    MODEL_OPTIONS,
-  );
+/** A copy of the options of rw.model() or rw.modelInfo(). Throws UNKNOWN_KEY, INVALID_ARGUMENT. @internal */
+export function readModelOptions(options: ModelOptions | undefined, known = MODEL_OPTIONS): ModelOptions {
+  const { signal, onProgress, onWarning, rope, kv, tokenizer, chatTemplate, ...others } = checkOptions(options, known);
+  const { call } = known;
   if (chatTemplate !== undefined && typeof chatTemplate !== "string")
     fail("INVALID_ARGUMENT", "chatTemplate", `must be a string (got ${show(chatTemplate)})`);
   const read: { [Name in keyof ModelOptions]: ModelOptions[Name] | undefined } = {
@@ -26,8 +24,9 @@ export function readModelOptions(options: ModelOptions | undefined): ModelOption
     onProgress: optionalFunction(onProgress, "onProgress"),
     onWarning: optionalFunction(onWarning, "onWarning"),
     rope: readRopeOverrides(rope),
-    kv: kv === undefined ? undefined : { ...checkOptions(kv, KV_OPTIONS, "kv") },
-    tokenizer: tokenizer === undefined ? undefined : { ...checkOptions(tokenizer, TOKENIZER_FILES, "tokenizer") },
+    kv: kv === undefined ? undefined : { ...checkOptions(kv, { ...KV_OPTIONS, call }, "kv") },
+    tokenizer:
+      tokenizer === undefined ? undefined : { ...checkOptions(tokenizer, { ...TOKENIZER_FILES, call }, "tokenizer") },
     chatTemplate,
   };
   return Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined));

@@ -9,7 +9,7 @@ import type { ModelSource } from "../files/model_files.js";
 import type { LoadOptions, WasmSource } from "../load/load.js";
 import type { ModelInfo } from "../model/model.js";
 import type { ModelOptions } from "../model/options.js";
-import { MODEL_OPTIONS, WORKER_MODEL_OPTIONS } from "../model/options.js";
+import { MODEL_INFO_OPTIONS, WORKER_MODEL_OPTIONS } from "../model/options.js";
 import type { Build } from "../load/runtime.js";
 import { asyncDisposeSymbol } from "../base/dispose.js";
 import { RpcClient, type Thread } from "./rpc_client.js";
@@ -62,7 +62,7 @@ export class WorkerRopewalk implements AsyncDisposable {
    * @throws {@link RopewalkError} as `Ropewalk.model`; rejects with the signal's reason.
    */
   async modelInfo(source: ModelSource, options?: ModelOptions): Promise<ModelInfo> {
-    const { ...given } = checkOptions(options, MODEL_OPTIONS);
+    const { ...given } = checkOptions(options, MODEL_INFO_OPTIONS);
     checkLocal(given);
     return this.#client.call(given, (server, call, rest) => server.modelInfo(call, this.#toSend(source, false), rest));
   }

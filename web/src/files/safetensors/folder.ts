@@ -63,6 +63,10 @@ export async function openSafetensorsIndex(
   signal?: AbortSignal,
 ): Promise<OpenedTensors> {
   const { weight_map: map } = await readJson(index, signal);
+  if (map === undefined) {
+    const message = `is missing: ${named(index.name)} isn't the index of a model; pass the folder that it is in, or a .safetensors or .gguf file`;
+    return invalidFile(index.name, "weight_map", message);
+  }
   if (!isJsonObject(map) || Object.keys(map).length === 0) {
     return invalidFile(index.name, "weight_map", "must be an object of file names by tensor name, with at least one");
   }
