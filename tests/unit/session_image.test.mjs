@@ -2,15 +2,16 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { crc32 } from "node:zlib";
+import { crc32 as ownCrc32 } from "../../build/package/base/crc32.js";
 import { finishedConfig } from "../../build/package/config/finished_config.js";
 import { readSession, writeSession } from "../../build/package/model/session/image.js";
 
 const facts = {
+  model: "0123abcd",
   tokens: [1, 2, 70000],
-  contextLength: 4096,
   ropes: [finishedConfig({ head_dim: 8, pairing: "half", rope_theta: 1e4 })],
 };
-const like = { vocabularySize: 70001, ropeGroups: 1 };
+const like = { fingerprint: "0123abcd", vocabularySize: 70001, ropeGroups: 1 };
 const cache = Uint8Array.of(9, 8, 7);
 
 test("the checksum equals zlib's", () => {
@@ -19,6 +20,14 @@ test("the checksum equals zlib's", () => {
   assert.deepEqual(JSON.parse(new TextDecoder().decode(json)), JSON.parse(JSON.stringify(facts)));
   assert.equal(new DataView(bytes.buffer).getUint32(12, true), crc32(json));
   assert.deepEqual(readSession(bytes, like), { ...facts, cache });
+});
+
+test("a checksum can be taken in parts, as bytes arrive", () => {
+  const bytes = Uint8Array.from({ length: 100 }, (_, i) => i * 7);
+  for (const at of [0, 1, 50, 99, 100]) {
+    const first = ownCrc32(bytes.subarray(0, at));
+    assert.equal(ownCrc32(bytes.subarray(at), first), crc32(bytes));
+  }
 });
 
 test("changed bytes, truncated bytes and another model's groups are rejected", () => {
@@ -30,5 +39,6 @@ test("changed bytes, truncated bytes and another model's groups are rejected", (
     assert.throws(() => readSession(bytes.slice(0, at), like), rejected, `${at} bytes`);
   }
   assert.throws(() => readSession(bytes, { ...like, ropeGroups: 2 }), rejected);
-  assert.throws(() => readSession("bytes", like), rejected);
+  assert.throws(() => readSession(bytes, { ...like, fingerprint: "0123abce" }), rejected);
+  assert.throws(() => readSession("bytes", like), { ...rejected, code: "INVALID_ARGUMENT" });
 });

@@ -105,7 +105,9 @@ test("methods that can't wait are refused while a call runs, and change nothing"
         ["hidden"],
       ]) {
         raises(() => session[name](...args), "INVALID_ARGUMENT", "session");
-        assert.throws(() => session[name](...args), { message: `session: append() is running; await it before ${name === "fork" ? "save" : name}()` }); // prettier-ignore
+        assert.throws(() => session[name](...args), {
+          message: `session: append() is running; await it before ${name}()`,
+        });
       }
     };
     await duringAppend(session, first, refuseAll);
