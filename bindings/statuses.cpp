@@ -128,7 +128,9 @@ ErrorText error_of(Status status) {
     case Status::image_unrecognized: return {kBytes, "bytes", "must be what save() of this kind of object returned"};
     case Status::image_version: return {kBytes, "bytes", "have an unsupported format version"};
     case Status::image_geometry:
-      return {kBytes, "bytes", "were saved from an object with other layers, heads, dimensions, element type or kind of keys"};
+      return {kBytes, "bytes",
+              "were saved from an object with other layers, heads, dimensions, element type or kind of keys, or whose ropes have another "
+              "pairing, span or axes"};
     case Status::image_too_many_tokens:
       return {kFull, "bytes", "have more tokens than the cache has room for: create it with a larger maxLength"};
     case Status::image_checksum: return {kBytes, "bytes", "are damaged: the checksum differs"};

@@ -121,7 +121,9 @@ StatusText describe_status(Status status) {
     case Status::image_unrecognized: return {"image", "was not saved from this kind of object"};
     case Status::image_version: return {"image", "has an unsupported format version"};
     case Status::image_geometry:
-      return {"image", "was saved from an object with other layers, heads, dimensions, element type or key mode"};
+      return {"image",
+              "was saved from an object with other layers, heads, dimensions, element type or key mode, or whose ropes pair or span other "
+              "elements"};
     case Status::image_too_many_tokens: return {"image", "has more tokens than the cache's max_tokens"};
     case Status::image_checksum: return {"image", "is damaged: the checksum differs"};
     case Status::image_content: return {"image", "contains invalid values"};

@@ -17,7 +17,7 @@ int mutations() {
   return given == nullptr ? 500 : std::atoi(given);
 }
 
-bool is_refusal(Status status) { return status >= Status::image_too_short && status <= Status::image_misfit; }
+bool is_refusal(Status status) { return status >= Status::image_too_short && status <= Status::image_rope; }
 
 // Writes a value that a reader could trip over at an offset.
 void write_value(Bytes& image, std::size_t at, Random& random) {
