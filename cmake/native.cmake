@@ -6,6 +6,10 @@ if(NOT SIMDE_INCLUDE_DIR)
 endif()
 target_include_directories(ropewalk SYSTEM PRIVATE ${PROJECT_SOURCE_DIR}/src/simde ${SIMDE_INCLUDE_DIR})
 
+find_package(Threads REQUIRED)
+target_sources(ropewalk PRIVATE src/base/native_threads.cpp)
+target_link_libraries(ropewalk PUBLIC Threads::Threads)
+
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 install(TARGETS ropewalk EXPORT ropewalk-targets)
@@ -22,7 +26,7 @@ write_basic_package_version_file(ropewalk-config-version.cmake COMPATIBILITY Sam
 install(FILES cmake/ropewalk-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/ropewalk-config-version.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ropewalk)
 
-if(ROPEWALK_TESTS)
+if(ROPEWALK_TESTS OR ROPEWALK_THREAD_TESTS)
   enable_testing()
   add_subdirectory(tests/native)
 endif()

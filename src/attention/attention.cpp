@@ -6,6 +6,7 @@
 
 #include "attention/attention_encoding.h"
 #include "attention/attention_mask.h"
+#include "base/thread_pool.h"
 #include "base/touch.h"
 
 namespace ropewalk {
@@ -44,39 +45,51 @@ class Pass {
         group_(queries.heads / kv.heads),
         dim_(padded_dim(kv.head_dim)),
         row_bytes_(static_cast<std::ptrdiff_t>(row_bytes(kv.type, kv.head_dim))) {
-    all_heads_ = static_cast<std::int64_t>(queries.tokens) * queries.heads <= kTileRows;
-    tile_tokens_ = all_heads_ ? queries.tokens : std::min(queries.tokens, std::max(1, kTileRows / group_));
-    rows_ = all_heads_ ? queries.tokens * queries.heads : tile_tokens_ * group_;
+    const bool is_short = static_cast<std::int64_t>(queries.tokens) * queries.heads <= kTileRows;
+    const bool shares_encoding = options.position.scheme != PositionScheme::none;
+    tile_tokens_ = is_short ? queries.tokens : std::min(queries.tokens, std::max(1, kTileRows / group_));
+    tile_heads_ = is_short && (shares_encoding || thread_pool().threads() == 1) ? kv.heads : 1;
+    rows_ = tile_tokens_ * tile_heads_ * group_;
     reads_in_place_ = kv.type == RowType::f32 && kv.head_dim == dim_;
   }
 
-  [[nodiscard]] bool allocate(Buffer<float>& memory, Buffer<SoftmaxState>& states) {
+  // Working memory of a thread, in floats, and its number of rows.
+  std::uint64_t memory_floats() const {
     const std::uint64_t tile = static_cast<std::uint64_t>(rows_) * dim_, block = static_cast<std::uint64_t>(kBlockTokens) * dim_;
     const std::uint64_t scheme = Encoder::memory_floats(options_.position, kv_.head_dim, queries_.heads);
-    const std::uint64_t scores = static_cast<std::uint64_t>(rows_) * kBlockTokens;
-    if (!memory.resize(2 * tile + block + scores + rows_ + scheme) || !states.resize(rows_)) return false;
-    query_rows_ = memory.data();
+    return 2 * tile + block + static_cast<std::uint64_t>(rows_) * kBlockTokens + rows_ + scheme;
+  }
+  int rows() const { return rows_; }
+
+  void use_memory(float* memory, SoftmaxState* states) {
+    const std::ptrdiff_t tile = static_cast<std::ptrdiff_t>(rows_) * dim_;
+    query_rows_ = memory;
     out_rows_ = query_rows_ + tile;
     block_rows_ = out_rows_ + tile;
-    scores_ = block_rows_ + block;
-    corrections_ = scores_ + scores;
+    scores_ = block_rows_ + static_cast<std::ptrdiff_t>(kBlockTokens) * dim_;
+    corrections_ = scores_ + static_cast<std::ptrdiff_t>(rows_) * kBlockTokens;
     encoder_.prepare(corrections_ + rows_, kv_.head_dim, queries_.heads);
-    states_ = states.data();
-    return true;
+    states_ = states;
   }
 
-  void run() {
-    for (int token = 0; token < queries_.tokens; token += tile_tokens_) {
-      const int tokens = std::min(tile_tokens_, queries_.tokens - token);
-      if (all_heads_) {
-        run_tile({token, tokens, 0, kv_.heads});
-      } else {
-        for (int head = 0; head < kv_.heads; ++head) run_tile({token, tokens, head, 1});
-      }
-    }
+  std::int64_t tiles() const { return std::int64_t{token_tiles()} * (kv_.heads / tile_heads_); }
+
+  // Multiplications of a tile, at most.
+  std::int64_t work() const {
+    const std::int64_t visible = std::int64_t{options_.window} + options_.sink_tokens + tile_tokens_;
+    return std::int64_t{2} * rows_ * dim_ * std::min<std::int64_t>(kv_.tokens, visible);
+  }
+
+  // The heads of the last tokens come first: they see the most keys, so that threads end at the same time.
+  void run_tile(std::int64_t index) {
+    const int heads = kv_.heads / tile_heads_;
+    const int token = (token_tiles() - 1 - static_cast<int>(index / heads)) * tile_tokens_;
+    run_tile(Tile{token, std::min(tile_tokens_, queries_.tokens - token), static_cast<int>(index % heads) * tile_heads_, tile_heads_});
   }
 
  private:
+  int token_tiles() const { return (queries_.tokens + tile_tokens_ - 1) / tile_tokens_; }
+
   // Rows of a tile are ordered by key head, then token, then query head in the group.
   int row_of(const Tile& tile, int kv_head, int token) const { return (kv_head * tile.tokens + token) * group_; }
   int slot_of(int token) const { return kv_.tokens - queries_.tokens + token; }
@@ -234,8 +247,8 @@ class Pass {
   int group_;  // query heads per key head
   int dim_;    // floats per row
   std::ptrdiff_t row_bytes_;
-  bool all_heads_;  // few rows: all heads share a tile, and the encoding of a block of positions is computed once for all of them
   int tile_tokens_;
+  int tile_heads_;  // key heads: all if there are few rows, so that the encoding of a block of positions is computed once for all
   int rows_;
   bool reads_in_place_;
 
@@ -268,8 +281,16 @@ Status check_attention(const KeyValues& kv, const Queries& queries, const Positi
 Status Attention::attend(const KeyValues& kv, const Queries& queries, const Positions& positions, const AttentionOptions& options) {
   if (const Status status = check_attention(kv, queries, positions, options); status != Status::ok) return status;
   Pass pass(*kernels_, *rotate_kernels_, kv, queries, positions, options);
-  if (!pass.allocate(memory_, states_)) return Status::out_of_memory;
-  pass.run();
+  // The rows of a rope are cached in the rope, which one thread uses at a time.
+  const int parts = options.position.scheme == PositionScheme::rope ? 1 : parts_of(pass.tiles(), pass.work());
+  const std::uint64_t threads = parts == 1 ? 1 : thread_pool().threads(), floats = pass.memory_floats();
+  if (!memory_.resize(threads * floats) || !states_.resize(threads * pass.rows())) return Status::out_of_memory;
+  in_parallel(parts, [&](int part, int thread) {
+    Pass own = pass;
+    own.use_memory(memory_.data() + thread * floats, states_.data() + thread * pass.rows());
+    const auto [first, last] = part_range(pass.tiles(), parts, part);
+    for (std::int64_t tile = first; tile < last; ++tile) own.run_tile(tile);
+  });
   return Status::ok;
 }
 

@@ -1,6 +1,14 @@
 #include "matmul/activations.h"
 
+#include "base/thread_pool.h"
+
 namespace ropewalk {
+namespace {
+
+// Operations per float (thread_pool.h).
+constexpr std::int64_t kQuantizeWork = 16;
+
+}  // namespace
 
 void Activations::set(const float* x, std::ptrdiff_t stride, int tokens, int columns) {
   floats_ = x;
@@ -16,7 +24,7 @@ Status Activations::quantize(const MatmulKernels& kernels) {
   const bool has_room = bytes_.resize(size) && words_.resize(size) && scales_.resize(size / 32) && sums_.resize(size / 16);
   if (!has_room) return Status::out_of_memory;
   is_quantized_ = true;
-  for (int token = 0; token < tokens_; ++token) kernels.quantize(floats(token), columns_, quantized(token, 0));
+  each_in_parallel(tokens_, kQuantizeWork * columns_, [&](int token) { kernels.quantize(floats(token), columns_, quantized(token, 0)); });
   return Status::ok;
 }
 

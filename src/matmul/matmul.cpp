@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/thread_pool.h"
 #include "matmul/dequantize.h"
 
 namespace ropewalk {
@@ -80,6 +81,28 @@ class PanelProduct {
   PanelChunk chunk_;
 };
 
+std::int64_t panel_count(const WeightMatrix& weights) { return (weights.rows + kPanelRows - 1) / kPanelRows; }
+
+// Computes the rows of panels [first, last).
+void multiply_panels(const MatmulKernels& kernels, const Product& of, Activations& x, std::int64_t first, std::int64_t last) {
+  const WeightMatrix& weights = *of.weights;
+  const int first_row = static_cast<int>(first) * kPanelRows, end = std::min(static_cast<int>(last) * kPanelRows, weights.rows);
+  PanelProduct product(kernels, weights, x);
+  for (int token = 0; token < x.tokens(); token += kTokensTogether) {
+    const int count = std::min(kTokensTogether, x.tokens() - token);
+    for (int row = first_row; row < end; row += kPanelRows) {
+      const int rows = std::min(kPanelRows, end - row);
+      product.add(row, rows, token, count);
+      for (int t = 0; t < count; ++t) {
+        float* out = of.out + (token + t) * of.out_stride + row;
+        for (int r = 0; r < rows; ++r) out[r] = product.sum(t, r);
+        if (of.bias == nullptr) continue;
+        for (int r = 0; r < rows; ++r) out[r] += of.bias[row + r];
+      }
+    }
+  }
+}
+
 }  // namespace
 
 Status pack_rows(WeightMatrix& weights, void* data) {
@@ -107,21 +130,23 @@ void read_row(const WeightMatrix& weights, int row, float* out) {
   }
 }
 
-Status multiply(const MatmulKernels& kernels, const WeightMatrix& weights, Activations& x, float* out, std::ptrdiff_t out_stride) {
-  if (!is_float(weights.format)) {
+Status multiply(const MatmulKernels& kernels, std::span<const Product> products, Activations& x) {
+  std::int64_t panels = 0;
+  for (const Product& product : products) {
+    panels += panel_count(*product.weights);
+    if (is_float(product.weights->format)) continue;
     if (const Status status = x.quantize(kernels); status != Status::ok) return status;
   }
-  PanelProduct product(kernels, weights, x);
-  for (int token = 0; token < x.tokens(); token += kTokensTogether) {
-    const int count = std::min(kTokensTogether, x.tokens() - token);
-    for (int row = 0; row < weights.rows; row += kPanelRows) {
-      const int rows = std::min(kPanelRows, weights.rows - row);
-      product.add(row, rows, token, count);
-      for (int t = 0; t < count; ++t) {
-        for (int r = 0; r < rows; ++r) out[(token + t) * out_stride + row + r] = product.sum(t, r);
-      }
+  const int parts = parts_of(panels, std::int64_t{kPanelRows} * x.columns() * x.tokens());
+  in_parallel(parts, [&](int part, int) {
+    auto [first, last] = part_range(panels, parts, part);
+    for (const Product& product : products) {
+      const std::int64_t count = panel_count(*product.weights);
+      if (first < count && last > 0) multiply_panels(kernels, product, x, std::max<std::int64_t>(first, 0), std::min(last, count));
+      first -= count;
+      last -= count;
     }
-  }
+  });
   return Status::ok;
 }
 

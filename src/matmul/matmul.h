@@ -1,6 +1,8 @@
 // Products of tokens with weight matrices, computed directly from the stored weight format.
 #pragma once
 
+#include <span>
+
 #include "matmul/activations.h"
 #include "matmul/weight_format.h"
 
@@ -23,8 +25,17 @@ Status pack_rows(WeightMatrix& weights, void* data);
 // Writes one row as floats, [columns], from packed or unpacked weights.
 void read_row(const WeightMatrix& weights, int row, float* out);
 
-// out[t · out_stride + row] = sum over c of x[t][c] · w[row][c]. `x` must have weights.columns columns. For quantized weights x is rounded
-// first (quantized_row.h), which may fail with out_of_memory. A token's results don't depend on the other tokens of the call.
-Status multiply(const MatmulKernels& kernels, const WeightMatrix& weights, Activations& x, float* out, std::ptrdiff_t out_stride);
+// out[t · out_stride + row] = bias[row] + sum over c of x[t][c] · w[row][c]. Without a bias it is null.
+struct Product {
+  const WeightMatrix* weights;
+  const float* bias;
+  float* out;
+  std::ptrdiff_t out_stride;
+};
+
+// Computes products that share their input, on the threads of the pool. `x` must have weights.columns columns for each. For quantized
+// weights x is rounded first (quantized_row.h), which may fail with out_of_memory. A token's results don't depend on the other tokens of
+// the call.
+Status multiply(const MatmulKernels& kernels, std::span<const Product> products, Activations& x);
 
 }  // namespace ropewalk

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/thread_pool.h"
 #include "base/touch.h"
 
 namespace ropewalk {
@@ -16,6 +17,9 @@ constexpr int kRowBytesInCache = 16384;
 // instead of 0.78 of it. Data in a cache would take a fifth longer. A piece and its rows fit in a first-level cache of 32 KB.
 constexpr std::int64_t kStreamingBytes = 16 << 20;
 constexpr int kPieceBytes = 16384;
+
+// Operations per pair (thread_pool.h). Large tensors wait for memory.
+constexpr std::int64_t kPairWork = 8;
 
 // The strides of a tensor in source or target, in elements.
 struct Steps {
@@ -126,24 +130,24 @@ void rotate(const RotateKernels& kernels, Rotation rotation, const HeadTensor& t
     return (block.batch + batch) * steps.batch + (block.first + token) * steps.token + head * steps.head;
   };
 
-  for (int batch = 0; batch < block.batches; ++batch) {
-    const std::ptrdiff_t first_row = rows.per_batch ? batch * block.count * pairs : 0;
+  const int step = std::max<int>(1, kRowBytesInCache / static_cast<int>(2 * pairs * sizeof(float)));
+  const int steps = (block.count + step - 1) / step;
+  const std::int64_t work = kPairWork * pairs * shape.heads * std::min(step, block.count);
+  each_in_parallel(block.batches * steps, work, [&](int unit) {
+    const int batch = unit / steps, first = unit % steps * step, count = std::min(step, block.count - first);
+    const std::ptrdiff_t first_row = (rows.per_batch ? batch * static_cast<std::ptrdiff_t>(block.count) : 0) * pairs;
     if (tensor.layout != Layout::bhtd || shape.tokens == 1) {
-      for (int token = 0; token < block.count; ++token) {
+      for (int token = first; token < first + count; ++token) {
         walker.rotate(rows, first_row + token * pairs, 0, {start(source, batch, token, 0), source.head},
                       {start(target, batch, token, 0), target.head}, shape.heads);
       }
-      continue;
+      return;
     }
-    const int step = std::max<int>(1, kRowBytesInCache / static_cast<int>(2 * pairs * sizeof(float)));
-    for (int token = 0; token < block.count; token += step) {
-      const int count = std::min(step, block.count - token);
-      for (int head = 0; head < shape.heads; ++head) {
-        walker.rotate(rows, first_row + token * pairs, pairs, {start(source, batch, token, head), source.token},
-                      {start(target, batch, token, head), target.token}, count);
-      }
+    for (int head = 0; head < shape.heads; ++head) {
+      walker.rotate(rows, first_row + first * pairs, pairs, {start(source, batch, first, head), source.token},
+                    {start(target, batch, first, head), target.token}, count);
     }
-  }
+  });
 }
 
 Status rotate_by_rows(const RotateKernels& kernels, Pairing pairing, const HeadTensor& tensor, Span span, const Rows& rows) {

@@ -4,9 +4,13 @@
 #include <initializer_list>
 
 #include "base/float_math.h"
+#include "base/thread_pool.h"
 
 namespace ropewalk {
 namespace {
+
+// Operations per float of norms and sums, and of activation functions (thread_pool.h).
+constexpr std::int64_t kRowWork = 4, kActivationWork = 32;
 
 std::ptrdiff_t elements(int tokens, int size) { return static_cast<std::ptrdiff_t>(tokens) * size; }
 
@@ -34,11 +38,11 @@ Status Forward::run(const Weights& weights, KvCache& cache, int sequence, const 
 }
 
 void Forward::embed(const int* tokens) {
-  for (int t = 0; t < count_; ++t) {
+  each_in_parallel(count_, kRowWork * config_->hidden_size, [&](int t) {
     float* x = residual_.data() + elements(t, config_->hidden_size);
     read_row(weights_->embedding(), tokens[t], x);
     for (int i = 0; i < config_->hidden_size; ++i) x[i] *= config_->embedding_scale;
-  }
+  });
 }
 
 void Forward::run_layer(KvCache& cache, int sequence, int layer) {
@@ -61,9 +65,9 @@ void Forward::attend(KvCache& cache, int sequence, int layer, const float* input
   const ModelConfig& c = *config_;
   const LayerWeights& w = weights_->layer(layer);
   set(inputs_, input, c.hidden_size);
-  project(w[LayerMatrix::query], inputs_, w[LayerVector::query_bias], queries_.data());
-  project(w[LayerMatrix::key], inputs_, w[LayerVector::key_bias], keys_.data());
-  project(w[LayerMatrix::value], inputs_, w[LayerVector::value_bias], values_.data());
+  project(inputs_,
+          {of(w[LayerMatrix::query], w[LayerVector::query_bias], queries_), of(w[LayerMatrix::key], w[LayerVector::key_bias], keys_),
+           of(w[LayerMatrix::value], w[LayerVector::value_bias], values_)});
   normalize_heads(queries_.data(), c.heads, w[LayerVector::query_norm]);
   normalize_heads(keys_.data(), c.kv_heads, w[LayerVector::key_norm]);
   if (status_ != Status::ok) return;
@@ -84,7 +88,7 @@ void Forward::attend(KvCache& cache, int sequence, int layer, const float* input
   options.window = weights_->layer_config(layer).window;
   keep_failure(cache.attend(layer, sequence, heads_of(queries_.data(), attended_.data(), c.heads), options));
   set(inner_, attended_.data(), c.heads * c.head_dim);
-  project(w[LayerMatrix::output], inner_, w[LayerVector::output_bias], attention_out_.data());
+  project(inner_, {of(w[LayerMatrix::output], w[LayerVector::output_bias], attention_out_)});
 }
 
 void Forward::feed_forward(int layer, const float* input) {
@@ -93,20 +97,22 @@ void Forward::feed_forward(int layer, const float* input) {
   if (weights_->layer_config(layer).has_experts) return use_experts(w, input);
 
   set(inputs_, input, c.hidden_size);
-  project(w[LayerMatrix::up], inputs_, w[LayerVector::up_bias], up_.data());
-  if (c.is_gated) project(w[LayerMatrix::gate], inputs_, w[LayerVector::gate_bias], gate_.data());
+  project_inner(w[LayerMatrix::up], w[LayerVector::up_bias], w[LayerMatrix::gate], w[LayerVector::gate_bias]);
   activate_inner(count_);
   set(inner_, up_.data(), c.feed_forward_size);
-  project(w[LayerMatrix::down], inner_, w[LayerVector::down_bias], feed_forward_out_.data());
+  project(inner_, {of(w[LayerMatrix::down], w[LayerVector::down_bias], feed_forward_out_)});
 }
 
 void Forward::activate_inner(int rows) {
-  const std::ptrdiff_t size = elements(rows, config_->feed_forward_size);
-  if (config_->is_gated) {
-    activate_gated(config_->activation, gate_.data(), up_.data(), size);
-  } else {
-    activate(config_->activation, up_.data(), size);
-  }
+  const int size = config_->feed_forward_size;
+  each_in_parallel(rows, kActivationWork * size, [&](int row) {
+    float* up = up_.data() + elements(row, size);
+    if (config_->is_gated) {
+      activate_gated(config_->activation, gate_.data() + elements(row, size), up, size);
+    } else {
+      activate(config_->activation, up, size);
+    }
+  });
 }
 
 // Runs each token through the experts that the router chose for it. Works expert by expert, so that each expert's weights are read once for
@@ -114,18 +120,17 @@ void Forward::activate_inner(int rows) {
 void Forward::use_experts(const LayerWeights& w, const float* input) {
   const ModelConfig& c = *config_;
   set(inputs_, input, c.hidden_size);
-  project(w[LayerMatrix::router], inputs_, nullptr, router_.scores());
+  project(inputs_, {{&w[LayerMatrix::router], nullptr, router_.scores(), c.experts}});
   router_.choose(count_);
   std::fill_n(feed_forward_out_.data(), elements(count_, c.hidden_size), 0.0f);
   for (int expert = 0; expert < c.experts; ++expert) {
     const int rows = router_.gather(expert, input, c.hidden_size, expert_in_.data());
     if (rows == 0) continue;
     inputs_.set(expert_in_.data(), c.hidden_size, rows, c.hidden_size);
-    project(w.expert(LayerMatrix::up, expert), inputs_, nullptr, up_.data());
-    if (c.is_gated) project(w.expert(LayerMatrix::gate, expert), inputs_, nullptr, gate_.data());
+    project_inner(w.expert(LayerMatrix::up, expert), nullptr, w.expert(LayerMatrix::gate, expert), nullptr);
     activate_inner(rows);
     inner_.set(up_.data(), c.feed_forward_size, rows, c.feed_forward_size);
-    project(w.expert(LayerMatrix::down, expert), inner_, nullptr, expert_in_.data());
+    project(inner_, {of(w.expert(LayerMatrix::down, expert), nullptr, expert_in_)});
     router_.scatter(expert, expert_in_.data(), c.hidden_size, feed_forward_out_.data());
   }
 }
@@ -135,7 +140,7 @@ Status Forward::logits(const Weights& weights, int first, int count, float* out)
   const ModelConfig& c = weights.config();
   status_ = Status::ok;
   inputs_.set(normed_.data() + elements(first, c.hidden_size), c.hidden_size, count, c.hidden_size);
-  project(weights.head(), inputs_, weights[ModelVector::head_bias], out);
+  project(inputs_, {{&weights.head(), weights[ModelVector::head_bias], out, c.vocabulary_size}});
   const std::ptrdiff_t size = elements(count, c.vocabulary_size);
   if (c.logit_scale != 1) {
     for (std::ptrdiff_t i = 0; i < size; ++i) out[i] *= c.logit_scale;
@@ -146,20 +151,26 @@ Status Forward::logits(const Weights& weights, int first, int count, float* out)
   return status_;
 }
 
-void Forward::project(const WeightMatrix& w, Activations& x, const float* bias, float* out) {
-  if (status_ != Status::ok) return;
-  keep_failure(multiply(*kernels_, w, x, out, w.rows));
-  if (bias == nullptr) return;
-  for (int t = 0; t < x.tokens(); ++t) {
-    for (int i = 0; i < w.rows; ++i) out[elements(t, w.rows) + i] += bias[i];
+Product Forward::of(const WeightMatrix& w, const float* bias, Buffer<float>& out) { return {&w, bias, out.data(), w.rows}; }
+
+void Forward::project(Activations& x, std::initializer_list<Product> products) {
+  if (status_ == Status::ok) keep_failure(multiply(*kernels_, {products.begin(), products.size()}, x));
+}
+
+void Forward::project_inner(const WeightMatrix& up, const float* up_bias, const WeightMatrix& gate, const float* gate_bias) {
+  if (config_->is_gated) {
+    project(inputs_, {of(up, up_bias, up_), of(gate, gate_bias, gate_)});
+  } else {
+    project(inputs_, {of(up, up_bias, up_)});
   }
 }
 
 const float* Forward::normalized(const float* rows, const float* weight, const float* bias) {
   if (weight == nullptr) return rows;
   const int size = config_->hidden_size;
-  for (int t = 0; t < count_; ++t)
+  each_in_parallel(count_, kRowWork * size, [&](int t) {
     normalize(config_->norm, rows + elements(t, size), size, weight, bias, normed_.data() + elements(t, size));
+  });
   return normed_.data();
 }
 
@@ -169,19 +180,20 @@ void Forward::normalize_heads(float* rows, int heads, const float* weight) const
   const int size = is_whole ? heads * head_dim : head_dim, parts = is_whole ? 1 : heads;
   const int weight_step = config_->query_key_norm == QueryKeyNorm::each_head ? head_dim : 0;
   if (weight == nullptr) return;
-  for (int t = 0; t < count_; ++t) {
-    for (int part = 0; part < parts; ++part, rows += size) normalize(config_->norm, rows, size, weight + part * weight_step, nullptr, rows);
-  }
+  each_in_parallel(count_, kRowWork * heads * head_dim, [&](int t) {
+    float* row = rows + elements(t, heads * head_dim);
+    for (int part = 0; part < parts; ++part, row += size) normalize(config_->norm, row, size, weight + part * weight_step, nullptr, row);
+  });
 }
 
 void Forward::add_to_residual(Buffer<float>& rows, const float* post_norm) {
   const int size = config_->hidden_size;
-  for (int t = 0; t < count_; ++t) {
+  each_in_parallel(count_, kRowWork * size, [&](int t) {
     float* row = rows.data() + elements(t, size);
     float* x = residual_.data() + elements(t, size);
     if (post_norm != nullptr) normalize(config_->norm, row, size, post_norm, nullptr, row);
     for (int i = 0; i < size; ++i) x[i] += config_->residual_scale * row[i];
-  }
+  });
 }
 
 Status Forward::check(const Weights& weights, const KvCache& cache, int sequence, const int* tokens, int count) const {

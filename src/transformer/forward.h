@@ -12,6 +12,8 @@
 // Vaswani et al. 2017 (arXiv:1706.03762), with pre-norms (GPT-2), post-norms (OLMo 2) or both (Gemma 2).
 #pragma once
 
+#include <initializer_list>
+
 #include "cache/kv_cache.h"
 #include "transformer/router.h"
 #include "transformer/weights.h"
@@ -56,8 +58,11 @@ class Forward {
   void add_to_residual(Buffer<float>& rows, const float* post_norm);
   // Sets the input of the next products: count_ rows of `columns` floats.
   void set(Activations& x, const float* rows, int columns) { x.set(rows, columns, count_, columns); }
-  // out = W x + bias.
-  void project(const WeightMatrix& w, Activations& x, const float* bias, float* out);
+  // out = W x + bias, for all products at once.
+  void project(Activations& x, std::initializer_list<Product> products);
+  // The products into feed-forward's inner rows: up_, and gate_ if the model is gated.
+  void project_inner(const WeightMatrix& up, const float* up_bias, const WeightMatrix& gate, const float* gate_bias);
+  static Product of(const WeightMatrix& w, const float* bias, Buffer<float>& out);
   // Keeps the first failure. The steps after it do nothing.
   void keep_failure(Status status) {
     if (status_ == Status::ok) status_ = status;

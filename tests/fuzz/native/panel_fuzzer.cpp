@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Activations activations;
     activations.set(x.data(), columns + gap, tokens, columns);
     std::vector<float> out(static_cast<std::size_t>(tokens) * rows);
-    EXPECT_HOLDS(multiply(kernels, matrix, activations, out.data(), rows) == Status::ok);
+    EXPECT_HOLDS(multiply(kernels, {{Product{&matrix, nullptr, out.data(), rows}}}, activations) == Status::ok);
     return out;
   };
 

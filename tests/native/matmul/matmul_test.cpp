@@ -102,7 +102,7 @@ struct Product {
     Guarded<float> out((c.tokens - 1) * c.out_stride() + c.rows, kUntouched);
     Activations activations;
     activations.set(x.data(), c.stride(), c.tokens, c.columns);
-    EXPECT_EQ(multiply(kernels, matrix, activations, out.data(), c.out_stride()), Status::ok);
+    EXPECT_EQ(multiply(kernels, {{::ropewalk::Product{&matrix, nullptr, out.data(), c.out_stride()}}}, activations), Status::ok);
     EXPECT_TRUE(copy.guards_are_intact());
     EXPECT_TRUE(out.guards_are_intact());
     return out;
@@ -182,7 +182,7 @@ TEST(Matmul, GivesATokenTheSameBitsAloneAndWithOthers) {
       Activations x;
       x.set(product.x.data() + first * c.stride(), c.stride(), count, c.columns);
       std::vector<float> out(count * c.rows);
-      EXPECT_EQ(multiply(kWasmSimdMatmulKernels, matrix, x, out.data(), c.rows), Status::ok);
+      EXPECT_EQ(multiply(kWasmSimdMatmulKernels, {{::ropewalk::Product{&matrix, nullptr, out.data(), c.rows}}}, x), Status::ok);
       return out;
     };
     const std::vector<float> together = multiplied(0, c.tokens);

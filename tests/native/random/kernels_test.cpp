@@ -193,7 +193,7 @@ TEST(RandomKernels, ProductsWithWeightsOfEveryFormat) {
       Activations activations;
       activations.set(x.data(), stride, tokens, columns);
       Unaligned<float> out((tokens - 1) * out_stride + rows, out_offset);
-      EXPECT_EQ(multiply(kernels, matrix, activations, out.data(), out_stride), Status::ok);
+      EXPECT_EQ(multiply(kernels, {{Product{&matrix, nullptr, out.data(), out_stride}}}, activations), Status::ok);
       EXPECT_TRUE(out.guards_are_intact() && copy.guards_are_intact());
       return out;
     };

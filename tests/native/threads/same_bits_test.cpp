@@ -1,0 +1,129 @@
+// The same bits with any number of threads, on random shapes. The `native-threads` preset runs this under ThreadSanitizer.
+#include <gtest/gtest.h>
+
+#include "base/native_threads.h"
+#include "native/attention/attention_call.h"
+#include "native/random/random_cases.h"
+#include "native/transformer/transformer_model.h"
+#include "rope/rope.h"
+#include "transformer/forward.h"
+
+namespace ropewalk {
+namespace {
+
+// Calls compute() alone, then with several numbers of threads, among which even the smallest job is divided.
+template <class Compute>
+void expect_same_bits(Compute&& compute) {
+  const std::vector<float> alone = compute();
+  for (const int threads : {2, 3, 5}) {
+    NativeThreads helpers(threads, 1);
+    const std::vector<float> together = compute();
+    ASSERT_EQ(together.size(), alone.size());
+    EXPECT_EQ(std::memcmp(together.data(), alone.data(), alone.size() * sizeof(float)), 0) << threads << " threads";
+  }
+}
+
+std::vector<float> random_numbers(RandomCase& random, std::size_t count) {
+  std::vector<float> values(count);
+  for (float& value : values) value = random.number();
+  return values;
+}
+
+TEST(Threads, Attention) {
+  for_each_case(60, [](RandomCase& random) {
+    const int kv_heads = random.whole(1, 4), queries = random.size(6, 90);
+    const CallShape shape = {queries, queries + random.size(70, 200), kv_heads * random.whole(1, 4), kv_heads, random.size(70, 140)};
+    AttentionCall call(shape, random.next_bits(), random.any<RowType>(kRowTypes), random.any<Place>(3));
+    if (random.one_in(2)) call.options.window = random.whole(1, 100);
+    if (random.one_in(3)) call.options.sink_tokens = random.whole(0, 5);
+    if (random.one_in(3)) call.options.position.scheme = random.one_in(2) ? PositionScheme::alibi : PositionScheme::sinusoidal;
+    expect_same_bits([&] { return call.attend(fastest_attention_kernels(), fastest_rotate_kernels()); });
+  });
+}
+
+TEST(Threads, Rotation) {
+  for_each_case(60, [](RandomCase& random) {
+    RopeConfig config;
+    config.head_dim = 2 * random.size(32, 128);
+    config.pairing = random.any<Pairing>(3);
+    const Shape shape = {random.whole(1, 3), random.size(60, 700), random.whole(1, 5), config.head_dim};
+    const std::vector<float> x = random_numbers(random, element_count(shape));
+    const auto layout = static_cast<Layout>(random.whole(0, 1));
+    const bool scalar_offset = random.one_in(2);
+    std::vector<double> ids(static_cast<std::size_t>(shape.batches) * shape.tokens);
+    for (double& id : ids) id = random.whole(0, 100000);
+    expect_same_bits([&] {
+      Rope rope;
+      EXPECT_EQ(rope.configure(config), Status::ok);
+      std::vector<float> rotated = x;
+      const Positions positions =
+          scalar_offset ? Positions{7, nullptr, 1, 1, shape.tokens} : Positions{0, ids.data(), 1, shape.batches, shape.tokens};
+      EXPECT_EQ(rope.rotate({rotated.data(), rotated.data(), DType::f32, layout, shape}, positions, 0, {}), Status::ok);
+      return rotated;
+    });
+  });
+}
+
+TEST(Threads, ProductsThatShareTheirInput) {
+  for_each_case(60, [](RandomCase& random) {
+    const int columns = 256 * random.whole(1, 3), tokens = random.size(3, 140);
+    const auto format = static_cast<WeightFormat>(random.whole(0, kWeightFormats - 1));
+    std::vector<WeightMatrix> matrices;
+    std::vector<std::vector<unsigned char>> stored;
+    std::vector<std::vector<float>> biases;
+    std::size_t outputs = 0;
+    for (int i = random.whole(1, 3); i > 0; --i) {
+      const int rows = random.size(40, 300);
+      // small numbers in every format, whose scales are halves or floats somewhere in a block
+      stored.emplace_back(weight_bytes(format, rows, columns));
+      for (unsigned char& byte : stored.back()) byte = static_cast<unsigned char>(random.whole(0, 40));
+      biases.push_back(random_numbers(random, rows));
+      matrices.push_back({format, rows, columns, stored.back().data(), false});
+      if (random.one_in(2)) {
+        EXPECT_EQ(pack_rows(matrices.back(), stored.back().data()), Status::ok);
+      }
+      outputs += static_cast<std::size_t>(rows) * tokens;
+    }
+    const std::vector<float> x = random_numbers(random, static_cast<std::size_t>(tokens) * columns);
+    expect_same_bits([&] {
+      std::vector<float> out(outputs);
+      std::vector<Product> products;
+      std::size_t at = 0;
+      for (std::size_t i = 0; i < matrices.size(); ++i) {
+        products.push_back({&matrices[i], i % 2 == 0 ? biases[i].data() : nullptr, out.data() + at, matrices[i].rows});
+        at += static_cast<std::size_t>(matrices[i].rows) * tokens;
+      }
+      Activations activations;
+      activations.set(x.data(), columns, tokens, columns);
+      EXPECT_EQ(multiply(fastest_matmul_kernels(), products, activations), Status::ok);
+      return out;
+    });
+  });
+}
+
+TEST(Threads, EveryModel) {
+  for (const Description& description : every_model()) {
+    SCOPED_TRACE(description.name);
+    const TestModel model(description);
+    Weights weights;
+    ASSERT_EQ(model.load_and_finish(weights), Status::ok);
+    expect_same_bits([&] {
+      ConfiguredCache cache(model.cache_setup());
+      Forward forward;
+      std::vector<float> logits;
+      int token = 3;
+      for (const int count : {17, 1, 1, 5}) {  // a prompt, single tokens, and more
+        std::vector<int> tokens;
+        for (int i = 0; i < count; ++i) tokens.push_back(token = (token * 7 + 3) % model.config().vocabulary_size);
+        EXPECT_EQ(forward.run(weights, cache, 0, tokens.data(), count), Status::ok);
+        const std::size_t before = logits.size();
+        logits.resize(before + static_cast<std::size_t>(count) * model.config().vocabulary_size);
+        EXPECT_EQ(forward.logits(weights, 0, count, logits.data() + before), Status::ok);
+      }
+      return logits;
+    });
+  }
+}
+
+}  // namespace
+}  // namespace ropewalk
