@@ -79,11 +79,11 @@ const size = (name) => statSync(join(folder, name)).size;
 const kilobytes = (bytes) => `${(bytes / 1024).toFixed(1)} KB`;
 
 // RoPE alone would be below 150 KB. The file also has the kernels of fourteen weight formats and the transformer. 4 KB are strides, given
-// tables, axial plans and PyTorch's power, and the checks of images.
+// tables, axial plans and PyTorch's power, and the checks of images; 5 KB are jobs in parts.
 test("sizes: each wasm file", (t) => {
   for (const name of files.filter((file) => file.endsWith(".wasm"))) {
     t.diagnostic(`${name}: ${kilobytes(size(name))}`);
-    assert.ok(size(name) <= 264 * 1024, `${name} has ${kilobytes(size(name))}`);
+    assert.ok(size(name) <= 268 * 1024, `${name} has ${kilobytes(size(name))}`);
   }
 });
 
