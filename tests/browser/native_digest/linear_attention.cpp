@@ -21,9 +21,9 @@ Rope* rope_of(Arguments& arguments, Rope& rope) {
   return &rope;
 }
 
-Bytes image_of(const LinearAttention& sums) {
+Bytes image_of(const LinearAttention& sums, const FrequencyPlan* plan) {
   Bytes image(linear_image_bytes(sums));
-  save_linear(sums, image.data());
+  save_linear(sums, image.data(), plan);
   return image;
 }
 
@@ -64,6 +64,7 @@ void linear_state_case(Arguments& arguments) {
   const Layout layout = layout_of(arguments);
   Rope rope;
   Rope* rotation = rope_of(arguments, rope);
+  const FrequencyPlan* plan = rotation == nullptr ? nullptr : &rotation->plan();
   int seed = 0;
   for (const double piece : arguments.numbers("pieces")) {
     const int tokens = static_cast<int>(piece);
@@ -75,9 +76,9 @@ void linear_state_case(Arguments& arguments) {
     require_ok(sums.append(rotation, placed.positions, {q.data(), k.data(), v.data(), q.data(), layout, tokens}));
     print(q);
 
-    const Bytes image = image_of(sums);
+    const Bytes image = image_of(sums, plan);
     print(image);
     sums = empty_sums(arguments);
-    require_ok(restore_linear(sums, image.data(), image.size()));
+    require_ok(restore_linear(sums, image.data(), image.size(), plan));
   }
 }
