@@ -136,7 +136,7 @@ const checks = {
     // not every bundler minifies
     const minified = await Promise.all(scripts.map((script) => transform(script, { minify: true, format: "esm" })));
     const bytes = minified.reduce((sum, { code }) => sum + code.length, 0);
-    assert.ok(bytes < 48_500, `${bytes} bytes`); // tests/unit/size.test.mjs says of what
+    assert.ok(bytes < 49_500, `${bytes} bytes`); // tests/unit/size.test.mjs says of what
     assert.deepEqual(built, files);
     assert.deepEqual(site, { shown: { rope_theta: "1000000" }, complaints: [], wasm: [] });
   },

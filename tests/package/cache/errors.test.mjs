@@ -82,6 +82,12 @@ const q = randomFloats(128, 9);
 const shape = [2, 2, 16];
 const fresh = { k, v, q, layout: "thd", shape };
 
+function revoked() {
+  const { proxy, revoke } = Proxy.revocable(new Float32Array(128), {});
+  revoke();
+  return proxy;
+}
+
 const appends = [
   ["no layout", { layout: undefined }, "INVALID_ARGUMENT", "layout"],
   ["no shape", { shape: undefined }, "INVALID_SHAPE", "shape"],
@@ -95,6 +101,7 @@ const appends = [
   ["no k", { k: undefined }, "INVALID_DTYPE", "k"],
   ["no v", { v: null }, "INVALID_DTYPE", "v"],
   ["q that is null", { q: null }, "INVALID_DTYPE", "q"],
+  ["q that is a revoked Proxy", { q: revoked() }, "INVALID_DTYPE", "q"],
   ["q of other tokens", { q: new Float32Array(100) }, "INVALID_SHAPE", "q"],
   ["q that is empty", { q: new Float32Array(0) }, "INVALID_SHAPE", "q"],
   ["a number of q heads that isn't a multiple", { q: new Float32Array(96) }, "INVALID_SHAPE", "q"],

@@ -67,6 +67,8 @@ test("options that aren't options", async () => {
   for (const value of [Symbol("s"), 5n, {}, proxy]) await rejects(load({ build: value }), "INVALID_ARGUMENT", "build");
   for (const signal of [null, 5, {}, proxy]) await rejects(load({ signal }), "INVALID_ARGUMENT", "signal");
   await rejects(load({ wasm: proxy, build }), "WASM_LOAD", "wasm");
+  const { load: loadInWorker } = await import("ropewalk/worker");
+  await rejects(loadInWorker({ wasm: proxy, build }), "WASM_LOAD", "wasm");
   await rejects(load({ bulid: build }), "UNKNOWN_KEY", "bulid");
 });
 

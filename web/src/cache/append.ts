@@ -1,6 +1,7 @@
 import type { DType, ElementArray } from "../memory/elements.js";
 import { fail } from "../base/errors.js";
 import { checkOptions, optionNames } from "../base/options.js";
+import { typedArrayName } from "../base/typed_arrays.js";
 import type { KvCacheCore } from "./core.js";
 import { stagedInput, stagedOutput, withStaged } from "../memory/staging.js";
 import { openOperand, operandOf, overlap, type ShapedOperand, tensorAt } from "../memory/operand.js";
@@ -103,7 +104,7 @@ function openNewQueries(
   { dtype: keyDType, extents, shape }: ShapedOperand,
 ): ShapedOperand {
   const { layout, batches, tokens, head_dim } = extents;
-  const dtype = q instanceof Uint16Array ? keyDType : undefined;
+  const dtype = typedArrayName(q) === "Uint16Array" ? keyDType : undefined;
   const { length } = operandOf(heap, q, dtype, "q");
   const heads = batches * tokens === 0 ? 0 : Math.floor(length / (batches * tokens * head_dim));
   const expected = shape.map((extent, i) => (layout[i] === "h" ? Math.max(1, heads) : extent));

@@ -151,6 +151,7 @@ function startThread(start: () => Thread): Thread {
 
 /** A Response can't be cloned, but its bytes can. */
 async function cloneableWasm(wasm: WasmSource, thread: Thread): Promise<WasmSource> {
+  if (isRevoked(wasm)) fail("WASM_LOAD", "wasm", "must not be a revoked Proxy");
   const source = await wasm;
   if (typeof source === "string" || source instanceof URL) return thread.resolve(String(source));
   if (typeof Response !== "function" || !(source instanceof Response)) return source;
