@@ -23,6 +23,8 @@ ErrorText error_of(Status status) {
   switch (status) {
     case Status::ok: return {"", ""};
     case Status::out_of_memory: return {"OUT_OF_MEMORY", "", "out of memory: dispose of tensors, or request less"};
+    case Status::thread_lost:
+      return {"THREAD_LOST", "", "a thread ended in the middle of the call, so its results are lost; repeat it with new ones"};
 
     case Status::head_dim_out_of_range: return {kConfig, "head_dim"};
     case Status::rotary_dim_odd: return {kConfig, "rotary_dim"};

@@ -1,6 +1,8 @@
 # The wasm module, linked twice from the same objects: once for pages and workers, once for Node. scripts/build.mjs checks that both
 # links give the same .wasm and ships it once.
 
+# Atomics, for threads. They also work in memory that isn't shared.
+target_compile_options(ropewalk PUBLIC -matomics -mbulk-memory)
 target_compile_options(ropewalk PRIVATE -msimd128)
 
 # Optimized for size, except in the hot loops. These use SIMD intrinsics. The compiler would only vectorize their tails, which doubles the code.
@@ -38,9 +40,11 @@ set(ROPEWALK_LINK_OPTIONS
   -sMEMORY_GROWTH_LINEAR_STEP=8MB
   -sABORTING_MALLOC=0
   -sSTACK_SIZE=256KB
-  -sEXPORTED_FUNCTIONS=_memalign,_free
+  -sSHARED_MEMORY
+  -sIMPORTED_MEMORY
+  -sEXPORTED_FUNCTIONS=_memalign,_free,__emscripten_stack_restore,_help
   -sEXPORTED_RUNTIME_METHODS=HEAPU8
-  -sINCOMING_MODULE_JS_API=instantiateWasm
+  -sINCOMING_MODULE_JS_API=instantiateWasm,wasmMemory
 )
 
 # Links `target` for an environment ("web,worker" or "node") into a folder of its own, under the name all links share.
@@ -58,6 +62,7 @@ add_library(ropewalk_bindings OBJECT
   bindings/kv_cache.cpp
   bindings/rope.cpp
   bindings/statuses.cpp
+  bindings/threads.cpp
   bindings/transformer.cpp)
 target_include_directories(ropewalk_bindings PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(ropewalk_bindings PRIVATE ropewalk)

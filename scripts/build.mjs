@@ -24,6 +24,7 @@ const entries = [
   "worker.node",
   "worker_thread",
   "worker_thread.node",
+  "load/helper_thread",
   "cli.node",
   "config/rope_config",
 ];
@@ -85,7 +86,7 @@ async function buildWasm() {
 }
 
 async function shipWasm({ transform }) {
-  await rm(wasmFolder, { recursive: true, force: true });
+  const { withUnsharedMemory } = await import(join(compiled, "load", "shared_memory.js"));
   await mkdir(wasmFolder, { recursive: true });
   for (const [environment, name] of [
     ["web", "ropewalk.js"],
@@ -99,7 +100,7 @@ async function shipWasm({ transform }) {
     await writeFile(join(wasmFolder, name), code);
   }
   for (const { preset, file } of builds) {
-    const bytes = await readFile(linked(preset, "web", "wasm"));
+    const bytes = Buffer.from(withUnsharedMemory(await readFile(linked(preset, "web", "wasm"))));
     await writeFile(join(wasmFolder, file), bytes);
     await writeFile(
       join(wasmFolder, file.replace(".wasm", ".inline.js")),
@@ -135,8 +136,17 @@ async function shipPackage(esbuild) {
     chunkNames: "shared-[hash]",
     logLevel: "warning",
   });
+  await shipHelperText(esbuild);
   await shipDeclarations();
   return [...bundledFiles(metafile), ...nodeInputs];
+}
+
+// Ships the script of helper threads once more, as text, for places where its file can't be started.
+async function shipHelperText({ transform }) {
+  const script = await readFile(join(compiled, "load", "helper_thread.js"), "utf8");
+  const { code } = await transform(script, { minify: true, format: "iife", target: "es2022" });
+  await mkdir(wasmFolder, { recursive: true });
+  await writeFile(join(wasmFolder, "helper_thread.inline.js"), `export default ${JSON.stringify(code)};\n`);
 }
 
 // Ships the declarations that the entries reach, and no others: most modules are internal.
@@ -200,8 +210,8 @@ export async function build({ wasm = true } = {}) {
   if (wasm) await buildWasm();
   await rm(join(root, "dist"), { recursive: true, force: true });
   const esbuild = await import("esbuild");
-  await shipWasm(esbuild);
   await shipLicenses(await shipPackage(esbuild));
+  await shipWasm(esbuild);
 }
 
 await runMain(import.meta.url, async (options) => {

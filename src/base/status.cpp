@@ -6,6 +6,7 @@ StatusText describe_status(Status status) {
   switch (status) {
     case Status::ok: return {"", ""};
     case Status::out_of_memory: return {"", "out of memory"};
+    case Status::thread_lost: return {"", "a thread ended in the middle of the call, whose results are lost"};
 
     case Status::head_dim_out_of_range: return {"head_dim", "must be an integer from 2 to 8192"};
     case Status::rotary_dim_odd: return {"rotary_dim", "must be even: elements are rotated in pairs"};

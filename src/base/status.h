@@ -7,6 +7,7 @@ namespace ropewalk {
 enum class Status : int {
   ok,
   out_of_memory,
+  thread_lost,
 
   head_dim_out_of_range,
   rotary_dim_odd,

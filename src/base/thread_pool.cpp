@@ -8,6 +8,12 @@ namespace {
 // Checks for a new job before a helper goes to sleep: about 50 µs. The products of a token follow each other within a few.
 constexpr int kSpins = 20000;
 
+// More parts than threads, so that a thread that is slow or late leaves work for the others.
+constexpr int kPartsPerThread = 8;
+
+// Checks for the last parts between two looks at the clock.
+constexpr int kSpinsPerLook = 1 << 16;
+
 #if defined(__wasm__) && !defined(__wasm_atomics__)
 // A build without shared memory has no helpers.
 void wait_while(std::atomic<std::uint32_t>&, std::uint32_t) {}
@@ -36,21 +42,24 @@ std::uint64_t pack(std::uint32_t job, int first, int end) {
 
 }  // namespace
 
-void ThreadPool::use_threads(int threads, std::int64_t part_work) {
+void ThreadPool::use_threads(int threads, std::int64_t part_work, std::chrono::milliseconds patience) {
   threads_.store(std::clamp(threads, 1, kMaxThreads), std::memory_order_relaxed);
   part_work_ = part_work;
+  patience_ = patience;
+  lost_.store(0, std::memory_order_relaxed);
 }
 
 void ThreadPool::run(int parts, Part part, void* context) {
   const int threads = this->threads();
-  if (threads == 1 || parts <= 1 || is_busy_.exchange(true, std::memory_order_acquire)) {
+  if (threads == 1 || parts <= 1 || lost() != 0 || is_busy_.exchange(true, std::memory_order_acquire)) {
     for (int i = 0; i < parts; ++i) part(context, i, 0);
     return;
   }
   part_ = part;
   context_ = context;
-  done_.store(0, std::memory_order_relaxed);
   const std::uint32_t job = job_.load(std::memory_order_relaxed) + 1;
+  done_.store(std::uint64_t{job} << 32, std::memory_order_relaxed);
+  working_.store(0, std::memory_order_relaxed);
   for (int i = 0; i < threads; ++i) {
     const auto [first, last] = part_range(parts, threads, i);
     ranges_[i].word.store(pack(job, static_cast<int>(first), static_cast<int>(last)), std::memory_order_release);
@@ -59,8 +68,22 @@ void ThreadPool::run(int parts, Part part, void* context) {
   if (sleepers_.load() > 0) wake_all(job_);
 
   work(job, 0);
-  while (done_.load(std::memory_order_acquire) < parts) pause();
+  wait_for_parts(job, parts);
   is_busy_.store(false, std::memory_order_release);
+}
+
+void ThreadPool::wait_for_parts(std::uint32_t job, int parts) {
+  const std::uint64_t all = std::uint64_t{job} << 32 | static_cast<std::uint64_t>(parts);
+  std::chrono::steady_clock::time_point start;
+  for (std::int64_t spin = 0; done_.load(std::memory_order_acquire) != all; ++spin) {
+    pause();
+    if (spin % kSpinsPerLook != kSpinsPerLook - 1) continue;
+    const auto now = std::chrono::steady_clock::now();
+    if (spin < kSpinsPerLook) start = now;
+    if (now - start < patience_) continue;
+    lost_.store(working_.load());
+    if (lost() != 0) return;
+  }
 }
 
 void ThreadPool::work(std::uint32_t job, int thread) {
@@ -68,9 +91,22 @@ void ThreadPool::work(std::uint32_t job, int thread) {
   int taken = 0, part = 0;
   for (int i = 0; i < threads; ++i) {
     Range& range = ranges_[(thread + i) % threads];
-    for (; take(job, range, i == 0, part); ++taken) part_(context_, part, thread);
+    for (; take(job, range, i == 0, part); ++taken) {
+      if (taken == 0) working_.fetch_or(1u << thread, std::memory_order_relaxed);
+      part_(context_, part, thread);
+    }
   }
-  if (taken > 0) done_.fetch_add(taken, std::memory_order_release);
+  if (taken == 0) return;
+  working_.fetch_and(~(1u << thread), std::memory_order_relaxed);
+  add_done(job, taken);
+}
+
+// A helper that was lost may come back in a later job. Its parts don't count there.
+void ThreadPool::add_done(std::uint32_t job, int parts) {
+  std::uint64_t done = done_.load(std::memory_order_relaxed);
+  do {
+    if (done >> 32 != job) return;
+  } while (!done_.compare_exchange_weak(done, done + static_cast<std::uint64_t>(parts), std::memory_order_release, std::memory_order_relaxed));
 }
 
 // A range of another job is left alone, so nobody can take a part of a job that has ended.
@@ -110,6 +146,11 @@ void ThreadPool::stop() {
   wake_all(job_);
 }
 
+void ThreadPool::reopen() {
+  is_stopped_.store(0);
+  sleepers_.store(0);  // a helper that was ended in its sleep still counts
+}
+
 ThreadPool& thread_pool() {
   static constinit ThreadPool pool;
   return pool;
@@ -118,8 +159,8 @@ ThreadPool& thread_pool() {
 int parts_of(std::int64_t units, std::int64_t work) {
   const int threads = thread_pool().threads();
   if (threads == 1) return 1;
-  const std::int64_t worth = std::max<std::int64_t>(1, units * work / thread_pool().part_work());
-  return static_cast<int>(std::min<std::int64_t>({worth, units, 8 * threads}));
+  const std::int64_t units_per_part = std::max<std::int64_t>(1, thread_pool().part_work() / std::max<std::int64_t>(1, work));
+  return static_cast<int>(std::clamp<std::int64_t>(units / units_per_part, 1, kPartsPerThread * threads));
 }
 
 }  // namespace ropewalk

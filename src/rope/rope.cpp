@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/thread_pool.h"
+
 namespace ropewalk {
 namespace {
 
@@ -116,7 +118,7 @@ Status Rope::rotate_in_blocks(const HeadTensor& tensor, const Positions& positio
                        {row, shared ? tensor.shape.batches : 1, first, count});
     }
   }
-  return Status::ok;
+  return thread_pool().status();
 }
 
 Status Rope::rotate(const HeadTensor& tensor, const Positions& positions, double sequence_length, Purpose purpose) {
@@ -128,7 +130,7 @@ Status Rope::rotate(const HeadTensor& tensor, const Positions& positions, double
   if (const Status status = cache_rows(positions, purpose); status != Status::ok) return status;
   ropewalk::rotate(*kernels_, rotation_of(plan_.pairing, purpose.inverse), tensor, {plan_.rotary_offset, plan_.rotary_dim},
                    {cos_.data(), sin_.data(), positions.rows != 1}, {0, tensor.shape.batches, 0, tensor.shape.tokens});
-  return Status::ok;
+  return thread_pool().status();
 }
 
 Status Rope::write_table(const Positions& positions, double sequence_length, Purpose purpose, DType dtype, TableLayout layout, void* cos,

@@ -29,6 +29,7 @@ Status Forward::run(const Weights& weights, KvCache& cache, int sequence, const 
   embed(tokens);
   for (int layer = 0; layer < config_->layers && status_ == Status::ok; ++layer) run_layer(cache, sequence, layer);
   normalized(residual_.data(), weights[ModelVector::final_norm], weights[ModelVector::final_norm_bias]);
+  keep_failure(thread_pool().status());
 
   if (status_ != Status::ok) {
     cache.truncate(sequence, tokens_before);

@@ -6,6 +6,8 @@
 import { readFile } from "node:fs/promises";
 import { webFiles } from "./files/platform.js";
 import { type Load, loadOn, type Platform } from "./load/load.js";
+import { nodeThreads } from "./load/node_threads.js";
+import helperScript from "./wasm/helper_thread.inline.js";
 
 export * from "./api.js";
 
@@ -14,6 +16,7 @@ const platform: Platform = {
   wasm: (file) =>
     new URL(file === "relaxed" ? "./wasm/ropewalk.relaxed.wasm" : "./wasm/ropewalk.wasm", import.meta.url),
   files: { fetch: webFiles.fetch, openPath: async (path) => (await import("./files/node_files.js")).nodeFiles(path) },
+  threads: nodeThreads(helperScript),
   readFile: (address) => readFile(/^file:/.test(String(address)) ? new URL(address) : address),
 };
 

@@ -4,6 +4,7 @@
  * @packageDocumentation
  */
 import { type Load, loadOn, type Platform } from "./load/load.js";
+import { webThreads } from "./load/web_threads.js";
 import glue from "./wasm/ropewalk.js";
 
 export * from "./api.js";
@@ -15,6 +16,7 @@ const platform: Platform = {
     file === "relaxed"
       ? new URL("./wasm/ropewalk.relaxed.wasm", import.meta.url)
       : new URL("./wasm/ropewalk.wasm", import.meta.url),
+  threads: webThreads(() => new Worker(new URL("./load/helper_thread.js", import.meta.url), { type: "module" })),
 };
 
 /**

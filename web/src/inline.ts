@@ -4,7 +4,9 @@
  * @packageDocumentation
  */
 import { type Load, loadOn, type Platform } from "./load/load.js";
+import { webThreads } from "./load/web_threads.js";
 import glue from "./wasm/ropewalk.js";
+import helperScript from "./wasm/helper_thread.inline.js";
 
 export * from "./api.js";
 
@@ -17,6 +19,12 @@ const platform: Platform = {
         : await import("./wasm/ropewalk.inline.js");
     return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
   },
+  threads: webThreads(() => {
+    const address = URL.createObjectURL(new Blob([helperScript], { type: "text/javascript" }));
+    const worker = new Worker(address);
+    URL.revokeObjectURL(address);
+    return worker;
+  }),
 };
 
 /** Same as in the main entry, but fetches nothing. */

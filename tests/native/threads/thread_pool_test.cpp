@@ -22,7 +22,7 @@ std::vector<int> times_computed(int parts) {
 TEST(ThreadPool, ComputesEachPartOnce) {
   for (const int threads : {1, 2, 3, 8}) {
     NativeThreads helpers(threads);
-    for (const int parts : {0, 1, 2, 3, 7, 100, 65535}) {
+    for (const int parts : {0, 1, 2, 3, 7, 100, ThreadPool::kMaxParts}) {
       for (int i = 0; i < 20; ++i) EXPECT_EQ(times_computed(parts), std::vector<int>(parts, 1)) << threads << " threads, " << parts;
     }
   }
@@ -89,6 +89,32 @@ TEST(ThreadPool, StartsAgainWithAnotherNumber) {
   EXPECT_EQ(thread_pool().threads(), 1);
 }
 
+// A helper that never finishes its part: the job ends without it, and later jobs are computed by the caller until there are new helpers.
+TEST(ThreadPool, ALostHelperIsReported) {
+  NativeThreads helpers(3);
+  ThreadPool& pool = thread_pool();
+  pool.use_threads(3, 1, std::chrono::milliseconds(20));
+  std::atomic<bool> is_free = false;
+  std::atomic<int> held_by = 0;
+  while (pool.status() == Status::ok) {
+    in_parallel(100, [&](int, int thread) {
+      if (thread == 0) return std::this_thread::sleep_for(std::chrono::microseconds(10));
+      int nobody = 0;
+      if (!held_by.compare_exchange_strong(nobody, thread)) return;
+      while (!is_free) std::this_thread::yield();
+    });
+  }
+  EXPECT_EQ(pool.status(), Status::thread_lost);
+  EXPECT_EQ(pool.lost(), 1u << held_by);
+  EXPECT_EQ(times_computed(100), std::vector<int>(100, 1));
+  EXPECT_EQ(pool.status(), Status::thread_lost);
+
+  is_free = true;  // its part ends in a later job, where it doesn't count
+  pool.use_threads(3, 1);
+  EXPECT_EQ(pool.status(), Status::ok);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(times_computed(100), std::vector<int>(100, 1));
+}
+
 TEST(ThreadPool, ThreadsAreKeptWithinRange) {
   thread_pool().use_threads(1000);
   EXPECT_EQ(thread_pool().threads(), ThreadPool::kMaxThreads);
@@ -102,6 +128,8 @@ TEST(ThreadPool, SmallJobsAreOnePart) {
   EXPECT_EQ(parts_of(1000, 1), 1);
   EXPECT_EQ(parts_of(1000, 1 << 20), 32);
   EXPECT_EQ(parts_of(3, 1 << 20), 3);
+  EXPECT_EQ(parts_of(std::int64_t{1} << 40, std::int64_t{1} << 40), 32);
+  EXPECT_EQ(parts_of(1000, 0), 1);
   thread_pool().use_threads(1);
   EXPECT_EQ(parts_of(1000, 1 << 20), 1);
 }

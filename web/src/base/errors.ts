@@ -17,6 +17,7 @@ export type RopewalkErrorCode =
   | "UNSUPPORTED_MODEL"
   | "NETWORK"
   | "OUT_OF_MEMORY"
+  | "THREAD_LOST"
   | "DISPOSED"
   | "NOT_LOADED"
   | "WASM_LOAD"

@@ -6,9 +6,12 @@ import { checkOptions, optionNames } from "../base/options.js";
 import type { RopeConfig } from "../config/types.js";
 import { type FilePlatform, webFiles } from "../files/platform.js";
 import { Heap } from "../memory/heap.js";
-import type { Glue, WasmModule } from "../memory/wasm_module.js";
+import type { Glue } from "../memory/wasm_module.js";
 import type { Description } from "../rope/description.js";
+import { instantiate } from "./instantiate.js";
 import { type Build, BUILDS, Ropewalk } from "./runtime.js";
+import { canShareMemory, withSharedMemory } from "./shared_memory.js";
+import { checkThreads, type ThreadPlatform, Threads } from "./threads.js";
 import { addressOf, isSame } from "./wasm_source.js";
 
 /** The wasm to load: its address, a response, its bytes, or a compiled module. */
@@ -26,6 +29,12 @@ export interface LoadOptions {
    * other one gets a module of its own. Without it, a module of the build that is already loaded is used, wherever it came from.
    */
   wasm?: WasmSource;
+  /**
+   * Number of threads, 1 to 32. `"auto"` takes the fast processor cores where threads can share memory (Node, Bun, Deno, and pages that are
+   * cross-origin isolated), else one. Results have the same bits with any number. 1 also keeps memory unshared. Default: `"auto"`, or the
+   * present number if the module is already loaded. `Ropewalk.threads` tells the number.
+   */
+  threads?: number | "auto";
   /** Aborts this call. A load that has started continues, and a later call uses it. */
   signal?: AbortSignal;
 }
@@ -44,11 +53,13 @@ export interface Platform {
   wasm: (file: WasmFile) => WasmSource | Promise<WasmSource>;
   /** Access to model files, if it isn't that of a page. */
   files?: FilePlatform;
+  /** How to start threads. Without it, there is one. */
+  threads?: ThreadPlatform | undefined;
   /** Reads local wasm files, where there are any. Without it, every address is fetched. */
   readFile?: (address: string | URL) => Promise<Uint8Array>;
 }
 
-const OPTIONS = optionNames<LoadOptions>("load()", { build: true, wasm: true, signal: true });
+const OPTIONS = optionNames<LoadOptions>("load()", { build: true, wasm: true, threads: true, signal: true });
 
 /** A module that is loaded or loading, and where it comes from. */
 interface Loaded {
@@ -72,14 +83,16 @@ export function describe(config: RopeConfig, seqLen?: number): Description {
 
 /** Implements `load()`. Each source of a build is loaded once, and again after a failure. @internal */
 export async function loadOn(platform: Platform, options: LoadOptions | undefined): Promise<Ropewalk> {
-  const { build = "auto", wasm, signal } = checkOptions(options, OPTIONS);
+  const { build = "auto", wasm, threads, signal } = checkOptions(options, OPTIONS);
   if (build !== "auto" && !BUILDS.includes(build)) {
     fail("INVALID_ARGUMENT", "build", `must be one of auto, ${BUILDS.join(", ")} (got ${show(build)})`);
   }
+  if (threads !== undefined) checkThreads(threads);
   checkSignal(signal);
   signal?.throwIfAborted();
   const chosen = build !== "auto" ? build : wasm === undefined && hasRelaxedSimd() ? "relaxed" : "simd";
-  const module = await abortable(findOrStart(platform, chosen, wasm), signal);
+  const module = await abortable(findOrStart(platform, chosen, wasm, threads), signal);
+  if (threads !== undefined) await abortable(module.useThreads(threads), signal);
   newest = module;
   return module;
 }
@@ -96,7 +109,12 @@ function checkSignal(signal: unknown): void {
   fail("INVALID_ARGUMENT", "signal", `must be an AbortSignal (got ${show(signal)})`);
 }
 
-async function findOrStart(platform: Platform, build: Build, wasm: WasmSource | undefined): Promise<Ropewalk> {
+async function findOrStart(
+  platform: Platform,
+  build: Build,
+  wasm: WasmSource | undefined,
+  threads: number | "auto" | undefined,
+): Promise<Ropewalk> {
   const builds = modules.get(platform) ?? new Map<Build, Loaded[]>();
   modules.set(platform, builds);
   const loaded = builds.get(build) ?? [];
@@ -107,7 +125,8 @@ async function findOrStart(platform: Platform, build: Build, wasm: WasmSource | 
   const known = find(wasm) ?? (loaded.length > 0 ? find(await settled(wasm)) : undefined); // a promise of a known response
   if (known !== undefined) return known.runtime;
 
-  const entry: Loaded = { source: wasm, runtime: start(platform, build, wasm, (source) => (entry.source = source)) };
+  const setSource = (source: unknown): void => void (entry.source = source);
+  const entry: Loaded = { source: wasm, runtime: start(platform, build, wasm, threads ?? "auto", setSource) };
   loaded.push(entry);
   entry.runtime.catch(() => loaded.splice(loaded.indexOf(entry), 1));
   return entry.runtime;
@@ -127,6 +146,7 @@ async function start(
   platform: Platform,
   build: Build,
   wasm: WasmSource | undefined,
+  threads: number | "auto",
   setSource: (source: unknown) => void,
 ): Promise<Ropewalk> {
   requireSimd();
@@ -138,11 +158,15 @@ async function start(
     );
   }
   const source = wasm ?? (await ownWasm(platform, build === "relaxed" ? "relaxed" : "simd"));
-  const compiling = compile(platform, source);
+  const wantsShared = threads !== 1 && platform.threads !== undefined && canShareMemory();
+  const compiling = compile(platform, source, wantsShared);
   void settled(source).then(setSource);
-  const [glue, compiled] = await Promise.all([platform.glue(), compiling]);
-  const module = await instantiate(glue, compiled);
-  return Ropewalk.create(new Heap(module), build, platform.files ?? webFiles);
+  const [glue, { compiled, isShared }] = await Promise.all([platform.glue(), compiling]);
+  const { module, shared } = await instantiate(glue, compiled, isShared);
+  const heap = new Heap(module);
+  const runtime = Ropewalk.create(heap, build, platform.files ?? webFiles, new Threads(heap, platform.threads, shared));
+  await runtime.useThreads(threads);
+  return runtime;
 }
 
 /** The wasm of this package. Where scripts have no address, as in workerd, there is no way to find it. */
@@ -156,14 +180,22 @@ async function ownWasm(platform: Platform, file: WasmFile): Promise<WasmSource> 
   }
 }
 
-async function compile(platform: Platform, source: WasmSource): Promise<WebAssembly.Module> {
+/** A module, and whether it is for shared memory. */
+interface Compiled {
+  compiled: WebAssembly.Module;
+  isShared: boolean;
+}
+
+/** A module that was compiled elsewhere is for memory that isn't shared. */
+async function compile(platform: Platform, source: WasmSource, isShared: boolean): Promise<Compiled> {
   let where = "the given wasm";
   try {
-    if (source instanceof WebAssembly.Module) return source;
+    if (source instanceof WebAssembly.Module) return { compiled: source, isShared: false };
     where = addressOf(source) ?? where;
     const bytes = await bytesOf(platform, source);
     checkMagic(bytes, where);
-    return await WebAssembly.compile(bytes as BufferSource);
+    const compiled = await WebAssembly.compile((isShared ? withSharedMemory(bytes) : bytes) as BufferSource);
+    return { compiled, isShared };
   } catch (cause) {
     if (cause instanceof RopewalkError) throw cause;
     fail("WASM_LOAD", "wasm", `${where} could not be loaded: ${messageOf(cause)}`, {
@@ -205,24 +237,6 @@ function checkMagic(bytes: Uint8Array, where: string): void {
       ? "empty"
       : "not wasm";
   fail("WASM_LOAD", "wasm", `${where} is ${what}`);
-}
-
-async function instantiate(glue: Glue, compiled: WebAssembly.Module): Promise<WasmModule> {
-  try {
-    return await new Promise<WasmModule>((resolve, reject) => {
-      const instantiateWasm: Parameters<Glue>[0]["instantiateWasm"] = (imports, receive) => {
-        WebAssembly.instantiate(compiled, imports)
-          .then((instance) => receive(instance, compiled))
-          .catch(reject);
-        return {};
-      };
-      glue({ instantiateWasm }).then(resolve, reject);
-    });
-  } catch (cause) {
-    fail("WASM_LOAD", "wasm", `is not this version of ropewalk: ${messageOf(cause)}`, {
-      cause,
-    });
-  }
 }
 
 /** Rejects when the signal aborts. The promise itself continues, for other callers. */

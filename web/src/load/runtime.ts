@@ -29,6 +29,7 @@ import { Rope } from "../rope/rope.js";
 import { RopeCore } from "../rope/core.js";
 import { rotateByTable, type TableRotateOptions } from "../rope/rotate_by_table.js";
 import { Tensor } from "../memory/tensor.js";
+import { checkThreads, type Threads } from "./threads.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 
 /**
@@ -44,22 +45,42 @@ export class Ropewalk {
   readonly #build: Build;
   readonly #heap: Heap;
   readonly #files: FilePlatform;
+  readonly #threads: Threads;
 
-  private constructor(heap: Heap, build: Build, files: FilePlatform) {
+  private constructor(heap: Heap, build: Build, files: FilePlatform, threads: Threads) {
     if (!(heap instanceof Heap)) fail("INVALID_ARGUMENT", "", "load the module with load()");
     this.#heap = heap;
     this.#build = build;
     this.#files = files;
+    this.#threads = threads;
   }
 
   /** @internal */
-  static create(heap: Heap, build: Build, files: FilePlatform): Ropewalk {
-    return new this(heap, build, files);
+  static create(heap: Heap, build: Build, files: FilePlatform, threads: Threads): Ropewalk {
+    return new this(heap, build, files, threads);
   }
 
   /** The build that is running. */
   get build(): Build {
     return this.#build;
+  }
+
+  /** Number of threads that share the work of a call, this one included. Decreases if a thread ends by itself. */
+  get threads(): number {
+    return this.#threads.count;
+  }
+
+  /**
+   * Changes the number of threads. Results have the same bits with any number. `useThreads(1)` ends the other threads, which otherwise sleep between
+   * calls.
+   *
+   * @param threads - 1 to 32, or `"auto"`, as in {@link LoadOptions.threads}.
+   * @throws {@link RopewalkError} UNSUPPORTED_ENGINE if memory isn't shared, WASM_LOAD if a thread can't start (`"auto"` uses one thread then);
+   * INVALID_ARGUMENT, OUT_OF_MEMORY.
+   */
+  async useThreads(threads: number | "auto"): Promise<void> {
+    checkThreads(threads);
+    await this.#threads.use(threads);
   }
 
   /** Size of wasm memory in bytes, used or free. It only grows, and is released when the page or Worker ends. */

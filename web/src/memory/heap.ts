@@ -11,8 +11,11 @@ const CACHE_LINE = 64;
 /** The most bytes of one allocation, as in src/base/aligned_memory.h: the allocator's sums wrap near 4 GB. */
 const LARGEST_ALLOCATION = 0xfff0_0000;
 
+/** Status::thread_lost (src/base/status.h). */
+const THREAD_LOST = 2;
+
 /**
- * Wasm memory. Each access makes a new view, because growing memory detaches older views.
+ * Wasm memory. Each access makes a new view, because growing memory detaches older views, or leaves them too short if it is shared.
  * @internal
  */
 export class Heap {
@@ -20,6 +23,10 @@ export class Heap {
   #scratch = 0;
   #ids = 0;
   #idsBytes = 0;
+  #newest: ArrayBufferLike | undefined;
+  readonly #buffers = new WeakSet<ArrayBufferLike>();
+  /** Called when the core has lost a thread, before the error is thrown. */
+  onThreadLost: (() => void) | undefined;
 
   constructor(module: WasmModule) {
     this.module = module;
@@ -27,7 +34,17 @@ export class Heap {
 
   /** The current memory. */
   get buffer(): ArrayBufferLike {
-    return this.module.HEAPU8.buffer;
+    const { buffer } = this.module.HEAPU8;
+    if (buffer !== this.#newest) {
+      this.#newest = buffer;
+      this.#buffers.add(buffer);
+    }
+    return buffer;
+  }
+
+  /** Whether a buffer is this memory. Each growth makes a new buffer, and older ones stay in use if memory is shared. */
+  isMemory(buffer: ArrayBufferLike): boolean {
+    return buffer === this.buffer || this.#buffers.has(buffer);
   }
 
   /** Allocates `bytes` of memory. Throws OUT_OF_MEMORY, and then changes nothing. */
@@ -97,6 +114,7 @@ export class Heap {
    */
   check(status: number, got?: (field: string) => unknown, at?: string): void {
     if (status === 0) return;
+    if (status === THREAD_LOST) this.onThreadLost?.();
     const named = this.fieldOf(status);
     const field = named === "" ? "" : (at ?? named);
     const value = got?.(field);
@@ -113,6 +131,6 @@ export class Heap {
   /** A text in static memory, which ends in a zero. The core allocates nothing to report a failure. */
   #text(address: number): string {
     const bytes = new Uint8Array(this.buffer, address);
-    return new TextDecoder().decode(bytes.subarray(0, bytes.indexOf(0)));
+    return new TextDecoder().decode(bytes.slice(0, bytes.indexOf(0))); // a copy, because it doesn't decode shared memory
   }
 }

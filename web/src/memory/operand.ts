@@ -47,7 +47,7 @@ export class Operand {
   }
 
   static ofView(heap: Heap, { dtype, length, bytes }: ElementView, field: string): Operand {
-    const inside = bytes.buffer === heap.buffer; // then its address stays the same when memory grows
+    const inside = heap.isMemory(bytes.buffer); // then its address stays the same when memory grows
     return new this(dtype, length, field, undefined, inside ? bytes.byteOffset : 0, inside ? undefined : bytes);
   }
 

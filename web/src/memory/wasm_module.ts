@@ -82,6 +82,14 @@ export interface WasmModule extends WasmAttentionFunctions, WasmCacheFunctions, 
   readonly HEAPU8: Uint8Array;
   _memalign(alignment: number, bytes: number): number;
   _free(address: number): void;
+  /** Exports that helper threads use in their own instance. */
+  _help(thread: number): void;
+  __emscripten_stack_restore(stack: number): void;
+
+  threads_open(): void;
+  threads_use(threads: number): void;
+  threads_stop(): void;
+  threads_lost(): number;
 
   rope_create(): number;
   rope_destroy(rope: number): void;
@@ -305,6 +313,7 @@ interface WasmCacheFunctions {
 
 /** The option of Emscripten's generated loader that replaces how wasm is instantiated. @internal */
 export interface GlueOptions {
+  wasmMemory: WebAssembly.Memory;
   instantiateWasm(
     imports: WebAssembly.Imports,
     receive: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,

@@ -51,6 +51,12 @@ export interface SessionState {
   readonly rope: Readonly<RopeConfig> | null;
 }
 
+/** Properties of the runtime that the client can read without asking the Worker. @internal */
+export interface RuntimeState {
+  readonly build: Build;
+  readonly threads: number;
+}
+
 /** Refers to a session in the Worker. @internal */
 export interface SessionHandle {
   readonly id: number;
@@ -65,7 +71,8 @@ export interface Reply {
 
 /** The methods of the server inside the Worker. @internal */
 export interface ServerMethods {
-  load(options: CloneableOptions<LoadOptions>): Promise<Build>;
+  load(options: CloneableOptions<LoadOptions>): Promise<RuntimeState>;
+  useThreads(threads: number | "auto"): Promise<number>;
   memoryBytes(): number;
   model(call: Call, source: ModelSource, options: CloneableOptions<ModelOptions>): Promise<ModelHandle>;
   modelInfo(call: Call, source: ModelSource, options: CloneableOptions<ModelOptions>): Promise<ModelInfo>;

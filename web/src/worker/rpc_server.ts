@@ -10,7 +10,7 @@ import type { Model, ModelInfo, Prompt } from "../model/model.js";
 import type { ModelOptions } from "../model/options.js";
 import type { SessionOptions } from "../model/session/options.js";
 import type { Session } from "../model/session/session.js";
-import type { Build, Ropewalk } from "../load/runtime.js";
+import type { Ropewalk } from "../load/runtime.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 import { registerErrorTransfer } from "./error_transfer.js";
 import type {
@@ -20,6 +20,7 @@ import type {
   Endpoint,
   ModelHandle,
   Reply,
+  RuntimeState,
   ServerMethods,
   SessionHandle,
   SessionState,
@@ -80,9 +81,15 @@ export class RpcServer implements ServerMethods {
     this.#callback = callback;
   }
 
-  async load(options: CloneableOptions<LoadOptions>): Promise<Build> {
+  async load(options: CloneableOptions<LoadOptions>): Promise<RuntimeState> {
     this.#runtime = await this.#load(options);
-    return this.#runtime.build;
+    const { build, threads } = this.#runtime;
+    return { build, threads };
+  }
+
+  async useThreads(threads: number | "auto"): Promise<number> {
+    await this.#rw.useThreads(threads);
+    return this.#rw.threads;
   }
 
   memoryBytes(): number {

@@ -12,6 +12,7 @@ import type { ModelOptions } from "../model/options.js";
 import { MODEL_INFO_OPTIONS, WORKER_MODEL_OPTIONS } from "../model/options.js";
 import type { Build } from "../load/runtime.js";
 import { asyncDisposeSymbol } from "../base/dispose.js";
+import type { RuntimeState } from "./protocol.js";
 import { RpcClient, type Thread } from "./rpc_client.js";
 import { WorkerModel } from "./worker_model.js";
 import { WorkerTokenizer } from "./worker_tokenizer.js";
@@ -30,11 +31,26 @@ export class WorkerRopewalk implements AsyncDisposable {
   /** The build in use. */
   readonly build: Build;
   readonly #client: RpcClient;
+  #threads: number;
 
   /** @internal */
-  constructor(client: RpcClient, build: Build) {
+  constructor(client: RpcClient, { build, threads }: RuntimeState) {
     this.#client = client;
     this.build = build;
+    this.#threads = threads;
+  }
+
+  /** Number of threads that share the work of a call: the Worker and its helpers, after the last load() or useThreads(). */
+  get threads(): number {
+    return this.#threads;
+  }
+
+  /**
+   * Changes the number of threads, as `Ropewalk.useThreads`. Waits until the running call pauses.
+   * @throws {@link RopewalkError} as `Ropewalk.useThreads`; DISPOSED.
+   */
+  async useThreads(threads: number | "auto"): Promise<void> {
+    this.#threads = await this.#client.send((server) => server.useThreads(threads));
   }
 
   /** Size of the Worker's wasm memory in bytes. It grows but never shrinks; `dispose()` frees all of it. */
@@ -111,7 +127,12 @@ export class WorkerRopewalk implements AsyncDisposable {
   }
 }
 
-const LOAD_OPTIONS: OptionNames = optionNames<LoadOptions>("load()", { build: true, wasm: true, signal: true });
+const LOAD_OPTIONS: OptionNames = optionNames<LoadOptions>("load()", {
+  build: true,
+  wasm: true,
+  threads: true,
+  signal: true,
+});
 
 /** Checks the options that stay in this thread. */
 function checkLocal({ signal, onProgress, onWarning }: ModelOptions): void {

@@ -1,0 +1,39 @@
+// Creates an instance of the module through Emscripten's glue.
+import { fail } from "../base/errors.js";
+import { show } from "../base/show.js";
+import type { Glue, WasmModule } from "../memory/wasm_module.js";
+import { createMemory } from "./shared_memory.js";
+import type { SharedModule } from "./threads.js";
+
+/** An instance of the module, and what helpers need to create theirs if its memory is shared. @internal */
+export interface Instance {
+  module: WasmModule;
+  shared: SharedModule | undefined;
+}
+
+/** @param isShared - whether `compiled` is for shared memory. @internal */
+export async function instantiate(glue: Glue, compiled: WebAssembly.Module, isShared: boolean): Promise<Instance> {
+  try {
+    const memory = createMemory(isShared);
+    let exports: WebAssembly.Exports = {};
+    const module = await new Promise<WasmModule>((resolve, reject) => {
+      const instantiateWasm: Parameters<Glue>[0]["instantiateWasm"] = (imports, receive) => {
+        WebAssembly.instantiate(compiled, imports)
+          .then((instance) => {
+            exports = instance.exports;
+            receive(instance, compiled);
+          })
+          .catch(reject);
+        return {};
+      };
+      glue({ instantiateWasm, wasmMemory: memory }).then(resolve, reject);
+    });
+    if (!isShared) return { module, shared: undefined };
+    const nameOf = (value: unknown): string => Object.keys(exports).find((name) => exports[name] === value)!; // the linker shortens names
+    const [help, setStack] = [nameOf(module._help), nameOf(module.__emscripten_stack_restore)];
+    return { module, shared: { module: compiled, memory, help, setStack } };
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : show(cause);
+    fail("WASM_LOAD", "wasm", `is not this version of ropewalk: ${reason}`, { cause });
+  }
+}

@@ -1,0 +1,27 @@
+// Threads of Node, and of Bun and Deno, which have the same API.
+import { availableParallelism } from "node:os";
+import { Worker } from "node:worker_threads";
+import type { HelperMessage } from "./helper_thread.js";
+import type { ThreadPlatform } from "./threads.js";
+
+/** Threads that run `script`, the text of helper_thread.ts: bundlers for Node don't find the files of Workers. @internal */
+export function nodeThreads(script: string): ThreadPlatform {
+  return {
+    startHelper: ({ message, failure }) => {
+      const worker = new Worker(script, { eval: true, execArgv: [] });
+      let isEnding = false;
+      worker.on("message", (data: HelperMessage) => message(data));
+      worker.on("error", ({ message: reason }) => failure(reason));
+      worker.on("exit", (code) => isEnding || failure(`it ended with code ${code}`));
+      return {
+        postMessage: (task) => worker.postMessage(task),
+        terminate: () => {
+          isEnding = true;
+          void worker.terminate();
+        },
+        keepAlive: (isKept) => (isKept ? worker.ref() : worker.unref()),
+      };
+    },
+    cores: availableParallelism,
+  };
+}

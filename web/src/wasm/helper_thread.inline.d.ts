@@ -1,0 +1,3 @@
+/** The script of helper_thread.ts as text. */
+declare const text: string;
+export default text;
