@@ -2,20 +2,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { load, overrideRopeConfig, ropeConfig, ropeLayers, RopewalkError } from "ropewalk";
+import { randomNumbers } from "../helpers/arrays.mjs";
 import { FAMILY_ROWS } from "../helpers/family_defaults.mjs";
 
 const MUTATIONS = Number(process.env.MUTATIONS ?? 3000);
-
-/** A generator of reproducible numbers from 0 to 1 (mulberry32). */
-function randomOf(seed) {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 const nested = (depth, wrap) => Array.from({ length: depth }).reduce((inner) => wrap(inner), 1);
 const VALUES = [
@@ -104,7 +94,7 @@ function ends(call) {
 
 async function checkAll(t, sources, seed) {
   const rw = await load();
-  const random = randomOf(seed);
+  const random = randomNumbers(seed);
   const counts = { planned: 0, refused: 0 };
   for (let n = 0; n < MUTATIONS; ++n) {
     const source = mutated(sources[n % sources.length], random);
