@@ -20,6 +20,11 @@ export function show(value: unknown): string {
   return "an object";
 }
 
+/** The message of what was thrown, which can be any value. @internal */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : show(thrown);
+}
+
 function showPrimitive(value: unknown): string {
   if (typeof value === "string") return quote(value);
   if (typeof value === "bigint") return `${value}n`;

@@ -1,6 +1,6 @@
 // Creates an instance of the module through Emscripten's glue.
 import { fail } from "../base/errors.js";
-import { show } from "../base/show.js";
+import { messageOf } from "../base/show.js";
 import type { Glue, WasmModule } from "../memory/wasm_module.js";
 import { createMemory } from "./shared_memory.js";
 import type { SharedModule } from "./threads.js";
@@ -33,7 +33,6 @@ export async function instantiate(glue: Glue, compiled: WebAssembly.Module, isSh
     const [help, setStack] = [nameOf(module._help), nameOf(module.__emscripten_stack_restore)];
     return { module, shared: { module: compiled, memory, help, setStack } };
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : show(cause);
-    fail("WASM_LOAD", "wasm", `is not this version of ropewalk: ${reason}`, { cause });
+    fail("WASM_LOAD", "wasm", `is not this version of ropewalk: ${messageOf(cause)}`, { cause });
   }
 }

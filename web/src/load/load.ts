@@ -1,5 +1,6 @@
 // Loads the wasm module, once per build, and returns the runtime object.
-import { show } from "../base/show.js";
+import { optionalSignal } from "../base/checks.js";
+import { messageOf, show } from "../base/show.js";
 import { hasRelaxedSimd, requireSimd } from "./engine.js";
 import { RopewalkError, fail } from "../base/errors.js";
 import { checkOptions, optionNames } from "../base/options.js";
@@ -88,25 +89,13 @@ export async function loadOn(platform: Platform, options: LoadOptions | undefine
     fail("INVALID_ARGUMENT", "build", `must be one of auto, ${BUILDS.join(", ")} (got ${show(build)})`);
   }
   if (threads !== undefined) checkThreads(threads);
-  checkSignal(signal);
+  optionalSignal(signal);
   signal?.throwIfAborted();
   const chosen = build !== "auto" ? build : wasm === undefined && hasRelaxedSimd() ? "relaxed" : "simd";
   const module = await abortable(findOrStart(platform, chosen, wasm, threads), signal);
   if (threads !== undefined) await abortable(module.useThreads(threads), signal);
   newest = module;
   return module;
-}
-
-/** Throws INVALID_ARGUMENT unless `signal` is undefined or an AbortSignal, of this realm or another one. */
-function checkSignal(signal: unknown): void {
-  if (signal === undefined) return;
-  try {
-    const { throwIfAborted, addEventListener } = signal as Partial<AbortSignal>;
-    if (typeof throwIfAborted === "function" && typeof addEventListener === "function") return;
-  } catch {
-    // null, or a revoked Proxy
-  }
-  fail("INVALID_ARGUMENT", "signal", `must be an AbortSignal (got ${show(signal)})`);
 }
 
 async function findOrStart(
@@ -247,8 +236,4 @@ function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Pro
     signal.addEventListener("abort", abort, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
   });
-}
-
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : show(cause);
 }

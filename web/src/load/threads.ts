@@ -1,6 +1,6 @@
 // The threads of a module: starts helpers in Workers, and ends them.
 import { fail } from "../base/errors.js";
-import { show } from "../base/show.js";
+import { messageOf, show } from "../base/show.js";
 import type { Heap } from "../memory/heap.js";
 import { Helper, type StartHelper } from "./helper.js";
 import type { HelperTask } from "./helper_thread.js";
@@ -86,8 +86,7 @@ export class Threads {
     } catch (cause) {
       await this.#stop();
       if (wanted === "auto") return;
-      const reason = cause instanceof Error ? cause.message : show(cause);
-      fail("WASM_LOAD", "threads", `a helper thread couldn't start: ${reason}`, { cause });
+      fail("WASM_LOAD", "threads", `a helper thread couldn't start: ${messageOf(cause)}`, { cause });
     }
   }
 

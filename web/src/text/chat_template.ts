@@ -1,7 +1,7 @@
 // Renders a conversation with the model's chat template.
 import { fail } from "../base/errors.js";
 import { checkOptions, optionNames } from "../base/options.js";
-import { printable, show } from "../base/show.js";
+import { messageOf, printable, show } from "../base/show.js";
 import { Budget } from "./template/budget.js";
 import { environmentOf, runTemplate } from "./template/interpreter.js";
 import type { Environment, Jinja } from "./template/library.js";
@@ -115,7 +115,7 @@ function convert(jinja: Jinja, inputs: Readonly<Record<string, unknown>>): Envir
 
 function failTemplate(what: string, error: unknown): never {
   const isStackFull = error instanceof RangeError && /call stack|recursion/i.test(error.message);
-  const reason = isStackFull ? "it nests too deeply" : error instanceof Error ? error.message : show(error);
+  const reason = isStackFull ? "it nests too deeply" : messageOf(error);
   const short = reason.length > MOST_QUOTED ? `${reason.slice(0, MOST_QUOTED)}…` : reason;
   fail(
     "INVALID_FILE",

@@ -1,5 +1,5 @@
 // Builds a tokenizer from tokenizer.json with `@huggingface/tokenizers`.
-import { show } from "../base/show.js";
+import { messageOf, show } from "../base/show.js";
 import { fail } from "../base/errors.js";
 import { isObject, readVocabulary, invalid, type Json } from "./json_vocabulary.js";
 import { limitPatterns, stepsFor } from "./pattern/limit_patterns.js";
@@ -83,7 +83,7 @@ function construct(Library: LibraryClass, json: Json): LibraryTokenizer {
   try {
     return new Library(complete, {});
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     const isUnknown = /^Unknown /.test(reason) || error instanceof UnknownSyntax;
     fail(
       isUnknown ? "UNSUPPORTED_MODEL" : "INVALID_FILE",
@@ -102,7 +102,7 @@ function encodeWith(tokenizer: LibraryTokenizer, text: string, special: boolean)
     return tokenizer.encode(text, { add_special_tokens: special });
   } catch (error) {
     if (error instanceof RangeError) throw error;
-    const reason = error instanceof Error ? error.message : show(error);
+    const reason = messageOf(error);
     const advice = error instanceof TooManySteps ? "; its patterns or normalizers are made to take long" : "";
     fail("INVALID_FILE", "tokenizer.json", `cannot encode this text: ${reason.slice(0, 200)}${advice}`, {
       cause: error,
