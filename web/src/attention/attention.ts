@@ -80,10 +80,7 @@ export function attention<Q extends Tensor | Float32Array, Out extends Tensor | 
   const rope = givenRope === undefined ? undefined : ropeOf(heap, givenRope, "rope");
   const positions = readPositionsFor(rope, givenPositions ?? kvTokens - tokens, batches, tokens, "positions");
   const kvPositions = readPositionsFor(rope, givenKvPositions ?? 0, batches, kvTokens, "kvPositions");
-  const encoding =
-    rope === undefined
-      ? readScheme(heap, position === undefined ? "none" : position, heads, head_dim, causal)
-      : ROPE_ENCODING;
+  const encoding = rope === undefined ? readScheme(heap, position, heads, head_dim, causal) : ROPE_ENCODING;
   const given = { scale, temperature, softCap, causal, window, sinkTokens, sinks };
   const scores = readScores(given, queries.extents, encoding);
 

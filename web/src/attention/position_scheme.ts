@@ -72,7 +72,13 @@ const T5 = optionNames<T5Scheme>("the t5 scheme", {
 });
 
 /** Checks and converts the option `position`. @internal */
-export function readScheme(heap: Heap, position: unknown, heads: number, head_dim: number, causal: boolean): Encoding {
+export function readScheme(
+  heap: Heap,
+  position: unknown = "none",
+  heads: number,
+  head_dim: number,
+  causal: boolean,
+): Encoding {
   if (position === "none") return NO_ENCODING;
   if (isRope(position)) {
     fail("INVALID_ARGUMENT", "position", "must be a scheme other than RoPE: pass a rope as the option `rope`");

@@ -78,10 +78,7 @@ export function attend<Q extends Tensor | Float32Array, Out extends Tensor | Flo
       `must be absent for layer ${layer}, which has RoPE: position schemes are for layers without RoPE`,
     );
   }
-  const encoding =
-    group >= 0
-      ? NO_ENCODING
-      : readScheme(heap, position === undefined ? "none" : position, queries.extents.heads, headDim, causal);
+  const encoding = group >= 0 ? NO_ENCODING : readScheme(heap, position, queries.extents.heads, headDim, causal);
   const given = { scale, temperature, softCap, causal, window, sinkTokens, sinks };
   const scores = readScores(given, queries.extents, encoding); // the default scale is that of each sequence's current plan
 
