@@ -1,4 +1,5 @@
 // Renders a conversation with the model's chat template.
+import { trueOrFalse } from "../base/checks.js";
 import { fail } from "../base/errors.js";
 import { checkOptions, optionNames } from "../base/options.js";
 import { messageOf, printable, show } from "../base/show.js";
@@ -129,8 +130,7 @@ function failTemplate(what: string, error: unknown): never {
 function inputsOf(messages: readonly ChatMessage[], options: ChatOptions): Record<string, unknown> {
   const { addGenerationPrompt = true, tools, beginToken, endToken, now = new Date(), variables } = options;
   checkMessages(messages);
-  if (typeof addGenerationPrompt !== "boolean")
-    fail("INVALID_ARGUMENT", "addGenerationPrompt", `must be a boolean (got ${show(addGenerationPrompt)})`);
+  trueOrFalse(addGenerationPrompt, "addGenerationPrompt");
   if (!Array.isArray(tools ?? []))
     fail("INVALID_ARGUMENT", "tools", `must be an array of JSON schemas (got ${show(tools)})`);
   for (const [name, token] of Object.entries({ beginToken, endToken })) {

@@ -1,7 +1,6 @@
 // Decodes tokens to text one at a time.
-import { fail } from "../base/errors.js";
+import { trueOrFalse } from "../base/checks.js";
 import { checkOptions, optionNames, type OptionNames } from "../base/options.js";
-import { show } from "../base/show.js";
 import type { Vocabulary } from "./vocabulary.js";
 
 /** Options for decoding. */
@@ -41,11 +40,9 @@ export class VocabularyStream implements TokenStream {
 
   constructor(vocabulary: Vocabulary, options?: DecodeOptions, call: "decode()" | "stream()" = "stream()") {
     const { skipSpecial = true, continues = false } = checkOptions(options, DECODE_OPTIONS[call]);
-    checkBoolean(skipSpecial, "skipSpecial");
-    checkBoolean(continues, "continues");
     this.#vocabulary = vocabulary;
-    this.#skipSpecial = skipSpecial;
-    this.#continues = continues;
+    this.#skipSpecial = trueOrFalse(skipSpecial, "skipSpecial");
+    this.#continues = trueOrFalse(continues, "continues");
     this.#dropsSpace = this.#dropsFirstSpace();
   }
 
@@ -70,9 +67,4 @@ export class VocabularyStream implements TokenStream {
   #dropsFirstSpace(): boolean {
     return !this.#continues && this.#vocabulary.format.spacePrefix !== "never";
   }
-}
-
-/** Throws INVALID_ARGUMENT for an option that isn't a boolean. @internal */
-export function checkBoolean(value: unknown, field: string): void {
-  if (typeof value !== "boolean") fail("INVALID_ARGUMENT", field, `must be a boolean (got ${show(value)})`);
 }

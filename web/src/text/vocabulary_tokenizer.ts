@@ -1,8 +1,9 @@
 // The Tokenizer interface, and its implementation over a vocabulary.
+import { trueOrFalse } from "../base/checks.js";
 import { fail, RopewalkError } from "../base/errors.js";
 import { checkOptions, optionNames } from "../base/options.js";
 import { show } from "../base/show.js";
-import { checkBoolean, VocabularyStream, type DecodeOptions, type TokenStream } from "./token_stream.js";
+import { VocabularyStream, type DecodeOptions, type TokenStream } from "./token_stream.js";
 import type { Vocabulary } from "./vocabulary.js";
 
 /** Options for encoding. */
@@ -80,8 +81,8 @@ export class VocabularyTokenizer implements Tokenizer {
 
   encode(text: string, options?: EncodeOptions): Int32Array {
     const { special = true, parseSpecial = true } = checkOptions(options, ENCODE_OPTIONS);
-    checkBoolean(special, "special");
-    checkBoolean(parseSpecial, "parseSpecial");
+    trueOrFalse(special, "special");
+    trueOrFalse(parseSpecial, "parseSpecial");
     if (typeof text !== "string") fail("INVALID_ARGUMENT", "text", `must be a string (got ${show(text)})`);
     const wellFormed = text.replace(/\p{Surrogate}/gu, "\uFFFD");
     try {
