@@ -65,7 +65,7 @@ async function attempt(act, codes = CODES) {
   } catch (error) {
     if (error?.name !== "RopewalkError") throw error;
     assert.ok(codes.includes(error.code), `${error.code}: ${error.message}`);
-    assert.ok(error.field !== "" && error.field.length < 1500 && error.message.length < 5000, error.message);
+    assert.ok(error.field !== "" && error.field.length < 500 && error.message.length < 3000, error.message);
     // eslint-disable-next-line no-control-regex -- they could change a terminal
     assert.doesNotMatch(error.message + error.field, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
     return error.code;

@@ -1,6 +1,6 @@
 // The errors that reading model files raises. Their field is "<file>: <part>".
 import { fail } from "../base/errors.js";
-import { quote } from "../base/show.js";
+import { printable, quote } from "../base/show.js";
 
 /** The longest name in a field. Names in files may be many megabytes. */
 const FIELD_LETTERS = 200;
@@ -20,9 +20,12 @@ export function networkError(file: string, message: string, options?: ErrorOptio
   fail("NETWORK", fieldOf(file, "download"), message, options);
 }
 
-/** The field of an error: a file and a part of it. Long names are cut. @internal */
+/** The field of an error: a file and a part of it. Control characters are escaped, and then long names cut. @internal */
 export function fieldOf(file: string, part: string): string {
-  const short = (name: string): string => (name.length <= FIELD_LETTERS ? name : `${name.slice(0, FIELD_LETTERS)}…`);
+  const short = (name: string): string => {
+    const shown = printable(name.slice(0, FIELD_LETTERS + 1));
+    return shown.length <= FIELD_LETTERS ? shown : `${shown.slice(0, FIELD_LETTERS)}…`;
+  };
   return `${short(file)}: ${short(part)}`;
 }
 
