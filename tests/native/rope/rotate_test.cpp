@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "native/rope/guarded_tensor.h"
+#include "native/rope/random_rows.h"
 
 namespace ropewalk {
 namespace {
@@ -23,22 +24,6 @@ Pairing read_by(Rotation rotation) {
 }
 Pairing written_by(Rotation rotation) {
   return rotation == Rotation::half || rotation == Rotation::interleaved_to_half ? Pairing::half : Pairing::interleaved;
-}
-
-struct RandomRows {
-  std::vector<float> cos, sin;
-  Rows rows(bool per_batch) const { return {cos.data(), sin.data(), per_batch}; }
-};
-
-RandomRows random_rows(int count, int pairs, std::uint32_t seed) {
-  Random random(seed);
-  RandomRows result;
-  for (int i = 0; i < count * pairs; ++i) {
-    const double angle = random.between(-3.2, 3.2);
-    result.cos.push_back(static_cast<float>(std::cos(angle)));
-    result.sin.push_back(static_cast<float>(std::sin(angle)));
-  }
-  return result;
 }
 
 // x cos − y sin in f32 is two products and a difference. Each has an error of at most half an ulp of the pair's norm, in total 3 · 2^-24.
