@@ -10,9 +10,9 @@ namespace ropewalk {
 std::size_t linear_image_bytes(const LinearAttention& attention);
 
 // Writes linear_image_bytes() bytes. `plan` is the rope's, null without one.
-void save_linear(const LinearAttention& attention, void* target, const FrequencyPlan* plan = nullptr);
+void save_linear(const LinearAttention& attention, void* target, const FrequencyPlan* plan);
 
 // Restores the sums from an image of `bytes` bytes. Returns image_* statuses for a bad image, or out_of_memory. Changes nothing on failure.
-Status restore_linear(LinearAttention& attention, const void* source, std::size_t bytes, const FrequencyPlan* plan = nullptr);
+Status restore_linear(LinearAttention& attention, const void* source, std::size_t bytes, const FrequencyPlan* plan);
 
 }  // namespace ropewalk

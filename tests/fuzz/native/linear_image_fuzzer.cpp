@@ -10,7 +10,7 @@ namespace {
 
 Image image_of(const LinearAttention& sums) {
   Image image(linear_image_bytes(sums));
-  save_linear(sums, image.data());
+  save_linear(sums, image.data(), nullptr);
   return image;
 }
 
@@ -29,12 +29,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (tokens > 0) EXPECT_HOLDS(append(sums, tokens) == Status::ok);
 
   const Image before = image_of(fresh), image = damaged(image_of(sums), input);
-  if (restore_linear(fresh, image.data(), image.size()) != Status::ok) {
+  if (restore_linear(fresh, image.data(), image.size(), nullptr) != Status::ok) {
     EXPECT_HOLDS(image_of(fresh) == before);
     return 0;
   }
   const Image restored = image_of(fresh);
-  EXPECT_HOLDS(restore_linear(sums, restored.data(), restored.size()) == Status::ok && image_of(sums) == restored);
+  EXPECT_HOLDS(restore_linear(sums, restored.data(), restored.size(), nullptr) == Status::ok && image_of(sums) == restored);
   append(fresh, 2);
   return 0;
 }

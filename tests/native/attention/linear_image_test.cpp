@@ -24,11 +24,11 @@ struct Filled : ConfiguredAttention {
 
 Bytes saved(const LinearAttention& attention) {
   Bytes bytes(linear_image_bytes(attention));
-  save_linear(attention, bytes.data());
+  save_linear(attention, bytes.data(), nullptr);
   return bytes;
 }
 
-Status restore(LinearAttention& attention, const Bytes& bytes) { return restore_linear(attention, bytes.data(), bytes.size()); }
+Status restore(LinearAttention& attention, const Bytes& bytes) { return restore_linear(attention, bytes.data(), bytes.size(), nullptr); }
 
 TEST(LinearImage, RoundTripsBitForBit) {
   const Filled source;
@@ -83,8 +83,8 @@ TEST(LinearImage, MayHaveAnyAddress) {
     Bytes shifted(shift + image.size());
     std::copy(image.begin(), image.end(), shifted.begin() + static_cast<std::ptrdiff_t>(shift));
     ConfiguredAttention target(kShapes);
-    ASSERT_EQ(restore_linear(target, shifted.data() + shift, image.size()), Status::ok);
-    save_linear(target, shifted.data() + shift);
+    ASSERT_EQ(restore_linear(target, shifted.data() + shift, image.size(), nullptr), Status::ok);
+    save_linear(target, shifted.data() + shift, nullptr);
     EXPECT_TRUE(std::equal(image.begin(), image.end(), shifted.begin() + static_cast<std::ptrdiff_t>(shift)));
   }
 }

@@ -124,7 +124,7 @@ TEST(KvImageMutations, RestoreOrAreRefusedAndThenChangeNothing) {
 
 Bytes saved(const LinearAttention& attention) {
   Bytes bytes(linear_image_bytes(attention));
-  save_linear(attention, bytes.data());
+  save_linear(attention, bytes.data(), nullptr);
   return bytes;
 }
 
@@ -140,12 +140,12 @@ TEST(LinearImageMutations, RestoreOrAreRefusedAndThenChangeNothing) {
   int restored = 0;
   for (int i = 0; i < 8 * mutations(); ++i) {
     const Bytes bytes = mutated(image, 56, random);
-    const Status status = restore_linear(target, bytes.data(), bytes.size());
+    const Status status = restore_linear(target, bytes.data(), bytes.size(), nullptr);
     if (status == Status::ok) {
       ++restored;
       std::vector<float> values(8, 1), out(8);
       static_cast<void>(target.append(nullptr, {}, {values.data(), values.data(), values.data(), out.data(), Layout::thd, 1}));
-      ASSERT_EQ(restore_linear(target, own.data(), own.size()), Status::ok);
+      ASSERT_EQ(restore_linear(target, own.data(), own.size(), nullptr), Status::ok);
     } else {
       ASSERT_TRUE(is_refusal(status)) << "image " << i << ": " << describe_status(status).requirement;
     }
