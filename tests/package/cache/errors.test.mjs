@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { randomFloats, sameBits, to16Bits } from "../helpers/arrays.mjs";
+import { revoked } from "../helpers/hostile.mjs";
 import { appendAll, pick, range } from "../helpers/caches.mjs";
 import { raises, rw, withRope } from "../helpers/runtime.mjs";
 import { cache, config, expectError, good, tokens } from "../helpers/unchanged_cache.mjs";
@@ -82,12 +83,6 @@ const q = randomFloats(128, 9);
 const shape = [2, 2, 16];
 const fresh = { k, v, q, layout: "thd", shape };
 
-function revoked() {
-  const { proxy, revoke } = Proxy.revocable(new Float32Array(128), {});
-  revoke();
-  return proxy;
-}
-
 const appends = [
   ["no layout", { layout: undefined }, "INVALID_ARGUMENT", "layout"],
   ["no shape", { shape: undefined }, "INVALID_SHAPE", "shape"],
@@ -101,7 +96,7 @@ const appends = [
   ["no k", { k: undefined }, "INVALID_DTYPE", "k"],
   ["no v", { v: null }, "INVALID_DTYPE", "v"],
   ["q that is null", { q: null }, "INVALID_DTYPE", "q"],
-  ["q that is a revoked Proxy", { q: revoked() }, "INVALID_DTYPE", "q"],
+  ["q that is a revoked Proxy", { q: revoked(new Float32Array(128)) }, "INVALID_DTYPE", "q"],
   ["q of other tokens", { q: new Float32Array(100) }, "INVALID_SHAPE", "q"],
   ["q that is empty", { q: new Float32Array(0) }, "INVALID_SHAPE", "q"],
   ["a number of q heads that isn't a multiple", { q: new Float32Array(96) }, "INVALID_SHAPE", "q"],

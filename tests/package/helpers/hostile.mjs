@@ -30,7 +30,8 @@ const throwing = {
   getOwnPropertyDescriptor: refuse,
 };
 
-function revoked(target) {
+/** A Proxy on which everything throws. */
+export function revoked(target) {
   const { proxy, revoke } = Proxy.revocable(target, {});
   revoke();
   return proxy;

@@ -1,8 +1,8 @@
 // Checks that the keys of options objects are known.
 import leven from "leven";
+import { isDict } from "./dict.js";
 import { fail } from "./errors.js";
 import { quote, show } from "./show.js";
-import { isRevoked } from "./typed_arrays.js";
 
 /** The names of a call's options. @internal */
 export interface OptionNames {
@@ -39,15 +39,8 @@ export function checkOptions<Options extends object>(
   path = "",
 ): Options {
   if (options === undefined) return NONE as Options;
-  const given: unknown = options;
-  if (
-    typeof given !== "object" ||
-    given === null ||
-    isRevoked(given) ||
-    Array.isArray(given) ||
-    ArrayBuffer.isView(given)
-  ) {
-    fail("INVALID_ARGUMENT", path || "options", `must be an object with options of ${call} (got ${show(given)})`);
+  if (!isDict(options)) {
+    fail("INVALID_ARGUMENT", path || "options", `must be an object with options of ${call} (got ${show(options)})`);
   }
   for (const name in options) if (names[name] !== true) failUnknown(name, call, Object.keys(names), path);
   return options;

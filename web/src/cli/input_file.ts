@@ -1,5 +1,6 @@
 // Reads text files and config.json.
 import { readFile } from "node:fs/promises";
+import { type Dict, isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 
 /** Why a file can't be read, for a message that names the file already. */
@@ -16,13 +17,13 @@ export function readTextFile(path: string): Promise<string> {
 }
 
 /** Parses the text of a config.json. @throws {@link RopewalkError} INVALID_FILE */
-export function parseConfig(path: string, text: string): Readonly<Record<string, unknown>> {
+export function parseConfig(path: string, text: string): Dict {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
   } catch (cause) {
     fail("INVALID_FILE", path, `isn't valid JSON: ${(cause as Error).message}`, { cause });
   }
-  if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return parsed as Record<string, unknown>;
+  if (isDict(parsed)) return parsed;
   fail("INVALID_FILE", path, "must contain a JSON object");
 }

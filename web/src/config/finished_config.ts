@@ -1,9 +1,10 @@
 // Finishes a config: derives what its keys leave open, gives every key its one place, and freezes the result.
+import { isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { type ConfigDraft, readConfig } from "./read_config.js";
 import { type CheckedScaling, reads } from "./scaling.js";
 import { PAIRINGS, type QueryTemperature, type RopeConfig, type RopeType } from "./types.js";
-import { deepFreeze, isDict, numberAt, oneOf, withoutAbsent } from "./values.js";
+import { deepFreeze, numberAt, oneOf, withoutAbsent } from "./values.js";
 
 /**
  * A config that needs no more checks: `ropeConfig()` returns these, and any other config becomes one before it is

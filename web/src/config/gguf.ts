@@ -1,4 +1,5 @@
 // Reads the RoPE of a GGUF file from its metadata and RoPE tensors.
+import { type Dict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { show } from "../base/show.js";
 import type { Family } from "./family.js";
@@ -8,7 +9,7 @@ import { checkSharedKind, chooseKind, kindOf, type LayerKind } from "./layer_kin
 import type { ConfigDraft } from "./read_config.js";
 import { checkScaling, type CheckedScaling } from "./scaling.js";
 import type { Pairing, QueryTemperature, RopeScaling } from "./types.js";
-import { booleanAt, type Dict, integersAt, isAbsent, listAt, oneOf, withoutAbsent } from "./values.js";
+import { booleanAt, integersAt, isAbsent, listAt, oneOf, withoutAbsent } from "./values.js";
 import { yarnFamilyOf } from "./yarn_families.js";
 
 /** The tensors of a GGUF file that change its RoPE. */

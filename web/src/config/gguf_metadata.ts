@@ -1,7 +1,8 @@
 // Reads numbers from a GGUF file's metadata by their key without the architecture's prefix.
+import { type Dict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { isArray } from "../base/typed_arrays.js";
-import { type Dict, integerAt, isAbsent, numberAt, stringAt } from "./values.js";
+import { integerAt, isAbsent, numberAt, stringAt } from "./values.js";
 
 /** A file's metadata and its architecture, the prefix of its keys. */
 export interface Metadata {

@@ -1,4 +1,5 @@
 // Reads the RoPE of a Hugging Face config.json.
+import { type Dict, isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import type { Family } from "./family.js";
 import { show } from "../base/show.js";
@@ -9,7 +10,7 @@ import { checkSharedKind, chooseKind, kindOf } from "./layer_kinds.js";
 import type { ConfigDraft } from "./read_config.js";
 import { readScaling } from "./scaling.js";
 import type { Pairing, RopeScaling } from "./types.js";
-import { type Dict, isAbsent, isDict, stringAt } from "./values.js";
+import { isAbsent, stringAt } from "./values.js";
 
 /** Keys of multimodal configs that hold the config of the language model. */
 const TEXT_CONFIGS = [

@@ -1,4 +1,5 @@
 // Reads the RoPE of each kind of layer from a config.json, for models whose layers differ.
+import { type Dict, isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import type { Family, LayerRope } from "./family.js";
 import { isArray } from "../base/typed_arrays.js";
@@ -7,7 +8,7 @@ import { COMMON_KINDS, kindOf, type LayerKind } from "./layer_kinds.js";
 import type { ConfigDraft } from "./read_config.js";
 import { readScaling } from "./scaling.js";
 import type { RopeScaling } from "./types.js";
-import { type Dict, integerAt, isAbsent, isDict, numberAt, sameValue } from "./values.js";
+import { integerAt, isAbsent, numberAt, sameValue } from "./values.js";
 
 /** The scalings in a config.json: one per kind of layer, one for all layers, or both. */
 export interface GivenScalings {

@@ -1,4 +1,5 @@
 // Reads the RoPE of one kind of layer from a config.json: head width, base, rotated share, scaling, softmax scale.
+import { type Dict, isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { quote, show } from "../base/show.js";
 import type { Family } from "./family.js";
@@ -6,7 +7,7 @@ import { isArray } from "../base/typed_arrays.js";
 import type { ConfigDraft } from "./read_config.js";
 import { checkScaling, type CheckedScaling } from "./scaling.js";
 import type { QueryTemperature, RopeScaling } from "./types.js";
-import { type Dict, integerAt, isAbsent, isDict, numberAt, withoutAbsent } from "./values.js";
+import { integerAt, isAbsent, numberAt, withoutAbsent } from "./values.js";
 
 const HEAD_DIM = ["head_dim", "kv_channels", "attention_head_dim", "hidden_size_per_head"];
 const LIKE_HEAD_DIM = /head_?(dim|size|width)|(dim|size|width|channels)_per_head|^d_head$|^d_kv$|^kv_channels$|^qk_/;

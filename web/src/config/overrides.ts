@@ -1,9 +1,10 @@
 // Merges a caller's overrides into a config.
+import { type Dict, isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { type ConfigDraft, mropeLayoutOf, readKeys } from "./read_config.js";
 import { checkScaling, type CheckedScaling, effectiveType, reads } from "./scaling.js";
 import type { RopeConfig, RopeScaling, RopeType } from "./types.js";
-import { type Dict, isAbsent, isDict, withoutAbsent } from "./values.js";
+import { isAbsent, withoutAbsent } from "./values.js";
 
 type Nullable<T> = { [K in keyof T]?: T[K] | null };
 
@@ -61,7 +62,7 @@ export function applyOverrides(draft: ConfigDraft, overrides: unknown): ConfigDr
 
   const removed = [...removedKeys, ...Object.keys(overrides).filter((key) => overrides[key] === null)];
   const { mrope_section, mrope_interleaved: _, mrope_layout: __, ...plain } = top;
-  const changed: Dict = { ...draft, ...plain };
+  const changed: Record<string, unknown> = { ...draft, ...plain };
   for (const key of removed) delete changed[key];
   const changesWidth = "rotary_dim" in plain || "partial_rotary_factor" in plain;
   if (changesWidth && !("frequency_dim" in plain)) delete changed["frequency_dim"];

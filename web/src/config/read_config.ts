@@ -1,4 +1,5 @@
 // Reads a RopeConfig or the overrides of one: checks each key, and moves keys that may be in two places to one.
+import { type Dict, isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { suggestion } from "../base/options.js";
 import { checkScaling, type CheckedScaling, readScaling } from "./scaling.js";
@@ -15,11 +16,9 @@ import {
 } from "./types.js";
 import {
   booleanAt,
-  type Dict,
   integerAt,
   integersAt,
   isAbsent,
-  isDict,
   listAt,
   numberAt,
   objectAt,
@@ -96,7 +95,7 @@ export interface ConfigDraft extends Partial<
  * @throws UNKNOWN_KEY, UNSUPPORTED_ROPE_TYPE, INVALID_CONFIG (wrong type of value, or two places that disagree)
  */
 export function readKeys(config: Dict, prefix: string): ConfigKeys {
-  const read: Dict = {};
+  const read: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(config)) {
     if (!Object.hasOwn(CONFIG_KEYS, name)) {
       const isModelKey = ["architectures", "hidden_size", "num_attention_heads"].includes(prefix + name);
@@ -114,14 +113,14 @@ export function readKeys(config: Dict, prefix: string): ConfigKeys {
   const scaling = rope_scaling ?? rope_parameters ?? undefined;
   if (scaling === undefined) return { top, scaling };
 
-  const rest: Dict = { ...scaling };
+  const rest: Record<string, unknown> = { ...scaling };
   const where = rope_scaling ? "rope_scaling" : "rope_parameters";
   for (const name of EITHER) {
     if (rest[name] === undefined) continue;
     if (top[name] !== undefined && !sameValue(top[name], rest[name])) {
       fail("INVALID_CONFIG", `${prefix}${where}.${name}`, `disagrees with ${prefix}${name}`);
     }
-    (top as Dict)[name] = rest[name];
+    (top as Record<string, unknown>)[name] = rest[name];
     delete rest[name];
   }
   return { top, scaling: rest };

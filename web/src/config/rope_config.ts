@@ -1,4 +1,5 @@
 // The entry to this folder: ropeConfig() reads a model's files, overrideRopeConfig() changes a config.
+import { type Dict, isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { checkOptions, nearest, optionNames } from "../base/options.js";
 import { draftOf, finish, withDerivedLengths } from "./finished_config.js";
@@ -6,7 +7,7 @@ import { type GgufSource, readGguf } from "./gguf.js";
 import { readHuggingFace } from "./huggingface.js";
 import { applyOverrides, type RopeOverrides } from "./overrides.js";
 import { PAIRINGS, type Pairing, type RopeConfig } from "./types.js";
-import { type Dict, isAbsent, isDict, oneOf, stringAt } from "./values.js";
+import { isAbsent, oneOf, stringAt } from "./values.js";
 
 /** What to read and what to change. */
 export interface RopeConfigOptions {

@@ -1,4 +1,5 @@
 // Which layers of a model have RoPE.
+import { type Dict, isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { checkOptions, optionNames } from "../base/options.js";
 import { isArray } from "../base/typed_arrays.js";
@@ -11,7 +12,7 @@ import { attentionRule, slidingRule } from "./hybrid_layers.js";
 import { KINDS_WITHOUT_ATTENTION } from "./layer_kinds.js";
 import { ggufSourceOf, pairingOf, type RopeConfigOptions } from "./rope_config.js";
 import type { Pairing } from "./types.js";
-import { type Dict, integerAt, isAbsent, isDict } from "./values.js";
+import { integerAt, isAbsent } from "./values.js";
 
 const MAX_LAYERS = 65536;
 const LAYERS = ["num_hidden_layers", "n_layer", "n_layers", "num_layers"];

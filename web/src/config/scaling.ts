@@ -1,8 +1,9 @@
 // Reads a rope_scaling or rope_parameters and checks that its type reads each of its keys.
+import { isDict } from "../base/dict.js";
 import { show } from "../base/show.js";
 import { fail } from "../base/errors.js";
 import { suggestion } from "../base/options.js";
-import { integerAt, isAbsent, isDict, sameValue } from "./values.js";
+import { integerAt, isAbsent, sameValue } from "./values.js";
 import { IGNORED_KEYS, KEY_ALIASES, SCALING_KEYS, type ScalingKey, TYPE_ALIASES } from "./scaling_keys.js";
 import { ROPE_TYPES, type RopeScaling, type RopeType } from "./types.js";
 

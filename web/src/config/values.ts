@@ -1,24 +1,12 @@
 // Reads values of unknown type (numbers, lists, names, objects), and throws with the path of a wrong one.
+import { isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { suggestion } from "../base/options.js";
 import { show } from "../base/show.js";
-import { isArray, isRevoked } from "../base/typed_arrays.js";
-
-/** A plain object from JSON or from a caller. Nothing is known about its values yet. */
-export type Dict = Record<string, unknown>;
+import { isArray } from "../base/typed_arrays.js";
 
 /** Checks the type of a value and returns it. Throws INVALID_CONFIG with `path`. */
 export type ReadValue<Value> = (value: unknown, path: string) => Value;
-
-export function isDict(value: unknown): value is Dict {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    !isRevoked(value) &&
-    !Array.isArray(value) &&
-    !ArrayBuffer.isView(value)
-  );
-}
 
 /** JSON's null and JavaScript's undefined both mean that a key is absent. */
 export function isAbsent(value: unknown): value is null | undefined {

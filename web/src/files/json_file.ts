@@ -1,19 +1,12 @@
 // Reads the text and JSON files of a model.
+import { type Dict, isDict } from "../base/dict.js";
 import type { ByteSource } from "./byte_source.js";
 import { readRange } from "./byte_source.js";
 import { invalidFile } from "./errors.js";
 import { MAX_HEADER_BYTES, MAX_JSON_DEPTH, MAX_VALUES } from "./limits.js";
 
-/** A parsed JSON object whose values haven't been checked. */
-export type JsonObject = Readonly<Record<string, unknown>>;
-
-/** Whether a value parsed from JSON is an object. @internal */
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** Parses UTF-8 bytes as a JSON object. @throws INVALID_FILE @internal */
-export function parseJsonObject(file: string, part: string, bytes: Uint8Array): JsonObject {
+export function parseJsonObject(file: string, part: string, bytes: Uint8Array): Dict {
   checkJsonSize(file, part, bytes);
   let value: unknown;
   try {
@@ -21,7 +14,7 @@ export function parseJsonObject(file: string, part: string, bytes: Uint8Array): 
   } catch (cause) {
     invalidFile(file, part, `is not JSON: ${(cause as Error).message}`, { cause });
   }
-  return isJsonObject(value) ? value : invalidFile(file, part, "must be a JSON object");
+  return isDict(value) ? value : invalidFile(file, part, "must be a JSON object");
 }
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
@@ -59,7 +52,7 @@ export async function readText(source: ByteSource, signal?: AbortSignal): Promis
 }
 
 /** Reads a whole JSON file. @throws INVALID_FILE @internal */
-export async function readJson(source: ByteSource, signal?: AbortSignal): Promise<JsonObject> {
+export async function readJson(source: ByteSource, signal?: AbortSignal): Promise<Dict> {
   return parseJsonObject(source.name, "JSON", await readWhole(source, signal));
 }
 

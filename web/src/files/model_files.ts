@@ -1,4 +1,5 @@
 // Opens a model's files from any source, and reads its tensors. The entry of this folder.
+import type { Dict } from "../base/dict.js";
 import { show } from "../base/show.js";
 import { wholeNumber } from "../base/checks.js";
 import { isRevoked } from "../base/typed_arrays.js";
@@ -11,7 +12,6 @@ import { openGguf } from "./gguf/shards.js";
 import { checkHeaders } from "./http/request.js";
 import { HTTP_DEFAULTS, openHttp } from "./http/source.js";
 import { httpFiles, type OpenUrl, parseUrl, withoutFragment } from "./http/urls.js";
-import type { JsonObject } from "./json_file.js";
 import { openMainFile, throwUnknownFormat } from "./main_file.js";
 import type { FilePlatform } from "./platform.js";
 import { countReads, type ReadProgress } from "./progress.js";
@@ -20,7 +20,6 @@ import { openSafetensors, openSafetensorsIndex, readFolderFiles } from "./safete
 import type { OpenedTensors, StoredTensor } from "./stored_tensor.js";
 
 export type { CacheKind } from "./cache/piece_store.js";
-export type { JsonObject } from "./json_file.js";
 export type { ReadProgress } from "./progress.js";
 export type { ReadOptions, WriteTensor } from "./read_tensors.js";
 export type { StoredTensor } from "./stored_tensor.js";
@@ -35,13 +34,13 @@ export interface ModelFiles {
   /** GGUF metadata as in the file; a 64-bit integer that a number can't hold exactly is a bigint. `{}` for safetensors. */
   readonly metadata: Readonly<Record<string, unknown>>;
   /** config.json; always present for safetensors. */
-  readonly config?: JsonObject;
+  readonly config?: Dict;
   /** tokenizer.json */
-  readonly tokenizer?: JsonObject;
+  readonly tokenizer?: Dict;
   /** tokenizer_config.json */
-  readonly tokenizerConfig?: JsonObject;
+  readonly tokenizerConfig?: Dict;
   /** generation_config.json */
-  readonly generationConfig?: JsonObject;
+  readonly generationConfig?: Dict;
   /** chat_template.jinja */
   readonly chatTemplate?: string;
   /** All tensors by name. */

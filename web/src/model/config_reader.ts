@@ -1,4 +1,5 @@
 // Reads a model's config.json or GGUF metadata through one set of keys, with every value checked.
+import { type Dict, isDict } from "../base/dict.js";
 import { show } from "../base/show.js";
 import { fail } from "../base/errors.js";
 import { fieldOf } from "../files/errors.js";
@@ -10,8 +11,6 @@ import { MAX_LAYERS } from "./limits.js";
  * prefix.
  */
 export type ConfigKey = readonly [config: string | readonly string[], gguf: string];
-
-type Dict = Readonly<Record<string, unknown>>;
 
 /**
  * Defaults of transformers' config classes, by `model_type`, for keys that released config.json files omit. The
@@ -113,8 +112,4 @@ export class ConfigReader {
   refuse(code: "INVALID_FILE" | "UNSUPPORTED_MODEL", field: string, message: string): never {
     fail(code, fieldOf(this.file, field), message);
   }
-}
-
-function isDict(value: unknown): value is Dict {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,8 +1,8 @@
 // Opens a model's files, plans its weights and loads them.
+import { type Dict, isDict } from "../base/dict.js";
 import type { GgufRopeTensors } from "../config/gguf.js";
 import { fail } from "../base/errors.js";
 import { fieldOf } from "../files/errors.js";
-import { isJsonObject, type JsonObject } from "../files/json_file.js";
 import { type ModelFiles, type ModelSource, openModel } from "../files/model_files.js";
 import type { FilePlatform } from "../files/platform.js";
 import type { Heap } from "../memory/heap.js";
@@ -137,8 +137,7 @@ function chatTemplateOf({ chatTemplate, tokenizerConfig, metadata }: ModelFiles)
   const found: unknown = chatTemplate ?? metadata["tokenizer.chat_template"] ?? tokenizerConfig?.["chat_template"];
   if (typeof found === "string") return found;
   if (!Array.isArray(found)) return undefined;
-  const entry = found.find((item: unknown) => isJsonObject(item) && item["name"] === "default") as
-    JsonObject | undefined;
+  const entry = found.find((item: unknown) => isDict(item) && item["name"] === "default") as Dict | undefined;
   const named = entry?.["template"];
   return typeof named === "string" ? named : undefined;
 }

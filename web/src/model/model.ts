@@ -8,7 +8,7 @@ import { isArray } from "../base/typed_arrays.js";
 import type { StoredTensor } from "../files/model_files.js";
 import { type ChatMessage, type ChatOptions, renderChat } from "../text/chat_template.js";
 import type { Tokenizer } from "../text/tokenizer.js";
-import { listOf, tokenIds } from "./lists.js";
+import { listOf, tokenIds } from "../base/lists.js";
 import type { ModelMemory } from "./memory.js";
 import type { CacheSettings, ModelCore } from "./model_core.js";
 import { type ModelLayer, ropeOf } from "./model_plan.js";

@@ -1,6 +1,6 @@
 // Reads the options of a model, each of them once.
 import { optionalFunction, optionalSignal } from "../base/checks.js";
-import { isRevoked } from "../base/typed_arrays.js";
+import { isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { checkOptions, type OptionNames, optionNames } from "../base/options.js";
 import { show } from "../base/show.js";
@@ -35,8 +35,9 @@ export function readModelOptions(options: ModelOptions | undefined, known = MODE
 /** A copy of RoPE overrides, for a model or by kind of layer. Throws UNKNOWN_KEY, INVALID_ARGUMENT. @internal */
 export function readRopeOverrides(given: ModelRopeOverrides | undefined): ModelRopeOverrides | undefined {
   if (given === undefined) return undefined;
-  const isObject = typeof given === "object" && (given as object | null) !== null && !isRevoked(given);
-  const copy = isObject ? { ...given } : fail("INVALID_ARGUMENT", "rope", `must be an object (got ${show(given)})`);
+  const copy = isDict(given)
+    ? { ...given }
+    : fail("INVALID_ARGUMENT", "rope", `must be an object (got ${show(given)})`);
   const isByKind = Object.keys(KINDS.names).some((kind) => kind in copy);
   return isByKind ? checkOptions(copy, KINDS, "rope") : copy;
 }

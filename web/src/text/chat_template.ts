@@ -1,8 +1,10 @@
 // Renders a conversation with the model's chat template.
 import { trueOrFalse } from "../base/checks.js";
+import { isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { checkOptions, optionNames } from "../base/options.js";
 import { messageOf, printable, show } from "../base/show.js";
+import { isArray } from "../base/typed_arrays.js";
 import { Budget } from "./template/budget.js";
 import { environmentOf, runTemplate } from "./template/interpreter.js";
 import type { Environment, Jinja } from "./template/library.js";
@@ -82,8 +84,17 @@ export async function renderChat(
   }
 }
 
+/** Whether a value is a Date and has a time. A Proxy isn't one, and would throw when it is read. */
+function isValidDate(value: unknown): boolean {
+  try {
+    return Number.isFinite(Date.prototype.getTime.call(value));
+  } catch {
+    return false;
+  }
+}
+
 function checkMessages(messages: readonly ChatMessage[]): void {
-  if (!Array.isArray(messages) || messages.length === 0) {
+  if (!isArray(messages) || messages.length === 0) {
     fail("INVALID_ARGUMENT", "messages", "must be an array of at least one { role, content }");
   }
   messages.forEach((message: unknown, i) => {
@@ -131,16 +142,13 @@ function inputsOf(messages: readonly ChatMessage[], options: ChatOptions): Recor
   const { addGenerationPrompt = true, tools, beginToken, endToken, now = new Date(), variables } = options;
   checkMessages(messages);
   trueOrFalse(addGenerationPrompt, "addGenerationPrompt");
-  if (!Array.isArray(tools ?? []))
-    fail("INVALID_ARGUMENT", "tools", `must be an array of JSON schemas (got ${show(tools)})`);
+  if (!isArray(tools ?? [])) fail("INVALID_ARGUMENT", "tools", `must be an array of JSON schemas (got ${show(tools)})`);
   for (const [name, token] of Object.entries({ beginToken, endToken })) {
     if (token !== undefined && typeof token !== "string")
       fail("INVALID_ARGUMENT", name, `must be a string (got ${show(token)})`);
   }
-  if (!(now instanceof Date) || Number.isNaN(now.getTime()))
-    fail("INVALID_ARGUMENT", "now", `must be a valid Date (got ${show(now)})`);
-  const named: unknown = variables ?? {};
-  if (typeof named !== "object" || Array.isArray(named))
+  if (!isValidDate(now)) fail("INVALID_ARGUMENT", "now", `must be a valid Date (got ${show(now)})`);
+  if (!isDict(variables ?? {}))
     fail("INVALID_ARGUMENT", "variables", `must be an object of values by name (got ${show(variables)})`);
   const constants = { true: true, false: false, none: null, True: true, False: false, None: null };
   const functions = {

@@ -1,6 +1,7 @@
 // Reads the vocabulary in the metadata of a GGUF file, and checks the type of each value.
 import { show } from "../base/show.js";
 import { fail } from "../base/errors.js";
+import { isArray } from "../base/typed_arrays.js";
 import { byteOfPiece, TOKEN_KINDS, Vocabulary, type PieceFormat } from "./vocabulary.js";
 
 /** Metadata of a GGUF file, by key. Arrays may be typed arrays, and 64-bit integers bigints. */
@@ -37,7 +38,7 @@ export function tokenOf(metadata: GgufMetadata, key: string, size: number): numb
 /** Reads an array of strings. @throws INVALID_FILE (the key) */
 export function stringsOf(metadata: GgufMetadata, key: string): readonly string[] {
   const value = metadata[key];
-  if (!Array.isArray(value))
+  if (!isArray(value))
     return invalid(key, `must be an array of strings (got ${value === undefined ? "none" : typeof value})`);
   const wrong = value.findIndex((item) => typeof item !== "string");
   return wrong < 0
@@ -49,8 +50,8 @@ export function stringsOf(metadata: GgufMetadata, key: string): readonly string[
 export function numbersOf(metadata: GgufMetadata, key: string, length: number): Float64Array | undefined {
   const value = metadata[key];
   if (value === undefined || value === null) return undefined;
-  const isArray = Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
-  if (!isArray) return invalid(key, `must be an array of numbers (got ${typeof value})`);
+  const isList = isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+  if (!isList) return invalid(key, `must be an array of numbers (got ${typeof value})`);
   const items = value as ArrayLike<unknown>;
   if (items.length !== length)
     return invalid(key, `must have one number for each of the ${length} tokens (got ${items.length})`);

@@ -1,7 +1,9 @@
 // Builds a tokenizer from tokenizer.json with `@huggingface/tokenizers`.
+import { type Dict, isDict } from "../base/dict.js";
 import { messageOf, show } from "../base/show.js";
 import { fail } from "../base/errors.js";
-import { isObject, readVocabulary, invalid, type Json } from "./json_vocabulary.js";
+import { isArray } from "../base/typed_arrays.js";
+import { readVocabulary, invalid } from "./json_vocabulary.js";
 import { limitPatterns, stepsFor } from "./pattern/limit_patterns.js";
 import { type Steps, TooManySteps } from "./pattern/matcher.js";
 import { UnknownSyntax } from "./pattern/parse.js";
@@ -26,8 +28,8 @@ export async function readJsonTokenizer(
   config: object,
   generationConfig: object,
 ): Promise<Tokenizer> {
-  if (!isObject(tokenizerJson)) invalid("", "must be an object");
-  if (!isObject(config) || !isObject(generationConfig)) {
+  if (!isDict(tokenizerJson)) invalid("", "must be an object");
+  if (!isDict(config) || !isDict(generationConfig)) {
     fail("INVALID_FILE", "tokenizer_config.json", "must be an object, and generation_config.json too");
   }
   const vocabulary = readVocabulary(tokenizerJson);
@@ -70,7 +72,7 @@ function limited(Library: LibraryClass, steps: Steps): LibraryClass {
   return Limited;
 }
 
-function construct(Library: LibraryClass, json: Json): LibraryTokenizer {
+function construct(Library: LibraryClass, json: Dict): LibraryTokenizer {
   // old files leave out keys whose value is null or empty
   const complete = {
     normalizer: null,
@@ -111,8 +113,8 @@ function encodeWith(tokenizer: LibraryTokenizer, text: string, special: boolean)
 }
 
 /** A tokenizer that encodes special tokens in a text as plain text. It shares the model, by far the largest part. */
-function withoutSpecial(Library: LibraryClass, json: Json, model: unknown): LibraryTokenizer {
-  const tokens = (json["added_tokens"] ?? []) as Json[];
+function withoutSpecial(Library: LibraryClass, json: Dict, model: unknown): LibraryTokenizer {
+  const tokens = (json["added_tokens"] ?? []) as Dict[];
   const small = { type: "BPE", vocab: {}, merges: [] };
   const tokenizer = construct(Library, {
     ...json,
@@ -125,14 +127,14 @@ function withoutSpecial(Library: LibraryClass, json: Json, model: unknown): Libr
 
 /** The id of a token in tokenizer_config.json, where it is a string or an object. */
 function namedToken(vocabulary: Vocabulary, token: unknown): number | undefined {
-  const content = isObject(token) ? token["content"] : token;
+  const content = isDict(token) ? token["content"] : token;
   return typeof content === "string" ? vocabulary.idOf(content) : undefined;
 }
 
 /** Reads a key of generation_config.json: one id, an array of ids, or none. */
-function idsOf(vocabulary: Vocabulary, config: Json, key: string): number[] {
+function idsOf(vocabulary: Vocabulary, config: Dict, key: string): number[] {
   const value = config[key] ?? [];
-  const ids: unknown[] = Array.isArray(value) ? value : [value];
+  const ids = isArray(value) ? value : [value];
   const wrong = ids.find((id) => !Number.isInteger(id) || vocabulary.pieces[id as number] === undefined);
   if (wrong === undefined) return ids as number[];
   fail(

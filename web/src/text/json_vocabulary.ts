@@ -1,15 +1,9 @@
 // Reads and checks the vocabulary in a tokenizer.json.
+import { type Dict, isDict } from "../base/dict.js";
 import { show } from "../base/show.js";
 import { fail } from "../base/errors.js";
+import { isArray } from "../base/typed_arrays.js";
 import { byteOfPiece, TOKEN_KINDS, Vocabulary, type PieceFormat } from "./vocabulary.js";
-
-/** A parsed JSON object whose values haven't been checked. */
-export type Json = Readonly<Record<string, unknown>>;
-
-/** Whether a value is a JSON object. */
-export function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** Throws INVALID_FILE for a part of tokenizer.json. */
 export function invalid(part: string, message: string): never {
@@ -20,8 +14,8 @@ export function invalid(part: string, message: string): never {
 const MAX_TOKENS = 2 ** 22;
 
 /** Reads the tokens of the model, and `added_tokens`, which override them. @throws INVALID_FILE, UNSUPPORTED_MODEL */
-export function readVocabulary(json: Json): Vocabulary {
-  const model = isObject(json["model"]) ? json["model"] : invalid("model", "must be an object");
+export function readVocabulary(json: Dict): Vocabulary {
+  const model = isDict(json["model"]) ? json["model"] : invalid("model", "must be an object");
   const pieces: (string | undefined)[] = [];
   const ids = new Map<string, number>();
   const kindOf = new Map<number, number>();
@@ -46,7 +40,7 @@ export function readVocabulary(json: Json): Vocabulary {
     for (const [piece, id] of ids) if (byteOfPiece(piece) !== undefined) kindOf.set(id, TOKEN_KINDS.byte);
   }
   for (const token of listOf(json["added_tokens"], "added_tokens")) {
-    if (!isObject(token)) invalid("added_tokens", `must be an array of objects (got ${show(token)})`);
+    if (!isDict(token)) invalid("added_tokens", `must be an array of objects (got ${show(token)})`);
     const id = add(token["content"], token["id"], "added_tokens");
     kindOf.set(id, token["special"] === true ? TOKEN_KINDS.control : TOKEN_KINDS.user_defined);
   }
@@ -60,27 +54,27 @@ export function readVocabulary(json: Json): Vocabulary {
 /** Reads an array; a missing key counts as an empty one. */
 function listOf(value: unknown, part: string): readonly unknown[] {
   if (value === undefined || value === null) return [];
-  return Array.isArray(value) ? value : invalid(part, `must be an array (got ${typeof value})`);
+  return isArray(value) ? value : invalid(part, `must be an array (got ${typeof value})`);
 }
 
 /** The entries [piece, id]. BPE and WordPiece store ids by piece, Unigram an array of [piece, score]. */
-function vocabularyEntries(model: Json): [unknown, unknown][] {
+function vocabularyEntries(model: Dict): [unknown, unknown][] {
   const vocab = model["vocab"];
-  if (isObject(vocab)) return Object.entries(vocab);
+  if (isDict(vocab)) return Object.entries(vocab);
   const entries = listOf(vocab, "model.vocab");
-  const wrong = entries.findIndex((entry) => !Array.isArray(entry) || typeof entry[1] !== "number");
+  const wrong = entries.findIndex((entry) => !isArray(entry) || typeof entry[1] !== "number");
   if (wrong >= 0) invalid("model.vocab", `must be pairs of a token and its score (entry ${wrong} is not)`);
   return entries.map((entry, id) => [(entry as unknown[])[0], id]);
 }
 
-function checkMerges(model: Json, ids: ReadonlyMap<string, number>): void {
+function checkMerges(model: Dict, ids: ReadonlyMap<string, number>): void {
   if (model["type"] !== undefined && model["type"] !== "BPE") return;
   const affixes = ["continuing_subword_prefix", "end_of_word_suffix"].some(
     (key) => typeof model[key] === "string" && model[key] !== "",
   );
   listOf(model["merges"], "model.merges").forEach((merge, i) => {
     const pair: unknown = typeof merge === "string" ? merge.split(" ") : merge;
-    if (!Array.isArray(pair) || pair.length !== 2 || pair.some((piece) => typeof piece !== "string")) {
+    if (!isArray(pair) || pair.length !== 2 || pair.some((piece) => typeof piece !== "string")) {
       invalid("model.merges", `must be pairs of tokens (got ${show(merge)} at index ${i})`);
     }
     const [left, right] = pair as [string, string];
@@ -90,7 +84,7 @@ function checkMerges(model: Json, ids: ReadonlyMap<string, number>): void {
 }
 
 /** Derives the format of pieces from the decoder in tokenizer.json. */
-function readPieceFormat(json: Json): PieceFormat {
+function readPieceFormat(json: Dict): PieceFormat {
   const steps = stepsOf(json["decoder"]);
   const types = steps.map((step) => String(step["type"]));
   const unknown = types.find(
@@ -111,7 +105,7 @@ function readPieceFormat(json: Json): PieceFormat {
   return { encoding: "metaspace", spacePrefix: strips || prepends ? "first" : "never" };
 }
 
-function stepsOf(decoder: unknown): Json[] {
-  if (!isObject(decoder)) return [];
+function stepsOf(decoder: unknown): Dict[] {
+  if (!isDict(decoder)) return [];
   return decoder["type"] === "Sequence" ? listOf(decoder["decoders"], "decoder.decoders").flatMap(stepsOf) : [decoder];
 }

@@ -1,6 +1,8 @@
 // Creates tokenizers from GGUF metadata and from tokenizer.json. The entry of this folder.
+import { isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { show } from "../base/show.js";
+import { isRevoked } from "../base/typed_arrays.js";
 import { readGgufTokenizer } from "./gguf_tokenizer.js";
 import type { GgufMetadata } from "./gguf_vocabulary.js";
 import { readJsonTokenizer } from "./json_tokenizer.js";
@@ -38,13 +40,13 @@ export async function tokenizerFromGguf(metadata: GgufMetadata): Promise<Tokeniz
 
 /** The tokenizer in a parsed tokenizer.json or in the metadata of a GGUF file. @throws INVALID_ARGUMENT, and as the two above */
 export function tokenizerFrom(source: object, tokenizerConfig?: object): Promise<Tokenizer> {
-  const given: unknown = source;
-  if (typeof given !== "object" || given === null || Array.isArray(given) || ArrayBuffer.isView(given)) {
+  if (!isDict(source)) {
     fail(
       "INVALID_ARGUMENT",
       "source",
-      `must be a parsed tokenizer.json or the metadata of a GGUF file (got ${show(given)})`,
+      `must be a parsed tokenizer.json or the metadata of a GGUF file (got ${show(source)})`,
     );
   }
+  if (isRevoked(tokenizerConfig)) fail("INVALID_ARGUMENT", "tokenizerConfig", "must not be a revoked Proxy");
   return "tokenizer.ggml.model" in source ? tokenizerFromGguf(source) : tokenizerFromJson(source, tokenizerConfig);
 }

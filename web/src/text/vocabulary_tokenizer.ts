@@ -1,6 +1,7 @@
 // The Tokenizer interface, and its implementation over a vocabulary.
 import { trueOrFalse } from "../base/checks.js";
 import { fail, RopewalkError } from "../base/errors.js";
+import { listOf } from "../base/lists.js";
 import { checkOptions, optionNames } from "../base/options.js";
 import { show } from "../base/show.js";
 import { VocabularyStream, type DecodeOptions, type TokenStream } from "./token_stream.js";
@@ -103,10 +104,8 @@ export class VocabularyTokenizer implements Tokenizer {
 
   decode(tokens: Iterable<number>, options?: DecodeOptions): string {
     const stream = new VocabularyStream(this.#vocabulary, options, "decode()");
-    if (!isIterable(tokens)) fail("INVALID_ARGUMENT", "tokens", `must be token ids (got ${show(tokens)})`);
-    let text = "";
-    for (const token of tokens) text += stream.push(token);
-    return text + stream.end();
+    const texts = listOf(tokens, "tokens", "token ids").map((token) => stream.push(token as number));
+    return texts.join("") + stream.end();
   }
 
   stream(options?: DecodeOptions): TokenStream {
@@ -125,8 +124,4 @@ export class VocabularyTokenizer implements Tokenizer {
   isSpecial(id: number): boolean {
     return this.#vocabulary.isSpecial(id);
   }
-}
-
-function isIterable(value: unknown): boolean {
-  return typeof value === "object" && value !== null && Symbol.iterator in value;
 }

@@ -76,9 +76,7 @@ export class RpcClient {
         this.#pending.delete(resolve);
         this.thread.setBusy(this.#pending.size > 0);
       };
-      // comlink looks into arguments before it sends them, so it throws what a caller's Proxy throws
-      const sent = async (): Promise<T> => request(this.#server);
-      sent().catch(throwCloneError).then(resolve, reject).finally(settle);
+      sendTo(this.#server, request).then(resolve, reject).finally(settle);
     });
   }
 
@@ -205,8 +203,25 @@ function rejected(code: RopewalkErrorCode, field: string, message: string): Prom
   return Promise.resolve().then(() => fail(code, field, message));
 }
 
-function throwCloneError(cause: unknown): never {
-  if (!(cause instanceof DOMException) || cause.name !== "DataCloneError") throw cause;
+/** Sends a request. Throws INVALID_ARGUMENT if it has a value that can't be sent. */
+async function sendTo<T>(server: RemoteServer, request: (server: RemoteServer) => Promise<T>): Promise<T> {
+  let reply: Promise<T>;
+  try {
+    // comlink looks into arguments before it sends them, so it throws what a caller's Proxy throws
+    reply = request(server);
+  } catch (cause) {
+    if (cause instanceof TypeError) failToSend(cause); // a revoked Proxy
+    throw cause;
+  }
+  try {
+    return await reply;
+  } catch (cause) {
+    if (cause instanceof DOMException && cause.name === "DataCloneError") failToSend(cause);
+    throw cause;
+  }
+}
+
+function failToSend(cause: unknown): never {
   const message = "contain a value that can't be sent to a Worker; pass only plain values, arrays, Files and Blobs";
   fail("INVALID_ARGUMENT", "options", message, { cause });
 }

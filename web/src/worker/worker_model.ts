@@ -2,7 +2,7 @@
 import type { RopeConfig } from "../config/types.js";
 import { optionalFunction, optionalSignal } from "../base/checks.js";
 import { checkOptions } from "../base/options.js";
-import { listOf } from "../model/lists.js";
+import { listOf } from "../base/lists.js";
 import {
   CHAT_OPTIONS,
   EMBED_OPTIONS,

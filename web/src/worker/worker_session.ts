@@ -5,7 +5,7 @@ import { fail } from "../base/errors.js";
 import { checkOptions } from "../base/options.js";
 import type { RopeOverrides } from "../config/overrides.js";
 import type { RopeConfig } from "../config/types.js";
-import { listOf } from "../model/lists.js";
+import { listOf } from "../base/lists.js";
 import {
   APPEND_OPTIONS,
   EXTEND_OPTIONS,

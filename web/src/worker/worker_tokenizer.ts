@@ -1,5 +1,5 @@
 // The Worker's counterpart of Tokenizer.
-import { listOf } from "../model/lists.js";
+import { listOf } from "../base/lists.js";
 import type { DecodeOptions, EncodeOptions } from "../text/tokenizer.js";
 import type { RpcClient } from "./rpc_client.js";
 import type { TokenizerHandle, TokenizerProperties } from "./protocol.js";

@@ -1,5 +1,5 @@
 // How a download is stored: a JSON record that describes the file, and pieces of one version of it.
-import { isJsonObject } from "../json_file.js";
+import { isDict } from "../../base/dict.js";
 import { withoutFragment } from "../http/urls.js";
 import { withLock } from "./locks.js";
 import type { PieceStore } from "./piece_store.js";
@@ -113,7 +113,7 @@ export async function removeFile(store: PieceStore, { key, pieces }: CachedFile)
 }
 
 function isRecord(value: unknown): value is CacheRecord {
-  if (!isJsonObject(value) || typeof value["source"] !== "string") return false;
+  if (!isDict(value) || typeof value["source"] !== "string") return false;
   const { size, version } = value;
   if (size === undefined) return version === undefined;
   return Number.isSafeInteger(size) && (size as number) >= 0 && typeof version === "string";

@@ -1,4 +1,5 @@
 // Makes requests. The caller's headers go to the origin of the caller's URL and to no other.
+import { isDict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
 import { quote, show } from "../../base/show.js";
 import { networkError } from "../errors.js";
@@ -9,10 +10,9 @@ const MOST_REDIRECTS = 20;
 /** Checks request headers. @throws INVALID_ARGUMENT (headers) @internal */
 export function checkHeaders(headers: unknown): Readonly<Record<string, string>> {
   if (headers === undefined) return {};
-  if (typeof headers !== "object" || headers === null || Array.isArray(headers))
-    fail("INVALID_ARGUMENT", "headers", `must be an object of strings (got ${show(headers)})`);
+  if (!isDict(headers)) fail("INVALID_ARGUMENT", "headers", `must be an object of strings (got ${show(headers)})`);
   // the Headers class has no keys of its own: without this, its headers would be dropped silently
-  const entries = headers instanceof Headers ? [...headers] : Object.entries(headers as Record<string, unknown>);
+  const entries = headers instanceof Headers ? [...headers] : Object.entries(headers);
   for (const [name, value] of entries) {
     if (typeof value !== "string")
       fail("INVALID_ARGUMENT", "headers", `${quote(name)} must be a string (got ${show(value)})`);

@@ -1,10 +1,11 @@
 // Opens a safetensors model: one file or several with an index, and the JSON files of a model folder.
+import { type Dict, isDict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
 import { show } from "../../base/show.js";
 import { type ByteSource, type FileSet, MissingFile } from "../byte_source.js";
 import { invalidFile, named } from "../errors.js";
 import { readHeader } from "../header_reader.js";
-import { isJsonObject, type JsonObject, readJson, readText } from "../json_file.js";
+import { readJson, readText } from "../json_file.js";
 import { MAX_FILES, MAX_TENSORS } from "../limits.js";
 import type { OpenedTensors, StoredTensor } from "../stored_tensor.js";
 import { isIgnoredTensor, parseSafetensors } from "./header.js";
@@ -12,13 +13,13 @@ import { isIgnoredTensor, parseSafetensors } from "./header.js";
 /** The files other than weights in a model folder, as on the Hugging Face Hub. */
 export interface FolderFiles {
   /** config.json */
-  readonly config: JsonObject;
+  readonly config: Dict;
   /** tokenizer.json */
-  readonly tokenizer?: JsonObject;
+  readonly tokenizer?: Dict;
   /** tokenizer_config.json */
-  readonly tokenizerConfig?: JsonObject;
+  readonly tokenizerConfig?: Dict;
   /** generation_config.json */
-  readonly generationConfig?: JsonObject;
+  readonly generationConfig?: Dict;
   /** chat_template.jinja */
   readonly chatTemplate?: string;
 }
@@ -67,7 +68,7 @@ export async function openSafetensorsIndex(
     const message = `is missing: ${named(index.name)} isn't the index of a model; pass the folder that it is in, or a .safetensors or .gguf file`;
     return invalidFile(index.name, "weight_map", message);
   }
-  if (!isJsonObject(map) || Object.keys(map).length === 0) {
+  if (!isDict(map) || Object.keys(map).length === 0) {
     return invalidFile(index.name, "weight_map", "must be an object of file names by tensor name, with at least one");
   }
   const count = Object.keys(map).length;

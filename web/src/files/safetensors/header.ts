@@ -1,8 +1,9 @@
 // Reads the header of a safetensors file.
+import { isDict } from "../../base/dict.js";
 import { show } from "../../base/show.js";
 import { invalidFile, named, unsupportedModel } from "../errors.js";
 import type { HeaderCursor } from "../header_reader.js";
-import { isJsonObject, parseJsonObject } from "../json_file.js";
+import { parseJsonObject } from "../json_file.js";
 import { MAX_DIMENSIONS, MAX_NAME_BYTES, MAX_TENSORS } from "../limits.js";
 import { checkTensorRanges, type StoredTensor } from "../stored_tensor.js";
 import { elementsOf, exactProduct, tensorBytes, type WeightFormatName } from "../weight_formats.js";
@@ -148,7 +149,7 @@ interface ParsedEntry {
 }
 
 function parseEntry(file: string, name: string, entry: unknown): ParsedEntry {
-  if (!isJsonObject(entry)) return invalidFile(file, name, "must be an object with dtype, shape and data_offsets");
+  if (!isDict(entry)) return invalidFile(file, name, "must be an object with dtype, shape and data_offsets");
   const { dtype, shape, data_offsets: offsets } = entry;
   if (typeof dtype !== "string") return invalidFile(file, name, `dtype must be a string (got ${show(dtype)})`);
   if (!areCounts(shape) || shape.length > MAX_DIMENSIONS)

@@ -6,7 +6,7 @@ import { show } from "../../base/show.js";
 import type { Heap } from "../../memory/heap.js";
 import type { Tokenizer } from "../../text/tokenizer.js";
 import { EventLoopYielder } from "../event_loop.js";
-import { listOf } from "../lists.js";
+import { listOf } from "../../base/lists.js";
 import {
   FULL_POLICIES,
   type FullPolicy,

@@ -10,7 +10,7 @@ import type { Tokenizer } from "../../text/tokenizer.js";
 import { CallQueue } from "./call_queue.js";
 import { extendedOverrides } from "./extend.js";
 import { generate, type Piece, readGenerateOptions } from "./generate.js";
-import { tokenIds } from "../lists.js";
+import { tokenIds } from "../../base/lists.js";
 import type { CacheSettings, ModelCore } from "../model_core.js";
 import {
   APPEND_OPTIONS,

@@ -1,8 +1,8 @@
 // Reads the lists that callers pass: token ids, and the messages of a chat.
-import { wholeNumber } from "../base/checks.js";
-import { isRevoked } from "../base/typed_arrays.js";
-import { fail } from "../base/errors.js";
-import { show } from "../base/show.js";
+import { wholeNumber } from "./checks.js";
+import { isRevoked } from "./typed_arrays.js";
+import { fail } from "./errors.js";
+import { show } from "./show.js";
 
 /** More tokens than any context has. */
 const LONGEST = 2 ** 24;
