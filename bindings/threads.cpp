@@ -1,5 +1,5 @@
-// Threads of a wasm instance. A helper is an instance of the same module in a Worker of its own, on the same memory, with a stack of its own. It
-// calls help(), which must not call JavaScript: parts of jobs neither allocate nor fail.
+// Threads of a wasm instance. A helper is an instance of the same module in a Worker of its own, on the same memory, with a stack of its
+// own. It calls help(), which must not call JavaScript: parts of jobs neither allocate nor fail.
 #include <emscripten.h>
 
 #include "base/thread_pool.h"

@@ -106,7 +106,8 @@ void ThreadPool::add_done(std::uint32_t job, int parts) {
   std::uint64_t done = done_.load(std::memory_order_relaxed);
   do {
     if (done >> 32 != job) return;
-  } while (!done_.compare_exchange_weak(done, done + static_cast<std::uint64_t>(parts), std::memory_order_release, std::memory_order_relaxed));
+  } while (
+      !done_.compare_exchange_weak(done, done + static_cast<std::uint64_t>(parts), std::memory_order_release, std::memory_order_relaxed));
 }
 
 // A range of another job is left alone, so nobody can take a part of a job that has ended.

@@ -40,8 +40,8 @@ class ThreadPool {
   int threads() const { return threads_.load(std::memory_order_relaxed); }
 
   // Calls part(context, i, thread) once for each i of [0, parts), parts <= kMaxParts, and returns when all are done, or when a helper is
-  // lost. `thread` is from 0 to threads() - 1 and no two parts run at a time with the same one, so it can choose scratch memory. A call from
-  // a part, or while another thread's call runs, computes all parts on its own thread, and so do all calls after a helper was lost.
+  // lost. `thread` is from 0 to threads() - 1 and no two parts run at a time with the same one, so it can choose scratch memory. A call
+  // from a part, or while another thread's call runs, computes all parts on its own thread, and so do all calls after a helper was lost.
   void run(int parts, Part part, void* context);
 
   // Returns thread_lost if results of a job since the last use_threads() are missing, because helpers were lost; else ok.

@@ -4,12 +4,14 @@ import { readFile } from "node:fs/promises";
 import test from "node:test";
 import createModule from "../../dist/wasm/ropewalk.node.js";
 import { loadModel } from "../../build/package/model/load_model.js";
+import { createMemory } from "../../build/package/load/shared_memory.js";
 import { Heap } from "../../build/package/memory/heap.js";
 import { partsOf, readTiny, written } from "../files/model_parts.mjs";
 import { fetchOnly, fileOf } from "../files/reading.mjs";
 
 const wasm = await WebAssembly.compile(await readFile(new URL("../../dist/wasm/ropewalk.wasm", import.meta.url)));
 const module = await createModule({
+  wasmMemory: createMemory(false),
   instantiateWasm: (imports, receive) => {
     WebAssembly.instantiate(wasm, imports).then((instance) => receive(instance, wasm));
     return {};

@@ -4,7 +4,7 @@ import { inNewProcess } from "./processes.mjs";
 const loaded = `
   import { load, RopewalkError } from "ropewalk";
   import { setTimeout as sleep } from "node:timers/promises";
-  const rw = await load({ build: process.env.ROPEWALK_BUILD });`;
+  const rw = await load({ build: process.env.ROPEWALK_BUILD, threads: 1 }); // helpers need memory of their own`;
 
 /**
  * Runs `cycle(i)`, which `source` defines and which may be async, 10 times to warm up and then `cycles` times. Returns the size of wasm memory

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { randomFloats, sameBits } from "../helpers/arrays.mjs";
-import { raises, rw, withRope } from "../helpers/runtime.mjs";
+import { anotherModule, raises, rw, withRope } from "../helpers/runtime.mjs";
 
 const config = { head_dim: 64, pairing: "half" };
 const options = { layout: "thd", shape: [3, 2, 64], positions: 1000 };
@@ -111,7 +111,8 @@ test("a new tensor is zero, and its data has the array type of its dtype", () =>
   bf16.dispose();
 });
 
-test("when memory grows, tensors and ropes keep their contents, and an older view is rejected", () => {
+/** Uses a rope while memory grows. `check(rope, old)` gets a view of a tensor from before that. */
+function growMemory(rw, check) {
   withRope(rw.rope(config), (rope) => {
     const tensor = rw.tensor([3, 2, 64]).set(randomFloats(count));
     const { inv_freq } = rope.plan();
@@ -119,9 +120,7 @@ test("when memory grows, tensors and ropes keep their contents, and an older vie
     const before = rw.memoryBytes;
     const large = rw.tensor([before / 4]); // as large as wasm memory, so memory must grow
     assert.ok(rw.memoryBytes > before);
-    assert.equal(old.length, 0, "the older view is detached");
-    raises(() => rope.rotate(old, options), "INVALID_SHAPE", "x");
-    raises(() => rope.rotate(randomFloats(count), { ...options, out: old }), "INVALID_SHAPE", "out");
+    check(rope, old);
     sameBits(tensor.data.slice(), randomFloats(count), "after growth");
     rope.rotate(tensor, { layout: "thd", positions: 1000 });
     sameBits(tensor.data.slice(), expected);
@@ -131,6 +130,32 @@ test("when memory grows, tensors and ropes keep their contents, and an older vie
     large.dispose();
     tensor.dispose();
   });
+}
+
+test("when memory that isn't shared grows, tensors and ropes keep their contents, and an older view is rejected", async () => {
+  growMemory(await anotherModule({ threads: 1 }), (rope, old) => {
+    assert.equal(old.length, 0, "the older view is detached");
+    raises(() => rope.rotate(old, options), "INVALID_SHAPE", "x");
+    raises(() => rope.rotate(randomFloats(count), { ...options, out: old }), "INVALID_SHAPE", "out");
+  });
+});
+
+test("when shared memory grows, an older view is still a view of it", async () => {
+  const shared = await anotherModule({ threads: 2 });
+  growMemory(shared, (rope, old) => {
+    const tensor = shared.tensor([3, 2, 64]);
+    sameBits(rope.rotate(old, { ...options, out: tensor }) === tensor && tensor.data.slice(), expected);
+    assert.equal(rope.rotate(old, options), old);
+    sameBits(old.slice(), expected, "in place");
+    raises(
+      () => rope.rotate(old.subarray(64, 320), { ...options, shape: [2, 2, 64], out: old.subarray(0, 256) }),
+      "INVALID_ARGUMENT",
+      "out",
+    );
+    old.set(randomFloats(count));
+    tensor.dispose();
+  });
+  await shared.useThreads(1);
 });
 
 test("memory grows for the block of position ids", () => {
