@@ -72,7 +72,9 @@ export function runTask(page, name, ...args) {
   return page.evaluate((task, values) => globalThis.runTask(task, ...values), name, args);
 }
 
-/** Opens the test page at `origin` and closes it after use. Fails if the page has complaints or violated the policy. */
+/**
+ * Opens the test page at `origin`, or in a folder of it, and closes it after use. Fails if the page has complaints or violated the policy.
+ */
 export async function withPage(browser, origin, use) {
   const { page, complaints } = await open(browser, `${origin}/pages/index.html`);
   await use((task, ...args) => runTask(page, task, ...args));

@@ -11,6 +11,9 @@ export const STRICT_CSP = "default-src 'none'; script-src 'self' 'wasm-unsafe-ev
 /** The same policy, without permission to compile wasm. */
 export const CSP_WITHOUT_WASM = "default-src 'none'; script-src 'self'; connect-src 'self'";
 
+/** The policy of a page that may not start Workers. */
+export const CSP_WITHOUT_WORKERS = `${STRICT_CSP}; worker-src 'none'`;
+
 const TYPES = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript",
@@ -59,8 +62,8 @@ async function sendModule(response, path, packages) {
 
 /**
  * Serves `folders` on a free port of localhost: by the beginning of the address, the longest that fits,
- * `{ folder, csp, wasm, wasmType, packages }`. `wasm` is one of WASM_ANSWERS, in place of the files; `wasmType` their MIME type; `packages` are
- * addresses of packages that the modules import by name.
+ * `{ folder, csp, wasm, wasmType, packages, isIsolated }`. `wasm` is one of WASM_ANSWERS, in place of the files; `wasmType` their MIME type;
+ * `packages` are addresses of packages that the modules import by name; `isIsolated` adds the headers that isolate pages from other origins.
  * Returns `{ origin, requests, close }`; `requests` lists the requested paths.
  */
 export async function serve(folders) {
@@ -71,9 +74,13 @@ export async function serve(folders) {
     requests.push(pathname);
     const prefix = prefixes.find((start) => pathname.startsWith(start));
     if (prefix === undefined) return response.writeHead(404).end();
-    const { folder, csp = STRICT_CSP, wasm, wasmType = TYPES[".wasm"], packages } = folders[prefix];
+    const { folder, csp = STRICT_CSP, wasm, wasmType = TYPES[".wasm"], packages, isIsolated } = folders[prefix];
     response.setHeader("Content-Security-Policy", csp);
     response.setHeader("Cache-Control", "no-store");
+    if (isIsolated) {
+      response.setHeader("Cross-Origin-Opener-Policy", "same-origin");
+      response.setHeader("Cross-Origin-Embedder-Policy", "require-corp");
+    }
     const name = normalize(decodeURIComponent(pathname.slice(prefix.length)) || "index.html");
     if (name.startsWith("..")) return response.writeHead(404).end();
     const extension = extname(name);

@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { makeFolder, removeFolder, root, unpackPackage } from "./tarball.mjs";
-import { CSP_WITHOUT_WASM, serve, WASM_ANSWERS } from "./server.mjs";
+import { CSP_WITHOUT_WASM, CSP_WITHOUT_WORKERS, serve, STRICT_CSP, WASM_ANSWERS } from "./server.mjs";
 
 /** Addresses of the package's main entry, by the server's response for its wasm. */
 export const ENTRIES = {
@@ -12,6 +12,9 @@ export const ENTRIES = {
   empty: "/empty/dist/index.js",
   wrongType: "/wrong-type/dist/index.js",
 };
+
+/** The main entry for pages under /isolated/, where threads can share memory. */
+export const ISOLATED_ENTRY = "/isolated/package/dist/index.js";
 
 /** The entry with the wasm inside, on a server without wasm files. */
 export const INLINE_ENTRY = "/missing/dist/inline.js";
@@ -25,6 +28,11 @@ export async function openSite() {
     "/pages/": { folder: pages },
     "/no-wasm/pages/": { folder: pages, csp: CSP_WITHOUT_WASM },
     "/package/": { folder: unpacked },
+    "/isolated/pages/": { folder: pages, isIsolated: true },
+    "/isolated/no-workers/pages/": { folder: pages, isIsolated: true, csp: CSP_WITHOUT_WORKERS },
+    "/isolated/blobs/pages/": { folder: pages, isIsolated: true, csp: `${STRICT_CSP}; worker-src blob:` },
+    "/isolated/package/": { folder: unpacked, isIsolated: true },
+    "/isolated/models/": { folder: join(root, "tests", "golden", "tiny_models"), isIsolated: true },
     "/examples/": { folder: join(root, "examples"), packages: { ropewalk: ENTRIES.good } },
     "/page/": { folder: unpacked, wasm: WASM_ANSWERS.page },
     "/missing/": { folder: unpacked, wasm: WASM_ANSWERS.missing },

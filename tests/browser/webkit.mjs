@@ -47,6 +47,7 @@ export async function launchWebKit({ timeoutMs = TIMEOUT_MS } = {}) {
     ...process.env,
     DISPLAY: name,
     GDK_BACKEND: "x11",
+    JSC_useSharedArrayBuffer: "1", // as Safari does in isolated pages
     WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: "1", // root and most containers can't make one; the tests load only their own pages
   };
   const server = spawn("WebKitWebDriver", [`--port=${port}`], { env, stdio: "ignore" });

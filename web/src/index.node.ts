@@ -6,7 +6,7 @@
 import { readFile } from "node:fs/promises";
 import { webFiles } from "./files/platform.js";
 import { type Load, loadOn, type Platform } from "./load/load.js";
-import { nodeThreads } from "./load/node_threads.js";
+import { nodeThreads } from "./load/threads.node.js";
 import helperScript from "./wasm/helper_thread.inline.js";
 
 export * from "./api.js";

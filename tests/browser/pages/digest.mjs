@@ -31,7 +31,8 @@ export function computeCase(rw, entry, inTensor = false) {
 }
 
 async function sha256(arrays) {
-  const bytes = new Uint8Array(await new Blob(arrays).arrayBuffer());
+  const copies = arrays.map((array) => array.slice()); // a Blob doesn't take shared memory
+  const bytes = new Uint8Array(await new Blob(copies).arrayBuffer());
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -2,8 +2,9 @@
 
 import * as cacheTasks from "./cache_tasks.mjs";
 import * as loadingTasks from "./tasks.mjs";
+import * as threadTasks from "./thread_tasks.mjs";
 
-const tasks = { ...loadingTasks, ...cacheTasks };
+const tasks = { ...loadingTasks, ...cacheTasks, ...threadTasks };
 
 const violations = [];
 addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) => {

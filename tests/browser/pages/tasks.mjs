@@ -4,7 +4,7 @@ import { digests } from "./digest.mjs";
 import { workedExample } from "./worked_example.mjs";
 
 /** The result or error of a promise, as an object that a page can return to its test. */
-async function outcome(promise) {
+export async function outcome(promise) {
   try {
     return { value: await promise };
   } catch (error) {
@@ -15,7 +15,7 @@ async function outcome(promise) {
 let copies = 0;
 
 /** A new copy of the entry, without any loaded module. */
-function freshEntry(entry) {
+export function freshEntry(entry) {
   return import(`${entry}?copy=${++copies}`);
 }
 

@@ -60,9 +60,9 @@ test("attention has the same bits with any number of threads", async () => {
 
 test("a model has the same logits with any number of threads", async () => {
   const all = await withEachNumber(async (rw) => {
-    const model = await rw.model(tinyModel("llama/model.gguf"));
+    const model = await rw.model(tinyModel("llama/model.gguf"), { contextLength: 512 });
     const session = model.session();
-    await session.append(Array.from({ length: 40 }, (_, i) => 3 + i));
+    await session.append(Array.from({ length: 300 }, (_, i) => 3 + (i % 60))); // enough work to be divided
     await session.append([7]);
     const logits = session.logits();
     model.dispose();

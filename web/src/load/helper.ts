@@ -14,9 +14,9 @@ export interface HelperWorker {
 
 /** What happens to a Worker. @internal */
 export interface HelperEvents {
-  message(message: HelperMessage): void;
+  message: (message: HelperMessage) => void;
   /** It couldn't start, or ended by itself. */
-  failure(reason: string): void;
+  failure: (reason: string) => void;
 }
 
 /** Starts a Worker. @internal */

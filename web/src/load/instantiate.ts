@@ -29,8 +29,9 @@ export async function instantiate(glue: Glue, compiled: WebAssembly.Module, isSh
       glue({ instantiateWasm, wasmMemory: memory }).then(resolve, reject);
     });
     if (!isShared) return { module, shared: undefined };
-    const nameOf = (value: unknown): string => Object.keys(exports).find((name) => exports[name] === value)!; // the linker shortens names
-    const [help, setStack] = [nameOf(module._help), nameOf(module.__emscripten_stack_restore)];
+    const nameOf = (function_: keyof WasmModule): string =>
+      Object.keys(exports).find((name) => exports[name] === module[function_])!; // the linker shortens names
+    const [help, setStack] = [nameOf("_help"), nameOf("__emscripten_stack_restore")];
     return { module, shared: { module: compiled, memory, help, setStack } };
   } catch (cause) {
     fail("WASM_LOAD", "wasm", `is not this version of ropewalk: ${messageOf(cause)}`, { cause });

@@ -1,5 +1,6 @@
 import { show } from "../base/show.js";
 import { fail, type RopewalkErrorCode } from "../base/errors.js";
+import { THREAD_LOST } from "./status.js";
 import type { WasmModule } from "./wasm_module.js";
 
 /** Bytes of the scratch block for arrays outside wasm memory. It fits in a second-level cache. */
@@ -10,9 +11,6 @@ const CACHE_LINE = 64;
 
 /** The most bytes of one allocation, as in src/base/aligned_memory.h: the allocator's sums wrap near 4 GB. */
 const LARGEST_ALLOCATION = 0xfff0_0000;
-
-/** Status::thread_lost (src/base/status.h). */
-const THREAD_LOST = 2;
 
 /**
  * Wasm memory. Each access makes a new view, because growing memory detaches older views, or leaves them too short if it is shared.

@@ -5,7 +5,7 @@ import { overrideRopeConfig, ropeConfig } from "../config/rope_config.js";
 import { ropeLayers } from "../config/rope_layers.js";
 import type { RopeConfig } from "../config/types.js";
 import type { ModelFiles } from "../files/model_files.js";
-import type { WasmModelConfig } from "../memory/wasm_module.js";
+import type { WasmModelConfig } from "../memory/wasm_model_functions.js";
 import type { Architecture, Factors } from "./architecture.js";
 import { architectureOf } from "./architectures.js";
 import { type ConfigKey, ConfigReader } from "./config_reader.js";

@@ -1,0 +1,82 @@
+// The functions of bindings/transformer.cpp.
+import type { Status } from "./status.js";
+
+/** The shape of a model. Fields are those of src/transformer/model_config.h. @internal */
+export interface WasmModelConfig {
+  layers: number;
+  vocabulary_size: number;
+  hidden_size: number;
+  heads: number;
+  kv_heads: number;
+  head_dim: number;
+  feed_forward_size: number;
+  norm: number;
+  norm_epsilon: number;
+  query_key_norm: number;
+  activation: number;
+  is_gated: boolean;
+  is_parallel: boolean;
+  attention_scale: number;
+  attention_soft_cap: number;
+  embedding_scale: number;
+  residual_scale: number;
+  logit_scale: number;
+  logit_soft_cap: number;
+  experts: number;
+  experts_used: number;
+  normalizes_experts: boolean;
+}
+
+export interface WasmModelFunctions {
+  model_create(scalar: boolean): number;
+  model_destroy(model: number): void;
+  model_configure(model: number, config: WasmModelConfig, layers: number): Status;
+  model_reserve(
+    model: number,
+    layer: number,
+    slot: number,
+    expert: number,
+    format: number,
+    rows: number,
+    columns: number,
+    bytes: number,
+    result: number,
+  ): Status;
+  model_set_vector(
+    model: number,
+    layer: number,
+    slot: number,
+    format: number,
+    stored: number,
+    bytes: number,
+    added: number,
+  ): Status;
+  model_pack(model: number, layer: number, slot: number, expert: number): Status;
+  model_finish(model: number): Status;
+  model_forward(model: number, cache: number, sequence: number, tokens: number, count: number): Status;
+  model_hidden(model: number): number;
+  model_logits(model: number, first: number, count: number, out: number): Status;
+  model_losses(model: number, first: number, targets: number, count: number, out: number): Status;
+
+  sampler_create(): number;
+  sampler_destroy(sampler: number): void;
+  sampler_configure(
+    sampler: number,
+    repetitionPenalty: number,
+    temperature: number,
+    topK: number,
+    topP: number,
+    minP: number,
+  ): Status;
+  sampler_seed(sampler: number, seed: number): void;
+  sampler_sample(
+    sampler: number,
+    logits: number,
+    size: number,
+    seen: number,
+    seenCount: number,
+    result: number,
+  ): Status;
+  log_normalizer(logits: number, size: number): number;
+  most_probable(logits: number, size: number, result: number, count: number): void;
+}
