@@ -23,6 +23,7 @@ const HEADERS = {
   "content-security-policy": "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'",
   "x-content-type-options": "nosniff",
   "cache-control": "no-cache",
+  "service-worker-allowed": "/", // isolation_worker.js isn't in the root here
 };
 
 /** The file for a URL, or undefined if it is outside the served folders. */
