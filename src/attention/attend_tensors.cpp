@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "attention/tensor_strides.h"
+#include "rope/tensor_strides.h"
 
 namespace ropewalk {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <new>
 
-#include "attention/tensor_strides.h"
+#include "rope/tensor_strides.h"
 
 namespace ropewalk {
 

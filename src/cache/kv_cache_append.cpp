@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "attention/tensor_strides.h"
 #include "cache/kv_cache.h"
+#include "rope/tensor_strides.h"
 
 namespace ropewalk {
 namespace {
