@@ -1,4 +1,6 @@
 // Embind declarations for rope: fields and functions, without logic. Addresses are numbers, so tensors are not copied.
+#include <emscripten.h>
+
 #include <new>
 
 #include "bindings/embind.h"
@@ -6,6 +8,7 @@
 #include "rope/decay.h"
 #include "rope/pair_analysis.h"
 #include "rope/pairing.h"
+#include "rope/walk.h"
 
 using namespace emscripten;
 using namespace ropewalk;
@@ -174,6 +177,8 @@ int convert(Address source, Address target, int element_size, int heads, int hea
 }  // namespace
 
 EMSCRIPTEN_BINDINGS(ropewalk_rope) {
+  WalkChoice::clock = emscripten_get_now;
+
   register_optional<double>();
 
   value_object<RopeConfig>("RopeConfig")

@@ -5,6 +5,8 @@
 
 #include "base/thread_pool.h"
 #include "base/touch.h"
+#include "rope/tensor_strides.h"
+#include "rope/walk.h"
 
 namespace ropewalk {
 namespace {
@@ -12,31 +14,28 @@ namespace {
 // In layout bhtd, every head uses rows of this many bytes before the next rows are read, so that they stay in the first-level cache.
 constexpr int kRowBytesInCache = 16384;
 
-// A tensor of more bytes than this is read from memory, not from a cache. Then each piece of it is prefetched, line by line, before it
-// is rotated, so that its loads overlap instead of waiting behind a kernel's arithmetic. At T = 4096 this reaches the memory limit
-// instead of 0.78 of it. Data in a cache would take a fifth longer. A piece and its rows fit in a first-level cache of 32 KB.
+// A tensor of more bytes than this is read from memory, not from a cache, so how it is walked matters (walk.h).
 constexpr std::int64_t kStreamingBytes = 16 << 20;
+
+// What is read ahead at a time: a piece and its rows fit in a first-level cache of 32 KB.
 constexpr int kPieceBytes = 16384;
 
 // Operations per pair (thread_pool.h). Large tensors wait for memory.
 constexpr std::int64_t kPairWork = 8;
 
-// The strides of a tensor in source or target, in elements.
-struct Steps {
-  std::ptrdiff_t batch, token, head;
-};
+// One choice for each kernel, because kernels differ in how much they compute per byte.
+WalkChoice walk_choices[kRotations][kDTypes];
 
-Steps steps_of(const HeadTensor& tensor, const Strides* strides) {
-  if (strides != nullptr) return {strides->batch, strides->token, strides->head};
-  const std::ptrdiff_t dim = tensor.shape.head_dim, tokens = tensor.shape.tokens, heads = tensor.shape.heads;
-  if (tensor.layout == Layout::bhtd) return {dim * tokens * heads, dim, dim * tokens};
-  return {dim * tokens * heads, dim * heads, dim};
+TensorStrides strides_of(const HeadTensor& tensor, const Strides* strides) {
+  if (strides == nullptr) return strides_of(tensor);
+  const std::int64_t size = size_of(tensor.dtype);
+  return {strides->batch * size, strides->token * size, strides->head * size};
 }
 
-// Heads at equal distances of `stride` elements.
+// Heads at equal distances, in bytes.
 struct HeadRange {
-  std::ptrdiff_t first;  // elements from the start
-  std::ptrdiff_t stride;
+  std::int64_t first;  // from the start of the tensor
+  std::int64_t stride;
 };
 
 class Walker {
@@ -45,50 +44,45 @@ class Walker {
       : kernel_(kernels.rotate[static_cast<int>(rotation)][static_cast<int>(tensor.dtype)]),
         tensor_(tensor),
         span_(span),
-        is_streaming_(element_count(tensor.shape) * size_of(tensor.dtype) > kStreamingBytes) {}
+        size_(size_of(tensor.dtype)),
+        head_bytes_(tensor.shape.head_dim * size_) {}
 
   // `row` and `row_stride` are in floats from the start of the rows.
-  void rotate(const Rows& rows, std::ptrdiff_t row, std::ptrdiff_t row_stride, const HeadRange& source, const HeadRange& target,
-              int count) const {
-    if (!is_streaming_ || source.stride != tensor_.shape.head_dim) return rotate_run(rows, row, row_stride, source, target, count);
-    const std::ptrdiff_t head_bytes = source.stride * size_of(tensor_.dtype);
-    const int step = std::max<int>(1, static_cast<int>(kPieceBytes / head_bytes));
+  void rotate(const Rows& rows, std::ptrdiff_t row, std::ptrdiff_t row_stride, const HeadRange& source, const HeadRange& target, int count,
+              Walk walk) const {
+    const bool reads_ahead = walk == Walk::read_ahead && source.stride == head_bytes_;
+    const int step = reads_ahead ? std::max<int>(1, static_cast<int>(kPieceBytes / head_bytes_)) : count;
     for (int head = 0; head < count; head += step) {
-      const HeadRange source_piece = {source.first + head * source.stride, source.stride};
-      const HeadRange target_piece = {target.first + head * target.stride, target.stride};
-      const int piece_count = std::min(step, count - head);
-      touch_lines(static_cast<const char*>(tensor_.source) + byte_offset(source_piece), piece_count * head_bytes);
-      rotate_run(rows, row + head * row_stride, row_stride, source_piece, target_piece, piece_count);
+      const char* from = static_cast<const char*>(tensor_.source) + static_cast<std::size_t>(source.first + head * source.stride);
+      char* to = static_cast<char*>(tensor_.target) + static_cast<std::size_t>(target.first + head * target.stride);
+      const int heads = std::min(step, count - head);
+      if (reads_ahead) touch_lines(from, heads * head_bytes_);
+      rotate_run(rows, row + head * row_stride, row_stride, from, source.stride, to, target.stride, heads, walk == Walk::in_order);
     }
   }
 
  private:
-  void rotate_run(const Rows& rows, std::ptrdiff_t row, std::ptrdiff_t row_stride, const HeadRange& source_heads,
-                  const HeadRange& target_heads, int count) const {
-    const std::ptrdiff_t size = size_of(tensor_.dtype), offset = span_.offset * size;
-    const char* source = static_cast<const char*>(tensor_.source) + byte_offset(source_heads);
-    char* target = static_cast<char*>(tensor_.target) + byte_offset(target_heads);
-    std::ptrdiff_t source_stride = source_heads.stride;
+  void rotate_run(const Rows& rows, std::ptrdiff_t row, std::ptrdiff_t row_stride, const char* source, std::int64_t source_stride,
+                  char* target, std::int64_t target_stride, int count, bool in_order) const {
     if (source != target && span_.size != tensor_.shape.head_dim) {
       for (int head = 0; head < count; ++head) {
-        std::memcpy(target + head * target_heads.stride * size, source + head * source_stride * size, tensor_.shape.head_dim * size);
+        std::memcpy(target + static_cast<std::size_t>(head * target_stride), source + static_cast<std::size_t>(head * source_stride),
+                    head_bytes_);
       }
       source = target;
-      source_stride = target_heads.stride;
+      source_stride = target_stride;
     }
-    kernel_({source + offset, target + offset, source_stride, target_heads.stride, row_stride, rows.cos + row, rows.sin + row,
-             span_.size / 2, count});
-  }
-
-  // Unsigned, because a tensor in wasm memory may have more bytes than a 32-bit ptrdiff_t can count.
-  std::size_t byte_offset(const HeadRange& heads) const {
-    return static_cast<std::size_t>(heads.first) * static_cast<std::size_t>(size_of(tensor_.dtype));
+    const std::ptrdiff_t offset = span_.offset * size_;
+    kernel_({source + offset, target + offset, static_cast<std::ptrdiff_t>(source_stride / size_),
+             static_cast<std::ptrdiff_t>(target_stride / size_), row_stride, rows.cos + row, rows.sin + row, span_.size / 2, count,
+             in_order});
   }
 
   RotateKernel kernel_;
   const HeadTensor& tensor_;
   Span span_;
-  bool is_streaming_;
+  std::ptrdiff_t size_;
+  std::ptrdiff_t head_bytes_;
 };
 
 }  // namespace
@@ -123,30 +117,40 @@ void rotate(const RotateKernels& kernels, Rotation rotation, const HeadTensor& t
             const TokenBlock& block) {
   const Walker walker(kernels, rotation, tensor, span);
   const Shape& shape = tensor.shape;
+  const bool runs_over_tokens = tensor.layout == Layout::bhtd && shape.tokens != 1;
+  WalkChoice& walk_choice = walk_choices[static_cast<int>(rotation)][static_cast<int>(tensor.dtype)];
+  const bool is_streaming = element_count(shape) * size_of(tensor.dtype) > kStreamingBytes;
   const std::ptrdiff_t pairs = span.size / 2;
-  const Steps source = steps_of(tensor, tensor.strides == nullptr ? nullptr : &tensor.strides->source);
-  const Steps target = steps_of(tensor, tensor.strides == nullptr ? nullptr : &tensor.strides->target);
-  const auto start = [&](const Steps& steps, int batch, int token, int head) {
-    return (block.batch + batch) * steps.batch + (block.first + token) * steps.token + head * steps.head;
+  const TensorStrides source = strides_of(tensor, tensor.strides == nullptr ? nullptr : &tensor.strides->source);
+  const TensorStrides target = strides_of(tensor, tensor.strides == nullptr ? nullptr : &tensor.strides->target);
+  const auto start = [&](const TensorStrides& strides, int batch, int token, int head) {
+    return (block.batch + batch) * strides.batch + (block.first + token) * strides.token + head * strides.head;
   };
 
   const int step = std::max<int>(1, kRowBytesInCache / static_cast<int>(2 * pairs * sizeof(float)));
   const int steps = (block.count + step - 1) / step;
   const std::int64_t work = kPairWork * pairs * shape.heads * std::min(step, block.count);
   each_in_parallel(block.batches * steps, work, [&](int unit) {
-    const int batch = unit / steps, first = unit % steps * step, count = std::min(step, block.count - first);
+    const int batch = unit / steps, first_of_unit = unit % steps * step, count_of_unit = std::min(step, block.count - first_of_unit);
     const std::ptrdiff_t first_row = (rows.per_batch ? batch * static_cast<std::ptrdiff_t>(block.count) : 0) * pairs;
-    if (tensor.layout != Layout::bhtd || shape.tokens == 1) {
-      for (int token = first; token < first + count; ++token) {
-        walker.rotate(rows, first_row + token * pairs, 0, {start(source, batch, token, 0), source.head},
-                      {start(target, batch, token, 0), target.head}, shape.heads);
+    const auto rotate_tokens = [&](int first, int last, Walk walk) {
+      if (!runs_over_tokens) {
+        for (int token = first; token < last; ++token) {
+          walker.rotate(rows, first_row + token * pairs, 0, {start(source, batch, token, 0), source.head},
+                        {start(target, batch, token, 0), target.head}, shape.heads, walk);
+        }
+        return;
       }
-      return;
-    }
-    for (int head = 0; head < shape.heads; ++head) {
-      walker.rotate(rows, first_row + first * pairs, pairs, {start(source, batch, first, head), source.token},
-                    {start(target, batch, first, head), target.token}, count);
-    }
+      for (int head = 0; head < shape.heads; ++head) {
+        walker.rotate(rows, first_row + first * pairs, pairs, {start(source, batch, first, head), source.token},
+                      {start(target, batch, first, head), target.token}, last - first, walk);
+      }
+    };
+    const int last_of_unit = first_of_unit + count_of_unit;
+    if (!is_streaming) return rotate_tokens(first_of_unit, last_of_unit, Walk::in_cache);
+    if (runs_over_tokens) return rotate_tokens(first_of_unit, last_of_unit, Walk::read_ahead);  // runs are too short for prefetchers
+    walk_choice.run(count_of_unit,
+                    [&](int first, int last, Walk walk) { rotate_tokens(first_of_unit + first, first_of_unit + last, walk); });
   });
 }
 

@@ -31,6 +31,7 @@ struct HeadRun {
   const float* sin;           // [pairs]
   int pairs;
   int count;
+  bool in_order = false;  // head by head, in the order of addresses, instead of several heads at a time (walk.h). Same bits
 };
 
 using RotateKernel = void (*)(const HeadRun&);

@@ -1,11 +1,14 @@
 // The same bits with any number of threads, on random shapes. The `native-threads` preset runs this under ThreadSanitizer.
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "base/native_threads.h"
 #include "native/attention/attention_call.h"
 #include "native/random/random_cases.h"
 #include "native/transformer/transformer_model.h"
 #include "rope/rope.h"
+#include "rope/walk.h"
 #include "transformer/forward.h"
 
 namespace ropewalk {
@@ -62,6 +65,27 @@ TEST(Threads, Rotation) {
       return rotated;
     });
   });
+}
+
+// The walk of a large tensor is chosen by timing (walk.h), which may differ from thread to thread and from run to run.
+TEST(Threads, RotationOfALargeTensor) {
+  static std::atomic<int> readings{0};
+  WalkChoice::clock = [] { return static_cast<double>(readings.fetch_add(1) % 7); };
+  const Shape shape = {1, 1100, 40, 128};
+  std::vector<float> x(static_cast<std::size_t>(element_count(shape)));
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 1000) / 1000;
+  RopeConfig config;
+  config.head_dim = shape.head_dim;
+  expect_same_bits([&] {
+    Rope rope;
+    EXPECT_EQ(rope.configure(config), Status::ok);
+    std::vector<float> rotated = x;
+    EXPECT_EQ(rope.rotate({rotated.data(), rotated.data(), DType::f32, Layout::thd, shape}, {7, nullptr, 1, 1, shape.tokens}, 0, {}),
+              Status::ok);
+    return rotated;
+  });
+  WalkChoice::clock = nullptr;
+  EXPECT_GT(readings, 0);
 }
 
 TEST(Threads, ProductsThatShareTheirInput) {
