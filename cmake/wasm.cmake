@@ -79,7 +79,7 @@ target_link_libraries(ropewalk_node PRIVATE ropewalk_bindings)
 link_for(ropewalk_node node node)
 
 if(ROPEWALK_BENCHMARK)
-  add_executable(ropewalk_bench tests/bench/limits.cpp)
+  add_executable(ropewalk_bench tests/bench/limits.cpp tests/bench/variants.cpp)
   target_compile_options(ropewalk_bench PRIVATE -O3 -msimd128 -ffp-contract=off)
   target_link_libraries(ropewalk_bench PRIVATE ropewalk_bindings)
   link_for(ropewalk_bench bench web,worker,node)

@@ -2,6 +2,7 @@
 //
 //   npm run bench -- rope           only the kernels, attention and caches
 //   npm run bench -- models         only whole models
+//   npm run bench -- variants       ways to rotate in place (not part of the others)
 //   npm run bench -- --json FILE    writes the results to a file too
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
@@ -54,6 +55,12 @@ async function inPage(use) {
   } finally {
     await server.close();
   }
+}
+
+/** Compares ways to rotate in place, in Chromium or Node. */
+async function variantsIn(place, name) {
+  if (place === "node") return inNode("variant_node.mjs", name);
+  return inPage((page) => page.evaluate((...args) => globalThis.runVariants(...args), name, links[name].folder));
 }
 
 async function inChromium(name) {
@@ -149,8 +156,8 @@ function print(title, lines) {
 }
 
 async function bench(args) {
-  const halves = ["rope", "models"].filter((half) => args.includes(half));
-  const wants = (half) => halves.length === 0 || halves.includes(half);
+  const parts = ["rope", "models", "variants"].filter((part) => args.includes(part));
+  const wants = (part) => (parts.length === 0 ? part !== "variants" : parts.includes(part));
   await setUp(["build", "browsers"]);
   await build();
   for (const link of Object.values(links)) await linkBenchmark(link);
@@ -165,6 +172,10 @@ async function bench(args) {
     if (wants("models")) {
       await measure(`models in Chromium, ${name} build`, modelsIn("chromium", name));
       await measure(`models in Node ${process.version}, ${name} build`, modelsIn("node", name));
+    }
+    if (wants("variants")) {
+      await measure(`variants in Chromium, ${name} build`, variantsIn("chromium", name));
+      await measure(`variants in Node ${process.version}, ${name} build`, variantsIn("node", name));
     }
   }
   const missed = Object.values(results)

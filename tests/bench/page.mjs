@@ -1,5 +1,6 @@
 // Runs the benchmark in a page. scripts/bench.mjs calls globalThis.runBenchmark.
 import { benchRuntime, runBenchmark } from "./run_benchmark.mjs";
+import { runVariantCases } from "./variant_cases.mjs";
 import { measureWllama, runModelCases } from "./model_cases.mjs";
 
 globalThis.runBenchmark = async (build, folder, modelBytes) => {
@@ -9,6 +10,16 @@ globalThis.runBenchmark = async (build, folder, modelBytes) => {
   const { default: glue } = await import(at("ropewalk.mjs"));
   const wasm = await (await fetch(at("ropewalk.wasm"))).arrayBuffer();
   return runBenchmark({ glue, wasm, build, ort, model: new Uint8Array(modelBytes) });
+};
+
+/** Compares ways to rotate in place. */
+globalThis.runVariants = async (build, folder) => {
+  const at = (name) => `/build/${folder}/bench/${name}`;
+  const { default: glue } = await import(at("ropewalk.mjs"));
+  const wasm = await (await fetch(at("ropewalk.wasm"))).arrayBuffer();
+  const lines = [];
+  runVariantCases({ ...(await benchRuntime({ glue, wasm, build })), report: (line) => lines.push(line) });
+  return lines;
 };
 
 /** Benchmarks a model at a URL. With `withPeer`, measures wllama first, while the page holds no other model. */
