@@ -37,7 +37,7 @@ async function inNode(script, name, ...args) {
 async function inPage(use) {
   const { withBrowser, open } = await import("../tests/browser/browsers.mjs");
   const { serve } = await import("../tests/browser/server.mjs");
-  const csp = "script-src 'self' 'unsafe-eval' blob:; worker-src blob:";
+  const csp = "script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; worker-src blob:"; // inline: the import map
   const server = await serve({ "/": { folder: root, csp } });
   try {
     let lines;

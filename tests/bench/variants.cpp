@@ -20,29 +20,31 @@ using Arithmetic = RelaxedMultiplyAdd;
 using Arithmetic = MultiplyThenAdd;
 #endif
 
-// Rotates `Heads` heads, 8 · sizeof...(Group) pairs per step, unrolled.
+// Rotates `count` heads, `Heads` at a time and 8 · sizeof...(Group) pairs per step, unrolled.
 template <class Pairing, int Heads, int... Group>
-void rotate_by_steps(float* x, int head_dim, const float* cos, const float* sin, std::integer_sequence<int, Group...>) {
+void rotate_by_steps(float* x, int count, int head_dim, const float* cos, const float* sin, std::integer_sequence<int, Group...>) {
   const int pairs = head_dim / 2;
-  for (int j = 0; j < pairs; j += 8 * static_cast<int>(sizeof...(Group))) {
-    (rotate_eight<Arithmetic, Pairing, Pairing, Heads>(x, head_dim, x, head_dim, cos, sin, j + 8 * Group, pairs), ...);
+  for (int head = 0; head < count; head += Heads, x += Heads * head_dim) {
+    for (int j = 0; j < pairs; j += 8 * static_cast<int>(sizeof...(Group))) {
+      (rotate_eight<Arithmetic, Pairing, Pairing, Heads>(x, head_dim, x, head_dim, cos, sin, j + 8 * Group, pairs), ...);
+    }
   }
 }
 
 template <class Pairing, int Heads, int Groups>
-void rotate_step(float* x, int head_dim, const float* cos, const float* sin) {
-  rotate_by_steps<Pairing, Heads>(x, head_dim, cos, sin, std::make_integer_sequence<int, Groups>());
+void rotate_heads_by_steps(float* x, int count, int head_dim, const float* cos, const float* sin) {
+  rotate_by_steps<Pairing, Heads>(x, count, head_dim, cos, sin, std::make_integer_sequence<int, Groups>());
 }
 
-using Step = void (*)(float* x, int head_dim, const float* cos, const float* sin);
+using RotateHeads = void (*)(float* x, int count, int head_dim, const float* cos, const float* sin);
 
 template <class Pairing, int Heads>
-Step step_of(int pairs) {
+RotateHeads variant_of(int pairs) {
   switch (pairs) {
-    case 8: return rotate_step<Pairing, Heads, 1>;
-    case 16: return rotate_step<Pairing, Heads, 2>;
-    case 32: return rotate_step<Pairing, Heads, 4>;
-    default: return rotate_step<Pairing, Heads, 8>;
+    case 8: return rotate_heads_by_steps<Pairing, Heads, 1>;
+    case 16: return rotate_heads_by_steps<Pairing, Heads, 2>;
+    case 32: return rotate_heads_by_steps<Pairing, Heads, 4>;
+    default: return rotate_heads_by_steps<Pairing, Heads, 8>;
   }
 }
 
@@ -54,8 +56,9 @@ extern "C" {
 // 64 pairs. Lines of `piece_heads` heads are read before they are rotated; 0: none. A `token_stride` of 0 repeats the first token.
 EMSCRIPTEN_KEEPALIVE void rotate_variant(float* x, bool interleaved, int step_heads, int step_pairs, int piece_heads, const float* cos,
                                          const float* sin, int tokens, int heads, int head_dim, int token_stride, int repeats) {
-  const Step step = interleaved ? (step_heads == 1 ? step_of<Interleaved, 1>(step_pairs) : step_of<Interleaved, 2>(step_pairs))
-                                : (step_heads == 1 ? step_of<Half, 1>(step_pairs) : step_of<Half, 2>(step_pairs));
+  const RotateHeads rotate_heads = interleaved
+                                       ? (step_heads == 1 ? variant_of<Interleaved, 1>(step_pairs) : variant_of<Interleaved, 2>(step_pairs))
+                                       : (step_heads == 1 ? variant_of<Half, 1>(step_pairs) : variant_of<Half, 2>(step_pairs));
   const int piece = piece_heads == 0 ? heads : piece_heads;
   for (int unit = 0; unit < tokens * repeats; ++unit) {
     const int token = unit % tokens;
@@ -65,7 +68,7 @@ EMSCRIPTEN_KEEPALIVE void rotate_variant(float* x, bool interleaved, int step_he
       const int count = std::min(piece, heads - first);
       float* at = x + static_cast<std::ptrdiff_t>(token) * token_stride + first * head_dim;
       if (piece_heads != 0) touch_lines(reinterpret_cast<const char*>(at), std::ptrdiff_t{4} * count * head_dim);
-      for (int head = 0; head < count; head += step_heads) step(at + head * head_dim, head_dim, c, s);
+      rotate_heads(at, count, head_dim, c, s);
     }
   }
 }
