@@ -3,6 +3,7 @@
 #include <cmath>
 #include <new>
 
+#include "base/thread_pool.h"
 #include "cache/kv_cache.h"
 
 namespace ropewalk {
@@ -74,7 +75,7 @@ Status KvCache::plan_for(KvSequence& cached, double length) {
     if (const Status status = rope.use_length(length); status != Status::ok) return status;
     cached.set_planned_length(index, length);
   }
-  return Status::ok;
+  return thread_pool().status();
 }
 
 // Allocates all memory that apply_move() needs.
@@ -141,7 +142,7 @@ Status KvCache::shift(int sequence, int keep, int discard) {
   if (const Status status = prepare_move(cached); status != Status::ok) return status;
   cached.remove(keep, discard);
   if (delta != 0) apply_move(cached, {nullptr, keep, delta});
-  return Status::ok;
+  return thread_pool().status();
 }
 
 // Checks that the cache's keys can be those of a new config.
@@ -249,7 +250,7 @@ Status KvCache::retune(const KvRetune& change) {
     sequences_[change.sequence].replace_positions([&](int axis, int slot) { return change.positions->at(axis, 0, slot); });
   }
   if (ropes != nullptr) ropes_ = std::move(ropes);
-  return Status::ok;
+  return thread_pool().status();
 }
 
 // Checks that all keys and values are finite, as append() guarantees: a saved image may contain anything.
@@ -292,6 +293,7 @@ Status KvCache::adopt(int sequence, KvSequence&& restored, const FrequencyPlan* 
     if (const Status status = rerotation_.prepare(geometry_, from[rope], to[rope]); status != Status::ok) return status;
     rerotation_.apply(*kernels_, *rotate_kernels_, restored, rope, {});
   }
+  if (thread_pool().status() != Status::ok) return Status::thread_lost;
   if (!are_finite(restored)) return Status::image_content;  // keys may be larger than the image says
   restored.use_geometry(geometry_);
   sequences_[sequence] = std::move(restored);

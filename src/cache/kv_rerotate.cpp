@@ -4,10 +4,17 @@
 #include <cmath>
 
 #include "base/reproducible_math.h"
+#include "base/thread_pool.h"
 #include "base/touch.h"
 #include "rope/rotate.h"
 
 namespace ropewalk {
+namespace {
+
+// Operations per pair (thread_pool.h).
+constexpr std::int64_t kPairWork = 8;
+
+}  // namespace
 
 double xpos_growth(const FrequencyPlan& plan, double largest_position) {
   if (plan.xpos_scale.empty()) return 1;
@@ -18,10 +25,9 @@ double xpos_growth(const FrequencyPlan& plan, double largest_position) {
 Status KeyRerotation::prepare(const KvGeometry& geometry, const FrequencyPlan& from, const FrequencyPlan& to) {
   if (const Status status = difference_.prepare(from, to, true); status != Status::ok) return status;
   const std::uint64_t pairs = to.inv_freq.size();
-  if (!cos_.resize(kBlockTokens * pairs) || !sin_.resize(kBlockTokens * pairs)) return Status::out_of_memory;
-  if (geometry.type() == RowType::q8_0 && !rows_.resize(static_cast<std::uint64_t>(kBlockTokens) * padded_dim(to.head_dim))) {
-    return Status::out_of_memory;
-  }
+  if (!cos_.resize(kTokensTogether * pairs) || !sin_.resize(kTokensTogether * pairs)) return Status::out_of_memory;
+  const std::uint64_t page_floats = static_cast<std::uint64_t>(kBlockTokens) * padded_dim(to.head_dim);
+  if (geometry.type() == RowType::q8_0 && !rows_.resize(thread_pool().threads() * page_floats)) return Status::out_of_memory;
   geometry_ = &geometry;
   plan_ = &to;
   return Status::ok;
@@ -29,59 +35,71 @@ Status KeyRerotation::prepare(const KvGeometry& geometry, const FrequencyPlan& f
 
 void KeyRerotation::apply(const AttentionKernels& kernels, const RotateKernels& rotate_kernels, const KvSequence& sequence, int rope,
                           const KeyMove& move) {
-  const std::size_t pairs = plan_->inv_freq.size();
-  for (int index = 0; index < sequence.pages(); ++index) {
-    const int start = index * kBlockTokens, tokens = std::min(kBlockTokens, sequence.tokens() - start);
-    int first = 0, count = 0;  // a run of tokens whose keys change, and the rows written for it so far
-    const auto rotate_run = [&] {
-      for (int i = 0; count > 0 && i < geometry_->layers(); ++i) {
-        const KvGeometry::Layer& layer = geometry_->layer(i);
-        const int written = std::min(count, sequence.written(i) - start - first);
-        if (layer.rope == rope && written > 0) rotate_rows(kernels, rotate_kernels, layer, sequence.page(index), first, written);
+  for (int start = 0; start < sequence.tokens(); start += kTokensTogether) {
+    const int runs = write_rows(sequence, move, start), layers = geometry_->layers();
+    const std::int64_t work = kPairWork * static_cast<std::int64_t>(plan_->inv_freq.size()) * kBlockTokens * geometry_->layer(0).heads;
+    const int units = runs * layers, parts = parts_of(units, work);
+    in_parallel(parts, [&](int part, int thread) {
+      const auto [first, last] = part_range(units, parts, part);
+      for (int unit = static_cast<int>(first); unit < last; ++unit) {
+        const KvGeometry::Layer& layer = geometry_->layer(unit / runs);
+        const Run& run = runs_[unit % runs];
+        const int written = std::min(run.count, sequence.written(unit / runs) - run.first);
+        if (layer.rope != rope || written <= 0) continue;
+        char* page = sequence.page(run.first / kBlockTokens);
+        rotate_rows(kernels, rotate_kernels, layer, page, {run.first % kBlockTokens, written}, run.first - start, thread);
       }
-      first += count;
-      count = 0;
-    };
-    for (int token = 0; token < tokens; ++token) {
-      double from_position[kMaxAxes] = {}, to_position[kMaxAxes] = {};
-      for (int axis = 0; axis < plan_->axes; ++axis) {
-        const int plane = geometry_->axes() == 1 ? 0 : axis;
-        from_position[axis] = sequence.position(plane, start + token);
-        to_position[axis] = move.at(sequence, plane, start + token);
-      }
-      if (difference_.write(from_position, to_position, &cos_[count * pairs], &sin_[count * pairs])) {
-        ++count;
-      } else {
-        rotate_run();
-        first = token + 1;
-      }
-    }
-    rotate_run();
+    });
   }
 }
 
+int KeyRerotation::write_rows(const KvSequence& sequence, const KeyMove& move, int start) {
+  const std::size_t pairs = plan_->inv_freq.size();
+  const int tokens = std::min(kTokensTogether, sequence.tokens() - start);
+  int runs = 0;
+  bool continues = false;  // the last run
+  for (int token = 0; token < tokens; ++token) {
+    double from_position[kMaxAxes] = {}, to_position[kMaxAxes] = {};
+    for (int axis = 0; axis < plan_->axes; ++axis) {
+      const int plane = geometry_->axes() == 1 ? 0 : axis;
+      from_position[axis] = sequence.position(plane, start + token);
+      to_position[axis] = move.at(sequence, plane, start + token);
+    }
+    const bool changes = difference_.write(from_position, to_position, &cos_[token * pairs], &sin_[token * pairs]);
+    if (changes && continues && token % kBlockTokens != 0) {
+      ++runs_[runs - 1].count;
+    } else if (changes) {
+      runs_[runs++] = {start + token, 1};
+    }
+    continues = changes;
+  }
+  return runs;
+}
+
 void KeyRerotation::rotate_rows(const AttentionKernels& kernels, const RotateKernels& rotate_kernels, const KvGeometry::Layer& layer,
-                                char* page, int first, int count) {
+                                char* page, const Run& run, int row, int thread) {
   const int type = static_cast<int>(geometry_->type());
   const bool in_place = geometry_->type() != RowType::q8_0;
   const Rotation rotation =
       plan_->pairing == Pairing::interleaved ? Rotation::interleaved : Rotation::half;  // interleaved_to_half is stored by halves
   const RotateKernel kernel = rotate_kernels.rotate[static_cast<int>(rotation)][in_place ? type : static_cast<int>(DType::f32)];
   const int dim = padded_dim(layer.head_dim), pairs = plan_->rotary_dim / 2;
-  const StoredRows rows = {static_cast<std::ptrdiff_t>(layer.row_bytes), dim, count, layer.head_dim};
+  const StoredRows rows = {static_cast<std::ptrdiff_t>(layer.row_bytes), dim, run.count, layer.head_dim};
+  const float *cos = &cos_[static_cast<std::size_t>(row) * pairs], *sin = &sin_[static_cast<std::size_t>(row) * pairs];
+  float* floats = in_place ? nullptr : &rows_[static_cast<std::size_t>(thread) * kBlockTokens * dim];
 
   for (int head = 0; head < layer.heads; ++head) {
-    char* stored = page + layer.key_offset + layer.row(head, first);
+    char* stored = page + layer.key_offset + layer.row(head, run.first);
     if (in_place) {
-      touch_lines(stored, static_cast<std::ptrdiff_t>(count * layer.row_bytes));
+      touch_lines(stored, static_cast<std::ptrdiff_t>(run.count * layer.row_bytes));
       char* span = stored + plan_->rotary_offset * size_of(static_cast<DType>(type));
-      kernel({span, span, layer.head_dim, layer.head_dim, pairs, cos_.data(), sin_.data(), pairs, count});
+      kernel({span, span, layer.head_dim, layer.head_dim, pairs, cos, sin, pairs, run.count});
       continue;
     }
-    kernels.load[type](rows, stored, rows_.data());
-    float* span = rows_.data() + plan_->rotary_offset;
-    kernel({span, span, dim, dim, pairs, cos_.data(), sin_.data(), pairs, count});
-    kernels.store[type](rows, rows_.data(), stored);
+    kernels.load[type](rows, stored, floats);
+    float* span = floats + plan_->rotary_offset;
+    kernel({span, span, dim, dim, pairs, cos, sin, pairs, run.count});
+    kernels.store[type](rows, floats, stored);
   }
 }
 

@@ -36,20 +36,33 @@ class KeyRerotation {
   // Allocates all memory that apply() needs, and keeps references to the plans. Returns plans_differ, out_of_memory or ok.
   Status prepare(const KvGeometry& geometry, const FrequencyPlan& from, const FrequencyPlan& to);
 
-  // Re-rotates the keys of all layers that use a rope. Each row is rounded once to its storage; a key whose angle and scale stay the same
-  // is not touched. Does not change the positions of the sequence: that is KvSequence::replace_positions().
+  // Re-rotates the keys of all layers that use a rope, on the threads of the pool. Each row is rounded once to its storage; a key whose
+  // angle and scale stay the same is not touched. Does not change the positions of the sequence: that is KvSequence::replace_positions().
   void apply(const AttentionKernels& kernels, const RotateKernels& rotate_kernels, const KvSequence& sequence, int rope,
              const KeyMove& move);
 
  private:
+  // Tokens whose rows are computed before their keys are rotated.
+  static constexpr int kTokensTogether = 8 * kBlockTokens;
+
+  // Tokens of one page whose keys change.
+  struct Run {
+    int first, count;
+  };
+
+  // Writes the rows of the tokens from `start` on. Returns the number of runs among them.
+  int write_rows(const KvSequence& sequence, const KeyMove& move, int start);
+
+  // `run` counts from the start of the page, `row` is that of its first token.
   void rotate_rows(const AttentionKernels& kernels, const RotateKernels& rotate_kernels, const KvGeometry::Layer& layer, char* page,
-                   int first, int count);
+                   const Run& run, int row, int thread);
 
   const KvGeometry* geometry_ = nullptr;
   const FrequencyPlan* plan_ = nullptr;
   DifferenceRows difference_;
-  Buffer<float> cos_, sin_;  // [kBlockTokens][pairs]
-  Buffer<float> rows_;       // [kBlockTokens][padded head_dim], q8_0 only
+  Run runs_[kTokensTogether];
+  Buffer<float> cos_, sin_;  // [kTokensTogether][pairs]
+  Buffer<float> rows_;       // [threads][kBlockTokens][padded head_dim], q8_0 only
 };
 
 }  // namespace ropewalk

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/thread_pool.h"
 #include "rope/difference_rows.h"
 
 namespace ropewalk {
@@ -63,7 +64,7 @@ Status rerotate(const RotateKernels& kernels, const HeadTensor& keys, const KeyP
     }
     rotate_run();
   }
-  return Status::ok;
+  return thread_pool().status();
 }
 
 }  // namespace ropewalk

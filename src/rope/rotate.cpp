@@ -130,7 +130,7 @@ void rotate(const RotateKernels& kernels, Rotation rotation, const HeadTensor& t
   const int step = std::max<int>(1, kRowBytesInCache / static_cast<int>(2 * pairs * sizeof(float)));
   const int steps = (block.count + step - 1) / step;
   const std::int64_t work = kPairWork * pairs * shape.heads * std::min(step, block.count);
-  each_in_parallel(block.batches * steps, work, [&](int unit) {
+  const auto rotate_unit = [&](int unit, bool may_measure) {
     const int batch = unit / steps, first_of_unit = unit % steps * step, count_of_unit = std::min(step, block.count - first_of_unit);
     const std::ptrdiff_t first_row = (rows.per_batch ? batch * static_cast<std::ptrdiff_t>(block.count) : 0) * pairs;
     const auto rotate_tokens = [&](int first, int last, Walk walk) {
@@ -149,8 +149,14 @@ void rotate(const RotateKernels& kernels, Rotation rotation, const HeadTensor& t
     const int last_of_unit = first_of_unit + count_of_unit;
     if (!is_streaming) return rotate_tokens(first_of_unit, last_of_unit, Walk::in_cache);
     if (runs_over_tokens) return rotate_tokens(first_of_unit, last_of_unit, Walk::read_ahead);  // runs are too short for prefetchers
-    walk_choice.run(count_of_unit,
+    walk_choice.run(count_of_unit, may_measure,
                     [&](int first, int last, Walk walk) { rotate_tokens(first_of_unit + first, first_of_unit + last, walk); });
+  };
+  const int units = block.batches * steps, parts = parts_of(units, work);
+  in_parallel(parts, [&](int part, int thread) {
+    const auto [first, last] = part_range(units, parts, part);
+    // the clock is the caller's: in wasm, helpers can't call JavaScript
+    for (int unit = static_cast<int>(first); unit < last; ++unit) rotate_unit(unit, thread == 0);
   });
 }
 
@@ -161,7 +167,7 @@ Status rotate_by_rows(const RotateKernels& kernels, Pairing pairing, const HeadT
   if (span.size < 2 || span.size > kMaxHeadDim) return Status::rotary_dim_out_of_range;
   if (span.offset < 0 || span.offset > tensor.shape.head_dim - span.size) return Status::rotary_span_outside_head;
   rotate(kernels, rotation_of(pairing, false), tensor, span, rows, {0, tensor.shape.batches, 0, tensor.shape.tokens});
-  return Status::ok;
+  return thread_pool().status();
 }
 
 }  // namespace ropewalk

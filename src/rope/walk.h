@@ -28,11 +28,11 @@ class WalkChoice {
   // The clock that walks are compared with. Null: large tensors are read ahead, and the core reads no clock. Set it while no rotation runs.
   static inline Clock clock = nullptr;
 
-  // Calls act(first, last, walk) for all of [0, count).
+  // Calls act(first, last, walk) for all of [0, count). Reads the clock only if it may.
   template <class Act>
-  void run(int count, Act&& act) {
+  void run(int count, bool may_measure, Act&& act) {
     const int half = count / 2;
-    const unsigned trial = half > 0 ? next_trial() : 0;
+    const unsigned trial = may_measure && half > 0 ? next_trial() : 0;
     if (trial == 0) return act(0, count, choice());
     const bool starts_in_order = trial % 2 == 0;  // neither way is always first
     const Walk first = starts_in_order ? Walk::in_order : Walk::read_ahead, second = starts_in_order ? Walk::read_ahead : Walk::in_order;

@@ -210,7 +210,7 @@ class Page {
 
   /** The state of a call. Passes on what the page complained about meanwhile. */
   async #answer(index) {
-    const script = `return { ...globalThis.callsOfTest[${index}], complaints: globalThis.takeComplaints() }`;
+    const script = `return { ...globalThis.callsOfTest[${index}], complaints: globalThis.takeComplaints?.() ?? [] }`;
     const { complaints, ...state } = await this.#inPage((driver) => driver.executeScript(script));
     for (const complaint of complaints) for (const listener of this.#listeners) listener(complaint);
     return state;

@@ -28,7 +28,7 @@ std::vector<int> run_pieces(WalkChoice& choice, int pieces, int count, const std
   std::vector<int> elements(3);
   for (int piece = 0; piece < pieces; ++piece) {
     int covered = 0;
-    choice.run(count, [&](int first, int last, Walk walk) {
+    choice.run(count, true, [&](int first, int last, Walk walk) {
       EXPECT_EQ(first, covered);
       EXPECT_LT(first, last);
       covered = last;
