@@ -27,8 +27,9 @@ if(ROPEWALK_RELAXED)
   target_sources(ropewalk PRIVATE src/attention/attention_relaxed.cpp src/matmul/matmul_relaxed.cpp src/rope/kernels/rotate_relaxed.cpp)
 endif()
 
+# -O2: with -O3, Binaryen moves operations of the kernels to where their results are used, and what waits doesn't fit in registers.
 set(ROPEWALK_LINK_OPTIONS
-  -O3
+  -O2
   -sSTRICT
   -sMODULARIZE
   -sEXPORT_ES6

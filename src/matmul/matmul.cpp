@@ -30,11 +30,7 @@ TokenRows rows_from(Activations& x, int token, int count, int column) {
 class PanelProduct {
  public:
   PanelProduct(const MatmulKernels& kernels, const WeightMatrix& weights, Activations& x)
-      : weights_(weights),
-        x_(x),
-        format_(static_cast<int>(weights.format)),
-        kernels_(kernels),
-        end_(bytes_of(weights, packed_rows(weights))) {}
+      : weights_(weights), x_(x), format_(static_cast<int>(weights.format)), kernels_(kernels) {}
 
   // Computes the sums of rows [row, row + rows) and tokens [token, token + count).
   void add(int row, int rows, int token, int count) {
@@ -57,7 +53,7 @@ class PanelProduct {
         kernels_.unpack[format_](panel, columns, chunk_);
         chunk_.multiply(chunk_, columns, x, sums_);
       } else {
-        const PanelPart part = {panel, columns, is_packed ? end_ : panel};
+        const PanelPart part = {panel, columns};
         for (int t = 0; t < count; ++t) kernels_.token[format_](part, rows_from(x_, token + t, 1, column), sums_ + t * kSumsPerToken);
       }
     }
@@ -75,7 +71,6 @@ class PanelProduct {
   Activations& x_;
   int format_;
   const MatmulKernels& kernels_;
-  const std::uint8_t* end_;  // end of the panels
   alignas(16) float sums_[kTokensTogether * kSumsPerToken];
   alignas(16) std::uint8_t packed_[kPanelRows * kChunkColumns * sizeof(float)];
   PanelChunk chunk_;

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "base/storage_wasmsimd.h"
-#include "matmul/matmul_read_ahead.h"
+#include "matmul/computed_here.h"
+#include "matmul/matmul_kernels.h"
 #include "matmul/matmul_unrolled.h"
 
 namespace ropewalk {
@@ -75,11 +76,10 @@ ROPEWALK_INLINE inline void float_sums(const PanelPart& panel, const TokenRows& 
     const v128_t both = wasm_v128_load32_splat(x.floats + column);
     sums.low = Arithmetic::add_product(sums.low, w.low, both);
     sums.high = Arithmetic::add_product(sums.high, w.high, both);
+    computed_here(sums.low, sums.high);
   };
-  ReadAhead ahead(panel);
   int column = 0;
   for (; column + kPartialSums <= panel.columns; column += kPartialSums) {
-    ahead.at(reinterpret_cast<const std::uint8_t*>(weights + column * kPanelRows));
     unrolled<kPartialSums>([&]<int P>() ROPEWALK_INLINE { add(partial[P], column + P); });
   }
   unrolled<kPartialSums - 1>([&]<int P>() ROPEWALK_INLINE {

@@ -1,89 +1,80 @@
 // Integer dot products for quantized weights: 16-bit words, or relaxed products of bytes. Both are exact, so they give the same numbers.
 //
-// For one token, load() reads four columns of the token, add() multiplies them with the same columns of four rows (one byte each) and adds
-// to a Sum, and total() returns the result of a Sum. For many tokens, unpack_group() writes four rows of 32 columns in the order of
-// add_step(), as kSteps vectors 32 bytes apart, and returns the scales that are still to be applied. first_sum() returns the initial sum,
-// from minus the offset of the quants and the sums of the token's columns.
+// first_sum() returns the initial sum, from minus the offset of the quants and the sums of the token's columns. For one token, load() reads
+// four columns of the token and add() adds their products with the same columns of four rows (one byte each). For many tokens,
+// unpack_group() writes four rows of 32 columns in the order of add_step(), as kSteps vectors 32 bytes apart.
 #pragma once
 
 #include "matmul/matmul_formats_simd.h"
+#include "matmul/matmul_unrolled.h"
 #include "matmul/quantized_row.h"
 
 namespace ropewalk {
 
-// Packs two i32 lanes into the low and high half of one lane.
-inline v128_t pairs_of(v128_t low, v128_t high) {
-  return wasm_v128_or(wasm_v128_and(low, wasm_i32x4_splat(0xFFFF)), wasm_i32x4_shl(high, 16));
+template <int Lane>
+v128_t splat_lane(v128_t lanes) {
+  return wasm_i32x4_shuffle(lanes, lanes, Lane, Lane, Lane, Lane);
 }
 
 // Products of 16-bit words. A vector of bytes is split into columns 0 and 2 and columns 1 and 3, the order of QuantizedRow::words.
 struct WordDot {
   using Tile = WordDot;
   template <class Block>
-  static constexpr int kOffset = 0;
+  static constexpr int kOffset = Block::kOffset;
+  template <class Block>
+  static constexpr int kTileOffset = 0;
   using Element = std::int16_t;
   static constexpr int kSteps = 16, kElementsPerStep = 2;
 
   static const std::int16_t* elements(const QuantizedRow& x) { return x.words; }
 
-  template <bool Signed>
-  static v128_t even(v128_t bytes) {
-    return Signed ? wasm_i16x8_shr(wasm_i16x8_shl(bytes, 8), 8) : wasm_v128_and(bytes, wasm_i16x8_splat(0xFF));
-  }
-  template <bool Signed>
-  static v128_t odd(v128_t bytes) {
-    return Signed ? wasm_i16x8_shr(bytes, 8) : wasm_u16x8_shr(bytes, 8);
-  }
+  static v128_t even(v128_t bytes) { return wasm_v128_and(bytes, lanes(kLanes.low_bytes)); }
+  static v128_t odd(v128_t bytes) { return wasm_u16x8_shr(bytes, 8); }
 
   static v128_t first_sum(v128_t, const std::int16_t*) { return wasm_i32x4_splat(0); }
   static v128_t add_step(v128_t sum, v128_t weights, v128_t x) { return wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(weights, x)); }
 
-  struct Sum {
-    v128_t even, odd;  // for signed quants, `even` is 256 times too large until total()
-  };
   struct Token {
     v128_t even, odd;
   };
-  static Sum zero() { return {wasm_i32x4_splat(0), wasm_i32x4_splat(0)}; }
+  template <int Unit>
   static Token load(const QuantizedRow& x, int column) {
-    return {wasm_v128_load32_splat(x.words + column), wasm_v128_load32_splat(x.words + column + 2)};
+    const v128_t words = wasm_v128_load(x.words + column + Unit / 2 * 8);
+    return {splat_lane<Unit % 2 * 2>(words), splat_lane<Unit % 2 * 2 + 1>(words)};
   }
-  template <bool Signed>
-  static void add(Sum& sum, v128_t quants, const Token& x) {
-    sum.even = add_step(sum.even, Signed ? wasm_i16x8_shl(quants, 8) : even<false>(quants), x.even);
-    sum.odd = add_step(sum.odd, odd<Signed>(quants), x.odd);
-  }
-  template <bool Signed>
-  static v128_t total(const Sum& sum) {
-    return wasm_i32x4_add(Signed ? wasm_i32x4_shr(sum.even, 8) : sum.even, sum.odd);
-  }
+  static v128_t add(v128_t sum, v128_t quants, const Token& x) { return add_step(add_step(sum, even(quants), x.even), odd(quants), x.odd); }
 
   // Offsets and sub-scales are applied to the words, which are large enough: the largest product is 32 · 128.
   template <int Part, class Block>
-  static v128_t unpack_group(const Block& block, int outer, std::uint8_t* weights) {
+  static void unpack_group(const Block& block, int outer, std::uint8_t* weights) {
     const v128_t offset = wasm_i16x8_splat(Block::kOffset);
-    for (int unit = 0; unit < kSteps / 2; ++unit, weights += 64) {
-      const v128_t quants = block.template quants<Part>(outer, unit);
-      v128_t words[2] = {even<Block::kSigned>(quants), odd<Block::kSigned>(quants)};
-      for (int i = 0; i < 2; ++i) {
-        if constexpr (Block::kOffset != 0) words[i] = wasm_i16x8_sub(words[i], offset);
-        if constexpr (Block::kSubScales != 0) {
-          const v128_t lanes = block.sub_scale(2 * (outer * Block::kParts + Part) + unit / 4);
-          words[i] = wasm_i16x8_mul(words[i], pairs_of(lanes, lanes));
+    for (int run = 0; run < Block::kRuns; ++run) {
+      unrolled<kSteps / 2 / Block::kRuns>([&]<int Unit>() ROPEWALK_INLINE {
+        const v128_t quants = block.template quants<Part, Unit>(outer, run);
+        v128_t words[2] = {even(quants), odd(quants)};
+        for (int i = 0; i < 2; ++i, weights += 32) {
+          if constexpr (Block::kOffset != 0) words[i] = wasm_i16x8_sub(words[i], offset);
+          if constexpr (Block::kSubScales) {
+            const v128_t sub_scale = block.sub_scale(2 * (outer * Block::kParts + Part) + run);
+            words[i] = wasm_i16x8_mul(words[i], pairs_of(sub_scale, sub_scale));
+          }
+          wasm_v128_store(weights, words[i]);
         }
-        wasm_v128_store(weights + 32 * i, words[i]);
-      }
+      });
     }
-    return block.scale;
   }
 };
 
 #ifdef __wasm_relaxed_simd__
-// Relaxed products of bytes, for quants below 128. If the second operand has its sign bit set, engines may return different results.
+// Relaxed products of bytes. If the second operand has its sign bit set, engines may return different results, so quants must be below 128
+// unless the engine's behavior is known (RelaxedSign). Where it reads signed numbers, quants that use the eighth bit become signed: `Flip`.
+template <bool Flip>
 struct RelaxedByteDot {
-  using Tile = RelaxedByteDot;
+  using Tile = RelaxedByteDot<false>;
   template <class Block>
-  static constexpr int kOffset = Block::kOffset;
+  static constexpr int kOffset = Flip ? 0 : Block::kOffset;
+  template <class Block>
+  static constexpr int kTileOffset = kOffset<Block>;
   using Element = std::int8_t;
   static constexpr int kSteps = 8, kElementsPerStep = 4;
 
@@ -94,71 +85,24 @@ struct RelaxedByteDot {
   }
   static v128_t add_step(v128_t sum, v128_t weights, v128_t x) { return wasm_i32x4_relaxed_dot_i8x16_i7x16_add(x, weights, sum); }
 
-  using Sum = v128_t;
+  static v128_t flipped(v128_t quants) { return Flip ? wasm_v128_xor(quants, lanes(kLanes.bit_7)) : quants; }
+
   using Token = v128_t;
-  static Sum zero() { return wasm_i32x4_splat(0); }
-  static Token load(const QuantizedRow& x, int column) { return wasm_v128_load32_splat(x.bytes + column); }
-  template <bool Signed>
-  static void add(Sum& sum, v128_t quants, Token x) {
-    static_assert(!Signed);
-    sum = add_step(sum, quants, x);
-  }
-  template <bool Signed>
-  static v128_t total(Sum sum) {
-    return sum;
-  }
-
-  template <int Part, class Block>
-  static v128_t unpack_group(const Block& block, int outer, std::uint8_t* weights) {
-    static_assert(!Block::kSigned && Block::kSubScales < 2);
-    for (int unit = 0; unit < kSteps; ++unit) wasm_v128_store(weights + 32 * unit, block.template quants<Part>(outer, unit));
-    if constexpr (Block::kSubScales == 0) return block.scale;
-    const v128_t sub_scale = block.sub_scale(2 * (outer * Block::kParts + Part));
-    return wasm_f32x4_mul(block.scale, wasm_f32x4_convert_i32x4(sub_scale));
-  }
-};
-
-// Signed quants times one token: the quant is the first operand, which may have its sign bit set, and the token is split into
-// x = (x & 127) - 128 · (x < 0).
-struct RelaxedSplitDot {
-  struct Sum {
-    v128_t low, sign;
-  };
-  struct Token {
-    v128_t low, sign;
-  };
-  static Sum zero() { return {wasm_i32x4_splat(0), wasm_i32x4_splat(0)}; }
+  template <int Unit>
   static Token load(const QuantizedRow& x, int column) {
-    const v128_t bytes = wasm_v128_load32_splat(x.bytes + column);
-    return {low_bits(bytes, 127), bits_from<7>(bytes, 1)};
+    return splat_lane<Unit % 4>(wasm_v128_load(x.bytes + column + Unit / 4 * 16));
   }
-  template <bool>
-  static void add(Sum& sum, v128_t quants, const Token& x) {
-    sum.low = wasm_i32x4_relaxed_dot_i8x16_i7x16_add(quants, x.low, sum.low);
-    sum.sign = wasm_i32x4_relaxed_dot_i8x16_i7x16_add(quants, x.sign, sum.sign);
-  }
-  template <bool>
-  static v128_t total(const Sum& sum) {
-    return wasm_i32x4_sub(sum.low, wasm_i32x4_shl(sum.sign, 7));
-  }
-};
-
-// Signed quants times many tokens, in engines whose behavior RelaxedSign has detected. Offset is 128 if the engine reads the operand as
-// unsigned, and 0 if as signed.
-template <int Offset>
-struct RelaxedSignedDot {
-  using Tile = RelaxedByteDot;
-  template <class Block>
-  static constexpr int kOffset = Offset;
-  static constexpr int kSteps = RelaxedByteDot::kSteps;
+  static v128_t add(v128_t sum, v128_t quants, Token x) { return add_step(sum, flipped(quants), x); }
 
   template <int Part, class Block>
-  static v128_t unpack_group(const Block& block, int outer, std::uint8_t* weights) {
-    const v128_t flip = wasm_i8x16_splat(static_cast<std::int8_t>(Offset));
-    for (int unit = 0; unit < kSteps; ++unit) {
-      wasm_v128_store(weights + 32 * unit, wasm_v128_xor(block.template quants<Part>(outer, unit), flip));
+  static void unpack_group(const Block& block, int outer, std::uint8_t* weights) {
+    static_assert(!Block::kSubScales);
+    for (int run = 0; run < Block::kRuns; ++run) {
+      unrolled<kSteps / Block::kRuns>([&]<int Unit>() ROPEWALK_INLINE {
+        wasm_v128_store(weights, flipped(block.template quants<Part, Unit>(outer, run)));
+        weights += 32;
+      });
     }
-    return block.scale;
   }
 };
 

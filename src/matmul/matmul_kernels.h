@@ -52,11 +52,10 @@ struct PanelChunk {
   bool has_minimums;
 };
 
-// `columns` columns of a panel. The weights continue until `end`, so kernels may read ahead up to there (touch.h).
+// `columns` columns of a panel.
 struct PanelPart {
   const std::uint8_t* weights;
   int columns;
-  const std::uint8_t* end;
 };
 
 // Adds the products with part of a panel to the first token's sums.

@@ -5,18 +5,29 @@ namespace ropewalk {
 namespace {
 
 template <class Block>
-void unpack_signed(const std::uint8_t* panel, int columns, PanelChunk& chunk) {
+void multiply_any_bytes(const PanelPart& panel, const TokenRows& x, float* sums) {
   switch (relaxed_sign()) {
-    case RelaxedSign::is_signed: return unpack_quantized<RelaxedMultiplyAdd, RelaxedSignedDot<0>, Block>(panel, columns, chunk);
-    case RelaxedSign::is_unsigned: return unpack_quantized<RelaxedMultiplyAdd, RelaxedSignedDot<128>, Block>(panel, columns, chunk);
+    case RelaxedSign::is_signed: return quantized_token<RelaxedMultiplyAdd, RelaxedByteDot<true>, Block>(panel, x, sums);
+    case RelaxedSign::is_unsigned: return quantized_token<RelaxedMultiplyAdd, RelaxedByteDot<false>, Block>(panel, x, sums);
+    case RelaxedSign::neither: return quantized_token<RelaxedMultiplyAdd, WordDot, Block>(panel, x, sums);
+  }
+}
+
+template <class Block>
+void unpack_any_bytes(const std::uint8_t* panel, int columns, PanelChunk& chunk) {
+  switch (relaxed_sign()) {
+    case RelaxedSign::is_signed: return unpack_quantized<RelaxedMultiplyAdd, RelaxedByteDot<true>, Block>(panel, columns, chunk);
+    case RelaxedSign::is_unsigned: return unpack_quantized<RelaxedMultiplyAdd, RelaxedByteDot<false>, Block>(panel, columns, chunk);
     case RelaxedSign::neither: return unpack_quantized<RelaxedMultiplyAdd, WordDot, Block>(panel, columns, chunk);
   }
 }
 
 constexpr MatmulKernels relaxed_matmul_kernels() {
-  MatmulKernels kernels = simd_matmul_kernels<RelaxedMultiplyAdd, RelaxedByteDot, RelaxedSplitDot, WordDot>("relaxed");
-  kernels.unpack[static_cast<int>(WeightFormat::q8_0)] = unpack_signed<BlockQ8_0>;
-  kernels.unpack[static_cast<int>(WeightFormat::iq4_nl)] = unpack_signed<BlockIq4Nl>;
+  MatmulKernels kernels = simd_matmul_kernels<RelaxedMultiplyAdd, RelaxedByteDot<false>, WordDot>("relaxed");
+  kernels.token[static_cast<int>(WeightFormat::q8_0)] = multiply_any_bytes<BlockQ8_0>;
+  kernels.token[static_cast<int>(WeightFormat::iq4_nl)] = multiply_any_bytes<BlockIq4Nl>;
+  kernels.unpack[static_cast<int>(WeightFormat::q8_0)] = unpack_any_bytes<BlockQ8_0>;
+  kernels.unpack[static_cast<int>(WeightFormat::iq4_nl)] = unpack_any_bytes<BlockIq4Nl>;
   return kernels;
 }
 

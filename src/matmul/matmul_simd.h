@@ -1,11 +1,11 @@
 // The product kernels in simd128, as templates over how floats are multiplied and added and how integers are multiplied.
 #pragma once
 
+#include "matmul/computed_here.h"
 #include "matmul/matmul_floats_simd.h"
 #include "matmul/matmul_formats_simd.h"
 #include "matmul/matmul_integer_dot.h"
 #include "matmul/matmul_kernels.h"
-#include "matmul/matmul_read_ahead.h"
 #include "matmul/matmul_unrolled.h"
 
 namespace ropewalk {
@@ -41,65 +41,107 @@ inline void quantize_row_simd(const float* x, int columns, const QuantizedRow& o
   }
 }
 
-// Computes I (matmul_kernels.h) of a group for all eight rows: the products of quants with a token, times the sub-scales.
-template <int Part, class Block, class Dot>
-ROPEWALK_INLINE inline void group_products(const Block (&blocks)[2], int outer, const QuantizedRow& x, int column, v128_t (&products)[2]) {
-  constexpr int kRuns = Block::kSubScales == 2 ? 2 : 1;  // runs of columns that share a sub-scale
-  const std::int16_t* x_sums = x.sums + column / 16;
-  unrolled<kRuns>([&]<int Run>() ROPEWALK_INLINE {
-    typename Dot::Sum low = Dot::zero(), high = Dot::zero();
-    for (int unit = Run * kUnits / kRuns; unit < (Run + 1) * kUnits / kRuns; ++unit) {
-      const typename Dot::Token token = Dot::load(x, column + 4 * unit);
-      Dot::template add<Block::kSigned>(low, blocks[0].template quants<Part>(outer, unit), token);
-      Dot::template add<Block::kSigned>(high, blocks[1].template quants<Part>(outer, unit), token);
-    }
-    v128_t totals[2] = {Dot::template total<Block::kSigned>(low), Dot::template total<Block::kSigned>(high)};
-    const int x_sum = kRuns == 2 ? x_sums[Run] : x_sums[0] + x_sums[1];
-    unrolled<2>([&]<int Half>() ROPEWALK_INLINE {
-      v128_t& total = totals[Half];
-      if constexpr (Block::kOffset != 0) total = wasm_i32x4_sub(total, wasm_i32x4_splat(Block::kOffset * x_sum));
-      if constexpr (Block::kSubScales != 0) {
-        total = wasm_i32x4_mul(total, blocks[Half].sub_scale(2 * (outer * Block::kParts + Part) + Run));
-      }
-      products[Half] = Run == 0 ? total : wasm_i32x4_add(products[Half], total);
+// The sums with which a run of columns starts: minus the offset of the quants, times the token's columns.
+template <class Dot, class Block>
+inline v128_t first_sum(const std::int16_t* x_sums, int run) {
+  constexpr int kOffset = -Dot::template kOffset<Block>;
+  if constexpr (kOffset == 0) return wasm_i32x4_splat(0);
+  if constexpr (Block::kRuns == 1) return wasm_i32x4_dot_i16x8(wasm_i16x8_splat(kOffset), wasm_v128_load32_splat(x_sums));
+  return wasm_i32x4_dot_i16x8(wasm_i32x4_splat(kOffset & 0xFFFF), wasm_v128_load16_splat(x_sums + run));
+}
+
+// Adds I (matmul_kernels.h) of a run of columns to the products of all parts, for the rows of one or both halves.
+template <class Dot, class Block, int Halves>
+ROPEWALK_INLINE inline void add_run(const Block* blocks, int outer, int run, const QuantizedRow& x, int column,
+                                    v128_t (&products)[Block::kParts * Halves]) {
+  constexpr int kRunUnits = kUnits / Block::kRuns;
+  v128_t sums[Block::kParts * Halves];
+  unrolled<Block::kParts>([&]<int Part>() ROPEWALK_INLINE {
+    const v128_t first = first_sum<Dot, Block>(x.sums + column / 16 + 2 * Part, run);
+    unrolled<Halves>([&]<int Half>() ROPEWALK_INLINE { sums[Part * Halves + Half] = first; });
+  });
+  unrolled<kRunUnits>([&]<int Step>() ROPEWALK_INLINE {
+    // quants from the same words follow one another: parts, or in blocks of 32 units i and i + 4
+    constexpr int kUnit = Block::kElements == 32 ? Step / 2 + Step % 2 * 4 : Step;
+    unrolled<Block::kParts>([&]<int Part>() ROPEWALK_INLINE {
+      const typename Dot::Token token = Dot::template load<kUnit>(x, column + Part * kActivationGroup + run * 16);
+      unrolled<Halves>([&]<int Half>() ROPEWALK_INLINE {
+        v128_t& sum = sums[Part * Halves + Half];
+        sum = Dot::add(sum, blocks[Half].template quants<Part, kUnit>(outer, run), token);
+      });
     });
+    // else compilers add up one sum after another, and what these share doesn't fit in registers
+    unrolled<Block::kParts * Halves - 1>([&]<int I>() ROPEWALK_INLINE { computed_here(sums[0], sums[I + 1]); });
+  });
+  unrolled<Block::kParts * Halves>([&]<int I>() ROPEWALK_INLINE {
+    if constexpr (Block::kSubScales)
+      sums[I] = wasm_i32x4_mul(sums[I], blocks[I % Halves].sub_scale(2 * (outer * Block::kParts + I / Halves) + run));
+    products[I] = wasm_i32x4_add(products[I], sums[I]);
   });
 }
 
-template <int Part, class Block>
-inline v128_t minimum_pairs(const Block& block, int outer) {
-  const int s = 2 * (outer * Block::kParts + Part);
-  return pairs_of(block.minimum(s), block.minimum(s + 1));
+// Adds the products with a block, for the rows of one or both halves.
+template <class Arithmetic, class Dot, class Block, int Halves>
+ROPEWALK_INLINE inline void add_block(const Block* blocks, const QuantizedRow& x, int first, v128_t* totals) {
+  for (int outer = 0; outer < Block::kElements / kActivationGroup / Block::kParts; ++outer) {
+    const int column = first + outer * Block::kParts * kActivationGroup;
+    v128_t products[Block::kParts * Halves] = {};
+    ROPEWALK_ROLLED
+    for (int run = 0; run < Block::kRuns; ++run) add_run<Dot, Block, Halves>(blocks, outer, run, x, column, products);
+    unrolled<Block::kParts>([&]<int Part>() ROPEWALK_INLINE {
+      const int group = outer * Block::kParts + Part, x_group = column / kActivationGroup + Part;
+      const v128_t x_scale = wasm_v128_load32_splat(x.scales + x_group);
+      unrolled<Halves>([&]<int Half>() ROPEWALK_INLINE {
+        const Block& block = blocks[Half];
+        v128_t product = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(products[Part * Halves + Half]), block.scale(group));
+        if constexpr (Block::kMinimums) {
+          const v128_t of_minimums = wasm_i32x4_dot_i16x8(block.minimum_pairs(group), wasm_v128_load32_splat(x.sums + 2 * x_group));
+          product = Arithmetic::subtract_product(product, wasm_f32x4_convert_i32x4(of_minimums), block.minimum_scale(group));
+        }
+        totals[Half] = Arithmetic::add_product(totals[Half], product, x_scale);
+      });
+    });
+  }
 }
+
+// Detects scales that are infinite or NaN: the 16-bit fields of a panel's blocks.
+template <WeightFormat Format>
+class LargestScale {
+ public:
+  void add(const std::uint8_t* block) {
+    constexpr const BlockShape& kShape = block_shape(Format);
+    unrolled<kShape.leading_halves>([&]<int I>() ROPEWALK_INLINE { add_field(block + 2 * I * kPanelRows); });
+    constexpr int kBefore = 2 * kShape.leading_halves + 4 * kShape.words;
+    unrolled<kShape.trailing_halves>([&]<int I>() ROPEWALK_INLINE { add_field(block + (kBefore + 2 * I) * kPanelRows); });
+  }
+  bool is_finite() const { return !wasm_v128_any_true(wasm_u16x8_ge(largest_, wasm_i16x8_splat(static_cast<std::int16_t>(0xF800)))); }
+
+ private:
+  void add_field(const std::uint8_t* halves) { largest_ = wasm_u16x8_max(largest_, wasm_i16x8_shl(wasm_v128_load(halves), 1)); }
+
+  v128_t largest_ = wasm_i16x8_splat(0);  // without the sign
+};
 
 template <class Arithmetic, class Dot, class Block>
 void quantized_token(const PanelPart& panel, const TokenRows& x, float* sums) {
-  constexpr int kBytes = block_bytes(Block::kFormat) * kPanelRows, kOuter = Block::kElements / kActivationGroup / Block::kParts;
+  constexpr int kBytes = block_bytes(Block::kFormat) * kPanelRows;
   v128_t totals[2] = {wasm_v128_load(sums), wasm_v128_load(sums + 4)};
-  ReadAhead ahead(panel);
+  LargestScale<Block::kFormat> largest_scale;
   const std::uint8_t* weights = panel.weights;
   for (int first = 0; first < panel.columns; first += Block::kElements, weights += kBytes) {
-    const Block blocks[2] = {Block(weights, 0), Block(weights, 1)};
-    for (int outer = 0; outer < kOuter; ++outer) {
-      ahead.at(weights + outer * (kBytes / kOuter));
-      unrolled<Block::kParts>([&]<int Part>() ROPEWALK_INLINE {
-        const int column = first + (outer * Block::kParts + Part) * kActivationGroup;
-        const v128_t x_scale = wasm_v128_load32_splat(x.quantized.scales + column / kActivationGroup);
-        v128_t of_quants[2];
-        group_products<Part, Block, Dot>(blocks, outer, x.quantized, column, of_quants);
-        unrolled<2>([&]<int Half>() ROPEWALK_INLINE {
-          const Block& block = blocks[Half];
-          v128_t product = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(of_quants[Half]), block.scale);
-          if constexpr (Block::kMinimums) {
-            const v128_t of_minimums =
-                wasm_i32x4_dot_i16x8(minimum_pairs<Part>(block, outer), wasm_v128_load32_splat(x.quantized.sums + column / 16));
-            product = Arithmetic::subtract_product(product, wasm_f32x4_convert_i32x4(of_minimums), block.minimum_scale);
-          }
-          totals[Half] = Arithmetic::add_product(totals[Half], product, x_scale);
-        });
-      });
+    largest_scale.add(weights);
+    if constexpr (Block::kParts == 4) {  // the sums of both halves don't fit in registers
+      ROPEWALK_ROLLED
+      for (int half = 0; half < 2; ++half) {
+        const Block block(weights, half, Scales::finite);
+        add_block<Arithmetic, Dot, Block, 1>(&block, x.quantized, first, totals + half);
+      }
+    } else {
+      const Block blocks[2] = {Block(weights, 0, Scales::finite), Block(weights, 1, Scales::finite)};
+      add_block<Arithmetic, Dot, Block, 2>(blocks, x.quantized, first, totals);
     }
   }
+  if (!largest_scale.is_finite()) return kScalarMatmulKernels.token[static_cast<int>(Block::kFormat)](panel, x, sums);
   wasm_v128_store(sums, totals[0]);
   wasm_v128_store(sums + 4, totals[1]);
 }
@@ -153,20 +195,22 @@ void quantized_tokens(const PanelChunk& chunk, int columns, const TokenRows& x, 
 template <class Arithmetic, class Dot, class Block>
 void unpack_quantized(const std::uint8_t* panel, int columns, PanelChunk& chunk) {
   chunk.multiply = quantized_tokens<Arithmetic, typename Dot::Tile>;
-  chunk.offset = Dot::template kOffset<Block>;
+  chunk.offset = Dot::template kTileOffset<Block>;
   chunk.has_minimums = Block::kMinimums;
   std::uint8_t* weights = chunk.weights;
   for (int first = 0; first < columns; first += Block::kElements, panel += block_bytes(Block::kFormat) * kPanelRows) {
-    const Block blocks[2] = {Block(panel, 0), Block(panel, 1)};
+    const Block blocks[2] = {Block(panel, 0, Scales::any), Block(panel, 1, Scales::any)};
     for (int outer = 0; outer < Block::kElements / kActivationGroup / Block::kParts; ++outer) {
       unrolled<Block::kParts>([&]<int Part>() ROPEWALK_INLINE {
         const int group = first / kActivationGroup + outer * Block::kParts + Part;
         for (int half = 0; half < 2; ++half) {
-          const v128_t scale = Dot::template unpack_group<Part>(blocks[half], outer, weights + half * 16);
-          wasm_v128_store(chunk.scales[group] + 4 * half, scale);
+          const Block& block = blocks[half];
+          Dot::template unpack_group<Part>(block, outer, weights + half * 16);
+          const int in_block = outer * Block::kParts + Part;
+          wasm_v128_store(chunk.scales[group] + 4 * half, block.scale(in_block));
           if constexpr (Block::kMinimums) {
-            wasm_v128_store(chunk.minimum_scales[group] + 4 * half, blocks[half].minimum_scale);
-            wasm_v128_store(chunk.minimums[group][4 * half], minimum_pairs<Part>(blocks[half], outer));
+            wasm_v128_store(chunk.minimum_scales[group] + 4 * half, block.minimum_scale(in_block));
+            wasm_v128_store(chunk.minimums[group][4 * half], block.minimum_pairs(in_block));
           }
         }
         weights += Dot::kSteps * 32;
@@ -175,19 +219,18 @@ void unpack_quantized(const std::uint8_t* panel, int columns, PanelChunk& chunk)
   }
 }
 
-// The kernel table of a build. `Bytes` multiplies quants below 128, `Signed` multiplies signed quants with one token, and `Words`
-// multiplies any quants.
-template <class Arithmetic, class Bytes, class Signed, class Words>
+// The kernel table of a build. `Bytes` multiplies quants below 128, and `Words` any quants.
+template <class Arithmetic, class Bytes, class Words>
 constexpr MatmulKernels simd_matmul_kernels(const char* name) {
   return {name,
           quantize_row_simd,
           {float_token<Arithmetic, F32Column>, f16_token<Arithmetic>, float_token<Arithmetic, BF16Column>,
-           quantized_token<Arithmetic, Signed, BlockQ8_0>, quantized_token<Arithmetic, Bytes, BlockQ4_0>,
+           quantized_token<Arithmetic, Words, BlockQ8_0>, quantized_token<Arithmetic, Bytes, BlockQ4_0>,
            quantized_token<Arithmetic, Bytes, BlockQ4_1>, quantized_token<Arithmetic, Bytes, BlockQ5_0>,
            quantized_token<Arithmetic, Bytes, BlockQ5_1>, quantized_token<Arithmetic, Bytes, BlockQ2K>,
            quantized_token<Arithmetic, Bytes, BlockQ3K>, quantized_token<Arithmetic, Bytes, BlockQ4K>,
            quantized_token<Arithmetic, Bytes, BlockQ5K>, quantized_token<Arithmetic, Bytes, BlockQ6K>,
-           quantized_token<Arithmetic, Signed, BlockIq4Nl>},
+           quantized_token<Arithmetic, Words, BlockIq4Nl>},
           {unpack_floats<Arithmetic, float>, unpack_floats<Arithmetic, Float16>, unpack_floats<Arithmetic, BFloat16>,
            unpack_quantized<Arithmetic, Words, BlockQ8_0>, unpack_quantized<Arithmetic, Bytes, BlockQ4_0>,
            unpack_quantized<Arithmetic, Bytes, BlockQ4_1>, unpack_quantized<Arithmetic, Bytes, BlockQ5_0>,

@@ -1,4 +1,5 @@
-// Loops that are unrolled at compile time. An array of sums stays in registers only if all loops over it are unrolled.
+// Loops that are unrolled at compile time, or not at all. An array of sums stays in registers only if all loops over it are unrolled, and
+// what a step needs stays there only if the steps are not.
 #pragma once
 
 #include <utility>
@@ -9,6 +10,13 @@ namespace ropewalk {
 #define ROPEWALK_INLINE [[msvc::forceinline]]
 #else
 #define ROPEWALK_INLINE __attribute__((always_inline))
+#endif
+
+// Before a loop: compilers don't unroll it.
+#ifdef __clang__
+#define ROPEWALK_ROLLED _Pragma("clang loop unroll(disable)")
+#else
+#define ROPEWALK_ROLLED
 #endif
 
 // Calls step.operator()<0>() to step.operator()<Count - 1>().

@@ -3,6 +3,6 @@
 
 namespace ropewalk {
 
-const MatmulKernels kWasmSimdMatmulKernels = simd_matmul_kernels<MultiplyThenAdd, WordDot, WordDot, WordDot>("simd");
+const MatmulKernels kWasmSimdMatmulKernels = simd_matmul_kernels<MultiplyThenAdd, WordDot, WordDot>("simd");
 
 }  // namespace ropewalk

@@ -3,12 +3,14 @@
 #include <cstring>
 #include <type_traits>
 
+#include "matmul/panel_bits.h"
+
 namespace ropewalk {
 namespace {
 
 // Number of fields in each run of a block. A whole row of floats is treated as one block.
 struct Runs {
-  Runs(WeightFormat format, int columns) : shape(block_shape(format)), blocks(columns / shape.elements), repeat(1) {
+  Runs(WeightFormat of, int columns) : format(of), shape(block_shape(of)), blocks(columns / shape.elements), repeat(1) {
     if (shape.elements == 1) {
       repeat = blocks;
       blocks = 1;
@@ -18,6 +20,7 @@ struct Runs {
   int words() const { return shape.words * repeat; }
   int trailing_halves() const { return shape.trailing_halves * repeat; }
 
+  WeightFormat format;
   BlockShape shape;
   int blocks;
   int repeat;
@@ -37,7 +40,11 @@ template <class Rows>
 void pack_runs(const Runs& runs, const std::uint8_t* weights, std::size_t row_bytes, Rows rows, std::uint8_t* panel) {
   for (int block = 0; block < runs.blocks; ++block) {
     pack_run<2>(weights, row_bytes, rows, runs.leading_halves(), panel);
+    std::uint8_t* const words = panel;
     pack_run<4>(weights, row_bytes, rows, runs.words(), panel);
+    for (int row = 0; row < kPanelRows; row += 2) {
+      to_panel_bits(runs.format, Words<std::uint64_t>(words + row * 4, kPanelRows * 4));
+    }
     pack_run<2>(weights, row_bytes, rows, runs.trailing_halves(), panel);
   }
 }
@@ -60,7 +67,9 @@ void unpack_panel_row(WeightFormat format, const std::uint8_t* panel, int row, i
   const Runs runs(format, columns);
   for (int block = 0; block < runs.blocks; ++block) {
     unpack_run<2>(panel, row, runs.leading_halves(), out);
+    std::uint8_t* const words = out;
     unpack_run<4>(panel, row, runs.words(), out);
+    from_panel_bits(format, Words<std::uint32_t>(words, 4));
     unpack_run<2>(panel, row, runs.trailing_halves(), out);
   }
 }

@@ -1,7 +1,7 @@
 // Packs rows of weights in panels of eight, so that a product reads a single stream, and four rows at a time fill a vector.
 //
 // In a panel, the blocks of the same columns are next to each other, and their fields are interleaved: field 0 of row 0, of row 1, … of row
-// 7, then field 1, and so on. Packing only moves bytes, so a panel has the size and the address of its rows.
+// 7, then field 1, and so on. Within words, some bits have another order (panel_bits.h). A panel has the size and the address of its rows.
 #pragma once
 
 #include <cstdint>

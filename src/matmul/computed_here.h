@@ -1,0 +1,26 @@
+// Keeps compilers from moving or rewriting vector operations. Nothing of it is left in the module.
+#pragma once
+
+#include <wasm_simd128.h>
+
+namespace ropewalk {
+
+// Compilers compute `value` here, and don't use what they know about it afterwards.
+inline void computed_here(v128_t& value) {
+#ifdef __wasm__
+  asm("" : "+r"(value));
+#else
+  static_cast<void>(value);
+#endif
+}
+
+// Compilers compute both values here, neither before the other's next use.
+inline void computed_here(v128_t& a, v128_t& b) {
+#ifdef __wasm__
+  asm("" : "+r"(a), "+r"(b));
+#else
+  static_cast<void>(a), static_cast<void>(b);
+#endif
+}
+
+}  // namespace ropewalk

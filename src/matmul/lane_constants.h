@@ -1,0 +1,26 @@
+// Constants of the kernels, in memory instead of in their code.
+//
+// V8 keeps no constant vector in a register: it builds each one anew wherever it is used, with three instructions. A vector that comes from
+// memory stays in a register for a whole loop. The definition is in a file of its own, so that compilers don't see it either.
+#pragma once
+
+#include <wasm_simd128.h>
+
+#include <cstdint>
+
+namespace ropewalk {
+
+struct alignas(16) LaneConstants {
+  using Bytes = std::uint8_t[16];
+  Bytes bits_0_1, bits_0_3, bits_0_5, bits_4_5, bit_2, bit_4, bit_7;  // of each byte
+  Bytes low_bytes;                                                    // of each 16 bits
+  Bytes ones;                                                         // as 16 bits
+  Bytes f16_bits, f16_bias;                                           // of an f16 as f32 lanes, and 2^112, which corrects its exponent
+  Bytes iq4_quants;                                                   // the values of iq4_nl plus 128
+};
+
+extern const LaneConstants kLanes;
+
+inline v128_t lanes(const LaneConstants::Bytes& constant) { return wasm_v128_load(constant); }
+
+}  // namespace ropewalk
