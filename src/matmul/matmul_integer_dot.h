@@ -18,6 +18,7 @@ v128_t splat_lane(v128_t lanes) {
 
 // Products of 16-bit words. A vector of bytes is split into columns 0 and 2 and columns 1 and 3, the order of QuantizedRow::words.
 struct WordDot {
+  static constexpr const char* kName = "words";
   using Tile = WordDot;
   template <class Block>
   static constexpr int kOffset = Block::kOffset;
@@ -70,6 +71,7 @@ struct WordDot {
 // unless the engine's behavior is known (RelaxedSign). Where it reads signed numbers, quants that use the eighth bit become signed: `Flip`.
 template <bool Flip>
 struct RelaxedByteDot {
+  static constexpr const char* kName = "bytes";
   using Tile = RelaxedByteDot<false>;
   template <class Block>
   static constexpr int kOffset = Flip ? 0 : Block::kOffset;

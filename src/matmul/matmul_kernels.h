@@ -64,8 +64,13 @@ using PanelTimesToken = void (*)(const PanelPart& panel, const TokenRows& x, flo
 // Unpacks `columns` columns of a panel, at most kChunkColumns.
 using UnpackChunk = void (*)(const std::uint8_t* panel, int columns, PanelChunk& chunk);
 
+// How weights of a format are multiplied with one token, or with many: "floats", "words" (16 bits), "bytes" (relaxed dot products), or
+// "signed bytes" and "unsigned bytes", after what the engine makes of the eighth bit.
+using DotName = const char* (*)(WeightFormat format, bool is_one_token);
+
 struct MatmulKernels {
   const char* name;
+  DotName dot_name;
   QuantizeRow quantize;
   PanelTimesToken token[kWeightFormats];
   UnpackChunk unpack[kWeightFormats];  // null: the kernels have no tiles, and tokens are multiplied one by one

@@ -22,8 +22,19 @@ void unpack_any_bytes(const std::uint8_t* panel, int columns, PanelChunk& chunk)
   }
 }
 
+const char* relaxed_dot_name(WeightFormat format, bool is_one_token) {
+  const char* name = dot_name<RelaxedByteDot<false>, WordDot>(format, is_one_token);
+  if (format != WeightFormat::q8_0 && format != WeightFormat::iq4_nl) return name;
+  switch (relaxed_sign()) {
+    case RelaxedSign::is_signed: return "signed bytes";
+    case RelaxedSign::is_unsigned: return "unsigned bytes";
+    case RelaxedSign::neither: return name;
+  }
+}
+
 constexpr MatmulKernels relaxed_matmul_kernels() {
   MatmulKernels kernels = simd_matmul_kernels<RelaxedMultiplyAdd, RelaxedByteDot<false>, WordDot>("relaxed");
+  kernels.dot_name = relaxed_dot_name;
   kernels.token[static_cast<int>(WeightFormat::q8_0)] = multiply_any_bytes<BlockQ8_0>;
   kernels.token[static_cast<int>(WeightFormat::iq4_nl)] = multiply_any_bytes<BlockIq4Nl>;
   kernels.unpack[static_cast<int>(WeightFormat::q8_0)] = unpack_any_bytes<BlockQ8_0>;

@@ -79,6 +79,7 @@ void multiply_quantized(const PanelPart& panel, const TokenRows& x, float* sums)
 
 const MatmulKernels kScalarMatmulKernels = {
     "scalar",
+    [](WeightFormat format, bool) { return is_float(format) ? "floats" : "words"; },
     quantize_row,
     {multiply_floats<float>, multiply_floats<Float16>, multiply_floats<BFloat16>, multiply_quantized<WeightFormat::q8_0>,
      multiply_quantized<WeightFormat::q4_0>, multiply_quantized<WeightFormat::q4_1>, multiply_quantized<WeightFormat::q5_0>,

@@ -219,10 +219,24 @@ void unpack_quantized(const std::uint8_t* panel, int columns, PanelChunk& chunk)
   }
 }
 
+template <class Bytes, class Words>
+const char* dot_name(WeightFormat format, bool is_one_token) {
+  if (is_float(format)) return "floats";
+  switch (format) {
+    case WeightFormat::q8_0:
+    case WeightFormat::iq4_nl: return Words::kName;
+    case WeightFormat::q2_k:
+    case WeightFormat::q3_k:
+    case WeightFormat::q6_k: return is_one_token ? Bytes::kName : Words::kName;
+    default: return Bytes::kName;
+  }
+}
+
 // The kernel table of a build. `Bytes` multiplies quants below 128, and `Words` any quants.
 template <class Arithmetic, class Bytes, class Words>
 constexpr MatmulKernels simd_matmul_kernels(const char* name) {
   return {name,
+          dot_name<Bytes, Words>,
           quantize_row_simd,
           {float_token<Arithmetic, F32Column>, f16_token<Arithmetic>, float_token<Arithmetic, BF16Column>,
            quantized_token<Arithmetic, Words, BlockQ8_0>, quantized_token<Arithmetic, Bytes, BlockQ4_0>,

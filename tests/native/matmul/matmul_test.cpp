@@ -266,6 +266,15 @@ TEST(Matmul, HasTheSameBitsForInfiniteScales) {
   }
 }
 
+TEST(Matmul, NamesItsDotProducts) {
+  for (const WeightFormat format : every_format()) {
+    for (const bool is_one_token : {true, false}) {
+      EXPECT_STREQ(kWasmSimdMatmulKernels.dot_name(format, is_one_token), is_float(format) ? "floats" : "words");
+      EXPECT_STREQ(kScalarMatmulKernels.dot_name(format, is_one_token), is_float(format) ? "floats" : "words");
+    }
+  }
+}
+
 TEST(Activations, AreRoundedToTheNearestByteOfTheirGroup) {
   for (const int columns : {32, 64, 320}) {
     Guarded<float> x = random_floats(1, columns, columns, 5);
