@@ -2,8 +2,9 @@
 //
 //   out = softmax(q k^T · scale, capped, biased, masked) v      Vaswani et al. 2017 (arXiv:1706.03762)
 //
-// It works in blocks, so memory does not depend on the number of tokens (attention_kernels.h). Query heads share key heads in groups
-// (Ainslie et al. 2023, arXiv:2305.13245): query head h reads key head h / (heads / kv_heads).
+// It works in blocks, so memory does not depend on the number of tokens (attention_kernels.h). Chunks of 512 keys are merged in their order
+// (attention_pass.h), so results don't depend on the number of threads, or on what else is in the call. Query heads share key heads in
+// groups (Ainslie et al. 2023, arXiv:2305.13245): query head h reads key head h / (heads / kv_heads).
 #pragma once
 
 #include "attention/attention_kernels.h"
@@ -14,7 +15,9 @@ namespace ropewalk {
 // Checks shapes and options, and that everything a call needs is set. kv.tokens may be 0; the outputs are then zeros.
 Status check_attention(const KeyValues& kv, const Queries& queries, const Positions& positions, const AttentionOptions& options);
 
-// Attends with working memory that is kept between calls: at most about 1 MB for 64 heads of 128.
+class Pass;
+
+// Attends with working memory that is kept between calls: at most about 1 MB for each thread at 64 heads of 128.
 class Attention {
  public:
   void use_kernels(const AttentionKernels& kernels, const RotateKernels& rotate_kernels) {
@@ -27,10 +30,16 @@ class Attention {
   Status attend(const KeyValues& kv, const Queries& queries, const Positions& positions, const AttentionOptions& options);
 
  private:
+  bool reserve(const Pass& pass, int threads);
+  Pass on_thread(const Pass& pass, int thread);
+  Status attend_chunks(const Pass& pass);
+
   const AttentionKernels* kernels_ = &fastest_attention_kernels();
   const RotateKernels* rotate_kernels_ = &fastest_rotate_kernels();
-  Buffer<float> memory_;
+  Buffer<float> memory_;  // of each thread
   Buffer<SoftmaxState> states_;
+  Buffer<float> chunk_sums_;  // [1 + chunks][rows][dim]: the total, and the chunks that are computed at a time
+  Buffer<SoftmaxState> chunk_states_;
 };
 
 }  // namespace ropewalk

@@ -9,39 +9,41 @@ namespace ropewalk {
 
 template <class Element>
 void load_rows_simd(const StoredRows& rows, const void* stored, float* floats) {
+  const int head_dim = rows.head_dim;
   for (int row = 0; row < rows.count; ++row, floats += rows.float_stride) {
     const Element* elements = reinterpret_cast<const Element*>(static_cast<const char*>(stored) + row * rows.row_stride);
     int i = 0;
-    for (; i + 8 <= rows.head_dim; i += 8) store8(floats + i, load8(elements + i));
-    for (; i < rows.head_dim; ++i) floats[i] = to_float(elements[i]);
-    for (; i < padded_dim(rows.head_dim); ++i) floats[i] = 0;
+    for (; i + 8 <= head_dim; i += 8) store8(floats + i, load8(elements + i));
+    for (; i < head_dim; ++i) floats[i] = to_float(elements[i]);
+    for (; i < padded_dim(head_dim); ++i) floats[i] = 0;
   }
 }
 
-// Converts four finite halves: shifts exponent and mantissa into place, then multiplies by 2^112 to correct the bias. Wrong for infinity
-// and NaN.
-inline v128_t load4_finite(const Float16* source) {
-  const v128_t placed =
-      wasm_v128_and(wasm_i32x4_shl(wasm_i32x4_load16x4(source), 13), wasm_i32x4_splat(static_cast<std::int32_t>(0x8FFFE000u)));
-  return wasm_f32x4_mul(placed, wasm_f32x4_splat(0x1p112f));
-}
-
-// A faster load_rows_simd<Float16> with the same bits. Rows that contain infinity or NaN are converted again the slow way.
+// A faster load_rows_simd<Float16> with the same bits. If a row contains infinity or NaN, all are converted again the slow way.
 inline void load_f16_rows_simd(const StoredRows& rows, const void* stored, float* floats) {
-  for (int row = 0; row < rows.count; ++row, floats += rows.float_stride) {
-    const char* from = static_cast<const char*>(stored) + row * rows.row_stride;
+  const int count = rows.count, head_dim = rows.head_dim;  // copies: the compiler doesn't know that storing floats leaves `rows` alone
+  const v128_t factor = wasm_f32x4_splat(0x1p112f);        // corrects the exponent's bias
+  v128_t largest = wasm_i16x8_splat(0);                    // of the bits without the sign
+  const char* from = static_cast<const char*>(stored);
+  float* to = floats;
+  for (int row = 0; row < count; ++row, from += rows.row_stride, to += rows.float_stride) {
     const Float16* elements = reinterpret_cast<const Float16*>(from);
-    v128_t largest = wasm_i16x8_splat(0);  // of the bits without the sign
     int i = 0;
-    for (; i + 8 <= rows.head_dim; i += 8) {
-      largest = wasm_u16x8_max(largest, wasm_i16x8_shl(wasm_v128_load(elements + i), 1));
-      store8(floats + i, {load4_finite(elements + i), load4_finite(elements + i + 4)});
+    for (; i + 8 <= head_dim; i += 8) {
+      const v128_t halves = wasm_v128_load(elements + i);
+      largest = wasm_u16x8_max(largest, wasm_i16x8_shl(halves, 1));
+      // the upper and the lower 16 bits of each float
+      const v128_t upper = wasm_v128_and(wasm_i16x8_shr(halves, 3), wasm_i16x8_splat(static_cast<std::int16_t>(0x8FFF)));
+      const v128_t lower = wasm_i16x8_shl(halves, 13);
+      store8(to + i, {wasm_f32x4_mul(wasm_i16x8_shuffle(lower, upper, 0, 8, 1, 9, 2, 10, 3, 11), factor),
+                      wasm_f32x4_mul(wasm_i16x8_shuffle(lower, upper, 4, 12, 5, 13, 6, 14, 7, 15), factor)});
     }
-    for (; i < rows.head_dim; ++i) floats[i] = to_float(elements[i]);
-    for (; i < padded_dim(rows.head_dim); ++i) floats[i] = 0;
-    const v128_t is_special = wasm_u16x8_ge(largest, wasm_i16x8_splat(static_cast<std::int16_t>(0xF800)));
-    if (wasm_v128_any_true(is_special)) load_rows_simd<Float16>({rows.row_stride, rows.float_stride, 1, rows.head_dim}, from, floats);
+    if (i == head_dim) continue;
+    for (; i < head_dim; ++i) to[i] = to_float(elements[i]);
+    for (; i < padded_dim(head_dim); ++i) to[i] = 0;
   }
+  const v128_t is_special = wasm_u16x8_ge(largest, wasm_i16x8_splat(static_cast<std::int16_t>(0xF800)));
+  if (wasm_v128_any_true(is_special)) load_rows_simd<Float16>(rows, stored, floats);
 }
 
 template <class Element>
@@ -60,20 +62,26 @@ inline F32x8 load8(const std::int8_t* source) {
 }
 
 inline void load_q8_rows_simd(const StoredRows& rows, const void* stored, float* floats) {
+  const int head_dim = rows.head_dim;
   for (int row = 0; row < rows.count; ++row, floats += rows.float_stride) {
     const Q8Block* block = reinterpret_cast<const Q8Block*>(static_cast<const char*>(stored) + row * rows.row_stride);
-    for (int first = 0; first < rows.head_dim; first += kQ8BlockSize, ++block) {
+    for (int first = 0; first < head_dim; first += kQ8BlockSize, ++block) {
       const float scale = to_float(block->scale);
-      const int count = rows.head_dim - first < kQ8BlockSize ? rows.head_dim - first : kQ8BlockSize;
-      int i = 0;
-      for (; i + 8 <= count; i += 8) {
+      const auto load = [&](int i) {
         const F32x8 quants = load8(block->quants + i);
         store8(floats + first + i,
                {wasm_f32x4_mul(quants.low, wasm_f32x4_splat(scale)), wasm_f32x4_mul(quants.high, wasm_f32x4_splat(scale))});
+      };
+      const int count = head_dim - first;
+      if (count >= kQ8BlockSize) {
+        for (int i = 0; i < kQ8BlockSize; i += 8) load(i);
+      } else {
+        int i = 0;
+        for (; i + 8 <= count; i += 8) load(i);
+        for (; i < count; ++i) floats[first + i] = static_cast<float>(block->quants[i]) * scale;
       }
-      for (; i < count; ++i) floats[first + i] = static_cast<float>(block->quants[i]) * scale;
     }
-    for (int i = rows.head_dim; i < padded_dim(rows.head_dim); ++i) floats[i] = 0;
+    for (int i = head_dim; i < padded_dim(head_dim); ++i) floats[i] = 0;
   }
 }
 
@@ -138,17 +146,17 @@ inline void score_tile(const ScoreBlock& block, int row, int n) {
     }
   }
   float* scores = block.scores + row * kBlockTokens + n;
-  if constexpr (Rows == 4 && Keys == 2) {
-    const v128_t first = sums_of(sum[0][0], sum[0][1], sum[1][0], sum[1][1]);
-    const v128_t second = sums_of(sum[2][0], sum[2][1], sum[3][0], sum[3][1]);
-    wasm_v128_store64_lane(scores, first, 0);
-    wasm_v128_store64_lane(scores + kBlockTokens, first, 1);
-    wasm_v128_store64_lane(scores + 2 * kBlockTokens, second, 0);
-    wasm_v128_store64_lane(scores + 3 * kBlockTokens, second, 1);
-  } else {
-    for (int r = 0; r < Rows; ++r) {
-      for (int k = 0; k < Keys; ++k) scores[r * kBlockTokens + k] = sum_of(sum[r][k]);
+  if constexpr (Keys == 2) {
+    for (int r = 0; r < Rows; r += 2) {
+      const int next = r + 1 < Rows ? r + 1 : r;
+      const v128_t totals = sums_of(sum[r][0], sum[r][1], sum[next][0], sum[next][1]);
+      wasm_v128_store64_lane(scores + r * kBlockTokens, totals, 0);
+      if (next != r) wasm_v128_store64_lane(scores + next * kBlockTokens, totals, 1);
     }
+  } else if constexpr (Keys == 4) {
+    for (int r = 0; r < Rows; ++r) wasm_v128_store(scores + r * kBlockTokens, sums_of(sum[r][0], sum[r][1], sum[r][2], sum[r][3]));
+  } else {
+    for (int r = 0; r < Rows; ++r) scores[r * kBlockTokens] = sum_of(sum[r][0]);
   }
 }
 
@@ -180,22 +188,25 @@ inline float weigh_simd(const WeighRow& row, SoftmaxState& state) {
   };
 
   const bool sees_all = row.first == 0 && row.last == kBlockTokens;
-  v128_t scores[kBlockTokens / 4];
   v128_t maxima = wasm_f32x4_splat(state.maximum);
+#pragma clang loop unroll(disable)
   for (int n = 0; n < kBlockTokens; n += 4) {
     v128_t s = wasm_f32x4_mul(wasm_v128_load(row.scores + n), scale);
     if (row.soft_cap != 0) s = wasm_f32x4_mul(soft_cap, tanh_f32x4(wasm_f32x4_div(s, soft_cap)));
     if (row.bias != nullptr) s = wasm_f32x4_add(s, wasm_v128_load(row.bias + n));
-    scores[n / 4] = sees_all ? s : wasm_v128_bitselect(s, wasm_f32x4_splat(-INFINITY), is_seen(n));
-    maxima = wasm_f32x4_pmax(maxima, scores[n / 4]);
+    if (!sees_all) s = wasm_v128_bitselect(s, wasm_f32x4_splat(-INFINITY), is_seen(n));
+    wasm_v128_store(row.scores + n, s);
+    maxima = wasm_f32x4_pmax(maxima, s);
   }
   const float maximum = largest_of(maxima);
   const float correction =
       maximum == state.maximum ? 1 : exp_f32(state.maximum - maximum);  // avoids exp(0), which costs as much as the rest
+  const v128_t largest = wasm_f32x4_splat(maximum);
   v128_t sum = wasm_f32x4_splat(0);
+#pragma clang loop unroll(disable)
   for (int n = 0; n < kBlockTokens; n += 4) {
     // a score of -infinity gives weight 0: it is below the lower limit of exp
-    const v128_t weight = exp_f32x4(wasm_f32x4_sub(scores[n / 4], wasm_f32x4_splat(maximum)));
+    const v128_t weight = exp_f32x4(wasm_f32x4_sub(wasm_v128_load(row.scores + n), largest));
     wasm_v128_store(row.scores + n, weight);
     sum = wasm_f32x4_add(sum, weight);
   }

@@ -107,6 +107,21 @@ TEST(AttentionIndependence, SinkTokensWithAWindow) {
   }
 }
 
+// Tokens that start at different chunks of keys.
+TEST(AttentionIndependence, ChunksOfKeys) {
+  const float sinks[] = {-1, 0, 2, 3};
+  for (const int window : {300, 511, kNoWindow}) {
+    for (const int sink_tokens : {0, 40}) {
+      SCOPED_TRACE(testing::Message() << "window " << window << ", " << sink_tokens << " sink tokens");
+      AttentionCall call({90, 1070, 4, 2, 8}, 15);
+      call.options.window = window;
+      call.options.sink_tokens = sink_tokens;
+      call.options.sinks = sinks;
+      for (const int tokens : {1, 17, 64}) expect_same_in_parts(call, tokens, 2);
+    }
+  }
+}
+
 TEST(AttentionIndependence, SinksCapsAndTemperatures) {
   AttentionCall call(kPrompt, 5);
   const float sinks[] = {-1, 0, 2, 30};

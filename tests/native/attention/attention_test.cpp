@@ -86,6 +86,44 @@ TEST(Attention, ManyKeysAndLargeHeads) {
   }
 }
 
+// Windows and sink tokens around multiples of 512, where chunks of keys are merged.
+TEST(Attention, ChunksOfKeys) {
+  const float sinks[] = {0.5f, -1};
+  for (const auto& [queries, keys] : {std::pair{1, 1300}, {1, 1024}, {1, 513}, {70, 1100}}) {
+    for (const int window : {1, 500, 512, 513, 700, kNoWindow}) {
+      for (const int sink_tokens : {0, 4, 512, 600}) {
+        SCOPED_TRACE(testing::Message() << queries << " queries, " << keys << " keys, window " << window << ", " << sink_tokens
+                                        << " sink tokens");
+        AttentionCall call({queries, keys, 2, 1, 8}, 1, kEveryRowType[(window + sink_tokens) % 4], Place::pages);
+        call.options.window = window;
+        call.options.sink_tokens = sink_tokens;
+        if (window % 2 == 0) call.options.sinks = sinks;
+        ASSERT_NO_FATAL_FAILURE(expect_exact(call));
+      }
+    }
+  }
+}
+
+int scored_keys = 0;
+
+// The cost of a window doesn't depend on the tokens outside it.
+TEST(Attention, AWindowReadsOnlyItsOwnKeys) {
+  AttentionKernels counting = kWasmSimdAttentionKernels;
+  counting.score = [](const ScoreBlock& block) {
+    scored_keys += block.count;
+    kWasmSimdAttentionKernels.score(block);
+  };
+  for (const int keys : {600, 9000}) {
+    AttentionCall call({1, keys, 2, 1, 4}, 1, RowType::f16, Place::pages);
+    call.options.window = 512;
+    call.options.sink_tokens = 4;
+    scored_keys = 0;
+    call.attend(counting);
+    EXPECT_GE(scored_keys, 512 + 4);
+    EXPECT_LT(scored_keys, 512 + 4 + kRowFloats);  // a range starts at a multiple of four
+  }
+}
+
 TEST(Attention, OneKeyGivesItsValueToTheBit) {
   for (const int head_dim : {1, 7, 64}) {
     AttentionCall call({1, 1, 6, 2, head_dim}, 3);

@@ -44,6 +44,27 @@ TEST(Threads, Attention) {
   });
 }
 
+// Few queries over several chunks of keys, which are divided among the threads.
+TEST(Threads, AttentionOverChunks) {
+  for_each_case(60, [](RandomCase& random) {
+    const int kv_heads = random.whole(1, 3), queries = random.whole(1, 5);
+    const CallShape shape = {queries, queries + random.whole(400, 2200), kv_heads * random.whole(1, 4), kv_heads, random.size(30, 70)};
+    AttentionCall call(shape, random.next_bits(), random.any<RowType>(kRowTypes), random.any<Place>(3));
+    std::vector<float> sinks = random_numbers(random, shape.heads);
+    if (random.one_in(2)) call.options.window = random.whole(1, 1300);
+    if (random.one_in(3)) call.options.sink_tokens = random.whole(0, 700);
+    if (random.one_in(3)) call.options.sinks = sinks.data();
+    if (random.one_in(3)) call.options.position.scheme = random.one_in(2) ? PositionScheme::alibi : PositionScheme::sinusoidal;
+    expect_same_bits([&] { return call.attend(fastest_attention_kernels(), fastest_rotate_kernels()); });
+  });
+}
+
+// More chunks than are computed at a time.
+TEST(Threads, AttentionOverManyChunks) {
+  AttentionCall call({1, 20000, 32, 2, 256}, 1, RowType::q8_0, Place::pages);
+  expect_same_bits([&] { return call.attend(fastest_attention_kernels(), fastest_rotate_kernels()); });
+}
+
 TEST(Threads, Rotation) {
   for_each_case(60, [](RandomCase& random) {
     RopeConfig config;

@@ -1,0 +1,270 @@
+#include "attention/attention_pass.h"
+
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "base/float_math.h"
+#include "base/thread_pool.h"
+#include "base/touch.h"
+
+namespace ropewalk {
+namespace {
+
+// Rows (one head of one token) that are processed together. Their queries and outputs, 128 KB at head_dim 128, fit a second-level cache.
+constexpr int kTileRows = 128;
+
+constexpr SoftmaxState kNoKeys = {std::numeric_limits<float>::lowest(), 0};
+
+// The factors of two sums of values when their chunks are merged.
+struct MergeFactors {
+  float total, added;
+};
+MergeFactors merge_states(SoftmaxState& total, const SoftmaxState& added) {
+  const float maximum = added.maximum > total.maximum ? added.maximum : total.maximum;
+  const MergeFactors factors = {exp_f32(total.maximum - maximum), exp_f32(added.maximum - maximum)};
+  total = {maximum, total.sum * factors.total + added.sum * factors.added};
+  return factors;
+}
+
+// The slot from which a range is read, rounded down to a multiple of four. Otherwise the start of the range would decide which of the
+// four partial sums a weight is added to (attention_kernels.h), and a query's last bit would depend on what its neighbors see.
+int first_read(SlotRange range) { return range.first - range.first % kRowFloats; }
+
+}  // namespace
+
+Pass::Pass(const AttentionKernels& kernels, const RotateKernels& rotate_kernels, const KeyValues& kv, const Queries& queries,
+           const Positions& positions, const AttentionOptions& options)
+    : kernels_(kernels),
+      kv_(kv),
+      queries_(queries),
+      positions_(positions),
+      options_(options),
+      mask_(options, kv.tokens),
+      encoder_(options.position, rotate_kernels),
+      group_(queries.heads / kv.heads),
+      dim_(padded_dim(kv.head_dim)),
+      row_bytes_(static_cast<std::ptrdiff_t>(row_bytes(kv.type, kv.head_dim))),
+      is_short_(static_cast<std::int64_t>(queries.tokens) * queries.heads <= kTileRows) {
+  const bool shares_encoding = options.position.scheme != PositionScheme::none;
+  tile_tokens_ = is_short_ ? queries.tokens : std::min(queries.tokens, std::max(1, kTileRows / group_));
+  tile_heads_ = is_short_ && (shares_encoding || thread_pool().threads() == 1) ? kv.heads : 1;
+  rows_ = tile_tokens_ * tile_heads_ * group_;
+  reads_in_place_ = kv.type == RowType::f32 && kv.head_dim == dim_;
+}
+
+std::uint64_t Pass::memory_floats() const {
+  const std::uint64_t tile = static_cast<std::uint64_t>(rows_) * dim_, block = static_cast<std::uint64_t>(kBlockTokens) * dim_;
+  const std::uint64_t scheme = Encoder::memory_floats(options_.position, kv_.head_dim, queries_.heads);
+  return 3 * tile + block + static_cast<std::uint64_t>(rows_) * (kBlockTokens + 1) + scheme;
+}
+
+void Pass::use_memory(float* memory, SoftmaxState* states) {
+  const std::ptrdiff_t tile = static_cast<std::ptrdiff_t>(rows_) * dim_;
+  const auto take = [&](std::ptrdiff_t floats) { return std::exchange(memory, memory + floats); };
+  query_rows_ = take(tile);
+  chunk_.sums = take(tile);
+  total_.sums = take(tile);
+  block_rows_ = take(static_cast<std::ptrdiff_t>(kBlockTokens) * dim_);
+  scores_ = take(static_cast<std::ptrdiff_t>(rows_) * kBlockTokens);
+  corrections_ = take(rows_);
+  chunk_.states = states;
+  total_.states = states + rows_;
+  encoder_.prepare(memory, kv_.head_dim, queries_.heads);
+}
+
+std::int64_t Pass::work() const {
+  const std::int64_t visible = std::int64_t{options_.window} + options_.sink_tokens + tile_tokens_;
+  return std::int64_t{2} * rows_ * dim_ * std::min<std::int64_t>(kv_.tokens, visible);
+}
+
+// The heads of the last tokens come first: they see the most keys, so that threads end at the same time.
+Tile Pass::tile(std::int64_t index) const {
+  const int heads = kv_.heads / tile_heads_;
+  const int token = (token_tiles() - 1 - static_cast<int>(index / heads)) * tile_tokens_;
+  return {token, std::min(tile_tokens_, queries_.tokens - token), static_cast<int>(index % heads) * tile_heads_, tile_heads_};
+}
+
+void Pass::run_tile(const Tile& tile) {
+  read_queries(tile);
+  start(tile, total_);
+  const Chunks seen = chunks(tile);
+  for (int i = 0; i < seen.count(); ++i) {
+    attend_chunk(tile, seen[i], chunk_);
+    merge(tile, seen[i], chunk_, total_);
+  }
+  write_out(tile, total_);
+}
+
+void Pass::start(const Tile& tile, const PartialRows& rows) const {
+  std::fill_n(rows.states, rows_of(tile), kNoKeys);
+  std::memset(rows.sums, 0, static_cast<std::size_t>(rows_of(tile)) * dim_ * sizeof(float));
+}
+
+void Pass::read_queries(const Tile& tile) {
+  for (int t = 0; t < tile.tokens; ++t) {
+    const int token = tile.first_token + t;
+    const bool encodes = encoder_.encodes_keys() && options_.position.encodes_queries;
+    if (encodes) encoder_.use_query(positions_, token);
+    for (int k = 0; k < tile.kv_heads; ++k) {
+      float* rows = query_rows_ + static_cast<std::ptrdiff_t>(row_of(tile, k, t)) * dim_;
+      for (int g = 0; g < group_; ++g) {
+        const int head = (tile.first_kv_head + k) * group_ + g;
+        float* row = rows + g * dim_;
+        std::memcpy(row, queries_.queries + token * queries_.token_stride + head * queries_.head_stride, kv_.head_dim * sizeof(float));
+        for (int i = kv_.head_dim; i < dim_; ++i) row[i] = 0;
+      }
+      if (encodes) encoder_.encode_query({rows, dim_, rows, dim_, group_});
+    }
+  }
+}
+
+void Pass::attend_chunk(const Tile& tile, SlotRange chunk, const PartialRows& partial) {
+  start(tile, partial);
+  if (options_.sinks != nullptr) {
+    for (int t = 0; t < tile.tokens; ++t) {
+      const Chunks seen(visible_to(tile.first_token + t));
+      if (seen.count() == 0 || seen[0].first != chunk.first) continue;
+      for (int k = 0; k < tile.kv_heads; ++k) {
+        // a sink is a score without a value, processed before the token's first key
+        const float* sinks = options_.sinks + (tile.first_kv_head + k) * group_;
+        for (int g = 0; g < group_; ++g) partial.states[row_of(tile, k, t) + g] = {sinks[g], 1};
+      }
+    }
+  }
+  const VisibleKeys visible = visible_to(tile);
+  for (const SlotRange part : {visible.sinks, visible.window}) {
+    const SlotRange range = intersection(part, chunk);
+    for (int slot = range.first; slot < range.last;) {
+      const int end = std::min(range.last, (slot / kBlockTokens + 1) * kBlockTokens);
+      attend_block(tile, {slot, end}, partial);
+      slot = end;
+    }
+  }
+}
+
+// Processes the keys of a range within one block: first the scores of all rows, then their weights, then the values. So one block of keys
+// or values at a time is in the first-level cache.
+void Pass::attend_block(const Tile& tile, SlotRange range, const PartialRows& partial) {
+  const SlotRange tokens = tokens_that_see(tile, range);
+  if (tokens.is_empty()) return;
+  const SlotRange read = {first_read(range), range.last};
+  const int count = read.last - read.first;
+  if (encoder_.encodes_keys() || encoder_.has_bias()) encoder_.use_keys(key_positions(kv_, read.first), count);
+  for (int k = 0; k < tile.kv_heads; ++k) {
+    const int head = tile.first_kv_head + k;
+    const int first = row_of(tile, k, tokens.first), rows = (tokens.last - tokens.first) * group_;
+    const std::ptrdiff_t start = static_cast<std::ptrdiff_t>(first) * dim_;
+
+    const Floats keys = read_keys(head, read);
+    kernels_.score({query_rows_ + start, dim_, rows, keys.rows, keys.stride, count, dim_, scores_});
+    for (int t = tokens.first, row = 0; t < tokens.last; ++t, row += group_) {
+      weigh(tile.first_token + t, head * group_, range, scores_ + static_cast<std::ptrdiff_t>(row) * kBlockTokens, corrections_ + row,
+            partial.states + first + row);
+    }
+    const Floats values = read_values(head, read);
+    kernels_.blend({scores_, corrections_, rows, values.rows, values.stride, count, dim_, partial.sums + start, dim_});
+  }
+}
+
+// The keys of a range that a token sees. The range holds either sinks or keys of the window, never both (attend_chunk).
+SlotRange Pass::seen_by(int token, SlotRange range) const {
+  const VisibleKeys visible = visible_to(token);
+  const SlotRange sinks = intersection(visible.sinks, range);
+  return sinks.is_empty() ? intersection(visible.window, range) : sinks;
+}
+
+// The tokens of a tile that see a key of a range, counted from the tile's first token. They are always consecutive.
+SlotRange Pass::tokens_that_see(const Tile& tile, SlotRange range) const {
+  SlotRange tokens = {0, tile.tokens};
+  while (!tokens.is_empty() && seen_by(tile.first_token + tokens.first, range).is_empty()) ++tokens.first;
+  while (!tokens.is_empty() && seen_by(tile.first_token + tokens.last - 1, range).is_empty()) --tokens.last;
+  return tokens;
+}
+
+const char* Pass::stored(const char* base, std::size_t page_offset, int head, int slot) const {
+  const std::ptrdiff_t in_head = head * kv_.head_stride;
+  if (kv_.pages == nullptr) return base + slot * kv_.token_stride + in_head;
+  return kv_.pages[slot / kBlockTokens] + page_offset + slot % kBlockTokens * kv_.token_stride + in_head;
+}
+
+// Fetches rows at full memory speed. The arithmetic alone would wait for each row.
+void Pass::touch(const char* rows, int count) const {
+  if (kv_.token_stride == row_bytes_) return touch_lines(rows, count * row_bytes_);
+  for (int row = 0; row < count; ++row) touch_lines(rows + row * kv_.token_stride, row_bytes_);
+}
+
+Pass::Floats Pass::read_keys(int head, SlotRange range) {
+  const int count = range.last - range.first;
+  const char* keys = stored(kv_.keys, kv_.key_offset, head, range.first);
+  touch(keys, count);
+  if (!encoder_.encodes_keys()) return reads_in_place_ ? in_place(keys) : load(keys, count);
+  const Floats from = reads_in_place_ && encoder_.encodes_all() ? in_place(keys) : load(keys, count);
+  encoder_.encode_keys({from.rows, from.stride, block_rows_, dim_, count});
+  return {block_rows_, dim_};
+}
+
+Pass::Floats Pass::read_values(int head, SlotRange range) {
+  const int count = range.last - range.first;
+  const char* values = stored(kv_.values, kv_.value_offset, head, range.first);
+  touch(values, count);
+  return reads_in_place_ ? in_place(values) : load(values, count);
+}
+
+Pass::Floats Pass::in_place(const char* rows) const {
+  return {reinterpret_cast<const float*>(rows), kv_.token_stride / static_cast<std::ptrdiff_t>(sizeof(float))};
+}
+
+Pass::Floats Pass::load(const char* rows, int count) const {
+  kernels_.load[static_cast<int>(kv_.type)]({kv_.token_stride, dim_, count, kv_.head_dim}, rows, block_rows_);
+  return {block_rows_, dim_};
+}
+
+// The rows of one token and one group of heads.
+void Pass::weigh(int token, int first_head, SlotRange range, float* scores, float* corrections, SoftmaxState* states) {
+  const SlotRange seen = seen_by(token, range);
+  float scale = static_cast<float>(options_.scale);
+  if (options_.temperatures != nullptr) scale *= options_.temperatures[token];
+  float bias[kBlockTokens];
+  WeighRow row = {scores, encoder_.has_bias() ? bias : nullptr, seen.first - first_read(range), seen.last - first_read(range),
+                  scale,  static_cast<float>(options_.soft_cap)};
+  for (int g = 0; g < group_; ++g, row.scores += kBlockTokens) {
+    if (encoder_.has_bias()) encoder_.write_bias(positions_.at(0, 0, token), first_head + g, bias);
+    corrections[g] = kernels_.weigh(row, states[g]);
+  }
+}
+
+// A row that saw no key of the chunk keeps its bits.
+void Pass::merge(const Tile& tile, SlotRange chunk, const PartialRows& partial, const PartialRows& total) const {
+  for (int t = 0; t < tile.tokens; ++t) {
+    const VisibleKeys visible = visible_to(tile.first_token + t);
+    if (intersection(visible.sinks, chunk).is_empty() && intersection(visible.window, chunk).is_empty()) continue;
+    for (int k = 0; k < tile.kv_heads; ++k) {
+      const int first = row_of(tile, k, t);
+      for (int row = first; row < first + group_; ++row) {
+        const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(row) * dim_;
+        const MergeFactors factors = merge_states(total.states[row], partial.states[row]);
+        kernels_.blend({&factors.added, &factors.total, 1, partial.sums + at, dim_, 1, dim_, total.sums + at, dim_});
+      }
+    }
+  }
+}
+
+void Pass::write_out(const Tile& tile, const PartialRows& total) const {
+  for (int t = 0; t < tile.tokens; ++t) {
+    const int token = tile.first_token + t;
+    const bool saw_keys = Chunks(visible_to(token)).count() > 0;
+    for (int k = 0; k < tile.kv_heads; ++k) {
+      for (int g = 0; g < group_; ++g) {
+        const int row = row_of(tile, k, t) + g, head = (tile.first_kv_head + k) * group_ + g;
+        const float* sum = total.sums + static_cast<std::ptrdiff_t>(row) * dim_;
+        float* out = queries_.out + token * queries_.token_stride + head * queries_.head_stride;
+        // if a row saw keys, its largest weight is 1, unless a non-finite query made all scores NaN
+        const float factor = total.states[row].sum > 0 ? 1 / total.states[row].sum : saw_keys ? std::numeric_limits<float>::quiet_NaN() : 0;
+        for (int i = 0; i < kv_.head_dim; ++i) out[i] = sum[i] * factor;
+      }
+    }
+  }
+}
+
+}  // namespace ropewalk

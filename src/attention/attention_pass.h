@@ -1,0 +1,135 @@
+// One call of attention as pieces that threads compute: tiles of rows, and chunks of keys.
+#pragma once
+
+#include <algorithm>
+
+#include "attention/attention_encoding.h"
+#include "attention/attention_kernels.h"
+#include "attention/attention_mask.h"
+
+namespace ropewalk {
+
+// Keys are processed in chunks of this many slots. Each chunk is a softmax of its own, and chunks are merged in the order of their slots.
+// So the chunks of a token can be computed on any number of threads with the same bits.
+constexpr int kChunkTokens = 512;
+static_assert(kChunkTokens % kBlockTokens == 0);
+
+// The chunks that contain visible keys, by number. Those between the sinks and the window are left out.
+class Chunks {
+ public:
+  explicit Chunks(const VisibleKeys& visible)
+      : sinks_(chunks_up_to(visible.sinks.last)), window_(std::max(sinks_, visible.window.first / kChunkTokens)) {
+    count_ = sinks_ + std::max(0, visible.window.is_empty() ? 0 : chunks_up_to(visible.window.last) - window_);
+  }
+
+  int count() const { return count_; }
+  SlotRange operator[](int index) const {
+    const int first = (index < sinks_ ? index : index - sinks_ + window_) * kChunkTokens;
+    return {first, first + kChunkTokens};
+  }
+
+ private:
+  static int chunks_up_to(int slot) { return slot / kChunkTokens + (slot % kChunkTokens != 0 ? 1 : 0); }
+
+  int sinks_;   // chunks with sinks
+  int window_;  // number of the first of the others
+  int count_;
+};
+
+// A run of tokens, and the query heads that belong to a run of key heads.
+struct Tile {
+  int first_token;
+  int tokens;
+  int first_kv_head;
+  int kv_heads;
+};
+
+// The softmax state of rows, and their weighted sums of values relative to it, [rows][dim].
+struct PartialRows {
+  SoftmaxState* states;
+  float* sums;
+};
+
+class Pass {
+ public:
+  Pass(const AttentionKernels& kernels, const RotateKernels& rotate_kernels, const KeyValues& kv, const Queries& queries,
+       const Positions& positions, const AttentionOptions& options);
+
+  // Working memory of a thread: floats, and states of 2 · rows() rows.
+  std::uint64_t memory_floats() const;
+  void use_memory(float* memory, SoftmaxState* states);
+
+  std::int64_t tiles() const { return std::int64_t{token_tiles()} * (kv_.heads / tile_heads_); }
+  Tile tile(std::int64_t index) const;
+  Chunks chunks(const Tile& tile) const { return Chunks(visible_to(tile)); }
+
+  // Rows of a tile, at most, and floats per row.
+  int rows() const { return rows_; }
+  int dim() const { return dim_; }
+  // Multiplications of a tile, at most.
+  std::int64_t work() const;
+  // Whether one job can be divided by chunks: there are few rows, and their chunks can be computed by several threads.
+  bool can_split() const { return is_short_ && options_.position.scheme != PositionScheme::rope; }
+
+  // Computes a tile from start to end in the thread's own memory.
+  void run_tile(const Tile& tile);
+
+  // The same in steps. start() and attend_chunk() write to rows that the caller keeps.
+  void start(const Tile& tile, const PartialRows& rows) const;
+  void read_queries(const Tile& tile);
+  void attend_chunk(const Tile& tile, SlotRange chunk, const PartialRows& partial);
+  void merge(const Tile& tile, SlotRange chunk, const PartialRows& partial, const PartialRows& total) const;
+  void write_out(const Tile& tile, const PartialRows& total) const;
+
+ private:
+  int token_tiles() const { return (queries_.tokens + tile_tokens_ - 1) / tile_tokens_; }
+  // Rows of a tile are ordered by key head, then token, then query head in the group.
+  int row_of(const Tile& tile, int kv_head, int token) const { return (kv_head * tile.tokens + token) * group_; }
+  int rows_of(const Tile& tile) const { return tile.kv_heads * tile.tokens * group_; }
+  int slot_of(int token) const { return kv_.tokens - queries_.tokens + token; }
+  VisibleKeys visible_to(const Tile& tile) const {
+    return mask_.visible_to(slot_of(tile.first_token), slot_of(tile.first_token + tile.tokens - 1));
+  }
+  VisibleKeys visible_to(int token) const { return mask_.visible_to(slot_of(token), slot_of(token)); }
+  SlotRange seen_by(int token, SlotRange range) const;
+  SlotRange tokens_that_see(const Tile& tile, SlotRange range) const;
+
+  void attend_block(const Tile& tile, SlotRange range, const PartialRows& partial);
+  void weigh(int token, int first_head, SlotRange range, float* scores, float* corrections, SoftmaxState* states);
+
+  struct Floats {
+    const float* rows;
+    std::ptrdiff_t stride;
+  };
+  const char* stored(const char* base, std::size_t page_offset, int head, int slot) const;
+  void touch(const char* rows, int count) const;
+  Floats read_keys(int head, SlotRange range);
+  Floats read_values(int head, SlotRange range);
+  Floats in_place(const char* rows) const;
+  Floats load(const char* rows, int count) const;
+
+  const AttentionKernels& kernels_;
+  const KeyValues& kv_;
+  const Queries& queries_;
+  const Positions& positions_;
+  const AttentionOptions& options_;
+  Mask mask_;
+  Encoder encoder_;
+  int group_;  // query heads per key head
+  int dim_;    // floats per row
+  std::ptrdiff_t row_bytes_;
+  bool is_short_;
+  int tile_tokens_;
+  int tile_heads_;  // key heads: all if there are few rows, so that the encoding of a block of positions is computed once for all
+  int rows_;
+  bool reads_in_place_;
+
+  float* query_rows_ = nullptr;  // [rows_][dim_]
+  PartialRows chunk_ = {};       // of run_tile()
+  PartialRows total_ = {};
+  float* block_rows_ = nullptr;   // [kBlockTokens][dim_]: keys, then values, if they are not read in place
+  float* scores_ = nullptr;       // [rows_][kBlockTokens]
+  float* corrections_ = nullptr;  // [rows_]
+};
+
+}  // namespace ropewalk
