@@ -19,6 +19,7 @@ set_source_files_properties(
   src/rope/kernels/rotate_wasmsimd.cpp
   PROPERTIES COMPILE_OPTIONS "-O2;-fno-vectorize;-fno-slp-vectorize")
 set_source_files_properties(
+  src/attention/attention_weigh_wasmsimd.cpp
   src/attention/linear_attention.cpp
   src/rope/cos_sin_rows.cpp
   PROPERTIES COMPILE_OPTIONS "-O2;-fno-vectorize;-fno-slp-vectorize;-fno-unroll-loops")

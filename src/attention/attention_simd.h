@@ -2,7 +2,6 @@
 #pragma once
 
 #include "attention/attention_kernels.h"
-#include "base/float_math_wasmsimd.h"
 #include "base/storage_wasmsimd.h"
 
 namespace ropewalk {
@@ -160,11 +159,19 @@ inline void score_tile(const ScoreBlock& block, int row, int n) {
   }
 }
 
+// Rest of a block. Apart, because a copy for each tile would be large.
+template <class Arithmetic>
+[[gnu::noinline]] void score_rest(const ScoreBlock& block, int row, int rows, int n) {
+  for (; n < block.count; ++n) {
+    for (int r = row; r < row + rows; ++r) score_tile<Arithmetic, 1, 1>(block, r, n);
+  }
+}
+
 template <class Arithmetic, int Rows, int Keys>
 inline void score_rows(const ScoreBlock& block, int row) {
   int n = 0;
   for (; n + Keys <= block.count; n += Keys) score_tile<Arithmetic, Rows, Keys>(block, row, n);
-  for (; n < block.count; ++n) score_tile<Arithmetic, Rows, 1>(block, row, n);
+  if (n < block.count) score_rest<Arithmetic>(block, row, Rows, n);
 }
 
 template <class Arithmetic>
@@ -178,42 +185,8 @@ void score_simd(const ScoreBlock& block) {
   }
 }
 
-inline float weigh_simd(const WeighRow& row, SoftmaxState& state) {
-  const v128_t first = wasm_i32x4_splat(row.first), last = wasm_i32x4_splat(row.last);
-  const v128_t lanes = wasm_i32x4_const(0, 1, 2, 3);
-  const v128_t scale = wasm_f32x4_splat(row.scale), soft_cap = wasm_f32x4_splat(row.soft_cap);
-  const auto is_seen = [&](int n) {
-    const v128_t index = wasm_i32x4_add(lanes, wasm_i32x4_splat(n));
-    return wasm_v128_and(wasm_i32x4_ge(index, first), wasm_i32x4_lt(index, last));
-  };
-
-  const bool sees_all = row.first == 0 && row.last == kBlockTokens;
-  v128_t maxima = wasm_f32x4_splat(state.maximum);
-#pragma clang loop unroll(disable)
-  for (int n = 0; n < kBlockTokens; n += 4) {
-    v128_t s = wasm_f32x4_mul(wasm_v128_load(row.scores + n), scale);
-    if (row.soft_cap != 0) s = wasm_f32x4_mul(soft_cap, tanh_f32x4(wasm_f32x4_div(s, soft_cap)));
-    if (row.bias != nullptr) s = wasm_f32x4_add(s, wasm_v128_load(row.bias + n));
-    if (!sees_all) s = wasm_v128_bitselect(s, wasm_f32x4_splat(-INFINITY), is_seen(n));
-    wasm_v128_store(row.scores + n, s);
-    maxima = wasm_f32x4_pmax(maxima, s);
-  }
-  const float maximum = largest_of(maxima);
-  const float correction =
-      maximum == state.maximum ? 1 : exp_f32(state.maximum - maximum);  // avoids exp(0), which costs as much as the rest
-  const v128_t largest = wasm_f32x4_splat(maximum);
-  v128_t sum = wasm_f32x4_splat(0);
-#pragma clang loop unroll(disable)
-  for (int n = 0; n < kBlockTokens; n += 4) {
-    // a score of -infinity gives weight 0: it is below the lower limit of exp
-    const v128_t weight = exp_f32x4(wasm_f32x4_sub(wasm_v128_load(row.scores + n), largest));
-    wasm_v128_store(row.scores + n, weight);
-    sum = wasm_f32x4_add(sum, weight);
-  }
-  state.maximum = maximum;
-  state.sum = state.sum * correction + sum_of(sum);
-  return correction;
-}
+// attention_weigh_wasmsimd.cpp
+float weigh_simd(const WeighRow& row, SoftmaxState& state);
 
 // Rows × Vectors sums stay in registers while the keys are processed.
 template <class Arithmetic, int Rows, int Vectors>
@@ -239,11 +212,18 @@ inline void blend_tile(const BlendBlock& block, int row, int i) {
   }
 }
 
+template <class Arithmetic>
+[[gnu::noinline]] void blend_rest(const BlendBlock& block, int row, int rows, int i) {
+  for (; i < block.dim; i += 4) {
+    for (int r = row; r < row + rows; ++r) blend_tile<Arithmetic, 1, 1>(block, r, i);
+  }
+}
+
 template <class Arithmetic, int Rows, int Vectors>
 inline void blend_rows(const BlendBlock& block, int row) {
   int i = 0;
   for (; i + 4 * Vectors <= block.dim; i += 4 * Vectors) blend_tile<Arithmetic, Rows, Vectors>(block, row, i);
-  for (; i < block.dim; i += 4) blend_tile<Arithmetic, Rows, 1>(block, row, i);
+  if (i < block.dim) blend_rest<Arithmetic>(block, row, Rows, i);
 }
 
 template <class Arithmetic>

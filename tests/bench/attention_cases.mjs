@@ -19,6 +19,7 @@ const MB = 1 << 20;
 export function runAttentionCases({ rw, module, report }) {
   promptMemory(rw, report); // first, as wasm memory never shrinks, so growth in earlier cases would hide this one's
   for (const dtype of Object.keys(DTYPES)) for (const tokens of LENGTHS) oneToken(rw, module, dtype, tokens, report);
+  window(rw, report);
   prompt(rw, module, report);
   for (const dtype of ["f32", "f16"]) retune(rw, module, dtype, report);
   linear(rw, report);
@@ -92,6 +93,23 @@ function oneToken(rw, module, dtype, tokens, report) {
     better: "less",
   });
   for (const object of [rotated, raw, q, out, source]) object.dispose();
+}
+
+function window(rw, report) {
+  const keys = 512;
+  const short = fillCache(rw, cacheOf(rw, { dtype: "f16" }), keys);
+  const long = fillCache(rw, cacheOf(rw, { dtype: "f16" }), 32768);
+  const q = fill(rw.tensor([1, HEADS, HEAD_DIM]));
+  const out = rw.tensor([1, HEADS, HEAD_DIM]);
+  const attend = (cache) => repeatedly(() => cache.attend(q, { layout: "thd", out, window: keys }));
+  report({
+    name: `one token, window of ${keys} in 32768 keys, f16: time relative to ${keys} keys`,
+    value: ratio(race({ short: attend(short), long: attend(long) }), "long", "short"),
+    unit: "×",
+    target: 1.15,
+    better: "less",
+  });
+  for (const object of [short, long, q, out]) object.dispose();
 }
 
 function prompt(rw, module, report) {
