@@ -156,6 +156,8 @@ void Pass::attend_block(const Tile& tile, SlotRange range, const PartialRows& pa
     const int first = row_of(tile, k, tokens.first), rows = (tokens.last - tokens.first) * group_;
     const std::ptrdiff_t start = static_cast<std::ptrdiff_t>(first) * dim_;
 
+    touch(key_row(head, read.first), count);
+    touch(value_row(head, read.first), count);
     const Floats keys = read_keys(head, read);
     kernels_.score({query_rows_ + start, dim_, rows, keys.rows, keys.stride, count, dim_, scores_});
     for (int t = tokens.first, row = 0; t < tokens.last; ++t, row += group_) {
@@ -188,7 +190,8 @@ const char* Pass::stored(const char* base, std::size_t page_offset, int head, in
   return kv_.pages[slot / kBlockTokens] + page_offset + slot % kBlockTokens * kv_.token_stride + in_head;
 }
 
-// Fetches rows at full memory speed. The arithmetic alone would wait for each row.
+// Fetches rows at full memory speed. The arithmetic alone would wait for each row. Keys and values of a block are fetched together, which
+// waits once.
 void Pass::touch(const char* rows, int count) const {
   if (kv_.token_stride == row_bytes_) return touch_lines(rows, count * row_bytes_);
   for (int row = 0; row < count; ++row) touch_lines(rows + row * kv_.token_stride, row_bytes_);
@@ -196,8 +199,7 @@ void Pass::touch(const char* rows, int count) const {
 
 Pass::Floats Pass::read_keys(int head, SlotRange range) {
   const int count = range.last - range.first;
-  const char* keys = stored(kv_.keys, kv_.key_offset, head, range.first);
-  touch(keys, count);
+  const char* keys = key_row(head, range.first);
   if (!encoder_.encodes_keys()) return reads_in_place_ ? in_place(keys) : load(keys, count);
   const Floats from = reads_in_place_ && encoder_.encodes_all() ? in_place(keys) : load(keys, count);
   encoder_.encode_keys({from.rows, from.stride, block_rows_, dim_, count});
@@ -206,8 +208,7 @@ Pass::Floats Pass::read_keys(int head, SlotRange range) {
 
 Pass::Floats Pass::read_values(int head, SlotRange range) {
   const int count = range.last - range.first;
-  const char* values = stored(kv_.values, kv_.value_offset, head, range.first);
-  touch(values, count);
+  const char* values = value_row(head, range.first);
   return reads_in_place_ ? in_place(values) : load(values, count);
 }
 

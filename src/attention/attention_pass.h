@@ -102,6 +102,8 @@ class Pass {
     std::ptrdiff_t stride;
   };
   const char* stored(const char* base, std::size_t page_offset, int head, int slot) const;
+  const char* key_row(int head, int slot) const { return stored(kv_.keys, kv_.key_offset, head, slot); }
+  const char* value_row(int head, int slot) const { return stored(kv_.values, kv_.value_offset, head, slot); }
   void touch(const char* rows, int count) const;
   Floats read_keys(int head, SlotRange range);
   Floats read_values(int head, SlotRange range);
