@@ -1,6 +1,7 @@
-// Writes models with the shape of real ones and random weights, for benchmarks: `node tests/bench/random_model.mjs FILE SHAPE FORMAT`.
+// Writes models with the shape of real ones and random weights, for benchmarks: `node tests/bench/random_model.mjs FILE SHAPE TYPE`.
 //
-// As in files quantized by llama.cpp, rows that aren't whole blocks of 256 get a 32-element format instead of a K-quant.
+// The formats of the tensors are those that llama-quantize chooses (llama-quant.cpp, llama_tensor_get_type): a mix for each file type, and a
+// 32-element format instead of a K-quant for rows that aren't whole blocks of 256.
 import { tensorBytes, tensorTypes, typed, writeGguf } from "../files/gguf_writer.mjs";
 import { fileURLToPath } from "node:url";
 
@@ -31,12 +32,31 @@ export const SHAPES = {
   },
 };
 
+/** File types that mix formats, and the format of most tensors. */
+const MIXES = { q4_k_m: "q4_k" };
 const FALLBACK_FORMATS = { q4_k: "q5_0", q5_k: "q5_1", q6_k: "q8_0" };
+
+/** What a file can be written as. */
+export const FILE_TYPES = ["f16", "q8_0", "q4_0", "q5_0", "q5_1", "q4_k", "q5_k", "q6_k", "q4_k_m"];
+
+/** Whether llama-quantize spends more bits on a layer: about half of them do. */
+const hasMoreBits = (layer, layers) => {
+  const eighth = Math.floor(layers / 8);
+  return layer < eighth || layer >= Math.floor((7 * layers) / 8) || (layer - eighth) % 3 === 2;
+};
+
+/** The format of a tensor with rows of `columns`. The embedding is also the output head, which gets more bits than the rest. */
+function formatOf(fileType, role, columns, layer, layers) {
+  const isImportant = ["attn_v", "ffn_down"].includes(role) && fileType === "q4_k_m" && hasMoreBits(layer, layers);
+  const isHead = role === "token_embd" && ["q4_0", "q4_k_m"].includes(fileType);
+  const wanted = isImportant || isHead ? "q6_k" : (MIXES[fileType] ?? fileType);
+  return columns % tensorTypes[wanted][1] === 0 ? wanted : FALLBACK_FORMATS[wanted];
+}
+
 const STANDARD_DEVIATION = 0.02; // standard deviation of weights
 
 /** Offsets of the 16-bit scales in a block, and the value that gives weights this standard deviation if the other bytes are random. */
 const SCALES = {
-  f16: undefined,
   q8_0: [[0, STANDARD_DEVIATION / 74]],
   q4_0: [[0, STANDARD_DEVIATION / 4.6]],
   q5_0: [[0, STANDARD_DEVIATION / 9.2]],
@@ -92,13 +112,14 @@ function* randomBlocks(type, bytes, seed) {
   }
 }
 
-/** Writes a model and returns the file's length. */
-export async function writeRandomModel(path, shapeName, format) {
+/** Writes a model and returns the file's length. `shape` is a name of {@link SHAPES}, or a shape like those. */
+export async function writeRandomModel(path, shape, fileType) {
   const { architecture, hidden, feedForward, layers, heads, kvHeads, headDim, vocabulary, theta, context } =
-    SHAPES[shapeName];
+    SHAPES[shape] ?? shape;
   let seed = 1;
   const matrix = (name, rows, columns) => {
-    const type = columns % tensorTypes[format][1] === 0 ? format : FALLBACK_FORMATS[format];
+    const [, layer = 0, role] = /^(?:blk\.(\d+)\.)?(.*)$/.exec(name);
+    const type = formatOf(fileType, role, columns, Number(layer), layers);
     const tensor = { name: `${name}.weight`, type, shape: [rows, columns] };
     const tensorSeed = (seed += 7919);
     return { ...tensor, data: () => randomBlocks(type, tensorBytes(tensor), tensorSeed) };
@@ -137,7 +158,7 @@ export async function writeRandomModel(path, shapeName, format) {
   const key = (name) => `${architecture}.${name}`;
   const metadata = {
     "general.architecture": architecture,
-    "general.name": `random ${shapeName}`,
+    "general.name": SHAPES[shape] === undefined ? "random" : `random ${shape}`,
     [key("block_count")]: layers,
     [key("context_length")]: context,
     [key("embedding_length")]: hidden,
@@ -169,15 +190,11 @@ export async function writeRandomModel(path, shapeName, format) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const [path, shape, format] = process.argv.slice(2);
-  if (SHAPES[shape] === undefined || SCALES[format] === undefined) {
-    console.error(
-      `usage: random_model.mjs FILE ${Object.keys(SHAPES).join("|")} ${Object.keys(SCALES)
-        .filter((name) => SCALES[name])
-        .join("|")}`,
-    );
+  const [path, shape, fileType] = process.argv.slice(2);
+  if (SHAPES[shape] === undefined || !FILE_TYPES.includes(fileType)) {
+    console.error(`usage: random_model.mjs FILE ${Object.keys(SHAPES).join("|")} ${FILE_TYPES.join("|")}`);
     process.exitCode = 2;
   } else {
-    console.log(`${path}: ${await writeRandomModel(path, shape, format)} bytes`);
+    console.log(`${path}: ${await writeRandomModel(path, shape, fileType)} bytes`);
   }
 }
