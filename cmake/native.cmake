@@ -31,6 +31,11 @@ if(ROPEWALK_TESTS OR ROPEWALK_THREAD_TESTS)
   add_subdirectory(tests/native)
 endif()
 
+if(ROPEWALK_BENCHMARK)
+  add_executable(pool_costs tests/bench/profile/pool_costs.cpp)
+  target_link_libraries(pool_costs PRIVATE ropewalk)
+endif()
+
 if(ROPEWALK_FUZZ)
   enable_testing()
   add_subdirectory(tests/fuzz/native)

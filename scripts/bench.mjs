@@ -1,15 +1,22 @@
 // `npm run bench`: measures speed in Chromium and Node, and prints each result with its target.
 //
 //   npm run bench -- rope           only the kernels, attention and caches
-//   npm run bench -- models         only whole models
+//   npm run bench -- models         only whole models, with llama.cpp if tests/bench/peers/build_llama_cpp.mjs has built it
 //   npm run bench -- variants       ways to rotate in place (not part of the others)
 //   npm run bench -- --json FILE    writes the results to a file too
-import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+//   npm run bench -- --write        writes the table of models to docs/whole_models.md too
+//
+// On request only:
+//
+//   npm run bench -- profile        where the time of a token and of a prompt goes
+//   npm run bench -- ranges         how well a token would use more threads than this machine has
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { build } from "./build.mjs";
 import { runBuild } from "./progress.mjs";
-import { capture, runMain } from "./run.mjs";
+import { capture, run, runMain } from "./run.mjs";
 import { setUp } from "./setup.mjs";
 
 const root = join(import.meta.dirname, "..");
@@ -17,6 +24,7 @@ const links = {
   simd: { preset: "wasm", folder: "bench" },
   relaxed: { preset: "wasm-relaxed", folder: "bench-relaxed" },
 };
+
 
 /** A page doesn't answer while it measures. */
 const HOUR_MS = 3_600_000;
@@ -26,30 +34,32 @@ async function linkBenchmark({ preset, folder }) {
   await runBuild(folder, "cmake", ["--build", join("build", folder), "--target", "ropewalk_bench"], { cwd: root });
 }
 
+/** Node's options for a build. */
+const flagsOf = (name) => (name === "relaxed" ? ["--experimental-wasm-relaxed-simd", "--no-liftoff"] : []);
+
 /** Runs a benchmark of tests/bench/ in a Node of its own. Returns its results. */
 async function inNode(script, name, ...args) {
-  const flags = name === "relaxed" ? ["--experimental-wasm-relaxed-simd", "--no-liftoff"] : [];
-  const command = [...flags, join("tests", "bench", script), name, links[name].folder, ...args];
+  const command = [...flagsOf(name), join("tests", "bench", script), name, links[name].folder, ...args];
   return JSON.parse(await capture(process.execPath, command, { cwd: root }));
 }
 
-/** Opens the benchmark's page in Chromium and calls `use` with it. */
-async function inPage(use) {
+/** Opens a page of the benchmark in Chromium and calls `use` with it. */
+async function inPage(name, use) {
   const { withBrowser, open } = await import("../tests/browser/browsers.mjs");
   const { serve } = await import("../tests/browser/server.mjs");
-  const csp = "script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; worker-src blob:"; // inline: the import map
-  const server = await serve({ "/": { folder: root, csp } });
+  const csp = "script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; worker-src 'self' blob:"; // inline: the import map
+  const server = await serve({ "/": { folder: root, csp, isIsolated: true } });
   try {
     let lines;
     await withBrowser(
       "chromium",
       async (browser) => {
-        const { page } = await open(browser, `${server.origin}/tests/bench/index.html`);
+        const { page } = await open(browser, `${server.origin}/tests/bench/${name}`);
         page.setDefaultTimeout(0);
-        await page.waitForFunction(() => globalThis.runBenchmark !== undefined);
+        await page.waitForFunction(() => globalThis.isReady);
         lines = await use(page, server.origin);
       },
-      { patienceMs: HOUR_MS },
+      { timeoutMs: HOUR_MS },
     );
     return lines;
   } finally {
@@ -66,52 +76,11 @@ async function variantsIn(place, name) {
 async function inChromium(name) {
   const { oneNodeModel } = await import("../examples/onnx_model.mjs");
   const { ROTARY_NODE } = await import("../tests/bench/peer.mjs");
-  return inPage((page) =>
+  return inPage("index.html", (page) =>
     page.evaluate((...args) => globalThis.runBenchmark(...args), name, links[name].folder, [
       ...oneNodeModel(ROTARY_NODE),
     ]),
   );
-}
-
-/** Writes a model with random weights to build/models/, unless it is there. */
-async function modelFile(shape, format) {
-  const { writeRandomModel } = await import("../tests/bench/random_model.mjs");
-  const folder = join(root, "build", "models");
-  const name = `${shape}.${format}.gguf`;
-  await mkdir(folder, { recursive: true });
-  if (!(await stat(join(folder, name)).catch(() => undefined)))
-    await writeRandomModel(join(folder, name), shape, format);
-  return { path: join(folder, name), address: `/build/models/${name}` };
-}
-
-/** Measures a model file in Chromium. wllama runs once per file, in the same page before the simd build. */
-async function modelInChromium(name, address, shape, format) {
-  return inPage((page, origin) =>
-    page.evaluate(
-      (...args) => globalThis.runModelBenchmark(...args),
-      name,
-      links[name].folder,
-      origin + address,
-      shape,
-      format,
-      name === "simd",
-    ),
-  );
-}
-
-async function modelsIn(place, name) {
-  const lines = [];
-  for (const shape of ["smollm2-135m", "qwen2.5-0.5b"]) {
-    for (const format of ["q8_0", "q4_0", "q4_k"]) {
-      const { path, address } = await modelFile(shape, format);
-      const measured =
-        place === "node"
-          ? await inNode("model_node.mjs", name, path, shape, format)
-          : await modelInChromium(name, address, shape, format);
-      lines.push(...measured);
-    }
-  }
-  return lines;
 }
 
 // Sizes of the files that a page with its own config downloads: the main entry, its shared files, the glue and one wasm file.
@@ -155,28 +124,43 @@ function print(title, lines) {
   }
 }
 
+/** Runs a program of tests/bench/profile/ that prints what it measured, after building what it `needs`. */
+async function runProfile(part, args) {
+  const program = join(root, "tests", "bench", "profile", `${part}.mjs`);
+  const { needs } = await import(pathToFileURL(program));
+  for (const { preset, folder, options, target } of needs) {
+    await capture("cmake", ["--preset", preset, "-B", join("build", folder), ...options], { cwd: root });
+    await runBuild(folder, "cmake", ["--build", join("build", folder), "--target", target], { cwd: root });
+  }
+  await run(process.execPath, [...flagsOf("relaxed"), program, ...args]);
+}
+
 async function bench(args) {
+  const [part] = ["profile", "ranges"].filter((name) => args.includes(name));
   const parts = ["rope", "models", "variants"].filter((part) => args.includes(part));
   const wants = (part) => (parts.length === 0 ? part !== "variants" : parts.includes(part));
   await setUp(["build", "browsers"]);
   await build();
+  if (part !== undefined) return runProfile(part, args.slice(args.indexOf(part) + 1));
   for (const link of Object.values(links)) await linkBenchmark(link);
   const results = { cpu: cpus()[0]?.model, package: await sizes() };
   print("the package", results.package);
   const measure = async (title, lines) => print(title, (results[title] = await lines));
-  for (const name of Object.keys(links)) {
-    if (wants("rope")) {
+  if (wants("rope")) {
+    for (const name of Object.keys(links)) {
       await measure(`Chromium, ${name} build`, inChromium(name));
       await measure(`Node ${process.version}, ${name} build`, inNode("node.mjs", name));
-    }
-    if (wants("models")) {
-      await measure(`models in Chromium, ${name} build`, modelsIn("chromium", name));
-      await measure(`models in Node ${process.version}, ${name} build`, modelsIn("node", name));
     }
     if (wants("variants")) {
       await measure(`variants in Chromium, ${name} build`, variantsIn("chromium", name));
       await measure(`variants in Node ${process.version}, ${name} build`, variantsIn("node", name));
     }
+  }
+  if (wants("models")) {
+    const { benchModels } = await import("../tests/bench/models/bench_models.mjs");
+    const { lines, files } = await benchModels(inPage, args);
+    await measure("models in Chromium", lines);
+    results.models = files;
   }
   const missed = Object.values(results)
     .flat()

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/profile.h"
+
 namespace ropewalk {
 namespace {
 
@@ -55,6 +57,11 @@ void ThreadPool::run(int parts, Part part, void* context) {
     for (int i = 0; i < parts; ++i) part(context, i, 0);
     return;
   }
+#ifdef ROPEWALK_PROFILE
+  run_measured(parts, part, context);
+  is_busy_.store(false, std::memory_order_release);
+  return;
+#endif
   part_ = part;
   context_ = context;
   const std::uint32_t job = job_.load(std::memory_order_relaxed) + 1;

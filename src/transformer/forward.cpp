@@ -4,6 +4,7 @@
 #include <initializer_list>
 
 #include "base/float_math.h"
+#include "base/profile.h"
 #include "base/thread_pool.h"
 
 namespace ropewalk {
@@ -39,6 +40,7 @@ Status Forward::run(const Weights& weights, KvCache& cache, int sequence, const 
 }
 
 void Forward::embed(const int* tokens) {
+  const StageTimer timer(Stage::embedding);
   each_in_parallel(count_, kRowWork * config_->hidden_size, [&](int t) {
     float* x = residual_.data() + elements(t, config_->hidden_size);
     read_row(weights_->embedding(), tokens[t], x);
@@ -66,7 +68,7 @@ void Forward::attend(KvCache& cache, int sequence, int layer, const float* input
   const ModelConfig& c = *config_;
   const LayerWeights& w = weights_->layer(layer);
   set(inputs_, input, c.hidden_size);
-  project(inputs_,
+  project(Stage::query_key_value, inputs_,
           {of(w[LayerMatrix::query], w[LayerVector::query_bias], queries_), of(w[LayerMatrix::key], w[LayerVector::key_bias], keys_),
            of(w[LayerMatrix::value], w[LayerVector::value_bias], values_)});
   normalize_heads(queries_.data(), c.heads, w[LayerVector::query_norm]);
@@ -80,16 +82,22 @@ void Forward::attend(KvCache& cache, int sequence, int layer, const float* input
   tokens.queries = heads_of(queries_.data(), queries_.data(), c.heads);
   tokens.keys = heads_of(keys_.data(), nullptr, c.kv_heads);
   tokens.values = heads_of(values_.data(), nullptr, c.kv_heads);
-  keep_failure(cache.append(layer, sequence, tokens));
+  {
+    const StageTimer timer(Stage::rotate_and_append);
+    keep_failure(cache.append(layer, sequence, tokens));
+  }
   if (status_ != Status::ok) return;
 
   AttentionOptions options;
   options.scale = c.attention_scale;
   options.soft_cap = c.attention_soft_cap;
   options.window = weights_->layer_config(layer).window;
-  keep_failure(cache.attend(layer, sequence, heads_of(queries_.data(), attended_.data(), c.heads), options));
+  {
+    const StageTimer timer(Stage::attention);
+    keep_failure(cache.attend(layer, sequence, heads_of(queries_.data(), attended_.data(), c.heads), options));
+  }
   set(inner_, attended_.data(), c.heads * c.head_dim);
-  project(inner_, {of(w[LayerMatrix::output], w[LayerVector::output_bias], attention_out_)});
+  project(Stage::attention_output, inner_, {of(w[LayerMatrix::output], w[LayerVector::output_bias], attention_out_)});
 }
 
 void Forward::feed_forward(int layer, const float* input) {
@@ -101,10 +109,11 @@ void Forward::feed_forward(int layer, const float* input) {
   project_inner(w[LayerMatrix::up], w[LayerVector::up_bias], w[LayerMatrix::gate], w[LayerVector::gate_bias]);
   activate_inner(count_);
   set(inner_, up_.data(), c.feed_forward_size);
-  project(inner_, {of(w[LayerMatrix::down], w[LayerVector::down_bias], feed_forward_out_)});
+  project(Stage::down, inner_, {of(w[LayerMatrix::down], w[LayerVector::down_bias], feed_forward_out_)});
 }
 
 void Forward::activate_inner(int rows) {
+  const StageTimer timer(Stage::activation);
   const int size = config_->feed_forward_size;
   each_in_parallel(rows, kActivationWork * size, [&](int row) {
     float* up = up_.data() + elements(row, size);
@@ -121,7 +130,7 @@ void Forward::activate_inner(int rows) {
 void Forward::use_experts(const LayerWeights& w, const float* input) {
   const ModelConfig& c = *config_;
   set(inputs_, input, c.hidden_size);
-  project(inputs_, {{&w[LayerMatrix::router], nullptr, router_.scores(), c.experts}});
+  project(Stage::gate_and_up, inputs_, {{&w[LayerMatrix::router], nullptr, router_.scores(), c.experts}});
   router_.choose(count_);
   std::fill_n(feed_forward_out_.data(), elements(count_, c.hidden_size), 0.0f);
   for (int expert = 0; expert < c.experts; ++expert) {
@@ -131,7 +140,7 @@ void Forward::use_experts(const LayerWeights& w, const float* input) {
     project_inner(w.expert(LayerMatrix::up, expert), nullptr, w.expert(LayerMatrix::gate, expert), nullptr);
     activate_inner(rows);
     inner_.set(up_.data(), c.feed_forward_size, rows, c.feed_forward_size);
-    project(inner_, {of(w.expert(LayerMatrix::down, expert), nullptr, expert_in_)});
+    project(Stage::down, inner_, {of(w.expert(LayerMatrix::down, expert), nullptr, expert_in_)});
     router_.scatter(expert, expert_in_.data(), c.hidden_size, feed_forward_out_.data());
   }
 }
@@ -141,7 +150,7 @@ Status Forward::logits(const Weights& weights, int first, int count, float* out)
   const ModelConfig& c = weights.config();
   status_ = Status::ok;
   inputs_.set(normed_.data() + elements(first, c.hidden_size), c.hidden_size, count, c.hidden_size);
-  project(inputs_, {{&weights.head(), weights[ModelVector::head_bias], out, c.vocabulary_size}});
+  project(Stage::head, inputs_, {{&weights.head(), weights[ModelVector::head_bias], out, c.vocabulary_size}});
   const std::ptrdiff_t size = elements(count, c.vocabulary_size);
   if (c.logit_scale != 1) {
     for (std::ptrdiff_t i = 0; i < size; ++i) out[i] *= c.logit_scale;
@@ -154,20 +163,22 @@ Status Forward::logits(const Weights& weights, int first, int count, float* out)
 
 Product Forward::of(const WeightMatrix& w, const float* bias, Buffer<float>& out) { return {&w, bias, out.data(), w.rows}; }
 
-void Forward::project(Activations& x, std::initializer_list<Product> products) {
+void Forward::project(Stage stage, Activations& x, std::initializer_list<Product> products) {
+  const StageTimer timer(stage);
   if (status_ == Status::ok) keep_failure(multiply(*kernels_, {products.begin(), products.size()}, x));
 }
 
 void Forward::project_inner(const WeightMatrix& up, const float* up_bias, const WeightMatrix& gate, const float* gate_bias) {
   if (config_->is_gated) {
-    project(inputs_, {of(up, up_bias, up_), of(gate, gate_bias, gate_)});
+    project(Stage::gate_and_up, inputs_, {of(up, up_bias, up_), of(gate, gate_bias, gate_)});
   } else {
-    project(inputs_, {of(up, up_bias, up_)});
+    project(Stage::gate_and_up, inputs_, {of(up, up_bias, up_)});
   }
 }
 
 const float* Forward::normalized(const float* rows, const float* weight, const float* bias) {
   if (weight == nullptr) return rows;
+  const StageTimer timer(Stage::norm);
   const int size = config_->hidden_size;
   each_in_parallel(count_, kRowWork * size, [&](int t) {
     normalize(config_->norm, rows + elements(t, size), size, weight, bias, normed_.data() + elements(t, size));
@@ -181,6 +192,7 @@ void Forward::normalize_heads(float* rows, int heads, const float* weight) const
   const int size = is_whole ? heads * head_dim : head_dim, parts = is_whole ? 1 : heads;
   const int weight_step = config_->query_key_norm == QueryKeyNorm::each_head ? head_dim : 0;
   if (weight == nullptr) return;
+  const StageTimer timer(Stage::norm);
   each_in_parallel(count_, kRowWork * heads * head_dim, [&](int t) {
     float* row = rows + elements(t, heads * head_dim);
     for (int part = 0; part < parts; ++part, row += size) normalize(config_->norm, row, size, weight + part * weight_step, nullptr, row);
@@ -188,6 +200,7 @@ void Forward::normalize_heads(float* rows, int heads, const float* weight) const
 }
 
 void Forward::add_to_residual(Buffer<float>& rows, const float* post_norm) {
+  const StageTimer timer(Stage::residual);
   const int size = config_->hidden_size;
   each_in_parallel(count_, kRowWork * size, [&](int t) {
     float* row = rows.data() + elements(t, size);

@@ -14,6 +14,7 @@
 
 #include <initializer_list>
 
+#include "base/profile.h"
 #include "cache/kv_cache.h"
 #include "transformer/router.h"
 #include "transformer/weights.h"
@@ -59,7 +60,7 @@ class Forward {
   // Sets the input of the next products: count_ rows of `columns` floats.
   void set(Activations& x, const float* rows, int columns) { x.set(rows, columns, count_, columns); }
   // out = W x + bias, for all products at once.
-  void project(Activations& x, std::initializer_list<Product> products);
+  void project(Stage stage, Activations& x, std::initializer_list<Product> products);
   // The products into feed-forward's inner rows: up_, and gate_ if the model is gated.
   void project_inner(const WeightMatrix& up, const float* up_bias, const WeightMatrix& gate, const float* gate_bias);
   static Product of(const WeightMatrix& w, const float* bias, Buffer<float>& out);

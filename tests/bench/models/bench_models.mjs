@@ -1,0 +1,65 @@
+// `npm run bench -- models`: whole models in Chromium, with llama.cpp natively and in wasm if build/peers/ has it.
+//
+//   --files smollm2-135m.q8_0,…    only some files
+//   --rounds N                     default 3
+//   --threads N                    of the contenders with several. Default 2
+//   --write                        writes the tables to docs/whole_models.md
+import { existsSync } from "node:fs";
+import { mkdir, rename } from "node:fs/promises";
+import { cpus } from "node:os";
+import { join } from "node:path";
+import { writeRandomModel } from "../random_model.mjs";
+import { fastestPeers, raceModel } from "./race.mjs";
+import { goalsOf, textOf, writeBetween } from "./report.mjs";
+
+const root = join(import.meta.dirname, "..", "..", "..");
+const SHAPES = ["smollm2-135m", "qwen2.5-0.5b"];
+const TYPES = ["q8_0", "q4_0", "q4_k_m"];
+/** Attention over many tokens takes the same time with all weights, and reading them takes long. */
+const DEEP_TYPES = ["q8_0"];
+
+/** Writes a model with random weights to build/models/, unless it is there. */
+export async function modelFile(shape, type) {
+  const name = `random-${shape}-${type}.gguf`;
+  const folder = join(root, "build", "models");
+  const path = join(folder, name);
+  if (!existsSync(path)) {
+    await mkdir(folder, { recursive: true });
+    await writeRandomModel(`${path}.part`, shape, type);
+    await rename(`${path}.part`, path);
+  }
+  return { path, address: `/build/models/${name}` };
+}
+
+/** Measures the files. `inPage(name, use)` opens a page. Prints the tables. Returns lines with goals, and the results of each file. */
+export async function benchModels(inPage, args) {
+  const option = (name, otherwise) => (args.includes(name) ? args[args.indexOf(name) + 1] : otherwise);
+  const settings = {
+    rounds: Number(option("--rounds", 3)),
+    threads: Number(option("--threads", 2)),
+    report: (text) => process.stderr.write(`  ${text}\n`),
+  };
+  const wanted = option("--files", SHAPES.flatMap((shape) => TYPES.map((type) => `${shape}.${type}`)).join(",")).split(
+    ",",
+  );
+  const files = [];
+  const chromium = await inPage("models/index.html", async (page, origin) => {
+    const served = async (shape, type) => {
+      const { path, address } = await modelFile(shape, type);
+      return { path, address: origin + address, deep: DEEP_TYPES.includes(type) };
+    };
+    const peers = await fastestPeers(page, await served(SHAPES[0], TYPES[0]), settings.report);
+    for (const name of wanted) {
+      const [, shape, type] = /^(.*)\.(\w+)$/.exec(name);
+      settings.report(name);
+      files.push({ shape, type, results: await raceModel(page, await served(shape, type), peers, settings) });
+    }
+    return page.browser().version();
+  });
+  const date = new Date().toLocaleDateString("en", { year: "numeric", month: "long", day: "numeric" });
+  const processor = `${cpus().length} cores of ${cpus()[0]?.model.trim() ?? "an unknown processor"}`;
+  const text = textOf(`On ${processor}, ${chromium.replace("HeadlessChrome/", "Chromium ")}, ${date}:`, files);
+  console.log(`\n${text}`);
+  if (args.includes("--write")) await writeBetween(join(root, "docs", "whole_models.md"), "models", text);
+  return { lines: files.flatMap(goalsOf), files };
+}

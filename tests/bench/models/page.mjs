@@ -1,0 +1,21 @@
+// Runs contenders in Workers of this page. race.mjs calls these functions.
+import { wrap } from "/node_modules/comlink/dist/esm/comlink.mjs";
+
+const contenders = new Map();
+
+/** Starts a Worker and opens a model in it. */
+globalThis.openContender = async (id, worker, source, options) => {
+  const thread = new Worker(new URL(worker, import.meta.url), { type: "module" });
+  const contender = wrap(thread);
+  contenders.set(id, { thread, contender });
+  return await contender.open(source, options);
+};
+
+globalThis.callContender = (id, method, ...args) => contenders.get(id).contender[method](...args);
+
+globalThis.closeContender = (id) => {
+  contenders.get(id)?.thread.terminate();
+  contenders.delete(id);
+};
+
+globalThis.isReady = true;

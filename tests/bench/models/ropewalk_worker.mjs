@@ -1,0 +1,60 @@
+// A session of the package in a Worker.
+import { expose } from "/node_modules/comlink/dist/esm/comlink.mjs";
+import { load } from "/dist/index.js";
+import { CONTEXT, tokensAt } from "./tokens.mjs";
+
+let session;
+
+expose({
+  /**
+   * Opens a model. Returns undefined if the package has no threads. Else returns milliseconds of reading the file alone and of loading the
+   * model, bytes of memory that are neither weights nor cache, bytes of the weights, and the multiply-adds of a prompt's token.
+   */
+  async open(source, { build, threads }) {
+    const rw = await loadWith(build, threads);
+    if (rw === undefined) return undefined;
+    const reading = await timed(async () => {
+      for await (const _ of (await fetch(source, { cache: "no-store" })).body);
+    });
+    let model;
+    const loading = await timed(async () => (model = await rw.model(source, { contextLength: CONTEXT })));
+    session = model.session();
+    await session.append(tokensAt(0, 512));
+    const { parameters, vocabularySize, hiddenSize, memory } = model.info;
+    const overhead = rw.memoryBytes - memory.weights - session.bytes;
+    // multiply-adds with weights for one prompt token, without the output head
+    const products = parameters - vocabularySize * hiddenSize;
+    return { reading, loading, overhead, bytes: memory.weights, products };
+  },
+
+  /** Appends `count` tokens, `times` times. Returns milliseconds until the logits are there, for each time. */
+  async append(count, times = 1) {
+    const samples = [];
+    for (let i = 0; i < times; i++) {
+      const tokens = tokensAt(session.length, count);
+      samples.push(await timed(() => session.append(tokens)));
+    }
+    return samples;
+  },
+
+  rewind(length) {
+    session.rewind(length);
+  },
+});
+
+async function loadWith(build, threads) {
+  if (threads === 1) return load({ build });
+  try {
+    const rw = await load({ build, threads });
+    return rw.threads === threads ? rw : undefined;
+  } catch (error) {
+    if (error.code === "UNKNOWN_KEY") return undefined; // this version has no threads
+    throw error;
+  }
+}
+
+async function timed(call) {
+  const start = performance.now();
+  await call();
+  return performance.now() - start;
+}
