@@ -70,7 +70,7 @@ async function inPage(name, use) {
 /** Compares ways to rotate in place, in Chromium or Node. */
 async function variantsIn(place, name) {
   if (place === "node") return inNode("variant_node.mjs", name);
-  return inPage((page) => page.evaluate((...args) => globalThis.runVariants(...args), name, links[name].folder));
+  return inPage("index.html", (page) => page.evaluate((...args) => globalThis.runVariants(...args), name, links[name].folder));
 }
 
 async function inChromium(name) {

@@ -8,7 +8,10 @@ globalThis.openContender = async (id, worker, source, options) => {
   const thread = new Worker(new URL(worker, import.meta.url), { type: "module" });
   const contender = wrap(thread);
   contenders.set(id, { thread, contender });
-  return await contender.open(source, options);
+  const failure = new Promise((_, reject) => {
+    thread.onerror = ({ message }) => reject(new Error(`${worker}: ${message ?? "can't be loaded"}`));
+  });
+  return Promise.race([contender.open(source, options), failure]);
 };
 
 globalThis.callContender = (id, method, ...args) => contenders.get(id).contender[method](...args);
