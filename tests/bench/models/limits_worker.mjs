@@ -21,6 +21,7 @@ expose({
       },
     });
     const address = module._memalign(64, READ_BYTES);
+    module.HEAPU8.fill(1, address, address + READ_BYTES); // pages that were never written are one page of zeros, which stays in the cache
     limits = { module, address, bytes, products, perStep: PRODUCTS_PER_STEP[build] };
     return {};
   },

@@ -63,5 +63,5 @@ export async function writeBetween(path, name, text) {
   const [start, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
   const [from, to] = [page.indexOf(start), page.indexOf(end)];
   if (from < 0 || to < from) throw new Error(`${path}: has no ${start} … ${end}`);
-  await writeFile(path, `${page.slice(0, from + start.length)}\n${text}\n${page.slice(to)}`);
+  await writeFile(path, `${page.slice(0, from + start.length)}\n\n${text}\n\n${page.slice(to)}`);
 }
