@@ -7,12 +7,11 @@ let session;
 
 expose({
   /**
-   * Opens a model. Returns undefined if the package has no threads. Else returns milliseconds of reading the file alone and of loading the
+   * Opens a model. Returns milliseconds of reading the file alone and of loading the
    * model, bytes of memory that are neither weights nor cache, bytes of the weights, and the multiply-adds of a prompt's token.
    */
   async open(source, { build, threads }) {
-    const rw = await loadWith(build, threads);
-    if (rw === undefined) return undefined;
+    const rw = await load({ build, threads });
     const reading = await timed(async () => {
       for await (const _ of (await fetch(source, { cache: "no-store" })).body);
     });
@@ -41,17 +40,6 @@ expose({
     session.rewind(length);
   },
 });
-
-async function loadWith(build, threads) {
-  if (threads === 1) return load({ build });
-  try {
-    const rw = await load({ build, threads });
-    return rw.threads === threads ? rw : undefined;
-  } catch (error) {
-    if (error.code === "UNKNOWN_KEY") return undefined; // this version has no threads
-    throw error;
-  }
-}
 
 async function timed(call) {
   const start = performance.now();

@@ -101,7 +101,7 @@ TEST(ThreadPool, ALostHelperIsReported) {
       if (thread == 0) return std::this_thread::sleep_for(std::chrono::microseconds(10));
       int nobody = 0;
       if (!held_by.compare_exchange_strong(nobody, thread)) return;
-      while (!is_free) std::this_thread::yield();
+      for (std::atomic<bool>* free = &is_free; !*free;) std::this_thread::yield();  // when the job ends, this lambda is gone
     });
   }
   EXPECT_EQ(pool.status(), Status::thread_lost);
