@@ -61,6 +61,7 @@ add_library(ropewalk_bindings OBJECT
   bindings/attention.cpp
   bindings/call_memory.cpp
   bindings/compiler.cpp
+  bindings/kernels.cpp
   bindings/kv_cache.cpp
   bindings/rope.cpp
   bindings/statuses.cpp

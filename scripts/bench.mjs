@@ -25,7 +25,6 @@ const links = {
   relaxed: { preset: "wasm-relaxed", folder: "bench-relaxed" },
 };
 
-
 /** A page doesn't answer while it measures. */
 const HOUR_MS = 3_600_000;
 
@@ -70,7 +69,9 @@ async function inPage(name, use) {
 /** Compares ways to rotate in place, in Chromium or Node. */
 async function variantsIn(place, name) {
   if (place === "node") return inNode("variant_node.mjs", name);
-  return inPage("index.html", (page) => page.evaluate((...args) => globalThis.runVariants(...args), name, links[name].folder));
+  return inPage("index.html", (page) =>
+    page.evaluate((...args) => globalThis.runVariants(...args), name, links[name].folder),
+  );
 }
 
 async function inChromium(name) {

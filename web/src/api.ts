@@ -57,6 +57,7 @@ export type { CachedTokens, ReadOptions } from "./cache/read.js";
 export type { CheckResult, RetuneOptions, ShiftOptions } from "./cache/retune.js";
 export type { LinearAttentionOptions } from "./attention/linear_attention.js";
 export { type LinearAppendOptions, LinearState, type LinearStateOptions } from "./attention/linear_state.js";
+export type { Kernels, ProductKernel } from "./load/kernels.js";
 export { describe, type Load, type LoadOptions, type WasmBytesSource, type WasmSource } from "./load/load.js";
 export type { FinishReason, Piece } from "./model/session/generate.js";
 export {

@@ -13,6 +13,19 @@ test("build names the build", () => {
   assert.notEqual(rw, scalar);
 });
 
+test("kernels tell how the weights of each format are multiplied", () => {
+  const { products } = rw.kernels;
+  assert.equal(Object.keys(products).length, 14);
+  assert.deepEqual(products.f16, { oneToken: "floats", prompt: "floats" });
+  assert.deepEqual(scalar.kernels.products.q4_0, { oneToken: "words", prompt: "words" });
+  if (build !== "relaxed") {
+    assert.deepEqual(products.q8_0, { oneToken: "words", prompt: "words" });
+  } else {
+    assert.deepEqual(products.q4_0, { oneToken: "bytes", prompt: "bytes" });
+    assert.match(products.q8_0.oneToken, /^(signed bytes|unsigned bytes|words)$/);
+  }
+});
+
 /**
  * In x·c − y·s, relaxed kernels don't round the first product. It is at most r, the length of the pair. Inputs are below 2, so r is below 2√2,
  * and below 4 with YaRN's factor.

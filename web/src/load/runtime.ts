@@ -29,6 +29,7 @@ import { Rope } from "../rope/rope.js";
 import { RopeCore } from "../rope/core.js";
 import { rotateByTable, type TableRotateOptions } from "../rope/rotate_by_table.js";
 import { Tensor } from "../memory/tensor.js";
+import { type Kernels, kernelsOf } from "./kernels.js";
 import { checkThreads, type Threads } from "./threads.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 
@@ -63,6 +64,11 @@ export class Ropewalk {
   /** The build that is running. */
   get build(): Build {
     return this.#build;
+  }
+
+  /** The kernels that were chosen for this engine and processor. */
+  get kernels(): Kernels {
+    return kernelsOf(this.#heap, this.#isScalar);
   }
 
   /** Number of threads that share the work of a call, this one included. Decreases if a thread ends by itself. */

@@ -117,17 +117,17 @@ export class Heap {
     const field = named === "" ? "" : (at ?? named);
     const value = got?.(field);
     const shown = value === undefined ? "" : ` (got ${show(value)})`;
-    const requirement = this.#text(this.module.status_requirement(status));
-    fail(this.#text(this.module.status_code(status)) as RopewalkErrorCode, field, requirement + shown);
+    const requirement = this.text(this.module.status_requirement(status));
+    fail(this.text(this.module.status_code(status)) as RopewalkErrorCode, field, requirement + shown);
   }
 
   /** The field at fault of a status of the core, "" if there is none. */
   fieldOf(status: number): string {
-    return this.#text(this.module.status_field(status));
+    return this.text(this.module.status_field(status));
   }
 
   /** A text in static memory, which ends in a zero. The core allocates nothing to report a failure. */
-  #text(address: number): string {
+  text(address: number): string {
     const bytes = new Uint8Array(this.buffer, address);
     return new TextDecoder().decode(bytes.slice(0, bytes.indexOf(0))); // a copy, because it doesn't decode shared memory
   }

@@ -90,6 +90,8 @@ export interface WasmModule extends WasmAttentionFunctions, WasmCacheFunctions, 
   threads_stop(): void;
   threads_lost(): number;
 
+  dot_name(scalar: boolean, format: number, oneToken: boolean): number;
+
   rope_create(): number;
   rope_destroy(rope: number): void;
   rope_configure(rope: number, config: object, lists: WasmConfigLists): Status;

@@ -2,6 +2,7 @@
 export { RopewalkError, type RopewalkErrorCode } from "../base/errors.js";
 export type { CachedModel } from "../files/cache/models.js";
 export type { ModelSource } from "../files/model_files.js";
+export type { Kernels, ProductKernel } from "../load/kernels.js";
 export type { LoadOptions } from "../load/load.js";
 export type { FinishReason, Piece } from "../model/session/generate.js";
 export type { ModelInfo, Prompt } from "../model/model.js";

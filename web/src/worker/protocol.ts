@@ -8,6 +8,7 @@ import type { GenerateOptions } from "../model/session/options.js";
 import type { ModelInfo, Prompt } from "../model/model.js";
 import type { ModelOptions } from "../model/options.js";
 import type { SessionOptions } from "../model/session/options.js";
+import type { Kernels } from "../load/kernels.js";
 import type { Build } from "../load/runtime.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 
@@ -54,6 +55,7 @@ export interface SessionState {
 /** Properties of the runtime that the client can read without asking the Worker. @internal */
 export interface RuntimeState {
   readonly build: Build;
+  readonly kernels: Kernels;
   readonly threads: number;
 }
 

@@ -83,8 +83,8 @@ export class RpcServer implements ServerMethods {
 
   async load(options: CloneableOptions<LoadOptions>): Promise<RuntimeState> {
     this.#runtime = await this.#load(options);
-    const { build, threads } = this.#runtime;
-    return { build, threads };
+    const { build, kernels, threads } = this.#runtime;
+    return { build, kernels, threads };
   }
 
   async useThreads(threads: number | "auto"): Promise<number> {

@@ -10,6 +10,7 @@ import type { LoadOptions, WasmSource } from "../load/load.js";
 import type { ModelInfo } from "../model/model.js";
 import type { ModelOptions } from "../model/options.js";
 import { MODEL_INFO_OPTIONS, WORKER_MODEL_OPTIONS } from "../model/options.js";
+import type { Kernels } from "../load/kernels.js";
 import type { Build } from "../load/runtime.js";
 import { asyncDisposeSymbol } from "../base/dispose.js";
 import type { RuntimeState } from "./protocol.js";
@@ -30,13 +31,16 @@ export interface WorkerModelOptions extends ModelOptions {
 export class WorkerRopewalk implements AsyncDisposable {
   /** The build in use. */
   readonly build: Build;
+  /** The kernels that were chosen for this engine and processor. */
+  readonly kernels: Kernels;
   readonly #client: RpcClient;
   #threads: number;
 
   /** @internal */
-  constructor(client: RpcClient, { build, threads }: RuntimeState) {
+  constructor(client: RpcClient, { build, kernels, threads }: RuntimeState) {
     this.#client = client;
     this.build = build;
+    this.kernels = kernels;
     this.#threads = threads;
   }
 
