@@ -7,7 +7,7 @@ import { load } from "ropewalk";
 import { CARD, lightAndDark, svgCard } from "../examples/light_and_dark.mjs";
 import { runMain } from "./run.mjs";
 
-const docs = join(import.meta.dirname, "..", "docs");
+const folder = join(import.meta.dirname, "..", "docs", "pictures");
 
 // Llama 2: 64 pairs, trained on 4,096 tokens, extended to four times that
 const [head_dim, rope_theta, trained, factor] = [128, 10000, 4096, 4];
@@ -327,6 +327,6 @@ export function drawPicture(rw, name) {
 
 await runMain(import.meta.url, async () => {
   const rw = await load({ build: "simd" }); // the same bits everywhere
-  for (const name of Object.keys(pictures)) await writeFile(join(docs, name), drawPicture(rw, name));
-  console.log(`docs/: ${Object.keys(pictures).join(", ")}`);
+  for (const name of Object.keys(pictures)) await writeFile(join(folder, name), drawPicture(rw, name));
+  console.log(`docs/pictures/: ${Object.keys(pictures).join(", ")}`);
 });

@@ -1,4 +1,4 @@
-// Draws docs/retune.svg: attention scores before and after retuning a cache. Run `node scripts/draw_retune.mjs` after a build.
+// Draws docs/pictures/retune.svg: attention scores before and after retuning a cache. Run `node scripts/draw_retune.mjs` after a build.
 
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { CARD, lightAndDark, svgCard } from "../examples/light_and_dark.mjs";
 import { length, measureRetune } from "./retune_scores.mjs";
 import { runMain } from "./run.mjs";
 
-const target = join(import.meta.dirname, "..", "docs", "retune.svg");
+const target = join(import.meta.dirname, "..", "docs", "pictures", "retune.svg");
 
 const { color, darkRules } = lightAndDark({
   ...CARD,
@@ -158,5 +158,5 @@ export async function drawRetune() {
 await runMain(import.meta.url, async () => {
   const picture = await drawRetune();
   await writeFile(target, picture);
-  console.log(`docs/retune.svg: ${picture.length} characters`);
+  console.log(`docs/pictures/retune.svg: ${picture.length} characters`);
 });

@@ -11,8 +11,8 @@ const number = /-?\d*\.?\d+/g;
 const rw = await load({ build: "simd" });
 
 for (const name of Object.keys(pictures)) {
-  test(`docs/${name} is up to date and needs no other file`, async () => {
-    const committed = await readFile(join(root, "docs", name), "utf8");
+  test(`docs/pictures/${name} is up to date and needs no other file`, async () => {
+    const committed = await readFile(join(root, "docs", "pictures", name), "utf8");
     const drawn = drawPicture(rw, name);
     const again = "; run node scripts/draw_pairs.mjs";
     assert.equal(committed.replace(number, "0"), drawn.replace(number, "0"), `the drawing has changed${again}`);

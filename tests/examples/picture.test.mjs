@@ -1,4 +1,4 @@
-// Checks that docs/retune.svg is what scripts/draw_retune.mjs draws now.
+// Checks that docs/pictures/retune.svg is what scripts/draw_retune.mjs draws now.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,8 +7,8 @@ import { drawRetune } from "../../scripts/draw_retune.mjs";
 
 const number = /-?\d*\.?\d+/g;
 
-test("docs/retune.svg is up to date", async () => {
-  const committed = await readFile(join(import.meta.dirname, "..", "..", "docs", "retune.svg"), "utf8");
+test("docs/pictures/retune.svg is up to date", async () => {
+  const committed = await readFile(join(import.meta.dirname, "..", "..", "docs", "pictures", "retune.svg"), "utf8");
   const drawn = await drawRetune();
   const again = "; run node scripts/draw_retune.mjs";
   assert.equal(committed.replace(number, "0"), drawn.replace(number, "0"), `the drawing has changed${again}`);
@@ -18,7 +18,7 @@ test("docs/retune.svg is up to date", async () => {
   assert.ok(committed.length < 60_000);
 });
 
-test("docs/retune.svg is self-contained", async () => {
-  const picture = await readFile(join(import.meta.dirname, "..", "..", "docs", "retune.svg"), "utf8");
+test("docs/pictures/retune.svg is self-contained", async () => {
+  const picture = await readFile(join(import.meta.dirname, "..", "..", "docs", "pictures", "retune.svg"), "utf8");
   assert.doesNotMatch(picture, /<script|<image|href=|url\(|@import|NaN|undefined/);
 });

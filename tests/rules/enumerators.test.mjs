@@ -34,7 +34,7 @@ const SHARED = {
 };
 
 /** Enums that JavaScript never sees. */
-const ONLY_CPP = ["Status", "ImageKind", "Stage", "Rotation", "RelaxedSign"];
+const ONLY_CPP = ["Status", "ImageKind", "Stage", "Rotation", "RelaxedSign", "Scales", "Walk"];
 
 /** Names that can't be an identifier in C++. */
 const SPELLED = { default_: "default", llama_cpp: "llama.cpp" };
