@@ -22,6 +22,7 @@ set_source_files_properties(
   src/attention/attention_weigh_wasmsimd.cpp
   src/attention/linear_attention.cpp
   src/rope/cos_sin_rows.cpp
+  src/transformer/sampler.cpp
   PROPERTIES COMPILE_OPTIONS "-O2;-fno-vectorize;-fno-slp-vectorize;-fno-unroll-loops")
 if(ROPEWALK_RELAXED)
   target_compile_options(ropewalk PRIVATE -mrelaxed-simd)

@@ -27,7 +27,7 @@ class Sampler {
   void seed(std::uint64_t seed) { state_ = seed; }
 
   // Samples a token from `size` >= 1 logits. `seen`: tokens that the penalty applies to, in any order, repeats allowed; ids outside the
-  // vocabulary are ignored. Returns logits_not_finite, out_of_memory or ok. The random state doesn't advance on failure.
+  // vocabulary are ignored. Returns logits_not_finite, out_of_memory, thread_lost or ok. The random state doesn't advance on failure.
   Status sample(const float* logits, int size, std::span<const int> seen, int& token);
 
  private:
@@ -37,16 +37,23 @@ class Sampler {
   };
   static bool is_before(const Candidate& a, const Candidate& b) { return a.logit > b.logit || (a.logit == b.logit && a.token < b.token); }
 
-  bool make_candidates(const float* logits, int size, std::span<const int> seen);
+  // Copies the logits. Returns whether all are finite.
+  bool copy_finite(const float* logits, int size);
+  void apply_penalty(const float* logits, int size, std::span<const int> seen);
+  void make_candidates(int size);
   void keep_largest(int count);
   void keep_probable(double probability);
   void keep_near_largest(double share);
   int draw();
-  float largest() const;
+  int draw_from_all(int size);
   double uniform();
 
   SamplerOptions options_;
   std::uint64_t state_ = 0;
+  Buffer<float> logits_;   // with penalty; then less the largest, divided by the temperature, so that even a tiny one can't overflow
+  Buffer<float> weights_;  // e^logit
+  Buffer<double> sums_;    // of the weights of each chunk
+  double total_ = 0;
   Buffer<Candidate> candidates_;
   std::size_t count_ = 0;
 };

@@ -79,16 +79,17 @@ const size = (name) => statSync(join(folder, name)).size;
 const kilobytes = (bytes) => `${(bytes / 1024).toFixed(1)} KB`;
 
 // RoPE alone would be below 150 KB. The file also has the kernels of fourteen weight formats and the transformer. 4 KB are strides, given
-// tables, axial plans and PyTorch's power, and the checks of images; 5 KB are jobs in parts.
+// tables, axial plans and PyTorch's power, and the checks of images; 5 KB are jobs in parts; 4 KB are walks of large tensors, lost threads and
+// sampling in SIMD.
 test("sizes: each wasm file", (t) => {
   for (const name of files.filter((file) => file.endsWith(".wasm"))) {
     t.diagnostic(`${name}: ${kilobytes(size(name))}`);
-    assert.ok(size(name) <= 268 * 1024, `${name} has ${kilobytes(size(name))}`);
+    assert.ok(size(name) <= 272 * 1024, `${name} has ${kilobytes(size(name))}`);
   }
 });
 
 // Without a bundler a page loads everything but models, with readable identifiers and lines, so that stacks are useful. An app with a bundler
-// loads half of it (tests/unit/size.test.mjs). The checks of options and of hostile values are 9 KB of it.
+// loads half of it (tests/unit/size.test.mjs). The checks of options and of hostile values are 9 KB of it, threads 4 KB.
 test("sizes: the scripts that a page without a bundler loads", (t) => {
   const scripts = scriptsOf("dist/index.js");
   assert.ok(scripts.includes("dist/wasm/ropewalk.js"), "they include Emscripten's glue");
@@ -96,7 +97,7 @@ test("sizes: the scripts that a page without a bundler loads", (t) => {
   const compressed = scripts.reduce((sum, name) => sum + gzipSync(read(name)).length, 0);
   const listed = `${kilobytes(total)}, ${kilobytes(compressed)} with gzip: ${scripts.join(", ")}`;
   t.diagnostic(listed);
-  assert.ok(compressed <= 72 * 1024, listed);
+  assert.ok(compressed <= 76 * 1024, listed);
 });
 
 test("the scripts of a page import no Node modules, and don't evaluate strings", () => {
