@@ -20,16 +20,16 @@ test("rotation only, as a table and as JSON", async () => {
   const { status, stdout } = await ropewalk(["bench", "--rounds", "3"]);
   assert.match(
     stdout,
-    / build\n\n +median +min – max\n─.*\nrotation, 1 token of 32 heads of 128, f32 +[\d.,]+ +GB\/s +[\d.,]+ – [\d.,]+\n/,
+    / build; \d+ threads?\n\n +median +min – max\n─.*\nrotation, 1 token of 32 heads of 128, f32 +[\d.,]+ +GB\/s +[\d.,]+ – [\d.,]+\n/,
   );
   assert.ok(!stdout.includes("\x1b") && !stdout.includes("tokens/s"));
   assert.equal(status, 0);
   const { machine, rounds, rotation, model } = JSON.parse(
-    (await ropewalk(["bench", "--rounds", "2", "--build", "scalar", "--json"])).stdout,
+    (await ropewalk(["bench", "--rounds", "2", "--build", "scalar", "--threads", "3", "--json"])).stdout,
   );
   assert.deepEqual(
-    [machine.build, machine.node, rounds, rotation.length, model],
-    ["scalar", process.version, 2, 3, undefined],
+    [machine.build, machine.threads, machine.node, rounds, rotation.length, model],
+    ["scalar", 3, process.version, 2, 3, undefined],
   );
   checkLines(rotation, "GB/s");
 });
@@ -67,6 +67,7 @@ test("Ctrl-C ends it during rotation", async () => {
 for (const [name, words, status, message] of [
   ["no rounds", ["--rounds", "0"], 2, /argument '0' is invalid\. Must be an integer from 1 up/],
   ["a build that does not exist", ["--build", "avx"], 2, /Allowed choices are auto, simd, relaxed, scalar/],
+  ["no threads", ["--threads", "0"], 2, /argument '0' is invalid\. Must be an integer from 1 to 32/],
   ["a missing model", ["nowhere.gguf", "--rounds", "1"], 1, /^error: nowhere\.gguf: /],
 ]) {
   test(`refused: ${name}`, async () => {

@@ -117,7 +117,7 @@ function parseUrl(argument: string): URL {
 
 async function modelSource(argument: string, { overrides, layerType, model }: SourceOptions): Promise<Source> {
   const info = await (
-    await load()
+    await load({ threads: 1 })
   ).modelInfo(argument, { ...model, ...(overrides !== undefined && { rope: overrides }) });
   const kinds = [...new Set(info.layers.map(({ kind }) => kind))];
   const ropes = kinds.flatMap((kind): LayerRope[] => {

@@ -81,7 +81,7 @@ async function writeTable(terminal: Terminal, argument: string, flags: Flags): P
   const positions = positionsOf(flags);
   await refuseInputs(output, await inputsOf(pathOf(argument)));
   const config = await openRope(argument, { overrides: ropeOverridesFrom(flags), layerType: flags.layerType });
-  const rope = (await load()).rope(config);
+  const rope = (await load({ threads: 1 })).rope(config);
   try {
     const options = { layout, dtype, role, inverse, ...(flags.seqLength !== undefined && { seqLen: flags.seqLength }) };
     const table = rope.table(typeof positions === "number" ? positions : Float64Array.from(positions), options);

@@ -10,15 +10,15 @@ import { modelSummary, withModel } from "../loaded_model.js";
 import { formatBytes, formatNumber } from "../format.js";
 import { parseInteger } from "../options.js";
 import { type Terminal, withProgress } from "../terminal.js";
+import { type ThreadFlags, threadOption } from "../thread_option.js";
 
-interface Flags {
+interface Flags extends ThreadFlags {
   rounds: number;
   build: Build | "auto";
 }
 
 const EXAMPLES = `
-Results are the median, minimum and maximum of several rounds. The work runs in one thread, as in a web page.
-Other programs slow it down.
+Results are the median, minimum and maximum of several rounds. Other programs slow them down.
 
 Examples:
   ropewalk bench
@@ -40,6 +40,7 @@ export function addBench(program: Command, terminal: () => Terminal): void {
     .addOption(
       new Option("--build <build>", "wasm build to use").choices(["auto", "simd", "relaxed", "scalar"]).default("auto"),
     )
+    .addOption(threadOption())
     .addHelpText("after", EXAMPLES)
     .action((model: string | undefined, flags: Flags) =>
       interruptible((signal) => run(terminal(), model, flags, signal)),
@@ -49,16 +50,21 @@ export function addBench(program: Command, terminal: () => Terminal): void {
 async function run(
   terminal: Terminal,
   source: string | undefined,
-  { rounds, build }: Flags,
+  { rounds, build, threads }: Flags,
   signal: AbortSignal,
 ): Promise<void> {
-  const rw = await load({ build });
-  const machine = { cpu: cpus()[0]?.model.trim() ?? "unknown", node: process.version, build: rw.build };
+  const rw = await load({ build, threads });
+  const machine = {
+    cpu: cpus()[0]?.model.trim() ?? "unknown",
+    node: process.version,
+    build: rw.build,
+    threads: rw.threads,
+  };
   const rotation = await withProgress(terminal, "Rotating", (onRound) => benchRotation(rw, rounds, signal, onRound));
   const measured = source === undefined ? undefined : await measureModel(terminal, rw, source, rounds, signal);
   terminal.result({ machine, rounds, rotation, ...measured?.json });
   terminal.print(
-    `${machine.cpu}; Node ${machine.node}; ${machine.build} build${measured === undefined ? "" : `\n${measured.title}`}\n`,
+    `${machine.cpu}; Node ${machine.node}; ${machine.build} build; ${machine.threads} ${machine.threads === 1 ? "thread" : "threads"}${measured === undefined ? "" : `\n${measured.title}`}\n`,
   );
   terminal.print(linesTable(terminal, [...rotation, ...(measured?.json.model.lines ?? [])]));
   if (measured !== undefined) terminal.print(`\n${memoryLine(measured.json.model.memory)}`);

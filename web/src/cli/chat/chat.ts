@@ -13,8 +13,9 @@ import { ropeSummary, formatSpeed } from "../format.js";
 import { parseInteger } from "../options.js";
 import { addRopeOptions, type RopeFlags } from "../rope_options.js";
 import type { Terminal } from "../terminal.js";
+import { type ThreadFlags, threadOption } from "../thread_option.js";
 
-interface Flags extends SamplingFlags, RopeFlags {
+interface Flags extends SamplingFlags, RopeFlags, ThreadFlags {
   system?: string;
   context?: number;
   maxTokens: number;
@@ -38,6 +39,7 @@ export function addChat(program: Command, terminal: () => Terminal): void {
     .option("--system <text>", "system message (default: none)")
     .option("-n, --max-tokens <n>", "maximum number of tokens in an answer", parseInteger(1), 512)
     .option("--context <n>", "context length in tokens (default: the trained length, at most 4096)", parseInteger(1))
+    .addOption(threadOption())
     .addOption(
       new Option(
         "--when-full <policy>",
@@ -54,23 +56,29 @@ export function addChat(program: Command, terminal: () => Terminal): void {
 }
 
 async function run(terminal: Terminal, source: string, flags: Flags, signal: AbortSignal): Promise<void> {
-  await withModel(terminal, await load(), source, modelOptions(flags, flags.context, signal), async (model) => {
-    if (model.chatTemplate === undefined) {
-      fail(
-        "UNSUPPORTED_MODEL",
-        `${model.info.name}: chat_template`,
-        "the model has no chat template; use ropewalk generate",
-      );
-    }
-    const conversation = new Conversation(model, flags.system);
-    try {
-      warnAboutLength(terminal, conversation.session, model);
-      const { maxTokens, whenFull } = flags;
-      await new Chat(terminal, model, conversation, { ...samplingFrom(flags), maxTokens, whenFull }, signal).run();
-    } finally {
-      conversation.session.dispose();
-    }
-  });
+  await withModel(
+    terminal,
+    await load({ threads: flags.threads }),
+    source,
+    modelOptions(flags, flags.context, signal),
+    async (model) => {
+      if (model.chatTemplate === undefined) {
+        fail(
+          "UNSUPPORTED_MODEL",
+          `${model.info.name}: chat_template`,
+          "the model has no chat template; use ropewalk generate",
+        );
+      }
+      const conversation = new Conversation(model, flags.system);
+      try {
+        warnAboutLength(terminal, conversation.session, model);
+        const { maxTokens, whenFull } = flags;
+        await new Chat(terminal, model, conversation, { ...samplingFrom(flags), maxTokens, whenFull }, signal).run();
+      } finally {
+        conversation.session.dispose();
+      }
+    },
+  );
 }
 
 /** Reads messages from stdin and prints answers on stdout, everything else on stderr. */

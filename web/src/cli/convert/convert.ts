@@ -73,7 +73,7 @@ async function convert(terminal: Terminal, input: string, flags: Flags): Promise
   const heads = headsOf(config, flags);
   const warnings = warningsOf(config, from);
   if (!terminal.json) for (const warning of warnings) terminal.note(`warning: ${warning}`);
-  const rw = await load();
+  const rw = await load({ threads: 1 });
   const convertInput = (update: ProgressBar["update"]): Promise<string[]> =>
     convertFile(rw, input, output, { from, to }, heads, pattern, update);
   const converted = await withProgress(terminal, `Converting ${input}`, convertInput);

@@ -18,8 +18,9 @@ import { ropeSummary, type Speed, formatSpeed, speedOf } from "../format.js";
 import { repeatable, parseInteger } from "../options.js";
 import { addRopeOptions, type RopeFlags } from "../rope_options.js";
 import type { Terminal } from "../terminal.js";
+import { type ThreadFlags, threadOption } from "../thread_option.js";
 
-interface Flags extends SamplingFlags, RopeFlags {
+interface Flags extends SamplingFlags, RopeFlags, ThreadFlags {
   maxTokens?: number;
   stop?: string[];
   context?: number;
@@ -65,6 +66,7 @@ export function addGenerate(program: Command, terminal: () => Terminal): void {
     )
     .option("--stop <text>", "stop string: generation ends before it; repeatable", repeatable(String))
     .option("--context <n>", "context length in tokens (default: the trained length, at most 4096)", parseInteger(1))
+    .addOption(threadOption())
     .addOption(
       new Option(
         "--when-full <policy>",
@@ -93,18 +95,24 @@ async function run(
 ): Promise<void> {
   if (flags.system !== undefined && !flags.chat) fail("INVALID_ARGUMENT", "--system", "needs --chat");
   const text = prompt === "-" ? await readStream(process.stdin) : prompt;
-  await withModel(terminal, await load(), source, modelOptions(flags, flags.context, signal), async (model) => {
-    const session = model.session();
-    try {
-      warnAboutLength(terminal, session, model);
-      const generated = await generate(terminal, session, await tokensOf(model, text, flags), flags, signal);
-      terminal.note(summary(generated));
-      terminal.result(generated);
-      if (generated.finish === "interrupted") process.exitCode = 130;
-    } finally {
-      session.dispose();
-    }
-  });
+  await withModel(
+    terminal,
+    await load({ threads: flags.threads }),
+    source,
+    modelOptions(flags, flags.context, signal),
+    async (model) => {
+      const session = model.session();
+      try {
+        warnAboutLength(terminal, session, model);
+        const generated = await generate(terminal, session, await tokensOf(model, text, flags), flags, signal);
+        terminal.note(summary(generated));
+        terminal.result(generated);
+        if (generated.finish === "interrupted") process.exitCode = 130;
+      } finally {
+        session.dispose();
+      }
+    },
+  );
 }
 
 async function tokensOf(model: Model, text: string, { chat, system }: Flags): Promise<Int32Array> {

@@ -46,7 +46,7 @@ export function addInspect(program: Command, terminal: () => Terminal): void {
 
 async function inspect(terminal: Terminal, argument: string, flags: Flags): Promise<void> {
   const { context, layerType } = flags;
-  const rw = await load();
+  const rw = await load({ threads: 1 });
   const options = { overrides: ropeOverridesFrom(flags), layerType };
   const source = await openSource(argument, {
     ...options,

@@ -11,8 +11,9 @@ import { repeatable, parseInteger } from "../options.js";
 import { bucketsOf, type WindowOptions, lossByPosition } from "./loss_by_position.js";
 import { addRopeOptions, type NamedScaling, parseScaling, type RopeFlags, SCALING } from "../rope_options.js";
 import { type ProgressBar, type Terminal, withProgress } from "../terminal.js";
+import { type ThreadFlags, threadOption } from "../thread_option.js";
 
-interface Flags extends RopeFlags {
+interface Flags extends RopeFlags, ThreadFlags {
   window?: number;
   stride?: number;
   scaling?: NamedScaling[];
@@ -66,7 +67,8 @@ export function addPerplexity(program: Command, terminal: () => Terminal): void 
       `print the mean loss by position in the window, in this many buckets (default: ${DEFAULT_BUCKETS}; with --json, at each position); put it last, or write --by-position=4`,
       parseInteger(1),
     )
-    .option("--tokens <n>", "use only the first n tokens of the text (default: all)", parseInteger(2));
+    .option("--tokens <n>", "use only the first n tokens of the text (default: all)", parseInteger(2))
+    .addOption(threadOption());
   addRopeOptions(command)
     .addHelpText("after", EXAMPLES)
     .action((model: string, text: string, flags: Flags) =>
@@ -76,29 +78,35 @@ export function addPerplexity(program: Command, terminal: () => Terminal): void 
 
 async function run(terminal: Terminal, source: string, path: string, flags: Flags, signal: AbortSignal): Promise<void> {
   const text = await (path === "-" ? readStream(process.stdin) : readTextFile(path));
-  await withModel(terminal, await load(), source, modelOptions(flags, flags.window, signal), async (model) => {
-    const all = model.tokenizer.encode(text);
-    const tokens = all.subarray(0, flags.tokens ?? all.length);
-    if (tokens.length < 2) fail("INVALID_ARGUMENT", path, `must have at least 2 tokens (got ${tokens.length})`);
-    const windows = windowOptions(model, flags);
-    const measured: Measured[] = [];
-    for (const scaling of flags.scaling ?? [parseScaling("own")]) {
-      const measureScaling = (update: ProgressBar["update"]): Promise<Measured> =>
-        measure(model, tokens, scaling, { ...windows, signal, onProgress: ({ done, total }) => update(done, total) });
-      measured.push(await withProgress(terminal, scaling.name, measureScaling, tokens.length));
-    }
-    const results =
-      flags.byPosition === undefined ? measured.map((result) => ({ ...result, byPosition: undefined })) : measured;
-    terminal.result({ model: model.info.name, text: { name: path, tokens: tokens.length }, ...windows, results });
-    terminal.print(
-      `${model.info.name} on ${path}: ${tokens.length.toLocaleString("en")} tokens, window ${windows.window}, stride ${windows.stride}\n`,
-    );
-    terminal.print(summaryTable(terminal, measured));
-    if (flags.byPosition !== undefined)
+  await withModel(
+    terminal,
+    await load({ threads: flags.threads }),
+    source,
+    modelOptions(flags, flags.window, signal),
+    async (model) => {
+      const all = model.tokenizer.encode(text);
+      const tokens = all.subarray(0, flags.tokens ?? all.length);
+      if (tokens.length < 2) fail("INVALID_ARGUMENT", path, `must have at least 2 tokens (got ${tokens.length})`);
+      const windows = windowOptions(model, flags);
+      const measured: Measured[] = [];
+      for (const scaling of flags.scaling ?? [parseScaling("own")]) {
+        const measureScaling = (update: ProgressBar["update"]): Promise<Measured> =>
+          measure(model, tokens, scaling, { ...windows, signal, onProgress: ({ done, total }) => update(done, total) });
+        measured.push(await withProgress(terminal, scaling.name, measureScaling, tokens.length));
+      }
+      const results =
+        flags.byPosition === undefined ? measured.map((result) => ({ ...result, byPosition: undefined })) : measured;
+      terminal.result({ model: model.info.name, text: { name: path, tokens: tokens.length }, ...windows, results });
       terminal.print(
-        `\nMean loss (nats) by position in the window\n${positionTable(terminal, measured, windows, flags.byPosition)}`,
+        `${model.info.name} on ${path}: ${tokens.length.toLocaleString("en")} tokens, window ${windows.window}, stride ${windows.stride}\n`,
       );
-  });
+      terminal.print(summaryTable(terminal, measured));
+      if (flags.byPosition !== undefined)
+        terminal.print(
+          `\nMean loss (nats) by position in the window\n${positionTable(terminal, measured, windows, flags.byPosition)}`,
+        );
+    },
+  );
 }
 
 function windowOptions({ info }: Model, flags: Flags): WindowOptions {

@@ -135,7 +135,7 @@ async function show(
   if (output !== undefined && !output.endsWith(".svg"))
     fail("INVALID_ARGUMENT", "--output", `must end in .svg (got ${output})`);
   const config = await openRope(source, { overrides: ropeOverridesFrom(flags), layerType: flags.layerType });
-  const rw = await load();
+  const rw = await load({ threads: 1 });
   const configs = namedConfigs(rw, config, flags.scaling);
   const length = flags.length ?? longestSupportedLength(rw, configs);
   const { svg, names, data } = await draw({ rw, config, configs, length, width, height, title });
