@@ -16,7 +16,7 @@ const platform: Platform = {
   wasm: (file) =>
     new URL(file === "relaxed" ? "./wasm/ropewalk.relaxed.wasm" : "./wasm/ropewalk.wasm", import.meta.url),
   files: { fetch: webFiles.fetch, openPath: async (path) => (await import("./files/node_files.js")).nodeFiles(path) },
-  threads: nodeThreads(helperScript),
+  threads: () => nodeThreads(helperScript),
   readFile: (address) => readFile(/^file:/.test(String(address)) ? new URL(address) : address),
 };
 

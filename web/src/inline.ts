@@ -19,12 +19,13 @@ const platform: Platform = {
         : await import("./wasm/ropewalk.inline.js");
     return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
   },
-  threads: webThreads(() => {
-    const address = URL.createObjectURL(new Blob([helperScript], { type: "text/javascript" }));
-    const worker = new Worker(address);
-    URL.revokeObjectURL(address);
-    return worker;
-  }),
+  threads: () =>
+    webThreads(() => {
+      const address = URL.createObjectURL(new Blob([helperScript], { type: "text/javascript" }));
+      const worker = new Worker(address);
+      URL.revokeObjectURL(address);
+      return worker;
+    }),
 };
 
 /** Same as in the main entry, but fetches nothing. */

@@ -55,7 +55,7 @@ export interface Platform {
   /** Access to model files, if it isn't that of a page. */
   files?: FilePlatform;
   /** How to start threads. Without it, there is one. */
-  threads?: ThreadPlatform | undefined;
+  threads?: () => ThreadPlatform | undefined;
   /** Reads local wasm files, where there are any. Without it, every address is fetched. */
   readFile?: (address: string | URL) => Promise<Uint8Array>;
 }
@@ -147,13 +147,14 @@ async function start(
     );
   }
   const source = wasm ?? (await ownWasm(platform, build === "relaxed" ? "relaxed" : "simd"));
-  const wantsShared = threads !== 1 && platform.threads !== undefined && canShareMemory();
+  const threadPlatform = platform.threads?.();
+  const wantsShared = threads !== 1 && threadPlatform !== undefined && canShareMemory();
   const compiling = compile(platform, source, wantsShared);
   void settled(source).then(setSource);
   const [glue, { compiled, isShared }] = await Promise.all([platform.glue(), compiling]);
   const { module, shared } = await instantiate(glue, compiled, isShared);
   const heap = new Heap(module);
-  const runtime = Ropewalk.create(heap, build, platform.files ?? webFiles, new Threads(heap, platform.threads, shared));
+  const runtime = Ropewalk.create(heap, build, platform.files ?? webFiles, new Threads(heap, threadPlatform, shared));
   await runtime.useThreads(threads);
   return runtime;
 }
