@@ -87,7 +87,9 @@ int set_vector(Address model, int layer, int slot, int format, Address stored, d
                                                              static_cast<std::uint64_t>(bytes), static_cast<float>(added)));
 }
 
-int pack(Address model, int layer, int slot, int expert) { return static_cast<int>(model_at(model).weights.pack(layer, slot, expert)); }
+int pack(Address model, int layer, int slot, int expert, int rows) {
+  return static_cast<int>(model_at(model).weights.pack(layer, slot, expert, rows));
+}
 
 int finish(Address model) { return static_cast<int>(model_at(model).weights.finish()); }
 

@@ -19,9 +19,6 @@ const std::uint8_t* bytes_of(const WeightMatrix& weights, int row) {
   return static_cast<const std::uint8_t*>(weights.data) + row * weight_row_bytes(weights.format, weights.columns);
 }
 
-// Number of rows, from the first, that are packed in panels.
-int packed_rows(const WeightMatrix& weights) { return weights.packed ? weights.rows / kPanelRows * kPanelRows : 0; }
-
 TokenRows rows_from(Activations& x, int token, int count, int column) {
   return {x.floats(token) + column, x.stride(), x.quantized(token, column), x.columns(), count};
 }
@@ -35,7 +32,7 @@ class PanelProduct {
   // Computes the sums of rows [row, row + rows) and tokens [token, token + count).
   void add(int row, int rows, int token, int count) {
     std::fill_n(sums_, count * kSumsPerToken, 0.0f);
-    const bool is_packed = row < packed_rows(weights_);
+    const bool is_packed = row < weights_.packed_rows;
     const bool in_tiles = count >= kTokensForTiles && kernels_.unpack[format_] != nullptr;
     const int step = is_packed && !in_tiles ? weights_.columns : kChunkColumns;
     const std::uint8_t* from = bytes_of(weights_, row);
@@ -100,22 +97,21 @@ void multiply_panels(const MatmulKernels& kernels, const Product& of, Activation
 
 }  // namespace
 
-Status pack_rows(WeightMatrix& weights, void* data) {
-  if (weights.packed || weights.rows < kPanelRows) return Status::ok;
+Status pack_rows(WeightMatrix& weights, void* data, int rows) {
+  if (rows - weights.packed_rows < kPanelRows) return Status::ok;
   const std::size_t row_bytes = weight_row_bytes(weights.format, weights.columns), panel_bytes = row_bytes * kPanelRows;
   Buffer<std::uint8_t> panel;
   if (!panel.resize(panel_bytes)) return Status::out_of_memory;
-  std::uint8_t* rows = static_cast<std::uint8_t*>(data);
-  for (int row = 0; row + kPanelRows <= weights.rows; row += kPanelRows, rows += panel_bytes) {
-    pack_panel(weights.format, rows, row_bytes, kPanelRows, weights.columns, panel.data());
-    std::memcpy(rows, panel.data(), panel_bytes);
+  std::uint8_t* from = static_cast<std::uint8_t*>(data) + weights.packed_rows * row_bytes;
+  for (; weights.packed_rows + kPanelRows <= rows; weights.packed_rows += kPanelRows, from += panel_bytes) {
+    pack_panel(weights.format, from, row_bytes, kPanelRows, weights.columns, panel.data());
+    std::memcpy(from, panel.data(), panel_bytes);
   }
-  weights.packed = true;
   return Status::ok;
 }
 
 void read_row(const WeightMatrix& weights, int row, float* out) {
-  if (row >= packed_rows(weights)) return dequantize(weights.format, bytes_of(weights, row), weights.columns, out);
+  if (row >= weights.packed_rows) return dequantize(weights.format, bytes_of(weights, row), weights.columns, out);
   const int elements = block_elements(weights.format);
   const std::uint8_t* block = bytes_of(weights, row / kPanelRows * kPanelRows);
   std::uint8_t unpacked[kLargestBlockBytes];

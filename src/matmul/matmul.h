@@ -8,19 +8,20 @@
 
 namespace ropewalk {
 
-// [rows][columns], as GGUF and PyTorch's Linear store them. `columns` is a multiple of block_elements(format). If packed, each eight rows
-// form a panel (packed_rows.h); the remaining rows, fewer than eight, stay as they are.
+// [rows][columns], as GGUF and PyTorch's Linear store them. `columns` is a multiple of block_elements(format). Each eight of the first
+// `packed_rows` rows, a multiple of eight, form a panel (packed_rows.h); the remaining rows are as they are stored.
 struct WeightMatrix {
   WeightFormat format = WeightFormat::f32;
   int rows = 0;
   int columns = 0;
   const void* data = nullptr;
-  bool packed = false;
+  int packed_rows = 0;
 };
 
-// Packs weights in place. `data` is weights.data, writable. Needs temporary memory for eight rows; if there is none, fails with
-// out_of_memory and changes nothing.
-Status pack_rows(WeightMatrix& weights, void* data);
+// Packs the first `rows` rows in place, at most weights.rows, except for those that are packed already, and for the last few that don't
+// fill a panel. `data` is weights.data, writable. Needs temporary memory for eight rows; if there is none, fails with out_of_memory and
+// changes nothing.
+Status pack_rows(WeightMatrix& weights, void* data, int rows);
 
 // Writes one row as floats, [columns], from packed or unpacked weights.
 void read_row(const WeightMatrix& weights, int row, float* out);

@@ -1,5 +1,7 @@
 #include "matmul/packed_rows.h"
 
+#include <wasm_simd128.h>
+
 #include <cstring>
 #include <type_traits>
 
@@ -26,6 +28,34 @@ struct Runs {
   int repeat;
 };
 
+// Interleaves four words of eight rows: v[2 · i] and v[2 · i + 1] become word i of rows 0 to 3 and of rows 4 to 7.
+void transpose_words(v128_t (&v)[kPanelRows]) {
+  v128_t words[kPanelRows];
+  for (int half = 0; half < 2; ++half) {
+    const v128_t* rows = v + 4 * half;
+    const v128_t low01 = wasm_i32x4_shuffle(rows[0], rows[1], 0, 4, 1, 5), high01 = wasm_i32x4_shuffle(rows[0], rows[1], 2, 6, 3, 7);
+    const v128_t low23 = wasm_i32x4_shuffle(rows[2], rows[3], 0, 4, 1, 5), high23 = wasm_i32x4_shuffle(rows[2], rows[3], 2, 6, 3, 7);
+    words[half] = wasm_i64x2_shuffle(low01, low23, 0, 2);
+    words[half + 2] = wasm_i64x2_shuffle(low01, low23, 1, 3);
+    words[half + 4] = wasm_i64x2_shuffle(high01, high23, 0, 2);
+    words[half + 6] = wasm_i64x2_shuffle(high01, high23, 1, 3);
+  }
+  for (int i = 0; i < kPanelRows; ++i) v[i] = words[i];
+}
+
+// Interleaves eight 16-bit fields of eight rows: v[i] becomes field i of all rows. Each step interleaves row r with row r + 4, and three of
+// them exchange fields and rows.
+void transpose_halves(v128_t (&v)[kPanelRows]) {
+  for (int step = 0; step < 3; ++step) {
+    v128_t next[kPanelRows];
+    for (int i = 0; i < 4; ++i) {
+      next[2 * i] = wasm_i16x8_shuffle(v[i], v[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
+      next[2 * i + 1] = wasm_i16x8_shuffle(v[i], v[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
+    }
+    for (int i = 0; i < kPanelRows; ++i) v[i] = next[i];
+  }
+}
+
 // Copies `count` fields of `Bytes` bytes: field i of row r, with rows `row_bytes` apart, becomes field 8 · i + r of the panel. Advances
 // both pointers.
 template <int Bytes, class Rows>
@@ -35,7 +65,26 @@ void pack_run(const std::uint8_t*& fields, std::size_t row_bytes, Rows rows, int
   }
 }
 
-// `rows` is a compile-time constant for all panels but the last.
+// The same for eight rows, 16 bytes of each at a time.
+using EightRows = std::integral_constant<int, kPanelRows>;
+
+template <int Bytes>
+void pack_run(const std::uint8_t*& fields, std::size_t row_bytes, EightRows rows, int count, std::uint8_t*& panel) {
+  constexpr int kFields = 16 / Bytes;
+  for (; count >= kFields; count -= kFields, fields += 16, panel += 16 * kPanelRows) {
+    v128_t v[kPanelRows];
+    for (int row = 0; row < kPanelRows; ++row) v[row] = wasm_v128_load(fields + row * row_bytes);
+    if constexpr (Bytes == 2) {
+      transpose_halves(v);
+    } else {
+      transpose_words(v);
+    }
+    for (int i = 0; i < kPanelRows; ++i) wasm_v128_store(panel + 16 * i, v[i]);
+  }
+  pack_run<Bytes, int>(fields, row_bytes, rows, count, panel);
+}
+
+// `rows` is EightRows for all panels but the last.
 template <class Rows>
 void pack_runs(const Runs& runs, const std::uint8_t* weights, std::size_t row_bytes, Rows rows, std::uint8_t* panel) {
   for (int block = 0; block < runs.blocks; ++block) {
@@ -58,7 +107,7 @@ void unpack_run(const std::uint8_t*& panel, int row, int count, std::uint8_t*& f
 
 void pack_panel(WeightFormat format, const std::uint8_t* weights, std::size_t row_bytes, int rows, int columns, std::uint8_t* panel) {
   const Runs runs(format, columns);
-  if (rows == kPanelRows) return pack_runs(runs, weights, row_bytes, std::integral_constant<int, kPanelRows>(), panel);
+  if (rows == kPanelRows) return pack_runs(runs, weights, row_bytes, EightRows(), panel);
   std::memset(panel, 0, weight_row_bytes(format, columns) * kPanelRows);
   pack_runs(runs, weights, row_bytes, rows, panel);
 }

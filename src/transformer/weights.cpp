@@ -63,7 +63,9 @@ Status check_config(const ModelConfig& c) {
   return Status::ok;
 }
 
-Status finish_matrix(Matrix& matrix) { return matrix.exists() ? pack_rows(matrix.weights, matrix.memory.data()) : Status::weight_missing; }
+Status finish_matrix(Matrix& matrix) {
+  return matrix.exists() ? pack_rows(matrix.weights, matrix.memory.data(), matrix.weights.rows) : Status::weight_missing;
+}
 
 }  // namespace
 
@@ -129,7 +131,7 @@ Status Weights::reserve(int layer, int slot, int expert, WeightFormat format, in
   if (!matrix->memory.resize(bytes)) return Status::out_of_memory;
   is_finished_ = false;
   memory = matrix->memory.data();
-  matrix->weights = {format, rows, columns, memory, false};
+  matrix->weights = {format, rows, columns, memory, 0};
   return Status::ok;
 }
 
@@ -149,10 +151,13 @@ Status Weights::set_vector(int layer, int slot, WeightFormat format, const void*
   return Status::ok;
 }
 
-Status Weights::pack(int layer, int slot, int expert) {
+Status Weights::pack(int layer, int slot, int expert, int rows) {
   if (const Status status = check_layer(layer); status != Status::ok) return status;
   Matrix* matrix = matrix_at(layer, slot, expert);
-  return matrix == nullptr ? Status::weight_slot_unknown : finish_matrix(*matrix);
+  if (matrix == nullptr) return Status::weight_slot_unknown;
+  if (!matrix->exists()) return Status::weight_missing;
+  if (!is_within(rows, 0, matrix->weights.rows)) return Status::weight_shape;
+  return pack_rows(matrix->weights, matrix->memory.data(), rows);
 }
 
 Status Weights::finish() {

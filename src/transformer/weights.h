@@ -79,9 +79,9 @@ class Weights {
   // statuses as reserve().
   Status set_vector(int layer, int slot, WeightFormat format, const void* stored, std::uint64_t bytes, float added);
 
-  // Packs a matrix that is completely written, while others are still being loaded; finish() packs the rest. Returns layer_out_of_range,
-  // weight_slot_unknown, weight_missing, out_of_memory or ok.
-  Status pack(int layer, int slot, int expert);
+  // Packs the first `rows` rows of a matrix, which are written, while they are still in a cache; finish() packs the rest. Returns
+  // layer_out_of_range, weight_slot_unknown, weight_missing, weight_shape if the matrix has fewer rows, out_of_memory or ok.
+  Status pack(int layer, int slot, int expert, int rows);
 
   // To be called when all weights are written: checks that none is missing, and packs rows. Returns weight_missing, out_of_memory or ok.
   // May be called again after a failure.

@@ -40,9 +40,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   };
 
   std::vector<std::uint8_t> memory = stored;
-  const WeightMatrix plain = {format, rows, columns, stored.data(), false};
-  WeightMatrix packed = {format, rows, columns, memory.data(), false};
-  EXPECT_HOLDS(pack_rows(packed, memory.data()) == Status::ok);
+  const WeightMatrix plain = {format, rows, columns, stored.data(), 0};
+  WeightMatrix packed = {format, rows, columns, memory.data(), 0};
+  EXPECT_HOLDS(pack_rows(packed, memory.data(), rows) == Status::ok);
   std::vector<std::uint8_t> unpacked(row_bytes);
   std::vector<float> expected_row(columns), row(columns);
   for (int r = 0; r < rows; ++r) {

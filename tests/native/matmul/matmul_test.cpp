@@ -95,9 +95,9 @@ struct Product {
 
   Guarded<float> of(const Case& c, const MatmulKernels& kernels, bool packed) {
     Guarded<std::uint8_t> copy(weights.values());
-    WeightMatrix matrix = {c.format, c.rows, c.columns, copy.data(), false};
+    WeightMatrix matrix = {c.format, c.rows, c.columns, copy.data(), 0};
     if (packed) {
-      EXPECT_EQ(pack_rows(matrix, copy.data()), Status::ok);
+      EXPECT_EQ(pack_rows(matrix, copy.data(), matrix.rows), Status::ok);
     }
     Guarded<float> out((c.tokens - 1) * c.out_stride() + c.rows, kUntouched);
     Activations activations;
@@ -176,8 +176,8 @@ TEST(Matmul, GivesATokenTheSameBitsAloneAndWithOthers) {
     const Case c = {format, 19, 512, 131};
     SCOPED_TRACE(name_of(c));
     Product product(c);
-    WeightMatrix matrix = {format, c.rows, c.columns, product.weights.data(), false};
-    ASSERT_EQ(pack_rows(matrix, product.weights.data()), Status::ok);
+    WeightMatrix matrix = {format, c.rows, c.columns, product.weights.data(), 0};
+    ASSERT_EQ(pack_rows(matrix, product.weights.data(), matrix.rows), Status::ok);
     const auto multiplied = [&](int first, int count) {
       Activations x;
       x.set(product.x.data() + first * c.stride(), c.stride(), count, c.columns);
@@ -312,13 +312,16 @@ TEST(Activations, AreRoundedToTheNearestByteOfTheirGroup) {
 TEST(PackRows, KeepsEveryRowAndItsBytes) {
   for (const WeightFormat format : every_format()) {
     for (const int rows : {1, 8, 21}) {
-      const int columns = 3 * block_elements(format);
+      const int columns = is_float(format) ? 27 : 3 * block_elements(format);
       SCOPED_TRACE(name_of({format, rows, columns, 0}));
       const Guarded<std::uint8_t> weights = random_weights(format, rows, columns, 9);
       Guarded<std::uint8_t> packed(weights.values());
-      WeightMatrix matrix = {format, rows, columns, packed.data(), false};
-      ASSERT_EQ(pack_rows(matrix, packed.data()), Status::ok);
-      EXPECT_EQ(matrix.packed, rows >= kPanelRows);
+      WeightMatrix matrix = {format, rows, columns, packed.data(), 0};
+      for (const int arrived : {0, 5, 8, 15, rows}) {
+        if (arrived > rows) continue;
+        ASSERT_EQ(pack_rows(matrix, packed.data(), arrived), Status::ok);
+        EXPECT_EQ(matrix.packed_rows, arrived / kPanelRows * kPanelRows);
+      }
       const std::size_t row_bytes = weight_row_bytes(format, columns);
       std::vector<std::uint8_t> bytes(row_bytes);
       for (int row = 0; row < rows; ++row) {

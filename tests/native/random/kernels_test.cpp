@@ -186,9 +186,9 @@ TEST(RandomKernels, ProductsWithWeightsOfEveryFormat) {
     const auto product_by = [&](const MatmulKernels& kernels, bool packed) {
       Unaligned<std::uint8_t> copy(weights.size(), 0);
       copy.copy_from(weights);
-      WeightMatrix matrix = {format, rows, columns, copy.data(), false};
+      WeightMatrix matrix = {format, rows, columns, copy.data(), 0};
       if (packed) {
-        EXPECT_EQ(pack_rows(matrix, copy.data()), Status::ok);
+        EXPECT_EQ(pack_rows(matrix, copy.data(), matrix.rows), Status::ok);
       }
       Activations activations;
       activations.set(x.data(), stride, tokens, columns);

@@ -123,9 +123,9 @@ TEST(Threads, ProductsThatShareTheirInput) {
       stored.emplace_back(weight_bytes(format, rows, columns));
       for (unsigned char& byte : stored.back()) byte = static_cast<unsigned char>(random.whole(0, 40));
       biases.push_back(random_numbers(random, rows));
-      matrices.push_back({format, rows, columns, stored.back().data(), false});
+      matrices.push_back({format, rows, columns, stored.back().data(), 0});
       if (random.one_in(2)) {
-        EXPECT_EQ(pack_rows(matrices.back(), stored.back().data()), Status::ok);
+        EXPECT_EQ(pack_rows(matrices.back(), stored.back().data(), rows), Status::ok);
       }
       outputs += static_cast<std::size_t>(rows) * tokens;
     }

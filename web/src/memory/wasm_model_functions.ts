@@ -51,7 +51,7 @@ export interface WasmModelFunctions {
     bytes: number,
     added: number,
   ): Status;
-  model_pack(model: number, layer: number, slot: number, expert: number): Status;
+  model_pack(model: number, layer: number, slot: number, expert: number, rows: number): Status;
   model_finish(model: number): Status;
   model_forward(model: number, cache: number, sequence: number, tokens: number, count: number): Status;
   model_hidden(model: number): number;

@@ -12,6 +12,8 @@ import type { TensorSlice, WeightMapping } from "./weight_mapping.js";
 interface Progress {
   readonly mapping: WeightMapping;
   missingBytes: number;
+  /** Bytes from the start of the weight that have arrived without a gap. */
+  leadingBytes: number;
 }
 
 /** Where a slice of a tensor is copied to in wasm memory. */
@@ -52,7 +54,7 @@ export async function loadWeights(
     for (const mapping of mappings) {
       const address = mapping.isVector ? heap.allocate(mapping.bytes) : reserve(heap, model, reader, mapping);
       if (mapping.isVector) vectors.set(mapping, address);
-      const progress = { mapping, missingBytes: mapping.bytes };
+      const progress = { mapping, missingBytes: mapping.bytes, leadingBytes: 0 };
       for (const slice of mapping.slices) {
         const targets = targetsByTensor.get(slice.tensor.name) ?? { list: [], first: 0 };
         const target: Target = { slice, address: address + slice.to, progress, sample: 0 };
@@ -71,10 +73,9 @@ export async function loadWeights(
         targets.first++
       ) {
         const { slice, progress } = target;
-        progress.missingBytes -= copyOverlap(heap, target, offset, chunk);
+        copyOverlap(heap, target, offset, chunk);
+        if (!progress.mapping.isVector) pack(heap, model, reader, progress);
         if (slice.from + slice.bytes > end) break;
-        // packed at once, while the next bytes are still being downloaded
-        if (progress.missingBytes === 0 && !progress.mapping.isVector) pack(heap, model, reader, progress.mapping);
       }
     };
     await files.read(
@@ -106,25 +107,33 @@ function setVector(heap: Heap, model: number, reader: ConfigReader, mapping: Wei
   check(heap, heap.module.model_set_vector(model, layer, slot, code, address, bytes, added), reader, nameOf(mapping));
 }
 
-function pack(heap: Heap, model: number, reader: ConfigReader, mapping: WeightMapping): void {
-  const { layer, slot, expert } = mapping;
-  check(heap, heap.module.model_pack(model, layer, slot, expert), reader, nameOf(mapping));
+/** Packs the rows that have arrived, while they are in the processor's cache and the next ones are being downloaded. */
+function pack(
+  heap: Heap,
+  model: number,
+  reader: ConfigReader,
+  { mapping, missingBytes, leadingBytes }: Progress,
+): void {
+  const { layer, slot, expert, rows, bytes } = mapping;
+  const whole = missingBytes === 0 ? rows : Math.floor(leadingBytes / (bytes / rows));
+  check(heap, heap.module.model_pack(model, layer, slot, expert, whole), reader, nameOf(mapping));
 }
 
 function nameOf({ slices }: WeightMapping): string {
   return slices[0]!.tensor.name;
 }
 
-/** Copies the part of a chunk that belongs to a target. Returns the number of bytes copied. */
-function copyOverlap(heap: Heap, target: Target, offset: number, chunk: Uint8Array): number {
-  const { slice, address } = target;
+/** Copies the part of a chunk that belongs to a target. */
+function copyOverlap(heap: Heap, target: Target, offset: number, chunk: Uint8Array): void {
+  const { slice, address, progress } = target;
   const first = Math.max(offset, slice.from);
   const end = Math.min(offset + chunk.length, slice.from + slice.bytes);
-  if (first >= end) return 0;
+  if (first >= end) return;
   heap.bytes(address + first - slice.from, end - first).set(chunk.subarray(first - offset, end - offset));
   const sampleEnd = Math.min(end, slice.from + SAMPLE_BYTES);
   if (first < sampleEnd) target.sample = crc32(chunk.subarray(first - offset, sampleEnd - offset), target.sample);
-  return end - first;
+  progress.missingBytes -= end - first;
+  if (slice.to + first - slice.from === progress.leadingBytes) progress.leadingBytes += end - first;
 }
 
 function check(heap: Heap, status: number, reader: ConfigReader, tensor: string): void {
