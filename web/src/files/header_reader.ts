@@ -80,9 +80,12 @@ export class HeaderCursor {
   /** A 64-bit integer: a number if that is exact, otherwise a bigint. */
   integer64(part: string, signed: boolean): number | bigint {
     this.need(8, part);
-    const value = signed ? this.view.getBigInt64(this.position, true) : this.view.getBigUint64(this.position, true);
+    const { view, position } = this;
     this.position += 8;
-    return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+    const high = signed ? view.getInt32(position + 4, true) : view.getUint32(position + 4, true);
+    const value = high * 2 ** 32 + view.getUint32(position, true);
+    if (Number.isSafeInteger(value)) return value; // without a bigint, which takes memory for each of a million lengths
+    return signed ? view.getBigInt64(position, true) : view.getBigUint64(position, true);
   }
 
   /** A 64-bit count, offset or length. */

@@ -55,9 +55,11 @@ export function numbersOf(metadata: GgufMetadata, key: string, length: number): 
   const items = value as ArrayLike<unknown>;
   if (items.length !== length)
     return invalid(key, `must have one number for each of the ${length} tokens (got ${items.length})`);
-  const numbers = Float64Array.from(items as ArrayLike<number>, (item: unknown) =>
-    typeof item === "number" || typeof item === "bigint" ? Number(item) : NaN,
-  );
+  const numbers = new Float64Array(length); // Float64Array.from() takes four times as long
+  for (let i = 0; i < length; i++) {
+    const item = items[i];
+    numbers[i] = typeof item === "number" || typeof item === "bigint" ? Number(item) : NaN;
+  }
   const wrong = numbers.findIndex(Number.isNaN);
   return wrong < 0 ? numbers : invalid(key, `must be an array of numbers (element ${wrong} is not a number)`);
 }
