@@ -39,12 +39,9 @@ export interface FileSet {
   open(name: string, signal?: AbortSignal): Promise<ByteSource | MissingFile>;
 }
 
-/** Bytes of a block that is read into. It fits in a second-level cache. */
-const BLOCK_BYTES = 1 << 18;
-
 /** Yields the chunks of a stream. Cancels the stream when the loop is left or the signal aborts. @internal */
 export async function* chunksOf(stream: ReadableStream<Uint8Array>, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
-  const reader = readerOf(stream);
+  const reader = stream.getReader();
   // canceling also settles a pending read
   const cancel = (): void => void reader.cancel(signal?.reason).catch(() => undefined);
   signal?.addEventListener("abort", cancel, { once: true });
@@ -60,30 +57,6 @@ export async function* chunksOf(stream: ReadableStream<Uint8Array>, signal?: Abo
     signal?.removeEventListener("abort", cancel);
     cancel();
   }
-}
-
-interface Reader {
-  read(): Promise<ReadableStreamReadResult<Uint8Array>>;
-  cancel(reason: unknown): Promise<void>;
-}
-
-/** Reads a stream of bytes into one block again and again: new memory for each chunk takes longer to get than to fill. */
-function readerOf(stream: ReadableStream<Uint8Array>): Reader {
-  let reader: ReadableStreamBYOBReader;
-  try {
-    reader = stream.getReader({ mode: "byob" });
-  } catch {
-    // another kind of stream, or an engine without these readers
-    return stream.getReader();
-  }
-  let block = new ArrayBuffer(BLOCK_BYTES);
-  const read = async (): Promise<ReadableStreamReadResult<Uint8Array>> => {
-    const { done, value } = await reader.read(new Uint8Array(block));
-    if (done) return { done, value: undefined };
-    block = value.buffer;
-    return { done, value };
-  };
-  return { read, cancel: (reason) => reader.cancel(reason) };
 }
 
 /** Reads a range into one array, which is shorter if the file ends early. @internal */
