@@ -18,6 +18,8 @@ install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ropewalk
   FILES_MATCHING PATTERN "*.h"
   PATTERN "*simd*" EXCLUDE
   PATTERN "add_product.h" EXCLUDE
+  PATTERN "computed_here.h" EXCLUDE
+  PATTERN "lane_constants.h" EXCLUDE
   PATTERN "matmul_integer_dot.h" EXCLUDE
   PATTERN "pair_layout.h" EXCLUDE
   PATTERN "sin_cos.h" EXCLUDE)
