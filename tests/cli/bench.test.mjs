@@ -67,7 +67,7 @@ test("Ctrl-C ends it during rotation", async () => {
 for (const [name, words, status, message] of [
   ["no rounds", ["--rounds", "0"], 2, /argument '0' is invalid\. Must be an integer from 1 up/],
   ["a build that does not exist", ["--build", "avx"], 2, /Allowed choices are auto, simd, relaxed, scalar/],
-  ["no threads", ["--threads", "0"], 2, /argument '0' is invalid\. Must be an integer from 1 to 32/],
+  ["no threads", ["--threads", "0"], 2, /argument '0' is invalid\. Must be "auto" or an integer from 1 to 32/],
   ["a missing model", ["nowhere.gguf", "--rounds", "1"], 1, /^error: nowhere\.gguf: /],
 ]) {
   test(`refused: ${name}`, async () => {

@@ -16,7 +16,11 @@ const platform: Platform = {
     file === "relaxed"
       ? new URL("./wasm/ropewalk.relaxed.wasm", import.meta.url)
       : new URL("./wasm/ropewalk.wasm", import.meta.url),
-  threads: () => webThreads(() => new Worker(new URL("./load/helper_thread.js", import.meta.url))),
+  threads: () =>
+    webThreads(
+      () => new Worker(new URL("./load/helper_thread.js", import.meta.url)),
+      "check that load/helper_thread.js is served next to the package, with the page's Cross-Origin-Embedder-Policy",
+    ),
 };
 
 /**

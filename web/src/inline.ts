@@ -25,7 +25,7 @@ const platform: Platform = {
       const worker = new Worker(address);
       URL.revokeObjectURL(address);
       return worker;
-    }),
+    }, "check that the content security policy allows worker-src blob:"),
 };
 
 /** Same as in the main entry, but fetches nothing. */

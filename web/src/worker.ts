@@ -17,7 +17,10 @@ function startThread(): Thread {
     resolve: (address) => (URL.canParse(address, location.href) ? new URL(address, location.href).href : address),
     onFailure: (report) => {
       worker.addEventListener("error", (event) =>
-        report(event.message || "check that worker_thread.js is served from the same folder as worker.js"),
+        report(
+          event.message ||
+            "check that worker_thread.js is served from the folder of worker.js, with the page's Cross-Origin-Embedder-Policy",
+        ),
       );
       worker.addEventListener("messageerror", () => report("a message couldn't be read"));
     },

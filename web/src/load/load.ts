@@ -11,7 +11,7 @@ import type { Glue } from "../memory/wasm_module.js";
 import type { Description } from "../rope/description.js";
 import { instantiate } from "./instantiate.js";
 import { type Build, BUILDS, Ropewalk } from "./runtime.js";
-import { canShareMemory, withSharedMemory } from "./shared_memory.js";
+import { whyNotShared, withSharedMemory } from "./shared_memory.js";
 import { checkThreads, type ThreadPlatform, Threads } from "./threads.js";
 import { addressOf, isSame } from "./wasm_source.js";
 
@@ -148,13 +148,23 @@ async function start(
   }
   const source = wasm ?? (await ownWasm(platform, build === "relaxed" ? "relaxed" : "simd"));
   const threadPlatform = platform.threads?.();
-  const wantsShared = threads !== 1 && threadPlatform !== undefined && canShareMemory();
-  const compiling = compile(platform, source, wantsShared);
+  const obstacle =
+    threads === 1
+      ? "this module was first loaded with one thread, so its memory isn't shared"
+      : threadPlatform === undefined
+        ? "there are no Workers here"
+        : whyNotShared();
+  const compiling = compile(platform, source, obstacle === undefined);
   void settled(source).then(setSource);
   const [glue, { compiled, isShared }] = await Promise.all([platform.glue(), compiling]);
   const { module, shared } = await instantiate(glue, compiled, isShared);
   const heap = new Heap(module);
-  const runtime = Ropewalk.create(heap, build, platform.files ?? webFiles, new Threads(heap, threadPlatform, shared));
+  const runtime = Ropewalk.create(
+    heap,
+    build,
+    platform.files ?? webFiles,
+    new Threads(heap, threadPlatform, shared ?? obstacle),
+  );
   await runtime.useThreads(threads);
   return runtime;
 }

@@ -13,13 +13,20 @@ const LIMITS = [0x80, 0x02, 0x80, 0x80, 0x04];
 /** Where the limits are searched. Imports are among the first sections. */
 const SEARCHED_BYTES = 1 << 14;
 
-/** Whether memory can be shared with Workers: always in Node, and in pages that are cross-origin isolated. @internal */
-export function canShareMemory(): boolean {
-  const { crossOriginIsolated = true, SharedArrayBuffer: constructor } = globalThis as {
-    crossOriginIsolated?: boolean;
-    SharedArrayBuffer?: unknown;
-  };
-  return crossOriginIsolated && constructor !== undefined;
+/**
+ * Why memory can't be shared with Workers here; undefined if it can: in Node, and in pages that are cross-origin isolated.
+ * @internal
+ */
+export function whyNotShared(): string | undefined {
+  const {
+    crossOriginIsolated = true,
+    isSecureContext = true,
+    SharedArrayBuffer: constructor,
+  } = globalThis as { crossOriginIsolated?: boolean; isSecureContext?: boolean; SharedArrayBuffer?: unknown };
+  if (!isSecureContext) return "this page isn't served over HTTPS, so it can't be cross-origin isolated";
+  if (!crossOriginIsolated)
+    return "this page isn't cross-origin isolated; send Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp";
+  return constructor === undefined ? "this engine has no SharedArrayBuffer" : undefined;
 }
 
 /** Creates the memory of a module. @internal */

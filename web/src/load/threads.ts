@@ -11,6 +11,9 @@ export const MAX_THREADS = 32;
 /** Stack of a helper in bytes, as large as the owner's (cmake/wasm.cmake). */
 const STACK_BYTES = 1 << 18;
 
+/** Why there is one thread, if nothing else keeps memory from being shared. */
+const COMPILED = "a compiled WebAssembly.Module is for memory that isn't shared; pass its address or its bytes";
+
 /** How to start threads in a place. @internal */
 export interface ThreadPlatform {
   startHelper: StartHelper;
@@ -41,13 +44,13 @@ export function checkThreads(threads: unknown): asserts threads is number | "aut
 export class Threads {
   readonly #heap: Heap;
   readonly #platform: ThreadPlatform | undefined;
-  readonly #shared: SharedModule | undefined;
+  readonly #shared: SharedModule | string;
   readonly #helpers = new Map<number, Helper>();
   readonly #stacks: number[] = [];
   #change: Promise<unknown> = Promise.resolve();
 
-  /** `shared` is undefined if the module's memory isn't shared. Then there is one thread. */
-  constructor(heap: Heap, platform: ThreadPlatform | undefined, shared: SharedModule | undefined) {
+  /** `shared` says why the module's memory isn't shared, if it isn't. Then there is one thread. */
+  constructor(heap: Heap, platform: ThreadPlatform | undefined, shared: SharedModule | string = COMPILED) {
     this.#heap = heap;
     heap.onThreadLost = (): void => this.#removeLost();
     this.#platform = platform;
@@ -68,21 +71,17 @@ export class Threads {
 
   async #use(wanted: number | "auto"): Promise<void> {
     const platform = this.#platform;
-    if (platform === undefined || this.#shared === undefined) {
+    const shared = this.#shared;
+    if (platform === undefined || typeof shared === "string") {
       if (wanted === "auto" || wanted === 1) return;
-      fail(
-        "UNSUPPORTED_ENGINE",
-        "threads",
-        `${wanted} threads need memory that threads can share: a page that is cross-origin isolated (see docs/threads.md), a module that isn't ` +
-          `compiled, and a first load() without { threads: 1 }; "auto" uses threads where they are possible`,
-      );
+      fail("UNSUPPORTED_ENGINE", "threads", `there can't be ${wanted}: ${String(shared)}; "auto" takes one here`);
     }
     const threads = wanted === "auto" ? threadsFor(await platform.cores()) : wanted;
     if (threads === this.count) return;
     await this.#stop();
     if (threads === 1) return;
     try {
-      await this.#start(platform, this.#shared, threads);
+      await this.#start(platform, shared, threads);
     } catch (cause) {
       await this.#stop();
       if (wanted === "auto") return;

@@ -2,8 +2,12 @@
 import type { HelperMessage } from "./helper_thread.js";
 import type { ThreadPlatform } from "./threads.js";
 
-/** Threads whose Workers `start` creates; undefined where there are no Workers. @internal */
-export function webThreads(start: () => Worker): ThreadPlatform | undefined {
+/**
+ * Threads whose Workers `start` creates; undefined where there are no Workers.
+ * @param hint - what to check if one can't start: browsers often don't say why.
+ * @internal
+ */
+export function webThreads(start: () => Worker, hint: string): ThreadPlatform | undefined {
   if (typeof Worker === "undefined") return undefined;
   return {
     startHelper: ({ message, failure }) => {
@@ -11,7 +15,7 @@ export function webThreads(start: () => Worker): ThreadPlatform | undefined {
       worker.onmessage = ({ data }: MessageEvent<HelperMessage>) => message(data);
       worker.onerror = (event) => {
         event.preventDefault(); // reported by load()
-        failure(event.message || "check that helper_thread.js is served from the folder of the package");
+        failure(event.message || hint);
       };
       return worker;
     },
