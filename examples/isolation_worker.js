@@ -6,8 +6,8 @@ const HEADERS = {
   "Cross-Origin-Resource-Policy": "cross-origin",
 };
 
-addEventListener("install", () => skipWaiting());
-addEventListener("activate", (event) => event.waitUntil(clients.claim()));
+addEventListener("install", () => globalThis.skipWaiting());
+addEventListener("activate", (event) => event.waitUntil(globalThis.clients.claim()));
 
 addEventListener("fetch", (event) => {
   const { cache, mode } = event.request;

@@ -99,9 +99,11 @@ TEST(ThreadPool, ALostHelperIsReported) {
   while (pool.status() == Status::ok) {
     in_parallel(100, [&](int, int thread) {
       if (thread == 0) return std::this_thread::sleep_for(std::chrono::microseconds(10));
+      // after held_by is set, the job may end, and this lambda with it
+      std::atomic<bool>* const free = &is_free;
       int nobody = 0;
       if (!held_by.compare_exchange_strong(nobody, thread)) return;
-      for (std::atomic<bool>* free = &is_free; !*free;) std::this_thread::yield();  // when the job ends, this lambda is gone
+      while (!*free) std::this_thread::yield();
     });
   }
   EXPECT_EQ(pool.status(), Status::thread_lost);
