@@ -39,7 +39,9 @@ class Placement {
     if (weights_.reserve(layer, slot, expert, format, claimed, columns, bytes, memory) != Status::ok) return;
     const std::vector<float> values = input_.ordinaries(64);
     for (std::size_t at = 0; at < bytes; ++at) memory[at] = reinterpret_cast<const unsigned char*>(values.data())[at % 256];
-    if (input_.one_in(4)) weights_.pack(layer, slot, input_.one_in(8) ? input_.roughly(0, 4) : expert);
+    if (!input_.one_in(4)) return;
+    const int which = input_.one_in(8) ? input_.roughly(0, 4) : expert;
+    weights_.pack(layer, slot, which, input_.flag() ? rows : input_.roughly(0, 70));
   }
 
   void vector(int layer, int slot) {
