@@ -51,7 +51,7 @@ Status Attention::attend(const KeyValues& kv, const Queries& queries, const Posi
     const auto [first, last] = part_range(pass.tiles(), parts, part);
     for (std::int64_t tile = first; tile < last; ++tile) own.run_tile(pass.tile(tile));
   });
-  return Status::ok;
+  return thread_pool().status();
 }
 
 bool Attention::reserve(const Pass& pass, int threads) {
@@ -97,7 +97,7 @@ Status Attention::attend_chunks(const Pass& pass) {
     }
   }
   for (int tile = 0; tile < tiles; ++tile) pass.write_out(pass.tile(tile), rows_of(tile, 0));
-  return Status::ok;
+  return thread_pool().status();
 }
 
 }  // namespace ropewalk

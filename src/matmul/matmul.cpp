@@ -138,7 +138,7 @@ Status multiply(const MatmulKernels& kernels, std::span<const Product> products,
       last -= count;
     }
   });
-  return Status::ok;
+  return thread_pool().status();
 }
 
 }  // namespace ropewalk

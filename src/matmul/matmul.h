@@ -35,8 +35,8 @@ struct Product {
 };
 
 // Computes products that share their input, on the threads of the pool. `x` must have weights.columns columns for each. For quantized
-// weights x is rounded first (quantized_row.h), which may fail with out_of_memory. A token's results don't depend on the other tokens of
-// the call.
+// weights x is rounded first (quantized_row.h), which may fail with out_of_memory. Fails with thread_lost if a thread ends in the middle. A
+// token's results don't depend on the other tokens of the call.
 Status multiply(const MatmulKernels& kernels, std::span<const Product> products, Activations& x);
 
 }  // namespace ropewalk

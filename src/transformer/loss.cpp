@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/thread_pool.h"
 #include "transformer/sampler.h"
 
 namespace ropewalk {
@@ -27,7 +28,7 @@ Status Losses::measure(Forward& forward, const Weights& weights, int first, std:
       losses[done + row] = log_normalizer(logits, vocabulary) - logits[targets[done + row]];
     }
   }
-  return Status::ok;
+  return thread_pool().status();
 }
 
 }  // namespace ropewalk

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/native_threads.h"
+#include "matmul/matmul.h"
 
 namespace ropewalk {
 namespace {
@@ -110,6 +111,14 @@ TEST(ThreadPool, ALostHelperIsReported) {
   EXPECT_EQ(pool.lost(), 1u << held_by);
   EXPECT_EQ(times_computed(100), std::vector<int>(100, 1));
   EXPECT_EQ(pool.status(), Status::thread_lost);
+
+  const std::vector<float> ones(8 * 4, 1.0f);
+  std::vector<float> out(8);
+  const WeightMatrix weights = {WeightFormat::f32, 8, 4, ones.data()};
+  const Product product = {&weights, nullptr, out.data(), 8};
+  Activations x;
+  x.set(ones.data(), 4, 1, 4);
+  EXPECT_EQ(multiply(fastest_matmul_kernels(), {&product, 1}, x), Status::thread_lost) << "calls tell it";
 
   is_free = true;  // its part ends in a later job, where it doesn't count
   pool.use_threads(3, 1);
