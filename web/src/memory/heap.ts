@@ -1,6 +1,5 @@
 import { show } from "../base/show.js";
 import { fail, type RopewalkErrorCode } from "../base/errors.js";
-import { THREAD_LOST } from "./status.js";
 import type { WasmModule } from "./wasm_module.js";
 
 /** Bytes of the scratch block for arrays outside wasm memory. It fits in a second-level cache. */
@@ -112,13 +111,14 @@ export class Heap {
    */
   check(status: number, got?: (field: string) => unknown, at?: string): void {
     if (status === 0) return;
-    if (status === THREAD_LOST) this.onThreadLost?.();
     const named = this.fieldOf(status);
     const field = named === "" ? "" : (at ?? named);
     const value = got?.(field);
     const shown = value === undefined ? "" : ` (got ${show(value)})`;
     const requirement = this.text(this.module.status_requirement(status));
-    fail(this.text(this.module.status_code(status)) as RopewalkErrorCode, field, requirement + shown);
+    const code = this.text(this.module.status_code(status)) as RopewalkErrorCode;
+    if (code === "THREAD_LOST") this.onThreadLost?.();
+    fail(code, field, requirement + shown);
   }
 
   /** The field at fault of a status of the core, "" if there is none. */

@@ -1,5 +1,2 @@
 /** A status of the core (src/base/status.h): 0 is success; status_code() and its neighbors describe the others. @internal */
 export type Status = number;
-
-/** Status::thread_lost. @internal */
-export const THREAD_LOST: Status = 2;
