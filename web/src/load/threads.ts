@@ -1,5 +1,5 @@
 // The threads of a module: starts helpers in Workers, and ends them.
-import { fail } from "../base/errors.js";
+import { RopewalkError, fail } from "../base/errors.js";
 import { messageOf, show } from "../base/show.js";
 import type { Heap } from "../memory/heap.js";
 import { Helper, type StartHelper } from "./helper.js";
@@ -85,6 +85,7 @@ export class Threads {
     } catch (cause) {
       await this.#stop();
       if (wanted === "auto") return;
+      if (cause instanceof RopewalkError) throw cause; // no memory for stacks
       fail("WASM_LOAD", "threads", `a helper thread couldn't start: ${messageOf(cause)}`, { cause });
     }
   }
