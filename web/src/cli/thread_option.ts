@@ -1,12 +1,11 @@
 // The option --threads, of commands that run a model or measure.
 import { InvalidArgumentError, Option } from "commander";
+import { MAX_THREADS } from "../load/threads.js";
 
 /** Flags of {@link threadOption}. */
 export interface ThreadFlags {
   threads: number | "auto";
 }
-
-const MOST = 32;
 
 /** Returns the option. */
 export function threadOption(): Option {
@@ -14,8 +13,8 @@ export function threadOption(): Option {
     .argParser((text) => {
       const value = Number(text);
       if (text === "auto") return text;
-      if (text.trim() !== "" && Number.isInteger(value) && value >= 1 && value <= MOST) return value;
-      throw new InvalidArgumentError(`Must be "auto" or an integer from 1 to ${MOST}.`);
+      if (text.trim() !== "" && Number.isInteger(value) && value >= 1 && value <= MAX_THREADS) return value;
+      throw new InvalidArgumentError(`Must be "auto" or an integer from 1 to ${MAX_THREADS}.`);
     })
     .default("auto");
 }

@@ -56,29 +56,24 @@ export function addChat(program: Command, terminal: () => Terminal): void {
 }
 
 async function run(terminal: Terminal, source: string, flags: Flags, signal: AbortSignal): Promise<void> {
-  await withModel(
-    terminal,
-    await load({ threads: flags.threads }),
-    source,
-    modelOptions(flags, flags.context, signal),
-    async (model) => {
-      if (model.chatTemplate === undefined) {
-        fail(
-          "UNSUPPORTED_MODEL",
-          `${model.info.name}: chat_template`,
-          "the model has no chat template; use ropewalk generate",
-        );
-      }
-      const conversation = new Conversation(model, flags.system);
-      try {
-        warnAboutLength(terminal, conversation.session, model);
-        const { maxTokens, whenFull } = flags;
-        await new Chat(terminal, model, conversation, { ...samplingFrom(flags), maxTokens, whenFull }, signal).run();
-      } finally {
-        conversation.session.dispose();
-      }
-    },
-  );
+  const rw = await load({ threads: flags.threads });
+  await withModel(terminal, rw, source, modelOptions(flags, flags.context, signal), async (model) => {
+    if (model.chatTemplate === undefined) {
+      fail(
+        "UNSUPPORTED_MODEL",
+        `${model.info.name}: chat_template`,
+        "the model has no chat template; use ropewalk generate",
+      );
+    }
+    const conversation = new Conversation(model, flags.system);
+    try {
+      warnAboutLength(terminal, conversation.session, model);
+      const { maxTokens, whenFull } = flags;
+      await new Chat(terminal, model, conversation, { ...samplingFrom(flags), maxTokens, whenFull }, signal).run();
+    } finally {
+      conversation.session.dispose();
+    }
+  });
 }
 
 /** Reads messages from stdin and prints answers on stdout, everything else on stderr. */

@@ -95,24 +95,19 @@ async function run(
 ): Promise<void> {
   if (flags.system !== undefined && !flags.chat) fail("INVALID_ARGUMENT", "--system", "needs --chat");
   const text = prompt === "-" ? await readStream(process.stdin) : prompt;
-  await withModel(
-    terminal,
-    await load({ threads: flags.threads }),
-    source,
-    modelOptions(flags, flags.context, signal),
-    async (model) => {
-      const session = model.session();
-      try {
-        warnAboutLength(terminal, session, model);
-        const generated = await generate(terminal, session, await tokensOf(model, text, flags), flags, signal);
-        terminal.note(summary(generated));
-        terminal.result(generated);
-        if (generated.finish === "interrupted") process.exitCode = 130;
-      } finally {
-        session.dispose();
-      }
-    },
-  );
+  const rw = await load({ threads: flags.threads });
+  await withModel(terminal, rw, source, modelOptions(flags, flags.context, signal), async (model) => {
+    const session = model.session();
+    try {
+      warnAboutLength(terminal, session, model);
+      const generated = await generate(terminal, session, await tokensOf(model, text, flags), flags, signal);
+      terminal.note(summary(generated));
+      terminal.result(generated);
+      if (generated.finish === "interrupted") process.exitCode = 130;
+    } finally {
+      session.dispose();
+    }
+  });
 }
 
 async function tokensOf(model: Model, text: string, { chat, system }: Flags): Promise<Int32Array> {

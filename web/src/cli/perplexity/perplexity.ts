@@ -78,35 +78,30 @@ export function addPerplexity(program: Command, terminal: () => Terminal): void 
 
 async function run(terminal: Terminal, source: string, path: string, flags: Flags, signal: AbortSignal): Promise<void> {
   const text = await (path === "-" ? readStream(process.stdin) : readTextFile(path));
-  await withModel(
-    terminal,
-    await load({ threads: flags.threads }),
-    source,
-    modelOptions(flags, flags.window, signal),
-    async (model) => {
-      const all = model.tokenizer.encode(text);
-      const tokens = all.subarray(0, flags.tokens ?? all.length);
-      if (tokens.length < 2) fail("INVALID_ARGUMENT", path, `must have at least 2 tokens (got ${tokens.length})`);
-      const windows = windowOptions(model, flags);
-      const measured: Measured[] = [];
-      for (const scaling of flags.scaling ?? [parseScaling("own")]) {
-        const measureScaling = (update: ProgressBar["update"]): Promise<Measured> =>
-          measure(model, tokens, scaling, { ...windows, signal, onProgress: ({ done, total }) => update(done, total) });
-        measured.push(await withProgress(terminal, scaling.name, measureScaling, tokens.length));
-      }
-      const results =
-        flags.byPosition === undefined ? measured.map((result) => ({ ...result, byPosition: undefined })) : measured;
-      terminal.result({ model: model.info.name, text: { name: path, tokens: tokens.length }, ...windows, results });
+  const rw = await load({ threads: flags.threads });
+  await withModel(terminal, rw, source, modelOptions(flags, flags.window, signal), async (model) => {
+    const all = model.tokenizer.encode(text);
+    const tokens = all.subarray(0, flags.tokens ?? all.length);
+    if (tokens.length < 2) fail("INVALID_ARGUMENT", path, `must have at least 2 tokens (got ${tokens.length})`);
+    const windows = windowOptions(model, flags);
+    const measured: Measured[] = [];
+    for (const scaling of flags.scaling ?? [parseScaling("own")]) {
+      const measureScaling = (update: ProgressBar["update"]): Promise<Measured> =>
+        measure(model, tokens, scaling, { ...windows, signal, onProgress: ({ done, total }) => update(done, total) });
+      measured.push(await withProgress(terminal, scaling.name, measureScaling, tokens.length));
+    }
+    const results =
+      flags.byPosition === undefined ? measured.map((result) => ({ ...result, byPosition: undefined })) : measured;
+    terminal.result({ model: model.info.name, text: { name: path, tokens: tokens.length }, ...windows, results });
+    terminal.print(
+      `${model.info.name} on ${path}: ${tokens.length.toLocaleString("en")} tokens, window ${windows.window}, stride ${windows.stride}\n`,
+    );
+    terminal.print(summaryTable(terminal, measured));
+    if (flags.byPosition !== undefined)
       terminal.print(
-        `${model.info.name} on ${path}: ${tokens.length.toLocaleString("en")} tokens, window ${windows.window}, stride ${windows.stride}\n`,
+        `\nMean loss (nats) by position in the window\n${positionTable(terminal, measured, windows, flags.byPosition)}`,
       );
-      terminal.print(summaryTable(terminal, measured));
-      if (flags.byPosition !== undefined)
-        terminal.print(
-          `\nMean loss (nats) by position in the window\n${positionTable(terminal, measured, windows, flags.byPosition)}`,
-        );
-    },
-  );
+  });
 }
 
 function windowOptions({ info }: Model, flags: Flags): WindowOptions {
