@@ -147,23 +147,23 @@ function recordComplaints() {
 }
 
 /** In a page: calls a function, and keeps its result until it is asked for. */
-function startCall(call) {
-  const calls = (globalThis.callsOfTest ??= []);
-  const settle = (state) => Object.assign(calls[index], state);
-  const index = calls.push({}) - 1;
+function startCall(number, call) {
+  const calls = (globalThis.callsOfTest ??= {});
+  const settle = (state) => Object.assign(calls[number], state);
+  calls[number] = { isKnown: true };
   Promise.resolve()
     .then(call)
     .then(
       (value) => settle({ isDone: true, result: JSON.stringify(value) }),
       (error) => settle({ isDone: true, error: `${error}\n${error?.stack ?? ""}` }),
     );
-  return index;
 }
 
 class Page {
   #inPage;
   #timeoutMs;
   #listeners = [];
+  #calls = 0;
 
   keyboard = {
     press: (name) =>
@@ -195,11 +195,13 @@ class Page {
 
   async evaluate(run, ...args) {
     const values = args.map((value) => (value === undefined ? "undefined" : JSON.stringify(value))).join(", ");
-    const script = `return (${startCall})(() => (${run})(${values}))`;
-    const index = await this.#inPage((driver) => driver.executeScript(script));
+    const number = this.#calls++;
+    const script = `(${startCall})(${number}, () => (${run})(${values}))`;
+    await this.#inPage((driver) => driver.executeScript(script));
     const deadline = performance.now() + this.#timeoutMs;
     for (;;) {
-      const { isDone, result, error } = await this.#answer(index);
+      const { isKnown, isDone, result, error } = await this.#answer(number);
+      if (!isKnown) throw new Error(`the page was left before its function ended: ${run}`);
       if (error !== undefined) throw new Error(error);
       if (isDone) return result === undefined || result === null ? undefined : JSON.parse(result);
       if (performance.now() > deadline)
@@ -209,8 +211,8 @@ class Page {
   }
 
   /** The state of a call. Passes on what the page complained about meanwhile. */
-  async #answer(index) {
-    const script = `return { ...globalThis.callsOfTest[${index}], complaints: globalThis.takeComplaints?.() ?? [] }`;
+  async #answer(number) {
+    const script = `return { ...globalThis.callsOfTest?.[${number}], complaints: globalThis.takeComplaints?.() ?? [] }`;
     const { complaints, ...state } = await this.#inPage((driver) => driver.executeScript(script));
     for (const complaint of complaints) for (const listener of this.#listeners) listener(complaint);
     return state;

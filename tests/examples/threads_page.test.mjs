@@ -37,14 +37,14 @@ async function useThreadsPage(browser, address) {
   assert.equal(await textOf("#answer"), "No: Ropewalk uses one thread.");
   assert.match(await textOf("#facts"), /isolated bynothing/);
 
-  await page.evaluate(() => document.querySelector("#isolate").click());
+  await page.click("#isolate");
   await finished(true);
   assert.match(await textOf("#facts"), /isolated bythe service worker of this page/);
   assert.equal(await textOf("#answer"), `Yes: Ropewalk uses ${auto} threads.`);
   assert.match(await textOf("#speed"), new RegExp(`^${auto} threads are \\d+\\.\\d times as fast as one`));
   assert.equal(await page.$$eval("#times tbody tr", (rows) => rows.length), auto <= 2 ? auto : auto <= 4 ? 3 : 4);
 
-  await page.evaluate(() => document.querySelector("#release").click());
+  await page.click("#release");
   await finished(false);
   assert.deepEqual(complaints, []);
 }
