@@ -1,7 +1,7 @@
 // `npm run bench -- models`: whole models in Chromium, with llama.cpp natively and in wasm if build/peers/ has it.
 //
-//   --files smollm2-135m.q8_0,…    only some files
-//   --rounds N                     default 3
+//   --files smollm2-135m.q8_0,…    shapes and types to measure
+//   --rounds N                     default 2
 //   --threads N                    of the contenders with several. Default 2
 //   --write                        writes the tables to docs/whole_models.md
 import { existsSync } from "node:fs";
@@ -13,8 +13,7 @@ import { fastestPeers, raceModel } from "./race.mjs";
 import { goalsOf, textOf, writeBetween } from "./report.mjs";
 
 const root = join(import.meta.dirname, "..", "..", "..");
-const SHAPES = ["smollm2-135m", "qwen2.5-0.5b"];
-const TYPES = ["q8_0", "q4_0", "q4_k_m"];
+const FILES = "smollm2-135m.q8_0,smollm2-135m.q4_0,smollm2-135m.q4_k_m,qwen2.5-0.5b.q4_k_m";
 /** Attention over many tokens takes the same time with all weights, and reading them takes long. */
 const DEEP_TYPES = ["q8_0"];
 
@@ -35,20 +34,18 @@ export async function modelFile(shape, type) {
 export async function benchModels(inPage, args) {
   const option = (name, otherwise) => (args.includes(name) ? args[args.indexOf(name) + 1] : otherwise);
   const settings = {
-    rounds: Number(option("--rounds", 3)),
+    rounds: Number(option("--rounds", 2)),
     threads: Number(option("--threads", 2)),
     report: (text) => process.stderr.write(`  ${text}\n`),
   };
-  const wanted = option("--files", SHAPES.flatMap((shape) => TYPES.map((type) => `${shape}.${type}`)).join(",")).split(
-    ",",
-  );
+  const wanted = option("--files", FILES).split(",");
   const files = [];
   const chromium = await inPage("models/index.html", async (page, origin) => {
     const served = async (shape, type) => {
       const { path, address } = await modelFile(shape, type);
       return { path, address: origin + address, deep: DEEP_TYPES.includes(type) };
     };
-    const peers = await fastestPeers(page, await served(SHAPES[0], TYPES[0]), settings.report);
+    const peers = await fastestPeers(page, await served("smollm2-135m", "q8_0"), settings.report);
     for (const name of wanted) {
       const [, shape, type] = /^(.*)\.(\w+)$/.exec(name);
       settings.report(name);

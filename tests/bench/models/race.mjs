@@ -29,8 +29,11 @@ const titleOf = ({ threads, cache, flash }) =>
 const ropewalk = (page, build, threads) =>
   inWorker(page, `Ropewalk ${build}, ${titleOf({ threads })}`, "ropewalk_worker.mjs", { build, threads });
 
-const llamaInWasm = (page, settings) =>
-  inWorker(page, `llama.cpp wasm, ${titleOf(settings)}`, "llama_worker.mjs", settings);
+/** Reading thousands of tokens takes it minutes, so it isn't measured after {@link DEEP}. */
+const llamaInWasm = (page, settings) => ({
+  ...inWorker(page, `llama.cpp wasm, ${titleOf(settings)}`, "llama_worker.mjs", settings),
+  isSlowPrompt: true,
+});
 
 const llamaNative = (settings) => nativeLlama(`llama.cpp native, ${titleOf(settings)}`, settings);
 
@@ -110,9 +113,10 @@ export async function raceModel(page, file, peers, { rounds, threads, report = (
       report(`round ${round + 1} of ${rounds}`);
     }
     if (file.deep) {
-      for (const { contender } of results) await contender.append(DEEP - PROMPT - TOKENS);
+      const fast = results.filter(({ contender }) => !contender.isSlowPrompt);
+      for (const { contender } of fast) await contender.append(DEEP - PROMPT - TOKENS);
       for (let round = 0; round < rounds; round++) {
-        for (const result of results) {
+        for (const result of fast) {
           await result.contender.rewind(DEEP);
           add(result, { deep: median(await result.contender.append(1, TOKENS)) });
         }

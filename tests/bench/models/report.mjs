@@ -39,6 +39,7 @@ export function tableOf(results) {
   const keys = Object.keys(MEASURES).filter((key) => results[0].samples[key]);
   const rows = results.map((result) => {
     const cells = keys.map((key) => {
+      if (result.samples[key] === undefined) return "";
       const rate = shown(rateOf(result, key));
       return result === results[0] ? rate : `${rate} (${speedOver(result, results[0], key).toFixed(2)}×)`;
     });
