@@ -85,7 +85,7 @@ for (const withLocks of [true, false]) {
       const store = memoryStore(turn, { pieceBytes: PIECE, withLocks });
       const server = changingServer(turn);
       const later = async (action) => {
-        for (let steps = Math.floor(random() * 60); steps > 0; steps--) await turn();
+        for (let steps = Math.floor(random() * 120); steps > 0; steps--) await turn();
         return action();
       };
       waits = true;
