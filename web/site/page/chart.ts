@@ -1,0 +1,30 @@
+// Draws charts of Observable Plot into figures.
+import * as Plot from "@observablehq/plot";
+import { find } from "./elements.js";
+
+export { Plot };
+
+/** Width of a figure's chart in CSS pixels. */
+export function widthOf(figure: HTMLElement): number {
+  return Math.max(280, Math.floor(figure.clientWidth));
+}
+
+/**
+ * Replaces the chart of a figure. The figure has an element `.chart`, and a figcaption that says in words what the chart shows: that is what
+ * screen readers read.
+ *
+ * @param options - of `Plot.plot`; width and style are the figure's
+ */
+export function drawChart(figure: HTMLElement, label: string, caption: string, options: Plot.PlotOptions): void {
+  const chart = Plot.plot({
+    marginLeft: 48,
+    marginBottom: 44,
+    ...options,
+    width: widthOf(figure),
+    ariaLabel: label,
+    style: { background: "none", color: "var(--ink)", fontSize: "12px", ...(options.style as object | undefined) },
+  });
+  chart.setAttribute("role", "img");
+  find(".chart", figure).replaceChildren(chart);
+  find("figcaption", figure).textContent = caption;
+}

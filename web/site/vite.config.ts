@@ -1,0 +1,70 @@
+// Builds the pages of the site into build/site/. All addresses are relative, so the site works under any path.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import katex from "katex";
+import { defineConfig, type Plugin } from "vite";
+
+const here = import.meta.dirname;
+const root = join(here, "..", "..");
+
+/** The pages, by name: the Lab is the first. */
+const PAGES = { lab: "index.html", doctor: "doctor/index.html", models: "models/index.html" };
+
+// Charts and KaTeX write style attributes. Models may come from any server.
+const POLICY = [
+  "default-src 'self'",
+  "script-src 'self' 'wasm-unsafe-eval'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "worker-src 'self' blob:",
+  "connect-src 'self' blob: https: http://localhost:* http://127.0.0.1:*",
+  "object-src 'none'",
+  "base-uri 'self'",
+  "form-action 'none'",
+].join("; ");
+
+/**
+ * Puts parts into each page, `<!-- page/header.html -->`, and renders formulas: `<tex>θ</tex>`, `<tex display>θ</tex>`. In parts, %ROOT% is
+ * the relative address of the site's first page.
+ */
+function pageParts(): Plugin {
+  const part = (name: string): string => readFileSync(join(here, name), "utf8");
+  return {
+    name: "page-parts",
+    transformIndexHtml: {
+      order: "pre",
+      handler(html, { path }) {
+        const up = "../".repeat(path.split("/").length - 2) || "./";
+        const whole = html
+          .replace(/<!-- ([\w/]+\.html) -->/g, (_, name: string) => part(name))
+          .replaceAll("%ROOT%", up)
+          .replaceAll("%POLICY%", POLICY)
+          .replace(`data-page="${path}"`, 'aria-current="page"')
+          .replace(/ data-page="[^"]*"/g, "");
+        return whole.replace(/<tex( display)?>([\s\S]*?)<\/tex>/g, (_, display: string | undefined, formula: string) =>
+          katex.renderToString(formula, { displayMode: display !== undefined, output: "mathml", throwOnError: true }),
+        );
+      },
+    },
+  };
+}
+
+export default defineConfig({
+  root: here,
+  base: "./",
+  plugins: [pageParts()],
+  resolve: {
+    alias: [
+      { find: /^ropewalk$/, replacement: join(root, "dist/index.js") },
+      { find: /^ropewalk\/worker$/, replacement: join(root, "dist/worker.js") },
+    ],
+  },
+  worker: { format: "es" },
+  build: {
+    outDir: join(root, "build/site"),
+    emptyOutDir: true,
+    target: "es2022",
+    rolldownOptions: { input: Object.values(PAGES).map((page) => join(here, page)) },
+  },
+  server: { fs: { allow: [root] } },
+});
