@@ -35,7 +35,7 @@ export const mount: Mount = ({ section, form, rw }) => {
       );
 
     const score = scoreAt(query, key);
-    const hands = find<HTMLElement>("#one_pair-hands", section);
+    const hands = find("#one_pair-hands", section);
     const size = Math.min(widthOf(hands), 340);
     const hand = (vector: [number, number], name: string) => ({ x: vector[0], y: vector[1], name });
     const ends = [hand(turned(QUERY, query), "query"), hand(turned(KEY, key), "key")];
@@ -64,7 +64,7 @@ export const mount: Mount = ({ section, form, rw }) => {
     const distances = Array.from({ length: 2 * LARGEST_DISTANCE + 1 }, (_, i) => i - LARGEST_DISTANCE);
     const curve = distances.map((distance) => ({ distance, score: scoreAt(distance, 0) }));
     drawChart(
-      find<HTMLElement>("#one_pair-score", section),
+      find("#one_pair-score", section),
       "The score by distance",
       `At distance ${shown(query - key)} the score is ${shown(score, 3)}, wherever the two are.`,
       {
