@@ -7,7 +7,6 @@ import { changeTo, choiceIn, controlOf, numberIn, showOutputs } from "../page/co
 import { makeDraggable, scaleOf } from "../page/drag.js";
 import { find, shown } from "../page/elements.js";
 import type { Mount } from "./panel.js";
-import "./distance.css";
 
 /** Distances are shown, and searched for a negative score, up to this multiple of the trained length. */
 const LIMIT = 4;

@@ -3,7 +3,6 @@ import type { Ropewalk } from "ropewalk";
 import { readAddress } from "./address.js";
 import { bundledConfigs, type NamedConfig, readConfigs } from "./configs.js";
 import { controlOf } from "./controls.js";
-import "./config_list.css";
 
 interface Panel {
   readonly section: HTMLElement;
