@@ -3,22 +3,19 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { serveSite } from "../../scripts/site/serve.mjs";
+import { siteFolder } from "../../scripts/site.mjs";
 import { BROWSERS, withBrowser } from "../browser/browsers.mjs";
-import { serve } from "../browser/server.mjs";
 
 const root = join(import.meta.dirname, "..", "..");
-/** The pages have their own policy, which is stricter. */
-const csp = "default-src * data: blob: 'unsafe-inline' 'wasm-unsafe-eval'";
 
-let server;
-before(async () => {
-  server = await serve({ "/": { folder: join(root, "build", "site"), csp } });
-});
+let server, address;
+before(async () => ({ server, address } = await serveSite(siteFolder)));
 after(() => server.close());
 
 /** Opens the Lab and waits for a panel. */
 async function openPanel(page, id, parameters = "") {
-  await page.goto(`${server.origin}/index.html${parameters}`);
+  await page.goto(`${address}index.html${parameters}`);
   await page.evaluate((panel) => document.getElementById(panel).scrollIntoView(), id);
   await page.waitForFunction((panel) => document.getElementById(panel).dataset.state === "ready", {}, id);
 }

@@ -35,7 +35,10 @@ export function playButton(
     if (exact === Number(range.max)) stop();
   };
   button.addEventListener("click", () => {
-    if (frame !== 0) return stop();
+    if (frame !== 0) {
+      stop();
+      return;
+    }
     if (range.value === range.max) range.value = "0";
     [last, exact] = [performance.now(), Number(range.value)];
     button.textContent = "Pause";

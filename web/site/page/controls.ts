@@ -1,6 +1,7 @@
 // Reads and changes the named controls of a panel's form.
 
 /** A control of a form by its name. @throws Error if the form has none */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- as querySelector<T>()
 export function controlOf<T extends HTMLInputElement | HTMLSelectElement = HTMLInputElement>(
   form: HTMLFormElement,
   name: string,
