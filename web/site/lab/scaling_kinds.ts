@@ -1,0 +1,137 @@
+// The scalings of the panel "Past the window", and the rope of each for a model and a factor.
+import { type Description, type Rope, ropeConfig, type Ropewalk, type ScalingOverrides } from "ropewalk";
+
+/** What the form of the panel says. */
+export interface Settings {
+  /** A parsed config.json. */
+  file: object;
+  factor: number;
+  /** Share of the extended length that the text has, above 0 and up to 1. */
+  share: number;
+  betaFast: number;
+  betaSlow: number;
+  /** Exponent of the custom scaling. */
+  power: number;
+}
+
+/** A model's trained length, the length that it is extended to, and the length of the text. */
+export interface Lengths {
+  trained: number;
+  extended: number;
+  text: number;
+}
+
+/** A scaling of the model, as charts draw it. */
+export interface Curve {
+  id: string;
+  name: string;
+  color: string;
+  dashes: string;
+  rope: Rope;
+  description: Description;
+}
+
+type Kind = Pick<Curve, "id" | "name" | "dashes"> & {
+  scaling: (settings: Settings, plain: Description) => ScalingOverrides | "released" | null;
+};
+
+const yarnKeys = ({ factor, betaFast, betaSlow }: Settings): ScalingOverrides => ({
+  factor,
+  beta_fast: betaFast,
+  beta_slow: betaSlow,
+});
+
+/** In the order of the page. The names of checkboxes are the ids. `null`: the model has no such scaling. */
+const KINDS: readonly Kind[] = [
+  { id: "plain", name: "unscaled", dashes: "3 3", scaling: () => ({ rope_type: "default" }) },
+  {
+    id: "linear",
+    name: "PI",
+    dashes: "",
+    scaling: ({ factor }) => ({ rope_type: "linear", factor }),
+  },
+  { id: "ntk", name: "NTK-aware", dashes: "", scaling: ({ factor }) => ({ rope_type: "ntk", factor }) },
+  { id: "yarn", name: "YaRN", dashes: "", scaling: (settings) => ({ rope_type: "yarn", ...yarnKeys(settings) }) },
+  {
+    id: "ntk_by_parts",
+    name: "NTK-by-parts",
+    dashes: "7 5", // its frequencies are YaRN's, whose line is below
+    scaling: (settings) => ({ rope_type: "ntk_by_parts", ...yarnKeys(settings) }),
+  },
+  { id: "dynamic", name: "Dynamic NTK", dashes: "", scaling: ({ factor }) => ({ rope_type: "dynamic", factor }) },
+  {
+    id: "llama3",
+    name: "Llama 3",
+    dashes: "",
+    scaling: ({ factor }) => ({ rope_type: "llama3", factor, low_freq_factor: 1, high_freq_factor: 4 }),
+  },
+  {
+    id: "longrope",
+    name: "LongRoPE",
+    dashes: "",
+    scaling: (_, { config }) => (config.rope_scaling?.rope_type === "longrope" ? "released" : null),
+  },
+  {
+    id: "custom",
+    name: "Custom",
+    dashes: "2 3",
+    scaling: ({ factor, power }, { plan }) => ({
+      rope_type: "custom",
+      inv_freq: (pair) => plan.inv_freq[pair]! / factor ** ((pair / (plan.inv_freq.length - 1)) ** power),
+    }),
+  },
+];
+
+/** Creates the ropes of a panel, and keeps those that its last drawing used. */
+export class Scalings {
+  readonly #rw: Ropewalk;
+  #kept = new Map<string, Rope>();
+
+  constructor(rw: Ropewalk) {
+    this.#rw = rw;
+  }
+
+  /** The curves of a model, without those that it doesn't have. Their ropes are valid until the next call. */
+  curves(settings: Settings): { curves: Curve[]; lengths: Lengths } {
+    const released = this.#rw.describe(readModel(settings.file));
+    const trained = released.window!;
+    const extended = trained * settings.factor;
+    const lengths = { trained, extended, text: Math.max(1, Math.round(extended * settings.share)) };
+
+    const ropes = new Map<string, Rope>();
+    const create = (scaling: ScalingOverrides | "released"): Rope => {
+      const config = scaling === "released" ? released.config : readModel(settings.file, trained, scaling);
+      const key = JSON.stringify(config);
+      const rope = ropes.get(key) ?? this.#kept.get(key) ?? this.#rw.rope(config);
+      ropes.set(key, rope);
+      return rope;
+    };
+    // the frequencies without scaling, with the config that says which scaling the model was released with
+    const plain = { ...create({ rope_type: "default" }).describe(lengths.text), config: released.config };
+    const curves = KINDS.flatMap(({ scaling, ...kind }) => {
+      const keys = scaling(settings, plain);
+      if (keys === null) return [];
+      const rope = create(keys);
+      return [{ ...kind, color: `var(--${kind.id})`, rope, description: rope.describe(lengths.text) }];
+    });
+    for (const [key, rope] of this.#kept) if (!ropes.has(key)) rope.dispose();
+    this.#kept = ropes;
+    return { curves, lengths };
+  }
+}
+
+/** Dynamic scaling starts at `max_position_embeddings`, so that stays the trained length. */
+function readModel(file: object, trained?: number, scaling?: ScalingOverrides) {
+  const layer_type = "full_attention"; // of models that also have layers with a sliding window
+  if (trained === undefined) return ropeConfig(file, { layer_type });
+  const rope_scaling = { original_max_position_embeddings: trained, replace: true, ...scaling };
+  return ropeConfig(file, { layer_type, overrides: { max_position_embeddings: trained, rope_scaling } });
+}
+
+/** How many times the largest trained angle a pair reaches in the text, for pairs that didn't complete a rotation in training. */
+export function newAngles({ pairs }: Description, length: number): { pair: number; times: number }[] {
+  return pairs
+    .filter(({ rotations }) => rotations < 1)
+    .map(({ pair, rotations, wavelength }) => ({ pair, times: length / wavelength / rotations }))
+    .filter(({ times }) => times > 1 + 1e-9);
+}

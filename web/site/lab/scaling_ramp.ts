@@ -1,0 +1,153 @@
+// The ramp of the panel "Past the window": the share of its frequency that each scaling leaves to each pair.
+import { drawChart, Plot } from "../page/chart.js";
+import { shown } from "../page/elements.js";
+import { numberOf, setRange } from "./controls.js";
+import { type Curve, type Lengths, newAngles } from "./scaling_kinds.js";
+
+/** Distance in CSS pixels at which a pointer takes a limit of the ramp. */
+const REACH = 30;
+
+interface Point {
+  pair: number;
+  wavelength: number;
+  left: number;
+}
+
+/** 1, 1/2, 1/4, … */
+const fraction = (share: number): string => (share >= 1 ? shown(share, 2) : `1/${shown(1 / share, 3)}`);
+
+/** Draws the chosen curves over the plain wavelengths of the pairs. */
+export function drawRamp(
+  figure: HTMLElement,
+  curves: readonly Curve[],
+  plain: Curve,
+  lengths: Lengths,
+  betas: { fast: number; slow: number } | null,
+): void {
+  const wavelengths = plain.description.pairs.map(({ wavelength }) => wavelength);
+  const points = (curve: Curve): Point[] =>
+    curve.description.pairs.map(({ pair, inv_freq }) => ({
+      pair,
+      wavelength: wavelengths[pair]!,
+      left: inv_freq / plain.description.pairs[pair]!.inv_freq,
+    }));
+  const lines = curves.map((curve) => ({ ...curve, points: points(curve) }));
+  const lowest = Math.min(0.5, ...lines.flatMap((line) => line.points.map(({ left }) => left)));
+  const halves = Array.from({ length: Math.floor(-Math.log2(lowest) + 1e-9) + 1 }, (_, power) => 2 ** -power);
+  const over = overExtrapolated(lines);
+  const limits = betas === null ? [] : [betas.fast, betas.slow].map((beta) => lengths.trained / beta);
+
+  drawChart(figure, "The share of its frequency that each pair keeps", rampCaption(curves, over), {
+    height: 330,
+    marginTop: 40,
+    marginLeft: 44,
+    x: {
+      type: "log",
+      label: "positions per rotation, unscaled",
+      domain: [wavelengths[0]!, wavelengths.at(-1)!],
+      ticks: 6,
+      tickFormat: "~s",
+    },
+    y: {
+      type: "log",
+      base: 2,
+      label: "share of its frequency left",
+      domain: [lowest * 0.93, 1.08],
+      ticks: halves,
+      tickFormat: fraction,
+    },
+    marks: [
+      over.length > 1
+        ? Plot.rectX([{ x1: over[0]!.wavelength, x2: over.at(-1)!.wavelength }], {
+            x1: "x1",
+            x2: "x2",
+            fill: "var(--wrong)",
+            fillOpacity: 0.1,
+          })
+        : null,
+      Plot.gridY(halves, { stroke: "var(--line)", strokeOpacity: 1 }),
+      Plot.ruleX(limits, { stroke: "var(--yarn)", strokeWidth: 2, strokeDasharray: "2 3" }),
+      Plot.text(limits, {
+        x: (limit: number) => limit,
+        text: (_, index) => (index === 0 ? "◂ kept" : "slow ▸"),
+        textAnchor: "middle",
+        frameAnchor: "top",
+        dy: -14,
+        fill: "var(--yarn)",
+      }),
+      ...lines.map(({ points, color, dashes }) =>
+        Plot.line(points, { x: "wavelength", y: "left", stroke: color, strokeWidth: 2.5, strokeDasharray: dashes }),
+      ),
+      Plot.dot(over, { x: "wavelength", y: "left", fill: "var(--wrong)", r: 3 }),
+      Plot.tip(
+        lines.flatMap(({ points, name }) => points.map((point) => ({ ...point, name }))),
+        Plot.pointer({
+          x: "wavelength",
+          y: "left",
+          title: ({ name, pair, wavelength, left }: Point & { name: string }) =>
+            `${name}, pair ${pair}\n${shown(wavelength, 4)} positions per rotation\nbecome ${shown(wavelength / left, 4)}`,
+          fill: "var(--ground)",
+          stroke: "var(--line)",
+        }),
+      ),
+    ],
+  });
+}
+
+/** Points of NTK-aware's pairs that reach angles that training didn't show. */
+function overExtrapolated(lines: readonly (Curve & { points: Point[] })[]): Point[] {
+  const ntk = lines.find(({ id }) => id === "ntk");
+  const range = ntk?.description.over_extrapolated;
+  if (!ntk || !range) return [];
+  return ntk.points.filter(({ pair }) => pair >= range.first && pair < range.last);
+}
+
+function rampCaption(curves: readonly Curve[], over: readonly Point[]): string {
+  const yarn = curves.find(({ id }) => id === "yarn" || id === "ntk_by_parts");
+  const ntk = curves.find(({ id }) => id === "ntk");
+  const sentences = [];
+  if (yarn) {
+    const { kept, blended, interpolated } = yarn.description.counts;
+    sentences.push(
+      `${yarn.name} keeps the ${kept} fastest pairs, divides the ${interpolated} slowest by ${shown(yarn.description.factor, 4)}, and blends ${blended} between them.`,
+    );
+  }
+  if (ntk && over.length > 0) {
+    const worst = newAngles(ntk.description, ntk.description.seqLen).sort((a, b) => b.times - a.times)[0];
+    sentences.push(
+      `The red pairs are NTK-aware's weakness: pairs ${over[0]!.pair} to ${over.at(-1)!.pair} didn't complete a rotation in training, and are divided by less than ${shown(ntk.description.factor, 4)}.` +
+        (worst ? ` Pair ${worst.pair} reaches ${shown(worst.times, 3)} times its largest trained angle.` : ""),
+    );
+  }
+  return sentences.join(" ") || "Choose a scaling to see what it does to each pair.";
+}
+
+/** Lets a pointer drag the two limits of the ramp: it moves the range inputs `beta_fast` and `beta_slow`. */
+export function dragLimits(figure: HTMLElement, form: HTMLFormElement, trained: () => number): void {
+  const chart = figure.querySelector<HTMLElement>(".chart")!;
+  let dragged: "beta_fast" | "beta_slow" | undefined;
+  /** The beta at a pointer, and how far the pointer is from a beta's line. */
+  const at = ({ clientX }: PointerEvent) => {
+    const plot = chart.firstElementChild as (SVGSVGElement & Plot.Plot) | null;
+    const scale = plot?.scale("x");
+    if (!plot || !scale?.invert) return undefined;
+    const x = clientX - plot.getBoundingClientRect().left;
+    const distance = (name: string): number => Math.abs((scale.apply(trained() / numberOf(form, name)) as number) - x);
+    return { beta: trained() / (scale.invert(x) as number), distance };
+  };
+  chart.addEventListener("pointerdown", (event) => {
+    const under = at(event);
+    if (!under) return;
+    const names = ["beta_fast", "beta_slow"] as const;
+    const nearest = names[under.distance(names[0]) <= under.distance(names[1]) ? 0 : 1];
+    if (under.distance(nearest) > REACH) return;
+    dragged = nearest;
+    chart.setPointerCapture(event.pointerId);
+    event.preventDefault();
+  });
+  chart.addEventListener("pointermove", (event) => {
+    const under = at(event);
+    if (dragged && under) setRange(form, dragged, under.beta); // the input rounds and clamps it
+  });
+  for (const end of ["pointerup", "pointercancel"]) chart.addEventListener(end, () => (dragged = undefined));
+}

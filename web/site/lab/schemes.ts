@@ -1,0 +1,186 @@
+// Panel 8: which tokens a query attends to under each position scheme, with windows and sinks, and what that takes in memory.
+import { drawChart, Plot } from "../page/chart.js";
+import { find, shown, withText } from "../page/elements.js";
+import { numberOf, setRange, textOf, writeOutputs } from "./controls.js";
+import type { Mount } from "./panel.js";
+import { memoryChart } from "./schemes_memory.js";
+import { type Scheme, SCHEMES, TOKENS, weigher } from "./schemes_weights.js";
+import "./schemes.css";
+
+interface Weights {
+  scheme: Scheme;
+  /** [query][key] */
+  weights: Float32Array;
+}
+
+const percent = (share: number): string => `${shown(share * 100, 3)} %`;
+
+/** @see lab/schemes.html */
+export const mount: Mount = ({ section, form, rw }) => {
+  const weigh = weigher(rw);
+  const drawMemory = memoryChart(rw);
+  const map = find<HTMLElement>("#schemes-map", section);
+  dragQuery(map, form);
+
+  return () => {
+    const [query, window, sinkTokens] = ["query", "window", "sinks"].map((name) => numberOf(form, name)) as [
+      number,
+      number,
+      number,
+    ];
+    const length = Math.round(2 ** numberOf(form, "length"));
+    const all: Weights[] = SCHEMES.map((scheme) => ({
+      scheme,
+      weights: weigh(scheme, textOf(form, "tokens"), window, sinkTokens),
+    }));
+    writeOutputs(form, {
+      query: String(query),
+      window: window < TOKENS ? `${window} tokens` : "all tokens",
+      sinks: String(sinkTokens),
+      length: shown(length, 8),
+    });
+    const chosen = all.find(({ scheme }) => scheme.id === textOf(form, "scheme"))!;
+    drawMap(map, chosen, query);
+    drawRows(find<HTMLElement>("#schemes-rows", section), all, query, chosen);
+    fillTable(find("tbody", section), all, query);
+    drawMemory(find<HTMLElement>("#schemes-memory", section), length);
+  };
+};
+
+const rowOf = ({ weights }: Weights, query: number): Float32Array =>
+  weights.subarray(query * TOKENS, (query + 1) * TOKENS);
+
+/** Facts about one query: how many keys it sees, its largest weight, and the mean distance of its keys by weight. */
+function factsOf(row: Float32Array, query: number) {
+  const largest = row.indexOf(Math.max(...row));
+  return {
+    seen: row.filter((weight) => weight !== 0).length,
+    largest,
+    weight: row[largest]!,
+    own: row[query]!,
+    distance: row.reduce((sum, weight, key) => sum + weight * (query - key), 0),
+  };
+}
+
+/** Each row of cells goes up to the full color at its largest weight. */
+function drawMap(figure: HTMLElement, chosen: Weights, query: number): void {
+  const cells = Array.from({ length: TOKENS }, (_, row) => {
+    const weights = rowOf(chosen, row);
+    const most = Math.max(...weights);
+    return Array.from(weights, (weight, key) => ({ row, key, share: weight / most }));
+  })
+    .flat()
+    .filter(({ share }) => share > 0);
+  const size = Math.min(Math.floor(figure.clientWidth), 440);
+  const { seen, largest, weight } = factsOf(rowOf(chosen, query), query);
+  drawChart(
+    figure,
+    `Attention weights, positions: ${chosen.scheme.name}`,
+    `Positions: ${chosen.scheme.name}. Query ${query} attends to ${seen} ${seen === 1 ? "token" : "tokens"}. Its largest weight, ${percent(weight)}, is on token ${largest}.`,
+    {
+      height: size,
+      marginLeft: 40,
+      marginRight: 10,
+      x: { label: "key", domain: [0, TOKENS], ticks: 8 },
+      y: { label: "query", domain: [TOKENS, 0], ticks: 8 },
+      marks: [
+        Plot.rect(cells, {
+          x1: "key",
+          x2: ({ key }: { key: number }) => key + 1,
+          y1: "row",
+          y2: ({ row }: { row: number }) => row + 1,
+          fill: "var(--chosen)",
+          fillOpacity: { value: "share", scale: null },
+          inset: 0,
+          shapeRendering: "crispEdges",
+        }),
+        Plot.rect([query], {
+          x1: 0,
+          x2: TOKENS,
+          y1: (at: number) => at,
+          y2: (at: number) => at + 1,
+          stroke: "var(--ink)",
+          fill: "none",
+        }),
+      ],
+    },
+  );
+}
+
+/** The weights of one query, scheme below scheme, with a common scale. */
+function drawRows(figure: HTMLElement, all: readonly Weights[], query: number, chosen: Weights): void {
+  const points = all.flatMap((scheme) =>
+    Array.from(rowOf(scheme, query).subarray(0, query + 1), (weight, key) => ({
+      key: key + 0.5,
+      weight,
+      scheme: scheme.scheme.name,
+    })),
+  );
+  const most = points.reduce((sofar, { weight }) => Math.max(sofar, weight), 0);
+  const nearest = all
+    .map((one) => ({ name: one.scheme.name, distance: factsOf(rowOf(one, query), query).distance }))
+    .sort((a, b) => a.distance - b.distance);
+  drawChart(
+    figure,
+    `The weights of query ${query} by position scheme`,
+    `The weights of query ${query}. On average, it looks ${shown(nearest[0]!.distance, 2)} tokens back with ${nearest[0]!.name}, and ${shown(nearest.at(-1)!.distance, 2)} with ${nearest.at(-1)!.name}.`,
+    {
+      height: 56 * all.length + 60,
+      marginLeft: 44,
+      marginRight: 84,
+      marginTop: 10,
+      x: { label: "key", domain: [0, TOKENS], ticks: 8 },
+      y: {
+        label: null,
+        domain: [Math.min(0, ...points.map(({ weight }) => weight)), most],
+        ticks: 2,
+        tickFormat: "~%",
+      },
+      fy: { label: null, domain: all.map(({ scheme }) => scheme.name), padding: 0.15 },
+      marks: [
+        Plot.areaY(points, {
+          x: "key",
+          y: "weight",
+          fy: "scheme",
+          curve: "step",
+          fill: ({ scheme }: { scheme: string }) =>
+            scheme === chosen.scheme.name ? "var(--chosen)" : "var(--trained)",
+          z: "scheme",
+        }),
+        Plot.ruleY([0], { stroke: "var(--line)" }),
+      ],
+    },
+  );
+}
+
+function fillTable(body: HTMLElement, all: readonly Weights[], query: number): void {
+  const rows = all.map((one) => {
+    const { seen, own, largest, weight, distance } = factsOf(rowOf(one, query), query);
+    const row = document.createElement("tr");
+    row.dataset["scheme"] = one.scheme.id;
+    const cells = [String(seen), percent(own), `${percent(weight)} on ${largest}`, shown(distance, 3)];
+    row.append(
+      Object.assign(withText("th", one.scheme.name), { scope: "row" }),
+      ...cells.map((cell) => withText("td", cell)),
+    );
+    return row;
+  });
+  body.replaceChildren(...rows);
+}
+
+/** Pointing at a row of the map while a button or finger is down chooses its query. */
+function dragQuery(figure: HTMLElement, form: HTMLFormElement): void {
+  const chart = find<HTMLElement>(".chart", figure);
+  const choose = ({ clientY }: PointerEvent): void => {
+    const plot = chart.firstElementChild as (SVGSVGElement & Plot.Plot) | null;
+    const value = plot?.scale("y")?.invert?.(clientY - plot.getBoundingClientRect().top) as number | undefined;
+    if (value !== undefined) setRange(form, "query", Math.min(TOKENS - 1, Math.max(0, Math.floor(value))));
+  };
+  chart.addEventListener("pointerdown", (event) => {
+    chart.setPointerCapture(event.pointerId);
+    choose(event);
+  });
+  chart.addEventListener("pointermove", (event) => {
+    if (chart.hasPointerCapture(event.pointerId)) choose(event);
+  });
+}
