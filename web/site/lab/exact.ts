@@ -1,13 +1,13 @@
 // Panel 7: the error of cos and sin by position, in this package and with f32 angles.
-import { type Rope, ropeConfig } from "ropewalk";
+import { overrideRopeConfig, type Rope } from "ropewalk";
 import { drawChart, Plot } from "../page/chart.js";
+import { listConfigs } from "../page/config_list.js";
+import type { NamedConfig } from "../page/configs.js";
+import { numberIn, showOutputs } from "../page/controls.js";
 import { find, shown, withText } from "../page/elements.js";
-import { numberOf, textOf, writeOutputs } from "./controls.js";
 import { exactAngles, ggmlAngles } from "./exact_reference.js";
 import type { Mount } from "./panel.js";
 import "./exact.css";
-
-const files = import.meta.glob<object>("../../../examples/configs/*.json", { eager: true, import: "default" });
 
 /** An error is the largest over this many positions up to the one named, as in docs/accuracy.md. */
 const NEIGHBORS = 64;
@@ -25,29 +25,27 @@ const SYSTEMS = [
 type Errors = Record<(typeof SYSTEMS)[number]["id"], number[]>;
 
 /** @see lab/exact.html */
-export const mount: Mount = ({ section, form, rw }) => {
-  let measured: { model: string; measure: (position: number) => Errors; ropes: Rope[] } | undefined;
-  const measureOf = (model: string) => {
-    if (measured?.model === model) return measured.measure;
+export const mount: Mount = ({ section, form, rw, redraw }) => {
+  const chosen = listConfigs({ section, form, rw, redraw });
+  let measured: { id: string; measure: (position: number) => Errors; ropes: Rope[] } | undefined;
+  const measureOf = ({ id, config }: NamedConfig) => {
+    if (measured?.id === id) return measured.measure;
     for (const rope of measured?.ropes ?? []) rope.dispose();
-    const config = ropeConfig(files[`../../../examples/configs/${model}.json`]!, {
-      layer_type: "full_attention",
-      overrides: { rope_scaling: null },
-    });
-    const ropes = [rw.rope(config), rw.rope({ ...config, precision: "hf" })];
+    const unscaled = overrideRopeConfig(config, { rope_scaling: null });
+    const ropes = [rw.rope(unscaled), rw.rope({ ...unscaled, precision: "hf" })];
     const known = new Map<number, Errors>();
     const measure = (position: number): Errors => {
       if (!known.has(position)) known.set(position, errorsAt(ropes[0]!, ropes[1]!, position));
       return known.get(position)!;
     };
-    measured = { model, measure, ropes };
+    measured = { id, measure, ropes };
     return measure;
   };
 
-  return () => {
-    const measure = measureOf(textOf(form, "model"));
-    const position = Math.round(2 ** numberOf(form, "position"));
-    writeOutputs(form, { position: shown(position, 8) });
+  return async () => {
+    const measure = measureOf((await chosen())!);
+    const position = Math.round(2 ** numberIn(form, "position"));
+    showOutputs(form, { position: shown(position, 8) });
     drawByPosition(find<HTMLElement>("#exact-by_position", section), measure, position);
     drawByPair(find<HTMLElement>("#exact-by_pair", section), measure(position), position);
     fillTable(find("tbody", section), measure);

@@ -1,6 +1,7 @@
 // Panel 5: the scalings that let a model read more than it was trained on, over one another.
+import { listConfigs } from "../page/config_list.js";
+import { controlOf, numberIn, showOutputs } from "../page/controls.js";
 import { find, shown, withText } from "../page/elements.js";
-import { isChecked, numberOf, textOf, writeOutputs } from "./controls.js";
 import type { Mount } from "./panel.js";
 import { drawDecay } from "./scaling_decay.js";
 import { type Curve, type Lengths, newAngles, Scalings, type Settings } from "./scaling_kinds.js";
@@ -8,33 +9,32 @@ import { dragLimits, drawRamp } from "./scaling_ramp.js";
 import { drawWeights, scoreFactor } from "./scaling_weights.js";
 import "./scaling.css";
 
-const files = import.meta.glob<object>("../../../examples/configs/*.json", { eager: true, import: "default" });
-
 /** @see lab/scaling.html */
-export const mount: Mount = ({ section, form, rw }) => {
+export const mount: Mount = ({ section, form, rw, redraw }) => {
+  const chosenConfig = listConfigs({ section, form, rw, redraw });
   const scalings = new Scalings(rw);
   const ramp = find<HTMLElement>("#scaling-ramp", section);
   let trained = 1;
   dragLimits(ramp, form, () => trained);
 
-  return () => {
+  return async () => {
+    const { config } = (await chosenConfig())!;
     const settings: Settings = {
-      file: files[`../../../examples/configs/${textOf(form, "model")}.json`]!,
-      factor: numberOf(form, "factor"),
-      share: numberOf(form, "length") / 100,
-      betaFast: numberOf(form, "beta_fast"),
-      betaSlow: numberOf(form, "beta_slow"),
-      power: numberOf(form, "power"),
+      config,
+      factor: numberIn(form, "factor"),
+      share: numberIn(form, "length") / 100,
+      betaFast: numberIn(form, "beta_fast"),
+      betaSlow: numberIn(form, "beta_slow"),
+      power: numberIn(form, "power"),
     };
     const { curves, lengths } = scalings.curves(settings);
     trained = lengths.trained;
     const plain = curves[0]!;
-    const longrope = form.elements.namedItem("longrope") as HTMLInputElement;
-    longrope.disabled = curves.every(({ id }) => id !== "longrope");
-    const chosen = curves.filter(({ id }) => id !== "plain" && isChecked(form, id));
+    controlOf(form, "longrope").disabled = curves.every(({ id }) => id !== "longrope");
+    const chosen = curves.filter(({ id }) => id !== "plain" && controlOf(form, id).checked);
     const hasRamp = chosen.some(({ id }) => id === "yarn" || id === "ntk_by_parts");
-    find<HTMLElement>("[data-for=custom]", form).hidden = !isChecked(form, "custom");
-    writeOutputs(form, {
+    find<HTMLElement>("[data-for=custom]", form).hidden = !controlOf(form, "custom").checked;
+    showOutputs(form, {
       length: `${shown(lengths.text)} tokens`,
       beta_fast: `${shown(settings.betaFast)} rotations`,
       beta_slow: `${shown(settings.betaSlow)} ${settings.betaSlow === 1 ? "rotation" : "rotations"}`,

@@ -1,10 +1,17 @@
 // The scalings of the panel "Past the window", and the rope of each for a model and a factor.
-import { type Description, type Rope, ropeConfig, type Ropewalk, type ScalingOverrides } from "ropewalk";
+import {
+  type Description,
+  overrideRopeConfig,
+  type Rope,
+  type RopeConfig,
+  type Ropewalk,
+  type ScalingOverrides,
+} from "ropewalk";
 
 /** What the form of the panel says. */
 export interface Settings {
-  /** A parsed config.json. */
-  file: object;
+  /** The RoPE that the model was released with. */
+  config: RopeConfig;
   factor: number;
   /** Share of the extended length that the text has, above 0 and up to 1. */
   share: number;
@@ -32,7 +39,7 @@ export interface Curve {
 }
 
 type Kind = Pick<Curve, "id" | "name" | "dashes"> & {
-  scaling: (settings: Settings, plain: Description) => ScalingOverrides | "released" | null;
+  scaling: (settings: Settings, plain: Float64Array) => ScalingOverrides | "released" | null;
 };
 
 const yarnKeys = ({ factor, betaFast, betaSlow }: Settings): ScalingOverrides => ({
@@ -69,15 +76,15 @@ const KINDS: readonly Kind[] = [
     id: "longrope",
     name: "LongRoPE",
     dashes: "",
-    scaling: (_, { config }) => (config.rope_scaling?.rope_type === "longrope" ? "released" : null),
+    scaling: ({ config }) => (config.rope_scaling?.rope_type === "longrope" ? "released" : null),
   },
   {
     id: "custom",
     name: "Custom",
     dashes: "2 3",
-    scaling: ({ factor, power }, { plan }) => ({
+    scaling: ({ factor, power }, plain) => ({
       rope_type: "custom",
-      inv_freq: (pair) => plan.inv_freq[pair]! / factor ** ((pair / (plan.inv_freq.length - 1)) ** power),
+      inv_freq: (pair) => plain[pair]! / factor ** ((pair / (plain.length - 1)) ** power),
     }),
   },
 ];
@@ -91,27 +98,29 @@ export class Scalings {
     this.#rw = rw;
   }
 
-  /** The curves of a model, without those that it doesn't have. Their ropes are valid until the next call. */
+  /**
+   * The curves of a model, without those that it doesn't have. Their ropes are valid until the next call.
+   * @throws Error if the config has no trained length
+   */
   curves(settings: Settings): { curves: Curve[]; lengths: Lengths } {
-    const released = this.#rw.describe(readModel(settings.file));
-    const trained = released.window!;
+    const { config } = settings;
+    const trained = this.#rw.describe(config).window;
+    if (trained === null) throw new Error("this config has no max_position_embeddings, the length it was trained on");
     const extended = trained * settings.factor;
     const lengths = { trained, extended, text: Math.max(1, Math.round(extended * settings.share)) };
 
     const ropes = new Map<string, Rope>();
-    const create = (scaling: ScalingOverrides | "released"): Rope => {
-      const config = scaling === "released" ? released.config : readModel(settings.file, trained, scaling);
-      const key = JSON.stringify(config);
-      const rope = ropes.get(key) ?? this.#kept.get(key) ?? this.#rw.rope(config);
+    const create = (scaled: RopeConfig): Rope => {
+      const key = JSON.stringify(scaled);
+      const rope = ropes.get(key) ?? this.#kept.get(key) ?? this.#rw.rope(scaled);
       ropes.set(key, rope);
       return rope;
     };
-    // the frequencies without scaling, with the config that says which scaling the model was released with
-    const plain = { ...create({ rope_type: "default" }).describe(lengths.text), config: released.config };
+    const plain = create(withScaling(config, trained, { rope_type: "default" })).plan().inv_freq;
     const curves = KINDS.flatMap(({ scaling, ...kind }) => {
       const keys = scaling(settings, plain);
       if (keys === null) return [];
-      const rope = create(keys);
+      const rope = create(keys === "released" ? config : withScaling(config, trained, keys));
       return [{ ...kind, color: `var(--${kind.id})`, rope, description: rope.describe(lengths.text) }];
     });
     for (const [key, rope] of this.#kept) if (!ropes.has(key)) rope.dispose();
@@ -120,12 +129,10 @@ export class Scalings {
   }
 }
 
-/** Dynamic scaling starts at `max_position_embeddings`, so that stays the trained length. */
-function readModel(file: object, trained?: number, scaling?: ScalingOverrides) {
-  const layer_type = "full_attention"; // of models that also have layers with a sliding window
-  if (trained === undefined) return ropeConfig(file, { layer_type });
+/** Dynamic scaling starts at `max_position_embeddings`, so that is the trained length. */
+function withScaling(config: RopeConfig, trained: number, scaling: ScalingOverrides): RopeConfig {
   const rope_scaling = { original_max_position_embeddings: trained, replace: true, ...scaling };
-  return ropeConfig(file, { layer_type, overrides: { max_position_embeddings: trained, rope_scaling } });
+  return overrideRopeConfig(config, { max_position_embeddings: trained, rope_scaling });
 }
 
 /** How many times the largest trained angle a pair reaches in the text, for pairs that didn't complete a rotation in training. */

@@ -1,7 +1,7 @@
 // The ramp of the panel "Past the window": the share of its frequency that each scaling leaves to each pair.
 import { drawChart, Plot } from "../page/chart.js";
+import { changeTo, controlOf, numberIn } from "../page/controls.js";
 import { shown } from "../page/elements.js";
-import { numberOf, setRange } from "./controls.js";
 import { type Curve, type Lengths, newAngles } from "./scaling_kinds.js";
 
 /** Distance in CSS pixels at which a pointer takes a limit of the ramp. */
@@ -132,7 +132,7 @@ export function dragLimits(figure: HTMLElement, form: HTMLFormElement, trained: 
     const scale = plot?.scale("x");
     if (!plot || !scale?.invert) return undefined;
     const x = clientX - plot.getBoundingClientRect().left;
-    const distance = (name: string): number => Math.abs((scale.apply(trained() / numberOf(form, name)) as number) - x);
+    const distance = (name: string): number => Math.abs((scale.apply(trained() / numberIn(form, name)) as number) - x);
     return { beta: trained() / (scale.invert(x) as number), distance };
   };
   chart.addEventListener("pointerdown", (event) => {
@@ -147,7 +147,7 @@ export function dragLimits(figure: HTMLElement, form: HTMLFormElement, trained: 
   });
   chart.addEventListener("pointermove", (event) => {
     const under = at(event);
-    if (dragged && under) setRange(form, dragged, under.beta); // the input rounds and clamps it
+    if (dragged && under) changeTo(controlOf(form, dragged), under.beta); // the input rounds and clamps it
   });
   for (const end of ["pointerup", "pointercancel"]) chart.addEventListener(end, () => (dragged = undefined));
 }

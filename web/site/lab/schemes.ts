@@ -1,7 +1,7 @@
 // Panel 8: which tokens a query attends to under each position scheme, with windows and sinks, and what that takes in memory.
 import { drawChart, Plot } from "../page/chart.js";
+import { changeTo, choiceIn, controlOf, numberIn, showOutputs } from "../page/controls.js";
 import { find, shown, withText } from "../page/elements.js";
-import { numberOf, setRange, textOf, writeOutputs } from "./controls.js";
 import type { Mount } from "./panel.js";
 import { memoryChart } from "./schemes_memory.js";
 import { type Scheme, SCHEMES, TOKENS, weigher } from "./schemes_weights.js";
@@ -23,23 +23,23 @@ export const mount: Mount = ({ section, form, rw }) => {
   dragQuery(map, form);
 
   return () => {
-    const [query, window, sinkTokens] = ["query", "window", "sinks"].map((name) => numberOf(form, name)) as [
+    const [query, window, sinkTokens] = ["query", "window", "sinks"].map((name) => numberIn(form, name)) as [
       number,
       number,
       number,
     ];
-    const length = Math.round(2 ** numberOf(form, "length"));
+    const length = Math.round(2 ** numberIn(form, "length"));
     const all: Weights[] = SCHEMES.map((scheme) => ({
       scheme,
-      weights: weigh(scheme, textOf(form, "tokens"), window, sinkTokens),
+      weights: weigh(scheme, choiceIn(form, "tokens"), window, sinkTokens),
     }));
-    writeOutputs(form, {
+    showOutputs(form, {
       query: String(query),
       window: window < TOKENS ? `${window} tokens` : "all tokens",
       sinks: String(sinkTokens),
       length: shown(length, 8),
     });
-    const chosen = all.find(({ scheme }) => scheme.id === textOf(form, "scheme"))!;
+    const chosen = all.find(({ scheme }) => scheme.id === choiceIn(form, "scheme"))!;
     drawMap(map, chosen, query);
     drawRows(find<HTMLElement>("#schemes-rows", section), all, query, chosen);
     fillTable(find("tbody", section), all, query);
@@ -174,7 +174,7 @@ function dragQuery(figure: HTMLElement, form: HTMLFormElement): void {
   const choose = ({ clientY }: PointerEvent): void => {
     const plot = chart.firstElementChild as (SVGSVGElement & Plot.Plot) | null;
     const value = plot?.scale("y")?.invert?.(clientY - plot.getBoundingClientRect().top) as number | undefined;
-    if (value !== undefined) setRange(form, "query", Math.min(TOKENS - 1, Math.max(0, Math.floor(value))));
+    if (value !== undefined) changeTo(controlOf(form, "query"), Math.floor(value));
   };
   chart.addEventListener("pointerdown", (event) => {
     chart.setPointerCapture(event.pointerId);
