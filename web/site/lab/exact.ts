@@ -79,12 +79,13 @@ function errorsAt(exact: Rope, like: Rope, last: number): Errors {
 
 const largest = (errors: readonly number[]): number => errors.reduce((most, error) => Math.max(most, error), 0);
 const written = (error: number): string => (error < 1e-3 ? error.toExponential(1) : shown(error, 2));
+const powerOfTen = (error: number): string => (error === 1 ? "1" : `1e${Math.round(Math.log10(error))}`);
 const errorAxis = {
   type: "log",
   label: "error of cos and sin",
   domain: [1e-9, 3],
   ticks: 9,
-  tickFormat: "~e",
+  tickFormat: powerOfTen,
 } as const;
 const bestLine = () => [
   Plot.ruleY([BEST], { stroke: "var(--trained)", strokeDasharray: "2 3" }),

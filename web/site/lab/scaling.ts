@@ -59,7 +59,7 @@ function fillTable(body: HTMLElement, curves: readonly Curve[], { text }: Length
       counts.interpolated,
       newAngles(description, text).length,
       plan.attention_factor,
-      scoreFactor(curve, curves[0]!),
+      scoreFactor(plan, curves[0]!.description.plan),
     ];
     const row = document.createElement("tr");
     row.dataset["scaling"] = id;

@@ -22,7 +22,7 @@ export function drawDecay(figure: HTMLElement, curves: readonly Curve[], lengths
     { distance: lengths.trained, name: "trained" },
     { distance: lengths.extended, name: "extended" },
   ];
-  drawChart(figure, "The score of two equal vectors by distance", decayCaption(curves, lengths), {
+  drawChart(figure, "The score of two equal vectors by distance", decayCaption(curves), {
     height: 300,
     marginTop: 34,
     x: { type: "log", label: "distance, positions", domain: [1, lengths.extended], ticks: 5, tickFormat: "~s" },
@@ -30,15 +30,17 @@ export function drawDecay(figure: HTMLElement, curves: readonly Curve[], lengths
     marks: [
       Plot.ruleY([0], { stroke: "var(--line)" }),
       Plot.ruleX(marks, { x: "distance", stroke: "var(--trained)", strokeDasharray: "2 3" }),
-      Plot.text(marks, {
-        x: "distance",
-        text: "name",
-        frameAnchor: "bottom",
-        dx: -4,
-        dy: -4,
-        textAnchor: "end",
-        fill: "var(--faint)",
-      }),
+      ...marks.map((mark, index) =>
+        Plot.text([mark], {
+          x: "distance",
+          text: "name",
+          frameAnchor: "bottom",
+          dx: -4,
+          dy: -6 - 16 * index,
+          textAnchor: "end",
+          fill: "var(--faint)",
+        }),
+      ),
       ...lines.map(({ columns, color }) =>
         Plot.areaY(columns, { x: "distance", y1: "low", y2: "high", fill: color, fillOpacity: 0.1, clip: true }),
       ),
@@ -72,10 +74,9 @@ function columnsOf({ rope }: Curve, count: number, { extended, text }: Lengths):
   return columns;
 }
 
-function decayCaption(curves: readonly Curve[], { extended, text }: Lengths): string {
-  const falls = curves.map(({ name, rope }) => {
-    const distance = rope.firstNegativeDistance(extended, text);
-    return `${name}: ${distance === null ? "never" : shown(distance)}`;
+function decayCaption(curves: readonly Curve[]): string {
+  const falls = curves.map(({ name, description: { first_negative_distance: distance, decay_limit } }) => {
+    return `${name}: ${distance === null ? `not up to ${shown(decay_limit, 8)}` : shown(distance)}`;
   });
   return `Distance at which the score first falls below zero. ${falls.join("; ")}.`;
 }

@@ -35,7 +35,8 @@ export interface Curve {
   color: string;
   dashes: string;
   rope: Rope;
-  description: Description;
+  /** At the length of the text. Computed on first access: it searches for the distance at which the score falls below zero. */
+  readonly description: Description;
 }
 
 type Kind = Pick<Curve, "id" | "name" | "dashes"> & {
@@ -121,12 +122,30 @@ export class Scalings {
       const keys = scaling(settings, plain);
       if (keys === null) return [];
       const rope = create(keys === "released" ? config : withScaling(config, trained, keys));
-      return [{ ...kind, color: `var(--${kind.id})`, rope, description: rope.describe(lengths.text) }];
+      const curve: Curve = {
+        ...kind,
+        color: `var(--${kind.id})`,
+        rope,
+        get description() {
+          return describe(rope, lengths.text);
+        },
+      };
+      return [curve];
     });
     for (const [key, rope] of this.#kept) if (!ropes.has(key)) rope.dispose();
     this.#kept = ropes;
     return { curves, lengths };
   }
+}
+
+const described = new WeakMap<Rope, Description>();
+
+function describe(rope: Rope, length: number): Description {
+  const known = described.get(rope);
+  if (known?.seqLen === length) return known;
+  const description = rope.describe(length);
+  described.set(rope, description);
+  return description;
 }
 
 /** Dynamic scaling starts at `max_position_embeddings`, so that is the trained length. */

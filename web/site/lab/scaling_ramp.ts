@@ -35,7 +35,11 @@ export function drawRamp(
   const lowest = Math.min(0.5, ...lines.flatMap((line) => line.points.map(({ left }) => left)));
   const halves = Array.from({ length: Math.floor(-Math.log2(lowest) + 1e-9) + 1 }, (_, power) => 2 ** -power);
   const over = overExtrapolated(lines);
-  const limits = betas === null ? [] : [betas.fast, betas.slow].map((beta) => lengths.trained / beta);
+  const limit = (beta: number) => ({
+    wavelength: lengths.trained / beta,
+    name: `${shown(beta)} ${beta === 1 ? "rotation" : "rotations"}`,
+  });
+  const limits = betas === null ? [] : [limit(betas.fast), limit(betas.slow)];
 
   drawChart(figure, "The share of its frequency that each pair keeps", rampCaption(curves, over), {
     height: 330,
@@ -66,19 +70,29 @@ export function drawRamp(
           })
         : null,
       Plot.gridY(halves, { stroke: "var(--line)", strokeOpacity: 1 }),
-      Plot.ruleX(limits, { stroke: "var(--yarn)", strokeWidth: 2, strokeDasharray: "2 3" }),
-      Plot.text(limits, {
-        x: (limit: number) => limit,
-        text: (_, index) => (index === 0 ? "◂ kept" : "slow ▸"),
-        textAnchor: "middle",
-        frameAnchor: "top",
-        dy: -14,
-        fill: "var(--yarn)",
-      }),
+      Plot.ruleX(limits, { x: "wavelength", stroke: "var(--yarn)", strokeWidth: 2, strokeDasharray: "2 3" }),
+      ...limits.map((limit, index) =>
+        Plot.text([limit], {
+          x: "wavelength",
+          text: "name",
+          textAnchor: index === 0 ? "end" : "start", // the two may be close
+          frameAnchor: "top",
+          dy: -14,
+          fill: "var(--yarn)",
+        }),
+      ),
       ...lines.map(({ points, color, dashes }) =>
         Plot.line(points, { x: "wavelength", y: "left", stroke: color, strokeWidth: 2.5, strokeDasharray: dashes }),
       ),
       Plot.dot(over, { x: "wavelength", y: "left", fill: "var(--wrong)", r: 3 }),
+      Plot.dot(limits, {
+        x: "wavelength",
+        frameAnchor: "bottom",
+        dy: -26,
+        r: 8,
+        fill: "var(--yarn)",
+        stroke: "var(--ground)",
+      }),
       Plot.tip(
         lines.flatMap(({ points, name }) => points.map((point) => ({ ...point, name }))),
         Plot.pointer({
@@ -94,15 +108,14 @@ export function drawRamp(
   });
 }
 
-/** Points of NTK-aware's pairs that reach angles that training didn't show. */
-function overExtrapolated(lines: readonly (Curve & { points: Point[] })[]): Point[] {
+/** Points of NTK-aware's pairs that reach angles that training didn't show, and how many times the largest trained angle. */
+function overExtrapolated(lines: readonly (Curve & { points: Point[] })[]): (Point & { times: number })[] {
   const ntk = lines.find(({ id }) => id === "ntk");
-  const range = ntk?.description.over_extrapolated;
-  if (!ntk || !range) return [];
-  return ntk.points.filter(({ pair }) => pair >= range.first && pair < range.last);
+  if (!ntk) return [];
+  return newAngles(ntk.description, ntk.description.seqLen).map(({ pair, times }) => ({ ...ntk.points[pair]!, times }));
 }
 
-function rampCaption(curves: readonly Curve[], over: readonly Point[]): string {
+function rampCaption(curves: readonly Curve[], over: readonly (Point & { times: number })[]): string {
   const yarn = curves.find(({ id }) => id === "yarn" || id === "ntk_by_parts");
   const ntk = curves.find(({ id }) => id === "ntk");
   const sentences = [];
@@ -113,10 +126,9 @@ function rampCaption(curves: readonly Curve[], over: readonly Point[]): string {
     );
   }
   if (ntk && over.length > 0) {
-    const worst = newAngles(ntk.description, ntk.description.seqLen).sort((a, b) => b.times - a.times)[0];
+    const worst = over.reduce((most, point) => (point.times > most.times ? point : most));
     sentences.push(
-      `The red pairs are NTK-aware's weakness: pairs ${over[0]!.pair} to ${over.at(-1)!.pair} didn't complete a rotation in training, and are divided by less than ${shown(ntk.description.factor, 4)}.` +
-        (worst ? ` Pair ${worst.pair} reaches ${shown(worst.times, 3)} times its largest trained angle.` : ""),
+      `The red pairs are NTK-aware's weakness: pairs ${over[0]!.pair} to ${over.at(-1)!.pair} didn't complete a rotation in training, and are divided by less than ${shown(ntk.description.factor, 4)}. Pair ${worst.pair} reaches ${shown(worst.times, 3)} times its largest trained angle.`,
     );
   }
   return sentences.join(" ") || "Choose a scaling to see what it does to each pair.";
@@ -135,7 +147,7 @@ export function dragLimits(figure: HTMLElement, form: HTMLFormElement, trained: 
     const distance = (name: string): number => Math.abs((scale.apply(trained() / numberIn(form, name)) as number) - x);
     return { beta: trained() / (scale.invert(x) as number), distance };
   };
-  chart.addEventListener("pointerdown", (event) => {
+  const take = (event: PointerEvent): void => {
     const under = at(event);
     if (!under) return;
     const names = ["beta_fast", "beta_slow"] as const;
@@ -143,8 +155,9 @@ export function dragLimits(figure: HTMLElement, form: HTMLFormElement, trained: 
     if (under.distance(nearest) > REACH) return;
     dragged = nearest;
     chart.setPointerCapture(event.pointerId);
-    event.preventDefault();
-  });
+    event.stopPropagation(); // the chart's tip would stay where it is
+  };
+  chart.addEventListener("pointerdown", take, { capture: true });
   chart.addEventListener("pointermove", (event) => {
     const under = at(event);
     if (dragged && under) changeTo(controlOf(form, dragged), under.beta); // the input rounds and clamps it

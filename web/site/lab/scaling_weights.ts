@@ -1,21 +1,20 @@
 // The temperature of YaRN: the weights of one query with the attention factor and without it.
-import type { Ropewalk } from "ropewalk";
+import type { FrequencyPlan, Rope, Ropewalk } from "ropewalk";
 import { drawChart, Plot } from "../page/chart.js";
 import { shown } from "../page/elements.js";
 import type { Curve, Lengths } from "./scaling_kinds.js";
 
 /** Standard deviation of the scores, before the attention factor. Trained heads have larger ones than random vectors. */
-const SPREAD = 2;
+const SPREAD = 1.5;
 
 /** Draws the weights of as many keys as a head has elements, at distances up to the length of the text, largest first. */
 export function drawWeights(figure: HTMLElement, rw: Ropewalk, curves: readonly Curve[], { text }: Lengths): void {
   const lines = ["ntk_by_parts", "yarn"].map((id) => {
-    const curve = curves.find((other) => other.id === id)!;
-    return { ...curve, weights: weightsOf(rw, curve, text).sort((a, b) => b - a) };
+    const { rope, color, dashes } = curves.find((curve) => curve.id === id)!;
+    return { plan: rope.plan(text), color, dashes, weights: weightsOf(rw, rope, text).sort((a, b) => b - a) };
   });
   const [without, scaled] = [lines[0]!, lines[1]!];
-  const factor = scaled.description.plan.attention_factor;
-  const times = scoreFactor(scaled, without);
+  const times = scoreFactor(scaled.plan, without.plan);
   const half = lines.map(({ weights }) => {
     let sum = 0;
     return weights.findIndex((weight) => (sum += weight) >= 0.5) + 1;
@@ -24,7 +23,7 @@ export function drawWeights(figure: HTMLElement, rw: Ropewalk, curves: readonly 
   drawChart(
     figure,
     "Softmax weights with and without the attention factor",
-    `Attention factor ${shown(factor, 4)}: scores are ${shown(times, 4)} times as large. The largest weight goes from ${percent(without.weights[0]!)} to ${percent(scaled.weights[0]!)}, and half of the weight is on ${half[1]} keys instead of ${half[0]}.`,
+    `Attention factor ${shown(scaled.plan.attention_factor, 4)}: scores are ${shown(times, 4)} times as large. The largest weight goes from ${percent(without.weights[0]!)} to ${percent(scaled.weights[0]!)}, and half of the weight is on ${half[1]} ${half[1] === 1 ? "key" : "keys"} instead of ${half[0]}.`,
     {
       height: 300,
       marginTop: 34,
@@ -50,12 +49,12 @@ export function drawWeights(figure: HTMLElement, rw: Ropewalk, curves: readonly 
 }
 
 /** What a scaling multiplies scores by: in cos and sin of q and of k, or in the softmax scale (DeepSeek). */
-export function scoreFactor({ description: { plan } }: Curve, plain: Curve): number {
-  return (plan.attention_factor ** 2 * plan.softmax_scale) / plain.description.plan.softmax_scale;
+export function scoreFactor(plan: FrequencyPlan, plain: FrequencyPlan): number {
+  return (plan.attention_factor ** 2 * plan.softmax_scale) / plain.softmax_scale;
 }
 
 /** The values are the rows of an identity matrix, so the output of attention is the weights. */
-function weightsOf(rw: Ropewalk, { rope }: Curve, length: number): Float32Array {
+function weightsOf(rw: Ropewalk, rope: Rope, length: number): Float32Array {
   const { head_dim } = rope.config;
   const stretch = Math.sqrt(SPREAD);
   const normal = normals(7, stretch);

@@ -16,11 +16,12 @@ interface Weights {
 const percent = (share: number): string => `${shown(share * 100, 3)} %`;
 
 /** @see lab/schemes.html */
-export const mount: Mount = ({ section, form, rw }) => {
+export const mount: Mount = ({ section, form, rw, redraw }) => {
   const weigh = weigher(rw);
   const drawMemory = memoryChart(rw);
   const map = find<HTMLElement>("#schemes-map", section);
   dragQuery(map, form);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
   return () => {
     const [query, window, sinkTokens] = ["query", "window", "sinks"].map((name) => numberIn(form, name)) as [
@@ -53,24 +54,23 @@ const rowOf = ({ weights }: Weights, query: number): Float32Array =>
 /** Facts about one query: how many keys it sees, its largest weight, and the mean distance of its keys by weight. */
 function factsOf(row: Float32Array, query: number) {
   const largest = row.indexOf(Math.max(...row));
+  const sum = row.reduce((total, weight) => total + weight, 0); // linear attention with RoPE has other sums than 1
   return {
     seen: row.filter((weight) => weight !== 0).length,
     largest,
     weight: row[largest]!,
     own: row[query]!,
-    distance: row.reduce((sum, weight, key) => sum + weight * (query - key), 0),
+    distance: row.reduce((total, weight, key) => total + weight * (query - key), 0) / sum,
   };
 }
 
 /** Each row of cells goes up to the full color at its largest weight. */
 function drawMap(figure: HTMLElement, chosen: Weights, query: number): void {
-  const cells = Array.from({ length: TOKENS }, (_, row) => {
+  const shares = Array.from({ length: TOKENS }, (_, row) => {
     const weights = rowOf(chosen, row);
     const most = Math.max(...weights);
-    return Array.from(weights, (weight, key) => ({ row, key, share: weight / most }));
-  })
-    .flat()
-    .filter(({ share }) => share > 0);
+    return Array.from(weights, (weight) => weight / most);
+  }).flat();
   const size = Math.min(Math.floor(figure.clientWidth), 440);
   const { seen, largest, weight } = factsOf(rowOf(chosen, query), query);
   drawChart(
@@ -84,15 +84,17 @@ function drawMap(figure: HTMLElement, chosen: Weights, query: number): void {
       x: { label: "key", domain: [0, TOKENS], ticks: 8 },
       y: { label: "query", domain: [TOKENS, 0], ticks: 8 },
       marks: [
-        Plot.rect(cells, {
-          x1: "key",
-          x2: ({ key }: { key: number }) => key + 1,
-          y1: "row",
-          y2: ({ row }: { row: number }) => row + 1,
-          fill: "var(--chosen)",
-          fillOpacity: { value: "share", scale: null },
-          inset: 0,
-          shapeRendering: "crispEdges",
+        Plot.raster(shares, {
+          width: TOKENS,
+          height: TOKENS,
+          x1: 0,
+          y1: 0,
+          x2: TOKENS,
+          y2: TOKENS,
+          // the image is drawn in a canvas, which doesn't know the page's variables
+          fill: getComputedStyle(figure).getPropertyValue("--chosen").trim(),
+          fillOpacity: { value: Plot.identity, scale: null },
+          imageRendering: "pixelated",
         }),
         Plot.rect([query], {
           x1: 0,
@@ -123,7 +125,7 @@ function drawRows(figure: HTMLElement, all: readonly Weights[], query: number, c
   drawChart(
     figure,
     `The weights of query ${query} by position scheme`,
-    `The weights of query ${query}. On average, it looks ${shown(nearest[0]!.distance, 2)} tokens back with ${nearest[0]!.name}, and ${shown(nearest.at(-1)!.distance, 2)} with ${nearest.at(-1)!.name}.`,
+    `The weights of query ${query}. On average, it looks ${shown(nearest[0]!.distance, 3)} tokens back with ${nearest[0]!.name}, and ${shown(nearest.at(-1)!.distance, 3)} with ${nearest.at(-1)!.name}.`,
     {
       height: 56 * all.length + 60,
       marginLeft: 44,

@@ -7,7 +7,7 @@ import { shown } from "../page/elements.js";
 const LAYERS = 32;
 const HEADS = { heads: 32, kvHeads: 8, headDim: 128 };
 const WINDOW = 4096;
-const EXPONENTS = Array.from({ length: 21 }, (_, i) => 10 + i / 2);
+const LENGTHS = Array.from({ length: 41 }, (_, i) => Math.round(2 ** (10 + i / 4)));
 
 /** 4.3 GB */
 export function bytesInWords(bytes: number): string {
@@ -36,7 +36,7 @@ export function memoryChart(rw: Ropewalk): (figure: HTMLElement, length: number)
   return (figure, length) => {
     const curves = lines.map((line) => ({
       ...line,
-      points: EXPONENTS.map((exponent) => ({ length: 2 ** exponent, bytes: line.bytes(2 ** exponent) })),
+      points: LENGTHS.map((at) => ({ length: at, bytes: line.bytes(at) })),
       now: line.bytes(length),
     }));
     const said = curves.map(({ name, now }) => `${name} ${bytesInWords(now)}`);
