@@ -143,7 +143,7 @@ function wavelengthText(view: View): string {
   const [first, last] = [rotating[0]!, rotating.at(-1)!];
   const scaling = rope_type === "default" || !isScaled ? "" : ` with its ${rope_type} scaling`;
   const turns =
-    `A turn takes ${shown(first.wavelength, 3)} tokens in pair ${first.pair} and ${shown(last.wavelength, 3)} ` +
+    `a turn takes ${shown(first.wavelength, 3)} tokens in pair ${first.pair} and ${shown(last.wavelength, 3)} ` +
     `tokens in pair ${last.pair}.`;
   const slow = length === undefined ? undefined : rotating.filter((pair) => !isComplete(view, pair)).length;
   const count =

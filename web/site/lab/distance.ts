@@ -105,6 +105,7 @@ function draw(figure: HTMLElement, rope: Rope, settings: Settings): void {
         textAnchor: "end",
         text: (tokens: number) => `trained length ${shown(tokens)}`,
       }),
+      Plot.ruleX(negative === null ? [] : [negative], { y1: -0.27, y2: 0, stroke: "var(--wrong)" }),
       Plot.dot(negative === null ? [] : [negative], {
         x: (distance: number) => distance,
         y: 0,

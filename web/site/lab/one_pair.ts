@@ -14,7 +14,7 @@ const QUERY = [1, 0] as const;
 const KEY = [Math.cos(0.5), Math.sin(0.5)] as const;
 
 /** Edge of the dial's square in units of a hand, which leaves space for the labels. */
-const EDGE = 1.42;
+const EDGE = 1.34;
 /** Radians between two labels, at least. */
 const LABEL_GAP = 0.55;
 
@@ -63,7 +63,7 @@ export const mount: Mount = ({ section, form, rw }) => {
     const caption = `At distance ${shown(query - key)} the score is ${shown(score, 3)}, wherever the two are.`;
     drawChart(chart, "The score by distance", caption, {
       height: 260,
-      x: { label: "distance: position of the query − position of the key", labelAnchor: "center" },
+      x: { label: "distance: query − key, in positions", labelAnchor: "center" },
       y: { label: "score", domain: [-1.05, 1.05] },
       marks: [
         Plot.ruleY([0], { stroke: "var(--line)" }),
@@ -95,7 +95,7 @@ function drawDial(figure: HTMLElement, hands: readonly Hand[], caption: string):
     y: { domain: [-EDGE, EDGE], axis: null },
     marks: [
       Plot.line(circle as [number, number][], { stroke: "var(--line)" }),
-      Plot.arrow(ends, { x1: 0, y1: 0, x2: "x", y2: "y", stroke: color, strokeWidth: 3 }),
+      Plot.link(ends, { x1: 0, y1: 0, x2: "x", y2: "y", stroke: color, strokeWidth: 3 }),
       Plot.dot(ends, { x: "x", y: "y", r: 7, fill: color }),
       Plot.text(labelsOf(hands), { x: "x", y: "y", text: "name", fill: color, fontSize: 14 }),
     ],
@@ -114,8 +114,8 @@ function labelsOf([first, second]: readonly Hand[]): { name: string; x: number; 
   const toFirst = between < 0 ? apart : -apart;
   const place = ({ name }: Hand, at: number): { name: string; x: number; y: number } => ({
     name,
-    x: 1.25 * Math.cos(at),
-    y: 1.18 * Math.sin(at),
+    x: 1.2 * Math.cos(at),
+    y: 1.14 * Math.sin(at),
   });
   return [place(first!, angle(first!) + toFirst), place(second!, angle(second!) - toFirst)];
 }

@@ -11,6 +11,8 @@ import "./pairings.css";
 
 const HEAD_DIM = 64;
 const POSITIONS = 97;
+/** Small, so that all pairs turn within these positions. */
+const BASE = 100;
 
 /** @see lab/pairings.html */
 export const mount: Mount = ({ section, form, rw }) => {
@@ -18,7 +20,7 @@ export const mount: Mount = ({ section, form, rw }) => {
     drawPairs(find(`#pairings-pictures [data-pairing=${pairing}]`, section), rw, pairing);
   tryPairings(section, rw);
   const figure = find("#pairings-scores", section);
-  const ropeWith = (pairing: TwoPairings): Rope => rw.rope({ head_dim: HEAD_DIM, pairing, rope_theta: 10000 });
+  const ropeWith = (pairing: TwoPairings): Rope => rw.rope({ head_dim: HEAD_DIM, pairing, rope_theta: BASE });
   const ropes = { half: ropeWith("half"), interleaved: ropeWith("interleaved") };
 
   return () => {
@@ -34,14 +36,16 @@ export const mount: Mount = ({ section, form, rw }) => {
       rw.convertPairing(rows, { heads: 1, head_dim: HEAD_DIM, from: right, to: wrong });
     const converted = scoresOf(ropes[wrong], { query: convert(head.query), key: convert(head.key) });
 
-    const difference = (others: readonly number[]): string =>
-      shown(Math.max(...others.map((score, i) => Math.abs(score - scores[i]!))), 2);
+    const difference = (others: readonly number[]): string => {
+      const largest = Math.max(...others.map((score, i) => Math.abs(score - scores[i]!)));
+      return largest === 0 || largest > 1e-3 ? shown(largest, 2) : largest.toExponential(1);
+    };
     const highest = (all: readonly number[]): number => all.indexOf(Math.max(...all));
     const rows = (all: readonly number[]): { distance: number; score: number }[] =>
       all.map((score, i) => ({ distance: i, score }));
     const caption =
       `Right pairing (${right}): the highest score is at distance ${highest(scores)}. Wrong pairing (${wrong}): it is ` +
-      `at distance ${highest(mistaken)}, and scores are off by up to ${difference(mistaken)}. With converted weights, ` +
+      `at distance ${highest(mistaken)}, and scores are off by up to ${difference(mistaken)}. With converted weights ` +
       `they are off by at most ${difference(converted)}.`;
     drawChart(figure, "Scores by distance under both pairings", caption, {
       height: 280,
