@@ -12,7 +12,7 @@ import "./clocks.css";
 
 /** What is drawn until another config is chosen. */
 interface View {
-  readonly name: string;
+  readonly chosen: NamedConfig;
   readonly isScaled: boolean;
   readonly rope: Rope;
   readonly description: Description;
@@ -31,29 +31,25 @@ export const mount: Mount = ({ section, form, rw, redraw }) => {
   const hands = find("#clocks-hands", section);
   let view: View | undefined;
 
-  const viewOf = ({ name, config }: NamedConfig, isScaled: boolean): View => {
-    const window = rw.describe(config).window ?? undefined;
-    const plain =
-      isScaled || window === undefined
-        ? config
-        : overrideRopeConfig(config, {
-            rope_scaling: null,
-            max_position_embeddings: window,
-          });
+  const viewOf = (named: NamedConfig, isScaled: boolean): View => {
+    const window = rw.describe(named.config).window ?? undefined;
+    const unscaled = { rope_scaling: null, max_position_embeddings: window ?? null };
+    const config = isScaled ? named.config : overrideRopeConfig(named.config, unscaled);
     // a model that ships with a scaling was trained for the longer context too
-    const length = plain.max_position_embeddings ?? window;
-    const rope = rw.rope(plain);
-    return { name, isScaled, rope, description: rope.describe(length ?? 1), length, width: section.clientWidth };
+    const length = config.max_position_embeddings ?? window;
+    const rope = rw.rope(config);
+    const description = rope.describe(length ?? 1);
+    return { chosen: named, isScaled, rope, description, length, width: section.clientWidth };
   };
   playButton(find("[data-action=play]", form), position, () => numberIn(form, "speed"), redraw);
 
   return async () => {
-    const config = (await chosen())!;
+    const named = (await chosen())!;
     const isScaled = controlOf(form, "scaled").checked;
-    find("[data-shown-if=scaled]", form).hidden = rw.describe(config.config).rope_type === "default";
-    if (view?.name !== config.name || view.isScaled !== isScaled || view.width !== section.clientWidth) {
+    if (view?.chosen !== named || view.isScaled !== isScaled || view.width !== section.clientWidth) {
       view?.rope.dispose();
-      view = viewOf(config, isScaled);
+      view = viewOf(named, isScaled);
+      find("[data-shown-if=scaled]", form).hidden = rw.describe(named.config).rope_type === "default";
       position.max = String(view.length ?? LARGEST_POSITION);
       drawClocks(find(".clocks", hands), clocksOf(view));
       drawWavelengths(find("#clocks-wavelengths", section), view);
@@ -136,19 +132,19 @@ function drawWavelengths(figure: HTMLElement, view: View): void {
 }
 
 function wavelengthText(view: View): string {
-  const { name, length, isScaled, description } = view;
+  const { chosen, length, isScaled, description } = view;
   const { pairs, rope_type } = description;
   const still = pairs.filter(({ wavelength }) => !Number.isFinite(wavelength)).length;
   const rotating = pairs.filter(({ wavelength }) => Number.isFinite(wavelength));
   const [first, last] = [rotating[0]!, rotating.at(-1)!];
   const scaling = rope_type === "default" || !isScaled ? "" : ` with its ${rope_type} scaling`;
   const turns =
-    `a turn takes ${shown(first.wavelength, 3)} tokens in pair ${first.pair} and ${shown(last.wavelength, 3)} ` +
+    `a turn takes ${shown(first.wavelength, 4)} tokens in pair ${first.pair} and ${shown(last.wavelength, 4)} ` +
     `tokens in pair ${last.pair}.`;
   const slow = length === undefined ? undefined : rotating.filter((pair) => !isComplete(view, pair)).length;
   const count =
     slow === undefined
       ? "The config has no trained length."
       : `${slow} of ${pairs.length} pairs never complete a turn within ${shown(length!)} tokens.`;
-  return `${name}${scaling}: ${turns} ${count}${still > 0 ? ` ${still} pairs aren't rotated at all.` : ""}`;
+  return `${chosen.name}${scaling}: ${turns} ${count}${still > 0 ? ` ${still} pairs aren't rotated at all.` : ""}`;
 }

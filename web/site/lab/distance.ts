@@ -79,6 +79,9 @@ function draw(figure: HTMLElement, rope: Rope, settings: Settings): void {
   const limit = LIMIT * window;
   const columns = columnsOf(rope, settings, limit, widthOf(figure));
   const negative = rope.firstNegativeDistance(limit);
+  const lowest = Math.min(-0.4, ...columns.map(({ low }) => low));
+  // the search is for equal vectors of ones
+  const marked = curve === "ones" && negative !== null ? [negative] : [];
   const isRight = negative !== null && negative > limit / 10;
   drawChart(figure, "Scores by distance", textOf(settings, negative, limit), {
     height: 320,
@@ -91,12 +94,13 @@ function draw(figure: HTMLElement, rope: Rope, settings: Settings): void {
       tickFormat: "~s",
       ticks: 6,
     },
-    y: { label: `${CURVES[curve]} ÷ that at distance 0`, domain: [-0.4, 1], ticks: 7 },
+    y: { label: `${CURVES[curve]} ÷ that at distance 0`, domain: [lowest, 1], ticks: 7 },
     marks: [
       Plot.ruleY([0], { stroke: "var(--line)" }),
       Plot.areaY(columns, { x: "distance", y1: "low", y2: "high", fill: "var(--chosen)", fillOpacity: 0.2 }),
       Plot.line(columns, { x: "distance", y: "mean", stroke: "var(--chosen)", strokeWidth: 2, clip: true }),
       Plot.ruleX([window], { stroke: "var(--trained)", strokeWidth: 2.5 }),
+      Plot.dot([window], { x: (tokens: number) => tokens, y: lowest, r: 7, fill: "var(--trained)" }),
       Plot.text([window], {
         x: (tokens: number) => tokens,
         frameAnchor: "top",
@@ -105,14 +109,14 @@ function draw(figure: HTMLElement, rope: Rope, settings: Settings): void {
         textAnchor: "end",
         text: (tokens: number) => `trained length ${shown(tokens)}`,
       }),
-      Plot.ruleX(negative === null ? [] : [negative], { y1: -0.27, y2: 0, stroke: "var(--wrong)" }),
-      Plot.dot(negative === null ? [] : [negative], {
+      Plot.ruleX(marked, { y1: -0.27, y2: 0, stroke: "var(--wrong)" }),
+      Plot.dot(marked, {
         x: (distance: number) => distance,
         y: 0,
         r: 6,
         fill: "var(--wrong)",
       }),
-      Plot.text(negative === null ? [] : [negative], {
+      Plot.text(marked, {
         x: (distance: number) => distance,
         y: -0.3,
         textAnchor: isRight ? "end" : "middle",

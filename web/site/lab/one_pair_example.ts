@@ -27,13 +27,13 @@ const STEPS: readonly Step[] = [
     key: 5,
     rows: 3,
     text: () =>
-      "Each pair has its own frequency θ: how many radians it is turned per position. For pair j of four elements, θ = 10,000^(−2j/4).",
+      "Each pair has its own frequency θ: how many radians it rotates per position. For pair j of four elements, θ = 10,000^(−2j/4).",
   },
   {
     query: 7,
     key: 5,
     rows: 5,
-    text: () => "The angle is the position times θ. Pair 0 turns fast. Pair 1 hardly moves.",
+    text: () => "The angle is the position times θ. Pair 0 rotates fast. Pair 1 hardly moves.",
   },
   { query: 7, key: 5, rows: 7, text: () => "Each pair is rotated by its angle. Its length stays the same." },
   {
