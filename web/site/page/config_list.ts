@@ -3,6 +3,7 @@ import type { Ropewalk } from "ropewalk";
 import { readAddress } from "./address.js";
 import { bundledConfigs, type NamedConfig, readConfigs } from "./configs.js";
 import { controlOf } from "./controls.js";
+import "./config_list.css";
 
 interface Panel {
   readonly section: HTMLElement;
@@ -38,6 +39,7 @@ export function listConfigs({ section, form, rw, redraw }: Panel): () => Promise
       list.value = found[0]!.id;
       list.dispatchEvent(new Event("input", { bubbles: true }));
     });
+    reading.catch(() => undefined); // the next drawing reports it
     redraw();
   };
   const file = form.elements.namedItem("file");
