@@ -1,11 +1,9 @@
 // The ramp of the panel "Past the window": the share of its frequency that each scaling leaves to each pair.
 import { drawChart, Plot } from "../page/chart.js";
 import { changeTo, controlOf, numberIn } from "../page/controls.js";
+import { makeDraggable, scaleOf } from "../page/drag.js";
 import { shown } from "../page/elements.js";
 import { type Curve, type Lengths, newAngles } from "./scaling_kinds.js";
-
-/** Distance in CSS pixels at which a pointer takes a limit of the ramp. */
-const REACH = 30;
 
 interface Point {
   pair: number;
@@ -15,6 +13,9 @@ interface Point {
 
 /** 1, 1/2, 1/4, … */
 const fraction = (share: number): string => (share >= 1 ? shown(share, 2) : `1/${shown(1 / share, 3)}`);
+
+/** The pair at which a line has its name: names of lines that meet are beside one another. */
+const labelAt = (line: number, pairs: number): number => Math.floor(pairs * (0.08 + 0.1 * line));
 
 /** Draws the chosen curves over the plain wavelengths of the pairs. */
 export function drawRamp(
@@ -55,7 +56,7 @@ export function drawRamp(
     y: {
       type: "log",
       base: 2,
-      label: "share of its frequency left",
+      label: "frequency / unscaled frequency",
       domain: [lowest * 0.93, 1.08],
       ticks: halves,
       tickFormat: fraction,
@@ -84,6 +85,10 @@ export function drawRamp(
       ...lines.map(({ points, color, dashes }) =>
         Plot.line(points, { x: "wavelength", y: "left", stroke: color, strokeWidth: 2.5, strokeDasharray: dashes }),
       ),
+      Plot.text(
+        lines.map(({ name, color, points }, index) => ({ name, color, ...points[labelAt(index, points.length)]! })),
+        { x: "wavelength", y: "left", text: "name", fill: "color", stroke: "var(--ground)", strokeWidth: 4, dy: -10 },
+      ),
       Plot.dot(over, { x: "wavelength", y: "left", fill: "var(--wrong)", r: 3 }),
       Plot.dot(limits, {
         x: "wavelength",
@@ -93,17 +98,6 @@ export function drawRamp(
         fill: "var(--yarn)",
         stroke: "var(--ground)",
       }),
-      Plot.tip(
-        lines.flatMap(({ points, name }) => points.map((point) => ({ ...point, name }))),
-        Plot.pointer({
-          x: "wavelength",
-          y: "left",
-          title: ({ name, pair, wavelength, left }: Point & { name: string }) =>
-            `${name}, pair ${pair}\n${shown(wavelength, 4)} positions per rotation\nbecome ${shown(wavelength / left, 4)}`,
-          fill: "var(--ground)",
-          stroke: "var(--line)",
-        }),
-      ),
     ],
   });
 }
@@ -136,31 +130,10 @@ function rampCaption(curves: readonly Curve[], over: readonly (Point & { times: 
 
 /** Lets a pointer drag the two limits of the ramp: it moves the range inputs `beta_fast` and `beta_slow`. */
 export function dragLimits(figure: HTMLElement, form: HTMLFormElement, trained: () => number): void {
-  const chart = figure.querySelector<HTMLElement>(".chart")!;
-  let dragged: "beta_fast" | "beta_slow" | undefined;
-  /** The beta at a pointer, and how far the pointer is from a beta's line. */
-  const at = ({ clientX }: PointerEvent) => {
-    const plot = chart.firstElementChild as (SVGSVGElement & Plot.Plot) | null;
-    const scale = plot?.scale("x");
-    if (!plot || !scale?.invert) return undefined;
-    const x = clientX - plot.getBoundingClientRect().left;
-    const distance = (name: string): number => Math.abs((scale.apply(trained() / numberIn(form, name)) as number) - x);
-    return { beta: trained() / (scale.invert(x) as number), distance };
-  };
-  const take = (event: PointerEvent): void => {
-    const under = at(event);
-    if (!under) return;
-    const names = ["beta_fast", "beta_slow"] as const;
-    const nearest = names[under.distance(names[0]) <= under.distance(names[1]) ? 0 : 1];
-    if (under.distance(nearest) > REACH) return;
-    dragged = nearest;
-    chart.setPointerCapture(event.pointerId);
-    event.stopPropagation(); // the chart's tip would stay where it is
-  };
-  chart.addEventListener("pointerdown", take, { capture: true });
-  chart.addEventListener("pointermove", (event) => {
-    const under = at(event);
-    if (dragged && under) changeTo(controlOf(form, dragged), under.beta); // the input rounds and clamps it
-  });
-  for (const end of ["pointerup", "pointercancel"]) chart.addEventListener(end, () => (dragged = undefined));
+  makeDraggable(figure, () =>
+    ["beta_fast", "beta_slow"].map((name) => ({
+      x: scaleOf(figure, "x").toPixel(trained() / numberIn(form, name)),
+      move: (x) => changeTo(controlOf(form, name), trained() / scaleOf(figure, "x").toValue(x)),
+    })),
+  );
 }

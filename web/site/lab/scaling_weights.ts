@@ -2,16 +2,19 @@
 import type { FrequencyPlan, Rope, Ropewalk } from "ropewalk";
 import { drawChart, Plot } from "../page/chart.js";
 import { shown } from "../page/elements.js";
+import { randomNumbers } from "../page/random.js";
 import type { Curve, Lengths } from "./scaling_kinds.js";
 
+/** Random queries, whose sorted weights are averaged. */
+const QUERIES = 64;
 /** Standard deviation of the scores, before the attention factor. Trained heads have larger ones than random vectors. */
-const SPREAD = 1.5;
+const SPREAD = 2;
 
-/** Draws the weights of as many keys as a head has elements, at distances up to the length of the text, largest first. */
+/** Draws the weights of as many keys as a head has elements, at distances up to the length of the text. */
 export function drawWeights(figure: HTMLElement, rw: Ropewalk, curves: readonly Curve[], { text }: Lengths): void {
   const lines = ["ntk_by_parts", "yarn"].map((id) => {
     const { rope, color, dashes } = curves.find((curve) => curve.id === id)!;
-    return { plan: rope.plan(text), color, dashes, weights: weightsOf(rw, rope, text).sort((a, b) => b - a) };
+    return { plan: rope.plan(text), color, dashes, weights: meanWeights(rw, rope, text) };
   });
   const [without, scaled] = [lines[0]!, lines[1]!];
   const times = scoreFactor(scaled.plan, without.plan);
@@ -53,31 +56,33 @@ export function scoreFactor(plan: FrequencyPlan, plain: FrequencyPlan): number {
   return (plan.attention_factor ** 2 * plan.softmax_scale) / plain.softmax_scale;
 }
 
-/** The values are the rows of an identity matrix, so the output of attention is the weights. */
-function weightsOf(rw: Ropewalk, rope: Rope, length: number): Float32Array {
-  const { head_dim } = rope.config;
-  const stretch = Math.sqrt(SPREAD);
-  const normal = normals(7, stretch);
-  const [q, k] = [head_dim, head_dim ** 2].map((count) => Float32Array.from({ length: count }, normal));
-  const identity = Float32Array.from({ length: head_dim ** 2 }, (_, i) => (i % (head_dim + 1) === 0 ? 1 : 0));
+/** The mean weights of the queries at the end of a text, largest first. The values are the rows of an identity matrix, so outputs are weights. */
+function meanWeights(rw: Ropewalk, rope: Rope, length: number): number[] {
+  const size = rope.config.head_dim;
+  const normal = normals(Math.sqrt(SPREAD));
+  const vectors = (count: number): Float32Array => Float32Array.from({ length: count * size }, normal);
+  const [q, k] = [vectors(QUERIES), vectors(size)];
+  const identity = Float32Array.from({ length: size * size }, (_, i) => (i % (size + 1) === 0 ? 1 : 0));
   const last = length - 1;
-  const kvPositions = Int32Array.from({ length: head_dim }, (_, i) => last - Math.round(last ** (1 - i / head_dim)));
-  return rw.attention(q!, k!, identity, {
+  const weights = rw.attention(q, k, identity, {
     layout: "thd",
-    shape: [1, 1, head_dim],
-    kvShape: [head_dim, 1, head_dim],
-    positions: Int32Array.of(last),
-    kvPositions,
+    shape: [QUERIES, 1, size],
+    kvShape: [size, 1, size],
+    causal: false,
+    positions: new Int32Array(QUERIES).fill(last),
+    kvPositions: Int32Array.from({ length: size }, (_, i) => last - Math.round(last ** (1 - i / size))),
     rope,
   });
+  const means = Array<number>(size).fill(0);
+  for (let query = 0; query < QUERIES; query++) {
+    const sorted = weights.slice(query * size, (query + 1) * size).sort((a, b) => b - a);
+    sorted.forEach((weight, i) => (means[i]! += weight / QUERIES));
+  }
+  return means;
 }
 
 /** Numbers with a normal distribution, the same at each call. */
-function normals(seed: number, deviation: number): () => number {
-  let state = seed;
-  const uniform = (): number => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return (state + 0.5) / 2 ** 32;
-  };
-  return () => deviation * Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());
+function normals(deviation: number): () => number {
+  const random = randomNumbers(7);
+  return () => deviation * Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }

@@ -1,6 +1,7 @@
 // Panel 8: which tokens a query attends to under each position scheme, with windows and sinks, and what that takes in memory.
 import { drawChart, Plot } from "../page/chart.js";
 import { changeTo, choiceIn, controlOf, numberIn, showOutputs } from "../page/controls.js";
+import { scaleOf } from "../page/drag.js";
 import { find, shown, withText } from "../page/elements.js";
 import type { Mount } from "./panel.js";
 import { memoryChart } from "./schemes_memory.js";
@@ -170,19 +171,15 @@ function fillTable(body: HTMLElement, all: readonly Weights[], query: number): v
   body.replaceChildren(...rows);
 }
 
-/** Pointing at a row of the map while a button or finger is down chooses its query. */
+/** A click on a row of the map, or a mouse that is dragged over it, chooses its query. A finger scrolls the page. */
 function dragQuery(figure: HTMLElement, form: HTMLFormElement): void {
-  const chart = find<HTMLElement>(".chart", figure);
-  const choose = ({ clientY }: PointerEvent): void => {
-    const plot = chart.firstElementChild as (SVGSVGElement & Plot.Plot) | null;
-    const value = plot?.scale("y")?.invert?.(clientY - plot.getBoundingClientRect().top) as number | undefined;
-    if (value !== undefined) changeTo(controlOf(form, "query"), Math.floor(value));
+  const chart = find(".chart", figure);
+  const choose = ({ clientY }: MouseEvent): void => {
+    const y = clientY - find("svg", chart).getBoundingClientRect().top;
+    changeTo(controlOf(form, "query"), Math.floor(scaleOf(figure, "y").toValue(y)));
   };
-  chart.addEventListener("pointerdown", (event) => {
-    chart.setPointerCapture(event.pointerId);
-    choose(event);
-  });
+  chart.addEventListener("click", choose);
   chart.addEventListener("pointermove", (event) => {
-    if (chart.hasPointerCapture(event.pointerId)) choose(event);
+    if (event.pointerType === "mouse" && event.buttons === 1) choose(event);
   });
 }

@@ -27,7 +27,7 @@ export function memoryChart(rw: Ropewalk): (figure: HTMLElement, length: number)
     { id: "cache", name: "KV cache", color: "var(--interpolated)", bytes: cacheBytes },
     {
       id: "window",
-      name: `cache of a window of ${shown(WINDOW)}`,
+      name: `KV cache of a window of ${shown(WINDOW)} tokens`,
       color: "var(--blended)",
       bytes: (length: number) => cacheBytes(Math.min(length, WINDOW)),
     },
@@ -39,12 +39,12 @@ export function memoryChart(rw: Ropewalk): (figure: HTMLElement, length: number)
       points: LENGTHS.map((at) => ({ length: at, bytes: line.bytes(at) })),
       now: line.bytes(length),
     }));
-    const said = curves.map(({ name, now }) => `${name} ${bytesInWords(now)}`);
-    drawChart(figure, "Memory by length", `At ${shown(length, 8)} tokens: ${said.join(", ")}.`, {
+    const said = curves.map(({ name, now }) => `${name}: ${bytesInWords(now)}`);
+    drawChart(figure, "Memory by length", `For ${shown(length, 8)} tokens, ${said.join("; ")}.`, {
       height: 280,
       marginLeft: 64,
       x: { type: "log", label: "tokens", domain: [2 ** 10, 2 ** 20], ticks: 4, tickFormat: "~s" },
-      y: { type: "log", label: "memory", ticks: 5, tickFormat: bytesInWords },
+      y: { type: "log", label: "memory", domain: [1e7, 2e11], ticks: 5, tickFormat: bytesInWords },
       marks: [
         Plot.ruleX([length], { stroke: "var(--line)", strokeWidth: 2 }),
         ...curves.map(({ points, color }) =>
