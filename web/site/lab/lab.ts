@@ -7,6 +7,9 @@ const panels: Record<string, () => Promise<{ mount: Mount }>> = {
   clocks: () => import("./clocks.js"),
   pairings: () => import("./pairings.js"),
   distance: () => import("./distance.js"),
+  scaling: () => import("./scaling.js"),
+  exact: () => import("./exact.js"),
+  schemes: () => import("./schemes.js"),
 };
 
 const observer = new IntersectionObserver(
