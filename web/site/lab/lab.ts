@@ -4,6 +4,7 @@ import { type Mount, startPanel } from "./panel.js";
 /** The panels by the id of their section. Each is a page part `<id>.html` and a module `<id>.ts`. */
 const panels: Record<string, () => Promise<{ mount: Mount }>> = {
   one_pair: () => import("./one_pair.js"),
+  live: () => import("./live.js"),
 };
 
 const observer = new IntersectionObserver(
