@@ -17,6 +17,8 @@ import type { Mount, PanelParts } from "./panel.js";
 /** Layers and heads of the small model, for the number of its keys. */
 const [LAYERS, HEADS] = [4, 4];
 const TURN_MS = 700;
+/** Charts are drawn this often while a story is read: the model must not wait for them. */
+const DRAW_MS = 120;
 const EMPTY: Run = { words: [], losses: [], answers: [], switches: [] };
 
 /** @see lab/live.html */
@@ -27,7 +29,9 @@ export const mount: Mount = (parts) => {
     ["later", "yarn"],
   ] as const) {
     const select = form.elements.namedItem(name) as HTMLSelectElement;
-    select.append(...Object.entries(scalings).map(([key, { label }]) => new Option(label, key, key === chosen, key === chosen)));
+    select.append(
+      ...Object.entries(scalings).map(([key, { label }]) => new Option(label, key, key === chosen, key === chosen)),
+    );
     select.value = new URLSearchParams(location.search).get(`live.${name}`) ?? chosen;
     if (select.value === "") select.value = chosen;
   }
@@ -115,7 +119,12 @@ class LivePart {
     const reader = new Reader(this.#model!, () => this.#wanted());
     this.#reader = reader;
     this.#readFor = this.#inputs();
-    const finished = reader.read(() => this.#parts.redraw());
+    let drawn = 0;
+    const finished = reader.read(() => {
+      if (performance.now() - drawn < DRAW_MS) return;
+      drawn = performance.now();
+      this.#parts.redraw();
+    });
     finished.then(
       () => this.#parts.redraw(),
       (error: unknown) => this.#reader === reader && void this.#fail(error as Error),
@@ -142,7 +151,7 @@ class LivePart {
   }
 
   draw(): void {
-    const { section, form, rw } = this.#parts;
+    const { section, rw } = this.#parts;
     const wanted = this.#wanted();
     const reader = this.#reader;
     if (reader !== undefined && this.#readFor !== this.#inputs()) return this.#start();
@@ -156,7 +165,6 @@ class LivePart {
     const position = Number(this.#value("position"));
     for (const name of ["at", "position"])
       find<HTMLOutputElement>(`output[data-of="${name}"]`, section).textContent = this.#value(name);
-    void form;
     this.#turnKeys(find("#live-keys", section), { ...wanted, position }, rw);
   }
 

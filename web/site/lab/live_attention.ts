@@ -11,7 +11,7 @@ import { LENGTH, wordsOf } from "./live_run.js";
 import { keysOf, weightsOf } from "./live_weights.js";
 
 /** Answers up to this token can be chosen: each token is read in every layer, under both scalings. */
-const LAST = 640;
+const LAST = 832;
 /** Keys shown in the pictures of keys. */
 const SHOWN_KEYS = 48;
 
@@ -96,11 +96,11 @@ export class AttentionView {
     return this.#worker.dispose();
   }
 
-  /** Draws what has been read. `choose` is called when a reader chooses a head in the chart. */
+  /** Draws what has been read. */
   draw(section: HTMLElement, wanted: WantedView, answers: Answer[]): void {
     const { seed, first, later, question, layer, head, word } = wanted;
     const { at, distance } = questionsOf(seed)[question]!;
-    const words = wordsOf(seed);
+    const words = ["(begin)", ...wordsOf(seed).slice(1)];
     const fact = at - distance;
     const names = first === later ? [labelOf(first)] : [`before: ${labelOf(first)}`, `after: ${labelOf(later)}`];
     const some = answers.slice(0, names.length);
@@ -143,15 +143,24 @@ function drawHeads(figure: HTMLElement, { names, answers, at, fact, words, layer
     "Attention weights of all heads",
     `Each row is a head (layer.head), each mark a token that it reads with a weight of 2 % or more, larger for a larger weight. The dashed line is the word to find, “${words[fact]}”, ${at - fact} words back. The most that any head reads it with: ${strongest}.`,
     {
-      height: 230 * names.length + 50,
+      height: 250 * names.length + 60,
       marginLeft: 44,
       marginRight: 20,
       x: { domain: [0, at], label: "token that is read" },
-      y: { domain: Array.from({ length: LAYERS * HEADS }, (_, i) => rowName(Math.floor(i / HEADS), i % HEADS)), label: null },
-      fy: { label: null, axis: null },
+      y: {
+        domain: Array.from({ length: LAYERS * HEADS }, (_, i) => rowName(Math.floor(i / HEADS), i % HEADS)),
+        label: null,
+      },
+      fy: { domain: names, label: null, axis: null, padding: 0.16 },
       r: { domain: [0, 1], range: [0, 9] },
       marks: [
-        Plot.text(names, { fy: (name: string) => name, text: (name: string) => name, frameAnchor: "top-left", dy: -12, fontSize: 13 }),
+        Plot.text(names, {
+          fy: (name: string) => name,
+          text: (name: string) => name,
+          frameAnchor: "top-right",
+          dy: -16,
+          fontSize: 13,
+        }),
         Plot.ruleY([rowName(layer, head)], { stroke: "var(--line)", strokeWidth: 12 }),
         Plot.ruleX([fact], { stroke: "var(--right)", strokeDasharray: "4 3" }),
         Plot.dot(cells, {
@@ -205,30 +214,46 @@ function drawWeights(figure: HTMLElement, { names, rows, at, fact, words, word, 
     "Attention weights of one head",
     `Layer ${layer + 1}, head ${head + 1}, when the model is about to say where the thing is. On the word to find, “${words[fact]}” at token ${fact}: ${read(fact)}. On token ${token}, “${words[token]}”: ${read(token)}.`,
     {
-      height: 130 * names.length + 60,
+      height: 150 * names.length + 70,
       x: { domain: [0, at], label: "token that is read" },
       y: { domain: [0, 1], label: "weight", ticks: [0, 0.5, 1], tickFormat: ".0%" },
-      fy: { label: null, axis: null },
+      fy: { domain: names, label: null, axis: null, padding: 0.3 },
       marks: [
-        Plot.text(names, { fy: (name: string) => name, text: (name: string) => name, frameAnchor: "top-left", dy: -12, fontSize: 13 }),
+        Plot.text(names, {
+          fy: (name: string) => name,
+          text: (name: string) => name,
+          frameAnchor: "top-right",
+          dy: -16,
+          fontSize: 13,
+        }),
         Plot.ruleX([fact], { stroke: "var(--right)", strokeDasharray: "4 3" }),
         Plot.ruleX([token], { stroke: "var(--line)" }),
-        Plot.ruleX(points.filter(({ weight }) => weight > 0.002), {
+        Plot.ruleX(
+          points.filter(({ weight }) => weight > 0.002),
+          {
+            fy: "name",
+            x: "token",
+            y1: 0,
+            y2: "weight",
+            stroke: (point: { isFirst: boolean }) => (point.isFirst ? "var(--trained)" : "var(--chosen)"),
+            strokeWidth: 2.5,
+          },
+        ),
+        Plot.text(labels, {
           fy: "name",
           x: "token",
-          y1: 0,
-          y2: "weight",
-          stroke: (point: { isFirst: boolean }) => (point.isFirst ? "var(--trained)" : "var(--chosen)"),
-          strokeWidth: 2.5,
+          y: "weight",
+          text: (label: { token: number }) => words[label.token]!,
+          dy: -8,
         }),
-        Plot.text(labels, { fy: "name", x: "token", y: "weight", text: (label: { token: number }) => words[label.token] || "(begin)", dy: -8 }),
         Plot.tip(
           points,
           Plot.pointerX({
             fy: "name",
             x: "token",
             y: "weight",
-            title: (point: { token: number; weight: number }) => `${point.token} “${words[point.token] ?? ""}”: ${percent(point.weight)}`,
+            title: (point: { token: number; weight: number }) =>
+              `${point.token} “${words[point.token] ?? ""}”: ${percent(point.weight)}`,
             fill: "var(--raised)",
             stroke: "var(--line)",
           }),
@@ -251,7 +276,14 @@ function drawKeyPicture(figure: HTMLElement, title: string, keys: Float32Array, 
     height: 460,
     marginLeft: 70,
     x: { domain: [0, HEAD_DIM], label: "element" },
-    y: { domain: [first, first + SHOWN_KEYS], reverse: true, label: null, ticks: Array.from({ length: SHOWN_KEYS / 3 }, (_, i) => first + 3 * i + 0.5), tickFormat: (at: number) => words[Math.floor(at)] ?? "", tickSize: 0 },
+    y: {
+      domain: [first, first + SHOWN_KEYS],
+      reverse: true,
+      label: null,
+      ticks: Array.from({ length: SHOWN_KEYS / 3 }, (_, i) => first + 3 * i + 0.5),
+      tickFormat: (at: number) => words[Math.floor(at)] ?? "",
+      tickSize: 0,
+    },
     marks: [
       Plot.rect(cells, {
         x1: "element",

@@ -62,6 +62,15 @@ export function attentionPart({ section, form, rw, redraw }: PanelParts): () => 
     }
   };
 
+  // a click on a mark chooses its head and word, by their controls
+  find("#live-heads", section).addEventListener("click", () => {
+    const { value } = find<HTMLElement & { value?: { row: string; token: number } }>("#live-heads .chart > *", section);
+    if (value == null) return;
+    const [layer, head] = value.row.split(".");
+    for (const [name, chosen] of Object.entries({ layer, head, word: value.token }))
+      control(name).value = String(chosen);
+    control("word").dispatchEvent(new Event("input", { bubbles: true }));
+  });
   button.addEventListener("click", () => {
     button.disabled = true;
     state.textContent = "Loading the weights …";

@@ -11,7 +11,7 @@ import { count, LENGTH, type Run } from "./live_run.js";
 const STEP = 32;
 const ROWS = Array.from({ length: LENGTH / TRAINED_LENGTH }, (_, i) => i * TRAINED_LENGTH);
 
-export const labelOf = (scaling: string): string => scalings[scaling]!.label;
+export const labelOf = (scaling: string): string => (scaling === "none" ? "plain RoPE" : scalings[scaling]!.label);
 const rowOf = (at: number): number => Math.floor(at / TRAINED_LENGTH) * TRAINED_LENGTH;
 const rowName = (start: number): string => (start === 0 ? "trained" : `${start + 1}–`);
 
@@ -53,7 +53,7 @@ export function drawStrip(figure: HTMLElement, run: Run): void {
         fillOpacity: 0.22,
       }),
       Plot.tickX(named, { y: "row", x: "x", stroke: "var(--chosen)", strokeWidth: 2 }),
-      Plot.text(named, { y: "row", x: "x", text: "text", dy: -25, fill: "var(--chosen)", textAnchor: "middle" }),
+      Plot.text(named, { y: "row", x: "x", text: "text", dy: -23, fill: "var(--chosen)", textAnchor: "start" }),
       Plot.text(marks, {
         y: "row",
         x: "x",
@@ -105,7 +105,13 @@ export function drawLoss(figure: HTMLElement, run: Run): void {
   drawChart(figure, "Perplexity by position", caption, {
     height: 250,
     x: { domain: [0, LENGTH], label: "token" },
-    y: { type: "log", domain: [1, Math.max(30, ...points.map(({ perplexity }) => perplexity))], label: "perplexity", ticks: 4, tickFormat: "~s" },
+    y: {
+      type: "log",
+      domain: [1, Math.max(30, ...points.map(({ perplexity }) => perplexity))],
+      label: "perplexity",
+      ticks: 4,
+      tickFormat: "~s",
+    },
     marks: [
       Plot.ruleX([TRAINED_LENGTH], { stroke: "var(--faint)", strokeDasharray: "4 4" }),
       Plot.ruleX(switches, { x: "at", stroke: "var(--chosen)" }),

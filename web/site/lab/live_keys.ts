@@ -67,7 +67,12 @@ export function drawKeys(
         Plot.dot(clocks, { x: "x", y: "y", r: (widthOf(figure) / columns / GAP) * 0.98, stroke: "var(--line)" }),
         Plot.link(clocks, { x1: "x", y1: "y", x2: "xOld", y2: "yOld", stroke: "var(--trained)", strokeWidth: 3 }),
         Plot.link(clocks, { x1: "x", y1: "y", x2: "xNew", y2: "yNew", stroke: "var(--chosen)", strokeWidth: 3 }),
-        Plot.text(clocks, { x: (clock: { x: number }) => clock.x - 1, y: (clock: { y: number }) => clock.y + 1, text: "pair", fill: "var(--faint)" }),
+        Plot.text(clocks, {
+          x: (clock: { x: number }) => clock.x - 1,
+          y: (clock: { y: number }) => clock.y + 1,
+          text: "pair",
+          fill: "var(--faint)",
+        }),
       ],
     },
   );

@@ -123,10 +123,16 @@ function tensorsOf(file: ArrayBuffer): Map<string, Tensor> {
   >;
   delete header["__metadata__"];
   return new Map(
-    Object.entries(header).map(([name, { dtype, shape, data_offsets: [from, to] }]) => [
-      name,
-      { dtype, shape, bytes: new Uint8Array(file, 8 + length + from, to - from) },
-    ]),
+    Object.entries(header).map(
+      ([
+        name,
+        {
+          dtype,
+          shape,
+          data_offsets: [from, to],
+        },
+      ]) => [name, { dtype, shape, bytes: new Uint8Array(file, 8 + length + from, to - from) }],
+    ),
   );
 }
 

@@ -47,7 +47,9 @@ export class Chat {
     const { contextLength } = conversation.model.info;
     const options = conversation
       .lengths()
-      .map(({ length, label }) => new Option(label, String(length), length === contextLength, length === contextLength));
+      .map(
+        ({ length, label }) => new Option(label, String(length), length === contextLength, length === contextLength),
+      );
     const context = settings.elements.namedItem("context") as HTMLSelectElement;
     context.replaceChildren(...options);
     if (wanted !== null && options.some(({ value }) => value === wanted)) context.value = wanted;
@@ -118,7 +120,10 @@ export class Chat {
       const milliseconds = performance.now() - start;
       this.#showState();
       if (this.#answering !== undefined || current.session.length === 0) return;
-      write("note", `The cached keys of ${current.session.length} tokens were rotated in ${milliseconds.toFixed(1)} ms.`);
+      write(
+        "note",
+        `The cached keys of ${current.session.length} tokens were rotated in ${milliseconds.toFixed(1)} ms.`,
+      );
       await current.readLastAgain();
       await showNext(current);
     });

@@ -31,7 +31,11 @@ function rowOf(
       actions.append(Object.assign(withText("p", error.message), { className: "problem" }));
     });
   });
-  actions.append(button(bytes < size ? "Resume" : "Open", () => open(source)), " ", remove);
+  actions.append(
+    button(bytes < size ? "Resume" : "Open", () => open(source)),
+    " ",
+    remove,
+  );
   row.append(title, withText("td", part), actions);
   return row;
 }

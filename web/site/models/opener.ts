@@ -51,7 +51,10 @@ export class Opener {
         onProgress: ({ stage, loaded, total }) => {
           if (signal.aborted) return;
           arrived = `${bytesText(loaded)} of ${bytesText(total)}`;
-          onProgress(stage === "opening" ? "Opening …" : `Loading weights: ${arrived}`, stage === "opening" ? 0 : loaded / total);
+          onProgress(
+            stage === "opening" ? "Opening …" : `Loading weights: ${arrived}`,
+            stage === "opening" ? 0 : loaded / total,
+          );
         },
         onWarning: (message) => onProgress(message, 0),
       });

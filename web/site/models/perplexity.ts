@@ -23,7 +23,7 @@ export function startPerplexity(conversation: () => Conversation | undefined): v
   const state = find("#measure-state");
   const stop = find<HTMLButtonElement>("#measure-stop");
   let measuring: AbortController | undefined;
-  find("#sample").addEventListener("click", () => (text.value = textOf({ seed: 7, length: 1024 }).text));
+  find("#sample").addEventListener("click", () => (text.value = textOf({ seed: 1, length: 1024 }).text));
   stop.addEventListener("click", () => measuring?.abort());
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -62,7 +62,12 @@ async function measure(
       signal,
       onProgress: ({ done, total }) => say(`${LABELS[scaling]}: ${done} of ${total} tokens`),
     });
-    const color = COLORS[Object.keys(LABELS).filter((name) => name !== "ntk_by_parts").indexOf(scaling)]!;
+    const color =
+      COLORS[
+        Object.keys(LABELS)
+          .filter((name) => name !== "ntk_by_parts")
+          .indexOf(scaling)
+      ]!;
     curves.push({ scaling, color, perplexity, points: pointsOf(losses) });
     draw(curves, tokens.length, model.info.trainedLength);
   }
