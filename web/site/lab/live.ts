@@ -154,8 +154,14 @@ class LivePart {
     const { section, rw } = this.#parts;
     const wanted = this.#wanted();
     const reader = this.#reader;
-    if (reader !== undefined && this.#readFor !== this.#inputs()) return this.#start();
-    if (reader?.isFinished && this.#differs(reader.run, wanted)) return this.#start();
+    if (reader !== undefined && this.#readFor !== this.#inputs()) {
+      this.#start();
+      return;
+    }
+    if (reader?.isFinished && this.#differs(reader.run, wanted)) {
+      this.#start();
+      return;
+    }
     const run = reader?.run ?? committedRun(wanted);
     drawStrip(find("#live-strip", section), run ?? EMPTY);
     drawLoss(find("#live-loss", section), run ?? EMPTY);
@@ -209,7 +215,10 @@ class LivePart {
     const { first, later } = wanted;
     const isNew = this.#shown.first !== "" && (this.#shown.first !== first || this.#shown.later !== later);
     this.#shown = { first, later };
-    if (!isNew || matchMedia("(prefers-reduced-motion: reduce)").matches) return drawKeys(figure, rw, wanted);
+    if (!isNew || matchMedia("(prefers-reduced-motion: reduce)").matches) {
+      drawKeys(figure, rw, wanted);
+      return;
+    }
     const start = performance.now();
     const step = (): void => {
       const moved = Math.min(1, (performance.now() - start) / TURN_MS);

@@ -193,6 +193,7 @@ interface WeightsToDraw extends Omit<HeadsToDraw, "answers"> {
   readonly word: number;
 }
 
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 const percent = (weight: number): string => `${shown(weight * 100, 2)} %`;
 
 /** One head: its weights by token, with the words that have the largest. */
@@ -208,11 +209,15 @@ function drawWeights(figure: HTMLElement, { names, rows, at, fact, words, word, 
       .filter(({ weight }) => weight > 0.05),
   );
   const token = Math.min(word, at - 1);
+  const mostly = rows.map((row, i) => {
+    const largest = row.indexOf(Math.max(...row));
+    return `${capital(names[i]!)}, mostly “${words[largest]}” at token ${largest} (${percent(row[largest]!)})`;
+  });
   const read = (one: number): string => names.map((name, i) => `${name} ${percent(rows[i]![one]!)}`).join(", ");
   drawChart(
     figure,
     "Attention weights of one head",
-    `Layer ${layer + 1}, head ${head + 1}, when the model is about to say where the thing is. On the word to find, “${words[fact]}” at token ${fact}: ${read(fact)}. On token ${token}, “${words[token]}”: ${read(token)}.`,
+    `Layer ${layer + 1}, head ${head + 1}, at the moment of the answer. ${mostly.join("; ")}. On the word to find, “${words[fact]}” at token ${fact}: ${read(fact)}. On token ${token}, “${words[token]}”: ${read(token)}.`,
     {
       height: 150 * names.length + 70,
       x: { domain: [0, at], label: "token that is read" },

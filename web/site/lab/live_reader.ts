@@ -2,6 +2,7 @@
 import type { WorkerModel, WorkerSession } from "ropewalk/worker";
 import { readStory, type Step, tellStory } from "../../../examples/small_model/reading.mjs";
 import { overridesFor } from "../../../examples/small_model/scalings.mjs";
+import { words } from "../../../examples/small_model/stories.mjs";
 import { textOf, tokensOf } from "../../../examples/small_model/texts.mjs";
 import { LENGTH, type Run, type Wanted, wordsOf } from "./live_run.js";
 
@@ -86,8 +87,13 @@ export class Reader {
 
   async #add({ at, loss, answers, text }: Step): Promise<void> {
     const { run } = this;
-    if (text !== undefined) run.words[at] = text.trim();
-    run.losses[at] = loss;
+    while (run.losses.length < at) run.losses.push(NaN); // the opening is one step
+    run.losses.push(loss);
+    if (text !== undefined) {
+      const read = words(text) ?? [""];
+      while (run.words.length < run.losses.length - read.length) run.words.push("");
+      run.words.push(...read);
+    }
     for (const { token, ...answer } of answers) {
       const word = token === undefined ? run.words[answer.at] : (await this.model.tokenizer.decode([token])).trim();
       run.answers.push({ ...answer, ...(word === undefined ? {} : { word }) });

@@ -28,7 +28,7 @@ export interface Run {
 
 /** The words of a story by token. */
 export function wordsOf(seed: number): string[] {
-  return ["", ...words(textOf({ seed, length: LENGTH }).text)].slice(0, LENGTH);
+  return ["", ...(words(textOf({ seed, length: LENGTH }).text) ?? [])].slice(0, LENGTH);
 }
 
 /** What the form asks for. */

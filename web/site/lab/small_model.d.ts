@@ -11,7 +11,8 @@ declare module "*/small_model/texts.mjs" {
 }
 
 declare module "*/small_model/stories.mjs" {
-  export function words(text: string): string[];
+  /** Null for a text without words. */
+  export function words(text: string): string[] | null;
 }
 
 declare module "*/small_model/measures.mjs" {

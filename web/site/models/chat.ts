@@ -169,8 +169,8 @@ function factsOf({ info, chatTemplate }: WorkerModel): string {
   return `${info.architecture} · ${weights} weights in ${formats} · ${bytesText(info.memory.weights)} · trained on ${trained} tokens.${note}`;
 }
 
-function write(kind: string, text: string): HTMLLIElement {
-  const line = log.appendChild(document.createElement("li"));
+function write(kind: string, text: string): HTMLElement {
+  const line = log.appendChild(document.createElement("div"));
   line.className = kind;
   line.textContent = text;
   log.scrollTop = log.scrollHeight;

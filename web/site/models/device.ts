@@ -37,7 +37,9 @@ export async function showDevice(
 
 /** The header that isolates this page, or what adds it. */
 async function isolatedBy(): Promise<string> {
-  if (navigator.serviceWorker?.controller != null) return "the service worker of this site";
+  // pages without TLS have no service workers
+  const { serviceWorker } = navigator as { serviceWorker?: ServiceWorkerContainer };
+  if (serviceWorker?.controller != null) return "the service worker of this site";
   const { headers } = await fetch(location.href, { method: "HEAD" });
   const policy = headers.get("document-isolation-policy");
   if (policy !== null) return `Document-Isolation-Policy: ${policy}`;

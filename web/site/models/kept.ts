@@ -26,9 +26,9 @@ function rowOf(
   const actions = document.createElement("td");
   const remove = button("Remove", () => {
     remove.disabled = true;
-    rw.deleteCachedModel(source).then(again, (error: Error) => {
+    rw.deleteCachedModel(source).then(again, (error: unknown) => {
       remove.disabled = false;
-      actions.append(Object.assign(withText("p", error.message), { className: "problem" }));
+      actions.append(Object.assign(withText("p", (error as Error).message), { className: "problem" }));
     });
   });
   actions.append(

@@ -26,7 +26,10 @@ async function open(wanted: Wanted, afterwards?: () => void): Promise<void> {
   });
   if (result === undefined) return;
   find("#loading").hidden = true;
-  if ("message" in result) return reportFailure(result, wanted);
+  if ("message" in result) {
+    reportFailure(result, wanted);
+    return;
+  }
   const { rw, model } = result;
   try {
     await chat.begin(await Conversation.begin(rw, model), wantedContext);
@@ -109,7 +112,7 @@ drop.addEventListener("drop", ({ dataTransfer }) => {
     (files) => {
       if (files.length > 0) void open({ source: () => files });
     },
-    (error: Error) => report(error.message),
+    (error: unknown) => report((error as Error).message),
   );
 });
 

@@ -27,7 +27,8 @@ export async function showNext({ session, model }: Conversation): Promise<void> 
   if (session.length === 0) {
     find(".chart", figure).replaceChildren();
     find("figcaption", figure).textContent = "Send a message first.";
-    return forgetNext();
+    forgetNext();
+    return;
   }
   const [logits, probable] = await Promise.all([session.logits(), session.logprobs(COUNT)]);
   const candidates = await Promise.all(

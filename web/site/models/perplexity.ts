@@ -34,7 +34,7 @@ export function startPerplexity(conversation: () => Conversation | undefined): v
     stop.disabled = false;
     const chosen = [...form.querySelectorAll<HTMLInputElement>("input:checked")].map(({ name }) => name);
     measure(current, text.value, chosen, signal, (progress) => (state.textContent = progress))
-      .catch((error: Error) => (state.textContent = signal.aborted ? "Stopped." : error.message))
+      .catch((error: unknown) => (state.textContent = signal.aborted ? "Stopped." : (error as Error).message))
       .finally(() => {
         measuring = undefined;
         stop.disabled = true;
