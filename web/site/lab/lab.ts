@@ -8,6 +8,7 @@ const panels: Record<string, () => Promise<{ mount: Mount }>> = {
   pairings: () => import("./pairings.js"),
   distance: () => import("./distance.js"),
   scaling: () => import("./scaling.js"),
+  live: () => import("./live.js"),
   exact: () => import("./exact.js"),
   schemes: () => import("./schemes.js"),
 };
