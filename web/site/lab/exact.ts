@@ -46,8 +46,8 @@ export const mount: Mount = ({ section, form, rw, redraw }) => {
     const measure = measureOf((await chosen())!);
     const position = Math.round(2 ** numberIn(form, "position"));
     showOutputs(form, { position: shown(position, 8) });
-    drawByPosition(find<HTMLElement>("#exact-by_position", section), measure, position);
-    drawByPair(find<HTMLElement>("#exact-by_pair", section), measure(position), position);
+    drawByPosition(find("#exact-by_position", section), measure, position);
+    drawByPair(find("#exact-by_pair", section), measure(position), position);
     fillTable(find("tbody", section), measure);
   };
 };

@@ -1,7 +1,7 @@
 // The small model of the examples under both pairings, loaded when the reader asks for it.
 import type { Ropewalk } from "ropewalk";
-import modelUrl from "../../../examples/small_model/model.q8_0.gguf?url";
 import { find, withText } from "../page/elements.js";
+import { fetchSmallModel } from "../page/small_model.js";
 import type { TwoPairings } from "./pairing_picture.js";
 
 const PROMPT =
@@ -17,7 +17,7 @@ export function tryPairings(section: HTMLElement, rw: Ropewalk): void {
     button.disabled = true;
     result.textContent = "Loading …";
     try {
-      const file = await fetchModel();
+      const file = await fetchSmallModel();
       const rows = [await answer(rw, file, OWN), await answer(rw, file, "half")];
       result.replaceChildren(withText("p", PROMPT + " …"), tableOf(rows));
     } catch (error) {
@@ -27,12 +27,6 @@ export function tryPairings(section: HTMLElement, rw: Ropewalk): void {
     }
   };
   button.addEventListener("click", () => void show());
-}
-
-async function fetchModel(): Promise<File> {
-  const response = await fetch(modelUrl);
-  if (!response.ok) throw new Error(`the model couldn't be loaded: the server answered ${response.status}`);
-  return new File([await response.blob()], "model.q8_0.gguf");
 }
 
 interface Answer {

@@ -13,7 +13,7 @@ import "./scaling.css";
 export const mount: Mount = ({ section, form, rw, redraw }) => {
   const chosenConfig = listConfigs({ section, form, rw, redraw });
   const scalings = new Scalings(rw);
-  const ramp = find<HTMLElement>("#scaling-ramp", section);
+  const ramp = find("#scaling-ramp", section);
   let trained = 1;
   dragLimits(ramp, form, () => trained);
 
@@ -33,7 +33,7 @@ export const mount: Mount = ({ section, form, rw, redraw }) => {
     controlOf(form, "longrope").disabled = curves.every(({ id }) => id !== "longrope");
     const chosen = curves.filter(({ id }) => id !== "plain" && controlOf(form, id).checked);
     const hasRamp = chosen.some(({ id }) => id === "yarn" || id === "ntk_by_parts");
-    find<HTMLElement>("[data-for=custom]", form).hidden = !controlOf(form, "custom").checked;
+    find("[data-for=custom]", form).hidden = !controlOf(form, "custom").checked;
     showOutputs(form, {
       length: `${shown(lengths.text)} tokens`,
       beta_fast: `${shown(settings.betaFast)} rotations`,
@@ -42,8 +42,8 @@ export const mount: Mount = ({ section, form, rw, redraw }) => {
     });
 
     drawRamp(ramp, chosen, plain, lengths, hasRamp ? { fast: settings.betaFast, slow: settings.betaSlow } : null);
-    drawDecay(find<HTMLElement>("#scaling-decay", section), [plain, ...chosen], lengths);
-    drawWeights(find<HTMLElement>("#scaling-weights", section), rw, curves, lengths);
+    drawDecay(find("#scaling-decay", section), [plain, ...chosen], lengths);
+    drawWeights(find("#scaling-weights", section), rw, curves, lengths);
     fillTable(find("tbody", section), [plain, ...chosen], lengths);
   };
 };

@@ -20,7 +20,7 @@ const percent = (share: number): string => `${shown(share * 100, 3)} %`;
 export const mount: Mount = ({ section, form, rw, redraw }) => {
   const weigh = weigher(rw);
   const drawMemory = memoryChart(rw);
-  const map = find<HTMLElement>("#schemes-map", section);
+  const map = find("#schemes-map", section);
   dragQuery(map, form);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
@@ -43,9 +43,9 @@ export const mount: Mount = ({ section, form, rw, redraw }) => {
     });
     const chosen = all.find(({ scheme }) => scheme.id === choiceIn(form, "scheme"))!;
     drawMap(map, chosen, query);
-    drawRows(find<HTMLElement>("#schemes-rows", section), all, query, chosen);
+    drawRows(find("#schemes-rows", section), all, query, chosen);
     fillTable(find("tbody", section), all, query);
-    drawMemory(find<HTMLElement>("#schemes-memory", section), length);
+    drawMemory(find("#schemes-memory", section), length);
   };
 };
 
