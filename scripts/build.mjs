@@ -20,6 +20,8 @@ const entries = [
   "index",
   "index.node",
   "inline",
+  "doctor",
+  "doctor.node",
   "worker",
   "worker.node",
   "worker_thread",
@@ -30,7 +32,7 @@ const entries = [
 ];
 
 // The entries that have types; package.json names them in "exports".
-const typedEntries = ["index", "inline", "worker"];
+const typedEntries = ["index", "inline", "worker", "doctor"];
 
 // Libraries that call require(), which ES modules don't have. Each is bundled into a module first.
 const nodeLibraries = ["commander", "cli-progress", "linkedom"];
