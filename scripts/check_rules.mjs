@@ -38,7 +38,20 @@ const packageFolders = {
   load: ["base", "config", "memory", "rope", "attention", "cache", "files", "text", "model"],
   worker: ["base", "config", "files", "text", "model", "load"],
   doctor: ["base", "config", "files", "rope", "model", "load"],
-  cli: ["base", "config", "memory", "rope", "attention", "cache", "files", "text", "model", "load", "doctor", "entries"],
+  cli: [
+    "base",
+    "config",
+    "memory",
+    "rope",
+    "attention",
+    "cache",
+    "files",
+    "text",
+    "model",
+    "load",
+    "doctor",
+    "entries",
+  ],
 };
 
 /** The entries of the package: the only files of web/src/ outside a folder. */

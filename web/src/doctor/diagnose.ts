@@ -65,7 +65,8 @@ export async function diagnoseOn(
   options: DiagnoseOptions | undefined,
 ): Promise<Diagnosis> {
   const { length, signal, ...rest } = checkOptions(options, OPTIONS);
-  if (typeof rw?.describe !== "function") fail("INVALID_ARGUMENT", "rw", "must be what load() returns");
+  if (typeof (rw as Partial<Ropewalk> | undefined)?.describe !== "function")
+    fail("INVALID_ARGUMENT", "rw", "must be what load() returns");
   if (length !== undefined) wholeNumber(length, 1, 2 ** 30, "length");
   optionalSignal(signal);
   const opened = await openSource(platform, source, { ...rest, ...(signal !== undefined && { signal }) });
@@ -109,7 +110,12 @@ function describeAll(
     length,
     trainedLength: main.trained,
     servedLength: served,
-    verdict: verdictOf(main, extension, { length, isRequested: requested !== undefined, trained: main.trained, served }),
+    verdict: verdictOf(main, extension, {
+      length,
+      isRequested: requested !== undefined,
+      trained: main.trained,
+      served,
+    }),
     findings: sorted([...faults, ...findings]),
     layers: groups,
     layersWithoutRope: [...ropes.layersWithoutRope],

@@ -71,6 +71,7 @@ function yarnFor(config: Readonly<RopeConfig>, length: number): RopeOverrides | 
 function summaryOf({ rope_scaling, max_position_embeddings: max }: Readonly<RopeConfig>): string {
   const { rope_type = "default", factor, original_max_position_embeddings: original } = rope_scaling ?? {};
   if (rope_type === "default") return max === undefined ? "no scaling" : `no scaling, up to ${tokens(max)} tokens`;
-  const lengths = original === undefined || max === undefined ? "" : ` from ${tokens(original)} to ${tokens(max)} tokens`;
+  const lengths =
+    original === undefined || max === undefined ? "" : ` from ${tokens(original)} to ${tokens(max)} tokens`;
   return `${rope_type}${factor === undefined ? "" : `, factor ${factor}`}${lengths}`;
 }

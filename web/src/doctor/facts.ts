@@ -59,7 +59,11 @@ export function numberOf(facts: Facts, names: string | readonly string[], gguf?:
 }
 
 /** A number for readers. */
-export const shown = (value: number): string => Number(value.toPrecision(6)).toLocaleString("en", { maximumSignificantDigits: 6 });
+export const shown = (value: number): string =>
+  Number(value.toPrecision(6)).toLocaleString("en", { maximumSignificantDigits: 6 });
 
 /** A count of tokens for readers: all digits, in groups. */
 export const tokens = (value: number): string => Math.round(value).toLocaleString("en");
+
+/** A text that begins a sentence. */
+export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

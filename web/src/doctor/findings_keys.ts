@@ -1,5 +1,6 @@
 // Findings about keys: which program reads which spelling.
 import { isDict } from "../base/dict.js";
+import { isAbsent } from "../config/values.js";
 import { overrideRopeConfig } from "../config/rope_config.js";
 import { numberOf, shown, tokens, valueOf } from "./facts.js";
 import { type Check, finding, issue } from "./findings.js";
@@ -82,7 +83,7 @@ const originalLengthMissing: Check = ({ main, facts, scaling, path }) => {
     scaling["original_max_position_embeddings"] ??
     valueOf(facts, "original_max_position_embeddings", "rope.scaling.original_context_length") ??
     facts.traits.original_max_position_embeddings;
-  if (!needs || (given !== undefined && given !== null)) return undefined;
+  if (!needs || !isAbsent(given)) return undefined;
   const key = facts.isGguf ? "original_context_length" : "original_max_position_embeddings";
   const used = main.config.rope_scaling?.original_max_position_embeddings;
   return finding(
@@ -94,11 +95,15 @@ const originalLengthMissing: Check = ({ main, facts, scaling, path }) => {
   );
 };
 
+/** Families that transformers had by then, and that people extend. */
+const OLD_FAMILIES = ["llama", "mistral", "mixtral", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe"];
+
 /** Before PR #36877, transformers took max_position_embeddings for the trained length. */
 const originalLengthUnrecognized: Check = ({ main, rw, length, scaling, path, facts }) => {
   const original = scaling["original_max_position_embeddings"];
   const max = numberOf(facts, "max_position_embeddings");
-  if (main.rope_type !== "yarn" || typeof original !== "number" || max === undefined) return undefined;
+  const isOld = OLD_FAMILIES.includes(facts.family ?? "");
+  if (!isOld || main.rope_type !== "yarn" || typeof original !== "number" || max === undefined) return undefined;
   const old = overrideRopeConfig(main.config, { rope_scaling: { original_max_position_embeddings: max } });
   const difference = compare(planIn(rw, old, "hf", length), planIn(rw, main.config, "hf", length));
   return finding(
@@ -127,7 +132,9 @@ const attentionFactor: Check = ({ main, path, systems, facts }) => {
   const given = main.config.rope_scaling?.attention_factor;
   const deaf = systems.filter(({ ignores }) => ignores.includes("attention_factor"));
   if (given === undefined || deaf.length === 0) return undefined;
-  const computed = deaf.map(({ system, layers }) => `${system} multiplies by ${shown(layers[0]?.attention_factor ?? 1)}`);
+  const computed = deaf.map(
+    ({ system, layers }) => `${system} multiplies by ${shown(layers[0]?.attention_factor ?? 1)}`,
+  );
   const isSame = deaf.every(({ same }) => same);
   return finding(
     "attention-factor-ignored",

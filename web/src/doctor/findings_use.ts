@@ -1,10 +1,26 @@
 // Findings about using a model: lengths that programs refuse, cached keys, and conversions between formats.
 import { RopewalkError } from "../base/errors.js";
 import type { FrequencyPlan } from "../rope/plan.js";
-import { numberOf, shown, tokens, valueOf } from "./facts.js";
+import { capital, numberOf, shown, tokens, valueOf } from "./facts.js";
 import { type Case, type Check, finding, issue } from "./findings.js";
-import { scaledLength } from "./lengths.js";
+import { scaledLength, servedLength } from "./lengths.js";
 import { compare, differenceText, planIn } from "./plans.js";
+
+/** A pair that needs more than the trained length for a full turn shows new angles past it. */
+const pastTrained: Check = ({ main, length, rw }) => {
+  const { config, trained } = main;
+  const served = servedLength(config);
+  if (served === null || trained === null || length <= served) return undefined;
+  const { pairs } = rw.describe(config, length);
+  const slow = pairs.filter(({ wavelength }) => wavelength > served && Number.isFinite(wavelength));
+  return finding(
+    "past-trained-length",
+    "warning",
+    "",
+    `${tokens(length)} tokens are more than the ${tokens(served)} that the model is made for. ${slow.length} of its ${pairs.length} pairs need more than ${tokens(served)} tokens for a full turn, so past that length they reach angles that training never showed, and the model breaks off. A scaling slows them down.`,
+    "docs/extend_context.md",
+  );
+};
 
 const contextCapped: Check = ({ main, facts }) => {
   const scaled = scaledLength(main.config);
@@ -58,7 +74,8 @@ const dynamicKeys: Check = ({ main, rw, path, systems }) => {
   if ((main.rope_type !== "dynamic" && main.rope_type !== "dynamic_yarn") || max === undefined) return undefined;
   const [short, long] = [max, 2 * max].map((length) => planIn(rw, main.config, "hf", length));
   const unscaled = systems.filter(({ reads, layers }) => layers.length > 0 && !reads.includes("factor"));
-  const others = unscaled.length === 0 ? "" : ` ${unscaled.map(({ system }) => system).join(" and ")} don't scale at all.`;
+  const others =
+    unscaled.length === 0 ? "" : ` ${unscaled.map(({ system }) => system).join(" and ")} don't scale at all.`;
   return finding(
     "dynamic-cached-keys",
     "warning",
@@ -95,14 +112,16 @@ const yarnShortTexts: Check = ({ main, path }) => {
 /** The converter of llama.cpp reorders the rows of q and k in some families. */
 const ggufPairing: Check = ({ facts }) => {
   const { pairing, gguf_pairing } = facts.traits;
-  if (pairing === undefined || gguf_pairing === undefined || pairing === gguf_pairing) return undefined;
+  // interleaved_to_half has the rows of interleaved
+  if (pairing === undefined || gguf_pairing === undefined || (pairing === "half") === (gguf_pairing === "half"))
+    return undefined;
   const [here, there] = facts.isGguf ? [gguf_pairing, pairing] : [pairing, gguf_pairing];
   const formats = facts.isGguf ? ["this GGUF file", "its files on the Hub"] : ["this file", "a GGUF file of it"];
   return finding(
     "pairing-by-format",
     "note",
     facts.isGguf ? "general.architecture" : `${facts.prefix}model_type`,
-    `${formats[0]} has ${here} pairs, ${formats[1]} ${there} ones: llama.cpp's converter may permute the rows of q and k. Weights or code taken from one for the other give word salad from the first token; convert the rows with \`ropewalk convert pairing\`.`,
+    `${capital(formats[0]!)} has ${here} pairs, ${formats[1]} ${there} ones: llama.cpp's converter may permute the rows of q and k. Weights or code taken from one for the other give word salad from the first token; convert the rows with \`ropewalk convert pairing\`.`,
     "docs/gibberish.md#permuted-weights",
   );
 };
@@ -152,6 +171,7 @@ const ggufAttnFactor: Check = ({ facts }: Case) => {
 
 /** In the order in which they are listed. */
 export const USE_CHECKS: readonly Check[] = [
+  pastTrained,
   llama3Forgotten,
   contextCapped,
   dynamicKeys,
@@ -162,4 +182,3 @@ export const USE_CHECKS: readonly Check[] = [
   ggufAttnFactor,
   ggufPairing,
 ];
-

@@ -6,7 +6,12 @@ import type { LayerGroup } from "./diagnosis.js";
 import { type Facts, numberOf, valueOf } from "./facts.js";
 
 /** The groups of layers, described at a length. */
-export function layerGroups(rw: Ropewalk, facts: Facts, { ropes, layersWithoutRope }: ConfigRopes, length: number): LayerGroup[] {
+export function layerGroups(
+  rw: Ropewalk,
+  facts: Facts,
+  { ropes, layersWithoutRope }: ConfigRopes,
+  length: number,
+): LayerGroup[] {
   const count = ropes.reduce((sum, { layers }) => sum + layers.length, layersWithoutRope.length);
   const windows = windowsOf(facts, count);
   return ropes.flatMap((rope) => splitByWindow(rope, windows).map((group) => describeGroup(rw, group, length)));
@@ -21,7 +26,8 @@ function windowsOf(facts: Facts, count: number): number[] {
   if (isArray(types) && types.length === count)
     return types.map((type) => (type === "sliding_attention" || type === "chunked_attention" ? (window ?? 0) : 0));
   const pattern = valueOf(facts, [], "attention.sliding_window_pattern");
-  if (window !== undefined && isArray(pattern)) return Array.from({ length: count }, (_, i) => (pattern[i] ? window : 0));
+  if (window !== undefined && isArray(pattern))
+    return Array.from({ length: count }, (_, i) => (pattern[i] ? window : 0));
   const hasNone = window === undefined || window === 0 || valueOf(facts, "use_sliding_window") === false;
   return hasNone ? Array.from({ length: count }, () => 0) : [];
 }

@@ -22,6 +22,7 @@ export function scaledLength({ rope_scaling }: Readonly<RopeConfig>): number | n
 /** The longest sequence that a config is made for; null if it doesn't say. */
 export function servedLength(config: Readonly<RopeConfig>): number | null {
   const { max_position_embeddings: max, rope_scaling } = config;
-  if (max !== undefined && rope_scaling?.rope_type === "dynamic_yarn") return Math.max(max, scaledLength(config) ?? max);
+  if (max !== undefined && rope_scaling?.rope_type === "dynamic_yarn")
+    return Math.max(max, scaledLength(config) ?? max);
   return scaledLength(config) ?? max ?? rope_scaling?.original_max_position_embeddings ?? null;
 }

@@ -38,6 +38,8 @@ function elementsOf(facts: Facts, rotated: number | undefined): ((layer: number)
   const values = numberOf(facts, "v_head_dim", "attention.value_length") ?? width;
   if (width === undefined || values === undefined) return undefined;
   const headsOf = (layer: number): number =>
-    Number(Array.isArray(keyHeads) || ArrayBuffer.isView(keyHeads) ? (keyHeads as ArrayLike<unknown>)[layer] : keyHeads);
+    Number(
+      Array.isArray(keyHeads) || ArrayBuffer.isView(keyHeads) ? (keyHeads as ArrayLike<unknown>)[layer] : keyHeads,
+    );
   return (layer) => headsOf(layer) * (width + values);
 }

@@ -1,5 +1,6 @@
 // Writes the lines to paste for each system. Each block is read back and its frequencies are computed (recipe_check.ts).
 import type { Dict } from "../base/dict.js";
+import { knownFamily } from "../config/family_lookup.js";
 import type { LayerGroup, RecipeBlock } from "./diagnosis.js";
 import type { Extension } from "./extend.js";
 import { type Facts, tokens, valueOf } from "./facts.js";
@@ -32,7 +33,8 @@ function llamaBlock({ extension, length, facts, name }: Order): Draft {
   const file = /^[\w.-]+\.gguf$/.test(name) ? name : "model.gguf";
   const isYarn = rope_type === "yarn" && (extension.changes || !facts.isGguf);
   const scaling = isYarn ? ` \\\n  --rope-scaling yarn --rope-scale ${factor} --yarn-orig-ctx ${original}` : "";
-  const architecture = facts.isGguf ? facts.family : "ARCHITECTURE";
+  const isShared = facts.isGguf || knownFamily("gguf", facts.family).pairing !== undefined;
+  const architecture = isShared ? facts.family : "ARCHITECTURE";
   const max = extension.config.max_position_embeddings;
   const capped = `A server built before August 2026 cuts its slots to the file's context length: add --override-kv ${architecture}.context_length=int:${max}`;
   return {
@@ -40,7 +42,9 @@ function llamaBlock({ extension, length, facts, name }: Order): Draft {
     title: "llama.cpp",
     language: "shell",
     text: `llama-server -m ${file} -c ${length}${scaling}`,
-    note: isYarn ? `The same flags work for llama-cli. ${capped}. Don't add --context-shift.` : "The same flags work for llama-cli.",
+    note: isYarn
+      ? `The same flags work for llama-cli. ${capped}. Don't add --context-shift.`
+      : "The same flags work for llama-cli.",
   };
 }
 
@@ -74,14 +78,17 @@ function transformersBlocks(order: Order): Draft[] {
     rope_theta,
     rope_scaling: rest,
   });
-  return [newer, block("transformers 4 and older programs: config.json", older, " Don't keep rope_parameters beside them.")];
+  return [
+    newer,
+    block("transformers 4 and older programs: config.json", older, " Don't keep rope_parameters beside them."),
+  ];
 }
 
 /** The keys of config.json, with the names of transformers 5. */
 function configLines(order: Order): Dict {
   const { groups, main, extension, facts } = order;
   const kinds = [...new Map(groups.map((group) => [group.kind, group])).values()];
-  const parameters =
+  const parameters: Dict =
     kinds.length === 1
       ? scalingLines(order, main)
       : Object.fromEntries(kinds.map((group) => [group.kind, scalingLines(order, group)]));
@@ -100,8 +107,10 @@ function withPrefix({ prefix }: Facts, lines: Dict): Dict {
 /** The scaling of a group as a rope_parameters, with the keys of the file that the package names otherwise. */
 function scalingLines({ extension, groups, scaling, facts }: Order, group: LayerGroup): Dict {
   const { rope_scaling, rope_theta } = extension.configs[groups.indexOf(group)]!;
-  const { rope_type, mrope_section: _, mrope_layout: __, ...keys } = rope_scaling ?? {};
-  const kept = ["partial_rotary_factor", "mrope_section", "mrope_interleaved"].filter((key) => scaling[key] !== undefined);
+  const { rope_type = "default", mrope_section: _, mrope_layout: __, ...keys } = rope_scaling ?? {};
+  const kept = ["partial_rotary_factor", "mrope_section", "mrope_interleaved"].filter(
+    (key) => scaling[key] !== undefined,
+  );
   const share = valueOf(facts, "partial_rotary_factor");
   return {
     rope_type,
@@ -131,7 +140,7 @@ function ropewalkBlocks({ extension, length, facts, name }: Order): Draft[] {
       title: "Ropewalk, command line",
       language: "shell",
       text: `npx ropewalk chat ${source} --context ${length}${flags}`,
-      note: `Or generate and perplexity: the flags are the same. ${tokens(length)} tokens need the memory below.`,
+      note: `Or generate and perplexity: the flags are the same. ${tokens(length)} tokens need the memory shown here.`,
     },
   ];
 }

@@ -21,12 +21,15 @@ export function checkBlock(rw: Ropewalk, draft: Draft, order: Order): RecipeBloc
     );
     const worst = differences.find(({ same }) => !same);
     if (worst !== undefined) {
-      const text = `${draft.system} can't do the same: ${differenceText(worst)} than recommended`;
+      const text = `${draft.system} can't do the same: compared with the recommended config, ${differenceText(worst)}`;
       return { ...draft, checked: { same: false, text } };
     }
     const { max_length } = planIn(rw, configs[order.groups.indexOf(order.main)]!, compat, length);
     if (compat === "vllm" && max_length > 0 && max_length < length)
-      return { ...draft, checked: { same: false, text: `vLLM serves at most ${tokens(max_length)} tokens with these lines` } };
+      return {
+        ...draft,
+        checked: { same: false, text: `vLLM serves at most ${tokens(max_length)} tokens with these lines` },
+      };
     const text = "checked: these lines give the recommended frequencies and attention factor";
     return { ...draft, checked: { same: true, text } };
   } catch (error) {
@@ -36,7 +39,10 @@ export function checkBlock(rw: Ropewalk, draft: Draft, order: Order): RecipeBloc
 }
 
 /** The configs of all groups, and the length, that a system has after reading a block. */
-function readBlock({ text, language }: Draft, order: Order): { configs: readonly Readonly<RopeConfig>[]; length: number } {
+function readBlock(
+  { text, language }: Draft,
+  order: Order,
+): { configs: readonly Readonly<RopeConfig>[]; length: number } {
   if (language === "json") return { configs: withLines(order, JSON.parse(text) as Dict), length: order.length };
   if (language === "js") {
     const options = JSON.parse(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1)) as {
@@ -59,7 +65,9 @@ function readBlock({ text, language }: Draft, order: Order): { configs: readonly
 
 /** The words of a command line by the flag before them. */
 function readFlags(text: string): Map<string, string> {
-  const words = [...text.replaceAll("\\\n", " ").matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word!);
+  const words = [...text.replaceAll("\\\n", " ").matchAll(/'([^']*)'|(\S+)/g)].map(
+    ([, quoted, word]) => quoted ?? word!,
+  );
   return new Map(words.flatMap((word, i) => (word.startsWith("-") ? [[word, words[i + 1] ?? ""] as const] : [])));
 }
 
@@ -69,7 +77,7 @@ function withLines({ facts, groups }: Order, lines: Dict): Readonly<RopeConfig>[
     const merged: Record<string, unknown> = { ...file };
     for (const [key, value] of Object.entries(lines)) {
       const isPart = path + key === facts.prefix.slice(0, (path + key).length) && isDict(file[key]) && isDict(value);
-      merged[key] = isPart ? merge(file[key] as Dict, value as Dict, `${path}${key}.`) : value;
+      merged[key] = isPart ? merge(file[key] as Dict, value, `${path}${key}.`) : value;
     }
     if ("rope_parameters" in lines) delete merged["rope_scaling"];
     if ("rope_scaling" in lines) delete merged["rope_parameters"];

@@ -86,14 +86,21 @@ function keysOf(
   compat: System["compat"],
   length: number,
 ): { reads: string[]; ignores: string[] } {
-  const plan = planIn(rw, config, compat, length);
+  // Some keys are only read at short lengths, or past the trained one.
+  const plans = [...new Set([length, 1, Math.min(2 * length, 2 ** 30)])].map((length) => ({ length, plan: planIn(rw, config, compat, length) }));
   const { rope_type: _, ...scaling } = config.rope_scaling ?? {};
   const keys = [
-    ...Object.entries(scaling).map(([key, value]) => ({ key, changed: (other: unknown) => ({ rope_scaling: { [key]: other } }), value })),
+    ...Object.entries(scaling).map(([key, value]) => ({
+      key,
+      changed: (other: unknown) => ({ rope_scaling: { [key]: other } }),
+      value,
+    })),
     { key: "rope_theta", changed: (other: unknown) => ({ rope_theta: other }), value: config.rope_theta },
   ].filter(({ key }) => !key.startsWith("mrope_") && key !== "llama_4_scaling_beta");
   const isRead = ({ changed, value }: (typeof keys)[number]): boolean =>
-    othersOf(value).some((other) => changesPlan(rw, plan, config, changed(other), compat, length));
+    othersOf(value).some((other) =>
+      plans.some(({ plan, length }) => changesPlan(rw, plan, config, changed(other), compat, length)),
+    );
   return {
     reads: keys.filter(isRead).map(({ key }) => key),
     ignores: keys.filter((key) => !isRead(key)).map(({ key }) => key),
@@ -104,7 +111,7 @@ function keysOf(
 function othersOf(value: unknown): unknown[] {
   if (typeof value === "boolean") return [!value];
   if (typeof value === "number") return [value * 2, value / 2, value * 4, value + 1].filter((other) => other > 0);
-  return Array.isArray(value) ? [value.map((item) => (typeof item === "number" ? item * 1.5 : item))] : [];
+  return Array.isArray(value) ? [value.map((item: unknown) => (typeof item === "number" ? item * 1.5 : item))] : [];
 }
 
 function changesPlan(

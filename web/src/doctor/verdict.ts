@@ -1,7 +1,7 @@
 // The answer in plain words.
 import type { Finding, LayerGroup, Verdict } from "./diagnosis.js";
 import type { Extension } from "./extend.js";
-import { type Facts, numberOf, shown, tokens } from "./facts.js";
+import { capital, type Facts, numberOf, shown, tokens } from "./facts.js";
 import { isWithoutRope } from "../config/family_lookup.js";
 
 /** Families whose positions are vectors of the checkpoint, one for each position. */
@@ -15,12 +15,20 @@ export function verdictWithoutRope(facts: Facts, findings: readonly Finding[]): 
   if (LEARNED.includes(family)) {
     const count = numberOf(facts, ["n_positions", "max_position_embeddings"], "context_length");
     const most = count === undefined ? "" : `, one vector for each of its ${tokens(count)} positions`;
-    return { status: "cannot", text: `Can't: ${family} has learned positions${most}. No RoPE scaling applies; it ends there.` };
+    return {
+      status: "cannot",
+      text: `Can't: ${family} has learned positions${most}. No RoPE scaling applies; it ends there.`,
+    };
   }
   if (ALIBI.includes(family))
-    return { status: "cannot", text: `Can't: ${family} has ALiBi, a penalty by distance, and no RoPE. It needs no scaling, but forgets far tokens.` };
-  const hasNone = isWithoutRope(isGguf ? "gguf" : "hf", facts.family) || /no rotary|no RoPE|ALiBi/.test(fault?.text ?? "");
-  if (hasNone) return { status: "cannot", text: `Can't: ${fault?.text ?? `${family} has no RoPE`}. No RoPE scaling applies.` };
+    return {
+      status: "cannot",
+      text: `Can't: ${family} has ALiBi, a penalty by distance, and no RoPE. It needs no scaling, but forgets far tokens.`,
+    };
+  const hasNone =
+    isWithoutRope(isGguf ? "gguf" : "hf", facts.family) || /no rotary|no RoPE|ALiBi/.test(fault?.text ?? "");
+  if (hasNone)
+    return { status: "cannot", text: `Can't: ${fault?.text ?? `${family} has no RoPE`}. No RoPE scaling applies.` };
   return { status: "unknown", text: `Can't tell: ${fault?.text ?? "the file has no layers with RoPE"}.` };
 }
 
@@ -47,19 +55,20 @@ export function verdictOf(main: LayerGroup, extension: Extension | undefined, le
   if (extension === undefined) {
     const isTensor = main.config.freq_factors !== undefined;
     const why = isTensor ? "the frequency factors in its tensor were" : `its ${main.rope_type} scaling was`;
-    return { status: "cannot", text: `Can't: ${past}. ${capital(why)} chosen for that length, and no larger one is known to work.` };
+    return {
+      status: "cannot",
+      text: `Can't: ${past}. ${capital(why)} chosen for that length, and no larger one is known to work.`,
+    };
   }
   const { factor, rope_type } = extension.config.rope_scaling ?? {};
   const name = rope_type === "yarn" ? "YaRN" : (rope_type ?? "a scaling");
   const raised = main.rope_type === rope_type ? "a larger factor" : name;
   const dynamic = main.rope_type === "dynamic" ? " Only transformers reads its dynamic scaling." : "";
-  const far = (factor ?? 1) > 8 ? " That is far: measure the loss before you rely on it." : "";
-  const text = `Needs ${raised}: ${past}. ${shown(length / (trained ?? served))} times the trained length, so factor ${factor}.${dynamic}${far}`;
+  const far = length > 8 * served ? " That is far: measure the loss before you rely on it." : "";
+  const text = `Needs ${raised}: ${past}. ${shown(Number((length / (trained ?? served)).toPrecision(3)))} times the trained length, so factor ${factor}.${dynamic}${far}`;
   return { status: "needs_scaling", text };
 }
 
 function fromTrained(trained: number | null, served: number): string {
   return trained === null || trained === served ? "" : ` from ${tokens(trained)}`;
 }
-
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -28,7 +28,7 @@ export interface ConfigRopes {
   readonly layersWithoutRope: readonly number[];
 }
 
-/** Kinds of layers to try, after those in the config. */
+/** Kinds of layers to try, before those in the config. */
 const LAYER_KINDS = ["full_attention", "sliding_attention", "chunked_attention", "main", "compress"];
 
 /**
@@ -55,7 +55,7 @@ export function configRopes(source: Dict, overrides?: RopeOverrides, layerType?:
     return { ropes: [{ kind: undefined, rope: read(), layers: indicesOf(hasRope, Boolean) }], layersWithoutRope };
   } catch (error) {
     if (!(error instanceof RopewalkError) || error.field !== "layer_type") throw error;
-    const kinds = new Set([...types.filter((type) => typeof type === "string"), ...LAYER_KINDS]);
+    const kinds = new Set([...LAYER_KINDS, ...types.filter((type) => typeof type === "string")]);
     const ropes = [...kinds].flatMap((kind): LayerRope[] => {
       // as in rw.model(), overrides don't apply to sliding-window layers
       const rope = ifAvailable(() =>

@@ -8,10 +8,7 @@ import { MAX_HEAD_DIM } from "./limits.js";
 const ROPE_TENSORS = ["rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"] as const;
 
 /** Reads the tensors of a GGUF file that contain RoPE factors: one for each pair, so they are short. @internal */
-export async function readRopeTensors(
-  files: ModelFiles,
-  signal: AbortSignal | undefined,
-): Promise<GgufRopeTensors> {
+export async function readRopeTensors(files: ModelFiles, signal: AbortSignal | undefined): Promise<GgufRopeTensors> {
   const found = ROPE_TENSORS.map((name) => files.tensors.get(name)).filter((tensor) => tensor !== undefined);
   for (const { name, format, bytes } of found) {
     if (format !== "f32") fail("INVALID_FILE", fieldOf(files.name, name), `must be f32 (got ${format})`);
