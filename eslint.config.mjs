@@ -1,4 +1,4 @@
-// The package's sources follow typescript-eslint's strictest rules that use types; scripts, tests and examples ESLint's recommended ones.
+// The sources of the package and of the site follow typescript-eslint's strictest rules that use types; scripts, tests and examples ESLint's recommended ones.
 import eslint from "@eslint/js";
 import globals from "globals";
 import tseslint from "typescript-eslint";
@@ -6,9 +6,14 @@ import tseslint from "typescript-eslint";
 export default tseslint.config(
   { ignores: ["dist/", "build/", "docs/api/", ".toolchain/", "coverage/"] },
   {
-    files: ["web/src/**/*.ts"],
+    files: ["web/src/**/*.ts", "web/site/**/*.ts"],
     extends: [tseslint.configs.strictTypeChecked],
-    languageOptions: { parserOptions: { project: "./tsconfig.json", tsconfigRootDir: import.meta.dirname } },
+    languageOptions: {
+      parserOptions: {
+        project: ["./tsconfig.json", "./web/site/tsconfig.json", "./web/site/tsconfig.worker.json"],
+        tsconfigRootDir: import.meta.dirname,
+      },
+    },
     linterOptions: { reportUnusedDisableDirectives: "error" },
     rules: {
       // Numbers and booleans print the same everywhere.

@@ -3,9 +3,9 @@
 //   rules     imports and includes go one way, files are short (check_rules.mjs)
 //   native    the C++ tests, optimized and under sanitizers, and a short run of the fuzz targets in C++
 //   package   the packed package in Node without eval, in the simd and the relaxed build, its command line, and a short run of its fuzz targets
-//   browser   Chromium, Firefox and WebKit under a strict content security policy, bundlers, the examples
+//   browser   Chromium, Firefox and WebKit under a strict content security policy, bundlers, the examples, the site
 //   types     publint, are-the-types-wrong, programs compiled against the packed package
-//   lint      ESLint, Prettier, clang-format, TypeDoc
+//   lint      TypeScript of the site, ESLint, Prettier, clang-format, TypeDoc
 //
 // It installs what is missing first. `--verbose` shows the output of compilers and installers.
 
@@ -19,7 +19,7 @@ const needs = {
   package: ["build"],
   browser: ["build", "native", "browsers"],
   types: ["build"],
-  lint: ["lint"],
+  lint: ["build", "lint"],
 };
 
 await runMain(import.meta.url, async (named) => {

@@ -10,6 +10,11 @@ export async function checkCode() {
   await capture("eslint", [".", "--max-warnings", "0"], inRepository);
 }
 
+export async function checkSiteTypes() {
+  for (const project of ["tsconfig.json", "tsconfig.worker.json"])
+    await capture("tsc", ["-p", join(root, "web", "site", project)], inRepository);
+}
+
 export async function checkFormat() {
   await capture("prettier", ["--check", "."], inRepository);
   const options = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.cpp", "*.h"];

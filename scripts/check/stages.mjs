@@ -3,8 +3,9 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { build } from "../build.mjs";
+import { buildSite } from "../site.mjs";
 import { resultsFile, showCounts } from "./junit.mjs";
-import { checkDocumentation, checkFormat, checkCode } from "./lint.mjs";
+import { checkCode, checkDocumentation, checkFormat, checkSiteTypes } from "./lint.mjs";
 import { checkNative, nativeBuilds } from "./native.mjs";
 import { runNodeTests, testFiles } from "./node_tests.mjs";
 import { checkPackage, flagsOf, install, installTests, pack } from "./package.mjs";
@@ -42,7 +43,8 @@ export const stages = {
   async browser() {
     await buildPackage();
     // one file at a time: a browser uses all processors
-    for (const name of ["browser", "bundlers", "examples", "files"]) await nodeTests(name, { concurrency: 1 });
+    await step("site", buildSite);
+    for (const name of ["browser", "bundlers", "examples", "files", "site"]) await nodeTests(name, { concurrency: 1 });
   },
 
   async types() {
@@ -55,6 +57,8 @@ export const stages = {
   },
 
   async lint() {
+    await buildPackage(); // the site's types come from it
+    await check("TypeScript of the site", checkSiteTypes);
     await check("ESLint", checkCode);
     await check("Prettier and clang-format", checkFormat);
     await check("TypeDoc", checkDocumentation);

@@ -1,6 +1,7 @@
 // Creates and finds elements.
 
 /** The one element for a selector. @throws Error if the page has none */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- as querySelector<T>()
 export function find<T extends Element = HTMLElement>(selector: string, within: ParentNode = document): T {
   const element = within.querySelector<T>(selector);
   if (element === null) throw new Error(`the page has no ${selector}`);

@@ -1,0 +1,235 @@
+// Panel 6: the small model reads a story past its trained length, and its scaling is switched while it reads. The first view is a committed
+// result; the model is loaded on request.
+import "./live.css";
+import { load, type WorkerModel, type WorkerRopewalk } from "ropewalk/worker";
+import { scalings } from "../../../examples/small_model/scalings.mjs";
+import { find } from "../page/elements.js";
+import { fetchSmallModel, SMALL_MODEL_BYTES } from "../page/small_model.js";
+import { bytesText, speedText } from "../page/units.js";
+import { attentionPart } from "./live_attention_part.js";
+import { drawLoss, drawRecall, drawStrip, labelOf } from "./live_charts.js";
+import { drawKeys } from "./live_keys.js";
+import { Reader } from "./live_reader.js";
+import { committedRun, LENGTH, type Run, type Wanted } from "./live_run.js";
+import { drawStory } from "./live_story.js";
+import type { Mount, PanelParts } from "./panel.js";
+
+/** Layers and heads of the small model, for the number of its keys. */
+const [LAYERS, HEADS] = [4, 4];
+const TURN_MS = 700;
+/** Charts are drawn this often while a story is read: the model must not wait for them. */
+const DRAW_MS = 120;
+const EMPTY: Run = { words: [], losses: [], answers: [], switches: [] };
+
+/** @see lab/live.html */
+export const mount: Mount = (parts) => {
+  const { section, form } = parts;
+  for (const [name, chosen] of [
+    ["first", "none"],
+    ["later", "yarn"],
+  ] as const) {
+    const select = form.elements.namedItem(name) as HTMLSelectElement;
+    select.append(
+      ...Object.entries(scalings).map(([key, { label }]) => new Option(label, key, key === chosen, key === chosen)),
+    );
+    select.value = new URLSearchParams(location.search).get(`live.${name}`) ?? chosen;
+    if (select.value === "") select.value = chosen;
+  }
+  // controls outside the form belong to it, too
+  section.addEventListener("input", ({ target }) => {
+    if (target instanceof HTMLInputElement && target.form === form && !form.contains(target))
+      form.dispatchEvent(new Event("input"));
+  });
+  const live = new LivePart(parts);
+  const attention = attentionPart(parts);
+  return () => {
+    live.draw();
+    return attention();
+  };
+};
+
+class LivePart {
+  readonly #parts: PanelParts;
+  #rw: WorkerRopewalk | undefined;
+  #model: WorkerModel | undefined;
+  #reader: Reader | undefined;
+  /** The form's values that need another reading when they change. */
+  #readFor = "";
+  #shown = { first: "", later: "" };
+
+  constructor(parts: PanelParts) {
+    this.#parts = parts;
+    const on = (id: string, action: () => void): void => this.#button(id).addEventListener("click", action);
+    on("load", () => void this.#load());
+    on("pause", () => this.#pauseOrResume());
+    on("again", () => this.#start());
+    on("here", () => this.#switchHere());
+    this.#button("load").textContent = `Run it here (${bytesText(SMALL_MODEL_BYTES)})`;
+  }
+
+  #button(name: string): HTMLButtonElement {
+    return find<HTMLButtonElement>(`#live-${name}`, this.#parts.section);
+  }
+
+  #value(name: string): string {
+    return (this.#parts.form.elements.namedItem(name) as HTMLInputElement).value;
+  }
+
+  #wanted(): Wanted {
+    return {
+      text: this.#value("text"),
+      seed: Math.max(1, Math.floor(Number(this.#value("seed"))) || 1),
+      first: this.#value("first"),
+      later: this.#value("later"),
+      at: Number(this.#value("at")),
+    };
+  }
+
+  async #load(): Promise<void> {
+    const [button, problem] = [this.#button("load"), find("#live-problem", this.#parts.section)];
+    button.disabled = true;
+    problem.hidden = true;
+    this.#say("Loading the model …");
+    try {
+      const file = await fetchSmallModel();
+      this.#rw = await load({ build: "simd", threads: 1 }); // the same bits everywhere, so the same story
+      this.#model = await this.#rw.model([file]);
+      button.hidden = true;
+      this.#start();
+    } catch (error) {
+      await this.#fail(error as Error);
+    }
+  }
+
+  async #fail({ message }: Error): Promise<void> {
+    const problem = find("#live-problem", this.#parts.section);
+    problem.textContent = `${message} The button tries again.`;
+    problem.hidden = false;
+    this.#say("");
+    this.#reader?.stop();
+    this.#reader = this.#model = undefined;
+    Object.assign(this.#button("load"), { disabled: false, hidden: false, textContent: "Try again" });
+    for (const name of ["pause", "here", "again"]) this.#button(name).hidden = true;
+    await this.#rw?.dispose();
+    this.#rw = undefined;
+  }
+
+  #start(): void {
+    this.#reader?.stop();
+    const reader = new Reader(this.#model!, () => this.#wanted());
+    this.#reader = reader;
+    this.#readFor = this.#inputs();
+    let drawn = 0;
+    const finished = reader.read(() => {
+      if (performance.now() - drawn < DRAW_MS) return;
+      drawn = performance.now();
+      this.#parts.redraw();
+    });
+    finished.then(
+      () => this.#parts.redraw(),
+      (error: unknown) => this.#reader === reader && void this.#fail(error as Error),
+    );
+    this.#parts.redraw();
+  }
+
+  #inputs(): string {
+    const { text, seed, first } = this.#wanted();
+    return [text, seed, first].join();
+  }
+
+  #pauseOrResume(): void {
+    if (this.#reader?.isPaused) this.#reader.resume();
+    else this.#reader?.pause();
+    this.#parts.redraw();
+  }
+
+  /** Sets the switch to the present token, by its control. */
+  #switchHere(): void {
+    const slider = this.#parts.form.elements.namedItem("at") as HTMLInputElement;
+    slider.value = String(this.#reader?.run.losses.length ?? slider.value);
+    slider.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+
+  draw(): void {
+    const { section, rw } = this.#parts;
+    const wanted = this.#wanted();
+    const reader = this.#reader;
+    if (reader !== undefined && this.#readFor !== this.#inputs()) {
+      this.#start();
+      return;
+    }
+    if (reader?.isFinished && this.#differs(reader.run, wanted)) {
+      this.#start();
+      return;
+    }
+    const run = reader?.run ?? committedRun(wanted);
+    drawStrip(find("#live-strip", section), run ?? EMPTY);
+    drawLoss(find("#live-loss", section), run ?? EMPTY);
+    drawRecall(find("#live-recall", section), run ?? EMPTY, [wanted.first, wanted.later]);
+    drawStory(find("#live-story", section), run ?? EMPTY);
+    this.#showState(run);
+    const position = Number(this.#value("position"));
+    for (const name of ["at", "position"])
+      find<HTMLOutputElement>(`output[data-of="${name}"]`, section).textContent = this.#value(name);
+    this.#turnKeys(find("#live-keys", section), { ...wanted, position }, rw);
+  }
+
+  /** Whether the form has another switch than a run that has ended. */
+  #differs({ switches }: Run, { first, later, at }: Wanted): boolean {
+    const last = switches.at(-1);
+    return last?.scaling !== later || (later !== first && last.at !== at && switches.length <= 2);
+  }
+
+  #showState(run: Run | undefined): void {
+    const reader = this.#reader;
+    const isReading = reader !== undefined && !reader.isFinished;
+    Object.assign(this.#button("pause"), { hidden: !isReading, textContent: reader?.isPaused ? "Read on" : "Pause" });
+    this.#button("here").hidden = !isReading;
+    this.#button("again").hidden = reader === undefined || isReading;
+    if (reader === undefined) {
+      if (this.#button("load").disabled) return;
+      this.#say(
+        run === undefined
+          ? "This story hasn't been measured beforehand. Run the model to read it."
+          : "Measured beforehand, with the same model. Run it to read other stories, and to switch where you like.",
+      );
+      return;
+    }
+    const read = reader.run.losses.length;
+    const switched = reader.run.switches.filter(({ at }) => at > 0).at(-1);
+    const progress = `${read.toLocaleString("en")} of ${LENGTH.toLocaleString("en")} tokens, ${speedText(read, reader.milliseconds)}.`;
+    const keys = switched === undefined ? 0 : switched.at * LAYERS * HEADS;
+    const retuned =
+      switched === undefined
+        ? ""
+        : ` Switched to ${labelOf(switched.scaling)} at token ${switched.at}: ${keys.toLocaleString("en")} cached keys rotated in ${(switched.milliseconds ?? 0).toFixed(1)} ms, no token read again.`;
+    this.#say(progress + retuned);
+  }
+
+  /** Moves the hands of the key when one of the scalings has changed. */
+  #turnKeys(
+    figure: HTMLElement,
+    wanted: { first: string; later: string; position: number },
+    rw: PanelParts["rw"],
+  ): void {
+    const { first, later } = wanted;
+    const isNew = this.#shown.first !== "" && (this.#shown.first !== first || this.#shown.later !== later);
+    this.#shown = { first, later };
+    if (!isNew || matchMedia("(prefers-reduced-motion: reduce)").matches) {
+      drawKeys(figure, rw, wanted);
+      return;
+    }
+    const start = performance.now();
+    const step = (): void => {
+      const moved = Math.min(1, (performance.now() - start) / TURN_MS);
+      drawKeys(figure, rw, wanted, moved);
+      if (moved < 1 && this.#shown.first === first && this.#shown.later === later) requestAnimationFrame(step);
+    };
+    step();
+  }
+
+  #say(text: string): void {
+    const state = find("#live-state", this.#parts.section);
+    if (state.textContent !== text) state.textContent = text;
+  }
+}

@@ -1,0 +1,29 @@
+// The words of a story, with its answers and switches marked.
+import { withText } from "../page/elements.js";
+import { labelOf } from "./live_charts.js";
+import type { Run } from "./live_run.js";
+
+/** Writes the words that have been read. A wrong answer is followed by the right one. */
+export function drawStory(element: HTMLElement, run: Run): void {
+  if (element.closest("details")?.open === false) return;
+  const answers = new Map(run.answers.map((answer) => [answer.at, answer]));
+  const switches = new Map(run.switches.map(({ at, scaling }) => [at, scaling]));
+  const nodes: (Node | string)[] = [];
+  for (const [at, word] of run.words.slice(0, run.losses.length).entries()) {
+    const scaling = switches.get(at);
+    if (scaling !== undefined && at > 0)
+      nodes.push(" ", Object.assign(withText("span", labelOf(scaling)), { className: "switch" }));
+    const answer = answers.get(at);
+    if (answer === undefined) {
+      nodes.push(/^[.?]$/.test(word) || word === "" || nodes.length === 0 ? word : ` ${word}`);
+      continue;
+    }
+    const given = answer.word ?? word;
+    const text = answer.isRight ? `✓ ${given}` : `✗ ${given}`;
+    nodes.push(" ", Object.assign(withText("mark", text), { className: answer.isRight ? "right" : "wrong" }));
+    if (!answer.isRight && given !== word) nodes.push(` ${word}`);
+  }
+  const isAtEnd = element.scrollTop + element.clientHeight > element.scrollHeight - 40;
+  element.replaceChildren(...nodes);
+  if (isAtEnd) element.scrollTop = element.scrollHeight;
+}

@@ -1,0 +1,47 @@
+// What this browser gives to models: threads, memory, and the kernels chosen for its processor.
+import type { Ropewalk } from "ropewalk";
+import { find, withText } from "../page/elements.js";
+import { bytesText } from "../page/units.js";
+
+/** Kernels of these formats are listed: a float one, and one of each kind of quantization. */
+const FORMATS = ["f16", "q8_0", "q4_k", "q6_k"] as const;
+
+/** Fills the table of the device. `model` is the runtime of the open model, which may have more threads than the page's own. */
+export async function showDevice(
+  rw: Pick<Ropewalk, "build" | "kernels">,
+  { threads, memoryBytes }: { threads: number; memoryBytes: number },
+): Promise<void> {
+  const memory = (navigator as { deviceMemory?: number }).deviceMemory;
+  const kernels = FORMATS.map((format) => {
+    const { oneToken, prompt } = rw.kernels.products[format];
+    return `${format}: ${oneToken === prompt ? oneToken : `${oneToken}, prompts ${prompt}`}`;
+  });
+  const rows: [string, string][] = [
+    ["Isolated from other origins", crossOriginIsolated ? `yes, by ${await isolatedBy()}` : "no, so one thread"],
+    ["Threads of the model", String(threads)],
+    ["Processor cores", String(navigator.hardwareConcurrency)],
+    ["Relaxed SIMD", rw.build === "relaxed" ? "yes" : "no"],
+    ["Build", rw.build],
+    ["Memory of the model's Worker", bytesText(memoryBytes)],
+    ["Memory of the device", memory === undefined ? "this browser doesn't say" : `${memory} GB or more`],
+    ["Kernels", kernels.join(" · ")],
+  ];
+  find<HTMLTableElement>("#device tbody").replaceChildren(
+    ...rows.map(([name, value]) => {
+      const row = document.createElement("tr");
+      row.append(Object.assign(withText("th", name), { scope: "row" }), withText("td", value));
+      return row;
+    }),
+  );
+}
+
+/** The header that isolates this page, or what adds it. */
+async function isolatedBy(): Promise<string> {
+  // pages without TLS have no service workers
+  const { serviceWorker } = navigator as { serviceWorker?: ServiceWorkerContainer };
+  if (serviceWorker?.controller != null) return "the service worker of this site";
+  const { headers } = await fetch(location.href, { method: "HEAD" });
+  const policy = headers.get("document-isolation-policy");
+  if (policy !== null) return `Document-Isolation-Policy: ${policy}`;
+  return `Cross-Origin-Embedder-Policy: ${headers.get("cross-origin-embedder-policy") ?? "unknown"}`;
+}

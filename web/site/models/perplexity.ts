@@ -1,0 +1,111 @@
+// Perplexity of a pasted text by position, under several scalings.
+import { textOf } from "../../../examples/small_model/texts.mjs";
+import { drawChart, Plot } from "../page/chart.js";
+import { find, shown, withText } from "../page/elements.js";
+import type { Conversation } from "./conversation.js";
+import { LABELS, layersToChange, overridesFor } from "./scaling.js";
+
+/** Points of a curve, at most. */
+const POINTS = 40;
+const COLORS = ["var(--trained)", "var(--interpolated)", "var(--blended)", "var(--chosen)", "var(--kept)"];
+
+interface Curve {
+  readonly scaling: string;
+  readonly color: string;
+  readonly perplexity: number;
+  readonly points: { position: number; perplexity: number }[];
+}
+
+/** Connects the form. `conversation` returns the one that is open. */
+export function startPerplexity(conversation: () => Conversation | undefined): void {
+  const form = find<HTMLFormElement>("#measure");
+  const text = find<HTMLTextAreaElement>("#measured");
+  const state = find("#measure-state");
+  const stop = find<HTMLButtonElement>("#measure-stop");
+  let measuring: AbortController | undefined;
+  find("#sample").addEventListener("click", () => (text.value = textOf({ seed: 1, length: 1024 }).text));
+  stop.addEventListener("click", () => measuring?.abort());
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const current = conversation();
+    if (current === undefined || measuring !== undefined) return;
+    measuring = new AbortController();
+    const { signal } = measuring;
+    stop.disabled = false;
+    const chosen = [...form.querySelectorAll<HTMLInputElement>("input:checked")].map(({ name }) => name);
+    measure(current, text.value, chosen, signal, (progress) => (state.textContent = progress))
+      .catch((error: unknown) => (state.textContent = signal.aborted ? "Stopped." : (error as Error).message))
+      .finally(() => {
+        measuring = undefined;
+        stop.disabled = true;
+      });
+  });
+}
+
+async function measure(
+  { model }: Conversation,
+  text: string,
+  scalings: string[],
+  signal: AbortSignal,
+  say: (progress: string) => void,
+): Promise<void> {
+  const tokens = await model.tokenizer.encode(text);
+  if (tokens.length < 8) throw new Error("The text is too short: give at least 8 tokens.");
+  if (scalings.length === 0) throw new Error("Choose a scaling.");
+  const start = performance.now();
+  const curves: Curve[] = [];
+  for (const scaling of scalings) {
+    const kind = layersToChange(model);
+    const { losses, perplexity } = await model.perplexity(tokens, {
+      window: tokens.length,
+      ...(model.rope === null ? {} : { rope: { [kind]: overridesFor(model, scaling, tokens.length) } }),
+      signal,
+      onProgress: ({ done, total }) => say(`${LABELS[scaling]}: ${done} of ${total} tokens`),
+    });
+    const color =
+      COLORS[
+        Object.keys(LABELS)
+          .filter((name) => name !== "ntk_by_parts")
+          .indexOf(scaling)
+      ]!;
+    curves.push({ scaling, color, perplexity, points: pointsOf(losses) });
+    draw(curves, tokens.length, model.info.trainedLength);
+  }
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  say(`${tokens.length.toLocaleString("en")} tokens under ${scalings.length} scalings in ${seconds} s.`);
+}
+
+/** exp of the mean loss of equally many tokens each. */
+function pointsOf(losses: Float64Array): { position: number; perplexity: number }[] {
+  const step = Math.max(8, Math.ceil(losses.length / POINTS));
+  return Array.from({ length: Math.ceil(losses.length / step) }, (_, i) => {
+    const some = losses.subarray(i * step, (i + 1) * step).filter((loss) => !Number.isNaN(loss));
+    const mean = some.reduce((sum, loss) => sum + loss, 0) / some.length;
+    return { position: i * step + some.length / 2, perplexity: Math.exp(mean) };
+  });
+}
+
+function draw(curves: Curve[], length: number, trained: number): void {
+  const figure = find("#perplexity-chart");
+  figure.hidden = false;
+  find(".legend", figure).replaceChildren(
+    ...curves.map(({ scaling, color }) => {
+      const item = withText("li", LABELS[scaling]!);
+      item.style.setProperty("--color", color);
+      return item;
+    }),
+  );
+  const values = curves.map(({ scaling, perplexity }) => `${LABELS[scaling]} ${shown(perplexity, 4)}`).join(", ");
+  const where = length > trained ? ` The dashed line is the trained length, ${trained.toLocaleString("en")}.` : "";
+  drawChart(figure, "Perplexity by position", `Perplexity of the whole text: ${values}.${where}`, {
+    height: 300,
+    x: { domain: [0, length], label: "token" },
+    y: { type: "log", label: "perplexity", grid: true, ticks: 5, tickFormat: "~s" },
+    marks: [
+      ...(length > trained ? [Plot.ruleX([trained], { stroke: "var(--faint)", strokeDasharray: "4 4" })] : []),
+      ...curves.map(({ points, color }) =>
+        Plot.line(points, { x: "position", y: "perplexity", stroke: color, strokeWidth: 2 }),
+      ),
+    ],
+  });
+}
