@@ -20,7 +20,7 @@ const SYSTEMS: readonly System[] = [
     version: "August 2026",
     compat: "llama.cpp",
     // The converter computes the others into tensors or into the base.
-    types: ["default", "linear", "yarn", "longrope", "llama3", "proportional", "ntk_alpha"],
+    types: ["default", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional", "ntk_alpha"],
   },
   { system: "vLLM", version: "0.33.0", compat: "vllm", types: [...HF_TYPES, "ntk", "ntk_mix", "ntk_alpha"] },
 ];
@@ -87,7 +87,10 @@ function keysOf(
   length: number,
 ): { reads: string[]; ignores: string[] } {
   // Some keys are only read at short lengths, or past the trained one.
-  const plans = [...new Set([length, 1, Math.min(2 * length, 2 ** 30)])].map((length) => ({ length, plan: planIn(rw, config, compat, length) }));
+  const plans = [...new Set([length, 1, Math.min(2 * length, 2 ** 30)])].map((length) => ({
+    length,
+    plan: planIn(rw, config, compat, length),
+  }));
   const { rope_type: _, ...scaling } = config.rope_scaling ?? {};
   const keys = [
     ...Object.entries(scaling).map(([key, value]) => ({
