@@ -31,6 +31,14 @@ const NAMES: Readonly<Record<string, string>> = {
 
 const files = import.meta.glob<object>("../../../examples/configs/*.json", { eager: true, import: "default" });
 
+/** The config.json files of well-known models. */
+export const exampleFiles: readonly { id: string; name: string; config: Readonly<Record<string, unknown>> }[] =
+  Object.entries(NAMES).map(([id, name]) => ({
+    id,
+    name,
+    config: files[`../../../examples/configs/${id}.json`] as Record<string, unknown>,
+  }));
+
 /** The configs of well-known models, by the names of their files in examples/configs. */
 export const bundledConfigs: readonly NamedConfig[] = Object.entries(NAMES).flatMap(([id, name]) =>
   configsOf(files[`../../../examples/configs/${id}.json`]!, id, name),
