@@ -57,7 +57,7 @@ export function drawRamp(
       type: "log",
       base: 2,
       label: "frequency / unscaled frequency",
-      domain: [lowest * 0.93, 1.08],
+      domain: [lowest ** 1.05, lowest ** -0.05],
       ticks: halves,
       tickFormat: fraction,
     },
