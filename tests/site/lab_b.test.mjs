@@ -45,14 +45,17 @@ async function start(page, id) {
 const drawn = (page) =>
   page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
 
-/** Sets a control as a user would. A boolean checks or unchecks it. */
-async function set(page, id, name, value) {
-  const change = (control, to) => {
-    if (typeof to === "boolean") control.checked = to;
-    else control.value = String(to);
-    control.dispatchEvent(new Event("input", { bubbles: true }));
+/** Sets controls of a panel as a user would, in one drawing. A boolean checks or unchecks one. */
+async function set(page, id, values) {
+  const change = (section, wanted) => {
+    for (const [name, value] of Object.entries(wanted)) {
+      const control = section.querySelector(`[name=${name}]`);
+      if (typeof value === "boolean") control.checked = value;
+      else control.value = String(value);
+      control.dispatchEvent(new Event("input", { bubbles: true }));
+    }
   };
-  await page.$eval(`#${id} [name=${name}]`, change, value);
+  await page.$eval(`#${id}`, change, values);
   await drawn(page);
 }
 
@@ -135,47 +138,37 @@ async function useScaling(page) {
   for (const y of linear) near(y, linear[0], 1e-3, "PI");
   for (const j of PAIRS)
     near(ntk[j], ntk[0] + ((linear[0] - ntk[0]) * j) / (PAIRS.length - 1), 1e-2, `NTK-aware, pair ${j}`);
-  await set(page, "scaling", "custom", true);
-  await set(page, "scaling", "power", 0);
+  await set(page, "scaling", { custom: true, power: 0 });
   (await lineOf("custom")).forEach((y, j) => near(y, linear[j], 1e-3, "custom, power 0"));
-  await set(page, "scaling", "power", 1);
+  await set(page, "scaling", { power: 1 });
   (await lineOf("custom")).forEach((y, j) => near(y, ntk[j], 1e-3, "custom, power 1"));
-  await set(page, "scaling", "custom", false);
 
-  await set(page, "scaling", "factor", "8");
+  await set(page, "scaling", { custom: false, factor: "8" });
   checkYarn((await rows()).yarn, 8, 32, 1);
   await page.waitForFunction(() => location.search.includes("scaling.factor=8"));
-  await set(page, "scaling", "factor", "4");
 
-  await set(page, "scaling", "llama3", true);
-  const { llama3 } = await rows();
+  await set(page, "scaling", { factor: "4", llama3: true, dynamic: true });
+  const { llama3, dynamic } = await rows();
   assert.equal(llama3.kept, PAIRS.filter((j) => rotations(j) > 4).length);
   assert.equal(llama3.divided, slow.length);
-  await set(page, "scaling", "llama3", false);
-
-  await set(page, "scaling", "dynamic", true);
-  assert.equal((await rows()).dynamic.factor, 4 * 4 - 3);
-  await set(page, "scaling", "length", 25);
+  assert.equal(dynamic.factor, 4 * 4 - 3);
+  await set(page, "scaling", { length: 25 });
   assert.equal((await rows()).dynamic.kept, 64);
-  await set(page, "scaling", "length", 100);
-  await set(page, "scaling", "dynamic", false);
+  await set(page, "scaling", { length: 100, llama3: false, dynamic: false });
 
   await press(page, "scaling", "beta_fast", "End");
   assert.equal(await textOf(page, "#scaling [data-of=beta_fast]"), "64 rotations");
-  await set(page, "scaling", "beta_fast", 16);
-  await set(page, "scaling", "beta_slow", 4);
+  await set(page, "scaling", { beta_fast: 16, beta_slow: 4 });
   checkYarn((await rows()).yarn, 4, 16, 4);
-  await set(page, "scaling", "beta_slow", 1);
   if (page.mouse) await dragLimit(page);
 
   assert.match(await textOf(page, "#scaling-weights figcaption"), /Attention factor 1\.139: scores are 1\.296 times/);
   assert.match(await textOf(page, "#scaling-decay figcaption"), /unscaled: [\d,]+; PI: .*; YaRN: /);
 
-  await set(page, "scaling", "config", "phi-3.5-mini");
-  await set(page, "scaling", "longrope", true);
+  await set(page, "scaling", { config: "phi-3.5-mini", longrope: true });
   // LongRoPE: √(1 + ln s / ln L), with the released model's s = 32
   near((await rows()).longrope.attentionFactor, Math.sqrt(1 + Math.log(32) / Math.log(4096)), 1e-3, "LongRoPE");
-  await set(page, "scaling", "config", "qwen2.5-7b");
+  await set(page, "scaling", { config: "qwen2.5-7b" });
   assert.equal((await rows()).longrope, undefined);
 }
 
@@ -263,7 +256,7 @@ async function useSchemes(page) {
   check(first.alibi, softmax(alibi), "ALiBi");
   check(first.rope, softmax(rope), "RoPE");
 
-  await set(page, "schemes", "window", 12);
+  await set(page, "schemes", { window: 12 });
   const windowed = await rows();
   for (const [id, { seen }] of Object.entries(windowed)) assert.equal(seen, id === "linear" ? 64 : 12, id);
   check(windowed.rope, softmax(rope, 12), "RoPE in a window");
@@ -285,12 +278,10 @@ async function useSchemes(page) {
   await press(page, "schemes", "sinks", "End");
   assert.equal((await rows()).alibi.seen, 20);
   assert.equal(await cells(), visible(8));
-  await set(page, "schemes", "scheme", "linear");
+  await set(page, "schemes", { scheme: "linear" });
   assert.match(await textOf(page, "#schemes-map figcaption"), /linear, RoPE\. Query 63 attends to 64 tokens/);
-  await set(page, "schemes", "window", 64);
 
-  await set(page, "schemes", "scheme", "rope");
-  await set(page, "schemes", "query", 20);
+  await set(page, "schemes", { window: 64, scheme: "rope", query: 20 });
   assert.equal((await rows()).rope.seen, 21);
   if (page.mouse) {
     const map = await page.$eval("#schemes-map svg", (svg) => {

@@ -136,7 +136,7 @@ function drawByPair(figure: HTMLElement, errors: Errors, position: number): void
   drawChart(
     figure,
     "The error of each pair",
-    `At position ${shown(position, 8)} the worst pair of transformers is pair ${worst}. Its angles have many rotations before them, and an f32 rounds them coarsely. ${equal} of ${hf.length} pairs are as exact as Ropewalk's.`,
+    `At position ${shown(position, 8)} the worst pair of transformers is pair ${worst}. Its angle is large, and an f32 rounds large numbers coarsely. ${equal} of ${hf.length} pairs ${equal === 1 ? "is" : "are"} as exact as in Ropewalk.`,
     {
       height: 300,
       marginLeft: 56,

@@ -4,8 +4,8 @@ import { shown } from "../page/elements.js";
 import type { Curve, Lengths } from "./scaling_kinds.js";
 
 /** Width of a column of distances in CSS pixels, and the distances that are computed in each. */
-const COLUMN = 4;
-const SAMPLES = 48;
+const COLUMN = 5;
+const SAMPLES = 64;
 
 interface Column {
   distance: number;

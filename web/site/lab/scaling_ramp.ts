@@ -44,7 +44,7 @@ export function drawRamp(
 
   drawChart(figure, "The share of its frequency that each pair keeps", rampCaption(curves, over), {
     height: 330,
-    marginTop: 40,
+    marginTop: 46,
     marginLeft: 44,
     x: {
       type: "log",
@@ -57,7 +57,7 @@ export function drawRamp(
       type: "log",
       base: 2,
       label: "frequency / unscaled frequency",
-      domain: [lowest * 0.93, 1.08],
+      domain: [lowest ** 1.05, lowest ** -0.05],
       ticks: halves,
       tickFormat: fraction,
     },
@@ -78,7 +78,7 @@ export function drawRamp(
           text: "name",
           textAnchor: index === 0 ? "end" : "start", // the two may be close
           frameAnchor: "top",
-          dy: -14,
+          dy: -20,
           fill: "var(--yarn)",
         }),
       ),

@@ -18,6 +18,7 @@ export function drawWeights(figure: HTMLElement, rw: Ropewalk, curves: readonly 
   });
   const [without, scaled] = [lines[0]!, lines[1]!];
   const times = scoreFactor(scaled.plan, without.plan);
+  const inScale = scaled.plan.attention_factor ** 2 === times ? "" : " This model has it in its softmax scale.";
   const half = lines.map(({ weights }) => {
     let sum = 0;
     return weights.findIndex((weight) => (sum += weight) >= 0.5) + 1;
@@ -26,7 +27,7 @@ export function drawWeights(figure: HTMLElement, rw: Ropewalk, curves: readonly 
   drawChart(
     figure,
     "Softmax weights with and without the attention factor",
-    `Attention factor ${shown(scaled.plan.attention_factor, 4)}: scores are ${shown(times, 4)} times as large. The largest weight goes from ${percent(without.weights[0]!)} to ${percent(scaled.weights[0]!)}, and half of the weight is on ${half[1]} ${half[1] === 1 ? "key" : "keys"} instead of ${half[0]}.`,
+    `Attention factor ${shown(scaled.plan.attention_factor, 4)}: scores are ${shown(times, 4)} times as large.${inScale} The largest weight goes from ${percent(without.weights[0]!)} to ${percent(scaled.weights[0]!)}, and half of the weight is on ${half[1]} ${half[1] === 1 ? "key" : "keys"} instead of ${half[0]}.`,
     {
       height: 300,
       marginTop: 34,

@@ -70,7 +70,7 @@ function drawMap(figure: HTMLElement, chosen: Weights, query: number): void {
   const shares = Array.from({ length: TOKENS }, (_, row) => {
     const weights = rowOf(chosen, row);
     const most = Math.max(...weights);
-    return Array.from(weights, (weight) => weight / most);
+    return Array.from(weights, (weight) => Math.max(0, weight / most));
   }).flat();
   const size = Math.min(Math.floor(figure.clientWidth), 440);
   const { seen, largest, weight } = factsOf(rowOf(chosen, query), query);
