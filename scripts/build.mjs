@@ -20,6 +20,8 @@ const entries = [
   "index",
   "index.node",
   "inline",
+  "doctor",
+  "doctor.node",
   "worker",
   "worker.node",
   "worker_thread",
@@ -30,16 +32,19 @@ const entries = [
 ];
 
 // The entries that have types; package.json names them in "exports".
-const typedEntries = ["index", "inline", "worker"];
+const typedEntries = ["index", "inline", "worker", "doctor"];
 
 // Libraries that call require(), which ES modules don't have. Each is bundled into a module first.
 const nodeLibraries = ["commander", "cli-progress", "linkedom"];
 
-// The command line imports the same entry as other users in Node, so that both share its files.
-const entryForProgram = {
-  name: "entry for the program",
+// The command line imports the same entries as other users in Node, so that both share its files.
+const entriesForProgram = {
+  name: "entries for the program",
   setup({ onResolve }) {
-    onResolve({ filter: /^(\.\.\/)+index\.node\.js$/ }, () => ({ path: "./index.node.js", external: true }));
+    onResolve({ filter: /^(\.\.\/)+(index|doctor)\.node\.js$/ }, ({ path }) => ({
+      path: `./${path.replace(/^(\.\.\/)+/, "")}`,
+      external: true,
+    }));
   },
 };
 
@@ -129,7 +134,7 @@ async function shipPackage(esbuild) {
     target: "es2022",
     platform: "neutral",
     external: ["./wasm/*", "node:*"],
-    plugins: [entryForProgram, minifiedLibraries(esbuild)],
+    plugins: [entriesForProgram, minifiedLibraries(esbuild)],
     alias: Object.fromEntries(nodeLibraries.map((name) => [name, join(libraries, `${name}.js`)])),
     metafile: true,
     mainFields: ["module", "main"],

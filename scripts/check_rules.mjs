@@ -37,11 +37,25 @@ const packageFolders = {
   model: ["base", "config", "memory", "rope", "attention", "cache", "files", "text"],
   load: ["base", "config", "memory", "rope", "attention", "cache", "files", "text", "model"],
   worker: ["base", "config", "files", "text", "model", "load"],
-  cli: ["base", "config", "memory", "rope", "attention", "cache", "files", "text", "model", "load", "entries"],
+  doctor: ["base", "config", "files", "rope", "model", "load"],
+  cli: [
+    "base",
+    "config",
+    "memory",
+    "rope",
+    "attention",
+    "cache",
+    "files",
+    "text",
+    "model",
+    "load",
+    "doctor",
+    "entries",
+  ],
 };
 
 /** The entries of the package: the only files of web/src/ outside a folder. */
-const packageEntries = /^(api|index|inline|worker|worker_thread|cli)(\.node)?\.ts$/;
+const packageEntries = /^(api|index|inline|worker|worker_thread|doctor|cli)(\.node)?\.ts$/;
 
 /** Libraries that are bundled into the package: all but leven in files that are fetched only when they are used. */
 const bundledLibraries = [

@@ -25,5 +25,5 @@ await runMain(import.meta.url, async () => {
     console.log(`\n${process.stdout.hasColors?.() ? styleText("inverse", ` ${command} `) : `$ ${command}`}\n`);
     await run(process.execPath, example, { cwd: root });
   }
-  console.log("\nTo see the examples in a page, with pictures: node examples/serve.mjs");
+  console.log("\nTo see it in pages, with charts you can drag: npm run site -- --serve");
 });

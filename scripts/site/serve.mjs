@@ -1,8 +1,10 @@
-// A static server for the site, as simple hosts are: no headers but types, and the site isn't in the root.
+// A static server for the site, as simple hosts are: compressed text, no headers but types, and the site isn't in the root.
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { createServer } from "node:http";
 import { extname, join, normalize, sep } from "node:path";
+import { pipeline } from "node:stream";
+import { createGzip } from "node:zlib";
 
 const TYPES = {
   ".html": "text/html; charset=utf-8",
@@ -28,11 +30,13 @@ export async function serveSite(folder, port = 0, path = "/ropewalk/") {
         () => false,
       ));
     if (size === false) return response.writeHead(404, { "content-type": "text/plain" }).end("not found");
-    response.writeHead(200, {
-      "content-type": TYPES[extname(file)] ?? "application/octet-stream",
-      "content-length": size,
-    });
-    createReadStream(file).pipe(response);
+    const headers = { "content-type": TYPES[extname(file)] ?? "application/octet-stream" };
+    if (extname(file) in TYPES && /\bgzip\b/.test(request.headers["accept-encoding"])) {
+      response.writeHead(200, { ...headers, "content-encoding": "gzip" });
+      return pipeline(createReadStream(file), createGzip(), response, () => undefined);
+    }
+    response.writeHead(200, { ...headers, "content-length": size });
+    return pipeline(createReadStream(file), response, () => undefined);
   });
   await new Promise((resolve, reject) => server.once("error", reject).listen(port, "127.0.0.1", resolve));
   return { server, address: `http://localhost:${server.address().port}${path}` };

@@ -56,6 +56,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^ropewalk$/, replacement: join(root, "dist/index.js") },
+      { find: /^ropewalk\/doctor$/, replacement: join(root, "dist/doctor.js") },
       { find: /^ropewalk\/worker$/, replacement: join(root, "dist/worker.js") },
     ],
   },

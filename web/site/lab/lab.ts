@@ -4,7 +4,13 @@ import { type Mount, startPanel } from "./panel.js";
 /** The panels by the id of their section. Each is a page part `<id>.html` and a module `<id>.ts`. */
 const panels: Record<string, () => Promise<{ mount: Mount }>> = {
   one_pair: () => import("./one_pair.js"),
+  clocks: () => import("./clocks.js"),
+  pairings: () => import("./pairings.js"),
+  distance: () => import("./distance.js"),
+  scaling: () => import("./scaling.js"),
   live: () => import("./live.js"),
+  exact: () => import("./exact.js"),
+  schemes: () => import("./schemes.js"),
 };
 
 const observer = new IntersectionObserver(

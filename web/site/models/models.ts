@@ -6,7 +6,7 @@ import { fetchSmallModel } from "../page/small_model.js";
 import { Chat } from "./chat.js";
 import { Conversation } from "./conversation.js";
 import { showDevice } from "./device.js";
-import { filesOfDrop } from "./dropped.js";
+import { filesOfDrop } from "../page/dropped.js";
 import { showKept } from "./kept.js";
 import { Opener, type Failure, type Wanted } from "./opener.js";
 import { startPerplexity } from "./perplexity.js";

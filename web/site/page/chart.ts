@@ -25,6 +25,8 @@ export function drawChart(figure: HTMLElement, label: string, caption: string, o
     style: { background: "none", color: "var(--ink)", fontSize: "12px", ...(options.style as object | undefined) },
   });
   chart.setAttribute("role", "img");
+  // Plot names groups of marks, which roles of SVG don't allow. The figcaption says what the chart shows.
+  for (const mark of chart.querySelectorAll("g[aria-label]")) mark.removeAttribute("aria-label");
   find(".chart", figure).replaceChildren(chart);
   find("figcaption", figure).textContent = caption;
 }

@@ -100,7 +100,7 @@ export async function openModel(
 ): Promise<ModelFiles> {
   const { signal, onProgress } = options;
   signal?.throwIfAborted();
-  const files = await filesOf(platform, source, options);
+  const files = await openFiles(platform, source, options);
   const count = onProgress === undefined ? undefined : countReads(files, onProgress);
   const main = await openMainFile(count?.files ?? files, signal);
   const opened = await openFormat(count?.files ?? files, main, signal);
@@ -133,7 +133,12 @@ async function openFormat(files: FileSet, main: ByteSource, signal: AbortSignal 
   return { kind: "safetensors", metadata: {}, ...opened, ...(await readFolderFiles(files, signal)) };
 }
 
-async function filesOf(platform: FilePlatform, source: ModelSource, options: OpenOptions): Promise<FileSet> {
+/** Finds the files of a source, without opening them. @throws INVALID_ARGUMENT @internal */
+export async function openFiles(
+  platform: FilePlatform,
+  source: ModelSource,
+  options: OpenOptions = {},
+): Promise<FileSet> {
   const { cache = "none", onWarning } = options;
   const headers = checkHeaders(options.headers);
   const { retries = HTTP_DEFAULTS.retries, timeout = HTTP_DEFAULTS.timeout } = options;

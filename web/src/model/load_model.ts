@@ -1,13 +1,9 @@
 // Opens a model's files, plans its weights and loads them.
 import { type Dict, isDict } from "../base/dict.js";
-import type { GgufRopeTensors } from "../config/gguf.js";
-import { fail } from "../base/errors.js";
-import { fieldOf } from "../files/errors.js";
 import { type ModelFiles, type ModelSource, openModel } from "../files/model_files.js";
 import type { FilePlatform } from "../files/platform.js";
 import type { Heap } from "../memory/heap.js";
 import { type Tokenizer, tokenizerFromGguf, tokenizerFromJson } from "../text/tokenizer.js";
-import { MAX_HEAD_DIM } from "./limits.js";
 import { mapWeights } from "./map_weights.js";
 import { checkFits, memoryOf } from "./memory.js";
 import { missingTokenizer } from "./missing_tokenizer.js";
@@ -17,13 +13,13 @@ import { type CacheSettings, ModelCore } from "./model_core.js";
 import { type ModelPlan, planOf } from "./model_plan.js";
 import { MODEL_INFO_OPTIONS, type ModelOptions } from "./options.js";
 import { readModelOptions } from "./read_options.js";
+import { readRopeTensors } from "./rope_tensors.js";
 import type { SamplingOptions } from "./session/options.js";
 import { checkContext } from "./session/text.js";
 import type { WeightMapping } from "./weight_mapping.js";
 
 /** Upper limit of the default context length: longer contexts need much memory. */
 const DEFAULT_CONTEXT = 4096;
-const ROPE_TENSORS = ["rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"] as const;
 
 /** What loading needs: wasm memory and access to files. @internal */
 export interface LoadEnvironment {
@@ -104,23 +100,6 @@ async function open(environment: LoadEnvironment, source: ModelSource, options: 
     memory: memoryOf(environment.heap, plan, mappings, cacheSettings, contextLength),
   };
   return { files, plan, mappings, cacheSettings, info };
-}
-
-/** Reads the tensors of a GGUF file that contain RoPE factors: one for each pair, so they are short. */
-async function readRopeTensors(files: ModelFiles, signal: AbortSignal | undefined): Promise<GgufRopeTensors> {
-  const found = ROPE_TENSORS.map((name) => files.tensors.get(name)).filter((tensor) => tensor !== undefined);
-  for (const { name, format, bytes } of found) {
-    if (format !== "f32") fail("INVALID_FILE", fieldOf(files.name, name), `must be f32 (got ${format})`);
-    if (bytes > 4 * MAX_HEAD_DIM)
-      fail("INVALID_FILE", fieldOf(files.name, name), `must have at most ${MAX_HEAD_DIM} elements (got ${bytes / 4})`);
-  }
-  const bytes = new Map(found.map((tensor) => [tensor.name, new Uint8Array(tensor.bytes)]));
-  await files.read(
-    found,
-    ({ name }, offset, chunk) => bytes.get(name)!.set(chunk, offset),
-    signal === undefined ? {} : { signal },
-  );
-  return Object.fromEntries([...bytes].map(([name, data]) => [name, new Float32Array(data.buffer)]));
 }
 
 async function tokenizerOf(files: ModelFiles, info: ModelInfo, options: ModelOptions): Promise<Tokenizer> {

@@ -6,6 +6,7 @@ import type { ModelInfo } from "../../model/model.js";
 import { cacheBytes, type CacheBytes } from "./cache_memory.js";
 import { formatBytes } from "../format.js";
 import { parseInteger } from "../options.js";
+import { ranges } from "../ranges.js";
 import { addRopeOptions, ropeOverridesFrom, type RopeFlags } from "../rope_options.js";
 import { type LayerRope, openSource, type Source } from "../source.js";
 import type { Terminal } from "../terminal.js";
@@ -105,17 +106,6 @@ function ropeText(terminal: Terminal, { kind, layers, window, description }: Des
 function cacheText(terminal: Terminal, { length, bytes }: CacheBytes): string {
   const cells = Object.entries(bytes).map(([dtype, count]) => [`  ${dtype}`, formatBytes(count)]);
   return `${terminal.style("bold", `KV cache of ${length.toLocaleString("en")} tokens`)}\n${terminal.table(cells, { align: "lr" })}`;
-}
-
-/** Formats indices as ranges: 0–4, 6. */
-function ranges(indices: readonly number[]): string {
-  const runs: [number, number][] = [];
-  for (const index of indices) {
-    const last = runs.at(-1);
-    if (last?.[1] === index - 1) last[1] = index;
-    else runs.push([index, index]);
-  }
-  return runs.map(([first, last]) => (first === last ? String(first) : `${first}–${last}`)).join(", ");
 }
 
 /**

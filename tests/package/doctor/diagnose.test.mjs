@@ -1,0 +1,175 @@
+// diagnose(): what it says about released configs, compared with published numbers.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { diagnose } from "ropewalk/doctor";
+import { diagnosed, llama31, llama31Gguf, qwen, qwenGguf, qwenYarn, rw } from "./cases.mjs";
+
+const near = (actual, expected, relative = 1e-9) =>
+  assert.ok(Math.abs(actual / expected - 1) <= relative, `${actual} isn't ${expected}`);
+
+test("Qwen2.5 at 100,000 tokens needs YaRN with factor 4, as its documentation says", async () => {
+  const { verdict, recipe, trainedLength, servedLength, length } = await diagnosed(qwen, 100000);
+  assert.equal(verdict.status, "needs_scaling");
+  assert.match(verdict.text, /^Needs YaRN: made for 32,768 tokens, you ask for 100,000\..* factor 4\.$/);
+  assert.deepEqual([trainedLength, servedLength, length], [32768, 32768, 100000]);
+  const { rope_scaling } = recipe.configs[0].config;
+  assert.deepEqual(rope_scaling, { rope_type: "yarn", factor: 4, original_max_position_embeddings: 32768 });
+  for (const { title, checked } of recipe.blocks) assert.ok(checked.same, `${title}: ${checked.text}`);
+});
+
+test("the frequencies of its recipe are those of the literature", async () => {
+  const { recipe } = await diagnosed(qwen, 100000);
+  const { plan } = rw.describe(recipe.configs[0].config, 100000);
+  // computed in f64 from transformers' formulas: d = 128, base 1e6, factor 4, range [23, 40]
+  near(plan.attention_factor, 1.1386294361, 1e-10);
+  assert.deepEqual(plan.correction_range, [23, 40]);
+  near(plan.inv_freq[32], 0.000602941176, 1e-9);
+  near(plan.inv_freq[63], 3.1023444e-7, 1e-7);
+});
+
+test("the flags of llama.cpp and vLLM are those that users paste", async () => {
+  const { recipe } = await diagnosed(qwen, 100000);
+  const textOf = (title) => recipe.blocks.find((block) => block.title === title).text.replace(/\s*\\\n\s*/g, " ");
+  assert.equal(
+    textOf("llama.cpp"),
+    "llama-server -m model.gguf -c 100000 --rope-scaling yarn --rope-scale 4 --yarn-orig-ctx 32768",
+  );
+  const [, json] = /^vllm serve MODEL --max-model-len 100000 --hf-overrides '(.*)'$/.exec(textOf("vLLM"));
+  assert.deepEqual(JSON.parse(json), {
+    max_position_embeddings: 131072,
+    rope_parameters: { rope_type: "yarn", rope_theta: 1e6, factor: 4, original_max_position_embeddings: 32768 },
+  });
+});
+
+test("a GGUF file of the same model", async () => {
+  const { verdict, recipe, kind, family, layers } = await diagnosed({ metadata: qwenGguf }, 100000);
+  assert.deepEqual([kind, family, layers[0].pairing, verdict.status], ["gguf", "qwen2", "half", "needs_scaling"]);
+  assert.deepEqual(
+    recipe.blocks.map(({ title, checked }) => [title, checked.same]),
+    [
+      ["llama.cpp", true],
+      ["Ropewalk", true],
+      ["Ropewalk, command line", true],
+    ],
+  );
+  assert.match(recipe.blocks[0].note, /--override-kv qwen2\.context_length=int:131072/);
+});
+
+test("within its length a model fits, and only the length is set", async () => {
+  const { verdict, recipe } = await diagnosed(llama31, 100000);
+  assert.equal(verdict.text, "Fits: made for 131,072 tokens with llama3 scaling from 8,192, you ask for 100,000.");
+  for (const { text, checked } of recipe.blocks) {
+    assert.ok(checked.same, checked.text);
+    assert.doesNotMatch(text, /rope/i.test(text) ? /rope[-_]sc|hf-overrides/ : /^$/);
+  }
+  assert.equal((await diagnosed(llama31)).length, 131072);
+});
+
+test("past a scaling that was trained for one length there is no recipe", async () => {
+  const { verdict, recipe } = await diagnosed(llama31, 200000);
+  assert.deepEqual([verdict.status, recipe], ["cannot", null]);
+  assert.match(verdict.text, /llama3 scaling was chosen for that length/);
+});
+
+test("a model with YaRN gets a larger factor and keeps its other keys", async () => {
+  const scaling = { rope_type: "yarn", factor: 32, original_max_position_embeddings: 4096, truncate: false };
+  const config = { model_type: "gpt_oss", hidden_size: 2880, num_attention_heads: 64, head_dim: 64 };
+  const { verdict, recipe } = await diagnosed(
+    { ...config, rope_theta: 150000, max_position_embeddings: 131072, rope_scaling: scaling },
+    200000,
+  );
+  assert.match(verdict.text, /^Needs a larger factor: made for 131,072 tokens with yarn scaling from 4,096/);
+  assert.deepEqual(recipe.configs[0].config.rope_scaling, { ...scaling, factor: 49 });
+  const checks = Object.fromEntries(recipe.blocks.map(({ title, checked }) => [title, checked]));
+  assert.ok(checks["vLLM"].same && checks["transformers 5: config.json"].same);
+  assert.match(checks["llama.cpp"].text, /can't do the same: .* pair 17 turns/); // it rounds the range
+});
+
+test("families without RoPE", async () => {
+  const gpt2 = await diagnosed({ model_type: "gpt2", n_embd: 768, n_head: 12, n_positions: 1024 }, 4096);
+  assert.deepEqual(gpt2.verdict, {
+    status: "cannot",
+    text: "Can't: gpt2 has learned positions, one vector for each of its 1,024 positions. No RoPE scaling applies; it ends there.",
+  });
+  assert.match((await diagnosed({ model_type: "bloom" })).verdict.text, /ALiBi/);
+  assert.match((await diagnosed({ model_type: "mamba2" })).verdict.text, /^Can't: .*no rotary position embedding/);
+  assert.match((await diagnosed({ ...llama31, alibi: true })).verdict.text, /^Can't: .*ALiBi/);
+});
+
+test("memory of the cache: 16 GiB for Llama 3.1 8B at its full length, as llama.cpp prints", async () => {
+  const bytesAt = async (source, length) =>
+    (await diagnosed(source, length)).memory.lengths.find((row) => row.length === length).bytes;
+  assert.equal(await bytesAt(llama31, 131072), 16384 * 2 ** 20);
+  assert.equal(await bytesAt({ metadata: llama31Gguf }, 131072), 16384 * 2 ** 20);
+  assert.equal(await bytesAt(qwen, 32768), 1792 * 2 ** 20);
+  // DeepSeek-V3: 70,272 bytes for each token (arXiv:2505.09343, table 1: 70.272 KB)
+  const mla = { model_type: "deepseek_v3", hidden_size: 7168, num_attention_heads: 128, num_hidden_layers: 61 };
+  const deepseek = { ...mla, kv_lora_rank: 512, qk_rope_head_dim: 64, qk_nope_head_dim: 128, rope_theta: 1e4 };
+  assert.equal((await diagnosed({ ...deepseek, max_position_embeddings: 4096 })).memory.bytesPerToken, 70272);
+  assert.equal((await diagnosed({ ...llama31, num_hidden_layers: undefined })).memory, null);
+});
+
+test("layers are grouped by RoPE and by window", async () => {
+  const gemma = {
+    model_type: "gemma3_text",
+    hidden_size: 1152,
+    num_attention_heads: 4,
+    num_key_value_heads: 1,
+    head_dim: 256,
+    num_hidden_layers: 26,
+    sliding_window: 512,
+    sliding_window_pattern: 6,
+    max_position_embeddings: 32768,
+    rope_theta: 1e6,
+    rope_local_base_freq: 1e4,
+  };
+  const { layers, recipe, verdict } = await diagnosed(gemma, 65536);
+  assert.deepEqual(
+    layers.map(({ kind, window, base, layers }) => [kind, window, base, layers.length]),
+    [
+      ["full_attention", 0, 1e6, 4],
+      ["sliding_attention", 512, 1e4, 22],
+    ],
+  );
+  assert.equal(verdict.status, "needs_scaling");
+  assert.deepEqual(
+    recipe.configs.map(({ config }) => config.rope_scaling.rope_type),
+    ["yarn", "default"],
+  );
+  for (const { title, checked } of recipe.blocks) assert.ok(checked.same, `${title}: ${checked.text}`);
+});
+
+test("keys that a system ignores are found by trying them", async () => {
+  const config = { ...qwen, rope_scaling: { ...qwenYarn, attention_factor: 1, beta_fast: 16 } };
+  const { systems } = await diagnosed(config, 100000);
+  const [hf, llama, vllm] = systems;
+  assert.deepEqual([hf.same, hf.ignores], [true, []]);
+  assert.deepEqual([vllm.same, vllm.ignores], [true, []]);
+  assert.equal(llama.same, false);
+  assert.deepEqual([...llama.ignores].sort(), ["attention_factor", "beta_fast"]);
+  near(llama.layers[0].attention_factor, 1.1386294361, 1e-10);
+});
+
+test("nested configs of multimodal models", async () => {
+  const { recipe } = await diagnosed({ model_type: "llava", text_config: { ...qwen } }, 100000);
+  const block = recipe.blocks.find(({ title }) => title === "transformers 5: config.json");
+  assert.equal(JSON.parse(block.text).text_config.rope_parameters.factor, 4);
+  for (const { title, checked } of recipe.blocks) assert.ok(checked.same, `${title}: ${checked.text}`);
+});
+
+test("a diagnosis is plain JSON", async () => {
+  for (const source of [qwen, llama31, { metadata: llama31Gguf }, { model_type: "gpt2" }]) {
+    const diagnosis = await diagnosed(source, 50000);
+    assert.deepEqual(JSON.parse(JSON.stringify(diagnosis)), diagnosis);
+  }
+});
+
+test("wrong arguments", async () => {
+  await assert.rejects(diagnose(undefined, qwen), { name: "RopewalkError", code: "INVALID_ARGUMENT", field: "rw" });
+  await assert.rejects(diagnose(rw, 7), { code: "INVALID_ARGUMENT", field: "source" });
+  await assert.rejects(diagnose(rw, { f: () => 1 }), { code: "INVALID_ARGUMENT", field: "source" });
+  for (const length of [0, -1, 1.5, NaN, "9"])
+    await assert.rejects(diagnose(rw, qwen, { length }), { code: "INVALID_ARGUMENT", field: "length" });
+  await assert.rejects(diagnose(rw, qwen, { lenght: 1 }), { code: "UNKNOWN_KEY" });
+  await assert.rejects(diagnose(rw, new Uint8Array(100)), { code: "INVALID_FILE" });
+});

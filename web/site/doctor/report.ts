@@ -1,0 +1,142 @@
+// Shows a diagnosis: the lines to copy first, then what was found and why.
+import type { CacheMemory, Diagnosis, Finding, LayerGroup, RecipeBlock, SystemReport } from "ropewalk/doctor";
+import { shown, withText } from "../page/elements.js";
+
+const GUIDE = "https://github.com/ropewalk/ropewalk/blob/main/";
+
+/** The parts of a report, in the order in which a reader needs them. */
+export function reportParts(diagnosis: Diagnosis): HTMLElement[] {
+  const { recipe, findings, layers, memory, systems, length } = diagnosis;
+  return [
+    ...(recipe ? [withText("h3", `Run it at ${shown(length)} tokens: ${recipe.summary}`)] : []),
+    ...(recipe?.blocks.map(blockElement) ?? []),
+    ...(findings.length > 0 ? [withText("h3", "What to know"), findingList(findings)] : []),
+    ...(layers.length > 0 ? [withText("h3", "Its RoPE"), layerTable(layers)] : []),
+    ...(diagnosis.layersWithoutRope.length > 0
+      ? [withText("p", `${diagnosis.layersWithoutRope.length} more layers have no RoPE.`)]
+      : []),
+    ...(memory ? [withText("h3", "Memory of its KV cache"), ...memoryParts(memory, length)] : []),
+    ...(systems.length > 0 ? [withText("h3", "What each system does with it"), systemTable(systems)] : []),
+    ...systems.flatMap(({ reasons }) => reasons.map((reason) => withText("p", reason))),
+  ];
+}
+
+function element(tag: "div" | "li" | "article" | "header", className: string, children: readonly Node[]): HTMLElement {
+  const created = document.createElement(tag);
+  created.className = className;
+  created.append(...children);
+  return created;
+}
+
+function blockElement({ title, text, note, checked }: RecipeBlock): HTMLElement {
+  const copy = withText("button", "Copy");
+  copy.type = "button";
+  copy.setAttribute("aria-label", `Copy the lines for ${title}`);
+  copy.addEventListener("click", () => {
+    navigator.clipboard.writeText(text).then(
+      () => (copy.textContent = "Copied"),
+      () => (copy.textContent = "Select and copy it by hand"),
+    );
+    setTimeout(() => (copy.textContent = "Copy"), 2500);
+  });
+  const lines = document.createElement("pre");
+  lines.tabIndex = 0; // scrolls by keyboard
+  lines.append(withText("code", text));
+  const result = withText("p", checked.text);
+  result.className = checked.same ? "checked" : "checked differs";
+  const remark = withText("p", note);
+  remark.className = "note";
+  return element("article", "block", [element("header", "", [withText("h4", title), copy]), lines, result, remark]);
+}
+
+function findingList(findings: readonly Finding[]): HTMLElement {
+  const list = document.createElement("ul");
+  list.className = "findings";
+  list.append(...findings.map(findingItem));
+  return list;
+}
+
+function findingItem({ code, severity, field, text, source }: Finding): HTMLElement {
+  const heading = withText("p", "");
+  heading.append(withText("strong", severity), ` ${code}`);
+  if (field !== "") heading.append(": ", withText("code", field));
+  const link = withText("a", "Source");
+  link.href = /^https:/.test(source) ? source : GUIDE + source;
+  const where = withText("p", "");
+  where.className = "note";
+  where.append(link);
+  return element("li", severity, [heading, withText("p", text), where]);
+}
+
+function layerTable(groups: readonly LayerGroup[]): HTMLElement {
+  const of = (name: string, value: (group: LayerGroup) => string): string[] => [name, ...groups.map(value)];
+  const rows = [
+    of("layers", ({ layers }) => (layers.length === 0 ? "all" : String(layers.length))),
+    of("sees", ({ window }) =>
+      window === null ? "not in the file" : window === 0 ? "all tokens" : `${shown(window)} tokens`,
+    ),
+    of("pairing", ({ pairing }) => pairing),
+    of("base", ({ base }) => shown(base)),
+    of("rotated elements", ({ rotary_dim, head_dim }) => `${rotary_dim} of ${head_dim}`),
+    of("scaling", ({ rope_type, factor }) =>
+      rope_type === "default" ? "none" : `${rope_type}, factor ${shown(factor)}`,
+    ),
+    of("trained on", ({ trained }) => (trained === null ? "not in the file" : `${shown(trained)} tokens`)),
+    of("attention factor", ({ attention_factor }) => shown(attention_factor)),
+    of("pairs", ({ pairs }) =>
+      Object.entries(pairs)
+        .filter(([, count]) => count > 0)
+        .map(([name, count]) => `${count} ${name}`)
+        .join(", "),
+    ),
+  ];
+  return table(["", ...groups.map(({ kind }) => kind ?? "all layers")], rows);
+}
+
+function memoryParts({ bytesPerToken, lengths }: CacheMemory, length: number): HTMLElement[] {
+  const rows = lengths.map((row) => [
+    `${shown(row.length)}${row.length === length ? " (yours)" : ""}`,
+    sizeText(row.bytes),
+  ]);
+  const text = `Keys and values in f16 take ${sizeText(bytesPerToken)} for each token, besides the weights.`;
+  return [withText("p", text), table(["tokens", "memory"], rows)];
+}
+
+/** Powers of 1024, as llama.cpp prints. */
+function sizeText(bytes: number): string {
+  const unit = bytes < 2 ** 20 ? 1 : bytes < 2 ** 30 ? 2 : 3;
+  return `${shown(bytes / 1024 ** unit, 4)} ${["KiB", "MiB", "GiB"][unit - 1]}`;
+}
+
+function systemTable(systems: readonly SystemReport[]): HTMLElement {
+  const rows = systems.map((report) => [
+    `${report.system} ${report.version}`,
+    report.compat === "hf" ? "the reference" : report.same ? "the same" : differenceText(report),
+    report.maxLength === null ? "no limit" : `${shown(report.maxLength)} tokens`,
+    report.reads.join(", ") || "–",
+    report.ignores.join(", ") || "–",
+  ]);
+  return table(["system", "numbers", "serves", "reads", "ignores"], rows);
+}
+
+function differenceText({ layers }: SystemReport): string {
+  const layer = layers.find(({ same }) => !same);
+  if (layer === undefined) return "doesn't know it";
+  const { largestDifference: largest, attention_factor } = layer;
+  const pair = largest === null ? "" : `pair ${largest.pair} is ${shown(largest.ratio, 3)} times as fast; `;
+  return `differs: ${pair}attention factor ${shown(attention_factor)}`;
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): HTMLElement {
+  const created = document.createElement("table");
+  const headRow = created.createTHead().insertRow();
+  for (const name of head) headRow.append(Object.assign(withText("th", name), { scope: "col" }));
+  const body = created.createTBody();
+  for (const [first = "", ...cells] of rows) {
+    const row = body.insertRow();
+    row.append(Object.assign(withText("th", first), { scope: "row" }), ...cells.map((cell) => withText("td", cell)));
+  }
+  const scroller = element("div", "scroll", [created]);
+  scroller.tabIndex = 0; // scrolls by keyboard
+  return scroller;
+}

@@ -1,0 +1,37 @@
+// `ropewalk doctor`: what a model's RoPE is, what other systems do with it, and how to run it at a length.
+import type { Command } from "commander";
+import { load } from "../../index.node.js";
+import { diagnose } from "../../doctor.node.js";
+import { parseInteger } from "../options.js";
+import type { Terminal } from "../terminal.js";
+import { reportText } from "./report.js";
+
+const EXAMPLES = `
+Examples:
+  ropewalk doctor config.json
+  ropewalk doctor model.gguf --length 100000
+  ropewalk doctor https://example.org/models/small/ --length 131072 --json`;
+
+/** Adds `ropewalk doctor`. */
+export function addDoctor(program: Command, terminal: () => Terminal): void {
+  program
+    .command("doctor")
+    .summary("explain a model's RoPE, and how to run it at a length")
+    .description(
+      "Explain the RoPE of a model: what it is, what transformers, llama.cpp and vLLM do with its keys, what is wrong with them, and the lines to paste for a length. Weights aren't read.",
+    )
+    .argument("<source>", "config.json, .gguf or .safetensors file, folder, or URL of one (that of a folder ends in /)")
+    .option(
+      "--length <n>",
+      "tokens that the model should read (default: what it is made for)",
+      parseInteger(1, 2 ** 30),
+    )
+    .addHelpText("after", EXAMPLES)
+    .action(async (source: string, { length }: { length?: number }) => {
+      const rw = await load({ threads: 1 });
+      const diagnosis = await diagnose(rw, source, length === undefined ? {} : { length });
+      const shown = terminal();
+      if (shown.json) shown.result(diagnosis);
+      else shown.print(reportText(shown, diagnosis));
+    });
+}

@@ -1,0 +1,93 @@
+// The report of a diagnosis for a terminal.
+import type { Diagnosis, Finding, LayerGroup, RecipeBlock, SystemReport } from "../../doctor.node.js";
+import { formatBytes } from "../format.js";
+import { ranges } from "../ranges.js";
+import type { Format, Terminal } from "../terminal.js";
+
+const COLORS: Readonly<Record<Finding["severity"], Format>> = { error: "red", warning: "yellow", note: "cyan" };
+
+/** All parts of the report, in the order in which a reader needs them. */
+export function reportText(terminal: Terminal, diagnosis: Diagnosis): string {
+  const { name, family, verdict, findings, layers, systems, recipe } = diagnosis;
+  const bold = (text: string): string => terminal.style("bold", text);
+  const parts = [
+    `${bold(name)}${family === null ? "" : `: ${family}`}\n${bold(verdict.text)}`,
+    findings.length > 0 && `${bold("Findings")}\n${findings.map((found) => findingText(terminal, found)).join("\n")}`,
+    layers.length > 0 && `${bold("RoPE")}\n${layers.map(groupText).join("\n")}${withoutRopeText(diagnosis)}`,
+    diagnosis.memory && `${bold("KV cache in f16")}\n${memoryText(terminal, diagnosis)}`,
+    systems.length > 0 && `${bold("Systems")}\n${systemsText(terminal, systems)}`,
+    recipe &&
+      `${bold(`Run it at ${count(diagnosis.length)} tokens`)}: ${recipe.summary}\n\n${recipe.blocks.map((block) => blockText(terminal, block)).join("\n\n")}`,
+  ];
+  return parts.filter((part) => typeof part === "string").join("\n\n");
+}
+
+const count = (value: number): string => Math.round(value).toLocaleString("en");
+const short = (value: number): string => Number(value.toPrecision(6)).toString();
+
+function findingText(terminal: Terminal, { code, severity, field, text, source }: Finding): string {
+  const heading = `  ${terminal.style(COLORS[severity], severity)} ${code}${field === "" ? "" : `, ${field}`}`;
+  return [heading, ...wrapped(text, 96), source].join("\n    ");
+}
+
+function groupText(group: LayerGroup): string {
+  const { kind, layers, window, pairing, base, head_dim, rotary_dim, rope_type, trained, factor, pairs } = group;
+  const names = [
+    kind,
+    layers.length > 0 && `layers ${ranges(layers)}`,
+    window !== null && window > 0 && `window of ${count(window)} tokens`,
+  ].filter((part) => typeof part === "string");
+  const counts = Object.entries(pairs).filter(([, number]) => number > 0);
+  return [
+    `  ${names.length === 0 ? "all layers" : names.join(", ")}`,
+    `    ${rope_type}, base ${count(base)}, ${pairing} pairs, ${rotary_dim} of ${head_dim} elements rotated`,
+    `    ${trained === null ? "trained length unknown" : `trained on ${count(trained)} tokens`}, factor ${short(factor)}, attention factor ${short(group.attention_factor)}`,
+    `    pairs: ${counts.map(([name, number]) => `${number} ${name}`).join(", ")}`,
+  ].join("\n");
+}
+
+function withoutRopeText({ layersWithoutRope }: Diagnosis): string {
+  return layersWithoutRope.length === 0 ? "" : `\n  without RoPE: layers ${ranges(layersWithoutRope)}`;
+}
+
+function memoryText(terminal: Terminal, { memory, length }: Diagnosis): string {
+  const rows = memory?.lengths.map((row) => [
+    `  ${count(row.length)} tokens${row.length === length ? " ←" : ""}`,
+    formatBytes(row.bytes),
+  ]);
+  return terminal.table(rows ?? [], { align: "lr" });
+}
+
+function systemsText(terminal: Terminal, systems: readonly SystemReport[]): string {
+  const rows = systems.map(({ system, version, compat, same, reads, ignores, maxLength }) => [
+    `${system} ${version}`,
+    compat === "hf" ? "reference" : same ? "the same" : "differs",
+    maxLength === null ? "no limit" : count(maxLength),
+    reads.join(", "),
+    ignores.join(", ") || "–",
+  ]);
+  const head = ["  system", "numbers", "serves", "reads", "ignores"];
+  const table = terminal.table(
+    rows.map(([name = "", ...rest]) => [`  ${name}`, ...rest]),
+    { head, align: "llrll" },
+  );
+  const reasons = systems.flatMap(({ reasons }) => reasons.map((reason) => `  ${reason}`));
+  return [table, ...reasons].join("\n");
+}
+
+function blockText(terminal: Terminal, { title, text, note, checked }: RecipeBlock): string {
+  const lines = text.split("\n").map((line) => `    ${line}`);
+  const result = terminal.style(checked.same ? "green" : "yellow", checked.text);
+  return [`  ${title} (${result})`, ...lines, ...wrapped(note, 96).map((line) => `  ${line}`)].join("\n");
+}
+
+/** Lines of at most so many characters, broken at spaces. */
+function wrapped(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}

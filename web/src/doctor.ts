@@ -1,0 +1,13 @@
+/**
+ * The RoPE Doctor: what a model's RoPE is, what other systems do with it, and how to run it at a length. Start with {@link diagnose}.
+ *
+ * @packageDocumentation
+ */
+import { type Diagnose, diagnoseOn } from "./doctor/diagnose.js";
+import { webFiles } from "./files/platform.js";
+
+export type { Diagnose, DiagnoseOptions } from "./doctor/diagnose.js";
+export * from "./doctor/diagnosis.js";
+
+/** Explains the RoPE of a model. See {@link Diagnose}. */
+export const diagnose: Diagnose = (rw, source, options) => diagnoseOn(webFiles, rw, source, options);

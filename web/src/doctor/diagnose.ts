@@ -1,0 +1,161 @@
+// The entry to this folder: puts a diagnosis together.
+import { optionalSignal, wholeNumber } from "../base/checks.js";
+import type { Dict } from "../base/dict.js";
+import { fail, RopewalkError } from "../base/errors.js";
+import { checkOptions, optionNames } from "../base/options.js";
+import type { ModelSource, OpenOptions } from "../files/model_files.js";
+import type { FilePlatform } from "../files/platform.js";
+import type { Ropewalk } from "../load/runtime.js";
+import type { ConfigRopes } from "../model/config_ropes.js";
+import { type Diagnosis, type Finding, type Recipe, SEVERITIES } from "./diagnosis.js";
+import { extensionFor } from "./extend.js";
+import { type Facts, factsOf } from "./facts.js";
+import { type Case, writtenScaling } from "./findings.js";
+import { KEY_CHECKS } from "./findings_keys.js";
+import { USE_CHECKS } from "./findings_use.js";
+import { faultOf, readKnownConfig } from "./known_config.js";
+import { layerGroups } from "./layers.js";
+import { mainGroup, servedLength } from "./lengths.js";
+import { cacheMemory } from "./memory.js";
+import { type Opened, openSource } from "./open.js";
+import { draftBlocks, type Order } from "./recipe.js";
+import { checkBlock } from "./recipe_check.js";
+import { systemReports } from "./systems.js";
+import { verdictOf, verdictWithoutRope } from "./verdict.js";
+
+/** Options of {@link Diagnose}. */
+export interface DiagnoseOptions extends Pick<OpenOptions, "signal" | "headers" | "retries" | "timeout"> {
+  /** Tokens that the model should read: 1 to 2^30. Default: what it serves as it is. */
+  length?: number;
+}
+
+/**
+ * Explains the RoPE of a model: what it is, what transformers, llama.cpp and vLLM do with it, mistakes in its keys, and the lines to paste for a
+ * length.
+ *
+ * @param rw - from `load()`
+ * @param source - a parsed config.json, GGUF metadata as `ropeConfig()` takes it, or a {@link ModelSource}: a file, a folder or an address.
+ * Headers are read, and no weights.
+ * @returns plain JSON. What is wrong with the keys of a file is a finding, not an error.
+ * @throws RopewalkError INVALID_FILE, NETWORK, UNSUPPORTED_MODEL for a source that can't be opened; INVALID_ARGUMENT, UNKNOWN_KEY for
+ * arguments; the signal's reason after an abort.
+ */
+export type Diagnose = (
+  rw: Ropewalk,
+  source: ModelSource | Readonly<Record<string, unknown>>,
+  options?: DiagnoseOptions,
+) => Promise<Diagnosis>;
+
+const OPTIONS = optionNames<DiagnoseOptions>("diagnose()", {
+  length: true,
+  signal: true,
+  headers: true,
+  retries: true,
+  timeout: true,
+});
+
+/** Length of a file that doesn't name one. */
+const SOME_LENGTH = 4096;
+
+/** Implements `diagnose()`. */
+export async function diagnoseOn(
+  platform: FilePlatform,
+  rw: Ropewalk,
+  source: ModelSource | Dict,
+  options: DiagnoseOptions | undefined,
+): Promise<Diagnosis> {
+  const { length, signal, ...rest } = checkOptions(options, OPTIONS);
+  if (typeof (rw as Partial<Ropewalk> | undefined)?.describe !== "function")
+    fail("INVALID_ARGUMENT", "rw", "must be what load() returns");
+  if (length !== undefined) wholeNumber(length, 1, 2 ** 30, "length");
+  optionalSignal(signal);
+  const opened = await openSource(platform, source, { ...rest, ...(signal !== undefined && { signal }) });
+  return diagnoseOpened(rw, opened, length);
+}
+
+function diagnoseOpened(rw: Ropewalk, opened: Opened, requested: number | undefined): Diagnosis {
+  const { source, ropes, findings: faults } = readKnownConfig(opened.source);
+  const facts = factsOf({ source });
+  const head = headOf(opened, facts, requested);
+  try {
+    if (ropes !== undefined) return { ...head, ...describeAll(rw, opened.name, facts, ropes, faults, requested) };
+  } catch (error) {
+    // The ranges of numbers are checked when they are used.
+    if (!(error instanceof RopewalkError)) throw error;
+    faults.push(faultOf(error));
+  }
+  return { ...head, verdict: verdictWithoutRope(facts, faults), findings: sorted(faults) };
+}
+
+function describeAll(
+  rw: Ropewalk,
+  name: string,
+  facts: Facts,
+  ropes: ConfigRopes,
+  faults: readonly Finding[],
+  requested: number | undefined,
+): Partial<Diagnosis> {
+  const first = mainGroup(layerGroups(rw, facts, ropes, 1));
+  if (first === undefined) return { verdict: verdictWithoutRope(facts, faults), findings: sorted(faults) };
+  const served = servedLength(first.config);
+  const length = requested ?? served ?? SOME_LENGTH;
+  const groups = layerGroups(rw, facts, ropes, length);
+  const main = mainGroup(groups)!;
+  const systems = systemReports(rw, groups, main, length);
+  const { scaling, path } = writtenScaling(facts, main.kind);
+  const examined: Case = { rw, facts, main, systems, length, scaling, path };
+  const findings = [...USE_CHECKS, ...KEY_CHECKS].flatMap((check) => check(examined) ?? []);
+  const extension = extensionFor(groups, main, length);
+  return {
+    length,
+    trainedLength: main.trained,
+    servedLength: served,
+    verdict: verdictOf(main, extension, {
+      length,
+      isRequested: requested !== undefined,
+      trained: main.trained,
+      served,
+    }),
+    findings: sorted([...faults, ...findings]),
+    layers: groups,
+    layersWithoutRope: [...ropes.layersWithoutRope],
+    memory: cacheMemory(facts, groups, ropes, length),
+    systems,
+    recipe: extension === undefined ? null : recipeOf(rw, { facts, name, groups, main, extension, length, scaling }),
+  };
+}
+
+function recipeOf(rw: Ropewalk, order: Order): Recipe {
+  const { groups, extension } = order;
+  return {
+    summary: extension.summary,
+    configs: groups.map(({ kind }, i) => ({ kind, config: extension.configs[i]! })),
+    blocks: draftBlocks(order).map((draft) => checkBlock(rw, draft, order)),
+  };
+}
+
+/** A diagnosis of a file of which nothing is known. */
+function headOf({ name, kind }: Opened, { family }: Facts, requested: number | undefined): Diagnosis {
+  return {
+    name,
+    kind,
+    family: family ?? null,
+    length: requested ?? SOME_LENGTH,
+    isRequested: requested !== undefined,
+    trainedLength: null,
+    servedLength: null,
+    verdict: { status: "unknown", text: "" },
+    findings: [],
+    layers: [],
+    layersWithoutRope: [],
+    memory: null,
+    systems: [],
+    recipe: null,
+  };
+}
+
+/** Worst first, otherwise in the order in which they were found. */
+function sorted(findings: readonly Finding[]): Finding[] {
+  const rank = ({ severity }: Finding): number => -SEVERITIES.indexOf(severity);
+  return [...findings].sort((a, b) => rank(a) - rank(b));
+}

@@ -1,0 +1,51 @@
+// What a file's findings have in common: the case that they look at, and where each is known from.
+import { type Dict, isDict } from "../base/dict.js";
+import type { Ropewalk } from "../load/runtime.js";
+import type { Finding, LayerGroup, Severity, SystemReport } from "./diagnosis.js";
+import { type Facts, valueOf } from "./facts.js";
+
+/** A model at a length. */
+export interface Case {
+  readonly rw: Ropewalk;
+  readonly facts: Facts;
+  readonly main: LayerGroup;
+  readonly systems: readonly SystemReport[];
+  readonly length: number;
+  /** The scaling in the file, with its own names, and its path. */
+  readonly scaling: Dict;
+  readonly path: string;
+}
+
+/** Looks for one thing that users ask about. */
+export type Check = (examined: Case) => Finding | undefined;
+
+const GITHUB = "https://github.com/";
+
+/** The address of an issue or pull request: `transformers#38224`. */
+export function issue(name: string): string {
+  const [project = "", number = ""] = name.split("#");
+  return `${GITHUB}${REPOSITORIES[project] ?? project}/issues/${number}`;
+}
+
+const REPOSITORIES: Readonly<Record<string, string>> = {
+  transformers: "huggingface/transformers",
+  "llama.cpp": "ggml-org/llama.cpp",
+  vllm: "vllm-project/vllm",
+  recipes: "vllm-project/recipes",
+  sglang: "sgl-project/sglang",
+};
+
+export function finding(code: string, severity: Severity, field: string, text: string, source: string): Finding {
+  return { code, severity, field, text, source };
+}
+
+/** The scaling in a file as it is written, and its path. A scaling by kind of layer gives that of `kind`. */
+export function writtenScaling(facts: Facts, kind: string | null): { scaling: Dict; path: string } {
+  if (facts.isGguf) return { scaling: {}, path: `${facts.prefix}rope.scaling` };
+  const name = isDict(valueOf(facts, "rope_parameters")) ? "rope_parameters" : "rope_scaling";
+  const given = valueOf(facts, name);
+  const path = facts.prefix + name;
+  if (!isDict(given)) return { scaling: {}, path };
+  const nested = kind === null ? undefined : given[kind];
+  return isDict(nested) ? { scaling: nested, path: `${path}.${kind}` } : { scaling: given, path };
+}

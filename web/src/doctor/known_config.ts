@@ -1,0 +1,77 @@
+// Reads the RoPEs of a file, and turns what is wrong with its keys into findings.
+import { type Dict, isDict } from "../base/dict.js";
+import { RopewalkError } from "../base/errors.js";
+import { ggufSourceOf } from "../config/rope_config.js";
+import { type ConfigRopes, configRopes } from "../model/config_ropes.js";
+import type { Finding } from "./diagnosis.js";
+
+/** What could be read of a file. */
+export interface KnownConfig {
+  /** The file without the keys that nothing reads. */
+  source: Dict;
+  /** Undefined if the file can't be read; the findings say why. */
+  ropes: ConfigRopes | undefined;
+  findings: Finding[];
+}
+
+/** Most keys that are left out one after another. */
+const MOST_KEYS = 20;
+
+/**
+ * Reads a file's RoPEs. A key that nothing reads is left out, as transformers does, and becomes a finding; any other fault ends the reading.
+ */
+export function readKnownConfig(source: Dict): KnownConfig {
+  const findings: Finding[] = [];
+  let readable = source;
+  for (let attempt = 0; attempt <= MOST_KEYS; attempt++) {
+    try {
+      return { source: readable, ropes: configRopes(readable), findings };
+    } catch (error) {
+      if (!(error instanceof RopewalkError)) throw error;
+      const { code, field, message } = error;
+      const without = code === "UNKNOWN_KEY" ? withoutKey(readable, field) : undefined;
+      if (without === undefined) {
+        findings.push(faultOf(error));
+        break;
+      }
+      readable = without;
+      findings.push({
+        code: "key-not-read",
+        severity: "warning",
+        field,
+        text: `${message}. transformers warns of it and goes on without it, so it changes nothing; check its name and the rope_type.`,
+        source: "https://github.com/huggingface/transformers/issues/38224",
+      });
+    }
+  }
+  return { source: readable, ropes: undefined, findings };
+}
+
+/** What stops the reading of a file, as a finding. */
+export function faultOf({ code, field, message }: RopewalkError): Finding {
+  return { code: FAULTS[code] ?? "invalid-config", severity: "error", field, text: message, source: "docs/errors.md" };
+}
+
+const FAULTS: Readonly<Record<string, string>> = {
+  UNKNOWN_FAMILY: "unknown-family",
+  UNSUPPORTED_ROPE_TYPE: "unsupported-rope",
+};
+
+/** A copy without the key at a path; undefined if it isn't there. Keys of GGUF metadata have dots. */
+function withoutKey(source: Dict, path: string): Dict | undefined {
+  const gguf = ggufSourceOf(source);
+  if (gguf !== undefined) {
+    if (!Object.hasOwn(gguf.metadata, path)) return undefined;
+    const { [path]: _, ...metadata } = gguf.metadata;
+    return { ...gguf, metadata };
+  }
+  return without(source, path.split("."));
+}
+
+function without(source: Dict, [key = "", ...rest]: readonly string[]): Dict | undefined {
+  if (!Object.hasOwn(source, key)) return undefined;
+  const { [key]: value, ...others } = source;
+  if (rest.length === 0) return others;
+  const inner = isDict(value) ? without(value, rest) : undefined;
+  return inner && { ...source, [key]: inner };
+}

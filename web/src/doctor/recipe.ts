@@ -1,0 +1,150 @@
+// Writes the lines to paste for each system. Each block is read back and its frequencies are computed (recipe_check.ts).
+import type { Dict } from "../base/dict.js";
+import { knownFamily } from "../config/family_lookup.js";
+import type { LayerGroup, RecipeBlock } from "./diagnosis.js";
+import type { Extension } from "./extend.js";
+import { type Facts, tokens, valueOf } from "./facts.js";
+
+/** A block that nobody has checked yet. */
+export type Draft = Omit<RecipeBlock, "checked">;
+
+/** What the lines are written for. */
+export interface Order {
+  readonly facts: Facts;
+  /** File name of the model. */
+  readonly name: string;
+  readonly groups: readonly LayerGroup[];
+  readonly main: LayerGroup;
+  readonly extension: Extension;
+  readonly length: number;
+  /** The scaling in the file as it is written. */
+  readonly scaling: Dict;
+}
+
+/** Lines for all systems. A GGUF file is run by llama.cpp and Ropewalk. */
+export function draftBlocks(order: Order): Draft[] {
+  const { facts, extension } = order;
+  const hub = facts.isGguf ? [] : [...(extension.changes ? transformersBlocks(order) : []), vllmBlock(order)];
+  return [llamaBlock(order), ...hub, ...ropewalkBlocks(order)];
+}
+
+function llamaBlock({ extension, length, facts, name }: Order): Draft {
+  const { rope_type, factor, original_max_position_embeddings: original } = extension.config.rope_scaling ?? {};
+  const file = /^[\w.-]+\.gguf$/.test(name) ? name : "model.gguf";
+  const isYarn = rope_type === "yarn" && (extension.changes || !facts.isGguf);
+  const scaling = isYarn ? ` \\\n  --rope-scaling yarn --rope-scale ${factor} --yarn-orig-ctx ${original}` : "";
+  const isShared = facts.isGguf || knownFamily("gguf", facts.family).pairing !== undefined;
+  const architecture = isShared ? facts.family : "ARCHITECTURE";
+  const max = extension.config.max_position_embeddings;
+  const capped = `A server built before August 2026 cuts its slots to the file's context length: add --override-kv ${architecture}.context_length=int:${max}`;
+  return {
+    system: "llama.cpp",
+    title: "llama.cpp",
+    language: "shell",
+    text: `llama-server -m ${file} -c ${length}${scaling}`,
+    note: isYarn
+      ? `The same flags work for llama-cli. ${capped}. Don't add --context-shift.`
+      : "The same flags work for llama-cli.",
+  };
+}
+
+function vllmBlock(order: Order): Draft {
+  const { extension, length } = order;
+  const overrides = extension.changes ? ` \\\n  --hf-overrides '${oneLine(configLines(order))}'` : "";
+  return {
+    system: "vLLM",
+    title: "vLLM",
+    language: "shell",
+    text: `vllm serve MODEL --max-model-len ${length}${overrides}`,
+    note: extension.changes
+      ? "vLLM 0.11.1 removed --rope-scaling. --hf-overrides replaces the whole object, so it repeats the base."
+      : "Nothing else to set.",
+  };
+}
+
+/** Both spellings: programs made for transformers 4 read the older one. */
+function transformersBlocks(order: Order): Draft[] {
+  const note = "Replace these keys in config.json, or set them on AutoConfig before from_pretrained().";
+  const block = (title: string, lines: object, more: string): Draft => {
+    const text = JSON.stringify(lines, null, 2);
+    return { system: "transformers", title, language: "json", text, note: note + more };
+  };
+  const newer = block("transformers 5: config.json", configLines(order), "");
+  const isSplit = order.groups.some(({ kind }) => kind !== order.main.kind);
+  if (isSplit) return [newer];
+  const { rope_theta, ...rest } = scalingLines(order, order.main);
+  const older = withPrefix(order.facts, {
+    max_position_embeddings: order.extension.config.max_position_embeddings,
+    rope_theta,
+    rope_scaling: rest,
+  });
+  return [
+    newer,
+    block("transformers 4 and older programs: config.json", older, " Don't keep rope_parameters beside them."),
+  ];
+}
+
+/** The keys of config.json, with the names of transformers 5. */
+function configLines(order: Order): Dict {
+  const { groups, main, extension, facts } = order;
+  const kinds = [...new Map(groups.map((group) => [group.kind, group])).values()];
+  const parameters: Dict =
+    kinds.length === 1
+      ? scalingLines(order, main)
+      : Object.fromEntries(kinds.map((group) => [group.kind, scalingLines(order, group)]));
+  const { max_position_embeddings } = extension.config;
+  return withPrefix(facts, { max_position_embeddings, rope_parameters: parameters });
+}
+
+/** Nests keys as deep as the file does: text_config. */
+function withPrefix({ prefix }: Facts, lines: Dict): Dict {
+  return prefix
+    .split(".")
+    .filter(Boolean)
+    .reduceRight<Dict>((inner, key) => ({ [key]: inner }), lines);
+}
+
+/** The scaling of a group as a rope_parameters, with the keys of the file that the package names otherwise. */
+function scalingLines({ extension, groups, scaling, facts }: Order, group: LayerGroup): Dict {
+  const { rope_scaling, rope_theta } = extension.configs[groups.indexOf(group)]!;
+  const { rope_type = "default", mrope_section: _, mrope_layout: __, ...keys } = rope_scaling ?? {};
+  const kept = ["partial_rotary_factor", "mrope_section", "mrope_interleaved"].filter(
+    (key) => scaling[key] !== undefined,
+  );
+  const share = valueOf(facts, "partial_rotary_factor");
+  return {
+    rope_type,
+    rope_theta,
+    ...keys,
+    ...(share !== undefined && { partial_rotary_factor: share }),
+    ...Object.fromEntries(kept.map((key) => [key, scaling[key]])),
+  };
+}
+
+function ropewalkBlocks({ extension, length, facts, name }: Order): Draft[] {
+  const { overrides } = extension;
+  const source = facts.isGguf ? (/^[\w.-]+\.gguf$/.test(name) ? name : "model.gguf") : "model/";
+  const options = JSON.stringify({ contextLength: length, ...(overrides && { rope: overrides }) }, null, 2);
+  const { rope_type, factor, original_max_position_embeddings: original } = overrides?.rope_scaling ?? {};
+  const flags = rope_type ? ` \\\n  --rope-type ${rope_type} --factor ${factor} --original-length ${original}` : "";
+  return [
+    {
+      system: "Ropewalk",
+      title: "Ropewalk",
+      language: "js",
+      text: `const model = await rw.model("${source}", ${options});`,
+      note: "While a model runs: session.retune(rope, { contextLength }) re-rotates the cached keys.",
+    },
+    {
+      system: "Ropewalk",
+      title: "Ropewalk, command line",
+      language: "shell",
+      text: `npx ropewalk chat ${source} --context ${length}${flags}`,
+      note: `Or generate and perplexity: the flags are the same. ${tokens(length)} tokens need the memory shown here.`,
+    },
+  ];
+}
+
+function oneLine(value: unknown): string {
+  return JSON.stringify(value, null, 1).replace(/\n\s*/g, " ");
+}

@@ -1,0 +1,74 @@
+// The answer in plain words.
+import type { Finding, LayerGroup, Verdict } from "./diagnosis.js";
+import type { Extension } from "./extend.js";
+import { capital, type Facts, numberOf, shown, tokens } from "./facts.js";
+import { isWithoutRope } from "../config/family_lookup.js";
+
+/** Families whose positions are vectors of the checkpoint, one for each position. */
+const LEARNED = ["gpt2", "gpt_neo", "gpt_bigcode", "opt", "bert", "roberta"];
+const ALIBI = ["bloom", "mpt", "refact", "jais", "jina-bert-v2"];
+
+/** The verdict on a file that has no RoPE, or can't be read. */
+export function verdictWithoutRope(facts: Facts, findings: readonly Finding[]): Verdict {
+  const { family = "this model", isGguf } = facts;
+  const fault = findings.find(({ severity }) => severity === "error");
+  if (LEARNED.includes(family)) {
+    const count = numberOf(facts, ["n_positions", "max_position_embeddings"], "context_length");
+    const most = count === undefined ? "" : `, one vector for each of its ${tokens(count)} positions`;
+    return {
+      status: "cannot",
+      text: `Can't: ${family} has learned positions${most}. No RoPE scaling applies; it ends there.`,
+    };
+  }
+  if (ALIBI.includes(family))
+    return {
+      status: "cannot",
+      text: `Can't: ${family} has ALiBi, a penalty by distance, and no RoPE. It needs no scaling, but forgets far tokens.`,
+    };
+  const hasNone =
+    isWithoutRope(isGguf ? "gguf" : "hf", facts.family) || /no rotary|no RoPE|ALiBi/.test(fault?.text ?? "");
+  if (hasNone)
+    return { status: "cannot", text: `Can't: ${fault?.text ?? `${family} has no RoPE`}. No RoPE scaling applies.` };
+  return { status: "unknown", text: `Can't tell: ${fault?.text ?? "the file has no layers with RoPE"}.` };
+}
+
+/** The lengths that a verdict compares. */
+export interface Lengths {
+  length: number;
+  isRequested: boolean;
+  trained: number | null;
+  served: number | null;
+}
+
+/** The verdict on a model with RoPE. */
+export function verdictOf(main: LayerGroup, extension: Extension | undefined, lengths: Lengths): Verdict {
+  const { length, isRequested, trained, served } = lengths;
+  if (served === null)
+    return { status: "unknown", text: "Can't tell: the file doesn't say for which length the model was trained." };
+  const own = main.rope_type === "default" ? "" : ` with ${main.rope_type} scaling${fromTrained(trained, served)}`;
+  if (length <= served) {
+    const capped = extension?.changes ? `, once max_position_embeddings is raised to ${tokens(served)}` : "";
+    const asked = isRequested ? `, you ask for ${tokens(length)}` : "";
+    return { status: "fits", text: `Fits: made for ${tokens(served)} tokens${own}${asked}${capped}.` };
+  }
+  const past = `made for ${tokens(served)} tokens${own}, you ask for ${tokens(length)}`;
+  if (extension === undefined) {
+    const isTensor = main.config.freq_factors !== undefined;
+    const why = isTensor ? "the frequency factors in its tensor were" : `its ${main.rope_type} scaling was`;
+    return {
+      status: "cannot",
+      text: `Can't: ${past}. ${capital(why)} chosen for that length, and no larger one is known to work.`,
+    };
+  }
+  const { factor, rope_type } = extension.config.rope_scaling ?? {};
+  const name = rope_type === "yarn" ? "YaRN" : (rope_type ?? "a scaling");
+  const raised = main.rope_type === rope_type ? "a larger factor" : name;
+  const dynamic = main.rope_type === "dynamic" ? " Only transformers reads its dynamic scaling." : "";
+  const far = length > 8 * served ? " That is far: measure the loss before you rely on it." : "";
+  const text = `Needs ${raised}: ${past}. ${shown(Number((length / (trained ?? served)).toPrecision(3)))} times the trained length, so factor ${factor}.${dynamic}${far}`;
+  return { status: "needs_scaling", text };
+}
+
+function fromTrained(trained: number | null, served: number): string {
+  return trained === null || trained === served ? "" : ` from ${tokens(trained)}`;
+}

@@ -1,0 +1,136 @@
+// The RoPEs of a model by kind of layer, from its config.json or GGUF metadata alone.
+import type { Dict } from "../base/dict.js";
+import { RopewalkError } from "../base/errors.js";
+import { textConfigOf } from "../config/huggingface.js";
+import type { RopeOverrides } from "../config/overrides.js";
+import { ggufSourceOf, ropeConfig } from "../config/rope_config.js";
+import { ropeLayers } from "../config/rope_layers.js";
+import type { RopeConfig } from "../config/types.js";
+import type { Architecture } from "./architecture.js";
+import { architectureOf } from "./architectures.js";
+import { ConfigReader } from "./config_reader.js";
+
+/** A RoPE and the layers that use it. */
+export interface LayerRope {
+  /** Kind of layer as in transformers; undefined if all layers share a RoPE. */
+  readonly kind: string | undefined;
+  readonly rope: Readonly<RopeConfig>;
+  /** Indices of its layers in ascending order; empty if the file doesn't say. */
+  readonly layers: readonly number[];
+  /** Sliding window in tokens, 0 for full attention; undefined if the file doesn't say. */
+  readonly window?: number;
+}
+
+/** The RoPEs of a model. */
+export interface ConfigRopes {
+  readonly ropes: readonly LayerRope[];
+  /** Indices of layers without RoPE; empty if that isn't known. */
+  readonly layersWithoutRope: readonly number[];
+}
+
+/** Kinds of layers to try, before those in the config. */
+const LAYER_KINDS = ["full_attention", "sliding_attention", "chunked_attention", "main", "compress"];
+
+/**
+ * The RoPEs of a config.json or GGUF source, by kind of layer.
+ * @param layerType - only this kind of layer
+ * @throws {@link RopewalkError} as `ropeConfig()` and `ropeLayers()`.
+ * @internal
+ */
+export function configRopes(source: Dict, overrides?: RopeOverrides, layerType?: string): ConfigRopes {
+  const hasRope = layersOf(source, overrides);
+  const layersWithoutRope = indicesOf(hasRope, (layerHasRope) => !layerHasRope);
+  const windows = windowsOf(source, hasRope.length);
+  const types = layerTypesOf(source, windows);
+  const ofKind = (kind: string): number[] =>
+    indicesOf(hasRope, (layerHasRope, layer) => layerHasRope && types[layer] === kind);
+  const read = (layer_type?: string): RopeConfig =>
+    ropeConfig(source, {
+      ...(layer_type !== undefined && { layer_type }),
+      ...(overrides !== undefined && { overrides }),
+    });
+  if (layerType !== undefined)
+    return { ropes: [{ kind: layerType, rope: read(layerType), layers: ofKind(layerType) }], layersWithoutRope };
+  try {
+    return { ropes: [{ kind: undefined, rope: read(), layers: indicesOf(hasRope, Boolean) }], layersWithoutRope };
+  } catch (error) {
+    if (!(error instanceof RopewalkError) || error.field !== "layer_type") throw error;
+    const kinds = new Set([...LAYER_KINDS, ...types.filter((type) => typeof type === "string")]);
+    const ropes = [...kinds].flatMap((kind): LayerRope[] => {
+      // as in rw.model(), overrides don't apply to sliding-window layers
+      const rope = ifAvailable(() =>
+        kind === "sliding_attention" ? ropeConfig(source, { layer_type: kind }) : read(kind),
+      );
+      if (rope === undefined) return [];
+      const layers = ofKind(kind);
+      const window = windows[layers[0] ?? -1];
+      return [{ kind, rope, layers, ...(window !== undefined && { window }) }];
+    });
+    if (ropes.length === 0) throw error;
+    return { ropes, layersWithoutRope };
+  }
+}
+
+/** Kinds of the layers as in transformers; empty if the config doesn't say. */
+function layerTypesOf(source: Dict, windows: readonly number[]): readonly unknown[] {
+  const listed = ggufSourceOf(source) === undefined ? textConfigOf(source).config["layer_types"] : undefined;
+  return Array.isArray(listed)
+    ? listed
+    : windows.map((window) => (window > 0 ? "sliding_attention" : "full_attention"));
+}
+
+/**
+ * Sliding window of each layer, 0 for full attention, if the sliding-window layers of the architecture have a different
+ * RoPE; empty for others.
+ */
+function windowsOf(source: Dict, count: number): number[] {
+  return layerWindows(source, count, ({ hasTwoRopes }) => hasTwoRopes === true);
+}
+
+/**
+ * Sliding window of each layer, 0 for full attention; empty if the architecture isn't known or doesn't match.
+ * @internal
+ */
+export function layerWindows(
+  source: Dict,
+  count: number,
+  matches: (architecture: Architecture) => boolean = () => true,
+): number[] {
+  const gguf = ggufSourceOf(source);
+  try {
+    const reader = new ConfigReader({
+      name: gguf === undefined ? "config.json" : "metadata",
+      kind: gguf === undefined ? "safetensors" : "gguf",
+      metadata: gguf?.metadata ?? {},
+      tensors: new Map(),
+      ...(gguf === undefined && { config: source }),
+    });
+    const architecture = architectureOf(reader);
+    if (!matches(architecture)) return [];
+    const windowOf = architecture.window?.(reader) ?? ((): number => 0);
+    return Array.from({ length: count }, (_, layer) => windowOf(layer));
+  } catch (error) {
+    if (error instanceof RopewalkError) return []; // models whose RoPE is supported, but not the architecture
+    throw error;
+  }
+}
+
+/** Which layers have RoPE; empty if the config has no number of layers. */
+function layersOf(source: Dict, overrides: RopeOverrides | undefined): boolean[] {
+  return ifAvailable(() => ropeLayers(source, overrides && { overrides })) ?? [];
+}
+
+/** The result of `read`; undefined if it fails because the model lacks a kind of layer or the number of layers. */
+function ifAvailable<Value>(read: () => Value): Value | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof RopewalkError && /^layer_type$|num_hidden_layers$|\.block_count$/.test(error.field))
+      return undefined;
+    throw error;
+  }
+}
+
+function indicesOf<Item>(items: readonly Item[], matches: (item: Item, index: number) => boolean): number[] {
+  return items.flatMap((item, index) => (matches(item, index) ? [index] : []));
+}
