@@ -60,7 +60,8 @@ export default defineConfig({
       { find: /^ropewalk\/worker$/, replacement: join(root, "dist/worker.js") },
     ],
   },
-  worker: { format: "es" },
+  // WebKit runs a Worker's script a second time if another module imports from it
+  worker: { format: "es", rolldownOptions: { preserveEntrySignatures: "strict" } },
   build: {
     outDir: join(root, "build/site"),
     emptyOutDir: true,

@@ -51,7 +51,7 @@ export function drawKeys(
   const rows = PAIRS / columns;
   const largest = turns.reduce((best, { turn }, i) => (Math.abs(turn) > Math.abs(turns[best]!.turn) ? i : best), 0);
   const kept = turns.filter(({ turn }) => Math.abs(turn) < 0.01).length;
-  const degrees = (turn: number): string => `${Math.round((turn * 180) / Math.PI)}°`;
+  const degrees = (turn: number): string => `${Math.round((Math.abs(turn) * 180) / Math.PI)}°`;
   drawChart(
     figure,
     "The pairs of a cached key",
