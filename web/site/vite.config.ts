@@ -60,8 +60,8 @@ export default defineConfig({
       { find: /^ropewalk\/worker$/, replacement: join(root, "dist/worker.js") },
     ],
   },
-  // WebKit runs a Worker's script a second time if another module imports from it
-  worker: { format: "es", rolldownOptions: { preserveEntrySignatures: "strict" } },
+  // WebKit runs a Worker's script a second time if another module imports from it. Vite's types lack this option of Rolldown.
+  worker: { format: "es", rolldownOptions: { preserveEntrySignatures: "strict" } as object },
   build: {
     outDir: join(root, "build/site"),
     emptyOutDir: true,
