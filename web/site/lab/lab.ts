@@ -21,7 +21,7 @@ const observer = new IntersectionObserver(
       void startPanel(target as HTMLElement, panels[target.id]!);
     }
   },
-  { rootMargin: "600px" },
+  { rootMargin: "300px" },
 );
 
 for (const id of Object.keys(panels)) {
