@@ -57,7 +57,7 @@ const OPTIONS = optionNames<DiagnoseOptions>("diagnose()", {
 /** Length of a file that doesn't name one. */
 const SOME_LENGTH = 4096;
 
-/** Implements `diagnose()`. */
+/** Implements `diagnose()`. @internal */
 export async function diagnoseOn(
   platform: FilePlatform,
   rw: Ropewalk,
