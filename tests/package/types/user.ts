@@ -25,6 +25,7 @@ import {
   type RotateOptions,
   Tensor,
 } from "ropewalk";
+import { type Diagnosis, diagnose, type Finding } from "ropewalk/doctor";
 import { load as loadInline } from "ropewalk/inline";
 import { load as loadInWorker, type WorkerModel, type WorkerRopewalk } from "ropewalk/worker";
 
@@ -39,6 +40,8 @@ export async function useEverything(signal: AbortSignal): Promise<string> {
     { model_type: "llama" },
     { overrides: { rope_scaling: { rope_type: "yarn", factor: 4 } } },
   );
+  const diagnosis: Diagnosis = await diagnose(rw, { model_type: "llama" }, { length: 100000, signal });
+  const found: readonly Finding[] = diagnosis.findings;
   const layers: boolean[] = ropeLayers({ model_type: "llama", num_hidden_layers: 2 });
   const byHand: RopeConfig = {
     head_dim: 128,
@@ -189,6 +192,7 @@ export async function useEverything(signal: AbortSignal): Promise<string> {
     build,
     bytes,
     layers,
+    found,
     same,
     halves,
     frequencies,

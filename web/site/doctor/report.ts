@@ -7,10 +7,15 @@ const GUIDE = "https://github.com/ropewalk/ropewalk/blob/main/";
 /** The parts of a report, in the order in which a reader needs them. */
 export function reportParts(diagnosis: Diagnosis): HTMLElement[] {
   const { recipe, findings, layers, memory, systems, length } = diagnosis;
+  const [serious, notes] = [
+    findings.filter(({ severity }) => severity !== "note"),
+    findings.filter(({ severity }) => severity === "note"),
+  ];
   return [
-    ...(recipe ? [withText("h3", `Run it at ${shown(length)} tokens: ${recipe.summary}`)] : []),
+    ...(serious.length > 0 ? [withText("h3", "Why"), findingList(serious)] : []),
+    ...(recipe ? [withText("h3", `Run it at ${count(length)} tokens: ${recipe.summary}`)] : []),
     ...(recipe?.blocks.map(blockElement) ?? []),
-    ...(findings.length > 0 ? [withText("h3", "What to know"), findingList(findings)] : []),
+    ...(notes.length > 0 ? [withText("h3", "Good to know"), findingList(notes)] : []),
     ...(layers.length > 0 ? [withText("h3", "Its RoPE"), layerTable(layers)] : []),
     ...(diagnosis.layersWithoutRope.length > 0
       ? [withText("p", `${diagnosis.layersWithoutRope.length} more layers have no RoPE.`)]
@@ -20,6 +25,9 @@ export function reportParts(diagnosis: Diagnosis): HTMLElement[] {
     ...systems.flatMap(({ reasons }) => reasons.map((reason) => withText("p", reason))),
   ];
 }
+
+/** A number of tokens: all digits. */
+const count = (value: number): string => value.toLocaleString("en");
 
 function element(tag: "div" | "li" | "article" | "header", className: string, children: readonly Node[]): HTMLElement {
   const created = document.createElement(tag);
@@ -73,7 +81,7 @@ function layerTable(groups: readonly LayerGroup[]): HTMLElement {
   const rows = [
     of("layers", ({ layers }) => (layers.length === 0 ? "all" : String(layers.length))),
     of("sees", ({ window }) =>
-      window === null ? "not in the file" : window === 0 ? "all tokens" : `${shown(window)} tokens`,
+      window === null ? "not in the file" : window === 0 ? "all tokens" : `${count(window)} tokens`,
     ),
     of("pairing", ({ pairing }) => pairing),
     of("base", ({ base }) => shown(base)),
@@ -81,7 +89,7 @@ function layerTable(groups: readonly LayerGroup[]): HTMLElement {
     of("scaling", ({ rope_type, factor }) =>
       rope_type === "default" ? "none" : `${rope_type}, factor ${shown(factor)}`,
     ),
-    of("trained on", ({ trained }) => (trained === null ? "not in the file" : `${shown(trained)} tokens`)),
+    of("trained on", ({ trained }) => (trained === null ? "not in the file" : `${count(trained)} tokens`)),
     of("attention factor", ({ attention_factor }) => shown(attention_factor)),
     of("pairs", ({ pairs }) =>
       Object.entries(pairs)
@@ -95,7 +103,7 @@ function layerTable(groups: readonly LayerGroup[]): HTMLElement {
 
 function memoryParts({ bytesPerToken, lengths }: CacheMemory, length: number): HTMLElement[] {
   const rows = lengths.map((row) => [
-    `${shown(row.length)}${row.length === length ? " (yours)" : ""}`,
+    `${count(row.length)}${row.length === length ? " (yours)" : ""}`,
     sizeText(row.bytes),
   ]);
   const text = `Keys and values in f16 take ${sizeText(bytesPerToken)} for each token, besides the weights.`;
@@ -112,7 +120,7 @@ function systemTable(systems: readonly SystemReport[]): HTMLElement {
   const rows = systems.map((report) => [
     `${report.system} ${report.version}`,
     report.compat === "hf" ? "the reference" : report.same ? "the same" : differenceText(report),
-    report.maxLength === null ? "no limit" : `${shown(report.maxLength)} tokens`,
+    report.maxLength === null ? "no limit" : `${count(report.maxLength)} tokens`,
     report.reads.join(", ") || "–",
     report.ignores.join(", ") || "–",
   ]);

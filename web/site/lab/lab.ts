@@ -1,16 +1,16 @@
 // Starts each panel of the Lab when it comes near the visible part of the page.
 import { type Mount, startPanel } from "./panel.js";
 
-/** The panels by the id of their section. Each is a page part `<id>.html` and a module `<id>.ts`. */
+/** The panels by the id of their section. Each is a folder with a page part, panel.html, and a module, panel.ts. */
 const panels: Record<string, () => Promise<{ mount: Mount }>> = {
-  one_pair: () => import("./one_pair.js"),
-  clocks: () => import("./clocks.js"),
-  pairings: () => import("./pairings.js"),
-  distance: () => import("./distance.js"),
-  scaling: () => import("./scaling.js"),
-  live: () => import("./live.js"),
-  exact: () => import("./exact.js"),
-  schemes: () => import("./schemes.js"),
+  one_pair: () => import("./one_pair/panel.js"),
+  clocks: () => import("./clocks/panel.js"),
+  pairings: () => import("./pairings/panel.js"),
+  distance: () => import("./distance/panel.js"),
+  scaling: () => import("./scaling/panel.js"),
+  live: () => import("./live/panel.js"),
+  exact: () => import("./exact/panel.js"),
+  schemes: () => import("./schemes/panel.js"),
 };
 
 const observer = new IntersectionObserver(
@@ -21,7 +21,7 @@ const observer = new IntersectionObserver(
       void startPanel(target as HTMLElement, panels[target.id]!);
     }
   },
-  { rootMargin: "600px" },
+  { rootMargin: "300px" },
 );
 
 for (const id of Object.keys(panels)) {

@@ -1,10 +1,10 @@
 // The pairs of a cached key as clock hands, before and after a change of the scaling.
 import type { Ropewalk } from "ropewalk";
-import { overridesFor } from "../../../examples/small_model/scalings.mjs";
+import { overridesFor } from "../../../../examples/small_model/scalings.mjs";
 import { overrideRopeConfig, type RopeConfig } from "ropewalk";
-import { drawChart, Plot, widthOf } from "../page/chart.js";
-import { labelOf } from "./live_charts.js";
-import { LENGTH } from "./live_run.js";
+import { drawChart, Plot, widthOf } from "../../page/chart.js";
+import { labelOf } from "./charts.js";
+import { LENGTH } from "./run.js";
 
 /** The RoPE of the small model, as its file has it. */
 export const SMALL_ROPE: RopeConfig = {

@@ -1,10 +1,10 @@
 // Reads a story with the model in its Worker, and switches its scaling while it reads.
 import type { WorkerModel, WorkerSession } from "ropewalk/worker";
-import { readStory, type Step, tellStory } from "../../../examples/small_model/reading.mjs";
-import { overridesFor } from "../../../examples/small_model/scalings.mjs";
-import { words } from "../../../examples/small_model/stories.mjs";
-import { textOf, tokensOf } from "../../../examples/small_model/texts.mjs";
-import { LENGTH, type Run, type Wanted, wordsOf } from "./live_run.js";
+import { readStory, type Step, tellStory } from "../../../../examples/small_model/reading.mjs";
+import { overridesFor } from "../../../../examples/small_model/scalings.mjs";
+import { words } from "../../../../examples/small_model/stories.mjs";
+import { textOf, tokensOf } from "../../../../examples/small_model/texts.mjs";
+import { LENGTH, type Run, type Wanted, wordsOf } from "./run.js";
 
 const OPENING = "The red ball is in the garden.";
 

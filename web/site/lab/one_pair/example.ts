@@ -1,7 +1,7 @@
 // The four-element example of the guide (docs/rope_and_yarn_from_zero.md), step by step.
 import type { Ropewalk } from "ropewalk";
-import { changeTo, controlOf, numberIn } from "../page/controls.js";
-import { find, shown, withText } from "../page/elements.js";
+import { changeTo, controlOf, numberIn } from "../../page/controls.js";
+import { find, shown, withText } from "../../page/elements.js";
 
 const QUERY = [1, 2, 3, 4];
 const KEY = [2, 0, 1, 1];

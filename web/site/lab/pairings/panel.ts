@@ -1,20 +1,20 @@
 // Panel 3: the two pairings, what the wrong one does to scores, and the conversion between them.
 import type { Rope } from "ropewalk";
-import { drawChart, Plot } from "../page/chart.js";
-import { choiceIn, numberIn, showOutputs } from "../page/controls.js";
-import { find, shown } from "../page/elements.js";
-import { randomNumbers } from "../page/random.js";
-import { drawPairs, type TwoPairings } from "./pairing_picture.js";
-import { tryPairings } from "./pairing_model.js";
-import type { Mount } from "./panel.js";
-import "./pairings.css";
+import { drawChart, Plot } from "../../page/chart.js";
+import { choiceIn, numberIn, showOutputs } from "../../page/controls.js";
+import { find, shown } from "../../page/elements.js";
+import { randomNumbers } from "../../page/random.js";
+import { drawPairs, type TwoPairings } from "./picture.js";
+import { tryPairings } from "./model.js";
+import type { Mount } from "../panel.js";
+import "./panel.css";
 
 const HEAD_DIM = 64;
 const POSITIONS = 97;
 /** Small, so that all pairs turn within these positions. */
 const BASE = 100;
 
-/** @see lab/pairings.html */
+/** @see lab/pairings/panel.html */
 export const mount: Mount = ({ section, form, rw }) => {
   for (const pairing of ["interleaved", "half"] as const)
     drawPairs(find(`#pairings-pictures [data-pairing=${pairing}]`, section), rw, pairing);

@@ -1,6 +1,6 @@
 // Pictures of which elements of a head form a pair.
 import type { Pairing, Ropewalk } from "ropewalk";
-import { find } from "../page/elements.js";
+import { find } from "../../page/elements.js";
 
 /** The pairings between which weights can be converted. */
 export type TwoPairings = Exclude<Pairing, "interleaved_to_half">;

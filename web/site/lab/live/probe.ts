@@ -1,12 +1,12 @@
 // Reads the queries and keys of a layer of the small model, by the package's own kernels. A copy of the model ends before the attention of that
 // layer, with the layer's norm as its last norm and the layer's projections as its output matrix. So the copy's logits are the queries, keys
 // and values of the newest token.
-import config from "../../../examples/small_model/config.json";
-import tokenizer from "../../../examples/small_model/tokenizer.json?url";
-import weights from "../../../examples/small_model/model.safetensors?url";
+import config from "../../../../examples/small_model/config.json";
+import tokenizer from "../../../../examples/small_model/tokenizer.json?url";
+import weights from "../../../../examples/small_model/model.safetensors?url";
 import type { RopeConfig, RopeOverrides } from "ropewalk";
 import type { WorkerModel, WorkerRopewalk } from "ropewalk/worker";
-import { fetchFile } from "../page/small_model.js";
+import { fetchFile } from "../../page/small_model.js";
 
 /** What the weights take, for buttons that download them. */
 export const WEIGHTS_BYTES = 2_257_088;

@@ -1,11 +1,11 @@
 // Panel 1: a query and a key as clock hands, and their score by distance.
-import { drawChart, Plot, widthOf } from "../page/chart.js";
-import { changeTo, controlOf, numberIn, showOutputs } from "../page/controls.js";
-import { type Handle, makeDraggable, scaleOf } from "../page/drag.js";
-import { find, shown } from "../page/elements.js";
-import { mountExample } from "./one_pair_example.js";
-import type { Mount } from "./panel.js";
-import "./one_pair.css";
+import { drawChart, Plot, widthOf } from "../../page/chart.js";
+import { changeTo, controlOf, numberIn, showOutputs } from "../../page/controls.js";
+import { type Handle, makeDraggable, scaleOf } from "../../page/drag.js";
+import { find, shown } from "../../page/elements.js";
+import { mountExample } from "./example.js";
+import type { Mount } from "../panel.js";
+import "./panel.css";
 
 /** Radians per position. One of the faster pairs of a real model, slow enough to follow by eye. */
 const THETA = 0.1;
@@ -18,7 +18,7 @@ const EDGE = 1.34;
 /** Radians between two labels, at least. */
 const LABEL_GAP = 0.55;
 
-/** @see lab/one_pair.html */
+/** @see lab/one_pair/panel.html */
 export const mount: Mount = ({ section, form, rw }) => {
   // a rope with one pair: its frequency is base^0 = 1, so positions are given in units of THETA
   const rope = rw.rope({ head_dim: 2, pairing: "interleaved", rope_theta: 10000, max_position_embeddings: 4096 });

@@ -1,13 +1,13 @@
 // Panel 7: the error of cos and sin by position, in this package and with f32 angles.
 import { overrideRopeConfig, type Rope } from "ropewalk";
-import { drawChart, Plot } from "../page/chart.js";
-import { listConfigs } from "../page/config_list.js";
-import type { NamedConfig } from "../page/configs.js";
-import { numberIn, showOutputs } from "../page/controls.js";
-import { find, shown, withText } from "../page/elements.js";
-import { exactAngles, ggmlAngles } from "./exact_reference.js";
-import type { Mount } from "./panel.js";
-import "./exact.css";
+import { drawChart, Plot } from "../../page/chart.js";
+import { listConfigs } from "../../page/config_list.js";
+import type { NamedConfig } from "../../page/configs.js";
+import { numberIn, showOutputs } from "../../page/controls.js";
+import { find, shown, withText } from "../../page/elements.js";
+import { exactAngles, ggmlAngles } from "./reference.js";
+import type { Mount } from "../panel.js";
+import "./panel.css";
 
 /** An error is the largest over this many positions up to the one named, as in docs/accuracy.md. */
 const NEIGHBORS = 64;
@@ -24,7 +24,7 @@ const SYSTEMS = [
 ] as const;
 type Errors = Record<(typeof SYSTEMS)[number]["id"], number[]>;
 
-/** @see lab/exact.html */
+/** @see lab/exact/panel.html */
 export const mount: Mount = ({ section, form, rw, redraw }) => {
   const chosen = listConfigs({ section, form, rw, redraw });
   let measured: { id: string; measure: (position: number) => Errors; ropes: Rope[] } | undefined;

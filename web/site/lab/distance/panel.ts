@@ -1,12 +1,12 @@
 // Panel 4: how scores fall with distance, by base, head size and trained length.
 import type { DecayCurve, Rope } from "ropewalk";
-import { drawChart, Plot, widthOf } from "../page/chart.js";
-import { listConfigs } from "../page/config_list.js";
-import { bundledConfigs } from "../page/configs.js";
-import { changeTo, choiceIn, controlOf, numberIn, showOutputs } from "../page/controls.js";
-import { makeDraggable, scaleOf } from "../page/drag.js";
-import { find, shown } from "../page/elements.js";
-import type { Mount } from "./panel.js";
+import { drawChart, Plot, widthOf } from "../../page/chart.js";
+import { listConfigs } from "../../page/config_list.js";
+import { bundledConfigs } from "../../page/configs.js";
+import { changeTo, choiceIn, controlOf, numberIn, showOutputs } from "../../page/controls.js";
+import { makeDraggable, scaleOf } from "../../page/drag.js";
+import { find, shown } from "../../page/elements.js";
+import type { Mount } from "../panel.js";
 
 /** Distances are shown, and searched for a negative score, up to this multiple of the trained length. */
 const LIMIT = 4;
@@ -28,7 +28,7 @@ const CURVES: Readonly<Record<DecayCurve, string>> = {
   bound: "bound on the score",
 };
 
-/** @see lab/distance.html */
+/** @see lab/distance/panel.html */
 export const mount: Mount = ({ section, form, rw, redraw }) => {
   listConfigs({ section, form, rw, redraw });
   const list = controlOf<HTMLSelectElement>(form, "config");

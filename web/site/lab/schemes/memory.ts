@@ -1,7 +1,7 @@
 // Memory by length in the panel "Other positions": a KV cache that grows, and a state that doesn't.
 import type { Ropewalk } from "ropewalk";
-import { drawChart, Plot } from "../page/chart.js";
-import { shown } from "../page/elements.js";
+import { drawChart, Plot } from "../../page/chart.js";
+import { shown } from "../../page/elements.js";
 
 /** The layers and heads of Llama 3.1 8B. */
 const LAYERS = 32;

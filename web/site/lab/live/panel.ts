@@ -1,18 +1,18 @@
 // Panel 6: the small model reads a story past its trained length, and its scaling is switched while it reads. The first view is a committed
 // result; the model is loaded on request.
-import "./live.css";
+import "./panel.css";
 import { load, type WorkerModel, type WorkerRopewalk } from "ropewalk/worker";
-import { scalings } from "../../../examples/small_model/scalings.mjs";
-import { find } from "../page/elements.js";
-import { fetchSmallModel, SMALL_MODEL_BYTES } from "../page/small_model.js";
-import { bytesText, speedText } from "../page/units.js";
-import { attentionPart } from "./live_attention_part.js";
-import { drawLoss, drawRecall, drawStrip, labelOf } from "./live_charts.js";
-import { drawKeys } from "./live_keys.js";
-import { Reader } from "./live_reader.js";
-import { committedRun, LENGTH, type Run, type Wanted } from "./live_run.js";
-import { drawStory } from "./live_story.js";
-import type { Mount, PanelParts } from "./panel.js";
+import { scalings } from "../../../../examples/small_model/scalings.mjs";
+import { find } from "../../page/elements.js";
+import { fetchSmallModel, SMALL_MODEL_BYTES } from "../../page/small_model.js";
+import { bytesText, speedText } from "../../page/units.js";
+import { attentionPart } from "./attention_part.js";
+import { drawLoss, drawRecall, drawStrip, labelOf } from "./charts.js";
+import { drawKeys } from "./keys.js";
+import { Reader } from "./reader.js";
+import { committedRun, LENGTH, type Run, type Wanted } from "./run.js";
+import { drawStory } from "./story.js";
+import type { Mount, PanelParts } from "../panel.js";
 
 /** Layers and heads of the small model, for the number of its keys. */
 const [LAYERS, HEADS] = [4, 4];
@@ -21,7 +21,7 @@ const TURN_MS = 700;
 const DRAW_MS = 120;
 const EMPTY: Run = { words: [], losses: [], answers: [], switches: [] };
 
-/** @see lab/live.html */
+/** @see lab/live/panel.html */
 export const mount: Mount = (parts) => {
   const { section, form } = parts;
   for (const [name, chosen] of [

@@ -1,8 +1,8 @@
 // The small model of the examples under both pairings, loaded when the reader asks for it.
 import type { Ropewalk } from "ropewalk";
-import { find, withText } from "../page/elements.js";
-import { fetchSmallModel } from "../page/small_model.js";
-import type { TwoPairings } from "./pairing_picture.js";
+import { find, withText } from "../../page/elements.js";
+import { fetchSmallModel } from "../../page/small_model.js";
+import type { TwoPairings } from "./picture.js";
 
 const PROMPT =
   "The red ball is in the garden. The white shoe is in the bedroom. Where is the red ball? The red ball is in the";

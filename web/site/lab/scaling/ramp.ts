@@ -1,9 +1,9 @@
 // The ramp of the panel "Past the window": the share of its frequency that each scaling leaves to each pair.
-import { drawChart, Plot } from "../page/chart.js";
-import { changeTo, controlOf, numberIn } from "../page/controls.js";
-import { makeDraggable, scaleOf } from "../page/drag.js";
-import { shown } from "../page/elements.js";
-import { type Curve, type Lengths, newAngles } from "./scaling_kinds.js";
+import { drawChart, Plot } from "../../page/chart.js";
+import { changeTo, controlOf, numberIn } from "../../page/controls.js";
+import { makeDraggable, scaleOf } from "../../page/drag.js";
+import { shown } from "../../page/elements.js";
+import { type Curve, type Lengths, newAngles } from "./kinds.js";
 
 interface Point {
   pair: number;

@@ -1,14 +1,14 @@
 // Attention weights of the small model's heads at the moment of an answer, under two scalings, and the keys that they read.
 import type { Ropewalk } from "ropewalk";
 import { load, type WorkerRopewalk } from "ropewalk/worker";
-import { overridesFor } from "../../../examples/small_model/scalings.mjs";
-import { TRAINED_LENGTH, textOf } from "../../../examples/small_model/texts.mjs";
-import { drawChart, Plot } from "../page/chart.js";
-import { find, shown } from "../page/elements.js";
-import { labelOf } from "./live_charts.js";
-import { HEAD_DIM, HEADS, LAYERS, type LayerVectors, Probe } from "./live_probe.js";
-import { LENGTH, wordsOf } from "./live_run.js";
-import { keysOf, weightsOf } from "./live_weights.js";
+import { overridesFor } from "../../../../examples/small_model/scalings.mjs";
+import { TRAINED_LENGTH, textOf } from "../../../../examples/small_model/texts.mjs";
+import { drawChart, Plot } from "../../page/chart.js";
+import { find, shown } from "../../page/elements.js";
+import { labelOf } from "./charts.js";
+import { HEAD_DIM, HEADS, LAYERS, type LayerVectors, Probe } from "./probe.js";
+import { LENGTH, wordsOf } from "./run.js";
+import { keysOf, weightsOf } from "./weights.js";
 
 /** Answers up to this token can be chosen: each token is read in every layer, under both scalings. */
 const LAST = 832;

@@ -1,11 +1,11 @@
 // The charts of a run: answers by position, perplexity by position, and recall by distance.
-import { distanceOctaves } from "../../../examples/small_model/measures.mjs";
-import { scalings } from "../../../examples/small_model/scalings.mjs";
-import { TRAINED_LENGTH } from "../../../examples/small_model/texts.mjs";
-import evaluation from "../../../examples/small_model/results/evaluation.json";
-import { drawChart, Plot } from "../page/chart.js";
-import { shown } from "../page/elements.js";
-import { count, LENGTH, type Run } from "./live_run.js";
+import { distanceOctaves } from "../../../../examples/small_model/measures.mjs";
+import { scalings } from "../../../../examples/small_model/scalings.mjs";
+import { TRAINED_LENGTH } from "../../../../examples/small_model/texts.mjs";
+import evaluation from "../../../../examples/small_model/results/evaluation.json";
+import { drawChart, Plot } from "../../page/chart.js";
+import { shown } from "../../page/elements.js";
+import { count, LENGTH, type Run } from "./run.js";
 
 /** Tokens in one mean of the loss. */
 const STEP = 32;

@@ -1,9 +1,9 @@
 // The temperature of YaRN: the weights of one query with the attention factor and without it.
 import type { FrequencyPlan, Rope, Ropewalk } from "ropewalk";
-import { drawChart, Plot } from "../page/chart.js";
-import { shown } from "../page/elements.js";
-import { randomNumbers } from "../page/random.js";
-import type { Curve, Lengths } from "./scaling_kinds.js";
+import { drawChart, Plot } from "../../page/chart.js";
+import { shown } from "../../page/elements.js";
+import { randomNumbers } from "../../page/random.js";
+import type { Curve, Lengths } from "./kinds.js";
 
 /** Random queries, whose sorted weights are averaged. */
 const QUERIES = 64;

@@ -1,6 +1,6 @@
 // Attention weights of one layer's heads, by the package's attention.
 import type { Ropewalk } from "ropewalk";
-import { HEAD_DIM, HEADS, type LayerVectors } from "./live_probe.js";
+import { HEAD_DIM, HEADS, type LayerVectors } from "./probe.js";
 
 /**
  * The weights by which the token `query` reads itself and all tokens before it.

@@ -1,14 +1,14 @@
 // Panel 2: the pairs of a model's heads as clocks, and their wavelengths against the trained length.
 import { type Description, overrideRopeConfig, type Rope } from "ropewalk";
-import { drawChart, Plot } from "../page/chart.js";
-import { listConfigs } from "../page/config_list.js";
-import type { NamedConfig } from "../page/configs.js";
-import { controlOf, numberIn, showOutputs } from "../page/controls.js";
-import { find, shown } from "../page/elements.js";
-import { type Clock, drawClocks, turnHands } from "./clock_faces.js";
-import type { Mount } from "./panel.js";
-import { playButton } from "./play_button.js";
-import "./clocks.css";
+import { drawChart, Plot } from "../../page/chart.js";
+import { listConfigs } from "../../page/config_list.js";
+import type { NamedConfig } from "../../page/configs.js";
+import { controlOf, numberIn, showOutputs } from "../../page/controls.js";
+import { find, shown } from "../../page/elements.js";
+import { type Clock, drawClocks, turnHands } from "./faces.js";
+import type { Mount } from "../panel.js";
+import { playButton } from "../play_button.js";
+import "./panel.css";
 
 /** What is drawn until another config is chosen. */
 interface View {
@@ -24,7 +24,7 @@ interface View {
 /** The largest position for a config without a length. */
 const LARGEST_POSITION = 32768;
 
-/** @see lab/clocks.html */
+/** @see lab/clocks/panel.html */
 export const mount: Mount = ({ section, form, rw, redraw }) => {
   const chosen = listConfigs({ section, form, rw, redraw });
   const position = controlOf(form, "position");

@@ -1,8 +1,8 @@
 // A story as far as it has been read: the losses, the answers and the switches. Either measured here or from the committed results.
-import type { Answer } from "../../../examples/small_model/reading.mjs";
-import { words } from "../../../examples/small_model/stories.mjs";
-import { textOf } from "../../../examples/small_model/texts.mjs";
-import switched from "../../../examples/small_model/results/switched.json";
+import type { Answer } from "../../../../examples/small_model/reading.mjs";
+import { words } from "../../../../examples/small_model/stories.mjs";
+import { textOf } from "../../../../examples/small_model/texts.mjs";
+import switched from "../../../../examples/small_model/results/switched.json";
 
 export const LENGTH = 1024;
 

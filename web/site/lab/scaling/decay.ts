@@ -1,7 +1,7 @@
 // The decay of the panel "Past the window": the score of two equal vectors by their distance.
-import { drawChart, Plot, widthOf } from "../page/chart.js";
-import { shown } from "../page/elements.js";
-import type { Curve, Lengths } from "./scaling_kinds.js";
+import { drawChart, Plot, widthOf } from "../../page/chart.js";
+import { shown } from "../../page/elements.js";
+import type { Curve, Lengths } from "./kinds.js";
 
 /** Width of a column of distances in CSS pixels, and the distances that are computed in each. */
 const COLUMN = 5;

@@ -1,7 +1,7 @@
 // The words of a story, with its answers and switches marked.
-import { withText } from "../page/elements.js";
-import { labelOf } from "./live_charts.js";
-import type { Run } from "./live_run.js";
+import { withText } from "../../page/elements.js";
+import { labelOf } from "./charts.js";
+import type { Run } from "./run.js";
 
 /** Writes the words that have been read. A wrong answer is followed by the right one. */
 export function drawStory(element: HTMLElement, run: Run): void {

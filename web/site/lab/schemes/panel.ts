@@ -1,12 +1,12 @@
 // Panel 8: which tokens a query attends to under each position scheme, with windows and sinks, and what that takes in memory.
-import { drawChart, Plot } from "../page/chart.js";
-import { changeTo, choiceIn, controlOf, numberIn, showOutputs } from "../page/controls.js";
-import { scaleOf } from "../page/drag.js";
-import { find, shown, withText } from "../page/elements.js";
-import type { Mount } from "./panel.js";
-import { memoryChart } from "./schemes_memory.js";
-import { type Scheme, SCHEMES, TOKENS, weigher } from "./schemes_weights.js";
-import "./schemes.css";
+import { drawChart, Plot } from "../../page/chart.js";
+import { changeTo, choiceIn, controlOf, numberIn, showOutputs } from "../../page/controls.js";
+import { scaleOf } from "../../page/drag.js";
+import { find, shown, withText } from "../../page/elements.js";
+import type { Mount } from "../panel.js";
+import { memoryChart } from "./memory.js";
+import { type Scheme, SCHEMES, TOKENS, weigher } from "./weights.js";
+import "./panel.css";
 
 interface Weights {
   scheme: Scheme;
@@ -16,7 +16,7 @@ interface Weights {
 
 const percent = (share: number): string => `${shown(share * 100, 3)} %`;
 
-/** @see lab/schemes.html */
+/** @see lab/schemes/panel.html */
 export const mount: Mount = ({ section, form, rw, redraw }) => {
   const weigh = weigher(rw);
   const drawMemory = memoryChart(rw);

@@ -1,15 +1,15 @@
 // Panel 5: the scalings that let a model read more than it was trained on, over one another.
-import { listConfigs } from "../page/config_list.js";
-import { controlOf, numberIn, showOutputs } from "../page/controls.js";
-import { find, shown, withText } from "../page/elements.js";
-import type { Mount } from "./panel.js";
-import { drawDecay } from "./scaling_decay.js";
-import { type Curve, type Lengths, newAngles, Scalings, type Settings } from "./scaling_kinds.js";
-import { dragLimits, drawRamp } from "./scaling_ramp.js";
-import { drawWeights, scoreFactor } from "./scaling_weights.js";
-import "./scaling.css";
+import { listConfigs } from "../../page/config_list.js";
+import { controlOf, numberIn, showOutputs } from "../../page/controls.js";
+import { find, shown, withText } from "../../page/elements.js";
+import type { Mount } from "../panel.js";
+import { drawDecay } from "./decay.js";
+import { type Curve, type Lengths, newAngles, Scalings, type Settings } from "./kinds.js";
+import { dragLimits, drawRamp } from "./ramp.js";
+import { drawWeights, scoreFactor } from "./weights.js";
+import "./panel.css";
 
-/** @see lab/scaling.html */
+/** @see lab/scaling/panel.html */
 export const mount: Mount = ({ section, form, rw, redraw }) => {
   const chosenConfig = listConfigs({ section, form, rw, redraw });
   const scalings = new Scalings(rw);

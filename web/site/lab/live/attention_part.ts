@@ -1,9 +1,9 @@
 // The part of the panel that shows attention: loads the weights on request, then follows the form.
-import { find } from "../page/elements.js";
-import { bytesText } from "../page/units.js";
-import { AttentionView, questionsOf, type WantedView } from "./live_attention.js";
-import { WEIGHTS_BYTES } from "./live_probe.js";
-import type { PanelParts } from "./panel.js";
+import { find } from "../../page/elements.js";
+import { bytesText } from "../../page/units.js";
+import { AttentionView, questionsOf, type WantedView } from "./attention.js";
+import { WEIGHTS_BYTES } from "./probe.js";
+import type { PanelParts } from "../panel.js";
 
 /** Returns the function that draws the part. Errors are shown in it, with a button to try again. */
 export function attentionPart({ section, form, rw, redraw }: PanelParts): () => Promise<void> {

@@ -1,0 +1,117 @@
+// `ropewalk doctor`: config.json, GGUF, folders, URLs, and errors.
+import assert from "node:assert/strict";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import test from "node:test";
+import { fileURLToPath } from "node:url";
+import { ggufBytes } from "../files/gguf_writer.mjs";
+import { ropewalk, withFolder } from "./program.mjs";
+
+const path = (name) => fileURLToPath(new URL(`../../${name}`, import.meta.url));
+const qwen = path("examples/configs/qwen2.5-7b.json");
+
+async function diagnosed(...words) {
+  const { status, stdout, stderr } = await ropewalk(["doctor", ...words, "--json"]);
+  assert.equal(status, 0, stdout + stderr);
+  return JSON.parse(stdout);
+}
+
+const tensor = (name, values) => {
+  const data = new Uint8Array(Float32Array.from(values).buffer);
+  return { name, type: "f32", shape: [values.length], data };
+};
+
+/** A GGUF file of Llama 3.1's shape, without weights. */
+const llama = (tensors) =>
+  ggufBytes({
+    metadata: {
+      "general.architecture": "llama",
+      "llama.block_count": 32,
+      "llama.context_length": 131072,
+      "llama.embedding_length": 4096,
+      "llama.attention.head_count": 32,
+      "llama.attention.head_count_kv": 8,
+      "llama.rope.freq_base": 500000,
+    },
+    tensors,
+  });
+
+test("a report with the verdict, the flags and the memory", async () => {
+  const { status, stdout, stderr } = await ropewalk(["doctor", qwen, "--length", "100000"]);
+  assert.deepEqual([status, stderr], [0, ""]);
+  assert.match(stdout, /^qwen2\.5-7b\.json: qwen2\nNeeds YaRN: made for 32,768 tokens/);
+  assert.match(stdout, /--rope-scaling yarn --rope-scale 4 --yarn-orig-ctx 32768/);
+  assert.match(stdout, /100,000 tokens ← +5\.34 GB/);
+  assert.ok(!stdout.includes("\x1b"));
+});
+
+test("--json prints the diagnosis", async () => {
+  const { verdict, length, recipe, isRequested } = await diagnosed(qwen);
+  assert.deepEqual([verdict.status, length, isRequested], ["fits", 32768, false]);
+  assert.ok(recipe.blocks.every(({ checked }) => checked.same));
+});
+
+test("every example config, within its length and beyond", async () => {
+  for (const name of ["deepseek-v3", "gemma-3-1b", "gpt-oss-20b", "llama-3.1-8b", "phi-3.5-mini"]) {
+    const config = path(`examples/configs/${name}.json`);
+    const own = await diagnosed(config);
+    assert.equal(own.verdict.status, "fits", name);
+    assert.ok(own.memory !== null, name);
+    assert.ok(
+      own.findings.every(({ severity }) => severity !== "error"),
+      name,
+    );
+    const beyond = await diagnosed(config, "--length", "500000");
+    assert.notEqual(beyond.verdict.status, "fits", name);
+  }
+});
+
+test("GGUF: the tensor of Llama 3.1's scaling, and a file that has lost it", () =>
+  withFolder(async (folder) => {
+    const factors = Array.from({ length: 64 }, (_, pair) => (pair < 32 ? 1 : 8));
+    await writeFile(join(folder, "whole.gguf"), llama([tensor("rope_freqs.weight", factors)]));
+    await writeFile(join(folder, "lost.gguf"), llama([]));
+    const codes = async (name) => (await diagnosed(join(folder, name))).findings.map(({ code }) => code);
+    assert.ok(!(await codes("whole.gguf")).includes("rope-freqs-missing"));
+    assert.ok((await codes("lost.gguf")).includes("rope-freqs-missing"));
+    const { recipe } = await diagnosed(join(folder, "lost.gguf"), "--length", "200000");
+    assert.match(recipe.blocks[0].text, /^llama-server -m lost\.gguf -c 200000/);
+  }));
+
+test("folders and addresses: config.json is enough", () =>
+  withFolder(async (folder) => {
+    await mkdir(join(folder, "model"));
+    await writeFile(join(folder, "model", "config.json"), await readFile(qwen));
+    assert.equal((await diagnosed(join(folder, "model"))).family, "qwen2");
+    const asked = [];
+    const server = createServer(async ({ url }, response) => {
+      asked.push(url);
+      if (!url.startsWith("/model/config.json")) return response.writeHead(404).end();
+      const bytes = await readFile(qwen);
+      response.writeHead(200, { "content-length": bytes.length }).end(bytes);
+    });
+    await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+    try {
+      const address = `http://127.0.0.1:${server.address().port}/model/`;
+      assert.equal((await diagnosed(address)).servedLength, 32768);
+      assert.deepEqual([...new Set(asked)], ["/model/config.json"]);
+    } finally {
+      server.close();
+    }
+  }));
+
+test("errors", () =>
+  withFolder(async (folder) => {
+    const broken = join(folder, "config.json");
+    await writeFile(broken, "{");
+    const fails = async (...words) => {
+      const { status, stdout } = await ropewalk(["doctor", ...words, "--json"]);
+      return [status, JSON.parse(stdout).error.code];
+    };
+    assert.deepEqual(await fails(broken), [1, "INVALID_FILE"]);
+    assert.deepEqual(await fails(join(folder, "nowhere.gguf")), [1, "INVALID_FILE"]);
+    assert.deepEqual(await fails(qwen, "--length", "0"), [2, "USAGE"]);
+    await writeFile(join(folder, "odd.json"), JSON.stringify({ model_type: "qwen2", hidden_size: "x" }));
+    assert.equal((await diagnosed(join(folder, "odd.json"))).verdict.status, "unknown");
+  }));
