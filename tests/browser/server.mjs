@@ -15,9 +15,11 @@ export const CSP_WITHOUT_WASM = "default-src 'none'; script-src 'self'; connect-
 export const CSP_WITHOUT_WORKERS = `${STRICT_CSP}; worker-src 'none'`;
 
 const TYPES = {
+  ".css": "text/css",
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript",
   ".mjs": "text/javascript",
+  ".svg": "image/svg+xml",
   ".wasm": "application/wasm",
 };
 

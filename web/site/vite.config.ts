@@ -60,8 +60,11 @@ export default defineConfig({
       { find: /^ropewalk\/worker$/, replacement: join(root, "dist/worker.js") },
     ],
   },
-  // WebKit runs a Worker's script a second time if another module imports from it. Vite's types lack this option of Rolldown.
-  worker: { format: "es", rolldownOptions: { preserveEntrySignatures: "strict" } as object },
+  // WebKit runs a Worker's script a second time if another module imports from it, so what both need is in a file of its own
+  worker: {
+    format: "es",
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: "shared", minShareCount: 2 }] } } },
+  },
   build: {
     outDir: join(root, "build/site"),
     emptyOutDir: true,
