@@ -15,7 +15,7 @@ export function drawStory(element: HTMLElement, run: Run): void {
       nodes.push(" ", Object.assign(withText("span", labelOf(scaling)), { className: "switch" }));
     const answer = answers.get(at);
     if (answer === undefined) {
-      nodes.push(/^[.?]$/.test(word) || word === "" || nodes.length === 0 ? word : ` ${word}`);
+      nodes.push(/^[.?]$/.test(word) || at <= 1 ? word : ` ${word}`);
       continue;
     }
     const given = answer.word ?? word;
