@@ -6,8 +6,8 @@ import { build } from "esbuild";
 
 const root = join(import.meta.dirname, "..", "..");
 
-/** Pages of the guide are cached when they are visited. */
-const isCachedFirst = (name) => !name.startsWith("guide/") && !name.endsWith(".map");
+/** Pages of the guide, and models, are cached when they are used. */
+const isCachedFirst = (name) => !name.startsWith("guide/") && !/\.(map|gguf|safetensors)$/.test(name);
 
 /** Writes service_worker.js into the site's folder. */
 export async function writeServiceWorker(folder) {

@@ -2,10 +2,10 @@
 /// <reference lib="webworker" />
 import { addPlugins, cleanupOutdatedCaches, precacheAndRoute, type PrecacheEntry } from "workbox-precaching";
 import { registerRoute } from "workbox-routing";
-import { NetworkFirst } from "workbox-strategies";
+import { CacheFirst, NetworkFirst } from "workbox-strategies";
 
 declare const self: ServiceWorkerGlobalScope;
-/** All files but the guide, with a revision of each. Written by the build. */
+/** All files but the guide and models, with a revision of each. Written by the build. */
 declare const FILES: PrecacheEntry[];
 
 const ISOLATION = {
@@ -30,6 +30,11 @@ cleanupOutdatedCaches();
 registerRoute(
   ({ sameOrigin, url }) => sameOrigin && url.href.startsWith(`${self.registration.scope}guide/`),
   new NetworkFirst({ cacheName: "guide", plugins: [isolate] }),
+);
+// models have the hash of their bytes in their names
+registerRoute(
+  ({ sameOrigin, url }) => sameOrigin && /\/assets\/.*\.(gguf|safetensors)$/.test(url.pathname),
+  new CacheFirst({ cacheName: "models", plugins: [isolate] }),
 );
 
 self.addEventListener("install", () => void self.skipWaiting());
