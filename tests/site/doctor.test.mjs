@@ -66,6 +66,14 @@ const tasks = {
   },
 };
 
-for (const browser of BROWSERS) {
-  for (const [name, run] of Object.entries(tasks)) test(`${name} (${browser})`, () => withBrowser(browser, run));
+for (const name of BROWSERS) {
+  test(`the Doctor in ${name}`, async (t) => {
+    await withBrowser(name, async (browser) => {
+      const page = await browser.newPage();
+      const errors = [];
+      page.on("pageerror", (error) => errors.push(String(error)));
+      for (const [title, task] of Object.entries(tasks)) await t.test(title, () => task(page));
+      assert.deepEqual(errors, []);
+    });
+  });
 }
