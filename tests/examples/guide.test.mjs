@@ -17,6 +17,7 @@ import {
 /** Pages, with the least number of commands and checked values that each has, so that none is lost unnoticed. */
 const pages = {
   "docs/command_line.md": { commands: 8, checks: 0 },
+  "docs/doctor.md": { commands: 3, checks: 3 },
   "docs/errata.md": { commands: 1, checks: 19 },
   "docs/extend_context.md": { commands: 6, checks: 7 },
   "docs/gibberish.md": { commands: 8, checks: 2 },

@@ -98,7 +98,16 @@ function layerTable(groups: readonly LayerGroup[]): HTMLElement {
         .join(", "),
     ),
   ];
-  return table(["", ...groups.map(({ kind }) => kind ?? "all layers")], rows);
+  return table(
+    [
+      "",
+      ...groups.map(
+        ({ kind, window }) =>
+          kind ?? (groups.length === 1 ? "all layers" : window ? "with a window" : "without a window"),
+      ),
+    ],
+    rows,
+  );
 }
 
 function memoryParts({ bytesPerToken, lengths }: CacheMemory, length: number): HTMLElement[] {

@@ -91,7 +91,7 @@ function configLines(order: Order): Dict {
   const parameters: Dict =
     kinds.length === 1
       ? scalingLines(order, main)
-      : Object.fromEntries(kinds.map((group): [string, Dict] => [String(group.kind), scalingLines(order, group)]));
+      : (Object.fromEntries(kinds.map((group) => [group.kind, scalingLines(order, group)])) as Dict);
   const { max_position_embeddings } = extension.config;
   return withPrefix(facts, { max_position_embeddings, rope_parameters: parameters });
 }

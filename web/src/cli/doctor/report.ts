@@ -59,20 +59,22 @@ function memoryText(terminal: Terminal, { memory, length }: Diagnosis): string {
 }
 
 function systemsText(terminal: Terminal, systems: readonly SystemReport[]): string {
-  const rows = systems.map(({ system, version, compat, same, reads, ignores, maxLength }) => [
-    `${system} ${version}`,
+  const rows = systems.map(({ system, version, compat, same, maxLength }) => [
+    `  ${system} ${version}`,
     compat === "hf" ? "reference" : same ? "the same" : "differs",
     maxLength === null ? "no limit" : count(maxLength),
-    reads.join(", "),
-    ignores.join(", ") || "–",
   ]);
-  const head = ["  system", "numbers", "serves", "reads", "ignores"];
-  const table = terminal.table(
-    rows.map(([name = "", ...rest]) => [`  ${name}`, ...rest]),
-    { head, align: "llrll" },
+  const table = terminal.table(rows, { head: ["  system", "numbers", "serves"], align: "llr" });
+  const keys = systems.flatMap(({ system, reads, ignores }) =>
+    reads.length === 0
+      ? []
+      : wrapped(
+          `${system} reads ${reads.join(", ")}${ignores.length === 0 ? "" : `; it ignores ${ignores.join(", ")}`}`,
+          96,
+        ),
   );
-  const reasons = systems.flatMap(({ reasons }) => reasons.map((reason) => `  ${reason}`));
-  return [table, ...reasons].join("\n");
+  const reasons = systems.flatMap(({ reasons }) => reasons.flatMap((reason) => wrapped(reason, 96)));
+  return [table, ...[...keys, ...reasons].map((line) => `  ${line}`)].join("\n");
 }
 
 function blockText(terminal: Terminal, { title, text, note, checked }: RecipeBlock): string {
