@@ -1,6 +1,6 @@
 // The page of models in each browser: chat, a switch of the scaling, wrong files, downloads, perplexity, and the next token.
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -148,6 +148,26 @@ async function useModels(t, browser, name) {
     assert.equal(await isShown("#chat"), true);
   });
 
+  await t.test("a full context is said, extended during an answer, and the answer stops", async () => {
+    await set("maxTokens", 1000);
+    await set("context", "128"); // the address had kept the longer one
+    await has("#context", " of 128");
+    await click("#new-chat");
+    await page.$eval("#message", (message) => (message.value = "the"));
+    await click("#send");
+    await isIdle();
+    await has("#log", "context is full");
+    assert.equal(await textOf("#context"), "128 of 128");
+    await set("context", "512");
+    await has("#context", "128 of 512");
+    await page.$eval("#message", (message) => (message.value = "the"));
+    await click("#send");
+    await page.waitForFunction(() => Number(document.querySelector("#context").textContent.split(" ")[0]) > 150);
+    await click("#stop");
+    await isIdle();
+    assert.equal(await isShown("#problem"), false);
+  });
+
   await t.test("an address without a model ends in a message, with a button to try again", async () => {
     await download("/tiny/none.gguf");
     await page.waitForFunction(() => document.querySelector("#problem-text").textContent.includes("none.gguf"));
@@ -171,6 +191,44 @@ async function useModels(t, browser, name) {
     await click("#problem-actions button");
     await has("#model-name", "large.gguf");
     assert.equal(await isShown("#problem"), false);
+  });
+
+  // as close to a user's drop as a script gets: the File is real, but scripts can't create folder entries
+  const dropBytes = (...files) =>
+    page.evaluate((files) => {
+      const dataTransfer = new DataTransfer();
+      for (const [name, bytes] of files) dataTransfer.items.add(new File([new Uint8Array(bytes)], name));
+      const target = document.querySelector("#drop");
+      const dispatch = (type) =>
+        target.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+      dispatch("dragenter");
+      const isMarked = !dispatch("dragover") && target.classList.contains("over"); // if not prevented, the browser doesn't drop here
+      return isMarked && !dispatch("drop") && !target.classList.contains("over");
+    }, files);
+
+  await t.test("opens dropped files, and keeps the model if one is damaged", async () => {
+    const names = ["config.json", "generation_config.json", "model.safetensors", "tokenizer.json"];
+    const read = async (name) => [name, [...(await readFile(join(tinyModels, "llama", name)))]];
+    assert.equal(await dropBytes(...(await Promise.all(names.map(read)))), true);
+    await has("#model-name", "model.safetensors");
+    assert.equal(await isShown("#problem"), false);
+    assert.equal(await dropBytes(["broken.gguf", [71, 71, 85, 70, 9, 0, 0, 0, 1, 2, 3]]), true); // GGUF version 9
+    await has("#problem-text", "broken.gguf");
+    assert.match(await textOf("#problem-text"), /model\.safetensors stays open\.$/);
+  });
+
+  // Firefox's protocol can't drop files from disk
+  await t.test("opens a folder that a user drops", { skip: name !== "chromium" }, async () => {
+    const target = await page.$("#drop");
+    await target.scrollIntoView();
+    const { x, y, width, height } = await target.boundingBox();
+    const input = await page.createCDPSession();
+    const data = { items: [], files: [join(tinyModels, "qwen3")], dragOperationsMask: 1 };
+    for (const type of ["dragEnter", "dragOver", "drop"])
+      await input.send("Input.dispatchDragEvent", { type, x: x + width / 2, y: y + height / 2, data });
+    await has("#model-facts", "qwen3");
+    assert.equal(await isShown("#problem"), false);
+    await input.detach();
   });
 
   await t.test("fits a narrow window", { skip: !hasNarrowWindow(name) }, async () => {
