@@ -92,11 +92,11 @@ TEST(ThreadPool, StartsAgainWithAnotherNumber) {
 
 // A helper that never finishes its part: the job ends without it, and later jobs are computed by the caller until there are new helpers.
 TEST(ThreadPool, ALostHelperIsReported) {
+  std::atomic<bool> is_free = false;  // the held helper reads it until it is joined
+  std::atomic<int> held_by = 0;
   NativeThreads helpers(3);
   ThreadPool& pool = thread_pool();
   pool.use_threads(3, 1, std::chrono::milliseconds(20));
-  std::atomic<bool> is_free = false;
-  std::atomic<int> held_by = 0;
   while (pool.status() == Status::ok) {
     in_parallel(100, [&](int, int thread) {
       if (thread == 0) return std::this_thread::sleep_for(std::chrono::microseconds(10));
