@@ -4,6 +4,7 @@ import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { katex } from "@mdit/plugin-katex";
 import { Application } from "typedoc";
+import { sections } from "./guide_pages.mjs";
 
 const root = join(import.meta.dirname, "..", "..");
 const docs = join(root, "docs");
@@ -23,12 +24,13 @@ export async function writeGuide(folder) {
     name: "Ropewalk guide",
     readme: join(copies, "README.md"),
     projectDocuments: pages,
-    groupOrder: [...new Set([...(await sections()).values()].map(({ section }) => section)), "*"],
+    groupOrder: [...new Set([...sections().values()].map(({ section }) => section)), "*"],
     navigation: { includeGroups: true },
     navigationLinks: Object.fromEntries(Object.entries(LINKS).map(([name, page]) => [name, SITE + page])),
     customCss: join(root, "web", "site", "guide.css"),
     markdownItLoader: (parser) => parser.use(katex, { output: "mathml", mathFence: true, throwOnError: true }),
     searchInDocuments: true,
+    searchGroupBoosts: Object.fromEntries([...sections().values()].map(({ section }) => [section, 4])),
     hideGenerator: true,
     favicon: join(root, "web", "site", "public", "icon.svg"),
     logLevel: "Warn",
@@ -38,19 +40,6 @@ export async function writeGuide(folder) {
   await application.generateOutputs(project);
   if (application.logger.hasErrors() || application.logger.hasWarnings()) throw new Error("TypeDoc has complaints");
   await finishPages(folder);
-}
-
-/** The pages of docs/README.md in order: file name → { section, title }. */
-async function sections() {
-  const text = await readFile(join(docs, "README.md"), "utf8");
-  const pages = new Map();
-  let section;
-  for (const line of text.split("\n")) {
-    section = /^## (.*)/.exec(line)?.[1] ?? section;
-    const [, title, file] = /^\| \[([^\]]*)\]\(([\w-]+\.md)\)/.exec(line) ?? [];
-    if (file !== undefined) pages.set(file, { section, title });
-  }
-  return pages;
 }
 
 /** Copies docs/ into `copies`. Returns the paths of the copies. */
@@ -69,7 +58,7 @@ async function copyPages() {
   const readme = await adapted("README.md");
   await writeFile(join(copies, "README.md"), readme.replace(/^# .*\n/, "")); // TypeDoc writes a title
   const paths = [];
-  for (const [file, { section, title }] of await sections()) {
+  for (const [file, { section, title }] of sections()) {
     const path = join(copies, file);
     await writeFile(path, `---\ntitle: ${JSON.stringify(title)}\ngroup: ${section}\n---\n\n${await adapted(file)}`);
     paths.push(path);

@@ -37,7 +37,7 @@ function expectedText(later, label) {
 }
 
 async function useLive(t, browser, name) {
-  const { page, complaints } = await open(browser, `${site.origin}/index.html#live`);
+  const { page, complaints } = await open(browser, `${site.origin}/index.html?live.speed=0#live`);
   page.setDefaultTimeout(TIMEOUT_MS);
   const textOf = (selector) => page.$eval(selector, (element) => element.textContent);
   const isShown = (selector) => page.$eval(selector, (element) => element.checkVisibility());

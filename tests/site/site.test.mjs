@@ -33,6 +33,23 @@ for (const name of BROWSERS) {
     }));
 }
 
+test("every link within the site leads to a page, and every control has a name", () =>
+  withBrowser("chromium", async (browser) => {
+    const links = new Set();
+    for (const path of PAGES) {
+      const { page } = await open(browser, address + path);
+      const found = await page.$$eval("a[href]", (anchors) => anchors.map(({ href }) => href.split("#")[0]));
+      for (const link of found) if (link.startsWith(address)) links.add(link);
+      const nameless = await page.$$eval("main :is(input, select, textarea)", (controls) =>
+        controls.filter((one) => one.labels.length === 0 && !one.ariaLabel).map(({ outerHTML }) => outerHTML),
+      );
+      if (!path.startsWith("guide")) assert.deepEqual(nameless, [], path);
+      await page.close();
+    }
+    assert.ok(links.size > 20, `${links.size} links`);
+    for (const link of links) assert.equal((await fetch(link)).status, 200, link);
+  }));
+
 test("all panels start, and scrolling through them brings no complaint", () =>
   withBrowser("chromium", async (browser) => {
     const { page, complaints } = await open(browser, address);

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import katex from "katex";
 import { defineConfig, type Plugin } from "vite";
+import { guidePages } from "../../scripts/site/guide_pages.mjs";
 
 const here = import.meta.dirname;
 const root = join(here, "..", "..");
@@ -53,6 +54,7 @@ export default defineConfig({
   root: here,
   base: "./",
   plugins: [pageParts()],
+  define: { GUIDE_PAGES: JSON.stringify(guidePages()) },
   resolve: {
     alias: [
       { find: /^ropewalk$/, replacement: join(root, "dist/index.js") },

@@ -44,7 +44,9 @@ async function show(next: Open): Promise<void> {
     showReport(diagnosis, next.name ?? diagnosis.name);
   } catch (error) {
     if (signal.aborted) return;
-    problem.textContent = `${(error as Error).message}${open === undefined ? "" : " What was open is shown below."}`;
+    const { message } = error as Error;
+    const kept = `The report below is still that of ${find("#model").textContent}.`;
+    problem.textContent = open === undefined ? message : `${message.replace(/\.?$/, ".")} ${kept}`;
     problem.hidden = false;
     if (open?.name !== undefined && next !== open) selectOpen(open);
   }

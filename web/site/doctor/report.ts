@@ -2,7 +2,8 @@
 import type { CacheMemory, Diagnosis, Finding, LayerGroup, RecipeBlock, SystemReport } from "ropewalk/doctor";
 import { shown, withText } from "../page/elements.js";
 
-const GUIDE = "https://github.com/ropewalk/ropewalk/blob/main/";
+/** Pages of the guide by their file, `docs/….md`. Written by the build. */
+declare const GUIDE_PAGES: Readonly<Record<string, string>>;
 
 /** The parts of a report, in the order in which a reader needs them. */
 export function reportParts(diagnosis: Diagnosis): HTMLElement[] {
@@ -68,8 +69,10 @@ function findingItem({ code, severity, field, text, source }: Finding): HTMLElem
   const heading = withText("p", "");
   heading.append(withText("strong", severity), ` ${code}`);
   if (field !== "") heading.append(": ", withText("code", field));
-  const link = withText("a", "Source");
-  link.href = /^https:/.test(source) ? source : GUIDE + source;
+  const [file, hash = ""] = source.split("#");
+  const page = GUIDE_PAGES[file!];
+  const link = withText("a", page === undefined ? "Source" : "More in the guide");
+  link.href = page === undefined ? source : `../guide/documents/${page}${hash === "" ? "" : `#${hash}`}`;
   const where = withText("p", "");
   where.className = "note";
   where.append(link);

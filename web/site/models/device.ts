@@ -35,6 +35,15 @@ export async function showDevice(
   );
 }
 
+/** Offers to load the page again if the service worker, which isolates pages, was installed by this visit. */
+export async function offerReload(): Promise<void> {
+  const { serviceWorker } = navigator as { serviceWorker?: ServiceWorkerContainer };
+  if (crossOriginIsolated || serviceWorker === undefined || navigator.hardwareConcurrency < 2) return;
+  find("#reload button").addEventListener("click", () => location.reload());
+  await serviceWorker.ready;
+  find("#reload").hidden = false;
+}
+
 /** The header that isolates this page, or what adds it. */
 async function isolatedBy(): Promise<string> {
   // pages without TLS have no service workers

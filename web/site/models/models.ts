@@ -5,13 +5,15 @@ import { runtime } from "../page/runtime.js";
 import { fetchSmallModel } from "../page/small_model.js";
 import { Chat } from "./chat.js";
 import { Conversation } from "./conversation.js";
-import { showDevice } from "./device.js";
+import { offerReload, showDevice } from "./device.js";
 import { filesOfDrop } from "../page/dropped.js";
 import { showKept } from "./kept.js";
 import { Opener, type Failure, type Wanted } from "./opener.js";
 import { startPerplexity } from "./perplexity.js";
 
 const EXAMPLE = "The red ball is in the garden. The blue book is in the attic. Where is the red ball?";
+/** Tokens of an answer of the small model, whose context is 256. */
+const SMALL_ANSWER = 40;
 const [settings, byAddress] = [find<HTMLFormElement>("#settings"), find<HTMLFormElement>("#by-address")];
 const wantedContext = new URLSearchParams(location.search).get("models.context");
 const opener = new Opener();
@@ -43,7 +45,9 @@ async function open(wanted: Wanted, afterwards?: () => void): Promise<void> {
 }
 
 function reportFailure(failure: Failure, wanted: Wanted): void {
-  const actions: [string, () => void][] = [[failure.canResume ? "Resume" : "Try again", () => void open(wanted)]];
+  const actions: [string, () => void][] = wanted.isFile
+    ? []
+    : [[failure.canResume ? "Resume" : "Try again", () => void open(wanted)]];
   const current = chat.conversation;
   if (failure.isOutOfMemory && current !== undefined)
     actions.push([
@@ -86,13 +90,14 @@ for (const id of ["files", "folder"]) {
   const input = find<HTMLInputElement>(`#${id}`);
   input.addEventListener("change", () => {
     const files = [...(input.files ?? [])];
-    if (files.length > 0) void open({ source: () => files });
+    if (files.length > 0) void open({ source: () => files, isFile: true });
     input.value = ""; // so that the same file can be chosen again
   });
 }
 find("#small").addEventListener("click", () => {
   void open({ source: async (signal) => [await fetchSmallModel(signal)] }, () => {
     find<HTMLTextAreaElement>("#message").value = EXAMPLE;
+    find<HTMLInputElement>("[name=maxTokens]", settings).value = String(SMALL_ANSWER);
   });
 });
 find("#cancel").addEventListener("click", () => opener.stop());
@@ -110,7 +115,7 @@ drop.addEventListener("drop", ({ dataTransfer }) => {
   if (dataTransfer === null) return;
   filesOfDrop(dataTransfer).then(
     (files) => {
-      if (files.length > 0) void open({ source: () => files });
+      if (files.length > 0) void open({ source: () => files, isFile: true });
     },
     (error: unknown) => report((error as Error).message),
   );
@@ -121,6 +126,7 @@ for (const form of [settings, byAddress]) {
   form.addEventListener("input", () => writeAddress("models", form));
 }
 startPerplexity(() => chat.conversation);
+void offerReload();
 try {
   const rw = await runtime();
   await showDevice(rw, { threads: rw.threads, memoryBytes: rw.memoryBytes });

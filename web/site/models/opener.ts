@@ -8,6 +8,8 @@ export interface Wanted {
   readonly source: (signal: AbortSignal) => ModelSource | Promise<ModelSource>;
   /** The address if it is downloaded: what has arrived is kept on this device. */
   readonly address?: string;
+  /** Whether they are the reader's own files: a second attempt would fail likewise. */
+  readonly isFile?: boolean;
 }
 
 /** How an attempt ended without a model. */

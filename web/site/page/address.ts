@@ -22,9 +22,11 @@ export function writeAddress(id: string, form: HTMLFormElement): void {
     const name = `${id}.${control.name}`;
     changes.set(name, valueOf(control) === defaultOf(control) ? undefined : valueOf(control));
   }
+  changed = id;
   timer ??= setTimeout(writeChanges, PAUSE_MS);
 }
 
+let changed = "";
 const changes = new Map<string, string | undefined>();
 let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -36,6 +38,7 @@ function writeChanges(): void {
     else url.searchParams.set(name, value);
   }
   changes.clear();
+  if (document.querySelector(`.panel#${changed}`) !== null) url.hash = changed; // the link leads to the panel
   if (url.href !== location.href) history.replaceState(history.state, "", url);
 }
 

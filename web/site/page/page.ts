@@ -1,7 +1,15 @@
-// What each page starts: the service worker, which caches the site.
+// What each page starts: names of controls, and the service worker, which caches the site.
 
 /** The site's first page. Pages are at most one folder deep. */
 const site = new URL(document.querySelector<HTMLAnchorElement>("header.site .name")?.href ?? location.href);
+
+// An output in a label would take the name that belongs to the control.
+for (const [i, label] of document.querySelectorAll<HTMLLabelElement>("label:has(output)").entries()) {
+  const control = label.querySelector<HTMLElement>("input, select");
+  if (control === null) continue;
+  if (control.id === "") control.id = `control-${i}`;
+  label.htmlFor = control.id;
+}
 
 if (import.meta.env.PROD && "serviceWorker" in navigator) {
   addEventListener("load", () => {

@@ -17,7 +17,7 @@ const pastTrained: Check = ({ main, length, rw }) => {
     "past-trained-length",
     "warning",
     "",
-    `${tokens(length)} tokens are more than the ${tokens(served)} that the model is made for. ${slow.length} of its ${pairs.length} pairs need more than ${tokens(served)} tokens for a full turn, so past that length they reach angles that training never showed, and the model breaks off. A scaling slows them down.`,
+    `${tokens(length)} tokens are more than the ${tokens(served)} that the model is made for. ${slow.length} of its ${pairs.length} pairs need more than ${tokens(served)} tokens for a full turn, so past that length they reach angles that training never showed, and the output becomes wrong. A scaling slows them down.`,
     "docs/extend_context.md",
   );
 };
@@ -116,12 +116,12 @@ const ggufPairing: Check = ({ facts }) => {
   if (pairing === undefined || gguf_pairing === undefined || (pairing === "half") === (gguf_pairing === "half"))
     return undefined;
   const [here, there] = facts.isGguf ? [gguf_pairing, pairing] : [pairing, gguf_pairing];
-  const formats = facts.isGguf ? ["this GGUF file", "its files on the Hub"] : ["this file", "a GGUF file of it"];
+  const formats = facts.isGguf ? ["this GGUF file", "its safetensors files"] : ["this file", "a GGUF file of it"];
   return finding(
     "pairing-by-format",
     "note",
     facts.isGguf ? "general.architecture" : `${facts.prefix}model_type`,
-    `${capital(formats[0]!)} has ${here} pairs, ${formats[1]} ${there} ones: llama.cpp's converter may permute the rows of q and k. Weights or code taken from one for the other give word salad from the first token; convert the rows with \`ropewalk convert pairing\`.`,
+    `${capital(formats[0]!)} has ${here} pairs, and ${formats[1]} has ${there} pairs: llama.cpp's converter may permute the rows of q and k. Weights or code taken from one for the other give gibberish from the first token. The command ropewalk convert pairing converts the rows.`,
     "docs/gibberish.md#permuted-weights",
   );
 };

@@ -65,8 +65,13 @@ export function verdictOf(main: LayerGroup, extension: Extension | undefined, le
   const raised = main.rope_type === rope_type ? "a larger factor" : name;
   const dynamic = main.rope_type === "dynamic" ? " Only transformers reads its dynamic scaling." : "";
   const far = length > 8 * served ? " That is far: measure the loss before you rely on it." : "";
-  const text = `Needs ${raised}: ${past}. ${shown(Number((length / (trained ?? served)).toPrecision(3)))} times the trained length, so factor ${factor}.${dynamic}${far}`;
+  const text = `Needs ${raised}: ${past}. ${timesText(length / (trained ?? served))} the trained length, so factor ${tokens(factor ?? 1)}.${dynamic}${far}`;
   return { status: "needs_scaling", text };
+}
+
+function timesText(times: number): string {
+  if (times < 1.01) return "Slightly more than";
+  return `${times < 100 ? shown(Number(times.toPrecision(3))) : tokens(Math.round(times))} times`;
 }
 
 function fromTrained(trained: number | null, served: number): string {

@@ -102,7 +102,7 @@ export class AttentionView {
     const { at, distance } = questionsOf(seed)[question]!;
     const words = ["(begin)", ...wordsOf(seed).slice(1)];
     const fact = at - distance;
-    const names = first === later ? [labelOf(first)] : [`before: ${labelOf(first)}`, `after: ${labelOf(later)}`];
+    const names = first === later ? [labelOf(first)] : [`before, ${labelOf(first)}`, `after, ${labelOf(later)}`];
     const some = answers.slice(0, names.length);
     drawHeads(find("#live-heads", section), { names, answers: some, at, fact, words, layer, head });
     const rows = some.map(({ weights }) => weights[layer]![head]!);

@@ -56,6 +56,8 @@ class LivePart {
   /** The form's values that need another reading when they change. */
   #readFor = "";
   #shown = { first: "", later: "" };
+  /** Whether the reader asked for a switch that the model hasn't made yet. */
+  #isByHand = false;
 
   constructor(parts: PanelParts) {
     this.#parts = parts;
@@ -82,6 +84,7 @@ class LivePart {
       first: this.#value("first"),
       later: this.#value("later"),
       at: Number(this.#value("at")),
+      tokensPerSecond: Number(this.#value("speed")),
     };
   }
 
@@ -145,15 +148,29 @@ class LivePart {
 
   /** Sets the switch to the present token, by its control. */
   #switchHere(): void {
+    this.#isByHand = true;
+    this.#setSwitch(this.#reader!.run.losses.length);
+  }
+
+  #setSwitch(at: number): void {
     const slider = this.#parts.form.elements.namedItem("at") as HTMLInputElement;
-    slider.value = String(this.#reader?.run.losses.length ?? slider.value);
+    slider.value = String(at);
     slider.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+
+  /** The model has read on until it switched: the control shows where that was. */
+  #showSwitch({ switches }: Run): void {
+    const { at } = switches.at(-1) ?? { at: 0 };
+    if (!this.#isByHand || at === 0) return;
+    this.#isByHand = false;
+    this.#setSwitch(at);
   }
 
   draw(): void {
     const { section, rw } = this.#parts;
-    const wanted = this.#wanted();
     const reader = this.#reader;
+    if (reader !== undefined) this.#showSwitch(reader.run);
+    const wanted = this.#wanted();
     if (reader !== undefined && this.#readFor !== this.#inputs()) {
       this.#start();
       return;
@@ -166,6 +183,7 @@ class LivePart {
     drawStrip(find("#live-strip", section), run ?? EMPTY);
     drawLoss(find("#live-loss", section), run ?? EMPTY);
     drawRecall(find("#live-recall", section), run ?? EMPTY, [wanted.first, wanted.later]);
+    find("#live-words", section).hidden = run === undefined || run.words.length === 0;
     drawStory(find("#live-story", section), run ?? EMPTY);
     this.#showState(run);
     const position = Number(this.#value("position"));
@@ -184,7 +202,8 @@ class LivePart {
     const reader = this.#reader;
     const isReading = reader !== undefined && !reader.isFinished;
     Object.assign(this.#button("pause"), { hidden: !isReading, textContent: reader?.isPaused ? "Read on" : "Pause" });
-    this.#button("here").hidden = !isReading;
+    const hasSwitched = reader?.run.switches.some(({ at }) => at > 0) ?? false;
+    this.#button("here").hidden = !isReading || hasSwitched;
     this.#button("again").hidden = reader === undefined || isReading;
     if (reader === undefined) {
       if (this.#button("load").disabled) return;

@@ -6,6 +6,8 @@ import { words } from "../../../../examples/small_model/stories.mjs";
 import { textOf, tokensOf } from "../../../../examples/small_model/texts.mjs";
 import { LENGTH, type Run, type Wanted, wordsOf } from "./run.js";
 
+/** Timers are late, in hidden pages by a second. What is later than this isn't made up for. */
+const MOST_LATE_MS = 100;
 const OPENING = "The red ball is in the garden.";
 
 /** A story that is being read. */
@@ -14,6 +16,8 @@ export class Reader {
   /** Milliseconds of reading so far, pauses excluded. */
   milliseconds = 0;
   #isPaused = false;
+  /** When the next token is due, if the reading has a speed. */
+  #due = performance.now();
   #isStopped = false;
   #resume: (() => void) | undefined;
 
@@ -55,10 +59,20 @@ export class Reader {
         await this.#add(step);
         if (this.#isStopped) return;
         onStep();
+        await this.#wait();
       }
     } finally {
       await session.dispose();
     }
+  }
+
+  /** Waits until the next token is due. */
+  async #wait(): Promise<void> {
+    const { tokensPerSecond } = this.wanted();
+    if (tokensPerSecond === 0) return;
+    const now = performance.now();
+    this.#due = Math.max(this.#due + 1000 / tokensPerSecond, now - MOST_LATE_MS);
+    if (this.#due > now) await new Promise((resolve) => setTimeout(resolve, this.#due - now));
   }
 
   async #steps(session: WorkerSession, text: string, seed: number): Promise<AsyncGenerator<Step, void, void>> {

@@ -38,6 +38,8 @@ export interface Wanted {
   readonly first: string;
   readonly later: string;
   readonly at: number;
+  /** How fast it is read, for a reader who follows. 0 is as fast as the model can. */
+  readonly tokensPerSecond: number;
 }
 
 type CommittedAnswer = [at: number, distance: number, isRight: number, word: string];

@@ -53,7 +53,7 @@ const STEPS: readonly Step[] = [
     query: 7,
     key: 4,
     rows: 8,
-    text: (score) => `Only the key moves, so the distance is 3. Now the score is another one: ${score}.`,
+    text: (score) => `Only the key moves, so the distance is 3. Now the score is different: ${score}.`,
   },
 ];
 
