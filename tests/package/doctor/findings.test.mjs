@@ -93,10 +93,10 @@ test("dynamic scaling and cached keys: transformers#25104", async () => {
 test("the pairing of GGUF files of Llama", async () => {
   assert.match(
     (await codesOf(llama31))["pairing-by-format"].text,
-    /^This file has half pairs, a GGUF file of it interleaved/,
+    /^This file has half pairs, and a GGUF file of it has interleaved pairs/,
   );
   const gguf = await codesOf({ metadata: llama31Gguf, tensors: {} });
-  assert.match(gguf["pairing-by-format"].text, /^This GGUF file has interleaved pairs, its files on the Hub half/);
+  assert.match(gguf["pairing-by-format"].text, /^This GGUF file has interleaved pairs, and its safetensors file has half pairs/);
   assert.equal((await codesOf(qwen))["pairing-by-format"], undefined);
 });
 

@@ -116,7 +116,7 @@ const ggufPairing: Check = ({ facts }) => {
   if (pairing === undefined || gguf_pairing === undefined || (pairing === "half") === (gguf_pairing === "half"))
     return undefined;
   const [here, there] = facts.isGguf ? [gguf_pairing, pairing] : [pairing, gguf_pairing];
-  const formats = facts.isGguf ? ["this GGUF file", "its safetensors files"] : ["this file", "a GGUF file of it"];
+  const formats = facts.isGguf ? ["this GGUF file", "its safetensors file"] : ["this file", "a GGUF file of it"];
   return finding(
     "pairing-by-format",
     "note",
