@@ -96,7 +96,10 @@ test("the pairing of GGUF files of Llama", async () => {
     /^This file has half pairs, and a GGUF file of it has interleaved pairs/,
   );
   const gguf = await codesOf({ metadata: llama31Gguf, tensors: {} });
-  assert.match(gguf["pairing-by-format"].text, /^This GGUF file has interleaved pairs, and its safetensors file has half pairs/);
+  assert.match(
+    gguf["pairing-by-format"].text,
+    /^This GGUF file has interleaved pairs, and its safetensors file has half pairs/,
+  );
   assert.equal((await codesOf(qwen))["pairing-by-format"], undefined);
 });
 
