@@ -105,6 +105,11 @@ int logits(Address model, int first, int count, Address out) {
   return static_cast<int>(m.forward.logits(m.weights, first, count, at<float>(out)));
 }
 
+int attention(Address model, Address cache, int sequence, int layer, Address out) {
+  Model& m = model_at(model);
+  return static_cast<int>(m.forward.attention_weights(m.weights, *at<KvCache>(cache), sequence, layer, at<float>(out)));
+}
+
 int losses(Address model, int first, Address targets, int count, Address out) {
   Model& m = model_at(model);
   const std::span<const int> given = {at<int>(targets), static_cast<std::size_t>(count)};
@@ -168,6 +173,7 @@ EMSCRIPTEN_BINDINGS(ropewalk_transformer) {
   function("model_forward", &forward);
   function("model_hidden", &hidden);
   function("model_logits", &logits);
+  function("model_attention", &attention);
   function("model_losses", &losses);
   function("sampler_create", &sampler_create);
   function("sampler_destroy", &sampler_destroy);

@@ -54,6 +54,20 @@ Status Attention::attend(const KeyValues& kv, const Queries& queries, const Posi
   return thread_pool().status();
 }
 
+Status Attention::weights(const KeyValues& kv, const Queries& query, const Positions& positions, const AttentionOptions& options,
+                          float* weights) {
+  if (query.tokens != 1) return Status::query_shape_out_of_range;
+  if (const Status status = check_attention(kv, query, positions, options); status != Status::ok) return status;
+  const Pass pass(*kernels_, *rotate_kernels_, kv, query, positions, options);
+  if (!reserve(pass, 1)) return Status::out_of_memory;
+  Pass own = on_thread(pass, 0);
+  for (std::int64_t i = 0; i < pass.tiles(); ++i) {
+    own.run_tile(pass.tile(i));
+    own.write_weights(pass.tile(i), weights);
+  }
+  return Status::ok;
+}
+
 bool Attention::reserve(const Pass& pass, int threads) {
   return memory_.resize(threads * pass.memory_floats()) && states_.resize(std::uint64_t{2} * threads * pass.rows());
 }

@@ -29,6 +29,11 @@ class Attention {
   // of the queries (one row). Returns what check_attention() returns, or out_of_memory. Writes nothing on failure.
   Status attend(const KeyValues& kv, const Queries& queries, const Positions& positions, const AttentionOptions& options);
 
+  // The weights of one query token, to look at: softmax(q k^T · scale, capped, biased, masked), [queries.heads][kv.tokens], 0 for keys that
+  // it doesn't see. Their sum is 1, or less with sinks. Also writes what attend() does. Returns query_shape_out_of_range for several
+  // tokens, and as attend(). Runs on one thread.
+  Status weights(const KeyValues& kv, const Queries& query, const Positions& positions, const AttentionOptions& options, float* weights);
+
  private:
   bool reserve(const Pass& pass, int threads);
   Pass on_thread(const Pass& pass, int thread);

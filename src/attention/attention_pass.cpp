@@ -27,6 +27,16 @@ MergeFactors merge_states(SoftmaxState& total, const SoftmaxState& added) {
   return factors;
 }
 
+// Calls act(part) for the part of a range in each block.
+template <typename Act>
+void each_block(SlotRange range, const Act& act) {
+  for (int slot = range.first; slot < range.last;) {
+    const int end = std::min(range.last, (slot / kBlockTokens + 1) * kBlockTokens);
+    act(SlotRange{slot, end});
+    slot = end;
+  }
+}
+
 // The slot from which a range is read, rounded down to a multiple of four. Otherwise the start of the range would decide which of the
 // four partial sums a weight is added to (attention_kernels.h), and a query's last bit would depend on what its neighbors see.
 int first_read(SlotRange range) { return range.first - range.first % kRowFloats; }
@@ -134,12 +144,7 @@ void Pass::attend_chunk(const Tile& tile, SlotRange chunk, const PartialRows& pa
   }
   const VisibleKeys visible = visible_to(tile);
   for (const SlotRange part : {visible.sinks, visible.window}) {
-    const SlotRange range = intersection(part, chunk);
-    for (int slot = range.first; slot < range.last;) {
-      const int end = std::min(range.last, (slot / kBlockTokens + 1) * kBlockTokens);
-      attend_block(tile, {slot, end}, partial);
-      slot = end;
-    }
+    each_block(intersection(part, chunk), [&](SlotRange range) { attend_block(tile, range, partial); });
   }
 }
 
@@ -148,24 +153,57 @@ void Pass::attend_chunk(const Tile& tile, SlotRange chunk, const PartialRows& pa
 void Pass::attend_block(const Tile& tile, SlotRange range, const PartialRows& partial) {
   const SlotRange tokens = tokens_that_see(tile, range);
   if (tokens.is_empty()) return;
-  const SlotRange read = {first_read(range), range.last};
+  const SlotRange read = use_block(range);
   const int count = read.last - read.first;
-  if (encoder_.encodes_keys() || encoder_.has_bias()) encoder_.use_keys(key_positions(kv_, read.first), count);
   for (int k = 0; k < tile.kv_heads; ++k) {
     const int head = tile.first_kv_head + k;
     const int first = row_of(tile, k, tokens.first), rows = (tokens.last - tokens.first) * group_;
-    const std::ptrdiff_t start = static_cast<std::ptrdiff_t>(first) * dim_;
 
     touch(key_row(head, read.first), count);
     touch(value_row(head, read.first), count);
-    const Floats keys = read_keys(head, read);
-    kernels_.score({query_rows_ + start, dim_, rows, keys.rows, keys.stride, count, dim_, scores_});
+    score(tile, first, rows, k, read);
     for (int t = tokens.first, row = 0; t < tokens.last; ++t, row += group_) {
       weigh(tile.first_token + t, head * group_, range, scores_ + static_cast<std::ptrdiff_t>(row) * kBlockTokens, corrections_ + row,
             partial.states + first + row);
     }
     const Floats values = read_values(head, read);
-    kernels_.blend({scores_, corrections_, rows, values.rows, values.stride, count, dim_, partial.sums + start, dim_});
+    kernels_.blend({scores_, corrections_, rows, values.rows, values.stride, count, dim_,
+                    partial.sums + static_cast<std::ptrdiff_t>(first) * dim_, dim_});
+  }
+}
+
+SlotRange Pass::use_block(SlotRange range) {
+  const SlotRange read = {first_read(range), range.last};
+  if (encoder_.encodes_keys() || encoder_.has_bias()) encoder_.use_keys(key_positions(kv_, read.first), read.last - read.first);
+  return read;
+}
+
+void Pass::score(const Tile& tile, int first_row, int rows, int kv_head, SlotRange read) {
+  const Floats keys = read_keys(tile.first_kv_head + kv_head, read);
+  const float* queries = query_rows_ + static_cast<std::ptrdiff_t>(first_row) * dim_;
+  kernels_.score({queries, dim_, rows, keys.rows, keys.stride, read.last - read.first, dim_, scores_});
+}
+
+void Pass::write_weights(const Tile& tile, float* weights) {
+  const int first_head = tile.first_kv_head * group_;
+  const auto row_of_head = [&](int head) { return weights + static_cast<std::ptrdiff_t>(head) * kv_.tokens; };
+  std::fill(row_of_head(first_head), row_of_head(first_head + tile.kv_heads * group_), 0.0f);
+  const VisibleKeys visible = visible_to(tile);
+  for (const SlotRange part : {visible.sinks, visible.window}) {
+    each_block(part, [&](SlotRange range) {
+      const SlotRange read = use_block(range);
+      for (int k = 0; k < tile.kv_heads; ++k) {
+        const int row = row_of(tile, k, 0), head = first_head + row;
+        score(tile, row, group_, k, read);
+        // relative to the largest score of all keys, so the sums stay as they are
+        for (int g = 0; g < group_; ++g) chunk_.states[row + g] = {total_.states[row + g].maximum, 0};
+        weigh(tile.first_token, head, range, scores_, corrections_, chunk_.states + row);
+        for (int g = 0; g < group_; ++g) {
+          const float* shares = scores_ + g * kBlockTokens - read.first;
+          for (int slot = range.first; slot < range.last; ++slot) row_of_head(head + g)[slot] = shares[slot] / total_.states[row + g].sum;
+        }
+      }
+    });
   }
 }
 

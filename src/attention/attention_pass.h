@@ -81,6 +81,9 @@ class Pass {
   void merge(const Tile& tile, SlotRange chunk, const PartialRows& partial, const PartialRows& total) const;
   void write_out(const Tile& tile, const PartialRows& total) const;
 
+  // After run_tile() of a tile of one token: writes the weights of its query heads, [heads][kv.tokens], 0 for keys that it doesn't see.
+  void write_weights(const Tile& tile, float* weights);
+
  private:
   int token_tiles() const { return (queries_.tokens + tile_tokens_ - 1) / tile_tokens_; }
   // Rows of a tile are ordered by key head, then token, then query head in the group.
@@ -95,6 +98,10 @@ class Pass {
   SlotRange tokens_that_see(const Tile& tile, SlotRange range) const;
 
   void attend_block(const Tile& tile, SlotRange range, const PartialRows& partial);
+  // Prepares for the keys of a range within one block. Returns the range that is read: it may start before.
+  SlotRange use_block(SlotRange range);
+  // Writes the scores of `rows` rows of a tile, from `first_row` on, and the keys of that range to scores_.
+  void score(const Tile& tile, int first_row, int rows, int kv_head, SlotRange read);
   void weigh(int token, int first_head, SlotRange range, float* scores, float* corrections, SoftmaxState* states);
 
   struct Floats {

@@ -98,38 +98,15 @@ Status KvCache::attend(int layer, int sequence, const HeadTensor& queries, const
   if (queries.dtype != DType::f32) return Status::dtype_unknown;
   const Range range = range_of(sequence);
   if (queries.shape.batches != range.count) return Status::batch_mismatch;
-  const KvGeometry::Layer& geometry = geometry_.layer(layer);
-  if (queries.shape.head_dim != geometry.head_dim) return Status::query_shape_out_of_range;
+  if (queries.shape.head_dim != geometry_.layer(layer).head_dim) return Status::query_shape_out_of_range;
   if (!positions_.resize(static_cast<std::uint64_t>(geometry_.axes()) * queries.shape.tokens)) return Status::out_of_memory;
 
   const TensorStrides strides = strides_of(queries);
   constexpr std::int64_t size = sizeof(float);
   const auto call = [&](int row, auto act) {  // used twice: to check every row, then to attend
-    const KvSequence& cached = sequences_[range.first + row];
-    AttentionOptions chosen = options;
-    if (geometry.rope != kNoRope) {
-      if (const Status status = ropes_[geometry.rope].use_length(cached.planned_length(geometry.rope)); status != Status::ok) return status;
-      chosen.position = {};
-      chosen.position.scheme = mode_ == KeyMode::raw ? PositionScheme::rope : PositionScheme::none;
-      chosen.position.encodes_queries = false;
-      chosen.position.rope = &ropes_[geometry.rope];
-    } else if (options.position.scheme == PositionScheme::rope) {
-      return Status::cache_rope_unknown;
-    }
-    if (std::isnan(options.scale)) {
-      if (const Status status = default_scale(layer, range.first + row, chosen.scale); status != Status::ok) return status;
-    }
     KeyValues kv;
-    kv.type = geometry_.type();
-    kv.heads = geometry.heads;
-    kv.head_dim = geometry.head_dim;
-    kv.tokens = cached.written(layer);
-    kv.token_stride = static_cast<std::ptrdiff_t>(geometry.row_bytes);
-    kv.head_stride = kv.token_stride * kBlockTokens;
-    kv.pages = cached.page_list();
-    kv.key_offset = geometry.key_offset;
-    kv.value_offset = geometry.value_offset;
-    kv.axes = geometry_.axes();
+    AttentionOptions chosen = options;
+    if (const Status status = view(layer, range.first + row, kv, chosen); status != Status::ok) return status;
     const std::size_t start = static_cast<std::size_t>(row * strides.batch / size);
     const Queries q = {static_cast<const float*>(queries.source) + start,
                        static_cast<float*>(queries.target) + start,
@@ -137,11 +114,7 @@ Status KvCache::attend(int layer, int sequence, const HeadTensor& queries, const
                        static_cast<std::ptrdiff_t>(strides.head / size),
                        queries.shape.tokens,
                        queries.shape.heads};
-    for (int token = 0; token < q.tokens; ++token) {
-      const int slot = kv.tokens - q.tokens + token;
-      for (int axis = 0; axis < kv.axes; ++axis) positions_[axis * q.tokens + token] = slot < 0 ? 0 : cached.position(axis, slot);
-    }
-    return act(kv, q, Positions{0, positions_.data(), kv.axes, 1, q.tokens}, chosen);
+    return act(kv, q, newest_positions(sequences_[range.first + row], kv.tokens, q.tokens), chosen);
   };
   for (int row = 0; row < range.count; ++row) {
     if (const Status status = call(row, check_attention); status != Status::ok) return status;
@@ -151,6 +124,57 @@ Status KvCache::attend(int layer, int sequence, const HeadTensor& queries, const
     if (const Status status = call(row, attend); status != Status::ok) return status;
   }
   return Status::ok;
+}
+
+Status KvCache::weights(int layer, int sequence, const float* query, int heads, const AttentionOptions& options, float* weights) {
+  if (const Status status = check_layer(layer, sequence); status != Status::ok) return status;
+  if (sequence == kAllSequences) return Status::sequence_out_of_range;
+  if (heads < 1 || heads > kMaxQueryHeads) return Status::query_shape_out_of_range;
+  const int head_dim = geometry_.layer(layer).head_dim;
+  Buffer<float> attended;
+  if (!positions_.resize(geometry_.axes()) || !attended.resize(static_cast<std::uint64_t>(heads) * head_dim)) return Status::out_of_memory;
+  KeyValues kv;
+  AttentionOptions chosen = options;
+  if (const Status status = view(layer, sequence, kv, chosen); status != Status::ok) return status;
+  const Queries q = {query, attended.data(), static_cast<std::ptrdiff_t>(heads) * head_dim, head_dim, 1, heads};
+  return attention_.weights(kv, q, newest_positions(sequences_[sequence], kv.tokens, 1), chosen, weights);
+}
+
+Status KvCache::view(int layer, int sequence, KeyValues& kv, AttentionOptions& options) {
+  const KvSequence& cached = sequences_[sequence];
+  const KvGeometry::Layer& geometry = geometry_.layer(layer);
+  if (geometry.rope != kNoRope) {
+    if (const Status status = ropes_[geometry.rope].use_length(cached.planned_length(geometry.rope)); status != Status::ok) return status;
+    options.position = {};
+    options.position.scheme = mode_ == KeyMode::raw ? PositionScheme::rope : PositionScheme::none;
+    options.position.encodes_queries = false;
+    options.position.rope = &ropes_[geometry.rope];
+  } else if (options.position.scheme == PositionScheme::rope) {
+    return Status::cache_rope_unknown;
+  }
+  if (std::isnan(options.scale)) {
+    if (const Status status = default_scale(layer, sequence, options.scale); status != Status::ok) return status;
+  }
+  kv.type = geometry_.type();
+  kv.heads = geometry.heads;
+  kv.head_dim = geometry.head_dim;
+  kv.tokens = cached.written(layer);
+  kv.token_stride = static_cast<std::ptrdiff_t>(geometry.row_bytes);
+  kv.head_stride = kv.token_stride * kBlockTokens;
+  kv.pages = cached.page_list();
+  kv.key_offset = geometry.key_offset;
+  kv.value_offset = geometry.value_offset;
+  kv.axes = geometry_.axes();
+  return Status::ok;
+}
+
+Positions KvCache::newest_positions(const KvSequence& cached, int written, int count) {
+  const int axes = geometry_.axes();
+  for (int token = 0; token < count; ++token) {
+    const int slot = written - count + token;
+    for (int axis = 0; axis < axes; ++axis) positions_[axis * count + token] = slot < 0 ? 0 : cached.position(axis, slot);
+  }
+  return Positions{0, positions_.data(), axes, 1, count};
 }
 
 Status KvCache::default_scale(int layer, int sequence, double& scale) {

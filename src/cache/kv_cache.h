@@ -80,6 +80,10 @@ class KvCache {
   // may be kAllSequences. options.position is ignored for layers with a rope. A scale of NaN means default_scale().
   Status attend(int layer, int sequence, const HeadTensor& queries, const AttentionOptions& options);
 
+  // The weights of one query token that append() has rotated, the newest of its sequence: [heads][tokens of the layer]. `query` is
+  // [heads][head_dim] floats. Sizes, options and statuses as Attention::weights().
+  Status weights(int layer, int sequence, const float* query, int heads, const AttentionOptions& options, float* weights);
+
   // The default factor of q · k: the plan's softmax scale, or 1/sqrt(head_dim) for layers without a rope.
   Status default_scale(int layer, int sequence, double& scale);
 
@@ -136,6 +140,11 @@ class KvCache {
     double largest_position;  // of the new tokens
     float largest_key;        // as scaled by xPos
   };
+
+  // What a layer's keys and values of a sequence are to attention, and `options` with the layer's rope and scale.
+  Status view(int layer, int sequence, KeyValues& kv, AttentionOptions& options);
+  // The positions of the newest `count` tokens, in positions_. Those of slots below 0 are 0.
+  Positions newest_positions(const KvSequence& cached, int written, int count);
 
   // kv_cache_append.cpp
   Status write_parts(int layer, const Range& range, const NewTokens& tokens);

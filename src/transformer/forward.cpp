@@ -88,16 +88,30 @@ void Forward::attend(KvCache& cache, int sequence, int layer, const float* input
   }
   if (status_ != Status::ok) return;
 
-  AttentionOptions options;
-  options.scale = c.attention_scale;
-  options.soft_cap = c.attention_soft_cap;
-  options.window = weights_->layer_config(layer).window;
+  const int query_size = c.heads * c.head_dim;
+  std::copy_n(queries_.data() + elements(count_ - 1, query_size), query_size, last_queries_.data() + elements(layer, query_size));
   {
     const StageTimer timer(Stage::attention);
-    keep_failure(cache.attend(layer, sequence, heads_of(queries_.data(), attended_.data(), c.heads), options));
+    keep_failure(cache.attend(layer, sequence, heads_of(queries_.data(), attended_.data(), c.heads), attention_options(*weights_, layer)));
   }
-  set(inner_, attended_.data(), c.heads * c.head_dim);
+  set(inner_, attended_.data(), query_size);
   project(Stage::attention_output, inner_, {of(w[LayerMatrix::output], w[LayerVector::output_bias], attention_out_)});
+}
+
+AttentionOptions Forward::attention_options(const Weights& weights, int layer) {
+  AttentionOptions options;
+  options.scale = weights.config().attention_scale;
+  options.soft_cap = weights.config().attention_soft_cap;
+  options.window = weights.layer_config(layer).window;
+  return options;
+}
+
+Status Forward::attention_weights(const Weights& weights, KvCache& cache, int sequence, int layer, float* out) {
+  const ModelConfig& c = weights.config();
+  if (layer < 0 || layer >= c.layers) return Status::layer_out_of_range;
+  if (count_ == 0) return Status::token_count_out_of_range;
+  const float* query = last_queries_.data() + elements(layer, c.heads * c.head_dim);
+  return cache.weights(layer, sequence, query, c.heads, attention_options(weights, layer), out);
 }
 
 void Forward::feed_forward(int layer, const float* input) {
@@ -241,6 +255,7 @@ bool Forward::allocate(const ModelConfig& c, int count) {
   for (Buffer<float>* buffer : {&keys_, &values_}) {
     if (!buffer->resize(rows(c.kv_heads * c.head_dim))) return false;
   }
+  if (!last_queries_.resize(static_cast<std::uint64_t>(c.layers) * c.heads * c.head_dim)) return false;
   for (Buffer<float>* buffer : {&gate_, &up_}) {
     if (!buffer->resize(rows(c.feed_forward_size))) return false;
   }

@@ -42,7 +42,13 @@ class Forward {
   // run. Returns token_count_out_of_range, out_of_memory or ok.
   Status logits(const Weights& weights, int first, int count, float* out);
 
+  // The weights with which each head of a layer read the keys of the sequence for the last token of the last run, [heads][tokens of the
+  // sequence], 0 for keys outside a window. `weights`, `cache` and `sequence` must be those of that run, unchanged since. Returns
+  // layer_out_of_range, token_count_out_of_range if there was no run, out_of_memory or ok.
+  Status attention_weights(const Weights& weights, KvCache& cache, int sequence, int layer, float* out);
+
  private:
+  static AttentionOptions attention_options(const Weights& weights, int layer);
   Status check(const Weights& weights, const KvCache& cache, int sequence, const int* tokens, int count) const;
   bool allocate(const ModelConfig& config, int count);
 
@@ -80,6 +86,7 @@ class Forward {
   Buffer<float> attention_out_, feed_forward_out_;
   Buffer<float> queries_, attended_;  // [count][heads][head_dim]
   Buffer<float> keys_, values_;       // [count][kv_heads][head_dim]
+  Buffer<float> last_queries_;        // of the last token, as they read the keys: [layers][heads][head_dim]
   Buffer<float> gate_, up_;           // [count][feed_forward_size]
   Activations inputs_, inner_;        // inputs of products: the hidden state, and intermediate results of a layer
   Buffer<float> expert_in_;           // rows routed to an expert, then its outputs

@@ -67,22 +67,12 @@ class AttentionCall {
 
   // Outputs, [heads][queries][head_dim].
   Status attend(ropewalk::Attention& attention, std::vector<float>& out, bool in_place = false) {
-    Guarded<float> queries(q_), target(q_.size(), kUnwritten);
-    float* to = in_place ? queries.data() : target.data();
-    const bool heads_first = place_ == Place::heads_first;
-    const std::ptrdiff_t dim = shape_.head_dim;
-    const Status status = attention.attend(keys_and_values(),
-                                           {queries.data(), to, heads_first ? dim : dim * shape_.heads,
-                                            heads_first ? dim * shape_.queries : dim, shape_.queries, shape_.heads},
-                                           query_positions, options);
-    out.resize(q_.size());
-    for (int head = 0; head < shape_.heads; ++head) {
-      for (int query = 0; query < shape_.queries; ++query) {
-        std::copy_n(to + query_index(head, query), dim, &out[(static_cast<std::size_t>(head) * shape_.queries + query) * dim]);
-      }
-    }
-    EXPECT_TRUE(queries.guards_are_intact() && target.guards_are_intact());
-    return status;
+    return run(out, in_place, [&](const auto&... arguments) { return attention.attend(arguments...); });
+  }
+
+  // The weights as well, [heads][keys].
+  Status weights(ropewalk::Attention& attention, float* weights, std::vector<float>& out) {
+    return run(out, false, [&](const auto&... arguments) { return attention.weights(arguments..., weights); });
   }
 
   std::vector<float> attend(const AttentionKernels& kernels = fastest_attention_kernels(),
@@ -138,6 +128,25 @@ class AttentionCall {
   static constexpr float kUnwritten = -777;
 
  private:
+  template <typename Call>
+  Status run(std::vector<float>& out, bool in_place, const Call& call) {
+    Guarded<float> queries(q_), target(q_.size(), kUnwritten);
+    float* to = in_place ? queries.data() : target.data();
+    const bool heads_first = place_ == Place::heads_first;
+    const std::ptrdiff_t dim = shape_.head_dim;
+    const Queries all = {queries.data(), to,          heads_first ? dim : dim * shape_.heads, heads_first ? dim * shape_.queries : dim,
+                         shape_.queries, shape_.heads};
+    const Status status = call(keys_and_values(), all, query_positions, options);
+    out.resize(q_.size());
+    for (int head = 0; head < shape_.heads; ++head) {
+      for (int query = 0; query < shape_.queries; ++query) {
+        std::copy_n(to + query_index(head, query), dim, &out[(static_cast<std::size_t>(head) * shape_.queries + query) * dim]);
+      }
+    }
+    EXPECT_TRUE(queries.guards_are_intact() && target.guards_are_intact());
+    return status;
+  }
+
   std::size_t query_index(int head, int query) const {
     const std::size_t row = place_ == Place::heads_first ? static_cast<std::size_t>(head) * shape_.queries + query
                                                          : static_cast<std::size_t>(query) * shape_.heads + head;

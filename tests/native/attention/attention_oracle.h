@@ -40,6 +40,21 @@ struct Attention {
     return bias ? sum + bias(head, query, key) : sum;
   }
 
+  // [keys]: 0 for keys that the query doesn't see.
+  std::vector<double> weights(int head, int query) const {
+    std::vector<double> weights(keys, 0.0);
+    double largest = sinks.empty() ? -std::numeric_limits<double>::infinity() : sinks[head];
+    for (int key = 0; key < keys; ++key) {
+      if (sees(query, key)) largest = std::fmax(largest, weights[key] = score(head, query, key));
+    }
+    double total = sinks.empty() ? 0 : std::exp(sinks[head] - largest);
+    for (int key = 0; key < keys; ++key) {
+      if (sees(query, key)) total += weights[key] = std::exp(weights[key] - largest);
+    }
+    for (double& weight : weights) weight = weight == 0 ? 0 : weight / total;
+    return weights;
+  }
+
   // [heads][queries][head_dim]: the outputs, and the sums of weights times |values|, to which errors are relative.
   struct Result {
     std::vector<double> out, size;
@@ -47,22 +62,14 @@ struct Attention {
 
   Result attend() const {
     Result result{std::vector<double>(q.size(), 0.0), std::vector<double>(q.size(), 0.0)};
-    std::vector<double> scores(keys);
     for (int head = 0; head < heads; ++head) {
       for (int query = 0; query < queries; ++query) {
-        double largest = sinks.empty() ? -std::numeric_limits<double>::infinity() : sinks[head];
-        for (int key = 0; key < keys; ++key) {
-          if (sees(query, key)) largest = std::fmax(largest, scores[key] = score(head, query, key));
-        }
-        double total = sinks.empty() ? 0 : std::exp(sinks[head] - largest);
-        for (int key = 0; key < keys; ++key) {
-          if (sees(query, key)) total += scores[key] = std::exp(scores[key] - largest);
-        }
+        const std::vector<double> shares = weights(head, query);
         const std::size_t row = (static_cast<std::size_t>(head) * queries + query) * head_dim;
         double *out = &result.out[row], *size = &result.size[row];
         for (int key = 0; key < keys; ++key) {
           if (!sees(query, key)) continue;
-          const double weight = scores[key] / total;
+          const double weight = shares[key];
           const double* value = &v[(static_cast<std::size_t>(head / (heads / kv_heads)) * keys + key) * head_dim];
           for (int i = 0; i < head_dim; ++i) {
             out[i] += weight * value[i];

@@ -52,6 +52,8 @@ function callsOf(random, dispose) {
     logprobOf: (one) => one.logprobOf(value()),
     restore: (one) => one.restore(value()),
     read: (one) => one[["logits", "hidden", "save"][Math.floor(random() * 3)]](),
+    attention: (one) => one.attention(random() < 0.5 ? 0 : value()),
+    keys: (one) => one.keys(random() < 0.5 ? 0 : value()),
     fork: async (one) => (await one.fork()).dispose(),
     extend: (one) => one.extend(),
   };

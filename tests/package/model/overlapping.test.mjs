@@ -103,6 +103,8 @@ test("methods that can't wait are refused while a call runs, and change nothing"
         ["logprobs"],
         ["logprobOf", 3],
         ["hidden"],
+        ["attention", 0],
+        ["keys", 0],
       ]) {
         raises(() => session[name](...args), "INVALID_ARGUMENT", "session");
         assert.throws(() => session[name](...args), {

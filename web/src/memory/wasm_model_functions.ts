@@ -56,6 +56,7 @@ export interface WasmModelFunctions {
   model_forward(model: number, cache: number, sequence: number, tokens: number, count: number): Status;
   model_hidden(model: number): number;
   model_logits(model: number, first: number, count: number, out: number): Status;
+  model_attention(model: number, cache: number, sequence: number, layer: number, out: number): Status;
   model_losses(model: number, first: number, targets: number, count: number, out: number): Status;
 
   sampler_create(): number;

@@ -38,6 +38,8 @@ export class ModelCore {
   /** See fingerprintOf(). */
   readonly fingerprint: string;
   readonly #owned: Owned;
+  /** The cache of the last forward(). */
+  #lastCache: KvCacheCore | undefined;
 
   private constructor(heap: Heap, plan: ModelPlan, fingerprint: string, address: number, useScalarKernels: boolean) {
     this.heap = heap;
@@ -112,10 +114,17 @@ export class ModelCore {
    */
   forward(cache: KvCacheCore, tokens: Int32Array): void {
     const { heap, address } = this;
+    this.#lastCache = undefined;
     heap.borrow(tokens.byteLength, (ids) => {
       heap.bytes(ids, tokens.byteLength).set(new Uint8Array(tokens.buffer, tokens.byteOffset, tokens.byteLength));
       heap.check(heap.module.model_forward(address, cache.address, 0, ids, tokens.length));
     });
+    this.#lastCache = cache;
+  }
+
+  /** Whether the last forward() was of this cache. */
+  hasRead(cache: KvCacheCore): boolean {
+    return this.#lastCache === cache;
   }
 
   /** Writes the logits of one token of the last forward() to wasm memory, [vocabularySize]. */
@@ -127,6 +136,19 @@ export class ModelCore {
   hidden(token: number): Float32Array {
     const { hidden_size } = this.plan.config;
     return this.heap.floats(this.heap.module.model_hidden(this.address) + token * hidden_size * 4, hidden_size).slice();
+  }
+
+  /**
+   * Weights by which each head of a layer read the `length` keys of a cache for the last token of the last forward(),
+   * which must have been of that cache.
+   */
+  attention(cache: KvCacheCore, layer: number, length: number): Float32Array[] {
+    const { heap, address } = this;
+    const { heads } = this.plan.config;
+    return heap.borrow(heads * length * 4, (at) => {
+      heap.check(heap.module.model_attention(address, cache.address, 0, layer, at));
+      return Array.from({ length: heads }, (_, head) => heap.floats(at + head * length * 4, length).slice());
+    });
   }
 
   /** Loss (−ln p) of each target, where target i follows token `first` + i of the last forward(). */

@@ -57,6 +57,8 @@ const INVOCABLE = {
     "logprobs",
     "logprobOf",
     "hidden",
+    "attention",
+    "keys",
     "rewind",
     "shift",
     "retune",

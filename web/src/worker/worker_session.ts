@@ -33,7 +33,7 @@ import type { RpcClient } from "./rpc_client.js";
  *
  * Calls on a session run one after the other, in the order in which they were made. Calls wait for a generation until
  * its last piece, or until its loop is left. Only those that read (`tokens`, `text`, `logits`, `logprobs`, `logprobOf`,
- * `hidden`, `save`, `fork`) run between two pieces. If the loop doesn't ask for a piece for a second while other calls
+ * `hidden`, `attention`, `keys`, `save`, `fork`) run between two pieces. If the loop doesn't ask for a piece for a second while other calls
  * wait, they end the generation: the next step of its loop throws INVALID_ARGUMENT.
  */
 export class WorkerSession implements AsyncDisposable {
@@ -135,6 +135,24 @@ export class WorkerSession implements AsyncDisposable {
    */
   hidden(): Promise<Float32Array> {
     return this.#read("hidden");
+  }
+
+  /**
+   * Returns the attention weights of the last token in a layer, as `Session.attention`.
+   * @returns for each query head, [length]
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED.
+   */
+  attention(layer: number): Promise<Float32Array[]> {
+    return this.#read("attention", layer);
+  }
+
+  /**
+   * Returns the cached keys of a layer, as `Session.keys`.
+   * @returns for each key head, [length, headDim]
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED.
+   */
+  keys(layer: number): Promise<Float32Array[]> {
+    return this.#read("keys", layer);
   }
 
   /**

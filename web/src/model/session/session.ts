@@ -162,6 +162,31 @@ export class Session implements Disposable {
   }
 
   /**
+   * Returns the attention weights of the last token in a layer: how much each head reads each token, for the logits of
+   * the next one. A head's weights sum to 1, and are 0 outside a sliding window. The last token is read again if the
+   * model has read another text since.
+   * @param layer - from 0 to `model.info.layers.length` − 1
+   * @returns for each query head, the weights of all tokens, [length]
+   * @throws {@link RopewalkError} INVALID_ARGUMENT (the session is empty, or a call runs), OUT_OF_MEMORY, DISPOSED.
+   */
+  attention(layer: number): Float32Array[] {
+    this.#checkLayer(layer);
+    return this.#queue.now("attention", "read", () => this.#text.attention(layer));
+  }
+
+  /**
+   * Returns the cached keys of a layer as they are stored: rotated to their positions, or raw if the model was opened
+   * with raw keys. `rope.rotate(…, { inverse: true, role: "key" })` gives rotated keys as they were projected.
+   * @param layer - from 0 to `model.info.layers.length` − 1
+   * @returns for each key head, [length, headDim]
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED.
+   */
+  keys(layer: number): Float32Array[] {
+    this.#checkLayer(layer);
+    return this.#queue.now("keys", "read", () => this.#text.keys(layer));
+  }
+
+  /**
    * Continues the text token by token. Each yielded token is already part of the session, except an end or stop token,
    * and the last token of a full context. The session stays usable after an abort or after leaving the loop.
    *
@@ -302,6 +327,10 @@ export class Session implements Disposable {
   /** Same as {@link Session.dispose}. */
   [disposeSymbol](): void {
     this.dispose();
+  }
+
+  #checkLayer(layer: number): void {
+    wholeNumber(layer, 0, this.#text.core.plan.layers.length - 1, "layer");
   }
 
   #withLogits<T>(call: string, use: (address: number) => T): T {

@@ -3,6 +3,7 @@ import { wholeNumber } from "../../base/checks.js";
 import { fail } from "../../base/errors.js";
 import type { KvCacheCore } from "../../cache/core.js";
 import { save as saveCache } from "../../cache/image.js";
+import { read } from "../../cache/read.js";
 import { retune as retuneCache, shift as shiftCache } from "../../cache/retune.js";
 import type { RopeConfig } from "../../config/types.js";
 import type { Heap } from "../../memory/heap.js";
@@ -114,6 +115,27 @@ export class SessionText {
   hidden(): Float32Array {
     this.freshLogits();
     return this.#hidden!.slice();
+  }
+
+  /** As Session.attention(). */
+  attention(layer: number): Float32Array[] {
+    if (!this.core.hasRead(this.#cache)) this.#changed(); // the model has read another text since
+    this.freshLogits();
+    return this.core.attention(this.#cache, layer, this.length);
+  }
+
+  /** As Session.keys(). */
+  keys(layer: number): Float32Array[] {
+    const { k } = read(this.#cache, { layer });
+    const { kvHeads, headDim } = this.#cache.layers[layer]!;
+    return Array.from({ length: kvHeads }, (_, head) => {
+      const rows = new Float32Array(this.length * headDim);
+      for (let token = 0; token < this.length; token++) {
+        const from = (token * kvHeads + head) * headDim;
+        rows.set(k.subarray(from, from + headDim), token * headDim);
+      }
+      return rows;
+    });
   }
 
   async append(added: Int32Array, { signal, onProgress }: SessionAppendOptions = {}): Promise<void> {
