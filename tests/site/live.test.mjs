@@ -131,7 +131,7 @@ async function useLive(t, browser, name) {
     await click("#live-attend");
     await page.waitForFunction(() => document.querySelector("#live-attention").checkVisibility());
     const text = await textOf("#live-weights figcaption");
-    const [, plain, yarn] = /On the word to find, “shed” at token 418: .*?RoPE ([\d.]+) %, .*?YaRN ([\d.]+) %/.exec(
+    const [, plain, yarn] = /On the word to find, “shed” at token 418: .*?RoPE ([\d.]+)\s%, .*?YaRN ([\d.]+)\s%/.exec(
       text,
     );
     assert.ok(Number(plain) < 5 && Number(yarn) > 95, text);

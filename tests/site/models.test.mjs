@@ -117,6 +117,38 @@ async function useModels(t, browser, name) {
     await has("#rope", "yarn, base 10,000, factor 4");
   });
 
+  await t.test("shows what the heads read, before and after a switch of the scaling", async () => {
+    const share = (text, pattern) => Number(pattern.exec(text)[1]);
+    const caption = () => textOf("#attention-head figcaption");
+    await set("context", "256");
+    await has("#rope", "plain, base 10,000");
+    await has("#attention-heads figcaption", "Layer 1 of 4");
+    await set("layer", 2);
+    await has("#attention-heads figcaption", "Layer 2 of 4");
+    await set("head", 3);
+    await set("token", 4); // “garden” of “The red ball is in the garden”
+    await has("#attention-head figcaption", "Head 3 reads");
+    const weights = async () => {
+      const session = await page.$$eval("#attention-heads svg g circle", (circles) => circles.length);
+      return { marks: session, token: share(await caption(), /Token 4, “[^”]*”: (?:before.* )?([\d.e-]+)\s%\.$/) };
+    };
+    const plain = await weights();
+    assert.ok(plain.marks > 4 && plain.token >= 0 && plain.token <= 100);
+    await set("context", "1024");
+    await has("#attention-head figcaption", "before: plain, base 10,000");
+    const text = await caption();
+    assert.equal(share(text, /before: plain, base 10,000 ([\d.e-]+)\s%/), plain.token);
+    assert.match(text, /after: yarn, base 10,000, factor 4 [\d.e-]+\s%\.$/);
+    await page.$eval("#attention-heads svg", (svg) => {
+      Object.assign(svg, { value: { head: "1", token: 0 } }); // as a click on a mark does
+      svg.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    });
+    await has("#attention-head figcaption", "Head 1 reads");
+    assert.match(await caption(), /Token 0, “/);
+    await set("context", "256");
+    await has("#rope", "plain, base 10,000");
+  });
+
   await t.test("a wrong file leaves the chat as it is", async () => {
     await upload(join(tinyModels, "README.md"));
     await becomesShown("#problem");

@@ -3,11 +3,15 @@ import type { WorkerModel } from "ropewalk/worker";
 import { find } from "../page/elements.js";
 import { bytesText, ropeText, speedText } from "../page/units.js";
 import type { Conversation } from "./conversation.js";
+import { forgetAttention, showAttention, startAttention } from "./attention.js";
 import { forgetNext, showNext } from "./next_token.js";
 
 const settings = find<HTMLFormElement>("#settings");
 const control = (name: string): HTMLInputElement => settings.elements.namedItem(name) as HTMLInputElement;
 const [log, message] = [find("#log"), find<HTMLTextAreaElement>("#message")];
+
+/** The parts of the page that work with the open model. */
+const PARTS = ["chat", "next", "attention", "perplexity"];
 
 /** The chat of the page. */
 export class Chat {
@@ -31,6 +35,10 @@ export class Chat {
     });
     find("#stop").addEventListener("click", () => this.#answering?.abort());
     find("#new-chat").addEventListener("click", () => void this.#clear());
+    startAttention(() => {
+      const current = this.conversation;
+      if (current !== undefined) void this.#attempt(() => showAttention(current, ropeText(current.session.rope)));
+    });
     for (const name of ["context", "scaling"]) control(name).addEventListener("input", () => void this.#retune());
   }
 
@@ -40,6 +48,7 @@ export class Chat {
     this.#answering?.abort();
     this.conversation = conversation;
     forgetNext();
+    forgetAttention();
     log.replaceChildren();
     find("#speed").textContent = "–";
     find("#model-name").textContent = conversation.model.info.name;
@@ -55,11 +64,11 @@ export class Chat {
     if (wanted !== null && options.some(({ value }) => value === wanted)) context.value = wanted;
     const scaling = settings.elements.namedItem("scaling") as HTMLSelectElement;
     scaling.disabled = conversation.model.rope === null;
-    for (const id of ["chat", "next", "perplexity"]) find(`#${id}`).hidden = false;
+    for (const id of PARTS) find(`#${id}`).hidden = false;
     await before?.end();
     if (context.value !== String(contextLength) || scaling.value !== "auto") await this.#retune();
     this.#showState();
-    await showNext(conversation);
+    await this.#showReading(conversation);
   }
 
   /** Closes the open model, which frees its memory. */
@@ -67,7 +76,7 @@ export class Chat {
     this.#answering?.abort();
     void this.conversation?.end();
     this.conversation = undefined;
-    for (const id of ["chat", "next", "perplexity"]) find(`#${id}`).hidden = true;
+    for (const id of PARTS) find(`#${id}`).hidden = true;
   }
 
   async #answer(text: string): Promise<void> {
@@ -105,7 +114,7 @@ export class Chat {
       if (current === this.conversation) {
         this.#showState();
         this.#setBusy(false);
-        await this.#attempt(() => showNext(current));
+        await this.#attempt(() => this.#showReading(current));
       }
     }
   }
@@ -125,7 +134,7 @@ export class Chat {
         `The cached keys of ${current.session.length} tokens were rotated in ${milliseconds.toFixed(1)} ms.`,
       );
       await current.readLastAgain();
-      await showNext(current);
+      await this.#showReading(current);
     });
     this.#showState();
   }
@@ -135,8 +144,14 @@ export class Chat {
       await this.conversation!.clear();
       log.replaceChildren();
       this.#showState();
-      await showNext(this.conversation!);
+      await this.#showReading(this.conversation!);
     });
+  }
+
+  /** What the model would say next, and what its heads read for it. */
+  async #showReading(conversation: Conversation): Promise<void> {
+    await showNext(conversation);
+    await showAttention(conversation, ropeText(conversation.session.rope));
   }
 
   async #attempt(action: () => Promise<void>): Promise<void> {

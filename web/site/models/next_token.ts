@@ -2,6 +2,7 @@
 import { drawChart, Plot } from "../page/chart.js";
 import { find, shown } from "../page/elements.js";
 import type { Conversation } from "./conversation.js";
+import { readableToken } from "./token_text.js";
 
 const COUNT = 10;
 
@@ -34,7 +35,7 @@ export async function showNext({ session, model }: Conversation): Promise<void> 
   const candidates = await Promise.all(
     probable.map(async ({ token, logprob }) => ({
       token,
-      text: nameOf(await model.tokenizer.decode([token]), await model.tokenizer.token(token)),
+      text: await readableToken(model, token),
       probability: Math.exp(logprob),
       logit: logits[token]!,
     })),
@@ -42,11 +43,6 @@ export async function showNext({ session, model }: Conversation): Promise<void> 
   const before = present?.tokens === session.length ? present.candidates : [];
   present = { tokens: session.length, candidates };
   draw(figure, candidates, before);
-}
-
-/** A token for readers: its text with visible spaces, or its name if it has no text. */
-function nameOf(text: string, name: string): string {
-  return text === "" ? name : text.replaceAll(" ", "␣").replaceAll("\n", "⏎");
 }
 
 function draw(figure: HTMLElement, candidates: Candidate[], before: Candidate[]): void {

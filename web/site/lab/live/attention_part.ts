@@ -1,14 +1,15 @@
-// The part of the panel that shows attention: loads the weights on request, then follows the form.
+// The part of the panel that shows attention: loads the model on request, then follows the form.
 import { find } from "../../page/elements.js";
+import { SMALL_MODEL_BYTES } from "../../page/small_model.js";
 import { bytesText } from "../../page/units.js";
 import { AttentionView, questionsOf, type WantedView } from "./attention.js";
-import { WEIGHTS_BYTES } from "./probe.js";
+import type { ChosenMark } from "../../page/attention_charts.js";
 import type { PanelParts } from "../panel.js";
 
 /** Returns the function that draws the part. Errors are shown in it, with a button to try again. */
 export function attentionPart({ section, form, rw, redraw }: PanelParts): () => Promise<void> {
   const [button, state] = [find<HTMLButtonElement>("#live-attend", section), find("#live-attention-state", section)];
-  button.textContent = `Show the attention (${bytesText(WEIGHTS_BYTES)})`;
+  button.textContent = `Show the attention (${bytesText(SMALL_MODEL_BYTES)})`;
   let view: AttentionView | undefined;
   let newest = 0; // number of the newest drawing: an older one that ends later isn't shown
   let isRunning = false;
@@ -64,16 +65,16 @@ export function attentionPart({ section, form, rw, redraw }: PanelParts): () => 
 
   // a click on a mark chooses its head and word, by their controls
   find("#live-heads", section).addEventListener("click", () => {
-    const { value } = find<HTMLElement & { value?: { row: string; token: number } }>("#live-heads .chart > *", section);
+    const { value } = find<HTMLElement & { value?: ChosenMark }>("#live-heads .chart > *", section);
     if (value == null) return;
-    const [layer, head] = value.row.split(".");
+    const [layer, head] = value.head.split(".");
     for (const [name, chosen] of Object.entries({ layer, head, word: value.token }))
       control(name).value = String(chosen);
     control("word").dispatchEvent(new Event("input", { bubbles: true }));
   });
   button.addEventListener("click", () => {
     button.disabled = true;
-    state.textContent = "Loading the weights …";
+    state.textContent = "Loading the model …";
     AttentionView.open(rw).then(
       (opened) => {
         view = opened;

@@ -1,0 +1,133 @@
+// What the heads of the open model read for the next token: the attention weights of the last token of the conversation.
+import type { WorkerModel } from "ropewalk/worker";
+import { type ChosenMark, drawHead, drawHeads, percent, type Reading } from "../page/attention_charts.js";
+import { find } from "../page/elements.js";
+import { readableToken } from "./token_text.js";
+import type { Conversation } from "./conversation.js";
+
+/** Tokens with larger weights than this are named in the charts. */
+const LEAST_NAMED = 0.02;
+
+const form = find<HTMLFormElement>("#attention-form");
+const control = (name: string): HTMLInputElement => form.elements.namedItem(name) as HTMLInputElement;
+const show = (name: string, text: string): void => {
+  find(`output[data-of="${name}"]`, form).textContent = text;
+};
+
+/** The weights of a layer under a scaling. */
+interface Shown {
+  readonly tokens: number;
+  readonly layer: number;
+  readonly scaling: string;
+  readonly heads: ReadonlyMap<string, Float32Array>;
+  /** The same before the last change of the scaling. */
+  readonly before?: Shown;
+}
+
+let present: Shown | undefined;
+/** The texts of the tokens that are named, by token id. */
+let texts = new Map<number, string>();
+/** Number of the newest drawing: an older one that ends later isn't shown. */
+let newest = 0;
+
+/** Forgets what is shown, when another model is opened. */
+export function forgetAttention(): void {
+  present = undefined;
+  texts = new Map();
+  newest++;
+}
+
+/** Draws the weights, with those before the last change of the scaling. */
+export async function showAttention({ session, model }: Conversation, scaling: string): Promise<void> {
+  const number = ++newest;
+  const isEmpty = session.length === 0;
+  find("#attention-charts").hidden = isEmpty;
+  find("#attention-empty").hidden = !isEmpty;
+  if (isEmpty) {
+    present = undefined;
+    return;
+  }
+  control("layer").max = String(model.info.layers.length);
+  const layer = control("layer").valueAsNumber - 1;
+  const [weights, tokens] = await Promise.all([session.attention(layer), session.tokens]);
+  if (number !== newest) return;
+  control("head").max = String(weights.length);
+  control("token").max = String(tokens.length - 1);
+  const head = control("head").valueAsNumber;
+  const row = weights[head - 1]!;
+  const largest = row.indexOf(row.reduce((a, b) => Math.max(a, b)));
+  if (present === undefined) control("token").value = String(largest);
+  const token = control("token").valueAsNumber;
+  const heads = new Map(weights.map((of, i) => [String(i + 1), of]));
+
+  present = { tokens: tokens.length, layer, scaling, heads, ...beforeOf(present, tokens.length, layer, scaling) };
+  const { before } = present;
+  const readings: Reading[] =
+    before === undefined
+      ? [{ name: "", heads }]
+      : [
+          { name: `before: ${before.scaling}`, heads: before.heads },
+          { name: `after: ${scaling}`, heads },
+        ];
+
+  await readTexts(model, tokens, readings, token);
+  if (number !== newest) return;
+  const textOf = (at: number): string => texts.get(tokens[at]!) ?? "";
+  show("layer", String(layer + 1));
+  show("head", String(head));
+  show("token", `${token}, “${textOf(token)}”`);
+  const picture = { readings, head: String(head), token, textOf };
+  drawHeads(
+    find("#attention-heads"),
+    `Layer ${layer + 1} of ${model.info.layers.length}: each row is a head, each mark a token that it reads with a weight of 2\u00a0% or more, larger for a larger weight. ${averageText(heads)}`,
+    picture,
+  );
+  drawHead(
+    find("#attention-head"),
+    `Head ${head} reads “${textOf(largest)}” at token ${largest} most (${percent(row[largest]!)}). Token ${token}, “${textOf(token)}”: ${readings.map(({ name, heads: of }) => `${name} ${percent(of.get(String(head))![token]!)}`.trim()).join(", ")}.`,
+    picture,
+  );
+}
+
+/** What was shown before the last change of the scaling, if it was of the same layer and text. */
+function beforeOf(last: Shown | undefined, tokens: number, layer: number, scaling: string): { before?: Shown } {
+  if (last === undefined || last.tokens !== tokens || last.layer !== layer) return {};
+  if (last.scaling !== scaling) return { before: { tokens, layer, scaling: last.scaling, heads: last.heads } };
+  return last.before === undefined ? {} : { before: last.before };
+}
+
+/** What most heads of many models read: the first token, as a place for weight that they don't need. */
+function averageText(heads: ReadonlyMap<string, Float32Array>): string {
+  const rows = [...heads.values()];
+  const mean = (at: number): number => rows.reduce((sum, row) => sum + row.at(at)!, 0) / rows.length;
+  return `In the mean of all heads, the first token has ${percent(mean(0))} and the last ${percent(mean(-1))}.`;
+}
+
+/** Asks the Worker for the texts of the tokens that the charts name. */
+async function readTexts(
+  model: WorkerModel,
+  tokens: readonly number[],
+  readings: readonly Reading[],
+  chosen: number,
+): Promise<void> {
+  const places = new Set([chosen]);
+  for (const { heads } of readings) {
+    for (const row of heads.values()) {
+      for (const [at, weight] of row.entries()) if (weight > LEAST_NAMED) places.add(at);
+    }
+  }
+  const missing = new Set([...places].map((at) => tokens[at]!).filter((token) => !texts.has(token)));
+  await Promise.all([...missing].map(async (token) => texts.set(token, await readableToken(model, token))));
+}
+
+/** Calls `redraw` when the reader chooses a layer, a head or a token. */
+export function startAttention(redraw: () => void): void {
+  form.addEventListener("input", redraw);
+  find("#attention-heads").addEventListener("click", () => {
+    const { value } = find<HTMLElement & { value?: ChosenMark }>("#attention-heads .chart > *");
+    if (value == null) return;
+    for (const [name, chosen] of Object.entries(value))
+      if (name === "head" || name === "token") control(name).value = String(chosen);
+    control("token").dispatchEvent(new Event("input", { bubbles: true }));
+  });
+}
