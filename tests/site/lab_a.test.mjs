@@ -79,7 +79,7 @@ const tasks = {
   async "one pair: the score depends on the distance only"(page) {
     await openPanel(page, "one_pair");
     const score = numberAfter(await captionOf(page, "one_pair-score"), "the score is");
-    assert.ok(Math.abs(score - Math.cos(0.4 - 0.5)) < 1e-3);
+    assert.ok(Math.abs(score - Math.cos(1.5 - 0.5)) < 1e-3);
     const moved = await change(page, "one_pair", "shift", 40, "score");
     assert.equal(numberAfter(moved, "the score is"), score);
     const nearer = await change(page, "one_pair", "query", 22, "score");

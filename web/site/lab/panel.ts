@@ -50,7 +50,9 @@ export async function startPanel(section: HTMLElement, loadModule: () => Promise
     await draw();
   });
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("input", () => {
+  // controls next to a figure are outside of the form's element, and belong to it by their attribute
+  section.addEventListener("input", ({ target }) => {
+    if (target !== form && (target as HTMLInputElement).form !== form) return;
     writeAddress(section.id, form);
     redraw();
   });

@@ -9,6 +9,11 @@ export function widthOf(figure: HTMLElement): number {
   return Math.max(280, Math.floor(figure.clientWidth));
 }
 
+/** Ticks of an axis of pairs: each pair of a small head, so that no tick is between two pairs. */
+export function pairTicks(pairs: number): { ticks: number | number[] } {
+  return { ticks: pairs > 10 ? 8 : Array.from({ length: pairs }, (_, pair) => pair) };
+}
+
 /**
  * Replaces the chart of a figure. The figure has an element `.chart`, and a figcaption that says in words what the chart shows: that is what
  * screen readers read.

@@ -1,6 +1,6 @@
 // Panel 2: the pairs of a model's heads as clocks, and their wavelengths against the trained length.
 import { type Description, overrideRopeConfig, type Rope } from "ropewalk";
-import { drawChart, Plot } from "../../page/chart.js";
+import { drawChart, pairTicks, Plot } from "../../page/chart.js";
 import { listConfigs } from "../../page/config_list.js";
 import type { NamedConfig } from "../../page/configs.js";
 import { controlOf, numberIn, showOutputs } from "../../page/controls.js";
@@ -86,8 +86,8 @@ function handsText({ description: { pairs } }: View, position: number): string {
   const turns = (pair: (typeof pairs)[number]): string => shown(position / pair.wavelength, 3);
   const [first, last] = [pairs[0]!, pairs.at(-1)!];
   return (
-    `At position ${shown(position)}, pair ${first.pair} has made ${turns(first)} turns, pair ${last.pair} ` +
-    `${turns(last)} turns. Each clock has the number of its pair.`
+    `At position ${shown(position)}, pair ${first.pair} has made ${turns(first)} turns, and pair ${last.pair} ` +
+    `${turns(last)} turns. Below each clock is the number of its pair.`
   );
 }
 
@@ -102,13 +102,13 @@ function drawWavelengths(figure: HTMLElement, view: View): void {
   drawChart(figure, "Wavelength of each pair", wavelengthText(view), {
     height: 300,
     marginTop: 30,
-    x: { label: "pair, fastest first", labelAnchor: "center" },
-    y: { type: "log", label: "tokens per turn", grid: true, tickFormat: "~s" },
+    x: { label: "pair, fastest first", labelAnchor: "center", ...pairTicks(pairs.length) },
+    y: { type: "log", label: "tokens per turn", grid: true, ticks: powersOfTen(rotating), tickFormat: "~s" },
     marks: [
       Plot.ruleY(lines, { stroke: "var(--chosen)", strokeWidth: 2 }),
       Plot.text(lines, {
         y: (length: number) => length,
-        text: (length: number) => `${shown(length)} tokens`,
+        text: (length: number) => `trained length: ${shown(length)} tokens`,
         frameAnchor: "left",
         dx: 6,
         dy: -9,
@@ -129,6 +129,12 @@ function drawWavelengths(figure: HTMLElement, view: View): void {
       ),
     ],
   });
+}
+
+/** Powers of ten among the wavelengths. */
+function powersOfTen(pairs: readonly { wavelength: number }[]): number[] {
+  const powers = Array.from({ length: 12 }, (_, power) => 10 ** power);
+  return powers.filter((power) => power >= pairs[0]!.wavelength && power <= (pairs.at(-1)?.wavelength ?? 0));
 }
 
 function wavelengthText(view: View): string {

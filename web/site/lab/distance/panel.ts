@@ -23,8 +23,8 @@ interface Settings {
 }
 
 const CURVES: Readonly<Record<DecayCurve, string>> = {
-  ones: "score of two equal vectors",
-  random: "mean score of 16 equal random vectors",
+  ones: "score of two vectors of ones",
+  random: "mean score of 16 random vectors with themselves",
   bound: "bound on the score",
 };
 
@@ -84,7 +84,7 @@ function draw(figure: HTMLElement, rope: Rope, settings: Settings): void {
   const isRight = negative !== null && negative > limit / 10;
   drawChart(figure, "Scores by distance", textOf(settings, negative, limit), {
     height: 320,
-    marginTop: 34,
+    marginTop: 36,
     x: {
       type: "log",
       domain: [1, limit],
@@ -144,13 +144,14 @@ function columnsOf(rope: Rope, { curve, seed }: Settings, limit: number, width: 
   });
 }
 
-function textOf({ base, size, window }: Settings, negative: number | null, limit: number): string {
+function textOf({ base, size, window, curve }: Settings, negative: number | null, limit: number): string {
   const values = `Base ${shown(base)}, ${size} elements.`;
+  if (curve === "bound") return `${values} The bound is no score: it is never below zero.`;
   if (negative === null)
-    return `${values} The score of two equal vectors stays above zero up to distance ${shown(limit)}, ${LIMIT} times the trained length.`;
+    return `${values} The score of two vectors of ones stays above zero up to distance ${shown(limit)}, ${LIMIT} times the trained length.`;
   const where = negative < window ? "within" : "beyond";
   return (
-    `${values} The score of two equal vectors is first below zero at distance ${shown(negative)}, ${where} the trained ` +
+    `${values} The score of two vectors of ones is first below zero at distance ${shown(negative)}, ${where} the trained ` +
     `length of ${shown(window)} tokens.`
   );
 }

@@ -1,6 +1,6 @@
 // Panel 7: the error of cos and sin by position, in this package and with f32 angles.
 import { overrideRopeConfig, type Rope } from "ropewalk";
-import { drawChart, Plot } from "../../page/chart.js";
+import { drawChart, pairTicks, Plot } from "../../page/chart.js";
 import { listConfigs } from "../../page/config_list.js";
 import type { NamedConfig } from "../../page/configs.js";
 import { numberIn, showOutputs } from "../../page/controls.js";
@@ -89,7 +89,16 @@ const errorAxis = {
 } as const;
 const bestLine = () => [
   Plot.ruleY([BEST], { stroke: "var(--trained)", strokeDasharray: "2 3" }),
-  Plot.text(["rounding of an f32"], { frameAnchor: "right", y: BEST, dy: 12, fill: "var(--faint)" }),
+  Plot.text(["rounding of an f32"], {
+    frameAnchor: "left",
+    textAnchor: "start",
+    y: BEST,
+    dx: 6,
+    dy: 14,
+    fill: "var(--faint)",
+    stroke: "var(--ground)", // the line of a small position may be behind it
+    strokeWidth: 4,
+  }),
 ];
 
 function drawByPosition(figure: HTMLElement, measure: (position: number) => Errors, position: number): void {
@@ -112,8 +121,8 @@ function drawByPosition(figure: HTMLElement, measure: (position: number) => Erro
       x: { type: "log", label: "position", domain: [64, 2 ** 24], ticks: 5, tickFormat: "~s" },
       y: errorAxis,
       marks: [
-        ...bestLine(),
         Plot.ruleX([position], { stroke: "var(--line)", strokeWidth: 2 }),
+        ...bestLine(),
         ...curves.map(({ points, color }) =>
           Plot.line(points, { x: "position", y: "error", stroke: color, strokeWidth: 2.5 }),
         ),
@@ -140,7 +149,7 @@ function drawByPair(figure: HTMLElement, errors: Errors, position: number): void
     {
       height: 300,
       marginLeft: 56,
-      x: { label: "pair, fastest first", ticks: 8 },
+      x: { label: "pair, fastest first", ...pairTicks(hf.length) },
       y: { ...errorAxis, clamp: true },
       marks: [
         ...bestLine(),

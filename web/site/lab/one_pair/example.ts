@@ -66,8 +66,6 @@ export function mountExample(section: HTMLElement, form: HTMLFormElement, rw: Ro
   ];
 
   const range = controlOf(form, "step");
-  // it stands below the figures, outside of the form's element
-  range.addEventListener("input", () => form.dispatchEvent(new Event("input")));
   const buttons = [...section.querySelectorAll<HTMLButtonElement>("[data-step]")];
   for (const button of buttons)
     button.addEventListener("click", () => changeTo(range, Number(range.value) + Number(button.dataset["step"])));

@@ -11,7 +11,11 @@ import "./panel.css";
 const THETA = 0.1;
 const LARGEST_DISTANCE = 64;
 const QUERY = [1, 0] as const;
-const KEY = [Math.cos(0.5), Math.sin(0.5)] as const;
+/** Radians from the query to the key, before they are rotated. */
+const AHEAD = 0.5;
+const KEY = [Math.cos(AHEAD), Math.sin(AHEAD)] as const;
+/** Where the two hands meet. */
+const PEAK = { distance: AHEAD / THETA, score: 1 };
 
 /** Edge of the dial's square in units of a hand, which leaves space for the labels. */
 const EDGE = 1.34;
@@ -55,19 +59,30 @@ export const mount: Mount = ({ section, form, rw }) => {
     const { query, key, shift } = positions();
     showOutputs(form, { query: shown(query), key: shown(key), shift: shown(shift) });
     const score = scoreAt(query, key);
-    const angles = `The query is turned by ${shown(query * THETA, 3)} radians, the key by ${shown(key * THETA, 3)}.`;
-    drawDial(dial, handsOf({ query, key }), `${angles} Their score is ${shown(score, 3)}.`);
+    const between = Math.abs(angleBetween(angleOf(rotated(QUERY, query)), angleOf(rotated(KEY, key))));
+    const angles =
+      `The query is rotated by ${shown(query * THETA, 3)} radians, the key by ${shown(key * THETA, 3)}. The hands are ` +
+      `${shown(between, 3)} rad apart, and the cosine of that is their score, ${shown(score, 3)}.`;
+    drawDial(dial, handsOf({ query, key }), handsOf({ query: 0, key: 0 }), angles);
 
     const distances = Array.from({ length: 2 * LARGEST_DISTANCE + 1 }, (_, i) => i - LARGEST_DISTANCE);
     const curve = distances.map((distance) => ({ distance, score: scoreAt(distance, 0) }));
     const caption = `At distance ${shown(query - key)} the score is ${shown(score, 3)}, wherever the two are.`;
     drawChart(chart, "The score by distance", caption, {
-      height: 260,
+      height: 280,
+      marginTop: 40,
       x: { label: "distance: query − key, in positions", labelAnchor: "center" },
       y: { label: "score", domain: [-1.05, 1.05] },
       marks: [
         Plot.ruleY([0], { stroke: "var(--line)" }),
         Plot.line(curve, { x: "distance", y: "score", stroke: "var(--trained)", strokeWidth: 2 }),
+        Plot.text([PEAK], {
+          x: "distance",
+          y: "score",
+          text: () => `the hands meet: ${PEAK.distance}`,
+          dy: -16,
+          fill: "var(--faint)",
+        }),
         Plot.dot([{ distance: query - key, score }], { x: "distance", y: "score", fill: "var(--chosen)", r: 7 }),
       ],
     });
@@ -80,10 +95,16 @@ interface Hand {
   end: [number, number];
 }
 
-function drawDial(figure: HTMLElement, hands: readonly Hand[], caption: string): void {
+function angleOf([x, y]: readonly [number, number]): number {
+  return Math.atan2(y, x);
+}
+
+/** Draws hands, and dashed where they start at position 0. */
+function drawDial(figure: HTMLElement, hands: readonly Hand[], starts: readonly Hand[], caption: string): void {
   const [width, size] = [widthOf(figure), sizeOf(figure)];
   const circle = Array.from({ length: 91 }, (_, i) => [Math.cos((i * Math.PI) / 45), Math.sin((i * Math.PI) / 45)]);
-  const ends = hands.map(({ name, end: [x, y] }) => ({ name, x, y }));
+  const pointsOf = (all: readonly Hand[]) => all.map(({ name, end: [x, y] }) => ({ name, x, y }));
+  const ends = pointsOf(hands);
   const color = ({ name }: { name: string }): string => `var(--${name})`;
   drawChart(figure, "The query and the key as clock hands", caption, {
     height: size,
@@ -95,6 +116,8 @@ function drawDial(figure: HTMLElement, hands: readonly Hand[], caption: string):
     y: { domain: [-EDGE, EDGE], axis: null },
     marks: [
       Plot.line(circle as [number, number][], { stroke: "var(--line)" }),
+      Plot.link(pointsOf(starts), { x1: 0, y1: 0, x2: "x", y2: "y", stroke: color, strokeDasharray: "3 4" }),
+      Plot.line(arcBetween(hands), { stroke: "var(--ink)", strokeWidth: 1.5 }),
       Plot.link(ends, { x1: 0, y1: 0, x2: "x", y2: "y", stroke: color, strokeWidth: 3 }),
       Plot.dot(ends, { x: "x", y: "y", r: 7, fill: color }),
       Plot.text(labelsOf(hands), { x: "x", y: "y", text: "name", fill: color, fontSize: 14 }),
@@ -106,16 +129,25 @@ function sizeOf(figure: HTMLElement): number {
   return Math.min(widthOf(figure), 340);
 }
 
+/** The angle between the hands, as points of an arc. */
+function arcBetween([first, second]: readonly Hand[]): [number, number][] {
+  const [start, between] = [angleOf(first!.end), angleBetween(angleOf(first!.end), angleOf(second!.end))];
+  return Array.from({ length: 31 }, (_, i) => {
+    const angle = start + (between * i) / 30;
+    return [0.3 * Math.cos(angle), 0.3 * Math.sin(angle)];
+  });
+}
+
 /** Labels beyond the ends of the hands, apart from each other. */
 function labelsOf([first, second]: readonly Hand[]): { name: string; x: number; y: number }[] {
-  const angle = ({ end: [x, y] }: Hand): number => Math.atan2(y, x);
+  const angle = ({ end }: Hand): number => angleOf(end);
   const between = angleBetween(angle(first!), angle(second!));
   const apart = Math.max(0, LABEL_GAP - Math.abs(between)) / 2;
   const toFirst = between < 0 ? apart : -apart;
   const place = ({ name }: Hand, at: number): { name: string; x: number; y: number } => ({
     name,
-    x: 1.2 * Math.cos(at),
-    y: 1.14 * Math.sin(at),
+    x: 1.26 * Math.cos(at),
+    y: 1.18 * Math.sin(at),
   });
   return [place(first!, angle(first!) + toFirst), place(second!, angle(second!) - toFirst)];
 }
@@ -125,7 +157,7 @@ function dragHandle(figure: HTMLElement, { end }: Hand, control: HTMLInputElemen
   const center = sizeOf(figure) / 2;
   const [x, y] = [center + (end[0] * center) / EDGE, center - (end[1] * center) / EDGE];
   const start = Number(control.value);
-  let [angle, turned] = [Math.atan2(end[1], end[0]), 0];
+  let [angle, turned] = [angleOf(end), 0];
   const move = (toX: number, toY: number): void => {
     const next = Math.atan2(center - toY, toX - center);
     turned += angleBetween(angle, next);

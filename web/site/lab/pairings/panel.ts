@@ -46,13 +46,22 @@ export const mount: Mount = ({ section, form, rw }) => {
     const caption =
       `Right pairing (${right}): the highest score is at distance ${highest(scores)}. Wrong pairing (${wrong}): it is ` +
       `at distance ${highest(mistaken)}, and scores are off by up to ${difference(mistaken)}. With converted weights ` +
-      `they are off by at most ${difference(converted)}.`;
+      `they are off by at most ${difference(converted)}, which is rounding.`;
     drawChart(figure, "Scores by distance under both pairings", caption, {
       height: 280,
       x: { label: "tokens back", labelAnchor: "center" },
       y: { label: "score" },
       marks: [
         Plot.ruleY([0], { stroke: "var(--line)" }),
+        Plot.ruleX([distance], { stroke: "var(--trained)", strokeDasharray: "2 3" }),
+        Plot.text([distance], {
+          x: (tokens: number) => tokens,
+          frameAnchor: "top",
+          textAnchor: distance > POSITIONS / 3 ? "end" : "start",
+          dx: distance > POSITIONS / 3 ? -6 : 6,
+          text: () => `it attends ${distance} tokens back`,
+          fill: "var(--faint)",
+        }),
         Plot.line(rows(mistaken), { x: "distance", y: "score", stroke: "var(--wrong)", strokeWidth: 2 }),
         Plot.line(rows(scores), { x: "distance", y: "score", stroke: "var(--right)", strokeWidth: 2.5 }),
         Plot.dot(rows(converted), { x: "distance", y: "score", fill: "var(--ink)", r: 2 }),
