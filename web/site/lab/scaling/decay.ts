@@ -4,29 +4,27 @@ import { shown } from "../../page/elements.js";
 import type { Curve, Lengths } from "./kinds.js";
 
 /** Width of a column of distances in CSS pixels, and the distances that are computed in each. */
-const COLUMN = 5;
+const COLUMN = 8;
 const SAMPLES = 64;
 
 interface Column {
   distance: number;
-  low: number;
-  high: number;
   mean: number;
 }
 
-/** Scores oscillate from one distance to the next, so a line is the mean of a column's distances, and a band their range. */
+/** Scores oscillate from one distance to the next, so a line is the mean of a column's distances. */
 export function drawDecay(figure: HTMLElement, curves: readonly Curve[], lengths: Lengths): void {
   const count = Math.floor(widthOf(figure) / COLUMN);
   const lines = curves.map((curve) => ({ ...curve, columns: columnsOf(curve, count, lengths) }));
   const marks = [
-    { distance: lengths.trained, name: "trained" },
-    { distance: lengths.extended, name: "extended" },
+    { distance: lengths.trained, name: "trained length" },
+    { distance: lengths.extended, name: "extended length" },
   ];
   drawChart(figure, "The score of two equal vectors by distance", decayCaption(curves), {
     height: 300,
     marginTop: 34,
     x: { type: "log", label: "distance, positions", domain: [1, lengths.extended], ticks: 5, tickFormat: "~s" },
-    y: { label: "score / score at distance 0", domain: [-0.4, 1], ticks: 6 },
+    y: { label: "score / score at distance 0", domain: [-0.2, 1], ticks: 6 },
     marks: [
       Plot.ruleY([0], { stroke: "var(--line)" }),
       Plot.ruleX(marks, { x: "distance", stroke: "var(--trained)", strokeDasharray: "2 3" }),
@@ -34,15 +32,12 @@ export function drawDecay(figure: HTMLElement, curves: readonly Curve[], lengths
         Plot.text([mark], {
           x: "distance",
           text: "name",
-          frameAnchor: "bottom",
-          dx: -4,
-          dy: -6 - 16 * index,
+          frameAnchor: "top",
+          dx: index === 0 ? -4 : 0,
+          dy: index === 0 ? 0 : -14, // above the chart: on phones the two lines are near each other
           textAnchor: "end",
           fill: "var(--faint)",
         }),
-      ),
-      ...lines.map(({ columns, color }) =>
-        Plot.areaY(columns, { x: "distance", y1: "low", y2: "high", fill: color, fillOpacity: 0.1, clip: true }),
       ),
       ...lines.map(({ columns, color, dashes }) =>
         Plot.line(columns, { x: "distance", y: "mean", stroke: color, strokeWidth: 2, strokeDasharray: dashes }),
@@ -65,8 +60,6 @@ function columnsOf({ rope }: Curve, count: number, { extended, text }: Lengths):
       .map((score) => score / rotary_dim);
     return {
       distance: Math.sqrt(first * next),
-      low: Math.min(...shares),
-      high: Math.max(...shares),
       mean: shares.reduce((sum, share) => sum + share, 0) / SAMPLES,
     };
   });
@@ -78,5 +71,5 @@ function decayCaption(curves: readonly Curve[]): string {
   const falls = curves.map(({ name, description: { first_negative_distance: distance, decay_limit } }) => {
     return `${name}: ${distance === null ? `not up to ${shown(decay_limit, 8)}` : shown(distance)}`;
   });
-  return `Distance at which the score first falls below zero. ${falls.join("; ")}.`;
+  return `Distance at which the score of a single distance is first below zero. ${falls.join("; ")}.`;
 }

@@ -1,9 +1,10 @@
 // The ramp of the panel "Past the window": the share of its frequency that each scaling leaves to each pair.
-import { drawChart, Plot } from "../../page/chart.js";
+import { drawChart, Plot, widthOf } from "../../page/chart.js";
 import { changeTo, controlOf, numberIn } from "../../page/controls.js";
 import { makeDraggable, scaleOf } from "../../page/drag.js";
 import { shown } from "../../page/elements.js";
 import { type Curve, type Lengths, newAngles } from "./kinds.js";
+import { placeNames } from "./labels.js";
 
 interface Point {
   pair: number;
@@ -14,8 +15,8 @@ interface Point {
 /** 1, 1/2, 1/4, … */
 const fraction = (share: number): string => (share >= 1 ? shown(share, 2) : `1/${shown(1 / share, 3)}`);
 
-/** The pair at which a line has its name: names of lines that meet are beside one another. */
-const labelAt = (line: number, pairs: number): number => Math.floor(pairs * (0.08 + 0.1 * line));
+const HEIGHT = 330;
+const MARGIN = { top: 46, right: 20, bottom: 44, left: 44 };
 
 /** Draws the chosen curves over the plain wavelengths of the pairs. */
 export function drawRamp(
@@ -42,14 +43,30 @@ export function drawRamp(
   });
   const limits = betas === null ? [] : [limit(betas.fast), limit(betas.slow)];
 
+  const inner = { width: widthOf(figure) - MARGIN.left - MARGIN.right, height: HEIGHT - MARGIN.top - MARGIN.bottom };
+  const [fastest, slowest] = [wavelengths[0]!, wavelengths.at(-1)!];
+  const toX = (wavelength: number): number =>
+    (inner.width * Math.log(wavelength / fastest)) / Math.log(slowest / fastest);
+  const toY = (left: number): number => (inner.height * Math.log2(left)) / Math.log2(lowest);
+  const places = placeNames(
+    lines.map((line) => ({
+      name: line.name,
+      points: line.points.map(({ wavelength, left }) => ({ x: toX(wavelength), y: toY(left) })),
+    })),
+    limits.map(({ wavelength }) => toX(wavelength)),
+    inner.width,
+  );
+
   drawChart(figure, "The share of its frequency that each pair keeps", rampCaption(curves, over), {
-    height: 330,
-    marginTop: 46,
-    marginLeft: 44,
+    height: HEIGHT,
+    marginTop: MARGIN.top,
+    marginRight: MARGIN.right,
+    marginBottom: MARGIN.bottom,
+    marginLeft: MARGIN.left,
     x: {
       type: "log",
       label: "positions per rotation, unscaled",
-      domain: [wavelengths[0]!, wavelengths.at(-1)!],
+      domain: [fastest, slowest],
       ticks: 6,
       tickFormat: "~s",
     },
@@ -85,9 +102,17 @@ export function drawRamp(
       ...lines.map(({ points, color, dashes }) =>
         Plot.line(points, { x: "wavelength", y: "left", stroke: color, strokeWidth: 2.5, strokeDasharray: dashes }),
       ),
-      Plot.text(
-        lines.map(({ name, color, points }, index) => ({ name, color, ...points[labelAt(index, points.length)]! })),
-        { x: "wavelength", y: "left", text: "name", fill: "color", stroke: "var(--ground)", strokeWidth: 4, dy: -10 },
+      ...lines.map(({ name, color, points }, line) =>
+        Plot.text([points[places[line]!.index]!], {
+          x: "wavelength",
+          y: "left",
+          text: () => name,
+          dx: places[line]!.dx,
+          dy: places[line]!.dy,
+          fill: color,
+          stroke: "var(--ground)",
+          strokeWidth: 4,
+        }),
       ),
       Plot.dot(over, { x: "wavelength", y: "left", fill: "var(--wrong)", r: 3 }),
       Plot.dot(limits, {
@@ -116,7 +141,7 @@ function rampCaption(curves: readonly Curve[], over: readonly (Point & { times: 
   if (yarn) {
     const { kept, blended, interpolated } = yarn.description.counts;
     sentences.push(
-      `${yarn.name} keeps the ${kept} fastest pairs, divides the ${interpolated} slowest by ${shown(yarn.description.factor, 4)}, and blends ${blended} between them.`,
+      `${yarn.name} keeps the ${kept} fastest pairs, slows the ${interpolated} slowest by the factor ${shown(yarn.description.factor, 4)}, and blends ${blended} between them.`,
     );
   }
   if (ntk && over.length > 0) {
