@@ -3,7 +3,7 @@ import { distanceOctaves } from "../../../../examples/small_model/measures.mjs";
 import { scalings } from "../../../../examples/small_model/scalings.mjs";
 import { TRAINED_LENGTH } from "../../../../examples/small_model/texts.mjs";
 import evaluation from "../../../../examples/small_model/results/evaluation.json";
-import { drawChart, Plot } from "../../page/chart.js";
+import { drawChart, Plot, widthOf } from "../../page/chart.js";
 import { shown } from "../../page/elements.js";
 import { count, LENGTH, type Run } from "./run.js";
 
@@ -13,7 +13,7 @@ const ROWS = Array.from({ length: LENGTH / TRAINED_LENGTH }, (_, i) => i * TRAIN
 
 export const labelOf = (scaling: string): string => (scaling === "none" ? "plain RoPE" : scalings[scaling]!.label);
 const rowOf = (at: number): number => Math.floor(at / TRAINED_LENGTH) * TRAINED_LENGTH;
-const rowName = (start: number): string => (start === 0 ? "trained" : `${start + 1}–`);
+const rowName = (start: number): string => `${shown(start)}–${shown(start + TRAINED_LENGTH - 1)}`;
 
 /** The parts of a run between two switches. */
 function partsOf({ switches, losses }: Run): { from: number; to: number; scaling: string }[] {
@@ -35,12 +35,22 @@ export function drawStrip(figure: HTMLElement, run: Run): void {
     isRight,
     title: `token ${at}: ${word ?? "?"}, ${isRight ? "right" : `wrong, it is in the ${run.words[at] ?? "?"}`}${distance === undefined ? "" : `; the fact is ${distance} words back`}`,
   }));
-  const named = parts.flatMap(({ from, scaling }) =>
-    from === 0 ? [] : [{ row: rowName(rowOf(from)), x: from - rowOf(from), text: labelOf(scaling) }],
-  );
+  const switched = parts
+    .filter(({ from }) => from > 0)
+    .map(({ from, scaling }) => ({
+      row: rowName(rowOf(from)),
+      x: from - rowOf(from),
+      text: labelOf(scaling),
+      at: from,
+    }));
+  const lengths = [
+    { row: rowName(0), x: 0, text: "trained length" },
+    { row: rowName(TRAINED_LENGTH), x: 0, text: "past the trained length" },
+  ];
   drawChart(figure, "Answers by position", stripText(run), {
-    height: 52 * ROWS.length + 44,
-    marginLeft: 62,
+    height: 54 * ROWS.length + 56,
+    marginTop: 26,
+    marginLeft: 78,
     marginBottom: 36,
     x: { domain: [0, TRAINED_LENGTH], label: "token in the row", ticks: [0, 64, 128, 192, 256] },
     y: { domain: ROWS.map(rowName), label: null, padding: 0.35, tickSize: 0 },
@@ -52,14 +62,24 @@ export function drawStrip(figure: HTMLElement, run: Run): void {
         fill: (bar: { isFirst: boolean }) => (bar.isFirst ? "var(--trained)" : "var(--chosen)"),
         fillOpacity: 0.22,
       }),
-      Plot.tickX(named, { y: "row", x: "x", stroke: "var(--chosen)", strokeWidth: 2 }),
-      Plot.text(named, { y: "row", x: "x", text: "text", dy: -23, fill: "var(--chosen)", textAnchor: "start" }),
+      Plot.tickX(switched, { y: "row", x: "x", stroke: "var(--chosen)", strokeWidth: 2 }),
+      Plot.text(lengths, { y: "row", x: "x", text: "text", dy: -24, fill: "var(--faint)", textAnchor: "start" }),
+      ...switched.map((mark) =>
+        Plot.text([mark], {
+          y: "row",
+          x: "x",
+          text: "text",
+          dy: -24,
+          fill: "var(--chosen)",
+          textAnchor: mark.x > TRAINED_LENGTH / 2 || mark.row === rowName(TRAINED_LENGTH) ? "end" : "start",
+        }),
+      ),
       Plot.text(marks, {
         y: "row",
         x: "x",
         text: (mark: { isRight: boolean }) => (mark.isRight ? "✓" : "✗"),
         fill: (mark: { isRight: boolean }) => (mark.isRight ? "var(--right)" : "var(--wrong)"),
-        fontSize: 17,
+        fontSize: widthOf(figure) < 480 ? 13 : 17, // on phones neighbors would touch
         fontWeight: 700,
       }),
       Plot.tip(marks, Plot.pointer({ y: "row", x: "x", title: "title", fill: "var(--raised)", stroke: "var(--line)" })),
@@ -101,9 +121,10 @@ export function drawLoss(figure: HTMLElement, run: Run): void {
   const caption =
     first === undefined || last === undefined
       ? `Perplexity of each ${STEP} tokens, as they are read.`
-      : `Perplexity of each ${STEP} tokens, smaller is better: ${shown(first.perplexity, 3)} at the beginning, ${shown(last.perplexity, 3)} at token ${run.losses.length}. The dashed line is the trained length.`;
+      : `Perplexity of each ${STEP} tokens, how many words it hesitates between, so smaller is better: ${shown(first.perplexity, 3)} at the beginning, ${shown(last.perplexity, 3)} at token ${run.losses.length}. The dashed line is the trained length.`;
   drawChart(figure, "Perplexity by position", caption, {
-    height: 250,
+    height: 260,
+    marginTop: 34,
     x: { domain: [0, LENGTH], label: "token" },
     y: {
       type: "log",
@@ -158,28 +179,33 @@ export function drawRecall(figure: HTMLElement, run: Run, names: readonly string
     .filter(({ distance, at }) => distance !== undefined && at >= TRAINED_LENGTH)
     .map(({ distance, isRight, at }) => ({
       distance,
-      y: isRight ? 1.1 : -0.1,
-      isRight,
+      from: isRight ? 1.07 : -0.13,
+      to: isRight ? 1.13 : -0.07,
       color: at < (run.switches[1]?.at ?? Infinity) ? "var(--trained)" : "var(--chosen)",
     }));
   const far = curves.map(({ name, points }) => `${labelOf(name)} ${shown((points.at(-1)?.share ?? 0) * 100, 2)} %`);
-  const caption = `Right answers by distance of the fact, measured on stories of this length. From ${LENGTH / 2} words on: ${far.join(", ")}. Each mark above (right) and below (wrong) is an answer of this story past token ${TRAINED_LENGTH}.`;
+  const caption = `Right answers by distance of the fact, measured on stories of this length. From ${LENGTH / 2} words on: ${far.join(", ")}. Each stroke above (right) and below (wrong) is an answer of this story past token ${TRAINED_LENGTH}.`;
   drawChart(figure, "Right answers by distance of the fact", caption, {
-    height: 250,
+    height: 260,
+    marginTop: 34,
     x: { type: "log", base: 2, domain: [8, LENGTH], label: "words between the fact and the answer", tickFormat: "~d" },
     y: { domain: [-0.15, 1.15], ticks: [0, 0.5, 1], percent: false, tickFormat: ".0%", label: "right answers" },
     marks: [
       ...curves.flatMap(({ color, points, name }) => [
         Plot.line(points, { x: "distance", y: "share", stroke: color, strokeWidth: 2 }),
-        Plot.text(points.slice(-1), { x: "distance", y: "share", text: () => labelOf(name), dy: -10, fill: color }),
+        Plot.text(points.slice(0, 1), {
+          x: "distance",
+          y: "share",
+          text: () => labelOf(name),
+          dx: 4,
+          dy: 14,
+          textAnchor: "start",
+          fill: color,
+          stroke: "var(--ground)",
+          strokeWidth: 4,
+        }),
       ]),
-      Plot.text(answers, {
-        x: "distance",
-        y: "y",
-        text: (answer: { isRight: boolean }) => (answer.isRight ? "✓" : "✗"),
-        fill: "color",
-        fontWeight: 700,
-      }),
+      Plot.ruleX(answers, { x: "distance", y1: "from", y2: "to", stroke: "color", strokeWidth: 3 }),
     ],
   });
 }

@@ -3,6 +3,7 @@
 import "./panel.css";
 import { load, type WorkerModel, type WorkerRopewalk } from "ropewalk/worker";
 import { scalings } from "../../../../examples/small_model/scalings.mjs";
+import { changeTo } from "../../page/controls.js";
 import { find } from "../../page/elements.js";
 import { fetchSmallModel, SMALL_MODEL_BYTES } from "../../page/small_model.js";
 import { bytesText, speedText } from "../../page/units.js";
@@ -23,7 +24,7 @@ const EMPTY: Run = { words: [], losses: [], answers: [], switches: [] };
 
 /** @see lab/live/panel.html */
 export const mount: Mount = (parts) => {
-  const { section, form } = parts;
+  const { form } = parts;
   for (const [name, chosen] of [
     ["first", "none"],
     ["later", "yarn"],
@@ -35,11 +36,11 @@ export const mount: Mount = (parts) => {
     select.value = new URLSearchParams(location.search).get(`live.${name}`) ?? chosen;
     if (select.value === "") select.value = chosen;
   }
-  // controls outside the form belong to it, too
-  section.addEventListener("input", ({ target }) => {
-    if (target instanceof HTMLInputElement && target.form === form && !form.contains(target))
-      form.dispatchEvent(new Event("input"));
-  });
+  const seed = form.elements.namedItem("seed") as HTMLInputElement;
+  const clamp = (): void =>
+    changeTo(seed, Math.min(Number(seed.max), Math.max(1, Math.round(Number(seed.value)) || 1)));
+  seed.addEventListener("change", clamp); // not while the number is typed
+  clamp();
   const live = new LivePart(parts);
   const attention = attentionPart(parts);
   return () => {
@@ -180,9 +181,15 @@ class LivePart {
       return;
     }
     const run = reader?.run ?? committedRun(wanted);
-    drawStrip(find("#live-strip", section), run ?? EMPTY);
-    drawLoss(find("#live-loss", section), run ?? EMPTY);
-    drawRecall(find("#live-recall", section), run ?? EMPTY, [wanted.first, wanted.later]);
+    const isTold = wanted.text === "tell";
+    for (const id of ["#live-strip", "#live-charts"]) find(id, section).hidden = run === undefined;
+    // the model's own story has no facts at known distances
+    for (const id of ["#live-recall", "#live-attention-part"]) find(id, section).hidden = isTold;
+    if (run !== undefined) {
+      drawStrip(find("#live-strip", section), run);
+      drawLoss(find("#live-loss", section), run);
+      if (!isTold) drawRecall(find("#live-recall", section), run, [wanted.first, wanted.later]);
+    }
     find("#live-words", section).hidden = run === undefined || run.words.length === 0;
     drawStory(find("#live-story", section), run ?? EMPTY);
     this.#showState(run);
@@ -209,7 +216,7 @@ class LivePart {
       if (this.#button("load").disabled) return;
       this.#say(
         run === undefined
-          ? "This story hasn't been measured beforehand. Run the model to read it."
+          ? "This wasn't measured beforehand. Run the model to see it."
           : "Measured beforehand, with the same model. Run it to read other stories, and to switch where you like.",
       );
       return;
