@@ -39,9 +39,10 @@ export const mount: Mount = ({ section, form, rw, redraw }) => {
       query: String(query),
       window: window < TOKENS ? `${window} tokens` : "all tokens",
       sinks: String(sinkTokens),
-      length: shown(length, 8),
     });
+    find("output[data-of=length]", section).textContent = shown(length, 8);
     const chosen = all.find(({ scheme }) => scheme.id === choiceIn(form, "scheme"))!;
+    find("#schemes-about", section).textContent = chosen.scheme.about;
     drawMap(map, chosen, query);
     drawRows(find("#schemes-rows", section), all, query, chosen);
     fillTable(find("tbody", section), all, query);
@@ -79,7 +80,8 @@ function drawMap(figure: HTMLElement, chosen: Weights, query: number): void {
     `Attention weights, positions: ${chosen.scheme.name}`,
     `Positions: ${chosen.scheme.name}. Query ${query} attends to ${seen} ${seen === 1 ? "token" : "tokens"}. Its largest weight, ${percent(weight)}, is on token ${largest}.`,
     {
-      height: size,
+      height: size + 10,
+      marginTop: 30,
       marginLeft: 40,
       marginRight: 10,
       x: { label: "key", domain: [0, TOKENS], ticks: 8 },

@@ -8,18 +8,48 @@ export const TOKENS = 64;
 export interface Scheme {
   id: string;
   name: string;
+  /** How it works, in a sentence or two. */
+  about: string;
   isLinear?: boolean;
 }
 
 /** In the order of the page. */
 export const SCHEMES: readonly Scheme[] = [
-  { id: "none", name: "none" },
-  { id: "sinusoidal", name: "sinusoidal" },
-  { id: "learned", name: "learned" },
-  { id: "alibi", name: "ALiBi" },
-  { id: "t5", name: "T5" },
-  { id: "rope", name: "RoPE" },
-  { id: "linear", name: "linear, RoPE", isLinear: true },
+  { id: "none", name: "none", about: "None: the model gets no positions. Equal tokens get equal weights." },
+  {
+    id: "sinusoidal",
+    name: "sinusoidal",
+    about: "Sinusoidal: sines and cosines of the position are added to each token, as in the first transformer.",
+  },
+  {
+    id: "learned",
+    name: "learned",
+    about:
+      "Learned: a trained vector for each position is added to each token, as in GPT-2. There are no more positions than vectors.",
+  },
+  {
+    id: "alibi",
+    name: "ALiBi",
+    about: "ALiBi: the score is lowered in proportion to the distance, by a slope that each head has.",
+  },
+  {
+    id: "t5",
+    name: "T5",
+    about: "T5: a trained number is added to the score, one for each range (bucket) of distances.",
+  },
+  {
+    id: "rope",
+    name: "RoPE",
+    about:
+      "RoPE: queries and keys are rotated by their position, so scores depend on the distance. Nothing is trained.",
+  },
+  {
+    id: "linear",
+    name: "linear, RoPE",
+    about:
+      "Linear attention with RoPE: no softmax. Sums over all tokens replace the keys and values, so it can't look as sharply at one token.",
+    isLinear: true,
+  },
 ];
 
 /** The kind of each token: eight, in a mixed order. */
