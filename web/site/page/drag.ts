@@ -13,6 +13,8 @@ export interface Handle {
   readonly x: number;
   /** Absent for a vertical line. */
   readonly y?: number;
+  /** Of a vertical line, the y of its dot. Only that takes a touch: elsewhere on the line, a finger scrolls the page. */
+  readonly dot?: number;
   /** Called with the point that the handle is dragged to. It changes a control of the form. */
   readonly move: (x: number, y: number) => void;
 }
@@ -32,15 +34,18 @@ export function makeDraggable(figure: HTMLElement, handlesOf: () => readonly Han
   chart.replaceWith(wrapper);
   wrapper.append(chart, area);
 
-  const nearest = (x: number, y: number): Subject | undefined => {
-    const distance = (handle: Handle): number => Math.hypot(handle.x - x, (handle.y ?? y) - y);
+  const nearest = (x: number, y: number, isTouch = false): Subject | undefined => {
+    const distance = (handle: Handle): number =>
+      Math.hypot(handle.x - x, (handle.y ?? (isTouch ? handle.dot : undefined) ?? y) - y);
     const handles = [...handlesOf()].sort((a, b) => distance(a) - distance(b));
     const [handle] = handles;
     return handle !== undefined && distance(handle) < REACH ? { y, ...handle } : undefined;
   };
   const behavior = drag<HTMLDivElement, unknown, Subject | undefined>()
     .container(area)
-    .subject(({ x, y }: { x: number; y: number }) => nearest(x, y))
+    .subject(({ x, y, sourceEvent }: { x: number; y: number; sourceEvent: Event }) =>
+      nearest(x, y, sourceEvent.type === "touchstart"),
+    )
     .on("drag", ({ subject, x, y }: { subject: Subject; x: number; y: number }) => subject.move(x, y));
   // A touch that hits no handle scrolls the page.
   select(area).call(behavior).style("touch-action", "pan-y pinch-zoom");

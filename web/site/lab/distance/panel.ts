@@ -44,10 +44,11 @@ export const mount: Mount = ({ section, form, rw, redraw }) => {
     controlOf(form, name).addEventListener("input", () => (list.value = "own"));
 
   const figure = find("#distance-scores", section);
+  let lowest = 0;
   makeDraggable(figure, () => {
     const { toPixel, toValue } = scaleOf(figure, "x");
     const move = (pixel: number): void => changeTo(controlOf(form, "window"), Math.log2(Math.max(1, toValue(pixel))));
-    return [{ x: toPixel(settingsIn(form).window), move }];
+    return [{ x: toPixel(settingsIn(form).window), dot: scaleOf(figure, "y").toPixel(lowest), move }];
   });
 
   return () => {
@@ -56,7 +57,7 @@ export const mount: Mount = ({ section, form, rw, redraw }) => {
     showOutputs(form, { base: shown(base), size: String(size), window: shown(window), seed: String(seed) });
     find("[data-shown-if=random]", form).hidden = curve !== "random";
     const rope = rw.rope({ head_dim: size, pairing: "half", rope_theta: base, max_position_embeddings: window });
-    draw(figure, rope, settings);
+    lowest = draw(figure, rope, settings);
     rope.dispose();
   };
 };
@@ -73,7 +74,8 @@ function settingsIn(form: HTMLFormElement): Settings {
   };
 }
 
-function draw(figure: HTMLElement, rope: Rope, settings: Settings): void {
+/** Draws the chart. Returns the lowest score that it has space for. */
+function draw(figure: HTMLElement, rope: Rope, settings: Settings): number {
   const { window, curve } = settings;
   const limit = LIMIT * window;
   const columns = columnsOf(rope, settings, limit, widthOf(figure));
@@ -124,6 +126,7 @@ function draw(figure: HTMLElement, rope: Rope, settings: Settings): void {
       }),
     ],
   });
+  return lowest;
 }
 
 /** Lowest, highest and mean score of the distances in each column of the chart. */

@@ -16,6 +16,8 @@ interface Point {
 const fraction = (share: number): string => (share >= 1 ? shown(share, 2) : `1/${shown(1 / share, 3)}`);
 
 const HEIGHT = 330;
+/** Pixels from the bottom of the chart to the dots of the limits. */
+const DOT = 26;
 const MARGIN = { top: 46, right: 20, bottom: 44, left: 44 };
 
 /** Draws the chosen curves over the plain wavelengths of the pairs. */
@@ -118,7 +120,7 @@ export function drawRamp(
       Plot.dot(limits, {
         x: "wavelength",
         frameAnchor: "bottom",
-        dy: -26,
+        dy: -DOT,
         r: 8,
         fill: "var(--yarn)",
         stroke: "var(--ground)",
@@ -158,6 +160,7 @@ export function dragLimits(figure: HTMLElement, form: HTMLFormElement, trained: 
   makeDraggable(figure, () =>
     ["beta_fast", "beta_slow"].map((name) => ({
       x: scaleOf(figure, "x").toPixel(trained() / numberIn(form, name)),
+      dot: HEIGHT - MARGIN.bottom - DOT,
       move: (x) => changeTo(controlOf(form, name), trained() / scaleOf(figure, "x").toValue(x)),
     })),
   );
