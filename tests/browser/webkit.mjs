@@ -167,7 +167,12 @@ class Page {
 
   keyboard = {
     press: (name) =>
-      this.#inPage(async (driver) => driver.switchTo().activeElement().sendKeys(Key[name.toUpperCase()])),
+      this.#inPage(async (driver) =>
+        driver
+          .switchTo()
+          .activeElement()
+          .sendKeys(Key[name.replace(/(?<=[a-z])(?=[A-Z])/, "_").toUpperCase()]),
+      ),
   };
 
   constructor(inPage, timeoutMs) {

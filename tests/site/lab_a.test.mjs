@@ -134,9 +134,9 @@ const tasks = {
   async "clocks: play, and a config of one's own"(page) {
     await openPanel(page, "clocks");
     const position = () => page.$eval("#clocks [name=position]", (range) => Number(range.value));
-    assert.equal(await position(), 100);
+    assert.equal(await position(), 3000);
     await page.click("#clocks [data-action=play]");
-    await page.waitForFunction(() => Number(document.querySelector("#clocks [name=position]").value) > 103);
+    await page.waitForFunction(() => Number(document.querySelector("#clocks [name=position]").value) > 3003);
     await page.click("#clocks [data-action=play]");
     assert.equal(await page.$eval("#clocks [data-action=play]", (button) => button.textContent), "Play");
 

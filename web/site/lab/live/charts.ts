@@ -198,7 +198,7 @@ export function drawRecall(figure: HTMLElement, run: Run, names: readonly string
           y: "share",
           text: () => labelOf(name),
           dx: 4,
-          dy: 14,
+          dy: (points[0]?.share ?? 1) > 0.2 ? 14 : -12,
           textAnchor: "start",
           fill: color,
           stroke: "var(--ground)",

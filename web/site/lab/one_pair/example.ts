@@ -84,7 +84,7 @@ export function mountExample(section: HTMLElement, form: HTMLFormElement, rw: Ro
       ["angle of the key", frequencies.map((frequency) => `${shown(key * frequency)} rad`)],
       ["rotated query", pairsOf(q)],
       ["rotated key", pairsOf(k)],
-      ["product", products.map((product) => product.toFixed(4))],
+      ["product", products.map(numberText)],
     ];
     const score = (products[0]! + products[1]!).toFixed(4);
     find("#one_pair-text", section).textContent = step.text(score);
@@ -107,7 +107,10 @@ export function mountExample(section: HTMLElement, form: HTMLFormElement, rw: Ro
   };
 }
 
+function numberText(value: number): string {
+  return (Number.isInteger(value) ? String(value) : value.toFixed(4)).replace("-", "−");
+}
+
 function pairsOf(vector: readonly number[]): string[] {
-  const text = (value: number): string => (Number.isInteger(value) ? String(value) : value.toFixed(4));
-  return [0, 2].map((i) => `(${text(vector[i]!)}, ${text(vector[i + 1]!)})`);
+  return [0, 2].map((i) => `(${numberText(vector[i]!)}, ${numberText(vector[i + 1]!)})`);
 }

@@ -57,9 +57,9 @@ export const mount: Mount = ({ section, form, rw }) => {
         Plot.text([distance], {
           x: (tokens: number) => tokens,
           frameAnchor: "top",
-          textAnchor: distance > POSITIONS / 3 ? "end" : "start",
-          dx: distance > POSITIONS / 3 ? -6 : 6,
-          text: () => `it attends ${distance} tokens back`,
+          textAnchor: "start",
+          dx: 6,
+          text: () => `${distance} tokens back`,
           fill: "var(--faint)",
         }),
         Plot.line(rows(mistaken), { x: "distance", y: "score", stroke: "var(--wrong)", strokeWidth: 2 }),
