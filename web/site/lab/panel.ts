@@ -16,6 +16,11 @@ export interface PanelParts {
 /** What a panel's module exports as `mount`. Called once. Returns the function that draws the panel from its form. */
 export type Mount = (parts: PanelParts) => (() => void | Promise<void>) | Promise<() => void | Promise<void>>;
 
+/** Lets the page react before more work: the first drawing takes long on a phone. */
+export function nextTask(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve));
+}
+
 /** Starts a panel. Errors are shown in the panel, and the next change of a control tries again. */
 export async function startPanel(section: HTMLElement, loadModule: () => Promise<{ mount: Mount }>): Promise<void> {
   const form = find<HTMLFormElement>("form.controls", section);
@@ -45,8 +50,10 @@ export async function startPanel(section: HTMLElement, loadModule: () => Promise
 
   await attempt(async () => {
     const [{ mount }, rw] = await Promise.all([loadModule(), runtime()]);
+    await nextTask();
     readAddress(section.id, form);
     draw = await mount({ section, form, rw, redraw });
+    await nextTask();
     await draw();
   });
   form.addEventListener("submit", (event) => event.preventDefault());

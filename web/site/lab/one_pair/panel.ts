@@ -4,7 +4,7 @@ import { changeTo, controlOf, numberIn, showOutputs } from "../../page/controls.
 import { type Handle, makeDraggable, scaleOf } from "../../page/drag.js";
 import { find, shown } from "../../page/elements.js";
 import { mountExample } from "./example.js";
-import type { Mount } from "../panel.js";
+import { type Mount, nextTask } from "../panel.js";
 import "./panel.css";
 
 /** Radians per position. One of the faster pairs of a real model, slow enough to follow by eye. */
@@ -54,8 +54,9 @@ export const mount: Mount = ({ section, form, rw }) => {
     return [{ x: x.toPixel(query - key), y: y.toPixel(scoreAt(query, key)), move }];
   });
   const drawExample = mountExample(section, form, rw);
+  let isFirst = true;
 
-  return () => {
+  return async () => {
     const { query, key, shift } = positions();
     showOutputs(form, { query: shown(query), key: shown(key), shift: shown(shift) });
     const score = scoreAt(query, key);
@@ -64,6 +65,8 @@ export const mount: Mount = ({ section, form, rw }) => {
       `The query is rotated by ${shown(query * THETA, 3)} radians, the key by ${shown(key * THETA, 3)}. The hands are ` +
       `${shown(between, 3)} rad apart, and the cosine of that is their score, ${shown(score, 3)}.`;
     drawDial(dial, handsOf({ query, key }), handsOf({ query: 0, key: 0 }), angles);
+    if (isFirst) await nextTask(); // later drawings follow a finger
+    isFirst = false;
 
     const distances = Array.from({ length: 2 * LARGEST_DISTANCE + 1 }, (_, i) => i - LARGEST_DISTANCE);
     const curve = distances.map((distance) => ({ distance, score: scoreAt(distance, 0) }));
