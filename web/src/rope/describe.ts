@@ -8,7 +8,7 @@ import type { Description, PairDescription, PairTreatment } from "./description.
 import { fail } from "../base/errors.js";
 import { type FrequencyPlan, readPlan } from "./plan.js";
 import { checkSequenceLength } from "../memory/positions.js";
-import type { RopeCore } from "./core.js";
+import { RopeCore } from "./core.js";
 import { warningsOf } from "./warnings.js";
 
 const NTK_TYPES: readonly RopeType[] = ["ntk", "ntk_alpha", "dynamic"];
@@ -42,6 +42,7 @@ export function describe(core: RopeCore, givenLength?: number): Description {
   for (const { treatment } of pairs) counts[treatment]++;
   const decay_limit = Math.min(MAX_DECAY_LIMIT, Math.max(MIN_DECAY_LIMIT, plan.max_length, seqLen));
 
+  let firstNegative: number | null | undefined;
   let smallest: number | null | undefined;
   return {
     config,
@@ -53,7 +54,10 @@ export function describe(core: RopeCore, givenLength?: number): Description {
     pairs,
     counts,
     over_extrapolated: NTK_TYPES.includes(rope_type) ? overExtrapolated(core, flat, window, factor) : null,
-    first_negative_distance: firstNegativeDistance(core, decay_limit, seqLen),
+    get first_negative_distance() {
+      if (firstNegative === undefined) firstNegative = firstNegativeOf(core, decay_limit, seqLen);
+      return firstNegative;
+    },
     decay_limit,
     decay: sampleDecay(core, decay_limit, seqLen),
     get smallest_base() {
@@ -66,6 +70,16 @@ export function describe(core: RopeCore, givenLength?: number): Description {
       return formatDescription(this);
     },
   };
+}
+
+/** Uses a core of its own, since the rope that was described may have been disposed of. */
+function firstNegativeOf({ heap, config }: RopeCore, limit: number, seqLen: number): number | null {
+  const core = new RopeCore(heap, config, false);
+  try {
+    return firstNegativeDistance(core, limit, seqLen);
+  } finally {
+    core.dispose();
+  }
 }
 
 /** Smallest base, to 0.1 %, that keeps the score of equal vectors above zero up to `window`; null if none below 1e12 does. @internal */

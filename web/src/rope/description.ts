@@ -43,8 +43,8 @@ export interface Description {
   counts: Readonly<Record<PairTreatment, number>>;
   /** Pairs that NTK-aware scaling rotates past the angles seen in training; null for other types. */
   over_extrapolated: { first: number; last: number } | null;
-  /** Smallest distance up to `decay_limit` at which equal vectors score below zero; null if there is none. */
-  first_negative_distance: number | null;
+  /** Smallest distance up to `decay_limit` at which equal vectors score below zero; null if there is none. Computed on first access. */
+  readonly first_negative_distance: number | null;
   decay_limit: number;
   /** The score of equal vectors at distances 0, 1, 2, 4, … up to `decay_limit`. */
   decay: readonly { distance: number; score: number }[];
