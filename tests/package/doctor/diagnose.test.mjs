@@ -157,6 +157,53 @@ test("nested configs of multimodal models", async () => {
   for (const { title, checked } of recipe.blocks) assert.ok(checked.same, `${title}: ${checked.text}`);
 });
 
+test("a file without its length: one finding, and the recipe once the length is given", async () => {
+  const { max_position_embeddings: _, ...config } = qwen;
+  const { "qwen2.context_length": __, ...metadata } = qwenGguf;
+  const scaled = { ...config, rope_scaling: { rope_type: "yarn", factor: 2 } };
+  const nested = { model_type: "llava", text_config: config };
+  const sources = [
+    [config, "max_position_embeddings"],
+    [scaled, "max_position_embeddings"],
+    [{ ...config, rope_scaling: { rope_type: "dynamic", factor: 2 } }, "max_position_embeddings"],
+    [nested, "text_config.max_position_embeddings"],
+    [{ metadata }, "qwen2.context_length"],
+  ];
+  for (const [source, field] of sources) {
+    const { verdict, findings, recipe } = await diagnosed(source, 100000);
+    const errors = findings.filter(({ severity }) => severity === "error");
+    assert.deepEqual(
+      errors.map(({ code, field }) => [code, field]),
+      [["trained-length-missing", field]],
+    );
+    assert.match(verdict.text, /doesn't say how many tokens the model was trained on/);
+    assert.ok(!verdict.text.includes(errors[0].text));
+    assert.equal(recipe, null);
+    const given = await diagnose(rw, source, { length: 100000, trainedLength: 32768 });
+    assert.equal(given.trainedLength, 32768);
+    assert.ok(given.recipe.blocks.length > 0);
+    for (const { title, checked } of given.recipe.blocks) assert.ok(checked.same, `${title}: ${checked.text}`);
+  }
+  const own = await diagnose(rw, qwen, { trainedLength: 4096 });
+  assert.equal(own.trainedLength, 32768);
+  assert.ok(own.findings.some(({ code }) => code === "trained-length-not-used"));
+  await assert.rejects(diagnose(rw, qwen, { trainedLength: 0 }), { code: "INVALID_ARGUMENT", field: "trainedLength" });
+});
+
+test("without a length, the verdict says that none was given", async () => {
+  const { verdict, length } = await diagnosed(qwen);
+  assert.equal(verdict.text, "Fits: made for 32,768 tokens. You gave no length, so this is for all of it.");
+  assert.equal(length, 32768);
+});
+
+test("what can't be read is named in the verdict, and explained once, in the finding", async () => {
+  const { verdict, findings } = await diagnosed({ ...qwen, rope_scaling: { ...qwenYarn, factor: 0.5 } });
+  assert.equal(verdict.text, "Can't tell: rope_scaling.factor has an error.");
+  assert.doesNotMatch(findings[0].text, /^rope_scaling/);
+  const tokenizer = await diagnosed({ version: "1.0", model: {} });
+  assert.match(tokenizer.findings[0].text, /^is missing, .* Is this the model's whole config\.json/);
+});
+
 test("a diagnosis is plain JSON", async () => {
   for (const source of [qwen, llama31, { metadata: llama31Gguf }, { model_type: "gpt2" }]) {
     const diagnosis = await diagnosed(source, 50000);

@@ -13,7 +13,7 @@ import { type Facts, factsOf } from "./facts.js";
 import { type Case, writtenScaling } from "./findings.js";
 import { KEY_CHECKS } from "./findings_keys.js";
 import { USE_CHECKS } from "./findings_use.js";
-import { faultOf, readKnownConfig } from "./known_config.js";
+import { faultOf, type KnownConfig } from "./known_config.js";
 import { layerGroups } from "./layers.js";
 import { mainGroup, servedLength } from "./lengths.js";
 import { cacheMemory } from "./memory.js";
@@ -21,12 +21,15 @@ import { type Opened, openSource } from "./open.js";
 import { draftBlocks, type Order } from "./recipe.js";
 import { checkBlock } from "./recipe_check.js";
 import { systemReports } from "./systems.js";
+import { readWithLength } from "./trained_length.js";
 import { verdictOf, verdictWithoutRope } from "./verdict.js";
 
 /** Options of {@link Diagnose}. */
 export interface DiagnoseOptions extends Pick<OpenOptions, "signal" | "headers" | "retries" | "timeout"> {
   /** Tokens that the model should read: 1 to 2^30. Default: what it serves as it is. */
   length?: number;
+  /** Tokens that the model was trained on, for a file that doesn't say so: 1 to 2^30. A length in the file counts before this one. */
+  trainedLength?: number;
 }
 
 /**
@@ -48,6 +51,7 @@ export type Diagnose = (
 
 const OPTIONS = optionNames<DiagnoseOptions>("diagnose()", {
   length: true,
+  trainedLength: true,
   signal: true,
   headers: true,
   retries: true,
@@ -64,17 +68,22 @@ export async function diagnoseOn(
   source: ModelSource | Dict,
   options: DiagnoseOptions | undefined,
 ): Promise<Diagnosis> {
-  const { length, signal, ...rest } = checkOptions(options, OPTIONS);
+  const { length, trainedLength, signal, ...rest } = checkOptions(options, OPTIONS);
   if (typeof (rw as Partial<Ropewalk> | undefined)?.describe !== "function")
     fail("INVALID_ARGUMENT", "rw", "must be what load() returns");
   if (length !== undefined) wholeNumber(length, 1, 2 ** 30, "length");
+  if (trainedLength !== undefined) wholeNumber(trainedLength, 1, 2 ** 30, "trainedLength");
   optionalSignal(signal);
   const opened = await openSource(platform, source, { ...rest, ...(signal !== undefined && { signal }) });
-  return diagnoseOpened(rw, opened, length);
+  return diagnoseOpened(rw, opened, readWithLength(opened.source, trainedLength), length);
 }
 
-function diagnoseOpened(rw: Ropewalk, opened: Opened, requested: number | undefined): Diagnosis {
-  const { source, ropes, findings: faults } = readKnownConfig(opened.source);
+function diagnoseOpened(
+  rw: Ropewalk,
+  opened: Opened,
+  { source, ropes, findings: faults }: KnownConfig,
+  requested: number | undefined,
+): Diagnosis {
   const facts = factsOf({ source });
   const head = headOf(opened, facts, requested);
   try {
@@ -82,7 +91,8 @@ function diagnoseOpened(rw: Ropewalk, opened: Opened, requested: number | undefi
   } catch (error) {
     // The ranges of numbers are checked when they are used.
     if (!(error instanceof RopewalkError)) throw error;
-    faults.push(faultOf(error));
+    const isKnown = faults.some(({ code }) => code === "trained-length-missing"); // what needs the length fails without it
+    if (!isKnown) faults.push(faultOf(error));
   }
   return { ...head, verdict: verdictWithoutRope(facts, faults), findings: sorted(faults) };
 }

@@ -28,7 +28,7 @@ export function readKnownConfig(source: Dict): KnownConfig {
       return { source: readable, ropes: configRopes(readable), findings };
     } catch (error) {
       if (!(error instanceof RopewalkError)) throw error;
-      const { code, field, message } = error;
+      const { code, field } = error;
       const without = code === "UNKNOWN_KEY" ? withoutKey(readable, field) : undefined;
       if (without === undefined) {
         findings.push(faultOf(error));
@@ -39,7 +39,7 @@ export function readKnownConfig(source: Dict): KnownConfig {
         code: "key-not-read",
         severity: "warning",
         field,
-        text: `${message}. transformers warns of it and goes on without it, so it changes nothing; check its name and the rope_type.`,
+        text: `${reasonOf(error)}. transformers warns of it and goes on without it, so it changes nothing; check its name and the rope_type.`,
         source: "https://github.com/huggingface/transformers/issues/38224",
       });
     }
@@ -48,9 +48,21 @@ export function readKnownConfig(source: Dict): KnownConfig {
 }
 
 /** What stops the reading of a file, as a finding. */
-export function faultOf({ code, field, message }: RopewalkError): Finding {
-  return { code: FAULTS[code] ?? "invalid-config", severity: "error", field, text: message, source: "docs/errors.md" };
+export function faultOf(error: RopewalkError): Finding {
+  const { code, field } = error;
+  const reason = reasonOf(error);
+  const text = code === "UNKNOWN_FAMILY" ? `${reason.split("; pass ")[0]}. ${OTHER_FAMILY}` : `${reason}.`;
+  return { code: FAULTS[code] ?? "invalid-config", severity: "error", field, text, source: "docs/errors.md" };
 }
+
+/** The message without the path of the field, which a finding has of its own. */
+function reasonOf({ field, message }: RopewalkError): string {
+  return message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message;
+}
+
+/** Unlike `ropeConfig()`, the Doctor takes no overrides. */
+const OTHER_FAMILY =
+  "Is this the model's whole config.json or GGUF file? If the family is new, write the name of the one that it is built like, such as llama.";
 
 const FAULTS: Readonly<Record<string, string>> = {
   UNKNOWN_FAMILY: "unknown-family",

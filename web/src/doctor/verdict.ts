@@ -27,10 +27,27 @@ export function verdictWithoutRope(facts: Facts, findings: readonly Finding[]): 
     };
   const hasNone =
     isWithoutRope(isGguf ? "gguf" : "hf", facts.family) || /no rotary|no RoPE|ALiBi/.test(fault?.text ?? "");
-  if (hasNone)
-    return { status: "cannot", text: `Can't: ${fault?.text ?? `${family} has no RoPE`}. No RoPE scaling applies.` };
-  return { status: "unknown", text: `Can't tell: ${fault?.text ?? "the file has no layers with RoPE"}.` };
+  if (hasNone) {
+    const why = fault === undefined ? `${family} has no RoPE.` : `${fault.field} ${fault.text}`;
+    return { status: "cannot", text: `Can't: ${why} No RoPE scaling applies.` };
+  }
+  return fault?.code === "trained-length-missing"
+    ? NO_LENGTH
+    : { status: "unknown", text: `Can't tell: ${whyOf(fault)}.` };
 }
+
+/** Why nothing can be said, in short: the finding has the details. */
+function whyOf(fault: Finding | undefined): string {
+  if (fault === undefined) return "the file has no layers with RoPE";
+  return fault.code === "unknown-family"
+    ? "the file doesn't name a model that is known"
+    : `${fault.field} has an error`;
+}
+
+const NO_LENGTH: Verdict = {
+  status: "unknown",
+  text: "Can't tell yet: the file doesn't say how many tokens the model was trained on.",
+};
 
 /** The lengths that a verdict compares. */
 export interface Lengths {
@@ -43,13 +60,13 @@ export interface Lengths {
 /** The verdict on a model with RoPE. */
 export function verdictOf(main: LayerGroup, extension: Extension | undefined, lengths: Lengths): Verdict {
   const { length, isRequested, trained, served } = lengths;
-  if (served === null)
-    return { status: "unknown", text: "Can't tell: the file doesn't say for which length the model was trained." };
+  if (served === null) return NO_LENGTH;
   const own = main.rope_type === "default" ? "" : ` with ${main.rope_type} scaling${fromTrained(trained, served)}`;
   if (length <= served) {
     const capped = extension?.changes ? `, once max_position_embeddings is raised to ${tokens(served)}` : "";
     const asked = isRequested ? `, you ask for ${tokens(length)}` : "";
-    return { status: "fits", text: `Fits: made for ${tokens(served)} tokens${own}${asked}${capped}.` };
+    const none = isRequested ? "" : " You gave no length, so this is for all of it.";
+    return { status: "fits", text: `Fits: made for ${tokens(served)} tokens${own}${asked}${capped}.${none}` };
   }
   const past = `made for ${tokens(served)} tokens${own}, you ask for ${tokens(length)}`;
   if (extension === undefined) {

@@ -1,7 +1,7 @@
 // `ropewalk doctor`: what a model's RoPE is, what other systems do with it, and how to run it at a length.
 import type { Command } from "commander";
 import { load } from "../../index.node.js";
-import { diagnose } from "../../doctor.node.js";
+import { diagnose, type DiagnoseOptions } from "../../doctor.node.js";
 import { parseInteger } from "../options.js";
 import type { Terminal } from "../terminal.js";
 import { reportText } from "./report.js";
@@ -26,10 +26,15 @@ export function addDoctor(program: Command, terminal: () => Terminal): void {
       "tokens that the model should read (default: what it is made for)",
       parseInteger(1, 2 ** 30),
     )
+    .option(
+      "--trained-length <n>",
+      "tokens that the model was trained on, for a file that doesn't say so",
+      parseInteger(1, 2 ** 30),
+    )
     .addHelpText("after", EXAMPLES)
-    .action(async (source: string, { length }: { length?: number }) => {
+    .action(async (source: string, options: Pick<DiagnoseOptions, "length" | "trainedLength">) => {
       const rw = await load({ threads: 1 });
-      const diagnosis = await diagnose(rw, source, length === undefined ? {} : { length });
+      const diagnosis = await diagnose(rw, source, options);
       const shown = terminal();
       if (shown.json) shown.result(diagnosis);
       else shown.print(reportText(shown, diagnosis));
