@@ -42,7 +42,7 @@ test("a report with the verdict, the flags and the memory", async () => {
   assert.deepEqual([status, stderr], [0, ""]);
   assert.match(stdout, /^qwen2\.5-7b\.json: qwen2\nNeeds YaRN: made for 32,768 tokens/);
   assert.match(stdout, /--rope-scaling yarn --rope-scale 4 --yarn-orig-ctx 32768/);
-  assert.match(stdout, /100,000 tokens ← +5\.34 GB/);
+  assert.match(stdout, /100,000 tokens ← +5\.34 GiB/);
   assert.ok(!stdout.includes("\x1b"));
 });
 

@@ -1,6 +1,7 @@
 // Shows a diagnosis: the lines to copy first, then what was found and why.
 import type { CacheMemory, Diagnosis, Finding, LayerGroup, RecipeBlock, SystemReport } from "ropewalk/doctor";
 import { shown, withText } from "../page/elements.js";
+import { bytesText } from "../page/units.js";
 
 /** Pages of the guide by their file, `docs/….md`. Written by the build. */
 declare const GUIDE_PAGES: Readonly<Record<string, string>>;
@@ -21,7 +22,7 @@ export function reportParts(diagnosis: Diagnosis): HTMLElement[] {
     ...(diagnosis.layersWithoutRope.length > 0
       ? [withText("p", `${diagnosis.layersWithoutRope.length} more layers have no RoPE.`)]
       : []),
-    ...(memory ? [withText("h3", "Memory of its KV cache"), ...memoryParts(memory, length)] : []),
+    ...(memory ? [withText("h3", "Memory of its KV cache"), ...memoryParts(memory, diagnosis.isRequested ? length : undefined)] : []),
     ...(systems.length > 0 ? [withText("h3", "What each system does with it"), systemTable(systems)] : []),
     ...systems.flatMap(({ reasons }) => reasons.map((reason) => withText("p", reason))),
   ];
@@ -113,19 +114,14 @@ function layerTable(groups: readonly LayerGroup[]): HTMLElement {
   );
 }
 
-function memoryParts({ bytesPerToken, lengths }: CacheMemory, length: number): HTMLElement[] {
+/** `length` is the requested one. */
+function memoryParts({ bytesPerToken, lengths }: CacheMemory, length: number | undefined): HTMLElement[] {
   const rows = lengths.map((row) => [
     `${count(row.length)}${row.length === length ? " (yours)" : ""}`,
-    sizeText(row.bytes),
+    bytesText(row.bytes),
   ]);
-  const text = `Keys and values in f16 take ${sizeText(bytesPerToken)} for each token, besides the weights.`;
+  const text = `Keys and values in f16 take ${bytesText(bytesPerToken)} for each token, besides the weights.`;
   return [withText("p", text), table(["tokens", "memory"], rows)];
-}
-
-/** Powers of 1024, as llama.cpp prints. */
-function sizeText(bytes: number): string {
-  const unit = bytes < 2 ** 20 ? 1 : bytes < 2 ** 30 ? 2 : 3;
-  return `${shown(bytes / 1024 ** unit, 4)} ${["KiB", "MiB", "GiB"][unit - 1]}`;
 }
 
 function systemTable(systems: readonly SystemReport[]): HTMLElement {

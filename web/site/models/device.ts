@@ -23,7 +23,7 @@ export async function showDevice(
     ["Relaxed SIMD", rw.build === "relaxed" ? "yes" : "no"],
     ["Build", rw.build],
     ["Memory of the model's Worker", bytesText(memoryBytes)],
-    ["Memory of the device", memory === undefined ? "this browser doesn't say" : `${memory} GB or more`],
+    ["Memory of the device", memory === undefined ? "this browser doesn't say" : `${memory} GiB or more`],
     ["Kernels", kernels.join(" · ")],
   ];
   find<HTMLTableElement>("#device tbody").replaceChildren(

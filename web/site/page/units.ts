@@ -1,10 +1,11 @@
 // Numbers with units, and a RoPE in one line.
 import type { RopeConfig } from "ropewalk";
+import { shown } from "./elements.js";
 
-/** A byte count for readers: 1.2 MB. */
+/** A byte count for readers: 1.2 MiB. Powers of 1024, as llama.cpp and vLLM print memory, and as `ropewalk` does in the shell. */
 export function bytesText(bytes: number): string {
-  if (bytes < 1e6) return `${(bytes / 1e3).toFixed(1)} KB`;
-  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(2)} GB`;
+  if (bytes < 2 ** 20) return `${shown(bytes / 2 ** 10, 3)} KiB`;
+  return bytes < 2 ** 30 ? `${shown(bytes / 2 ** 20, 3)} MiB` : `${shown(bytes / 2 ** 30, 3)} GiB`;
 }
 
 /** Tokens per second, as text. */

@@ -10,10 +10,10 @@ export function ropeSummary(rope: Readonly<RopeConfig> | null): string {
   return `${rope_type}, ${base}${factor === undefined ? "" : `, factor ${Number(factor.toFixed(3))}`}`;
 }
 
-/** A size in KB, MB or GB (powers of 1024). */
+/** A size in KiB, MiB or GiB (powers of 1024), as llama.cpp and vLLM print memory. */
 export function formatBytes(bytes: number): string {
-  if (bytes < 2 ** 20) return `${(bytes / 2 ** 10).toFixed(1)} KB`;
-  return bytes < 2 ** 30 ? `${(bytes / 2 ** 20).toFixed(1)} MB` : `${(bytes / 2 ** 30).toFixed(2)} GB`;
+  if (bytes < 2 ** 20) return `${(bytes / 2 ** 10).toFixed(1)} KiB`;
+  return bytes < 2 ** 30 ? `${(bytes / 2 ** 20).toFixed(1)} MiB` : `${(bytes / 2 ** 30).toFixed(2)} GiB`;
 }
 
 /** A number with three significant digits, but with all digits before the decimal point. */

@@ -2,6 +2,7 @@
 import type { Ropewalk } from "ropewalk";
 import { drawChart, Plot } from "../../page/chart.js";
 import { shown } from "../../page/elements.js";
+import { bytesText } from "../../page/units.js";
 
 /** The layers and heads of Llama 3.1 8B. */
 const LAYERS = 32;
@@ -9,11 +10,8 @@ const HEADS = { heads: 32, kvHeads: 8, headDim: 128 };
 const WINDOW = 4096;
 const LENGTHS = Array.from({ length: 41 }, (_, i) => Math.round(2 ** (10 + i / 4)));
 
-/** 4.3 GB */
-export function bytesInWords(bytes: number): string {
-  const unit = bytes >= 1e9 ? ([1e9, "GB"] as const) : bytes >= 1e6 ? ([1e6, "MB"] as const) : ([1e3, "KB"] as const);
-  return `${shown(bytes / unit[0], 3)} ${unit[1]}`;
-}
+/** 16 MiB to 64 GiB. */
+const MEMORY_TICKS = [24, 27, 30, 33, 36].map((exponent) => 2 ** exponent);
 
 /** Returns the function that draws the chart with a length marked. */
 export function memoryChart(rw: Ropewalk): (figure: HTMLElement, length: number) => void {
@@ -39,12 +37,12 @@ export function memoryChart(rw: Ropewalk): (figure: HTMLElement, length: number)
       points: LENGTHS.map((at) => ({ length: at, bytes: line.bytes(at) })),
       now: line.bytes(length),
     }));
-    const said = curves.map(({ name, now }) => `${name}: ${bytesInWords(now)}`);
+    const said = curves.map(({ name, now }) => `${name}: ${bytesText(now)}`);
     drawChart(figure, "Memory by length", `For ${shown(length, 8)} tokens, ${said.join("; ")}.`, {
       height: 280,
       marginLeft: 64,
       x: { type: "log", label: "tokens", domain: [2 ** 10, 2 ** 20], ticks: 4, tickFormat: "~s" },
-      y: { type: "log", label: "memory", domain: [1e7, 2e11], ticks: 5, tickFormat: bytesInWords },
+      y: { type: "log", label: "memory", domain: [2 ** 23, 2 ** 37], ticks: MEMORY_TICKS, tickFormat: bytesText },
       marks: [
         Plot.ruleX([length], { stroke: "var(--line)", strokeWidth: 2 }),
         ...curves.map(({ points, color }) =>

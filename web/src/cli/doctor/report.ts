@@ -50,9 +50,9 @@ function withoutRopeText({ layersWithoutRope }: Diagnosis): string {
   return layersWithoutRope.length === 0 ? "" : `\n  without RoPE: layers ${ranges(layersWithoutRope)}`;
 }
 
-function memoryText(terminal: Terminal, { memory, length }: Diagnosis): string {
+function memoryText(terminal: Terminal, { memory, length, isRequested }: Diagnosis): string {
   const rows = memory?.lengths.map((row) => [
-    `  ${count(row.length)} tokens${row.length === length ? " ←" : ""}`,
+    `  ${count(row.length)} tokens${isRequested && row.length === length ? " ←" : ""}`,
     formatBytes(row.bytes),
   ]);
   return terminal.table(rows ?? [], { align: "lr" });
