@@ -1,13 +1,28 @@
 // The Doctor's page in each browser: the worked example, the reader's own files, and files that can't be read. Needs the built site.
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { serveSite } from "../../scripts/site/serve.mjs";
 import { siteFolder } from "../../scripts/site.mjs";
 import { BROWSERS, withBrowser } from "../browser/browsers.mjs";
 
-let server, address;
-before(async () => ({ server, address } = await serveSite(siteFolder)));
-after(() => server.close());
+let server, address, files;
+before(async () => {
+  ({ server, address } = await serveSite(siteFolder));
+  files = createServer(({ url }, response) => {
+    const found = url === "/qwen/config.json";
+    const headers = { "access-control-allow-origin": "*", "content-type": "application/json" };
+    response.writeHead(found ? 200 : 404, headers).end(found ? JSON.stringify(qwen) : "");
+  });
+  await new Promise((resolve) => files.listen(0, "127.0.0.1", resolve));
+});
+after(() => {
+  server.close();
+  files.close();
+});
+
+const qwen = { model_type: "qwen2", hidden_size: 896, num_attention_heads: 14, max_position_embeddings: 50000 };
+const fileAddress = (path) => `http://127.0.0.1:${files.address().port}${path}`;
 
 async function openPage(page, parameters = "") {
   await page.goto(`${address}doctor/index.html${parameters}`);
@@ -17,6 +32,38 @@ async function openPage(page, parameters = "") {
 const textOf = (page, selector) => page.$eval(selector, (element) => element.textContent.trim());
 const verdictMatches = (page, words) =>
   page.waitForFunction((text) => document.querySelector("#verdict").textContent.includes(text), {}, words);
+
+const problemMatches = (page, words) =>
+  page.waitForFunction(
+    (text) => {
+      const problem = document.querySelector("#problem");
+      return !problem.hidden && problem.textContent.includes(text);
+    },
+    {},
+    words,
+  );
+const fill = (page, form, name, value) =>
+  page.evaluate(
+    (form, name, value) => {
+      const control = document.querySelector(form).elements.namedItem(name);
+      control.value = value;
+      control.dispatchEvent(new Event("input", { bubbles: true }));
+      if (form !== "#doctor") document.querySelector(form).requestSubmit();
+    },
+    form,
+    name,
+    value,
+  );
+
+const addressOf = (page) => page.evaluate(() => location.href);
+
+/** Opens the page's own address anew, as a link. */
+async function reopen(page) {
+  const link = await addressOf(page);
+  await page.goto("about:blank");
+  await page.goto(link);
+  await page.waitForFunction(() => document.querySelector("#report").getAttribute("aria-busy") === "false");
+}
 
 /** Chooses files as a user would: `files` is a list of [name, text]. */
 const choose = (page, files) =>
@@ -46,23 +93,78 @@ const tasks = {
 
   async "a file of one's own, and one that can't be read"(page) {
     await openPage(page);
-    const config = { model_type: "qwen2", hidden_size: 896, num_attention_heads: 14, max_position_embeddings: 50000 };
-    await choose(page, [["config.json", JSON.stringify(config)]]);
+    await choose(page, [["config.json", JSON.stringify(qwen)]]);
     await verdictMatches(page, "made for 50,000 tokens");
     assert.equal(await page.$eval("#doctor [name=example]", (list) => list.value), "own");
 
     await choose(page, [["broken.json", "{"]]);
-    await page.waitForFunction(() => !document.querySelector("#problem").hidden);
-    assert.match(await textOf(page, "#problem"), /broken\.json/);
+    await problemMatches(page, "broken.json isn't a config.json: it can't be read as JSON");
+    assert.ok(await page.$eval("#report", (report) => report.hidden), "no report below a failure");
+    assert.equal(await textOf(page, "#back"), "Back to config.json (qwen2)");
+    await page.click("#back");
+    await page.waitForFunction(() => !document.querySelector("#report").hidden);
     assert.match(await textOf(page, "#verdict"), /made for 50,000 tokens/);
 
-    await page.evaluate(() => {
-      const form = document.querySelector("#by-text");
-      form.elements.text.value = '{ "model_type": "gpt2", "n_positions": 1024 }';
-      form.requestSubmit();
-    });
+    await fill(page, "#by-text", "text", '{ "model_type": "gpt2", "n_positions": 1024 }');
     await verdictMatches(page, "learned positions");
     assert.ok(await page.$eval("#problem", (problem) => problem.hidden));
+  },
+
+  async "errors are sentences, with what to do"(page) {
+    await openPage(page);
+    for (const [name, text, words] of [
+      ["notes.txt", "hello", "notes.txt isn't a model file. Files that can be read are config.json, .gguf and"],
+      ["model.safetensors", "\x02\0\0\0\0\0\0\0{}", "needs the config.json of its folder"],
+      ["model.gguf", "GGUF\x03", "model.gguf is damaged"],
+    ]) {
+      await choose(page, [[name, text]]);
+      await problemMatches(page, words);
+    }
+    await fill(page, "#by-address", "address", fileAddress("/nothing/"));
+    await problemMatches(page, "There is no model file at");
+    await fill(page, "#doctor", "length", "0");
+    await problemMatches(page, "A length must be a whole number of tokens");
+  },
+
+  async "links to a text and to an address show the same report; a file isn't in a link"(page) {
+    await openPage(page, "?doctor.example=llama-3.1-8b&doctor.length=60000");
+    await fill(page, "#by-text", "text", JSON.stringify(qwen, null, 2));
+    await verdictMatches(page, "made for 50,000 tokens, you ask for 60,000");
+    assert.match(await addressOf(page), /doctor\.length=60000.*#config=/);
+    assert.doesNotMatch(await addressOf(page), /example/);
+    await reopen(page);
+    assert.match(await textOf(page, "#verdict"), /made for 50,000 tokens, you ask for 60,000/);
+
+    await fill(page, "#by-address", "address", fileAddress("/qwen/"));
+    await page.waitForFunction(() => location.search.includes("address"));
+    await verdictMatches(page, "made for 50,000 tokens");
+    assert.doesNotMatch(await addressOf(page), /config=/);
+    await reopen(page);
+    assert.match(await textOf(page, "#verdict"), /made for 50,000 tokens, you ask for 60,000/);
+
+    await choose(page, [
+      ["config.json", JSON.stringify(qwen)],
+      ["README.md", ""],
+    ]);
+    await page.waitForFunction(() => location.search.includes("file="));
+    assert.doesNotMatch(await addressOf(page), /address|example/);
+    assert.ok(await page.$eval("#not-linked", (note) => !note.hidden));
+    await reopen(page);
+    assert.match(await textOf(page, "#problem"), /This link is about a file, config\.json, README\.md/);
+    assert.ok(await page.$eval("#report", (report) => report.hidden));
+  },
+
+  async "a config without its length: a field asks for it, and then there are lines to paste"(page) {
+    await openPage(page);
+    const { max_position_embeddings: _, ...config } = qwen;
+    await fill(page, "#by-text", "text", JSON.stringify(config));
+    await verdictMatches(page, "doesn't say how many tokens the model was trained on");
+    assert.equal(await page.$$eval(".block", (blocks) => blocks.length), 0);
+    await fill(page, "#doctor", "trained", "32768");
+    await verdictMatches(page, "Needs YaRN: made for 32,768 tokens");
+    assert.ok((await page.$$eval(".block", (blocks) => blocks.length)) >= 6);
+    await fill(page, "#doctor", "length", "");
+    await verdictMatches(page, "You gave no length");
   },
 };
 

@@ -1,107 +1,151 @@
-// The page: diagnoses a bundled config, or what the reader drops, pastes or names. What is open stays until the next one could be read.
-import type { ModelSource } from "ropewalk";
-import { type Diagnosis, diagnose } from "ropewalk/doctor";
-import { readAddress, writeAddress } from "../page/address.js";
+// The page: diagnoses a bundled config, or what the reader drops, pastes or names. A report is only shown for what was asked for last.
+import type { Diagnosis } from "ropewalk/doctor";
 import { exampleFiles } from "../page/configs.js";
 import { filesOfDrop } from "../page/dropped.js";
 import { find } from "../page/elements.js";
-import { runtime } from "../page/runtime.js";
+import { modelAddress } from "../page/model_address.js";
+import { ask } from "./ask.js";
+import type { Question } from "./diagnosis_worker.js";
 import { reportParts } from "./report.js";
-
-type Source = ModelSource | Readonly<Record<string, unknown>>;
-
-/** What is diagnosed, and its name for the heading. */
-interface Open {
-  readonly source: Source;
-  readonly name: string | undefined;
-}
+import { type Given, readGiven, readNumbers, writeState } from "./state.js";
 
 /** Readers type a length digit by digit. */
 const PAUSE_MS = 250;
 
+/** The example that the page's HTML shows. */
+const FIRST = "qwen2.5-7b";
+
+/** The value of the reader's own model in the list. */
+const OWN = "own";
+
+/** Larger .json files are no config.json. */
+const MOST_BYTES = 2 ** 20;
+
 const form = find<HTMLFormElement>("#doctor");
+const control = (name: string): HTMLInputElement => form.elements.namedItem(name) as HTMLInputElement;
 const list = form.elements.namedItem("example") as HTMLSelectElement;
-const length = form.elements.namedItem("length") as HTMLInputElement;
-const problem = find("#problem");
-const report = find("#report");
+const [length, trained] = [control("length"), control("trained")];
+const [report, opening] = [find("#report"), find("#opening")];
 
-let open: Open | undefined;
-let opening: AbortController | undefined;
+/** What was asked for last. */
+let given: Given | undefined;
+/** What was diagnosed last, to go back to after a failure. */
+let open: Given | undefined;
+/** The reader's own, in the list of models. */
+let own: Given | undefined;
+let turn = 0;
 
-/** Diagnoses, and shows the result. If it fails, what was open stays open. */
-async function show(next: Open): Promise<void> {
-  opening?.abort();
-  const { signal } = (opening = new AbortController());
-  report.setAttribute("aria-busy", "true");
-  try {
-    if (!length.checkValidity()) throw new Error("The length must be a whole number of tokens, from 1.");
-    const rw = await runtime();
-    const options = length.value === "" ? {} : { length: Number(length.value) };
-    const diagnosis = await diagnose(rw, next.source, { ...options, signal });
-    if (signal.aborted) return;
-    open = next;
-    problem.hidden = true;
-    showReport(diagnosis, next.name ?? diagnosis.name);
-  } catch (error) {
-    if (signal.aborted) return;
-    const { message } = error as Error;
-    const kept = `The report below is still that of ${find("#model").textContent}.`;
-    problem.textContent = open === undefined ? message : `${message.replace(/\.?$/, ".")} ${kept}`;
-    problem.hidden = false;
-    if (open?.name !== undefined && next !== open) selectOpen(open);
+async function show(next: Given): Promise<void> {
+  const mine = ++turn;
+  if (given !== undefined && given !== next) trained.value = ""; // it was that of another model
+  given = next;
+  find("#not-linked").hidden = writeState(next, FIRST, [length, trained]);
+  if (next.kind === "lost") {
+    fail(`This link is about a file, ${next.name}, which isn't in the link. Open the file here.`);
+    return;
   }
+  if (!length.checkValidity() || !trained.checkValidity()) {
+    fail("A length must be a whole number of tokens, from 1 to 1,073,741,824.");
+    return;
+  }
+  report.setAttribute("aria-busy", "true");
+  opening.hidden = next.kind !== "address" || open === next;
+  if (!opening.hidden) {
+    opening.textContent = `Opening ${next.kind === "address" ? next.address : ""} …`;
+    report.hidden = true;
+    find("#problem").hidden = true;
+  }
+  const answer = await ask({
+    source: sourceOf(next),
+    options: { ...numberIn("length", length), ...numberIn("trainedLength", trained) },
+  });
+  if (answer === undefined || mine !== turn) return;
+  opening.hidden = true;
+  if ("problem" in answer) {
+    fail(answer.problem);
+    return;
+  }
+  open = next;
+  find("#problem").hidden = true;
+  showReport(answer.diagnosis, nameOf(next) ?? answer.diagnosis.name);
+}
+
+function numberIn(key: keyof Question["options"], { value }: HTMLInputElement): Question["options"] {
+  return value === "" ? {} : { [key]: Number(value) };
+}
+
+/** Shows only the message, with a way back to the last report. */
+function fail(message: string): void {
+  find("#problem-text").textContent = message;
+  const back = find<HTMLButtonElement>("#back");
+  back.hidden = open === undefined || open === given;
+  back.textContent = `Back to ${find("#model").textContent}`;
+  find("#problem").hidden = false;
+  report.hidden = true;
   report.setAttribute("aria-busy", "false");
 }
 
 function showReport(diagnosis: Diagnosis, name: string): void {
-  const { verdict, family } = diagnosis;
+  const { verdict, family, findings } = diagnosis;
+  showInList(name);
   find("#model").textContent = family === null || family === name ? name : `${name} (${family})`;
   const shown = find("#verdict");
   shown.dataset["status"] = verdict.status;
   if (shown.textContent.trim() !== verdict.text) shown.textContent = verdict.text;
   find("#parts").replaceChildren(...reportParts(diagnosis));
+  const isMissing = findings.some(({ code }) => code === "trained-length-missing");
+  find("#trained").hidden = !isMissing && trained.value === "";
+  report.hidden = false;
+  report.setAttribute("aria-busy", "false");
 }
 
-/** Shows what the list names, or the reader's own file, which the list calls "your file". */
-function showChosen(): void {
-  const example = exampleFiles.find(({ id }) => id === list.value);
-  if (example !== undefined) void show({ source: example.config, name: example.name });
-  else if (open !== undefined) void show(open);
+/** The list of models names what is open, the reader's own too. */
+function showInList(name: string): void {
+  if (open === undefined || open.kind === "example") {
+    list.value = open?.id ?? FIRST;
+    return;
+  }
+  own = open;
+  list.querySelector(`[value=${OWN}]`)?.remove();
+  list.prepend(new Option(name, OWN));
+  list.value = OWN;
 }
 
-function selectOpen({ name }: Open): void {
-  const example = exampleFiles.find((file) => file.name === name);
-  if (example !== undefined) list.value = example.id;
+function sourceOf(given: Exclude<Given, { kind: "lost" }>): Question["source"] {
+  if (given.kind === "example") return exampleFiles.find(({ id }) => id === given.id)!.config;
+  if (given.kind === "address") return given.address;
+  if (given.kind === "text") return new File([given.text], given.name);
+  return given.files.length === 1 ? given.files[0]! : given.files;
 }
 
-/** Diagnoses the reader's own file, and adds it to the list. */
-async function showOwn(source: Source): Promise<void> {
-  const own: Open = { source, name: undefined };
-  await show(own);
-  if (open !== own) return;
-  list.querySelector("[data-own]")?.remove();
-  const option = new Option(find("#model").textContent, "own");
-  option.dataset["own"] = "";
-  list.prepend(option);
-  option.selected = true;
+function nameOf(given: Given): string | undefined {
+  return given.kind === "example" ? exampleFiles.find(({ id }) => id === given.id)?.name : undefined;
 }
 
 async function showFiles(files: readonly File[]): Promise<void> {
-  if (files.length > 0) await showOwn(files.length === 1 ? files[0]! : files);
+  const [first, ...others] = files;
+  if (first === undefined) return;
+  const isConfig = others.length === 0 && first.name.endsWith(".json") && first.size <= MOST_BYTES;
+  // the text of a config.json can be in a link
+  await show(isConfig ? { kind: "text", text: await first.text(), name: first.name } : { kind: "files", files });
 }
 
-list.replaceChildren(
-  ...exampleFiles.map(({ id, name }) => new Option(name, id, id === "qwen2.5-7b", id === "qwen2.5-7b")),
-);
-readAddress("doctor", form);
-showChosen();
+list.replaceChildren(...exampleFiles.map(({ id, name }) => new Option(name, id, id === FIRST, id === FIRST)));
+readNumbers([length, trained]);
+const start = readGiven(exampleFiles.map(({ id }) => id)) ?? { kind: "example", id: FIRST };
+report.hidden = start.kind !== "example" || start.id !== FIRST; // the HTML has the report on the first example
+void show(start);
 
 let timer: ReturnType<typeof setTimeout> | undefined;
 form.addEventListener("submit", (event) => event.preventDefault());
 form.addEventListener("input", ({ target }) => {
-  writeAddress("doctor", form);
   clearTimeout(timer);
-  timer = setTimeout(showChosen, target === length ? PAUSE_MS : 0);
+  const chosen: Given | undefined = list.value === OWN ? own : { kind: "example", id: list.value };
+  const next = target === list ? chosen : given;
+  if (next !== undefined) timer = setTimeout(() => void show(next), target === list ? 0 : PAUSE_MS);
+});
+find("#back").addEventListener("click", () => {
+  if (open !== undefined) void show(open);
 });
 
 for (const id of ["#files", "#folder"]) {
@@ -115,13 +159,14 @@ for (const id of ["#files", "#folder"]) {
 
 find<HTMLFormElement>("#by-address").addEventListener("submit", (event) => {
   event.preventDefault();
-  void showOwn(String(new FormData(event.target as HTMLFormElement).get("address")));
+  const address = modelAddress(String(new FormData(event.target as HTMLFormElement).get("address")));
+  void show({ kind: "address", address });
 });
 
 find<HTMLFormElement>("#by-text").addEventListener("submit", (event) => {
   event.preventDefault();
   const text = String(new FormData(event.target as HTMLFormElement).get("text"));
-  void showOwn(new File([text], "config.json"));
+  void show({ kind: "text", text, name: "config.json" });
 });
 
 // a file dropped outside the drop zone would replace the page

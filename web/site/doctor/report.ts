@@ -22,7 +22,9 @@ export function reportParts(diagnosis: Diagnosis): HTMLElement[] {
     ...(diagnosis.layersWithoutRope.length > 0
       ? [withText("p", `${diagnosis.layersWithoutRope.length} more layers have no RoPE.`)]
       : []),
-    ...(memory ? [withText("h3", "Memory of its KV cache"), ...memoryParts(memory, diagnosis.isRequested ? length : undefined)] : []),
+    ...(memory
+      ? [withText("h3", "Memory of its KV cache"), ...memoryParts(memory, diagnosis.isRequested ? length : undefined)]
+      : []),
     ...(systems.length > 0 ? [withText("h3", "What each system does with it"), systemTable(systems)] : []),
     ...systems.flatMap(({ reasons }) => reasons.map((reason) => withText("p", reason))),
   ];

@@ -1,5 +1,6 @@
 // The page: opens models that the reader drops, chooses or downloads, and connects the parts that work with the open one.
 import { readAddress, writeAddress } from "../page/address.js";
+import { modelAddress } from "../page/model_address.js";
 import { find, withText } from "../page/elements.js";
 import { runtime } from "../page/runtime.js";
 import { fetchSmallModel } from "../page/small_model.js";
@@ -74,7 +75,7 @@ function report(text: string, actions: [string, () => void][] = []): void {
 
 async function openAddress(address: string): Promise<void> {
   // the address of a file's page, as people copy it
-  const file = address.replace(/^(https:\/\/huggingface\.co\/.*)\/blob\//, "$1/resolve/");
+  const file = modelAddress(address);
   await open({ source: () => new URL(file, location.href), address: file });
 }
 

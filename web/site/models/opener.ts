@@ -1,5 +1,6 @@
 // Opens models. Each gets a Worker of its own, and the model that is open stays until the next one is ready.
 import { load, type ModelSource, type RopewalkError, type WorkerModel, type WorkerRopewalk } from "ropewalk/worker";
+import { problemText } from "../page/problem.js";
 import { bytesText } from "../page/units.js";
 
 /** What to open. */
@@ -65,9 +66,13 @@ export class Opener {
       await rw?.dispose(); // its wasm memory never shrinks
       const canResume = address !== undefined && arrived !== "";
       if (this.#opening !== opening) return undefined;
-      const { message, code } = error as RopewalkError;
+      const { code } = error as RopewalkError;
       const stopped = canResume ? `Stopped at ${arrived}. What has arrived is kept on this device.` : "Stopped.";
-      return { message: signal.aborted ? stopped : message, isOutOfMemory: code === "OUT_OF_MEMORY", canResume };
+      return {
+        message: signal.aborted ? stopped : problemText(error),
+        isOutOfMemory: code === "OUT_OF_MEMORY",
+        canResume,
+      };
     } finally {
       if (this.#opening === opening) this.#opening = undefined;
     }
