@@ -13,7 +13,15 @@ const copies = join(root, "build", "guide");
 
 /** Addresses of the other pages of the site. TypeDoc has no relative links in its header, so they are replaced in what it writes. */
 const SITE = "https://site.invalid/";
-const LINKS = { "RoPE Lab": "index.html", Doctor: "doctor/index.html", Models: "models/index.html" };
+const LINKS = {
+  "RoPE Lab": "index.html",
+  Doctor: "doctor/index.html",
+  Models: "models/index.html",
+  Guide: "guide/index.html",
+};
+
+/** Markdown has no tables without a header, so those of the start page have an empty one. */
+const EMPTY_HEADER = /<thead>\s*<tr>(\s*<th[^>]*><\/th>)+\s*<\/tr>\s*<\/thead>/g;
 
 /** Writes the guide into `folder`. */
 export async function writeGuide(folder) {
@@ -81,6 +89,7 @@ async function finishPages(folder) {
       path,
       html
         .replaceAll(SITE, up)
+        .replaceAll(EMPTY_HEADER, "")
         .replace("<head>", `<head><meta http-equiv="Content-Security-Policy" content="${policy}"/>`),
     );
   }

@@ -242,6 +242,16 @@ test("cached models are listed by URL and removed", async (t) => {
   await expectError(deleteCachedModel(platform, "::"), "INVALID_ARGUMENT", "source", /must be a URL/);
 });
 
+const MISSING_WEIGHTS = "model.safetensors or model.safetensors.index.json: file";
+
+test("a download that fails before its first piece isn't listed", async (t) => {
+  const { stored: _, ...store } = fakeOpfs();
+  const platform = { ...fetchOnly, ...store };
+  const { url } = await serve(t, {});
+  await expectError(openModel(platform, `${url}nothing/`, { cache: "opfs" }), "NETWORK", MISSING_WEIGHTS);
+  assert.deepEqual(await cachedModels(platform), []);
+});
+
 test("a file shared by two models counts for the one opened last", async (t) => {
   const { stored: _, ...store } = fakeOpfs();
   const platform = { ...fetchOnly, ...store };

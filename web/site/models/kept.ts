@@ -5,7 +5,7 @@ import { bytesText } from "../page/units.js";
 
 /** Lists them. `open` is called with the address of the one to open. */
 export async function showKept(rw: Ropewalk, open: (address: string) => void): Promise<void> {
-  const models = (await rw.cachedModels()).filter(({ size }) => size > 0); // 0 for an address without a file
+  const models = await rw.cachedModels();
   const again = (): Promise<void> => showKept(rw, open);
   find("#kept").hidden = models.length === 0;
   find("#kept tbody").replaceChildren(...models.map((model) => rowOf(rw, model, open, again)));

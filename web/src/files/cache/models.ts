@@ -17,7 +17,7 @@ export interface CachedModel {
   size: number;
 }
 
-/** Lists the cached models of all stores. @internal */
+/** Lists the cached models of all stores. A download that failed before its first piece has left only records, so it isn't one. @internal */
 export async function cachedModels(platform: FilePlatform): Promise<CachedModel[]> {
   const models: CachedModel[] = [];
   for (const [cache, store] of await existingStores(platform)) {
@@ -32,7 +32,7 @@ export async function cachedModels(platform: FilePlatform): Promise<CachedModel[
       const ofVersion = pieces.filter((piece) => piece.version === version);
       model.bytes += ofVersion.reduce((sum, { index }) => sum + pieceLength(store, size, index), 0);
     }
-    for (const model of bySource.values()) models.push(model);
+    models.push(...[...bySource.values()].filter(({ bytes }) => bytes > 0));
   }
   return models;
 }
