@@ -76,6 +76,28 @@ async function useLive(t, browser, name) {
     await waitForStrip(expectedText("yarn", "YaRN"));
   });
 
+  await t.test(
+    "a story number becomes a whole number from 1, and an own story shows no charts before it is told",
+    async () => {
+      for (const [typed, becomes] of [
+        ["0", "1"],
+        ["-3", "1"],
+        ["2.6", "3"],
+        ["", "1"],
+      ]) {
+        await set("seed", typed);
+        await page.$eval("#live [name=seed]", (input) => input.dispatchEvent(new Event("change", { bubbles: true })));
+        assert.equal(await page.$eval("#live [name=seed]", ({ value }) => value), becomes);
+      }
+      await waitForStrip(expectedText("yarn", "YaRN"));
+      await set("text", "tell");
+      await page.waitForFunction(() => !document.querySelector("#live-strip").checkVisibility());
+      for (const part of ["charts", "attention-part"]) assert.equal(await isShown(`#live-${part}`), false, part);
+      await set("text", "read");
+      await page.waitForFunction(() => document.querySelector("#live-strip").checkVisibility());
+    },
+  );
+
   await t.test("a download that fails ends in a message, and the button tries again", async () => {
     await page.evaluate(() => {
       const real = globalThis.fetch;
