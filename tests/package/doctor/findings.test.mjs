@@ -144,6 +144,52 @@ test("values that can't be are errors with their path", async () => {
   assert.equal((await codesOf({ model_type: "brand_new" }))["unknown-family"].severity, "error");
 });
 
+test("faults of old versions with rope_scaling aren't found in rope_parameters, which they don't read", async () => {
+  const { rope_theta, ...rest } = qwen;
+  const parameters = { rope_type: "yarn", rope_theta, factor: 4, original_max_position_embeddings: 32768 };
+  const found = await codesOf({ ...rest, rope_parameters: parameters }, 100000);
+  assert.equal(found["factor-ignored"], undefined);
+  assert.equal(found["original-length-unrecognized"], undefined);
+  assert.ok(found["context-capped"] && found["new-spelling"]);
+});
+
+test("Gemma 3 with rope_parameters by kind of layer: old programs have their own default base", async () => {
+  const gemma = {
+    model_type: "gemma3_text",
+    head_dim: 256,
+    num_hidden_layers: 26,
+    sliding_window: 512,
+    sliding_window_pattern: 6,
+    max_position_embeddings: 131072,
+    rope_parameters: {
+      full_attention: { rope_type: "linear", factor: 8, rope_theta: 1e6 },
+      sliding_attention: { rope_type: "default", rope_theta: 1e4 },
+    },
+  };
+  const { "new-spelling": found } = await codesOf(gemma);
+  assert.equal(found.severity, "warning");
+  assert.match(found.text, /the base that is their default for this family/);
+  assert.doesNotMatch(found.text, /10,000/);
+});
+
+test("the base of GPT-NeoX has another name", async () => {
+  const neox = { model_type: "gpt_neox", hidden_size: 4096, num_attention_heads: 32, max_position_embeddings: 2048 };
+  assert.equal((await codesOf({ ...neox, rotary_emb_base: 10000 }))["base-missing"], undefined);
+});
+
+test("attn_factor that cancels YaRN's own leaves nothing to warn of at a context shift", async () => {
+  const scaling = { rope_type: "yarn", factor: 4, original_max_position_embeddings: 32768, attn_factor: 0.878 };
+  const found = await codesOf({ ...extended, model_type: "qwen3", head_dim: 128, rope_scaling: scaling });
+  assert.equal(found["context-shift"], undefined);
+});
+
+test("a window in every layer", async () => {
+  const mistral = { ...qwen, model_type: "mistral", sliding_window: 4096 };
+  assert.match((await codesOf(mistral, 100000))["window-within-length"].text, /^No layer sees more than 4,096 tokens/);
+  assert.equal((await codesOf(qwen, 100000))["window-within-length"], undefined);
+  assert.equal((await codesOf(mistral, 20000))["window-within-length"], undefined);
+});
+
 test("longrope's two lists", async () => {
   const lists = { short_factor: Array(48).fill(1), long_factor: Array.from({ length: 48 }, (_, i) => 1 + i) };
   const phi = { model_type: "phi3", hidden_size: 3072, num_attention_heads: 32, max_position_embeddings: 131072 };

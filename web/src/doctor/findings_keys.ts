@@ -2,9 +2,15 @@
 import { isDict } from "../base/dict.js";
 import { isAbsent } from "../config/values.js";
 import { overrideRopeConfig } from "../config/rope_config.js";
-import { numberOf, shown, tokens, valueOf } from "./facts.js";
+import { type Facts, numberOf, shown, tokens, valueOf } from "./facts.js";
 import { type Check, finding, issue } from "./findings.js";
 import { compare, differenceText, planIn } from "./plans.js";
+
+/** Families that transformers had by then, and that people extend. */
+const OLD_FAMILIES = ["llama", "mistral", "mixtral", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe"];
+
+/** Names of the base in a family. */
+const baseKeys = ({ traits }: Facts): string[] => ["rope_theta", traits.theta_key ?? "rope_theta"];
 
 const legacyType: Check = ({ scaling, path }) =>
   scaling["type"] === undefined || scaling["rope_type"] !== undefined
@@ -28,18 +34,26 @@ const bothSpellings: Check = ({ facts }) =>
       )
     : undefined;
 
+/** Transformers 4 has never read rope_parameters, so what it did wrong with rope_scaling doesn't matter then. */
+const isNewSpelling = (facts: Facts): boolean =>
+  isDict(valueOf(facts, "rope_parameters")) && !isDict(valueOf(facts, "rope_scaling"));
+
 /** Programs before transformers 5 take the base from the top level, and the scaling from rope_scaling. */
 const newSpelling: Check = ({ facts, main, rw, length }) => {
-  const isNew = isDict(valueOf(facts, "rope_parameters")) && !isDict(valueOf(facts, "rope_scaling"));
-  if (!isNew) return undefined;
-  const base = numberOf(facts, ["rope_theta", "rotary_emb_base"]) ?? 10000;
-  const old = overrideRopeConfig(main.config, { rope_theta: base, rope_scaling: null });
+  if (!isNewSpelling(facts)) return undefined;
+  // in families whose layers differ, so do the defaults
+  const base = numberOf(facts, baseKeys(facts)) ?? facts.traits.rope_theta ?? (main.kind === null ? 10000 : undefined);
+  const old = overrideRopeConfig(main.config, { rope_theta: base ?? main.base, rope_scaling: null });
   const difference = compare(planIn(rw, old, "hf", length), planIn(rw, main.config, "hf", length));
+  const used =
+    base === undefined
+      ? "the base that is their default for this family, and no scaling"
+      : `base ${shown(base)} and no scaling (${differenceText(difference)})`;
   return finding(
     "new-spelling",
-    difference.same ? "note" : "warning",
+    difference.same && base !== undefined ? "note" : "warning",
     `${facts.prefix}rope_parameters`,
-    `is the spelling of transformers 5. Programs made for version 4 read rope_theta and rope_scaling at the top level instead: they would use base ${shown(base)} and no scaling (${differenceText(difference)}). Add the old keys for them.`,
+    `is the spelling of transformers 5. Programs made for version 4 read rope_theta and rope_scaling at the top level instead: they would use ${used}. Add the old keys for them.`,
     issue("sglang#26187"),
   );
 };
@@ -49,7 +63,14 @@ const factorIgnored: Check = ({ main, rw, length, scaling, path, facts }) => {
   const { factor, original_max_position_embeddings: original } = main.config.rope_scaling ?? {};
   const max = numberOf(facts, "max_position_embeddings");
   const isYarn = main.rope_type === "yarn" && scaling["factor"] !== undefined && original !== undefined;
-  if (!isYarn || factor === undefined || max === undefined || max < original || max / original === factor)
+  if (
+    !isYarn ||
+    isNewSpelling(facts) ||
+    factor === undefined ||
+    max === undefined ||
+    max < original ||
+    max / original === factor
+  )
     return undefined;
   const derived = overrideRopeConfig(main.config, { rope_scaling: { factor: max / original } });
   const difference = compare(planIn(rw, derived, "hf", length), planIn(rw, main.config, "hf", length));
@@ -95,14 +116,11 @@ const originalLengthMissing: Check = ({ main, facts, scaling, path }) => {
   );
 };
 
-/** Families that transformers had by then, and that people extend. */
-const OLD_FAMILIES = ["llama", "mistral", "mixtral", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe"];
-
 /** Before PR #36877, transformers took max_position_embeddings for the trained length. */
 const originalLengthUnrecognized: Check = ({ main, rw, length, scaling, path, facts }) => {
   const original = scaling["original_max_position_embeddings"];
   const max = numberOf(facts, "max_position_embeddings");
-  const isOld = OLD_FAMILIES.includes(facts.family ?? "");
+  const isOld = OLD_FAMILIES.includes(facts.family ?? "") && !isNewSpelling(facts);
   if (!isOld || main.rope_type !== "yarn" || typeof original !== "number" || max === undefined) return undefined;
   const old = overrideRopeConfig(main.config, { rope_scaling: { original_max_position_embeddings: max } });
   const difference = compare(planIn(rw, old, "hf", length), planIn(rw, main.config, "hf", length));
@@ -148,7 +166,7 @@ const attentionFactor: Check = ({ main, path, systems, facts }) => {
 const baseMissing: Check = ({ main, facts, scaling }) => {
   const isGiven = facts.isGguf
     ? valueOf(facts, [], "rope.freq_base") !== undefined
-    : main.base !== 10000 || scaling["rope_theta"] !== undefined || valueOf(facts, "rope_theta") !== undefined;
+    : main.base !== 10000 || scaling["rope_theta"] !== undefined || valueOf(facts, baseKeys(facts)) !== undefined;
   if (isGiven || main.rope_type === "custom" || main.base !== 10000) return undefined;
   return finding(
     "base-missing",

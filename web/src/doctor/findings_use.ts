@@ -22,6 +22,20 @@ const pastTrained: Check = ({ main, length, rw }) => {
   );
 };
 
+/** Distances never leave the trained range if every layer has a window within it. */
+const windowOfAllLayers: Check = ({ main, length }) => {
+  const served = servedLength(main.config);
+  const { window } = main;
+  if (!window || served === null || window > served || length <= served) return undefined;
+  return finding(
+    "window-within-length",
+    "note",
+    "",
+    `No layer sees more than ${tokens(window)} tokens, so in a system that applies this window, the model reads any length without a scaling, and forgets what is farther back. Not all systems apply it: llama.cpp doesn't for Mistral 7B v0.1.`,
+    "docs/kv_caches.md",
+  );
+};
+
 const contextCapped: Check = ({ main, facts }) => {
   const scaled = scaledLength(main.config);
   const max = main.config.max_position_embeddings;
@@ -59,7 +73,7 @@ const contextShift: Check = ({ main, rw, length, path }) => {
     if (error instanceof RopewalkError) return undefined;
     throw error;
   }
-  if (Math.abs(plan.attention_factor - 1) < 1e-6) return undefined;
+  if (Math.abs(plan.attention_factor - 1) < 1e-3) return undefined; // too little to matter
   return finding(
     "context-shift",
     "warning",
@@ -172,6 +186,7 @@ const ggufAttnFactor: Check = ({ facts }: Case) => {
 /** In the order in which they are listed. */
 export const USE_CHECKS: readonly Check[] = [
   pastTrained,
+  windowOfAllLayers,
   llama3Forgotten,
   contextCapped,
   dynamicKeys,

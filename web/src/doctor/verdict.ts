@@ -39,9 +39,8 @@ export function verdictWithoutRope(facts: Facts, findings: readonly Finding[]): 
 /** Why nothing can be said, in short: the finding has the details. */
 function whyOf(fault: Finding | undefined): string {
   if (fault === undefined) return "the file has no layers with RoPE";
-  return fault.code === "unknown-family"
-    ? "the file doesn't name a model that is known"
-    : `${fault.field} has an error`;
+  if (fault.code === "unknown-family") return "the file doesn't name a model that is known";
+  return `${fault.field} ${/^is (missing|required)/.test(fault.text) ? "is missing" : "has an error"}`;
 }
 
 const NO_LENGTH: Verdict = {
