@@ -81,6 +81,7 @@ function fail(message: string): void {
   back.hidden = open === undefined || open === given;
   back.textContent = `Back to ${find("#model").textContent}`;
   find("#problem").hidden = false;
+  find("#not-linked").hidden = true;
   report.hidden = true;
   report.setAttribute("aria-busy", "false");
 }
