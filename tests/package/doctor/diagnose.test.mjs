@@ -190,6 +190,22 @@ test("a file without its length: one finding, and the recipe once the length is 
   await assert.rejects(diagnose(rw, qwen, { trainedLength: 0 }), { code: "INVALID_ARGUMENT", field: "trainedLength" });
 });
 
+test("a multimodal Gemma 3 leaves out its length; vLLM doesn't multiply it by the factor", async () => {
+  // as released with gemma-3-4b-it, without the other parts
+  const text_config = {
+    hidden_size: 2560,
+    model_type: "gemma3_text",
+    num_hidden_layers: 34,
+    rope_scaling: { factor: 8.0, rope_type: "linear" },
+    sliding_window: 1024,
+  };
+  const { verdict, systems, findings, trainedLength } = await diagnosed({ model_type: "gemma3", text_config }, 100000);
+  assert.equal(verdict.status, "fits");
+  assert.equal(trainedLength, 131072); // the default of Gemma3TextConfig
+  assert.equal(systems.find(({ system }) => system === "vLLM").maxLength, 131072);
+  assert.deepEqual(findings, []);
+});
+
 test("without a length, the verdict says that none was given", async () => {
   const { verdict, length } = await diagnosed(qwen);
   assert.equal(verdict.text, "Fits: made for 32,768 tokens. You gave no length, so this is for all of it.");

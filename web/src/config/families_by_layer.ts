@@ -45,15 +45,19 @@ export const layeredRows = (): readonly FamilyRow[] => [
     {
       hf: "gemma3 gemma3_text t5gemma2_text t5gemma2_decoder", gguf: "gemma3 gemma-embedding",
       head_dim: 256, softmax: QUERY_SCALAR, wide_softmax_blocks: 62, layers: GEMMA, gguf_sliding: "plain",
+      max_position_embeddings: 131072,
     },
-    { hf: "gemma3n gemma3n_text", gguf: "gemma3n", head_dim: 256, softmax: 1, layers: GEMMA, gguf_sliding: "plain" },
+    {
+      hf: "gemma3n gemma3n_text", gguf: "gemma3n", head_dim: 256, softmax: 1, layers: GEMMA, gguf_sliding: "plain",
+      max_position_embeddings: 32768,
+    },
     {
       hf: "embedding_gemma2_text", head_dim: 256, softmax: 1,
       layers: kinds({ rope_theta: 1e6, ...GLOBAL_HEAD }, { rope_theta: 1e4 }),
     },
     {
       hf: "gemma4 gemma4_text gemma4_unified gemma4_unified_text diffusion_gemma_text", gguf: "gemma4 gemma4-assistant",
-      head_dim: 256, softmax: 1, layers: GEMMA_4, gguf_sliding: "plain",
+      head_dim: 256, softmax: 1, layers: GEMMA_4, gguf_sliding: "plain", max_position_embeddings: 131072,
     },
     { hf: "modernbert modernbert-decoder", gguf: "modern-bert", layers: MODERNBERT, gguf_sliding: "plain" },
     { hf: "ultrabert", layers: kinds({ rope_theta: 2560000 }, { rope_theta: 1e4 }) },

@@ -30,6 +30,8 @@ export interface Family {
   head_dim?: number;
   hidden_size?: number;
   num_attention_heads?: number;
+  /** For families whose multimodal files leave it out, because it is the class's default. */
+  max_position_embeddings?: number;
   original_max_position_embeddings?: number;
   /** Default of the class, for configs with neither rope_scaling nor rope_parameters. */
   rope_scaling?: RopeScaling;

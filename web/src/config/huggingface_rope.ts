@@ -63,7 +63,7 @@ export function readRope(
     pairing: family.pairing === "interleaved_to_half" && config["rope_interleave"] === false ? "half" : family.pairing,
     rope_theta: rope_theta ?? thetaOf(text, family),
     ...rotated,
-    max_position_embeddings: integerOf(text, MAX_LENGTH),
+    max_position_embeddings: integerOf(text, MAX_LENGTH) ?? family.max_position_embeddings,
     original_max_position_embeddings: original,
     rope_scaling: withAxes(checkScaling(scaling, path + where), family, rotatedPairs(head_dim, rotated), path + where),
     softmax_scale: mla?.softmax_scale ?? softmaxScaleOf(text, family, head_dim),

@@ -75,6 +75,8 @@ function maxLengthOf(
   length: number,
 ): number | null {
   if (compat === "hf") return null; // transformers generates past any length
+  // vLLM takes Gemma 3's length for the extended one (vllm/config/model.py)
+  if (compat === "vllm" && config.model_type?.includes("gemma3")) return config.max_position_embeddings ?? null;
   const { max_length } = planIn(rw, config, compat, length);
   return max_length > 0 ? max_length : null;
 }

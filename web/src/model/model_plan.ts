@@ -115,7 +115,10 @@ export function planOf(
         hasExperts: experts?.hasExperts(layer) ?? false,
       };
     }),
-    trainedLength: reader.integer([["max_position_embeddings", "n_positions"], "context_length"], 2048),
+    trainedLength: reader.integer(
+      [["max_position_embeddings", "n_positions"], "context_length"],
+      ropes("full_attention").max_position_embeddings ?? 2048,
+    ),
   };
 }
 
