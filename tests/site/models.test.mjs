@@ -174,7 +174,7 @@ async function useModels(t, browser, name) {
     await has("#model-name", "model.gguf");
     await has("#model-facts", "trained on 128 tokens");
     await becomesShown("#kept");
-    assert.match(await textOf("#kept"), /model\.gguf\d+\.\d KB/);
+    assert.match(await textOf("#kept"), /model\.gguf\d+\.\d KiB/);
     await click("#kept button:last-child");
     await page.waitForFunction(() => !document.querySelector("#kept").checkVisibility());
     assert.equal(await isShown("#chat"), true);
