@@ -124,6 +124,16 @@ void unpack_iq4_nl(const std::uint8_t* block, UnpackedBlock& unpacked) {
   for (int i = 0; i < 32; ++i) unpacked.quants[i] = kIq4Values[nibble(block + 2, i)];
 }
 
+void unpack_q1_0(const std::uint8_t* block, UnpackedBlock& unpacked) {
+  unpacked.scale = half_at(block);
+  for (int i = 0; i < 128; ++i) unpacked.quants[i] = (block[2 + i / 8] >> i % 8 & 1) == 1 ? 1 : -1;
+}
+
+void unpack_q2_0(const std::uint8_t* block, UnpackedBlock& unpacked) {
+  unpacked.scale = half_at(block);
+  for (int i = 0; i < 64; ++i) unpacked.quants[i] = static_cast<std::int8_t>((block[2 + i / 4] >> i % 4 * 2 & 3) - 1);
+}
+
 }  // namespace
 
 void unpack_block(WeightFormat format, const std::uint8_t* block, UnpackedBlock& unpacked) {
@@ -145,6 +155,8 @@ void unpack_block(WeightFormat format, const std::uint8_t* block, UnpackedBlock&
     case WeightFormat::q5_k: return unpack_q5_k(block, unpacked);
     case WeightFormat::q6_k: return unpack_q6_k(block, unpacked);
     case WeightFormat::iq4_nl: return unpack_iq4_nl(block, unpacked);
+    case WeightFormat::q1_0: return unpack_q1_0(block, unpacked);
+    case WeightFormat::q2_0: return unpack_q2_0(block, unpacked);
   }
 }
 

@@ -12,6 +12,7 @@ constexpr LaneConstants lane_constants() {
     lanes.bits_0_3[i] = 0x0F;
     lanes.bits_0_5[i] = 0x3F;
     lanes.bits_4_5[i] = 0x30;
+    lanes.bit_1[i] = 0x02;
     lanes.bit_2[i] = 0x04;
     lanes.bit_4[i] = 0x10;
     lanes.bit_7[i] = 0x80;

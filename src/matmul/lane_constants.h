@@ -12,11 +12,11 @@ namespace ropewalk {
 
 struct alignas(16) LaneConstants {
   using Bytes = std::uint8_t[16];
-  Bytes bits_0_1, bits_0_3, bits_0_5, bits_4_5, bit_2, bit_4, bit_7;  // of each byte
-  Bytes low_bytes;                                                    // of each 16 bits
-  Bytes ones;                                                         // as 16 bits
-  Bytes f16_bits, f16_bias;                                           // of an f16 as f32 lanes, and 2^112, which corrects its exponent
-  Bytes iq4_quants;                                                   // the values of iq4_nl plus 128
+  Bytes bits_0_1, bits_0_3, bits_0_5, bits_4_5, bit_1, bit_2, bit_4, bit_7;  // of each byte
+  Bytes low_bytes;                                                           // of each 16 bits
+  Bytes ones;                                                                // as 16 bits
+  Bytes f16_bits, f16_bias;  // of an f16 as f32 lanes, and 2^112, which corrects its exponent
+  Bytes iq4_quants;          // the values of iq4_nl plus 128
 };
 
 extern const LaneConstants kLanes;

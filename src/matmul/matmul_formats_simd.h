@@ -63,9 +63,9 @@ inline v128_t pairs_of(v128_t low, v128_t high) {
 }
 
 // Base of the formats with one scale.
-template <int Offset, bool Minimums = false>
+template <int Offset, bool Minimums = false, int Elements = 32>
 struct SimpleBlock {
-  static constexpr int kElements = 32, kParts = 1, kRuns = 1, kOffset = Offset;
+  static constexpr int kElements = Elements, kParts = 1, kRuns = 1, kOffset = Offset;
   static constexpr bool kSubScales = false, kMinimums = Minimums;
 
   SimpleBlock(const std::uint8_t* block, int half, Scales scales) : fields(block, half, scales) {}
@@ -118,6 +118,24 @@ struct BlockIq4Nl : SimpleBlock<128> {
   v128_t quants(int, int) const {
     const v128_t indices = bits_from<Unit / 4 * 4>(fields.word(1, Unit % 4), kLanes.bits_0_3);
     return wasm_i8x16_swizzle(lanes(kLanes.iq4_quants), indices);
+  }
+};
+
+struct BlockQ1_0 : SimpleBlock<1, false, 128> {
+  static constexpr WeightFormat kFormat = WeightFormat::q1_0;
+  using SimpleBlock::SimpleBlock;
+  template <int, int Unit>
+  v128_t quants(int outer, int) const {
+    return bits_from<Unit - 1>(fields.word(1, outer), kLanes.bit_1);
+  }
+};
+
+struct BlockQ2_0 : SimpleBlock<1, false, 64> {
+  static constexpr WeightFormat kFormat = WeightFormat::q2_0;
+  using SimpleBlock::SimpleBlock;
+  template <int, int Unit>
+  v128_t quants(int outer, int) const {
+    return bits_from<Unit % 4 * 2>(fields.word(1, 2 * outer + Unit / 4), kLanes.bits_0_1);
   }
 };
 

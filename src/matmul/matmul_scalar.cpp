@@ -85,7 +85,7 @@ const MatmulKernels kScalarMatmulKernels = {
      multiply_quantized<WeightFormat::q4_0>, multiply_quantized<WeightFormat::q4_1>, multiply_quantized<WeightFormat::q5_0>,
      multiply_quantized<WeightFormat::q5_1>, multiply_quantized<WeightFormat::q2_k>, multiply_quantized<WeightFormat::q3_k>,
      multiply_quantized<WeightFormat::q4_k>, multiply_quantized<WeightFormat::q5_k>, multiply_quantized<WeightFormat::q6_k>,
-     multiply_quantized<WeightFormat::iq4_nl>},
+     multiply_quantized<WeightFormat::iq4_nl>, multiply_quantized<WeightFormat::q1_0>, multiply_quantized<WeightFormat::q2_0>},
     {}};
 
 }  // namespace ropewalk

@@ -244,14 +244,16 @@ constexpr MatmulKernels simd_matmul_kernels(const char* name) {
            quantized_token<Arithmetic, Bytes, BlockQ5_1>, quantized_token<Arithmetic, Bytes, BlockQ2K>,
            quantized_token<Arithmetic, Bytes, BlockQ3K>, quantized_token<Arithmetic, Bytes, BlockQ4K>,
            quantized_token<Arithmetic, Bytes, BlockQ5K>, quantized_token<Arithmetic, Bytes, BlockQ6K>,
-           quantized_token<Arithmetic, Words, BlockIq4Nl>},
+           quantized_token<Arithmetic, Words, BlockIq4Nl>, quantized_token<Arithmetic, Bytes, BlockQ1_0>,
+           quantized_token<Arithmetic, Bytes, BlockQ2_0>},
           {unpack_floats<Arithmetic, float>, unpack_floats<Arithmetic, Float16>, unpack_floats<Arithmetic, BFloat16>,
            unpack_quantized<Arithmetic, Words, BlockQ8_0>, unpack_quantized<Arithmetic, Bytes, BlockQ4_0>,
            unpack_quantized<Arithmetic, Bytes, BlockQ4_1>, unpack_quantized<Arithmetic, Bytes, BlockQ5_0>,
            unpack_quantized<Arithmetic, Bytes, BlockQ5_1>, unpack_quantized<Arithmetic, Words, BlockQ2K>,
            unpack_quantized<Arithmetic, Words, BlockQ3K>, unpack_quantized<Arithmetic, Bytes, BlockQ4K>,
            unpack_quantized<Arithmetic, Bytes, BlockQ5K>, unpack_quantized<Arithmetic, Words, BlockQ6K>,
-           unpack_quantized<Arithmetic, Words, BlockIq4Nl>}};
+           unpack_quantized<Arithmetic, Words, BlockIq4Nl>, unpack_quantized<Arithmetic, Bytes, BlockQ1_0>,
+           unpack_quantized<Arithmetic, Bytes, BlockQ2_0>}};
 }
 
 }  // namespace ropewalk

@@ -29,18 +29,31 @@ class Words {
     for (int i = 0; i < count; ++i) store(i, load(i) ^ each(0x80808080));
   }
 
-  // Bit 4 · u + b becomes bit u of byte b.
-  void spread_bits() {
-    const Word bits = load(0);
-    Word spread = 0;
-    for (int u = 0; u < 8; ++u) spread |= ((bits >> 4 * u & each(15)) * 0x00204081 & each(0x01010101)) << u;
-    store(0, spread);
+  // Bit 4 · u + b of a word becomes bit u of byte b.
+  void spread_bits(int count) {
+    for (int i = 0; i < count; ++i) {
+      const Word bits = load(i);
+      Word spread = 0;
+      for (int u = 0; u < 8; ++u) spread |= ((bits >> 4 * u & each(15)) * 0x00204081 & each(0x01010101)) << u;
+      store(i, spread);
+    }
   }
-  void join_bits() {
-    const Word spread = load(0);
-    Word bits = 0;
-    for (int u = 0; u < 8; ++u) bits |= ((spread >> u & each(0x01010101)) * 0x01020408 >> 24 & each(15)) << 4 * u;
-    store(0, bits);
+  void join_bits(int count) {
+    for (int i = 0; i < count; ++i) {
+      const Word spread = load(i);
+      Word bits = 0;
+      for (int u = 0; u < 8; ++u) bits |= ((spread >> u & each(0x01010101)) * 0x01020408 >> 24 & each(15)) << 4 * u;
+      store(i, bits);
+    }
+  }
+
+  // Pair b of the bits of byte u becomes pair u of byte b.
+  void transpose_pairs(int count) {
+    const auto exchange = [](Word bits, int distance, std::uint32_t mask) {
+      const Word swapped = (bits >> distance ^ bits) & each(mask);
+      return bits ^ swapped ^ swapped << distance;
+    };
+    for (int i = 0; i < count; ++i) store(i, exchange(exchange(load(i), 12, 0x0000F0F0), 6, 0x00CC00CC));
   }
 
   // Bit g of each byte of word u becomes bit u of the same byte of word g.
@@ -68,7 +81,9 @@ void to_panel_bits(WeightFormat format, Words<Word> words) {
   switch (format) {
     case WeightFormat::q8_0: return words.add_128(8);
     case WeightFormat::q5_0:
-    case WeightFormat::q5_1: return words.spread_bits();
+    case WeightFormat::q5_1: return words.spread_bits(1);
+    case WeightFormat::q1_0: return words.spread_bits(4);
+    case WeightFormat::q2_0: return words.transpose_pairs(4);
     case WeightFormat::q3_k: return words.transpose_bits(0);
     case WeightFormat::q5_k: return words.transpose_bits(3);
     default: return;
@@ -76,8 +91,12 @@ void to_panel_bits(WeightFormat format, Words<Word> words) {
 }
 
 inline void from_panel_bits(WeightFormat format, Words<std::uint32_t> words) {
-  if (format == WeightFormat::q5_0 || format == WeightFormat::q5_1) return words.join_bits();
-  to_panel_bits(format, words);  // the others are their own inverse
+  switch (format) {
+    case WeightFormat::q5_0:
+    case WeightFormat::q5_1: return words.join_bits(1);
+    case WeightFormat::q1_0: return words.join_bits(4);
+    default: return to_panel_bits(format, words);  // the others are their own inverse
+  }
 }
 
 }  // namespace ropewalk

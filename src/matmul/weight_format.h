@@ -6,13 +6,13 @@
 
 namespace ropewalk {
 
-// Names as in GGUF. From q8_0 on, blocks of 32 or 256 elements share scales.
-enum class WeightFormat : int { f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q2_k, q3_k, q4_k, q5_k, q6_k, iq4_nl };
+// Names as in GGUF. From q8_0 on, blocks of 32 to 256 elements share scales.
+enum class WeightFormat : int { f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q2_k, q3_k, q4_k, q5_k, q6_k, iq4_nl, q1_0, q2_0 };
 
-constexpr int kWeightFormats = 14;
+constexpr int kWeightFormats = 16;
 
 // A block has a run of 16-bit fields, a run of 32-bit words (quants and small scales, four bytes at a time), and another run of 16-bit
-// fields.
+// fields. The 16-bit fields are scales.
 struct BlockShape {
   int elements;
   int leading_halves;
@@ -37,6 +37,8 @@ constexpr BlockShape kBlockShapes[kWeightFormats] = {
     {256, 2, 43, 0},  // q5_k: the same with 256 fifth bits before the nibbles
     {256, 0, 52, 1},  // q6_k: 256 nibbles, 256 pairs of bits, 16 sub-scales, scale
     {32, 1, 4, 0},    // iq4_nl: scale, 32 indices into a table
+    {128, 1, 4, 0},   // q1_0: scale, 128 signs
+    {64, 1, 4, 0},    // q2_0: scale, 64 pairs of bits
 };
 
 constexpr const BlockShape& block_shape(WeightFormat format) { return kBlockShapes[static_cast<int>(format)]; }

@@ -28,6 +28,8 @@ export const tensorTypes = {
   i32: [26, 1, 4],
   bf16: [30, 1, 2],
   mxfp4: [39, 32, 17],
+  q1_0: [41, 128, 18],
+  q2_0: [42, 64, 18],
 };
 
 /** A value with an explicit type: u8 … f64, bool or string. For an array, the type of its elements. */

@@ -1,21 +1,19 @@
 """Writes one-layer llamas with matrices in each weight format, tiny_models/llama_<format>/, like tiny_models.py.
 
-The expected logits are those of transformers with the weights in the file, dequantized by the gguf package. For formats
+The expected logits are those of transformers with the weights in the file, dequantized by llama.cpp. For formats
 of less than 16 bits there are also logits with the inputs of each product rounded to 8 bits, as in integer kernels.
 """
 
-import ctypes
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import gguf
-import llama_cpp
-import numpy as np
 import torch
 from gguf import GGMLQuantizationType as Format
 from gguf import LlamaFileType as FileType
 
+from formats import ggml_blocks
 from tiny_models import expectations, logits_after_steps, make_folders, random_model, write_expected
 from tiny_models_configs import RMS, SIZES, rope
 from to_gguf import convert
@@ -49,9 +47,14 @@ FORMATS = {
     "llama_q5_k": Quantized(WIDE, Format.Q5_K, FileType.MOSTLY_Q5_K_M),
     "llama_q6_k": Quantized(WIDE, Format.Q6_K, FileType.MOSTLY_Q6_K),
     "llama_iq4_nl": Quantized(WIDE, Format.IQ4_NL, FileType.MOSTLY_IQ4_NL),
+    "llama_q1_0": Quantized(WIDE, Format.Q1_0, FileType.MOSTLY_Q1_0),
+    "llama_q2_0": Quantized(WIDE, ggml_blocks.Q2_0, 41),
 }
 # The gguf package can't quantize to these formats. ggml can.
-QUANTIZED_BY_GGML = {Format.Q2_K, Format.Q3_K, Format.Q4_K, Format.Q5_K, Format.Q6_K, Format.IQ4_NL}
+QUANTIZED_BY_GGML = {
+    *(Format.Q2_K, Format.Q3_K, Format.Q4_K, Format.Q5_K, Format.Q6_K, Format.IQ4_NL),
+    *(Format.Q1_0, ggml_blocks.Q2_0),
+}
 
 
 def main():
@@ -87,8 +90,14 @@ def format_of(quantized, tensor_name, array):
 
 def blocks_of(array, weight_format):
     if weight_format in QUANTIZED_BY_GGML:
-        return quantize_by_ggml(array, weight_format)
+        return ggml_blocks.quantize(array, weight_format)
     return gguf.quants.quantize(array, weight_format)
+
+
+def dequantized(blocks, weight_format):
+    if weight_format in (Format.F16, Format.BF16):
+        return gguf.quants.dequantize(blocks, weight_format)
+    return ggml_blocks.dequantize(blocks, weight_format)
 
 
 def round_weights(model, quantized):
@@ -96,7 +105,7 @@ def round_weights(model, quantized):
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if weight_format := format_of(quantized, name, parameter):
-                stored = gguf.quants.dequantize(blocks_of(parameter.numpy(), weight_format), weight_format)
+                stored = dequantized(blocks_of(parameter.numpy(), weight_format), weight_format)
                 parameter.copy_(torch.from_numpy(stored))
 
 
@@ -117,25 +126,6 @@ def rounded(activations):
     groups = activations.unflatten(-1, (-1, 32))
     unit = groups.abs().amax(-1, keepdim=True) / 127
     return ((groups / unit).round() * unit).flatten(-2)
-
-
-def quantize_by_ggml(array, weight_format):
-    library = ctypes.CDLL(str(next((Path(llama_cpp.__file__).parent / "lib").glob("*ggml-base.*"))))
-    library.ggml_quantize_chunk.restype = ctypes.c_size_t
-    rows, columns = array.shape
-    weights = np.ascontiguousarray(array, dtype=np.float32)
-    blocks = np.empty(gguf.quants.quant_shape_to_byte_shape(array.shape, weight_format), dtype=np.uint8)
-    written = library.ggml_quantize_chunk(
-        ctypes.c_int(weight_format),
-        weights.ctypes.data_as(ctypes.c_void_p),
-        blocks.ctypes.data_as(ctypes.c_void_p),
-        ctypes.c_int64(0),
-        ctypes.c_int64(rows),
-        ctypes.c_int64(columns),
-        None,
-    )
-    assert written == blocks.nbytes, f"{weight_format.name}: ggml wrote {written} bytes of {blocks.nbytes}"
-    return blocks
 
 
 if __name__ == "__main__":

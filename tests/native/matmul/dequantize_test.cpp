@@ -17,8 +17,8 @@ namespace {
 using Json = nlohmann::json;
 using Bytes = std::vector<std::uint8_t>;
 
-constexpr const char* kNames[kWeightFormats] = {"f32",  "f16",  "bf16", "q8_0", "q4_0", "q4_1", "q5_0",
-                                                "q5_1", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "iq4_nl"};
+constexpr const char* kNames[kWeightFormats] = {"f32",  "f16",  "bf16", "q8_0", "q4_0", "q4_1",   "q5_0", "q5_1",
+                                                "q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "iq4_nl", "q1_0", "q2_0"};
 
 WeightFormat format_named(const std::string& name) {
   for (int i = 0; i < kWeightFormats; ++i) {

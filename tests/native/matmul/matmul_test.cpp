@@ -71,9 +71,10 @@ struct Case {
 std::vector<Case> every_case() {
   std::vector<Case> cases;
   for (const WeightFormat format : every_format()) {
-    const std::vector<int> columns = is_float(format)               ? std::vector<int>{1, 2, 3, 4, 7, 64, 255, 257, 518}
-                                     : block_elements(format) == 32 ? std::vector<int>{32, 64, 288, 544}
-                                                                    : std::vector<int>{256, 768};
+    const std::vector<int> columns = is_float(format)                ? std::vector<int>{1, 2, 3, 4, 7, 64, 255, 257, 518}
+                                     : block_elements(format) == 32  ? std::vector<int>{32, 64, 288, 544}
+                                     : block_elements(format) == 256 ? std::vector<int>{256, 768}
+                                                                     : std::vector<int>{128, 384, 640};
     for (const int c : columns) {
       for (const int rows : {1, 7, 8, 9, 24}) {
         for (const int tokens : {1, 2, 3, 4, 7}) cases.push_back({format, rows, c, tokens});

@@ -15,7 +15,9 @@ export type WeightFormatName =
   | "q4_k"
   | "q5_k"
   | "q6_k"
-  | "iq4_nl";
+  | "iq4_nl"
+  | "q1_0"
+  | "q2_0";
 
 /** The number of elements in a block, and the bytes it takes. @internal */
 export interface WeightBlock {
@@ -41,6 +43,8 @@ export const WEIGHT_BLOCKS: Readonly<Record<WeightFormatName, WeightBlock>> = {
   q5_k: block(256, 176),
   q6_k: block(256, 210),
   iq4_nl: block(32, 18),
+  q1_0: block(128, 18),
+  q2_0: block(64, 18),
 };
 
 /** All formats, in the order of the C++ enum WeightFormat. @internal */

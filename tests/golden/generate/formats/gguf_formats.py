@@ -1,18 +1,21 @@
-"""Writes gguf_formats.json: blocks of every format, dequantized by the gguf package.
+"""Writes gguf_formats.json: blocks of every format, dequantized by llama.cpp and, where it has the format, by the gguf package.
 
     python gguf_formats.py
 
-Needs the `gguf` package (written with 0.19.0) and numpy. The first rows are stored in full, as f32 bit patterns in hex. Many more are
-stored only as a CRC-32, with inputs from a generator that the test has too.
+Needs the `gguf` package (written with 0.19.0), llama-cpp-python (0.3.36) and numpy. The first rows are stored in full, as f32 bit
+patterns in hex. Many more are stored only as a CRC-32, with inputs from a generator that the test has too.
 """
 
 import json
 import zlib
 from pathlib import Path
 
+import gguf
 import numpy as np
-from gguf import GGMLQuantizationType, dequantize
+from gguf import GGMLQuantizationType
 from gguf.constants import GGML_QUANT_SIZES
+
+import ggml_blocks
 
 # Byte offsets of the f16 scales in a block of each format.
 SCALES = {
@@ -29,6 +32,8 @@ SCALES = {
     "IQ4_NL": [0],
     "F16": [0],
     "BF16": [0],
+    "Q1_0": [0],
+    "Q2_0": [0],
 }
 HASHED_BLOCKS = 256
 
@@ -69,6 +74,18 @@ def bits(values):
     return np.ascontiguousarray(values, dtype="<f4").tobytes()
 
 
+def dequantize(blocks, kind):
+    """As llama.cpp does. The gguf package must give the same bits, or not have the format."""
+    if kind.name in ("F16", "BF16"):
+        return gguf.dequantize(blocks, kind)
+    floats = ggml_blocks.dequantize(blocks, kind)
+    try:
+        assert bits(gguf.dequantize(blocks, kind)) == bits(floats), f"gguf dequantizes {kind.name} in another way"
+    except NotImplementedError:
+        pass
+    return floats
+
+
 def case_of(name, offsets):
     kind = GGMLQuantizationType[name]
     elements, size = GGML_QUANT_SIZES[kind]
@@ -92,7 +109,7 @@ def case_of(name, offsets):
 def main():
     cases = [case_of(name, offsets) for name, offsets in SCALES.items()]
     lines = ",\n".join("{" + ",\n ".join(f"{json.dumps(k)}: {json.dumps(v, separators=(',', ':'))}" for k, v in c.items()) + "}" for c in cases)
-    path = Path(__file__).parents[1] / "gguf_formats.json"
+    path = Path(__file__).parents[2] / "gguf_formats.json"
     path.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
     print(f"{path.name}: {len(cases)} formats, {path.stat().st_size} bytes")
 
