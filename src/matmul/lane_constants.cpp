@@ -20,6 +20,7 @@ constexpr LaneConstants lane_constants() {
     lanes.ones[i] = i % 2 == 0 ? 1 : 0;
     lanes.f16_bits[i] = i % 4 == 0 ? 0 : i % 4 == 1 ? 0xE0 : i % 4 == 2 ? 0xFF : 0x8F;
     lanes.f16_bias[i] = i % 4 == 2 ? 0x80 : i % 4 == 3 ? 0x77 : 0;
+    lanes.fp4_quants[i] = static_cast<std::uint8_t>(kFp4Values[i] + 12);
     lanes.iq4_quants[i] = static_cast<std::uint8_t>(kIq4Values[i] + 128);
   }
   return lanes;

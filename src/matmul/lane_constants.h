@@ -16,6 +16,7 @@ struct alignas(16) LaneConstants {
   Bytes low_bytes;                                                           // of each 16 bits
   Bytes ones;                                                                // as 16 bits
   Bytes f16_bits, f16_bias;  // of an f16 as f32 lanes, and 2^112, which corrects its exponent
+  Bytes fp4_quants;          // the values of mxfp4 plus 12
   Bytes iq4_quants;          // the values of iq4_nl plus 128
 };
 

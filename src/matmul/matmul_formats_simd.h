@@ -5,6 +5,7 @@
 // - quants<Part, Unit>(outer, run): columns 4 · Unit to 4 · Unit + 3 of a run, one byte each,
 // - scale(group), minimum_scale(group): f32 lanes,
 // - sub_scale(s), if kSubScales: i32 lanes, for columns 16 · s to 16 · s + 15 of the block,
+// - second_scale(group), if kScalesOf16: f32 lanes, for columns 16 to 31 of the group, while scale(group) is for columns 0 to 15,
 // - minimum_pairs(group): two 16-bit integers per row, for columns 0 to 15 and 16 to 31.
 // An element is its quant minus kOffset. Quants are unsigned, and below 128 unless kOffset is 128.
 #pragma once
@@ -62,11 +63,20 @@ inline v128_t pairs_of(v128_t low, v128_t high) {
   return wasm_v128_or(wasm_v128_and(low, wasm_i32x4_splat(0xFFFF)), wasm_i32x4_shl(high, 16));
 }
 
+// Table entries by index, 0 to 15.
+inline v128_t looked_up(const LaneConstants::Bytes& table, v128_t indices) {
+#ifdef __wasm_relaxed_simd__
+  return wasm_i8x16_relaxed_swizzle(lanes(table), indices);
+#else
+  return wasm_i8x16_swizzle(lanes(table), indices);
+#endif
+}
+
 // Base of the formats with one scale.
 template <int Offset, bool Minimums = false, int Elements = 32>
 struct SimpleBlock {
   static constexpr int kElements = Elements, kParts = 1, kRuns = 1, kOffset = Offset;
-  static constexpr bool kSubScales = false, kMinimums = Minimums;
+  static constexpr bool kSubScales = false, kMinimums = Minimums, kScalesOf16 = false;
 
   SimpleBlock(const std::uint8_t* block, int half, Scales scales) : fields(block, half, scales) {}
   v128_t scale(int) const { return fields.half_floats(0, 0); }
@@ -117,7 +127,7 @@ struct BlockIq4Nl : SimpleBlock<128> {
   template <int, int Unit>
   v128_t quants(int, int) const {
     const v128_t indices = bits_from<Unit / 4 * 4>(fields.word(1, Unit % 4), kLanes.bits_0_3);
-    return wasm_i8x16_swizzle(lanes(kLanes.iq4_quants), indices);
+    return looked_up(kLanes.iq4_quants, indices);
   }
 };
 
@@ -139,11 +149,102 @@ struct BlockQ2_0 : SimpleBlock<1, false, 64> {
   }
 };
 
+struct BlockTQ2_0 {
+  static constexpr WeightFormat kFormat = WeightFormat::tq2_0;
+  static constexpr int kElements = 256, kParts = 4, kRuns = 1, kOffset = 1;
+  static constexpr bool kSubScales = false, kMinimums = false, kScalesOf16 = false;
+
+  BlockTQ2_0(const std::uint8_t* block, int half, Scales scales) : fields(block, half, scales), block_scale(fields.half_floats(0, 16)) {}
+  template <int Part, int Unit>
+  v128_t quants(int outer, int) const {
+    return bits_from<2 * Part>(fields.word(0, 8 * outer + Unit), kLanes.bits_0_1);
+  }
+  v128_t scale(int) const { return block_scale; }
+
+  PanelFields fields;
+  v128_t block_scale;
+};
+
+struct BlockMxfp4 {
+  static constexpr WeightFormat kFormat = WeightFormat::mxfp4;
+  static constexpr int kElements = 32, kParts = 1, kRuns = 1, kOffset = 12;
+  static constexpr bool kSubScales = false, kMinimums = false, kScalesOf16 = false;
+
+  BlockMxfp4(const std::uint8_t* block, int half, Scales scales) : fields(block + kPanelRows, half, scales) {
+    // 2^(e - 128): an exponent of e - 1, but subnormal below 2
+    const v128_t exponents = wasm_u32x4_extend_low_u16x8(wasm_u16x8_extend_low_u8x16(wasm_v128_load32_zero(block + 4 * half)));
+    const v128_t normal = wasm_i32x4_shl(wasm_i32x4_sub(exponents, wasm_i32x4_splat(1)), 23);
+    const v128_t subnormal = wasm_i32x4_shl(wasm_i32x4_add(exponents, wasm_i32x4_splat(1)), 21);
+    block_scale = wasm_v128_bitselect(subnormal, normal, wasm_i32x4_lt(exponents, wasm_i32x4_splat(2)));
+  }
+  template <int, int Unit>
+  v128_t quants(int, int) const {
+    return looked_up(kLanes.fp4_quants, bits_from<Unit / 4 * 4>(fields.word(0, Unit % 4), kLanes.bits_0_3));
+  }
+  v128_t scale(int) const { return block_scale; }
+
+  PanelFields fields;
+  v128_t block_scale;
+};
+
+struct BlockNvfp4 {
+  static constexpr WeightFormat kFormat = WeightFormat::nvfp4;
+  static constexpr int kElements = 64, kParts = 1, kRuns = 2, kOffset = 12;
+  static constexpr bool kSubScales = false, kMinimums = false, kScalesOf16 = true;
+
+  BlockNvfp4(const std::uint8_t* block, int half, Scales scales) : fields(block, half, scales) {
+    const v128_t bytes = fields.word(0, 0);
+    for (int i = 0; i < 4; ++i) {
+      // The mantissa and the exponent are placed as those of an f32, and 2^119 corrects the exponent's bias. This also normalizes.
+      const v128_t byte = wasm_v128_and(wasm_u32x4_shr(bytes, 8 * i), wasm_i32x4_splat(0x7F));
+      const v128_t value = wasm_f32x4_mul(wasm_i32x4_shl(byte, 20), wasm_f32x4_splat(0x1p119f));
+      const v128_t is_nan = wasm_i32x4_eq(wasm_v128_and(wasm_u32x4_shr(bytes, 8 * i), wasm_i32x4_splat(0xFF)), wasm_i32x4_splat(0x7F));
+      scales_of_16[i] = wasm_v128_andnot(value, is_nan);
+    }
+  }
+  template <int, int Unit>
+  v128_t quants(int outer, int run) const {
+    const v128_t indices = bits_from<Unit / 2 * 4>(fields.word(0, 1 + 4 * outer + 2 * run + Unit % 2), kLanes.bits_0_3);
+    return looked_up(kLanes.fp4_quants, indices);
+  }
+  v128_t scale(int group) const { return scales_of_16[2 * group]; }
+  v128_t second_scale(int group) const { return scales_of_16[2 * group + 1]; }
+
+  PanelFields fields;
+  v128_t scales_of_16[4];
+};
+
+struct BlockIq4Xs {
+  static constexpr WeightFormat kFormat = WeightFormat::iq4_xs;
+  static constexpr int kElements = 256, kParts = 1, kRuns = 1, kOffset = 128;
+  static constexpr bool kSubScales = false, kMinimums = false, kScalesOf16 = false;
+
+  BlockIq4Xs(const std::uint8_t* block, int half, Scales range) : fields(block, half, range) {
+    const v128_t block_scale = fields.half_floats(0, 0), lower = fields.word(2, 0);
+    const v128_t upper = wasm_i32x4_shl(wasm_u32x4_load16x4(block + 2 * kPanelRows + 8 * half), 4);
+    for (int i = 0; i < 8; ++i) {
+      const v128_t low = wasm_v128_and(wasm_u32x4_shr(lower, 4 * i), wasm_i32x4_splat(0x0F));
+      const v128_t high = wasm_v128_and(wasm_u32x4_shr(upper, 2 * i), wasm_i32x4_splat(0x30));
+      const v128_t sub_scale = wasm_i32x4_sub(wasm_v128_or(low, high), wasm_i32x4_splat(32));
+      scales[i] = wasm_f32x4_mul(block_scale, wasm_f32x4_convert_i32x4(sub_scale));
+    }
+  }
+  template <int, int Unit>
+  v128_t quants(int outer, int) const {
+    const v128_t indices = bits_from<Unit / 4 * 4>(fields.word(2, 1 + 4 * outer + Unit % 4), kLanes.bits_0_3);
+    return looked_up(kLanes.iq4_quants, indices);
+  }
+  v128_t scale(int group) const { return scales[group]; }
+
+  PanelFields fields;
+  v128_t scales[8];
+};
+
 // Base of the formats with a sub-scale for each 16 columns: the bytes of four words.
 template <int Offset, bool Minimums>
 struct BlockOf16 {
   static constexpr int kElements = 256, kParts = 4, kRuns = 2, kOffset = Offset;
-  static constexpr bool kSubScales = true, kMinimums = Minimums;
+  static constexpr bool kSubScales = true, kMinimums = Minimums, kScalesOf16 = false;
 
   BlockOf16(const std::uint8_t* block, int half, Scales scales) : fields(block, half, scales) {}
   void set_sub_scales(int word, v128_t bytes) {
@@ -213,7 +314,7 @@ struct BlockQ6K : BlockOf16<32, false> {
 // the first four. Their products with the scale of the block are exact.
 struct BlockOf32 {
   static constexpr int kElements = 256, kParts = 2, kRuns = 1, kOffset = 0;
-  static constexpr bool kSubScales = false, kMinimums = true;
+  static constexpr bool kSubScales = false, kMinimums = true, kScalesOf16 = false;
 
   BlockOf32(const std::uint8_t* block, int half, Scales range) : fields(block, half, range) {
     const v128_t first = fields.word(2, 0), second = fields.word(2, 1), last = fields.word(2, 2);

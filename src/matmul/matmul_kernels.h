@@ -5,6 +5,7 @@
 //   (0 + 1) + (2 + 3).
 // - quantized weights: for each 32 columns in turn, s += (f32(I) · scale - f32(M) · minimum_scale) · x_scale. I (the sum over quants,
 //   sub-scales and rounded activations) and M (the sum over minimums and sums of activations) are exact integers below 2^24.
+// - nvfp4, with a scale for each 16 columns: s += (f32(I of the first 16) · scale + f32(I of the others) · scale) · x_scale.
 #pragma once
 
 #include <cstddef>
@@ -46,6 +47,7 @@ struct PanelChunk {
   ChunkTimesTokens multiply;
   alignas(16) std::uint8_t weights[kPanelRows * kChunkColumns * sizeof(float)];
   alignas(16) float scales[kGroups][kPanelRows];
+  alignas(16) float second_scales[kGroups][kPanelRows];  // of columns 16 to 31, if these have their own
   alignas(16) float minimum_scales[kGroups][kPanelRows];
   alignas(16) std::int16_t minimums[kGroups][kPanelRows][2];  // of columns 0 to 15 and 16 to 31
   int offset;                                                 // still to be subtracted from each quant

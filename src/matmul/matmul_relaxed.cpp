@@ -24,7 +24,7 @@ void unpack_any_bytes(const std::uint8_t* panel, int columns, PanelChunk& chunk)
 
 const char* relaxed_dot_name(WeightFormat format, bool is_one_token) {
   const char* name = dot_name<RelaxedByteDot<false>, WordDot>(format, is_one_token);
-  if (format != WeightFormat::q8_0 && format != WeightFormat::iq4_nl) return name;
+  if (format != WeightFormat::q8_0 && format != WeightFormat::iq4_nl && format != WeightFormat::iq4_xs) return name;
   switch (relaxed_sign()) {
     case RelaxedSign::is_signed: return "signed bytes";
     case RelaxedSign::is_unsigned: return "unsigned bytes";
@@ -35,10 +35,12 @@ const char* relaxed_dot_name(WeightFormat format, bool is_one_token) {
 constexpr MatmulKernels relaxed_matmul_kernels() {
   MatmulKernels kernels = simd_matmul_kernels<RelaxedMultiplyAdd, RelaxedByteDot<false>, WordDot>("relaxed");
   kernels.dot_name = relaxed_dot_name;
-  kernels.token[static_cast<int>(WeightFormat::q8_0)] = multiply_any_bytes<BlockQ8_0>;
-  kernels.token[static_cast<int>(WeightFormat::iq4_nl)] = multiply_any_bytes<BlockIq4Nl>;
-  kernels.unpack[static_cast<int>(WeightFormat::q8_0)] = unpack_any_bytes<BlockQ8_0>;
-  kernels.unpack[static_cast<int>(WeightFormat::iq4_nl)] = unpack_any_bytes<BlockIq4Nl>;
+  const auto set = [&]<class... Blocks>() {
+    ((kernels.token[static_cast<int>(Blocks::kFormat)] = multiply_any_bytes<Blocks>,
+      kernels.unpack[static_cast<int>(Blocks::kFormat)] = unpack_any_bytes<Blocks>),
+     ...);
+  };
+  set.template operator()<BlockQ8_0, BlockIq4Nl, BlockIq4Xs>();
   return kernels;
 }
 

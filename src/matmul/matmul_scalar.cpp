@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "base/storage.h"
 #include "matmul/dequantize.h"
@@ -57,35 +58,51 @@ float multiply_group(const UnpackedBlock& block, int first, const QuantizedRow& 
   return static_cast<float>(quants) * block.scale - static_cast<float>(minimums) * block.minimum_scale;
 }
 
-template <WeightFormat Format>
-void multiply_quantized(const PanelPart& panel, const TokenRows& x, float* sums) {
-  constexpr int kElements = block_elements(Format);
-  std::uint8_t bytes[block_bytes(Format)];
+// The same for a format with a scale for each 16 columns.
+float multiply_halves_of_group(const UnpackedBlock& block, int first, const QuantizedRow& x, int column) {
+  std::int32_t sums[2] = {};
+  for (int i = 0; i < kActivationGroup; ++i) sums[i / 16] += block.quants[first + i] * x.bytes[column + i];
+  const float* scales = block.scales_of_16 + first / 16;
+  return static_cast<float>(sums[0]) * scales[0] + static_cast<float>(sums[1]) * scales[1];
+}
+
+void multiply_blocks(WeightFormat format, const PanelPart& panel, const TokenRows& x, float* sums) {
+  const int elements = block_elements(format);
+  const auto multiply = has_scales_of_16(format) ? multiply_halves_of_group : multiply_group;
+  std::uint8_t bytes[kLargestBlockBytes];
   UnpackedBlock block;
   const std::uint8_t* at = panel.weights;
-  for (int column = 0; column < panel.columns; column += kElements, at += sizeof bytes * kPanelRows) {
+  for (int column = 0; column < panel.columns; column += elements, at += block_bytes(format) * kPanelRows) {
     for (int row = 0; row < kPanelRows; ++row) {
-      unpack_panel_row(Format, at, row, kElements, bytes);
-      unpack_block(Format, bytes, block);
-      for (int first = 0; first < kElements; first += kActivationGroup) {
-        const float product = multiply_group(block, first, x.quantized, column + first);
+      unpack_panel_row(format, at, row, elements, bytes);
+      unpack_block(format, bytes, block);
+      for (int first = 0; first < elements; first += kActivationGroup) {
+        const float product = multiply(block, first, x.quantized, column + first);
         sums[row] += product * x.quantized.scales[(column + first) / kActivationGroup];
       }
     }
   }
 }
 
+template <WeightFormat Format>
+void multiply_quantized(const PanelPart& panel, const TokenRows& x, float* sums) {
+  multiply_blocks(Format, panel, x, sums);
+}
+
+template <int... Quantized>
+constexpr MatmulKernels scalar_kernels(std::integer_sequence<int, Quantized...>) {
+  constexpr int kFloats = static_cast<int>(WeightFormat::q8_0);
+  return {"scalar",
+          [](WeightFormat format, bool) { return is_float(format) ? "floats" : "words"; },
+          quantize_row,
+          {multiply_floats<float>, multiply_floats<Float16>, multiply_floats<BFloat16>,
+           multiply_quantized<static_cast<WeightFormat>(kFloats + Quantized)>...},
+          {}};
+}
+
 }  // namespace
 
-const MatmulKernels kScalarMatmulKernels = {
-    "scalar",
-    [](WeightFormat format, bool) { return is_float(format) ? "floats" : "words"; },
-    quantize_row,
-    {multiply_floats<float>, multiply_floats<Float16>, multiply_floats<BFloat16>, multiply_quantized<WeightFormat::q8_0>,
-     multiply_quantized<WeightFormat::q4_0>, multiply_quantized<WeightFormat::q4_1>, multiply_quantized<WeightFormat::q5_0>,
-     multiply_quantized<WeightFormat::q5_1>, multiply_quantized<WeightFormat::q2_k>, multiply_quantized<WeightFormat::q3_k>,
-     multiply_quantized<WeightFormat::q4_k>, multiply_quantized<WeightFormat::q5_k>, multiply_quantized<WeightFormat::q6_k>,
-     multiply_quantized<WeightFormat::iq4_nl>, multiply_quantized<WeightFormat::q1_0>, multiply_quantized<WeightFormat::q2_0>},
-    {}};
+const MatmulKernels kScalarMatmulKernels =
+    scalar_kernels(std::make_integer_sequence<int, kWeightFormats - static_cast<int>(WeightFormat::q8_0)>());
 
 }  // namespace ropewalk

@@ -4,6 +4,7 @@
 #include "matmul/computed_here.h"
 #include "matmul/matmul_floats_simd.h"
 #include "matmul/matmul_formats_simd.h"
+#include "matmul/matmul_grids_simd.h"
 #include "matmul/matmul_integer_dot.h"
 #include "matmul/matmul_kernels.h"
 #include "matmul/matmul_unrolled.h"
@@ -85,9 +86,14 @@ template <class Arithmetic, class Dot, class Block, int Halves>
 ROPEWALK_INLINE inline void add_block(const Block* blocks, const QuantizedRow& x, int first, v128_t* totals) {
   for (int outer = 0; outer < Block::kElements / kActivationGroup / Block::kParts; ++outer) {
     const int column = first + outer * Block::kParts * kActivationGroup;
-    v128_t products[Block::kParts * Halves] = {};
-    ROPEWALK_ROLLED
-    for (int run = 0; run < Block::kRuns; ++run) add_run<Dot, Block, Halves>(blocks, outer, run, x, column, products);
+    v128_t products[Block::kParts * Halves] = {}, second_products[Block::kParts * Halves] = {};
+    if constexpr (Block::kScalesOf16) {
+      add_run<Dot, Block, Halves>(blocks, outer, 0, x, column, products);
+      add_run<Dot, Block, Halves>(blocks, outer, 1, x, column, second_products);
+    } else {
+      ROPEWALK_ROLLED
+      for (int run = 0; run < Block::kRuns; ++run) add_run<Dot, Block, Halves>(blocks, outer, run, x, column, products);
+    }
     unrolled<Block::kParts>([&]<int Part>() ROPEWALK_INLINE {
       const int group = outer * Block::kParts + Part, x_group = column / kActivationGroup + Part;
       const v128_t x_scale = wasm_v128_load32_splat(x.scales + x_group);
@@ -97,6 +103,10 @@ ROPEWALK_INLINE inline void add_block(const Block* blocks, const QuantizedRow& x
         if constexpr (Block::kMinimums) {
           const v128_t of_minimums = wasm_i32x4_dot_i16x8(block.minimum_pairs(group), wasm_v128_load32_splat(x.sums + 2 * x_group));
           product = Arithmetic::subtract_product(product, wasm_f32x4_convert_i32x4(of_minimums), block.minimum_scale(group));
+        }
+        if constexpr (Block::kScalesOf16) {
+          const v128_t second = wasm_f32x4_convert_i32x4(second_products[Part * Halves + Half]);
+          product = Arithmetic::add_product(product, second, block.second_scale(group));
         }
         totals[Half] = Arithmetic::add_product(totals[Half], product, x_scale);
       });
@@ -110,7 +120,8 @@ class LargestScale {
  public:
   void add(const std::uint8_t* block) {
     constexpr const BlockShape& kShape = block_shape(Format);
-    unrolled<kShape.leading_halves>([&]<int I>() ROPEWALK_INLINE { add_field(block + 2 * I * kPanelRows); });
+    constexpr int kLeadingScales = Format == WeightFormat::iq4_xs ? 1 : kShape.leading_halves;
+    unrolled<kLeadingScales>([&]<int I>() ROPEWALK_INLINE { add_field(block + 2 * I * kPanelRows); });
     constexpr int kBefore = 2 * kShape.leading_halves + 4 * kShape.words;
     unrolled<kShape.trailing_halves>([&]<int I>() ROPEWALK_INLINE { add_field(block + (kBefore + 2 * I) * kPanelRows); });
   }
@@ -185,21 +196,67 @@ inline void quantized_tile(const PanelChunk& chunk, int columns, const TokenRows
   }
 }
 
-template <class Arithmetic, class Dot>
-void quantized_tokens(const PanelChunk& chunk, int columns, const TokenRows& x, float* sums) {
-  int token = 0;
-  for (; token + 4 <= x.count; token += 4) quantized_tile<Arithmetic, Dot, 4>(chunk, columns, x, token, sums + token * kSumsPerToken);
-  for (; token < x.count; ++token) quantized_tile<Arithmetic, Dot, 1>(chunk, columns, x, token, sums + token * kSumsPerToken);
+// The same for formats with a scale for each 16 columns.
+template <class Arithmetic, class Dot, int Tokens>
+inline void quantized_tile_of_16(const PanelChunk& chunk, int columns, const TokenRows& x, int token, float* sums) {
+  const int stride = x.columns, scale_stride = stride / kActivationGroup, sum_stride = stride / 16;
+  const typename Dot::Element* from = Dot::elements(x.quantized) + token * stride;
+  const float* x_scales = x.quantized.scales + token * scale_stride;
+  const std::int16_t* x_sums = x.quantized.sums + token * sum_stride;
+  const std::uint8_t* weights = chunk.weights;
+  const v128_t offset = wasm_i32x4_splat(-chunk.offset & 0xFFFF);
+  for (int group = 0; group < columns / kActivationGroup; ++group, ++x_scales) {
+    v128_t values[Tokens][2] = {};
+    for (int run = 0; run < 2; ++run, ++x_sums) {
+      v128_t products[Tokens][2];
+      unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE { products[T][0] = products[T][1] = Dot::first_sum(offset, x_sums + T * sum_stride); });
+      for (int step = 0; step < Dot::kSteps / 2; ++step, weights += 32, from += Dot::kElementsPerStep) {
+        const v128_t low = wasm_v128_load(weights), high = wasm_v128_load(weights + 16);
+        unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
+          const v128_t both = wasm_v128_load32_splat(from + T * stride);
+          products[T][0] = Dot::add_step(products[T][0], low, both);
+          products[T][1] = Dot::add_step(products[T][1], high, both);
+        });
+      }
+      const float* scales = (run == 0 ? chunk.scales : chunk.second_scales)[group];
+      unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
+        unrolled<2>([&]<int Half>() ROPEWALK_INLINE {
+          const v128_t sum = wasm_f32x4_convert_i32x4(products[T][Half]), scale = wasm_v128_load(scales + 4 * Half);
+          values[T][Half] = run == 0 ? wasm_f32x4_mul(sum, scale) : Arithmetic::add_product(values[T][Half], sum, scale);
+        });
+      });
+    }
+    unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
+      const v128_t x_scale = wasm_v128_load32_splat(x_scales + T * scale_stride);
+      unrolled<2>([&]<int Half>() ROPEWALK_INLINE {
+        float* sum = sums + T * kSumsPerToken + 4 * Half;
+        wasm_v128_store(sum, Arithmetic::add_product(wasm_v128_load(sum), values[T][Half], x_scale));
+      });
+    });
+  }
 }
 
-template <class Arithmetic, class Dot, class Block>
-void unpack_quantized(const std::uint8_t* panel, int columns, PanelChunk& chunk) {
-  chunk.multiply = quantized_tokens<Arithmetic, typename Dot::Tile>;
+template <class Arithmetic, class Dot, bool ScalesOf16>
+void quantized_tokens(const PanelChunk& chunk, int columns, const TokenRows& x, float* sums) {
+  const auto multiply = [&]<int Tokens>(int token) {
+    float* const of_token = sums + token * kSumsPerToken;
+    if constexpr (ScalesOf16) return quantized_tile_of_16<Arithmetic, Dot, Tokens>(chunk, columns, x, token, of_token);
+    return quantized_tile<Arithmetic, Dot, Tokens>(chunk, columns, x, token, of_token);
+  };
+  int token = 0;
+  for (; token + 4 <= x.count; token += 4) multiply.template operator()<4>(token);
+  for (; token < x.count; ++token) multiply.template operator()<1>(token);
+}
+
+// `block_at(panel, half)` reads or decodes four rows of a block.
+template <class Arithmetic, class Dot, class Block, class BlockAt>
+void unpack_blocks(const std::uint8_t* panel, int panel_bytes, int columns, PanelChunk& chunk, const BlockAt& block_at) {
+  chunk.multiply = quantized_tokens<Arithmetic, typename Dot::Tile, Block::kScalesOf16>;
   chunk.offset = Dot::template kTileOffset<Block>;
   chunk.has_minimums = Block::kMinimums;
   std::uint8_t* weights = chunk.weights;
-  for (int first = 0; first < columns; first += Block::kElements, panel += block_bytes(Block::kFormat) * kPanelRows) {
-    const Block blocks[2] = {Block(panel, 0, Scales::any), Block(panel, 1, Scales::any)};
+  for (int first = 0; first < columns; first += Block::kElements, panel += panel_bytes) {
+    const Block blocks[2] = {block_at(panel, 0), block_at(panel, 1)};
     for (int outer = 0; outer < Block::kElements / kActivationGroup / Block::kParts; ++outer) {
       unrolled<Block::kParts>([&]<int Part>() ROPEWALK_INLINE {
         const int group = first / kActivationGroup + outer * Block::kParts + Part;
@@ -208,6 +265,7 @@ void unpack_quantized(const std::uint8_t* panel, int columns, PanelChunk& chunk)
           Dot::template unpack_group<Part>(block, outer, weights + half * 16);
           const int in_block = outer * Block::kParts + Part;
           wasm_v128_store(chunk.scales[group] + 4 * half, block.scale(in_block));
+          if constexpr (Block::kScalesOf16) wasm_v128_store(chunk.second_scales[group] + 4 * half, block.second_scale(in_block));
           if constexpr (Block::kMinimums) {
             wasm_v128_store(chunk.minimum_scales[group] + 4 * half, block.minimum_scale(in_block));
             wasm_v128_store(chunk.minimums[group][4 * half], block.minimum_pairs(in_block));
@@ -219,41 +277,93 @@ void unpack_quantized(const std::uint8_t* panel, int columns, PanelChunk& chunk)
   }
 }
 
+template <class Arithmetic, class Dot, class Block>
+void unpack_quantized(const std::uint8_t* panel, int columns, PanelChunk& chunk) {
+  unpack_blocks<Arithmetic, Dot, Block>(panel, block_bytes(Block::kFormat) * kPanelRows, columns, chunk,
+                                        [](const std::uint8_t* block, int half)
+                                            ROPEWALK_INLINE { return Block(block, half, Scales::any); });
+}
+
+// All formats of matmul_grids_simd.h share these two.
+template <class Arithmetic, class Dot>
+void decoded_token(const BlockDecoder& decoder, const PanelPart& panel, const TokenRows& x, float* sums) {
+  v128_t totals[2] = {wasm_v128_load(sums), wasm_v128_load(sums + 4)};
+  const std::uint8_t* weights = panel.weights;
+  for (int first = 0; first < panel.columns; first += DecodedBlock::kElements, weights += decoder.panel_bytes) {
+    DecodedBlock blocks[2];
+    for (int half = 0; half < 2; ++half) decoder.decode(weights, half, blocks[half]);
+    add_block<Arithmetic, Dot, DecodedBlock, 2>(blocks, x.quantized, first, totals);
+  }
+  wasm_v128_store(sums, totals[0]);
+  wasm_v128_store(sums + 4, totals[1]);
+}
+
+template <class Arithmetic, class Dot>
+void unpack_decoded(const BlockDecoder& decoder, const std::uint8_t* panel, int columns, PanelChunk& chunk) {
+  unpack_blocks<Arithmetic, Dot, DecodedBlock>(panel, decoder.panel_bytes, columns, chunk, [&](const std::uint8_t* block, int half) {
+    DecodedBlock decoded;
+    decoder.decode(block, half, decoded);
+    return decoded;
+  });
+}
+
 template <class Bytes, class Words>
 const char* dot_name(WeightFormat format, bool is_one_token) {
   if (is_float(format)) return "floats";
   switch (format) {
     case WeightFormat::q8_0:
-    case WeightFormat::iq4_nl: return Words::kName;
+    case WeightFormat::iq4_nl:
+    case WeightFormat::iq4_xs: return Words::kName;
     case WeightFormat::q2_k:
     case WeightFormat::q3_k:
-    case WeightFormat::q6_k: return is_one_token ? Bytes::kName : Words::kName;
+    case WeightFormat::q6_k:
+    case WeightFormat::tq1_0:
+    case WeightFormat::iq3_s:
+    case WeightFormat::iq3_xxs:
+    case WeightFormat::iq2_s:
+    case WeightFormat::iq2_xs:
+    case WeightFormat::iq2_xxs:
+    case WeightFormat::iq1_s:
+    case WeightFormat::iq1_m: return is_one_token ? Bytes::kName : Words::kName;
     default: return Bytes::kName;
   }
 }
 
-// The kernel table of a build. `Bytes` multiplies quants below 128, and `Words` any quants.
+template <class Arithmetic, class TokenDot, class TileDot, class Block>
+constexpr void set_kernels(MatmulKernels& kernels) {
+  kernels.token[static_cast<int>(Block::kFormat)] = quantized_token<Arithmetic, TokenDot, Block>;
+  kernels.unpack[static_cast<int>(Block::kFormat)] = unpack_quantized<Arithmetic, TileDot, Block>;
+}
+
+template <class Arithmetic, class Bytes, class Words, WeightFormat Format>
+constexpr void set_decoded_kernels(MatmulKernels& kernels) {
+  kernels.token[static_cast<int>(Format)] = [](const PanelPart& panel, const TokenRows& x, float* sums) {
+    decoded_token<Arithmetic, Bytes>(block_decoder<Format>(), panel, x, sums);
+  };
+  kernels.unpack[static_cast<int>(Format)] = [](const std::uint8_t* panel, int columns, PanelChunk& chunk) {
+    unpack_decoded<Arithmetic, Words>(block_decoder<Format>(), panel, columns, chunk);
+  };
+}
+
+// The kernel table of a build. `Bytes` multiplies quants below 128, and `Words` any quants. In tiles, words have their sub-scale.
 template <class Arithmetic, class Bytes, class Words>
 constexpr MatmulKernels simd_matmul_kernels(const char* name) {
-  return {name,
-          dot_name<Bytes, Words>,
-          quantize_row_simd,
-          {float_token<Arithmetic, F32Column>, f16_token<Arithmetic>, float_token<Arithmetic, BF16Column>,
-           quantized_token<Arithmetic, Words, BlockQ8_0>, quantized_token<Arithmetic, Bytes, BlockQ4_0>,
-           quantized_token<Arithmetic, Bytes, BlockQ4_1>, quantized_token<Arithmetic, Bytes, BlockQ5_0>,
-           quantized_token<Arithmetic, Bytes, BlockQ5_1>, quantized_token<Arithmetic, Bytes, BlockQ2K>,
-           quantized_token<Arithmetic, Bytes, BlockQ3K>, quantized_token<Arithmetic, Bytes, BlockQ4K>,
-           quantized_token<Arithmetic, Bytes, BlockQ5K>, quantized_token<Arithmetic, Bytes, BlockQ6K>,
-           quantized_token<Arithmetic, Words, BlockIq4Nl>, quantized_token<Arithmetic, Bytes, BlockQ1_0>,
-           quantized_token<Arithmetic, Bytes, BlockQ2_0>},
-          {unpack_floats<Arithmetic, float>, unpack_floats<Arithmetic, Float16>, unpack_floats<Arithmetic, BFloat16>,
-           unpack_quantized<Arithmetic, Words, BlockQ8_0>, unpack_quantized<Arithmetic, Bytes, BlockQ4_0>,
-           unpack_quantized<Arithmetic, Bytes, BlockQ4_1>, unpack_quantized<Arithmetic, Bytes, BlockQ5_0>,
-           unpack_quantized<Arithmetic, Bytes, BlockQ5_1>, unpack_quantized<Arithmetic, Words, BlockQ2K>,
-           unpack_quantized<Arithmetic, Words, BlockQ3K>, unpack_quantized<Arithmetic, Bytes, BlockQ4K>,
-           unpack_quantized<Arithmetic, Bytes, BlockQ5K>, unpack_quantized<Arithmetic, Words, BlockQ6K>,
-           unpack_quantized<Arithmetic, Words, BlockIq4Nl>, unpack_quantized<Arithmetic, Bytes, BlockQ1_0>,
-           unpack_quantized<Arithmetic, Bytes, BlockQ2_0>}};
+  MatmulKernels kernels = {name,
+                           dot_name<Bytes, Words>,
+                           quantize_row_simd,
+                           {float_token<Arithmetic, F32Column>, f16_token<Arithmetic>, float_token<Arithmetic, BF16Column>},
+                           {unpack_floats<Arithmetic, float>, unpack_floats<Arithmetic, Float16>, unpack_floats<Arithmetic, BFloat16>}};
+  const auto set = [&]<class TokenDot, class TileDot, class... Blocks>() {
+    (set_kernels<Arithmetic, TokenDot, TileDot, Blocks>(kernels), ...);
+  };
+  set.template operator()<Words, Words, BlockQ8_0, BlockIq4Nl, BlockIq4Xs>();
+  set.template operator()<Bytes, Words, BlockQ2K, BlockQ3K, BlockQ6K>();
+  set.template operator()<Bytes, Bytes, BlockQ4_0, BlockQ4_1, BlockQ5_0, BlockQ5_1, BlockQ4K, BlockQ5K, BlockQ1_0, BlockQ2_0, BlockTQ2_0,
+                          BlockMxfp4, BlockNvfp4>();
+  const auto set_decoded = [&]<WeightFormat... Formats>() { (set_decoded_kernels<Arithmetic, Bytes, Words, Formats>(kernels), ...); };
+  using enum WeightFormat;
+  set_decoded.template operator()<tq1_0, iq3_s, iq3_xxs, iq2_s, iq2_xs, iq2_xxs, iq1_s, iq1_m>();
+  return kernels;
 }
 
 }  // namespace ropewalk

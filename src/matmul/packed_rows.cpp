@@ -18,6 +18,7 @@ struct Runs {
       blocks = 1;
     }
   }
+  int leading_bytes() const { return shape.leading_bytes; }
   int leading_halves() const { return shape.leading_halves * repeat; }
   int words() const { return shape.words * repeat; }
   int trailing_halves() const { return shape.trailing_halves * repeat; }
@@ -88,6 +89,7 @@ void pack_run(const std::uint8_t*& fields, std::size_t row_bytes, EightRows rows
 template <class Rows>
 void pack_runs(const Runs& runs, const std::uint8_t* weights, std::size_t row_bytes, Rows rows, std::uint8_t* panel) {
   for (int block = 0; block < runs.blocks; ++block) {
+    pack_run<1, int>(weights, row_bytes, rows, runs.leading_bytes(), panel);
     pack_run<2>(weights, row_bytes, rows, runs.leading_halves(), panel);
     std::uint8_t* const words = panel;
     pack_run<4>(weights, row_bytes, rows, runs.words(), panel);
@@ -115,6 +117,7 @@ void pack_panel(WeightFormat format, const std::uint8_t* weights, std::size_t ro
 void unpack_panel_row(WeightFormat format, const std::uint8_t* panel, int row, int columns, std::uint8_t* out) {
   const Runs runs(format, columns);
   for (int block = 0; block < runs.blocks; ++block) {
+    unpack_run<1>(panel, row, runs.leading_bytes(), out);
     unpack_run<2>(panel, row, runs.leading_halves(), out);
     std::uint8_t* const words = out;
     unpack_run<4>(panel, row, runs.words(), out);

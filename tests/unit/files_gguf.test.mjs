@@ -166,9 +166,9 @@ const wrong = [
   ],
   [
     "an unsupported type with a name",
-    header({ tensors: [tensor({ typeNumber: 17 })] }),
+    header({ tensors: [tensor({ typeNumber: 9 })] }),
     "t",
-    /IQ2_XS is not supported; use a file with F32, F16/,
+    /Q8_1 is not supported; use a file with F32, F16/,
     "UNSUPPORTED_MODEL",
   ],
   [
@@ -200,10 +200,8 @@ test("errors name what is wrong in a header", async (t) => {
 test("unsupported tensor types are refused by name", async () => {
   // ggml.h in June 2026; types that were removed from it keep their numbers
   const names = {
-    ...{ 4: "Q4_2", 5: "Q4_3", 9: "Q8_1", 15: "Q8_K", 16: "IQ2_XXS", 17: "IQ2_XS", 18: "IQ3_XXS", 19: "IQ1_S" },
-    ...{ 21: "IQ3_S", 22: "IQ2_S", 23: "IQ4_XS", 24: "I8", 25: "I16", 26: "I32", 27: "I64", 28: "F64", 29: "IQ1_M" },
-    ...{ 31: "Q4_0_4_4", 32: "Q4_0_4_8", 33: "Q4_0_8_8", 34: "TQ1_0", 35: "TQ2_0", 36: "IQ4_NL_4_4" },
-    ...{ 37: "IQ4_NL_4_8", 38: "IQ4_NL_8_8", 39: "MXFP4", 40: "NVFP4" },
+    ...{ 4: "Q4_2", 5: "Q4_3", 9: "Q8_1", 15: "Q8_K", 24: "I8", 25: "I16", 26: "I32", 27: "I64", 28: "F64" },
+    ...{ 31: "Q4_0_4_4", 32: "Q4_0_4_8", 33: "Q4_0_8_8", 36: "IQ4_NL_4_4", 37: "IQ4_NL_4_8", 38: "IQ4_NL_8_8" },
   };
   for (let typeNumber = 0; typeNumber < 50; typeNumber++) {
     const opened = open(header({ tensors: [tensor({ typeNumber, shape: [1, 256] })] }));

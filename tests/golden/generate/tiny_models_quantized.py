@@ -30,6 +30,7 @@ class Quantized:
     format: Format
     file_type: FileType
     better: Format = None  # the format of embedding, v_proj and down_proj in mixtures
+    seed: str = "llama"
 
 
 FORMATS = {
@@ -49,11 +50,25 @@ FORMATS = {
     "llama_iq4_nl": Quantized(WIDE, Format.IQ4_NL, FileType.MOSTLY_IQ4_NL),
     "llama_q1_0": Quantized(WIDE, Format.Q1_0, FileType.MOSTLY_Q1_0),
     "llama_q2_0": Quantized(WIDE, ggml_blocks.Q2_0, 41),
+    "llama_tq1_0": Quantized(WIDE, Format.TQ1_0, FileType.MOSTLY_TQ1_0),
+    "llama_tq2_0": Quantized(WIDE, Format.TQ2_0, FileType.MOSTLY_TQ2_0),
+    "llama_mxfp4": Quantized(WIDE, Format.MXFP4, FileType.MOSTLY_MXFP4_MOE),
+    "llama_nvfp4": Quantized(WIDE, Format.NVFP4, FileType.MOSTLY_NVFP4),
+    # with the other seed, float32 and float64 round a tie in the prompt differently, which moves all logits
+    "llama_iq4_xs": Quantized(WIDE, Format.IQ4_XS, FileType.MOSTLY_IQ4_XS, seed="llama_iq4_xs"),
+    "llama_iq3_s": Quantized(WIDE, Format.IQ3_S, FileType.MOSTLY_IQ3_S),
+    "llama_iq3_xxs": Quantized(WIDE, Format.IQ3_XXS, FileType.MOSTLY_IQ3_XXS),
+    "llama_iq2_s": Quantized(WIDE, Format.IQ2_S, FileType.MOSTLY_IQ2_S),
+    "llama_iq2_xs": Quantized(WIDE, Format.IQ2_XS, FileType.MOSTLY_IQ2_XS),
+    "llama_iq2_xxs": Quantized(WIDE, Format.IQ2_XXS, FileType.MOSTLY_IQ2_XXS),
+    "llama_iq1_s": Quantized(WIDE, Format.IQ1_S, FileType.MOSTLY_IQ1_S),
+    "llama_iq1_m": Quantized(WIDE, Format.IQ1_M, FileType.MOSTLY_IQ1_M),
 }
 # The gguf package can't quantize to these formats. ggml can.
 QUANTIZED_BY_GGML = {
     *(Format.Q2_K, Format.Q3_K, Format.Q4_K, Format.Q5_K, Format.Q6_K, Format.IQ4_NL),
-    *(Format.Q1_0, ggml_blocks.Q2_0),
+    *(Format.Q1_0, ggml_blocks.Q2_0, Format.MXFP4, Format.NVFP4, Format.IQ4_XS, Format.IQ3_S, Format.IQ3_XXS),
+    *(Format.IQ2_S, Format.IQ2_XS, Format.IQ2_XXS, Format.IQ1_S, Format.IQ1_M),
 }
 
 
@@ -62,9 +77,9 @@ def main():
 
 
 def write_quantized(name, folder):
-    """All formats of one width start from the same weights."""
+    """All formats of one width and seed start from the same weights."""
     quantized = FORMATS[name]
-    model = random_model(f"llama{quantized.config['hidden_size']}", quantized.config)
+    model = random_model(f"{quantized.seed}{quantized.config['hidden_size']}", quantized.config)
 
     def encode(tensor_name, array):
         weight_format = format_of(quantized, tensor_name, array)
@@ -124,7 +139,7 @@ def rounded_expectations(model, prompt, steps):
 def rounded(activations):
     """Rounds to multiples of 1/127 of the largest magnitude, in groups of 32."""
     groups = activations.unflatten(-1, (-1, 32))
-    unit = groups.abs().amax(-1, keepdim=True) / 127
+    unit = (groups.abs().amax(-1, keepdim=True) / 127).clamp(min=1e-300)  # a group of zeros
     return ((groups / unit).round() * unit).flatten(-2)
 
 

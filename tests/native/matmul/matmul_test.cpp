@@ -40,6 +40,7 @@ Guarded<std::uint8_t> random_weights(WeightFormat format, int rows, int columns,
       from_float(value, upper_half);
       return format == WeightFormat::bf16 ? upper_half.bits : half.bits;
     };
+    put(shape.leading_bytes, [&] { return static_cast<std::uint8_t>(120 + random.next_bits() % 8); });  // an exponent
     put(shape.leading_halves, half);
     if (format == WeightFormat::f32) {
       put(1, [&] { return static_cast<float>(random.next()); });
@@ -47,6 +48,7 @@ Guarded<std::uint8_t> random_weights(WeightFormat format, int rows, int columns,
       put(shape.words, [&] { return random.next_bits(); });
     }
     put(shape.trailing_halves, half);
+    if (format == WeightFormat::iq1_m) at[-1] &= 0xBF;  // the upper bits of the scale: finite
   }
   return weights;
 }
@@ -204,8 +206,9 @@ TEST(Matmul, SumsTheLargestIntegersExactly) {
       Product product(c);
       const BlockShape& shape = block_shape(format);
       for (std::size_t i = 0; i < product.weights.size(); ++i) {
-        const int within = static_cast<int>(i) % shape.bytes(), halves = 2 * shape.leading_halves;
+        const int within = static_cast<int>(i) % shape.bytes(), halves = shape.leading_bytes + 2 * shape.leading_halves;
         if (within >= halves && within < halves + 4 * shape.words) product.weights[i] = static_cast<std::uint8_t>(fill);
+        if (format == WeightFormat::iq1_m && within == shape.bytes() - 1) product.weights[i] &= 0xBF;  // a finite scale
       }
       for (int t = 0; t < c.tokens; ++t) {
         for (int i = 0; i < c.columns; ++i) product.x[t * c.stride() + i] = t % 2 == 0 ? 127 : -127;
@@ -241,13 +244,14 @@ TEST(Matmul, AcceptsEveryFiniteHalfAndInfinities) {
 
 TEST(Matmul, HasTheSameBitsForInfiniteScales) {
   for (const WeightFormat format : every_format()) {
-    if (is_float(format)) continue;
+    const BlockShape& shape = block_shape(format);
+    if (is_float(format) || shape.leading_halves + shape.trailing_halves == 0) continue;
     for (const int tokens : {1, 5}) {
       const Case c = {format, 16, 512, tokens};
       SCOPED_TRACE(name_of(c));
       Product product(c);
-      const BlockShape& shape = block_shape(format);
-      const std::size_t last_scale = shape.leading_halves > 0 ? 2 * shape.leading_halves - 2 : shape.bytes() - 2;
+      const int leading_scales = format == WeightFormat::iq4_xs ? 1 : shape.leading_halves;
+      const std::size_t last_scale = leading_scales > 0 ? 2 * leading_scales - 2 : shape.bytes() - 2;
       const std::uint16_t infinity = 0xFC00, nan = 0x7E01;
       std::memcpy(product.weights.data() + 5 * weight_row_bytes(format, c.columns) + last_scale, &infinity, 2);
       std::memcpy(product.weights.data() + 11 * weight_row_bytes(format, c.columns) + last_scale, &nan, 2);

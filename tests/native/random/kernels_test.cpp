@@ -164,8 +164,10 @@ void fill_weights(Unaligned<std::uint8_t>& weights, WeightFormat format, RandomC
       const std::uint32_t bits = oracle::encode(random.number(), dtype);
       std::memcpy(&weights[at + offset], &bits, 2);
     };
+    if (shape.leading_bytes > 0) weights[at] = static_cast<std::uint8_t>(random.whole(90, 150));  // an exponent
     for (int i = 0; i < shape.leading_halves; ++i) put(2 * i);
-    for (int i = 0; i < shape.trailing_halves; ++i) put(2 * shape.leading_halves + 4 * shape.words + 2 * i);
+    for (int i = 0; i < shape.trailing_halves; ++i) put(shape.bytes() - 2 * shape.trailing_halves + 2 * i);
+    if (format == WeightFormat::iq1_m) weights[at + shape.bytes() - 1] &= 0xBF;  // the upper bits of the scale: finite
     if (format != WeightFormat::f32) continue;
     const float value = random.number();
     std::memcpy(&weights[at], &value, sizeof value);

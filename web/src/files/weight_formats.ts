@@ -17,7 +17,19 @@ export type WeightFormatName =
   | "q6_k"
   | "iq4_nl"
   | "q1_0"
-  | "q2_0";
+  | "q2_0"
+  | "tq1_0"
+  | "tq2_0"
+  | "mxfp4"
+  | "nvfp4"
+  | "iq4_xs"
+  | "iq3_s"
+  | "iq3_xxs"
+  | "iq2_s"
+  | "iq2_xs"
+  | "iq2_xxs"
+  | "iq1_s"
+  | "iq1_m";
 
 /** The number of elements in a block, and the bytes it takes. @internal */
 export interface WeightBlock {
@@ -45,6 +57,18 @@ export const WEIGHT_BLOCKS: Readonly<Record<WeightFormatName, WeightBlock>> = {
   iq4_nl: block(32, 18),
   q1_0: block(128, 18),
   q2_0: block(64, 18),
+  tq1_0: block(256, 54),
+  tq2_0: block(256, 66),
+  mxfp4: block(32, 17),
+  nvfp4: block(64, 36),
+  iq4_xs: block(256, 136),
+  iq3_s: block(256, 110),
+  iq3_xxs: block(256, 98),
+  iq2_s: block(256, 82),
+  iq2_xs: block(256, 74),
+  iq2_xxs: block(256, 66),
+  iq1_s: block(256, 50),
+  iq1_m: block(256, 56),
 };
 
 /** All formats, in the order of the C++ enum WeightFormat. @internal */

@@ -39,21 +39,30 @@ def dequantize(blocks, kind):
     return out
 
 
+QUANTIZED = {}  # by format and bytes of a row
+
+
 def quantize(array, kind):
-    """Float32 [rows, columns] as blocks, [rows, bytes]. All columns are equally important."""
-    rows, columns = array.shape
+    """Float32 [rows, columns] as blocks, [rows, bytes]. All columns are equally important where a format needs their importance.
+
+    Each row is quantized only once in a process, because ggml's IQ4_XS isn't the same every time.
+    """
+    rows = np.ascontiguousarray(array, dtype=np.float32)
+    return np.stack([QUANTIZED.setdefault((kind, row.tobytes()), quantize_row(row, kind)) for row in rows])
+
+
+def quantize_row(row, kind):
     elements, size = GGML_QUANT_SIZES[kind]
-    weights = np.ascontiguousarray(array, dtype=np.float32)
-    importance = np.ones(columns, dtype=np.float32)
-    blocks = np.empty((rows, columns // elements * size), dtype=np.uint8)
+    importance = np.ones_like(row)
+    blocks = np.empty(row.size // elements * size, dtype=np.uint8)
     needs_importance = LIBRARY.ggml_quantize_requires_imatrix(ctypes.c_int(kind))
     written = LIBRARY.ggml_quantize_chunk(
         ctypes.c_int(kind),
-        address(weights),
+        address(row),
         address(blocks),
         ctypes.c_int64(0),
-        ctypes.c_int64(rows),
-        ctypes.c_int64(columns),
+        ctypes.c_int64(1),
+        ctypes.c_int64(row.size),
         address(importance) if needs_importance else None,
     )
     assert written == blocks.nbytes, f"{kind.name}: ggml wrote {written} bytes of {blocks.nbytes}"

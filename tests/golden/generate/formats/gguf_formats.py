@@ -34,7 +34,21 @@ SCALES = {
     "BF16": [0],
     "Q1_0": [0],
     "Q2_0": [0],
+    "TQ1_0": [52],
+    "TQ2_0": [64],
+    "MXFP4": [],
+    "NVFP4": [],
+    "IQ4_XS": [0],
+    "IQ3_S": [0],
+    "IQ3_XXS": [0],
+    "IQ2_S": [0],
+    "IQ2_XS": [0],
+    "IQ2_XXS": [0],
+    "IQ1_S": [0],
+    "IQ1_M": [],
 }
+# Where the scale isn't two bytes: an offset, and the bits of that byte that are cleared so that the scale is finite.
+CLEARED = {"IQ1_M": [55, 0x40]}
 HASHED_BLOCKS = 256
 
 # Zeros, the smallest and largest subnormal, the smallest normal, one, the largest finite value, and negatives.
@@ -51,15 +65,17 @@ def random_bytes(seed, count):
     return out
 
 
-def with_finite_scales(blocks, offsets):
+def with_finite_scales(blocks, offsets, cleared):
     """Clears the top bit of the exponent of a scale that would be infinite or NaN."""
+    if cleared:
+        blocks[:, cleared[0]] &= 0xFF - cleared[1]
     for offset in offsets:
         upper = blocks[:, offset + 1]
         blocks[:, offset + 1] = np.where((upper & 0x7C) == 0x7C, upper & 0xBF, upper)
     return blocks
 
 
-def extreme_blocks(size, offsets):
+def extreme_blocks(size, offsets, cleared):
     """All bits clear, all bits set and stripes, with every extreme scale."""
     rows = []
     for i, half in enumerate(EXTREME_HALVES):
@@ -67,7 +83,7 @@ def extreme_blocks(size, offsets):
         for offset in offsets:
             block[offset : offset + 2] = np.array([half], dtype="<u2").view(np.uint8)
         rows.append(block)
-    return np.stack(rows)
+    return with_finite_scales(np.stack(rows), [], cleared)
 
 
 def bits(values):
@@ -89,14 +105,16 @@ def dequantize(blocks, kind):
 def case_of(name, offsets):
     kind = GGMLQuantizationType[name]
     elements, size = GGML_QUANT_SIZES[kind]
-    shown = with_finite_scales(random_bytes(7, size).reshape(1, size), offsets)
-    extreme = extreme_blocks(size, offsets)
-    hashed = with_finite_scales(random_bytes(11, HASHED_BLOCKS * size).reshape(HASHED_BLOCKS, size), offsets)
+    cleared = CLEARED.get(name)
+    shown = with_finite_scales(random_bytes(7, size).reshape(1, size), offsets, cleared)
+    extreme = extreme_blocks(size, offsets, cleared)
+    hashed = with_finite_scales(random_bytes(11, HASHED_BLOCKS * size).reshape(HASHED_BLOCKS, size), offsets, cleared)
     return {
         "format": name.lower(),
         "elements": elements,
         "bytes": size,
         "scales": offsets,
+        **({"cleared": cleared} if cleared else {}),
         "block": shown.tobytes().hex(),
         "floats": bits(dequantize(shown, kind)).hex(),
         "extreme_blocks": [row.tobytes().hex() for row in extreme],
