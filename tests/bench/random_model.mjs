@@ -30,6 +30,30 @@ export const SHAPES = {
     theta: 1e6,
     context: 32768,
   },
+  "qwen3-0.6b": {
+    architecture: "qwen3",
+    hidden: 1024,
+    feedForward: 3072,
+    layers: 28,
+    heads: 16,
+    kvHeads: 8,
+    headDim: 128,
+    vocabulary: 151936,
+    theta: 1e6,
+    context: 32768,
+  },
+  "bonsai-1.7b": {
+    architecture: "qwen3",
+    hidden: 2048,
+    feedForward: 6144,
+    layers: 28,
+    heads: 16,
+    kvHeads: 8,
+    headDim: 128,
+    vocabulary: 151936,
+    theta: 1e6,
+    context: 32768,
+  },
 };
 
 /** File types that mix formats, and the format of most tensors. */
@@ -37,7 +61,10 @@ const MIXES = { q4_k_m: "q4_k" };
 const FALLBACK_FORMATS = { q4_k: "q5_0", q5_k: "q5_1", q6_k: "q8_0" };
 
 /** What a file can be written as. */
-export const FILE_TYPES = ["f16", "q8_0", "q4_0", "q5_0", "q5_1", "q4_k", "q5_k", "q6_k", "q4_k_m"];
+export const FILE_TYPES = [
+  ...["f16", "q8_0", "q4_0", "q5_0", "q5_1", "q4_k", "q5_k", "q6_k", "q4_k_m"],
+  ...["q1_0", "q2_0", "tq2_0", "mxfp4", "iq4_xs"],
+];
 
 /** Whether llama-quantize spends more bits on a layer: about half of them do. */
 const hasMoreBits = (layer, layers) => {
@@ -73,7 +100,14 @@ const SCALES = {
     [2, STANDARD_DEVIATION / (36 * 0.7)],
   ],
   q6_k: [[208, STANDARD_DEVIATION / (74 * 19)]],
+  q1_0: [[0, STANDARD_DEVIATION]],
+  q2_0: [[0, STANDARD_DEVIATION / 1.2]],
+  tq2_0: [[64, STANDARD_DEVIATION / 1.2]],
+  iq4_xs: [[0, STANDARD_DEVIATION / (65 * 18)]],
 };
+
+/** Half of the standard deviation of mxfp4's table, as a power of two: 2^(e - 128) with this e. */
+const MXFP4_EXPONENT = 120;
 
 /** Fills words with xorshift32. */
 function fillRandom(words, seed) {
@@ -102,6 +136,8 @@ function* randomBlocks(type, bytes, seed) {
     const view = new DataView(piece.buffer);
     if (type === "f16") {
       for (let i = 0; i + 2 <= size; i += 2) view.setUint16(i, (view.getUint16(i) & 0x83ff) | 0x2000, true); // ±[2^-7, 2^-6)
+    } else if (type === "mxfp4") {
+      for (let at = 0; at < size; at += blockBytes) piece[at] = MXFP4_EXPONENT;
     } else {
       for (const [at, value] of SCALES[type])
         for (let block = 0; block + blockBytes <= size; block += blockBytes)
@@ -144,6 +180,7 @@ export async function writeRandomModel(path, shape, fileType) {
             ["v", kvHeads],
           ].map(([name, count]) => vector(at(`attn_${name}.bias`), count * headDim, 0.01))
         : []),
+      ...(architecture === "qwen3" ? ["q", "k"].map((name) => vector(at(`attn_${name}_norm.weight`), headDim, 1)) : []),
       matrix(at("attn_output"), hidden, heads * headDim),
       vector(at("ffn_norm.weight"), hidden, 1),
       matrix(at("ffn_gate"), feedForward, hidden),
@@ -168,6 +205,8 @@ export async function writeRandomModel(path, shape, fileType) {
     [key("attention.layer_norm_rms_epsilon")]: typed("f32", 1e-5),
     [key("rope.freq_base")]: typed("f32", theta),
     [key("rope.dimension_count")]: headDim,
+    [key("attention.key_length")]: headDim,
+    [key("attention.value_length")]: headDim,
     "tokenizer.ggml.model": "llama",
     "tokenizer.ggml.tokens": tokens,
     "tokenizer.ggml.scores": typed(

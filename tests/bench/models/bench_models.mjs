@@ -16,6 +16,8 @@ const root = join(import.meta.dirname, "..", "..", "..");
 const FILES = "smollm2-135m.q8_0,smollm2-135m.q4_0,smollm2-135m.q4_k_m,qwen2.5-0.5b.q4_k_m";
 /** Attention over many tokens takes the same time with all weights, and reading them takes long. */
 const DEEP_TYPES = ["q8_0"];
+/** For these, llama.cpp in wasm has no SIMD kernels. */
+const HARD_TYPES = ["q1_0", "q2_0", "tq2_0", "mxfp4", "iq4_xs"];
 
 /** Writes a model with random weights to build/models/, unless it is there. */
 export async function modelFile(shape, type) {
@@ -43,7 +45,7 @@ export async function benchModels(inPage, args) {
   const chromium = await inPage("models/index.html", async (page, origin) => {
     const served = async (shape, type) => {
       const { path, address } = await modelFile(shape, type);
-      return { path, address: origin + address, deep: DEEP_TYPES.includes(type) };
+      return { path, address: origin + address, deep: DEEP_TYPES.includes(type), hard: HARD_TYPES.includes(type) };
     };
     const peers = await fastestPeers(page, await served("smollm2-135m", "q8_0"), settings.report);
     for (const name of wanted) {

@@ -2,7 +2,7 @@
 import { median } from "../measure.mjs";
 import { hasPeer, inWorker, nativeLlama } from "./contenders.mjs";
 
-const PROMPT = 512;
+export const PROMPT = 512;
 const EARLY = 16;
 const DEEP = 4096;
 const TOKENS = 8;
@@ -37,11 +37,12 @@ const llamaInWasm = (page, settings) => ({
 
 const llamaNative = (settings) => nativeLlama(`llama.cpp native, ${titleOf(settings)}`, settings);
 
-/** Measures a prompt, and tokens after few and many. */
-async function measureRound(contender) {
+/** Measures a prompt, and tokens after few and many. `isShort`: only tokens after few. */
+async function measureRound(contender, isShort = false) {
   await contender.rewind(0);
   await contender.append(EARLY);
   const early = median(await contender.append(1, TOKENS));
+  if (isShort) return { early };
   await contender.rewind(0);
   const [prompt] = await contender.append(PROMPT);
   const late = median(await contender.append(1, TOKENS));
@@ -73,7 +74,8 @@ export async function fastestPeers(page, file, report) {
  * Measures a file with the package, the peers that are built, and the limits of this machine.
  *
  * @param page - Chromium's page, models/index.html
- * @param file - `{ path, address, deep }`; `deep` is whether to measure after 4096 tokens, too
+ * @param file - `{ path, address, deep, hard }`; `deep` is whether to measure after 4096 tokens, too, and `hard` whether a prompt takes
+ *   llama.cpp in wasm minutes
  * @param peers - of {@link fastestPeers}
  * @returns for each contender `{ name, build, threads, facts, samples }`, where samples are milliseconds by key of {@link MEASURES}, a prompt's for
  * all its tokens. The first is the one that the others are compared with.
@@ -104,12 +106,13 @@ export async function raceModel(page, file, peers, { rounds, threads, report = (
     const add = ({ samples }, measured) => {
       for (const [key, ms] of Object.entries(measured)) (samples[key] ??= []).push(ms);
     };
+    const measure = (contender) => measureRound(contender, file.hard && contender.isSlowPrompt);
     for (const { contender } of results) {
-      await measureRound(contender); // warm-up
+      await measure(contender); // warm-up
       report(`${contender.name} is ready`);
     }
     for (let round = 0; round < rounds; round++) {
-      for (const result of results) add(result, await measureRound(result.contender));
+      for (const result of results) add(result, await measure(result.contender));
       report(`round ${round + 1} of ${rounds}`);
     }
     if (file.deep) {

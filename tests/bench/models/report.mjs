@@ -1,9 +1,14 @@
 // What `npm run bench -- models` prints: goals, and the table of docs/whole_models.md.
 import { readFile, writeFile } from "node:fs/promises";
-import { MEASURES, rateOf, speedOver } from "./race.mjs";
+import { median } from "../measure.mjs";
+import { MEASURES, PROMPT, rateOf, speedOver } from "./race.mjs";
 
-const DECODE_TARGETS = { q8_0: 0.55, q4_0: 0.3, q4_k_m: 0.3 };
-const PROMPT_TARGETS = { q8_0: 0.45, q4_0: 0.4 };
+const DECODE_TARGETS = { q8_0: 0.55, q4_0: 0.3, q4_k_m: 0.3, tq2_0: 0.3, mxfp4: 0.3, iq4_xs: 0.3 };
+const PROMPT_TARGETS = { q8_0: 0.45, q4_0: 0.4, q1_0: 0.45, q2_0: 0.45 };
+// Reading so few bits takes less time than multiplying.
+const PEAK_TARGETS = { q1_0: 0.4, q2_0: 0.4 };
+// llama.cpp's wasm build has no SIMD kernels for these.
+const LLAMA_TARGETS = { q1_0: 8, q2_0: 8, tq2_0: 3, mxfp4: 3, iq4_xs: 3 };
 const MB = 2 ** 20;
 
 /** Lines with goals for the package with one thread, as scripts/bench.mjs prints them. */
@@ -24,6 +29,13 @@ export function goalsOf({ shape, type, results }) {
     line("loading, time relative to reading the file", facts.loading / facts.reading, "×", 1.3, "less");
     line("memory beyond weights and cache", facts.overhead / MB, "MB", 64, "less");
     line(`${early}, share of the speed of reading`, speedOver(result, limits, "early"), "×", DECODE_TARGETS[type]);
+    if (PEAK_TARGETS[type] !== undefined) {
+      const perProduct = median(limits.samples.prompt) / PROMPT / facts.products;
+      const atPeak = (perProduct * (facts.products + facts.head)) / median(result.samples.early);
+      line(`${early}, share of the peak`, atPeak, "×", PEAK_TARGETS[type]);
+    }
+    const llama = results.find(({ name, threads }) => name.startsWith("llama.cpp wasm") && threads === 1);
+    if (llama) line(`${early}, times llama.cpp's wasm`, speedOver(result, llama, "early"), "×", LLAMA_TARGETS[type]);
     line(`${MEASURES.prompt}, share of the peak`, speedOver(result, limits, "prompt"), "×", PROMPT_TARGETS[type]);
     const slowdown = (key) => rateOf(result, key) / rateOf(result, "early");
     line(`${MEASURES.late}, speed relative to ${early}`, slowdown("late"), "×", 0.85);

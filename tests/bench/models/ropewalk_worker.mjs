@@ -8,7 +8,8 @@ let session;
 expose({
   /**
    * Opens a model. Returns milliseconds of reading the file alone and of loading the
-   * model, bytes of memory that are neither weights nor cache, bytes of the weights, and the multiply-adds of a prompt's token.
+   * model, bytes of memory that are neither weights nor cache, bytes of the weights, and the multiply-adds of a prompt's token and of the
+   * output head.
    */
   async open(source, { build, threads }) {
     const rw = await load({ build, threads });
@@ -21,9 +22,8 @@ expose({
     await session.append(tokensAt(0, 512));
     const { parameters, vocabularySize, hiddenSize, memory } = model.info;
     const overhead = rw.memoryBytes - memory.weights - session.bytes;
-    // multiply-adds with weights for one prompt token, without the output head
-    const products = parameters - vocabularySize * hiddenSize;
-    return { reading, loading, overhead, bytes: memory.weights, products };
+    const head = vocabularySize * hiddenSize;
+    return { reading, loading, overhead, bytes: memory.weights, products: parameters - head, head };
   },
 
   /** Appends `count` tokens, `times` times. Returns milliseconds until the logits are there, for each time. */
