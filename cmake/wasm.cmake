@@ -14,6 +14,9 @@ set_source_files_properties(
   src/matmul/matmul_relaxed.cpp
   src/matmul/matmul_wasmsimd.cpp
   src/matmul/packed_rows.cpp
+  src/quantize/k_blocks.cpp
+  src/quantize/quantize_rows.cpp
+  src/quantize/small_blocks.cpp
   src/rope/rotate.cpp
   src/rope/kernels/rotate_relaxed.cpp
   src/rope/kernels/rotate_wasmsimd.cpp
@@ -64,6 +67,7 @@ add_library(ropewalk_bindings OBJECT
   bindings/compiler.cpp
   bindings/kernels.cpp
   bindings/kv_cache.cpp
+  bindings/quantize.cpp
   bindings/rope.cpp
   bindings/statuses.cpp
   bindings/threads.cpp

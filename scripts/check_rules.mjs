@@ -20,6 +20,7 @@ const coreFolders = {
   attention: ["base", "rope"],
   cache: ["base", "rope", "attention"],
   matmul: ["base"],
+  quantize: ["base", "matmul"],
   transformer: ["base", "rope", "attention", "cache", "matmul"],
 };
 

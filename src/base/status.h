@@ -122,6 +122,7 @@ enum class Status : int {
   weight_slot_unknown,
   weight_shape,
   weight_missing,
+  weight_not_finite,
   cache_geometry,
   token_out_of_range,
   logits_not_finite,

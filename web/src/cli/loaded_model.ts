@@ -1,13 +1,24 @@
 // Loads a model for a command and describes it.
 import type { Model, ModelOptions, RopeConfig, Ropewalk, Session } from "../index.node.js";
 import { formatBytes } from "./format.js";
+import type { QuantizeFlags } from "./quantize_option.js";
 import { type RopeFlags, ropeOverridesFrom } from "./rope_options.js";
 import { type ProgressBar, type Terminal, withProgress } from "./terminal.js";
 
 /** Model options from the flags of a command. */
-export function modelOptions(flags: RopeFlags, contextLength: number | undefined, signal: AbortSignal): ModelOptions {
+export function modelOptions(
+  flags: RopeFlags & QuantizeFlags,
+  contextLength: number | undefined,
+  signal: AbortSignal,
+): ModelOptions {
   const rope = ropeOverridesFrom(flags);
-  return { signal, ...(contextLength !== undefined && { contextLength }), ...(rope !== undefined && { rope }) };
+  const { quantize } = flags;
+  return {
+    signal,
+    ...(contextLength !== undefined && { contextLength }),
+    ...(rope !== undefined && { rope }),
+    ...(quantize !== undefined && { quantize }),
+  };
 }
 
 /** Loads a model with a progress bar, calls `use`, and disposes of the model. */
@@ -50,6 +61,6 @@ export function warnAboutLength(terminal: Terminal, { rope, contextLength }: Ses
 
 /** A model in a line. */
 export function modelSummary({ info }: Model): string {
-  const { name, architecture, parameters, formats, memory } = info;
-  return `${name}: ${architecture}, ${parameters.toLocaleString("en")} weights as ${Object.keys(formats).join(", ")}, ${formatBytes(memory.weights)}`;
+  const { name, architecture, parameters, loadedFormats, memory } = info;
+  return `${name}: ${architecture}, ${parameters.toLocaleString("en")} weights as ${Object.keys(loadedFormats).join(", ")}, ${formatBytes(memory.weights)}`;
 }

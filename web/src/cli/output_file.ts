@@ -48,10 +48,10 @@ export async function writeFileAtomically(
 }
 
 /** Prevents overwriting an input file, under whatever name. @throws {@link RopewalkError} INVALID_ARGUMENT */
-export async function refuseInputs(output: string, inputs: readonly string[]): Promise<void> {
+export async function refuseInputs(output: string, inputs: readonly string[], field = "--output"): Promise<void> {
   const same = await Promise.all(inputs.map((input) => areSame(input, output)));
   if (same.includes(true)) {
-    fail("INVALID_ARGUMENT", "--output", "is an input file of this command; name another file");
+    fail("INVALID_ARGUMENT", field, "is an input file of this command; name another file");
   }
 }
 

@@ -25,6 +25,7 @@ import {
 import type { PositionArray } from "../memory/positions.js";
 import type { Model, ModelInfo } from "../model/model.js";
 import type { ModelOptions } from "../model/options.js";
+import { quantizeRows, type QuantizeRowsOptions } from "../model/quantize_rows.js";
 import { Rope } from "../rope/rope.js";
 import { RopeCore } from "../rope/core.js";
 import { rotateByTable, type TableRotateOptions } from "../rope/rotate_by_table.js";
@@ -140,6 +141,17 @@ export class Ropewalk {
    */
   convertPairing<Weights extends ElementArray>(weights: Weights, options: ConvertPairingOptions): Weights {
     return convertPairing(this.#heap, weights, options);
+  }
+
+  /**
+   * Rounds rows of weights to another format, with the same bits as ggml's reference quantization on x86-64.
+   *
+   * @param rows - whole rows, as bytes.
+   * @returns the rows in the other format.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, INVALID_SHAPE, INVALID_FILE (an element is infinite, NaN or huge), OUT_OF_MEMORY.
+   */
+  quantizeRows(rows: Uint8Array, options: QuantizeRowsOptions): Uint8Array<ArrayBuffer> {
+    return quantizeRows(this.#heap, rows, options);
   }
 
   /**

@@ -1,4 +1,4 @@
-// The functions of bindings/transformer.cpp.
+// The functions of bindings/transformer.cpp and bindings/quantize.cpp.
 import type { Status } from "./status.js";
 
 /** The shape of a model. Fields are those of src/transformer/model_config.h. @internal */
@@ -53,6 +53,8 @@ export interface WasmModelFunctions {
   ): Status;
   model_pack(model: number, layer: number, slot: number, expert: number, rows: number): Status;
   model_finish(model: number): Status;
+  /** From and to are formats. The source and the target are rows without padding. */
+  quantize_rows(from: number, source: number, rows: number, columns: number, to: number, target: number): Status;
   model_forward(model: number, cache: number, sequence: number, tokens: number, count: number): Status;
   model_hidden(model: number): number;
   model_logits(model: number, first: number, count: number, out: number): Status;

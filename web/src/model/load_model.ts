@@ -1,6 +1,6 @@
 // Opens a model's files, plans its weights and loads them.
 import { type Dict, isDict } from "../base/dict.js";
-import { type ModelFiles, type ModelSource, openModel } from "../files/model_files.js";
+import { type ModelFiles, type ModelSource, openModel, type WeightFormatName } from "../files/model_files.js";
 import type { FilePlatform } from "../files/platform.js";
 import type { Heap } from "../memory/heap.js";
 import { type Tokenizer, tokenizerFromGguf, tokenizerFromJson } from "../text/tokenizer.js";
@@ -12,6 +12,7 @@ import { type CacheSettings, ModelCore } from "./model_core.js";
 
 import { type ModelPlan, planOf } from "./model_plan.js";
 import { MODEL_INFO_OPTIONS, type ModelOptions } from "./options.js";
+import { quantizeWeights } from "./quantize.js";
 import { readModelOptions } from "./read_options.js";
 import { readRopeTensors } from "./rope_tensors.js";
 import type { SamplingOptions } from "./session/options.js";
@@ -74,24 +75,22 @@ async function open(environment: LoadEnvironment, source: ModelSource, options: 
     ...(onProgress !== undefined && { onProgress: (progress) => onProgress({ ...progress, stage: "opening" }) }),
   });
   const plan = planOf(files, await readRopeTensors(files, options.signal), options.rope);
-  const mappings = mapWeights(files, plan);
+  const stored = mapWeights(files, plan);
+  const mappings = options.quantize === undefined ? stored : quantizeWeights(stored, options.quantize, plan.config);
   const cacheSettings: CacheSettings = {
     dtype: options.kv?.dtype ?? "f16",
     ...(options.kv?.keys !== undefined && { keys: options.kv.keys }),
   };
   const contextLength = checkContext(options.contextLength ?? Math.min(plan.trainedLength, DEFAULT_CONTEXT));
-  const formats: ModelInfo["formats"] = {};
-  let parameters = 0;
-  for (const { format, bytes, shape } of files.tensors.values()) {
-    formats[format] = (formats[format] ?? 0) + bytes;
-    parameters += shape.reduce((product, extent) => product * extent, 1);
-  }
+  const tensors = [...files.tensors.values()];
+  const matrices = mappings.filter(({ isVector }) => !isVector);
   const info: ModelInfo = {
     name: files.name,
     kind: files.kind,
     architecture: plan.reader.architecture,
-    parameters,
-    formats: Object.fromEntries(Object.entries(formats).sort(([, a], [, b]) => b - a)),
+    parameters: tensors.reduce((sum, { shape }) => sum + shape.reduce((product, extent) => product * extent, 1), 0),
+    formats: bytesByFormat(tensors),
+    loadedFormats: bytesByFormat(matrices.map(({ loaded }) => loaded)),
     vocabularySize: plan.config.vocabulary_size,
     hiddenSize: plan.config.hidden_size,
     trainedLength: plan.trainedLength,
@@ -100,6 +99,13 @@ async function open(environment: LoadEnvironment, source: ModelSource, options: 
     memory: memoryOf(environment.heap, plan, mappings, cacheSettings, contextLength),
   };
   return { files, plan, mappings, cacheSettings, info };
+}
+
+/** Bytes by format, largest first. */
+function bytesByFormat(parts: readonly { format: WeightFormatName; bytes: number }[]): ModelInfo["formats"] {
+  const sums: ModelInfo["formats"] = {};
+  for (const { format, bytes } of parts) sums[format] = (sums[format] ?? 0) + bytes;
+  return Object.fromEntries(Object.entries(sums).sort(([, a], [, b]) => b - a));
 }
 
 async function tokenizerOf(files: ModelFiles, info: ModelInfo, options: ModelOptions): Promise<Tokenizer> {

@@ -19,11 +19,23 @@ interface Progress {
 /** Where a slice of a tensor is copied to in wasm memory. */
 interface Target {
   readonly slice: TensorSlice;
+  /** Address of the weight. */
   readonly address: number;
   readonly progress: Progress;
   /** CRC-32 of the slice's first {@link SAMPLE_BYTES} bytes, or of those that have arrived. */
   sample: number;
+  /** The beginning of a row that is quantized when the rest of it has arrived. */
+  partialRow: Uint8Array;
 }
+
+/** The memory that rows are copied to before they are quantized. */
+interface Staging {
+  readonly address: number;
+  readonly bytes: number;
+}
+
+const STAGING_BYTES = 1 << 20;
+const NO_BYTES = new Uint8Array(0);
 
 /** The slices of a tensor, in its order, and the first one that is still incomplete: chunks arrive in order too. */
 interface Targets {
@@ -32,7 +44,8 @@ interface Targets {
 }
 
 /**
- * Streams weights from a model's files into wasm memory. Each byte is read once, in file order.
+ * Streams weights from a model's files into wasm memory. Each byte is read once, in file order. Matrices are quantized row by row, so beyond
+ * the weights themselves this needs only a megabyte.
  *
  * @param model - address of a configured model; on failure the caller destroys it
  * @returns the CRC-32 of the beginning of each slice, in the order of `mappings`: see fingerprintOf()
@@ -49,6 +62,8 @@ export async function loadWeights(
 ): Promise<number[]> {
   const vectors = new Map<WeightMapping, number>();
   const targetsInOrder: Target[] = [];
+  const stagingBytes = stagingBytesFor(mappings);
+  const staging = { address: stagingBytes > 0 ? heap.allocate(stagingBytes) : 0, bytes: stagingBytes };
   try {
     const targetsByTensor = new Map<string, Targets>();
     for (const mapping of mappings) {
@@ -57,7 +72,7 @@ export async function loadWeights(
       const progress = { mapping, missingBytes: mapping.bytes, leadingBytes: 0 };
       for (const slice of mapping.slices) {
         const targets = targetsByTensor.get(slice.tensor.name) ?? { list: [], first: 0 };
-        const target: Target = { slice, address: address + slice.to, progress, sample: 0 };
+        const target: Target = { slice, address, progress, sample: 0, partialRow: NO_BYTES };
         targetsInOrder.push(target);
         targets.list.push(target);
         targetsByTensor.set(slice.tensor.name, targets);
@@ -73,7 +88,10 @@ export async function loadWeights(
         targets.first++
       ) {
         const { slice, progress } = target;
-        copyOverlap(heap, target, offset, chunk);
+        const first = Math.max(offset, slice.from);
+        const last = Math.min(end, slice.from + slice.bytes);
+        if (first < last)
+          receive(heap, target, first - slice.from, chunk.subarray(first - offset, last - offset), staging, reader);
         if (!progress.mapping.isVector) pack(heap, model, reader, progress);
         if (slice.from + slice.bytes > end) break;
       }
@@ -86,6 +104,7 @@ export async function loadWeights(
     for (const [mapping, address] of vectors) setVector(heap, model, reader, mapping, address);
   } finally {
     for (const address of vectors.values()) heap.free(address);
+    if (staging.address !== 0) heap.free(staging.address);
   }
   check(heap, heap.module.model_finish(model), reader, "tensors");
   return targetsInOrder.map(({ sample }) => sample);
@@ -93,10 +112,10 @@ export async function loadWeights(
 
 /** Allocates memory for a matrix in the core, and returns its address. The core must have reserved the bytes that will be copied. */
 function reserve(heap: Heap, model: number, reader: ConfigReader, mapping: WeightMapping): number {
-  const { layer, slot, expert, format, rows, columns, bytes } = mapping;
+  const { layer, slot, expert, loaded, rows, columns } = mapping;
   const result = heap.scratch;
-  const code = WEIGHT_FORMATS.indexOf(format);
-  const status = heap.module.model_reserve(model, layer, slot, expert, code, rows, columns, bytes, result);
+  const code = WEIGHT_FORMATS.indexOf(loaded.format);
+  const status = heap.module.model_reserve(model, layer, slot, expert, code, rows, columns, loaded.bytes, result);
   check(heap, status, reader, nameOf(mapping));
   return new Uint32Array(heap.buffer, result, 1)[0]!;
 }
@@ -123,17 +142,72 @@ function nameOf({ slices }: WeightMapping): string {
   return slices[0]!.tensor.name;
 }
 
-/** Copies the part of a chunk that belongs to a target. */
-function copyOverlap(heap: Heap, target: Target, offset: number, chunk: Uint8Array): void {
+/** Takes bytes of a slice, which come after those it has got before. `from` is their place in the slice. */
+function receive(
+  heap: Heap,
+  target: Target,
+  from: number,
+  part: Uint8Array,
+  staging: Staging,
+  reader: ConfigReader,
+): void {
   const { slice, address, progress } = target;
-  const first = Math.max(offset, slice.from);
-  const end = Math.min(offset + chunk.length, slice.from + slice.bytes);
-  if (first >= end) return;
-  heap.bytes(address + first - slice.from, end - first).set(chunk.subarray(first - offset, end - offset));
-  const sampleEnd = Math.min(end, slice.from + SAMPLE_BYTES);
-  if (first < sampleEnd) target.sample = crc32(chunk.subarray(first - offset, sampleEnd - offset), target.sample);
-  progress.missingBytes -= end - first;
-  if (slice.to + first - slice.from === progress.leadingBytes) progress.leadingBytes += end - first;
+  const to = slice.to + from;
+  const sample = SAMPLE_BYTES - from;
+  if (sample > 0) target.sample = crc32(part.subarray(0, sample), target.sample);
+  if (isQuantized(progress.mapping)) {
+    quantize(heap, target, to, part, staging, reader);
+    return;
+  }
+  heap.bytes(address + to, part.length).set(part);
+  addProgress(progress, to, part.length);
+}
+
+/** Quantizes the rows that are complete with `part`, and keeps the beginning of the next one. `to` is the place of `part` in the weight. */
+function quantize(
+  heap: Heap,
+  target: Target,
+  to: number,
+  part: Uint8Array,
+  staging: Staging,
+  reader: ConfigReader,
+): void {
+  const { address, progress } = target;
+  const { rows, columns, bytes, format, loaded } = progress.mapping;
+  const rowBytes = bytes / rows;
+  const [source, result] = [format, loaded.format].map((name) => WEIGHT_FORMATS.indexOf(name)) as [number, number];
+  const capacity = Math.floor(staging.bytes / rowBytes) * rowBytes;
+  let position = to - target.partialRow.length;
+  for (let taken = 0; taken < part.length;) {
+    const kept = target.partialRow.length;
+    const piece = part.subarray(taken, taken + capacity - kept);
+    heap.bytes(staging.address, kept).set(target.partialRow);
+    heap.bytes(staging.address + kept, piece.length).set(piece);
+    taken += piece.length;
+    const count = Math.floor((kept + piece.length) / rowBytes);
+    const whole = count * rowBytes;
+    target.partialRow = heap.bytes(staging.address + whole, kept + piece.length - whole).slice();
+    const out = address + (position / rowBytes) * (loaded.bytes / rows);
+    const status = heap.module.quantize_rows(source, staging.address, count, columns, result, out);
+    check(heap, status, reader, target.slice.tensor.name);
+    addProgress(progress, position, whole);
+    position += whole;
+  }
+}
+
+function addProgress(progress: Progress, to: number, bytes: number): void {
+  progress.missingBytes -= bytes;
+  if (to === progress.leadingBytes) progress.leadingBytes += bytes;
+}
+
+function isQuantized({ format, loaded }: WeightMapping): boolean {
+  return format !== loaded.format;
+}
+
+/** A megabyte, or the longest row to quantize. 0 if there is none. */
+function stagingBytesFor(mappings: readonly WeightMapping[]): number {
+  const rows = mappings.filter(isQuantized).map(({ bytes, rows }) => bytes / rows);
+  return rows.length === 0 ? 0 : Math.max(STAGING_BYTES, ...new Set(rows));
 }
 
 function check(heap: Heap, status: number, reader: ConfigReader, tensor: string): void {

@@ -8,7 +8,7 @@ import type { WeightMapping } from "./weight_mapping.js";
 
 /** Wasm memory that a model needs, in bytes. */
 export interface ModelMemory {
-  /** Weights in the format of the file, norms and biases as f32. */
+  /** Weights in the format of the file or as they are quantized, norms and biases as f32. */
   weights: number;
   /** KV cache of one session with a full context. It's allocated as tokens are added. */
   cache: number;
@@ -33,7 +33,10 @@ export function memoryOf(
   // quantized copies of the inputs of matrix products
   const perToken = 6 * hidden_size + 3 * heads * head_dim + 2 * kv_heads * head_dim + 3.5 * feed_forward_size;
   return {
-    weights: mappings.reduce((sum, mapping) => sum + (mapping.isVector ? 4 * mapping.columns : mapping.bytes), 0),
+    weights: mappings.reduce(
+      (sum, mapping) => sum + (mapping.isVector ? 4 * mapping.columns : mapping.loaded.bytes),
+      0,
+    ),
     cache: kvCacheBytes(heap, { layers, maxLength: contextLength, dtype: cacheSettings.dtype }),
     workspace: Math.ceil(4 * perToken * BATCH_TOKENS + 4 * vocabulary_size),
   };

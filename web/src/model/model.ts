@@ -35,8 +35,10 @@ export interface ModelInfo {
   architecture: string;
   /** Number of weights. */
   parameters: number;
-  /** Bytes by weight format, largest first. */
+  /** Bytes of the file by weight format, largest first. */
   formats: Partial<Record<StoredTensor["format"], number>>;
+  /** Bytes of the matrices in memory by weight format, largest first. The option `quantize` changes it. */
+  loadedFormats: Partial<Record<StoredTensor["format"], number>>;
   vocabularySize: number;
   hiddenSize: number;
   /** Context length the model was trained for, from its config. */

@@ -64,7 +64,7 @@ export class ModelCore {
       configure(heap, address, plan);
       const samples = await loadWeights(heap, address, files, plan.reader, mappings, options);
       options.signal?.throwIfAborted();
-      return new ModelCore(heap, plan, fingerprintOf(plan, samples), address, useScalarKernels);
+      return new ModelCore(heap, plan, fingerprintOf(plan, samples, mappings), address, useScalarKernels);
     } catch (error) {
       heap.module.model_destroy(address);
       throw error;

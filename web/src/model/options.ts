@@ -5,6 +5,7 @@ import type { OpenOptions, ReadProgress } from "../files/model_files.js";
 import type { CacheDType } from "../memory/elements.js";
 import type { ChatOptions } from "../text/chat_template.js";
 import type { ModelRopeOverrides } from "./model_plan.js";
+import type { QuantizeFormat } from "./quantize.js";
 
 /** Options for loading a model. */
 export interface ModelOptions extends Omit<OpenOptions, "onProgress"> {
@@ -19,6 +20,11 @@ export interface ModelOptions extends Omit<OpenOptions, "onProgress"> {
     /** Whether keys are stored raw or rotated, as in `rw.kvCache()`. */
     keys?: KeyMode;
   };
+  /**
+   * Rounds the matrices that the file stores in f32, f16 or bf16 to this format while they are read: 1.06, 0.56 or 0.56 bytes for each weight.
+   * Vectors, routers and matrices that the file stores in another format stay as they are. Default: none are.
+   */
+  quantize?: QuantizeFormat;
   /** Parsed tokenizer.json and tokenizer_config.json that replace those of the model. */
   tokenizer?: { tokenizer: object; tokenizerConfig?: object };
   /** Jinja source that replaces the model's chat template. */
@@ -64,6 +70,7 @@ const OPEN = {
   rope: true,
   contextLength: true,
   kv: true,
+  quantize: true,
   tokenizer: true,
   chatTemplate: true,
 } as const;

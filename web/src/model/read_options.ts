@@ -6,6 +6,7 @@ import { checkOptions, type OptionNames, optionNames } from "../base/options.js"
 import { show } from "../base/show.js";
 import type { ModelLayer, ModelRopeOverrides } from "./model_plan.js";
 import { KV_OPTIONS, MODEL_OPTIONS, type ModelOptions, TOKENIZER_FILES } from "./options.js";
+import { quantizeFormat } from "./quantize.js";
 
 const KINDS: OptionNames = optionNames<Record<ModelLayer["kind"], unknown>>("rope", {
   full_attention: true,
@@ -14,7 +15,8 @@ const KINDS: OptionNames = optionNames<Record<ModelLayer["kind"], unknown>>("rop
 
 /** A copy of the options of rw.model() or rw.modelInfo(). Throws UNKNOWN_KEY, INVALID_ARGUMENT. @internal */
 export function readModelOptions(options: ModelOptions | undefined, known = MODEL_OPTIONS): ModelOptions {
-  const { signal, onProgress, onWarning, rope, kv, tokenizer, chatTemplate, ...others } = checkOptions(options, known);
+  const given = checkOptions(options, known);
+  const { signal, onProgress, onWarning, rope, kv, quantize, tokenizer, chatTemplate, ...others } = given;
   const { call } = known;
   if (chatTemplate !== undefined && typeof chatTemplate !== "string")
     fail("INVALID_ARGUMENT", "chatTemplate", `must be a string (got ${show(chatTemplate)})`);
@@ -25,6 +27,7 @@ export function readModelOptions(options: ModelOptions | undefined, known = MODE
     onWarning: optionalFunction(onWarning, "onWarning"),
     rope: readRopeOverrides(rope),
     kv: kv === undefined ? undefined : { ...checkOptions(kv, { ...KV_OPTIONS, call }, "kv") },
+    quantize: quantize === undefined ? undefined : quantizeFormat(quantize, "quantize"),
     tokenizer:
       tokenizer === undefined ? undefined : { ...checkOptions(tokenizer, { ...TOKENIZER_FILES, call }, "tokenizer") },
     chatTemplate,

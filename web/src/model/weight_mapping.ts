@@ -30,8 +30,10 @@ export interface WeightPlace {
 /** A weight of the core, and the slices it's assembled from. Only assembleWeight() makes one. @internal */
 export interface WeightMapping extends WeightPlace {
   readonly format: WeightFormatName;
-  /** Bytes of the weight in its stored format: those of all slices together, and those that the core reserves. */
+  /** Bytes of the weight in its stored format: those of all slices together. */
   readonly bytes: number;
+  /** Format in the core, and the bytes that the core reserves for a matrix. Those of the file, unless the weight is quantized. */
+  readonly loaded: { readonly format: WeightFormatName; readonly bytes: number };
   /** In the order of their targets, at least one. */
   readonly slices: readonly TensorSlice[];
 }
@@ -103,5 +105,5 @@ export function assembleWeight(place: WeightPlace, parts: readonly TensorRows[],
       sample,
       `has ${to} bytes in ${format}, but ${place.rows} × ${place.columns} by the config take ${bytes ?? "other ones"}`,
     );
-  return { ...place, format, bytes, slices };
+  return { ...place, format, bytes, loaded: { format, bytes }, slices };
 }

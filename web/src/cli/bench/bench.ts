@@ -1,7 +1,8 @@
 // `ropewalk bench`: measures rotation speed and the speed of a model.
 import { cpus } from "node:os";
 import { type Command, Option } from "commander";
-import { type Build, load, type Model, type ModelMemory, type Ropewalk } from "../../index.node.js";
+import { fail } from "../../base/errors.js";
+import { type Build, load, type Model, type ModelMemory, type ModelOptions, type Ropewalk } from "../../index.node.js";
 import { BENCH_CONTEXT, benchModel } from "./model.js";
 import type { BenchLine } from "./measure.js";
 import { benchRotation } from "./rotation.js";
@@ -9,10 +10,11 @@ import { interruptible } from "../interrupt.js";
 import { modelSummary, withModel } from "../loaded_model.js";
 import { formatBytes, formatNumber } from "../format.js";
 import { parseInteger } from "../options.js";
+import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
 import { type Terminal, withProgress } from "../terminal.js";
 import { type ThreadFlags, threadOption } from "../thread_option.js";
 
-interface Flags extends ThreadFlags {
+interface Flags extends ThreadFlags, QuantizeFlags {
   rounds: number;
   build: Build | "auto";
 }
@@ -41,6 +43,7 @@ export function addBench(program: Command, terminal: () => Terminal): void {
       new Option("--build <build>", "wasm build to use").choices(["auto", "simd", "relaxed", "scalar"]).default("auto"),
     )
     .addOption(threadOption())
+    .addOption(quantizeOption())
     .addHelpText("after", EXAMPLES)
     .action((model: string | undefined, flags: Flags) =>
       interruptible((signal) => run(terminal(), model, flags, signal)),
@@ -50,10 +53,12 @@ export function addBench(program: Command, terminal: () => Terminal): void {
 async function run(
   terminal: Terminal,
   source: string | undefined,
-  { rounds, build, threads }: Flags,
+  { rounds, build, threads, quantize }: Flags,
   signal: AbortSignal,
 ): Promise<void> {
+  if (quantize !== undefined && source === undefined) fail("INVALID_ARGUMENT", "--quantize", "needs a model");
   const rw = await load({ build, threads });
+  const options = { signal, contextLength: BENCH_CONTEXT, ...(quantize !== undefined && { quantize }) };
   const machine = {
     cpu: cpus()[0]?.model.trim() ?? "unknown",
     node: process.version,
@@ -61,7 +66,7 @@ async function run(
     threads: rw.threads,
   };
   const rotation = await withProgress(terminal, "Rotating", (onRound) => benchRotation(rw, rounds, signal, onRound));
-  const measured = source === undefined ? undefined : await measureModel(terminal, rw, source, rounds, signal);
+  const measured = source === undefined ? undefined : await measureModel(terminal, rw, source, rounds, options);
   terminal.result({ machine, rounds, rotation, ...measured?.json });
   terminal.print(
     `${machine.cpu}; Node ${machine.node}; ${machine.build} build; ${machine.threads} ${machine.threads === 1 ? "thread" : "threads"}${measured === undefined ? "" : `\n${measured.title}`}\n`,
@@ -80,12 +85,14 @@ function measureModel(
   rw: Ropewalk,
   source: string,
   rounds: number,
-  signal: AbortSignal,
+  options: ModelOptions & { signal: AbortSignal },
 ): Promise<MeasuredModel> {
   const start = performance.now();
-  return withModel(terminal, rw, source, { signal, contextLength: BENCH_CONTEXT }, async (model: Model) => {
+  return withModel(terminal, rw, source, options, async (model: Model) => {
     const loadingSeconds = (performance.now() - start) / 1000;
-    const lines = await withProgress(terminal, "Measuring", (onRound) => benchModel(model, rounds, signal, onRound));
+    const lines = await withProgress(terminal, "Measuring", (onRound) =>
+      benchModel(model, rounds, options.signal, onRound),
+    );
     const memory = { ...model.info.memory, wasm: rw.memoryBytes };
     const json = { model: { name: model.info.name, loadingSeconds, lines, memory } };
     return { title: `${modelSummary(model)}; loaded in ${loadingSeconds.toFixed(2)} s`, json };

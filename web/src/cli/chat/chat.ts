@@ -11,11 +11,12 @@ import { interruptible } from "../interrupt.js";
 import { modelSummary, modelOptions, warnAboutLength, withModel } from "../loaded_model.js";
 import { ropeSummary, formatSpeed } from "../format.js";
 import { parseInteger } from "../options.js";
+import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
 import { addRopeOptions, type RopeFlags } from "../rope_options.js";
 import type { Terminal } from "../terminal.js";
 import { type ThreadFlags, threadOption } from "../thread_option.js";
 
-interface Flags extends SamplingFlags, RopeFlags, ThreadFlags {
+interface Flags extends SamplingFlags, RopeFlags, ThreadFlags, QuantizeFlags {
   system?: string;
   context?: number;
   maxTokens: number;
@@ -40,6 +41,7 @@ export function addChat(program: Command, terminal: () => Terminal): void {
     .option("-n, --max-tokens <n>", "maximum number of tokens in an answer", parseInteger(1), 512)
     .option("--context <n>", "context length in tokens (default: the trained length, at most 4096)", parseInteger(1))
     .addOption(threadOption())
+    .addOption(quantizeOption())
     .addOption(
       new Option(
         "--when-full <policy>",

@@ -1,4 +1,4 @@
-// `ropewalk convert pairing`: permutes the weights of a safetensors file for another pairing.
+// `ropewalk convert`, and its command `pairing`, which permutes the weights of a safetensors file for another pairing.
 import { type Command, Option } from "commander";
 import { fail } from "../../base/errors.js";
 import { isFolder, pathOf } from "../../files/node_files.js";
@@ -6,6 +6,7 @@ import { load } from "../../index.node.js";
 import { convertFile, type PairingChange } from "./pairing.js";
 import { configPathOf, type HeadFlags, headsOf, type ModelConfig, pairingOf, readConfig } from "./heads.js";
 import { parseInteger } from "../options.js";
+import { addQuantize } from "./quantize.js";
 import { refuseInputs } from "../output_file.js";
 import { isUrl } from "../source.js";
 import { type ProgressBar, type Terminal, withProgress } from "../terminal.js";
@@ -28,10 +29,12 @@ Examples:
 /** Adds `ropewalk convert`. */
 export function addConvert(program: Command, terminal: () => Terminal): void {
   const pairings = ["half", "interleaved"];
-  program
+  const command = program
     .command("convert")
-    .summary("convert weights to the other pairing")
-    .description("Convert weights in safetensors files.")
+    .summary("quantize weights, or convert them to the other pairing")
+    .description("Convert the weights of a model.");
+  addQuantize(command, terminal);
+  command
     .command("pairing")
     .description(
       "Permute the rows of the q and k projections, so that the weights work with the other pairing. Element types don't change.",

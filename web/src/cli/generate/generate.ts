@@ -16,11 +16,12 @@ import { interruptible } from "../interrupt.js";
 import { modelOptions, warnAboutLength, withModel } from "../loaded_model.js";
 import { ropeSummary, type Speed, formatSpeed, speedOf } from "../format.js";
 import { repeatable, parseInteger } from "../options.js";
+import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
 import { addRopeOptions, type RopeFlags } from "../rope_options.js";
 import type { Terminal } from "../terminal.js";
 import { type ThreadFlags, threadOption } from "../thread_option.js";
 
-interface Flags extends SamplingFlags, RopeFlags, ThreadFlags {
+interface Flags extends SamplingFlags, RopeFlags, ThreadFlags, QuantizeFlags {
   maxTokens?: number;
   stop?: string[];
   context?: number;
@@ -67,6 +68,7 @@ export function addGenerate(program: Command, terminal: () => Terminal): void {
     .option("--stop <text>", "stop string: generation ends before it; repeatable", repeatable(String))
     .option("--context <n>", "context length in tokens (default: the trained length, at most 4096)", parseInteger(1))
     .addOption(threadOption())
+    .addOption(quantizeOption())
     .addOption(
       new Option(
         "--when-full <policy>",

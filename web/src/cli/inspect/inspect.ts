@@ -1,5 +1,6 @@
 // `ropewalk inspect`: describes a model's RoPE and memory.
 import type { Command } from "commander";
+import { fail } from "../../base/errors.js";
 import type { Description } from "../../rope/description.js";
 import { load } from "../../index.node.js";
 import type { ModelInfo } from "../../model/model.js";
@@ -8,10 +9,11 @@ import { formatBytes } from "../format.js";
 import { parseInteger } from "../options.js";
 import { ranges } from "../ranges.js";
 import { addRopeOptions, ropeOverridesFrom, type RopeFlags } from "../rope_options.js";
+import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
 import { type LayerRope, openSource, type Source } from "../source.js";
 import type { Terminal } from "../terminal.js";
 
-interface Flags extends RopeFlags {
+interface Flags extends RopeFlags, QuantizeFlags {
   layerType?: string;
   context?: number;
 }
@@ -39,6 +41,7 @@ export function addInspect(program: Command, terminal: () => Terminal): void {
       "context length to describe and to compute memory for (default: the trained length)",
       parseInteger(1, 2 ** 24),
     )
+    .addOption(quantizeOption())
     .option("--layer-type <kind>", "only layers of this kind, for example full_attention or sliding_attention");
   addRopeOptions(command)
     .addHelpText("after", EXAMPLES)
@@ -46,13 +49,18 @@ export function addInspect(program: Command, terminal: () => Terminal): void {
 }
 
 async function inspect(terminal: Terminal, argument: string, flags: Flags): Promise<void> {
-  const { context, layerType } = flags;
+  const { context, layerType, quantize } = flags;
   const rw = await load({ threads: 1 });
   const options = { overrides: ropeOverridesFrom(flags), layerType };
   const source = await openSource(argument, {
     ...options,
-    model: context === undefined ? {} : { contextLength: context },
+    model: {
+      ...(context !== undefined && { contextLength: context }),
+      ...(quantize !== undefined && { quantize }),
+    },
   });
+  if (quantize !== undefined && source.info === undefined)
+    fail("INVALID_ARGUMENT", "--quantize", "needs a model, because a config.json has no weights");
   const ropes = source.ropes.map((layerRope): Described => ({
     ...layerRope,
     description: rw.describe(layerRope.rope, context),
@@ -62,7 +70,7 @@ async function inspect(terminal: Terminal, argument: string, flags: Flags): Prom
     terminal.result(jsonResult(source, ropes, caches));
     return;
   }
-  if (source.info !== undefined) terminal.print(`${modelText(terminal, source.info)}\n`);
+  if (source.info !== undefined) terminal.print(`${modelText(terminal, source.info, quantize !== undefined)}\n`);
   terminal.print(ropes.map((rope) => ropeText(terminal, rope)).join("\n\n"));
   if (source.layersWithoutRope.length > 0)
     terminal.print(`\n${terminal.style("bold", "Without RoPE")}: layers ${ranges(source.layersWithoutRope)}`);
@@ -75,15 +83,19 @@ function trainedLength({ info, ropes }: Source): number {
   return info?.trainedLength ?? max_position_embeddings ?? rope_scaling?.original_max_position_embeddings ?? 2048;
 }
 
-function modelText(terminal: Terminal, info: ModelInfo): string {
+function modelText(terminal: Terminal, info: ModelInfo, quantize: boolean): string {
   const { memory } = info;
   const count = (value: number): string => value.toLocaleString("en");
-  const formats = Object.entries(info.formats).map(([format, bytes]) => `${format} ${formatBytes(bytes)}`);
+  const textOf = (formats: ModelInfo["formats"]): string =>
+    Object.entries(formats)
+      .map(([format, bytes]) => `${format} ${formatBytes(bytes)}`)
+      .join(", ");
+  const matrices = quantize ? `matrices: ${textOf(info.loadedFormats)}; ` : "";
   const experts = info.layers.filter(({ hasExperts }) => hasExperts).length;
   return [
     `${terminal.style("bold", info.name)}: ${info.architecture}, ${count(info.parameters)} parameters, trained context length ${count(info.trainedLength)}`,
     `  ${info.layers.length} layers${experts > 0 ? ` (${experts} with experts)` : ""}, hidden size ${info.hiddenSize}, vocabulary ${count(info.vocabularySize)}`,
-    `  weights ${formatBytes(memory.weights)} in memory (file: ${formats.join(", ")}), workspace ${formatBytes(memory.workspace)}`,
+    `  weights ${formatBytes(memory.weights)} in memory (${matrices}file: ${textOf(info.formats)}), workspace ${formatBytes(memory.workspace)}`,
   ].join("\n");
 }
 

@@ -9,11 +9,12 @@ import { modelOptions, withModel } from "../loaded_model.js";
 import { ropeSummary, type Speed, formatSpeed, speedOf } from "../format.js";
 import { repeatable, parseInteger } from "../options.js";
 import { bucketsOf, type WindowOptions, lossByPosition } from "./loss_by_position.js";
+import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
 import { addRopeOptions, type NamedScaling, parseScaling, type RopeFlags, SCALING } from "../rope_options.js";
 import { type ProgressBar, type Terminal, withProgress } from "../terminal.js";
 import { type ThreadFlags, threadOption } from "../thread_option.js";
 
-interface Flags extends RopeFlags, ThreadFlags {
+interface Flags extends RopeFlags, ThreadFlags, QuantizeFlags {
   window?: number;
   stride?: number;
   scaling?: NamedScaling[];
@@ -68,7 +69,8 @@ export function addPerplexity(program: Command, terminal: () => Terminal): void 
       parseInteger(1),
     )
     .option("--tokens <n>", "use only the first n tokens of the text (default: all)", parseInteger(2))
-    .addOption(threadOption());
+    .addOption(threadOption())
+    .addOption(quantizeOption());
   addRopeOptions(command)
     .addHelpText("after", EXAMPLES)
     .action((model: string, text: string, flags: Flags) =>

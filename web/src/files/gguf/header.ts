@@ -84,6 +84,28 @@ export function parseGguf(cursor: HeaderCursor, index: number, size: number): Gg
   return { metadata, tensors };
 }
 
+/**
+ * The metadata entries of a GGUF file as they are stored, by key: the key, the type of the value, and the value.
+ *
+ * @throws as parseGguf()
+ * @internal
+ */
+export function parseRawMetadata(cursor: HeaderCursor): Map<string, Uint8Array> {
+  checkVersion(cursor);
+  cursor.countOf("tensors", MIN_TENSOR_BYTES, MAX_TENSORS, "tensor count");
+  const count = cursor.countOf("entries", MIN_ENTRY_BYTES, MAX_ENTRIES, "metadata count");
+  const entries = new Map<string, Uint8Array>();
+  for (let i = 0; i < count; i++) {
+    const start = cursor.position;
+    const key = cursor.name(`metadata key ${i}`);
+    valueType(cursor, key).read(cursor, key);
+    const end = cursor.position;
+    cursor.position = start;
+    entries.set(key, cursor.take(end - start, key).slice());
+  }
+  return entries;
+}
+
 function checkVersion(cursor: HeaderCursor): void {
   const magic = cursor.take(4, "magic");
   if (String.fromCharCode(...magic) !== "GGUF")

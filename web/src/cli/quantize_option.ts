@@ -1,0 +1,26 @@
+// The option --quantize, of commands that load a model.
+import { InvalidArgumentError, Option } from "commander";
+import { nearest } from "../base/options.js";
+import { QUANTIZE_FORMATS, type QuantizeFormat } from "../index.node.js";
+
+/** Flags of {@link quantizeOption}. */
+export interface QuantizeFlags {
+  quantize?: QuantizeFormat;
+}
+
+/** Returns the option. */
+export function quantizeOption(): Option {
+  return new Option(
+    "--quantize <format>",
+    `format to round weights in f32, f16 or bf16 to while they are read: ${QUANTIZE_FORMATS.join(", ")} (default: none)`,
+  ).argParser(parseQuantizeFormat);
+}
+
+/** Parses a format to quantize to. */
+export function parseQuantizeFormat(text: string): QuantizeFormat {
+  const format = QUANTIZE_FORMATS.find((name) => name === text.toLowerCase());
+  if (format !== undefined) return format;
+  const near = nearest(text, QUANTIZE_FORMATS, 2);
+  const hint = near === undefined ? "" : ` Did you mean ${near}?`;
+  throw new InvalidArgumentError(`Must be one of ${QUANTIZE_FORMATS.join(", ")}.${hint}`);
+}

@@ -1,0 +1,70 @@
+// Which weights the option `quantize` rounds, and to which format.
+import { fail } from "../base/errors.js";
+import { nearest } from "../base/options.js";
+import { show } from "../base/show.js";
+import { tensorBytes, WEIGHT_BLOCKS, type WeightFormatName } from "../files/weight_formats.js";
+import { LAYER_MATRICES } from "./tensor_names.js";
+import type { WeightMapping } from "./weight_mapping.js";
+
+/** Formats that weights can be quantized to. */
+export const QUANTIZE_FORMATS = ["q8_0", "q4_0", "q4_k"] as const;
+/** One of {@link QUANTIZE_FORMATS}. */
+export type QuantizeFormat = (typeof QUANTIZE_FORMATS)[number];
+
+/** What a matrix is for, as far as its format depends on it. @internal */
+export type MatrixUse = "head" | "key_or_value" | "router" | "other";
+
+/** Number of experts with which llama.cpp spends more bits on keys and values: their matrices are small then. */
+const EXPERTS_WITH_FINE_KEYS = 8;
+
+/** The format, if it is one to quantize to. Throws INVALID_ARGUMENT with the nearest name. @internal */
+export function quantizeFormat(value: unknown, field: string): QuantizeFormat {
+  if (QUANTIZE_FORMATS.includes(value as QuantizeFormat)) return value as QuantizeFormat;
+  const names = QUANTIZE_FORMATS.join(", ");
+  const near = typeof value === "string" ? nearest(value, QUANTIZE_FORMATS, 2) : undefined;
+  const hint = near === undefined ? "" : `; did you mean ${near}?`;
+  return fail("INVALID_ARGUMENT", field, `must be one of ${names} (got ${show(value)})${hint}`);
+}
+
+/**
+ * The format of a matrix when a model is quantized to `to`. It's that of llama-quantize for Q8_0 and Q4_0: the head, or the embedding of
+ * a model without one, is Q6_K unless `to` is Q8_0. Rows that aren't whole blocks of 256 take a format with blocks of 32: Q5_0
+ * instead of Q4_K, and Q8_0 instead of Q6_K. Rows that aren't whole blocks of 32 aren't quantized. Q4_K is used alone, not mixed with
+ * other formats by layer as in Q4_K_S and Q4_K_M.
+ *
+ * @param stored - format in the file
+ * @internal
+ */
+export function quantizedFormat(
+  to: QuantizeFormat,
+  stored: WeightFormatName,
+  columns: number,
+  use: MatrixUse,
+  experts: number,
+): WeightFormatName {
+  if (WEIGHT_BLOCKS[stored].elements !== 1 || use === "router" || columns % 32 !== 0) return stored;
+  if (use === "key_or_value" && experts === EXPERTS_WITH_FINE_KEYS) return "q8_0";
+  const isWhole = columns % 256 === 0;
+  if (use === "head" && to !== "q8_0") return isWhole ? "q6_k" : "q8_0";
+  return to === "q4_k" && !isWhole ? "q5_0" : to;
+}
+
+/** The weights of a model, with the formats that they are quantized to. @internal */
+export function quantizeWeights(
+  mappings: readonly WeightMapping[],
+  to: QuantizeFormat,
+  { experts }: { experts: number },
+): WeightMapping[] {
+  const hasHead = mappings.some(({ layer, slot, isVector }) => layer < 0 && slot === 1 && !isVector);
+  return mappings.map((mapping) => {
+    if (mapping.isVector) return mapping;
+    const format = quantizedFormat(to, mapping.format, mapping.columns, useOf(mapping, hasHead), experts);
+    return { ...mapping, loaded: { format, bytes: tensorBytes(format, [mapping.rows, mapping.columns])! } };
+  });
+}
+
+function useOf({ layer, slot }: WeightMapping, hasHead: boolean): MatrixUse {
+  if (layer < 0) return slot === 1 || !hasHead ? "head" : "other";
+  const role = LAYER_MATRICES[slot];
+  return role === "router" ? "router" : role === "key" || role === "value" ? "key_or_value" : "other";
+}
