@@ -31,9 +31,12 @@ export function wideModel() {
     shape: [hidden],
     data: new Uint8Array(new Float32Array(hidden).fill(0.5).buffer),
   });
-  const letters = Array.from({ length: vocabulary }, (_, i) =>
-    i < 2 ? ["<s>", "</s>"][i] : String.fromCharCode(0x40 + i),
-  );
+  const letters = [
+    "<s>",
+    "</s>",
+    ...Array.from({ length: vocabulary - 3 }, (_, i) => String.fromCharCode(0x40 + i)),
+    "AB",
+  ];
   return {
     metadata: {
       "general.architecture": "llama",

@@ -29,7 +29,7 @@ export function quantizeFormat(value: unknown, field: string): QuantizeFormat {
 /**
  * The format of a matrix when a model is quantized to `to`. It's that of llama-quantize for Q8_0 and Q4_0: the head, or the embedding of
  * a model without one, is Q6_K unless `to` is Q8_0. Rows that aren't whole blocks of 256 take a format with blocks of 32: Q5_0
- * instead of Q4_K, and Q8_0 instead of Q6_K. Rows that aren't whole blocks of 32 aren't quantized. Q4_K is used alone, not mixed with
+ * instead of Q4_K, and Q8_0 instead of Q6_K. Rows that aren't whole blocks of 32 are f16. Q4_K is used alone, not mixed with
  * other formats by layer as in Q4_K_S and Q4_K_M.
  *
  * @param stored - format in the file
@@ -42,7 +42,8 @@ export function quantizedFormat(
   use: MatrixUse,
   experts: number,
 ): WeightFormatName {
-  if (WEIGHT_BLOCKS[stored].elements !== 1 || use === "router" || columns % 32 !== 0) return stored;
+  if (WEIGHT_BLOCKS[stored].elements !== 1 || use === "router") return stored;
+  if (columns % 32 !== 0) return "f16";
   if (use === "key_or_value" && experts === EXPERTS_WITH_FINE_KEYS) return "q8_0";
   const isWhole = columns % 256 === 0;
   if (use === "head" && to !== "q8_0") return isWhole ? "q6_k" : "q8_0";

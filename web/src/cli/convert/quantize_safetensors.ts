@@ -37,7 +37,7 @@ export function planSafetensors(files: ModelFiles, to: QuantizeFormat): { plan: 
   const { experts } = model.config;
   const grouped = new Map<string, WeightMapping[]>(); // a tensor of GGUF stores all experts
   for (const mapping of mappings) {
-    const name = nameOf(mapping);
+    const name = nameOf(mapping, model);
     grouped.set(name, [...(grouped.get(name) ?? []), mapping]);
   }
   const hasHead = grouped.has("output.weight");
@@ -65,20 +65,15 @@ export function planSafetensors(files: ModelFiles, to: QuantizeFormat): { plan: 
   return { plan: { entries, tensors: [...tensors, ...rope.tensors], alignment: 32 }, warnings: warningsOf(model) };
 }
 
-function nameOf({ layer, slot, isVector }: WeightMapping): string {
-  if (layer < 0) {
-    const { embedding, head, final_norm } = GGUF_NAMES;
-    return isVector
-      ? [`${final_norm}.weight`, `${final_norm}.bias`, `${head}.bias`][slot]!
-      : `${[embedding, head][slot]!}.weight`;
-  }
-  return GGUF_NAMES.layer.replace("{n}", String(layer)) + layerName(slot, isVector);
-}
-
-function layerName(slot: number, isVector: boolean): string {
+function nameOf({ layer, slot, isVector }: WeightMapping, { layers }: ModelPlan): string {
+  const { embedding, head, final_norm } = GGUF_NAMES;
+  if (layer < 0 && isVector) return [`${final_norm}.weight`, `${final_norm}.bias`, `${head}.bias`][slot]!;
+  if (layer < 0) return `${[embedding, head][slot]!}.weight`;
   const role = isVector ? LAYER_VECTORS[slot]! : LAYER_MATRICES[slot]!;
-  const stem = role.replace(/_bias$/, "") as keyof LayerNames;
-  return `${GGUF_NAMES.layers[stem]!}.${stem === role ? "weight" : "bias"}`;
+  const matrix = role.replace(/_bias$/, "");
+  const isOfExpert = layers[layer]!.hasExperts && ["gate", "up", "down"].includes(role);
+  const stem = GGUF_NAMES.layers[(isOfExpert ? `expert_${role}` : matrix) as keyof LayerNames]!;
+  return `${GGUF_NAMES.layer.replace("{n}", String(layer))}${stem}.${matrix === role ? "weight" : "bias"}`;
 }
 
 function shapeOf({ isVector, rows, columns }: WeightMapping, members: number): number[] {

@@ -37,7 +37,8 @@ export function tokenizerMetadata(files: ModelFiles, vocabularySize: number): [s
   const vocabulary = vocabularyOf(tokenizer, model["vocab"], vocabularySize);
   const merges = Array.isArray(model["merges"]) ? (model["merges"] as unknown[]) : [];
   const ids = (["bos", "eos", "unk", "pad"] as const).flatMap((name): [string, GgufValue][] => {
-    const id = vocabulary.idOf(tokenizerConfig[`${name}_token`]) ?? idIn(config[`${name}_token_id`], vocabularySize);
+    const token = tokenizerConfig[`${name}_token`] ?? (name === "unk" ? model["unk_token"] : undefined);
+    const id = vocabulary.idOf(token) ?? idIn(config[`${name}_token_id`], vocabularySize);
     const key = name === "unk" ? "unknown" : name === "pad" ? "padding" : name;
     return id === undefined ? [] : [[`tokenizer.ggml.${key}_token_id`, { type: "u32", value: id }]];
   });
