@@ -15,7 +15,9 @@ import { httpFiles, type OpenUrl, parseUrl, withoutFragment } from "./http/urls.
 import { openMainFile, throwUnknownFormat } from "./main_file.js";
 import type { FilePlatform } from "./platform.js";
 import { countReads, type ReadProgress } from "./progress.js";
-import { type ReadOptions, readTensors, uniqueTensors, type WriteTensor } from "./read_tensors.js";
+import { readWeights } from "./packed/read_weights.js";
+import { unpackWeights } from "./packed/weights.js";
+import { type ReadOptions, uniqueTensors, type WriteTensor } from "./read_tensors.js";
 import { openSafetensors, openSafetensorsIndex, readFolderFiles } from "./safetensors/folder.js";
 import type { OpenedTensors, StoredTensor } from "./stored_tensor.js";
 
@@ -114,7 +116,7 @@ export async function openModel(
     name: main.name,
     bytes,
     read: async (requested, write, reading = {}) =>
-      readTensors(sources, uniqueTensors(tensors, requested), write, reading),
+      readWeights(sources, uniqueTensors(tensors, requested), write, reading),
   } satisfies ModelFiles);
 }
 
@@ -130,7 +132,8 @@ async function openFormat(files: FileSet, main: ByteSource, signal: AbortSignal 
   // a safetensors header starts with { after its 8-byte length
   if (!isIndex && begin[8] !== 0x7b) return throwUnknownFormat(main.name, "GGUF or safetensors", begin);
   const opened = await (isIndex ? openSafetensorsIndex(files, main, signal) : openSafetensors(main, signal));
-  return { kind: "safetensors", metadata: {}, ...opened, ...(await readFolderFiles(files, signal)) };
+  const folder = await readFolderFiles(files, signal);
+  return { kind: "safetensors", metadata: {}, ...unpackWeights(opened, folder.config), ...folder };
 }
 
 /** Finds the files of a source, without opening them. @throws INVALID_ARGUMENT @internal */

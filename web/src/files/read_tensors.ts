@@ -8,6 +8,9 @@ import type { StoredTensor } from "./stored_tensor.js";
 /** Receives a chunk of a tensor, which is valid only during the call. `offset` is in bytes from the start of the tensor. */
 export type WriteTensor = (tensor: StoredTensor, offset: number, chunk: Uint8Array) => void;
 
+/** What is read of a tensor: its bytes in a file. */
+type TensorRange = Pick<StoredTensor, "name" | "file" | "offset" | "bytes">;
+
 /** Options for reading tensors. */
 export interface ReadOptions {
   /** Aborts reading: the promise rejects with the signal's reason, and files and connections are closed. */
@@ -22,10 +25,10 @@ export interface ReadOptions {
  * @throws what the sources throw; INVALID_FILE if a file ends early; what `write` throws
  * @internal
  */
-export async function readTensors(
+export async function readTensors<Tensor extends TensorRange>(
   files: readonly ByteSource[],
-  tensors: readonly StoredTensor[],
-  write: WriteTensor,
+  tensors: readonly Tensor[],
+  write: (tensor: Tensor, offset: number, chunk: Uint8Array) => void,
   options: ReadOptions,
 ): Promise<void> {
   const { signal, onProgress } = options;
@@ -66,8 +69,11 @@ export async function readTensors(
 }
 
 /** Groups tensors in file order. Starts a new group where a second stream is cheaper than skipping the gap. */
-function* runsOf(files: readonly ByteSource[], tensors: readonly StoredTensor[]): Generator<StoredTensor[]> {
-  let run: StoredTensor[] = [];
+function* runsOf<Tensor extends TensorRange>(
+  files: readonly ByteSource[],
+  tensors: readonly Tensor[],
+): Generator<Tensor[]> {
+  let run: Tensor[] = [];
   for (const tensor of tensors) {
     if (tensor.bytes === 0) continue;
     const before = run.at(-1);

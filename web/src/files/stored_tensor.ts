@@ -17,12 +17,30 @@ export interface StoredTensor {
   readonly offset: number;
   /** Its length in bytes. */
   readonly bytes: number;
+  /** How a weight that other systems have quantized is stored. It's read in `format`. @internal */
+  readonly packing?: Packing;
+}
+
+/** A tensor of integers or of 8-bit floats, which is a part of a quantized weight. @internal */
+export interface PackedTensor extends Omit<StoredTensor, "format" | "packing"> {
+  /** Its element type in the safetensors header. */
+  readonly dtype: string;
+}
+
+/** The tensors that a quantized weight consists of, and how to read them. @internal */
+export interface Packing {
+  /** By what they are: `codes`, `scales` … */
+  readonly parts: Readonly<Record<string, PackedTensor | StoredTensor>>;
+  /** Yields the weight in its format, from the first row on. @param data - the bytes of each part */
+  readonly decode: (data: Readonly<Record<string, Uint8Array>>) => Iterable<Uint8Array>;
 }
 
 /** A model's files and the tensors in them. @internal */
 export interface OpenedTensors {
   readonly files: readonly ByteSource[];
   readonly tensors: ReadonlyMap<string, StoredTensor>;
+  /** Tensors of integers or of 8-bit floats. */
+  readonly packed?: ReadonlyMap<string, PackedTensor>;
 }
 
 /**

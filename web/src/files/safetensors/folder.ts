@@ -7,7 +7,7 @@ import { invalidFile, named } from "../errors.js";
 import { readHeader } from "../header_reader.js";
 import { readJson, readText } from "../json_file.js";
 import { MAX_FILES, MAX_TENSORS } from "../limits.js";
-import type { OpenedTensors, StoredTensor } from "../stored_tensor.js";
+import type { OpenedTensors, PackedTensor, StoredTensor } from "../stored_tensor.js";
 import { isIgnoredTensor, parseSafetensors } from "./header.js";
 
 /** The files other than weights in a model folder, as on the Hugging Face Hub. */
@@ -53,8 +53,8 @@ export async function readFolderFiles(set: FileSet, signal?: AbortSignal): Promi
 
 /** Opens one safetensors file. @throws INVALID_FILE, UNSUPPORTED_MODEL @internal */
 export async function openSafetensors(source: ByteSource, signal?: AbortSignal): Promise<OpenedTensors> {
-  const tensors = await readSafetensors(source, 0, signal);
-  return { files: [source], tensors: new Map(tensors.map((tensor) => [tensor.name, tensor])) };
+  const { tensors, packed } = await readSafetensors(source, 0, signal);
+  return { files: [source], tensors: byName(tensors), packed: byName(packed) };
 }
 
 /** Opens the files listed in an index: model.safetensors.index.json, `{ weight_map: { tensor: file } }`. @internal */
@@ -90,16 +90,17 @@ export async function openSafetensorsIndex(
     invalidFile(index.name, "weight_map", `has ${namesIn.size} files, more than the limit of ${MAX_FILES}`);
   const files: ByteSource[] = [];
   const tensors = new Map<string, StoredTensor>();
+  const packed = new Map<string, PackedTensor>();
   for (const [file, names] of [...namesIn].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const source = await set.open(file, signal);
     if (source instanceof MissingFile) return invalidFile(index.name, file, source.reason);
-    const stored = new Map(
-      (await readSafetensors(source, files.length, signal)).map((tensor) => [tensor.name, tensor]),
-    );
+    const stored = await readSafetensors(source, files.length, signal);
+    const [weights, parts] = [byName(stored.tensors), byName(stored.packed)];
     files.push(source);
     for (const name of names) {
-      const tensor = stored.get(name);
+      const [tensor, part] = [weights.get(name), parts.get(name)];
       if (tensor !== undefined) tensors.set(name, tensor);
+      else if (part !== undefined) packed.set(name, part);
       else if (!isIgnoredTensor(name))
         invalidFile(
           file,
@@ -108,10 +109,18 @@ export async function openSafetensorsIndex(
         );
     }
   }
-  return { files, tensors };
+  return { files, tensors, packed };
 }
 
-function readSafetensors(source: ByteSource, index: number, signal: AbortSignal | undefined): Promise<StoredTensor[]> {
+function byName<T extends { readonly name: string }>(items: readonly T[]): Map<string, T> {
+  return new Map(items.map((item) => [item.name, item]));
+}
+
+function readSafetensors(
+  source: ByteSource,
+  index: number,
+  signal: AbortSignal | undefined,
+): Promise<{ tensors: StoredTensor[]; packed: PackedTensor[] }> {
   return readHeader(source, (cursor) => parseSafetensors(cursor, index, source.size), signal);
 }
 

@@ -5,7 +5,7 @@ import { invalidFile, named, unsupportedModel } from "../errors.js";
 import type { HeaderCursor } from "../header_reader.js";
 import { parseJsonObject } from "../json_file.js";
 import { MAX_DIMENSIONS, MAX_NAME_BYTES, MAX_TENSORS } from "../limits.js";
-import { checkTensorRanges, type StoredTensor } from "../stored_tensor.js";
+import { checkTensorRanges, type PackedTensor, type StoredTensor } from "../stored_tensor.js";
 import { elementsOf, exactProduct, tensorBytes, type WeightFormatName } from "../weight_formats.js";
 
 /** Supported element types, by their name in a header. */
@@ -30,6 +30,9 @@ const OTHER_DTYPES: Readonly<Record<string, number>> = {
     C64: 8,
   },
 };
+
+/** Types of the parts of quantized weights. Other tensors of these types are an error. */
+const PACKED_DTYPES: readonly string[] = ["I32", "U32", "I64", "U8", "I8", "F8_E4M3"];
 
 /** Masks and position ids, which older versions of transformers saved with the weights. */
 const IGNORED_TENSOR = /(^|\.)(attn|attention)\.(bias|masked_bias)$|(^|\.)position_ids$/;
@@ -121,11 +124,28 @@ export function parseEntries(
  * @throws INVALID_FILE, UNSUPPORTED_MODEL
  * @internal
  */
-export function parseSafetensors(cursor: HeaderCursor, index: number, size: number): StoredTensor[] {
-  return parseEntries(cursor, size, weightBytes).flatMap(({ dtype, ...range }): StoredTensor[] => {
+export function parseSafetensors(
+  cursor: HeaderCursor,
+  index: number,
+  size: number,
+): { tensors: StoredTensor[]; packed: PackedTensor[] } {
+  const tensors: StoredTensor[] = [];
+  const packed: PackedTensor[] = [];
+  for (const { dtype, ...range } of parseEntries(cursor, size, weightBytes)) {
     const format = formatOf(dtype);
-    return format === undefined ? [] : [{ ...range, format, file: index }];
-  });
+    if (format !== undefined) tensors.push({ ...range, format, file: index });
+    else if (!isIgnoredTensor(range.name)) packed.push({ ...range, dtype, file: index });
+  }
+  return { tensors, packed };
+}
+
+/** Throws UNSUPPORTED_MODEL for a tensor of a type that weights can't have. @internal */
+export function refuseDtype(file: string, name: string, dtype: string): never {
+  return unsupportedModel(
+    file,
+    name,
+    `dtype ${named(dtype)} is not supported; use a version of the model in ${Object.keys(DTYPES).join(", ")}`,
+  );
 }
 
 /** Length in bytes of a tensor of any element type; undefined for an unknown type. @internal */
@@ -169,12 +189,7 @@ function areCounts(value: unknown): value is number[] {
 }
 
 function weightBytes(file: string, name: string, dtype: string, shape: readonly number[]): number | undefined {
-  const isAccepted = formatOf(dtype) !== undefined || (Object.hasOwn(OTHER_DTYPES, dtype) && isIgnoredTensor(name));
-  if (!isAccepted)
-    return unsupportedModel(
-      file,
-      name,
-      `dtype ${named(dtype)} is not supported; use a version of the model in ${Object.keys(DTYPES).join(", ")}`,
-    );
+  const isOther = Object.hasOwn(OTHER_DTYPES, dtype) && (isIgnoredTensor(name) || PACKED_DTYPES.includes(dtype));
+  if (formatOf(dtype) === undefined && !isOther) return refuseDtype(file, name, dtype);
   return elementBytes(dtype, shape);
 }
