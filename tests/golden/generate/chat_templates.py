@@ -1,11 +1,17 @@
-"""chat_templates.json: conversations as rendered by transformers' apply_chat_template.
+"""chat_templates.json, chat_template_hashes.json, chat_template_expressions.json: what transformers' apply_chat_template renders.
 
-The templates of real models are in ../shared/data/templates, and only their output is stored. Two templates of this
-project are in tests/text. Run it by itself with both available: python tests/golden/generate/chat_templates.py
+- chat_templates.json: texts, for four templates of real models and the two of this project in tests/text.
+- chat_template_hashes.json: hashes of texts, for every template of a folder. Those of models/templates of llama.cpp are meant.
+- chat_template_expressions.json: texts of the templates in tests/text/expressions.jinja, one on each line.
+
+The templates of real models have their models' licenses, so they aren't in this repository. Run it by itself:
+python tests/golden/generate/chat_templates.py <folder of templates>
 """
 
 import datetime
+import hashlib
 import json
+import sys
 from importlib.metadata import version
 from pathlib import Path
 
@@ -15,7 +21,13 @@ from transformers import PreTrainedTokenizerFast
 from transformers.utils import chat_template_utils
 
 REPOSITORY = Path(__file__).parents[3]
-FOLDERS = {"shared": REPOSITORY.parent / "shared/data/templates", "own": REPOSITORY / "tests/text"}
+REAL = [
+    "HuggingFaceTB-SmolLM3-3B.jinja",
+    "Qwen-Qwen2.5-7B-Instruct.jinja",
+    "google-gemma-2-2b-it.jinja",
+    "meta-llama-Llama-3.1-8B-Instruct.jinja",
+]
+OWN = ["dated_chat.jinja", "plain_chat.jinja"]
 VERSIONS = {"transformers": "5.23.0", "Jinja2": "3.1.6"}
 NOW = [2024, 7, 6, 9, 5, 3]
 
@@ -61,6 +73,25 @@ CONVERSATIONS = {
     "no thinking, by message": {"messages": [message("system", "Be short. /no_think"), USER]},
     "reasoning": {"messages": [USER, message("assistant", "Long.", thinking="It is a lane."), MORE]},
     "a date": {"messages": [USER], "variables": {"date_string": "1 Jan 1770"}},
+    "content in parts": {"messages": [message("user", [{"type": "text", "text": "How long "}, {"type": "text", "text": "is it?"}])]},
+    "no content, and arguments as text": {
+        "messages": [
+            USER,
+            message("assistant", None, tool_calls=[{"id": "call_0_abc", "type": "function", "function": {
+                "name": "get_wind", "arguments": json.dumps(CALL["function"]["arguments"])}}]),
+            message("tool", "{\"knots\": 12}", tool_call_id="call_0_abc", name="get_wind"),
+        ],
+        "tools": [WEATHER],
+    },
+    "named calls and a number": {
+        "messages": [
+            SYSTEM, USER, message("assistant", "", tool_calls=[{"id": "abcdefghi", **CALL}]),
+            message("tool", "{\"knots\": 12.0, \"list\": [1, null]}", tool_call_id="abcdefghi", name="get_wind"),
+            message("assistant", "Twelve."), MORE,
+        ],
+        "tools": [WEATHER],
+        "variables": {"thinking_budget": 512, "enable_thinking": True},
+    },
 }
 
 
@@ -78,30 +109,49 @@ def main():
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=Tokenizer(models.BPE({"<bos>": 0, "<eos>": 1}, [])), bos_token="<bos>", eos_token="<eos>"
     )
-    templates = [(origin, path) for origin, folder in FOLDERS.items() for path in sorted(folder.glob("*.jinja"))]
-    if len(templates) != 6:
-        raise SystemExit(f"needs six templates (found {len(templates)}); check that ../shared exists")
+    folder = Path(sys.argv[1])
+    templates = [("shared", folder / name) for name in REAL] + [("own", REPOSITORY / "tests/text" / name) for name in OWN]
     cases = [
         {"template": path.name, "origin": origin, "conversation": name, **render(tokenizer, path.read_text(), **conversation)}
         for origin, path in templates
         for name, conversation in CONVERSATIONS.items()
     ]
-    golden = {"source": "transformers 5.23.0, apply_chat_template", "now": NOW, "conversations": CONVERSATIONS, "cases": cases}
-    text = json.dumps(golden, ensure_ascii=False, indent=1)
-    (Path(__file__).parents[1] / "chat_templates.json").write_text(text + "\n", encoding="utf-8")
+    source = "transformers 5.23.0, apply_chat_template"
+    write("chat_templates.json", {"source": source, "now": NOW, "conversations": CONVERSATIONS, "cases": cases}, indent=1)
+    hashes = {
+        path.name: {"template": digest(path.read_text()), "texts": [short(tokenizer, path, conversation) for conversation in CONVERSATIONS.values()]}
+        for path in sorted(folder.glob("*.jinja"))
+    }
+    write("chat_template_hashes.json", {"source": source, "templates": hashes}, indent=0)
+    lines = (REPOSITORY / "tests/text/expressions.jinja").read_text().splitlines()
+    texts = [render(tokenizer, line, [message("user", "Heave!")]) for line in lines]
+    write("chat_template_expressions.json", {"source": source, "texts": texts}, indent=0)
+
+
+def write(name, golden, indent=None):
+    text = json.dumps(golden, ensure_ascii=False, indent=indent)
+    (Path(__file__).parents[1] / name).write_text(text + "\n", encoding="utf-8")
+
+
+def digest(text):
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def short(tokenizer, path, conversation):
+    """The hash of the text, the error that the template raises, or null for another failure."""
+    result = render(tokenizer, path.read_text(), **conversation)
+    return digest(result["text"]) if "text" in result else {"raises": result["raises"]} if "raises" in result else None
 
 
 def render(tokenizer, template, messages, add_generation_prompt=True, tools=None, variables=None):
-    """The rendered text, or the error that the template raises, or another failure."""
+    """The rendered text, the error that the template raises, or another failure."""
     try:
         text = tokenizer.apply_chat_template(
             messages, chat_template=template, tools=tools, add_generation_prompt=add_generation_prompt, tokenize=False, **(variables or {})
         )
         return {"text": text}
-    except jinja2.exceptions.UndefinedError as error:
-        return {"fails": str(error)}
-    except jinja2.exceptions.TemplateError as error:
-        return {"raises": str(error)}
+    except Exception as error:  # a wrong value in a template may raise any error of Python
+        return {"raises" if type(error) is jinja2.exceptions.TemplateError else "fails": str(error)}
 
 
 main()

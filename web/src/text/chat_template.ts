@@ -6,10 +6,11 @@ import { checkOptions, optionNames } from "../base/options.js";
 import { messageOf, printable, show } from "../base/show.js";
 import { isArray } from "../base/typed_arrays.js";
 import { Budget } from "./template/budget.js";
-import { environmentOf, runTemplate } from "./template/interpreter.js";
-import type { Environment, Jinja } from "./template/library.js";
-import { strftime } from "./template/strftime.js";
+import { globalsOf, TemplateException } from "./template/globals.js";
+import { runTemplate } from "./template/interpreter.js";
+import type { Jinja, Program } from "./template/syntax.js";
 import { tokensOf } from "./template/tokens.js";
+import { type Value, valueOf } from "./template/values.js";
 
 /** A message of a conversation. Templates may read more fields: `tool_calls`, `reasoning_content`, `name`. */
 export interface ChatMessage {
@@ -44,12 +45,6 @@ const CHAT_OPTIONS = optionNames<ChatOptions>("renderChat()", {
   variables: true,
 });
 
-/** Raised by a template's call to raise_exception. */
-class TemplateException extends Error {}
-
-/** The limit for range() of Jinja's sandbox. */
-const MAX_RANGE = 100000;
-
 /** Characters of a reason that an error message quotes. */
 const MOST_QUOTED = 400;
 
@@ -67,13 +62,16 @@ export async function renderChat(
   messages: readonly ChatMessage[],
   options?: ChatOptions,
 ): Promise<string> {
-  const inputs = inputsOf(messages, checkOptions(options, CHAT_OPTIONS));
+  const checked = checkOptions(options, CHAT_OPTIONS);
+  const inputs = inputsOf(messages, checked);
+  const now = timeOf(checked);
   if (typeof template !== "string") fail("INVALID_FILE", "chat_template", `must be a string (got ${show(template)})`);
   const jinja = (await import("@huggingface/jinja")) as unknown as Jinja;
   const program = parse(jinja, template);
-  const environment = convert(jinja, inputs);
+  const budget = new Budget(inputs);
+  const variables = convert(inputs);
   try {
-    return runTemplate(jinja, program, environment, new Budget(inputs));
+    return runTemplate(program, [...globalsOf(now, budget), ...variables], budget);
   } catch (error) {
     if (error instanceof TemplateException) {
       fail("INVALID_ARGUMENT", "messages", `the model's chat template rejects them: ${error.message}`, {
@@ -103,7 +101,7 @@ function checkMessages(messages: readonly ChatMessage[]): void {
   });
 }
 
-function parse(jinja: Jinja, template: string): unknown {
+function parse(jinja: Jinja, template: string): Program {
   try {
     return jinja.parse(tokensOf(jinja, template));
   } catch (error) {
@@ -112,9 +110,9 @@ function parse(jinja: Jinja, template: string): unknown {
 }
 
 /** Converts variables to the template's values. */
-function convert(jinja: Jinja, inputs: Readonly<Record<string, unknown>>): Environment {
+function convert(inputs: Readonly<Record<string, unknown>>): [string, Value][] {
   try {
-    return environmentOf(jinja, inputs);
+    return Object.entries(inputs).map(([name, value]) => [name, valueOf(value)]);
   } catch (cause) {
     fail(
       "INVALID_ARGUMENT",
@@ -137,9 +135,14 @@ function failTemplate(what: string, error: unknown): never {
   );
 }
 
+function timeOf({ now = new Date() }: ChatOptions): Date {
+  if (!isValidDate(now)) fail("INVALID_ARGUMENT", "now", `must be a valid Date (got ${show(now)})`);
+  return now;
+}
+
 /** The variables of a template. Reads each option once. */
 function inputsOf(messages: readonly ChatMessage[], options: ChatOptions): Record<string, unknown> {
-  const { addGenerationPrompt = true, tools, beginToken, endToken, now = new Date(), variables } = options;
+  const { addGenerationPrompt = true, tools, beginToken, endToken, variables } = options;
   checkMessages(messages);
   trueOrFalse(addGenerationPrompt, "addGenerationPrompt");
   if (!isArray(tools ?? [])) fail("INVALID_ARGUMENT", "tools", `must be an array of JSON schemas (got ${show(tools)})`);
@@ -147,29 +150,23 @@ function inputsOf(messages: readonly ChatMessage[], options: ChatOptions): Recor
     if (token !== undefined && typeof token !== "string")
       fail("INVALID_ARGUMENT", name, `must be a string (got ${show(token)})`);
   }
-  if (!isValidDate(now)) fail("INVALID_ARGUMENT", "now", `must be a valid Date (got ${show(now)})`);
   if (!isDict(variables ?? {}))
     fail("INVALID_ARGUMENT", "variables", `must be an object of values by name (got ${show(variables)})`);
-  const constants = { true: true, false: false, none: null, True: true, False: false, None: null };
-  const functions = {
-    raise_exception(message: unknown): never {
-      throw new TemplateException(typeof message === "string" ? message.slice(0, MOST_QUOTED) : show(message));
-    },
-    strftime_now(format: unknown): string {
-      if (typeof format !== "string") throw new TypeError("strftime_now() needs a string");
-      return strftime(now, format);
-    },
-    range,
-  };
   const inputs = {
-    messages: messages.map(withReasoning),
+    messages: messages.map(withoutNulls).map(withReasoning),
     add_generation_prompt: addGenerationPrompt,
     tools: tools ?? null,
     documents: null,
     ...(beginToken === undefined ? {} : { bos_token: beginToken }),
     ...(endToken === undefined ? {} : { eos_token: endToken }),
   };
-  return { ...constants, ...functions, ...inputs, ...variables };
+  return { ...inputs, ...variables };
+}
+
+/** Leaves out fields that are null, as callers of other APIs write `content: null` and templates test whether a field is there. */
+function withoutNulls(message: ChatMessage): ChatMessage {
+  const fields = Object.entries(message).filter(([, value]) => value !== null && value !== undefined);
+  return Object.fromEntries(fields) as ChatMessage;
 }
 
 /** Gives a message's reasoning under both names that templates use. */
@@ -178,14 +175,4 @@ function withReasoning(message: ChatMessage): ChatMessage {
   return reasoning === undefined || reasoning === null
     ? message
     : { thinking: reasoning, ...message, reasoning_content: reasoning };
-}
-
-function range(first: unknown, stop?: unknown, step: unknown = 1): number[] {
-  const isNumber = (value: unknown): value is number => typeof value === "number";
-  if (!isNumber(first) || !isNumber(step) || (stop !== undefined && !isNumber(stop)))
-    throw new TypeError("range() needs numbers");
-  const start = stop === undefined ? 0 : first;
-  const length = Math.max(0, Math.ceil(((stop ?? first) - start) / step));
-  if (!(length <= MAX_RANGE)) throw new RangeError(`range() must have at most ${MAX_RANGE} numbers`);
-  return Array.from({ length }, (_, i) => start + i * step);
 }

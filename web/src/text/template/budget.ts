@@ -1,5 +1,5 @@
 // What a template may use. A template comes with a model's file, so it may be made to run without end.
-import type { Value } from "./library.js";
+import { Markup, Namespace, type Value, View } from "./values.js";
 
 /** Steps that every template may take; released templates take about 100 for a message. About a quarter of a second. */
 const STEPS = 200_000;
@@ -41,15 +41,15 @@ export class Budget {
     if (!(this.#steps >= 0)) throw new OverBudget("it takes too many steps: its loops or macros repeat too often");
   }
 
-  /** Runs `evaluate` one level deeper. @throws OverBudget */
-  deeper<T>(evaluate: () => T): T {
+  /** Starts an evaluation inside another one. {@link leave} ends it. @throws OverBudget */
+  enter(): void {
     if (this.#depth === DEPTH) throw new OverBudget("it nests too deeply: a macro calls itself too often");
     this.#depth += 1;
-    try {
-      return evaluate();
-    } finally {
-      this.#depth -= 1;
-    }
+    this.spend(1);
+  }
+
+  leave(): void {
+    this.#depth -= 1;
   }
 
   /** Checks the length of a string that is about to be made. @throws OverBudget */
@@ -60,44 +60,51 @@ export class Budget {
 
   /** Pays for reading a string, or the entries of an array or object. */
   read(value: Value): void {
-    const { value: content } = value;
-    if (typeof content === "string") this.spend(content.length / READ_PER_STEP);
-    else this.spend(entriesOf(content) / LISTED_PER_STEP);
+    const text = textIn(value);
+    if (text !== undefined) this.spend(text.length / READ_PER_STEP);
+    else this.spend(entriesOf(value) / LISTED_PER_STEP);
   }
 
-  /** Pays for iterations, which make two scopes and a `loop` each. */
-  iterations(values: Value): void {
-    this.spend(3 * entriesOf(values.value));
+  /** Pays for iterations, each of which makes a scope and a `loop`. */
+  iterations(count: number): void {
+    this.spend(3 * count);
   }
 
   /** Pays for a new value. */
-  written(value: Value | undefined): void {
-    if (value === undefined) return;
-    const { value: content } = value;
-    if (typeof content === "string") this.checkLength(content.length);
-    this.spend(typeof content === "string" ? content.length / WRITTEN_PER_STEP : entriesOf(content));
+  written(value: Value): void {
+    const text = textIn(value);
+    if (text !== undefined) this.checkLength(text.length);
+    this.spend(text !== undefined ? text.length / WRITTEN_PER_STEP : entriesOf(value));
   }
 
-  /** Pays for writing an array or object as text: an array may hold the same one many times. `indent` spaces are added for each level. */
+  /** Pays for all values inside a value: an array may hold the same one many times. `indent` characters are added for each level. */
   serialized(value: Value, indent = 0): void {
     const open: { value: Value; level: number }[] = [{ value, level: 0 }];
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
       const { level } = next;
-      const content = next.value.value;
       this.spend(1 + (level * indent) / WRITTEN_PER_STEP);
-      if (typeof content === "string") this.spend(content.length / WRITTEN_PER_STEP);
-      else if (Array.isArray(content))
-        for (const item of content as Value[]) open.push({ value: item, level: level + 1 });
-      else if (content instanceof Map)
-        for (const item of (content as Map<string, Value>).values()) open.push({ value: item, level: level + 1 });
+      const text = textIn(next.value);
+      if (text !== undefined) this.spend(text.length / WRITTEN_PER_STEP);
+      else for (const item of valuesIn(next.value)) open.push({ value: item, level: level + 1 });
       if (level > DEPTH) throw new OverBudget("it writes a value that is nested too deeply");
     }
   }
 }
 
-function entriesOf(content: unknown): number {
-  if (Array.isArray(content)) return content.length;
-  return content instanceof Map ? content.size : 0;
+function textIn(value: Value): string | undefined {
+  return typeof value === "string" ? value : value instanceof Markup ? value.text : undefined;
+}
+
+function entriesOf(value: Value): number {
+  if (Array.isArray(value)) return value.length;
+  return value instanceof Map ? value.size : 0;
+}
+
+function valuesIn(value: Value): Iterable<Value> {
+  if (Array.isArray(value)) return value;
+  if (value instanceof Map) return value.values();
+  if (value instanceof View) return value.items;
+  return value instanceof Namespace ? value.attributes.values() : [];
 }
 
 function sizeOfInputs(inputs: unknown): { values: number; characters: number } {

@@ -1,6 +1,8 @@
 // Splits a template into text and tags, trims whitespace as Jinja does, and lets `@huggingface/jinja` read each tag. The library's own
 // trimming takes quadratic time.
-import type { Jinja, Token } from "./library.js";
+import { strip } from "./python_text.js";
+import type { Jinja, Token } from "./syntax.js";
+import { withTestCalls } from "./test_calls.js";
 
 /** Far above any template of a released model, which have up to 30,000 characters. */
 const MOST_CHARACTERS = 1 << 20;
@@ -35,11 +37,33 @@ export function tokensOf(jinja: Jinja, template: string): Token[] {
     const text = textBetween(all, at, start, trimming, tag?.before ?? "none");
     if (text !== "") tokens.push({ value: text, type: "Text" });
     if (tag === undefined) break;
-    if (tag.source !== "") for (const token of jinja.tokenize(tag.source)) tokens.push(token);
+    if (tag.source === RAW) {
+      const raw = readRaw(all, tag);
+      if (raw.text !== "") tokens.push({ value: raw.text, type: "Text" });
+      trimming = raw.after;
+      at = raw.end;
+      continue;
+    }
+    if (tag.source !== "") for (const token of withTestCalls(jinja.tokenize(tag.source))) tokens.push(token);
     trimming = tag.after;
     at = tag.end;
   }
   return tokens;
+}
+
+/** The source of a tag that starts text without tags. */
+const RAW = "{% raw %}";
+
+/** Reads text without tags, up to `{% endraw %}`. */
+function readRaw(template: string, { end: start, after }: Tag): { text: string; after: Trimming; end: number } {
+  for (let at = template.indexOf("{%", start); at >= 0; at = template.indexOf("{%", at + 2)) {
+    const match = /^\{%[-+]?\s{0,1000}endraw\s{0,1000}[-+]?%\}/.exec(template.slice(at, at + 2100));
+    if (match === null) continue;
+    const tag = readTag(template, at);
+    const trimmingBefore = after === "all" ? "all" : "none";
+    return { text: textBetween(template, start, at, trimmingBefore, tag.before), after: tag.after, end: tag.end };
+  }
+  throw new SyntaxError("missing endraw");
 }
 
 function startOfTag(template: string, from: number): number {
@@ -60,8 +84,8 @@ function textBetween(template: string, start: number, end: number, afterTag: Tri
     if (blank === 0 || template[blank - 1] === "\n") last = blank;
   }
   let text = template.slice(first, Math.max(first, last));
-  if (afterTag === "all") text = text.trimStart();
-  return beforeTag === "all" ? text.trimEnd() : text;
+  if (afterTag === "all") text = strip(text, "left");
+  return beforeTag === "all" ? strip(text, "right") : text;
 }
 
 function readTag(template: string, start: number): Tag {
@@ -122,6 +146,9 @@ function readContent(
   throw new SyntaxError(`missing ${closing}`);
 }
 
+/** What may follow a backslash. Before other characters it stands for itself. */
+const KNOWN_ESCAPES = "ntrbfv'\"\\xu";
+
 /** Reads a string literal. Runs of whitespace and percent signs are escaped, because the library looks for tags in them. */
 function readString(template: string, start: number): { end: number; source: string } {
   const quote = template.charAt(start);
@@ -131,8 +158,10 @@ function readString(template: string, start: number): { end: number; source: str
     const character = template.charAt(at);
     if (character === quote) return { end: at + 1, source: source + quote };
     const isSpace = /\s/.test(character);
-    if (character === "\\") source += template.slice(at, (at += 1) + 1);
-    else if (character === "%" || (isSpace && afterSpace)) source += escaped(character);
+    if (character === "\\") {
+      const next = template.charAt((at += 1));
+      source += (KNOWN_ESCAPES.includes(next) ? "\\" : "\\\\") + next;
+    } else if (character === "%" || (isSpace && afterSpace)) source += escaped(character);
     else source += character;
     afterSpace = isSpace;
   }
