@@ -1,5 +1,4 @@
 // Builds a tokenizer from the metadata of a GGUF file.
-import { show } from "../base/show.js";
 import { fail } from "../base/errors.js";
 import {
   booleanOf,
@@ -11,36 +10,51 @@ import {
   tokenOf,
   type GgufMetadata,
 } from "./gguf_vocabulary.js";
-import { byteLevelEncoder, sentencePieceEncoder, type PieceEncoder } from "./piece_encoder.js";
+import { rankedEncoder, sentencePieceEncoder, type PieceEncoder } from "./piece_encoder.js";
 import { preTokenizerOf } from "./pre_tokenizers.js";
 import { AddedTokens, endTokensOf, trimmingTokens } from "./special_tokens.js";
 import type { PieceFormat, Vocabulary } from "./vocabulary.js";
 import { VocabularyTokenizer, type Tokenizer } from "./vocabulary_tokenizer.js";
 
+/** Values of `tokenizer.ggml.model` in files whose model reads no text. */
+export const NO_TOKENIZER: readonly string[] = ["none", "no_vocab"];
+
 /**
- * The tokenizer in the metadata of a GGUF file: `tokenizer.ggml.model` "gpt2" (byte-level BPE) or "llama" (SentencePiece BPE). Produces
- * the same ids as llama.cpp.
+ * The tokenizer in the metadata of a GGUF file: `tokenizer.ggml.model` "gpt2" (byte-level BPE), "gemma4" (BPE of characters) or "llama"
+ * (SentencePiece BPE). Produces the same ids as llama.cpp.
  *
  * @throws UNSUPPORTED_MODEL (tokenizer.ggml.model, tokenizer.ggml.pre), INVALID_FILE (the invalid key)
  */
 export function readGgufTokenizer(metadata: GgufMetadata): Tokenizer {
   const model = stringOf(metadata, "tokenizer.ggml.model");
   if (model === undefined) invalid("tokenizer.ggml.model", "is missing, so the file has no tokenizer");
-  if (model === "gpt2") return byteLevelTokenizer(metadata);
+  if (model === "gpt2") return rankedTokenizer(metadata, stringOf(metadata, "tokenizer.ggml.pre") ?? "default");
+  if (model === "gemma4") return rankedTokenizer(metadata, "gemma4");
   if (model === "llama") return sentencePieceTokenizer(metadata);
+  if (NO_TOKENIZER.includes(model)) {
+    fail("UNSUPPORTED_MODEL", "tokenizer.ggml.model", `is "${model}": the file has no tokenizer; pass token ids`);
+  }
   fail(
     "UNSUPPORTED_MODEL",
     "tokenizer.ggml.model",
-    `must be "gpt2" or "llama" (got "${model}"); use the model's tokenizer.json if there is one`,
+    `must be "gpt2", "gemma4" or "llama" (got "${model}"); use the model's tokenizer.json if there is one`,
   );
 }
 
-function byteLevelTokenizer(metadata: GgufMetadata): Tokenizer {
-  const format: PieceFormat = { encoding: "byte_level", spacePrefix: "never" };
-  const pre = preTokenizerOf(stringOf(metadata, "tokenizer.ggml.pre") ?? "default");
+/** Byte-pair encoding by ranks, of GPT-2's characters for bytes or, in Gemma 4 and a few others, of the text's own characters. */
+function rankedTokenizer(metadata: GgufMetadata, name: string): Tokenizer {
+  const pre = preTokenizerOf(name);
+  const format: PieceFormat = { encoding: pre.ofCharacters ? "metaspace" : "byte_level", spacePrefix: "never" };
   const vocabulary = readVocabulary(metadata, format);
-  const encoder = byteLevelEncoder(vocabulary, readMerges(metadata, vocabulary), pre);
-  return tokenizer(metadata, vocabulary, encoder, pre.addsBegin);
+  const encoder = rankedEncoder(vocabulary, readMerges(metadata, name), pre);
+  // llama.cpp adds the begin token of Gemma 4 even if the file says otherwise
+  const always = pre.ofCharacters && pre.addsBegin;
+  return tokenizer(
+    always ? { ...metadata, "tokenizer.ggml.add_bos_token": true } : metadata,
+    vocabulary,
+    encoder,
+    pre.addsBegin,
+  );
 }
 
 function sentencePieceTokenizer(metadata: GgufMetadata): Tokenizer {
@@ -52,19 +66,13 @@ function sentencePieceTokenizer(metadata: GgufMetadata): Tokenizer {
   return tokenizer(metadata, vocabulary, sentencePieceEncoder(vocabulary, scores), true);
 }
 
-/** Reads merges "left right". Left, right and their concatenation must be tokens. */
-function readMerges(metadata: GgufMetadata, vocabulary: Vocabulary): readonly string[] {
+/**
+ * Reads merges "left right". As in llama.cpp, they may name pieces that aren't tokens, and one without a space merges nothing. A Kimi-K2
+ * file may have none.
+ */
+function readMerges(metadata: GgufMetadata, pre: string): readonly string[] {
   const key = "tokenizer.ggml.merges";
-  const merges = stringsOf(metadata, key);
-  merges.forEach((merge, i) => {
-    const space = merge.indexOf(" ", 1);
-    if (space < 0) invalid(key, `must be pairs of tokens separated by a space (got ${show(merge)} at index ${i})`);
-    const left = merge.slice(0, space);
-    const right = merge.slice(space + 1);
-    const missing = [left, right, left + right].find((piece) => vocabulary.idOf(piece) === undefined);
-    if (missing !== undefined) invalid(key, `entry ${i}, ${show(merge)}, uses ${show(missing)}, which is not a token`);
-  });
-  return merges;
+  return pre === "kimi-k2" && metadata[key] === undefined ? [] : stringsOf(metadata, key);
 }
 
 function tokenizer(

@@ -2,6 +2,7 @@
 import { show } from "../base/show.js";
 import { fail } from "../base/errors.js";
 import { isArray } from "../base/typed_arrays.js";
+import { isControlName } from "./special_tokens.js";
 import { byteOfPiece, TOKEN_KINDS, Vocabulary, type PieceFormat } from "./vocabulary.js";
 
 /** Metadata of a GGUF file, by key. Arrays may be typed arrays, and 64-bit integers bigints. */
@@ -71,7 +72,8 @@ export function numbersOf(metadata: GgufMetadata, key: string, length: number): 
  */
 export function readVocabulary(metadata: GgufMetadata, format: PieceFormat): Vocabulary {
   const key = "tokenizer.ggml.tokens";
-  const pieces = stringsOf(metadata, key);
+  // llama.cpp's name for an empty token
+  const pieces = stringsOf(metadata, key).map((piece, id) => (piece === "" ? `[EMPTY_${id}]` : piece));
   if (pieces.length === 0) return invalid(key, "must have at least one token");
   const ids = new Map<string, number>();
   pieces.forEach((piece, id) => {
@@ -94,7 +96,7 @@ function readKinds(metadata: GgufMetadata, pieces: readonly string[]): Uint8Arra
     if (type === TOKEN_KINDS.byte && byteOfPiece(piece) === undefined) {
       invalid(key, `token ${id} has type byte and must be written like <0x0A> (got ${show(piece)})`);
     }
-    if (type !== 0) kinds[id] = type;
+    if (type !== 0) kinds[id] = type === TOKEN_KINDS.user_defined && isControlName(piece) ? TOKEN_KINDS.control : type;
   });
   return kinds;
 }

@@ -3,6 +3,7 @@ import { type Dict, isDict } from "../base/dict.js";
 import { messageOf, show } from "../base/show.js";
 import { fail } from "../base/errors.js";
 import { isArray } from "../base/typed_arrays.js";
+import { JsonAddedTokens } from "./json_added_tokens.js";
 import { readVocabulary, invalid } from "./json_vocabulary.js";
 import { limitPatterns, stepsFor } from "./pattern/limit_patterns.js";
 import { type Steps, TooManySteps } from "./pattern/matcher.js";
@@ -14,10 +15,13 @@ import { VocabularyTokenizer, type Tokenizer } from "./vocabulary_tokenizer.js";
 
 /** The parts of the `Tokenizer` class of `@huggingface/tokenizers` that this file uses. */
 interface LibraryTokenizer {
-  /** Splits words into pieces: holds the vocabulary, merges and a cache. */
-  model: unknown;
-  normalizer: unknown;
-  pre_tokenizer: unknown;
+  /** Splits words into pieces. */
+  model(words: string[]): string[];
+  normalizer: ((text: string) => string) | null;
+  /** Splits text into words. `section_index` is 0 for the start of the text. */
+  pre_tokenizer: ((text: string, options: { section_index: number }) => string[]) | null;
+  /** The pieces of a text; null for null. `encode` calls it for the text, and for a second one that there isn't. */
+  encode_text(text: string | null): string[] | null;
   encode(text: string, options: { add_special_tokens: boolean }): { ids: (number | undefined)[] };
 }
 type LibraryClass = new (json: object, config: object) => LibraryTokenizer;
@@ -36,13 +40,15 @@ export async function readJsonTokenizer(
   const library = (await import("@huggingface/tokenizers")) as unknown as { Tokenizer: LibraryClass };
   checkComponents(tokenizerJson);
   const steps = stepsFor(LONGEST_ADDED_TOKEN);
-  const Limited = limited(library.Tokenizer, steps);
-  const whole = construct(Limited, tokenizerJson);
-  let plain: LibraryTokenizer | undefined;
+  const tokenizer = construct(limited(library.Tokenizer, steps), tokenizerJson);
+  const added = new JsonAddedTokens(
+    (tokenizerJson["added_tokens"] ?? []) as unknown[],
+    (text) => tokenizer.normalizer?.(text) ?? text,
+  );
   const encode = (text: string, special: boolean, parseSpecial: boolean): number[] => {
     Object.assign(steps, stepsFor(text.length));
-    if (!parseSpecial) plain ??= withoutSpecial(Limited, tokenizerJson, whole.model);
-    const { ids } = encodeWith(parseSpecial ? whole : plain!, text, special);
+    tokenizer.encode_text = (whole) => (whole === null ? null : piecesOf(tokenizer, added, whole, parseSpecial));
+    const { ids } = encodeWith(tokenizer, text, special);
     // the library returns undefined for a character without a token if there is no unknown token
     return ids.filter((id) => id !== undefined);
   };
@@ -112,17 +118,13 @@ function encodeWith(tokenizer: LibraryTokenizer, text: string, special: boolean)
   }
 }
 
-/** A tokenizer that encodes special tokens in a text as plain text. It shares the model, by far the largest part. */
-function withoutSpecial(Library: LibraryClass, json: Dict, model: unknown): LibraryTokenizer {
-  const tokens = (json["added_tokens"] ?? []) as Dict[];
-  const small = { type: "BPE", vocab: {}, merges: [] };
-  const tokenizer = construct(Library, {
-    ...json,
-    model: small,
-    added_tokens: tokens.filter((token) => token["special"] !== true),
+/** The pieces of a text. The library's own method finds added tokens in another order, and has other whitespace. */
+function piecesOf(tokenizer: LibraryTokenizer, added: JsonAddedTokens, text: string, parseSpecial: boolean): string[] {
+  return added.split(text, parseSpecial).flatMap((part) => {
+    if (part.isToken) return [part.text];
+    const words = tokenizer.pre_tokenizer?.(part.text, { section_index: part.isFirst ? 0 : 1 }) ?? [part.text];
+    return tokenizer.model(words);
   });
-  tokenizer.model = model;
-  return tokenizer;
 }
 
 /** The id of a token in tokenizer_config.json, where it is a string or an object. */

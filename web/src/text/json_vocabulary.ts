@@ -97,12 +97,13 @@ function readPieceFormat(json: Dict): PieceFormat {
       `must be ByteLevel, Metaspace, or SentencePiece's steps Replace, ByteFallback, Fuse and Strip (got ${unknown ?? "none"})`,
     );
   }
-  if (types.includes("ByteLevel")) return { encoding: "byte_level", spacePrefix: "never" };
+  if (types.includes("ByteLevel")) return { encoding: "byte_level", spacePrefix: "never", formatsAdded: true };
   const strips = steps.some((step) => step["type"] === "Strip" && step["content"] === " " && Number(step["start"]) > 0);
   const metaspace = steps.find((step) => step["type"] === "Metaspace");
   const prepends =
     metaspace !== undefined && metaspace["prepend_scheme"] !== "never" && metaspace["add_prefix_space"] !== false;
-  return { encoding: "metaspace", spacePrefix: strips || prepends ? "first" : "never" };
+  const spacePrefix = prepends ? "first_token" : strips ? "first" : "never";
+  return { encoding: "metaspace", spacePrefix, formatsAdded: true };
 }
 
 function stepsOf(decoder: unknown): Dict[] {

@@ -1,25 +1,44 @@
-// Encodes text without special tokens: byte-level BPE and SentencePiece BPE.
+// Encodes text without special tokens: BPE by ranks and SentencePiece BPE.
 import { mergePieces, type RankOf } from "./merge.js";
 import { splitWords, type PreTokenizer } from "./pre_tokenizers.js";
 import { toByteLevel, pieceOfByte, TOKEN_KINDS, type Vocabulary } from "./vocabulary.js";
 
+const utf8 = new TextEncoder();
+
 /** Encodes a text that contains no added tokens. */
 export type PieceEncoder = (text: string) => number[];
 
-/** Byte-level BPE (GPT-2): splits words into bytes, then merges them by rank in `tokenizer.ggml.merges`. */
-export function byteLevelEncoder(vocabulary: Vocabulary, merges: readonly string[], pre: PreTokenizer): PieceEncoder {
+/**
+ * Byte-pair encoding: splits text into words, those into characters, and merges them by rank in `tokenizer.ggml.merges`. The characters
+ * are GPT-2's for bytes, or those of the text with ▁ for a space.
+ */
+export function rankedEncoder(vocabulary: Vocabulary, merges: readonly string[], pre: PreTokenizer): PieceEncoder {
   const ranks = new Map<string, number>();
-  merges.forEach((merge, rank) => ranks.set(merge, rank));
+  merges.forEach((merge, rank) => {
+    if (!ranks.has(merge)) ranks.set(merge, rank);
+  });
   const rankOf: RankOf = (text, start, middle, end) =>
     ranks.get(`${text.slice(start, middle)} ${text.slice(middle, end)}`);
-  const unknown = unknownToken(vocabulary);
+  const inBytes = pre.ofCharacters ? byteTokens(vocabulary) : asciiTokens(vocabulary);
   const encodeWord = memoize((word) => {
-    const escaped = toByteLevel(word);
-    const whole = pre.wholeWords ? vocabulary.idOf(escaped) : undefined;
+    const escaped = pre.ofCharacters ? word : toByteLevel(word);
+    const canBeWhole = pre.wholeWords === "all" || (pre.wholeWords === "line_ends" && /^\n+$/.test(word));
+    const whole = canBeWhole ? vocabulary.idOf(escaped) : undefined;
     if (whole !== undefined && !vocabulary.isSpecial(whole)) return [whole];
-    return mergePieces(escaped, rankOf).flatMap((piece) => vocabulary.idOf(piece) ?? unknown);
+    return mergePieces(escaped, rankOf).flatMap((piece) => vocabulary.idOf(piece) ?? inBytes(piece));
   });
-  return (text) => splitWords(text, pre.patterns).flatMap(encodeWord);
+  return (text) => splitWords(pre.ofCharacters ? text.replaceAll(" ", "▁") : text, pre).flatMap(encodeWord);
+}
+
+/** The tokens for the bytes of a piece that isn't a token. Those that the vocabulary doesn't have are left out. */
+function byteTokens(vocabulary: Vocabulary): PieceEncoder {
+  return (piece) => Array.from(utf8.encode(piece), (byte) => vocabulary.idOf(pieceOfByte(byte)) ?? []).flat();
+}
+
+/** The tokens for a piece's characters. As in llama.cpp, only ASCII characters have one. */
+function asciiTokens(vocabulary: Vocabulary): PieceEncoder {
+  return (piece) =>
+    Array.from(piece, (character) => (character < "\x80" ? (vocabulary.idOf(character) ?? []) : [])).flat();
 }
 
 /**
@@ -31,7 +50,6 @@ export function sentencePieceEncoder(vocabulary: Vocabulary, scores: Float64Arra
     const id = vocabulary.idOf(text.slice(start, end));
     return id === undefined ? undefined : -scores[id]!;
   };
-  const utf8 = new TextEncoder();
   const unknown = unknownToken(vocabulary);
   const bytesOf = (piece: string) =>
     Array.from(utf8.encode(piece), (byte) => vocabulary.idOf(pieceOfByte(byte)) ?? unknown).flat();

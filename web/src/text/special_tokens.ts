@@ -1,7 +1,10 @@
 // Special tokens: finds them in a text, and decides which ones end a generation.
 import { fail } from "../base/errors.js";
 import { show } from "../base/show.js";
+import { TokenTree } from "./token_tree.js";
 import type { Vocabulary } from "./vocabulary.js";
+
+const utf8 = new TextEncoder();
 
 /** UTF-16 code units of an added token that is looked for in a text: each one of the text is compared with as many. */
 export const LONGEST_ADDED_TOKEN = 256;
@@ -32,6 +35,18 @@ const END_PIECES = [
   "[e~[",
 ];
 
+/** Parts of a prompt to fill in the middle of a text, in the models that have them. */
+const FILL_IN_PIECE =
+  /^(?:<\|?(?:fim[-_](?:prefix|suffix|middle|pad|repo))\|?>|<｜fim▁(?:begin|hole|end)｜>|<\|(?:repo_name|file_sep)\|>)$/;
+
+/**
+ * Whether a token is a control token by its text. Some files call it user-defined, which would let a text that isn't trusted end an answer.
+ * llama.cpp corrects them too.
+ */
+export function isControlName(piece: string): boolean {
+  return END_PIECES.includes(piece) || FILL_IN_PIECE.test(piece);
+}
+
 /**
  * All tokens that end a generation: those that the model names, in its order, then the added tokens listed above. llama.cpp has such a
  * list too, as files rarely name more than one.
@@ -52,19 +67,10 @@ export function endTokensOf(vocabulary: Vocabulary, named: readonly number[]): n
   return [...ends];
 }
 
-/** A step into the pieces of added tokens: the piece that ends here, and the next UTF-16 code units. */
-interface Branch {
-  id?: number;
-  next: Map<number, Branch>;
-}
-
-const newBranch = (): Branch => ({ next: new Map() });
-
-/** Finds added tokens in a text. */
+/** Finds the added tokens of a GGUF file in a text, as llama.cpp does: the longest token first, wherever it is. */
 export class AddedTokens {
   readonly #vocabulary: Vocabulary;
-  /** A tree, because a damaged file may have a million tokens that begin alike. */
-  readonly #root = newBranch();
+  readonly #tree = new TokenTree();
   readonly #trimsAfter: ReadonlySet<number>;
 
   /** @param trimsAfter tokens that remove the whitespace after them */
@@ -72,67 +78,49 @@ export class AddedTokens {
     this.#vocabulary = vocabulary;
     this.#trimsAfter = trimsAfter;
     vocabulary.pieces.forEach((piece, id) => {
-      if (piece !== undefined && vocabulary.isAdded(id)) this.#add(piece, id);
+      if (piece === undefined || piece === "" || !vocabulary.isAdded(id)) return;
+      if (piece.length > LONGEST_ADDED_TOKEN) {
+        fail(
+          "INVALID_FILE",
+          "tokenizer.ggml.tokens",
+          `special tokens must have at most ${LONGEST_ADDED_TOKEN} characters (got ${show(piece)} with ${piece.length})`,
+        );
+      }
+      this.#tree.add(piece, id);
     });
   }
 
-  #add(piece: string, id: number): void {
-    if (piece.length > LONGEST_ADDED_TOKEN) {
-      fail(
-        "INVALID_FILE",
-        "tokenizer.ggml.tokens",
-        `special tokens must have at most ${LONGEST_ADDED_TOKEN} characters (got ${show(piece)} with ${piece.length})`,
-      );
-    }
-    if (piece === "") return;
-    let branch = this.#root;
-    for (let i = 0; i < piece.length; i++) {
-      const unit = piece.charCodeAt(i);
-      let next = branch.next.get(unit);
-      if (next === undefined) branch.next.set(unit, (next = newBranch()));
-      branch = next;
-    }
-    branch.id ??= id;
-  }
-
-  /** The longest token at a position of the text, with its end. */
-  #find(text: string, at: number, parseSpecial: boolean): { id: number; end: number } | undefined {
-    let found: { id: number; end: number } | undefined;
-    let branch: Branch | undefined = this.#root;
-    for (let end = at; branch !== undefined; end++) {
-      const { id } = branch;
-      if (id !== undefined && (parseSpecial || !this.#vocabulary.isSpecial(id))) found = { id, end };
-      branch = end < text.length ? branch.next.get(text.charCodeAt(end)) : undefined;
-    }
-    return found;
-  }
-
   /**
-   * Splits a text into added tokens, as ids, and the text between them. The leftmost match wins, among several the longest.
+   * Splits a text into added tokens, as ids, and the text between them.
    *
    * @param parseSpecial whether to find control tokens; user-defined tokens are always found
    */
   split(text: string, parseSpecial: boolean): (string | number)[] {
+    const present = this.#tree.idsIn(text).filter((id) => parseSpecial || !this.#vocabulary.isSpecial(id));
+    const bytes = new Map(present.map((id) => [id, utf8.encode(this.#vocabulary.pieceOf(id)).length]));
+    present.sort((a, b) => bytes.get(b)! - bytes.get(a)! || a - b);
+    let parts: (string | number)[] = text === "" ? [] : [text];
+    for (const id of present)
+      parts = parts.flatMap((part) => (typeof part === "number" ? [part] : this.#cut(part, id)));
+    return parts;
+  }
+
+  #cut(text: string, id: number): (string | number)[] {
+    const piece = this.#vocabulary.pieceOf(id);
     const parts: (string | number)[] = [];
     let end = 0;
-    for (let at = 0; at < text.length;) {
-      const found = this.#find(text, at, parseSpecial);
-      if (found === undefined) {
-        ++at;
-        continue;
-      }
+    for (let at = text.indexOf(piece); at >= 0; at = text.indexOf(piece, end)) {
       if (at > end) parts.push(text.slice(end, at));
-      parts.push(found.id);
-      at = found.end;
-      if (this.#trimsAfter.has(found.id)) while (/^\s/.test(text.charAt(at))) ++at;
-      end = at;
+      parts.push(id);
+      end = at + piece.length;
+      if (this.#trimsAfter.has(id)) while (/^[\t-\r ]/.test(text.charAt(end))) ++end;
     }
     if (end < text.length) parts.push(text.slice(end));
     return parts;
   }
 }
 
-/** Phi-3's special tokens remove the whitespace after them. Its files don't say so; like llama.cpp, we go by the model's name. */
+/** Phi-3's special tokens remove the ASCII whitespace after them. Its files don't say so; like llama.cpp, we go by the model's name. */
 export function trimmingTokens(vocabulary: Vocabulary, modelName: string): Set<number> {
   if (!/phi-?3/i.test(modelName)) return new Set();
   const keep = ["<unk>", "<s>", "<|endoftext|>"];

@@ -49,12 +49,16 @@ export class VocabularyStream implements TokenStream {
   push(token: number): string {
     const vocabulary = this.#vocabulary;
     let bytes = vocabulary.bytesOf(token);
+    const formatsAdded = vocabulary.format.formatsAdded === true;
     const afterSpecial = vocabulary.format.spacePrefix === "after_special" && vocabulary.isAdded(token);
     if (this.#skipSpecial && vocabulary.isSpecial(token)) {
       this.#dropsSpace ||= afterSpecial;
       return "";
     }
-    if (this.#dropsSpace && bytes[0] === 0x20 && !vocabulary.isAdded(token)) bytes = bytes.subarray(1);
+    if (this.#dropsSpace && vocabulary.format.spacePrefix === "first_token")
+      bytes = bytes.filter((byte) => byte !== 0x20);
+    else if (this.#dropsSpace && bytes[0] === 0x20 && (formatsAdded || !vocabulary.isAdded(token)))
+      bytes = bytes.subarray(1);
     this.#dropsSpace = afterSpecial;
     return this.#decoder.decode(bytes, { stream: true });
   }

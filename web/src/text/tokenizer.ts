@@ -3,11 +3,12 @@ import { isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { show } from "../base/show.js";
 import { isRevoked } from "../base/typed_arrays.js";
-import { readGgufTokenizer } from "./gguf_tokenizer.js";
+import { NO_TOKENIZER, readGgufTokenizer } from "./gguf_tokenizer.js";
 import type { GgufMetadata } from "./gguf_vocabulary.js";
 import { readJsonTokenizer } from "./json_tokenizer.js";
 import type { Tokenizer } from "./vocabulary_tokenizer.js";
 
+export { NO_TOKENIZER };
 export type { DecodeOptions, TokenStream } from "./token_stream.js";
 export type { EncodeOptions, Tokenizer } from "./vocabulary_tokenizer.js";
 
@@ -28,8 +29,8 @@ export function tokenizerFromJson(
 }
 
 /**
- * The tokenizer in the metadata of a GGUF file: `tokenizer.ggml.model` "gpt2" (byte-level BPE) or "llama" (SentencePiece BPE). Produces
- * the same ids as llama.cpp.
+ * The tokenizer in the metadata of a GGUF file: `tokenizer.ggml.model` "gpt2" (byte-level BPE), "gemma4" (BPE of characters) or "llama"
+ * (SentencePiece BPE). Produces the same ids as llama.cpp.
  *
  * @param metadata by key; arrays may be typed arrays, and 64-bit integers bigints
  * @throws UNSUPPORTED_MODEL (tokenizer.ggml.model, tokenizer.ggml.pre), INVALID_FILE (the invalid key)

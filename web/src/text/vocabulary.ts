@@ -9,8 +9,13 @@ export const TOKEN_KINDS = { normal: 1, unknown: 2, control: 3, user_defined: 4,
 export interface PieceFormat {
   /** `byte_level`: one character for each byte, as in GPT-2. `metaspace`: text with ▁ (U+2581) for a space. */
   encoding: "byte_level" | "metaspace";
-  /** Where `encode` adds a space, which `decode` removes: nowhere, before the text, or also after each special token. */
-  spacePrefix: "never" | "first" | "after_special";
+  /**
+   * Where `encode` adds a space, which `decode` removes: nowhere, before the text, or also after each special token. With `first_token`,
+   * `decode` removes every space of the first token.
+   */
+  spacePrefix: "never" | "first" | "first_token" | "after_special";
+  /** Whether added tokens are written in this format too, as in tokenizer.json. In GGUF they are plain text. */
+  formatsAdded?: boolean;
 }
 
 /** GPT-2's byte-level characters: printable bytes map to themselves, the others to characters from U+0100 on. */
@@ -92,7 +97,7 @@ export class Vocabulary {
   bytesOf(id: number): Uint8Array {
     const piece = this.pieceOf(id);
     if (this.kindOf(id) === TOKEN_KINDS.byte) return Uint8Array.of(byteOfPiece(piece)!);
-    if (this.isAdded(id)) return utf8.encode(piece);
+    if (this.isAdded(id) && this.format.formatsAdded !== true) return utf8.encode(piece);
     if (this.format.encoding === "metaspace") return utf8.encode(piece.replaceAll("▁", " "));
     const bytes = Array.from(piece, (character) => BYTES_OF_CHARACTERS.get(character));
     return bytes.includes(undefined) ? utf8.encode(piece) : Uint8Array.from(bytes as number[]);

@@ -1,4 +1,5 @@
 // Gives the patterns of a library's tokenizer their limits.
+import { withFixedClasses } from "../unicode/classes.js";
 import { LimitedPattern } from "./limited_pattern.js";
 import type { Steps } from "./matcher.js";
 
@@ -17,7 +18,7 @@ export function stepsFor(characters: number): Steps {
 
 /**
  * Replaces each regular expression that a component of tokenizer.json was given, in it and in the components inside it. Those of the
- * library itself take linear time and stay.
+ * library itself take linear time, and only get the classes of one version of Unicode.
  * @throws UnknownSyntax
  */
 export function limitPatterns<T>(component: T, steps: Steps): T {
@@ -27,8 +28,12 @@ export function limitPatterns<T>(component: T, steps: Steps): T {
     if ((typeof next !== "object" && typeof next !== "function") || next === null || seen.has(next)) continue;
     seen.add(next);
     const { config, pattern } = next as { config?: { pattern?: unknown }; pattern?: unknown };
-    if (config?.pattern !== undefined && pattern instanceof RegExp)
-      (next as { pattern: unknown }).pattern = new LimitedPattern(pattern.source, steps);
+    if (pattern instanceof RegExp) {
+      const isGiven = config?.pattern !== undefined;
+      (next as { pattern: unknown }).pattern = isGiven
+        ? new LimitedPattern(pattern.source, steps)
+        : new RegExp(withFixedClasses(pattern.source), pattern.flags);
+    }
     for (const inside of Array.isArray(next) ? next : Object.values(next)) if (inside !== undefined) open.push(inside);
   }
   return component;

@@ -1,4 +1,5 @@
 // Matches regular expressions like JavaScript, in a number of steps that is limited. An engine's own can't be stopped.
+import { withFixedClasses } from "../unicode/classes.js";
 import { parsePattern, type Part, type Pattern, UnknownSyntax } from "./parse.js";
 
 /** What the patterns of a tokenizer may use while a text is encoded. They share it. */
@@ -127,7 +128,7 @@ class Compiler {
     if (known !== undefined) return known;
     let expression: RegExp;
     try {
-      expression = new RegExp(`^${source}$`, "u");
+      expression = new RegExp(`^${withFixedClasses(source)}$`, "u");
     } catch {
       throw new UnknownSyntax("it has a set that can't be read");
     }

@@ -1,0 +1,65 @@
+"""Writes web/src/text/unicode/runs.ts: which characters are letters, numbers and so on, for Hugging Face's Rust tokenizers.
+
+Asks the library about each character, so that the classes have its version of Unicode (16.0). Run it in a separate environment:
+
+    pip install tokenizers==0.23.3
+    python tests/text/make_unicode_classes.py
+"""
+
+from pathlib import Path
+
+from tokenizers import Regex, pre_tokenizers
+
+# a letter for each class of characters; N and M have parts that patterns name too
+CLASSES = {"A": "Lu", "B": "Ll", "C": "Lt", "D": "Lm", "E": "Lo", "F": "Mn", "G": "M", "H": "Nd", "I": "N", "J": "P", "K": "S"}
+CHARACTERS = [code for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+TEXT = "".join(map(chr, CHARACTERS))
+DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def main():
+    class_of = {}
+    for letter, name in reversed(CLASSES.items()):
+        class_of.update(dict.fromkeys(members(name), letter))
+    han = dict.fromkeys(members("Han"), "A")
+    out = Path(__file__).parents[2] / "web/src/text/unicode/runs.ts"
+    out.write_text(
+        "// Unicode 16.0, as tests/text/make_unicode_classes.py writes it: runs of characters of the same class. A letter names the class, and\n"
+        "// its length in base 36 follows unless it is 1. Z is any other class.\n\n"
+        + "/** General categories: " + ", ".join(f"{letter} {name}" for letter, name in CLASSES.items()) + ". */\n"
+        + constant("CATEGORY_RUNS", runs(class_of)) + "\n/** The script Han: A. */\n" + constant("HAN_RUNS", runs(han)),
+        encoding="utf-8",
+    )
+
+
+def members(name):
+    splitter = pre_tokenizers.Split(Regex(r"\p{%s}" % name), "removed", invert=True)
+    return {ord(character) for piece, _ in splitter.pre_tokenize_str(TEXT) for character in piece}
+
+
+def runs(class_of):
+    text, previous, length = "", "Z", 0
+    for code in range(0x110000):
+        letter = class_of.get(code, "Z")
+        if letter != previous:
+            text += run(previous, length)
+            previous, length = letter, 0
+        length += 1
+    return text if previous == "Z" else text + run(previous, length)
+
+
+def run(letter, length):
+    written = ""
+    rest = length
+    while rest > 0:
+        rest, digit = divmod(rest, 36)
+        written = DIGITS[digit] + written
+    return "" if length == 0 else letter if length == 1 else letter + written
+
+
+def constant(name, text):
+    lines = [text[at : at + 130] for at in range(0, len(text), 130)]
+    return f"export const {name} =\n" + " +\n".join(f'  "{line}"' for line in lines) + ";\n"
+
+
+main()
