@@ -6,8 +6,8 @@ import type { RopeOverrides } from "../config/overrides.js";
 import { ggufSourceOf, ropeConfig } from "../config/rope_config.js";
 import { ropeLayers } from "../config/rope_layers.js";
 import type { RopeConfig } from "../config/types.js";
-import type { Architecture } from "./architecture.js";
-import { architectureOf } from "./architectures.js";
+import type { Architecture } from "./architectures/architecture.js";
+import { architectureOf } from "./architectures/table.js";
 import { ConfigReader } from "./config_reader.js";
 
 /** A RoPE and the layers that use it. */

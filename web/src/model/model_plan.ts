@@ -6,8 +6,8 @@ import { ropeLayers } from "../config/rope_layers.js";
 import type { RopeConfig } from "../config/types.js";
 import type { ModelFiles } from "../files/model_files.js";
 import type { WasmModelConfig } from "../memory/wasm_model_functions.js";
-import type { Architecture, Factors } from "./architecture.js";
-import { architectureOf } from "./architectures.js";
+import type { Architecture, Factors } from "./architectures/architecture.js";
+import { architectureOf } from "./architectures/table.js";
 import { type ConfigKey, ConfigReader } from "./config_reader.js";
 import { MAX_HEAD_DIM, MAX_HEADS, MAX_LAYERS, MAX_VOCABULARY, MAX_WIDTH } from "./limits.js";
 

@@ -1,6 +1,6 @@
-// What can differ between the supported architectures: the type of a row of the table in architectures.ts.
-import type { ConfigReader } from "./config_reader.js";
-import type { MatrixRole, NormRole, TensorNames } from "./tensor_names.js";
+// What can differ between the supported architectures: the type of a row of the table (table.ts).
+import type { ConfigReader } from "../config_reader.js";
+import type { MatrixRole, NormRole, TensorNames } from "../tensor_names.js";
 
 /** Numbers in which architectures differ, under the names of the core (src/transformer/model_config.h). @internal */
 export interface Factors {
@@ -26,7 +26,7 @@ export interface ExpertConfig {
 
 /**
  * Describes an architecture. One forward pass (src/transformer/forward.cpp) serves all of them, so an architecture
- * without new operations needs only a row in the table of architectures.ts.
+ * without new operations needs only a row in the table (table.ts).
  * @internal
  */
 export interface Architecture {

@@ -1,0 +1,51 @@
+// Gemma.
+import type { Architecture, Factors } from "./architecture.js";
+import type { ConfigReader } from "../config_reader.js";
+import { slidingWindows } from "../sliding_windows.js";
+import { llamaNames } from "../tensor_names.js";
+import { HEADS, HIDDEN, LAYERS, llama, POST_NORMS, PRE_NORMS, QK_NORMS } from "./common.js";
+
+const gemma2: Architecture = {
+  ...llama,
+  huggingFace: ["gemma2"],
+  gguf: ["gemma2"],
+  activation: "gelu_tanh",
+  norms: () => [...PRE_NORMS, ...POST_NORMS],
+  normsLessOne: true,
+  factors: gemmaFactors,
+  window: slidingWindows((layer) => layer % 2 === 0),
+  names: llamaNames({
+    attention_post_norm: "post_attention_layernorm",
+    feed_forward_norm: "pre_feedforward_layernorm",
+    feed_forward_post_norm: "post_feedforward_layernorm",
+  }),
+};
+
+/** Gemma 2 and 3. @internal */
+export const GEMMA_ROWS: readonly Architecture[] = [
+  gemma2,
+  {
+    ...gemma2,
+    huggingFace: ["gemma3_text", "gemma3"],
+    gguf: ["gemma3"],
+    norms: () => [...PRE_NORMS, ...POST_NORMS, ...QK_NORMS],
+    queryKeyNorm: () => "head",
+    window: slidingWindows((layer) => (layer + 1) % 6 !== 0),
+    hasTwoRopes: true,
+  },
+];
+
+function gemmaFactors(reader: ConfigReader): Partial<Factors> {
+  const hidden = reader.integer(HIDDEN);
+  const isLargest = reader.isGguf && [46, 62].includes(reader.integer(LAYERS));
+  const headDim = isLargest
+    ? hidden / reader.integer(HEADS)
+    : reader.integer(["head_dim", "attention.key_length"], 256);
+  const scalar = reader.number(["query_pre_attn_scalar", "attention.query_pre_attn_scalar"], headDim);
+  return {
+    attention_scale: scalar ** -0.5,
+    attention_soft_cap: reader.number(["attn_logit_softcapping", "attn_logit_softcapping"], 0),
+    embedding_scale: Math.sqrt(hidden),
+    logit_soft_cap: reader.number(["final_logit_softcapping", "final_logit_softcapping"], 0),
+  };
+}

@@ -1,0 +1,19 @@
+// GLM.
+import type { Architecture } from "./architecture.js";
+import { llamaNames } from "../tensor_names.js";
+import { llama, POST_NORMS, PRE_NORMS, QKV } from "./common.js";
+
+/** GLM-4. @internal */
+export const GLM_ROWS: readonly Architecture[] = [
+  {
+    ...llama,
+    huggingFace: ["glm4"],
+    gguf: ["glm4"],
+    norms: () => [...PRE_NORMS, ...POST_NORMS],
+    biases: (reader) => (reader.boolean(["attention_bias", "attention_bias"], true) ? QKV : []),
+    names: llamaNames({
+      attention_post_norm: "post_self_attn_layernorm",
+      feed_forward_post_norm: "post_mlp_layernorm",
+    }),
+  },
+];

@@ -1,0 +1,25 @@
+// Phi.
+import type { Architecture } from "./architecture.js";
+import { sameWindow } from "../sliding_windows.js";
+import { llamaNames } from "../tensor_names.js";
+import { llama, QKV } from "./common.js";
+
+/** Phi-3 (and Phi-4), and Phi-2. @internal */
+export const PHI_ROWS: readonly Architecture[] = [
+  { ...llama, huggingFace: ["phi3"], gguf: ["phi3"], window: sameWindow },
+  {
+    ...llama,
+    huggingFace: ["phi"],
+    gguf: ["phi2"],
+    norm: "layer",
+    activation: "gelu_tanh",
+    isGated: false,
+    norms: () => ["attention_norm"],
+    isParallel: () => true,
+    biases: () => [...QKV, "output", "up", "down"],
+    names: llamaNames(
+      { output: "self_attn.dense", up: "mlp.fc1", down: "mlp.fc2" },
+      { final_norm: "model.final_layernorm" },
+    ),
+  },
+];

@@ -1,0 +1,36 @@
+// The table of supported architectures, whose rows are in the files of this folder, one for each family. Sources: the
+// modeling code of transformers and, for GGUF, of llama.cpp.
+import { named } from "../../files/errors.js";
+import type { ConfigReader } from "../config_reader.js";
+import type { Architecture } from "./architecture.js";
+import { GEMMA_ROWS } from "./gemma.js";
+import { GLM_ROWS } from "./glm.js";
+import { GPT_ROWS } from "./gpt.js";
+import { LLAMA_ROWS } from "./llama.js";
+import { OLMO_ROWS } from "./olmo.js";
+import { PHI_ROWS } from "./phi.js";
+import { QWEN_ROWS } from "./qwen.js";
+
+/** All supported architectures. @internal */
+export const ARCHITECTURES: readonly Architecture[] = [
+  ...LLAMA_ROWS,
+  ...QWEN_ROWS,
+  ...GEMMA_ROWS,
+  ...PHI_ROWS,
+  ...GPT_ROWS,
+  ...OLMO_ROWS,
+  ...GLM_ROWS,
+];
+
+/** The row of the table for a model. Throws UNSUPPORTED_MODEL for an unknown architecture. @internal */
+export function architectureOf(reader: ConfigReader): Architecture {
+  const namesOf = ({ gguf, huggingFace }: Architecture): readonly string[] => (reader.isGguf ? gguf : huggingFace);
+  const found = ARCHITECTURES.find((architecture) => namesOf(architecture).includes(reader.architecture));
+  if (found !== undefined) return found;
+  const known = [...new Set(ARCHITECTURES.flatMap(namesOf))].join(", ");
+  return reader.refuse(
+    "UNSUPPORTED_MODEL",
+    reader.isGguf ? "general.architecture" : "model_type",
+    `architecture ${named(reader.architecture)} is not supported; supported are ${known}`,
+  );
+}
