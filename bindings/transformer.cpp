@@ -22,8 +22,9 @@ struct ModelFields {
   int norm, query_key_norm, activation;
   double norm_epsilon, attention_scale, attention_soft_cap, embedding_scale, residual_scale, logit_scale, logit_soft_cap;
   bool is_gated, is_parallel;
-  int experts, experts_used;
+  int experts, expert_size, shared_expert_size, experts_used, expert_weight;
   bool normalizes_experts;
+  double expert_scale;
 };
 
 ModelConfig config_of(const ModelFields& f) {
@@ -47,8 +48,9 @@ ModelConfig config_of(const ModelFields& f) {
   config.logit_scale = static_cast<float>(f.logit_scale);
   config.logit_soft_cap = static_cast<float>(f.logit_soft_cap);
   config.experts = f.experts;
-  config.experts_used = f.experts_used;
-  config.normalizes_experts = f.normalizes_experts;
+  config.expert_size = f.expert_size;
+  config.shared_expert_size = f.shared_expert_size;
+  config.routing = {f.experts_used, static_cast<ExpertWeight>(f.expert_weight), f.normalizes_experts, static_cast<float>(f.expert_scale)};
   return config;
 }
 
@@ -161,8 +163,12 @@ EMSCRIPTEN_BINDINGS(ropewalk_transformer) {
       .field("is_gated", &ModelFields::is_gated)
       .field("is_parallel", &ModelFields::is_parallel)
       .field("experts", &ModelFields::experts)
+      .field("expert_size", &ModelFields::expert_size)
+      .field("shared_expert_size", &ModelFields::shared_expert_size)
       .field("experts_used", &ModelFields::experts_used)
-      .field("normalizes_experts", &ModelFields::normalizes_experts);
+      .field("expert_weight", &ModelFields::expert_weight)
+      .field("normalizes_experts", &ModelFields::normalizes_experts)
+      .field("expert_scale", &ModelFields::expert_scale);
   function("model_create", &create);
   function("model_destroy", &destroy);
   function("model_configure", &configure);

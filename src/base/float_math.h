@@ -28,6 +28,12 @@ inline float exp_f32(float x) {
   return exp_r * std::bit_cast<float>(power);
 }
 
+// 1 / (1 + e^-x). The power never exceeds 1.
+inline float sigmoid_f32(float x) {
+  const float power = exp_f32(-std::fabs(x));
+  return (x < 0 ? power : 1) / (1 + power);
+}
+
 // tanh(x) within 3 ulp, NaN for NaN. Near zero it is a continued fraction, because 1 − 2/(exp(2x) + 1) would cancel.
 inline float tanh_f32(float x) {
   const float magnitude = std::fabs(x);

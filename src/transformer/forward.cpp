@@ -71,8 +71,15 @@ void Forward::attend(KvCache& cache, int sequence, int layer, const float* input
   project(Stage::query_key_value, inputs_,
           {of(w[LayerMatrix::query], w[LayerVector::query_bias], queries_), of(w[LayerMatrix::key], w[LayerVector::key_bias], keys_),
            of(w[LayerMatrix::value], w[LayerVector::value_bias], values_)});
-  normalize_heads(queries_.data(), c.heads, w[LayerVector::query_norm]);
-  normalize_heads(keys_.data(), c.kv_heads, w[LayerVector::key_norm]);
+  const float *query_norm = w[LayerVector::query_norm], *key_norm = w[LayerVector::key_norm];
+  const bool is_norm_of_rotated = c.query_key_norm == QueryKeyNorm::rotated;
+  if (is_norm_of_rotated) {
+    // A weight that a cached key was multiplied by after its rotation would be in the way of another rotation, so both are the queries'.
+    for (int i = 0; i < c.head_dim; ++i) head_norms_[i] = query_norm[i] * key_norm[i], head_norms_[c.head_dim + i] = 1;
+    query_norm = head_norms_.data(), key_norm = query_norm + c.head_dim;
+  }
+  if (!is_norm_of_rotated) normalize_heads(queries_.data(), c.heads, query_norm);
+  normalize_heads(keys_.data(), c.kv_heads, key_norm);
   if (status_ != Status::ok) return;
 
   const auto heads_of = [this, &c](float* source, float* target, int heads) {
@@ -87,6 +94,7 @@ void Forward::attend(KvCache& cache, int sequence, int layer, const float* input
     keep_failure(cache.append(layer, sequence, tokens));
   }
   if (status_ != Status::ok) return;
+  if (is_norm_of_rotated) normalize_heads(queries_.data(), c.heads, query_norm);
 
   const int query_size = c.heads * c.head_dim;
   std::copy_n(queries_.data() + elements(count_ - 1, query_size), query_size, last_queries_.data() + elements(layer, query_size));
@@ -94,6 +102,7 @@ void Forward::attend(KvCache& cache, int sequence, int layer, const float* input
     const StageTimer timer(Stage::attention);
     keep_failure(cache.attend(layer, sequence, heads_of(queries_.data(), attended_.data(), c.heads), attention_options(*weights_, layer)));
   }
+  normalize_rows(attended_.data(), count_, query_size, w[LayerVector::attention_sub_norm]);
   set(inner_, attended_.data(), query_size);
   project(Stage::attention_output, inner_, {of(w[LayerMatrix::output], w[LayerVector::output_bias], attention_out_)});
 }
@@ -115,20 +124,27 @@ Status Forward::attention_weights(const Weights& weights, KvCache& cache, int se
 }
 
 void Forward::feed_forward(int layer, const float* input) {
-  const ModelConfig& c = *config_;
   const LayerWeights& w = weights_->layer(layer);
   if (weights_->layer_config(layer).has_experts) return use_experts(w, input);
-
-  set(inputs_, input, c.hidden_size);
-  project_inner(w[LayerMatrix::up], w[LayerVector::up_bias], w[LayerMatrix::gate], w[LayerVector::gate_bias]);
-  activate_inner(count_);
-  set(inner_, up_.data(), c.feed_forward_size);
-  project(Stage::down, inner_, {of(w[LayerMatrix::down], w[LayerVector::down_bias], feed_forward_out_)});
+  set(inputs_, input, config_->hidden_size);
+  run_block(w.feed_forward(), count_, feed_forward_out_);
 }
 
-void Forward::activate_inner(int rows) {
+void Forward::run_block(const FeedForwardWeights& w, int rows, Buffer<float>& out) {
+  const int size = w.up.rows;
+  if (config_->is_gated) {
+    project(Stage::gate_and_up, inputs_, {of(w.up, w.up_bias, up_), of(w.gate, w.gate_bias, gate_)});
+  } else {
+    project(Stage::gate_and_up, inputs_, {of(w.up, w.up_bias, up_)});
+  }
+  activate_inner(rows, size);
+  normalize_rows(up_.data(), rows, size, w.sub_norm);
+  inner_.set(up_.data(), size, rows, size);
+  project(Stage::down, inner_, {of(w.down, w.down_bias, out)});
+}
+
+void Forward::activate_inner(int rows, int size) {
   const StageTimer timer(Stage::activation);
-  const int size = config_->feed_forward_size;
   each_in_parallel(rows, kActivationWork * size, [&](int row) {
     float* up = up_.data() + elements(row, size);
     if (config_->is_gated) {
@@ -145,18 +161,31 @@ void Forward::use_experts(const LayerWeights& w, const float* input) {
   const ModelConfig& c = *config_;
   set(inputs_, input, c.hidden_size);
   project(Stage::gate_and_up, inputs_, {{&w[LayerMatrix::router], nullptr, router_.scores(), c.experts}});
-  router_.choose(count_);
+  router_.choose(count_, w[LayerVector::router_bias]);
   std::fill_n(feed_forward_out_.data(), elements(count_, c.hidden_size), 0.0f);
   for (int expert = 0; expert < c.experts; ++expert) {
     const int rows = router_.gather(expert, input, c.hidden_size, expert_in_.data());
     if (rows == 0) continue;
     inputs_.set(expert_in_.data(), c.hidden_size, rows, c.hidden_size);
-    project_inner(w.expert(LayerMatrix::up, expert), nullptr, w.expert(LayerMatrix::gate, expert), nullptr);
-    activate_inner(rows);
-    inner_.set(up_.data(), c.feed_forward_size, rows, c.feed_forward_size);
-    project(Stage::down, inner_, {of(w.expert(LayerMatrix::down, expert), nullptr, expert_in_)});
+    run_block(w.expert(expert), rows, expert_in_);
     router_.scatter(expert, expert_in_.data(), c.hidden_size, feed_forward_out_.data());
   }
+  if (c.shared_expert_size > 0) use_shared_expert(w, input);
+}
+
+void Forward::use_shared_expert(const LayerWeights& w, const float* input) {
+  const int size = config_->hidden_size;
+  const float* gate = w[LayerVector::shared_expert_gate];
+  set(inputs_, input, size);
+  run_block(w.expert(config_->experts), count_, expert_in_);
+  each_in_parallel(count_, kRowWork * size, [&](int t) {
+    const float* row = expert_in_.data() + elements(t, size);
+    float* out = feed_forward_out_.data() + elements(t, size);
+    double score = 0;
+    for (int i = 0; gate != nullptr && i < size; ++i) score += static_cast<double>(gate[i]) * input[elements(t, size) + i];
+    const float share = gate == nullptr ? 1 : sigmoid_f32(static_cast<float>(score));
+    for (int i = 0; i < size; ++i) out[i] += share * row[i];
+  });
 }
 
 Status Forward::logits(const Weights& weights, int first, int count, float* out) {
@@ -182,14 +211,6 @@ void Forward::project(Stage stage, Activations& x, std::initializer_list<Product
   if (status_ == Status::ok) keep_failure(multiply(*kernels_, {products.begin(), products.size()}, x));
 }
 
-void Forward::project_inner(const WeightMatrix& up, const float* up_bias, const WeightMatrix& gate, const float* gate_bias) {
-  if (config_->is_gated) {
-    project(Stage::gate_and_up, inputs_, {of(up, up_bias, up_), of(gate, gate_bias, gate_)});
-  } else {
-    project(Stage::gate_and_up, inputs_, {of(up, up_bias, up_)});
-  }
-}
-
 const float* Forward::normalized(const float* rows, const float* weight, const float* bias) {
   if (weight == nullptr) return rows;
   const StageTimer timer(Stage::norm);
@@ -202,14 +223,19 @@ const float* Forward::normalized(const float* rows, const float* weight, const f
 
 void Forward::normalize_heads(float* rows, int heads, const float* weight) const {
   const int head_dim = config_->head_dim;
-  const bool is_whole = config_->query_key_norm == QueryKeyNorm::all_heads;
-  const int size = is_whole ? heads * head_dim : head_dim, parts = is_whole ? 1 : heads;
-  const int weight_step = config_->query_key_norm == QueryKeyNorm::each_head ? head_dim : 0;
+  switch (config_->query_key_norm) {
+    case QueryKeyNorm::all_heads: return normalize_rows(rows, count_, heads * head_dim, weight);
+    case QueryKeyNorm::each_head: return normalize_rows(rows, count_ * heads, head_dim, weight, heads);
+    default: return normalize_rows(rows, count_ * heads, head_dim, weight);
+  }
+}
+
+void Forward::normalize_rows(float* rows, int count, int size, const float* weight, int weights) const {
   if (weight == nullptr) return;
   const StageTimer timer(Stage::norm);
-  each_in_parallel(count_, kRowWork * heads * head_dim, [&](int t) {
-    float* row = rows + elements(t, heads * head_dim);
-    for (int part = 0; part < parts; ++part, row += size) normalize(config_->norm, row, size, weight + part * weight_step, nullptr, row);
+  each_in_parallel(count, kRowWork * size, [&](int i) {
+    float* row = rows + elements(i, size);
+    normalize(config_->norm, row, size, weight + elements(i % weights, size), nullptr, row);
   });
 }
 
@@ -257,10 +283,10 @@ bool Forward::allocate(const ModelConfig& c, int count) {
   }
   if (!last_queries_.resize(static_cast<std::uint64_t>(c.layers) * c.heads * c.head_dim)) return false;
   for (Buffer<float>* buffer : {&gate_, &up_}) {
-    if (!buffer->resize(rows(c.feed_forward_size))) return false;
+    if (!buffer->resize(rows(std::max({c.feed_forward_size, c.expert_size, c.shared_expert_size})))) return false;
   }
-  return c.experts == 0 ||
-         (expert_in_.resize(rows(c.hidden_size)) && router_.resize(c.experts, c.experts_used, c.normalizes_experts, count));
+  if (!head_norms_.resize(2 * c.head_dim)) return false;
+  return c.experts == 0 || (expert_in_.resize(rows(c.hidden_size)) && router_.resize(c.experts, c.routing, count));
 }
 
 }  // namespace ropewalk

@@ -3,7 +3,7 @@
 //   x = embedding[token] · embedding_scale
 //   in each layer:
 //     q, k, v = W_q n, W_k n, W_v n         n = norm(x), or x if the layer has no pre-norm
-//     q, k = norm(q), norm(k)               if the architecture normalizes them
+//     q, k = norm(q), norm(k)               if the architecture normalizes them, before or after the rotation
 //     rotate q and k at their positions, append k and v to the cache, a = attention(q, cached k, cached v)
 //     x = x + residual_scale · norm(W_o a)                       norm only if the layer has a post-norm
 //     x = x + residual_scale · norm(feed_forward(norm(x)))       in parallel layers, norm(x) uses the same x as attention
@@ -56,19 +56,22 @@ class Forward {
   void run_layer(KvCache& cache, int sequence, int layer);
   void attend(KvCache& cache, int sequence, int layer, const float* input);
   void feed_forward(int layer, const float* input);
-  // Applies the activation to `rows` rows of up_ (and gate_).
-  void activate_inner(int rows);
+  // out = down(activation(gate x) · up x) for the `rows` rows of inputs_.
+  void run_block(const FeedForwardWeights& w, int rows, Buffer<float>& out);
+  // Applies the activation to `rows` rows of up_ (and gate_), each of `size` floats.
+  void activate_inner(int rows, int size);
   void use_experts(const LayerWeights& w, const float* input);
+  void use_shared_expert(const LayerWeights& w, const float* input);
   // Returns the normalized rows, in normed_, or `rows` itself if there is no norm.
   const float* normalized(const float* rows, const float* weight, const float* bias);
   void normalize_heads(float* rows, int heads, const float* weight) const;
+  // Normalizes each of `count` rows of `size` floats in place by one of `weights` weights in turn, if there is a weight.
+  void normalize_rows(float* rows, int count, int size, const float* weight, int weights = 1) const;
   void add_to_residual(Buffer<float>& rows, const float* post_norm);
   // Sets the input of the next products: count_ rows of `columns` floats.
   void set(Activations& x, const float* rows, int columns) { x.set(rows, columns, count_, columns); }
   // out = W x + bias, for all products at once.
   void project(Stage stage, Activations& x, std::initializer_list<Product> products);
-  // The products into feed-forward's inner rows: up_, and gate_ if the model is gated.
-  void project_inner(const WeightMatrix& up, const float* up_bias, const WeightMatrix& gate, const float* gate_bias);
   static Product of(const WeightMatrix& w, const float* bias, Buffer<float>& out);
   // Keeps the first failure. The steps after it do nothing.
   void keep_failure(Status status) {
@@ -87,8 +90,9 @@ class Forward {
   Buffer<float> queries_, attended_;  // [count][heads][head_dim]
   Buffer<float> keys_, values_;       // [count][kv_heads][head_dim]
   Buffer<float> last_queries_;        // of the last token, as they read the keys: [layers][heads][head_dim]
-  Buffer<float> gate_, up_;           // [count][feed_forward_size]
+  Buffer<float> gate_, up_;           // [count][the largest inner size]
   Activations inputs_, inner_;        // inputs of products: the hidden state, and intermediate results of a layer
+  Buffer<float> head_norms_;          // [queries, keys][head_dim]
   Buffer<float> expert_in_;           // rows routed to an expert, then its outputs
   Router router_;
 };

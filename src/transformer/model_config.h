@@ -7,6 +7,7 @@
 #include "attention/attention_types.h"
 #include "transformer/activation.h"
 #include "transformer/normalize.h"
+#include "transformer/router.h"
 
 namespace ropewalk {
 
@@ -15,7 +16,8 @@ namespace ropewalk {
 //   head        each head of head_dim, one weight for all heads         Qwen3, Gemma 3
 //   each_head   each head of head_dim, a separate weight for each       StableLM 2
 //   all_heads   all heads of a token together                           OLMo 2
-enum class QueryKeyNorm : int { none, head, each_head, all_heads };
+//   rotated     as head, but after they are rotated                     HunYuan
+enum class QueryKeyNorm : int { none, head, each_head, all_heads, rotated };
 
 struct ModelConfig {
   int layers = 0;
@@ -24,7 +26,7 @@ struct ModelConfig {
   int heads = 0;
   int kv_heads = 0;
   int head_dim = 0;
-  int feed_forward_size = 0;  // in layers with experts: of one expert
+  int feed_forward_size = 0;  // of layers without experts
 
   Norm norm;
   QueryKeyNorm query_key_norm = QueryKeyNorm::none;
@@ -40,8 +42,9 @@ struct ModelConfig {
   float logit_soft_cap = 0;
 
   int experts = 0;
-  int experts_used = 0;             // per token
-  bool normalizes_experts = false;  // true: the weights of a token's experts are scaled to sum to 1
+  int expert_size = 0;         // as feed_forward_size, of one expert
+  int shared_expert_size = 0;  // of an expert that every token uses besides those it is routed to; 0: none
+  Routing routing;
 };
 
 struct LayerConfig {

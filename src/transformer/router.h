@@ -1,22 +1,31 @@
 // Chooses experts for each token (Shazeer et al. 2017, arXiv:1701.06538): those with the largest scores, weighted by the softmax over all
-// scores.
+// scores, or each by the sigmoid of its own score (DeepSeek-V3, arXiv:2412.19437).
 #pragma once
 
 #include "base/buffer.h"
 
 namespace ropewalk {
 
+enum class ExpertWeight : int { softmax, sigmoid };
+
+struct Routing {
+  int used = 0;  // experts per token
+  ExpertWeight weight = ExpertWeight::softmax;
+  bool normalizes = false;  // true: the weights of a token's experts are scaled to sum to 1
+  float scale = 1;          // then multiplies the weights
+};
+
 class Router {
  public:
-  // Sets the sizes. `used` is the number of experts per token. `normalizes`: scale the weights of a token's experts to sum to 1. Returns
-  // false if out of memory.
-  [[nodiscard]] bool resize(int experts, int used, bool normalizes, int tokens);
+  // Sets the sizes. Returns false if out of memory.
+  [[nodiscard]] bool resize(int experts, const Routing& routing, int tokens);
 
   // [tokens][experts], to be filled before choose().
   float* scores() { return scores_.data(); }
 
-  // Chooses experts for each token, and overwrites the scores. If scores are equal, the first expert wins.
-  void choose(int tokens);
+  // Chooses experts for each token, and overwrites the scores. If scores are equal, the first expert wins. With a `bias` ([experts] or
+  // null), those with the largest sum of weight and bias are chosen, and weighted without the bias.
+  void choose(int tokens, const float* bias);
 
   // Copies the rows of all tokens that use an expert to `gathered`, contiguously, and returns their number.
   int gather(int expert, const float* rows, int size, float* gathered) const;
@@ -29,12 +38,13 @@ class Router {
     int expert;
     float weight;
   };
-  const Choice* choices(int token) const { return choices_.data() + static_cast<std::ptrdiff_t>(token) * used_; }
-  void choose_for(float* scores, Choice* choices) const;
+  const Choice* choices(int token) const { return choices_.data() + static_cast<std::ptrdiff_t>(token) * routing_.used; }
+  void choose_for(float* scores, const float* bias, Choice* choices);
 
-  int experts_ = 0, used_ = 0, tokens_ = 0;
-  bool normalizes_ = false;
+  int experts_ = 0, tokens_ = 0;
+  Routing routing_;
   Buffer<float> scores_;
+  Buffer<float> weights_;   // [experts], of one token
   Buffer<Choice> choices_;  // [tokens][used]
 };
 

@@ -16,7 +16,10 @@ bool is_of_expert(LayerMatrix slot) { return slot >= LayerMatrix::gate; }
 
 int expert_index(LayerMatrix slot) { return static_cast<int>(slot) - static_cast<int>(LayerMatrix::gate); }
 
-MatrixShape shape_of(LayerMatrix slot, const ModelConfig& c) {
+int experts_of(const ModelConfig& c) { return c.experts + (c.shared_expert_size > 0 ? 1 : 0); }
+
+// `inner` is the inner size of the block or expert that the matrix belongs to.
+MatrixShape shape_of(LayerMatrix slot, const ModelConfig& c, int inner) {
   const int queries = c.heads * c.head_dim, keys = c.kv_heads * c.head_dim;
   switch (slot) {
     case LayerMatrix::query: return {queries, c.hidden_size};
@@ -25,29 +28,37 @@ MatrixShape shape_of(LayerMatrix slot, const ModelConfig& c) {
     case LayerMatrix::output: return {c.hidden_size, queries};
     case LayerMatrix::router: return {c.experts, c.hidden_size};
     case LayerMatrix::gate:
-    case LayerMatrix::up: return {c.feed_forward_size, c.hidden_size};
-    case LayerMatrix::down: return {c.hidden_size, c.feed_forward_size};
+    case LayerMatrix::up: return {inner, c.hidden_size};
+    case LayerMatrix::down: return {c.hidden_size, inner};
   }
   return {0, 0};
 }
 
-int normed_elements(const ModelConfig& c, int heads) { return c.query_key_norm == QueryKeyNorm::head ? c.head_dim : heads * c.head_dim; }
+int normed_elements(const ModelConfig& c, int heads) {
+  const bool has_one_weight = c.query_key_norm == QueryKeyNorm::head || c.query_key_norm == QueryKeyNorm::rotated;
+  return has_one_weight ? c.head_dim : heads * c.head_dim;
+}
 
 int size_of(LayerVector slot, const ModelConfig& c) {
   switch (slot) {
-    case LayerVector::query_bias: return c.heads * c.head_dim;
+    case LayerVector::query_bias:
+    case LayerVector::attention_sub_norm: return c.heads * c.head_dim;
     case LayerVector::key_bias:
     case LayerVector::value_bias: return c.kv_heads * c.head_dim;
     case LayerVector::query_norm: return normed_elements(c, c.heads);
     case LayerVector::key_norm: return normed_elements(c, c.kv_heads);
     case LayerVector::gate_bias:
-    case LayerVector::up_bias: return c.feed_forward_size;
+    case LayerVector::up_bias:
+    case LayerVector::feed_forward_sub_norm: return c.feed_forward_size;
+    case LayerVector::router_bias: return c.experts;
     default: return c.hidden_size;
   }
 }
 
 bool has_vector(LayerVector slot, const ModelConfig& c) {
-  return c.query_key_norm != QueryKeyNorm::none || (slot != LayerVector::query_norm && slot != LayerVector::key_norm);
+  if (slot == LayerVector::query_norm || slot == LayerVector::key_norm) return c.query_key_norm != QueryKeyNorm::none;
+  if (slot == LayerVector::shared_expert_gate) return c.shared_expert_size > 0;
+  return slot != LayerVector::router_bias || c.experts > 0;
 }
 
 bool is_within(int value, int least, int most) { return value >= least && value <= most; }
@@ -59,7 +70,9 @@ Status check_config(const ModelConfig& c) {
   if (!is_within(c.heads, 1, kMaxWidth / c.head_dim)) return Status::query_shape_out_of_range;
   if (c.kv_heads < 1 || c.heads % c.kv_heads != 0) return Status::heads_not_grouped;
   if (!is_within(c.experts, 0, kMaxExperts)) return Status::model_shape_out_of_range;
-  if (c.experts > 0 && !is_within(c.experts_used, 1, c.experts)) return Status::model_shape_out_of_range;
+  if (!is_within(c.shared_expert_size, 0, c.experts > 0 ? kMaxWidth : 0)) return Status::model_shape_out_of_range;
+  if (c.experts > 0 && (!is_within(c.routing.used, 1, c.experts) || !is_within(c.expert_size, 1, kMaxWidth)))
+    return Status::model_shape_out_of_range;
   return Status::ok;
 }
 
@@ -69,8 +82,20 @@ Status finish_matrix(Matrix& matrix) {
 
 }  // namespace
 
-const WeightMatrix& LayerWeights::expert(LayerMatrix slot, int index) const {
-  return experts_[index * kExpertMatrices + expert_index(slot)].weights;
+FeedForwardWeights LayerWeights::feed_forward() const {
+  const LayerWeights& w = *this;
+  return {w[LayerMatrix::gate],
+          w[LayerMatrix::up],
+          w[LayerMatrix::down],
+          w[LayerVector::gate_bias],
+          w[LayerVector::up_bias],
+          w[LayerVector::down_bias],
+          w[LayerVector::feed_forward_sub_norm]};
+}
+
+FeedForwardWeights LayerWeights::expert(int index) const {
+  const Matrix* matrices = &experts_[index * kExpertMatrices];
+  return {matrices[0].weights, matrices[1].weights, matrices[2].weights, nullptr, nullptr, nullptr, nullptr};
 }
 
 const WeightMatrix& Weights::head() const {
@@ -88,7 +113,7 @@ Status Weights::configure(const ModelConfig& config, const LayerConfig* layers) 
     if (layers[i].has_experts && config.experts == 0) return Status::model_shape_out_of_range;
     configs[i] = layers[i];
     if (!layers[i].has_experts) continue;
-    weights[i].experts_.reset(new (std::nothrow) Matrix[config.experts * kExpertMatrices]);
+    weights[i].experts_.reset(new (std::nothrow) Matrix[experts_of(config) * kExpertMatrices]);
     if (weights[i].experts_ == nullptr) return Status::out_of_memory;
   }
   is_finished_ = false;
@@ -109,7 +134,7 @@ Matrix* Weights::matrix_at(int layer, int slot, int expert) {
   if (!is_within(slot, 0, kLayerMatrices - 1)) return nullptr;
   LayerWeights& weights = layers_[layer];
   if (weights.experts_ == nullptr || !is_of_expert(static_cast<LayerMatrix>(slot))) return &weights.matrices_[slot];
-  if (!is_within(expert, 0, config_.experts - 1)) return nullptr;
+  if (!is_within(expert, 0, experts_of(config_) - 1)) return nullptr;
   return &weights.experts_[expert * kExpertMatrices + expert_index(static_cast<LayerMatrix>(slot))];
 }
 
@@ -124,8 +149,12 @@ Status Weights::reserve(int layer, int slot, int expert, WeightFormat format, in
   if (!is_within(static_cast<int>(format), 0, kWeightFormats - 1)) return Status::weight_format_unknown;
   Matrix* matrix = matrix_at(layer, slot, expert);
   if (matrix == nullptr) return Status::weight_slot_unknown;
-  const MatrixShape shape =
-      layer == kWholeModel ? MatrixShape{config_.vocabulary_size, config_.hidden_size} : shape_of(static_cast<LayerMatrix>(slot), config_);
+  const auto inner_size = [&] {
+    if (!layer_configs_[layer].has_experts) return config_.feed_forward_size;
+    return expert < config_.experts ? config_.expert_size : config_.shared_expert_size;
+  };
+  const MatrixShape shape = layer == kWholeModel ? MatrixShape{config_.vocabulary_size, config_.hidden_size}
+                                                 : shape_of(static_cast<LayerMatrix>(slot), config_, inner_size());
   if (rows != shape.rows || columns != shape.columns || columns % block_elements(format) != 0) return Status::weight_shape;
   if (bytes != weight_bytes(format, rows, columns)) return Status::weight_shape;
   if (!matrix->memory.resize(bytes)) return Status::out_of_memory;
@@ -181,7 +210,7 @@ Status Weights::finish() {
       if (!is_needed(static_cast<LayerMatrix>(slot), has_experts)) continue;
       if (const Status status = finish_matrix(layer.matrices_[slot]); status != Status::ok) return status;
     }
-    for (int index = 0; has_experts && index < config_.experts * kExpertMatrices; ++index) {
+    for (int index = 0; has_experts && index < experts_of(config_) * kExpertMatrices; ++index) {
       if (index % kExpertMatrices == 0 && !config_.is_gated) continue;
       if (const Status status = finish_matrix(layer.experts_[index]); status != Status::ok) return status;
     }

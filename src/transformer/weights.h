@@ -14,7 +14,16 @@ namespace ropewalk {
 // The bindings pass these enumerators as numbers, so TypeScript has the same order.
 enum class ModelMatrix : int { embedding, head };  // [vocabulary_size][hidden_size]; without a head the embedding is used
 enum class ModelVector : int { final_norm, final_norm_bias, head_bias };
-enum class LayerMatrix : int { query, key, value, output, router, gate, up, down };  // the last three exist once per expert
+enum class LayerMatrix : int {
+  query,
+  key,
+  value,
+  output,
+  router,
+  gate,
+  up,
+  down
+};  // the last three exist once per expert; the shared one is last
 enum class LayerVector : int {
   attention_norm,
   attention_norm_bias,
@@ -31,8 +40,12 @@ enum class LayerVector : int {
   up_bias,
   down_bias,
   feed_forward_post_norm,
+  attention_sub_norm,     // of the heads' outputs together
+  feed_forward_sub_norm,  // of the inner row
+  router_bias,
+  shared_expert_gate,  // the sigmoid of its product with the input multiplies the shared expert's output
 };
-constexpr int kModelMatrices = 2, kModelVectors = 3, kLayerMatrices = 8, kLayerVectors = 15;
+constexpr int kModelMatrices = 2, kModelVectors = 3, kLayerMatrices = 8, kLayerVectors = 19;
 
 struct Matrix {
   WeightMatrix weights;
@@ -40,18 +53,25 @@ struct Matrix {
   bool exists() const { return weights.data != nullptr; }
 };
 
+// The weights of a feed-forward block, or of one expert. Biases and the norm are null if it has none.
+struct FeedForwardWeights {
+  const WeightMatrix &gate, &up, &down;
+  const float *gate_bias, *up_bias, *down_bias, *sub_norm;
+};
+
 class LayerWeights {
  public:
   const WeightMatrix& operator[](LayerMatrix slot) const { return matrices_[static_cast<int>(slot)].weights; }
   // Null if the layer doesn't have it.
   const float* operator[](LayerVector slot) const { return vectors_[static_cast<int>(slot)].data(); }
-  const WeightMatrix& expert(LayerMatrix slot, int index) const;
+  FeedForwardWeights feed_forward() const;
+  FeedForwardWeights expert(int index) const;
 
  private:
   friend class Weights;
   Matrix matrices_[kLayerMatrices];
   Buffer<float> vectors_[kLayerVectors];
-  std::unique_ptr<Matrix[]> experts_;  // [experts][gate, up, down]
+  std::unique_ptr<Matrix[]> experts_;  // [experts, then the shared one][gate, up, down]
 };
 
 constexpr int kWholeModel = -1;

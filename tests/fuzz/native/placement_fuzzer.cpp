@@ -17,11 +17,15 @@ ModelConfig model_of(FuzzInput& input) {
   config.kv_heads = input.roughly(1, 2);
   config.heads = input.one_in(4) ? input.roughly(1, 4) : static_cast<int>(static_cast<unsigned>(config.kv_heads) * input.between(1, 2));
   config.feed_forward_size = input.one_in(4) ? input.roughly(1, 70) : 32;
-  config.query_key_norm = static_cast<QueryKeyNorm>(input.between(0, 3));
+  config.query_key_norm = static_cast<QueryKeyNorm>(input.between(0, 4));
   config.is_gated = input.flag();
   config.is_parallel = input.one_in(4);
   config.experts = input.one_in(3) ? input.roughly(0, 4) : 0;
-  config.experts_used = config.experts > 0 ? input.roughly(1, 4) : 0;
+  config.expert_size = config.experts > 0 ? input.roughly(1, 40) : 0;
+  config.shared_expert_size = config.experts > 0 && input.flag() ? input.roughly(0, 40) : 0;
+  config.routing = {.used = config.experts > 0 ? input.roughly(1, 4) : 0,
+                    .weight = static_cast<ExpertWeight>(input.between(0, 1)),
+                    .normalizes = input.flag()};
   return config;
 }
 
@@ -32,7 +36,7 @@ class Placement {
 
   void matrix(int layer, int slot, int expert) {
     auto format = input_.flag() ? WeightFormat::f32 : input_.any_of(static_cast<WeightFormat>(kWeightFormats - 1));
-    const auto [rows, columns] = shape_of(layer, slot);
+    const auto [rows, columns] = shape_of(layer, slot, expert);
     const int claimed = input_.one_in(32) ? input_.roughly(0, 70) : rows;
     const std::uint64_t bytes = input_.one_in(32) ? input_.roughly(0, 1 << 20) : bytes_of(format, rows, columns);
     unsigned char* memory = nullptr;
@@ -49,14 +53,17 @@ class Placement {
     if (layer == kWholeModel) {
       if (slot == static_cast<int>(ModelVector::head_bias)) size = config_.vocabulary_size;
     } else {
-      const int width = config_.query_key_norm == QueryKeyNorm::head ? 1 : config_.heads;
-      const int key_width = config_.query_key_norm == QueryKeyNorm::head ? 1 : config_.kv_heads;
+      const bool has_one_weight = config_.query_key_norm == QueryKeyNorm::head || config_.query_key_norm == QueryKeyNorm::rotated;
+      const int width = has_one_weight ? 1 : config_.heads, key_width = has_one_weight ? 1 : config_.kv_heads;
       switch (static_cast<LayerVector>(slot)) {
+        case LayerVector::attention_sub_norm:
         case LayerVector::query_bias: size = config_.heads * config_.head_dim; break;
         case LayerVector::key_bias:
         case LayerVector::value_bias: size = config_.kv_heads * config_.head_dim; break;
         case LayerVector::query_norm: size = width * config_.head_dim; break;
         case LayerVector::key_norm: size = key_width * config_.head_dim; break;
+        case LayerVector::router_bias: size = config_.experts; break;
+        case LayerVector::feed_forward_sub_norm:
         case LayerVector::gate_bias:
         case LayerVector::up_bias: size = config_.feed_forward_size; break;
         default: break;
@@ -79,16 +86,19 @@ class Placement {
     return exists ? weight_bytes(format, rows, columns) : 0;
   }
 
-  std::pair<int, int> shape_of(int layer, int slot) const {
+  std::pair<int, int> shape_of(int layer, int slot, int expert) const {
     if (layer == kWholeModel) return {config_.vocabulary_size, config_.hidden_size};
     const int queries = config_.heads * config_.head_dim, keys = config_.kv_heads * config_.head_dim;
+    const bool is_layer = layer >= 0 && layer < config_.layers;
+    const int of_expert = expert < config_.experts ? config_.expert_size : config_.shared_expert_size;
+    const int inner = is_layer && weights_.layer_config(layer).has_experts ? of_expert : config_.feed_forward_size;
     switch (static_cast<LayerMatrix>(slot)) {
       case LayerMatrix::query: return {queries, config_.hidden_size};
       case LayerMatrix::output: return {config_.hidden_size, queries};
       case LayerMatrix::router: return {config_.experts, config_.hidden_size};
       case LayerMatrix::gate:
-      case LayerMatrix::up: return {config_.feed_forward_size, config_.hidden_size};
-      case LayerMatrix::down: return {config_.hidden_size, config_.feed_forward_size};
+      case LayerMatrix::up: return {inner, config_.hidden_size};
+      case LayerMatrix::down: return {config_.hidden_size, inner};
       default: return {keys, config_.hidden_size};
     }
   }
@@ -124,8 +134,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Weights weights;
   if (weights.configure(config, layers.data()) != Status::ok) return 0;
   if (config.layers > 8 || config.experts > 64) return 0;
-  if (config.hidden_size > 4096 || config.vocabulary_size > 4096 || config.feed_forward_size > 4096 ||
-      config.heads * config.head_dim > 4096)
+  if (config.hidden_size > 4096 || config.vocabulary_size > 4096 || config.feed_forward_size > 4096 || config.expert_size > 4096 ||
+      config.shared_expert_size > 4096 || config.heads * config.head_dim > 4096)
     return 0;
 
   Placement place(weights, input);

@@ -15,14 +15,17 @@ from pathlib import Path
 import numpy as np
 import torch
 import transformers
-from transformers import AutoConfig, AutoModelForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
 
 from make_golden import require_listed_versions
-from tiny_models_configs import CONFIGS, VOCABULARY
+from tiny_models_configs import CONFIGS as BASE_CONFIGS, VOCABULARY
+from shapes.renamed import rename
+from shapes.variants import CONFIGS as VARIANTS
 from tiny_models_vocabulary import FIRST_TEXT_TOKEN, write_tokenizer
 
 HERE = Path(__file__).parents[1] / "tiny_models"
 PROMPT, STEPS, LAST = 48, 32, 4
+CONFIGS = {**BASE_CONFIGS, **VARIANTS}
 
 # The rotary modules, the RMS norms and the softmax round to float32 inside a float64 model.
 CACHED_TOLERANCE = 2e-5
@@ -65,6 +68,7 @@ def write_model(name, folder):
     model = random_model(name, CONFIGS[name])
     model.save_pretrained(folder)
     (folder / "model.safetensors").chmod(0o644)
+    rename(name, folder)
     write_tokenizer(folder)
     write_expected(folder / "expected.json", expectations(name, model.double()))
 
@@ -73,7 +77,8 @@ def random_model(name, config):
     """A float32 model of `config`. Each parameter comes from a generator seeded by its name."""
     config = AutoConfig.for_model(**config)
     config._attn_implementation = config._experts_implementation = "eager"
-    model = AutoModelForCausalLM.from_config(config, dtype=torch.float32).eval()
+    auto = AutoModelForImageTextToText if hasattr(config, "vision_config") else AutoModelForCausalLM
+    model = auto.from_config(config, dtype=torch.float32).eval()
     with torch.no_grad():
         for parameter_name, parameter in model.named_parameters():
             random = generator(f"{name}/{parameter_name}").standard_normal(parameter.shape)
@@ -88,6 +93,8 @@ def distribution(name, parameter, model_type):
         return 0.0, 0.2
     if parameter.ndim == 1:
         return (0.0 if model_type.startswith("gemma") else 1.0), 0.3
+    if name.endswith("norm.weight"):
+        return 1.0, 0.3  # a weight for each head
     if any(part in name for part in ("embed", "wte", "lm_head")):
         return 0.0, 2 / parameter.shape[-1] ** 0.5  # so that some tokens are clearly more likely than others
     if "q_proj" in name or "k_proj" in name:
@@ -153,7 +160,7 @@ class expert_margins:
 
     def __enter__(self):
         self.margins = []
-        routers = [module for module in self.model.modules() if type(module).__name__.endswith("TopKRouter")]
+        routers = [module for module in self.model.modules() if hasattr(module, "top_k") and self.is_router(module)]
         self.hooks = [router.register_forward_hook(self.measure) for router in routers]
         return self.margins
 
@@ -161,8 +168,16 @@ class expert_margins:
         for hook in self.hooks:
             hook.remove()
 
+    @staticmethod
+    def is_router(module):
+        return type(module).__name__.endswith(("TopKRouter", "TopKGating", "Gate"))
+
     def measure(self, router, _, outputs):
-        sorted_probabilities = outputs[0].softmax(-1).sort(-1, descending=True).values
+        logits = next(output for output in outputs if isinstance(output, torch.Tensor) and output.shape[-1] > router.top_k)
+        probabilities = logits.softmax(-1)
+        if hasattr(router, "moe_statics"):
+            probabilities = router.moe_statics(probabilities)  # Ernie 4.5 adds a bias before it chooses
+        sorted_probabilities = probabilities.sort(-1, descending=True).values
         margins = sorted_probabilities[:, router.top_k - 1] - sorted_probabilities[:, router.top_k]
         self.margins.append(margins.min().item())
 

@@ -14,11 +14,13 @@ import gguf
 import numpy as np
 from safetensors.numpy import load_file
 
-from tiny_models_configs import CONFIGS
+from shapes import variants
+from tiny_models_configs import CONFIGS as BASE_CONFIGS
 from tiny_models_vocabulary import MERGES, SPECIAL, TOKENS
 
 HERE = Path(__file__).parents[1] / "tiny_models"
-NOT_IN_GGUF = {"gemma2_query_scale"}  # no key for query_pre_attn_scalar
+CONFIGS = {**BASE_CONFIGS, **variants.CONFIGS}
+NOT_IN_GGUF = {"gemma2_query_scale"} | variants.NOT_IN_GGUF  # no key for query_pre_attn_scalar
 
 ARCHITECTURES = {
     "llama": gguf.MODEL_ARCH.LLAMA,
@@ -37,9 +39,10 @@ ARCHITECTURES = {
     "stablelm": gguf.MODEL_ARCH.STABLELM,
     "olmo2": gguf.MODEL_ARCH.OLMO2,
     "glm4": gguf.MODEL_ARCH.GLM4,
+    **{name: gguf.MODEL_ARCH(index) for name, known in variants.GGUF.items() for index in gguf.MODEL_ARCH if gguf.MODEL_ARCH_NAMES[index] == known},
 }
 # GGUF stores their rows of q and k in adjacent pairs.
-INTERLEAVED_IN_GGUF = {"llama", "mistral", "smollm3", "granite"}
+INTERLEAVED_IN_GGUF = {"llama", "mistral", "smollm3", "granite"} | variants.INTERLEAVED
 
 
 def main():
@@ -53,7 +56,7 @@ def main():
 
 def convert(folder, path, file_type=gguf.LlamaFileType.ALL_F32, encode=lambda name, array: (array, None)):
     """`encode` returns the bytes and type of a tensor; type None means the array's own type."""
-    config = json.loads((folder / "config.json").read_text())
+    config = text_config(json.loads((folder / "config.json").read_text()))
     architecture = ARCHITECTURES[config["model_type"]]
     writer = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[architecture])
     writer.add_name("tiny")  # llama.cpp recognizes some families by the name, and then expects their tokens
@@ -61,8 +64,8 @@ def convert(folder, path, file_type=gguf.LlamaFileType.ALL_F32, encode=lambda na
     add_keys(writer, config)
     add_vocabulary(writer)
     names = gguf.get_tensor_name_map(architecture, config.get("num_hidden_layers") or config["n_layer"])
-    for name, array in rearranged(load_file(folder / "model.safetensors"), config):
-        gguf_name = names.get_name(name, try_suffixes=(".weight", ".bias"))
+    for name, array in rearranged(text_tensors(load_file(folder / "model.safetensors")), config):
+        gguf_name = name if name.startswith("blk.") else names.get_name(name, try_suffixes=(".weight", ".bias"))
         assert gguf_name is not None, f"GGUF has no name for {name}"
         data, data_type = encode(name, array)
         writer.add_tensor(gguf_name, data, raw_dtype=data_type)
@@ -72,6 +75,16 @@ def convert(folder, path, file_type=gguf.LlamaFileType.ALL_F32, encode=lambda na
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
+
+
+def text_config(config):
+    """The text part of a multimodal model, under the name of the whole."""
+    return {**config.get("text_config", config), "model_type": config["model_type"]}
+
+
+def text_tensors(tensors):
+    named = {re.sub(r"^model\.language_model\.", "model.", name): array for name, array in tensors.items()}
+    return {name: array for name, array in named.items() if not name.startswith(("model.visual.", "visual."))}
 
 
 def add_keys(writer, config):
@@ -90,24 +103,57 @@ def add_keys(writer, config):
         writer.add_key_length: first("head_dim"),
         writer.add_value_length: first("head_dim"),
         writer.add_layer_norm_rms_eps: first("rms_norm_eps"),
-        writer.add_layer_norm_eps: first("layer_norm_eps", "layer_norm_epsilon"),
+        writer.add_layer_norm_eps: first("layer_norm_eps", "layer_norm_epsilon", "norm_eps", "norm_epsilon"),
         writer.add_parallel_residual: first("use_parallel_residual"),
         writer.add_attn_logit_softcapping: first("attn_logit_softcapping"),
         writer.add_final_logit_softcapping: first("final_logit_softcapping"),
         # llama.cpp has no window for the "llama" architecture, and its converter drops Mistral's.
         writer.add_sliding_window: None if config["model_type"] == "mistral" else first("sliding_window"),
-        writer.add_expert_count: first("num_experts", "num_local_experts"),
-        writer.add_expert_used_count: first("num_experts_per_tok"),
-        writer.add_expert_feed_forward_length: first("moe_intermediate_size"),
-        writer.add_embedding_scale: first("embedding_multiplier"),
-        writer.add_residual_scale: first("residual_multiplier"),
+        writer.add_sliding_window_pattern: window_pattern(config),
+        writer.add_expert_count: first("num_experts", "num_local_experts", "moe_num_experts") if has_experts(config) else None,
+        writer.add_expert_used_count: first("num_experts_per_tok", "moe_topk", "moe_k"),
+        writer.add_interleave_moe_layer_step: first("moe_layer_interval"),
+        writer.add_leading_dense_block_count: first("moe_layer_start_index"),
+        writer.add_expert_shared_feed_forward_length: shared_expert_size(config),
+        writer.add_expert_feed_forward_length: first("moe_intermediate_size")
+        or (first("intermediate_size") if config["model_type"] == "hunyuan_v1_moe" else None),
+        writer.add_embedding_scale: first("embedding_multiplier", "scale_emb"),
+        writer.add_residual_scale: first("residual_multiplier") or minicpm_residual_scale(config),
         writer.add_attention_scale: first("attention_multiplier"),
-        writer.add_logit_scale: first("logits_scaling"),
+        writer.add_logit_scale: first("logits_scaling", "logit_scale")
+        or (config["hidden_size"] / config["dim_model_base"] if "dim_model_base" in config else None),
+        writer.add_rope_dimension_sections: mrope_sections(config),
     }
     for add, value in optional_keys.items():
         if value is not None:
             add(value)
     add_rope_keys(writer, config, first("head_dim") or hidden // heads)
+
+
+def minicpm_residual_scale(config):
+    return config["scale_depth"] / config["num_hidden_layers"] ** 0.5 if "scale_depth" in config else None
+
+
+def has_experts(config):
+    return config["model_type"] != "hunyuan_v1_dense"  # its class has a num_experts of 1
+
+
+def window_pattern(config):
+    kinds = config.get("layer_types")
+    return [kind == "sliding_attention" for kind in kinds] if kinds and config.get("sliding_window") else None
+
+
+def mrope_sections(config):
+    section = config.get("rope_parameters", {}).get("mrope_section")
+    return section and [*section, 0]
+
+
+def shared_expert_size(config):
+    if config["model_type"] == "ernie4_5_moe":
+        return config["moe_intermediate_size"] * config["moe_num_shared_experts"]
+    if config["model_type"] == "hunyuan_v1_moe":
+        return config["intermediate_size"]
+    return config.get("shared_expert_intermediate_size") or config.get("shared_intermediate_size")
 
 
 def add_rope_keys(writer, config, head_dim):
@@ -164,12 +210,37 @@ def rearranged(tensors, config):
             heads = config["num_attention_heads"]
             by_head = array.reshape(heads, 3, -1, *array.shape[1:])
             yield name, by_head.swapaxes(0, 1).reshape(array.shape)
+        elif match := re.match(r"model\.layers\.(\d+)\.(block_sparse_moe|shared_mlp)\.input_linear\.weight", name):
+            kind = {"block_sparse_moe": "exps", "shared_mlp": "shexp"}[match[2]]
+            for part, half in zip(("gate", "up"), np.split(array, 2, axis=-2), strict=True):
+                yield f"blk.{match[1]}.ffn_{part}_{kind}.weight", half
+        elif match := re.match(r"model\.layers\.(\d+)\.(self_attn\.attn|mlp\.ffn)_sub_norm\.weight", name):
+            yield f"blk.{match[1]}.{match[2].split('.')[1]}_sub_norm.weight", array
+        elif name.endswith("e_score_correction_bias"):
+            yield f"blk.{re.search(r'[0-9]+', name)[0]}.exp_probs_b.bias", array.reshape(-1)
+        elif model_type == "internlm2" and "wqkv" in name:
+            yield from split_groups(name, array, config)
+        elif model_type == "nemotron" and name.endswith("norm.weight"):
+            yield name, array + np.float32(1)
         elif model_type.startswith("gemma") and name.endswith("norm.weight"):
             yield name, array + np.float32(1)
         else:
             yield name, array
     for name, members in joined.items():
         yield name, np.stack([members[index] for index in range(len(members))])
+
+
+def split_groups(name, array, config):
+    """InternLM2's wqkv as q, k and v."""
+    heads, groups = config["num_attention_heads"], config["num_key_value_heads"]
+    by_head = array.reshape(groups, heads // groups + 2, -1, array.shape[-1])
+    layer = re.search(r"\d+", name)[0]
+    parts = {"q": by_head[:, :-2], "k": by_head[:, -2], "v": by_head[:, -1]}
+    for part, rows in parts.items():
+        rows = rows.reshape(-1, array.shape[-1])
+        if part != "v":
+            rows = halves_to_pairs(rows, heads if part == "q" else groups)
+        yield f"blk.{layer}.attn_{part}.weight", np.ascontiguousarray(rows)
 
 
 def halves_to_pairs(array, heads):

@@ -10,12 +10,13 @@
 namespace ropewalk {
 namespace {
 
-const Activation kActivations[] = {Activation::silu, Activation::gelu, Activation::gelu_tanh};
+const Activation kActivations[] = {Activation::silu, Activation::gelu, Activation::gelu_tanh, Activation::relu2};
 
 double exact(Activation activation, double x) {
   switch (activation) {
     case Activation::silu: return x / (1 + std::exp(-x));
     case Activation::gelu: return x * std::erfc(-x * std::sqrt(0.5)) / 2;
+    case Activation::relu2: return x > 0 ? x * x : 0;
     case Activation::gelu_tanh: return x * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x))) / 2;
   }
   return NAN;

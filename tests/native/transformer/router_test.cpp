@@ -14,6 +14,7 @@ namespace {
 struct RouterShape {
   int experts, used;
   bool normalizes;
+  Routing routing() const { return {.used = used, .normalizes = normalizes}; }
 };
 
 const RouterShape kShapes[] = {{1, 1, false}, {2, 1, true}, {4, 4, false}, {8, 2, true}, {8, 2, false}, {60, 4, false}, {128, 8, true}};
@@ -52,12 +53,12 @@ TEST(Router, ChoosesTheLargestAndWeighsThem) {
   for (const RouterShape& shape : kShapes) {
     const int tokens = 9;
     Router router;
-    ASSERT_TRUE(router.resize(shape.experts, shape.used, shape.normalizes, tokens));
+    ASSERT_TRUE(router.resize(shape.experts, shape.routing(), tokens));
     Random random(shape.experts);
     std::vector<float> scores(shape.experts * tokens);
     for (float& score : scores) score = static_cast<float>(random.next() * 6);
     std::copy(scores.begin(), scores.end(), router.scores());
-    router.choose(tokens);
+    router.choose(tokens, nullptr);
     for (int token = 0; token < tokens; ++token) {
       const std::vector<float> weights = weights_of(router, shape.experts, tokens, token);
       const std::vector<double> expected = exact_weights(shape, &scores[token * shape.experts]);
@@ -75,9 +76,9 @@ TEST(Router, ChoosesTheLargestAndWeighsThem) {
 
 std::vector<float> weights_for(const RouterShape& shape, const std::vector<float>& scores) {
   Router router;
-  EXPECT_TRUE(router.resize(shape.experts, shape.used, shape.normalizes, 1));
+  EXPECT_TRUE(router.resize(shape.experts, shape.routing(), 1));
   std::copy(scores.begin(), scores.end(), router.scores());
-  router.choose(1);
+  router.choose(1, nullptr);
   return weights_of(router, shape.experts, 1, 0);
 }
 
@@ -93,23 +94,47 @@ TEST(Router, TheLargerScoreWinsHoweverSmallItsWeight) {
   EXPECT_EQ(weights[0], 0);
   EXPECT_GT(weights[1], 0);
   Router router;
-  ASSERT_TRUE(router.resize(3, 2, true, 1));
+  ASSERT_TRUE(router.resize(3, {.used = 2, .normalizes = true}, 1));
   const float scores[] = {-300, -200, 0}, row = 1;
   std::copy(scores, scores + 3, router.scores());
-  router.choose(1);
+  router.choose(1, nullptr);
   float gathered = 0;
   EXPECT_EQ(router.gather(0, &row, 1, &gathered), 0);
   EXPECT_EQ(router.gather(1, &row, 1, &gathered), 1);
+}
+
+// DeepSeek-V3: sigmoids, a bias that only chooses, and a factor.
+TEST(Router, ABiasChoosesAndDoesNotWeigh) {
+  Router router;
+  ASSERT_TRUE(router.resize(3, {.used = 2, .weight = ExpertWeight::sigmoid, .normalizes = true, .scale = 2.5f}, 1));
+  const float scores[] = {2, 0, -1}, bias[] = {0, -1, 1};
+  std::copy(scores, scores + 3, router.scores());
+  router.choose(1, bias);  // sums of sigmoid and bias: 0.88, -0.5, 1.27
+  const std::vector<float> weights = weights_of(router, 3, 1, 0);
+  const double first = 1 / (1 + std::exp(-2.0)), last = 1 / (1 + std::exp(1.0));
+  EXPECT_NEAR(weights[0], 2.5 * first / (first + last), kTolerance);
+  EXPECT_EQ(weights[1], 0);
+  EXPECT_NEAR(weights[2], 2.5 * last / (first + last), kTolerance);
+}
+
+// Ernie 4.5: a bias on softmax weights, which can choose experts whose weights are all 0.
+TEST(Router, WeightsOfZeroStayFinite) {
+  Router router;
+  ASSERT_TRUE(router.resize(3, {.used = 1, .normalizes = true}, 1));
+  const float scores[] = {0, -200, -200}, bias[] = {0, 2, 0};
+  std::copy(scores, scores + 3, router.scores());
+  router.choose(1, bias);
+  EXPECT_EQ(weights_of(router, 3, 1, 0), (std::vector<float>{0, 0, 0}));
 }
 
 TEST(Router, RowsGoToTheirExpertsAndBack) {
   const int tokens = 7, size = 5;
   for (const RouterShape& shape : kShapes) {
     Router router;
-    ASSERT_TRUE(router.resize(shape.experts, shape.used, true, tokens));
+    ASSERT_TRUE(router.resize(shape.experts, {.used = shape.used, .normalizes = true}, tokens));
     Random random(7);
     for (int i = 0; i < shape.experts * tokens; ++i) router.scores()[i] = static_cast<float>(random.next());
-    router.choose(tokens);
+    router.choose(tokens, nullptr);
     Guarded<float> rows(tokens * size), back(tokens * size, 0.0f);
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(random.next());
     int all = 0;
@@ -143,9 +168,9 @@ TEST(Router, NonFiniteScoresOverrunNothing) {
   for (const bool normalizes : {false, true}) {
     const int tokens = 6;
     Router router;
-    ASSERT_TRUE(router.resize(4, 3, normalizes, tokens));
+    ASSERT_TRUE(router.resize(4, {.used = 3, .normalizes = normalizes}, tokens));
     for (int t = 0; t < tokens; ++t) std::copy_n(scores[t], 4, router.scores() + 4 * t);
-    router.choose(tokens);
+    router.choose(tokens, nullptr);
     for (int expert = 0; expert < 4; ++expert) {
       Guarded<float> rows(tokens * 2, 1.0f), gathered(tokens * 2);
       EXPECT_LE(router.gather(expert, rows.data(), 2, gathered.data()), tokens);
@@ -158,15 +183,15 @@ TEST(Router, NonFiniteScoresOverrunNothing) {
 // A router that was used for a larger model, with fewer tokens than it has memory for.
 TEST(Router, CanBeReused) {
   Router router;
-  ASSERT_TRUE(router.resize(8, 4, true, 20));
+  ASSERT_TRUE(router.resize(8, {.used = 4, .normalizes = true}, 20));
   std::fill_n(router.scores(), 160, 0.0f);
-  router.choose(20);
-  ASSERT_TRUE(router.resize(2, 1, false, 5));
+  router.choose(20, nullptr);
+  ASSERT_TRUE(router.resize(2, {.used = 1}, 5));
   float row = 1, gathered = 0;
   EXPECT_EQ(router.gather(0, &row, 1, &gathered), 0) << "nothing is chosen yet";
   const float scores[] = {0, 1, 1, 0};
   std::copy(scores, scores + 4, router.scores());
-  router.choose(2);
+  router.choose(2, nullptr);
   const float rows[] = {3, 4};
   EXPECT_EQ(router.gather(0, rows, 1, &gathered), 1);
   EXPECT_EQ(gathered, 4);

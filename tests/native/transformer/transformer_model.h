@@ -34,7 +34,7 @@ class TestModel {
  public:
   explicit TestModel(const Description& description, std::uint32_t seed = 1) : description_(description), random_(seed) {
     const ModelConfig& c = config();
-    const int queries = c.heads * c.head_dim, keys = c.kv_heads * c.head_dim, inner = c.feed_forward_size;
+    const int queries = c.heads * c.head_dim, keys = c.kv_heads * c.head_dim;
     for (const ModelVector slot : description.model_vectors)
       add_vector(kWholeModel, static_cast<int>(slot), slot == ModelVector::head_bias ? c.vocabulary_size : c.hidden_size,
                  slot == ModelVector::final_norm);
@@ -50,7 +50,10 @@ class TestModel {
       add(LayerMatrix::output, 0, c.hidden_size, queries);
       const bool has_experts = description.layers[layer].has_experts;
       if (has_experts) add(LayerMatrix::router, 0, c.experts, c.hidden_size);
-      for (int expert = 0; expert < (has_experts ? c.experts : 1); ++expert) {
+      const int experts = c.experts + (c.shared_expert_size > 0 ? 1 : 0);
+      for (int expert = 0; expert < (has_experts ? experts : 1); ++expert) {
+        const int of_expert = expert < c.experts ? c.expert_size : c.shared_expert_size;
+        const int inner = has_experts ? of_expert : c.feed_forward_size;
         if (c.is_gated) add(LayerMatrix::gate, expert, inner, c.hidden_size);
         add(LayerMatrix::up, expert, inner, c.hidden_size);
         add(LayerMatrix::down, expert, c.hidden_size, inner);
@@ -127,20 +130,24 @@ class TestModel {
   static bool is_norm(LayerVector slot) {
     return slot == LayerVector::attention_norm || slot == LayerVector::query_norm || slot == LayerVector::key_norm ||
            slot == LayerVector::attention_post_norm || slot == LayerVector::feed_forward_norm ||
-           slot == LayerVector::feed_forward_post_norm;
+           slot == LayerVector::feed_forward_post_norm || slot == LayerVector::attention_sub_norm ||
+           slot == LayerVector::feed_forward_sub_norm;
   }
 
   int size_of(LayerVector slot) const {
     const ModelConfig& c = config();
-    const bool has_one_weight = c.query_key_norm == QueryKeyNorm::head;
+    const bool has_one_weight = c.query_key_norm == QueryKeyNorm::head || c.query_key_norm == QueryKeyNorm::rotated;
     switch (slot) {
+      case LayerVector::attention_sub_norm:
       case LayerVector::query_bias: return c.heads * c.head_dim;
       case LayerVector::key_bias:
       case LayerVector::value_bias: return c.kv_heads * c.head_dim;
       case LayerVector::query_norm: return has_one_weight ? c.head_dim : c.heads * c.head_dim;
       case LayerVector::key_norm: return has_one_weight ? c.head_dim : c.kv_heads * c.head_dim;
       case LayerVector::gate_bias:
+      case LayerVector::feed_forward_sub_norm:
       case LayerVector::up_bias: return c.feed_forward_size;
+      case LayerVector::router_bias: return c.experts;
       default: return c.hidden_size;
     }
   }
@@ -256,9 +263,28 @@ inline Description stable_lm() {
 inline Description experts(bool normalizes, bool is_gated = true) {
   Description d = llama();
   d.name = std::string("experts") + (normalizes ? ", normalized" : "") + (is_gated ? "" : ", without a gate");
-  d.config.experts = 6, d.config.experts_used = 2, d.config.normalizes_experts = normalizes, d.config.is_gated = is_gated;
+  d.config.experts = 6, d.config.expert_size = 17, d.config.routing = {.used = 2, .normalizes = normalizes}, d.config.is_gated = is_gated;
   d.config.residual_scale = 0.4f, d.config.logit_scale = 0.25f;
   d.layers[1].has_experts = d.layers[2].has_experts = true;
+  return d;
+}
+
+// An expert that every token uses, weighed by a gate, and a bias that chooses experts by their sigmoids: Qwen2-MoE, DeepSeek-V3.
+inline Description shared_expert() {
+  Description d = experts(true);
+  d.name = "shared expert", d.config.shared_expert_size = 9;
+  d.config.routing.weight = ExpertWeight::sigmoid, d.config.routing.scale = 1.5f;
+  d.layers[0].has_experts = true;
+  d.vectors.insert(d.vectors.end(), {LayerVector::router_bias, LayerVector::shared_expert_gate});
+  return d;
+}
+
+// Norms of the heads' outputs and of the inner row, and a squared ReLU: BitNet. Norms of rotated q and k: HunYuan.
+inline Description sub_norms() {
+  Description d = llama();
+  d.name = "sub-norms", d.config.activation = Activation::relu2, d.config.query_key_norm = QueryKeyNorm::rotated;
+  d.vectors.insert(d.vectors.end(),
+                   {LayerVector::attention_sub_norm, LayerVector::feed_forward_sub_norm, LayerVector::query_norm, LayerVector::key_norm});
   return d;
 }
 
@@ -272,16 +298,10 @@ inline Description stored(const std::string& name, const std::vector<WeightForma
 }
 
 inline std::vector<Description> every_float_model() {
-  return {llama(),
-          gpt_j(),
-          neox(),
-          gemma(),
-          olmo(),
-          stable_lm(),
-          experts(true),
-          experts(false),
-          experts(true, false),
-          stored("16 bits", {WeightFormat::f16, WeightFormat::bf16})};
+  return {llama(),         gpt_j(),        neox(),
+          gemma(),         olmo(),         stable_lm(),
+          experts(true),   experts(false), experts(true, false),
+          shared_expert(), sub_norms(),    stored("16 bits", {WeightFormat::f16, WeightFormat::bf16})};
 }
 
 inline std::vector<Description> every_model() {

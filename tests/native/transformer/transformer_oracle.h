@@ -34,6 +34,7 @@ inline double activated(Activation activation, double x) {
     case Activation::silu: return x / (1 + std::exp(-x));
     case Activation::gelu: return x * (1 + std::erf(x / std::sqrt(2.0))) / 2;
     case Activation::gelu_tanh: return x * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x))) / 2;
+    case Activation::relu2: return x > 0 ? x * x : 0;
   }
   return x;
 }
@@ -100,6 +101,7 @@ class Transformer {
       if (c_.query_key_norm == QueryKeyNorm::head) normalize_span(c_.norm, span, dim, weight.data(), {});
       if (c_.query_key_norm == QueryKeyNorm::each_head) normalize_span(c_.norm, span, dim, weight.data() + head * dim, {});
       rotate(span, position);
+      if (c_.query_key_norm == QueryKeyNorm::rotated) normalize_span(c_.norm, span, dim, weight.data(), {});
     }
     return row;
   }
@@ -142,6 +144,7 @@ class Transformer {
           for (int i = 0; i < dim; ++i) attended[head * dim + i] += weights[key - first] / sum * values[key][kv_head * dim + i];
         }
       }
+      attended = normalized(c_.norm, attended, model_.vector(layer, LayerVector::attention_sub_norm));
       out.push_back(times(model_.matrix(layer, LayerMatrix::output), attended, model_.vector(layer, LayerVector::output_bias)));
     }
     return out;
@@ -149,19 +152,32 @@ class Transformer {
 
   Row feed_forward(int layer, const Row& input) const {
     if (!model_.layer_config(layer).has_experts) return expert(layer, 0, input);
-    Row scores = times(model_.matrix(layer, LayerMatrix::router), input), out(c_.hidden_size, 0);
+    const Routing& routing = c_.routing;
+    Row weights = times(model_.matrix(layer, LayerMatrix::router), input), out(c_.hidden_size, 0);
     double all = 0, used = 0;
-    for (double& score : scores) all += score = std::exp(score);
+    for (double& weight : weights) all += weight = std::exp(weight);
+    for (double& weight : weights) weight = routing.weight == ExpertWeight::sigmoid ? weight / (1 + weight) : weight / all;
+    const std::vector<float>& bias = model_.vector(layer, LayerVector::router_bias);
+    const auto rank = [&](int i) { return weights[i] + (bias.empty() ? 0 : bias[i]); };
     std::vector<int> order;
     for (int i = 0; i < c_.experts; ++i) order.push_back(i);
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return scores[a] > scores[b]; });
-    order.resize(c_.experts_used);
-    for (const int index : order) used += scores[index];
-    for (const int index : order) {
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return rank(a) > rank(b); });
+    order.resize(routing.used);
+    for (const int index : order) used += weights[index];
+    const auto add_share = [&](double share, int index) {
       const Row part = expert(layer, index, input);
-      for (int i = 0; i < c_.hidden_size; ++i) out[i] += scores[index] / (c_.normalizes_experts ? used : all) * part[i];
-    }
+      for (int i = 0; i < c_.hidden_size; ++i) out[i] += share * part[i];
+    };
+    for (const int index : order) add_share(weights[index] / (routing.normalizes ? used : 1) * routing.scale, index);
+    if (c_.shared_expert_size > 0) add_share(shared_expert_share(model_.vector(layer, LayerVector::shared_expert_gate), input), c_.experts);
     return out;
+  }
+
+  static double shared_expert_share(const std::vector<float>& gate, const Row& input) {
+    if (gate.empty()) return 1;
+    double score = 0;
+    for (std::size_t i = 0; i < input.size(); ++i) score += gate[i] * input[i];
+    return 1 / (1 + std::exp(-score));
   }
 
   Row expert(int layer, int index, const Row& input) const {
@@ -172,6 +188,7 @@ class Transformer {
     } else {
       for (double& element : inner) element = activated(c_.activation, element);
     }
+    inner = normalized(c_.norm, inner, model_.vector(layer, LayerVector::feed_forward_sub_norm));
     return times(model_.matrix(layer, LayerMatrix::down, index), inner, model_.vector(layer, LayerVector::down_bias));
   }
 

@@ -42,8 +42,11 @@ void expect_holds(const Weights& weights, const TestModel& model) {
       const LayerMatrix name = static_cast<LayerMatrix>(i);
       if ((name == LayerMatrix::router && !has_experts) || (name == LayerMatrix::gate && !c.is_gated)) continue;
       const bool is_of_expert = has_experts && name >= LayerMatrix::gate;
-      for (int expert = 0; expert < (is_of_expert ? c.experts : 1); ++expert) {
-        const WeightMatrix& matrix = is_of_expert ? held.expert(name, expert) : held[name];
+      const int experts = c.experts + (c.shared_expert_size > 0 ? 1 : 0);
+      for (int expert = 0; expert < (is_of_expert ? experts : 1); ++expert) {
+        const FeedForwardWeights block = is_of_expert ? held.expert(expert) : held.feed_forward();
+        const WeightMatrix& of_block = name == LayerMatrix::gate ? block.gate : name == LayerMatrix::up ? block.up : block.down;
+        const WeightMatrix& matrix = is_of_expert ? of_block : held[name];
         EXPECT_EQ(values_of(matrix), model.matrix(layer, name, expert).values) << "layer " << layer << ", slot " << i;
       }
     }
@@ -213,11 +216,11 @@ TEST(Weights, FinishRefusesAModelWithoutAPart) {
       ASSERT_EQ(weights.is_finished(), !is_needed);
       if (!is_needed || !is_matrix) continue;
       // it may be loaded later
-      const TestMatrix& missing = model.matrix(layer, at);
       unsigned char* memory = nullptr;
       int expert = 0;
       Status status = Status::weight_missing;
-      for (; status == Status::weight_missing && expert < std::max(1, model.config().experts); ++expert) {
+      for (; status == Status::weight_missing && expert < std::max(1, model.config().experts + 1); ++expert) {
+        const TestMatrix& missing = model.matrix(layer, at, expert);
         ASSERT_EQ(weights.reserve(layer, at, expert, missing.format, missing.rows, missing.columns, missing.bytes.size(), memory),
                   Status::ok);
         std::memset(memory, 0, missing.bytes.size());
@@ -264,12 +267,17 @@ TEST(Weights, ConfigureRefusesValuesOutOfRange) {
     refuses(Status::head_dim_out_of_range, [bad](ModelConfig& c, Layers&) { c.head_dim = bad; });
     refuses(Status::query_shape_out_of_range, [bad](ModelConfig& c, Layers&) { c.heads = bad; });
     refuses(Status::heads_not_grouped, [bad](ModelConfig& c, Layers&) { c.kv_heads = bad; });
-    refuses(Status::model_shape_out_of_range, [bad](ModelConfig& c, Layers&) { c.experts_used = bad; });
+    refuses(Status::model_shape_out_of_range, [bad](ModelConfig& c, Layers&) { c.routing.used = bad; });
     if (bad != 0) refuses(Status::model_shape_out_of_range, [bad](ModelConfig& c, Layers&) { c.experts = bad; });
     refuses(Status::window_out_of_range, [bad](ModelConfig&, Layers& layers) { layers[2].window = bad == kMost ? 0 : bad; });
   }
   refuses(Status::model_shape_out_of_range, [](ModelConfig& c, Layers&) { c.experts = 0; });
-  refuses(Status::model_shape_out_of_range, [](ModelConfig& c, Layers&) { c.experts_used = 7; });
+  refuses(Status::model_shape_out_of_range, [](ModelConfig& c, Layers&) { c.routing.used = 7; });
+  for (const int bad : {-1, kMost, kLeast}) {
+    refuses(Status::model_shape_out_of_range, [bad](ModelConfig& c, Layers&) { c.expert_size = bad; });
+    refuses(Status::model_shape_out_of_range, [bad](ModelConfig& c, Layers&) { c.shared_expert_size = bad; });
+  }
+  refuses(Status::model_shape_out_of_range, [](ModelConfig& c, Layers&) { c.expert_size = 0; });
   refuses(Status::heads_not_grouped, [](ModelConfig& c, Layers&) { c.kv_heads = 3; });
   refuses(Status::heads_not_grouped, [](ModelConfig& c, Layers&) { c.kv_heads = 8; });
   expect_holds(weights, model);

@@ -10,11 +10,13 @@ import { rw } from "../helpers/runtime.mjs";
 const F32_LIMIT = 1e-4;
 // llama.cpp computes GELU from an f16 table, and uses f16 and bf16 activations.
 const LLAMA_CPP_LIMITS = {
+  gemma: 5e-3,
   gemma2: 5e-3,
   gemma3: 5e-3,
   phi: 5e-3,
   gpt_neox: 5e-3,
   gpt_neox_sequential: 5e-3,
+  starcoder2: 5e-3,
   llama_f16: 1e-2,
   llama_bf16: 0.1,
 };

@@ -23,8 +23,12 @@ export interface WasmModelConfig {
   logit_scale: number;
   logit_soft_cap: number;
   experts: number;
+  expert_size: number;
+  shared_expert_size: number;
   experts_used: number;
+  expert_weight: number;
   normalizes_experts: boolean;
+  expert_scale: number;
 }
 
 export interface WasmModelFunctions {

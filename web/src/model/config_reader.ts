@@ -73,6 +73,12 @@ export class ConfigReader {
     return this.#tensors.has(name);
   }
 
+  /** Rows of the first tensor whose name matches; 0 if there is none. */
+  rowsOf(name: RegExp): number {
+    const found = [...this.#tensors.values()].find((tensor) => name.test(tensor.name));
+    return found?.shape.slice(0, -1).reduce((product, extent) => product * extent, 1) ?? 0;
+  }
+
   /** An integer from `min` to `max`. So is the fallback, which may be computed from other values. */
   integer(key: ConfigKey, fallback?: number, min = 1, max = 2 ** 31 - 1): number {
     const { value = fallback, path } = this.find(key);

@@ -64,7 +64,8 @@ class WeightMapper {
   constructor(files: ModelFiles, plan: ModelPlan) {
     this.#files = files;
     this.#plan = plan;
-    this.#names = plan.reader.isGguf ? GGUF_NAMES : plan.architecture.names;
+    const { names, ggufNames } = plan.architecture;
+    this.#names = plan.reader.isGguf ? { ...GGUF_NAMES, layers: { ...GGUF_NAMES.layers, ...ggufNames } } : names;
     this.#text = textModelNames(files, `${this.#names.embedding}.weight`);
   }
 
@@ -115,11 +116,13 @@ class WeightMapper {
   }
 
   #addNorm(layer: number, role: NormRole): void {
-    const { heads, kv_heads, head_dim, hidden_size } = this.#plan.config;
+    const { heads, kv_heads, head_dim, hidden_size, feed_forward_size } = this.#plan.config;
     const kind = this.#plan.architecture.queryKeyNorm?.(this.#plan.reader);
     const count = role === "query_norm" ? heads : kv_heads;
     const isHeadNorm = role === "query_norm" || role === "key_norm";
-    const size = !isHeadNorm ? hidden_size : kind === "head" ? head_dim : count * head_dim;
+    const ofHeads = kind === "head" || kind === "rotated" ? head_dim : count * head_dim;
+    const ofRows = { attention_sub_norm: heads * head_dim, feed_forward_sub_norm: feed_forward_size };
+    const size = isHeadNorm ? ofHeads : (ofRows[role as keyof typeof ofRows] ?? hidden_size);
     const stem = this.#stem(layer, role);
     const stems = stem.includes("{h}")
       ? Array.from({ length: count }, (_, head) => stem.replace("{h}", String(head)))
@@ -145,7 +148,7 @@ class WeightMapper {
         layer,
         fused,
         parts.map((role) => [role, sizes[role]]),
-        this.#plan.architecture.fusedByHead && !this.#plan.reader.isGguf,
+        this.#plan.architecture.fusedBy !== undefined && !this.#plan.reader.isGguf,
       );
     } else {
       for (const role of parts) this.#addMatrix(layer, role, sizes[role], hidden_size);
@@ -170,17 +173,34 @@ class WeightMapper {
   }
 
   #addExperts(layer: number): void {
-    const { feed_forward_size, hidden_size, experts } = this.#plan.config;
+    const { expert_size, shared_expert_size, hidden_size, experts } = this.#plan.config;
     this.#addMatrix(layer, "router", experts, hidden_size);
-    for (const role of ["gate", "up", "down"] as const) {
-      const stem = this.#stem(layer, `expert_${role}`);
-      const [rows, columns] = role === "down" ? [hidden_size, feed_forward_size] : [feed_forward_size, hidden_size];
-      for (let expert = 0; expert < experts; expert++) {
-        const tensor = this.#tensor(`${stem.replace("{e}", String(expert))}.weight`);
-        const part = stem.includes("{e}") ? wholeTensor(tensor) : { tensor, first: expert * rows, count: rows };
-        if (!stem.includes("{e}")) this.#checkShape(tensor, experts * rows, columns);
-        this.#matrix(layer, slotOfMatrix(role), expert, rows, columns, [part]);
-      }
+    const bias = this.#names.layers.router_bias && this.#find(this.#stem(layer, "router_bias"));
+    if (bias) this.#vector(layer, slotOfVector("router_bias"), experts, [bias]);
+    for (let expert = 0; expert < experts; expert++) this.#addExpert(layer, "expert", expert, experts, expert_size);
+    if (shared_expert_size === 0) return;
+    this.#addExpert(layer, "shared", experts, 1, shared_expert_size);
+    if (!this.#plan.experts?.hasSharedExpertGate) return;
+    const gate = this.#tensor(`${this.#stem(layer, "shared_expert_gate")}.weight`);
+    this.#vector(layer, slotOfVector("shared_expert_gate"), hidden_size, [gate]);
+  }
+
+  /** One of `count` experts. Their tensors may be separate or stacked, and gate and up separate or one after the other. */
+  #addExpert(layer: number, kind: "expert" | "shared", expert: number, count: number, size: number): void {
+    const { hidden_size } = this.#plan.config;
+    const index = kind === "expert" ? expert : 0;
+    const fused = this.#names.layers[`${kind}_gate_up`] && this.#stem(layer, `${kind}_gate_up`);
+    const isFused = fused && this.#find(`${fused.replace("{e}", String(index))}.weight`) !== undefined;
+    for (const role of this.#plan.config.is_gated ? (["gate", "up", "down"] as const) : (["up", "down"] as const)) {
+      const isHalf = isFused && role !== "down";
+      const stem = isHalf ? fused : this.#stem(layer, `${kind}_${role}`);
+      const [rows, columns] = role === "down" ? [hidden_size, size] : [size, hidden_size];
+      const stored = isHalf ? 2 * rows : rows;
+      const isStacked = count > 1 && !stem.includes("{e}");
+      const tensor = this.#tensor(`${stem.replace("{e}", String(index))}.weight`);
+      this.#checkShape(tensor, (isStacked ? count : 1) * stored, columns);
+      const first = (isStacked ? index * stored : 0) + (isHalf && role === "up" ? rows : 0);
+      this.#matrix(layer, slotOfMatrix(role), expert, rows, columns, [{ tensor, first, count: rows }]);
     }
   }
 
@@ -191,7 +211,7 @@ class WeightMapper {
     if (bias !== undefined) this.#vector(layer, slotOfVector(`${role}_bias` as VectorRole), rows, [bias]);
   }
 
-  /** Splits a fused tensor and its bias into several matrices, stored one after the other or interleaved by head. */
+  /** Splits a fused tensor and its bias into several matrices, stored one after the other or interleaved by key head. */
   #addFused(layer: number, stem: string, parts: readonly (readonly [MatrixRole, number])[], byHead = false): void {
     const tensor = this.#tensor(`${stem}.weight`);
     const bias = this.#bias(stem, parts[0]![0]);
@@ -202,7 +222,7 @@ class WeightMapper {
     let first = 0;
     parts.forEach(([role, rows], index) => {
       const split = (from: StoredTensor): TensorRows[] =>
-        byHead ? this.#rowsByHead(from, index, parts.length) : [{ tensor: from, first, count: rows }];
+        byHead ? this.#rowsByGroup(from, index) : [{ tensor: from, first, count: rows }];
       this.#matrix(layer, slotOfMatrix(role), 0, rows, columns, split(tensor));
       if (bias !== undefined)
         this.#addVector(layer, slotOfVector(`${role}_bias` as VectorRole), rows, split(asColumn(bias)), 0);
@@ -210,12 +230,15 @@ class WeightMapper {
     });
   }
 
-  #rowsByHead(tensor: StoredTensor, part: number, parts: number): TensorRows[] {
-    const { heads, head_dim } = this.#plan.config;
-    return Array.from({ length: heads }, (_, head) => ({
+  /** Rows of q, k or v (`part` 0, 1, 2) in a tensor that has the queries, the key and the value of each key head. */
+  #rowsByGroup(tensor: StoredTensor, part: number): TensorRows[] {
+    const { heads, kv_heads, head_dim } = this.#plan.config;
+    const queries = heads / kv_heads;
+    const skipped = part === 0 ? 0 : queries + part - 1;
+    return Array.from({ length: kv_heads }, (_, group) => ({
       tensor,
-      first: (head * parts + part) * head_dim,
-      count: head_dim,
+      first: (group * (queries + 2) + skipped) * head_dim,
+      count: (part === 0 ? queries : 1) * head_dim,
     }));
   }
 
@@ -298,7 +321,8 @@ class WeightMapper {
   }
 
   #normBias(stem: string): StoredTensor | undefined {
-    return this.#plan.architecture.norm === "layer" ? this.#tensor(`${stem}.bias`) : undefined;
+    const { norm, hasNormBiases = true } = this.#plan.architecture;
+    return norm === "layer" && hasNormBiases ? this.#tensor(`${stem}.bias`) : undefined;
   }
 
   get #normAdded(): number {

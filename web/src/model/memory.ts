@@ -27,11 +27,13 @@ export function memoryOf(
   cacheSettings: CacheSettings,
   contextLength: number,
 ): ModelMemory {
-  const { hidden_size, heads, kv_heads, head_dim, feed_forward_size, vocabulary_size } = plan.config;
+  const { hidden_size, heads, kv_heads, head_dim, vocabulary_size } = plan.config;
+  const { feed_forward_size, expert_size, shared_expert_size } = plan.config;
+  const inner = Math.max(feed_forward_size, expert_size, shared_expert_size);
   const layers = plan.layers.map(({ rope }) => ({ rope, kvHeads: kv_heads, headDim: head_dim }));
   // elements per token: four vectors of hidden size, q and the attention output, k and v, two feed-forward vectors, and
   // quantized copies of the inputs of matrix products
-  const perToken = 6 * hidden_size + 3 * heads * head_dim + 2 * kv_heads * head_dim + 3.5 * feed_forward_size;
+  const perToken = 6 * hidden_size + 3 * heads * head_dim + 2 * kv_heads * head_dim + 3.5 * inner;
   return {
     weights: mappings.reduce(
       (sum, mapping) => sum + (mapping.isVector ? 4 * mapping.columns : mapping.loaded.bytes),

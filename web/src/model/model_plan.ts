@@ -6,7 +6,7 @@ import { ropeLayers } from "../config/rope_layers.js";
 import type { RopeConfig } from "../config/types.js";
 import type { ModelFiles } from "../files/model_files.js";
 import type { WasmModelConfig } from "../memory/wasm_model_functions.js";
-import type { Architecture, Factors } from "./architectures/architecture.js";
+import type { Architecture, ExpertConfig, Factors } from "./architectures/architecture.js";
 import { architectureOf } from "./architectures/table.js";
 import { type ConfigKey, ConfigReader } from "./config_reader.js";
 import { MAX_HEAD_DIM, MAX_HEADS, MAX_LAYERS, MAX_VOCABULARY, MAX_WIDTH } from "./limits.js";
@@ -32,14 +32,16 @@ export interface ModelPlan {
   readonly reader: ConfigReader;
   readonly architecture: Architecture;
   readonly config: WasmModelConfig;
+  readonly experts: ExpertConfig | undefined;
   readonly layers: readonly ModelLayer[];
   /** Context length the model was trained for, or extended to by its config. */
   readonly trainedLength: number;
 }
 
 const NORMS = ["rms", "layer"];
-const QUERY_KEY_NORMS = ["none", "head", "each_head", "all_heads"];
-const ACTIVATIONS = ["silu", "gelu", "gelu_tanh"];
+const QUERY_KEY_NORMS = ["none", "head", "each_head", "all_heads", "rotated"];
+const ACTIVATIONS = ["silu", "gelu", "gelu_tanh", "relu2"];
+const EXPERT_WEIGHTS = ["softmax", "sigmoid"];
 const NO_FACTORS: Factors = {
   attention_scale: NaN,
   attention_soft_cap: 0,
@@ -77,7 +79,9 @@ export function planOf(
   const epsilon: [string[], string] =
     architecture.norm === "rms"
       ? [["rms_norm_eps"], "attention.layer_norm_rms_epsilon"]
-      : [["layer_norm_eps", "layer_norm_epsilon"], "attention.layer_norm_epsilon"];
+      : [["layer_norm_eps", "layer_norm_epsilon", "norm_eps", "norm_epsilon"], "attention.layer_norm_epsilon"];
+  const { activation } = architecture;
+  architecture.check?.(reader);
 
   const config: WasmModelConfig = {
     layers,
@@ -86,18 +90,22 @@ export function planOf(
     heads,
     kv_heads: keyHeads(reader, architecture, heads),
     head_dim: reader.integer(["head_dim", "attention.key_length"], Math.floor(hidden_size / heads), 1, maxHeadDim),
-    feed_forward_size: experts?.feed_forward_size ?? feed_forward_size,
+    feed_forward_size,
     norm: NORMS.indexOf(architecture.norm),
     norm_epsilon: reader.number(epsilon, 1e-5),
     query_key_norm: QUERY_KEY_NORMS.indexOf(architecture.queryKeyNorm?.(reader) ?? "none"),
-    activation: ACTIVATIONS.indexOf(architecture.activation),
+    activation: ACTIVATIONS.indexOf(typeof activation === "string" ? activation : activation(reader)),
     is_gated: architecture.isGated,
     is_parallel: architecture.isParallel?.(reader) ?? false,
     ...NO_FACTORS,
     ...architecture.factors?.(reader),
     experts: experts?.experts ?? 0,
+    expert_size: experts?.expert_size ?? 0,
+    shared_expert_size: experts?.shared_expert_size ?? 0,
     experts_used: experts?.experts_used ?? 0,
+    expert_weight: EXPERT_WEIGHTS.indexOf(experts?.weight ?? "softmax"),
     normalizes_experts: experts?.normalizes_experts ?? false,
+    expert_scale: experts?.expert_scale ?? 1,
   };
   const source = reader.isGguf ? { metadata: files.metadata, tensors: ropeTensors } : reader.source;
   const hasRope = ropeLayers(source);
@@ -106,6 +114,7 @@ export function planOf(
     reader,
     architecture,
     config,
+    experts,
     layers: Array.from({ length: layers }, (_, layer) => {
       const kind = window(layer) > 0 && architecture.hasTwoRopes ? "sliding_attention" : "full_attention";
       return {
@@ -171,12 +180,12 @@ function memoizeByKind(make: (kind: ModelLayer["kind"]) => Readonly<RopeConfig>)
 }
 
 /** Heads of keys and values: as many as of queries, or a whole fraction of them. */
-function keyHeads(reader: ConfigReader, { fusedByHead }: Architecture, heads: number): number {
+function keyHeads(reader: ConfigReader, { fusedBy }: Architecture, heads: number): number {
   const key: ConfigKey = ["num_key_value_heads", "attention.head_count_kv"];
   const count = reader.integer(key, heads, 1, heads);
   if (heads % count !== 0)
     reader.refuse("INVALID_FILE", reader.find(key).path, `must divide the ${heads} heads of queries (got ${count})`);
-  if (fusedByHead && !reader.isGguf && count !== heads)
+  if (fusedBy === "head" && !reader.isGguf && count !== heads)
     reader.refuse(
       "INVALID_FILE",
       reader.find(key).path,

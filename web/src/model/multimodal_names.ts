@@ -27,8 +27,11 @@ const OTHER_PARTS =
  * @param embedding - name of the embedding tensor in a text-only model
  * @internal
  */
-export function textModelNames({ kind, tensors }: ModelFiles, embedding: string): TextModelNames {
-  if (kind === "gguf" || tensors.has(embedding)) return TEXT_ONLY;
+export function textModelNames({ kind, tensors, config }: ModelFiles, embedding: string): TextModelNames {
+  if (kind === "gguf") return TEXT_ONLY;
+  const isOther = (name: string): boolean => OTHER_PARTS.test(name);
+  // Qwen2-VL's text model is named as if it were the only one
+  if (tensors.has(embedding)) return config?.["vision_config"] === undefined ? TEXT_ONLY : { ...TEXT_ONLY, isOther };
   const nameOf = NAMING_SCHEMES.find((scheme) => tensors.has(scheme(embedding)));
-  return nameOf === undefined ? TEXT_ONLY : { nameOf, isOther: (name) => OTHER_PARTS.test(name) };
+  return nameOf === undefined ? TEXT_ONLY : { nameOf, isOther };
 }

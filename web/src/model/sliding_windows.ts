@@ -15,8 +15,8 @@ export function sameWindow(reader: ConfigReader): WindowByLayer {
 }
 
 /**
- * Which layers have a window, from the file: a type for each layer, a pattern of booleans, or a period whose last layer
- * has full attention. If the file has none of these, `isSlidingByDefault` decides.
+ * Which layers have a window, from the file: a type for each layer, a pattern of booleans or letters, or a period whose
+ * last layer has full attention. If the file has none of these, `isSlidingByDefault` decides.
  * @internal
  */
 export function slidingWindows(
@@ -29,6 +29,7 @@ export function slidingWindows(
     const isSliding = (layer: number): boolean => {
       if (types !== undefined) return types[layer] === "sliding_attention";
       if (Array.isArray(pattern)) return Boolean(pattern[layer]);
+      if (typeof pattern === "string") return pattern[layer % pattern.length] === "L"; // EXAONE: "LLLG"
       if (typeof pattern === "number" && pattern > 0) return (layer + 1) % pattern !== 0;
       return isSlidingByDefault(layer, reader);
     };

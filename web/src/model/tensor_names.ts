@@ -22,24 +22,38 @@ export const LAYER_VECTORS = [
   "up_bias",
   "down_bias",
   "feed_forward_post_norm",
+  "attention_sub_norm",
+  "feed_forward_sub_norm",
+  "router_bias",
+  "shared_expert_gate",
 ] as const;
 /** @internal */
 export type VectorRole = (typeof LAYER_VECTORS)[number];
 
 /** Norms a layer can have. @internal */
 export type NormRole =
-  "attention_norm" | "query_norm" | "key_norm" | "attention_post_norm" | "feed_forward_norm" | "feed_forward_post_norm";
+  | "attention_norm"
+  | "query_norm"
+  | "key_norm"
+  | "attention_sub_norm"
+  | "attention_post_norm"
+  | "feed_forward_norm"
+  | "feed_forward_sub_norm"
+  | "feed_forward_post_norm";
 
 /** Tensors that store the rows of several matrices. @internal */
 export type FusedRole = "query_key_value" | "gate_up";
 
+/** Tensors of experts, and of the expert that every token uses. @internal */
+export type ExpertRole = `${"expert" | "shared"}_${"gate" | "up" | "down" | "gate_up"}`;
+
 /**
- * Names of a layer's tensors, without the layer prefix and without `.weight`. `{e}` stands for the index of an expert,
- * `{h}` for that of a head. Without `{e}`, one tensor stores all experts in order.
+ * Names of a layer's tensors, without the layer prefix and without `.weight` (`router_bias` is the whole name). `{e}`
+ * stands for the index of an expert, `{h}` for that of a head. Without `{e}`, one tensor stores all experts in order.
  * @internal
  */
 export type LayerNames = Partial<
-  Record<MatrixRole | NormRole | FusedRole | "expert_gate" | "expert_up" | "expert_down", string>
+  Record<MatrixRole | NormRole | FusedRole | ExpertRole | "router_bias" | "shared_expert_gate", string>
 >;
 
 /** Names of a model's tensors. @internal */
@@ -77,6 +91,14 @@ export const GGUF_NAMES: TensorNames = {
     expert_gate: "ffn_gate_exps",
     expert_up: "ffn_up_exps",
     expert_down: "ffn_down_exps",
+    expert_gate_up: "ffn_gate_up_exps",
+    shared_gate: "ffn_gate_shexp",
+    shared_up: "ffn_up_shexp",
+    shared_down: "ffn_down_shexp",
+    shared_expert_gate: "ffn_gate_inp_shexp",
+    router_bias: "exp_probs_b.bias",
+    attention_sub_norm: "attn_sub_norm",
+    feed_forward_sub_norm: "ffn_sub_norm",
     feed_forward_post_norm: "post_ffw_norm",
   },
 };

@@ -1,6 +1,9 @@
 // What can differ between the supported architectures: the type of a row of the table (table.ts).
 import type { ConfigReader } from "../config_reader.js";
-import type { MatrixRole, NormRole, TensorNames } from "../tensor_names.js";
+import type { LayerNames, MatrixRole, NormRole, TensorNames } from "../tensor_names.js";
+
+/** @internal */
+export type ActivationName = "silu" | "gelu" | "gelu_tanh" | "relu2";
 
 /** Numbers in which architectures differ, under the names of the core (src/transformer/model_config.h). @internal */
 export interface Factors {
@@ -13,13 +16,20 @@ export interface Factors {
   logit_soft_cap: number;
 }
 
-/** Mixture of experts. @internal */
+/** Mixture of experts. Numbers have the names of the core. @internal */
 export interface ExpertConfig {
   experts: number;
   experts_used: number;
+  /** How scores become weights; softmax by default. */
+  weight?: "softmax" | "sigmoid";
   normalizes_experts: boolean;
+  expert_scale?: number;
   /** Inner size of one expert. */
-  feed_forward_size: number;
+  expert_size: number;
+  /** Inner size of the expert that every token uses; 0 or absent for none. */
+  shared_expert_size?: number;
+  /** Whether the output of that expert is multiplied by the sigmoid of a score. */
+  hasSharedExpertGate?: boolean;
   /** Whether a layer has experts instead of a dense feed-forward block. */
   hasExperts: (layer: number) => boolean;
 }
@@ -35,11 +45,13 @@ export interface Architecture {
   /** `general.architecture` in GGUF. */
   readonly gguf: readonly string[];
   readonly norm: "rms" | "layer";
-  readonly activation: "silu" | "gelu" | "gelu_tanh";
+  /** Whether layer norms have a bias; true by default. */
+  readonly hasNormBiases?: boolean;
+  readonly activation: ActivationName | ((reader: ConfigReader) => ActivationName);
   readonly isGated: boolean;
   /** Norms of each layer. All of them are required. */
   readonly norms: (reader: ConfigReader) => readonly NormRole[];
-  readonly queryKeyNorm?: (reader: ConfigReader) => "none" | "head" | "each_head" | "all_heads";
+  readonly queryKeyNorm?: (reader: ConfigReader) => "none" | "head" | "each_head" | "all_heads" | "rotated";
   /** Whether attention and feed-forward read the same input. */
   readonly isParallel?: (reader: ConfigReader) => boolean;
   /** Projections that must have a bias. Biases of other projections are used if the file has them. */
@@ -49,14 +61,19 @@ export interface Architecture {
   readonly factors?: (reader: ConfigReader) => Partial<Factors>;
   /** Sliding window of each layer in tokens; 0 for full attention. */
   readonly window?: (reader: ConfigReader) => (layer: number) => number;
-  /** Whether layers with a sliding window have a different RoPE. */
+  /** Whether layers with a sliding window have a different RoPE, or are the only ones with one. */
   readonly hasTwoRopes?: boolean;
-  readonly experts?: (reader: ConfigReader) => ExpertConfig;
+  /** Undefined for a model without experts, of an architecture that may have them. */
+  readonly experts?: (reader: ConfigReader) => ExpertConfig | undefined;
+  /** Throws UNSUPPORTED_MODEL for options that this package doesn't have. */
+  readonly check?: (reader: ConfigReader) => void;
   /** Tensor names in transformers format. */
   readonly names: TensorNames;
+  /** Names of a layer's tensors in GGUF that aren't those of other architectures. */
+  readonly ggufNames?: LayerNames;
   /**
-   * Whether a fused qkv tensor in transformers format stores q, k, v of head 0, then of head 1, …, rather than all of
-   * q, then k, then v.
+   * The order of a fused qkv tensor in transformers format, if it isn't all of q, then k, then v. `head`: q, k, v of
+   * head 0, then of head 1, …. `group`: the queries, the key and the value of key head 0, then of key head 1, ….
    */
-  readonly fusedByHead?: boolean;
+  readonly fusedBy?: "head" | "group";
 }

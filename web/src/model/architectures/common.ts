@@ -1,7 +1,8 @@
 // What rows of the table of architectures have in common: a plain layer, lists of norms and biases, keys.
-import type { ConfigKey } from "../config_reader.js";
+import { named } from "../../files/errors.js";
+import type { ConfigKey, ConfigReader } from "../config_reader.js";
 import { LLAMA_NAMES, type MatrixRole, type NormRole } from "../tensor_names.js";
-import type { Architecture } from "./architecture.js";
+import type { ActivationName, Architecture } from "./architecture.js";
 
 /** Norms before attention and feed-forward. @internal */
 export const PRE_NORMS: readonly NormRole[] = ["attention_norm", "feed_forward_norm"];
@@ -18,6 +19,33 @@ export const HEADS: ConfigKey = [["num_attention_heads", "n_head"], "attention.h
 export const HIDDEN: ConfigKey = [["hidden_size", "n_embd"], "embedding_length"];
 /** @internal */
 export const LAYERS: ConfigKey = [["num_hidden_layers", "n_layer"], "block_count"];
+
+/** The biases of some projections, if the config has them; those of other projections are used if the file has them. @internal */
+export function biasesIf(key: string, roles: readonly MatrixRole[], byDefault = false) {
+  // GGUF has no such keys; there, the tensors show which biases there are
+  return (reader: ConfigReader): readonly MatrixRole[] =>
+    !reader.isGguf && reader.boolean([key, ""], byDefault) ? roles : [];
+}
+
+const ACTIVATION_NAMES: Readonly<Record<string, ActivationName>> = {
+  silu: "silu",
+  swish: "silu",
+  gelu: "gelu",
+  gelu_new: "gelu_tanh",
+  gelu_fast: "gelu_tanh",
+  gelu_pytorch_tanh: "gelu_tanh",
+  relu2: "relu2",
+};
+
+/** The activation that config.json names as `hidden_act`, and that of GGUF files, which don't name it. @internal */
+export function hiddenActivation(huggingFace: ActivationName, gguf: ActivationName = huggingFace) {
+  return (reader: ConfigReader): ActivationName => {
+    if (reader.isGguf) return gguf;
+    const { value, path } = reader.find([["hidden_act", "hidden_activation"], ""]);
+    const found = value === undefined ? huggingFace : ACTIVATION_NAMES[String(value)];
+    return found ?? reader.refuse("UNSUPPORTED_MODEL", path, `activation ${named(String(value))} is not supported`);
+  };
+}
 
 /** Llama: the row that others start from. @internal */
 export const llama: Architecture = {

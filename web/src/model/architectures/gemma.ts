@@ -5,6 +5,15 @@ import { slidingWindows } from "../sliding_windows.js";
 import { llamaNames } from "../tensor_names.js";
 import { HEADS, HIDDEN, LAYERS, llama, POST_NORMS, PRE_NORMS, QK_NORMS } from "./common.js";
 
+const gemma: Architecture = {
+  ...llama,
+  huggingFace: ["gemma"],
+  gguf: ["gemma"],
+  activation: "gelu_tanh",
+  normsLessOne: true,
+  factors: (reader) => ({ embedding_scale: Math.sqrt(reader.integer(HIDDEN)) }),
+};
+
 const gemma2: Architecture = {
   ...llama,
   huggingFace: ["gemma2"],
@@ -21,8 +30,9 @@ const gemma2: Architecture = {
   }),
 };
 
-/** Gemma 2 and 3. @internal */
+/** Gemma 1, 2 and 3. @internal */
 export const GEMMA_ROWS: readonly Architecture[] = [
+  gemma,
   gemma2,
   {
     ...gemma2,

@@ -1,7 +1,7 @@
 // GLM.
 import type { Architecture } from "./architecture.js";
 import { llamaNames } from "../tensor_names.js";
-import { llama, POST_NORMS, PRE_NORMS, QKV } from "./common.js";
+import { biasesIf, llama, POST_NORMS, PRE_NORMS, QKV } from "./common.js";
 
 /** GLM-4. @internal */
 export const GLM_ROWS: readonly Architecture[] = [
@@ -10,7 +10,7 @@ export const GLM_ROWS: readonly Architecture[] = [
     huggingFace: ["glm4"],
     gguf: ["glm4"],
     norms: () => [...PRE_NORMS, ...POST_NORMS],
-    biases: (reader) => (reader.boolean(["attention_bias", "attention_bias"], true) ? QKV : []),
+    biases: biasesIf("attention_bias", QKV),
     names: llamaNames({
       attention_post_norm: "post_self_attn_layernorm",
       feed_forward_post_norm: "post_mlp_layernorm",

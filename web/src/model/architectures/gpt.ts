@@ -1,10 +1,11 @@
-// GPT-NeoX, GPT-J and StableLM: layer norms, and layers whose two halves may read the same input.
+// GPT-NeoX, GPT-J, StableLM, StarCoder2 and Nemotron: layer norms, and layers whose two halves may read the same input.
 import type { Architecture } from "./architecture.js";
 import type { ConfigReader } from "../config_reader.js";
+import { sameWindow } from "../sliding_windows.js";
 import { llamaNames } from "../tensor_names.js";
-import { llama, PRE_NORMS, QK_NORMS, QKV } from "./common.js";
+import { biasesIf, hiddenActivation, llama, PRE_NORMS, QK_NORMS, QKV } from "./common.js";
 
-/** GPT-NeoX, GPT-J and StableLM. @internal */
+/** GPT-NeoX, GPT-J, StableLM, StarCoder2 and Nemotron. @internal */
 export const GPT_ROWS: readonly Architecture[] = [
   {
     ...llama,
@@ -16,7 +17,7 @@ export const GPT_ROWS: readonly Architecture[] = [
     isParallel: (reader) => reader.boolean(["use_parallel_residual", "use_parallel_residual"], true),
     biases: (reader) =>
       reader.boolean(["attention_bias", "attention_bias"], true) ? [...QKV, "output", "up", "down"] : ["up", "down"],
-    fusedByHead: true,
+    fusedBy: "head",
     names: {
       layer: "gpt_neox.layers.{n}.",
       embedding: "gpt_neox.embed_in",
@@ -71,6 +72,26 @@ export const GPT_ROWS: readonly Architecture[] = [
     isParallel: isParallelStableLm,
     biases: (reader) => (reader.boolean(["use_qkv_bias", "use_qkv_bias"], false) ? QKV : []),
     names: llamaNames({ query_norm: "self_attn.q_layernorm.norms.{h}", key_norm: "self_attn.k_layernorm.norms.{h}" }),
+  },
+  {
+    ...llama,
+    huggingFace: ["starcoder2"],
+    gguf: ["starcoder2"],
+    norm: "layer",
+    activation: "gelu_tanh",
+    isGated: false,
+    biases: biasesIf("use_bias", [...QKV, "output", "up", "down"], true),
+    window: sameWindow,
+    names: llamaNames({ up: "mlp.c_fc", down: "mlp.c_proj" }),
+  },
+  {
+    ...llama,
+    huggingFace: ["nemotron"],
+    gguf: ["nemotron"],
+    norm: "layer",
+    normsLessOne: true,
+    activation: hiddenActivation("relu2"),
+    isGated: false,
   },
 ];
 

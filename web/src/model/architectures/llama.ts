@@ -1,17 +1,163 @@
 // Llama and the architectures that differ from it by a number or two.
-
-import type { Architecture, Factors } from "./architecture.js";
+import type { Dict } from "../../base/dict.js";
 import type { ConfigReader } from "../config_reader.js";
-import { sameWindow } from "../sliding_windows.js";
-import { llama } from "./common.js";
+import { sameWindow, slidingWindows } from "../sliding_windows.js";
+import { llamaNames } from "../tensor_names.js";
+import type { Architecture, ExpertConfig, Factors } from "./architecture.js";
+import { biasesIf, HIDDEN, hiddenActivation, LAYERS, llama, PRE_NORMS, QKV } from "./common.js";
+import { readExperts } from "./experts.js";
 
-/** Llama, Mistral, SmolLM3 and Granite. @internal */
+const ALL = [...QKV, "output", "gate", "up", "down"] as const;
+
+/** Llama, Mistral, Mixtral, Granite and others. @internal */
 export const LLAMA_ROWS: readonly Architecture[] = [
-  llama,
+  { ...llama, experts: mixtralExperts },
   { ...llama, huggingFace: ["mistral"], gguf: [], window: sameWindow },
+  { ...llama, huggingFace: ["ministral"], gguf: [], window: slidingWindows(() => true) },
+  { ...llama, huggingFace: ["ministral3"], gguf: ["mistral3"], check: refuseTemperature },
+  {
+    ...llama,
+    huggingFace: ["mixtral"],
+    gguf: [],
+    window: sameWindow,
+    experts: mixtralExperts,
+    names: llamaNames({
+      router: "block_sparse_moe.gate",
+      expert_gate: "block_sparse_moe.experts.{e}.w1",
+      expert_up: "block_sparse_moe.experts.{e}.w3",
+      expert_down: "block_sparse_moe.experts.{e}.w2",
+    }),
+  },
   { ...llama, huggingFace: ["smollm3"], gguf: ["smollm3"] },
   { ...llama, huggingFace: ["granite"], gguf: ["granite"], factors: graniteFactors },
+  {
+    ...llama,
+    huggingFace: ["granitemoe", "granitemoeshared"],
+    gguf: ["granitemoe"],
+    factors: graniteFactors,
+    experts: graniteExperts,
+    names: llamaNames({
+      router: "block_sparse_moe.router.layer",
+      expert_gate_up: "block_sparse_moe.input_linear",
+      expert_down: "block_sparse_moe.output_linear",
+      shared_gate_up: "shared_mlp.input_linear",
+      shared_down: "shared_mlp.output_linear",
+    }),
+  },
+  {
+    ...llama,
+    huggingFace: ["seed_oss"],
+    gguf: ["seed_oss"],
+    biases: seedBiases,
+    ggufNames: { feed_forward_norm: "post_attention_norm" },
+  },
+  { ...llama, huggingFace: ["arcee"], gguf: ["arcee"], activation: hiddenActivation("relu2"), isGated: false },
+  { ...llama, huggingFace: ["ernie4_5"], gguf: ["ernie4_5"], biases: biasesIf("use_bias", ALL) },
+  {
+    ...llama,
+    huggingFace: ["ernie4_5_moe"],
+    gguf: ["ernie4_5-moe"],
+    biases: biasesIf("use_bias", [...QKV, "output"]),
+    experts: ernieExperts,
+    names: llamaNames({
+      router: "mlp.gate",
+      router_bias: "mlp.moe_statics.e_score_correction_bias",
+      expert_gate: "mlp.experts.{e}.gate_proj",
+      expert_up: "mlp.experts.{e}.up_proj",
+      expert_down: "mlp.experts.{e}.down_proj",
+      shared_gate: "mlp.shared_experts.gate_proj",
+      shared_up: "mlp.shared_experts.up_proj",
+      shared_down: "mlp.shared_experts.down_proj",
+    }),
+  },
+  { ...llama, huggingFace: ["minicpm"], gguf: ["minicpm"], factors: minicpmFactors },
+  {
+    ...llama,
+    huggingFace: ["internlm2"],
+    gguf: ["internlm2"],
+    biases: biasesIf("bias", [...QKV, "output"]),
+    fusedBy: "group",
+    names: {
+      layer: "model.layers.{n}.",
+      embedding: "model.tok_embeddings",
+      final_norm: "model.norm",
+      head: "output",
+      layers: {
+        attention_norm: "attention_norm",
+        query_key_value: "attention.wqkv",
+        output: "attention.wo",
+        feed_forward_norm: "ffn_norm",
+        gate: "feed_forward.w1",
+        up: "feed_forward.w3",
+        down: "feed_forward.w2",
+      },
+    },
+  },
+  {
+    ...llama,
+    huggingFace: ["bitnet"],
+    gguf: ["bitnet"],
+    activation: hiddenActivation("relu2", "silu"),
+    norms: () => [...PRE_NORMS, "attention_sub_norm", "feed_forward_sub_norm"],
+    names: llamaNames({ attention_sub_norm: "self_attn.attn_sub_norm", feed_forward_sub_norm: "mlp.ffn_sub_norm" }),
+  },
 ];
+
+function refuseTemperature(reader: ConfigReader): void {
+  const { value, path } = reader.find(["rope_parameters", "attention.temperature_scale"]);
+  const scale = reader.isGguf ? value : (value as Dict | undefined)?.["llama_4_scaling_beta"];
+  if (typeof scale === "number" && scale !== 0)
+    reader.refuse("UNSUPPORTED_MODEL", path, "temperatures of queries are not supported");
+}
+
+function mixtralExperts(reader: ConfigReader): ExpertConfig | undefined {
+  if (reader.isGguf ? reader.integer(["", "expert_count"], 0, 0) === 0 : reader.architecture === "llama")
+    return undefined;
+  return readExperts(reader, {
+    experts: ["num_local_experts"],
+    used: ["num_experts_per_tok"],
+    size: ["intermediate_size"],
+    normalizes: [true, true],
+  });
+}
+
+function graniteExperts(reader: ConfigReader): ExpertConfig {
+  return readExperts(reader, {
+    experts: ["num_local_experts"],
+    used: ["num_experts_per_tok"],
+    size: ["intermediate_size"],
+    normalizes: [true, true],
+    shared: () => reader.integer(["shared_intermediate_size", ""], 0, 0),
+  });
+}
+
+/** Layers from the first to the last with experts, one in each interval. The config says -1 for the last layer. */
+function ernieExperts(reader: ConfigReader): ExpertConfig {
+  const [first, interval] = [
+    ["moe_layer_start_index", 1, 0],
+    ["moe_layer_interval", 1, 1],
+  ].map(([key, value, least]) => reader.integer([key as string, ""], value as number, least as number)) as [
+    number,
+    number,
+  ];
+  const last = reader.integer(["moe_layer_end_index", ""], -1, -1);
+  return readExperts(reader, {
+    experts: ["moe_num_experts", "num_experts"],
+    used: ["moe_k", "num_experts_per_tok"],
+    size: ["moe_intermediate_size"],
+    normalizes: [true, true],
+    hasExperts: (layer) => (layer + 1) % interval === 0 && layer >= first && (last === -1 || layer <= last),
+    shared: () => reader.integer(["moe_intermediate_size", ""]) * reader.integer(["moe_num_shared_experts", ""], 2, 0),
+  });
+}
+
+function seedBiases(reader: ConfigReader) {
+  return [
+    ...biasesIf("attention_bias", QKV, true)(reader),
+    ...biasesIf("attention_out_bias", ["output"])(reader),
+    ...biasesIf("mlp_bias", ["gate", "up", "down"])(reader),
+  ];
+}
 
 function graniteFactors(reader: ConfigReader): Partial<Factors> {
   return {
@@ -19,5 +165,21 @@ function graniteFactors(reader: ConfigReader): Partial<Factors> {
     embedding_scale: reader.number(["embedding_multiplier", "embedding_scale"], 1),
     residual_scale: reader.number(["residual_multiplier", "residual_scale"], 1),
     logit_scale: 1 / reader.number(["logits_scaling", "logit_scale"], 1),
+  };
+}
+
+/** Old GGUF files leave the factors out; the defaults are llama.cpp's. */
+function minicpmFactors(reader: ConfigReader): Partial<Factors> {
+  const [layers, hidden] = [reader.integer(LAYERS), reader.integer(HIDDEN)];
+  if (reader.isGguf)
+    return {
+      embedding_scale: reader.number(["", "embedding_scale"], 12),
+      residual_scale: reader.number(["", "residual_scale"], 1.4 / Math.sqrt(layers)),
+      logit_scale: 1 / reader.number(["", "logit_scale"], hidden / 256),
+    };
+  return {
+    embedding_scale: reader.number(["scale_emb", ""], 1),
+    residual_scale: reader.number(["scale_depth", ""], 1) / Math.sqrt(layers),
+    logit_scale: reader.number(["dim_model_base", ""], 1) / hidden,
   };
 }

@@ -1,21 +1,52 @@
 // OLMo.
 import type { Architecture } from "./architecture.js";
+import type { ConfigReader } from "../config_reader.js";
 import { slidingWindows } from "../sliding_windows.js";
 import { llamaNames } from "../tensor_names.js";
-import { llama, POST_NORMS, QK_NORMS } from "./common.js";
+import { llama, POST_NORMS, PRE_NORMS, QK_NORMS } from "./common.js";
+import { readExperts } from "./experts.js";
 
-/** OLMo 2. @internal */
+/** OLMo 2 and 3, and OLMoE. @internal */
 export const OLMO_ROWS: readonly Architecture[] = [
   {
     ...llama,
-    huggingFace: ["olmo2"],
+    huggingFace: ["olmo2", "olmo3"],
     gguf: ["olmo2"],
     norms: () => [...POST_NORMS, ...QK_NORMS],
     queryKeyNorm: () => "all_heads",
-    window: slidingWindows(() => false),
+    // OLMo 3 is OLMo 2 with windows; in GGUF both have the name of OLMo 2
+    window: slidingWindows((layer) => (layer + 1) % 4 !== 0),
+    hasTwoRopes: true,
     names: llamaNames({
       attention_post_norm: "post_attention_layernorm",
       feed_forward_post_norm: "post_feedforward_layernorm",
     }),
   },
+  {
+    ...llama,
+    huggingFace: ["olmoe"],
+    gguf: ["olmoe"],
+    norms: () => [...PRE_NORMS, ...QK_NORMS],
+    queryKeyNorm: () => "all_heads",
+    experts: (reader) =>
+      readExperts(reader, {
+        experts: ["num_experts"],
+        used: ["num_experts_per_tok"],
+        size: ["intermediate_size"],
+        normalizes: [false, false],
+      }),
+    check: refuseClipping,
+    names: llamaNames({
+      router: "mlp.gate",
+      expert_gate: "mlp.experts.{e}.gate_proj",
+      expert_up: "mlp.experts.{e}.up_proj",
+      expert_down: "mlp.experts.{e}.down_proj",
+    }),
+  },
 ];
+
+function refuseClipping(reader: ConfigReader): void {
+  const { value, path } = reader.find(["clip_qkv", "attention.clamp_kqv"]);
+  if (value !== undefined && value !== 0)
+    reader.refuse("UNSUPPORTED_MODEL", path, "clipped queries, keys and values are not supported");
+}

@@ -1,48 +1,72 @@
 // Qwen.
-import type { Architecture } from "./architecture.js";
+import type { Architecture, ExpertConfig } from "./architecture.js";
 import type { ConfigReader } from "../config_reader.js";
-import { MAX_EXPERTS, MAX_WIDTH } from "../limits.js";
+import { MAX_WIDTH } from "../limits.js";
 import { slidingWindows } from "../sliding_windows.js";
 import { llamaNames } from "../tensor_names.js";
-import { llama, PRE_NORMS, QK_NORMS, QKV } from "./common.js";
+import { biasesIf, llama, PRE_NORMS, QK_NORMS, QKV } from "./common.js";
+import { readExperts } from "./experts.js";
 
-/** Qwen2, Qwen3 and its mixture. @internal */
+const EXPERT_NAMES = llamaNames({
+  router: "mlp.gate",
+  expert_gate: "mlp.experts.{e}.gate_proj",
+  expert_up: "mlp.experts.{e}.up_proj",
+  expert_down: "mlp.experts.{e}.down_proj",
+  shared_gate: "mlp.shared_expert.gate_proj",
+  shared_up: "mlp.shared_expert.up_proj",
+  shared_down: "mlp.shared_expert.down_proj",
+  shared_expert_gate: "mlp.shared_expert_gate",
+});
+
+/** Qwen2, Qwen3 and their mixtures. @internal */
 export const QWEN_ROWS: readonly Architecture[] = [
-  { ...llama, huggingFace: ["qwen2"], gguf: ["qwen2"], biases: () => QKV, window: slidingWindows(isQwen2Sliding) },
   {
     ...llama,
-    huggingFace: ["qwen3"],
-    gguf: ["qwen3"],
+    huggingFace: ["qwen2", "qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text"],
+    gguf: ["qwen2", "qwen2vl"],
+    biases: () => QKV,
+    window: slidingWindows(isQwen2Sliding),
+  },
+  {
+    ...llama,
+    huggingFace: ["qwen3", "qwen3_vl", "qwen3_vl_text"],
+    gguf: ["qwen3", "qwen3vl"],
     norms: () => [...PRE_NORMS, ...QK_NORMS],
     queryKeyNorm: () => "head",
   },
   {
     ...llama,
     huggingFace: ["qwen3_moe"],
-    gguf: ["qwen3moe"],
+    gguf: ["qwen3moe", "qwen3vlmoe"],
     norms: () => [...PRE_NORMS, ...QK_NORMS],
     queryKeyNorm: () => "head",
     experts: qwenExperts,
-    names: llamaNames({
-      router: "mlp.gate",
-      expert_gate: "mlp.experts.{e}.gate_proj",
-      expert_up: "mlp.experts.{e}.up_proj",
-      expert_down: "mlp.experts.{e}.down_proj",
-    }),
+    names: EXPERT_NAMES,
+  },
+  {
+    ...llama,
+    huggingFace: ["qwen2_moe"],
+    gguf: ["qwen2moe"],
+    biases: biasesIf("qkv_bias", QKV, true),
+    window: slidingWindows(isQwen2Sliding),
+    experts: qwenExperts,
+    names: EXPERT_NAMES,
   },
 ];
 
-function qwenExperts(reader: ConfigReader): ReturnType<NonNullable<Architecture["experts"]>> {
+function qwenExperts(reader: ConfigReader): ExpertConfig {
+  const isQwen2 = /^qwen2/.test(reader.architecture);
   const step = reader.integer(["decoder_sparse_step", "decoder_sparse_step"], 1);
   const dense = reader.list(["mlp_only_layers", "mlp_only_layers"]) ?? [];
-  const experts = reader.integer([["num_experts", "num_local_experts"], "expert_count"], undefined, 1, MAX_EXPERTS);
-  return {
-    experts,
-    experts_used: reader.integer(["num_experts_per_tok", "expert_used_count"], undefined, 1, experts),
-    normalizes_experts: reader.boolean(["norm_topk_prob", "norm_topk_prob"], reader.isGguf),
-    feed_forward_size: reader.integer(["moe_intermediate_size", "expert_feed_forward_length"], undefined, 1, MAX_WIDTH),
+  return readExperts(reader, {
+    experts: ["num_experts", "num_local_experts"],
+    used: ["num_experts_per_tok"],
+    size: ["moe_intermediate_size"],
+    normalizes: [false, !isQwen2],
     hasExperts: (layer) => !dense.includes(layer) && (layer + 1) % step === 0,
-  };
+    ...(isQwen2 && { shared: () => reader.integer(["shared_expert_intermediate_size", ""], 5632, 1, MAX_WIDTH) }),
+    hasSharedExpertGate: isQwen2,
+  });
 }
 
 /** Qwen2: layers from max_window_layers on have a sliding window, if use_sliding_window is set. */

@@ -3,13 +3,16 @@
 import { named } from "../../files/errors.js";
 import type { ConfigReader } from "../config_reader.js";
 import type { Architecture } from "./architecture.js";
+import { COHERE_ROWS } from "./cohere.js";
 import { GEMMA_ROWS } from "./gemma.js";
 import { GLM_ROWS } from "./glm.js";
 import { GPT_ROWS } from "./gpt.js";
 import { LLAMA_ROWS } from "./llama.js";
 import { OLMO_ROWS } from "./olmo.js";
+import { OTHER_ROWS } from "./others.js";
 import { PHI_ROWS } from "./phi.js";
 import { QWEN_ROWS } from "./qwen.js";
+import { missingFor } from "./unsupported.js";
 
 /** All supported architectures. @internal */
 export const ARCHITECTURES: readonly Architecture[] = [
@@ -20,6 +23,8 @@ export const ARCHITECTURES: readonly Architecture[] = [
   ...GPT_ROWS,
   ...OLMO_ROWS,
   ...GLM_ROWS,
+  ...COHERE_ROWS,
+  ...OTHER_ROWS,
 ];
 
 /** The row of the table for a model. Throws UNSUPPORTED_MODEL for an unknown architecture. @internal */
@@ -27,10 +32,11 @@ export function architectureOf(reader: ConfigReader): Architecture {
   const namesOf = ({ gguf, huggingFace }: Architecture): readonly string[] => (reader.isGguf ? gguf : huggingFace);
   const found = ARCHITECTURES.find((architecture) => namesOf(architecture).includes(reader.architecture));
   if (found !== undefined) return found;
+  const missing = missingFor(reader.architecture);
   const known = [...new Set(ARCHITECTURES.flatMap(namesOf))].join(", ");
   return reader.refuse(
     "UNSUPPORTED_MODEL",
     reader.isGguf ? "general.architecture" : "model_type",
-    `architecture ${named(reader.architecture)} is not supported; supported are ${known}`,
+    `architecture ${named(reader.architecture)} is not supported${missing === undefined ? "" : `: ${missing}`}; supported are ${known}`,
   );
 }

@@ -1,0 +1,59 @@
+// Architectures with norms of queries and keys of their own: EXAONE 4 and HunYuan.
+import { slidingWindows } from "../sliding_windows.js";
+import { llamaNames } from "../tensor_names.js";
+import type { Architecture } from "./architecture.js";
+import { biasesIf, llama, POST_NORMS, PRE_NORMS, QK_NORMS, QKV } from "./common.js";
+import { readExperts } from "./experts.js";
+
+const HUNYUAN_NORMS = { query_norm: "self_attn.query_layernorm", key_norm: "self_attn.key_layernorm" };
+
+const hunyuan: Architecture = {
+  ...llama,
+  huggingFace: ["hunyuan_v1_dense"],
+  gguf: ["hunyuan-dense"],
+  norms: () => [...PRE_NORMS, ...QK_NORMS],
+  queryKeyNorm: () => "rotated",
+  biases: biasesIf("attention_bias", [...QKV, "output"]),
+  names: llamaNames(HUNYUAN_NORMS),
+};
+
+/** EXAONE 4, HunYuan and its mixture. @internal */
+export const OTHER_ROWS: readonly Architecture[] = [
+  {
+    ...llama,
+    huggingFace: ["exaone4"],
+    gguf: ["exaone4"],
+    norms: () => [...POST_NORMS, ...QK_NORMS],
+    queryKeyNorm: () => "head",
+    window: slidingWindows((layer) => (layer + 1) % 4 !== 0),
+    hasTwoRopes: true,
+    names: llamaNames({
+      attention_post_norm: "post_attention_layernorm",
+      feed_forward_post_norm: "post_feedforward_layernorm",
+    }),
+  },
+  hunyuan,
+  {
+    ...hunyuan,
+    huggingFace: ["hunyuan_v1_moe"],
+    gguf: ["hunyuan-moe"],
+    experts: (reader) =>
+      readExperts(reader, {
+        experts: ["num_experts"],
+        used: ["moe_topk"],
+        size: ["intermediate_size"],
+        normalizes: [true, true],
+        shared: () => reader.integer(["intermediate_size", ""]),
+      }),
+    names: llamaNames({
+      ...HUNYUAN_NORMS,
+      router: "mlp.gate.wg",
+      expert_gate: "mlp.experts.{e}.gate_proj",
+      expert_up: "mlp.experts.{e}.up_proj",
+      expert_down: "mlp.experts.{e}.down_proj",
+      shared_gate: "mlp.shared_mlp.gate_proj",
+      shared_up: "mlp.shared_mlp.up_proj",
+      shared_down: "mlp.shared_mlp.down_proj",
+    }),
+  },
+];

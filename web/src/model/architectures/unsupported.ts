@@ -1,0 +1,57 @@
+// Architectures that are known but not supported, and what each needs that this package doesn't have. Sources: the
+// architectures of llama.cpp (src/llama-arch.cpp, src/models/), and those of the same models in transformers.
+
+const TABLE = "no operation is missing, but it isn't in the table of architectures";
+
+/** What is missing, and the names of the architectures: in GGUF, then in config.json where they differ. */
+const MISSING: Readonly<Record<string, string>> = {
+  "recurrent layers (Mamba)": `mamba mamba2 jamba falcon-h1 plamo2 granitehybrid nemotron_h nemotron_h_moe
+    falcon_mamba falcon_h1 bamba zamba zamba2 granitemoehybrid`,
+  "recurrent layers (linear attention)": `qwen3next qwen35 qwen35moe qwen4exp kimi-linear kimi-k3 bailingmoe3 glm5-next
+    minimax-01 qwen3_next qwen3_5 qwen3_5_text qwen3_5_moe kimi_linear bailing_hybrid minimax MiniMaxText01 olmo_hybrid
+    recurrent_gemma`,
+  "recurrent layers (RWKV)": "rwkv6 rwkv6qwen2 rwkv7 arwkv7 rwkv rwkv5",
+  "convolutions in its layers": "lfm2 lfm2moe lfm2_moe",
+  "multi-head latent attention": `minicpm3 plm deepseek2 deepseek2-ocr deepseek32 deepseek4 glm-dsa mistral4 hy_v4
+    dots3note deepseek_v2 deepseek_v3 deepseek_v32 deepseek_v4 glm4_moe_lite glm_moe_dsa kimi_k2 longcat_flash youtu`,
+  "it has no RoPE; its positions are learned or slopes (ALiBi)": `gpt2 starcoder mpt refact bloom jais jina-bert-v2 gpt_neo
+    gpt_bigcode opt`,
+  "it encodes text and generates none": `bert modern-bert nomic-bert nomic-bert-moe neo-bert jina-bert-v3 eurobert
+    gemma-embedding llama-embed t5encoder modernbert nomic_bert roberta`,
+  "an encoder beside its decoder": "t5 mt5 umt5 t5gemma",
+  "it generates text by diffusion, not token by token":
+    "dream llada llada-moe rnd1 Dream llada_moe diffusion_gemma_text",
+  "it produces sound, not text": "wavtokenizer-dec qwen3tts pockettts csm",
+  "it encodes images and has no language model": "clip",
+  "it drafts for another model": "eagle3 dflash gemma4-assistant",
+  "layers of different sizes": "deci openelm nemotron-nas",
+  "clipped queries, keys and values": "dbrx",
+  "norms without weights": "olmo",
+  "norms of queries and keys with a bias": "chameleon",
+  "norms that add a bias, and a router that masks distant scores": "phimoe",
+  "a dense block beside the experts": "arctic",
+  "capped scores of experts": "grok",
+  "experts stored transposed": "qwen3_vl_moe qwen3_vl_moe_text",
+  "experts chosen by groups": "bailingmoe2 bailing_moe_v2",
+  "a router that reads the input of attention": "smallthinker",
+  "smaller experts beside each expert": "grovemoe",
+  "a clamped activation": "maple",
+  "an activation with parameters (xIELU)": "apertus",
+  "attention sinks": "gpt-oss mimo2 granite_swa gpt_oss mimo_v2_flash granitemoe_swa",
+  "chunked attention": "llama4 llama4_text",
+  "an embedding for each layer": "gemma3n gemma4 gemma3n_text gemma4_text",
+  "a gate on the output of attention": "afmoe laguna step35 spark2_5 muse-glimmer step3p5 step3p7 muse_glimmer_text",
+  "sparse attention": "minimax-m3 minimax_m3_vl_text",
+  "layers that run several times": "hrm_text nanbeige",
+  "adapters that switch between tokens": "graniteswitch",
+  "connections from the embedding to every layer": "talkie",
+  "other weights for image tokens": "cogvlm",
+  [TABLE]: `falcon baichuan qwen codeshell orion xverse plamo plamo3 chatglm exaone exaone-moe jais2 deepseek glm4moe
+    dots1 cohere2moe hunyuan_vl hy_v3 minimax-m2 bailingmoe pangu-embedded paddleocr mellum maincoder exaone_moe glm
+    glm4_moe bailing_moe cohere2_moe minimax_m2 paddleocr_vl_text hyperclovax helium persimmon codegen internlm3 cwm`,
+};
+
+/** What an architecture needs that this package doesn't have; undefined for one that isn't known. @internal */
+export function missingFor(name: string): string | undefined {
+  return Object.entries(MISSING).find(([, names]) => names.split(/\s+/).includes(name))?.[0];
+}
