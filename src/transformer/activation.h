@@ -11,8 +11,8 @@ namespace ropewalk {
 // relu2(x): max(x, 0)^2                                               So et al. 2021 (arXiv:2109.08668)
 enum class Activation : int { silu, gelu, gelu_tanh, relu2 };
 
-// x = activation(x) for `count` elements, within 3e-7 · |x|. silu is also within 4 units in the last place down to -87.3. For numbers so
-// far below zero that the result is almost 0 in f32, it is 0. For -infinity it is NaN.
+// x = activation(x) for `count` elements. relu2 is rounded once. The others are within 3e-7 · |x|. silu is also within 4 units in the last
+// place down to -87.3. For numbers so far below zero that the result is almost 0 in f32, it is 0. For -infinity it is NaN.
 void activate(Activation activation, float* x, std::ptrdiff_t count);
 
 // x = activation(gate) · x: gated linear units (Shazeer 2020, arXiv:2002.05202). Overwrites gate.

@@ -10,13 +10,13 @@
 namespace ropewalk {
 namespace {
 
-const Activation kActivations[] = {Activation::silu, Activation::gelu, Activation::gelu_tanh, Activation::relu2};
+const Activation kActivations[] = {Activation::silu, Activation::gelu, Activation::gelu_tanh};
 
 double exact(Activation activation, double x) {
   switch (activation) {
     case Activation::silu: return x / (1 + std::exp(-x));
     case Activation::gelu: return x * std::erfc(-x * std::sqrt(0.5)) / 2;
-    case Activation::relu2: return x > 0 ? x * x : 0;
+    case Activation::relu2: break;
     case Activation::gelu_tanh: return x * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x))) / 2;
   }
   return NAN;
@@ -77,6 +77,16 @@ TEST(Activation, ZeroNanAndInfinity) {
 }
 
 // The result of an element depends neither on its index nor on the number of elements.
+TEST(Activation, SquaredReluRoundsOnce) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  std::vector<float> x = dense_range();
+  x.insert(x.end(), {0.0f, -0.0f, 3e38f, -3e38f, infinity, -infinity});
+  const std::vector<float> out = activated(Activation::relu2, x);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    ASSERT_EQ(std::bit_cast<std::uint32_t>(out[i]), std::bit_cast<std::uint32_t>(x[i] > 0 ? x[i] * x[i] : 0.0f)) << x[i];
+  EXPECT_TRUE(std::isnan(activated(Activation::relu2, {std::nanf("")})[0]));
+}
+
 TEST(Activation, EveryCount) {
   Random random(1);
   std::vector<float> x(23);
