@@ -1,10 +1,19 @@
 // Tiny models of every architecture and weight format (tests/golden/tiny_models), compared with transformers and
 // llama.cpp.
 import assert from "node:assert/strict";
-import { existsSync, readdirSync } from "node:fs";
 import test from "node:test";
-import { largestDifference, readExpected, rootMeanSquare, tinyModel } from "../helpers/models.mjs";
+import { largestDifference, readExpected, rootMeanSquare } from "../helpers/models.mjs";
 import { rw } from "../helpers/runtime.mjs";
+import {
+  filesOf,
+  has,
+  isRounded,
+  lacksWindowInGguf,
+  logitsOf,
+  referenceLogits,
+  tinyModelNames,
+  withTinyModel,
+} from "../helpers/tiny_models.mjs";
 
 // f32 against f64. transformers in f32 is within 1.4e-5 for these models.
 const F32_LIMIT = 1e-4;
@@ -20,53 +29,23 @@ const LLAMA_CPP_LIMITS = {
   llama_f16: 1e-2,
   llama_bf16: 0.1,
 };
-const F32_CACHE = { kv: { dtype: "f32" }, contextLength: 256 };
+const withModel = (path, use) => withTinyModel(rw, path, use);
 
-const names = readdirSync(tinyModel("")).filter((name) => existsSync(tinyModel(`${name}/expected.json`)));
-const isRounded = (expected) => expected.rounded_step_logits !== undefined;
-
-/** Logits after the prompt and after each step. */
-async function logitsOf(model, { prompt, steps }) {
-  const session = model.session();
-  await session.append(prompt);
-  const logits = [session.logits()];
-  for (const token of steps) {
-    await session.append([token]);
-    logits.push(session.logits());
-  }
-  session.dispose();
-  return logits;
-}
-
-async function withModel(path, use) {
-  const model = await rw.model(tinyModel(path), F32_CACHE);
-  try {
-    return await use(model);
-  } finally {
-    model.dispose();
-  }
-}
-
-for (const name of names) {
+for (const name of tinyModelNames()) {
   const expected = readExpected(name, "expected.json");
-  const reference = [expected.prompt_logits.at(-1), ...expected.step_logits];
-  const files = ["", "model.gguf"].filter((file) => existsSync(tinyModel(`${name}/${file || "model.safetensors"}`)));
+  const reference = referenceLogits(expected);
 
-  for (const file of files) {
-    if (name === "mistral" && file !== "") continue; // its GGUF has no window; compared with llama.cpp below
+  for (const file of filesOf(name)) {
+    if (lacksWindowInGguf(name) && file !== "") continue; // compared with llama.cpp below
     const kind = file === "" ? "safetensors" : "GGUF";
     if (isRounded(expected)) {
       test(`${name}, ${kind}: equal to a reference with 8-bit inputs of products, at every step`, () =>
         withModel(`${name}/${file}`, async (model) => {
           const logits = await logitsOf(model, expected);
-          const rounded = [
-            [expected.rounded_prompt_logits].flat(2).slice(-logits[0].length),
-            ...expected.rounded_step_logits,
-          ];
           // the same numbers, except where f32 and f64 round a tie differently, which moves a logit by up to 0.08
           // (their spread is 2.2)
-          assert.ok(largestDifference(logits, rounded) < 0.15, `${largestDifference(logits, rounded)}`);
-          assert.ok(rootMeanSquare(logits, rounded) < 0.02, `${rootMeanSquare(logits, rounded)}`);
+          assert.ok(largestDifference(logits, reference) < 0.15, `${largestDifference(logits, reference)}`);
+          assert.ok(rootMeanSquare(logits, reference) < 0.02, `${rootMeanSquare(logits, reference)}`);
         }));
       continue;
     }
@@ -84,7 +63,7 @@ for (const name of names) {
       }));
   }
 
-  if (!existsSync(tinyModel(`${name}/expected_llama_cpp.json`))) continue;
+  if (!has(name, "expected_llama_cpp.json")) continue;
   test(`${name}, GGUF: llama.cpp's logits`, () =>
     withModel(`${name}/model.gguf`, async (model) => {
       const theirs = readExpected(name, "expected_llama_cpp.json");
@@ -92,7 +71,7 @@ for (const name of names) {
         prompt: expected.prompt,
         steps: expected.steps.slice(0, theirs.step_logits.length),
       });
-      const llamaCppLogits = [[theirs.prompt_logits].flat(2).slice(-logits[0].length), ...theirs.step_logits];
+      const llamaCppLogits = referenceLogits(theirs);
       // quantized: both round activations to bytes, but in different blocks
       const limit = isRounded(expected) ? 0.5 : (LLAMA_CPP_LIMITS[name] ?? F32_LIMIT);
       assert.ok(largestDifference(logits, llamaCppLogits) < limit, `${largestDifference(logits, llamaCppLogits)}`);

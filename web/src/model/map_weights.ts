@@ -52,6 +52,8 @@ export function mapWeights(files: ModelFiles, plan: ModelPlan): WeightMapping[] 
   return mapper.mappings;
 }
 
+type LayerSizes = Partial<Record<NormRole, number>>;
+
 class WeightMapper {
   readonly mappings: WeightMapping[] = [];
   readonly #plan: ModelPlan;
@@ -121,8 +123,8 @@ class WeightMapper {
     const count = role === "query_norm" ? heads : kv_heads;
     const isHeadNorm = role === "query_norm" || role === "key_norm";
     const ofHeads = kind === "head" || kind === "rotated" ? head_dim : count * head_dim;
-    const ofRows = { attention_sub_norm: heads * head_dim, feed_forward_sub_norm: feed_forward_size };
-    const size = isHeadNorm ? ofHeads : (ofRows[role as keyof typeof ofRows] ?? hidden_size);
+    const ofInside: LayerSizes = { attention_sub_norm: heads * head_dim, feed_forward_sub_norm: feed_forward_size };
+    const size = isHeadNorm ? ofHeads : (ofInside[role] ?? hidden_size);
     const stem = this.#stem(layer, role);
     const stems = stem.includes("{h}")
       ? Array.from({ length: count }, (_, head) => stem.replace("{h}", String(head)))

@@ -74,12 +74,12 @@ CONFIGS = {
     "starcoder2_window": {"model_type": "starcoder2", **WIDE, "norm_epsilon": 0.01, **rope(1000.0), "sliding_window": 16},
     "bitnet": {"model_type": "bitnet", **WIDE, **RMS, **rope(1000.0), "tie_word_embeddings": True},
     "bitnet_silu": {"model_type": "bitnet", **WIDE, **RMS, **rope(1000.0), "tie_word_embeddings": True, "hidden_act": "silu"},
-    "glm4_bias": {
+    "glm4_plain": {
         "model_type": "glm4",
         **NARROW,
         **RMS,
         **rope(1000.0, partial_rotary_factor=0.5),
-        "attention_bias": True,
+        "attention_bias": False,
     },
     # Mixtures of experts
     "mixtral": {"model_type": "mixtral", **NARROW, **RMS, **rope(1000.0), "intermediate_size": 16,

@@ -10,7 +10,7 @@ export const GLM_ROWS: readonly Architecture[] = [
     huggingFace: ["glm4"],
     gguf: ["glm4"],
     norms: () => [...PRE_NORMS, ...POST_NORMS],
-    biases: biasesIf("attention_bias", QKV),
+    biases: biasesIf("attention_bias", QKV, true),
     names: llamaNames({
       attention_post_norm: "post_self_attn_layernorm",
       feed_forward_post_norm: "post_mlp_layernorm",

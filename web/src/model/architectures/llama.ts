@@ -98,6 +98,7 @@ export const LLAMA_ROWS: readonly Architecture[] = [
     huggingFace: ["bitnet"],
     gguf: ["bitnet"],
     activation: hiddenActivation("relu2", "silu"),
+    check: refuseQuantization,
     norms: () => [...PRE_NORMS, "attention_sub_norm", "feed_forward_sub_norm"],
     names: llamaNames({ attention_sub_norm: "self_attn.attn_sub_norm", feed_forward_sub_norm: "mlp.ffn_sub_norm" }),
   },
@@ -108,6 +109,17 @@ function refuseTemperature(reader: ConfigReader): void {
   const scale = reader.isGguf ? value : (value as Dict | undefined)?.["llama_4_scaling_beta"];
   if (typeof scale === "number" && scale !== 0)
     reader.refuse("UNSUPPORTED_MODEL", path, "temperatures of queries are not supported");
+}
+
+/** Weights to be rounded to three values as they are loaded, or packed ones, and inputs of products in 8 bits. */
+function refuseQuantization(reader: ConfigReader): void {
+  const { value, path } = reader.find(["quantization_config", ""]);
+  if (value !== undefined)
+    reader.refuse(
+      "UNSUPPORTED_MODEL",
+      path,
+      "weights that are quantized as they are loaded are not supported; use a GGUF file",
+    );
 }
 
 function mixtralExperts(reader: ConfigReader): ExpertConfig | undefined {

@@ -1,4 +1,5 @@
-// The table of architectures, and the list of what the others need, against the names that llama.cpp knows.
+// The table of architectures, and the list of what the others need, against the names that llama.cpp knows, and
+// docs/architectures.md, which a script prints from them and from the results of the tiny models.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
@@ -6,7 +7,9 @@ import { load } from "../../dist/index.node.js";
 import { ARCHITECTURES } from "../../build/package/model/architectures/table.js";
 import { missingFor } from "../../build/package/model/architectures/unsupported.js";
 import { partsOf, written } from "../files/model_parts.mjs";
+import { architecturesPage } from "../../scripts/architectures.mjs";
 import { expectError } from "../files/reading.mjs";
+import { read } from "./guide_page.mjs";
 
 const { source: _, ...byRope } = JSON.parse(
   readFileSync(new URL("../golden/llama_cpp_architectures.json", import.meta.url), "utf8"),
@@ -38,4 +41,21 @@ test("a model that isn't supported is refused by name, with what is missing", as
     const isExplained = new RegExp(`^[^;]*architecture ${name} is not supported: ${missing.replace(/[()]/g, "\\$&")};`);
     await expectError(rw.modelInfo(file), "UNSUPPORTED_MODEL", "model.gguf: general.architecture", isExplained);
   }
+});
+
+test("BitNet's weights that are quantized as they are loaded are refused", async () => {
+  const rw = await load();
+  const { keys, tensors, others } = await partsOf("bitnet", "safetensors");
+  const config = { ...keys, quantization_config: { quant_method: "bitnet", quantization_mode: "online" } };
+  const files = written({ keys: config, tensors, others }, "safetensors");
+  await expectError(
+    rw.model(files),
+    "UNSUPPORTED_MODEL",
+    "model.safetensors: quantization_config",
+    /quantized as they are loaded/,
+  );
+});
+
+test("docs/architectures.md is what scripts/architectures.mjs prints", async () => {
+  assert.equal(await read("docs/architectures.md"), await architecturesPage());
 });

@@ -1,0 +1,107 @@
+// Prints docs/architectures.md: every supported architecture with how far its logits are from those of transformers and
+// llama.cpp, and what the others need. Run `node scripts/architectures.mjs > docs/architectures.md` after a build.
+
+import { readFile } from "node:fs/promises";
+import { load } from "ropewalk";
+import { differencesOf, filesOf, modelTypeOf, tinyModelNames } from "../tests/package/helpers/tiny_models.mjs";
+import { runMain } from "./run.mjs";
+
+const WIDTH = 120;
+
+/** Words in lines of at most WIDTH characters. */
+function wrapped(words) {
+  const lines = [""];
+  for (const word of words) {
+    const longer = `${lines.at(-1)} ${word}`.trim();
+    if (longer.length <= WIDTH) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines.join("\n");
+}
+
+const code = (names) => names.map((name) => `\`${name}\``).join(", ");
+const table = (head, rows) =>
+  [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+
+/** One significant digit, rounded up. */
+function shown(difference) {
+  if (difference === undefined) return "";
+  const digit = 10 ** Math.floor(Math.log10(difference));
+  return (Math.ceil(difference / digit) * digit).toExponential(0);
+}
+
+const largest = (numbers) => numbers.filter((number) => number !== undefined).sort((a, b) => b - a)[0];
+
+/** The differences of every tiny model: { name, modelType, safetensors, gguf }. */
+async function measured() {
+  const rw = await load({ build: "simd", threads: 1 });
+  const all = [];
+  for (const name of tinyModelNames()) {
+    const model = { name, modelType: modelTypeOf(name) };
+    for (const file of filesOf(name)) model[file === "" ? "safetensors" : "gguf"] = await differencesOf(rw, name, file);
+    all.push(model);
+  }
+  return all;
+}
+
+export async function architecturesPage() {
+  const { ARCHITECTURES } = await import("../build/package/model/architectures/table.js");
+  const { missingFor } = await import("../build/package/model/architectures/unsupported.js");
+  const models = await measured();
+  const rows = ARCHITECTURES.map(({ huggingFace, gguf }) => {
+    const own = models.filter(({ modelType }) => huggingFace.includes(modelType));
+    return [
+      code(huggingFace),
+      code(gguf),
+      code(own.map(({ name }) => name)),
+      shown(largest(own.map(({ safetensors }) => safetensors?.transformers))),
+      shown(largest(own.map((model) => model.gguf?.transformers))),
+      shown(largest(own.map((model) => model.gguf?.llamaCpp))),
+    ];
+  });
+  const formats = models
+    .filter(({ modelType }) => modelType === undefined)
+    .map(({ name, gguf }) => [name.replace("llama_", ""), shown(gguf.transformers), shown(gguf.llamaCpp)]);
+  const names = JSON.parse(
+    await readFile(new URL("../tests/golden/llama_cpp_architectures.json", import.meta.url), "utf8"),
+  );
+  const missing = new Map();
+  for (const name of Object.entries(names).flatMap(([key, list]) => (key === "source" ? [] : list))) {
+    const reason = missingFor(name);
+    if (reason !== undefined) missing.set(reason, [...(missing.get(reason) ?? []), name]);
+  }
+  return `# Architectures
+
+What this package runs, by \`model_type\` of config.json and \`general.architecture\` of GGUF. The numbers are the largest
+differences of logits on [tiny models](../tests/golden/tiny_models/README.md) with random weights, after a prompt of 48
+tokens and after each of 32 cached steps (8 for llama.cpp): from transformers, which computed in double precision, and from
+llama.cpp. The logits go up to about 10. The tests hold each to 1e-4, in every build. \`node scripts/architectures.mjs\`
+prints this page.
+
+${table(["model_type", "GGUF", "tiny models", "safetensors − transformers", "GGUF − transformers", "GGUF − llama.cpp"], rows)}
+
+- A cell is empty where there is nothing to compare with: GGUF or llama.cpp doesn't have the architecture or the option.
+- llama.cpp computes GELU from a table of 16-bit floats. That is the difference of \`gemma\`, \`gemma2\`, \`gemma3\`, \`phi2\`,
+  \`gptneox\` and \`starcoder2\`.
+- llama.cpp reads no epsilon of \`qwen2vl\`, gives \`exaone4\` its window and \`command-r\` its norms of queries and keys only
+  in models of 64 layers, and has no window for \`llama\` (Mistral), \`phi3\` and \`starcoder2\`. This package follows
+  transformers: a \`phi3\` file with a window has it in every layer.
+- \`internlm2\` and \`minicpm\` aren't in transformers. Their weights are those of its Llama and Granite, rearranged.
+
+## Weight formats
+
+The same on a Llama whose matrices have one format, from a reference that rounds the inputs of products to bytes, and from
+llama.cpp, which rounds them in other blocks. Where a number is close to the middle between two bytes, either side is
+right, and the logits differ by up to 0.1.
+
+${table(["format", "GGUF − reference", "GGUF − llama.cpp"], formats)}
+
+## What the others need
+
+The architectures of llama.cpp that this package refuses, and what it lacks for them. \`ropewalk inspect\` says it too.
+
+${[...missing].map(([reason, list]) => `${wrapped(`${reason[0].toUpperCase()}${reason.slice(1)} (${list.length}):`.split(" "))}\n\n\`\`\`text\n${wrapped(list)}\n\`\`\``).join("\n\n")}
+`;
+}
+
+await runMain(import.meta.url, async () => process.stdout.write(await architecturesPage()));

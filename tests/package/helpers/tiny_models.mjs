@@ -1,0 +1,67 @@
+// Runs the tiny models (tests/golden/tiny_models) and compares them with transformers and llama.cpp.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { largestDifference, readExpected, tinyModel } from "./models.mjs";
+
+const F32_CACHE = { kv: { dtype: "f32" }, contextLength: 256 };
+
+/** Names of all tiny models. */
+export const tinyModelNames = () => readdirSync(tinyModel("")).filter((name) => has(name, "expected.json"));
+
+export const has = (name, file) => existsSync(tinyModel(`${name}/${file}`));
+
+/** Files of a tiny model: "" for its safetensors files, which need the whole folder. */
+export const filesOf = (name) => ["", "model.gguf"].filter((file) => has(name, file || "model.safetensors"));
+
+/** Whether the reference rounds the inputs of products to bytes, as weights of less than 16 bits need. */
+export const isRounded = (expected) => expected.rounded_step_logits !== undefined;
+
+/** The GGUF files of these models lack a window that their safetensors files have. */
+export const lacksWindowInGguf = (name) => name === "mistral";
+
+export async function withTinyModel(rw, path, use) {
+  const model = await rw.model(tinyModel(path), F32_CACHE);
+  try {
+    return await use(model);
+  } finally {
+    model.dispose();
+  }
+}
+
+/** Logits after the prompt and after each step. */
+export async function logitsOf(model, { prompt, steps }) {
+  const session = model.session();
+  await session.append(prompt);
+  const logits = [session.logits()];
+  for (const token of steps) {
+    await session.append([token]);
+    logits.push(session.logits());
+  }
+  session.dispose();
+  return logits;
+}
+
+/** Logits of the reference after the prompt and after each step: transformers in f64, or llama.cpp, which has fewer steps. */
+export function referenceLogits(expected) {
+  const prompt = expected.rounded_prompt_logits ?? expected.prompt_logits;
+  const steps = expected.rounded_step_logits ?? expected.step_logits;
+  return [[prompt].flat(2).slice(-steps[0].length), ...steps];
+}
+
+/** Largest differences of a file's logits from transformers' and from llama.cpp's; undefined where there is no reference. */
+export async function differencesOf(rw, name, file) {
+  const expected = readExpected(name, "expected.json");
+  const logits = await withTinyModel(rw, `${name}/${file}`, (model) => logitsOf(model, expected));
+  const from = (reference) => largestDifference(logits.slice(0, reference.length), reference);
+  const theirs = file !== "" && has(name, "expected_llama_cpp.json") && readExpected(name, "expected_llama_cpp.json");
+  return {
+    transformers: file !== "" && lacksWindowInGguf(name) ? undefined : from(referenceLogits(expected)),
+    llamaCpp: theirs ? from(referenceLogits(theirs)) : undefined,
+  };
+}
+
+/** `model_type` of a tiny model; undefined for one that is only GGUF. */
+export function modelTypeOf(name) {
+  return has(name, "config.json")
+    ? JSON.parse(readFileSync(tinyModel(`${name}/config.json`), "utf8")).model_type
+    : undefined;
+}
