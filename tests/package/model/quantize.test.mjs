@@ -119,7 +119,11 @@ test("infinite weights are an error that names the tensor, and all memory is fre
     data.set([0x00, 0x7c], 2 * 256 * 300);
     return { ...tensor, data };
   });
-  await rejects(rw.model(ggufBytes({ ...model, tensors: damaged }), { quantize: "q8_0" }), "INVALID_FILE", "model: blk.0.ffn_up.weight");
+  await rejects(
+    rw.model(ggufBytes({ ...model, tensors: damaged }), { quantize: "q8_0" }),
+    "INVALID_FILE",
+    "model: blk.0.ffn_up.weight",
+  );
 });
 
 test("an abort ends loading", async () => {

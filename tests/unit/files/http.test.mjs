@@ -1,9 +1,9 @@
 // Range requests, and servers whose responses are unusual or wrong: never a wrong byte, and an error that says what happened.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { expectError, expectIntact, readWhole } from "../files/reading.mjs";
-import { bytes, field, open, server } from "../files/served_model.mjs";
-import { answer, serve } from "../files/server.mjs";
+import { expectError, expectIntact, readWhole } from "../../files/reading.mjs";
+import { bytes, field, open, server } from "../../files/served_model.mjs";
+import { answer, serve } from "../../files/server.mjs";
 
 test("one small range for the header, one range for all tensors", async (t) => {
   const served = await server(t);

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { gguf } from "@huggingface/gguf";
-import { ggufBytes, ggufHeader, tensorBytes, typed } from "../files/gguf_writer.mjs";
-import { fetchOnly, expectError, expectIntact, fileOf, openModel } from "../files/reading.mjs";
-import { serve } from "../files/server.mjs";
-import { ggufModel, ggufParts } from "../files/tiny_models.mjs";
+import { ggufBytes, ggufHeader, tensorBytes, typed } from "../../files/gguf_writer.mjs";
+import { fetchOnly, expectError, expectIntact, fileOf, openModel } from "../../files/reading.mjs";
+import { serve } from "../../files/server.mjs";
+import { ggufModel, ggufParts } from "../../files/tiny_models.mjs";
 
 const open = (bytes, name = "m.gguf") => openModel(fetchOnly, fileOf(name, bytes));
 

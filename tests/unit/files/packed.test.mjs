@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { expectError, fetchOnly, fileOf, openModel } from "../files/reading.mjs";
-import { safetensorsBytes } from "../files/safetensors_writer.mjs";
-import { folderFiles } from "../files/tiny_models.mjs";
+import { expectError, fetchOnly, fileOf, openModel } from "../../files/reading.mjs";
+import { safetensorsBytes } from "../../files/safetensors_writer.mjs";
+import { folderFiles } from "../../files/tiny_models.mjs";
 
-const cases = JSON.parse(readFileSync(new URL("../golden/packed_weights.json", import.meta.url), "utf8"));
+const cases = JSON.parse(readFileSync(new URL("../../golden/packed_weights.json", import.meta.url), "utf8"));
 const bytesOf = (base64) => new Uint8Array(Buffer.from(base64, "base64"));
 
 /** Opens a folder with the tensors of one weight, "layer", and an ordinary one. */

@@ -1,7 +1,7 @@
 // Cached downloads, on a fake OPFS and a fake Cache API, which Node doesn't have.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { ggufBytes } from "../files/gguf_writer.mjs";
+import { ggufBytes } from "../../files/gguf_writer.mjs";
 import {
   fetchOnly,
   cachedModels,
@@ -10,10 +10,10 @@ import {
   expectIntact,
   openModel,
   readWhole,
-} from "../files/reading.mjs";
-import { answer, serve } from "../files/server.mjs";
-import { fakeCaches, fakeOpfs } from "../files/stores.mjs";
-import { ggufModel, safetensorsFolder } from "../files/tiny_models.mjs";
+} from "../../files/reading.mjs";
+import { answer, serve } from "../../files/server.mjs";
+import { fakeCaches, fakeOpfs } from "../../files/stores.mjs";
+import { ggufModel, safetensorsFolder } from "../../files/tiny_models.mjs";
 
 const PIECE = 16 << 20;
 const bytes = ggufBytes(ggufModel({ large: 40 << 20 })); // three pieces

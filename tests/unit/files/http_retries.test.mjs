@@ -1,11 +1,11 @@
 // Connections that break, servers that are busy or silent, and aborts: retries, pauses, timeouts, closed connections.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { ggufBytes } from "../files/gguf_writer.mjs";
-import { expectError, expectIntact, readWhole } from "../files/reading.mjs";
-import { field, open, server } from "../files/served_model.mjs";
-import { answer, serve } from "../files/server.mjs";
-import { ggufModel } from "../files/tiny_models.mjs";
+import { ggufBytes } from "../../files/gguf_writer.mjs";
+import { expectError, expectIntact, readWhole } from "../../files/reading.mjs";
+import { field, open, server } from "../../files/served_model.mjs";
+import { answer, serve } from "../../files/server.mjs";
+import { ggufModel } from "../../files/tiny_models.mjs";
 
 test("a connection that breaks, to a server that ignores ranges", async (t) => {
   const served = await server(t, ({ bytes, response, count }) => {

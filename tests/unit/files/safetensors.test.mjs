@@ -1,10 +1,10 @@
 // safetensors: single files, indices, the JSON files of a folder, and wrong headers.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { fetchOnly, expectError, expectIntact, fileOf, openModel } from "../files/reading.mjs";
-import { safetensorsBytes, withHeader } from "../files/safetensors_writer.mjs";
-import { serve } from "../files/server.mjs";
-import { folderFiles, safetensorsFolder, shardedFolder } from "../files/tiny_models.mjs";
+import { fetchOnly, expectError, expectIntact, fileOf, openModel } from "../../files/reading.mjs";
+import { safetensorsBytes, withHeader } from "../../files/safetensors_writer.mjs";
+import { serve } from "../../files/server.mjs";
+import { folderFiles, safetensorsFolder, shardedFolder } from "../../files/tiny_models.mjs";
 
 const files = (folder) => Object.entries(folder).map(([name, bytes]) => fileOf(name, bytes));
 const open = (weights) => openModel(fetchOnly, files({ "model.safetensors": weights, ...folderFiles }));

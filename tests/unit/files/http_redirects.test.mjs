@@ -1,9 +1,9 @@
 // Redirects, between servers on two ports, which are two origins: the caller's headers stay with the origin that they were given for.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { expectError, expectIntact } from "../files/reading.mjs";
-import { bytes, field, open, server } from "../files/served_model.mjs";
-import { serve } from "../files/server.mjs";
+import { expectError, expectIntact } from "../../files/reading.mjs";
+import { bytes, field, open, server } from "../../files/served_model.mjs";
+import { serve } from "../../files/server.mjs";
 
 const given = { "x-api-key": "secret", Authorization: "Bearer secret", Cookie: "id=secret", "X-Custom": "secret" };
 const names = Object.keys(given).map((name) => name.toLowerCase());
