@@ -131,18 +131,28 @@ struct BlockIq4Nl : SimpleBlock<128> {
   }
 };
 
-struct BlockQ1_0 : SimpleBlock<1, false, 128> {
+// Base of q1_0 and q2_0, whose scale is for several groups of columns.
+template <int Elements>
+struct BlockOfFewBits : SimpleBlock<1, false, Elements> {
+  BlockOfFewBits(const std::uint8_t* block, int half, Scales scales)
+      : SimpleBlock<1, false, Elements>(block, half, scales), block_scale(this->fields.half_floats(0, 0)) {}
+  v128_t scale(int) const { return block_scale; }
+
+  v128_t block_scale;
+};
+
+struct BlockQ1_0 : BlockOfFewBits<128> {
   static constexpr WeightFormat kFormat = WeightFormat::q1_0;
-  using SimpleBlock::SimpleBlock;
+  using BlockOfFewBits::BlockOfFewBits;
   template <int, int Unit>
   v128_t quants(int outer, int) const {
     return bits_from<Unit - 1>(fields.word(1, outer), kLanes.bit_1);
   }
 };
 
-struct BlockQ2_0 : SimpleBlock<1, false, 64> {
+struct BlockQ2_0 : BlockOfFewBits<64> {
   static constexpr WeightFormat kFormat = WeightFormat::q2_0;
-  using SimpleBlock::SimpleBlock;
+  using BlockOfFewBits::BlockOfFewBits;
   template <int, int Unit>
   v128_t quants(int outer, int) const {
     return bits_from<Unit % 4 * 2>(fields.word(1, 2 * outer + Unit / 4), kLanes.bits_0_1);
