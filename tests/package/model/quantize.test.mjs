@@ -140,8 +140,10 @@ test("quantizeRows() checks its arguments", () => {
   const rows = new Uint8Array(2 * 64);
   assert.equal(rw.quantizeRows(rows, { from: "f16", to: "q8_0", columns: 32 }).length, 68);
   const wrong = [
-    [rows, { from: "q8_0", to: "q8_0", columns: 32 }, "from"],
-    [rows, { from: "f16", to: "q3_k", columns: 32 }, "to"],
+    [new Uint8Array(1088), { from: "q8_0", to: "q8_0", columns: 32 }, "format"],
+    [new Uint8Array(512), { from: "f16", to: "q3_k", columns: 256 }, "format"],
+    [rows, { from: "f8", to: "q8_0", columns: 32 }, "from"],
+    [rows, { from: "f16", to: "q8", columns: 32 }, "to"],
     [rows, { from: "f16", to: "q8_0", columns: 33 }, "columns"],
     [rows, { from: "f16", to: "q4_k", columns: 64 }, "columns"],
     [rows, { from: "f16", to: "q8_0", columns: 96 }, "rows"],

@@ -16,7 +16,6 @@ import { openMainFile, throwUnknownFormat } from "./main_file.js";
 import type { FilePlatform } from "./platform.js";
 import { countReads, type ReadProgress } from "./progress.js";
 import { readWeights } from "./packed/read_weights.js";
-import { unpackWeights } from "./packed/weights.js";
 import { type ReadOptions, uniqueTensors, type WriteTensor } from "./read_tensors.js";
 import { openSafetensors, openSafetensorsIndex, readFolderFiles } from "./safetensors/folder.js";
 import type { OpenedTensors, StoredTensor } from "./stored_tensor.js";
@@ -133,7 +132,11 @@ async function openFormat(files: FileSet, main: ByteSource, signal: AbortSignal 
   if (!isIndex && begin[8] !== 0x7b) return throwUnknownFormat(main.name, "GGUF or safetensors", begin);
   const opened = await (isIndex ? openSafetensorsIndex(files, main, signal) : openSafetensors(main, signal));
   const folder = await readFolderFiles(files, signal);
-  return { kind: "safetensors", metadata: {}, ...unpackWeights(opened, folder.config), ...folder };
+  const { packed, ...plain } = opened;
+  // loaded only for models that need it
+  const isPacked = packed !== undefined && packed.size > 0;
+  const weights = isPacked ? (await import("./packed/weights.js")).unpackWeights(opened, folder.config) : plain;
+  return { kind: "safetensors", metadata: {}, ...weights, ...folder };
 }
 
 /** Finds the files of a source, without opening them. @throws INVALID_ARGUMENT @internal */

@@ -19,7 +19,7 @@ const FP8: Layout = { suffix: ".weight", dtype: "F8_E4M3", unpack: fp8 };
 const INT4: Layout = { suffix: ".weight_packed", dtype: "I32", unpack: compressedInt4 };
 
 /** Layouts by quantization_config.quant_method, and `mlx` for the key `quantization` that MLX writes. */
-const LAYOUTS: Readonly<Record<string, readonly Layout[]>> = {
+const PACKED_LAYOUTS: Readonly<Record<string, readonly Layout[]>> = {
   "compressed-tensors": [INT4, FP8],
   gptq: [{ suffix: ".qweight", dtype: "I32", unpack: gptq }],
   awq: [{ suffix: ".qweight", dtype: "I32", unpack: awq }],
@@ -31,24 +31,23 @@ const LAYOUTS: Readonly<Record<string, readonly Layout[]>> = {
 const IGNORED_PARTS = ["weight_shape", "input_scale", "activation_scale"];
 
 /**
- * Replaces the parts of quantized weights by the weights.
+ * Replaces the parts of quantized weights by the weights. There must be a part.
  *
  * @throws UNSUPPORTED_MODEL naming a layout that isn't read, or a tensor of integers that belongs to no weight
  * @internal
  */
 export function unpackWeights(opened: OpenedTensors, config: Dict): OpenedTensors {
   const packed = new Map(opened.packed);
-  if (packed.size === 0) return { files: opened.files, tensors: opened.tensors };
   const [first] = packed.values() as unknown as [PackedTensor];
   const fileOf = (tensor: PackedTensor): string => opened.files[tensor.file]!.name;
   const { method, settings } = methodOf(config);
   if (method === undefined) refuseDtype(fileOf(first), first.name, first.dtype);
-  const layouts = Object.hasOwn(LAYOUTS, method) ? LAYOUTS[method]! : [];
+  const layouts = Object.hasOwn(PACKED_LAYOUTS, method) ? PACKED_LAYOUTS[method]! : [];
   if (layouts.length === 0)
     unsupportedModel(
       "config.json",
       "quantization_config",
-      `quantized weights of ${named(method)} can't be read, only those of ${Object.keys(LAYOUTS).join(", ")}; use the original model with the option quantize, or a GGUF file`,
+      `quantized weights of ${named(method)} can't be read, only those of ${Object.keys(PACKED_LAYOUTS).join(", ")}; use the original model with the option quantize, or a GGUF file`,
     );
   const tensors = new Map(opened.tensors);
   for (const main of opened.packed!.values()) {
