@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
 import { PRE_TOKENIZERS, preTokenizerOf, splitWords } from "../../build/package/text/pre_tokenizers.js";
-import { tokenizerFromGguf } from "../../build/package/text/tokenizer.js";
+import { encodeChat, tokenizerFromGguf, tokenizerFromJson } from "../../build/package/text/tokenizer.js";
 import { byteLevelMetadata, sentencePieceMetadata, vocabularies } from "../text/fixtures.mjs";
 import { readMetadata } from "../text/read_metadata.mjs";
 
@@ -143,3 +143,16 @@ for (const name of ["gpt-2", "deepseek-llm", "llama-spm"]) {
     assert.ok(performance.now() - start < 30000);
   });
 }
+
+test("a chat begins with the begin token once, whether or not the template writes it", async () => {
+  const begins = await tokenizerFromGguf(byteLevelMetadata("qwen2", { [key("add_bos_token")]: true }));
+  const plain = await tokenizerFromGguf(byteLevelMetadata("qwen2"));
+  const rope = encode(plain, "rope");
+  for (const text of ["rope", "<|begin|>rope"])
+    assert.deepEqual(Array.from(encodeChat(begins, text)), [begins.beginToken, ...rope]);
+  assert.deepEqual(Array.from(encodeChat(plain, "rope")), rope);
+  // as in transformers, tokenizer.json leaves it to the template
+  const json = await tokenizerFromJson(vocabularies.byte_level.tokenizer_json, { bos_token: "<|begin|>" });
+  assert.equal(json.addsBegin, true);
+  assert.deepEqual(Array.from(encodeChat(json, "rope")), rope);
+});

@@ -7,7 +7,7 @@ import { checkOptions } from "../base/options.js";
 import { isArray } from "../base/typed_arrays.js";
 import type { StoredTensor } from "../files/model_files.js";
 import { type ChatMessage, type ChatOptions, renderChat } from "../text/chat_template.js";
-import type { Tokenizer } from "../text/tokenizer.js";
+import { encodeChat, type Tokenizer } from "../text/tokenizer.js";
 import { listOf, tokenIds } from "../base/lists.js";
 import type { ModelMemory } from "./memory.js";
 import type { CacheSettings, ModelCore } from "./model_core.js";
@@ -129,8 +129,7 @@ export class Model implements Disposable {
     const [first] = items;
     const areMessages = typeof first === "object" && first !== null && !isArray(first);
     if (!areMessages) return tokenIds(items, this.info.vocabularySize, "prompt");
-    // the template writes the special tokens itself
-    return this.tokenizer.encode(await this.renderChat(items as ChatMessage[], given), { special: false });
+    return encodeChat(this.tokenizer, await this.renderChat(items as ChatMessage[], given));
   }
 
   /**

@@ -99,6 +99,7 @@ function tokenizer(
     beginToken: begin,
     endTokens: endTokensOf(vocabulary, ends),
     addsBegin,
+    beginsChats: addsBegin,
     encode(text, special, parseSpecial) {
       const tokens: number[] = [];
       if (special && addsBegin && begin !== undefined) tokens.push(begin);

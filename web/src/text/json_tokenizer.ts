@@ -61,6 +61,7 @@ export async function readJsonTokenizer(
     endTokens: endTokensOf(vocabulary, end === undefined ? ends : [end, ...ends]),
     // only tokenizer.json says which tokens are added; transformers 5 ignores add_bos_token too
     addsBegin: begin !== undefined && encode("", true, true)[0] === begin,
+    beginsChats: false,
     encode,
   });
 }

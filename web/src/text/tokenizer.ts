@@ -6,7 +6,7 @@ import { isRevoked } from "../base/typed_arrays.js";
 import { NO_TOKENIZER, readGgufTokenizer } from "./gguf_tokenizer.js";
 import type { GgufMetadata } from "./gguf_vocabulary.js";
 import { readJsonTokenizer } from "./json_tokenizer.js";
-import type { Tokenizer } from "./vocabulary_tokenizer.js";
+import { VocabularyTokenizer, type Tokenizer } from "./vocabulary_tokenizer.js";
 
 export { NO_TOKENIZER };
 export type { DecodeOptions, TokenStream } from "./token_stream.js";
@@ -37,6 +37,17 @@ export function tokenizerFromJson(
  */
 export async function tokenizerFromGguf(metadata: GgufMetadata): Promise<Tokenizer> {
   return Promise.resolve().then(() => readGgufTokenizer(metadata));
+}
+
+/**
+ * Encodes a chat that a template has rendered. The template writes the special tokens itself. A GGUF file that asks for a begin token gets
+ * it also where its template doesn't write it.
+ * @internal
+ */
+export function encodeChat(tokenizer: Tokenizer, text: string): Int32Array {
+  return tokenizer instanceof VocabularyTokenizer
+    ? tokenizer.encodeChat(text)
+    : tokenizer.encode(text, { special: false });
 }
 
 /** The tokenizer in a parsed tokenizer.json or in the metadata of a GGUF file. @throws INVALID_ARGUMENT, and as the two above */

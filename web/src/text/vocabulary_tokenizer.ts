@@ -58,6 +58,8 @@ export interface Encoder {
   beginToken: number | undefined;
   endTokens: readonly number[];
   addsBegin: boolean;
+  /** Whether a chat gets the begin token too, if its template doesn't write it: llama.cpp does so, transformers doesn't. */
+  beginsChats: boolean;
   /** @param text without lone surrogates */
   encode(text: string, special: boolean, parseSpecial: boolean): ArrayLike<number>;
 }
@@ -68,6 +70,7 @@ export class VocabularyTokenizer implements Tokenizer {
   readonly beginToken: number | undefined;
   readonly endTokens: readonly number[];
   readonly addsBegin: boolean;
+  readonly #beginsChats: boolean;
   readonly #vocabulary: Vocabulary;
   readonly #encoder: Encoder;
 
@@ -76,6 +79,7 @@ export class VocabularyTokenizer implements Tokenizer {
     this.beginToken = encoder.beginToken;
     this.endTokens = Object.freeze([...encoder.endTokens]);
     this.addsBegin = encoder.addsBegin;
+    this.#beginsChats = encoder.beginsChats;
     this.#vocabulary = vocabulary;
     this.#encoder = encoder;
   }
@@ -100,6 +104,17 @@ export class VocabularyTokenizer implements Tokenizer {
         },
       );
     }
+  }
+
+  /** @internal */
+  encodeChat(text: string): Int32Array {
+    const tokens = this.encode(text, { special: false });
+    const begin = this.#beginsChats ? this.beginToken : undefined;
+    if (begin === undefined || tokens[0] === begin) return tokens;
+    const all = new Int32Array(tokens.length + 1);
+    all[0] = begin;
+    all.set(tokens, 1);
+    return all;
   }
 
   decode(tokens: Iterable<number>, options?: DecodeOptions): string {
