@@ -1,5 +1,6 @@
 // Tokenizers from GGUF metadata and tokenizer.json against the reference tokenizers (tests/text/make_vocabularies.py).
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import test from "node:test";
 import { PRE_TOKENIZERS, preTokenizerOf, splitWords } from "../../build/package/text/pre_tokenizers.js";
 import { tokenizerFromGguf, tokenizerFromJson } from "../../build/package/text/tokenizer.js";
@@ -185,3 +186,17 @@ test("invalid texts and tokens are rejected", async () => {
     assert.throws(() => tokenizer.token(id), { code: "INVALID_ARGUMENT", field: "tokens" });
   }
 });
+
+const added = JSON.parse(readFileSync(new URL("../text/added_tokens.json", import.meta.url), "utf8"));
+for (const [name, golden] of Object.entries(added.tokenizers)) {
+  test(`added tokens of a tokenizer.json, ${name}: ids and texts of Hugging Face's tokenizers`, async () => {
+    const tokenizer = await tokenizerFromJson(golden.json);
+    added.texts.forEach((text, i) => {
+      const shown = JSON.stringify(text);
+      assert.deepEqual(ids(tokenizer, text, { special: false }), golden.ids[i], shown);
+      assert.deepEqual(ids(tokenizer, text), golden.plain[i], `${shown} as plain text`);
+      assert.equal(tokenizer.decode(golden.ids[i]), golden.decoded[i], shown);
+      assert.equal(tokenizer.decode(golden.ids[i], { skipSpecial: false }), golden.decoded_whole[i], shown);
+    });
+  });
+}

@@ -79,6 +79,9 @@ export class JsonAddedTokens {
   readonly #normalized = new TokenSet();
   readonly #normalize: (text: string) => string;
 
+  /** Tokens that aren't special by the text that they have after it is normalized. */
+  readonly normalizedTexts = new Map<number, string>();
+
   /** @param tokens `added_tokens` of the file */
   constructor(tokens: readonly unknown[], normalize: (text: string) => string) {
     this.#normalize = normalize;
@@ -94,9 +97,11 @@ export class JsonAddedTokens {
       stripsBefore: token["lstrip"] === true,
       stripsAfter: token["rstrip"] === true,
     };
-    if (token["normalized"] === true || (token["normalized"] === undefined && !special))
-      this.#normalized.add(added, this.#normalize(added.content));
-    else this.#asWritten.add(added, added.content);
+    if (token["normalized"] === true || (token["normalized"] === undefined && !special)) {
+      const written = this.#normalize(added.content);
+      this.#normalized.add(added, written);
+      if (!special) this.normalizedTexts.set(Number(token["id"]), written);
+    } else this.#asWritten.add(added, added.content);
   }
 
   /** Splits a text into added tokens and normalized text. */

@@ -45,6 +45,7 @@ export async function readJsonTokenizer(
     (tokenizerJson["added_tokens"] ?? []) as unknown[],
     (text) => tokenizer.normalizer?.(text) ?? text,
   );
+  for (const [id, text] of added.normalizedTexts) vocabulary.setNormalized(id, text);
   const encode = (text: string, special: boolean, parseSpecial: boolean): number[] => {
     Object.assign(steps, stepsFor(text.length));
     tokenizer.encode_text = (whole) => (whole === null ? null : piecesOf(tokenizer, added, whole, parseSpecial));

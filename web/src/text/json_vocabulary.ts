@@ -36,7 +36,8 @@ export function readVocabulary(json: Dict): Vocabulary {
     add(piece, id, "model.vocab");
   }
   const format = readPieceFormat(json);
-  if (model["byte_fallback"] === true) {
+  const readsBytes = stepsOf(json["decoder"]).some((step) => step["type"] === "ByteFallback");
+  if (model["byte_fallback"] === true && readsBytes) {
     for (const [piece, id] of ids) if (byteOfPiece(piece) !== undefined) kindOf.set(id, TOKEN_KINDS.byte);
   }
   for (const token of listOf(json["added_tokens"], "added_tokens")) {

@@ -46,6 +46,7 @@ export class Vocabulary {
   readonly format: PieceFormat;
   readonly #kinds: Uint8Array;
   readonly #ids: ReadonlyMap<string, number>;
+  readonly #normalized = new Map<number, string>();
 
   /** @param kinds one of TOKEN_KINDS for each piece */
   constructor(
@@ -77,6 +78,11 @@ export class Vocabulary {
     fail("INVALID_ARGUMENT", "tokens", `must be ids of the vocabulary, below ${this.size} (got ${show(id)})`);
   }
 
+  /** Sets the text that a token of a tokenizer.json is decoded from, where normalizing changes it. */
+  setNormalized(id: number, text: string): void {
+    this.#normalized.set(id, text);
+  }
+
   /** One of TOKEN_KINDS. */
   kindOf(id: number): number {
     return this.#kinds[id] ?? TOKEN_KINDS.unused;
@@ -95,7 +101,7 @@ export class Vocabulary {
 
   /** The UTF-8 bytes of a token, which may be only part of a character. */
   bytesOf(id: number): Uint8Array {
-    const piece = this.pieceOf(id);
+    const piece = this.#normalized.get(id) ?? this.pieceOf(id);
     if (this.kindOf(id) === TOKEN_KINDS.byte) return Uint8Array.of(byteOfPiece(piece)!);
     if (this.isAdded(id) && this.format.formatsAdded !== true) return utf8.encode(piece);
     if (this.format.encoding === "metaspace") return utf8.encode(piece.replaceAll("▁", " "));

@@ -27,14 +27,19 @@ export function limitPatterns<T>(component: T, steps: Steps): T {
   for (let next = open.pop(); open.length > 0 || next !== undefined; next = open.pop()) {
     if ((typeof next !== "object" && typeof next !== "function") || next === null || seen.has(next)) continue;
     seen.add(next);
-    const { config, pattern } = next as { config?: { pattern?: unknown }; pattern?: unknown };
+    const { config, pattern } = next as { config?: { type?: unknown; pattern?: unknown }; pattern?: unknown };
     if (pattern instanceof RegExp) {
       const isGiven = config?.pattern !== undefined;
       (next as { pattern: unknown }).pattern = isGiven
         ? new LimitedPattern(pattern.source, steps)
-        : new RegExp(withFixedClasses(pattern.source), pattern.flags);
+        : new RegExp(withFixedClasses(ownPattern(config?.type, pattern.source)), pattern.flags);
     }
     for (const inside of Array.isArray(next) ? next : Object.values(next)) if (inside !== undefined) open.push(inside);
   }
   return component;
+}
+
+/** A pattern of the library itself. The Rust library's Digits splits off all numbers, not only decimal digits. */
+function ownPattern(type: unknown, source: string): string {
+  return type === "Digits" ? source.replaceAll("\\d", "\\p{N}") : source;
 }
