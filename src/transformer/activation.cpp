@@ -6,6 +6,7 @@
 #include <initializer_list>
 
 #include "base/float_math_wasmsimd.h"
+#include "base/reproducible_math.h"
 
 namespace ropewalk {
 namespace {
@@ -51,20 +52,53 @@ v128_t activated(Activation activation, v128_t x) {
     case Activation::gelu: return gelu(x);
     case Activation::gelu_tanh: return gelu_tanh(x);
     case Activation::relu2: return relu2(x);
+    case Activation::xielu: break;  // has parameters
   }
   return x;
+}
+
+// e^x - 1 - x for x <= 0. Near zero it is Taylor's series, because the sum would cancel.
+v128_t exp_less_line(v128_t x) {
+  const v128_t one = wasm_f32x4_splat(1);
+  v128_t sum = wasm_f32x4_splat(1.0f / 40320);
+  for (const float coefficient : {1.0f / 5040, 1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f})
+    sum = wasm_f32x4_add(wasm_f32x4_mul(sum, x), wasm_f32x4_splat(coefficient));
+  const v128_t near = wasm_f32x4_mul(sum, wasm_f32x4_mul(x, x));
+  const v128_t far = wasm_f32x4_sub(wasm_f32x4_sub(exp_f32x4(x), one), x);
+  return wasm_v128_bitselect(near, far, wasm_f32x4_gt(x, wasm_f32x4_splat(-0.5f)));
+}
+
+float softplus(float x) { return static_cast<float>(reproducible_log(1 + reproducible_exp(x))); }
+
+// Replaces each x by act(x), four at a time.
+template <class Act>
+void replace_each(float* x, std::ptrdiff_t count, Act&& act) {
+  std::ptrdiff_t i = 0;
+  for (; i + 4 <= count; i += 4) wasm_v128_store(x + i, act(wasm_v128_load(x + i)));
+  if (i == count) return;
+  float last[4] = {};
+  std::memcpy(last, x + i, (count - i) * sizeof(float));
+  wasm_v128_store(last, act(wasm_v128_load(last)));
+  std::memcpy(x + i, last, (count - i) * sizeof(float));
 }
 
 }  // namespace
 
 void activate(Activation activation, float* x, std::ptrdiff_t count) {
-  std::ptrdiff_t i = 0;
-  for (; i + 4 <= count; i += 4) wasm_v128_store(x + i, activated(activation, wasm_v128_load(x + i)));
-  if (i == count) return;
-  float last[4] = {};
-  std::memcpy(last, x + i, (count - i) * sizeof(float));
-  wasm_v128_store(last, activated(activation, wasm_v128_load(last)));
-  std::memcpy(x + i, last, (count - i) * sizeof(float));
+  replace_each(x, count, [activation](v128_t lanes) { return activated(activation, lanes); });
+}
+
+void activate_xielu(const XieluParameters& parameters, float* x, std::ptrdiff_t count) {
+  const v128_t beta = wasm_f32x4_splat(*parameters.beta), limit = wasm_f32x4_splat(*parameters.epsilon);
+  const v128_t above = wasm_f32x4_splat(softplus(*parameters.alpha_p));
+  const v128_t below = wasm_f32x4_add(beta, wasm_f32x4_splat(softplus(*parameters.alpha_n)));
+  replace_each(x, count, [=](v128_t lanes) {
+    const v128_t line = wasm_f32x4_mul(beta, lanes), limited = wasm_f32x4_pmin(lanes, limit);
+    const v128_t square = wasm_f32x4_mul(above, wasm_f32x4_mul(lanes, lanes));
+    const v128_t curve = wasm_f32x4_add(exp_less_line(limited), wasm_f32x4_sub(limited, lanes));  // expm1(limited) - x
+    const v128_t is_positive = wasm_f32x4_gt(lanes, wasm_f32x4_splat(0));
+    return wasm_f32x4_add(line, wasm_v128_bitselect(square, wasm_f32x4_mul(below, curve), is_positive));
+  });
 }
 
 void activate_gated(Activation activation, float* gate, float* x, std::ptrdiff_t count) {

@@ -9,11 +9,21 @@ namespace ropewalk {
 // gelu(x) = x · Phi(x), Phi the normal distribution function           Hendrycks and Gimpel 2016 (arXiv:1606.08415)
 // gelu_tanh(x): approximation of gelu from the same paper, x / (1 + e^(-2u)) with u = sqrt(2/pi) (x + 0.044715 x^3)
 // relu2(x): max(x, 0)^2                                               So et al. 2021 (arXiv:2109.08668)
-enum class Activation : int { silu, gelu, gelu_tanh, relu2 };
+// xielu(x): see activate_xielu()
+enum class Activation : int { silu, gelu, gelu_tanh, relu2, xielu };
 
 // x = activation(x) for `count` elements. relu2 is rounded once. The others are within 3e-7 · |x|. silu is also within 4 units in the last
 // place down to -87.3. For numbers so far below zero that the result is almost 0 in f32, it is 0. For -infinity it is NaN.
 void activate(Activation activation, float* x, std::ptrdiff_t count);
+
+// The learned parameters of xielu as they are stored, one number each.
+struct XieluParameters {
+  const float *alpha_p, *alpha_n, *beta, *epsilon;
+};
+
+// x = P x^2 + beta x above zero, else N (expm1(min(x, epsilon)) - x) + beta x, with P = softplus(alpha_p) and N = beta + softplus(alpha_n):
+// Huang and Schlag 2024 (arXiv:2411.13010). Within 1e-6 · |x| if P, N and beta are about 1.
+void activate_xielu(const XieluParameters& parameters, float* x, std::ptrdiff_t count);
 
 // x = activation(gate) · x: gated linear units (Shazeer 2020, arXiv:2002.05202). Overwrites gate.
 void activate_gated(Activation activation, float* gate, float* x, std::ptrdiff_t count);

@@ -137,18 +137,20 @@ void Forward::run_block(const FeedForwardWeights& w, int rows, Buffer<float>& ou
   } else {
     project(Stage::gate_and_up, inputs_, {of(w.up, w.up_bias, up_)});
   }
-  activate_inner(rows, size);
+  activate_inner(w, rows, size);
   normalize_rows(up_.data(), rows, size, w.sub_norm);
   inner_.set(up_.data(), size, rows, size);
   project(Stage::down, inner_, {of(w.down, w.down_bias, out)});
 }
 
-void Forward::activate_inner(int rows, int size) {
+void Forward::activate_inner(const FeedForwardWeights& w, int rows, int size) {
   const StageTimer timer(Stage::activation);
   each_in_parallel(rows, kActivationWork * size, [&](int row) {
     float* up = up_.data() + elements(row, size);
     if (config_->is_gated) {
       activate_gated(config_->activation, gate_.data() + elements(row, size), up, size);
+    } else if (config_->activation == Activation::xielu) {
+      activate_xielu(w.xielu, up, size);
     } else {
       activate(config_->activation, up, size);
     }

@@ -59,7 +59,7 @@ class Forward {
   // out = down(activation(gate x) · up x) for the `rows` rows of inputs_.
   void run_block(const FeedForwardWeights& w, int rows, Buffer<float>& out);
   // Applies the activation to `rows` rows of up_ (and gate_), each of `size` floats.
-  void activate_inner(int rows, int size);
+  void activate_inner(const FeedForwardWeights& w, int rows, int size);
   void use_experts(const LayerWeights& w, const float* input);
   void use_shared_expert(const LayerWeights& w, const float* input);
   // Returns the normalized rows, in normed_, or `rows` itself if there is no norm.

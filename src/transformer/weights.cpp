@@ -51,12 +51,19 @@ int size_of(LayerVector slot, const ModelConfig& c) {
     case LayerVector::up_bias:
     case LayerVector::feed_forward_sub_norm: return c.feed_forward_size;
     case LayerVector::router_bias: return c.experts;
+    case LayerVector::xielu_alpha_p:
+    case LayerVector::xielu_alpha_n:
+    case LayerVector::xielu_beta:
+    case LayerVector::xielu_eps: return 1;
     default: return c.hidden_size;
   }
 }
 
+bool is_of_xielu(LayerVector slot) { return slot >= LayerVector::xielu_alpha_p && slot <= LayerVector::xielu_eps; }
+
 bool has_vector(LayerVector slot, const ModelConfig& c) {
   if (slot == LayerVector::query_norm || slot == LayerVector::key_norm) return c.query_key_norm != QueryKeyNorm::none;
+  if (is_of_xielu(slot)) return c.activation == Activation::xielu;
   if (slot == LayerVector::shared_expert_gate) return c.shared_expert_size > 0;
   return slot != LayerVector::router_bias || c.experts > 0;
 }
@@ -69,6 +76,7 @@ Status check_config(const ModelConfig& c) {
   if (!is_within(c.head_dim, 1, kMaxHeadDim)) return Status::head_dim_out_of_range;
   if (!is_within(c.heads, 1, kMaxWidth / c.head_dim)) return Status::query_shape_out_of_range;
   if (c.kv_heads < 1 || c.heads % c.kv_heads != 0) return Status::heads_not_grouped;
+  if (c.activation == Activation::xielu && (c.is_gated || c.experts > 0)) return Status::model_shape_out_of_range;
   if (!is_within(c.experts, 0, kMaxExperts)) return Status::model_shape_out_of_range;
   if (!is_within(c.shared_expert_size, 0, c.experts > 0 ? kMaxWidth : 0)) return Status::model_shape_out_of_range;
   if (c.experts > 0 && (!is_within(c.routing.used, 1, c.experts) || !is_within(c.expert_size, 1, kMaxWidth)))
@@ -90,12 +98,13 @@ FeedForwardWeights LayerWeights::feed_forward() const {
           w[LayerVector::gate_bias],
           w[LayerVector::up_bias],
           w[LayerVector::down_bias],
-          w[LayerVector::feed_forward_sub_norm]};
+          w[LayerVector::feed_forward_sub_norm],
+          {w[LayerVector::xielu_alpha_p], w[LayerVector::xielu_alpha_n], w[LayerVector::xielu_beta], w[LayerVector::xielu_eps]}};
 }
 
 FeedForwardWeights LayerWeights::expert(int index) const {
   const Matrix* matrices = &experts_[index * kExpertMatrices];
-  return {matrices[0].weights, matrices[1].weights, matrices[2].weights, nullptr, nullptr, nullptr, nullptr};
+  return {matrices[0].weights, matrices[1].weights, matrices[2].weights, nullptr, nullptr, nullptr, nullptr, {}};
 }
 
 const WeightMatrix& Weights::head() const {
@@ -206,6 +215,10 @@ Status Weights::finish() {
     if (config_.query_key_norm != QueryKeyNorm::none &&
         (layer[LayerVector::query_norm] == nullptr || layer[LayerVector::key_norm] == nullptr))
       return Status::weight_missing;
+    for (int slot = 0; slot < kLayerVectors; ++slot) {
+      if (config_.activation == Activation::xielu && is_of_xielu(static_cast<LayerVector>(slot)) && layer.vectors_[slot].empty())
+        return Status::weight_missing;
+    }
     for (int slot = 0; slot < kLayerMatrices; ++slot) {
       if (!is_needed(static_cast<LayerMatrix>(slot), has_experts)) continue;
       if (const Status status = finish_matrix(layer.matrices_[slot]); status != Status::ok) return status;

@@ -44,8 +44,12 @@ enum class LayerVector : int {
   feed_forward_sub_norm,  // of the inner row
   router_bias,
   shared_expert_gate,  // the sigmoid of its product with the input multiplies the shared expert's output
+  xielu_alpha_p,       // [1], as the next three
+  xielu_alpha_n,
+  xielu_beta,
+  xielu_eps,
 };
-constexpr int kModelMatrices = 2, kModelVectors = 3, kLayerMatrices = 8, kLayerVectors = 19;
+constexpr int kModelMatrices = 2, kModelVectors = 3, kLayerMatrices = 8, kLayerVectors = 23;
 
 struct Matrix {
   WeightMatrix weights;
@@ -57,6 +61,7 @@ struct Matrix {
 struct FeedForwardWeights {
   const WeightMatrix &gate, &up, &down;
   const float *gate_bias, *up_bias, *down_bias, *sub_norm;
+  XieluParameters xielu;
 };
 
 class LayerWeights {

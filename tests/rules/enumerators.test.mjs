@@ -26,6 +26,7 @@ const SHARED = {
   WeightFormat: ["WEIGHT_BLOCKS"],
   NormKind: ["NORMS"],
   QueryKeyNorm: ["QUERY_KEY_NORMS"],
+  ExpertWeight: ["EXPERT_WEIGHTS"],
   Activation: ["ACTIVATIONS"],
   ModelMatrix: ["MODEL_MATRICES"],
   ModelVector: ["MODEL_VECTORS"],

@@ -19,6 +19,7 @@ ModelConfig model_of(FuzzInput& input) {
   config.feed_forward_size = input.one_in(4) ? input.roughly(1, 70) : 32;
   config.query_key_norm = static_cast<QueryKeyNorm>(input.between(0, 4));
   config.is_gated = input.flag();
+  if (!config.is_gated && input.one_in(3)) config.activation = Activation::xielu;
   config.is_parallel = input.one_in(4);
   config.experts = input.one_in(3) ? input.roughly(0, 4) : 0;
   config.expert_size = config.experts > 0 ? input.roughly(1, 40) : 0;
@@ -62,6 +63,10 @@ class Placement {
         case LayerVector::value_bias: size = config_.kv_heads * config_.head_dim; break;
         case LayerVector::query_norm: size = width * config_.head_dim; break;
         case LayerVector::key_norm: size = key_width * config_.head_dim; break;
+        case LayerVector::xielu_alpha_p:
+        case LayerVector::xielu_alpha_n:
+        case LayerVector::xielu_beta:
+        case LayerVector::xielu_eps: size = 1; break;
         case LayerVector::router_bias: size = config_.experts; break;
         case LayerVector::feed_forward_sub_norm:
         case LayerVector::gate_bias:

@@ -61,10 +61,11 @@ def convert(folder, path, file_type=gguf.LlamaFileType.ALL_F32, encode=lambda na
     writer = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[architecture])
     writer.add_name("tiny")  # llama.cpp recognizes some families by the name, and then expects their tokens
     writer.add_file_type(file_type)
-    add_keys(writer, config)
+    tensors = text_tensors(load_file(folder / "model.safetensors"))
+    add_keys(writer, config, tensors)
     add_vocabulary(writer)
     names = gguf.get_tensor_name_map(architecture, config.get("num_hidden_layers") or config["n_layer"])
-    for name, array in rearranged(text_tensors(load_file(folder / "model.safetensors")), config):
+    for name, array in rearranged(tensors, config):
         gguf_name = name if name.startswith("blk.") else names.get_name(name, try_suffixes=(".weight", ".bias"))
         assert gguf_name is not None, f"GGUF has no name for {name}"
         data, data_type = encode(name, array)
@@ -87,7 +88,7 @@ def text_tensors(tensors):
     return {name: array for name, array in named.items() if not name.startswith(("model.visual.", "visual."))}
 
 
-def add_keys(writer, config):
+def add_keys(writer, config, tensors):
     def first(*names):
         return next((config[name] for name in names if config.get(name) is not None), None)
 
@@ -127,7 +128,21 @@ def add_keys(writer, config):
     for add, value in optional_keys.items():
         if value is not None:
             add(value)
+    if config["model_type"] == "apertus":
+        add_xielu_keys(writer, tensors)
     add_rope_keys(writer, config, first("head_dim") or hidden // heads)
+
+
+def add_xielu_keys(writer, tensors):
+    """The parameters of each layer's activation, in the order of the layers."""
+    adders = {
+        "alpha_p": writer.add_xielu_alpha_p,
+        "alpha_n": writer.add_xielu_alpha_n,
+        "beta": writer.add_xielu_beta,
+        "eps": writer.add_xielu_eps,
+    }
+    for part, add in adders.items():
+        add([tensors[name].item() for name in sorted(tensors) if name.endswith(f"act_fn.{part}")])
 
 
 def minicpm_residual_scale(config):
@@ -216,6 +231,8 @@ def rearranged(tensors, config):
                 yield f"blk.{match[1]}.ffn_{part}_{kind}.weight", half
         elif match := re.match(r"model\.layers\.(\d+)\.(self_attn\.attn|mlp\.ffn)_sub_norm\.weight", name):
             yield f"blk.{match[1]}.{match[2].split('.')[1]}_sub_norm.weight", array
+        elif ".act_fn." in name:
+            continue  # these are keys
         elif name.endswith("e_score_correction_bias"):
             yield f"blk.{re.search(r'[0-9]+', name)[0]}.exp_probs_b.bias", array.reshape(-1)
         elif model_type == "internlm2" and "wqkv" in name:

@@ -16,7 +16,8 @@ double exact(Activation activation, double x) {
   switch (activation) {
     case Activation::silu: return x / (1 + std::exp(-x));
     case Activation::gelu: return x * std::erfc(-x * std::sqrt(0.5)) / 2;
-    case Activation::relu2: break;
+    case Activation::relu2:
+    case Activation::xielu: break;
     case Activation::gelu_tanh: return x * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x))) / 2;
   }
   return NAN;
@@ -85,6 +86,21 @@ TEST(Activation, SquaredReluRoundsOnce) {
   for (std::size_t i = 0; i < x.size(); ++i)
     ASSERT_EQ(std::bit_cast<std::uint32_t>(out[i]), std::bit_cast<std::uint32_t>(x[i] > 0 ? x[i] * x[i] : 0.0f)) << x[i];
   EXPECT_TRUE(std::isnan(activated(Activation::relu2, {std::nanf("")})[0]));
+}
+
+TEST(Activation, Xielu) {
+  const float alpha_p = 0.3f, alpha_n = -0.4f, beta = 0.6f, epsilon = -1e-6f;
+  const double above = std::log1p(std::exp(0.3)), below = 0.6 + std::log1p(std::exp(-0.4));
+  std::vector<float> x = dense_range();
+  x.push_back(0);
+  Guarded<float> values(x);
+  activate_xielu({&alpha_p, &alpha_n, &beta, &epsilon}, values.data(), static_cast<std::ptrdiff_t>(x.size()));
+  EXPECT_TRUE(values.guards_are_intact());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double at = x[i];
+    const double curve = at > 0 ? above * at * at : below * (std::expm1(std::min(at, -1e-6)) - at);
+    ASSERT_NEAR(values[i], curve + beta * at, 1e-6 * std::max(std::fabs(at), at * at) + 1e-12) << at;
+  }
 }
 
 TEST(Activation, EveryCount) {

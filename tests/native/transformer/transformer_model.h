@@ -148,6 +148,10 @@ class TestModel {
       case LayerVector::feed_forward_sub_norm:
       case LayerVector::up_bias: return c.feed_forward_size;
       case LayerVector::router_bias: return c.experts;
+      case LayerVector::xielu_alpha_p:
+      case LayerVector::xielu_alpha_n:
+      case LayerVector::xielu_beta:
+      case LayerVector::xielu_eps: return 1;
       default: return c.hidden_size;
     }
   }
@@ -288,6 +292,15 @@ inline Description sub_norms() {
   return d;
 }
 
+// An activation with parameters: Apertus.
+inline Description xielu() {
+  Description d = llama();
+  d.name = "xIELU", d.config.activation = Activation::xielu, d.config.is_gated = false;
+  d.vectors.insert(d.vectors.end(),
+                   {LayerVector::xielu_alpha_p, LayerVector::xielu_alpha_n, LayerVector::xielu_beta, LayerVector::xielu_eps});
+  return d;
+}
+
 // Widths that are multiples of a block.
 inline Description stored(const std::string& name, const std::vector<WeightFormat>& formats) {
   Description d = llama();
@@ -298,10 +311,19 @@ inline Description stored(const std::string& name, const std::vector<WeightForma
 }
 
 inline std::vector<Description> every_float_model() {
-  return {llama(),         gpt_j(),        neox(),
-          gemma(),         olmo(),         stable_lm(),
-          experts(true),   experts(false), experts(true, false),
-          shared_expert(), sub_norms(),    stored("16 bits", {WeightFormat::f16, WeightFormat::bf16})};
+  return {llama(),
+          gpt_j(),
+          neox(),
+          gemma(),
+          olmo(),
+          stable_lm(),
+          experts(true),
+          experts(false),
+          experts(true, false),
+          shared_expert(),
+          sub_norms(),
+          xielu(),
+          stored("16 bits", {WeightFormat::f16, WeightFormat::bf16})};
 }
 
 inline std::vector<Description> every_model() {

@@ -35,6 +35,7 @@ inline double activated(Activation activation, double x) {
     case Activation::gelu: return x * (1 + std::erf(x / std::sqrt(2.0))) / 2;
     case Activation::gelu_tanh: return x * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x))) / 2;
     case Activation::relu2: return x > 0 ? x * x : 0;
+    case Activation::xielu: break;
   }
   return x;
 }
@@ -180,13 +181,22 @@ class Transformer {
     return 1 / (1 + std::exp(-score));
   }
 
+  double xielu(int layer, double x) const {
+    const auto number = [&](LayerVector slot) { return static_cast<double>(model_.vector(layer, slot)[0]); };
+    const double beta = number(LayerVector::xielu_beta), above = std::log1p(std::exp(number(LayerVector::xielu_alpha_p)));
+    const double below = beta + std::log1p(std::exp(number(LayerVector::xielu_alpha_n)));
+    if (x > 0) return above * x * x + beta * x;
+    return (std::expm1(std::min(x, number(LayerVector::xielu_eps))) - x) * below + beta * x;
+  }
+
   Row expert(int layer, int index, const Row& input) const {
     Row inner = times(model_.matrix(layer, LayerMatrix::up, index), input, model_.vector(layer, LayerVector::up_bias));
     if (c_.is_gated) {
       const Row gate = times(model_.matrix(layer, LayerMatrix::gate, index), input, model_.vector(layer, LayerVector::gate_bias));
       for (std::size_t i = 0; i < inner.size(); ++i) inner[i] *= activated(c_.activation, gate[i]);
     } else {
-      for (double& element : inner) element = activated(c_.activation, element);
+      for (double& element : inner)
+        element = c_.activation == Activation::xielu ? xielu(layer, element) : activated(c_.activation, element);
     }
     inner = normalized(c_.norm, inner, model_.vector(layer, LayerVector::feed_forward_sub_norm));
     return times(model_.matrix(layer, LayerMatrix::down, index), inner, model_.vector(layer, LayerVector::down_bias));

@@ -69,6 +69,8 @@ export async function loadWeights(
     for (const mapping of mappings) {
       const address = mapping.isVector ? heap.allocate(mapping.bytes) : reserve(heap, model, reader, mapping);
       if (mapping.isVector) vectors.set(mapping, address);
+      if (mapping.values !== undefined)
+        new Float32Array(heap.buffer, address, mapping.values.length).set(mapping.values);
       const progress = { mapping, missingBytes: mapping.bytes, leadingBytes: 0 };
       for (const slice of mapping.slices) {
         const targets = targetsByTensor.get(slice.tensor.name) ?? { list: [], first: 0 };
@@ -139,7 +141,7 @@ function pack(
 }
 
 function nameOf({ slices }: WeightMapping): string {
-  return slices[0]!.tensor.name;
+  return slices[0]?.tensor.name ?? "metadata";
 }
 
 /** Takes bytes of a slice, which come after those it has got before. `from` is their place in the slice. */

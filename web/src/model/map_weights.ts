@@ -172,6 +172,25 @@ class WeightMapper {
         this.#addMatrix(layer, role, feed_forward_size, hidden_size);
     }
     this.#addMatrix(layer, "down", hidden_size, feed_forward_size);
+    if (this.#names.layers.xielu !== undefined) this.#addXielu(layer, this.#stem(layer, "xielu"));
+  }
+
+  /** The parameters of an activation, which are tensors of one element, or lists in the metadata of GGUF. */
+  #addXielu(layer: number, stem: string): void {
+    for (const name of ["alpha_p", "alpha_n", "beta", "eps"] as const) {
+      const slot = slotOfVector(`xielu_${name}`);
+      const { reader } = this.#plan;
+      if (!reader.isGguf) {
+        this.#vector(layer, slot, 1, [this.#tensor(`${stem}.${name}`)]);
+        continue;
+      }
+      const key = `xielu.${name}`; // without the name of the architecture
+      const all = reader.source[key];
+      const value = Array.isArray(all) ? (all[layer] as unknown) : all;
+      if (!Number.isFinite(value)) reader.refuse("INVALID_FILE", key, "must have a finite number for each layer");
+      const place = { layer, slot, expert: 0, isVector: true, rows: 1, columns: 1, added: 0 };
+      this.mappings.push({ ...place, format: "f32", bytes: 4, slices: [], values: [value as number] });
+    }
   }
 
   #addExperts(layer: number): void {

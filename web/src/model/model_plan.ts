@@ -40,7 +40,7 @@ export interface ModelPlan {
 
 const NORMS = ["rms", "layer"];
 const QUERY_KEY_NORMS = ["none", "head", "each_head", "all_heads", "rotated"];
-const ACTIVATIONS = ["silu", "gelu", "gelu_tanh", "relu2"];
+const ACTIVATIONS = ["silu", "gelu", "gelu_tanh", "relu2", "xielu"];
 const EXPERT_WEIGHTS = ["softmax", "sigmoid"];
 const NO_FACTORS: Factors = {
   attention_scale: NaN,

@@ -26,6 +26,10 @@ export const LAYER_VECTORS = [
   "feed_forward_sub_norm",
   "router_bias",
   "shared_expert_gate",
+  "xielu_alpha_p",
+  "xielu_alpha_n",
+  "xielu_beta",
+  "xielu_eps",
 ] as const;
 /** @internal */
 export type VectorRole = (typeof LAYER_VECTORS)[number];
@@ -48,12 +52,12 @@ export type FusedRole = "query_key_value" | "gate_up";
 export type ExpertRole = `${"expert" | "shared"}_${"gate" | "up" | "down" | "gate_up"}`;
 
 /**
- * Names of a layer's tensors, without the layer prefix and without `.weight` (`router_bias` is the whole name). `{e}`
+ * Names of a layer's tensors, without the layer prefix and without `.weight` (`router_bias` and `xielu` are whole names). `{e}`
  * stands for the index of an expert, `{h}` for that of a head. Without `{e}`, one tensor stores all experts in order.
  * @internal
  */
 export type LayerNames = Partial<
-  Record<MatrixRole | NormRole | FusedRole | ExpertRole | "router_bias" | "shared_expert_gate", string>
+  Record<MatrixRole | NormRole | FusedRole | ExpertRole | "router_bias" | "shared_expert_gate" | "xielu", string>
 >;
 
 /** Names of a model's tensors. @internal */

@@ -34,8 +34,10 @@ export interface WeightMapping extends WeightPlace {
   readonly bytes: number;
   /** Format in the core, and the bytes that the core reserves for a matrix. Those of the file, unless the weight is quantized. */
   readonly loaded: { readonly format: WeightFormatName; readonly bytes: number };
-  /** In the order of their targets, at least one. */
+  /** In the order of their targets; empty for values that are not in a tensor. */
   readonly slices: readonly TensorSlice[];
+  /** The elements of a vector that the metadata of a file has, in f32. */
+  readonly values?: readonly number[];
 }
 
 /** Consecutive rows of a tensor. @internal */

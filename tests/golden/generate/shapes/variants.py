@@ -64,6 +64,7 @@ CONFIGS = {
     "hunyuan": {"model_type": "hunyuan_v1_dense", **NARROW, **RMS, **rope(1000.0)},
     "seed_oss": {"model_type": "seed_oss", **NARROW, **RMS, **rope(1000.0), "attention_out_bias": False},
     "arcee": {"model_type": "arcee", **NARROW, **RMS, **rope(1000.0)},
+    "apertus": {"model_type": "apertus", **NARROW, **RMS, **rope(1000.0)},
     "nemotron": {
         "model_type": "nemotron",
         **WIDE,
@@ -206,6 +207,7 @@ GGUF = {
     "hunyuan_v1_moe": "hunyuan-moe",
     "seed_oss": "seed_oss",
     "arcee": "arcee",
+    "apertus": "apertus",
     "nemotron": "nemotron",
     "starcoder2": "starcoder2",
     "bitnet": "bitnet",

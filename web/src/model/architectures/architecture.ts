@@ -3,7 +3,7 @@ import type { ConfigReader } from "../config_reader.js";
 import type { LayerNames, MatrixRole, NormRole, TensorNames } from "../tensor_names.js";
 
 /** @internal */
-export type ActivationName = "silu" | "gelu" | "gelu_tanh" | "relu2";
+export type ActivationName = "silu" | "gelu" | "gelu_tanh" | "relu2" | "xielu";
 
 /** Numbers in which architectures differ, under the names of the core (src/transformer/model_config.h). @internal */
 export interface Factors {

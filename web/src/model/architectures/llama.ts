@@ -4,7 +4,7 @@ import type { ConfigReader } from "../config_reader.js";
 import { sameWindow, slidingWindows } from "../sliding_windows.js";
 import { llamaNames } from "../tensor_names.js";
 import type { Architecture, ExpertConfig, Factors } from "./architecture.js";
-import { biasesIf, HIDDEN, hiddenActivation, LAYERS, llama, PRE_NORMS, QKV } from "./common.js";
+import { biasesIf, HIDDEN, hiddenActivation, LAYERS, llama, PRE_NORMS, QK_NORMS, QKV } from "./common.js";
 import { readExperts } from "./experts.js";
 
 const ALL = [...QKV, "output", "gate", "up", "down"] as const;
@@ -92,6 +92,21 @@ export const LLAMA_ROWS: readonly Architecture[] = [
         down: "feed_forward.w2",
       },
     },
+  },
+  {
+    ...llama,
+    huggingFace: ["apertus"],
+    gguf: ["apertus"],
+    activation: "xielu",
+    isGated: false,
+    norms: () => [...PRE_NORMS, ...QK_NORMS],
+    queryKeyNorm: () => "head",
+    ggufNames: { xielu: "" },
+    names: llamaNames({
+      attention_norm: "attention_layernorm",
+      feed_forward_norm: "feedforward_layernorm",
+      xielu: "mlp.act_fn",
+    }),
   },
   {
     ...llama,

@@ -36,7 +36,6 @@ const MISSING: Readonly<Record<string, string>> = {
   "a router that reads the input of attention": "smallthinker",
   "smaller experts beside each expert": "grovemoe",
   "a clamped activation": "maple",
-  "an activation with parameters (xIELU)": "apertus",
   "attention sinks": "gpt-oss mimo2 granite_swa gpt_oss mimo_v2_flash granitemoe_swa",
   "chunked attention": "llama4 llama4_text",
   "an embedding for each layer": "gemma3n gemma4 gemma3n_text gemma4_text",
