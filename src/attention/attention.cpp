@@ -28,7 +28,7 @@ Status check_attention(const KeyValues& kv, const Queries& queries, const Positi
   if (queries.heads % kv.heads != 0) return Status::heads_not_grouped;
   if (positions.rows != 1 || positions.tokens != queries.tokens) return Status::shape_out_of_range;
   if (options.causal && queries.tokens > kv.tokens) return Status::more_queries_than_keys;
-  if (options.window < 1) return Status::window_out_of_range;
+  if (options.window < 1 || options.chunk < 0) return Status::window_out_of_range;
   if (options.sink_tokens < 0) return Status::sink_tokens_out_of_range;
   if (options.sinks != nullptr && !are_finite(options.sinks, queries.heads)) return Status::sinks_not_finite;
   if (options.soft_cap != 0 && !(options.soft_cap >= 1e-3 && options.soft_cap <= 1e6)) return Status::soft_cap_out_of_range;

@@ -28,7 +28,9 @@ class Mask {
   // The keys that at least one of the queries in slots [first, last], both inclusive, sees.
   VisibleKeys visible_to(int first, int last) const {
     const int end = options_.causal ? std::min(last + 1, keys_) : window_end(last);
-    const int begin = std::max(0, first - std::min(options_.window - 1, std::max(first, 0)));
+    const int in_window = first - std::min(options_.window - 1, std::max(first, 0));
+    const int in_chunk = options_.chunk > 0 ? first - first % options_.chunk : 0;
+    const int begin = std::max({0, in_window, in_chunk});
     const int sinks = std::min(options_.sink_tokens, options_.causal ? end : keys_);
     return {{0, sinks}, {std::max(begin, sinks), end}};
   }

@@ -84,7 +84,8 @@ void Pass::use_memory(float* memory, SoftmaxState* states) {
 }
 
 std::int64_t Pass::work() const {
-  const std::int64_t visible = std::int64_t{options_.window} + options_.sink_tokens + tile_tokens_;
+  const int seen = options_.chunk > 0 ? std::min(options_.window, options_.chunk) : options_.window;
+  const std::int64_t visible = std::int64_t{seen} + options_.sink_tokens + tile_tokens_;
   return std::int64_t{2} * rows_ * dim_ * std::min<std::int64_t>(kv_.tokens, visible);
 }
 

@@ -63,6 +63,7 @@ struct AttentionOptions {
   double scale = 1;              // multiplies q · k
   bool causal = true;            // a query sees no key after its own slot
   int window = kNoWindow;        // a query sees the last `window` keys up to its own slot; if not causal, keys less than `window` away
+  int chunk = 0;                 // a query sees no key before its own chunk of so many slots, counted from slot 0 (Llama 4); 0: no chunks
   int sink_tokens = 0;           // the first keys of the sequence stay visible outside the window (StreamingLLM, arXiv:2309.17453)
   const float* sinks = nullptr;  // [heads] logits that count in the softmax sum but have no value (gpt-oss)
   double soft_cap = 0;           // s becomes cap · tanh(s / cap) (Gemma 2); 0: no cap
