@@ -35,7 +35,7 @@ struct KvCacheConfig {
 // New tokens of a layer. Batch row i belongs to sequence i; a single row belongs to the sequence that the call names.
 struct NewTokens {
   HeadTensor keys;             // source only, not rotated; f32, f16 or bf16
-  HeadTensor values;           // source only; shape, layout and type of the keys
+  HeadTensor values;           // source only; shape, layout and type of the keys; not read if the layer has no values of its own
   HeadTensor queries;          // rotated in place (source == target), or source null; batches, tokens and layout of the keys, any type
   bool has_positions = false;  // false: tokens keep the positions from an earlier layer; others follow the sequence's largest position
   Positions positions;
@@ -75,6 +75,10 @@ class KvCache {
   // fit their storage once rotated. On failure nothing changes, with one exception: keys may already be re-rotated to the plan of the
   // longer length. The next append re-rotates them back if needed.
   Status append(int layer, int sequence, const NewTokens& tokens);
+
+  // Rotates more queries in place (source == target), at the positions of the newest tokens of a layer, as append() would: for a layer that
+  // reads the keys and values of another. `sequence` may be kAllSequences.
+  Status rotate_queries(int layer, int sequence, const HeadTensor& queries);
 
   // Attends from queries that append() has rotated: the newest tokens of their sequences. f32, any layout; target may be source. `sequence`
   // may be kAllSequences. options.position is ignored for layers with a rope. A scale of NaN means default_scale().
@@ -158,6 +162,8 @@ class KvCache {
   Status check_elements(int layer, const HeadTensor& tensor, int row, float limit, Status refusal, float& largest);
   Positions positions_of(const KvSequence& cached, const NewTokens& tokens, int known) const;
   Status write_tokens(int layer, KvSequence& cached, const NewTokens& tokens, int row);
+  void rotate_piece(Rope& rope, const KvSequence& cached, int slot, const HeadTensor& queries, int row, int token, int count,
+                    bool has_rows);
   void write_piece(int layer, KvSequence& cached, const NewTokens& tokens, int row, int token, int count);
 
   // kv_cache_retune.cpp

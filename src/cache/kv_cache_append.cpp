@@ -75,8 +75,10 @@ Status KvCache::check_append(int layer, const Range& range, const NewTokens& tok
   const Shape& shape = tokens.keys.shape;
   if (shape.batches != range.count) return Status::batch_mismatch;
   if (shape.heads != expected.heads || shape.head_dim != expected.head_dim) return Status::key_value_heads_mismatch;
-  if (const Status status = check_same_tokens(tokens.values, tokens.keys); status != Status::ok) return status;
-  if (tokens.values.shape.heads != shape.heads || tokens.values.dtype != tokens.keys.dtype) return Status::key_value_shapes_differ;
+  if (expected.has_values()) {
+    if (const Status status = check_same_tokens(tokens.values, tokens.keys); status != Status::ok) return status;
+    if (tokens.values.shape.heads != shape.heads || tokens.values.dtype != tokens.keys.dtype) return Status::key_value_shapes_differ;
+  }
   if (tokens.queries.source != nullptr) {
     if (check_same_tokens(tokens.queries, tokens.keys) != Status::ok) return Status::query_shape_out_of_range;
     if (tokens.queries.shape.heads % shape.heads != 0) return Status::heads_not_grouped;
@@ -186,6 +188,7 @@ Status KvCache::check_part(int layer, const KvSequence& cached, const NewTokens&
     return status;
   }
   if (stores_rotated_keys(layer)) part.largest_key = static_cast<float>(largest_key * xpos);
+  if (!geometry_.layer(layer).has_values()) return Status::ok;
   return check_elements(layer, tokens.values, row, limit, Status::value_not_finite, largest_value);
 }
 
@@ -253,13 +256,48 @@ void KvCache::write_piece(int layer, KvSequence& cached, const NewTokens& tokens
       const int rotation = static_cast<int>(rotation_of(plan.pairing, false));
       rotate_kernels_->rotate[rotation][0]({span, span, dim, dim, pairs, cos_.data(), sin_.data(), pairs, count});
     });
-    store(tokens.values, geometry.value_offset, head, [] {});
+    if (geometry.has_values()) store(tokens.values, geometry.value_offset, head, [] {});
   }
-  if (rope == nullptr || tokens.queries.source == nullptr) return;
-  const FrequencyPlan& plan = rope->plan();
-  if (!plan.xpos_scale.empty()) use_rows(Role::query);
-  rotate(*rotate_kernels_, rotation_of(plan.pairing, false), tokens.queries, {plan.rotary_offset, plan.rotary_dim},
-         {cos_.data(), sin_.data()}, {row, 1, token, count});
+  if (rope != nullptr && tokens.queries.source != nullptr)
+    rotate_piece(*rope, cached, slot, tokens.queries, row, token, count, rope->plan().xpos_scale.empty());
+}
+
+// Rotates queries [token, token + count), which share a page, at the positions from `slot` on. `has_rows`: cos_ and sin_ are already those
+// of the positions.
+void KvCache::rotate_piece(Rope& rope, const KvSequence& cached, int slot, const HeadTensor& queries, int row, int token, int count,
+                           bool has_rows) {
+  const FrequencyPlan& plan = rope.plan();
+  if (!has_rows) {
+    const Positions at = {0, cached.page_positions(slot / kBlockTokens), geometry_.axes(), 1, kBlockTokens};
+    rope.write_rows(at, {0, slot % kBlockTokens, count}, {Role::query, false}, cos_.data(), sin_.data());
+  }
+  rotate(*rotate_kernels_, rotation_of(plan.pairing, false), queries, {plan.rotary_offset, plan.rotary_dim}, {cos_.data(), sin_.data()},
+         {row, 1, token, count});
+}
+
+Status KvCache::rotate_queries(int layer, int sequence, const HeadTensor& queries) {
+  if (const Status status = check_layer(layer, sequence); status != Status::ok) return status;
+  if (const Status status = check_tensor(queries); status != Status::ok) return status;
+  const Range range = range_of(sequence);
+  const KvGeometry::Layer& geometry = geometry_.layer(layer);
+  if (queries.shape.batches != range.count) return Status::batch_mismatch;
+  if (queries.shape.head_dim != geometry.head_dim) return Status::query_shape_out_of_range;
+  for (int row = 0; row < range.count; ++row) {
+    if (sequences_[range.first + row].written(layer) < queries.shape.tokens) return Status::token_count_out_of_range;
+  }
+  if (geometry.rope == kNoRope) return Status::ok;
+  Rope& rope = ropes_[geometry.rope];
+  for (int row = 0; row < range.count; ++row) {
+    const KvSequence& cached = sequences_[range.first + row];
+    if (const Status status = rope.use_length(cached.planned_length(geometry.rope)); status != Status::ok) return status;
+    const int first = cached.written(layer) - queries.shape.tokens;
+    for (int token = 0; token < queries.shape.tokens;) {
+      const int step = std::min(queries.shape.tokens - token, kBlockTokens - (first + token) % kBlockTokens);
+      rotate_piece(rope, cached, first + token, queries, row, token, step, false);
+      token += step;
+    }
+  }
+  return Status::ok;
 }
 
 }  // namespace ropewalk

@@ -260,7 +260,8 @@ bool KvCache::are_finite(const KvSequence& cached) {
     for (int first = 0; first < cached.written(index); first += kBlockTokens) {
       const int count = std::min(kBlockTokens, cached.written(index) - first), dim = padded_dim(layer.head_dim);
       const StoredRows rows = {static_cast<std::ptrdiff_t>(layer.row_bytes), dim, count, layer.head_dim};
-      for (const std::size_t offset : {layer.key_offset, layer.value_offset}) {
+      for (int part = 0; part < layer.parts(); ++part) {
+        const std::size_t offset = layer.part_offset(part);
         for (int head = 0; head < layer.heads; ++head) {
           kernels_->load[static_cast<int>(geometry_.type())](rows, cached.page(first / kBlockTokens) + offset + layer.row(head, 0),
                                                              rows_.data());

@@ -17,11 +17,11 @@ Status KvGeometry::prepare(std::span<const KvLayer> layers, RowType type, int ax
       return Status::cache_layers_out_of_range;
     }
     Layer& shape = result[i];
-    shape = {layer.kv_heads, layer.head_dim, layer.rope, row_bytes(type, layer.head_dim), offset, 0};
+    shape = {layer.kv_heads, layer.head_dim, layer.rope, row_bytes(type, layer.head_dim), offset, offset};
     const double keys_bytes = static_cast<double>(shape.heads) * kBlockTokens * static_cast<double>(shape.row_bytes);
     if (2 * keys_bytes > static_cast<double>(SIZE_MAX - kCacheLine - offset)) return Status::out_of_memory;  // size_t has 32 bits in wasm
-    shape.value_offset = offset + shape.keys_bytes();
-    offset += 2 * shape.keys_bytes();
+    if (layer.has_values) shape.value_offset = offset += shape.keys_bytes();
+    offset += shape.keys_bytes();
   }
   layers_ = std::move(result);
   type_ = type;

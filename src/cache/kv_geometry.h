@@ -2,7 +2,7 @@
 // data.
 //
 //   page    positions [axes][kBlockTokens] f64, then layer after layer
-//   layer   keys [kv_heads][kBlockTokens][row], then values in the same way     row: row_storage.h
+//   layer   keys [kv_heads][kBlockTokens][row], then values in the same way, if it has its own     row: row_storage.h
 //
 // A sequence takes ceil(tokens / kBlockTokens) · page_bytes bytes, where
 //   page_bytes = kBlockTokens · (8 · axes + sum over layers of 2 · kv_heads · row_bytes(type, head_dim)), rounded up to a cache line.
@@ -24,7 +24,8 @@ constexpr int kNoRope = -1;
 struct KvLayer {
   int kv_heads = 0;
   int head_dim = 0;
-  int rope = kNoRope;  // index of the cache's rope that rotates its keys
+  int rope = kNoRope;      // index of the cache's rope that rotates its keys
+  bool has_values = true;  // false: its keys are also its values (multi-head latent attention, DeepSeek-V2, arXiv:2405.04434)
 };
 
 class KvGeometry {
@@ -34,11 +35,14 @@ class KvGeometry {
     int head_dim;
     int rope;
     std::size_t row_bytes;
-    std::size_t key_offset;  // bytes from the start of a page
-    std::size_t value_offset;
+    std::size_t key_offset;    // bytes from the start of a page
+    std::size_t value_offset;  // key_offset if the layer has no values of its own
 
     // Offset in bytes of the row of a head and token, from the start of the layer's keys or values in a page.
     std::size_t row(int head, int token) const { return (static_cast<std::size_t>(head) * kBlockTokens + token) * row_bytes; }
+    bool has_values() const { return value_offset != key_offset; }
+    int parts() const { return has_values() ? 2 : 1; }  // keys, and values
+    std::size_t part_offset(int part) const { return part == 0 ? key_offset : value_offset; }
     std::size_t keys_bytes() const { return static_cast<std::size_t>(heads) * kBlockTokens * row_bytes; }
   };
 

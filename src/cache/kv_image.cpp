@@ -17,7 +17,7 @@ struct GeometryHeader {
 };
 
 struct LayerHeader {
-  std::int32_t heads, head_dim, rope, written;
+  std::int32_t heads, head_dim, rope, written;  // a negative head_dim: no values of its own
 };
 
 // Followed by inv_freq [pairs] f64, axis_of_pair [pairs] f64 and, with xPos, xpos_scale [pairs] f64.
@@ -25,6 +25,8 @@ struct PlanHeader {
   std::int32_t head_dim, rotary_dim, rotary_offset, pairing, precision, axes, has_xpos, reserved;
   double attention_factor, xpos_scale_base, xpos_center;
 };
+
+std::int32_t saved_head_dim(const KvGeometry::Layer& layer) { return layer.has_values() ? layer.head_dim : -layer.head_dim; }
 
 std::size_t plan_bytes(std::size_t pairs, bool has_xpos) { return sizeof(PlanHeader) + (has_xpos ? 3 : 2) * pairs * sizeof(double); }
 
@@ -111,12 +113,12 @@ char* KvContent::next(std::size_t& size) {
   }
   for (; layer_ < geometry_->layers(); ++layer_, part_ = 0) {
     const KvGeometry::Layer& layer = geometry_->layer(layer_);
-    for (; part_ < 2; ++part_, head_ = 0) {
+    for (; part_ < layer.parts(); ++part_, head_ = 0) {
       for (; head_ < layer.heads; ++head_, page_ = 0) {
         const int tokens = std::min(kBlockTokens, sequence_->written(layer_) - page_ * kBlockTokens);
         if (tokens <= 0) continue;
         size = tokens * layer.row_bytes;
-        return sequence_->page(page_++) + (part_ == 0 ? layer.key_offset : layer.value_offset) + layer.row(head_, 0);
+        return sequence_->page(page_++) + layer.part_offset(part_) + layer.row(head_, 0);
       }
     }
   }
@@ -127,7 +129,7 @@ double KvContent::bytes(const KvGeometry& geometry, const KvSequence& sequence) 
   double bytes = static_cast<double>(sizeof(double)) * geometry.axes() * sequence.tokens();
   for (int index = 0; index < geometry.layers(); ++index) {
     const KvGeometry::Layer& layer = geometry.layer(index);
-    bytes += 2.0 * layer.heads * sequence.written(index) * static_cast<double>(layer.row_bytes);
+    bytes += static_cast<double>(layer.parts()) * layer.heads * sequence.written(index) * static_cast<double>(layer.row_bytes);
   }
   return bytes;
 }
@@ -158,7 +160,7 @@ Status KvImageWriter::open(KvCache& cache, int sequence) {
                          geometry.layers(), plans, cached.tokens(), cached.largest_key(), 0, planned_length});
   for (int index = 0; index < geometry.layers(); ++index) {
     const KvGeometry::Layer& layer = geometry.layer(index);
-    put(at, LayerHeader{layer.heads, layer.head_dim, layer.rope, cached.written(index)});
+    put(at, LayerHeader{layer.heads, saved_head_dim(layer), layer.rope, cached.written(index)});
   }
   for (int rope = 0; rope < plans; ++rope) put_plan(at, saved[rope]);
 
@@ -276,7 +278,7 @@ Status KvImageReader::read_header() {
   for (int index = 0; index < geometry.layers(); ++index) {
     const KvGeometry::Layer& layer = geometry.layer(index);
     const LayerHeader saved = get<LayerHeader>(at);
-    if (saved.heads != layer.heads || saved.head_dim != layer.head_dim || saved.rope != layer.rope) return Status::image_geometry;
+    if (saved.heads != layer.heads || saved.head_dim != saved_head_dim(layer) || saved.rope != layer.rope) return Status::image_geometry;
     if (saved.written < 0 || saved.written > header.tokens) return Status::image_content;
     restored_.note_written(index, saved.written);
   }

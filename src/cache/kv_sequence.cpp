@@ -83,7 +83,8 @@ void KvSequence::move_rows(int from, int to, int count) {
   }
   for (int index = 0; index < geometry_->layers(); ++index) {
     const KvGeometry::Layer& layer = geometry_->layer(index);
-    for (const std::size_t offset : {layer.key_offset, layer.value_offset}) {
+    for (int part = 0; part < layer.parts(); ++part) {
+      const std::size_t offset = layer.part_offset(part);
       for (int head = 0; head < layer.heads; ++head) {
         std::memmove(target + offset + layer.row(head, target_token), source + offset + layer.row(head, source_token),
                      count * layer.row_bytes);

@@ -16,6 +16,8 @@ import {
 import { Owned } from "../memory/owned.js";
 import type { RopeCore } from "../rope/core.js";
 
+/** Size of the core's KvLayer. */
+const LAYER_BYTES = 16;
 /** Tells the core that batch row i belongs to sequence i. */
 const ALL_SEQUENCES = -1;
 
@@ -52,13 +54,14 @@ export class KvCacheCore {
       rope,
       kvHeads,
       headDim,
+      hasValues,
       maxLength,
       dtype,
       keys: givenKeys,
       sequences = 1,
     } = checkOptions(options, OPTIONS);
     const { module } = heap;
-    const { layers, groups } = readLayers(heap, { layers: givenLayers, rope, kvHeads, headDim });
+    const { layers, groups } = readLayers(heap, { layers: givenLayers, rope, kvHeads, headDim, hasValues });
     const type = readDType(dtype);
     this.heap = heap;
     this.layers = layers;
@@ -126,13 +129,14 @@ export function kvCacheBytes(heap: Heap, options: KvCacheBytesOptions): number {
     rope,
     kvHeads,
     headDim,
+    hasValues,
     maxLength,
     dtype,
     keys,
     sequences: givenSequences = 1,
     length: givenLength,
   } = checkOptions(options, BYTES_OPTIONS);
-  const { layers, groups } = readLayers(heap, { layers: givenLayers, rope, kvHeads, headDim });
+  const { layers, groups } = readLayers(heap, { layers: givenLayers, rope, kvHeads, headDim, hasValues });
   const type = readDType(dtype);
   if (keys !== undefined) codeIn(KEY_MODES, keys, "keys");
   const sequences = wholeNumber(givenSequences, 1, 65536, "sequences");
@@ -168,12 +172,12 @@ function placeLayers<T>(
   call: (layers: number, ropes: number) => T,
 ): T {
   const words = Int32Array.from([
-    ...layers.flatMap(({ kvHeads, headDim, group }) => [kvHeads, headDim, group]),
+    ...layers.flatMap(({ kvHeads, headDim, group, hasValues }) => [kvHeads, headDim, group, Number(hasValues)]),
     ...ropes.map((rope) => rope.address),
   ]);
   return heap.borrow(words.byteLength, (address) => {
     heap.bytes(address, words.byteLength).set(new Uint8Array(words.buffer));
-    return call(address, address + layers.length * 12);
+    return call(address, address + layers.length * LAYER_BYTES);
   });
 }
 

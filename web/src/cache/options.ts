@@ -1,4 +1,4 @@
-import { wholeNumber } from "../base/checks.js";
+import { trueOrFalse, wholeNumber } from "../base/checks.js";
 import { checkOptions, type Given, optionNames } from "../base/options.js";
 import { isArray } from "../base/typed_arrays.js";
 import { flattenConfig } from "../config/flatten.js";
@@ -25,6 +25,11 @@ export interface CacheLayerOptions {
   kvHeads?: number;
   /** Elements of a head, 1 to 8192. Default: the rope's `head_dim`. */
   headDim?: number;
+  /**
+   * Whether it stores values. If not, its keys are also its values, as in multi-head latent attention, and `append()` doesn't read `v`. Default:
+   * true.
+   */
+  hasValues?: boolean;
 }
 
 /** Options of a KV cache. */
@@ -49,6 +54,7 @@ export interface KvCacheOptions extends CacheLayerOptions {
 export interface CacheLayer {
   kvHeads: number;
   headDim: number;
+  hasValues: boolean;
   /** Index of its rope group; −1 without RoPE. */
   group: number;
 }
@@ -64,6 +70,7 @@ export const CACHE_OPTIONS = {
   rope: true,
   kvHeads: true,
   headDim: true,
+  hasValues: true,
   layers: true,
   maxLength: true,
   dtype: true,
@@ -71,7 +78,12 @@ export const CACHE_OPTIONS = {
   sequences: true,
 } as const;
 
-const LAYER_OPTIONS = optionNames<CacheLayerOptions>("a layer", { rope: true, kvHeads: true, headDim: true });
+const LAYER_OPTIONS = optionNames<CacheLayerOptions>("a layer", {
+  rope: true,
+  kvHeads: true,
+  headDim: true,
+  hasValues: true,
+});
 
 /** The most layers of a cache. */
 const LARGEST_COUNT = 4096;
@@ -119,7 +131,13 @@ export function readLayers(
     if (headDim !== (ropeDim ?? headDim)) {
       fail("INVALID_ARGUMENT", field("headDim"), `must equal the rope's head_dim, ${ropeDim} (got ${headDim})`);
     }
-    return { kvHeads: wholeNumber(own.kvHeads ?? options.kvHeads, 1, 65536, field("kvHeads")), headDim, group };
+    const kvHeads = wholeNumber(own.kvHeads ?? options.kvHeads, 1, 65536, field("kvHeads"));
+    return {
+      kvHeads,
+      headDim,
+      hasValues: trueOrFalse(own.hasValues ?? options.hasValues ?? true, field("hasValues")),
+      group,
+    };
   });
   return { layers, groups };
 }
@@ -127,10 +145,11 @@ export function readLayers(
 function readLayer(given: unknown, index: number): CacheLayerOptions {
   const path = `layers[${index}]`;
   if (given === undefined) fail("INVALID_ARGUMENT", path, "must be an object (got undefined)");
-  const { rope, kvHeads, headDim } = checkOptions(given as CacheLayerOptions, LAYER_OPTIONS, path);
+  const { rope, kvHeads, headDim, hasValues } = checkOptions(given as CacheLayerOptions, LAYER_OPTIONS, path);
   return {
     ...(rope !== undefined && { rope }),
     ...(kvHeads !== undefined && { kvHeads }),
     ...(headDim !== undefined && { headDim }),
+    ...(hasValues !== undefined && { hasValues }),
   };
 }
