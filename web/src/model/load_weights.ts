@@ -6,7 +6,7 @@ import type { Heap } from "../memory/heap.js";
 import { crc32 } from "../base/crc32.js";
 import type { ConfigReader } from "./config_reader.js";
 import { SAMPLE_BYTES } from "./fingerprint.js";
-import type { TensorSlice, WeightMapping } from "./weight_mapping.js";
+import type { PickedUnits, TensorSlice, WeightMapping } from "./weight_mapping.js";
 
 /** A weight that is being loaded. */
 interface Progress {
@@ -37,7 +37,10 @@ interface Staging {
 const STAGING_BYTES = 1 << 20;
 const NO_BYTES = new Uint8Array(0);
 
-/** The slices of a tensor, in its order, and the first one that is still incomplete: chunks arrive in order too. */
+/**
+ * The slices of a tensor by their first bytes, and the first one that is still incomplete: chunks arrive in order too. Several weights may take
+ * units from the same bytes.
+ */
 interface Targets {
   readonly list: Target[];
   first: number;
@@ -84,19 +87,17 @@ export async function loadWeights(
     const copy = ({ name }: StoredTensor, offset: number, chunk: Uint8Array): void => {
       const targets = targetsByTensor.get(name)!;
       const end = offset + chunk.length;
-      for (
-        let target;
-        (target = targets.list[targets.first]) !== undefined && target.slice.from < end;
-        targets.first++
-      ) {
+      let target;
+      for (let i = targets.first; (target = targets.list[i]) !== undefined && target.slice.from < end; i++) {
         const { slice, progress } = target;
         const first = Math.max(offset, slice.from);
         const last = Math.min(end, slice.from + slice.bytes);
         if (first < last)
           receive(heap, target, first - slice.from, chunk.subarray(first - offset, last - offset), staging, reader);
         if (!progress.mapping.isVector) pack(heap, model, reader, progress);
-        if (slice.from + slice.bytes > end) break;
       }
+      while ((target = targets.list[targets.first]) !== undefined && target.slice.from + target.slice.bytes <= end)
+        targets.first++;
     };
     await files.read(
       [...targetsByTensor.keys()].map((name) => files.tensors.get(name)!),
@@ -157,12 +158,35 @@ function receive(
   const to = slice.to + from;
   const sample = SAMPLE_BYTES - from;
   if (sample > 0) target.sample = crc32(part.subarray(0, sample), target.sample);
+  if (slice.picked !== undefined) {
+    progress.missingBytes -= copyPicked(heap, slice.picked, address + slice.to, from, part);
+    return;
+  }
   if (isQuantized(progress.mapping)) {
     quantize(heap, target, to, part, staging, reader);
     return;
   }
   heap.bytes(address + to, part.length).set(part);
   addProgress(progress, to, part.length);
+}
+
+/** Copies the picked units of `bytes`, which start at byte `from` of their slice, and returns how many bytes that were. */
+function copyPicked(heap: Heap, picked: PickedUnits, address: number, from: number, bytes: Uint8Array): number {
+  const { unit, groups, width, first, step, count } = picked;
+  const target = heap.bytes(address, unit * groups * count);
+  let copied = 0;
+  for (let done = 0, length; done < bytes.length; done += length) {
+    const index = Math.floor((from + done) / unit);
+    const begin = from + done - index * unit; // chunks end anywhere
+    length = Math.min(unit - begin, bytes.length - done);
+    const group = Math.floor(index / width);
+    const place = (index - group * width - first) / step;
+    if (place < 0 || place >= count || !Number.isInteger(place)) continue;
+    const at = (place * groups + group) * unit + begin;
+    for (let i = 0; i < length; i++) target[at + i] = bytes[done + i]!;
+    copied += length;
+  }
+  return copied;
 }
 
 /** Quantizes the rows that are complete with `part`, and keeps the beginning of the next one. `to` is the place of `part` in the weight. */

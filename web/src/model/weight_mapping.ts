@@ -10,6 +10,25 @@ export interface TensorSlice {
   readonly bytes: number;
   /** Target of the first byte, from the start of the weight. */
   readonly to: number;
+  /** How the bytes are distributed; absent if they are copied as they are. */
+  readonly picked?: PickedUnits;
+}
+
+/**
+ * Some units of each group of a slice, collected by their place in the group: unit `first + k · step` of group g goes to place k · groups + g. So the
+ * units of one element and groups of one row transpose a matrix, and units of a row take every other row.
+ * @internal
+ */
+export interface PickedUnits {
+  /** Bytes of a unit. */
+  readonly unit: number;
+  readonly groups: number;
+  /** Units in a group. */
+  readonly width: number;
+  readonly first: number;
+  readonly step: number;
+  /** Units that are taken from each group. */
+  readonly count: number;
 }
 
 /** The place of a weight in the core, and its shape. @internal */
@@ -45,6 +64,10 @@ export interface TensorRows {
   readonly tensor: StoredTensor;
   readonly first: number;
   readonly count: number;
+  /** Of these rows, only one in each `step`: the one at `offset`. */
+  readonly every?: { readonly offset: number; readonly step: number };
+  /** The rows are columns of the weight: `count` of the tensor's columns from `first` on, `step` apart, become its rows. */
+  readonly transposed?: { readonly first: number; readonly step: number; readonly count: number };
 }
 
 /** Reports that a tensor can't be used as the weight that the config requires. */
@@ -83,12 +106,14 @@ export function assembleWeight(place: WeightPlace, parts: readonly TensorRows[],
   const { format } = sample;
   const block = WEIGHT_BLOCKS[format];
   let to = 0;
-  const slices = parts.map(({ tensor, first, count }) => {
+  const slices = parts.map((part) => {
+    const { tensor, first, count } = part;
     if (tensor.format !== format)
       refuse(tensor, `format must be ${format}, as that of the other parts of the same weight (got ${tensor.format})`);
     const columns = columnsOf(tensor);
-    if (!place.isVector && columns !== place.columns)
-      refuse(tensor, `must have ${place.columns} columns by the config (got ${columns})`);
+    const width = part.transposed === undefined ? columns : count;
+    if (!place.isVector && width !== place.columns)
+      refuse(tensor, `must have ${place.columns} columns by the config (got ${width})`);
     const [begin, length] = [first * columns, count * columns];
     const isInside = first >= 0 && count > 0 && begin + length <= (elementsOf(tensor.shape) ?? 0);
     if (!isInside || !Number.isInteger(first) || !Number.isInteger(count))
@@ -98,8 +123,9 @@ export function assembleWeight(place: WeightPlace, parts: readonly TensorRows[],
     const bytesOf = (elements: number): number => (elements / block.elements) * block.bytes;
     const slice = { tensor, from: bytesOf(begin), bytes: bytesOf(length), to };
     if (slice.from + slice.bytes > tensor.bytes) refuse(tensor, `has only ${tensor.bytes} bytes`);
-    to += slice.bytes;
-    return slice;
+    const picked = pickedUnits(part, columns, bytesOf, (message) => refuse(tensor, message));
+    to += picked === undefined ? slice.bytes : picked.unit * picked.groups * picked.count;
+    return picked === undefined ? slice : { ...slice, picked };
   });
   const bytes = tensorBytes(format, [place.rows, place.columns]);
   if (to !== bytes)
@@ -108,4 +134,30 @@ export function assembleWeight(place: WeightPlace, parts: readonly TensorRows[],
       `has ${to} bytes in ${format}, but ${place.rows} × ${place.columns} by the config take ${bytes ?? "other ones"}`,
     );
   return { ...place, format, bytes, loaded: { format, bytes }, slices };
+}
+
+/** The units of a part that the weight has; undefined if it has all of them in their order. */
+function pickedUnits(
+  { tensor, count, every, transposed }: TensorRows,
+  columns: number,
+  bytesOf: (elements: number) => number,
+  refuse: (message: string) => never,
+): PickedUnits | undefined {
+  if (transposed !== undefined) {
+    const { first, step, count: taken } = transposed;
+    if (WEIGHT_BLOCKS[tensor.format].elements !== 1) refuse(`can't be transposed in ${tensor.format}`);
+    if (first + (taken - 1) * step >= columns)
+      refuse(`has ${columns} columns, but the config requires ${first + (taken - 1) * step + 1}`);
+    return { unit: bytesOf(1), groups: count, width: columns, ...transposed };
+  }
+  if (every === undefined) return undefined;
+  if (count % every.step !== 0) refuse(`has ${count} rows where the config requires a multiple of ${every.step}`);
+  return {
+    unit: bytesOf(columns),
+    groups: count / every.step,
+    width: every.step,
+    first: every.offset,
+    step: 1,
+    count: 1,
+  };
 }
