@@ -25,6 +25,11 @@ struct ModelFields {
   int experts, expert_size, shared_expert_size, experts_used, expert_weight;
   bool normalizes_experts;
   double expert_scale;
+  bool scales_expert_input, normalizes_values;
+  int expert_groups, expert_groups_used, expert_group_best;
+  int latent_size, latent_rotated, latent_plain, latent_value, latent_query;
+  int per_layer_size, per_layer_vocabulary, streams, active_stream, laurel_size;
+  double gate_slope, gate_limit, temperature_scale, temperature_floor_scale, temperature_offset, latent_norm_epsilon;
 };
 
 ModelConfig config_of(const ModelFields& f) {
@@ -50,7 +55,17 @@ ModelConfig config_of(const ModelFields& f) {
   config.experts = f.experts;
   config.expert_size = f.expert_size;
   config.shared_expert_size = f.shared_expert_size;
-  config.routing = {f.experts_used, static_cast<ExpertWeight>(f.expert_weight), f.normalizes_experts, static_cast<float>(f.expert_scale)};
+  config.routing = {f.experts_used,        static_cast<ExpertWeight>(f.expert_weight),
+                    f.normalizes_experts,  static_cast<float>(f.expert_scale),
+                    f.scales_expert_input, f.expert_groups,
+                    f.expert_groups_used,  f.expert_group_best};
+  config.gate_slope = static_cast<float>(f.gate_slope);
+  config.gate_limit = static_cast<float>(f.gate_limit);
+  config.normalizes_values = f.normalizes_values;
+  config.temperature = {f.temperature_scale, f.temperature_floor_scale, f.temperature_offset};
+  config.latent = {f.latent_size, f.latent_rotated, f.latent_plain, f.latent_value, f.latent_query};
+  config.latent_norm = {config.norm.kind, static_cast<float>(f.latent_norm_epsilon)};
+  config.per_layer = {f.per_layer_size, f.per_layer_vocabulary, f.streams, f.active_stream, f.laurel_size};
   return config;
 }
 
@@ -63,15 +78,32 @@ Address create(bool scalar) {
 }
 void destroy(Address model) { delete at<Model>(model); }
 
-// layers: [config.layers][2], the window (0: none) and whether the layer has experts.
+// A layer's config in 4-byte words, in the order of LayerConfig.
+struct LayerFields {
+  int window, has_experts, chunk, head_dim, kv_heads, feed_forward_size, keys_of, values_are_keys, has_temperature, has_unit_heads;
+  float gate_deviations;
+};
+
+// layers: [config.layers] of LayerFields; a window of 0 is none.
 int configure(Address model, const ModelFields& fields, Address layers) {
   const ModelConfig config = config_of(fields);
   if (config.layers < 1 || config.layers > kMaxLayers) return static_cast<int>(Status::model_shape_out_of_range);
   Buffer<LayerConfig> configs;
   if (!configs.resize(config.layers)) return static_cast<int>(Status::out_of_memory);
   for (int i = 0; i < config.layers; ++i) {
-    const int* layer = at<int>(layers) + 2 * i;
-    configs[i] = {layer[0] == 0 ? kNoWindow : layer[0], layer[1] != 0};
+    const LayerFields& f = at<LayerFields>(layers)[i];
+    configs[i] = {f.window == 0 ? kNoWindow : f.window,
+                  f.has_experts != 0,
+                  f.chunk,
+                  f.head_dim,
+                  f.kv_heads,
+                  f.feed_forward_size,
+                  f.keys_of,
+                  f.values_are_keys != 0,
+                  f.has_temperature != 0,
+                  f.has_unit_heads != 0,
+                  f.gate_deviations,
+                  0};
   }
   return static_cast<int>(model_at(model).weights.configure(config, configs.data()));
 }
@@ -168,7 +200,28 @@ EMSCRIPTEN_BINDINGS(ropewalk_transformer) {
       .field("experts_used", &ModelFields::experts_used)
       .field("expert_weight", &ModelFields::expert_weight)
       .field("normalizes_experts", &ModelFields::normalizes_experts)
-      .field("expert_scale", &ModelFields::expert_scale);
+      .field("expert_scale", &ModelFields::expert_scale)
+      .field("scales_expert_input", &ModelFields::scales_expert_input)
+      .field("normalizes_values", &ModelFields::normalizes_values)
+      .field("expert_groups", &ModelFields::expert_groups)
+      .field("expert_groups_used", &ModelFields::expert_groups_used)
+      .field("expert_group_best", &ModelFields::expert_group_best)
+      .field("latent_size", &ModelFields::latent_size)
+      .field("latent_rotated", &ModelFields::latent_rotated)
+      .field("latent_plain", &ModelFields::latent_plain)
+      .field("latent_value", &ModelFields::latent_value)
+      .field("latent_query", &ModelFields::latent_query)
+      .field("per_layer_size", &ModelFields::per_layer_size)
+      .field("per_layer_vocabulary", &ModelFields::per_layer_vocabulary)
+      .field("streams", &ModelFields::streams)
+      .field("active_stream", &ModelFields::active_stream)
+      .field("laurel_size", &ModelFields::laurel_size)
+      .field("gate_slope", &ModelFields::gate_slope)
+      .field("gate_limit", &ModelFields::gate_limit)
+      .field("temperature_scale", &ModelFields::temperature_scale)
+      .field("temperature_floor_scale", &ModelFields::temperature_floor_scale)
+      .field("temperature_offset", &ModelFields::temperature_offset)
+      .field("latent_norm_epsilon", &ModelFields::latent_norm_epsilon);
   function("model_create", &create);
   function("model_destroy", &destroy);
   function("model_configure", &configure);

@@ -120,8 +120,7 @@ Status make_plan(const RopeConfig& config, double sequence_length, FrequencyPlan
   return Status::ok;
 }
 
-double query_temperature(const FrequencyPlan& plan, double position) {
-  const QueryTemperature& temperature = plan.query_temperature;
+double query_temperature(const QueryTemperature& temperature, double position) {
   if (temperature.scale == 0) return 1;
   const double steps = std::floor((position + temperature.offset) / temperature.floor_scale);
   return 1 + temperature.scale * reproducible_log(1 + std::fmax(steps, 0));

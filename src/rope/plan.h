@@ -46,7 +46,8 @@ struct FrequencyPlan {
 // On failure returns the first error of the config and leaves `plan` unchanged.
 Status make_plan(const RopeConfig& config, double sequence_length, FrequencyPlan& plan);
 
-// Returns the factor of a query at `position` (on axis 0), or 1 if the plan has no temperature.
-double query_temperature(const FrequencyPlan& plan, double position);
+// Returns the factor of a query at `position` (on axis 0), or 1 if there is no temperature.
+double query_temperature(const QueryTemperature& temperature, double position);
+inline double query_temperature(const FrequencyPlan& plan, double position) { return query_temperature(plan.query_temperature, position); }
 
 }  // namespace ropewalk

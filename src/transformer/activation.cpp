@@ -2,6 +2,8 @@
 
 #include <wasm_simd128.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <initializer_list>
 
@@ -48,7 +50,8 @@ v128_t relu2(v128_t x) {
 
 v128_t activated(Activation activation, v128_t x) {
   switch (activation) {
-    case Activation::silu: return silu(x);
+    case Activation::silu:
+    case Activation::clamped_silu: return silu(x);
     case Activation::gelu: return gelu(x);
     case Activation::gelu_tanh: return gelu_tanh(x);
     case Activation::relu2: return relu2(x);
@@ -104,6 +107,29 @@ void activate_xielu(const XieluParameters& parameters, float* x, std::ptrdiff_t 
 void activate_gated(Activation activation, float* gate, float* x, std::ptrdiff_t count) {
   activate(activation, gate, count);
   for (std::ptrdiff_t i = 0; i < count; ++i) x[i] *= gate[i];
+}
+
+void activate_clamped(float slope, float limit, float* gate, float* x, std::ptrdiff_t count) {
+  const auto activated = [=](v128_t g) {
+    g = wasm_f32x4_pmin(g, wasm_f32x4_splat(limit));
+    return gated_by_sigmoid(g, wasm_f32x4_mul(wasm_f32x4_splat(slope), g));
+  };
+  std::ptrdiff_t i = 0;
+  for (; i + 4 <= count; i += 4) wasm_v128_store(gate + i, activated(wasm_v128_load(gate + i)));
+  float last[4] = {};
+  std::memcpy(last, gate + i, (count - i) * sizeof(float));
+  wasm_v128_store(last, activated(wasm_v128_load(last)));
+  std::memcpy(gate + i, last, (count - i) * sizeof(float));
+  for (i = 0; i < count; ++i) x[i] = (std::clamp(x[i], -limit, limit) + 1) * gate[i];
+}
+
+void keep_largest(float deviations, float* x, int count) {
+  double mean = 0, squares = 0;
+  for (int i = 0; i < count; ++i) mean += x[i];
+  mean /= count;
+  for (int i = 0; i < count; ++i) squares += (x[i] - mean) * (x[i] - mean);
+  const float least = static_cast<float>(mean + deviations * std::sqrt(squares / count));
+  for (int i = 0; i < count; ++i) x[i] = x[i] < least ? 0 : x[i] - least;
 }
 
 }  // namespace ropewalk

@@ -28,7 +28,10 @@ Status Forward::run(const Weights& weights, KvCache& cache, int sequence, const 
 
   const int tokens_before = cache.sequence(sequence).tokens();
   embed(tokens);
+  const bool has_per_layer = config_->per_layer.size > 0;
+  if (has_per_layer) per_layer_.begin(projector(), weights, tokens, residual_.data());
   for (int layer = 0; layer < config_->layers && status_ == Status::ok; ++layer) run_layer(cache, sequence, layer);
+  if (has_per_layer) per_layer_.merge(projector(), weights, residual_.data());
   normalized(residual_.data(), weights[ModelVector::final_norm], weights[ModelVector::final_norm_bias]);
   keep_failure(thread_pool().status());
 
@@ -50,11 +53,13 @@ void Forward::embed(const int* tokens) {
 
 void Forward::run_layer(KvCache& cache, int sequence, int layer) {
   const LayerWeights& w = weights_->layer(layer);
-  const float* x = residual_.data();
+  float* x = residual_.data();
 
+  per_layer_.predict(projector(), *weights_, layer, x);
   const float* input = normalized(x, w[LayerVector::attention_norm], w[LayerVector::attention_norm_bias]);
   attend(cache, sequence, layer, input);
   if (!config_->is_parallel) add_to_residual(attention_out_, w[LayerVector::attention_post_norm]);
+  per_layer_.add_laurel(projector(), *weights_, layer, input, x);
 
   // in a parallel layer, feed-forward has the input of attention, unless it has its own norm
   const bool shares_input = config_->is_parallel && w[LayerVector::feed_forward_norm] == nullptr;
@@ -62,124 +67,168 @@ void Forward::run_layer(KvCache& cache, int sequence, int layer) {
   feed_forward(layer, input);
   if (config_->is_parallel) add_to_residual(attention_out_, w[LayerVector::attention_post_norm]);
   add_to_residual(feed_forward_out_, w[LayerVector::feed_forward_post_norm]);
+  per_layer_.end_layer(projector(), *weights_, layer, x);
+}
+
+void Forward::project_heads(int layer, const float* input) {
+  const ModelConfig& c = *config_;
+  const LayerConfig& l = weights_->layer_config(layer);
+  const LayerWeights& w = weights_->layer(layer);
+  if (c.latent.latent > 0) return latent_.project(projector(), c, w, input, queries_.data(), keys_.data());
+  const Product query = of(w[LayerMatrix::query], w[LayerVector::query_bias], queries_);
+  const Product key = of(w[LayerMatrix::key], w[LayerVector::key_bias], keys_);
+  const Product value = of(w[LayerMatrix::value], w[LayerVector::value_bias], values_);
+  set(inputs_, input, c.hidden_size);
+  if (l.keys_of != kOwnKeys) return project(Stage::query_key_value, inputs_, {query});
+  if (l.values_are_keys) {
+    project(Stage::query_key_value, inputs_, {query, key});
+    std::copy_n(keys_.data(), elements(count_, l.kv_heads * l.head_dim), values_.data());
+  } else {
+    project(Stage::query_key_value, inputs_, {query, key, value});
+  }
+  if (c.normalizes_values) normalize_rows(values_.data(), count_ * l.kv_heads, l.head_dim, ones_.data());
 }
 
 void Forward::attend(KvCache& cache, int sequence, int layer, const float* input) {
   const ModelConfig& c = *config_;
+  const LayerConfig& l = weights_->layer_config(layer);
   const LayerWeights& w = weights_->layer(layer);
-  set(inputs_, input, c.hidden_size);
-  project(Stage::query_key_value, inputs_,
-          {of(w[LayerMatrix::query], w[LayerVector::query_bias], queries_), of(w[LayerMatrix::key], w[LayerVector::key_bias], keys_),
-           of(w[LayerMatrix::value], w[LayerVector::value_bias], values_)});
+  project_heads(layer, input);
   const float *query_norm = w[LayerVector::query_norm], *key_norm = w[LayerVector::key_norm];
-  const bool is_norm_of_rotated = c.query_key_norm == QueryKeyNorm::rotated;
+  const bool is_norm_of_rotated = c.query_key_norm == QueryKeyNorm::rotated, has_keys = l.keys_of == kOwnKeys;
   if (is_norm_of_rotated) {
     // A weight that a cached key was multiplied by after its rotation would be in the way of another rotation, so both are the queries'.
-    for (int i = 0; i < c.head_dim; ++i) head_norms_[i] = query_norm[i] * key_norm[i], head_norms_[c.head_dim + i] = 1;
-    query_norm = head_norms_.data(), key_norm = query_norm + c.head_dim;
+    for (int i = 0; i < l.head_dim; ++i) head_norms_[i] = query_norm[i] * key_norm[i];
+    query_norm = head_norms_.data(), key_norm = ones_.data();
   }
-  if (!is_norm_of_rotated) normalize_heads(queries_.data(), c.heads, query_norm);
-  normalize_heads(keys_.data(), c.kv_heads, key_norm);
+  if (l.has_unit_heads) query_norm = key_norm = ones_.data();
+  if (!is_norm_of_rotated) normalize_heads(queries_.data(), c.heads, l.head_dim, query_norm);
+  if (has_keys) normalize_heads(keys_.data(), l.kv_heads, l.head_dim, key_norm);
   if (status_ != Status::ok) return;
 
-  const auto heads_of = [this, &c](float* source, float* target, int heads) {
-    return HeadTensor{source, target, DType::f32, Layout::thd, {1, count_, heads, c.head_dim}};
+  const auto heads_of = [this, &l](float* source, float* target, int heads) {
+    return HeadTensor{source, target, DType::f32, Layout::thd, {1, count_, heads, l.head_dim}};
   };
   NewTokens tokens;
   tokens.queries = heads_of(queries_.data(), queries_.data(), c.heads);
-  tokens.keys = heads_of(keys_.data(), nullptr, c.kv_heads);
-  tokens.values = heads_of(values_.data(), nullptr, c.kv_heads);
+  tokens.keys = heads_of(keys_.data(), nullptr, l.kv_heads);
+  tokens.values = heads_of(values_.data(), nullptr, l.kv_heads);
   {
     const StageTimer timer(Stage::rotate_and_append);
-    keep_failure(cache.append(layer, sequence, tokens));
+    keep_failure(has_keys ? cache.append(l.cache_layer, sequence, tokens) : cache.rotate_queries(l.cache_layer, sequence, tokens.queries));
   }
   if (status_ != Status::ok) return;
-  if (is_norm_of_rotated) normalize_heads(queries_.data(), c.heads, query_norm);
+  if (is_norm_of_rotated) normalize_heads(queries_.data(), c.heads, l.head_dim, query_norm);
 
-  const int query_size = c.heads * c.head_dim;
-  std::copy_n(queries_.data() + elements(count_ - 1, query_size), query_size, last_queries_.data() + elements(layer, query_size));
+  const int query_size = c.heads * l.head_dim;
+  std::copy_n(queries_.data() + elements(count_ - 1, query_size), query_size, last_queries_.data() + elements(layer, c.heads * c.head_dim));
+  AttentionOptions options = attention_options(*weights_, layer);
+  if (l.has_temperature) options.temperatures = temperatures_of(cache.sequence(sequence), count_);
   {
     const StageTimer timer(Stage::attention);
-    keep_failure(cache.attend(layer, sequence, heads_of(queries_.data(), attended_.data(), c.heads), attention_options(*weights_, layer)));
+    keep_failure(cache.attend(l.cache_layer, sequence, heads_of(queries_.data(), attended_.data(), c.heads), options));
   }
+  const float* heads = attended_.data();
+  if (c.latent.latent > 0) heads = latent_.values(projector(), c, w, heads);
   normalize_rows(attended_.data(), count_, query_size, w[LayerVector::attention_sub_norm]);
-  set(inner_, attended_.data(), query_size);
+  set(inner_, heads, w[LayerMatrix::output].columns);
   project(Stage::attention_output, inner_, {of(w[LayerMatrix::output], w[LayerVector::output_bias], attention_out_)});
 }
 
 AttentionOptions Forward::attention_options(const Weights& weights, int layer) {
+  const LayerConfig& l = weights.layer_config(layer);
   AttentionOptions options;
   options.scale = weights.config().attention_scale;
   options.soft_cap = weights.config().attention_soft_cap;
-  options.window = weights.layer_config(layer).window;
+  options.window = l.window;
+  options.chunk = l.chunk;
+  options.sinks = weights.layer(layer)[LayerVector::sinks];
   return options;
+}
+
+// Factors of the queries of the newest `count` tokens.
+const float* Forward::temperatures_of(const KvSequence& cached, int count) {
+  for (int t = 0; t < count; ++t)
+    temperatures_[t] = static_cast<float>(query_temperature(config_->temperature, cached.position(0, cached.tokens() - count + t)));
+  return temperatures_.data();
 }
 
 Status Forward::attention_weights(const Weights& weights, KvCache& cache, int sequence, int layer, float* out) {
   const ModelConfig& c = weights.config();
   if (layer < 0 || layer >= c.layers) return Status::layer_out_of_range;
   if (count_ == 0) return Status::token_count_out_of_range;
+  const LayerConfig& l = weights.layer_config(layer);
+  AttentionOptions options = attention_options(weights, layer);
+  if (l.has_temperature) options.temperatures = temperatures_of(cache.sequence(sequence), 1);
   const float* query = last_queries_.data() + elements(layer, c.heads * c.head_dim);
-  return cache.weights(layer, sequence, query, c.heads, attention_options(weights, layer), out);
+  return cache.weights(l.cache_layer, sequence, query, c.heads, options, out);
 }
 
 void Forward::feed_forward(int layer, const float* input) {
   const LayerWeights& w = weights_->layer(layer);
-  if (weights_->layer_config(layer).has_experts) return use_experts(w, input);
+  const LayerConfig& l = weights_->layer_config(layer);
+  if (l.has_experts) return use_experts(layer, input);
   set(inputs_, input, config_->hidden_size);
-  run_block(w.feed_forward(), count_, feed_forward_out_);
+  run_block(w.feed_forward(), l, count_, feed_forward_out_);
 }
 
-void Forward::run_block(const FeedForwardWeights& w, int rows, Buffer<float>& out) {
+void Forward::run_block(const FeedForwardWeights& w, const LayerConfig& layer, int rows, Buffer<float>& out) {
   const int size = w.up.rows;
   if (config_->is_gated) {
     project(Stage::gate_and_up, inputs_, {of(w.up, w.up_bias, up_), of(w.gate, w.gate_bias, gate_)});
   } else {
     project(Stage::gate_and_up, inputs_, {of(w.up, w.up_bias, up_)});
   }
-  activate_inner(w, rows, size);
+  activate_inner(w, layer, rows, size);
   normalize_rows(up_.data(), rows, size, w.sub_norm);
   inner_.set(up_.data(), size, rows, size);
   project(Stage::down, inner_, {of(w.down, w.down_bias, out)});
 }
 
-void Forward::activate_inner(const FeedForwardWeights& w, int rows, int size) {
+void Forward::activate_inner(const FeedForwardWeights& w, const LayerConfig& layer, int rows, int size) {
+  const ModelConfig& c = *config_;
   const StageTimer timer(Stage::activation);
   each_in_parallel(rows, kActivationWork * size, [&](int row) {
     float* up = up_.data() + elements(row, size);
-    if (config_->is_gated) {
-      activate_gated(config_->activation, gate_.data() + elements(row, size), up, size);
-    } else if (config_->activation == Activation::xielu) {
+    float* gate = gate_.data() + elements(row, size);
+    if (c.is_gated && layer.gate_deviations > kAllElements) keep_largest(layer.gate_deviations, gate, size);
+    if (!c.is_gated && c.activation == Activation::xielu) {
       activate_xielu(w.xielu, up, size);
+    } else if (!c.is_gated) {
+      activate(c.activation, up, size);
+    } else if (c.activation == Activation::clamped_silu) {
+      activate_clamped(c.gate_slope, c.gate_limit, gate, up, size);
     } else {
-      activate(config_->activation, up, size);
+      activate_gated(c.activation, gate, up, size);
     }
   });
 }
 
 // Runs each token through the experts that the router chose for it. Works expert by expert, so that each expert's weights are read once for
 // all its tokens.
-void Forward::use_experts(const LayerWeights& w, const float* input) {
+void Forward::use_experts(int layer, const float* input) {
   const ModelConfig& c = *config_;
+  const LayerWeights& w = weights_->layer(layer);
   set(inputs_, input, c.hidden_size);
-  project(Stage::gate_and_up, inputs_, {{&w[LayerMatrix::router], nullptr, router_.scores(), c.experts}});
+  project(Stage::gate_and_up, inputs_, {{&w[LayerMatrix::router], w[LayerVector::router_logit_bias], router_.scores(), c.experts}});
   router_.choose(count_, w[LayerVector::router_bias]);
   std::fill_n(feed_forward_out_.data(), elements(count_, c.hidden_size), 0.0f);
   for (int expert = 0; expert < c.experts; ++expert) {
     const int rows = router_.gather(expert, input, c.hidden_size, expert_in_.data());
     if (rows == 0) continue;
     inputs_.set(expert_in_.data(), c.hidden_size, rows, c.hidden_size);
-    run_block(w.expert(expert), rows, expert_in_);
+    run_block(w.expert(expert), weights_->layer_config(layer), rows, expert_in_);
     router_.scatter(expert, expert_in_.data(), c.hidden_size, feed_forward_out_.data());
   }
-  if (c.shared_expert_size > 0) use_shared_expert(w, input);
+  if (c.shared_expert_size > 0) use_shared_expert(layer, input);
 }
 
-void Forward::use_shared_expert(const LayerWeights& w, const float* input) {
+void Forward::use_shared_expert(int layer, const float* input) {
+  const LayerWeights& w = weights_->layer(layer);
   const int size = config_->hidden_size;
   const float* gate = w[LayerVector::shared_expert_gate];
   set(inputs_, input, size);
-  run_block(w.expert(config_->experts), count_, expert_in_);
+  run_block(w.expert(config_->experts), weights_->layer_config(layer), count_, expert_in_);
   each_in_parallel(count_, kRowWork * size, [&](int t) {
     const float* row = expert_in_.data() + elements(t, size);
     float* out = feed_forward_out_.data() + elements(t, size);
@@ -223,8 +272,7 @@ const float* Forward::normalized(const float* rows, const float* weight, const f
   return normed_.data();
 }
 
-void Forward::normalize_heads(float* rows, int heads, const float* weight) const {
-  const int head_dim = config_->head_dim;
+void Forward::normalize_heads(float* rows, int heads, int head_dim, const float* weight) const {
   switch (config_->query_key_norm) {
     case QueryKeyNorm::all_heads: return normalize_rows(rows, count_, heads * head_dim, weight);
     case QueryKeyNorm::each_head: return normalize_rows(rows, count_ * heads, head_dim, weight, heads);
@@ -256,13 +304,16 @@ Status Forward::check(const Weights& weights, const KvCache& cache, int sequence
   if (!weights.is_finished()) return Status::weight_missing;
   const ModelConfig& c = weights.config();
   const KvGeometry& geometry = cache.geometry();
-  if (geometry.layers() != c.layers) return Status::cache_geometry;
+  if (geometry.layers() != weights.cache_layers()) return Status::cache_geometry;
   for (int i = 0; i < c.layers; ++i) {
-    if (geometry.layer(i).heads != c.kv_heads || geometry.layer(i).head_dim != c.head_dim) return Status::cache_geometry;
+    const LayerConfig& l = weights.layer_config(i);
+    const KvGeometry::Layer& shape = geometry.layer(l.cache_layer);
+    if (shape.heads != l.kv_heads || shape.head_dim != l.head_dim || shape.has_values() != (c.latent.latent == 0))
+      return Status::cache_geometry;
   }
   if (sequence < 0 || sequence >= cache.sequences()) return Status::sequence_out_of_range;
   const KvSequence& cached = cache.sequence(sequence);
-  for (int i = 0; i < c.layers; ++i) {
+  for (int i = 0; i < geometry.layers(); ++i) {
     if (cached.written(i) != cached.tokens()) return Status::cache_geometry;
   }
   if (count < 1 || count > kForwardTokens) return Status::token_count_out_of_range;
@@ -287,7 +338,10 @@ bool Forward::allocate(const ModelConfig& c, int count) {
   for (Buffer<float>* buffer : {&gate_, &up_}) {
     if (!buffer->resize(rows(std::max({c.feed_forward_size, c.expert_size, c.shared_expert_size})))) return false;
   }
-  if (!head_norms_.resize(2 * c.head_dim)) return false;
+  if (!head_norms_.resize(c.head_dim) || !ones_.resize(c.head_dim) || !temperatures_.resize(count)) return false;
+  std::fill_n(ones_.data(), c.head_dim, 1.0f);
+  if (c.latent.latent > 0 && !latent_.allocate(c, count)) return false;
+  if (!per_layer_.allocate(c, count)) return false;
   return c.experts == 0 || (expert_in_.resize(rows(c.hidden_size)) && router_.resize(c.experts, c.routing, count));
 }
 

@@ -16,6 +16,8 @@
 
 #include "base/profile.h"
 #include "cache/kv_cache.h"
+#include "transformer/latent_attention.h"
+#include "transformer/per_layer.h"
 #include "transformer/router.h"
 #include "transformer/weights.h"
 
@@ -54,17 +56,20 @@ class Forward {
 
   void embed(const int* tokens);
   void run_layer(KvCache& cache, int sequence, int layer);
+  // Computes queries_, and keys_ and values_ if the layer has its own. Neither is rotated yet.
+  void project_heads(int layer, const float* input);
   void attend(KvCache& cache, int sequence, int layer, const float* input);
   void feed_forward(int layer, const float* input);
   // out = down(activation(gate x) · up x) for the `rows` rows of inputs_.
-  void run_block(const FeedForwardWeights& w, int rows, Buffer<float>& out);
+  void run_block(const FeedForwardWeights& w, const LayerConfig& layer, int rows, Buffer<float>& out);
   // Applies the activation to `rows` rows of up_ (and gate_), each of `size` floats.
-  void activate_inner(const FeedForwardWeights& w, int rows, int size);
-  void use_experts(const LayerWeights& w, const float* input);
-  void use_shared_expert(const LayerWeights& w, const float* input);
+  void activate_inner(const FeedForwardWeights& w, const LayerConfig& layer, int rows, int size);
+  void use_experts(int layer, const float* input);
+  void use_shared_expert(int layer, const float* input);
+  const float* temperatures_of(const KvSequence& cached, int count);
   // Returns the normalized rows, in normed_, or `rows` itself if there is no norm.
   const float* normalized(const float* rows, const float* weight, const float* bias);
-  void normalize_heads(float* rows, int heads, const float* weight) const;
+  void normalize_heads(float* rows, int heads, int head_dim, const float* weight) const;
   // Normalizes each of `count` rows of `size` floats in place by one of `weights` weights in turn, if there is a weight.
   void normalize_rows(float* rows, int count, int size, const float* weight, int weights = 1) const;
   void add_to_residual(Buffer<float>& rows, const float* post_norm);
@@ -72,6 +77,7 @@ class Forward {
   void set(Activations& x, const float* rows, int columns) { x.set(rows, columns, count_, columns); }
   // out = W x + bias, for all products at once.
   void project(Stage stage, Activations& x, std::initializer_list<Product> products);
+  Projector projector() { return {kernels_, &status_}; }
   static Product of(const WeightMatrix& w, const float* bias, Buffer<float>& out);
   // Keeps the first failure. The steps after it do nothing.
   void keep_failure(Status status) {
@@ -92,8 +98,12 @@ class Forward {
   Buffer<float> last_queries_;        // of the last token, as they read the keys: [layers][heads][head_dim]
   Buffer<float> gate_, up_;           // [count][the largest inner size]
   Activations inputs_, inner_;        // inputs of products: the hidden state, and intermediate results of a layer
-  Buffer<float> head_norms_;          // [queries, keys][head_dim]
-  Buffer<float> expert_in_;           // rows routed to an expert, then its outputs
+  Buffer<float> head_norms_;          // [head_dim]
+  Buffer<float> ones_;                // [head_dim]: the weight of norms without one
+  Buffer<float> temperatures_;        // [count]
+  LatentAttention latent_;
+  PerLayer per_layer_;
+  Buffer<float> expert_in_;  // rows routed to an expert, then its outputs
   Router router_;
 };
 

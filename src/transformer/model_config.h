@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "attention/attention_types.h"
+#include "rope/plan.h"
 #include "transformer/activation.h"
 #include "transformer/normalize.h"
 #include "transformer/router.h"
@@ -19,19 +20,41 @@ namespace ropewalk {
 //   rotated     as head, but after they are rotated                     HunYuan
 enum class QueryKeyNorm : int { none, head, each_head, all_heads, rotated };
 
+// Multi-head latent attention (DeepSeek-V2, arXiv:2405.04434): the cache has one head with a row for each token, [rotated | latent], of
+// which keys and values of all heads are linear maps. Sizes in elements; all 0 without it.
+struct LatentConfig {
+  int latent = 0;   // kv_lora_rank
+  int rotated = 0;  // qk_rope_head_dim: of a query, and of the key that all heads share
+  int plain = 0;    // qk_nope_head_dim: of a query and a key of one head, not rotated
+  int value = 0;    // v_head_dim: of a value of one head
+  int query = 0;    // q_lora_rank: of the latent of queries; 0: there is none
+  int row() const { return rotated + latent; }
+};
+
+// Gemma 3n and 4. Each layer has its own small embedding of each token, and in Gemma 3n several residual streams (AltUp, arXiv:2301.13310).
+struct PerLayerConfig {
+  int size = 0;             // of a layer's embedding; 0: there are none
+  int vocabulary_size = 0;  // tokens that have them; the others have those of token 0
+  int streams = 0;          // residual streams; 0: one, without AltUp
+  int active_stream = 0;    // the one that layers compute
+  int laurel = 0;           // rank of the learned residual; 0: there is none
+};
+
 struct ModelConfig {
   int layers = 0;
   int vocabulary_size = 0;
   int hidden_size = 0;
   int heads = 0;
   int kv_heads = 0;
-  int head_dim = 0;
+  int head_dim = 0;           // with latent attention: latent.row(), and kv_heads is 1
   int feed_forward_size = 0;  // of layers without experts
 
   Norm norm;
   QueryKeyNorm query_key_norm = QueryKeyNorm::none;
   Activation activation = Activation::silu;
-  bool is_gated = true;      // true: down(activation(gate x) · up x); false: down(activation(up x))
+  bool is_gated = true;  // true: down(activation(gate x) · up x); false: down(activation(up x))
+  float gate_slope = 1;  // of clamped_silu, as the next
+  float gate_limit = 0;
   bool is_parallel = false;  // true: attention and feed-forward have the same input, x + attention(norm x) + feed_forward(norm x)
 
   double attention_scale = std::numeric_limits<double>::quiet_NaN();  // NaN: KvCache::default_scale()
@@ -40,6 +63,11 @@ struct ModelConfig {
   float residual_scale = 1;
   float logit_scale = 1;
   float logit_soft_cap = 0;
+  bool normalizes_values = false;  // each head, by its root mean square
+  QueryTemperature temperature;    // of layers that have one
+  LatentConfig latent;
+  Norm latent_norm;
+  PerLayerConfig per_layer;
 
   int experts = 0;
   int expert_size = 0;         // as feed_forward_size, of one expert
@@ -47,9 +75,22 @@ struct ModelConfig {
   Routing routing;
 };
 
+constexpr int kOwnKeys = -1;
+constexpr float kAllElements = -std::numeric_limits<float>::infinity();
+
 struct LayerConfig {
   int window = kNoWindow;  // as AttentionOptions::window
   bool has_experts = false;
+  int chunk = 0;     // as AttentionOptions::chunk
+  int head_dim = 0;  // this and the next two: 0 for those of the model
+  int kv_heads = 0;
+  int feed_forward_size = 0;
+  int keys_of = kOwnKeys;        // an earlier layer of the same shape whose keys and values it reads
+  bool values_are_keys = false;  // values are the keys before they are normalized and rotated (Gemma 4)
+  bool has_temperature = false;
+  bool has_unit_heads = false;           // queries and keys of each head are divided by their root mean square (Llama 4)
+  float gate_deviations = kAllElements;  // as keep_largest()
+  int cache_layer = 0;                   // set by Weights::configure(): the layer of the cache with its keys and values
 };
 
 // Limits that keep all sizes well inside 32 bits.
@@ -57,5 +98,6 @@ constexpr int kMaxLayers = 4096;
 constexpr int kMaxWidth = 1 << 20;  // of any vector
 constexpr int kMaxVocabulary = 1 << 22;
 constexpr int kMaxExperts = 4096;
+constexpr int kMaxStreams = 64;
 
 }  // namespace ropewalk

@@ -11,8 +11,15 @@ enum class ExpertWeight : int { softmax, sigmoid };
 struct Routing {
   int used = 0;  // experts per token
   ExpertWeight weight = ExpertWeight::softmax;
-  bool normalizes = false;  // true: the weights of a token's experts are scaled to sum to 1
-  float scale = 1;          // then multiplies the weights
+  bool normalizes = false;    // true: the weights of a token's experts are scaled to sum to 1
+  float scale = 1;            // then multiplies the weights
+  bool scales_input = false;  // true: weights multiply an expert's input rather than its output (Llama 4)
+
+  // A token's experts are in the `groups_used` groups of consecutive experts with the largest scores. A group's score is the sum of its
+  // `group_best` largest ones: 1 in DeepSeek-V2 (arXiv:2405.04434), 2 in DeepSeek-V3.
+  int groups = 1;
+  int groups_used = 1;
+  int group_best = 1;
 };
 
 class Router {
@@ -39,12 +46,14 @@ class Router {
     float weight;
   };
   const Choice* choices(int token) const { return choices_.data() + static_cast<std::ptrdiff_t>(token) * routing_.used; }
+  void keep_best_groups(float* scores);
   void choose_for(float* scores, const float* bias, Choice* choices);
 
   int experts_ = 0, tokens_ = 0;
   Routing routing_;
   Buffer<float> scores_;
-  Buffer<float> weights_;   // [experts], of one token
+  Buffer<float> weights_;  // [experts], of one token
+  Buffer<float> members_, group_scores_;
   Buffer<Choice> choices_;  // [tokens][used]
 };
 

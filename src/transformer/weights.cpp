@@ -1,72 +1,129 @@
 #include "transformer/weights.h"
 
+#include <climits>
 #include <new>
 
 namespace ropewalk {
 namespace {
 
-constexpr int kExpertMatrices = 3;
+constexpr int kExpertMatrices = 3, kHeadMatrices = 2, kStreamMatrices = 2;
 
 struct MatrixShape {
   int rows;
   int columns;
 };
 
-bool is_of_expert(LayerMatrix slot) { return slot >= LayerMatrix::gate; }
+bool is_of_expert(LayerMatrix slot) { return slot >= LayerMatrix::gate && slot <= LayerMatrix::down; }
+bool is_of_head(LayerMatrix slot) { return slot == LayerMatrix::key_up || slot == LayerMatrix::value_up; }
+bool is_of_stream(ModelMatrix slot) { return slot == ModelMatrix::streams_in || slot == ModelMatrix::streams_out; }
 
 int expert_index(LayerMatrix slot) { return static_cast<int>(slot) - static_cast<int>(LayerMatrix::gate); }
+int head_index(LayerMatrix slot) { return static_cast<int>(slot) - static_cast<int>(LayerMatrix::key_up); }
+int stream_index(ModelMatrix slot) { return static_cast<int>(slot) - static_cast<int>(ModelMatrix::streams_in); }
 
 int experts_of(const ModelConfig& c) { return c.experts + (c.shared_expert_size > 0 ? 1 : 0); }
 
-// `inner` is the inner size of the block or expert that the matrix belongs to.
-MatrixShape shape_of(LayerMatrix slot, const ModelConfig& c, int inner) {
-  const int queries = c.heads * c.head_dim, keys = c.kv_heads * c.head_dim;
+bool has_latent(const ModelConfig& c) { return c.latent.latent > 0; }
+
+// {0, 0} if the model has no such matrix.
+MatrixShape shape_of(ModelMatrix slot, const ModelConfig& c) {
+  const int per_layer = c.layers * c.per_layer.size;
   switch (slot) {
-    case LayerMatrix::query: return {queries, c.hidden_size};
-    case LayerMatrix::key:
-    case LayerMatrix::value: return {keys, c.hidden_size};
-    case LayerMatrix::output: return {c.hidden_size, queries};
-    case LayerMatrix::router: return {c.experts, c.hidden_size};
-    case LayerMatrix::gate:
-    case LayerMatrix::up: return {inner, c.hidden_size};
-    case LayerMatrix::down: return {c.hidden_size, inner};
+    case ModelMatrix::embedding:
+    case ModelMatrix::head: return {c.vocabulary_size, c.hidden_size};
+    case ModelMatrix::per_layer_embedding: return {c.per_layer.vocabulary_size, per_layer};
+    case ModelMatrix::per_layer_projection: return {per_layer, per_layer > 0 ? c.hidden_size : 0};
+    case ModelMatrix::streams_in:
+    case ModelMatrix::streams_out: return {c.hidden_size, c.hidden_size};
   }
   return {0, 0};
 }
 
-int normed_elements(const ModelConfig& c, int heads) {
-  const bool has_one_weight = c.query_key_norm == QueryKeyNorm::head || c.query_key_norm == QueryKeyNorm::rotated;
-  return has_one_weight ? c.head_dim : heads * c.head_dim;
+// The same for a layer. `inner` is the inner size of the block or expert that the matrix belongs to.
+MatrixShape shape_of(LayerMatrix slot, const ModelConfig& c, const LayerConfig& l, int inner) {
+  const LatentConfig& latent = c.latent;
+  const PerLayerConfig& per_layer = c.per_layer;
+  const bool has_keys = l.keys_of == kOwnKeys && !has_latent(c);
+  const auto if_any = [](bool exists, MatrixShape shape) { return exists ? shape : MatrixShape{0, 0}; };
+  switch (slot) {
+    case LayerMatrix::query:
+      if (has_latent(c)) return {c.heads * (latent.plain + latent.rotated), latent.query > 0 ? latent.query : c.hidden_size};
+      return {c.heads * l.head_dim, c.hidden_size};
+    case LayerMatrix::key: return if_any(has_keys, {l.kv_heads * l.head_dim, c.hidden_size});
+    case LayerMatrix::value: return if_any(has_keys && !l.values_are_keys, {l.kv_heads * l.head_dim, c.hidden_size});
+    case LayerMatrix::output: return {c.hidden_size, c.heads * (has_latent(c) ? latent.value : l.head_dim)};
+    case LayerMatrix::router: return if_any(l.has_experts, {c.experts, c.hidden_size});
+    case LayerMatrix::gate: return if_any(c.is_gated, {inner, c.hidden_size});
+    case LayerMatrix::up: return {inner, c.hidden_size};
+    case LayerMatrix::down: return {c.hidden_size, inner};
+    case LayerMatrix::query_latent: return if_any(latent.query > 0, {latent.query, c.hidden_size});
+    case LayerMatrix::latent: return if_any(has_latent(c), {latent.row(), c.hidden_size});
+    case LayerMatrix::key_up: return if_any(has_latent(c), {latent.latent, latent.plain});
+    case LayerMatrix::value_up: return if_any(has_latent(c), {latent.value, latent.latent});
+    case LayerMatrix::per_layer_gate: return if_any(per_layer.size > 0, {per_layer.size, c.hidden_size});
+    case LayerMatrix::per_layer_output: return if_any(per_layer.size > 0, {c.hidden_size, per_layer.size});
+    case LayerMatrix::laurel_down: return if_any(per_layer.laurel > 0, {per_layer.laurel, c.hidden_size});
+    case LayerMatrix::laurel_up: return if_any(per_layer.laurel > 0, {c.hidden_size, per_layer.laurel});
+    case LayerMatrix::stream_router: return if_any(per_layer.streams > 0, {per_layer.streams, c.hidden_size});
+    case LayerMatrix::stream_prediction: return if_any(per_layer.streams > 0, {per_layer.streams * per_layer.streams, per_layer.streams});
+    case LayerMatrix::stream_correction: return if_any(per_layer.streams > 0, {per_layer.streams, per_layer.streams});
+  }
+  return {0, 0};
 }
 
-int size_of(LayerVector slot, const ModelConfig& c) {
+int normed_elements(const ModelConfig& c, int heads, int head_dim) {
+  const bool has_one_weight = c.query_key_norm == QueryKeyNorm::head || c.query_key_norm == QueryKeyNorm::rotated;
+  return has_one_weight ? head_dim : heads * head_dim;
+}
+
+// 0 if the layer can't have it.
+int size_of(LayerVector slot, const ModelConfig& c, const LayerConfig& l) {
+  const bool has_keys = l.keys_of == kOwnKeys, has_norms = c.query_key_norm != QueryKeyNorm::none;
   switch (slot) {
     case LayerVector::query_bias:
-    case LayerVector::attention_sub_norm: return c.heads * c.head_dim;
+    case LayerVector::attention_sub_norm: return c.heads * l.head_dim;
     case LayerVector::key_bias:
-    case LayerVector::value_bias: return c.kv_heads * c.head_dim;
-    case LayerVector::query_norm: return normed_elements(c, c.heads);
-    case LayerVector::key_norm: return normed_elements(c, c.kv_heads);
+    case LayerVector::value_bias: return has_keys ? l.kv_heads * l.head_dim : 0;
+    case LayerVector::query_norm: return has_norms ? normed_elements(c, c.heads, l.head_dim) : 0;
+    case LayerVector::key_norm: return has_norms && has_keys ? normed_elements(c, l.kv_heads, l.head_dim) : 0;
     case LayerVector::gate_bias:
     case LayerVector::up_bias:
-    case LayerVector::feed_forward_sub_norm: return c.feed_forward_size;
-    case LayerVector::router_bias: return c.experts;
+    case LayerVector::feed_forward_sub_norm: return l.feed_forward_size;
+    case LayerVector::router_bias:
+    case LayerVector::router_logit_bias: return c.experts;
+    case LayerVector::shared_expert_gate: return c.shared_expert_size > 0 ? c.hidden_size : 0;
+    case LayerVector::sinks: return c.heads;
+    case LayerVector::expert_gate_bias:
+    case LayerVector::expert_up_bias: return c.experts * c.expert_size;
+    case LayerVector::expert_down_bias: return c.experts * c.hidden_size;
+    case LayerVector::query_latent_norm: return c.latent.query;
+    case LayerVector::latent_norm: return c.latent.latent;
+    case LayerVector::per_layer_norm: return c.per_layer.size > 0 ? c.hidden_size : 0;
+    case LayerVector::layer_scale: return 1;
     case LayerVector::xielu_alpha_p:
     case LayerVector::xielu_alpha_n:
     case LayerVector::xielu_beta:
-    case LayerVector::xielu_eps: return 1;
+    case LayerVector::xielu_eps: return c.activation == Activation::xielu ? 1 : 0;
+    case LayerVector::laurel_norm: return c.per_layer.laurel > 0 ? c.hidden_size : 0;
+    case LayerVector::stream_norm:
+    case LayerVector::stream_scale: return c.per_layer.streams > 0 ? c.hidden_size : 0;
     default: return c.hidden_size;
   }
 }
 
-bool is_of_xielu(LayerVector slot) { return slot >= LayerVector::xielu_alpha_p && slot <= LayerVector::xielu_eps; }
-
-bool has_vector(LayerVector slot, const ModelConfig& c) {
-  if (slot == LayerVector::query_norm || slot == LayerVector::key_norm) return c.query_key_norm != QueryKeyNorm::none;
-  if (is_of_xielu(slot)) return c.activation == Activation::xielu;
-  if (slot == LayerVector::shared_expert_gate) return c.shared_expert_size > 0;
-  return slot != LayerVector::router_bias || c.experts > 0;
+int size_of(ModelVector slot, const ModelConfig& c) {
+  switch (slot) {
+    case ModelVector::head_bias: return c.vocabulary_size;
+    case ModelVector::per_layer_projection_norm: return c.per_layer.size;
+    default: return c.hidden_size;
+  }
 }
+
+// Vectors that a layer must have if it can have them.
+constexpr LayerVector kNeeded[] = {LayerVector::query_norm,  LayerVector::key_norm,       LayerVector::query_latent_norm,
+                                   LayerVector::latent_norm, LayerVector::per_layer_norm, LayerVector::laurel_norm,
+                                   LayerVector::stream_norm, LayerVector::xielu_alpha_p,  LayerVector::xielu_alpha_n,
+                                   LayerVector::xielu_beta,  LayerVector::xielu_eps};
 
 bool is_within(int value, int least, int most) { return value >= least && value <= most; }
 
@@ -81,6 +138,47 @@ Status check_config(const ModelConfig& c) {
   if (!is_within(c.shared_expert_size, 0, c.experts > 0 ? kMaxWidth : 0)) return Status::model_shape_out_of_range;
   if (c.experts > 0 && (!is_within(c.routing.used, 1, c.experts) || !is_within(c.expert_size, 1, kMaxWidth)))
     return Status::model_shape_out_of_range;
+  if (c.experts > 0 && (c.expert_size > INT_MAX / c.experts || c.hidden_size > INT_MAX / c.experts))
+    return Status::model_shape_out_of_range;
+  const Routing& r = c.routing;
+  if (c.experts > 0 && (r.groups < 1 || c.experts % r.groups != 0 || !is_within(r.groups_used, 1, r.groups) ||
+                        !is_within(r.group_best, 1, c.experts / r.groups) || r.used > c.experts / r.groups * r.groups_used))
+    return Status::model_shape_out_of_range;
+  const LatentConfig& latent = c.latent;
+  for (const int size : {latent.latent, latent.rotated, latent.plain, latent.value, latent.query}) {
+    if (!is_within(size, 0, kMaxHeadDim)) return Status::model_shape_out_of_range;
+  }
+  if (has_latent(c) && (c.head_dim != latent.row() || c.kv_heads != 1 || latent.plain < 1 || latent.value < 1 ||
+                        c.heads > kMaxWidth / (latent.plain + latent.rotated) || c.heads > kMaxWidth / latent.value))
+    return Status::model_shape_out_of_range;
+  const PerLayerConfig& p = c.per_layer;
+  if (!is_within(p.size, 0, kMaxWidth / c.layers) || !is_within(p.vocabulary_size, p.size > 0 ? 1 : 0, kMaxVocabulary) ||
+      !is_within(p.streams, 0, kMaxStreams) || !is_within(p.laurel, 0, kMaxWidth) ||
+      !is_within(p.active_stream, 0, p.streams > 0 ? p.streams - 1 : 0) || (p.streams > 0 && p.size == 0))
+    return Status::model_shape_out_of_range;
+  return Status::ok;
+}
+
+// Fills in what a layer has from the model, and checks the rest. `before` are the layers before it.
+Status resolve(const ModelConfig& c, const LayerConfig* before, int index, int& cache_layers, LayerConfig& l) {
+  if (l.window < 1 || l.chunk < 0) return Status::window_out_of_range;
+  if (l.has_experts && c.experts == 0) return Status::model_shape_out_of_range;
+  if (l.head_dim == 0) l.head_dim = c.head_dim;
+  if (l.kv_heads == 0) l.kv_heads = c.kv_heads;
+  if (l.feed_forward_size == 0) l.feed_forward_size = c.feed_forward_size;
+  // the model's sizes are the largest
+  if (!is_within(l.head_dim, 1, c.head_dim) || !is_within(l.feed_forward_size, 1, c.feed_forward_size))
+    return Status::model_shape_out_of_range;
+  if (!is_within(l.kv_heads, 1, c.kv_heads) || c.heads % l.kv_heads != 0) return Status::heads_not_grouped;
+  if (has_latent(c) && (l.head_dim != c.head_dim || l.keys_of != kOwnKeys)) return Status::model_shape_out_of_range;
+  if (l.keys_of == kOwnKeys) {
+    l.cache_layer = cache_layers++;
+    return Status::ok;
+  }
+  if (!is_within(l.keys_of, 0, index - 1)) return Status::layer_out_of_range;
+  const LayerConfig& source = before[l.keys_of];
+  if (source.keys_of != kOwnKeys || source.head_dim != l.head_dim || source.kv_heads != l.kv_heads) return Status::model_shape_out_of_range;
+  l.cache_layer = source.cache_layer;
   return Status::ok;
 }
 
@@ -104,7 +202,28 @@ FeedForwardWeights LayerWeights::feed_forward() const {
 
 FeedForwardWeights LayerWeights::expert(int index) const {
   const Matrix* matrices = &experts_[index * kExpertMatrices];
-  return {matrices[0].weights, matrices[1].weights, matrices[2].weights, nullptr, nullptr, nullptr, nullptr, {}};
+  const auto bias_of = [&](LayerVector slot, int rows) -> const float* {  // the shared expert has none
+    const Buffer<float>& biases = vectors_[static_cast<int>(slot)];
+    const std::size_t first = static_cast<std::size_t>(index) * rows;
+    return first < biases.size() ? biases.data() + first : nullptr;
+  };
+  const WeightMatrix &gate = matrices[0].weights, &up = matrices[1].weights, &down = matrices[2].weights;
+  return {gate,
+          up,
+          down,
+          bias_of(LayerVector::expert_gate_bias, gate.rows),
+          bias_of(LayerVector::expert_up_bias, up.rows),
+          bias_of(LayerVector::expert_down_bias, down.rows),
+          nullptr,
+          {}};
+}
+
+const WeightMatrix& LayerWeights::of_head(LayerMatrix slot, int head) const {
+  return heads_[head * kHeadMatrices + head_index(slot)].weights;
+}
+
+const WeightMatrix& Weights::stream(ModelMatrix slot, int part) const {
+  return streams_[part * kStreamMatrices + stream_index(slot)].weights;
 }
 
 const WeightMatrix& Weights::head() const {
@@ -117,18 +236,30 @@ Status Weights::configure(const ModelConfig& config, const LayerConfig* layers) 
   std::unique_ptr<LayerWeights[]> weights(new (std::nothrow) LayerWeights[config.layers]);
   Buffer<LayerConfig> configs;
   if (weights == nullptr || !configs.resize(config.layers)) return Status::out_of_memory;
+  int cache_layers = 0;
   for (int i = 0; i < config.layers; ++i) {
-    if (layers[i].window < 1) return Status::window_out_of_range;
-    if (layers[i].has_experts && config.experts == 0) return Status::model_shape_out_of_range;
     configs[i] = layers[i];
-    if (!layers[i].has_experts) continue;
-    weights[i].experts_.reset(new (std::nothrow) Matrix[experts_of(config) * kExpertMatrices]);
-    if (weights[i].experts_ == nullptr) return Status::out_of_memory;
+    if (const Status status = resolve(config, configs.data(), i, cache_layers, configs[i]); status != Status::ok) return status;
+    if (layers[i].has_experts) {
+      weights[i].experts_.reset(new (std::nothrow) Matrix[experts_of(config) * kExpertMatrices]);
+      if (weights[i].experts_ == nullptr) return Status::out_of_memory;
+    }
+    if (has_latent(config)) {
+      weights[i].heads_.reset(new (std::nothrow) Matrix[config.heads * kHeadMatrices]);
+      if (weights[i].heads_ == nullptr) return Status::out_of_memory;
+    }
+  }
+  std::unique_ptr<Matrix[]> streams;
+  if (config.per_layer.streams > 1) {
+    streams.reset(new (std::nothrow) Matrix[(config.per_layer.streams - 1) * kStreamMatrices]);
+    if (streams == nullptr) return Status::out_of_memory;
   }
   is_finished_ = false;
   config_ = config;
   layer_configs_ = std::move(configs);
   layers_ = std::move(weights);
+  streams_ = std::move(streams);
+  cache_layers_ = cache_layers;
   for (Matrix& matrix : matrices_) matrix = Matrix();
   for (Buffer<float>& vector : vectors_) vector = Buffer<float>();
   return Status::ok;
@@ -138,13 +269,24 @@ Status Weights::check_layer(int layer) const {
   return is_within(layer, kWholeModel, config_.layers - 1) ? Status::ok : Status::layer_out_of_range;
 }
 
-Matrix* Weights::matrix_at(int layer, int slot, int expert) {
-  if (layer == kWholeModel) return is_within(slot, 0, kModelMatrices - 1) ? &matrices_[slot] : nullptr;
+// `part` is the index of an expert, a head or a stream.
+Matrix* Weights::matrix_at(int layer, int slot, int part) {
+  if (layer == kWholeModel) {
+    if (!is_within(slot, 0, kModelMatrices - 1)) return nullptr;
+    const ModelMatrix matrix = static_cast<ModelMatrix>(slot);
+    if (!is_of_stream(matrix)) return &matrices_[slot];
+    return is_within(part, 0, config_.per_layer.streams - 2) ? &streams_[part * kStreamMatrices + stream_index(matrix)] : nullptr;
+  }
   if (!is_within(slot, 0, kLayerMatrices - 1)) return nullptr;
   LayerWeights& weights = layers_[layer];
-  if (weights.experts_ == nullptr || !is_of_expert(static_cast<LayerMatrix>(slot))) return &weights.matrices_[slot];
-  if (!is_within(expert, 0, experts_of(config_) - 1)) return nullptr;
-  return &weights.experts_[expert * kExpertMatrices + expert_index(static_cast<LayerMatrix>(slot))];
+  const LayerMatrix matrix = static_cast<LayerMatrix>(slot);
+  if (is_of_head(matrix)) {
+    if (weights.heads_ == nullptr || !is_within(part, 0, config_.heads - 1)) return nullptr;
+    return &weights.heads_[part * kHeadMatrices + head_index(matrix)];
+  }
+  if (weights.experts_ == nullptr || !is_of_expert(matrix)) return &weights.matrices_[slot];
+  if (!is_within(part, 0, experts_of(config_) - 1)) return nullptr;
+  return &weights.experts_[part * kExpertMatrices + expert_index(matrix)];
 }
 
 Buffer<float>* Weights::vector_at(int layer, int slot) {
@@ -159,11 +301,12 @@ Status Weights::reserve(int layer, int slot, int expert, WeightFormat format, in
   Matrix* matrix = matrix_at(layer, slot, expert);
   if (matrix == nullptr) return Status::weight_slot_unknown;
   const auto inner_size = [&] {
-    if (!layer_configs_[layer].has_experts) return config_.feed_forward_size;
+    if (!layer_configs_[layer].has_experts) return layer_configs_[layer].feed_forward_size;
     return expert < config_.experts ? config_.expert_size : config_.shared_expert_size;
   };
-  const MatrixShape shape = layer == kWholeModel ? MatrixShape{config_.vocabulary_size, config_.hidden_size}
-                                                 : shape_of(static_cast<LayerMatrix>(slot), config_, inner_size());
+  const MatrixShape shape = layer == kWholeModel ? shape_of(static_cast<ModelMatrix>(slot), config_)
+                                                 : shape_of(static_cast<LayerMatrix>(slot), config_, layer_configs_[layer], inner_size());
+  if (shape.rows == 0) return Status::weight_slot_unknown;
   if (rows != shape.rows || columns != shape.columns || columns % block_elements(format) != 0) return Status::weight_shape;
   if (bytes != weight_bytes(format, rows, columns)) return Status::weight_shape;
   if (!matrix->memory.resize(bytes)) return Status::out_of_memory;
@@ -177,11 +320,10 @@ Status Weights::set_vector(int layer, int slot, WeightFormat format, const void*
   if (const Status status = check_layer(layer); status != Status::ok) return status;
   if (!is_within(static_cast<int>(format), 0, kWeightFormats - 1)) return Status::weight_format_unknown;
   Buffer<float>* vector = vector_at(layer, slot);
-  if (vector == nullptr || (layer != kWholeModel && !has_vector(static_cast<LayerVector>(slot), config_)))
-    return Status::weight_slot_unknown;
-  const bool is_head_bias = layer == kWholeModel && static_cast<ModelVector>(slot) == ModelVector::head_bias;
-  const int of_model = is_head_bias ? config_.vocabulary_size : config_.hidden_size;
-  const int size = layer == kWholeModel ? of_model : size_of(static_cast<LayerVector>(slot), config_);
+  if (vector == nullptr) return Status::weight_slot_unknown;
+  const int size = layer == kWholeModel ? size_of(static_cast<ModelVector>(slot), config_)
+                                        : size_of(static_cast<LayerVector>(slot), config_, layer_configs_[layer]);
+  if (size == 0) return Status::weight_slot_unknown;
   if (size % block_elements(format) != 0 || bytes != weight_bytes(format, 1, size)) return Status::weight_shape;
   if (!vector->resize(size)) return Status::out_of_memory;
   read_row({format, 1, size, stored, false}, 0, vector->data());
@@ -199,36 +341,44 @@ Status Weights::pack(int layer, int slot, int expert, int rows) {
 }
 
 Status Weights::finish() {
-  const auto is_needed = [this](LayerMatrix slot, bool has_experts) {
-    if (slot == LayerMatrix::router) return has_experts;
-    if (slot == LayerMatrix::gate) return config_.is_gated && !has_experts;
-    return !(is_of_expert(slot) && has_experts);
-  };
-  if (vectors_[static_cast<int>(ModelVector::final_norm)].empty()) return Status::weight_missing;
-  for (Matrix& matrix : matrices_) {
-    if (&matrix != &matrices_[static_cast<int>(ModelMatrix::embedding)] && !matrix.exists()) continue;
-    if (const Status status = finish_matrix(matrix); status != Status::ok) return status;
+  for (int slot = 0; slot < kModelVectors; ++slot) {
+    const bool is_needed =
+        slot == static_cast<int>(ModelVector::final_norm) || slot == static_cast<int>(ModelVector::per_layer_projection_norm);
+    if (is_needed && size_of(static_cast<ModelVector>(slot), config_) > 0 && vectors_[slot].empty()) return Status::weight_missing;
+  }
+  for (int slot = 0; slot < kModelMatrices; ++slot) {
+    const ModelMatrix matrix = static_cast<ModelMatrix>(slot);
+    if (is_of_stream(matrix) || shape_of(matrix, config_).rows == 0) continue;
+    if (matrix == ModelMatrix::head && !matrices_[slot].exists()) continue;
+    if (const Status status = finish_matrix(matrices_[slot]); status != Status::ok) return status;
+  }
+  for (int part = 0; part < (config_.per_layer.streams - 1) * kStreamMatrices; ++part) {
+    if (const Status status = finish_matrix(streams_[part]); status != Status::ok) return status;
   }
   for (int i = 0; i < config_.layers; ++i) {
-    LayerWeights& layer = layers_[i];
-    const bool has_experts = layer_configs_[i].has_experts;
-    if (config_.query_key_norm != QueryKeyNorm::none &&
-        (layer[LayerVector::query_norm] == nullptr || layer[LayerVector::key_norm] == nullptr))
-      return Status::weight_missing;
-    for (int slot = 0; slot < kLayerVectors; ++slot) {
-      if (config_.activation == Activation::xielu && is_of_xielu(static_cast<LayerVector>(slot)) && layer.vectors_[slot].empty())
-        return Status::weight_missing;
-    }
-    for (int slot = 0; slot < kLayerMatrices; ++slot) {
-      if (!is_needed(static_cast<LayerMatrix>(slot), has_experts)) continue;
-      if (const Status status = finish_matrix(layer.matrices_[slot]); status != Status::ok) return status;
-    }
-    for (int index = 0; has_experts && index < experts_of(config_) * kExpertMatrices; ++index) {
-      if (index % kExpertMatrices == 0 && !config_.is_gated) continue;
-      if (const Status status = finish_matrix(layer.experts_[index]); status != Status::ok) return status;
-    }
+    if (const Status status = finish_layer(layers_[i], layer_configs_[i]); status != Status::ok) return status;
   }
   is_finished_ = true;
+  return Status::ok;
+}
+
+Status Weights::finish_layer(LayerWeights& layer, const LayerConfig& l) {
+  for (const LayerVector slot : kNeeded) {
+    if (size_of(slot, config_, l) > 0 && layer[slot] == nullptr) return Status::weight_missing;
+  }
+  for (int slot = 0; slot < kLayerMatrices; ++slot) {
+    const LayerMatrix matrix = static_cast<LayerMatrix>(slot);
+    if (is_of_head(matrix) || (is_of_expert(matrix) && l.has_experts)) continue;
+    if (shape_of(matrix, config_, l, l.feed_forward_size).rows == 0) continue;
+    if (const Status status = finish_matrix(layer.matrices_[slot]); status != Status::ok) return status;
+  }
+  for (int index = 0; l.has_experts && index < experts_of(config_) * kExpertMatrices; ++index) {
+    if (index % kExpertMatrices == 0 && !config_.is_gated) continue;
+    if (const Status status = finish_matrix(layer.experts_[index]); status != Status::ok) return status;
+  }
+  for (int index = 0; layer.heads_ != nullptr && index < config_.heads * kHeadMatrices; ++index) {
+    if (const Status status = finish_matrix(layer.heads_[index]); status != Status::ok) return status;
+  }
   return Status::ok;
 }
 

@@ -12,18 +12,31 @@
 namespace ropewalk {
 
 // The bindings pass these enumerators as numbers, so TypeScript has the same order.
-enum class ModelMatrix : int { embedding, head };  // [vocabulary_size][hidden_size]; without a head the embedding is used
-enum class ModelVector : int { final_norm, final_norm_bias, head_bias };
+//
+// Without a head the embedding is used. The others belong to PerLayerConfig; the last two have a part for each stream but the first.
+enum class ModelMatrix : int { embedding, head, per_layer_embedding, per_layer_projection, streams_in, streams_out };
+enum class ModelVector : int { final_norm, final_norm_bias, head_bias, per_layer_projection_norm };
 enum class LayerMatrix : int {
   query,
   key,
   value,
   output,
   router,
-  gate,
+  gate,  // this and the next two exist once per expert; those of the shared one are last
   up,
-  down
-};  // the last three exist once per expert; the shared one is last
+  down,
+  query_latent,  // this and the next three: LatentConfig
+  latent,        // [latent | rotated] rows
+  key_up,        // this and the next exist once per head: [latent][plain], and [value][latent]
+  value_up,
+  per_layer_gate,  // the rest: PerLayerConfig
+  per_layer_output,
+  laurel_down,
+  laurel_up,
+  stream_router,
+  stream_prediction,
+  stream_correction,
+};
 enum class LayerVector : int {
   attention_norm,
   attention_norm_bias,
@@ -48,8 +61,20 @@ enum class LayerVector : int {
   xielu_alpha_n,
   xielu_beta,
   xielu_eps,
+  sinks,              // as AttentionOptions::sinks
+  router_logit_bias,  // added to the router's scores before they become weights
+  expert_gate_bias,   // this and the next two: [experts][rows of their matrix]
+  expert_up_bias,
+  expert_down_bias,
+  query_latent_norm,
+  latent_norm,
+  per_layer_norm,
+  layer_scale,  // a factor of the whole hidden state after the layer
+  laurel_norm,
+  stream_norm,
+  stream_scale,
 };
-constexpr int kModelMatrices = 2, kModelVectors = 3, kLayerMatrices = 8, kLayerVectors = 23;
+constexpr int kModelMatrices = 6, kModelVectors = 4, kLayerMatrices = 19, kLayerVectors = 35;
 
 struct Matrix {
   WeightMatrix weights;
@@ -71,12 +96,14 @@ class LayerWeights {
   const float* operator[](LayerVector slot) const { return vectors_[static_cast<int>(slot)].data(); }
   FeedForwardWeights feed_forward() const;
   FeedForwardWeights expert(int index) const;
+  const WeightMatrix& of_head(LayerMatrix slot, int head) const;
 
  private:
   friend class Weights;
   Matrix matrices_[kLayerMatrices];
   Buffer<float> vectors_[kLayerVectors];
   std::unique_ptr<Matrix[]> experts_;  // [experts, then the shared one][gate, up, down]
+  std::unique_ptr<Matrix[]> heads_;    // [heads][key_up, value_up]
 };
 
 constexpr int kWholeModel = -1;
@@ -92,6 +119,11 @@ class Weights {
   const LayerWeights& layer(int index) const { return layers_[index]; }
   const WeightMatrix& embedding() const { return matrices_[static_cast<int>(ModelMatrix::embedding)].weights; }
   const WeightMatrix& head() const;
+  const WeightMatrix& operator[](ModelMatrix slot) const { return matrices_[static_cast<int>(slot)].weights; }
+  // `part` of streams_in or streams_out.
+  const WeightMatrix& stream(ModelMatrix slot, int part) const;
+  // Layers of the cache: those with their own keys.
+  int cache_layers() const { return cache_layers_; }
   const float* operator[](ModelVector slot) const { return vectors_[static_cast<int>(slot)].data(); }
 
   // Allocates memory for a matrix, which the caller fills row by row. `layer` is kWholeModel for a ModelMatrix. `expert` is ignored unless
@@ -114,13 +146,16 @@ class Weights {
   bool is_finished() const { return is_finished_; }
 
  private:
-  Matrix* matrix_at(int layer, int slot, int expert);
+  Matrix* matrix_at(int layer, int slot, int part);
+  Status finish_layer(LayerWeights& layer, const LayerConfig& config);
   Buffer<float>* vector_at(int layer, int slot);
   Status check_layer(int layer) const;
 
   ModelConfig config_;
   Buffer<LayerConfig> layer_configs_;
+  int cache_layers_ = 0;
   Matrix matrices_[kModelMatrices];
+  std::unique_ptr<Matrix[]> streams_;  // [streams - 1][in, out]
   Buffer<float> vectors_[kModelVectors];
   std::unique_ptr<LayerWeights[]> layers_;
   bool is_finished_ = false;

@@ -29,6 +29,44 @@ export interface WasmModelConfig {
   expert_weight: number;
   normalizes_experts: boolean;
   expert_scale: number;
+  scales_expert_input: boolean;
+  normalizes_values: boolean;
+  expert_groups: number;
+  expert_groups_used: number;
+  expert_group_best: number;
+  latent_size: number;
+  latent_rotated: number;
+  latent_plain: number;
+  latent_value: number;
+  latent_query: number;
+  per_layer_size: number;
+  per_layer_vocabulary: number;
+  streams: number;
+  active_stream: number;
+  laurel_size: number;
+  gate_slope: number;
+  gate_limit: number;
+  temperature_scale: number;
+  temperature_floor_scale: number;
+  temperature_offset: number;
+  latent_norm_epsilon: number;
+}
+
+/** A layer's shape. Fields are those of LayerFields in bindings/transformer.cpp, in the same order. @internal */
+export interface WasmLayerConfig {
+  /** 0 for none, as chunk. */
+  window: number;
+  has_experts: boolean;
+  chunk: number;
+  head_dim: number;
+  kv_heads: number;
+  feed_forward_size: number;
+  /** The layer whose keys and values it reads; −1 for its own. */
+  keys_of: number;
+  values_are_keys: boolean;
+  has_temperature: boolean;
+  has_unit_heads: boolean;
+  gate_deviations: number;
 }
 
 export interface WasmModelFunctions {
