@@ -21,16 +21,23 @@ from make_golden import require_listed_versions
 from tiny_models_configs import CONFIGS as BASE_CONFIGS, VOCABULARY
 from shapes.renamed import rename
 from shapes.variants import CONFIGS as VARIANTS
+from shapes.wider import CONFIGS as WIDER
 from tiny_models_vocabulary import FIRST_TEXT_TOKEN, write_tokenizer
 
 HERE = Path(__file__).parents[1] / "tiny_models"
 PROMPT, STEPS, LAST = 48, 32, 4
-CONFIGS = {**BASE_CONFIGS, **VARIANTS}
+CONFIGS = {**BASE_CONFIGS, **VARIANTS, **WIDER}
 
 # The rotary modules, the RMS norms and the softmax round to float32 inside a float64 model.
 CACHED_TOLERANCE = 2e-5
 # Minimum difference in probability between the last chosen expert and the next, so that float32 chooses the same.
 EXPERT_MARGIN = 1e-4
+
+
+# Their norms multiply by 1 + weight.
+GEMMA_LESS_ONE = ("gemma", "gemma2", "gemma3_text")
+# Learned, but no parameters in transformers.
+RANDOM_BUFFERS = ("e_score_correction_bias", "layer_scalar")
 
 
 def main():
@@ -80,7 +87,8 @@ def random_model(name, config):
     auto = AutoModelForImageTextToText if hasattr(config, "vision_config") else AutoModelForCausalLM
     model = auto.from_config(config, dtype=torch.float32).eval()
     with torch.no_grad():
-        for parameter_name, parameter in model.named_parameters():
+        buffers = [(name, buffer) for name, buffer in model.named_buffers() if name.endswith(RANDOM_BUFFERS)]
+        for parameter_name, parameter in [*model.named_parameters(), *buffers]:
             random = generator(f"{name}/{parameter_name}").standard_normal(parameter.shape)
             center, spread = distribution(parameter_name, parameter, config.model_type)
             parameter.copy_(torch.from_numpy(center + spread * random))
@@ -92,7 +100,7 @@ def distribution(name, parameter, model_type):
     if name.endswith("bias"):
         return 0.0, 0.2
     if parameter.ndim == 1:
-        return (0.0 if model_type.startswith("gemma") else 1.0), 0.3
+        return (0.0 if model_type in GEMMA_LESS_ONE else 1.0), 0.3
     if name.endswith("norm.weight"):
         return 1.0, 0.3  # a weight for each head
     if any(part in name for part in ("embed", "wte", "lm_head")):
@@ -119,6 +127,9 @@ def expectations(name, model):
     prompt, steps = random_tokens(name)
     with torch.no_grad(), expert_margins(model) as margins:
         output = model(torch.tensor([prompt]), output_hidden_states=True)
+        last_hidden = output.hidden_states[-1][0, -1]
+        if last_hidden.ndim != 1:  # Gemma 3n: the streams, before they are merged
+            last_hidden = model.model(torch.tensor([prompt])).last_hidden_state[0, -1]
         step_logits = logits_after_steps(model, prompt, steps)
         check_cached_steps(name, model, prompt, steps, step_logits)
     assert min(margins, default=1) > EXPERT_MARGIN, f"{name}: experts are too close to call: {min(margins)}"
@@ -128,7 +139,7 @@ def expectations(name, model):
         "prompt": prompt,
         "steps": steps,
         "prompt_losses": losses,
-        "prompt_hidden": output.hidden_states[-1][0, -1],
+        "prompt_hidden": last_hidden,
         "prompt_logits": output.logits[0, -LAST:],
         "step_logits": step_logits,
     }
@@ -170,7 +181,7 @@ class expert_margins:
 
     @staticmethod
     def is_router(module):
-        return type(module).__name__.endswith(("TopKRouter", "TopKGating", "Gate"))
+        return type(module).__name__.endswith(("TopKRouter", "TopkRouter", "TopKGating", "Gate"))
 
     def measure(self, router, _, outputs):
         logits = next(output for output in outputs if isinstance(output, torch.Tensor) and output.shape[-1] > router.top_k)

@@ -14,13 +14,13 @@ import gguf
 import numpy as np
 from safetensors.numpy import load_file
 
-from shapes import variants
+from shapes import variants, wider
 from tiny_models_configs import CONFIGS as BASE_CONFIGS
 from tiny_models_vocabulary import MERGES, SPECIAL, TOKENS
 
 HERE = Path(__file__).parents[1] / "tiny_models"
-CONFIGS = {**BASE_CONFIGS, **variants.CONFIGS}
-NOT_IN_GGUF = {"gemma2_query_scale"} | variants.NOT_IN_GGUF  # no key for query_pre_attn_scalar
+CONFIGS = {**BASE_CONFIGS, **variants.CONFIGS, **wider.CONFIGS}
+NOT_IN_GGUF = {"gemma2_query_scale"} | variants.NOT_IN_GGUF | wider.NOT_IN_GGUF  # no key for query_pre_attn_scalar
 
 ARCHITECTURES = {
     "llama": gguf.MODEL_ARCH.LLAMA,
@@ -39,7 +39,7 @@ ARCHITECTURES = {
     "stablelm": gguf.MODEL_ARCH.STABLELM,
     "olmo2": gguf.MODEL_ARCH.OLMO2,
     "glm4": gguf.MODEL_ARCH.GLM4,
-    **{name: gguf.MODEL_ARCH(index) for name, known in variants.GGUF.items() for index in gguf.MODEL_ARCH if gguf.MODEL_ARCH_NAMES[index] == known},
+    **{name: gguf.MODEL_ARCH(index) for name, known in {**variants.GGUF, **wider.GGUF}.items() for index in gguf.MODEL_ARCH if gguf.MODEL_ARCH_NAMES[index] == known},
 }
 # GGUF stores their rows of q and k in adjacent pairs.
 INTERLEAVED_IN_GGUF = {"llama", "mistral", "smollm3", "granite"} | variants.INTERLEAVED
@@ -66,11 +66,11 @@ def convert(folder, path, file_type=gguf.LlamaFileType.ALL_F32, encode=lambda na
     add_vocabulary(writer)
     names = gguf.get_tensor_name_map(architecture, config.get("num_hidden_layers") or config["n_layer"])
     for name, array in rearranged(tensors, config):
-        gguf_name = name if name.startswith("blk.") else names.get_name(name, try_suffixes=(".weight", ".bias"))
+        gguf_name = name if name.startswith(("blk.", "altup_")) else names.get_name(name, try_suffixes=(".weight", ".bias"))
         assert gguf_name is not None, f"GGUF has no name for {name}"
         data, data_type = encode(name, array)
         writer.add_tensor(gguf_name, data, raw_dtype=data_type)
-    for gguf_name, array in rotary_tensors(config):
+    for gguf_name, array in (*rotary_tensors(config), *wider.rotary_tensors(config)):
         writer.add_tensor(gguf_name, array)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -131,6 +131,7 @@ def add_keys(writer, config, tensors):
     if config["model_type"] == "apertus":
         add_xielu_keys(writer, tensors)
     add_rope_keys(writer, config, first("head_dim") or hidden // heads)
+    wider.add_keys(writer, config)
 
 
 def add_xielu_keys(writer, tensors):
@@ -214,8 +215,13 @@ def rearranged(tensors, config):
     """The tensors under their names in transformers, with rows ordered and tensors joined as in GGUF."""
     model_type = config["model_type"]
     joined = {}
+    yield from wider.joined(tensors)
     for name, array in tensors.items():
-        if member := re.match(r"(.*\.(?:experts|[qk]_layernorm\.norms))\.(\d+)(.*)", name):
+        if "altup_projections" in name or "altup_unembed_projections" in name:
+            continue
+        if (own := wider.rearranged(name, array, config)) is not None:
+            yield from own
+        elif member := re.match(r"(.*\.(?:experts|[qk]_layernorm\.norms))\.(\d+)(.*)", name):
             prefix, index, suffix = member.groups()
             joined.setdefault(prefix.removesuffix(".norms") + suffix, {})[int(index)] = array
         elif model_type in INTERLEAVED_IN_GGUF and re.search(r"\.[qk]_proj\.", name):
@@ -239,7 +245,7 @@ def rearranged(tensors, config):
             yield from split_groups(name, array, config)
         elif model_type == "nemotron" and name.endswith("norm.weight"):
             yield name, array + np.float32(1)
-        elif model_type.startswith("gemma") and name.endswith("norm.weight"):
+        elif model_type in ("gemma", "gemma2", "gemma3_text") and name.endswith("norm.weight"):
             yield name, array + np.float32(1)
         else:
             yield name, array

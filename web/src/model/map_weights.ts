@@ -21,14 +21,22 @@ import {
   type NormRole,
   type TensorNames,
   type VectorRole,
+  type WholeName,
 } from "./tensor_names.js";
 import { textModelNames, type TextModelNames } from "./multimodal_names.js";
 
 /** Layer index of weights outside the layers: embedding, final norm and head. */
 const NO_LAYER = -1;
 // In the order of the core's ModelMatrix and ModelVector.
-const MODEL_MATRICES = ["embedding", "head"] as const;
-const MODEL_VECTORS = ["final_norm", "final_norm_bias", "head_bias"] as const;
+const MODEL_MATRICES = [
+  "embedding",
+  "head",
+  "per_layer_embedding",
+  "per_layer_projection",
+  "streams_in",
+  "streams_out",
+] as const;
+const MODEL_VECTORS = ["final_norm", "final_norm_bias", "head_bias", "per_layer_projection_norm"] as const;
 
 /**
  * Tensors that some files contain but the core doesn't need: tables and masks that it computes, and RoPE factors, which
@@ -47,6 +55,7 @@ const COMPUTED =
 export function mapWeights(files: ModelFiles, plan: ModelPlan): WeightMapping[] {
   const mapper = new WeightMapper(files, plan);
   mapper.addModel();
+  mapper.addPerLayer();
   for (let layer = 0; layer < plan.config.layers; layer++) mapper.addLayer(layer);
   mapper.checkAllUsed();
   return mapper.mappings;
@@ -97,9 +106,44 @@ class WeightMapper {
     if (headBias !== undefined) this.#vector(NO_LAYER, MODEL_VECTORS.indexOf("head_bias"), vocabulary_size, [headBias]);
   }
 
+  /** Weights of the whole model that belong to per-layer embeddings and streams. */
+  addPerLayer(): void {
+    const { layers, hidden_size, per_layer_size, per_layer_vocabulary, streams } = this.#plan.config;
+    if (per_layer_size === 0) return;
+    const add = (
+      role: (typeof MODEL_MATRICES)[number],
+      index: number,
+      rows: number,
+      columns: number,
+      part: TensorRows,
+    ) => this.#matrix(NO_LAYER, MODEL_MATRICES.indexOf(role), index, rows, columns, [part]);
+    const whole = (role: "per_layer_embedding" | "per_layer_projection" | "per_layer_projection_norm"): StoredTensor =>
+      this.#tensor(`${this.#names[role]}.weight`);
+    const all = layers * per_layer_size;
+    add("per_layer_embedding", 0, per_layer_vocabulary, all, wholeTensor(whole("per_layer_embedding")));
+    add("per_layer_projection", 0, all, hidden_size, wholeTensor(whole("per_layer_projection")));
+    const norm = MODEL_VECTORS.indexOf("per_layer_projection_norm");
+    this.#vector(NO_LAYER, norm, per_layer_size, [whole("per_layer_projection_norm")]);
+    for (const role of ["streams_in", "streams_out"] as const) {
+      for (let index = 0; index < streams - 1; index++) {
+        const name = this.#names[role] ?? "";
+        const tensor = this.#tensor(`${name.replace("{s}", String(index))}.weight`);
+        const first = name.includes("{s}") ? 0 : index * hidden_size;
+        add(role, index, hidden_size, hidden_size, { tensor, first, count: hidden_size });
+      }
+    }
+  }
+
   addLayer(layer: number): void {
-    for (const norm of this.#plan.architecture.norms(this.#plan.reader)) this.#addNorm(layer, norm);
-    this.#addAttention(layer);
+    const isShared = this.#plan.shapes[layer]!.keys_of >= 0;
+    for (const norm of this.#plan.architecture.norms(this.#plan.reader)) {
+      if (!(isShared && norm === "key_norm")) this.#addNorm(layer, norm);
+    }
+    if (isShared) this.#skipKeys(layer);
+    if (this.#plan.config.latent_size > 0) this.#addLatentAttention(layer);
+    else this.#addAttention(layer);
+    this.#addPerLayerOf(layer);
+    this.#addWhole(layer, "sinks", this.#plan.config.heads, this.#plan.architecture.hasSinks === true);
     if (this.#plan.layers[layer]!.hasExperts) this.#addExperts(layer);
     else this.#addFeedForward(layer);
   }
@@ -118,12 +162,18 @@ class WeightMapper {
   }
 
   #addNorm(layer: number, role: NormRole): void {
-    const { heads, kv_heads, head_dim, hidden_size, feed_forward_size } = this.#plan.config;
+    const { heads, hidden_size } = this.#plan.config;
+    const { kv_heads, head_dim, feed_forward_size } = this.#plan.shapes[layer]!;
     const kind = this.#plan.architecture.queryKeyNorm?.(this.#plan.reader);
     const count = role === "query_norm" ? heads : kv_heads;
     const isHeadNorm = role === "query_norm" || role === "key_norm";
     const ofHeads = kind === "head" || kind === "rotated" ? head_dim : count * head_dim;
-    const ofInside: LayerSizes = { attention_sub_norm: heads * head_dim, feed_forward_sub_norm: feed_forward_size };
+    const ofInside: LayerSizes = {
+      attention_sub_norm: heads * head_dim,
+      feed_forward_sub_norm: feed_forward_size,
+      latent_norm: this.#plan.config.latent_size,
+      query_latent_norm: this.#plan.config.latent_query,
+    };
     const size = isHeadNorm ? ofHeads : (ofInside[role] ?? hidden_size);
     const stem = this.#stem(layer, role);
     const stems = stem.includes("{h}")
@@ -141,7 +191,8 @@ class WeightMapper {
   }
 
   #addAttention(layer: number): void {
-    const { heads, kv_heads, head_dim, hidden_size } = this.#plan.config;
+    const { heads, hidden_size } = this.#plan.config;
+    const { kv_heads, head_dim } = this.#plan.shapes[layer]!;
     const sizes = { query: heads * head_dim, key: kv_heads * head_dim, value: kv_heads * head_dim };
     const parts = Object.keys(sizes) as (keyof typeof sizes)[];
     const fused = this.#names.layers.query_key_value && this.#stem(layer, "query_key_value");
@@ -153,13 +204,73 @@ class WeightMapper {
         this.#plan.architecture.fusedBy !== undefined && !this.#plan.reader.isGguf,
       );
     } else {
-      for (const role of parts) this.#addMatrix(layer, role, sizes[role], hidden_size);
+      const { keys_of, values_are_keys } = this.#plan.shapes[layer]!;
+      const stored = parts.filter(
+        (role) => role === "query" || (keys_of < 0 && !(role === "value" && values_are_keys)),
+      );
+      for (const role of stored) this.#addMatrix(layer, role, sizes[role], hidden_size);
     }
     this.#addMatrix(layer, "output", hidden_size, heads * head_dim);
   }
 
+  /** Some files have keys and values of layers that read those of another. */
+  #skipKeys(layer: number): void {
+    for (const role of ["key", "value", "key_norm"] as const) this.#find(`${this.#stem(layer, role)}.weight`);
+  }
+
+  /** Keys and values of heads as linear maps of the latent. A part of the map is transposed, unless the file has it so. */
+  #addLatentAttention(layer: number): void {
+    const { heads, hidden_size, latent_size, latent_rotated, latent_plain, latent_value, latent_query } =
+      this.#plan.config;
+    const queries = heads * (latent_plain + latent_rotated);
+    if (latent_query > 0) {
+      this.#addMatrix(layer, "query_latent", latent_query, hidden_size);
+      const query = wholeTensor(this.#tensor(`${this.#stem(layer, "query_up")}.weight`));
+      this.#matrix(layer, slotOfMatrix("query"), 0, queries, latent_query, [query]);
+    } else this.#addMatrix(layer, "query", queries, hidden_size);
+    this.#addMatrix(layer, "latent", latent_size + latent_rotated, hidden_size);
+    this.#addMatrix(layer, "output", hidden_size, heads * latent_value);
+    const both = this.#find(`${this.#stem(layer, "key_value_up")}.weight`);
+    const keys = both ?? this.#tensor(`${this.#stem(layer, "key_up")}.weight`);
+    const values = both ?? this.#tensor(`${this.#stem(layer, "value_up")}.weight`);
+    const rows = both === undefined ? latent_value : latent_plain + latent_value;
+    this.#checkShape(values, heads * rows, latent_size);
+    if (both === undefined) this.#checkShape(keys, heads * latent_size, latent_plain);
+    for (let head = 0; head < heads; head++) {
+      const transposed = { first: 0, step: 1, count: latent_size };
+      const key =
+        both === undefined
+          ? { tensor: keys, first: head * latent_size, count: latent_size }
+          : { tensor: keys, first: head * rows, count: latent_plain, transposed };
+      const value = { tensor: values, first: head * rows + rows - latent_value, count: latent_value };
+      this.#matrix(layer, slotOfMatrix("key_up"), head, latent_size, latent_plain, [key]);
+      this.#matrix(layer, slotOfMatrix("value_up"), head, latent_value, latent_size, [value]);
+    }
+  }
+
+  #addPerLayerOf(layer: number): void {
+    const { hidden_size, per_layer_size, streams, laurel_size } = this.#plan.config;
+    this.#addWhole(layer, "layer_scale", 1, false);
+    if (per_layer_size > 0) {
+      this.#addMatrix(layer, "per_layer_gate", per_layer_size, hidden_size);
+      this.#addMatrix(layer, "per_layer_output", hidden_size, per_layer_size);
+    }
+    if (laurel_size > 0) {
+      this.#addMatrix(layer, "laurel_down", laurel_size, hidden_size);
+      this.#addMatrix(layer, "laurel_up", hidden_size, laurel_size);
+    }
+    if (streams === 0) return;
+    this.#addMatrix(layer, "stream_router", streams, hidden_size);
+    this.#addMatrix(layer, "stream_prediction", streams * streams, streams);
+    this.#addMatrix(layer, "stream_correction", streams, streams);
+    const scales = this.#plan.reader.isGguf || this.#plan.reader.boolean(["altup_correct_scale", ""], true);
+    if (scales) this.#addWhole(layer, "stream_scale", hidden_size, true);
+    else this.#find(this.#stem(layer, "stream_scale"));
+  }
+
   #addFeedForward(layer: number): void {
-    const { feed_forward_size, hidden_size, is_gated } = this.#plan.config;
+    const { hidden_size, is_gated } = this.#plan.config;
+    const { feed_forward_size } = this.#plan.shapes[layer]!;
     const fused = this.#names.layers.gate_up && this.#stem(layer, "gate_up");
     const stored = fused && is_gated ? this.#find(`${fused}.weight`) : undefined;
     if (fused && stored !== undefined && rowsOf(stored) === 2 * feed_forward_size) {
@@ -195,10 +306,15 @@ class WeightMapper {
 
   #addExperts(layer: number): void {
     const { expert_size, shared_expert_size, hidden_size, experts } = this.#plan.config;
-    this.#addMatrix(layer, "router", experts, hidden_size);
+    const router = this.#tensor(`${this.#stem(layer, "router")}.weight`);
+    this.#matrix(layer, slotOfMatrix("router"), 0, experts, hidden_size, [wholeTensor(router)]);
     const bias = this.#names.layers.router_bias && this.#find(this.#stem(layer, "router_bias"));
     if (bias) this.#vector(layer, slotOfVector("router_bias"), experts, [bias]);
-    for (let expert = 0; expert < experts; expert++) this.#addExpert(layer, "expert", expert, experts, expert_size);
+    this.#addRouterLogitBias(layer, experts);
+    if (this.#plan.architecture.expertLayout === undefined || this.#plan.reader.isGguf) {
+      for (let expert = 0; expert < experts; expert++) this.#addExpert(layer, "expert", expert, experts, expert_size);
+    } else this.#addTransposedExperts(layer, this.#plan.architecture.expertLayout === "alternating");
+    this.#addExpertBiases(layer);
     if (shared_expert_size === 0) return;
     this.#addExpert(layer, "shared", experts, 1, shared_expert_size);
     if (!this.#plan.experts?.hasSharedExpertGate) return;
@@ -223,6 +339,63 @@ class WeightMapper {
       const first = (isStacked ? index * stored : 0) + (isHalf && role === "up" ? rows : 0);
       this.#matrix(layer, slotOfMatrix(role), expert, rows, columns, [{ tensor, first, count: rows }]);
     }
+  }
+
+  /** Experts that are stored as [columns][rows], with gate and up in one tensor. */
+  #addTransposedExperts(layer: number, alternates: boolean): void {
+    const { experts, expert_size, hidden_size } = this.#plan.config;
+    const gateUp = this.#tensor(this.#stem(layer, "expert_gate_up"));
+    const down = this.#tensor(this.#stem(layer, "expert_down"));
+    this.#checkShape(gateUp, experts * hidden_size, 2 * expert_size);
+    this.#checkShape(down, experts * expert_size, hidden_size);
+    for (let expert = 0; expert < experts; expert++) {
+      (["gate", "up"] as const).forEach((role, index) => {
+        const transposed = alternates
+          ? { first: index, step: 2, count: expert_size }
+          : { first: index * expert_size, step: 1, count: expert_size };
+        const part = { tensor: gateUp, first: expert * hidden_size, count: hidden_size, transposed };
+        this.#matrix(layer, slotOfMatrix(role), expert, expert_size, hidden_size, [part]);
+      });
+      const transposed = { first: 0, step: 1, count: hidden_size };
+      const part = { tensor: down, first: expert * expert_size, count: expert_size, transposed };
+      this.#matrix(layer, slotOfMatrix("down"), expert, hidden_size, expert_size, [part]);
+    }
+  }
+
+  #addRouterLogitBias(layer: number, experts: number): void {
+    if (this.#plan.architecture.expertLayout !== "alternating") return;
+    const bias = this.#tensor(`${this.#stem(layer, "router")}.bias`);
+    this.#vector(layer, slotOfVector("router_logit_bias"), experts, [bias]);
+  }
+
+  /** Biases of all experts: a vector for each role. */
+  #addExpertBiases(layer: number): void {
+    const { experts, expert_size, hidden_size } = this.#plan.config;
+    if (this.#plan.architecture.expertLayout !== "alternating") return;
+    const { isGguf } = this.#plan.reader;
+    (["gate", "up"] as const).forEach((role, offset) => {
+      const bias = this.#tensor(this.#stem(layer, isGguf ? `expert_${role}_bias` : "expert_gate_up_bias"));
+      const size = experts * expert_size;
+      if (rowsOf(bias) * columnsOf(bias) !== (isGguf ? size : 2 * size)) this.#refuseShape(bias, `${size} elements`);
+      const flat: StoredTensor = { ...bias, shape: [rowsOf(bias) * columnsOf(bias), 1] };
+      const rows = wholeTensor(flat);
+      this.#addVector(
+        layer,
+        slotOfVector(`expert_${role}_bias`),
+        size,
+        [isGguf ? rows : { ...rows, every: { offset, step: 2 } }],
+        0,
+      );
+    });
+    this.#addWhole(layer, "expert_down_bias", experts * hidden_size, true);
+  }
+
+  /** A vector that isn't a norm, by its whole name. */
+  #addWhole(layer: number, role: WholeName & VectorRole, size: number, isNeeded: boolean): void {
+    if (this.#names.layers[role] === undefined) return;
+    const name = this.#stem(layer, role);
+    const found = isNeeded ? this.#tensor(name) : this.#find(name);
+    if (found !== undefined) this.#vector(layer, slotOfVector(role), size, [found]);
   }
 
   #addMatrix(layer: number, role: MatrixRole, rows: number, columns: number): void {

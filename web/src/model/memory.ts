@@ -3,6 +3,7 @@ import { fail } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
 import { kvCacheBytes } from "../cache/core.js";
 import { type CacheSettings, BATCH_TOKENS } from "./model_core.js";
+import { cacheOptions } from "./cache_layers.js";
 import type { ModelPlan } from "./model_plan.js";
 import type { WeightMapping } from "./weight_mapping.js";
 
@@ -28,12 +29,21 @@ export function memoryOf(
   contextLength: number,
 ): ModelMemory {
   const { hidden_size, heads, kv_heads, head_dim, vocabulary_size } = plan.config;
+  const { per_layer_size, streams, latent_plain, latent_rotated, latent_value, latent_query } = plan.config;
   const { feed_forward_size, expert_size, shared_expert_size } = plan.config;
   const inner = Math.max(feed_forward_size, expert_size, shared_expert_size);
-  const layers = plan.layers.map(({ rope }) => ({ rope, kvHeads: kv_heads, headDim: head_dim }));
+  const layers = cacheOptions(plan, plan.layers);
   // elements per token: four vectors of hidden size, q and the attention output, k and v, two feed-forward vectors, and
   // quantized copies of the inputs of matrix products
-  const perToken = 6 * hidden_size + 3 * heads * head_dim + 2 * kv_heads * head_dim + 3.5 * inner;
+  const latent = heads * (latent_plain + latent_rotated + latent_value) + 2 * latent_query;
+  const perLayer = 2 * plan.config.layers * per_layer_size + (1 + 2 * streams) * hidden_size;
+  const perToken =
+    6 * hidden_size +
+    3 * heads * head_dim +
+    2 * kv_heads * head_dim +
+    3.5 * inner +
+    latent +
+    (per_layer_size > 0 ? perLayer : 0);
   return {
     weights: mappings.reduce(
       (sum, mapping) => sum + (mapping.isVector ? 4 * mapping.columns : mapping.loaded.bytes),

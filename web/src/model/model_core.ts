@@ -9,6 +9,8 @@ import { Owned } from "../memory/owned.js";
 import { fingerprintOf } from "./fingerprint.js";
 import { loadWeights } from "./load_weights.js";
 import { withLongFactors, usesLongFactors } from "./long_rope.js";
+import type { WasmLayerConfig } from "../memory/wasm_model_functions.js";
+import { cacheOptions } from "./cache_layers.js";
 import type { ModelLayer, ModelPlan } from "./model_plan.js";
 import type { WeightMapping } from "./weight_mapping.js";
 
@@ -95,12 +97,9 @@ export class ModelCore {
     length = 0,
     modelLayers: readonly ModelLayer[] = this.plan.layers,
   ): KvCacheCore {
-    const { kv_heads: kvHeads, head_dim: headDim } = this.plan.config;
-    const layers = modelLayers.map(({ rope }) => ({
-      rope: rope !== null && usesLongFactors(rope, length) ? withLongFactors(rope) : rope,
-      kvHeads,
-      headDim,
-    }));
+    const layers = cacheOptions(this.plan, modelLayers, (rope) =>
+      usesLongFactors(rope, length) ? withLongFactors(rope) : rope,
+    );
     return new KvCacheCore(
       this.heap,
       { layers, maxLength: MAX_CACHE_LENGTH, dtype, ...(keys !== undefined && { keys }) },
@@ -167,12 +166,20 @@ export class ModelCore {
   }
 }
 
-function configure(heap: Heap, address: number, { config, layers, reader }: ModelPlan): void {
-  const words = Int32Array.from(layers.flatMap(({ window, hasExperts }) => [window, Number(hasExperts)]));
+function configure(heap: Heap, address: number, { config, shapes, reader }: ModelPlan): void {
+  const words = Int32Array.from(shapes.flatMap(layerWords));
   heap.borrow(words.byteLength, (layerWords) => {
     heap.bytes(layerWords, words.byteLength).set(new Uint8Array(words.buffer));
     heap.check(heap.module.model_configure(address, config, layerWords), undefined, reader.file);
   });
+}
+
+/** A layer's shape as the words of the core's LayerFields. */
+function layerWords(shape: WasmLayerConfig): number[] {
+  const { window, has_experts, chunk, head_dim, kv_heads, feed_forward_size, keys_of } = shape;
+  const flags = [shape.values_are_keys, shape.has_temperature, shape.has_unit_heads].map(Number);
+  const [deviations] = new Int32Array(Float32Array.of(shape.gate_deviations).buffer);
+  return [window, Number(has_experts), chunk, head_dim, kv_heads, feed_forward_size, keys_of, ...flags, deviations!];
 }
 
 function destroyModel(heap: Heap, address: number): void {

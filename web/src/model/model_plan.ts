@@ -5,8 +5,15 @@ import { overrideRopeConfig, ropeConfig } from "../config/rope_config.js";
 import { ropeLayers } from "../config/rope_layers.js";
 import type { RopeConfig } from "../config/types.js";
 import type { ModelFiles } from "../files/model_files.js";
-import type { WasmModelConfig } from "../memory/wasm_model_functions.js";
-import type { Architecture, ExpertConfig, Factors } from "./architectures/architecture.js";
+import type { WasmLayerConfig, WasmModelConfig } from "../memory/wasm_model_functions.js";
+import type {
+  Architecture,
+  ExpertConfig,
+  Factors,
+  LatentSizes,
+  LayerShape,
+  PerLayerSizes,
+} from "./architectures/architecture.js";
 import { architectureOf } from "./architectures/table.js";
 import { type ConfigKey, ConfigReader } from "./config_reader.js";
 import { MAX_HEAD_DIM, MAX_HEADS, MAX_LAYERS, MAX_VOCABULARY, MAX_WIDTH } from "./limits.js";
@@ -34,13 +41,15 @@ export interface ModelPlan {
   readonly config: WasmModelConfig;
   readonly experts: ExpertConfig | undefined;
   readonly layers: readonly ModelLayer[];
+  /** The shape of each layer, as the core takes it. */
+  readonly shapes: readonly WasmLayerConfig[];
   /** Context length the model was trained for, or extended to by its config. */
   readonly trainedLength: number;
 }
 
 const NORMS = ["rms", "layer"];
 const QUERY_KEY_NORMS = ["none", "head", "each_head", "all_heads", "rotated"];
-const ACTIVATIONS = ["silu", "gelu", "gelu_tanh", "relu2", "xielu"];
+const ACTIVATIONS = ["silu", "gelu", "gelu_tanh", "relu2", "xielu", "clamped_silu"];
 const EXPERT_WEIGHTS = ["softmax", "sigmoid"];
 const NO_FACTORS: Factors = {
   attention_scale: NaN,
@@ -49,6 +58,23 @@ const NO_FACTORS: Factors = {
   residual_scale: 1,
   logit_scale: 1,
   logit_soft_cap: 0,
+  gate_slope: 1,
+  gate_limit: 0,
+  normalizes_values: false,
+};
+const NO_LATENT: LatentSizes = {
+  latent_size: 0,
+  latent_rotated: 0,
+  latent_plain: 0,
+  latent_value: 0,
+  latent_query: 0,
+};
+const NO_PER_LAYER: PerLayerSizes = {
+  per_layer_size: 0,
+  per_layer_vocabulary: 0,
+  streams: 0,
+  active_stream: 0,
+  laurel_size: 0,
 };
 
 /**
@@ -67,12 +93,6 @@ export function planOf(
   const layers = reader.integer([["num_hidden_layers", "n_layer"], "block_count"], undefined, 1, maxLayers);
   const hidden_size = reader.integer([["hidden_size", "n_embd"], "embedding_length"], undefined, 1, MAX_WIDTH);
   const heads = reader.integer([["num_attention_heads", "n_head"], "attention.head_count"], undefined, 1, MAX_HEADS);
-  const feed_forward_size = reader.integer(
-    [["intermediate_size", "n_inner"], "feed_forward_length"],
-    4 * hidden_size,
-    1,
-    MAX_WIDTH,
-  );
   const maxHeadDim = Math.max(1, Math.min(MAX_HEAD_DIM, Math.floor(MAX_WIDTH / heads)));
   const experts = architecture.experts?.(reader);
   const window = architecture.window?.(reader) ?? (() => 0);
@@ -83,16 +103,38 @@ export function planOf(
   const { activation } = architecture;
   architecture.check?.(reader);
 
+  const norm_epsilon = reader.number(epsilon, 1e-5);
+  const latent = architecture.latent?.(reader);
+  const shapeOf = architecture.layer?.(reader) ?? ((): LayerShape => ({}));
+  const own = Array.from({ length: layers }, (_, layer) => shapeOf(layer));
+  const largest = (key: "head_dim" | "kv_heads" | "feed_forward_size", fallback: () => number): number =>
+    own.some((shape) => shape[key] !== undefined) ? Math.max(...own.map((shape) => shape[key] ?? 1)) : fallback();
+  const kv_heads = latent === undefined ? largest("kv_heads", () => keyHeads(reader, architecture, heads)) : 1;
+  const head_dim =
+    latent === undefined
+      ? largest("head_dim", () =>
+          reader.integer(["head_dim", "attention.key_length"], Math.floor(hidden_size / heads), 1, maxHeadDim),
+        )
+      : latent.latent_rotated + latent.latent_size;
+  const source = reader.isGguf ? { metadata: files.metadata, tensors: ropeTensors } : reader.source;
+  const hasRope = ropeLayers(source);
+  const ropes = ropesByKind(source, overrides);
+  const kindOf = (layer: number): ModelLayer["kind"] =>
+    window(layer) > 0 && architecture.hasTwoRopes ? "sliding_attention" : "full_attention";
+  const temperature = temperatureOf(architecture, () => ropes("full_attention"));
+
   const config: WasmModelConfig = {
     layers,
     vocabulary_size: vocabularySize(files, reader),
     hidden_size,
     heads,
-    kv_heads: keyHeads(reader, architecture, heads),
-    head_dim: reader.integer(["head_dim", "attention.key_length"], Math.floor(hidden_size / heads), 1, maxHeadDim),
-    feed_forward_size,
+    kv_heads,
+    head_dim,
+    feed_forward_size: largest("feed_forward_size", () =>
+      reader.integer([["intermediate_size", "n_inner"], "feed_forward_length"], 4 * hidden_size, 1, MAX_WIDTH),
+    ),
     norm: NORMS.indexOf(architecture.norm),
-    norm_epsilon: reader.number(epsilon, 1e-5),
+    norm_epsilon,
     query_key_norm: QUERY_KEY_NORMS.indexOf(architecture.queryKeyNorm?.(reader) ?? "none"),
     activation: ACTIVATIONS.indexOf(typeof activation === "string" ? activation : activation(reader)),
     is_gated: architecture.isGated,
@@ -106,24 +148,42 @@ export function planOf(
     expert_weight: EXPERT_WEIGHTS.indexOf(experts?.weight ?? "softmax"),
     normalizes_experts: experts?.normalizes_experts ?? false,
     expert_scale: experts?.expert_scale ?? 1,
+    scales_expert_input: experts?.scales_expert_input ?? false,
+    expert_groups: experts?.expert_groups ?? 1,
+    expert_groups_used: experts?.expert_groups_used ?? 1,
+    expert_group_best: experts?.expert_group_best ?? 1,
+    ...(latent ?? NO_LATENT),
+    // transformers' configs have no key for the epsilon of these norms
+    latent_norm_epsilon: reader.isGguf ? norm_epsilon : 1e-6,
+    ...(architecture.perLayer?.(reader) ?? NO_PER_LAYER),
+    ...temperature,
   };
-  const source = reader.isGguf ? { metadata: files.metadata, tensors: ropeTensors } : reader.source;
-  const hasRope = ropeLayers(source);
-  const ropes = ropesByKind(source, overrides);
   return {
     reader,
     architecture,
     config,
     experts,
-    layers: Array.from({ length: layers }, (_, layer) => {
-      const kind = window(layer) > 0 && architecture.hasTwoRopes ? "sliding_attention" : "full_attention";
-      return {
-        kind,
-        rope: hasRope[layer] ? ropes(kind) : null,
-        window: window(layer),
-        hasExperts: experts?.hasExperts(layer) ?? false,
-      };
-    }),
+    layers: Array.from({ length: layers }, (_, layer) => ({
+      kind: kindOf(layer),
+      rope: hasRope[layer] ? ropes(kindOf(layer)) : null,
+      window: window(layer),
+      hasExperts: experts?.hasExperts(layer) ?? false,
+    })),
+    shapes: own.map((shape, layer) => ({
+      window: window(layer),
+      has_experts: experts?.hasExperts(layer) ?? false,
+      chunk: 0,
+      head_dim,
+      kv_heads,
+      feed_forward_size: config.feed_forward_size,
+      keys_of: -1,
+      values_are_keys: false,
+      has_temperature:
+        architecture.temperature === "all" || (architecture.temperature === "without_rope" && !hasRope[layer]),
+      has_unit_heads: false,
+      gate_deviations: -Infinity,
+      ...shape,
+    })),
     trainedLength: reader.integer(
       [["max_position_embeddings", "n_positions"], "context_length"],
       ropes("full_attention").max_position_embeddings ?? 2048,
@@ -177,6 +237,24 @@ function memoizeByKind(make: (kind: ModelLayer["kind"]) => Readonly<RopeConfig>)
     if (rope === undefined) known.set(kind, (rope = make(kind)));
     return rope;
   };
+}
+
+/** The temperature of queries, under the names of the core. */
+function temperatureOf(
+  { temperature }: Architecture,
+  rope: () => Readonly<RopeConfig>,
+): Pick<WasmModelConfig, "temperature_scale" | "temperature_floor_scale" | "temperature_offset"> {
+  const given = temperature === undefined ? undefined : rope().query_temperature;
+  return {
+    temperature_scale: given?.scale ?? 0,
+    temperature_floor_scale: given?.floor_scale ?? 1,
+    temperature_offset: given?.offset ?? 0,
+  };
+}
+
+/** The layers that have their own keys and values, which are those of the cache. @internal */
+export function cacheLayers({ shapes }: ModelPlan): number[] {
+  return shapes.flatMap(({ keys_of }, layer) => (keys_of < 0 ? [layer] : []));
 }
 
 /** Heads of keys and values: as many as of queries, or a whole fraction of them. */

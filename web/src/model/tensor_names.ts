@@ -1,7 +1,27 @@
 // Roles of a layer's weights, and the names of their tensors in GGUF files and in transformers format.
 
 /** Roles of weight matrices in a layer, in the order of the core's LayerMatrix. @internal */
-export const LAYER_MATRICES = ["query", "key", "value", "output", "router", "gate", "up", "down"] as const;
+export const LAYER_MATRICES = [
+  "query",
+  "key",
+  "value",
+  "output",
+  "router",
+  "gate",
+  "up",
+  "down",
+  "query_latent",
+  "latent",
+  "key_up",
+  "value_up",
+  "per_layer_gate",
+  "per_layer_output",
+  "laurel_down",
+  "laurel_up",
+  "stream_router",
+  "stream_prediction",
+  "stream_correction",
+] as const;
 /** @internal */
 export type MatrixRole = (typeof LAYER_MATRICES)[number];
 
@@ -30,6 +50,18 @@ export const LAYER_VECTORS = [
   "xielu_alpha_n",
   "xielu_beta",
   "xielu_eps",
+  "sinks",
+  "router_logit_bias",
+  "expert_gate_bias",
+  "expert_up_bias",
+  "expert_down_bias",
+  "query_latent_norm",
+  "latent_norm",
+  "per_layer_norm",
+  "layer_scale",
+  "laurel_norm",
+  "stream_norm",
+  "stream_scale",
 ] as const;
 /** @internal */
 export type VectorRole = (typeof LAYER_VECTORS)[number];
@@ -43,7 +75,12 @@ export type NormRole =
   | "attention_post_norm"
   | "feed_forward_norm"
   | "feed_forward_sub_norm"
-  | "feed_forward_post_norm";
+  | "feed_forward_post_norm"
+  | "query_latent_norm"
+  | "latent_norm"
+  | "per_layer_norm"
+  | "laurel_norm"
+  | "stream_norm";
 
 /** Tensors that store the rows of several matrices. @internal */
 export type FusedRole = "query_key_value" | "gate_up";
@@ -52,13 +89,28 @@ export type FusedRole = "query_key_value" | "gate_up";
 export type ExpertRole = `${"expert" | "shared"}_${"gate" | "up" | "down" | "gate_up"}`;
 
 /**
- * Names of a layer's tensors, without the layer prefix and without `.weight` (`router_bias` and `xielu` are whole names). `{e}`
+ * Names of a layer's tensors, without the layer prefix and without `.weight` (whole names: {@link WholeName}). `{e}`
  * stands for the index of an expert, `{h}` for that of a head. Without `{e}`, one tensor stores all experts in order.
  * @internal
  */
 export type LayerNames = Partial<
-  Record<MatrixRole | NormRole | FusedRole | ExpertRole | "router_bias" | "shared_expert_gate" | "xielu", string>
+  Record<
+    MatrixRole | NormRole | FusedRole | ExpertRole | WholeName | "query_up" | "key_value_up" | "shared_expert_gate",
+    string
+  >
 >;
+
+/** Tensors whose names don't end in `.weight`. @internal */
+export type WholeName =
+  | "router_bias"
+  | "xielu"
+  | "sinks"
+  | "layer_scale"
+  | "stream_scale"
+  | "expert_gate_up_bias"
+  | "expert_gate_bias"
+  | "expert_up_bias"
+  | "expert_down_bias";
 
 /** Names of a model's tensors. @internal */
 export interface TensorNames {
@@ -67,6 +119,12 @@ export interface TensorNames {
   readonly embedding: string;
   readonly final_norm: string;
   readonly head: string;
+  readonly per_layer_embedding?: string;
+  readonly per_layer_projection?: string;
+  readonly per_layer_projection_norm?: string;
+  /** `{s}` stands for the index of a stream, from 0; without it, one tensor stores all. */
+  readonly streams_in?: string;
+  readonly streams_out?: string;
   readonly layers: LayerNames;
 }
 
@@ -76,6 +134,11 @@ export const GGUF_NAMES: TensorNames = {
   embedding: "token_embd",
   final_norm: "output_norm",
   head: "output",
+  per_layer_embedding: "per_layer_token_embd",
+  per_layer_projection: "per_layer_model_proj",
+  per_layer_projection_norm: "per_layer_proj_norm",
+  streams_in: "altup_proj",
+  streams_out: "altup_unembd_proj",
   layers: {
     attention_norm: "attn_norm",
     query: "attn_q",
@@ -104,6 +167,30 @@ export const GGUF_NAMES: TensorNames = {
     attention_sub_norm: "attn_sub_norm",
     feed_forward_sub_norm: "ffn_sub_norm",
     feed_forward_post_norm: "post_ffw_norm",
+    sinks: "attn_sinks.weight",
+    expert_gate_bias: "ffn_gate_exps.bias",
+    expert_up_bias: "ffn_up_exps.bias",
+    expert_down_bias: "ffn_down_exps.bias",
+    query_latent: "attn_q_a",
+    query_latent_norm: "attn_q_a_norm",
+    latent: "attn_kv_a_mqa",
+    latent_norm: "attn_kv_a_norm",
+    key_up: "attn_k_b",
+    value_up: "attn_v_b",
+    query_up: "attn_q_b",
+    key_value_up: "attn_kv_b",
+    per_layer_gate: "inp_gate",
+    per_layer_output: "proj",
+    per_layer_norm: "post_norm",
+    layer_scale: "layer_output_scale.weight",
+    laurel_down: "laurel_l",
+    laurel_up: "laurel_r",
+    laurel_norm: "laurel_post_norm",
+    stream_router: "altup_router",
+    stream_norm: "altup_router_norm",
+    stream_prediction: "altup_predict_coef",
+    stream_correction: "altup_correct_coef",
+    stream_scale: "altup_correct_scale.weight",
   },
 };
 

@@ -1,9 +1,10 @@
 // What can differ between the supported architectures: the type of a row of the table (table.ts).
 import type { ConfigReader } from "../config_reader.js";
+import type { WasmLayerConfig } from "../../memory/wasm_model_functions.js";
 import type { LayerNames, MatrixRole, NormRole, TensorNames } from "../tensor_names.js";
 
 /** @internal */
-export type ActivationName = "silu" | "gelu" | "gelu_tanh" | "relu2" | "xielu";
+export type ActivationName = "silu" | "gelu" | "gelu_tanh" | "relu2" | "xielu" | "clamped_silu";
 
 /** Numbers in which architectures differ, under the names of the core (src/transformer/model_config.h). @internal */
 export interface Factors {
@@ -14,7 +15,33 @@ export interface Factors {
   residual_scale: number;
   logit_scale: number;
   logit_soft_cap: number;
+  gate_slope: number;
+  gate_limit: number;
+  /** Whether values of each head are divided by their root mean square. */
+  normalizes_values: boolean;
 }
+
+/** Sizes of multi-head latent attention, under the names of the core. @internal */
+export interface LatentSizes {
+  latent_size: number;
+  latent_rotated: number;
+  latent_plain: number;
+  latent_value: number;
+  /** 0 if queries have no latent. */
+  latent_query: number;
+}
+
+/** Sizes of per-layer embeddings and streams, under the names of the core. @internal */
+export interface PerLayerSizes {
+  per_layer_size: number;
+  per_layer_vocabulary: number;
+  streams: number;
+  active_stream: number;
+  laurel_size: number;
+}
+
+/** What is different in a layer; the rest is that of the model. @internal */
+export type LayerShape = Partial<Omit<WasmLayerConfig, "window" | "has_experts">>;
 
 /** Mixture of experts. Numbers have the names of the core. @internal */
 export interface ExpertConfig {
@@ -24,6 +51,11 @@ export interface ExpertConfig {
   weight?: "softmax" | "sigmoid";
   normalizes_experts: boolean;
   expert_scale?: number;
+  /** Whether weights multiply the input of an expert rather than its output. */
+  scales_expert_input?: boolean;
+  expert_groups?: number;
+  expert_groups_used?: number;
+  expert_group_best?: number;
   /** Inner size of one expert. */
   expert_size: number;
   /** Inner size of the expert that every token uses; 0 or absent for none. */
@@ -65,6 +97,19 @@ export interface Architecture {
   readonly hasTwoRopes?: boolean;
   /** Undefined for a model without experts, of an architecture that may have them. */
   readonly experts?: (reader: ConfigReader) => ExpertConfig | undefined;
+  /** Whether heads have sinks: logits that count in the softmax sum. */
+  readonly hasSinks?: boolean;
+  /** Multi-head latent attention. */
+  readonly latent?: (reader: ConfigReader) => LatentSizes;
+  readonly perLayer?: (reader: ConfigReader) => PerLayerSizes | undefined;
+  readonly layer?: (reader: ConfigReader) => (layer: number) => LayerShape;
+  /** Layers whose queries have the temperature of the config: none by default, those without RoPE, or all. */
+  readonly temperature?: "without_rope" | "all";
+  /**
+   * How experts are stored in transformers format. `transposed`: a matrix [columns][rows] for each expert, with gate and up one after the other or
+   * (`alternating`) in alternating columns, and biases in the same order.
+   */
+  readonly expertLayout?: "transposed" | "alternating";
   /** Throws UNSUPPORTED_MODEL for options that this package doesn't have. */
   readonly check?: (reader: ConfigReader) => void;
   /** Tensor names in transformers format. */

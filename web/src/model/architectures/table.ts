@@ -4,9 +4,13 @@ import { named } from "../../files/errors.js";
 import type { ConfigReader } from "../config_reader.js";
 import type { Architecture } from "./architecture.js";
 import { COHERE_ROWS } from "./cohere.js";
+import { DEEPSEEK_ROWS } from "./deepseek.js";
+import { GEMMA4_ROWS } from "./gemma4.js";
 import { GEMMA_ROWS } from "./gemma.js";
 import { GLM_ROWS } from "./glm.js";
 import { GPT_ROWS } from "./gpt.js";
+import { GPT_OSS_ROWS } from "./gpt_oss.js";
+import { LLAMA4_ROWS } from "./llama4.js";
 import { LLAMA_ROWS } from "./llama.js";
 import { OLMO_ROWS } from "./olmo.js";
 import { OTHER_ROWS } from "./others.js";
@@ -25,6 +29,10 @@ export const ARCHITECTURES: readonly Architecture[] = [
   ...GLM_ROWS,
   ...COHERE_ROWS,
   ...OTHER_ROWS,
+  ...GPT_OSS_ROWS,
+  ...LLAMA4_ROWS,
+  ...DEEPSEEK_ROWS,
+  ...GEMMA4_ROWS,
 ];
 
 /** The row of the table for a model. Throws UNSUPPORTED_MODEL for an unknown architecture. @internal */

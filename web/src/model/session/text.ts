@@ -11,7 +11,7 @@ import { Owned } from "../../memory/owned.js";
 import { EventLoopYielder } from "../event_loop.js";
 import { usesLongFactors, withLongFactors } from "../long_rope.js";
 import { BATCH_TOKENS, type CacheSettings, type ModelCore } from "../model_core.js";
-import type { ModelLayer } from "../model_plan.js";
+import { cacheLayers, type ModelLayer } from "../model_plan.js";
 import type { SessionAppendOptions } from "./options.js";
 import { restoreCache, type SavedSession, writeSession } from "./image.js";
 
@@ -85,7 +85,9 @@ export class SessionText {
 
   /** The group of the layers of a kind; undefined if they have no RoPE. */
   groupOf(kind: ModelLayer["kind"]): number | undefined {
-    const layer = this.core.plan.layers.findIndex((candidate) => candidate.kind === kind && candidate.rope !== null);
+    const { plan } = this.core;
+    const own = cacheLayers(plan).map((index) => plan.layers[index]!);
+    const layer = own.findIndex((candidate) => candidate.kind === kind && candidate.rope !== null);
     return layer < 0 ? undefined : this.#cache.layers[layer]!.group;
   }
 

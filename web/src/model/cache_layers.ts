@@ -1,0 +1,31 @@
+// The layers of a model's cache: those that have their own keys and values.
+import type { CacheLayerOptions } from "../cache/options.js";
+import type { RopeConfig } from "../config/types.js";
+import { cacheLayers, type ModelLayer, type ModelPlan } from "./model_plan.js";
+
+/**
+ * The cache's layers. With latent attention, a row of a token is [rotated | latent], and keys are values.
+ * @param layers - the model's layers, perhaps with other RoPEs
+ * @param changed - another RoPE for a layer
+ * @internal
+ */
+export function cacheOptions(
+  plan: ModelPlan,
+  layers: readonly ModelLayer[],
+  changed: (rope: Readonly<RopeConfig>) => Readonly<RopeConfig> = (rope) => rope,
+): CacheLayerOptions[] {
+  const hasLatent = plan.config.latent_size > 0;
+  const widened = new Map<RopeConfig, RopeConfig>(); // layers that share a RoPE go on sharing it
+  const ropeOf = (rope: Readonly<RopeConfig>, headDim: number): Readonly<RopeConfig> => {
+    if (!hasLatent) return changed(rope);
+    const own = changed(rope);
+    const known = widened.get(rope) ?? { ...own, head_dim: headDim, rotary_dim: own.rotary_dim ?? own.head_dim };
+    widened.set(rope, known);
+    return known;
+  };
+  return cacheLayers(plan).map((index) => {
+    const { kv_heads: kvHeads, head_dim: headDim } = plan.shapes[index]!;
+    const { rope } = layers[index]!;
+    return { rope: rope === null ? null : ropeOf(rope, headDim), kvHeads, headDim, hasValues: !hasLatent };
+  });
+}
