@@ -56,6 +56,19 @@ test("BitNet's weights that are quantized as they are loaded are refused", async
   );
 });
 
+test("a window without a pattern has that of llama.cpp", async () => {
+  const rw = await load();
+  for (const name of ["olmo3", "cohere2", "gemma2", "gemma3"]) {
+    const { keys, tensors } = await partsOf(name, "gguf");
+    const { [`${keys["general.architecture"]}.attention.sliding_window_pattern`]: _, ...others } = keys;
+    const windowsOf = async (metadata) =>
+      (await rw.modelInfo(written({ keys: metadata, tensors }, "gguf"))).layers.map(({ window }) => window);
+    const given = await windowsOf(keys);
+    assert.ok(given.includes(16) && given.includes(0), name);
+    assert.deepEqual(await windowsOf(others), given, name);
+  }
+});
+
 test("docs/architectures.md is what scripts/architectures.mjs prints", async () => {
   assert.equal(await read("docs/architectures.md"), await architecturesPage());
 });

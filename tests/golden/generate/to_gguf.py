@@ -186,6 +186,8 @@ def add_rope_keys(writer, config, head_dim):
         writer.add_rope_scaling_type(gguf.RopeScalingType.YARN)
         writer.add_rope_scaling_factor(rope["factor"])
         writer.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
+        if "mscale_all_dim" in rope:
+            writer.add_rope_scaling_yarn_log_mul(rope["mscale_all_dim"])
     if rope["rope_type"] == "longrope":
         original = rope["original_max_position_embeddings"]
         growth = config["max_position_embeddings"] / original

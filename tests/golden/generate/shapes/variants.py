@@ -38,6 +38,19 @@ CONFIGS = {
     },
     "ministral": {"model_type": "ministral", **NARROW, **RMS, **rope(1000.0), "sliding_window": 16,
                   "layer_types": ["sliding_attention", "full_attention"]},
+    # Without the temperature of queries that Ministral 3 has.
+    "mistral3": {
+        "model_type": "ministral3",
+        **NARROW,
+        **RMS,
+        "rope_parameters": {
+            **YARN,
+            "rope_theta": 1000.0,
+            "mscale": 1.0,
+            "mscale_all_dim": 1.0,
+            "llama_4_scaling_beta": 0.0,
+        },
+    },
     "olmo3": {
         "model_type": "olmo3",
         **WIDE,
@@ -197,6 +210,7 @@ CONFIGS = {
 GGUF = {
     "gemma": "gemma",
     "ministral": "llama",
+    "ministral3": "mistral3",
     "olmo3": "olmo2",
     "cohere": "command-r",
     "cohere2": "cohere2",
@@ -221,7 +235,7 @@ GGUF = {
     "internlm2": "internlm2",
     "minicpm": "minicpm",
 }
-INTERLEAVED = {"ministral", "arcee", "mixtral", "granitemoe", "granitemoeshared", "internlm2", "minicpm"}
+INTERLEAVED = {"ministral", "ministral3", "arcee", "mixtral", "granitemoe", "granitemoeshared", "internlm2", "minicpm"}
 
 # Not in GGUF: windows that its llama and starcoder2 don't have, dense layers among experts, and BitNet's activation,
 # which is SiLU in llama.cpp.
