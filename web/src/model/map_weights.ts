@@ -300,7 +300,8 @@ class WeightMapper {
       const value = Array.isArray(all) ? (all[layer] as unknown) : all;
       if (!Number.isFinite(value)) reader.refuse("INVALID_FILE", key, "must have a finite number for each layer");
       const place = { layer, slot, expert: 0, isVector: true, rows: 1, columns: 1, added: 0 };
-      this.mappings.push({ ...place, format: "f32", bytes: 4, slices: [], values: [value as number] });
+      const stored = { format: "f32", bytes: 4 } as const;
+      this.mappings.push({ ...place, ...stored, loaded: stored, slices: [], values: [value as number] });
     }
   }
 
