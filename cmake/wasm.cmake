@@ -14,9 +14,6 @@ set_source_files_properties(
   src/matmul/matmul_relaxed.cpp
   src/matmul/matmul_wasmsimd.cpp
   src/matmul/packed_rows.cpp
-  src/quantize/k_blocks.cpp
-  src/quantize/quantize_rows.cpp
-  src/quantize/small_blocks.cpp
   src/rope/rotate.cpp
   src/rope/kernels/rotate_relaxed.cpp
   src/rope/kernels/rotate_wasmsimd.cpp
@@ -24,6 +21,7 @@ set_source_files_properties(
 set_source_files_properties(
   src/attention/attention_weigh_wasmsimd.cpp
   src/attention/linear_attention.cpp
+  src/quantize/k_blocks.cpp
   src/rope/cos_sin_rows.cpp
   src/transformer/sampler.cpp
   PROPERTIES COMPILE_OPTIONS "-O2;-fno-vectorize;-fno-slp-vectorize;-fno-unroll-loops")

@@ -73,8 +73,8 @@ export {
 export type { ModelMemory } from "./model/memory.js";
 export type { Model, ModelInfo, Prompt } from "./model/model.js";
 export type { EmbedOptions, ModelOptions, PerplexityOptions } from "./model/options.js";
-export { QUANTIZE_FORMATS, type QuantizeFormat } from "./model/quantize.js";
-export type { QuantizeRowsOptions } from "./model/quantize_rows.js";
+export { QUANTIZE_FORMATS, type QuantizeFormat } from "./files/quantize_formats.js";
+export type { QuantizeRowsOptions } from "./load/quantize_rows.js";
 export type { ModelLayer, ModelRopeOverrides } from "./model/model_plan.js";
 export type { Perplexity } from "./model/perplexity.js";
 export type { TokenProbability } from "./model/session/sampler.js";

@@ -25,7 +25,7 @@ import {
 import type { PositionArray } from "../memory/positions.js";
 import type { Model, ModelInfo } from "../model/model.js";
 import type { ModelOptions } from "../model/options.js";
-import { quantizeRows, type QuantizeRowsOptions } from "../model/quantize_rows.js";
+import { quantizeRows, type QuantizeRowsOptions } from "./quantize_rows.js";
 import { Rope } from "../rope/rope.js";
 import { RopeCore } from "../rope/core.js";
 import { rotateByTable, type TableRotateOptions } from "../rope/rotate_by_table.js";

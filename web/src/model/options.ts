@@ -5,7 +5,7 @@ import type { OpenOptions, ReadProgress } from "../files/model_files.js";
 import type { CacheDType } from "../memory/elements.js";
 import type { ChatOptions } from "../text/chat_template.js";
 import type { ModelRopeOverrides } from "./model_plan.js";
-import type { QuantizeFormat } from "./quantize.js";
+import type { QuantizeFormat } from "../files/quantize_formats.js";
 
 /** Options for loading a model. */
 export interface ModelOptions extends Omit<OpenOptions, "onProgress"> {

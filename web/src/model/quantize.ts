@@ -1,30 +1,14 @@
 // Which weights the option `quantize` rounds, and to which format.
-import { fail } from "../base/errors.js";
-import { nearest } from "../base/options.js";
-import { show } from "../base/show.js";
 import { tensorBytes, WEIGHT_BLOCKS, type WeightFormatName } from "../files/weight_formats.js";
+import type { QuantizeFormat } from "../files/quantize_formats.js";
 import { LAYER_MATRICES } from "./tensor_names.js";
 import type { WeightMapping } from "./weight_mapping.js";
-
-/** Formats that weights can be quantized to. */
-export const QUANTIZE_FORMATS = ["q8_0", "q4_0", "q4_k"] as const;
-/** One of {@link QUANTIZE_FORMATS}. */
-export type QuantizeFormat = (typeof QUANTIZE_FORMATS)[number];
 
 /** What a matrix is for, as far as its format depends on it. @internal */
 export type MatrixUse = "head" | "key_or_value" | "router" | "other";
 
 /** Number of experts with which llama.cpp spends more bits on keys and values: their matrices are small then. */
 const EXPERTS_WITH_FINE_KEYS = 8;
-
-/** The format, if it is one to quantize to. Throws INVALID_ARGUMENT with the nearest name. @internal */
-export function quantizeFormat(value: unknown, field: string): QuantizeFormat {
-  if (QUANTIZE_FORMATS.includes(value as QuantizeFormat)) return value as QuantizeFormat;
-  const names = QUANTIZE_FORMATS.join(", ");
-  const near = typeof value === "string" ? nearest(value, QUANTIZE_FORMATS, 2) : undefined;
-  const hint = near === undefined ? "" : `; did you mean ${near}?`;
-  return fail("INVALID_ARGUMENT", field, `must be one of ${names} (got ${show(value)})${hint}`);
-}
 
 /**
  * The format of a matrix when a model is quantized to `to`. It's that of llama-quantize for Q8_0 and Q4_0: the head, or the embedding of

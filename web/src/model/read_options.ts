@@ -6,7 +6,7 @@ import { checkOptions, type OptionNames, optionNames } from "../base/options.js"
 import { show } from "../base/show.js";
 import type { ModelLayer, ModelRopeOverrides } from "./model_plan.js";
 import { KV_OPTIONS, MODEL_OPTIONS, type ModelOptions, TOKENIZER_FILES } from "./options.js";
-import { quantizeFormat } from "./quantize.js";
+import { quantizeFormat } from "../files/quantize_formats.js";
 
 const KINDS: OptionNames = optionNames<Record<ModelLayer["kind"], unknown>>("rope", {
   full_attention: true,

@@ -7,7 +7,7 @@ export type { LoadOptions } from "../load/load.js";
 export type { FinishReason, Piece } from "../model/session/generate.js";
 export type { ModelInfo, Prompt } from "../model/model.js";
 export type { EmbedOptions, ModelOptions, PerplexityOptions } from "../model/options.js";
-export { QUANTIZE_FORMATS, type QuantizeFormat } from "../model/quantize.js";
+export { QUANTIZE_FORMATS, type QuantizeFormat } from "../files/quantize_formats.js";
 export type { Perplexity } from "../model/perplexity.js";
 export type { TokenProbability } from "../model/session/sampler.js";
 export type {

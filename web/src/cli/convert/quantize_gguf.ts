@@ -5,7 +5,8 @@ import { parseRawMetadata } from "../../files/gguf/header.js";
 import type { ModelFiles, StoredTensor } from "../../files/model_files.js";
 import { nodeFiles } from "../../files/node_files.js";
 import type { WeightFormatName } from "../../files/weight_formats.js";
-import { type MatrixUse, type QuantizeFormat, quantizedFormat } from "../../model/quantize.js";
+import { type MatrixUse, quantizedFormat } from "../../model/quantize.js";
+import type { QuantizeFormat } from "../../files/quantize_formats.js";
 import { metadataEntry } from "./gguf_header.js";
 import type { GgufPlan } from "./gguf_plan.js";
 
