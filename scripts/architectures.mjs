@@ -81,8 +81,8 @@ prints this page.
 ${table(["model_type", "GGUF", "tiny models", "safetensors − transformers", "GGUF − transformers", "GGUF − llama.cpp"], rows)}
 
 - A cell is empty where there is nothing to compare with: GGUF or llama.cpp doesn't have the architecture or the option.
-- llama.cpp computes GELU from a table of 16-bit floats. That is the difference of \`gemma\`, \`gemma2\`, \`gemma3\`, \`phi2\`,
-  \`gptneox\` and \`starcoder2\`.
+- llama.cpp computes GELU from a table of 16-bit floats. That is the difference of Gemma, \`phi2\`, \`gptneox\` and
+  \`starcoder2\`.
 - llama.cpp reads no epsilon of \`qwen2vl\`, gives \`exaone4\` its window and \`command-r\` its norms of queries and keys only
   in models of 64 layers, and has no window for \`llama\` (Mistral), \`phi3\` and \`starcoder2\`. This package follows
   transformers: a \`phi3\` file with a window has it in every layer.

@@ -34,7 +34,7 @@ test("a model that isn't supported is refused by name, with what is missing", as
   const { keys, tensors } = await partsOf("llama", "gguf");
   for (const [name, missing] of [
     ["rwkv7", "recurrent layers (RWKV)"],
-    ["minicpm3", "multi-head latent attention"],
+    ["deepseek32", "sparse attention, whose keys an indexer chooses"],
     ["falcon", "no operation is missing, but it isn't in the table of architectures"],
   ]) {
     const file = written({ keys: { ...keys, "general.architecture": name }, tensors }, "gguf");

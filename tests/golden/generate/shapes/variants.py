@@ -38,7 +38,6 @@ CONFIGS = {
     },
     "ministral": {"model_type": "ministral", **NARROW, **RMS, **rope(1000.0), "sliding_window": 16,
                   "layer_types": ["sliding_attention", "full_attention"]},
-    # Without the temperature of queries that Ministral 3 has.
     "mistral3": {
         "model_type": "ministral3",
         **NARROW,
@@ -48,7 +47,7 @@ CONFIGS = {
             "rope_theta": 1000.0,
             "mscale": 1.0,
             "mscale_all_dim": 1.0,
-            "llama_4_scaling_beta": 0.0,
+            "llama_4_scaling_beta": 0.5,
         },
     },
     "olmo3": {

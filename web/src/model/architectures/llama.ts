@@ -1,5 +1,4 @@
 // Llama and the architectures that differ from it by a number or two.
-import type { Dict } from "../../base/dict.js";
 import type { ConfigReader } from "../config_reader.js";
 import { sameWindow, slidingWindows } from "../sliding_windows.js";
 import { llamaNames } from "../tensor_names.js";
@@ -14,7 +13,7 @@ export const LLAMA_ROWS: readonly Architecture[] = [
   { ...llama, experts: mixtralExperts },
   { ...llama, huggingFace: ["mistral"], gguf: [], window: sameWindow },
   { ...llama, huggingFace: ["ministral"], gguf: [], window: slidingWindows(() => true) },
-  { ...llama, huggingFace: ["ministral3"], gguf: ["mistral3"], check: refuseTemperature },
+  { ...llama, huggingFace: ["ministral3"], gguf: ["mistral3"], temperature: "all" },
   {
     ...llama,
     huggingFace: ["mixtral"],
@@ -118,13 +117,6 @@ export const LLAMA_ROWS: readonly Architecture[] = [
     names: llamaNames({ attention_sub_norm: "self_attn.attn_sub_norm", feed_forward_sub_norm: "mlp.ffn_sub_norm" }),
   },
 ];
-
-function refuseTemperature(reader: ConfigReader): void {
-  const { value, path } = reader.find(["rope_parameters", "attention.temperature_scale"]);
-  const scale = reader.isGguf ? value : (value as Dict | undefined)?.["llama_4_scaling_beta"];
-  if (typeof scale === "number" && scale !== 0)
-    reader.refuse("UNSUPPORTED_MODEL", path, "temperatures of queries are not supported");
-}
 
 /** Weights to be rounded to three values as they are loaded, or packed ones, and inputs of products in 8 bits. */
 function refuseQuantization(reader: ConfigReader): void {

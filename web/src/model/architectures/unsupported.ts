@@ -12,8 +12,6 @@ const MISSING: Readonly<Record<string, string>> = {
     recurrent_gemma`,
   "recurrent layers (RWKV)": "rwkv6 rwkv6qwen2 rwkv7 arwkv7 rwkv rwkv5",
   "convolutions in its layers": "lfm2 lfm2moe lfm2_moe",
-  "multi-head latent attention": `minicpm3 plm deepseek2 deepseek2-ocr deepseek32 deepseek4 glm-dsa mistral4 hy_v4
-    dots3note deepseek_v2 deepseek_v3 deepseek_v32 deepseek_v4 glm4_moe_lite glm_moe_dsa kimi_k2 longcat_flash youtu`,
   "it has no RoPE; its positions are learned or slopes (ALiBi)": `gpt2 starcoder mpt refact bloom jais jina-bert-v2 gpt_neo
     gpt_bigcode opt`,
   "it encodes text and generates none": `bert modern-bert nomic-bert nomic-bert-moe neo-bert jina-bert-v3 eurobert
@@ -31,23 +29,22 @@ const MISSING: Readonly<Record<string, string>> = {
   "norms that add a bias, and a router that masks distant scores": "phimoe",
   "a dense block beside the experts": "arctic",
   "capped scores of experts": "grok",
-  "experts stored transposed": "qwen3_vl_moe qwen3_vl_moe_text",
-  "experts chosen by groups": "bailingmoe2 bailing_moe_v2",
   "a router that reads the input of attention": "smallthinker",
   "smaller experts beside each expert": "grovemoe",
   "a clamped activation": "maple",
-  "attention sinks": "gpt-oss mimo2 granite_swa gpt_oss mimo_v2_flash granitemoe_swa",
-  "chunked attention": "llama4 llama4_text",
-  "an embedding for each layer": "gemma3n gemma4 gemma3n_text gemma4_text",
+  "values of another width than keys": "mimo2 mimo_v2_flash",
   "a gate on the output of attention": "afmoe laguna step35 spark2_5 muse-glimmer step3p5 step3p7 muse_glimmer_text",
-  "sparse attention": "minimax-m3 minimax_m3_vl_text",
+  "sparse attention, whose keys an indexer chooses": `minimax-m3 deepseek32 deepseek4 glm-dsa hy_v4 dots3note
+    minimax_m3_vl_text deepseek_v32 deepseek_v4 glm_moe_dsa`,
   "layers that run several times": "hrm_text nanbeige",
   "adapters that switch between tokens": "graniteswitch",
   "connections from the embedding to every layer": "talkie",
   "other weights for image tokens": "cogvlm",
   [TABLE]: `falcon baichuan qwen codeshell orion xverse plamo plamo3 chatglm exaone exaone-moe jais2 deepseek glm4moe
     dots1 cohere2moe hunyuan_vl hy_v3 minimax-m2 bailingmoe pangu-embedded paddleocr mellum maincoder exaone_moe glm
-    glm4_moe bailing_moe cohere2_moe minimax_m2 paddleocr_vl_text hyperclovax helium persimmon codegen internlm3 cwm`,
+    glm4_moe bailing_moe cohere2_moe minimax_m2 paddleocr_vl_text hyperclovax helium persimmon codegen internlm3 cwm
+    minicpm3 plm mistral4 deepseek2-ocr bailingmoe2 granite_swa glm4_moe_lite longcat_flash youtu bailing_moe_v2
+    granitemoe_swa qwen3_vl_moe qwen3_vl_moe_text`,
 };
 
 /** What an architecture needs that this package doesn't have; undefined for one that isn't known. @internal */
