@@ -176,7 +176,8 @@ export class Session implements Disposable {
 
   /**
    * Returns the cached keys of a layer as they are stored: rotated to their positions, or raw if the model was opened
-   * with raw keys. `rope.rotate(…, { inverse: true, role: "key" })` gives rotated keys as they were projected.
+   * with raw keys. A layer that reads the keys of an earlier one has the same. With latent attention (DeepSeek), a row is
+   * the rotated part, then the latent. `rope.rotate(…, { inverse: true, role: "key" })` gives rotated keys as they were projected.
    * @param layer - from 0 to `model.info.layers.length` − 1
    * @returns for each key head, [length, headDim]
    * @throws {@link RopewalkError} INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED.

@@ -128,8 +128,11 @@ export class SessionText {
 
   /** As Session.keys(). */
   keys(layer: number): Float32Array[] {
-    const { k } = read(this.#cache, { layer });
-    const { kvHeads, headDim } = this.#cache.layers[layer]!;
+    const { plan } = this.core;
+    const { keys_of } = plan.shapes[layer]!;
+    const index = cacheLayers(plan).indexOf(keys_of < 0 ? layer : keys_of);
+    const { k } = read(this.#cache, { layer: index });
+    const { kvHeads, headDim } = this.#cache.layers[index]!;
     return Array.from({ length: kvHeads }, (_, head) => {
       const rows = new Float32Array(this.length * headDim);
       for (let token = 0; token < this.length; token++) {
