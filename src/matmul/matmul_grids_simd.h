@@ -223,7 +223,9 @@ inline void decode_tq1_0(const std::uint8_t* block, int half, DecodedBlock& deco
       const v128_t below =
           wasm_i8x16_add(wasm_u8x16_le(bytes, wasm_i8x16_splat(85)), wasm_u8x16_le(bytes, wasm_i8x16_splat(static_cast<std::int8_t>(170))));
       decoded.units[unit] = wasm_i8x16_add(below, wasm_i8x16_splat(DecodedBlock::kOffset + 1));
-      bytes = wasm_i8x16_add(wasm_i8x16_add(bytes, bytes), bytes);
+      v128_t twice = wasm_i8x16_add(bytes, bytes);
+      computed_here(twice);  // else this becomes a product of bytes, which wasm lacks
+      bytes = wasm_i8x16_add(twice, bytes);
     }
   };
   for (int i = 0; i < 8; ++i) put_digits(fields.word(0, i), 5, i, 8);
