@@ -26,6 +26,8 @@ const LLAMA_CPP_LIMITS = {
   gpt_neox: 5e-3,
   gpt_neox_sequential: 5e-3,
   starcoder2: 5e-3,
+  gemma4: 5e-3,
+  gemma4_dense: 5e-3,
   llama_f16: 1e-2,
   llama_bf16: 0.1,
 };

@@ -1,0 +1,140 @@
+// Weights of layers that do something of their own: latent attention, per-layer embeddings, transposed experts.
+import type { StoredTensor } from "../files/model_files.js";
+import { columnsOf, rowsOf, type TensorRows, wholeTensor } from "./weight_mapping.js";
+import {
+  MODEL_MATRICES,
+  MODEL_VECTORS,
+  NO_LAYER,
+  slotOfMatrix,
+  slotOfVector,
+  type WeightMapper,
+} from "./weight_mapper.js";
+
+/** Weights of the whole model that belong to per-layer embeddings and streams. @internal */
+export function addPerLayer(mapper: WeightMapper): void {
+  const { layers, hidden_size, per_layer_size, per_layer_vocabulary, streams } = mapper.plan.config;
+  if (per_layer_size === 0) return;
+  const add = (role: (typeof MODEL_MATRICES)[number], index: number, rows: number, columns: number, part: TensorRows) =>
+    mapper.matrix(NO_LAYER, MODEL_MATRICES.indexOf(role), index, rows, columns, [part]);
+  const whole = (role: "per_layer_embedding" | "per_layer_projection" | "per_layer_projection_norm"): StoredTensor =>
+    mapper.tensor(`${mapper.names[role]}.weight`);
+  const all = layers * per_layer_size;
+  add("per_layer_embedding", 0, per_layer_vocabulary, all, wholeTensor(whole("per_layer_embedding")));
+  add("per_layer_projection", 0, all, hidden_size, wholeTensor(whole("per_layer_projection")));
+  const norm = MODEL_VECTORS.indexOf("per_layer_projection_norm");
+  mapper.vector(NO_LAYER, norm, per_layer_size, [whole("per_layer_projection_norm")]);
+  for (const role of ["streams_in", "streams_out"] as const) {
+    for (let index = 0; index < streams - 1; index++) {
+      const name = mapper.names[role] ?? "";
+      const tensor = mapper.tensor(`${name.replace("{s}", String(index))}.weight`);
+      const first = name.includes("{s}") ? 0 : index * hidden_size;
+      add(role, index, hidden_size, hidden_size, { tensor, first, count: hidden_size });
+    }
+  }
+}
+
+/** Keys and values of heads as linear maps of the latent. A part of the map is transposed, unless the file has it so. @internal */
+export function addLatentAttention(mapper: WeightMapper, layer: number): void {
+  const { heads, hidden_size, latent_size, latent_rotated, latent_plain, latent_value, latent_query } =
+    mapper.plan.config;
+  const queries = heads * (latent_plain + latent_rotated);
+  if (latent_query > 0) {
+    mapper.addMatrix(layer, "query_latent", latent_query, hidden_size);
+    const query = wholeTensor(mapper.tensor(`${mapper.stem(layer, "query_up")}.weight`));
+    mapper.matrix(layer, slotOfMatrix("query"), 0, queries, latent_query, [query]);
+  } else mapper.addMatrix(layer, "query", queries, hidden_size);
+  mapper.addMatrix(layer, "latent", latent_size + latent_rotated, hidden_size);
+  mapper.addMatrix(layer, "output", hidden_size, heads * latent_value);
+  const both = mapper.find(`${mapper.stem(layer, "key_value_up")}.weight`);
+  const keys = both ?? mapper.tensor(`${mapper.stem(layer, "key_up")}.weight`);
+  const values = both ?? mapper.tensor(`${mapper.stem(layer, "value_up")}.weight`);
+  const rows = both === undefined ? latent_value : latent_plain + latent_value;
+  mapper.checkShape(values, heads * rows, latent_size);
+  if (both === undefined) mapper.checkShape(keys, heads * latent_size, latent_plain);
+  for (let head = 0; head < heads; head++) {
+    const transposed = { first: 0, step: 1, count: latent_size };
+    const key =
+      both === undefined
+        ? { tensor: keys, first: head * latent_size, count: latent_size }
+        : { tensor: keys, first: head * rows, count: latent_plain, transposed };
+    const value = { tensor: values, first: head * rows + rows - latent_value, count: latent_value };
+    mapper.matrix(layer, slotOfMatrix("key_up"), head, latent_size, latent_plain, [key]);
+    mapper.matrix(layer, slotOfMatrix("value_up"), head, latent_value, latent_size, [value]);
+  }
+}
+
+/** Some files have keys and values of layers that read those of another. @internal */
+export function skipKeys(mapper: WeightMapper, layer: number): void {
+  for (const role of ["key", "value", "key_norm"] as const) mapper.find(`${mapper.stem(layer, role)}.weight`);
+}
+
+/** @internal */
+export function addPerLayerOf(mapper: WeightMapper, layer: number): void {
+  const { hidden_size, per_layer_size, streams, laurel_size } = mapper.plan.config;
+  mapper.addWhole(layer, "layer_scale", 1, false);
+  if (per_layer_size > 0) {
+    mapper.addMatrix(layer, "per_layer_gate", per_layer_size, hidden_size);
+    mapper.addMatrix(layer, "per_layer_output", hidden_size, per_layer_size);
+  }
+  if (laurel_size > 0) {
+    mapper.addMatrix(layer, "laurel_down", laurel_size, hidden_size);
+    mapper.addMatrix(layer, "laurel_up", hidden_size, laurel_size);
+  }
+  if (streams === 0) return;
+  mapper.addMatrix(layer, "stream_router", streams, hidden_size);
+  mapper.addMatrix(layer, "stream_prediction", streams * streams, streams);
+  mapper.addMatrix(layer, "stream_correction", streams, streams);
+  const scales = mapper.plan.reader.isGguf || mapper.plan.reader.boolean(["altup_correct_scale", ""], true);
+  if (scales) mapper.addWhole(layer, "stream_scale", hidden_size, true);
+  else mapper.find(mapper.stem(layer, "stream_scale"));
+}
+
+/** Experts that are stored as [columns][rows], with gate and up in one tensor. @internal */
+export function addTransposedExperts(mapper: WeightMapper, layer: number, alternates: boolean): void {
+  const { experts, expert_size, hidden_size } = mapper.plan.config;
+  const gateUp = mapper.tensor(mapper.stem(layer, "expert_gate_up"));
+  const down = mapper.tensor(mapper.stem(layer, "expert_down"));
+  mapper.checkShape(gateUp, experts * hidden_size, 2 * expert_size);
+  mapper.checkShape(down, experts * expert_size, hidden_size);
+  for (let expert = 0; expert < experts; expert++) {
+    (["gate", "up"] as const).forEach((role, index) => {
+      const transposed = alternates
+        ? { first: index, step: 2, count: expert_size }
+        : { first: index * expert_size, step: 1, count: expert_size };
+      const part = { tensor: gateUp, first: expert * hidden_size, count: hidden_size, transposed };
+      mapper.matrix(layer, slotOfMatrix(role), expert, expert_size, hidden_size, [part]);
+    });
+    const transposed = { first: 0, step: 1, count: hidden_size };
+    const part = { tensor: down, first: expert * expert_size, count: expert_size, transposed };
+    mapper.matrix(layer, slotOfMatrix("down"), expert, hidden_size, expert_size, [part]);
+  }
+}
+
+/** @internal */
+export function addRouterLogitBias(mapper: WeightMapper, layer: number, experts: number): void {
+  if (mapper.plan.architecture.expertLayout !== "alternating") return;
+  const bias = mapper.tensor(`${mapper.stem(layer, "router")}.bias`);
+  mapper.vector(layer, slotOfVector("router_logit_bias"), experts, [bias]);
+}
+
+/** Biases of all experts: a vector for each role. @internal */
+export function addExpertBiases(mapper: WeightMapper, layer: number): void {
+  const { experts, expert_size, hidden_size } = mapper.plan.config;
+  if (mapper.plan.architecture.expertLayout !== "alternating") return;
+  const { isGguf } = mapper.plan.reader;
+  (["gate", "up"] as const).forEach((role, offset) => {
+    const bias = mapper.tensor(mapper.stem(layer, isGguf ? `expert_${role}_bias` : "expert_gate_up_bias"));
+    const size = experts * expert_size;
+    if (rowsOf(bias) * columnsOf(bias) !== (isGguf ? size : 2 * size)) mapper.refuseShape(bias, `${size} elements`);
+    const flat: StoredTensor = { ...bias, shape: [rowsOf(bias) * columnsOf(bias), 1] };
+    const rows = wholeTensor(flat);
+    mapper.addVector(
+      layer,
+      slotOfVector(`expert_${role}_bias`),
+      size,
+      [isGguf ? rows : { ...rows, every: { offset, step: 2 } }],
+      0,
+    );
+  });
+  mapper.addWhole(layer, "expert_down_bias", experts * hidden_size, true);
+}

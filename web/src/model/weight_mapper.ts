@@ -1,0 +1,168 @@
+// Builds the list of a model's weights: finds tensors by their roles, and checks their shapes.
+import type { ModelFiles, StoredTensor } from "../files/model_files.js";
+import { MAX_PIECES } from "./limits.js";
+import type { ModelPlan } from "./model_plan.js";
+import {
+  assembleWeight,
+  columnsOf,
+  type WeightMapping,
+  type WeightPlace,
+  type TensorRows,
+  rowsOf,
+  wholeTensor,
+} from "./weight_mapping.js";
+import {
+  GGUF_NAMES,
+  LAYER_MATRICES,
+  LAYER_VECTORS,
+  type LayerNames,
+  type MatrixRole,
+  type TensorNames,
+  type VectorRole,
+  type WholeName,
+} from "./tensor_names.js";
+import { textModelNames, type TextModelNames } from "./multimodal_names.js";
+
+/** Layer index of weights outside the layers: embedding, final norm and head. @internal */
+export const NO_LAYER = -1;
+/** In the order of the core's ModelMatrix. @internal */
+export const MODEL_MATRICES = [
+  "embedding",
+  "head",
+  "per_layer_embedding",
+  "per_layer_projection",
+  "streams_in",
+  "streams_out",
+] as const;
+/** In the order of the core's ModelVector. @internal */
+export const MODEL_VECTORS = ["final_norm", "final_norm_bias", "head_bias", "per_layer_projection_norm"] as const;
+
+/** The weights of a model that have been found so far. @internal */
+export class WeightMapper {
+  readonly mappings: WeightMapping[] = [];
+  readonly plan: ModelPlan;
+  readonly files: ModelFiles;
+  readonly names: TensorNames;
+  readonly text: TextModelNames;
+  readonly used = new Set<string>();
+  pieces = 0;
+
+  constructor(files: ModelFiles, plan: ModelPlan) {
+    this.files = files;
+    this.plan = plan;
+    const { names, ggufNames } = plan.architecture;
+    this.names = plan.reader.isGguf ? { ...GGUF_NAMES, layers: { ...GGUF_NAMES.layers, ...ggufNames } } : names;
+    this.text = textModelNames(files, `${this.names.embedding}.weight`);
+  }
+
+  addMatrix(layer: number, role: MatrixRole, rows: number, columns: number): void {
+    const stem = this.stem(layer, role);
+    this.matrix(layer, slotOfMatrix(role), 0, rows, columns, [wholeTensor(this.tensor(`${stem}.weight`))]);
+    const bias = this.bias(stem, role);
+    if (bias !== undefined) this.vector(layer, slotOfVector(`${role}_bias` as VectorRole), rows, [bias]);
+  }
+
+  /** A vector that isn't a norm, by its whole name. */
+  addWhole(layer: number, role: WholeName & VectorRole, size: number, isNeeded: boolean): void {
+    if (this.names.layers[role] === undefined) return;
+    const name = this.stem(layer, role);
+    const found = isNeeded ? this.tensor(name) : this.find(name);
+    if (found !== undefined) this.vector(layer, slotOfVector(role), size, [found]);
+  }
+
+  matrix(
+    layer: number,
+    slot: number,
+    expert: number,
+    rows: number,
+    columns: number,
+    parts: readonly TensorRows[],
+  ): void {
+    if (parts.length === 1 && parts[0]!.count === rowsOf(parts[0]!.tensor))
+      this.checkShape(parts[0]!.tensor, rows, columns);
+    this.add({ layer, slot, expert, isVector: false, rows, columns, added: 0 }, parts);
+  }
+
+  vector(layer: number, slot: number, size: number, tensors: readonly StoredTensor[], added = 0): void {
+    const count = tensors.reduce((sum, tensor) => sum + rowsOf(tensor) * columnsOf(tensor), 0);
+    if (count !== size) this.refuseShape(tensors[0]!, `${size} elements`);
+    this.addVector(layer, slot, size, tensors.map(wholeTensor), added);
+  }
+
+  addVector(layer: number, slot: number, size: number, parts: readonly TensorRows[], added: number): void {
+    this.add({ layer, slot, expert: 0, isVector: true, rows: 1, columns: size, added }, parts);
+  }
+
+  add(place: WeightPlace, parts: readonly TensorRows[]): void {
+    const { reader } = this.plan;
+    this.pieces += parts.length;
+    if (this.pieces > MAX_PIECES)
+      reader.refuse("UNSUPPORTED_MODEL", "tensors", `the weights consist of more than ${MAX_PIECES} pieces`);
+    this.mappings.push(
+      assembleWeight(place, parts, ({ name }, message) => reader.refuse("INVALID_FILE", name, message)),
+    );
+  }
+
+  checkShape(tensor: StoredTensor, rows: number, columns: number): void {
+    if (rowsOf(tensor) !== rows || columnsOf(tensor) !== columns) this.refuseShape(tensor, `${rows} × ${columns}`);
+  }
+
+  refuseShape(tensor: StoredTensor, wanted: string): never {
+    return this.plan.reader.refuse(
+      "INVALID_FILE",
+      tensor.name,
+      `shape must be ${wanted} by the config (got ${tensor.shape.join(" × ")})`,
+    );
+  }
+
+  stem(layer: number, role: keyof LayerNames): string {
+    const name = this.names.layers[role];
+    if (name === undefined)
+      return this.plan.reader.refuse(
+        "UNSUPPORTED_MODEL",
+        role,
+        "has no tensor name for this architecture in files of this format",
+      );
+    return this.names.layer.replace("{n}", String(layer)) + name;
+  }
+
+  find(name: string): StoredTensor | undefined {
+    const found = this.files.tensors.get(this.text.nameOf(name));
+    if (found !== undefined) this.used.add(found.name);
+    return found;
+  }
+
+  tensor(name: string): StoredTensor {
+    const found = this.find(name);
+    if (found === undefined)
+      return this.plan.reader.refuse(
+        "INVALID_FILE",
+        this.text.nameOf(name),
+        "tensor is missing; the file is damaged, or is one shard of several",
+      );
+    return found;
+  }
+
+  bias(stem: string, role: MatrixRole): StoredTensor | undefined {
+    const needed = this.plan.architecture.biases?.(this.plan.reader).includes(role) ?? false;
+    return needed ? this.tensor(`${stem}.bias`) : this.find(`${stem}.bias`);
+  }
+
+  normBias(stem: string): StoredTensor | undefined {
+    const { norm, hasNormBiases = true } = this.plan.architecture;
+    return norm === "layer" && hasNormBiases ? this.tensor(`${stem}.bias`) : undefined;
+  }
+
+  get normAdded(): number {
+    return this.plan.architecture.normsLessOne && !this.plan.reader.isGguf ? 1 : 0;
+  }
+}
+/** @internal */
+export function slotOfMatrix(role: MatrixRole): number {
+  return LAYER_MATRICES.indexOf(role);
+}
+
+/** @internal */
+export function slotOfVector(role: VectorRole): number {
+  return LAYER_VECTORS.indexOf(role);
+}
