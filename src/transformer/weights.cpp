@@ -306,7 +306,8 @@ Status Weights::reserve(int layer, int slot, int expert, WeightFormat format, in
   };
   const MatrixShape shape = layer == kWholeModel ? shape_of(static_cast<ModelMatrix>(slot), config_)
                                                  : shape_of(static_cast<LayerMatrix>(slot), config_, layer_configs_[layer], inner_size());
-  if (shape.rows == 0) return Status::weight_slot_unknown;
+  const bool is_of_all = layer == kWholeModel && slot <= static_cast<int>(ModelMatrix::head);  // every model has them
+  if (shape.rows == 0 && !is_of_all) return Status::weight_slot_unknown;
   if (rows != shape.rows || columns != shape.columns || columns % block_elements(format) != 0) return Status::weight_shape;
   if (bytes != weight_bytes(format, rows, columns)) return Status::weight_shape;
   if (!matrix->memory.resize(bytes)) return Status::out_of_memory;
@@ -323,7 +324,7 @@ Status Weights::set_vector(int layer, int slot, WeightFormat format, const void*
   if (vector == nullptr) return Status::weight_slot_unknown;
   const int size = layer == kWholeModel ? size_of(static_cast<ModelVector>(slot), config_)
                                         : size_of(static_cast<LayerVector>(slot), config_, layer_configs_[layer]);
-  if (size == 0) return Status::weight_slot_unknown;
+  if (size == 0 && (layer != kWholeModel || slot > static_cast<int>(ModelVector::head_bias))) return Status::weight_slot_unknown;
   if (size % block_elements(format) != 0 || bytes != weight_bytes(format, 1, size)) return Status::weight_shape;
   if (!vector->resize(size)) return Status::out_of_memory;
   read_row({format, 1, size, stored, false}, 0, vector->data());
@@ -341,11 +342,9 @@ Status Weights::pack(int layer, int slot, int expert, int rows) {
 }
 
 Status Weights::finish() {
-  for (int slot = 0; slot < kModelVectors; ++slot) {
-    const bool is_needed =
-        slot == static_cast<int>(ModelVector::final_norm) || slot == static_cast<int>(ModelVector::per_layer_projection_norm);
-    if (is_needed && size_of(static_cast<ModelVector>(slot), config_) > 0 && vectors_[slot].empty()) return Status::weight_missing;
-  }
+  const auto is_missing = [this](ModelVector slot) { return vectors_[static_cast<int>(slot)].empty(); };
+  if (is_missing(ModelVector::final_norm)) return Status::weight_missing;
+  if (config_.per_layer.size > 0 && is_missing(ModelVector::per_layer_projection_norm)) return Status::weight_missing;
   for (int slot = 0; slot < kModelMatrices; ++slot) {
     const ModelMatrix matrix = static_cast<ModelMatrix>(slot);
     if (is_of_stream(matrix) || shape_of(matrix, config_).rows == 0) continue;

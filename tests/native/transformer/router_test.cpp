@@ -118,6 +118,38 @@ TEST(Router, ABiasChoosesAndDoesNotWeigh) {
 }
 
 // Ernie 4.5: a bias on softmax weights, which can choose experts whose weights are all 0.
+// DeepSeek-V2 scores a group by its largest weight, V3 by the sum of its two largest.
+TEST(Router, ExpertsAreOfTheBestGroups) {
+  const float scores[] = {5, -9, 3, 3.5f, 4, 0, 1, 2};
+  const auto chosen = [&](int best) {
+    Router router;
+    EXPECT_TRUE(router.resize(8, {.used = 2, .weight = ExpertWeight::sigmoid, .groups = 4, .groups_used = 1, .group_best = best}, 1));
+    std::copy(std::begin(scores), std::end(scores), router.scores());
+    router.choose(1, nullptr);
+    const std::vector<float> weights = weights_of(router, 8, 1, 0);
+    std::vector<int> experts;
+    for (int i = 0; i < 8; ++i) {
+      if (weights[i] > 0) experts.push_back(i);
+    }
+    return experts;
+  };
+  EXPECT_EQ(chosen(1), (std::vector<int>{0, 1}));
+  EXPECT_EQ(chosen(2), (std::vector<int>{2, 3}));
+}
+
+TEST(Router, WeightsMayScaleTheInput) {
+  Router router;
+  ASSERT_TRUE(router.resize(2, {.used = 1, .weight = ExpertWeight::sigmoid, .scales_input = true}, 1));
+  router.scores()[0] = 0, router.scores()[1] = -1;
+  router.choose(1, nullptr);
+  const float row = 3;
+  float gathered = 0, out = 1;
+  EXPECT_EQ(router.gather(0, &row, 1, &gathered), 1);
+  EXPECT_EQ(gathered, 1.5f);  // sigmoid(0) is 1/2
+  router.scatter(0, &gathered, 1, &out);
+  EXPECT_EQ(out, 2.5f);
+}
+
 TEST(Router, WeightsOfZeroStayFinite) {
   Router router;
   ASSERT_TRUE(router.resize(3, {.used = 1, .normalizes = true}, 1));
