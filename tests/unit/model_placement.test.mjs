@@ -148,10 +148,16 @@ test("the pieces of a weight are whole, inside their tensors, and sum to the wei
 const SIZE =
   /(hidden_size|intermediate_size|num_\w*heads|n_(embd|head|inner)|head_dim|vocab_size|num_(local_)?experts\w*|moe_intermediate_size|rotary_dim|\.(embedding|feed_forward|expert_feed_forward|key|value)_length|\.head_count(_kv)?|\.expert_(used_)?count|\.dimension_count)$/;
 
+/** A third of the architectures, for time. The fuzz target `weights` damages all of them. */
+const sampled = (kind) =>
+  tinyNames(kind)
+    .filter((name) => !/^llama_(?!bias)/.test(name))
+    .filter((_, i) => i % 3 === 0);
+
 for (const kind of ["safetensors", "gguf"]) {
-  test(`${kind}: every size of a config against tensors of the old and of other sizes, in all architectures`, async (t) => {
+  test(`${kind}: every size of a config against tensors of the old and of other sizes, in a third of the architectures`, async (t) => {
     const tally = {};
-    for (const name of tinyNames(kind).filter((name) => !/^llama_(?!bias)/.test(name))) {
+    for (const name of sampled(kind)) {
       const parts = await partsOf(name, kind);
       if (parts.keys.text_config !== undefined) continue; // the same sizes, nested
       const sizes = Object.keys(parts.keys).filter((key) => SIZE.test(key) && Number.isInteger(parts.keys[key]));
@@ -183,9 +189,9 @@ for (const kind of ["safetensors", "gguf"]) {
     assert.ok(tally.INVALID_FILE > 200 && tally.opens > 0);
   });
 
-  test(`${kind}: every tensor of another shape or type, in all architectures`, async (t) => {
+  test(`${kind}: every tensor of another shape or type, in a third of the architectures`, async (t) => {
     const tally = {};
-    for (const name of tinyNames(kind).filter((name) => !/^llama_(?!bias)/.test(name))) {
+    for (const name of sampled(kind)) {
       const parts = await partsOf(name, kind);
       for (const [i, tensor] of parts.tensors.entries()) {
         if (/\.1\./.test(tensor.name)) continue; // the second layer behaves like the first

@@ -43,7 +43,7 @@ test("digits are grouped from the end, as the models' own patterns do", () => {
   assert.deepEqual(words("afmoe", "12345678 1"), ["12", "345", "678", " ", "1"]);
   assert.deepEqual(words("superbpe", "a1234567"), ["a", "1", "234", "567"]);
   assert.deepEqual(words("tiny_aya", "1234, 1234a"), ["1", "234", ",", " ", "123", "4", "a"]);
-  assert.equal(words("tiny_aya", "1".repeat(1 << 20)).length, Math.ceil((1 << 20) / 3));
+  assert.equal(words("tiny_aya", "1".repeat(1 << 14)).length, Math.ceil((1 << 14) / 3));
 });
 
 function gguf(tokens, types, more) {

@@ -158,17 +158,18 @@ export function planOf(
     ...(architecture.perLayer?.(reader) ?? NO_PER_LAYER),
     ...temperature,
   };
+  const modelLayers = Array.from({ length: layers }, (_, layer) => ({
+    kind: kindOf(layer),
+    rope: hasRope[layer] ? ropes(kindOf(layer)) : null,
+    window: window(layer),
+    hasExperts: experts?.hasExperts(layer) ?? false,
+  }));
   return {
     reader,
     architecture,
     config,
     experts,
-    layers: Array.from({ length: layers }, (_, layer) => ({
-      kind: kindOf(layer),
-      rope: hasRope[layer] ? ropes(kindOf(layer)) : null,
-      window: window(layer),
-      hasExperts: experts?.hasExperts(layer) ?? false,
-    })),
+    layers: modelLayers,
     shapes: own.map((shape, layer) => ({
       window: window(layer),
       has_experts: experts?.hasExperts(layer) ?? false,
@@ -186,7 +187,7 @@ export function planOf(
     })),
     trainedLength: reader.integer(
       [["max_position_embeddings", "n_positions"], "context_length"],
-      ropes("full_attention").max_position_embeddings ?? 2048,
+      modelLayers.find(({ rope }) => rope !== null)?.rope?.max_position_embeddings ?? 2048,
     ),
   };
 }
