@@ -52,6 +52,7 @@ test("a GGUF file of the same model", async () => {
       ["Ropewalk, command line", true],
     ],
   );
+  assert.match(recipe.note, /open the model's config\.json/);
   assert.match(recipe.blocks[0].note, /--override-kv qwen2\.context_length=int:131072/);
 });
 
@@ -68,7 +69,25 @@ test("within its length a model fits, and only the length is set", async () => {
 test("past a scaling that was trained for one length there is no recipe", async () => {
   const { verdict, recipe } = await diagnosed(llama31, 200000);
   assert.deepEqual([verdict.status, recipe], ["cannot", null]);
-  assert.match(verdict.text, /llama3 scaling was chosen for that length/);
+  assert.match(
+    verdict.text,
+    /^Not recommended: .*llama3 scaling was chosen for that length.* Use at most 131,072 tokens/,
+  );
+  const { findings, layers } = await diagnosed(llama31, 200000);
+  const { text } = findings.find(({ code }) => code === "past-trained-length");
+  assert.doesNotMatch(text, /A scaling/);
+  assert.deepEqual([layers[0].trained, layers[0].served], [8192, 131072]);
+});
+
+test("a scaled model that fits: nothing to change in any system", async () => {
+  const config = { ...qwen, max_position_embeddings: 131072, rope_scaling: qwenYarn };
+  const { recipe } = await diagnosed(config, 50000);
+  assert.equal(recipe.summary, "the file's own yarn, factor 4 from 32,768 to 131,072 tokens");
+  const blocks = Object.fromEntries(recipe.blocks.map((block) => [block.title, block]));
+  assert.equal(blocks["llama.cpp"].text, "llama-server -m model.gguf -c 50000");
+  assert.match(blocks["llama.cpp"].note, /has its scaling/);
+  assert.doesNotMatch(blocks["llama.cpp"].note, /override-kv/);
+  assert.match(blocks["transformers"].note, /^Nothing to change/);
 });
 
 test("a model with YaRN gets a larger factor and keeps its other keys", async () => {
@@ -79,6 +98,8 @@ test("a model with YaRN gets a larger factor and keeps its other keys", async ()
     200000,
   );
   assert.match(verdict.text, /^Needs a larger factor: made for 131,072 tokens with yarn scaling from 4,096/);
+  assert.match(verdict.text, /48\.8 times the 4,096 that it is scaled from, so factor 49 instead of 32\.$/);
+  assert.match(recipe.blocks.find(({ title }) => title === "Ropewalk").note, /^The other keys .* are kept/);
   assert.deepEqual(recipe.configs[0].config.rope_scaling, { ...scaling, factor: 49 });
   const checks = Object.fromEntries(recipe.blocks.map(({ title, checked }) => [title, checked]));
   assert.ok(checks["vLLM"].same && checks["transformers 5: config.json"].same);

@@ -113,9 +113,11 @@ function describeAll(
   const main = mainGroup(groups)!;
   const systems = systemReports(rw, groups, main, length);
   const { scaling, path } = writtenScaling(facts, main.kind);
-  const examined: Case = { rw, facts, main, systems, length, scaling, path };
-  const findings = [...USE_CHECKS, ...KEY_CHECKS].flatMap((check) => check(examined) ?? []);
   const extension = extensionFor(groups, main, length);
+  const examined: Case = { rw, facts, main, systems, length, extension, scaling, path };
+  const findings = [...USE_CHECKS, ...KEY_CHECKS].flatMap((check) => check(examined) ?? []);
+  const memory = cacheMemory(facts, groups, ropes, length);
+  const order = { facts, name, groups, main, length, scaling, hasMemory: memory !== null };
   return {
     length,
     trainedLength: main.trained,
@@ -129,18 +131,19 @@ function describeAll(
     findings: sorted([...faults, ...findings]),
     layers: groups,
     layersWithoutRope: [...ropes.layersWithoutRope],
-    memory: cacheMemory(facts, groups, ropes, length),
+    memory,
     systems,
-    recipe: extension === undefined ? null : recipeOf(rw, { facts, name, groups, main, extension, length, scaling }),
+    recipe: extension === undefined ? null : recipeOf(rw, { ...order, extension }),
   };
 }
 
 function recipeOf(rw: Ropewalk, order: Order): Recipe {
-  const { groups, extension } = order;
+  const { facts, groups, extension } = order;
   return {
     summary: extension.summary,
     configs: groups.map(({ kind }, i) => ({ kind, config: extension.configs[i]! })),
     blocks: draftBlocks(order).map((draft) => checkBlock(rw, draft, order)),
+    note: facts.isGguf ? "For transformers and vLLM, open the model's config.json: they get lines of their own." : "",
   };
 }
 

@@ -48,6 +48,8 @@ export interface LayerGroup {
   rope_type: string;
   /** Length that the frequencies were trained for before the scaling; null if the file doesn't say. */
   trained: number | null;
+  /** Length that the layers are made for, with their scaling; null if the file doesn't say. */
+  served: number | null;
   factor: number;
   /** Multiplies cos and sin; logits are multiplied by its square. */
   attention_factor: number;
@@ -100,7 +102,7 @@ export interface SystemReport {
 export interface RecipeBlock {
   system: "transformers" | "llama.cpp" | "vLLM" | "Ropewalk";
   title: string;
-  language: "json" | "shell" | "js";
+  language: "json" | "shell" | "js" | "python";
   text: string;
   note: string;
   /** Result of reading these lines again and computing their frequencies: whether they are those of the recommended config. */
@@ -114,6 +116,8 @@ export interface Recipe {
   /** The recommended config of each group of layers. */
   configs: { kind: string | null; config: Readonly<RopeConfig> }[];
   blocks: RecipeBlock[];
+  /** What to open for the other systems; empty if all have a block. */
+  note: string;
 }
 
 /** What a model's RoPE is, what each system does with it, and how to run it at a length. Plain JSON. */

@@ -36,7 +36,9 @@ export function extensionFor(groups: readonly LayerGroup[], main: LayerGroup, le
     overrides === undefined || isOtherKind(group, main) ? group.config : overrideRopeConfig(group.config, overrides),
   );
   const extended = configs[groups.indexOf(main)]!;
-  return { changes: overrides !== undefined, summary: summaryOf(extended), configs, config: extended, overrides };
+  const changes = overrides !== undefined;
+  const own = changes || extended.rope_scaling === undefined ? "" : "the file's own ";
+  return { changes, summary: own + summaryOf(extended), configs, config: extended, overrides };
 }
 
 /** Sliding-window layers with a RoPE of their own never see far tokens, so they stay as they are. */

@@ -2,6 +2,7 @@
 import { type Dict, isDict } from "../base/dict.js";
 import type { Ropewalk } from "../load/runtime.js";
 import type { Finding, LayerGroup, Severity, SystemReport } from "./diagnosis.js";
+import type { Extension } from "./extend.js";
 import { type Facts, valueOf } from "./facts.js";
 
 /** A model at a length. */
@@ -11,6 +12,8 @@ export interface Case {
   readonly main: LayerGroup;
   readonly systems: readonly SystemReport[];
   readonly length: number;
+  /** Undefined if no scaling serves the length. */
+  readonly extension: Extension | undefined;
   /** The scaling in the file, with its own names, and its path. */
   readonly scaling: Dict;
   readonly path: string;

@@ -7,7 +7,7 @@ import { scaledLength, servedLength } from "./lengths.js";
 import { compare, differenceText, planIn } from "./plans.js";
 
 /** A pair that needs more than the trained length for a full turn shows new angles past it. */
-const pastTrained: Check = ({ main, length, rw }) => {
+const pastTrained: Check = ({ main, length, rw, extension }) => {
   const { config, trained } = main;
   const served = servedLength(config);
   if (served === null || trained === null || length <= served) return undefined;
@@ -17,7 +17,7 @@ const pastTrained: Check = ({ main, length, rw }) => {
     "past-trained-length",
     "warning",
     "",
-    `${tokens(length)} tokens are more than the ${tokens(served)} that the model is made for. ${slow.length} of its ${pairs.length} pairs need more than ${tokens(served)} tokens for a full turn, so past that length they reach angles that training never showed, and the output becomes wrong. A scaling slows them down.`,
+    `${tokens(length)} tokens are more than the ${tokens(served)} that the model is made for. ${slow.length} of its ${pairs.length} pairs need more than ${tokens(served)} tokens for a full turn, so past that length they reach angles that training never showed, and the output becomes wrong.${extension === undefined ? "" : " A scaling slows them down."}`,
     "docs/extend_context.md",
   );
 };

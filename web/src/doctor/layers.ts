@@ -4,6 +4,7 @@ import type { Ropewalk } from "../load/runtime.js";
 import { type ConfigRopes, type LayerRope, layerWindows } from "../model/config_ropes.js";
 import type { LayerGroup } from "./diagnosis.js";
 import { type Facts, numberOf, valueOf } from "./facts.js";
+import { servedLength } from "./lengths.js";
 
 /** The groups of layers, described at a length. */
 export function layerGroups(
@@ -55,6 +56,7 @@ function describeGroup(rw: Ropewalk, { kind, rope, layers, window }: LayerRope, 
     rotary_dim: plan.rotary_dim,
     rope_type: rope.rope_scaling?.rope_type ?? "default",
     trained,
+    served: servedLength(rope),
     factor,
     attention_factor: plan.attention_factor,
     softmax_scale: plan.softmax_scale,

@@ -19,32 +19,47 @@ export interface Order {
   readonly length: number;
   /** The scaling in the file as it is written. */
   readonly scaling: Dict;
+  /** Whether the report has a table of memory. */
+  readonly hasMemory: boolean;
 }
 
 /** Lines for all systems. A GGUF file is run by llama.cpp and Ropewalk. */
 export function draftBlocks(order: Order): Draft[] {
   const { facts, extension } = order;
-  const hub = facts.isGguf ? [] : [...(extension.changes ? transformersBlocks(order) : []), vllmBlock(order)];
+  const transformers = extension.changes ? transformersBlocks(order) : [UNCHANGED];
+  const hub = facts.isGguf ? [] : [...transformers, vllmBlock(order)];
   return [llamaBlock(order), ...hub, ...ropewalkBlocks(order)];
 }
 
-function llamaBlock({ extension, length, facts, name }: Order): Draft {
+/** A model that fits. */
+const UNCHANGED: Draft = {
+  system: "transformers",
+  title: "transformers",
+  language: "python",
+  text: 'model = AutoModelForCausalLM.from_pretrained("model/")',
+  note: "Nothing to change in config.json.",
+};
+
+function llamaBlock({ extension, main, length, facts, name }: Order): Draft {
   const { rope_type, factor, original_max_position_embeddings: original } = extension.config.rope_scaling ?? {};
   const file = /^[\w.-]+\.gguf$/.test(name) ? name : "model.gguf";
-  const isYarn = rope_type === "yarn" && (extension.changes || !facts.isGguf);
+  const isYarn = rope_type === "yarn" && extension.changes;
   const scaling = isYarn ? ` \\\n  --rope-scaling yarn --rope-scale ${factor} --yarn-orig-ctx ${original}` : "";
   const isShared = facts.isGguf || knownFamily("gguf", facts.family).pairing !== undefined;
-  const architecture = isShared ? facts.family : "ARCHITECTURE";
+  const key = isShared ? `${facts.family}.context_length` : "KEY";
   const max = extension.config.max_position_embeddings;
-  const capped = `A server built before August 2026 cuts its slots to the file's context length: add --override-kv ${architecture}.context_length=int:${max}`;
+  const capped = `A server built before August 2026 cuts its slots to the file's context length: add --override-kv ${key}=int:${max}${isShared ? "" : ", where KEY is the one in its log that ends in .context_length"}.`;
+  const isLonger = length > (main.config.max_position_embeddings ?? Infinity);
+  const held =
+    rope_type === undefined || facts.isGguf ? "" : "A GGUF file of this model has its scaling: nothing else to set. ";
   return {
     system: "llama.cpp",
     title: "llama.cpp",
     language: "shell",
     text: `llama-server -m ${file} -c ${length}${scaling}`,
     note: isYarn
-      ? `The same flags work for llama-cli. ${capped}. Don't add --context-shift.`
-      : "The same flags work for llama-cli.",
+      ? `The same flags work for llama-cli. ${isLonger ? `${capped} ` : ""}Don't add --context-shift.`
+      : `${held || "Nothing else to set. "}The same flags work for llama-cli.`,
   };
 }
 
@@ -121,26 +136,28 @@ function scalingLines({ extension, groups, scaling, facts }: Order, group: Layer
   };
 }
 
-function ropewalkBlocks({ extension, length, facts, name }: Order): Draft[] {
+function ropewalkBlocks({ extension, main, length, facts, name, hasMemory }: Order): Draft[] {
   const { overrides } = extension;
   const source = facts.isGguf ? (/^[\w.-]+\.gguf$/.test(name) ? name : "model.gguf") : "model/";
   const options = JSON.stringify({ contextLength: length, ...(overrides && { rope: overrides }) }, null, 2);
   const { rope_type, factor, original_max_position_embeddings: original } = overrides?.rope_scaling ?? {};
   const flags = rope_type ? ` \\\n  --rope-type ${rope_type} --factor ${factor} --original-length ${original}` : "";
+  const isKept = rope_type !== undefined && rope_type === main.rope_type;
+  const kept = isKept ? "The other keys of the file's scaling are kept. " : "";
   return [
     {
       system: "Ropewalk",
       title: "Ropewalk",
       language: "js",
       text: `const model = await rw.model("${source}", ${options});`,
-      note: "While a model runs: session.retune(rope, { contextLength }) re-rotates the cached keys.",
+      note: `${kept}While a model runs: session.retune(rope, { contextLength }) re-rotates the cached keys.`,
     },
     {
       system: "Ropewalk",
       title: "Ropewalk, command line",
       language: "shell",
       text: `npx ropewalk chat ${source} --context ${length}${flags}`,
-      note: `Or generate and perplexity: the flags are the same. ${tokens(length)} tokens need the memory shown here.`,
+      note: `${kept}Or generate and perplexity: the flags are the same.${hasMemory ? ` ${tokens(length)} tokens need the memory shown here.` : ""}`,
     },
   ];
 }

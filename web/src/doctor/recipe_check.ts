@@ -51,6 +51,7 @@ function readBlock(
     };
     return { configs: withOverrides(order, options.rope ?? {}), length: options.contextLength };
   }
+  if (language === "python") return { configs: order.groups.map(({ config }) => config), length: order.length };
   const flags = readFlags(text);
   const length = Number(flags.get("-c") ?? flags.get("--context") ?? flags.get("--max-model-len"));
   const overridden = flags.get("--hf-overrides");

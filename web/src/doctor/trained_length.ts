@@ -49,7 +49,7 @@ function missing(facts: Facts): Finding {
     code: "trained-length-missing",
     severity: "error",
     field: keyOf(facts),
-    text: "isn't in the file. It is the number of tokens that the model was trained on, and the model's page usually names it. Add the key, or give the number here: the field on this site's page, --trained-length in the shell, trainedLength in code.",
+    text: "isn't in the file. It is the number of tokens that the model was trained on, and the model's page usually names it. Add the key, or give the number: on the Doctor's page in the field above the verdict, in the shell by --trained-length, in code by trainedLength.",
     source: "docs/doctor.md#a-file-without-its-length",
   };
 }

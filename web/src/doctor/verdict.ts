@@ -73,7 +73,7 @@ export function verdictOf(main: LayerGroup, extension: Extension | undefined, le
     const why = isTensor ? "the frequency factors in its tensor were" : `its ${main.rope_type} scaling was`;
     return {
       status: "cannot",
-      text: `Can't: ${past}. ${capital(why)} chosen for that length, and no larger one is known to work.`,
+      text: `Not recommended: ${past}. ${capital(why)} chosen for that length, and no larger one is known to work. Use at most ${tokens(served)} tokens, or a model that is made for ${tokens(length)}. If you try it all the same, measure the loss at that length first.`,
     };
   }
   const { factor, rope_type } = extension.config.rope_scaling ?? {};
@@ -81,7 +81,10 @@ export function verdictOf(main: LayerGroup, extension: Extension | undefined, le
   const raised = main.rope_type === rope_type ? "a larger factor" : name;
   const dynamic = main.rope_type === "dynamic" ? " Only transformers reads its dynamic scaling." : "";
   const far = length > 8 * served ? " That is far: measure the loss before you rely on it." : "";
-  const text = `Needs ${raised}: ${past}. ${timesText(length / (trained ?? served))} the trained length, so factor ${tokens(factor ?? 1)}.${dynamic}${far}`;
+  const original = trained ?? served;
+  const counted = original === served ? "the trained length" : `the ${tokens(original)} that it is scaled from`;
+  const before = main.rope_type === rope_type ? ` instead of ${shown(main.factor)}` : "";
+  const text = `Needs ${raised}: ${past}. ${timesText(length / original)} ${counted}, so factor ${tokens(factor ?? 1)}${before}.${dynamic}${far}`;
   return { status: "needs_scaling", text };
 }
 

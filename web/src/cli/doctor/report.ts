@@ -17,7 +17,7 @@ export function reportText(terminal: Terminal, diagnosis: Diagnosis): string {
     diagnosis.memory && `${bold("KV cache in f16")}\n${memoryText(terminal, diagnosis)}`,
     systems.length > 0 && `${bold("Systems")}\n${systemsText(terminal, systems)}`,
     recipe &&
-      `${bold(`Run it at ${count(diagnosis.length)} tokens`)}: ${recipe.summary}\n\n${recipe.blocks.map((block) => blockText(terminal, block)).join("\n\n")}`,
+      `${bold(`Run it at ${count(diagnosis.length)} tokens`)}: ${recipe.summary}\n\n${recipe.blocks.map((block) => blockText(terminal, block)).join("\n\n")}${recipe.note && `\n\n  ${recipe.note}`}`,
   ];
   return parts.filter((part) => typeof part === "string").join("\n\n");
 }
@@ -31,7 +31,7 @@ function findingText(terminal: Terminal, { code, severity, field, text, source }
 }
 
 function groupText(group: LayerGroup): string {
-  const { kind, layers, window, pairing, base, head_dim, rotary_dim, rope_type, trained, factor, pairs } = group;
+  const { kind, layers, window, pairing, base, head_dim, rotary_dim, rope_type, factor, pairs } = group;
   const names = [
     kind,
     layers.length > 0 && `layers ${ranges(layers)}`,
@@ -41,9 +41,15 @@ function groupText(group: LayerGroup): string {
   return [
     `  ${names.length === 0 ? "all layers" : names.join(", ")}`,
     `    ${rope_type}, base ${count(base)}, ${pairing} pairs, ${rotary_dim} of ${head_dim} elements rotated`,
-    `    ${trained === null ? "trained length unknown" : `trained on ${count(trained)} tokens`}, factor ${short(factor)}, attention factor ${short(group.attention_factor)}`,
+    `    ${lengthsText(group)}, factor ${short(factor)}, attention factor ${short(group.attention_factor)}`,
     `    pairs: ${counts.map(([name, number]) => `${number} ${name}`).join(", ")}`,
   ].join("\n");
+}
+
+function lengthsText({ trained, served }: LayerGroup): string {
+  if (served === null) return "length unknown";
+  const from = trained === null || trained >= served ? "" : `, scaled from ${count(trained)}`;
+  return `made for ${count(served)} tokens${from}`;
 }
 
 function withoutRopeText({ layersWithoutRope }: Diagnosis): string {
