@@ -65,7 +65,9 @@ function reasonsOf(rw: Ropewalk, config: Readonly<RopeConfig>, compat: System["c
   const warnings = (compat: System["compat"]): readonly string[] =>
     rw.describe(overrideRopeConfig(config, { compat, context_length: length }), length).warnings;
   const common = warnings("hf");
-  return compat === "hf" ? [] : warnings(compat).filter((warning) => !common.includes(warning));
+  if (compat === "hf") return [];
+  const own = warnings(compat).filter((warning) => !common.includes(warning));
+  return own.map((warning) => warning.replace(/\bvllm\b/g, "vLLM"));
 }
 
 function maxLengthOf(

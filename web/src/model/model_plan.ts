@@ -89,6 +89,7 @@ export function planOf(
 ): ModelPlan {
   const reader = new ConfigReader(files);
   const architecture = architectureOf(reader);
+  if (files.tensors.size === 0) reader.refuse("INVALID_FILE", "tensors", "there are none: the file has only a header");
   const maxLayers = Math.min(files.tensors.size, MAX_LAYERS); // each layer has at least one tensor
   const layers = reader.integer([["num_hidden_layers", "n_layer"], "block_count"], undefined, 1, maxLayers);
   const hidden_size = reader.integer([["hidden_size", "n_embd"], "embedding_length"], undefined, 1, MAX_WIDTH);
