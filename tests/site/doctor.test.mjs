@@ -116,14 +116,21 @@ const tasks = {
       ["notes.txt", "hello", "notes.txt isn't a model file. Files that can be read are config.json, .gguf and"],
       ["model.safetensors", "\x02\0\0\0\0\0\0\0{}", "needs the config.json of its folder"],
       ["model.gguf", "GGUF\x03", "model.gguf is damaged"],
+      ["photo.gguf", "\x7f\x45\x4c\x46\0\0\0\0", "photo.gguf doesn't begin with GGUF"],
     ]) {
       await choose(page, [[name, text]]);
       await problemMatches(page, words);
     }
+    await fill(page, "#by-text", "text", "model_type: qwen2");
+    await problemMatches(page, "The pasted text isn't a config.json: it can't be read as JSON");
     await fill(page, "#by-address", "address", fileAddress("/nothing/"));
     await problemMatches(page, "There is no model file at");
+    await fill(page, "#by-address", "address", "hello");
+    await problemMatches(page, "owner/name");
     await fill(page, "#doctor", "length", "0");
     await problemMatches(page, "A length must be a whole number of tokens");
+    await fill(page, "#doctor", "length", "1000");
+    await page.waitForFunction(() => !document.querySelector("#problem").textContent.includes("A length must be"));
   },
 
   async "links to a text and to an address show the same report; a file isn't in a link"(page) {
@@ -154,12 +161,36 @@ const tasks = {
     assert.ok(await page.$eval("#report", (report) => report.hidden));
   },
 
+  async "on a phone, the answer to what was opened is in view"(page) {
+    await page.setViewport({ width: 360, height: 640 });
+    try {
+      await openPage(page);
+      await fill(page, "#by-text", "text", JSON.stringify(qwen));
+      await verdictMatches(page, "made for 50,000 tokens");
+      await page.waitForFunction(() => {
+        const { top, bottom } = document.querySelector("#verdict").getBoundingClientRect();
+        return top >= 0 && bottom <= innerHeight;
+      });
+    } finally {
+      await page.setViewport({ width: 1280, height: 800 });
+    }
+  },
+
+  async "a name on Hugging Face is an address"(page) {
+    await openPage(page);
+    await fill(page, "#by-address", "address", "owner-of/nothing-1.5");
+    await page.waitForFunction(() => location.search.includes("address"));
+    const { searchParams } = new URL(await addressOf(page));
+    assert.equal(searchParams.get("doctor.address"), "https://huggingface.co/owner-of/nothing-1.5/resolve/main/");
+  },
+
   async "a config without its length: a field asks for it, and then there are lines to paste"(page) {
     await openPage(page);
     const { max_position_embeddings: _, ...config } = qwen;
     await fill(page, "#by-text", "text", JSON.stringify(config));
     await verdictMatches(page, "doesn't say how many tokens the model was trained on");
     assert.equal(await page.$$eval(".block", (blocks) => blocks.length), 0);
+    assert.ok(await page.$eval("#trained", (field) => field.getBoundingClientRect().height > 0));
     await fill(page, "#doctor", "trained", "32768");
     await verdictMatches(page, "Needs YaRN: made for 32,768 tokens");
     assert.ok((await page.$$eval(".block", (blocks) => blocks.length)) >= 6);

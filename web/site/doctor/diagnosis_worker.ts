@@ -7,6 +7,8 @@ import { problemText } from "../page/problem.js";
 export interface Question {
   readonly id: number;
   readonly source: ModelSource | Readonly<Record<string, unknown>>;
+  /** What to call it in a message, if the reader didn't give it as a file. */
+  readonly shownAs?: string;
   readonly options: Pick<DiagnoseOptions, "length" | "trainedLength">;
 }
 
@@ -17,7 +19,7 @@ let last: AbortController | undefined;
 
 addEventListener("message", ({ data }: MessageEvent<Question>) => void answer(data));
 
-async function answer({ id, source, options }: Question): Promise<void> {
+async function answer({ id, source, shownAs, options }: Question): Promise<void> {
   last?.abort();
   const { signal } = (last = new AbortController());
   const reply = (answer: Answer): void => {
@@ -26,6 +28,6 @@ async function answer({ id, source, options }: Question): Promise<void> {
   try {
     reply({ id, diagnosis: await diagnose(await load({ threads: 1 }), source, { ...options, signal }) });
   } catch (error) {
-    reply({ id, problem: problemText(error) });
+    reply({ id, problem: problemText(error, shownAs) });
   }
 }

@@ -4,6 +4,7 @@ import { exampleFiles } from "../page/configs.js";
 import { filesOfDrop } from "../page/dropped.js";
 import { find } from "../page/elements.js";
 import { modelAddress } from "../page/model_address.js";
+import { NOT_ADDRESS } from "../page/problem.js";
 import { ask } from "./ask.js";
 import type { Question } from "./diagnosis_worker.js";
 import { reportParts } from "./report.js";
@@ -34,8 +35,25 @@ let open: Given | undefined;
 /** The reader's own, in the list of models. */
 let own: Given | undefined;
 let turn = 0;
+let timer: ReturnType<typeof setTimeout> | undefined;
 
+/** Diagnoses, and shows the answer: it may be below what the reader touched. */
 async function show(next: Given): Promise<void> {
+  clearTimeout(timer); // a change of the length before this was about another model
+  const isOpened = given !== undefined && given !== next && next.kind !== "example";
+  const answered = diagnosed(next);
+  if (isOpened && !opening.hidden) reveal();
+  await answered;
+  if (isOpened && given === next) reveal();
+}
+
+function reveal(): void {
+  const answer = ["#opening", "#problem", "#trained", "#report"].map((id) => find(id)).find(({ hidden }) => !hidden);
+  const { top = 0 } = answer?.getBoundingClientRect() ?? {};
+  if (top < 0 || top > innerHeight / 2) answer?.scrollIntoView({ block: "start" });
+}
+
+async function diagnosed(next: Given): Promise<void> {
   const mine = ++turn;
   if (given !== undefined && given !== next) trained.value = ""; // it was that of another model
   given = next;
@@ -48,6 +66,10 @@ async function show(next: Given): Promise<void> {
     fail("A length must be a whole number of tokens, from 1 to 1,073,741,824.");
     return;
   }
+  if (next.kind === "address" && !URL.canParse(next.address)) {
+    fail(NOT_ADDRESS);
+    return;
+  }
   report.setAttribute("aria-busy", "true");
   opening.hidden = next.kind !== "address" || open === next;
   if (!opening.hidden) {
@@ -57,6 +79,7 @@ async function show(next: Given): Promise<void> {
   }
   const answer = await ask({
     source: sourceOf(next),
+    ...(next.kind === "text" && next.name === undefined && { shownAs: "The pasted text" }),
     options: { ...numberIn("length", length), ...numberIn("trainedLength", trained) },
   });
   if (answer === undefined || mine !== turn) return;
@@ -115,7 +138,7 @@ function showInList(name: string): void {
 function sourceOf(given: Exclude<Given, { kind: "lost" }>): Question["source"] {
   if (given.kind === "example") return exampleFiles.find(({ id }) => id === given.id)!.config;
   if (given.kind === "address") return given.address;
-  if (given.kind === "text") return new File([given.text], given.name);
+  if (given.kind === "text") return new File([given.text], given.name ?? "config.json");
   return given.files.length === 1 ? given.files[0]! : given.files;
 }
 
@@ -137,14 +160,15 @@ const start = readGiven(exampleFiles.map(({ id }) => id)) ?? { kind: "example", 
 report.hidden = start.kind !== "example" || start.id !== FIRST; // the HTML has the report on the first example
 void show(start);
 
-let timer: ReturnType<typeof setTimeout> | undefined;
 form.addEventListener("submit", (event) => event.preventDefault());
-form.addEventListener("input", ({ target }) => {
+const changed = ({ target }: Event): void => {
   clearTimeout(timer);
   const chosen: Given | undefined = list.value === OWN ? own : { kind: "example", id: list.value };
   const next = target === list ? chosen : given;
   if (next !== undefined) timer = setTimeout(() => void show(next), target === list ? 0 : PAUSE_MS);
-});
+};
+form.addEventListener("input", changed);
+find("#trained").addEventListener("input", changed);
 find("#back").addEventListener("click", () => {
   if (open !== undefined) void show(open);
 });
@@ -167,7 +191,7 @@ find<HTMLFormElement>("#by-address").addEventListener("submit", (event) => {
 find<HTMLFormElement>("#by-text").addEventListener("submit", (event) => {
   event.preventDefault();
   const text = String(new FormData(event.target as HTMLFormElement).get("text"));
-  void show({ kind: "text", text, name: "config.json" });
+  void show({ kind: "text", text });
 });
 
 // a file dropped outside the drop zone would replace the page

@@ -8,27 +8,36 @@ declare const GUIDE_PAGES: Readonly<Record<string, string>>;
 
 /** The parts of a report, in the order in which a reader needs them. */
 export function reportParts(diagnosis: Diagnosis): HTMLElement[] {
-  const { recipe, findings, layers, memory, systems, length } = diagnosis;
-  const [serious, notes] = [
-    findings.filter(({ severity }) => severity !== "note"),
-    findings.filter(({ severity }) => severity === "note"),
-  ];
+  const { recipe, findings, layers, memory, systems, length, verdict } = diagnosis;
+  const isWhy = ({ severity, code }: Finding): boolean =>
+    verdict.status !== "fits" && (severity === "error" || code === "past-trained-length");
+  const notes = findings.filter(({ severity }) => severity === "note");
+  const warnings = findings.filter((found) => found.severity !== "note" && !isWhy(found));
   return [
-    ...(serious.length > 0 ? [withText("h3", "Why"), findingList(serious)] : []),
+    ...findingPart("Why", findings.filter(isWhy)),
+    ...findingPart("Before you run it", warnings),
     ...(recipe ? [withText("h3", `Run it at ${count(length)} tokens: ${recipe.summary}`)] : []),
     ...(recipe?.blocks.map(blockElement) ?? []),
-    ...(notes.length > 0 ? [withText("h3", "Good to know"), findingList(notes)] : []),
+    ...(recipe?.note ? [withText("p", recipe.note)] : []),
+    ...findingPart("Good to know", notes),
     ...(layers.length > 0 ? [withText("h3", "Its RoPE"), layerTable(layers)] : []),
     ...(diagnosis.layersWithoutRope.length > 0
       ? [withText("p", `${diagnosis.layersWithoutRope.length} more layers have no RoPE.`)]
       : []),
     ...(memory
-      ? [withText("h3", "Memory of its KV cache"), ...memoryParts(memory, diagnosis.isRequested ? length : undefined)]
+      ? [
+          withText("h3", "Memory of its KV cache"),
+          ...memoryParts(memory, layers, diagnosis.isRequested ? length : undefined),
+        ]
       : []),
     ...(systems.length > 0 ? [withText("h3", "What each system does with it"), systemTable(systems)] : []),
+    ...(systems.some(({ same, ignores }) => same && ignores.length > 0) ? [withText("p", IGNORED)] : []),
     ...systems.flatMap(({ reasons }) => reasons.map((reason) => withText("p", reason))),
   ];
 }
+
+const IGNORED =
+  "A system that ignores a key has the same numbers as long as the key's value is the one that it uses anyway.";
 
 /** A number of tokens: all digits. */
 const count = (value: number): string => value.toLocaleString("en");
@@ -61,11 +70,12 @@ function blockElement({ title, text, note, checked }: RecipeBlock): HTMLElement 
   return element("article", "block", [element("header", "", [withText("h4", title), copy]), lines, result, remark]);
 }
 
-function findingList(findings: readonly Finding[]): HTMLElement {
+function findingPart(title: string, findings: readonly Finding[]): HTMLElement[] {
+  if (findings.length === 0) return [];
   const list = document.createElement("ul");
   list.className = "findings";
   list.append(...findings.map(findingItem));
-  return list;
+  return [withText("h3", title), list];
 }
 
 function findingItem({ code, severity, field, text, source }: Finding): HTMLElement {
@@ -95,7 +105,10 @@ function layerTable(groups: readonly LayerGroup[]): HTMLElement {
     of("scaling", ({ rope_type, factor }) =>
       rope_type === "default" ? "none" : `${rope_type}, factor ${shown(factor)}`,
     ),
-    of("trained on", ({ trained }) => (trained === null ? "not in the file" : `${count(trained)} tokens`)),
+    of("made for", ({ served }) => (served === null ? "not in the file" : `${count(served)} tokens`)),
+    ...(groups.some((group) => scaledFrom(group) !== undefined)
+      ? [of("scaled from", (group) => scaledFrom(group) ?? "–")]
+      : []),
     of("attention factor", ({ attention_factor }) => shown(attention_factor)),
     of("pairs", ({ pairs }) =>
       Object.entries(pairs)
@@ -116,14 +129,24 @@ function layerTable(groups: readonly LayerGroup[]): HTMLElement {
   );
 }
 
+function scaledFrom({ trained, served }: LayerGroup): string | undefined {
+  return trained === null || served === null || trained >= served ? undefined : `${count(trained)} tokens`;
+}
+
 /** `length` is the requested one. */
-function memoryParts({ bytesPerToken, lengths }: CacheMemory, length: number | undefined): HTMLElement[] {
+function memoryParts(
+  { bytesPerToken, lengths }: CacheMemory,
+  groups: readonly LayerGroup[],
+  length: number | undefined,
+): HTMLElement[] {
+  const windows = [...new Set(groups.map(({ window }) => window ?? 0))].filter((window) => window > 0);
   const rows = lengths.map((row) => [
     `${count(row.length)}${row.length === length ? " (yours)" : ""}`,
     bytesText(row.bytes),
   ]);
   const text = `Keys and values in f16 take ${bytesText(bytesPerToken)} for each token, besides the weights.`;
-  return [withText("p", text), table(["tokens", "memory"], rows)];
+  const most = `Layers with a window keep at most as many tokens as it has: ${windows.map(count).join(" or ")}.`;
+  return [withText("p", text), table(["tokens", "memory"], rows), ...(windows.length > 0 ? [withText("p", most)] : [])];
 }
 
 function systemTable(systems: readonly SystemReport[]): HTMLElement {

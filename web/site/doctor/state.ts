@@ -4,7 +4,8 @@
 export type Given =
   | { readonly kind: "example"; readonly id: string }
   | { readonly kind: "address"; readonly address: string }
-  | { readonly kind: "text"; readonly text: string; readonly name: string }
+  /** Without a name if it was pasted. */
+  | { readonly kind: "text"; readonly text: string; readonly name?: string }
   | { readonly kind: "files"; readonly files: readonly File[] }
   | { readonly kind: "lost"; readonly name: string };
 
@@ -26,7 +27,9 @@ export function readGiven(examples: readonly string[]): Given | undefined {
   const [example, address, name] = ["example", "address", "file"].map((key) => parameters.get(PREFIX + key));
   if (location.hash.startsWith(TEXT)) {
     const text = decodeText(location.hash.slice(TEXT.length));
-    return text === undefined ? undefined : { kind: "text", text, name: name ?? "config.json" };
+    return text === undefined
+      ? undefined
+      : { kind: "text", text, ...(name !== null && name !== undefined && { name }) };
   }
   if (address) return { kind: "address", address };
   if (name) return { kind: "lost", name };

@@ -1,6 +1,6 @@
-/** The address of a model's files for one that a reader copied: a page on Hugging Face has them under resolve/. */
+/** The address of a model's files for what a reader copied: the name of a model on Hugging Face, its page there, or any address. */
 export function modelAddress(given: string): string {
-  const address = given.trim();
+  const address = withScheme(given.trim());
   if (!URL.canParse(address)) return address;
   const url = new URL(address);
   if (!/^(www\.)?(huggingface\.co|hf\.co)$/.test(url.hostname)) return address;
@@ -9,4 +9,11 @@ export function modelAddress(given: string): string {
   if (view !== undefined && !["tree", "blob", "resolve"].includes(view)) return address;
   const isFolder = view !== "blob" && !(view === "resolve" && path.length > 0 && !url.pathname.endsWith("/"));
   return `https://huggingface.co/${[owner, name, "resolve", revision, ...path].join("/")}${isFolder ? "/" : ""}`;
+}
+
+/** A name such as Qwen/Qwen2.5-7B-Instruct, or an address as browsers show it, as a whole address. */
+function withScheme(given: string): string {
+  if (/^(www\.)?(huggingface\.co|hf\.co)\//.test(given)) return `https://${given}`;
+  const isName = /^[\w-][\w.-]*\/[\w-][\w.-]*$/.test(given) && !/\.(gguf|json|safetensors)$/.test(given);
+  return isName ? `https://huggingface.co/${given}` : given;
 }

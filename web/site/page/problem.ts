@@ -5,20 +5,27 @@ import type { RopewalkError } from "ropewalk";
 const SENTENCES: Readonly<Record<string, (file: string, reason: string) => string>> = {
   JSON: (file, reason) =>
     `${file} isn't a config.json: ${reason.replace(/^is not JSON: /, "it can't be read as JSON (") + (reason.startsWith("is not JSON") ? ")" : "")}. Take the whole file, from { to }.`,
-  magic: (file) => `${file} isn't a model file. Files that can be read are config.json, .gguf and .safetensors.`,
+  magic: (file) =>
+    file.endsWith(".gguf")
+      ? `${file} doesn't begin with GGUF, as such a file does. The download may be broken, or another file has this name.`
+      : `${file} isn't a model file. Files that can be read are config.json, .gguf and .safetensors.`,
   files: () => "There is no model in this folder: no config.json, and no .gguf or .safetensors file.",
 };
 
 const MISSING_CONFIG = "A .safetensors file needs the config.json of its folder. Choose both files, or the folder.";
 
-/** What went wrong, and what to do. */
-export function problemText(error: unknown): string {
+/** For a reader who wrote something else than an address. */
+export const NOT_ADDRESS =
+  "This isn't an address. It begins with https:// or http://, and that of a folder ends in /. A model on Hugging Face can be named as owner/name.";
+
+/** What went wrong, and what to do. `shownAs` is for what the reader didn't give as a file. */
+export function problemText(error: unknown, shownAs?: string): string {
   const { code, field = "", message } = error as Error & Partial<RopewalkError>;
   const reason = field !== "" && message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message;
-  const [, file = "", part = ""] = /^(.*): (\w+)$/.exec(field) ?? [];
+  const [, name = "The file", part = field] = /^(.*): (\S+)$/.exec(field) ?? [];
+  const file = shownAs ?? name;
   if (code === "NETWORK") return networkText(reason);
-  if (code === "INVALID_ARGUMENT" && field === "source")
-    return "This isn't an address. It begins with https:// or http://, and that of a folder ends in /.";
+  if (code === "INVALID_ARGUMENT" && field === "source") return NOT_ADDRESS;
   if (code !== "INVALID_FILE") return sentence(message);
   if (part === "file" && reason.startsWith("is not among")) return MISSING_CONFIG;
   return (SENTENCES[part] ?? ((file, reason) => sentence(`${file} is damaged (${part}: ${reason})`)))(file, reason);
