@@ -52,6 +52,15 @@ test("--json prints the diagnosis", async () => {
   assert.ok(recipe.blocks.every(({ checked }) => checked.same));
 });
 
+test("keys that are ignored without effect, and the length a scaled model is made for", async () => {
+  const { stdout } = await ropewalk(["doctor", path("examples/configs/deepseek-v3.json"), "--length", "100000"]);
+  assert.match(stdout, /made for 163,840 tokens, scaled from 4,096, factor 40/);
+  assert.match(
+    stdout.replace(/\s+/g, " "),
+    /llama\.cpp .* it ignores beta_fast, beta_slow, mscale, which changes nothing here/,
+  );
+});
+
 test("every example config, within its length and beyond", async () => {
   for (const name of ["deepseek-v3", "gemma-3-1b", "gpt-oss-20b", "llama-3.1-8b", "phi-3.5-mini"]) {
     const config = path(`examples/configs/${name}.json`);

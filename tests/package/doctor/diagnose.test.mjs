@@ -203,6 +203,8 @@ test("a file without its length: one finding, and the recipe once the length is 
     const given = await diagnose(rw, source, { length: 100000, trainedLength: 32768 });
     assert.equal(given.trainedLength, 32768);
     assert.ok(given.recipe.blocks.length > 0);
+    const isTold = given.recipe.blocks.some(({ note }) => note.includes("memory shown here"));
+    assert.equal(isTold, given.memory !== null);
     for (const { title, checked } of given.recipe.blocks) assert.ok(checked.same, `${title}: ${checked.text}`);
   }
   const own = await diagnose(rw, qwen, { trainedLength: 4096 });

@@ -36,8 +36,7 @@ export function reportParts(diagnosis: Diagnosis): HTMLElement[] {
   ];
 }
 
-const IGNORED =
-  "A system that ignores a key has the same numbers as long as the key's value is the one that it uses anyway.";
+const IGNORED = "Where the numbers are the same, the ignored keys change nothing with the values that this file has.";
 
 /** A number of tokens: all digits. */
 const count = (value: number): string => value.toLocaleString("en");

@@ -71,11 +71,11 @@ function systemsText(terminal: Terminal, systems: readonly SystemReport[]): stri
     maxLength === null ? "no limit" : count(maxLength),
   ]);
   const table = terminal.table(rows, { head: ["  system", "numbers", "serves"], align: "llr" });
-  const keys = systems.flatMap(({ system, reads, ignores }) =>
+  const keys = systems.flatMap(({ system, same, reads, ignores }) =>
     reads.length === 0
       ? []
       : wrapped(
-          `${system} reads ${reads.join(", ")}${ignores.length === 0 ? "" : `; it ignores ${ignores.join(", ")}`}`,
+          `${system} reads ${reads.join(", ")}${ignores.length === 0 ? "" : `; it ignores ${ignores.join(", ")}${same ? ", which changes nothing here" : ""}`}`,
           96,
         ),
   );
