@@ -135,6 +135,8 @@ test("errors name the tensor that is missing or has the wrong shape", async () =
   const without = (name) => written({ keys, tensors: tensors.filter((tensor) => tensor.name !== name) }, "gguf");
   for (const name of [down, norm])
     await expectError(rw.model(without(name)), "INVALID_FILE", `model.gguf: ${name}`, /is missing/);
+  const header = written({ keys, tensors: [] }, "gguf");
+  await expectError(rw.model(header), "INVALID_FILE", "model.gguf: tensors", /only a header/);
   const transposed = tensors.map((tensor) =>
     tensor.name === down ? { ...tensor, shape: tensor.shape.toReversed() } : tensor,
   );

@@ -55,7 +55,10 @@ function reveal(): void {
 
 async function diagnosed(next: Given): Promise<void> {
   const mine = ++turn;
-  if (given !== undefined && given !== next) trained.value = ""; // it was that of another model
+  if (given !== undefined && given !== next) {
+    trained.value = ""; // it was that of another model
+    find("#trained").hidden = true;
+  }
   given = next;
   find("#not-linked").hidden = writeState(next, FIRST, [length, trained]);
   if (next.kind === "lost") {
