@@ -153,12 +153,13 @@ async function useLive(t, browser, name) {
     await click("#live-attend");
     await page.waitForFunction(() => document.querySelector("#live-attention").checkVisibility());
     const text = await textOf("#live-weights figcaption");
-    const [, plain, yarn] = /On the word to find, “shed” at token 418: .*?RoPE ([\d.]+)\s%, .*?YaRN ([\d.]+)\s%/.exec(
-      text,
-    );
+    const [, plain, yarn] =
+      /On the word to find, “shed” at token 418: (?:under )?([\d.]+)\s% before \(plain RoPE\), ([\d.]+)\s% after \(YaRN\)/.exec(
+        text,
+      );
     assert.ok(Number(plain) < 5 && Number(yarn) > 95, text);
     // the word that the head reads without YaRN is the wrong answer
-    assert.match(text, new RegExp(`plain RoPE, mostly “${committed.before.answers.at(-1)[3]}”`));
+    assert.match(text, new RegExp(`With plain RoPE it mostly reads “${committed.before.answers.at(-1)[3]}”`));
     await set("head", 4);
     await page.waitForFunction(() =>
       document.querySelector("#live-weights figcaption").textContent.startsWith("Layer 2, head 4"),

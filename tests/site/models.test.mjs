@@ -87,7 +87,7 @@ async function useModels(t, browser, name) {
   await t.test("tells what the device has", async () => {
     await has("#device", "Processor cores");
     assert.match(await textOf("#device"), /Isolated from other originsno, so one threadThreads of the model1/);
-    assert.match(await textOf("#device"), /Kernelsf16: floats · q8_0: /);
+    assert.match(await textOf("#kernels"), /f16floatsfloatsq8_0/);
   });
 
   await t.test("the small example model answers the suggested question", async () => {
@@ -100,12 +100,19 @@ async function useModels(t, browser, name) {
     await isIdle();
     assert.deepEqual(await answers(), ["The red ball is in the garden."]);
     assert.match(await textOf("#speed"), /^[\d,.]+ tokens\/s$/);
-    assert.equal(await textOf("#context"), "31 of 256");
+    assert.equal(await textOf("#context"), "31 of 1,024");
+    assert.equal(await textOf("#rope"), "yarn, base 10,000, factor 4");
   });
 
   await t.test("shows the next token, before and after a switch of the scaling", async () => {
     await has("#next-chart figcaption", "Most probable: ");
-    assert.equal(await textOf("#rope"), "plain, base 10,000");
+    await set("context", "256");
+    await has("#rope", "plain, base 10,000");
+    assert.equal(await textOf("#context"), "31 of 256");
+    await set("scaling", "yarn");
+    await has("#log", "This scaling changes nothing: its factor is 1. Choose a longer context.");
+    await set("scaling", "auto");
+    await has("#rope", "plain, base 10,000");
     await set("context", "1024");
     await has("#rope", "yarn, base 10,000, factor 4");
     await has("#log", "The cached keys of 31 tokens were rotated in ");
@@ -122,23 +129,24 @@ async function useModels(t, browser, name) {
     const caption = () => textOf("#attention-head figcaption");
     await set("context", "256");
     await has("#rope", "plain, base 10,000");
-    await has("#attention-heads figcaption", "Layer 1 of 4");
-    await set("layer", 2);
-    await has("#attention-heads figcaption", "Layer 2 of 4");
+    for (const layer of [1, 2]) {
+      await set("layer", layer);
+      await has("#attention-heads figcaption", `Layer ${layer} of 4`);
+    }
     await set("head", 3);
-    await set("token", 4); // “garden” of “The red ball is in the garden”
+    await set("token", 9); // what this head reads most
     await has("#attention-head figcaption", "Head 3 reads");
     const weights = async () => {
       const session = await page.$$eval("#attention-heads svg g circle", (circles) => circles.length);
-      return { marks: session, token: share(await caption(), /Token 4, “[^”]*”: (?:before.* )?([\d.e-]+)\s%\.$/) };
+      return { marks: session, token: share(await caption(), /Token 9, “[^”]*”: ([\d.]+)\s%\.$/) };
     };
     const plain = await weights();
     assert.ok(plain.marks > 4 && plain.token >= 0 && plain.token <= 100);
     await set("context", "1024");
-    await has("#attention-head figcaption", "before: plain, base 10,000");
+    await has("#attention-head figcaption", "before (plain)");
     const text = await caption();
-    assert.equal(share(text, /before: plain, base 10,000 ([\d.e-]+)\s%/), plain.token);
-    assert.match(text, /after: yarn, base 10,000, factor 4 [\d.e-]+\s%\.$/);
+    assert.equal(share(text, /([\d.]+)\s% before \(plain\)/), plain.token);
+    assert.match(text, /, [\d.]+\s% after \(YaRN × 4\)\.$/);
     await page.$eval("#attention-heads svg", (svg) => {
       Object.assign(svg, { value: { head: "1", token: 0 } }); // as a click on a mark does
       svg.dispatchEvent(new MouseEvent("click", { bubbles: true }));

@@ -1,12 +1,15 @@
 // What the heads of the open model read for the next token: the attention weights of the last token of the conversation.
 import type { WorkerModel } from "ropewalk/worker";
-import { type ChosenMark, drawHead, drawHeads, percent, type Reading } from "../page/attention_charts.js";
+import { type ChosenMark, drawHead, drawHeads, type Reading, weightsText } from "../page/attention_charts.js";
 import { find } from "../page/elements.js";
+import { percentText } from "../page/units.js";
 import { readableToken } from "./token_text.js";
 import type { Conversation } from "./conversation.js";
 
 /** Tokens with larger weights than this are named in the charts. */
 const LEAST_NAMED = 0.02;
+/** Most heads read some of so many last tokens. */
+const NEAR = 8;
 
 const form = find<HTMLFormElement>("#attention-form");
 const control = (name: string): HTMLInputElement => form.elements.namedItem(name) as HTMLInputElement;
@@ -30,10 +33,14 @@ let texts = new Map<number, string>();
 /** Number of the newest drawing: an older one that ends later isn't shown. */
 let newest = 0;
 
+/** Whether the reader has chosen a layer, a head or a token: then it stays. */
+let isChosen = false;
+
 /** Forgets what is shown, when another model is opened. */
 export function forgetAttention(): void {
   present = undefined;
   texts = new Map();
+  isChosen = false;
   newest++;
 }
 
@@ -48,6 +55,8 @@ export async function showAttention({ session, model }: Conversation, scaling: s
     return;
   }
   control("layer").max = String(model.info.layers.length);
+  if (!isChosen && present?.tokens !== session.length) await chooseHead({ session, model });
+  if (number !== newest) return;
   const layer = control("layer").valueAsNumber - 1;
   const [weights, tokens] = await Promise.all([session.attention(layer), session.tokens]);
   if (number !== newest) return;
@@ -56,7 +65,7 @@ export async function showAttention({ session, model }: Conversation, scaling: s
   const head = control("head").valueAsNumber;
   const row = weights[head - 1]!;
   const largest = row.indexOf(row.reduce((a, b) => Math.max(a, b)));
-  if (present === undefined) control("token").value = String(largest);
+  if (!isChosen && present?.tokens !== tokens.length) control("token").value = String(largest);
   const token = control("token").valueAsNumber;
   const heads = new Map(weights.map((of, i) => [String(i + 1), of]));
 
@@ -64,10 +73,10 @@ export async function showAttention({ session, model }: Conversation, scaling: s
   const { before } = present;
   const readings: Reading[] =
     before === undefined
-      ? [{ name: "", heads }]
+      ? [{ name: scaling, heads }]
       : [
-          { name: `before: ${before.scaling}`, heads: before.heads },
-          { name: `after: ${scaling}`, heads },
+          { name: before.scaling, heads: before.heads },
+          { name: scaling, heads },
         ];
 
   await readTexts(model, tokens, readings, token);
@@ -79,14 +88,34 @@ export async function showAttention({ session, model }: Conversation, scaling: s
   const picture = { readings, head: String(head), token, textOf };
   drawHeads(
     find("#attention-heads"),
-    `Layer ${layer + 1} of ${model.info.layers.length}: each row is a head, each mark a token that it reads with a weight of 2\u00a0% or more, larger for a larger weight. ${averageText(heads)}`,
+    `Layer ${layer + 1} of ${model.info.layers.length}: each row is a head, each mark a token that it reads with a weight of 2\u00a0% or more, larger for a larger weight. ${averageText(readings)}`,
     picture,
   );
   drawHead(
     find("#attention-head"),
-    `Head ${head} reads “${textOf(largest)}” at token ${largest} most (${percent(row[largest]!)}). Token ${token}, “${textOf(token)}”: ${readings.map(({ name, heads: of }) => `${name} ${percent(of.get(String(head))![token]!)}`.trim()).join(", ")}.`,
+    `Head ${head} reads “${textOf(largest)}” at token ${largest} most (${percentText(row[largest]!)}). Token ${token}, “${textOf(token)}”: ${weightsText(
+      readings,
+      readings.map(({ heads: of }) => of.get(String(head))![token]!),
+    )}.`,
     picture,
   );
+}
+
+/** Chooses the head that reads a token before the last ones with the largest weight: heads that find facts do. */
+async function chooseHead({ session, model }: Pick<Conversation, "session" | "model">): Promise<void> {
+  const layers = await Promise.all(model.info.layers.map((_, layer) => session.attention(layer)));
+  const last = session.length - NEAR;
+  let largest = 0;
+  for (const [layer, heads] of layers.entries()) {
+    for (const [head, weights] of heads.entries()) {
+      const most = weights.subarray(1, Math.max(1, last)).reduce((a, b) => Math.max(a, b), 0);
+      if (most <= largest) continue;
+      largest = most;
+      control("layer").value = String(layer + 1);
+      control("head").max = String(heads.length);
+      control("head").value = String(head + 1);
+    }
+  }
 }
 
 /** What was shown before the last change of the scaling, if it was of the same layer and text. */
@@ -97,10 +126,10 @@ function beforeOf(last: Shown | undefined, tokens: number, layer: number, scalin
 }
 
 /** What most heads of many models read: the first token, as a place for weight that they don't need. */
-function averageText(heads: ReadonlyMap<string, Float32Array>): string {
-  const rows = [...heads.values()];
-  const mean = (at: number): number => rows.reduce((sum, row) => sum + row.at(at)!, 0) / rows.length;
-  return `In the mean of all heads, the first token has ${percent(mean(0))} and the last ${percent(mean(-1))}.`;
+function averageText(readings: readonly Reading[]): string {
+  const means = readings.map(({ heads }) => [...heads.values()].reduce((sum, row) => sum + row[0]!, 0) / heads.size);
+  if (Math.max(...means) < LEAST_NAMED) return "";
+  return `In the mean of these heads, the first token gets ${weightsText(readings, means)}.`;
 }
 
 /** Asks the Worker for the texts of the tokens that the charts name. */
@@ -122,7 +151,10 @@ async function readTexts(
 
 /** Calls `redraw` when the reader chooses a layer, a head or a token. */
 export function startAttention(redraw: () => void): void {
-  form.addEventListener("input", redraw);
+  form.addEventListener("input", () => {
+    isChosen = true;
+    redraw();
+  });
   find("#attention-heads").addEventListener("click", () => {
     const { value } = find<HTMLElement & { value?: ChosenMark }>("#attention-heads .chart > *");
     if (value == null) return;

@@ -1,10 +1,11 @@
 // The chat with the open model.
 import type { WorkerModel } from "ropewalk/worker";
 import { find } from "../page/elements.js";
-import { bytesText, ropeText, speedText } from "../page/units.js";
+import { bytesText, ropeText, scalingText, speedText } from "../page/units.js";
 import type { Conversation } from "./conversation.js";
 import { forgetAttention, showAttention, startAttention } from "./attention.js";
 import { forgetNext, showNext } from "./next_token.js";
+import { storyWithQuestions } from "./story.js";
 
 const settings = find<HTMLFormElement>("#settings");
 const control = (name: string): HTMLInputElement => settings.elements.namedItem(name) as HTMLInputElement;
@@ -12,6 +13,9 @@ const [log, message] = [find("#log"), find<HTMLTextAreaElement>("#message")];
 
 /** The parts of the page that work with the open model. */
 const PARTS = ["chat", "next", "attention", "perplexity"];
+
+/** Tokens of an answer, at most, if the reader doesn't choose: of models with a short context, and of others. */
+const [SHORT_ANSWER, USUAL_ANSWER] = [60, 256];
 
 /** The chat of the page. */
 export class Chat {
@@ -33,11 +37,15 @@ export class Chat {
       event.preventDefault();
       form.requestSubmit();
     });
+    find("#story").addEventListener("click", () => {
+      message.value = storyWithQuestions();
+      message.focus();
+    });
     find("#stop").addEventListener("click", () => this.#answering?.abort());
     find("#new-chat").addEventListener("click", () => void this.#clear());
     startAttention(() => {
       const current = this.conversation;
-      if (current !== undefined) void this.#attempt(() => showAttention(current, ropeText(current.session.rope)));
+      if (current !== undefined) void this.#attempt(() => showAttention(current, scalingText(current.session.rope)));
     });
     for (const name of ["context", "scaling"]) control(name).addEventListener("input", () => void this.#retune());
   }
@@ -53,20 +61,23 @@ export class Chat {
     find("#speed").textContent = "–";
     find("#model-name").textContent = conversation.model.info.name;
     find("#model-facts").textContent = factsOf(conversation.model);
-    const { contextLength } = conversation.model.info;
+    const { usualLength } = conversation;
     const options = conversation
       .lengths()
-      .map(
-        ({ length, label }) => new Option(label, String(length), length === contextLength, length === contextLength),
-      );
+      .map(({ length, label }) => new Option(label, String(length), length === usualLength, length === usualLength));
     const context = settings.elements.namedItem("context") as HTMLSelectElement;
     context.replaceChildren(...options);
     if (wanted !== null && options.some(({ value }) => value === wanted)) context.value = wanted;
+    const maxTokens = control("maxTokens");
+    const isUsual = maxTokens.value === maxTokens.defaultValue;
+    maxTokens.defaultValue = String(conversation.isShort ? SHORT_ANSWER : USUAL_ANSWER);
+    if (isUsual) maxTokens.value = maxTokens.defaultValue;
     const scaling = settings.elements.namedItem("scaling") as HTMLSelectElement;
     scaling.disabled = conversation.model.rope === null;
     for (const id of PARTS) find(`#${id}`).hidden = false;
     await before?.end();
-    if (context.value !== String(contextLength) || scaling.value !== "auto") await this.#retune();
+    if (context.value !== String(conversation.model.info.contextLength) || scaling.value !== "auto")
+      await this.#retune();
     this.#showState();
     await this.#showReading(conversation);
   }
@@ -124,15 +135,16 @@ export class Chat {
     const current = this.conversation;
     if (current === undefined) return;
     await this.#attempt(async () => {
+      const before = scalingText(current.session.rope);
       const start = performance.now();
       await current.retune(control("scaling").value, Number(control("context").value));
       const milliseconds = performance.now() - start;
       this.#showState();
-      if (this.#answering !== undefined || current.session.length === 0) return;
-      write(
-        "note",
-        `The cached keys of ${current.session.length} tokens were rotated in ${milliseconds.toFixed(1)} ms.`,
-      );
+      const { rope, length } = current.session;
+      if (rope?.rope_scaling?.factor === 1)
+        write("note", "This scaling changes nothing: its factor is 1. Choose a longer context.");
+      if (this.#answering !== undefined || length === 0 || scalingText(rope) === before) return;
+      write("note", `The cached keys of ${length} tokens were rotated in ${milliseconds.toFixed(1)} ms.`);
       await current.readLastAgain();
       await this.#showReading(current);
     });
@@ -151,7 +163,7 @@ export class Chat {
   /** What the model would say next, and what its heads read for it. */
   async #showReading(conversation: Conversation): Promise<void> {
     await showNext(conversation);
-    await showAttention(conversation, ropeText(conversation.session.rope));
+    await showAttention(conversation, scalingText(conversation.session.rope));
   }
 
   async #attempt(action: () => Promise<void>): Promise<void> {

@@ -3,6 +3,9 @@ import { layersToChange, overridesFor } from "./scaling.js";
 
 /** Factors by which the context can be extended. */
 const FACTORS = [2, 4, 8];
+/** Models trained on fewer tokens begin with an extended context: a few answers would fill their own. */
+const SHORT = 1024;
+const SHORT_FACTOR = 4;
 
 /** A chat with a model in a Worker: its messages, and the session that holds them. */
 export class Conversation {
@@ -64,6 +67,16 @@ export class Conversation {
     for (let length = contextLength; length < trainedLength; length *= 2) lengths.push(label(length));
     lengths.push(label(trainedLength, " (as trained)"));
     return [...lengths, ...FACTORS.map((factor) => label(factor * trainedLength, ` (${factor} ×)`))];
+  }
+
+  /** Whether the model was trained on so few tokens that its context is extended from the beginning. */
+  get isShort(): boolean {
+    return this.model.rope !== null && this.model.info.trainedLength < SHORT;
+  }
+
+  /** The context length to begin with. */
+  get usualLength(): number {
+    return this.isShort ? SHORT_FACTOR * this.model.info.trainedLength : this.model.info.contextLength;
   }
 
   /** Changes the scaling and the context length, also while an answer is generated. Cached keys are rotated to the new RoPE. */

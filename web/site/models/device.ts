@@ -12,11 +12,11 @@ export async function showDevice(
   { threads, memoryBytes }: { threads: number; memoryBytes: number },
 ): Promise<void> {
   const memory = (navigator as { deviceMemory?: number }).deviceMemory;
-  const kernels = FORMATS.map((format) => {
+  const kernels = FORMATS.map((format): [string, string, string] => {
     const { oneToken, prompt } = rw.kernels.products[format];
-    return `${format}: ${oneToken === prompt ? oneToken : `${oneToken}, prompts ${prompt}`}`;
+    return [format, oneToken, prompt];
   });
-  const rows: [string, string][] = [
+  const facts: [string, string][] = [
     ["Isolated from other origins", crossOriginIsolated ? `yes, by ${await isolatedBy()}` : "no, so one thread"],
     ["Threads of the model", String(threads)],
     ["Processor cores", String(navigator.hardwareConcurrency)],
@@ -24,15 +24,15 @@ export async function showDevice(
     ["Build", rw.build],
     ["Memory of the model's Worker", bytesText(memoryBytes)],
     ["Memory of the device", memory === undefined ? "this browser doesn't say" : `${memory} GiB or more`],
-    ["Kernels", kernels.join(" · ")],
   ];
-  find<HTMLTableElement>("#device tbody").replaceChildren(
-    ...rows.map(([name, value]) => {
-      const row = document.createElement("tr");
-      row.append(Object.assign(withText("th", name), { scope: "row" }), withText("td", value));
-      return row;
-    }),
-  );
+  find("#device tbody").replaceChildren(...facts.map(rowOf));
+  find("#kernels tbody").replaceChildren(...kernels.map(rowOf));
+}
+
+function rowOf([name, ...values]: readonly [string, ...string[]]): HTMLTableRowElement {
+  const row = document.createElement("tr");
+  row.append(Object.assign(withText("th", name), { scope: "row" }), ...values.map((value) => withText("td", value)));
+  return row;
 }
 
 /** Offers to load the page again if the service worker, which isolates pages, was installed by this visit. */

@@ -13,8 +13,6 @@ import { Opener, type Failure, type Wanted } from "./opener.js";
 import { startPerplexity } from "./perplexity.js";
 
 const EXAMPLE = "The red ball is in the garden. The blue book is in the attic. Where is the red ball?";
-/** Tokens of an answer of the small model, whose context is 256. */
-const SMALL_ANSWER = 40;
 const [settings, byAddress] = [find<HTMLFormElement>("#settings"), find<HTMLFormElement>("#by-address")];
 const wantedContext = new URLSearchParams(location.search).get("models.context");
 const opener = new Opener();
@@ -98,7 +96,6 @@ for (const id of ["files", "folder"]) {
 find("#small").addEventListener("click", () => {
   void open({ source: async (signal) => [await fetchSmallModel(signal)] }, () => {
     find<HTMLTextAreaElement>("#message").value = EXAMPLE;
-    find<HTMLInputElement>("[name=maxTokens]", settings).value = String(SMALL_ANSWER);
   });
 });
 find("#cancel").addEventListener("click", () => opener.stop());

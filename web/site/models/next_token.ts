@@ -1,6 +1,7 @@
 // The most probable next tokens of a conversation.
 import { drawChart, Plot } from "../page/chart.js";
-import { find, shown } from "../page/elements.js";
+import { find } from "../page/elements.js";
+import { percentText } from "../page/units.js";
 import type { Conversation } from "./conversation.js";
 import { readableToken } from "./token_text.js";
 
@@ -60,7 +61,7 @@ function draw(figure: HTMLElement, candidates: Candidate[], before: Candidate[])
       height: 26 * rows.length + 50,
       marginLeft: Math.min(150, 30 + 9 * Math.max(...rows.map(({ row }) => row.length))),
       marginRight: 110,
-      x: { domain: [0, 1], label: "probability", tickFormat: ".0%", ticks: [0, 0.5, 1] },
+      x: { domain: [0, 1], label: "probability", tickFormat: percent, ticks: [0, 0.5, 1] },
       y: { domain: rows.map(({ row }) => row), label: null, tickSize: 0 },
       marks: [
         Plot.barX(rows, { y: "row", x: "probability", fill: "var(--chosen)", insetTop: 3, insetBottom: 3 }),
@@ -77,4 +78,4 @@ function draw(figure: HTMLElement, candidates: Candidate[], before: Candidate[])
   );
 }
 
-const percent = (share: number): string => (share < 1e-4 ? "< 0.01 %" : `${shown(share * 100, 3)} %`);
+const percent = (share: number): string => percentText(share, 3);

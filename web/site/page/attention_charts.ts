@@ -1,6 +1,6 @@
 // Charts of attention weights: all heads of some layers, and one head.
 import { drawChart, Plot } from "./chart.js";
-import { shown } from "./elements.js";
+import { percentText } from "./units.js";
 
 /** Smaller weights aren't drawn. */
 const [LEAST_IN_HEADS, LEAST_IN_HEAD] = [0.02, 0.002];
@@ -11,7 +11,7 @@ const [ROW_HEIGHT, TITLE_HEIGHT] = [15, 34];
 
 /** The weights of some heads under one scaling. */
 export interface Reading {
-  /** Of the scaling, for readers. Empty if there is only one. */
+  /** Of the scaling, for readers. */
   readonly name: string;
   /** The weights of each head by token, by the head's name. */
   readonly heads: ReadonlyMap<string, Float32Array>;
@@ -19,6 +19,7 @@ export interface Reading {
 
 /** What the charts share. */
 export interface AttentionPicture {
+  /** One, or those before and after a change of the scaling. */
   readonly readings: readonly Reading[];
   /** The chosen head. */
   readonly head: string;
@@ -36,9 +37,17 @@ export interface ChosenMark {
   readonly token: number;
 }
 
-export const percent = (weight: number): string => `${shown(weight * 100, 2)}\u00a0%`;
-const colorOf = (readings: readonly Reading[]) => (mark: { name: string }) =>
-  readings.length > 1 && mark.name === readings[0]!.name ? "var(--trained)" : "var(--chosen)";
+const WHEN = ["before", "after"];
+const titlesOf = (readings: readonly Reading[]): string[] =>
+  readings.length === 1 ? [""] : readings.map(({ name }, i) => `${WHEN[i]!}: ${name}`);
+const colorOf = (names: readonly string[]) => (mark: { name: string }) =>
+  names.length > 1 && mark.name === names[0] ? "var(--trained)" : "var(--chosen)";
+
+/** A weight under each reading: 60 % before (plain), 83 % after (YaRN × 4). */
+export function weightsText(readings: readonly Reading[], weights: readonly number[]): string {
+  if (readings.length === 1) return percentText(weights[0]!);
+  return readings.map(({ name }, i) => `${percentText(weights[i]!)} ${WHEN[i]!} (${name})`).join(", ");
+}
 
 const lengthOf = ({ readings, head }: AttentionPicture): number => readings[0]!.heads.get(head)!.length;
 
@@ -56,11 +65,11 @@ function titles(names: readonly string[]): Plot.Markish {
 /** A row for each head, a mark for each token that it reads with a large weight. */
 export function drawHeads(figure: HTMLElement, caption: string, picture: AttentionPicture): void {
   const { readings, head, sought, textOf } = picture;
-  const names = readings.map(({ name }) => name);
+  const names = titlesOf(readings);
   const rows = [...readings[0]!.heads.keys()];
-  const marks = readings.flatMap(({ name, heads }) =>
+  const marks = readings.flatMap(({ heads }, i) =>
     [...heads].flatMap(([row, weights]) =>
-      Array.from(weights, (weight, token) => ({ name, head: row, token, weight })).filter(
+      Array.from(weights, (weight, token) => ({ name: names[i]!, head: row, token, weight })).filter(
         ({ weight }) => weight > LEAST_IN_HEADS,
       ),
     ),
@@ -78,7 +87,7 @@ export function drawHeads(figure: HTMLElement, caption: string, picture: Attenti
       titles(names),
       Plot.ruleY([head], { stroke: "var(--line)", strokeWidth: 12 }),
       Plot.ruleX(sought === undefined ? [] : [sought], { stroke: "var(--right)", strokeDasharray: "4 3" }),
-      Plot.dot(marks, { fy: "name", x: "token", y: "head", r: "weight", fill: colorOf(readings), fillOpacity: 0.8 }),
+      Plot.dot(marks, { fy: "name", x: "token", y: "head", r: "weight", fill: colorOf(names), fillOpacity: 0.8 }),
       Plot.tip(
         marks,
         Plot.pointer({
@@ -86,7 +95,7 @@ export function drawHeads(figure: HTMLElement, caption: string, picture: Attenti
           x: "token",
           y: "head",
           title: (mark: ChosenMark & { weight: number }) =>
-            `head ${mark.head}: ${percent(mark.weight)} on token ${mark.token}, “${textOf(mark.token)}”`,
+            `head ${mark.head}: ${percentText(mark.weight)} on token ${mark.token}, “${textOf(mark.token)}”`,
           fill: "var(--raised)",
           stroke: "var(--line)",
         }),
@@ -98,9 +107,9 @@ export function drawHeads(figure: HTMLElement, caption: string, picture: Attenti
 /** One head: its weights by token, with the texts of those that have the largest. */
 export function drawHead(figure: HTMLElement, caption: string, picture: AttentionPicture): void {
   const { readings, head, token, sought, textOf } = picture;
-  const names = readings.map(({ name }) => name);
-  const bars = readings.flatMap(({ name, heads }) =>
-    Array.from(heads.get(head)!, (weight, at) => ({ name, token: at, weight })).filter(
+  const names = titlesOf(readings);
+  const bars = readings.flatMap(({ heads }, i) =>
+    Array.from(heads.get(head)!, (weight, at) => ({ name: names[i]!, token: at, weight })).filter(
       ({ weight }) => weight > LEAST_IN_HEAD,
     ),
   );
@@ -113,13 +122,13 @@ export function drawHead(figure: HTMLElement, caption: string, picture: Attentio
   drawChart(figure, "Attention weights of one head", caption, {
     height: 150 * names.length + 70,
     x: { domain: [0, lengthOf(picture)], label: "token that is read" },
-    y: { domain: [0, 1], label: "weight", ticks: [0, 0.5, 1], tickFormat: ".0%" },
+    y: { domain: [0, 1], label: "weight", ticks: [0, 0.5, 1], tickFormat: (weight: number) => percentText(weight) },
     fy: { domain: names, label: null, axis: null, padding: 0.3 },
     marks: [
       titles(names),
       Plot.ruleX(sought === undefined ? [] : [sought], { stroke: "var(--right)", strokeDasharray: "4 3" }),
       Plot.ruleX([token], { stroke: "var(--line)" }),
-      Plot.ruleX(bars, { fy: "name", x: "token", y1: 0, y2: "weight", stroke: colorOf(readings), strokeWidth: 2.5 }),
+      Plot.ruleX(bars, { fy: "name", x: "token", y1: 0, y2: "weight", stroke: colorOf(names), strokeWidth: 2.5 }),
       Plot.text(named, { fy: "name", x: "token", y: "weight", text: (bar: ChosenMark) => textOf(bar.token), dy: -8 }),
       Plot.tip(
         bars,
@@ -128,7 +137,7 @@ export function drawHead(figure: HTMLElement, caption: string, picture: Attentio
           x: "token",
           y: "weight",
           title: (bar: ChosenMark & { weight: number }) =>
-            `${bar.token} “${textOf(bar.token)}”: ${percent(bar.weight)}`,
+            `${bar.token} “${textOf(bar.token)}”: ${percentText(bar.weight)}`,
           fill: "var(--raised)",
           stroke: "var(--line)",
         }),

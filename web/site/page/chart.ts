@@ -21,6 +21,26 @@ export function pairTicks(pairs: number): { ticks: number | number[] } {
  * @param options - of `Plot.plot`; width and style are the figure's
  */
 export function drawChart(figure: HTMLElement, label: string, caption: string, options: Plot.PlotOptions): void {
+  const draw = (): void => drawAtWidth(figure, label, options);
+  if (!drawings.has(figure)) widths.observe(figure);
+  drawings.set(figure, { width: widthOf(figure), draw });
+  draw();
+  find("figcaption", figure).textContent = caption;
+}
+
+/** How each figure was drawn last: it is drawn again when its width changes, for example when a phone is turned. */
+const drawings = new WeakMap<Element, { width: number; draw: () => void }>();
+const widths = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    const drawing = drawings.get(target)!;
+    const width = widthOf(target as HTMLElement);
+    if (target.clientWidth === 0 || width === drawing.width) continue;
+    drawing.width = width;
+    drawing.draw();
+  }
+});
+
+function drawAtWidth(figure: HTMLElement, label: string, options: Plot.PlotOptions): void {
   const chart = Plot.plot({
     marginLeft: 48,
     marginBottom: 44,
@@ -33,5 +53,4 @@ export function drawChart(figure: HTMLElement, label: string, caption: string, o
   // Plot names groups of marks, which roles of SVG don't allow. The figcaption says what the chart shows.
   for (const mark of chart.querySelectorAll("g[aria-label]")) mark.removeAttribute("aria-label");
   find(".chart", figure).replaceChildren(chart);
-  find("figcaption", figure).textContent = caption;
 }

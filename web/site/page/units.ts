@@ -14,6 +14,32 @@ export function speedText(tokens: number, milliseconds: number): string {
   return `${rate < 10 ? rate.toFixed(1) : Math.round(rate).toLocaleString("en")} tokens/s`;
 }
 
+/** A share of 1 in percent, with at most so many significant digits. Shares that are too small to matter are only said to be small. */
+export function percentText(share: number, digits = 2): string {
+  if (share > 0 && share < 1e-4) return "under 0.01\u00a0%";
+  return `${shown(share * 100, digits)}\u00a0%`;
+}
+
+/** Names of the types of scaling for readers. */
+const SCALINGS: Readonly<Record<string, string>> = {
+  linear: "PI",
+  ntk: "NTK-aware",
+  ntk_by_parts: "NTK-by-parts",
+  yarn: "YaRN",
+  dynamic: "Dynamic NTK",
+  dynamic_yarn: "dynamic YaRN",
+  llama3: "Llama 3",
+  longrope: "LongRoPE",
+};
+
+/** What a RoPE's scaling does, in two words: YaRN × 4. A scaling by 1 changes nothing, so it is plain. */
+export function scalingText(rope: Readonly<RopeConfig> | null): string {
+  if (rope === null) return "no RoPE";
+  const { rope_type = "default", factor } = rope.rope_scaling ?? {};
+  if (rope_type === "default" || factor === 1) return "plain";
+  return `${SCALINGS[rope_type] ?? rope_type}${factor == null ? "" : ` × ${Number(factor.toFixed(3))}`}`;
+}
+
 /** One line about a RoPE: type, base and factor. */
 export function ropeText(rope: Readonly<RopeConfig> | null): string {
   if (rope === null) return "none";

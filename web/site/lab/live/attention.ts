@@ -3,9 +3,10 @@ import type { Ropewalk, RopeConfig } from "ropewalk";
 import { load, type WorkerModel, type WorkerRopewalk } from "ropewalk/worker";
 import { overridesFor } from "../../../../examples/small_model/scalings.mjs";
 import { TRAINED_LENGTH, textOf } from "../../../../examples/small_model/texts.mjs";
-import { drawHead, drawHeads, percent } from "../../page/attention_charts.js";
+import { drawHead, drawHeads, weightsText } from "../../page/attention_charts.js";
 import { drawChart, Plot } from "../../page/chart.js";
 import { find, shown } from "../../page/elements.js";
+import { percentText } from "../../page/units.js";
 import { fetchSmallModel } from "../../page/small_model.js";
 import { labelOf } from "./charts.js";
 import { SMALL_ROPE } from "./keys.js";
@@ -109,7 +110,7 @@ export class AttentionView {
     const { at, distance } = questionsOf(seed)[question]!;
     const words = ["(begin)", ...wordsOf(seed).slice(1)];
     const fact = at - distance;
-    const names = first === later ? [labelOf(first)] : [`before, ${labelOf(first)}`, `after, ${labelOf(later)}`];
+    const names = [...new Set([first, later])].map(labelOf);
     const some = answers.slice(0, names.length);
     const picture = {
       readings: some.map(({ weights }, i) => ({ name: names[i]!, heads: headsOf(weights) })),
@@ -119,7 +120,7 @@ export class AttentionView {
       textOf: (token: number): string => words[token] ?? "",
     };
     const onFact = some.map(({ weights }) => Math.max(...weights.flat().map((row) => row[fact]!)));
-    const most = names.map((name, i) => `${name} ${percent(onFact[i]!)}`).join(", ");
+    const most = weightsText(picture.readings, onFact);
     drawHeads(
       find("#live-heads", section),
       `Each row is a head (layer.head), each mark a token that it reads with a weight of 2\u00a0% or more, larger for a larger weight. The dashed line is the word to find, “${words[fact]}”, ${distance} words back. The most that any head reads it with: ${most}.`,
@@ -129,13 +130,17 @@ export class AttentionView {
     const rows = some.map(({ weights }) => weights[layer]![head]!);
     const mostly = rows.map((row, i) => {
       const largest = row.indexOf(Math.max(...row));
-      return `${capital(names[i]!)}, mostly “${words[largest]}” at token ${largest} (${percent(row[largest]!)})`;
+      return `With ${names[i]!} it mostly reads “${words[largest]}” at token ${largest} (${percentText(row[largest]!)})`;
     });
-    const on = (token: number): string => names.map((name, i) => `${name} ${percent(rows[i]![token]!)}`).join(", ");
     const { token } = picture;
+    const on = (token: number): string =>
+      weightsText(
+        picture.readings,
+        rows.map((row) => row[token]!),
+      );
     drawHead(
       find("#live-weights", section),
-      `Layer ${layer + 1}, head ${head + 1}, at the moment of the answer. ${mostly.join("; ")}. On the word to find, “${words[fact]}” at token ${fact}: ${on(fact)}. On token ${token}, “${words[token]}”: ${on(token)}.`,
+      `Layer ${layer + 1}, head ${head + 1}, at the moment of the answer. ${mostly.join(". ")}. On the word to find, “${words[fact]}” at token ${fact}: ${on(fact)}. On token ${token}, “${words[token]}”: ${on(token)}.`,
       picture,
     );
 
@@ -164,7 +169,6 @@ export class AttentionView {
 }
 
 const nameOf = (layer: number, head: number): string => `${layer + 1}.${head + 1}`;
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 function headsOf(weights: readonly Float32Array[][]): Map<string, Float32Array> {
   return new Map(

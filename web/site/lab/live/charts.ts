@@ -5,6 +5,7 @@ import { TRAINED_LENGTH } from "../../../../examples/small_model/texts.mjs";
 import evaluation from "../../../../examples/small_model/results/evaluation.json";
 import { drawChart, Plot, widthOf } from "../../page/chart.js";
 import { shown } from "../../page/elements.js";
+import { percentText } from "../../page/units.js";
 import { count, LENGTH, type Run } from "./run.js";
 
 /** Tokens in one mean of the loss. */
@@ -183,13 +184,19 @@ export function drawRecall(figure: HTMLElement, run: Run, names: readonly string
       to: isRight ? 1.13 : -0.07,
       color: at < (run.switches[1]?.at ?? Infinity) ? "var(--trained)" : "var(--chosen)",
     }));
-  const far = curves.map(({ name, points }) => `${labelOf(name)} ${shown((points.at(-1)?.share ?? 0) * 100, 2)} %`);
+  const far = curves.map(({ name, points }) => `${percentText(points.at(-1)?.share ?? 0)} with ${labelOf(name)}`);
   const caption = `Right answers by distance of the fact, measured on stories of this length. From ${LENGTH / 2} words on: ${far.join(", ")}. Each stroke above (right) and below (wrong) is an answer of this story past token ${TRAINED_LENGTH}.`;
   drawChart(figure, "Right answers by distance of the fact", caption, {
     height: 260,
     marginTop: 34,
     x: { type: "log", base: 2, domain: [8, LENGTH], label: "words between the fact and the answer", tickFormat: "~d" },
-    y: { domain: [-0.15, 1.15], ticks: [0, 0.5, 1], percent: false, tickFormat: ".0%", label: "right answers" },
+    y: {
+      domain: [-0.15, 1.15],
+      ticks: [0, 0.5, 1],
+      percent: false,
+      tickFormat: (share: number) => percentText(share),
+      label: "right answers",
+    },
     marks: [
       ...curves.flatMap(({ color, points, name }) => [
         Plot.line(points, { x: "distance", y: "share", stroke: color, strokeWidth: 2 }),

@@ -3,6 +3,7 @@ import type { FrequencyPlan, Rope, Ropewalk } from "ropewalk";
 import { drawChart, Plot } from "../../page/chart.js";
 import { shown } from "../../page/elements.js";
 import { randomNumbers } from "../../page/random.js";
+import { percentText } from "../../page/units.js";
 import type { Curve, Lengths } from "./kinds.js";
 
 /** Random queries, whose sorted weights are averaged. */
@@ -23,7 +24,7 @@ export function drawWeights(figure: HTMLElement, rw: Ropewalk, curves: readonly 
     let sum = 0;
     return weights.findIndex((weight) => (sum += weight) >= 0.5) + 1;
   });
-  const percent = (weight: number): string => `${shown(weight * 100, 3)} %`;
+  const percent = (weight: number): string => percentText(weight, 3);
   drawChart(
     figure,
     "Softmax weights with and without the attention factor",
@@ -38,7 +39,7 @@ export function drawWeights(figure: HTMLElement, rw: Ropewalk, curves: readonly 
         ticks: 5,
         tickFormat: "~s",
       },
-      y: { label: "weight", tickFormat: "~%", zero: true, ticks: 6 },
+      y: { label: "weight", tickFormat: (weight: number) => percentText(weight, 3), zero: true, ticks: 6 },
       marks: [
         Plot.ruleY([0], { stroke: "var(--line)" }),
         ...lines.map(({ weights, color, dashes }) =>

@@ -3,6 +3,7 @@ import { drawChart, Plot } from "../../page/chart.js";
 import { changeTo, choiceIn, controlOf, numberIn, showOutputs } from "../../page/controls.js";
 import { scaleOf } from "../../page/drag.js";
 import { find, shown, withText } from "../../page/elements.js";
+import { percentText } from "../../page/units.js";
 import type { Mount } from "../panel.js";
 import { memoryChart } from "./memory.js";
 import { type Scheme, SCHEMES, TOKENS, weigher } from "./weights.js";
@@ -14,7 +15,7 @@ interface Weights {
   weights: Float32Array;
 }
 
-const percent = (share: number): string => `${shown(share * 100, 3)} %`;
+const percent = (share: number): string => percentText(share, 3);
 
 /** @see lab/schemes/panel.html */
 export const mount: Mount = ({ section, form, rw, redraw }) => {
@@ -139,7 +140,7 @@ function drawRows(figure: HTMLElement, all: readonly Weights[], query: number, c
         label: null,
         domain: [Math.min(0, ...points.map(({ weight }) => weight)), most],
         ticks: 2,
-        tickFormat: "~%",
+        tickFormat: percent,
       },
       fy: { label: null, domain: all.map(({ scheme }) => scheme.name), padding: 0.15 },
       marks: [
