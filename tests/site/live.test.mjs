@@ -92,7 +92,8 @@ async function useLive(t, browser, name) {
       await waitForStrip(expectedText("yarn", "YaRN"));
       await set("text", "tell");
       await page.waitForFunction(() => !document.querySelector("#live-strip").checkVisibility());
-      for (const part of ["charts", "attention-part"]) assert.equal(await isShown(`#live-${part}`), false, part);
+      for (const part of ["loss", "recall", "attention-part"])
+        assert.equal(await isShown(`#live-${part}`), false, part);
       await set("text", "read");
       await page.waitForFunction(() => document.querySelector("#live-strip").checkVisibility());
     },

@@ -104,11 +104,12 @@ byAddress.addEventListener("submit", (event) => {
   void openAddress(find<HTMLInputElement>("[name=address]", byAddress).value.trim());
 });
 
-// a file dropped outside the drop zone would replace the page
-for (const type of ["dragover", "drop"]) addEventListener(type, (event) => event.preventDefault());
 const drop = find("#drop");
 for (const type of ["dragenter", "dragover", "dragleave", "drop"])
-  drop.addEventListener(type, () => drop.classList.toggle("over", type === "dragenter" || type === "dragover"));
+  drop.addEventListener(type, (event) => {
+    event.preventDefault(); // also over its inputs
+    drop.classList.toggle("over", type === "dragenter" || type === "dragover");
+  });
 drop.addEventListener("drop", ({ dataTransfer }) => {
   if (dataTransfer === null) return;
   filesOfDrop(dataTransfer).then(

@@ -1,4 +1,4 @@
-// What each page starts: names of controls, and the service worker, which caches the site.
+// What each page starts: names of controls, no files in place of the page, and the service worker, which caches the site.
 
 /** The site's first page. Pages are at most one folder deep. */
 const site = new URL(document.querySelector<HTMLAnchorElement>("header.site .name")?.href ?? location.href);
@@ -10,6 +10,13 @@ for (const [i, label] of document.querySelectorAll<HTMLLabelElement>("label:has(
   if (control.id === "") control.id = `control-${i}`;
   label.htmlFor = control.id;
 }
+
+// A file dropped beside the places that take files would replace the page. File inputs take theirs.
+for (const type of ["dragover", "drop"] as const)
+  addEventListener(type, (event) => {
+    const isInput = event.target instanceof HTMLInputElement && event.target.type === "file";
+    if (!isInput && event.dataTransfer?.types.includes("Files")) event.preventDefault();
+  });
 
 if (import.meta.env.PROD && "serviceWorker" in navigator) {
   addEventListener("load", () => {

@@ -173,22 +173,26 @@ function measuredRecall(scaling: string): { distance: number; share: number; sca
 }
 
 /** The share of right answers by the distance of the fact: this run's answers on top of the committed measurement. */
-export function drawRecall(figure: HTMLElement, run: Run, names: readonly string[]): void {
+export function drawRecall(figure: HTMLElement, run: Run | undefined, names: readonly string[]): void {
   const lines = [...new Set(names)].map((name, i) => ({ name, color: i === 0 ? "var(--trained)" : "var(--chosen)" }));
   const curves = lines.map(({ name, color }) => ({ color, points: measuredRecall(name), name }));
-  const answers = run.answers
+  const answers = (run?.answers ?? [])
     .filter(({ distance, at }) => distance !== undefined && at >= TRAINED_LENGTH)
     .map(({ distance, isRight, at }) => ({
       distance,
       from: isRight ? 1.07 : -0.13,
       to: isRight ? 1.13 : -0.07,
-      color: at < (run.switches[1]?.at ?? Infinity) ? "var(--trained)" : "var(--chosen)",
+      color: at < (run?.switches[1]?.at ?? Infinity) ? "var(--trained)" : "var(--chosen)",
     }));
+  const strokes =
+    answers.length === 0
+      ? ""
+      : `Each stroke above (right) and below (wrong) is an answer of this story past token ${TRAINED_LENGTH}.`;
   const far = curves.map(({ name, points }) => `${percentText(points.at(-1)?.share ?? 0)} with ${labelOf(name)}`);
-  const caption = `Right answers by distance of the fact, measured on stories of this length. From ${LENGTH / 2} words on: ${far.join(", ")}. Each stroke above (right) and below (wrong) is an answer of this story past token ${TRAINED_LENGTH}.`;
+  const caption = `Right answers by distance of the fact, measured on stories of this length. From ${LENGTH / 2} words on: ${far.join(", ")}. ${strokes}`;
   drawChart(figure, "Right answers by distance of the fact", caption, {
     height: 260,
-    marginTop: 34,
+    marginTop: 44,
     x: { type: "log", base: 2, domain: [8, LENGTH], label: "words between the fact and the answer", tickFormat: "~d" },
     y: {
       domain: [-0.15, 1.15],
@@ -198,19 +202,9 @@ export function drawRecall(figure: HTMLElement, run: Run, names: readonly string
       label: "right answers",
     },
     marks: [
-      ...curves.flatMap(({ color, points, name }) => [
+      ...curves.flatMap(({ color, points, name }, i) => [
         Plot.line(points, { x: "distance", y: "share", stroke: color, strokeWidth: 2 }),
-        Plot.text(points.slice(0, 1), {
-          x: "distance",
-          y: "share",
-          text: () => labelOf(name),
-          dx: 4,
-          dy: (points[0]?.share ?? 1) > 0.2 ? 14 : -12,
-          textAnchor: "start",
-          fill: color,
-          stroke: "var(--ground)",
-          strokeWidth: 4,
-        }),
+        Plot.text([labelOf(name)], { frameAnchor: "top-right", dy: 16 * i - 36, fill: color, fontWeight: 600 }), // both lines may be near 100 %
       ]),
       Plot.ruleX(answers, { x: "distance", y1: "from", y2: "to", stroke: "color", strokeWidth: 3 }),
     ],

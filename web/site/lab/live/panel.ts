@@ -182,14 +182,14 @@ class LivePart {
     }
     const run = reader?.run ?? committedRun(wanted);
     const isTold = wanted.text === "tell";
-    for (const id of ["#live-strip", "#live-charts"]) find(id, section).hidden = run === undefined;
+    for (const id of ["#live-strip", "#live-loss"]) find(id, section).hidden = run === undefined;
     // the model's own story has no facts at known distances
-    for (const id of ["#live-recall", "#live-attention-part"]) find(id, section).hidden = isTold;
+    for (const id of ["#live-recall-part", "#live-attention-part"]) find(id, section).hidden = isTold;
     if (run !== undefined) {
       drawStrip(find("#live-strip", section), run);
       drawLoss(find("#live-loss", section), run);
-      if (!isTold) drawRecall(find("#live-recall", section), run, [wanted.first, wanted.later]);
     }
+    if (!isTold) drawRecall(find("#live-recall", section), run, [wanted.first, wanted.later]);
     find("#live-words", section).hidden = run === undefined || run.words.length === 0;
     drawStory(find("#live-story", section), run ?? EMPTY);
     this.#showState(run);
@@ -216,7 +216,7 @@ class LivePart {
       if (this.#button("load").disabled) return;
       this.#say(
         run === undefined
-          ? "This wasn't measured beforehand. Run the model to see it."
+          ? "This run wasn't measured beforehand. Run the model to see its answers."
           : "Measured beforehand, with the same model. Run it to read other stories, and to switch where you like.",
       );
       return;
