@@ -1,7 +1,6 @@
 // Builds the pages of the site into build/site/. All addresses are relative, so the site works under any path.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import katex from "katex";
 import { defineConfig, type Plugin } from "vite";
 import { guidePages } from "../../scripts/site/guide_pages.mjs";
 
@@ -11,7 +10,7 @@ const root = join(here, "..", "..");
 /** The pages, by name: the Lab is the first. */
 const PAGES = { lab: "index.html", doctor: "doctor/index.html", models: "models/index.html" };
 
-// Charts and KaTeX write style attributes. Models may come from any server.
+// Charts write style attributes. Models may come from any server.
 const POLICY = [
   "default-src 'self'",
   "script-src 'self' 'wasm-unsafe-eval'",
@@ -25,8 +24,7 @@ const POLICY = [
 ].join("; ");
 
 /**
- * Puts parts into each page, `<!-- page/header.html -->`, and renders formulas: `<tex>θ</tex>`, `<tex display>θ</tex>`. In parts, %ROOT% is
- * the relative address of the site's first page.
+ * Puts parts into each page, `<!-- page/header.html -->`. In parts, %ROOT% is the relative address of the site's first page.
  */
 function pageParts(): Plugin {
   const part = (name: string): string => readFileSync(join(here, name), "utf8");
@@ -36,15 +34,12 @@ function pageParts(): Plugin {
       order: "pre",
       handler(html, { path }) {
         const up = "../".repeat(path.split("/").length - 2) || "./";
-        const whole = html
+        return html
           .replace(/<!-- ([\w/]+\.html) -->/g, (_, name: string) => part(name))
           .replaceAll("%ROOT%", up)
           .replaceAll("%POLICY%", POLICY)
           .replace(`data-page="${path}"`, 'aria-current="page"')
           .replace(/ data-page="[^"]*"/g, "");
-        return whole.replace(/<tex( display)?>([\s\S]*?)<\/tex>/g, (_, display: string | undefined, formula: string) =>
-          katex.renderToString(formula, { displayMode: display !== undefined, output: "mathml", throwOnError: true }),
-        );
       },
     },
   };

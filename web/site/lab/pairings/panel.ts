@@ -45,7 +45,7 @@ export const mount: Mount = ({ section, form, rw }) => {
       all.map((score, i) => ({ distance: i, score }));
     const caption =
       `Right pairing (${right}): the highest score is at distance ${highest(scores)}. Wrong pairing (${wrong}): it is ` +
-      `at distance ${highest(mistaken)}, and scores are off by up to ${difference(mistaken)}. With converted weights ` +
+      `at distance ${highest(mistaken)}, and scores are off by up to ${difference(mistaken)}. With converted parameters ` +
       `they are off by at most ${difference(converted)}, which is rounding.`;
     drawChart(figure, "Scores by distance under both pairings", caption, {
       height: 280,

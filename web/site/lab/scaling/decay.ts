@@ -69,7 +69,7 @@ function columnsOf({ rope }: Curve, count: number, { extended, text }: Lengths):
 
 function decayCaption(curves: readonly Curve[]): string {
   const falls = curves.map(({ name, description: { first_negative_distance: distance, decay_limit } }) => {
-    return `${name}: ${distance === null ? `not up to ${shown(decay_limit, 8)}` : shown(distance)}`;
+    return `${name} ${distance === null ? `not up to ${shown(decay_limit, 8)}` : shown(distance)}`;
   });
-  return `Distance at which the score of a single distance is first below zero. ${falls.join("; ")}.`;
+  return `The score first drops below zero at distance: ${falls.join("; ")}. The lines are means of nearby distances, so they drop later.`;
 }

@@ -42,7 +42,14 @@ export function memoryChart(rw: Ropewalk): (figure: HTMLElement, length: number)
       height: 280,
       marginLeft: 64,
       x: { type: "log", label: "tokens", domain: [2 ** 10, 2 ** 20], ticks: 4, tickFormat: "~s" },
-      y: { type: "log", label: "memory", domain: [2 ** 23, 2 ** 37], ticks: MEMORY_TICKS, tickFormat: bytesText },
+      y: {
+        type: "log",
+        base: 2,
+        label: "memory",
+        domain: [2 ** 23, 2 ** 37],
+        ticks: MEMORY_TICKS,
+        tickFormat: bytesText,
+      },
       marks: [
         Plot.ruleX([length], { stroke: "var(--line)", strokeWidth: 2 }),
         ...curves.map(({ points, color }) =>
