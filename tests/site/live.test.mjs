@@ -76,6 +76,29 @@ async function useLive(t, browser, name) {
     await waitForStrip(expectedText("yarn", "YaRN"));
   });
 
+  await t.test("shows the measured recall of a run that wasn't measured", async () => {
+    await set("first", "ntk");
+    await page.waitForFunction(() => !document.querySelector("#live-strip").checkVisibility());
+    assert.match(
+      await textOf("#live-recall figcaption"),
+      /From 512 words on: \d+\s% with NTK-aware, \d+\s% with YaRN\.$/,
+    );
+    assert.equal(await isShown("#live-recall"), true);
+    await set("first", "none");
+    await waitForStrip(expectedText("yarn", "YaRN"));
+  });
+
+  await t.test("a dropped file doesn't replace the page", async () => {
+    const isKept = (type) =>
+      page.evaluate((type) => {
+        const dataTransfer = new DataTransfer();
+        dataTransfer.items.add(new File(["{}"], "config.json"));
+        const event = new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true });
+        return !document.querySelector("h1").dispatchEvent(event);
+      }, type);
+    for (const type of ["dragover", "drop"]) assert.equal(await isKept(type), true, type);
+  });
+
   await t.test(
     "a story number becomes a whole number from 1, and an own story shows no charts before it is told",
     async () => {

@@ -157,6 +157,12 @@ async function useModels(t, browser, name) {
     await has("#rope", "plain, base 10,000");
   });
 
+  await t.test("offers a story that ends with a question", async () => {
+    await click("#story");
+    assert.match(await page.$eval("#message", (message) => message.value), /\. Where is the \w+ \w+\?$/);
+    await page.$eval("#message", (message) => (message.value = ""));
+  });
+
   await t.test("a wrong file leaves the chat as it is", async () => {
     await upload(join(tinyModels, "README.md"));
     await becomesShown("#problem");
@@ -274,6 +280,13 @@ async function useModels(t, browser, name) {
   await t.test("fits a narrow window", { skip: !hasNarrowWindow(name) }, async () => {
     await page.setViewport({ width: 360, height: 740 });
     await page.waitForFunction(() => document.documentElement.scrollWidth <= 360);
+  });
+
+  await t.test("charts take the width of a window that becomes wider", { skip: !hasNarrowWindow(name) }, async () => {
+    const width = () => page.$eval("#perplexity-chart svg", (svg) => svg.width.baseVal.value);
+    assert.ok((await width()) <= 360);
+    await page.setViewport({ width: 1000, height: 740 });
+    await page.waitForFunction(() => document.querySelector("#perplexity-chart svg").width.baseVal.value > 600);
   });
 
   await t.test("logs no errors or policy violations", () =>

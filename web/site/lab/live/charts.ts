@@ -187,9 +187,9 @@ export function drawRecall(figure: HTMLElement, run: Run | undefined, names: rea
   const strokes =
     answers.length === 0
       ? ""
-      : `Each stroke above (right) and below (wrong) is an answer of this story past token ${TRAINED_LENGTH}.`;
+      : ` Each stroke above (right) and below (wrong) is an answer of this story past token ${TRAINED_LENGTH}.`;
   const far = curves.map(({ name, points }) => `${percentText(points.at(-1)?.share ?? 0)} with ${labelOf(name)}`);
-  const caption = `Right answers by distance of the fact, measured on stories of this length. From ${LENGTH / 2} words on: ${far.join(", ")}. ${strokes}`;
+  const caption = `Right answers by distance of the fact, measured on stories of this length. From ${LENGTH / 2} words on: ${far.join(", ")}.${strokes}`;
   drawChart(figure, "Right answers by distance of the fact", caption, {
     height: 260,
     marginTop: 44,
