@@ -93,7 +93,7 @@ async function useModels(t, browser, name) {
   await t.test("the small example model answers the suggested question", async () => {
     await click("#small");
     await page.waitForFunction(() => document.querySelector("#message").value.endsWith("Where is the red ball?"));
-    assert.match(await textOf("#model-facts"), /^llama · 1,126,528 weights in q8_0, .* · trained on 256 tokens\./);
+    assert.match(await textOf("#model-facts"), /^llama · 1,126,528 parameters in q8_0, .* · trained on 256 tokens\./);
     await set("maxTokens", 8);
     await set("temperature", 0);
     await click("#send");

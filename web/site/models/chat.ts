@@ -190,10 +190,10 @@ export class Chat {
 }
 
 function factsOf({ info, chatTemplate }: WorkerModel): string {
-  const [weights, trained] = [info.parameters, info.trainedLength].map((number) => number.toLocaleString("en"));
+  const [parameters, trained] = [info.parameters, info.trainedLength].map((number) => number.toLocaleString("en"));
   const formats = Object.keys(info.formats).slice(0, 3).join(", ");
   const note = chatTemplate === undefined ? " It has no chat template, so it continues the text that you write." : "";
-  return `${info.architecture} · ${weights} weights in ${formats} · ${bytesText(info.memory.weights)} in memory · trained on ${trained} tokens.${note}`;
+  return `${info.architecture} · ${parameters} parameters in ${formats} · ${bytesText(info.memory.weights)} in memory · trained on ${trained} tokens.${note}`;
 }
 
 function write(kind: string, text: string): HTMLElement {
