@@ -20,6 +20,8 @@ const CODES = [
 ];
 /** Tensors that may be missing or have any length: the head, RoPE factors, GGUF's embedding. */
 const MAY_DIFFER = /^(rope_|output\.|lm_head|embed_out|token_embd)/;
+// Without values, a layer of a Gemma 4 GGUF file takes its keys as values, as in llama.cpp.
+const MAY_MISS = { gemma4: /^blk\.\d+\.attn_v/, gemma4_dense: /^blk\.\d+\.attn_v/ };
 
 /** Opens a model. Returns undefined, or the code of its error, which must be a RopewalkError that names a file or key. */
 async function outcomeOf(source, name) {
@@ -120,6 +122,7 @@ for (const kind of ["safetensors", "gguf"]) {
           ["longer", [longer]],
           ["missing", []],
         ]) {
+          if (change === "missing" && MAY_MISS[name]?.test(tensor.name)) continue;
           const source = written({ ...parts, tensors: parts.tensors.toSpliced(i, 1, ...others) }, kind);
           assert.notEqual(await outcomeOf(source, name), undefined, `${name}: ${tensor.name} is ${change}`);
         }

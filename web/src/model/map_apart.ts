@@ -27,7 +27,9 @@ export function addPerLayer(mapper: WeightMapper): void {
     for (let index = 0; index < streams - 1; index++) {
       const name = mapper.names[role] ?? "";
       const tensor = mapper.tensor(`${name.replace("{s}", String(index))}.weight`);
-      const first = name.includes("{s}") ? 0 : index * hidden_size;
+      const isOfAll = !name.includes("{s}");
+      const first = isOfAll ? index * hidden_size : 0;
+      mapper.checkShape(tensor, (isOfAll ? streams - 1 : 1) * hidden_size, hidden_size);
       add(role, index, hidden_size, hidden_size, { tensor, first, count: hidden_size });
     }
   }
@@ -68,10 +70,17 @@ export function skipKeys(mapper: WeightMapper, layer: number): void {
   for (const role of ["key", "value", "key_norm"] as const) mapper.find(`${mapper.stem(layer, role)}.weight`);
 }
 
+/** Files have scales of all layers or of none. */
+function hasLayerScales(mapper: WeightMapper): boolean {
+  if (mapper.names.layers.layer_scale === undefined) return false;
+  const { layers } = mapper.plan.config;
+  return Array.from({ length: layers }, (_, layer) => mapper.find(mapper.stem(layer, "layer_scale"))).some(Boolean);
+}
+
 /** @internal */
 export function addPerLayerOf(mapper: WeightMapper, layer: number): void {
   const { hidden_size, per_layer_size, streams, laurel_size } = mapper.plan.config;
-  mapper.addWhole(layer, "layer_scale", 1, false);
+  mapper.addWhole(layer, "layer_scale", 1, hasLayerScales(mapper));
   if (per_layer_size > 0) {
     mapper.addMatrix(layer, "per_layer_gate", per_layer_size, hidden_size);
     mapper.addMatrix(layer, "per_layer_output", hidden_size, per_layer_size);
