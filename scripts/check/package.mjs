@@ -30,7 +30,7 @@ export async function install(tarball) {
 /** Installs the package together with tests/package/ and the files those tests read. Returns the folder. */
 export async function installTests(tarball) {
   const folder = await install(tarball);
-  for (const name of ["package", "golden"])
+  for (const name of ["package", "golden", "files"])
     await cp(join(root, "tests", name), join(folder, "tests", name), { recursive: true });
   await symlink(join(root, "node_modules", "fast-check"), join(folder, "node_modules", "fast-check"), "junction");
   return folder;

@@ -15,7 +15,7 @@ test("build names the build", () => {
 
 test("kernels tell how the weights of each format are multiplied", () => {
   const { products } = rw.kernels;
-  assert.equal(Object.keys(products).length, 14);
+  assert.equal(Object.keys(products).length, 28);
   assert.deepEqual(products.f16, { oneToken: "floats", prompt: "floats" });
   assert.deepEqual(scalar.kernels.products.q4_0, { oneToken: "words", prompt: "words" });
   if (build !== "relaxed") {

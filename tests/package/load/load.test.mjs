@@ -198,6 +198,7 @@ test("all exports of the package", async () => {
     "MROPE_LAYOUTS",
     "PAIRINGS",
     "PRECISIONS",
+    "QUANTIZE_FORMATS",
     "QUERY_TEMPERATURE_LAYERS",
     "RAMPS",
     "ROLES",
