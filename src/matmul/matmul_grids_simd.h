@@ -74,8 +74,8 @@ inline v128_t fours(std::uint32_t first, std::uint32_t second, std::uint32_t thi
 
 // Bytes 0 to 7 are `first`, 8 to 15 `second`.
 inline v128_t eight_each(int first, int second) {
-  constexpr std::int64_t kOnes = 0x0101010101010101;
-  return wasm_i64x2_make(first * kOnes, second * kOnes);
+  const auto spread = [](int byte) { return static_cast<std::int64_t>(static_cast<std::uint64_t>(byte) * 0x0101010101010101); };
+  return wasm_i64x2_make(spread(first), spread(second));
 }
 
 // Negates where a bit of `signs` is set, and adds the offset of DecodedBlock.

@@ -126,7 +126,7 @@ test("--quantize gives the tokens of the quantized file", () =>
     assert.equal(quantized.status, 0, quantized.stderr);
     assert.deepEqual(JSON.parse(quantized.stdout).tokens, JSON.parse(file.stdout).tokens);
     const { stdout } = await ropewalk(["inspect", input, "--quantize", "q4_k"]);
-    assert.match(stdout, /matrices: q4_k .* KB, q6_k .* KB; file: f16 /);
+    assert.match(stdout, /matrices: q4_k .* KiB, q6_k .* KiB; file: f16 /);
     const { model } = JSON.parse((await ropewalk(["inspect", output, "--json"])).stdout);
     const inspected = JSON.parse((await ropewalk(["inspect", input, "--quantize", "q4_k", "--json"])).stdout).model;
     assert.deepEqual(inspected.loadedFormats, model.loadedFormats);

@@ -126,7 +126,7 @@ function modelMetadata(architecture: string, files: ModelFiles, plan: ModelPlan)
     ...(config.experts > 0 && {
       expert_count: config.experts,
       expert_used_count: config.experts_used,
-      expert_feed_forward_length: config.feed_forward_size,
+      expert_feed_forward_length: config.expert_size,
     }),
   };
   const name = files.config?.["_name_or_path"];
