@@ -18,8 +18,8 @@ bool has_sequence(Address cache, int sequence) { return sequence >= 0 && sequenc
 Address create() { return reinterpret_cast<Address>(new (std::nothrow) KvCache); }
 void destroy(Address cache) { delete at<KvCache>(cache); }
 
-// layers: [layer_count] of KvLayer, 4 i32 each: kv_heads, head_dim, rope index, and whether it has values. ropes: [rope_count] addresses of configured ropes, whose configs are
-// copied.
+// layers: [layer_count] of KvLayer, 4 i32 each: kv_heads, head_dim, rope index, and whether it has values. ropes: [rope_count] addresses of
+// configured ropes, whose configs are copied.
 int configure(Address cache, Address layers, int layer_count, Address ropes, int rope_count, int type, int mode, int sequences,
               int max_tokens, bool scalar) {
   Buffer<RopeConfig> configs;
