@@ -6,16 +6,9 @@
 #include "base/float_math.h"
 #include "base/profile.h"
 #include "base/thread_pool.h"
+#include "transformer/row_work.h"
 
 namespace ropewalk {
-namespace {
-
-// Operations per float of norms and sums, and of activation functions (thread_pool.h).
-constexpr std::int64_t kRowWork = 4, kActivationWork = 32;
-
-std::ptrdiff_t elements(int tokens, int size) { return static_cast<std::ptrdiff_t>(tokens) * size; }
-
-}  // namespace
 
 Status Forward::run(const Weights& weights, KvCache& cache, int sequence, const int* tokens, int count) {
   count_ = 0;
@@ -257,10 +250,7 @@ Status Forward::logits(const Weights& weights, int first, int count, float* out)
 
 Product Forward::of(const WeightMatrix& w, const float* bias, Buffer<float>& out) { return {&w, bias, out.data(), w.rows}; }
 
-void Forward::project(Stage stage, Activations& x, std::initializer_list<Product> products) {
-  const StageTimer timer(stage);
-  if (status_ == Status::ok) keep_failure(multiply(*kernels_, {products.begin(), products.size()}, x));
-}
+void Forward::project(Stage stage, Activations& x, std::initializer_list<Product> products) { projector()(stage, x, products); }
 
 const float* Forward::normalized(const float* rows, const float* weight, const float* bias) {
   if (weight == nullptr) return rows;

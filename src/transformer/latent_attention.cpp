@@ -3,15 +3,9 @@
 #include <algorithm>
 
 #include "base/thread_pool.h"
+#include "transformer/row_work.h"
 
 namespace ropewalk {
-namespace {
-
-constexpr std::int64_t kRowWork = 4;  // operations per float of norms and copies (thread_pool.h)
-
-std::ptrdiff_t elements(int rows, int size) { return static_cast<std::ptrdiff_t>(rows) * size; }
-
-}  // namespace
 
 bool LatentAttention::allocate(const ModelConfig& config, int count) {
   count_ = count;

@@ -5,14 +5,12 @@
 
 #include "base/float_math.h"
 #include "base/thread_pool.h"
+#include "transformer/row_work.h"
 
 namespace ropewalk {
 namespace {
 
-constexpr std::int64_t kRowWork = 4, kActivationWork = 32;  // operations per float (thread_pool.h)
 constexpr double kLeastSquare = 1e-5;
-
-std::ptrdiff_t elements(int rows, int size) { return static_cast<std::ptrdiff_t>(rows) * size; }
 
 double mean_square(const float* x, int size) {
   double sum = 0;
@@ -28,6 +26,7 @@ bool PerLayer::allocate(const ModelConfig& c, int count) {
   count_ = count;
   hidden_size_ = c.hidden_size;
   const PerLayerConfig& p = c.per_layer;
+  if (p.size == 0 && p.streams == 0 && p.laurel == 0) return true;
   const auto rows = [count](int size) { return static_cast<std::uint64_t>(count) * size; };
   for (Buffer<float>* buffer : {&embeddings_, &projected_}) {
     if (!buffer->resize(rows(c.layers * p.size))) return false;
@@ -105,9 +104,12 @@ void PerLayer::end_layer(const Projector& multiply, const Weights& weights, int 
   const PerLayerConfig& p = c.per_layer;
   const float* layer_scale = w[LayerVector::layer_scale];
   if (p.streams == 0) {
+    if (p.size == 0 && layer_scale == nullptr) return;
     if (p.size > 0) embed_layer(multiply, weights, layer, x);
-    for (std::ptrdiff_t i = 0; i < elements(count_, hidden_size_); ++i)
-      x[i] = (x[i] + (p.size > 0 ? row_[i] : 0)) * (layer_scale == nullptr ? 1 : *layer_scale);
+    each_in_parallel(count_, kRowWork * hidden_size_, [&](int t) {
+      for (std::ptrdiff_t i = elements(t, hidden_size_); i < elements(t + 1, hidden_size_); ++i)
+        x[i] = (x[i] + (p.size > 0 ? row_[i] : 0)) * (layer_scale == nullptr ? 1 : *layer_scale);
+    });
     return;
   }
   mix_streams(multiply, weights, layer, x, LayerMatrix::stream_correction, p.streams);
