@@ -4,20 +4,8 @@
 import { readFile } from "node:fs/promises";
 import { load } from "ropewalk";
 import { differencesOf, filesOf, modelTypeOf, tinyModelNames } from "../tests/package/helpers/tiny_models.mjs";
+import { wrapped } from "./markdown.mjs";
 import { runMain } from "./run.mjs";
-
-const WIDTH = 120;
-
-/** Words in lines of at most WIDTH characters. */
-function wrapped(words) {
-  const lines = [""];
-  for (const word of words) {
-    const longer = `${lines.at(-1)} ${word}`.trim();
-    if (longer.length <= WIDTH) lines[lines.length - 1] = longer;
-    else lines.push(word);
-  }
-  return lines.join("\n");
-}
 
 const code = (names) => names.map((name) => `\`${name}\``).join(", ");
 const table = (head, rows) =>

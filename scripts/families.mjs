@@ -3,20 +3,8 @@
 
 import { load } from "ropewalk";
 import { FAMILY_ROWS, FAMILY_SOURCE, outcome, variants } from "../tests/package/helpers/family_defaults.mjs";
+import { wrapped } from "./markdown.mjs";
 import { runMain } from "./run.mjs";
-
-const WIDTH = 120;
-
-/** Words in lines of at most WIDTH characters. */
-function wrapped(words) {
-  const lines = [""];
-  for (const word of words) {
-    const longer = `${lines.at(-1)} ${word}`.trim();
-    if (longer.length <= WIDTH) lines[lines.length - 1] = longer;
-    else lines.push(word);
-  }
-  return lines.join("\n");
-}
 
 /** The names of each group, in the order in which groups are first met. */
 function grouped(entries) {
