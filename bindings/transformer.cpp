@@ -27,6 +27,10 @@ struct ModelFields {
   double expert_scale;
   bool scales_expert_input, normalizes_values;
   int expert_groups, expert_groups_used, expert_group_best;
+  int recurrence_kernel, recurrence_inner, recurrence_heads, recurrence_key_heads, recurrence_key_size, recurrence_step_rank;
+  int recurrence_norm_groups;
+  bool recurrence_is_tiled, gates_attention;
+  double recurrence_least_step, recurrence_largest_step, recurrence_select_epsilon;
   int latent_size, latent_rotated, latent_plain, latent_value, latent_query;
   int per_layer_size, per_layer_vocabulary, streams, active_stream, laurel_size;
   double gate_slope, gate_limit, temperature_scale, temperature_floor_scale, temperature_offset, latent_norm_epsilon;
@@ -66,6 +70,18 @@ ModelConfig config_of(const ModelFields& f) {
   config.latent = {f.latent_size, f.latent_rotated, f.latent_plain, f.latent_value, f.latent_query};
   config.latent_norm = {config.norm.kind, static_cast<float>(f.latent_norm_epsilon)};
   config.per_layer = {f.per_layer_size, f.per_layer_vocabulary, f.streams, f.active_stream, f.laurel_size};
+  config.recurrence = {f.recurrence_kernel,
+                       f.recurrence_inner,
+                       f.recurrence_heads,
+                       f.recurrence_key_heads,
+                       f.recurrence_key_size,
+                       f.recurrence_step_rank,
+                       f.recurrence_norm_groups,
+                       f.recurrence_is_tiled,
+                       static_cast<float>(f.recurrence_least_step),
+                       static_cast<float>(f.recurrence_largest_step),
+                       static_cast<float>(f.recurrence_select_epsilon)};
+  config.gates_attention = f.gates_attention;
   return config;
 }
 
@@ -82,6 +98,7 @@ void destroy(Address model) { delete at<Model>(model); }
 struct LayerFields {
   int window, has_experts, chunk, head_dim, kv_heads, feed_forward_size, keys_of, values_are_keys, has_temperature, has_unit_heads;
   float gate_deviations;
+  int recurrence, has_feed_forward;
 };
 
 // layers: [config.layers] of LayerFields; a window of 0 is none.
@@ -103,7 +120,9 @@ int configure(Address model, const ModelFields& fields, Address layers) {
                   f.has_temperature != 0,
                   f.has_unit_heads != 0,
                   f.gate_deviations,
-                  0};
+                  static_cast<Recurrence>(f.recurrence),
+                  f.has_feed_forward != 0,
+                  kNoCacheLayer};
   }
   return static_cast<int>(model_at(model).weights.configure(config, configs.data()));
 }
@@ -127,11 +146,31 @@ int pack(Address model, int layer, int slot, int expert, int rows) {
 
 int finish(Address model) { return static_cast<int>(model_at(model).weights.finish()); }
 
-int forward(Address model, Address cache, int sequence, Address tokens, int count) {
+// states: 0 for a model without recurrent layers.
+int forward(Address model, Address cache, int sequence, Address states, Address tokens, int count) {
   Model& m = model_at(model);
-  return static_cast<int>(m.forward.run(m.weights, *at<KvCache>(cache), sequence, at<int>(tokens), count));
+  return static_cast<int>(m.forward.run(m.weights, {*at<KvCache>(cache), sequence, at<RecurrentState>(states)}, at<int>(tokens), count));
 }
 
+// Makes the states of an empty text for a model. `result` becomes their address, 0 if the model has no recurrent layers.
+int model_states(Address model, int checkpoints, Address result) {
+  const Weights& weights = model_at(model).weights;
+  Buffer<std::size_t> sizes;
+  *at<Address>(result) = 0;
+  if (!sizes.resize(weights.config().layers)) return static_cast<int>(Status::out_of_memory);
+  std::size_t total = 0;
+  for (int i = 0; i < weights.config().layers; ++i) total += sizes[i] = weights.state_size(i);
+  if (total == 0) return static_cast<int>(Status::ok);
+  RecurrentState* states = new (std::nothrow) RecurrentState;
+  if (states == nullptr) return static_cast<int>(Status::out_of_memory);
+  const Status status = states->configure({sizes.data(), sizes.size()}, checkpoints);
+  if (status != Status::ok) {
+    delete states;
+    return static_cast<int>(status);
+  }
+  *at<Address>(result) = reinterpret_cast<Address>(states);
+  return static_cast<int>(Status::ok);
+}
 Address hidden(Address model) { return reinterpret_cast<Address>(model_at(model).forward.hidden()); }
 
 int logits(Address model, int first, int count, Address out) {
@@ -206,6 +245,18 @@ EMSCRIPTEN_BINDINGS(ropewalk_transformer) {
       .field("expert_groups", &ModelFields::expert_groups)
       .field("expert_groups_used", &ModelFields::expert_groups_used)
       .field("expert_group_best", &ModelFields::expert_group_best)
+      .field("recurrence_kernel", &ModelFields::recurrence_kernel)
+      .field("recurrence_inner", &ModelFields::recurrence_inner)
+      .field("recurrence_heads", &ModelFields::recurrence_heads)
+      .field("recurrence_key_heads", &ModelFields::recurrence_key_heads)
+      .field("recurrence_key_size", &ModelFields::recurrence_key_size)
+      .field("recurrence_step_rank", &ModelFields::recurrence_step_rank)
+      .field("recurrence_norm_groups", &ModelFields::recurrence_norm_groups)
+      .field("recurrence_is_tiled", &ModelFields::recurrence_is_tiled)
+      .field("recurrence_least_step", &ModelFields::recurrence_least_step)
+      .field("recurrence_largest_step", &ModelFields::recurrence_largest_step)
+      .field("recurrence_select_epsilon", &ModelFields::recurrence_select_epsilon)
+      .field("gates_attention", &ModelFields::gates_attention)
       .field("latent_size", &ModelFields::latent_size)
       .field("latent_rotated", &ModelFields::latent_rotated)
       .field("latent_plain", &ModelFields::latent_plain)
@@ -230,6 +281,7 @@ EMSCRIPTEN_BINDINGS(ropewalk_transformer) {
   function("model_pack", &pack);
   function("model_finish", &finish);
   function("model_forward", &forward);
+  function("model_states", &model_states);
   function("model_hidden", &hidden);
   function("model_logits", &logits);
   function("model_attention", &attention);

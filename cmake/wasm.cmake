@@ -14,6 +14,9 @@ set_source_files_properties(
   src/matmul/matmul_relaxed.cpp
   src/matmul/matmul_wasmsimd.cpp
   src/matmul/packed_rows.cpp
+  src/recurrence/causal_convolution.cpp
+  src/recurrence/selective_scan.cpp
+  src/recurrence/state_scan.cpp
   src/rope/rotate.cpp
   src/rope/kernels/rotate_relaxed.cpp
   src/rope/kernels/rotate_wasmsimd.cpp
@@ -66,6 +69,7 @@ add_library(ropewalk_bindings OBJECT
   bindings/kernels.cpp
   bindings/kv_cache.cpp
   bindings/quantize.cpp
+  bindings/recurrent_state.cpp
   bindings/rope.cpp
   bindings/statuses.cpp
   bindings/threads.cpp

@@ -21,7 +21,8 @@ const coreFolders = {
   cache: ["base", "rope", "attention"],
   matmul: ["base"],
   quantize: ["base", "matmul"],
-  transformer: ["base", "rope", "attention", "cache", "matmul"],
+  recurrence: ["base"],
+  transformer: ["base", "rope", "attention", "cache", "matmul", "recurrence"],
 };
 
 /** The folders of web/src/, likewise. The entries are next to them and may import from all. */

@@ -1,4 +1,4 @@
-// exp and tanh in f32 from + − × ÷ alone, so that every compiler, engine and kernel gives the same bits.
+// exp, softplus and tanh in f32 from + − × ÷ alone, so that every compiler, engine and kernel gives the same bits.
 // float_math_wasmsimd.h has the four-lane versions.
 #pragma once
 
@@ -32,6 +32,22 @@ inline float exp_f32(float x) {
 inline float sigmoid_f32(float x) {
   const float power = exp_f32(-std::fabs(x));
   return (x < 0 ? power : 1) / (1 + power);
+}
+
+// ln(1 + e^x) = max(x, 0) + ln(1 + y) with y = e^-|x|, within 4 ulp. ln(1 + y) = 2 artanh(y / (2 + y)): z + z^3 / 3 + z^5 / 5 + …, where
+// z <= 1/3, so the first omitted term is below 2^-27 of the sum.
+inline float softplus_f32(float x) {
+  const float y = exp_f32(-std::fabs(x));
+  const float z = y / (2 + y), z2 = z * z;
+  float sum = 1.0f / 15;
+  sum = sum * z2 + 1.0f / 13;
+  sum = sum * z2 + 1.0f / 11;
+  sum = sum * z2 + 1.0f / 9;
+  sum = sum * z2 + 1.0f / 7;
+  sum = sum * z2 + 1.0f / 5;
+  sum = sum * z2 + 1.0f / 3;
+  const float rest = 2 * (z + z * z2 * sum);
+  return x > 0 ? x + rest : rest;
 }
 
 // tanh(x) within 3 ulp, NaN for NaN. Near zero it is a continued fraction, because 1 − 2/(exp(2x) + 1) would cancel.

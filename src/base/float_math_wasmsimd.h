@@ -3,6 +3,8 @@
 
 #include <wasm_simd128.h>
 
+#include <initializer_list>
+
 #include "base/float_math.h"
 
 namespace ropewalk {
@@ -23,6 +25,17 @@ inline v128_t exp_f32x4(v128_t x) {
   const v128_t exp_r = wasm_f32x4_add(wasm_f32x4_add(wasm_f32x4_mul(wasm_f32x4_mul(sum, r), r), r), splat(1));
   const v128_t power = wasm_i32x4_add(wasm_i32x4_shl(shifted, 23), wasm_i32x4_splat(0x3F800000));
   return wasm_v128_andnot(wasm_f32x4_mul(exp_r, power), wasm_f32x4_lt(x, splat(kExpUnderflow)));
+}
+
+inline v128_t softplus_f32x4(v128_t x) {
+  const auto splat = [](float value) { return wasm_f32x4_splat(value); };
+  const v128_t y = exp_f32x4(wasm_f32x4_neg(wasm_f32x4_abs(x)));
+  const v128_t z = wasm_f32x4_div(y, wasm_f32x4_add(splat(2), y)), z2 = wasm_f32x4_mul(z, z);
+  v128_t sum = splat(1.0f / 15);
+  for (const float coefficient : {1.0f / 13, 1.0f / 11, 1.0f / 9, 1.0f / 7, 1.0f / 5, 1.0f / 3})
+    sum = wasm_f32x4_add(wasm_f32x4_mul(sum, z2), splat(coefficient));
+  const v128_t rest = wasm_f32x4_mul(splat(2), wasm_f32x4_add(z, wasm_f32x4_mul(wasm_f32x4_mul(z, z2), sum)));
+  return wasm_v128_bitselect(wasm_f32x4_add(x, rest), rest, wasm_f32x4_gt(x, splat(0)));
 }
 
 inline v128_t tanh_f32x4(v128_t x) {

@@ -13,7 +13,7 @@
 
 namespace ropewalk {
 
-enum class ImageKind : std::uint32_t { kv_cache = 1, linear_attention = 2 };
+enum class ImageKind : std::uint32_t { kv_cache = 1, linear_attention = 2, recurrent_state = 3 };
 
 constexpr std::uint32_t kImageVersion = 1;
 constexpr char kImageMagic[8] = {'R', 'O', 'P', 'E', 'W', 'A', 'L', 'K'};

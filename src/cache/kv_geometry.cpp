@@ -6,7 +6,7 @@ namespace ropewalk {
 
 Status KvGeometry::prepare(std::span<const KvLayer> layers, RowType type, int axes) {
   if (static_cast<int>(type) < 0 || static_cast<int>(type) >= kRowTypes) return Status::row_type_unknown;
-  if (layers.empty() || layers.size() > kMaxCacheLayers) return Status::cache_layers_out_of_range;
+  if (layers.size() > kMaxCacheLayers) return Status::cache_layers_out_of_range;
   Buffer<Layer> result;
   if (!result.resize(layers.size())) return Status::out_of_memory;
 

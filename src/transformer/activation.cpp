@@ -71,7 +71,7 @@ v128_t exp_less_line(v128_t x) {
   return wasm_v128_bitselect(near, far, wasm_f32x4_gt(x, wasm_f32x4_splat(-0.5f)));
 }
 
-float softplus(float x) { return static_cast<float>(reproducible_log(1 + reproducible_exp(x))); }
+float reproducible_softplus(float x) { return static_cast<float>(reproducible_log(1 + reproducible_exp(x))); }
 
 // Replaces each x by act(x), four at a time.
 template <class Act>
@@ -93,8 +93,8 @@ void activate(Activation activation, float* x, std::ptrdiff_t count) {
 
 void activate_xielu(const XieluParameters& parameters, float* x, std::ptrdiff_t count) {
   const v128_t beta = wasm_f32x4_splat(*parameters.beta), limit = wasm_f32x4_splat(*parameters.epsilon);
-  const v128_t above = wasm_f32x4_splat(softplus(*parameters.alpha_p));
-  const v128_t below = wasm_f32x4_add(beta, wasm_f32x4_splat(softplus(*parameters.alpha_n)));
+  const v128_t above = wasm_f32x4_splat(reproducible_softplus(*parameters.alpha_p));
+  const v128_t below = wasm_f32x4_add(beta, wasm_f32x4_splat(reproducible_softplus(*parameters.alpha_n)));
   replace_each(x, count, [=](v128_t lanes) {
     const v128_t line = wasm_f32x4_mul(beta, lanes), limited = wasm_f32x4_pmin(lanes, limit);
     const v128_t square = wasm_f32x4_mul(above, wasm_f32x4_mul(lanes, lanes));
@@ -122,6 +122,12 @@ void activate_clamped(float slope, float limit, float* gate, float* x, std::ptrd
   std::memcpy(gate + i, last, (count - i) * sizeof(float));
   for (i = 0; i < count; ++i) x[i] = (std::clamp(x[i], -limit, limit) + 1) * gate[i];
 }
+
+void sigmoid(float* x, std::ptrdiff_t count) {
+  replace_each(x, count, [](v128_t lanes) { return gated_by_sigmoid(wasm_f32x4_splat(1), lanes); });
+}
+
+void softplus(float* x, std::ptrdiff_t count) { replace_each(x, count, softplus_f32x4); }
 
 void keep_largest(float deviations, float* x, int count) {
   double mean = 0, squares = 0;

@@ -32,6 +32,12 @@ void activate_gated(Activation activation, float* gate, float* x, std::ptrdiff_t
 // gate.
 void activate_clamped(float slope, float limit, float* gate, float* x, std::ptrdiff_t count);
 
+// x = 1 / (1 + e^-x), within 3e-7.
+void sigmoid(float* x, std::ptrdiff_t count);
+
+// x = ln(1 + e^x), as softplus_f32().
+void softplus(float* x, std::ptrdiff_t count);
+
 // x = max(0, x - mean - deviations · standard deviation): keeps the largest elements of a row that is normally distributed (Gemma 3n).
 void keep_largest(float deviations, float* x, int count);
 

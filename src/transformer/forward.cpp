@@ -10,27 +10,30 @@
 
 namespace ropewalk {
 
-Status Forward::run(const Weights& weights, KvCache& cache, int sequence, const int* tokens, int count) {
+Status Forward::run(const Weights& weights, const TextMemory& memory, const int* tokens, int count) {
   count_ = 0;
-  if (const Status status = check(weights, cache, sequence, tokens, count); status != Status::ok) return status;
+  if (const Status status = check(weights, memory, tokens, count); status != Status::ok) return status;
   weights_ = &weights;
   config_ = &weights.config();
   if (!allocate(*config_, count)) return Status::out_of_memory;
   count_ = count;
   status_ = Status::ok;
 
-  const int tokens_before = cache.sequence(sequence).tokens();
+  const int tokens_before = memory.cache.sequence(memory.sequence).tokens();
+  if (memory.states != nullptr) memory.states->begin();
   embed(tokens);
   const bool has_per_layer = config_->per_layer.size > 0;
   if (has_per_layer) per_layer_.begin(projector(), weights, tokens, residual_.data());
-  for (int layer = 0; layer < config_->layers && status_ == Status::ok; ++layer) run_layer(cache, sequence, layer);
+  for (int layer = 0; layer < config_->layers && status_ == Status::ok; ++layer) run_layer(memory, layer);
   if (has_per_layer) per_layer_.merge(projector(), weights, residual_.data());
   normalized(residual_.data(), weights[ModelVector::final_norm], weights[ModelVector::final_norm_bias]);
   keep_failure(thread_pool().status());
 
   if (status_ != Status::ok) {
-    cache.truncate(sequence, tokens_before);
+    memory.cache.truncate(memory.sequence, tokens_before);
     count_ = 0;
+  } else if (memory.states != nullptr) {
+    memory.states->commit(count);
   }
   return status_;
 }
@@ -44,16 +47,17 @@ void Forward::embed(const int* tokens) {
   });
 }
 
-void Forward::run_layer(KvCache& cache, int sequence, int layer) {
+void Forward::run_layer(const TextMemory& memory, int layer) {
   const LayerWeights& w = weights_->layer(layer);
   float* x = residual_.data();
 
   per_layer_.predict(projector(), *weights_, layer, x);
   const float* input = normalized(x, w[LayerVector::attention_norm], w[LayerVector::attention_norm_bias]);
-  attend(cache, sequence, layer, input);
+  mix_tokens(memory, layer, input);
   if (!config_->is_parallel) add_to_residual(attention_out_, w[LayerVector::attention_post_norm]);
   per_layer_.add_laurel(projector(), *weights_, layer, input, x);
 
+  if (!weights_->layer_config(layer).has_feed_forward) return;
   // in a parallel layer, feed-forward has the input of attention, unless it has its own norm
   const bool shares_input = config_->is_parallel && w[LayerVector::feed_forward_norm] == nullptr;
   if (!shares_input) input = normalized(x, w[LayerVector::feed_forward_norm], w[LayerVector::feed_forward_norm_bias]);
@@ -61,6 +65,13 @@ void Forward::run_layer(KvCache& cache, int sequence, int layer) {
   if (config_->is_parallel) add_to_residual(attention_out_, w[LayerVector::attention_post_norm]);
   add_to_residual(feed_forward_out_, w[LayerVector::feed_forward_post_norm]);
   per_layer_.end_layer(projector(), *weights_, layer, x);
+}
+
+void Forward::mix_tokens(const TextMemory& memory, int layer, const float* input) {
+  const Recurrence kind = weights_->layer_config(layer).recurrence;
+  if (kind == Recurrence::none) return attend(memory.cache, memory.sequence, layer, input);
+  RecurrentState& states = *memory.states;
+  recurrent_.run(projector(), *config_, kind, weights_->layer(layer), input, states.from(layer), states.to(layer), attention_out_.data());
 }
 
 void Forward::project_heads(int layer, const float* input) {
@@ -72,6 +83,8 @@ void Forward::project_heads(int layer, const float* input) {
   const Product key = of(w[LayerMatrix::key], w[LayerVector::key_bias], keys_);
   const Product value = of(w[LayerMatrix::value], w[LayerVector::value_bias], values_);
   set(inputs_, input, c.hidden_size);
+  if (c.gates_attention)
+    project(Stage::query_key_value, inputs_, {of(w[LayerMatrix::attention_gate], w[LayerVector::attention_gate_bias], attention_gates_)});
   if (l.keys_of != kOwnKeys) return project(Stage::query_key_value, inputs_, {query});
   if (l.values_are_keys) {
     project(Stage::query_key_value, inputs_, {query, key});
@@ -123,6 +136,11 @@ void Forward::attend(KvCache& cache, int sequence, int layer, const float* input
   }
   const float* heads = attended_.data();
   if (c.latent.latent > 0) heads = latent_.values(projector(), c, w, heads);
+  if (c.gates_attention) {
+    const std::ptrdiff_t size = elements(count_, query_size);
+    sigmoid(attention_gates_.data(), size);
+    for (std::ptrdiff_t i = 0; i < size; ++i) attended_[i] *= attention_gates_[i];
+  }
   normalize_rows(attended_.data(), count_, query_size, w[LayerVector::attention_sub_norm]);
   set(inner_, heads, w[LayerMatrix::output].columns);
   project(Stage::attention_output, inner_, {of(w[LayerMatrix::output], w[LayerVector::output_bias], attention_out_)});
@@ -151,6 +169,7 @@ Status Forward::attention_weights(const Weights& weights, KvCache& cache, int se
   if (layer < 0 || layer >= c.layers) return Status::layer_out_of_range;
   if (count_ == 0) return Status::token_count_out_of_range;
   const LayerConfig& l = weights.layer_config(layer);
+  if (l.recurrence != Recurrence::none) return Status::layer_out_of_range;
   AttentionOptions options = attention_options(weights, layer);
   if (l.has_temperature) options.temperatures = temperatures_of(cache.sequence(sequence), 1);
   const float* query = last_queries_.data() + elements(layer, c.heads * c.head_dim);
@@ -290,22 +309,29 @@ void Forward::add_to_residual(Buffer<float>& rows, const float* post_norm) {
   });
 }
 
-Status Forward::check(const Weights& weights, const KvCache& cache, int sequence, const int* tokens, int count) const {
+Status Forward::check(const Weights& weights, const TextMemory& memory, const int* tokens, int count) const {
   if (!weights.is_finished()) return Status::weight_missing;
   const ModelConfig& c = weights.config();
+  const KvCache& cache = memory.cache;
   const KvGeometry& geometry = cache.geometry();
   if (geometry.layers() != weights.cache_layers()) return Status::cache_geometry;
   for (int i = 0; i < c.layers; ++i) {
     const LayerConfig& l = weights.layer_config(i);
+    const bool is_recurrent = l.recurrence != Recurrence::none;
+    if (is_recurrent &&
+        (memory.states == nullptr || memory.states->layers() != c.layers || memory.states->size(i) != weights.state_size(i)))
+      return Status::cache_geometry;
+    if (is_recurrent) continue;
     const KvGeometry::Layer& shape = geometry.layer(l.cache_layer);
     if (shape.heads != l.kv_heads || shape.head_dim != l.head_dim || shape.has_values() != (c.latent.latent == 0))
       return Status::cache_geometry;
   }
-  if (sequence < 0 || sequence >= cache.sequences()) return Status::sequence_out_of_range;
-  const KvSequence& cached = cache.sequence(sequence);
+  if (memory.sequence < 0 || memory.sequence >= cache.sequences()) return Status::sequence_out_of_range;
+  const KvSequence& cached = cache.sequence(memory.sequence);
   for (int i = 0; i < geometry.layers(); ++i) {
     if (cached.written(i) != cached.tokens()) return Status::cache_geometry;
   }
+  if (memory.states != nullptr && geometry.layers() > 0 && memory.states->tokens() != cached.tokens()) return Status::cache_geometry;
   if (count < 1 || count > kForwardTokens) return Status::token_count_out_of_range;
   for (int t = 0; t < count; ++t) {
     if (tokens[t] < 0 || tokens[t] >= c.vocabulary_size) return Status::token_out_of_range;
@@ -330,6 +356,8 @@ bool Forward::allocate(const ModelConfig& c, int count) {
   }
   if (!head_norms_.resize(c.head_dim) || !ones_.resize(c.head_dim) || !temperatures_.resize(count)) return false;
   std::fill_n(ones_.data(), c.head_dim, 1.0f);
+  if (c.gates_attention && !attention_gates_.resize(rows(c.heads * c.head_dim))) return false;
+  if (c.recurrence.kernel > 0 && !recurrent_.allocate(c, count)) return false;
   if (c.latent.latent > 0 && !latent_.allocate(c, count)) return false;
   if (!per_layer_.allocate(c, count)) return false;
   return c.experts == 0 || (expert_in_.resize(rows(c.hidden_size)) && router_.resize(c.experts, c.routing, count));

@@ -5,6 +5,7 @@
 //     q, k, v = W_q n, W_k n, W_v n         n = norm(x), or x if the layer has no pre-norm
 //     q, k = norm(q), norm(k)               if the architecture normalizes them, before or after the rotation
 //     rotate q and k at their positions, append k and v to the cache, a = attention(q, cached k, cached v)
+//     or, in a recurrent layer, instead of all this and W_o: a function of n and the layer's state (recurrent_mixer.h)
 //     x = x + residual_scale · norm(W_o a)                       norm only if the layer has a post-norm
 //     x = x + residual_scale · norm(feed_forward(norm(x)))       in parallel layers, norm(x) uses the same x as attention
 //   logits = W_head norm(x) · logit_scale
@@ -16,8 +17,10 @@
 
 #include "base/profile.h"
 #include "cache/kv_cache.h"
+#include "cache/recurrent_state.h"
 #include "transformer/latent_attention.h"
 #include "transformer/per_layer.h"
+#include "transformer/recurrent_mixer.h"
 #include "transformer/router.h"
 #include "transformer/weights.h"
 
@@ -26,15 +29,22 @@ namespace ropewalk {
 // Maximum number of tokens per run: enough to read each weight once for many tokens, and few enough to need little memory.
 constexpr int kForwardTokens = 256;
 
+// What a model remembers of a text: keys and values in a sequence of a cache, and the states of recurrent layers, null if it has none.
+struct TextMemory {
+  KvCache& cache;
+  int sequence;
+  RecurrentState* states;
+};
+
 class Forward {
  public:
   void use_kernels(const MatmulKernels& kernels) { kernels_ = &kernels; }
 
-  // Runs 1 to kForwardTokens tokens of a sequence through the layers, and appends their keys and values to the cache. The cache must have
-  // the layers of the model, all with the same number of tokens. Checks first: weight_missing if the weights are not finished,
+  // Runs 1 to kForwardTokens tokens of a text through the layers, and adds them to its memory. The cache must have the layers of the model,
+  // and the states their sizes, all with the same number of tokens. Checks first: weight_missing if the weights are not finished,
   // cache_geometry, sequence_out_of_range, token_count_out_of_range, token_out_of_range. May then fail with out_of_memory or a status of
-  // KvCache::append(). On failure the cache has the tokens it had before, as after a failed append(), and there are no hidden states.
-  Status run(const Weights& weights, KvCache& cache, int sequence, const int* tokens, int count);
+  // KvCache::append(). On failure the memory has the tokens it had before, as after a failed append(), and there are no hidden states.
+  Status run(const Weights& weights, const TextMemory& memory, const int* tokens, int count);
 
   // The last hidden states of the last run's tokens, [tokens()][hidden_size], after the final norm.
   const float* hidden() const { return normed_.data(); }
@@ -51,11 +61,13 @@ class Forward {
 
  private:
   static AttentionOptions attention_options(const Weights& weights, int layer);
-  Status check(const Weights& weights, const KvCache& cache, int sequence, const int* tokens, int count) const;
+  Status check(const Weights& weights, const TextMemory& memory, const int* tokens, int count) const;
   bool allocate(const ModelConfig& config, int count);
 
   void embed(const int* tokens);
-  void run_layer(KvCache& cache, int sequence, int layer);
+  void run_layer(const TextMemory& memory, int layer);
+  // Computes attention_out_.
+  void mix_tokens(const TextMemory& memory, int layer, const float* input);
   // Computes queries_, and keys_ and values_ if the layer has its own. Neither is rotated yet.
   void project_heads(int layer, const float* input);
   void attend(KvCache& cache, int sequence, int layer, const float* input);
@@ -93,15 +105,17 @@ class Forward {
   Buffer<float> residual_;  // x, [count][hidden_size]
   Buffer<float> normed_;    // the same shape, as the next two
   Buffer<float> attention_out_, feed_forward_out_;
-  Buffer<float> queries_, attended_;  // [count][heads][head_dim]
-  Buffer<float> keys_, values_;       // [count][kv_heads][head_dim]
-  Buffer<float> last_queries_;        // of the last token, as they read the keys: [layers][heads][head_dim]
-  Buffer<float> gate_, up_;           // [count][the largest inner size]
-  Activations inputs_, inner_;        // inputs of products: the hidden state, and intermediate results of a layer
-  Buffer<float> head_norms_;          // [head_dim]
-  Buffer<float> ones_;                // [head_dim]: the weight of norms without one
-  Buffer<float> temperatures_;        // [count]
+  Buffer<float> queries_, attended_;  // [count][heads][head_dim], as the next
+  Buffer<float> attention_gates_;
+  Buffer<float> keys_, values_;  // [count][kv_heads][head_dim]
+  Buffer<float> last_queries_;   // of the last token, as they read the keys: [layers][heads][head_dim]
+  Buffer<float> gate_, up_;      // [count][the largest inner size]
+  Activations inputs_, inner_;   // inputs of products: the hidden state, and intermediate results of a layer
+  Buffer<float> head_norms_;     // [head_dim]
+  Buffer<float> ones_;           // [head_dim]: the weight of norms without one
+  Buffer<float> temperatures_;   // [count]
   LatentAttention latent_;
+  RecurrentMixer recurrent_;
   PerLayer per_layer_;
   Buffer<float> expert_in_;  // rows routed to an expert, then its outputs
   Router router_;

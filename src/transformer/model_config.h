@@ -40,6 +40,34 @@ struct PerLayerConfig {
   int laurel = 0;           // rank of the learned residual; 0: there is none
 };
 
+// What a recurrent layer does between its projections. x is its input, the hidden states after a norm; * multiplies elements.
+//   convolution   [b | c | u] = W_in x;  out = c * conv(b * u)                                                    LFM2
+//   delta         [q | k | v] = silu(conv(W_in x));  o = the gated delta rule;  out = norm(o) * silu(W_gate x)    Qwen3-Next, Qwen3.5
+//   mamba2        [u | B | C] = silu(conv(W_in x));  y = scan + D u;  out = norm(y * silu(W_gate x))              arXiv:2405.21060
+//   mamba         u = silu(conv(W_in x));  [Δ | B | C] = W_select u;  out = (scan + D u) * silu(W_gate x)         arXiv:2312.00752
+// The scans are in src/recurrence/.
+enum class Recurrence : int { none, convolution, delta, mamba2, mamba };
+
+// Sizes of all recurrent layers, in elements.
+struct RecurrenceConfig {
+  int kernel = 0;         // taps of the convolution
+  int inner = 0;          // of a token after the scan: heads · value size
+  int heads = 0;          // of values; 1 for convolution and mamba
+  int key_heads = 0;      // divides heads; 1 for convolution and mamba
+  int key_size = 0;       // of a key, or of the state of a value (Mamba)
+  int step_rank = 0;      // mamba: of Δ before its projection to `inner`
+  int norm_groups = 1;    // mamba2: parts of `inner` that are normalized apart
+  bool is_tiled = false;  // delta: as StateScan::is_tiled
+  float least_step = 0;   // mamba2: Δ is at least this
+  float largest_step = std::numeric_limits<float>::infinity();
+  float select_norm_epsilon = 0;  // mamba: Δ, B and C are divided by their root mean square if it isn't 0 (Falcon Mamba)
+  int value_size() const { return heads > 0 ? inner / heads : 0; }
+  // Channels of the convolution.
+  int channels(Recurrence kind) const {
+    return kind == Recurrence::delta || kind == Recurrence::mamba2 ? inner + 2 * key_heads * key_size : inner;
+  }
+};
+
 struct ModelConfig {
   int layers = 0;
   int vocabulary_size = 0;
@@ -68,6 +96,8 @@ struct ModelConfig {
   LatentConfig latent;
   Norm latent_norm;
   PerLayerConfig per_layer;
+  RecurrenceConfig recurrence;
+  bool gates_attention = false;  // outputs of heads are multiplied by the sigmoid of attention_gate's product
 
   int experts = 0;
   int expert_size = 0;         // as feed_forward_size, of one expert
@@ -75,7 +105,7 @@ struct ModelConfig {
   Routing routing;
 };
 
-constexpr int kOwnKeys = -1;
+constexpr int kOwnKeys = -1, kNoCacheLayer = -1;
 constexpr float kAllElements = -std::numeric_limits<float>::infinity();
 
 struct LayerConfig {
@@ -88,9 +118,11 @@ struct LayerConfig {
   int keys_of = kOwnKeys;        // an earlier layer of the same shape whose keys and values it reads
   bool values_are_keys = false;  // values are the keys before they are normalized and rotated (Gemma 4)
   bool has_temperature = false;
-  bool has_unit_heads = false;           // queries and keys of each head are divided by their root mean square (Llama 4)
-  float gate_deviations = kAllElements;  // as keep_largest()
-  int cache_layer = 0;                   // set by Weights::configure(): the layer of the cache with its keys and values
+  bool has_unit_heads = false;               // queries and keys of each head are divided by their root mean square (Llama 4)
+  float gate_deviations = kAllElements;      // as keep_largest()
+  Recurrence recurrence = Recurrence::none;  // instead of attention
+  bool has_feed_forward = true;
+  int cache_layer = 0;  // set by Weights::configure(): the layer of the cache with its keys and values, or kNoCacheLayer
 };
 
 // Limits that keep all sizes well inside 32 bits.
@@ -99,5 +131,6 @@ constexpr int kMaxWidth = 1 << 20;  // of any vector
 constexpr int kMaxVocabulary = 1 << 22;
 constexpr int kMaxExperts = 4096;
 constexpr int kMaxStreams = 64;
+constexpr int kMaxTaps = 64;
 
 }  // namespace ropewalk

@@ -1,186 +1,19 @@
 #include "transformer/weights.h"
 
-#include <climits>
 #include <new>
+
+#include "base/reproducible_math.h"
+#include "transformer/weight_shapes.h"
 
 namespace ropewalk {
 namespace {
-
-constexpr int kExpertMatrices = 3, kHeadMatrices = 2, kStreamMatrices = 2;
-
-struct MatrixShape {
-  int rows;
-  int columns;
-};
-
-bool is_of_expert(LayerMatrix slot) { return slot >= LayerMatrix::gate && slot <= LayerMatrix::down; }
-bool is_of_head(LayerMatrix slot) { return slot == LayerMatrix::key_up || slot == LayerMatrix::value_up; }
-bool is_of_stream(ModelMatrix slot) { return slot == ModelMatrix::streams_in || slot == ModelMatrix::streams_out; }
-
-int expert_index(LayerMatrix slot) { return static_cast<int>(slot) - static_cast<int>(LayerMatrix::gate); }
-int head_index(LayerMatrix slot) { return static_cast<int>(slot) - static_cast<int>(LayerMatrix::key_up); }
-int stream_index(ModelMatrix slot) { return static_cast<int>(slot) - static_cast<int>(ModelMatrix::streams_in); }
-
-int experts_of(const ModelConfig& c) { return c.experts + (c.shared_expert_size > 0 ? 1 : 0); }
-
-bool has_latent(const ModelConfig& c) { return c.latent.latent > 0; }
-
-// {0, 0} if the model has no such matrix.
-MatrixShape shape_of(ModelMatrix slot, const ModelConfig& c) {
-  const int per_layer = c.layers * c.per_layer.size;
-  switch (slot) {
-    case ModelMatrix::embedding:
-    case ModelMatrix::head: return {c.vocabulary_size, c.hidden_size};
-    case ModelMatrix::per_layer_embedding: return {c.per_layer.vocabulary_size, per_layer};
-    case ModelMatrix::per_layer_projection: return {per_layer, per_layer > 0 ? c.hidden_size : 0};
-    case ModelMatrix::streams_in:
-    case ModelMatrix::streams_out: return {c.hidden_size, c.hidden_size};
-  }
-  return {0, 0};
-}
-
-// The same for a layer. `inner` is the inner size of the block or expert that the matrix belongs to.
-MatrixShape shape_of(LayerMatrix slot, const ModelConfig& c, const LayerConfig& l, int inner) {
-  const LatentConfig& latent = c.latent;
-  const PerLayerConfig& per_layer = c.per_layer;
-  const bool has_keys = l.keys_of == kOwnKeys && !has_latent(c);
-  const auto if_any = [](bool exists, MatrixShape shape) { return exists ? shape : MatrixShape{0, 0}; };
-  switch (slot) {
-    case LayerMatrix::query:
-      if (has_latent(c)) return {c.heads * (latent.plain + latent.rotated), latent.query > 0 ? latent.query : c.hidden_size};
-      return {c.heads * l.head_dim, c.hidden_size};
-    case LayerMatrix::key: return if_any(has_keys, {l.kv_heads * l.head_dim, c.hidden_size});
-    case LayerMatrix::value: return if_any(has_keys && !l.values_are_keys, {l.kv_heads * l.head_dim, c.hidden_size});
-    case LayerMatrix::output: return {c.hidden_size, c.heads * (has_latent(c) ? latent.value : l.head_dim)};
-    case LayerMatrix::router: return if_any(l.has_experts, {c.experts, c.hidden_size});
-    case LayerMatrix::gate: return if_any(c.is_gated, {inner, c.hidden_size});
-    case LayerMatrix::up: return {inner, c.hidden_size};
-    case LayerMatrix::down: return {c.hidden_size, inner};
-    case LayerMatrix::query_latent: return if_any(latent.query > 0, {latent.query, c.hidden_size});
-    case LayerMatrix::latent: return if_any(has_latent(c), {latent.row(), c.hidden_size});
-    case LayerMatrix::key_up: return if_any(has_latent(c), {latent.latent, latent.plain});
-    case LayerMatrix::value_up: return if_any(has_latent(c), {latent.value, latent.latent});
-    case LayerMatrix::per_layer_gate: return if_any(per_layer.size > 0, {per_layer.size, c.hidden_size});
-    case LayerMatrix::per_layer_output: return if_any(per_layer.size > 0, {c.hidden_size, per_layer.size});
-    case LayerMatrix::laurel_down: return if_any(per_layer.laurel > 0, {per_layer.laurel, c.hidden_size});
-    case LayerMatrix::laurel_up: return if_any(per_layer.laurel > 0, {c.hidden_size, per_layer.laurel});
-    case LayerMatrix::stream_router: return if_any(per_layer.streams > 0, {per_layer.streams, c.hidden_size});
-    case LayerMatrix::stream_prediction: return if_any(per_layer.streams > 0, {per_layer.streams * per_layer.streams, per_layer.streams});
-    case LayerMatrix::stream_correction: return if_any(per_layer.streams > 0, {per_layer.streams, per_layer.streams});
-  }
-  return {0, 0};
-}
-
-int normed_elements(const ModelConfig& c, int heads, int head_dim) {
-  const bool has_one_weight = c.query_key_norm == QueryKeyNorm::head || c.query_key_norm == QueryKeyNorm::rotated;
-  return has_one_weight ? head_dim : heads * head_dim;
-}
-
-// 0 if the layer can't have it.
-int size_of(LayerVector slot, const ModelConfig& c, const LayerConfig& l) {
-  const bool has_keys = l.keys_of == kOwnKeys, has_norms = c.query_key_norm != QueryKeyNorm::none;
-  switch (slot) {
-    case LayerVector::query_bias:
-    case LayerVector::attention_sub_norm: return c.heads * l.head_dim;
-    case LayerVector::key_bias:
-    case LayerVector::value_bias: return has_keys ? l.kv_heads * l.head_dim : 0;
-    case LayerVector::query_norm: return has_norms ? normed_elements(c, c.heads, l.head_dim) : 0;
-    case LayerVector::key_norm: return has_norms && has_keys ? normed_elements(c, l.kv_heads, l.head_dim) : 0;
-    case LayerVector::gate_bias:
-    case LayerVector::up_bias:
-    case LayerVector::feed_forward_sub_norm: return l.feed_forward_size;
-    case LayerVector::router_bias:
-    case LayerVector::router_logit_bias: return c.experts;
-    case LayerVector::shared_expert_gate: return c.shared_expert_size > 0 ? c.hidden_size : 0;
-    case LayerVector::sinks: return c.heads;
-    case LayerVector::expert_gate_bias:
-    case LayerVector::expert_up_bias: return c.experts * c.expert_size;
-    case LayerVector::expert_down_bias: return c.experts * c.hidden_size;
-    case LayerVector::query_latent_norm: return c.latent.query;
-    case LayerVector::latent_norm: return c.latent.latent;
-    case LayerVector::per_layer_norm: return c.per_layer.size > 0 ? c.hidden_size : 0;
-    case LayerVector::layer_scale: return 1;
-    case LayerVector::xielu_alpha_p:
-    case LayerVector::xielu_alpha_n:
-    case LayerVector::xielu_beta:
-    case LayerVector::xielu_eps: return c.activation == Activation::xielu ? 1 : 0;
-    case LayerVector::laurel_norm: return c.per_layer.laurel > 0 ? c.hidden_size : 0;
-    case LayerVector::stream_norm:
-    case LayerVector::stream_scale: return c.per_layer.streams > 0 ? c.hidden_size : 0;
-    default: return c.hidden_size;
-  }
-}
-
-int size_of(ModelVector slot, const ModelConfig& c) {
-  switch (slot) {
-    case ModelVector::head_bias: return c.vocabulary_size;
-    case ModelVector::per_layer_projection_norm: return c.per_layer.size;
-    default: return c.hidden_size;
-  }
-}
 
 // Vectors that a layer must have if it can have them.
 constexpr LayerVector kNeeded[] = {LayerVector::query_norm,  LayerVector::key_norm,       LayerVector::query_latent_norm,
                                    LayerVector::latent_norm, LayerVector::per_layer_norm, LayerVector::laurel_norm,
                                    LayerVector::stream_norm, LayerVector::xielu_alpha_p,  LayerVector::xielu_alpha_n,
-                                   LayerVector::xielu_beta,  LayerVector::xielu_eps};
-
-bool is_within(int value, int least, int most) { return value >= least && value <= most; }
-
-Status check_config(const ModelConfig& c) {
-  if (!is_within(c.layers, 1, kMaxLayers) || !is_within(c.vocabulary_size, 1, kMaxVocabulary)) return Status::model_shape_out_of_range;
-  if (!is_within(c.hidden_size, 1, kMaxWidth) || !is_within(c.feed_forward_size, 1, kMaxWidth)) return Status::model_shape_out_of_range;
-  if (!is_within(c.head_dim, 1, kMaxHeadDim)) return Status::head_dim_out_of_range;
-  if (!is_within(c.heads, 1, kMaxWidth / c.head_dim)) return Status::query_shape_out_of_range;
-  if (c.kv_heads < 1 || c.heads % c.kv_heads != 0) return Status::heads_not_grouped;
-  if (c.activation == Activation::xielu && (c.is_gated || c.experts > 0)) return Status::model_shape_out_of_range;
-  if (!is_within(c.experts, 0, kMaxExperts)) return Status::model_shape_out_of_range;
-  if (!is_within(c.shared_expert_size, 0, c.experts > 0 ? kMaxWidth : 0)) return Status::model_shape_out_of_range;
-  if (c.experts > 0 && (!is_within(c.routing.used, 1, c.experts) || !is_within(c.expert_size, 1, kMaxWidth)))
-    return Status::model_shape_out_of_range;
-  if (c.experts > 0 && (c.expert_size > INT_MAX / c.experts || c.hidden_size > INT_MAX / c.experts))
-    return Status::model_shape_out_of_range;
-  const Routing& r = c.routing;
-  if (c.experts > 0 && (r.groups < 1 || c.experts % r.groups != 0 || !is_within(r.groups_used, 1, r.groups) ||
-                        !is_within(r.group_best, 1, c.experts / r.groups) || r.used > c.experts / r.groups * r.groups_used))
-    return Status::model_shape_out_of_range;
-  const LatentConfig& latent = c.latent;
-  for (const int size : {latent.latent, latent.rotated, latent.plain, latent.value, latent.query}) {
-    if (!is_within(size, 0, kMaxHeadDim)) return Status::model_shape_out_of_range;
-  }
-  if (has_latent(c) && (c.head_dim != latent.row() || c.kv_heads != 1 || latent.plain < 1 || latent.value < 1 ||
-                        c.heads > kMaxWidth / (latent.plain + latent.rotated) || c.heads > kMaxWidth / latent.value))
-    return Status::model_shape_out_of_range;
-  const PerLayerConfig& p = c.per_layer;
-  if (!is_within(p.size, 0, kMaxWidth / c.layers) || !is_within(p.vocabulary_size, p.size > 0 ? 1 : 0, kMaxVocabulary) ||
-      !is_within(p.streams, 0, kMaxStreams) || !is_within(p.laurel, 0, kMaxWidth) ||
-      !is_within(p.active_stream, 0, p.streams > 0 ? p.streams - 1 : 0) || (p.streams > 0 && p.size == 0))
-    return Status::model_shape_out_of_range;
-  return Status::ok;
-}
-
-// Fills in what a layer has from the model, and checks the rest. `before` are the layers before it.
-Status resolve(const ModelConfig& c, const LayerConfig* before, int index, int& cache_layers, LayerConfig& l) {
-  if (l.window < 1 || l.chunk < 0) return Status::window_out_of_range;
-  if (l.has_experts && c.experts == 0) return Status::model_shape_out_of_range;
-  if (l.head_dim == 0) l.head_dim = c.head_dim;
-  if (l.kv_heads == 0) l.kv_heads = c.kv_heads;
-  if (l.feed_forward_size == 0) l.feed_forward_size = c.feed_forward_size;
-  // the model's sizes are the largest
-  if (!is_within(l.head_dim, 1, c.head_dim) || !is_within(l.feed_forward_size, 1, c.feed_forward_size))
-    return Status::model_shape_out_of_range;
-  if (!is_within(l.kv_heads, 1, c.kv_heads) || c.heads % l.kv_heads != 0) return Status::heads_not_grouped;
-  if (has_latent(c) && (l.head_dim != c.head_dim || l.keys_of != kOwnKeys)) return Status::model_shape_out_of_range;
-  if (l.keys_of == kOwnKeys) {
-    l.cache_layer = cache_layers++;
-    return Status::ok;
-  }
-  if (!is_within(l.keys_of, 0, index - 1)) return Status::layer_out_of_range;
-  const LayerConfig& source = before[l.keys_of];
-  if (source.keys_of != kOwnKeys || source.head_dim != l.head_dim || source.kv_heads != l.kv_heads) return Status::model_shape_out_of_range;
-  l.cache_layer = source.cache_layer;
-  return Status::ok;
-}
+                                   LayerVector::xielu_beta,  LayerVector::xielu_eps,      LayerVector::convolution,
+                                   LayerVector::decay,       LayerVector::skip,           LayerVector::recurrent_norm};
 
 Status finish_matrix(Matrix& matrix) {
   return matrix.exists() ? pack_rows(matrix.weights, matrix.memory.data(), matrix.weights.rows) : Status::weight_missing;
@@ -226,6 +59,8 @@ const WeightMatrix& Weights::stream(ModelMatrix slot, int part) const {
   return streams_[part * kStreamMatrices + stream_index(slot)].weights;
 }
 
+std::size_t Weights::state_size(int layer) const { return recurrent_state_size(config_.recurrence, layer_configs_[layer].recurrence); }
+
 const WeightMatrix& Weights::head() const {
   const Matrix& head = matrices_[static_cast<int>(ModelMatrix::head)];
   return head.exists() ? head.weights : embedding();
@@ -240,11 +75,11 @@ Status Weights::configure(const ModelConfig& config, const LayerConfig* layers) 
   for (int i = 0; i < config.layers; ++i) {
     configs[i] = layers[i];
     if (const Status status = resolve(config, configs.data(), i, cache_layers, configs[i]); status != Status::ok) return status;
-    if (layers[i].has_experts) {
+    if (configs[i].has_experts) {
       weights[i].experts_.reset(new (std::nothrow) Matrix[experts_of(config) * kExpertMatrices]);
       if (weights[i].experts_ == nullptr) return Status::out_of_memory;
     }
-    if (has_latent(config)) {
+    if (has_latent(config) && configs[i].recurrence == Recurrence::none) {
       weights[i].heads_.reset(new (std::nothrow) Matrix[config.heads * kHeadMatrices]);
       if (weights[i].heads_ == nullptr) return Status::out_of_memory;
     }
@@ -329,6 +164,23 @@ Status Weights::set_vector(int layer, int slot, WeightFormat format, const void*
   if (!vector->resize(size)) return Status::out_of_memory;
   read_row({format, 1, size, stored, false}, 0, vector->data());
   for (int i = 0; i < size; ++i) (*vector)[i] += added;
+  return layer == kWholeModel ? Status::ok : rearrange(layers_[layer], static_cast<LayerVector>(slot), config_.recurrence.kernel);
+}
+
+// Brings vectors of recurrent layers into the form in which they are used.
+Status Weights::rearrange(LayerWeights& layer, LayerVector slot, int kernel) {
+  Buffer<float>& vector = layer.vectors_[static_cast<int>(slot)];
+  if (slot == LayerVector::decay_log) {
+    for (std::size_t i = 0; i < vector.size(); ++i) vector[i] = static_cast<float>(-reproducible_exp(vector[i]));
+    layer.vectors_[static_cast<int>(LayerVector::decay)] = std::move(vector);
+    vector = Buffer<float>();
+  } else if (slot == LayerVector::convolution) {
+    Buffer<float> by_tap;
+    if (!by_tap.resize(vector.size())) return Status::out_of_memory;
+    const std::size_t channels = vector.size() / kernel;
+    for (std::size_t i = 0; i < vector.size(); ++i) by_tap[i % kernel * channels + i / kernel] = vector[i];
+    vector = std::move(by_tap);
+  }
   return Status::ok;
 }
 

@@ -36,6 +36,13 @@ enum class LayerMatrix : int {
   stream_router,
   stream_prediction,
   stream_correction,
+  attention_gate,  // ModelConfig::gates_attention
+  recurrent_in,    // the rest: Recurrence. [b | c | u], [q | k | v], [u | B | C] or [u]
+  recurrent_gate,
+  recurrent_step,      // Δ of heads; mamba: of channels, from step_rank elements
+  recurrent_strength,  // delta: how much a new value counts
+  recurrent_select,    // mamba: [Δ | B | C]
+  recurrent_out,
 };
 enum class LayerVector : int {
   attention_norm,
@@ -73,8 +80,20 @@ enum class LayerVector : int {
   laurel_norm,
   stream_norm,
   stream_scale,
+  recurrent_in_bias,  // the rest: Recurrence
+  recurrent_gate_bias,
+  recurrent_step_bias,  // of recurrent_step's product, as the next
+  recurrent_step_offset,
+  recurrent_out_bias,
+  convolution,  // [kernel][channels]; set_vector() takes [channels][kernel]
+  convolution_bias,
+  decay,  // A: negative, [heads]; mamba: [inner][key_size]
+  skip,   // D: [heads]; mamba: [inner]
+  recurrent_norm,
+  decay_log,  // sets decay: A = -e^x
+  attention_gate_bias,
 };
-constexpr int kModelMatrices = 6, kModelVectors = 4, kLayerMatrices = 19, kLayerVectors = 35;
+constexpr int kModelMatrices = 6, kModelVectors = 4, kLayerMatrices = 26, kLayerVectors = 47;
 
 struct Matrix {
   WeightMatrix weights;
@@ -122,8 +141,10 @@ class Weights {
   const WeightMatrix& operator[](ModelMatrix slot) const { return matrices_[static_cast<int>(slot)].weights; }
   // `part` of streams_in or streams_out.
   const WeightMatrix& stream(ModelMatrix slot, int part) const;
-  // Layers of the cache: those with their own keys.
+  // Layers of the cache: those with their own keys. May be 0.
   int cache_layers() const { return cache_layers_; }
+  // Floats of a layer's recurrent state; 0 if it has none.
+  std::size_t state_size(int layer) const;
   const float* operator[](ModelVector slot) const { return vectors_[static_cast<int>(slot)].data(); }
 
   // Allocates memory for a matrix, which the caller fills row by row. `layer` is kWholeModel for a ModelMatrix. `expert` is ignored unless
@@ -147,6 +168,7 @@ class Weights {
 
  private:
   Matrix* matrix_at(int layer, int slot, int part);
+  static Status rearrange(LayerWeights& layer, LayerVector slot, int kernel);
   Status finish_layer(LayerWeights& layer, const LayerConfig& config);
   Buffer<float>* vector_at(int layer, int slot);
   Status check_layer(int layer) const;

@@ -19,6 +19,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageText
 
 from make_golden import require_listed_versions
 from tiny_models_configs import CONFIGS as BASE_CONFIGS, VOCABULARY
+from shapes import hybrids
 from shapes.renamed import rename
 from shapes.variants import CONFIGS as VARIANTS
 from shapes.wider import CONFIGS as WIDER
@@ -26,18 +27,19 @@ from tiny_models_vocabulary import FIRST_TEXT_TOKEN, write_tokenizer
 
 HERE = Path(__file__).parents[1] / "tiny_models"
 PROMPT, STEPS, LAST = 48, 32, 4
-CONFIGS = {**BASE_CONFIGS, **VARIANTS, **WIDER}
+CONFIGS = {**BASE_CONFIGS, **VARIANTS, **WIDER, **hybrids.CONFIGS}
 
-# The rotary modules, the RMS norms and the softmax round to float32 inside a float64 model.
-CACHED_TOLERANCE = 2e-5
+# The rotary modules, the RMS norms and the softmax round to float32 inside a float64 model. So does the gated delta rule,
+# which has one form for prompts and another for steps.
+CACHED_TOLERANCE = 5e-5
 # Minimum difference in probability between the last chosen expert and the next, so that float32 chooses the same.
 EXPERT_MARGIN = 1e-4
 
 
 # Their norms multiply by 1 + weight.
-GEMMA_LESS_ONE = ("gemma", "gemma2", "gemma3_text")
+LESS_ONE = ("gemma", "gemma2", "gemma3_text", "qwen3_next", "qwen3_5_text", "qwen3_5_moe_text")
 # Learned, but no parameters in transformers.
-RANDOM_BUFFERS = ("e_score_correction_bias", "layer_scalar")
+RANDOM_BUFFERS = ("e_score_correction_bias", "layer_scalar", "expert_bias")
 
 
 def main():
@@ -97,10 +99,12 @@ def random_model(name, config):
 
 def distribution(name, parameter, model_type):
     """Mean and standard deviation: norms near one, biases near zero, but far enough that a missing one is detected."""
+    if (own := hybrids.distribution(name)) is not None:
+        return own
     if name.endswith("bias"):
         return 0.0, 0.2
     if parameter.ndim == 1:
-        return (0.0 if model_type in GEMMA_LESS_ONE else 1.0), 0.3
+        return (0.0 if model_type in LESS_ONE else 1.0), 0.3
     if name.endswith("norm.weight"):
         return 1.0, 0.3  # a weight for each head
     if any(part in name for part in ("embed", "wte", "lm_head")):
@@ -157,7 +161,8 @@ def check_cached_steps(name, model, prompt, steps, expected):
     length = len(prompt)
     for step, logits in zip(steps, expected, strict=True):
         length += 1
-        cached = model(torch.tensor([[step]]), past_key_values=cached.past_key_values, use_cache=True)
+        memory = "cache_params" if "cache_params" in cached else "past_key_values"  # Mamba
+        cached = model(torch.tensor([[step]]), **{memory: cached[memory]}, use_cache=True)
         if boundary is None or length <= boundary:
             difference = (cached.logits[0, -1] - logits).abs().max().item()
             assert difference < CACHED_TOLERANCE, f"{name}: cached step at length {length} is off by {difference}"

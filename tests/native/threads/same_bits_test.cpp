@@ -160,7 +160,7 @@ TEST(Threads, EveryModel) {
       for (const int count : {17, 1, 1, 5}) {  // a prompt, single tokens, and more
         std::vector<int> tokens;
         for (int i = 0; i < count; ++i) tokens.push_back(token = (token * 7 + 3) % model.config().vocabulary_size);
-        EXPECT_EQ(forward.run(weights, cache, 0, tokens.data(), count), Status::ok);
+        EXPECT_EQ(forward.run(weights, {cache, 0, nullptr}, tokens.data(), count), Status::ok);
         const std::size_t before = logits.size();
         logits.resize(before + static_cast<std::size_t>(count) * model.config().vocabulary_size);
         EXPECT_EQ(forward.logits(weights, 0, count, logits.data() + before), Status::ok);

@@ -39,7 +39,7 @@ std::vector<float> run(const Weights& weights, KvCache& cache, const std::vector
   std::vector<float> logits;
   int done = 0;
   for (const int count : pieces) {
-    EXPECT_EQ(forward.run(weights, cache, sequence, tokens.data() + done, count), Status::ok);
+    EXPECT_EQ(forward.run(weights, {cache, sequence, nullptr}, tokens.data() + done, count), Status::ok);
     EXPECT_EQ(forward.tokens(), count);
     const std::size_t before = logits.size();
     logits.resize(before + count * weights.config().vocabulary_size, NAN);
@@ -121,7 +121,7 @@ TEST(Forward, LogitsOfSomeTokens) {
     const std::vector<int> tokens = prompt(*model, 7);
     const int size = model->config().vocabulary_size;
     const std::vector<float> all = run(weights, other, tokens, {7});
-    ASSERT_EQ(forward.run(weights, cache, 0, tokens.data(), 7), Status::ok);
+    ASSERT_EQ(forward.run(weights, {cache, 0, nullptr}, tokens.data(), 7), Status::ok);
     for (const int first : {6, 0, 2}) {
       for (int count = 1; count <= 7 - first; ++count) {
         std::vector<float> logits(count * size + 1, -7);
@@ -144,7 +144,7 @@ TEST(Forward, HiddenStatesAreNormalized) {
   ConfiguredCache cache(model.cache_setup());
   const std::vector<int> tokens = prompt(model, 5);
   Forward forward;
-  ASSERT_EQ(forward.run(weights, cache, 0, tokens.data(), 5), Status::ok);
+  ASSERT_EQ(forward.run(weights, {cache, 0, nullptr}, tokens.data(), 5), Status::ok);
   const ModelConfig& c = model.config();
   for (int t = 0; t < 5; ++t) {
     double squares = 0;
@@ -161,12 +161,12 @@ class Refusal {
  public:
   explicit Refusal(const TestModel& model, int max_tokens = 200)
       : model_(model), weights_(model), cache_(model.cache_setup(max_tokens)), tokens_(prompt(model, 9)) {
-    EXPECT_EQ(forward_.run(weights_, cache_, 0, tokens_.data(), 4), Status::ok);
+    EXPECT_EQ(forward_.run(weights_, {cache_, 0, nullptr}, tokens_.data(), 4), Status::ok);
   }
 
   void expect(Status status, KvCache& cache, int sequence, const std::vector<int>& tokens, int count) {
     const Snapshot before = snapshot_of(cache);
-    EXPECT_EQ(forward_.run(weights_, cache, sequence, tokens.data(), count), status);
+    EXPECT_EQ(forward_.run(weights_, {cache, sequence, nullptr}, tokens.data(), count), status);
     EXPECT_TRUE(snapshot_of(cache) == before) << "status " << static_cast<int>(status);
   }
   void expect(Status status, int sequence, const std::vector<int>& tokens, int count) { expect(status, cache_, sequence, tokens, count); }
@@ -260,7 +260,7 @@ TEST(Forward, DamagedWeightsInAnyLayer) {
     model.set(layer, LayerMatrix::key, 7, NAN);
     const LoadedWeights damaged(model);
     Forward forward;
-    EXPECT_EQ(forward.run(damaged, cache, 0, tokens.data(), 40), Status::key_not_finite) << "layer " << layer;
+    EXPECT_EQ(forward.run(damaged, {cache, 0, nullptr}, tokens.data(), 40), Status::key_not_finite) << "layer " << layer;
     EXPECT_TRUE(same_tokens(snapshot_of(cache), before)) << "layer " << layer;
     EXPECT_EQ(forward.tokens(), 0);
     EXPECT_EQ(run(sound, cache, {tokens.begin() + 4, tokens.end()}, {36}), expected) << "continues as if nothing had happened";

@@ -13,7 +13,7 @@ struct Measured {
     Random random(3);
     for (int i = 0; i <= count; ++i) tokens.push_back(static_cast<int>(random.next_bits() % model.config().vocabulary_size));
     EXPECT_EQ(model.load_and_finish(weights), Status::ok);
-    EXPECT_EQ(forward.run(weights, cache, 0, tokens.data(), count), Status::ok);
+    EXPECT_EQ(forward.run(weights, {cache, 0, nullptr}, tokens.data(), count), Status::ok);
   }
 
   TestModel model;
@@ -86,7 +86,7 @@ TEST(Loss, Refuses) {
   refuses(20, {1}, Status::token_count_out_of_range);
 
   const int bad_token[] = {-1};
-  ASSERT_EQ(measured.forward.run(measured.weights, measured.cache, 0, bad_token, 1), Status::token_out_of_range);
+  ASSERT_EQ(measured.forward.run(measured.weights, {measured.cache, 0, nullptr}, bad_token, 1), Status::token_out_of_range);
   refuses(0, {1}, Status::token_count_out_of_range);
 }
 

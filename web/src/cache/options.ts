@@ -102,7 +102,8 @@ export function readLayers(
 ): { layers: CacheLayer[]; groups: RopeGroup[] } {
   const given: unknown = options.layers ?? 1;
   const list = elementsOf(given, "layers")?.map((own, index) => readLayer(own, index));
-  const count = wholeNumber(list?.length ?? given, 1, LARGEST_COUNT, "layers");
+  const least = list === undefined ? 1 : 0; // a model without attention has an empty list
+  const count = wholeNumber(list?.length ?? given, least, LARGEST_COUNT, "layers");
   const groups: RopeGroup[] = [];
   const known = new Map<unknown, number>(); // groups by the given object, and by the content of its config
 

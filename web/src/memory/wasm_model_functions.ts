@@ -50,7 +50,22 @@ export interface WasmModelConfig {
   temperature_floor_scale: number;
   temperature_offset: number;
   latent_norm_epsilon: number;
+  recurrence_kernel: number;
+  recurrence_inner: number;
+  recurrence_heads: number;
+  recurrence_key_heads: number;
+  recurrence_key_size: number;
+  recurrence_step_rank: number;
+  recurrence_norm_groups: number;
+  recurrence_is_tiled: boolean;
+  recurrence_least_step: number;
+  recurrence_largest_step: number;
+  recurrence_select_epsilon: number;
+  gates_attention: boolean;
 }
+
+/** What a layer has instead of attention, in the order of the core's Recurrence. @internal */
+export const RECURRENCES = ["none", "convolution", "delta", "mamba2", "mamba"] as const;
 
 /** A layer's shape. Fields are those of LayerFields in bindings/transformer.cpp, in the same order. @internal */
 export interface WasmLayerConfig {
@@ -67,9 +82,25 @@ export interface WasmLayerConfig {
   has_temperature: boolean;
   has_unit_heads: boolean;
   gate_deviations: number;
+  recurrence: (typeof RECURRENCES)[number];
+  has_feed_forward: boolean;
 }
 
-export interface WasmModelFunctions {
+/** bindings/recurrent_state.cpp. `states` is an address that model_states wrote. */
+export interface WasmRecurrentFunctions {
+  states_destroy(states: number): void;
+  states_bytes(states: number): number;
+  states_tokens(states: number): number;
+  states_keep(states: number): Status;
+  states_rewind(states: number, tokens: number): number;
+  states_shift(states: number, keep: number, discard: number): void;
+  states_share(from: number, to: number): void;
+  states_image_bytes(states: number): number;
+  states_save(states: number, target: number): void;
+  states_restore(states: number, source: number, bytes: number): Status;
+}
+
+export interface WasmModelFunctions extends WasmRecurrentFunctions {
   model_create(scalar: boolean): number;
   model_destroy(model: number): void;
   model_configure(model: number, config: WasmModelConfig, layers: number): Status;
@@ -97,7 +128,17 @@ export interface WasmModelFunctions {
   model_finish(model: number): Status;
   /** From and to are formats. The source and the target are rows without padding. */
   quantize_rows(from: number, source: number, rows: number, columns: number, to: number, target: number): Status;
-  model_forward(model: number, cache: number, sequence: number, tokens: number, count: number): Status;
+  /** `states` is 0 for a model without recurrent layers. */
+  model_forward(
+    model: number,
+    cache: number,
+    sequence: number,
+    states: number,
+    tokens: number,
+    count: number,
+  ): Status;
+  /** Writes the address of new states to `result`; 0 if the model has no recurrent layers. */
+  model_states(model: number, checkpoints: number, result: number): Status;
   model_hidden(model: number): number;
   model_logits(model: number, first: number, count: number, out: number): Status;
   model_attention(model: number, cache: number, sequence: number, layer: number, out: number): Status;

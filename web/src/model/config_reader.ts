@@ -82,9 +82,9 @@ export class ConfigReader {
   /** An integer from `min` to `max`. So is the fallback, which may be computed from other values. */
   integer(key: ConfigKey, fallback?: number, min = 1, max = 2 ** 31 - 1): number {
     const { value = fallback, path } = this.find(key);
-    // some files have a number for each layer; accepted if all are equal
-    const single: unknown =
-      Array.isArray(value) && value.length > 0 && value.every((entry) => entry === value[0]) ? value[0] : value;
+    // some files have a number for each layer, 0 for recurrent ones; accepted if the others are equal
+    const given = Array.isArray(value) ? value.filter((entry) => entry !== 0) : [];
+    const single: unknown = given.length > 0 && given.every((entry) => entry === given[0]) ? given[0] : value;
     if (!Number.isInteger(single) || (single as number) < min || (single as number) > max) {
       this.refuse("INVALID_FILE", path, `must be an integer from ${min} to ${max} (got ${show(value)})`);
     }

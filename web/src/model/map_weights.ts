@@ -9,6 +9,7 @@ import {
   addTransposedExperts,
   skipKeys,
 } from "./map_apart.js";
+import { addGatedQueries, addRecurrent } from "./map_recurrent.js";
 import type { ModelPlan } from "./model_plan.js";
 import { asColumn, rowsOf, type TensorRows, type WeightMapping, wholeTensor } from "./weight_mapping.js";
 import { MODEL_MATRICES, MODEL_VECTORS, NO_LAYER, slotOfMatrix, slotOfVector, WeightMapper } from "./weight_mapper.js";
@@ -66,14 +67,19 @@ class ModelMapper extends WeightMapper {
 
   addLayer(layer: number): void {
     const isShared = this.plan.shapes[layer]!.keys_of >= 0;
+    const { recurrence, has_feed_forward } = this.plan.shapes[layer]!;
+    const isRecurrent = recurrence !== "none";
     for (const norm of this.plan.architecture.norms(this.plan.reader)) {
-      if (!(isShared && norm === "key_norm")) this.#addNorm(layer, norm);
+      const isOfHeads = norm === "query_norm" || norm === "key_norm";
+      if (!(isShared && norm === "key_norm") && !(isRecurrent && isOfHeads)) this.#addNorm(layer, norm);
     }
     if (isShared) skipKeys(this, layer);
-    if (this.plan.config.latent_size > 0) addLatentAttention(this, layer);
+    if (isRecurrent) addRecurrent(this, layer);
+    else if (this.plan.config.latent_size > 0) addLatentAttention(this, layer);
     else this.#addAttention(layer);
     addPerLayerOf(this, layer);
     this.addWhole(layer, "sinks", this.plan.config.heads, this.plan.architecture.hasSinks === true);
+    if (!has_feed_forward) return;
     if (this.plan.layers[layer]!.hasExperts) this.#addExperts(layer);
     else this.#addFeedForward(layer);
   }
@@ -138,7 +144,10 @@ class ModelMapper extends WeightMapper {
       const stored = parts.filter(
         (role) => role === "query" || (keys_of < 0 && !(role === "value" && values_are_keys)),
       );
-      for (const role of stored) this.addMatrix(layer, role, sizes[role], hidden_size);
+      for (const role of stored) {
+        if (role === "query" && this.plan.config.gates_attention) addGatedQueries(this, layer);
+        else this.addMatrix(layer, role, sizes[role], hidden_size);
+      }
     }
     this.addMatrix(layer, "output", hidden_size, heads * head_dim);
   }
@@ -203,14 +212,16 @@ class ModelMapper extends WeightMapper {
     const { hidden_size } = this.plan.config;
     const index = kind === "expert" ? expert : 0;
     const fused = this.names.layers[`${kind}_gate_up`] && this.stem(layer, `${kind}_gate_up`);
-    const isFused = fused && this.find(`${fused.replace("{e}", String(index))}.weight`) !== undefined;
+    const isFused = fused && this.findExpert(fused.replace("{e}", String(index))) !== undefined;
     for (const role of this.plan.config.is_gated ? (["gate", "up", "down"] as const) : (["up", "down"] as const)) {
       const isHalf = isFused && role !== "down";
-      const stem = isHalf ? fused : this.stem(layer, `${kind}_${role}`);
+      const apart = this.stem(layer, `${kind}_${role}`);
+      // where gate and up of all experts are stacked, so is down
+      const stem = isHalf ? fused : isFused && !fused.includes("{e}") ? apart.replace(".{e}", "") : apart;
       const [rows, columns] = role === "down" ? [hidden_size, size] : [size, hidden_size];
       const stored = isHalf ? 2 * rows : rows;
       const isStacked = count > 1 && !stem.includes("{e}");
-      const tensor = this.tensor(`${stem.replace("{e}", String(index))}.weight`);
+      const tensor = this.expertTensor(stem.replace("{e}", String(index)));
       this.checkShape(tensor, (isStacked ? count : 1) * stored, columns);
       const first = (isStacked ? index * stored : 0) + (isHalf && role === "up" ? rows : 0);
       this.matrix(layer, slotOfMatrix(role), expert, rows, columns, [{ tensor, first, count: rows }]);

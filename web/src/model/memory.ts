@@ -4,6 +4,7 @@ import type { Heap } from "../memory/heap.js";
 import { kvCacheBytes } from "../cache/core.js";
 import { type CacheSettings, BATCH_TOKENS } from "./model_core.js";
 import { cacheOptions } from "./cache_layers.js";
+import { DEFAULT_CHECKPOINTS } from "./session/options.js";
 import type { ModelPlan } from "./model_plan.js";
 import type { WeightMapping } from "./weight_mapping.js";
 
@@ -13,6 +14,8 @@ export interface ModelMemory {
   weights: number;
   /** KV cache of one session with a full context. It's allocated as tokens are added. */
   cache: number;
+  /** States of the recurrent layers of one session: two of them, and as many checkpoints as are kept by default. */
+  states: number;
   /** Activations for the largest batch of prompt tokens, and the logits. */
   workspace: number;
 }
@@ -36,12 +39,15 @@ export function memoryOf(
   // elements per token: four vectors of hidden size, q and the attention output, k and v, two feed-forward vectors, and
   // quantized copies of the inputs of matrix products
   const latent = heads * (latent_plain + latent_rotated + latent_value) + 2 * latent_query;
+  const { recurrence_inner, recurrence_key_heads, recurrence_key_size } = plan.config;
+  const recurrent = 6 * (recurrence_inner + 2 * recurrence_key_heads * recurrence_key_size);
   const perLayer = 2 * plan.config.layers * per_layer_size + (1 + 2 * streams) * hidden_size;
   const perToken =
     6 * hidden_size +
     3 * heads * head_dim +
     2 * kv_heads * head_dim +
     3.5 * inner +
+    recurrent +
     latent +
     (per_layer_size > 0 ? perLayer : 0);
   return {
@@ -50,13 +56,27 @@ export function memoryOf(
       0,
     ),
     cache: kvCacheBytes(heap, { layers, maxLength: contextLength, dtype: cacheSettings.dtype }),
+    states: 4 * stateFloats(plan) * (2 + DEFAULT_CHECKPOINTS),
     workspace: Math.ceil(4 * perToken * BATCH_TOKENS + 4 * vocabulary_size),
   };
 }
 
+/** Floats of the states of all recurrent layers: the last inputs of the convolution, and the state of the scan. */
+function stateFloats({ config, shapes }: ModelPlan): number {
+  const { recurrence_kernel: kernel, recurrence_inner: inner, recurrence_key_heads: keyHeads } = config;
+  const keySize = config.recurrence_key_size;
+  const sizes = {
+    none: 0,
+    convolution: (kernel - 1) * inner,
+    mamba: (kernel - 1) * inner + inner * keySize,
+    delta: (kernel - 1) * (inner + 2 * keyHeads * keySize) + inner * 4 * Math.ceil(keySize / 4),
+  };
+  return shapes.reduce((sum, { recurrence }) => sum + sizes[recurrence === "mamba2" ? "delta" : recurrence], 0);
+}
+
 /** Throws OUT_OF_MEMORY if a model can't fit. @internal */
-export function checkFits(file: string, { weights, cache, workspace }: ModelMemory): void {
-  const total = weights + cache + workspace;
+export function checkFits(file: string, { weights, cache, states, workspace }: ModelMemory): void {
+  const total = weights + cache + states + workspace;
   if (total <= ADDRESS_SPACE) return;
   const megabytes = (bytes: number): string => `${Math.ceil(bytes / 2 ** 20)} MB`;
   fail(

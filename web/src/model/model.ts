@@ -16,8 +16,9 @@ import { CHAT_OPTIONS, EMBED_OPTIONS, type EmbedOptions, type PerplexityOptions 
 import { type Perplexity, perplexity, readPerplexityOptions } from "./perplexity.js";
 import type { Piece } from "./session/generate.js";
 import {
-  type GenerateOptions,
   MODEL_GENERATE_OPTIONS,
+  type ModelGenerateOptions,
+  readCheckpoints,
   type SamplingOptions,
   SESSION_OPTIONS,
   type SessionOptions,
@@ -93,17 +94,18 @@ export class Model implements Disposable {
    * @throws {@link RopewalkError} INVALID_ARGUMENT, UNKNOWN_KEY, OUT_OF_MEMORY, DISPOSED.
    */
   session(options?: SessionOptions): Session {
-    const { contextLength } = checkOptions(options, SESSION_OPTIONS);
+    const { contextLength, checkpoints: givenCheckpoints } = checkOptions(options, SESSION_OPTIONS);
+    const checkpoints = readCheckpoints(givenCheckpoints);
     const length = checkContext(contextLength ?? this.info.contextLength);
     this.#core.checkAlive();
-    return new Session(this.#core, this.tokenizer, this.#cacheSettings, length, this.#sampling);
+    return new Session(this.#core, this.tokenizer, this.#cacheSettings, length, this.#sampling, checkpoints);
   }
 
   /**
    * Continues a prompt in a temporary session, token by token.
    * @throws {@link RopewalkError} as {@link Session.append} and {@link Session.generate}.
    */
-  async *generate(prompt: Prompt, options?: GenerateOptions & SessionOptions): AsyncGenerator<Piece, void, void> {
+  async *generate(prompt: Prompt, options?: ModelGenerateOptions): AsyncGenerator<Piece, void, void> {
     const { contextLength, ...others } = checkOptions(options, MODEL_GENERATE_OPTIONS);
     const signal = optionalSignal(others.signal);
     const session = this.session(contextLength === undefined ? {} : { contextLength });

@@ -9,9 +9,10 @@ import { Owned } from "../memory/owned.js";
 import { fingerprintOf } from "./fingerprint.js";
 import { loadWeights } from "./load_weights.js";
 import { withLongFactors, usesLongFactors } from "./long_rope.js";
-import type { WasmLayerConfig } from "../memory/wasm_model_functions.js";
+import { RECURRENCES, type WasmLayerConfig } from "../memory/wasm_model_functions.js";
 import { cacheOptions } from "./cache_layers.js";
 import type { ModelLayer, ModelPlan } from "./model_plan.js";
+import { newStates, TextMemory } from "./text_memory.js";
 import type { WeightMapping } from "./weight_mapping.js";
 
 /**
@@ -24,6 +25,16 @@ export const BATCH_TOKENS = 128;
 export interface CacheSettings {
   dtype: CacheDType;
   keys?: KeyMode;
+}
+
+/** @internal */
+export interface MemoryOptions {
+  /** Length of the text, if known: chooses the factors of a LongRoPE. */
+  length?: number;
+  /** Layers with other RoPEs than the model's. */
+  layers?: readonly ModelLayer[];
+  /** The most checkpoints of recurrent layers. */
+  checkpoints?: number;
 }
 
 /**
@@ -87,36 +98,37 @@ export class ModelCore {
     return this.plan.config.vocabulary_size;
   }
 
-  /**
-   * An empty cache for the layers of the model.
-   * @param length - length of the text, if known: chooses the factors of a LongRoPE
-   * @param modelLayers - layers with other RoPEs than the model's
-   */
-  newCache(
+  /** The memory of an empty text. */
+  newMemory(
     { dtype, keys }: CacheSettings,
-    length = 0,
-    modelLayers: readonly ModelLayer[] = this.plan.layers,
-  ): KvCacheCore {
+    { length = 0, layers: modelLayers = this.plan.layers, checkpoints = 0 }: MemoryOptions = {},
+  ): TextMemory {
     const layers = cacheOptions(this.plan, modelLayers, (rope) =>
       usesLongFactors(rope, length) ? withLongFactors(rope) : rope,
     );
-    return new KvCacheCore(
+    const cache = new KvCacheCore(
       this.heap,
       { layers, maxLength: MAX_CACHE_LENGTH, dtype, ...(keys !== undefined && { keys }) },
       this.useScalarKernels,
     );
+    try {
+      return new TextMemory(cache, newStates(this.heap, this.address, checkpoints));
+    } catch (error) {
+      cache.dispose();
+      throw error;
+    }
   }
 
   /**
-   * Runs at most {@link BATCH_TOKENS} tokens through the layers and appends their keys and values. On failure the cache
-   * is unchanged.
+   * Runs at most {@link BATCH_TOKENS} tokens through the layers and adds them to the memory of their text. On failure
+   * the memory is unchanged.
    */
-  forward(cache: KvCacheCore, tokens: Int32Array): void {
+  forward({ cache, statesAddress }: TextMemory, tokens: Int32Array): void {
     const { heap, address } = this;
     this.#lastCache = undefined;
     heap.borrow(tokens.byteLength, (ids) => {
       heap.bytes(ids, tokens.byteLength).set(new Uint8Array(tokens.buffer, tokens.byteOffset, tokens.byteLength));
-      heap.check(heap.module.model_forward(address, cache.address, 0, ids, tokens.length));
+      heap.check(heap.module.model_forward(address, cache.address, 0, statesAddress, ids, tokens.length));
     });
     this.#lastCache = cache;
   }
@@ -179,7 +191,9 @@ function layerWords(shape: WasmLayerConfig): number[] {
   const { window, has_experts, chunk, head_dim, kv_heads, feed_forward_size, keys_of } = shape;
   const flags = [shape.values_are_keys, shape.has_temperature, shape.has_unit_heads].map(Number);
   const [deviations] = new Int32Array(Float32Array.of(shape.gate_deviations).buffer);
-  return [window, Number(has_experts), chunk, head_dim, kv_heads, feed_forward_size, keys_of, ...flags, deviations!];
+  const mixer = [RECURRENCES.indexOf(shape.recurrence), Number(shape.has_feed_forward)];
+  const sizes = [window, Number(has_experts), chunk, head_dim, kv_heads, feed_forward_size, keys_of];
+  return [...sizes, ...flags, deviations!, ...mixer];
 }
 
 function destroyModel(heap: Heap, address: number): void {

@@ -13,6 +13,7 @@ import type {
   LatentSizes,
   LayerShape,
   PerLayerSizes,
+  RecurrenceSizes,
 } from "./architectures/architecture.js";
 import { architectureOf } from "./architectures/table.js";
 import { type ConfigKey, ConfigReader } from "./config_reader.js";
@@ -22,10 +23,16 @@ import { MAX_HEAD_DIM, MAX_HEADS, MAX_LAYERS, MAX_VOCABULARY, MAX_WIDTH } from "
 export type ModelRopeOverrides =
   RopeOverrides | { readonly full_attention?: RopeOverrides; readonly sliding_attention?: RopeOverrides };
 
+/** Kinds of attention layers, by their names in transformers. */
+export type AttentionKind = "full_attention" | "sliding_attention";
+
+/** Kinds of recurrent layers, by their names in transformers. */
+export type RecurrentKind = "linear_attention" | "conv" | "mamba";
+
 /** A layer of a model. */
 export interface ModelLayer {
   /** The name in transformers; `full_attention` for all layers of a model with one kind of layer. */
-  readonly kind: "full_attention" | "sliding_attention";
+  readonly kind: AttentionKind | RecurrentKind;
   /** RoPE of its queries and keys; null for a layer without RoPE. */
   readonly rope: Readonly<RopeConfig> | null;
   /** Sliding window in tokens; 0 for full attention. */
@@ -69,6 +76,21 @@ const NO_LATENT: LatentSizes = {
   latent_value: 0,
   latent_query: 0,
 };
+const NO_RECURRENCE: RecurrenceSizes = {
+  recurrence_kernel: 0,
+  recurrence_inner: 0,
+  recurrence_heads: 1,
+  recurrence_key_heads: 1,
+  recurrence_key_size: 0,
+  recurrence_step_rank: 0,
+  recurrence_norm_groups: 1,
+  recurrence_is_tiled: false,
+  recurrence_least_step: 0,
+  recurrence_largest_step: Infinity,
+  recurrence_select_epsilon: 0,
+};
+/** The kind of a layer by what it has instead of attention. */
+const RECURRENT_KINDS = { convolution: "conv", delta: "linear_attention", mamba2: "mamba", mamba: "mamba" } as const;
 const NO_PER_LAYER: PerLayerSizes = {
   per_layer_size: 0,
   per_layer_vocabulary: 0,
@@ -93,13 +115,15 @@ export function planOf(
   const maxLayers = Math.min(files.tensors.size, MAX_LAYERS); // each layer has at least one tensor
   const layers = reader.integer([["num_hidden_layers", "n_layer"], "block_count"], undefined, 1, maxLayers);
   const hidden_size = reader.integer([["hidden_size", "n_embd"], "embedding_length"], undefined, 1, MAX_WIDTH);
-  const heads = reader.integer([["num_attention_heads", "n_head"], "attention.head_count"], undefined, 1, MAX_HEADS);
+  const noHeads = architecture.hasNoAttention ? 1 : undefined;
+  const heads =
+    noHeads ?? reader.integer([["num_attention_heads", "n_head"], "attention.head_count"], undefined, 1, MAX_HEADS);
   const maxHeadDim = Math.max(1, Math.min(MAX_HEAD_DIM, Math.floor(MAX_WIDTH / heads)));
   const experts = architecture.experts?.(reader);
   const window = architecture.window?.(reader) ?? (() => 0);
   const epsilon: [string[], string] =
     architecture.norm === "rms"
-      ? [["rms_norm_eps"], "attention.layer_norm_rms_epsilon"]
+      ? [["rms_norm_eps", "norm_eps", "layer_norm_epsilon"], "attention.layer_norm_rms_epsilon"]
       : [["layer_norm_eps", "layer_norm_epsilon", "norm_eps", "norm_epsilon"], "attention.layer_norm_epsilon"];
   const { activation } = architecture;
   architecture.check?.(reader);
@@ -110,17 +134,22 @@ export function planOf(
   const own = Array.from({ length: layers }, (_, layer) => shapeOf(layer));
   const largest = (key: "head_dim" | "kv_heads" | "feed_forward_size", fallback: () => number): number =>
     own.some((shape) => shape[key] !== undefined) ? Math.max(...own.map((shape) => shape[key] ?? 1)) : fallback();
-  const kv_heads = latent === undefined ? largest("kv_heads", () => keyHeads(reader, architecture, heads)) : 1;
+  const kv_heads =
+    latent === undefined ? largest("kv_heads", () => noHeads ?? keyHeads(reader, architecture, heads)) : 1;
   const head_dim =
     latent === undefined
-      ? largest("head_dim", () =>
-          reader.integer(["head_dim", "attention.key_length"], Math.floor(hidden_size / heads), 1, maxHeadDim),
+      ? largest(
+          "head_dim",
+          () =>
+            noHeads ??
+            reader.integer(["head_dim", "attention.key_length"], Math.floor(hidden_size / heads), 1, maxHeadDim),
         )
       : latent.latent_rotated + latent.latent_size;
   const source = reader.isGguf ? { metadata: files.metadata, tensors: ropeTensors } : reader.source;
-  const hasRope = ropeLayers(source);
+  const isWithoutRope = reader.isGguf && !reader.boolean(["", "rope.scaling.finetuned"], true);
+  const hasRope = noHeads !== undefined || isWithoutRope ? [] : ropeLayers(source);
   const ropes = ropesByKind(source, overrides);
-  const kindOf = (layer: number): ModelLayer["kind"] =>
+  const attentionKind = (layer: number): AttentionKind =>
     window(layer) > 0 && architecture.hasTwoRopes ? "sliding_attention" : "full_attention";
   const temperature = temperatureOf(architecture, () => ropes("full_attention"));
 
@@ -131,8 +160,12 @@ export function planOf(
     heads,
     kv_heads,
     head_dim,
-    feed_forward_size: largest("feed_forward_size", () =>
-      reader.integer([["intermediate_size", "n_inner"], "feed_forward_length"], 4 * hidden_size, 1, MAX_WIDTH),
+    feed_forward_size: largest(
+      "feed_forward_size",
+      () =>
+        noHeads ??
+        architecture.feedForwardSize?.(reader) ??
+        reader.integer([["intermediate_size", "n_inner"], "feed_forward_length"], 4 * hidden_size, 1, MAX_WIDTH),
     ),
     norm: NORMS.indexOf(architecture.norm),
     norm_epsilon,
@@ -157,11 +190,19 @@ export function planOf(
     // transformers' configs have no key for the epsilon of these norms
     latent_norm_epsilon: reader.isGguf ? norm_epsilon : 1e-6,
     ...(architecture.perLayer?.(reader) ?? NO_PER_LAYER),
+    ...NO_RECURRENCE,
+    ...architecture.recurrence?.(reader),
+    gates_attention: architecture.gatesAttention ?? false,
     ...temperature,
+  };
+  const recurrenceOf = (layer: number): WasmLayerConfig["recurrence"] => own[layer]!.recurrence ?? "none";
+  const kindOf = (layer: number): ModelLayer["kind"] => {
+    const recurrence = recurrenceOf(layer);
+    return recurrence === "none" ? attentionKind(layer) : RECURRENT_KINDS[recurrence];
   };
   const modelLayers = Array.from({ length: layers }, (_, layer) => ({
     kind: kindOf(layer),
-    rope: hasRope[layer] ? ropes(kindOf(layer)) : null,
+    rope: hasRope[layer] && recurrenceOf(layer) === "none" ? ropes(attentionKind(layer)) : null,
     window: window(layer),
     hasExperts: experts?.hasExperts(layer) ?? false,
   }));
@@ -184,6 +225,8 @@ export function planOf(
         architecture.temperature === "all" || (architecture.temperature === "without_rope" && !hasRope[layer]),
       has_unit_heads: false,
       gate_deviations: -Infinity,
+      recurrence: "none" as const,
+      has_feed_forward: true,
       ...shape,
     })),
     trainedLength: reader.integer(
@@ -197,7 +240,7 @@ export function planOf(
 function ropesByKind(
   source: object,
   overrides: ModelRopeOverrides = {},
-): (kind: ModelLayer["kind"]) => Readonly<RopeConfig> {
+): (kind: AttentionKind) => Readonly<RopeConfig> {
   return memoizeByKind((kind) => {
     const kindOverrides = overridesOf(kind, overrides);
     return ropeConfig(source, { layer_type: kind, ...(kindOverrides !== undefined && { overrides: kindOverrides }) });
@@ -214,25 +257,26 @@ export function retunedLayers(layers: readonly ModelLayer[], overrides: ModelRop
     const { rope } = layers.find((layer) => layer.kind === kind && layer.rope !== null)!;
     return overrideRopeConfig(rope!, overridesOf(kind, overrides) ?? {});
   });
-  return layers.map((layer) => (layer.rope === null ? layer : { ...layer, rope: ropes(layer.kind) }));
+  return layers.map((layer) => (layer.rope === null ? layer : { ...layer, rope: ropes(layer.kind as AttentionKind) }));
 }
 
 /** RoPE of the full-attention layers, or of the first layer if those have none; null without RoPE. @internal */
 export function ropeOf(layers: readonly ModelLayer[]): Readonly<RopeConfig> | null {
-  return (layers.find(({ kind, rope }) => kind === "full_attention" && rope !== null) ?? layers[0])?.rope ?? null;
+  const withRope = layers.filter(({ rope }) => rope !== null);
+  return (withRope.find(({ kind }) => kind === "full_attention") ?? withRope[0])?.rope ?? null;
 }
 
 /**
  * Overrides without a kind apply to full-attention layers only. Sliding-window layers never see distances beyond their
  * window.
  */
-function overridesOf(kind: ModelLayer["kind"], overrides: ModelRopeOverrides): RopeOverrides | undefined {
+function overridesOf(kind: AttentionKind, overrides: ModelRopeOverrides): RopeOverrides | undefined {
   const byKind = "full_attention" in overrides || "sliding_attention" in overrides;
-  if (byKind) return (overrides as Partial<Record<ModelLayer["kind"], RopeOverrides>>)[kind];
+  if (byKind) return (overrides as Partial<Record<AttentionKind, RopeOverrides>>)[kind];
   return kind === "full_attention" ? (overrides as RopeOverrides) : undefined;
 }
 
-function memoizeByKind(make: (kind: ModelLayer["kind"]) => Readonly<RopeConfig>): typeof make {
+function memoizeByKind(make: (kind: AttentionKind) => Readonly<RopeConfig>): typeof make {
   const known = new Map<string, Readonly<RopeConfig>>();
   return (kind) => {
     let rope = known.get(kind);
@@ -256,7 +300,7 @@ function temperatureOf(
 
 /** The layers that have their own keys and values, which are those of the cache. @internal */
 export function cacheLayers({ shapes }: ModelPlan): number[] {
-  return shapes.flatMap(({ keys_of }, layer) => (keys_of < 0 ? [layer] : []));
+  return shapes.flatMap(({ keys_of, recurrence }, layer) => (keys_of < 0 && recurrence === "none" ? [layer] : []));
 }
 
 /** Heads of keys and values: as many as of queries, or a whole fraction of them. */

@@ -69,12 +69,12 @@ export async function perplexity(
   // losses of the tokens before `measured` are done
   for (let begin = 0, measured = 1; measured < tokens.length; begin += stride) {
     const end = Math.min(begin + window, tokens.length);
-    const cache = core.newCache(cacheSettings, end - begin, layers);
+    const memory = core.newMemory(cacheSettings, { length: end - begin, layers });
     try {
       for (let first = begin; first < end; first += BATCH_TOKENS) {
         signal?.throwIfAborted();
         const last = Math.min(first + BATCH_TOKENS, end);
-        core.forward(cache, tokens.slice(first, last));
+        core.forward(memory, tokens.slice(first, last));
         // token i predicts token i + 1; if windows don't overlap, nothing predicts the first token of a window
         const from = Math.max(first, measured - 1);
         const to = Math.min(last, end - 1);
@@ -83,7 +83,7 @@ export async function perplexity(
         await yielder.yieldIfDue();
       }
     } finally {
-      cache.dispose();
+      memory.dispose();
     }
     measured = stride === window ? end + 1 : end;
   }

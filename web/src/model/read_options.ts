@@ -4,11 +4,11 @@ import { isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { checkOptions, type OptionNames, optionNames } from "../base/options.js";
 import { show } from "../base/show.js";
-import type { ModelLayer, ModelRopeOverrides } from "./model_plan.js";
+import type { AttentionKind, ModelRopeOverrides } from "./model_plan.js";
 import { KV_OPTIONS, MODEL_OPTIONS, type ModelOptions, TOKENIZER_FILES } from "./options.js";
 import { quantizeFormat } from "../files/quantize_formats.js";
 
-const KINDS: OptionNames = optionNames<Record<ModelLayer["kind"], unknown>>("rope", {
+const KINDS: OptionNames = optionNames<Record<AttentionKind, unknown>>("rope", {
   full_attention: true,
   sliding_attention: true,
 });

@@ -21,6 +21,13 @@ export const LAYER_MATRICES = [
   "stream_router",
   "stream_prediction",
   "stream_correction",
+  "attention_gate",
+  "recurrent_in",
+  "recurrent_gate",
+  "recurrent_step",
+  "recurrent_strength",
+  "recurrent_select",
+  "recurrent_out",
 ] as const;
 /** @internal */
 export type MatrixRole = (typeof LAYER_MATRICES)[number];
@@ -62,6 +69,18 @@ export const LAYER_VECTORS = [
   "laurel_norm",
   "stream_norm",
   "stream_scale",
+  "recurrent_in_bias",
+  "recurrent_gate_bias",
+  "recurrent_step_bias",
+  "recurrent_step_offset",
+  "recurrent_out_bias",
+  "convolution",
+  "convolution_bias",
+  "decay",
+  "skip",
+  "recurrent_norm",
+  "decay_log",
+  "attention_gate_bias",
 ] as const;
 /** @internal */
 export type VectorRole = (typeof LAYER_VECTORS)[number];
@@ -82,8 +101,12 @@ export type NormRole =
   | "laurel_norm"
   | "stream_norm";
 
-/** Tensors that store the rows of several matrices. @internal */
-export type FusedRole = "query_key_value" | "gate_up";
+/**
+ * Tensors that store the rows of several matrices. `recurrent_all` has all that a recurrent layer projects from its
+ * input, `recurrent_strength_step` two of them.
+ * @internal
+ */
+export type FusedRole = "query_key_value" | "gate_up" | "recurrent_all" | "recurrent_strength_step";
 
 /** Tensors of experts, and of the expert that every token uses. @internal */
 export type ExpertRole = `${"expert" | "shared"}_${"gate" | "up" | "down" | "gate_up"}`;
@@ -95,7 +118,16 @@ export type ExpertRole = `${"expert" | "shared"}_${"gate" | "up" | "down" | "gat
  */
 export type LayerNames = Partial<
   Record<
-    MatrixRole | NormRole | FusedRole | ExpertRole | WholeName | "query_up" | "key_value_up" | "shared_expert_gate",
+    | MatrixRole
+    | NormRole
+    | FusedRole
+    | ExpertRole
+    | WholeName
+    | "query_up"
+    | "key_value_up"
+    | "shared_expert_gate"
+    | "convolution"
+    | "recurrent_norm",
     string
   >
 >;
@@ -110,7 +142,11 @@ export type WholeName =
   | "expert_gate_up_bias"
   | "expert_gate_bias"
   | "expert_up_bias"
-  | "expert_down_bias";
+  | "expert_down_bias"
+  | "recurrent_step_offset"
+  | "decay"
+  | "decay_log"
+  | "skip";
 
 /** Names of a model's tensors. @internal */
 export interface TensorNames {
@@ -191,6 +227,19 @@ export const GGUF_NAMES: TensorNames = {
     stream_prediction: "altup_predict_coef",
     stream_correction: "altup_correct_coef",
     stream_scale: "altup_correct_scale.weight",
+    recurrent_in: "attn_qkv",
+    recurrent_gate: "attn_gate",
+    recurrent_all: "ssm_in",
+    recurrent_strength_step: "ssm_ba",
+    recurrent_step: "ssm_alpha",
+    recurrent_strength: "ssm_beta",
+    recurrent_select: "ssm_x",
+    recurrent_out: "ssm_out",
+    convolution: "ssm_conv1d",
+    recurrent_norm: "ssm_norm",
+    recurrent_step_offset: "ssm_dt.bias",
+    decay: "ssm_a",
+    skip: "ssm_d",
   },
 };
 

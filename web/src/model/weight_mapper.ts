@@ -50,8 +50,9 @@ export class WeightMapper {
   constructor(files: ModelFiles, plan: ModelPlan) {
     this.files = files;
     this.plan = plan;
-    const { names, ggufNames } = plan.architecture;
-    this.names = plan.reader.isGguf ? { ...GGUF_NAMES, layers: { ...GGUF_NAMES.layers, ...ggufNames } } : names;
+    const { names, ggufNames, ggufFinalNorm: final_norm = GGUF_NAMES.final_norm } = plan.architecture;
+    const gguf = { ...GGUF_NAMES, final_norm, layers: { ...GGUF_NAMES.layers, ...ggufNames } };
+    this.names = plan.reader.isGguf ? gguf : names;
     this.text = textModelNames(files, `${this.names.embedding}.weight`);
   }
 
@@ -141,6 +142,15 @@ export class WeightMapper {
         "tensor is missing; the file is damaged, or is one shard of several",
       );
     return found;
+  }
+
+  /** Stacked experts of newer files have names without `.weight`. */
+  findExpert(stem: string): StoredTensor | undefined {
+    return this.find(`${stem}.weight`) ?? this.find(stem);
+  }
+
+  expertTensor(stem: string): StoredTensor {
+    return this.findExpert(stem) ?? this.tensor(`${stem}.weight`);
   }
 
   bias(stem: string, role: MatrixRole): StoredTensor | undefined {

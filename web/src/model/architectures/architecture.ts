@@ -40,6 +40,21 @@ export interface PerLayerSizes {
   laurel_size: number;
 }
 
+/** Sizes of recurrent layers, under the names of the core (src/transformer/model_config.h). @internal */
+export interface RecurrenceSizes {
+  recurrence_kernel: number;
+  recurrence_inner: number;
+  recurrence_heads: number;
+  recurrence_key_heads: number;
+  recurrence_key_size: number;
+  recurrence_step_rank: number;
+  recurrence_norm_groups: number;
+  recurrence_is_tiled: boolean;
+  recurrence_least_step: number;
+  recurrence_largest_step: number;
+  recurrence_select_epsilon: number;
+}
+
 /** What is different in a layer; the rest is that of the model. @internal */
 export type LayerShape = Partial<Omit<WasmLayerConfig, "window" | "has_experts">>;
 
@@ -102,6 +117,14 @@ export interface Architecture {
   /** Multi-head latent attention. */
   readonly latent?: (reader: ConfigReader) => LatentSizes;
   readonly perLayer?: (reader: ConfigReader) => PerLayerSizes | undefined;
+  /** Whether no layer has attention, and the config no heads. */
+  readonly hasNoAttention?: boolean;
+  /** Inner size of feed-forward blocks, if the config's usual key isn't it. */
+  readonly feedForwardSize?: (reader: ConfigReader) => number | undefined;
+  /** Sizes of the layers whose shape has a `recurrence`. */
+  readonly recurrence?: (reader: ConfigReader) => Partial<RecurrenceSizes>;
+  /** Whether the query tensor has a gate after the query of each head, which multiplies the output of the head. */
+  readonly gatesAttention?: boolean;
   readonly layer?: (reader: ConfigReader) => (layer: number) => LayerShape;
   /** Layers whose queries have the temperature of the config: none by default, those without RoPE, or all. */
   readonly temperature?: "without_rope" | "all";
@@ -116,6 +139,8 @@ export interface Architecture {
   readonly names: TensorNames;
   /** Names of a layer's tensors in GGUF that aren't those of other architectures. */
   readonly ggufNames?: LayerNames;
+  /** The same for the final norm. */
+  readonly ggufFinalNorm?: string;
   /**
    * The order of a fused qkv tensor in transformers format, if it isn't all of q, then k, then v. `head`: q, k, v of
    * head 0, then of head 1, …. `group`: the queries, the key and the value of key head 0, then of key head 1, ….

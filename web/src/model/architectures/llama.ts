@@ -140,7 +140,8 @@ function mixtralExperts(reader: ConfigReader): ExpertConfig | undefined {
   });
 }
 
-function graniteExperts(reader: ConfigReader): ExpertConfig {
+/** @internal */
+export function graniteExperts(reader: ConfigReader): ExpertConfig {
   return readExperts(reader, {
     experts: ["num_local_experts"],
     used: ["num_experts_per_tok"],
@@ -178,7 +179,8 @@ function seedBiases(reader: ConfigReader) {
   ];
 }
 
-function graniteFactors(reader: ConfigReader): Partial<Factors> {
+/** @internal */
+export function graniteFactors(reader: ConfigReader): Partial<Factors> {
   return {
     attention_scale: reader.number(["attention_multiplier", "attention.scale"], NaN),
     embedding_scale: reader.number(["embedding_multiplier", "embedding_scale"], 1),

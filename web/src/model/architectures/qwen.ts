@@ -3,11 +3,12 @@ import type { Architecture, ExpertConfig } from "./architecture.js";
 import type { ConfigReader } from "../config_reader.js";
 import { MAX_WIDTH } from "../limits.js";
 import { slidingWindows } from "../sliding_windows.js";
-import { llamaNames } from "../tensor_names.js";
+import { type LayerNames, llamaNames } from "../tensor_names.js";
 import { biasesIf, llama, PRE_NORMS, QK_NORMS, QKV } from "./common.js";
 import { readExperts } from "./experts.js";
 
-const EXPERT_NAMES = llamaNames({
+/** @internal */
+export const QWEN_EXPERT_NAMES: LayerNames = {
   router: "mlp.gate",
   expert_gate: "mlp.experts.{e}.gate_proj",
   expert_up: "mlp.experts.{e}.up_proj",
@@ -16,7 +17,8 @@ const EXPERT_NAMES = llamaNames({
   shared_up: "mlp.shared_expert.up_proj",
   shared_down: "mlp.shared_expert.down_proj",
   shared_expert_gate: "mlp.shared_expert_gate",
-});
+};
+const EXPERT_NAMES = llamaNames(QWEN_EXPERT_NAMES);
 
 /** Qwen2, Qwen3 and their mixtures. @internal */
 export const QWEN_ROWS: readonly Architecture[] = [
@@ -54,18 +56,22 @@ export const QWEN_ROWS: readonly Architecture[] = [
   },
 ];
 
-function qwenExperts(reader: ConfigReader): ExpertConfig {
+/** @internal */
+export function qwenExperts(reader: ConfigReader): ExpertConfig {
   const isQwen2 = /^qwen2/.test(reader.architecture);
+  const hasShared = isQwen2 || /^qwen3(_?next|_?5)/.test(reader.architecture);
   const step = reader.integer(["decoder_sparse_step", "decoder_sparse_step"], 1);
   const dense = reader.list(["mlp_only_layers", "mlp_only_layers"]) ?? [];
   return readExperts(reader, {
     experts: ["num_experts", "num_local_experts"],
     used: ["num_experts_per_tok"],
     size: ["moe_intermediate_size"],
-    normalizes: [false, !isQwen2],
+    normalizes: [hasShared && !isQwen2, !isQwen2],
     hasExperts: (layer) => !dense.includes(layer) && (layer + 1) % step === 0,
-    ...(isQwen2 && { shared: () => reader.integer(["shared_expert_intermediate_size", ""], 5632, 1, MAX_WIDTH) }),
-    hasSharedExpertGate: isQwen2,
+    ...(hasShared && {
+      shared: () => reader.integer(["shared_expert_intermediate_size", ""], isQwen2 ? 5632 : 512, 1, MAX_WIDTH),
+    }),
+    hasSharedExpertGate: hasShared,
   });
 }
 

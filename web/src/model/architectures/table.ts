@@ -10,6 +10,7 @@ import { GEMMA_ROWS } from "./gemma.js";
 import { GLM_ROWS } from "./glm.js";
 import { GPT_ROWS } from "./gpt.js";
 import { GPT_OSS_ROWS } from "./gpt_oss.js";
+import { HYBRID_ROWS } from "./hybrids.js";
 import { LLAMA4_ROWS } from "./llama4.js";
 import { LLAMA_ROWS } from "./llama.js";
 import { OLMO_ROWS } from "./olmo.js";
@@ -33,6 +34,7 @@ export const ARCHITECTURES: readonly Architecture[] = [
   ...LLAMA4_ROWS,
   ...DEEPSEEK_ROWS,
   ...GEMMA4_ROWS,
+  ...HYBRID_ROWS,
 ];
 
 /** The row of the table for a model. Throws UNSUPPORTED_MODEL for an unknown architecture. @internal */

@@ -5,13 +5,12 @@ const TABLE = "no operation is missing, but it isn't in the table of architectur
 
 /** What is missing, and the names of the architectures: in GGUF, then in config.json where they differ. */
 const MISSING: Readonly<Record<string, string>> = {
-  "recurrent layers (Mamba)": `mamba mamba2 jamba falcon-h1 plamo2 granitehybrid nemotron_h nemotron_h_moe
-    falcon_mamba falcon_h1 bamba zamba zamba2 granitemoehybrid`,
-  "recurrent layers (linear attention)": `qwen3next qwen35 qwen35moe qwen4exp kimi-linear kimi-k3 bailingmoe3 glm5-next
-    minimax-01 qwen3_next qwen3_5 qwen3_5_text qwen3_5_moe kimi_linear bailing_hybrid minimax MiniMaxText01 olmo_hybrid
+  "recurrent layers (Mamba)": `jamba falcon-h1 plamo2 nemotron_h nemotron_h_moe
+    falcon_h1 bamba zamba zamba2`,
+  "recurrent layers (linear attention)": `qwen4exp kimi-linear kimi-k3 bailingmoe3 glm5-next
+    minimax-01 kimi_linear bailing_hybrid minimax MiniMaxText01 olmo_hybrid
     recurrent_gemma`,
   "recurrent layers (RWKV)": "rwkv6 rwkv6qwen2 rwkv7 arwkv7 rwkv rwkv5",
-  "convolutions in its layers": "lfm2 lfm2moe lfm2_moe",
   "it has no RoPE; its positions are learned or slopes (ALiBi)": `gpt2 starcoder mpt refact bloom jais jina-bert-v2 gpt_neo
     gpt_bigcode opt`,
   "it encodes text and generates none": `bert modern-bert nomic-bert nomic-bert-moe neo-bert jina-bert-v3 eurobert

@@ -1,12 +1,13 @@
-// The bytes that Session.save() returns: tokens and RoPE as JSON, then the image of the KV cache.
+// The bytes that Session.save() returns: tokens and RoPE as JSON, then the image of the KV cache, then that of the
+// states of recurrent layers, if the model has any.
 import { count, savedBytes } from "../../base/checks.js";
 import { crc32 } from "../../base/crc32.js";
 import { RopewalkError, fail } from "../../base/errors.js";
-import type { KvCacheCore } from "../../cache/core.js";
 import { restore } from "../../cache/image.js";
 import { positionsOf } from "../../cache/read.js";
 import { finishedConfig } from "../../config/finished_config.js";
 import type { RopeConfig } from "../../config/types.js";
+import type { TextMemory } from "../text_memory.js";
 
 /** The saved state of a session besides its keys and values. @internal */
 export interface SavedSession {
@@ -17,20 +18,27 @@ export interface SavedSession {
   readonly ropes: readonly Readonly<RopeConfig>[];
 }
 
-// Layout: "RWSN", version, byte length and CRC-32 of the JSON, the JSON, and the image of the cache, which has its own
-// version and checksum.
+/** What follows the JSON: the image of the cache, and that of the states, which is empty without recurrent layers. @internal */
+export interface SavedImages {
+  readonly cache: Uint8Array;
+  readonly states: Uint8Array;
+}
+
+// Layout: "RWSN", version, byte length and CRC-32 of the JSON, byte length of the states, the JSON, and the images of
+// the cache and of the states, which have their own versions and checksums.
 const MAGIC = 0x4e535752;
-const VERSION = 2;
-const HEADER_BYTES = 16;
+const VERSION = 3;
+const HEADER_BYTES = 20;
 
 /** @internal */
-export function writeSession(saved: SavedSession, cache: Uint8Array): Uint8Array {
+export function writeSession(saved: SavedSession, cache: Uint8Array, states: Uint8Array): Uint8Array {
   const json = new TextEncoder().encode(JSON.stringify(saved));
-  const bytes = new Uint8Array(HEADER_BYTES + json.length + cache.length);
+  const bytes = new Uint8Array(HEADER_BYTES + json.length + cache.length + states.length);
   const view = new DataView(bytes.buffer);
-  [MAGIC, VERSION, json.length, crc32(json)].forEach((word, i) => view.setUint32(4 * i, word, true));
+  [MAGIC, VERSION, json.length, crc32(json), states.length].forEach((word, i) => view.setUint32(4 * i, word, true));
   bytes.set(json, HEADER_BYTES);
   bytes.set(cache, HEADER_BYTES + json.length);
+  bytes.set(states, HEADER_BYTES + json.length + cache.length);
   return bytes;
 }
 
@@ -45,7 +53,7 @@ export interface SavedFor {
 export function readSession(
   given: unknown,
   { fingerprint, vocabularySize, ropeGroups }: SavedFor,
-): SavedSession & { cache: Uint8Array } {
+): SavedSession & { images: SavedImages } {
   const bytes = savedBytes(given);
   if (bytes.length < HEADER_BYTES) reject("must be bytes that save() returned");
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -55,7 +63,8 @@ export function readSession(
       `have format version ${view.getUint32(4, true)}; this package reads version ${VERSION}: save the session again`,
     );
   const end = HEADER_BYTES + view.getUint32(8, true);
-  if (end > bytes.length) reject("are truncated");
+  const states = bytes.length - view.getUint32(16, true);
+  if (end > states) reject("are truncated");
   const json = bytes.slice(HEADER_BYTES, end);
   const saved = crc32(json) === view.getUint32(12, true) ? parse(json) : undefined;
   if (saved === undefined) return reject("are damaged");
@@ -66,25 +75,29 @@ export function readSession(
       `have ${count(saved.ropes.length, "RoPE")}, but this model's layers use ${ropeGroups}; load it with the option \`rope\` as it was when they were saved`,
     );
   if (!saved.tokens.every((token) => token < vocabularySize)) reject("have tokens that this model doesn't have");
-  return { ...saved, cache: bytes.subarray(end) };
+  return { ...saved, images: { cache: bytes.subarray(end, states), states: bytes.subarray(states) } };
 }
 
 /**
- * Restores the image of an empty session's cache, and checks that it has the keys and values of `tokens` tokens at
- * positions 0, 1, 2 and so on.
+ * Restores the images of an empty session's memory, and checks that it has the keys and values of `tokens` tokens at
+ * positions 0, 1, 2 and so on, and states that have seen them.
  * @param setRopes - sets the saved RoPE of each group
  * @throws {@link RopewalkError} INVALID_BYTES, OUT_OF_MEMORY
  * @internal
  */
-export function restoreCache(cache: KvCacheCore, tokens: number, setRopes: () => void, image: Uint8Array): void {
+export function restoreMemory(memory: TextMemory, tokens: number, setRopes: () => void, images: SavedImages): void {
+  const { cache } = memory;
   try {
     setRopes();
-    restore(cache, image, 0);
+    restore(cache, images.cache, 0);
+    if (memory.hasStates || images.states.length > 0) memory.restoreStates(images.states);
   } catch (error) {
     if (!(error instanceof RopewalkError) || error.code === "OUT_OF_MEMORY" || error.code === "INVALID_BYTES")
       throw error;
     fail("INVALID_BYTES", "bytes", `don't fit this model: ${error.message}`, { cause: error });
   }
+  if ((memory.stateTokens ?? tokens) !== tokens) reject(`have ${tokens} tokens, but states of another number`);
+  if (cache.layers.length === 0) return;
   const { module } = cache.heap;
   const written = cache.layers.map((_, layer) => module.kv_written(cache.address, layer, 0));
   if ([cache.tokens(0), ...written].some((length) => length !== tokens))

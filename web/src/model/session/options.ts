@@ -1,6 +1,7 @@
 // The options of sessions: their types, and their names, which the Worker's client checks before it sends a call.
-import { type OptionNames, optionNames } from "../../base/options.js";
-import type { ModelLayer } from "../model_plan.js";
+import { wholeNumber } from "../../base/checks.js";
+import { checkOptions, type OptionNames, optionNames } from "../../base/options.js";
+import type { AttentionKind } from "../model_plan.js";
 
 /** Options of a session. */
 export interface SessionOptions {
@@ -9,6 +10,51 @@ export interface SessionOptions {
    * "extend"` can change it.
    */
   contextLength?: number;
+  /**
+   * When copies of the states of recurrent layers are kept, to which `rewind()` can go back. It reads the tokens after
+   * the nearest one again. A model without such layers can go back to every token, and needs none.
+   */
+  checkpoints?: {
+    /** Tokens between two checkpoints, from 1. Each `append()` also makes one. Default: 512. */
+    spacing?: number;
+    /** The most that are kept, 0 to 1024. Then the oldest is dropped. Default: 8. */
+    count?: number;
+  };
+}
+
+/** Options of `session.extend()`. */
+export interface ExtendOptions {
+  /** New maximum number of tokens. Default: the double. */
+  contextLength?: number;
+}
+
+/** Options of `model.generate()`. */
+export interface ModelGenerateOptions extends GenerateOptions {
+  /** Maximum number of tokens, as in {@link SessionOptions.contextLength}. */
+  contextLength?: number;
+}
+
+/** @internal */
+export interface CheckpointSettings {
+  readonly spacing: number;
+  readonly count: number;
+}
+
+/** Checkpoints that a session keeps unless its options say otherwise. @internal */
+export const DEFAULT_CHECKPOINTS = 8;
+
+const CHECKPOINT_OPTIONS = optionNames<NonNullable<SessionOptions["checkpoints"]>>("session()", {
+  spacing: true,
+  count: true,
+});
+
+/** Throws INVALID_ARGUMENT, UNKNOWN_KEY. @internal */
+export function readCheckpoints(given: SessionOptions["checkpoints"]): CheckpointSettings {
+  const { spacing = 512, count = DEFAULT_CHECKPOINTS } = checkOptions(given, CHECKPOINT_OPTIONS, "checkpoints");
+  return {
+    spacing: wholeNumber(spacing, 1, 2 ** 24, "checkpoints.spacing"),
+    count: wholeNumber(count, 0, 1024, "checkpoints.count"),
+  };
 }
 
 /** Options of `session.append()`. */
@@ -33,7 +79,7 @@ export interface ShiftSessionOptions {
 /** Options of `session.retune()`. */
 export interface RetuneSessionOptions {
   /** Kind of the layers to change. Default: `full_attention`. */
-  kind?: ModelLayer["kind"];
+  kind?: AttentionKind;
   /** New maximum number of tokens, 1 to 2^24. Default: the same as before. */
   contextLength?: number;
 }
@@ -117,11 +163,17 @@ const GENERATE = {
 } as const;
 
 /** @internal */
-export const SESSION_OPTIONS: OptionNames = optionNames<SessionOptions>("session()", { contextLength: true });
+export const SESSION_OPTIONS: OptionNames = optionNames<SessionOptions>("session()", {
+  contextLength: true,
+  checkpoints: true,
+});
 /** @internal */
-export const FORK_OPTIONS: OptionNames = optionNames<SessionOptions>("fork()", { contextLength: true });
+export const FORK_OPTIONS: OptionNames = optionNames<SessionOptions>("fork()", {
+  contextLength: true,
+  checkpoints: true,
+});
 /** @internal */
-export const EXTEND_OPTIONS: OptionNames = optionNames<SessionOptions>("extend()", { contextLength: true });
+export const EXTEND_OPTIONS: OptionNames = optionNames<ExtendOptions>("extend()", { contextLength: true });
 /** @internal */
 export const APPEND_OPTIONS: OptionNames = optionNames<SessionAppendOptions>("append()", {
   signal: true,
@@ -130,7 +182,7 @@ export const APPEND_OPTIONS: OptionNames = optionNames<SessionAppendOptions>("ap
 /** @internal */
 export const GENERATE_OPTIONS: OptionNames = optionNames<GenerateOptions>("generate()", GENERATE);
 /** @internal */
-export const MODEL_GENERATE_OPTIONS: OptionNames = optionNames<GenerateOptions & SessionOptions>("generate()", {
+export const MODEL_GENERATE_OPTIONS: OptionNames = optionNames<ModelGenerateOptions>("generate()", {
   ...GENERATE,
   contextLength: true,
 });

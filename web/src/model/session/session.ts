@@ -14,9 +14,12 @@ import { tokenIds } from "../../base/lists.js";
 import type { CacheSettings, ModelCore } from "../model_core.js";
 import {
   APPEND_OPTIONS,
+  type CheckpointSettings,
+  type ExtendOptions,
   EXTEND_OPTIONS,
   FORK_OPTIONS,
   type GenerateOptions,
+  readCheckpoints,
   RETUNE_OPTIONS,
   type RetuneSessionOptions,
   type SamplingOptions,
@@ -47,6 +50,7 @@ export class Session implements Disposable {
   readonly #tokenizer: Tokenizer;
   /** Sampling defaults from the model's files. */
   readonly #sampling: SamplingOptions;
+  readonly #checkpoints: CheckpointSettings;
 
   /** @internal */
   constructor(
@@ -55,13 +59,15 @@ export class Session implements Disposable {
     cacheSettings: CacheSettings,
     contextLength: number,
     sampling: SamplingOptions,
+    checkpoints: CheckpointSettings,
   ) {
-    const text = new SessionText(core, cacheSettings, contextLength);
+    const text = new SessionText(core, cacheSettings, contextLength, checkpoints);
     this.#text = text;
     this.#queue = new CallQueue(() => text.checkAlive());
     this.#cacheSettings = cacheSettings;
     this.#tokenizer = tokenizer;
     this.#sampling = sampling;
+    this.#checkpoints = checkpoints;
   }
 
   /** Token ids, oldest first. A frozen array, which later calls don't change. */
@@ -79,7 +85,7 @@ export class Session implements Disposable {
     return this.#text.contextLength;
   }
 
-  /** Bytes of wasm memory that the keys and values use now. */
+  /** Bytes of wasm memory that the keys, values and states of recurrent layers use now. */
   get bytes(): number {
     return this.#text.bytes;
   }
@@ -118,6 +124,7 @@ export class Session implements Disposable {
         );
       }
       await text.append(tokens, { ...(signal && { signal }), ...(onProgress && { onProgress }) });
+      text.keepCheckpoint();
     });
   }
 
@@ -212,7 +219,8 @@ export class Session implements Disposable {
   }
 
   /**
-   * Removes all tokens after the first `length`.
+   * Removes all tokens after the first `length`. A model with recurrent layers goes back to the nearest checkpoint before
+   * that ({@link SessionOptions.checkpoints}), and reads the tokens after it again.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
    */
   rewind(length: number): void {
@@ -222,7 +230,7 @@ export class Session implements Disposable {
   /**
    * Removes `discard` tokens after the first `keep` and moves the rest down, which makes room for more. The keys of
    * moved tokens are re-rotated to their new positions exactly. Their values aren't recomputed, so they still reflect
-   * the removed tokens.
+   * the removed tokens. So do the states of recurrent layers, which have seen them.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, UNKNOWN_KEY, INVALID_POSITION, DISPOSED, OUT_OF_MEMORY.
    */
   shift(options: ShiftSessionOptions): void {
@@ -231,7 +239,8 @@ export class Session implements Disposable {
   }
 
   /**
-   * Changes the RoPE. Cached keys are re-rotated, so the text isn't read again.
+   * Changes the RoPE. Cached keys are re-rotated, so the text isn't read again. Recurrent layers have no RoPE, and their
+   * states stay.
    * @param overrides - as in `rw.model()`
    * @throws {@link RopewalkError} as `ropeConfig()`; INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
    */
@@ -257,25 +266,28 @@ export class Session implements Disposable {
    * @throws {@link RopewalkError} UNSUPPORTED_MODEL (YaRN can't replace the model's scaling), and as {@link
    * Session.retune}.
    */
-  extend(options?: SessionOptions): void {
+  extend(options?: ExtendOptions): void {
     const { contextLength } = checkOptions(options, EXTEND_OPTIONS);
     this.#queue.now("extend", "change", () => this.#extend(contextLength));
   }
 
   /**
-   * Creates an independent session with the same tokens, keys, values and RoPE.
-   * @param options - default: the context length of this session
+   * Creates an independent session with the same tokens, keys, values, states and RoPE. They share the checkpoints of
+   * recurrent layers.
+   * @param options - default: those of this session
    * @throws {@link RopewalkError} INVALID_ARGUMENT, UNKNOWN_KEY, CACHE_FULL (more tokens than the context length),
    * OUT_OF_MEMORY, DISPOSED.
    */
   fork(options?: SessionOptions): Session {
-    const { contextLength: given } = checkOptions(options, FORK_OPTIONS);
+    const { contextLength: given, checkpoints: givenCheckpoints } = checkOptions(options, FORK_OPTIONS);
     const { core, contextLength: own } = this.#text;
     const contextLength = checkContext(given ?? own);
+    const checkpoints = givenCheckpoints === undefined ? this.#checkpoints : readCheckpoints(givenCheckpoints);
     const bytes = this.#queue.now("fork", "read", () => this.#text.save());
-    const copy = new Session(core, this.#tokenizer, this.#cacheSettings, contextLength, this.#sampling);
+    const copy = new Session(core, this.#tokenizer, this.#cacheSettings, contextLength, this.#sampling, checkpoints);
     try {
       copy.restore(bytes);
+      copy.#text.shareCheckpoints(this.#text);
       return copy;
     } catch (error) {
       copy.dispose();
@@ -285,8 +297,8 @@ export class Session implements Disposable {
 
   /**
    * Returns bytes that {@link Session.restore} reads, also in another page or process with the same model file. They
-   * contain tokens, keys, values, RoPE and a fingerprint of the model, with a version and a checksum. They don't contain
-   * the context length.
+   * contain tokens, keys, values, the states of recurrent layers, RoPE and a fingerprint of the model, with a version and
+   * a checksum. They don't contain the context length or checkpoints.
    * @throws {@link RopewalkError} INVALID_ARGUMENT (a call runs), OUT_OF_MEMORY, DISPOSED.
    */
   save(): Uint8Array {
@@ -302,7 +314,7 @@ export class Session implements Disposable {
   restore(bytes: Uint8Array): void {
     const text = this.#text;
     this.#queue.now("restore", "change", () => {
-      const { cache, ...saved } = readSession(bytes, {
+      const { images, ...saved } = readSession(bytes, {
         fingerprint: text.core.fingerprint,
         vocabularySize: text.core.vocabularySize,
         ropeGroups: text.ropeGroups,
@@ -315,7 +327,7 @@ export class Session implements Disposable {
           `have ${count(length, "token")}, but the context length is ${text.contextLength}; use a session with a larger contextLength`,
         );
       }
-      text.restore(saved, cache);
+      text.restore(saved, images);
     });
   }
 

@@ -11,9 +11,10 @@ import { Owned } from "../../memory/owned.js";
 import { EventLoopYielder } from "../event_loop.js";
 import { usesLongFactors, withLongFactors } from "../long_rope.js";
 import { BATCH_TOKENS, type CacheSettings, type ModelCore } from "../model_core.js";
-import { cacheLayers, type ModelLayer } from "../model_plan.js";
-import type { SessionAppendOptions } from "./options.js";
-import { restoreCache, type SavedSession, writeSession } from "./image.js";
+import { type AttentionKind, cacheLayers, type ModelPlan } from "../model_plan.js";
+import type { CheckpointSettings, SessionAppendOptions } from "./options.js";
+import { restoreMemory, type SavedImages, type SavedSession, writeSession } from "./image.js";
+import type { TextMemory } from "../text_memory.js";
 
 /** The longest context of a session, in tokens. */
 const LONGEST_CONTEXT = 2 ** 24;
@@ -24,7 +25,7 @@ export class SessionText {
   readonly core: ModelCore;
   readonly #cacheSettings: CacheSettings;
   readonly #logits: Owned;
-  #cache: KvCacheCore;
+  #memory: TextMemory;
   #tokens: number[] = [];
   /** What {@link tokens} returned, until the tokens change. */
   #shownTokens: readonly number[] | undefined;
@@ -35,20 +36,28 @@ export class SessionText {
   #ropes: Readonly<RopeConfig>[];
   #hasFreshLogits = false; // whether #logits follow the last token
   #hidden: Float32Array | undefined;
+  readonly #checkpoints: CheckpointSettings;
+  /** Length at the last checkpoint, or before it if there is none. */
+  #checkpointLength = 0;
 
-  constructor(core: ModelCore, cacheSettings: CacheSettings, contextLength: number) {
+  constructor(core: ModelCore, cacheSettings: CacheSettings, contextLength: number, checkpoints: CheckpointSettings) {
     this.core = core;
     this.#cacheSettings = cacheSettings;
+    this.#checkpoints = checkpoints;
     this.contextLength = contextLength;
-    this.#cache = core.newCache(cacheSettings);
+    this.#memory = core.newMemory(cacheSettings, { checkpoints: checkpoints.count });
     this.#ropes = this.#cache.groups.map(({ config }) => config);
     try {
       const address = core.heap.allocate(core.vocabularySize * 4);
       this.#logits = new Owned(core.heap, address, "session", freeLogits, "model.session()");
     } catch (error) {
-      this.#cache.dispose();
+      this.#memory.dispose();
       throw error;
     }
+  }
+
+  get #cache(): KvCacheCore {
+    return this.#memory.cache;
   }
 
   /** Throws DISPOSED if the session or the model is disposed. */
@@ -72,10 +81,10 @@ export class SessionText {
     return this.#tokens.slice(Math.max(0, this.length - count));
   }
 
-  /** Bytes of wasm memory that the keys and values use now. */
+  /** Bytes of wasm memory that the keys, values and states use now. */
   get bytes(): number {
     this.#logits.check();
-    return this.core.heap.module.kv_bytes(this.#cache.address);
+    return this.#memory.bytes;
   }
 
   /** RoPE of the full-attention layers, or of the sliding-window layers if those have none; null without RoPE. */
@@ -84,7 +93,7 @@ export class SessionText {
   }
 
   /** The group of the layers of a kind; undefined if they have no RoPE. */
-  groupOf(kind: ModelLayer["kind"]): number | undefined {
+  groupOf(kind: AttentionKind): number | undefined {
     const { plan } = this.core;
     const own = cacheLayers(plan).map((index) => plan.layers[index]!);
     const layer = own.findIndex((candidate) => candidate.kind === kind && candidate.rope !== null);
@@ -121,6 +130,7 @@ export class SessionText {
 
   /** As Session.attention(). */
   attention(layer: number): Float32Array[] {
+    checkAttends(this.core.plan, layer);
     if (!this.core.hasRead(this.#cache)) this.#changed(); // the model has read another text since
     this.freshLogits();
     return this.core.attention(this.#cache, layer, this.length);
@@ -130,6 +140,7 @@ export class SessionText {
   keys(layer: number): Float32Array[] {
     const { plan } = this.core;
     const { keys_of } = plan.shapes[layer]!;
+    checkAttends(plan, layer);
     const index = cacheLayers(plan).indexOf(keys_of < 0 ? layer : keys_of);
     const { k } = read(this.#cache, { layer: index });
     const { kvHeads, headDim } = this.#cache.layers[index]!;
@@ -164,17 +175,39 @@ export class SessionText {
     signal?.throwIfAborted();
   }
 
+  /**
+   * Removes all tokens after the first `length`. With recurrent layers, goes back to the last known state before them,
+   * and reads the tokens from there on again.
+   */
   rewind(length: number): void {
-    const { heap } = this.core;
-    heap.check(heap.module.kv_truncate(this.#cache.address, 0, length));
-    this.#tokens.length = length;
+    const known = this.#memory.rewind(length);
+    const again = Int32Array.from(this.#tokens.slice(known, length));
+    this.#tokens.length = known;
+    this.#checkpointLength = Math.min(this.#checkpointLength, known);
     this.#changed();
+    for (let first = 0; first < again.length; first += BATCH_TOKENS)
+      this.#forward(again.slice(first, first + BATCH_TOKENS), false);
   }
 
   shift(keep: number, discard: number): void {
-    shiftCache(this.#cache, { keep, discard });
+    if (keep + discard === this.length) return this.rewind(keep); // nothing moves
+    if (this.#cache.layers.length > 0) shiftCache(this.#cache, { keep, discard });
+    this.#memory.shiftStates(keep, discard);
     this.#tokens.splice(keep, discard);
+    this.#checkpointLength = Math.min(this.#checkpointLength, this.length);
     this.#changed();
+  }
+
+  /** Lets rewind() return to this length without reading tokens again. */
+  keepCheckpoint(): void {
+    this.#memory.keepCheckpoint();
+    this.#checkpointLength = this.length;
+  }
+
+  /** Takes over the checkpoints of a text with the same tokens. */
+  shareCheckpoints(other: SessionText): void {
+    this.#memory.shareCheckpoints(other.#memory);
+    this.#checkpointLength = Math.min(other.#checkpointLength, this.length);
   }
 
   /** Sets the RoPE of a group of layers. */
@@ -186,28 +219,31 @@ export class SessionText {
 
   save(): Uint8Array {
     const cache = saveCache(this.#cache, 0);
-    return writeSession({ model: this.core.fingerprint, tokens: this.#tokens, ropes: this.#ropes }, cache);
+    const states = this.#memory.saveStates();
+    return writeSession({ model: this.core.fingerprint, tokens: this.#tokens, ropes: this.#ropes }, cache, states);
   }
 
-  /** Builds a new cache, and only then replaces the old one. */
-  restore({ tokens, ropes }: SavedSession, image: Uint8Array): void {
-    const cache = this.core.newCache(this.#cacheSettings);
+  /** Builds a new memory, and only then replaces the old one. */
+  restore({ tokens, ropes }: SavedSession, images: SavedImages): void {
+    const memory = this.core.newMemory(this.#cacheSettings, { checkpoints: this.#checkpoints.count });
     try {
-      const setRopes = (): void => ropes.forEach((rope, group) => this.#setRope(cache, group, rope, tokens.length));
-      restoreCache(cache, tokens.length, setRopes, image);
+      const setRopes = (): void =>
+        ropes.forEach((rope, group) => this.#setRope(memory.cache, group, rope, tokens.length));
+      restoreMemory(memory, tokens.length, setRopes, images);
     } catch (error) {
-      cache.dispose();
+      memory.dispose();
       throw error;
     }
-    this.#cache.dispose();
-    this.#cache = cache;
+    this.#memory.dispose();
+    this.#memory = memory;
+    this.#checkpointLength = 0;
     this.#tokens = tokens.slice();
     this.#ropes = ropes.slice();
     this.#changed();
   }
 
   dispose(): void {
-    this.#cache.dispose();
+    this.#memory.dispose();
     this.#logits.dispose();
   }
 
@@ -229,9 +265,10 @@ export class SessionText {
    */
   #forward(tokens: Int32Array, isLast = true): void {
     const { core } = this;
-    core.forward(this.#cache, tokens);
+    core.forward(this.#memory, tokens);
     for (const token of tokens) this.#tokens.push(token);
     this.#changed();
+    if (this.length - this.#checkpointLength >= this.#checkpoints.spacing) this.keepCheckpoint();
     if (!isLast) return;
     core.writeLogits(tokens.length - 1, this.#logits.address);
     this.#hidden = core.hidden(tokens.length - 1);
@@ -242,6 +279,13 @@ export class SessionText {
 /** Throws INVALID_ARGUMENT for an invalid context length. @internal */
 export function checkContext(length: unknown, least = 1): number {
   return wholeNumber(length, least, LONGEST_CONTEXT, "contextLength");
+}
+
+/** Throws INVALID_ARGUMENT for a layer without attention. */
+function checkAttends(plan: ModelPlan, layer: number): void {
+  const { kind } = plan.layers[layer]!;
+  if (plan.shapes[layer]!.recurrence !== "none")
+    fail("INVALID_ARGUMENT", "layer", `layer ${layer} is a ${kind} layer, which has no keys; see model.info.layers`);
 }
 
 function freeLogits(heap: Heap, address: number): void {

@@ -1,0 +1,236 @@
+#include "transformer/recurrent_mixer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/float_math.h"
+#include "base/thread_pool.h"
+#include "recurrence/causal_convolution.h"
+#include "recurrence/selective_scan.h"
+#include "recurrence/state_scan.h"
+#include "transformer/activation.h"
+#include "transformer/row_work.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr float kKeyEpsilon = 1e-6f;  // of the norm of keys and queries in the delta rule: a constant in transformers
+
+// Divides by the Euclidean norm, and multiplies by `scale`. Sums are f64, as in normalize.h.
+void normalize_key(const float* x, int size, float scale, float* out) {
+  double squares = 0;
+  for (int i = 0; i < size; ++i) squares += static_cast<double>(x[i]) * x[i];
+  const float factor = static_cast<float>(scale / std::sqrt(squares + kKeyEpsilon));
+  for (int i = 0; i < size; ++i) out[i] = x[i] * factor;
+}
+
+void divide_by_rms(float* x, int size, float epsilon) {
+  double squares = 0;
+  for (int i = 0; i < size; ++i) squares += static_cast<double>(x[i]) * x[i];
+  const float factor = static_cast<float>(1 / std::sqrt(squares / size + epsilon));
+  for (int i = 0; i < size; ++i) x[i] *= factor;
+}
+
+}  // namespace
+
+bool RecurrentMixer::allocate(const ModelConfig& config, int count) {
+  count_ = count;
+  const RecurrenceConfig& c = config.recurrence;
+  const auto rows = [count](int size) { return static_cast<std::uint64_t>(count) * size; };
+  const int channels = c.channels(Recurrence::delta);  // the most
+  return projected_.resize(rows(std::max(3 * c.inner, channels))) && convolved_.resize(rows(channels)) && gate_.resize(rows(c.inner)) &&
+         mixed_.resize(rows(c.inner)) && steps_.resize(rows(c.step_rank > 0 ? c.inner : c.heads)) && strengths_.resize(rows(c.heads)) &&
+         keys_.resize(rows(c.key_heads * padded_keys(c.key_size))) && queries_.resize(rows(c.key_heads * padded_keys(c.key_size))) &&
+         selected_.resize(rows(c.step_rank + 2 * c.key_size));
+}
+
+void RecurrentMixer::run(const Projector& multiply, const ModelConfig& config, Recurrence kind, const LayerWeights& w, const float* input,
+                         const float* from, float* to, float* out) {
+  const Call call = {multiply, config, config.recurrence, kind, w, from, to};
+  input_.set(input, config.hidden_size, count_, config.hidden_size);
+  switch (kind) {
+    case Recurrence::none: return;
+    case Recurrence::convolution: convolve_gated(call); break;
+    case Recurrence::delta:
+    case Recurrence::mamba2: scan_heads(call); break;
+    case Recurrence::mamba: scan_channels(call); break;
+  }
+  inner_.set(mixed_.data(), call.sizes.inner, count_, call.sizes.inner);
+  multiply(Stage::attention_output, inner_,
+           {{&w[LayerMatrix::recurrent_out], w[LayerVector::recurrent_out_bias], out, config.hidden_size}});
+}
+
+void RecurrentMixer::convolve_gated(const Call& call) {
+  const LayerWeights& w = call.weights;
+  const int size = call.sizes.inner;
+  call.multiply(Stage::query_key_value, input_,
+                {{&w[LayerMatrix::recurrent_in], w[LayerVector::recurrent_in_bias], projected_.data(), 3 * size}});
+  const StageTimer timer(Stage::attention);
+  each_in_parallel(count_, kRowWork * size, [&](int t) {
+    const float* row = projected_.data() + elements(t, 3 * size);
+    float* product = gate_.data() + elements(t, size);
+    for (int i = 0; i < size; ++i) product[i] = row[i] * row[2 * size + i];
+  });
+  const Convolution convolution = {call.sizes.kernel, size, w[LayerVector::convolution], w[LayerVector::convolution_bias]};
+  convolve(convolution, gate_.data(), count_, call.from, call.to, mixed_.data());
+  each_in_parallel(count_, kRowWork * size, [&](int t) {
+    const float* gate = projected_.data() + elements(t, 3 * size) + size;
+    float* row = mixed_.data() + elements(t, size);
+    for (int i = 0; i < size; ++i) row[i] *= gate[i];
+  });
+}
+
+void RecurrentMixer::scan_heads(const Call& call) {
+  const LayerWeights& w = call.weights;
+  const RecurrenceConfig& c = call.sizes;
+  const bool is_delta = call.kind == Recurrence::delta;
+  const Product in = {&w[LayerMatrix::recurrent_in], w[LayerVector::recurrent_in_bias], projected_.data(), c.channels(call.kind)};
+  const Product gate = {&w[LayerMatrix::recurrent_gate], w[LayerVector::recurrent_gate_bias], gate_.data(), c.inner};
+  const Product step = {&w[LayerMatrix::recurrent_step], w[LayerVector::recurrent_step_bias], steps_.data(), c.heads};
+  if (is_delta) {
+    const Product strength = {&w[LayerMatrix::recurrent_strength], nullptr, strengths_.data(), c.heads};
+    call.multiply(Stage::query_key_value, input_, {in, gate, step, strength});
+  } else {
+    call.multiply(Stage::query_key_value, input_, {in, gate, step});
+  }
+  convolve_projected(call);
+  split_keys(call);
+  compute_steps(call);
+
+  const StageTimer timer(Stage::attention);
+  const int channels = c.channels(call.kind), values = c.value_size();
+  const float* value_rows = convolved_.data() + (is_delta ? 2 * c.key_heads * c.key_size : 0);
+  const StateScan scan = {count_,       c.heads,         c.key_heads, c.key_size, values,        is_delta,         c.is_tiled,
+                          keys_.data(), queries_.data(), value_rows,  channels,   steps_.data(), strengths_.data()};
+  scan_states(scan, state_after_convolution(call, call.from), state_after_convolution(call, call.to), mixed_.data());
+  if (const float* skip = w[LayerVector::skip]; skip != nullptr) {
+    each_in_parallel(count_, kRowWork * c.inner, [&](int t) {
+      const float* value = value_rows + elements(t, channels);
+      float* row = mixed_.data() + elements(t, c.inner);
+      for (int i = 0; i < c.inner; ++i) row[i] += skip[i / values] * value[i];
+    });
+  }
+  normalize_gated(call);
+}
+
+void RecurrentMixer::convolve_projected(const Call& call) {
+  const LayerWeights& w = call.weights;
+  const int channels = call.sizes.channels(call.kind);
+  const StageTimer timer(Stage::attention);
+  const Convolution convolution = {call.sizes.kernel, channels, w[LayerVector::convolution], w[LayerVector::convolution_bias]};
+  convolve(convolution, projected_.data(), count_, call.from, call.to, convolved_.data());
+  each_in_parallel(count_, kActivationWork * channels,
+                   [&](int t) { activate(Activation::silu, convolved_.data() + elements(t, channels), channels); });
+}
+
+void RecurrentMixer::split_keys(const Call& call) {
+  const RecurrenceConfig& c = call.sizes;
+  const bool is_delta = call.kind == Recurrence::delta;
+  const int channels = c.channels(call.kind), padded = padded_keys(c.key_size), all = c.key_heads * c.key_size;
+  const float scale = static_cast<float>(1 / std::sqrt(static_cast<double>(c.key_size)));
+  const StageTimer timer(Stage::norm);
+  each_in_parallel(count_, kRowWork * 2 * all, [&](int t) {
+    const float* row = convolved_.data() + elements(t, channels);
+    // the delta rule has [q | k | v], Mamba-2 [u | B | C] with keys B and queries C
+    const float* queries = is_delta ? row : row + c.inner + all;
+    const float* keys = is_delta ? row + all : row + c.inner;
+    for (int head = 0; head < c.key_heads; ++head) {
+      const std::ptrdiff_t at = elements(t * c.key_heads + head, padded);
+      float *key = keys_.data() + at, *query = queries_.data() + at;
+      if (is_delta) {
+        normalize_key(keys + head * c.key_size, c.key_size, 1, key);
+        normalize_key(queries + head * c.key_size, c.key_size, scale, query);
+      } else {
+        std::copy_n(keys + head * c.key_size, c.key_size, key);
+        std::copy_n(queries + head * c.key_size, c.key_size, query);
+      }
+      std::fill(key + c.key_size, key + padded, 0.0f);
+      std::fill(query + c.key_size, query + padded, 0.0f);
+    }
+  });
+}
+
+void RecurrentMixer::compute_steps(const Call& call) {
+  const RecurrenceConfig& c = call.sizes;
+  const float *offset = call.weights[LayerVector::recurrent_step_offset], *decay = call.weights[LayerVector::decay];
+  const bool is_delta = call.kind == Recurrence::delta;
+  for (int t = 0; t < count_; ++t) {
+    float *a = steps_.data() + elements(t, c.heads), *b = strengths_.data() + elements(t, c.heads);
+    for (int head = 0; head < c.heads; ++head) {
+      const float step = softplus_f32(a[head] + (offset == nullptr ? 0 : offset[head]));
+      const float clamped = is_delta ? step : std::clamp(step, c.least_step, c.largest_step);
+      a[head] = exp_f32(clamped * decay[head]);
+      b[head] = is_delta ? sigmoid_f32(b[head]) : clamped;
+    }
+  }
+}
+
+void RecurrentMixer::normalize_gated(const Call& call) {
+  const RecurrenceConfig& c = call.sizes;
+  const float* weight = call.weights[LayerVector::recurrent_norm];
+  const bool is_delta = call.kind == Recurrence::delta;
+  const int parts = is_delta ? c.heads : c.norm_groups, size = c.inner / parts;
+  const StageTimer timer(Stage::activation);
+  each_in_parallel(count_, kActivationWork * c.inner, [&](int t) {
+    float *gate = gate_.data() + elements(t, c.inner), *row = mixed_.data() + elements(t, c.inner);
+    if (!is_delta) activate_gated(Activation::silu, gate, row, c.inner);
+    for (int part = 0; part < parts; ++part) {
+      float* x = row + part * size;
+      normalize(call.config.norm, x, size, is_delta ? weight : weight + part * size, nullptr, x);
+    }
+    if (is_delta) activate_gated(Activation::silu, gate, row, c.inner);
+  });
+}
+
+void RecurrentMixer::scan_channels(const Call& call) {
+  const LayerWeights& w = call.weights;
+  const RecurrenceConfig& c = call.sizes;
+  const int row = c.step_rank + 2 * c.key_size;
+  call.multiply(Stage::query_key_value, input_,
+                {{&w[LayerMatrix::recurrent_in], w[LayerVector::recurrent_in_bias], projected_.data(), c.inner},
+                 {&w[LayerMatrix::recurrent_gate], w[LayerVector::recurrent_gate_bias], gate_.data(), c.inner}});
+  convolve_projected(call);
+  inner_.set(convolved_.data(), c.inner, count_, c.inner);
+  call.multiply(Stage::query_key_value, inner_, {{&w[LayerMatrix::recurrent_select], nullptr, selected_.data(), row}});
+  if (c.select_norm_epsilon != 0) {
+    for (int t = 0; t < count_; ++t) {
+      float* selected = selected_.data() + elements(t, row);
+      divide_by_rms(selected, c.step_rank, c.select_norm_epsilon);
+      divide_by_rms(selected + c.step_rank, c.key_size, c.select_norm_epsilon);
+      divide_by_rms(selected + c.step_rank + c.key_size, c.key_size, c.select_norm_epsilon);
+    }
+  }
+  inner_.set(selected_.data(), row, count_, c.step_rank);
+  call.multiply(Stage::query_key_value, inner_,
+                {{&w[LayerMatrix::recurrent_step], w[LayerVector::recurrent_step_offset], steps_.data(), c.inner}});
+
+  const StageTimer timer(Stage::attention);
+  each_in_parallel(count_, kActivationWork * c.inner, [&](int t) { softplus(steps_.data() + elements(t, c.inner), c.inner); });
+  const SelectiveScan scan = {count_,
+                              c.inner,
+                              c.key_size,
+                              w[LayerVector::decay],
+                              convolved_.data(),
+                              steps_.data(),
+                              selected_.data() + c.step_rank,
+                              selected_.data() + c.step_rank + c.key_size,
+                              row};
+  ropewalk::scan_channels(scan, state_after_convolution(call, call.from), state_after_convolution(call, call.to), mixed_.data());
+  const float* skip = w[LayerVector::skip];
+  each_in_parallel(count_, kActivationWork * c.inner, [&](int t) {
+    const float* u = convolved_.data() + elements(t, c.inner);
+    float *gate = gate_.data() + elements(t, c.inner), *out = mixed_.data() + elements(t, c.inner);
+    for (int i = 0; i < c.inner; ++i) out[i] += skip[i] * u[i];
+    activate_gated(Activation::silu, gate, out, c.inner);
+  });
+}
+
+float* RecurrentMixer::state_after_convolution(const Call& call, float* state) const {
+  return state + convolution_state(call.sizes.kernel, call.sizes.channels(call.kind));
+}
+
+const float* RecurrentMixer::state_after_convolution(const Call& call, const float* state) const {
+  return state + convolution_state(call.sizes.kernel, call.sizes.channels(call.kind));
+}
+
+}  // namespace ropewalk

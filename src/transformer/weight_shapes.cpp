@@ -1,0 +1,233 @@
+#include "transformer/weight_shapes.h"
+
+#include <algorithm>
+#include <climits>
+
+#include "recurrence/causal_convolution.h"
+#include "recurrence/state_scan.h"
+
+namespace ropewalk {
+namespace {
+
+bool is_of_attention(LayerMatrix slot) {
+  return slot <= LayerMatrix::output || (slot >= LayerMatrix::query_latent && slot <= LayerMatrix::value_up) ||
+         slot == LayerMatrix::attention_gate;
+}
+
+int normed_elements(const ModelConfig& c, int heads, int head_dim) {
+  const bool has_one_weight = c.query_key_norm == QueryKeyNorm::head || c.query_key_norm == QueryKeyNorm::rotated;
+  return has_one_weight ? head_dim : heads * head_dim;
+}
+
+int recurrent_size_of(LayerVector slot, const ModelConfig& c, Recurrence kind) {
+  const RecurrenceConfig& r = c.recurrence;
+  const bool is_convolution = kind == Recurrence::convolution, is_mamba = kind == Recurrence::mamba;
+  const int steps = is_convolution ? 0 : is_mamba ? r.inner : r.heads;
+  switch (slot) {
+    case LayerVector::recurrent_in_bias: return is_convolution ? 3 * r.inner : r.channels(kind);
+    case LayerVector::recurrent_gate_bias: return is_convolution ? 0 : r.inner;
+    case LayerVector::recurrent_step_bias:
+    case LayerVector::recurrent_step_offset: return steps;
+    case LayerVector::recurrent_out_bias: return c.hidden_size;
+    case LayerVector::convolution: return r.kernel * r.channels(kind);
+    case LayerVector::convolution_bias: return r.channels(kind);
+    case LayerVector::decay:
+    case LayerVector::decay_log: return is_mamba ? r.inner * r.key_size : steps;
+    case LayerVector::skip: return kind == Recurrence::delta ? 0 : steps;
+    case LayerVector::recurrent_norm: return kind == Recurrence::delta ? r.value_size() : kind == Recurrence::mamba2 ? r.inner : 0;
+    default: return 0;
+  }
+}
+
+bool fits(const RecurrenceConfig& r, const ModelConfig& c, Recurrence kind) {
+  const bool has_keys = kind != Recurrence::convolution, has_heads = kind == Recurrence::delta || kind == Recurrence::mamba2;
+  return is_within(r.kernel, 1, kMaxTaps) && is_within(r.inner, 1, kMaxWidth / 4) && is_within(r.heads, 1, r.inner) &&
+         r.inner % r.heads == 0 && is_within(r.key_heads, 1, r.heads) && r.heads % r.key_heads == 0 &&
+         is_within(r.key_size, has_keys ? 1 : 0, kMaxHeadDim) && r.key_heads <= kMaxWidth / 4 / std::max(r.key_size, 1) &&
+         is_within(r.step_rank, kind == Recurrence::mamba ? 1 : 0, kMaxWidth / 4) && is_within(r.norm_groups, 1, r.inner) &&
+         r.inner % r.norm_groups == 0 && (has_heads || (r.heads == 1 && r.key_heads == 1)) &&
+         (kind != Recurrence::convolution || r.inner == c.hidden_size);
+}
+
+}  // namespace
+
+MatrixShape shape_of(ModelMatrix slot, const ModelConfig& c) {
+  const int per_layer = c.layers * c.per_layer.size;
+  switch (slot) {
+    case ModelMatrix::embedding:
+    case ModelMatrix::head: return {c.vocabulary_size, c.hidden_size};
+    case ModelMatrix::per_layer_embedding: return {c.per_layer.vocabulary_size, per_layer};
+    case ModelMatrix::per_layer_projection: return {per_layer, per_layer > 0 ? c.hidden_size : 0};
+    case ModelMatrix::streams_in:
+    case ModelMatrix::streams_out: return {c.hidden_size, c.hidden_size};
+  }
+  return {0, 0};
+}
+
+MatrixShape shape_of(LayerMatrix slot, const ModelConfig& c, const LayerConfig& l, int inner) {
+  const LatentConfig& latent = c.latent;
+  const PerLayerConfig& per_layer = c.per_layer;
+  const bool has_keys = l.keys_of == kOwnKeys && !has_latent(c);
+  const auto if_any = [](bool exists, MatrixShape shape) { return exists ? shape : MatrixShape{0, 0}; };
+  const RecurrenceConfig& recurrence = c.recurrence;
+  const Recurrence kind = l.recurrence;
+  if (kind != Recurrence::none && is_of_attention(slot)) return {0, 0};
+  if (kind == Recurrence::none && slot >= LayerMatrix::recurrent_in) return {0, 0};
+  if (!l.has_feed_forward && slot >= LayerMatrix::router && slot <= LayerMatrix::down) return {0, 0};
+  switch (slot) {
+    case LayerMatrix::query:
+      if (has_latent(c)) return {c.heads * (latent.plain + latent.rotated), latent.query > 0 ? latent.query : c.hidden_size};
+      return {c.heads * l.head_dim, c.hidden_size};
+    case LayerMatrix::key: return if_any(has_keys, {l.kv_heads * l.head_dim, c.hidden_size});
+    case LayerMatrix::value: return if_any(has_keys && !l.values_are_keys, {l.kv_heads * l.head_dim, c.hidden_size});
+    case LayerMatrix::output: return {c.hidden_size, c.heads * (has_latent(c) ? latent.value : l.head_dim)};
+    case LayerMatrix::router: return if_any(l.has_experts, {c.experts, c.hidden_size});
+    case LayerMatrix::gate: return if_any(c.is_gated, {inner, c.hidden_size});
+    case LayerMatrix::up: return {inner, c.hidden_size};
+    case LayerMatrix::down: return {c.hidden_size, inner};
+    case LayerMatrix::query_latent: return if_any(latent.query > 0, {latent.query, c.hidden_size});
+    case LayerMatrix::latent: return if_any(has_latent(c), {latent.row(), c.hidden_size});
+    case LayerMatrix::key_up: return if_any(has_latent(c), {latent.latent, latent.plain});
+    case LayerMatrix::value_up: return if_any(has_latent(c), {latent.value, latent.latent});
+    case LayerMatrix::per_layer_gate: return if_any(per_layer.size > 0, {per_layer.size, c.hidden_size});
+    case LayerMatrix::per_layer_output: return if_any(per_layer.size > 0, {c.hidden_size, per_layer.size});
+    case LayerMatrix::laurel_down: return if_any(per_layer.laurel > 0, {per_layer.laurel, c.hidden_size});
+    case LayerMatrix::laurel_up: return if_any(per_layer.laurel > 0, {c.hidden_size, per_layer.laurel});
+    case LayerMatrix::stream_router: return if_any(per_layer.streams > 0, {per_layer.streams, c.hidden_size});
+    case LayerMatrix::stream_prediction: return if_any(per_layer.streams > 0, {per_layer.streams * per_layer.streams, per_layer.streams});
+    case LayerMatrix::stream_correction: return if_any(per_layer.streams > 0, {per_layer.streams, per_layer.streams});
+    case LayerMatrix::attention_gate: return if_any(c.gates_attention, {c.heads * l.head_dim, c.hidden_size});
+    case LayerMatrix::recurrent_in:
+      return {kind == Recurrence::convolution ? 3 * recurrence.inner : recurrence.channels(kind), c.hidden_size};
+    case LayerMatrix::recurrent_gate: return if_any(kind != Recurrence::convolution, {recurrence.inner, c.hidden_size});
+    case LayerMatrix::recurrent_step:
+      if (kind == Recurrence::mamba) return {recurrence.inner, recurrence.step_rank};
+      return if_any(kind != Recurrence::convolution, {recurrence.heads, c.hidden_size});
+    case LayerMatrix::recurrent_strength: return if_any(kind == Recurrence::delta, {recurrence.heads, c.hidden_size});
+    case LayerMatrix::recurrent_select:
+      return if_any(kind == Recurrence::mamba, {recurrence.step_rank + 2 * recurrence.key_size, recurrence.inner});
+    case LayerMatrix::recurrent_out: return {c.hidden_size, recurrence.inner};
+  }
+  return {0, 0};
+}
+
+int size_of(LayerVector slot, const ModelConfig& c, const LayerConfig& l) {
+  const bool is_recurrent = l.recurrence != Recurrence::none;
+  const bool has_keys = l.keys_of == kOwnKeys && !is_recurrent;
+  const bool has_norms = c.query_key_norm != QueryKeyNorm::none && !is_recurrent;
+  if (slot == LayerVector::attention_gate_bias) return c.gates_attention && !is_recurrent ? c.heads * l.head_dim : 0;
+  if (slot >= LayerVector::recurrent_in_bias) return is_recurrent ? recurrent_size_of(slot, c, l.recurrence) : 0;
+  switch (slot) {
+    case LayerVector::query_bias:
+    case LayerVector::attention_sub_norm: return c.heads * l.head_dim;
+    case LayerVector::key_bias:
+    case LayerVector::value_bias: return has_keys ? l.kv_heads * l.head_dim : 0;
+    case LayerVector::query_norm: return has_norms ? normed_elements(c, c.heads, l.head_dim) : 0;
+    case LayerVector::key_norm: return has_norms && has_keys ? normed_elements(c, l.kv_heads, l.head_dim) : 0;
+    case LayerVector::gate_bias:
+    case LayerVector::up_bias:
+    case LayerVector::feed_forward_sub_norm: return l.feed_forward_size;
+    case LayerVector::router_bias:
+    case LayerVector::router_logit_bias: return c.experts;
+    case LayerVector::shared_expert_gate: return c.shared_expert_size > 0 ? c.hidden_size : 0;
+    case LayerVector::sinks: return c.heads;
+    case LayerVector::expert_gate_bias:
+    case LayerVector::expert_up_bias: return c.experts * c.expert_size;
+    case LayerVector::expert_down_bias: return c.experts * c.hidden_size;
+    case LayerVector::query_latent_norm: return c.latent.query;
+    case LayerVector::latent_norm: return c.latent.latent;
+    case LayerVector::per_layer_norm: return c.per_layer.size > 0 ? c.hidden_size : 0;
+    case LayerVector::layer_scale: return 1;
+    case LayerVector::xielu_alpha_p:
+    case LayerVector::xielu_alpha_n:
+    case LayerVector::xielu_beta:
+    case LayerVector::xielu_eps: return c.activation == Activation::xielu ? 1 : 0;
+    case LayerVector::laurel_norm: return c.per_layer.laurel > 0 ? c.hidden_size : 0;
+    case LayerVector::stream_norm:
+    case LayerVector::stream_scale: return c.per_layer.streams > 0 ? c.hidden_size : 0;
+    default: return c.hidden_size;
+  }
+}
+
+int size_of(ModelVector slot, const ModelConfig& c) {
+  switch (slot) {
+    case ModelVector::head_bias: return c.vocabulary_size;
+    case ModelVector::per_layer_projection_norm: return c.per_layer.size;
+    default: return c.hidden_size;
+  }
+}
+
+std::size_t recurrent_state_size(const RecurrenceConfig& c, Recurrence kind) {
+  const std::size_t convolution = convolution_state(c.kernel, c.channels(kind));
+  switch (kind) {
+    case Recurrence::none: return 0;
+    case Recurrence::convolution: return convolution;
+    case Recurrence::mamba: return convolution + static_cast<std::size_t>(c.inner) * c.key_size;
+    case Recurrence::delta:
+    case Recurrence::mamba2: return convolution + scan_state(c.heads, c.key_size, c.value_size());
+  }
+  return 0;
+}
+
+Status check_config(const ModelConfig& c) {
+  if (!is_within(c.layers, 1, kMaxLayers) || !is_within(c.vocabulary_size, 1, kMaxVocabulary)) return Status::model_shape_out_of_range;
+  if (!is_within(c.hidden_size, 1, kMaxWidth) || !is_within(c.feed_forward_size, 1, kMaxWidth)) return Status::model_shape_out_of_range;
+  if (!is_within(c.head_dim, 1, kMaxHeadDim)) return Status::head_dim_out_of_range;
+  if (!is_within(c.heads, 1, kMaxWidth / c.head_dim)) return Status::query_shape_out_of_range;
+  if (c.kv_heads < 1 || c.heads % c.kv_heads != 0) return Status::heads_not_grouped;
+  if (c.activation == Activation::xielu && (c.is_gated || c.experts > 0)) return Status::model_shape_out_of_range;
+  if (!is_within(c.experts, 0, kMaxExperts)) return Status::model_shape_out_of_range;
+  if (!is_within(c.shared_expert_size, 0, c.experts > 0 ? kMaxWidth : 0)) return Status::model_shape_out_of_range;
+  if (c.experts > 0 && (!is_within(c.routing.used, 1, c.experts) || !is_within(c.expert_size, 1, kMaxWidth)))
+    return Status::model_shape_out_of_range;
+  if (c.experts > 0 && (c.expert_size > INT_MAX / c.experts || c.hidden_size > INT_MAX / c.experts))
+    return Status::model_shape_out_of_range;
+  const Routing& r = c.routing;
+  if (c.experts > 0 && (r.groups < 1 || c.experts % r.groups != 0 || !is_within(r.groups_used, 1, r.groups) ||
+                        !is_within(r.group_best, 1, c.experts / r.groups) || r.used > c.experts / r.groups * r.groups_used))
+    return Status::model_shape_out_of_range;
+  const LatentConfig& latent = c.latent;
+  for (const int size : {latent.latent, latent.rotated, latent.plain, latent.value, latent.query}) {
+    if (!is_within(size, 0, kMaxHeadDim)) return Status::model_shape_out_of_range;
+  }
+  if (has_latent(c) && (c.head_dim != latent.row() || c.kv_heads != 1 || latent.plain < 1 || latent.value < 1 ||
+                        c.heads > kMaxWidth / (latent.plain + latent.rotated) || c.heads > kMaxWidth / latent.value))
+    return Status::model_shape_out_of_range;
+  const PerLayerConfig& p = c.per_layer;
+  if (!is_within(p.size, 0, kMaxWidth / c.layers) || !is_within(p.vocabulary_size, p.size > 0 ? 1 : 0, kMaxVocabulary) ||
+      !is_within(p.streams, 0, kMaxStreams) || !is_within(p.laurel, 0, kMaxWidth) ||
+      !is_within(p.active_stream, 0, p.streams > 0 ? p.streams - 1 : 0) || (p.streams > 0 && p.size == 0))
+    return Status::model_shape_out_of_range;
+  return Status::ok;
+}
+
+Status resolve(const ModelConfig& c, const LayerConfig* before, int index, int& cache_layers, LayerConfig& l) {
+  if (l.window < 1 || l.chunk < 0) return Status::window_out_of_range;
+  if (l.has_experts && c.experts == 0) return Status::model_shape_out_of_range;
+  if (l.head_dim == 0) l.head_dim = c.head_dim;
+  if (l.kv_heads == 0) l.kv_heads = c.kv_heads;
+  if (l.feed_forward_size == 0) l.feed_forward_size = c.feed_forward_size;
+  // the model's sizes are the largest
+  if (!is_within(l.head_dim, 1, c.head_dim) || !is_within(l.feed_forward_size, 1, c.feed_forward_size))
+    return Status::model_shape_out_of_range;
+  if (!is_within(l.kv_heads, 1, c.kv_heads) || c.heads % l.kv_heads != 0) return Status::heads_not_grouped;
+  if (has_latent(c) && (l.head_dim != c.head_dim || l.keys_of != kOwnKeys)) return Status::model_shape_out_of_range;
+  if (l.recurrence != Recurrence::none) {
+    l.cache_layer = kNoCacheLayer;
+    return is_within(static_cast<int>(l.recurrence), 0, static_cast<int>(Recurrence::mamba)) && fits(c.recurrence, c, l.recurrence)
+               ? Status::ok
+               : Status::model_shape_out_of_range;
+  }
+  if (l.keys_of == kOwnKeys) {
+    l.cache_layer = cache_layers++;
+    return Status::ok;
+  }
+  if (!is_within(l.keys_of, 0, index - 1)) return Status::layer_out_of_range;
+  const LayerConfig& source = before[l.keys_of];
+  if (source.recurrence != Recurrence::none || source.keys_of != kOwnKeys || source.head_dim != l.head_dim || source.kv_heads != l.kv_heads)
+    return Status::model_shape_out_of_range;
+  l.cache_layer = source.cache_layer;
+  return Status::ok;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,120 @@
+"""Shapes of tiny models with recurrent layers. llama.cpp's converter writes their GGUF files: see converted_gguf.py."""
+
+from tiny_models_configs import RMS, rope
+
+SIZES = {
+    "vocab_size": 64,
+    "hidden_size": 24,
+    "intermediate_size": 40,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 6,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 128,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "pad_token_id": 0,
+}
+LFM2 = {**SIZES, "norm_eps": 1e-5, **rope(1000.0), "layer_types": ["conv", "conv", "full_attention", "conv"]}
+# Three value heads for each key head, of another size than keys. llama.cpp has one size for both.
+QWEN = {
+    **SIZES,
+    "rms_norm_eps": 1e-6,  # that of the norm of keys, which has no key in transformers; llama.cpp has one for all
+    **rope(1000.0, partial_rotary_factor=0.5),
+    "head_dim": 12,
+    "linear_conv_kernel_dim": 4,
+    "linear_key_head_dim": 8,
+    "linear_value_head_dim": 8,
+    "linear_num_key_heads": 2,
+    "linear_num_value_heads": 6,
+    "full_attention_interval": 3,
+    "layer_types": ["linear_attention", "linear_attention", "full_attention", "linear_attention"],
+}
+EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 12}
+SHARED = {**EXPERTS, "num_experts": 5, "shared_expert_intermediate_size": 20, "decoder_sparse_step": 1, "mlp_only_layers": []}
+MROPE = {"mrope_section": [1, 1, 1], "mrope_interleaved": True}
+GRANITE = {
+    "model_type": "granitemoehybrid",
+    **SIZES,
+    **RMS,
+    "layer_types": ["mamba", "mamba", "attention", "mamba"],
+    "shared_intermediate_size": 20,
+    "mamba_n_heads": 6,
+    "mamba_n_groups": 2,
+    "mamba_d_state": 10,
+    "mamba_d_head": 8,
+    "mamba_d_conv": 4,
+    "mamba_expand": 2,
+    "embedding_multiplier": 6.0,
+    "logits_scaling": 2.0,
+    "residual_multiplier": 0.5,
+    "attention_multiplier": 0.3,
+}
+MAMBA = {
+    "vocab_size": 64,
+    "hidden_size": 24,
+    "num_hidden_layers": 3,
+    "conv_kernel": 4,
+    "expand": 2,
+    "layer_norm_epsilon": 1e-5,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "pad_token_id": 0,
+}
+
+CONFIGS = {
+    "lfm2": {"model_type": "lfm2", **LFM2, "conv_L_cache": 3, "block_multiple_of": 4},
+    "lfm2_bias": {"model_type": "lfm2", **LFM2, "conv_L_cache": 5, "conv_bias": True, "block_auto_adjust_ff_dim": False},
+    "lfm2_moe": {"model_type": "lfm2_moe", **LFM2, **EXPERTS, "conv_L_cache": 3, "num_dense_layers": 1},
+    "qwen3_next": {"model_type": "qwen3_next", **QWEN, **SHARED},
+    "qwen3_next_sizes": {
+        "model_type": "qwen3_next",
+        **QWEN,
+        **SHARED,
+        "attention_bias": True,
+        "linear_key_head_dim": 6,
+        "linear_value_head_dim": 5,
+        "linear_conv_kernel_dim": 3,
+    },
+    "qwen3_5": {
+        "model_type": "qwen3_5_text",
+        **QWEN,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 1000.0, "partial_rotary_factor": 0.5, **MROPE},
+        "tie_word_embeddings": True,
+    },
+    "qwen3_5_moe": {
+        "model_type": "qwen3_5_moe_text",
+        **QWEN,
+        **SHARED,
+        "num_experts": 6,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 1000.0, "partial_rotary_factor": 0.5, **MROPE},
+    },
+    "granitemoehybrid": {**GRANITE, "intermediate_size": 20, "num_local_experts": 0, "num_experts_per_tok": 0, "position_embedding_type": "nope"},
+    "granitemoehybrid_rope": {
+        **GRANITE,
+        **rope(1000.0),
+        "num_local_experts": 3,
+        "num_experts_per_tok": 2,
+        "intermediate_size": 12,
+        "position_embedding_type": "rope",
+        "mamba_proj_bias": True,
+        "mamba_conv_bias": False,
+    },
+    "mamba2": {"model_type": "mamba2", **MAMBA, "num_heads": 6, "head_dim": 8, "n_groups": 2, "state_size": 10},
+    "mamba": {"model_type": "mamba", **MAMBA, "state_size": 6, "time_step_rank": 3},
+    # GGUF has one epsilon for all norms.
+    "falcon_mamba": {"model_type": "falcon_mamba", **MAMBA, "state_size": 8, "time_step_rank": 5, "mixer_rms_eps": 1e-5},
+}
+
+# No bias of the convolution's projections, and one size of keys and values; Granite has RoPE only without mamba layers.
+NOT_IN_GGUF = {"lfm2_bias", "qwen3_next_sizes", "granitemoehybrid_rope"}
+
+
+def distribution(name):
+    """Mean and standard deviation of what only recurrent layers have: states that remember some ten tokens."""
+    if name.endswith("A_log"):
+        return -1.5, 0.7
+    if name.endswith("linear_attn.norm.weight"):
+        return 1.0, 0.3
+    if name.endswith("linear_attn.conv1d.weight"):
+        return 0.0, 1.0  # keys that are longer than the epsilon of their norm
+    return None
