@@ -211,13 +211,11 @@ class ModelMapper extends WeightMapper {
   #addExpert(layer: number, kind: "expert" | "shared", expert: number, count: number, size: number): void {
     const { hidden_size } = this.plan.config;
     const index = kind === "expert" ? expert : 0;
-    const fused = this.names.layers[`${kind}_gate_up`] && this.stem(layer, `${kind}_gate_up`);
-    const isFused = fused && this.findExpert(fused.replace("{e}", String(index))) !== undefined;
+    const fused = this.names.layers[`${kind}_gate_up`] === undefined ? undefined : this.stem(layer, `${kind}_gate_up`);
+    const isFused = fused !== undefined && this.findExpert(fused.replace("{e}", String(index))) !== undefined;
     for (const role of this.plan.config.is_gated ? (["gate", "up", "down"] as const) : (["up", "down"] as const)) {
       const isHalf = isFused && role !== "down";
-      const apart = this.stem(layer, `${kind}_${role}`);
-      // where gate and up of all experts are stacked, so is down
-      const stem = isHalf ? fused : isFused && !fused.includes("{e}") ? apart.replace(".{e}", "") : apart;
+      const stem = isHalf ? fused : this.#expertStem(layer, kind, role, isFused && !fused.includes("{e}"));
       const [rows, columns] = role === "down" ? [hidden_size, size] : [size, hidden_size];
       const stored = isHalf ? 2 * rows : rows;
       const isStacked = count > 1 && !stem.includes("{e}");
@@ -226,6 +224,12 @@ class ModelMapper extends WeightMapper {
       const first = (isStacked ? index * stored : 0) + (isHalf && role === "up" ? rows : 0);
       this.matrix(layer, slotOfMatrix(role), expert, rows, columns, [{ tensor, first, count: rows }]);
     }
+  }
+
+  /** The name of an expert's tensor. Where gate and up of all experts are stacked, so is down. */
+  #expertStem(layer: number, kind: "expert" | "shared", role: "gate" | "up" | "down", isStacked: boolean): string {
+    const stem = this.stem(layer, `${kind}_${role}`);
+    return isStacked ? stem.replace(".{e}", "") : stem;
   }
 
   /** Splits a fused tensor and its bias into several matrices, stored one after the other or interleaved by key head. */

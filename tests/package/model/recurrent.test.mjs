@@ -1,0 +1,181 @@
+// Sessions of models with recurrent layers: their states are rewound by checkpoints, forked, saved, restored and shifted.
+import assert from "node:assert/strict";
+import test, { after } from "node:test";
+import { largestDifference, readExpected, tinyModel } from "../helpers/models.mjs";
+import { raises, rw } from "../helpers/runtime.mjs";
+
+// One model of each recurrence, three with attention beside it, and one without any.
+const NAMES = ["lfm2", "qwen3_5", "granitemoehybrid", "mamba"];
+// f32 against transformers in f64, as in parity.test.mjs
+const F32_LIMIT = 1e-4;
+
+const opened = [];
+after(() => opened.forEach((model) => model.dispose()));
+
+const same = (a, b) => assert.deepEqual(a, b);
+const near = (a, b) => assert.ok(largestDifference([a], [b]) < F32_LIMIT, `${largestDifference([a], [b])}`);
+
+for (const name of NAMES) {
+  const { prompt, steps, prompt_logits, step_logits } = readExpected(name, "expected.json");
+  const model = await rw.model(tinyModel(`${name}/model.gguf`), { kv: { dtype: "f32" }, contextLength: 512 });
+  opened.push(model);
+  const all = [...prompt, ...steps];
+  /** transformers' logits after the prompt and `count` steps. */
+  const expectedAfter = (count) => (count === 0 ? prompt_logits.at(-1) : step_logits[count - 1]);
+
+  async function withSession(use, options) {
+    const session = model.session(options);
+    try {
+      return await use(session);
+    } finally {
+      session.dispose();
+    }
+  }
+  const logitsAfter = (tokens) =>
+    withSession(async (session) => {
+      await session.append(tokens);
+      return session.logits();
+    });
+
+  test(`${name}: token by token, in parts and at once give the same bits`, async () => {
+    const whole = await logitsAfter(all);
+    await withSession(async (session) => {
+      for (const token of all) await session.append([token]);
+      same(session.logits(), whole);
+    });
+    await withSession(async (session) => {
+      for (const part of [all.slice(0, 1), all.slice(1, 40), all.slice(40)]) await session.append(part);
+      same(session.logits(), whole);
+    });
+  });
+
+  test(`${name}: rewinds to a checkpoint, to the last call, between them and to the start`, () =>
+    withSession(
+      async (session) => {
+        await session.append(prompt);
+        for (const token of steps) await session.append([token]);
+        for (const length of [79, 70, 64, 57, 50, 48]) {
+          session.rewind(length);
+          assert.equal(session.length, length);
+          near(session.logits(), expectedAfter(length - 48));
+        }
+        await session.append(steps.slice(0, 5));
+        near(session.logits(), expectedAfter(5));
+        session.rewind(20);
+        assert.deepEqual(session.tokens, prompt.slice(0, 20));
+        same(session.logits(), await logitsAfter(prompt.slice(0, 20)));
+        session.rewind(0);
+        await session.append(prompt);
+        near(session.logits(), expectedAfter(0));
+      },
+      { checkpoints: { spacing: 8, count: 3 } },
+    ));
+
+  test(`${name}: without checkpoints, rewinding reads the text again`, () =>
+    withSession(
+      async (session) => {
+        await session.append(all);
+        session.rewind(60);
+        near(session.logits(), expectedAfter(12));
+      },
+      { checkpoints: { count: 0 } },
+    ));
+
+  test(`${name}: a fork is independent, and rewinds by itself`, () =>
+    withSession(async (session) => {
+      await session.append(prompt);
+      await session.append(steps.slice(0, 10));
+      const fork = session.fork();
+      await session.append(steps.toReversed());
+      await fork.append(steps.slice(10));
+      near(fork.logits(), expectedAfter(32));
+      fork.rewind(48);
+      near(fork.logits(), expectedAfter(0));
+      assert.equal(session.length, 48 + 10 + 32);
+      session.rewind(58);
+      near(session.logits(), expectedAfter(10));
+      fork.dispose();
+    }));
+
+  test(`${name}: a saved session is restored, and damage is found`, () =>
+    withSession(async (session) => {
+      await session.append(prompt);
+      await session.append(steps.slice(0, 3));
+      const bytes = session.save();
+      await withSession(async (other) => {
+        await other.append(steps);
+        for (const at of [bytes.length - 1, bytes.length - 40, bytes.length - 4000, 30]) {
+          const damaged = bytes.slice();
+          damaged[at] ^= 0x55;
+          raises(() => other.restore(damaged), "INVALID_BYTES", "bytes");
+        }
+        raises(() => other.restore(bytes.subarray(0, bytes.length - 100)), "INVALID_BYTES", "bytes");
+        assert.deepEqual(other.tokens, steps);
+        other.restore(bytes);
+        near(other.logits(), expectedAfter(3));
+        await other.append(steps.slice(3));
+        near(other.logits(), expectedAfter(32));
+        other.rewind(50);
+        near(other.logits(), expectedAfter(2));
+      });
+    }));
+
+  test(`${name}: a shift keeps the states, which have seen the lost tokens`, () =>
+    withSession(async (session) => {
+      await session.append(prompt);
+      await session.append(steps);
+      session.shift({ keep: 4, discard: 40 });
+      assert.deepEqual(session.tokens, [...all.slice(0, 4), ...all.slice(44)]);
+      const logits = session.logits();
+      assert.ok(logits.every(Number.isFinite));
+      await session.append(steps);
+      assert.equal(session.length, 72);
+      session.rewind(4); // before the lost tokens
+      same(session.logits(), await logitsAfter(prompt.slice(0, 4)));
+    }));
+
+  test(`${name}: what attends has weights and keys, what doesn't says so`, () =>
+    withSession(async (session) => {
+      await session.append(prompt);
+      model.info.layers.forEach(({ kind }, layer) => {
+        if (kind === "full_attention") assert.equal(session.keys(layer)[0].length % prompt.length, 0);
+        else for (const call of ["keys", "attention"]) raises(() => session[call](layer), "INVALID_ARGUMENT", "layer");
+      });
+    }));
+
+  test(`${name}: memory counts the states`, () =>
+    withSession(async (session) => {
+      const empty = session.bytes;
+      assert.equal(model.info.memory.states % 10, 0); // two states and eight checkpoints
+      const state = model.info.memory.states / 10;
+      assert.equal(empty, 2 * state);
+      await session.append(prompt);
+      const cache = session.bytes - 3 * state; // append() has made a checkpoint
+      const hasAttention = model.info.layers.some(({ kind }) => kind === "full_attention");
+      assert.equal(cache > 0, hasAttention);
+    }));
+}
+
+test("a RoPE is retuned in the attention layers of a hybrid", async () => {
+  const { prompt } = readExpected("qwen3_5", "expected.json");
+  const rope = { rope_scaling: { rope_type: "linear", factor: 4 } };
+  const [model] = opened.filter(({ info }) => info.architecture === "qwen35");
+  const other = await rw.model(tinyModel("qwen3_5/model.gguf"), { kv: { dtype: "f32" }, rope });
+  opened.push(other);
+  const [session, fresh] = [model.session(), other.session()];
+  await session.append(prompt);
+  await fresh.append(prompt);
+  const before = session.logits();
+  session.retune(rope);
+  assert.ok(largestDifference([before], [session.logits()]) > 0.01);
+  near(session.keys(2)[0], fresh.keys(2)[0]); // keys of the first attention layer are those of a text read with the new RoPE
+  session.dispose();
+  fresh.dispose();
+});
+
+test("options of checkpoints are checked", () => {
+  const [model] = opened;
+  raises(() => model.session({ checkpoints: { spacing: 0 } }), "INVALID_ARGUMENT", "checkpoints.spacing");
+  raises(() => model.session({ checkpoints: { count: -1 } }), "INVALID_ARGUMENT", "checkpoints.count");
+  raises(() => model.session({ checkpoints: { every: 3 } }), "UNKNOWN_KEY", "checkpoints.every");
+});
