@@ -150,10 +150,10 @@ test("errors name the tensor that is missing or has the wrong shape", async () =
     /shape must be \d+ × \d+ by the config \(got \d+ × \d+\)/,
   );
   await expectError(
-    rw.model(written({ keys: { ...keys, "general.architecture": "mamba" }, tensors }, "gguf")),
+    rw.model(written({ keys: { ...keys, "general.architecture": "rwkv7" }, tensors }, "gguf")),
     "UNSUPPORTED_MODEL",
     "model.gguf: general.architecture",
-    /mamba is not supported: recurrent layers \(Mamba\); supported are llama, /,
+    /rwkv7 is not supported: recurrent layers \(RWKV\); supported are llama, /,
   );
 });
 

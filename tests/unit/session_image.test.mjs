@@ -12,14 +12,16 @@ const facts = {
   ropes: [finishedConfig({ head_dim: 8, pairing: "half", rope_theta: 1e4 })],
 };
 const like = { fingerprint: "0123abcd", vocabularySize: 70001, ropeGroups: 1 };
-const cache = Uint8Array.of(9, 8, 7);
+const images = { cache: Uint8Array.of(9, 8, 7), states: Uint8Array.of(6, 5) };
+const imageBytes = 5;
+const written = () => writeSession(facts, images.cache, images.states);
 
 test("the checksum equals zlib's", () => {
-  const bytes = writeSession(facts, cache);
-  const json = bytes.subarray(16, bytes.length - cache.length);
-  assert.deepEqual(JSON.parse(new TextDecoder().decode(json)), JSON.parse(JSON.stringify(facts)));
+  const bytes = written();
+  const json = bytes.subarray(16, bytes.length - imageBytes);
+  assert.deepEqual(JSON.parse(new TextDecoder().decode(json)), JSON.parse(JSON.stringify({ ...facts, states: 2 })));
   assert.equal(new DataView(bytes.buffer).getUint32(12, true), crc32(json));
-  assert.deepEqual(readSession(bytes, like), { ...facts, cache });
+  assert.deepEqual(readSession(bytes, like), { ...facts, images });
 });
 
 test("a checksum can be taken in parts, as bytes arrive", () => {
@@ -31,9 +33,9 @@ test("a checksum can be taken in parts, as bytes arrive", () => {
 });
 
 test("changed bytes, truncated bytes and another model's groups are rejected", () => {
-  const bytes = writeSession(facts, cache);
+  const bytes = written();
   const rejected = { name: "RopewalkError", code: "INVALID_BYTES", field: "bytes" };
-  for (let at = 0; at < bytes.length - cache.length; at++) {
+  for (let at = 0; at < bytes.length - imageBytes; at++) {
     for (const flip of [1, 0x80, 0xff])
       assert.throws(() => readSession(bytes.with(at, bytes[at] ^ flip), like), rejected, `byte ${at}`);
     assert.throws(() => readSession(bytes.slice(0, at), like), rejected, `${at} bytes`);

@@ -24,18 +24,18 @@ export interface SavedImages {
   readonly states: Uint8Array;
 }
 
-// Layout: "RWSN", version, byte length and CRC-32 of the JSON, byte length of the states, the JSON, and the images of
-// the cache and of the states, which have their own versions and checksums.
+// Layout: "RWSN", version, byte length and CRC-32 of the JSON, the JSON with the byte length of the states, and the
+// images of the cache and of the states, which have their own versions and checksums.
 const MAGIC = 0x4e535752;
 const VERSION = 3;
-const HEADER_BYTES = 20;
+const HEADER_BYTES = 16;
 
 /** @internal */
 export function writeSession(saved: SavedSession, cache: Uint8Array, states: Uint8Array): Uint8Array {
-  const json = new TextEncoder().encode(JSON.stringify(saved));
+  const json = new TextEncoder().encode(JSON.stringify({ ...saved, states: states.length }));
   const bytes = new Uint8Array(HEADER_BYTES + json.length + cache.length + states.length);
   const view = new DataView(bytes.buffer);
-  [MAGIC, VERSION, json.length, crc32(json), states.length].forEach((word, i) => view.setUint32(4 * i, word, true));
+  [MAGIC, VERSION, json.length, crc32(json)].forEach((word, i) => view.setUint32(4 * i, word, true));
   bytes.set(json, HEADER_BYTES);
   bytes.set(cache, HEADER_BYTES + json.length);
   bytes.set(states, HEADER_BYTES + json.length + cache.length);
@@ -63,8 +63,7 @@ export function readSession(
       `have format version ${view.getUint32(4, true)}; this package reads version ${VERSION}: save the session again`,
     );
   const end = HEADER_BYTES + view.getUint32(8, true);
-  const states = bytes.length - view.getUint32(16, true);
-  if (end > states) reject("are truncated");
+  if (end > bytes.length) reject("are truncated");
   const json = bytes.slice(HEADER_BYTES, end);
   const saved = crc32(json) === view.getUint32(12, true) ? parse(json) : undefined;
   if (saved === undefined) return reject("are damaged");
@@ -75,7 +74,10 @@ export function readSession(
       `have ${count(saved.ropes.length, "RoPE")}, but this model's layers use ${ropeGroups}; load it with the option \`rope\` as it was when they were saved`,
     );
   if (!saved.tokens.every((token) => token < vocabularySize)) reject("have tokens that this model doesn't have");
-  return { ...saved, images: { cache: bytes.subarray(end, states), states: bytes.subarray(states) } };
+  const { states, ...session } = saved;
+  const middle = bytes.length - states;
+  if (middle < end) reject("are truncated");
+  return { ...session, images: { cache: bytes.subarray(end, middle), states: bytes.subarray(middle) } };
 }
 
 /**
@@ -110,14 +112,13 @@ function reject(message: string): never {
   fail("INVALID_BYTES", "bytes", message);
 }
 
-function parse(json: Uint8Array): SavedSession | undefined {
+function parse(json: Uint8Array): (SavedSession & { states: number }) | undefined {
   try {
-    const { model, tokens, ropes } = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(json)) as Record<
-      keyof SavedSession,
-      unknown
-    >;
-    const isComplete = typeof model === "string" && areTokens(tokens) && Array.isArray(ropes);
-    return isComplete ? { model, tokens, ropes: ropes.map(ropeOf) } : undefined;
+    const { model, tokens, ropes, states } = JSON.parse(
+      new TextDecoder("utf-8", { fatal: true }).decode(json),
+    ) as Record<keyof SavedSession | "states", unknown>;
+    const isComplete = typeof model === "string" && areTokens(tokens) && Array.isArray(ropes) && isSize(states);
+    return isComplete ? { model, tokens, ropes: ropes.map(ropeOf), states } : undefined;
   } catch {
     return undefined;
   }
@@ -125,6 +126,10 @@ function parse(json: Uint8Array): SavedSession | undefined {
 
 function areTokens(tokens: unknown): tokens is number[] {
   return Array.isArray(tokens) && tokens.every((token) => Number.isInteger(token) && token >= 0);
+}
+
+function isSize(states: unknown): states is number {
+  return Number.isInteger(states) && (states as number) >= 0;
 }
 
 /** A saved RoPE was a finished config, so it has its scaling. */
