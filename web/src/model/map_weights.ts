@@ -6,7 +6,7 @@ import {
   addPerLayer,
   addPerLayerOf,
   addRouterLogitBias,
-  addTransposedExperts,
+  addStackedExperts,
   skipKeys,
 } from "./map_apart.js";
 import type { ModelPlan } from "./model_plan.js";
@@ -189,7 +189,7 @@ class ModelMapper extends WeightMapper {
     addRouterLogitBias(this, layer, experts);
     if (this.plan.architecture.expertLayout === undefined || this.plan.reader.isGguf) {
       for (let expert = 0; expert < experts; expert++) this.#addExpert(layer, "expert", expert, experts, expert_size);
-    } else addTransposedExperts(this, layer, this.plan.architecture.expertLayout === "alternating");
+    } else addStackedExperts(this, layer, this.plan.architecture.expertLayout);
     addExpertBiases(this, layer);
     if (shared_expert_size === 0) return;
     this.#addExpert(layer, "shared", experts, 1, shared_expert_size);

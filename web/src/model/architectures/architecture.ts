@@ -43,6 +43,13 @@ export interface PerLayerSizes {
 /** What is different in a layer; the rest is that of the model. @internal */
 export type LayerShape = Partial<Omit<WasmLayerConfig, "window" | "has_experts">>;
 
+/**
+ * Tensors of all experts, with gate and up in one of them. `rows`: a matrix [rows][columns] for each expert, the rows of gate before those of up.
+ * `transposed`: [columns][rows]. `alternating`: as `transposed`, but columns of gate and up alternate, and so do biases.
+ * @internal
+ */
+export type ExpertLayout = "rows" | "transposed" | "alternating";
+
 /** Mixture of experts. Numbers have the names of the core. @internal */
 export interface ExpertConfig {
   experts: number;
@@ -105,11 +112,8 @@ export interface Architecture {
   readonly layer?: (reader: ConfigReader) => (layer: number) => LayerShape;
   /** Layers whose queries have the temperature of the config: none by default, those without RoPE, or all. */
   readonly temperature?: "without_rope" | "all";
-  /**
-   * How experts are stored in transformers format. `transposed`: a matrix [columns][rows] for each expert, with gate and up one after the other or
-   * (`alternating`) in alternating columns, and biases in the same order.
-   */
-  readonly expertLayout?: "transposed" | "alternating";
+  /** How experts are stored in transformers format, if it isn't in tensors whose names end in `.weight`. */
+  readonly expertLayout?: ExpertLayout;
   /** Throws UNSUPPORTED_MODEL for options that this package doesn't have. */
   readonly check?: (reader: ConfigReader) => void;
   /** Tensor names in transformers format. */
