@@ -90,7 +90,12 @@ int size_of(LayerVector slot, const ModelConfig& c, const LayerConfig& l) {
     case LayerVector::up_bias:
     case LayerVector::feed_forward_sub_norm: return l.feed_forward_size;
     case LayerVector::router_bias:
-    case LayerVector::router_logit_bias: return c.experts;
+    case LayerVector::router_logit_bias:
+    case LayerVector::expert_scales: return c.experts;
+    case LayerVector::router_norm:
+    case LayerVector::expert_norm:
+    case LayerVector::expert_post_norm: return c.experts > 0 ? c.hidden_size : 0;
+    case LayerVector::shared_expert_post_norm:
     case LayerVector::shared_expert_gate: return c.shared_expert_size > 0 ? c.hidden_size : 0;
     case LayerVector::sinks: return c.heads;
     case LayerVector::expert_gate_bias:

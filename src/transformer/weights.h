@@ -73,8 +73,13 @@ enum class LayerVector : int {
   laurel_norm,
   stream_norm,
   stream_scale,
+  router_norm,  // this and the next: of the residual, which the router and the experts read instead of the block's input
+  expert_norm,
+  expert_post_norm,  // of the sum of the experts that the router chose
+  shared_expert_post_norm,
+  expert_scales,  // as Router::choose()
 };
-constexpr int kModelMatrices = 6, kModelVectors = 4, kLayerMatrices = 19, kLayerVectors = 35;
+constexpr int kModelMatrices = 6, kModelVectors = 4, kLayerMatrices = 19, kLayerVectors = 40;
 
 struct Matrix {
   WeightMatrix weights;

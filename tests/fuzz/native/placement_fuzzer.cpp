@@ -67,7 +67,8 @@ class Placement {
         case LayerVector::xielu_alpha_n:
         case LayerVector::xielu_beta:
         case LayerVector::xielu_eps: size = 1; break;
-        case LayerVector::router_bias: size = config_.experts; break;
+        case LayerVector::router_bias:
+        case LayerVector::expert_scales: size = config_.experts; break;
         case LayerVector::feed_forward_sub_norm:
         case LayerVector::gate_bias:
         case LayerVector::up_bias: size = config_.feed_forward_size; break;

@@ -131,7 +131,8 @@ class TestModel {
     return slot == LayerVector::attention_norm || slot == LayerVector::query_norm || slot == LayerVector::key_norm ||
            slot == LayerVector::attention_post_norm || slot == LayerVector::feed_forward_norm ||
            slot == LayerVector::feed_forward_post_norm || slot == LayerVector::attention_sub_norm ||
-           slot == LayerVector::feed_forward_sub_norm;
+           slot == LayerVector::feed_forward_sub_norm || slot == LayerVector::router_norm || slot == LayerVector::expert_norm ||
+           slot == LayerVector::expert_post_norm || slot == LayerVector::shared_expert_post_norm || slot == LayerVector::expert_scales;
   }
 
   int size_of(LayerVector slot) const {
@@ -147,7 +148,8 @@ class TestModel {
       case LayerVector::gate_bias:
       case LayerVector::feed_forward_sub_norm:
       case LayerVector::up_bias: return c.feed_forward_size;
-      case LayerVector::router_bias: return c.experts;
+      case LayerVector::router_bias:
+      case LayerVector::expert_scales: return c.experts;
       case LayerVector::xielu_alpha_p:
       case LayerVector::xielu_alpha_n:
       case LayerVector::xielu_beta:
@@ -283,6 +285,16 @@ inline Description shared_expert() {
   return d;
 }
 
+// Norms of what the router and the experts read and of what they give, and a factor of each expert: Gemma 4.
+inline Description normed_experts() {
+  Description d = experts(true);
+  d.name = "experts with norms", d.config.shared_expert_size = 9, d.config.routing.score_scale = 0.7f;
+  d.layers[0].has_experts = true;
+  d.vectors.insert(d.vectors.end(), {LayerVector::router_norm, LayerVector::expert_norm, LayerVector::expert_post_norm,
+                                     LayerVector::shared_expert_post_norm, LayerVector::expert_scales});
+  return d;
+}
+
 // Norms of the heads' outputs and of the inner row, and a squared ReLU: BitNet. Norms of rotated q and k: HunYuan.
 inline Description sub_norms() {
   Description d = llama();
@@ -321,6 +333,7 @@ inline std::vector<Description> every_float_model() {
           experts(false),
           experts(true, false),
           shared_expert(),
+          normed_experts(),
           sub_norms(),
           xielu(),
           stored("16 bits", {WeightFormat::f16, WeightFormat::bf16})};

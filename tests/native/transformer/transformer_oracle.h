@@ -83,7 +83,7 @@ class Transformer {
       const Row input =
           shares ? inputs[t]
                  : normalized(c_.norm, read, vector(LayerVector::feed_forward_norm), vector(LayerVector::feed_forward_norm_bias));
-      add(x[t], normalized(c_.norm, feed_forward(layer, input), vector(LayerVector::feed_forward_post_norm)));
+      add(x[t], normalized(c_.norm, feed_forward(layer, input, x[t]), vector(LayerVector::feed_forward_post_norm)));
     }
   }
 
@@ -151,12 +151,17 @@ class Transformer {
     return out;
   }
 
-  Row feed_forward(int layer, const Row& input) const {
+  // `residual` is what the router and the experts read if they have norms of their own.
+  Row feed_forward(int layer, const Row& input, const Row& residual) const {
     if (!model_.layer_config(layer).has_experts) return expert(layer, 0, input);
     const Routing& routing = c_.routing;
-    Row weights = times(model_.matrix(layer, LayerMatrix::router), input), out(c_.hidden_size, 0);
+    const auto input_with = [&](LayerVector slot) {
+      const std::vector<float>& norm = model_.vector(layer, slot);
+      return norm.empty() ? input : normalized(c_.norm, residual, norm);
+    };
+    Row weights = times(model_.matrix(layer, LayerMatrix::router), input_with(LayerVector::router_norm)), out(c_.hidden_size, 0);
     double all = 0, used = 0;
-    for (double& weight : weights) all += weight = std::exp(weight);
+    for (double& weight : weights) all += weight = std::exp(routing.score_scale * weight);
     for (double& weight : weights) weight = routing.weight == ExpertWeight::sigmoid ? weight / (1 + weight) : weight / all;
     const std::vector<float>& bias = model_.vector(layer, LayerVector::router_bias);
     const auto rank = [&](int i) { return weights[i] + (bias.empty() ? 0 : bias[i]); };
@@ -165,12 +170,19 @@ class Transformer {
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return rank(a) > rank(b); });
     order.resize(routing.used);
     for (const int index : order) used += weights[index];
-    const auto add_share = [&](double share, int index) {
-      const Row part = expert(layer, index, input);
+    const auto add_share = [&](double share, const Row& part) {
       for (int i = 0; i < c_.hidden_size; ++i) out[i] += share * part[i];
     };
-    for (const int index : order) add_share(weights[index] / (routing.normalizes ? used : 1) * routing.scale, index);
-    if (c_.shared_expert_size > 0) add_share(shared_expert_share(model_.vector(layer, LayerVector::shared_expert_gate), input), c_.experts);
+    const Row routed = input_with(LayerVector::expert_norm);
+    const std::vector<float>& scales = model_.vector(layer, LayerVector::expert_scales);
+    for (const int index : order) {
+      const double scale = routing.scale * (scales.empty() ? 1 : scales[index]);
+      add_share(weights[index] / (routing.normalizes ? used : 1) * scale, expert(layer, index, routed));
+    }
+    out = normalized(c_.norm, out, model_.vector(layer, LayerVector::expert_post_norm));
+    if (c_.shared_expert_size == 0) return out;
+    const Row shared = normalized(c_.norm, expert(layer, c_.experts, input), model_.vector(layer, LayerVector::shared_expert_post_norm));
+    add_share(shared_expert_share(model_.vector(layer, LayerVector::shared_expert_gate), input), shared);
     return out;
   }
 

@@ -112,7 +112,9 @@ export function addStackedExperts(mapper: WeightMapper, layer: number, layout: E
   const gateUp = mapper.tensor(mapper.stem(layer, "expert_gate_up"));
   const down = mapper.tensor(mapper.stem(layer, "expert_down"));
   const add = (tensor: StoredTensor, role: MatrixRole, all: number, first: number, rows: number, columns: number) => {
-    const isTransposed = layout !== "rows" && WEIGHT_BLOCKS[tensor.format].elements === 1;
+    const hasRows = tensor.shape.at(-2) === all && tensor.shape.at(-1) === columns;
+    const canTranspose = WEIGHT_BLOCKS[tensor.format].elements === 1;
+    const isTransposed = layout !== "rows" && canTranspose && !(layout === "by_shape" && hasRows);
     const step = layout === "alternating" && all > rows ? 2 : 1;
     mapper.checkShape(tensor, experts * (isTransposed ? columns : all), isTransposed ? all : columns);
     for (let expert = 0; expert < experts; expert++) {

@@ -186,6 +186,8 @@ class ModelMapper extends WeightMapper {
     this.matrix(layer, slotOfMatrix("router"), 0, experts, hidden_size, [wholeTensor(router)]);
     const bias = this.names.layers.router_bias && this.find(this.stem(layer, "router_bias"));
     if (bias) this.vector(layer, slotOfVector("router_bias"), experts, [bias]);
+    this.addWhole(layer, "router_norm", hidden_size, true);
+    this.addWhole(layer, "expert_scales", experts, true);
     addRouterLogitBias(this, layer, experts);
     if (this.plan.architecture.expertLayout === undefined || this.plan.reader.isGguf) {
       for (let expert = 0; expert < experts; expert++) this.#addExpert(layer, "expert", expert, experts, expert_size);

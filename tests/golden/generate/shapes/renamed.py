@@ -60,4 +60,19 @@ def minicpm(config, tensors):
     return {**kept, **factors, "model_type": "minicpm", "architectures": ["MiniCPMForCausalLM"]}, tensors
 
 
-RENAMED = {"internlm2": internlm2, "minicpm": minicpm}
+def qwen3_vl_moe(config, tensors):
+    """Released files have the experts transposed. transformers reads both."""
+    is_experts = re.compile(r"\.experts\.")
+    turned = {
+        name: np.ascontiguousarray(array.swapaxes(1, 2)) if is_experts.search(name) else array
+        for name, array in tensors.items()
+    }
+    return config, turned
+
+
+def kimi_k2(config, tensors):
+    """DeepSeek-V3 under its own name."""
+    return {**config, "model_type": "kimi_k2", "scoring_func": "sigmoid", "topk_method": "noaux_tc"}, tensors
+
+
+RENAMED = {"qwen3_vl_moe": qwen3_vl_moe, "kimi_k2": kimi_k2, "internlm2": internlm2, "minicpm": minicpm}

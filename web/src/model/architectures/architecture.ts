@@ -45,10 +45,10 @@ export type LayerShape = Partial<Omit<WasmLayerConfig, "window" | "has_experts">
 
 /**
  * Tensors of all experts, with gate and up in one of them. `rows`: a matrix [rows][columns] for each expert, the rows of gate before those of up.
- * `transposed`: [columns][rows]. `alternating`: as `transposed`, but columns of gate and up alternate, and so do biases.
+ * `transposed`: [columns][rows]. `by_shape`: as `rows` if that is the shape, and otherwise as `transposed`. `alternating`: as `transposed`, but columns of gate and up alternate, and so do biases.
  * @internal
  */
-export type ExpertLayout = "rows" | "transposed" | "alternating";
+export type ExpertLayout = "rows" | "transposed" | "by_shape" | "alternating";
 
 /** Mixture of experts. Numbers have the names of the core. @internal */
 export interface ExpertConfig {
@@ -63,6 +63,8 @@ export interface ExpertConfig {
   expert_groups?: number;
   expert_groups_used?: number;
   expert_group_best?: number;
+  /** Factor on scores before they become weights. */
+  expert_score_scale?: number;
   /** Inner size of one expert. */
   expert_size: number;
   /** Inner size of the expert that every token uses; 0 or absent for none. */

@@ -187,8 +187,8 @@ function graniteFactors(reader: ConfigReader): Partial<Factors> {
   };
 }
 
-/** Old GGUF files leave the factors out; the defaults are llama.cpp's. */
-function minicpmFactors(reader: ConfigReader): Partial<Factors> {
+/** Old GGUF files leave the factors out; the defaults are llama.cpp's. @internal */
+export function minicpmFactors(reader: ConfigReader): Partial<Factors> {
   const [layers, hidden] = [reader.integer(LAYERS), reader.integer(HIDDEN)];
   if (reader.isGguf)
     return {
