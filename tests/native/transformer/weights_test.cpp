@@ -206,8 +206,8 @@ TEST(Weights, FinishRefusesAModelWithoutAPart) {
     for (int part = 0; part < static_cast<int>(parts.size()); ++part) {
       const auto [layer, at] = parts[part];
       const bool is_matrix = part < model.matrices(), is_of_model = layer == kWholeModel;
-      const bool is_head_norm =
-          at == slot(LayerVector::query_norm) || at == slot(LayerVector::key_norm) || at >= slot(LayerVector::xielu_alpha_p);
+      const bool is_head_norm = at == slot(LayerVector::query_norm) || at == slot(LayerVector::key_norm) ||
+                                (at >= slot(LayerVector::xielu_alpha_p) && at <= slot(LayerVector::xielu_eps));
       const bool is_needed = is_matrix     ? !(is_of_model && at == slot(ModelMatrix::head))
                              : is_of_model ? at == slot(ModelVector::final_norm)
                                            : is_head_norm;

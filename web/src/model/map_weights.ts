@@ -81,7 +81,7 @@ class ModelMapper extends WeightMapper {
   /** Rejects files with unmapped tensors. An unknown bias or norm must not be ignored silently. */
   checkAllUsed(): void {
     for (const name of this.files.tensors.keys()) {
-      if (this.used.has(name) || COMPUTED.test(name) || this.text.isOther(name)) continue;
+      if (this.used.has(name) || COMPUTED.test(name) || this.text.isOther(name) || this.#isOfPrediction(name)) continue;
       const { reader } = this.plan;
       reader.refuse(
         "UNSUPPORTED_MODEL",
@@ -89,6 +89,15 @@ class ModelMapper extends WeightMapper {
         `unexpected tensor: this package doesn't support ${reader.architecture} models with it`,
       );
     }
+  }
+
+  /** Layers that predict further tokens come after the others, or have a prefix of their own. */
+  #isOfPrediction(name: string): boolean {
+    const { config, predictionLayers } = this.plan;
+    const prefixes = Array.from({ length: predictionLayers }, (_, index) =>
+      this.text.nameOf(this.names.layer.replace("{n}", String(config.layers + index))),
+    );
+    return predictionLayers > 0 && [...prefixes, "mtp."].some((prefix) => name.startsWith(prefix));
   }
 
   #addNorm(layer: number, role: NormRole): void {

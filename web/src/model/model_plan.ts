@@ -41,12 +41,15 @@ export interface ModelPlan {
   readonly config: WasmModelConfig;
   readonly experts: ExpertConfig | undefined;
   readonly layers: readonly ModelLayer[];
+  /** Layers after these that predict further tokens, and aren't read. GGUF counts them as layers. */
+  readonly predictionLayers: number;
   /** The shape of each layer, as the core takes it. */
   readonly shapes: readonly WasmLayerConfig[];
   /** Context length the model was trained for, or extended to by its config. */
   readonly trainedLength: number;
 }
 
+const PREDICTION_LAYERS: ConfigKey = [["num_nextn_predict_layers", "num_mtp_layers"], "nextn_predict_layers"];
 const NORMS = ["rms", "layer"];
 const QUERY_KEY_NORMS = ["none", "head", "each_head", "all_heads", "rotated"];
 const ACTIVATIONS = ["silu", "gelu", "gelu_tanh", "relu2", "xielu", "clamped_silu"];
@@ -91,7 +94,9 @@ export function planOf(
   const architecture = architectureOf(reader);
   if (files.tensors.size === 0) reader.refuse("INVALID_FILE", "tensors", "there are none: the file has only a header");
   const maxLayers = Math.min(files.tensors.size, MAX_LAYERS); // each layer has at least one tensor
-  const layers = reader.integer([["num_hidden_layers", "n_layer"], "block_count"], undefined, 1, maxLayers);
+  const stored = reader.integer([["num_hidden_layers", "n_layer"], "block_count"], undefined, 1, maxLayers);
+  const predictionLayers = reader.integer(PREDICTION_LAYERS, 0, 0, reader.isGguf ? stored - 1 : MAX_LAYERS);
+  const layers = reader.isGguf ? stored - predictionLayers : stored;
   const hidden_size = reader.integer([["hidden_size", "n_embd"], "embedding_length"], undefined, 1, MAX_WIDTH);
   const heads = reader.integer([["num_attention_heads", "n_head"], "attention.head_count"], undefined, 1, MAX_HEADS);
   const maxHeadDim = Math.max(1, Math.min(MAX_HEAD_DIM, Math.floor(MAX_WIDTH / heads)));
@@ -172,6 +177,7 @@ export function planOf(
     config,
     experts,
     layers: modelLayers,
+    predictionLayers,
     shapes: own.map((shape, layer) => ({
       window: window(layer),
       has_experts: experts?.hasExperts(layer) ?? false,
