@@ -20,6 +20,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageText
 from make_golden import require_listed_versions
 from tiny_models_configs import CONFIGS as BASE_CONFIGS, VOCABULARY
 from shapes.mixtures import CONFIGS as MIXTURES
+from shapes.near_llama import CONFIGS as NEAR_LLAMA
 from shapes.renamed import rename
 from shapes.variants import CONFIGS as VARIANTS
 from shapes.wider import CONFIGS as WIDER
@@ -27,7 +28,7 @@ from tiny_models_vocabulary import FIRST_TEXT_TOKEN, write_tokenizer
 
 HERE = Path(__file__).parents[1] / "tiny_models"
 PROMPT, STEPS, LAST = 48, 32, 4
-CONFIGS = {**BASE_CONFIGS, **VARIANTS, **WIDER, **MIXTURES}
+CONFIGS = {**BASE_CONFIGS, **VARIANTS, **WIDER, **MIXTURES, **NEAR_LLAMA}
 
 # The rotary modules, the RMS norms and the softmax round to float32 inside a float64 model.
 CACHED_TOLERANCE = 2e-5

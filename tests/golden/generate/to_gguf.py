@@ -14,12 +14,12 @@ import gguf
 import numpy as np
 from safetensors.numpy import load_file
 
-from shapes import mixtures, variants, wider
+from shapes import mixtures, near_llama, variants, wider
 from tiny_models_configs import CONFIGS as BASE_CONFIGS
 from tiny_models_vocabulary import MERGES, SPECIAL, TOKENS
 
 HERE = Path(__file__).parents[1] / "tiny_models"
-SHAPES = (variants, wider, mixtures)
+SHAPES = (variants, wider, mixtures, near_llama)
 CONFIGS = {**BASE_CONFIGS, **{name: config for shapes in SHAPES for name, config in shapes.CONFIGS.items()}}
 NOT_IN_GGUF = {"gemma2_query_scale"}.union(*(shapes.NOT_IN_GGUF for shapes in SHAPES))  # no key for query_pre_attn_scalar
 
@@ -45,7 +45,7 @@ ARCHITECTURES = {
     **{name: known[same] for name, same in mixtures.SAME_NAMES_AS.items()},
 }
 # GGUF stores their rows of q and k in adjacent pairs.
-INTERLEAVED_IN_GGUF = {"llama", "mistral", "smollm3", "granite"} | variants.INTERLEAVED | mixtures.INTERLEAVED
+INTERLEAVED_IN_GGUF = {"llama", "mistral", "smollm3", "granite"} | variants.INTERLEAVED | near_llama.INTERLEAVED
 
 
 def main():
@@ -59,7 +59,7 @@ def main():
 
 def convert(folder, path, file_type=gguf.LlamaFileType.ALL_F32, encode=lambda name, array: (array, None)):
     """`encode` returns the bytes and type of a tensor; type None means the array's own type."""
-    config = text_config(json.loads((folder / "config.json").read_text()))
+    config = near_llama.usual_keys(text_config(json.loads((folder / "config.json").read_text())))
     architecture = ARCHITECTURES[config["model_type"]]
     writer = gguf.GGUFWriter(path, mixtures.GGUF.get(config["model_type"], gguf.MODEL_ARCH_NAMES[architecture]))
     writer.add_name("tiny")  # llama.cpp recognizes some families by the name, and then expects their tokens

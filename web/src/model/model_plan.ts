@@ -14,6 +14,7 @@ import type {
   LayerShape,
   PerLayerSizes,
 } from "./architectures/architecture.js";
+import { LAYERS } from "./architectures/common.js";
 import { architectureOf } from "./architectures/table.js";
 import { type ConfigKey, ConfigReader } from "./config_reader.js";
 import { MAX_HEAD_DIM, MAX_HEADS, MAX_LAYERS, MAX_VOCABULARY, MAX_WIDTH } from "./limits.js";
@@ -94,7 +95,7 @@ export function planOf(
   const architecture = architectureOf(reader);
   if (files.tensors.size === 0) reader.refuse("INVALID_FILE", "tensors", "there are none: the file has only a header");
   const maxLayers = Math.min(files.tensors.size, MAX_LAYERS); // each layer has at least one tensor
-  const stored = reader.integer([["num_hidden_layers", "n_layer"], "block_count"], undefined, 1, maxLayers);
+  const stored = reader.integer(LAYERS, undefined, 1, maxLayers);
   const predictionLayers = reader.integer(PREDICTION_LAYERS, 0, 0, reader.isGguf ? stored - 1 : MAX_LAYERS);
   const layers = reader.isGguf ? stored - predictionLayers : stored;
   const hidden_size = reader.integer([["hidden_size", "n_embd"], "embedding_length"], undefined, 1, MAX_WIDTH);
@@ -104,8 +105,11 @@ export function planOf(
   const window = architecture.window?.(reader) ?? (() => 0);
   const epsilon: [string[], string] =
     architecture.norm === "rms"
-      ? [["rms_norm_eps"], "attention.layer_norm_rms_epsilon"]
-      : [["layer_norm_eps", "layer_norm_epsilon", "norm_eps", "norm_epsilon"], "attention.layer_norm_epsilon"];
+      ? [["rms_norm_eps", "layer_norm_epsilon"], "attention.layer_norm_rms_epsilon"]
+      : [
+          ["layer_norm_eps", "layer_norm_epsilon", "norm_eps", "norm_epsilon", "rms_norm_eps"],
+          "attention.layer_norm_epsilon",
+        ];
   const { activation } = architecture;
   architecture.check?.(reader);
 

@@ -180,7 +180,6 @@ GGUF = {
 }
 # Architectures that gguf 0.19.0 doesn't have, and those with the same names of tensors.
 SAME_NAMES_AS = {"mellum": "qwen3moe", "hy_v3": "dots1"}
-INTERLEAVED = set()
 NOT_IN_GGUF = set()
 GATING = {"softmax": gguf.ExpertGatingFuncType.SOFTMAX, "sigmoid": gguf.ExpertGatingFuncType.SIGMOID}
 GROUPED = {"glm4_moe", "dots1", "exaone_moe", "hy_v3"}

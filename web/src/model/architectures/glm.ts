@@ -7,6 +7,7 @@ import { GROUPED_NAMES, groupedExperts } from "./grouped_experts.js";
 
 /** GLM-4 and 4.5. @internal */
 export const GLM_ROWS: readonly Architecture[] = [
+  { ...llama, huggingFace: ["glm"], gguf: ["chatglm"], biases: biasesIf("attention_bias", QKV) },
   {
     ...llama,
     huggingFace: ["glm4"],

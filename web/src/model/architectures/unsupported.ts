@@ -40,10 +40,9 @@ const MISSING: Readonly<Record<string, string>> = {
   "adapters that switch between tokens": "graniteswitch",
   "connections from the embedding to every layer": "talkie",
   "other weights for image tokens": "cogvlm",
-  [TABLE]: `falcon baichuan qwen codeshell orion xverse plamo plamo3 chatglm exaone jais2 deepseek cohere2moe hunyuan_vl
-    bailingmoe pangu-embedded paddleocr maincoder glm bailing_moe cohere2_moe paddleocr_vl_text hyperclovax helium
-    persimmon codegen internlm3 cwm plm mistral4 deepseek2-ocr bailingmoe2 granite_swa longcat_flash bailing_moe_v2
-    granitemoe_swa`,
+  [TABLE]: `falcon baichuan qwen codeshell plamo plamo3 deepseek cohere2moe hunyuan_vl bailingmoe pangu-embedded paddleocr
+    maincoder bailing_moe cohere2_moe paddleocr_vl_text persimmon codegen plm mistral4 deepseek2-ocr bailingmoe2
+    granite_swa longcat_flash bailing_moe_v2 granitemoe_swa`,
 };
 
 /** What an architecture needs that this package doesn't have; undefined for one that isn't known. @internal */
