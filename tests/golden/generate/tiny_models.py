@@ -87,7 +87,11 @@ def random_model(name, config):
     config = AutoConfig.for_model(**config)
     config._attn_implementation = config._experts_implementation = "eager"
     auto = AutoModelForImageTextToText if hasattr(config, "vision_config") else AutoModelForCausalLM
-    model = auto.from_config(config, dtype=torch.float32).eval()
+    if config.model_type == "mistral4":  # only part of a larger model, so that no Auto class has it
+        config.architectures = ["Mistral4ForCausalLM"]
+        model = transformers.Mistral4ForCausalLM._from_config(config, dtype=torch.float32).eval()
+    else:
+        model = auto.from_config(config, dtype=torch.float32).eval()
     with torch.no_grad():
         buffers = [(name, buffer) for name, buffer in model.named_buffers() if name.endswith(RANDOM_BUFFERS)]
         for parameter_name, parameter in [*model.named_parameters(), *buffers]:

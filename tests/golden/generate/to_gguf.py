@@ -193,7 +193,7 @@ def add_rope_keys(writer, config, head_dim):
         writer.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
         if "mscale_all_dim" in rope:
             writer.add_rope_scaling_yarn_log_mul(rope["mscale_all_dim"])
-        if config["model_type"] == "ministral3":
+        if config["model_type"] in ("ministral3", "mistral4"):
             writer.add_attn_temperature_scale(rope["llama_4_scaling_beta"])
     if rope["rope_type"] == "longrope":
         original = rope["original_max_position_embeddings"]

@@ -141,6 +141,7 @@ CONFIGS = {
         **DEEPSEEK,
         **rope(1000.0, **YARN, mscale=1.0, mscale_all_dim=1.0, llama_4_scaling_beta=0.5),
         **BIASED,
+        "moe_intermediate_size": 10,
     },
     "glm4_moe_lite": {
         "model_type": "glm4_moe_lite",
@@ -183,7 +184,7 @@ SAME_NAMES_AS = {"mellum": "qwen3moe", "hy_v3": "dots1"}
 NOT_IN_GGUF = set()
 GATING = {"softmax": gguf.ExpertGatingFuncType.SOFTMAX, "sigmoid": gguf.ExpertGatingFuncType.SIGMOID}
 GROUPED = {"glm4_moe", "dots1", "exaone_moe", "hy_v3"}
-LATENT = {"minicpm3", "glm4_moe_lite", "youtu", "kimi_k2"}
+LATENT = {"mistral4", "minicpm3", "glm4_moe_lite", "youtu", "kimi_k2"}
 
 
 def add_keys(writer, config):
@@ -235,6 +236,8 @@ def add_latent_keys(writer, config):
     writer.add_key_length_mla(config["qk_nope_head_dim"] + config["qk_rope_head_dim"])
     writer.add_value_length_mla(config["v_head_dim"])
     writer.add_rope_dimension_count(config["qk_rope_head_dim"])
+    if config["model_type"] == "mistral4":
+        writer.add_attn_temperature_length(config["rope_parameters"]["original_max_position_embeddings"])
     if (all_dim := config["rope_parameters"].get("mscale_all_dim")) is not None:
         writer.add_rope_scaling_yarn_log_mul(0.1 * all_dim)
     writer.add_expert_feed_forward_length(config["moe_intermediate_size" if has_experts else "intermediate_size"])
@@ -243,7 +246,7 @@ def add_latent_keys(writer, config):
         writer.add_expert_count(config["n_routed_experts"])
         writer.add_expert_weights_scale(config["routed_scaling_factor"])
         writer.add_expert_weights_norm(config["norm_topk_prob"])
-        writer.add_expert_gating_func(GATING["sigmoid"])
+        writer.add_expert_gating_func(GATING["softmax" if config["model_type"] == "mistral4" else "sigmoid"])
 
 
 def rearranged(name, array, config):
@@ -266,6 +269,8 @@ def rearranged(name, array, config):
         return [(f"{block}ffn_{role}_exps.weight", np.ascontiguousarray(half)) for role, half in zip(("gate", "up"), halves)]
     if kind == "qwen3_vl_moe" and rest == "mlp.experts.down_proj":
         return [(f"{block}ffn_down_exps.weight", np.ascontiguousarray(array.swapaxes(1, 2)))]
+    if kind == "mistral4" and ".experts." in rest:
+        return [(f"{block}{GEMMA4[rest.removeprefix('mlp.')]}", array)]
     if kind == "gemma4_text" and rest in GEMMA4:
         return [(f"{block}{GEMMA4[rest]}", array)]
     return None

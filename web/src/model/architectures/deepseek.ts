@@ -45,6 +45,22 @@ export const DEEPSEEK_ROWS: readonly Architecture[] = [
     huggingFace: ["glm4_moe_lite"],
     experts: (reader) => groupedExperts(reader, { ...V3, dense: 1, scale: 1.8 }),
   },
+  {
+    ...deepseek3,
+    huggingFace: ["mistral4"],
+    gguf: ["mistral4"],
+    temperature: "all",
+    experts: (reader) => groupedExperts(reader, { weight: "softmax", normalizes: true, shared: 1 }),
+    expertLayout: "rows",
+    names: {
+      ...deepseek2.names,
+      layers: {
+        ...deepseek2.names.layers,
+        expert_gate_up: "mlp.experts.gate_up_proj",
+        expert_down: "mlp.experts.down_proj",
+      },
+    },
+  },
   { ...deepseek3, huggingFace: ["youtu"], experts: () => undefined },
   {
     ...deepseek3,

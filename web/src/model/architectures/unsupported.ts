@@ -41,8 +41,8 @@ const MISSING: Readonly<Record<string, string>> = {
   "connections from the embedding to every layer": "talkie",
   "other weights for image tokens": "cogvlm",
   [TABLE]: `falcon baichuan qwen codeshell plamo plamo3 deepseek cohere2moe hunyuan_vl bailingmoe pangu-embedded paddleocr
-    maincoder bailing_moe cohere2_moe paddleocr_vl_text persimmon codegen plm mistral4 deepseek2-ocr bailingmoe2
-    granite_swa longcat_flash bailing_moe_v2 granitemoe_swa`,
+    maincoder bailing_moe cohere2_moe paddleocr_vl_text persimmon codegen plm deepseek2-ocr bailingmoe2 granite_swa
+    longcat_flash bailing_moe_v2 granitemoe_swa`,
 };
 
 /** What an architecture needs that this package doesn't have; undefined for one that isn't known. @internal */
