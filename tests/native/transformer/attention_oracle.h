@@ -16,13 +16,14 @@ class AttentionOracle {
   // The output for all tokens of a layer, whose inputs are [tokens][hidden_size]. Layers must be called in order.
   Rows attend(int layer, const Rows& inputs) {
     const LayerConfig& l = model_.layer_config(layer);
-    const Heads queries = c_.latent.latent > 0 ? project_latent(layer, inputs) : project(layer, inputs);
+    Heads queries = c_.latent.latent > 0 ? project_latent(layer, inputs) : project(layer, inputs);
     const int owner = l.keys_of == kOwnKeys ? layer : l.keys_of;
     Rows out;
     for (int t = 0; t < static_cast<int>(inputs.size()); ++t) {
       Row attended;
       weights_[layer].clear();
       for (int head = 0; head < c_.heads; ++head) {
+        scale_by_temperature(layer, t, queries[t][head]);
         weights_[layer].push_back(weights_of(layer, owner, t, head, queries[t][head]));
         const Row sum = weighted(weights_[layer].back(), values_[owner], head);
         attended.insert(attended.end(), sum.begin(), sum.end());
@@ -48,7 +49,6 @@ class AttentionOracle {
         return times(model_.matrix(layer, matrix), inputs[t], model_.vector(layer, bias));
       };
       queries.push_back(placed(layer, row(LayerMatrix::query, LayerVector::query_bias), LayerVector::query_norm, c_.heads, position));
-      for (Row& query : queries.back()) scale_by_temperature(layer, position, query);
       if (l.keys_of != kOwnKeys) continue;
       const Row key = row(LayerMatrix::key, LayerVector::key_bias);
       keys_[layer].push_back(placed(layer, key, LayerVector::key_norm, kv_heads, position));

@@ -296,6 +296,14 @@ TEST(Weights, ConfigureRefusesValuesOutOfRange) {
   refuses(Status::model_shape_out_of_range, [](ModelConfig& c, Layers&) { c.expert_size = 0; });
   refuses(Status::heads_not_grouped, [](ModelConfig& c, Layers&) { c.kv_heads = 3; });
   refuses(Status::heads_not_grouped, [](ModelConfig& c, Layers&) { c.kv_heads = 8; });
+  refuses(Status::model_shape_out_of_range, [](ModelConfig& c, Layers& layers) {
+    c.query_key_norm = QueryKeyNorm::each_head;
+    layers[0].has_unit_heads = true;
+  });
+  refuses(Status::model_shape_out_of_range, [](ModelConfig& c, Layers& layers) {
+    c.query_key_norm = QueryKeyNorm::rotated;
+    layers[2].keys_of = 0;
+  });
   expect_holds(weights, model);
 }
 
