@@ -168,6 +168,7 @@ Status check_config(const ModelConfig& c) {
 Status resolve(const ModelConfig& c, const LayerConfig* before, int index, int& cache_layers, LayerConfig& l) {
   if (l.window < 1 || l.chunk < 0) return Status::window_out_of_range;
   if (l.has_experts && c.experts == 0) return Status::model_shape_out_of_range;
+  if (l.has_unit_heads && c.query_key_norm != QueryKeyNorm::none) return Status::model_shape_out_of_range;
   if (l.head_dim == 0) l.head_dim = c.head_dim;
   if (l.kv_heads == 0) l.kv_heads = c.kv_heads;
   if (l.feed_forward_size == 0) l.feed_forward_size = c.feed_forward_size;
@@ -181,6 +182,7 @@ Status resolve(const ModelConfig& c, const LayerConfig* before, int index, int& 
     return Status::ok;
   }
   if (!is_within(l.keys_of, 0, index - 1)) return Status::layer_out_of_range;
+  if (c.query_key_norm == QueryKeyNorm::rotated) return Status::model_shape_out_of_range;  // its queries need the norm of the keys
   const LayerConfig& source = before[l.keys_of];
   if (source.keys_of != kOwnKeys || source.head_dim != l.head_dim || source.kv_heads != l.kv_heads) return Status::model_shape_out_of_range;
   l.cache_layer = source.cache_layer;
@@ -207,18 +209,18 @@ FeedForwardWeights LayerWeights::feed_forward() const {
 
 FeedForwardWeights LayerWeights::expert(int index) const {
   const Matrix* matrices = &experts_[index * kExpertMatrices];
-  const auto bias_of = [&](LayerVector slot, int rows) -> const float* {  // the shared expert has none
+  const auto bias_of = [&](LayerVector slot, int matrix) -> const float* {  // the shared expert, which may have other rows, has none
     const Buffer<float>& biases = vectors_[static_cast<int>(slot)];
-    const std::size_t first = static_cast<std::size_t>(index) * rows;
+    const std::size_t first = static_cast<std::size_t>(index) * experts_[matrix].weights.rows;
     return first < biases.size() ? biases.data() + first : nullptr;
   };
   const WeightMatrix &gate = matrices[0].weights, &up = matrices[1].weights, &down = matrices[2].weights;
   return {gate,
           up,
           down,
-          bias_of(LayerVector::expert_gate_bias, gate.rows),
-          bias_of(LayerVector::expert_up_bias, up.rows),
-          bias_of(LayerVector::expert_down_bias, down.rows),
+          bias_of(LayerVector::expert_gate_bias, 0),
+          bias_of(LayerVector::expert_up_bias, 1),
+          bias_of(LayerVector::expert_down_bias, 2),
           nullptr,
           {}};
 }

@@ -6,18 +6,12 @@ import { ropeLayers } from "../config/rope_layers.js";
 import type { RopeConfig } from "../config/types.js";
 import type { ModelFiles } from "../files/model_files.js";
 import type { WasmLayerConfig, WasmModelConfig } from "../memory/wasm_model_functions.js";
-import type {
-  Architecture,
-  ExpertConfig,
-  Factors,
-  LatentSizes,
-  LayerShape,
-  PerLayerSizes,
-} from "./architectures/architecture.js";
+import type { Architecture, ExpertConfig, Factors, LatentSizes, PerLayerSizes } from "./architectures/architecture.js";
 import { LAYERS } from "./architectures/common.js";
 import { architectureOf } from "./architectures/table.js";
+import { attentionShape, largest } from "./attention_shape.js";
 import { type ConfigKey, ConfigReader } from "./config_reader.js";
-import { MAX_HEAD_DIM, MAX_HEADS, MAX_LAYERS, MAX_VOCABULARY, MAX_WIDTH } from "./limits.js";
+import { MAX_LAYERS, MAX_VOCABULARY, MAX_WIDTH } from "./limits.js";
 
 /** Changes to the RoPE of a model: of its full-attention layers, or by kind of layer. */
 export type ModelRopeOverrides =
@@ -34,6 +28,7 @@ export interface ModelLayer {
   /** Whether its feed-forward block is a mixture of experts. */
   readonly hasExperts: boolean;
 }
+const PREDICTION_LAYERS: ConfigKey = [["num_nextn_predict_layers", "num_mtp_layers"], "nextn_predict_layers"];
 
 /** What a model's files say about it. @internal */
 export interface ModelPlan {
@@ -50,7 +45,6 @@ export interface ModelPlan {
   readonly trainedLength: number;
 }
 
-const PREDICTION_LAYERS: ConfigKey = [["num_nextn_predict_layers", "num_mtp_layers"], "nextn_predict_layers"];
 const NORMS = ["rms", "layer"];
 const QUERY_KEY_NORMS = ["none", "head", "each_head", "all_heads", "rotated"];
 const ACTIVATIONS = ["silu", "gelu", "gelu_tanh", "relu2", "xielu", "clamped_silu"];
@@ -99,8 +93,6 @@ export function planOf(
   const predictionLayers = reader.integer(PREDICTION_LAYERS, 0, 0, reader.isGguf ? stored - 1 : MAX_LAYERS);
   const layers = reader.isGguf ? stored - predictionLayers : stored;
   const hidden_size = reader.integer([["hidden_size", "n_embd"], "embedding_length"], undefined, 1, MAX_WIDTH);
-  const heads = reader.integer([["num_attention_heads", "n_head"], "attention.head_count"], undefined, 1, MAX_HEADS);
-  const maxHeadDim = Math.max(1, Math.min(MAX_HEAD_DIM, Math.floor(MAX_WIDTH / heads)));
   const experts = architecture.experts?.(reader);
   const window = architecture.window?.(reader) ?? (() => 0);
   const epsilon: [string[], string] =
@@ -114,18 +106,7 @@ export function planOf(
   architecture.check?.(reader);
 
   const norm_epsilon = reader.number(epsilon, 1e-5);
-  const latent = architecture.latent?.(reader);
-  const shapeOf = architecture.layer?.(reader) ?? ((): LayerShape => ({}));
-  const own = Array.from({ length: layers }, (_, layer) => shapeOf(layer));
-  const largest = (key: "head_dim" | "kv_heads" | "feed_forward_size", fallback: () => number): number =>
-    own.some((shape) => shape[key] !== undefined) ? Math.max(...own.map((shape) => shape[key] ?? 1)) : fallback();
-  const kv_heads = latent === undefined ? largest("kv_heads", () => keyHeads(reader, architecture, heads)) : 1;
-  const head_dim =
-    latent === undefined
-      ? largest("head_dim", () =>
-          reader.integer(["head_dim", "attention.key_length"], Math.floor(hidden_size / heads), 1, maxHeadDim),
-        )
-      : latent.latent_rotated + latent.latent_size;
+  const { heads, kv_heads, head_dim, latent, own } = attentionShape(reader, architecture, layers);
   const source = reader.isGguf ? { metadata: files.metadata, tensors: ropeTensors } : reader.source;
   const hasRope = ropeLayers(source);
   const ropes = ropesByKind(source, overrides);
@@ -140,9 +121,9 @@ export function planOf(
     heads,
     kv_heads,
     head_dim,
-    feed_forward_size: largest("feed_forward_size", () =>
+    feed_forward_size:
+      largest(own, "feed_forward_size") ??
       reader.integer([["intermediate_size", "n_inner"], "feed_forward_length"], 4 * hidden_size, 1, MAX_WIDTH),
-    ),
     norm: NORMS.indexOf(architecture.norm),
     norm_epsilon,
     query_key_norm: QUERY_KEY_NORMS.indexOf(architecture.queryKeyNorm?.(reader) ?? "none"),
@@ -268,21 +249,6 @@ function temperatureOf(
 /** The layers that have their own keys and values, which are those of the cache. @internal */
 export function cacheLayers({ shapes }: ModelPlan): number[] {
   return shapes.flatMap(({ keys_of }, layer) => (keys_of < 0 ? [layer] : []));
-}
-
-/** Heads of keys and values: as many as of queries, or a whole fraction of them. */
-function keyHeads(reader: ConfigReader, { fusedBy }: Architecture, heads: number): number {
-  const key: ConfigKey = ["num_key_value_heads", "attention.head_count_kv"];
-  const count = reader.integer(key, heads, 1, heads);
-  if (heads % count !== 0)
-    reader.refuse("INVALID_FILE", reader.find(key).path, `must divide the ${heads} heads of queries (got ${count})`);
-  if (fusedBy === "head" && !reader.isGguf && count !== heads)
-    reader.refuse(
-      "INVALID_FILE",
-      reader.find(key).path,
-      `must be ${heads}, the number of heads: ${reader.architecture} stores a query, a key and a value for each (got ${count})`,
-    );
-  return count;
 }
 
 function vocabularySize(files: ModelFiles, reader: ConfigReader): number {
