@@ -27,6 +27,7 @@ struct ModelFields {
   double expert_scale;
   bool scales_expert_input, normalizes_values;
   int expert_groups, expert_groups_used, expert_group_best;
+  double expert_score_scale;
   int recurrence_kernel, recurrence_inner, recurrence_heads, recurrence_key_heads, recurrence_key_size, recurrence_step_rank;
   int recurrence_norm_groups;
   bool recurrence_is_tiled, gates_attention;
@@ -59,10 +60,15 @@ ModelConfig config_of(const ModelFields& f) {
   config.experts = f.experts;
   config.expert_size = f.expert_size;
   config.shared_expert_size = f.shared_expert_size;
-  config.routing = {f.experts_used,        static_cast<ExpertWeight>(f.expert_weight),
-                    f.normalizes_experts,  static_cast<float>(f.expert_scale),
-                    f.scales_expert_input, f.expert_groups,
-                    f.expert_groups_used,  f.expert_group_best};
+  config.routing = {f.experts_used,
+                    static_cast<ExpertWeight>(f.expert_weight),
+                    f.normalizes_experts,
+                    static_cast<float>(f.expert_scale),
+                    f.scales_expert_input,
+                    f.expert_groups,
+                    f.expert_groups_used,
+                    f.expert_group_best,
+                    static_cast<float>(f.expert_score_scale)};
   config.gate_slope = static_cast<float>(f.gate_slope);
   config.gate_limit = static_cast<float>(f.gate_limit);
   config.normalizes_values = f.normalizes_values;
@@ -245,6 +251,7 @@ EMSCRIPTEN_BINDINGS(ropewalk_transformer) {
       .field("expert_groups", &ModelFields::expert_groups)
       .field("expert_groups_used", &ModelFields::expert_groups_used)
       .field("expert_group_best", &ModelFields::expert_group_best)
+      .field("expert_score_scale", &ModelFields::expert_score_scale)
       .field("recurrence_kernel", &ModelFields::recurrence_kernel)
       .field("recurrence_inner", &ModelFields::recurrence_inner)
       .field("recurrence_heads", &ModelFields::recurrence_heads)

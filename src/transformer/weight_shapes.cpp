@@ -128,7 +128,12 @@ int size_of(LayerVector slot, const ModelConfig& c, const LayerConfig& l) {
     case LayerVector::up_bias:
     case LayerVector::feed_forward_sub_norm: return l.feed_forward_size;
     case LayerVector::router_bias:
-    case LayerVector::router_logit_bias: return c.experts;
+    case LayerVector::router_logit_bias:
+    case LayerVector::expert_scales: return c.experts;
+    case LayerVector::router_norm:
+    case LayerVector::expert_norm:
+    case LayerVector::expert_post_norm: return c.experts > 0 ? c.hidden_size : 0;
+    case LayerVector::shared_expert_post_norm:
     case LayerVector::shared_expert_gate: return c.shared_expert_size > 0 ? c.hidden_size : 0;
     case LayerVector::sinks: return c.heads;
     case LayerVector::expert_gate_bias:
@@ -204,6 +209,7 @@ Status check_config(const ModelConfig& c) {
 Status resolve(const ModelConfig& c, const LayerConfig* before, int index, int& cache_layers, LayerConfig& l) {
   if (l.window < 1 || l.chunk < 0) return Status::window_out_of_range;
   if (l.has_experts && c.experts == 0) return Status::model_shape_out_of_range;
+  if (l.has_unit_heads && c.query_key_norm != QueryKeyNorm::none) return Status::model_shape_out_of_range;
   if (l.head_dim == 0) l.head_dim = c.head_dim;
   if (l.kv_heads == 0) l.kv_heads = c.kv_heads;
   if (l.feed_forward_size == 0) l.feed_forward_size = c.feed_forward_size;
@@ -223,6 +229,7 @@ Status resolve(const ModelConfig& c, const LayerConfig* before, int index, int& 
     return Status::ok;
   }
   if (!is_within(l.keys_of, 0, index - 1)) return Status::layer_out_of_range;
+  if (c.query_key_norm == QueryKeyNorm::rotated) return Status::model_shape_out_of_range;  // its queries need the norm of the keys
   const LayerConfig& source = before[l.keys_of];
   if (source.recurrence != Recurrence::none || source.keys_of != kOwnKeys || source.head_dim != l.head_dim || source.kv_heads != l.kv_heads)
     return Status::model_shape_out_of_range;

@@ -80,6 +80,11 @@ enum class LayerVector : int {
   laurel_norm,
   stream_norm,
   stream_scale,
+  router_norm,  // this and the next: of the residual, which the router and the experts read instead of the block's input
+  expert_norm,
+  expert_post_norm,  // of the sum of the experts that the router chose
+  shared_expert_post_norm,
+  expert_scales,      // as Router::choose()
   recurrent_in_bias,  // the rest: Recurrence
   recurrent_gate_bias,
   recurrent_step_bias,  // of recurrent_step's product, as the next
@@ -93,7 +98,7 @@ enum class LayerVector : int {
   decay_log,  // sets decay: A = -e^x
   attention_gate_bias,
 };
-constexpr int kModelMatrices = 6, kModelVectors = 4, kLayerMatrices = 26, kLayerVectors = 47;
+constexpr int kModelMatrices = 6, kModelVectors = 4, kLayerMatrices = 26, kLayerVectors = 52;
 
 struct Matrix {
   WeightMatrix weights;

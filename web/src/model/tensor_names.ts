@@ -69,6 +69,11 @@ export const LAYER_VECTORS = [
   "laurel_norm",
   "stream_norm",
   "stream_scale",
+  "router_norm",
+  "expert_norm",
+  "expert_post_norm",
+  "shared_expert_post_norm",
+  "expert_scales",
   "recurrent_in_bias",
   "recurrent_gate_bias",
   "recurrent_step_bias",
@@ -99,7 +104,10 @@ export type NormRole =
   | "latent_norm"
   | "per_layer_norm"
   | "laurel_norm"
-  | "stream_norm";
+  | "stream_norm"
+  | "expert_norm"
+  | "expert_post_norm"
+  | "shared_expert_post_norm";
 
 /**
  * Tensors that store the rows of several matrices. `recurrent_all` has all that a recurrent layer projects from its
@@ -135,6 +143,8 @@ export type LayerNames = Partial<
 /** Tensors whose names don't end in `.weight`. @internal */
 export type WholeName =
   | "router_bias"
+  | "router_norm"
+  | "expert_scales"
   | "xielu"
   | "sinks"
   | "layer_scale"
