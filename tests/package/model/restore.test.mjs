@@ -48,7 +48,7 @@ function partsOf(bytes) {
 /** Saved bytes with a right checksum of the JSON. */
 function bytesOf(json, cache) {
   const text = new TextEncoder().encode(typeof json === "string" ? json : JSON.stringify(json));
-  const header = Uint32Array.of(0x4e535752, 2, text.length, crc32(text));
+  const header = Uint32Array.of(0x4e535752, 3, text.length, crc32(text));
   return Uint8Array.from([...new Uint8Array(header.buffer), ...text, ...cache]);
 }
 

@@ -130,14 +130,7 @@ export interface WasmModelFunctions extends WasmRecurrentFunctions {
   /** From and to are formats. The source and the target are rows without padding. */
   quantize_rows(from: number, source: number, rows: number, columns: number, to: number, target: number): Status;
   /** `states` is 0 for a model without recurrent layers. */
-  model_forward(
-    model: number,
-    cache: number,
-    sequence: number,
-    states: number,
-    tokens: number,
-    count: number,
-  ): Status;
+  model_forward(model: number, cache: number, sequence: number, states: number, tokens: number, count: number): Status;
   /** Writes the address of new states to `result`; 0 if the model has no recurrent layers. */
   model_states(model: number, checkpoints: number, result: number): Status;
   model_hidden(model: number): number;

@@ -19,7 +19,7 @@ export function addRecurrent(mapper: WeightMapper, layer: number): void {
     mamba: { recurrent_in: inner, recurrent_gate: inner },
     none: {},
   }[kind];
-  const fused = mapper.names.layers.recurrent_all && `${mapper.stem(layer, "recurrent_all")}`;
+  const fused = mapper.names.layers.recurrent_all && mapper.stem(layer, "recurrent_all");
   if (fused !== undefined && mapper.find(`${fused}.weight`) !== undefined)
     addFused(mapper, layer, fused, kind === "delta" ? splitByKeyHead(mapper) : inOrder(rows));
   else addApart(mapper, layer, rows);

@@ -190,7 +190,12 @@ export class SessionText {
   }
 
   shift(keep: number, discard: number): void {
-    if (keep + discard === this.length) return this.rewind(keep); // nothing moves
+    wholeNumber(keep, 0, this.length, "keep");
+    wholeNumber(discard, 1, this.length - keep, "discard");
+    if (this.#memory.hasStates && keep + discard === this.length) {
+      this.rewind(keep); // nothing moves
+      return;
+    }
     if (this.#cache.layers.length > 0) shiftCache(this.#cache, { keep, discard });
     this.#memory.shiftStates(keep, discard);
     this.#tokens.splice(keep, discard);
