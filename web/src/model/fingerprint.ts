@@ -1,7 +1,7 @@
 // Tells models apart, so that the keys and values of one aren't restored into another.
 import { crc32 } from "../base/crc32.js";
 import type { ModelPlan } from "./model_plan.js";
-import type { WeightMapping } from "./weight_mapping.js";
+import type { WeightMapping } from "./weights/weight_mapping.js";
 
 /**
  * How many bytes of each stored part of a weight count. Training changes nearly every weight, so a few of each tensor

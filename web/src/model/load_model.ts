@@ -4,7 +4,7 @@ import { type ModelFiles, type ModelSource, openModel, type WeightFormatName } f
 import type { FilePlatform } from "../files/platform.js";
 import type { Heap } from "../memory/heap.js";
 import { NO_TOKENIZER, type Tokenizer, tokenizerFromGguf, tokenizerFromJson } from "../text/tokenizer.js";
-import { mapWeights } from "./map_weights.js";
+import { mapWeights } from "./weights/map_weights.js";
 import { checkFits, memoryOf } from "./memory.js";
 import { missingTokenizer } from "./missing_tokenizer.js";
 import { Model, type ModelInfo } from "./model.js";
@@ -17,7 +17,7 @@ import { readModelOptions } from "./read_options.js";
 import { readRopeTensors } from "./rope_tensors.js";
 import type { SamplingOptions } from "./session/options.js";
 import { checkContext } from "./session/text.js";
-import type { WeightMapping } from "./weight_mapping.js";
+import type { WeightMapping } from "./weights/weight_mapping.js";
 
 /** Upper limit of the default context length: longer contexts need much memory. */
 const DEFAULT_CONTEXT = 4096;

@@ -6,7 +6,7 @@ import { type CacheSettings, BATCH_TOKENS } from "./model_core.js";
 import { cacheOptions } from "./cache_layers.js";
 import { DEFAULT_CHECKPOINTS } from "./session/options.js";
 import type { ModelPlan } from "./model_plan.js";
-import type { WeightMapping } from "./weight_mapping.js";
+import type { WeightMapping } from "./weights/weight_mapping.js";
 
 /** Wasm memory that a model needs, in bytes. */
 export interface ModelMemory {

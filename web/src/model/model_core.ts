@@ -7,13 +7,13 @@ import type { CacheDType } from "../memory/elements.js";
 import type { KeyMode } from "../cache/options.js";
 import { Owned } from "../memory/owned.js";
 import { fingerprintOf } from "./fingerprint.js";
-import { loadWeights } from "./load_weights.js";
+import { loadWeights } from "./weights/load_weights.js";
 import { withLongFactors, usesLongFactors } from "./long_rope.js";
 import { RECURRENCES, type WasmLayerConfig } from "../memory/wasm_model_functions.js";
 import { cacheOptions } from "./cache_layers.js";
 import type { ModelLayer, ModelPlan } from "./model_plan.js";
 import { newStates, TextMemory } from "./text_memory.js";
-import type { WeightMapping } from "./weight_mapping.js";
+import type { WeightMapping } from "./weights/weight_mapping.js";
 
 /**
  * Tokens per forward pass. Large enough to amortize reading the weights, small enough to check for aborts between

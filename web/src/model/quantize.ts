@@ -1,8 +1,8 @@
 // Which weights the option `quantize` rounds, and to which format.
 import { tensorBytes, WEIGHT_BLOCKS, type WeightFormatName } from "../files/weight_formats.js";
 import type { QuantizeFormat } from "../files/quantize_formats.js";
-import { LAYER_MATRICES } from "./tensor_names.js";
-import type { WeightMapping } from "./weight_mapping.js";
+import { LAYER_MATRICES } from "./weights/tensor_names.js";
+import type { WeightMapping } from "./weights/weight_mapping.js";
 
 /** What a matrix is for, as far as its format depends on it. @internal */
 export type MatrixUse = "head" | "key_or_value" | "router" | "other";

@@ -2,11 +2,11 @@
 import { fail } from "../../base/errors.js";
 import type { ModelFiles } from "../../files/model_files.js";
 import { type WeightFormatName } from "../../files/weight_formats.js";
-import { mapWeights } from "../../model/map_weights.js";
+import { mapWeights } from "../../model/weights/map_weights.js";
 import { type ModelPlan, planOf } from "../../model/model_plan.js";
 import type { QuantizeFormat } from "../../files/quantize_formats.js";
-import { GGUF_NAMES, LAYER_MATRICES, LAYER_VECTORS, type LayerNames } from "../../model/tensor_names.js";
-import type { WeightMapping } from "../../model/weight_mapping.js";
+import { GGUF_NAMES, LAYER_MATRICES, LAYER_VECTORS, type LayerNames } from "../../model/weights/tensor_names.js";
+import type { WeightMapping } from "../../model/weights/weight_mapping.js";
 import { type GgufValue, metadataEntry } from "./gguf_header.js";
 import type { GgufPlan, PlannedTensor, TensorPart } from "./gguf_plan.js";
 import { formatInGguf, quantizationEntries } from "./quantize_gguf.js";

@@ -1,7 +1,7 @@
 // What can differ between the supported architectures: the type of a row of the table (table.ts).
 import type { ConfigReader } from "../config_reader.js";
 import type { WasmLayerConfig } from "../../memory/wasm_model_functions.js";
-import type { LayerNames, MatrixRole, NormRole, TensorNames } from "../tensor_names.js";
+import type { LayerNames, MatrixRole, NormRole, TensorNames } from "../weights/tensor_names.js";
 
 /** @internal */
 export type ActivationName = "silu" | "gelu" | "gelu_tanh" | "relu2" | "xielu" | "clamped_silu";

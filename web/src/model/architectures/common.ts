@@ -1,7 +1,7 @@
 // What rows of the table of architectures have in common: a plain layer, lists of norms and biases, keys.
 import { named } from "../../files/errors.js";
 import type { ConfigKey, ConfigReader } from "../config_reader.js";
-import { LLAMA_NAMES, type MatrixRole, type NormRole } from "../tensor_names.js";
+import { LLAMA_NAMES, type MatrixRole, type NormRole } from "../weights/tensor_names.js";
 import type { ActivationName, Architecture } from "./architecture.js";
 
 /** Norms before attention and feed-forward. @internal */

@@ -1,7 +1,7 @@
 // DeepSeek-V2 and V3, and others with multi-head latent attention.
 import type { ConfigReader } from "../config_reader.js";
 import { MAX_HEAD_DIM } from "../limits.js";
-import { llamaNames } from "../tensor_names.js";
+import { llamaNames } from "../weights/tensor_names.js";
 import type { Architecture, ExpertConfig, LatentSizes, LayerShape } from "./architecture.js";
 import { HEADS, HIDDEN, llama, PRE_NORMS } from "./common.js";
 import { GROUPED_NAMES, groupedExperts, type RoutingDefaults } from "./grouped_experts.js";

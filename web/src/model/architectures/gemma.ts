@@ -2,7 +2,7 @@
 import type { Architecture, Factors } from "./architecture.js";
 import type { ConfigReader } from "../config_reader.js";
 import { slidingWindows } from "../sliding_windows.js";
-import { llamaNames } from "../tensor_names.js";
+import { llamaNames } from "../weights/tensor_names.js";
 import { HEADS, HIDDEN, LAYERS, llama, POST_NORMS, PRE_NORMS, QK_NORMS } from "./common.js";
 
 const gemma: Architecture = {

@@ -2,7 +2,7 @@
 import type { ConfigReader } from "../config_reader.js";
 import { MAX_HEAD_DIM, MAX_VOCABULARY, MAX_WIDTH } from "../limits.js";
 import { slidingWindows } from "../sliding_windows.js";
-import { llamaNames } from "../tensor_names.js";
+import { llamaNames } from "../weights/tensor_names.js";
 import type { Architecture, ExpertConfig, LayerShape, PerLayerSizes } from "./architecture.js";
 import { HEADS, HIDDEN, LAYERS, llama, POST_NORMS, PRE_NORMS, QK_NORMS } from "./common.js";
 import { readExperts } from "./experts.js";

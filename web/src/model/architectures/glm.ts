@@ -1,6 +1,6 @@
 // GLM.
 import type { Architecture } from "./architecture.js";
-import { llamaNames } from "../tensor_names.js";
+import { llamaNames } from "../weights/tensor_names.js";
 import { biasesIf, llama, POST_NORMS, PRE_NORMS, QK_NORMS, QKV } from "./common.js";
 import type { ConfigReader } from "../config_reader.js";
 import { GROUPED_NAMES, groupedExperts } from "./grouped_experts.js";

@@ -2,7 +2,7 @@
 import type { Architecture } from "./architecture.js";
 import type { ConfigReader } from "../config_reader.js";
 import { sameWindow } from "../sliding_windows.js";
-import { llamaNames } from "../tensor_names.js";
+import { llamaNames } from "../weights/tensor_names.js";
 import { biasesIf, hiddenActivation, llama, PRE_NORMS, QK_NORMS, QKV } from "./common.js";
 
 /** GPT-NeoX, GPT-J, StableLM, StarCoder2 and Nemotron. @internal */

@@ -1,7 +1,7 @@
 // gpt-oss.
 import type { ConfigReader } from "../config_reader.js";
 import { slidingWindows } from "../sliding_windows.js";
-import { llamaNames } from "../tensor_names.js";
+import { llamaNames } from "../weights/tensor_names.js";
 import type { Architecture } from "./architecture.js";
 import { llama, QKV } from "./common.js";
 import { readExperts } from "./experts.js";

@@ -1,7 +1,7 @@
 // Mixtures of experts as in DeepSeek: a router with groups and a bias, experts that every token uses, and dense layers first.
 import type { ConfigReader } from "../config_reader.js";
 import { MAX_WIDTH } from "../limits.js";
-import type { LayerNames } from "../tensor_names.js";
+import type { LayerNames } from "../weights/tensor_names.js";
 import type { ExpertConfig } from "./architecture.js";
 import { readExperts } from "./experts.js";
 

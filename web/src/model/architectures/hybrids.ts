@@ -2,7 +2,7 @@
 import { isDict } from "../../base/dict.js";
 import type { ConfigKey, ConfigReader } from "../config_reader.js";
 import { MAX_HEADS, MAX_WIDTH } from "../limits.js";
-import { LLAMA_NAMES, type LayerNames, llamaNames } from "../tensor_names.js";
+import { LLAMA_NAMES, type LayerNames, llamaNames } from "../weights/tensor_names.js";
 import type { Architecture, ExpertConfig, LayerShape, RecurrenceSizes } from "./architecture.js";
 import { HIDDEN, hiddenActivation, llama, PRE_NORMS, QK_NORMS } from "./common.js";
 import { readExperts } from "./experts.js";

@@ -1,7 +1,7 @@
 // Llama and the architectures that differ from it by a number or two.
 import type { ConfigReader } from "../config_reader.js";
 import { sameWindow, slidingWindows } from "../sliding_windows.js";
-import { llamaNames } from "../tensor_names.js";
+import { llamaNames } from "../weights/tensor_names.js";
 import type { Architecture, ExpertConfig, Factors } from "./architecture.js";
 import { biasesIf, HIDDEN, hiddenActivation, LAYERS, llama, POST_NORMS, PRE_NORMS, QK_NORMS, QKV } from "./common.js";
 import { readExperts } from "./experts.js";

@@ -1,7 +1,7 @@
 // Llama 4, text.
 import type { ConfigReader } from "../config_reader.js";
 import { MAX_EXPERTS } from "../limits.js";
-import { llamaNames } from "../tensor_names.js";
+import { llamaNames } from "../weights/tensor_names.js";
 import type { Architecture, ExpertConfig, LayerShape } from "./architecture.js";
 import { LAYERS, llama } from "./common.js";
 import { readExperts } from "./experts.js";

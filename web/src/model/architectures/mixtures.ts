@@ -1,6 +1,6 @@
 // Mixtures of experts whose attention is that of Qwen3 or near it: dots.llm1, MiniMax-M2, Mellum, K-EXAONE and HunYuan 3.
 import { slidingWindows } from "../sliding_windows.js";
-import { llamaNames } from "../tensor_names.js";
+import { llamaNames } from "../weights/tensor_names.js";
 import type { Architecture } from "./architecture.js";
 import { biasesIf, llama, PRE_NORMS, QK_NORMS, QKV } from "./common.js";
 import { GROUPED_NAMES, groupedExperts } from "./grouped_experts.js";

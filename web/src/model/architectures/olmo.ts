@@ -2,7 +2,7 @@
 import type { Architecture } from "./architecture.js";
 import type { ConfigReader } from "../config_reader.js";
 import { slidingWindows } from "../sliding_windows.js";
-import { llamaNames } from "../tensor_names.js";
+import { llamaNames } from "../weights/tensor_names.js";
 import { llama, POST_NORMS, PRE_NORMS, QK_NORMS } from "./common.js";
 import { readExperts } from "./experts.js";
 

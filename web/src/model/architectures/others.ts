@@ -1,6 +1,6 @@
 // Architectures with norms of queries and keys or names of their own: EXAONE and HunYuan.
 import { slidingWindows } from "../sliding_windows.js";
-import { llamaNames } from "../tensor_names.js";
+import { llamaNames } from "../weights/tensor_names.js";
 import type { Architecture } from "./architecture.js";
 import { biasesIf, llama, POST_NORMS, PRE_NORMS, QK_NORMS, QKV } from "./common.js";
 import { readExperts } from "./experts.js";

@@ -1,7 +1,7 @@
 // Phi.
 import type { Architecture } from "./architecture.js";
 import { sameWindow } from "../sliding_windows.js";
-import { llamaNames } from "../tensor_names.js";
+import { llamaNames } from "../weights/tensor_names.js";
 import { llama, QKV } from "./common.js";
 
 /** Phi-3 (and Phi-4), and Phi-2. @internal */

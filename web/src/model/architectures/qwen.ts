@@ -3,7 +3,7 @@ import type { Architecture, ExpertConfig } from "./architecture.js";
 import type { ConfigReader } from "../config_reader.js";
 import { MAX_WIDTH } from "../limits.js";
 import { slidingWindows } from "../sliding_windows.js";
-import { type LayerNames, llamaNames } from "../tensor_names.js";
+import { type LayerNames, llamaNames } from "../weights/tensor_names.js";
 import { biasesIf, llama, PRE_NORMS, QK_NORMS, QKV } from "./common.js";
 import { readExperts } from "./experts.js";
 

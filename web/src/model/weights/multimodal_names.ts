@@ -1,5 +1,5 @@
 // Finds the text model in the files of multimodal models (vision, audio), which name its tensors differently.
-import type { ModelFiles } from "../files/model_files.js";
+import type { ModelFiles } from "../../files/model_files.js";
 
 /** How a model's files name the tensors of its text model. @internal */
 export interface TextModelNames {

@@ -1,11 +1,11 @@
 // Streams the weights of a model into wasm memory.
-import { fieldOf } from "../files/errors.js";
-import type { ModelFiles, ReadOptions, StoredTensor } from "../files/model_files.js";
-import { tensorBytes, WEIGHT_FORMATS } from "../files/weight_formats.js";
-import type { Heap } from "../memory/heap.js";
-import { crc32 } from "../base/crc32.js";
-import type { ConfigReader } from "./config_reader.js";
-import { SAMPLE_BYTES } from "./fingerprint.js";
+import { fieldOf } from "../../files/errors.js";
+import type { ModelFiles, ReadOptions, StoredTensor } from "../../files/model_files.js";
+import { tensorBytes, WEIGHT_FORMATS } from "../../files/weight_formats.js";
+import type { Heap } from "../../memory/heap.js";
+import { crc32 } from "../../base/crc32.js";
+import type { ConfigReader } from "../config_reader.js";
+import { SAMPLE_BYTES } from "../fingerprint.js";
 import type { PickedUnits, TensorSlice, WeightMapping } from "./weight_mapping.js";
 
 /** A weight that is being loaded. */

@@ -1,5 +1,5 @@
 // Maps the tensors of a model's files to the weights of the core.
-import type { ModelFiles, StoredTensor } from "../files/model_files.js";
+import type { ModelFiles, StoredTensor } from "../../files/model_files.js";
 import {
   addExpertBiases,
   addLatentAttention,
@@ -10,7 +10,7 @@ import {
   skipKeys,
 } from "./map_apart.js";
 import { addGatedQueries, addRecurrent } from "./map_recurrent.js";
-import type { ModelPlan } from "./model_plan.js";
+import type { ModelPlan } from "../model_plan.js";
 import { asColumn, rowsOf, type TensorRows, type WeightMapping, wholeTensor } from "./weight_mapping.js";
 import { MODEL_MATRICES, MODEL_VECTORS, NO_LAYER, slotOfMatrix, slotOfVector, WeightMapper } from "./weight_mapper.js";
 import type { MatrixRole, NormRole, VectorRole } from "./tensor_names.js";

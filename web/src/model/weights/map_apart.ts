@@ -1,7 +1,7 @@
 // Weights of layers that do something of their own: latent attention, per-layer embeddings, stacked experts.
-import type { StoredTensor } from "../files/model_files.js";
-import { WEIGHT_BLOCKS } from "../files/weight_formats.js";
-import type { ExpertLayout } from "./architectures/architecture.js";
+import type { StoredTensor } from "../../files/model_files.js";
+import { WEIGHT_BLOCKS } from "../../files/weight_formats.js";
+import type { ExpertLayout } from "../architectures/architecture.js";
 import type { MatrixRole } from "./tensor_names.js";
 import { columnsOf, rowsOf, type TensorRows, wholeTensor } from "./weight_mapping.js";
 import {

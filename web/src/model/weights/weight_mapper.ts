@@ -1,7 +1,7 @@
 // Builds the list of a model's weights: finds tensors by their roles, and checks their shapes.
-import type { ModelFiles, StoredTensor } from "../files/model_files.js";
-import { MAX_PIECES } from "./limits.js";
-import type { ModelPlan } from "./model_plan.js";
+import type { ModelFiles, StoredTensor } from "../../files/model_files.js";
+import { MAX_PIECES } from "../limits.js";
+import type { ModelPlan } from "../model_plan.js";
 import {
   assembleWeight,
   columnsOf,

@@ -1,6 +1,6 @@
 // Says which bytes of which stored tensor make up a weight.
-import type { StoredTensor, WeightFormatName } from "../files/model_files.js";
-import { elementsOf, tensorBytes, WEIGHT_BLOCKS } from "../files/weight_formats.js";
+import type { StoredTensor, WeightFormatName } from "../../files/model_files.js";
+import { elementsOf, tensorBytes, WEIGHT_BLOCKS } from "../../files/weight_formats.js";
 
 /** Bytes of a stored tensor that are copied into a weight. @internal */
 export interface TensorSlice {
