@@ -14,6 +14,36 @@ bool is_of_attention(LayerMatrix slot) {
          slot == LayerMatrix::attention_gate;
 }
 
+bool is_of_attention(LayerVector slot) {
+  switch (slot) {
+    case LayerVector::query_bias:
+    case LayerVector::key_bias:
+    case LayerVector::value_bias:
+    case LayerVector::output_bias:
+    case LayerVector::query_norm:
+    case LayerVector::key_norm:
+    case LayerVector::attention_sub_norm:
+    case LayerVector::sinks:
+    case LayerVector::query_latent_norm:
+    case LayerVector::latent_norm:
+    case LayerVector::attention_gate_bias: return true;
+    default: return false;
+  }
+}
+
+bool is_of_feed_forward(LayerVector slot) {
+  switch (slot) {
+    case LayerVector::attention_sub_norm:
+    case LayerVector::sinks: return false;
+    case LayerVector::router_norm:
+    case LayerVector::expert_norm:
+    case LayerVector::expert_post_norm:
+    case LayerVector::shared_expert_post_norm:
+    case LayerVector::expert_scales: return true;
+    default: return slot >= LayerVector::feed_forward_norm && slot <= LayerVector::expert_down_bias;
+  }
+}
+
 int normed_elements(const ModelConfig& c, int heads, int head_dim) {
   const bool has_one_weight = c.query_key_norm == QueryKeyNorm::head || c.query_key_norm == QueryKeyNorm::rotated;
   return has_one_weight ? head_dim : heads * head_dim;
@@ -26,7 +56,7 @@ int recurrent_size_of(LayerVector slot, const ModelConfig& c, Recurrence kind) {
   switch (slot) {
     case LayerVector::recurrent_in_bias: return is_convolution ? 3 * r.inner : r.channels(kind);
     case LayerVector::recurrent_gate_bias: return is_convolution ? 0 : r.inner;
-    case LayerVector::recurrent_step_bias:
+    case LayerVector::recurrent_step_bias: return is_mamba ? 0 : steps;
     case LayerVector::recurrent_step_offset: return steps;
     case LayerVector::recurrent_out_bias: return c.hidden_size;
     case LayerVector::convolution: return r.kernel * r.channels(kind);
@@ -39,14 +69,20 @@ int recurrent_size_of(LayerVector slot, const ModelConfig& c, Recurrence kind) {
   }
 }
 
-bool fits(const RecurrenceConfig& r, const ModelConfig& c, Recurrence kind) {
-  const bool has_keys = kind != Recurrence::convolution, has_heads = kind == Recurrence::delta || kind == Recurrence::mamba2;
+// What layers of every kind need.
+bool is_in_range(const RecurrenceConfig& r) {
   return is_within(r.kernel, 1, kMaxTaps) && is_within(r.inner, 1, kMaxWidth / 4) && is_within(r.heads, 1, r.inner) &&
          r.inner % r.heads == 0 && is_within(r.key_heads, 1, r.heads) && r.heads % r.key_heads == 0 &&
-         is_within(r.key_size, has_keys ? 1 : 0, kMaxHeadDim) && r.key_heads <= kMaxWidth / 4 / std::max(r.key_size, 1) &&
-         is_within(r.step_rank, kind == Recurrence::mamba ? 1 : 0, kMaxWidth / 4) && is_within(r.norm_groups, 1, r.inner) &&
-         r.inner % r.norm_groups == 0 && (has_heads || (r.heads == 1 && r.key_heads == 1)) &&
-         (kind != Recurrence::convolution || r.inner == c.hidden_size);
+         is_within(r.key_size, 0, kMaxHeadDim) && r.key_heads <= kMaxWidth / 4 / std::max(r.key_size, 1) &&
+         is_within(r.step_rank, 0, kMaxWidth / 4) && is_within(r.norm_groups, 1, r.inner) && r.inner % r.norm_groups == 0 &&
+         r.least_step <= r.largest_step && r.select_norm_epsilon >= 0;
+}
+
+bool fits(const RecurrenceConfig& r, const ModelConfig& c, Recurrence kind) {
+  const bool has_heads = kind == Recurrence::delta || kind == Recurrence::mamba2;
+  if (r.kernel == 0 || (!has_heads && (r.heads != 1 || r.key_heads != 1))) return false;
+  if (kind == Recurrence::convolution) return r.inner == c.hidden_size;
+  return r.key_size > 0 && (kind != Recurrence::mamba || r.step_rank > 0);
 }
 
 }  // namespace
@@ -113,9 +149,10 @@ MatrixShape shape_of(LayerMatrix slot, const ModelConfig& c, const LayerConfig& 
 
 int size_of(LayerVector slot, const ModelConfig& c, const LayerConfig& l) {
   const bool is_recurrent = l.recurrence != Recurrence::none;
-  const bool has_keys = l.keys_of == kOwnKeys && !is_recurrent;
-  const bool has_norms = c.query_key_norm != QueryKeyNorm::none && !is_recurrent;
-  if (slot == LayerVector::attention_gate_bias) return c.gates_attention && !is_recurrent ? c.heads * l.head_dim : 0;
+  const bool has_keys = l.keys_of == kOwnKeys;
+  const bool has_norms = c.query_key_norm != QueryKeyNorm::none;
+  if ((is_recurrent && is_of_attention(slot)) || (!l.has_feed_forward && is_of_feed_forward(slot))) return 0;
+  if (slot == LayerVector::attention_gate_bias) return c.gates_attention ? c.heads * l.head_dim : 0;
   if (slot >= LayerVector::recurrent_in_bias) return is_recurrent ? recurrent_size_of(slot, c, l.recurrence) : 0;
   switch (slot) {
     case LayerVector::query_bias:
@@ -198,6 +235,8 @@ Status check_config(const ModelConfig& c) {
   if (has_latent(c) && (c.head_dim != latent.row() || c.kv_heads != 1 || latent.plain < 1 || latent.value < 1 ||
                         c.heads > kMaxWidth / (latent.plain + latent.rotated) || c.heads > kMaxWidth / latent.value))
     return Status::model_shape_out_of_range;
+  if (has_latent(c) && c.gates_attention) return Status::model_shape_out_of_range;  // it would gate latents
+  if (c.recurrence.kernel != 0 && !is_in_range(c.recurrence)) return Status::model_shape_out_of_range;
   const PerLayerConfig& p = c.per_layer;
   if (!is_within(p.size, 0, kMaxWidth / c.layers) || !is_within(p.vocabulary_size, p.size > 0 ? 1 : 0, kMaxVocabulary) ||
       !is_within(p.streams, 0, kMaxStreams) || !is_within(p.laurel, 0, kMaxWidth) ||
@@ -209,6 +248,7 @@ Status check_config(const ModelConfig& c) {
 Status resolve(const ModelConfig& c, const LayerConfig* before, int index, int& cache_layers, LayerConfig& l) {
   if (l.window < 1 || l.chunk < 0) return Status::window_out_of_range;
   if (l.has_experts && c.experts == 0) return Status::model_shape_out_of_range;
+  if (!l.has_feed_forward && (l.has_experts || c.is_parallel || c.per_layer.size > 0)) return Status::model_shape_out_of_range;
   if (l.has_unit_heads && c.query_key_norm != QueryKeyNorm::none) return Status::model_shape_out_of_range;
   if (l.head_dim == 0) l.head_dim = c.head_dim;
   if (l.kv_heads == 0) l.kv_heads = c.kv_heads;
