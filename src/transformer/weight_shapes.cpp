@@ -200,9 +200,10 @@ int size_of(ModelVector slot, const ModelConfig& c) {
 }
 
 std::size_t recurrent_state_size(const RecurrenceConfig& c, Recurrence kind) {
+  if (kind == Recurrence::none) return 0;
   const std::size_t convolution = convolution_state(c.kernel, c.channels(kind));
   switch (kind) {
-    case Recurrence::none: return 0;
+    case Recurrence::none: break;
     case Recurrence::convolution: return convolution;
     case Recurrence::mamba: return convolution + static_cast<std::size_t>(c.inner) * c.key_size;
     case Recurrence::delta:

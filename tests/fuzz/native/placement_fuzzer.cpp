@@ -28,6 +28,22 @@ void set_per_layer(ModelConfig& config, FuzzInput& input) {
   per_layer.laurel = input.flag() ? input.roughly(0, 4) : 0;
 }
 
+void set_recurrence(ModelConfig& config, FuzzInput& input) {
+  RecurrenceConfig& recurrence = config.recurrence;
+  const bool has_heads = input.flag();
+  recurrence.kernel = input.roughly(1, 4);
+  if (recurrence.kernel == 0) return;
+  recurrence.key_heads = has_heads ? input.roughly(1, 2) : 1;
+  recurrence.heads = has_heads && input.flag() ? input.roughly(1, 4) : recurrence.key_heads;
+  recurrence.inner = input.flag() ? config.hidden_size : input.roughly(1, 32);
+  recurrence.key_size = input.roughly(1, 8);
+  recurrence.step_rank = input.flag() ? input.roughly(0, 4) : 2;
+  recurrence.norm_groups = input.one_in(4) ? input.roughly(1, 4) : 1;
+  recurrence.is_tiled = input.flag();
+  if (input.one_in(4)) recurrence.least_step = 0.5f, recurrence.largest_step = 1;
+  if (input.one_in(4)) recurrence.select_norm_epsilon = 1e-3f;
+}
+
 ModelConfig model_of(FuzzInput& input) {
   ModelConfig config;
   config.layers = input.roughly(1, 2);
@@ -53,6 +69,8 @@ ModelConfig model_of(FuzzInput& input) {
   if (input.one_in(4)) config.temperature = {0.5, static_cast<double>(input.between(1, 4)), 1};
   if (input.one_in(3)) set_latent(config, input);
   if (input.one_in(3)) set_per_layer(config, input);
+  config.gates_attention = input.one_in(4);
+  if (input.one_in(2)) set_recurrence(config, input);
   return config;
 }
 
@@ -69,13 +87,17 @@ LayerConfig layer_of(const ModelConfig& config, int index, FuzzInput& input) {
   if (index > 0 && input.one_in(4)) layer.keys_of = input.roughly(kOwnKeys, index - 1);
   layer.values_are_keys = input.one_in(6);
   if (input.one_in(6)) layer.gate_deviations = 0.5f;
+  if (config.recurrence.kernel != 0 && input.flag()) layer.recurrence = static_cast<Recurrence>(input.roughly(0, 4));
+  layer.has_feed_forward = !input.one_in(6);
   return layer;
 }
 
 // Vectors that a model needs if it has their mechanism; the others are refused.
 constexpr LayerVector kNeededVectors[] = {LayerVector::query_latent_norm, LayerVector::latent_norm, LayerVector::per_layer_norm,
                                           LayerVector::laurel_norm,       LayerVector::stream_norm, LayerVector::xielu_alpha_p,
-                                          LayerVector::xielu_alpha_n,     LayerVector::xielu_beta,  LayerVector::xielu_eps};
+                                          LayerVector::xielu_alpha_n,     LayerVector::xielu_beta,  LayerVector::xielu_eps,
+                                          LayerVector::convolution,       LayerVector::decay,       LayerVector::skip,
+                                          LayerVector::recurrent_norm};
 
 // A call usually has the shape that the slot must have, so that models get complete.
 class Placement {
@@ -124,7 +146,20 @@ class Placement {
 
   int size_of(LayerVector slot, const LayerConfig& l) const {
     const bool has_one_weight = config_.query_key_norm == QueryKeyNorm::head || config_.query_key_norm == QueryKeyNorm::rotated;
+    const RecurrenceConfig& r = config_.recurrence;
+    const bool is_mamba = l.recurrence == Recurrence::mamba, is_convolution = l.recurrence == Recurrence::convolution;
     switch (slot) {
+      case LayerVector::recurrent_in_bias: return (is_convolution ? 3 : 1) * r.channels(l.recurrence);
+      case LayerVector::recurrent_gate_bias: return r.inner;
+      case LayerVector::recurrent_step_bias:
+      case LayerVector::recurrent_step_offset:
+      case LayerVector::skip: return is_mamba ? r.inner : r.heads;
+      case LayerVector::convolution: return r.kernel * r.channels(l.recurrence);
+      case LayerVector::convolution_bias: return r.channels(l.recurrence);
+      case LayerVector::decay:
+      case LayerVector::decay_log: return is_mamba ? r.inner * r.key_size : r.heads;
+      case LayerVector::recurrent_norm: return l.recurrence == Recurrence::delta ? r.value_size() : r.inner;
+      case LayerVector::attention_gate_bias:
       case LayerVector::attention_sub_norm:
       case LayerVector::query_bias: return config_.heads * l.head_dim;
       case LayerVector::key_bias:
@@ -169,6 +204,8 @@ class Placement {
     const int of_expert = expert < config_.experts ? config_.expert_size : config_.shared_expert_size;
     const int inner = l.has_experts ? of_expert : l.feed_forward_size;
     const bool has_latent = latent.latent > 0;
+    const RecurrenceConfig& r = config_.recurrence;
+    const bool is_mamba = l.recurrence == Recurrence::mamba;
     switch (static_cast<LayerMatrix>(slot)) {
       case LayerMatrix::query:
         return has_latent ? std::pair(config_.heads * (latent.plain + latent.rotated), latent.query > 0 ? latent.query : hidden)
@@ -189,6 +226,13 @@ class Placement {
       case LayerMatrix::stream_router: return {p.streams, hidden};
       case LayerMatrix::stream_prediction: return {p.streams * p.streams, p.streams};
       case LayerMatrix::stream_correction: return {p.streams, p.streams};
+      case LayerMatrix::attention_gate: return {config_.heads * l.head_dim, hidden};
+      case LayerMatrix::recurrent_in: return {l.recurrence == Recurrence::convolution ? 3 * r.inner : r.channels(l.recurrence), hidden};
+      case LayerMatrix::recurrent_gate: return {r.inner, hidden};
+      case LayerMatrix::recurrent_step: return is_mamba ? std::pair(r.inner, r.step_rank) : std::pair(r.heads, hidden);
+      case LayerMatrix::recurrent_strength: return {r.heads, hidden};
+      case LayerMatrix::recurrent_select: return {r.step_rank + 2 * r.key_size, r.inner};
+      case LayerMatrix::recurrent_out: return {hidden, r.inner};
       default: return {l.kv_heads * l.head_dim, hidden};
     }
   }
@@ -201,21 +245,31 @@ class Placement {
 void run_model(const Weights& weights, FuzzInput& input) {
   const ModelConfig& config = weights.config();
   std::vector<KvLayer> layers;
+  std::vector<std::size_t> sizes;
+  bool is_recurrent = false;
   for (int i = 0; i < config.layers; ++i) {
     const LayerConfig& l = weights.layer_config(i);
-    if (l.keys_of == kOwnKeys) layers.push_back({l.kv_heads, l.head_dim, kNoRope, config.latent.latent == 0});
+    sizes.push_back(weights.state_size(i));
+    is_recurrent |= l.recurrence != Recurrence::none;
+    if (l.recurrence == Recurrence::none && l.keys_of == kOwnKeys)
+      layers.push_back({l.kv_heads, l.head_dim, kNoRope, config.latent.latent == 0});
   }
   KvCache cache;
   if (cache.configure({layers, {}, RowType::f32, KeyMode::rotated, 1, 16}) != Status::ok) return;
+  RecurrentState states;
+  if (states.configure(sizes, 1) != Status::ok) return;
   Forward forward;
   std::vector<int> tokens(input.between(1, 4));
   for (int& token : tokens) token = input.roughly(0, config.vocabulary_size - 1);
-  if (forward.run(weights, {cache, 0, nullptr}, tokens.data(), static_cast<int>(tokens.size())) != Status::ok) return;
+  if (forward.run(weights, {cache, 0, is_recurrent ? &states : nullptr}, tokens.data(), static_cast<int>(tokens.size())) != Status::ok)
+    return;
   std::vector<float> logits(tokens.size() * config.vocabulary_size);
   EXPECT_HOLDS(forward.logits(weights, 0, static_cast<int>(tokens.size()), logits.data()) == Status::ok);
   std::vector<float> read(tokens.size() * config.heads);
-  for (int layer = 0; layer < config.layers; ++layer)
-    EXPECT_HOLDS(forward.attention_weights(weights, cache, 0, layer, read.data()) == Status::ok);
+  for (int layer = 0; layer < config.layers; ++layer) {
+    const bool has_attention = weights.layer_config(layer).recurrence == Recurrence::none;
+    EXPECT_HOLDS((forward.attention_weights(weights, cache, 0, layer, read.data()) == Status::ok) == has_attention);
+  }
 }
 
 }  // namespace
@@ -230,7 +284,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (config.layers > 8 || config.experts > 64) return 0;
   if (config.hidden_size > 4096 || config.vocabulary_size > 4096 || config.feed_forward_size > 4096 || config.expert_size > 4096 ||
       config.shared_expert_size > 4096 || config.heads * config.head_dim > 4096 || config.per_layer.size > 256 ||
-      config.per_layer.vocabulary_size > 4096 || config.per_layer.laurel > 4096)
+      config.per_layer.vocabulary_size > 4096 || config.per_layer.laurel > 4096 || config.recurrence.inner > 4096 ||
+      config.recurrence.key_heads * config.recurrence.key_size > 4096 || config.recurrence.step_rank > 4096)
     return 0;
 
   Placement place(weights, input);

@@ -6,7 +6,7 @@
 namespace ropewalk {
 namespace {
 
-// At most 64 products and sums in f32, each of which rounds by 2^-24 of a partial sum. Measured over 60,000 cases: 4.9e-7.
+// At most 64 products and sums in f32, each of which rounds by 2^-24 of a partial sum. Measured over 1500 cases: 4.2e-7.
 constexpr double kTolerance = 1e-6;
 
 TEST(CausalConvolution, IsItsDefinition) {

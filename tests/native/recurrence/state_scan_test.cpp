@@ -6,8 +6,8 @@
 namespace ropewalk {
 namespace {
 
-// Each token adds some roundings of 2^-24 in f32, and those of earlier tokens decay. Measured over 60,000 cases: MEASURED.
-constexpr double kTolerance = 4e-6;
+// Each token adds some roundings of 2^-24 in f32, and those of earlier tokens decay. Measured over 1500 cases: 3.6e-7.
+constexpr double kTolerance = 1e-6;
 
 struct Sizes {
   int tokens, heads, key_heads, keys, values, stride;

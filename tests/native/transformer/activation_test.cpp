@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "base/float_math.h"
 #include "native/attention/attention_guarded.h"
 
 namespace ropewalk {
@@ -100,6 +101,22 @@ TEST(Activation, Xielu) {
     const double at = x[i];
     const double curve = at > 0 ? above * at * at : below * (std::expm1(std::min(at, -1e-6)) - at);
     ASSERT_NEAR(values[i], curve + beta * at, 1e-6 * std::max(std::fabs(at), at * at) + 1e-12) << at;
+  }
+}
+
+// Whole vectors and the rest of every count.
+TEST(Activation, SigmoidAndSoftplus) {
+  const std::vector<float> x = dense_range();
+  for (int count = 0; count <= 7; ++count) {
+    const std::vector<float> some(x.begin(), x.end() - count);
+    Guarded<float> opened(some), positive(some);
+    sigmoid(opened.data(), static_cast<std::ptrdiff_t>(some.size()));
+    softplus(positive.data(), static_cast<std::ptrdiff_t>(some.size()));
+    EXPECT_TRUE(opened.guards_are_intact() && positive.guards_are_intact());
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      ASSERT_NEAR(opened[i], 1 / (1 + std::exp(-static_cast<double>(some[i]))), 3e-7) << some[i];
+      ASSERT_EQ(positive[i], softplus_f32(some[i])) << some[i];
+    }
   }
 }
 
