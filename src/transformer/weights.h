@@ -13,9 +13,33 @@ namespace ropewalk {
 
 // The bindings pass these enumerators as numbers, so TypeScript has the same order.
 //
-// Without a head the embedding is used. The others belong to PerLayerConfig; the last two have a part for each stream but the first.
-enum class ModelMatrix : int { embedding, head, per_layer_embedding, per_layer_projection, streams_in, streams_out };
-enum class ModelVector : int { final_norm, final_norm_bias, head_bias, per_layer_projection_norm };
+// Without a head the embedding is used.
+enum class ModelMatrix : int {
+  embedding,
+  head,
+  per_layer_embedding,  // this and the next three: PerLayerConfig; the last two have a part for each stream but the first
+  per_layer_projection,
+  streams_in,
+  streams_out,
+  positions,
+  token_types,
+  dense_1,
+  dense_2,
+  dense_3,
+};
+enum class ModelVector : int {
+  final_norm,
+  final_norm_bias,
+  head_bias,
+  per_layer_projection_norm,
+  embedding_norm,  // of the sum of embeddings
+  embedding_norm_bias,
+  dense_1_bias,
+  dense_2_bias,
+  dense_3_bias,
+  dense_norm,  // of the output of the first dense layer
+  dense_norm_bias,
+};
 enum class LayerMatrix : int {
   query,
   key,
@@ -73,8 +97,10 @@ enum class LayerVector : int {
   laurel_norm,
   stream_norm,
   stream_scale,
+  attention_post_norm_bias,
+  feed_forward_post_norm_bias,
 };
-constexpr int kModelMatrices = 6, kModelVectors = 4, kLayerMatrices = 19, kLayerVectors = 35;
+constexpr int kModelMatrices = 11, kModelVectors = 11, kLayerMatrices = 19, kLayerVectors = 37;
 
 struct Matrix {
   WeightMatrix weights;
@@ -122,8 +148,10 @@ class Weights {
   const WeightMatrix& operator[](ModelMatrix slot) const { return matrices_[static_cast<int>(slot)].weights; }
   // `part` of streams_in or streams_out.
   const WeightMatrix& stream(ModelMatrix slot, int part) const;
-  // Layers of the cache: those with their own keys.
+  // Layers of the cache: those with their own keys. An encoder has none.
   int cache_layers() const { return cache_layers_; }
+  // Whether a later layer reads the keys of a layer.
+  bool is_read_later(int layer) const;
   const float* operator[](ModelVector slot) const { return vectors_[static_cast<int>(slot)].data(); }
 
   // Allocates memory for a matrix, which the caller fills row by row. `layer` is kWholeModel for a ModelMatrix. `expert` is ignored unless

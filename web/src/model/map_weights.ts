@@ -1,5 +1,6 @@
 // Maps the tensors of a model's files to the weights of the core.
 import type { ModelFiles, StoredTensor } from "../files/model_files.js";
+import { addDense, addEncoder } from "./embed/map_encoder.js";
 import {
   addExpertBiases,
   addLatentAttention,
@@ -31,6 +32,8 @@ const COMPUTED =
 export function mapWeights(files: ModelFiles, plan: ModelPlan): WeightMapping[] {
   const mapper = new ModelMapper(files, plan);
   mapper.addModel();
+  addEncoder(mapper);
+  addDense(mapper);
   addPerLayer(mapper);
   for (let layer = 0; layer < plan.config.layers; layer++) mapper.addLayer(layer);
   mapper.checkAllUsed();
@@ -46,27 +49,23 @@ class ModelMapper extends WeightMapper {
     this.matrix(NO_LAYER, MODEL_MATRICES.indexOf("embedding"), 0, vocabulary_size, hidden_size, [
       wholeTensor(this.tensor(`${embedding}.weight`)),
     ]);
+    if (!this.plan.config.is_causal) {
+      if (!this.plan.config.normalizes_residual) this.addModelNorm("final_norm", final_norm, hidden_size);
+      return;
+    }
     // a model without a head uses its embedding
     const needsHead = this.plan.reader.source["tie_word_embeddings"] === false;
     const headWeight = needsHead ? this.tensor(`${head}.weight`) : this.find(`${head}.weight`);
     if (headWeight !== undefined)
       this.matrix(NO_LAYER, MODEL_MATRICES.indexOf("head"), 0, vocabulary_size, hidden_size, [wholeTensor(headWeight)]);
-    this.vector(
-      NO_LAYER,
-      MODEL_VECTORS.indexOf("final_norm"),
-      hidden_size,
-      [this.tensor(`${final_norm}.weight`)],
-      this.normAdded,
-    );
-    const bias = this.normBias(final_norm);
-    if (bias !== undefined) this.vector(NO_LAYER, MODEL_VECTORS.indexOf("final_norm_bias"), hidden_size, [bias]);
+    this.addModelNorm("final_norm", final_norm, hidden_size);
     const headBias = this.find(`${head}.bias`);
     if (headBias !== undefined) this.vector(NO_LAYER, MODEL_VECTORS.indexOf("head_bias"), vocabulary_size, [headBias]);
   }
 
   addLayer(layer: number): void {
     const isShared = this.plan.shapes[layer]!.keys_of >= 0;
-    for (const norm of this.plan.architecture.norms(this.plan.reader)) {
+    for (const norm of this.plan.architecture.norms(this.plan.reader, layer)) {
       if (!(isShared && norm === "key_norm")) this.#addNorm(layer, norm);
     }
     if (isShared) skipKeys(this, layer);

@@ -11,9 +11,9 @@ import type { WeightMapping } from "./weight_mapping.js";
 export interface ModelMemory {
   /** Weights in the format of the file or as they are quantized, norms and biases as f32. */
   weights: number;
-  /** KV cache of one session with a full context. It's allocated as tokens are added. */
+  /** KV cache of one session with a full context. It's allocated as tokens are added. Encoders have none. */
   cache: number;
-  /** Activations for the largest batch of prompt tokens, and the logits. */
+  /** Activations for the largest batch of prompt tokens, and the logits; of an encoder, for its longest text. */
   workspace: number;
 }
 
@@ -38,19 +38,17 @@ export function memoryOf(
   const latent = heads * (latent_plain + latent_rotated + latent_value) + 2 * latent_query;
   const perLayer = 2 * plan.config.layers * per_layer_size + (1 + 2 * streams) * hidden_size;
   const perToken =
-    6 * hidden_size +
-    3 * heads * head_dim +
-    2 * kv_heads * head_dim +
-    3.5 * inner +
-    latent +
-    (per_layer_size > 0 ? perLayer : 0);
+    6 * hidden_size + 3 * heads * head_dim + 2 * kv_heads * head_dim + latent + (per_layer_size > 0 ? perLayer : 0);
+  // an encoder reads a text at once, but has the feed-forward vectors of a batch only
+  const { is_causal } = plan.config;
+  const tokens = is_causal ? BATCH_TOKENS : contextLength;
   return {
     weights: mappings.reduce(
       (sum, mapping) => sum + (mapping.isVector ? 4 * mapping.columns : mapping.loaded.bytes),
       0,
     ),
-    cache: kvCacheBytes(heap, { layers, maxLength: contextLength, dtype: cacheSettings.dtype }),
-    workspace: Math.ceil(4 * perToken * BATCH_TOKENS + 4 * vocabulary_size),
+    cache: is_causal ? kvCacheBytes(heap, { layers, maxLength: contextLength, dtype: cacheSettings.dtype }) : 0,
+    workspace: Math.ceil(4 * (perToken * tokens + 3.5 * inner * BATCH_TOKENS) + (is_causal ? 4 * vocabulary_size : 0)),
   };
 }
 

@@ -8,6 +8,7 @@ import type { ModelFiles } from "../files/model_files.js";
 import type { WasmLayerConfig, WasmModelConfig } from "../memory/wasm_model_functions.js";
 import type {
   Architecture,
+  DenseLayer,
   ExpertConfig,
   Factors,
   LatentSizes,
@@ -15,6 +16,7 @@ import type {
   PerLayerSizes,
 } from "./architectures/architecture.js";
 import { architectureOf } from "./architectures/table.js";
+import { type EmbeddingPlan, embeddingPlan } from "./embed/embedding_plan.js";
 import { type ConfigKey, ConfigReader } from "./config_reader.js";
 import { MAX_HEAD_DIM, MAX_HEADS, MAX_LAYERS, MAX_VOCABULARY, MAX_WIDTH } from "./limits.js";
 
@@ -45,11 +47,13 @@ export interface ModelPlan {
   readonly shapes: readonly WasmLayerConfig[];
   /** Context length the model was trained for, or extended to by its config. */
   readonly trainedLength: number;
+  /** How the model embeds texts. */
+  readonly embedding: EmbeddingPlan;
 }
 
 const NORMS = ["rms", "layer"];
 const QUERY_KEY_NORMS = ["none", "head", "each_head", "all_heads", "rotated"];
-const ACTIVATIONS = ["silu", "gelu", "gelu_tanh", "relu2", "xielu", "clamped_silu"];
+const ACTIVATIONS = ["silu", "gelu", "gelu_tanh", "relu2", "xielu", "clamped_silu", "relu", "tanh"];
 const EXPERT_WEIGHTS = ["softmax", "sigmoid"];
 const NO_FACTORS: Factors = {
   attention_scale: NaN,
@@ -118,7 +122,12 @@ export function planOf(
         )
       : latent.latent_rotated + latent.latent_size;
   const source = reader.isGguf ? { metadata: files.metadata, tensors: ropeTensors } : reader.source;
-  const hasRope = ropeLayers(source);
+  const hasRope = architecture.hasNoRope ? [] : ropeLayers(source);
+  const encoder = architecture.encoder?.(reader);
+  const embedding = embeddingPlan(reader, files, architecture);
+  const dense = (index: number): DenseLayer | undefined => embedding.dense[index];
+  const activationOf = (layer: DenseLayer | undefined): number =>
+    layer?.activation === undefined ? -1 : ACTIVATIONS.indexOf(layer.activation);
   const ropes = ropesByKind(source, overrides);
   const kindOf = (layer: number): ModelLayer["kind"] =>
     window(layer) > 0 && architecture.hasTwoRopes ? "sliding_attention" : "full_attention";
@@ -158,6 +167,16 @@ export function planOf(
     latent_norm_epsilon: reader.isGguf ? norm_epsilon : 1e-6,
     ...(architecture.perLayer?.(reader) ?? NO_PER_LAYER),
     ...temperature,
+    is_causal: encoder === undefined,
+    normalizes_residual: encoder?.normalizesResidual ?? false,
+    positions: encoder?.positions?.count ?? 0,
+    token_types: encoder?.tokenTypes ?? 0,
+    dense_1_size: dense(0)?.size ?? 0,
+    dense_1_activation: activationOf(dense(0)),
+    dense_2_size: dense(1)?.size ?? 0,
+    dense_2_activation: activationOf(dense(1)),
+    dense_3_size: dense(2)?.size ?? 0,
+    dense_3_activation: activationOf(dense(2)),
   };
   const modelLayers = Array.from({ length: layers }, (_, layer) => ({
     kind: kindOf(layer),
@@ -170,6 +189,7 @@ export function planOf(
     architecture,
     config,
     experts,
+    embedding,
     layers: modelLayers,
     shapes: own.map((shape, layer) => ({
       window: window(layer),
@@ -186,10 +206,12 @@ export function planOf(
       gate_deviations: -Infinity,
       ...shape,
     })),
-    trainedLength: reader.integer(
-      [["max_position_embeddings", "n_positions"], "context_length"],
-      modelLayers.find(({ rope }) => rope !== null)?.rope?.max_position_embeddings ?? 2048,
-    ),
+    trainedLength:
+      encoder?.positions?.count ??
+      reader.integer(
+        [["max_position_embeddings", "n_positions"], "context_length"],
+        modelLayers.find(({ rope }) => rope !== null)?.rope?.max_position_embeddings ?? 2048,
+      ),
   };
 }
 

@@ -62,6 +62,8 @@ export const LAYER_VECTORS = [
   "laurel_norm",
   "stream_norm",
   "stream_scale",
+  "attention_post_norm_bias",
+  "feed_forward_post_norm_bias",
 ] as const;
 /** @internal */
 export type VectorRole = (typeof LAYER_VECTORS)[number];
@@ -125,6 +127,13 @@ export interface TensorNames {
   /** `{s}` stands for the index of a stream, from 0; without it, one tensor stores all. */
   readonly streams_in?: string;
   readonly streams_out?: string;
+  readonly positions?: string;
+  readonly token_types?: string;
+  readonly embedding_norm?: string;
+  /** What some files write before all names but those of heads, such as `bert.`. */
+  readonly prefixes?: readonly string[];
+  /** Tensors of parts that neither embedding nor ranking uses, such as the head of a masked language model. */
+  readonly others?: RegExp;
   readonly layers: LayerNames;
 }
 
@@ -139,6 +148,9 @@ export const GGUF_NAMES: TensorNames = {
   per_layer_projection_norm: "per_layer_proj_norm",
   streams_in: "altup_proj",
   streams_out: "altup_unembd_proj",
+  positions: "position_embd",
+  token_types: "token_types",
+  embedding_norm: "token_embd_norm",
   layers: {
     attention_norm: "attn_norm",
     query: "attn_q",

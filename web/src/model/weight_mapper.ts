@@ -33,9 +33,26 @@ export const MODEL_MATRICES = [
   "per_layer_projection",
   "streams_in",
   "streams_out",
+  "positions",
+  "token_types",
+  "dense_1",
+  "dense_2",
+  "dense_3",
 ] as const;
 /** In the order of the core's ModelVector. @internal */
-export const MODEL_VECTORS = ["final_norm", "final_norm_bias", "head_bias", "per_layer_projection_norm"] as const;
+export const MODEL_VECTORS = [
+  "final_norm",
+  "final_norm_bias",
+  "head_bias",
+  "per_layer_projection_norm",
+  "embedding_norm",
+  "embedding_norm_bias",
+  "dense_1_bias",
+  "dense_2_bias",
+  "dense_3_bias",
+  "dense_norm",
+  "dense_norm_bias",
+] as const;
 
 /** The weights of a model that have been found so far. @internal */
 export class WeightMapper {
@@ -50,9 +67,15 @@ export class WeightMapper {
   constructor(files: ModelFiles, plan: ModelPlan) {
     this.files = files;
     this.plan = plan;
-    const { names, ggufNames } = plan.architecture;
-    this.names = plan.reader.isGguf ? { ...GGUF_NAMES, layers: { ...GGUF_NAMES.layers, ...ggufNames } } : names;
-    this.text = textModelNames(files, `${this.names.embedding}.weight`);
+    const { names, otherNames = [], ggufNames } = plan.architecture;
+    const areOf = (own: TensorNames): boolean => {
+      const { nameOf } = textModelNames(files, `${own.embedding}.weight`, own);
+      return files.tensors.has(nameOf(`${own.layer.replace("{n}", "0")}${own.layers.output}.weight`));
+    };
+    this.names = plan.reader.isGguf
+      ? { ...GGUF_NAMES, layers: { ...GGUF_NAMES.layers, ...ggufNames } }
+      : (otherNames.find(areOf) ?? names);
+    this.text = textModelNames(files, `${this.names.embedding}.weight`, this.names);
   }
 
   addMatrix(layer: number, role: MatrixRole, rows: number, columns: number): void {
@@ -60,6 +83,15 @@ export class WeightMapper {
     this.matrix(layer, slotOfMatrix(role), 0, rows, columns, [wholeTensor(this.tensor(`${stem}.weight`))]);
     const bias = this.bias(stem, role);
     if (bias !== undefined) this.vector(layer, slotOfVector(`${role}_bias` as VectorRole), rows, [bias]);
+  }
+
+  /** A norm outside the layers, by its name without `.weight`. */
+  addModelNorm(role: (typeof MODEL_VECTORS)[number] & `${string}norm`, stem: string, size: number): void {
+    const weight = this.tensor(`${stem}.weight`);
+    this.vector(NO_LAYER, MODEL_VECTORS.indexOf(role), size, [weight], this.normAdded);
+    const bias = this.normBias(stem);
+    const slot = MODEL_VECTORS.indexOf(`${role}_bias` as (typeof MODEL_VECTORS)[number]);
+    if (bias !== undefined) this.vector(NO_LAYER, slot, size, [bias]);
   }
 
   /** A vector that isn't a norm, by its whole name. */
@@ -149,8 +181,9 @@ export class WeightMapper {
   }
 
   normBias(stem: string): StoredTensor | undefined {
-    const { norm, hasNormBiases = true } = this.plan.architecture;
-    return norm === "layer" && hasNormBiases ? this.tensor(`${stem}.bias`) : undefined;
+    const { norm, hasNormBiases } = this.plan.architecture;
+    const has = norm === "layer" && (hasNormBiases?.(this.plan.reader) ?? true);
+    return has ? this.tensor(`${stem}.bias`) : undefined;
   }
 
   get normAdded(): number {
