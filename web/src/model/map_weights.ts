@@ -145,13 +145,16 @@ class ModelMapper extends WeightMapper {
   #addFeedForward(layer: number): void {
     const { hidden_size, is_gated } = this.plan.config;
     const { feed_forward_size } = this.plan.shapes[layer]!;
-    const fused = this.names.layers.gate_up && this.stem(layer, "gate_up");
+    const order = this.names.layers.up_gate === undefined ? "gate_up" : "up_gate";
+    const fused = this.names.layers[order] && this.stem(layer, order);
     const stored = fused && is_gated ? this.find(`${fused}.weight`) : undefined;
     if (fused && stored !== undefined && rowsOf(stored) === 2 * feed_forward_size) {
-      this.#addFused(layer, fused, [
-        ["gate", feed_forward_size],
-        ["up", feed_forward_size],
-      ]);
+      const parts = order === "gate_up" ? (["gate", "up"] as const) : (["up", "gate"] as const);
+      this.#addFused(
+        layer,
+        fused,
+        parts.map((role) => [role, feed_forward_size]),
+      );
     } else {
       for (const role of is_gated ? (["gate", "up"] as const) : (["up"] as const))
         this.addMatrix(layer, role, feed_forward_size, hidden_size);

@@ -85,7 +85,7 @@ export type NormRole =
   | "stream_norm";
 
 /** Tensors that store the rows of several matrices. @internal */
-export type FusedRole = "query_key_value" | "gate_up";
+export type FusedRole = "query_key_value" | "gate_up" | "up_gate";
 
 /** Tensors of experts, and of the expert that every token uses. @internal */
 export type ExpertRole = `${"expert" | "shared"}_${"gate" | "up" | "down" | "gate_up"}`;

@@ -67,14 +67,8 @@ export class WeightMapper {
   constructor(files: ModelFiles, plan: ModelPlan) {
     this.files = files;
     this.plan = plan;
-    const { names, otherNames = [], ggufNames } = plan.architecture;
-    const areOf = (own: TensorNames): boolean => {
-      const { nameOf } = textModelNames(files, `${own.embedding}.weight`, own);
-      return files.tensors.has(nameOf(`${own.layer.replace("{n}", "0")}${own.layers.output}.weight`));
-    };
-    this.names = plan.reader.isGguf
-      ? { ...GGUF_NAMES, layers: { ...GGUF_NAMES.layers, ...ggufNames } }
-      : (otherNames.find(areOf) ?? names);
+    const { names, ggufNames } = plan.architecture;
+    this.names = plan.reader.isGguf ? { ...GGUF_NAMES, layers: { ...GGUF_NAMES.layers, ...ggufNames } } : names;
     this.text = textModelNames(files, `${this.names.embedding}.weight`, this.names);
   }
 

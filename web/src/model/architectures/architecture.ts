@@ -149,8 +149,6 @@ export interface Architecture {
   readonly check?: (reader: ConfigReader) => void;
   /** Tensor names in transformers format. */
   readonly names: TensorNames;
-  /** Names in files that the model's own code has written, if transformers has others. */
-  readonly otherNames?: readonly TensorNames[];
   /** Names of a layer's tensors in GGUF that aren't those of other architectures. */
   readonly ggufNames?: LayerNames;
   /**

@@ -39,34 +39,43 @@ const BERT_NAMES: TensorNames = {
   },
 };
 
-/** The names of transformers' newer encoders, whose layers are named as Llama's. */
-const POST_NORM_LLAMA: TensorNames = {
-  layer: "layers.{n}.",
-  embedding: "embeddings.word_embeddings",
-  token_types: "embeddings.token_type_embeddings",
-  embedding_norm: "embeddings.LayerNorm",
-  final_norm: "",
-  head: "",
-  prefixes: ["nomic_bert.", "gte.", "jina_embeddings_v3.", "roberta.", "model."],
-  others: OTHERS,
-  layers: {
-    ...LLAMA_NAMES.layers,
-    attention_post_norm: "post_attention_layernorm",
-    feed_forward_post_norm: "post_mlp_layernorm",
-  },
-};
-
-const NOMIC_OWN_NAMES: TensorNames = {
-  ...POST_NORM_LLAMA,
+/** The names of the models' own code, which transformers writes too. */
+const NOMIC_NAMES: TensorNames = {
+  ...BERT_NAMES,
   layer: "encoder.layers.{n}.",
   embedding_norm: "emb_ln",
-  prefixes: ["bert."],
+  prefixes: ["bert.", "nomic_bert.", "roberta."],
   layers: {
     query_key_value: "attn.Wqkv",
     output: "attn.out_proj",
     attention_post_norm: "norm1",
     gate: "mlp.fc12",
     up: "mlp.fc11",
+    down: "mlp.fc2",
+    feed_forward_post_norm: "norm2",
+  },
+};
+
+const GTE_NAMES: TensorNames = {
+  ...BERT_NAMES,
+  prefixes: ["gte.", "new."],
+  layers: {
+    query_key_value: "attention.qkv_proj",
+    output: "attention.o_proj",
+    attention_post_norm: "attn_ln",
+    up_gate: "mlp.up_gate_proj",
+    down: "mlp.down_proj",
+    feed_forward_post_norm: "mlp_ln",
+  },
+};
+
+const JINA_NAMES: TensorNames = {
+  ...NOMIC_NAMES,
+  layers: {
+    query_key_value: "mixer.Wqkv",
+    output: "mixer.out_proj",
+    attention_post_norm: "norm1",
+    up: "mlp.fc1",
     down: "mlp.fc2",
     feed_forward_post_norm: "norm2",
   },
@@ -100,8 +109,7 @@ const nomic: Architecture = {
   biases: () => [],
   encoder: postNorm,
   check: refusePreNorms,
-  names: POST_NORM_LLAMA,
-  otherNames: [NOMIC_OWN_NAMES],
+  names: NOMIC_NAMES,
 };
 
 /** @internal */
@@ -125,7 +133,7 @@ export const ENCODER_ROWS: readonly Architecture[] = [
     activation: hiddenActivation("gelu"),
     biases: () => [...QKV, "output", "down"],
     check: () => undefined,
-    otherNames: [],
+    names: GTE_NAMES,
   },
   {
     ...nomic,
@@ -135,8 +143,7 @@ export const ENCODER_ROWS: readonly Architecture[] = [
     isGated: false,
     biases: () => ALL,
     check: () => undefined,
-    names: { ...POST_NORM_LLAMA, layers: { ...POST_NORM_LLAMA.layers, up: "mlp.fc1", down: "mlp.fc2" } },
-    otherNames: [],
+    names: JINA_NAMES,
   },
   {
     ...llama,
