@@ -10,6 +10,14 @@ import { has } from "../helpers/tiny_models.mjs";
 
 // f32 against f64
 const LIMIT = 1e-4;
+// llama.cpp computes GELU from an f16 table.
+const LLAMA_CPP_LIMITS = {
+  bert: 5e-3,
+  xlm_roberta: 5e-3,
+  modernbert: 5e-3,
+  jina_embeddings_v3: 5e-3,
+  gemma_embedding: 5e-3,
+};
 const names = readdirSync(tinyModel("")).filter((name) => has(name, "expected_embeddings.json"));
 const sigmoid = (x) => 1 / (1 + Math.exp(-x));
 
@@ -27,9 +35,9 @@ function cosine(a, b) {
   return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
 }
 
-function assertClose(rows, expected, what) {
+function assertClose(rows, expected, what, limit = LIMIT) {
   const difference = largestDifference(rows, expected);
-  assert.ok(difference < LIMIT, `${what}: ${difference}`);
+  assert.ok(difference < limit, `${what}: ${difference}`);
   rows.forEach((row, i) =>
     assert.ok(cosine(row, expected[i]) > 1 - LIMIT, `${what}: cosine ${cosine(row, expected[i])}`),
   );
@@ -64,6 +72,17 @@ for (const name of names) {
           for (const [i, tokens] of expected.texts.entries())
             assert.deepEqual(await model.embed(tokens, options), together[i]);
         }
+      }));
+  }
+  if (has(name, "expected_llama_cpp_embeddings.json")) {
+    test(`${name}, GGUF: llama.cpp's embeddings`, () =>
+      withModel(`${name}/model.gguf`, async (model) => {
+        const { tokens, vectors } = readExpected(name, "expected_llama_cpp_embeddings.json");
+        assert.deepEqual(
+          [model.info.generates, model.info.embedding.pooling, model.info.memory.cache],
+          [false, "mean", 0],
+        );
+        assertClose(await model.embed(tokens, { normalize: false }), vectors, "llama.cpp", LLAMA_CPP_LIMITS[name]);
       }));
   }
   if (expected.sentences === undefined) continue;

@@ -217,9 +217,8 @@ export class Model implements Disposable {
     const { pooling, normalize, dimensions, prompt, ...run } = readEmbedOptions(options, info.dimensions);
     const before = promptText(embedding, prompt);
     const inputs = isList(given) ? given : [given];
-    const texts = inputs.map((text, i) =>
-      textTokens(this.tokenizer, text, before, vocabularySize, isList(given) ? `texts[${i}]` : "tokens"),
-    );
+    const field = (i: number): string => (isList(given) ? `texts[${i}]` : "tokens");
+    const texts = inputs.map((text, i) => textTokens(this.tokenizer, text, before, vocabularySize, field(i)));
     const usesDense = embedding.ranking === undefined;
     const vectors = await runTexts(this.#texts(), texts, {
       ...run,
@@ -227,6 +226,7 @@ export class Model implements Disposable {
       usesDense,
       size: info.dimensions,
       maxLength: contextLength,
+      field,
     });
     const done = vectors.map((vector) =>
       finished(vector, dimensions ?? info.dimensions, normalize ?? embedding.normalizes),
@@ -252,8 +252,9 @@ export class Model implements Disposable {
         this.info.name,
         "the model doesn't score pairs; use a cross-encoder, or embed()",
       );
+    const field = (i: number): string => `documents[${i}]`;
     const texts = textList(documents, "documents").map((document, i) =>
-      pairTokens(this.tokenizer, query, document, this.info.vocabularySize, config.token_types, `documents[${i}]`),
+      pairTokens(this.tokenizer, query, document, this.info.vocabularySize, config.token_types, field(i)),
     );
     const scores = await runTexts(this.#texts(), texts, {
       ...run,
@@ -261,6 +262,7 @@ export class Model implements Disposable {
       usesDense: true,
       size: 1,
       maxLength: this.info.contextLength,
+      field,
     });
     return scores
       .map(([score], index) => ({ index, score: ranking.usesSigmoid ? 1 / (1 + Math.exp(-score!)) : score! }))

@@ -20,6 +20,8 @@ export interface TextRun extends Pick<EmbedOptions, "signal" | "onProgress" | "t
   readonly size: number;
   /** Maximum tokens of a text. */
   readonly maxLength: number;
+  /** What an error calls a text. */
+  readonly field: (index: number) => string;
 }
 
 /**
@@ -60,10 +62,10 @@ export async function runTexts(
   return vectors;
 }
 
-function fitted(text: TextTokens, index: number, { maxLength, truncate }: TextRun): TextTokens {
+function fitted(text: TextTokens, index: number, { maxLength, truncate, field: fieldOf }: TextRun): TextTokens {
   const { tokens, types } = text;
-  const field = `texts[${index}]`;
-  if (tokens.length === 0) fail("INVALID_ARGUMENT", field, "is empty; pass text or token ids with at least one token");
+  const field = fieldOf(index);
+  if (tokens.length === 0) fail("INVALID_ARGUMENT", field, "are empty; pass text or token ids with at least one token");
   if (tokens.length <= maxLength) return text;
   if (truncate !== true)
     fail(
