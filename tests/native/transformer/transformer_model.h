@@ -36,9 +36,13 @@ class TestModel {
     const ModelConfig& c = config();
     const int queries = c.heads * c.head_dim, keys = c.kv_heads * c.head_dim;
     for (const ModelVector slot : description.model_vectors)
-      add_vector(kWholeModel, static_cast<int>(slot), slot == ModelVector::head_bias ? c.vocabulary_size : c.hidden_size,
-                 slot == ModelVector::final_norm);
+      add_vector(kWholeModel, static_cast<int>(slot), size_of(slot),
+                 slot == ModelVector::final_norm || slot == ModelVector::embedding_norm);
     add_matrix(kWholeModel, static_cast<int>(ModelMatrix::embedding), 0, c.vocabulary_size, c.hidden_size);
+    if (c.positions > 0) add_matrix(kWholeModel, static_cast<int>(ModelMatrix::positions), 0, c.positions, c.hidden_size);
+    if (c.token_types > 0) add_matrix(kWholeModel, static_cast<int>(ModelMatrix::token_types), 0, c.token_types, c.hidden_size);
+    for (int i = 0, columns = c.hidden_size; i < kMaxDense && c.dense[i].size > 0; columns = c.dense[i++].size)
+      add_matrix(kWholeModel, static_cast<int>(ModelMatrix::dense_1) + i, 0, c.dense[i].size, columns);
     if (description.has_head) add_matrix(kWholeModel, static_cast<int>(ModelMatrix::head), 0, c.vocabulary_size, c.hidden_size);
     for (int layer = 0; layer < c.layers; ++layer) {
       const auto add = [&](LayerMatrix slot, int expert, int rows, int columns) {
@@ -153,6 +157,15 @@ class TestModel {
       case LayerVector::xielu_beta:
       case LayerVector::xielu_eps: return 1;
       default: return c.hidden_size;
+    }
+  }
+
+  int size_of(ModelVector slot) const {
+    switch (slot) {
+      case ModelVector::head_bias: return config().vocabulary_size;
+      case ModelVector::dense_1_bias: return config().dense[0].size;
+      case ModelVector::dense_2_bias: return config().dense[1].size;
+      default: return config().hidden_size;
     }
   }
 
@@ -298,6 +311,28 @@ inline Description xielu() {
   d.name = "xIELU", d.config.activation = Activation::xielu, d.config.is_gated = false;
   d.vectors.insert(d.vectors.end(),
                    {LayerVector::xielu_alpha_p, LayerVector::xielu_alpha_n, LayerVector::xielu_beta, LayerVector::xielu_eps});
+  return d;
+}
+
+// Norms of the sum with all biases, positions, types, and dense layers after pooling: BERT.
+inline Description bert() {
+  Description d = gpt_j();
+  d.name = "BERT", d.config.is_parallel = false, d.config.is_causal = false, d.config.normalizes_residual = true;
+  d.config.positions = 40, d.config.token_types = 2;
+  d.config.dense[0] = {9, true, Activation::tanh}, d.config.dense[1] = {5, false, {}};
+  d.layers[1].window = 4;
+  d.vectors = {LayerVector::query_bias,
+               LayerVector::key_bias,
+               LayerVector::value_bias,
+               LayerVector::output_bias,
+               LayerVector::up_bias,
+               LayerVector::down_bias,
+               LayerVector::attention_post_norm,
+               LayerVector::attention_post_norm_bias,
+               LayerVector::feed_forward_post_norm,
+               LayerVector::feed_forward_post_norm_bias};
+  d.model_vectors = {ModelVector::embedding_norm, ModelVector::embedding_norm_bias, ModelVector::dense_1_bias, ModelVector::dense_2_bias};
+  d.has_head = false;
   return d;
 }
 

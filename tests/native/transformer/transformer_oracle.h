@@ -35,6 +35,8 @@ inline double activated(Activation activation, double x) {
     case Activation::gelu: return x * (1 + std::erf(x / std::sqrt(2.0))) / 2;
     case Activation::gelu_tanh: return x * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x))) / 2;
     case Activation::relu2: return x > 0 ? x * x : 0;
+    case Activation::relu: return x > 0 ? x : 0;
+    case Activation::tanh: return std::tanh(x);
     case Activation::xielu: break;
   }
   return x;
@@ -46,6 +48,22 @@ class Transformer {
 
   // Logits [tokens][vocabulary_size].
   Rows logits(const std::vector<int>& tokens) const {
+    const auto vector = [this](ModelVector slot) { return model_.vector(kWholeModel, static_cast<int>(slot)); };
+    const ModelMatrix head = model_.has_head() ? ModelMatrix::head : ModelMatrix::embedding;
+    Rows out;
+    for (const Row& row : hidden(tokens)) {
+      out.push_back(times(model_.matrix(kWholeModel, static_cast<int>(head)), row, vector(ModelVector::head_bias)));
+      for (double& logit : out.back()) {
+        logit *= c_.logit_scale;
+        if (c_.logit_soft_cap != 0) logit = c_.logit_soft_cap * std::tanh(logit / c_.logit_soft_cap);
+      }
+    }
+    return out;
+  }
+
+  // Hidden states after the final norm, [tokens][hidden_size]. `types` of tokens may be empty.
+  Rows hidden(const std::vector<int>& tokens, const std::vector<int>& types = {}) const {
+    const auto vector = [this](ModelVector slot) { return model_.vector(kWholeModel, static_cast<int>(slot)); };
     Rows x;
     const TestMatrix& embedding = model_.matrix(kWholeModel, static_cast<int>(ModelMatrix::embedding));
     for (const int token : tokens) {
@@ -53,19 +71,18 @@ class Transformer {
       x.emplace_back(row, row + c_.hidden_size);
       for (double& element : x.back()) element *= c_.embedding_scale;
     }
-    for (int layer = 0; layer < c_.layers; ++layer) run_layer(layer, x);
-    const auto vector = [this](ModelVector slot) { return model_.vector(kWholeModel, static_cast<int>(slot)); };
-    const ModelMatrix head = model_.has_head() ? ModelMatrix::head : ModelMatrix::embedding;
-    Rows out;
-    for (const Row& row : x) {
-      const Row hidden = normalized(c_.norm, row, vector(ModelVector::final_norm), vector(ModelVector::final_norm_bias));
-      out.push_back(times(model_.matrix(kWholeModel, static_cast<int>(head)), hidden, vector(ModelVector::head_bias)));
-      for (double& logit : out.back()) {
-        logit *= c_.logit_scale;
-        if (c_.logit_soft_cap != 0) logit = c_.logit_soft_cap * std::tanh(logit / c_.logit_soft_cap);
-      }
+    const auto add_row = [&](ModelMatrix slot, int row, Row& to) {
+      const TestMatrix& matrix = model_.matrix(kWholeModel, static_cast<int>(slot));
+      for (int i = 0; i < c_.hidden_size; ++i) to[i] += matrix.values[row * c_.hidden_size + i];
+    };
+    for (std::size_t t = 0; t < tokens.size(); ++t) {
+      if (c_.positions > 0) add_row(ModelMatrix::positions, static_cast<int>(t), x[t]);
+      if (c_.token_types > 0) add_row(ModelMatrix::token_types, types.empty() ? 0 : types[t], x[t]);
+      x[t] = normalized(c_.norm, x[t], vector(ModelVector::embedding_norm), vector(ModelVector::embedding_norm_bias));
     }
-    return out;
+    for (int layer = 0; layer < c_.layers; ++layer) run_layer(layer, x);
+    for (Row& row : x) row = normalized(c_.norm, row, vector(ModelVector::final_norm), vector(ModelVector::final_norm_bias));
+    return x;
   }
 
  private:
@@ -77,18 +94,21 @@ class Transformer {
     const Rows attended = attention(layer, inputs);
     for (std::size_t t = 0; t < x.size(); ++t) {
       const Row before = x[t];
-      add(x[t], normalized(c_.norm, attended[t], vector(LayerVector::attention_post_norm)));
+      add(x[t], attended[t], vector(LayerVector::attention_post_norm), vector(LayerVector::attention_post_norm_bias));
       const Row& read = c_.is_parallel ? before : x[t];
       const bool shares = c_.is_parallel && vector(LayerVector::feed_forward_norm).empty();
       const Row input =
           shares ? inputs[t]
                  : normalized(c_.norm, read, vector(LayerVector::feed_forward_norm), vector(LayerVector::feed_forward_norm_bias));
-      add(x[t], normalized(c_.norm, feed_forward(layer, input), vector(LayerVector::feed_forward_post_norm)));
+      add(x[t], feed_forward(layer, input), vector(LayerVector::feed_forward_post_norm), vector(LayerVector::feed_forward_post_norm_bias));
     }
   }
 
-  void add(Row& x, const Row& part) const {
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] += c_.residual_scale * part[i];
+  // The norm is of the part, or of the sum.
+  void add(Row& x, const Row& part, const std::vector<float>& norm, const std::vector<float>& bias) const {
+    const Row added = c_.normalizes_residual ? part : normalized(c_.norm, part, norm, bias);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] += c_.residual_scale * added[i];
+    if (c_.normalizes_residual) x = normalized(c_.norm, x, norm, bias);
   }
 
   // Normalizes and rotates queries or keys of a token in place.
@@ -132,8 +152,9 @@ class Transformer {
         const int kv_head = head / (c_.heads / c_.kv_heads);
         Row weights;
         double sum = 0;
-        const int first = t < window ? 0 : t - window + 1;
-        for (int key = first; key <= t; ++key) {
+        const int tokens = static_cast<int>(inputs.size()), first = t < window ? 0 : t - window + 1;
+        const int last = c_.is_causal ? t : window > tokens - t ? tokens - 1 : t + window - 1;
+        for (int key = first; key <= last; ++key) {
           double score = 0;
           for (int i = 0; i < dim; ++i) score += queries[t][head * dim + i] * keys[key][kv_head * dim + i];
           score *= scale;
@@ -141,7 +162,7 @@ class Transformer {
           weights.push_back(std::exp(score));
           sum += weights.back();
         }
-        for (int key = first; key <= t; ++key) {
+        for (int key = first; key <= last; ++key) {
           for (int i = 0; i < dim; ++i) attended[head * dim + i] += weights[key - first] / sum * values[key][kv_head * dim + i];
         }
       }
