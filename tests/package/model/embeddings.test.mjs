@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import test from "node:test";
-import { load } from "ropewalk";
+import { load, ropeConfig } from "ropewalk";
 import { largestDifference, readExpected, tinyModel } from "../helpers/models.mjs";
 import { rw } from "../helpers/runtime.mjs";
 import { has } from "../helpers/tiny_models.mjs";
@@ -106,3 +106,52 @@ test("every encoder without SIMD", async () => {
     assertClose(await withModel(name, read, scalar), await withModel(name, read), name);
   }
 });
+
+test("nomic-bert's own keys of dynamic NTK, and a model scaled by them", async () => {
+  const own = { model_type: "nomic_bert", n_embd: 768, n_head: 12, n_positions: 8192, rotary_emb_base: 1000 };
+  const plain = ropeConfig({ ...own, max_trained_positions: 2048, rotary_scaling_factor: null });
+  assert.equal(plain.max_position_embeddings, 2048);
+  assert.equal(plain.rope_scaling?.rope_type ?? "default", "default");
+  const scaled = ropeConfig({ ...own, max_trained_positions: 2048, rotary_scaling_factor: 2 });
+  assert.equal(scaled.rope_scaling.rope_type, "dynamic");
+  assert.equal(scaled.rope_scaling.factor, 2);
+  const inverse = rw.rope(scaled).plan(8192).inv_freq[1];
+  const base = 1000 * ((2 * 8192) / 2048 - 1) ** (64 / 62); // as modeling_hf_nomic_bert.py computes it
+  assert.ok(Math.abs(inverse / base ** (-2 / 64) - 1) < 1e-12);
+});
+
+test("a text under another scaling, and texts that are too long", async () => {
+  await withModel("modernbert", async (model) => {
+    const long = readExpected("modernbert", "expected_embeddings.json").texts.at(-1);
+    const plain = await model.embed(long);
+    const scaled = await rw.model(tinyModel("modernbert"), {
+      contextLength: 90,
+      rope: { rope_scaling: { rope_type: "linear", factor: 4 } },
+    });
+    assert.ok(cosine(await scaled.embed(long), plain) < 1 - 1e-4);
+    scaled.dispose();
+    const tooLong = Array.from({ length: 91 }, () => 5);
+    await assert.rejects(model.embed([[5], tooLong]), { code: "INVALID_ARGUMENT", field: "texts[1]" });
+    assert.deepEqual(await model.embed(tooLong, { truncate: true }), await model.embed(tooLong.slice(1)));
+  });
+  await assert.rejects(rw.model(tinyModel("bert"), { contextLength: 97 }), {
+    code: "INVALID_ARGUMENT",
+    field: "contextLength",
+  });
+});
+
+test("encoders generate nothing, and other models don't rank", () =>
+  withModel("bert", async (model) => {
+    assert.throws(() => model.session(), { code: "UNSUPPORTED_MODEL" });
+    await assert.rejects(model.perplexity([5, 6]), { code: "UNSUPPORTED_MODEL" });
+    await assert.rejects(model.generate([5]).next(), { code: "UNSUPPORTED_MODEL" });
+    await assert.rejects(model.rank([5], [[6]]), { code: "UNSUPPORTED_MODEL" });
+    assert.deepEqual(await model.embed([]), []);
+    const [half] = await model.embed([[5, 6]], { dimensions: 7, normalize: true });
+    assert.equal(half.length, 7);
+    assert.ok(Math.abs(half.reduce((sum, x) => sum + x * x, 0) - 1) < 1e-6);
+    const seen = [];
+    await assert.rejects(model.embed([[5]], { signal: AbortSignal.abort() }), { name: "AbortError" });
+    await model.embed([[5], [6, 7]], { onProgress: (progress) => seen.push(progress) });
+    assert.deepEqual(seen, [{ done: 2, total: 2 }]);
+  }));
