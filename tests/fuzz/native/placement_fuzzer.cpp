@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "fuzz_input.h"
-#include "transformer/forward.h"
+#include "transformer/text_vectors.h"
 
 using namespace ropewalk;
 
@@ -27,6 +27,11 @@ ModelConfig model_of(FuzzInput& input) {
   config.routing = {.used = config.experts > 0 ? input.roughly(1, 4) : 0,
                     .weight = static_cast<ExpertWeight>(input.between(0, 1)),
                     .normalizes = input.flag()};
+  config.is_causal = !input.one_in(4);
+  config.normalizes_residual = input.one_in(4);
+  config.positions = input.one_in(4) ? input.roughly(0, 8) : 0;
+  config.token_types = input.one_in(4) ? input.roughly(0, 2) : 0;
+  config.dense[0].size = input.one_in(4) ? input.roughly(0, 40) : 0;
   return config;
 }
 
@@ -92,7 +97,14 @@ class Placement {
   }
 
   std::pair<int, int> shape_of(int layer, int slot, int expert) const {
-    if (layer == kWholeModel) return {config_.vocabulary_size, config_.hidden_size};
+    if (layer == kWholeModel) {
+      switch (static_cast<ModelMatrix>(slot)) {
+        case ModelMatrix::positions: return {config_.positions, config_.hidden_size};
+        case ModelMatrix::token_types: return {config_.token_types, config_.hidden_size};
+        case ModelMatrix::dense_1: return {config_.dense[0].size, config_.hidden_size};
+        default: return {config_.vocabulary_size, config_.hidden_size};
+      }
+    }
     const int queries = config_.heads * config_.head_dim, keys = config_.kv_heads * config_.head_dim;
     const bool is_layer = layer >= 0 && layer < config_.layers;
     const int of_expert = expert < config_.experts ? config_.expert_size : config_.shared_expert_size;
@@ -113,9 +125,26 @@ class Placement {
   const ModelConfig& config_;
 };
 
+void embed_texts(const Weights& weights, std::span<const KvLayer> layers, FuzzInput& input) {
+  WholeTexts texts;
+  if (texts.configure(layers, {}) != Status::ok) return;
+  const std::vector<int> lengths = {input.between(1, 3), input.between(1, 4)};
+  std::vector<int> tokens(lengths[0] + lengths[1]), types(tokens.size());
+  for (int& token : tokens) token = input.roughly(0, weights.config().vocabulary_size - 1);
+  for (int& type : types) type = input.roughly(0, 1);
+  if (texts.begin(lengths, types.data()) != Status::ok) return;
+  Forward forward;
+  TextVectors vectors;
+  if (forward.run(weights, texts, tokens.data()) != Status::ok) return;
+  std::vector<float> out(lengths.size() * TextVectors::size(weights.config(), true));
+  EXPECT_HOLDS(vectors.write(weights, texts, forward, static_cast<Pooling>(input.between(0, kPoolings - 1)), true, out.data()) ==
+               Status::ok);
+}
+
 void run_model(const Weights& weights, FuzzInput& input) {
   const ModelConfig& config = weights.config();
   const std::vector<KvLayer> layers(config.layers, {config.kv_heads, config.head_dim, kNoRope});
+  embed_texts(weights, layers, input);
   KvCache cache;
   if (cache.configure({layers, {}, RowType::f32, KeyMode::rotated, 1, 16}) != Status::ok) return;
   Forward forward;
