@@ -29,6 +29,7 @@ struct ModelFields {
   double expert_scale;
   bool scales_expert_input, normalizes_values;
   int expert_groups, expert_groups_used, expert_group_best;
+  double expert_score_scale;
   int latent_size, latent_rotated, latent_plain, latent_value, latent_query;
   int per_layer_size, per_layer_vocabulary, streams, active_stream, laurel_size;
   double gate_slope, gate_limit, temperature_scale, temperature_floor_scale, temperature_offset, latent_norm_epsilon;
@@ -64,10 +65,15 @@ ModelConfig config_of(const ModelFields& f) {
   config.experts = f.experts;
   config.expert_size = f.expert_size;
   config.shared_expert_size = f.shared_expert_size;
-  config.routing = {f.experts_used,        static_cast<ExpertWeight>(f.expert_weight),
-                    f.normalizes_experts,  static_cast<float>(f.expert_scale),
-                    f.scales_expert_input, f.expert_groups,
-                    f.expert_groups_used,  f.expert_group_best};
+  config.routing = {f.experts_used,
+                    static_cast<ExpertWeight>(f.expert_weight),
+                    f.normalizes_experts,
+                    static_cast<float>(f.expert_scale),
+                    f.scales_expert_input,
+                    f.expert_groups,
+                    f.expert_groups_used,
+                    f.expert_group_best,
+                    static_cast<float>(f.expert_score_scale)};
   config.gate_slope = static_cast<float>(f.gate_slope);
   config.gate_limit = static_cast<float>(f.gate_limit);
   config.normalizes_values = f.normalizes_values;
@@ -259,6 +265,7 @@ EMSCRIPTEN_BINDINGS(ropewalk_transformer) {
       .field("expert_groups", &ModelFields::expert_groups)
       .field("expert_groups_used", &ModelFields::expert_groups_used)
       .field("expert_group_best", &ModelFields::expert_group_best)
+      .field("expert_score_scale", &ModelFields::expert_score_scale)
       .field("latent_size", &ModelFields::latent_size)
       .field("latent_rotated", &ModelFields::latent_rotated)
       .field("latent_plain", &ModelFields::latent_plain)

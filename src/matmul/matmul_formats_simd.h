@@ -7,7 +7,7 @@
 // - sub_scale(s), if kSubScales: i32 lanes, for columns 16 · s to 16 · s + 15 of the block,
 // - second_scale(group), if kScalesOf16: f32 lanes, for columns 16 to 31 of the group, while scale(group) is for columns 0 to 15,
 // - minimum_pairs(group): two 16-bit integers per row, for columns 0 to 15 and 16 to 31.
-// An element is its quant minus kOffset. Quants are unsigned, and below 128 unless kOffset is 128.
+// An element is its quant minus kOffset. Quants are unsigned, up to kLargest, which is below 128 unless kOffset is 128.
 #pragma once
 
 #include <wasm_simd128.h>
@@ -73,9 +73,9 @@ inline v128_t looked_up(const LaneConstants::Bytes& table, v128_t indices) {
 }
 
 // Base of the formats with one scale.
-template <int Offset, bool Minimums = false, int Elements = 32>
+template <int Offset, int Largest, bool Minimums = false, int Elements = 32>
 struct SimpleBlock {
-  static constexpr int kElements = Elements, kParts = 1, kRuns = 1, kOffset = Offset;
+  static constexpr int kElements = Elements, kParts = 1, kRuns = 1, kOffset = Offset, kLargest = Largest;
   static constexpr bool kSubScales = false, kMinimums = Minimums, kScalesOf16 = false;
 
   SimpleBlock(const std::uint8_t* block, int half, Scales scales) : fields(block, half, scales) {}
@@ -86,7 +86,7 @@ struct SimpleBlock {
   PanelFields fields;
 };
 
-struct BlockQ8_0 : SimpleBlock<128> {
+struct BlockQ8_0 : SimpleBlock<128, 255> {
   static constexpr WeightFormat kFormat = WeightFormat::q8_0;
   using SimpleBlock::SimpleBlock;
   template <int, int Unit>
@@ -96,9 +96,9 @@ struct BlockQ8_0 : SimpleBlock<128> {
 };
 
 template <WeightFormat Format, int Offset, bool Minimums>
-struct BlockOfNibbles : SimpleBlock<Offset, Minimums> {
+struct BlockOfNibbles : SimpleBlock<Offset, 15, Minimums> {
   static constexpr WeightFormat kFormat = Format;
-  using SimpleBlock<Offset, Minimums>::SimpleBlock;
+  using SimpleBlock<Offset, 15, Minimums>::SimpleBlock;
   template <int, int Unit>
   v128_t quants(int, int) const {
     return bits_from<Unit / 4 * 4>(this->fields.word(Minimums ? 2 : 1, Unit % 4), kLanes.bits_0_3);
@@ -108,10 +108,10 @@ using BlockQ4_0 = BlockOfNibbles<WeightFormat::q4_0, 8, false>;
 using BlockQ4_1 = BlockOfNibbles<WeightFormat::q4_1, 0, true>;
 
 template <WeightFormat Format, int Offset, bool Minimums>
-struct BlockOfFiveBits : SimpleBlock<Offset, Minimums> {
+struct BlockOfFiveBits : SimpleBlock<Offset, 31, Minimums> {
   static constexpr WeightFormat kFormat = Format;
   static constexpr int kHalves = Minimums ? 2 : 1;
-  using SimpleBlock<Offset, Minimums>::SimpleBlock;
+  using SimpleBlock<Offset, 31, Minimums>::SimpleBlock;
   template <int, int Unit>
   v128_t quants(int, int) const {
     const v128_t nibbles = bits_from<Unit / 4 * 4>(this->fields.word(kHalves, 1 + Unit % 4), kLanes.bits_0_3);
@@ -121,7 +121,7 @@ struct BlockOfFiveBits : SimpleBlock<Offset, Minimums> {
 using BlockQ5_0 = BlockOfFiveBits<WeightFormat::q5_0, 16, false>;
 using BlockQ5_1 = BlockOfFiveBits<WeightFormat::q5_1, 0, true>;
 
-struct BlockIq4Nl : SimpleBlock<128> {
+struct BlockIq4Nl : SimpleBlock<128, 255> {
   static constexpr WeightFormat kFormat = WeightFormat::iq4_nl;
   using SimpleBlock::SimpleBlock;
   template <int, int Unit>
@@ -132,10 +132,10 @@ struct BlockIq4Nl : SimpleBlock<128> {
 };
 
 // Base of q1_0 and q2_0, whose scale is for several groups of columns.
-template <int Elements>
-struct BlockOfFewBits : SimpleBlock<1, false, Elements> {
+template <int Largest, int Elements>
+struct BlockOfFewBits : SimpleBlock<1, Largest, false, Elements> {
   BlockOfFewBits(const std::uint8_t* block, int half, Scales scales)
-      : SimpleBlock<1, false, Elements>(block, half, scales), block_scale(this->fields.half_floats(0, 0)) {}
+      : SimpleBlock<1, Largest, false, Elements>(block, half, scales), block_scale(this->fields.half_floats(0, 0)) {}
   v128_t scale(int) const { return block_scale; }
 
   v128_t block_scale;
@@ -144,7 +144,7 @@ struct BlockOfFewBits : SimpleBlock<1, false, Elements> {
 // Looking up sums of four columns in tables (T-MAC, arXiv 2407.00088), 16 rows at a time, would be 1.4 times as fast for one token in the
 // relaxed build and 2.2 times in the simd build, but only with 16 rows in a panel. Over two panels of eight it is less than half as fast
 // when weights come from memory. With two bits there are twice as many lookups, which take as long as the products.
-struct BlockQ1_0 : BlockOfFewBits<128> {
+struct BlockQ1_0 : BlockOfFewBits<2, 128> {
   static constexpr WeightFormat kFormat = WeightFormat::q1_0;
   using BlockOfFewBits::BlockOfFewBits;
   template <int, int Unit>
@@ -153,7 +153,7 @@ struct BlockQ1_0 : BlockOfFewBits<128> {
   }
 };
 
-struct BlockQ2_0 : BlockOfFewBits<64> {
+struct BlockQ2_0 : BlockOfFewBits<3, 64> {
   static constexpr WeightFormat kFormat = WeightFormat::q2_0;
   using BlockOfFewBits::BlockOfFewBits;
   template <int, int Unit>
@@ -164,7 +164,7 @@ struct BlockQ2_0 : BlockOfFewBits<64> {
 
 struct BlockTQ2_0 {
   static constexpr WeightFormat kFormat = WeightFormat::tq2_0;
-  static constexpr int kElements = 256, kParts = 4, kRuns = 1, kOffset = 1;
+  static constexpr int kElements = 256, kParts = 4, kRuns = 1, kOffset = 1, kLargest = 3;
   static constexpr bool kSubScales = false, kMinimums = false, kScalesOf16 = false;
 
   BlockTQ2_0(const std::uint8_t* block, int half, Scales scales) : fields(block, half, scales), block_scale(fields.half_floats(0, 16)) {}
@@ -180,15 +180,16 @@ struct BlockTQ2_0 {
 
 struct BlockMxfp4 {
   static constexpr WeightFormat kFormat = WeightFormat::mxfp4;
-  static constexpr int kElements = 32, kParts = 1, kRuns = 1, kOffset = 12;
+  static constexpr int kElements = 32, kParts = 1, kRuns = 1, kOffset = 12, kLargest = 24;
   static constexpr bool kSubScales = false, kMinimums = false, kScalesOf16 = false;
 
   BlockMxfp4(const std::uint8_t* block, int half, Scales scales) : fields(block + kPanelRows, half, scales) {
-    // 2^(e - 128): an exponent of e - 1, but subnormal below 2
-    const v128_t exponents = wasm_u32x4_extend_low_u16x8(wasm_u16x8_extend_low_u8x16(wasm_v128_load32_zero(block + 4 * half)));
-    const v128_t normal = wasm_i32x4_shl(wasm_i32x4_sub(exponents, wasm_i32x4_splat(1)), 23);
-    const v128_t subnormal = wasm_i32x4_shl(wasm_i32x4_add(exponents, wasm_i32x4_splat(1)), 21);
-    block_scale = wasm_v128_bitselect(subnormal, normal, wasm_i32x4_lt(exponents, wasm_i32x4_splat(2)));
+    // 2^(e - 128): an exponent of e - 1, but subnormal below 2, where these bits are the larger ones
+    const v128_t bytes = wasm_u16x8_load8x8(block);
+    const v128_t exponents = half == 0 ? wasm_u32x4_extend_low_u16x8(bytes) : wasm_u32x4_extend_high_u16x8(bytes);
+    const v128_t normal = wasm_i32x4_sub(wasm_i32x4_shl(exponents, 23), lanes(kLanes.f32_exponent_1));
+    const v128_t subnormal = wasm_i32x4_add(wasm_i32x4_shl(exponents, 21), lanes(kLanes.f32_quarter_exponent_1));
+    block_scale = wasm_i32x4_max(normal, subnormal);
   }
   template <int, int Unit>
   v128_t quants(int, int) const {
@@ -202,18 +203,15 @@ struct BlockMxfp4 {
 
 struct BlockNvfp4 {
   static constexpr WeightFormat kFormat = WeightFormat::nvfp4;
-  static constexpr int kElements = 64, kParts = 1, kRuns = 2, kOffset = 12;
+  static constexpr int kElements = 64, kParts = 1, kRuns = 2, kOffset = 12, kLargest = 24;
   static constexpr bool kSubScales = false, kMinimums = false, kScalesOf16 = true;
 
   BlockNvfp4(const std::uint8_t* block, int half, Scales scales) : fields(block, half, scales) {
-    const v128_t bytes = fields.word(0, 0);
-    for (int i = 0; i < 4; ++i) {
-      // The mantissa and the exponent are placed as those of an f32, and 2^119 corrects the exponent's bias. This also normalizes.
-      const v128_t byte = wasm_v128_and(wasm_u32x4_shr(bytes, 8 * i), wasm_i32x4_splat(0x7F));
-      const v128_t value = wasm_f32x4_mul(wasm_i32x4_shl(byte, 20), wasm_f32x4_splat(0x1p119f));
-      const v128_t is_nan = wasm_i32x4_eq(wasm_v128_and(wasm_u32x4_shr(bytes, 8 * i), wasm_i32x4_splat(0xFF)), wasm_i32x4_splat(0x7F));
-      scales_of_16[i] = wasm_v128_andnot(value, is_nan);
-    }
+    const v128_t stored = fields.word(0, 0), nan = lanes(kLanes.fp8_nan);
+    const v128_t bytes = wasm_v128_andnot(stored, wasm_i8x16_eq(stored, nan));
+    // The mantissa and the exponent are placed as those of an f32, and 2^119 corrects the exponent's bias. This also normalizes.
+    const v128_t placed[4] = {wasm_i32x4_shl(bytes, 20), wasm_i32x4_shl(bytes, 12), wasm_i32x4_shl(bytes, 4), wasm_u32x4_shr(bytes, 4)};
+    for (int i = 0; i < 4; ++i) scales_of_16[i] = wasm_f32x4_mul(wasm_v128_and(placed[i], lanes(kLanes.fp8_bits)), lanes(kLanes.fp8_bias));
   }
   template <int, int Unit>
   v128_t quants(int outer, int run) const {
@@ -229,7 +227,7 @@ struct BlockNvfp4 {
 
 struct BlockIq4Xs {
   static constexpr WeightFormat kFormat = WeightFormat::iq4_xs;
-  static constexpr int kElements = 256, kParts = 1, kRuns = 1, kOffset = 128;
+  static constexpr int kElements = 256, kParts = 1, kRuns = 1, kOffset = 128, kLargest = 255;
   static constexpr bool kSubScales = false, kMinimums = false, kScalesOf16 = false;
 
   BlockIq4Xs(const std::uint8_t* block, int half, Scales range) : fields(block, half, range) {
@@ -254,9 +252,9 @@ struct BlockIq4Xs {
 };
 
 // Base of the formats with a sub-scale for each 16 columns: the bytes of four words.
-template <int Offset, bool Minimums>
+template <int Offset, int Largest, bool Minimums>
 struct BlockOf16 {
-  static constexpr int kElements = 256, kParts = 4, kRuns = 2, kOffset = Offset;
+  static constexpr int kElements = 256, kParts = 4, kRuns = 2, kOffset = Offset, kLargest = Largest;
   static constexpr bool kSubScales = true, kMinimums = Minimums, kScalesOf16 = false;
 
   BlockOf16(const std::uint8_t* block, int half, Scales scales) : fields(block, half, scales) {}
@@ -271,7 +269,7 @@ struct BlockOf16 {
   v128_t sub_scales[16];
 };
 
-struct BlockQ2K : BlockOf16<0, true> {
+struct BlockQ2K : BlockOf16<0, 3, true> {
   static constexpr WeightFormat kFormat = WeightFormat::q2_k;
   BlockQ2K(const std::uint8_t* block, int half, Scales scales) : BlockOf16(block, half, scales) {
     block_scale = fields.half_floats(0, 20);
@@ -291,7 +289,7 @@ struct BlockQ2K : BlockOf16<0, true> {
   v128_t pairs[8];
 };
 
-struct BlockQ3K : BlockOf16<4, false> {
+struct BlockQ3K : BlockOf16<4, 7, false> {
   static constexpr WeightFormat kFormat = WeightFormat::q3_k;
   BlockQ3K(const std::uint8_t* block, int half, Scales scales) : BlockOf16(block, half, scales) {
     block_scale = fields.half_floats(0, 27);
@@ -310,7 +308,7 @@ struct BlockQ3K : BlockOf16<4, false> {
   }
 };
 
-struct BlockQ6K : BlockOf16<32, false> {
+struct BlockQ6K : BlockOf16<32, 63, false> {
   static constexpr WeightFormat kFormat = WeightFormat::q6_k;
   BlockQ6K(const std::uint8_t* block, int half, Scales scales) : BlockOf16(block, half, scales) {
     block_scale = fields.half_floats(0, 52);
@@ -325,8 +323,9 @@ struct BlockQ6K : BlockOf16<32, false> {
 
 // Base of q4_k and q5_k, which have scales of six bits for each 32 columns. The upper two bits of the last four are stored in the bytes of
 // the first four. Their products with the scale of the block are exact.
+template <int Largest>
 struct BlockOf32 {
-  static constexpr int kElements = 256, kParts = 2, kRuns = 1, kOffset = 0;
+  static constexpr int kElements = 256, kParts = 2, kRuns = 1, kOffset = 0, kLargest = Largest;
   static constexpr bool kSubScales = false, kMinimums = true, kScalesOf16 = false;
 
   BlockOf32(const std::uint8_t* block, int half, Scales range) : fields(block, half, range) {
@@ -350,7 +349,7 @@ struct BlockOf32 {
   v128_t scales[8], minimum_scales[8];
 };
 
-struct BlockQ4K : BlockOf32 {
+struct BlockQ4K : BlockOf32<15> {
   static constexpr WeightFormat kFormat = WeightFormat::q4_k;
   using BlockOf32::BlockOf32;
   template <int Part, int Unit>
@@ -359,7 +358,7 @@ struct BlockQ4K : BlockOf32 {
   }
 };
 
-struct BlockQ5K : BlockOf32 {
+struct BlockQ5K : BlockOf32<31> {
   static constexpr WeightFormat kFormat = WeightFormat::q5_k;
   using BlockOf32::BlockOf32;
   template <int Part, int Unit>

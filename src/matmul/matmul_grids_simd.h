@@ -12,7 +12,7 @@ namespace ropewalk {
 
 // Four rows of a block.
 struct DecodedBlock {
-  static constexpr int kElements = 256, kParts = 1, kRuns = 2, kOffset = 64;
+  static constexpr int kElements = 256, kParts = 1, kRuns = 2, kOffset = 64, kLargest = 127;
   static constexpr bool kSubScales = true, kMinimums = false, kScalesOf16 = false;
 
   template <int, int Unit>

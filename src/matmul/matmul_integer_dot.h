@@ -1,9 +1,12 @@
 // Integer dot products for quantized weights: 16-bit words, or relaxed products of bytes. Both are exact, so they give the same numbers.
 //
-// first_sum() returns the initial sum, from minus the offset of the quants and the sums of the token's columns. For one token, load() reads
-// four columns of the token and add() adds their products with the same columns of four rows (one byte each). For many tokens,
-// unpack_group() writes four rows of 32 columns in the order of add_step(), as kSteps vectors 32 bytes apart.
+// For one token, load() reads four columns of the token, and add() adds their products with the same columns of four rows (one byte each)
+// to a Sum. Step counts the four columns of a run. For many tokens, unpack_group() writes four rows of 32 columns in the order of
+// add_step(), as kSteps vectors 32 bytes apart. The first step adds to start(), and total() is the sum over the columns, from the last
+// step's and minus the offset of the quants times the sums of the token's columns.
 #pragma once
+
+#include <bit>
 
 #include "matmul/matmul_formats_simd.h"
 #include "matmul/matmul_unrolled.h"
@@ -15,6 +18,12 @@ template <int Lane>
 v128_t splat_lane(v128_t lanes) {
   return wasm_i32x4_shuffle(lanes, lanes, Lane, Lane, Lane, Lane);
 }
+
+// The sum of a run of columns, in i32 lanes. Compilers see that latest() changes with each step.
+struct IntegerSum {
+  v128_t total;
+  v128_t& latest() { return total; }
+};
 
 // Products of 16-bit words. A vector of bytes is split into columns 0 and 2 and columns 1 and 3, the order of QuantizedRow::words.
 struct WordDot {
@@ -32,8 +41,9 @@ struct WordDot {
   static v128_t even(v128_t bytes) { return wasm_v128_and(bytes, lanes(kLanes.low_bytes)); }
   static v128_t odd(v128_t bytes) { return wasm_u16x8_shr(bytes, 8); }
 
-  static v128_t first_sum(v128_t, const std::int16_t*) { return wasm_i32x4_splat(0); }
+  static v128_t start(v128_t, const std::int16_t*) { return wasm_i32x4_splat(0); }
   static v128_t add_step(v128_t sum, v128_t weights, v128_t x) { return wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(weights, x)); }
+  static v128_t total(v128_t sum, v128_t, const std::int16_t*) { return sum; }
 
   struct Token {
     v128_t even, odd;
@@ -43,7 +53,11 @@ struct WordDot {
     const v128_t words = wasm_v128_load(x.words + column + Unit / 2 * 8);
     return {splat_lane<Unit % 2 * 2>(words), splat_lane<Unit % 2 * 2 + 1>(words)};
   }
-  static v128_t add(v128_t sum, v128_t quants, const Token& x) { return add_step(add_step(sum, even(quants), x.even), odd(quants), x.odd); }
+  using Sum = IntegerSum;
+  template <class, int>
+  static void add(Sum& sum, v128_t quants, const Token& x) {
+    sum.total = add_step(add_step(sum.total, even(quants), x.even), odd(quants), x.odd);
+  }
 
   // Offsets and sub-scales are applied to the words, which are large enough: the largest product is 32 · 128.
   template <int Part, class Block>
@@ -82,10 +96,9 @@ struct RelaxedByteDot {
 
   static const std::int8_t* elements(const QuantizedRow& x) { return x.bytes; }
 
-  static v128_t first_sum(v128_t offset, const std::int16_t* x_sums) {
-    return wasm_i32x4_dot_i16x8(offset, wasm_v128_load32_splat(x_sums));
-  }
+  static v128_t start(v128_t offset, const std::int16_t* x_sums) { return wasm_i32x4_dot_i16x8(offset, wasm_v128_load32_splat(x_sums)); }
   static v128_t add_step(v128_t sum, v128_t weights, v128_t x) { return wasm_i32x4_relaxed_dot_i8x16_i7x16_add(x, weights, sum); }
+  static v128_t total(v128_t sum, v128_t, const std::int16_t*) { return sum; }
 
   static v128_t flipped(v128_t quants) { return Flip ? wasm_v128_xor(quants, lanes(kLanes.bit_7)) : quants; }
 
@@ -94,7 +107,11 @@ struct RelaxedByteDot {
   static Token load(const QuantizedRow& x, int column) {
     return splat_lane<Unit % 4>(wasm_v128_load(x.bytes + column + Unit / 4 * 16));
   }
-  static v128_t add(v128_t sum, v128_t quants, Token x) { return add_step(sum, flipped(quants), x); }
+  using Sum = IntegerSum;
+  template <class, int>
+  static void add(Sum& sum, v128_t quants, Token x) {
+    sum.total = add_step(sum.total, flipped(quants), x);
+  }
 
   template <int Part, class Block>
   static void unpack_group(const Block& block, int outer, std::uint8_t* weights) {
@@ -105,6 +122,39 @@ struct RelaxedByteDot {
         weights += 32;
       });
     }
+  }
+};
+
+// The same products, added in pairs of 16 bits as long as they fit. Where processors have no instruction for sums of four products, an
+// engine takes five for each relaxed dot product, and two of them for its products in pairs.
+struct RelaxedPairDot : RelaxedByteDot<false> {
+  // Number of steps whose sums fit.
+  template <class Block>
+  static constexpr int kTogether = std::bit_floor(32767u / (2 * 127 * Block::kLargest));
+
+  struct Sum {
+    v128_t total, pairs;
+    v128_t& latest() { return pairs; }
+  };
+  template <class Block, int Step>
+  static void add(Sum& sum, v128_t quants, Token x) {
+    const v128_t products = wasm_i16x8_relaxed_dot_i8x16_i7x16(x, quants);
+    sum.pairs = Step % kTogether<Block> == 0 ? products : wasm_i16x8_add(sum.pairs, products);
+    if constexpr (Step % kTogether<Block> == kTogether<Block> - 1 || Step == kActivationGroup / 4 / Block::kRuns - 1)
+      sum.total = wasm_i32x4_add(sum.total, wasm_i32x4_extadd_pairwise_i16x8(sum.pairs));
+  }
+};
+
+// The same for tiles of quants so small that the sums of 32 columns fit.
+struct RelaxedPairTile : RelaxedByteDot<false> {
+  static constexpr int kLargest = 32767 / (2 * 127 * kSteps);
+
+  static v128_t start(v128_t, const std::int16_t*) { return wasm_i16x8_splat(0); }
+  static v128_t add_step(v128_t sum, v128_t weights, v128_t x) {
+    return wasm_i16x8_add(sum, wasm_i16x8_relaxed_dot_i8x16_i7x16(x, weights));
+  }
+  static v128_t total(v128_t sum, v128_t offset, const std::int16_t* x_sums) {
+    return wasm_i32x4_add(RelaxedByteDot::start(offset, x_sums), wasm_i32x4_extadd_pairwise_i16x8(sum));
   }
 };
 

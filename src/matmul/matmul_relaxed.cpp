@@ -22,6 +22,20 @@ void unpack_any_bytes(const std::uint8_t* panel, int columns, PanelChunk& chunk)
   }
 }
 
+// Quants below 128. More formats would gain from pairs too, but each kernel is 1 to 3 KB.
+template <class Block>
+void multiply_bytes(const PanelPart& panel, const TokenRows& x, float* sums) {
+  if (relaxed_sign() == RelaxedSign::neither) return quantized_token<RelaxedMultiplyAdd, RelaxedPairDot, Block>(panel, x, sums);
+  return quantized_token<RelaxedMultiplyAdd, RelaxedByteDot<false>, Block>(panel, x, sums);
+}
+
+template <class Block>
+void unpack_bytes(const std::uint8_t* panel, int columns, PanelChunk& chunk) {
+  unpack_quantized<RelaxedMultiplyAdd, RelaxedByteDot<false>, Block>(panel, columns, chunk);
+  static_assert(Block::kLargest <= RelaxedPairTile::kLargest && !Block::kScalesOf16);
+  if (relaxed_sign() == RelaxedSign::neither) chunk.multiply = quantized_tokens<RelaxedMultiplyAdd, RelaxedPairTile, false>;
+}
+
 const char* relaxed_dot_name(WeightFormat format, bool is_one_token) {
   const char* name = dot_name<RelaxedByteDot<false>, WordDot>(format, is_one_token);
   if (format != WeightFormat::q8_0 && format != WeightFormat::iq4_nl && format != WeightFormat::iq4_xs) return name;
@@ -41,6 +55,10 @@ constexpr MatmulKernels relaxed_matmul_kernels() {
      ...);
   };
   set.template operator()<BlockQ8_0, BlockIq4Nl, BlockIq4Xs>();
+  const auto set_tokens = [&]<class... Blocks>() { ((kernels.token[static_cast<int>(Blocks::kFormat)] = multiply_bytes<Blocks>), ...); };
+  set_tokens.template operator()<BlockQ4_0, BlockQ4K, BlockQ1_0, BlockQ2_0, BlockTQ2_0, BlockMxfp4, BlockNvfp4>();
+  const auto set_tiles = [&]<class... Blocks>() { ((kernels.unpack[static_cast<int>(Blocks::kFormat)] = unpack_bytes<Blocks>), ...); };
+  set_tiles.template operator()<BlockQ4_0, BlockQ4_1, BlockQ4K, BlockQ1_0, BlockQ2_0, BlockTQ2_0>();
   return kernels;
 }
 

@@ -56,10 +56,10 @@ template <class Dot, class Block, int Halves>
 ROPEWALK_INLINE inline void add_run(const Block* blocks, int outer, int run, const QuantizedRow& x, int column,
                                     v128_t (&products)[Block::kParts * Halves]) {
   constexpr int kRunUnits = kUnits / Block::kRuns;
-  v128_t sums[Block::kParts * Halves];
+  typename Dot::Sum sums[Block::kParts * Halves];
   unrolled<Block::kParts>([&]<int Part>() ROPEWALK_INLINE {
     const v128_t first = first_sum<Dot, Block>(x.sums + column / 16 + 2 * Part, run);
-    unrolled<Halves>([&]<int Half>() ROPEWALK_INLINE { sums[Part * Halves + Half] = first; });
+    unrolled<Halves>([&]<int Half>() ROPEWALK_INLINE { sums[Part * Halves + Half].total = first; });
   });
   unrolled<kRunUnits>([&]<int Step>() ROPEWALK_INLINE {
     // quants from the same words follow one another: parts, or in blocks of 32 units i and i + 4
@@ -67,17 +67,17 @@ ROPEWALK_INLINE inline void add_run(const Block* blocks, int outer, int run, con
     unrolled<Block::kParts>([&]<int Part>() ROPEWALK_INLINE {
       const typename Dot::Token token = Dot::template load<kUnit>(x, column + Part * kActivationGroup + run * 16);
       unrolled<Halves>([&]<int Half>() ROPEWALK_INLINE {
-        v128_t& sum = sums[Part * Halves + Half];
-        sum = Dot::add(sum, blocks[Half].template quants<Part, kUnit>(outer, run), token);
+        Dot::template add<Block, Step>(sums[Part * Halves + Half], blocks[Half].template quants<Part, kUnit>(outer, run), token);
       });
     });
     // else compilers add up one sum after another, and what these share doesn't fit in registers
-    unrolled<Block::kParts * Halves - 1>([&]<int I>() ROPEWALK_INLINE { computed_here(sums[0], sums[I + 1]); });
+    unrolled<Block::kParts * Halves - 1>([&]<int I>() ROPEWALK_INLINE { computed_here(sums[0].latest(), sums[I + 1].latest()); });
   });
   unrolled<Block::kParts * Halves>([&]<int I>() ROPEWALK_INLINE {
+    v128_t total = sums[I].total;
     if constexpr (Block::kSubScales)
-      sums[I] = wasm_i32x4_mul(sums[I], blocks[I % Halves].sub_scale(2 * (outer * Block::kParts + I / Halves) + run));
-    products[I] = wasm_i32x4_add(products[I], sums[I]);
+      total = wasm_i32x4_mul(total, blocks[I % Halves].sub_scale(2 * (outer * Block::kParts + I / Halves) + run));
+    products[I] = wasm_i32x4_add(products[I], total);
   });
 }
 
@@ -169,7 +169,7 @@ inline void quantized_tile(const PanelChunk& chunk, int columns, const TokenRows
   const v128_t offset = wasm_i16x8_splat(static_cast<std::int16_t>(-chunk.offset));
   for (int group = 0; group < columns / kActivationGroup; ++group, ++x_scales, x_sums += 2) {
     v128_t products[Tokens][2];
-    unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE { products[T][0] = products[T][1] = Dot::first_sum(offset, x_sums + T * sum_stride); });
+    unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE { products[T][0] = products[T][1] = Dot::start(offset, x_sums + T * sum_stride); });
     for (int step = 0; step < Dot::kSteps; ++step, weights += 32, from += Dot::kElementsPerStep) {
       const v128_t low = wasm_v128_load(weights), high = wasm_v128_load(weights + 16);
       unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
@@ -183,7 +183,8 @@ inline void quantized_tile(const PanelChunk& chunk, int columns, const TokenRows
     unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
       const v128_t x_scale = wasm_v128_load32_splat(x_scales + T * scale_stride);
       unrolled<2>([&]<int Half>() ROPEWALK_INLINE {
-        v128_t value = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(products[T][Half]), wasm_v128_load(scales + 4 * Half));
+        const v128_t total = Dot::total(products[T][Half], offset, x_sums + T * sum_stride);
+        v128_t value = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(total), wasm_v128_load(scales + 4 * Half));
         if (has_minimums) {
           const v128_t x_sum = wasm_v128_load32_splat(x_sums + T * sum_stride);
           const v128_t of_minimums = wasm_i32x4_dot_i16x8(wasm_v128_load(minimums + 8 * Half), x_sum);
@@ -209,7 +210,7 @@ inline void quantized_tile_of_16(const PanelChunk& chunk, int columns, const Tok
     v128_t values[Tokens][2] = {};
     for (int run = 0; run < 2; ++run, ++x_sums) {
       v128_t products[Tokens][2];
-      unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE { products[T][0] = products[T][1] = Dot::first_sum(offset, x_sums + T * sum_stride); });
+      unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE { products[T][0] = products[T][1] = Dot::start(offset, x_sums + T * sum_stride); });
       for (int step = 0; step < Dot::kSteps / 2; ++step, weights += 32, from += Dot::kElementsPerStep) {
         const v128_t low = wasm_v128_load(weights), high = wasm_v128_load(weights + 16);
         unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
@@ -221,7 +222,8 @@ inline void quantized_tile_of_16(const PanelChunk& chunk, int columns, const Tok
       const float* scales = (run == 0 ? chunk.scales : chunk.second_scales)[group];
       unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
         unrolled<2>([&]<int Half>() ROPEWALK_INLINE {
-          const v128_t sum = wasm_f32x4_convert_i32x4(products[T][Half]), scale = wasm_v128_load(scales + 4 * Half);
+          const v128_t total = Dot::total(products[T][Half], offset, x_sums + T * sum_stride);
+          const v128_t sum = wasm_f32x4_convert_i32x4(total), scale = wasm_v128_load(scales + 4 * Half);
           values[T][Half] = run == 0 ? wasm_f32x4_mul(sum, scale) : Arithmetic::add_product(values[T][Half], sum, scale);
         });
       });

@@ -40,7 +40,7 @@ Status Forward::run(const Weights& weights, const Context& context, const int* t
   if (has_per_layer) per_layer_.begin(projector(), weights, tokens, residual_.data());
   for (int layer = 0; layer < config_->layers && status_ == Status::ok; ++layer) run_layer(context, layer);
   if (has_per_layer) per_layer_.merge(projector(), weights, residual_.data());
-  hidden_ = normalized(residual_.data(), weights[ModelVector::final_norm], weights[ModelVector::final_norm_bias]);
+  hidden_ = normalized(residual_.data(), weights[ModelVector::final_norm], weights[ModelVector::final_norm_bias], normed_);
   keep_failure(thread_pool().status());
   if (status_ != Status::ok) count_ = 0;
   return status_;
@@ -72,7 +72,7 @@ void Forward::run_layer(const Context& context, int layer) {
   float* x = residual_.data();
 
   per_layer_.predict(projector(), *weights_, layer, x);
-  const float* input = normalized(x, w[LayerVector::attention_norm], w[LayerVector::attention_norm_bias]);
+  const float* input = normalized(x, w[LayerVector::attention_norm], w[LayerVector::attention_norm_bias], normed_);
   attend(context, layer, input);
   const auto add_attention = [&] {
     add_to_residual(attention_out_, w[LayerVector::attention_post_norm], w[LayerVector::attention_post_norm_bias]);
@@ -82,7 +82,7 @@ void Forward::run_layer(const Context& context, int layer) {
 
   // in a parallel layer, feed-forward has the input of attention, unless it has its own norm
   const bool shares_input = config_->is_parallel && w[LayerVector::feed_forward_norm] == nullptr;
-  if (!shares_input) input = normalized(x, w[LayerVector::feed_forward_norm], w[LayerVector::feed_forward_norm_bias]);
+  if (!shares_input) input = normalized(x, w[LayerVector::feed_forward_norm], w[LayerVector::feed_forward_norm_bias], normed_);
   feed_forward(layer, input);
   if (config_->is_parallel) add_attention();
   add_to_residual(feed_forward_out_, w[LayerVector::feed_forward_post_norm], w[LayerVector::feed_forward_post_norm_bias]);
@@ -250,17 +250,22 @@ void Forward::activate_inner(const FeedForwardWeights& w, const LayerConfig& lay
 void Forward::use_experts(int layer, const float* input) {
   const ModelConfig& c = *config_;
   const LayerWeights& w = weights_->layer(layer);
-  set(inputs_, input, c.hidden_size);
+  const auto input_with = [&](LayerVector norm) {
+    return w[norm] == nullptr ? input : normalized(residual_.data(), w[norm], nullptr, routed_);
+  };
+  set(inputs_, input_with(LayerVector::router_norm), c.hidden_size);
   project(Stage::gate_and_up, inputs_, {{&w[LayerMatrix::router], w[LayerVector::router_logit_bias], router_.scores(), c.experts}});
-  router_.choose(count_, w[LayerVector::router_bias]);
+  router_.choose(count_, w[LayerVector::router_bias], w[LayerVector::expert_scales]);
+  const float* routed = input_with(LayerVector::expert_norm);
   std::fill_n(feed_forward_out_.data(), elements(count_, c.hidden_size), 0.0f);
   for (int expert = 0; expert < c.experts; ++expert) {
-    const int rows = router_.gather(expert, input, c.hidden_size, expert_in_.data());
+    const int rows = router_.gather(expert, routed, c.hidden_size, expert_in_.data());
     if (rows == 0) continue;
     inputs_.set(expert_in_.data(), c.hidden_size, rows, c.hidden_size);
     run_block(w.expert(expert), weights_->layer_config(layer), rows, expert_in_.data());
     router_.scatter(expert, expert_in_.data(), c.hidden_size, feed_forward_out_.data());
   }
+  normalize_rows(feed_forward_out_.data(), count_, c.hidden_size, w[LayerVector::expert_post_norm]);
   if (c.shared_expert_size > 0) use_shared_expert(layer, input);
 }
 
@@ -270,6 +275,7 @@ void Forward::use_shared_expert(int layer, const float* input) {
   const float* gate = w[LayerVector::shared_expert_gate];
   set(inputs_, input, size);
   run_block(w.expert(config_->experts), weights_->layer_config(layer), count_, expert_in_.data());
+  normalize_rows(expert_in_.data(), count_, size, w[LayerVector::shared_expert_post_norm]);
   each_in_parallel(count_, kRowWork * size, [&](int t) {
     const float* row = expert_in_.data() + elements(t, size);
     float* out = feed_forward_out_.data() + elements(t, size);
@@ -298,14 +304,13 @@ Status Forward::logits(const Weights& weights, int first, int count, float* out)
 
 void Forward::project(Stage stage, Activations& x, std::initializer_list<Product> products) { projector()(stage, x, products); }
 
-const float* Forward::normalized(const float* rows, const float* weight, const float* bias) {
+const float* Forward::normalized(const float* rows, const float* weight, const float* bias, Buffer<float>& out) {
   if (weight == nullptr) return rows;
   const StageTimer timer(Stage::norm);
   const int size = config_->hidden_size;
-  each_in_parallel(count_, kRowWork * size, [&](int t) {
-    normalize(config_->norm, rows + elements(t, size), size, weight, bias, normed_.data() + elements(t, size));
-  });
-  return normed_.data();
+  each_in_parallel(count_, kRowWork * size,
+                   [&](int t) { normalize(config_->norm, rows + elements(t, size), size, weight, bias, out.data() + elements(t, size)); });
+  return out.data();
 }
 
 void Forward::normalize_heads(float* rows, int heads, int head_dim, const float* weight) const {

@@ -84,8 +84,8 @@ class Forward {
   void use_experts(int layer, const float* input);
   void use_shared_expert(int layer, const float* input);
   const float* temperatures_of(const Context& context, int count);
-  // Returns the normalized rows, in normed_, or `rows` itself if there is no norm.
-  const float* normalized(const float* rows, const float* weight, const float* bias);
+  // Returns the normalized rows, in `out`, or `rows` itself if there is no norm.
+  const float* normalized(const float* rows, const float* weight, const float* bias, Buffer<float>& out);
   void normalize_heads(float* rows, int heads, int head_dim, const float* weight) const;
   // Normalizes each of `count` rows of `size` floats in place by one of `weights` weights in turn, if there is a weight.
   void normalize_rows(float* rows, int count, int size, const float* weight, int weights = 1) const;
@@ -121,6 +121,7 @@ class Forward {
   Buffer<float> temperatures_;        // [count]
   LatentAttention latent_;
   PerLayer per_layer_;
+  Buffer<float> routed_;     // what the router and the experts read, if it has norms of its own
   Buffer<float> expert_in_;  // rows routed to an expert, then its outputs
   Router router_;
 };

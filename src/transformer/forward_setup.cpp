@@ -67,7 +67,8 @@ bool Forward::allocate(const ModelConfig& c, int count) {
   std::fill_n(ones_.data(), c.head_dim, 1.0f);
   if (c.latent.latent > 0 && !latent_.allocate(c, count)) return false;
   if (!per_layer_.allocate(c, count)) return false;
-  return c.experts == 0 || (expert_in_.resize(rows(c.hidden_size)) && router_.resize(c.experts, c.routing, count));
+  return c.experts == 0 ||
+         (expert_in_.resize(rows(c.hidden_size)) && routed_.resize(rows(c.hidden_size)) && router_.resize(c.experts, c.routing, count));
 }
 
 }  // namespace ropewalk

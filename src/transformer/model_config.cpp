@@ -48,6 +48,7 @@ Status check_config(const ModelConfig& c) {
 Status resolve_layer(const ModelConfig& c, const LayerConfig* before, int index, int& cache_layers, LayerConfig& l) {
   if (l.window < 1 || l.chunk < 0) return Status::window_out_of_range;
   if (l.has_experts && c.experts == 0) return Status::model_shape_out_of_range;
+  if (l.has_unit_heads && c.query_key_norm != QueryKeyNorm::none) return Status::model_shape_out_of_range;
   if (l.head_dim == 0) l.head_dim = c.head_dim;
   if (l.kv_heads == 0) l.kv_heads = c.kv_heads;
   if (l.feed_forward_size == 0) l.feed_forward_size = c.feed_forward_size;
@@ -61,6 +62,7 @@ Status resolve_layer(const ModelConfig& c, const LayerConfig* before, int index,
     return Status::ok;
   }
   if (!is_within(l.keys_of, 0, index - 1)) return Status::layer_out_of_range;
+  if (c.query_key_norm == QueryKeyNorm::rotated) return Status::model_shape_out_of_range;  // its queries need the norm of the keys
   const LayerConfig& source = before[l.keys_of];
   if (source.keys_of != kOwnKeys || source.head_dim != l.head_dim || source.kv_heads != l.kv_heads) return Status::model_shape_out_of_range;
   l.cache_layer = source.cache_layer;

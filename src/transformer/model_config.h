@@ -99,10 +99,10 @@ struct LayerConfig {
   int head_dim = 0;  // this and the next two: 0 for those of the model
   int kv_heads = 0;
   int feed_forward_size = 0;
-  int keys_of = kOwnKeys;        // an earlier layer of the same shape whose keys and values it reads
+  int keys_of = kOwnKeys;        // an earlier layer of the same shape whose keys and values it reads; not with QueryKeyNorm::rotated
   bool values_are_keys = false;  // values are the keys before they are normalized and rotated (Gemma 4)
   bool has_temperature = false;
-  bool has_unit_heads = false;           // queries and keys of each head are divided by their root mean square (Llama 4)
+  bool has_unit_heads = false;  // queries and keys of each head are divided by their root mean square (Llama 4); without QueryKeyNorm
   float gate_deviations = kAllElements;  // as keep_largest()
   int cache_layer = 0;                   // set by Weights::configure(): the layer of the cache with its keys and values
 };

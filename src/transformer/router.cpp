@@ -21,10 +21,10 @@ bool Router::resize(int experts, const Routing& routing, int tokens) {
          group_scores_.resize(routing.groups) && choices_.resize(static_cast<std::uint64_t>(routing.used) * tokens);
 }
 
-void Router::choose(int tokens, const float* bias) {
+void Router::choose(int tokens, const float* bias, const float* scales) {
   tokens_ = tokens;
   for (int t = 0; t < tokens; ++t) {
-    choose_for(scores_.data() + static_cast<std::ptrdiff_t>(t) * experts_, bias,
+    choose_for(scores_.data() + static_cast<std::ptrdiff_t>(t) * experts_, bias, scales,
                choices_.data() + static_cast<std::ptrdiff_t>(t) * routing_.used);
   }
 }
@@ -49,7 +49,8 @@ void Router::keep_best_groups(float* scores) {
   }
 }
 
-void Router::choose_for(float* scores, const float* bias, Choice* choices) {
+void Router::choose_for(float* scores, const float* bias, const float* scales, Choice* choices) {
+  for (int i = 0; i < experts_; ++i) scores[i] *= routing_.score_scale;
   if (routing_.weight == ExpertWeight::softmax) {
     const float largest = *std::max_element(scores, scores + experts_);
     float sum = 0;
@@ -71,7 +72,10 @@ void Router::choose_for(float* scores, const float* bias, Choice* choices) {
   }
   // a bias can choose experts whose weights are all 0
   const float divisor = routing_.normalizes ? std::max(sum, kSmallestSum) : 1;
-  for (int n = 0; n < routing_.used; ++n) choices[n].weight = choices[n].weight / divisor * routing_.scale;
+  for (int n = 0; n < routing_.used; ++n) {
+    const float scale = scales == nullptr ? 1 : scales[choices[n].expert];
+    choices[n].weight = choices[n].weight / divisor * routing_.scale * scale;
+  }
 }
 
 int Router::gather(int expert, const float* rows, int size, float* gathered) const {

@@ -20,6 +20,8 @@ struct Routing {
   int groups = 1;
   int groups_used = 1;
   int group_best = 1;
+
+  float score_scale = 1;  // multiplies the scores before they become weights
 };
 
 class Router {
@@ -31,8 +33,9 @@ class Router {
   float* scores() { return scores_.data(); }
 
   // Chooses experts for each token, and overwrites the scores. If scores are equal, the first expert wins. With a `bias` ([experts] or
-  // null), those with the largest sum of weight and bias are chosen, and weighted without the bias.
-  void choose(int tokens, const float* bias);
+  // null), those with the largest sum of weight and bias are chosen, and weighted without the bias. `scales` ([experts] or null) then
+  // multiply the weights.
+  void choose(int tokens, const float* bias, const float* scales = nullptr);
 
   // Copies the rows of all tokens that use an expert to `gathered`, contiguously, and returns their number.
   int gather(int expert, const float* rows, int size, float* gathered) const;
@@ -47,7 +50,7 @@ class Router {
   };
   const Choice* choices(int token) const { return choices_.data() + static_cast<std::ptrdiff_t>(token) * routing_.used; }
   void keep_best_groups(float* scores);
-  void choose_for(float* scores, const float* bias, Choice* choices);
+  void choose_for(float* scores, const float* bias, const float* scales, Choice* choices);
 
   int experts_ = 0, tokens_ = 0;
   Routing routing_;

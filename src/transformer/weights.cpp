@@ -98,7 +98,12 @@ int size_of(LayerVector slot, const ModelConfig& c, const LayerConfig& l) {
     case LayerVector::up_bias:
     case LayerVector::feed_forward_sub_norm: return l.feed_forward_size;
     case LayerVector::router_bias:
-    case LayerVector::router_logit_bias: return c.experts;
+    case LayerVector::router_logit_bias:
+    case LayerVector::expert_scales: return c.experts;
+    case LayerVector::router_norm:
+    case LayerVector::expert_norm:
+    case LayerVector::expert_post_norm: return c.experts > 0 ? c.hidden_size : 0;
+    case LayerVector::shared_expert_post_norm:
     case LayerVector::shared_expert_gate: return c.shared_expert_size > 0 ? c.hidden_size : 0;
     case LayerVector::sinks: return c.heads;
     case LayerVector::expert_gate_bias:
@@ -160,18 +165,18 @@ FeedForwardWeights LayerWeights::feed_forward() const {
 
 FeedForwardWeights LayerWeights::expert(int index) const {
   const Matrix* matrices = &experts_[index * kExpertMatrices];
-  const auto bias_of = [&](LayerVector slot, int rows) -> const float* {  // the shared expert has none
+  const auto bias_of = [&](LayerVector slot, int matrix) -> const float* {  // the shared expert, which may have other rows, has none
     const Buffer<float>& biases = vectors_[static_cast<int>(slot)];
-    const std::size_t first = static_cast<std::size_t>(index) * rows;
+    const std::size_t first = static_cast<std::size_t>(index) * experts_[matrix].weights.rows;
     return first < biases.size() ? biases.data() + first : nullptr;
   };
   const WeightMatrix &gate = matrices[0].weights, &up = matrices[1].weights, &down = matrices[2].weights;
   return {gate,
           up,
           down,
-          bias_of(LayerVector::expert_gate_bias, gate.rows),
-          bias_of(LayerVector::expert_up_bias, up.rows),
-          bias_of(LayerVector::expert_down_bias, down.rows),
+          bias_of(LayerVector::expert_gate_bias, 0),
+          bias_of(LayerVector::expert_up_bias, 1),
+          bias_of(LayerVector::expert_down_bias, 2),
           nullptr,
           {}};
 }

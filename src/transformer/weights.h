@@ -97,10 +97,15 @@ enum class LayerVector : int {
   laurel_norm,
   stream_norm,
   stream_scale,
+  router_norm,  // this and the next: of the residual, which the router and the experts read instead of the block's input
+  expert_norm,
+  expert_post_norm,  // of the sum of the experts that the router chose
+  shared_expert_post_norm,
+  expert_scales,  // as Router::choose()
   attention_post_norm_bias,
   feed_forward_post_norm_bias,
 };
-constexpr int kModelMatrices = 11, kModelVectors = 11, kLayerMatrices = 19, kLayerVectors = 37;
+constexpr int kModelMatrices = 11, kModelVectors = 11, kLayerMatrices = 19, kLayerVectors = 42;
 
 struct Matrix {
   WeightMatrix weights;

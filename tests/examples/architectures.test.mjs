@@ -58,7 +58,7 @@ test("BitNet's weights that are quantized as they are loaded are refused", async
 
 test("a window without a pattern has that of llama.cpp", async () => {
   const rw = await load();
-  for (const name of ["olmo3", "cohere2", "gemma2", "gemma3"]) {
+  for (const name of ["olmo3", "cohere2", "gemma2", "gemma3", "exaone_moe"]) {
     const { keys, tensors } = await partsOf(name, "gguf");
     const { [`${keys["general.architecture"]}.attention.sliding_window_pattern`]: _, ...others } = keys;
     const windowsOf = async (metadata) =>

@@ -1,4 +1,5 @@
-"""Writes web/src/text/unicode/runs.ts: which characters are letters, numbers and so on, for Hugging Face's Rust tokenizers.
+"""Writes web/src/text/unicode/runs.ts: which characters are letters, numbers and so on, for Hugging Face's Rust tokenizers. And
+bert_runs.ts there: the classes of its normalizers and of BERT's words, which have older versions of Unicode.
 
 Asks the library about each character, so that the classes have its version of Unicode (16.0). Run it in a separate environment:
 
@@ -8,7 +9,7 @@ Asks the library about each character, so that the classes have its version of U
 
 from pathlib import Path
 
-from tokenizers import Regex, pre_tokenizers
+from tokenizers import Regex, normalizers, pre_tokenizers
 
 # a letter for each class of characters; N and M have parts that patterns name too
 CLASSES = {"A": "Lu", "B": "Ll", "C": "Lt", "D": "Lm", "E": "Lo", "F": "Mn", "G": "M", "H": "Nd", "I": "N", "J": "P", "K": "S"}
@@ -30,6 +31,32 @@ def main():
         + constant("CATEGORY_RUNS", runs(class_of)) + "\n/** The script Han: A. */\n" + constant("HAN_RUNS", runs(han)),
         encoding="utf-8",
     )
+    bert_runs(out.with_name("bert_runs.ts"))
+
+
+def bert_runs(out):
+    """Asks the components of BERT about each character."""
+    letters = {}
+    letters.update(dict.fromkeys(changed(normalizers.StripAccents(), ""), "D"))
+    letters.update(dict.fromkeys(changed(normalizers.BertNormalizer(False, False, True, False), ""), "C"))
+    letters.update(dict.fromkeys(changed(normalizers.BertNormalizer(True, False, False, False), ""), "B"))
+    words = pre_tokenizers.BertPreTokenizer()
+    letters.update({code: "A" for code in CHARACTERS if len(words.pre_tokenize_str(f"a{chr(code)}a")) == 3})
+    decomposed = dict.fromkeys(changed(normalizers.NFKD()), "A")
+    out.write_text(
+        "// Classes of characters in the components of a tokenizer.json, as tests/text/make_unicode_classes.py writes them. Written as in runs.ts.\n\n"
+        "/** A: words of their own (punctuation). B: removed by clean_text. C: marks removed by BERT's strip_accents, C and D: by StripAccents. */\n"
+        + constant("BERT_RUNS", runs(letters))
+        + "\n/** A: characters that NFKD changes. Later versions of Unicode decompose more. */\n"
+        + constant("DECOMPOSED_RUNS", runs(decomposed)),
+        encoding="utf-8",
+    )
+
+
+def changed(normalizer, into=None):
+    """The characters that a normalizer changes, or changes into a text."""
+    results = ((code, normalizer.normalize_str(chr(code))) for code in CHARACTERS)
+    return [code for code, result in results if (result != chr(code) if into is None else result == into)]
 
 
 def members(name):

@@ -141,7 +141,7 @@ for (const [change, field] of damagedJson) {
 
 test("tokenizer.json: not an object, unsupported components, invalid ids", async () => {
   await assert.rejects(tokenizerFromJson([]), { code: "INVALID_FILE", field: "tokenizer.json" });
-  for (const decoder of [{ type: "WordPiece" }, { type: "Sequence", decoders: [{ type: "CTC" }] }, null]) {
+  for (const decoder of [{ type: "BPEDecoder" }, { type: "Sequence", decoders: [{ type: "CTC" }] }, null]) {
     const unsupported = { code: "UNSUPPORTED_MODEL", field: "tokenizer.json decoder" };
     await assert.rejects(tokenizerFromJson({ ...tokenizer_json, decoder }), unsupported);
   }

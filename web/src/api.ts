@@ -110,5 +110,5 @@ export {
   type TableOptions,
 } from "./rope/table.js";
 export type { ChatMessage, ChatOptions } from "./text/chat_template.js";
-export type { DecodeOptions, EncodeOptions, Tokenizer, TokenStream } from "./text/tokenizer.js";
+export type { DecodeOptions, EncodedPair, EncodeOptions, Tokenizer, TokenStream } from "./text/tokenizer.js";
 export { Tensor } from "./memory/tensor.js";

@@ -2,7 +2,7 @@
 //
 //   --files smollm2-135m.q8_0,…    shapes and types to measure
 //   --rounds N                     default 2
-//   --threads N                    of the contenders with several. Default 2
+//   --threads N                    of the contenders with several. Default 2; with 1 there are none
 //   --write                        writes the tables to docs/whole_models.md
 import { existsSync } from "node:fs";
 import { mkdir, rename } from "node:fs/promises";

@@ -81,7 +81,7 @@ export async function fastestPeers(page, file, report) {
  * all its tokens. The first is the one that the others are compared with.
  */
 export async function raceModel(page, file, peers, { rounds, threads, report = () => {} }) {
-  const counts = [1, threads];
+  const counts = [...new Set([1, threads])];
   const contenders = [
     ...counts.map((count) => ropewalk(page, "relaxed", count)),
     ...counts.map((count) => ropewalk(page, "simd", count)),

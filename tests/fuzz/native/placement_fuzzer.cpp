@@ -8,6 +8,26 @@ using namespace ropewalk;
 
 namespace {
 
+void set_latent(ModelConfig& config, FuzzInput& input) {
+  config.latent.latent = input.roughly(1, 16);
+  config.latent.rotated = input.roughly(0, 8);
+  config.latent.plain = input.roughly(1, 8);
+  config.latent.value = input.roughly(1, 8);
+  config.latent.query = input.flag() ? input.roughly(0, 8) : 0;
+  if (input.one_in(16)) return;
+  config.head_dim = static_cast<int>(static_cast<unsigned>(config.latent.latent) + static_cast<unsigned>(config.latent.rotated));
+  config.kv_heads = 1;
+}
+
+void set_per_layer(ModelConfig& config, FuzzInput& input) {
+  PerLayerConfig& per_layer = config.per_layer;
+  per_layer.size = input.roughly(0, 8);
+  per_layer.vocabulary_size = input.roughly(0, 8);
+  per_layer.streams = input.flag() ? input.roughly(0, 3) : 0;
+  per_layer.active_stream = per_layer.streams > 0 ? input.roughly(0, per_layer.streams - 1) : 0;
+  per_layer.laurel = input.flag() ? input.roughly(0, 4) : 0;
+}
+
 ModelConfig model_of(FuzzInput& input) {
   ModelConfig config;
   config.layers = input.roughly(1, 2);
@@ -26,7 +46,13 @@ ModelConfig model_of(FuzzInput& input) {
   config.shared_expert_size = config.experts > 0 && input.flag() ? input.roughly(0, 40) : 0;
   config.routing = {.used = config.experts > 0 ? input.roughly(1, 4) : 0,
                     .weight = static_cast<ExpertWeight>(input.between(0, 1)),
-                    .normalizes = input.flag()};
+                    .normalizes = input.flag(),
+                    .scales_input = input.flag()};
+  config.normalizes_values = input.one_in(4);
+  if (config.is_gated && input.one_in(6)) config.activation = Activation::clamped_silu, config.gate_limit = 1;
+  if (input.one_in(4)) config.temperature = {0.5, static_cast<double>(input.between(1, 4)), 1};
+  if (input.one_in(3)) set_latent(config, input);
+  if (input.one_in(3)) set_per_layer(config, input);
   config.is_causal = !input.one_in(4);
   config.normalizes_residual = input.one_in(4);
   config.positions = input.one_in(4) ? input.roughly(0, 8) : 0;
@@ -34,6 +60,27 @@ ModelConfig model_of(FuzzInput& input) {
   config.dense[0].size = input.one_in(4) ? input.roughly(0, 40) : 0;
   return config;
 }
+
+LayerConfig layer_of(const ModelConfig& config, int index, FuzzInput& input) {
+  LayerConfig layer;
+  layer.window = input.one_in(4) ? input.roughly(1, 8) : kNoWindow;
+  layer.chunk = input.one_in(4) ? input.roughly(0, 8) : 0;
+  layer.has_experts = config.experts > 0 && input.flag();
+  layer.has_temperature = input.one_in(4);
+  layer.has_unit_heads = input.one_in(4);
+  if (input.one_in(6)) layer.head_dim = input.roughly(0, 16);
+  if (input.one_in(6)) layer.kv_heads = input.roughly(0, 2);
+  if (input.one_in(6)) layer.feed_forward_size = input.roughly(0, 32);
+  if (index > 0 && input.one_in(4)) layer.keys_of = input.roughly(kOwnKeys, index - 1);
+  layer.values_are_keys = input.one_in(6);
+  if (input.one_in(6)) layer.gate_deviations = 0.5f;
+  return layer;
+}
+
+// Vectors that a model needs if it has their mechanism; the others are refused.
+constexpr LayerVector kNeededVectors[] = {LayerVector::query_latent_norm, LayerVector::latent_norm, LayerVector::per_layer_norm,
+                                          LayerVector::laurel_norm,       LayerVector::stream_norm, LayerVector::xielu_alpha_p,
+                                          LayerVector::xielu_alpha_n,     LayerVector::xielu_beta,  LayerVector::xielu_eps};
 
 // A call usually has the shape that the slot must have, so that models get complete.
 class Placement {
@@ -55,30 +102,7 @@ class Placement {
   }
 
   void vector(int layer, int slot) {
-    int size = config_.hidden_size;
-    if (layer == kWholeModel) {
-      if (slot == static_cast<int>(ModelVector::head_bias)) size = config_.vocabulary_size;
-    } else {
-      const bool has_one_weight = config_.query_key_norm == QueryKeyNorm::head || config_.query_key_norm == QueryKeyNorm::rotated;
-      const int width = has_one_weight ? 1 : config_.heads, key_width = has_one_weight ? 1 : config_.kv_heads;
-      switch (static_cast<LayerVector>(slot)) {
-        case LayerVector::attention_sub_norm:
-        case LayerVector::query_bias: size = config_.heads * config_.head_dim; break;
-        case LayerVector::key_bias:
-        case LayerVector::value_bias: size = config_.kv_heads * config_.head_dim; break;
-        case LayerVector::query_norm: size = width * config_.head_dim; break;
-        case LayerVector::key_norm: size = key_width * config_.head_dim; break;
-        case LayerVector::xielu_alpha_p:
-        case LayerVector::xielu_alpha_n:
-        case LayerVector::xielu_beta:
-        case LayerVector::xielu_eps: size = 1; break;
-        case LayerVector::router_bias: size = config_.experts; break;
-        case LayerVector::feed_forward_sub_norm:
-        case LayerVector::gate_bias:
-        case LayerVector::up_bias: size = config_.feed_forward_size; break;
-        default: break;
-      }
-    }
+    int size = layer == kWholeModel ? size_of(static_cast<ModelVector>(slot)) : size_of(static_cast<LayerVector>(slot), layer_at(layer));
     if (input_.one_in(32)) size = input_.roughly(0, 70);
     auto format = input_.one_in(3) ? input_.any_of(static_cast<WeightFormat>(kWeightFormats - 1)) : WeightFormat::f32;
     if (size < 0 || size > 4096) {
@@ -96,27 +120,84 @@ class Placement {
     return exists ? weight_bytes(format, rows, columns) : 0;
   }
 
+  LayerConfig layer_at(int layer) const { return layer >= 0 && layer < config_.layers ? weights_.layer_config(layer) : LayerConfig(); }
+
+  int size_of(ModelVector slot) const {
+    if (slot == ModelVector::head_bias) return config_.vocabulary_size;
+    return slot == ModelVector::per_layer_projection_norm ? config_.per_layer.size : config_.hidden_size;
+  }
+
+  int size_of(LayerVector slot, const LayerConfig& l) const {
+    const bool has_one_weight = config_.query_key_norm == QueryKeyNorm::head || config_.query_key_norm == QueryKeyNorm::rotated;
+    switch (slot) {
+      case LayerVector::attention_sub_norm:
+      case LayerVector::query_bias: return config_.heads * l.head_dim;
+      case LayerVector::key_bias:
+      case LayerVector::value_bias: return l.kv_heads * l.head_dim;
+      case LayerVector::query_norm: return (has_one_weight ? 1 : config_.heads) * l.head_dim;
+      case LayerVector::key_norm: return (has_one_weight ? 1 : l.kv_heads) * l.head_dim;
+      case LayerVector::layer_scale:
+      case LayerVector::xielu_alpha_p:
+      case LayerVector::xielu_alpha_n:
+      case LayerVector::xielu_beta:
+      case LayerVector::xielu_eps: return 1;
+      case LayerVector::sinks: return config_.heads;
+      case LayerVector::router_bias:
+      case LayerVector::expert_scales:
+      case LayerVector::router_logit_bias: return config_.experts;
+      case LayerVector::expert_gate_bias:
+      case LayerVector::expert_up_bias: return config_.experts * config_.expert_size;
+      case LayerVector::expert_down_bias: return config_.experts * config_.hidden_size;
+      case LayerVector::feed_forward_sub_norm:
+      case LayerVector::gate_bias:
+      case LayerVector::up_bias: return l.feed_forward_size;
+      case LayerVector::query_latent_norm: return config_.latent.query;
+      case LayerVector::latent_norm: return config_.latent.latent;
+      default: return config_.hidden_size;
+    }
+  }
+
   std::pair<int, int> shape_of(int layer, int slot, int expert) const {
+    const int hidden = config_.hidden_size;
+    const LatentConfig& latent = config_.latent;
+    const PerLayerConfig& p = config_.per_layer;
     if (layer == kWholeModel) {
       switch (static_cast<ModelMatrix>(slot)) {
-        case ModelMatrix::positions: return {config_.positions, config_.hidden_size};
-        case ModelMatrix::token_types: return {config_.token_types, config_.hidden_size};
-        case ModelMatrix::dense_1: return {config_.dense[0].size, config_.hidden_size};
-        default: return {config_.vocabulary_size, config_.hidden_size};
+        case ModelMatrix::per_layer_embedding: return {p.vocabulary_size, config_.layers * p.size};
+        case ModelMatrix::per_layer_projection: return {config_.layers * p.size, hidden};
+        case ModelMatrix::streams_in:
+        case ModelMatrix::streams_out: return {hidden, hidden};
+        case ModelMatrix::positions: return {config_.positions, hidden};
+        case ModelMatrix::token_types: return {config_.token_types, hidden};
+        case ModelMatrix::dense_1: return {config_.dense[0].size, hidden};
+        default: return {config_.vocabulary_size, hidden};
       }
     }
-    const int queries = config_.heads * config_.head_dim, keys = config_.kv_heads * config_.head_dim;
-    const bool is_layer = layer >= 0 && layer < config_.layers;
+    const LayerConfig l = layer_at(layer);
     const int of_expert = expert < config_.experts ? config_.expert_size : config_.shared_expert_size;
-    const int inner = is_layer && weights_.layer_config(layer).has_experts ? of_expert : config_.feed_forward_size;
+    const int inner = l.has_experts ? of_expert : l.feed_forward_size;
+    const bool has_latent = latent.latent > 0;
     switch (static_cast<LayerMatrix>(slot)) {
-      case LayerMatrix::query: return {queries, config_.hidden_size};
-      case LayerMatrix::output: return {config_.hidden_size, queries};
-      case LayerMatrix::router: return {config_.experts, config_.hidden_size};
+      case LayerMatrix::query:
+        return has_latent ? std::pair(config_.heads * (latent.plain + latent.rotated), latent.query > 0 ? latent.query : hidden)
+                          : std::pair(config_.heads * l.head_dim, hidden);
+      case LayerMatrix::output: return {hidden, config_.heads * (has_latent ? latent.value : l.head_dim)};
+      case LayerMatrix::router: return {config_.experts, hidden};
       case LayerMatrix::gate:
-      case LayerMatrix::up: return {inner, config_.hidden_size};
-      case LayerMatrix::down: return {config_.hidden_size, inner};
-      default: return {keys, config_.hidden_size};
+      case LayerMatrix::up: return {inner, hidden};
+      case LayerMatrix::down: return {hidden, inner};
+      case LayerMatrix::query_latent: return {latent.query, hidden};
+      case LayerMatrix::latent: return {latent.latent + latent.rotated, hidden};
+      case LayerMatrix::key_up: return {latent.latent, latent.plain};
+      case LayerMatrix::value_up: return {latent.value, latent.latent};
+      case LayerMatrix::per_layer_gate: return {p.size, hidden};
+      case LayerMatrix::per_layer_output: return {hidden, p.size};
+      case LayerMatrix::laurel_down: return {p.laurel, hidden};
+      case LayerMatrix::laurel_up: return {hidden, p.laurel};
+      case LayerMatrix::stream_router: return {p.streams, hidden};
+      case LayerMatrix::stream_prediction: return {p.streams * p.streams, p.streams};
+      case LayerMatrix::stream_correction: return {p.streams, p.streams};
+      default: return {l.kv_heads * l.head_dim, hidden};
     }
   }
 
@@ -143,7 +224,11 @@ void embed_texts(const Weights& weights, std::span<const KvLayer> layers, FuzzIn
 
 void run_model(const Weights& weights, FuzzInput& input) {
   const ModelConfig& config = weights.config();
-  const std::vector<KvLayer> layers(config.layers, {config.kv_heads, config.head_dim, kNoRope});
+  std::vector<KvLayer> layers;
+  for (int i = 0; i < config.layers; ++i) {
+    const LayerConfig& l = weights.layer_config(i);
+    if (l.keys_of == kOwnKeys) layers.push_back({l.kv_heads, l.head_dim, kNoRope, config.latent.latent == 0});
+  }
   embed_texts(weights, layers, input);
   KvCache cache;
   if (cache.configure({layers, {}, RowType::f32, KeyMode::rotated, 1, 16}) != Status::ok) return;
@@ -153,6 +238,9 @@ void run_model(const Weights& weights, FuzzInput& input) {
   if (forward.run(weights, cache, 0, tokens.data(), static_cast<int>(tokens.size())) != Status::ok) return;
   std::vector<float> logits(tokens.size() * config.vocabulary_size);
   EXPECT_HOLDS(forward.logits(weights, 0, static_cast<int>(tokens.size()), logits.data()) == Status::ok);
+  std::vector<float> read(tokens.size() * config.heads);
+  for (int layer = 0; layer < config.layers; ++layer)
+    EXPECT_HOLDS(forward.attention_weights(weights, cache, 0, layer, read.data()) == Status::ok);
 }
 
 }  // namespace
@@ -161,15 +249,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   FuzzInput input(data, size);
   const ModelConfig config = model_of(input);
   std::vector<LayerConfig> layers(config.layers > 0 && config.layers <= kMaxLayers ? config.layers : 1);
-  for (LayerConfig& layer : layers) {
-    layer.window = input.one_in(4) ? input.roughly(1, 8) : kNoWindow;
-    layer.has_experts = config.experts > 0 && input.flag();
-  }
+  for (std::size_t i = 0; i < layers.size(); ++i) layers[i] = layer_of(config, static_cast<int>(i), input);
   Weights weights;
   if (weights.configure(config, layers.data()) != Status::ok) return 0;
   if (config.layers > 8 || config.experts > 64) return 0;
   if (config.hidden_size > 4096 || config.vocabulary_size > 4096 || config.feed_forward_size > 4096 || config.expert_size > 4096 ||
-      config.shared_expert_size > 4096 || config.heads * config.head_dim > 4096)
+      config.shared_expert_size > 4096 || config.heads * config.head_dim > 4096 || config.per_layer.size > 256 ||
+      config.per_layer.vocabulary_size > 4096 || config.per_layer.laurel > 4096)
     return 0;
 
   Placement place(weights, input);
@@ -177,13 +263,25 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (is_complete) {
     place.vector(kWholeModel, static_cast<int>(ModelVector::final_norm));
     place.matrix(kWholeModel, static_cast<int>(ModelMatrix::embedding), 0);
+    if (config.per_layer.size > 0) {
+      place.vector(kWholeModel, static_cast<int>(ModelVector::per_layer_projection_norm));
+      place.matrix(kWholeModel, static_cast<int>(ModelMatrix::per_layer_embedding), 0);
+      place.matrix(kWholeModel, static_cast<int>(ModelMatrix::per_layer_projection), 0);
+      for (int part = 0; part < config.per_layer.streams - 1; ++part) {
+        place.matrix(kWholeModel, static_cast<int>(ModelMatrix::streams_in), part);
+        place.matrix(kWholeModel, static_cast<int>(ModelMatrix::streams_out), part);
+      }
+    }
     for (int layer = 0; layer < config.layers; ++layer) {
       if (config.query_key_norm != QueryKeyNorm::none) {
         place.vector(layer, static_cast<int>(LayerVector::query_norm));
         place.vector(layer, static_cast<int>(LayerVector::key_norm));
       }
+      for (const LayerVector slot : kNeededVectors) place.vector(layer, static_cast<int>(slot));
+      const int experts = config.experts + (config.shared_expert_size > 0 ? 1 : 0);
+      const int parts = std::max(layers[layer].has_experts ? experts : 1, config.latent.latent > 0 ? config.heads : 1);
       for (int slot = 0; slot < kLayerMatrices; ++slot) {
-        for (int expert = 0; expert < (layers[layer].has_experts ? config.experts : 1); ++expert) place.matrix(layer, slot, expert);
+        for (int part = 0; part < parts; ++part) place.matrix(layer, slot, part);
       }
     }
   }

@@ -1,44 +1,21 @@
 // Fuzzes tokenizer.json: a mutated file either makes a tokenizer that encodes and decodes, or is refused with a RopewalkError, in a second.
+import { readFileSync } from "node:fs";
 import { tokenizerFromJson } from "../../../build/package/text/tokenizer.js";
 import { vocabularies } from "../../text/fixtures.mjs";
 import { endsWell, mutateJson } from "../mutate_json.mjs";
 
 export const name = "tokenizer_json";
 
-const unigram = {
-  ...vocabularies.byte_level.tokenizer_json,
-  added_tokens: [],
-  normalizer: { type: "Precompiled", precompiled_charsmap: "" },
-  pre_tokenizer: { type: "Metaspace", replacement: "▁", prepend_scheme: "always" },
-  decoder: { type: "Metaspace", replacement: "▁", prepend_scheme: "always" },
-  post_processor: null,
-  model: {
-    type: "Unigram",
-    unk_id: 0,
-    vocab: [
-      ["<unk>", 0],
-      ["▁", -2],
-      ["▁a", -3],
-      ["a", -4],
-      ["b", -5],
-      ["ab", -3.5],
-    ],
-  },
-};
-const wordPiece = {
-  ...unigram,
-  normalizer: { type: "BertNormalizer", clean_text: true, lowercase: true, strip_accents: null },
-  pre_tokenizer: { type: "BertPreTokenizer" },
-  decoder: { type: "ByteLevel" },
-  model: {
-    type: "WordPiece",
-    unk_token: "[UNK]",
-    continuing_subword_prefix: "##",
-    max_input_chars_per_word: 100,
-    vocab: { "[UNK]": 0, a: 1, "##b": 2, "##a": 3 },
-  },
-};
-const FILES = [vocabularies.byte_level.tokenizer_json, unigram, wordPiece];
+const encoders = JSON.parse(readFileSync(new URL("../../text/encoder_vocabularies.json", import.meta.url), "utf8"));
+
+/** A file with few tokens, so that other parts are changed as often. */
+function small({ json }) {
+  const { vocab } = json.model;
+  const first = Array.isArray(vocab) ? vocab.slice(0, 40) : Object.fromEntries(Object.entries(vocab).slice(0, 40));
+  const added_tokens = json.added_tokens.filter(({ id }) => id < 40);
+  return { ...json, added_tokens, model: { ...json.model, vocab: first } };
+}
+const FILES = [vocabularies.byte_level.tokenizer_json, ...Object.values(encoders.tokenizers).map(small)];
 
 /** Values and components that files have, or that have made readers hang. */
 const VALUES = [
@@ -66,6 +43,12 @@ const VALUES = [
   { type: "FixedLength", length: 2 },
   { type: "Prepend", prepend: "a".repeat(300) },
   { type: "TemplateProcessing", single: [{ SpecialToken: { id: "a", type_id: 0 } }], pair: [], special_tokens: {} },
+  { type: "BertNormalizer", clean_text: true, handle_chinese_chars: true, strip_accents: null, lowercase: true },
+  { type: "Precompiled", precompiled_charsmap: "CAAAAAEAAAAAAAAAYQA=" },
+  { type: "NFKD" },
+  { type: "Whitespace" },
+  { type: "Split", pattern: { String: "a" }, behavior: "MergedWithNext", invert: false },
+  { type: "RobertaProcessing", sep: ["a", 1], cls: ["b", 2] },
   { type: "Strip", strip_left: true, strip_right: true, content: " ", start: 1e9, stop: -1 },
 ];
 const TEXTS = [
@@ -89,7 +72,10 @@ export async function run(random) {
       json,
       mutateJson(random, { bos_token: "<|begin|>", eos_token: "a" }, VALUES),
     );
-    const tokens = tokenizer.encode(text, { parseSpecial: random.chance(0.5), special: random.chance(0.5) });
+    const options = { parseSpecial: random.chance(0.5), special: random.chance(0.5) };
+    const tokens = tokenizer.encode(text, options);
+    const { ids, typeIds } = tokenizer.encodePair(text, random.pick(TEXTS), { ...options, maxLength: 1000 });
+    if (ids.length !== typeIds.length || ids.length > 1000) throw new Error("encodePair() returned other lengths");
     if (typeof tokenizer.decode(tokens) !== "string") throw new Error("decode() returned no text");
   }, JSON.stringify({ json, text }));
 }

@@ -19,6 +19,8 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageText
 
 from make_golden import require_listed_versions
 from tiny_models_configs import CONFIGS as BASE_CONFIGS, VOCABULARY
+from shapes.mixtures import CONFIGS as MIXTURES
+from shapes.near_llama import CONFIGS as NEAR_LLAMA
 from shapes.renamed import rename
 from shapes.variants import CONFIGS as VARIANTS
 from shapes.wider import CONFIGS as WIDER
@@ -26,7 +28,7 @@ from tiny_models_vocabulary import FIRST_TEXT_TOKEN, write_tokenizer
 
 HERE = Path(__file__).parents[1] / "tiny_models"
 PROMPT, STEPS, LAST = 48, 32, 4
-CONFIGS = {**BASE_CONFIGS, **VARIANTS, **WIDER}
+CONFIGS = {**BASE_CONFIGS, **VARIANTS, **WIDER, **MIXTURES, **NEAR_LLAMA}
 
 # The rotary modules, the RMS norms and the softmax round to float32 inside a float64 model.
 CACHED_TOLERANCE = 2e-5
@@ -85,7 +87,11 @@ def random_model(name, config):
     config = AutoConfig.for_model(**config)
     config._attn_implementation = config._experts_implementation = "eager"
     auto = AutoModelForImageTextToText if hasattr(config, "vision_config") else AutoModelForCausalLM
-    model = auto.from_config(config, dtype=torch.float32).eval()
+    if config.model_type == "mistral4":  # only part of a larger model, so that no Auto class has it
+        config.architectures = ["Mistral4ForCausalLM"]
+        model = transformers.Mistral4ForCausalLM._from_config(config, dtype=torch.float32).eval()
+    else:
+        model = auto.from_config(config, dtype=torch.float32).eval()
     with torch.no_grad():
         buffers = [(name, buffer) for name, buffer in model.named_buffers() if name.endswith(RANDOM_BUFFERS)]
         for parameter_name, parameter in [*model.named_parameters(), *buffers]:
@@ -183,9 +189,12 @@ class expert_margins:
     def is_router(module):
         return type(module).__name__.endswith(("TopKRouter", "TopkRouter", "TopKGating", "Gate"))
 
-    def measure(self, router, _, outputs):
+    def measure(self, router, inputs, outputs):
         logits = next(output for output in outputs if isinstance(output, torch.Tensor) and output.shape[-1] > router.top_k)
         probabilities = logits.softmax(-1)
+        bias = inputs[1] if len(inputs) > 1 else getattr(router, "e_score_correction_bias", None)
+        if bias is not None:
+            probabilities = logits.sigmoid() + bias
         if hasattr(router, "moe_statics"):
             probabilities = router.moe_statics(probabilities)  # Ernie 4.5 adds a bias before it chooses
         sorted_probabilities = probabilities.sort(-1, descending=True).values

@@ -14,14 +14,16 @@ import gguf
 import numpy as np
 from safetensors.numpy import load_file
 
-from shapes import variants, wider
+from shapes import mixtures, near_llama, variants, wider
 from tiny_models_configs import CONFIGS as BASE_CONFIGS
 from tiny_models_vocabulary import MERGES, SPECIAL, TOKENS
 
 HERE = Path(__file__).parents[1] / "tiny_models"
-CONFIGS = {**BASE_CONFIGS, **variants.CONFIGS, **wider.CONFIGS}
-NOT_IN_GGUF = {"gemma2_query_scale"} | variants.NOT_IN_GGUF | wider.NOT_IN_GGUF  # no key for query_pre_attn_scalar
+SHAPES = (variants, wider, mixtures, near_llama)
+CONFIGS = {**BASE_CONFIGS, **{name: config for shapes in SHAPES for name, config in shapes.CONFIGS.items()}}
+NOT_IN_GGUF = {"gemma2_query_scale"}.union(*(shapes.NOT_IN_GGUF for shapes in SHAPES))  # no key for query_pre_attn_scalar
 
+known = {name: index for index, name in gguf.MODEL_ARCH_NAMES.items()}
 ARCHITECTURES = {
     "llama": gguf.MODEL_ARCH.LLAMA,
     "mistral": gguf.MODEL_ARCH.LLAMA,
@@ -39,10 +41,11 @@ ARCHITECTURES = {
     "stablelm": gguf.MODEL_ARCH.STABLELM,
     "olmo2": gguf.MODEL_ARCH.OLMO2,
     "glm4": gguf.MODEL_ARCH.GLM4,
-    **{name: gguf.MODEL_ARCH(index) for name, known in {**variants.GGUF, **wider.GGUF}.items() for index in gguf.MODEL_ARCH if gguf.MODEL_ARCH_NAMES[index] == known},
+    **{name: known[gguf_name] for shapes in SHAPES for name, gguf_name in shapes.GGUF.items() if gguf_name in known},
+    **{name: known[same] for name, same in mixtures.SAME_NAMES_AS.items()},
 }
 # GGUF stores their rows of q and k in adjacent pairs.
-INTERLEAVED_IN_GGUF = {"llama", "mistral", "smollm3", "granite"} | variants.INTERLEAVED
+INTERLEAVED_IN_GGUF = {"llama", "mistral", "smollm3", "granite"} | variants.INTERLEAVED | near_llama.INTERLEAVED
 
 
 def main():
@@ -56,9 +59,9 @@ def main():
 
 def convert(folder, path, file_type=gguf.LlamaFileType.ALL_F32, encode=lambda name, array: (array, None)):
     """`encode` returns the bytes and type of a tensor; type None means the array's own type."""
-    config = text_config(json.loads((folder / "config.json").read_text()))
+    config = near_llama.usual_keys(text_config(json.loads((folder / "config.json").read_text())))
     architecture = ARCHITECTURES[config["model_type"]]
-    writer = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[architecture])
+    writer = gguf.GGUFWriter(path, mixtures.GGUF.get(config["model_type"], gguf.MODEL_ARCH_NAMES[architecture]))
     writer.add_name("tiny")  # llama.cpp recognizes some families by the name, and then expects their tokens
     writer.add_file_type(file_type)
     tensors = text_tensors(load_file(folder / "model.safetensors"))
@@ -93,6 +96,7 @@ def add_keys(writer, config, tensors):
         return next((config[name] for name in names if config.get(name) is not None), None)
 
     hidden, heads = first("hidden_size", "n_embd"), first("num_attention_heads", "n_head")
+    head_dim = None if config["model_type"] == "minicpm3" else first("head_dim")
     writer.add_block_count(first("num_hidden_layers", "n_layer"))
     writer.add_context_length(first("max_position_embeddings", "n_positions"))
     writer.add_embedding_length(hidden)
@@ -101,8 +105,8 @@ def add_keys(writer, config, tensors):
     writer.add_head_count_kv(first("num_key_value_heads") or heads)
     optional_keys = {
         writer.add_vocab_size: first("vocab_size"),
-        writer.add_key_length: first("head_dim"),
-        writer.add_value_length: first("head_dim"),
+        writer.add_key_length: head_dim,
+        writer.add_value_length: head_dim,
         writer.add_layer_norm_rms_eps: first("rms_norm_eps"),
         writer.add_layer_norm_eps: first("layer_norm_eps", "layer_norm_epsilon", "norm_eps", "norm_epsilon"),
         writer.add_parallel_residual: first("use_parallel_residual"),
@@ -132,6 +136,7 @@ def add_keys(writer, config, tensors):
         add_xielu_keys(writer, tensors)
     add_rope_keys(writer, config, first("head_dim") or hidden // heads)
     wider.add_keys(writer, config)
+    mixtures.add_keys(writer, config)
 
 
 def add_xielu_keys(writer, tensors):
@@ -188,7 +193,7 @@ def add_rope_keys(writer, config, head_dim):
         writer.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
         if "mscale_all_dim" in rope:
             writer.add_rope_scaling_yarn_log_mul(rope["mscale_all_dim"])
-        if config["model_type"] == "ministral3":
+        if config["model_type"] in ("ministral3", "mistral4"):
             writer.add_attn_temperature_scale(rope["llama_4_scaling_beta"])
     if rope["rope_type"] == "longrope":
         original = rope["original_max_position_embeddings"]
@@ -223,7 +228,10 @@ def rearranged(tensors, config):
     for name, array in tensors.items():
         if "altup_projections" in name or "altup_unembed_projections" in name:
             continue
-        if (own := wider.rearranged(name, array, config)) is not None:
+        own = mixtures.rearranged(name, array, config)
+        if own is None:
+            own = wider.rearranged(name, array, config)
+        if own is not None:
             yield from own
         elif member := re.match(r"(.*\.(?:experts|[qk]_layernorm\.norms))\.(\d+)(.*)", name):
             prefix, index, suffix = member.groups()

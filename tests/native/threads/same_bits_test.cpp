@@ -6,7 +6,7 @@
 #include "base/native_threads.h"
 #include "native/attention/attention_call.h"
 #include "native/random/random_cases.h"
-#include "native/transformer/transformer_model.h"
+#include "native/transformer/transformer_models.h"
 #include "rope/rope.h"
 #include "rope/walk.h"
 #include "transformer/forward.h"

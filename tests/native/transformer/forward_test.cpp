@@ -72,6 +72,80 @@ TEST(Forward, IsTheTransformer) {
   }
 }
 
+// Models whose mechanisms have no effect would show nothing: without any one of them, logits change by 1e-3 of the largest or more.
+TEST(Forward, EveryMechanismMatters) {
+  using Change = void (*)(Description&);
+  const std::vector<std::pair<Description, Change>> changes = {
+      {llama4(), [](Description& d) { d.layers[0].chunk = 0; }},
+      {llama4(), [](Description& d) { d.layers[1].chunk = 9; }},
+      {llama4(), [](Description& d) { d.layers[2].has_temperature = false; }},
+      {llama4(), [](Description& d) { d.layers[0].has_unit_heads = false; }},
+      {llama4(), [](Description& d) { d.config.temperature.offset = 0; }},
+      {llama4(), [](Description& d) { d.config.routing.scales_input = false; }},
+      {llama4(), [](Description& d) { d.rope_of[2] = 0; }},
+      {gpt_oss(), [](Description& d) { d.config.gate_limit = 0.7f; }},
+      {gpt_oss(), [](Description& d) { d.config.gate_slope = 1; }},
+      {gpt_oss(), [](Description& d) { d.layers[1].window = 6; }},
+      {latent(6), [](Description& d) { d.config.attention_scale = 0.4; }},
+      {latent(6), [](Description& d) { d.config.latent_norm.epsilon = 1e-1f; }},
+      {latent(0), [](Description& d) { d.rope.pairing = Pairing::half; }},
+      {gemma4(), [](Description& d) { d.config.normalizes_values = false; }},
+      {gemma4(), [](Description& d) { d.layers[3].keys_of = 0; }},
+      {gemma4(), [](Description& d) { d.more_ropes[0].rope_theta = 10000; }},
+      {gemma3n(0), [](Description& d) { d.config.per_layer.active_stream = 2; }},
+      {gemma3n(0), [](Description& d) { d.layers[0].gate_deviations = 0.5f; }},
+      {gemma3n(0), [](Description& d) { d.layers[2].keys_of = 1; }},
+  };
+  int index = 0;
+  for (const auto& [description, change] : changes) {
+    Description changed = description;
+    change(changed);
+    std::vector<std::vector<float>> logits;
+    for (const Description& one : {description, changed}) {
+      const TestModel model(one);
+      const LoadedWeights weights(model);
+      ConfiguredCache cache(model.cache_setup());
+      logits.push_back(run(weights, cache, prompt(model, 19), {19}));
+    }
+    float largest = 0, difference = 0;
+    for (std::size_t i = 0; i < logits[0].size(); ++i) {
+      largest = std::max(largest, std::fabs(logits[0][i]));
+      difference = std::max(difference, std::fabs(logits[0][i] - logits[1][i]));
+    }
+    EXPECT_GE(difference, 1e-3f * largest) << description.name << ", change " << index;
+    ++index;
+  }
+}
+
+// The weights with which the last token of a run reads each key, after a prompt and after one more token.
+TEST(Forward, AttentionWeightsAreThoseOfTheTransformer) {
+  for (const Description& description : every_float_model()) {
+    const TestModel model(description);
+    const LoadedWeights weights(model);
+    ConfiguredCache cache(model.cache_setup());
+    const ModelConfig& c = model.config();
+    const std::vector<int> tokens = prompt(model, 19);
+    Forward forward;
+    for (const int count : {18, 19}) {
+      const int before = cache.sequence(0).tokens();
+      ASSERT_EQ(forward.run(weights, cache, 0, tokens.data() + before, count - before), Status::ok);
+      const std::vector<oracle::Rows> exact = oracle::Transformer(model).attention_weights({tokens.begin(), tokens.begin() + count});
+      for (int layer = 0; layer < c.layers; ++layer) {
+        std::vector<float> read(c.heads * count, NAN);
+        ASSERT_EQ(forward.attention_weights(weights, cache, 0, layer, read.data()), Status::ok);
+        for (int i = 0; i < c.heads * count; ++i) {
+          const double expected = exact[layer][i / count][i % count];
+          ASSERT_EQ(read[i] == 0, expected == 0) << model.name() << ", layer " << layer << ": a key is outside the mask or not";
+          ASSERT_NEAR(read[i], expected, kTolerance) << model.name() << ", layer " << layer;
+        }
+      }
+    }
+    std::vector<float> read(c.heads * 19);
+    for (const int layer : {-1, c.layers})
+      EXPECT_EQ(forward.attention_weights(weights, cache, 0, layer, read.data()), Status::layer_out_of_range);
+  }
+}
+
 // Token by token or in pieces, the bits equal those of the whole prompt: results don't depend on what else is in a run.
 TEST(Forward, InAnyPieces) {
   for (const Description& description : every_model()) {

@@ -117,7 +117,20 @@ TEST(Router, ABiasChoosesAndDoesNotWeigh) {
   EXPECT_NEAR(weights[2], 2.5 * last / (first + last), kTolerance);
 }
 
-// Ernie 4.5: a bias on softmax weights, which can choose experts whose weights are all 0.
+// Gemma 4: a factor on scores before the softmax, and one of each expert after its weight is normalized.
+TEST(Router, ScoresAndExpertsHaveFactors) {
+  Router router;
+  ASSERT_TRUE(router.resize(3, {.used = 2, .normalizes = true, .score_scale = 0.5f}, 1));
+  const float scores[] = {2, 4, -2}, scales[] = {3, 0.25f, 7};
+  std::copy(scores, scores + 3, router.scores());
+  router.choose(1, nullptr, scales);
+  const std::vector<float> weights = weights_of(router, 3, 1, 0);
+  const double share = 1 / (1 + std::exp(-1.0));
+  EXPECT_NEAR(weights[0], 3 * (1 - share), kTolerance);
+  EXPECT_NEAR(weights[1], 0.25 * share, kTolerance);
+  EXPECT_EQ(weights[2], 0);
+}
+
 // DeepSeek-V2 scores a group by its largest weight, V3 by the sum of its two largest.
 TEST(Router, ExpertsAreOfTheBestGroups) {
   const float scores[] = {5, -9, 3, 3.5f, 4, 0, 1, 2};
@@ -150,6 +163,7 @@ TEST(Router, WeightsMayScaleTheInput) {
   EXPECT_EQ(out, 2.5f);
 }
 
+// Ernie 4.5: a bias on softmax weights, which can choose experts whose weights are all 0.
 TEST(Router, WeightsOfZeroStayFinite) {
   Router router;
   ASSERT_TRUE(router.resize(3, {.used = 1, .normalizes = true}, 1));

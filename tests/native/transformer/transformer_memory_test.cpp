@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "native/requested_memory.h"
-#include "native/transformer/transformer_model.h"
+#include "native/transformer/transformer_models.h"
 #include "transformer/loss.h"
 #include "transformer/sampler.h"
 

@@ -1,4 +1,4 @@
-// Small models with random weights, one for each way in which architectures differ.
+// A model with random weights, of any shape that the core can have.
 #pragma once
 
 #include <cstring>
@@ -28,59 +28,51 @@ struct Description {
   std::vector<ModelVector> model_vectors = {ModelVector::final_norm};
   bool has_head = false;
   std::vector<WeightFormat> formats = {WeightFormat::f32};  // used for the matrices in rotation
+  std::vector<RopeConfig> more_ropes = {};
+  std::vector<int> rope_of = {};  // of each layer: 0 for `rope`, 1 for the first of more_ropes, kNoRope; empty: `rope` for all
 };
 
 class TestModel {
  public:
   explicit TestModel(const Description& description, std::uint32_t seed = 1) : description_(description), random_(seed) {
     const ModelConfig& c = config();
-    const int queries = c.heads * c.head_dim, keys = c.kv_heads * c.head_dim;
-    for (const ModelVector slot : description.model_vectors)
-      add_vector(kWholeModel, static_cast<int>(slot), size_of(slot),
-                 slot == ModelVector::final_norm || slot == ModelVector::embedding_norm);
-    add_matrix(kWholeModel, static_cast<int>(ModelMatrix::embedding), 0, c.vocabulary_size, c.hidden_size);
-    if (c.positions > 0) add_matrix(kWholeModel, static_cast<int>(ModelMatrix::positions), 0, c.positions, c.hidden_size);
-    if (c.token_types > 0) add_matrix(kWholeModel, static_cast<int>(ModelMatrix::token_types), 0, c.token_types, c.hidden_size);
-    for (int i = 0, columns = c.hidden_size; i < kMaxDense && c.dense[i].size > 0; columns = c.dense[i++].size)
-      add_matrix(kWholeModel, static_cast<int>(ModelMatrix::dense_1) + i, 0, c.dense[i].size, columns);
-    if (description.has_head) add_matrix(kWholeModel, static_cast<int>(ModelMatrix::head), 0, c.vocabulary_size, c.hidden_size);
+    for (const ModelVector slot : description.model_vectors) add_vector(kWholeModel, static_cast<int>(slot), size_of(slot), is_norm(slot));
+    add_model_matrices();
     for (int layer = 0; layer < c.layers; ++layer) {
-      const auto add = [&](LayerMatrix slot, int expert, int rows, int columns) {
-        add_matrix(layer, static_cast<int>(slot), expert, rows, columns);
-      };
-      add(LayerMatrix::query, 0, queries, c.hidden_size);
-      add(LayerMatrix::key, 0, keys, c.hidden_size);
-      add(LayerMatrix::value, 0, keys, c.hidden_size);
-      add(LayerMatrix::output, 0, c.hidden_size, queries);
-      const bool has_experts = description.layers[layer].has_experts;
-      if (has_experts) add(LayerMatrix::router, 0, c.experts, c.hidden_size);
-      const int experts = c.experts + (c.shared_expert_size > 0 ? 1 : 0);
-      for (int expert = 0; expert < (has_experts ? experts : 1); ++expert) {
-        const int of_expert = expert < c.experts ? c.expert_size : c.shared_expert_size;
-        const int inner = has_experts ? of_expert : c.feed_forward_size;
-        if (c.is_gated) add(LayerMatrix::gate, expert, inner, c.hidden_size);
-        add(LayerMatrix::up, expert, inner, c.hidden_size);
-        add(LayerMatrix::down, expert, c.hidden_size, inner);
+      add_attention(layer);
+      add_feed_forward(layer);
+      add_per_layer(layer);
+      for (const LayerVector slot : description.vectors) {
+        if (size_of(slot, layer) > 0) add_vector(layer, static_cast<int>(slot), size_of(slot, layer), is_norm(slot));
       }
-      for (const LayerVector slot : description.vectors) add_vector(layer, static_cast<int>(slot), size_of(slot), is_norm(slot));
     }
   }
 
   const std::string& name() const { return description_.name; }
   const ModelConfig& config() const { return description_.config; }
   const LayerConfig& layer_config(int layer) const { return description_.layers[layer]; }
-  const RopeConfig& rope() const { return description_.rope; }
+  int head_dim(int layer) const { return or_model(layer_config(layer).head_dim, config().head_dim); }
+  int kv_heads(int layer) const { return or_model(layer_config(layer).kv_heads, config().kv_heads); }
+  int inner_size(int layer) const { return or_model(layer_config(layer).feed_forward_size, config().feed_forward_size); }
+  bool has_own_keys(int layer) const { return layer_config(layer).keys_of == kOwnKeys; }
+  // Null for a layer without RoPE.
+  const RopeConfig* rope(int layer) const {
+    const int index = rope_index(layer);
+    return index == kNoRope ? nullptr : index == 0 ? &description_.rope : &description_.more_ropes[index - 1];
+  }
 
-  const TestMatrix& matrix(int layer, int slot, int expert = 0) const { return matrices_.at({layer, slot, expert}); }
-  const TestMatrix& matrix(int layer, LayerMatrix slot, int expert = 0) const { return matrix(layer, static_cast<int>(slot), expert); }
+  const TestMatrix& matrix(int layer, int slot, int part = 0) const { return matrices_.at({layer, slot, part}); }
+  const TestMatrix& matrix(int layer, LayerMatrix slot, int part = 0) const { return matrix(layer, static_cast<int>(slot), part); }
+  const TestMatrix& matrix(ModelMatrix slot, int part = 0) const { return matrix(kWholeModel, static_cast<int>(slot), part); }
   bool has_head() const { return description_.has_head; }
   // Empty if there is none.
   const std::vector<float>& vector(int layer, int slot) const {
     static const std::vector<float> none;
-    const auto found = vectors_.find({layer, slot});
+    const auto found = vectors_.find({layer, slot, 0});
     return found == vectors_.end() ? none : found->second;
   }
   const std::vector<float>& vector(int layer, LayerVector slot) const { return vector(layer, static_cast<int>(slot)); }
+  const std::vector<float>& vector(ModelVector slot) const { return vector(kWholeModel, static_cast<int>(slot)); }
 
   // Changes one number of an f32 matrix.
   void set(int layer, LayerMatrix slot, int index, float value) {
@@ -113,45 +105,89 @@ class TestModel {
   }
 
   int matrices() const { return static_cast<int>(matrices_.size()); }
-  // The names of the parts, layer and slot, matrices first.
-  std::vector<std::array<int, 2>> all_parts() const {
-    std::vector<std::array<int, 2>> parts;
-    for (const auto& [at, matrix] : matrices_) parts.push_back({at[0], at[1]});
+  // The names of all weights, matrices first: layer, slot, and the index of an expert, a head or a stream.
+  std::vector<std::array<int, 3>> all_parts() const {
+    std::vector<std::array<int, 3>> parts;
+    for (const auto& [at, matrix] : matrices_) parts.push_back(at);
     for (const auto& [at, vector] : vectors_) parts.push_back(at);
     return parts;
   }
 
   CacheSetup cache_setup(int max_tokens = 200) const {
-    return {std::vector<KvLayer>(config().layers, {config().kv_heads, config().head_dim, 0}),
-            {rope()},
-            RowType::f32,
-            KeyMode::rotated,
-            2,
-            max_tokens};
+    CacheSetup setup = {{}, {description_.rope}, RowType::f32, KeyMode::rotated, 2, max_tokens};
+    setup.ropes.insert(setup.ropes.end(), description_.more_ropes.begin(), description_.more_ropes.end());
+    for (int layer = 0; layer < config().layers; ++layer) {
+      if (has_own_keys(layer)) setup.layers.push_back({kv_heads(layer), head_dim(layer), rope_index(layer), config().latent.latent == 0});
+    }
+    return setup;
   }
 
  private:
+  static int or_model(int own, int of_model) { return own == 0 ? of_model : own; }
+  int rope_index(int layer) const { return description_.rope_of.empty() ? 0 : description_.rope_of[layer]; }
+
+  static bool is_norm(ModelVector slot) {
+    return slot == ModelVector::final_norm || slot == ModelVector::per_layer_projection_norm || slot == ModelVector::embedding_norm;
+  }
   static bool is_norm(LayerVector slot) {
-    return slot == LayerVector::attention_norm || slot == LayerVector::query_norm || slot == LayerVector::key_norm ||
-           slot == LayerVector::attention_post_norm || slot == LayerVector::feed_forward_norm ||
-           slot == LayerVector::feed_forward_post_norm || slot == LayerVector::attention_sub_norm ||
-           slot == LayerVector::feed_forward_sub_norm;
+    switch (slot) {
+      case LayerVector::attention_norm:
+      case LayerVector::query_norm:
+      case LayerVector::key_norm:
+      case LayerVector::attention_post_norm:
+      case LayerVector::feed_forward_norm:
+      case LayerVector::feed_forward_post_norm:
+      case LayerVector::attention_sub_norm:
+      case LayerVector::feed_forward_sub_norm:
+      case LayerVector::query_latent_norm:
+      case LayerVector::latent_norm:
+      case LayerVector::router_norm:
+      case LayerVector::expert_norm:
+      case LayerVector::expert_post_norm:
+      case LayerVector::shared_expert_post_norm:
+      case LayerVector::expert_scales:
+      case LayerVector::per_layer_norm:
+      case LayerVector::layer_scale:
+      case LayerVector::laurel_norm:
+      case LayerVector::stream_norm:
+      case LayerVector::stream_scale: return true;
+      default: return false;
+    }
   }
 
-  int size_of(LayerVector slot) const {
+  int size_of(ModelVector slot) const {
+    if (slot == ModelVector::head_bias) return config().vocabulary_size;
+    if (slot == ModelVector::dense_1_bias) return config().dense[0].size;
+    if (slot == ModelVector::dense_2_bias) return config().dense[1].size;
+    return slot == ModelVector::per_layer_projection_norm ? config().per_layer.size : config().hidden_size;
+  }
+
+  // 0 for a vector of the model that this layer doesn't have.
+  int size_of(LayerVector slot, int layer) const {
     const ModelConfig& c = config();
     const bool has_one_weight = c.query_key_norm == QueryKeyNorm::head || c.query_key_norm == QueryKeyNorm::rotated;
+    const int keys = has_own_keys(layer) ? kv_heads(layer) * head_dim(layer) : 0;
+    const bool has_experts = layer_config(layer).has_experts;
     switch (slot) {
       case LayerVector::attention_sub_norm:
-      case LayerVector::query_bias: return c.heads * c.head_dim;
-      case LayerVector::key_bias:
-      case LayerVector::value_bias: return c.kv_heads * c.head_dim;
-      case LayerVector::query_norm: return has_one_weight ? c.head_dim : c.heads * c.head_dim;
-      case LayerVector::key_norm: return has_one_weight ? c.head_dim : c.kv_heads * c.head_dim;
+      case LayerVector::query_bias: return c.heads * head_dim(layer);
+      case LayerVector::key_bias: return keys;
+      case LayerVector::value_bias: return layer_config(layer).values_are_keys ? 0 : keys;
+      case LayerVector::query_norm: return has_one_weight ? head_dim(layer) : c.heads * head_dim(layer);
+      case LayerVector::key_norm: return has_one_weight ? std::min(keys, head_dim(layer)) : keys;
       case LayerVector::gate_bias:
       case LayerVector::feed_forward_sub_norm:
-      case LayerVector::up_bias: return c.feed_forward_size;
-      case LayerVector::router_bias: return c.experts;
+      case LayerVector::up_bias: return inner_size(layer);
+      case LayerVector::router_bias:
+      case LayerVector::expert_scales: return c.experts;
+      case LayerVector::router_logit_bias: return has_experts ? c.experts : 0;
+      case LayerVector::expert_gate_bias:
+      case LayerVector::expert_up_bias: return has_experts ? c.experts * c.expert_size : 0;
+      case LayerVector::expert_down_bias: return has_experts ? c.experts * c.hidden_size : 0;
+      case LayerVector::sinks: return c.heads;
+      case LayerVector::query_latent_norm: return c.latent.query;
+      case LayerVector::latent_norm: return c.latent.latent;
+      case LayerVector::layer_scale:
       case LayerVector::xielu_alpha_p:
       case LayerVector::xielu_alpha_n:
       case LayerVector::xielu_beta:
@@ -160,22 +196,93 @@ class TestModel {
     }
   }
 
-  int size_of(ModelVector slot) const {
-    switch (slot) {
-      case ModelVector::head_bias: return config().vocabulary_size;
-      case ModelVector::dense_1_bias: return config().dense[0].size;
-      case ModelVector::dense_2_bias: return config().dense[1].size;
-      default: return config().hidden_size;
+  void add_model_matrices() {
+    const ModelConfig& c = config();
+    const PerLayerConfig& p = c.per_layer;
+    add_matrix(ModelMatrix::embedding, 0, c.vocabulary_size, c.hidden_size);
+    if (has_head()) add_matrix(ModelMatrix::head, 0, c.vocabulary_size, c.hidden_size);
+    if (c.positions > 0) add_matrix(ModelMatrix::positions, 0, c.positions, c.hidden_size);
+    if (c.token_types > 0) add_matrix(ModelMatrix::token_types, 0, c.token_types, c.hidden_size);
+    for (int i = 0, columns = c.hidden_size; i < kMaxDense && c.dense[i].size > 0; columns = c.dense[i++].size)
+      add_matrix(kWholeModel, static_cast<int>(ModelMatrix::dense_1) + i, 0, c.dense[i].size, columns);
+    if (p.size == 0) return;
+    add_matrix(ModelMatrix::per_layer_embedding, 0, p.vocabulary_size, c.layers * p.size);
+    add_matrix(ModelMatrix::per_layer_projection, 0, c.layers * p.size, c.hidden_size);
+    for (int part = 0; part < p.streams - 1; ++part) {
+      add_matrix(ModelMatrix::streams_in, part, c.hidden_size, c.hidden_size);
+      add_matrix(ModelMatrix::streams_out, part, c.hidden_size, c.hidden_size);
+    }
+  }
+
+  void add_attention(int layer) {
+    const ModelConfig& c = config();
+    if (c.latent.latent > 0) return add_latent_attention(layer);
+    const int queries = c.heads * head_dim(layer), keys = kv_heads(layer) * head_dim(layer);
+    add_matrix(layer, LayerMatrix::query, 0, queries, c.hidden_size);
+    if (has_own_keys(layer)) add_matrix(layer, LayerMatrix::key, 0, keys, c.hidden_size);
+    if (has_own_keys(layer) && !layer_config(layer).values_are_keys) add_matrix(layer, LayerMatrix::value, 0, keys, c.hidden_size);
+    add_matrix(layer, LayerMatrix::output, 0, c.hidden_size, queries);
+  }
+
+  void add_latent_attention(int layer) {
+    const ModelConfig& c = config();
+    const LatentConfig& l = c.latent;
+    const int input = l.query > 0 ? l.query : c.hidden_size;
+    if (l.query > 0) add_matrix(layer, LayerMatrix::query_latent, 0, l.query, c.hidden_size);
+    add_matrix(layer, LayerMatrix::query, 0, c.heads * (l.plain + l.rotated), input);
+    add_matrix(layer, LayerMatrix::latent, 0, l.latent + l.rotated, c.hidden_size);
+    for (int head = 0; head < c.heads; ++head) {
+      add_matrix(layer, LayerMatrix::key_up, head, l.latent, l.plain);
+      add_matrix(layer, LayerMatrix::value_up, head, l.value, l.latent);
+    }
+    add_matrix(layer, LayerMatrix::output, 0, c.hidden_size, c.heads * l.value);
+  }
+
+  void add_feed_forward(int layer) {
+    const ModelConfig& c = config();
+    const bool has_experts = layer_config(layer).has_experts;
+    if (has_experts) add_matrix(layer, LayerMatrix::router, 0, c.experts, c.hidden_size);
+    const int experts = c.experts + (c.shared_expert_size > 0 ? 1 : 0);
+    for (int expert = 0; expert < (has_experts ? experts : 1); ++expert) {
+      const int of_expert = expert < c.experts ? c.expert_size : c.shared_expert_size;
+      const int inner = has_experts ? of_expert : inner_size(layer);
+      if (c.is_gated) add_matrix(layer, LayerMatrix::gate, expert, inner, c.hidden_size);
+      add_matrix(layer, LayerMatrix::up, expert, inner, c.hidden_size);
+      add_matrix(layer, LayerMatrix::down, expert, c.hidden_size, inner);
+    }
+  }
+
+  void add_per_layer(int layer) {
+    const ModelConfig& c = config();
+    const PerLayerConfig& p = c.per_layer;
+    if (p.size > 0) {
+      add_matrix(layer, LayerMatrix::per_layer_gate, 0, p.size, c.hidden_size);
+      add_matrix(layer, LayerMatrix::per_layer_output, 0, c.hidden_size, p.size);
+    }
+    if (p.laurel > 0) {
+      add_matrix(layer, LayerMatrix::laurel_down, 0, p.laurel, c.hidden_size);
+      add_matrix(layer, LayerMatrix::laurel_up, 0, c.hidden_size, p.laurel);
+    }
+    if (p.streams > 0) {
+      add_matrix(layer, LayerMatrix::stream_router, 0, p.streams, c.hidden_size);
+      add_matrix(layer, LayerMatrix::stream_prediction, 0, p.streams * p.streams, p.streams);
+      add_matrix(layer, LayerMatrix::stream_correction, 0, p.streams, p.streams);
     }
   }
 
   void add_vector(int layer, int slot, int size, bool is_norm) {
-    std::vector<float>& vector = vectors_[{layer, slot}];
+    std::vector<float>& vector = vectors_[{layer, slot, 0}];
     for (int i = 0; i < size; ++i) vector.push_back(static_cast<float>((is_norm ? 1 : 0) + 0.2 * random_.next()));
   }
 
+  void add_matrix(ModelMatrix slot, int part, int rows, int columns) {
+    add_matrix(kWholeModel, static_cast<int>(slot), part, rows, columns);
+  }
+  void add_matrix(int layer, LayerMatrix slot, int part, int rows, int columns) {
+    add_matrix(layer, static_cast<int>(slot), part, rows, columns);
+  }
   // Elements of about 1/sqrt(columns), so that products stay about 1.
-  void add_matrix(int layer, int slot, int expert, int rows, int columns) {
+  void add_matrix(int layer, int slot, int part, int rows, int columns) {
     const WeightFormat format = description_.formats[matrices_.size() % description_.formats.size()];
     TestMatrix matrix = {format, rows, columns, std::vector<unsigned char>(rows * weight_row_bytes(format, columns)), {}};
     matrix.values.resize(rows * columns);
@@ -197,174 +304,13 @@ class TestModel {
     }
     for (int row = 0; row < rows; ++row)
       dequantize(format, matrix.bytes.data() + row * weight_row_bytes(format, columns), columns, &matrix.values[row * columns]);
-    matrices_[{layer, slot, expert}] = std::move(matrix);
+    matrices_[{layer, slot, part}] = std::move(matrix);
   }
 
   Description description_;
   Random random_;
   std::map<std::array<int, 3>, TestMatrix> matrices_;
-  std::map<std::array<int, 2>, std::vector<float>> vectors_;
+  std::map<std::array<int, 3>, std::vector<float>> vectors_;  // with 0 as part
 };
-
-inline ModelConfig small_config(int layers = 2) {
-  ModelConfig c;
-  c.layers = layers, c.vocabulary_size = 29, c.hidden_size = 20;
-  c.heads = 4, c.kv_heads = 2, c.head_dim = 6, c.feed_forward_size = 27;
-  return c;
-}
-
-inline Description llama() {
-  return {"Llama",
-          small_config(3),
-          std::vector<LayerConfig>(3),
-          with_pairing(plain_config(6), Pairing::interleaved),
-          {LayerVector::attention_norm, LayerVector::feed_forward_norm}};
-}
-
-// Parallel with one norm, biases, no gate, partial rotation and a separate head: GPT-J.
-inline Description gpt_j() {
-  Description d = llama();
-  d.name = "GPT-J", d.config = small_config(), d.layers.resize(2);
-  d.config.kv_heads = 4, d.config.is_parallel = true, d.config.is_gated = false, d.config.activation = Activation::gelu;
-  d.config.norm = {NormKind::layer, 1e-5f};
-  d.rope.rotary_dim = 4;
-  d.vectors = {LayerVector::attention_norm, LayerVector::attention_norm_bias, LayerVector::up_bias, LayerVector::down_bias};
-  d.model_vectors = {ModelVector::final_norm, ModelVector::final_norm_bias, ModelVector::head_bias};
-  d.has_head = true;
-  return d;
-}
-
-// Parallel with two norms and all biases: GPT-NeoX with a gate.
-inline Description neox() {
-  Description d = gpt_j();
-  d.name = "GPT-NeoX", d.config.is_gated = true, d.rope = plain_config(6);
-  d.vectors = {LayerVector::attention_norm,    LayerVector::attention_norm_bias,
-               LayerVector::query_bias,        LayerVector::key_bias,
-               LayerVector::value_bias,        LayerVector::output_bias,
-               LayerVector::feed_forward_norm, LayerVector::feed_forward_norm_bias,
-               LayerVector::gate_bias,         LayerVector::up_bias,
-               LayerVector::down_bias};
-  return d;
-}
-
-// Pre-norms and post-norms, caps, windows, scales: Gemma 2, with the head norms of Gemma 3.
-inline Description gemma() {
-  Description d = llama();
-  d.name = "Gemma", d.rope = plain_config(6);
-  d.config.activation = Activation::gelu_tanh, d.config.query_key_norm = QueryKeyNorm::head;
-  d.config.attention_scale = 0.3, d.config.attention_soft_cap = 2, d.config.logit_soft_cap = 3;
-  d.config.embedding_scale = std::sqrt(20.0f);
-  d.layers[0].window = 4, d.layers[2].window = 1;
-  d.vectors = {LayerVector::attention_norm,         LayerVector::attention_post_norm, LayerVector::feed_forward_norm,
-               LayerVector::feed_forward_post_norm, LayerVector::query_norm,          LayerVector::key_norm};
-  return d;
-}
-
-// Post-norms only, and a norm over all heads: OLMo 2.
-inline Description olmo() {
-  Description d = llama();
-  d.name = "OLMo 2", d.config.query_key_norm = QueryKeyNorm::all_heads;
-  d.vectors = {LayerVector::attention_post_norm, LayerVector::feed_forward_post_norm, LayerVector::query_norm, LayerVector::key_norm};
-  return d;
-}
-
-// A separate norm weight for each head: StableLM 2.
-inline Description stable_lm() {
-  Description d = llama();
-  d.name = "StableLM 2", d.config.query_key_norm = QueryKeyNorm::each_head, d.config.norm.kind = NormKind::layer;
-  d.vectors.insert(d.vectors.end(), {LayerVector::query_norm, LayerVector::key_norm});
-  return d;
-}
-
-// A layer without experts, then layers with experts: Qwen3-MoE, with Granite's scales.
-inline Description experts(bool normalizes, bool is_gated = true) {
-  Description d = llama();
-  d.name = std::string("experts") + (normalizes ? ", normalized" : "") + (is_gated ? "" : ", without a gate");
-  d.config.experts = 6, d.config.expert_size = 17, d.config.routing = {.used = 2, .normalizes = normalizes}, d.config.is_gated = is_gated;
-  d.config.residual_scale = 0.4f, d.config.logit_scale = 0.25f;
-  d.layers[1].has_experts = d.layers[2].has_experts = true;
-  return d;
-}
-
-// An expert that every token uses, weighed by a gate, and a bias that chooses experts by their sigmoids: Qwen2-MoE, DeepSeek-V3.
-inline Description shared_expert() {
-  Description d = experts(true);
-  d.name = "shared expert", d.config.shared_expert_size = 9;
-  d.config.routing.weight = ExpertWeight::sigmoid, d.config.routing.scale = 1.5f;
-  d.layers[0].has_experts = true;
-  d.vectors.insert(d.vectors.end(), {LayerVector::router_bias, LayerVector::shared_expert_gate});
-  return d;
-}
-
-// Norms of the heads' outputs and of the inner row, and a squared ReLU: BitNet. Norms of rotated q and k: HunYuan.
-inline Description sub_norms() {
-  Description d = llama();
-  d.name = "sub-norms", d.config.activation = Activation::relu2, d.config.query_key_norm = QueryKeyNorm::rotated;
-  d.vectors.insert(d.vectors.end(),
-                   {LayerVector::attention_sub_norm, LayerVector::feed_forward_sub_norm, LayerVector::query_norm, LayerVector::key_norm});
-  return d;
-}
-
-// An activation with parameters: Apertus.
-inline Description xielu() {
-  Description d = llama();
-  d.name = "xIELU", d.config.activation = Activation::xielu, d.config.is_gated = false;
-  d.vectors.insert(d.vectors.end(),
-                   {LayerVector::xielu_alpha_p, LayerVector::xielu_alpha_n, LayerVector::xielu_beta, LayerVector::xielu_eps});
-  return d;
-}
-
-// Norms of the sum with all biases, positions, types, and dense layers after pooling: BERT.
-inline Description bert() {
-  Description d = gpt_j();
-  d.name = "BERT", d.config.is_parallel = false, d.config.is_causal = false, d.config.normalizes_residual = true;
-  d.config.positions = 40, d.config.token_types = 2;
-  d.config.dense[0] = {9, true, Activation::tanh}, d.config.dense[1] = {5, false, {}};
-  d.layers[1].window = 4;
-  d.vectors = {LayerVector::query_bias,
-               LayerVector::key_bias,
-               LayerVector::value_bias,
-               LayerVector::output_bias,
-               LayerVector::up_bias,
-               LayerVector::down_bias,
-               LayerVector::attention_post_norm,
-               LayerVector::attention_post_norm_bias,
-               LayerVector::feed_forward_post_norm,
-               LayerVector::feed_forward_post_norm_bias};
-  d.model_vectors = {ModelVector::embedding_norm, ModelVector::embedding_norm_bias, ModelVector::dense_1_bias, ModelVector::dense_2_bias};
-  d.has_head = false;
-  return d;
-}
-
-// Widths that are multiples of a block.
-inline Description stored(const std::string& name, const std::vector<WeightFormat>& formats) {
-  Description d = llama();
-  d.name = name, d.formats = formats;
-  d.config.hidden_size = 64, d.config.heads = 2, d.config.kv_heads = 1, d.config.head_dim = 16, d.config.feed_forward_size = 96;
-  d.rope = plain_config(16);
-  return d;
-}
-
-inline std::vector<Description> every_float_model() {
-  return {llama(),
-          gpt_j(),
-          neox(),
-          gemma(),
-          olmo(),
-          stable_lm(),
-          experts(true),
-          experts(false),
-          experts(true, false),
-          shared_expert(),
-          sub_norms(),
-          xielu(),
-          stored("16 bits", {WeightFormat::f16, WeightFormat::bf16})};
-}
-
-inline std::vector<Description> every_model() {
-  std::vector<Description> all = every_float_model();
-  all.push_back(stored("quantized", {WeightFormat::q8_0, WeightFormat::q4_0, WeightFormat::f32}));
-  return all;
-}
 
 }  // namespace ropewalk

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "native/transformer/transformer_model.h"
+#include "native/transformer/transformer_models.h"
 
 namespace ropewalk {
 namespace {
@@ -23,6 +23,20 @@ std::vector<float> values_of(const WeightMatrix& matrix) {
   return values;
 }
 
+// A matrix by its names in TestModel::all_parts().
+const WeightMatrix& held_at(const Weights& weights, int layer, int at, int part) {
+  if (layer == kWholeModel) {
+    const auto name = static_cast<ModelMatrix>(at);
+    return name >= ModelMatrix::streams_in ? weights.stream(name, part) : weights[name];
+  }
+  const LayerWeights& held = weights.layer(layer);
+  const auto name = static_cast<LayerMatrix>(at);
+  if (name == LayerMatrix::key_up || name == LayerMatrix::value_up) return held.of_head(name, part);
+  if (name < LayerMatrix::gate || name > LayerMatrix::down) return held[name];
+  const FeedForwardWeights block = weights.layer_config(layer).has_experts ? held.expert(part) : held.feed_forward();
+  return name == LayerMatrix::gate ? block.gate : name == LayerMatrix::up ? block.up : block.down;
+}
+
 // Checks that all numbers of the model are in the right place.
 void expect_holds(const Weights& weights, const TestModel& model) {
   const ModelConfig& c = model.config();
@@ -37,19 +51,11 @@ void expect_holds(const Weights& weights, const TestModel& model) {
   for (int layer = 0; layer < c.layers; ++layer) {
     const LayerWeights& held = weights.layer(layer);
     for (int i = 0; i < kLayerVectors; ++i) expect_vector(held[static_cast<LayerVector>(i)], model.vector(layer, i));
-    const bool has_experts = model.layer_config(layer).has_experts;
-    for (int i = 0; i <= slot(LayerMatrix::down); ++i) {  // the models have none of the others
-      const LayerMatrix name = static_cast<LayerMatrix>(i);
-      if ((name == LayerMatrix::router && !has_experts) || (name == LayerMatrix::gate && !c.is_gated)) continue;
-      const bool is_of_expert = has_experts && name >= LayerMatrix::gate;
-      const int experts = c.experts + (c.shared_expert_size > 0 ? 1 : 0);
-      for (int expert = 0; expert < (is_of_expert ? experts : 1); ++expert) {
-        const FeedForwardWeights block = is_of_expert ? held.expert(expert) : held.feed_forward();
-        const WeightMatrix& of_block = name == LayerMatrix::gate ? block.gate : name == LayerMatrix::up ? block.up : block.down;
-        const WeightMatrix& matrix = is_of_expert ? of_block : held[name];
-        EXPECT_EQ(values_of(matrix), model.matrix(layer, name, expert).values) << "layer " << layer << ", slot " << i;
-      }
-    }
+  }
+  const auto parts = model.all_parts();
+  for (int i = 0; i < model.matrices(); ++i) {
+    const auto [layer, at, part] = parts[i];
+    EXPECT_EQ(values_of(held_at(weights, layer, at, part)), model.matrix(layer, at, part).values) << "layer " << layer << ", slot " << at;
   }
 }
 
@@ -114,18 +120,19 @@ TEST(Weights, RefusesShapesThatAreNotTheConfigs) {
     ASSERT_EQ(model.load_and_finish(weights), Status::ok);
     const auto parts = model.all_parts();
     for (std::size_t part = 0; part < parts.size(); ++part) {
-      const auto [layer, at] = parts[part];
+      const auto [layer, at, index] = parts[part];
       if (static_cast<int>(part) < model.matrices()) {
-        const TestMatrix& matrix = model.matrix(layer, at);
+        const TestMatrix& matrix = model.matrix(layer, at, index);
         const int rows = matrix.rows, columns = matrix.columns;
         unsigned char* memory = nullptr;
         const int shapes[][2] = {{rows + 1, columns}, {rows, columns + 32}, {columns + 1, rows}, {rows - 1, columns}, {0, 0},
                                  {rows, -columns},    {kMost, kMost}};
         for (const auto& [r, c] : shapes)
-          ASSERT_EQ(weights.reserve(layer, at, 0, matrix.format, r, c, weight_bytes(matrix.format, r, c), memory), Status::weight_shape);
+          ASSERT_EQ(weights.reserve(layer, at, index, matrix.format, r, c, weight_bytes(matrix.format, r, c), memory),
+                    Status::weight_shape);
         const std::uint64_t bytes = weight_bytes(matrix.format, rows, columns);
         for (const std::uint64_t other : {bytes - 1, bytes + 1, std::uint64_t{0}, bytes + (std::uint64_t{1} << 32), ~std::uint64_t{0}})
-          ASSERT_EQ(weights.reserve(layer, at, 0, matrix.format, rows, columns, other, memory), Status::weight_shape);
+          ASSERT_EQ(weights.reserve(layer, at, index, matrix.format, rows, columns, other, memory), Status::weight_shape);
         EXPECT_EQ(memory, nullptr);
       } else {
         std::vector<float> vector = model.vector(layer, at);
@@ -198,36 +205,44 @@ TEST(Weights, BeforeAModelIsConfigured) {
   EXPECT_EQ(weights.set_vector(kWholeModel, 0, WeightFormat::f32, &vector, sizeof vector, 0), Status::weight_shape);
 }
 
-// All matrices are required, and the norms that the config names. Other vectors are optional.
+// All matrices are required, and the vectors that the config names. Others are optional.
+bool is_needed(const TestModel& model, int layer, int at, bool is_matrix) {
+  if (is_matrix) return layer != kWholeModel || at != slot(ModelMatrix::head);
+  if (layer == kWholeModel) return at == slot(ModelVector::final_norm) || at == slot(ModelVector::per_layer_projection_norm);
+  switch (static_cast<LayerVector>(at)) {
+    case LayerVector::query_norm:
+    case LayerVector::key_norm: return model.config().query_key_norm != QueryKeyNorm::none;
+    case LayerVector::xielu_alpha_p:
+    case LayerVector::xielu_alpha_n:
+    case LayerVector::xielu_beta:
+    case LayerVector::xielu_eps:
+    case LayerVector::query_latent_norm:
+    case LayerVector::latent_norm:
+    case LayerVector::per_layer_norm:
+    case LayerVector::laurel_norm:
+    case LayerVector::stream_norm: return true;
+    default: return false;
+  }
+}
+
 TEST(Weights, FinishRefusesAModelWithoutAPart) {
   for (const Description& description : every_model()) {
     const TestModel model(description);
     const auto parts = model.all_parts();
     for (int part = 0; part < static_cast<int>(parts.size()); ++part) {
-      const auto [layer, at] = parts[part];
-      const bool is_matrix = part < model.matrices(), is_of_model = layer == kWholeModel;
-      const bool is_head_norm =
-          at == slot(LayerVector::query_norm) || at == slot(LayerVector::key_norm) || at >= slot(LayerVector::xielu_alpha_p);
-      const bool is_needed = is_matrix     ? !(is_of_model && at == slot(ModelMatrix::head))
-                             : is_of_model ? at == slot(ModelVector::final_norm)
-                                           : is_head_norm;
+      const auto [layer, at, index] = parts[part];
+      const bool is_matrix = part < model.matrices(), needed = is_needed(model, layer, at, is_matrix);
       Weights weights;
       ASSERT_EQ(model.load(weights, part), Status::ok);
-      ASSERT_EQ(weights.finish(), is_needed ? Status::weight_missing : Status::ok) << model.name() << ", layer " << layer << ", " << at;
-      ASSERT_EQ(weights.is_finished(), !is_needed);
-      if (!is_needed || !is_matrix) continue;
+      ASSERT_EQ(weights.finish(), needed ? Status::weight_missing : Status::ok) << model.name() << ", layer " << layer << ", " << at;
+      ASSERT_EQ(weights.is_finished(), !needed);
+      if (!needed || !is_matrix) continue;
       // it may be loaded later
       unsigned char* memory = nullptr;
-      int expert = 0;
-      Status status = Status::weight_missing;
-      for (; status == Status::weight_missing && expert < std::max(1, model.config().experts + 1); ++expert) {
-        const TestMatrix& missing = model.matrix(layer, at, expert);
-        ASSERT_EQ(weights.reserve(layer, at, expert, missing.format, missing.rows, missing.columns, missing.bytes.size(), memory),
-                  Status::ok);
-        std::memset(memory, 0, missing.bytes.size());
-        status = weights.finish();
-      }
-      ASSERT_EQ(status, Status::ok);
+      const TestMatrix& missing = model.matrix(layer, at, index);
+      ASSERT_EQ(weights.reserve(layer, at, index, missing.format, missing.rows, missing.columns, missing.bytes.size(), memory), Status::ok);
+      std::memset(memory, 0, missing.bytes.size());
+      ASSERT_EQ(weights.finish(), Status::ok);
     }
   }
 }
@@ -281,6 +296,14 @@ TEST(Weights, ConfigureRefusesValuesOutOfRange) {
   refuses(Status::model_shape_out_of_range, [](ModelConfig& c, Layers&) { c.expert_size = 0; });
   refuses(Status::heads_not_grouped, [](ModelConfig& c, Layers&) { c.kv_heads = 3; });
   refuses(Status::heads_not_grouped, [](ModelConfig& c, Layers&) { c.kv_heads = 8; });
+  refuses(Status::model_shape_out_of_range, [](ModelConfig& c, Layers& layers) {
+    c.query_key_norm = QueryKeyNorm::each_head;
+    layers[0].has_unit_heads = true;
+  });
+  refuses(Status::model_shape_out_of_range, [](ModelConfig& c, Layers& layers) {
+    c.query_key_norm = QueryKeyNorm::rotated;
+    layers[2].keys_of = 0;
+  });
   expect_holds(weights, model);
 }
 

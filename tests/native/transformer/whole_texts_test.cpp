@@ -13,9 +13,8 @@ constexpr double kTolerance = 4e-6;  // relative to the largest element, as in f
 
 struct Texts : WholeTexts {
   explicit Texts(const TestModel& model) {
-    const std::vector<KvLayer> layers(model.config().layers, {model.config().kv_heads, model.config().head_dim, 0});
-    const RopeConfig ropes[] = {model.rope()};
-    EXPECT_EQ(configure(layers, ropes), Status::ok);
+    const CacheSetup setup = model.cache_setup();
+    EXPECT_EQ(configure(setup.layers, setup.ropes), Status::ok);
   }
 };
 
@@ -145,8 +144,7 @@ TEST(WholeTexts, Refuses) {
   const KvLayer one[] = {{4, 6, 0}};
   EXPECT_EQ(other.configure({}, {}), Status::cache_layers_out_of_range);
   EXPECT_EQ(other.configure(one, {}), Status::cache_rope_unknown);
-  const RopeConfig ropes[] = {model.rope()};
-  ASSERT_EQ(other.configure(one, ropes), Status::ok);
+  ASSERT_EQ(other.configure(one, model.cache_setup().ropes), Status::ok);
   EXPECT_EQ(forward.run(weights, other, tokens.data()), Status::cache_geometry);
   ConfiguredCache cache(model.cache_setup());
   EXPECT_EQ(forward.run(weights, cache, 0, tokens.data(), 1), Status::cache_geometry);  // an encoder has no cache

@@ -28,6 +28,7 @@ const LLAMA_CPP_LIMITS = {
   starcoder2: 5e-3,
   gemma4: 5e-3,
   gemma4_dense: 5e-3,
+  gemma4_moe: 5e-3,
   llama_f16: 1e-2,
   llama_bf16: 0.1,
 };

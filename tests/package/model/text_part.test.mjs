@@ -173,7 +173,7 @@ test("a text_config without the keys whose values are those of Gemma 3 4B", asyn
 
 test("models with other operations are rejected by name", async () => {
   for (const [refused, config] of [
-    ["qwen3_vl_moe_text", { model_type: "qwen3_vl_moe", text_config: { model_type: "qwen3_vl_moe_text" } }],
+    ["qwen3_5_moe_text", { model_type: "qwen3_5_moe", text_config: { model_type: "qwen3_5_moe_text" } }],
     ["mllama_text_model", { model_type: "mllama", text_config: { model_type: "mllama_text_model" } }],
   ]) {
     const opened = rw.model(filesOf(own, config));

@@ -5,14 +5,15 @@ import test from "node:test";
 import { expectError, fetchOnly, fileOf, openModel } from "../../files/reading.mjs";
 import { safetensorsBytes } from "../../files/safetensors_writer.mjs";
 import { folderFiles } from "../../files/tiny_models.mjs";
+import { tinyModel } from "../../package/helpers/models.mjs";
 
 const cases = JSON.parse(readFileSync(new URL("../../golden/packed_weights.json", import.meta.url), "utf8"));
 const bytesOf = (base64) => new Uint8Array(Buffer.from(base64, "base64"));
 
 /** Opens a folder with the tensors of one weight, "layer", and an ordinary one. */
-function open(config, tensors, stem = "layer") {
+function open(config, tensors, stem = "layer", separator = ".") {
   const norm = { dtype: "F32", shape: [4], data: new Uint8Array(16) };
-  const named = Object.entries(tensors).map(([name, tensor]) => [`${stem}.${name}`, tensor]);
+  const named = Object.entries(tensors).map(([name, tensor]) => [`${stem}${separator}${name}`, tensor]);
   const weights = safetensorsBytes({ "norm.weight": norm, ...Object.fromEntries(named) });
   const files = { "model.safetensors": weights, ...folderFiles };
   files["config.json"] = new TextEncoder().encode(JSON.stringify({ model_type: "llama", hidden_size: 64, ...config }));
@@ -163,4 +164,36 @@ test("symmetric weights with zero points, and scales beyond f16, are errors when
   huge.scales.data.fill(0x7e);
   const model = await open(mlx.config, huge);
   await assert.rejects(read(model, model.tensors.get("layer.weight")), /has a scale that f16 can't hold/);
+});
+
+test("MXFP4 experts: the bytes that the gguf package writes for the same weights", async () => {
+  const open = (...names) =>
+    openModel(
+      fetchOnly,
+      names.map((name) => fileOf(name, readFileSync(tinyModel(`gpt_oss_mxfp4/${name}`)))),
+    );
+  const folder = await open("model.safetensors", "config.json", "tokenizer.json");
+  const gguf = await open("model.gguf");
+  const bytesIn = async ({ tensors, read }, name) => {
+    const bytes = new Uint8Array(tensors.get(name).bytes);
+    await read([tensors.get(name)], (_, offset, chunk) => bytes.set(chunk, offset));
+    return bytes;
+  };
+  const down = folder.tensors.get("model.layers.0.mlp.experts.down_proj");
+  assert.deepEqual([down.format, ...down.shape], ["mxfp4", 4, 64, 32]);
+  assert.deepEqual(await bytesIn(folder, down.name), await bytesIn(gguf, "blk.0.ffn_down_exps.weight"));
+});
+
+test("MXFP4 whose codes and scales don't fit is refused", async () => {
+  const config = { quantization_config: { quant_method: "mxfp4" } };
+  const codes = { dtype: "U8", shape: [2, 3, 2, 16], data: new Uint8Array(192) };
+  const scales = { dtype: "U8", shape: [2, 3, 2], data: new Uint8Array(12) };
+  const openAs = (tensors) => open(config, tensors, "experts", "_");
+  const ok = await openAs({ blocks: codes, scales });
+  assert.deepEqual(ok.tensors.get("experts").shape, [2, 3, 64]);
+  await assert.rejects(openAs({ blocks: codes }), /needs the tensor experts_scales, which is missing/);
+  const few = { dtype: "U8", shape: [2, 3], data: new Uint8Array(6) };
+  await assert.rejects(openAs({ blocks: codes, scales: few }), /shapes 2 × 3 × 2 × 16 and 2 × 3 of codes and scales/);
+  const floats = { dtype: "F32", shape: [2, 3, 2], data: new Uint8Array(48) };
+  await assert.rejects(openAs({ blocks: codes, scales: floats }), /scales must be in U8/);
 });

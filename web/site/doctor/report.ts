@@ -143,8 +143,8 @@ function memoryParts(
     `${count(row.length)}${row.length === length ? " (yours)" : ""}`,
     bytesText(row.bytes),
   ]);
-  const text = `Keys and values in f16 take ${bytesText(bytesPerToken)} for each token, besides the weights.`;
-  const most = `Layers with a window keep at most as many tokens as it has: ${windows.map(count).join(" or ")}.`;
+  const text = `The cache takes ${bytesText(bytesPerToken)} in f16 for each token, besides the weights.`;
+  const most = `Layers that see only a window or a chunk keep at most its tokens: ${windows.map(count).join(" or ")}.`;
   return [withText("p", text), table(["tokens", "memory"], rows), ...(windows.length > 0 ? [withText("p", most)] : [])];
 }
 

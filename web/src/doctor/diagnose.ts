@@ -114,9 +114,10 @@ function describeAll(
   const systems = systemReports(rw, groups, main, length);
   const { scaling, path } = writtenScaling(facts, main.kind);
   const extension = extensionFor(groups, main, length);
-  const examined: Case = { rw, facts, main, systems, length, extension, scaling, path };
+  const hasLayersWithoutRope = ropes.layersWithoutRope.length > 0;
+  const examined: Case = { rw, facts, main, hasLayersWithoutRope, systems, length, extension, scaling, path };
   const findings = [...USE_CHECKS, ...KEY_CHECKS].flatMap((check) => check(examined) ?? []);
-  const memory = cacheMemory(facts, groups, ropes, length);
+  const memory = cacheMemory(facts, ropes, length);
   const order = { facts, name, groups, main, length, scaling, hasMemory: memory !== null };
   return {
     length,

@@ -37,7 +37,7 @@ export interface LayerGroup {
   kind: string | null;
   /** Indices of the layers; empty if the file doesn't say. */
   layers: number[];
-  /** Tokens that a layer sees, 0 for all; null if the file doesn't say. */
+  /** Tokens that a layer sees, or that its chunk has (Llama 4); 0 for all, null if the file doesn't say. */
   window: number | null;
   pairing: Pairing;
   /** Base of the frequencies (rope_theta). */
@@ -62,9 +62,9 @@ export interface LayerGroup {
   config: Readonly<RopeConfig>;
 }
 
-/** Memory of a KV cache in f16. */
+/** Memory of a KV cache in f16: what layers keep of their own, and no more tokens than their window or chunk has. */
 export interface CacheMemory {
-  /** Bytes for each further token, as long as no window is full. */
+  /** Bytes for each further token, as long as no window or chunk is full. */
   bytesPerToken: number;
   /** Bytes by length, ascending; the diagnosed length is one of them. */
   lengths: { length: number; bytes: number }[];

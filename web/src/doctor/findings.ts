@@ -10,6 +10,7 @@ export interface Case {
   readonly rw: Ropewalk;
   readonly facts: Facts;
   readonly main: LayerGroup;
+  readonly hasLayersWithoutRope: boolean;
   readonly systems: readonly SystemReport[];
   readonly length: number;
   /** Undefined if no scaling serves the length. */

@@ -23,10 +23,10 @@ const pastTrained: Check = ({ main, length, rw, extension }) => {
 };
 
 /** Distances never leave the trained range if every layer has a window within it. */
-const windowOfAllLayers: Check = ({ main, length }) => {
+const windowOfAllLayers: Check = ({ main, length, hasLayersWithoutRope }) => {
   const served = servedLength(main.config);
   const { window } = main;
-  if (!window || served === null || window > served || length <= served) return undefined;
+  if (hasLayersWithoutRope || !window || served === null || window > served || length <= served) return undefined;
   return finding(
     "window-within-length",
     "note",

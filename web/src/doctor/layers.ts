@@ -7,19 +7,17 @@ import { type Facts, numberOf, valueOf } from "./facts.js";
 import { servedLength } from "./lengths.js";
 
 /** The groups of layers, described at a length. */
-export function layerGroups(
-  rw: Ropewalk,
-  facts: Facts,
-  { ropes, layersWithoutRope }: ConfigRopes,
-  length: number,
-): LayerGroup[] {
-  const count = ropes.reduce((sum, { layers }) => sum + layers.length, layersWithoutRope.length);
-  const windows = windowsOf(facts, count);
-  return ropes.flatMap((rope) => splitByWindow(rope, windows).map((group) => describeGroup(rw, group, length)));
+export function layerGroups(rw: Ropewalk, facts: Facts, ropes: ConfigRopes, length: number): LayerGroup[] {
+  const windows = windowsOf(facts, layersOf(ropes));
+  return ropes.ropes.flatMap((rope) => splitByWindow(rope, windows).map((group) => describeGroup(rw, group, length)));
 }
 
-/** Tokens that each layer sees, 0 for all; empty if the file doesn't say. */
-function windowsOf(facts: Facts, count: number): number[] {
+/** Number of layers; 0 if the file doesn't say. */
+export const layersOf = ({ ropes, layersWithoutRope }: ConfigRopes): number =>
+  ropes.reduce((sum, { layers }) => sum + layers.length, layersWithoutRope.length);
+
+/** Tokens that each layer sees, or that its chunk has, 0 for all; empty if the file doesn't say. */
+export function windowsOf(facts: Facts, count: number): number[] {
   const known = layerWindows(facts.source, count);
   if (known.length > 0) return known;
   const window = numberOf(facts, ["sliding_window", "attention_window_size"], "attention.sliding_window");

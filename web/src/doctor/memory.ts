@@ -1,23 +1,17 @@
-// Memory of a KV cache in f16, by length: the numbers of a key and a value of each layer, two bytes each.
-import type { ConfigRopes } from "../model/config_ropes.js";
-import type { CacheMemory, LayerGroup } from "./diagnosis.js";
+// Memory of a KV cache in f16, by length: the numbers that each layer keeps for a token, two bytes each.
+import { type ConfigRopes, layerCaches } from "../model/config_ropes.js";
+import type { CacheMemory } from "./diagnosis.js";
 import { type Facts, numberOf, valueOf } from "./facts.js";
+import { layersOf, windowsOf } from "./layers.js";
 
 const BYTES = 2;
 const LENGTHS = [4096, 8192, 32768, 131072, 262144, 1048576];
 
-/** Undefined counts of heads mean that the file doesn't say; then there is no result. */
-export function cacheMemory(
-  facts: Facts,
-  groups: readonly LayerGroup[],
-  { layersWithoutRope }: ConfigRopes,
-  length: number,
-): CacheMemory | null {
-  const elements = elementsOf(facts, groups[0]?.head_dim);
-  const layers = [
-    ...groups.flatMap((group) => group.layers.map((layer) => ({ layer, window: group.window ?? 0 }))),
-    ...layersWithoutRope.map((layer) => ({ layer, window: 0 })),
-  ].map(({ layer, window }) => ({ window, bytes: BYTES * (elements?.(layer) ?? NaN) }));
+/** Null if the file doesn't say what its layers keep. */
+export function cacheMemory(facts: Facts, ropes: ConfigRopes, length: number): CacheMemory | null {
+  const kept = keptElements(facts, ropes);
+  const windows = windowsOf(facts, kept.length);
+  const layers = kept.map((elements, layer) => ({ window: windows[layer] ?? 0, bytes: BYTES * elements }));
   const bytesPerToken = layers.reduce((sum, { bytes }) => sum + bytes, 0);
   if (layers.length === 0 || !Number.isSafeInteger(bytesPerToken)) return null;
   const bytesAt = (length: number): number =>
@@ -26,7 +20,17 @@ export function cacheMemory(
   return { bytesPerToken, lengths: lengths.map((length) => ({ length, bytes: bytesAt(length) })) };
 }
 
-/** The elements that a layer caches for each token. */
+/** The elements that each layer keeps for a token: those of supported architectures as the engine allocates them. NaN if the file doesn't say. */
+function keptElements(facts: Facts, ropes: ConfigRopes): number[] {
+  const count = layersOf(ropes);
+  const known = layerCaches(facts.source, count);
+  if (known !== undefined)
+    return known.map(({ kvHeads, headDim, hasValues }) => kvHeads * headDim * (hasValues ? 2 : 1));
+  const elements = elementsOf(facts, ropes.ropes[0]?.rope.head_dim);
+  return Array.from({ length: count }, (_, layer) => elements?.(layer) ?? NaN);
+}
+
+/** The elements that a layer of another architecture keeps for each token. */
 function elementsOf(facts: Facts, rotated: number | undefined): ((layer: number) => number) | undefined {
   const latent = numberOf(facts, "kv_lora_rank", "attention.kv_lora_rank");
   // Multi-head latent attention caches one compressed vector and the rotated part of one key.

@@ -34,6 +34,7 @@ export interface WasmModelConfig {
   expert_groups: number;
   expert_groups_used: number;
   expert_group_best: number;
+  expert_score_scale: number;
   latent_size: number;
   latent_rotated: number;
   latent_plain: number;

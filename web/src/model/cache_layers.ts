@@ -3,6 +3,12 @@ import type { CacheLayerOptions } from "../cache/options.js";
 import type { RopeConfig } from "../config/types.js";
 import { cacheLayers, type ModelLayer, type ModelPlan } from "./model_plan.js";
 
+/** A RoPE that rotates the first elements of a longer row, as that of latent attention. @internal */
+export function widenedRope<Rope extends Readonly<RopeConfig> | null>(rope: Rope, headDim: number): Rope {
+  if (rope === null || rope.head_dim === headDim) return rope;
+  return { ...rope, head_dim: headDim, rotary_dim: rope.rotary_dim ?? rope.head_dim };
+}
+
 /**
  * The cache's layers. With latent attention, a row of a token is [rotated | latent], and keys are values.
  * @param layers - the model's layers, perhaps with other RoPEs
@@ -15,11 +21,10 @@ export function cacheOptions(
   changed: (rope: Readonly<RopeConfig>) => Readonly<RopeConfig> = (rope) => rope,
 ): CacheLayerOptions[] {
   const hasLatent = plan.config.latent_size > 0;
-  const widened = new Map<RopeConfig, RopeConfig>(); // layers that share a RoPE go on sharing it
+  const widened = new Map<RopeConfig, Readonly<RopeConfig>>(); // layers that share a RoPE go on sharing it
   const ropeOf = (rope: Readonly<RopeConfig>, headDim: number): Readonly<RopeConfig> => {
     if (!hasLatent) return changed(rope);
-    const own = changed(rope);
-    const known = widened.get(rope) ?? { ...own, head_dim: headDim, rotary_dim: own.rotary_dim ?? own.head_dim };
+    const known = widened.get(rope) ?? widenedRope(changed(rope), headDim);
     widened.set(rope, known);
     return known;
   };

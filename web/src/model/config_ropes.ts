@@ -8,6 +8,7 @@ import { ropeLayers } from "../config/rope_layers.js";
 import type { RopeConfig } from "../config/types.js";
 import type { Architecture } from "./architectures/architecture.js";
 import { architectureOf } from "./architectures/table.js";
+import { attentionShape } from "./attention_shape.js";
 import { ConfigReader } from "./config_reader.js";
 
 /** A RoPE and the layers that use it. */
@@ -88,7 +89,7 @@ function windowsOf(source: Dict, count: number): number[] {
 }
 
 /**
- * Sliding window of each layer, 0 for full attention; empty if the architecture isn't known or doesn't match.
+ * Window or chunk of each layer in tokens, 0 for full attention; empty if the architecture isn't known or doesn't match.
  * @internal
  */
 export function layerWindows(
@@ -96,6 +97,45 @@ export function layerWindows(
   count: number,
   matches: (architecture: Architecture) => boolean = () => true,
 ): number[] {
+  const windows = ifSupported(source, (reader, architecture) => {
+    if (!matches(architecture)) return [];
+    const shapeOf = architecture.layer?.(reader);
+    const windowOf = architecture.window?.(reader) ?? ((layer: number): number => shapeOf?.(layer).chunk ?? 0);
+    return Array.from({ length: count }, (_, layer) => windowOf(layer));
+  });
+  return windows ?? [];
+}
+
+/** What a layer caches for each token. @internal */
+export interface LayerCache {
+  /** Heads of keys, 0 for a layer that reads the keys and values of an earlier one. */
+  readonly kvHeads: number;
+  /** Elements of a head. */
+  readonly headDim: number;
+  /** Whether values are cached beside keys. */
+  readonly hasValues: boolean;
+}
+
+/**
+ * What the first `count` layers of a supported architecture cache; undefined for another one, or if the file doesn't say.
+ * @internal
+ */
+export function layerCaches(source: Dict, count: number): LayerCache[] | undefined {
+  return ifSupported(source, (reader, architecture) => {
+    const { kv_heads, head_dim, latent, own } = attentionShape(reader, architecture, count);
+    return own.map((shape) => ({
+      kvHeads: (shape.keys_of ?? -1) >= 0 ? 0 : (shape.kv_heads ?? kv_heads),
+      headDim: shape.head_dim ?? head_dim,
+      hasValues: latent === undefined,
+    }));
+  });
+}
+
+/** The result of `read`; undefined for models whose RoPE is supported, but not the architecture. */
+function ifSupported<Value>(
+  source: Dict,
+  read: (reader: ConfigReader, architecture: Architecture) => Value,
+): Value | undefined {
   const gguf = ggufSourceOf(source);
   try {
     const reader = new ConfigReader({
@@ -105,12 +145,9 @@ export function layerWindows(
       tensors: new Map(),
       ...(gguf === undefined && { config: source }),
     });
-    const architecture = architectureOf(reader);
-    if (!matches(architecture)) return [];
-    const windowOf = architecture.window?.(reader) ?? ((): number => 0);
-    return Array.from({ length: count }, (_, layer) => windowOf(layer));
+    return read(reader, architectureOf(reader));
   } catch (error) {
-    if (error instanceof RopewalkError) return []; // models whose RoPE is supported, but not the architecture
+    if (error instanceof RopewalkError) return undefined;
     throw error;
   }
 }

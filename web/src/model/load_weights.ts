@@ -1,7 +1,7 @@
 // Streams the weights of a model into wasm memory.
 import { fieldOf } from "../files/errors.js";
 import type { ModelFiles, ReadOptions, StoredTensor } from "../files/model_files.js";
-import { WEIGHT_FORMATS } from "../files/weight_formats.js";
+import { tensorBytes, WEIGHT_FORMATS } from "../files/weight_formats.js";
 import type { Heap } from "../memory/heap.js";
 import { crc32 } from "../base/crc32.js";
 import type { ConfigReader } from "./config_reader.js";
@@ -24,8 +24,8 @@ interface Target {
   readonly progress: Progress;
   /** CRC-32 of the slice's first {@link SAMPLE_BYTES} bytes, or of those that have arrived. */
   sample: number;
-  /** The beginning of a row that is quantized when the rest of it has arrived. */
-  partialRow: Uint8Array;
+  /** The beginning of a row that is quantized when the rest of it has arrived; of a transposed matrix, some columns of all rows. */
+  partial: Uint8Array;
 }
 
 /** The memory that rows are copied to before they are quantized. */
@@ -35,6 +35,8 @@ interface Staging {
 }
 
 const STAGING_BYTES = 1 << 20;
+/** Columns of a transposed matrix that are quantized at once: whole blocks of every format. */
+const STRIP_COLUMNS = 256;
 const NO_BYTES = new Uint8Array(0);
 
 /**
@@ -48,7 +50,7 @@ interface Targets {
 
 /**
  * Streams weights from a model's files into wasm memory. Each byte is read once, in file order. Matrices are quantized row by row, so beyond
- * the weights themselves this needs only a megabyte.
+ * the weights themselves this needs only a megabyte, or 256 columns of matrices that are stored transposed.
  *
  * @param model - address of a configured model; on failure the caller destroys it
  * @returns the CRC-32 of the beginning of each slice, in the order of `mappings`: see fingerprintOf()
@@ -77,7 +79,7 @@ export async function loadWeights(
       const progress = { mapping, missingBytes: mapping.bytes, leadingBytes: 0 };
       for (const slice of mapping.slices) {
         const targets = targetsByTensor.get(slice.tensor.name) ?? { list: [], first: 0 };
-        const target: Target = { slice, address, progress, sample: 0, partialRow: NO_BYTES };
+        const target: Target = { slice, address, progress, sample: 0, partial: NO_BYTES };
         targetsInOrder.push(target);
         targets.list.push(target);
         targetsByTensor.set(slice.tensor.name, targets);
@@ -159,7 +161,10 @@ function receive(
   const sample = SAMPLE_BYTES - from;
   if (sample > 0) target.sample = crc32(part.subarray(0, sample), target.sample);
   if (slice.picked !== undefined) {
-    progress.missingBytes -= copyPicked(heap, slice.picked, address + slice.to, from, part);
+    const { unit, groups, count } = slice.picked;
+    progress.missingBytes -= isQuantized(progress.mapping)
+      ? quantizeTransposed(heap, target, slice.picked, from, part, staging, reader)
+      : copyPicked(heap.bytes(address + slice.to, unit * groups * count), slice.picked, from, part);
     return;
   }
   if (isQuantized(progress.mapping)) {
@@ -171,9 +176,8 @@ function receive(
 }
 
 /** Copies the picked units of `bytes`, which start at byte `from` of their slice, and returns how many bytes that were. */
-function copyPicked(heap: Heap, picked: PickedUnits, address: number, from: number, bytes: Uint8Array): number {
+function copyPicked(target: Uint8Array, picked: PickedUnits, from: number, bytes: Uint8Array): number {
   const { unit, groups, width, first, step, count } = picked;
-  const target = heap.bytes(address, unit * groups * count);
   let copied = 0;
   for (let done = 0, length; done < bytes.length; done += length) {
     const index = Math.floor((from + done) / unit);
@@ -187,6 +191,66 @@ function copyPicked(heap: Heap, picked: PickedUnits, address: number, from: numb
     copied += length;
   }
   return copied;
+}
+
+/**
+ * Collects columns of a transposed matrix, and quantizes them when there are {@link STRIP_COLUMNS}, or when they are the last. `part` starts at
+ * byte `from` of the slice. Returns how many bytes were taken.
+ */
+function quantizeTransposed(
+  heap: Heap,
+  target: Target,
+  picked: PickedUnits,
+  from: number,
+  part: Uint8Array,
+  staging: Staging,
+  reader: ConfigReader,
+): number {
+  const { unit, width, count } = picked;
+  const stripBytes = STRIP_COLUMNS * width * unit;
+  let copied = 0;
+  for (let done = 0, length; done < part.length; done += length) {
+    const strip = Math.floor((from + done) / stripBytes);
+    const begin = from + done - strip * stripBytes;
+    const groups = Math.min(STRIP_COLUMNS, picked.groups - strip * STRIP_COLUMNS);
+    const end = groups * width * unit;
+    length = Math.min(end - begin, part.length - done);
+    if (begin === 0) target.partial = new Uint8Array(count * groups * unit);
+    copied += copyPicked(target.partial, { ...picked, groups }, begin, part.subarray(done, done + length));
+    if (begin + length < end) continue;
+    quantizeStrip(heap, target, strip * STRIP_COLUMNS, groups, staging, reader);
+    target.partial = NO_BYTES;
+  }
+  return copied;
+}
+
+/** Quantizes `columns` columns of all rows of a slice, from column `first` on. */
+function quantizeStrip(
+  heap: Heap,
+  { slice, address, progress, partial }: Target,
+  first: number,
+  columns: number,
+  staging: Staging,
+  reader: ConfigReader,
+): void {
+  const { format, loaded, rows, bytes } = progress.mapping;
+  const [source, result] = [format, loaded.format].map((name) => WEIGHT_FORMATS.indexOf(name)) as [number, number];
+  const given = tensorBytes(format, [columns])!;
+  const made = tensorBytes(loaded.format, [columns])!;
+  const rowBytes = loaded.bytes / rows;
+  const begin = address + (slice.to / (bytes / rows)) * rowBytes + tensorBytes(loaded.format, [first])!;
+  const most = Math.floor(staging.bytes / (given + made));
+  const count = partial.length / given;
+  for (let row = 0; row < count; row += most) {
+    const some = Math.min(most, count - row);
+    const out = staging.address + some * given;
+    heap.bytes(staging.address, some * given).set(partial.subarray(row * given, (row + some) * given));
+    const status = heap.module.quantize_rows(source, staging.address, some, columns, result, out);
+    check(heap, status, reader, slice.tensor.name);
+    const blocks = heap.bytes(out, some * made);
+    for (let i = 0; i < some; i++)
+      heap.bytes(begin + (row + i) * rowBytes, made).set(blocks.subarray(i * made, (i + 1) * made));
+  }
 }
 
 /** Quantizes the rows that are complete with `part`, and keeps the beginning of the next one. `to` is the place of `part` in the weight. */
@@ -203,16 +267,16 @@ function quantize(
   const rowBytes = bytes / rows;
   const [source, result] = [format, loaded.format].map((name) => WEIGHT_FORMATS.indexOf(name)) as [number, number];
   const capacity = Math.floor(staging.bytes / rowBytes) * rowBytes;
-  let position = to - target.partialRow.length;
+  let position = to - target.partial.length;
   for (let taken = 0; taken < part.length;) {
-    const kept = target.partialRow.length;
+    const kept = target.partial.length;
     const piece = part.subarray(taken, taken + capacity - kept);
-    heap.bytes(staging.address, kept).set(target.partialRow);
+    heap.bytes(staging.address, kept).set(target.partial);
     heap.bytes(staging.address + kept, piece.length).set(piece);
     taken += piece.length;
     const count = Math.floor((kept + piece.length) / rowBytes);
     const whole = count * rowBytes;
-    target.partialRow = heap.bytes(staging.address + whole, kept + piece.length - whole).slice();
+    target.partial = heap.bytes(staging.address + whole, kept + piece.length - whole).slice();
     const out = address + (position / rowBytes) * (loaded.bytes / rows);
     const status = heap.module.quantize_rows(source, staging.address, count, columns, result, out);
     check(heap, status, reader, target.slice.tensor.name);

@@ -1,5 +1,8 @@
-// Weights of layers that do something of their own: latent attention, per-layer embeddings, transposed experts.
+// Weights of layers that do something of their own: latent attention, per-layer embeddings, stacked experts.
 import type { StoredTensor } from "../files/model_files.js";
+import { WEIGHT_BLOCKS } from "../files/weight_formats.js";
+import type { ExpertLayout } from "./architectures/architecture.js";
+import type { MatrixRole } from "./tensor_names.js";
 import { columnsOf, rowsOf, type TensorRows, wholeTensor } from "./weight_mapping.js";
 import {
   MODEL_MATRICES,
@@ -98,25 +101,34 @@ export function addPerLayerOf(mapper: WeightMapper, layer: number): void {
   else mapper.find(mapper.stem(layer, "stream_scale"));
 }
 
-/** Experts that are stored as [columns][rows], with gate and up in one tensor. @internal */
-export function addTransposedExperts(mapper: WeightMapper, layer: number, alternates: boolean): void {
+/**
+ * All experts of a layer in two tensors: gate and up, and down. A matrix is stored as [columns][rows], unless it consists of blocks, which lie along
+ * rows.
+ *
+ * @internal
+ */
+export function addStackedExperts(mapper: WeightMapper, layer: number, layout: ExpertLayout): void {
   const { experts, expert_size, hidden_size } = mapper.plan.config;
   const gateUp = mapper.tensor(mapper.stem(layer, "expert_gate_up"));
   const down = mapper.tensor(mapper.stem(layer, "expert_down"));
-  mapper.checkShape(gateUp, experts * hidden_size, 2 * expert_size);
-  mapper.checkShape(down, experts * expert_size, hidden_size);
-  for (let expert = 0; expert < experts; expert++) {
-    (["gate", "up"] as const).forEach((role, index) => {
-      const transposed = alternates
-        ? { first: index, step: 2, count: expert_size }
-        : { first: index * expert_size, step: 1, count: expert_size };
-      const part = { tensor: gateUp, first: expert * hidden_size, count: hidden_size, transposed };
-      mapper.matrix(layer, slotOfMatrix(role), expert, expert_size, hidden_size, [part]);
-    });
-    const transposed = { first: 0, step: 1, count: hidden_size };
-    const part = { tensor: down, first: expert * expert_size, count: expert_size, transposed };
-    mapper.matrix(layer, slotOfMatrix("down"), expert, hidden_size, expert_size, [part]);
-  }
+  const add = (tensor: StoredTensor, role: MatrixRole, all: number, first: number, rows: number, columns: number) => {
+    const hasRows = tensor.shape.at(-2) === all && tensor.shape.at(-1) === columns;
+    const canTranspose = WEIGHT_BLOCKS[tensor.format].elements === 1;
+    const isTransposed = layout !== "rows" && canTranspose && !(layout === "by_shape" && hasRows);
+    const step = layout === "alternating" && all > rows ? 2 : 1;
+    mapper.checkShape(tensor, experts * (isTransposed ? columns : all), isTransposed ? all : columns);
+    for (let expert = 0; expert < experts; expert++) {
+      const part = isTransposed
+        ? { tensor, first: expert * columns, count: columns, transposed: { first, step, count: rows } }
+        : step > 1
+          ? { tensor, first: expert * all, count: all, every: { offset: first, step } }
+          : { tensor, first: expert * all + first, count: rows };
+      mapper.matrix(layer, slotOfMatrix(role), expert, rows, columns, [part]);
+    }
+  };
+  add(gateUp, "gate", 2 * expert_size, 0, expert_size, hidden_size);
+  add(gateUp, "up", 2 * expert_size, layout === "alternating" ? 1 : expert_size, expert_size, hidden_size);
+  add(down, "down", hidden_size, 0, hidden_size, expert_size);
 }
 
 /** @internal */

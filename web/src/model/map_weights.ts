@@ -7,7 +7,7 @@ import {
   addPerLayer,
   addPerLayerOf,
   addRouterLogitBias,
-  addTransposedExperts,
+  addStackedExperts,
   skipKeys,
 } from "./map_apart.js";
 import type { ModelPlan } from "./model_plan.js";
@@ -80,7 +80,7 @@ class ModelMapper extends WeightMapper {
   /** Rejects files with unmapped tensors. An unknown bias or norm must not be ignored silently. */
   checkAllUsed(): void {
     for (const name of this.files.tensors.keys()) {
-      if (this.used.has(name) || COMPUTED.test(name) || this.text.isOther(name)) continue;
+      if (this.used.has(name) || COMPUTED.test(name) || this.text.isOther(name) || this.#isOfPrediction(name)) continue;
       const { reader } = this.plan;
       reader.refuse(
         "UNSUPPORTED_MODEL",
@@ -88,6 +88,15 @@ class ModelMapper extends WeightMapper {
         `unexpected tensor: this package doesn't support ${reader.architecture} models with it`,
       );
     }
+  }
+
+  /** Layers that predict further tokens come after the others, or have a prefix of their own. */
+  #isOfPrediction(name: string): boolean {
+    const { config, predictionLayers } = this.plan;
+    const prefixes = Array.from({ length: predictionLayers }, (_, index) =>
+      this.text.nameOf(this.names.layer.replace("{n}", String(config.layers + index))),
+    );
+    return predictionLayers > 0 && [...prefixes, "mtp."].some((prefix) => name.startsWith(prefix));
   }
 
   #addNorm(layer: number, role: NormRole): void {
@@ -188,10 +197,12 @@ class ModelMapper extends WeightMapper {
     this.matrix(layer, slotOfMatrix("router"), 0, experts, hidden_size, [wholeTensor(router)]);
     const bias = this.names.layers.router_bias && this.find(this.stem(layer, "router_bias"));
     if (bias) this.vector(layer, slotOfVector("router_bias"), experts, [bias]);
+    this.addWhole(layer, "router_norm", hidden_size, true);
+    this.addWhole(layer, "expert_scales", experts, true);
     addRouterLogitBias(this, layer, experts);
     if (this.plan.architecture.expertLayout === undefined || this.plan.reader.isGguf) {
       for (let expert = 0; expert < experts; expert++) this.#addExpert(layer, "expert", expert, experts, expert_size);
-    } else addTransposedExperts(this, layer, this.plan.architecture.expertLayout === "alternating");
+    } else addStackedExperts(this, layer, this.plan.architecture.expertLayout);
     addExpertBiases(this, layer);
     if (shared_expert_size === 0) return;
     this.#addExpert(layer, "shared", experts, 1, shared_expert_size);

@@ -21,6 +21,7 @@ export function missingTokenizer(file: string, vocabularySize: number): Tokenize
     endTokens: [],
     addsBegin: false,
     encode: refuse,
+    encodePair: refuse,
     decode: refuse,
     stream: () => ({ push: () => "", end: () => "" }),
     token: refuse,

@@ -12,13 +12,14 @@ import type {
   ExpertConfig,
   Factors,
   LatentSizes,
-  LayerShape,
   PerLayerSizes,
 } from "./architectures/architecture.js";
+import { LAYERS } from "./architectures/common.js";
 import { architectureOf } from "./architectures/table.js";
 import { type EmbeddingPlan, embeddingPlan } from "./embed/embedding_plan.js";
+import { attentionShape, largest } from "./attention_shape.js";
 import { type ConfigKey, ConfigReader } from "./config_reader.js";
-import { MAX_HEAD_DIM, MAX_HEADS, MAX_LAYERS, MAX_VOCABULARY, MAX_WIDTH } from "./limits.js";
+import { MAX_LAYERS, MAX_VOCABULARY, MAX_WIDTH } from "./limits.js";
 
 /** Changes to the RoPE of a model: of its full-attention layers, or by kind of layer. */
 export type ModelRopeOverrides =
@@ -35,6 +36,7 @@ export interface ModelLayer {
   /** Whether its feed-forward block is a mixture of experts. */
   readonly hasExperts: boolean;
 }
+const PREDICTION_LAYERS: ConfigKey = [["num_nextn_predict_layers", "num_mtp_layers"], "nextn_predict_layers"];
 
 /** What a model's files say about it. @internal */
 export interface ModelPlan {
@@ -43,6 +45,8 @@ export interface ModelPlan {
   readonly config: WasmModelConfig;
   readonly experts: ExpertConfig | undefined;
   readonly layers: readonly ModelLayer[];
+  /** Layers after these that predict further tokens, and aren't read. GGUF counts them as layers. */
+  readonly predictionLayers: number;
   /** The shape of each layer, as the core takes it. */
   readonly shapes: readonly WasmLayerConfig[];
   /** Context length the model was trained for, or extended to by its config. */
@@ -95,32 +99,24 @@ export function planOf(
   const architecture = architectureOf(reader);
   if (files.tensors.size === 0) reader.refuse("INVALID_FILE", "tensors", "there are none: the file has only a header");
   const maxLayers = Math.min(files.tensors.size, MAX_LAYERS); // each layer has at least one tensor
-  const layers = reader.integer([["num_hidden_layers", "n_layer"], "block_count"], undefined, 1, maxLayers);
+  const stored = reader.integer(LAYERS, undefined, 1, maxLayers);
+  const predictionLayers = reader.integer(PREDICTION_LAYERS, 0, 0, reader.isGguf ? stored - 1 : MAX_LAYERS);
+  const layers = reader.isGguf ? stored - predictionLayers : stored;
   const hidden_size = reader.integer([["hidden_size", "n_embd"], "embedding_length"], undefined, 1, MAX_WIDTH);
-  const heads = reader.integer([["num_attention_heads", "n_head"], "attention.head_count"], undefined, 1, MAX_HEADS);
-  const maxHeadDim = Math.max(1, Math.min(MAX_HEAD_DIM, Math.floor(MAX_WIDTH / heads)));
   const experts = architecture.experts?.(reader);
   const window = architecture.window?.(reader) ?? (() => 0);
   const epsilon: [string[], string] =
     architecture.norm === "rms"
-      ? [["rms_norm_eps"], "attention.layer_norm_rms_epsilon"]
-      : [["layer_norm_eps", "layer_norm_epsilon", "norm_eps", "norm_epsilon"], "attention.layer_norm_epsilon"];
+      ? [["rms_norm_eps", "layer_norm_epsilon"], "attention.layer_norm_rms_epsilon"]
+      : [
+          ["layer_norm_eps", "layer_norm_epsilon", "norm_eps", "norm_epsilon", "rms_norm_eps"],
+          "attention.layer_norm_epsilon",
+        ];
   const { activation } = architecture;
   architecture.check?.(reader);
 
   const norm_epsilon = reader.number(epsilon, 1e-5);
-  const latent = architecture.latent?.(reader);
-  const shapeOf = architecture.layer?.(reader) ?? ((): LayerShape => ({}));
-  const own = Array.from({ length: layers }, (_, layer) => shapeOf(layer));
-  const largest = (key: "head_dim" | "kv_heads" | "feed_forward_size", fallback: () => number): number =>
-    own.some((shape) => shape[key] !== undefined) ? Math.max(...own.map((shape) => shape[key] ?? 1)) : fallback();
-  const kv_heads = latent === undefined ? largest("kv_heads", () => keyHeads(reader, architecture, heads)) : 1;
-  const head_dim =
-    latent === undefined
-      ? largest("head_dim", () =>
-          reader.integer(["head_dim", "attention.key_length"], Math.floor(hidden_size / heads), 1, maxHeadDim),
-        )
-      : latent.latent_rotated + latent.latent_size;
+  const { heads, kv_heads, head_dim, latent, own } = attentionShape(reader, architecture, layers);
   const source = reader.isGguf ? { metadata: files.metadata, tensors: ropeTensors } : reader.source;
   const hasRope = architecture.hasNoRope ? [] : ropeLayers(source);
   const encoder = architecture.encoder?.(reader);
@@ -140,9 +136,9 @@ export function planOf(
     heads,
     kv_heads,
     head_dim,
-    feed_forward_size: largest("feed_forward_size", () =>
+    feed_forward_size:
+      largest(own, "feed_forward_size") ??
       reader.integer([["intermediate_size", "n_inner"], "feed_forward_length"], 4 * hidden_size, 1, MAX_WIDTH),
-    ),
     norm: NORMS.indexOf(architecture.norm),
     norm_epsilon,
     query_key_norm: QUERY_KEY_NORMS.indexOf(architecture.queryKeyNorm?.(reader) ?? "none"),
@@ -162,6 +158,7 @@ export function planOf(
     expert_groups: experts?.expert_groups ?? 1,
     expert_groups_used: experts?.expert_groups_used ?? 1,
     expert_group_best: experts?.expert_group_best ?? 1,
+    expert_score_scale: experts?.expert_score_scale ?? 1,
     ...(latent ?? NO_LATENT),
     // transformers' configs have no key for the epsilon of these norms
     latent_norm_epsilon: reader.isGguf ? norm_epsilon : 1e-6,
@@ -191,6 +188,7 @@ export function planOf(
     experts,
     embedding,
     layers: modelLayers,
+    predictionLayers,
     shapes: own.map((shape, layer) => ({
       window: window(layer),
       has_experts: experts?.hasExperts(layer) ?? false,
@@ -279,21 +277,6 @@ function temperatureOf(
 /** The layers that have their own keys and values, which are those of the cache. @internal */
 export function cacheLayers({ shapes }: ModelPlan): number[] {
   return shapes.flatMap(({ keys_of }, layer) => (keys_of < 0 ? [layer] : []));
-}
-
-/** Heads of keys and values: as many as of queries, or a whole fraction of them. */
-function keyHeads(reader: ConfigReader, { fusedBy }: Architecture, heads: number): number {
-  const key: ConfigKey = ["num_key_value_heads", "attention.head_count_kv"];
-  const count = reader.integer(key, heads, 1, heads);
-  if (heads % count !== 0)
-    reader.refuse("INVALID_FILE", reader.find(key).path, `must divide the ${heads} heads of queries (got ${count})`);
-  if (fusedBy === "head" && !reader.isGguf && count !== heads)
-    reader.refuse(
-      "INVALID_FILE",
-      reader.find(key).path,
-      `must be ${heads}, the number of heads: ${reader.architecture} stores a query, a key and a value for each (got ${count})`,
-    );
-  return count;
 }
 
 function vocabularySize(files: ModelFiles, reader: ConfigReader): number {

@@ -42,8 +42,7 @@ export function quantizeWeights(
 ): WeightMapping[] {
   const hasHead = mappings.some(({ layer, slot, isVector }) => layer < 0 && slot === 1 && !isVector);
   return mappings.map((mapping) => {
-    // the parts of picked rows arrive in any order, so their rows aren't whole before the last one
-    if (mapping.isVector || mapping.slices.some(({ picked }) => picked !== undefined)) return mapping;
+    if (mapping.isVector) return mapping;
     const format = quantizedFormat(to, mapping.format, mapping.columns, useOf(mapping, hasHead), experts);
     return { ...mapping, loaded: { format, bytes: tensorBytes(format, [mapping.rows, mapping.columns])! } };
   });

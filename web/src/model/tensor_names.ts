@@ -62,6 +62,11 @@ export const LAYER_VECTORS = [
   "laurel_norm",
   "stream_norm",
   "stream_scale",
+  "router_norm",
+  "expert_norm",
+  "expert_post_norm",
+  "shared_expert_post_norm",
+  "expert_scales",
   "attention_post_norm_bias",
   "feed_forward_post_norm_bias",
 ] as const;
@@ -82,7 +87,10 @@ export type NormRole =
   | "latent_norm"
   | "per_layer_norm"
   | "laurel_norm"
-  | "stream_norm";
+  | "stream_norm"
+  | "expert_norm"
+  | "expert_post_norm"
+  | "shared_expert_post_norm";
 
 /** Tensors that store the rows of several matrices. @internal */
 export type FusedRole = "query_key_value" | "gate_up" | "up_gate";
@@ -105,6 +113,8 @@ export type LayerNames = Partial<
 /** Tensors whose names don't end in `.weight`. @internal */
 export type WholeName =
   | "router_bias"
+  | "router_norm"
+  | "expert_scales"
   | "xielu"
   | "sinks"
   | "layer_scale"

@@ -1,5 +1,7 @@
 // Builds a tokenizer from the metadata of a GGUF file.
 import { fail } from "../base/errors.js";
+import type { TemplatePart, Templates } from "./components/templates.js";
+import { unigramTextEncoder, wordPieceTextEncoder } from "./gguf_encoders.js";
 import {
   booleanOf,
   numbersOf,
@@ -20,8 +22,9 @@ import { VocabularyTokenizer, type Tokenizer } from "./vocabulary_tokenizer.js";
 export const NO_TOKENIZER: readonly string[] = ["none", "no_vocab"];
 
 /**
- * The tokenizer in the metadata of a GGUF file: `tokenizer.ggml.model` "gpt2" (byte-level BPE), "gemma4" (BPE of characters) or "llama"
- * (SentencePiece BPE). Produces the same ids as llama.cpp.
+ * The tokenizer in the metadata of a GGUF file: `tokenizer.ggml.model` "gpt2" (byte-level BPE), "gemma4" (BPE of characters), "llama"
+ * (SentencePiece BPE), "t5" (SentencePiece Unigram) or "bert" (WordPiece). Produces the same ids as llama.cpp, and for "bert" those of the
+ * model's own tokenizer.
  *
  * @throws UNSUPPORTED_MODEL (tokenizer.ggml.model, tokenizer.ggml.pre), INVALID_FILE (the invalid key)
  */
@@ -31,13 +34,15 @@ export function readGgufTokenizer(metadata: GgufMetadata): Tokenizer {
   if (model === "gpt2") return rankedTokenizer(metadata, stringOf(metadata, "tokenizer.ggml.pre") ?? "default");
   if (model === "gemma4") return rankedTokenizer(metadata, "gemma4");
   if (model === "llama") return sentencePieceTokenizer(metadata);
+  if (model === "t5") return unigramTokenizer(metadata);
+  if (model === "bert") return wordPieceTokenizer(metadata);
   if (NO_TOKENIZER.includes(model)) {
     fail("UNSUPPORTED_MODEL", "tokenizer.ggml.model", `is "${model}": the file has no tokenizer; pass token ids`);
   }
   fail(
     "UNSUPPORTED_MODEL",
     "tokenizer.ggml.model",
-    `must be "gpt2", "gemma4" or "llama" (got "${model}"); use the model's tokenizer.json if there is one`,
+    `must be "gpt2", "gemma4", "llama", "t5" or "bert" (got "${model}"); use the model's tokenizer.json if there is one`,
   );
 }
 
@@ -75,39 +80,109 @@ function readMerges(metadata: GgufMetadata, pre: string): readonly string[] {
   return pre === "kimi-k2" && metadata[key] === undefined ? [] : stringsOf(metadata, key);
 }
 
+/** Unigram. The default ids are those of T5. */
+function unigramTokenizer(metadata: GgufMetadata): Tokenizer {
+  const addsSpace = booleanOf(metadata, "tokenizer.ggml.add_space_prefix") ?? false;
+  const vocabulary = readVocabulary(metadata, { encoding: "metaspace", spacePrefix: addsSpace ? "first" : "never" });
+  const unknown = namedToken(metadata, "unknown", vocabulary) ?? requireId(2, "unknown", vocabulary);
+  const end = namedToken(metadata, "eos", vocabulary) ?? requireId(1, "eos", vocabulary);
+  const encoder = unigramTextEncoder(metadata, vocabulary, unknown);
+  const defaults = { "tokenizer.ggml.eos_token_id": end, "tokenizer.ggml.add_eos_token": true };
+  return tokenizer({ ...defaults, ...metadata }, vocabulary, encoder, false, false);
+}
+
+/** WordPiece. The default ids are those of BERT. */
+function wordPieceTokenizer(metadata: GgufMetadata): Tokenizer {
+  const wordPiece = { continuing: undefined, cleans: true };
+  const vocabulary = readVocabulary(metadata, { encoding: "word_piece", spacePrefix: "never", wordPiece });
+  const id = (name: string, otherwise: number) =>
+    namedToken(metadata, name, vocabulary) ?? requireId(otherwise, name, vocabulary);
+  const begin = namedToken(metadata, "bos", vocabulary) ?? id("cls", 101);
+  const separator = id("seperator", 102);
+  const end = namedToken(metadata, "eos", vocabulary);
+  const around = (text: 0 | 1, before: readonly number[]): TemplatePart[] => [
+    { ids: before, type: text },
+    { text, type: text },
+    { ids: [separator], type: text },
+  ];
+  const single = around(0, [begin]);
+  const encodeText = wordPieceTextEncoder(metadata, vocabulary, id("unknown", 100));
+  return tokenizerOf(metadata, vocabulary, encodeText, {
+    begin,
+    ends: end === undefined ? [] : [end],
+    addsBegin: true,
+    templates: { single, pair: [...single, ...around(1, [])] },
+  });
+}
+
+function namedToken(metadata: GgufMetadata, name: string, { size }: Vocabulary): number | undefined {
+  return tokenOf(metadata, `tokenizer.ggml.${name}_token_id`, size);
+}
+
+function requireId(id: number, name: string, { size }: Vocabulary): number {
+  return id < size ? id : invalid(`tokenizer.ggml.${name}_token_id`, `is missing, and its default ${id} is no token`);
+}
+
 function tokenizer(
   metadata: GgufMetadata,
   vocabulary: Vocabulary,
   encodeText: PieceEncoder,
   addsBeginByDefault: boolean,
+  hasDefaultIds = vocabulary.format.encoding === "metaspace",
 ): Tokenizer {
-  const { size, format } = vocabulary;
-  const tokenFor = (name: string) => tokenOf(metadata, `tokenizer.ggml.${name}_token_id`, size);
+  const { size } = vocabulary;
+  const tokenFor = (name: string) => namedToken(metadata, name, vocabulary);
   // SentencePiece's default ids, which early Llama files leave out
-  const defaultId = (id: number) => (format.encoding === "metaspace" && id < size ? id : undefined);
+  const defaultId = (id: number) => (hasDefaultIds && id < size ? id : undefined);
   const begin = tokenFor("bos") ?? defaultId(1);
   const end = tokenFor("eos") ?? defaultId(2);
-  const ends = [end, tokenFor("eot"), tokenFor("eom")].filter((id) => id !== undefined);
   const addsBegin = booleanOf(metadata, "tokenizer.ggml.add_bos_token") ?? addsBeginByDefault;
   if (addsBegin && begin === undefined)
     invalid("tokenizer.ggml.bos_token_id", "is missing, although add_bos_token is true");
   const addsEnd = booleanOf(metadata, "tokenizer.ggml.add_eos_token") ?? false;
-  const added = new AddedTokens(vocabulary, trimmingTokens(vocabulary, stringOf(metadata, "general.name") ?? ""));
-  const prefix = format.spacePrefix === "after_special" ? " " : "";
+  const separator = tokenFor("seperator");
+  const addsSeparator = booleanOf(metadata, "tokenizer.ggml.add_sep_token") ?? separator !== undefined;
+  const ids = (id: number | undefined, isAdded: boolean) => ({ ids: isAdded && id !== undefined ? [id] : [], type: 0 });
+  const single = [ids(begin, addsBegin), { text: 0, type: 0 } as const, ids(end, addsEnd)];
+  return tokenizerOf(metadata, vocabulary, encodeText, {
+    begin,
+    ends: [end, tokenFor("eot"), tokenFor("eom")].filter((id) => id !== undefined),
+    addsBegin,
+    templates: {
+      single,
+      pair: [...single, ids(separator, addsSeparator), { text: 1, type: 0 }, ids(end, addsEnd)],
+    },
+  });
+}
 
+interface SpecialTokens {
+  begin: number | undefined;
+  ends: readonly number[];
+  addsBegin: boolean;
+  templates: Templates;
+}
+
+function tokenizerOf(
+  metadata: GgufMetadata,
+  vocabulary: Vocabulary,
+  encodeText: PieceEncoder,
+  { begin, ends, addsBegin, templates }: SpecialTokens,
+): Tokenizer {
+  const added = new AddedTokens(vocabulary, trimmingTokens(vocabulary, stringOf(metadata, "general.name") ?? ""));
+  const prefix = vocabulary.format.spacePrefix === "after_special" ? " " : "";
   return new VocabularyTokenizer(vocabulary, {
     beginToken: begin,
     endTokens: endTokensOf(vocabulary, ends),
     addsBegin,
     beginsChats: addsBegin,
-    encode(text, special, parseSpecial) {
+    templates,
+    keepsEnd: false,
+    encode(text, parseSpecial) {
       const tokens: number[] = [];
-      if (special && addsBegin && begin !== undefined) tokens.push(begin);
       for (const part of added.split(text, parseSpecial)) {
         if (typeof part === "number") tokens.push(part);
         else for (const token of encodeText(prefix + part)) tokens.push(token);
       }
-      if (special && addsEnd && end !== undefined) tokens.push(end);
       return tokens;
     },
   });

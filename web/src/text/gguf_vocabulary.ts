@@ -65,6 +65,16 @@ export function numbersOf(metadata: GgufMetadata, key: string, length: number): 
   return wrong < 0 ? numbers : invalid(key, `must be an array of numbers (element ${wrong} is not a number)`);
 }
 
+/** Reads an array of bytes, signed or not; undefined if the key is missing. @throws INVALID_FILE (the key) */
+export function bytesOf(metadata: GgufMetadata, key: string): Uint8Array | undefined {
+  const value = metadata[key];
+  const isList = isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+  const numbers = numbersOf(metadata, key, isList ? (value as unknown as ArrayLike<unknown>).length : 0);
+  const wrong = numbers?.find((number) => !Number.isInteger(number) || number < -128 || number > 255);
+  if (wrong !== undefined) return invalid(key, `must be an array of bytes (got ${wrong})`);
+  return numbers && Uint8Array.from(numbers, (number) => number & 0xff);
+}
+
 /**
  * Reads `tokenizer.ggml.tokens` and `token_type`.
  *

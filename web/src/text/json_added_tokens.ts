@@ -1,7 +1,7 @@
 // Finds the added tokens of a tokenizer.json in a text, as Hugging Face's Rust library does.
 import { type Dict, isDict } from "../base/dict.js";
 import { TokenTree } from "./token_tree.js";
-import { withFixedClasses } from "./unicode/classes.js";
+import { withFixedClasses, WORD_CHARACTERS } from "./unicode/classes.js";
 
 interface AddedToken {
   readonly content: string;
@@ -23,7 +23,7 @@ export interface Part {
 
 const SPACES_AT_END = new RegExp(withFixedClasses("\\s+$"), "u");
 const SPACES_AT_START = new RegExp(withFixedClasses("^\\s+"), "u");
-const WORD = withFixedClasses("[\\p{L}\\p{M}\\p{N}_]");
+const WORD = withFixedClasses(`[${WORD_CHARACTERS}]`);
 const ENDS_WITH_WORD = new RegExp(`${WORD}$`, "u");
 const STARTS_WITH_WORD = new RegExp(`^${WORD}`, "u");
 

@@ -2,7 +2,7 @@
 import { type Dict, isDict } from "../base/dict.js";
 import { isArray } from "../base/typed_arrays.js";
 import { show } from "../base/show.js";
-import { invalid } from "./json_vocabulary.js";
+import { invalid } from "./components/options.js";
 import { LONGEST_ADDED_TOKEN } from "./special_tokens.js";
 
 /** Characters of a Unigram token: a text has as many candidates at each character. SentencePiece trains up to 16. */

@@ -1,14 +1,9 @@
 // Reads and checks the vocabulary in a tokenizer.json.
 import { type Dict, isDict } from "../base/dict.js";
 import { show } from "../base/show.js";
-import { fail } from "../base/errors.js";
 import { isArray } from "../base/typed_arrays.js";
+import { invalid, unsupported } from "./components/options.js";
 import { byteOfPiece, TOKEN_KINDS, Vocabulary, type PieceFormat } from "./vocabulary.js";
-
-/** Throws INVALID_FILE for a part of tokenizer.json. */
-export function invalid(part: string, message: string): never {
-  fail("INVALID_FILE", `tokenizer.json ${part}`.trimEnd(), `${message}; the file is damaged or not a tokenizer.json`);
-}
 
 // far above any vocabulary: the largest have 262144 tokens
 const MAX_TOKENS = 2 ** 22;
@@ -59,7 +54,7 @@ function listOf(value: unknown, part: string): readonly unknown[] {
 }
 
 /** The entries [piece, id]. BPE and WordPiece store ids by piece, Unigram an array of [piece, score]. */
-function vocabularyEntries(model: Dict): [unknown, unknown][] {
+export function vocabularyEntries(model: Dict): [unknown, unknown][] {
   const vocab = model["vocab"];
   if (isDict(vocab)) return Object.entries(vocab);
   const entries = listOf(vocab, "model.vocab");
@@ -88,14 +83,14 @@ function checkMerges(model: Dict, ids: ReadonlyMap<string, number>): void {
 function readPieceFormat(json: Dict): PieceFormat {
   const steps = stepsOf(json["decoder"]);
   const types = steps.map((step) => String(step["type"]));
+  if (types.length === 1 && types[0] === "WordPiece") return wordPieceFormat(steps[0]!);
   const unknown = types.find(
     (type) => !["ByteLevel", "Metaspace", "Replace", "ByteFallback", "Fuse", "Strip"].includes(type),
   );
   if (unknown !== undefined || types.length === 0) {
-    fail(
-      "UNSUPPORTED_MODEL",
-      "tokenizer.json decoder",
-      `must be ByteLevel, Metaspace, or SentencePiece's steps Replace, ByteFallback, Fuse and Strip (got ${unknown ?? "none"})`,
+    unsupported(
+      "decoder",
+      `must be ByteLevel, WordPiece, Metaspace, or SentencePiece's steps Replace, ByteFallback, Fuse and Strip (got ${unknown ?? "none"})`,
     );
   }
   if (types.includes("ByteLevel")) return { encoding: "byte_level", spacePrefix: "never", formatsAdded: true };
@@ -105,6 +100,13 @@ function readPieceFormat(json: Dict): PieceFormat {
     metaspace !== undefined && metaspace["prepend_scheme"] !== "never" && metaspace["add_prefix_space"] !== false;
   const spacePrefix = prepends ? "first_token" : strips ? "first" : "never";
   return { encoding: "metaspace", spacePrefix, formatsAdded: true };
+}
+
+function wordPieceFormat({ prefix = "##", cleanup = true }: Dict): PieceFormat {
+  if (typeof prefix !== "string" || typeof cleanup !== "boolean")
+    invalid("decoder", "the prefix of WordPiece must be a string, and cleanup true or false");
+  const wordPiece = { continuing: prefix, cleans: cleanup };
+  return { encoding: "word_piece", spacePrefix: "never", formatsAdded: true, wordPiece };
 }
 
 function stepsOf(decoder: unknown): Dict[] {

@@ -73,7 +73,7 @@ function unknownToken(vocabulary: Vocabulary): number[] {
 }
 
 /** Caches the tokens of words, as texts repeat the same few. */
-function memoize(encode: PieceEncoder): PieceEncoder {
+export function memoize(encode: PieceEncoder): PieceEncoder {
   const maxWords = 20000;
   const maxWordLength = 64;
   const cached = new Map<string, number[]>();

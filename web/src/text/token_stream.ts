@@ -1,7 +1,7 @@
 // Decodes tokens to text one at a time.
 import { trueOrFalse } from "../base/checks.js";
 import { checkOptions, optionNames, type OptionNames } from "../base/options.js";
-import type { Vocabulary } from "./vocabulary.js";
+import type { Vocabulary, WordPieceFormat } from "./vocabulary.js";
 
 /** Options for decoding. */
 export interface DecodeOptions {
@@ -9,7 +9,7 @@ export interface DecodeOptions {
   skipSpecial?: boolean;
   /**
    * The tokens follow others, so a space before the first word is part of the text and not added by `encode`. Default false.
-   * Only matters for vocabularies that add such a space (Llama 2, Mistral 7B, Phi-3).
+   * Only matters for vocabularies that add such a space (Llama 2, Mistral 7B, Phi-3) or leave it out (BERT).
    */
   continues?: boolean;
 }
@@ -37,6 +37,7 @@ export class VocabularyStream implements TokenStream {
   // keeps a byte order mark, as it is part of the text
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   #dropsSpace: boolean;
+  #isFirst: boolean;
 
   constructor(vocabulary: Vocabulary, options?: DecodeOptions, call: "decode()" | "stream()" = "stream()") {
     const { skipSpecial = true, continues = false } = checkOptions(options, DECODE_OPTIONS[call]);
@@ -44,9 +45,22 @@ export class VocabularyStream implements TokenStream {
     this.#skipSpecial = trueOrFalse(skipSpecial, "skipSpecial");
     this.#continues = trueOrFalse(continues, "continues");
     this.#dropsSpace = this.#dropsFirstSpace();
+    this.#isFirst = !this.#continues;
   }
 
   push(token: number): string {
+    const { wordPiece } = this.#vocabulary.format;
+    return wordPiece === undefined ? this.#pushBytes(token) : this.#pushWordPiece(token, wordPiece);
+  }
+
+  #pushWordPiece(token: number, format: WordPieceFormat): string {
+    const text = this.#vocabulary.wordPieceText(token, this.#isFirst, format);
+    if (this.#skipSpecial && this.#vocabulary.isSpecial(token)) return "";
+    this.#isFirst = false;
+    return text;
+  }
+
+  #pushBytes(token: number): string {
     const vocabulary = this.#vocabulary;
     let bytes = vocabulary.bytesOf(token);
     const formatsAdded = vocabulary.format.formatsAdded === true;
@@ -65,6 +79,7 @@ export class VocabularyStream implements TokenStream {
 
   end(): string {
     this.#dropsSpace = this.#dropsFirstSpace();
+    this.#isFirst = !this.#continues;
     return this.#decoder.decode();
   }
 

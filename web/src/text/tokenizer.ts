@@ -10,10 +10,10 @@ import { VocabularyTokenizer, type Tokenizer } from "./vocabulary_tokenizer.js";
 
 export { NO_TOKENIZER };
 export type { DecodeOptions, TokenStream } from "./token_stream.js";
-export type { EncodeOptions, Tokenizer } from "./vocabulary_tokenizer.js";
+export type { EncodedPair, EncodeOptions, Tokenizer } from "./vocabulary_tokenizer.js";
 
 /**
- * The tokenizer of a model with a tokenizer.json. Imports the package `@huggingface/tokenizers`.
+ * The tokenizer of a model with a tokenizer.json: BPE, for which it imports the package `@huggingface/tokenizers`, WordPiece or Unigram.
  *
  * @param tokenizerJson parsed tokenizer.json
  * @param tokenizerConfig parsed tokenizer_config.json: names the BOS and EOS tokens
@@ -29,8 +29,9 @@ export function tokenizerFromJson(
 }
 
 /**
- * The tokenizer in the metadata of a GGUF file: `tokenizer.ggml.model` "gpt2" (byte-level BPE), "gemma4" (BPE of characters) or "llama"
- * (SentencePiece BPE). Produces the same ids as llama.cpp.
+ * The tokenizer in the metadata of a GGUF file: `tokenizer.ggml.model` "gpt2" (byte-level BPE), "gemma4" (BPE of characters), "llama"
+ * (SentencePiece BPE), "t5" (SentencePiece Unigram) or "bert" (WordPiece). Produces the same ids as llama.cpp, and for "bert" those of the
+ * model's own tokenizer.
  *
  * @param metadata by key; arrays may be typed arrays, and 64-bit integers bigints
  * @throws UNSUPPORTED_MODEL (tokenizer.ggml.model, tokenizer.ggml.pre), INVALID_FILE (the invalid key)

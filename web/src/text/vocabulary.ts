@@ -7,8 +7,11 @@ export const TOKEN_KINDS = { normal: 1, unknown: 2, control: 3, user_defined: 4,
 
 /** How the pieces of a vocabulary represent text. */
 export interface PieceFormat {
-  /** `byte_level`: one character for each byte, as in GPT-2. `metaspace`: text with ▁ (U+2581) for a space. */
-  encoding: "byte_level" | "metaspace";
+  /**
+   * `byte_level`: one character for each byte, as in GPT-2. `metaspace`: text with ▁ (U+2581) for a space. `word_piece`: words, and parts of
+   * words with a prefix.
+   */
+  encoding: "byte_level" | "metaspace" | "word_piece";
   /**
    * Where `encode` adds a space, which `decode` removes: nowhere, before the text, or also after each special token. With `first_token`,
    * `decode` removes every space of the first token.
@@ -16,7 +19,28 @@ export interface PieceFormat {
   spacePrefix: "never" | "first" | "first_token" | "after_special";
   /** Whether added tokens are written in this format too, as in tokenizer.json. In GGUF they are plain text. */
   formatsAdded?: boolean;
+  wordPiece?: WordPieceFormat;
 }
+
+/** How pieces of words are joined to a text. */
+export interface WordPieceFormat {
+  /** Before a piece that continues a word (`##`), or undefined if words begin with ▁ instead. */
+  continuing: string | undefined;
+  /** Whether spaces before punctuation and contractions are left out. */
+  cleans: boolean;
+}
+
+/** What the decoder WordPiece of Hugging Face's Rust library replaces in the text of a token. */
+const CLEANED: readonly (readonly [string, string])[] = [
+  ...[".", "?", "!", ","].map((mark) => [` ${mark}`, mark] as const),
+  [" ' ", "'"],
+  [" n't", "n't"],
+  [" 'm", "'m"],
+  [" do not", " don't"],
+  [" 's", "'s"],
+  [" 've", "'ve"],
+  [" 're", "'re"],
+];
 
 /** GPT-2's byte-level characters: printable bytes map to themselves, the others to characters from U+0100 on. */
 const BYTE_CHARACTERS: readonly string[] = byteCharacters();
@@ -97,6 +121,17 @@ export class Vocabulary {
   /** Whether a token is matched in the text before the text is split into pieces. Its piece is plain text. */
   isAdded(id: number): boolean {
     return this.isSpecial(id) || this.kindOf(id) === TOKEN_KINDS.user_defined;
+  }
+
+  /** The text of a token of a `word_piece` vocabulary, with the space before a word unless it is the first token. */
+  wordPieceText(id: number, isFirst: boolean, { continuing, cleans }: WordPieceFormat): string {
+    const piece = this.#normalized.get(id) ?? this.pieceOf(id);
+    const isWritten = this.isAdded(id) && continuing === undefined;
+    const isContinued = continuing === undefined ? !isWritten && !piece.startsWith("▁") : piece.startsWith(continuing);
+    const begins = continuing === undefined ? "▁" : "";
+    const bare = !isWritten && piece.startsWith(begins) ? piece.slice(begins.length) : piece;
+    const text = isFirst ? bare : isContinued ? piece.slice(continuing?.length ?? 0) : ` ${bare}`;
+    return cleans ? CLEANED.reduce((cleaned, [from, to]) => cleaned.replaceAll(from, to), text) : text;
   }
 
   /** The UTF-8 bytes of a token, which may be only part of a character. */

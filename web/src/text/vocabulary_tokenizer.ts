@@ -2,20 +2,36 @@
 import { trueOrFalse } from "../base/checks.js";
 import { fail, RopewalkError } from "../base/errors.js";
 import { listOf } from "../base/lists.js";
-import { checkOptions, optionNames } from "../base/options.js";
+import { checkOptions, optionNames, type OptionNames } from "../base/options.js";
 import { show } from "../base/show.js";
+import { assemble, type Assembly, type Templates } from "./components/templates.js";
 import { VocabularyStream, type DecodeOptions, type TokenStream } from "./token_stream.js";
 import type { Vocabulary } from "./vocabulary.js";
 
 /** Options for encoding. */
 export interface EncodeOptions {
-  /** Add the BOS and EOS tokens that the model expects around a text. Default true. */
+  /** Add the special tokens that the model expects around a text: BOS and EOS, or `[CLS]` and `[SEP]`. Default true. */
   special?: boolean;
   /** Recognize special tokens written in the text. Default true. Set it to false for untrusted text. */
   parseSpecial?: boolean;
+  /**
+   * Tokens that the result may have, special ones included. A longer text loses tokens at its end, or at its start if tokenizer_config.json
+   * has the `truncation_side` "left". Of a pair the longer text loses tokens first. By default nothing is left out.
+   */
+  maxLength?: number;
 }
 
-const ENCODE_OPTIONS = optionNames<EncodeOptions>("encode()", { special: true, parseSpecial: true });
+const namesIn = (call: string): OptionNames =>
+  optionNames<EncodeOptions>(call, { special: true, parseSpecial: true, maxLength: true });
+const ENCODE_OPTIONS = { "encode()": namesIn("encode()"), "encodePair()": namesIn("encodePair()") };
+
+/** Two texts as one input of a model, such as a query and a document for a reranker. */
+export interface EncodedPair {
+  /** Token ids, as `[CLS] a [SEP] b [SEP]` or as the model has it. */
+  ids: Int32Array;
+  /** The type of each token (`token_type_ids`): of BERT 0 for the first text and 1 for the second, of RoBERTa always 0. */
+  typeIds: Int32Array;
+}
 
 /** Encodes text as a model's tokens and decodes tokens to text. */
 export interface Tokenizer {
@@ -30,9 +46,15 @@ export interface Tokenizer {
   /**
    * Encodes a text. Lone surrogates are replaced by U+FFFD.
    *
-   * @throws INVALID_ARGUMENT (text): not a string, or a word is millions of characters long
+   * @throws INVALID_ARGUMENT (text): not a string, or a word is millions of characters long; (maxLength): less than the special tokens
    */
   encode(text: string, options?: EncodeOptions): Int32Array;
+  /**
+   * Encodes two texts as one input, with the special tokens that the model expects around and between them. Like `encode` otherwise.
+   *
+   * @throws INVALID_ARGUMENT (first, second, maxLength)
+   */
+  encodePair(first: string, second: string, options?: EncodeOptions): EncodedPair;
   /**
    * Decodes tokens. Invalid UTF-8 is replaced by U+FFFD.
    *
@@ -60,8 +82,16 @@ export interface Encoder {
   addsBegin: boolean;
   /** Whether a chat gets the begin token too, if its template doesn't write it: llama.cpp does so, transformers doesn't. */
   beginsChats: boolean;
-  /** @param text without lone surrogates */
-  encode(text: string, special: boolean, parseSpecial: boolean): ArrayLike<number>;
+  /** The special tokens around one text or two. */
+  templates: Templates;
+  /** Whether truncation leaves out the start of a text. */
+  keepsEnd: boolean;
+  /**
+   * The tokens of a text, without those around it.
+   *
+   * @param text without lone surrogates
+   */
+  encode(text: string, parseSpecial: boolean): ArrayLike<number>;
 }
 
 /** A tokenizer made of a vocabulary and an encoder. */
@@ -85,24 +115,36 @@ export class VocabularyTokenizer implements Tokenizer {
   }
 
   encode(text: string, options?: EncodeOptions): Int32Array {
-    const { special = true, parseSpecial = true } = checkOptions(options, ENCODE_OPTIONS);
-    trueOrFalse(special, "special");
-    trueOrFalse(parseSpecial, "parseSpecial");
-    if (typeof text !== "string") fail("INVALID_ARGUMENT", "text", `must be a string (got ${show(text)})`);
+    const { parseSpecial, ...assembly } = this.#read(options, "encode()");
+    return assemble(this.#encoder.templates, [this.#tokensOf(text, parseSpecial, "text")], assembly).ids;
+  }
+
+  encodePair(first: string, second: string, options?: EncodeOptions): EncodedPair {
+    const { parseSpecial, ...assembly } = this.#read(options, "encodePair()");
+    const texts = [this.#tokensOf(first, parseSpecial, "first"), this.#tokensOf(second, parseSpecial, "second")];
+    return assemble(this.#encoder.templates, texts, assembly);
+  }
+
+  #read(options: EncodeOptions | undefined, call: keyof typeof ENCODE_OPTIONS): Assembly & { parseSpecial: boolean } {
+    const { special = true, parseSpecial = true, maxLength } = checkOptions(options, ENCODE_OPTIONS[call]);
+    return {
+      special: trueOrFalse(special, "special"),
+      parseSpecial: trueOrFalse(parseSpecial, "parseSpecial"),
+      maxLength,
+      keepsEnd: this.#encoder.keepsEnd,
+    };
+  }
+
+  #tokensOf(text: string, parseSpecial: boolean, field: string): ArrayLike<number> {
+    if (typeof text !== "string") fail("INVALID_ARGUMENT", field, `must be a string (got ${show(text)})`);
     const wellFormed = text.replace(/\p{Surrogate}/gu, "\uFFFD");
     try {
-      return Int32Array.from(this.#encoder.encode(wellFormed, special, parseSpecial));
+      return this.#encoder.encode(wellFormed, parseSpecial);
     } catch (error) {
       if (error instanceof RopewalkError) throw error;
       // V8's regular expressions fail for a word of four million characters
-      fail(
-        "INVALID_ARGUMENT",
-        "text",
-        "cannot be split into words, as one is too long; encode the text in shorter parts",
-        {
-          cause: error,
-        },
-      );
+      const advice = "cannot be split into words, as one is too long; encode the text in shorter parts";
+      fail("INVALID_ARGUMENT", field, advice, { cause: error });
     }
   }
 

@@ -48,7 +48,7 @@ interface Generation {
 /** Methods and properties that a client may invoke. */
 const INVOCABLE = {
   model: ["renderChat", "promptTokens", "perplexity", "embed", "rank"],
-  tokenizer: ["encode", "decode", "token", "idOf", "isSpecial"],
+  tokenizer: ["encode", "encodePair", "decode", "token", "idOf", "isSpecial"],
   session: [
     "append",
     "tokens",

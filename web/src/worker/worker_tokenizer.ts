@@ -1,6 +1,6 @@
 // The Worker's counterpart of Tokenizer.
 import { listOf } from "../base/lists.js";
-import type { DecodeOptions, EncodeOptions } from "../text/tokenizer.js";
+import type { DecodeOptions, EncodedPair, EncodeOptions } from "../text/tokenizer.js";
 import type { RpcClient } from "./rpc_client.js";
 import type { TokenizerHandle, TokenizerProperties } from "./protocol.js";
 
@@ -37,6 +37,14 @@ export class WorkerTokenizer implements TokenizerProperties {
    */
   encode(text: string, options?: EncodeOptions): Promise<Int32Array> {
     return this.#invoke("encode", text, options);
+  }
+
+  /**
+   * Encodes two texts as one input.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, UNSUPPORTED_MODEL (the model has no tokenizer).
+   */
+  encodePair(first: string, second: string, options?: EncodeOptions): Promise<EncodedPair> {
+    return this.#invoke("encodePair", first, second, options);
   }
 
   /**

@@ -60,4 +60,54 @@ def minicpm(config, tensors):
     return {**kept, **factors, "model_type": "minicpm", "architectures": ["MiniCPMForCausalLM"]}, tensors
 
 
-RENAMED = {"internlm2": internlm2, "minicpm": minicpm}
+def qwen3_vl_moe(config, tensors):
+    """Released files have the experts transposed. transformers reads both."""
+    is_experts = re.compile(r"\.experts\.")
+    turned = {
+        name: np.ascontiguousarray(array.swapaxes(1, 2)) if is_experts.search(name) else array
+        for name, array in tensors.items()
+    }
+    return config, turned
+
+
+def kimi_k2(config, tensors):
+    """DeepSeek-V3 under its own name."""
+    return {**config, "model_type": "kimi_k2", "scoring_func": "sigmoid", "topk_method": "noaux_tc"}, tensors
+
+
+EXAONE_NAMES = {
+    "model.embed_tokens": "transformer.wte",
+    "model.norm": "transformer.ln_f",
+    "model.layers": "transformer.h",
+    "input_layernorm": "ln_1",
+    "post_attention_layernorm": "ln_2",
+    "self_attn.o_proj": "attn.attention.out_proj",
+    "self_attn": "attn.attention",
+    "mlp.gate_proj": "mlp.c_fc_0",
+    "mlp.up_proj": "mlp.c_fc_1",
+    "mlp.down_proj": "mlp.c_proj",
+}
+
+
+def exaone(config, tensors):
+    """EXAONE 3 and 3.5: Llama under GPT-2's names (modeling_exaone.py)."""
+    renamed = {}
+    for name, array in tensors.items():
+        for old, new in EXAONE_NAMES.items():
+            name = name.replace(old, new)
+        renamed[name] = array
+    keys = {"num_hidden_layers": "num_layers", "rms_norm_eps": "layer_norm_epsilon", "hidden_act": "activation_function"}
+    return {**{keys.get(key, key): value for key, value in config.items()}, "model_type": "exaone"}, renamed
+
+
+def xverse(config, tensors):
+    return {**config, "model_type": "xverse", "architectures": ["XverseForCausalLM"]}, tensors
+
+
+def orion(config, tensors):
+    """Layer norms whose epsilon is `rms_norm_eps` (modeling_orion.py)."""
+    kept = {key: value for key, value in config.items() if key not in ("layer_norm_eps", "qk_layernorm", "use_qkv_bias")}
+    return {**kept, "model_type": "orion", "rms_norm_eps": config["layer_norm_eps"]}, tensors
+
+
+RENAMED = {"exaone": exaone, "xverse": xverse, "orion": orion, "qwen3_vl_moe": qwen3_vl_moe, "kimi_k2": kimi_k2, "internlm2": internlm2, "minicpm": minicpm}

@@ -35,7 +35,7 @@ function groupText(group: LayerGroup): string {
   const names = [
     kind,
     layers.length > 0 && `layers ${ranges(layers)}`,
-    window !== null && window > 0 && `window of ${count(window)} tokens`,
+    window !== null && window > 0 && `sees at most ${count(window)} tokens`,
   ].filter((part) => typeof part === "string");
   const counts = Object.entries(pairs).filter(([, number]) => number > 0);
   return [

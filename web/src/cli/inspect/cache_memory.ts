@@ -1,7 +1,11 @@
 // Memory of a KV cache, by element type.
+import type { Dict } from "../../base/dict.js";
 import { textConfigOf } from "../../config/huggingface.js";
+import type { RopeConfig } from "../../config/types.js";
 import { CACHE_DTYPES, type CacheDType } from "../../memory/elements.js";
 import type { Ropewalk } from "../../load/runtime.js";
+import { widenedRope } from "../../model/cache_layers.js";
+import { type LayerCache, layerCaches } from "../../model/config_ropes.js";
 import type { Source } from "../source.js";
 
 /** Memory of a KV cache. */
@@ -32,16 +36,23 @@ async function ofModel(rw: Ropewalk, { name }: Source, length: number): Promise<
 }
 
 function ofConfig(rw: Ropewalk, { ropes, layersWithoutRope, config = {} }: Source, length: number): Sizes | undefined {
+  const layerRopes: (Readonly<RopeConfig> | null)[] = [];
+  for (const { rope, layers } of ropes) for (const layer of layers) layerRopes[layer] = rope;
+  for (const layer of layersWithoutRope) layerRopes[layer] = null;
+  const caches = layerCaches(config, layerRopes.length) ?? cachesOfOthers(config, ropes, layerRopes.length);
+  const layers = caches?.flatMap(({ kvHeads, headDim, hasValues }, layer) =>
+    kvHeads === 0 ? [] : [{ rope: widenedRope(layerRopes[layer] ?? null, headDim), kvHeads, headDim, hasValues }],
+  );
+  if (layers === undefined || layers.length === 0) return undefined;
+  return CACHE_DTYPES.map((dtype) => [dtype, rw.kvCacheBytes({ layers, maxLength: length, dtype })] as const);
+}
+
+/** Layers of an architecture that this package doesn't run: all have the same heads, as far as config.json shows. */
+function cachesOfOthers(config: Dict, ropes: Source["ropes"], count: number): LayerCache[] | undefined {
   const { config: values } = textConfigOf(config);
   const kvHeads = values["num_key_value_heads"] ?? values["num_attention_heads"];
-  const isCompressed = values["kv_lora_rank"] !== undefined; // multi-head latent attention caches no keys of heads
-  const layerRopes = ropes.flatMap(({ rope, layers }) => layers.map(() => rope));
-  if (typeof kvHeads !== "number" || isCompressed || layerRopes.length === 0) return undefined;
-  const headDim = layerRopes[0]!.head_dim;
-  const layers = [...layerRopes, ...layersWithoutRope.map(() => null)].map((rope) => ({
-    rope,
-    kvHeads,
-    headDim: rope?.head_dim ?? headDim,
-  }));
-  return CACHE_DTYPES.map((dtype) => [dtype, rw.kvCacheBytes({ layers, maxLength: length, dtype })] as const);
+  const isCompressed = values["kv_lora_rank"] !== undefined; // not every model with a latent caches it
+  const headDim = ropes[0]?.rope.head_dim;
+  if (typeof kvHeads !== "number" || isCompressed || headDim === undefined) return undefined;
+  return Array.from({ length: count }, () => ({ kvHeads, headDim, hasValues: true }));
 }

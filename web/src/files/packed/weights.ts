@@ -6,9 +6,10 @@ import { refuseDtype } from "../safetensors/header.js";
 import type { OpenedTensors, PackedTensor, StoredTensor } from "../stored_tensor.js";
 import { awq, compressedInt4, gptq, mlx } from "./int4_layouts.js";
 import { fp8 } from "./fp8_layouts.js";
+import { mxfp4 } from "./mxfp4.js";
 import type { Packed } from "./packed.js";
 
-/** How weights are packed: the ends of their main tensors' names, and what makes a weight of one. */
+/** How weights are packed: the ends of their main tensors' names, whose first letter separates all ends, and what makes a weight of one. */
 interface Layout {
   readonly suffix: string;
   readonly dtype: string;
@@ -25,6 +26,7 @@ const PACKED_LAYOUTS: Readonly<Record<string, readonly Layout[]>> = {
   awq: [{ suffix: ".qweight", dtype: "I32", unpack: awq }],
   mlx: [{ suffix: ".weight", dtype: "U32", unpack: mlx }],
   fp8: [FP8],
+  mxfp4: [{ suffix: "_blocks", dtype: "U8", unpack: mxfp4 }],
 };
 
 /** Parts that change nothing: the shape of a weight, and scales of its inputs, which aren't quantized here. */
@@ -55,15 +57,16 @@ export function unpackWeights(opened: OpenedTensors, config: Dict): OpenedTensor
     if (layout === undefined) continue;
     const stem = main.name.slice(0, -layout.suffix.length);
     const refuse = (message: string): never => unsupportedModel(fileOf(main), main.name, message);
+    const fullName = (name: string): string => `${stem}${layout.suffix[0]}${name}`;
     const part = (name: string): PackedTensor | StoredTensor | undefined => {
-      const full = `${stem}.${name}`;
+      const full = fullName(name);
       const found = packed.get(full) ?? tensors.get(full);
       packed.delete(full);
       tensors.delete(full);
       return found;
     };
     const needed = (name: string): PackedTensor | StoredTensor =>
-      part(name) ?? refuse(`needs the tensor ${named(`${stem}.${name}`)}, which is missing`);
+      part(name) ?? refuse(`needs the tensor ${named(fullName(name))}, which is missing`);
     const floats = (name: string): StoredTensor => {
       const found = needed(name);
       return "format" in found

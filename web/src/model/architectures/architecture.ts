@@ -72,6 +72,13 @@ export interface DenseLayer {
 /** What is different in a layer; the rest is that of the model. @internal */
 export type LayerShape = Partial<Omit<WasmLayerConfig, "window" | "has_experts">>;
 
+/**
+ * Tensors of all experts, with gate and up in one of them. `rows`: a matrix [rows][columns] for each expert, the rows of gate before those of up.
+ * `transposed`: [columns][rows]. `by_shape`: as `rows` if that is the shape, and otherwise as `transposed`. `alternating`: as `transposed`, but columns of gate and up alternate, and so do biases.
+ * @internal
+ */
+export type ExpertLayout = "rows" | "transposed" | "by_shape" | "alternating";
+
 /** Mixture of experts. Numbers have the names of the core. @internal */
 export interface ExpertConfig {
   experts: number;
@@ -85,6 +92,8 @@ export interface ExpertConfig {
   expert_groups?: number;
   expert_groups_used?: number;
   expert_group_best?: number;
+  /** Factor on scores before they become weights. */
+  expert_score_scale?: number;
   /** Inner size of one expert. */
   expert_size: number;
   /** Inner size of the expert that every token uses; 0 or absent for none. */
@@ -140,11 +149,8 @@ export interface Architecture {
   readonly layer?: (reader: ConfigReader) => (layer: number) => LayerShape;
   /** Layers whose queries have the temperature of the config: none by default, those without RoPE, or all. */
   readonly temperature?: "without_rope" | "all";
-  /**
-   * How experts are stored in transformers format. `transposed`: a matrix [columns][rows] for each expert, with gate and up one after the other or
-   * (`alternating`) in alternating columns, and biases in the same order.
-   */
-  readonly expertLayout?: "transposed" | "alternating";
+  /** How experts are stored in transformers format, if it isn't in tensors whose names end in `.weight`. */
+  readonly expertLayout?: ExpertLayout;
   /** Throws UNSUPPORTED_MODEL for options that this package doesn't have. */
   readonly check?: (reader: ConfigReader) => void;
   /** Tensor names in transformers format. */

@@ -18,7 +18,7 @@ export const HEADS: ConfigKey = [["num_attention_heads", "n_head"], "attention.h
 /** @internal */
 export const HIDDEN: ConfigKey = [["hidden_size", "n_embd"], "embedding_length"];
 /** @internal */
-export const LAYERS: ConfigKey = [["num_hidden_layers", "n_layer"], "block_count"];
+export const LAYERS: ConfigKey = [["num_hidden_layers", "n_layer", "num_layers"], "block_count"];
 
 /** The biases of some projections, if the config has them; those of other projections are used if the file has them. @internal */
 export function biasesIf(key: string, roles: readonly MatrixRole[], byDefault = false) {

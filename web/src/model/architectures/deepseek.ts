@@ -1,10 +1,14 @@
 // DeepSeek-V2 and V3, and others with multi-head latent attention.
 import type { ConfigReader } from "../config_reader.js";
-import { MAX_HEAD_DIM, MAX_WIDTH } from "../limits.js";
+import { MAX_HEAD_DIM } from "../limits.js";
 import { llamaNames } from "../tensor_names.js";
 import type { Architecture, ExpertConfig, LatentSizes, LayerShape } from "./architecture.js";
-import { HEADS, llama, PRE_NORMS } from "./common.js";
-import { readExperts } from "./experts.js";
+import { HEADS, HIDDEN, llama, PRE_NORMS } from "./common.js";
+import { GROUPED_NAMES, groupedExperts, type RoutingDefaults } from "./grouped_experts.js";
+import { minicpmFactors } from "./llama.js";
+
+const V2: RoutingDefaults = { weight: "softmax", shared: 2 };
+const V3: RoutingDefaults = { weight: "sigmoid", normalizes: true, dense: 3, shared: 1, scale: 2.5 };
 
 const deepseek2: Architecture = {
   ...llama,
@@ -13,7 +17,7 @@ const deepseek2: Architecture = {
   norms: (reader) => [...PRE_NORMS, "latent_norm", ...(hasQueryLatent(reader) ? (["query_latent_norm"] as const) : [])],
   latent: latentSizes,
   layer: denseLayers,
-  experts: (reader) => deepseekExperts(reader),
+  experts: (reader) => expertsIfAny(reader, V2),
   names: llamaNames({
     query_latent: "self_attn.q_a_proj",
     query_latent_norm: "self_attn.q_a_layernorm",
@@ -21,22 +25,61 @@ const deepseek2: Architecture = {
     latent: "self_attn.kv_a_proj_with_mqa",
     latent_norm: "self_attn.kv_a_layernorm",
     key_value_up: "self_attn.kv_b_proj",
-    router: "mlp.gate",
-    router_bias: "mlp.gate.e_score_correction_bias",
-    expert_gate: "mlp.experts.{e}.gate_proj",
-    expert_up: "mlp.experts.{e}.up_proj",
-    expert_down: "mlp.experts.{e}.down_proj",
-    shared_gate: "mlp.shared_experts.gate_proj",
-    shared_up: "mlp.shared_experts.up_proj",
-    shared_down: "mlp.shared_experts.down_proj",
+    ...GROUPED_NAMES,
   }),
 };
 
-/** DeepSeek-V2, V3 and Kimi-K2. @internal */
+const deepseek3: Architecture = {
+  ...deepseek2,
+  huggingFace: ["deepseek_v3", "kimi_k2"],
+  gguf: [],
+  experts: (reader) => expertsIfAny(reader, V3),
+};
+
+/** DeepSeek-V2, V3, Kimi-K2 and others with latent attention. @internal */
 export const DEEPSEEK_ROWS: readonly Architecture[] = [
   deepseek2,
-  { ...deepseek2, huggingFace: ["deepseek_v3", "kimi_k2"], gguf: [] },
+  deepseek3,
+  {
+    ...deepseek3,
+    huggingFace: ["glm4_moe_lite"],
+    experts: (reader) => groupedExperts(reader, { ...V3, dense: 1, scale: 1.8 }),
+  },
+  {
+    ...deepseek3,
+    huggingFace: ["mistral4"],
+    gguf: ["mistral4"],
+    temperature: "all",
+    experts: (reader) => groupedExperts(reader, { weight: "softmax", normalizes: true, shared: 1 }),
+    expertLayout: "rows",
+    names: {
+      ...deepseek2.names,
+      layers: {
+        ...deepseek2.names.layers,
+        expert_gate_up: "mlp.experts.gate_up_proj",
+        expert_down: "mlp.experts.down_proj",
+      },
+    },
+  },
+  { ...deepseek3, huggingFace: ["youtu"], experts: () => undefined },
+  {
+    ...deepseek3,
+    huggingFace: ["minicpm3"],
+    gguf: ["minicpm3"],
+    experts: () => undefined,
+    factors: minicpmFactors,
+  },
 ];
+
+/** Some models have none: V2's own code builds dense layers without the number of experts. */
+function expertsIfAny(reader: ConfigReader, defaults: RoutingDefaults): ExpertConfig | undefined {
+  if (reader.integer(["n_routed_experts", "expert_count"], 0, 0) === 0) return undefined;
+  const experts = groupedExperts(reader, defaults);
+  if (reader.isGguf || reader.architecture !== "deepseek_v2") return experts;
+  const isGrouped = reader.find(["topk_method", ""]).value === "group_limited_greedy";
+  // V2 never normalizes, whatever its config says
+  return { ...experts, normalizes_experts: false, ...(!isGrouped && { expert_groups: 1, expert_groups_used: 1 }) };
+}
 
 function hasQueryLatent(reader: ConfigReader): boolean {
   const { value } = reader.find(["q_lora_rank", "attention.q_lora_rank"]);
@@ -48,6 +91,7 @@ function latentSizes(reader: ConfigReader): LatentSizes {
     reader.integer([config, gguf], fallback, 1, MAX_HEAD_DIM);
   const latent_size = size("kv_lora_rank", "attention.kv_lora_rank");
   const latent_rotated = size("qk_rope_head_dim", "rope.dimension_count");
+  const equalValues = Math.floor(reader.integer(HIDDEN) / reader.integer(HEADS));
   // older GGUF files have the sizes of heads before the products were absorbed
   const key = reader.isGguf ? size("", "attention.key_length_mla", size("", "attention.key_length")) : 0;
   return {
@@ -55,8 +99,8 @@ function latentSizes(reader: ConfigReader): LatentSizes {
     latent_rotated,
     latent_plain: reader.isGguf ? key - latent_rotated : size("qk_nope_head_dim", ""),
     latent_value: reader.isGguf
-      ? size("", "attention.value_length_mla", size("", "attention.value_length"))
-      : size("v_head_dim", ""),
+      ? size("", "attention.value_length_mla", size("", "attention.value_length", equalValues))
+      : size("v_head_dim", "", equalValues),
     latent_query: hasQueryLatent(reader) ? size("q_lora_rank", "attention.q_lora_rank") : 0,
   };
 }
@@ -64,33 +108,4 @@ function latentSizes(reader: ConfigReader): LatentSizes {
 function denseLayers(reader: ConfigReader): (layer: number) => LayerShape {
   reader.integer(HEADS);
   return () => ({});
-}
-
-function deepseekExperts(reader: ConfigReader): ExpertConfig | undefined {
-  if (!reader.isGguf && reader.find(["n_routed_experts", ""]).value === undefined) return undefined;
-  const { isGguf } = reader;
-  const isV3 = !isGguf && reader.architecture !== "deepseek_v2";
-  const size = reader.integer(["moe_intermediate_size", "expert_feed_forward_length"], undefined, 1, MAX_WIDTH);
-  const dense = reader.integer(["first_k_dense_replace", "leading_dense_block_count"], isV3 ? 3 : 0, 0);
-  const experts = readExperts(reader, {
-    experts: ["n_routed_experts"],
-    used: ["num_experts_per_tok"],
-    size: ["moe_intermediate_size"],
-    normalizes: [isV3, false],
-    hasExperts: (layer) => layer >= dense,
-    shared: () => size * reader.integer(["n_shared_experts", ""], isV3 ? 1 : 2, 0),
-  });
-  const isSigmoid = isGguf ? reader.integer(["", "expert_gating_func"], 1, 0) === 2 : isV3;
-  const isGrouped = isV3 || isGguf || reader.find(["topk_method", ""]).value === "group_limited_greedy";
-  const groups = isGrouped ? reader.integer(["n_group", "expert_group_count"], 1, 0, experts.experts) || 1 : 1;
-  return {
-    ...experts,
-    // V2 never normalizes, whatever its config says
-    ...(!isGguf && !isV3 && { normalizes_experts: false }),
-    weight: isSigmoid ? "sigmoid" : "softmax",
-    expert_scale: reader.number(["routed_scaling_factor", "expert_weights_scale"], isV3 ? 2.5 : 1),
-    expert_groups: groups,
-    expert_groups_used: groups > 1 ? reader.integer(["topk_group", "expert_group_used_count"], 1, 1, groups) : 1,
-    expert_group_best: groups > 1 && isSigmoid ? 2 : 1,
-  };
 }

@@ -3,8 +3,9 @@ import type { ConfigReader } from "../config_reader.js";
 import { MAX_HEAD_DIM, MAX_VOCABULARY, MAX_WIDTH } from "../limits.js";
 import { slidingWindows } from "../sliding_windows.js";
 import { llamaNames } from "../tensor_names.js";
-import type { Architecture, LayerShape, PerLayerSizes } from "./architecture.js";
+import type { Architecture, ExpertConfig, LayerShape, PerLayerSizes } from "./architecture.js";
 import { HEADS, HIDDEN, LAYERS, llama, POST_NORMS, PRE_NORMS, QK_NORMS } from "./common.js";
+import { readExperts } from "./experts.js";
 
 const GLOBAL_HEAD_DIM = 512;
 
@@ -13,7 +14,11 @@ const gemma4: Architecture = {
   huggingFace: ["gemma4_text", "gemma4"],
   gguf: ["gemma4"],
   activation: "gelu_tanh",
-  norms: (reader) => [...PRE_NORMS, ...POST_NORMS, ...QK_NORMS, ...(perLayerSize(reader) > 0 ? PER_LAYER_NORM : [])],
+  norms: (reader) => [
+    ...[...PRE_NORMS, ...POST_NORMS, ...QK_NORMS],
+    ...(perLayerSize(reader) > 0 ? PER_LAYER_NORM : []),
+    ...(hasExperts(reader) ? EXPERT_NORMS : []),
+  ],
   queryKeyNorm: () => "head",
   window: slidingWindows((layer) => (layer + 1) % 6 !== 0),
   hasTwoRopes: true,
@@ -25,14 +30,8 @@ const gemma4: Architecture = {
   }),
   perLayer: gemma4PerLayer,
   layer: gemma4Layer,
-  check: (reader) => {
-    if (reader.boolean(["enable_moe_block", ""], false) || reader.hasTensor("blk.0.ffn_gate_inp.weight"))
-      reader.refuse(
-        "UNSUPPORTED_MODEL",
-        reader.isGguf ? "expert_count" : "enable_moe_block",
-        "Gemma 4 with experts is not supported",
-      );
-  },
+  experts: gemma4Experts,
+  expertLayout: "rows",
   names: llamaNames(
     {
       attention_post_norm: "post_attention_layernorm",
@@ -42,6 +41,17 @@ const gemma4: Architecture = {
       per_layer_output: "per_layer_projection",
       per_layer_norm: "post_per_layer_input_norm",
       layer_scale: "layer_scalar",
+      router: "router.proj",
+      router_norm: "router.scale",
+      expert_scales: "router.per_expert_scale",
+      expert_gate_up: "experts.gate_up_proj",
+      expert_down: "experts.down_proj",
+      expert_norm: "pre_feedforward_layernorm_2",
+      expert_post_norm: "post_feedforward_layernorm_2",
+      shared_expert_post_norm: "post_feedforward_layernorm_1",
+      shared_gate: "mlp.gate_proj",
+      shared_up: "mlp.up_proj",
+      shared_down: "mlp.down_proj",
       laurel_down: "laurel.linear_left",
       laurel_up: "laurel.linear_right",
       laurel_norm: "laurel.post_laurel_norm",
@@ -59,8 +69,19 @@ const gemma4: Architecture = {
       streams_out: "model.altup_unembed_projections.{s}",
     },
   ),
+  ggufNames: {
+    router_norm: "ffn_gate_inp.scale",
+    expert_scales: "ffn_down_exps.scale",
+    expert_norm: "pre_ffw_norm_2",
+    expert_post_norm: "post_ffw_norm_2",
+    shared_expert_post_norm: "post_ffw_norm_1",
+    shared_gate: "ffn_gate",
+    shared_up: "ffn_up",
+    shared_down: "ffn_down",
+  },
 };
 const PER_LAYER_NORM = ["per_layer_norm"] as const;
+const EXPERT_NORMS = ["expert_norm", "expert_post_norm", "shared_expert_post_norm"] as const;
 
 /** Gemma 4 and 3n. @internal */
 export const GEMMA4_ROWS: readonly Architecture[] = [
@@ -84,9 +105,28 @@ export const GEMMA4_ROWS: readonly Architecture[] = [
         : reader.integer(["laurel_rank", ""], 64, 1, MAX_WIDTH),
     }),
     layer: gemma3nLayer,
-    check: () => undefined,
+    experts: () => undefined,
   },
 ];
+
+function hasExperts(reader: ConfigReader): boolean {
+  return reader.isGguf
+    ? reader.hasTensor("blk.0.ffn_gate_inp.weight")
+    : reader.boolean(["enable_moe_block", ""], false);
+}
+
+/** Each layer has a dense block beside its experts, which here is the expert that every token uses. */
+function gemma4Experts(reader: ConfigReader): ExpertConfig | undefined {
+  if (!hasExperts(reader)) return undefined;
+  const inner = reader.integer(["intermediate_size", "feed_forward_length"], undefined, 1, MAX_WIDTH);
+  const experts = readExperts(reader, {
+    experts: ["num_experts"],
+    used: ["top_k_experts"],
+    size: ["moe_intermediate_size"],
+    normalizes: [true, true],
+  });
+  return { ...experts, shared_expert_size: inner, expert_score_scale: 1 / Math.sqrt(reader.integer(HIDDEN)) };
+}
 
 function perLayerSize(reader: ConfigReader): number {
   return reader.integer(["hidden_size_per_layer_input", "embedding_length_per_layer_input"], 256, 0, MAX_WIDTH);

@@ -3,7 +3,7 @@ import type { ConfigReader } from "../config_reader.js";
 import { sameWindow, slidingWindows } from "../sliding_windows.js";
 import { llamaNames } from "../tensor_names.js";
 import type { Architecture, ExpertConfig, Factors } from "./architecture.js";
-import { biasesIf, HIDDEN, hiddenActivation, LAYERS, llama, PRE_NORMS, QK_NORMS, QKV } from "./common.js";
+import { biasesIf, HIDDEN, hiddenActivation, LAYERS, llama, POST_NORMS, PRE_NORMS, QK_NORMS, QKV } from "./common.js";
 import { readExperts } from "./experts.js";
 
 const ALL = [...QKV, "output", "gate", "up", "down"] as const;
@@ -28,6 +28,36 @@ export const LLAMA_ROWS: readonly Architecture[] = [
     }),
   },
   { ...llama, huggingFace: ["smollm3"], gguf: ["smollm3"] },
+  { ...llama, huggingFace: ["xverse"], gguf: ["xverse"] },
+  { ...llama, huggingFace: ["helium"], gguf: [] },
+  { ...llama, huggingFace: ["cwm"], gguf: [], window: slidingWindows((layer) => layer % 4 !== 0) },
+  {
+    ...llama,
+    huggingFace: ["internlm3"],
+    gguf: [],
+    biases: (reader) => [...biasesIf("qkv_bias", QKV)(reader), ...biasesIf("bias", ["gate", "up", "down"])(reader)],
+  },
+  { ...llama, huggingFace: ["orion"], gguf: ["orion"], norm: "layer" },
+  {
+    ...llama,
+    huggingFace: ["jais2"],
+    gguf: ["jais2"],
+    norm: "layer",
+    activation: hiddenActivation("relu2"),
+    isGated: false,
+    biases: (reader) => [
+      ...biasesIf("attention_bias", [...QKV, "output"], true)(reader),
+      ...biasesIf("mlp_bias", ["up", "down"], true)(reader),
+    ],
+  },
+  {
+    ...llama,
+    huggingFace: ["hyperclovax"],
+    gguf: [],
+    factors: (reader) => ({ ...graniteFactors(reader), logit_scale: reader.number(["logits_scaling", ""], 1) }),
+    norms: (reader) => [...PRE_NORMS, ...(reader.boolean(["use_post_norm", ""], true) ? POST_NORMS : [])],
+    names: llamaNames({ attention_post_norm: "post_norm1", feed_forward_post_norm: "post_norm2" }),
+  },
   { ...llama, huggingFace: ["granite"], gguf: ["granite"], factors: graniteFactors },
   {
     ...llama,
@@ -187,8 +217,8 @@ function graniteFactors(reader: ConfigReader): Partial<Factors> {
   };
 }
 
-/** Old GGUF files leave the factors out; the defaults are llama.cpp's. */
-function minicpmFactors(reader: ConfigReader): Partial<Factors> {
+/** Old GGUF files leave the factors out; the defaults are llama.cpp's. @internal */
+export function minicpmFactors(reader: ConfigReader): Partial<Factors> {
   const [layers, hidden] = [reader.integer(LAYERS), reader.integer(HIDDEN)];
   if (reader.isGguf)
     return {

@@ -1,4 +1,4 @@
-// Architectures with norms of queries and keys of their own: EXAONE 4 and HunYuan.
+// Architectures with norms of queries and keys or names of their own: EXAONE and HunYuan.
 import { slidingWindows } from "../sliding_windows.js";
 import { llamaNames } from "../tensor_names.js";
 import type { Architecture } from "./architecture.js";
@@ -17,8 +17,30 @@ const hunyuan: Architecture = {
   names: llamaNames(HUNYUAN_NORMS),
 };
 
-/** EXAONE 4, HunYuan and its mixture. @internal */
+/** EXAONE 3 and 4, HunYuan and its mixture. @internal */
 export const OTHER_ROWS: readonly Architecture[] = [
+  {
+    ...llama,
+    huggingFace: ["exaone"],
+    gguf: ["exaone"],
+    names: {
+      layer: "transformer.h.{n}.",
+      embedding: "transformer.wte",
+      final_norm: "transformer.ln_f",
+      head: "lm_head",
+      layers: {
+        attention_norm: "ln_1",
+        query: "attn.attention.q_proj",
+        key: "attn.attention.k_proj",
+        value: "attn.attention.v_proj",
+        output: "attn.attention.out_proj",
+        feed_forward_norm: "ln_2",
+        gate: "mlp.c_fc_0",
+        up: "mlp.c_fc_1",
+        down: "mlp.c_proj",
+      },
+    },
+  },
   {
     ...llama,
     huggingFace: ["exaone4"],

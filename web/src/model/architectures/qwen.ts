@@ -45,6 +45,20 @@ export const QWEN_ROWS: readonly Architecture[] = [
   },
   {
     ...llama,
+    huggingFace: ["qwen3_vl_moe", "qwen3_vl_moe_text"],
+    gguf: [],
+    norms: () => [...PRE_NORMS, ...QK_NORMS],
+    queryKeyNorm: () => "head",
+    experts: (reader) => ({ ...qwenExperts(reader), normalizes_experts: true }),
+    expertLayout: "by_shape",
+    names: llamaNames({
+      router: "mlp.gate",
+      expert_gate_up: "mlp.experts.gate_up_proj",
+      expert_down: "mlp.experts.down_proj",
+    }),
+  },
+  {
+    ...llama,
     huggingFace: ["qwen2_moe"],
     gguf: ["qwen2moe"],
     biases: biasesIf("qkv_bias", QKV, true),

@@ -13,6 +13,7 @@ import { GPT_ROWS } from "./gpt.js";
 import { GPT_OSS_ROWS } from "./gpt_oss.js";
 import { LLAMA4_ROWS } from "./llama4.js";
 import { LLAMA_ROWS } from "./llama.js";
+import { MIXTURE_ROWS } from "./mixtures.js";
 import { OLMO_ROWS } from "./olmo.js";
 import { OTHER_ROWS } from "./others.js";
 import { PHI_ROWS } from "./phi.js";
@@ -30,6 +31,7 @@ export const ARCHITECTURES: readonly Architecture[] = [
   ...GLM_ROWS,
   ...COHERE_ROWS,
   ...OTHER_ROWS,
+  ...MIXTURE_ROWS,
   ...GPT_OSS_ROWS,
   ...LLAMA4_ROWS,
   ...DEEPSEEK_ROWS,

@@ -29,7 +29,7 @@ const MISSING: Readonly<Record<string, string>> = {
   "norms without weights": "olmo",
   "norms of queries and keys with a bias": "chameleon",
   "norms that add a bias, and a router that masks distant scores": "phimoe",
-  "a dense block beside the experts": "arctic",
+  "experts that read the input of attention": "arctic",
   "capped scores of experts": "grok",
   "a router that reads the input of attention": "smallthinker",
   "smaller experts beside each expert": "grovemoe",
@@ -42,11 +42,9 @@ const MISSING: Readonly<Record<string, string>> = {
   "adapters that switch between tokens": "graniteswitch",
   "connections from the embedding to every layer": "talkie",
   "other weights for image tokens": "cogvlm",
-  [TABLE]: `falcon baichuan qwen codeshell orion xverse plamo plamo3 chatglm exaone exaone-moe jais2 deepseek glm4moe
-    dots1 cohere2moe hunyuan_vl hy_v3 minimax-m2 bailingmoe pangu-embedded paddleocr mellum maincoder exaone_moe glm
-    glm4_moe bailing_moe cohere2_moe minimax_m2 paddleocr_vl_text hyperclovax helium persimmon codegen internlm3 cwm
-    minicpm3 plm mistral4 deepseek2-ocr bailingmoe2 granite_swa glm4_moe_lite longcat_flash youtu bailing_moe_v2
-    granitemoe_swa qwen3_vl_moe qwen3_vl_moe_text`,
+  [TABLE]: `falcon baichuan qwen codeshell plamo plamo3 deepseek cohere2moe hunyuan_vl bailingmoe pangu-embedded paddleocr
+    maincoder bailing_moe cohere2_moe paddleocr_vl_text persimmon codegen plm deepseek2-ocr bailingmoe2 granite_swa
+    longcat_flash bailing_moe_v2 granitemoe_swa`,
 };
 
 /** What an architecture needs that this package doesn't have; undefined for one that isn't known. @internal */

@@ -9,11 +9,6 @@ import type { TextTokens } from "./whole_texts.js";
 /** A text, or its token ids with the special tokens that the model expects. */
 export type TextInput = string | Iterable<number>;
 
-/** A tokenizer that encodes pairs of texts as one. */
-interface PairTokenizer extends Tokenizer {
-  encodePair(first: string, second: string): { ids: ArrayLike<number>; types: ArrayLike<number> };
-}
-
 /** Whether an argument is a list of texts, and not one text. @internal */
 export function isList(given: unknown): given is readonly TextInput[] {
   return isArray(given) && (given.length === 0 || typeof given[0] === "string" || typeof given[0] === "object");
@@ -49,7 +44,7 @@ export function promptText({ prompts, defaultPrompt }: EmbeddingPlan, name: stri
 
 /**
  * A query and a document as one text. Of two lists of token ids, the second continues the first.
- * @throws {@link RopewalkError} INVALID_ARGUMENT, UNSUPPORTED_MODEL (no tokenizer for pairs).
+ * @throws {@link RopewalkError} INVALID_ARGUMENT, UNSUPPORTED_MODEL (no tokenizer).
  * @internal
  */
 export function pairTokens(
@@ -61,11 +56,8 @@ export function pairTokens(
   field: string,
 ): TextTokens {
   if (typeof query === "string" && typeof document === "string") {
-    const { encodePair } = tokenizer as Partial<PairTokenizer>;
-    if (encodePair === undefined)
-      fail("UNSUPPORTED_MODEL", "tokenizer", "this tokenizer doesn't encode pairs of texts; pass token ids");
-    const { ids, types } = encodePair.call(tokenizer, query, document);
-    return typed(Int32Array.from(ids), Int32Array.from(types), tokenTypes);
+    const { ids, typeIds } = tokenizer.encodePair(query, document);
+    return typed(ids, typeIds, tokenTypes);
   }
   if (typeof query === "string" || typeof document === "string")
     return fail("INVALID_ARGUMENT", field, "must be text if the query is, and token ids if the query is");

@@ -29,6 +29,13 @@ const LONG_NAMES: Readonly<Record<string, string>> = {
 /** Unicode's White_Space, which doesn't change. JavaScript's \s has U+FEFF too, and lacks U+0085. */
 const WHITE_SPACE = "\\t-\\r\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 
+/**
+ * The characters of \w in Rust's regular expressions, as they are written between [ and ]: Unicode's Alphabetic (letters, numbers that are
+ * letters, and letters in circles and squares), marks, digits, connectors and joiners.
+ */
+export const WORD_CHARACTERS =
+  "\\p{L}\\p{Nl}\\u24b6-\\u24e9\\u{1f130}-\\u{1f149}\\u{1f150}-\\u{1f169}\\u{1f170}-\\u{1f189}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}";
+
 const sources = new Map<string, string>([["White_Space", WHITE_SPACE]]);
 
 /** The characters of a class as they are written between [ and ]; undefined for a class that isn't in runs.ts. */
@@ -44,7 +51,8 @@ function charactersOf(name: string): string | undefined {
   return source;
 }
 
-function rangesOf(runs: string, letters: string): string {
+/** The characters of some letters of runs.ts or bert_runs.ts, as they are written between [ and ]. */
+export function rangesOf(runs: string, letters: string): string {
   const ranges: [number, number][] = [];
   let start = 0;
   for (const [, letter, length] of runs.matchAll(/([A-Z])([0-9a-z]*)/g)) {

@@ -1,0 +1,77 @@
+// Unigram: the tokens of a text whose scores have the largest sum. Kudo 2018, "Subword Regularization", by Viterbi's algorithm.
+import { TokenTrie } from "./token_trie.js";
+
+/** The tokens of a Unigram vocabulary. */
+export interface UnigramTokens {
+  /** Tokens that can be part of a text, with their ids and scores (logarithms of probabilities). */
+  readonly tokens: Iterable<{ readonly text: string; readonly id: number; readonly score: number }>;
+  /** One more than the largest id. */
+  readonly size: number;
+  /** The token of a character that no token has; undefined if there is none. */
+  readonly unknown: number | undefined;
+  readonly unknownScore: number;
+}
+
+/** A token of a text, text[start, end). */
+export interface TokenSpan {
+  readonly id: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Thrown for a character without a token, if there is no unknown token. */
+export class NoUnknownToken extends Error {}
+
+const NONE = -1;
+
+/**
+ * A function that splits texts. Of splits with the same sum the first wins that goes over the text from left to right. Unknown characters in
+ * a row are one unknown token. Takes time in proportion to the text's length times that of the longest token.
+ */
+export function unigramEncoder({ tokens, size, unknown, unknownScore }: UnigramTokens): (text: string) => TokenSpan[] {
+  const trie = new TokenTrie();
+  const scores = new Float64Array(size);
+  for (const { text, id, score } of tokens) {
+    trie.add(text, id);
+    scores[id] = score;
+  }
+
+  return (text) => {
+    // for each end of a part of the text: the sum of the best split, and its last token
+    const sums = new Float64Array(text.length + 1);
+    const ids = new Int32Array(text.length + 1);
+    const starts = new Int32Array(text.length + 1).fill(NONE);
+    const consider = (start: number, end: number, id: number, score: number): void => {
+      const sum = sums[start]! + score;
+      if (starts[end] !== NONE && sum <= sums[end]!) return;
+      sums[end] = sum;
+      ids[end] = id;
+      starts[end] = start;
+    };
+    for (let start = 0, next = 0; start < text.length; start = next) {
+      next = start + (text.codePointAt(start)! > 0xffff ? 2 : 1);
+      let hasCharacter = false;
+      let node = trie.step(0, text.charCodeAt(start));
+      for (let end = start + 1; node !== 0; end++) {
+        const id = trie.idAt(node);
+        if (id >= 0) {
+          consider(start, end, id, scores[id]!);
+          hasCharacter ||= end === next;
+        }
+        if (end === text.length) break;
+        node = trie.step(node, text.charCodeAt(end));
+      }
+      if (hasCharacter) continue;
+      if (unknown === undefined) throw new NoUnknownToken("a character has no token, and there is no unknown token");
+      consider(start, next, unknown, unknownScore);
+    }
+
+    const spans: { id: number; start: number; end: number }[] = [];
+    for (let end = text.length; end > 0; end = starts[end]!) {
+      const last = spans.at(-1);
+      if (last !== undefined && ids[end] === unknown && last.id === unknown) last.start = starts[end]!;
+      else spans.push({ id: ids[end]!, start: starts[end]!, end });
+    }
+    return spans.reverse();
+  };
+}
