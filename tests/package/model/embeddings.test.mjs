@@ -155,3 +155,11 @@ test("encoders generate nothing, and other models don't rank", () =>
     await model.embed([[5], [6, 7]], { onProgress: (progress) => seen.push(progress) });
     assert.deepEqual(seen, [{ done: 2, total: 2 }]);
   }));
+
+test("pairs of texts have the scores of their tokens", () =>
+  withModel("bert_ranker", async (model) => {
+    const [query, documents] = ["the cat", ["a rope", "the cat sleeps"]];
+    const ids = (text) => [...model.tokenizer.encode(text)];
+    assert.deepEqual(await model.rank(query, documents), await model.rank(ids(query), documents.map(ids)));
+    await assert.rejects(model.rank(query, [[5]]), { code: "INVALID_ARGUMENT", field: "documents[0]" });
+  }));
