@@ -4,8 +4,8 @@ import type { Heap } from "../memory/heap.js";
 import { kvCacheBytes } from "../cache/core.js";
 import { type CacheSettings, BATCH_TOKENS } from "./model_core.js";
 import { cacheOptions } from "./cache_layers.js";
-import { DEFAULT_CHECKPOINTS } from "./session/options.js";
 import type { ModelPlan } from "./model_plan.js";
+import { STATE_COPIES, stateBytes } from "./recurrent_layers.js";
 import type { WeightMapping } from "./weights/weight_mapping.js";
 
 /** Wasm memory that a model needs, in bytes. */
@@ -56,22 +56,14 @@ export function memoryOf(
       0,
     ),
     cache: kvCacheBytes(heap, { layers, maxLength: contextLength, dtype: cacheSettings.dtype }),
-    states: 4 * stateFloats(plan) * (2 + DEFAULT_CHECKPOINTS),
+    states:
+      STATE_COPIES *
+      stateBytes(
+        plan.config,
+        plan.shapes.map(({ recurrence }) => recurrence),
+      ),
     workspace: Math.ceil(4 * perToken * BATCH_TOKENS + 4 * vocabulary_size),
   };
-}
-
-/** Floats of the states of all recurrent layers: the last inputs of the convolution, and the state of the scan. */
-function stateFloats({ config, shapes }: ModelPlan): number {
-  const { recurrence_kernel: kernel, recurrence_inner: inner, recurrence_key_heads: keyHeads } = config;
-  const keySize = config.recurrence_key_size;
-  const sizes = {
-    none: 0,
-    convolution: (kernel - 1) * inner,
-    mamba: (kernel - 1) * inner + inner * keySize,
-    delta: (kernel - 1) * (inner + 2 * keyHeads * keySize) + inner * 4 * Math.ceil(keySize / 4),
-  };
-  return shapes.reduce((sum, { recurrence }) => sum + sizes[recurrence === "mamba2" ? "delta" : recurrence], 0);
 }
 
 /** Throws OUT_OF_MEMORY if a model can't fit. @internal */

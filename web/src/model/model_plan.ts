@@ -6,19 +6,13 @@ import { ropeLayers } from "../config/rope_layers.js";
 import type { RopeConfig } from "../config/types.js";
 import type { ModelFiles } from "../files/model_files.js";
 import type { WasmLayerConfig, WasmModelConfig } from "../memory/wasm_model_functions.js";
-import type {
-  Architecture,
-  ExpertConfig,
-  Factors,
-  LatentSizes,
-  PerLayerSizes,
-  RecurrenceSizes,
-} from "./architectures/architecture.js";
+import type { Architecture, ExpertConfig, Factors, LatentSizes, PerLayerSizes } from "./architectures/architecture.js";
 import { LAYERS } from "./architectures/common.js";
 import { architectureOf } from "./architectures/table.js";
 import { attentionShape, largest } from "./attention_shape.js";
 import { type ConfigKey, ConfigReader } from "./config_reader.js";
 import { MAX_LAYERS, MAX_VOCABULARY, MAX_WIDTH } from "./limits.js";
+import { NO_RECURRENCE, RECURRENT_KINDS, type RecurrentKind } from "./recurrent_layers.js";
 
 /** Changes to the RoPE of a model: of its full-attention layers, or by kind of layer. */
 export type ModelRopeOverrides =
@@ -26,9 +20,6 @@ export type ModelRopeOverrides =
 
 /** Kinds of attention layers, by their names in transformers. */
 export type AttentionKind = "full_attention" | "sliding_attention";
-
-/** Kinds of recurrent layers, by their names in transformers. */
-export type RecurrentKind = "linear_attention" | "conv" | "mamba";
 
 /** A layer of a model. */
 export interface ModelLayer {
@@ -80,21 +71,6 @@ const NO_LATENT: LatentSizes = {
   latent_value: 0,
   latent_query: 0,
 };
-const NO_RECURRENCE: RecurrenceSizes = {
-  recurrence_kernel: 0,
-  recurrence_inner: 0,
-  recurrence_heads: 1,
-  recurrence_key_heads: 1,
-  recurrence_key_size: 0,
-  recurrence_step_rank: 0,
-  recurrence_norm_groups: 1,
-  recurrence_is_tiled: false,
-  recurrence_least_step: 0,
-  recurrence_largest_step: Infinity,
-  recurrence_select_epsilon: 0,
-};
-/** The kind of a layer by what it has instead of attention. */
-const RECURRENT_KINDS = { convolution: "conv", delta: "linear_attention", mamba2: "mamba", mamba: "mamba" } as const;
 const NO_PER_LAYER: PerLayerSizes = {
   per_layer_size: 0,
   per_layer_vocabulary: 0,
