@@ -137,7 +137,10 @@ test("recurrent layers: which they are, of which kind, and the bytes of their st
     assert.deepEqual([ropes.length, layers_without_rope], hasRope ? [1, [0, 1, 3]] : [0, [0, 1, 2, 3]]);
     if (hasRope) assert.deepEqual((await inspected(join(folder, "config.json"))).recurrent, recurrent);
     const { stdout } = await ropewalk(["inspect", folder]);
-    assert.match(stdout, new RegExp(`^Recurrent, ${kind}: layers 0–1, 3\\n  states \\d+\\.\\d KiB for a session`, "m"));
+    assert.match(
+      stdout,
+      new RegExp(`^Recurrent, ${kind}: layers 0–1, 3\\n {2}states \\d+\\.\\d KiB for a session`, "m"),
+    );
     assert.equal(/^Attention without RoPE: layers 2$/m.test(stdout), !hasRope);
     assert.match(stdout, /^KV cache of /m);
   }
@@ -149,7 +152,7 @@ test("a model without attention has no KV cache", async () => {
   const { ropes, recurrent, cache } = await inspected(folder);
   assert.deepEqual([ropes, recurrent.kind, recurrent.layers, cache], [[], "mamba", [0, 1, 2], null]);
   const { stdout } = await ropewalk(["inspect", folder]);
-  assert.match(stdout, /\n\nRecurrent, mamba: layers 0–2\n  states [\d.]+ KiB for a session of any length/);
+  assert.match(stdout, /\n\nRecurrent, mamba: layers 0–2\n {2}states [\d.]+ KiB for a session of any length/);
   assert.ok(!/KV cache|\n\n\n/.test(stdout));
 });
 

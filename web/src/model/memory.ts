@@ -5,7 +5,8 @@ import { kvCacheBytes } from "../cache/core.js";
 import { type CacheSettings, BATCH_TOKENS } from "./model_core.js";
 import { cacheOptions } from "./cache_layers.js";
 import type { ModelPlan } from "./model_plan.js";
-import { STATE_COPIES, stateBytes } from "./recurrent_layers.js";
+import { stateBytes } from "./recurrent_layers.js";
+import { DEFAULT_CHECKPOINTS } from "./session/options.js";
 import type { WeightMapping } from "./weights/weight_mapping.js";
 
 /** Wasm memory that a model needs, in bytes. */
@@ -19,6 +20,9 @@ export interface ModelMemory {
   /** Activations for the largest batch of prompt tokens, and the logits. */
   workspace: number;
 }
+
+/** Copies of the states that a session has: two, and the checkpoints that are kept by default. @internal */
+export const STATE_COPIES = 2 + DEFAULT_CHECKPOINTS;
 
 /** Address space of 32-bit wasm. */
 const ADDRESS_SPACE = 2 ** 32;

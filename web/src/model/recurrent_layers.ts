@@ -1,7 +1,6 @@
 // Recurrent layers: their kinds, and the size of their states.
 import type { WasmLayerConfig } from "../memory/wasm_model_functions.js";
 import type { RecurrenceSizes } from "./architectures/architecture.js";
-import { DEFAULT_CHECKPOINTS } from "./session/options.js";
 
 /** What a layer has instead of attention, as the core calls it. */
 type Recurrence = Exclude<WasmLayerConfig["recurrence"], "none">;
@@ -31,9 +30,6 @@ export const NO_RECURRENCE: RecurrenceSizes = {
   recurrence_largest_step: Infinity,
   recurrence_select_epsilon: 0,
 };
-
-/** Copies of the states that a session has: two, and the checkpoints that are kept by default. @internal */
-export const STATE_COPIES = 2 + DEFAULT_CHECKPOINTS;
 
 /** Bytes of one copy of the states of these layers: the last inputs of the convolution, and the state of the scan, in f32. @internal */
 export function stateBytes(sizes: RecurrenceSizes, layers: readonly WasmLayerConfig["recurrence"][]): number {
