@@ -85,6 +85,10 @@ ${table(["model_type", "GGUF", "tiny models", "safetensors − transformers", "G
 - llama.cpp reads no epsilon of \`qwen2vl\`, gives \`exaone4\` its window and \`command-r\` its norms of queries and keys only
   in models of 64 layers, and has no window for \`llama\` (Mistral), \`phi3\` and \`starcoder2\`. This package follows
   transformers: a \`phi3\` file with a window has it in every layer.
+- GGUF has no key for some options of the hybrid models: \`granitehybrid\` with mamba layers has no RoPE there, and
+  \`lfm2\` no biases. The keys of gated delta networks (\`qwen3next\`, \`qwen35\`) are normalized with the constant 1e-6
+  here and in transformers, and with the model's epsilon in llama.cpp. \`falcon_mamba\` has two epsilons in config.json
+  and one in GGUF. The tiny models have the values at which all agree.
 - \`internlm2\` and \`minicpm\` aren't in transformers. Their weights are those of its Llama and Granite, rearranged.
 
 ## Embeddings

@@ -13,7 +13,6 @@ import type {
   Factors,
   LatentSizes,
   PerLayerSizes,
-  RecurrenceSizes,
 } from "./architectures/architecture.js";
 import { LAYERS } from "./architectures/common.js";
 import { architectureOf } from "./architectures/table.js";
@@ -21,6 +20,7 @@ import { type EmbeddingPlan, embeddingPlan } from "./embed/embedding_plan.js";
 import { attentionShape, largest } from "./attention_shape.js";
 import { type ConfigKey, ConfigReader } from "./config_reader.js";
 import { MAX_LAYERS, MAX_VOCABULARY, MAX_WIDTH } from "./limits.js";
+import { NO_RECURRENCE, RECURRENT_KINDS, type RecurrentKind } from "./recurrent_layers.js";
 
 /** Changes to the RoPE of a model: of its full-attention layers, or by kind of layer. */
 export type ModelRopeOverrides =
@@ -28,9 +28,6 @@ export type ModelRopeOverrides =
 
 /** Kinds of attention layers, by their names in transformers. */
 export type AttentionKind = "full_attention" | "sliding_attention";
-
-/** Kinds of recurrent layers, by their names in transformers. */
-export type RecurrentKind = "linear_attention" | "conv" | "mamba";
 
 /** A layer of a model. */
 export interface ModelLayer {
@@ -84,21 +81,6 @@ const NO_LATENT: LatentSizes = {
   latent_value: 0,
   latent_query: 0,
 };
-const NO_RECURRENCE: RecurrenceSizes = {
-  recurrence_kernel: 0,
-  recurrence_inner: 0,
-  recurrence_heads: 1,
-  recurrence_key_heads: 1,
-  recurrence_key_size: 0,
-  recurrence_step_rank: 0,
-  recurrence_norm_groups: 1,
-  recurrence_is_tiled: false,
-  recurrence_least_step: 0,
-  recurrence_largest_step: Infinity,
-  recurrence_select_epsilon: 0,
-};
-/** The kind of a layer by what it has instead of attention. */
-const RECURRENT_KINDS = { convolution: "conv", delta: "linear_attention", mamba2: "mamba", mamba: "mamba" } as const;
 const NO_PER_LAYER: PerLayerSizes = {
   per_layer_size: 0,
   per_layer_vocabulary: 0,
