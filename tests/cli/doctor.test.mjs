@@ -88,6 +88,13 @@ test("GGUF: the tensor of Llama 3.1's scaling, and a file that has lost it", () 
     assert.match(recipe.blocks[0].text, /^llama-server -m lost\.gguf -c 200000/);
   }));
 
+test("recurrent layers have no RoPE, and a state instead of keys", async () => {
+  const config = fileURLToPath(new URL("../golden/tiny_models/qwen3_5/config.json", import.meta.url));
+  const { stdout } = await ropewalk(["doctor", config]);
+  assert.match(stdout, /^ {2}layers 2\n(.*\n)+? {2}recurrent, so without RoPE: layers 0–1, 3$/m);
+  assert.match(stdout, /^ {2}and at any length 7\.3 KiB for the states of recurrent layers, in f32$/m);
+});
+
 test("folders and addresses: config.json is enough", () =>
   withFolder(async (folder) => {
     await mkdir(join(folder, "model"));

@@ -122,6 +122,50 @@ test("for sliding-window and full-attention layers, a config.json gives the same
     }
   }));
 
+test("recurrent layers: which they are, of which kind, and the bytes of their states", async () => {
+  const rw = await load();
+  for (const [name, kind] of [
+    ["lfm2", "conv"],
+    ["qwen3_5", "linear_attention"],
+    ["granitemoehybrid", "mamba"],
+  ]) {
+    const folder = join(tiny, "..", name);
+    const { memory } = await rw.modelInfo(folder);
+    const { ropes, recurrent, layers_without_rope } = await inspected(folder);
+    assert.deepEqual(recurrent, { kind, layers: [0, 1, 3], bytes: memory.states });
+    const hasRope = name !== "granitemoehybrid";
+    assert.deepEqual([ropes.length, layers_without_rope], hasRope ? [1, [0, 1, 3]] : [0, [0, 1, 2, 3]]);
+    if (hasRope) assert.deepEqual((await inspected(join(folder, "config.json"))).recurrent, recurrent);
+    const { stdout } = await ropewalk(["inspect", folder]);
+    assert.match(
+      stdout,
+      new RegExp(`^Recurrent, ${kind}: layers 0–1, 3\\n {2}states \\d+\\.\\d KiB for a session`, "m"),
+    );
+    assert.equal(/^Attention without RoPE: layers 2$/m.test(stdout), !hasRope);
+    assert.match(stdout, /^KV cache of /m);
+  }
+  assert.equal((await inspected(tiny)).recurrent, null);
+});
+
+test("a model without attention has no KV cache", async () => {
+  const folder = join(tiny, "..", "mamba");
+  const { ropes, recurrent, cache } = await inspected(folder);
+  assert.deepEqual([ropes, recurrent.kind, recurrent.layers, cache], [[], "mamba", [0, 1, 2], null]);
+  const { stdout } = await ropewalk(["inspect", folder]);
+  assert.match(stdout, /\n\nRecurrent, mamba: layers 0–2\n {2}states [\d.]+ KiB for a session of any length/);
+  assert.ok(!/KV cache|\n\n\n/.test(stdout));
+});
+
+test("only kinds of layers with RoPE can be asked for", async () => {
+  const { status, stderr } = await ropewalk([
+    "inspect",
+    join(tiny, "..", "qwen3_5", "model.gguf"),
+    "--layer-type",
+    "linear_attention",
+  ]);
+  assert.deepEqual([status, /must be one of full_attention \(got linear_attention\)/.test(stderr)], [2, true]);
+});
+
 test("the same from a server", async () => {
   const server = createServer(async (request, response) => {
     const body = await readFile(join(tiny, request.url.slice(1))).catch(() => undefined);

@@ -239,6 +239,66 @@ async function useModels(t, browser, name) {
     assert.equal(await isShown("#problem"), false);
   });
 
+  await t.test("rounds the weights of the next model to the chosen format, which is in the address", async () => {
+    assert.match(await textOf("#model-facts"), /parameters in f32 · 36\.4 MiB in memory/);
+    await set("quantize", "q4_k");
+    await page.waitForFunction(() => location.search.includes("models.quantize=q4_k"));
+    assert.match(await textOf("#model-facts"), /parameters in f32 · /); // the open model stays as it is
+    await download("/large/large.gguf");
+    // the embedding is the head too, and rows of 64 aren't whole blocks of 256
+    await has("#model-facts", "parameters in f32, rounded to q6_k, q4_k, q5_0 · ");
+    assert.match(await textOf("#model-facts"), / · 7\.19 MiB in memory/);
+    await download("/tiny/llama_q4_k/model.gguf");
+    await has("#model-facts", "llama");
+    await page.waitForFunction(() => !document.querySelector("#model-facts").textContent.includes("rounded"));
+    await set("quantize", "keep");
+    await page.waitForFunction(() => !location.search.includes("models.quantize"));
+    await download("/large/large.gguf");
+    await has("#model-facts", "parameters in f32 · ");
+  });
+
+  await t.test(
+    "a model with recurrent layers shows the heads of the others, by their number in the model",
+    async () => {
+      await set("maxTokens", 1);
+      await set("scaling", "yarn");
+      for (const folder of ["lfm2", "qwen3_5"]) {
+        await download(`/tiny/${folder}/model.gguf`);
+        await has("#model-facts", folder.replace("_", ""));
+        await page.$eval("#message", (message) => (message.value = "the cat and the dog"));
+        await click("#send");
+        await isIdle();
+        await has("#attention-heads figcaption", "Layer 3 of 4");
+        assert.equal(await textOf("output[data-of=layer]"), `3 (3 of 4 layers are recurrent)`);
+        assert.equal(await page.$eval("[name=layer]", ({ max }) => max), "1");
+        assert.equal(await isShown("#problem"), false);
+      }
+    },
+  );
+
+  await t.test("a model without RoPE keeps its context, and one without attention says so", async () => {
+    await download("/tiny/granitemoehybrid/model.gguf");
+    await has("#model-facts", "granitehybrid");
+    assert.equal(await textOf("#rope"), "none");
+    await page.$eval("#message", (message) => (message.value = "the cat and the dog"));
+    await click("#send");
+    await isIdle();
+    await has("#attention-heads figcaption", "Layer 3 of 4");
+    await download("/tiny/mamba/model.gguf");
+    await has("#model-facts", "mamba");
+    await page.$eval("#message", (message) => (message.value = "the cat and the dog"));
+    await click("#send");
+    await isIdle();
+    await has("#next-chart figcaption", "Most probable: ");
+    await has("#attention-empty", "This model has no attention.");
+    assert.equal(await isShown("#attention-charts"), false);
+    await click("#measure .main");
+    await has("#measure-state", "tokens in ");
+    assert.match(await textOf("#perplexity-chart figcaption"), /: without RoPE [\d.]+\.$/);
+    assert.equal(await isShown("#problem"), false);
+    await set("scaling", "auto");
+  });
+
   // as close to a user's drop as a script gets: the File is real, but scripts can't create folder entries
   const dropBytes = (...files) =>
     page.evaluate((files) => {
@@ -283,8 +343,7 @@ async function useModels(t, browser, name) {
   });
 
   await t.test("charts take the width of a window that becomes wider", { skip: !hasNarrowWindow(name) }, async () => {
-    const width = () => page.$eval("#perplexity-chart svg", (svg) => svg.width.baseVal.value);
-    assert.ok((await width()) <= 360);
+    await page.waitForFunction(() => document.querySelector("#perplexity-chart svg").width.baseVal.value <= 360);
     await page.setViewport({ width: 1000, height: 740 });
     await page.waitForFunction(() => document.querySelector("#perplexity-chart svg").width.baseVal.value > 600);
   });

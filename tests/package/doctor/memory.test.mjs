@@ -183,6 +183,73 @@ for (const { name, config, gguf, bytesPerToken, bytes } of RELEASED) {
   });
 }
 
+// One copy of the states of recurrent layers, in f32 by hand: the inputs that the convolution still needs, and a matrix of each head
+const HYBRIDS = [
+  {
+    name: "Qwen3-Next-80B-A3B",
+    // 12 of 48 layers × 2 heads × 256 × keys and values × 2 bytes
+    bytesPerToken: 24576,
+    // 36 layers × (3 inputs × (4096 values + 2 × 16 × 128 queries and keys) + 32 heads × 128 × 128) × 4 bytes
+    stateBytes: 36 * (3 * (4096 + 2 * 16 * 128) + 32 * 128 * 128) * 4,
+    attending: [3, 7, 11, 15, 19, 23, 27, 31, 35, 39, 43, 47],
+    config: {
+      model_type: "qwen3_next",
+      ...{ hidden_size: 2048, num_hidden_layers: 48, num_attention_heads: 16, num_key_value_heads: 2, head_dim: 256 },
+      ...{ linear_conv_kernel_dim: 4, linear_key_head_dim: 128, linear_num_key_heads: 16, linear_num_value_heads: 32 },
+      ...{ linear_value_head_dim: 128, full_attention_interval: 4, partial_rotary_factor: 0.25, rope_theta: 1e7 },
+      ...{ num_experts: 512, num_experts_per_tok: 10, moe_intermediate_size: 512, max_position_embeddings: 262144 },
+      ...{ shared_expert_intermediate_size: 512 },
+    },
+  },
+  {
+    name: "LFM2-1.2B",
+    // 6 of 16 layers × 8 heads × 64 × keys and values × 2 bytes
+    bytesPerToken: 12288,
+    // 10 layers × 2 inputs × 2048 × 4 bytes
+    stateBytes: 10 * 2 * 2048 * 4,
+    attending: [2, 5, 8, 10, 12, 14],
+    config: {
+      model_type: "lfm2",
+      ...{ hidden_size: 2048, num_hidden_layers: 16, num_attention_heads: 32, num_key_value_heads: 8 },
+      ...{ conv_L_cache: 3, full_attn_idxs: [2, 5, 8, 10, 12, 14], max_position_embeddings: 128000, rope_theta: 1e6 },
+    },
+  },
+];
+
+for (const { name, config, attending, bytesPerToken, stateBytes } of HYBRIDS) {
+  test(`${name}: recurrent layers have no cache, and a state of the same size at any length`, async () => {
+    const { memory, layers, layersWithoutRope, recurrentLayers } = await diagnosed(config, N);
+    assert.deepEqual(layers[0].layers, attending);
+    assert.deepEqual(
+      recurrentLayers,
+      repeated(config.num_hidden_layers, (layer) => layer).filter((layer) => !attending.includes(layer)),
+    );
+    assert.deepEqual(layersWithoutRope, recurrentLayers);
+    assert.deepEqual([memory.bytesPerToken, memory.stateBytes], [bytesPerToken, stateBytes]);
+    await withFolder(async (folder) => {
+      const path = join(folder, "config.json");
+      await writeFile(path, JSON.stringify(config));
+      const { stdout } = await ropewalk(["inspect", path, "--context", "4096", "--json"]);
+      const { cache, recurrent } = JSON.parse(stdout);
+      assert.equal(cache.bytes.f16, 4096 * (BYTES_OF_POSITION + bytesPerToken));
+      assert.deepEqual([recurrent.layers, recurrent.bytes], [recurrentLayers, 10 * stateBytes]); // two, and eight checkpoints
+    });
+  });
+}
+
+test("tiny models with recurrent layers: the state that the engine allocates", async () => {
+  for (const name of ["lfm2", "qwen3_5", "qwen3_next"]) {
+    for (const file of ["config.json", "model.gguf"]) {
+      const source = tinyModel(`${name}/${file}`);
+      const given = file === "config.json" ? JSON.parse(readFileSync(source, "utf8")) : source;
+      const { memory, recurrentLayers } = await diagnosed(given);
+      assert.deepEqual(recurrentLayers, [0, 1, 3], name);
+      const { states } = (await rw.modelInfo(tinyModel(name))).memory;
+      assert.equal(10 * memory.stateBytes, states, `${name} ${file}`);
+    }
+  }
+});
+
 test("Llama 4 beyond its length: layers without RoPE see every token, whatever the chunks of the others are", async () => {
   const { layers, findings } = await diagnosed(RELEASED.at(-1).config, 2 ** 24);
   assert.deepEqual(

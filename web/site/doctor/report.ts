@@ -21,9 +21,7 @@ export function reportParts(diagnosis: Diagnosis): HTMLElement[] {
     ...(recipe?.note ? [withText("p", recipe.note)] : []),
     ...findingPart("Good to know", notes),
     ...(layers.length > 0 ? [withText("h3", "Its RoPE"), layerTable(layers)] : []),
-    ...(diagnosis.layersWithoutRope.length > 0
-      ? [withText("p", `${diagnosis.layersWithoutRope.length} more layers have no RoPE.`)]
-      : []),
+    ...otherLayers(diagnosis).map((text) => withText("p", text)),
     ...(memory
       ? [
           withText("h3", "Memory of its KV cache"),
@@ -35,6 +33,19 @@ export function reportParts(diagnosis: Diagnosis): HTMLElement[] {
     ...systems.flatMap(({ reasons }) => reasons.map((reason) => withText("p", reason))),
   ];
 }
+
+/** What the layers are that the table of RoPEs doesn't have. */
+function otherLayers({ layersWithoutRope, recurrentLayers }: Diagnosis): string[] {
+  const attending = layersWithoutRope.length - recurrentLayers.length;
+  return [
+    ...(attending > 0 ? [`${manyLayers(attending)} no RoPE.`] : []),
+    ...(recurrentLayers.length > 0
+      ? [`${manyLayers(recurrentLayers.length)} no attention, so no RoPE and no keys: recurrent layers keep a state.`]
+      : []),
+  ];
+}
+
+const manyLayers = (number: number): string => `${number} more ${number === 1 ? "layer has" : "layers have"}`;
 
 const IGNORED = "Where the numbers are the same, the ignored keys change nothing with the values that this file has.";
 
@@ -134,7 +145,7 @@ function scaledFrom({ trained, served }: LayerGroup): string | undefined {
 
 /** `length` is the requested one. */
 function memoryParts(
-  { bytesPerToken, lengths }: CacheMemory,
+  { bytesPerToken, stateBytes, lengths }: CacheMemory,
   groups: readonly LayerGroup[],
   length: number | undefined,
 ): HTMLElement[] {
@@ -145,7 +156,13 @@ function memoryParts(
   ]);
   const text = `The cache takes ${bytesText(bytesPerToken)} in f16 for each token, besides the weights.`;
   const most = `Layers that see only a window or a chunk keep at most its tokens: ${windows.map(count).join(" or ")}.`;
-  return [withText("p", text), table(["tokens", "memory"], rows), ...(windows.length > 0 ? [withText("p", most)] : [])];
+  const states = `The states of recurrent layers take ${bytesText(stateBytes)} in f32, at any length.`;
+  return [
+    withText("p", text),
+    table(["tokens", "memory"], rows),
+    ...(windows.length > 0 ? [withText("p", most)] : []),
+    ...(stateBytes > 0 ? [withText("p", states)] : []),
+  ];
 }
 
 function systemTable(systems: readonly SystemReport[]): HTMLElement {

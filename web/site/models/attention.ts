@@ -8,6 +8,8 @@ import type { Conversation } from "./conversation.js";
 
 /** Tokens with larger weights than this are named in the charts. */
 const LEAST_NAMED = 0.02;
+const WITHOUT_ATTENTION =
+  "This model has no attention. Its layers are recurrent: they read each token once, into states of a fixed size.";
 /** Most heads read some of so many last tokens. */
 const NEAR = 8;
 
@@ -30,6 +32,10 @@ interface Shown {
 let present: Shown | undefined;
 /** The texts of the tokens that are named, by token id. */
 let texts = new Map<number, string>();
+/** Indices of the layers with attention: recurrent layers have no weights to show. */
+const attendingLayers = ({ info }: WorkerModel): number[] =>
+  info.layers.flatMap(({ kind }, layer) => (kind === "full_attention" || kind === "sliding_attention" ? [layer] : []));
+
 /** Number of the newest drawing: an older one that ends later isn't shown. */
 let newest = 0;
 
@@ -47,17 +53,20 @@ export function forgetAttention(): void {
 /** Draws the weights, with those before the last change of the scaling. */
 export async function showAttention({ session, model }: Conversation, scaling: string): Promise<void> {
   const number = ++newest;
-  const isEmpty = session.length === 0;
+  const attending = attendingLayers(model);
+  const isEmpty = session.length === 0 || attending.length === 0;
   find("#attention-charts").hidden = isEmpty;
   find("#attention-empty").hidden = !isEmpty;
   if (isEmpty) {
+    find("#attention-empty").textContent = attending.length === 0 ? WITHOUT_ATTENTION : "Send a message first.";
     present = undefined;
     return;
   }
-  control("layer").max = String(model.info.layers.length);
+  const all = model.info.layers.length;
+  control("layer").max = String(attending.length);
   if (!isChosen && present?.tokens !== session.length) await chooseHead({ session, model });
   if (number !== newest) return;
-  const layer = control("layer").valueAsNumber - 1;
+  const layer = attending[control("layer").valueAsNumber - 1]!;
   const [weights, tokens] = await Promise.all([session.attention(layer), session.tokens]);
   if (number !== newest) return;
   control("head").max = String(weights.length);
@@ -82,13 +91,15 @@ export async function showAttention({ session, model }: Conversation, scaling: s
   await readTexts(model, tokens, readings, token);
   if (number !== newest) return;
   const textOf = (at: number): string => texts.get(tokens[at]!) ?? "";
-  show("layer", String(layer + 1));
+  const others = attending.length === all ? "" : ` (${all - attending.length} of ${all} layers are recurrent)`;
+  show("layer", `${layer + 1}${others}`);
+  control("layer").setAttribute("aria-valuetext", String(layer + 1));
   show("head", String(head));
   show("token", `${token}, “${textOf(token)}”`);
   const picture = { readings, head: String(head), token, textOf };
   drawHeads(
     find("#attention-heads"),
-    `Layer ${layer + 1} of ${model.info.layers.length}: each row is a head, each mark a token that it reads with a weight of 2\u00a0% or more, larger for a larger weight. ${averageText(readings)}`,
+    `Layer ${layer + 1} of ${all}: each row is a head, each mark a token that it reads with a weight of 2\u00a0% or more, larger for a larger weight. ${averageText(readings)}`,
     picture,
   );
   drawHead(
@@ -103,7 +114,7 @@ export async function showAttention({ session, model }: Conversation, scaling: s
 
 /** Chooses the head that reads a token before the last ones with the largest weight: heads that find facts do. */
 async function chooseHead({ session, model }: Pick<Conversation, "session" | "model">): Promise<void> {
-  const layers = await Promise.all(model.info.layers.map((_, layer) => session.attention(layer)));
+  const layers = await Promise.all(attendingLayers(model).map((layer) => session.attention(layer)));
   const last = session.length - NEAR;
   let largest = 0;
   for (const [layer, heads] of layers.entries()) {

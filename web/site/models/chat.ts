@@ -192,8 +192,10 @@ export class Chat {
 function factsOf({ info, chatTemplate }: WorkerModel): string {
   const [parameters, trained] = [info.parameters, info.trainedLength].map((number) => number.toLocaleString("en"));
   const formats = Object.keys(info.formats).slice(0, 3).join(", ");
+  const made = Object.keys(info.loadedFormats).filter((format) => !(format in info.formats));
+  const rounded = made.length === 0 ? "" : `, rounded to ${made.join(", ")}`;
   const note = chatTemplate === undefined ? " It has no chat template, so it continues the text that you write." : "";
-  return `${info.architecture} · ${parameters} parameters in ${formats} · ${bytesText(info.memory.weights)} in memory · trained on ${trained} tokens.${note}`;
+  return `${info.architecture} · ${parameters} parameters in ${formats}${rounded} · ${bytesText(info.memory.weights)} in memory · trained on ${trained} tokens.${note}`;
 }
 
 function write(kind: string, text: string): HTMLElement {

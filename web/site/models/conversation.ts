@@ -82,8 +82,8 @@ export class Conversation {
   /** Changes the scaling and the context length, also while an answer is generated. Cached keys are rotated to the new RoPE. */
   async retune(scaling: string, contextLength: number): Promise<void> {
     const { model, session } = this;
-    const overrides = model.rope === null ? {} : overridesFor(model, scaling, contextLength);
-    await session.retune(overrides, { kind: layersToChange(model), contextLength });
+    if (model.rope === null) return; // it has one context length to choose from, and nothing to scale
+    await session.retune(overridesFor(model, scaling, contextLength), { kind: layersToChange(model), contextLength });
   }
 
   /** Reads the last token again, so that the logits are those of the present scaling. */

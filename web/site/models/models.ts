@@ -1,4 +1,5 @@
 // The page: opens models that the reader drops, chooses or downloads, and connects the parts that work with the open one.
+import { QUANTIZE_FORMATS, type QuantizeFormat } from "ropewalk/worker";
 import { readAddress, writeAddress } from "../page/address.js";
 import { modelAddress } from "../page/model_address.js";
 import { find, withText } from "../page/elements.js";
@@ -15,13 +16,14 @@ import { startPerplexity } from "./perplexity.js";
 const EXAMPLE = "The red ball is in the garden. The blue book is in the attic. Where is the red ball?";
 const [settings, byAddress] = [find<HTMLFormElement>("#settings"), find<HTMLFormElement>("#by-address")];
 const wantedContext = new URLSearchParams(location.search).get("models.context");
+const opening = find<HTMLFormElement>("#opening");
 const opener = new Opener();
 const chat = new Chat((error) => report(error.message));
 
 async function open(wanted: Wanted, afterwards?: () => void): Promise<void> {
   find("#problem").hidden = true;
   find("#loading").hidden = false;
-  const result = await opener.open(wanted, (text, share) => {
+  const result = await opener.open(wanted, chosenFormat(), (text, share) => {
     find("#loaded").textContent = text;
     find<HTMLProgressElement>("#progress").value = share;
   });
@@ -59,6 +61,12 @@ function reportFailure(failure: Failure, wanted: Wanted): void {
   const kept = current === undefined ? "" : ` ${current.model.info.name} stays open.`;
   report(`${failure.message}${kept}`, actions);
   void listKept();
+}
+
+/** The format that the reader chose, for a model that is opened now. */
+function chosenFormat(): QuantizeFormat | undefined {
+  const { value } = find<HTMLSelectElement>("[name=quantize]", opening);
+  return QUANTIZE_FORMATS.find((format) => format === value);
 }
 
 /** Shows a message with ways on. */
@@ -120,7 +128,7 @@ drop.addEventListener("drop", ({ dataTransfer }) => {
   );
 });
 
-for (const form of [settings, byAddress]) {
+for (const form of [settings, byAddress, opening]) {
   readAddress("models", form);
   form.addEventListener("input", () => writeAddress("models", form));
 }

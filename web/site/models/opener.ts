@@ -1,5 +1,12 @@
 // Opens models. Each gets a Worker of its own, and the model that is open stays until the next one is ready.
-import { load, type ModelSource, type RopewalkError, type WorkerModel, type WorkerRopewalk } from "ropewalk/worker";
+import {
+  load,
+  type ModelSource,
+  type QuantizeFormat,
+  type RopewalkError,
+  type WorkerModel,
+  type WorkerRopewalk,
+} from "ropewalk/worker";
 import { problemText } from "../page/problem.js";
 import { bytesText } from "../page/units.js";
 
@@ -33,9 +40,10 @@ export class Opener {
     this.#opening?.abort();
   }
 
-  /** Returns the model and its Worker, or why there is none; undefined if another model was asked for meanwhile, or files were refused by the user. */
+  /** Rounds weights in f32, f16 and bf16 to `quantize`. Returns the model and its Worker, or why there is none; undefined if another model was asked for meanwhile, or files were refused by the user. */
   async open(
     { source, address }: Wanted,
+    quantize: QuantizeFormat | undefined,
     onProgress: OnProgress,
   ): Promise<{ rw: WorkerRopewalk; model: WorkerModel } | Failure | undefined> {
     this.stop();
@@ -51,6 +59,7 @@ export class Opener {
       const model = await rw.model(given, {
         signal,
         ...(address === undefined ? {} : { cache: "browser" as const }),
+        ...(quantize === undefined ? {} : { quantize }),
         onProgress: ({ stage, loaded, total }) => {
           if (signal.aborted) return;
           arrived = `${bytesText(loaded)} of ${bytesText(total)}`;

@@ -7,6 +7,9 @@ import { LABELS, layersToChange, overridesFor } from "./scaling.js";
 
 /** Points of a curve, at most. */
 const POINTS = 40;
+/** What is measured of a model that has nothing to scale. */
+const WITHOUT_ROPE = "without RoPE";
+const nameOf = (scaling: string): string => LABELS[scaling] ?? scaling;
 const COLORS = ["var(--trained)", "var(--interpolated)", "var(--blended)", "var(--chosen)", "var(--kept)"];
 
 interface Curve {
@@ -45,12 +48,13 @@ export function startPerplexity(conversation: () => Conversation | undefined): v
 async function measure(
   { model }: Conversation,
   text: string,
-  scalings: string[],
+  chosen: string[],
   signal: AbortSignal,
   say: (progress: string) => void,
 ): Promise<void> {
   const tokens = await model.tokenizer.encode(text);
   if (tokens.length < 8) throw new Error("The text is too short: give at least 8 tokens.");
+  const scalings = model.rope === null ? [WITHOUT_ROPE] : chosen;
   if (scalings.length === 0) throw new Error("Choose a scaling.");
   const start = performance.now();
   const curves: Curve[] = [];
@@ -60,19 +64,20 @@ async function measure(
       window: tokens.length,
       ...(model.rope === null ? {} : { rope: { [kind]: overridesFor(model, scaling, tokens.length) } }),
       signal,
-      onProgress: ({ done, total }) => say(`${LABELS[scaling]}: ${done} of ${total} tokens`),
+      onProgress: ({ done, total }) => say(`${nameOf(scaling)}: ${done} of ${total} tokens`),
     });
     const color =
       COLORS[
         Object.keys(LABELS)
           .filter((name) => name !== "ntk_by_parts")
           .indexOf(scaling)
-      ]!;
+      ] ?? "var(--chosen)";
     curves.push({ scaling, color, perplexity, points: pointsOf(losses) });
     draw(curves, tokens.length, model.info.trainedLength);
   }
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
-  say(`${tokens.length.toLocaleString("en")} tokens under ${scalings.length} scalings in ${seconds} s.`);
+  const under = model.rope === null ? "" : ` under ${scalings.length} scalings`;
+  say(`${tokens.length.toLocaleString("en")} tokens${under} in ${seconds} s.`);
 }
 
 /** exp of the mean loss of equally many tokens each. */
@@ -90,12 +95,12 @@ function draw(curves: Curve[], length: number, trained: number): void {
   figure.hidden = false;
   find(".legend", figure).replaceChildren(
     ...curves.map(({ scaling, color }) => {
-      const item = withText("li", LABELS[scaling]!);
+      const item = withText("li", nameOf(scaling));
       item.style.setProperty("--color", color);
       return item;
     }),
   );
-  const values = curves.map(({ scaling, perplexity }) => `${LABELS[scaling]} ${shown(perplexity, 4)}`).join(", ");
+  const values = curves.map(({ scaling, perplexity }) => `${nameOf(scaling)} ${shown(perplexity, 4)}`).join(", ");
   const where = length > trained ? ` The dashed line is the trained length, ${trained.toLocaleString("en")}.` : "";
   drawChart(figure, "Perplexity by position", `Perplexity of the whole text: ${values}.${where}`, {
     height: 300,

@@ -104,6 +104,7 @@ async function modelSource(argument: string, { overrides, layerType, model }: So
     await load({ threads: 1 })
   ).modelInfo(argument, { ...model, ...(overrides !== undefined && { rope: overrides }) });
   const kinds = [...new Set(info.layers.map(({ kind }) => kind))];
+  const withRope = kinds.filter((kind) => info.layers.some((layer) => layer.kind === kind && layer.rope !== null));
   const ropes = kinds.flatMap((kind): LayerRope[] => {
     const layers = indicesOf(info.layers, (layer) => layer.kind === kind && layer.rope !== null);
     const first = info.layers[layers[0] ?? -1];
@@ -111,7 +112,7 @@ async function modelSource(argument: string, { overrides, layerType, model }: So
     return first === undefined ? [] : [{ kind: shown, rope: first.rope!, layers, window: first.window }];
   });
   if (layerType !== undefined && kinds.length > 1 && !ropes.some(({ kind }) => kind === layerType)) {
-    fail("INVALID_ARGUMENT", "layer_type", `must be one of ${kinds.join(", ")} (got ${layerType})`);
+    fail("INVALID_ARGUMENT", "layer_type", `must be one of ${withRope.join(", ")} (got ${layerType})`);
   }
   const chosen = layerType === undefined || kinds.length === 1 ? ropes : ropes.filter(({ kind }) => kind === layerType);
   return {

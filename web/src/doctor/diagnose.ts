@@ -6,7 +6,7 @@ import { checkOptions, optionNames } from "../base/options.js";
 import type { ModelSource, OpenOptions } from "../files/model_files.js";
 import type { FilePlatform } from "../files/platform.js";
 import type { Ropewalk } from "../load/runtime.js";
-import type { ConfigRopes } from "../model/config_ropes.js";
+import { type ConfigRopes, recurrentLayers } from "../model/config_ropes.js";
 import { type Diagnosis, type Finding, type Recipe, SEVERITIES } from "./diagnosis.js";
 import { extensionFor } from "./extend.js";
 import { type Facts, factsOf } from "./facts.js";
@@ -14,7 +14,7 @@ import { type Case, writtenScaling } from "./findings.js";
 import { KEY_CHECKS } from "./findings_keys.js";
 import { USE_CHECKS } from "./findings_use.js";
 import { faultOf, type KnownConfig } from "./known_config.js";
-import { layerGroups } from "./layers.js";
+import { layerGroups, layersOf } from "./layers.js";
 import { mainGroup, servedLength } from "./lengths.js";
 import { cacheMemory } from "./memory.js";
 import { type Opened, openSource } from "./open.js";
@@ -114,6 +114,7 @@ function describeAll(
   const systems = systemReports(rw, groups, main, length);
   const { scaling, path } = writtenScaling(facts, main.kind);
   const extension = extensionFor(groups, main, length);
+  const recurrent = [...recurrentLayers(facts.source, layersOf(ropes)).layers];
   const hasLayersWithoutRope = ropes.layersWithoutRope.length > 0;
   const examined: Case = { rw, facts, main, hasLayersWithoutRope, systems, length, extension, scaling, path };
   const findings = [...USE_CHECKS, ...KEY_CHECKS].flatMap((check) => check(examined) ?? []);
@@ -132,6 +133,7 @@ function describeAll(
     findings: sorted([...faults, ...findings]),
     layers: groups,
     layersWithoutRope: [...ropes.layersWithoutRope],
+    recurrentLayers: recurrent,
     memory,
     systems,
     recipe: extension === undefined ? null : recipeOf(rw, { ...order, extension }),
@@ -162,6 +164,7 @@ function headOf({ name, kind }: Opened, { family }: Facts, requested: number | u
     findings: [],
     layers: [],
     layersWithoutRope: [],
+    recurrentLayers: [],
     memory: null,
     systems: [],
     recipe: null,

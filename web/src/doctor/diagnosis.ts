@@ -66,6 +66,8 @@ export interface LayerGroup {
 export interface CacheMemory {
   /** Bytes for each further token, as long as no window or chunk is full. */
   bytesPerToken: number;
+  /** Bytes of the states of recurrent layers in f32, at any length and for each sequence; 0 if there are none. */
+  stateBytes: number;
   /** Bytes by length, ascending; the diagnosed length is one of them. */
   lengths: { length: number; bytes: number }[];
 }
@@ -139,8 +141,10 @@ export interface Diagnosis {
   /** Worst first. */
   findings: Finding[];
   layers: LayerGroup[];
-  /** Indices of the layers without RoPE. */
+  /** Indices of the layers without RoPE, which include the recurrent ones. */
   layersWithoutRope: number[];
+  /** Indices of the layers known to be recurrent: they have no keys, and remember the text by a state of a fixed size. */
+  recurrentLayers: number[];
   memory: CacheMemory | null;
   systems: SystemReport[];
   recipe: Recipe | null;

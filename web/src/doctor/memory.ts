@@ -1,5 +1,6 @@
-// Memory of a KV cache in f16, by length: the numbers that each layer keeps for a token, two bytes each.
-import { type ConfigRopes, layerCaches } from "../model/config_ropes.js";
+// Memory of a KV cache in f16, by length: the numbers that each layer keeps for a token, two bytes each. Recurrent layers keep
+// a state instead.
+import { type ConfigRopes, layerCaches, recurrentLayers } from "../model/config_ropes.js";
 import type { CacheMemory } from "./diagnosis.js";
 import { type Facts, numberOf, valueOf } from "./facts.js";
 import { layersOf, windowsOf } from "./layers.js";
@@ -17,7 +18,8 @@ export function cacheMemory(facts: Facts, ropes: ConfigRopes, length: number): C
   const bytesAt = (length: number): number =>
     layers.reduce((sum, { window, bytes }) => sum + bytes * (window > 0 ? Math.min(window, length) : length), 0);
   const lengths = [...new Set([...LENGTHS, length])].sort((a, b) => a - b);
-  return { bytesPerToken, lengths: lengths.map((length) => ({ length, bytes: bytesAt(length) })) };
+  const { stateBytes } = recurrentLayers(facts.source, layers.length);
+  return { bytesPerToken, stateBytes, lengths: lengths.map((length) => ({ length, bytes: bytesAt(length) })) };
 }
 
 /** The elements that each layer keeps for a token: those of supported architectures as the engine allocates them. NaN if the file doesn't say. */

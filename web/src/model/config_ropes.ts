@@ -10,6 +10,7 @@ import type { Architecture, LayerShape } from "./architectures/architecture.js";
 import { architectureOf } from "./architectures/table.js";
 import { attentionShape } from "./attention_shape.js";
 import { ConfigReader } from "./config_reader.js";
+import { NO_RECURRENCE, RECURRENT_KINDS, type RecurrentKind, stateBytes } from "./recurrent_layers.js";
 
 /** A RoPE and the layers that use it. */
 export interface LayerRope {
@@ -129,6 +130,33 @@ export function layerCaches(source: Dict, count: number): LayerCache[] | undefin
       hasValues: latent === undefined,
     }));
   });
+}
+
+/** The recurrent layers of a model. @internal */
+export interface RecurrentLayers {
+  /** The name of their kind in transformers; null for a model without recurrent layers. */
+  readonly kind: RecurrentKind | null;
+  /** Their indices in ascending order. */
+  readonly layers: readonly number[];
+  /** Bytes of one copy of their states, in f32. */
+  readonly stateBytes: number;
+}
+
+/** Recurrent layers among the first `count` of a supported architecture; none for another one. @internal */
+export function recurrentLayers(source: Dict, count: number): RecurrentLayers {
+  const found = ifSupported(source, (reader, architecture): RecurrentLayers => {
+    const { own } = attentionShape(reader, architecture, count);
+    const recurrences = own.map(({ recurrence = "none" }) => recurrence);
+    const layers = indicesOf(recurrences, (recurrence) => recurrence !== "none");
+    const first = recurrences[layers[0] ?? -1] ?? "none";
+    const sizes = { ...NO_RECURRENCE, ...architecture.recurrence?.(reader) };
+    return {
+      kind: first === "none" ? null : RECURRENT_KINDS[first],
+      layers,
+      stateBytes: stateBytes(sizes, recurrences),
+    };
+  });
+  return found ?? { kind: null, layers: [], stateBytes: 0 };
 }
 
 /** Neither recurrent nor a reader of an earlier layer's keys. */

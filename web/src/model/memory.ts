@@ -4,21 +4,25 @@ import type { Heap } from "../memory/heap.js";
 import { kvCacheBytes } from "../cache/core.js";
 import { type CacheSettings, BATCH_TOKENS } from "./model_core.js";
 import { cacheOptions } from "./cache_layers.js";
-import { DEFAULT_CHECKPOINTS } from "./session/options.js";
 import type { ModelPlan } from "./model_plan.js";
+import { stateBytes } from "./recurrent_layers.js";
+import { DEFAULT_CHECKPOINTS } from "./session/options.js";
 import type { WeightMapping } from "./weights/weight_mapping.js";
 
 /** Wasm memory that a model needs, in bytes. */
 export interface ModelMemory {
   /** Weights in the format of the file or as they are quantized, norms and biases as f32. */
   weights: number;
-  /** KV cache of one session with a full context. It's allocated as tokens are added. */
+  /** KV cache of one session with a full context. It's allocated as tokens are added. Encoders have none. */
   cache: number;
   /** States of the recurrent layers of one session: two of them, and as many checkpoints as are kept by default. */
   states: number;
-  /** Activations for the largest batch of prompt tokens, and the logits. */
+  /** Activations for the largest batch of prompt tokens, and the logits; of an encoder, for its longest text. */
   workspace: number;
 }
+
+/** Copies of the states that a session has: two, and the checkpoints that are kept by default. @internal */
+export const STATE_COPIES = 2 + DEFAULT_CHECKPOINTS;
 
 /** Address space of 32-bit wasm. */
 const ADDRESS_SPACE = 2 ** 32;
@@ -46,32 +50,26 @@ export function memoryOf(
     6 * hidden_size +
     3 * heads * head_dim +
     2 * kv_heads * head_dim +
-    3.5 * inner +
     recurrent +
     latent +
     (per_layer_size > 0 ? perLayer : 0);
+  // an encoder reads a text at once, but has the feed-forward vectors of a batch only
+  const { is_causal } = plan.config;
+  const tokens = is_causal ? BATCH_TOKENS : contextLength;
   return {
     weights: mappings.reduce(
       (sum, mapping) => sum + (mapping.isVector ? 4 * mapping.columns : mapping.loaded.bytes),
       0,
     ),
-    cache: kvCacheBytes(heap, { layers, maxLength: contextLength, dtype: cacheSettings.dtype }),
-    states: 4 * stateFloats(plan) * (2 + DEFAULT_CHECKPOINTS),
-    workspace: Math.ceil(4 * perToken * BATCH_TOKENS + 4 * vocabulary_size),
+    cache: is_causal ? kvCacheBytes(heap, { layers, maxLength: contextLength, dtype: cacheSettings.dtype }) : 0,
+    states:
+      STATE_COPIES *
+      stateBytes(
+        plan.config,
+        plan.shapes.map(({ recurrence }) => recurrence),
+      ),
+    workspace: Math.ceil(4 * (perToken * tokens + 3.5 * inner * BATCH_TOKENS) + (is_causal ? 4 * vocabulary_size : 0)),
   };
-}
-
-/** Floats of the states of all recurrent layers: the last inputs of the convolution, and the state of the scan. */
-function stateFloats({ config, shapes }: ModelPlan): number {
-  const { recurrence_kernel: kernel, recurrence_inner: inner, recurrence_key_heads: keyHeads } = config;
-  const keySize = config.recurrence_key_size;
-  const sizes = {
-    none: 0,
-    convolution: (kernel - 1) * inner,
-    mamba: (kernel - 1) * inner + inner * keySize,
-    delta: (kernel - 1) * (inner + 2 * keyHeads * keySize) + inner * 4 * Math.ceil(keySize / 4),
-  };
-  return shapes.reduce((sum, { recurrence }) => sum + sizes[recurrence === "mamba2" ? "delta" : recurrence], 0);
 }
 
 /** Throws OUT_OF_MEMORY if a model can't fit. @internal */

@@ -8,17 +8,19 @@ import type { ModelFiles } from "../files/model_files.js";
 import type { WasmLayerConfig, WasmModelConfig } from "../memory/wasm_model_functions.js";
 import type {
   Architecture,
+  DenseLayer,
   ExpertConfig,
   Factors,
   LatentSizes,
   PerLayerSizes,
-  RecurrenceSizes,
 } from "./architectures/architecture.js";
 import { LAYERS } from "./architectures/common.js";
 import { architectureOf } from "./architectures/table.js";
+import { type EmbeddingPlan, embeddingPlan } from "./embed/embedding_plan.js";
 import { attentionShape, largest } from "./attention_shape.js";
 import { type ConfigKey, ConfigReader } from "./config_reader.js";
 import { MAX_LAYERS, MAX_VOCABULARY, MAX_WIDTH } from "./limits.js";
+import { NO_RECURRENCE, RECURRENT_KINDS, type RecurrentKind } from "./recurrent_layers.js";
 
 /** Changes to the RoPE of a model: of its full-attention layers, or by kind of layer. */
 export type ModelRopeOverrides =
@@ -26,9 +28,6 @@ export type ModelRopeOverrides =
 
 /** Kinds of attention layers, by their names in transformers. */
 export type AttentionKind = "full_attention" | "sliding_attention";
-
-/** Kinds of recurrent layers, by their names in transformers. */
-export type RecurrentKind = "linear_attention" | "conv" | "mamba";
 
 /** A layer of a model. */
 export interface ModelLayer {
@@ -56,11 +55,13 @@ export interface ModelPlan {
   readonly shapes: readonly WasmLayerConfig[];
   /** Context length the model was trained for, or extended to by its config. */
   readonly trainedLength: number;
+  /** How the model embeds texts. */
+  readonly embedding: EmbeddingPlan;
 }
 
 const NORMS = ["rms", "layer"];
 const QUERY_KEY_NORMS = ["none", "head", "each_head", "all_heads", "rotated"];
-const ACTIVATIONS = ["silu", "gelu", "gelu_tanh", "relu2", "xielu", "clamped_silu"];
+const ACTIVATIONS = ["silu", "gelu", "gelu_tanh", "relu2", "xielu", "clamped_silu", "relu", "tanh"];
 const EXPERT_WEIGHTS = ["softmax", "sigmoid"];
 const NO_FACTORS: Factors = {
   attention_scale: NaN,
@@ -80,21 +81,6 @@ const NO_LATENT: LatentSizes = {
   latent_value: 0,
   latent_query: 0,
 };
-const NO_RECURRENCE: RecurrenceSizes = {
-  recurrence_kernel: 0,
-  recurrence_inner: 0,
-  recurrence_heads: 1,
-  recurrence_key_heads: 1,
-  recurrence_key_size: 0,
-  recurrence_step_rank: 0,
-  recurrence_norm_groups: 1,
-  recurrence_is_tiled: false,
-  recurrence_least_step: 0,
-  recurrence_largest_step: Infinity,
-  recurrence_select_epsilon: 0,
-};
-/** The kind of a layer by what it has instead of attention. */
-const RECURRENT_KINDS = { convolution: "conv", delta: "linear_attention", mamba2: "mamba", mamba: "mamba" } as const;
 const NO_PER_LAYER: PerLayerSizes = {
   per_layer_size: 0,
   per_layer_vocabulary: 0,
@@ -137,7 +123,12 @@ export function planOf(
   const { heads, kv_heads, head_dim, latent, own } = attentionShape(reader, architecture, layers);
   const source = reader.isGguf ? { metadata: files.metadata, tensors: ropeTensors } : reader.source;
   const isWithoutRope = reader.isGguf && !reader.boolean(["", "rope.scaling.finetuned"], true);
-  const hasRope = architecture.hasNoAttention === true || isWithoutRope ? [] : ropeLayers(source);
+  const hasRope = architecture.hasNoAttention || architecture.hasNoRope || isWithoutRope ? [] : ropeLayers(source);
+  const encoder = architecture.encoder?.(reader);
+  const embedding = embeddingPlan(reader, files, architecture);
+  const dense = (index: number): DenseLayer | undefined => embedding.dense[index];
+  const activationOf = (layer: DenseLayer | undefined): number =>
+    layer?.activation === undefined ? -1 : ACTIVATIONS.indexOf(layer.activation);
   const ropes = ropesByKind(source, overrides);
   const attentionKind = (layer: number): AttentionKind =>
     window(layer) > 0 && architecture.hasTwoRopes ? "sliding_attention" : "full_attention";
@@ -182,6 +173,16 @@ export function planOf(
     ...architecture.recurrence?.(reader),
     gates_attention: architecture.gatesAttention ?? false,
     ...temperature,
+    is_causal: encoder === undefined,
+    normalizes_residual: encoder?.normalizesResidual ?? false,
+    positions: encoder?.positions?.count ?? 0,
+    token_types: encoder?.tokenTypes ?? 0,
+    dense_1_size: dense(0)?.size ?? 0,
+    dense_1_activation: activationOf(dense(0)),
+    dense_2_size: dense(1)?.size ?? 0,
+    dense_2_activation: activationOf(dense(1)),
+    dense_3_size: dense(2)?.size ?? 0,
+    dense_3_activation: activationOf(dense(2)),
   };
   const recurrenceOf = (layer: number): WasmLayerConfig["recurrence"] => own[layer]!.recurrence ?? "none";
   const kindOf = (layer: number): ModelLayer["kind"] => {
@@ -199,6 +200,7 @@ export function planOf(
     architecture,
     config,
     experts,
+    embedding,
     layers: modelLayers,
     predictionLayers,
     shapes: own.map((shape, layer) => ({
@@ -218,10 +220,12 @@ export function planOf(
       has_feed_forward: true,
       ...shape,
     })),
-    trainedLength: reader.integer(
-      [["max_position_embeddings", "n_positions"], "context_length"],
-      modelLayers.find(({ rope }) => rope !== null)?.rope?.max_position_embeddings ?? 2048,
-    ),
+    trainedLength:
+      encoder?.positions?.count ??
+      reader.integer(
+        [["max_position_embeddings", "n_positions"], "context_length"],
+        modelLayers.find(({ rope }) => rope !== null)?.rope?.max_position_embeddings ?? 2048,
+      ),
   };
 }
 

@@ -52,8 +52,13 @@ function lengthsText({ trained, served }: LayerGroup): string {
   return `made for ${count(served)} tokens${from}`;
 }
 
-function withoutRopeText({ layersWithoutRope }: Diagnosis): string {
-  return layersWithoutRope.length === 0 ? "" : `\n  without RoPE: layers ${ranges(layersWithoutRope)}`;
+function withoutRopeText({ layersWithoutRope, recurrentLayers }: Diagnosis): string {
+  const attending = layersWithoutRope.filter((layer) => !recurrentLayers.includes(layer));
+  const lines = [
+    attending.length > 0 && `\n  attention without RoPE: layers ${ranges(attending)}`,
+    recurrentLayers.length > 0 && `\n  recurrent, so without RoPE: layers ${ranges(recurrentLayers)}`,
+  ];
+  return lines.filter((line) => typeof line === "string").join("");
 }
 
 function memoryText(terminal: Terminal, { memory, length, isRequested }: Diagnosis): string {
@@ -61,7 +66,11 @@ function memoryText(terminal: Terminal, { memory, length, isRequested }: Diagnos
     `  ${count(row.length)} tokens${isRequested && row.length === length ? " ←" : ""}`,
     formatBytes(row.bytes),
   ]);
-  return terminal.table(rows ?? [], { align: "lr" });
+  const states =
+    memory === null || memory.stateBytes === 0
+      ? ""
+      : `\n  and at any length ${formatBytes(memory.stateBytes)} for the states of recurrent layers, in f32`;
+  return terminal.table(rows ?? [], { align: "lr" }) + states;
 }
 
 function systemsText(terminal: Terminal, systems: readonly SystemReport[]): string {

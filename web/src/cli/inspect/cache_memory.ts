@@ -1,11 +1,13 @@
-// Memory of a KV cache, by element type.
+// Memory of a session: of its KV cache, by element type, and of the states of recurrent layers.
 import type { Dict } from "../../base/dict.js";
 import { textConfigOf } from "../../config/huggingface.js";
 import type { RopeConfig } from "../../config/types.js";
 import { CACHE_DTYPES, type CacheDType } from "../../memory/elements.js";
 import type { Ropewalk } from "../../load/runtime.js";
 import { widenedRope } from "../../model/cache_layers.js";
-import { type LayerCache, layerCaches } from "../../model/config_ropes.js";
+import { type LayerCache, layerCaches, type RecurrentLayers, recurrentLayers } from "../../model/config_ropes.js";
+import { STATE_COPIES } from "../../model/memory.js";
+import { RECURRENT_KINDS } from "../../model/recurrent_layers.js";
 import type { Source } from "../source.js";
 
 /** Memory of a KV cache. */
@@ -17,11 +19,31 @@ export interface CacheBytes {
 }
 
 /**
- * Memory of a cache of `length` tokens for each element type; undefined for a config.json that doesn't show its heads.
+ * Memory of a cache of `length` tokens for each element type; undefined for a config.json that doesn't show its heads,
+ * and for a model without attention.
  */
 export async function cacheBytes(rw: Ropewalk, source: Source, length: number): Promise<CacheBytes | undefined> {
+  if (source.info !== undefined && recurrenceOf(source).layers.length === source.info.layers.length) return undefined;
   const sizes = source.info === undefined ? ofConfig(rw, source, length) : await ofModel(rw, source, length);
   return sizes === undefined ? undefined : { length, bytes: Object.fromEntries(sizes) };
+}
+
+/** The recurrent layers of a model, and the bytes of their states in a session of any length. */
+export function recurrenceOf({ info, config, ropes, layersWithoutRope }: Source): Omit<
+  RecurrentLayers,
+  "stateBytes"
+> & {
+  sessionBytes: number;
+} {
+  if (info === undefined) {
+    const count = ropes.reduce((sum, { layers }) => sum + layers.length, layersWithoutRope.length);
+    const { stateBytes, ...found } = recurrentLayers(config ?? {}, count);
+    return { ...found, sessionBytes: STATE_COPIES * stateBytes };
+  }
+  const recurrent = Object.values<string>(RECURRENT_KINDS);
+  const layers = info.layers.flatMap(({ kind }, layer) => (recurrent.includes(kind) ? [layer] : []));
+  const kind = (info.layers[layers[0] ?? -1]?.kind ?? null) as RecurrentLayers["kind"];
+  return { kind, layers, sessionBytes: info.memory.states };
 }
 
 type Sizes = readonly (readonly [CacheDType, number])[];

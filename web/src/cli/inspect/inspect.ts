@@ -4,7 +4,7 @@ import { fail } from "../../base/errors.js";
 import type { Description } from "../../rope/description.js";
 import { load } from "../../index.node.js";
 import type { ModelInfo } from "../../model/model.js";
-import { cacheBytes, type CacheBytes } from "./cache_memory.js";
+import { cacheBytes, type CacheBytes, recurrenceOf } from "./cache_memory.js";
 import { formatBytes } from "../format.js";
 import { parseInteger } from "../options.js";
 import { ranges } from "../ranges.js";
@@ -65,16 +65,29 @@ async function inspect(terminal: Terminal, argument: string, flags: Flags): Prom
     ...layerRope,
     description: rw.describe(layerRope.rope, context),
   }));
-  const caches = await cacheBytes(rw, source, context ?? trainedLength(source));
+  const generates = source.info?.generates ?? true;
+  const caches = generates ? await cacheBytes(rw, source, context ?? trainedLength(source)) : undefined;
   if (terminal.json) {
     terminal.result(jsonResult(source, ropes, caches));
     return;
   }
-  if (source.info !== undefined) terminal.print(`${modelText(terminal, source.info, quantize !== undefined)}\n`);
-  terminal.print(ropes.map((rope) => ropeText(terminal, rope)).join("\n\n"));
-  if (source.layersWithoutRope.length > 0)
-    terminal.print(`\n${terminal.style("bold", "Without RoPE")}: layers ${ranges(source.layersWithoutRope)}`);
-  if (caches !== undefined) terminal.print(`\n${cacheText(terminal, caches)}`);
+  const parts = [
+    source.info && modelText(terminal, source.info, quantize !== undefined),
+    ...ropes.map((rope) => ropeText(terminal, rope, generates)),
+    ...layersText(terminal, source),
+    caches && cacheText(terminal, caches),
+  ];
+  terminal.print(parts.filter((part) => part !== undefined).join("\n\n"));
+}
+
+/** The layers without RoPE: those with attention, and recurrent ones. */
+function layersText(terminal: Terminal, source: Source): string[] {
+  const { kind, layers, sessionBytes } = recurrenceOf(source);
+  const attending = source.layersWithoutRope.filter((layer) => !layers.includes(layer));
+  const without = `${terminal.style("bold", "Attention without RoPE")}: layers ${ranges(attending)}`;
+  const recurrent = `${terminal.style("bold", `Recurrent, ${kind}`)}: layers ${ranges(layers)}`;
+  const states = `  states ${formatBytes(sessionBytes)} for a session of any length, with its checkpoints`;
+  return [...(attending.length > 0 ? [without] : []), ...(layers.length > 0 ? [`${recurrent}\n${states}`] : [])];
 }
 
 /** Trained context length of a model, as far as the source shows it. */
@@ -95,16 +108,25 @@ function modelText(terminal: Terminal, info: ModelInfo, quantize: boolean): stri
   return [
     `${terminal.style("bold", info.name)}: ${info.architecture}, ${count(info.parameters)} parameters, trained context length ${count(info.trainedLength)}`,
     `  ${info.layers.length} layers${experts > 0 ? ` (${experts} with experts)` : ""}, hidden size ${info.hiddenSize}, vocabulary ${count(info.vocabularySize)}`,
+    ...(info.generates ? [] : [embeddingText(info)]),
     `  weights ${formatBytes(memory.weights)} in memory (${matrices}file: ${textOf(info.formats)}), workspace ${formatBytes(memory.workspace)}`,
   ].join("\n");
 }
 
-function ropeText(terminal: Terminal, { kind, layers, window, description }: Described): string {
+function embeddingText({ embedding, ranks }: ModelInfo): string {
+  const { pooling, normalize, dimensions, prompts } = embedding;
+  if (ranks) return "  an encoder that scores pairs of texts; no KV cache";
+  const names = Object.keys(prompts);
+  const prompt = names.length === 0 ? "" : `, prompts ${names.join(", ")}`;
+  return `  an encoder: embeddings of ${dimensions}, pooling ${pooling}${normalize ? ", normalized" : ""}${prompt}; no KV cache`;
+}
+
+function ropeText(terminal: Terminal, { kind, layers, window, description }: Described, generates: boolean): string {
   const [first = "", ...rest] = String(description).split("\n");
   const headingParts = [
     kind,
     layers.length > 0 ? `layers ${ranges(layers)}` : undefined,
-    window ? `window of ${window} tokens` : undefined,
+    window ? (generates ? `window of ${window} tokens` : `tokens up to ${window - 1} away`) : undefined,
   ];
   const heading = headingParts.filter((part) => part !== undefined).join(", ");
   const lines = rest.map((line) => (/^ +warning:/.test(line) ? terminal.style("yellow", line) : line));
@@ -129,11 +151,9 @@ const JSON_KEYS = [
   ...(["over_extrapolated", "first_negative_distance", "warnings"] as const),
 ];
 
-function jsonResult(
-  { name, info, layersWithoutRope }: Source,
-  ropes: readonly Described[],
-  cache: CacheBytes | undefined,
-): object {
+function jsonResult(source: Source, ropes: readonly Described[], cache: CacheBytes | undefined): object {
+  const { name, info, layersWithoutRope } = source;
+  const { kind, layers, sessionBytes } = recurrenceOf(source);
   const { layers: _, ...model } = info ?? {};
   return {
     source: name,
@@ -147,6 +167,7 @@ function jsonResult(
       };
     }),
     layers_without_rope: layersWithoutRope,
+    recurrent: layers.length === 0 ? null : { kind, layers, bytes: sessionBytes },
     cache: cache ?? null,
   };
 }

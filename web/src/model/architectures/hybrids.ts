@@ -103,7 +103,7 @@ export const HYBRID_ROWS: readonly Architecture[] = [
     queryKeyNorm: () => "head",
     feedForwardSize: lfm2FeedForward,
     recurrence: convolutionSizes,
-    layer: layersOf("conv", "convolution", () => () => true),
+    layer: layersOf("conv", "convolution", lfm2Convolves),
     names: LFM2_NAMES,
     ggufNames: LFM2_GGUF,
     ggufFinalNorm: "token_embd_norm",
@@ -115,7 +115,7 @@ export const HYBRID_ROWS: readonly Architecture[] = [
     norms: () => [...PRE_NORMS, ...QK_NORMS],
     queryKeyNorm: () => "head",
     recurrence: convolutionSizes,
-    layer: layersOf("conv", "convolution", () => () => true),
+    layer: layersOf("conv", "convolution", lfm2Convolves),
     experts: lfm2Experts,
     names: {
       ...LFM2_NAMES,
@@ -217,6 +217,12 @@ function layersOf(
             reader.isGguf ? kinds[layer] === 0 : names.split(" ").includes(String(kinds[layer]));
     return (layer) => (isRecurrent(layer) ? { recurrence } : {});
   };
+}
+
+/** Older configs of LFM2 list the layers with attention. By default all are. */
+function lfm2Convolves(reader: ConfigReader): (layer: number) => boolean {
+  const attending = reader.list(["full_attn_idxs", ""]);
+  return (layer) => attending !== undefined && !attending.includes(layer);
 }
 
 function qwenLayers(reader: ConfigReader): (layer: number) => LayerShape {

@@ -1,0 +1,47 @@
+// Recurrent layers: their kinds, and the size of their states.
+import type { WasmLayerConfig } from "../memory/wasm_model_functions.js";
+import type { RecurrenceSizes } from "./architectures/architecture.js";
+
+/** What a layer has instead of attention, as the core calls it. */
+type Recurrence = Exclude<WasmLayerConfig["recurrence"], "none">;
+
+/** Kinds of recurrent layers, by their names in transformers. */
+export type RecurrentKind = "linear_attention" | "conv" | "mamba";
+
+/** The kind of a layer by what it has instead of attention. @internal */
+export const RECURRENT_KINDS: Readonly<Record<Recurrence, RecurrentKind>> = {
+  convolution: "conv",
+  delta: "linear_attention",
+  mamba2: "mamba",
+  mamba: "mamba",
+};
+
+/** The sizes of a model without recurrent layers. @internal */
+export const NO_RECURRENCE: RecurrenceSizes = {
+  recurrence_kernel: 0,
+  recurrence_inner: 0,
+  recurrence_heads: 1,
+  recurrence_key_heads: 1,
+  recurrence_key_size: 0,
+  recurrence_step_rank: 0,
+  recurrence_norm_groups: 1,
+  recurrence_is_tiled: false,
+  recurrence_least_step: 0,
+  recurrence_largest_step: Infinity,
+  recurrence_select_epsilon: 0,
+};
+
+/** Bytes of one copy of the states of these layers: the last inputs of the convolution, and the state of the scan, in f32. @internal */
+export function stateBytes(sizes: RecurrenceSizes, layers: readonly WasmLayerConfig["recurrence"][]): number {
+  const { recurrence_kernel: kernel, recurrence_inner: inner, recurrence_key_heads: keyHeads } = sizes;
+  const keySize = sizes.recurrence_key_size;
+  const heads = (kernel - 1) * (inner + 2 * keyHeads * keySize) + inner * 4 * Math.ceil(keySize / 4);
+  const floats = {
+    none: 0,
+    convolution: (kernel - 1) * inner,
+    mamba: (kernel - 1) * inner + inner * keySize,
+    mamba2: heads,
+    delta: heads,
+  };
+  return 4 * layers.reduce((sum, recurrence) => sum + floats[recurrence], 0);
+}
