@@ -14,7 +14,6 @@ Status Forward::run(const Weights& weights, const TextMemory& memory, const int*
   count_ = 0;
   if (const Status status = check(weights, memory, count); status != Status::ok) return status;
   const int tokens_before = memory.cache.sequence(memory.sequence).tokens();
-  if (memory.states != nullptr) memory.states->begin();
   const Status status = run(weights, {&memory.cache, memory.sequence, memory.states, nullptr}, tokens, count);
   if (status != Status::ok) {
     memory.cache.truncate(memory.sequence, tokens_before);
@@ -40,6 +39,7 @@ Status Forward::run(const Weights& weights, const Context& context, const int* t
   count_ = count;
   status_ = Status::ok;
 
+  if (context.states != nullptr) context.states->begin();
   embed(context, tokens);
   const bool has_per_layer = config_->per_layer.size > 0;
   if (has_per_layer) per_layer_.begin(projector(), weights, tokens, residual_.data());

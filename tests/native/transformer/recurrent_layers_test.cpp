@@ -57,6 +57,20 @@ TEST(RecurrentLayers, KeepTheirStatesIfARunFails) {
   EXPECT_EQ(run(sound, memory, {tokens.begin() + 4, tokens.end()}, {16}), expected) << "continues as if nothing had happened";
 }
 
+// A refused call writes nothing, so the state before the last call is still known.
+TEST(RecurrentLayers, KeepTheStateBeforeTheLastCallIfACallIsRefused) {
+  const TestModel model(pure_mamba(false));
+  const LoadedWeights weights(model);
+  ModelMemory memory(model);
+  const std::vector<int> tokens = prompt(model, 9), bad = {1, model.config().vocabulary_size, -1};
+  run(weights, memory, tokens, {4, 5});
+  Forward forward;
+  EXPECT_EQ(forward.run(weights, memory.text(), bad.data(), 2), Status::token_out_of_range);
+  EXPECT_EQ(forward.run(weights, memory.text(), bad.data() + 2, 1), Status::token_out_of_range);
+  EXPECT_EQ(forward.run(weights, memory.text(), tokens.data(), 0), Status::token_count_out_of_range);
+  EXPECT_EQ(memory.states.rewind(8), 4);
+}
+
 // From the last known state, a text gives the bits that it gave before.
 TEST(RecurrentLayers, ReadARewoundTextAgain) {
   for (const Description& description : every_recurrent_model()) {
