@@ -3,7 +3,8 @@
 
 #include "bindings/embind.h"
 #include "transformer/loss.h"
-#include "transformer/sampler.h"
+#include "transformer/text_vectors.h"
+#include "vectors/sampler.h"
 
 using namespace emscripten;
 using namespace ropewalk;
@@ -15,6 +16,7 @@ struct Model {
   Weights weights;
   Forward forward;
   Losses losses;
+  TextVectors vectors;
 };
 
 struct ModelFields {
@@ -35,7 +37,14 @@ struct ModelFields {
   int latent_size, latent_rotated, latent_plain, latent_value, latent_query;
   int per_layer_size, per_layer_vocabulary, streams, active_stream, laurel_size;
   double gate_slope, gate_limit, temperature_scale, temperature_floor_scale, temperature_offset, latent_norm_epsilon;
+  bool is_causal, normalizes_residual;
+  int positions, token_types;
+  int dense_1_size, dense_1_activation, dense_2_size, dense_2_activation, dense_3_size, dense_3_activation;
 };
+
+DenseConfig dense_of(int size, int activation) {
+  return activation < 0 ? DenseConfig{size, false, {}} : DenseConfig{size, true, static_cast<Activation>(activation)};
+}
 
 ModelConfig config_of(const ModelFields& f) {
   ModelConfig config;
@@ -75,6 +84,13 @@ ModelConfig config_of(const ModelFields& f) {
   config.temperature = {f.temperature_scale, f.temperature_floor_scale, f.temperature_offset};
   config.latent = {f.latent_size, f.latent_rotated, f.latent_plain, f.latent_value, f.latent_query};
   config.latent_norm = {config.norm.kind, static_cast<float>(f.latent_norm_epsilon)};
+  config.is_causal = f.is_causal;
+  config.normalizes_residual = f.normalizes_residual;
+  config.positions = f.positions;
+  config.token_types = f.token_types;
+  config.dense[0] = dense_of(f.dense_1_size, f.dense_1_activation);
+  config.dense[1] = dense_of(f.dense_2_size, f.dense_2_activation);
+  config.dense[2] = dense_of(f.dense_3_size, f.dense_3_activation);
   config.per_layer = {f.per_layer_size, f.per_layer_vocabulary, f.streams, f.active_stream, f.laurel_size};
   config.recurrence = {f.recurrence_kernel,
                        f.recurrence_inner,
@@ -95,7 +111,10 @@ Model& model_at(Address model) { return *at<Model>(model); }
 
 Address create(bool scalar) {
   Model* model = new (std::nothrow) Model;
-  if (model != nullptr && scalar) model->forward.use_kernels(kScalarMatmulKernels);
+  if (model != nullptr && scalar) {
+    model->forward.use_kernels(kScalarMatmulKernels);
+    model->vectors.use_kernels(kScalarMatmulKernels);
+  }
   return reinterpret_cast<Address>(model);
 }
 void destroy(Address model) { delete at<Model>(model); }
@@ -195,6 +214,40 @@ int losses(Address model, int first, Address targets, int count, Address out) {
   return static_cast<int>(m.losses.measure(m.forward, m.weights, first, given, at<double>(out)));
 }
 
+WholeTexts& texts_at(Address texts) { return *at<WholeTexts>(texts); }
+
+Address texts_create(bool scalar) {
+  WholeTexts* texts = new (std::nothrow) WholeTexts;
+  if (texts != nullptr && scalar) texts->use_kernels(kScalarAttentionKernels, kScalarRotateKernels);
+  return reinterpret_cast<Address>(texts);
+}
+void texts_destroy(Address texts) { delete at<WholeTexts>(texts); }
+
+// layers and ropes: as those of a cache (kv_cache.cpp).
+int texts_configure(Address texts, Address layers, int layer_count, Address ropes, int rope_count) {
+  Buffer<RopeConfig> configs;
+  if (!configs.resize(rope_count)) return static_cast<int>(Status::out_of_memory);
+  for (int i = 0; i < rope_count; ++i) configs[i] = at<Rope>(at<Address>(ropes)[i])->config();
+  return static_cast<int>(texts_at(texts).configure({at<KvLayer>(layers), static_cast<std::size_t>(layer_count)},
+                                                    {configs.data(), static_cast<std::size_t>(rope_count)}));
+}
+
+// lengths: [count] i32. types: [sum of lengths] i32, or 0 if all are 0.
+int texts_begin(Address texts, Address lengths, int count, Address types) {
+  return static_cast<int>(texts_at(texts).begin({at<int>(lengths), static_cast<std::size_t>(count)}, at<int>(types)));
+}
+
+int read_texts(Address model, Address texts, Address tokens) {
+  Model& m = model_at(model);
+  return static_cast<int>(m.forward.run(m.weights, texts_at(texts), at<int>(tokens)));
+}
+
+int write_vectors(Address model, Address texts, int pooling, bool uses_dense, Address out) {
+  Model& m = model_at(model);
+  return static_cast<int>(
+      m.vectors.write(m.weights, texts_at(texts), m.forward, static_cast<Pooling>(pooling), uses_dense, at<float>(out)));
+}
+
 Address sampler_create() { return reinterpret_cast<Address>(new (std::nothrow) Sampler); }
 void sampler_destroy(Address sampler) { delete at<Sampler>(sampler); }
 
@@ -279,7 +332,17 @@ EMSCRIPTEN_BINDINGS(ropewalk_transformer) {
       .field("temperature_scale", &ModelFields::temperature_scale)
       .field("temperature_floor_scale", &ModelFields::temperature_floor_scale)
       .field("temperature_offset", &ModelFields::temperature_offset)
-      .field("latent_norm_epsilon", &ModelFields::latent_norm_epsilon);
+      .field("latent_norm_epsilon", &ModelFields::latent_norm_epsilon)
+      .field("is_causal", &ModelFields::is_causal)
+      .field("normalizes_residual", &ModelFields::normalizes_residual)
+      .field("positions", &ModelFields::positions)
+      .field("token_types", &ModelFields::token_types)
+      .field("dense_1_size", &ModelFields::dense_1_size)
+      .field("dense_1_activation", &ModelFields::dense_1_activation)
+      .field("dense_2_size", &ModelFields::dense_2_size)
+      .field("dense_2_activation", &ModelFields::dense_2_activation)
+      .field("dense_3_size", &ModelFields::dense_3_size)
+      .field("dense_3_activation", &ModelFields::dense_3_activation);
   function("model_create", &create);
   function("model_destroy", &destroy);
   function("model_configure", &configure);
@@ -293,6 +356,12 @@ EMSCRIPTEN_BINDINGS(ropewalk_transformer) {
   function("model_logits", &logits);
   function("model_attention", &attention);
   function("model_losses", &losses);
+  function("texts_create", &texts_create);
+  function("texts_destroy", &texts_destroy);
+  function("texts_configure", &texts_configure);
+  function("texts_begin", &texts_begin);
+  function("model_read_texts", &read_texts);
+  function("model_write_vectors", &write_vectors);
   function("sampler_create", &sampler_create);
   function("sampler_destroy", &sampler_destroy);
   function("sampler_configure", &sampler_configure);

@@ -26,7 +26,7 @@ set_source_files_properties(
   src/attention/linear_attention.cpp
   src/quantize/k_blocks.cpp
   src/rope/cos_sin_rows.cpp
-  src/transformer/sampler.cpp
+  src/vectors/sampler.cpp
   PROPERTIES COMPILE_OPTIONS "-O2;-fno-vectorize;-fno-slp-vectorize;-fno-unroll-loops")
 if(ROPEWALK_RELAXED)
   target_compile_options(ropewalk PRIVATE -mrelaxed-simd)

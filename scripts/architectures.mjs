@@ -3,7 +3,14 @@
 
 import { readFile } from "node:fs/promises";
 import { load } from "ropewalk";
-import { differencesOf, filesOf, modelTypeOf, tinyModelNames } from "../tests/package/helpers/tiny_models.mjs";
+import {
+  differencesOf,
+  embeddingDifferencesOf,
+  filesOf,
+  modelTypeOf,
+  tinyEncoderNames,
+  tinyModelNames,
+} from "../tests/package/helpers/tiny_models.mjs";
 import { wrapped } from "./markdown.mjs";
 import { runMain } from "./run.mjs";
 
@@ -21,12 +28,12 @@ function shown(difference) {
 const largest = (numbers) => numbers.filter((number) => number !== undefined).sort((a, b) => b - a)[0];
 
 /** The differences of every tiny model: { name, modelType, safetensors, gguf }. */
-async function measured() {
+async function measured(names, measure) {
   const rw = await load({ build: "simd", threads: 1 });
   const all = [];
-  for (const name of tinyModelNames()) {
+  for (const name of names) {
     const model = { name, modelType: modelTypeOf(name) };
-    for (const file of filesOf(name)) model[file === "" ? "safetensors" : "gguf"] = await differencesOf(rw, name, file);
+    for (const file of filesOf(name)) model[file === "" ? "safetensors" : "gguf"] = await measure(rw, name, file);
     all.push(model);
   }
   return all;
@@ -35,9 +42,10 @@ async function measured() {
 export async function architecturesPage() {
   const { ARCHITECTURES } = await import("../build/package/model/architectures/table.js");
   const { missingFor } = await import("../build/package/model/architectures/unsupported.js");
-  const models = await measured();
-  const rows = ARCHITECTURES.map(({ huggingFace, gguf }) => {
-    const own = models.filter(({ modelType }) => huggingFace.includes(modelType));
+  const models = await measured(tinyModelNames(), differencesOf);
+  const encoders = await measured(tinyEncoderNames(), embeddingDifferencesOf);
+  const rowOf = (all, { huggingFace, gguf }) => {
+    const own = all.filter(({ modelType }) => huggingFace.includes(modelType));
     return [
       code(huggingFace),
       code(gguf),
@@ -46,7 +54,10 @@ export async function architecturesPage() {
       shown(largest(own.map((model) => model.gguf?.transformers))),
       shown(largest(own.map((model) => model.gguf?.llamaCpp))),
     ];
-  });
+  };
+  const has = (all, { huggingFace }) => all.some(({ modelType }) => huggingFace.includes(modelType));
+  const rows = ARCHITECTURES.filter((one) => has(models, one) || !has(encoders, one)).map((one) => rowOf(models, one));
+  const encoderRows = ARCHITECTURES.filter((one) => has(encoders, one)).map((one) => rowOf(encoders, one));
   const formats = models
     .filter(({ modelType }) => modelType === undefined)
     .map(({ name, gguf }) => [name.replace("llama_", ""), shown(gguf.transformers), shown(gguf.llamaCpp)]);
@@ -79,6 +90,16 @@ ${table(["model_type", "GGUF", "tiny models", "safetensors − transformers", "G
   here and in transformers, and with the model's epsilon in llama.cpp. \`falcon_mamba\` has two epsilons in config.json
   and one in GGUF. The tiny models have the values at which all agree.
 - \`internlm2\` and \`minicpm\` aren't in transformers. Their weights are those of its Llama and Granite, rearranged.
+
+## Embeddings
+
+The largest differences of the numbers of embeddings, which go up to about 3, or of the scores of cross-encoders, at texts of
+1 to 80 tokens.
+
+${table(["model_type", "GGUF", "tiny models", "safetensors − transformers", "GGUF − transformers", "GGUF − llama.cpp"], encoderRows)}
+
+- \`gemma3_text\` is EmbeddingGemma, compared with sentence-transformers, and \`qwen3\` is Qwen3-Embedding.
+- llama.cpp computes GELU from a table of 16-bit floats.
 
 ## Weight formats
 

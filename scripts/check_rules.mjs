@@ -22,7 +22,8 @@ const coreFolders = {
   matmul: ["base"],
   quantize: ["base", "matmul"],
   recurrence: ["base"],
-  transformer: ["base", "rope", "attention", "cache", "matmul", "recurrence"],
+  vectors: ["base"],
+  transformer: ["base", "rope", "attention", "cache", "matmul", "recurrence", "vectors"],
 };
 
 /** The folders of web/src/, likewise. The entries are next to them and may import from all. */

@@ -6,55 +6,83 @@
 #include "base/float_math.h"
 #include "base/profile.h"
 #include "base/thread_pool.h"
-#include "transformer/row_work.h"
+#include "vectors/row_work.h"
 
 namespace ropewalk {
 
 Status Forward::run(const Weights& weights, const TextMemory& memory, const int* tokens, int count) {
   count_ = 0;
-  if (const Status status = check(weights, memory, tokens, count); status != Status::ok) return status;
+  if (const Status status = check(weights, memory, count); status != Status::ok) return status;
+  const int tokens_before = memory.cache.sequence(memory.sequence).tokens();
+  if (memory.states != nullptr) memory.states->begin();
+  const Status status = run(weights, {&memory.cache, memory.sequence, memory.states, nullptr}, tokens, count);
+  if (status != Status::ok) {
+    memory.cache.truncate(memory.sequence, tokens_before);
+  } else if (memory.states != nullptr) {
+    memory.states->commit(count);
+  }
+  return status;
+}
+
+Status Forward::run(const Weights& weights, WholeTexts& texts, const int* tokens) {
+  count_ = 0;
+  if (const Status status = check(weights, texts); status != Status::ok) return status;
+  return run(weights, {nullptr, 0, nullptr, &texts}, tokens, texts.tokens());
+}
+
+Status Forward::run(const Weights& weights, const Context& context, const int* tokens, int count) {
+  for (int t = 0; t < count; ++t) {
+    if (tokens[t] < 0 || tokens[t] >= weights.config().vocabulary_size) return Status::token_out_of_range;
+  }
   weights_ = &weights;
   config_ = &weights.config();
   if (!allocate(*config_, count)) return Status::out_of_memory;
   count_ = count;
   status_ = Status::ok;
 
-  const int tokens_before = memory.cache.sequence(memory.sequence).tokens();
-  if (memory.states != nullptr) memory.states->begin();
-  embed(tokens);
+  embed(context, tokens);
   const bool has_per_layer = config_->per_layer.size > 0;
   if (has_per_layer) per_layer_.begin(projector(), weights, tokens, residual_.data());
-  for (int layer = 0; layer < config_->layers && status_ == Status::ok; ++layer) run_layer(memory, layer);
+  for (int layer = 0; layer < config_->layers && status_ == Status::ok; ++layer) run_layer(context, layer);
   if (has_per_layer) per_layer_.merge(projector(), weights, residual_.data());
-  normalized(residual_.data(), weights[ModelVector::final_norm], weights[ModelVector::final_norm_bias], normed_);
+  hidden_ = normalized(residual_.data(), weights[ModelVector::final_norm], weights[ModelVector::final_norm_bias], normed_);
   keep_failure(thread_pool().status());
-
-  if (status_ != Status::ok) {
-    memory.cache.truncate(memory.sequence, tokens_before);
-    count_ = 0;
-  } else if (memory.states != nullptr) {
-    memory.states->commit(count);
-  }
+  if (status_ != Status::ok) count_ = 0;
   return status_;
 }
 
-void Forward::embed(const int* tokens) {
+void Forward::embed(const Context& context, const int* tokens) {
   const StageTimer timer(Stage::embedding);
-  each_in_parallel(count_, kRowWork * config_->hidden_size, [&](int t) {
-    float* x = residual_.data() + elements(t, config_->hidden_size);
+  const ModelConfig& c = *config_;
+  const float* norm = (*weights_)[ModelVector::embedding_norm];
+  each_in_parallel(count_, kRowWork * c.hidden_size, [&](int t) {
+    float* x = residual_.data() + elements(t, c.hidden_size);
     read_row(weights_->embedding(), tokens[t], x);
-    for (int i = 0; i < config_->hidden_size; ++i) x[i] *= config_->embedding_scale;
+    for (int i = 0; i < c.hidden_size; ++i) x[i] *= c.embedding_scale;
+    if (context.texts == nullptr) return;
+    if (c.positions > 0) add_row((*weights_)[ModelMatrix::positions], context.texts->position(t), t);
+    if (c.token_types > 0) add_row((*weights_)[ModelMatrix::token_types], context.texts->type(t), t);
+    if (norm != nullptr) normalize(c.norm, x, c.hidden_size, norm, (*weights_)[ModelVector::embedding_norm_bias], x);
   });
 }
 
-void Forward::run_layer(const TextMemory& memory, int layer) {
+void Forward::add_row(const WeightMatrix& embedding, int row, int token) {
+  float *x = residual_.data() + elements(token, embedding.columns), *added = normed_.data() + elements(token, embedding.columns);
+  read_row(embedding, row, added);
+  for (int i = 0; i < embedding.columns; ++i) x[i] += added[i];
+}
+
+void Forward::run_layer(const Context& context, int layer) {
   const LayerWeights& w = weights_->layer(layer);
   float* x = residual_.data();
 
   per_layer_.predict(projector(), *weights_, layer, x);
   const float* input = normalized(x, w[LayerVector::attention_norm], w[LayerVector::attention_norm_bias], normed_);
-  mix_tokens(memory, layer, input);
-  if (!config_->is_parallel) add_to_residual(attention_out_, w[LayerVector::attention_post_norm]);
+  mix_tokens(context, layer, input);
+  const auto add_attention = [&] {
+    add_to_residual(attention_out_, w[LayerVector::attention_post_norm], w[LayerVector::attention_post_norm_bias]);
+  };
+  if (!config_->is_parallel) add_attention();
   per_layer_.add_laurel(projector(), *weights_, layer, input, x);
 
   if (!weights_->layer_config(layer).has_feed_forward) return;
@@ -62,16 +90,26 @@ void Forward::run_layer(const TextMemory& memory, int layer) {
   const bool shares_input = config_->is_parallel && w[LayerVector::feed_forward_norm] == nullptr;
   if (!shares_input) input = normalized(x, w[LayerVector::feed_forward_norm], w[LayerVector::feed_forward_norm_bias], normed_);
   feed_forward(layer, input);
-  if (config_->is_parallel) add_to_residual(attention_out_, w[LayerVector::attention_post_norm]);
-  add_to_residual(feed_forward_out_, w[LayerVector::feed_forward_post_norm]);
+  if (config_->is_parallel) add_attention();
+  add_to_residual(feed_forward_out_, w[LayerVector::feed_forward_post_norm], w[LayerVector::feed_forward_post_norm_bias]);
   per_layer_.end_layer(projector(), *weights_, layer, x);
 }
 
-void Forward::mix_tokens(const TextMemory& memory, int layer, const float* input) {
+void Forward::mix_tokens(const Context& context, int layer, const float* input) {
   const Recurrence kind = weights_->layer_config(layer).recurrence;
-  if (kind == Recurrence::none) return attend(memory.cache, memory.sequence, layer, input);
-  RecurrentState& states = *memory.states;
-  recurrent_.run(projector(), *config_, kind, weights_->layer(layer), input, states.from(layer), states.to(layer), attention_out_.data());
+  if (kind == Recurrence::none) return attend(context, layer, input);
+  const auto run = [&](int first, int count, const float* from, float* to) {
+    const std::ptrdiff_t at = elements(first, config_->hidden_size);
+    recurrent_.run(projector(), *config_, kind, weights_->layer(layer), input + at, count, from, to, attention_out_.data() + at);
+  };
+  if (context.texts == nullptr) return run(0, count_, context.states->from(layer), context.states->to(layer));
+  const std::size_t size = weights_->state_size(layer);
+  if (!text_states_.resize(2 * static_cast<std::uint64_t>(size))) return keep_failure(Status::out_of_memory);
+  std::fill_n(text_states_.data(), size, 0.0f);
+  for (int text = 0; text < context.texts->texts(); ++text) {
+    const int first = context.texts->start(text);
+    run(first, context.texts->start(text + 1) - first, text_states_.data(), text_states_.data() + size);
+  }
 }
 
 void Forward::project_heads(int layer, const float* input) {
@@ -95,7 +133,7 @@ void Forward::project_heads(int layer, const float* input) {
   if (c.normalizes_values) normalize_rows(values_.data(), count_ * l.kv_heads, l.head_dim, ones_.data());
 }
 
-void Forward::attend(KvCache& cache, int sequence, int layer, const float* input) {
+void Forward::attend(const Context& context, int layer, const float* input) {
   const ModelConfig& c = *config_;
   const LayerConfig& l = weights_->layer_config(layer);
   const LayerWeights& w = weights_->layer(layer);
@@ -117,11 +155,11 @@ void Forward::attend(KvCache& cache, int sequence, int layer, const float* input
   };
   NewTokens tokens;
   tokens.queries = heads_of(queries_.data(), queries_.data(), c.heads);
-  tokens.keys = heads_of(keys_.data(), nullptr, l.kv_heads);
+  tokens.keys = heads_of(keys_.data(), keys_.data(), l.kv_heads);
   tokens.values = heads_of(values_.data(), nullptr, l.kv_heads);
   {
     const StageTimer timer(Stage::rotate_and_append);
-    keep_failure(has_keys ? cache.append(l.cache_layer, sequence, tokens) : cache.rotate_queries(l.cache_layer, sequence, tokens.queries));
+    keep_failure(append(context, layer, tokens));
   }
   if (status_ != Status::ok) return;
   if (is_norm_of_rotated) normalize_heads(queries_.data(), c.heads, l.head_dim, query_norm);
@@ -129,10 +167,12 @@ void Forward::attend(KvCache& cache, int sequence, int layer, const float* input
   const int query_size = c.heads * l.head_dim;
   std::copy_n(queries_.data() + elements(count_ - 1, query_size), query_size, last_queries_.data() + elements(layer, c.heads * c.head_dim));
   AttentionOptions options = attention_options(*weights_, layer);
-  if (l.has_temperature) options.temperatures = temperatures_of(cache.sequence(sequence), count_);
+  if (l.has_temperature) options.temperatures = temperatures_of(context, count_);
+  tokens.queries.target = attended_.data();
   {
     const StageTimer timer(Stage::attention);
-    keep_failure(cache.attend(l.cache_layer, sequence, heads_of(queries_.data(), attended_.data(), c.heads), options));
+    keep_failure(context.texts != nullptr ? context.texts->attend(l.cache_layer, tokens.queries, options)
+                                          : context.cache->attend(l.cache_layer, context.sequence, tokens.queries, options));
   }
   const float* heads = attended_.data();
   if (c.latent.latent > 0) heads = latent_.values(projector(), c, w, heads);
@@ -146,11 +186,23 @@ void Forward::attend(KvCache& cache, int sequence, int layer, const float* input
   project(Stage::attention_output, inner_, {of(w[LayerMatrix::output], w[LayerVector::output_bias], attention_out_)});
 }
 
+Status Forward::append(const Context& context, int layer, const NewTokens& tokens) {
+  const LayerConfig& l = weights_->layer_config(layer);
+  const bool has_keys = l.keys_of == kOwnKeys;
+  if (context.texts != nullptr) {
+    if (!has_keys) return context.texts->rotate_queries(l.cache_layer, tokens.queries);
+    return context.texts->append(l.cache_layer, tokens, weights_->is_read_later(layer));
+  }
+  if (!has_keys) return context.cache->rotate_queries(l.cache_layer, context.sequence, tokens.queries);
+  return context.cache->append(l.cache_layer, context.sequence, tokens);
+}
+
 AttentionOptions Forward::attention_options(const Weights& weights, int layer) {
   const LayerConfig& l = weights.layer_config(layer);
   AttentionOptions options;
   options.scale = weights.config().attention_scale;
   options.soft_cap = weights.config().attention_soft_cap;
+  options.causal = weights.config().is_causal;
   options.window = l.window;
   options.chunk = l.chunk;
   options.sinks = weights.layer(layer)[LayerVector::sinks];
@@ -158,9 +210,13 @@ AttentionOptions Forward::attention_options(const Weights& weights, int layer) {
 }
 
 // Factors of the queries of the newest `count` tokens.
-const float* Forward::temperatures_of(const KvSequence& cached, int count) {
-  for (int t = 0; t < count; ++t)
-    temperatures_[t] = static_cast<float>(query_temperature(config_->temperature, cached.position(0, cached.tokens() - count + t)));
+const float* Forward::temperatures_of(const Context& context, int count) {
+  const auto position_of = [&](int t) -> double {
+    if (context.texts != nullptr) return context.texts->position(t);
+    const KvSequence& cached = context.cache->sequence(context.sequence);
+    return cached.position(0, cached.tokens() - count + t);
+  };
+  for (int t = 0; t < count; ++t) temperatures_[t] = static_cast<float>(query_temperature(config_->temperature, position_of(t)));
   return temperatures_.data();
 }
 
@@ -171,7 +227,7 @@ Status Forward::attention_weights(const Weights& weights, KvCache& cache, int se
   const LayerConfig& l = weights.layer_config(layer);
   if (l.recurrence != Recurrence::none) return Status::layer_out_of_range;
   AttentionOptions options = attention_options(weights, layer);
-  if (l.has_temperature) options.temperatures = temperatures_of(cache.sequence(sequence), 1);
+  if (l.has_temperature) options.temperatures = temperatures_of({&cache, sequence, nullptr, nullptr}, 1);
   const float* query = last_queries_.data() + elements(layer, c.heads * c.head_dim);
   return cache.weights(l.cache_layer, sequence, query, c.heads, options, out);
 }
@@ -180,11 +236,15 @@ void Forward::feed_forward(int layer, const float* input) {
   const LayerWeights& w = weights_->layer(layer);
   const LayerConfig& l = weights_->layer_config(layer);
   if (l.has_experts) return use_experts(layer, input);
-  set(inputs_, input, config_->hidden_size);
-  run_block(w.feed_forward(), l, count_, feed_forward_out_);
+  const int size = config_->hidden_size;
+  for (int first = 0; first < count_; first += kForwardTokens) {  // the inner rows of a long text would need much memory
+    const int rows = std::min(kForwardTokens, count_ - first);
+    inputs_.set(input + elements(first, size), size, rows, size);
+    run_block(w.feed_forward(), l, rows, feed_forward_out_.data() + elements(first, size));
+  }
 }
 
-void Forward::run_block(const FeedForwardWeights& w, const LayerConfig& layer, int rows, Buffer<float>& out) {
+void Forward::run_block(const FeedForwardWeights& w, const LayerConfig& layer, int rows, float* out) {
   const int size = w.up.rows;
   if (config_->is_gated) {
     project(Stage::gate_and_up, inputs_, {of(w.up, w.up_bias, up_), of(w.gate, w.gate_bias, gate_)});
@@ -194,7 +254,7 @@ void Forward::run_block(const FeedForwardWeights& w, const LayerConfig& layer, i
   activate_inner(w, layer, rows, size);
   normalize_rows(up_.data(), rows, size, w.sub_norm);
   inner_.set(up_.data(), size, rows, size);
-  project(Stage::down, inner_, {of(w.down, w.down_bias, out)});
+  project(Stage::down, inner_, {{&w.down, w.down_bias, out, w.down.rows}});
 }
 
 void Forward::activate_inner(const FeedForwardWeights& w, const LayerConfig& layer, int rows, int size) {
@@ -233,7 +293,7 @@ void Forward::use_experts(int layer, const float* input) {
     const int rows = router_.gather(expert, routed, c.hidden_size, expert_in_.data());
     if (rows == 0) continue;
     inputs_.set(expert_in_.data(), c.hidden_size, rows, c.hidden_size);
-    run_block(w.expert(expert), weights_->layer_config(layer), rows, expert_in_);
+    run_block(w.expert(expert), weights_->layer_config(layer), rows, expert_in_.data());
     router_.scatter(expert, expert_in_.data(), c.hidden_size, feed_forward_out_.data());
   }
   normalize_rows(feed_forward_out_.data(), count_, c.hidden_size, w[LayerVector::expert_post_norm]);
@@ -245,7 +305,7 @@ void Forward::use_shared_expert(int layer, const float* input) {
   const int size = config_->hidden_size;
   const float* gate = w[LayerVector::shared_expert_gate];
   set(inputs_, input, size);
-  run_block(w.expert(config_->experts), weights_->layer_config(layer), count_, expert_in_);
+  run_block(w.expert(config_->experts), weights_->layer_config(layer), count_, expert_in_.data());
   normalize_rows(expert_in_.data(), count_, size, w[LayerVector::shared_expert_post_norm]);
   each_in_parallel(count_, kRowWork * size, [&](int t) {
     const float* row = expert_in_.data() + elements(t, size);
@@ -261,7 +321,7 @@ Status Forward::logits(const Weights& weights, int first, int count, float* out)
   if (first < 0 || count < 1 || first > count_ - count) return Status::token_count_out_of_range;
   const ModelConfig& c = weights.config();
   status_ = Status::ok;
-  inputs_.set(normed_.data() + elements(first, c.hidden_size), c.hidden_size, count, c.hidden_size);
+  inputs_.set(hidden_ + elements(first, c.hidden_size), c.hidden_size, count, c.hidden_size);
   project(Stage::head, inputs_, {{&weights.head(), weights[ModelVector::head_bias], out, c.vocabulary_size}});
   const std::ptrdiff_t size = elements(count, c.vocabulary_size);
   if (c.logit_scale != 1) {
@@ -272,8 +332,6 @@ Status Forward::logits(const Weights& weights, int first, int count, float* out)
   }
   return status_;
 }
-
-Product Forward::of(const WeightMatrix& w, const float* bias, Buffer<float>& out) { return {&w, bias, out.data(), w.rows}; }
 
 void Forward::project(Stage stage, Activations& x, std::initializer_list<Product> products) { projector()(stage, x, products); }
 
@@ -303,70 +361,17 @@ void Forward::normalize_rows(float* rows, int count, int size, const float* weig
   });
 }
 
-void Forward::add_to_residual(Buffer<float>& rows, const float* post_norm) {
+void Forward::add_to_residual(Buffer<float>& rows, const float* post_norm, const float* bias) {
   const StageTimer timer(Stage::residual);
   const int size = config_->hidden_size;
+  const bool is_of_sum = config_->normalizes_residual;
   each_in_parallel(count_, kRowWork * size, [&](int t) {
     float* row = rows.data() + elements(t, size);
     float* x = residual_.data() + elements(t, size);
-    if (post_norm != nullptr) normalize(config_->norm, row, size, post_norm, nullptr, row);
+    if (post_norm != nullptr && !is_of_sum) normalize(config_->norm, row, size, post_norm, bias, row);
     for (int i = 0; i < size; ++i) x[i] += config_->residual_scale * row[i];
+    if (post_norm != nullptr && is_of_sum) normalize(config_->norm, x, size, post_norm, bias, x);
   });
-}
-
-Status Forward::check(const Weights& weights, const TextMemory& memory, const int* tokens, int count) const {
-  if (!weights.is_finished()) return Status::weight_missing;
-  const ModelConfig& c = weights.config();
-  const KvCache& cache = memory.cache;
-  const KvGeometry& geometry = cache.geometry();
-  if (geometry.layers() != weights.cache_layers()) return Status::cache_geometry;
-  for (int i = 0; i < c.layers; ++i) {
-    const LayerConfig& l = weights.layer_config(i);
-    const bool is_recurrent = l.recurrence != Recurrence::none;
-    if (is_recurrent &&
-        (memory.states == nullptr || memory.states->layers() != c.layers || memory.states->size(i) != weights.state_size(i)))
-      return Status::cache_geometry;
-    if (is_recurrent) continue;
-    const KvGeometry::Layer& shape = geometry.layer(l.cache_layer);
-    if (shape.heads != l.kv_heads || shape.head_dim != l.head_dim || shape.has_values() != (c.latent.latent == 0))
-      return Status::cache_geometry;
-  }
-  if (memory.sequence < 0 || memory.sequence >= cache.sequences()) return Status::sequence_out_of_range;
-  const KvSequence& cached = cache.sequence(memory.sequence);
-  for (int i = 0; i < geometry.layers(); ++i) {
-    if (cached.written(i) != cached.tokens()) return Status::cache_geometry;
-  }
-  if (memory.states != nullptr && geometry.layers() > 0 && memory.states->tokens() != cached.tokens()) return Status::cache_geometry;
-  if (count < 1 || count > kForwardTokens) return Status::token_count_out_of_range;
-  for (int t = 0; t < count; ++t) {
-    if (tokens[t] < 0 || tokens[t] >= c.vocabulary_size) return Status::token_out_of_range;
-  }
-  return Status::ok;
-}
-
-bool Forward::allocate(const ModelConfig& c, int count) {
-  const auto rows = [count](int size) { return static_cast<std::uint64_t>(count) * size; };
-  for (Buffer<float>* buffer : {&residual_, &normed_, &attention_out_, &feed_forward_out_}) {
-    if (!buffer->resize(rows(c.hidden_size))) return false;
-  }
-  for (Buffer<float>* buffer : {&queries_, &attended_}) {
-    if (!buffer->resize(rows(c.heads * c.head_dim))) return false;
-  }
-  for (Buffer<float>* buffer : {&keys_, &values_}) {
-    if (!buffer->resize(rows(c.kv_heads * c.head_dim))) return false;
-  }
-  if (!last_queries_.resize(static_cast<std::uint64_t>(c.layers) * c.heads * c.head_dim)) return false;
-  for (Buffer<float>* buffer : {&gate_, &up_}) {
-    if (!buffer->resize(rows(std::max({c.feed_forward_size, c.expert_size, c.shared_expert_size})))) return false;
-  }
-  if (!head_norms_.resize(c.head_dim) || !ones_.resize(c.head_dim) || !temperatures_.resize(count)) return false;
-  std::fill_n(ones_.data(), c.head_dim, 1.0f);
-  if (c.gates_attention && !attention_gates_.resize(rows(c.heads * c.head_dim))) return false;
-  if (c.recurrence.kernel > 0 && !recurrent_.allocate(c, count)) return false;
-  if (c.latent.latent > 0 && !latent_.allocate(c, count)) return false;
-  if (!per_layer_.allocate(c, count)) return false;
-  return c.experts == 0 ||
-         (expert_in_.resize(rows(c.hidden_size)) && routed_.resize(rows(c.hidden_size)) && router_.resize(c.experts, c.routing, count));
 }
 
 }  // namespace ropewalk

@@ -1,6 +1,6 @@
-// The forward pass of a decoder-only transformer, written once for every architecture that model_config.h can describe.
+// The forward pass of a transformer, written once for every architecture that model_config.h can describe.
 //
-//   x = embedding[token] · embedding_scale
+//   x = embedding[token] · embedding_scale                         encoders: norm(x + embeddings of the position and the token's type)
 //   in each layer:
 //     q, k, v = W_q n, W_k n, W_v n         n = norm(x), or x if the layer has no pre-norm
 //     q, k = norm(q), norm(k)               if the architecture normalizes them, before or after the rotation
@@ -10,7 +10,7 @@
 //     x = x + residual_scale · norm(feed_forward(norm(x)))       in parallel layers, norm(x) uses the same x as attention
 //   logits = W_head norm(x) · logit_scale
 //
-// Vaswani et al. 2017 (arXiv:1706.03762), with pre-norms (GPT-2), post-norms (OLMo 2) or both (Gemma 2).
+// Vaswani et al. 2017 (arXiv:1706.03762), with pre-norms (GPT-2), post-norms (OLMo 2), both (Gemma 2), or norms of the sum (BERT).
 #pragma once
 
 #include <initializer_list>
@@ -23,10 +23,11 @@
 #include "transformer/recurrent_mixer.h"
 #include "transformer/router.h"
 #include "transformer/weights.h"
+#include "transformer/whole_texts.h"
 
 namespace ropewalk {
 
-// Maximum number of tokens per run: enough to read each weight once for many tokens, and few enough to need little memory.
+// Maximum number of tokens per run with a cache: enough to read each weight once for many tokens, and few enough to need little memory.
 constexpr int kForwardTokens = 256;
 
 // What a model remembers of a text: keys and values in a sequence of a cache, and the states of recurrent layers, null if it has none.
@@ -46,8 +47,13 @@ class Forward {
   // KvCache::append(). On failure the memory has the tokens it had before, as after a failed append(), and there are no hidden states.
   Status run(const Weights& weights, const TextMemory& memory, const int* tokens, int count);
 
-  // The last hidden states of the last run's tokens, [tokens()][hidden_size], after the final norm.
-  const float* hidden() const { return normed_.data(); }
+  // Runs the tokens of whole texts, [texts.tokens()]. Checks first: weight_missing, cache_geometry if the texts don't have the layers of
+  // the model, token_count_out_of_range if there are no texts, position_table_too_short, token_out_of_range. May then fail with
+  // out_of_memory or a status of WholeTexts. On failure there are no hidden states.
+  Status run(const Weights& weights, WholeTexts& texts, const int* tokens);
+
+  // The last hidden states of the last run's tokens, [tokens()][hidden_size], after the final norm if there is one.
+  const float* hidden() const { return hidden_; }
   int tokens() const { return count_; }
 
   // Writes the logits of tokens [first, first + count) of the last run, [count][vocabulary_size]. `weights` must be the weights of that
@@ -60,37 +66,49 @@ class Forward {
   Status attention_weights(const Weights& weights, KvCache& cache, int sequence, int layer, float* out);
 
  private:
+  // Where tokens find the keys that they attend to and the states: in the memory of a text, or in their own text.
+  struct Context {
+    KvCache* cache;
+    int sequence;
+    RecurrentState* states;
+    WholeTexts* texts;
+  };
+
   static AttentionOptions attention_options(const Weights& weights, int layer);
-  Status check(const Weights& weights, const TextMemory& memory, const int* tokens, int count) const;
+  Status check(const Weights& weights, const TextMemory& memory, int count) const;
+  Status check(const Weights& weights, const WholeTexts& texts) const;
   bool allocate(const ModelConfig& config, int count);
 
-  void embed(const int* tokens);
-  void run_layer(const TextMemory& memory, int layer);
+  Status run(const Weights& weights, const Context& context, const int* tokens, int count);
+  void embed(const Context& context, const int* tokens);
+  void add_row(const WeightMatrix& embedding, int row, int token);
+  void run_layer(const Context& context, int layer);
   // Computes attention_out_.
-  void mix_tokens(const TextMemory& memory, int layer, const float* input);
+  void mix_tokens(const Context& context, int layer, const float* input);
   // Computes queries_, and keys_ and values_ if the layer has its own. Neither is rotated yet.
   void project_heads(int layer, const float* input);
-  void attend(KvCache& cache, int sequence, int layer, const float* input);
+  void attend(const Context& context, int layer, const float* input);
+  Status append(const Context& context, int layer, const NewTokens& tokens);
   void feed_forward(int layer, const float* input);
   // out = down(activation(gate x) · up x) for the `rows` rows of inputs_.
-  void run_block(const FeedForwardWeights& w, const LayerConfig& layer, int rows, Buffer<float>& out);
+  void run_block(const FeedForwardWeights& w, const LayerConfig& layer, int rows, float* out);
   // Applies the activation to `rows` rows of up_ (and gate_), each of `size` floats.
   void activate_inner(const FeedForwardWeights& w, const LayerConfig& layer, int rows, int size);
   void use_experts(int layer, const float* input);
   void use_shared_expert(int layer, const float* input);
-  const float* temperatures_of(const KvSequence& cached, int count);
+  const float* temperatures_of(const Context& context, int count);
   // Returns the normalized rows, in `out`, or `rows` itself if there is no norm.
   const float* normalized(const float* rows, const float* weight, const float* bias, Buffer<float>& out);
   void normalize_heads(float* rows, int heads, int head_dim, const float* weight) const;
   // Normalizes each of `count` rows of `size` floats in place by one of `weights` weights in turn, if there is a weight.
   void normalize_rows(float* rows, int count, int size, const float* weight, int weights = 1) const;
-  void add_to_residual(Buffer<float>& rows, const float* post_norm);
+  void add_to_residual(Buffer<float>& rows, const float* post_norm, const float* bias);
   // Sets the input of the next products: count_ rows of `columns` floats.
   void set(Activations& x, const float* rows, int columns) { x.set(rows, columns, count_, columns); }
   // out = W x + bias, for all products at once.
   void project(Stage stage, Activations& x, std::initializer_list<Product> products);
   Projector projector() { return {kernels_, &status_}; }
-  static Product of(const WeightMatrix& w, const float* bias, Buffer<float>& out);
+  static Product of(const WeightMatrix& w, const float* bias, Buffer<float>& out) { return {&w, bias, out.data(), w.rows}; }
   // Keeps the first failure. The steps after it do nothing.
   void keep_failure(Status status) {
     if (status_ == Status::ok) status_ = status;
@@ -101,6 +119,7 @@ class Forward {
   const ModelConfig* config_ = nullptr;
   Status status_ = Status::ok;
   int count_ = 0;
+  const float* hidden_ = nullptr;
 
   Buffer<float> residual_;  // x, [count][hidden_size]
   Buffer<float> normed_;    // the same shape, as the next two
@@ -109,13 +128,14 @@ class Forward {
   Buffer<float> attention_gates_;
   Buffer<float> keys_, values_;  // [count][kv_heads][head_dim]
   Buffer<float> last_queries_;   // of the last token, as they read the keys: [layers][heads][head_dim]
-  Buffer<float> gate_, up_;      // [count][the largest inner size]
+  Buffer<float> gate_, up_;      // [count, without experts at most kForwardTokens][the largest inner size]
   Activations inputs_, inner_;   // inputs of products: the hidden state, and intermediate results of a layer
   Buffer<float> head_norms_;     // [head_dim]
   Buffer<float> ones_;           // [head_dim]: the weight of norms without one
   Buffer<float> temperatures_;   // [count]
   LatentAttention latent_;
   RecurrentMixer recurrent_;
+  Buffer<float> text_states_;  // of a whole text: before it, all zeros, and after it
   PerLayer per_layer_;
   Buffer<float> routed_;     // what the router and the experts read, if it has norms of its own
   Buffer<float> expert_in_;  // rows routed to an expert, then its outputs

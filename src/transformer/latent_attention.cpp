@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/thread_pool.h"
-#include "transformer/row_work.h"
+#include "vectors/row_work.h"
 
 namespace ropewalk {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/thread_pool.h"
-#include "transformer/sampler.h"
+#include "vectors/sampler.h"
 
 namespace ropewalk {
 namespace {

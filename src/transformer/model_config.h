@@ -1,4 +1,4 @@
-// Configuration of a decoder-only transformer: the numbers in which architectures differ, without their names.
+// Configuration of a transformer, a decoder or an encoder: the numbers in which architectures differ, without their names.
 #pragma once
 
 #include <cmath>
@@ -6,9 +6,9 @@
 
 #include "attention/attention_types.h"
 #include "rope/plan.h"
-#include "transformer/activation.h"
-#include "transformer/normalize.h"
 #include "transformer/router.h"
+#include "vectors/activation.h"
+#include "vectors/normalize.h"
 
 namespace ropewalk {
 
@@ -68,6 +68,14 @@ struct RecurrenceConfig {
   }
 };
 
+// A linear map of the vector of a text, and an activation (text_vectors.h).
+struct DenseConfig {
+  int size = 0;  // rows; 0: there is none, nor any after it
+  bool activates = false;
+  Activation activation = Activation::tanh;
+};
+constexpr int kMaxDense = 3;
+
 struct ModelConfig {
   int layers = 0;
   int vocabulary_size = 0;
@@ -98,6 +106,12 @@ struct ModelConfig {
   PerLayerConfig per_layer;
   RecurrenceConfig recurrence;
   bool gates_attention = false;  // outputs of heads are multiplied by the sigmoid of attention_gate's product
+
+  bool is_causal = true;             // false: a token attends to its whole text, so there is no cache (encoders)
+  bool normalizes_residual = false;  // x = norm(x + attention(x)) with the post-norms, and no final norm (BERT)
+  int positions = 0;                 // embeddings of positions, added to those of tokens; 0: none
+  int token_types = 0;               // the same for types of tokens
+  DenseConfig dense[kMaxDense];
 
   int experts = 0;
   int expert_size = 0;         // as feed_forward_size, of one expert
@@ -132,5 +146,12 @@ constexpr int kMaxVocabulary = 1 << 22;
 constexpr int kMaxExperts = 4096;
 constexpr int kMaxStreams = 64;
 constexpr int kMaxTaps = 64;
+
+// Whether sizes are within the limits and fit each other. Returns model_shape_out_of_range, head_dim_out_of_range,
+// query_shape_out_of_range, heads_not_grouped or ok.
+Status check_config(const ModelConfig& config);
+
+// Fills in what a layer has from the model, and checks the rest. `before` are the layers before it.
+Status resolve_layer(const ModelConfig& config, const LayerConfig* before, int index, int& cache_layers, LayerConfig& layer);
 
 }  // namespace ropewalk

@@ -5,7 +5,7 @@
 
 #include "base/float_math.h"
 #include "base/thread_pool.h"
-#include "transformer/row_work.h"
+#include "vectors/row_work.h"
 
 namespace ropewalk {
 namespace {

@@ -8,8 +8,8 @@
 #include "recurrence/causal_convolution.h"
 #include "recurrence/selective_scan.h"
 #include "recurrence/state_scan.h"
-#include "transformer/activation.h"
-#include "transformer/row_work.h"
+#include "vectors/activation.h"
+#include "vectors/row_work.h"
 
 namespace ropewalk {
 namespace {
@@ -34,7 +34,6 @@ void divide_by_rms(float* x, int size, float epsilon) {
 }  // namespace
 
 bool RecurrentMixer::allocate(const ModelConfig& config, int count) {
-  count_ = count;
   const RecurrenceConfig& c = config.recurrence;
   const auto rows = [count](int size) { return static_cast<std::uint64_t>(count) * size; };
   const int channels = c.channels(Recurrence::delta);  // the most
@@ -45,7 +44,8 @@ bool RecurrentMixer::allocate(const ModelConfig& config, int count) {
 }
 
 void RecurrentMixer::run(const Projector& multiply, const ModelConfig& config, Recurrence kind, const LayerWeights& w, const float* input,
-                         const float* from, float* to, float* out) {
+                         int count, const float* from, float* to, float* out) {
+  count_ = count;
   const Call call = {multiply, config, config.recurrence, kind, w, from, to};
   input_.set(input, config.hidden_size, count_, config.hidden_size);
   switch (kind) {

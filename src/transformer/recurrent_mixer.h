@@ -11,10 +11,10 @@ class RecurrentMixer {
  public:
   [[nodiscard]] bool allocate(const ModelConfig& config, int count);
 
-  // Computes the output of a layer, [count][hidden_size], from its input, [count][hidden_size]. Reads its state from `from` and writes the
-  // state after the last token to `to`: Weights::state_size() floats each.
+  // Computes the output of a layer, [count][hidden_size], from its input, [count][hidden_size], where count is at most what was allocated.
+  // Reads its state from `from` and writes the state after the last token to `to`: Weights::state_size() floats each.
   void run(const Projector& multiply, const ModelConfig& config, Recurrence kind, const LayerWeights& weights, const float* input,
-           const float* from, float* to, float* out);
+           int count, const float* from, float* to, float* out);
 
  private:
   // One layer's call.

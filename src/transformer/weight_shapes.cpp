@@ -1,8 +1,5 @@
 #include "transformer/weight_shapes.h"
 
-#include <algorithm>
-#include <climits>
-
 #include "recurrence/causal_convolution.h"
 #include "recurrence/state_scan.h"
 
@@ -39,20 +36,14 @@ int recurrent_size_of(LayerVector slot, const ModelConfig& c, Recurrence kind) {
   }
 }
 
-bool fits(const RecurrenceConfig& r, const ModelConfig& c, Recurrence kind) {
-  const bool has_keys = kind != Recurrence::convolution, has_heads = kind == Recurrence::delta || kind == Recurrence::mamba2;
-  return is_within(r.kernel, 1, kMaxTaps) && is_within(r.inner, 1, kMaxWidth / 4) && is_within(r.heads, 1, r.inner) &&
-         r.inner % r.heads == 0 && is_within(r.key_heads, 1, r.heads) && r.heads % r.key_heads == 0 &&
-         is_within(r.key_size, has_keys ? 1 : 0, kMaxHeadDim) && r.key_heads <= kMaxWidth / 4 / std::max(r.key_size, 1) &&
-         is_within(r.step_rank, kind == Recurrence::mamba ? 1 : 0, kMaxWidth / 4) && is_within(r.norm_groups, 1, r.inner) &&
-         r.inner % r.norm_groups == 0 && (has_heads || (r.heads == 1 && r.key_heads == 1)) &&
-         (kind != Recurrence::convolution || r.inner == c.hidden_size);
-}
-
 }  // namespace
 
 MatrixShape shape_of(ModelMatrix slot, const ModelConfig& c) {
   const int per_layer = c.layers * c.per_layer.size;
+  const auto dense = [&](int index) {
+    const int columns = index == 0 ? c.hidden_size : c.dense[index - 1].size;
+    return c.dense[index].size > 0 ? MatrixShape{c.dense[index].size, columns} : MatrixShape{0, 0};
+  };
   switch (slot) {
     case ModelMatrix::embedding:
     case ModelMatrix::head: return {c.vocabulary_size, c.hidden_size};
@@ -60,6 +51,11 @@ MatrixShape shape_of(ModelMatrix slot, const ModelConfig& c) {
     case ModelMatrix::per_layer_projection: return {per_layer, per_layer > 0 ? c.hidden_size : 0};
     case ModelMatrix::streams_in:
     case ModelMatrix::streams_out: return {c.hidden_size, c.hidden_size};
+    case ModelMatrix::positions: return {c.positions, c.positions > 0 ? c.hidden_size : 0};
+    case ModelMatrix::token_types: return {c.token_types, c.token_types > 0 ? c.hidden_size : 0};
+    case ModelMatrix::dense_1: return dense(0);
+    case ModelMatrix::dense_2: return dense(1);
+    case ModelMatrix::dense_3: return dense(2);
   }
   return {0, 0};
 }
@@ -158,6 +154,11 @@ int size_of(ModelVector slot, const ModelConfig& c) {
   switch (slot) {
     case ModelVector::head_bias: return c.vocabulary_size;
     case ModelVector::per_layer_projection_norm: return c.per_layer.size;
+    case ModelVector::dense_1_bias:
+    case ModelVector::dense_norm:
+    case ModelVector::dense_norm_bias: return c.dense[0].size;
+    case ModelVector::dense_2_bias: return c.dense[1].size;
+    case ModelVector::dense_3_bias: return c.dense[2].size;
     default: return c.hidden_size;
   }
 }
@@ -172,69 +173,6 @@ std::size_t recurrent_state_size(const RecurrenceConfig& c, Recurrence kind) {
     case Recurrence::mamba2: return convolution + scan_state(c.heads, c.key_size, c.value_size());
   }
   return 0;
-}
-
-Status check_config(const ModelConfig& c) {
-  if (!is_within(c.layers, 1, kMaxLayers) || !is_within(c.vocabulary_size, 1, kMaxVocabulary)) return Status::model_shape_out_of_range;
-  if (!is_within(c.hidden_size, 1, kMaxWidth) || !is_within(c.feed_forward_size, 1, kMaxWidth)) return Status::model_shape_out_of_range;
-  if (!is_within(c.head_dim, 1, kMaxHeadDim)) return Status::head_dim_out_of_range;
-  if (!is_within(c.heads, 1, kMaxWidth / c.head_dim)) return Status::query_shape_out_of_range;
-  if (c.kv_heads < 1 || c.heads % c.kv_heads != 0) return Status::heads_not_grouped;
-  if (c.activation == Activation::xielu && (c.is_gated || c.experts > 0)) return Status::model_shape_out_of_range;
-  if (!is_within(c.experts, 0, kMaxExperts)) return Status::model_shape_out_of_range;
-  if (!is_within(c.shared_expert_size, 0, c.experts > 0 ? kMaxWidth : 0)) return Status::model_shape_out_of_range;
-  if (c.experts > 0 && (!is_within(c.routing.used, 1, c.experts) || !is_within(c.expert_size, 1, kMaxWidth)))
-    return Status::model_shape_out_of_range;
-  if (c.experts > 0 && (c.expert_size > INT_MAX / c.experts || c.hidden_size > INT_MAX / c.experts))
-    return Status::model_shape_out_of_range;
-  const Routing& r = c.routing;
-  if (c.experts > 0 && (r.groups < 1 || c.experts % r.groups != 0 || !is_within(r.groups_used, 1, r.groups) ||
-                        !is_within(r.group_best, 1, c.experts / r.groups) || r.used > c.experts / r.groups * r.groups_used))
-    return Status::model_shape_out_of_range;
-  const LatentConfig& latent = c.latent;
-  for (const int size : {latent.latent, latent.rotated, latent.plain, latent.value, latent.query}) {
-    if (!is_within(size, 0, kMaxHeadDim)) return Status::model_shape_out_of_range;
-  }
-  if (has_latent(c) && (c.head_dim != latent.row() || c.kv_heads != 1 || latent.plain < 1 || latent.value < 1 ||
-                        c.heads > kMaxWidth / (latent.plain + latent.rotated) || c.heads > kMaxWidth / latent.value))
-    return Status::model_shape_out_of_range;
-  const PerLayerConfig& p = c.per_layer;
-  if (!is_within(p.size, 0, kMaxWidth / c.layers) || !is_within(p.vocabulary_size, p.size > 0 ? 1 : 0, kMaxVocabulary) ||
-      !is_within(p.streams, 0, kMaxStreams) || !is_within(p.laurel, 0, kMaxWidth) ||
-      !is_within(p.active_stream, 0, p.streams > 0 ? p.streams - 1 : 0) || (p.streams > 0 && p.size == 0))
-    return Status::model_shape_out_of_range;
-  return Status::ok;
-}
-
-Status resolve(const ModelConfig& c, const LayerConfig* before, int index, int& cache_layers, LayerConfig& l) {
-  if (l.window < 1 || l.chunk < 0) return Status::window_out_of_range;
-  if (l.has_experts && c.experts == 0) return Status::model_shape_out_of_range;
-  if (l.has_unit_heads && c.query_key_norm != QueryKeyNorm::none) return Status::model_shape_out_of_range;
-  if (l.head_dim == 0) l.head_dim = c.head_dim;
-  if (l.kv_heads == 0) l.kv_heads = c.kv_heads;
-  if (l.feed_forward_size == 0) l.feed_forward_size = c.feed_forward_size;
-  // the model's sizes are the largest
-  if (!is_within(l.head_dim, 1, c.head_dim) || !is_within(l.feed_forward_size, 1, c.feed_forward_size))
-    return Status::model_shape_out_of_range;
-  if (!is_within(l.kv_heads, 1, c.kv_heads) || c.heads % l.kv_heads != 0) return Status::heads_not_grouped;
-  if (has_latent(c) && (l.head_dim != c.head_dim || l.keys_of != kOwnKeys)) return Status::model_shape_out_of_range;
-  if (l.recurrence != Recurrence::none) {
-    l.cache_layer = kNoCacheLayer;
-    return is_within(static_cast<int>(l.recurrence), 0, static_cast<int>(Recurrence::mamba)) && fits(c.recurrence, c, l.recurrence)
-               ? Status::ok
-               : Status::model_shape_out_of_range;
-  }
-  if (l.keys_of == kOwnKeys) {
-    l.cache_layer = cache_layers++;
-    return Status::ok;
-  }
-  if (!is_within(l.keys_of, 0, index - 1)) return Status::layer_out_of_range;
-  if (c.query_key_norm == QueryKeyNorm::rotated) return Status::model_shape_out_of_range;  // its queries need the norm of the keys
-  const LayerConfig& source = before[l.keys_of];
-  if (source.recurrence != Recurrence::none || source.keys_of != kOwnKeys || source.head_dim != l.head_dim || source.kv_heads != l.kv_heads)
-    return Status::model_shape_out_of_range;
-  l.cache_layer = source.cache_layer;
-  return Status::ok;
 }
 
 }  // namespace ropewalk

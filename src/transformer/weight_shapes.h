@@ -39,11 +39,4 @@ int size_of(LayerVector slot, const ModelConfig& config, const LayerConfig& laye
 // Floats of a layer's recurrent state; 0 if it has none.
 std::size_t recurrent_state_size(const RecurrenceConfig& config, Recurrence kind);
 
-// Checks the ranges of a config. Returns the statuses of Weights::configure().
-Status check_config(const ModelConfig& config);
-
-// Fills in what a layer has from the model, and checks the rest. `before` are the layers before it, and `cache_layers` their layers of the
-// cache. Returns the statuses of Weights::configure().
-Status resolve(const ModelConfig& config, const LayerConfig* before, int index, int& cache_layers, LayerConfig& layer);
-
 }  // namespace ropewalk

@@ -74,7 +74,7 @@ Status Weights::configure(const ModelConfig& config, const LayerConfig* layers) 
   int cache_layers = 0;
   for (int i = 0; i < config.layers; ++i) {
     configs[i] = layers[i];
-    if (const Status status = resolve(config, configs.data(), i, cache_layers, configs[i]); status != Status::ok) return status;
+    if (const Status status = resolve_layer(config, configs.data(), i, cache_layers, configs[i]); status != Status::ok) return status;
     if (configs[i].has_experts) {
       weights[i].experts_.reset(new (std::nothrow) Matrix[experts_of(config) * kExpertMatrices]);
       if (weights[i].experts_ == nullptr) return Status::out_of_memory;
@@ -94,10 +94,17 @@ Status Weights::configure(const ModelConfig& config, const LayerConfig* layers) 
   layer_configs_ = std::move(configs);
   layers_ = std::move(weights);
   streams_ = std::move(streams);
-  cache_layers_ = cache_layers;
+  cache_layers_ = config.is_causal ? cache_layers : 0;
   for (Matrix& matrix : matrices_) matrix = Matrix();
   for (Buffer<float>& vector : vectors_) vector = Buffer<float>();
   return Status::ok;
+}
+
+bool Weights::is_read_later(int layer) const {
+  for (int later = layer + 1; later < config_.layers; ++later) {
+    if (layer_configs_[later].keys_of == layer) return true;
+  }
+  return false;
 }
 
 Status Weights::check_layer(int layer) const {
@@ -195,7 +202,7 @@ Status Weights::pack(int layer, int slot, int expert, int rows) {
 
 Status Weights::finish() {
   const auto is_missing = [this](ModelVector slot) { return vectors_[static_cast<int>(slot)].empty(); };
-  if (is_missing(ModelVector::final_norm)) return Status::weight_missing;
+  if (!config_.normalizes_residual && is_missing(ModelVector::final_norm)) return Status::weight_missing;
   if (config_.per_layer.size > 0 && is_missing(ModelVector::per_layer_projection_norm)) return Status::weight_missing;
   for (int slot = 0; slot < kModelMatrices; ++slot) {
     const ModelMatrix matrix = static_cast<ModelMatrix>(slot);

@@ -13,9 +13,33 @@ namespace ropewalk {
 
 // The bindings pass these enumerators as numbers, so TypeScript has the same order.
 //
-// Without a head the embedding is used. The others belong to PerLayerConfig; the last two have a part for each stream but the first.
-enum class ModelMatrix : int { embedding, head, per_layer_embedding, per_layer_projection, streams_in, streams_out };
-enum class ModelVector : int { final_norm, final_norm_bias, head_bias, per_layer_projection_norm };
+// Without a head the embedding is used.
+enum class ModelMatrix : int {
+  embedding,
+  head,
+  per_layer_embedding,  // this and the next three: PerLayerConfig; the last two have a part for each stream but the first
+  per_layer_projection,
+  streams_in,
+  streams_out,
+  positions,
+  token_types,
+  dense_1,
+  dense_2,
+  dense_3,
+};
+enum class ModelVector : int {
+  final_norm,
+  final_norm_bias,
+  head_bias,
+  per_layer_projection_norm,
+  embedding_norm,  // of the sum of embeddings
+  embedding_norm_bias,
+  dense_1_bias,
+  dense_2_bias,
+  dense_3_bias,
+  dense_norm,  // of the output of the first dense layer
+  dense_norm_bias,
+};
 enum class LayerMatrix : int {
   query,
   key,
@@ -84,7 +108,9 @@ enum class LayerVector : int {
   expert_norm,
   expert_post_norm,  // of the sum of the experts that the router chose
   shared_expert_post_norm,
-  expert_scales,      // as Router::choose()
+  expert_scales,  // as Router::choose()
+  attention_post_norm_bias,
+  feed_forward_post_norm_bias,
   recurrent_in_bias,  // the rest: Recurrence
   recurrent_gate_bias,
   recurrent_step_bias,  // of recurrent_step's product, as the next
@@ -98,7 +124,7 @@ enum class LayerVector : int {
   decay_log,  // sets decay: A = -e^x
   attention_gate_bias,
 };
-constexpr int kModelMatrices = 6, kModelVectors = 4, kLayerMatrices = 26, kLayerVectors = 52;
+constexpr int kModelMatrices = 11, kModelVectors = 11, kLayerMatrices = 26, kLayerVectors = 54;
 
 struct Matrix {
   WeightMatrix weights;
@@ -146,8 +172,10 @@ class Weights {
   const WeightMatrix& operator[](ModelMatrix slot) const { return matrices_[static_cast<int>(slot)].weights; }
   // `part` of streams_in or streams_out.
   const WeightMatrix& stream(ModelMatrix slot, int part) const;
-  // Layers of the cache: those with their own keys. May be 0.
+  // Layers of the cache: those with their own keys. An encoder has none, nor has a model without attention.
   int cache_layers() const { return cache_layers_; }
+  // Whether a later layer reads the keys of a layer.
+  bool is_read_later(int layer) const;
   // Floats of a layer's recurrent state; 0 if it has none.
   std::size_t state_size(int layer) const;
   const float* operator[](ModelVector slot) const { return vectors_[static_cast<int>(slot)].data(); }

@@ -71,8 +71,11 @@ export {
   type ShiftSessionOptions,
 } from "./model/session/options.js";
 export type { ModelMemory } from "./model/memory.js";
-export type { Model, ModelInfo, Prompt } from "./model/model.js";
-export type { EmbedOptions, ModelOptions, PerplexityOptions } from "./model/options.js";
+export type { EmbeddingInfo, Model, ModelInfo, Prompt, Ranked } from "./model/model.js";
+export type { ModelOptions, PerplexityOptions } from "./model/options.js";
+export type { EmbedOptions, EmbedProgress, RankOptions } from "./model/embed/options.js";
+export type { Pooling } from "./model/embed/embedding_plan.js";
+export type { TextInput } from "./model/embed/text_input.js";
 export { QUANTIZE_FORMATS, type QuantizeFormat } from "./files/quantize_formats.js";
 export type { QuantizeRowsOptions } from "./load/quantize_rows.js";
 export type { ModelLayer, ModelRopeOverrides } from "./model/model_plan.js";

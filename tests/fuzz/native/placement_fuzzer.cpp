@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "fuzz_input.h"
-#include "transformer/forward.h"
+#include "transformer/text_vectors.h"
 
 using namespace ropewalk;
 
@@ -53,6 +53,11 @@ ModelConfig model_of(FuzzInput& input) {
   if (input.one_in(4)) config.temperature = {0.5, static_cast<double>(input.between(1, 4)), 1};
   if (input.one_in(3)) set_latent(config, input);
   if (input.one_in(3)) set_per_layer(config, input);
+  config.is_causal = !input.one_in(4);
+  config.normalizes_residual = input.one_in(4);
+  config.positions = input.one_in(4) ? input.roughly(0, 8) : 0;
+  config.token_types = input.one_in(4) ? input.roughly(0, 2) : 0;
+  config.dense[0].size = input.one_in(4) ? input.roughly(0, 40) : 0;
   return config;
 }
 
@@ -162,6 +167,9 @@ class Placement {
         case ModelMatrix::per_layer_projection: return {config_.layers * p.size, hidden};
         case ModelMatrix::streams_in:
         case ModelMatrix::streams_out: return {hidden, hidden};
+        case ModelMatrix::positions: return {config_.positions, hidden};
+        case ModelMatrix::token_types: return {config_.token_types, hidden};
+        case ModelMatrix::dense_1: return {config_.dense[0].size, hidden};
         default: return {config_.vocabulary_size, hidden};
       }
     }
@@ -198,6 +206,22 @@ class Placement {
   const ModelConfig& config_;
 };
 
+void embed_texts(const Weights& weights, std::span<const KvLayer> layers, FuzzInput& input) {
+  WholeTexts texts;
+  if (texts.configure(layers, {}) != Status::ok) return;
+  const std::vector<int> lengths = {input.between(1, 3), input.between(1, 4)};
+  std::vector<int> tokens(lengths[0] + lengths[1]), types(tokens.size());
+  for (int& token : tokens) token = input.roughly(0, weights.config().vocabulary_size - 1);
+  for (int& type : types) type = input.roughly(0, 1);
+  if (texts.begin(lengths, types.data()) != Status::ok) return;
+  Forward forward;
+  TextVectors vectors;
+  if (forward.run(weights, texts, tokens.data()) != Status::ok) return;
+  std::vector<float> out(lengths.size() * TextVectors::size(weights.config(), true));
+  EXPECT_HOLDS(vectors.write(weights, texts, forward, static_cast<Pooling>(input.between(0, kPoolings - 1)), true, out.data()) ==
+               Status::ok);
+}
+
 void run_model(const Weights& weights, FuzzInput& input) {
   const ModelConfig& config = weights.config();
   std::vector<KvLayer> layers;
@@ -205,6 +229,7 @@ void run_model(const Weights& weights, FuzzInput& input) {
     const LayerConfig& l = weights.layer_config(i);
     if (l.keys_of == kOwnKeys) layers.push_back({l.kv_heads, l.head_dim, kNoRope, config.latent.latent == 0});
   }
+  embed_texts(weights, layers, input);
   KvCache cache;
   if (cache.configure({layers, {}, RowType::f32, KeyMode::rotated, 1, 16}) != Status::ok) return;
   Forward forward;

@@ -1,6 +1,6 @@
 // Samples from any logits with any options: options are refused, or the token is one of the vocabulary, the same each time.
 #include "fuzz_input.h"
-#include "transformer/sampler.h"
+#include "vectors/sampler.h"
 
 using namespace ropewalk;
 

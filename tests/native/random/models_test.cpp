@@ -121,7 +121,7 @@ std::vector<float> run(const TestModel& model, const std::vector<int>& tokens, i
   std::vector<float> logits(static_cast<std::size_t>(count) * size, NAN);
   for (int done = 0; done < count;) {
     const int piece = done == 0 ? first : count - first;
-    EXPECT_EQ(forward.run(weights, cache, 0, tokens.data() + done, piece), Status::ok);
+    EXPECT_EQ(forward.run(weights, {cache, 0, nullptr}, tokens.data() + done, piece), Status::ok);
     EXPECT_EQ(forward.logits(weights, 0, piece, logits.data() + done * size), Status::ok);
     done += piece;
   }

@@ -6,9 +6,9 @@
 #include "native/attention/attention_call.h"
 #include "native/cache/kv_tokens.h"
 #include "native/random/random_cases.h"
-#include "transformer/activation.h"
-#include "transformer/normalize.h"
-#include "transformer/sampler.h"
+#include "vectors/activation.h"
+#include "vectors/normalize.h"
+#include "vectors/sampler.h"
 
 namespace ropewalk {
 namespace {

@@ -1,5 +1,5 @@
 // Activation functions compared with erf, tanh and exp in double, around 0 and for very large numbers.
-#include "transformer/activation.h"
+#include "vectors/activation.h"
 
 #include <gtest/gtest.h>
 

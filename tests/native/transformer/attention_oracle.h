@@ -142,9 +142,10 @@ class AttentionOracle {
     const std::vector<float>& sinks = model_.vector(layer, LayerVector::sinks);
     Row weights(keys_[owner].size(), 0);
     double sum = sinks.empty() ? 0 : std::exp(static_cast<double>(sinks[head]));
-    for (int at = 0; at <= t; ++at) {
+    const int last = c_.is_causal ? t : static_cast<int>(weights.size()) - 1;
+    for (int at = 0; at <= last; ++at) {
       const bool is_in_chunk = l.chunk == 0 || at / l.chunk == t / l.chunk;
-      if (t - at >= l.window || !is_in_chunk) continue;
+      if (std::abs(t - at) >= l.window || !is_in_chunk) continue;
       const Row& key = of_head(keys_[owner][at], head);
       double score = 0;
       for (std::size_t i = 0; i < key.size(); ++i) score += query[i] * key[i];

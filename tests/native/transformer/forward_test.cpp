@@ -128,7 +128,7 @@ TEST(Forward, AttentionWeightsAreThoseOfTheTransformer) {
     Forward forward;
     for (const int count : {18, 19}) {
       const int before = cache.sequence(0).tokens();
-      ASSERT_EQ(forward.run(weights, cache, 0, tokens.data() + before, count - before), Status::ok);
+      ASSERT_EQ(forward.run(weights, {cache, 0, nullptr}, tokens.data() + before, count - before), Status::ok);
       const std::vector<oracle::Rows> exact = oracle::Transformer(model).attention_weights({tokens.begin(), tokens.begin() + count});
       for (int layer = 0; layer < c.layers; ++layer) {
         std::vector<float> read(c.heads * count, NAN);

@@ -1,5 +1,5 @@
 // RMSNorm and LayerNorm compared with their definitions in long double.
-#include "transformer/normalize.h"
+#include "vectors/normalize.h"
 
 #include <gtest/gtest.h>
 

@@ -39,6 +39,8 @@ inline double activated(Activation activation, double x) {
     case Activation::gelu: return x * (1 + std::erf(x / std::sqrt(2.0))) / 2;
     case Activation::gelu_tanh: return x * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x))) / 2;
     case Activation::relu2: return x > 0 ? x * x : 0;
+    case Activation::relu: return x > 0 ? x : 0;
+    case Activation::tanh: return std::tanh(x);
     case Activation::xielu:
     case Activation::clamped_silu: break;
   }

@@ -1,5 +1,5 @@
 // Sampling: each option on small distributions with known results, and draws compared with probabilities.
-#include "transformer/sampler.h"
+#include "vectors/sampler.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include "native/requested_memory.h"
 #include "native/transformer/transformer_models.h"
 #include "transformer/loss.h"
-#include "transformer/sampler.h"
+#include "vectors/sampler.h"
 
 namespace ropewalk {
 namespace {

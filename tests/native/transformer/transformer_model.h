@@ -126,7 +126,9 @@ class TestModel {
   static int or_model(int own, int of_model) { return own == 0 ? of_model : own; }
   int rope_index(int layer) const { return description_.rope_of.empty() ? 0 : description_.rope_of[layer]; }
 
-  static bool is_norm(ModelVector slot) { return slot == ModelVector::final_norm || slot == ModelVector::per_layer_projection_norm; }
+  static bool is_norm(ModelVector slot) {
+    return slot == ModelVector::final_norm || slot == ModelVector::per_layer_projection_norm || slot == ModelVector::embedding_norm;
+  }
   static bool is_norm(LayerVector slot) {
     switch (slot) {
       case LayerVector::attention_norm:
@@ -155,6 +157,8 @@ class TestModel {
 
   int size_of(ModelVector slot) const {
     if (slot == ModelVector::head_bias) return config().vocabulary_size;
+    if (slot == ModelVector::dense_1_bias) return config().dense[0].size;
+    if (slot == ModelVector::dense_2_bias) return config().dense[1].size;
     return slot == ModelVector::per_layer_projection_norm ? config().per_layer.size : config().hidden_size;
   }
 
@@ -197,6 +201,10 @@ class TestModel {
     const PerLayerConfig& p = c.per_layer;
     add_matrix(ModelMatrix::embedding, 0, c.vocabulary_size, c.hidden_size);
     if (has_head()) add_matrix(ModelMatrix::head, 0, c.vocabulary_size, c.hidden_size);
+    if (c.positions > 0) add_matrix(ModelMatrix::positions, 0, c.positions, c.hidden_size);
+    if (c.token_types > 0) add_matrix(ModelMatrix::token_types, 0, c.token_types, c.hidden_size);
+    for (int i = 0, columns = c.hidden_size; i < kMaxDense && c.dense[i].size > 0; columns = c.dense[i++].size)
+      add_matrix(kWholeModel, static_cast<int>(ModelMatrix::dense_1) + i, 0, c.dense[i].size, columns);
     if (p.size == 0) return;
     add_matrix(ModelMatrix::per_layer_embedding, 0, p.vocabulary_size, c.layers * p.size);
     add_matrix(ModelMatrix::per_layer_projection, 0, c.layers * p.size, c.hidden_size);

@@ -197,6 +197,28 @@ inline Description gemma3n(int active_stream) {
   return d;
 }
 
+// Norms of the sum with all biases, positions, types, and dense layers after pooling: BERT.
+inline Description bert() {
+  Description d = gpt_j();
+  d.name = "BERT", d.config.is_parallel = false, d.config.is_causal = false, d.config.normalizes_residual = true;
+  d.config.positions = 40, d.config.token_types = 2;
+  d.config.dense[0] = {9, true, Activation::tanh}, d.config.dense[1] = {5, false, {}};
+  d.layers[1].window = 4;
+  d.vectors = {LayerVector::query_bias,
+               LayerVector::key_bias,
+               LayerVector::value_bias,
+               LayerVector::output_bias,
+               LayerVector::up_bias,
+               LayerVector::down_bias,
+               LayerVector::attention_post_norm,
+               LayerVector::attention_post_norm_bias,
+               LayerVector::feed_forward_post_norm,
+               LayerVector::feed_forward_post_norm_bias};
+  d.model_vectors = {ModelVector::embedding_norm, ModelVector::embedding_norm_bias, ModelVector::dense_1_bias, ModelVector::dense_2_bias};
+  d.has_head = false;
+  return d;
+}
+
 inline std::vector<Description> every_float_model() {
   return {llama(),         gpt_j(),          neox(),
           gemma(),         olmo(),           stable_lm(),

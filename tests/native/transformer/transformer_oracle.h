@@ -14,16 +14,18 @@ class Transformer {
 
   // Logits [tokens][vocabulary_size].
   Rows logits(const std::vector<int>& tokens) const { return run(tokens).logits; }
+  // Hidden states after the final norm, [tokens][hidden_size]. `types` of tokens may be empty.
+  Rows hidden(const std::vector<int>& tokens, const std::vector<int>& types = {}) const { return run(tokens, types).hidden; }
   // The attention weights of the last token, [layers][heads][tokens].
   std::vector<Rows> attention_weights(const std::vector<int>& tokens) const { return run(tokens).weights; }
 
  private:
   struct Result {
-    Rows logits;
+    Rows hidden, logits;
     std::vector<Rows> weights;
   };
 
-  Result run(const std::vector<int>& tokens) const {
+  Result run(const std::vector<int>& tokens, const std::vector<int>& types = {}) const {
     AttentionOracle attention(model_);
     PerLayerOracle per_layer(model_);
     std::vector<Rows> streams;  // of each token
@@ -32,6 +34,9 @@ class Transformer {
       const float* row = &embedding.values[token * c_.hidden_size];
       Row x(row, row + c_.hidden_size);
       for (double& element : x) element *= c_.embedding_scale;
+      if (c_.positions > 0) add_row(ModelMatrix::positions, static_cast<int>(streams.size()), x);
+      if (c_.token_types > 0) add_row(ModelMatrix::token_types, types.empty() ? 0 : types[streams.size()], x);
+      x = normalized(c_.norm, x, model_.vector(ModelVector::embedding_norm), model_.vector(ModelVector::embedding_norm_bias));
       streams.push_back(c_.per_layer.size > 0 ? per_layer.begin(token, x) : Rows{x});
     }
     Result result;
@@ -43,6 +48,7 @@ class Transformer {
     for (const Rows& of_token : streams) {
       const Row hidden = normalized(c_.norm, per_layer.merged(of_token), model_.vector(ModelVector::final_norm),
                                     model_.vector(ModelVector::final_norm_bias));
+      result.hidden.push_back(hidden);
       result.logits.push_back(times(head, hidden, model_.vector(ModelVector::head_bias)));
       for (double& logit : result.logits.back()) {
         logit *= c_.logit_scale;
@@ -65,20 +71,28 @@ class Transformer {
     for (std::size_t t = 0; t < streams.size(); ++t) {
       const Row before = streams[t][active];
       Row x = before;
-      add(x, normalized(c_.norm, attended[t], vector(LayerVector::attention_post_norm)));
+      add(x, attended[t], vector(LayerVector::attention_post_norm), vector(LayerVector::attention_post_norm_bias));
       x = per_layer.with_laurel(layer, inputs[t], x);
       const Row& read = c_.is_parallel ? before : x;
       const bool shares = c_.is_parallel && vector(LayerVector::feed_forward_norm).empty();
       const Row input =
           shares ? inputs[t]
                  : normalized(c_.norm, read, vector(LayerVector::feed_forward_norm), vector(LayerVector::feed_forward_norm_bias));
-      add(x, normalized(c_.norm, feed_forward_.output(layer, input, x), vector(LayerVector::feed_forward_post_norm)));
+      add(x, feed_forward_.output(layer, input, x), vector(LayerVector::feed_forward_post_norm),
+          vector(LayerVector::feed_forward_post_norm_bias));
       streams[t] = per_layer.end(layer, static_cast<int>(t), streams[t], x);
     }
   }
 
-  void add(Row& x, const Row& part) const {
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] += c_.residual_scale * part[i];
+  void add_row(ModelMatrix slot, int row, Row& to) const {
+    for (int i = 0; i < c_.hidden_size; ++i) to[i] += model_.matrix(slot).values[row * c_.hidden_size + i];
+  }
+
+  // The norm is of the part, or of the sum.
+  void add(Row& x, const Row& part, const std::vector<float>& norm, const std::vector<float>& bias) const {
+    const Row added = c_.normalizes_residual ? part : normalized(c_.norm, part, norm, bias);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] += c_.residual_scale * added[i];
+    if (c_.normalizes_residual) x = normalized(c_.norm, x, norm, bias);
   }
 
   const TestModel& model_;

@@ -65,3 +65,40 @@ export function modelTypeOf(name) {
     ? JSON.parse(readFileSync(tinyModel(`${name}/config.json`), "utf8")).model_type
     : undefined;
 }
+
+/** Names of the tiny models that embed or rank. */
+export const tinyEncoderNames = () =>
+  readdirSync(tinyModel("")).filter((name) => has(name, "expected_embeddings.json"));
+
+/** As differencesOf(), of the vectors that a model makes of texts, or of its scores of pairs. */
+export async function embeddingDifferencesOf(rw, name, file) {
+  const expected = readExpected(name, "expected_embeddings.json");
+  return withTinyEncoder(rw, `${name}/${file}`, async (model) => {
+    if (expected.logits !== undefined) {
+      const scores = (await model.rank(expected.query, expected.documents)).map(({ index, score }) => [score, index]);
+      const reference = scores.map(([, index]) => 1 / (1 + Math.exp(-expected.logits[index])));
+      return { transformers: largestDifference([scores.map(([score]) => score)], [reference]), llamaCpp: undefined };
+    }
+    const hasDense = expected.vectors_default?.[0] !== undefined && name === "gemma_embedding";
+    const ours = hasDense
+      ? await model.embed(expected.sentences, { normalize: true, prompt: file === "" ? undefined : null })
+      : await model.embed(expected.texts, { pooling: "mean", normalize: false });
+    const reference = hasDense ? expected.vectors_default : expected.mean;
+    const isComparable = !hasDense || file === ""; // GGUF files have no prompts
+    const theirs = file !== "" && has(name, "expected_llama_cpp_embeddings.json");
+    const { tokens, vectors } = theirs ? readExpected(name, "expected_llama_cpp_embeddings.json") : {};
+    return {
+      transformers: isComparable ? largestDifference(ours, reference) : undefined,
+      llamaCpp: theirs ? largestDifference(await model.embed(tokens, { normalize: false }), vectors) : undefined,
+    };
+  });
+}
+
+async function withTinyEncoder(rw, path, use) {
+  const model = await rw.model(tinyModel(path), { contextLength: 90 });
+  try {
+    return await use(model);
+  } finally {
+    model.dispose();
+  }
+}

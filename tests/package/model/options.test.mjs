@@ -117,8 +117,11 @@ test("an empty prompt, and messages that are no messages, are errors that say wh
   for (const prompt of ["", [], new Int32Array()]) {
     const adds = prompt === "" && model.tokenizer.encode("").length > 0; // the begin token
     if (!adds) await assert.rejects(collect(model.generate(prompt)), empty);
-    if (!adds) await assert.rejects(model.embed(prompt), nothing);
+    const isListOfTexts = Array.isArray(prompt);
+    if (!adds && !isListOfTexts) await assert.rejects(model.embed(prompt), nothing);
   }
+  assert.deepEqual(await model.embed([]), []);
+  await assert.rejects(model.embed([[5], []]), { code: "INVALID_ARGUMENT", message: /^texts\[1\]: are empty/ });
   for (const wrong of [1n, "a", null, undefined, true, [5]]) {
     const expected = { code: "INVALID_ARGUMENT", message: /^prompt\[0\]: must be an integer from 0 to 63 \(got / };
     await assert.rejects(collect(model.generate([wrong])), expected);

@@ -193,7 +193,7 @@ test("options are checked before they are sent", () =>
     await rejects(session.shift({ discarded: 5 }), "UNKNOWN_KEY", "discarded");
     await rejects(session.retune({}, { context_length: 5 }), "UNKNOWN_KEY", "context_length");
     await rejects(model.perplexity([5, 6], { scaling: 5 }), "UNKNOWN_KEY", "scaling");
-    await rejects(model.embed([5, 6], { onProgress() {} }), "UNKNOWN_KEY", "onProgress");
+    await rejects(model.embed([5, 6], { pool: "mean" }), "UNKNOWN_KEY", "pool");
     await rejects(model.promptTokens([5], { tool: [] }), "UNKNOWN_KEY", "tool");
     await rejects(model.renderChat([], { tool: [] }), "UNKNOWN_KEY", "tool");
     for (const list of [null, 5, {}, Symbol("a"), 5n])

@@ -164,8 +164,8 @@ function changesAtEveryLength(rope: RopeCore): boolean {
   return valid_from === valid_to;
 }
 
-/** Copies layers and rope addresses to wasm memory during a call. */
-function placeLayers<T>(
+/** Copies layers and rope addresses to wasm memory during a call. @internal */
+export function placeLayers<T>(
   heap: Heap,
   layers: readonly CacheLayer[],
   ropes: readonly RopeCore[],

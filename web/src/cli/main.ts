@@ -6,6 +6,7 @@ import { addBench } from "./bench/bench.js";
 import { addChat } from "./chat/chat.js";
 import { addConvert } from "./convert/convert.js";
 import { addDoctor } from "./doctor/doctor.js";
+import { addEmbed } from "./embed.js";
 import { addGenerate } from "./generate/generate.js";
 import { addInspect } from "./inspect/inspect.js";
 import { addPerplexity } from "./perplexity/perplexity.js";
@@ -15,7 +16,18 @@ import { addTable } from "./table.js";
 import { hasColors, nodeTerminal, type Terminal } from "./terminal.js";
 
 /** In the order of the help. */
-const COMMANDS = [addInspect, addDoctor, addPlot, addTable, addGenerate, addChat, addPerplexity, addConvert, addBench];
+const COMMANDS = [
+  addInspect,
+  addDoctor,
+  addPlot,
+  addTable,
+  addGenerate,
+  addChat,
+  addEmbed,
+  addPerplexity,
+  addConvert,
+  addBench,
+];
 
 const EXIT_CODES = `
 Exit codes:

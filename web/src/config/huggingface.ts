@@ -58,7 +58,7 @@ export function readHuggingFace(
   pairing: Pairing | undefined,
   overridden: ReadonlySet<string>,
 ): ConfigDraft {
-  const text = { ...textConfigOf(source), overridden };
+  const text = { ...withTrainedPositions(textConfigOf(source)), overridden };
   const family = familyOf("hf", nestedFamily(text.outer, text.model_type), pairing, text.path !== "");
   const without = whyWithoutRope(text, family);
   if (without !== undefined) fail("INVALID_CONFIG", text.path + without[0], without[1]);
@@ -125,6 +125,17 @@ export function whyWithoutRope(
  * scaling with factor 2 and L rounded up to M times a power of two.
  */
 function withDynamicNtk(keys: RopeScaling, config: Dict): RopeScaling {
-  if (config["use_dynamic_ntk"] !== true || keys.rope_type !== undefined) return keys;
-  return { ...keys, rope_type: "dynamic", factor: 2 };
+  if (keys.rope_type !== undefined) return keys;
+  if (config["use_dynamic_ntk"] === true) return { ...keys, rope_type: "dynamic", factor: 2 };
+  const factor = config["rotary_scaling_factor"]; // nomic-bert's own key, of transformers' dynamic scaling
+  return typeof factor === "number" ? { ...keys, rope_type: "dynamic", factor } : keys;
+}
+
+/** nomic-bert's own keys: `n_positions` is how far texts may go, and `max_trained_positions` where scaling begins. */
+function withTrainedPositions<T extends { readonly config: Dict; readonly model_type: string | undefined }>(
+  text: T,
+): T {
+  const trained = text.config["max_trained_positions"];
+  if (text.model_type !== "nomic_bert" || isAbsent(trained)) return text;
+  return { ...text, config: { ...text.config, max_position_embeddings: trained } };
 }

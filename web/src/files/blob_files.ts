@@ -44,7 +44,7 @@ export function blobSource(name: string, blob: Blob): ByteSource {
   };
 }
 
-/** Several Blobs as a folder. Each is found by its own name. @internal */
+/** Several Blobs as a folder. Each is found by its own name, or by its path if a whole folder was chosen. @internal */
 export function blobFiles(blobs: readonly Blob[]): FileSet {
   const named = blobs.map((blob) => ({ blob, name: nameOf(blob) }));
   const names = named.map(({ name }) => name);
@@ -64,6 +64,8 @@ export function blobFiles(blobs: readonly Blob[]): FileSet {
 }
 
 function nameOf(blob: Blob): string {
+  const path = "webkitRelativePath" in blob ? String(blob.webkitRelativePath) : "";
+  if (path.includes("/")) return path.slice(path.indexOf("/") + 1);
   return "name" in blob && typeof blob.name === "string" && blob.name !== "" ? blob.name : "model";
 }
 

@@ -7,14 +7,17 @@ import { MAX_HEADER_BYTES, MAX_JSON_DEPTH, MAX_VALUES } from "./limits.js";
 
 /** Parses UTF-8 bytes as a JSON object. @throws INVALID_FILE @internal */
 export function parseJsonObject(file: string, part: string, bytes: Uint8Array): Dict {
-  checkJsonSize(file, part, bytes);
-  let value: unknown;
-  try {
-    value = JSON.parse(decodeUtf8(file, part, bytes));
-  } catch (cause) {
-    invalidFile(file, part, `is not JSON: ${(cause as Error).message}`, { cause });
-  }
+  const value = parseJson(file, part, bytes);
   return isDict(value) ? value : invalidFile(file, part, "must be a JSON object");
+}
+
+function parseJson(file: string, part: string, bytes: Uint8Array): unknown {
+  checkJsonSize(file, part, bytes);
+  try {
+    return JSON.parse(decodeUtf8(file, part, bytes)) as unknown;
+  } catch (cause) {
+    return invalidFile(file, part, `is not JSON: ${(cause as Error).message}`, { cause });
+  }
 }
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
@@ -54,6 +57,12 @@ export async function readText(source: ByteSource, signal?: AbortSignal): Promis
 /** Reads a whole JSON file. @throws INVALID_FILE @internal */
 export async function readJson(source: ByteSource, signal?: AbortSignal): Promise<Dict> {
   return parseJsonObject(source.name, "JSON", await readWhole(source, signal));
+}
+
+/** Reads a whole JSON file that is a list. @throws INVALID_FILE @internal */
+export async function readJsonList(source: ByteSource, signal?: AbortSignal): Promise<readonly unknown[]> {
+  const value = parseJson(source.name, "JSON", await readWhole(source, signal));
+  return Array.isArray(value) ? (value as unknown[]) : invalidFile(source.name, "JSON", "must be a JSON list");
 }
 
 function decodeUtf8(file: string, part: string, bytes: Uint8Array): string {

@@ -18,6 +18,7 @@ import { countReads, type ReadProgress } from "./progress.js";
 import { readWeights } from "./packed/read_weights.js";
 import { type ReadOptions, uniqueTensors, type WriteTensor } from "./read_tensors.js";
 import { openSafetensors, openSafetensorsIndex, readFolderFiles } from "./safetensors/folder.js";
+import { readSentenceFiles, type SentenceFiles } from "./safetensors/sentence_modules.js";
 import type { OpenedTensors, StoredTensor } from "./stored_tensor.js";
 
 export type { CacheKind } from "./cache/piece_store.js";
@@ -44,6 +45,8 @@ export interface ModelFiles {
   readonly generationConfig?: Dict;
   /** chat_template.jinja */
   readonly chatTemplate?: string;
+  /** The files of sentence-transformers */
+  readonly sentence?: SentenceFiles;
   /** All tensors by name. */
   readonly tensors: ReadonlyMap<string, StoredTensor>;
   /** Total bytes of all tensors. */
@@ -136,7 +139,8 @@ async function openFormat(files: FileSet, main: ByteSource, signal: AbortSignal 
   // loaded only for models that need it
   const isPacked = packed !== undefined && packed.size > 0;
   const weights = isPacked ? (await import("./packed/weights.js")).unpackWeights(opened, folder.config) : plain;
-  return { kind: "safetensors", metadata: {}, ...weights, ...folder };
+  const { opened: all, sentence } = await readSentenceFiles(files, weights, signal);
+  return { kind: "safetensors", metadata: {}, ...all, ...folder, ...(sentence && { sentence }) };
 }
 
 /** Finds the files of a source, without opening them. @throws INVALID_ARGUMENT @internal */

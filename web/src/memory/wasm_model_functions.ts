@@ -63,6 +63,17 @@ export interface WasmModelConfig {
   recurrence_largest_step: number;
   recurrence_select_epsilon: number;
   gates_attention: boolean;
+  is_causal: boolean;
+  normalizes_residual: boolean;
+  positions: number;
+  token_types: number;
+  dense_1_size: number;
+  /** −1 for none, as the next two. */
+  dense_1_activation: number;
+  dense_2_size: number;
+  dense_2_activation: number;
+  dense_3_size: number;
+  dense_3_activation: number;
 }
 
 /** What a layer has instead of attention, in the order of the core's Recurrence. @internal */
@@ -137,6 +148,13 @@ export interface WasmModelFunctions extends WasmRecurrentFunctions {
   model_logits(model: number, first: number, count: number, out: number): Status;
   model_attention(model: number, cache: number, sequence: number, layer: number, out: number): Status;
   model_losses(model: number, first: number, targets: number, count: number, out: number): Status;
+
+  texts_create(scalar: boolean): number;
+  texts_destroy(texts: number): void;
+  texts_configure(texts: number, layers: number, layerCount: number, ropes: number, ropeCount: number): Status;
+  texts_begin(texts: number, lengths: number, count: number, types: number): Status;
+  model_read_texts(model: number, texts: number, tokens: number): Status;
+  model_write_vectors(model: number, texts: number, pooling: number, usesDense: boolean, out: number): Status;
 
   sampler_create(): number;
   sampler_destroy(sampler: number): void;

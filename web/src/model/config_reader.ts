@@ -73,6 +73,12 @@ export class ConfigReader {
     return this.#tensors.has(name);
   }
 
+  /** Rows of a tensor; 0 if there is none. */
+  rowsOfTensor(name: string): number {
+    const [rows, ...others] = this.#tensors.get(name)?.shape ?? [0];
+    return others.length === 0 ? 0 : rows!;
+  }
+
   /** Rows of the first tensor whose name matches; 0 if there is none. */
   rowsOf(name: RegExp): number {
     const found = [...this.#tensors.values()].find((tensor) => name.test(tensor.name));

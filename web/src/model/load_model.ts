@@ -7,7 +7,8 @@ import { NO_TOKENIZER, type Tokenizer, tokenizerFromGguf, tokenizerFromJson } fr
 import { mapWeights } from "./weights/map_weights.js";
 import { checkFits, memoryOf } from "./memory.js";
 import { missingTokenizer } from "./missing_tokenizer.js";
-import { Model, type ModelInfo } from "./model.js";
+import { fail } from "../base/errors.js";
+import { type EmbeddingInfo, Model, type ModelInfo } from "./model.js";
 import { type CacheSettings, ModelCore } from "./model_core.js";
 
 import { type ModelPlan, planOf } from "./model_plan.js";
@@ -81,7 +82,7 @@ async function open(environment: LoadEnvironment, source: ModelSource, options: 
     dtype: options.kv?.dtype ?? "f16",
     ...(options.kv?.keys !== undefined && { keys: options.kv.keys }),
   };
-  const contextLength = checkContext(options.contextLength ?? Math.min(plan.trainedLength, DEFAULT_CONTEXT));
+  const contextLength = contextLengthOf(plan, options.contextLength);
   const tensors = [...files.tensors.values()];
   const matrices = mappings.filter(({ isVector }) => !isVector);
   const info: ModelInfo = {
@@ -95,10 +96,38 @@ async function open(environment: LoadEnvironment, source: ModelSource, options: 
     hiddenSize: plan.config.hidden_size,
     trainedLength: plan.trainedLength,
     contextLength,
+    generates: plan.config.is_causal,
+    ranks: plan.embedding.ranking !== undefined,
+    embedding: embeddingInfo(plan),
     layers: plan.layers,
     memory: memoryOf(environment.heap, plan, mappings, cacheSettings, contextLength),
   };
   return { files, plan, mappings, cacheSettings, info };
+}
+
+/** Encoders have no cache, so their texts may be as long as the model allows. */
+function contextLengthOf({ config, trainedLength, embedding }: ModelPlan, given: number | undefined): number {
+  if (config.is_causal) return checkContext(given ?? Math.min(trainedLength, DEFAULT_CONTEXT));
+  const length = checkContext(given ?? Math.min(trainedLength, embedding.maxLength ?? Infinity));
+  if (config.positions > 0 && length > config.positions)
+    fail(
+      "INVALID_ARGUMENT",
+      "contextLength",
+      `must be at most ${config.positions}, the positions the model has learned (got ${length})`,
+    );
+  return length;
+}
+
+function embeddingInfo({ config, embedding }: ModelPlan): EmbeddingInfo {
+  const { pooling, normalizes, prompts, defaultPrompt, dense, ranking } = embedding;
+  const last = ranking === undefined ? dense[dense.length - 1] : undefined;
+  return {
+    pooling,
+    normalize: normalizes,
+    dimensions: last?.size ?? config.hidden_size,
+    prompts,
+    ...(defaultPrompt !== undefined && { defaultPrompt }),
+  };
 }
 
 /** Bytes by format, largest first. */

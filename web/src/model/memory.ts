@@ -13,11 +13,11 @@ import type { WeightMapping } from "./weights/weight_mapping.js";
 export interface ModelMemory {
   /** Weights in the format of the file or as they are quantized, norms and biases as f32. */
   weights: number;
-  /** KV cache of one session with a full context. It's allocated as tokens are added. */
+  /** KV cache of one session with a full context. It's allocated as tokens are added. Encoders have none. */
   cache: number;
   /** States of the recurrent layers of one session: two of them, and as many checkpoints as are kept by default. */
   states: number;
-  /** Activations for the largest batch of prompt tokens, and the logits. */
+  /** Activations for the largest batch of prompt tokens, and the logits; of an encoder, for its longest text. */
   workspace: number;
 }
 
@@ -50,23 +50,25 @@ export function memoryOf(
     6 * hidden_size +
     3 * heads * head_dim +
     2 * kv_heads * head_dim +
-    3.5 * inner +
     recurrent +
     latent +
     (per_layer_size > 0 ? perLayer : 0);
+  // an encoder reads a text at once, but has the feed-forward vectors of a batch only
+  const { is_causal } = plan.config;
+  const tokens = is_causal ? BATCH_TOKENS : contextLength;
   return {
     weights: mappings.reduce(
       (sum, mapping) => sum + (mapping.isVector ? 4 * mapping.columns : mapping.loaded.bytes),
       0,
     ),
-    cache: kvCacheBytes(heap, { layers, maxLength: contextLength, dtype: cacheSettings.dtype }),
+    cache: is_causal ? kvCacheBytes(heap, { layers, maxLength: contextLength, dtype: cacheSettings.dtype }) : 0,
     states:
       STATE_COPIES *
       stateBytes(
         plan.config,
         plan.shapes.map(({ recurrence }) => recurrence),
       ),
-    workspace: Math.ceil(4 * perToken * BATCH_TOKENS + 4 * vocabulary_size),
+    workspace: Math.ceil(4 * (perToken * tokens + 3.5 * inner * BATCH_TOKENS) + (is_causal ? 4 * vocabulary_size : 0)),
   };
 }
 

@@ -12,7 +12,12 @@ import { listOf, tokenIds } from "../base/lists.js";
 import type { ModelMemory } from "./memory.js";
 import type { CacheSettings, ModelCore } from "./model_core.js";
 import { type ModelLayer, ropeOf } from "./model_plan.js";
-import { CHAT_OPTIONS, EMBED_OPTIONS, type EmbedOptions, type PerplexityOptions } from "./options.js";
+import { finished, runTexts } from "./embed/embed.js";
+import type { Pooling } from "./embed/embedding_plan.js";
+import { type EmbedOptions, type RankOptions, readEmbedOptions, readRankOptions } from "./embed/options.js";
+import { isList, pairTokens, promptText, type TextInput, textList, textTokens } from "./embed/text_input.js";
+import { WholeTextsCore } from "./embed/whole_texts.js";
+import { CHAT_OPTIONS, type PerplexityOptions } from "./options.js";
 import { type Perplexity, perplexity, readPerplexityOptions } from "./perplexity.js";
 import type { Piece } from "./session/generate.js";
 import {
@@ -46,10 +51,36 @@ export interface ModelInfo {
   trainedLength: number;
   /** Maximum tokens of a session, unless the session sets its own. */
   contextLength: number;
+  /** Whether it generates text: encoders don't, and have no sessions. */
+  generates: boolean;
+  /** Whether it scores pairs of texts, as cross-encoders do. */
+  ranks: boolean;
+  /** How it embeds texts. */
+  embedding: EmbeddingInfo;
   /** Layers, first to last. */
   layers: readonly ModelLayer[];
   /** Wasm memory it needs. */
   memory: ModelMemory;
+}
+
+/** How a model embeds texts: the defaults of {@link Model.embed}. */
+export interface EmbeddingInfo {
+  pooling: Pooling;
+  /** Whether vectors are divided by their length. */
+  normalize: boolean;
+  /** Elements of a vector. */
+  dimensions: number;
+  /** Texts to write before others, by name. */
+  prompts: Readonly<Record<string, string>>;
+  /** Name of the prompt that is written unless the call names another. */
+  defaultPrompt?: string;
+}
+
+/** A document and its score. */
+export interface Ranked {
+  /** Its place in the list of documents. */
+  index: number;
+  score: number;
 }
 
 /** A prompt: text, token ids, or the messages of a chat. */
@@ -66,6 +97,7 @@ export class Model implements Disposable {
   readonly #core: ModelCore;
   readonly #cacheSettings: CacheSettings;
   readonly #sampling: SamplingOptions;
+  #wholeTexts: WholeTextsCore | undefined;
 
   /** @internal */
   constructor(
@@ -98,6 +130,7 @@ export class Model implements Disposable {
     const checkpoints = readCheckpoints(givenCheckpoints);
     const length = checkContext(contextLength ?? this.info.contextLength);
     this.#core.checkAlive();
+    this.#checkGenerates();
     return new Session(this.#core, this.tokenizer, this.#cacheSettings, length, this.#sampling, checkpoints);
   }
 
@@ -164,27 +197,78 @@ export class Model implements Disposable {
    */
   async perplexity(text: string | Iterable<number>, options?: PerplexityOptions): Promise<Perplexity> {
     const settings = readPerplexityOptions(options, this.#core, this.info.contextLength);
+    this.#checkGenerates();
     const tokens =
       typeof text === "string" ? this.tokenizer.encode(text) : tokenIds(text, this.info.vocabularySize, "tokens");
     return perplexity(this.#core, this.#cacheSettings, tokens, settings);
   }
 
   /**
-   * Returns an embedding of a text: the hidden state of its last token, as {@link Session.hidden}.
-   * @returns [hiddenSize]
-   * @throws {@link RopewalkError} as {@link Session.append}.
+   * Returns an embedding of a text, or of each text of a list: a vector whose direction says what the text is about. The
+   * texts of a list are computed together, which is faster, and gives the same vectors.
+   * @param texts - text, or token ids with the special tokens that the model expects; or a list of these
+   * @returns [info.embedding.dimensions] for each text
+   * @throws {@link RopewalkError} INVALID_ARGUMENT (also: a text is too long), UNKNOWN_KEY, OUT_OF_MEMORY, DISPOSED;
+   * rejects with the signal's reason.
    */
-  async embed(text: string | Iterable<number>, options?: EmbedOptions): Promise<Float32Array> {
-    const signal = optionalSignal(checkOptions(options, EMBED_OPTIONS).signal);
-    const session = this.session();
-    try {
-      await session.append(text, signal && { signal });
-      if (session.length === 0)
-        fail("INVALID_ARGUMENT", "tokens", "are empty; pass text or token ids with at least one token");
-      return session.hidden();
-    } finally {
-      session.dispose();
-    }
+  embed(text: TextInput, options?: EmbedOptions): Promise<Float32Array>;
+  embed(texts: readonly TextInput[], options?: EmbedOptions): Promise<Float32Array[]>;
+  async embed(given: TextInput | readonly TextInput[], options?: EmbedOptions): Promise<Float32Array | Float32Array[]> {
+    const { embedding } = this.#core.plan;
+    const { vocabularySize, contextLength, embedding: info } = this.info;
+    const { pooling, normalize, dimensions, prompt, ...run } = readEmbedOptions(options, info.dimensions);
+    const before = promptText(embedding, prompt);
+    const inputs = isList(given) ? given : [given];
+    const field = (i: number): string => (isList(given) ? `texts[${i}]` : "tokens");
+    const texts = inputs.map((text, i) => textTokens(this.tokenizer, text, before, vocabularySize, field(i)));
+    const usesDense = embedding.ranking === undefined;
+    const vectors = await runTexts(this.#texts(), texts, {
+      ...run,
+      pooling: pooling ?? embedding.pooling,
+      usesDense,
+      size: info.dimensions,
+      maxLength: contextLength,
+      field,
+    });
+    const done = vectors.map((vector) =>
+      finished(vector, dimensions ?? info.dimensions, normalize ?? embedding.normalizes),
+    );
+    return isList(given) ? done : done[0]!;
+  }
+
+  /**
+   * Scores how well each document answers a query, with a cross-encoder: a model that reads both as one text.
+   * @param query - text, or token ids up to the separator after it
+   * @param documents - texts if the query is one; else token ids, which continue those of the query
+   * @returns documents by their index, best first. A score is what sentence-transformers computes: a probability, unless
+   * the model's config asks for the plain score.
+   * @throws {@link RopewalkError} UNSUPPORTED_MODEL (the model isn't a cross-encoder), and as {@link Model.embed}.
+   */
+  async rank(query: TextInput, documents: readonly TextInput[], options?: RankOptions): Promise<Ranked[]> {
+    const { embedding, config } = this.#core.plan;
+    const run = readRankOptions(options);
+    const { ranking, dense } = embedding;
+    if (ranking === undefined || dense[dense.length - 1]!.size !== 1)
+      return fail(
+        "UNSUPPORTED_MODEL",
+        this.info.name,
+        "the model doesn't score pairs; use a cross-encoder, or embed()",
+      );
+    const field = (i: number): string => `documents[${i}]`;
+    const texts = textList(documents, "documents").map((document, i) =>
+      pairTokens(this.tokenizer, query, document, this.info.vocabularySize, config.token_types, field(i)),
+    );
+    const scores = await runTexts(this.#texts(), texts, {
+      ...run,
+      pooling: ranking.pooling,
+      usesDense: true,
+      size: 1,
+      maxLength: this.info.contextLength,
+      field,
+    });
+    return scores
+      .map(([score], index) => ({ index, score: ranking.usesSigmoid ? 1 / (1 + Math.exp(-score!)) : score! }))
+      .sort((a, b) => b.score - a.score || a.index - b.index);
   }
 
   /**
@@ -192,11 +276,27 @@ export class Model implements Disposable {
    * separately. Using the model or its sessions afterwards throws DISPOSED.
    */
   dispose(): void {
+    this.#wholeTexts?.dispose();
     this.#core.dispose();
   }
 
   /** Same as {@link Model.dispose}. */
   [disposeSymbol](): void {
     this.dispose();
+  }
+
+  /** What embed() and rank() read texts with. */
+  #texts(): WholeTextsCore {
+    this.#core.checkAlive();
+    return (this.#wholeTexts ??= new WholeTextsCore(this.#core));
+  }
+
+  #checkGenerates(): void {
+    if (!this.info.generates)
+      fail(
+        "UNSUPPORTED_MODEL",
+        this.info.name,
+        "the model is an encoder, which generates no text; call embed() or rank()",
+      );
   }
 }

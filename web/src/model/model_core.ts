@@ -6,6 +6,7 @@ import { KvCacheCore } from "../cache/core.js";
 import type { CacheDType } from "../memory/elements.js";
 import type { KeyMode } from "../cache/options.js";
 import { Owned } from "../memory/owned.js";
+import type { Status } from "../memory/status.js";
 import { fingerprintOf } from "./fingerprint.js";
 import { loadWeights } from "./weights/load_weights.js";
 import { withLongFactors, usesLongFactors } from "./long_rope.js";
@@ -131,6 +132,12 @@ export class ModelCore {
       heap.check(heap.module.model_forward(address, cache.address, 0, statesAddress, ids, tokens.length));
     });
     this.#lastCache = cache;
+  }
+
+  /** Runs whole texts (a WholeTexts of the core) through the layers. */
+  readTexts(texts: number, tokens: number): Status {
+    this.#lastCache = undefined;
+    return this.heap.module.model_read_texts(this.address, texts, tokens);
   }
 
   /** Whether the last forward() was of this cache. */

@@ -6,9 +6,17 @@ import { ropeLayers } from "../config/rope_layers.js";
 import type { RopeConfig } from "../config/types.js";
 import type { ModelFiles } from "../files/model_files.js";
 import type { WasmLayerConfig, WasmModelConfig } from "../memory/wasm_model_functions.js";
-import type { Architecture, ExpertConfig, Factors, LatentSizes, PerLayerSizes } from "./architectures/architecture.js";
+import type {
+  Architecture,
+  DenseLayer,
+  ExpertConfig,
+  Factors,
+  LatentSizes,
+  PerLayerSizes,
+} from "./architectures/architecture.js";
 import { LAYERS } from "./architectures/common.js";
 import { architectureOf } from "./architectures/table.js";
+import { type EmbeddingPlan, embeddingPlan } from "./embed/embedding_plan.js";
 import { attentionShape, largest } from "./attention_shape.js";
 import { type ConfigKey, ConfigReader } from "./config_reader.js";
 import { MAX_LAYERS, MAX_VOCABULARY, MAX_WIDTH } from "./limits.js";
@@ -47,11 +55,13 @@ export interface ModelPlan {
   readonly shapes: readonly WasmLayerConfig[];
   /** Context length the model was trained for, or extended to by its config. */
   readonly trainedLength: number;
+  /** How the model embeds texts. */
+  readonly embedding: EmbeddingPlan;
 }
 
 const NORMS = ["rms", "layer"];
 const QUERY_KEY_NORMS = ["none", "head", "each_head", "all_heads", "rotated"];
-const ACTIVATIONS = ["silu", "gelu", "gelu_tanh", "relu2", "xielu", "clamped_silu"];
+const ACTIVATIONS = ["silu", "gelu", "gelu_tanh", "relu2", "xielu", "clamped_silu", "relu", "tanh"];
 const EXPERT_WEIGHTS = ["softmax", "sigmoid"];
 const NO_FACTORS: Factors = {
   attention_scale: NaN,
@@ -113,7 +123,12 @@ export function planOf(
   const { heads, kv_heads, head_dim, latent, own } = attentionShape(reader, architecture, layers);
   const source = reader.isGguf ? { metadata: files.metadata, tensors: ropeTensors } : reader.source;
   const isWithoutRope = reader.isGguf && !reader.boolean(["", "rope.scaling.finetuned"], true);
-  const hasRope = architecture.hasNoAttention === true || isWithoutRope ? [] : ropeLayers(source);
+  const hasRope = architecture.hasNoAttention || architecture.hasNoRope || isWithoutRope ? [] : ropeLayers(source);
+  const encoder = architecture.encoder?.(reader);
+  const embedding = embeddingPlan(reader, files, architecture);
+  const dense = (index: number): DenseLayer | undefined => embedding.dense[index];
+  const activationOf = (layer: DenseLayer | undefined): number =>
+    layer?.activation === undefined ? -1 : ACTIVATIONS.indexOf(layer.activation);
   const ropes = ropesByKind(source, overrides);
   const attentionKind = (layer: number): AttentionKind =>
     window(layer) > 0 && architecture.hasTwoRopes ? "sliding_attention" : "full_attention";
@@ -158,6 +173,16 @@ export function planOf(
     ...architecture.recurrence?.(reader),
     gates_attention: architecture.gatesAttention ?? false,
     ...temperature,
+    is_causal: encoder === undefined,
+    normalizes_residual: encoder?.normalizesResidual ?? false,
+    positions: encoder?.positions?.count ?? 0,
+    token_types: encoder?.tokenTypes ?? 0,
+    dense_1_size: dense(0)?.size ?? 0,
+    dense_1_activation: activationOf(dense(0)),
+    dense_2_size: dense(1)?.size ?? 0,
+    dense_2_activation: activationOf(dense(1)),
+    dense_3_size: dense(2)?.size ?? 0,
+    dense_3_activation: activationOf(dense(2)),
   };
   const recurrenceOf = (layer: number): WasmLayerConfig["recurrence"] => own[layer]!.recurrence ?? "none";
   const kindOf = (layer: number): ModelLayer["kind"] => {
@@ -175,6 +200,7 @@ export function planOf(
     architecture,
     config,
     experts,
+    embedding,
     layers: modelLayers,
     predictionLayers,
     shapes: own.map((shape, layer) => ({
@@ -194,10 +220,12 @@ export function planOf(
       has_feed_forward: true,
       ...shape,
     })),
-    trainedLength: reader.integer(
-      [["max_position_embeddings", "n_positions"], "context_length"],
-      modelLayers.find(({ rope }) => rope !== null)?.rope?.max_position_embeddings ?? 2048,
-    ),
+    trainedLength:
+      encoder?.positions?.count ??
+      reader.integer(
+        [["max_position_embeddings", "n_positions"], "context_length"],
+        modelLayers.find(({ rope }) => rope !== null)?.rope?.max_position_embeddings ?? 2048,
+      ),
   };
 }
 

@@ -53,12 +53,6 @@ export interface PerplexityOptions {
   onProgress?: (progress: { done: number; total: number }) => void;
 }
 
-/** Options of `model.embed()`. */
-export interface EmbedOptions {
-  /** Aborts between two batches of 128 tokens. */
-  signal?: AbortSignal;
-}
-
 const OPEN = {
   signal: true,
   onProgress: true,
@@ -102,8 +96,6 @@ export const PERPLEXITY_OPTIONS: OptionNames = optionNames<PerplexityOptions>("p
   signal: true,
   onProgress: true,
 });
-/** @internal */
-export const EMBED_OPTIONS: OptionNames = optionNames<EmbedOptions>("embed()", { signal: true });
 /** @internal */
 export const CHAT_OPTIONS: OptionNames = optionNames<ChatOptions>("renderChat()", {
   addGenerationPrompt: true,

@@ -36,3 +36,12 @@ export function slidingWindows(
     return (layer) => (isSliding(layer) ? window : 0);
   };
 }
+
+/**
+ * The window of an encoder's layer for the core. Configs count both sides: a token sees those at most half a window
+ * away, that distance included.
+ * @internal
+ */
+export function bothSides(window: number): number {
+  return Math.floor(window / 2) + 1;
+}

@@ -47,7 +47,7 @@ interface Generation {
 
 /** Methods and properties that a client may invoke. */
 const INVOCABLE = {
-  model: ["renderChat", "promptTokens", "perplexity", "embed"],
+  model: ["renderChat", "promptTokens", "perplexity", "embed", "rank"],
   tokenizer: ["encode", "encodePair", "decode", "token", "idOf", "isSpecial"],
   session: [
     "append",

@@ -3,17 +3,13 @@ import type { RopeConfig } from "../config/types.js";
 import { optionalFunction, optionalSignal } from "../base/checks.js";
 import { checkOptions } from "../base/options.js";
 import { listOf } from "../base/lists.js";
-import {
-  CHAT_OPTIONS,
-  EMBED_OPTIONS,
-  type EmbedOptions,
-  PERPLEXITY_OPTIONS,
-  type PerplexityOptions,
-} from "../model/options.js";
+import { CHAT_OPTIONS, PERPLEXITY_OPTIONS, type PerplexityOptions } from "../model/options.js";
 import { MODEL_GENERATE_OPTIONS, SESSION_OPTIONS } from "../model/session/options.js";
 import type { Piece } from "../model/session/generate.js";
 import type { GenerateOptions } from "../model/session/options.js";
-import type { ModelInfo, Prompt } from "../model/model.js";
+import { EMBED_OPTIONS, type EmbedOptions, RANK_OPTIONS, type RankOptions } from "../model/embed/options.js";
+import { isList, type TextInput, textList } from "../model/embed/text_input.js";
+import type { ModelInfo, Prompt, Ranked } from "../model/model.js";
 import type { Perplexity } from "../model/perplexity.js";
 import type { SessionOptions } from "../model/session/options.js";
 import type { ChatMessage, ChatOptions } from "../text/chat_template.js";
@@ -96,18 +92,31 @@ export class WorkerModel implements AsyncDisposable {
     const { ...given } = checkOptions(options, PERPLEXITY_OPTIONS);
     optionalSignal(given.signal);
     optionalFunction(given.onProgress, "onProgress");
-    return this.#measure("perplexity", text, given);
+    return this.#run("perplexity", [cloneableText(text)], given);
   }
 
   /**
-   * Returns an embedding of a text: the hidden state of its last token, as `Session.hidden`.
-   * @returns [hiddenSize]
-   * @throws {@link RopewalkError} as `Session.append`.
+   * Returns an embedding of a text, or of each text of a list, as `Model.embed`.
+   * @throws {@link RopewalkError} as `Model.embed`.
    */
-  async embed(text: string | Iterable<number>, options?: EmbedOptions): Promise<Float32Array> {
-    const { ...given } = checkOptions(options, EMBED_OPTIONS);
-    optionalSignal(given.signal);
-    return this.#measure("embed", text, given);
+  embed(text: TextInput, options?: EmbedOptions): Promise<Float32Array>;
+  embed(texts: readonly TextInput[], options?: EmbedOptions): Promise<Float32Array[]>;
+  async embed(given: TextInput | readonly TextInput[], options?: EmbedOptions): Promise<Float32Array | Float32Array[]> {
+    const { ...all } = checkOptions(options, EMBED_OPTIONS);
+    optionalSignal(all.signal);
+    optionalFunction(all.onProgress, "onProgress");
+    return this.#run("embed", [isList(given) ? given.map(cloneableText) : cloneableText(given)], all);
+  }
+
+  /**
+   * Scores how well each document answers a query, as `Model.rank`.
+   * @throws {@link RopewalkError} as `Model.rank`.
+   */
+  async rank(query: TextInput, documents: readonly TextInput[], options?: RankOptions): Promise<Ranked[]> {
+    const { ...all } = checkOptions(options, RANK_OPTIONS);
+    optionalSignal(all.signal);
+    optionalFunction(all.onProgress, "onProgress");
+    return this.#run("rank", [cloneableText(query), textList(documents, "documents").map(cloneableText)], all);
   }
 
   /**
@@ -123,14 +132,9 @@ export class WorkerModel implements AsyncDisposable {
     return this.dispose();
   }
 
-  async #measure<T>(
-    name: string,
-    text: string | Iterable<number>,
-    options: EmbedOptions & PerplexityOptions,
-  ): Promise<T> {
-    const cloneable = typeof text === "string" ? text : listOf(text, "tokens", "text or token ids");
+  async #run<T>(name: string, args: readonly unknown[], options: EmbedOptions | PerplexityOptions): Promise<T> {
     const reply = await this.#client.call(options, (server, call, rest) =>
-      server.invoke(this.#id, name, [cloneable], call, rest),
+      server.invoke(this.#id, name, args, call, rest),
     );
     return reply.value as T;
   }
@@ -138,6 +142,10 @@ export class WorkerModel implements AsyncDisposable {
   async #invoke<T>(name: string, ...args: readonly unknown[]): Promise<T> {
     return (await this.#client.send((server) => server.invoke(this.#id, name, args))).value as T;
   }
+}
+
+function cloneableText(text: TextInput): TextInput {
+  return typeof text === "string" ? text : (listOf(text, "tokens", "text or token ids") as number[]);
 }
 
 /** A prompt that can be cloned, which some iterables can't. */

@@ -65,14 +65,15 @@ async function inspect(terminal: Terminal, argument: string, flags: Flags): Prom
     ...layerRope,
     description: rw.describe(layerRope.rope, context),
   }));
-  const caches = await cacheBytes(rw, source, context ?? trainedLength(source));
+  const generates = source.info?.generates ?? true;
+  const caches = generates ? await cacheBytes(rw, source, context ?? trainedLength(source)) : undefined;
   if (terminal.json) {
     terminal.result(jsonResult(source, ropes, caches));
     return;
   }
   const parts = [
     source.info && modelText(terminal, source.info, quantize !== undefined),
-    ...ropes.map((rope) => ropeText(terminal, rope)),
+    ...ropes.map((rope) => ropeText(terminal, rope, generates)),
     ...layersText(terminal, source),
     caches && cacheText(terminal, caches),
   ];
@@ -107,16 +108,25 @@ function modelText(terminal: Terminal, info: ModelInfo, quantize: boolean): stri
   return [
     `${terminal.style("bold", info.name)}: ${info.architecture}, ${count(info.parameters)} parameters, trained context length ${count(info.trainedLength)}`,
     `  ${info.layers.length} layers${experts > 0 ? ` (${experts} with experts)` : ""}, hidden size ${info.hiddenSize}, vocabulary ${count(info.vocabularySize)}`,
+    ...(info.generates ? [] : [embeddingText(info)]),
     `  weights ${formatBytes(memory.weights)} in memory (${matrices}file: ${textOf(info.formats)}), workspace ${formatBytes(memory.workspace)}`,
   ].join("\n");
 }
 
-function ropeText(terminal: Terminal, { kind, layers, window, description }: Described): string {
+function embeddingText({ embedding, ranks }: ModelInfo): string {
+  const { pooling, normalize, dimensions, prompts } = embedding;
+  if (ranks) return "  an encoder that scores pairs of texts; no KV cache";
+  const names = Object.keys(prompts);
+  const prompt = names.length === 0 ? "" : `, prompts ${names.join(", ")}`;
+  return `  an encoder: embeddings of ${dimensions}, pooling ${pooling}${normalize ? ", normalized" : ""}${prompt}; no KV cache`;
+}
+
+function ropeText(terminal: Terminal, { kind, layers, window, description }: Described, generates: boolean): string {
   const [first = "", ...rest] = String(description).split("\n");
   const headingParts = [
     kind,
     layers.length > 0 ? `layers ${ranges(layers)}` : undefined,
-    window ? `window of ${window} tokens` : undefined,
+    window ? (generates ? `window of ${window} tokens` : `tokens up to ${window - 1} away`) : undefined,
   ];
   const heading = headingParts.filter((part) => part !== undefined).join(", ");
   const lines = rest.map((line) => (/^ +warning:/.test(line) ? terminal.style("yellow", line) : line));

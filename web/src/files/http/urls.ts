@@ -47,7 +47,7 @@ export function httpFiles(url: URL, open: OpenUrl): FileSet {
 }
 
 function siblingUrl(url: URL, name: string): URL {
-  const sibling = new URL(encodeURIComponent(name), url);
+  const sibling = new URL(name.split("/").map(encodeURIComponent).join("/"), url);
   sibling.search = url.search;
   return sibling;
 }

@@ -4,7 +4,7 @@ import type { WasmLayerConfig } from "../../memory/wasm_model_functions.js";
 import type { LayerNames, MatrixRole, NormRole, TensorNames } from "../weights/tensor_names.js";
 
 /** @internal */
-export type ActivationName = "silu" | "gelu" | "gelu_tanh" | "relu2" | "xielu" | "clamped_silu";
+export type ActivationName = "silu" | "gelu" | "gelu_tanh" | "relu2" | "xielu" | "clamped_silu" | "relu" | "tanh";
 
 /** Numbers in which architectures differ, under the names of the core (src/transformer/model_config.h). @internal */
 export interface Factors {
@@ -55,6 +55,35 @@ export interface RecurrenceSizes {
   recurrence_select_epsilon: number;
 }
 
+/** What an encoder has that a decoder doesn't: it reads a text whole, and each token attends to all of it. @internal */
+export interface EncoderConfig {
+  /** Whether norms come after the residual, and there is no final norm. */
+  normalizesResidual?: boolean;
+  /** Learned embeddings of positions, of which the file stores `unused` before the first. */
+  positions?: { count: number; unused: number };
+  /** Learned embeddings of types of tokens. */
+  tokenTypes?: number;
+}
+
+/** A head that scores pairs of texts: its layers after pooling, by the names of their tensors. @internal */
+export interface RankingHead {
+  pooling: "mean" | "first";
+  layers: readonly DenseLayer[];
+}
+
+/** A linear map after pooling. @internal */
+export interface DenseLayer {
+  /** Whole name of its weight. */
+  weight: string;
+  /** Whole name of its bias, if there is one. */
+  bias?: string;
+  /** Rows of the weight. */
+  size: number;
+  activation?: ActivationName;
+  /** Name of the norm of its output, without `.weight`. */
+  norm?: string;
+}
+
 /** What is different in a layer; the rest is that of the model. @internal */
 export type LayerShape = Partial<Omit<WasmLayerConfig, "window" | "has_experts">>;
 
@@ -102,11 +131,17 @@ export interface Architecture {
   readonly gguf: readonly string[];
   readonly norm: "rms" | "layer";
   /** Whether layer norms have a bias; true by default. */
-  readonly hasNormBiases?: boolean;
+  readonly hasNormBiases?: (reader: ConfigReader) => boolean;
   readonly activation: ActivationName | ((reader: ConfigReader) => ActivationName);
   readonly isGated: boolean;
+  /** Undefined for a decoder, of an architecture that may be one. */
+  readonly encoder?: (reader: ConfigReader) => EncoderConfig | undefined;
+  /** The head of a cross-encoder, if the file has one. */
+  readonly rankingHead?: (reader: ConfigReader, prefix: string) => RankingHead | undefined;
+  /** Whether no layer has RoPE. */
+  readonly hasNoRope?: boolean;
   /** Norms of each layer. All of them are required. */
-  readonly norms: (reader: ConfigReader) => readonly NormRole[];
+  readonly norms: (reader: ConfigReader, layer: number) => readonly NormRole[];
   readonly queryKeyNorm?: (reader: ConfigReader) => "none" | "head" | "each_head" | "all_heads" | "rotated";
   /** Whether attention and feed-forward read the same input. */
   readonly isParallel?: (reader: ConfigReader) => boolean;

@@ -9,7 +9,7 @@ const cohere: Architecture = {
   huggingFace: ["cohere"],
   gguf: ["command-r"],
   norm: "layer",
-  hasNormBiases: false,
+  hasNormBiases: () => false,
   norms: (reader) => ["attention_norm", ...(hasQueryKeyNorm(reader) ? QK_NORMS : [])],
   queryKeyNorm: (reader) => (hasQueryKeyNorm(reader) ? "each_head" : "none"),
   isParallel: () => true,

@@ -35,6 +35,7 @@ const ACTIVATION_NAMES: Readonly<Record<string, ActivationName>> = {
   gelu_fast: "gelu_tanh",
   gelu_pytorch_tanh: "gelu_tanh",
   relu2: "relu2",
+  relu: "relu",
 };
 
 /** The activation that config.json names as `hidden_act`, and that of GGUF files, which don't name it. @internal */

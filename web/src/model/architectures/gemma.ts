@@ -1,7 +1,7 @@
 // Gemma.
 import type { Architecture, Factors } from "./architecture.js";
 import type { ConfigReader } from "../config_reader.js";
-import { slidingWindows } from "../sliding_windows.js";
+import { bothSides, slidingWindows } from "../sliding_windows.js";
 import { llamaNames } from "../weights/tensor_names.js";
 import { HEADS, HIDDEN, LAYERS, llama, POST_NORMS, PRE_NORMS, QK_NORMS } from "./common.js";
 
@@ -30,20 +30,27 @@ const gemma2: Architecture = {
   }),
 };
 
-/** Gemma 1, 2 and 3. @internal */
-export const GEMMA_ROWS: readonly Architecture[] = [
-  gemma,
-  gemma2,
-  {
-    ...gemma2,
-    huggingFace: ["gemma3_text", "gemma3"],
-    gguf: ["gemma3"],
-    norms: () => [...PRE_NORMS, ...POST_NORMS, ...QK_NORMS],
-    queryKeyNorm: () => "head",
-    window: slidingWindows((layer) => (layer + 1) % 6 !== 0),
-    hasTwoRopes: true,
+/** EmbeddingGemma is Gemma 3 with another mask. */
+const gemma3: Architecture = {
+  ...gemma2,
+  huggingFace: ["gemma3_text", "gemma3"],
+  gguf: ["gemma3", "gemma-embedding"],
+  norms: () => [...PRE_NORMS, ...POST_NORMS, ...QK_NORMS],
+  queryKeyNorm: () => "head",
+  window: (reader) => {
+    const windowOf = slidingWindows((layer) => (layer + 1) % 6 !== 0)(reader);
+    return isEmbeddingGemma(reader) ? (layer) => (windowOf(layer) > 0 ? bothSides(windowOf(layer)) : 0) : windowOf;
   },
-];
+  hasTwoRopes: true,
+  encoder: (reader) => (isEmbeddingGemma(reader) ? {} : undefined),
+};
+
+/** Gemma 1, 2 and 3. @internal */
+export const GEMMA_ROWS: readonly Architecture[] = [gemma, gemma2, gemma3];
+
+function isEmbeddingGemma(reader: ConfigReader): boolean {
+  return reader.architecture === "gemma-embedding" || reader.boolean(["use_bidirectional_attention", ""], false);
+}
 
 function gemmaFactors(reader: ConfigReader): Partial<Factors> {
   const hidden = reader.integer(HIDDEN);

@@ -5,6 +5,7 @@ import type { ConfigReader } from "../config_reader.js";
 import type { Architecture } from "./architecture.js";
 import { COHERE_ROWS } from "./cohere.js";
 import { DEEPSEEK_ROWS } from "./deepseek.js";
+import { ENCODER_ROWS } from "./encoders.js";
 import { GEMMA4_ROWS } from "./gemma4.js";
 import { GEMMA_ROWS } from "./gemma.js";
 import { GLM_ROWS } from "./glm.js";
@@ -37,6 +38,7 @@ export const ARCHITECTURES: readonly Architecture[] = [
   ...DEEPSEEK_ROWS,
   ...GEMMA4_ROWS,
   ...HYBRID_ROWS,
+  ...ENCODER_ROWS,
 ];
 
 /** The row of the table for a model. Throws UNSUPPORTED_MODEL for an unknown architecture. @internal */

@@ -13,8 +13,10 @@ const MISSING: Readonly<Record<string, string>> = {
   "recurrent layers (RWKV)": "rwkv6 rwkv6qwen2 rwkv7 arwkv7 rwkv rwkv5",
   "it has no RoPE; its positions are learned or slopes (ALiBi)": `gpt2 starcoder mpt refact bloom jais jina-bert-v2 gpt_neo
     gpt_bigcode opt`,
-  "it encodes text and generates none": `bert modern-bert nomic-bert nomic-bert-moe neo-bert jina-bert-v3 eurobert
-    gemma-embedding llama-embed t5encoder modernbert nomic_bert roberta`,
+  "an encoder with experts": "nomic-bert-moe",
+  "an encoder that isn't in the table of architectures": `neo-bert llama-embed neobert distilbert electra
+    modernbert-decoder xlm-roberta-xl albert convbert rembert new jina_embeddings_v4`,
+  "an encoder with positions between tokens": "t5encoder mpnet deberta deberta-v2 xlnet",
   "an encoder beside its decoder": "t5 mt5 umt5 t5gemma",
   "it generates text by diffusion, not token by token":
     "dream llada llada-moe rnd1 Dream llada_moe diffusion_gemma_text",

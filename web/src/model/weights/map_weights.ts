@@ -1,5 +1,6 @@
 // Maps the tensors of a model's files to the weights of the core.
 import type { ModelFiles, StoredTensor } from "../../files/model_files.js";
+import { addDense, addEncoder } from "../embed/map_encoder.js";
 import {
   addExpertBiases,
   addLatentAttention,
@@ -32,6 +33,8 @@ const COMPUTED =
 export function mapWeights(files: ModelFiles, plan: ModelPlan): WeightMapping[] {
   const mapper = new ModelMapper(files, plan);
   mapper.addModel();
+  addEncoder(mapper);
+  addDense(mapper);
   addPerLayer(mapper);
   for (let layer = 0; layer < plan.config.layers; layer++) mapper.addLayer(layer);
   mapper.checkAllUsed();
@@ -47,20 +50,16 @@ class ModelMapper extends WeightMapper {
     this.matrix(NO_LAYER, MODEL_MATRICES.indexOf("embedding"), 0, vocabulary_size, hidden_size, [
       wholeTensor(this.tensor(`${embedding}.weight`)),
     ]);
+    if (!this.plan.config.is_causal) {
+      if (!this.plan.config.normalizes_residual) this.addModelNorm("final_norm", final_norm, hidden_size);
+      return;
+    }
     // a model without a head uses its embedding
     const needsHead = this.plan.reader.source["tie_word_embeddings"] === false;
     const headWeight = needsHead ? this.tensor(`${head}.weight`) : this.find(`${head}.weight`);
     if (headWeight !== undefined)
       this.matrix(NO_LAYER, MODEL_MATRICES.indexOf("head"), 0, vocabulary_size, hidden_size, [wholeTensor(headWeight)]);
-    this.vector(
-      NO_LAYER,
-      MODEL_VECTORS.indexOf("final_norm"),
-      hidden_size,
-      [this.tensor(`${final_norm}.weight`)],
-      this.normAdded,
-    );
-    const bias = this.normBias(final_norm);
-    if (bias !== undefined) this.vector(NO_LAYER, MODEL_VECTORS.indexOf("final_norm_bias"), hidden_size, [bias]);
+    this.addModelNorm("final_norm", final_norm, hidden_size);
     const headBias = this.find(`${head}.bias`);
     if (headBias !== undefined) this.vector(NO_LAYER, MODEL_VECTORS.indexOf("head_bias"), vocabulary_size, [headBias]);
   }
@@ -69,7 +68,7 @@ class ModelMapper extends WeightMapper {
     const isShared = this.plan.shapes[layer]!.keys_of >= 0;
     const { recurrence, has_feed_forward } = this.plan.shapes[layer]!;
     const isRecurrent = recurrence !== "none";
-    for (const norm of this.plan.architecture.norms(this.plan.reader)) {
+    for (const norm of this.plan.architecture.norms(this.plan.reader, layer)) {
       const isOfHeads = norm === "query_norm" || norm === "key_norm";
       if (!(isShared && norm === "key_norm") && !(isRecurrent && isOfHeads)) this.#addNorm(layer, norm);
     }
@@ -164,13 +163,16 @@ class ModelMapper extends WeightMapper {
   #addFeedForward(layer: number): void {
     const { hidden_size, is_gated } = this.plan.config;
     const { feed_forward_size } = this.plan.shapes[layer]!;
-    const fused = this.names.layers.gate_up && this.stem(layer, "gate_up");
+    const order = this.names.layers.up_gate === undefined ? "gate_up" : "up_gate";
+    const fused = this.names.layers[order] && this.stem(layer, order);
     const stored = fused && is_gated ? this.find(`${fused}.weight`) : undefined;
     if (fused && stored !== undefined && rowsOf(stored) === 2 * feed_forward_size) {
-      this.#addFused(layer, fused, [
-        ["gate", feed_forward_size],
-        ["up", feed_forward_size],
-      ]);
+      const parts = order === "gate_up" ? (["gate", "up"] as const) : (["up", "gate"] as const);
+      this.#addFused(
+        layer,
+        fused,
+        parts.map((role) => [role, feed_forward_size]),
+      );
     } else {
       for (const role of is_gated ? (["gate", "up"] as const) : (["up"] as const))
         this.addMatrix(layer, role, feed_forward_size, hidden_size);

@@ -1,5 +1,7 @@
-// Finds the text model in the files of multimodal models (vision, audio), which name its tensors differently.
+// Finds the text model in files that name its tensors differently: those of multimodal models (vision, audio), and of
+// models with or without a head.
 import type { ModelFiles } from "../../files/model_files.js";
+import type { TensorNames } from "./tensor_names.js";
 
 /** How a model's files name the tensors of its text model. @internal */
 export interface TextModelNames {
@@ -16,6 +18,7 @@ const NAMING_SCHEMES: readonly TextModelNames["nameOf"][] = [
   (name) => `language_model.${name}`,
   (name) => name.replace(/^model\./, "model.language_model."),
   (name) => name.replace(/^model\./, "model.text_model."),
+  (name) => name.replace(/^model\./, ""), // saved without a head, as embedding models are
 ];
 
 /** Tensors of the other parts of such models. */
@@ -27,8 +30,16 @@ const OTHER_PARTS =
  * @param embedding - name of the embedding tensor in a text-only model
  * @internal
  */
-export function textModelNames({ kind, tensors, config }: ModelFiles, embedding: string): TextModelNames {
+export function textModelNames(
+  { kind, tensors, config }: Pick<ModelFiles, "kind" | "tensors" | "config">,
+  embedding: string,
+  { prefixes = [], others }: Pick<TensorNames, "prefixes" | "others"> = {},
+): TextModelNames {
   if (kind === "gguf") return TEXT_ONLY;
+  if (prefixes.length > 0 || others !== undefined) {
+    const prefix = ["", ...prefixes].find((start) => tensors.has(start + embedding)) ?? "";
+    return { nameOf: (name) => prefix + name, isOther: (name) => others?.test(name) ?? false };
+  }
   const isOther = (name: string): boolean => OTHER_PARTS.test(name);
   // Qwen2-VL's text model is named as if it were the only one
   if (tensors.has(embedding)) return config?.["vision_config"] === undefined ? TEXT_ONLY : { ...TEXT_ONLY, isOther };

@@ -74,6 +74,8 @@ export const LAYER_VECTORS = [
   "expert_post_norm",
   "shared_expert_post_norm",
   "expert_scales",
+  "attention_post_norm_bias",
+  "feed_forward_post_norm_bias",
   "recurrent_in_bias",
   "recurrent_gate_bias",
   "recurrent_step_bias",
@@ -114,7 +116,7 @@ export type NormRole =
  * input, `recurrent_strength_step` two of them.
  * @internal
  */
-export type FusedRole = "query_key_value" | "gate_up" | "recurrent_all" | "recurrent_strength_step";
+export type FusedRole = "query_key_value" | "gate_up" | "up_gate" | "recurrent_all" | "recurrent_strength_step";
 
 /** Tensors of experts, and of the expert that every token uses. @internal */
 export type ExpertRole = `${"expert" | "shared"}_${"gate" | "up" | "down" | "gate_up"}`;
@@ -171,6 +173,13 @@ export interface TensorNames {
   /** `{s}` stands for the index of a stream, from 0; without it, one tensor stores all. */
   readonly streams_in?: string;
   readonly streams_out?: string;
+  readonly positions?: string;
+  readonly token_types?: string;
+  readonly embedding_norm?: string;
+  /** What some files write before all names but those of heads, such as `bert.`. */
+  readonly prefixes?: readonly string[];
+  /** Tensors of parts that neither embedding nor ranking uses, such as the head of a masked language model. */
+  readonly others?: RegExp;
   readonly layers: LayerNames;
 }
 
@@ -185,6 +194,9 @@ export const GGUF_NAMES: TensorNames = {
   per_layer_projection_norm: "per_layer_proj_norm",
   streams_in: "altup_proj",
   streams_out: "altup_unembd_proj",
+  positions: "position_embd",
+  token_types: "token_types",
+  embedding_norm: "token_embd_norm",
   layers: {
     attention_norm: "attn_norm",
     query: "attn_q",

@@ -33,9 +33,26 @@ export const MODEL_MATRICES = [
   "per_layer_projection",
   "streams_in",
   "streams_out",
+  "positions",
+  "token_types",
+  "dense_1",
+  "dense_2",
+  "dense_3",
 ] as const;
 /** In the order of the core's ModelVector. @internal */
-export const MODEL_VECTORS = ["final_norm", "final_norm_bias", "head_bias", "per_layer_projection_norm"] as const;
+export const MODEL_VECTORS = [
+  "final_norm",
+  "final_norm_bias",
+  "head_bias",
+  "per_layer_projection_norm",
+  "embedding_norm",
+  "embedding_norm_bias",
+  "dense_1_bias",
+  "dense_2_bias",
+  "dense_3_bias",
+  "dense_norm",
+  "dense_norm_bias",
+] as const;
 
 /** The weights of a model that have been found so far. @internal */
 export class WeightMapper {
@@ -53,7 +70,7 @@ export class WeightMapper {
     const { names, ggufNames, ggufFinalNorm: final_norm = GGUF_NAMES.final_norm } = plan.architecture;
     const gguf = { ...GGUF_NAMES, final_norm, layers: { ...GGUF_NAMES.layers, ...ggufNames } };
     this.names = plan.reader.isGguf ? gguf : names;
-    this.text = textModelNames(files, `${this.names.embedding}.weight`);
+    this.text = textModelNames(files, `${this.names.embedding}.weight`, this.names);
   }
 
   addMatrix(layer: number, role: MatrixRole, rows: number, columns: number): void {
@@ -61,6 +78,15 @@ export class WeightMapper {
     this.matrix(layer, slotOfMatrix(role), 0, rows, columns, [wholeTensor(this.tensor(`${stem}.weight`))]);
     const bias = this.bias(stem, role);
     if (bias !== undefined) this.vector(layer, slotOfVector(`${role}_bias` as VectorRole), rows, [bias]);
+  }
+
+  /** A norm outside the layers, by its name without `.weight`. */
+  addModelNorm(role: (typeof MODEL_VECTORS)[number] & `${string}norm`, stem: string, size: number): void {
+    const weight = this.tensor(`${stem}.weight`);
+    this.vector(NO_LAYER, MODEL_VECTORS.indexOf(role), size, [weight], this.normAdded);
+    const bias = this.normBias(stem);
+    const slot = MODEL_VECTORS.indexOf(`${role}_bias` as (typeof MODEL_VECTORS)[number]);
+    if (bias !== undefined) this.vector(NO_LAYER, slot, size, [bias]);
   }
 
   /** A vector that isn't a norm, by its whole name. */
@@ -159,8 +185,9 @@ export class WeightMapper {
   }
 
   normBias(stem: string): StoredTensor | undefined {
-    const { norm, hasNormBiases = true } = this.plan.architecture;
-    return norm === "layer" && hasNormBiases ? this.tensor(`${stem}.bias`) : undefined;
+    const { norm, hasNormBiases } = this.plan.architecture;
+    const has = norm === "layer" && (hasNormBiases?.(this.plan.reader) ?? true);
+    return has ? this.tensor(`${stem}.bias`) : undefined;
   }
 
   get normAdded(): number {

@@ -1,4 +1,4 @@
-#include "transformer/activation.h"
+#include "vectors/activation.h"
 
 #include <wasm_simd128.h>
 
@@ -43,8 +43,10 @@ v128_t gelu(v128_t x) {
   return wasm_f32x4_mul(x, wasm_v128_bitselect(half_tail, wasm_f32x4_sub(one, half_tail), is_negative));
 }
 
+v128_t relu(v128_t x) { return wasm_v128_andnot(x, wasm_f32x4_lt(x, wasm_f32x4_splat(0))); }  // unlike max, keeps NaN on every processor
+
 v128_t relu2(v128_t x) {
-  const v128_t positive = wasm_v128_andnot(x, wasm_f32x4_lt(x, wasm_f32x4_splat(0)));  // unlike max, keeps NaN on every processor
+  const v128_t positive = relu(x);
   return wasm_f32x4_mul(positive, positive);
 }
 
@@ -55,6 +57,8 @@ v128_t activated(Activation activation, v128_t x) {
     case Activation::gelu: return gelu(x);
     case Activation::gelu_tanh: return gelu_tanh(x);
     case Activation::relu2: return relu2(x);
+    case Activation::relu: return relu(x);
+    case Activation::tanh: return tanh_f32x4(x);
     case Activation::xielu: break;  // has parameters
   }
   return x;

@@ -10,7 +10,8 @@ namespace ropewalk {
 // gelu_tanh(x): approximation of gelu from the same paper, x / (1 + e^(-2u)) with u = sqrt(2/pi) (x + 0.044715 x^3)
 // relu2(x): max(x, 0)^2                                               So et al. 2021 (arXiv:2109.08668)
 // xielu(x): see activate_xielu()
-enum class Activation : int { silu, gelu, gelu_tanh, relu2, xielu, clamped_silu };
+// relu(x): max(x, 0)
+enum class Activation : int { silu, gelu, gelu_tanh, relu2, xielu, clamped_silu, relu, tanh };
 
 // x = activation(x) for `count` elements. relu2 is rounded once. The others are within 3e-7 · |x|. silu is also within 4 units in the last
 // place down to -87.3. For numbers so far below zero that the result is almost 0 in f32, it is 0. For -infinity it is NaN.

@@ -1,4 +1,4 @@
-#include "transformer/normalize.h"
+#include "vectors/normalize.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "transformer/sampler.h"
+#include "vectors/sampler.h"
 
 #include <wasm_simd128.h>
 

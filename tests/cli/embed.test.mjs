@@ -1,0 +1,64 @@
+// `ropewalk embed`: vectors of texts as text and as JSON, and errors with their exit codes.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { fileURLToPath } from "node:url";
+import { load } from "ropewalk";
+import { ropewalk } from "./program.mjs";
+
+const model = fileURLToPath(new URL("../golden/tiny_models/gemma_embedding/", import.meta.url));
+const decoder = fileURLToPath(new URL("../golden/tiny_models/llama/", import.meta.url));
+
+async function vectorsOf(texts, options) {
+  const opened = await (await load()).model(model);
+  try {
+    return (await opened.embed(texts, options)).map((vector) => Array.from(vector));
+  } finally {
+    opened.dispose();
+  }
+}
+
+test("--json prints the vectors of model.embed()", async () => {
+  const { status, stdout } = await ropewalk(["embed", model, "the cat", "a rope", "--json"]);
+  assert.equal(status, 0);
+  const { pooling, dimensions, embeddings } = JSON.parse(stdout);
+  assert.deepEqual([pooling, dimensions], ["mean", 24]);
+  assert.deepEqual(
+    embeddings.map(({ text }) => text),
+    ["the cat", "a rope"],
+  );
+  assert.deepEqual(
+    embeddings.map(({ vector }) => vector),
+    await vectorsOf(["the cat", "a rope"]),
+  );
+});
+
+test("pooling, dimensions, prompt and normalization are those of the flags", async () => {
+  const flags = ["--pooling", "max", "--dimensions", "5", "--prompt", "query", "--no-normalize"];
+  const { stdout } = await ropewalk(["embed", model, "the cat", "--json", ...flags]);
+  const options = { pooling: "max", dimensions: 5, prompt: "query", normalize: false };
+  assert.deepEqual(JSON.parse(stdout).embeddings[0].vector, (await vectorsOf(["the cat"], options))[0]);
+  const without = await ropewalk(["embed", model, "the cat", "--json", "--no-prompt"]);
+  const [expected] = await vectorsOf(["the cat"], { prompt: null });
+  assert.deepEqual(JSON.parse(without.stdout).embeddings[0].vector, expected);
+});
+
+test("a table with the cosine of each text and the first", async () => {
+  const { status, stdout } = await ropewalk(["embed", decoder, "the cat", "the cat", "a rope"]);
+  assert.equal(status, 0);
+  assert.match(
+    stdout,
+    /^ *cosine +vector of 32 +text\n.*\n *1\.0000 .* the cat\n *1\.0000 .* the cat\n-?0\.\d{4} .* a rope\n$/,
+  );
+});
+
+test("errors name the flag or the text, with their exit codes", async () => {
+  const unknown = await ropewalk(["embed", model, "the cat", "--prompt", "qeury"]);
+  assert.equal(unknown.status, 2);
+  assert.match(unknown.stderr, /prompt: must be one of .*query.* \(got "qeury"\)/);
+  const pooling = await ropewalk(["embed", model, "the cat", "--pooling", "avg"]);
+  assert.equal(pooling.status, 2);
+  const long = await ropewalk(["embed", model, "the cat ".repeat(40)]);
+  assert.equal(long.status, 2);
+  assert.match(long.stderr, /texts\[0\]: has \d+ tokens, more than the model's 96; split it/);
+  assert.equal((await ropewalk(["embed", model, "the cat ".repeat(40), "--truncate"])).status, 0);
+});

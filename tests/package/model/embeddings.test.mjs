@@ -1,0 +1,165 @@
+// Embeddings and scores of tiny encoders (tests/golden/tiny_models), compared with transformers, sentence-transformers
+// and llama.cpp.
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import test from "node:test";
+import { load, ropeConfig } from "ropewalk";
+import { largestDifference, readExpected, tinyModel } from "../helpers/models.mjs";
+import { rw } from "../helpers/runtime.mjs";
+import { has } from "../helpers/tiny_models.mjs";
+
+// f32 against f64
+const LIMIT = 1e-4;
+// llama.cpp computes GELU from an f16 table.
+const LLAMA_CPP_LIMITS = {
+  bert: 5e-3,
+  xlm_roberta: 5e-3,
+  modernbert: 5e-3,
+  jina_embeddings_v3: 5e-3,
+  gemma_embedding: 5e-3,
+};
+const names = readdirSync(tinyModel("")).filter((name) => has(name, "expected_embeddings.json"));
+const sigmoid = (x) => 1 / (1 + Math.exp(-x));
+
+async function withModel(path, use, runtime = rw) {
+  const model = await runtime.model(tinyModel(path), { contextLength: 90 });
+  try {
+    return await use(model);
+  } finally {
+    model.dispose();
+  }
+}
+
+function cosine(a, b) {
+  const dot = (x, y) => x.reduce((sum, value, i) => sum + value * y[i], 0);
+  return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
+}
+
+function assertClose(rows, expected, what, limit = LIMIT) {
+  const difference = largestDifference(rows, expected);
+  assert.ok(difference < limit, `${what}: ${difference}`);
+  rows.forEach((row, i) =>
+    assert.ok(cosine(row, expected[i]) > 1 - LIMIT, `${what}: cosine ${cosine(row, expected[i])}`),
+  );
+}
+
+for (const name of names) {
+  const expected = readExpected(name, "expected_embeddings.json");
+  const files = ["", "model.gguf"].filter((file) => has(name, file || "model.safetensors"));
+  for (const file of files) {
+    const kind = file === "" ? "safetensors" : "GGUF";
+    if (expected.logits !== undefined) {
+      test(`${name}, ${kind}: transformers' scores of pairs`, () =>
+        withModel(`${name}/${file}`, async (model) => {
+          assert.equal(model.info.ranks, true);
+          const ranked = await model.rank(expected.query, expected.documents);
+          const scores = expected.logits.map(sigmoid);
+          assert.deepEqual(
+            ranked.map(({ index }) => index),
+            scores.map((_, i) => i).sort((a, b) => scores[b] - scores[a]),
+          );
+          assertClose([ranked.map(({ score }) => score)], [ranked.map(({ index }) => scores[index])], "scores");
+        }));
+      continue;
+    }
+    test(`${name}, ${kind}: transformers' hidden states, pooled in each way, in a list and one by one`, () =>
+      withModel(`${name}/${file}`, async (model) => {
+        if (model.info.embedding.dimensions !== expected.mean[0].length) return;
+        for (const pooling of ["mean", "cls", "last", "max"]) {
+          const options = { pooling, normalize: false };
+          const together = await model.embed(expected.texts, options);
+          if (name !== "gemma_embedding") assertClose(together, expected[pooling], pooling);
+          for (const [i, tokens] of expected.texts.entries())
+            assert.deepEqual(await model.embed(tokens, options), together[i]);
+        }
+      }));
+  }
+  if (has(name, "expected_llama_cpp_embeddings.json")) {
+    test(`${name}, GGUF: llama.cpp's embeddings`, () =>
+      withModel(`${name}/model.gguf`, async (model) => {
+        const { tokens, vectors } = readExpected(name, "expected_llama_cpp_embeddings.json");
+        assert.deepEqual(
+          [model.info.generates, model.info.embedding.pooling, model.info.memory.cache],
+          [false, "mean", 0],
+        );
+        assertClose(await model.embed(tokens, { normalize: false }), vectors, "llama.cpp", LLAMA_CPP_LIMITS[name]);
+      }));
+  }
+  if (expected.sentences === undefined) continue;
+  test(`${name}: the vectors of sentence-transformers, with its prompts`, () =>
+    withModel(name, async (model) => {
+      assertClose(await model.embed(expected.sentences), expected.vectors_default, "default");
+      const { prompts } = model.info.embedding;
+      for (const prompt of Object.keys(prompts).filter((key) => prompts[key] !== ""))
+        assertClose(await model.embed(expected.sentences, { prompt }), expected[`vectors_${prompt}`], prompt);
+    }));
+}
+
+test("every encoder without SIMD", async () => {
+  const scalar = await load({ build: "scalar", threads: 1 });
+  for (const name of names) {
+    const expected = readExpected(name, "expected_embeddings.json");
+    const read = async (model) =>
+      expected.logits === undefined
+        ? model.embed(expected.texts)
+        : [(await model.rank(expected.query, expected.documents)).map(({ score }) => score)];
+    assertClose(await withModel(name, read, scalar), await withModel(name, read), name);
+  }
+});
+
+test("nomic-bert's own keys of dynamic NTK, and a model scaled by them", async () => {
+  const own = { model_type: "nomic_bert", n_embd: 768, n_head: 12, n_positions: 8192, rotary_emb_base: 1000 };
+  const plain = ropeConfig({ ...own, max_trained_positions: 2048, rotary_scaling_factor: null });
+  assert.equal(plain.max_position_embeddings, 2048);
+  assert.equal(plain.rope_scaling?.rope_type ?? "default", "default");
+  const scaled = ropeConfig({ ...own, max_trained_positions: 2048, rotary_scaling_factor: 2 });
+  assert.equal(scaled.rope_scaling.rope_type, "dynamic");
+  assert.equal(scaled.rope_scaling.factor, 2);
+  const inverse = rw.rope(scaled).plan(8192).inv_freq[1];
+  const base = 1000 * ((2 * 8192) / 2048 - 1) ** (64 / 62); // as modeling_hf_nomic_bert.py computes it
+  assert.ok(Math.abs(inverse / base ** (-2 / 64) - 1) < 1e-12);
+});
+
+test("a text under another scaling, and texts that are too long", async () => {
+  await withModel("modernbert", async (model) => {
+    const long = readExpected("modernbert", "expected_embeddings.json").texts.at(-1);
+    const plain = await model.embed(long);
+    const scaled = await rw.model(tinyModel("modernbert"), {
+      contextLength: 90,
+      rope: { rope_scaling: { rope_type: "linear", factor: 4 } },
+    });
+    assert.ok(cosine(await scaled.embed(long), plain) < 1 - 1e-4);
+    scaled.dispose();
+    const tooLong = Array.from({ length: 91 }, () => 5);
+    await assert.rejects(model.embed([[5], tooLong]), { code: "INVALID_ARGUMENT", field: "texts[1]" });
+    assert.deepEqual(await model.embed(tooLong, { truncate: true }), await model.embed(tooLong.slice(1)));
+  });
+  await assert.rejects(rw.model(tinyModel("bert"), { contextLength: 97 }), {
+    code: "INVALID_ARGUMENT",
+    field: "contextLength",
+  });
+});
+
+test("encoders generate nothing, and other models don't rank", () =>
+  withModel("bert", async (model) => {
+    assert.throws(() => model.session(), { code: "UNSUPPORTED_MODEL" });
+    await assert.rejects(model.perplexity([5, 6]), { code: "UNSUPPORTED_MODEL" });
+    await assert.rejects(model.generate([5]).next(), { code: "UNSUPPORTED_MODEL" });
+    await assert.rejects(model.rank([5], [[6]]), { code: "UNSUPPORTED_MODEL" });
+    assert.deepEqual(await model.embed([]), []);
+    const [half] = await model.embed([[5, 6]], { dimensions: 7, normalize: true });
+    assert.equal(half.length, 7);
+    assert.ok(Math.abs(half.reduce((sum, x) => sum + x * x, 0) - 1) < 1e-6);
+    const seen = [];
+    await assert.rejects(model.embed([[5]], { signal: AbortSignal.abort() }), { name: "AbortError" });
+    await model.embed([[5], [6, 7]], { onProgress: (progress) => seen.push(progress) });
+    assert.deepEqual(seen, [{ done: 2, total: 2 }]);
+  }));
+
+test("pairs of texts have the scores of their tokens", () =>
+  withModel("bert_ranker", async (model) => {
+    const [query, documents] = ["the cat", ["a rope", "the cat sleeps"]];
+    const ids = (text) => [...model.tokenizer.encode(text)];
+    assert.deepEqual(await model.rank(query, documents), await model.rank(ids(query), documents.map(ids)));
+    await assert.rejects(model.rank(query, [[5]]), { code: "INVALID_ARGUMENT", field: "documents[0]" });
+  }));

@@ -1,0 +1,102 @@
+// `ropewalk embed`: makes embeddings of texts, and compares them.
+import { text as readStream } from "node:stream/consumers";
+import { type Command, Option } from "commander";
+import { fail } from "../base/errors.js";
+import { load, type Pooling } from "../index.node.js";
+import { POOLINGS } from "../model/embed/embedding_plan.js";
+import { interruptible } from "./interrupt.js";
+import { modelOptions, withModel } from "./loaded_model.js";
+import { parseInteger } from "./options.js";
+import { type QuantizeFlags, quantizeOption } from "./quantize_option.js";
+import { addRopeOptions, type RopeFlags } from "./rope_options.js";
+import { type ProgressBar, type Terminal, withProgress } from "./terminal.js";
+import { type ThreadFlags, threadOption } from "./thread_option.js";
+
+interface Flags extends RopeFlags, ThreadFlags, QuantizeFlags {
+  pooling?: Pooling;
+  dimensions?: number;
+  prompt?: string | false;
+  normalize?: boolean;
+  truncate?: true;
+  contextLength?: number;
+}
+
+const EXAMPLES = `
+Without --json, prints the first numbers of each vector and its cosine with the first text's.
+
+Examples:
+  ropewalk embed ./all-MiniLM-L6-v2 "a rope is made of yarn" "yarn is twisted into rope" "the cat sleeps"
+  ropewalk embed embeddinggemma.gguf --dimensions 256 --json "a text" > vector.json
+  cat lines.txt | ropewalk embed ./nomic-embed-text-v1.5 --prompt search_document --json -`;
+
+/** Adds `ropewalk embed`. */
+export function addEmbed(program: Command, terminal: () => Terminal): void {
+  const command = program
+    .command("embed")
+    .summary("make embeddings of texts")
+    .description("Make an embedding of each text: a vector whose direction says what the text is about.")
+    .argument("<model>", "GGUF file, folder with safetensors and config.json, or URL of either")
+    .argument("<texts...>", "texts; - reads stdin, a text in each line")
+    .addOption(
+      new Option("--pooling <kind>", "how a text's states become one vector (default: the model's)").choices(POOLINGS),
+    )
+    .option("--dimensions <n>", "keep the first n elements of each vector (default: all)", parseInteger(1))
+    .option("--prompt <name>", "write this prompt of the model before each text (default: the model's)")
+    .option("--no-prompt", "write no prompt before the texts")
+    .option("--no-normalize", "leave vectors as long as they are (default: as the model's files say)")
+    .option("--truncate", "cut texts that are too long")
+    .option("--context-length <n>", "maximum tokens of a text (default: the model's)", parseInteger(1))
+    .addOption(threadOption())
+    .addOption(quantizeOption());
+  addRopeOptions(command)
+    .addHelpText("after", EXAMPLES)
+    .action((model: string, texts: readonly string[], flags: Flags) =>
+      interruptible((signal) => run(terminal(), model, texts, flags, signal)),
+    );
+}
+
+async function run(
+  terminal: Terminal,
+  source: string,
+  given: readonly string[],
+  flags: Flags,
+  signal: AbortSignal,
+): Promise<void> {
+  const isPiped = given.length === 1 && given[0] === "-";
+  const texts = isPiped ? (await readStream(process.stdin)).split(/\r?\n/).filter((line) => line !== "") : given;
+  if (texts.length === 0) fail("INVALID_ARGUMENT", "-", "has no line with text");
+  const { pooling, dimensions, prompt, normalize, truncate } = flags;
+  const rw = await load({ threads: flags.threads });
+  await withModel(terminal, rw, source, modelOptions(flags, flags.contextLength, signal), async (model) => {
+    const embed = (update: ProgressBar["update"]): Promise<Float32Array[]> =>
+      model.embed(texts, {
+        signal,
+        onProgress: ({ done, total }) => update(done, total),
+        ...(pooling !== undefined && { pooling }),
+        ...(dimensions !== undefined && { dimensions }),
+        ...(typeof prompt === "string" && { prompt }),
+        ...(prompt === false && { prompt: null }),
+        ...(normalize === false && { normalize }),
+        ...(truncate && { truncate }),
+      });
+    const vectors = await withProgress(terminal, "Embedding", embed, texts.length);
+    const { name, embedding } = model.info;
+    terminal.result({
+      model: name,
+      pooling: pooling ?? embedding.pooling,
+      dimensions: vectors[0]!.length,
+      embeddings: texts.map((text, i) => ({ text, vector: Array.from(vectors[i]!) })),
+    });
+    const rows = vectors.map((vector, i) => [
+      cosine(vector, vectors[0]!).toFixed(4),
+      `${Array.from(vector.subarray(0, 4), (x) => x.toFixed(4)).join(" ")} …`,
+      texts[i]!.length > 60 ? `${texts[i]!.slice(0, 59)}…` : texts[i]!,
+    ]);
+    terminal.print(terminal.table(rows, { head: ["cosine", `vector of ${vectors[0]!.length}`, "text"], align: "rll" }));
+  });
+}
+
+function cosine(a: Float32Array, b: Float32Array): number {
+  const dot = (x: Float32Array, y: Float32Array): number => x.reduce((sum, value, i) => sum + value * y[i]!, 0);
+  return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
+}

@@ -1,0 +1,147 @@
+// How a model makes an embedding of a text, from its files: pooling, the layers after it, normalization, prompts.
+import { type Dict, isDict } from "../../base/dict.js";
+import { show } from "../../base/show.js";
+import { named } from "../../files/errors.js";
+import type { ModelFiles } from "../../files/model_files.js";
+import type { ActivationName, Architecture, DenseLayer } from "../architectures/architecture.js";
+import type { ConfigReader } from "../config_reader.js";
+import { textModelNames } from "../weights/multimodal_names.js";
+
+/** How hidden states become one vector, in the order of the core's Pooling. */
+export const POOLINGS = ["mean", "cls", "last", "max"] as const;
+/** One of {@link POOLINGS}. */
+export type Pooling = (typeof POOLINGS)[number];
+
+/** What the files say about embeddings. @internal */
+export interface EmbeddingPlan {
+  readonly pooling: Pooling;
+  readonly normalizes: boolean;
+  /** Texts to write before others, by name. */
+  readonly prompts: Readonly<Record<string, string>>;
+  readonly defaultPrompt: string | undefined;
+  /** Maximum tokens of a text, if the files limit it. */
+  readonly maxLength: number | undefined;
+  /** Layers after pooling: those of embeddings, or of the head of a cross-encoder. */
+  readonly dense: readonly DenseLayer[];
+  /** How a cross-encoder makes a score of a pair; undefined for other models. */
+  readonly ranking: { readonly pooling: Pooling; readonly usesSigmoid: boolean } | undefined;
+}
+
+const GGUF_POOLINGS: readonly (Pooling | undefined)[] = [undefined, "mean", "cls", "last"];
+const GGUF_RANK = 4;
+const MODES: Readonly<Record<string, Pooling>> = { mean: "mean", cls: "cls", lasttoken: "last", max: "max" };
+const ACTIVATIONS: Readonly<Record<string, ActivationName | undefined>> = {
+  Identity: undefined,
+  Tanh: "tanh",
+  ReLU: "relu",
+  GELU: "gelu",
+  SiLU: "silu",
+};
+const MAX_DENSE = 3;
+
+/** @throws {@link RopewalkError} UNSUPPORTED_MODEL, INVALID_FILE. @internal */
+export function embeddingPlan(
+  reader: ConfigReader,
+  files: Pick<ModelFiles, "kind" | "tensors" | "config" | "sentence">,
+  architecture: Architecture,
+): EmbeddingPlan {
+  const isEncoder = architecture.encoder?.(reader) !== undefined;
+  const plan: EmbeddingPlan = {
+    pooling: isEncoder ? "mean" : "last",
+    normalizes: false,
+    prompts: {},
+    defaultPrompt: undefined,
+    maxLength: undefined,
+    dense: [],
+    ranking: undefined,
+  };
+  const { names } = architecture;
+  const prefix = textModelNames(files, `${names.embedding}.weight`, names).nameOf("");
+  const head = architecture.rankingHead?.(reader, prefix);
+  if (head !== undefined) {
+    const pooling: Pooling = head.pooling === "first" ? "cls" : "mean";
+    return { ...plan, pooling, dense: head.layers, ranking: { pooling, usesSigmoid: usesSigmoid(reader) } };
+  }
+  return reader.isGguf ? ggufPlan(reader, plan) : sentencePlan(reader, files, plan);
+}
+
+function ggufPlan(reader: ConfigReader, plan: EmbeddingPlan): EmbeddingPlan {
+  const type = reader.integer(["", "pooling_type"], 0, 0);
+  if (type === GGUF_RANK && reader.architecture.startsWith("qwen3")) return plan; // its head is in the vocabulary
+  const pooling = GGUF_POOLINGS[type];
+  const dense = ["dense_2", "dense_3"].filter((name) => reader.hasTensor(`${name}.weight`));
+  return {
+    ...plan,
+    ...(pooling !== undefined && { pooling, normalizes: true }),
+    dense: dense.map((name) => denseLayer(reader, name, undefined)),
+  };
+}
+
+function denseLayer(reader: ConfigReader, stem: string, activation: ActivationName | undefined): DenseLayer {
+  const [weight, bias] = [`${stem}.weight`, `${stem}.bias`];
+  const size = reader.rowsOfTensor(weight);
+  return { weight, size, ...(reader.hasTensor(bias) && { bias }), ...(activation !== undefined && { activation }) };
+}
+
+/** The modules of sentence-transformers. A model without them has a plain pooling. */
+function sentencePlan(reader: ConfigReader, files: Pick<ModelFiles, "sentence">, plan: EmbeddingPlan): EmbeddingPlan {
+  const { sentence } = files;
+  if (sentence === undefined) return plan;
+  let { pooling, normalizes } = plan;
+  const dense: DenseLayer[] = [];
+  for (const { kind, path, config } of sentence.modules) {
+    if (kind === "Transformer") continue;
+    if (kind === "Pooling") pooling = poolingOf(reader, path, config);
+    else if (kind === "Normalize") normalizes = true;
+    else if (kind === "Dense") dense.push(denseLayer(reader, `${path}/linear`, activationOf(reader, path, config)));
+    else
+      reader.refuse(
+        "UNSUPPORTED_MODEL",
+        "modules.json",
+        `module ${named(kind)} of sentence-transformers is not supported`,
+      );
+  }
+  if (dense.length > MAX_DENSE)
+    reader.refuse("UNSUPPORTED_MODEL", "modules.json", `more than ${MAX_DENSE} dense layers are not supported`);
+  const { prompts, default_prompt_name } = sentence.config;
+  const { max_seq_length } = sentence.transformer;
+  const texts = Object.entries(isDict(prompts) ? prompts : {}).filter(([, text]) => typeof text === "string");
+  return {
+    ...plan,
+    pooling,
+    normalizes,
+    dense,
+    prompts: Object.fromEntries(texts) as Record<string, string>,
+    defaultPrompt: typeof default_prompt_name === "string" ? default_prompt_name : undefined,
+    maxLength: Number.isInteger(max_seq_length) ? (max_seq_length as number) : undefined,
+  };
+}
+
+function poolingOf(reader: ConfigReader, path: string, config: Dict): Pooling {
+  const file = `${path}/config.json`;
+  if (config["include_prompt"] === false)
+    reader.refuse("UNSUPPORTED_MODEL", file, "pooling without the tokens of the prompt is not supported");
+  const given = config["pooling_mode"];
+  // older files have a boolean for each mode
+  const flags = Object.keys(config).filter((key) => key.startsWith("pooling_mode_") && config[key] === true);
+  const modes = given === undefined ? flags.map((key) => key.replace(/^pooling_mode_|_tokens?$/g, "")) : [given].flat();
+  const pooling = MODES[String(modes[0] ?? "mean")];
+  if (modes.length > 1 || pooling === undefined)
+    return reader.refuse("UNSUPPORTED_MODEL", file, `pooling ${show(modes.join(", "))} is not supported`);
+  return pooling;
+}
+
+function activationOf(reader: ConfigReader, path: string, config: Dict): ActivationName | undefined {
+  const given = config["activation_function"] ?? "torch.nn.modules.activation.Tanh";
+  const name = String(given).replace(/^.*\./, "");
+  if (!Object.hasOwn(ACTIVATIONS, name))
+    reader.refuse("UNSUPPORTED_MODEL", `${path}/config.json`, `activation ${show(given)} is not supported`);
+  return ACTIVATIONS[name];
+}
+
+/** sentence-transformers turns the score of a pair into a probability unless the config says otherwise. */
+function usesSigmoid(reader: ConfigReader): boolean {
+  const { sentence_transformers: own, sbert_ce_default_activation_function: older } = reader.source;
+  const given = (isDict(own) ? own["activation_fn"] : undefined) ?? older;
+  return given === undefined || given === null || /Sigmoid$/.test(String(given));
+}
