@@ -73,8 +73,12 @@ int RecurrentState::rewind(int tokens) {
 }
 
 void RecurrentState::shift(int keep, int discard) {
-  const auto moved = [=](int tokens) { return tokens <= keep ? tokens : tokens >= keep + discard ? tokens - discard : kNone; };
+  const auto moved = [=](int tokens) {
+    if (tokens <= keep) return tokens;
+    return tokens < keep + discard || tokens == discard ? kNone : tokens - discard;  // an empty text has a state of its own
+  };
   tokens_ -= discard;
+  if (tokens_ == 0) std::fill_n(now_.data(), floats(), 0.0f);
   if (tokens_before_ != kNone) tokens_before_ = moved(tokens_before_);
   for (int i = kept_count_ - 1; i >= 0; --i) {
     kept_[i].tokens = moved(kept_[i].tokens);

@@ -42,8 +42,9 @@ class RecurrentState {
   // Returns its number of tokens. Later checkpoints are dropped.
   int rewind(int tokens);
 
-  // To be called when a text loses `discard` tokens after the first `keep`. The state has seen them and stays as it is. Checkpoints and the
-  // state before the last call stay too, except those between.
+  // To be called when a text loses `discard` tokens after the first `keep`. The state has seen them and stays as it is, unless no token is
+  // left: then it is that of an empty text. Checkpoints and the state before the last call stay too, except those between, and those that
+  // would have no token.
   void shift(int keep, int discard);
 
   // Shares the checkpoints of another state with the same sizes. Those of more than tokens() tokens are left out.
@@ -62,7 +63,7 @@ class RecurrentState {
     int tokens;  // of this text
   };
 
-  std::size_t floats() const { return offsets_[layers_]; }
+  std::size_t floats() const { return layers_ == 0 ? 0 : offsets_[layers_]; }
   void forget_checkpoints(int first = 0);
   void drop(int index);
 

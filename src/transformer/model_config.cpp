@@ -8,14 +8,20 @@ namespace {
 
 bool is_within(int value, int least, int most) { return value >= least && value <= most; }
 
-bool fits(const RecurrenceConfig& r, const ModelConfig& c, Recurrence kind) {
-  const bool has_keys = kind != Recurrence::convolution, has_heads = kind == Recurrence::delta || kind == Recurrence::mamba2;
+// What layers of every kind need.
+bool is_in_range(const RecurrenceConfig& r) {
   return is_within(r.kernel, 1, kMaxTaps) && is_within(r.inner, 1, kMaxWidth / 4) && is_within(r.heads, 1, r.inner) &&
          r.inner % r.heads == 0 && is_within(r.key_heads, 1, r.heads) && r.heads % r.key_heads == 0 &&
-         is_within(r.key_size, has_keys ? 1 : 0, kMaxHeadDim) && r.key_heads <= kMaxWidth / 4 / std::max(r.key_size, 1) &&
-         is_within(r.step_rank, kind == Recurrence::mamba ? 1 : 0, kMaxWidth / 4) && is_within(r.norm_groups, 1, r.inner) &&
-         r.inner % r.norm_groups == 0 && (has_heads || (r.heads == 1 && r.key_heads == 1)) &&
-         (kind != Recurrence::convolution || r.inner == c.hidden_size);
+         is_within(r.key_size, 0, kMaxHeadDim) && r.key_heads <= kMaxWidth / 4 / std::max(r.key_size, 1) &&
+         is_within(r.step_rank, 0, kMaxWidth / 4) && is_within(r.norm_groups, 1, r.inner) && r.inner % r.norm_groups == 0 &&
+         r.least_step <= r.largest_step && r.select_norm_epsilon >= 0;
+}
+
+bool fits(const RecurrenceConfig& r, const ModelConfig& c, Recurrence kind) {
+  const bool has_heads = kind == Recurrence::delta || kind == Recurrence::mamba2;
+  if (r.kernel == 0 || (!has_heads && (r.heads != 1 || r.key_heads != 1))) return false;
+  if (kind == Recurrence::convolution) return r.inner == c.hidden_size;
+  return r.key_size > 0 && (kind != Recurrence::mamba || r.step_rank > 0);
 }
 
 }  // namespace
@@ -44,6 +50,8 @@ Status check_config(const ModelConfig& c) {
   if (c.latent.latent > 0 && (c.head_dim != latent.row() || c.kv_heads != 1 || latent.plain < 1 || latent.value < 1 ||
                               c.heads > kMaxWidth / (latent.plain + latent.rotated) || c.heads > kMaxWidth / latent.value))
     return Status::model_shape_out_of_range;
+  if (c.latent.latent > 0 && c.gates_attention) return Status::model_shape_out_of_range;  // it would gate latents
+  if (c.recurrence.kernel != 0 && !is_in_range(c.recurrence)) return Status::model_shape_out_of_range;
   const PerLayerConfig& p = c.per_layer;
   if (!is_within(p.size, 0, kMaxWidth / c.layers) || !is_within(p.vocabulary_size, p.size > 0 ? 1 : 0, kMaxVocabulary) ||
       !is_within(p.streams, 0, kMaxStreams) || !is_within(p.laurel, 0, kMaxWidth) ||
@@ -59,6 +67,7 @@ Status check_config(const ModelConfig& c) {
 Status resolve_layer(const ModelConfig& c, const LayerConfig* before, int index, int& cache_layers, LayerConfig& l) {
   if (l.window < 1 || l.chunk < 0) return Status::window_out_of_range;
   if (l.has_experts && c.experts == 0) return Status::model_shape_out_of_range;
+  if (!l.has_feed_forward && (l.has_experts || c.is_parallel || c.per_layer.size > 0)) return Status::model_shape_out_of_range;
   if (l.has_unit_heads && c.query_key_norm != QueryKeyNorm::none) return Status::model_shape_out_of_range;
   if (l.head_dim == 0) l.head_dim = c.head_dim;
   if (l.kv_heads == 0) l.kv_heads = c.kv_heads;

@@ -105,7 +105,7 @@ struct ModelConfig {
   Norm latent_norm;
   PerLayerConfig per_layer;
   RecurrenceConfig recurrence;
-  bool gates_attention = false;  // outputs of heads are multiplied by the sigmoid of attention_gate's product
+  bool gates_attention = false;  // outputs of heads are multiplied by the sigmoid of attention_gate's product; not with latent attention
 
   bool is_causal = true;             // false: a token attends to its whole text, so there is no cache (encoders)
   bool normalizes_residual = false;  // x = norm(x + attention(x)) with the post-norms, and no final norm (BERT)
@@ -135,7 +135,7 @@ struct LayerConfig {
   bool has_unit_heads = false;  // queries and keys of each head are divided by their root mean square (Llama 4); without QueryKeyNorm
   float gate_deviations = kAllElements;      // as keep_largest()
   Recurrence recurrence = Recurrence::none;  // instead of attention
-  bool has_feed_forward = true;
+  bool has_feed_forward = true;              // false: not in parallel layers, and not with PerLayerConfig
   int cache_layer = 0;  // set by Weights::configure(): the layer of the cache with its keys and values, or kNoCacheLayer
 };
 

@@ -11,6 +11,36 @@ bool is_of_attention(LayerMatrix slot) {
          slot == LayerMatrix::attention_gate;
 }
 
+bool is_of_attention(LayerVector slot) {
+  switch (slot) {
+    case LayerVector::query_bias:
+    case LayerVector::key_bias:
+    case LayerVector::value_bias:
+    case LayerVector::output_bias:
+    case LayerVector::query_norm:
+    case LayerVector::key_norm:
+    case LayerVector::attention_sub_norm:
+    case LayerVector::sinks:
+    case LayerVector::query_latent_norm:
+    case LayerVector::latent_norm:
+    case LayerVector::attention_gate_bias: return true;
+    default: return false;
+  }
+}
+
+bool is_of_feed_forward(LayerVector slot) {
+  switch (slot) {
+    case LayerVector::attention_sub_norm:
+    case LayerVector::sinks: return false;
+    case LayerVector::router_norm:
+    case LayerVector::expert_norm:
+    case LayerVector::expert_post_norm:
+    case LayerVector::shared_expert_post_norm:
+    case LayerVector::expert_scales: return true;
+    default: return slot >= LayerVector::feed_forward_norm && slot <= LayerVector::expert_down_bias;
+  }
+}
+
 int normed_elements(const ModelConfig& c, int heads, int head_dim) {
   const bool has_one_weight = c.query_key_norm == QueryKeyNorm::head || c.query_key_norm == QueryKeyNorm::rotated;
   return has_one_weight ? head_dim : heads * head_dim;
@@ -23,7 +53,7 @@ int recurrent_size_of(LayerVector slot, const ModelConfig& c, Recurrence kind) {
   switch (slot) {
     case LayerVector::recurrent_in_bias: return is_convolution ? 3 * r.inner : r.channels(kind);
     case LayerVector::recurrent_gate_bias: return is_convolution ? 0 : r.inner;
-    case LayerVector::recurrent_step_bias:
+    case LayerVector::recurrent_step_bias: return is_mamba ? 0 : steps;
     case LayerVector::recurrent_step_offset: return steps;
     case LayerVector::recurrent_out_bias: return c.hidden_size;
     case LayerVector::convolution: return r.kernel * r.channels(kind);
@@ -109,9 +139,10 @@ MatrixShape shape_of(LayerMatrix slot, const ModelConfig& c, const LayerConfig& 
 
 int size_of(LayerVector slot, const ModelConfig& c, const LayerConfig& l) {
   const bool is_recurrent = l.recurrence != Recurrence::none;
-  const bool has_keys = l.keys_of == kOwnKeys && !is_recurrent;
-  const bool has_norms = c.query_key_norm != QueryKeyNorm::none && !is_recurrent;
-  if (slot == LayerVector::attention_gate_bias) return c.gates_attention && !is_recurrent ? c.heads * l.head_dim : 0;
+  const bool has_keys = l.keys_of == kOwnKeys;
+  const bool has_norms = c.query_key_norm != QueryKeyNorm::none;
+  if ((is_recurrent && is_of_attention(slot)) || (!l.has_feed_forward && is_of_feed_forward(slot))) return 0;
+  if (slot == LayerVector::attention_gate_bias) return c.gates_attention ? c.heads * l.head_dim : 0;
   if (slot >= LayerVector::recurrent_in_bias) return is_recurrent ? recurrent_size_of(slot, c, l.recurrence) : 0;
   switch (slot) {
     case LayerVector::query_bias:

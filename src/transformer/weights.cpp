@@ -183,7 +183,10 @@ Status Weights::rearrange(LayerWeights& layer, LayerVector slot, int kernel) {
     vector = Buffer<float>();
   } else if (slot == LayerVector::convolution) {
     Buffer<float> by_tap;
-    if (!by_tap.resize(vector.size())) return Status::out_of_memory;
+    if (!by_tap.resize(vector.size())) {
+      vector = Buffer<float>();  // not in the order of the file, which finish() couldn't tell
+      return Status::out_of_memory;
+    }
     const std::size_t channels = vector.size() / kernel;
     for (std::size_t i = 0; i < vector.size(); ++i) by_tap[i % kernel * channels + i / kernel] = vector[i];
     vector = std::move(by_tap);

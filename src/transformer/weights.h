@@ -113,7 +113,7 @@ enum class LayerVector : int {
   feed_forward_post_norm_bias,
   recurrent_in_bias,  // the rest: Recurrence
   recurrent_gate_bias,
-  recurrent_step_bias,  // of recurrent_step's product, as the next
+  recurrent_step_bias,  // of recurrent_step's product, as the next; mamba has only the next
   recurrent_step_offset,
   recurrent_out_bias,
   convolution,  // [kernel][channels]; set_vector() takes [channels][kernel]

@@ -1,5 +1,6 @@
-// Out of memory: fails each allocation of each operation in turn. Linked with --wrap=posix_memalign and --wrap=_ZnamRKSt9nothrow_t, so that
-// only the library's allocations come here. Successful ones use the real functions, also those of a sanitizer.
+// Out of memory: fails each allocation of each operation in turn. Linked with --wrap=posix_memalign, --wrap=_ZnamRKSt9nothrow_t and
+// --wrap=_ZnwmRKSt9nothrow_t, so that only the library's allocations come here. Successful ones use the real functions, also those of a
+// sanitizer.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -32,6 +33,7 @@ extern "C" {
 // Set by the linker; null without --wrap.
 [[gnu::weak]] int __real_posix_memalign(void** memory, std::size_t alignment, std::size_t size);
 [[gnu::weak]] void* __real__ZnamRKSt9nothrow_t(std::size_t size, const std::nothrow_t& tag);
+[[gnu::weak]] void* __real__ZnwmRKSt9nothrow_t(std::size_t size, const std::nothrow_t& tag);
 
 int __wrap_posix_memalign(void** memory, std::size_t alignment, std::size_t size) {
   ropewalk::requested_bytes += size;
@@ -40,6 +42,10 @@ int __wrap_posix_memalign(void** memory, std::size_t alignment, std::size_t size
 
 void* __wrap__ZnamRKSt9nothrow_t(std::size_t size, const std::nothrow_t& tag) {
   return is_refused(size) ? nullptr : __real__ZnamRKSt9nothrow_t(size, tag);
+}
+
+void* __wrap__ZnwmRKSt9nothrow_t(std::size_t size, const std::nothrow_t& tag) {
+  return is_refused(size) ? nullptr : __real__ZnwmRKSt9nothrow_t(size, tag);
 }
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "native/random/random_cases.h"
+#include "native/transformer/model_memory.h"
 #include "native/transformer/transformer_oracle.h"
 #include "transformer/forward.h"
 
@@ -20,6 +21,8 @@ void draw_attention(Description& d, RandomCase& random) {
   if (random.one_in(2)) c.attention_scale = random.between(0.1, 1);
   if (random.one_in(4)) c.attention_soft_cap = random.between(1, 20);
   d.rope = with_pairing(plain_config(c.head_dim), random.any<Pairing>(2));
+  c.gates_attention = random.one_in(4);
+  if (c.gates_attention && random.one_in(2)) d.vectors.push_back(LayerVector::attention_gate_bias);
   if (random.one_in(3)) d.vectors.push_back(LayerVector::sinks);
   if (random.one_in(4)) d.vectors.push_back(LayerVector::attention_sub_norm);
   if (random.one_in(3)) d.vectors.insert(d.vectors.end(), {LayerVector::query_bias, LayerVector::key_bias, LayerVector::value_bias});
@@ -70,8 +73,31 @@ void draw_per_layer(Description& d, RandomCase& random) {
   if (random.one_in(2)) d.vectors.push_back(LayerVector::stream_scale);
 }
 
+// Returns the kind.
+Recurrence draw_recurrence(Description& d, RandomCase& random) {
+  RecurrenceConfig& r = d.config.recurrence;
+  const auto kind = static_cast<Recurrence>(random.whole(1, 4));
+  const bool has_heads = kind == Recurrence::delta || kind == Recurrence::mamba2;
+  r.kernel = random.whole(2, 5), r.key_heads = has_heads ? random.whole(1, 3) : 1;
+  r.heads = has_heads ? r.key_heads * random.whole(1, 3) : 1;
+  r.inner = kind == Recurrence::convolution ? d.config.hidden_size : r.heads * random.size(11, 30);
+  r.key_size = kind == Recurrence::convolution ? 0 : random.size(11, 40);
+  r.is_tiled = has_heads && random.one_in(2);
+  if (kind == Recurrence::mamba) r.step_rank = random.whole(1, 9), r.select_norm_epsilon = random.one_in(2) ? 1e-2f : 0;
+  if (kind == Recurrence::mamba2 && random.one_in(2)) r.least_step = 0.4f, r.largest_step = 0.9f;
+  if (kind == Recurrence::mamba2 && random.one_in(2)) r.norm_groups = r.heads;
+  d.vectors.insert(d.vectors.end(), {LayerVector::convolution, random.one_in(2) ? LayerVector::decay : LayerVector::decay_log,
+                                     LayerVector::skip, LayerVector::recurrent_norm});
+  for (const LayerVector bias : {LayerVector::convolution_bias, LayerVector::recurrent_in_bias, LayerVector::recurrent_gate_bias,
+                                 LayerVector::recurrent_step_bias, LayerVector::recurrent_step_offset, LayerVector::recurrent_out_bias}) {
+    if (random.one_in(2)) d.vectors.push_back(bias);
+  }
+  return kind;
+}
+
 void draw_layers(Description& d, RandomCase& random) {
   const ModelConfig& c = d.config;
+  const Recurrence kind = random.one_in(3) ? draw_recurrence(d, random) : Recurrence::none;
   d.layers.resize(c.layers);
   for (int i = 0; i < c.layers; ++i) {
     LayerConfig& l = d.layers[i];
@@ -81,10 +107,13 @@ void draw_layers(Description& d, RandomCase& random) {
     l.has_temperature = random.one_in(3);
     l.has_unit_heads = c.norm.kind == NormKind::rms && c.latent.latent == 0 && c.query_key_norm == QueryKeyNorm::none && random.one_in(4);
     l.feed_forward_size = random.whole(1, c.feed_forward_size);
+    if (kind != Recurrence::none && random.one_in(2)) l.recurrence = kind;
+    if (!c.is_parallel && !l.has_experts && c.per_layer.size == 0) l.has_feed_forward = !random.one_in(5);
     if (c.is_gated && random.one_in(4)) l.gate_deviations = static_cast<float>(random.between(-1, 1));
     d.rope_of.push_back(random.one_in(5) ? kNoRope : 0);
     const int other = random.whole(0, i);
-    const bool shares = other < i && d.layers[other].keys_of == kOwnKeys && random.one_in(2) && c.latent.latent == 0 &&
+    const bool shares = other < i && l.recurrence == Recurrence::none && d.layers[other].recurrence == Recurrence::none &&
+                        d.layers[other].keys_of == kOwnKeys && random.one_in(2) && c.latent.latent == 0 &&
                         c.query_key_norm != QueryKeyNorm::rotated;
     if (!shares) continue;
     l.keys_of = other, d.rope_of.back() = d.rope_of[other];
@@ -115,20 +144,25 @@ Description draw_model(RandomCase& random) {
 std::vector<float> run(const TestModel& model, const std::vector<int>& tokens, int first, std::vector<float>& read) {
   Weights weights;
   EXPECT_EQ(model.load_and_finish(weights), Status::ok);
-  ConfiguredCache cache(model.cache_setup());
+  ModelMemory cache(model);
   Forward forward;
   const int size = model.config().vocabulary_size, count = static_cast<int>(tokens.size());
   std::vector<float> logits(static_cast<std::size_t>(count) * size, NAN);
   for (int done = 0; done < count;) {
     const int piece = done == 0 ? first : count - first;
-    EXPECT_EQ(forward.run(weights, {cache, 0, nullptr}, tokens.data() + done, piece), Status::ok);
+    EXPECT_EQ(forward.run(weights, cache.text(), tokens.data() + done, piece), Status::ok);
     EXPECT_EQ(forward.logits(weights, 0, piece, logits.data() + done * size), Status::ok);
     done += piece;
   }
   const int heads = model.config().heads;
   read.resize(static_cast<std::size_t>(model.config().layers) * heads * count);
-  for (int layer = 0; layer < model.config().layers; ++layer)
-    EXPECT_EQ(forward.attention_weights(weights, cache, 0, layer, read.data() + layer * heads * count), Status::ok);
+  float* at = read.data();
+  for (int layer = 0; layer < model.config().layers; ++layer) {
+    if (model.is_recurrent(layer)) continue;
+    EXPECT_EQ(forward.attention_weights(weights, cache, 0, layer, at), Status::ok);
+    at += static_cast<std::ptrdiff_t>(heads) * count;
+  }
+  read.resize(at - read.data());
   return logits;
 }
 

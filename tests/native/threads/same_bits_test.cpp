@@ -6,6 +6,7 @@
 #include "base/native_threads.h"
 #include "native/attention/attention_call.h"
 #include "native/random/random_cases.h"
+#include "native/transformer/model_memory.h"
 #include "native/transformer/transformer_models.h"
 #include "rope/rope.h"
 #include "rope/walk.h"
@@ -153,14 +154,14 @@ TEST(Threads, EveryModel) {
     Weights weights;
     ASSERT_EQ(model.load_and_finish(weights), Status::ok);
     expect_same_bits([&] {
-      ConfiguredCache cache(model.cache_setup());
+      ModelMemory cache(model);
       Forward forward;
       std::vector<float> logits;
       int token = 3;
       for (const int count : {17, 1, 1, 5}) {  // a prompt, single tokens, and more
         std::vector<int> tokens;
         for (int i = 0; i < count; ++i) tokens.push_back(token = (token * 7 + 3) % model.config().vocabulary_size);
-        EXPECT_EQ(forward.run(weights, {cache, 0, nullptr}, tokens.data(), count), Status::ok);
+        EXPECT_EQ(forward.run(weights, cache.text(), tokens.data(), count), Status::ok);
         const std::size_t before = logits.size();
         logits.resize(before + static_cast<std::size_t>(count) * model.config().vocabulary_size);
         EXPECT_EQ(forward.logits(weights, 0, count, logits.data() + before), Status::ok);

@@ -28,6 +28,11 @@ class AttentionOracle {
         const Row sum = weighted(weights_[layer].back(), values_[owner], head);
         attended.insert(attended.end(), sum.begin(), sum.end());
       }
+      if (c_.gates_attention) {
+        const std::vector<float>& bias = model_.vector(layer, LayerVector::attention_gate_bias);
+        const Row gates = times(model_.matrix(layer, LayerMatrix::attention_gate), inputs[t], bias);
+        for (std::size_t i = 0; i < attended.size(); ++i) attended[i] *= sigmoid(gates[i]);
+      }
       attended = normalized(c_.norm, attended, model_.vector(layer, LayerVector::attention_sub_norm));
       out.push_back(times(model_.matrix(layer, LayerMatrix::output), attended, model_.vector(layer, LayerVector::output_bias)));
     }

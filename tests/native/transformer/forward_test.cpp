@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "native/transformer/model_memory.h"
 #include "native/transformer/transformer_oracle.h"
 
 namespace ropewalk {
@@ -20,41 +21,11 @@ bool same_tokens(Snapshot a, const Snapshot& b) {
   return a == b;
 }
 
-struct LoadedWeights : Weights {
-  explicit LoadedWeights(const TestModel& model) { EXPECT_EQ(model.load_and_finish(*this), Status::ok); }
-};
-
-std::vector<int> prompt(const TestModel& model, int count, std::uint32_t seed = 5) {
-  Random random(seed);
-  std::vector<int> tokens;
-  for (int i = 0; i < count; ++i) tokens.push_back(static_cast<int>(random.next_bits() % model.config().vocabulary_size));
-  return tokens;
-}
-
-// Runs tokens in pieces and returns the logits of all of them.
-std::vector<float> run(const Weights& weights, KvCache& cache, const std::vector<int>& tokens, const std::vector<int>& pieces,
-                       const MatmulKernels& kernels = fastest_matmul_kernels(), int sequence = 0) {
-  Forward forward;
-  forward.use_kernels(kernels);
-  std::vector<float> logits;
-  int done = 0;
-  for (const int count : pieces) {
-    EXPECT_EQ(forward.run(weights, {cache, sequence, nullptr}, tokens.data() + done, count), Status::ok);
-    EXPECT_EQ(forward.tokens(), count);
-    const std::size_t before = logits.size();
-    logits.resize(before + count * weights.config().vocabulary_size, NAN);
-    EXPECT_EQ(forward.logits(weights, 0, count, logits.data() + before), Status::ok);
-    done += count;
-  }
-  EXPECT_EQ(done, static_cast<int>(tokens.size()));
-  return logits;
-}
-
 TEST(Forward, IsTheTransformer) {
   for (const Description& description : every_model()) {
     const TestModel model(description);
     const LoadedWeights weights(model);
-    ConfiguredCache cache(model.cache_setup());
+    ModelMemory cache(model);
     const std::vector<int> tokens = prompt(model, 19);
     const std::vector<float> logits = run(weights, cache, tokens, {19});
     const oracle::Rows exact = oracle::Transformer(model).logits(tokens);
@@ -95,6 +66,11 @@ TEST(Forward, EveryMechanismMatters) {
       {gemma3n(0), [](Description& d) { d.config.per_layer.active_stream = 2; }},
       {gemma3n(0), [](Description& d) { d.layers[0].gate_deviations = 0.5f; }},
       {gemma3n(0), [](Description& d) { d.layers[2].keys_of = 1; }},
+      {delta_hybrid(false), [](Description& d) { d.config.recurrence.is_tiled = true; }},
+      {mamba2_hybrid(), [](Description& d) { d.config.recurrence.least_step = 0.6f; }},
+      {mamba2_hybrid(), [](Description& d) { d.config.recurrence.largest_step = 0.9f; }},
+      {mamba2_hybrid(), [](Description& d) { d.config.recurrence.norm_groups = 1; }},
+      {pure_mamba(true), [](Description& d) { d.config.recurrence.select_norm_epsilon = 1e-1f; }},
   };
   int index = 0;
   for (const auto& [description, change] : changes) {
@@ -104,7 +80,7 @@ TEST(Forward, EveryMechanismMatters) {
     for (const Description& one : {description, changed}) {
       const TestModel model(one);
       const LoadedWeights weights(model);
-      ConfiguredCache cache(model.cache_setup());
+      ModelMemory cache(model);
       logits.push_back(run(weights, cache, prompt(model, 19), {19}));
     }
     float largest = 0, difference = 0;
@@ -122,16 +98,21 @@ TEST(Forward, AttentionWeightsAreThoseOfTheTransformer) {
   for (const Description& description : every_float_model()) {
     const TestModel model(description);
     const LoadedWeights weights(model);
-    ConfiguredCache cache(model.cache_setup());
+    ModelMemory cache(model);
     const ModelConfig& c = model.config();
     const std::vector<int> tokens = prompt(model, 19);
     Forward forward;
+    int before = 0;
     for (const int count : {18, 19}) {
-      const int before = cache.sequence(0).tokens();
-      ASSERT_EQ(forward.run(weights, {cache, 0, nullptr}, tokens.data() + before, count - before), Status::ok);
+      ASSERT_EQ(forward.run(weights, cache.text(), tokens.data() + before, count - before), Status::ok);
+      before = count;
       const std::vector<oracle::Rows> exact = oracle::Transformer(model).attention_weights({tokens.begin(), tokens.begin() + count});
       for (int layer = 0; layer < c.layers; ++layer) {
         std::vector<float> read(c.heads * count, NAN);
+        if (model.is_recurrent(layer)) {
+          ASSERT_EQ(forward.attention_weights(weights, cache, 0, layer, read.data()), Status::layer_out_of_range);
+          continue;
+        }
         ASSERT_EQ(forward.attention_weights(weights, cache, 0, layer, read.data()), Status::ok);
         for (int i = 0; i < c.heads * count; ++i) {
           const double expected = exact[layer][i / count][i % count];
@@ -152,12 +133,13 @@ TEST(Forward, InAnyPieces) {
     const TestModel model(description);
     const LoadedWeights weights(model);
     const std::vector<int> tokens = prompt(model, 23);
-    ConfiguredCache whole(model.cache_setup());
+    ModelMemory whole(model);
     const std::vector<float> expected = run(weights, whole, tokens, {23});
     for (const std::vector<int>& pieces : {std::vector<int>(23, 1), {22, 1}, {1, 22}, {5, 1, 2, 8, 7}, {3, 4, 16}}) {
-      ConfiguredCache cache(model.cache_setup());
+      ModelMemory cache(model);
       EXPECT_EQ(run(weights, cache, tokens, pieces), expected) << model.name() << ", " << pieces.size() << " pieces";
       EXPECT_TRUE(snapshot_of(cache) == snapshot_of(whole)) << model.name();
+      EXPECT_EQ(cache.state(), whole.state()) << model.name();
     }
   }
 }
@@ -167,7 +149,7 @@ TEST(Forward, KernelsGiveTheSameBits) {
     const TestModel model(description);
     const LoadedWeights weights(model);
     const std::vector<int> tokens = prompt(model, 12);
-    ConfiguredCache scalar(model.cache_setup()), simd(model.cache_setup());
+    ModelMemory scalar(model), simd(model);
     EXPECT_EQ(run(weights, scalar, tokens, {11, 1}, kScalarMatmulKernels), run(weights, simd, tokens, {11, 1}, kWasmSimdMatmulKernels))
         << model.name();
   }
@@ -177,7 +159,7 @@ TEST(Forward, KernelsGiveTheSameBits) {
 TEST(Forward, TheLargestRun) {
   const TestModel model(llama());
   const LoadedWeights weights(model);
-  ConfiguredCache cache(model.cache_setup(kForwardTokens + 1));
+  ModelMemory cache(model, kForwardTokens + 1);
   const std::vector<int> tokens = prompt(model, kForwardTokens + 1);
   const std::vector<float> all = run(weights, cache, tokens, {kForwardTokens, 1}, fastest_matmul_kernels(), 1);
   EXPECT_EQ(cache.sequence(0).tokens(), 0);
@@ -191,11 +173,11 @@ TEST(Forward, LogitsOfSomeTokens) {
   Forward forward;
   for (const TestModel* model : {&large, &small}) {
     const LoadedWeights weights(*model);
-    ConfiguredCache cache(model->cache_setup()), other(model->cache_setup());
+    ModelMemory cache(*model), other(*model);
     const std::vector<int> tokens = prompt(*model, 7);
     const int size = model->config().vocabulary_size;
     const std::vector<float> all = run(weights, other, tokens, {7});
-    ASSERT_EQ(forward.run(weights, {cache, 0, nullptr}, tokens.data(), 7), Status::ok);
+    ASSERT_EQ(forward.run(weights, cache.text(), tokens.data(), 7), Status::ok);
     for (const int first : {6, 0, 2}) {
       for (int count = 1; count <= 7 - first; ++count) {
         std::vector<float> logits(count * size + 1, -7);
@@ -215,10 +197,10 @@ TEST(Forward, LogitsOfSomeTokens) {
 TEST(Forward, HiddenStatesAreNormalized) {
   const TestModel model(olmo());
   const LoadedWeights weights(model);
-  ConfiguredCache cache(model.cache_setup());
+  ModelMemory cache(model);
   const std::vector<int> tokens = prompt(model, 5);
   Forward forward;
-  ASSERT_EQ(forward.run(weights, {cache, 0, nullptr}, tokens.data(), 5), Status::ok);
+  ASSERT_EQ(forward.run(weights, cache.text(), tokens.data(), 5), Status::ok);
   const ModelConfig& c = model.config();
   for (int t = 0; t < 5; ++t) {
     double squares = 0;
@@ -234,20 +216,20 @@ TEST(Forward, HiddenStatesAreNormalized) {
 class Refusal {
  public:
   explicit Refusal(const TestModel& model, int max_tokens = 200)
-      : model_(model), weights_(model), cache_(model.cache_setup(max_tokens)), tokens_(prompt(model, 9)) {
-    EXPECT_EQ(forward_.run(weights_, {cache_, 0, nullptr}, tokens_.data(), 4), Status::ok);
+      : model_(model), weights_(model), cache_(model, max_tokens), tokens_(prompt(model, 9)) {
+    EXPECT_EQ(forward_.run(weights_, cache_.text(), tokens_.data(), 4), Status::ok);
   }
 
-  void expect(Status status, KvCache& cache, int sequence, const std::vector<int>& tokens, int count) {
+  void expect(Status status, ModelMemory& cache, int sequence, const std::vector<int>& tokens, int count) {
     const Snapshot before = snapshot_of(cache);
-    EXPECT_EQ(forward_.run(weights_, {cache, sequence, nullptr}, tokens.data(), count), status);
+    EXPECT_EQ(forward_.run(weights_, cache.text(sequence), tokens.data(), count), status);
     EXPECT_TRUE(snapshot_of(cache) == before) << "status " << static_cast<int>(status);
   }
   void expect(Status status, int sequence, const std::vector<int>& tokens, int count) { expect(status, cache_, sequence, tokens, count); }
 
   // The prompt continues as if nothing had happened.
   void expect_goes_on() {
-    ConfiguredCache whole(model_.cache_setup());
+    ModelMemory whole(model_);
     const std::vector<float> expected = run(weights_, whole, tokens_, {9});
     const std::vector<int> rest(tokens_.begin() + 4, tokens_.end());
     const std::vector<float> logits = run(weights_, cache_, rest, {5});
@@ -261,7 +243,7 @@ class Refusal {
  private:
   const TestModel& model_;
   LoadedWeights weights_;
-  ConfiguredCache cache_;
+  ModelMemory cache_;
   std::vector<int> tokens_;
   Forward forward_;
 };
@@ -288,14 +270,14 @@ TEST(Forward, RefusesTheCacheOfAnotherModel) {
     for (int layer = 0; layer < 3; ++layer) {
       CacheSetup setup = model.cache_setup();
       setup.layers[layer] = other;
-      ConfiguredCache cache(setup);
+      ModelMemory cache(model, setup);
       refusal.expect(Status::cache_geometry, cache, 0, {1, 2}, 2);
     }
   }
   for (const int layers : {1, 2, 4}) {
     CacheSetup setup = model.cache_setup();
     setup.layers.resize(layers, setup.layers[0]);
-    ConfiguredCache cache(setup);
+    ModelMemory cache(model, setup);
     refusal.expect(Status::cache_geometry, cache, 0, {1, 2}, 2);
   }
   refusal.expect_goes_on();
@@ -305,7 +287,7 @@ TEST(Forward, RefusesTheCacheOfAnotherModel) {
 TEST(Forward, RefusesACacheWhoseLayersDiffer) {
   const TestModel model(llama());
   Refusal refusal(model);
-  ConfiguredCache cache(model.cache_setup());
+  ModelMemory cache(model);
   Tokens tokens(model.cache_setup().layers[0], 3, 1);
   ASSERT_EQ(cache.append(1, 0, tokens.without_queries()), Status::ok);
   refusal.expect(Status::cache_geometry, cache, 0, {1, 2}, 2);
@@ -325,7 +307,7 @@ TEST(Forward, DamagedWeightsInAnyLayer) {
   for (int layer = 0; layer < 3; ++layer) {
     TestModel model(llama());
     const LoadedWeights sound(model);
-    ConfiguredCache cache(model.cache_setup()), other(model.cache_setup());
+    ModelMemory cache(model), other(model);
     const std::vector<int> tokens = prompt(model, 40);
     std::vector<float> expected = run(sound, other, tokens, {40});
     expected.erase(expected.begin(), expected.begin() + 4 * model.config().vocabulary_size);
@@ -334,7 +316,7 @@ TEST(Forward, DamagedWeightsInAnyLayer) {
     model.set(layer, LayerMatrix::key, 7, NAN);
     const LoadedWeights damaged(model);
     Forward forward;
-    EXPECT_EQ(forward.run(damaged, {cache, 0, nullptr}, tokens.data(), 40), Status::key_not_finite) << "layer " << layer;
+    EXPECT_EQ(forward.run(damaged, cache.text(), tokens.data(), 40), Status::key_not_finite) << "layer " << layer;
     EXPECT_TRUE(same_tokens(snapshot_of(cache), before)) << "layer " << layer;
     EXPECT_EQ(forward.tokens(), 0);
     EXPECT_EQ(run(sound, cache, {tokens.begin() + 4, tokens.end()}, {36}), expected) << "continues as if nothing had happened";

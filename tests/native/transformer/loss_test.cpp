@@ -3,22 +3,23 @@
 
 #include <gtest/gtest.h>
 
+#include "native/transformer/model_memory.h"
 #include "native/transformer/transformer_oracle.h"
 
 namespace ropewalk {
 namespace {
 
 struct Measured {
-  explicit Measured(const Description& description, int count) : model(description), cache(model.cache_setup()) {
+  explicit Measured(const Description& description, int count) : model(description), cache(model) {
     Random random(3);
     for (int i = 0; i <= count; ++i) tokens.push_back(static_cast<int>(random.next_bits() % model.config().vocabulary_size));
     EXPECT_EQ(model.load_and_finish(weights), Status::ok);
-    EXPECT_EQ(forward.run(weights, {cache, 0, nullptr}, tokens.data(), count), Status::ok);
+    EXPECT_EQ(forward.run(weights, cache.text(), tokens.data(), count), Status::ok);
   }
 
   TestModel model;
   Weights weights;
-  ConfiguredCache cache;
+  ModelMemory cache;
   Forward forward;
   Losses losses;
   std::vector<int> tokens;  // one more than the run has
@@ -86,7 +87,7 @@ TEST(Loss, Refuses) {
   refuses(20, {1}, Status::token_count_out_of_range);
 
   const int bad_token[] = {-1};
-  ASSERT_EQ(measured.forward.run(measured.weights, {measured.cache, 0, nullptr}, bad_token, 1), Status::token_out_of_range);
+  ASSERT_EQ(measured.forward.run(measured.weights, measured.cache.text(), bad_token, 1), Status::token_out_of_range);
   refuses(0, {1}, Status::token_count_out_of_range);
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "native/requested_memory.h"
+#include "native/transformer/model_memory.h"
 #include "native/transformer/transformer_models.h"
 #include "transformer/loss.h"
 #include "vectors/sampler.h"
@@ -39,12 +40,13 @@ void refuse_each(Make make, Act act, Expect expect, ExpectDone expect_done) {
 }
 
 std::vector<Description> some_models() {
-  return {llama(), experts(true), stored("quantized", {WeightFormat::q8_0, WeightFormat::q4_0, WeightFormat::f32})};
+  return {llama(), experts(true), delta_hybrid(true), mamba2_hybrid(),
+          stored("quantized", {WeightFormat::q8_0, WeightFormat::q4_0, WeightFormat::f32})};
 }
 
 // A model with four tokens in its cache, and the next tokens.
 struct Begun {
-  explicit Begun(const TestModel& model) : cache(model.cache_setup()) {
+  explicit Begun(const TestModel& model) : cache(model) {
     Random random(1);
     for (int i = 0; i < 40; ++i) tokens.push_back(static_cast<int>(random.next_bits() % model.config().vocabulary_size));
     EXPECT_EQ(model.load_and_finish(weights), Status::ok);
@@ -52,7 +54,7 @@ struct Begun {
     forward = std::make_unique<Forward>();  // has no memory yet
   }
 
-  Status run(int first, int count) { return forward->run(weights, cache, 0, tokens.data() + first, count); }
+  Status run(int first, int count) { return forward->run(weights, cache.text(), tokens.data() + first, count); }
   std::vector<float> last_logits() {
     std::vector<float> logits(weights.config().vocabulary_size);
     EXPECT_EQ(forward->logits(weights, forward->tokens() - 1, 1, logits.data()), Status::ok);
@@ -60,7 +62,7 @@ struct Begun {
   }
 
   Weights weights;
-  ConfiguredCache cache;
+  ModelMemory cache;
   std::vector<int> tokens;
   std::unique_ptr<Forward> forward = std::make_unique<Forward>();
 };
@@ -81,7 +83,7 @@ TEST_F(TransformerMemory, Load) {
         make, act, [](Weights& weights) { EXPECT_FALSE(weights.is_finished()); },
         [&](Weights& weights) {
           Begun begun(model);
-          ASSERT_EQ(begun.forward->run(weights, begun.cache, 0, begun.tokens.data() + 4, 36), Status::ok);
+          ASSERT_EQ(begun.forward->run(weights, begun.cache.text(), begun.tokens.data() + 4, 36), Status::ok);
           EXPECT_EQ(begun.last_logits(), expected);
         });
   }
@@ -126,12 +128,14 @@ TEST_F(TransformerMemory, Run) {
     const TestModel model(description);
     const std::vector<float> expected = expected_logits(model);
     const Snapshot before = snapshot_of(Begun(model).cache);
+    const std::vector<float> state = Begun(model).cache.state();
     refuse_each([&] { return std::make_unique<Begun>(model); }, [](Begun& begun) { return begun.run(4, 36); },
                 [&](Begun& begun) {
                   Snapshot after = snapshot_of(begun.cache);
                   after.planned = before.planned;  // KvCache::append may leave keys
                                                    // rotated for the longer length
                   EXPECT_TRUE(after == before);
+                  EXPECT_EQ(begun.cache.state(), state);
                   EXPECT_EQ(begun.forward->tokens(), 0);
                 },
                 [&](Begun& begun) { EXPECT_EQ(begun.last_logits(), expected); });

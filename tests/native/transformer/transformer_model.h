@@ -7,6 +7,7 @@
 #include "matmul/dequantize.h"
 #include "native/cache/kv_tokens.h"
 #include "native/rope/ropes.h"
+#include "native/transformer/recurrent_model.h"
 #include "transformer/weights.h"
 
 namespace ropewalk {
@@ -39,8 +40,12 @@ class TestModel {
     for (const ModelVector slot : description.model_vectors) add_vector(kWholeModel, static_cast<int>(slot), size_of(slot), is_norm(slot));
     add_model_matrices();
     for (int layer = 0; layer < c.layers; ++layer) {
-      add_attention(layer);
-      add_feed_forward(layer);
+      if (is_recurrent(layer)) {
+        add_recurrence(layer);
+      } else {
+        add_attention(layer);
+      }
+      if (layer_config(layer).has_feed_forward) add_feed_forward(layer);
       add_per_layer(layer);
       for (const LayerVector slot : description.vectors) {
         if (size_of(slot, layer) > 0) add_vector(layer, static_cast<int>(slot), size_of(slot, layer), is_norm(slot));
@@ -54,7 +59,12 @@ class TestModel {
   int head_dim(int layer) const { return or_model(layer_config(layer).head_dim, config().head_dim); }
   int kv_heads(int layer) const { return or_model(layer_config(layer).kv_heads, config().kv_heads); }
   int inner_size(int layer) const { return or_model(layer_config(layer).feed_forward_size, config().feed_forward_size); }
-  bool has_own_keys(int layer) const { return layer_config(layer).keys_of == kOwnKeys; }
+  bool is_recurrent(int layer) const { return layer_config(layer).recurrence != Recurrence::none; }
+  bool is_recurrent() const {
+    return std::any_of(description_.layers.begin(), description_.layers.end(),
+                       [](const auto& l) { return l.recurrence != Recurrence::none; });
+  }
+  bool has_own_keys(int layer) const { return layer_config(layer).keys_of == kOwnKeys && !is_recurrent(layer); }
   // Null for a layer without RoPE.
   const RopeConfig* rope(int layer) const {
     const int index = rope_index(layer);
@@ -113,6 +123,13 @@ class TestModel {
     return parts;
   }
 
+  // Floats of the recurrent state of each layer.
+  std::vector<std::size_t> state_sizes() const {
+    std::vector<std::size_t> sizes;
+    for (const LayerConfig& layer : description_.layers) sizes.push_back(recurrent_floats(config(), layer.recurrence));
+    return sizes;
+  }
+
   CacheSetup cache_setup(int max_tokens = 200) const {
     CacheSetup setup = {{}, {description_.rope}, RowType::f32, KeyMode::rotated, 2, max_tokens};
     setup.ropes.insert(setup.ropes.end(), description_.more_ropes.begin(), description_.more_ropes.end());
@@ -150,7 +167,8 @@ class TestModel {
       case LayerVector::layer_scale:
       case LayerVector::laurel_norm:
       case LayerVector::stream_norm:
-      case LayerVector::stream_scale: return true;
+      case LayerVector::stream_scale:
+      case LayerVector::recurrent_norm: return true;
       default: return false;
     }
   }
@@ -168,7 +186,12 @@ class TestModel {
     const bool has_one_weight = c.query_key_norm == QueryKeyNorm::head || c.query_key_norm == QueryKeyNorm::rotated;
     const int keys = has_own_keys(layer) ? kv_heads(layer) * head_dim(layer) : 0;
     const bool has_experts = layer_config(layer).has_experts;
+    if (slot >= LayerVector::recurrent_in_bias && slot <= LayerVector::decay_log)
+      return is_recurrent(layer) ? recurrent_elements(c, layer_config(layer).recurrence, slot) : 0;
+    if (is_recurrent(layer) && is_of_attention_alone(slot)) return 0;
+    if (!layer_config(layer).has_feed_forward && is_of_feed_forward(slot)) return 0;
     switch (slot) {
+      case LayerVector::attention_gate_bias:
       case LayerVector::attention_sub_norm:
       case LayerVector::query_bias: return c.heads * head_dim(layer);
       case LayerVector::key_bias: return keys;
@@ -222,6 +245,12 @@ class TestModel {
     if (has_own_keys(layer)) add_matrix(layer, LayerMatrix::key, 0, keys, c.hidden_size);
     if (has_own_keys(layer) && !layer_config(layer).values_are_keys) add_matrix(layer, LayerMatrix::value, 0, keys, c.hidden_size);
     add_matrix(layer, LayerMatrix::output, 0, c.hidden_size, queries);
+    if (c.gates_attention) add_matrix(layer, LayerMatrix::attention_gate, 0, queries, c.hidden_size);
+  }
+
+  void add_recurrence(int layer) {
+    for (const auto& [slot, rows, columns] : recurrent_matrices(config(), layer_config(layer).recurrence))
+      add_matrix(layer, slot, 0, rows, columns);
   }
 
   void add_latent_attention(int layer) {
@@ -272,7 +301,8 @@ class TestModel {
 
   void add_vector(int layer, int slot, int size, bool is_norm) {
     std::vector<float>& vector = vectors_[{layer, slot, 0}];
-    for (int i = 0; i < size; ++i) vector.push_back(static_cast<float>((is_norm ? 1 : 0) + 0.2 * random_.next()));
+    const bool is_decay = layer != kWholeModel && slot == static_cast<int>(LayerVector::decay);  // negative
+    for (int i = 0; i < size; ++i) vector.push_back(static_cast<float>((is_norm ? 1 : is_decay ? -1 : 0) + 0.2 * random_.next()));
   }
 
   void add_matrix(ModelMatrix slot, int part, int rows, int columns) {

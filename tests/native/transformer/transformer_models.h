@@ -1,7 +1,7 @@
 // Small models, one for each way in which architectures differ.
 #pragma once
 
-#include "native/transformer/transformer_model.h"
+#include "native/transformer/recurrent_models.h"
 
 namespace ropewalk {
 
@@ -220,13 +220,15 @@ inline Description bert() {
 }
 
 inline std::vector<Description> every_float_model() {
-  return {llama(),         gpt_j(),          neox(),
-          gemma(),         olmo(),           stable_lm(),
-          experts(true),   experts(false),   experts(true, false),
-          shared_expert(), normed_experts(), sub_norms(),
-          xielu(),         gpt_oss(),        llama4(),
-          latent(0),       latent(6),        gemma4(),
-          gemma3n(0),      gemma3n(2),       stored("16 bits", {WeightFormat::f16, WeightFormat::bf16})};
+  std::vector<Description> all = {llama(),         gpt_j(),          neox(),
+                                  gemma(),         olmo(),           stable_lm(),
+                                  experts(true),   experts(false),   experts(true, false),
+                                  shared_expert(), normed_experts(), sub_norms(),
+                                  xielu(),         gpt_oss(),        llama4(),
+                                  latent(0),       latent(6),        gemma4(),
+                                  gemma3n(0),      gemma3n(2),       stored("16 bits", {WeightFormat::f16, WeightFormat::bf16})};
+  for (const Description& description : every_recurrent_model()) all.push_back(description);
+  return all;
 }
 
 inline std::vector<Description> every_model() {

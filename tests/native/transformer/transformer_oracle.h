@@ -4,6 +4,7 @@
 #include "native/transformer/attention_oracle.h"
 #include "native/transformer/feed_forward_oracle.h"
 #include "native/transformer/per_layer_oracle.h"
+#include "native/transformer/recurrent_oracle.h"
 #include "native/transformer/transformer_models.h"
 
 namespace ropewalk::oracle {
@@ -16,7 +17,7 @@ class Transformer {
   Rows logits(const std::vector<int>& tokens) const { return run(tokens).logits; }
   // Hidden states after the final norm, [tokens][hidden_size]. `types` of tokens may be empty.
   Rows hidden(const std::vector<int>& tokens, const std::vector<int>& types = {}) const { return run(tokens, types).hidden; }
-  // The attention weights of the last token, [layers][heads][tokens].
+  // The attention weights of the last token, [layers][heads][tokens]; none of recurrent layers.
   std::vector<Rows> attention_weights(const std::vector<int>& tokens) const { return run(tokens).weights; }
 
  private:
@@ -67,12 +68,16 @@ class Transformer {
       inputs.push_back(
           normalized(c_.norm, of_token[active], vector(LayerVector::attention_norm), vector(LayerVector::attention_norm_bias)));
     }
-    const Rows attended = attention.attend(layer, inputs);
+    const Rows attended = model_.is_recurrent(layer) ? RecurrentOracle(model_).mix(layer, inputs) : attention.attend(layer, inputs);
     for (std::size_t t = 0; t < streams.size(); ++t) {
       const Row before = streams[t][active];
       Row x = before;
       add(x, attended[t], vector(LayerVector::attention_post_norm), vector(LayerVector::attention_post_norm_bias));
       x = per_layer.with_laurel(layer, inputs[t], x);
+      if (!model_.layer_config(layer).has_feed_forward) {
+        streams[t][active] = x;
+        continue;
+      }
       const Row& read = c_.is_parallel ? before : x;
       const bool shares = c_.is_parallel && vector(LayerVector::feed_forward_norm).empty();
       const Row input =

@@ -37,6 +37,21 @@ const WeightMatrix& held_at(const Weights& weights, int layer, int at, int part)
   return name == LayerMatrix::gate ? block.gate : name == LayerMatrix::up ? block.up : block.down;
 }
 
+// The vector that a layer holds in a slot: taps of a convolution before channels, and decays instead of their logarithms.
+std::vector<float> held_vector(const TestModel& model, int layer, LayerVector at) {
+  std::vector<float> held = model.vector(layer, at);
+  const int kernel = model.config().recurrence.kernel, channels = kernel == 0 ? 0 : static_cast<int>(held.size()) / kernel;
+  if (at == LayerVector::convolution) {
+    for (int i = 0; i < static_cast<int>(held.size()); ++i) held[i] = model.vector(layer, at)[i % channels * kernel + i / channels];
+  } else if (at == LayerVector::decay_log) {
+    return {};
+  } else if (at == LayerVector::decay && held.empty()) {
+    for (const float log : model.vector(layer, LayerVector::decay_log))
+      held.push_back(static_cast<float>(-std::exp(static_cast<double>(log))));
+  }
+  return held;
+}
+
 // Checks that all numbers of the model are in the right place.
 void expect_holds(const Weights& weights, const TestModel& model) {
   const ModelConfig& c = model.config();
@@ -50,7 +65,8 @@ void expect_holds(const Weights& weights, const TestModel& model) {
   for (int i = 0; i < kModelVectors; ++i) expect_vector(weights[static_cast<ModelVector>(i)], model.vector(kWholeModel, i));
   for (int layer = 0; layer < c.layers; ++layer) {
     const LayerWeights& held = weights.layer(layer);
-    for (int i = 0; i < kLayerVectors; ++i) expect_vector(held[static_cast<LayerVector>(i)], model.vector(layer, i));
+    for (int i = 0; i < kLayerVectors; ++i)
+      expect_vector(held[static_cast<LayerVector>(i)], held_vector(model, layer, static_cast<LayerVector>(i)));
   }
   const auto parts = model.all_parts();
   for (int i = 0; i < model.matrices(); ++i) {
@@ -220,7 +236,12 @@ bool is_needed(const TestModel& model, int layer, int at, bool is_matrix) {
     case LayerVector::latent_norm:
     case LayerVector::per_layer_norm:
     case LayerVector::laurel_norm:
-    case LayerVector::stream_norm: return true;
+    case LayerVector::stream_norm:
+    case LayerVector::convolution:
+    case LayerVector::decay:
+    case LayerVector::decay_log:
+    case LayerVector::skip:
+    case LayerVector::recurrent_norm: return true;
     default: return false;
   }
 }
@@ -303,6 +324,15 @@ TEST(Weights, ConfigureRefusesValuesOutOfRange) {
   refuses(Status::model_shape_out_of_range, [](ModelConfig& c, Layers& layers) {
     c.query_key_norm = QueryKeyNorm::rotated;
     layers[2].keys_of = 0;
+  });
+  refuses(Status::model_shape_out_of_range, [](ModelConfig&, Layers& layers) { layers[1].has_feed_forward = false; });  // with experts
+  refuses(Status::model_shape_out_of_range, [](ModelConfig& c, Layers& layers) {
+    c.is_parallel = true;
+    layers[0].has_feed_forward = false;
+  });
+  refuses(Status::model_shape_out_of_range, [](ModelConfig& c, Layers& layers) {
+    c.per_layer = {.size = 3, .vocabulary_size = 4};
+    layers[0].has_feed_forward = false;
   });
   expect_holds(weights, model);
 }

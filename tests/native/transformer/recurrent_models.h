@@ -1,0 +1,70 @@
+// Small models with recurrent layers.
+#pragma once
+
+#include "native/transformer/transformer_model.h"
+
+namespace ropewalk {
+
+// Layers of one kind, except one with attention, with all vectors that the kind needs.
+inline Description hybrid(const std::string& name, Recurrence kind, const RecurrenceConfig& sizes, LayerVector decay) {
+  Description d;
+  ModelConfig& c = d.config;
+  c.layers = 3, c.vocabulary_size = 29, c.hidden_size = 20, c.heads = 4, c.kv_heads = 2, c.head_dim = 6, c.feed_forward_size = 27;
+  c.recurrence = sizes;
+  d.name = name, d.rope = plain_config(6), d.layers.resize(3);
+  d.layers[0].recurrence = d.layers[1].recurrence = kind;
+  d.vectors = {LayerVector::attention_norm, LayerVector::feed_forward_norm, LayerVector::convolution,          decay,
+               LayerVector::skip,           LayerVector::recurrent_norm,    LayerVector::recurrent_step_offset};
+  return d;
+}
+
+// Gated delta networks, and attention whose outputs are gated: Qwen3-Next. With tiled keys, as llama.cpp orders those of Qwen3.5.
+inline Description delta_hybrid(bool is_tiled) {
+  const RecurrenceConfig sizes = {.kernel = 4, .inner = 28, .heads = 4, .key_heads = 2, .key_size = 6, .is_tiled = is_tiled};
+  Description d = hybrid(is_tiled ? "gated delta networks, tiled" : "gated delta networks", Recurrence::delta, sizes,
+                         is_tiled ? LayerVector::decay : LayerVector::decay_log);
+  d.config.gates_attention = true, d.config.query_key_norm = QueryKeyNorm::head;
+  d.vectors.insert(d.vectors.end(), {LayerVector::query_norm, LayerVector::key_norm});
+  if (is_tiled) d.vectors.push_back(LayerVector::attention_gate_bias);
+  return d;
+}
+
+// Mamba-2 with all biases, limited steps and several groups, a layer without feed-forward, and experts after attention: Bamba, Granite 4.
+inline Description mamba2_hybrid() {
+  Description d =
+      hybrid("Mamba-2", Recurrence::mamba2,
+             {.kernel = 3, .inner = 30, .heads = 6, .key_heads = 3, .key_size = 5, .norm_groups = 2, .least_step = 0.5f, .largest_step = 1},
+             LayerVector::decay_log);
+  d.config.experts = 3, d.config.expert_size = 11, d.config.routing.used = 2, d.config.residual_scale = 0.7f;
+  d.layers[1].has_feed_forward = false, d.layers[2].has_experts = true;
+  d.vectors.insert(d.vectors.end(), {LayerVector::recurrent_in_bias, LayerVector::recurrent_gate_bias, LayerVector::recurrent_step_bias,
+                                     LayerVector::recurrent_out_bias, LayerVector::convolution_bias});
+  return d;
+}
+
+// Without attention or feed-forward, so without a cache: Mamba. With norms of what the input selects: Falcon Mamba.
+inline Description pure_mamba(bool has_norms) {
+  RecurrenceConfig sizes = {.kernel = 4, .inner = 33, .heads = 1, .key_heads = 1, .key_size = 7, .step_rank = 3};
+  sizes.select_norm_epsilon = has_norms ? 1e-2f : 0;
+  Description d = hybrid(has_norms ? "Falcon Mamba" : "Mamba", Recurrence::mamba, sizes, LayerVector::decay_log);
+  d.vectors.push_back(LayerVector::convolution_bias);
+  for (LayerConfig& layer : d.layers) layer.recurrence = Recurrence::mamba, layer.has_feed_forward = false;
+  return d;
+}
+
+// Short convolutions, and norms of queries and keys: LFM2.
+inline Description short_convolutions() {
+  Description d =
+      hybrid("short convolutions", Recurrence::convolution, {.kernel = 3, .inner = 20, .heads = 1, .key_heads = 1}, LayerVector::decay);
+  std::swap(d.layers[1], d.layers[2]);
+  d.config.query_key_norm = QueryKeyNorm::head;
+  d.vectors.insert(d.vectors.end(), {LayerVector::query_norm, LayerVector::key_norm, LayerVector::convolution_bias,
+                                     LayerVector::recurrent_in_bias, LayerVector::recurrent_out_bias});
+  return d;
+}
+
+inline std::vector<Description> every_recurrent_model() {
+  return {delta_hybrid(false), delta_hybrid(true), mamba2_hybrid(), pure_mamba(false), pure_mamba(true), short_convolutions()};
+}
+
+}  // namespace ropewalk
