@@ -211,7 +211,7 @@ export class Model implements Disposable {
    * @throws {@link RopewalkError} INVALID_ARGUMENT (also: a text is too long), UNKNOWN_KEY, OUT_OF_MEMORY, DISPOSED;
    * rejects with the signal's reason.
    */
-  embed(text: TextInput, options?: EmbedOptions): Promise<Float32Array>;
+  embed(texts: TextInput, options?: EmbedOptions): Promise<Float32Array>;
   embed(texts: readonly TextInput[], options?: EmbedOptions): Promise<Float32Array[]>;
   async embed(given: TextInput | readonly TextInput[], options?: EmbedOptions): Promise<Float32Array | Float32Array[]> {
     const { embedding } = this.#core.plan;

@@ -28,17 +28,18 @@ export async function cacheBytes(rw: Ropewalk, source: Source, length: number): 
   return sizes === undefined ? undefined : { length, bytes: Object.fromEntries(sizes) };
 }
 
-/** The recurrent layers of a model, and the bytes of their states in a session of any length. */
-export function recurrenceOf({ info, config, ropes, layersWithoutRope }: Source): Omit<
-  RecurrentLayers,
-  "stateBytes"
-> & {
-  sessionBytes: number;
-} {
+/** The recurrent layers of a model. */
+export interface Recurrence extends Pick<RecurrentLayers, "kind" | "layers"> {
+  /** Bytes of their states in a session of any length. */
+  readonly sessionBytes: number;
+}
+
+/** The recurrent layers of a source, as far as it shows them. */
+export function recurrenceOf({ info, config, ropes, layersWithoutRope }: Source): Recurrence {
   if (info === undefined) {
     const count = ropes.reduce((sum, { layers }) => sum + layers.length, layersWithoutRope.length);
-    const { stateBytes, ...found } = recurrentLayers(config ?? {}, count);
-    return { ...found, sessionBytes: STATE_COPIES * stateBytes };
+    const { kind, layers, stateBytes } = recurrentLayers(config ?? {}, count);
+    return { kind, layers, sessionBytes: STATE_COPIES * stateBytes };
   }
   const recurrent = Object.values<string>(RECURRENT_KINDS);
   const layers = info.layers.flatMap(({ kind }, layer) => (recurrent.includes(kind) ? [layer] : []));
