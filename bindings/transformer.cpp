@@ -183,9 +183,12 @@ int model_states(Address model, int checkpoints, Address result) {
   Buffer<std::size_t> sizes;
   *at<Address>(result) = 0;
   if (!sizes.resize(weights.config().layers)) return static_cast<int>(Status::out_of_memory);
-  std::size_t total = 0;
-  for (int i = 0; i < weights.config().layers; ++i) total += sizes[i] = weights.state_size(i);
-  if (total == 0) return static_cast<int>(Status::ok);
+  bool is_recurrent = false;
+  for (int i = 0; i < weights.config().layers; ++i) {
+    sizes[i] = weights.state_size(i);
+    is_recurrent |= weights.layer_config(i).recurrence != Recurrence::none;
+  }
+  if (!is_recurrent) return static_cast<int>(Status::ok);
   RecurrentState* states = new (std::nothrow) RecurrentState;
   if (states == nullptr) return static_cast<int>(Status::out_of_memory);
   const Status status = states->configure({sizes.data(), sizes.size()}, checkpoints);

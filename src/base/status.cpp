@@ -102,7 +102,7 @@ StatusText describe_status(Status status) {
     case Status::linear_rope_changes: return {"rope", "must have length-independent frequencies: accumulated sums can't be re-rotated"};
 
     case Status::cache_layers_out_of_range:
-      return {"layers", "must be 1 to 4096 layers, each with at least one key head and a head_dim from 1 to 8192"};
+      return {"layers", "must be at most 4096 layers, each with at least one key head and a head_dim from 1 to 8192"};
     case Status::cache_sequences_out_of_range: return {"sequences", "must be an integer from 1 to 65536"};
     case Status::cache_limit_out_of_range: return {"max_tokens", "must be an integer from 1 to 2^30"};
     case Status::cache_mode_unknown: return {"mode", "must be rotated or raw"};

@@ -76,11 +76,18 @@ TEST(KvGeometry, RefusesValuesOutOfRangeAndDoesNotChange) {
   };
   expect_refused(good, RowType{4}, Status::row_type_unknown);
   expect_refused(good, RowType{-1}, Status::row_type_unknown);
-  expect_refused({}, RowType::f32, Status::cache_layers_out_of_range);
   expect_refused(std::vector<KvLayer>(kMaxCacheLayers + 1, good[0]), RowType::f32, Status::cache_layers_out_of_range);
   for (const KvLayer& layer : {KvLayer{0, 16, 0}, KvLayer{-1, 16, 0}, KvLayer{65537, 16, 0}, KvLayer{1, 0, 0}, KvLayer{1, 8193, 0}}) {
     expect_refused({good[0], layer}, RowType::f32, Status::cache_layers_out_of_range);
   }
+}
+
+// A model without attention.
+TEST(KvGeometry, MayHaveNoLayers) {
+  KvGeometry geometry;
+  ASSERT_EQ(geometry.prepare({}, RowType::f32, 1), Status::ok);
+  EXPECT_EQ(geometry.layers(), 0);
+  EXPECT_EQ(geometry.page_bytes(), sizeof(double) * kBlockTokens);  // positions
 }
 
 // 4096 layers of 65536 heads of 8192 are 2^49 bytes per page. The size must be correct, although it can't be allocated.

@@ -24,7 +24,7 @@ export function addEncoder(mapper: WeightMapper): void {
     const slot = MODEL_MATRICES.indexOf("token_types");
     mapper.matrix(NO_LAYER, slot, 0, token_types, hidden_size, [wholeTensor(tensor)]);
   }
-  if (names.embedding_norm !== undefined && mapper.find(`${names.embedding_norm}.weight`) !== undefined)
+  if (architecture.names.embedding_norm !== undefined && names.embedding_norm !== undefined)
     mapper.addModelNorm("embedding_norm", names.embedding_norm, hidden_size);
 }
 
