@@ -1,4 +1,4 @@
-"""Writes the small encoder's tokenizer.json: WordPiece in which every word of the paragraphs is one token, and other words are letters.
+"""Writes the small encoder's tokenizer.json and tokenizer_config.json: WordPiece in which every word of the paragraphs is one token, and other words are letters.
 
     python examples/small_encoder/tokenizer.py
 """
@@ -30,6 +30,8 @@ def main():
     tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A", special_tokens=[("[CLS]", SPECIAL.index("[CLS]"))])
     tokenizer.add_special_tokens(SPECIAL)
     tokenizer.save(str(HERE / "tokenizer.json"))
+    settings = {"tokenizer_class": "PreTrainedTokenizerFast", "pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]"}
+    (HERE / "tokenizer_config.json").write_text(json.dumps(settings, indent=1) + "\n")
     print(f"{len(words)} words, {tokenizer.get_vocab_size()} tokens")
 
 

@@ -56,6 +56,20 @@ describe("the encoder", () => {
     }
   });
 
+  test("has the vectors of sentence-transformers", async () => {
+    // sentence-transformers with transformers 5.23.0, from the same folder, in f32
+    const [first, cosine] = [[-0.0768949, -0.0224751, 0.030246, 0.0042861], 0.9761687];
+    const [query, text] = await model.embed([
+      "Where is the red ball?",
+      "The red ball is in the cellar. Anna likes green.",
+    ]);
+    first.forEach((expected, i) =>
+      assert.ok(Math.abs(query[i] - expected) < 1e-5, `${query[i]} instead of ${expected}`),
+    );
+    const actual = query.reduce((sum, x, i) => sum + x * text[i], 0);
+    assert.ok(Math.abs(actual - cosine) < 1e-5, `${actual} instead of ${cosine}`);
+  });
+
   test("finds the paragraph that answers a question", async () => {
     const { paragraphs, facts } = paragraphsFor({ seed: SEED, count: 32, length: 110 });
     const vectors = await model.embed(paragraphs);
