@@ -2,6 +2,7 @@
 //
 //   npm run bench -- rope           only the kernels, attention and caches
 //   npm run bench -- models         only whole models, with llama.cpp if tests/bench/peers/build_llama_cpp.mjs has built it
+//   npm run bench -- embed          embeddings, compared with onnxruntime-web (not part of the others)
 //   npm run bench -- variants       ways to rotate in place (not part of the others)
 //   npm run bench -- --json FILE    writes the results to a file too
 //   npm run bench -- --write        writes the table of models to docs/whole_models.md too
@@ -138,12 +139,12 @@ async function runProfile(part, args) {
 
 async function bench(args) {
   const [part] = ["profile", "ranges"].filter((name) => args.includes(name));
-  const parts = ["rope", "models", "variants"].filter((part) => args.includes(part));
-  const wants = (part) => (parts.length === 0 ? part !== "variants" : parts.includes(part));
+  const parts = ["rope", "models", "embed", "variants"].filter((part) => args.includes(part));
+  const wants = (part) => (parts.length === 0 ? ["rope", "models"].includes(part) : parts.includes(part));
   await setUp(["build", "browsers"]);
   await build();
   if (part !== undefined) return runProfile(part, args.slice(args.indexOf(part) + 1));
-  for (const link of Object.values(links)) await linkBenchmark(link);
+  if (["rope", "models", "variants"].some(wants)) for (const link of Object.values(links)) await linkBenchmark(link);
   const results = { cpu: cpus()[0]?.model, package: await sizes() };
   print("the package", results.package);
   const measure = async (title, lines) => print(title, (results[title] = await lines));
@@ -162,6 +163,10 @@ async function bench(args) {
     const { lines, files } = await benchModels(inPage, args);
     await measure("models in Chromium", lines);
     results.models = files;
+  }
+  if (wants("embed")) {
+    const { benchEmbed } = await import("../tests/bench/embed/bench_embed.mjs");
+    await measure("embeddings in Chromium", benchEmbed(inPage, args));
   }
   const missed = Object.values(results)
     .flat()

@@ -21,6 +21,7 @@ const pages = {
   "docs/errata.md": { commands: 1, checks: 19 },
   "docs/extend_context.md": { commands: 6, checks: 7 },
   "docs/gibberish.md": { commands: 8, checks: 2 },
+  "docs/long_embeddings.md": { commands: 1, checks: 3 },
   "docs/recurrent_layers.md": { commands: 1, checks: 4 },
   "docs/run_a_model.md": { commands: 0, checks: 8 },
   "docs/which_rope.md": { commands: 5, checks: 14 },

@@ -9,6 +9,7 @@ const pages = {
   "README.md": { blocks: 3, checks: 3 },
   "docs/accuracy.md": { blocks: 1, checks: 1 },
   "docs/attention.md": { blocks: 5, checks: 5 },
+  "docs/embeddings.md": { blocks: 3, checks: 4 },
   "docs/errors.md": { blocks: 1, checks: 3 },
   "docs/kv_caches.md": { blocks: 10, checks: 21 },
   "docs/loading.md": { blocks: 1, checks: 2 },
