@@ -46,7 +46,8 @@ class KvGeometry {
     std::size_t keys_bytes() const { return static_cast<std::size_t>(heads) * kBlockTokens * row_bytes; }
   };
 
-  // Checks ranges and computes the layout. A model without attention has no layers. Returns cache_layers_out_of_range, row_type_unknown, out_of_memory or ok.
+  // Checks ranges and computes the layout. A model without attention has no layers. Returns cache_layers_out_of_range, row_type_unknown,
+  // out_of_memory or ok.
   Status prepare(std::span<const KvLayer> layers, RowType type, int axes);
 
   RowType type() const { return type_; }
