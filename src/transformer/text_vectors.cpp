@@ -9,8 +9,8 @@
 namespace ropewalk {
 
 void pool(Pooling pooling, const float* rows, int tokens, int size, float* out) {
-  if (pooling == Pooling::first || pooling == Pooling::last) {
-    std::copy_n(rows + elements(pooling == Pooling::first ? 0 : tokens - 1, size), size, out);
+  if (pooling == Pooling::cls || pooling == Pooling::last) {
+    std::copy_n(rows + elements(pooling == Pooling::cls ? 0 : tokens - 1, size), size, out);
     return;
   }
   for (int i = 0; i < size; ++i) {

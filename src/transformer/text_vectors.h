@@ -7,7 +7,7 @@
 namespace ropewalk {
 
 // mean: of all tokens of the text. first, last: the state of that token. largest: the maximum of each element.
-enum class Pooling : int { mean, first, last, largest };
+enum class Pooling : int { mean, cls, last, max };
 constexpr int kPoolings = 4;
 
 // Pools `tokens` rows of `size` floats into one. Sums are f64.

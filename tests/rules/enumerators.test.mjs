@@ -32,6 +32,8 @@ const SHARED = {
   ModelVector: ["MODEL_VECTORS"],
   LayerMatrix: ["LAYER_MATRICES"],
   LayerVector: ["LAYER_VECTORS"],
+  Recurrence: ["RECURRENCES"],
+  Pooling: ["POOLINGS"],
 };
 
 /** Enums that JavaScript never sees. */

@@ -94,9 +94,9 @@ TEST(WholeTexts, BecomeVectors) {
   const float* hidden = forward.hidden() + 3 * width;
   std::vector<float> mean(2 * width), first(mean), last(mean), largest(mean);
   ASSERT_EQ(vectors.write(weights, texts, forward, Pooling::mean, false, mean.data()), Status::ok);
-  ASSERT_EQ(vectors.write(weights, texts, forward, Pooling::first, false, first.data()), Status::ok);
+  ASSERT_EQ(vectors.write(weights, texts, forward, Pooling::cls, false, first.data()), Status::ok);
   ASSERT_EQ(vectors.write(weights, texts, forward, Pooling::last, false, last.data()), Status::ok);
-  ASSERT_EQ(vectors.write(weights, texts, forward, Pooling::largest, false, largest.data()), Status::ok);
+  ASSERT_EQ(vectors.write(weights, texts, forward, Pooling::max, false, largest.data()), Status::ok);
   for (int i = 0; i < width; ++i) {
     double sum = 0;
     float most = hidden[i];
@@ -108,7 +108,7 @@ TEST(WholeTexts, BecomeVectors) {
   }
   std::vector<float> scores(2 * 5);
   EXPECT_EQ(TextVectors::size(model.config(), true), 5);
-  ASSERT_EQ(vectors.write(weights, texts, forward, Pooling::first, true, scores.data()), Status::ok);
+  ASSERT_EQ(vectors.write(weights, texts, forward, Pooling::cls, true, scores.data()), Status::ok);
   const auto dense = [&](int index) -> const TestMatrix& {
     return model.matrix(kWholeModel, static_cast<int>(ModelMatrix::dense_1) + index);
   };

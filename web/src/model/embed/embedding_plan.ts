@@ -30,7 +30,7 @@ export interface EmbeddingPlan {
 const GGUF_POOLINGS: readonly (Pooling | undefined)[] = [undefined, "mean", "cls", "last"];
 const GGUF_RANK = 4;
 const MODES: Readonly<Record<string, Pooling>> = { mean: "mean", cls: "cls", lasttoken: "last", max: "max" };
-const ACTIVATIONS: Readonly<Record<string, ActivationName | undefined>> = {
+const MODULE_ACTIVATIONS: Readonly<Record<string, ActivationName | undefined>> = {
   Identity: undefined,
   Tanh: "tanh",
   ReLU: "relu",
@@ -134,9 +134,9 @@ function poolingOf(reader: ConfigReader, path: string, config: Dict): Pooling {
 function activationOf(reader: ConfigReader, path: string, config: Dict): ActivationName | undefined {
   const given = config["activation_function"] ?? "torch.nn.modules.activation.Tanh";
   const name = String(given).replace(/^.*\./, "");
-  if (!Object.hasOwn(ACTIVATIONS, name))
+  if (!Object.hasOwn(MODULE_ACTIVATIONS, name))
     reader.refuse("UNSUPPORTED_MODEL", `${path}/config.json`, `activation ${show(given)} is not supported`);
-  return ACTIVATIONS[name];
+  return MODULE_ACTIVATIONS[name];
 }
 
 /** sentence-transformers turns the score of a pair into a probability unless the config says otherwise. */
