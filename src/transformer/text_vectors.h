@@ -6,7 +6,7 @@
 
 namespace ropewalk {
 
-// mean: of all tokens of the text. first, last: the state of that token. largest: the maximum of each element.
+// mean: of all tokens of the text. cls, last: the state of the first or last token. max: the largest of each element.
 enum class Pooling : int { mean, cls, last, max };
 constexpr int kPoolings = 4;
 

@@ -61,9 +61,11 @@ export type { Kernels, ProductKernel } from "./load/kernels.js";
 export { describe, type Load, type LoadOptions, type WasmBytesSource, type WasmSource } from "./load/load.js";
 export type { FinishReason, Piece } from "./model/session/generate.js";
 export {
+  type ExtendOptions,
   FULL_POLICIES,
   type FullPolicy,
   type GenerateOptions,
+  type ModelGenerateOptions,
   type RetuneSessionOptions,
   type SamplingOptions,
   type SessionAppendOptions,
@@ -76,9 +78,10 @@ export type { ModelOptions, PerplexityOptions } from "./model/options.js";
 export type { EmbedOptions, EmbedProgress, RankOptions } from "./model/embed/options.js";
 export type { Pooling } from "./model/embed/embedding_plan.js";
 export type { TextInput } from "./model/embed/text_input.js";
+export type { RecurrentKind } from "./model/recurrent_layers.js";
 export { QUANTIZE_FORMATS, type QuantizeFormat } from "./files/quantize_formats.js";
 export type { QuantizeRowsOptions } from "./load/quantize_rows.js";
-export type { ModelLayer, ModelRopeOverrides } from "./model/model_plan.js";
+export type { AttentionKind, ModelLayer, ModelRopeOverrides } from "./model/model_plan.js";
 export type { Perplexity } from "./model/perplexity.js";
 export type { TokenProbability } from "./model/session/sampler.js";
 export type { Session } from "./model/session/session.js";

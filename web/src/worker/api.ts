@@ -14,8 +14,10 @@ export { QUANTIZE_FORMATS, type QuantizeFormat } from "../files/quantize_formats
 export type { Perplexity } from "../model/perplexity.js";
 export type { TokenProbability } from "../model/session/sampler.js";
 export type {
+  ExtendOptions,
   FullPolicy,
   GenerateOptions,
+  ModelGenerateOptions,
   RetuneSessionOptions,
   SamplingOptions,
   SessionAppendOptions,

@@ -7,10 +7,12 @@ import type { ActivationName, Architecture, DenseLayer } from "../architectures/
 import type { ConfigReader } from "../config_reader.js";
 import { textModelNames } from "../weights/multimodal_names.js";
 
-/** How hidden states become one vector, in the order of the core's Pooling. */
-export const POOLINGS = ["mean", "cls", "last", "max"] as const;
-/** One of {@link POOLINGS}. */
-export type Pooling = (typeof POOLINGS)[number];
+/**
+ * How hidden states become one vector: their mean, that of the first or last token, or the largest of each element.
+ */
+export type Pooling = "mean" | "cls" | "last" | "max";
+/** In the order of the core's Pooling. @internal */
+export const POOLINGS: readonly Pooling[] = ["mean", "cls", "last", "max"];
 
 /** What the files say about embeddings. @internal */
 export interface EmbeddingPlan {
