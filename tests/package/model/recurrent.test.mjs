@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test, { after } from "node:test";
 import { largestDifference, readExpected, tinyModel } from "../helpers/models.mjs";
-import { raises, rw } from "../helpers/runtime.mjs";
+import { raises, rejects, rw } from "../helpers/runtime.mjs";
 
 // One model of each recurrence, three with attention beside it, and one without any.
 const NAMES = ["lfm2", "qwen3_5", "granitemoehybrid", "mamba"];
@@ -171,6 +171,17 @@ test("a RoPE is retuned in the attention layers of a hybrid", async () => {
   near(session.keys(2)[0], fresh.keys(2)[0]); // keys of the first attention layer are those of a text read with the new RoPE
   session.dispose();
   fresh.dispose();
+});
+
+test("a RoPE for a model without one is refused", async () => {
+  const [mamba] = opened.filter(({ info }) => info.architecture === "mamba");
+  const rope = { rope_scaling: { rope_type: "linear", factor: 4 } };
+  await rejects(rw.model(tinyModel("mamba/model.gguf"), { rope }), "INVALID_ARGUMENT", "rope");
+  await rejects(mamba.perplexity([3, 4, 5], { rope }), "INVALID_ARGUMENT", "rope");
+  const session = mamba.session();
+  await session.append([3]);
+  raises(() => session.retune(rope), "INVALID_ARGUMENT", "overrides");
+  session.dispose();
 });
 
 test("options of checkpoints are checked", () => {

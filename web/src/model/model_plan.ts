@@ -2,6 +2,7 @@
 import type { RopeOverrides } from "../config/overrides.js";
 import { type GgufRopeTensors } from "../config/gguf.js";
 import { overrideRopeConfig, ropeConfig } from "../config/rope_config.js";
+import { fail } from "../base/errors.js";
 import { ropeLayers } from "../config/rope_layers.js";
 import type { RopeConfig } from "../config/types.js";
 import type { ModelFiles } from "../files/model_files.js";
@@ -195,6 +196,7 @@ export function planOf(
     window: window(layer),
     hasExperts: experts?.hasExperts(layer) ?? false,
   }));
+  checkHasRope(modelLayers, overrides);
   return {
     reader,
     architecture,
@@ -227,6 +229,12 @@ export function planOf(
         modelLayers.find(({ rope }) => rope !== null)?.rope?.max_position_embeddings ?? 2048,
       ),
   };
+}
+
+/** Throws INVALID_ARGUMENT if there are overrides and no RoPE that they could change. @internal */
+export function checkHasRope(layers: readonly ModelLayer[], overrides: ModelRopeOverrides | undefined): void {
+  if (overrides !== undefined && layers.every(({ rope }) => rope === null))
+    fail("INVALID_ARGUMENT", "rope", "can't be used: this model has no RoPE; leave the option out");
 }
 
 /** The RoPE of each kind of layer. Layers of the same kind share one object. */

@@ -6,7 +6,7 @@ import { checkOptions } from "../base/options.js";
 import { EventLoopYielder } from "./event_loop.js";
 import { type CacheSettings, type ModelCore, BATCH_TOKENS } from "./model_core.js";
 import { readRopeOverrides } from "./read_options.js";
-import { type ModelLayer, retunedLayers, ropeOf } from "./model_plan.js";
+import { checkHasRope, type ModelLayer, retunedLayers, ropeOf } from "./model_plan.js";
 import { PERPLEXITY_OPTIONS, type PerplexityOptions } from "./options.js";
 
 /** How well a model predicts a text. */
@@ -41,6 +41,7 @@ export function readPerplexityOptions(
 ): PerplexitySettings {
   const { window: givenWindow, stride, rope, signal, onProgress } = checkOptions(options, PERPLEXITY_OPTIONS);
   const overrides = readRopeOverrides(rope);
+  checkHasRope(core.plan.layers, overrides);
   const window = wholeNumber(givenWindow ?? contextLength, 2, 2 ** 24, "window");
   return {
     window,

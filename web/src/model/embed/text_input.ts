@@ -60,7 +60,11 @@ export function pairTokens(
     return typed(ids, typeIds, tokenTypes);
   }
   if (typeof query === "string" || typeof document === "string")
-    return fail("INVALID_ARGUMENT", field, "must be text if the query is, and token ids if the query is");
+    return fail(
+      "INVALID_ARGUMENT",
+      field,
+      "must be text if the query is text, and token ids if the query is token ids",
+    );
   const [first, second] = [tokenIds(query, vocabularySize, "query"), tokenIds(document, vocabularySize, field)];
   const tokens = new Int32Array(first.length + second.length);
   tokens.set(first);

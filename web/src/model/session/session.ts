@@ -249,6 +249,7 @@ export class Session implements Disposable {
     const text = this.#text;
     const contextLength = checkContext(given ?? text.contextLength);
     const group = text.groupOf(LAYER_KINDS[codeIn(LAYER_KINDS, kind, "kind")]!);
+    if (text.rope === null) return fail("INVALID_ARGUMENT", "overrides", "can't be used: this model has no RoPE");
     if (group === undefined) return fail("INVALID_ARGUMENT", "kind", `no ${kind} layer of this model has RoPE`);
     const rope = overrideRopeConfig(text.ropeOf(group), overrides);
     this.#queue.now("retune", "change", () => {
