@@ -93,6 +93,16 @@ test("for a model in any format it prints weights and memory as in rw.modelInfo(
   assert.match(stdout, /^KV cache of 128 tokens$/m);
 });
 
+test("it prints the windows of layers that share a RoPE with others, and of kinds with their own", async () => {
+  for (const [name, line] of [
+    ["gpt_oss", /^ {2}window of 16 tokens: layers 0$/m],
+    ["mistral", /^ {2}window of 16 tokens: all layers$/m],
+    ["gemma3", /^sliding_attention, layers .*, window of \d+ tokens$/m],
+    ["llama", /^(?![^]*window)/],
+  ])
+    assert.match((await ropewalk(["inspect", join(tiny, "..", name)])).stdout, line, name);
+});
+
 test("a config.json with layers and heads also gives memory", async () => {
   const fromConfig = await inspected(join(tiny, "config.json"));
   assert.equal(fromConfig.model, null);

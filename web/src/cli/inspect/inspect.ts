@@ -109,8 +109,25 @@ function modelText(terminal: Terminal, info: ModelInfo, quantize: boolean): stri
     `${terminal.style("bold", info.name)}: ${info.architecture}, ${count(info.parameters)} parameters, trained context length ${count(info.trainedLength)}`,
     `  ${info.layers.length} layers${experts > 0 ? ` (${experts} with experts)` : ""}, hidden size ${info.hiddenSize}, vocabulary ${count(info.vocabularySize)}`,
     ...(info.generates ? [] : [embeddingText(info)]),
+    ...windowTexts(info),
     `  weights ${formatBytes(memory.weights)} in memory (${matrices}file: ${textOf(info.formats)}), workspace ${formatBytes(memory.workspace)}`,
   ].join("\n");
+}
+
+/** Windows of layers that have the RoPE of all. Those of a kind with its own RoPE are in the heading of that kind. */
+function windowTexts({ layers, generates }: ModelInfo): string[] {
+  const byWindow = new Map<number, number[]>();
+  for (const [layer, { kind, window }] of layers.entries())
+    if (kind === "full_attention" && window > 0) byWindow.set(window, [...(byWindow.get(window) ?? []), layer]);
+  return [...byWindow].map(
+    ([window, own]) =>
+      `  ${windowText(window, generates)}: ${own.length === layers.length ? "all layers" : `layers ${ranges(own)}`}`,
+  );
+}
+
+/** Windows of decoders reach back, those of encoders to both sides. */
+function windowText(window: number, generates: boolean): string {
+  return generates ? `window of ${window} tokens` : `tokens up to ${window - 1} away`;
 }
 
 function embeddingText({ embedding, ranks }: ModelInfo): string {
@@ -126,7 +143,7 @@ function ropeText(terminal: Terminal, { kind, layers, window, description }: Des
   const headingParts = [
     kind,
     layers.length > 0 ? `layers ${ranges(layers)}` : undefined,
-    window ? (generates ? `window of ${window} tokens` : `tokens up to ${window - 1} away`) : undefined,
+    window ? windowText(window, generates) : undefined,
   ];
   const heading = headingParts.filter((part) => part !== undefined).join(", ");
   const lines = rest.map((line) => (/^ +warning:/.test(line) ? terminal.style("yellow", line) : line));
