@@ -163,3 +163,18 @@ test("pairs of texts have the scores of their tokens", () =>
     assert.deepEqual(await model.rank(query, documents), await model.rank(ids(query), documents.map(ids)));
     await assert.rejects(model.rank(query, [[5]]), { code: "INVALID_ARGUMENT", field: "documents[0]" });
   }));
+
+// LongRoPE changes its factors at 64 tokens; LFM2 and Mamba have states; Gemma 3n and DeepSeek share or compress keys.
+for (const name of ["phi3", "phi4_mini", "lfm2", "mamba", "gemma3n", "deepseek_v2", "gpt_oss"])
+  test(`${name}: a decoder's embedding is the hidden state of a session, also in a list with other texts`, () =>
+    withModel(`${name}/`, async (model) => {
+      const { prompt, steps } = readExpected(name, "expected.json");
+      const texts = [prompt.slice(0, 5), [...prompt, ...steps], prompt];
+      const vectors = await model.embed(texts, { pooling: "last", normalize: false });
+      for (const [i, text] of texts.entries()) {
+        const session = model.session();
+        await session.append(text);
+        assertClose([vectors[i]], [session.hidden()], `text ${i}`, 2e-3); // the session's keys are f16
+        session.dispose();
+      }
+    }));
