@@ -48,7 +48,8 @@ export class KvCacheCore {
   readonly axes: number;
   readonly #owned: Owned;
 
-  constructor(heap: Heap, options: KvCacheOptions, useScalarKernels: boolean) {
+  /** `leastLayers` is 0 for a model's cache. */
+  constructor(heap: Heap, options: KvCacheOptions, useScalarKernels: boolean, leastLayers = 1) {
     const {
       layers: givenLayers,
       rope,
@@ -61,7 +62,8 @@ export class KvCacheCore {
       sequences = 1,
     } = checkOptions(options, OPTIONS);
     const { module } = heap;
-    const { layers, groups } = readLayers(heap, { layers: givenLayers, rope, kvHeads, headDim, hasValues });
+    const given = { layers: givenLayers, rope, kvHeads, headDim, hasValues };
+    const { layers, groups } = readLayers(heap, given, leastLayers);
     const type = readDType(dtype);
     this.heap = heap;
     this.layers = layers;
@@ -122,8 +124,8 @@ export class KvCacheCore {
   }
 }
 
-/** Size in bytes of the pages of a cache at a length. @internal */
-export function kvCacheBytes(heap: Heap, options: KvCacheBytesOptions): number {
+/** Size in bytes of the pages of a cache at a length. `leastLayers` is 0 for a model's cache. @internal */
+export function kvCacheBytes(heap: Heap, options: KvCacheBytesOptions, leastLayers = 1): number {
   const {
     layers: givenLayers,
     rope,
@@ -136,7 +138,8 @@ export function kvCacheBytes(heap: Heap, options: KvCacheBytesOptions): number {
     sequences: givenSequences = 1,
     length: givenLength,
   } = checkOptions(options, BYTES_OPTIONS);
-  const { layers, groups } = readLayers(heap, { layers: givenLayers, rope, kvHeads, headDim, hasValues });
+  const given = { layers: givenLayers, rope, kvHeads, headDim, hasValues };
+  const { layers, groups } = readLayers(heap, given, leastLayers);
   const type = readDType(dtype);
   if (keys !== undefined) codeIn(KEY_MODES, keys, "keys");
   const sequences = wholeNumber(givenSequences, 1, 65536, "sequences");

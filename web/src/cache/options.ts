@@ -95,14 +95,18 @@ export function elementsOf(value: unknown, field: string): unknown[] | undefined
   return Array.from({ length }, (_, index) => value[index]);
 }
 
-/** Reads the options of the layers, and groups layers by rope. @internal */
+/**
+ * Reads the options of the layers, and groups layers by rope.
+ * @param least - 0 for the layers of a model, which may have no attention
+ * @internal
+ */
 export function readLayers(
   heap: Heap,
   options: Given<Pick<KvCacheOptions, "layers" | keyof CacheLayerOptions>>,
+  least = 1,
 ): { layers: CacheLayer[]; groups: RopeGroup[] } {
   const given: unknown = options.layers ?? 1;
   const list = elementsOf(given, "layers")?.map((own, index) => readLayer(own, index));
-  const least = list === undefined ? 1 : 0; // a model without attention has an empty list
   const count = wholeNumber(list?.length ?? given, least, LARGEST_COUNT, "layers");
   const groups: RopeGroup[] = [];
   const known = new Map<unknown, number>(); // groups by the given object, and by the content of its config

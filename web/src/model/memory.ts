@@ -61,7 +61,7 @@ export function memoryOf(
       (sum, mapping) => sum + (mapping.isVector ? 4 * mapping.columns : mapping.loaded.bytes),
       0,
     ),
-    cache: is_causal ? kvCacheBytes(heap, { layers, maxLength: contextLength, dtype: cacheSettings.dtype }) : 0,
+    cache: is_causal ? kvCacheBytes(heap, { layers, maxLength: contextLength, dtype: cacheSettings.dtype }, 0) : 0,
     states:
       STATE_COPIES *
       stateBytes(

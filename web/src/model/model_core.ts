@@ -111,6 +111,7 @@ export class ModelCore {
       this.heap,
       { layers, maxLength: MAX_CACHE_LENGTH, dtype, ...(keys !== undefined && { keys }) },
       this.useScalarKernels,
+      0,
     );
     try {
       return new TextMemory(cache, newStates(this.heap, this.address, checkpoints));

@@ -23,13 +23,17 @@ export class WholeTextsCore {
   constructor(core: ModelCore) {
     const { heap, plan, useScalarKernels } = core;
     const { module } = heap;
-    const { layers, groups } = readLayers(heap, {
-      layers: cacheOptions(plan, plan.layers),
-      rope: undefined,
-      kvHeads: undefined,
-      headDim: undefined,
-      hasValues: undefined,
-    });
+    const { layers, groups } = readLayers(
+      heap,
+      {
+        layers: cacheOptions(plan, plan.layers),
+        rope: undefined,
+        kvHeads: undefined,
+        headDim: undefined,
+        hasValues: undefined,
+      },
+      0,
+    );
     const address = withRopes(
       heap,
       groups.map(({ config }) => config),

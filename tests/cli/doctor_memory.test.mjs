@@ -4,9 +4,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import test from "node:test";
-import { ropewalk, withFolder } from "../../cli/program.mjs";
-import { tinyModel } from "../helpers/models.mjs";
-import { diagnosed, rw } from "./cases.mjs";
+import { ropewalk, withFolder } from "./program.mjs";
+import { tinyModel } from "../package/helpers/models.mjs";
+import { diagnosed, rw } from "../package/doctor/cases.mjs";
 
 const [PAGE, ALIGNMENT, BYTES_OF_POSITION] = [32, 64, 8];
 

@@ -1,8 +1,8 @@
 // Layers that predict further tokens, after the layers of a model: GLM-4.5 and DeepSeek-V3 are released with one, which isn't read.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { partsOf, written } from "../../files/model_parts.mjs";
-import { rw } from "../helpers/runtime.mjs";
+import { partsOf, written } from "../files/model_parts.mjs";
+import { rw } from "../package/helpers/runtime.mjs";
 
 const prompt = [5, 17, 33, 9, 41, 2, 60, 23];
 
