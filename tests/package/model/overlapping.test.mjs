@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import test, { after, describe } from "node:test";
 import { tinyModel } from "../helpers/models.mjs";
 import { raises, rejects, rw } from "../helpers/runtime.mjs";
+import { sessionsOf, tokensOf } from "../helpers/sessions.mjs";
 
 const path = tinyModel("llama/model.gguf");
 const options = { contextLength: 4096 };
@@ -13,20 +14,7 @@ const tokens = (count, step) => Array.from({ length: count }, (_, i) => 3 + ((i 
 const [first, second] = [tokens(600, 7), tokens(600, 11)];
 const greedy = { temperature: 0, ignoreEnd: true };
 
-async function withSession(use, from = model) {
-  const session = from.session();
-  try {
-    return await use(session);
-  } finally {
-    session.dispose();
-  }
-}
-
-async function tokensOf(pieces) {
-  const all = [];
-  for await (const { token } of pieces) all.push(token);
-  return all;
-}
+const withSession = (use, from = model) => sessionsOf(from).withSession(use);
 
 /** Tokens and logits after calls that don't overlap. */
 const alone = (...calls) =>

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import test, { after } from "node:test";
 import { largestDifference, readExpected, tinyModel } from "../helpers/models.mjs";
 import { raises, rejects, rw } from "../helpers/runtime.mjs";
+import { sessionsOf } from "../helpers/sessions.mjs";
 
 // One model of each recurrence, three with attention beside it, and one without any.
 const NAMES = ["lfm2", "qwen3_5", "granitemoehybrid", "mamba"];
@@ -23,19 +24,7 @@ for (const name of NAMES) {
   /** transformers' logits after the prompt and `count` steps. */
   const expectedAfter = (count) => (count === 0 ? prompt_logits.at(-1) : step_logits[count - 1]);
 
-  async function withSession(use, options) {
-    const session = model.session(options);
-    try {
-      return await use(session);
-    } finally {
-      session.dispose();
-    }
-  }
-  const logitsAfter = (tokens) =>
-    withSession(async (session) => {
-      await session.append(tokens);
-      return session.logits();
-    });
+  const { withSession, logitsAfter } = sessionsOf(model);
 
   test(`${name}: token by token, in parts and at once give the same bits`, async () => {
     const whole = await logitsAfter(all);

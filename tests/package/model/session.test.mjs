@@ -3,26 +3,13 @@ import assert from "node:assert/strict";
 import test, { after } from "node:test";
 import { largestDifference, readExpected, tinyModel } from "../helpers/models.mjs";
 import { raises, rejects, rw } from "../helpers/runtime.mjs";
+import { sessionsOf } from "../helpers/sessions.mjs";
 
 const { prompt, steps } = readExpected("llama", "expected.json");
 const model = await rw.model(tinyModel("llama/model.gguf"), { kv: { dtype: "f32" }, contextLength: 256 });
 after(() => model.dispose());
 
-async function withSession(use, options) {
-  const session = model.session(options);
-  try {
-    return await use(session);
-  } finally {
-    session.dispose();
-  }
-}
-
-/** Logits after tokens, from a new session. */
-const logitsAfter = (tokens) =>
-  withSession(async (session) => {
-    await session.append(tokens);
-    return session.logits();
-  });
+const { withSession, logitsAfter } = sessionsOf(model);
 
 const same = (a, b, limit = 1e-4) => assert.ok(largestDifference([a], [b]) < limit, `${largestDifference([a], [b])}`);
 

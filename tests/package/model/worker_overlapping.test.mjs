@@ -4,6 +4,7 @@ import { after, before, test } from "node:test";
 import { load } from "ropewalk/worker";
 import { tinyModel } from "../helpers/models.mjs";
 import { build, rejects, rw as rwHere } from "../helpers/runtime.mjs";
+import { sessionsOf, tokensOf } from "../helpers/sessions.mjs";
 
 const path = tinyModel("llama/model.gguf");
 const options = { contextLength: 4096 };
@@ -24,20 +25,7 @@ const tokens = (count, step) => Array.from({ length: count }, (_, i) => 3 + ((i 
 const [first, second] = [tokens(600, 7), tokens(600, 11)];
 const greedy = { temperature: 0, ignoreEnd: true };
 
-async function withSession(use, from = model) {
-  const session = await from.session();
-  try {
-    return await use(session);
-  } finally {
-    await session.dispose();
-  }
-}
-
-async function tokensOf(pieces) {
-  const all = [];
-  for await (const { token } of pieces) all.push(token);
-  return all;
-}
+const withSession = (use, from = model) => sessionsOf(from).withSession(use);
 
 const generate8 = (session) => tokensOf(session.generate({ ...greedy, maxTokens: 8 }));
 

@@ -36,7 +36,7 @@ const widths = new ResizeObserver((entries) => {
     const width = widthOf(target as HTMLElement);
     if (target.clientWidth === 0 || width === drawing.width) continue;
     drawing.width = width;
-    drawing.draw();
+    requestAnimationFrame(drawing.draw); // drawing changes the height, which an observer must not do while it is called
   }
 });
 

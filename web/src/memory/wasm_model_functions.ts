@@ -16,6 +16,7 @@ export interface WasmModelConfig {
   activation: number;
   is_gated: boolean;
   is_parallel: boolean;
+  /** Factor on q · k. NaN stands for the softmax scale of the rope, or 1/√head_dim without RoPE. */
   attention_scale: number;
   attention_soft_cap: number;
   embedding_scale: number;
@@ -30,6 +31,7 @@ export interface WasmModelConfig {
   normalizes_experts: boolean;
   expert_scale: number;
   scales_expert_input: boolean;
+  /** Whether values of each head are divided by their root mean square. */
   normalizes_values: boolean;
   expert_groups: number;
   expert_groups_used: number;
@@ -39,6 +41,7 @@ export interface WasmModelConfig {
   latent_rotated: number;
   latent_plain: number;
   latent_value: number;
+  /** 0 if queries have no latent. */
   latent_query: number;
   per_layer_size: number;
   per_layer_vocabulary: number;

@@ -6,8 +6,8 @@ import gguf
 import numpy as np
 
 from tiny_models_configs import RMS, YARN, rope
-from shapes.variants import NARROW, WIDE
-from shapes.wider import DEEPSEEK, FULL, GEMMA, SLIDING
+from shapes.variants import NARROW, QWEN3_VISION, WIDE
+from shapes.wider import DEEPSEEK, FULL, GEMMA, SLIDING, add_latent_sizes
 
 EXPERTS = {"n_routed_experts": 6, "num_experts_per_tok": 2, "moe_intermediate_size": 12}
 BIASED = {**EXPERTS, "n_shared_experts": 2, "first_k_dense_replace": 1, "norm_topk_prob": True, "routed_scaling_factor": 1.5}
@@ -40,16 +40,7 @@ CONFIGS = {
             "moe_intermediate_size": 10,
             "rope_parameters": {"rope_type": "default", "rope_theta": 1000.0, "mrope_section": [1, 1, 1]},
         },
-        "vision_config": {
-            "depth": 1,
-            "hidden_size": 8,
-            "intermediate_size": 8,
-            "num_heads": 2,
-            "patch_size": 2,
-            "out_hidden_size": 24,
-            "num_position_embeddings": 4,
-            "deepstack_visual_indexes": [],
-        },
+        "vision_config": QWEN3_VISION,
     },
     "glm4_moe": {
         "model_type": "glm4_moe",
@@ -225,16 +216,10 @@ def add_grouped_keys(writer, config):
 def add_latent_keys(writer, config):
     """Those of DeepSeek. Dense models have only leading dense layers."""
     has_experts = "n_routed_experts" in config
-    writer.add_head_count_kv(1)
+    add_latent_sizes(writer, config)
     writer.add_leading_dense_block_count(
         config.get("first_k_dense_replace", 1) if has_experts else config["num_hidden_layers"]
     )
-    writer.add_q_lora_rank(config["q_lora_rank"])
-    writer.add_kv_lora_rank(config["kv_lora_rank"])
-    writer.add_key_length(config["kv_lora_rank"] + config["qk_rope_head_dim"])
-    writer.add_value_length(config["kv_lora_rank"])
-    writer.add_key_length_mla(config["qk_nope_head_dim"] + config["qk_rope_head_dim"])
-    writer.add_value_length_mla(config["v_head_dim"])
     writer.add_rope_dimension_count(config["qk_rope_head_dim"])
     if config["model_type"] == "mistral4":
         writer.add_attn_temperature_length(config["rope_parameters"]["original_max_position_embeddings"])

@@ -23,6 +23,18 @@ NARROW = {
 FOUR = {"num_hidden_layers": 4, "sliding_window": 16}
 WIDE = {key: value for key, value in NARROW.items() if key != "head_dim"}
 
+# transformers builds the vision tower too; nothing reads its weights.
+QWEN3_VISION = {
+    "depth": 1,
+    "hidden_size": 8,
+    "intermediate_size": 8,
+    "num_heads": 2,
+    "patch_size": 2,
+    "out_hidden_size": 24,
+    "num_position_embeddings": 4,
+    "deepstack_visual_indexes": [],
+}
+
 CONFIGS = {
     "gemma": {"model_type": "gemma", **NARROW, **RMS, **rope(DEFAULT_THETA), "tie_word_embeddings": True},
     "phi4_mini": {
@@ -180,16 +192,7 @@ CONFIGS = {
             "head_dim": 6,
             "rope_parameters": {"rope_type": "default", "rope_theta": 1000.0, "mrope_section": [1, 1, 1]},
         },
-        "vision_config": {
-            "depth": 1,
-            "hidden_size": 8,
-            "intermediate_size": 8,
-            "num_heads": 2,
-            "patch_size": 2,
-            "out_hidden_size": 24,
-            "num_position_embeddings": 4,
-            "deepstack_visual_indexes": [],
-        },
+        "vision_config": QWEN3_VISION,
     },
     # Code outside of transformers: the weights of one of its architectures under other names.
     "internlm2": {"model_type": "llama", **NARROW, **RMS, **rope(1000.0)},

@@ -197,9 +197,9 @@ def add_keys(writer, config):
         )
 
 
-def add_deepseek_keys(writer, config):
+def add_latent_sizes(writer, config):
+    """One head of keys in the cache: the latent, and the rotated part."""
     writer.add_head_count_kv(1)
-    writer.add_leading_dense_block_count(config["first_k_dense_replace"])
     if config["q_lora_rank"] is not None:
         writer.add_q_lora_rank(config["q_lora_rank"])
     writer.add_kv_lora_rank(config["kv_lora_rank"])
@@ -207,6 +207,11 @@ def add_deepseek_keys(writer, config):
     writer.add_value_length(config["kv_lora_rank"])
     writer.add_key_length_mla(config["qk_nope_head_dim"] + config["qk_rope_head_dim"])
     writer.add_value_length_mla(config["v_head_dim"])
+
+
+def add_deepseek_keys(writer, config):
+    add_latent_sizes(writer, config)
+    writer.add_leading_dense_block_count(config["first_k_dense_replace"])
     writer.add_expert_feed_forward_length(config["moe_intermediate_size"])
     writer.add_expert_count(config["n_routed_experts"])
     writer.add_expert_shared_count(config["n_shared_experts"])

@@ -1,59 +1,39 @@
 // What can differ between the supported architectures: the type of a row of the table (table.ts).
 import type { ConfigReader } from "../config_reader.js";
-import type { WasmLayerConfig } from "../../memory/wasm_model_functions.js";
+import type { WasmLayerConfig, WasmModelConfig } from "../../memory/wasm_model_functions.js";
 import type { LayerNames, MatrixRole, NormRole, TensorNames } from "../weights/tensor_names.js";
 
 /** @internal */
 export type ActivationName = "silu" | "gelu" | "gelu_tanh" | "relu2" | "xielu" | "clamped_silu" | "relu" | "tanh";
 
-/** Numbers in which architectures differ, under the names of the core (src/transformer/model_config.h). @internal */
-export interface Factors {
-  /** Factor on q · k. NaN stands for the softmax scale of the rope, or 1/√head_dim without RoPE. */
-  attention_scale: number;
-  attention_soft_cap: number;
-  embedding_scale: number;
-  residual_scale: number;
-  logit_scale: number;
-  logit_soft_cap: number;
-  gate_slope: number;
-  gate_limit: number;
-  /** Whether values of each head are divided by their root mean square. */
-  normalizes_values: boolean;
-}
+/** Numbers in which architectures differ. @internal */
+export type Factors = Pick<
+  WasmModelConfig,
+  | "attention_scale"
+  | "attention_soft_cap"
+  | "embedding_scale"
+  | "residual_scale"
+  | "logit_scale"
+  | "logit_soft_cap"
+  | "gate_slope"
+  | "gate_limit"
+  | "normalizes_values"
+>;
 
-/** Sizes of multi-head latent attention, under the names of the core. @internal */
-export interface LatentSizes {
-  latent_size: number;
-  latent_rotated: number;
-  latent_plain: number;
-  latent_value: number;
-  /** 0 if queries have no latent. */
-  latent_query: number;
-}
+/** Sizes of multi-head latent attention. @internal */
+export type LatentSizes = Pick<
+  WasmModelConfig,
+  "latent_size" | "latent_rotated" | "latent_plain" | "latent_value" | "latent_query"
+>;
 
-/** Sizes of per-layer embeddings and streams, under the names of the core. @internal */
-export interface PerLayerSizes {
-  per_layer_size: number;
-  per_layer_vocabulary: number;
-  streams: number;
-  active_stream: number;
-  laurel_size: number;
-}
+/** Sizes of per-layer embeddings and streams. @internal */
+export type PerLayerSizes = Pick<
+  WasmModelConfig,
+  "per_layer_size" | "per_layer_vocabulary" | "streams" | "active_stream" | "laurel_size"
+>;
 
-/** Sizes of recurrent layers, under the names of the core (src/transformer/model_config.h). @internal */
-export interface RecurrenceSizes {
-  recurrence_kernel: number;
-  recurrence_inner: number;
-  recurrence_heads: number;
-  recurrence_key_heads: number;
-  recurrence_key_size: number;
-  recurrence_step_rank: number;
-  recurrence_norm_groups: number;
-  recurrence_is_tiled: boolean;
-  recurrence_least_step: number;
-  recurrence_largest_step: number;
-  recurrence_select_epsilon: number;
-}
+/** Sizes of recurrent layers. @internal */
+export type RecurrenceSizes = Pick<WasmModelConfig, Extract<keyof WasmModelConfig, `recurrence_${string}`>>;
 
 /** What an encoder has that a decoder doesn't: it reads a text whole, and each token attends to all of it. @internal */
 export interface EncoderConfig {
