@@ -6,7 +6,7 @@ import { join } from "node:path";
 import test, { after } from "node:test";
 import { GGMLQuantizationType, gguf } from "@huggingface/gguf";
 import { load } from "ropewalk";
-import { writeRandomModel } from "../bench/random_model.mjs";
+import { writeRandomModel } from "../bench/random_model/random_model.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "ropewalk-random-model-"));
 after(() => rmSync(folder, { recursive: true }));

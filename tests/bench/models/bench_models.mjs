@@ -8,7 +8,8 @@ import { existsSync } from "node:fs";
 import { mkdir, rename } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
-import { writeRandomModel } from "../random_model.mjs";
+import { writeRandomModel } from "../random_model/random_model.mjs";
+import { SHAPES } from "../random_model/shapes.mjs";
 import { fastestPeers, raceModel } from "./race.mjs";
 import { goalsOf, textOf, writeBetween } from "./report.mjs";
 
@@ -18,6 +19,9 @@ const FILES = "smollm2-135m.q8_0,smollm2-135m.q4_0,smollm2-135m.q4_k_m,qwen2.5-0
 const DEEP_TYPES = ["q8_0"];
 /** For these, llama.cpp in wasm has no SIMD kernels. */
 const HARD_TYPES = ["q1_0", "q2_0", "tq2_0", "mxfp4", "iq4_xs"];
+
+/** Whether no layer has attention, so that a token should cost the same after any length. */
+const isRecurrent = (shape) => SHAPES[shape].heads === undefined;
 
 /** Writes a model with random weights to build/models/, unless it is there. */
 export async function modelFile(shape, type) {
@@ -45,7 +49,8 @@ export async function benchModels(inPage, args) {
   const chromium = await inPage("models/index.html", async (page, origin) => {
     const served = async (shape, type) => {
       const { path, address } = await modelFile(shape, type);
-      return { path, address: origin + address, deep: DEEP_TYPES.includes(type), hard: HARD_TYPES.includes(type) };
+      const isDeep = DEEP_TYPES.includes(type) && !isRecurrent(shape);
+      return { path, address: origin + address, isDeep, isHard: HARD_TYPES.includes(type), isLong: isRecurrent(shape) };
     };
     const peers = await fastestPeers(page, await served("smollm2-135m", "q8_0"), settings.report);
     for (const name of wanted) {

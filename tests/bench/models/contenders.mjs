@@ -3,6 +3,7 @@
 //   open(file)              loads a model. Returns facts about it, or undefined if there is no such contender here
 //   append(count, times)    milliseconds until the logits are there, `times` times
 //   rewind(length)          keeps the first tokens
+//   compareLengths(lengths, times)   for the package: milliseconds of a token after texts of these lengths, `times` times, in turn
 //   close()
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -24,6 +25,9 @@ export function inWorker(page, name, worker, options) {
       page.evaluate((...args) => globalThis.openContender(...args), name, worker, address, options),
     append: (count, times = 1) => call("append", count, times),
     rewind: (length) => call("rewind", length),
+    ...(worker === "ropewalk_worker.mjs" && {
+      compareLengths: (lengths, times) => call("compareLengths", lengths, times),
+    }),
     close: () => page.evaluate((id) => globalThis.closeContender(id), name),
   };
 }

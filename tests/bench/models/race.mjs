@@ -1,11 +1,15 @@
 // Measures a model file with all contenders, in Chromium and natively. They alternate, round by round.
 import { median } from "../measure.mjs";
 import { hasPeer, inWorker, nativeLlama } from "./contenders.mjs";
+import { CONTEXT } from "./tokens.mjs";
 
 export const PROMPT = 512;
 const EARLY = 16;
 const DEEP = 4096;
 const TOKENS = 8;
+/** Lengths of two texts whose next tokens are compared, and how many. */
+export const LENGTHS = [100, 32_000];
+const LENGTH_TOKENS = 100;
 
 /** What is measured: a key, and its heading in tables. */
 export const MEASURES = {
@@ -26,8 +30,12 @@ const CACHES = [
 const titleOf = ({ threads, cache, flash }) =>
   `${threads} ${threads === 1 ? "thread" : "threads"}${cache ? `, ${cache} cache${flash ? ", flash attention" : ""}` : ""}`;
 
-const ropewalk = (page, build, threads) =>
-  inWorker(page, `Ropewalk ${build}, ${titleOf({ threads })}`, "ropewalk_worker.mjs", { build, threads });
+const ropewalk = (page, build, threads, { isLong }) =>
+  inWorker(page, `Ropewalk ${build}, ${titleOf({ threads })}`, "ropewalk_worker.mjs", {
+    build,
+    threads,
+    context: isLong ? LENGTHS[1] + LENGTH_TOKENS : CONTEXT,
+  });
 
 /** Reading thousands of tokens takes it minutes, so it isn't measured after {@link DEEP}. */
 const llamaInWasm = (page, settings) => ({
@@ -74,17 +82,18 @@ export async function fastestPeers(page, file, report) {
  * Measures a file with the package, the peers that are built, and the limits of this machine.
  *
  * @param page - Chromium's page, models/index.html
- * @param file - `{ path, address, deep, hard }`; `deep` is whether to measure after 4096 tokens, too, and `hard` whether a prompt takes
- *   llama.cpp in wasm minutes
+ * @param file - `{ path, address, isDeep, isHard, isLong }`; `isDeep` is whether to measure after 4096 tokens, too, `isHard` whether a
+ *   prompt takes llama.cpp in wasm minutes, and `isLong` whether to compare a token after {@link LENGTHS}
  * @param peers - of {@link fastestPeers}
- * @returns for each contender `{ name, build, threads, facts, samples }`, where samples are milliseconds by key of {@link MEASURES}, a prompt's for
- * all its tokens. The first is the one that the others are compared with.
+ * @returns for each contender `{ name, build, threads, facts, samples, lengths }`, where samples are milliseconds by key of {@link MEASURES},
+ * a prompt's for all its tokens, and `lengths` pairs of milliseconds of a token after {@link LENGTHS}. The first is the one that the others
+ * are compared with.
  */
 export async function raceModel(page, file, peers, { rounds, threads, report = () => {} }) {
   const counts = [...new Set([1, threads])];
   const contenders = [
-    ...counts.map((count) => ropewalk(page, "relaxed", count)),
-    ...counts.map((count) => ropewalk(page, "simd", count)),
+    ...counts.map((count) => ropewalk(page, "relaxed", count, file)),
+    ...counts.map((count) => ropewalk(page, "simd", count, file)),
     ...counts
       .filter((count) => peers.wasm && hasPeer.wasm(count))
       .map((count) => llamaInWasm(page, { threads: count, ...peers.wasm })),
@@ -106,7 +115,7 @@ export async function raceModel(page, file, peers, { rounds, threads, report = (
     const add = ({ samples }, measured) => {
       for (const [key, ms] of Object.entries(measured)) (samples[key] ??= []).push(ms);
     };
-    const measure = (contender) => measureRound(contender, file.hard && contender.isSlowPrompt);
+    const measure = (contender) => measureRound(contender, file.isHard && contender.isSlowPrompt);
     for (const { contender } of results) {
       await measure(contender); // warm-up
       report(`${contender.name} is ready`);
@@ -115,7 +124,7 @@ export async function raceModel(page, file, peers, { rounds, threads, report = (
       for (const result of results) add(result, await measure(result.contender));
       report(`round ${round + 1} of ${rounds}`);
     }
-    if (file.deep) {
+    if (file.isDeep) {
       const fast = results.filter(({ contender }) => !contender.isSlowPrompt);
       for (const { contender } of fast) await contender.append(DEEP - PROMPT - TOKENS);
       for (let round = 0; round < rounds; round++) {
@@ -123,6 +132,14 @@ export async function raceModel(page, file, peers, { rounds, threads, report = (
           await result.contender.rewind(DEEP);
           add(result, { deep: median(await result.contender.append(1, TOKENS)) });
         }
+      }
+    }
+    if (file.isLong) {
+      for (const result of results.filter(
+        ({ contender }) => contender.compareLengths && contender.options.threads === 1,
+      )) {
+        result.lengths = await result.contender.compareLengths(LENGTHS, LENGTH_TOKENS);
+        report(`${result.name} read ${LENGTHS[1]} tokens`);
       }
     }
     return results.map(({ contender: _, ...result }) => result);

@@ -1,7 +1,8 @@
 // What `npm run bench -- models` prints: goals, and the table of docs/whole_models.md.
 import { readFile, writeFile } from "node:fs/promises";
 import { median } from "../measure.mjs";
-import { MEASURES, PROMPT, rateOf, speedOver } from "./race.mjs";
+import { SHAPES } from "../random_model/shapes.mjs";
+import { LENGTHS, MEASURES, PROMPT, rateOf, speedOver } from "./race.mjs";
 
 const DECODE_TARGETS = { q8_0: 0.55, q4_0: 0.3, q4_k_m: 0.3, tq2_0: 0.3, mxfp4: 0.3, iq4_xs: 0.3 };
 const PROMPT_TARGETS = { q8_0: 0.45, q4_0: 0.4, q1_0: 0.45, q2_0: 0.45 };
@@ -9,6 +10,8 @@ const PROMPT_TARGETS = { q8_0: 0.45, q4_0: 0.4, q1_0: 0.45, q2_0: 0.45 };
 const PEAK_TARGETS = { q1_0: 0.4, q2_0: 0.4 };
 // llama.cpp's wasm build has no SIMD kernels for these.
 const LLAMA_TARGETS = { q1_0: 8, q2_0: 8, tq2_0: 3, mxfp4: 3, iq4_xs: 3 };
+/** For shapes with recurrent layers: llama.cpp's wasm, a prompt against its tokens one by one, and a token after both lengths. */
+const RECURRENT_TARGETS = { llama: 1.5, prompt: 5, lengths: 1.05 };
 const MB = 2 ** 20;
 
 /** Lines with goals for the package with one thread, as scripts/bench.mjs prints them. */
@@ -26,6 +29,7 @@ export function goalsOf({ shape, type, results }) {
         ...(better && { better }),
       });
     const early = MEASURES.early;
+    const recurrent = SHAPES[shape].kernel === undefined ? {} : RECURRENT_TARGETS;
     line("loading, time relative to reading the file", facts.loading / facts.reading, "×", 1.3, "less");
     line("memory beyond weights and cache", facts.overhead / MB, "MB", 64, "less");
     line(`${early}, share of the speed of reading`, speedOver(result, limits, "early"), "×", DECODE_TARGETS[type]);
@@ -35,10 +39,21 @@ export function goalsOf({ shape, type, results }) {
       line(`${early}, share of the peak`, atPeak, "×", PEAK_TARGETS[type]);
     }
     const llama = results.find(({ name, threads }) => name.startsWith("llama.cpp wasm") && threads === 1);
-    if (llama) line(`${early}, times llama.cpp's wasm`, speedOver(result, llama, "early"), "×", LLAMA_TARGETS[type]);
+    if (llama) {
+      const target = recurrent.llama ?? LLAMA_TARGETS[type];
+      line(`${early}, times llama.cpp's wasm`, speedOver(result, llama, "early"), "×", target);
+      if (llama.samples.prompt)
+        line(`${MEASURES.prompt}, times llama.cpp's wasm`, speedOver(result, llama, "prompt"), "×", recurrent.llama);
+    }
     line(`${MEASURES.prompt}, share of the peak`, speedOver(result, limits, "prompt"), "×", PROMPT_TARGETS[type]);
     const slowdown = (key) => rateOf(result, key) / rateOf(result, "early");
     line(`${MEASURES.late}, speed relative to ${early}`, slowdown("late"), "×", 0.85);
+    if (recurrent.prompt) line(`${MEASURES.prompt}, times token by token`, slowdown("prompt"), "×", recurrent.prompt);
+    if (result.lengths) {
+      const [short, long] = LENGTHS;
+      const ratio = median(result.lengths.map(([early, late]) => late / early));
+      line(`a token after ${long}, time relative to after ${short}`, ratio, "×", recurrent.lengths, "less");
+    }
     if (result.samples.deep) line(`${MEASURES.deep}, speed relative to ${early}`, slowdown("deep"), "×", 0.4);
   }
   return lines;

@@ -1,9 +1,9 @@
 // A session of the package in a Worker.
 import { expose } from "/node_modules/comlink/dist/esm/comlink.mjs";
 import { load } from "/dist/index.js";
-import { CONTEXT, tokensAt } from "./tokens.mjs";
+import { tokensAt } from "./tokens.mjs";
 
-let session;
+let model, session;
 
 expose({
   /**
@@ -11,13 +11,12 @@ expose({
    * model, bytes of memory that are neither weights nor cache, bytes of the weights, and the multiply-adds of a prompt's token and of the
    * output head.
    */
-  async open(source, { build, threads }) {
+  async open(source, { build, threads, context }) {
     const rw = await load({ build, threads });
     const reading = await timed(async () => {
       for await (const _ of (await fetch(source, { cache: "no-store" })).body);
     });
-    let model;
-    const loading = await timed(async () => (model = await rw.model(source, { contextLength: CONTEXT })));
+    const loading = await timed(async () => (model = await rw.model(source, { contextLength: context })));
     session = model.session();
     await session.append(tokensAt(0, 512));
     const { parameters, vocabularySize, hiddenSize, memory } = model.info;
@@ -38,6 +37,23 @@ expose({
 
   rewind(length) {
     session.rewind(length);
+  },
+
+  /** Milliseconds of a token after texts of these lengths, one after the other, `times` times. */
+  async compareLengths(lengths, times) {
+    const sessions = lengths.map(() => model.session());
+    try {
+      for (const [i, length] of lengths.entries()) await sessions[i].append(tokensAt(0, length));
+      const samples = [];
+      for (let time = 0; time < times; time++) {
+        const row = [];
+        for (const one of sessions) row.push(await timed(() => one.append(tokensAt(one.length, 1))));
+        samples.push(row);
+      }
+      return samples;
+    } finally {
+      for (const one of sessions) one.dispose();
+    }
   },
 });
 

@@ -1,7 +1,7 @@
 // `npm run bench -- profile`: where the time of a token and of a prompt goes, in Node with the relaxed build and one thread.
 //
 //   --file PATH                     a model file, or:
-//   --shape smollm2-135m --type q8_0    a random model (random_model.mjs)
+//   --shape smollm2-135m --type q8_0    a random model (random_model/)
 //
 // The stages are timed inside of a whole pass. "everything else" is the rest of the call: JavaScript, logits, the loop over layers.
 import { runMain } from "../../../scripts/run.mjs";

@@ -113,12 +113,8 @@ export class SessionText {
   /** Address of the logits after the last token. If the cache has changed since, the last token is read again. */
   freshLogits(): number {
     this.checkAlive();
-    const last = this.#tokens.at(-1);
-    if (last === undefined) fail("INVALID_ARGUMENT", "session", "is empty; call append() first");
-    if (!this.#hasFreshLogits) {
-      this.rewind(this.length - 1);
-      this.#forward(Int32Array.of(last));
-    }
+    if (this.length === 0) fail("INVALID_ARGUMENT", "session", "is empty; call append() first");
+    if (!this.#hasFreshLogits) this.#readAgain(this.length - 1, this.length);
     return this.#logits.address;
   }
 
@@ -180,13 +176,7 @@ export class SessionText {
    * and reads the tokens from there on again.
    */
   rewind(length: number): void {
-    const known = this.#memory.rewind(length);
-    const again = Int32Array.from(this.#tokens.slice(known, length));
-    this.#tokens.length = known;
-    this.#checkpointLength = Math.min(this.#checkpointLength, known);
-    this.#changed();
-    for (let first = 0; first < again.length; first += BATCH_TOKENS)
-      this.#forward(again.slice(first, first + BATCH_TOKENS), false);
+    this.#readAgain(length, length);
   }
 
   shift(keep: number, discard: number): void {
@@ -250,6 +240,19 @@ export class SessionText {
   dispose(): void {
     this.#memory.dispose();
     this.#logits.dispose();
+  }
+
+  /** Goes back to the last known state of the first `length` tokens, and reads the tokens from there to `end` again. */
+  #readAgain(length: number, end: number): void {
+    const known = this.#memory.rewind(length);
+    const again = Int32Array.from(this.#tokens.slice(known, end));
+    this.#tokens.length = known;
+    this.#checkpointLength = Math.min(this.#checkpointLength, known);
+    this.#changed();
+    for (let first = 0; first < again.length; first += BATCH_TOKENS) {
+      const next = first + BATCH_TOKENS;
+      this.#forward(again.slice(first, next), next >= again.length); // with logits, or reading a token for them would read all of these again
+    }
   }
 
   #changed(): void {
