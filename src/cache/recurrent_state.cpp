@@ -9,7 +9,7 @@ Status RecurrentState::configure(std::span<const std::size_t> sizes, int checkpo
   Buffer<std::size_t> offsets;
   Buffer<float> now, before;
   Buffer<Kept> kept;
-  if (!offsets.resize(sizes.size() + 1) || !kept.resize(std::max(checkpoints, 1))) return Status::out_of_memory;
+  if (!offsets.resize(sizes.size() + 1) || !kept.resize(checkpoints)) return Status::out_of_memory;
   std::uint64_t total = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     offsets[i] = static_cast<std::size_t>(total);
@@ -38,7 +38,7 @@ void RecurrentState::commit(int count) {
 }
 
 Status RecurrentState::keep() {
-  if (tokens_ == 0 || (kept_count_ > 0 && kept_[kept_count_ - 1].tokens == tokens_)) return Status::ok;
+  if (tokens_ == 0 || kept_.empty() || (kept_count_ > 0 && kept_[kept_count_ - 1].tokens == tokens_)) return Status::ok;
   Checkpoint* checkpoint = new (std::nothrow) Checkpoint;
   if (checkpoint == nullptr || !checkpoint->floats.resize(floats())) {
     delete checkpoint;
@@ -90,7 +90,9 @@ void RecurrentState::shift(int keep, int discard) {
 
 void RecurrentState::share_checkpoints(const RecurrentState& other) {
   forget_checkpoints();
-  for (int i = 0; i < other.kept_count_ && other.kept_[i].tokens <= tokens_ && kept_count_ < static_cast<int>(kept_.size()); ++i) {
+  int end = other.kept_count_;
+  while (end > 0 && other.kept_[end - 1].tokens > tokens_) --end;
+  for (int i = std::max(0, end - static_cast<int>(kept_.size())); i < end; ++i) {  // the newest, if there is no room for all
     ++other.kept_[i].checkpoint->references;
     kept_[kept_count_++] = other.kept_[i];
   }

@@ -34,7 +34,7 @@ class RecurrentState {
   float* to(int layer) { return before_.data() + offsets_[layer]; }
   void commit(int count);
 
-  // Makes the state a checkpoint, unless it is one. The oldest is dropped if there are too many. Returns out_of_memory, with no change, or
+  // Makes the state a checkpoint, unless it is one or none are kept. The oldest is dropped if there are too many. Returns out_of_memory, with no change, or
   // ok.
   Status keep();
 
@@ -47,7 +47,7 @@ class RecurrentState {
   // would have no token.
   void shift(int keep, int discard);
 
-  // Shares the checkpoints of another state with the same sizes. Those of more than tokens() tokens are left out.
+  // Shares the checkpoints of another state with the same sizes: the newest that it may keep, except those of more than tokens() tokens.
   void share_checkpoints(const RecurrentState& other);
 
  private:

@@ -102,8 +102,9 @@ class RecurrentModel {
   void share(const RecurrentModel& other) {
     kept_.clear();
     for (const KnownState& state : other.kept_) {
-      if (state.tokens <= now_.tokens && checkpoints() < most_) kept_.push_back(state);
+      if (state.tokens <= now_.tokens) kept_.push_back(state);
     }
+    if (checkpoints() > most_) kept_.erase(kept_.begin(), kept_.end() - most_);
   }
 
  private:

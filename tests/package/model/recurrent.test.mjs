@@ -70,6 +70,25 @@ for (const name of NAMES) {
       { checkpoints: { count: 0 } },
     ));
 
+  test(`${name}: checkpoints are kept at the spacing and after several tokens, at most as many as wanted`, async () => {
+    const bytesWith = (checkpoints, ...calls) =>
+      withSession(
+        async (session) => {
+          for (const tokens of calls) await session.append(tokens);
+          return session.bytes;
+        },
+        { checkpoints },
+      );
+    const none = await bytesWith({ count: 0 }, prompt, steps);
+    const one = (await bytesWith({ count: 1 }, prompt, steps)) - none;
+    assert.ok(one > 0);
+    const count = async (...args) => ((await bytesWith(...args)) - none) / one;
+    assert.equal(await count({ count: 4 }, prompt, steps), 2);
+    assert.equal(await count({ count: 4 }, prompt, ...steps.map((token) => [token])), 1, "single tokens make none");
+    assert.equal(await count({ count: 9, spacing: 8 }, prompt, ...steps.map((token) => [token])), 5);
+    assert.equal(await count({ count: 3, spacing: 8 }, prompt, ...steps.map((token) => [token])), 3);
+  });
+
   test(`${name}: a fork is independent, and rewinds by itself`, () =>
     withSession(async (session) => {
       await session.append(prompt);

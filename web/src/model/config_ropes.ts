@@ -146,9 +146,9 @@ export interface RecurrentLayers {
 export function recurrentLayers(source: Dict, count: number): RecurrentLayers {
   const found = ifSupported(source, (reader, architecture): RecurrentLayers => {
     const { own } = attentionShape(reader, architecture, count);
-    const recurrences = own.map(({ recurrence = "none" }) => recurrence);
-    const layers = indicesOf(recurrences, (recurrence) => recurrence !== "none");
-    const first = recurrences[layers[0] ?? -1] ?? "none";
+    const recurrences = own.map(({ recurrence = "none" }) => ({ recurrence }));
+    const layers = indicesOf(recurrences, ({ recurrence }) => recurrence !== "none");
+    const first = recurrences[layers[0] ?? -1]?.recurrence ?? "none";
     const sizes = { ...NO_RECURRENCE, ...architecture.recurrence?.(reader) };
     return {
       kind: first === "none" ? null : RECURRENT_KINDS[first],

@@ -5,8 +5,7 @@ import { kvCacheBytes } from "../cache/core.js";
 import { type CacheSettings, BATCH_TOKENS } from "./model_core.js";
 import { cacheOptions } from "./cache_layers.js";
 import type { ModelPlan } from "./model_plan.js";
-import { stateBytes } from "./recurrent_layers.js";
-import { DEFAULT_CHECKPOINTS } from "./session/options.js";
+import { sessionStateBytes, stateBytes } from "./recurrent_layers.js";
 import type { WeightMapping } from "./weights/weight_mapping.js";
 
 /** Wasm memory that a model needs, in bytes. */
@@ -20,9 +19,6 @@ export interface ModelMemory {
   /** Activations for the largest batch of prompt tokens, and the logits; of an encoder, for its longest text. */
   workspace: number;
 }
-
-/** Copies of the states that a session has: two, and the checkpoints that are kept by default. @internal */
-export const STATE_COPIES = 2 + DEFAULT_CHECKPOINTS;
 
 /** Address space of 32-bit wasm. */
 const ADDRESS_SPACE = 2 ** 32;
@@ -62,12 +58,7 @@ export function memoryOf(
       0,
     ),
     cache: is_causal ? kvCacheBytes(heap, { layers, maxLength: contextLength, dtype: cacheSettings.dtype }, 0) : 0,
-    states:
-      STATE_COPIES *
-      stateBytes(
-        plan.config,
-        plan.shapes.map(({ recurrence }) => recurrence),
-      ),
+    states: sessionStateBytes(stateBytes(plan.config, plan.shapes)),
     workspace: Math.ceil(4 * (perToken * tokens + 3.5 * inner * BATCH_TOKENS) + (is_causal ? 4 * vocabulary_size : 0)),
   };
 }

@@ -127,7 +127,7 @@ export class Model implements Disposable {
    */
   session(options?: SessionOptions): Session {
     const { contextLength, checkpoints: givenCheckpoints } = checkOptions(options, SESSION_OPTIONS);
-    const checkpoints = readCheckpoints(givenCheckpoints);
+    const checkpoints = readCheckpoints(givenCheckpoints, this.#core.stateBytes);
     const length = checkContext(contextLength ?? this.info.contextLength);
     this.#core.checkAlive();
     this.#checkGenerates();

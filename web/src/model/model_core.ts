@@ -13,6 +13,7 @@ import { withLongFactors, usesLongFactors } from "./long_rope.js";
 import { RECURRENCES, type WasmLayerConfig } from "../memory/wasm_model_functions.js";
 import { cacheOptions } from "./cache_layers.js";
 import type { ModelLayer, ModelPlan } from "./model_plan.js";
+import { stateBytes } from "./recurrent_layers.js";
 import { newStates, TextMemory } from "./text_memory.js";
 import type { WeightMapping } from "./weights/weight_mapping.js";
 
@@ -61,6 +62,11 @@ export class ModelCore {
     this.fingerprint = fingerprint;
     this.useScalarKernels = useScalarKernels;
     this.#owned = new Owned(heap, address, "model", destroyModel);
+  }
+
+  /** Bytes of one copy of the states of the recurrent layers. */
+  get stateBytes(): number {
+    return stateBytes(this.plan.config, this.plan.shapes);
   }
 
   /** Loads the weights of a plan. On failure or abort, all memory is freed. */

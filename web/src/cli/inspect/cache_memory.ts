@@ -6,8 +6,7 @@ import { CACHE_DTYPES, type CacheDType } from "../../memory/elements.js";
 import type { Ropewalk } from "../../load/runtime.js";
 import { widenedRope } from "../../model/cache_layers.js";
 import { type LayerCache, layerCaches, type RecurrentLayers, recurrentLayers } from "../../model/config_ropes.js";
-import { STATE_COPIES } from "../../model/memory.js";
-import { RECURRENT_KINDS } from "../../model/recurrent_layers.js";
+import { RECURRENT_KINDS, sessionStateBytes } from "../../model/recurrent_layers.js";
 import type { Source } from "../source.js";
 
 /** Memory of a KV cache. */
@@ -39,7 +38,7 @@ export function recurrenceOf({ info, config, ropes, layersWithoutRope }: Source)
   if (info === undefined) {
     const count = ropes.reduce((sum, { layers }) => sum + layers.length, layersWithoutRope.length);
     const { kind, layers, stateBytes } = recurrentLayers(config ?? {}, count);
-    return { kind, layers, sessionBytes: STATE_COPIES * stateBytes };
+    return { kind, layers, sessionBytes: sessionStateBytes(stateBytes) };
   }
   const recurrent = Object.values<string>(RECURRENT_KINDS);
   const layers = info.layers.flatMap(({ kind }, layer) => (recurrent.includes(kind) ? [layer] : []));

@@ -2,6 +2,7 @@
 import { wholeNumber } from "../../base/checks.js";
 import { checkOptions, type OptionNames, optionNames } from "../../base/options.js";
 import type { AttentionKind } from "../model_plan.js";
+import { defaultCheckpoints } from "../recurrent_layers.js";
 
 /** Options of a session. */
 export interface SessionOptions {
@@ -15,9 +16,9 @@ export interface SessionOptions {
    * the nearest one again. A model without such layers can go back to every token, and needs none.
    */
   checkpoints?: {
-    /** Tokens between two checkpoints, from 1. Each `append()` also makes one. Default: 512. */
+    /** Tokens between two checkpoints, from 1. Each `append()` of several tokens also makes one. Default: 512. */
     spacing?: number;
-    /** The most that are kept, 0 to 1024. Then the oldest is dropped. Default: 8. */
+    /** The most that are kept, 0 to 1024. Then the oldest is dropped. Default: as many as take 64 MiB, but 1 to 8. */
     count?: number;
   };
 }
@@ -40,17 +41,18 @@ export interface CheckpointSettings {
   readonly count: number;
 }
 
-/** Checkpoints that a session keeps unless its options say otherwise. @internal */
-export const DEFAULT_CHECKPOINTS = 8;
-
 const CHECKPOINT_OPTIONS = optionNames<NonNullable<SessionOptions["checkpoints"]>>("session()", {
   spacing: true,
   count: true,
 });
 
-/** Throws INVALID_ARGUMENT, UNKNOWN_KEY. @internal */
-export function readCheckpoints(given: SessionOptions["checkpoints"]): CheckpointSettings {
-  const { spacing = 512, count = DEFAULT_CHECKPOINTS } = checkOptions(given, CHECKPOINT_OPTIONS, "checkpoints");
+/**
+ * @param stateBytes - bytes of one copy of the states
+ * @throws {@link RopewalkError} INVALID_ARGUMENT, UNKNOWN_KEY.
+ * @internal
+ */
+export function readCheckpoints(given: SessionOptions["checkpoints"], stateBytes: number): CheckpointSettings {
+  const { spacing = 512, count = defaultCheckpoints(stateBytes) } = checkOptions(given, CHECKPOINT_OPTIONS, "checkpoints");
   return {
     spacing: wholeNumber(spacing, 1, 2 ** 24, "checkpoints.spacing"),
     count: wholeNumber(count, 0, 1024, "checkpoints.count"),

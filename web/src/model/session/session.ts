@@ -124,7 +124,7 @@ export class Session implements Disposable {
         );
       }
       await text.append(tokens, { ...(signal && { signal }), ...(onProgress && { onProgress }) });
-      text.keepCheckpoint();
+      if (tokens.length > 1) text.keepCheckpoint(); // a copy for each of many single tokens would take long, and push out the others
     });
   }
 
@@ -283,7 +283,7 @@ export class Session implements Disposable {
     const { contextLength: given, checkpoints: givenCheckpoints } = checkOptions(options, FORK_OPTIONS);
     const { core, contextLength: own } = this.#text;
     const contextLength = checkContext(given ?? own);
-    const checkpoints = givenCheckpoints === undefined ? this.#checkpoints : readCheckpoints(givenCheckpoints);
+    const checkpoints = givenCheckpoints === undefined ? this.#checkpoints : readCheckpoints(givenCheckpoints, core.stateBytes);
     const bytes = this.#queue.now("fork", "read", () => this.#text.save());
     const copy = new Session(core, this.#tokenizer, this.#cacheSettings, contextLength, this.#sampling, checkpoints);
     try {
