@@ -4,12 +4,14 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { load } from "ropewalk";
 import { BROWSERS, hasNarrowWindow, open, withBrowser } from "../browser/browsers.mjs";
 import { serve } from "../browser/server.mjs";
 import { typed, writeGguf } from "../files/gguf_writer.mjs";
 
 const root = join(import.meta.dirname, "..", "..");
 const tinyModels = join(root, "tests", "golden", "tiny_models");
+const encoder = join(root, "examples", "small_encoder");
 const TIMEOUT_MS = 60_000;
 
 let site, folder;
@@ -19,6 +21,7 @@ before(async () => {
   site = await serve({
     "/": { folder: join(root, "build", "site"), csp: "object-src 'none'" },
     "/tiny/": { folder: tinyModels },
+    "/encoder/": { folder: encoder },
     "/large/": { folder },
   });
 });
@@ -297,6 +300,44 @@ async function useModels(t, browser, name) {
     assert.match(await textOf("#perplexity-chart figcaption"), /: without RoPE [\d.]+\.$/);
     assert.equal(await isShown("#problem"), false);
     await set("scaling", "auto");
+  });
+
+  await t.test("searches among texts with an encoder, and with a model that scores pairs", async () => {
+    const texts = ["the chair is by the window", "rain fell on the road", "the train leaves at seven"];
+    const query = "the train";
+    const searchIn = async (folder, facts) => {
+      await download(folder);
+      await has("#texts-facts", facts);
+      assert.equal(await isShown("#texts"), true);
+      assert.equal(await isShown("#chat"), false);
+      await page.$eval("#query", (input, text) => (input.value = text), query);
+      await page.$eval("#searched", (input, text) => (input.value = text), `\n${texts.join("\n\n")}\n`);
+      await click("#search .main");
+      await has("#search-state", "3 texts in ");
+      return page.$$eval("#found tr", (rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
+    };
+    /** What the table has with these scores. */
+    const rowsOf = (heading, scores) => {
+      const rows = scores.map((score, i) => [score.toFixed(3), texts[i]]);
+      return [[heading, "text"], ...rows.sort(([a], [b]) => b - a)];
+    };
+    const rw = await load();
+    const own = await rw.model(encoder);
+    const [wanted, ...vectors] = await own.embed([query, ...texts]);
+    const cosines = vectors.map((vector) => vector.reduce((sum, value, i) => sum + value * wanted[i], 0));
+    const ranker = await rw.model(join(tinyModels, "bert_ranker"));
+    const ranked = await ranker.rank(query, texts);
+    const scores = texts.map((_, i) => ranked.find(({ index }) => index === i).score);
+    for (const model of [own, ranker]) model.dispose();
+
+    assert.deepEqual(await searchIn("/encoder/", "It embeds texts in 96 dimensions."), rowsOf("cosine", cosines));
+    assert.deepEqual(await searchIn("/tiny/bert_ranker/", "It scores pairs of texts."), rowsOf("score", scores));
+    await download("/tiny/none.gguf");
+    await has("#problem-text", "model.safetensors stays open.");
+    assert.equal(await isShown("#texts"), true);
+    await download("/tiny/llama/model.gguf");
+    await becomesShown("#chat");
+    assert.equal(await isShown("#texts"), false);
   });
 
   // as close to a user's drop as a script gets: the File is real, but scripts can't create folder entries

@@ -1,9 +1,9 @@
 // The chat with the open model.
-import type { WorkerModel } from "ropewalk/worker";
 import { find } from "../page/elements.js";
-import { bytesText, ropeText, scalingText, speedText } from "../page/units.js";
+import { ropeText, scalingText, speedText } from "../page/units.js";
 import type { Conversation } from "./conversation.js";
 import { forgetAttention, showAttention, startAttention } from "./attention.js";
+import { factsOf } from "./facts.js";
 import { forgetNext, showNext } from "./next_token.js";
 import { storyWithQuestions } from "./story.js";
 
@@ -187,15 +187,6 @@ export class Chat {
     find<HTMLButtonElement>("#new-chat").disabled = isBusy;
     if (!isBusy) message.focus({ preventScroll: true });
   }
-}
-
-function factsOf({ info, chatTemplate }: WorkerModel): string {
-  const [parameters, trained] = [info.parameters, info.trainedLength].map((number) => number.toLocaleString("en"));
-  const formats = Object.keys(info.formats).slice(0, 3).join(", ");
-  const made = Object.keys(info.loadedFormats).filter((format) => !(format in info.formats));
-  const rounded = made.length === 0 ? "" : `, rounded to ${made.join(", ")}`;
-  const note = chatTemplate === undefined ? " It has no chat template, so it continues the text that you write." : "";
-  return `${info.architecture} · ${parameters} parameters in ${formats}${rounded} · ${bytesText(info.memory.weights)} in memory · trained on ${trained} tokens.${note}`;
 }
 
 function write(kind: string, text: string): HTMLElement {

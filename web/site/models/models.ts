@@ -1,5 +1,5 @@
 // The page: opens models that the reader drops, chooses or downloads, and connects the parts that work with the open one.
-import { QUANTIZE_FORMATS, type QuantizeFormat } from "ropewalk/worker";
+import { QUANTIZE_FORMATS, type QuantizeFormat, type WorkerModel } from "ropewalk/worker";
 import { readAddress, writeAddress } from "../page/address.js";
 import { modelAddress } from "../page/model_address.js";
 import { find, withText } from "../page/elements.js";
@@ -12,6 +12,7 @@ import { filesOfDrop } from "../page/dropped.js";
 import { showKept } from "./kept.js";
 import { Opener, type Failure, type Wanted } from "./opener.js";
 import { startPerplexity } from "./perplexity.js";
+import { TextSearch } from "./search_texts.js";
 
 const EXAMPLE = "The red ball is in the garden. The blue book is in the attic. Where is the red ball?";
 const [settings, byAddress] = [find<HTMLFormElement>("#settings"), find<HTMLFormElement>("#by-address")];
@@ -19,6 +20,9 @@ const wantedContext = new URLSearchParams(location.search).get("models.context")
 const opening = find<HTMLFormElement>("#opening");
 const opener = new Opener();
 const chat = new Chat((error) => report(error.message));
+const search = new TextSearch();
+/** The open model. */
+const openModel = (): WorkerModel | undefined => chat.conversation?.model ?? search.model;
 
 async function open(wanted: Wanted, afterwards?: () => void): Promise<void> {
   find("#problem").hidden = true;
@@ -35,10 +39,16 @@ async function open(wanted: Wanted, afterwards?: () => void): Promise<void> {
   }
   const { rw, model } = result;
   try {
-    await chat.begin(await Conversation.begin(rw, model), wantedContext);
+    if (model.info.generates) {
+      await search.close();
+      await chat.begin(await Conversation.begin(rw, model), wantedContext);
+    } else {
+      chat.close();
+      await search.begin(rw, model);
+    }
     await showDevice(rw, { threads: rw.threads, memoryBytes: await rw.memoryBytes });
     afterwards?.();
-    find("#message").focus();
+    find(model.info.generates ? "#message" : "#query").focus();
   } catch (error) {
     report((error as Error).message);
   }
@@ -49,16 +59,17 @@ function reportFailure(failure: Failure, wanted: Wanted): void {
   const actions: [string, () => void][] = wanted.isFile
     ? []
     : [[failure.canResume ? "Resume" : "Try again", () => void open(wanted)]];
-  const current = chat.conversation;
+  const current = openModel();
   if (failure.isOutOfMemory && current !== undefined)
     actions.push([
       "Close the open model and try again",
       () => {
         chat.close();
+        void search.close();
         void open(wanted);
       },
     ]);
-  const kept = current === undefined ? "" : ` ${current.model.info.name} stays open.`;
+  const kept = current === undefined ? "" : ` ${current.info.name} stays open.`;
   report(`${failure.message}${kept}`, actions);
   void listKept();
 }
