@@ -6,6 +6,8 @@ import { join } from "node:path";
 import test, { after } from "node:test";
 import { GGMLQuantizationType, gguf } from "@huggingface/gguf";
 import { load } from "ropewalk";
+import { tensorsOf } from "../bench/random_model/layers.mjs";
+import { SHAPES } from "../bench/random_model/shapes.mjs";
 import { writeRandomModel } from "../bench/random_model/random_model.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "ropewalk-random-model-"));
@@ -38,6 +40,16 @@ async function formatsOf(path) {
   return Object.fromEntries(matrices.map(({ name, dtype }) => [name.replace(".weight", ""), names[dtype]]));
 }
 
+test("shapes have as many parameters as the released models", () => {
+  const named = Object.entries(SHAPES).filter(([, { parameters }]) => parameters !== undefined);
+  assert.ok(named.length > 10);
+  for (const [name, shape] of named) {
+    const sizes = tensorsOf(shape).map(({ rows, columns, shape }) => shape?.reduce((a, b) => a * b) ?? rows * columns);
+    const total = sizes.reduce((a, b) => a + b);
+    assert.equal(total, shape.parameters, name);
+  }
+});
+
 test("q4_k_m has the formats of llama-quantize", async () => {
   const formats = await formatsOf(await write("q4_k_m"));
   // of 16 layers: the first and last eighth, and each third one between
@@ -59,6 +71,18 @@ test("rows that aren't whole blocks have formats with blocks of 32", async () =>
     ),
     ["Q8_0", "Q5_0", "Q8_0", "Q5_0", "Q6_K", "Q4_K"],
   );
+});
+
+test("the fused matrix of a gated delta network counts as values", async () => {
+  const hybrid = { architecture: "qwen35", attentionInterval: 4, rotated: 64, sections: [11, 11, 10, 0] };
+  const sizes = { kernel: 4, keySize: 64, keyHeads: 2, scanHeads: 4, inner: 256 };
+  const formats = await formatsOf(await write("q4_k_m", { ...hybrid, ...sizes, headDim: 256, heads: 2, kvHeads: 1 }));
+  const [values, more] = [
+    [0, 1, 2, 3, 4, 7].map((n) => formats[`blk.${n}.attn_${n === 3 || n === 7 ? "v" : "qkv"}`]),
+    "Q6_K",
+  ];
+  assert.deepEqual(values, [more, more, "Q4_K", "Q4_K", more, more]);
+  assert.equal(formats["blk.0.ssm_out"], "Q4_K");
 });
 
 test("the head of q4_0 has more bits", async () => {

@@ -4,12 +4,10 @@
 //   --rounds N                     default 2
 //   --threads N                    of the contenders with several. Default 2; with 1 there are none
 //   --write                        writes the tables to docs/whole_models.md
-import { existsSync } from "node:fs";
-import { mkdir, rename } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
-import { writeRandomModel } from "../random_model/random_model.mjs";
 import { SHAPES } from "../random_model/shapes.mjs";
+import { modelFile } from "./model_file.mjs";
 import { fastestPeers, raceModel } from "./race.mjs";
 import { goalsOf, textOf, writeBetween } from "./report.mjs";
 
@@ -22,19 +20,6 @@ const HARD_TYPES = ["q1_0", "q2_0", "tq2_0", "mxfp4", "iq4_xs"];
 
 /** Whether no layer has attention, so that a token should cost the same after any length. */
 const isRecurrent = (shape) => SHAPES[shape].heads === undefined;
-
-/** Writes a model with random weights to build/models/, unless it is there. */
-export async function modelFile(shape, type) {
-  const name = `random-${shape}-${type}.gguf`;
-  const folder = join(root, "build", "models");
-  const path = join(folder, name);
-  if (!existsSync(path)) {
-    await mkdir(folder, { recursive: true });
-    await writeRandomModel(`${path}.part`, shape, type);
-    await rename(`${path}.part`, path);
-  }
-  return { path, address: `/build/models/${name}` };
-}
 
 /** Measures the files. `inPage(name, use)` opens a page. Prints the tables. Returns lines with goals, and the results of each file. */
 export async function benchModels(inPage, args) {

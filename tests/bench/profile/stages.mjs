@@ -1,7 +1,7 @@
 // A model in the module that measures stages, in Node.
 import { readFile } from "node:fs/promises";
 import { nodeFiles } from "../../../build/package/files/node_files.js";
-import { modelFile } from "../models/bench_models.mjs";
+import { modelFile } from "../models/model_file.mjs";
 import { CONTEXT, tokensAt } from "../models/tokens.mjs";
 import { benchRuntime } from "../run_benchmark.mjs";
 
