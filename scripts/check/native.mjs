@@ -14,8 +14,7 @@ const parallel = String(availableParallelism());
 /** Each has a build folder of its own. */
 export const nativeBuilds = [
   { name: "g++", preset: "native", folder: "native", compiler: "g++" },
-  { name: "g++, sanitizers", preset: "native-sanitize", folder: "native-sanitize", compiler: "g++" },
-  { name: "clang++, sanitizers", preset: "native-sanitize", folder: "native-sanitize-clang", compiler: "clang++" },
+  { name: "clang++, sanitizers", preset: "native-sanitize", folder: "native-sanitize", compiler: "clang++" },
   { name: "clang++, ThreadSanitizer", preset: "native-threads", folder: "native-threads", compiler: "clang++" },
   { name: "clang++, libFuzzer", preset: "fuzz", folder: "fuzz", compiler: "clang++" },
 ];
