@@ -24,7 +24,6 @@ const entries = [
   "doctor.node",
   "worker",
   "worker.node",
-  "worker_thread",
   "worker_thread.node",
   "load/helper_thread",
   "cli.node",
@@ -114,6 +113,39 @@ async function shipWasm({ transform }) {
   }
 }
 
+const bundleSettings = (esbuild) => ({
+  outdir: join(root, "dist"),
+  bundle: true,
+  // Names and lines stay as written, so that stacks are readable. Minifying with keepNames is no way out: bundlers can't tree-shake its
+  // calls, and an app would carry 116 KB instead of 76.
+  minifySyntax: true,
+  sourcemap: true,
+  format: "esm",
+  target: "es2022",
+  platform: "neutral",
+  plugins: [entriesForProgram, minifiedLibraries(esbuild)],
+  alias: Object.fromEntries(nodeLibraries.map((name) => [name, join(libraries, `${name}.js`)])),
+  metafile: true,
+  mainFields: ["module", "main"],
+  logLevel: "warning",
+});
+
+// Bundles the script of a page's Worker into one file, with the glue: bundlers that make a classic script of a Worker (Vite before 8, unless
+// told otherwise) refuse one that consists of several.
+async function shipWorkerThread(esbuild) {
+  const glue = {
+    name: "glue",
+    setup: ({ onResolve }) =>
+      onResolve({ filter: /\/wasm\/ropewalk\.js$/ }, () => ({ path: join(wasmFolder, "ropewalk.js") })),
+  };
+  const settings = bundleSettings(esbuild);
+  await esbuild.build({
+    ...settings,
+    entryPoints: [join(compiled, "worker_thread.js")],
+    plugins: [glue, ...settings.plugins],
+  });
+}
+
 // Bundles each entry and the modules they share into few files, so that a page without a bundler makes few requests. Declarations are shipped
 // as TypeScript writes them.
 async function shipPackage(esbuild) {
@@ -122,24 +154,11 @@ async function shipPackage(esbuild) {
   await capture("tsc", ["-p", "tsconfig.json"], { cwd: root, preferLocal: true });
   const nodeInputs = await bundleNodeLibraries(esbuild);
   const { metafile } = await bundle({
+    ...bundleSettings(esbuild),
     entryPoints: entries.map((entry) => join(compiled, `${entry}.js`)),
-    outdir: join(root, "dist"),
-    bundle: true,
     splitting: true,
-    // Names and lines stay as written, so that stacks are readable. Minifying with keepNames is no way out: bundlers can't tree-shake its
-    // calls, and an app would carry 116 KB instead of 76.
-    minifySyntax: true,
-    sourcemap: true,
-    format: "esm",
-    target: "es2022",
-    platform: "neutral",
     external: ["./wasm/*", "node:*"],
-    plugins: [entriesForProgram, minifiedLibraries(esbuild)],
-    alias: Object.fromEntries(nodeLibraries.map((name) => [name, join(libraries, `${name}.js`)])),
-    metafile: true,
-    mainFields: ["module", "main"],
     chunkNames: "shared-[hash]",
-    logLevel: "warning",
   });
   await shipHelperText(esbuild);
   await shipDeclarations();
@@ -217,6 +236,7 @@ export async function build({ wasm = true } = {}) {
   const esbuild = await import("esbuild");
   await shipLicenses(await shipPackage(esbuild));
   await shipWasm(esbuild);
+  await shipWorkerThread(esbuild);
 }
 
 await runMain(import.meta.url, async (options) => {

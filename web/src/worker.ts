@@ -4,6 +4,7 @@
  * @packageDocumentation
  */
 import type { LoadOptions } from "./load/load.js";
+import { viteHint } from "./load/vite_hint.js";
 import { loadIn, type WorkerRopewalk } from "./worker/worker_ropewalk.js";
 import type { Thread } from "./worker/rpc_client.js";
 
@@ -19,7 +20,7 @@ function startThread(): Thread {
       worker.addEventListener("error", (event) =>
         report(
           event.message ||
-            "check that worker_thread.js is served from the folder of worker.js, with the page's Cross-Origin-Embedder-Policy",
+            `check that worker_thread.js is served from the folder of worker.js, with the page's Cross-Origin-Embedder-Policy${viteHint(import.meta.url)}`,
         ),
       );
       worker.addEventListener("messageerror", () => report("a message couldn't be read"));

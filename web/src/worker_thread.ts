@@ -1,5 +1,6 @@
-// The script of a page's Worker. The dynamic import keeps the package's entry in its own file, shared with the page.
+// The script of a page's Worker. It is bundled into one file.
+import { load } from "./index.js";
 import { serveClient } from "./worker/rpc_server.js";
 import type { Endpoint } from "./worker/protocol.js";
 
-serveClient(globalThis as unknown as Endpoint, async (options) => (await import("./index.js")).load(options));
+serveClient(globalThis as unknown as Endpoint, load);

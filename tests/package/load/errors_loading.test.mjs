@@ -131,6 +131,20 @@ test("responses 404 and 500, and HTML pages", async () => {
   });
 });
 
+test("a wasm file that Vite's development server doesn't find: what to set", async () => {
+  const deps = "/node_modules/.vite/deps/wasm/ropewalk.wasm";
+  await serving({ [deps]: { status: 200, body: html } }, async (host) => {
+    const expected = /HTML page.*; set optimizeDeps: \{ exclude: \["ropewalk"\] \} in the config of Vite$/;
+    await expectError({ wasm: host + deps }, "WASM_LOAD", "wasm", expected);
+    await expectError(
+      { wasm: `${host}/.vite/deps/a.wasm` },
+      "WASM_LOAD",
+      "wasm",
+      /answered 404 .*; set optimizeDeps: /,
+    );
+  });
+});
+
 test("no server, no file, an incomplete response", async () => {
   const host = await serving({}, (address) => address); // the server is closed
   await expectError({ wasm: `${host}/ropewalk.wasm` }, "WASM_LOAD", "wasm", /could not be loaded/);

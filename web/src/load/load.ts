@@ -14,6 +14,7 @@ import { type Build, BUILDS, Ropewalk } from "./runtime.js";
 import { whyNotShared, withSharedMemory } from "./shared_memory.js";
 import { checkThreads, type ThreadPlatform, Threads } from "./threads.js";
 import { addressOf, isSame } from "./wasm_source.js";
+import { viteHint } from "./vite_hint.js";
 
 /** The wasm to load: its address, a response, its bytes, or a compiled module. */
 export type WasmSource = WasmBytesSource | WebAssembly.Module;
@@ -221,7 +222,12 @@ async function bytesOf({ readFile }: Platform, source: WasmBytesSource): Promise
 }
 
 async function responseBytes(response: Response, address: string | URL): Promise<Uint8Array> {
-  if (!response.ok) fail("WASM_LOAD", "wasm", `the server answered ${response.status} for ${String(address)}`);
+  if (!response.ok)
+    fail(
+      "WASM_LOAD",
+      "wasm",
+      `the server answered ${response.status} for ${String(address)}${viteHint(String(address))}`,
+    );
   return new Uint8Array(await response.arrayBuffer());
 }
 
@@ -236,7 +242,7 @@ function checkMagic(bytes: Uint8Array, where: string): void {
     : bytes.length === 0
       ? "empty"
       : "not wasm";
-  fail("WASM_LOAD", "wasm", `${where} is ${what}`);
+  fail("WASM_LOAD", "wasm", `${where} is ${what}${viteHint(where)}`);
 }
 
 /** Rejects when the signal aborts. The promise itself continues, for other callers. */
