@@ -1,11 +1,13 @@
 // Embeddings and scores of tiny encoders (tests/golden/tiny_models), compared with transformers, sentence-transformers
 // and llama.cpp.
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import test from "node:test";
 import { load, ropeConfig } from "ropewalk";
 import { largestDifference, readExpected, tinyModel } from "../helpers/models.mjs";
-import { rw } from "../helpers/runtime.mjs";
+import { rejects, rw } from "../helpers/runtime.mjs";
 import { has } from "../helpers/tiny_models.mjs";
 
 // f32 against f64
@@ -118,6 +120,33 @@ test("nomic-bert's own keys of dynamic NTK, and a model scaled by them", async (
   const inverse = rw.rope(scaled).plan(8192).inv_freq[1];
   const base = 1000 * ((2 * 8192) / 2048 - 1) ** (64 / 62); // as modeling_hf_nomic_bert.py computes it
   assert.ok(Math.abs(inverse / base ** (-2 / 64) - 1) < 1e-12);
+});
+
+test("GTE's own code: its keys, its NTK at every length, and the weights that transformers' class has", async () => {
+  const own = { model_type: "new", hidden_size: 768, num_attention_heads: 12, max_position_embeddings: 8192 };
+  const scaling = { type: "ntk", factor: 8 };
+  const { inv_freq } = rw.rope(ropeConfig({ ...own, rope_theta: 20000, rope_scaling: scaling })).plan(10);
+  // as its modeling.py computes it: the base times the factor, and then all frequencies divided by factor^(2/d)
+  const expected = Array.from({ length: 32 }, (_, pair) => (20000 * 8) ** (-pair / 32) / 8 ** (2 / 64));
+  for (const [pair, value] of expected.entries()) assert.ok(Math.abs(inv_freq[pair] / value - 1) < 1e-12, `${pair}`);
+
+  const folder = mkdtempSync(join(tmpdir(), "ropewalk-gte-"));
+  try {
+    const { rope_parameters, ...config } = JSON.parse(readFileSync(join(tinyModel("gte"), "config.json"), "utf8"));
+    const write = (changes) =>
+      writeFileSync(join(folder, "config.json"), JSON.stringify({ ...config, model_type: "new", ...changes }));
+    for (const name of ["model.safetensors", "tokenizer.json"])
+      copyFileSync(join(tinyModel("gte"), name), join(folder, name));
+    write({ rope_theta: rope_parameters.rope_theta, layer_norm_type: "layer_norm", pack_qkv: true });
+    const model = await rw.model(folder);
+    const { texts, mean } = readExpected("gte", "expected_embeddings.json");
+    assertClose(await model.embed(texts, { pooling: "mean", normalize: false }), mean, "gte");
+    model.dispose();
+    write({ logn_attention_scale: true });
+    await rejects(rw.model(folder), "UNSUPPORTED_MODEL", "model.safetensors: logn_attention_scale");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test("a text under another scaling, and texts that are too long", async () => {

@@ -149,6 +149,7 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
     },
     { hf: "eurobert", gguf: "eurobert" },
     { hf: "gte", rope_theta: 160000 },
+    { hf: "new" }, // GTE's own code
     { hf: "jina_embeddings_v3", gguf: "jina-bert-v3", rope_theta: 20000, theta_key: "rotary_emb_base" },
     {
       hf: "nomic_bert", gguf: "nomic-bert nomic-bert-moe",

@@ -76,7 +76,7 @@ export function readHuggingFace(
   if (nestedName === undefined && family.layers === undefined) {
     checkSharedKind(layer_type, listOf(text.config, "layer_types"), slidingOnly(text.config, family));
     const keys = flat.length > 0 ? shared : (family.rope_scaling ?? shared);
-    return readRope(text, family, withDynamicNtk(keys, text.config), sharedName);
+    return readRope(text, family, withGteNtk(withDynamicNtk(keys, text.config), text.model_type), sharedName);
   }
   const nested = nestedName === undefined ? {} : (text.config[nestedName] as Dict);
   const given = { nested, nestedName: nestedName ?? "rope_parameters", shared, sharedName };
@@ -129,6 +129,14 @@ function withDynamicNtk(keys: RopeScaling, config: Dict): RopeScaling {
   if (config["use_dynamic_ntk"] === true) return { ...keys, rope_type: "dynamic", factor: 2 };
   const factor = config["rotary_scaling_factor"]; // nomic-bert's own key, of transformers' dynamic scaling
   return typeof factor === "number" ? { ...keys, rope_type: "dynamic", factor } : keys;
+}
+
+/**
+ * GTE's own code: its NTK divides the frequency of pair j of d/2 by factor^((2j + 2) / d), at every length. So does
+ * vLLM's mix with an exponent of 1.
+ */
+function withGteNtk(keys: RopeScaling, model_type: string | undefined): RopeScaling {
+  return model_type === "new" && keys.rope_type === "ntk" ? { mixed_b: 1, ...keys, rope_type: "ntk_mix" } : keys;
 }
 
 /** nomic-bert's own keys: `n_positions` is how far texts may go, and `max_trained_positions` where scaling begins. */

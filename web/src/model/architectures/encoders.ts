@@ -128,11 +128,11 @@ export const ENCODER_ROWS: readonly Architecture[] = [
   nomic,
   {
     ...nomic,
-    huggingFace: ["gte"],
+    huggingFace: ["gte", "new"],
     gguf: [],
     activation: hiddenActivation("gelu"),
     biases: () => [...QKV, "output", "down"],
-    check: () => undefined,
+    check: refuseOtherGte,
     names: GTE_NAMES,
   },
   {
@@ -239,6 +239,15 @@ function nomicActivation(reader: ConfigReader): ActivationName {
     path,
     `activation ${String(value)} of ${reader.architecture} is not supported`,
   );
+}
+
+/** What GTE's own code has, and no released model. */
+function refuseOtherGte(reader: ConfigReader): void {
+  if (reader.boolean(["logn_attention_scale", ""], false))
+    reader.refuse("UNSUPPORTED_MODEL", "logn_attention_scale", "gte with logn_attention_scale is not supported");
+  const norm = reader.find(["layer_norm_type", ""]).value;
+  if (norm !== undefined && norm !== "layer_norm")
+    reader.refuse("UNSUPPORTED_MODEL", "layer_norm_type", `gte with norms of type ${String(norm)} is not supported`);
 }
 
 function refusePreNorms(reader: ConfigReader): void {
