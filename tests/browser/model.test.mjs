@@ -9,15 +9,20 @@ import { makeFolder, removeFolder, root, unpackPackage } from "./tarball.mjs";
 
 const models = join(root, "tests", "golden", "tiny_models");
 
-let site, folder;
+let site, cdn, folder;
 
 before(async () => {
   folder = await makeFolder();
   const unpacked = await unpackPackage(folder);
   const incomplete = join(folder, "incomplete");
   await cp(unpacked, incomplete, { recursive: true, filter: (path) => !path.endsWith("worker_thread.js") });
+  cdn = await serve({ "/package/": { folder: unpacked, csp: "default-src 'none'", isShared: true } });
+  const csp = `default-src 'none'; script-src 'self' 'wasm-unsafe-eval' ${cdn.origin}; worker-src blob: ${cdn.origin}; connect-src 'self' ${cdn.origin}`;
+  const pages = join(root, "tests", "browser", "pages");
   site = await serve({
-    "/pages/": { folder: join(root, "tests", "browser", "pages") },
+    "/with_cdn/": { folder: pages, csp },
+    "/isolated_with_cdn/": { folder: pages, csp, isIsolated: true },
+    "/pages/": { folder: pages },
     "/package/": { folder: unpacked },
     "/incomplete/": { folder: incomplete },
     "/models/": { folder: models },
@@ -26,11 +31,53 @@ before(async () => {
 
 after(async () => {
   await site?.close();
+  await cdn?.close();
   await removeFolder(folder);
 });
 
 for (const name of BROWSERS) {
   test(`ropewalk/worker, in ${name}`, (t) => withBrowser(name, (browser) => useWorker(t, browser, name)));
+}
+
+for (const name of BROWSERS) {
+  test(`a package on another origin, in ${name}`, (t) =>
+    withBrowser(name, async (browser) => {
+      for (const [prefix, threads] of Object.entries({ with_cdn: 1, isolated_with_cdn: 2 }))
+        // in an isolated page, WebKit's Workers can't import from another origin
+        await t.test(
+          `${threads} ${threads === 1 ? "thread" : "threads"}`,
+          { skip: threads > 1 && name === "webkit" },
+          async () => {
+            const { page } = await open(browser, `${site.origin}/${prefix}/model/index.html`);
+            const texts = await page.evaluate(
+              generateWith,
+              ["worker", "index"].map((entry) => `${cdn.origin}/package/dist/${entry}.js`),
+              threads,
+            );
+            assert.equal(texts.length, 2);
+            assert.ok(texts[0].length > 10);
+            assert.equal(texts[0], texts[1]);
+            await page.close();
+          },
+        );
+    }));
+}
+
+/** In a page: the text that each entry of the package generates with so many threads. */
+async function generateWith(entries, threads) {
+  const texts = [];
+  for (const entry of entries) {
+    const { load } = await import(entry);
+    const rw = await load({ build: "simd", threads });
+    const model = await rw.model("/models/llama/model.gguf");
+    let text = "";
+    for await (const piece of model.generate("the cat", { seed: 7, maxTokens: 30, ignoreEnd: true }))
+      text += piece.text;
+    texts.push(text);
+    await model.dispose();
+    await rw.dispose?.();
+  }
+  return texts;
 }
 
 async function useWorker(t, browser, name) {

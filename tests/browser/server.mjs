@@ -64,8 +64,9 @@ async function sendModule(response, path, packages) {
 
 /**
  * Serves `folders` on a free port of localhost: by the beginning of the address, the longest that fits,
- * `{ folder, csp, wasm, wasmType, packages, isIsolated }`. `wasm` is one of WASM_ANSWERS, in place of the files; `wasmType` their MIME type;
- * `packages` are addresses of packages that the modules import by name; `isIsolated` adds the headers that isolate pages from other origins.
+ * `{ folder, csp, wasm, wasmType, packages, isIsolated, isShared }`. `wasm` is one of WASM_ANSWERS, in place of the files; `wasmType` their MIME type;
+ * `packages` are addresses of packages that the modules import by name; `isIsolated` adds the headers that isolate pages from other origins,
+ * and `isShared` those with which a CDN lets pages of any origin read its files.
  * Returns `{ origin, requests, close }`; `requests` lists the requested paths.
  */
 export async function serve(folders) {
@@ -76,12 +77,24 @@ export async function serve(folders) {
     requests.push(pathname);
     const prefix = prefixes.find((start) => pathname.startsWith(start));
     if (prefix === undefined) return response.writeHead(404).end();
-    const { folder, csp = STRICT_CSP, wasm, wasmType = TYPES[".wasm"], packages, isIsolated } = folders[prefix];
+    const {
+      folder,
+      csp = STRICT_CSP,
+      wasm,
+      wasmType = TYPES[".wasm"],
+      packages,
+      isIsolated,
+      isShared,
+    } = folders[prefix];
     response.setHeader("Content-Security-Policy", csp);
     response.setHeader("Cache-Control", "no-store");
     if (isIsolated) {
       response.setHeader("Cross-Origin-Opener-Policy", "same-origin");
       response.setHeader("Cross-Origin-Embedder-Policy", "require-corp");
+    }
+    if (isShared) {
+      response.setHeader("Access-Control-Allow-Origin", "*");
+      response.setHeader("Cross-Origin-Resource-Policy", "cross-origin");
     }
     const name = normalize(decodeURIComponent(pathname.slice(prefix.length)) || "index.html");
     if (name.startsWith("..")) return response.writeHead(404).end();

@@ -4,6 +4,7 @@
  * @packageDocumentation
  */
 import { type Load, loadOn, type Platform } from "./load/load.js";
+import { addressNextTo, isFromOtherOrigin, scriptWorker } from "./load/other_origin.js";
 import { webThreads } from "./load/web_threads.js";
 import glue from "./wasm/ropewalk.js";
 
@@ -18,7 +19,10 @@ const platform: Platform = {
       : new URL("./wasm/ropewalk.wasm", import.meta.url),
   threads: () =>
     webThreads(
-      () => new Worker(new URL("./load/helper_thread.js", import.meta.url)),
+      () =>
+        isFromOtherOrigin(import.meta.url)
+          ? scriptWorker(addressNextTo(import.meta.url, "load/helper_thread.js"))
+          : new Worker(new URL("./load/helper_thread.js", import.meta.url)),
       "check that load/helper_thread.js is served next to the package, with the page's Cross-Origin-Embedder-Policy",
     ),
 };

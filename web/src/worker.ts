@@ -4,6 +4,7 @@
  * @packageDocumentation
  */
 import type { LoadOptions } from "./load/load.js";
+import { addressNextTo, isFromOtherOrigin, moduleWorker } from "./load/other_origin.js";
 import { viteHint } from "./load/vite_hint.js";
 import { loadIn, type WorkerRopewalk } from "./worker/worker_ropewalk.js";
 import type { Thread } from "./worker/rpc_client.js";
@@ -11,7 +12,10 @@ import type { Thread } from "./worker/rpc_client.js";
 export * from "./worker/api.js";
 
 function startThread(): Thread {
-  const worker = new Worker(new URL("./worker_thread.js", import.meta.url), { type: "module" });
+  // Bundlers look for new Worker(new URL("…", import.meta.url)), so the other way must not look like it.
+  const worker = isFromOtherOrigin(import.meta.url)
+    ? moduleWorker(addressNextTo(import.meta.url, "worker_thread.js"))
+    : new Worker(new URL("./worker_thread.js", import.meta.url), { type: "module" });
   return {
     endpoint: worker,
     setBusy: () => undefined,
