@@ -52,7 +52,11 @@ const CHECKPOINT_OPTIONS = optionNames<NonNullable<SessionOptions["checkpoints"]
  * @internal
  */
 export function readCheckpoints(given: SessionOptions["checkpoints"], stateBytes: number): CheckpointSettings {
-  const { spacing = 512, count = defaultCheckpoints(stateBytes) } = checkOptions(given, CHECKPOINT_OPTIONS, "checkpoints");
+  const { spacing = 512, count = defaultCheckpoints(stateBytes) } = checkOptions(
+    given,
+    CHECKPOINT_OPTIONS,
+    "checkpoints",
+  );
   return {
     spacing: wholeNumber(spacing, 1, 2 ** 24, "checkpoints.spacing"),
     count: wholeNumber(count, 0, 1024, "checkpoints.count"),

@@ -283,7 +283,8 @@ export class Session implements Disposable {
     const { contextLength: given, checkpoints: givenCheckpoints } = checkOptions(options, FORK_OPTIONS);
     const { core, contextLength: own } = this.#text;
     const contextLength = checkContext(given ?? own);
-    const checkpoints = givenCheckpoints === undefined ? this.#checkpoints : readCheckpoints(givenCheckpoints, core.stateBytes);
+    const checkpoints =
+      givenCheckpoints === undefined ? this.#checkpoints : readCheckpoints(givenCheckpoints, core.stateBytes);
     const bytes = this.#queue.now("fork", "read", () => this.#text.save());
     const copy = new Session(core, this.#tokenizer, this.#cacheSettings, contextLength, this.#sampling, checkpoints);
     try {
