@@ -34,6 +34,10 @@ struct ModelFields {
   int recurrence_norm_groups;
   bool recurrence_is_tiled, gates_attention;
   double recurrence_least_step, recurrence_largest_step, recurrence_select_epsilon;
+  bool recurrence_has_norm, recurrence_norms_before_gate;
+  double attention_in_multiplier, key_multiplier, attention_out_multiplier, gate_multiplier, down_multiplier;
+  double recurrent_in_multiplier, recurrent_gate_multiplier, recurrent_value_multiplier, recurrent_key_multiplier;
+  double recurrent_query_multiplier, recurrent_step_multiplier, recurrent_out_multiplier;
   int latent_size, latent_rotated, latent_plain, latent_value, latent_query;
   int per_layer_size, per_layer_vocabulary, streams, active_stream, laurel_size;
   double gate_slope, gate_limit, temperature_scale, temperature_floor_scale, temperature_offset, latent_norm_epsilon;
@@ -44,6 +48,16 @@ struct ModelFields {
 
 DenseConfig dense_of(int size, int activation) {
   return activation < 0 ? DenseConfig{size, false, {}} : DenseConfig{size, true, static_cast<Activation>(activation)};
+}
+
+Multipliers multipliers_of(const ModelFields& f) {
+  const auto factor = [](double multiplier) { return static_cast<float>(multiplier); };
+  return {factor(f.attention_in_multiplier),   factor(f.key_multiplier),
+          factor(f.attention_out_multiplier),  factor(f.gate_multiplier),
+          factor(f.down_multiplier),           factor(f.recurrent_in_multiplier),
+          factor(f.recurrent_gate_multiplier), factor(f.recurrent_value_multiplier),
+          factor(f.recurrent_key_multiplier),  factor(f.recurrent_query_multiplier),
+          factor(f.recurrent_step_multiplier), factor(f.recurrent_out_multiplier)};
 }
 
 ModelConfig config_of(const ModelFields& f) {
@@ -102,7 +116,10 @@ ModelConfig config_of(const ModelFields& f) {
                        f.recurrence_is_tiled,
                        static_cast<float>(f.recurrence_least_step),
                        static_cast<float>(f.recurrence_largest_step),
-                       static_cast<float>(f.recurrence_select_epsilon)};
+                       static_cast<float>(f.recurrence_select_epsilon),
+                       f.recurrence_has_norm,
+                       f.recurrence_norms_before_gate};
+  config.multipliers = multipliers_of(f);
   config.gates_attention = f.gates_attention;
   return config;
 }
@@ -123,7 +140,7 @@ void destroy(Address model) { delete at<Model>(model); }
 struct LayerFields {
   int window, has_experts, chunk, head_dim, kv_heads, feed_forward_size, keys_of, values_are_keys, has_temperature, has_unit_heads;
   float gate_deviations;
-  int recurrence, has_feed_forward;
+  int recurrence, has_feed_forward, has_attention;
 };
 
 // layers: [config.layers] of LayerFields; a window of 0 is none.
@@ -147,6 +164,7 @@ int configure(Address model, const ModelFields& fields, Address layers) {
                   f.gate_deviations,
                   static_cast<Recurrence>(f.recurrence),
                   f.has_feed_forward != 0,
+                  f.has_attention != 0,
                   kNoCacheLayer};
   }
   return static_cast<int>(model_at(model).weights.configure(config, configs.data()));
@@ -319,6 +337,20 @@ EMSCRIPTEN_BINDINGS(ropewalk_transformer) {
       .field("recurrence_least_step", &ModelFields::recurrence_least_step)
       .field("recurrence_largest_step", &ModelFields::recurrence_largest_step)
       .field("recurrence_select_epsilon", &ModelFields::recurrence_select_epsilon)
+      .field("recurrence_has_norm", &ModelFields::recurrence_has_norm)
+      .field("recurrence_norms_before_gate", &ModelFields::recurrence_norms_before_gate)
+      .field("attention_in_multiplier", &ModelFields::attention_in_multiplier)
+      .field("key_multiplier", &ModelFields::key_multiplier)
+      .field("attention_out_multiplier", &ModelFields::attention_out_multiplier)
+      .field("gate_multiplier", &ModelFields::gate_multiplier)
+      .field("down_multiplier", &ModelFields::down_multiplier)
+      .field("recurrent_in_multiplier", &ModelFields::recurrent_in_multiplier)
+      .field("recurrent_gate_multiplier", &ModelFields::recurrent_gate_multiplier)
+      .field("recurrent_value_multiplier", &ModelFields::recurrent_value_multiplier)
+      .field("recurrent_key_multiplier", &ModelFields::recurrent_key_multiplier)
+      .field("recurrent_query_multiplier", &ModelFields::recurrent_query_multiplier)
+      .field("recurrent_step_multiplier", &ModelFields::recurrent_step_multiplier)
+      .field("recurrent_out_multiplier", &ModelFields::recurrent_out_multiplier)
       .field("gates_attention", &ModelFields::gates_attention)
       .field("latent_size", &ModelFields::latent_size)
       .field("latent_rotated", &ModelFields::latent_rotated)

@@ -5,7 +5,7 @@
 //     q, k, v = W_q n, W_k n, W_v n         n = norm(x), or x if the layer has no pre-norm
 //     q, k = norm(q), norm(k)               if the architecture normalizes them, before or after the rotation
 //     rotate q and k at their positions, append k and v to the cache, a = attention(q, cached k, cached v)
-//     or, in a recurrent layer, instead of all this and W_o: a function of n and the layer's state (recurrent_mixer.h)
+//     in a recurrent layer, a function of n and the layer's state (recurrent_mixer.h), instead of W_o a or added to it
 //     x = x + residual_scale · norm(W_o a)                       norm only if the layer has a post-norm
 //     x = x + residual_scale · norm(feed_forward(norm(x)))       in parallel layers, norm(x) uses the same x as attention
 //   logits = W_head norm(x) · logit_scale
@@ -83,8 +83,9 @@ class Forward {
   void embed(const Context& context, const int* tokens);
   void add_row(const WeightMatrix& embedding, int row, int token);
   void run_layer(const Context& context, int layer);
-  // Computes attention_out_.
+  // Computes attention_out_: the output of attention, of the recurrent mixer, or their sum.
   void mix_tokens(const Context& context, int layer, const float* input);
+  void recur(const Context& context, int layer, const float* input, float* out);
   // Computes queries_, and keys_ and values_ if the layer has its own. Neither is rotated yet.
   void project_heads(int layer, const float* input);
   void attend(const Context& context, int layer, const float* input);
@@ -99,6 +100,8 @@ class Forward {
   const float* temperatures_of(const Context& context, int count);
   // Returns the normalized rows, in `out`, or `rows` itself if there is no norm.
   const float* normalized(const float* rows, const float* weight, const float* bias, Buffer<float>& out);
+  // Returns the rows multiplied by a factor, in scaled_, or `rows` itself if the factor is 1.
+  const float* scaled(const float* rows, float factor);
   void normalize_heads(float* rows, int heads, int head_dim, const float* weight) const;
   // Normalizes each of `count` rows of `size` floats in place by one of `weights` weights in turn, if there is a weight.
   void normalize_rows(float* rows, int count, int size, const float* weight, int weights = 1) const;
@@ -124,6 +127,7 @@ class Forward {
   Buffer<float> residual_;  // x, [count][hidden_size]
   Buffer<float> normed_;    // the same shape, as the next two
   Buffer<float> attention_out_, feed_forward_out_;
+  Buffer<float> scaled_;              // the same shape, if Multipliers has factors of inputs
   Buffer<float> queries_, attended_;  // [count][heads][head_dim], as the next
   Buffer<float> attention_gates_;
   Buffer<float> keys_, values_;  // [count][kv_heads][head_dim]

@@ -16,8 +16,8 @@ Status Forward::check(const Weights& weights, const TextMemory& memory, int coun
     const LayerConfig& l = weights.layer_config(i);
     if (l.recurrence != Recurrence::none) {
       if (states == nullptr || states->layers() != c.layers || states->size(i) != weights.state_size(i)) return Status::cache_geometry;
-      continue;
     }
+    if (!l.has_attention) continue;
     const KvGeometry::Layer& shape = geometry.layer(l.cache_layer);
     if (shape.heads != l.kv_heads || shape.head_dim != l.head_dim || shape.has_values() != (c.latent.latent == 0))
       return Status::cache_geometry;
@@ -38,7 +38,7 @@ Status Forward::check(const Weights& weights, const WholeTexts& texts) const {
   int own = 0;
   for (int i = 0; i < c.layers; ++i) {
     const LayerConfig& l = weights.layer_config(i);
-    if (l.recurrence != Recurrence::none) continue;
+    if (!l.has_attention) continue;
     own = std::max(own, l.cache_layer + 1);
     if (l.cache_layer >= static_cast<int>(layers.size())) return Status::cache_geometry;
     const KvLayer& shape = layers[l.cache_layer];
@@ -75,6 +75,8 @@ bool Forward::allocate(const ModelConfig& c, int count) {
   std::fill_n(ones_.data(), c.head_dim, 1.0f);
   if (c.gates_attention && !attention_gates_.resize(rows(c.heads * c.head_dim))) return false;
   if (c.recurrence.kernel > 0 && !recurrent_.allocate(c, count)) return false;
+  const bool scales_inputs = c.multipliers.attention_in != 1 || c.multipliers.recurrent_in != 1;
+  if (scales_inputs && !scaled_.resize(rows(c.hidden_size))) return false;
   if (c.latent.latent > 0 && !latent_.allocate(c, count)) return false;
   if (!per_layer_.allocate(c, count)) return false;
   return c.experts == 0 ||

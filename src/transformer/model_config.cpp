@@ -67,7 +67,9 @@ Status check_config(const ModelConfig& c) {
 Status resolve_layer(const ModelConfig& c, const LayerConfig* before, int index, int& cache_layers, LayerConfig& l) {
   if (l.window < 1 || l.chunk < 0) return Status::window_out_of_range;
   if (l.has_experts && c.experts == 0) return Status::model_shape_out_of_range;
-  if (!l.has_feed_forward && (l.has_experts || c.is_parallel || c.per_layer.size > 0)) return Status::model_shape_out_of_range;
+  if (!l.has_feed_forward && l.has_experts) return Status::model_shape_out_of_range;
+  const bool has_both = l.has_feed_forward && l.mixes_tokens(), has_either = l.has_feed_forward || l.mixes_tokens();
+  if (!has_either || (!has_both && (c.is_parallel || c.per_layer.size > 0))) return Status::model_shape_out_of_range;
   if (l.has_unit_heads && c.query_key_norm != QueryKeyNorm::none) return Status::model_shape_out_of_range;
   if (l.head_dim == 0) l.head_dim = c.head_dim;
   if (l.kv_heads == 0) l.kv_heads = c.kv_heads;
@@ -78,9 +80,12 @@ Status resolve_layer(const ModelConfig& c, const LayerConfig* before, int index,
   if (!is_within(l.kv_heads, 1, c.kv_heads) || c.heads % l.kv_heads != 0) return Status::heads_not_grouped;
   if (c.latent.latent > 0 && (l.head_dim != c.head_dim || l.keys_of != kOwnKeys)) return Status::model_shape_out_of_range;
   if (l.recurrence != Recurrence::none) {
-    l.cache_layer = kNoCacheLayer;
     const bool is_known = is_within(static_cast<int>(l.recurrence), 0, static_cast<int>(Recurrence::mamba));
-    return is_known && fits(c.recurrence, c, l.recurrence) ? Status::ok : Status::model_shape_out_of_range;
+    if (!is_known || !fits(c.recurrence, c, l.recurrence)) return Status::model_shape_out_of_range;
+  }
+  if (!l.has_attention) {
+    l.cache_layer = kNoCacheLayer;
+    return Status::ok;
   }
   if (l.keys_of == kOwnKeys) {
     l.cache_layer = cache_layers++;
@@ -89,7 +94,7 @@ Status resolve_layer(const ModelConfig& c, const LayerConfig* before, int index,
   if (!is_within(l.keys_of, 0, index - 1)) return Status::layer_out_of_range;
   if (c.query_key_norm == QueryKeyNorm::rotated) return Status::model_shape_out_of_range;  // its queries need the norm of the keys
   const LayerConfig& source = before[l.keys_of];
-  if (source.recurrence != Recurrence::none || source.keys_of != kOwnKeys || source.head_dim != l.head_dim || source.kv_heads != l.kv_heads)
+  if (!source.has_attention || source.keys_of != kOwnKeys || source.head_dim != l.head_dim || source.kv_heads != l.kv_heads)
     return Status::model_shape_out_of_range;
   l.cache_layer = source.cache_layer;
   return Status::ok;

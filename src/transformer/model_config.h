@@ -40,7 +40,8 @@ struct PerLayerConfig {
   int laurel = 0;           // rank of the learned residual; 0: there is none
 };
 
-// What a recurrent layer does between its projections. x is its input, the hidden states after a norm; * multiplies elements.
+// What a recurrent layer does between its projections, instead of attention or beside it. x is its input, the hidden states after a norm; *
+// multiplies elements.
 //   convolution   [b | c | u] = W_in x;  out = c * conv(b * u)                                                    LFM2
 //   delta         [q | k | v] = silu(conv(W_in x));  o = the gated delta rule;  out = norm(o) * silu(W_gate x)    Qwen3-Next, Qwen3.5
 //   mamba2        [u | B | C] = silu(conv(W_in x));  y = scan + D u;  out = norm(y * silu(W_gate x))              arXiv:2405.21060
@@ -60,12 +61,30 @@ struct RecurrenceConfig {
   bool is_tiled = false;  // delta: as StateScan::is_tiled
   float least_step = 0;   // mamba2: Δ is at least this
   float largest_step = std::numeric_limits<float>::infinity();
-  float select_norm_epsilon = 0;  // mamba: Δ, B and C are divided by their root mean square if it isn't 0 (Falcon Mamba)
+  float select_norm_epsilon = 0;   // mamba: Δ, B and C are normalized if it isn't 0 (Falcon Mamba; Jamba, with weights)
+  bool has_norm = true;            // mamba2: false: out = y * silu(W_gate x)
+  bool norms_before_gate = false;  // mamba2: true: out = norm(y) * silu(W_gate x)
   int value_size() const { return heads > 0 ? inner / heads : 0; }
   // Channels of the convolution.
   int channels(Recurrence kind) const {
     return kind == Recurrence::delta || kind == Recurrence::mamba2 ? inner + 2 * key_heads * key_size : inner;
   }
+};
+
+// Factors inside layers, of inputs and of products with their biases (Falcon-H1, arXiv:2507.22448).
+struct Multipliers {
+  float attention_in = 1;  // of the input of queries, keys and values
+  float key = 1;
+  float attention_out = 1;
+  float gate = 1;
+  float down = 1;
+  float recurrent_in = 1;     // of the input of a recurrent layer's projections
+  float recurrent_gate = 1;   // mamba2, as the next four
+  float recurrent_value = 1;  // u
+  float recurrent_key = 1;    // B
+  float recurrent_query = 1;  // C
+  float recurrent_step = 1;   // Δ
+  float recurrent_out = 1;
 };
 
 // A linear map of the vector of a text, and an activation (text_vectors.h).
@@ -105,6 +124,7 @@ struct ModelConfig {
   Norm latent_norm;
   PerLayerConfig per_layer;
   RecurrenceConfig recurrence;
+  Multipliers multipliers;
   bool gates_attention = false;  // outputs of heads are multiplied by the sigmoid of attention_gate's product; not with latent attention
 
   bool is_causal = true;             // false: a token attends to its whole text, so there is no cache (encoders)
@@ -133,10 +153,13 @@ struct LayerConfig {
   bool values_are_keys = false;  // values are the keys before they are normalized and rotated (Gemma 4)
   bool has_temperature = false;
   bool has_unit_heads = false;  // queries and keys of each head are divided by their root mean square (Llama 4); without QueryKeyNorm
-  float gate_deviations = kAllElements;      // as keep_largest()
-  Recurrence recurrence = Recurrence::none;  // instead of attention
-  bool has_feed_forward = true;              // false: not in parallel layers, and not with PerLayerConfig
-  int cache_layer = 0;  // set by Weights::configure(): the layer of the cache with its keys and values, or kNoCacheLayer
+  float gate_deviations = kAllElements;  // as keep_largest()
+  Recurrence recurrence = Recurrence::none;
+  bool has_feed_forward = true;  // false: not in parallel layers, and not with PerLayerConfig
+  bool has_attention = true;     // with a recurrence too, both read the same input, and their outputs are added
+  int cache_layer = 0;           // set by Weights::configure(): the layer of the cache with its keys and values, or kNoCacheLayer
+  // Whether tokens see others. False: a layer with feed-forward alone, not in parallel layers, and not with PerLayerConfig.
+  bool mixes_tokens() const { return has_attention || recurrence != Recurrence::none; }
 };
 
 // Limits that keep all sizes well inside 32 bits.

@@ -9,7 +9,7 @@
 #include "recurrence/selective_scan.h"
 #include "recurrence/state_scan.h"
 #include "vectors/activation.h"
-#include "vectors/row_work.h"
+#include "vectors/scale_rows.h"
 
 namespace ropewalk {
 namespace {
@@ -24,11 +24,13 @@ void normalize_key(const float* x, int size, float scale, float* out) {
   for (int i = 0; i < size; ++i) out[i] = x[i] * factor;
 }
 
-void divide_by_rms(float* x, int size, float epsilon) {
+// Divides by the root mean square, and multiplies by the weight if there is one.
+void normalize_selected(float* x, int size, float epsilon, const float* weight) {
   double squares = 0;
   for (int i = 0; i < size; ++i) squares += static_cast<double>(x[i]) * x[i];
   const float factor = static_cast<float>(1 / std::sqrt(squares / size + epsilon));
   for (int i = 0; i < size; ++i) x[i] *= factor;
+  for (int i = 0; weight != nullptr && i < size; ++i) x[i] *= weight[i];
 }
 
 }  // namespace
@@ -58,6 +60,7 @@ void RecurrentMixer::run(const Projector& multiply, const ModelConfig& config, R
   inner_.set(mixed_.data(), call.sizes.inner, count_, call.sizes.inner);
   multiply(Stage::attention_output, inner_,
            {{&w[LayerMatrix::recurrent_out], w[LayerVector::recurrent_out_bias], out, config.hidden_size}});
+  scale_rows(out, count_, config.hidden_size, config.multipliers.recurrent_out);
 }
 
 void RecurrentMixer::convolve_gated(const Call& call) {
@@ -92,6 +95,7 @@ void RecurrentMixer::scan_heads(const Call& call) {
     call.multiply(Stage::query_key_value, input_, {in, gate, step, strength});
   } else {
     call.multiply(Stage::query_key_value, input_, {in, gate, step});
+    scale_projected(call);
   }
   convolve_projected(call);
   split_keys(call);
@@ -111,6 +115,17 @@ void RecurrentMixer::scan_heads(const Call& call) {
     });
   }
   normalize_gated(call);
+}
+
+void RecurrentMixer::scale_projected(const Call& call) {
+  const RecurrenceConfig& c = call.sizes;
+  const Multipliers& m = call.config.multipliers;
+  const int channels = c.channels(call.kind), keys = c.key_heads * c.key_size;
+  scale_rows(gate_.data(), count_, c.inner, m.recurrent_gate);
+  scale_rows(steps_.data(), count_, c.heads, m.recurrent_step);
+  scale_rows(projected_.data(), count_, c.inner, m.recurrent_value, channels);
+  scale_rows(projected_.data() + c.inner, count_, keys, m.recurrent_key, channels);
+  scale_rows(projected_.data() + c.inner + keys, count_, keys, m.recurrent_query, channels);
 }
 
 void RecurrentMixer::convolve_projected(const Call& call) {
@@ -168,17 +183,17 @@ void RecurrentMixer::compute_steps(const Call& call) {
 void RecurrentMixer::normalize_gated(const Call& call) {
   const RecurrenceConfig& c = call.sizes;
   const float* weight = call.weights[LayerVector::recurrent_norm];
-  const bool is_delta = call.kind == Recurrence::delta;
-  const int parts = is_delta ? c.heads : c.norm_groups, size = c.inner / parts;
+  const bool is_delta = call.kind == Recurrence::delta, is_norm_first = is_delta || c.norms_before_gate;
+  const int parts = weight == nullptr ? 0 : is_delta ? c.heads : c.norm_groups, size = parts == 0 ? 0 : c.inner / parts;
   const StageTimer timer(Stage::activation);
   each_in_parallel(count_, kActivationWork * c.inner, [&](int t) {
     float *gate = gate_.data() + elements(t, c.inner), *row = mixed_.data() + elements(t, c.inner);
-    if (!is_delta) activate_gated(Activation::silu, gate, row, c.inner);
+    if (!is_norm_first) activate_gated(Activation::silu, gate, row, c.inner);
     for (int part = 0; part < parts; ++part) {
       float* x = row + part * size;
       normalize(call.config.norm, x, size, is_delta ? weight : weight + part * size, nullptr, x);
     }
-    if (is_delta) activate_gated(Activation::silu, gate, row, c.inner);
+    if (is_norm_first) activate_gated(Activation::silu, gate, row, c.inner);
   });
 }
 
@@ -192,12 +207,13 @@ void RecurrentMixer::scan_channels(const Call& call) {
   convolve_projected(call);
   inner_.set(convolved_.data(), c.inner, count_, c.inner);
   call.multiply(Stage::query_key_value, inner_, {{&w[LayerMatrix::recurrent_select], nullptr, selected_.data(), row}});
-  if (c.select_norm_epsilon != 0) {
-    for (int t = 0; t < count_; ++t) {
-      float* selected = selected_.data() + elements(t, row);
-      divide_by_rms(selected, c.step_rank, c.select_norm_epsilon);
-      divide_by_rms(selected + c.step_rank, c.key_size, c.select_norm_epsilon);
-      divide_by_rms(selected + c.step_rank + c.key_size, c.key_size, c.select_norm_epsilon);
+  const float* norm = w[LayerVector::recurrent_select_norm];
+  for (int t = 0; c.select_norm_epsilon != 0 && t < count_; ++t) {
+    float* selected = selected_.data() + elements(t, row);
+    int first = 0;
+    for (const int size : {c.step_rank, c.key_size, c.key_size}) {
+      normalize_selected(selected + first, size, c.select_norm_epsilon, norm == nullptr ? nullptr : norm + first);
+      first += size;
     }
   }
   inner_.set(selected_.data(), row, count_, c.step_rank);

@@ -1,4 +1,4 @@
-// The layers that stand in for attention in hybrid models: projections, a short convolution, and a recurrence (model_config.h:
+// What stands in for attention, or beside it, in hybrid models: projections, a short convolution, and a recurrence (model_config.h:
 // Recurrence). Their memory of a text is a state of a fixed size (recurrent_state.h).
 #pragma once
 
@@ -33,6 +33,8 @@ class RecurrentMixer {
   void scan_heads(const Call& call);
   void scan_channels(const Call& call);
 
+  // Multipliers of Mamba-2's projections.
+  void scale_projected(const Call& call);
   // convolved_ = silu(conv(projected_))
   void convolve_projected(const Call& call);
   // The keys and queries of the convolved rows, padded; those of the delta rule are normalized.

@@ -41,6 +41,17 @@ bool is_of_feed_forward(LayerVector slot) {
   }
 }
 
+// Norms before and after what lets tokens see others.
+bool is_around_mixer(LayerVector slot) {
+  switch (slot) {
+    case LayerVector::attention_norm:
+    case LayerVector::attention_norm_bias:
+    case LayerVector::attention_post_norm:
+    case LayerVector::attention_post_norm_bias: return true;
+    default: return false;
+  }
+}
+
 int normed_elements(const ModelConfig& c, int heads, int head_dim) {
   const bool has_one_weight = c.query_key_norm == QueryKeyNorm::head || c.query_key_norm == QueryKeyNorm::rotated;
   return has_one_weight ? head_dim : heads * head_dim;
@@ -61,7 +72,10 @@ int recurrent_size_of(LayerVector slot, const ModelConfig& c, Recurrence kind) {
     case LayerVector::decay:
     case LayerVector::decay_log: return is_mamba ? r.inner * r.key_size : steps;
     case LayerVector::skip: return kind == Recurrence::delta ? 0 : steps;
-    case LayerVector::recurrent_norm: return kind == Recurrence::delta ? r.value_size() : kind == Recurrence::mamba2 ? r.inner : 0;
+    case LayerVector::recurrent_norm:
+      if (kind == Recurrence::delta) return r.value_size();
+      return kind == Recurrence::mamba2 && r.has_norm ? r.inner : 0;
+    case LayerVector::recurrent_select_norm: return is_mamba && r.select_norm_epsilon != 0 ? r.step_rank + 2 * r.key_size : 0;
     default: return 0;
   }
 }
@@ -97,7 +111,7 @@ MatrixShape shape_of(LayerMatrix slot, const ModelConfig& c, const LayerConfig& 
   const auto if_any = [](bool exists, MatrixShape shape) { return exists ? shape : MatrixShape{0, 0}; };
   const RecurrenceConfig& recurrence = c.recurrence;
   const Recurrence kind = l.recurrence;
-  if (kind != Recurrence::none && is_of_attention(slot)) return {0, 0};
+  if (!l.has_attention && is_of_attention(slot)) return {0, 0};
   if (kind == Recurrence::none && slot >= LayerMatrix::recurrent_in) return {0, 0};
   if (!l.has_feed_forward && slot >= LayerMatrix::router && slot <= LayerMatrix::down) return {0, 0};
   switch (slot) {
@@ -141,7 +155,8 @@ int size_of(LayerVector slot, const ModelConfig& c, const LayerConfig& l) {
   const bool is_recurrent = l.recurrence != Recurrence::none;
   const bool has_keys = l.keys_of == kOwnKeys;
   const bool has_norms = c.query_key_norm != QueryKeyNorm::none;
-  if ((is_recurrent && is_of_attention(slot)) || (!l.has_feed_forward && is_of_feed_forward(slot))) return 0;
+  if ((!l.has_attention && is_of_attention(slot)) || (!l.has_feed_forward && is_of_feed_forward(slot))) return 0;
+  if (!l.mixes_tokens() && is_around_mixer(slot)) return 0;
   if (slot == LayerVector::attention_gate_bias) return c.gates_attention ? c.heads * l.head_dim : 0;
   if (slot >= LayerVector::recurrent_in_bias) return is_recurrent ? recurrent_size_of(slot, c, l.recurrence) : 0;
   switch (slot) {

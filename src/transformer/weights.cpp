@@ -79,7 +79,7 @@ Status Weights::configure(const ModelConfig& config, const LayerConfig* layers) 
       weights[i].experts_.reset(new (std::nothrow) Matrix[experts_of(config) * kExpertMatrices]);
       if (weights[i].experts_ == nullptr) return Status::out_of_memory;
     }
-    if (has_latent(config) && configs[i].recurrence == Recurrence::none) {
+    if (has_latent(config) && configs[i].has_attention) {
       weights[i].heads_.reset(new (std::nothrow) Matrix[config.heads * kHeadMatrices]);
       if (weights[i].heads_ == nullptr) return Status::out_of_memory;
     }

@@ -123,8 +123,9 @@ enum class LayerVector : int {
   recurrent_norm,
   decay_log,  // sets decay: A = -e^x
   attention_gate_bias,
+  recurrent_select_norm,  // mamba: weights of the norms of [Δ | B | C]
 };
-constexpr int kModelMatrices = 11, kModelVectors = 11, kLayerMatrices = 26, kLayerVectors = 54;
+constexpr int kModelMatrices = 11, kModelVectors = 11, kLayerMatrices = 26, kLayerVectors = 55;
 
 struct Matrix {
   WeightMatrix weights;

@@ -272,7 +272,7 @@ async function useModels(t, browser, name) {
         await click("#send");
         await isIdle();
         await has("#attention-heads figcaption", "Layer 3 of 4");
-        assert.equal(await textOf("output[data-of=layer]"), `3 (3 of 4 layers are recurrent)`);
+        assert.equal(await textOf("output[data-of=layer]"), `3 (3 of 4 layers have no attention)`);
         assert.equal(await page.$eval("[name=layer]", ({ max }) => max), "1");
         assert.equal(await isShown("#problem"), false);
       }

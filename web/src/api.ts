@@ -81,7 +81,7 @@ export type { TextInput } from "./model/embed/text_input.js";
 export type { RecurrentKind } from "./model/recurrent_layers.js";
 export { QUANTIZE_FORMATS, type QuantizeFormat } from "./files/quantize_formats.js";
 export type { QuantizeRowsOptions } from "./load/quantize_rows.js";
-export type { AttentionKind, ModelLayer, ModelRopeOverrides } from "./model/model_plan.js";
+export type { AttentionKind, LayerKind, ModelLayer, ModelRopeOverrides } from "./model/model_plan.js";
 export type { Perplexity } from "./model/perplexity.js";
 export type { TokenProbability } from "./model/session/sampler.js";
 export type { Session } from "./model/session/session.js";

@@ -42,6 +42,8 @@ void set_recurrence(ModelConfig& config, FuzzInput& input) {
   recurrence.is_tiled = input.flag();
   if (input.one_in(4)) recurrence.least_step = 0.5f, recurrence.largest_step = 1;
   if (input.one_in(4)) recurrence.select_norm_epsilon = 1e-3f;
+  recurrence.has_norm = !input.one_in(3);
+  recurrence.norms_before_gate = input.flag();
 }
 
 ModelConfig model_of(FuzzInput& input) {
@@ -94,6 +96,7 @@ LayerConfig layer_of(const ModelConfig& config, int index, FuzzInput& input) {
   if (input.one_in(6)) layer.gate_deviations = 0.5f;
   if (config.recurrence.kernel != 0 && input.flag()) layer.recurrence = static_cast<Recurrence>(input.roughly(0, 4));
   layer.has_feed_forward = !input.one_in(6);
+  layer.has_attention = layer.recurrence == Recurrence::none ? !input.one_in(8) : input.one_in(3);
   return layer;
 }
 
@@ -163,6 +166,7 @@ class Placement {
       case LayerVector::convolution_bias: return r.channels(l.recurrence);
       case LayerVector::decay:
       case LayerVector::decay_log: return is_mamba ? r.inner * r.key_size : r.heads;
+      case LayerVector::recurrent_select_norm: return r.step_rank + 2 * r.key_size;
       case LayerVector::recurrent_norm: return l.recurrence == Recurrence::delta ? r.value_size() : r.inner;
       case LayerVector::attention_gate_bias:
       case LayerVector::attention_sub_norm:
@@ -275,8 +279,7 @@ void run_model(const Weights& weights, FuzzInput& input) {
     const LayerConfig& l = weights.layer_config(i);
     sizes.push_back(weights.state_size(i));
     is_recurrent |= l.recurrence != Recurrence::none;
-    if (l.recurrence == Recurrence::none && l.keys_of == kOwnKeys)
-      layers.push_back({l.kv_heads, l.head_dim, kNoRope, config.latent.latent == 0});
+    if (l.has_attention && l.keys_of == kOwnKeys) layers.push_back({l.kv_heads, l.head_dim, kNoRope, config.latent.latent == 0});
   }
   embed_texts(weights, layers, input);
   KvCache cache;
@@ -292,7 +295,7 @@ void run_model(const Weights& weights, FuzzInput& input) {
   EXPECT_HOLDS(forward.logits(weights, 0, static_cast<int>(tokens.size()), logits.data()) == Status::ok);
   std::vector<float> read(tokens.size() * config.heads);
   for (int layer = 0; layer < config.layers; ++layer) {
-    const bool has_attention = weights.layer_config(layer).recurrence == Recurrence::none;
+    const bool has_attention = weights.layer_config(layer).has_attention;
     EXPECT_HOLDS((forward.attention_weights(weights, cache, 0, layer, read.data()) == Status::ok) == has_attention);
   }
 }

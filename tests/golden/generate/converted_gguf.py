@@ -43,15 +43,28 @@ def convert(folder, path):
             add_vocabulary(self.gguf_writer)
 
         def get_attn_layers(self):  # Granite: transformers has new names for its kinds of layers
-            return [i for i, kind in enumerate(self.hparams["layer_types"]) if kind in ("attention", "full_attention")]
+            if (kinds := self.hparams.get("layer_types")) is None:
+                return super().get_attn_layers()
+            return [i for i, kind in enumerate(kinds) if kind in ("attention", "full_attention")]
 
         def prepare_metadata(self, vocab_only):
             super().prepare_metadata(vocab_only)
             self.metadata.name = "tiny"  # llama.cpp recognizes some families by the name
 
     path.unlink(missing_ok=True)
-    model = WithTinyVocabulary(folder, gguf.LlamaFileType.ALL_F32, path)
+    model = WithTinyVocabulary(folder, gguf.LlamaFileType.ALL_F32, path, hparams=as_released(config))
     model.write()
+
+
+def as_released(config):
+    """Nemotron-H without experts as its makers write it. transformers adds the keys of experts, by which the converter knows those with experts."""
+    if "mlp" not in config.get("layers_block_type", []):
+        return config
+    letters = {"linear_attention": "M", "full_attention": "*", "mlp": "-"}
+    pattern = "".join(letters[kind] for kind in config["layers_block_type"])
+    added = ("layers_block_type", "num_experts_per_tok", "n_routed_experts", "n_group", "topk_group")
+    kept = {key: value for key, value in config.items() if key not in added}
+    return {**kept, "hybrid_override_pattern": pattern, "num_hidden_layers": len(pattern)}
 
 
 if __name__ == "__main__":

@@ -168,7 +168,9 @@ def check_cached_steps(name, model, prompt, steps, expected):
     for step, logits in zip(steps, expected, strict=True):
         length += 1
         memory = "cache_params" if "cache_params" in cached else "past_key_values"  # Mamba
-        cached = model(torch.tensor([[step]]), **{memory: cached[memory]}, use_cache=True)
+        # transformers' generate() names the position; Bamba doesn't take it from the cache
+        position = {"position_ids": torch.tensor([[length - 1]])} if model.config.model_type == "bamba" else {}
+        cached = model(torch.tensor([[step]]), **{memory: cached[memory]}, **position, use_cache=True)
         if boundary is None or length <= boundary:
             difference = (cached.logits[0, -1] - logits).abs().max().item()
             assert difference < CACHED_TOLERANCE, f"{name}: cached step at length {length} is off by {difference}"

@@ -86,6 +86,8 @@ Recurrence draw_recurrence(Description& d, RandomCase& random) {
   if (kind == Recurrence::mamba) r.step_rank = random.whole(1, 9), r.select_norm_epsilon = random.one_in(2) ? 1e-2f : 0;
   if (kind == Recurrence::mamba2 && random.one_in(2)) r.least_step = 0.4f, r.largest_step = 0.9f;
   if (kind == Recurrence::mamba2 && random.one_in(2)) r.norm_groups = r.heads;
+  if (kind == Recurrence::mamba2) r.has_norm = random.one_in(2), r.norms_before_gate = random.one_in(2);
+  if (kind == Recurrence::mamba && random.one_in(2)) d.vectors.push_back(LayerVector::recurrent_select_norm);
   d.vectors.insert(d.vectors.end(), {LayerVector::convolution, random.one_in(2) ? LayerVector::decay : LayerVector::decay_log,
                                      LayerVector::skip, LayerVector::recurrent_norm});
   for (const LayerVector bias : {LayerVector::convolution_bias, LayerVector::recurrent_in_bias, LayerVector::recurrent_gate_bias,
@@ -107,17 +109,25 @@ void draw_layers(Description& d, RandomCase& random) {
     l.has_temperature = random.one_in(3);
     l.has_unit_heads = c.norm.kind == NormKind::rms && c.latent.latent == 0 && c.query_key_norm == QueryKeyNorm::none && random.one_in(4);
     l.feed_forward_size = random.whole(1, c.feed_forward_size);
-    if (kind != Recurrence::none && random.one_in(2)) l.recurrence = kind;
-    if (!c.is_parallel && !l.has_experts && c.per_layer.size == 0) l.has_feed_forward = !random.one_in(5);
+    if (kind != Recurrence::none && random.one_in(2)) l.recurrence = kind, l.has_attention = random.one_in(3);
+    if (!c.is_parallel && c.per_layer.size == 0) {
+      if (!l.has_experts) l.has_feed_forward = !random.one_in(5);
+      if (l.has_feed_forward && random.one_in(8)) l.recurrence = Recurrence::none, l.has_attention = false;
+    }
     if (c.is_gated && random.one_in(4)) l.gate_deviations = static_cast<float>(random.between(-1, 1));
     d.rope_of.push_back(random.one_in(5) ? kNoRope : 0);
     const int other = random.whole(0, i);
-    const bool shares = other < i && l.recurrence == Recurrence::none && d.layers[other].recurrence == Recurrence::none &&
-                        d.layers[other].keys_of == kOwnKeys && random.one_in(2) && c.latent.latent == 0 &&
-                        c.query_key_norm != QueryKeyNorm::rotated;
+    const bool shares = other < i && l.has_attention && d.layers[other].has_attention && d.layers[other].keys_of == kOwnKeys &&
+                        random.one_in(2) && c.latent.latent == 0 && c.query_key_norm != QueryKeyNorm::rotated;
     if (!shares) continue;
     l.keys_of = other, d.rope_of.back() = d.rope_of[other];
   }
+}
+
+void draw_multipliers(Multipliers& m, RandomCase& random) {
+  for (float* factor : {&m.attention_in, &m.key, &m.attention_out, &m.gate, &m.down, &m.recurrent_in, &m.recurrent_gate, &m.recurrent_value,
+                        &m.recurrent_key, &m.recurrent_query, &m.recurrent_step, &m.recurrent_out})
+    *factor = random.one_in(2) ? 1 : static_cast<float>(random.between(0.5, 1.5));
 }
 
 Description draw_model(RandomCase& random) {
@@ -137,6 +147,7 @@ Description draw_model(RandomCase& random) {
   draw_feed_forward(d, random);
   if (!c.is_parallel && c.activation != Activation::clamped_silu && random.one_in(3)) draw_per_layer(d, random);
   draw_layers(d, random);
+  if (random.one_in(3)) draw_multipliers(c.multipliers, random);
   return d;
 }
 
@@ -158,7 +169,7 @@ std::vector<float> run(const TestModel& model, const std::vector<int>& tokens, i
   read.resize(static_cast<std::size_t>(model.config().layers) * heads * count);
   float* at = read.data();
   for (int layer = 0; layer < model.config().layers; ++layer) {
-    if (model.is_recurrent(layer)) continue;
+    if (!model.layer_config(layer).has_attention) continue;
     EXPECT_EQ(forward.attention_weights(weights, cache, 0, layer, at), Status::ok);
     at += static_cast<std::ptrdiff_t>(heads) * count;
   }

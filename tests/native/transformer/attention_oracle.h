@@ -14,7 +14,8 @@ class AttentionOracle {
       : model_(model), c_(model.config()), keys_(c_.layers), values_(c_.layers), weights_(c_.layers) {}
 
   // The output for all tokens of a layer, whose inputs are [tokens][hidden_size]. Layers must be called in order.
-  Rows attend(int layer, const Rows& inputs) {
+  Rows attend(int layer, const Rows& unscaled) {
+    const Rows inputs = scaled(unscaled, c_.multipliers.attention_in);
     const LayerConfig& l = model_.layer_config(layer);
     Heads queries = c_.latent.latent > 0 ? project_latent(layer, inputs) : project(layer, inputs);
     const int owner = l.keys_of == kOwnKeys ? layer : l.keys_of;
@@ -36,7 +37,7 @@ class AttentionOracle {
       attended = normalized(c_.norm, attended, model_.vector(layer, LayerVector::attention_sub_norm));
       out.push_back(times(model_.matrix(layer, LayerMatrix::output), attended, model_.vector(layer, LayerVector::output_bias)));
     }
-    return out;
+    return scaled(out, c_.multipliers.attention_out);
   }
 
   // The weights of a layer's last token, [heads][tokens].
@@ -56,7 +57,7 @@ class AttentionOracle {
       queries.push_back(placed(layer, row(LayerMatrix::query, LayerVector::query_bias), LayerVector::query_norm, c_.heads, position));
       if (l.keys_of != kOwnKeys) continue;
       const Row key = row(LayerMatrix::key, LayerVector::key_bias);
-      keys_[layer].push_back(placed(layer, key, LayerVector::key_norm, kv_heads, position));
+      keys_[layer].push_back(placed(layer, scaled(key, c_.multipliers.key), LayerVector::key_norm, kv_heads, position));
       values_[layer].push_back(split(l.values_are_keys ? key : row(LayerMatrix::value, LayerVector::value_bias), dim));
       for (Row& value : values_[layer].back()) {
         if (c_.normalizes_values) normalize_span(c_.norm, value.data(), dim, nullptr, {});

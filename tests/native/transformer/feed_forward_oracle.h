@@ -94,7 +94,7 @@ class FeedForwardOracle {
     };
     Row inner = product(LayerMatrix::up, LayerVector::up_bias, LayerVector::expert_up_bias, input);
     if (c_.is_gated) {
-      Row gate = product(LayerMatrix::gate, LayerVector::gate_bias, LayerVector::expert_gate_bias, input);
+      Row gate = scaled(product(LayerMatrix::gate, LayerVector::gate_bias, LayerVector::expert_gate_bias, input), c_.multipliers.gate);
       const float deviations = model_.layer_config(layer).gate_deviations;
       if (std::isfinite(deviations)) keep_largest(deviations, gate);
       for (std::size_t i = 0; i < inner.size(); ++i)
@@ -105,7 +105,7 @@ class FeedForwardOracle {
     }
     if (!model_.layer_config(layer).has_experts)
       inner = normalized(c_.norm, inner, model_.vector(layer, LayerVector::feed_forward_sub_norm));
-    return product(LayerMatrix::down, LayerVector::down_bias, LayerVector::expert_down_bias, inner);
+    return scaled(product(LayerMatrix::down, LayerVector::down_bias, LayerVector::expert_down_bias, inner), c_.multipliers.down);
   }
 
   const TestModel& model_;

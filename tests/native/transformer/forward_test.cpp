@@ -71,6 +71,20 @@ TEST(Forward, EveryMechanismMatters) {
       {mamba2_hybrid(), [](Description& d) { d.config.recurrence.largest_step = 0.9f; }},
       {mamba2_hybrid(), [](Description& d) { d.config.recurrence.norm_groups = 1; }},
       {pure_mamba(true), [](Description& d) { d.config.recurrence.select_norm_epsilon = 1e-1f; }},
+      {mamba_hybrid(), [](Description& d) { d.vectors.pop_back(); }},
+      {single_blocks(), [](Description& d) { d.config.recurrence.norms_before_gate = false; }},
+      {parallel_mixers(), [](Description& d) { d.config.multipliers.attention_in = 1; }},
+      {parallel_mixers(), [](Description& d) { d.config.multipliers.key = 1; }},
+      {parallel_mixers(), [](Description& d) { d.config.multipliers.attention_out = 1; }},
+      {parallel_mixers(), [](Description& d) { d.config.multipliers.gate = 1; }},
+      {parallel_mixers(), [](Description& d) { d.config.multipliers.down = 1; }},
+      {parallel_mixers(), [](Description& d) { d.config.multipliers.recurrent_in = 1; }},
+      {parallel_mixers(), [](Description& d) { d.config.multipliers.recurrent_gate = 1; }},
+      {parallel_mixers(), [](Description& d) { d.config.multipliers.recurrent_value = 1; }},
+      {parallel_mixers(), [](Description& d) { d.config.multipliers.recurrent_key = 1; }},
+      {parallel_mixers(), [](Description& d) { d.config.multipliers.recurrent_query = 1; }},
+      {parallel_mixers(), [](Description& d) { d.config.multipliers.recurrent_step = 1; }},
+      {parallel_mixers(), [](Description& d) { d.config.multipliers.recurrent_out = 1; }},
   };
   int index = 0;
   for (const auto& [description, change] : changes) {
@@ -109,7 +123,7 @@ TEST(Forward, AttentionWeightsAreThoseOfTheTransformer) {
       const std::vector<oracle::Rows> exact = oracle::Transformer(model).attention_weights({tokens.begin(), tokens.begin() + count});
       for (int layer = 0; layer < c.layers; ++layer) {
         std::vector<float> read(c.heads * count, NAN);
-        if (model.is_recurrent(layer)) {
+        if (!model.layer_config(layer).has_attention) {
           ASSERT_EQ(forward.attention_weights(weights, cache, 0, layer, read.data()), Status::layer_out_of_range);
           continue;
         }

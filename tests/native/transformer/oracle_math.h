@@ -17,6 +17,15 @@ inline Row times(const TestMatrix& w, const Row& x, const std::vector<float>& bi
   return out;
 }
 
+inline Row scaled(Row x, double factor) {
+  for (double& element : x) element *= factor;
+  return x;
+}
+inline Rows scaled(Rows rows, double factor) {
+  for (Row& row : rows) row = scaled(row, factor);
+  return rows;
+}
+
 inline void normalize_span(const Norm& norm, double* x, int size, const float* weight, const std::vector<float>& bias) {
   double mean = 0, squares = 0;
   for (int i = 0; i < size; ++i) mean += norm.kind == NormKind::layer ? x[i] / size : 0;

@@ -63,7 +63,8 @@ inline int recurrent_elements(const ModelConfig& c, Recurrence kind, LayerVector
     case LayerVector::decay:
     case LayerVector::decay_log: return is_mamba ? r.inner * r.key_size : steps;
     case LayerVector::skip: return is_delta ? 0 : steps;
-    case LayerVector::recurrent_norm: return is_delta ? r.inner / r.heads : is_mamba ? 0 : steps > 0 ? r.inner : 0;
+    case LayerVector::recurrent_norm: return is_delta ? r.inner / r.heads : is_mamba || steps == 0 || !r.has_norm ? 0 : r.inner;
+    case LayerVector::recurrent_select_norm: return is_mamba && r.select_norm_epsilon != 0 ? r.step_rank + 2 * r.key_size : 0;
     default: return 0;
   }
 }
@@ -77,7 +78,7 @@ inline std::size_t recurrent_floats(const ModelConfig& c, Recurrence kind) {
   return inputs + static_cast<std::size_t>(r.inner) * (kind == Recurrence::mamba ? r.key_size : (r.key_size + 3) / 4 * 4);
 }
 
-// Vectors of attention, which a recurrent layer doesn't have.
+// Vectors of attention, which a layer without it doesn't have.
 inline bool is_of_attention_alone(LayerVector slot) {
   switch (slot) {
     case LayerVector::query_bias:
@@ -93,6 +94,12 @@ inline bool is_of_attention_alone(LayerVector slot) {
     case LayerVector::attention_gate_bias: return true;
     default: return false;
   }
+}
+
+// Norms around attention or a recurrence, which a layer with feed-forward alone doesn't have.
+inline bool is_around_mixer(LayerVector slot) {
+  return slot == LayerVector::attention_norm || slot == LayerVector::attention_norm_bias || slot == LayerVector::attention_post_norm ||
+         slot == LayerVector::attention_post_norm_bias;
 }
 
 // Vectors of feed-forward layers, which a layer without one doesn't have.

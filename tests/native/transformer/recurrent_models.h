@@ -5,7 +5,7 @@
 
 namespace ropewalk {
 
-// Layers of one kind, except one with attention, with all vectors that the kind needs.
+// Layers of one recurrence, except one with attention, with all vectors that the kind needs.
 inline Description hybrid(const std::string& name, Recurrence kind, const RecurrenceConfig& sizes, LayerVector decay) {
   Description d;
   ModelConfig& c = d.config;
@@ -13,6 +13,7 @@ inline Description hybrid(const std::string& name, Recurrence kind, const Recurr
   c.recurrence = sizes;
   d.name = name, d.rope = plain_config(6), d.layers.resize(3);
   d.layers[0].recurrence = d.layers[1].recurrence = kind;
+  d.layers[0].has_attention = d.layers[1].has_attention = false;
   d.vectors = {LayerVector::attention_norm, LayerVector::feed_forward_norm, LayerVector::convolution,          decay,
                LayerVector::skip,           LayerVector::recurrent_norm,    LayerVector::recurrent_step_offset};
   return d;
@@ -48,7 +49,40 @@ inline Description pure_mamba(bool has_norms) {
   sizes.select_norm_epsilon = has_norms ? 1e-2f : 0;
   Description d = hybrid(has_norms ? "Falcon Mamba" : "Mamba", Recurrence::mamba, sizes, LayerVector::decay_log);
   d.vectors.push_back(LayerVector::convolution_bias);
-  for (LayerConfig& layer : d.layers) layer.recurrence = Recurrence::mamba, layer.has_feed_forward = false;
+  for (LayerConfig& layer : d.layers) layer.recurrence = Recurrence::mamba, layer.has_attention = layer.has_feed_forward = false;
+  return d;
+}
+
+// Mamba with weighted norms of what the input selects, and attention without RoPE: Jamba.
+inline Description mamba_hybrid() {
+  RecurrenceConfig sizes = {.kernel = 3, .inner = 34, .heads = 1, .key_heads = 1, .key_size = 5, .step_rank = 4};
+  sizes.select_norm_epsilon = 1e-2f;
+  Description d = hybrid("Jamba", Recurrence::mamba, sizes, LayerVector::decay_log);
+  d.rope_of = {kNoRope, kNoRope, kNoRope};
+  d.vectors.push_back(LayerVector::recurrent_select_norm);
+  return d;
+}
+
+// Attention and Mamba-2 beside each other, with all multipliers and biases: Falcon-H1.
+inline Description parallel_mixers() {
+  Description d = hybrid("attention and Mamba-2", Recurrence::mamba2,
+                         {.kernel = 4, .inner = 24, .heads = 4, .key_heads = 2, .key_size = 7, .has_norm = false}, LayerVector::decay_log);
+  for (LayerConfig& layer : d.layers) layer.has_attention = true;
+  d.config.multipliers = {0.8f, 1.7f, 0.6f, 1.3f, 0.7f, 1.2f, 0.6f, 1.4f, 0.7f, 1.5f, 0.5f, 0.9f};
+  d.vectors.insert(d.vectors.end(), {LayerVector::recurrent_in_bias, LayerVector::recurrent_gate_bias, LayerVector::recurrent_step_bias,
+                                     LayerVector::recurrent_out_bias, LayerVector::query_bias, LayerVector::key_bias,
+                                     LayerVector::value_bias, LayerVector::output_bias, LayerVector::gate_bias, LayerVector::down_bias});
+  return d;
+}
+
+// Layers with one thing each: Mamba-2, feed-forward, attention. Nemotron-H. The norm of Mamba-2 is before its gate.
+inline Description single_blocks() {
+  Description d = hybrid("one block in each layer", Recurrence::mamba2,
+                         {.kernel = 4, .inner = 24, .heads = 4, .key_heads = 2, .key_size = 6, .norm_groups = 2, .norms_before_gate = true},
+                         LayerVector::decay);
+  d.config.is_gated = false, d.config.activation = Activation::relu2;
+  d.layers[1].recurrence = Recurrence::none;
+  d.layers[0].has_feed_forward = d.layers[2].has_feed_forward = false;
   return d;
 }
 
@@ -64,7 +98,8 @@ inline Description short_convolutions() {
 }
 
 inline std::vector<Description> every_recurrent_model() {
-  return {delta_hybrid(false), delta_hybrid(true), mamba2_hybrid(), pure_mamba(false), pure_mamba(true), short_convolutions()};
+  return {delta_hybrid(false), delta_hybrid(true), mamba2_hybrid(), pure_mamba(false),   pure_mamba(true),
+          mamba_hybrid(),      parallel_mixers(),  single_blocks(), short_convolutions()};
 }
 
 }  // namespace ropewalk

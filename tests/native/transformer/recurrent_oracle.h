@@ -1,9 +1,10 @@
 // Recurrent layers of the reference transformer for whole prompts, token by token from their equations:
 //   convolution   transformers, modeling_lfm2.py: Lfm2ShortConv
 //   delta         Yang et al. 2024 (arXiv:2412.06464), equation 10, between the projections of modeling_qwen3_next.py
-//   mamba2        Dao and Gu 2024 (arXiv:2405.21060), equation 1 with a scalar A for each head, with the gated norm of modeling_mamba2.py
+//   mamba2        Dao and Gu 2024 (arXiv:2405.21060), equation 1 with a scalar A for each head, with the gated norm of modeling_mamba2.py,
+//                 and the multipliers of modeling_falcon_h1.py
 //   mamba         Gu and Dao 2023 (arXiv:2312.00752), equations 2 and 4 with B discretized as Δ B; the norms are those of
-//   modeling_falcon_mamba.py
+//                 modeling_falcon_mamba.py, and with weights those of modeling_jamba.py
 #pragma once
 
 #include "native/transformer/oracle_math.h"
@@ -15,12 +16,13 @@ class RecurrentOracle {
   explicit RecurrentOracle(const TestModel& model) : model_(model), c_(model.config()), r_(c_.recurrence) {}
 
   // The output for all tokens of a layer, whose inputs are [tokens][hidden_size].
-  Rows mix(int layer, const Rows& inputs) const {
+  Rows mix(int layer, const Rows& unscaled) const {
+    const Rows inputs = scaled(unscaled, c_.multipliers.recurrent_in);
     const auto out_of = [&](const Rows& mixed) {
       Rows out;
       for (const Row& row : mixed)
         out.push_back(times(model_.matrix(layer, LayerMatrix::recurrent_out), row, vector(layer, LayerVector::recurrent_out_bias)));
-      return out;
+      return scaled(out, c_.multipliers.recurrent_out);
     };
     switch (model_.layer_config(layer).recurrence) {
       case Recurrence::none: break;
@@ -93,9 +95,9 @@ class RecurrentOracle {
     return log.empty() ? static_cast<double>(vector(layer, LayerVector::decay)[index]) : -std::exp(static_cast<double>(log[index]));
   }
 
-  // softplus(W_step x + bias + offset) of each head.
-  Rows steps(int layer, const Rows& inputs) const {
-    Rows out = projected(layer, LayerMatrix::recurrent_step, LayerVector::recurrent_step_bias, inputs);
+  // softplus(multiplier · (W_step x + bias) + offset) of each head.
+  Rows steps(int layer, const Rows& inputs, double multiplier = 1) const {
+    Rows out = scaled(projected(layer, LayerMatrix::recurrent_step, LayerVector::recurrent_step_bias, inputs), multiplier);
     const std::vector<float>& offset = vector(layer, LayerVector::recurrent_step_offset);
     for (Row& row : out) {
       for (std::size_t i = 0; i < row.size(); ++i) row[i] = softplus(row[i] + (offset.empty() ? 0 : offset[i]));
@@ -142,8 +144,15 @@ class RecurrentOracle {
   }
 
   Rows mamba2(int layer, const Rows& inputs) const {
+    const Multipliers& m = c_.multipliers;
     const int keys = r_.key_heads * r_.key_size, values = r_.inner / r_.heads, group = r_.inner / r_.norm_groups;
-    const Rows rows = silu_of_convolved(layer, in(layer, inputs)), all_steps = steps(layer, inputs), opened = gates(layer, inputs);
+    Rows parts = in(layer, inputs);
+    for (Row& row : parts) {
+      for (int i = 0; i < r_.inner + 2 * keys; ++i)
+        row[i] *= i < r_.inner ? m.recurrent_value : i < r_.inner + keys ? m.recurrent_key : m.recurrent_query;
+    }
+    const Rows rows = silu_of_convolved(layer, parts), all_steps = steps(layer, inputs, m.recurrent_step);
+    const Rows opened = scaled(gates(layer, inputs), m.recurrent_gate);
     const std::vector<float>&skip = vector(layer, LayerVector::skip), &norm = vector(layer, LayerVector::recurrent_norm);
     Rows states(r_.inner, Row(r_.key_size, 0)), out;
     for (std::size_t t = 0; t < inputs.size(); ++t) {
@@ -157,20 +166,26 @@ class RecurrentOracle {
           states[i][n] = std::exp(step * rate(layer, head)) * states[i][n] + step * u * rows[t][at];
           sum += states[i][n] * rows[t][keys + at];
         }
-        y.push_back(sum * silu(opened[t][i]));
+        y.push_back(sum);
       }
-      for (int first = 0; first < r_.inner; first += group) normalize_span(c_.norm, &y[first], group, &norm[first], {});
+      const auto open = [&] {
+        for (int i = 0; i < r_.inner; ++i) y[i] *= silu(opened[t][i]);
+      };
+      if (!r_.norms_before_gate) open();
+      for (int first = 0; r_.has_norm && first < r_.inner; first += group) normalize_span(c_.norm, &y[first], group, &norm[first], {});
+      if (r_.norms_before_gate) open();
       out.push_back(y);
     }
     return out;
   }
 
-  // A part of a row, divided by its root mean square if the model does so.
-  Row selected(const Row& row, int first, int count) const {
+  // A part of a row, normalized if the model does so.
+  Row selected(int layer, const Row& row, int first, int count) const {
     Row out = part(row, first, count);
     if (r_.select_norm_epsilon == 0) return out;
+    const std::vector<float>& weight = vector(layer, LayerVector::recurrent_select_norm);
     const double root = std::sqrt(mean_square(out) + r_.select_norm_epsilon);
-    for (double& element : out) element /= root;
+    for (int i = 0; i < count; ++i) out[i] *= (weight.empty() ? 1 : weight[first + i]) / root;
     return out;
   }
 
@@ -180,8 +195,8 @@ class RecurrentOracle {
     Rows states(r_.inner, Row(r_.key_size, 0)), out;
     for (std::size_t t = 0; t < inputs.size(); ++t) {
       const Row all = times(model_.matrix(layer, LayerMatrix::recurrent_select), rows[t]);
-      const Row B = selected(all, r_.step_rank, r_.key_size), C = selected(all, r_.step_rank + r_.key_size, r_.key_size);
-      const Row all_steps = times(model_.matrix(layer, LayerMatrix::recurrent_step), selected(all, 0, r_.step_rank),
+      const Row B = selected(layer, all, r_.step_rank, r_.key_size), C = selected(layer, all, r_.step_rank + r_.key_size, r_.key_size);
+      const Row all_steps = times(model_.matrix(layer, LayerMatrix::recurrent_step), selected(layer, all, 0, r_.step_rank),
                                   vector(layer, LayerVector::recurrent_step_offset));
       out.emplace_back();
       for (int i = 0; i < r_.inner; ++i) {

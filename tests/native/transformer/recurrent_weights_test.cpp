@@ -33,6 +33,12 @@ TEST(RecurrentWeights, RefuseVectorsThatALayerHasNoUseFor) {
   refuses(pure_mamba(false), 0, LayerVector::feed_forward_norm, 20);
   refuses(pure_mamba(false), 0, LayerVector::recurrent_step_bias, 33);
   refuses(short_convolutions(), 0, LayerVector::recurrent_gate_bias, 20);
+  refuses(pure_mamba(false), 0, LayerVector::recurrent_select_norm, 17);
+  refuses(parallel_mixers(), 0, LayerVector::recurrent_norm, 24);
+  refuses(single_blocks(), 0, LayerVector::feed_forward_norm, 20);
+  refuses(single_blocks(), 1, LayerVector::attention_norm, 20);
+  refuses(single_blocks(), 1, LayerVector::attention_post_norm, 20);
+  refuses(single_blocks(), 1, LayerVector::query_bias, 24);
 }
 
 TEST(RecurrentWeights, ConfigureRefusesSizesOutOfRange) {
@@ -71,11 +77,16 @@ TEST(RecurrentWeights, ConfigureRefusesSizesOutOfRange) {
       refuses([](Description& d) { d.config.recurrence.key_size = 0; });
     }
     if (description.layers[0].recurrence == Recurrence::mamba) refuses([](Description& d) { d.config.recurrence.step_rank = 0; });
-    for (Description later = description; later.layers[0].recurrence == later.layers[1].recurrence; later.layers[1] = LayerConfig()) {
+    for (Description later = description; !later.layers[1].has_attention; later.layers[1] = LayerConfig()) {
       later.layers[2] = LayerConfig(), later.layers[2].keys_of = 1;
       EXPECT_EQ(weights.configure(later.config, later.layers.data()), Status::model_shape_out_of_range) << "keys of a recurrent layer";
     }
   }
+  Description nothing = single_blocks(), parallel = single_blocks();
+  nothing.layers[1].has_feed_forward = false;
+  EXPECT_EQ(Weights().configure(nothing.config, nothing.layers.data()), Status::model_shape_out_of_range);
+  parallel.config.is_parallel = parallel.layers[0].has_feed_forward = parallel.layers[2].has_feed_forward = true;
+  EXPECT_EQ(Weights().configure(parallel.config, parallel.layers.data()), Status::model_shape_out_of_range);
   // sizes that no layer uses are checked too
   Description unused = llama();
   unused.config.recurrence = {.kernel = 4, .inner = kMost, .heads = 1, .key_heads = 1};

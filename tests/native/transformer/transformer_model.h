@@ -40,11 +40,8 @@ class TestModel {
     for (const ModelVector slot : description.model_vectors) add_vector(kWholeModel, static_cast<int>(slot), size_of(slot), is_norm(slot));
     add_model_matrices();
     for (int layer = 0; layer < c.layers; ++layer) {
-      if (is_recurrent(layer)) {
-        add_recurrence(layer);
-      } else {
-        add_attention(layer);
-      }
+      if (is_recurrent(layer)) add_recurrence(layer);
+      if (layer_config(layer).has_attention) add_attention(layer);
       if (layer_config(layer).has_feed_forward) add_feed_forward(layer);
       add_per_layer(layer);
       for (const LayerVector slot : description.vectors) {
@@ -64,7 +61,7 @@ class TestModel {
     return std::any_of(description_.layers.begin(), description_.layers.end(),
                        [](const auto& l) { return l.recurrence != Recurrence::none; });
   }
-  bool has_own_keys(int layer) const { return layer_config(layer).keys_of == kOwnKeys && !is_recurrent(layer); }
+  bool has_own_keys(int layer) const { return layer_config(layer).keys_of == kOwnKeys && layer_config(layer).has_attention; }
   // Null for a layer without RoPE.
   const RopeConfig* rope(int layer) const {
     const int index = rope_index(layer);
@@ -168,7 +165,8 @@ class TestModel {
       case LayerVector::laurel_norm:
       case LayerVector::stream_norm:
       case LayerVector::stream_scale:
-      case LayerVector::recurrent_norm: return true;
+      case LayerVector::recurrent_norm:
+      case LayerVector::recurrent_select_norm: return true;
       default: return false;
     }
   }
@@ -186,9 +184,11 @@ class TestModel {
     const bool has_one_weight = c.query_key_norm == QueryKeyNorm::head || c.query_key_norm == QueryKeyNorm::rotated;
     const int keys = has_own_keys(layer) ? kv_heads(layer) * head_dim(layer) : 0;
     const bool has_experts = layer_config(layer).has_experts;
-    if (slot >= LayerVector::recurrent_in_bias && slot <= LayerVector::decay_log)
+    const bool is_of_recurrence = slot >= LayerVector::recurrent_in_bias && slot <= LayerVector::decay_log;
+    if (is_of_recurrence || slot == LayerVector::recurrent_select_norm)
       return is_recurrent(layer) ? recurrent_elements(c, layer_config(layer).recurrence, slot) : 0;
-    if (is_recurrent(layer) && is_of_attention_alone(slot)) return 0;
+    if (!layer_config(layer).has_attention && is_of_attention_alone(slot)) return 0;
+    if (!layer_config(layer).mixes_tokens() && is_around_mixer(slot)) return 0;
     if (!layer_config(layer).has_feed_forward && is_of_feed_forward(slot)) return 0;
     switch (slot) {
       case LayerVector::attention_gate_bias:

@@ -62,19 +62,22 @@ class Transformer {
   void run_layer(int layer, AttentionOracle& attention, const PerLayerOracle& per_layer, std::vector<Rows>& streams) const {
     const auto vector = [&](LayerVector slot) { return model_.vector(layer, slot); };
     const int active = c_.per_layer.active_stream;
+    const LayerConfig& l = model_.layer_config(layer);
     Rows inputs;
     for (Rows& of_token : streams) {
       of_token = per_layer.predicted(layer, of_token);
       inputs.push_back(
           normalized(c_.norm, of_token[active], vector(LayerVector::attention_norm), vector(LayerVector::attention_norm_bias)));
     }
-    const Rows attended = model_.is_recurrent(layer) ? RecurrentOracle(model_).mix(layer, inputs) : attention.attend(layer, inputs);
+    const Rows attended = l.has_attention ? attention.attend(layer, inputs) : Rows();
+    const Rows mixed = model_.is_recurrent(layer) ? RecurrentOracle(model_).mix(layer, inputs) : Rows();
     for (std::size_t t = 0; t < streams.size(); ++t) {
       const Row before = streams[t][active];
       Row x = before;
-      add(x, attended[t], vector(LayerVector::attention_post_norm), vector(LayerVector::attention_post_norm_bias));
+      if (l.mixes_tokens())
+        add(x, sum_at(t, attended, mixed), vector(LayerVector::attention_post_norm), vector(LayerVector::attention_post_norm_bias));
       x = per_layer.with_laurel(layer, inputs[t], x);
-      if (!model_.layer_config(layer).has_feed_forward) {
+      if (!l.has_feed_forward) {
         streams[t][active] = x;
         continue;
       }
@@ -91,6 +94,14 @@ class Transformer {
 
   void add_row(ModelMatrix slot, int row, Row& to) const {
     for (int i = 0; i < c_.hidden_size; ++i) to[i] += model_.matrix(slot).values[row * c_.hidden_size + i];
+  }
+
+  // Either may be empty.
+  static Row sum_at(std::size_t t, const Rows& a, const Rows& b) {
+    if (a.empty() || b.empty()) return a.empty() ? b[t] : a[t];
+    Row sum = a[t];
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += b[t][i];
+    return sum;
   }
 
   // The norm is of the part, or of the sum.

@@ -36,12 +36,15 @@ export function reportParts(diagnosis: Diagnosis): HTMLElement[] {
 
 /** What the layers are that the table of RoPEs doesn't have. */
 function otherLayers({ layersWithoutRope, recurrentLayers }: Diagnosis): string[] {
-  const attending = layersWithoutRope.length - recurrentLayers.length;
+  const recurrent = recurrentLayers.filter((layer) => layersWithoutRope.includes(layer)).length;
+  const attending = layersWithoutRope.length - recurrent;
+  const both = recurrentLayers.length - recurrent;
   return [
     ...(attending > 0 ? [`${manyLayers(attending)} no RoPE.`] : []),
-    ...(recurrentLayers.length > 0
-      ? [`${manyLayers(recurrentLayers.length)} no attention, so no RoPE and no keys: recurrent layers keep a state.`]
+    ...(recurrent > 0
+      ? [`${manyLayers(recurrent)} no attention, so no RoPE and no keys: recurrent layers keep a state.`]
       : []),
+    ...(both > 0 ? [`${both} of these layers are recurrent too: beside attention, they keep a state.`] : []),
   ];
 }
 

@@ -32,9 +32,11 @@ interface Shown {
 let present: Shown | undefined;
 /** The texts of the tokens that are named, by token id. */
 let texts = new Map<number, string>();
-/** Indices of the layers with attention: recurrent layers have no weights to show. */
+/** Kinds of layers with attention. Others have no weights to show. */
+const ATTENDING: readonly string[] = ["full_attention", "sliding_attention", "hybrid"];
+/** Indices of the layers with attention. */
 const attendingLayers = ({ info }: WorkerModel): number[] =>
-  info.layers.flatMap(({ kind }, layer) => (kind === "full_attention" || kind === "sliding_attention" ? [layer] : []));
+  info.layers.flatMap(({ kind }, layer) => (ATTENDING.includes(kind) ? [layer] : []));
 
 /** Number of the newest drawing: an older one that ends later isn't shown. */
 let newest = 0;
@@ -91,7 +93,7 @@ export async function showAttention({ session, model }: Conversation, scaling: s
   await readTexts(model, tokens, readings, token);
   if (number !== newest) return;
   const textOf = (at: number): string => texts.get(tokens[at]!) ?? "";
-  const others = attending.length === all ? "" : ` (${all - attending.length} of ${all} layers are recurrent)`;
+  const others = attending.length === all ? "" : ` (${all - attending.length} of ${all} layers have no attention)`;
   show("layer", `${layer + 1}${others}`);
   control("layer").setAttribute("aria-valuetext", String(layer + 1));
   show("head", String(head));

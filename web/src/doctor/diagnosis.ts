@@ -141,9 +141,12 @@ export interface Diagnosis {
   /** Worst first. */
   findings: Finding[];
   layers: LayerGroup[];
-  /** Indices of the layers without RoPE, which include the recurrent ones. */
+  /** Indices of the layers without RoPE, which include recurrent ones without attention. */
   layersWithoutRope: number[];
-  /** Indices of the layers known to be recurrent: they have no keys, and remember the text by a state of a fixed size. */
+  /**
+   * Indices of the layers known to be recurrent: they remember the text by a state of a fixed size. Those with RoPE have
+   * attention beside it; the others have no keys.
+   */
   recurrentLayers: number[];
   memory: CacheMemory | null;
   systems: SystemReport[];

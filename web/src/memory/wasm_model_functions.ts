@@ -65,6 +65,20 @@ export interface WasmModelConfig {
   recurrence_least_step: number;
   recurrence_largest_step: number;
   recurrence_select_epsilon: number;
+  recurrence_has_norm: boolean;
+  recurrence_norms_before_gate: boolean;
+  attention_in_multiplier: number;
+  key_multiplier: number;
+  attention_out_multiplier: number;
+  gate_multiplier: number;
+  down_multiplier: number;
+  recurrent_in_multiplier: number;
+  recurrent_gate_multiplier: number;
+  recurrent_value_multiplier: number;
+  recurrent_key_multiplier: number;
+  recurrent_query_multiplier: number;
+  recurrent_step_multiplier: number;
+  recurrent_out_multiplier: number;
   gates_attention: boolean;
   is_causal: boolean;
   normalizes_residual: boolean;
@@ -79,7 +93,7 @@ export interface WasmModelConfig {
   dense_3_activation: number;
 }
 
-/** What a layer has instead of attention, in the order of the core's Recurrence. @internal */
+/** What a layer has instead of attention or beside it, in the order of the core's Recurrence. @internal */
 export const RECURRENCES = ["none", "convolution", "delta", "mamba2", "mamba"] as const;
 
 /** A layer's shape. Fields are those of LayerFields in bindings/transformer.cpp, in the same order. @internal */
@@ -99,6 +113,7 @@ export interface WasmLayerConfig {
   gate_deviations: number;
   recurrence: (typeof RECURRENCES)[number];
   has_feed_forward: boolean;
+  has_attention: boolean;
 }
 
 /** bindings/recurrent_state.cpp. `states` is an address that model_states wrote. */

@@ -38,6 +38,16 @@ export function attentionShape(reader: ConfigReader, architecture: Architecture,
   return { heads, kv_heads, head_dim, latent, own };
 }
 
+/** Whether a layer has attention: all do that aren't recurrent, unless they say otherwise. @internal */
+export function hasAttention({ recurrence = "none", has_attention = recurrence === "none" }: LayerShape): boolean {
+  return has_attention;
+}
+
+/** Whether a layer caches keys: it has attention, and doesn't read the keys of an earlier layer. @internal */
+export function hasOwnKeys(shape: LayerShape): boolean {
+  return hasAttention(shape) && (shape.keys_of ?? -1) < 0;
+}
+
 /** The largest number among those of layers; undefined if no layer has its own. @internal */
 export function largest(
   own: readonly LayerShape[],

@@ -6,11 +6,11 @@ import type { RopeOverrides } from "../config/overrides.js";
 import { ggufSourceOf, ropeConfig } from "../config/rope_config.js";
 import { ropeLayers } from "../config/rope_layers.js";
 import type { RopeConfig } from "../config/types.js";
-import type { Architecture, LayerShape } from "./architectures/architecture.js";
+import type { Architecture } from "./architectures/architecture.js";
 import { architectureOf } from "./architectures/table.js";
-import { attentionShape } from "./attention_shape.js";
+import { attentionShape, hasAttention, hasOwnKeys } from "./attention_shape.js";
 import { ConfigReader } from "./config_reader.js";
-import { NO_RECURRENCE, RECURRENT_KINDS, type RecurrentKind, stateBytes } from "./recurrent_layers.js";
+import { NO_RECURRENCE, type RecurrentKind, recurrentKind, stateBytes } from "./recurrent_layers.js";
 
 /** A RoPE and the layers that use it. */
 export interface LayerRope {
@@ -132,12 +132,14 @@ export function layerCaches(source: Dict, count: number): LayerCache[] | undefin
   });
 }
 
-/** The recurrent layers of a model. @internal */
+/** The recurrent layers of a model, which may have attention beside the recurrence. @internal */
 export interface RecurrentLayers {
   /** The name of their kind in transformers; null for a model without recurrent layers. */
-  readonly kind: RecurrentKind | null;
+  readonly kind: RecurrentKind | "hybrid" | null;
   /** Their indices in ascending order. */
   readonly layers: readonly number[];
+  /** Indices of the layers without attention, which are recurrent or have feed-forward alone. */
+  readonly withoutAttention: readonly number[];
   /** Bytes of one copy of their states, in f32. */
   readonly stateBytes: number;
 }
@@ -148,20 +150,16 @@ export function recurrentLayers(source: Dict, count: number): RecurrentLayers {
     const { own } = attentionShape(reader, architecture, count);
     const recurrences = own.map(({ recurrence = "none" }) => ({ recurrence }));
     const layers = indicesOf(recurrences, ({ recurrence }) => recurrence !== "none");
-    const first = recurrences[layers[0] ?? -1]?.recurrence ?? "none";
+    const first = own[layers[0] ?? -1] ?? {};
     const sizes = { ...NO_RECURRENCE, ...architecture.recurrence?.(reader) };
     return {
-      kind: first === "none" ? null : RECURRENT_KINDS[first],
+      kind: recurrentKind(first),
       layers,
+      withoutAttention: indicesOf(own, (shape) => !hasAttention(shape)),
       stateBytes: stateBytes(sizes, recurrences),
     };
   });
-  return found ?? { kind: null, layers: [], stateBytes: 0 };
-}
-
-/** Neither recurrent nor a reader of an earlier layer's keys. */
-function hasOwnKeys({ keys_of = -1, recurrence = "none" }: LayerShape): boolean {
-  return keys_of < 0 && recurrence === "none";
+  return found ?? { kind: null, layers: [], withoutAttention: [], stateBytes: 0 };
 }
 
 /** The result of `read`; undefined for models whose RoPE is supported, but not the architecture. */

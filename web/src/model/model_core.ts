@@ -205,7 +205,7 @@ function layerWords(shape: WasmLayerConfig): number[] {
   const { window, has_experts, chunk, head_dim, kv_heads, feed_forward_size, keys_of } = shape;
   const flags = [shape.values_are_keys, shape.has_temperature, shape.has_unit_heads].map(Number);
   const [deviations] = new Int32Array(Float32Array.of(shape.gate_deviations).buffer);
-  const mixer = [RECURRENCES.indexOf(shape.recurrence), Number(shape.has_feed_forward)];
+  const mixer = [RECURRENCES.indexOf(shape.recurrence), Number(shape.has_feed_forward), Number(shape.has_attention)];
   const sizes = [window, Number(has_experts), chunk, head_dim, kv_heads, feed_forward_size, keys_of];
   return [...sizes, ...flags, deviations!, ...mixer];
 }

@@ -15,13 +15,13 @@ import type {
   LatentSizes,
   PerLayerSizes,
 } from "./architectures/architecture.js";
-import { LAYERS } from "./architectures/common.js";
+import { LAYER_TYPES, LAYERS } from "./architectures/common.js";
 import { architectureOf } from "./architectures/table.js";
 import { type EmbeddingPlan, embeddingPlan } from "./embed/embedding_plan.js";
-import { attentionShape, largest } from "./attention_shape.js";
+import { attentionShape, hasAttention, hasOwnKeys, largest } from "./attention_shape.js";
 import { type ConfigKey, ConfigReader } from "./config_reader.js";
 import { MAX_LAYERS, MAX_VOCABULARY, MAX_WIDTH } from "./limits.js";
-import { NO_RECURRENCE, RECURRENT_KINDS, type RecurrentKind } from "./recurrent_layers.js";
+import { NO_RECURRENCE, type RecurrentKind, recurrentKind } from "./recurrent_layers.js";
 
 /** Changes to the RoPE of a model: of its full-attention layers, or by kind of layer. */
 export type ModelRopeOverrides =
@@ -30,10 +30,16 @@ export type ModelRopeOverrides =
 /** Kinds of attention layers, by their names in transformers. */
 export type AttentionKind = "full_attention" | "sliding_attention";
 
+/**
+ * Kinds of layers, by their names in transformers. `hybrid` has full attention and a recurrence beside each other,
+ * `mlp` and `moe` have neither: only a feed-forward block, or experts.
+ */
+export type LayerKind = AttentionKind | RecurrentKind | "hybrid" | "mlp" | "moe";
+
 /** A layer of a model. */
 export interface ModelLayer {
   /** The name in transformers; `full_attention` for all layers of a model with one kind of layer. */
-  readonly kind: AttentionKind | RecurrentKind;
+  readonly kind: LayerKind;
   /** RoPE of its queries and keys; null for a layer without RoPE. */
   readonly rope: Readonly<RopeConfig> | null;
   /** Sliding window in tokens; 0 for full attention. */
@@ -74,6 +80,18 @@ const NO_FACTORS: Factors = {
   gate_slope: 1,
   gate_limit: 0,
   normalizes_values: false,
+  attention_in_multiplier: 1,
+  key_multiplier: 1,
+  attention_out_multiplier: 1,
+  gate_multiplier: 1,
+  down_multiplier: 1,
+  recurrent_in_multiplier: 1,
+  recurrent_gate_multiplier: 1,
+  recurrent_value_multiplier: 1,
+  recurrent_key_multiplier: 1,
+  recurrent_query_multiplier: 1,
+  recurrent_step_multiplier: 1,
+  recurrent_out_multiplier: 1,
 };
 const NO_LATENT: LatentSizes = {
   latent_size: 0,
@@ -104,7 +122,7 @@ export function planOf(
   const architecture = architectureOf(reader);
   if (files.tensors.size === 0) reader.refuse("INVALID_FILE", "tensors", "there are none: the file has only a header");
   const maxLayers = Math.min(files.tensors.size, MAX_LAYERS); // each layer has at least one tensor
-  const stored = reader.integer(LAYERS, undefined, 1, maxLayers);
+  const stored = reader.integer(LAYERS, reader.list([LAYER_TYPES, ""])?.length, 1, maxLayers);
   const predictionLayers = reader.integer(PREDICTION_LAYERS, 0, 0, reader.isGguf ? stored - 1 : MAX_LAYERS);
   const layers = reader.isGguf ? stored - predictionLayers : stored;
   const hidden_size = reader.integer([["hidden_size", "n_embd"], "embedding_length"], undefined, 1, MAX_WIDTH);
@@ -185,14 +203,17 @@ export function planOf(
     dense_3_size: dense(2)?.size ?? 0,
     dense_3_activation: activationOf(dense(2)),
   };
-  const recurrenceOf = (layer: number): WasmLayerConfig["recurrence"] => own[layer]!.recurrence ?? "none";
-  const kindOf = (layer: number): ModelLayer["kind"] => {
-    const recurrence = recurrenceOf(layer);
-    return recurrence === "none" ? attentionKind(layer) : RECURRENT_KINDS[recurrence];
+  const kindOf = (layer: number): LayerKind => {
+    const shape = own[layer]!;
+    const withoutRecurrence = (): LayerKind => {
+      if (hasAttention(shape)) return attentionKind(layer);
+      return experts?.hasExperts(layer) ? "moe" : "mlp";
+    };
+    return recurrentKind(shape) ?? withoutRecurrence();
   };
   const modelLayers = Array.from({ length: layers }, (_, layer) => ({
     kind: kindOf(layer),
-    rope: hasRope[layer] && recurrenceOf(layer) === "none" ? ropes(attentionKind(layer)) : null,
+    rope: hasRope[layer] && hasAttention(own[layer]!) ? ropes(attentionKind(layer)) : null,
     window: window(layer),
     hasExperts: experts?.hasExperts(layer) ?? false,
   }));
@@ -221,6 +242,7 @@ export function planOf(
       recurrence: "none" as const,
       has_feed_forward: true,
       ...shape,
+      has_attention: hasAttention(shape),
     })),
     trainedLength:
       encoder?.positions?.count ??
@@ -255,16 +277,25 @@ function ropesByKind(
  */
 export function retunedLayers(layers: readonly ModelLayer[], overrides: ModelRopeOverrides): ModelLayer[] {
   const ropes = memoizeByKind((kind) => {
-    const { rope } = layers.find((layer) => layer.kind === kind && layer.rope !== null)!;
+    const { rope } = layers.find((layer) => ropeKind(layer) === kind)!;
     return overrideRopeConfig(rope!, overridesOf(kind, overrides) ?? {});
   });
-  return layers.map((layer) => (layer.rope === null ? layer : { ...layer, rope: ropes(layer.kind as AttentionKind) }));
+  return layers.map((layer) => {
+    const kind = ropeKind(layer);
+    return kind === undefined ? layer : { ...layer, rope: ropes(kind) };
+  });
+}
+
+/** The kind of attention whose RoPE a layer has; undefined without RoPE. @internal */
+export function ropeKind({ kind, rope }: Pick<ModelLayer, "kind" | "rope">): AttentionKind | undefined {
+  if (rope === null) return undefined;
+  return kind === "sliding_attention" ? kind : "full_attention";
 }
 
 /** RoPE of the full-attention layers, or of the first layer if those have none; null without RoPE. @internal */
 export function ropeOf(layers: readonly ModelLayer[]): Readonly<RopeConfig> | null {
   const withRope = layers.filter(({ rope }) => rope !== null);
-  return (withRope.find(({ kind }) => kind === "full_attention") ?? withRope[0])?.rope ?? null;
+  return (withRope.find((layer) => ropeKind(layer) === "full_attention") ?? withRope[0])?.rope ?? null;
 }
 
 /**
@@ -301,7 +332,7 @@ function temperatureOf(
 
 /** The layers that have their own keys and values, which are those of the cache. @internal */
 export function cacheLayers({ shapes }: ModelPlan): number[] {
-  return shapes.flatMap(({ keys_of, recurrence }, layer) => (keys_of < 0 && recurrence === "none" ? [layer] : []));
+  return shapes.flatMap((shape, layer) => (hasOwnKeys(shape) ? [layer] : []));
 }
 
 function vocabularySize(files: ModelFiles, reader: ConfigReader): number {

@@ -1,8 +1,9 @@
 // Recurrent layers: their kinds, and the size of their states.
 import type { WasmLayerConfig } from "../memory/wasm_model_functions.js";
-import type { RecurrenceSizes } from "./architectures/architecture.js";
+import type { LayerShape, RecurrenceSizes } from "./architectures/architecture.js";
+import { hasAttention } from "./attention_shape.js";
 
-/** What a layer has instead of attention, as the core calls it. */
+/** What a recurrent layer computes, as the core calls it. */
 type Recurrence = Exclude<WasmLayerConfig["recurrence"], "none">;
 
 /** Kinds of recurrent layers, by their names in transformers. */
@@ -15,6 +16,13 @@ export const RECURRENT_KINDS: Readonly<Record<Recurrence, RecurrentKind>> = {
   mamba2: "mamba",
   mamba: "mamba",
 };
+
+/** The kind of a recurrent layer; null for another one. @internal */
+export function recurrentKind(shape: LayerShape): RecurrentKind | "hybrid" | null {
+  const { recurrence = "none" } = shape;
+  if (recurrence === "none") return null;
+  return hasAttention(shape) ? "hybrid" : RECURRENT_KINDS[recurrence];
+}
 
 /** The sizes of a model without recurrent layers. @internal */
 export const NO_RECURRENCE: RecurrenceSizes = {
@@ -29,6 +37,8 @@ export const NO_RECURRENCE: RecurrenceSizes = {
   recurrence_least_step: 0,
   recurrence_largest_step: Infinity,
   recurrence_select_epsilon: 0,
+  recurrence_has_norm: true,
+  recurrence_norms_before_gate: false,
 };
 
 /** The most checkpoints that a session keeps by default, and the most bytes that they take if there are several. */

@@ -49,6 +49,75 @@ GRANITE = {
     "residual_multiplier": 0.5,
     "attention_multiplier": 0.3,
 }
+# Falcon-H1: attention and Mamba-2 in each layer, and multipliers of everything. llama.cpp's converter multiplies weights by them.
+FALCON_H1 = {
+    "model_type": "falcon_h1",
+    **SIZES,
+    **RMS,
+    **rope(1000.0),
+    "num_hidden_layers": 3,
+    "head_dim": 6,
+    "mamba_d_ssm": 40,
+    "mamba_n_heads": 5,
+    "mamba_n_groups": 1,
+    "mamba_d_head": 8,
+    "mamba_d_state": 12,
+    "mamba_d_conv": 4,
+    "mamba_norm_before_gate": False,
+    "embedding_multiplier": 5.5,
+    "lm_head_multiplier": 0.6,
+    "key_multiplier": 0.45,
+    "attention_in_multiplier": 0.9,
+    "attention_out_multiplier": 0.7,
+    "ssm_in_multiplier": 1.25,
+    "ssm_out_multiplier": 0.4,
+    "ssm_multipliers": [0.6, 0.8, 0.7, 1.3, 0.5],
+    "mlp_multipliers": [0.88, 0.34],
+}
+BAMBA = {
+    "model_type": "bamba",
+    **SIZES,
+    **RMS,
+    **rope(1000.0),
+    "num_attention_heads": 3,
+    "num_key_value_heads": 1,
+    "attn_rotary_emb": 4,  # read by the converter; transformers rotates half of each head
+    "attn_layer_indices": [1, 3],
+    "mamba_n_heads": 6,
+    "mamba_n_groups": 2,
+    "mamba_d_state": 10,
+    "mamba_d_head": 8,
+    "mamba_d_conv": 4,
+    "mamba_expand": 2,
+}
+NEMOTRON_H = {
+    "model_type": "nemotron_h",
+    **SIZES,
+    "layer_norm_epsilon": 1e-5,
+    "head_dim": 12,
+    "mamba_num_heads": 8,  # the converter takes an inner size that 64 divides
+    "mamba_head_dim": 8,
+    "n_groups": 2,
+    "ssm_state_size": 10,
+    "conv_kernel": 4,
+    "layers_block_type": ["linear_attention", "mlp", "full_attention", "mlp", "linear_attention"],
+    "num_hidden_layers": 5,
+}
+JAMBA = {
+    "model_type": "jamba",
+    **SIZES,
+    **RMS,
+    "attn_layer_period": 3,
+    "attn_layer_offset": 1,
+    "expert_layer_period": 2,
+    "expert_layer_offset": 1,
+    "num_experts": 4,
+    "num_experts_per_tok": 2,
+    "mamba_d_state": 7,
+    "mamba_d_conv": 4,
+    "mamba_expand": 2,
+    "mamba_dt_rank": 5,
+}
 MAMBA = {
     "vocab_size": 64,
     "hidden_size": 24,
@@ -99,14 +168,53 @@ CONFIGS = {
         "mamba_proj_bias": True,
         "mamba_conv_bias": False,
     },
+    "falcon_h1": FALCON_H1,
+    "falcon_h1_norm": {
+        **FALCON_H1,
+        "mamba_rms_norm": True,
+        "mamba_n_heads": 4,
+        "mamba_n_groups": 2,
+        "mamba_d_head": 10,
+        "tie_word_embeddings": False,
+    },
+    "falcon_h1_bias": {
+        **FALCON_H1,
+        "mamba_rms_norm": True,
+        "mamba_norm_before_gate": True,
+        "mamba_d_ssm": None,
+        "mamba_d_head": "auto",
+        "mamba_n_heads": 4,
+        "mamba_n_groups": 2,
+        "mamba_proj_bias": True,
+        "projectors_bias": True,
+        "attention_bias": True,
+        "mlp_bias": True,
+        "tie_word_embeddings": True,
+    },
+    "bamba": BAMBA,
+    "nemotron_h": NEMOTRON_H,
+    "nemotron_h_moe": {
+        **NEMOTRON_H,
+        "layers_block_type": ["linear_attention", "moe", "full_attention", "moe", "linear_attention"],
+        "n_routed_experts": 5,
+        "num_experts_per_tok": 2,
+        "n_group": 1,
+        "topk_group": 1,
+        "n_shared_experts": 1,
+        "moe_intermediate_size": 12,
+        "moe_shared_expert_intermediate_size": 20,
+        "routed_scaling_factor": 1.5,
+    },
+    "jamba": JAMBA,
     "mamba2": {"model_type": "mamba2", **MAMBA, "num_heads": 6, "head_dim": 8, "n_groups": 2, "state_size": 10},
     "mamba": {"model_type": "mamba", **MAMBA, "state_size": 6, "time_step_rank": 3},
     # GGUF has one epsilon for all norms.
     "falcon_mamba": {"model_type": "falcon_mamba", **MAMBA, "state_size": 8, "time_step_rank": 5, "mixer_rms_eps": 1e-5},
 }
 
-# No bias of the convolution's projections, and one size of keys and values; Granite has RoPE only without mamba layers.
-NOT_IN_GGUF = {"lfm2_bias", "qwen3_next_sizes", "granitemoehybrid_rope"}
+# No bias of the convolution's projections, and one size of keys and values; Granite has RoPE only without mamba layers; the
+# converter orders rows of Bamba's queries and keys as if all of a head were rotated, and multiplies biases of Falcon-H1 like weights.
+NOT_IN_GGUF = {"lfm2_bias", "qwen3_next_sizes", "granitemoehybrid_rope", "bamba", "falcon_h1_bias"}
 
 
 def distribution(name):

@@ -54,9 +54,12 @@ function lengthsText({ trained, served }: LayerGroup): string {
 
 function withoutRopeText({ layersWithoutRope, recurrentLayers }: Diagnosis): string {
   const attending = layersWithoutRope.filter((layer) => !recurrentLayers.includes(layer));
+  const instead = recurrentLayers.filter((layer) => layersWithoutRope.includes(layer));
+  const beside = recurrentLayers.filter((layer) => !layersWithoutRope.includes(layer));
   const lines = [
     attending.length > 0 && `\n  attention without RoPE: layers ${ranges(attending)}`,
-    recurrentLayers.length > 0 && `\n  recurrent, so without RoPE: layers ${ranges(recurrentLayers)}`,
+    instead.length > 0 && `\n  recurrent, so without RoPE: layers ${ranges(instead)}`,
+    beside.length > 0 && `\n  recurrent beside attention: layers ${ranges(beside)}`,
   ];
   return lines.filter((line) => typeof line === "string").join("");
 }

@@ -22,13 +22,14 @@ export interface CacheBytes {
  * and for a model without attention.
  */
 export async function cacheBytes(rw: Ropewalk, source: Source, length: number): Promise<CacheBytes | undefined> {
-  if (source.info !== undefined && recurrenceOf(source).layers.length === source.info.layers.length) return undefined;
+  if (source.info !== undefined && recurrenceOf(source).withoutAttention.length === source.info.layers.length)
+    return undefined;
   const sizes = source.info === undefined ? ofConfig(rw, source, length) : await ofModel(rw, source, length);
   return sizes === undefined ? undefined : { length, bytes: Object.fromEntries(sizes) };
 }
 
 /** The recurrent layers of a model. */
-export interface Recurrence extends Pick<RecurrentLayers, "kind" | "layers"> {
+export interface Recurrence extends Pick<RecurrentLayers, "kind" | "layers" | "withoutAttention"> {
   /** Bytes of their states in a session of any length. */
   readonly sessionBytes: number;
 }
@@ -37,13 +38,16 @@ export interface Recurrence extends Pick<RecurrentLayers, "kind" | "layers"> {
 export function recurrenceOf({ info, config, ropes, layersWithoutRope }: Source): Recurrence {
   if (info === undefined) {
     const count = ropes.reduce((sum, { layers }) => sum + layers.length, layersWithoutRope.length);
-    const { kind, layers, stateBytes } = recurrentLayers(config ?? {}, count);
-    return { kind, layers, sessionBytes: sessionStateBytes(stateBytes) };
+    const { stateBytes, ...recurrent } = recurrentLayers(config ?? {}, count);
+    return { ...recurrent, sessionBytes: sessionStateBytes(stateBytes) };
   }
-  const recurrent = Object.values<string>(RECURRENT_KINDS);
-  const layers = info.layers.flatMap(({ kind }, layer) => (recurrent.includes(kind) ? [layer] : []));
-  const kind = (info.layers[layers[0] ?? -1]?.kind ?? null) as RecurrentLayers["kind"];
-  return { kind, layers, sessionBytes: info.memory.states };
+  const indicesOf = (kinds: readonly string[]): number[] =>
+    info.layers.flatMap(({ kind }, layer) => (kinds.includes(kind) ? [layer] : []));
+  const recurrent = Object.values(RECURRENT_KINDS);
+  const layers = indicesOf([...recurrent, "hybrid"]);
+  const kind = (info.layers[layers[0] ?? -1]?.kind ?? null) as Recurrence["kind"];
+  const withoutAttention = indicesOf([...recurrent, "mlp", "moe"]);
+  return { kind, layers, withoutAttention, sessionBytes: info.memory.states };
 }
 
 type Sizes = readonly (readonly [CacheDType, number])[];

@@ -82,8 +82,8 @@ async function inspect(terminal: Terminal, argument: string, flags: Flags): Prom
 
 /** The layers without RoPE: those with attention, and recurrent ones. */
 function layersText(terminal: Terminal, source: Source): string[] {
-  const { kind, layers, sessionBytes } = recurrenceOf(source);
-  const attending = source.layersWithoutRope.filter((layer) => !layers.includes(layer));
+  const { kind, layers, withoutAttention, sessionBytes } = recurrenceOf(source);
+  const attending = source.layersWithoutRope.filter((layer) => !withoutAttention.includes(layer));
   const without = `${terminal.style("bold", "Attention without RoPE")}: layers ${ranges(attending)}`;
   const recurrent = `${terminal.style("bold", `Recurrent, ${kind}`)}: layers ${ranges(layers)}`;
   const states = `  states ${formatBytes(sessionBytes)} for a session of any length, with its checkpoints`;

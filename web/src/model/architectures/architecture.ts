@@ -18,6 +18,7 @@ export type Factors = Pick<
   | "gate_slope"
   | "gate_limit"
   | "normalizes_values"
+  | Extract<keyof WasmModelConfig, `${string}_multiplier`>
 >;
 
 /** Sizes of multi-head latent attention. @internal */
@@ -64,7 +65,7 @@ export interface DenseLayer {
   norm?: string;
 }
 
-/** What is different in a layer; the rest is that of the model. @internal */
+/** What is different in a layer; the rest is that of the model. A recurrent layer has attention only if it says so. @internal */
 export type LayerShape = Partial<Omit<WasmLayerConfig, "window" | "has_experts">>;
 
 /**

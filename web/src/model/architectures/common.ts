@@ -19,6 +19,8 @@ export const HEADS: ConfigKey = [["num_attention_heads", "n_head"], "attention.h
 export const HIDDEN: ConfigKey = [["hidden_size", "n_embd"], "embedding_length"];
 /** @internal */
 export const LAYERS: ConfigKey = [["num_hidden_layers", "n_layer", "num_layers"], "block_count"];
+/** Kinds of layers, in config.json. @internal */
+export const LAYER_TYPES: readonly string[] = ["layer_types", "layers_block_type"];
 
 /** The biases of some projections, if the config has them; those of other projections are used if the file has them. @internal */
 export function biasesIf(key: string, roles: readonly MatrixRole[], byDefault = false) {
@@ -38,11 +40,15 @@ const ACTIVATION_NAMES: Readonly<Record<string, ActivationName>> = {
   relu: "relu",
 };
 
-/** The activation that config.json names as `hidden_act`, and that of GGUF files, which don't name it. @internal */
-export function hiddenActivation(huggingFace: ActivationName, gguf: ActivationName = huggingFace) {
+/** The activation that config.json names, and that of GGUF files, which don't name it. @internal */
+export function hiddenActivation(
+  huggingFace: ActivationName,
+  gguf: ActivationName = huggingFace,
+  keys: readonly string[] = ["hidden_act", "hidden_activation"],
+) {
   return (reader: ConfigReader): ActivationName => {
     if (reader.isGguf) return gguf;
-    const { value, path } = reader.find([["hidden_act", "hidden_activation"], ""]);
+    const { value, path } = reader.find([keys, ""]);
     const found = value === undefined ? huggingFace : ACTIVATION_NAMES[String(value)];
     return found ?? reader.refuse("UNSUPPORTED_MODEL", path, `activation ${named(String(value))} is not supported`);
   };

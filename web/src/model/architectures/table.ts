@@ -14,7 +14,9 @@ import { GPT_OSS_ROWS } from "./gpt_oss.js";
 import { HYBRID_ROWS } from "./hybrids.js";
 import { LLAMA4_ROWS } from "./llama4.js";
 import { LLAMA_ROWS } from "./llama.js";
+import { MAMBA_ROWS } from "./mamba.js";
 import { MIXTURE_ROWS } from "./mixtures.js";
+import { NEMOTRON_H_ROWS } from "./nemotron_h.js";
 import { OLMO_ROWS } from "./olmo.js";
 import { OTHER_ROWS } from "./others.js";
 import { PHI_ROWS } from "./phi.js";
@@ -38,6 +40,8 @@ export const ARCHITECTURES: readonly Architecture[] = [
   ...DEEPSEEK_ROWS,
   ...GEMMA4_ROWS,
   ...HYBRID_ROWS,
+  ...MAMBA_ROWS,
+  ...NEMOTRON_H_ROWS,
   ...ENCODER_ROWS,
 ];
 

@@ -5,8 +5,8 @@ const TABLE = "no operation is missing, but it isn't in the table of architectur
 
 /** What is missing, and the names of the architectures: in GGUF, then in config.json where they differ. */
 const MISSING: Readonly<Record<string, string>> = {
-  "recurrent layers (Mamba)": `jamba falcon-h1 plamo2 nemotron_h nemotron_h_moe
-    falcon_h1 bamba zamba zamba2`,
+  "one block of attention that several layers share": "zamba zamba2",
+  "another form of Mamba": "plamo2",
   "recurrent layers (linear attention)": `qwen4exp kimi-linear kimi-k3 bailingmoe3 glm5-next
     minimax-01 kimi_linear bailing_hybrid minimax MiniMaxText01 olmo_hybrid
     recurrent_gemma`,

@@ -11,7 +11,7 @@ import { Owned } from "../../memory/owned.js";
 import { EventLoopYielder } from "../event_loop.js";
 import { usesLongFactors, withLongFactors } from "../long_rope.js";
 import { BATCH_TOKENS, type CacheSettings, type ModelCore } from "../model_core.js";
-import { type AttentionKind, cacheLayers, type ModelPlan } from "../model_plan.js";
+import { type AttentionKind, cacheLayers, type ModelPlan, ropeKind } from "../model_plan.js";
 import type { CheckpointSettings, SessionAppendOptions } from "./options.js";
 import { restoreMemory, type SavedImages, type SavedSession, writeSession } from "./image.js";
 import type { TextMemory } from "../text_memory.js";
@@ -96,7 +96,7 @@ export class SessionText {
   groupOf(kind: AttentionKind): number | undefined {
     const { plan } = this.core;
     const own = cacheLayers(plan).map((index) => plan.layers[index]!);
-    const layer = own.findIndex((candidate) => candidate.kind === kind && candidate.rope !== null);
+    const layer = own.findIndex((candidate) => ropeKind(candidate) === kind);
     return layer < 0 ? undefined : this.#cache.layers[layer]!.group;
   }
 
@@ -292,8 +292,12 @@ export function checkContext(length: unknown, least = 1): number {
 /** Throws INVALID_ARGUMENT for a layer without attention. */
 function checkAttends(plan: ModelPlan, layer: number): void {
   const { kind } = plan.layers[layer]!;
-  if (plan.shapes[layer]!.recurrence !== "none")
-    fail("INVALID_ARGUMENT", "layer", `layer ${layer} is a ${kind} layer, which has no keys; see model.info.layers`);
+  if (!plan.shapes[layer]!.has_attention)
+    fail(
+      "INVALID_ARGUMENT",
+      "layer",
+      `layer ${layer} has no attention, so no keys: its kind is ${kind}; see model.info.layers`,
+    );
 }
 
 function freeLogits(heap: Heap, address: number): void {

@@ -178,10 +178,20 @@ function addVectors(mapper: WeightMapper, layer: number): void {
   const decays = kind === "mamba" ? steps * keys : steps;
   mapper.addWhole(layer, mapper.names.layers.decay_log === undefined ? "decay" : "decay_log", decays, true);
   if (kind !== "delta") mapper.addWhole(layer, "skip", steps, true);
-  if (kind === "mamba") return;
+  if (kind === "mamba") addSelectNorm(mapper, layer);
+  if (kind === "mamba" || !config.recurrence_has_norm) return;
   const norm = mapper.tensor(`${mapper.stem(layer, "recurrent_norm")}.weight`);
   const size = kind === "delta" ? config.recurrence_inner / config.recurrence_heads : config.recurrence_inner;
   mapper.vector(layer, slotOfVector("recurrent_norm"), size, [norm]);
+}
+
+/** The norms of what the input selects, if they have weights. */
+function addSelectNorm(mapper: WeightMapper, layer: number): void {
+  const { recurrence_step_rank: rank, recurrence_key_size: keys } = mapper.plan.config;
+  const roles = ["recurrent_step_norm", "recurrent_key_norm", "recurrent_query_norm"] as const;
+  if (mapper.plan.architecture.names.layers[roles[0]] === undefined) return;
+  const norms = roles.map((role) => mapper.tensor(`${mapper.stem(layer, role)}.weight`));
+  mapper.vector(layer, slotOfVector("recurrent_select_norm"), rank + 2 * keys, norms);
 }
 
 /** Queries and their gates, which the tensor has head by head. @internal */

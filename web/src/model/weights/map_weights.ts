@@ -66,16 +66,17 @@ class ModelMapper extends WeightMapper {
 
   addLayer(layer: number): void {
     const isShared = this.plan.shapes[layer]!.keys_of >= 0;
-    const { recurrence, has_feed_forward } = this.plan.shapes[layer]!;
-    const isRecurrent = recurrence !== "none";
+    const { recurrence, has_feed_forward, has_attention } = this.plan.shapes[layer]!;
     for (const norm of this.plan.architecture.norms(this.plan.reader, layer)) {
       const isOfHeads = norm === "query_norm" || norm === "key_norm";
-      if (!(isShared && norm === "key_norm") && !(isRecurrent && isOfHeads)) this.#addNorm(layer, norm);
+      if (!(isShared && norm === "key_norm") && (has_attention || !isOfHeads)) this.#addNorm(layer, norm);
     }
     if (isShared) skipKeys(this, layer);
-    if (isRecurrent) addRecurrent(this, layer);
-    else if (this.plan.config.latent_size > 0) addLatentAttention(this, layer);
-    else this.#addAttention(layer);
+    if (recurrence !== "none") addRecurrent(this, layer);
+    if (has_attention) {
+      if (this.plan.config.latent_size > 0) addLatentAttention(this, layer);
+      else this.#addAttention(layer);
+    }
     addPerLayerOf(this, layer);
     this.addWhole(layer, "sinks", this.plan.config.heads, this.plan.architecture.hasSinks === true);
     if (!has_feed_forward) return;
@@ -127,7 +128,7 @@ class ModelMapper extends WeightMapper {
       layer,
       slotOfVector(role),
       size,
-      stems.map((name) => this.tensor(`${name}.weight`)),
+      stems.map((name) => this.weightTensor(name)),
       this.normAdded,
     );
     const bias = isHeadNorm ? undefined : this.normBias(stem);
@@ -225,14 +226,14 @@ class ModelMapper extends WeightMapper {
     const { hidden_size } = this.plan.config;
     const index = kind === "expert" ? expert : 0;
     const fused = this.names.layers[`${kind}_gate_up`] === undefined ? undefined : this.stem(layer, `${kind}_gate_up`);
-    const isFused = fused !== undefined && this.findExpert(fused.replace("{e}", String(index))) !== undefined;
+    const isFused = fused !== undefined && this.findWeight(fused.replace("{e}", String(index))) !== undefined;
     for (const role of this.plan.config.is_gated ? (["gate", "up", "down"] as const) : (["up", "down"] as const)) {
       const isHalf = isFused && role !== "down";
       const stem = isHalf ? fused : this.#expertStem(layer, kind, role, isFused && !fused.includes("{e}"));
       const [rows, columns] = role === "down" ? [hidden_size, size] : [size, hidden_size];
       const stored = isHalf ? 2 * rows : rows;
       const isStacked = count > 1 && !stem.includes("{e}");
-      const tensor = this.expertTensor(stem.replace("{e}", String(index)));
+      const tensor = this.weightTensor(stem.replace("{e}", String(index)));
       this.checkShape(tensor, (isStacked ? count : 1) * stored, columns);
       const first = (isStacked ? index * stored : 0) + (isHalf && role === "up" ? rows : 0);
       this.matrix(layer, slotOfMatrix(role), expert, rows, columns, [{ tensor, first, count: rows }]);

@@ -88,6 +88,7 @@ export const LAYER_VECTORS = [
   "recurrent_norm",
   "decay_log",
   "attention_gate_bias",
+  "recurrent_select_norm",
 ] as const;
 /** @internal */
 export type VectorRole = (typeof LAYER_VECTORS)[number];
@@ -137,7 +138,10 @@ export type LayerNames = Partial<
     | "key_value_up"
     | "shared_expert_gate"
     | "convolution"
-    | "recurrent_norm",
+    | "recurrent_norm"
+    | "recurrent_step_norm"
+    | "recurrent_key_norm"
+    | "recurrent_query_norm",
     string
   >
 >;
@@ -259,6 +263,9 @@ export const GGUF_NAMES: TensorNames = {
     recurrent_out: "ssm_out",
     convolution: "ssm_conv1d",
     recurrent_norm: "ssm_norm",
+    recurrent_step_norm: "ssm_dt_norm",
+    recurrent_key_norm: "ssm_b_norm",
+    recurrent_query_norm: "ssm_c_norm",
     recurrent_step_offset: "ssm_dt.bias",
     decay: "ssm_a",
     skip: "ssm_d",

@@ -170,13 +170,13 @@ export class WeightMapper {
     return found;
   }
 
-  /** Stacked experts of newer files have names without `.weight`. */
-  findExpert(stem: string): StoredTensor | undefined {
+  /** Stacked experts of newer files, and norms of Falcon-H1 in GGUF, have names without `.weight`. */
+  findWeight(stem: string): StoredTensor | undefined {
     return this.find(`${stem}.weight`) ?? this.find(stem);
   }
 
-  expertTensor(stem: string): StoredTensor {
-    return this.findExpert(stem) ?? this.tensor(`${stem}.weight`);
+  weightTensor(stem: string): StoredTensor {
+    return this.findWeight(stem) ?? this.tensor(`${stem}.weight`);
   }
 
   bias(stem: string, role: MatrixRole): StoredTensor | undefined {

@@ -1,0 +1,165 @@
+// What lets the tokens of a layer see others: attention, a recurrent mixer, or both.
+#include <algorithm>
+
+#include "base/profile.h"
+#include "base/thread_pool.h"
+#include "transformer/forward.h"
+#include "vectors/scale_rows.h"
+
+namespace ropewalk {
+
+void Forward::mix_tokens(const Context& context, int layer, const float* input) {
+  const LayerConfig& l = weights_->layer_config(layer);
+  const bool is_recurrent = l.recurrence != Recurrence::none;
+  if (l.has_attention) attend(context, layer, scaled(input, config_->multipliers.attention_in));
+  if (!is_recurrent) return;
+  Buffer<float>& out = l.has_attention ? feed_forward_out_ : attention_out_;  // the former isn't in use yet
+  recur(context, layer, scaled(input, config_->multipliers.recurrent_in), out.data());
+  if (!l.has_attention) return;
+  const int size = config_->hidden_size;
+  each_in_parallel(count_, kRowWork * size, [&](int t) {
+    float* row = attention_out_.data() + elements(t, size);
+    const float* added = out.data() + elements(t, size);
+    for (int i = 0; i < size; ++i) row[i] += added[i];
+  });
+}
+
+void Forward::recur(const Context& context, int layer, const float* input, float* out) {
+  const Recurrence kind = weights_->layer_config(layer).recurrence;
+  const auto run = [&](int first, int count, const float* from, float* to) {
+    const std::ptrdiff_t at = elements(first, config_->hidden_size);
+    recurrent_.run(projector(), *config_, kind, weights_->layer(layer), input + at, count, from, to, out + at);
+  };
+  if (context.texts == nullptr) return run(0, count_, context.states->from(layer), context.states->to(layer));
+  const std::size_t size = weights_->state_size(layer);
+  if (!text_states_.resize(2 * static_cast<std::uint64_t>(size))) return keep_failure(Status::out_of_memory);
+  std::fill_n(text_states_.data(), size, 0.0f);
+  for (int text = 0; text < context.texts->texts(); ++text) {
+    const int first = context.texts->start(text);
+    run(first, context.texts->start(text + 1) - first, text_states_.data(), text_states_.data() + size);
+  }
+}
+
+void Forward::project_heads(int layer, const float* input) {
+  const ModelConfig& c = *config_;
+  const LayerConfig& l = weights_->layer_config(layer);
+  const LayerWeights& w = weights_->layer(layer);
+  if (c.latent.latent > 0) return latent_.project(projector(), c, w, input, queries_.data(), keys_.data());
+  const Product query = of(w[LayerMatrix::query], w[LayerVector::query_bias], queries_);
+  const Product key = of(w[LayerMatrix::key], w[LayerVector::key_bias], keys_);
+  const Product value = of(w[LayerMatrix::value], w[LayerVector::value_bias], values_);
+  set(inputs_, input, c.hidden_size);
+  if (c.gates_attention)
+    project(Stage::query_key_value, inputs_, {of(w[LayerMatrix::attention_gate], w[LayerVector::attention_gate_bias], attention_gates_)});
+  if (l.keys_of != kOwnKeys) return project(Stage::query_key_value, inputs_, {query});
+  if (l.values_are_keys) {
+    project(Stage::query_key_value, inputs_, {query, key});
+    std::copy_n(keys_.data(), elements(count_, l.kv_heads * l.head_dim), values_.data());
+  } else {
+    project(Stage::query_key_value, inputs_, {query, key, value});
+  }
+  scale_rows(keys_.data(), count_, l.kv_heads * l.head_dim, c.multipliers.key);
+  if (c.normalizes_values) normalize_rows(values_.data(), count_ * l.kv_heads, l.head_dim, ones_.data());
+}
+
+void Forward::attend(const Context& context, int layer, const float* input) {
+  const ModelConfig& c = *config_;
+  const LayerConfig& l = weights_->layer_config(layer);
+  const LayerWeights& w = weights_->layer(layer);
+  project_heads(layer, input);
+  const float *query_norm = w[LayerVector::query_norm], *key_norm = w[LayerVector::key_norm];
+  const bool is_norm_of_rotated = c.query_key_norm == QueryKeyNorm::rotated, has_keys = l.keys_of == kOwnKeys;
+  if (is_norm_of_rotated) {
+    // A weight that a cached key was multiplied by after its rotation would be in the way of another rotation, so both are the queries'.
+    for (int i = 0; i < l.head_dim; ++i) head_norms_[i] = query_norm[i] * key_norm[i];
+    query_norm = head_norms_.data(), key_norm = ones_.data();
+  }
+  if (l.has_unit_heads) query_norm = key_norm = ones_.data();
+  if (!is_norm_of_rotated) normalize_heads(queries_.data(), c.heads, l.head_dim, query_norm);
+  if (has_keys) normalize_heads(keys_.data(), l.kv_heads, l.head_dim, key_norm);
+  if (status_ != Status::ok) return;
+
+  const auto heads_of = [this, &l](float* source, float* target, int heads) {
+    return HeadTensor{source, target, DType::f32, Layout::thd, {1, count_, heads, l.head_dim}};
+  };
+  NewTokens tokens;
+  tokens.queries = heads_of(queries_.data(), queries_.data(), c.heads);
+  tokens.keys = heads_of(keys_.data(), keys_.data(), l.kv_heads);
+  tokens.values = heads_of(values_.data(), nullptr, l.kv_heads);
+  {
+    const StageTimer timer(Stage::rotate_and_append);
+    keep_failure(append(context, layer, tokens));
+  }
+  if (status_ != Status::ok) return;
+  if (is_norm_of_rotated) normalize_heads(queries_.data(), c.heads, l.head_dim, query_norm);
+
+  const int query_size = c.heads * l.head_dim;
+  std::copy_n(queries_.data() + elements(count_ - 1, query_size), query_size, last_queries_.data() + elements(layer, c.heads * c.head_dim));
+  AttentionOptions options = attention_options(*weights_, layer);
+  if (l.has_temperature) options.temperatures = temperatures_of(context, count_);
+  tokens.queries.target = attended_.data();
+  {
+    const StageTimer timer(Stage::attention);
+    keep_failure(context.texts != nullptr ? context.texts->attend(l.cache_layer, tokens.queries, options)
+                                          : context.cache->attend(l.cache_layer, context.sequence, tokens.queries, options));
+  }
+  const float* heads = attended_.data();
+  if (c.latent.latent > 0) heads = latent_.values(projector(), c, w, heads);
+  if (c.gates_attention) {
+    const std::ptrdiff_t size = elements(count_, query_size);
+    sigmoid(attention_gates_.data(), size);
+    for (std::ptrdiff_t i = 0; i < size; ++i) attended_[i] *= attention_gates_[i];
+  }
+  normalize_rows(attended_.data(), count_, query_size, w[LayerVector::attention_sub_norm]);
+  set(inner_, heads, w[LayerMatrix::output].columns);
+  project(Stage::attention_output, inner_, {of(w[LayerMatrix::output], w[LayerVector::output_bias], attention_out_)});
+  scale_rows(attention_out_.data(), count_, c.hidden_size, c.multipliers.attention_out);
+}
+
+Status Forward::append(const Context& context, int layer, const NewTokens& tokens) {
+  const LayerConfig& l = weights_->layer_config(layer);
+  const bool has_keys = l.keys_of == kOwnKeys;
+  if (context.texts != nullptr) {
+    if (!has_keys) return context.texts->rotate_queries(l.cache_layer, tokens.queries);
+    return context.texts->append(l.cache_layer, tokens, weights_->is_read_later(layer));
+  }
+  if (!has_keys) return context.cache->rotate_queries(l.cache_layer, context.sequence, tokens.queries);
+  return context.cache->append(l.cache_layer, context.sequence, tokens);
+}
+
+AttentionOptions Forward::attention_options(const Weights& weights, int layer) {
+  const LayerConfig& l = weights.layer_config(layer);
+  AttentionOptions options;
+  options.scale = weights.config().attention_scale;
+  options.soft_cap = weights.config().attention_soft_cap;
+  options.causal = weights.config().is_causal;
+  options.window = l.window;
+  options.chunk = l.chunk;
+  options.sinks = weights.layer(layer)[LayerVector::sinks];
+  return options;
+}
+
+// Factors of the queries of the newest `count` tokens.
+const float* Forward::temperatures_of(const Context& context, int count) {
+  const auto position_of = [&](int t) -> double {
+    if (context.texts != nullptr) return context.texts->position(t);
+    const KvSequence& cached = context.cache->sequence(context.sequence);
+    return cached.position(0, cached.tokens() - count + t);
+  };
+  for (int t = 0; t < count; ++t) temperatures_[t] = static_cast<float>(query_temperature(config_->temperature, position_of(t)));
+  return temperatures_.data();
+}
+
+Status Forward::attention_weights(const Weights& weights, KvCache& cache, int sequence, int layer, float* out) {
+  const ModelConfig& c = weights.config();
+  if (layer < 0 || layer >= c.layers) return Status::layer_out_of_range;
+  if (count_ == 0) return Status::token_count_out_of_range;
+  const LayerConfig& l = weights.layer_config(layer);
+  if (!l.has_attention) return Status::layer_out_of_range;
+  AttentionOptions options = attention_options(weights, layer);
+  if (l.has_temperature) options.temperatures = temperatures_of({&cache, sequence, nullptr, nullptr}, 1);
+  const float* query = last_queries_.data() + elements(layer, c.heads * c.head_dim);
+  return cache.weights(l.cache_layer, sequence, query, c.heads, options, out);
+}
+
+}  // namespace ropewalk

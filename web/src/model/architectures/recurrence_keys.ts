@@ -1,0 +1,27 @@
+// What rows of models with recurrent layers read alike: sizes, and which layers are recurrent.
+import type { ConfigKey, ConfigReader } from "../config_reader.js";
+import { MAX_WIDTH } from "../limits.js";
+import type { LayerShape } from "./architecture.js";
+import { LAYER_TYPES } from "./common.js";
+
+/** A size of recurrent layers. @internal */
+export function size(reader: ConfigReader, key: ConfigKey, fallback?: number): number {
+  return reader.integer(key, fallback, 1, MAX_WIDTH);
+}
+
+/** Layers that config.json names in `layer_types`. In GGUF, those without heads of keys, or those of a list. @internal */
+export function layersOf(
+  names: string,
+  recurrence: Exclude<LayerShape["recurrence"], undefined>,
+  byDefault: (reader: ConfigReader) => (layer: number) => boolean,
+) {
+  return (reader: ConfigReader): ((layer: number) => LayerShape) => {
+    const kinds = reader.list([LAYER_TYPES, "attention.head_count_kv"]);
+    const isRecurrent =
+      kinds === undefined
+        ? byDefault(reader)
+        : (layer: number): boolean =>
+            reader.isGguf ? kinds[layer] === 0 : names.split(" ").includes(String(kinds[layer]));
+    return (layer) => (isRecurrent(layer) ? { recurrence } : {});
+  };
+}
