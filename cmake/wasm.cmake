@@ -71,6 +71,7 @@ add_library(ropewalk_bindings OBJECT
   bindings/quantize.cpp
   bindings/recurrent_state.cpp
   bindings/rope.cpp
+  bindings/sampler.cpp
   bindings/statuses.cpp
   bindings/threads.cpp
   bindings/transformer.cpp)

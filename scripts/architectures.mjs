@@ -90,6 +90,8 @@ ${table(["model_type", "GGUF", "tiny models", "safetensors − transformers", "G
   \`lfm2\` no biases. The keys of gated delta networks (\`qwen3next\`, \`qwen35\`) are normalized with the constant 1e-6
   here and in transformers, and with the model's epsilon in llama.cpp. \`falcon_mamba\` has two epsilons in config.json
   and one in GGUF. The tiny models have the values at which all agree.
+- llama.cpp's converter writes \`bamba\` as \`granitehybrid\`, with queries and keys in an order that fits whole rotated heads.
+  Half of each is rotated, so the logits of such files are llama.cpp's here too, but not those of transformers.
 - \`internlm2\` and \`minicpm\` aren't in transformers. Their weights are those of its Llama and Granite, rearranged.
 
 ## Embeddings

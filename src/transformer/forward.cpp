@@ -6,6 +6,7 @@
 #include "base/float_math.h"
 #include "base/profile.h"
 #include "base/thread_pool.h"
+#include "vectors/row_work.h"
 #include "vectors/scale_rows.h"
 
 namespace ropewalk {

@@ -4,6 +4,7 @@
 #include "base/profile.h"
 #include "base/thread_pool.h"
 #include "transformer/forward.h"
+#include "vectors/row_work.h"
 #include "vectors/scale_rows.h"
 
 namespace ropewalk {

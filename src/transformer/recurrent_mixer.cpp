@@ -9,6 +9,7 @@
 #include "recurrence/selective_scan.h"
 #include "recurrence/state_scan.h"
 #include "vectors/activation.h"
+#include "vectors/row_work.h"
 #include "vectors/scale_rows.h"
 
 namespace ropewalk {

@@ -93,6 +93,9 @@ test("recurrent layers have no RoPE, and a state instead of keys", async () => {
   const { stdout } = await ropewalk(["doctor", config]);
   assert.match(stdout, /^ {2}layers 2\n(.*\n)+? {2}recurrent, so without RoPE: layers 0–1, 3$/m);
   assert.match(stdout, /^ {2}and at any length 7\.3 KiB for the states of recurrent layers, in f32$/m);
+  const both = await ropewalk(["doctor", config.replace("qwen3_5", "falcon_h1")]);
+  assert.match(both.stdout, /^ {2}recurrent beside attention: layers 0–2$/m);
+  assert.ok(!both.stdout.includes("without RoPE"));
 });
 
 test("folders and addresses: config.json is enough", () =>

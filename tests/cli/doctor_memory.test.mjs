@@ -216,17 +216,31 @@ const HYBRIDS = [
       ...{ conv_L_cache: 3, full_attn_idxs: [2, 5, 8, 10, 12, 14], max_position_embeddings: 128000, rope_theta: 1e6 },
     },
   },
+  {
+    name: "Falcon-H1",
+    // 24 layers × 2 heads × 128 × keys and values × 2 bytes
+    bytesPerToken: 24576,
+    // the same layers × (3 inputs × (3072 values + 2 × 256 of B and C) + 48 heads × 64 × 256) × 4 bytes
+    stateBytes: 24 * (3 * (3072 + 2 * 256) + 48 * 64 * 256) * 4,
+    attending: repeated(24, (layer) => layer),
+    hasBoth: true,
+    copies: 3, // two, and the one checkpoint of more than 64 MiB
+    config: {
+      model_type: "falcon_h1",
+      ...{ hidden_size: 2048, num_hidden_layers: 24, num_attention_heads: 8, num_key_value_heads: 2, head_dim: 128 },
+      ...{ mamba_d_ssm: 3072, mamba_n_heads: 48, mamba_d_head: 64, mamba_n_groups: 1, mamba_d_state: 256 },
+      ...{ mamba_d_conv: 4, max_position_embeddings: 131072, rope_theta: 1e11 },
+    },
+  },
 ];
 
-for (const { name, config, attending, bytesPerToken, stateBytes, copies } of HYBRIDS) {
-  test(`${name}: recurrent layers have no cache, and a state of the same size at any length`, async () => {
+for (const { name, config, attending, hasBoth = false, bytesPerToken, stateBytes, copies } of HYBRIDS) {
+  test(`${name}: ${hasBoth ? "layers with both have a" : "recurrent layers have no"} cache, and a state of the same size at any length`, async () => {
     const { memory, layers, layersWithoutRope, recurrentLayers } = await diagnosed(config, N);
     assert.deepEqual(layers[0].layers, attending);
-    assert.deepEqual(
-      recurrentLayers,
-      repeated(config.num_hidden_layers, (layer) => layer).filter((layer) => !attending.includes(layer)),
-    );
-    assert.deepEqual(layersWithoutRope, recurrentLayers);
+    const others = repeated(config.num_hidden_layers, (layer) => layer).filter((layer) => !attending.includes(layer));
+    assert.deepEqual(recurrentLayers, hasBoth ? attending : others);
+    assert.deepEqual(layersWithoutRope, others);
     assert.deepEqual([memory.bytesPerToken, memory.stateBytes], [bytesPerToken, stateBytes]);
     await withFolder(async (folder) => {
       const path = join(folder, "config.json");
@@ -240,7 +254,7 @@ for (const { name, config, attending, bytesPerToken, stateBytes, copies } of HYB
 }
 
 test("tiny models with recurrent layers: the state that the engine allocates", async () => {
-  for (const name of ["lfm2", "qwen3_5", "qwen3_next"]) {
+  for (const name of ["lfm2", "qwen3_5", "qwen3_next", "falcon_h1"]) {
     for (const file of ["config.json", "model.gguf"]) {
       const source = tinyModel(`${name}/${file}`);
       const given = file === "config.json" ? JSON.parse(readFileSync(source, "utf8")) : source;

@@ -157,6 +157,19 @@ test("recurrent layers: which they are, of which kind, and the bytes of their st
   assert.equal((await inspected(tiny)).recurrent, null);
 });
 
+test("attention and a recurrence in one layer, and layers with neither", async () => {
+  const both = join(tiny, "..", "falcon_h1");
+  for (const source of [both, join(both, "config.json"), join(both, "model.gguf")]) {
+    const { ropes, recurrent, layers_without_rope, cache } = await inspected(source);
+    assert.deepEqual([recurrent.kind, recurrent.layers, layers_without_rope], ["hybrid", [0, 1, 2], []]);
+    assert.deepEqual([ropes.length, ropes[0].layers], [1, [0, 1, 2]]);
+    assert.ok(cache.bytes.f16 > 0);
+  }
+  const { stdout } = await ropewalk(["inspect", join(tiny, "..", "nemotron_h")]);
+  assert.match(stdout, /^Attention without RoPE: layers 2\n\nRecurrent, mamba: layers 0, 4$/m);
+  assert.match(stdout, /^KV cache of /m);
+});
+
 test("a model without attention has no KV cache", async () => {
   const folder = join(tiny, "..", "mamba");
   const { ropes, recurrent, cache } = await inspected(folder);
@@ -223,6 +236,11 @@ test("unreadable sources give errors that name the cause", () =>
         [await write("strange.json", '{"model_type":"nobody","hidden_size":64,"num_attention_heads":4}')],
         1,
         /UNKNOWN_FAMILY/,
+      ],
+      [
+        [await write("rwkv.json", '{"model_type":"rwkv7","num_hidden_layers":2}')],
+        1,
+        /"rwkv7" has no rotary position embedding, and this package can't run the model: recurrent layers \(RWKV\)/,
       ],
       [[join(folder, "cut.gguf")], 1, /cut\.gguf: .*INVALID_FILE/],
       [[empty], 1, /the folder has no \.gguf or \.safetensors file/],

@@ -5,8 +5,10 @@ import { largestDifference, readExpected, tinyModel } from "../helpers/models.mj
 import { raises, rejects, rw } from "../helpers/runtime.mjs";
 import { sessionsOf } from "../helpers/sessions.mjs";
 
-// One model of each recurrence, three with attention beside it, and one without any.
-const NAMES = ["lfm2", "qwen3_5", "granitemoehybrid", "mamba"];
+// One model of each recurrence, with attention in other layers; one with both in each layer, one with either or neither, and
+// two without RoPE, one of them without any attention.
+const NAMES = ["lfm2", "qwen3_5", "granitemoehybrid", "falcon_h1", "nemotron_h", "jamba", "mamba"];
+const ATTENDING = ["full_attention", "hybrid"];
 // f32 against transformers in f64, as in parity.test.mjs
 const F32_LIMIT = 1e-4;
 
@@ -146,8 +148,11 @@ for (const name of NAMES) {
     withSession(async (session) => {
       await session.append(prompt);
       model.info.layers.forEach(({ kind }, layer) => {
-        if (kind === "full_attention") assert.equal(session.keys(layer)[0].length % prompt.length, 0);
-        else for (const call of ["keys", "attention"]) raises(() => session[call](layer), "INVALID_ARGUMENT", "layer");
+        if (ATTENDING.includes(kind)) {
+          assert.equal(session.keys(layer)[0].length % prompt.length, 0);
+          assert.equal(session.attention(layer).at(-1).length, prompt.length);
+        } else
+          for (const call of ["keys", "attention"]) raises(() => session[call](layer), "INVALID_ARGUMENT", "layer");
       });
     }));
 
@@ -159,30 +164,37 @@ for (const name of NAMES) {
       assert.equal(empty, 2 * state);
       await session.append(prompt);
       const cache = session.bytes - 3 * state; // append() has made a checkpoint
-      const hasAttention = model.info.layers.some(({ kind }) => kind === "full_attention");
+      const hasAttention = model.info.layers.some(({ kind }) => ATTENDING.includes(kind));
       assert.equal(cache > 0, hasAttention);
     }));
 }
 
-test("a RoPE is retuned in the attention layers of a hybrid", async () => {
-  const { prompt } = readExpected("qwen3_5", "expected.json");
-  const rope = { rope_scaling: { rope_type: "linear", factor: 4 } };
-  const [model] = opened.filter(({ info }) => info.architecture === "qwen35");
-  const other = await rw.model(tinyModel("qwen3_5/model.gguf"), { kv: { dtype: "f32" }, rope });
-  opened.push(other);
-  const [session, fresh] = [model.session(), other.session()];
-  await session.append(prompt);
-  await fresh.append(prompt);
-  const before = session.logits();
-  session.retune(rope);
-  assert.ok(largestDifference([before], [session.logits()]) > 0.01);
-  near(session.keys(2)[0], fresh.keys(2)[0]); // keys of the first attention layer are those of a text read with the new RoPE
-  session.dispose();
-  fresh.dispose();
-});
+for (const [name, layer] of [
+  ["qwen3_5", 2],
+  ["falcon_h1", 0],
+]) {
+  test(`${name}: a RoPE is retuned in the layers with attention`, async () => {
+    const { prompt } = readExpected(name, "expected.json");
+    const rope = { rope_scaling: { rope_type: "linear", factor: 4 } };
+    const model = opened[NAMES.indexOf(name)];
+    const other = await rw.model(tinyModel(`${name}/model.gguf`), { kv: { dtype: "f32" }, rope });
+    opened.push(other);
+    assert.equal(other.rope.rope_scaling.factor, 4);
+    const [session, fresh] = [model.session(), other.session()];
+    await session.append(prompt);
+    await fresh.append(prompt);
+    const before = session.logits();
+    session.retune(rope);
+    assert.ok(largestDifference([before], [session.logits()]) > 0.01);
+    near(session.keys(layer)[0], fresh.keys(layer)[0]); // the first with attention: its keys don't depend on other layers' RoPE
+    assert.deepEqual(session.rope.rope_scaling, other.rope.rope_scaling);
+    session.dispose();
+    fresh.dispose();
+  });
+}
 
 test("a RoPE for a model without one is refused", async () => {
-  const [mamba] = opened.filter(({ info }) => info.architecture === "mamba");
+  const mamba = opened[NAMES.indexOf("mamba")];
   const rope = { rope_scaling: { rope_type: "linear", factor: 4 } };
   await rejects(rw.model(tinyModel("mamba/model.gguf"), { rope }), "INVALID_ARGUMENT", "rope");
   await rejects(mamba.perplexity([3, 4, 5], { rope }), "INVALID_ARGUMENT", "rope");

@@ -1,4 +1,4 @@
-// The functions of bindings/transformer.cpp and bindings/quantize.cpp.
+// The functions of bindings/transformer.cpp, bindings/sampler.cpp and bindings/quantize.cpp.
 import type { Status } from "./status.js";
 
 /** The shape of a model. Fields are those of src/transformer/model_config.h. @internal */

@@ -41,12 +41,15 @@ export function memoryOf(
   const latent = heads * (latent_plain + latent_rotated + latent_value) + 2 * latent_query;
   const { recurrence_inner, recurrence_key_heads, recurrence_key_size } = plan.config;
   const recurrent = 6 * (recurrence_inner + 2 * recurrence_key_heads * recurrence_key_size);
+  const { attention_in_multiplier, recurrent_in_multiplier } = plan.config;
+  const scaled = attention_in_multiplier !== 1 || recurrent_in_multiplier !== 1 ? hidden_size : 0;
   const perLayer = 2 * plan.config.layers * per_layer_size + (1 + 2 * streams) * hidden_size;
   const perToken =
     6 * hidden_size +
     3 * heads * head_dim +
     2 * kv_heads * head_dim +
     recurrent +
+    scaled +
     latent +
     (per_layer_size > 0 ? perLayer : 0);
   // an encoder reads a text at once, but has the feed-forward vectors of a batch only

@@ -90,7 +90,7 @@ function blockOf(reader: ConfigReader): (layer: number) => Block {
 function listed(reader: ConfigReader): readonly (Block | undefined)[] {
   const types = reader.list([LAYER_TYPES, ""]);
   const { value: pattern } = reader.find(["hybrid_override_pattern", ""]);
-  const letters = typeof pattern === "string" ? [...pattern] : undefined;
+  const letters = typeof pattern === "string" ? Array.from(pattern) : undefined;
   return (types ?? letters)?.map((type) => BLOCKS[String(type)]) ?? IN_ORDER;
 }
 
