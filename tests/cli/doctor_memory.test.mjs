@@ -259,7 +259,7 @@ test("tiny models with recurrent layers: the state that the engine allocates", a
       const source = tinyModel(`${name}/${file}`);
       const given = file === "config.json" ? JSON.parse(readFileSync(source, "utf8")) : source;
       const { memory, recurrentLayers } = await diagnosed(given);
-      assert.deepEqual(recurrentLayers, [0, 1, 3], name);
+      assert.deepEqual(recurrentLayers, name === "falcon_h1" ? [0, 1, 2] : [0, 1, 3], name);
       const { states } = (await rw.modelInfo(tinyModel(name))).memory;
       assert.equal(10 * memory.stateBytes, states, `${name} ${file}`);
     }
