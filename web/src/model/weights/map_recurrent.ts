@@ -1,6 +1,6 @@
 // Weights of recurrent layers.
 import type { VectorRole } from "./tensor_names.js";
-import { asColumn, type TensorRows } from "./weight_mapping.js";
+import { asColumn, type TensorRows, wholeTensor } from "./weight_mapping.js";
 import { slotOfMatrix, slotOfVector, type WeightMapper } from "./weight_mapper.js";
 
 type Part = "recurrent_in" | "recurrent_gate" | "recurrent_step" | "recurrent_strength";
@@ -27,8 +27,8 @@ export function addRecurrent(mapper: WeightMapper, layer: number): void {
   if (kind === "mamba") {
     const rank = config.recurrence_step_rank;
     mapper.addMatrix(layer, "recurrent_select", rank + 2 * keys, inner);
-    const stem = mapper.stem(layer, "recurrent_step");
-    addRows(mapper, layer, "recurrent_step", steps, rank, [whole(`${stem}.weight`, steps)]);
+    const step = mapper.tensor(`${mapper.stem(layer, "recurrent_step")}.weight`); // its bias is recurrent_step_offset
+    mapper.matrix(layer, slotOfMatrix("recurrent_step"), 0, steps, rank, [wholeTensor(step)]);
   }
   mapper.addMatrix(layer, "recurrent_out", hidden_size, inner);
   addVectors(mapper, layer);
@@ -57,10 +57,6 @@ interface NamedRows {
   readonly name: string;
   readonly first: number;
   readonly count: number;
-}
-
-function whole(name: string, count: number): NamedRows {
-  return { name, first: 0, count };
 }
 
 function addRows(
