@@ -107,9 +107,12 @@ void Forward::attend(const Context& context, int layer, const float* input) {
   const float* heads = attended_.data();
   if (c.latent.latent > 0) heads = latent_.values(projector(), c, w, heads);
   if (c.gates_attention) {
-    const std::ptrdiff_t size = elements(count_, query_size);
-    sigmoid(attention_gates_.data(), size);
-    for (std::ptrdiff_t i = 0; i < size; ++i) attended_[i] *= attention_gates_[i];
+    const StageTimer timer(Stage::activation);
+    each_in_parallel(count_, kActivationWork * query_size, [&](int t) {
+      float *gate = attention_gates_.data() + elements(t, query_size), *row = attended_.data() + elements(t, query_size);
+      sigmoid(gate, query_size);
+      for (int i = 0; i < query_size; ++i) row[i] *= gate[i];
+    });
   }
   normalize_rows(attended_.data(), count_, query_size, w[LayerVector::attention_sub_norm]);
   set(inner_, heads, w[LayerMatrix::output].columns);

@@ -170,7 +170,8 @@ void RecurrentMixer::compute_steps(const Call& call) {
   const RecurrenceConfig& c = call.sizes;
   const float *offset = call.weights[LayerVector::recurrent_step_offset], *decay = call.weights[LayerVector::decay];
   const bool is_delta = call.kind == Recurrence::delta;
-  for (int t = 0; t < count_; ++t) {
+  const StageTimer timer(Stage::activation);
+  each_in_parallel(count_, 3 * kActivationWork * c.heads, [&](int t) {
     float *a = steps_.data() + elements(t, c.heads), *b = strengths_.data() + elements(t, c.heads);
     for (int head = 0; head < c.heads; ++head) {
       const float step = softplus_f32(a[head] + (offset == nullptr ? 0 : offset[head]));
@@ -178,7 +179,7 @@ void RecurrentMixer::compute_steps(const Call& call) {
       a[head] = exp_f32(clamped * decay[head]);
       b[head] = is_delta ? sigmoid_f32(b[head]) : clamped;
     }
-  }
+  });
 }
 
 void RecurrentMixer::normalize_gated(const Call& call) {

@@ -56,7 +56,7 @@ function deltaNetwork(shape) {
   ];
 }
 
-function mamba2(shape) {
+function mamba2(shape, { hasNorm = true } = {}) {
   const { hidden, inner, scanHeads, kernel, keyHeads } = shape;
   const channels = inner + 2 * scannedKeys(shape);
   return [
@@ -66,7 +66,7 @@ function mamba2(shape) {
     vector("ssm_conv1d.bias", channels, 0.01),
     vector("ssm_dt.bias", scanHeads, 0.5),
     matrix("ssm_in", inner + channels + scanHeads, hidden),
-    { name: "ssm_norm.weight", shape: [keyHeads, inner / keyHeads], value: 1 },
+    ...(hasNorm ? [{ name: "ssm_norm.weight", shape: [keyHeads, inner / keyHeads], value: 1 }] : []),
     matrix("ssm_out", hidden, inner),
   ];
 }
@@ -127,6 +127,13 @@ const LAYERS = {
     ...gatedFeedForward(s),
   ],
   granitehybrid: (s, n) => [...preNorms(s), ...(isAttention(s, n) ? attention(s) : mamba2(s)), ...gatedFeedForward(s)],
+  "falcon-h1": (s) => [
+    weight("attn_norm", s.hidden),
+    vector("ffn_norm", s.hidden, 1), // the converter writes it without ".weight"
+    ...attention(s),
+    ...mamba2(s, { hasNorm: false }),
+    ...gatedFeedForward(s),
+  ],
   mamba2: (s) => [weight("attn_norm", s.hidden), ...mamba2(s)],
   mamba: (s) => [weight("attn_norm", s.hidden), ...mamba(s)],
   bert: (s) => [
@@ -155,12 +162,13 @@ const LAYERS = {
   ],
 };
 
-/** The tensors outside of layers. The embedding is the output head of decoders. */
-function outside({ architecture, hidden, vocabulary, context, tokenTypes, dense }) {
+/** The tensors outside of layers. The embedding is the output head of decoders, unless the shape has one. */
+function outside({ architecture, hidden, vocabulary, context, tokenTypes, dense, hasHead }) {
   const isBert = ["bert", "nomic-bert", "jina-bert-v3"].includes(architecture);
   const embeddingNorm = isBert ? normAndBias("token_embd_norm", hidden) : [];
   return [
     matrix("token_embd", vocabulary, hidden),
+    ...(hasHead ? [matrix("output", vocabulary, hidden)] : []),
     ...(architecture === "bert" ? [{ name: "position_embd.weight", shape: [context, hidden], value: 0.01 }] : []),
     ...(tokenTypes ? [{ name: "token_types.weight", shape: [tokenTypes, hidden], value: 0.01 }] : []),
     ...(architecture === "modern-bert" ? [weight("token_embd_norm", hidden)] : embeddingNorm),

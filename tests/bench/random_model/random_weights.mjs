@@ -23,16 +23,17 @@ const hasMoreBits = (index, count) => {
   return index < eighth || index >= Math.floor((7 * count) / 8) || (index - eighth) % 3 === 2;
 };
 
-/** The formats of matrices with these names and columns. The embedding is also the output head, which gets more bits than the rest. */
+/** The formats of matrices with these names and columns. The output head, which may be the embedding, gets more bits than the rest. */
 export function formatsOf(matrices, fileType) {
   const kindOf = ({ name }) => IMPORTANT[/([^.]*)\.weight$/.exec(name)[1]];
+  const head = matrices.some(({ name }) => name === "output.weight") ? "output.weight" : "token_embd.weight";
   const counts = { values: 0, ffn_down: 0 };
   for (const kind of matrices.map(kindOf)) if (kind !== undefined) counts[kind]++;
   const seen = { values: 0, ffn_down: 0 };
   return matrices.map((matrix) => {
     const kind = kindOf(matrix);
     const isImportant = kind !== undefined && hasMoreBits(seen[kind]++, counts[kind]) && fileType === "q4_k_m";
-    const isHead = matrix.name === "token_embd.weight" && ["q4_0", "q4_k_m"].includes(fileType);
+    const isHead = matrix.name === head && ["q4_0", "q4_k_m"].includes(fileType);
     const wanted = isImportant || isHead ? "q6_k" : (MIXES[fileType] ?? fileType);
     const fits = (type) => type !== undefined && matrix.columns % tensorTypes[type][1] === 0;
     return [wanted, FALLBACK_FORMATS[wanted], "f16"].find(fits);

@@ -50,6 +50,13 @@ export const SHAPES = {
     ...{ kernel: 4, keySize: 128, keyHeads: 1, scanHeads: 48, inner: 1536 },
     factors: { "attention.scale": 0.015625, embedding_scale: 12, residual_scale: 0.246, logit_scale: 3 },
   },
+  "falcon-h1-0.5b": {
+    architecture: "falcon-h1",
+    parameters: 521_411_104,
+    ...{ hidden: 1024, feedForward: 2048, layers: 36, heads: 8, kvHeads: 2, headDim: 64 },
+    ...{ vocabulary: 32784, theta: 1e11, context: 16384, hasHead: true },
+    ...{ kernel: 4, keySize: 128, keyHeads: 1, scanHeads: 24, inner: 1536 },
+  },
   "mamba2-130m": {
     architecture: "mamba2",
     parameters: 128_989_632,
