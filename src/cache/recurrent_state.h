@@ -34,8 +34,8 @@ class RecurrentState {
   float* to(int layer) { return before_.data() + offsets_[layer]; }
   void commit(int count);
 
-  // Makes the state a checkpoint, unless it is one or none are kept. The oldest is dropped if there are too many. Returns out_of_memory, with no change, or
-  // ok.
+  // Makes the state a checkpoint, unless it is one or none are kept. The oldest is dropped if there are too many. Returns out_of_memory,
+  // with no change, or ok.
   Status keep();
 
   // Goes back to the last known state of at most `tokens` tokens: a checkpoint, the state before the last call, or that of an empty text.
