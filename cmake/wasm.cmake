@@ -26,6 +26,7 @@ set_source_files_properties(
   src/attention/linear_attention.cpp
   src/quantize/k_blocks.cpp
   src/rope/cos_sin_rows.cpp
+  src/vectors/activation.cpp
   src/vectors/sampler.cpp
   PROPERTIES COMPILE_OPTIONS "-O2;-fno-vectorize;-fno-slp-vectorize;-fno-unroll-loops")
 if(ROPEWALK_RELAXED)

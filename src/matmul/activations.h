@@ -1,4 +1,5 @@
-// The inputs of products: floats and, for quantized weights, the same numbers rounded to bytes once for all weights that use them.
+// The inputs of products: floats and, for quantized weights, the same numbers rounded to bytes. Both are prepared once for all weights that
+// use them.
 #pragma once
 
 #include "base/buffer.h"
@@ -12,23 +13,33 @@ class Activations {
   // Refers to [tokens, columns] floats, rows `stride` floats apart. They must stay in place until the products are computed.
   void set(const float* x, std::ptrdiff_t stride, int tokens, int columns);
 
-  // Rounds the floats, unless that's already done. `columns` must be a multiple of 32. Returns ok or out_of_memory.
+  // Prepares what products with float weights read, or rounds the floats for quantized weights, unless that's already done. `columns` must
+  // then be a multiple of 32. All calls after a set() have the same kernels. Return ok or out_of_memory.
+  Status prepare_floats(const MatmulKernels& kernels);
   Status quantize(const MatmulKernels& kernels);
 
-  const float* floats(int token) const { return floats_ + token * stride_; }
+  // Whether tokens take turns, as tiles read them. Then the last four are filled up with copies of the last token.
+  bool in_tiles() const { return turns_ > 1; }
 
-  // A token from `column` on; null pointers before quantize().
-  QuantizedRow quantized(int token, int column);
-  std::ptrdiff_t stride() const { return stride_; }
+  // A token from `column` on, the first of four if these take turns. Null pointers for what isn't prepared.
+  TokenRows rows(int token, int column, int count);
   int tokens() const { return tokens_; }
   int columns() const { return columns_; }
 
  private:
+  void choose_turns(const MatmulKernels& kernels);
+  std::uint64_t size() const { return static_cast<std::uint64_t>(tokens_ + turns_ - 1) / turns_ * turns_ * columns_; }
+  QuantizedRow quantized(int token, int column);
+  template <class Act>
+  void each_row(std::int64_t work, Act&& act) const;
+
   const float* floats_ = nullptr;
   std::ptrdiff_t stride_ = 0;
   int tokens_ = 0;
   int columns_ = 0;
-  bool is_quantized_ = false;
+  int turns_ = 1;
+  bool is_prepared_ = false, is_quantized_ = false;
+  Buffer<float> turned_;
   Buffer<std::int8_t> bytes_;
   Buffer<std::int16_t> words_;
   Buffer<float> scales_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/storage_wasmsimd.h"
 #include "base/thread_pool.h"
 #include "matmul/dequantize.h"
 
@@ -12,28 +13,35 @@ namespace {
 // Number of tokens that share the unpacked columns of a panel. Their sums stay in the first-level cache.
 constexpr int kTokensTogether = 128;
 
-// Minimum number of tokens for which unpacking is worthwhile.
-constexpr int kTokensForTiles = 4;
-
 const std::uint8_t* bytes_of(const WeightMatrix& weights, int row) {
   return static_cast<const std::uint8_t*>(weights.data) + row * weight_row_bytes(weights.format, weights.columns);
 }
 
-TokenRows rows_from(Activations& x, int token, int count, int column) {
-  return {x.floats(token) + column, x.stride(), x.quantized(token, column), x.columns(), count};
+F32x8 add8(F32x8 a, F32x8 b) { return {wasm_f32x4_add(a.low, b.low), wasm_f32x4_add(a.high, b.high)}; }
+
+// The eight sums of a token.
+F32x8 joined(bool is_float, const float* sums) {
+  F32x8 total = load8(sums);
+  if (!is_float) return total;
+  const F32x8 second = load8(sums + kPanelRows), third = load8(sums + 2 * kPanelRows), fourth = load8(sums + 3 * kPanelRows);
+  return add8(add8(total, second), add8(third, fourth));
 }
 
 // Multiplies eight rows, or the last few, with a run of tokens.
 class PanelProduct {
  public:
   PanelProduct(const MatmulKernels& kernels, const WeightMatrix& weights, Activations& x)
-      : weights_(weights), x_(x), format_(static_cast<int>(weights.format)), kernels_(kernels) {}
+      : weights_(weights),
+        x_(x),
+        format_(static_cast<int>(weights.format)),
+        sums_per_token_(sums_per_token(is_float(weights.format))),
+        kernels_(kernels) {}
 
   // Computes the sums of rows [row, row + rows) and tokens [token, token + count).
   void add(int row, int rows, int token, int count) {
-    std::fill_n(sums_, count * kSumsPerToken, 0.0f);
+    std::fill_n(sums_, x_.rows(token, 0, count).count * sums_per_token_, 0.0f);
     const bool is_packed = row < weights_.packed_rows;
-    const bool in_tiles = count >= kTokensForTiles && kernels_.unpack[format_] != nullptr;
+    const bool in_tiles = x_.in_tiles();
     const int step = is_packed && !in_tiles ? weights_.columns : kChunkColumns;
     const std::uint8_t* from = bytes_of(weights_, row);
     const std::size_t row_bytes = weight_row_bytes(weights_.format, weights_.columns);
@@ -45,30 +53,31 @@ class PanelProduct {
         pack_panel(weights_.format, from + before, row_bytes, rows, columns, packed_);
         panel = packed_;
       }
-      const TokenRows x = rows_from(x_, token, count, column);
       if (in_tiles) {
         kernels_.unpack[format_](panel, columns, chunk_);
-        chunk_.multiply(chunk_, columns, x, sums_);
+        chunk_.multiply(chunk_, columns, x_.rows(token, column, count), sums_);
       } else {
         const PanelPart part = {panel, columns};
-        for (int t = 0; t < count; ++t) kernels_.token[format_](part, rows_from(x_, token + t, 1, column), sums_ + t * kSumsPerToken);
+        for (int t = 0; t < count; ++t) kernels_.token[format_](part, x_.rows(token + t, column, 1), sums_ + t * sums_per_token_);
       }
     }
   }
 
-  // The product of a token and a row, both counted from the arguments of add().
-  float sum(int token, int row) const {
-    const float* sums = sums_ + token * kSumsPerToken + row;
-    if (!is_float(weights_.format)) return sums[0];
-    return (sums[0] + sums[kPanelRows]) + (sums[2 * kPanelRows] + sums[3 * kPanelRows]);
+  // Writes the sums of a token, counted from `token` of add(), plus the biases of the rows.
+  void write(int token, int rows, const float* bias, float* out) const {
+    F32x8 sums = joined(is_float(weights_.format), sums_ + token * sums_per_token_);
+    if (rows == kPanelRows) return store8(out, bias == nullptr ? sums : add8(sums, load8(bias)));
+    float each[kPanelRows];
+    store8(each, sums);
+    for (int r = 0; r < rows; ++r) out[r] = bias == nullptr ? each[r] : each[r] + bias[r];
   }
 
  private:
   const WeightMatrix& weights_;
   Activations& x_;
-  int format_;
+  int format_, sums_per_token_;
   const MatmulKernels& kernels_;
-  alignas(16) float sums_[kTokensTogether * kSumsPerToken];
+  alignas(16) float sums_[kTokensTogether * sums_per_token(true)];
   alignas(16) std::uint8_t packed_[kPanelRows * kChunkColumns * sizeof(float)];
   PanelChunk chunk_;
 };
@@ -85,12 +94,8 @@ void multiply_panels(const MatmulKernels& kernels, const Product& of, Activation
     for (int row = first_row; row < end; row += kPanelRows) {
       const int rows = std::min(kPanelRows, end - row);
       product.add(row, rows, token, count);
-      for (int t = 0; t < count; ++t) {
-        float* out = of.out + (token + t) * of.out_stride + row;
-        for (int r = 0; r < rows; ++r) out[r] = product.sum(t, r);
-        if (of.bias == nullptr) continue;
-        for (int r = 0; r < rows; ++r) out[r] += of.bias[row + r];
-      }
+      const float* const bias = of.bias == nullptr ? nullptr : of.bias + row;
+      for (int t = 0; t < count; ++t) product.write(t, rows, bias, of.out + (token + t) * of.out_stride + row);
     }
   }
 }
@@ -125,8 +130,8 @@ Status multiply(const MatmulKernels& kernels, std::span<const Product> products,
   std::int64_t panels = 0;
   for (const Product& product : products) {
     panels += panel_count(*product.weights);
-    if (is_float(product.weights->format)) continue;
-    if (const Status status = x.quantize(kernels); status != Status::ok) return status;
+    const Status status = is_float(product.weights->format) ? x.prepare_floats(kernels) : x.quantize(kernels);
+    if (status != Status::ok) return status;
   }
   const int parts = parts_of(panels, std::int64_t{kPanelRows} * x.columns() * x.tokens());
   in_parallel(parts, [&](int part, int) {

@@ -111,41 +111,37 @@ void f16_token(const PanelPart& panel, const TokenRows& x, float* sums) {
   if (!add_floats<Arithmetic, FiniteF16Column>(panel, x, sums)) add_floats<Arithmetic, AnyF16Column>(panel, x, sums);
 }
 
-// Computes one of the partial sums of eight rows for Tokens tokens.
-template <class Arithmetic, int Tokens>
-inline void float_tile(const float* weights, int partial, int columns, const float* x, std::ptrdiff_t stride, float* sums) {
-  v128_t sum[Tokens][2];
-  unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
-    sum[T][0] = wasm_v128_load(sums + T * kSumsPerToken);
-    sum[T][1] = wasm_v128_load(sums + T * kSumsPerToken + 4);
+constexpr int kFloatSums = sums_per_token(true);
+
+// Computes one of the partial sums of eight rows for four tokens. `weights`, `x` and `sums` start at its first column and its sums.
+template <class Arithmetic>
+inline void float_tile(const float* weights, int columns, const float* x, float* sums) {
+  v128_t sum[kTileTokens][2];
+  unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE {
+    sum[T][0] = wasm_v128_load(sums + T * kFloatSums);
+    sum[T][1] = wasm_v128_load(sums + T * kFloatSums + 4);
   });
-  for (int column = partial; column < columns; column += kPartialSums) {
-    const F32x8 w = load8(weights + column * kPanelRows);
-    unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
-      const v128_t both = wasm_v128_load32_splat(x + T * stride + column);
+  for (; columns > 0; columns -= kPartialSums, weights += kPartialSums * kPanelRows, x += kPartialSums * kTileTokens) {
+    const F32x8 w = load8(weights);
+    unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE {
+      const v128_t both = wasm_v128_load32_splat(x + T);
       sum[T][0] = Arithmetic::add_product(sum[T][0], w.low, both);
       sum[T][1] = Arithmetic::add_product(sum[T][1], w.high, both);
     });
   }
-  unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
-    wasm_v128_store(sums + T * kSumsPerToken, sum[T][0]);
-    wasm_v128_store(sums + T * kSumsPerToken + 4, sum[T][1]);
+  unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE {
+    wasm_v128_store(sums + T * kFloatSums, sum[T][0]);
+    wasm_v128_store(sums + T * kFloatSums + 4, sum[T][1]);
   });
-}
-
-template <class Arithmetic, int Tokens>
-inline void float_tiles(const PanelChunk& chunk, int columns, const TokenRows& x, int token, float* sums) {
-  for (int partial = 0; partial < kPartialSums; ++partial) {
-    float_tile<Arithmetic, Tokens>(reinterpret_cast<const float*>(chunk.weights), partial, columns, x.floats + token * x.stride, x.stride,
-                                   sums + token * kSumsPerToken + partial * kPanelRows);
-  }
 }
 
 template <class Arithmetic>
 void float_tokens(const PanelChunk& chunk, int columns, const TokenRows& x, float* sums) {
-  int token = 0;
-  for (; token + 4 <= x.count; token += 4) float_tiles<Arithmetic, 4>(chunk, columns, x, token, sums);
-  for (; token < x.count; ++token) float_tiles<Arithmetic, 1>(chunk, columns, x, token, sums);
+  const float *weights = reinterpret_cast<const float*>(chunk.weights), *from = x.floats;
+  for (int token = 0; token < x.count; token += kTileTokens, from += kTileTokens * x.columns, sums += kTileTokens * kFloatSums) {
+    for (int p = 0; p < kPartialSums; ++p)
+      float_tile<Arithmetic>(weights + p * kPanelRows, columns - p, from + p * kTileTokens, sums + p * kPanelRows);
+  }
 }
 
 template <class Arithmetic, class Element>

@@ -18,17 +18,16 @@ namespace ropewalk {
 // Number of columns of a panel that a tile unpacks at a time.
 constexpr int kChunkColumns = 256;
 
-// Sums of one token and one panel: [kPartialSums][kPanelRows] for floats, [kPanelRows] for quantized weights.
+// Sums of one token and one panel: [kPartialSums][kPanelRows] for floats, [kPanelRows] for quantized weights. The next token's follow.
 constexpr int kPartialSums = 4;
-constexpr int kSumsPerToken = kPartialSums * kPanelRows;
+constexpr int sums_per_token(bool is_float) { return is_float ? kPartialSums * kPanelRows : kPanelRows; }
 
-// Tokens from some column on, as floats or rounded. Each pointer is the first token's.
+// A token from some column on, as floats or rounded; or tokens that take turns (quantized_row.h), the first four of which start here.
 struct TokenRows {
   const float* floats;
-  std::ptrdiff_t stride;  // of floats
   QuantizedRow quantized;
-  int columns;  // of a whole token: the stride of everything that is rounded
-  int count;
+  int columns;  // of a whole token
+  int count;    // those of a tile: a multiple of kTileTokens
 };
 
 // Rounds `columns` floats, a multiple of 32. Infinities and NaN give meaningless numbers.
@@ -36,7 +35,7 @@ using QuantizeRow = void (*)(const float* x, int columns, const QuantizedRow& ou
 
 struct PanelChunk;
 
-// Adds the products with `columns` columns to the sums of all tokens, which are kSumsPerToken apart.
+// Adds the products with `columns` columns to the sums of all tokens.
 using ChunkTimesTokens = void (*)(const PanelChunk& chunk, int columns, const TokenRows& x, float* sums);
 
 // Some columns of a panel, unpacked for tiles: the weights in the order in which the dot product of `multiply` reads them, and the scales

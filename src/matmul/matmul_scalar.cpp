@@ -20,18 +20,19 @@ void quantize_row(const float* x, int columns, const QuantizedRow& out) {
     for (int i = 0; i < kActivationGroup; ++i) largest = std::fmax(largest, std::fabs(from[i]));
     const float scale = largest / 127;
     const float inverse = scale < kSmallestActivationScale ? 0 : 1 / scale;
-    out.scales[group] = scale;
+    out.scales[group * out.turns] = scale;
     std::int16_t sums[2] = {};
     for (int i = 0; i < kActivationGroup; ++i) {
       const std::int32_t rounded = std::bit_cast<std::int32_t>(from[i] * inverse + kMagic) - std::bit_cast<std::int32_t>(kMagic);
       const std::int8_t byte = static_cast<std::int8_t>(std::clamp(rounded, -128, 127));
       const int column = group * kActivationGroup + i;
       constexpr int kPlaces[4] = {0, 2, 1, 3};
-      out.bytes[column] = byte;
-      out.words[column / 4 * 4 + kPlaces[column % 4]] = byte;
+      const int place = column / 4 * 4 + kPlaces[column % 4];
+      out.bytes[column / 4 * 4 * out.turns + column % 4] = byte;
+      out.words[place / 2 * 2 * out.turns + place % 2] = byte;
       sums[i / 16] = static_cast<std::int16_t>(sums[i / 16] + byte);
     }
-    std::copy_n(sums, 2, out.sums + 2 * group);
+    std::copy_n(sums, 2, out.sums + 2 * group * out.turns);
   }
 }
 

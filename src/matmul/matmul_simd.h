@@ -13,8 +13,16 @@ namespace ropewalk {
 
 constexpr int kUnits = kActivationGroup / 4;  // units of four columns per group
 
+// Stores four units of a token that takes turns, or lies alone.
+inline void store_units(void* to, v128_t units, int turns) {
+  if (turns == 1) return wasm_v128_store(to, units);
+  std::uint32_t* const lanes = static_cast<std::uint32_t*>(to);
+  unrolled<4>([&]<int I>() ROPEWALK_INLINE { wasm_v128_store32_lane(lanes + I * kTileTokens, units, I); });
+}
+
 inline void quantize_row_simd(const float* x, int columns, const QuantizedRow& out) {
   const v128_t magic = wasm_f32x4_splat(0x1.8p23f);  // adding it rounds to an integer, which ends up in the low bits
+  const int turns = out.turns;
   for (int column = 0; column < columns; column += kActivationGroup) {
     const float* from = x + column;
     v128_t largest = wasm_f32x4_splat(0);
@@ -23,7 +31,7 @@ inline void quantize_row_simd(const float* x, int columns, const QuantizedRow& o
     largest = wasm_f32x4_pmax(largest, wasm_i32x4_shuffle(largest, largest, 1, 0, 3, 2));
     const float scale = wasm_f32x4_extract_lane(largest, 0) / 127;
     const v128_t inverse = wasm_f32x4_splat(scale < kSmallestActivationScale ? 0 : 1 / scale);
-    out.scales[column / kActivationGroup] = scale;
+    out.scales[column / kActivationGroup * turns] = scale;
 
     const auto integers = [&](int i) {
       return wasm_i32x4_sub(wasm_f32x4_add(wasm_f32x4_mul(wasm_v128_load(from + i), inverse), magic), magic);
@@ -31,13 +39,13 @@ inline void quantize_row_simd(const float* x, int columns, const QuantizedRow& o
     for (int i = 0; i < kActivationGroup; i += 16) {
       const v128_t low = wasm_i16x8_narrow_i32x4(integers(i), integers(i + 4));
       const v128_t high = wasm_i16x8_narrow_i32x4(integers(i + 8), integers(i + 12));
-      wasm_v128_store(out.bytes + column + i, wasm_i8x16_narrow_i16x8(low, high));
-      wasm_v128_store(out.words + column + i, wasm_i16x8_shuffle(low, low, 0, 2, 1, 3, 4, 6, 5, 7));
-      wasm_v128_store(out.words + column + i + 8, wasm_i16x8_shuffle(high, high, 0, 2, 1, 3, 4, 6, 5, 7));
+      store_units(out.bytes + (column + i) * turns, wasm_i8x16_narrow_i16x8(low, high), turns);
+      store_units(out.words + (column + i) * turns, wasm_i16x8_shuffle(low, low, 0, 2, 1, 3, 4, 6, 5, 7), turns);
+      store_units(out.words + (column + i + 8) * turns, wasm_i16x8_shuffle(high, high, 0, 2, 1, 3, 4, 6, 5, 7), turns);
       v128_t sum = wasm_i32x4_extadd_pairwise_i16x8(wasm_i16x8_add(low, high));
       sum = wasm_i32x4_add(sum, wasm_i32x4_shuffle(sum, sum, 2, 3, 0, 1));
       sum = wasm_i32x4_add(sum, wasm_i32x4_shuffle(sum, sum, 1, 0, 3, 2));
-      out.sums[(column + i) / 16] = static_cast<std::int16_t>(wasm_i32x4_extract_lane(sum, 0));
+      out.sums[column / kActivationGroup * 2 * turns + i / 16] = static_cast<std::int16_t>(wasm_i32x4_extract_lane(sum, 0));
     }
   }
 }
@@ -157,81 +165,103 @@ void quantized_token(const PanelPart& panel, const TokenRows& x, float* sums) {
   wasm_v128_store(sums + 4, totals[1]);
 }
 
-// Multiplies a chunk with Tokens tokens. Eight rows times Tokens sums stay in registers during each group.
-template <class Arithmetic, class Dot, int Tokens>
-inline void quantized_tile(const PanelChunk& chunk, int columns, const TokenRows& x, int token, float* sums) {
-  const int stride = x.columns, scale_stride = stride / kActivationGroup, sum_stride = stride / 16;
-  const typename Dot::Element* from = Dot::elements(x.quantized) + token * stride;
-  const float* x_scales = x.quantized.scales + token * scale_stride;
-  const std::int16_t* x_sums = x.quantized.sums + token * sum_stride;
-  const std::uint8_t* weights = chunk.weights;
-  const bool has_minimums = chunk.has_minimums;
-  const v128_t offset = wasm_i16x8_splat(static_cast<std::int16_t>(-chunk.offset));
-  for (int group = 0; group < columns / kActivationGroup; ++group, ++x_scales, x_sums += 2) {
-    v128_t products[Tokens][2];
-    unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE { products[T][0] = products[T][1] = Dot::start(offset, x_sums + T * sum_stride); });
-    for (int step = 0; step < Dot::kSteps; ++step, weights += 32, from += Dot::kElementsPerStep) {
-      const v128_t low = wasm_v128_load(weights), high = wasm_v128_load(weights + 16);
-      unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
-        const v128_t both = wasm_v128_load32_splat(from + T * stride);
-        products[T][0] = Dot::add_step(products[T][0], low, both);
-        products[T][1] = Dot::add_step(products[T][1], high, both);
-      });
-    }
-    const float *scales = chunk.scales[group], *minimum_scales = chunk.minimum_scales[group];
-    const std::int16_t* minimums = chunk.minimums[group][0];
-    unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
-      const v128_t x_scale = wasm_v128_load32_splat(x_scales + T * scale_stride);
-      unrolled<2>([&]<int Half>() ROPEWALK_INLINE {
-        const v128_t total = Dot::total(products[T][Half], offset, x_sums + T * sum_stride);
-        v128_t value = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(total), wasm_v128_load(scales + 4 * Half));
-        if (has_minimums) {
-          const v128_t x_sum = wasm_v128_load32_splat(x_sums + T * sum_stride);
-          const v128_t of_minimums = wasm_i32x4_dot_i16x8(wasm_v128_load(minimums + 8 * Half), x_sum);
-          value = Arithmetic::subtract_product(value, wasm_f32x4_convert_i32x4(of_minimums), wasm_v128_load(minimum_scales + 4 * Half));
-        }
-        float* sum = sums + T * kSumsPerToken + 4 * Half;
-        wasm_v128_store(sum, Arithmetic::add_product(wasm_v128_load(sum), value, x_scale));
-      });
+// The next four tokens of `columns` columns.
+inline QuantizedRow next_four(const QuantizedRow& x, int columns) {
+  const int elements = kTileTokens * columns;
+  return {x.bytes + elements, x.words + elements, x.scales + elements / 32, x.sums + elements / 16, x.turns};
+}
+
+// Adds the products of a step with the eight rows of a panel to those of four tokens.
+template <class Dot>
+ROPEWALK_INLINE inline void add_tile_step(v128_t (&products)[kTileTokens][2], const std::uint8_t* weights,
+                                          const typename Dot::Element* from) {
+  const v128_t low = wasm_v128_load(weights), high = wasm_v128_load(weights + 16);
+  unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE {
+    const v128_t both = wasm_v128_load32_splat(from + T * Dot::kElementsPerStep);
+    products[T][0] = Dot::add_step(products[T][0], low, both);
+    products[T][1] = Dot::add_step(products[T][1], high, both);
+  });
+}
+
+// Scales the products of a group and adds them to the sums.
+template <class Arithmetic, class Dot, bool Minimums>
+ROPEWALK_INLINE inline void add_tile_group(const PanelChunk& chunk, int group, const v128_t (&products)[kTileTokens][2], v128_t offset,
+                                           const float* x_scales, const std::int16_t* x_sums, float* sums) {
+  const v128_t scales[2] = {wasm_v128_load(chunk.scales[group]), wasm_v128_load(chunk.scales[group] + 4)};
+  unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE {
+    const v128_t x_scale = wasm_v128_load32_splat(x_scales + T);
+    unrolled<2>([&]<int Half>() ROPEWALK_INLINE {
+      const v128_t total = Dot::total(products[T][Half], offset, x_sums + 2 * T);
+      v128_t value = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(total), scales[Half]);
+      if constexpr (Minimums) {
+        const v128_t x_sum = wasm_v128_load32_splat(x_sums + 2 * T);
+        const v128_t of_minimums = wasm_f32x4_convert_i32x4(wasm_i32x4_dot_i16x8(wasm_v128_load(chunk.minimums[group][4 * Half]), x_sum));
+        value = Arithmetic::subtract_product(value, of_minimums, wasm_v128_load(chunk.minimum_scales[group] + 4 * Half));
+      }
+      float* sum = sums + T * kPanelRows + 4 * Half;
+      wasm_v128_store(sum, Arithmetic::add_product(wasm_v128_load(sum), value, x_scale));
     });
+  });
+}
+
+// Multiplies a chunk with four tokens. Eight rows times four sums stay in registers during each group.
+template <class Arithmetic, class Dot>
+inline void quantized_tile(const PanelChunk& chunk, int columns, const QuantizedRow& x, float* sums) {
+  const typename Dot::Element* from = Dot::elements(x);
+  const float* x_scales = x.scales;
+  const std::int16_t* x_sums = x.sums;
+  const std::uint8_t* weights = chunk.weights;
+  const v128_t offset = wasm_i16x8_splat(static_cast<std::int16_t>(-chunk.offset));
+  const int groups = columns / kActivationGroup;
+  for (int group = 0; group < groups; ++group, x_scales += kTileTokens, x_sums += 2 * kTileTokens) {
+    v128_t products[kTileTokens][2];
+    unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE { products[T][0] = products[T][1] = Dot::start(offset, x_sums + 2 * T); });
+    const std::uint8_t* const end = weights + Dot::kSteps * 32;
+    ROPEWALK_ROLLED
+    for (; weights != end; weights += 32, from += kTileTokens * Dot::kElementsPerStep) add_tile_step<Dot>(products, weights, from);
+    const auto add = [&]<bool Minimums>() ROPEWALK_INLINE {
+      add_tile_group<Arithmetic, Dot, Minimums>(chunk, group, products, offset, x_scales, x_sums, sums);
+    };
+    // one branch: between branches, engines move sums out of registers
+    if (chunk.has_minimums) {
+      add.template operator()<true>();
+    } else {
+      add.template operator()<false>();
+    }
   }
 }
 
 // The same for formats with a scale for each 16 columns.
-template <class Arithmetic, class Dot, int Tokens>
-inline void quantized_tile_of_16(const PanelChunk& chunk, int columns, const TokenRows& x, int token, float* sums) {
-  const int stride = x.columns, scale_stride = stride / kActivationGroup, sum_stride = stride / 16;
-  const typename Dot::Element* from = Dot::elements(x.quantized) + token * stride;
-  const float* x_scales = x.quantized.scales + token * scale_stride;
-  const std::int16_t* x_sums = x.quantized.sums + token * sum_stride;
+template <class Arithmetic, class Dot>
+inline void quantized_tile_of_16(const PanelChunk& chunk, int columns, const QuantizedRow& x, float* sums) {
+  const typename Dot::Element* from = Dot::elements(x);
+  const float* x_scales = x.scales;
+  const std::int16_t* x_sums = x.sums;
   const std::uint8_t* weights = chunk.weights;
-  const v128_t offset = wasm_i32x4_splat(-chunk.offset & 0xFFFF);
-  for (int group = 0; group < columns / kActivationGroup; ++group, ++x_scales) {
-    v128_t values[Tokens][2] = {};
-    for (int run = 0; run < 2; ++run, ++x_sums) {
-      v128_t products[Tokens][2];
-      unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE { products[T][0] = products[T][1] = Dot::start(offset, x_sums + T * sum_stride); });
-      for (int step = 0; step < Dot::kSteps / 2; ++step, weights += 32, from += Dot::kElementsPerStep) {
-        const v128_t low = wasm_v128_load(weights), high = wasm_v128_load(weights + 16);
-        unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
-          const v128_t both = wasm_v128_load32_splat(from + T * stride);
-          products[T][0] = Dot::add_step(products[T][0], low, both);
-          products[T][1] = Dot::add_step(products[T][1], high, both);
-        });
-      }
+  const int groups = columns / kActivationGroup;
+  for (int group = 0; group < groups; ++group, x_scales += kTileTokens, x_sums += 2 * kTileTokens) {
+    v128_t values[kTileTokens][2] = {};
+    for (int run = 0; run < 2; ++run) {
+      // of the sums of both runs, times the offset or zero
+      const v128_t offset = wasm_i32x4_splat(run == 0 ? -chunk.offset & 0xFFFF : -chunk.offset * 0x10000);
+      v128_t products[kTileTokens][2];
+      unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE { products[T][0] = products[T][1] = Dot::start(offset, x_sums + 2 * T); });
+      const std::uint8_t* const end = weights + Dot::kSteps / 2 * 32;
+      ROPEWALK_ROLLED
+      for (; weights != end; weights += 32, from += kTileTokens * Dot::kElementsPerStep) add_tile_step<Dot>(products, weights, from);
       const float* scales = (run == 0 ? chunk.scales : chunk.second_scales)[group];
-      unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
+      unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE {
         unrolled<2>([&]<int Half>() ROPEWALK_INLINE {
-          const v128_t total = Dot::total(products[T][Half], offset, x_sums + T * sum_stride);
+          const v128_t total = Dot::total(products[T][Half], offset, x_sums + 2 * T);
           const v128_t sum = wasm_f32x4_convert_i32x4(total), scale = wasm_v128_load(scales + 4 * Half);
           values[T][Half] = run == 0 ? wasm_f32x4_mul(sum, scale) : Arithmetic::add_product(values[T][Half], sum, scale);
         });
       });
     }
-    unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
-      const v128_t x_scale = wasm_v128_load32_splat(x_scales + T * scale_stride);
+    unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE {
+      const v128_t x_scale = wasm_v128_load32_splat(x_scales + T);
       unrolled<2>([&]<int Half>() ROPEWALK_INLINE {
-        float* sum = sums + T * kSumsPerToken + 4 * Half;
+        float* sum = sums + T * kPanelRows + 4 * Half;
         wasm_v128_store(sum, Arithmetic::add_product(wasm_v128_load(sum), values[T][Half], x_scale));
       });
     });
@@ -240,14 +270,12 @@ inline void quantized_tile_of_16(const PanelChunk& chunk, int columns, const Tok
 
 template <class Arithmetic, class Dot, bool ScalesOf16>
 void quantized_tokens(const PanelChunk& chunk, int columns, const TokenRows& x, float* sums) {
-  const auto multiply = [&]<int Tokens>(int token) {
-    float* const of_token = sums + token * kSumsPerToken;
-    if constexpr (ScalesOf16) return quantized_tile_of_16<Arithmetic, Dot, Tokens>(chunk, columns, x, token, of_token);
-    return quantized_tile<Arithmetic, Dot, Tokens>(chunk, columns, x, token, of_token);
-  };
-  int token = 0;
-  for (; token + 4 <= x.count; token += 4) multiply.template operator()<4>(token);
-  for (; token < x.count; ++token) multiply.template operator()<1>(token);
+  QuantizedRow four = x.quantized;
+  for (int token = 0; token < x.count; token += kTileTokens, sums += kTileTokens * kPanelRows) {
+    if constexpr (ScalesOf16) quantized_tile_of_16<Arithmetic, Dot>(chunk, columns, four, sums);
+    if constexpr (!ScalesOf16) quantized_tile<Arithmetic, Dot>(chunk, columns, four, sums);
+    four = next_four(four, x.columns);
+  }
 }
 
 // `block_at(panel, half)` reads or decodes four rows of a block.

@@ -11,12 +11,16 @@ constexpr int kActivationGroup = 32;
 // A smaller scale could have an infinite inverse, so its group is rounded to zeros.
 constexpr float kSmallestActivationScale = 0x1p-126f;
 
-// The next token's numbers follow `columns` (scales: columns / 32, sums: columns / 16) elements later.
+// A tile multiplies four tokens at a time. They take turns, so that it reads one stream: a unit of 32 bits of each (a float, two words, four
+// bytes, a scale, two sums), then the next unit of each.
+constexpr int kTileTokens = 4;
+
 struct QuantizedRow {
   std::int8_t* bytes;   // [columns]
   std::int16_t* words;  // [columns], the same numbers, each four in the order 0, 2, 1, 3, which matches how kernels widen weight bytes
   float* scales;        // [columns / 32]
   std::int16_t* sums;   // [columns / 16], the sum of each 16 bytes
+  int turns = 1;        // from a unit of this token to its next: kTileTokens, or 1 if it lies alone
 };
 
 }  // namespace ropewalk

@@ -50,20 +50,6 @@ v128_t relu2(v128_t x) {
   return wasm_f32x4_mul(positive, positive);
 }
 
-v128_t activated(Activation activation, v128_t x) {
-  switch (activation) {
-    case Activation::silu:
-    case Activation::clamped_silu: return silu(x);
-    case Activation::gelu: return gelu(x);
-    case Activation::gelu_tanh: return gelu_tanh(x);
-    case Activation::relu2: return relu2(x);
-    case Activation::relu: return relu(x);
-    case Activation::tanh: return tanh_f32x4(x);
-    case Activation::xielu: break;  // has parameters
-  }
-  return x;
-}
-
 // e^x - 1 - x for x <= 0. Near zero it is Taylor's series, because the sum would cancel.
 v128_t exp_less_line(v128_t x) {
   const v128_t one = wasm_f32x4_splat(1);
@@ -89,10 +75,25 @@ void replace_each(float* x, std::ptrdiff_t count, Act&& act) {
   std::memcpy(x + i, last, (count - i) * sizeof(float));
 }
 
+// The same with a function that is inlined.
+template <v128_t (*Act)(v128_t)>
+void replace_each(float* x, std::ptrdiff_t count) {
+  replace_each(x, count, [](v128_t lanes) { return Act(lanes); });
+}
+
 }  // namespace
 
 void activate(Activation activation, float* x, std::ptrdiff_t count) {
-  replace_each(x, count, [activation](v128_t lanes) { return activated(activation, lanes); });
+  switch (activation) {
+    case Activation::silu:
+    case Activation::clamped_silu: return replace_each<silu>(x, count);
+    case Activation::gelu: return replace_each<gelu>(x, count);
+    case Activation::gelu_tanh: return replace_each<gelu_tanh>(x, count);
+    case Activation::relu2: return replace_each<relu2>(x, count);
+    case Activation::relu: return replace_each<relu>(x, count);
+    case Activation::tanh: return replace_each<tanh_f32x4>(x, count);
+    case Activation::xielu: return;  // has parameters
+  }
 }
 
 void activate_xielu(const XieluParameters& parameters, float* x, std::ptrdiff_t count) {

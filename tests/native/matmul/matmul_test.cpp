@@ -314,6 +314,35 @@ TEST(Activations, AreRoundedToTheNearestByteOfTheirGroup) {
   }
 }
 
+TEST(Activations, TakeTurnsInUnitsOf32Bits) {
+  constexpr int kColumns = 96;
+  const Guarded<float> x = random_floats(1, kColumns, kColumns, 6);
+  struct Rounded {
+    explicit Rounded(int turns) : turns(turns), bytes(kColumns * turns), words(kColumns * turns), scales(3 * turns), sums(6 * turns) {}
+    QuantizedRow row(int turn) {
+      return {bytes.data() + 4 * turn, words.data() + 2 * turn, scales.data() + turn, sums.data() + 2 * turn, turns};
+    }
+    int turns;
+    Guarded<std::int8_t> bytes;
+    Guarded<std::int16_t> words;
+    Guarded<float> scales;
+    Guarded<std::int16_t> sums;
+  } alone(1);
+  kScalarMatmulKernels.quantize(x.data(), kColumns, alone.row(0));
+  for (const MatmulKernels* kernels : {&kScalarMatmulKernels, &kWasmSimdMatmulKernels}) {
+    Rounded turned(kTileTokens);
+    kernels->quantize(x.data(), kColumns, turned.row(3));
+    for (int i = 0; i < kColumns; ++i) {
+      ASSERT_EQ(turned.bytes[i / 4 * 16 + 12 + i % 4], alone.bytes[i]) << kernels->name << ", byte " << i;
+      ASSERT_EQ(turned.words[i / 2 * 8 + 6 + i % 2], alone.words[i]) << kernels->name << ", word " << i;
+    }
+    for (int i = 0; i < 3; ++i) ASSERT_EQ(turned.scales[4 * i + 3], alone.scales[i]);
+    for (int i = 0; i < 6; ++i) ASSERT_EQ(turned.sums[i / 2 * 8 + 6 + i % 2], alone.sums[i]);
+    EXPECT_TRUE(turned.bytes.guards_are_intact() && turned.words.guards_are_intact());
+    EXPECT_TRUE(turned.scales.guards_are_intact() && turned.sums.guards_are_intact());
+  }
+}
+
 TEST(PackRows, KeepsEveryRowAndItsBytes) {
   for (const WeightFormat format : every_format()) {
     for (const int rows : {1, 8, 21}) {
