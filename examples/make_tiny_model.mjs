@@ -1,9 +1,9 @@
 // Writes a small GGUF file for experiments: a two-layer llama with random weights and a vocabulary of a hundred words.
 //
 //   node examples/make_tiny_model.mjs [file.gguf]
-import { fileURLToPath } from "node:url";
 import { ggufBytes, typed, writeGguf } from "../tests/files/gguf_writer.mjs";
 import { randomNumbers } from "./random_numbers.mjs";
+import { isMain } from "./is_main.mjs";
 
 const [hidden, inner, layers, heads, keyHeads, contextLength] = [64, 128, 2, 4, 2, 256];
 
@@ -94,7 +94,7 @@ export function tinyModel() {
 /** The file in memory: half a megabyte. */
 export const tinyModelBytes = () => ggufBytes(tinyModel());
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+if (isMain(import.meta.url)) {
   const file = process.argv[2] ?? "tiny.gguf";
   console.log(`${file}: ${await writeGguf(file, tinyModel())} bytes, ${tokens.length} tokens. It generates nonsense.`);
 }

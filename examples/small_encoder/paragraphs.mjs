@@ -16,7 +16,7 @@ export const MOST_PARAGRAPHS = Math.floor((colors.length * things.length) / FACT
  * @param options.length - words and punctuation marks of each paragraph; the last sentence may be up to 8 longer.
  * @returns `{ paragraphs, facts }`: texts, and for each fact `{ thing, place, paragraph }` with the index of its paragraph.
  */
-export function paragraphsFor({ seed, count, length }) {
+export function paragraphsFor({ seed, count, length, facts: perParagraph = FACTS }) {
   const random = randomNumbers(seed);
   const pick = (list) => list[Math.floor(random() * list.length)];
   const pairs = shuffled(
@@ -25,7 +25,7 @@ export function paragraphsFor({ seed, count, length }) {
   );
   const facts = [];
   const paragraphs = Array.from({ length: count }, (_, paragraph) => {
-    const own = Array.from({ length: FACTS }, () => ({ thing: pairs.pop(), place: pick(places), paragraph }));
+    const own = Array.from({ length: perParagraph }, () => ({ thing: pairs.pop(), place: pick(places), paragraph }));
     facts.push(...own);
     const stated = own.map(({ thing, place }) => `The ${thing} is in the ${place}.`);
     const others = [];
@@ -35,11 +35,30 @@ export function paragraphsFor({ seed, count, length }) {
   return { paragraphs, facts };
 }
 
+/**
+ * Generates paragraphs of several searches together, {@link MOST_PARAGRAPHS} of each. So a thing is in a different place in each search.
+ * @param options.seed - selects the paragraphs: it is the first search's, and the others' follow.
+ * @param options.searches - number of searches.
+ * @param options.length - as in {@link paragraphsFor}.
+ * @returns `{ paragraphs, facts }`, as {@link paragraphsFor} does.
+ */
+export function collectionFor({ seed, searches, length, facts }) {
+  const parts = Array.from({ length: searches }, (_, i) => paragraphsFor({ seed: seed + i, count: MOST_PARAGRAPHS, length, facts }));
+  const shifted = ({ facts }, i) => facts.map((fact) => ({ ...fact, paragraph: fact.paragraph + i * MOST_PARAGRAPHS }));
+  return { paragraphs: parts.flatMap(({ paragraphs }) => paragraphs), facts: parts.flatMap(shifted) };
+}
+
 /** A question that the fact answers. */
 export const questionAbout = ({ thing }) => `Where is the ${thing}?`;
 
 /** What people type about a fact: a question, a few words, or the whole sentence. */
 export const queriesAbout = (fact) => [questionAbout(fact), fact.thing, `The ${fact.thing} is in the ${fact.place}.`];
+
+/** For each query of {@link queriesAbout}, what a paragraph that answers it contains. */
+export const answersAbout = ({ thing, place }) => {
+  const anywhere = `The ${thing} is in the `;
+  return [anywhere, anywhere, `${anywhere}${place}.`];
+};
 
 const other = (pick) =>
   pick([

@@ -9,13 +9,13 @@
 // Results are bit-equal with the same version of Node: texts are seeded, and the simd build computes the same bits everywhere.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { answersOf, Buckets, distanceOctaves, lossesByShifting, lossesOf, positionSteps } from "./measures.mjs";
 import { factorFor, overridesFor, scalings } from "./scalings.mjs";
 import { summaryOf, tablesOf } from "./tables.mjs";
 import { textOf, TRAINED_LENGTH } from "./texts.mjs";
 import { inWorkers } from "./workers.mjs";
+import { isMain } from "../is_main.mjs";
 
 const here = import.meta.dirname;
 
@@ -137,7 +137,7 @@ export function written({ measured, ...others }) {
   return `${JSON.stringify({ ...others, measured: [] }).slice(0, -2)}\n${measured.map((one) => JSON.stringify(one)).join(",\n")}\n]}\n`;
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+if (isMain(import.meta.url)) {
   const { values } = parseArgs({
     options: {
       quick: { type: "boolean" },

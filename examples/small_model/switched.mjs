@@ -8,6 +8,7 @@ import { load } from "ropewalk/worker";
 import { readStory } from "./reading.mjs";
 import { overridesFor, scalings } from "./scalings.mjs";
 import { textOf, tokensOf } from "./texts.mjs";
+import { isMain } from "../is_main.mjs";
 
 /** The story, and the token before which the RoPE is switched. */
 export const SWITCHED = { seed: 1, length: 1024, at: 768 };
@@ -31,7 +32,7 @@ export async function readSwitched(rw, model, later) {
   return { losses, answers };
 }
 
-if (process.argv[1] === import.meta.filename) {
+if (isMain(import.meta.url)) {
   const rw = await load({ build: "simd", threads: 1 }); // computes the same bits everywhere
   const model = await rw.model(await readFile(join(import.meta.dirname, "model.q8_0.gguf")));
   const { at } = SWITCHED;

@@ -38,6 +38,12 @@ export async function serveSite(folder, port = 0, path = "/ropewalk/") {
     response.writeHead(200, { ...headers, "content-length": size });
     return pipeline(createReadStream(file), response, () => undefined);
   });
-  await new Promise((resolve, reject) => server.once("error", reject).listen(port, "127.0.0.1", resolve));
+  await new Promise((resolve, reject) => {
+    const refuse = (error) => reject(error.code === "EADDRINUSE" ? new Error(inUse(port), { cause: error }) : error);
+    server.once("error", refuse).listen(port, "127.0.0.1", resolve);
+  });
   return { server, address: `http://localhost:${server.address().port}${path}` };
 }
+
+const inUse = (port) =>
+  `port ${port} of localhost is in use by another program; name another, as in npm run site -- --serve ${port + 1}`;

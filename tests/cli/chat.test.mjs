@@ -214,7 +214,7 @@ test("refused: a model without a chat template", async () => {
   const { status, stdout, stderr } = await ropewalk(["chat", llama], lines("the rope"));
   assert.match(
     stderr,
-    /^error: model\.safetensors: chat_template: the model has no chat template; use ropewalk generate \(UNSUPPORTED_MODEL\)/,
+    /^error: model\.safetensors: chat_template: the model has no chat template; pass one with --chat-template, or use ropewalk generate \(UNSUPPORTED_MODEL\)/,
   );
   assert.deepEqual([status, stdout], [1, ""]);
 });

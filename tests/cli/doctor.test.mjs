@@ -38,7 +38,7 @@ const llama = (tensors) =>
   });
 
 test("a report with the verdict, the flags and the memory", async () => {
-  const { status, stdout, stderr } = await ropewalk(["doctor", qwen, "--length", "100000"]);
+  const { status, stdout, stderr } = await ropewalk(["doctor", qwen, "--context", "100000"]);
   assert.deepEqual([status, stderr], [0, ""]);
   assert.match(stdout, /^qwen2\.5-7b\.json: qwen2\nNeeds YaRN: made for 32,768 tokens/);
   assert.match(stdout, /--rope-scaling yarn --rope-scale 4 --yarn-orig-ctx 32768/);
@@ -53,7 +53,7 @@ test("--json prints the diagnosis", async () => {
 });
 
 test("keys that are ignored without effect, and the length a scaled model is made for", async () => {
-  const { stdout } = await ropewalk(["doctor", path("examples/configs/deepseek-v3.json"), "--length", "100000"]);
+  const { stdout } = await ropewalk(["doctor", path("examples/configs/deepseek-v3.json"), "--context", "100000"]);
   assert.match(stdout, /made for 163,840 tokens, scaled from 4,096, factor 40/);
   assert.match(
     stdout.replace(/\s+/g, " "),
@@ -71,7 +71,7 @@ test("every example config, within its length and beyond", async () => {
       own.findings.every(({ severity }) => severity !== "error"),
       name,
     );
-    const beyond = await diagnosed(config, "--length", "500000");
+    const beyond = await diagnosed(config, "--context", "500000");
     assert.notEqual(beyond.verdict.status, "fits", name);
   }
 });
@@ -84,7 +84,7 @@ test("GGUF: the tensor of Llama 3.1's scaling, and a file that has lost it", () 
     const codes = async (name) => (await diagnosed(join(folder, name))).findings.map(({ code }) => code);
     assert.ok(!(await codes("whole.gguf")).includes("rope-freqs-missing"));
     assert.ok((await codes("lost.gguf")).includes("rope-freqs-missing"));
-    const { recipe } = await diagnosed(join(folder, "lost.gguf"), "--length", "200000");
+    const { recipe } = await diagnosed(join(folder, "lost.gguf"), "--context", "200000");
     assert.match(recipe.blocks[0].text, /^llama-server -m lost\.gguf -c 200000/);
   }));
 
@@ -130,7 +130,7 @@ test("errors", () =>
     };
     assert.deepEqual(await fails(broken), [1, "INVALID_FILE"]);
     assert.deepEqual(await fails(join(folder, "nowhere.gguf")), [1, "INVALID_FILE"]);
-    assert.deepEqual(await fails(qwen, "--length", "0"), [2, "USAGE"]);
+    assert.deepEqual(await fails(qwen, "--context", "0"), [2, "USAGE"]);
     await writeFile(join(folder, "odd.json"), JSON.stringify({ model_type: "qwen2", hidden_size: "x" }));
     assert.equal((await diagnosed(join(folder, "odd.json"))).verdict.status, "unknown");
   }));

@@ -163,7 +163,7 @@ test("a scaling that needs another flag", async () => {
     assert.match(stderr, new RegExp(`^error: --factor: is required for --rope-type ${type}`));
     for (const more of [
       ["--factor", "4"],
-      ["--original-length", "8192"],
+      ["--trained-length", "8192"],
       ["--set", "rope_scaling.factor=4"],
     ])
       assert.equal((await ropewalk(["inspect", config, "--rope-type", type, ...more])).status, 0, more.join(" "));

@@ -261,7 +261,7 @@ for (const [name, words, status, message] of [
     "a chat with a model that has no template",
     [llama, "the", "--chat"],
     1,
-    /^error: model\.safetensors: chat_template: the model has no chat template; leave out --chat/,
+    /^error: model\.safetensors: chat_template: the model has no chat template; pass one with --chat-template, or leave out --chat/,
   ],
   [
     "YaRN without a factor",

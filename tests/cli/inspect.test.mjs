@@ -57,7 +57,7 @@ test("options change the RoPE, and --context the length", async () => {
     "yarn",
     "--factor",
     "4",
-    "--original-length",
+    "--trained-length",
     "8192",
     "--set",
     "rope_scaling.beta_fast=16",
@@ -89,7 +89,7 @@ test("for a model in any format it prints weights and memory as in rw.modelInfo(
     assert.deepEqual(ropes[0].layers, [0, 1]);
   }
   const { stdout } = await ropewalk(["inspect", tiny]);
-  assert.match(stdout, /^model\.safetensors: llama, 20,640 parameters, trained context length 128$/m);
+  assert.match(stdout, /^model\.safetensors: llama, 20,640 parameters, made for 128 tokens$/m);
   assert.match(stdout, /^KV cache of 128 tokens$/m);
 });
 
@@ -244,7 +244,7 @@ test("unreadable sources give errors that name the cause", () =>
       ],
       [[join(folder, "cut.gguf")], 1, /cut\.gguf: .*INVALID_FILE/],
       [[empty], 1, /the folder has no \.gguf or \.safetensors file/],
-      [[llama31, "--layer-type", "sideways"], 2, /layer_type/],
+      [[llama31, "--layer-type", "sideways"], 2, /^error: --layer-type: must be one of/],
       [[llama31, "--set", "rope_scaling.betafast=16"], 2, /overrides\.rope_scaling\.betafast/],
     ];
     for (const [words, expected, message] of cases) {

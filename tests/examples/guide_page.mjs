@@ -6,8 +6,9 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
+import { isMain } from "../../examples/is_main.mjs";
 
 export const root = join(import.meta.dirname, "..", "..");
 export const read = (name) => readFile(join(root, name), "utf8");
@@ -165,7 +166,7 @@ function renewed(lines, shown) {
   });
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+if (isMain(import.meta.url)) {
   const folder = join(root, "build", "texts");
   await mkdir(folder, { recursive: true });
   for (const name of process.argv.slice(2)) {

@@ -1,7 +1,7 @@
 // A llama of one layer whose rows are whole blocks of 256, in f16: `node tests/files/wide_model.mjs FILE` writes it.
-import { fileURLToPath } from "node:url";
 import { patternOf } from "./tiny_models.mjs";
 import { typed, writeGguf } from "./gguf_writer.mjs";
+import { isMain } from "../../examples/is_main.mjs";
 
 const [hidden, feedForward, vocabulary, headDim, heads, kvHeads] = [256, 512, 64, 64, 4, 2];
 
@@ -68,4 +68,4 @@ export function wideModel() {
   };
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await writeGguf(process.argv[2], wideModel());
+if (isMain(import.meta.url)) await writeGguf(process.argv[2], wideModel());

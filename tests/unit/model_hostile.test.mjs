@@ -153,7 +153,7 @@ test("errors name the tensor that is missing or has the wrong shape", async () =
     rw.model(written({ keys: { ...keys, "general.architecture": "rwkv7" }, tensors }, "gguf")),
     "UNSUPPORTED_MODEL",
     "model.gguf: general.architecture",
-    /rwkv7 is not supported: recurrent layers \(RWKV\); supported are llama, /,
+    /rwkv7 is not supported: recurrent layers \(RWKV\); docs\/architectures\.md lists those that are$/,
   );
 });
 

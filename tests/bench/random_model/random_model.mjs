@@ -1,9 +1,9 @@
 // Writes a GGUF file with the shape of a released model and random weights: `node tests/bench/random_model/random_model.mjs FILE SHAPE TYPE`.
-import { fileURLToPath } from "node:url";
 import { tensorBytes, typed, writeGguf } from "../../files/gguf_writer.mjs";
 import { metadataOf, tensorsOf } from "./layers.mjs";
 import { FILE_TYPES, formatsOf, randomBlocks } from "./random_weights.mjs";
 import { SHAPES } from "./shapes.mjs";
+import { isMain } from "../../../examples/is_main.mjs";
 
 /** Writes a model and returns the file's length. `shape` is a name of {@link SHAPES}, or a shape like those. */
 export async function writeRandomModel(path, shape, fileType) {
@@ -52,7 +52,7 @@ function tokenizerOf(vocabulary) {
   };
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+if (isMain(import.meta.url)) {
   const [path, shape, fileType] = process.argv.slice(2);
   if (SHAPES[shape] === undefined || !FILE_TYPES.includes(fileType)) {
     console.error(`usage: random_model.mjs FILE ${Object.keys(SHAPES).join("|")} ${FILE_TYPES.join("|")}`);

@@ -113,8 +113,34 @@ test("families without RoPE", async () => {
     text: "Can't: gpt2 has learned positions, one vector for each of its 1,024 positions. No RoPE scaling applies; it ends there.",
   });
   assert.match((await diagnosed({ model_type: "bloom" })).verdict.text, /ALiBi/);
-  assert.match((await diagnosed({ model_type: "mamba2" })).verdict.text, /^Can't: .*no rotary position embedding/);
+  const mamba = { model_type: "mamba2", hidden_size: 64, num_hidden_layers: 3 };
+  const { verdict, findings, layersWithoutRope, recurrentLayers, support } = await diagnosed(mamba);
+  assert.match(verdict.text, /^Can't: mamba2 has recurrent layers.* and no RoPE\. No RoPE scaling applies/);
+  assert.deepEqual(
+    findings.map(({ code, severity, field }) => [code, severity, field]),
+    [["no-rope", "note", "model_type"]],
+  );
+  assert.deepEqual([layersWithoutRope, recurrentLayers], [[0, 1, 2], [0, 1, 2]]);
+  assert.equal(support.text, "Ropewalk runs mamba2.");
   assert.match((await diagnosed({ ...llama31, alibi: true })).verdict.text, /^Can't: .*ALiBi/);
+});
+
+test("whether Ropewalk runs the model, and lines only for models that it runs", async () => {
+  const sizes = { hidden_size: 64, num_attention_heads: 4, num_hidden_layers: 2, max_position_embeddings: 512 };
+  const cases = [
+    ["qwen2", "generates", /^Ropewalk runs qwen2\.$/, "npx ropewalk chat"],
+    ["eurobert", "embeds", /^Ropewalk runs eurobert, an encoder/, "npx ropewalk embed"],
+    ["persimmon", null, /^Ropewalk can't run it: architecture persimmon is not supported: no operation/, undefined],
+  ];
+  for (const [model_type, runs, text, command] of cases) {
+    const { support, recipe } = await diagnosed({ ...sizes, model_type });
+    assert.deepEqual([support.architecture, support.runs], [model_type, runs]);
+    assert.match(support.text, text);
+    const own = recipe.blocks.filter(({ system }) => system === "Ropewalk");
+    assert.equal(own.length, command === undefined ? 0 : 2);
+    if (command !== undefined) assert.ok(own[1].text.startsWith(command), own[1].text);
+    assert.ok(recipe.blocks.every(({ checked }) => checked.same));
+  }
 });
 
 test("memory of the cache: 16 GiB for Llama 3.1 8B at its full length, as llama.cpp prints", async () => {

@@ -113,7 +113,7 @@ test("lists of tokens that aren't lists, or have other values, are errors", asyn
 
 test("an empty prompt, and messages that are no messages, are errors that say what to pass", async () => {
   const empty = { code: "INVALID_ARGUMENT", message: /^prompt: is empty; pass text, token ids or messages/ };
-  const nothing = { code: "INVALID_ARGUMENT", message: /^tokens: are empty; pass text or token ids/ };
+  const nothing = { code: "INVALID_ARGUMENT", message: /^text: has no tokens; pass text, or token ids/ };
   for (const prompt of ["", [], new Int32Array()]) {
     const adds = prompt === "" && model.tokenizer.encode("").length > 0; // the begin token
     if (!adds) await assert.rejects(collect(model.generate(prompt)), empty);
@@ -121,7 +121,7 @@ test("an empty prompt, and messages that are no messages, are errors that say wh
     if (!adds && !isListOfTexts) await assert.rejects(model.embed(prompt), nothing);
   }
   assert.deepEqual(await model.embed([]), []);
-  await assert.rejects(model.embed([[5], []]), { code: "INVALID_ARGUMENT", message: /^texts\[1\]: are empty/ });
+  await assert.rejects(model.embed([[5], []]), { code: "INVALID_ARGUMENT", message: /^texts\[1\]: has no tokens/ });
   for (const wrong of [1n, "a", null, undefined, true, [5]]) {
     const expected = { code: "INVALID_ARGUMENT", message: /^prompt\[0\]: must be an integer from 0 to 63 \(got / };
     await assert.rejects(collect(model.generate([wrong])), expected);

@@ -18,7 +18,7 @@ interface Flags extends RopeFlags, ThreadFlags, QuantizeFlags {
   prompt?: string | false;
   normalize?: boolean;
   truncate?: true;
-  contextLength?: number;
+  context?: number;
 }
 
 const EXAMPLES = `
@@ -45,7 +45,7 @@ export function addEmbed(program: Command, terminal: () => Terminal): void {
     .option("--no-prompt", "write no prompt before the texts")
     .option("--no-normalize", "leave vectors as long as they are (default: as the model's files say)")
     .option("--truncate", "cut texts that are too long")
-    .option("--context-length <n>", "maximum tokens of a text (default: the model's)", parseInteger(1))
+    .option("--context <n>", "maximum tokens of a text (default: the model's)", parseInteger(1))
     .addOption(threadOption())
     .addOption(quantizeOption());
   addRopeOptions(command)
@@ -64,10 +64,10 @@ async function run(
 ): Promise<void> {
   const isPiped = given.length === 1 && given[0] === "-";
   const texts = isPiped ? (await readStream(process.stdin)).split(/\r?\n/).filter((line) => line !== "") : given;
-  if (texts.length === 0) fail("INVALID_ARGUMENT", "-", "has no line with text");
+  if (texts.length === 0) fail("INVALID_ARGUMENT", "stdin", "has no line with text");
   const { pooling, dimensions, prompt, normalize, truncate } = flags;
   const rw = await load({ threads: flags.threads });
-  await withModel(terminal, rw, source, modelOptions(flags, flags.contextLength, signal), async (model) => {
+  await withModel(terminal, rw, source, await modelOptions(flags, flags.context, signal), async (model) => {
     const embed = (update: ProgressBar["update"]): Promise<Float32Array[]> =>
       model.embed(texts, {
         signal,

@@ -1,23 +1,51 @@
 // Loads a model for a command and describes it.
+import { Option } from "commander";
+import { fail } from "../base/errors.js";
 import type { Model, ModelOptions, RopeConfig, Ropewalk, Session } from "../index.node.js";
 import { formatBytes } from "./format.js";
-import type { QuantizeFlags } from "./quantize_option.js";
+import { readTextFile } from "./input_file.js";
+import { fallbackWarnings, type QuantizeFlags } from "./quantize_option.js";
 import { type RopeFlags, ropeOverridesFrom } from "./rope_options.js";
 import { type ProgressBar, type Terminal, withProgress } from "./terminal.js";
 
+/** Throws UNSUPPORTED_MODEL for an encoder. */
+export function requireText({ info }: Pick<Model, "info">): void {
+  if (info.generates) return;
+  const advice = info.ranks ? "in code, model.rank() scores pairs of texts with it" : "use ropewalk embed";
+  fail("UNSUPPORTED_MODEL", info.name, `${info.architecture} is an encoder, which generates no text; ${advice}`);
+}
+
+/** The option --chat-template. */
+export function chatTemplateOption(): Option {
+  return new Option("--chat-template <file>", "Jinja file to format messages with (default: the model's template)");
+}
+
+/** Flags of {@link chatTemplateOption}. */
+export interface ChatTemplateFlags {
+  chatTemplate?: string;
+}
+
+/** Throws UNSUPPORTED_MODEL for a model that has no chat template and got none. */
+export function requireTemplate({ info, chatTemplate }: Model, otherwise: string): void {
+  if (chatTemplate !== undefined) return;
+  const advice = `pass one with --chat-template, or ${otherwise}`;
+  fail("UNSUPPORTED_MODEL", `${info.name}: chat_template`, `the model has no chat template; ${advice}`);
+}
+
 /** Model options from the flags of a command. */
-export function modelOptions(
-  flags: RopeFlags & QuantizeFlags,
+export async function modelOptions(
+  flags: RopeFlags & QuantizeFlags & ChatTemplateFlags,
   contextLength: number | undefined,
   signal: AbortSignal,
-): ModelOptions {
+): Promise<ModelOptions> {
   const rope = ropeOverridesFrom(flags);
-  const { quantize } = flags;
+  const { quantize, chatTemplate } = flags;
   return {
     signal,
     ...(contextLength !== undefined && { contextLength }),
     ...(rope !== undefined && { rope }),
     ...(quantize !== undefined && { quantize }),
+    ...(chatTemplate !== undefined && { chatTemplate: await readTextFile(chatTemplate) }),
   };
 }
 
@@ -35,6 +63,9 @@ export async function withModel<T>(
       onProgress: ({ loaded, total, stage }) => stage === "weights" && update(loaded, total),
     });
   const model = await withProgress(terminal, `Loading ${source}`, load);
+  const { formats, loadedFormats } = model.info;
+  for (const warning of fallbackWarnings(options.quantize, Object.keys(formats), Object.keys(loadedFormats)))
+    terminal.note(`warning: ${warning}`);
   try {
     return await use(model);
   } finally {

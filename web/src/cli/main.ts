@@ -81,11 +81,11 @@ function newProgram(): Command {
     .addHelpText("afterAll", EXIT_CODES);
 }
 
-/** Name of the command in the arguments, such as `plot decay`; empty if there's none. */
-function commandIn({ commands }: Command, args: readonly string[]): string {
+/** The command that the arguments name; the program itself if they name none. */
+function commandIn(program: Command, args: readonly string[]): Command {
   const index = args.findIndex((arg) => !arg.startsWith("-"));
-  const command = commands.find((candidate) => candidate.name() === args[index]);
-  return command === undefined ? "" : `${command.name()} ${commandIn(command, args.slice(index + 1))}`.trim();
+  const command = program.commands.find((candidate) => candidate.name() === args[index]);
+  return command === undefined ? program : commandIn(command, args.slice(index + 1));
 }
 
 /** The code is bundled into dist/, one folder below package.json. */

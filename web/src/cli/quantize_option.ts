@@ -16,6 +16,22 @@ export function quantizeOption(): Option {
   ).argParser(parseQuantizeFormat);
 }
 
+/** Why some matrices aren't in the format that was asked for. The arguments are names of formats: asked for, in the file, and made. */
+export function fallbackWarnings(
+  to: QuantizeFormat | undefined,
+  stored: readonly string[],
+  made: readonly string[],
+): string[] {
+  if (to === undefined) return [];
+  const isFallback = (format: string): boolean => made.includes(format) && !stored.includes(format);
+  const why = (block: number, format: string): string =>
+    `${to} needs rows of a multiple of ${block} elements; matrices with others are in ${format}`;
+  return [
+    ...(to === "q4_k" && isFallback("q5_0") ? [why(256, "q5_0")] : []),
+    ...(isFallback("f16") ? [why(32, "f16")] : []),
+  ];
+}
+
 /** Parses a format to quantize to. */
 export function parseQuantizeFormat(text: string): QuantizeFormat {
   const format = QUANTIZE_FORMATS.find((name) => name === text.toLowerCase());

@@ -1,6 +1,7 @@
 // Exit codes and error messages of the program.
-import { CommanderError } from "commander";
+import { type Command, CommanderError } from "commander";
 import { RopewalkError, type RopewalkErrorCode } from "../base/errors.js";
+import { inCommandWords } from "./command_words.js";
 import { Interrupted } from "./interrupt.js";
 import type { Terminal } from "./terminal.js";
 
@@ -17,27 +18,33 @@ export function exitCodeOf(error: unknown): number {
 
 /**
  * Prints an error: as a line on stderr, or with --json as an object on stdout.
- * @param command - name of the command that was used wrongly, such as `plot decay`; empty if there's none
+ * @param command - the command that failed, or the program if there's none
  */
-export function reportError(terminal: Terminal, error: unknown, command = ""): void {
-  const { message, stack } = error instanceof Error ? error : new Error(String(error));
-  const text = error instanceof CommanderError ? usageMessage(error) : message;
-  if (terminal.json) terminal.result({ error: { ...codeAndField(error), message: text } });
+export function reportError(terminal: Terminal, error: unknown, command: Command): void {
+  const { stack } = error instanceof Error ? error : new Error();
+  const { code, field, message: text } = described(error, command);
+  if (terminal.json) terminal.result({ error: { code, field, message: text } });
   else if (error instanceof Interrupted) terminal.note(text);
   else terminal.note(`error: ${text}${error instanceof RopewalkError ? ` (${error.code})` : ""}`);
   if (terminal.verbose && stack !== undefined) terminal.note(stack);
   if (error instanceof CommanderError && !terminal.json)
     terminal.note(
-      command === ""
+      command.parent === null
         ? "Run `ropewalk --help` for the commands, or `ropewalk <command> --help` for the options of one."
-        : `Run \`ropewalk ${command} --help\` for its usage.`,
+        : `Run \`${pathOf(command)} --help\` for its usage.`,
     );
 }
 
-function codeAndField(error: unknown): { code: string; field: string } {
-  if (error instanceof RopewalkError) return { code: error.code, field: error.field };
-  if (error instanceof Interrupted) return { code: "INTERRUPTED", field: "" };
-  return { code: error instanceof CommanderError ? "USAGE" : "FAILED", field: "" };
+function described(error: unknown, command: Command): { code: string; field: string; message: string } {
+  if (error instanceof RopewalkError) return { code: error.code, ...inCommandWords(error, command) };
+  if (error instanceof CommanderError) return { code: "USAGE", field: "", message: usageMessage(error) };
+  const message = error instanceof Error ? error.message : String(error);
+  return { code: error instanceof Interrupted ? "INTERRUPTED" : "FAILED", field: "", message };
+}
+
+/** What is typed to run a command, such as `ropewalk plot decay`. */
+function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 }
 
 /** Commander's message. For a missing command it prints the help and has no message. */

@@ -11,7 +11,7 @@ import { parseNumberAbove, parseNumber, repeatable, parseInteger } from "./optio
 export interface RopeFlags {
   ropeType?: RopeType;
   factor?: number;
-  originalLength?: number;
+  trainedLength?: number;
   theta?: number;
   pairing?: NonNullable<RopeOverrides["pairing"]>;
   compat?: NonNullable<RopeOverrides["compat"]>;
@@ -33,7 +33,7 @@ export function addRopeOptions(command: Command): Command {
   return command
     .addOption(new Option("--rope-type <type>", "scaling type that replaces the model's").choices(ROPE_TYPES))
     .option("--factor <n>", "scaling factor: extended length / trained length, at least 1", parseNumber(1))
-    .option("--original-length <n>", "trained context length (original_max_position_embeddings)", parseInteger(1))
+    .option("--trained-length <n>", "trained context length (original_max_position_embeddings)", parseInteger(1))
     .option("--theta <n>", "base of the frequencies (rope_theta), above 1", parseNumberAbove(1))
     .addOption(new Option("--pairing <pairing>", "which elements of a head form a pair").choices(PAIRINGS))
     .addOption(new Option("--compat <system>", "system to match where implementations differ").choices(COMPATS))
@@ -55,7 +55,7 @@ export function ropeOverridesFrom(flags: RopeFlags): RopeOverrides | undefined {
     [["rope_scaling", "rope_type"], flags.ropeType],
     [["rope_scaling", "replace"], flags.ropeType === undefined ? undefined : true],
     [["rope_scaling", "factor"], flags.factor],
-    [["rope_scaling", "original_max_position_embeddings"], flags.originalLength],
+    [["rope_scaling", "original_max_position_embeddings"], flags.trainedLength],
     [["rope_theta"], flags.theta],
     [["pairing"], flags.pairing],
     [["compat"], flags.compat],
@@ -72,7 +72,7 @@ function checkFactor(ropeType: RopeType | undefined, overrides: RopeOverrides): 
   const { factor, original_max_position_embeddings: original } = overrides.rope_scaling ?? {};
   const lengths = [original, overrides.original_max_position_embeddings, overrides.max_position_embeddings];
   if ([factor, ...lengths].some((value) => value !== undefined)) return;
-  const message = `is required for --rope-type ${ropeType}, for example --factor 4 (or --original-length)`;
+  const message = `is required for --rope-type ${ropeType}, for example --factor 4 (or --trained-length)`;
   fail("INVALID_ARGUMENT", "--factor", message);
 }
 

@@ -26,6 +26,8 @@ export interface Source {
   readonly layersWithoutRope: readonly number[];
   /** The parsed config.json, if the source is one. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Why no layer has RoPE, if that is so and the source is a config.json. */
+  readonly noRope?: RopewalkError;
   /** Description of the model, if the source has weights. */
   readonly info?: ModelInfo;
 }
@@ -72,12 +74,13 @@ function failWithReason(error: unknown, config: Dict): never {
  * @throws {@link RopewalkError} as {@link openSource}.
  */
 export async function openRope(argument: string, options: SourceOptions = {}): Promise<Readonly<RopeConfig>> {
-  const { ropes } = await openSource(argument, options);
+  const { ropes, noRope } = await openSource(argument, options);
+  if (noRope !== undefined) throw noRope;
   const chosen =
     ropes.find(({ kind }) => kind === options.layerType) ??
     ropes.find(({ kind }) => kind === "full_attention") ??
     ropes[0];
-  if (chosen === undefined) fail("INVALID_CONFIG", "layer_types", "this model has no layer with RoPE");
+  if (chosen === undefined) fail("INVALID_CONFIG", argument, "this model has no RoPE");
   return chosen.rope;
 }
 
@@ -98,6 +101,8 @@ async function configPath(argument: string): Promise<string | undefined> {
   if (isUrl(argument) || !(await isFolder(argument))) return undefined;
   const names = await readdir(argument);
   const hasWeights = names.some((entry) => /\.(gguf|safetensors)$/.test(entry));
+  if (!hasWeights && !names.includes("config.json"))
+    fail("INVALID_FILE", argument, "the folder has no config.json, and no .gguf or .safetensors file");
   return !hasWeights && names.includes("config.json") ? join(argument, "config.json") : undefined;
 }
 
@@ -119,18 +124,18 @@ async function modelSource(argument: string, { overrides, layerType, model }: So
   const info = await (
     await load({ threads: 1 })
   ).modelInfo(argument, { ...model, ...(overrides !== undefined && { rope: overrides }) });
-  const kinds = [...new Set(info.layers.map(({ kind }) => kind))];
-  const withRope = kinds.filter((kind) => info.layers.some((layer) => layer.kind === kind && layer.rope !== null));
-  const ropes = kinds.flatMap((kind): LayerRope[] => {
-    const layers = indicesOf(info.layers, (layer) => layer.kind === kind && layer.rope !== null);
-    const first = info.layers[layers[0] ?? -1];
-    const shown = kinds.length > 1 ? kind : undefined;
-    return first === undefined ? [] : [{ kind: shown, rope: first.rope!, layers, window: first.window }];
+  // layers of one RoPE share an object
+  const distinct = [...new Set(info.layers.flatMap(({ rope }) => rope ?? []))];
+  const ropes = distinct.map((rope): LayerRope => {
+    const layers = indicesOf(info.layers, (layer) => layer.rope === rope);
+    const { kind, window } = info.layers[layers[0]!]!;
+    return distinct.length > 1 ? { kind, rope, layers, window } : { kind: undefined, rope, layers };
   });
-  if (layerType !== undefined && kinds.length > 1 && !ropes.some(({ kind }) => kind === layerType)) {
-    fail("INVALID_ARGUMENT", "layer_type", `must be one of ${withRope.join(", ")} (got ${layerType})`);
+  const chosen = layerType === undefined || ropes.length === 1 ? ropes : ropes.filter(({ kind }) => kind === layerType);
+  if (chosen.length === 0 && ropes.length > 0) {
+    const kinds = ropes.map(({ kind }) => kind).join(", ");
+    fail("INVALID_ARGUMENT", "layer_type", `must be one of ${kinds} (got ${layerType})`);
   }
-  const chosen = layerType === undefined || kinds.length === 1 ? ropes : ropes.filter(({ kind }) => kind === layerType);
   return {
     name: argument,
     ropes: chosen,

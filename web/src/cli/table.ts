@@ -19,7 +19,7 @@ interface Flags extends RopeFlags {
   output: string;
   length?: number;
   positions?: readonly number[];
-  seqLength?: number;
+  context?: number;
   layout: TableLayout;
   dtype: DType;
   role: Role;
@@ -53,8 +53,8 @@ export function addTable(program: Command, terminal: () => Terminal): void {
     .option("--length <n>", "write positions 0 to n−1", parseInteger(1, MAX_POSITIONS))
     .option("--positions <list>", "write these positions instead, for example 0,1,5.5", parsePositions)
     .option(
-      "--seq-length <n>",
-      "sequence length for scalings that depend on it (default: largest position + 1)",
+      "--context <n>",
+      "context length, for scalings that depend on it (default: largest position + 1)",
       parseInteger(1),
     )
     .addOption(
@@ -83,7 +83,7 @@ async function writeTable(terminal: Terminal, argument: string, flags: Flags): P
   const config = await openRope(argument, { overrides: ropeOverridesFrom(flags), layerType: flags.layerType });
   const rope = (await load({ threads: 1 })).rope(config);
   try {
-    const options = { layout, dtype, role, inverse, ...(flags.seqLength !== undefined && { seqLen: flags.seqLength }) };
+    const options = { layout, dtype, role, inverse, ...(flags.context !== undefined && { seqLen: flags.context }) };
     const table = rope.table(typeof positions === "number" ? positions : Float64Array.from(positions), options);
     await write(table, config);
     const [rows, columns] = table.shape;

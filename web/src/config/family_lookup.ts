@@ -6,6 +6,7 @@ import { layeredRows } from "./families_by_layer.js";
 import { IMAGE_ENCODERS, IMAGES, NESTING, REFUSED, WITHOUT_ROPE } from "./families_refused.js";
 import { sharedRopeRows } from "./families.js";
 import type { Family } from "./family.js";
+import { failWithoutRope } from "./no_rope.js";
 import type { Pairing } from "./types.js";
 
 /** The kind of name: config.json's `model_type` (`hf`) or GGUF's `general.architecture` (`gguf`). */
@@ -62,8 +63,7 @@ export function familyOf(
   const family = knownFamily(source, name);
   if (family.pairing !== undefined) return family;
   const field = fieldOf(source);
-  if (isWithoutRope(source, name))
-    return fail("INVALID_CONFIG", field, `${quote(name!)} has no rotary position embedding`);
+  if (isWithoutRope(source, name)) return failWithoutRope(field, `is ${quote(name!)}`);
   checkNotRefused(source, name);
   if (source === "hf" && IMAGE_ENCODERS.test(name ?? "")) failUnsupported(source, name!, IMAGES);
   if (pairing !== undefined) return family;

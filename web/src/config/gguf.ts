@@ -4,6 +4,7 @@ import { fail } from "../base/errors.js";
 import { show } from "../base/show.js";
 import type { Family } from "./family.js";
 import { familyOf } from "./family_lookup.js";
+import { failWithoutRope } from "./no_rope.js";
 import { decimalOf, firstCountOf, integerOf, type Metadata, numberOf, openMetadata, valueOf } from "./gguf_metadata.js";
 import { checkSharedKind, chooseKind, kindOf, type LayerKind } from "./layer_kinds.js";
 import type { ConfigDraft } from "./read_config.js";
@@ -73,7 +74,7 @@ function checkUsesRope(file: Metadata): void {
   const finetuned = valueOf(file, key);
   if (isAbsent(finetuned)) return;
   if (!booleanAt(finetuned, `${file.arch}.${key}`) && file.arch.startsWith("granite")) {
-    fail("INVALID_CONFIG", `${file.arch}.${key}`, "is false: this model has no rotary position embedding");
+    failWithoutRope(`${file.arch}.${key}`, "is false");
   }
 }
 

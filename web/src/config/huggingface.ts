@@ -5,6 +5,7 @@ import type { Family } from "./family.js";
 import { show } from "../base/show.js";
 import { checkNotRefused, familyOf, nestedFamily } from "./family_lookup.js";
 import { kindNames, mergeScalings, readLayerKinds } from "./huggingface_layer_kinds.js";
+import { failWithoutRope } from "./no_rope.js";
 import { listOf, readRope, type TextConfig } from "./huggingface_rope.js";
 import { checkSharedKind, chooseKind, kindOf } from "./layer_kinds.js";
 import type { ConfigDraft } from "./read_config.js";
@@ -61,7 +62,7 @@ export function readHuggingFace(
   const text = { ...withTrainedPositions(textConfigOf(source)), overridden };
   const family = familyOf("hf", nestedFamily(text.outer, text.model_type), pairing, text.path !== "");
   const without = whyWithoutRope(text, family);
-  if (without !== undefined) fail("INVALID_CONFIG", text.path + without[0], without[1]);
+  if (without !== undefined) failWithoutRope(text.path + without[0], without[1]);
   const names = ["rope_scaling", "rope_parameters"].filter((name) => isGiven(text.config, name));
   const nestedName = names.find((name) => isByKind(text.config[name], kindNames(text.config, family)));
   const flat = names.filter((name) => name !== nestedName);
@@ -104,20 +105,20 @@ export function whyWithoutRope(
   { only_if, no_rope_if_theta_null }: Partial<Family>,
 ): readonly [key: string, reason: string] | undefined {
   if (config["alibi"] === true) {
-    return ["alibi", "is true: this model uses ALiBi and has no rotary position embedding"];
+    return ["alibi", "is true, for ALiBi"];
   }
   const kind = config["position_embedding_type"];
   if (typeof kind === "string" && kind !== "rope" && kind !== "rotary") {
-    return ["position_embedding_type", `is ${show(kind)}: this model has no RoPE`];
+    return ["position_embedding_type", `is ${show(kind)}`];
   }
   const parameters = config["rope_parameters"];
   const theta = isDict(parameters) && "rope_theta" in parameters ? parameters["rope_theta"] : config["rope_theta"];
-  if (no_rope_if_theta_null && theta === null) return ["rope_theta", "is null: this model has no RoPE"];
+  if (no_rope_if_theta_null && theta === null) return ["rope_theta", "is null"];
   if (only_if === undefined) return undefined;
   const [key, value] = only_if;
   if (config[key] === value) return undefined;
   const given = isAbsent(config[key]) ? "absent" : show(config[key]);
-  return [key, `is ${given}: models of this family have RoPE only if it is ${show(value)}`];
+  return [key, `is ${given}, and models of this family have RoPE only if it is ${show(value)}`];
 }
 
 /**

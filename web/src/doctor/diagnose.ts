@@ -22,6 +22,7 @@ import { draftBlocks, type Order } from "./recipe.js";
 import { checkBlock } from "./recipe_check.js";
 import { systemReports } from "./systems.js";
 import { readWithLength } from "./trained_length.js";
+import { supportOf } from "../model/support.js";
 import { verdictOf, verdictWithoutRope } from "./verdict.js";
 
 /** Options of {@link Diagnose}. */
@@ -106,7 +107,7 @@ function describeAll(
   requested: number | undefined,
 ): Partial<Diagnosis> {
   const first = mainGroup(layerGroups(rw, facts, ropes, 1));
-  if (first === undefined) return { verdict: verdictWithoutRope(facts, faults), findings: sorted(faults) };
+  if (first === undefined) return withoutRope(facts, ropes, faults);
   const served = servedLength(first.config);
   const length = requested ?? served ?? SOME_LENGTH;
   const groups = layerGroups(rw, facts, ropes, length);
@@ -119,7 +120,8 @@ function describeAll(
   const examined: Case = { rw, facts, main, hasLayersWithoutRope, systems, length, extension, scaling, path };
   const findings = [...USE_CHECKS, ...KEY_CHECKS].flatMap((check) => check(examined) ?? []);
   const memory = cacheMemory(facts, ropes, length);
-  const order = { facts, name, groups, main, length, scaling, hasMemory: memory !== null };
+  const { runs } = supportOf(facts.source);
+  const order = { facts, name, groups, main, length, scaling, runs, hasMemory: memory !== null };
   return {
     length,
     trainedLength: main.trained,
@@ -140,6 +142,15 @@ function describeAll(
   };
 }
 
+function withoutRope(facts: Facts, { layersWithoutRope }: ConfigRopes, faults: readonly Finding[]): Partial<Diagnosis> {
+  return {
+    verdict: verdictWithoutRope(facts, faults),
+    findings: sorted(faults),
+    layersWithoutRope: [...layersWithoutRope],
+    recurrentLayers: [...recurrentLayers(facts.source, layersWithoutRope.length).layers],
+  };
+}
+
 function recipeOf(rw: Ropewalk, order: Order): Recipe {
   const { facts, groups, extension } = order;
   return {
@@ -151,7 +162,7 @@ function recipeOf(rw: Ropewalk, order: Order): Recipe {
 }
 
 /** A diagnosis of a file of which nothing is known. */
-function headOf({ name, kind }: Opened, { family }: Facts, requested: number | undefined): Diagnosis {
+function headOf({ name, kind, source }: Opened, { family }: Facts, requested: number | undefined): Diagnosis {
   return {
     name,
     kind,
@@ -161,6 +172,7 @@ function headOf({ name, kind }: Opened, { family }: Facts, requested: number | u
     trainedLength: null,
     servedLength: null,
     verdict: { status: "unknown", text: "" },
+    support: supportOf(source),
     findings: [],
     layers: [],
     layersWithoutRope: [],

@@ -1,4 +1,5 @@
 // What diagnose() returns. Plain JSON.
+import type { Support } from "../model/support.js";
 import type { Compat, Pairing, RopeConfig } from "../config/types.js";
 
 /** How serious a finding is: worth knowing, likely to surprise, or wrong. */
@@ -138,6 +139,8 @@ export interface Diagnosis {
   /** Length that the model serves as it is, with its own scaling; null if the file doesn't say. */
   servedLength: number | null;
   verdict: Verdict;
+  /** Whether Ropewalk runs the model. */
+  support: Support;
   /** Worst first. */
   findings: Finding[];
   layers: LayerGroup[];

@@ -25,7 +25,9 @@ export function readKnownConfig(source: Dict): KnownConfig {
   let readable = source;
   for (let attempt = 0; attempt <= MOST_KEYS; attempt++) {
     try {
-      return { source: readable, ropes: configRopes(readable), findings };
+      const ropes = configRopes(readable);
+      if (ropes.noRope !== undefined) findings.push(withoutRope(ropes.noRope));
+      return { source: readable, ropes, findings };
     } catch (error) {
       if (!(error instanceof RopewalkError)) throw error;
       const { code, field } = error;
@@ -53,6 +55,12 @@ export function faultOf(error: RopewalkError): Finding {
   const reason = reasonOf(error);
   const text = code === "UNKNOWN_FAMILY" ? `${reason.split("; pass ")[0]}. ${OTHER_FAMILY}` : `${reason}.`;
   return { code: FAULTS[code] ?? "invalid-config", severity: "error", field, text, source: "docs/errors.md" };
+}
+
+/** A model without RoPE, which isn't wrong. */
+function withoutRope(error: RopewalkError): Finding {
+  const text = `${reasonOf(error)}. No key of RoPE changes anything.`;
+  return { code: "no-rope", severity: "note", field: error.field, text, source: "docs/families.md" };
 }
 
 /** The message without the path of the field, which a finding has of its own. */

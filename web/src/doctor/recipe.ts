@@ -1,6 +1,7 @@
 // Writes the lines to paste for each system. Each block is read back and its frequencies are computed (recipe_check.ts).
 import type { Dict } from "../base/dict.js";
 import { knownFamily } from "../config/family_lookup.js";
+import type { Support } from "../model/support.js";
 import type { LayerGroup, RecipeBlock } from "./diagnosis.js";
 import type { Extension } from "./extend.js";
 import { type Facts, tokens, valueOf } from "./facts.js";
@@ -19,16 +20,18 @@ export interface Order {
   readonly length: number;
   /** The scaling in the file as it is written. */
   readonly scaling: Dict;
+  /** What Ropewalk does with the model. */
+  readonly runs: Support["runs"];
   /** Whether the report has a table of memory. */
   readonly hasMemory: boolean;
 }
 
-/** Lines for all systems. A GGUF file is run by llama.cpp and Ropewalk. */
+/** Lines for all systems. A GGUF file is run by llama.cpp, and by Ropewalk if it has the architecture. */
 export function draftBlocks(order: Order): Draft[] {
   const { facts, extension } = order;
   const transformers = extension.changes ? transformersBlocks(order) : [UNCHANGED];
   const hub = facts.isGguf ? [] : [...transformers, vllmBlock(order)];
-  return [llamaBlock(order), ...hub, ...ropewalkBlocks(order)];
+  return [llamaBlock(order), ...hub, ...(order.runs === null ? [] : ropewalkBlocks(order))];
 }
 
 /** A model that fits. */
@@ -136,28 +139,30 @@ function scalingLines({ extension, groups, scaling, facts }: Order, group: Layer
   };
 }
 
-function ropewalkBlocks({ extension, main, length, facts, name, hasMemory }: Order): Draft[] {
+function ropewalkBlocks({ extension, main, length, facts, name, runs, hasMemory }: Order): Draft[] {
   const { overrides } = extension;
   const source = facts.isGguf ? (/^[\w.-]+\.gguf$/.test(name) ? name : "model.gguf") : "model/";
   const options = JSON.stringify({ contextLength: length, ...(overrides && { rope: overrides }) }, null, 2);
   const { rope_type, factor, original_max_position_embeddings: original } = overrides?.rope_scaling ?? {};
-  const flags = rope_type ? ` \\\n  --rope-type ${rope_type} --factor ${factor} --original-length ${original}` : "";
+  const flags = rope_type ? ` \\\n  --rope-type ${rope_type} --factor ${factor} --trained-length ${original}` : "";
   const isKept = rope_type !== undefined && rope_type === main.rope_type;
   const kept = isKept ? "The other keys of the file's scaling are kept. " : "";
+  const running = "While a model runs: session.retune(rope, { contextLength }) re-rotates the cached keys.";
+  const generates = runs === "generates";
   return [
     {
       system: "Ropewalk",
       title: "Ropewalk",
       language: "js",
       text: `const model = await rw.model("${source}", ${options});`,
-      note: `${kept}While a model runs: session.retune(rope, { contextLength }) re-rotates the cached keys.`,
+      note: `${kept}${generates ? running : "Then model.embed(texts)."}`,
     },
     {
       system: "Ropewalk",
       title: "Ropewalk, command line",
       language: "shell",
-      text: `npx ropewalk chat ${source} --context ${length}${flags}`,
-      note: `${kept}Or generate and perplexity: the flags are the same.${hasMemory ? ` ${tokens(length)} tokens need the memory shown here.` : ""}`,
+      text: `npx ropewalk ${generates ? "chat" : "embed"} ${source} --context ${length}${flags}${generates ? "" : ' "a text"'}`,
+      note: `${kept}${generates ? "Or generate and perplexity: the flags are the same." : "--truncate cuts texts that are longer."}${hasMemory ? ` ${tokens(length)} tokens need the memory shown here.` : ""}`,
     },
   ];
 }

@@ -59,7 +59,7 @@ function readBlock(
   const type = flags.get("--rope-scaling") ?? flags.get("--rope-type");
   if (type === undefined) return { configs: order.groups.map(({ config }) => config), length };
   const factor = Number(flags.get("--rope-scale") ?? flags.get("--factor"));
-  const original = Number(flags.get("--yarn-orig-ctx") ?? flags.get("--original-length"));
+  const original = Number(flags.get("--yarn-orig-ctx") ?? flags.get("--trained-length"));
   const scaling = { rope_type: type as RopeType, factor, original_max_position_embeddings: original, replace: true };
   return { configs: withOverrides(order, { rope_scaling: scaling }), length };
 }

@@ -2,16 +2,17 @@
 import type { Finding, LayerGroup, Verdict } from "./diagnosis.js";
 import type { Extension } from "./extend.js";
 import { capital, type Facts, numberOf, shown, tokens } from "./facts.js";
-import { isWithoutRope } from "../config/family_lookup.js";
 
 /** Families whose positions are vectors of the checkpoint, one for each position. */
 const LEARNED = ["gpt2", "gpt_neo", "gpt_bigcode", "opt", "bert", "roberta"];
 const ALIBI = ["bloom", "mpt", "refact", "jais", "jina-bert-v2"];
+const RECURRENT = ["mamba", "mamba2", "falcon_mamba", "rwkv", "rwkv5", "rwkv6", "rwkv7", "rwkv6qwen2", "arwkv7"];
 
 /** The verdict on a file that has no RoPE, or can't be read. */
 export function verdictWithoutRope(facts: Facts, findings: readonly Finding[]): Verdict {
-  const { family = "this model", isGguf } = facts;
+  const { family = "this model" } = facts;
   const fault = findings.find(({ severity }) => severity === "error");
+  const reason = findings.find(({ code }) => code === "no-rope");
   if (LEARNED.includes(family)) {
     const count = numberOf(facts, ["n_positions", "max_position_embeddings"], "context_length");
     const most = count === undefined ? "" : `, one vector for each of its ${tokens(count)} positions`;
@@ -25,12 +26,12 @@ export function verdictWithoutRope(facts: Facts, findings: readonly Finding[]): 
       status: "cannot",
       text: `Can't: ${family} has ALiBi, a penalty by distance, and no RoPE. It needs no scaling, but forgets far tokens.`,
     };
-  const hasNone =
-    isWithoutRope(isGguf ? "gguf" : "hf", facts.family) || /no rotary|no RoPE|ALiBi/.test(fault?.text ?? "");
-  if (hasNone) {
-    const why = fault === undefined ? `${family} has no RoPE.` : `${fault.field} ${fault.text}`;
-    return { status: "cannot", text: `Can't: ${why} No RoPE scaling applies.` };
-  }
+  if (RECURRENT.includes(family))
+    return {
+      status: "cannot",
+      text: `Can't: ${family} has recurrent layers, which read tokens in order, and no RoPE. No RoPE scaling applies, and no length is the last. What it can use of a long text depends on its training.`,
+    };
+  if (reason !== undefined) return { status: "cannot", text: `Can't: ${reason.field} ${reason.text}` };
   return fault?.code === "trained-length-missing"
     ? NO_LENGTH
     : { status: "unknown", text: `Can't tell: ${whyOf(fault)}.` };

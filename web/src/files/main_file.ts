@@ -33,7 +33,7 @@ function modelNameIn(names: readonly string[]): string {
   if (models.length === 1) return models[0]!;
   const message =
     models.length === 0
-      ? "the folder has no .gguf or .safetensors file"
+      ? `the folder has no model: no .gguf or .safetensors file${names.length === 0 ? "; it is empty" : ""}`
       : `the folder has several models (${models.join(", ")}); pass the path of one of them`;
   fail("INVALID_FILE", "folder: files", message);
 }

@@ -2,6 +2,7 @@
 import type { Dict } from "../base/dict.js";
 import { RopewalkError } from "../base/errors.js";
 import { textConfigOf } from "../config/huggingface.js";
+import { isAboutNoRope } from "../config/no_rope.js";
 import type { RopeOverrides } from "../config/overrides.js";
 import { ggufSourceOf, ropeConfig } from "../config/rope_config.js";
 import { ropeLayers } from "../config/rope_layers.js";
@@ -28,13 +29,15 @@ export interface ConfigRopes {
   readonly ropes: readonly LayerRope[];
   /** Indices of layers without RoPE; empty if that isn't known. */
   readonly layersWithoutRope: readonly number[];
+  /** Why no layer has RoPE; undefined if one has. */
+  readonly noRope?: RopewalkError;
 }
 
 /** Kinds of layers to try, before those in the config. */
 const LAYER_KINDS = ["full_attention", "sliding_attention", "chunked_attention", "main", "compress"];
 
 /**
- * The RoPEs of a config.json or GGUF source, by kind of layer.
+ * The RoPEs of a config.json or GGUF source, by kind of layer; none for a model without RoPE and without overrides.
  * @param layerType - only this kind of layer
  * @throws {@link RopewalkError} as `ropeConfig()` and `ropeLayers()`.
  * @internal
@@ -56,6 +59,7 @@ export function configRopes(source: Dict, overrides?: RopeOverrides, layerType?:
   try {
     return { ropes: [{ kind: undefined, rope: read(), layers: indicesOf(hasRope, Boolean) }], layersWithoutRope };
   } catch (error) {
+    if (overrides === undefined && isAboutNoRope(error)) return { ropes: [], layersWithoutRope, noRope: error };
     if (!(error instanceof RopewalkError) || error.field !== "layer_type") throw error;
     const kinds = new Set([...LAYER_KINDS, ...types.filter((type) => typeof type === "string")]);
     const ropes = [...kinds].flatMap((kind): LayerRope[] => {
@@ -162,20 +166,25 @@ export function recurrentLayers(source: Dict, count: number): RecurrentLayers {
   return found ?? { kind: null, layers: [], withoutAttention: [], stateBytes: 0 };
 }
 
+/** Reads a config.json or GGUF source without its weights. @internal */
+export function readerOf(source: Dict): ConfigReader {
+  const gguf = ggufSourceOf(source);
+  return new ConfigReader({
+    name: gguf === undefined ? "config.json" : "metadata",
+    kind: gguf === undefined ? "safetensors" : "gguf",
+    metadata: gguf?.metadata ?? {},
+    tensors: new Map(),
+    ...(gguf === undefined && { config: source }),
+  });
+}
+
 /** The result of `read`; undefined for models whose RoPE is supported, but not the architecture. */
 function ifSupported<Value>(
   source: Dict,
   read: (reader: ConfigReader, architecture: Architecture) => Value,
 ): Value | undefined {
-  const gguf = ggufSourceOf(source);
   try {
-    const reader = new ConfigReader({
-      name: gguf === undefined ? "config.json" : "metadata",
-      kind: gguf === undefined ? "safetensors" : "gguf",
-      metadata: gguf?.metadata ?? {},
-      tensors: new Map(),
-      ...(gguf === undefined && { config: source }),
-    });
+    const reader = readerOf(source);
     return read(reader, architectureOf(reader));
   } catch (error) {
     if (error instanceof RopewalkError) return undefined;

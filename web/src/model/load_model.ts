@@ -10,8 +10,7 @@ import { missingTokenizer } from "./missing_tokenizer.js";
 import { fail } from "../base/errors.js";
 import { type EmbeddingInfo, Model, type ModelInfo } from "./model.js";
 import { type CacheSettings, ModelCore } from "./model_core.js";
-
-import { type ModelPlan, planOf } from "./model_plan.js";
+import { type ModelLayer, type ModelPlan, planOf } from "./model_plan.js";
 import { MODEL_INFO_OPTIONS, type ModelOptions } from "./options.js";
 import { quantizeWeights } from "./quantize.js";
 import { readModelOptions } from "./read_options.js";
@@ -99,10 +98,16 @@ async function open(environment: LoadEnvironment, source: ModelSource, options: 
     generates: plan.config.is_causal,
     ranks: plan.embedding.ranking !== undefined,
     embedding: embeddingInfo(plan),
-    layers: plan.layers,
+    layers: plan.layers.map(shownLayer),
     memory: memoryOf(environment.heap, plan, mappings, cacheSettings, contextLength),
   };
   return { files, plan, mappings, cacheSettings, info };
+}
+
+/** A layer with its own kind. In the plan, layers with a window that share the RoPE of the others have the others' kind. */
+function shownLayer(layer: ModelLayer): ModelLayer {
+  const isWindowed = layer.kind === "full_attention" && layer.window > 0;
+  return isWindowed ? { ...layer, kind: "sliding_attention" } : layer;
 }
 
 /** Encoders have no cache, so their texts may be as long as the model allows. */

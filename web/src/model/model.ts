@@ -15,7 +15,15 @@ import { type ModelLayer, ropeOf } from "./model_plan.js";
 import { finished, runTexts } from "./embed/embed.js";
 import type { Pooling } from "./embed/embedding_plan.js";
 import { type EmbedOptions, type RankOptions, readEmbedOptions, readRankOptions } from "./embed/options.js";
-import { isList, pairTokens, promptText, type TextInput, textList, textTokens } from "./embed/text_input.js";
+import {
+  isList,
+  pairTokens,
+  promptText,
+  queryInput,
+  type TextInput,
+  textList,
+  textTokens,
+} from "./embed/text_input.js";
 import { WholeTextsCore } from "./embed/whole_texts.js";
 import { CHAT_OPTIONS, type PerplexityOptions } from "./options.js";
 import { type Perplexity, perplexity, readPerplexityOptions } from "./perplexity.js";
@@ -196,8 +204,8 @@ export class Model implements Disposable {
    * with the signal's reason.
    */
   async perplexity(text: string | Iterable<number>, options?: PerplexityOptions): Promise<Perplexity> {
-    const settings = readPerplexityOptions(options, this.#core, this.info.contextLength);
     this.#checkGenerates();
+    const settings = readPerplexityOptions(options, this.#core, this.info.contextLength);
     const tokens =
       typeof text === "string" ? this.tokenizer.encode(text) : tokenIds(text, this.info.vocabularySize, "tokens");
     return perplexity(this.#core, this.#cacheSettings, tokens, settings);
@@ -219,7 +227,7 @@ export class Model implements Disposable {
     const { pooling, normalize, dimensions, prompt, ...run } = readEmbedOptions(options, info.dimensions);
     const before = promptText(embedding, prompt);
     const inputs = isList(given) ? given : [given];
-    const field = (i: number): string => (isList(given) ? `texts[${i}]` : "tokens");
+    const field = (i: number): string => (isList(given) ? `texts[${i}]` : "text");
     const texts = inputs.map((text, i) => textTokens(this.tokenizer, text, before, vocabularySize, field(i)));
     const usesDense = embedding.ranking === undefined;
     const vectors = await runTexts(this.#texts(), texts, {
@@ -255,8 +263,9 @@ export class Model implements Disposable {
         "the model doesn't score pairs; use a cross-encoder, or embed()",
       );
     const field = (i: number): string => `documents[${i}]`;
+    const asked = queryInput(query, this.info.vocabularySize);
     const texts = textList(documents, "documents").map((document, i) =>
-      pairTokens(this.tokenizer, query, document, this.info.vocabularySize, config.token_types, field(i)),
+      pairTokens(this.tokenizer, asked, document, this.info.vocabularySize, config.token_types, field(i)),
     );
     const scores = await runTexts(this.#texts(), texts, {
       ...run,
@@ -265,6 +274,7 @@ export class Model implements Disposable {
       size: 1,
       maxLength: this.info.contextLength,
       field,
+      with: "the query",
     });
     return scores
       .map(([score], index) => ({ index, score: ranking.usesSigmoid ? 1 / (1 + Math.exp(-score!)) : score! }))

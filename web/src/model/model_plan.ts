@@ -38,7 +38,7 @@ export type LayerKind = AttentionKind | RecurrentKind | "hybrid" | "mlp" | "moe"
 
 /** A layer of a model. */
 export interface ModelLayer {
-  /** The name in transformers; `full_attention` for all layers of a model with one kind of layer. */
+  /** The name in transformers: `sliding_attention` for a layer with a window. */
   readonly kind: LayerKind;
   /** RoPE of its queries and keys; null for a layer without RoPE. */
   readonly rope: Readonly<RopeConfig> | null;

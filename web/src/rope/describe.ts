@@ -144,7 +144,7 @@ function describePairs(core: RopeCore, plan: FrequencyPlan, window: number | nul
     pair,
     inv_freq,
     wavelength: wavelength[pair]!,
-    rotations: window === null ? NaN : rotations[pair]!,
+    rotations: window === null ? NaN : inv_freq === 0 ? 0 : rotations[pair]!,
     kept_share: kept_share[pair]!,
     treatment: treatmentOf(inv_freq, kept_share[pair]!),
     axis: plan.axis_of_pair[pair]!,

@@ -15,7 +15,7 @@ export interface PairDescription {
   inv_freq: number;
   /** Positions per full rotation; Infinity for an unrotated pair. */
   wavelength: number;
-  /** Full rotations within the trained context length, before scaling; NaN if the config has no length. */
+  /** Full rotations within the trained context length, before scaling; 0 for an unrotated pair, NaN if the config has no length. */
   rotations: number;
   /** γ, the share of the frequency that scaling keeps: 1 unchanged, 0 divided by the whole factor; NaN without scaling. */
   kept_share: number;

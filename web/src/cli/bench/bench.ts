@@ -7,7 +7,7 @@ import { BENCH_CONTEXT, benchModel } from "./model.js";
 import type { BenchLine } from "./measure.js";
 import { benchRotation } from "./rotation.js";
 import { interruptible } from "../interrupt.js";
-import { modelSummary, withModel } from "../loaded_model.js";
+import { modelSummary, requireText, withModel } from "../loaded_model.js";
 import { formatBytes, formatNumber } from "../format.js";
 import { parseInteger } from "../options.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
@@ -59,6 +59,7 @@ async function run(
   if (quantize !== undefined && source === undefined) fail("INVALID_ARGUMENT", "--quantize", "needs a model");
   const rw = await load({ build, threads });
   const options = { signal, contextLength: BENCH_CONTEXT, ...(quantize !== undefined && { quantize }) };
+  if (source !== undefined) requireText({ info: await rw.modelInfo(source, { signal }) });
   const machine = {
     cpu: cpus()[0]?.model.trim() ?? "unknown",
     node: process.version,
@@ -72,6 +73,7 @@ async function run(
     `${machine.cpu}; Node ${machine.node}; ${machine.build} build; ${machine.threads} ${machine.threads === 1 ? "thread" : "threads"}${measured === undefined ? "" : `\n${measured.title}`}\n`,
   );
   terminal.print(linesTable(terminal, [...rotation, ...(measured?.json.model.lines ?? [])]));
+  terminal.print(`\n${explained(measured !== undefined)}`);
   if (measured !== undefined) terminal.print(`\n${memoryLine(measured.json.model.memory)}`);
 }
 
@@ -107,6 +109,15 @@ function linesTable(terminal: Terminal, lines: readonly BenchLine[]): string {
     `${formatNumber(min)} – ${formatNumber(max)}`,
   ]);
   return terminal.table(rows, { head: ["", "median", "", "min – max"], align: "lrlr" });
+}
+
+/** What the lines measure. */
+function explained(hasModel: boolean): string {
+  const rotation =
+    "rotation: queries of a layer in wasm memory are rotated in place; GB/s counts each of their bytes once. 1 token is\ngenerating, 512 are reading a prompt.";
+  const model =
+    "prompt: tokens read at once. generation: one token after the other, each with the keys of all before it, without\nsampling.";
+  return hasModel ? `${rotation}\n${model}` : rotation;
 }
 
 function memoryLine({ weights, cache, workspace, wasm }: ModelMemory & { wasm: number }): string {

@@ -1,4 +1,3 @@
-import { fail } from "../../base/errors.js";
 // `ropewalk chat`: a conversation with a model.
 import { createInterface, type Interface } from "node:readline/promises";
 import { setImmediate } from "node:timers/promises";
@@ -8,7 +7,16 @@ import { chatHelp, runChatCommand } from "./commands.js";
 import { type Answer, type AnswerOptions, Conversation } from "./conversation.js";
 import { addSamplingOptions, samplingFrom, type SamplingFlags } from "../generate/sampling.js";
 import { interruptible } from "../interrupt.js";
-import { modelSummary, modelOptions, warnAboutLength, withModel } from "../loaded_model.js";
+import {
+  chatTemplateOption,
+  type ChatTemplateFlags,
+  modelSummary,
+  modelOptions,
+  requireTemplate,
+  requireText,
+  warnAboutLength,
+  withModel,
+} from "../loaded_model.js";
 import { ropeSummary, formatSpeed } from "../format.js";
 import { parseInteger } from "../options.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
@@ -16,7 +24,7 @@ import { addRopeOptions, type RopeFlags } from "../rope_options.js";
 import type { Terminal } from "../terminal.js";
 import { type ThreadFlags, threadOption } from "../thread_option.js";
 
-interface Flags extends SamplingFlags, RopeFlags, ThreadFlags, QuantizeFlags {
+interface Flags extends SamplingFlags, RopeFlags, ThreadFlags, QuantizeFlags, ChatTemplateFlags {
   system?: string;
   context?: number;
   maxTokens: number;
@@ -38,6 +46,7 @@ export function addChat(program: Command, terminal: () => Terminal): void {
     .description("Chat with a model that has a chat template. If stdin isn't a terminal, each line of it is a message.")
     .argument("<model>", "GGUF file, folder with safetensors and config.json, or URL of either")
     .option("--system <text>", "system message (default: none)")
+    .addOption(chatTemplateOption())
     .option("-n, --max-tokens <n>", "maximum number of tokens in an answer", parseInteger(1), 512)
     .option("--context <n>", "context length in tokens (default: the trained length, at most 4096)", parseInteger(1))
     .addOption(threadOption())
@@ -59,14 +68,9 @@ export function addChat(program: Command, terminal: () => Terminal): void {
 
 async function run(terminal: Terminal, source: string, flags: Flags, signal: AbortSignal): Promise<void> {
   const rw = await load({ threads: flags.threads });
-  await withModel(terminal, rw, source, modelOptions(flags, flags.context, signal), async (model) => {
-    if (model.chatTemplate === undefined) {
-      fail(
-        "UNSUPPORTED_MODEL",
-        `${model.info.name}: chat_template`,
-        "the model has no chat template; use ropewalk generate",
-      );
-    }
+  await withModel(terminal, rw, source, await modelOptions(flags, flags.context, signal), async (model) => {
+    requireText(model);
+    requireTemplate(model, "use ropewalk generate");
     const conversation = new Conversation(model, flags.system);
     try {
       warnAboutLength(terminal, conversation.session, model);

@@ -8,7 +8,7 @@ import { isFolder, nodeFiles, pathOf } from "../../files/node_files.js";
 import { load, QUANTIZE_FORMATS, type QuantizeFormat } from "../../index.node.js";
 import { formatBytes } from "../format.js";
 import { refuseInputs, writeFileAtomically } from "../output_file.js";
-import { parseQuantizeFormat } from "../quantize_option.js";
+import { fallbackWarnings, parseQuantizeFormat } from "../quantize_option.js";
 import { isUrl } from "../source.js";
 import { type Terminal, withProgress } from "../terminal.js";
 import { type ThreadFlags, threadOption } from "../thread_option.js";
@@ -54,8 +54,17 @@ async function quantize(terminal: Terminal, input: string, output: string, { to,
   const files = await openModel({ fetch, openPath: nodeFiles }, input);
   await refuseInputs(output, await inputsOf(input, files), "output");
   const { plan, warnings } =
-    files.kind === "gguf" ? { plan: await planGguf(files, input, to), warnings: [] } : planSafetensors(files, to);
+    files.kind === "gguf"
+      ? { plan: await planGguf(files, input, to), warnings: [] as string[] }
+      : planSafetensors(files, to);
   const counts = countsOf(plan, input);
+  warnings.push(
+    ...fallbackWarnings(
+      to,
+      [...files.tensors.values()].map(({ format }) => format),
+      Object.keys(counts),
+    ),
+  );
   if (!terminal.json) for (const warning of warnings) terminal.note(`warning: ${warning}`);
   const rw = await load({ threads });
   let bytes = 0;

@@ -6,11 +6,16 @@ import { parseInteger } from "../options.js";
 import type { Terminal } from "../terminal.js";
 import { reportText } from "./report.js";
 
+interface Flags {
+  context?: number;
+  trainedLength?: number;
+}
+
 const EXAMPLES = `
 Examples:
   ropewalk doctor config.json
-  ropewalk doctor model.gguf --length 100000
-  ropewalk doctor https://example.org/models/small/ --length 131072 --json`;
+  ropewalk doctor model.gguf --context 100000
+  ropewalk doctor https://example.org/models/small/ --context 131072 --json`;
 
 /** Adds `ropewalk doctor`. */
 export function addDoctor(program: Command, terminal: () => Terminal): void {
@@ -22,7 +27,7 @@ export function addDoctor(program: Command, terminal: () => Terminal): void {
     )
     .argument("<source>", "config.json, .gguf or .safetensors file, folder, or URL of one (that of a folder ends in /)")
     .option(
-      "--length <n>",
+      "--context <n>",
       "tokens that the model should read (default: what it is made for)",
       parseInteger(1, 2 ** 30),
     )
@@ -32,8 +37,12 @@ export function addDoctor(program: Command, terminal: () => Terminal): void {
       parseInteger(1, 2 ** 30),
     )
     .addHelpText("after", EXAMPLES)
-    .action(async (source: string, options: Pick<DiagnoseOptions, "length" | "trainedLength">) => {
+    .action(async (source: string, { context, trainedLength }: Flags) => {
       const rw = await load({ threads: 1 });
+      const options: DiagnoseOptions = {
+        ...(context !== undefined && { length: context }),
+        ...(trainedLength !== undefined && { trainedLength }),
+      };
       const diagnosis = await diagnose(rw, source, options);
       const shown = terminal();
       if (shown.json) shown.result(diagnosis);

@@ -8,10 +8,10 @@ const COLORS: Readonly<Record<Finding["severity"], Format>> = { error: "red", wa
 
 /** All parts of the report, in the order in which a reader needs them. */
 export function reportText(terminal: Terminal, diagnosis: Diagnosis): string {
-  const { name, family, verdict, findings, layers, systems, recipe } = diagnosis;
+  const { name, family, verdict, support, findings, layers, systems, recipe } = diagnosis;
   const bold = (text: string): string => terminal.style("bold", text);
   const parts = [
-    `${bold(name)}${family === null ? "" : `: ${family}`}\n${bold(verdict.text)}`,
+    `${bold(name)}${family === null ? "" : `: ${family}`}\n${bold(verdict.text)}\n${wrapped(support.text, 96).join("\n")}`,
     findings.length > 0 && `${bold("Findings")}\n${findings.map((found) => findingText(terminal, found)).join("\n")}`,
     layers.length > 0 && `${bold("RoPE")}\n${layers.map(groupText).join("\n")}${withoutRopeText(diagnosis)}`,
     diagnosis.memory && `${bold("KV cache in f16")}\n${memoryText(terminal, diagnosis)}`,

@@ -1,7 +1,7 @@
-import { fail } from "../../base/errors.js";
 // `ropewalk generate`: continues a prompt.
 import { text as readStream } from "node:stream/consumers";
 import { type Command, Option } from "commander";
+import { fail } from "../../base/errors.js";
 import {
   type FinishReason,
   FULL_POLICIES,
@@ -13,7 +13,15 @@ import {
 } from "../../index.node.js";
 import { addSamplingOptions, samplingFrom, type SamplingFlags } from "./sampling.js";
 import { interruptible } from "../interrupt.js";
-import { modelOptions, warnAboutLength, withModel } from "../loaded_model.js";
+import {
+  chatTemplateOption,
+  type ChatTemplateFlags,
+  modelOptions,
+  requireTemplate,
+  requireText,
+  warnAboutLength,
+  withModel,
+} from "../loaded_model.js";
 import { ropeSummary, type Speed, formatSpeed, speedOf } from "../format.js";
 import { repeatable, parseInteger } from "../options.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
@@ -21,7 +29,7 @@ import { addRopeOptions, type RopeFlags } from "../rope_options.js";
 import type { Terminal } from "../terminal.js";
 import { type ThreadFlags, threadOption } from "../thread_option.js";
 
-interface Flags extends SamplingFlags, RopeFlags, ThreadFlags, QuantizeFlags {
+interface Flags extends SamplingFlags, RopeFlags, ThreadFlags, QuantizeFlags, ChatTemplateFlags {
   maxTokens?: number;
   stop?: string[];
   context?: number;
@@ -78,7 +86,8 @@ export function addGenerate(program: Command, terminal: () => Terminal): void {
         .default("stop"),
     )
     .option("--chat", "treat the prompt as a chat message, formatted with the model's chat template")
-    .option("--system <text>", "system message (with --chat)");
+    .option("--system <text>", "system message (with --chat)")
+    .addOption(chatTemplateOption());
   addSamplingOptions(command);
   addRopeOptions(command);
   command
@@ -95,10 +104,15 @@ async function run(
   flags: Flags,
   signal: AbortSignal,
 ): Promise<void> {
-  if (flags.system !== undefined && !flags.chat) fail("INVALID_ARGUMENT", "--system", "needs --chat");
+  for (const [option, value] of [
+    ["--system", flags.system],
+    ["--chat-template", flags.chatTemplate],
+  ] as const)
+    if (value !== undefined && !flags.chat) fail("INVALID_ARGUMENT", option, "needs --chat");
   const text = prompt === "-" ? await readStream(process.stdin) : prompt;
   const rw = await load({ threads: flags.threads });
-  await withModel(terminal, rw, source, modelOptions(flags, flags.context, signal), async (model) => {
+  await withModel(terminal, rw, source, await modelOptions(flags, flags.context, signal), async (model) => {
+    requireText(model);
     const session = model.session();
     try {
       warnAboutLength(terminal, session, model);
@@ -117,8 +131,7 @@ async function tokensOf(model: Model, text: string, { chat, system }: Flags): Pr
     ...(system === undefined ? [] : [{ role: "system", content: system }]),
     { role: "user", content: text },
   ];
-  if (chat && model.chatTemplate === undefined)
-    fail("UNSUPPORTED_MODEL", `${model.info.name}: chat_template`, "the model has no chat template; leave out --chat");
+  if (chat) requireTemplate(model, "leave out --chat");
   const tokens = await model.promptTokens(chat ? messages : text);
   if (tokens.length === 0)
     fail("INVALID_ARGUMENT", "prompt", "is empty, and this model has no begin token; pass some text");

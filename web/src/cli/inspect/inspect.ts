@@ -1,9 +1,10 @@
 // `ropewalk inspect`: describes a model's RoPE and memory.
 import type { Command } from "commander";
-import { fail } from "../../base/errors.js";
+import { fail, type RopewalkError } from "../../base/errors.js";
 import type { Description } from "../../rope/description.js";
 import { load } from "../../index.node.js";
 import type { ModelInfo } from "../../model/model.js";
+import { supportOf } from "../../model/support.js";
 import { cacheBytes, type CacheBytes, recurrenceOf } from "./cache_memory.js";
 import { formatBytes } from "../format.js";
 import { parseInteger } from "../options.js";
@@ -74,10 +75,17 @@ async function inspect(terminal: Terminal, argument: string, flags: Flags): Prom
   const parts = [
     source.info && modelText(terminal, source.info, quantize !== undefined),
     ...ropes.map((rope) => ropeText(terminal, rope, generates)),
+    source.noRope && `${terminal.style("bold", "No RoPE")}: ${reasonOf(source.noRope)}`,
     ...layersText(terminal, source),
     caches && cacheText(terminal, caches),
+    source.config && supportOf(source.config).text,
   ];
   terminal.print(parts.filter((part) => part !== undefined).join("\n\n"));
+}
+
+/** The key of the config.json that shows it, and its value. */
+function reasonOf({ field, message }: RopewalkError): string {
+  return message.replace(`${field}: `, `${field} `).replace(/: this model has no RoPE$/, "");
 }
 
 /** The layers without RoPE: those with attention, and recurrent ones. */
@@ -106,7 +114,7 @@ function modelText(terminal: Terminal, info: ModelInfo, quantize: boolean): stri
   const matrices = quantize ? `matrices: ${textOf(info.loadedFormats)}; ` : "";
   const experts = info.layers.filter(({ hasExperts }) => hasExperts).length;
   return [
-    `${terminal.style("bold", info.name)}: ${info.architecture}, ${count(info.parameters)} parameters, trained context length ${count(info.trainedLength)}`,
+    `${terminal.style("bold", info.name)}: ${info.architecture}, ${count(info.parameters)} parameters, made for ${count(info.trainedLength)} tokens`,
     `  ${info.layers.length} layers${experts > 0 ? ` (${experts} with experts)` : ""}, hidden size ${info.hiddenSize}, vocabulary ${count(info.vocabularySize)}`,
     ...(info.generates ? [] : [embeddingText(info)]),
     ...windowTexts(info),
@@ -116,9 +124,10 @@ function modelText(terminal: Terminal, info: ModelInfo, quantize: boolean): stri
 
 /** Windows of layers that have the RoPE of all. Those of a kind with its own RoPE are in the heading of that kind. */
 function windowTexts({ layers, generates }: ModelInfo): string[] {
+  if (new Set(layers.flatMap(({ rope }) => rope ?? [])).size > 1) return [];
   const byWindow = new Map<number, number[]>();
-  for (const [layer, { kind, window }] of layers.entries())
-    if (kind === "full_attention" && window > 0) byWindow.set(window, [...(byWindow.get(window) ?? []), layer]);
+  for (const [layer, { window }] of layers.entries())
+    if (window > 0) byWindow.set(window, [...(byWindow.get(window) ?? []), layer]);
   return [...byWindow].map(
     ([window, own]) =>
       `  ${windowText(window, generates)}: ${own.length === layers.length ? "all layers" : `layers ${ranges(own)}`}`,
@@ -169,11 +178,12 @@ const JSON_KEYS = [
 ];
 
 function jsonResult(source: Source, ropes: readonly Described[], cache: CacheBytes | undefined): object {
-  const { name, info, layersWithoutRope } = source;
+  const { name, config, info, layersWithoutRope } = source;
   const { kind, layers, sessionBytes } = recurrenceOf(source);
   const { layers: _, ...model } = info ?? {};
   return {
     source: name,
+    runs: config === undefined ? (info?.generates ? "generates" : "embeds") : supportOf(config).runs,
     model: info === undefined ? null : { ...model, layers: info.layers.length },
     ropes: ropes.map(({ kind = null, layers, window = null, description }) => {
       return {

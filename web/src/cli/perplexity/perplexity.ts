@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { load, type Model, type PerplexityOptions, type RopeConfig } from "../../index.node.js";
 import { readTextFile } from "../input_file.js";
 import { interruptible } from "../interrupt.js";
-import { modelOptions, withModel } from "../loaded_model.js";
+import { modelOptions, requireText, withModel } from "../loaded_model.js";
 import { ropeSummary, type Speed, formatSpeed, speedOf } from "../format.js";
 import { repeatable, parseInteger } from "../options.js";
 import { bucketsOf, type WindowOptions, lossByPosition } from "./loss_by_position.js";
@@ -81,7 +81,8 @@ export function addPerplexity(program: Command, terminal: () => Terminal): void 
 async function run(terminal: Terminal, source: string, path: string, flags: Flags, signal: AbortSignal): Promise<void> {
   const text = await (path === "-" ? readStream(process.stdin) : readTextFile(path));
   const rw = await load({ threads: flags.threads });
-  await withModel(terminal, rw, source, modelOptions(flags, flags.window, signal), async (model) => {
+  await withModel(terminal, rw, source, await modelOptions(flags, flags.window, signal), async (model) => {
+    requireText(model);
     const all = model.tokenizer.encode(text);
     const tokens = all.subarray(0, flags.tokens ?? all.length);
     if (tokens.length < 2) fail("INVALID_ARGUMENT", path, `must have at least 2 tokens (got ${tokens.length})`);
@@ -120,7 +121,10 @@ async function measure(
   options: PerplexityOptions & WindowOptions,
 ): Promise<Measured> {
   const start = performance.now();
-  const { perplexity, loss, losses, rope } = await model.perplexity(tokens, { ...options, rope: overrides });
+  const { perplexity, loss, losses, rope } = await model.perplexity(tokens, {
+    ...options,
+    ...(Object.keys(overrides).length > 0 && { rope: overrides }),
+  });
   const speed = speedOf(tokens.length, performance.now() - start);
   const counted = losses.filter((value) => !Number.isNaN(value)).length;
   return { scaling: name, rope, perplexity, loss, counted, speed, byPosition: lossByPosition(losses, options) };

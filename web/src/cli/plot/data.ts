@@ -1,6 +1,6 @@
 // Computes the curves and weights that `ropewalk plot` draws.
 import { overrideRopeConfig } from "../../config/rope_config.js";
-import type { RopeConfig } from "../../config/types.js";
+import type { RopeConfig, RopeType } from "../../config/types.js";
 import type { DecayCurve } from "../../rope/decay.js";
 import type { AttentionOptions } from "../../attention/attention.js";
 import type { AlibiScheme, SinusoidalScheme } from "../../attention/position_scheme.js";
@@ -13,6 +13,8 @@ import type { NamedScaling } from "../rope_options.js";
 export interface Series {
   /** Name in the legend. */
   name: string;
+  /** `rope_type` of its scaling. */
+  type: RopeType;
   points: readonly (readonly [x: number, y: number])[];
 }
 
@@ -27,6 +29,7 @@ export interface Weights {
 /** A RoPE config with the name of its scaling. */
 export interface NamedConfig {
   name: string;
+  type: RopeType;
   config: RopeConfig;
 }
 
@@ -49,12 +52,15 @@ export function namedConfigs(
   scalings: readonly NamedScaling[] | undefined,
 ): NamedConfig[] {
   const { rope_type } = rw.describe(config);
-  if (scalings === undefined && rope_type === "default") return [{ name: "default", config }];
+  if (scalings === undefined && rope_type === "default") return [{ name: "default", type: rope_type, config }];
   const chosen = scalings ?? [
     { name: rope_type, overrides: {} },
     { name: "none", overrides: { rope_scaling: null } },
   ];
-  return chosen.map(({ name, overrides }) => ({ name, config: overrideRopeConfig(config, overrides) }));
+  return chosen.map(({ name, overrides }) => {
+    const scaled = overrideRopeConfig(config, overrides);
+    return { name, type: rw.describe(scaled).rope_type, config: scaled };
+  });
 }
 
 /** The default length to plan for: the longest that one of the scalings supports. */
@@ -73,18 +79,19 @@ export function frequencies(
   length: number,
   what: "inv_freq" | "wavelength",
 ): Series[] {
-  return configs.map(({ name, config }) => {
+  return configs.map(({ name, type, config }) => {
     const rotating = rw.describe(config, length).pairs.filter(({ inv_freq }) => inv_freq > 0);
-    return { name, points: rotating.map((pair) => [pair.pair, pair[what]] as const) };
+    return { name, type, points: rotating.map((pair) => [pair.pair, pair[what]] as const) };
   });
 }
 
 /** Share γ of its frequency that each pair keeps. Scalings without such a share are omitted. */
 export function ramps(rw: Ropewalk, configs: readonly NamedConfig[], length: number): Series[] {
-  const series = configs.map(({ name, config }): Series => {
+  const series = configs.map(({ name, type, config }): Series => {
     const { pairs } = rw.describe(config, length);
     return {
       name,
+      type,
       points: pairs
         .filter(({ kept_share }) => !Number.isNaN(kept_share))
         .map(({ pair, kept_share }) => [pair, kept_share] as const),
@@ -106,7 +113,7 @@ export function decays(
   maxDistance: number,
   curve: DecayCurve,
 ): Series[] {
-  return configs.map(({ name, config }) =>
+  return configs.map(({ name, type, config }) =>
     withRope(rw, config, (rope) => {
       const [nearest = 1] = rope.decay({ count: 1, curve, seqLen: length });
       const points = Array.from({ length: DECAY_POINTS }, (_, i): [number, number] => {
@@ -114,7 +121,7 @@ export function decays(
         const scores = rope.decay({ first, step: (next - first) / SAMPLES, count: SAMPLES, curve, seqLen: length });
         return [Math.sqrt(first * next), scores.reduce((sum, score) => sum + score, 0) / SAMPLES / nearest];
       });
-      return { name, points };
+      return { name, type, points };
     }),
   );
 }

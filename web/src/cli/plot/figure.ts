@@ -1,7 +1,9 @@
 // Draws figures as SVG, with colors for light and dark backgrounds.
 import * as Plot from "@observablehq/plot";
 import { parseHTML } from "linkedom";
+import type { RopeType } from "../../config/types.js";
 import type { Series, Weights } from "./data.js";
+import { alphaPng } from "./png.js";
 
 /** Titles, axes and legend of a line plot. */
 export interface Axes {
@@ -46,8 +48,9 @@ const light = ([color]: readonly [string, string]): string => color;
 
 /** Draws lines. Returns SVG. */
 export function drawLines(series: readonly Series[], { title, x, y, legend, rules = [] }: Axes, size: Size): string {
-  const stroke = (index: number): string => light(LINES[index % LINES.length]!);
-  const dash = (index: number): string => DASHES[index % DASHES.length]!;
+  const styles = stylesOf(series);
+  const stroke = (index: number): string => light(LINES[styles[index]!]!);
+  const dash = (index: number): string => DASHES[styles[index]! % DASHES.length]!;
   const isLeft = legend.endsWith("left");
   const isTop = legend.startsWith("top");
   const drawing = Plot.plot({
@@ -69,7 +72,7 @@ export function drawLines(series: readonly Series[], { title, x, y, legend, rule
         Plot.line(points, { stroke: stroke(i), strokeWidth: 2, strokeDasharray: dash(i), strokeLinejoin: "round" }),
       ),
       ...series.map(({ name }, i) =>
-        Plot.text([`${["━━", "╍╍", "┅┅", "┉┉"][i % DASHES.length]!} ${name}`], {
+        Plot.text([`${["━━", "╍╍", "┅┅", "┉┉"][styles[i]! % DASHES.length]!} ${name}`], {
           frameAnchor: legend,
           dx: isLeft ? 10 : -10,
           dy: isTop ? 10 + 18 * i : -10 - 18 * (series.length - 1 - i),
@@ -83,6 +86,21 @@ export function drawLines(series: readonly Series[], { title, x, y, legend, rule
   return svgText(drawing, title, size);
 }
 
+/** The color of each type of scaling, the same in every plot. Other types share the last one. */
+const STYLES: readonly RopeType[] = ["default", "yarn", "linear", "ntk", "dynamic"];
+
+/** Indices of each line's color and dashes: its type's, or the next that is free. */
+function stylesOf(series: readonly Series[]): number[] {
+  const used = new Set<number>();
+  return series.map(({ type }) => {
+    const own = STYLES.includes(type) ? STYLES.indexOf(type) : STYLES.length;
+    const choices = LINES.map((_, i) => (own + i) % LINES.length);
+    const style = choices.find((choice) => !used.has(choice)) ?? own;
+    used.add(style);
+    return style;
+  });
+}
+
 /**
  * Draws attention weights as squares, up to three in a row. The color scale of each query ends at its largest weight.
  * Returns SVG.
@@ -90,17 +108,6 @@ export function drawLines(series: readonly Series[], { title, x, y, legend, rule
 export function drawWeights(squares: readonly Weights[], title: string, size: Size): string {
   const columns = Math.min(3, squares.length);
   const rows = Math.ceil(squares.length / columns);
-  const cells = squares.flatMap(({ weights, tokens }, square) => {
-    const largest = Array.from({ length: tokens }, (_, query) =>
-      weights
-        .subarray(query * tokens, (query + 1) * tokens)
-        .reduce((most, weight) => Math.max(most, weight), -Infinity),
-    );
-    return Array.from(weights, (weight, i) => {
-      const [query, key] = [Math.floor(i / tokens), i % tokens];
-      return { fx: square % columns, fy: Math.floor(square / columns), query, key, share: weight / largest[query]! };
-    }).filter(({ share }) => share >= 1 / 256); // invisible
-  });
   const tokens = squares[0]!.tokens;
   const names = squares.map(({ name }, square) => ({ fx: square % columns, fy: Math.floor(square / columns), name }));
   const total = { width: size.width, height: Math.round(((size.width - 90) / columns) * rows + 40 * rows + 80) };
@@ -112,17 +119,7 @@ export function drawWeights(squares: readonly Weights[], title: string, size: Si
     y: { type: "linear", domain: [tokens, 0] },
     marginTop: 72,
     marks: [
-      Plot.rect(cells, {
-        fx: "fx",
-        fy: "fy",
-        x1: "key",
-        x2: ({ key }: { key: number }) => key + 1,
-        y1: "query",
-        y2: ({ query }: { query: number }) => query + 1,
-        fill: light(LINES[0]),
-        fillOpacity: "share",
-        shapeRendering: "crispEdges",
-      }),
+      Plot.rect(names, { fx: "fx", fy: "fy", x1: 0, x2: tokens, y1: 0, y2: tokens, fill: light(LINES[0]) }),
       Plot.frame({ stroke: light(BORDER) }),
       Plot.axisX({ tickSize: 4, ticks: 4, color: light(MUTED_TEXT), label: null }),
       Plot.axisY({ tickSize: 4, ticks: 4, color: light(MUTED_TEXT), label: null }),
@@ -138,7 +135,33 @@ export function drawWeights(squares: readonly Weights[], title: string, size: Si
       ...labels(title, "key", "query", 56),
     ],
   });
+  maskSquares(drawing, squares);
   return svgText(drawing, title, total);
+}
+
+/**
+ * Makes each square's rectangle as opaque as its weights, by an image with a pixel for each. A rectangle for each weight
+ * would be megabytes.
+ */
+function maskSquares(drawing: Element, squares: readonly Weights[]): void {
+  for (const [i, rect] of [...drawing.querySelectorAll('[aria-label="rect"] rect')].entries()) {
+    const place = ["x", "y", "width", "height"].map((name) => `${name}="${rect.getAttribute(name)}"`).join(" ");
+    const { weights, tokens } = squares[i]!;
+    const png = alphaPng(sharesOfLargest(weights, tokens), tokens).toString("base64");
+    rect.setAttribute("mask", `url(#weights-${i})`);
+    rect.insertAdjacentHTML(
+      "beforebegin",
+      `<mask id="weights-${i}" style="mask-type:alpha" maskUnits="userSpaceOnUse" ${place}><image ${place} preserveAspectRatio="none" style="image-rendering:pixelated" href="data:image/png;base64,${png}"></image></mask>`,
+    );
+  }
+}
+
+/** Weights as shares of the largest one of their query. */
+function sharesOfLargest(weights: Float64Array, tokens: number): Float64Array {
+  return weights.map((weight, i) => {
+    const query = Math.floor(i / tokens) * tokens;
+    return weight / weights.subarray(query, query + tokens).reduce((most, other) => Math.max(most, other));
+  });
 }
 
 function frame({ width, height }: Size): Plot.PlotOptions {

@@ -32,7 +32,7 @@ import type { Terminal } from "../terminal.js";
 interface Flags extends RopeFlags {
   output?: string;
   scaling?: readonly NamedScaling[];
-  length?: number;
+  context?: number;
   layerType?: string;
   title?: string;
   width: number;
@@ -109,7 +109,7 @@ export function addPlot(program: Command, terminal: () => Terminal): void {
       .option("-o, --output <file>", "SVG file to write (default: stdout, if it isn't a terminal)")
       .option("--scaling <scaling>", SCALING, repeatable(parseScaling))
       .option(
-        "--length <n>",
+        "--context <n>",
         "context length in positions (default: the longest that a scaling supports)",
         parseInteger(1, 2 ** 27),
       )
@@ -137,7 +137,7 @@ async function show(
   const config = await openRope(source, { overrides: ropeOverridesFrom(flags), layerType: flags.layerType });
   const rw = await load({ threads: 1 });
   const configs = namedConfigs(rw, config, flags.scaling);
-  const length = flags.length ?? longestSupportedLength(rw, configs);
+  const length = flags.context ?? longestSupportedLength(rw, configs);
   const { svg, names, data } = await draw({ rw, config, configs, length, width, height, title });
   if (output === undefined) terminal.write(svg);
   else {

@@ -1,5 +1,6 @@
 // The table of supported architectures, whose rows are in the files of this folder, one for each family. Sources: the
 // modeling code of transformers and, for GGUF, of llama.cpp.
+import { nearest } from "../../base/options.js";
 import { named } from "../../files/errors.js";
 import type { ConfigReader } from "../config_reader.js";
 import type { Architecture } from "./architecture.js";
@@ -45,16 +46,26 @@ export const ARCHITECTURES: readonly Architecture[] = [
   ...ENCODER_ROWS,
 ];
 
-/** The row of the table for a model. Throws UNSUPPORTED_MODEL for an unknown architecture. @internal */
+const namesOf = ({ gguf, huggingFace }: Architecture, isGguf: boolean): readonly string[] =>
+  isGguf ? gguf : huggingFace;
+
+/** The row of the table for a model; undefined for an architecture that isn't supported. @internal */
+export function findArchitecture({ architecture, isGguf }: ConfigReader): Architecture | undefined {
+  return ARCHITECTURES.find((row) => namesOf(row, isGguf).includes(architecture));
+}
+
+/** The row of the table for a model. Throws UNSUPPORTED_MODEL for an architecture that isn't supported. @internal */
 export function architectureOf(reader: ConfigReader): Architecture {
-  const namesOf = ({ gguf, huggingFace }: Architecture): readonly string[] => (reader.isGguf ? gguf : huggingFace);
-  const found = ARCHITECTURES.find((architecture) => namesOf(architecture).includes(reader.architecture));
-  if (found !== undefined) return found;
-  const missing = missingFor(reader.architecture);
-  const known = [...new Set(ARCHITECTURES.flatMap(namesOf))].join(", ");
-  return reader.refuse(
-    "UNSUPPORTED_MODEL",
-    reader.isGguf ? "general.architecture" : "model_type",
-    `architecture ${named(reader.architecture)} is not supported${missing === undefined ? "" : `: ${missing}`}; supported are ${known}`,
-  );
+  const field = reader.isGguf ? "general.architecture" : "model_type";
+  return findArchitecture(reader) ?? reader.refuse("UNSUPPORTED_MODEL", field, whyUnsupported(reader));
+}
+
+/** Why an architecture that isn't in the table can't run, for a message. @internal */
+export function whyUnsupported({ architecture, isGguf }: ConfigReader): string {
+  const missing = missingFor(architecture);
+  const names = ARCHITECTURES.flatMap((row) => namesOf(row, isGguf));
+  const near = missing === undefined ? nearest(architecture, names, architecture.length / 3) : undefined;
+  const reason = missing === undefined ? "" : `: ${missing}`;
+  const hint = near === undefined ? "" : `; did you mean ${near}?`;
+  return `architecture ${named(architecture)} is not supported${reason}${hint}; docs/architectures.md lists those that are`;
 }

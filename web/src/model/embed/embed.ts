@@ -22,6 +22,8 @@ export interface TextRun extends Pick<EmbedOptions, "signal" | "onProgress" | "t
   readonly maxLength: number;
   /** What an error calls a text. */
   readonly field: (index: number) => string;
+  /** What else is among the tokens of each text, for errors. */
+  readonly with?: string;
 }
 
 /**
@@ -62,16 +64,21 @@ export async function runTexts(
   return vectors;
 }
 
-function fitted(text: TextTokens, index: number, { maxLength, truncate, field: fieldOf }: TextRun): TextTokens {
+function fitted(
+  text: TextTokens,
+  index: number,
+  { maxLength, truncate, field: fieldOf, with: other }: TextRun,
+): TextTokens {
   const { tokens, types } = text;
   const field = fieldOf(index);
-  if (tokens.length === 0) fail("INVALID_ARGUMENT", field, "are empty; pass text or token ids with at least one token");
+  if (tokens.length === 0)
+    fail("INVALID_ARGUMENT", field, "has no tokens; pass text, or token ids, with at least one token");
   if (tokens.length <= maxLength) return text;
   if (truncate !== true)
     fail(
       "INVALID_ARGUMENT",
       field,
-      `has ${count(tokens.length, "token")}, more than the model's ${maxLength}; split it, pass truncate: true, or load the model with a larger contextLength (and a scaling of its RoPE, if it has one)`,
+      `has ${count(tokens.length, "token")}${other === undefined ? "" : ` with ${other}`}, more than the model's ${maxLength}; split it, pass truncate: true, or load the model with a larger contextLength (and a scaling of its RoPE, if it has one)`,
     );
   // the last token of a text ends it
   const cut = (values: Int32Array): Int32Array => {

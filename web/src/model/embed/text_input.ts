@@ -1,4 +1,5 @@
 // The texts that callers pass to embed() and rank(), as token ids.
+import { isDict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
 import { listOf, tokenIds } from "../../base/lists.js";
 import { isArray } from "../../base/typed_arrays.js";
@@ -22,9 +23,10 @@ export function textTokens(
   vocabularySize: number,
   field: string,
 ): TextTokens {
-  return {
-    tokens: typeof given === "string" ? tokenizer.encode(prompt + given) : tokenIds(given, vocabularySize, field),
-  };
+  if (typeof given === "string") return { tokens: tokenizer.encode(prompt + given) };
+  if (isDict(given) && "content" in given)
+    fail("INVALID_ARGUMENT", field, "must be text or token ids; of a chat message, pass its content");
+  return { tokens: tokenIds(given, vocabularySize, field) };
 }
 
 /**
@@ -43,13 +45,24 @@ export function promptText({ prompts, defaultPrompt }: EmbeddingPlan, name: stri
 }
 
 /**
+ * The query of rank(), checked before any document is.
+ * @throws {@link RopewalkError} INVALID_ARGUMENT.
+ * @internal
+ */
+export function queryInput(given: unknown, vocabularySize: number): string | Int32Array {
+  if (typeof given === "string") return given;
+  const tokens = tokenIds(given, vocabularySize, "query");
+  return tokens.length > 0 ? tokens : fail("INVALID_ARGUMENT", "query", "has no tokens; pass text, or token ids");
+}
+
+/**
  * A query and a document as one text. Of two lists of token ids, the second continues the first.
  * @throws {@link RopewalkError} INVALID_ARGUMENT, UNSUPPORTED_MODEL (no tokenizer).
  * @internal
  */
 export function pairTokens(
   tokenizer: Tokenizer,
-  query: TextInput,
+  query: string | Int32Array,
   document: TextInput,
   vocabularySize: number,
   tokenTypes: number,
@@ -63,9 +76,9 @@ export function pairTokens(
     return fail(
       "INVALID_ARGUMENT",
       field,
-      "must be text if the query is text, and token ids if the query is token ids",
+      typeof query === "string" ? "must be text, as the query is" : "must be token ids, as the query is",
     );
-  const [first, second] = [tokenIds(query, vocabularySize, "query"), tokenIds(document, vocabularySize, field)];
+  const [first, second] = [query, tokenIds(document, vocabularySize, field)];
   const tokens = new Int32Array(first.length + second.length);
   tokens.set(first);
   tokens.set(second, first.length);

@@ -250,7 +250,8 @@ export class Session implements Disposable {
     const contextLength = checkContext(given ?? text.contextLength);
     const group = text.groupOf(LAYER_KINDS[codeIn(LAYER_KINDS, kind, "kind")]!);
     if (text.rope === null) return fail("INVALID_ARGUMENT", "overrides", "can't be used: this model has no RoPE");
-    if (group === undefined) return fail("INVALID_ARGUMENT", "kind", `no ${kind} layer of this model has RoPE`);
+    if (group === undefined)
+      return fail("INVALID_ARGUMENT", "kind", `no ${kind} layer of this model has a RoPE of its own`);
     const rope = overrideRopeConfig(text.ropeOf(group), overrides);
     this.#queue.now("retune", "change", () => {
       if (contextLength < text.length) {

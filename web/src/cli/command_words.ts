@@ -1,0 +1,120 @@
+// Says errors of the package in the words of the command line: options and arguments for fields, commands for calls.
+import type { Command, Option } from "commander";
+import type { RopewalkError } from "../base/errors.js";
+
+/** Options of the package that have other names here. The first that the command has is named. */
+const OPTIONS: Readonly<Record<string, readonly string[]>> = {
+  contextLength: ["context", "window"],
+  length: ["context"],
+  seqLen: ["context"],
+  layer_type: ["layerType"],
+};
+
+/** Keys of a config that have an option. The others are set by --set. */
+const KEYS: Readonly<Record<string, string>> = {
+  rope_theta: "theta",
+  pairing: "pairing",
+  compat: "compat",
+  "rope_scaling.rope_type": "ropeType",
+  "rope_scaling.factor": "factor",
+  "rope_scaling.original_max_position_embeddings": "trainedLength",
+};
+
+/** Options that change a model's RoPE, by the names of their values. */
+const ROPE_OPTIONS = ["ropeType", "factor", "trainedLength", "theta", "pairing", "compat", "set", "scaling"];
+
+/** What messages advise in the package, and on the command line. A function takes what matched. */
+const ADVICE: readonly (readonly [RegExp, string | ((match: string[], options: GivenOptions) => string)])[] = [
+  [/call embed\(\) or rank\(\)/, "use ropewalk embed"],
+  [/pass overrides: \{ pairing: .* \}/, "pass --pairing half, interleaved or interleaved_to_half"],
+  [/pass truncate: true/, "pass --truncate"],
+  [/load the model with a larger contextLength/, "raise --context"],
+  [/use a (\w+) contextLength or a smaller kv\.dtype/, "use a $1 --context"],
+  [/use (?:a session with )?a larger contextLength/, "use a larger --context"],
+  [/call shift\(\) or rewind\(\)(, or| first)/, (match) => (match[1] === ", or" ? "" : "start again")],
+  [/choose a scaling with retune\(\), or discard tokens with shift\(\)/, "choose another --when-full"],
+  [
+    /pass one with the option `chatTemplate`, or pass the prompt as text/,
+    "pass one with --chat-template, or use ropewalk generate without --chat",
+  ],
+  [
+    /pass token ids, or pass a tokenizer with the option `tokenizer`|(?<=no tokenizer; )pass token ids$/,
+    "use a folder with tokenizer.json, or a GGUF file that has a tokenizer",
+  ],
+  [/with the option quantize\b/, "with --quantize"],
+  [/pass text, or token ids, with at least one token/, "pass some text"],
+  [/name it in the overrides/, "name it with --set"],
+  [/add replace: true to drop that, or freq_factors/, "name a scaling with --rope-type, which drops that"],
+  [
+    /load it with the option `rope` as it was when they were saved/,
+    "start with the options of RoPE that it was saved with",
+  ],
+  [/pass credentials in `headers`/, "download the file with a program that has access"],
+  [/pass an Authorization header/, "download the file with a program that has access"],
+  [/pass the URL that the server redirects to.*/, "pass the URL that the server redirects to"],
+  [/; in a page, pass the files as Blobs/, ""],
+  [
+    /^rope_type (\w+) doesn't read this key; only (.*) do$/,
+    ([, type, others], { has }) =>
+      has("ropeType") || has("scaling")
+        ? `--rope-type ${type} doesn't read it; only ${others} do`
+        : `needs --rope-type, because this model's own, ${type}, doesn't read it; only ${others} do`,
+  ],
+];
+
+/** What a command was given. */
+interface GivenOptions {
+  /** The first argument. */
+  readonly source: string | undefined;
+  /** Whether the user gave the option whose value has this name. */
+  has(name: string): boolean;
+  /** The option whose value has this name, as it is written: `--top-k`. */
+  flag(name: string): string | undefined;
+}
+
+/** The field and the message of an error, in the words of the command that failed. */
+export function inCommandWords(error: RopewalkError, command: Command): { field: string; message: string } {
+  const { field, message } = error;
+  const problem = field !== "" && message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message;
+  const options = givenOptions(command);
+  const said = inOptions(problem, options);
+  const shown = fieldInOptions(field, options);
+  return { field: shown, message: shown === "" ? said : `${shown}: ${said}` };
+}
+
+/** A message with the advice of the command line. */
+function inOptions(message: string, options: GivenOptions): string {
+  return ADVICE.reduce((text, [pattern, advice]) => {
+    if (typeof advice === "string") return text.replace(pattern, advice);
+    return text.replace(pattern, (...match: string[]) => advice(match, options));
+  }, message);
+}
+
+function fieldInOptions(field: string, options: GivenOptions): string {
+  const { has, flag } = options;
+  if (field === "rope") {
+    const given = ROPE_OPTIONS.filter(has).map(flag);
+    return given.length > 0 ? given.join(", ") : field;
+  }
+  if (field === "folder: files") return options.source ?? field;
+  const text = /^texts\[(\d+)\]$/.exec(field);
+  if (text !== null) return `text ${Number(text[1]) + 1}`;
+  // keys of a scaling that the user named are the user's as well
+  const isScaling = field.startsWith("rope_scaling.") && (has("ropeType") || has("scaling"));
+  const isOverride = field.startsWith("overrides.") || isScaling;
+  if (!isOverride) return [...(OPTIONS[field] ?? []), field].map(flag).find((name) => name !== undefined) ?? field;
+  const key = field.replace(/^overrides\./, "");
+  const own = KEYS[key];
+  if (has("scaling") && !has("set") && (own === undefined || !has(own))) return "--scaling";
+  return (own === undefined ? undefined : flag(own)) ?? `--set ${key}`;
+}
+
+function givenOptions(command: Command): GivenOptions {
+  const option = (name: string): Option | undefined =>
+    command.options.find((candidate) => candidate.attributeName() === name);
+  return {
+    source: command.args[0],
+    has: (name) => command.getOptionValueSource(name) === "cli",
+    flag: (name) => option(name)?.long,
+  };
+}
