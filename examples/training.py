@@ -1,4 +1,4 @@
-"""What the training of the small models has in common: optimizers, learning rates, generated texts, and the record of a run."""
+"""What the trainings of the small models share: optimizers and learning rates, texts that scripts print, and the record of a run."""
 
 import json
 import os
@@ -14,9 +14,10 @@ class Optimizers:
     """Muon for the matrices of the layers, AdamW for the embeddings and norms."""
 
     def __init__(self, model, rate, steps, warm_up):
-        matrices = [p for name, p in model.named_parameters() if p.ndim == 2 and "embed" not in name]
-        others = [p for name, p in model.named_parameters() if p.ndim != 2 or "embed" in name]
-        self._parameters = [*matrices, *others]
+        named = list(model.named_parameters())
+        matrices = [p for name, p in named if p.ndim == 2 and "embed" not in name]
+        others = [p for name, p in named if p.ndim != 2 or "embed" in name]
+        self._parameters = [p for _, p in named]
         self._steps, self._warm_up, self._step = steps, warm_up, 0
         self._optimizers = [
             torch.optim.Muon([{"params": matrices, "highest": rate * 5}], lr=rate * 5, weight_decay=0.01, momentum=0.95, adjust_lr_fn="original"),
@@ -27,9 +28,10 @@ class Optimizers:
         """Changes the weights by the gradients of `loss`, clipped to norm 1."""
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self._parameters, 1.0)
+        share = self._schedule()
         for optimizer in self._optimizers:
             for group in optimizer.param_groups:
-                group["lr"] = group["highest"] * self._schedule()
+                group["lr"] = group["highest"] * share
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
         self._step += 1
@@ -40,7 +42,7 @@ class Optimizers:
 
 
 class Record:
-    """The curve of a run, printed as it grows, and training.json."""
+    """The curve of a run, which is printed as it grows, and training.json."""
 
     def __init__(self):
         self._begun, self._curve = time.monotonic(), []
@@ -51,7 +53,8 @@ class Record:
 
     def write(self, folder, **facts):
         minutes = round((time.monotonic() - self._begun) / 60, 1)
-        record = {**facts, "minutes": minutes, "threads": torch.get_num_threads(), "torch": torch.__version__, "processor": processor(), "curve": self._curve}
+        machine = {"threads": torch.get_num_threads(), "torch": torch.__version__, "processor": processor()}
+        record = {**facts, "minutes": minutes, **machine, "curve": self._curve}
         (folder / "training.json").write_text(json.dumps(record).replace('{"step"', '\n{"step"') + "\n")
 
 
@@ -62,5 +65,7 @@ def printed(script, *arguments):
 
 
 def processor():
-    named = [line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")] if os.path.exists("/proc/cpuinfo") else []
+    known = Path("/proc/cpuinfo")
+    lines = known.read_text().splitlines() if os.path.exists(known) else []
+    named = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
     return named[0] if named else platform.processor()

@@ -2,7 +2,7 @@
 import { randomNumbers } from "../random_numbers.mjs";
 import { colors, names, places, things, words } from "../small_model/stories.mjs";
 
-/** Facts in a paragraph, whatever its length. */
+/** Facts in a paragraph, whatever its length, unless the caller wants others. */
 export const FACTS = 4;
 /** The largest number of paragraphs whose facts are about different things. */
 export const MOST_PARAGRAPHS = Math.floor((colors.length * things.length) / FACTS);
@@ -14,9 +14,10 @@ export const MOST_PARAGRAPHS = Math.floor((colors.length * things.length) / FACT
  * @param options.seed - selects the paragraphs.
  * @param options.count - number of paragraphs, up to {@link MOST_PARAGRAPHS}.
  * @param options.length - words and punctuation marks of each paragraph; the last sentence may be up to 8 longer.
+ * @param options.factsEach - facts in each paragraph.
  * @returns `{ paragraphs, facts }`: texts, and for each fact `{ thing, place, paragraph }` with the index of its paragraph.
  */
-export function paragraphsFor({ seed, count, length, facts: perParagraph = FACTS }) {
+export function paragraphsFor({ seed, count, length, factsEach = FACTS }) {
   const random = randomNumbers(seed);
   const pick = (list) => list[Math.floor(random() * list.length)];
   const pairs = shuffled(
@@ -25,7 +26,7 @@ export function paragraphsFor({ seed, count, length, facts: perParagraph = FACTS
   );
   const facts = [];
   const paragraphs = Array.from({ length: count }, (_, paragraph) => {
-    const own = Array.from({ length: perParagraph }, () => ({ thing: pairs.pop(), place: pick(places), paragraph }));
+    const own = Array.from({ length: factsEach }, () => ({ thing: pairs.pop(), place: pick(places), paragraph }));
     facts.push(...own);
     const stated = own.map(({ thing, place }) => `The ${thing} is in the ${place}.`);
     const others = [];
@@ -39,11 +40,11 @@ export function paragraphsFor({ seed, count, length, facts: perParagraph = FACTS
  * Generates paragraphs of several searches together, {@link MOST_PARAGRAPHS} of each. So a thing is in a different place in each search.
  * @param options.seed - selects the paragraphs: it is the first search's, and the others' follow.
  * @param options.searches - number of searches.
- * @param options.length - as in {@link paragraphsFor}.
+ * @param options.length, options.factsEach - as in {@link paragraphsFor}.
  * @returns `{ paragraphs, facts }`, as {@link paragraphsFor} does.
  */
-export function collectionFor({ seed, searches, length, facts }) {
-  const parts = Array.from({ length: searches }, (_, i) => paragraphsFor({ seed: seed + i, count: MOST_PARAGRAPHS, length, facts }));
+export function collectionFor({ seed, searches, length, factsEach }) {
+  const parts = Array.from({ length: searches }, (_, i) => paragraphsFor({ seed: seed + i, count: MOST_PARAGRAPHS, length, factsEach }));
   const shifted = ({ facts }, i) => facts.map((fact) => ({ ...fact, paragraph: fact.paragraph + i * MOST_PARAGRAPHS }));
   return { paragraphs: parts.flatMap(({ paragraphs }) => paragraphs), facts: parts.flatMap(shifted) };
 }

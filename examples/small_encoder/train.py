@@ -8,8 +8,7 @@ time and the machine.
 
 import argparse
 import json
-import subprocess
-import time
+import sys
 from pathlib import Path
 
 import torch
@@ -18,6 +17,9 @@ from tokenizers import Tokenizer
 from transformers import EuroBertConfig, EuroBertModel
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+from training import Optimizers, Record, printed  # noqa: E402
+
 TRAINED_LENGTH = 128  # tokens
 TEMPERATURE = 0.05
 SEARCHES_AT_ONCE = 100
@@ -38,32 +40,21 @@ def main():
     model = EuroBertModel(configuration(tokenizer))
     print(f"{model.num_parameters():,} weights", flush=True)
 
-    begun, curve, recent = time.monotonic(), [], []
-    optimizers = optimizers_of(model, options.rate)
+    optimizers, record, recent = Optimizers(model, options.rate, options.steps, 50), Record(), []
     for step, search in zip(range(options.steps), searches(options.seed)):
-        for optimizer in optimizers:
-            for group in optimizer.param_groups:
-                group["lr"] = group["highest"] * schedule(step, options.steps)
         paragraphs, queries = (embed(model, tokenizer, search[name]) for name in ("paragraphs", "queries"))
         answers = torch.tensor(search["answers"])
         scores = queries @ paragraphs.T
         loss = torch.nn.functional.cross_entropy(scores / TEMPERATURE, answers)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        for optimizer in optimizers:
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
+        optimizers.step(loss)
         recent.append((loss.item(), (scores.argmax(1) == answers).float().mean().item()))
         if step % 50 == 49:
             mean_loss, recall = torch.tensor(recent).mean(0).tolist()
-            curve.append({"step": step + 1, "loss": round(mean_loss, 4), "recall": round(recall, 4)})
-            print(f"{time.monotonic() - begun:6.0f} s  {curve[-1]}", flush=True)
+            record.add(step + 1, loss=mean_loss, recall=recall)
             recent = []
 
     write(model, options.out)
-    record = {"seed": options.seed, "steps": options.steps, "minutes": round((time.monotonic() - begun) / 60, 1), "threads": torch.get_num_threads(),
-              "torch": torch.__version__, "processor": processor(), "curve": curve}
-    (options.out / "training.json").write_text(json.dumps(record).replace('{"step"', '\n{"step"') + "\n")
+    record.write(options.out, seed=options.seed, steps=options.steps)
 
 
 def configuration(tokenizer):
@@ -86,25 +77,9 @@ def embed(model, tokenizer, texts):
 def searches(seed):
     first = seed * 10_000_000
     while True:
-        command = ["node", HERE / "print_paragraphs.mjs", str(first), str(SEARCHES_AT_ONCE), str(TRAINED_LENGTH - 12)]
-        lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+        lines = printed(HERE / "print_paragraphs.mjs", first, SEARCHES_AT_ONCE, TRAINED_LENGTH - 12)
         yield from map(json.loads, lines)
         first += SEARCHES_AT_ONCE
-
-
-def optimizers_of(model, rate):
-    """Muon for the matrices of the layers, AdamW for the embeddings and norms."""
-    matrices = [p for name, p in model.named_parameters() if p.ndim == 2 and "embed" not in name]
-    others = [p for name, p in model.named_parameters() if p.ndim != 2 or "embed" in name]
-    return [
-        torch.optim.Muon([{"params": matrices, "highest": rate * 5}], lr=rate * 5, weight_decay=0.01, momentum=0.95, adjust_lr_fn="original"),
-        torch.optim.AdamW([{"params": others, "highest": rate}], lr=rate, betas=(0.9, 0.95), weight_decay=0.0),
-    ]
-
-
-def schedule(step, steps):
-    """Learning rate schedule: warm-up over 50 steps, constant, then linear decay to 0 over the last 40 %."""
-    return min(1, (step + 1) / min(50, steps / 4), (steps - step) / (0.4 * steps))
 
 
 def write(model, out):
@@ -118,11 +93,6 @@ def write(model, out):
     pooling = {"word_embedding_dimension": model.config.hidden_size, "pooling_mode_mean_tokens": True}
     (out / "1_Pooling").mkdir(exist_ok=True)
     (out / "1_Pooling" / "config.json").write_text(json.dumps(pooling, indent=1) + "\n")
-
-
-def processor():
-    lines = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
-    return lines[0].split(":")[1].strip()
 
 
 if __name__ == "__main__":

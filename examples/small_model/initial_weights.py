@@ -16,30 +16,46 @@ LIKENESS = 1.2
 def begin(model):
     """Sets head h of the first layer to copy from the token h + 1 places back, and heads of the other layers to match equal tokens."""
     config, (first, *others) = model.config, model.model.layers
-    hidden, head_dim = config.hidden_size, config.head_dim
+    hidden, head_dim, base = config.hidden_size, config.head_dim, config.rope_parameters["rope_theta"]
     with torch.no_grad():
-        # a component common to all tokens, which heads that attend by distance alone use
-        common = torch.randn(hidden)
-        embeddings = model.model.embed_tokens.weight
-        embeddings.add_(embeddings.std() * common)
-        common /= common.norm()
-        without_common = lambda weight: weight - (weight @ common)[:, None] * common
-
-        reading = without_common(torch.linalg.qr(torch.randn(hidden, hidden))[0][:head_dim])
-        writing = torch.linalg.qr(torch.randn(hidden, hidden))[0][:, :head_dim]
+        common, without_common = common_component(model.model.embed_tokens.weight)
+        reading = without_common(orthogonal(hidden)[:head_dim])
+        writing = orthogonal(hidden)[:, :head_dim]
         attention = first.self_attn
         for head in range(config.num_attention_heads):
             rows = slice(head * head_dim, (head + 1) * head_dim)
-            key, query = looking_back(head + 1, head_dim, config.rope_parameters["rope_theta"])
-            attention.k_proj.weight[rows] += SHARPNESS * key[:, None] * common
-            attention.q_proj.weight[rows] += SHARPNESS * query[:, None] * common
+            look_back(attention.q_proj.weight[rows], attention.k_proj.weight[rows], head + 1, common, base)
             attention.v_proj.weight[rows] = reading
             attention.o_proj.weight[:, rows] = CARRIED * writing
-
         for layer in others:
-            matching = without_common(torch.randn(hidden, hidden) * LIKENESS / hidden**0.5)
-            layer.self_attn.q_proj.weight.copy_(matching)
-            layer.self_attn.k_proj.weight.copy_(matching)
+            match_equal(layer.self_attn.q_proj.weight, layer.self_attn.k_proj.weight, without_common)
+
+
+def common_component(embeddings):
+    """Adds a component to all embeddings, for heads that attend by distance alone. Returns its direction, and a function that removes it from a weight."""
+    common = torch.randn(embeddings.shape[1])
+    embeddings.add_(embeddings.std() * common)
+    common /= common.norm()
+    return common, lambda weight: weight - (weight @ common)[:, None] * common
+
+
+def orthogonal(size):
+    """A random matrix with orthonormal rows and columns. [size, size]"""
+    return torch.linalg.qr(torch.randn(size, size))[0]
+
+
+def look_back(queries, keys, distance, common, base, scale=1):
+    """Sets the weights of a head to attend to the token `distance` places back. `scale` is the size of an element of its input."""
+    key, query = looking_back(distance, len(keys), base)
+    keys += SHARPNESS / scale * key[:, None] * common
+    queries += SHARPNESS / scale * query[:, None] * common
+
+
+def match_equal(queries, keys, without_common):
+    """Sets the weights of a layer's heads to attend to tokens like their own."""
+    matching = without_common(torch.randn(keys.shape) * LIKENESS / keys.shape[1] ** 0.5)
+    queries.copy_(matching)
+    keys.copy_(matching)
 
 
 def looking_back(distance, head_dim, base):

@@ -8,11 +8,7 @@ Writes a transformers model folder (config.json, model.safetensors in f32) and t
 """
 
 import argparse
-import json
-import os
-import platform
-import subprocess
-import time
+import sys
 from pathlib import Path
 
 import torch
@@ -22,6 +18,9 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from initial_weights import begin
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+from training import Optimizers, Record, printed  # noqa: E402
+
 TRAINED_LENGTH = 256
 TOKENS_A_STEP = 4096
 ANSWER_AFTER = 7  # tokens from the question mark to the place that answers the question
@@ -52,15 +51,11 @@ def main():
     repetitions_until = 0 if options.start else options.steps // 3
     print(f"{model.num_parameters():,} weights, windows of {length}", flush=True)
 
-    begun, curve = time.monotonic(), []
-    optimizers = optimizers_of(model, options.rate)
+    optimizers, record = Optimizers(model, options.rate, options.steps, 100), Record()
     windows = windows_of(tokenizer, length, options.seed)
     question = tokenizer.token_to_id("?")
     forward = torch.compile(model)
     for step in range(options.steps):
-        for optimizer in optimizers:
-            for group in optimizer.param_groups:
-                group["lr"] = group["highest"] * schedule(step, options.steps)
         batch = next(windows)
         is_repetition = torch.zeros(batch.shape[0], batch.shape[1] - 1)
         if step < repetitions_until:
@@ -70,21 +65,14 @@ def main():
             logits = forward(batch[:, :-1], use_cache=False).logits
         losses = torch.nn.functional.cross_entropy(logits.float().flatten(0, 1), batch[:, 1:].flatten(), reduction="none").view(batch.shape[0], -1)
         weights = 1 + (ANSWER_WEIGHT - 1) * answers + (REPETITION_WEIGHT - 1) * is_repetition
-        ((losses * weights).sum() / weights.sum()).backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        for optimizer in optimizers:
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
+        optimizers.step((losses * weights).sum() / weights.sum())
         if step % 50 == 49:
-            curve.append({"step": step + 1, "loss": round(losses.mean().item(), 4), **recall(logits, batch, answers)})
-            print(f"{time.monotonic() - begun:6.0f} s  {curve[-1]}", flush=True)
+            record.add(step + 1, loss=losses.mean().item(), recall=round(recall(logits, batch, answers), 3))
             if step % 500 == 499:
                 model.save_pretrained(options.out)
 
     model.save_pretrained(options.out)
-    record = {"seed": options.seed, "steps": options.steps, "tokens": options.steps * TOKENS_A_STEP, "windows_of": length, "minutes": round((time.monotonic() - begun) / 60, 1),
-              "threads": torch.get_num_threads(), "torch": torch.__version__, "processor": processor(), "curve": curve}
-    (options.out / "training.json").write_text(json.dumps(record).replace('{"step"', '\n{"step"') + "\n")
+    record.write(options.out, seed=options.seed, steps=options.steps, tokens=options.steps * TOKENS_A_STEP, windows_of=length)
 
 
 def configuration(tokenizer, factor):
@@ -99,28 +87,12 @@ def configuration(tokenizer, factor):
     )
 
 
-def optimizers_of(model, rate):
-    """Muon for the matrices of the layers, AdamW for the embeddings and norms."""
-    matrices = [p for name, p in model.named_parameters() if p.ndim == 2 and "embed" not in name]
-    others = [p for name, p in model.named_parameters() if p.ndim != 2 or "embed" in name]
-    return [
-        torch.optim.Muon([{"params": matrices, "highest": rate * 5}], lr=rate * 5, weight_decay=0.01, momentum=0.95, adjust_lr_fn="original"),
-        torch.optim.AdamW([{"params": others, "highest": rate}], lr=rate, betas=(0.9, 0.95), weight_decay=0.0),
-    ]
-
-
-def schedule(step, steps):
-    """Learning rate schedule: warm-up over 100 steps, constant, then linear decay to 0 over the last 40 %."""
-    return min(1, (step + 1) / min(100, steps / 4), (steps - step) / (0.4 * steps))
-
-
 def windows_of(tokenizer, length, seed):
     """Yields batches [windows, length + 1], each window the start of its own story."""
     count, first = TOKENS_A_STEP // length, seed * 10_000_000
     at_once = count * 200
     while True:
-        command = ["node", HERE / "print_stories.mjs", "--lines", str(at_once), str(first), str(length + 1)]
-        stories = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+        stories = printed(HERE / "print_stories.mjs", "--lines", at_once, first, length + 1)
         ids = torch.tensor([encoding.ids[: length + 1] for encoding in tokenizer.encode_batch(stories)])
         yield from ids.split(count)
         first += at_once
@@ -146,13 +118,7 @@ def is_answer(batch, question):
 
 def recall(logits, batch, answers):
     """Share of the questions of this batch that are answered right."""
-    right = (logits.argmax(-1) == batch[:, 1:])[answers]
-    return {"recall": round(right.float().mean().item(), 3)}
-
-
-def processor():
-    named = [line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")] if os.path.exists("/proc/cpuinfo") else []
-    return named[0] if named else platform.processor()
+    return (logits.argmax(-1) == batch[:, 1:])[answers].float().mean().item()
 
 
 if __name__ == "__main__":

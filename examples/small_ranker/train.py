@@ -2,7 +2,7 @@
 
     python examples/small_ranker/train.py --out examples/small_ranker
 
-Writes config.json, model.safetensors in f16, tokenizer.json and training.json: the curve, the time and the machine.
+Writes config.json, model.safetensors in f16, the tokenizer and training.json: the curve, the time and the machine.
 """
 
 import argparse
@@ -14,153 +14,156 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 from tokenizers import Tokenizer
+from tokenizers.processors import TemplateProcessing
 from transformers import EuroBertModel, ModernBertConfig, ModernBertForSequenceClassification
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 from small_encoder.train import embed  # noqa: E402
+from small_ranker.lookups import LookupLoss, begin  # noqa: E402
 from training import Optimizers, Record, printed  # noqa: E402
 
 ENCODER = HERE.parent / "small_encoder"
-LONGEST = 128  # tokens of a query and a paragraph
-WORDS = (28, 104)  # of paragraphs: facts alone, and as many as fit
+TRAINED_LENGTH = 128  # tokens of a query and a paragraph
 QUERIES = 16  # of a step
-NEAREST = 24  # the wrong paragraphs are among so many that the encoder finds
+PARAGRAPHS = 6  # of a query
+RIGHT = 2  # of these answer it, at most
+FIRST = 3  # of the others are the nearest ones, and the rest are drawn from the NEAREST
+NEAREST = 24
 COLLECTIONS_AT_ONCE = 4
+SEARCHES = 4  # of a collection
+LOOKUPS = 0.65  # share of the steps that look words up as well
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--steps", type=int, default=1600)
+    parser.add_argument("--lookups", type=int, default=350, help="steps that only look words up")
+    parser.add_argument("--steps", type=int, default=1000, help="steps that rank")
     parser.add_argument("--rate", type=float, default=2e-3, help="highest learning rate of AdamW")
-    parser.add_argument("--right", type=int, default=2, help="paragraphs per query that answer it, at most")
-    parser.add_argument("--wrong", type=int, default=4)
-    parser.add_argument("--local", type=int, default=0)
-    parser.add_argument("--listwise", type=float, default=0)
-    parser.add_argument("--short", type=float, default=0.4)
-    parser.add_argument("--warm", type=int, default=1)
-    parser.add_argument("--mlm", type=float, default=0.6)
-    parser.add_argument("--pooling", default="cls")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
 
     torch.manual_seed(options.seed)
     torch.set_num_threads(1)
+    tokenizer = pair_tokenizer()
+    model = ModernBertForSequenceClassification(configuration(tokenizer))
+    begin(model)
+    print(f"{model.num_parameters():,} weights", flush=True)
+
+    lookup = LookupLoss(model, tokenizer, TRAINED_LENGTH)
+    optimizers = Optimizers(lookup, options.rate, options.lookups + options.steps, 50)
+    record, recent = Record(), []
+    for step in range(options.lookups):
+        losses = lookup.of_random_words()
+        optimizers.step(sum(losses))
+        recent.append([loss.item() for loss in losses])
+        if step % 50 == 49:
+            record.add(step + 1, **means(recent, "missing", "changed"))
+    recent.clear()
+    for step, (queries, texts, right) in zip(range(options.steps), batches(options)):
+        logits = scores(model, tokenizer, queries, texts)
+        loss = ranking_loss(logits, right)
+        looked_up = lookup.of_sentences(texts[::2]) if step < LOOKUPS * options.steps else [torch.tensor(0.0)] * 2
+        optimizers.step(loss + sum(looked_up))
+        recent.append([loss.item(), ((logits > 0) == (right > 0)).float().mean().item()])
+        if step % 50 == 49:
+            record.add(options.lookups + step + 1, **means(recent, "loss", "right"))
+
+    write(model, tokenizer, options.out)
+    record.write(options.out, seed=options.seed, steps=options.lookups + options.steps)
+
+
+def means(recent, *names):
+    values = torch.tensor(recent).mean(0).tolist()
+    recent.clear()
+    return dict(zip(names, values))
+
+
+def pair_tokenizer():
+    """The encoder's, with a separator."""
     tokenizer = Tokenizer.from_file(str(ENCODER / "tokenizer.json"))
     tokenizer.add_special_tokens(["[SEP]"])
-    from tokenizers.processors import TemplateProcessing
-    sep=tokenizer.token_to_id("[SEP]")
-    tokenizer.post_processor=TemplateProcessing(single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B [SEP]", special_tokens=[("[CLS]",2),("[SEP]",sep)])
+    tokens = [(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
+    tokenizer.post_processor = TemplateProcessing(single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=tokens)
     tokenizer.enable_padding(pad_id=0)
-    layers = ["full_attention"] * 4
-    model = ModernBertForSequenceClassification(ModernBertConfig(
-        vocab_size=tokenizer.get_vocab_size(), hidden_size=96, intermediate_size=256, hidden_activation="silu", num_hidden_layers=4, num_attention_heads=3, layer_types=layers, local_attention=options.local or 128,
-        rope_parameters={k: {"rope_type": "default", "rope_theta": 10000.0} for k in ("full_attention", "sliding_attention")}, max_position_embeddings=128, num_labels=1, pad_token_id=0, bos_token_id=2, cls_token_id=2, eos_token_id=sep, sep_token_id=sep, classifier_pooling=options.pooling))
-    print(f"{model.num_parameters():,} weights", flush=True)
-    if options.warm:
-        begin(model, EuroBertModel.from_pretrained(ENCODER, dtype=torch.float32))
-    choose = random.Random(options.seed + 1)
-    optimizers, record, recent = Optimizers(model, options.rate, options.steps, 50), Record(), []
-    for step, (queries, texts, labels) in zip(range(options.steps), batches(options)):
-        enc = tokenizer.encode_batch(list(zip(queries, texts)))
-        ids = torch.tensor([e.ids for e in enc])[:, :LONGEST]
-        mask = torch.tensor([e.attention_mask for e in enc])[:, :LONGEST]
-        logits = model(input_ids=ids, attention_mask=mask).logits[:, 0]
-        right = torch.tensor(labels, dtype=torch.float)
-        loss = torch.nn.functional.binary_cross_entropy_with_logits(logits, right)
-        n = options.right + options.wrong
-        if options.listwise:
-            lg, rt = logits.view(-1, n), right.view(-1, n)
-            first = torch.cat([lg[:, :1], lg[:, :].masked_fill(rt > 0, -1e4)], 1)
-            loss = loss + options.listwise * -torch.log_softmax(first, 1)[:, 0].mean()
-        mlm = torch.tensor(0.0)
-        if step < options.mlm * options.steps:
-            mlm = lookup_loss(model, tokenizer, texts[::2], choose)
-            loss = loss + mlm
-        optimizers.step(loss)
-        st = torch.tensor([q[0] == "T" for q in queries])
-        ok = ((logits > 0) == (right > 0)).float()
-        recent.append((loss.item() - mlm.item(), mlm.item(), ok.mean().item(), ok[st].mean().item(), ids.shape[1]))
-        if step % 50 == 49:
-            l, m, a, s, w = torch.tensor(recent).mean(0).tolist()
-            record.add(step + 1, loss=l, lookup=m, accuracy=a, statements=s, tokens=w)
-            recent = []
-    options.out.mkdir(exist_ok=True, parents=True)
-    model.save_pretrained(options.out); tokenizer.no_padding(); tokenizer.save(str(options.out / "tokenizer.json"))
-    record.write(options.out, seed=options.seed, steps=options.steps)
+    return tokenizer
 
 
-def lookup_loss(model, tokenizer, texts, choose):
-    """Cross-entropy of words that are missing in a sentence of the text after it."""
-    sentences = [choose.choice(text.split(". ")).rstrip(".") + "." for text in texts]
-    enc = tokenizer.encode_batch(list(zip(sentences, texts)))
-    ids = torch.tensor([e.ids for e in enc])[:, :LONGEST]
-    mask = torch.tensor([e.attention_mask for e in enc])[:, :LONGEST]
-    query = torch.tensor([[s == 0 for s in e.sequence_ids] for e in enc])[:, :LONGEST]
-    plain = torch.tensor([tokenizer.token_to_id(w) for w in ("the", "is", "in", ".", "and", "a", "it")])
-    query &= ~torch.isin(ids, plain) & (ids > 3)
-    chosen = (torch.rand(ids.shape) * query).argmax(1)
-    hidden = torch.zeros_like(query)
-    hidden[torch.arange(len(ids)), chosen] = True
-    hidden &= query
-    states = model.model(input_ids=ids.masked_fill(hidden, 1), attention_mask=mask).last_hidden_state
-    logits = states[hidden] @ model.model.embeddings.tok_embeddings.weight.T
-    return torch.nn.functional.cross_entropy(logits, ids[hidden])
+def configuration(tokenizer):
+    separator = tokenizer.token_to_id("[SEP]")
+    rope = {"rope_type": "default", "rope_theta": 10000.0}
+    return ModernBertConfig(
+        vocab_size=tokenizer.get_vocab_size(), hidden_size=96, intermediate_size=256, num_hidden_layers=3, num_attention_heads=3,
+        max_position_embeddings=TRAINED_LENGTH, layer_types=["full_attention"] * 3, rope_parameters={"full_attention": rope, "sliding_attention": rope},
+        hidden_activation="silu", classifier_pooling="mean", num_labels=1, pad_token_id=0, bos_token_id=2, cls_token_id=2, eos_token_id=separator,
+        sep_token_id=separator,
+    )
 
 
-def begin(model, encoder):
-    """Sets all layers but the last to the encoder's, and the heads of the last to match equal states."""
-    with torch.no_grad():
-        e = encoder.embed_tokens.weight
-        model.model.embeddings.tok_embeddings.weight[: len(e)] = e
-        scale = e.pow(2).mean(1).sqrt().mean()  # the encoder normalizes no embeddings
-        model.model.embeddings.norm.weight.fill_(scale)
-        for i, (a, b) in enumerate(zip(model.model.layers, encoder.layers)):
-            n = b.input_layernorm.weight
-            qkv = torch.cat([b.self_attn.q_proj.weight, b.self_attn.k_proj.weight, b.self_attn.v_proj.weight])
-            if i == 0:
-                qkv = qkv * n / scale
-            else:
-                a.attn_norm.weight.copy_(n)
-            a.attn.Wqkv.weight.copy_(qkv); a.attn.Wo.weight.copy_(b.self_attn.o_proj.weight)
-            a.mlp_norm.weight.copy_(b.post_attention_layernorm.weight)
-            a.mlp.Wi.weight.copy_(torch.cat([b.mlp.gate_proj.weight, b.mlp.up_proj.weight])); a.mlp.Wo.weight.copy_(b.mlp.down_proj.weight)
-        for layer in model.model.layers[len(encoder.layers):]:
-            q, k, v = layer.attn.Wqkv.weight.split(96)
-            k.copy_(torch.randn(96, 96) * 1.2 / 96**0.5); q.copy_(k)
-        r = [float(x.norm()) for x in (e[5], model.model.layers[1].attn.Wo.weight)]
-        print("norms", scale, r)
+def scores(model, tokenizer, queries, texts):
+    """Logits of pairs. [pairs]"""
+    encodings = tokenizer.encode_batch(list(zip(queries, texts)))
+    ids = torch.tensor([encoding.ids for encoding in encodings])[:, :TRAINED_LENGTH]
+    mask = torch.tensor([encoding.attention_mask for encoding in encodings])[:, :TRAINED_LENGTH]
+    return model(input_ids=ids, attention_mask=mask).logits[:, 0]
+
+
+def ranking_loss(logits, right):
+    """Cross-entropy of each pair, and of the first paragraph of each query among those that don't answer it."""
+    by_query, is_right = logits.view(-1, PARAGRAPHS), right.view(-1, PARAGRAPHS) > 0
+    among = torch.cat([by_query[:, :1], by_query.masked_fill(is_right, -1e4)], 1)
+    return torch.nn.functional.binary_cross_entropy_with_logits(logits, right) - torch.log_softmax(among, 1)[:, 0].mean()
 
 
 def batches(options):
+    """Yields queries, paragraphs and labels, one of each for a pair. The first paragraph of each query answers it."""
     choose = random.Random(options.seed)
     encoder = EuroBertModel.from_pretrained(ENCODER, dtype=torch.float32).eval()
     tokenizer = Tokenizer.from_file(str(ENCODER / "tokenizer.json"))
     tokenizer.enable_padding(pad_id=0)
-    first, done = options.seed * 10_000_000, 0
+    seed, done = options.seed * 10_000_000, 0
     while True:
-        share = done / options.steps
-        facts, low, high = (4, 0, 0) if share < 0.5 else (4, 0, 60) if share < 0.75 else (4, 28, 104)
-        for line in printed(HERE / "print_collections.mjs", first, COLLECTIONS_AT_ONCE, low, high, facts):
-            c = json.loads(line)
+        shortest, longest = words_of(done / options.steps)
+        for line in printed(HERE / "print_collections.mjs", seed, COLLECTIONS_AT_ONCE, SEARCHES, shortest, longest):
+            collection = json.loads(line)
             with torch.no_grad():
-                v, q = embed(encoder, tokenizer, c["paragraphs"]), embed(encoder, tokenizer, c["queries"])
-            order = (q @ v.T).argsort(1, descending=True)[:, : NEAREST].tolist()
-            for at in range(0, len(c["queries"]), QUERIES):
-                qs, ts, ls = [], [], []
-                for i in range(at, at + QUERIES):
-                    answers = c["answers"][i]
-                    right = choose.sample(answers, min(len(answers), options.right))
-                    # half of the wrong ones are among the nearest, where the thing is right
-                    wrong = [k for k in order[i] if k not in answers]
-                    near = options.right + options.wrong - len(right)
-                    w = wrong[:3] + choose.sample(wrong[3:], near - 3)
-                    for k in right + w:
-                        qs.append(c["queries"][i]); ts.append(c["paragraphs"][k]); ls.append(float(k in answers))
-                yield qs, ts, ls
+                paragraphs, queries = (embed(encoder, tokenizer, collection[name]) for name in ("paragraphs", "queries"))
+            nearest = (queries @ paragraphs.T).argsort(1, descending=True)[:, :NEAREST].tolist()
+            pairs = [chosen(*each, choose) for each in zip(collection["queries"], collection["answers"], nearest)]
+            for first in range(0, len(pairs), QUERIES):
+                batch = [(query, collection["paragraphs"][i], right) for query, *rest in pairs[first : first + QUERIES] for i, right in zip(*rest)]
+                queries_of_batch, texts, right = zip(*batch)
+                yield queries_of_batch, texts, torch.tensor(right)
                 done += 1
-        first += COLLECTIONS_AT_ONCE * 4
+        seed += COLLECTIONS_AT_ONCE * SEARCHES
+
+
+def words_of(share):
+    """Words of a paragraph, at least and at most, after a share of the steps: at first only its facts."""
+    return (0, 0) if share < 0.3 else (0, 60) if share < 0.6 else (28, 104)
+
+
+def chosen(query, answers, nearest, choose):
+    """The query, indices of paragraphs, and whether they answer it. What doesn't is what the encoder finds, so it is about the same things."""
+    right = choose.sample(answers, min(len(answers), RIGHT))
+    others = [i for i in nearest if i not in answers]
+    wrong = others[:FIRST] + choose.sample(others[FIRST:], PARAGRAPHS - len(right) - FIRST)
+    return query, right + wrong, [1.0] * len(right) + [0.0] * len(wrong)
+
+
+def write(model, tokenizer, out):
+    out.mkdir(parents=True, exist_ok=True)
+    config = {**model.config.to_dict(), "architectures": ["ModernBertForSequenceClassification"], "dtype": "float16"}
+    (out / "config.json").write_text(json.dumps(config, indent=1) + "\n")
+    weights = {name: tensor.half().contiguous() for name, tensor in model.state_dict().items()}
+    save_file(weights, out / "model.safetensors", metadata={"format": "pt"})
+    tokenizer.no_padding()
+    tokenizer.save(str(out / "tokenizer.json"))
+    special = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    # ModernBERT has no types of tokens
+    settings = {"tokenizer_class": "PreTrainedTokenizerFast", "model_input_names": ["input_ids", "attention_mask"], **special}
+    (out / "tokenizer_config.json").write_text(json.dumps(settings, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -243,9 +243,9 @@ test("unreadable sources give errors that name the cause", () =>
         /"rwkv7" has no rotary position embedding, and this package can't run the model: recurrent layers \(RWKV\)/,
       ],
       [[join(folder, "cut.gguf")], 1, /cut\.gguf: .*INVALID_FILE/],
-      [[empty], 1, /the folder has no \.gguf or \.safetensors file/],
+      [[empty], 1, /the folder has no config\.json, and no \.gguf or \.safetensors file/],
       [[llama31, "--layer-type", "sideways"], 2, /^error: --layer-type: must be one of/],
-      [[llama31, "--set", "rope_scaling.betafast=16"], 2, /overrides\.rope_scaling\.betafast/],
+      [[llama31, "--set", "rope_scaling.betafast=16"], 2, /--set rope_scaling\.betafast/],
     ];
     for (const [words, expected, message] of cases) {
       const { status, stdout, stderr } = await ropewalk(["inspect", ...words]);

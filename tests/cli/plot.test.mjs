@@ -4,6 +4,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
+import { inflateSync } from "node:zlib";
 import { DOMParser } from "linkedom";
 import { load, ropeConfig } from "ropewalk";
 import { ropewalk, withFolder } from "./program.mjs";
@@ -59,6 +60,48 @@ for (const kind of ["frequencies", "decay", "ramp", "attention"]) {
       assert.ok(svg.querySelectorAll(kind === "attention" ? "rect" : "path").length >= 2);
       assert.deepEqual(await readdir(folder), ["plot.svg"]);
     }));
+}
+
+test("a scaling has one color in every plot", async () => {
+  const colorOf = async (name, kind, ...names) => {
+    const words = names.flatMap((scaling) => ["--scaling", scaling]);
+    const svg = parse((await ropewalk(["plot", kind, source, ...words])).stdout);
+    return [...svg.querySelectorAll("text")]
+      .find(({ textContent }) => textContent.endsWith(` ${name}`))
+      .parentElement.getAttribute("fill");
+  };
+  const yarn = await colorOf("yarn:4", "frequencies", "none", "yarn:4");
+  assert.equal(await colorOf("yarn:4", "ramp", "none", "yarn:4"), yarn); // none has no ramp
+  assert.equal(await colorOf("yarn:4", "decay", "none", "linear:4", "ntk:4", "yarn:4"), yarn);
+  assert.notEqual(await colorOf("yarn:8", "frequencies", "yarn:4", "yarn:8"), yarn);
+});
+
+test("attention is an image of under 100 KB in an SVG, with an opacity for each weight", async () => {
+  const words = ["plot", "attention", source, "--scheme", "rope", "--scheme", "alibi", "--tokens", "512"];
+  const { stdout } = await ropewalk(words);
+  assert.ok(stdout.length < 100_000, `${stdout.length} bytes`);
+  const images = [...parse(stdout).querySelectorAll("mask image")];
+  assert.equal(images.length, 2);
+  const { schemes } = JSON.parse((await ropewalk([...words, "--json"])).stdout);
+  for (const [i, image] of images.entries()) {
+    const opacities = opacitiesOf(Buffer.from(image.getAttribute("href").split(",")[1], "base64"));
+    const { weights } = schemes[i];
+    for (const query of [0, 1, 100, 511]) {
+      const row = weights.slice(query * 512, (query + 1) * 512);
+      const largest = Math.max(...row);
+      row.forEach((weight, key) => assert.equal(opacities[query][key], Math.round((255 * weight) / largest)));
+    }
+  }
+});
+
+/** Opacities of a PNG file of gray and alpha without filters. [rows, columns] */
+function opacitiesOf(png) {
+  assert.equal(png.subarray(1, 4).toString(), "PNG");
+  const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)];
+  const data = png.indexOf("IDAT");
+  const pixels = inflateSync(png.subarray(data + 4, data + 4 + png.readUInt32BE(data - 4)));
+  const at = (row, column) => pixels[row * (1 + 2 * width) + 2 + 2 * column];
+  return Array.from({ length: height }, (_, row) => Array.from({ length: width }, (_, column) => at(row, column)));
 }
 
 test("without a file name the SVG goes to stdout", async () => {

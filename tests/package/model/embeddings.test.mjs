@@ -191,6 +191,15 @@ test("pairs of texts have the scores of their tokens", () =>
     const ids = (text) => [...model.tokenizer.encode(text)];
     assert.deepEqual(await model.rank(query, documents), await model.rank(ids(query), documents.map(ids)));
     await assert.rejects(model.rank(query, [[5]]), { code: "INVALID_ARGUMENT", field: "documents[0]" });
+    for (const wrong of [5, undefined, ["text"], [[5]], []]) {
+      const fault = await model.rank(wrong, documents).then(undefined, (error) => error);
+      assert.deepEqual([fault?.code, fault?.field.replace(/\[\d\]/, "")], ["INVALID_ARGUMENT", "query"]);
+    }
+    const long = {
+      field: "documents[1]",
+      message: /has \d+ tokens with the query, more than the model's \d+; split it/,
+    };
+    await assert.rejects(model.rank(query, ["short", "long ".repeat(200)]), long);
   }));
 
 // LongRoPE changes its factors at 64 tokens; LFM2 and Mamba have states; Gemma 3n and DeepSeek share or compress keys.

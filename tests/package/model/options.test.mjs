@@ -95,7 +95,7 @@ test("lists of tokens that aren't lists, or have other values, are errors", asyn
   for (const list of [null, undefined, 5, {}, () => 1, Symbol("a"), 5n, new DataView(new ArrayBuffer(8))]) {
     await rejects(session.append(list), "INVALID_ARGUMENT", "tokens");
     await rejects(model.perplexity(list), "INVALID_ARGUMENT", "tokens");
-    await rejects(model.embed(list), "INVALID_ARGUMENT", "tokens");
+    await rejects(model.embed(list), "INVALID_ARGUMENT", "text");
     await rejects(model.promptTokens(list), "INVALID_ARGUMENT", "prompt");
   }
   for (const list of [["a"], [5, 64], [5, null], [5n], [[5]]]) {

@@ -131,11 +131,14 @@ async function modelSource(argument: string, { overrides, layerType, model }: So
     const { kind, window } = info.layers[layers[0]!]!;
     return distinct.length > 1 ? { kind, rope, layers, window } : { kind: undefined, rope, layers };
   });
-  const chosen = layerType === undefined || ropes.length === 1 ? ropes : ropes.filter(({ kind }) => kind === layerType);
-  if (chosen.length === 0 && ropes.length > 0) {
-    const kinds = ropes.map(({ kind }) => kind).join(", ");
-    fail("INVALID_ARGUMENT", "layer_type", `must be one of ${kinds} (got ${layerType})`);
-  }
+  const withRope = [...new Set(info.layers.flatMap(({ kind, rope }) => (rope === null ? [] : [kind])))];
+  const areAlike = new Set(info.layers.map(({ kind }) => kind)).size === 1;
+  const chosen =
+    layerType === undefined || areAlike
+      ? ropes
+      : ropes.filter(({ rope }) => info.layers.some((layer) => layer.rope === rope && layer.kind === layerType));
+  if (chosen.length === 0 && ropes.length > 0)
+    fail("INVALID_ARGUMENT", "layer_type", `must be one of ${withRope.join(", ")} (got ${layerType})`);
   return {
     name: argument,
     ropes: chosen,
