@@ -44,7 +44,9 @@ export function paragraphsFor({ seed, count, length, factsEach = FACTS }) {
  * @returns `{ paragraphs, facts }`, as {@link paragraphsFor} does.
  */
 export function collectionFor({ seed, searches, length, factsEach }) {
-  const parts = Array.from({ length: searches }, (_, i) => paragraphsFor({ seed: seed + i, count: MOST_PARAGRAPHS, length, factsEach }));
+  const parts = Array.from({ length: searches }, (_, i) =>
+    paragraphsFor({ seed: seed + i, count: MOST_PARAGRAPHS, length, factsEach }),
+  );
   const shifted = ({ facts }, i) => facts.map((fact) => ({ ...fact, paragraph: fact.paragraph + i * MOST_PARAGRAPHS }));
   return { paragraphs: parts.flatMap(({ paragraphs }) => paragraphs), facts: parts.flatMap(shifted) };
 }

@@ -179,6 +179,48 @@ test("a model without attention has no KV cache", async () => {
   assert.ok(!/KV cache|\n\n\n/.test(stdout));
 });
 
+test("a config.json of a model without RoPE: which key shows it, its layers, and whether Ropewalk runs it", () =>
+  withFolder(async (folder) => {
+    const file = join(folder, "config.json");
+    const said = async (config) => {
+      await writeFile(
+        file,
+        JSON.stringify({ hidden_size: 64, num_attention_heads: 4, num_hidden_layers: 2, ...config }),
+      );
+      return (await ropewalk(["inspect", file])).stdout;
+    };
+    const bert = await said({ model_type: "bert", max_position_embeddings: 512 });
+    assert.match(bert, /^No RoPE: model_type is "bert"$/m);
+    assert.match(bert, /^Attention without RoPE: layers 0–1$/m);
+    assert.match(bert, /^Ropewalk runs bert, an encoder: it embeds texts, and generates none\.$/m);
+    const mamba = await said({ model_type: "mamba", state_size: 16 });
+    assert.match(mamba, /^Recurrent, mamba: layers 0–1$/m);
+    assert.match(mamba, /^Ropewalk runs mamba\.$/m);
+    const nope = await said({ model_type: "granitemoehybrid", position_embedding_type: "nope" });
+    assert.match(nope, /^No RoPE: position_embedding_type is "nope"$/m);
+    const rwkv = await said({ model_type: "rwkv7" });
+    assert.match(rwkv, /^Ropewalk can't run it: architecture rwkv7 is not supported: recurrent layers \(RWKV\)/m);
+    assert.match(await said({ model_type: "qwen2" }), /^Ropewalk runs qwen2\.$/m);
+    const { runs, ropes } = JSON.parse((await ropewalk(["inspect", file, "--json"])).stdout);
+    assert.deepEqual([runs, ropes.length], ["generates", 1]);
+  }));
+
+test("layers with a window are sliding-window layers, also if they share the RoPE of the others", async () => {
+  const rw = await load();
+  for (const name of ["gemma2", "gpt_oss"]) {
+    const { layers } = await rw.modelInfo(join(tiny, "..", name));
+    for (const { kind, window } of layers) assert.equal(kind, window > 0 ? "sliding_attention" : "full_attention");
+    assert.ok(layers.some(({ window }) => window > 0) && layers.some(({ window }) => window === 0));
+    const { stdout } = await ropewalk(["inspect", join(tiny, "..", name)]);
+    assert.equal(stdout.match(/^RoPE /gm).length, 1);
+  }
+});
+
+test("an unrotated pair has an infinite wavelength and no rotations", async () => {
+  const { stdout } = await ropewalk(["inspect", join(tiny, "..", "gemma4"), "--layer-type", "full_attention"]);
+  assert.match(stdout, /^ +2 +∞ +0 +unrotated$/m);
+});
+
 test("only kinds of layers with RoPE can be asked for", async () => {
   const { status, stderr } = await ropewalk([
     "inspect",
@@ -236,11 +278,6 @@ test("unreadable sources give errors that name the cause", () =>
         [await write("strange.json", '{"model_type":"nobody","hidden_size":64,"num_attention_heads":4}')],
         1,
         /UNKNOWN_FAMILY/,
-      ],
-      [
-        [await write("rwkv.json", '{"model_type":"rwkv7","num_hidden_layers":2}')],
-        1,
-        /"rwkv7" has no rotary position embedding, and this package can't run the model: recurrent layers \(RWKV\)/,
       ],
       [[join(folder, "cut.gguf")], 1, /cut\.gguf: .*INVALID_FILE/],
       [[empty], 1, /the folder has no config\.json, and no \.gguf or \.safetensors file/],

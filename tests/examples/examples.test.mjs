@@ -1,8 +1,12 @@
 // Runs the examples as a user does.
 import assert from "node:assert/strict";
+import { mkdtemp, rm, stat, symlink } from "node:fs/promises";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { capture } from "../../scripts/run.mjs";
+import { serveSite } from "../../scripts/site/serve.mjs";
 
 const examples = join(import.meta.dirname, "..", "..", "examples");
 const runExample = (name, ...args) => capture(process.execPath, [join(examples, name), ...args]);
@@ -116,4 +120,29 @@ test("onnxruntime.mjs: another engine rotates with our tables to the same bits",
   const lines = (await runExample("onnxruntime.mjs")).trim().split("\n");
   assert.equal(lines.length, 4);
   for (const line of lines) assert.match(line, /largest difference 0$/);
+});
+
+test("a script works through a symbolic link", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "ropewalk-example-"));
+  try {
+    const link = join(folder, "link.mjs");
+    await symlink(join(examples, "make_tiny_model.mjs"), link);
+    const file = join(folder, "tiny.gguf");
+    assert.match(await capture(process.execPath, [link, file]), /bytes, \d+ tokens/);
+    assert.ok((await stat(file)).size > 100_000);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("a port that is in use is named, with the command for another", async () => {
+  const other = createServer();
+  await new Promise((resolve) => other.listen(0, "127.0.0.1", resolve));
+  const { port } = other.address();
+  const expected = `port ${port} of localhost is in use by another program; name another, as in npm run site -- --serve ${port + 1}`;
+  try {
+    await assert.rejects(serveSite(examples, port), { message: expected });
+  } finally {
+    other.close();
+  }
 });

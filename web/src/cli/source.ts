@@ -1,16 +1,13 @@
 // Opens the source argument of `inspect`, `plot` and `table`: a config.json or a model, from disk or from a server.
 import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
-import type { Dict } from "../base/dict.js";
-import { textConfigOf } from "../config/huggingface.js";
 import type { RopeOverrides } from "../config/overrides.js";
 import type { RopeConfig } from "../config/types.js";
-import { fail, RopewalkError } from "../base/errors.js";
+import { fail, type RopewalkError } from "../base/errors.js";
 import { MissingFile, readRange } from "../files/byte_source.js";
 import { openHttp, HTTP_DEFAULTS } from "../files/http/source.js";
 import { isFolder } from "../files/node_files.js";
 import { load } from "../index.node.js";
-import { missingFor } from "../model/architectures/unsupported.js";
 import { configRopes, type LayerRope } from "../model/config_ropes.js";
 import type { ModelInfo } from "../model/model.js";
 import type { ModelOptions } from "../model/options.js";
@@ -52,20 +49,7 @@ export async function openSource(argument: string, options: SourceOptions = {}):
   const path = await configPath(argument);
   if (path === undefined) return modelSource(argument, options);
   const config = parseConfig(path, await readText(path));
-  try {
-    return { name: argument, config, ...configRopes(config, options.overrides, options.layerType) };
-  } catch (error) {
-    return failWithReason(error, config);
-  }
-}
-
-/** Throws the error. That of a model without RoPE which this package doesn't run either says why. */
-function failWithReason(error: unknown, config: Dict): never {
-  if (!(error instanceof RopewalkError) || error.field !== "model_type") throw error;
-  const missing = missingFor(String(textConfigOf(config).model_type));
-  if (missing === undefined) throw error;
-  const message = error.message.replace(`${error.field}: `, "");
-  fail(error.code, error.field, `${message}, and this package can't run the model: ${missing}`, { cause: error });
+  return { name: argument, config, ...configRopes(config, options.overrides, options.layerType) };
 }
 
 /**
