@@ -3,11 +3,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { open, withBrowser } from "../browser/browsers.mjs";
 import { serve } from "../browser/server.mjs";
+import { collectionFor } from "../../examples/small_encoder/paragraphs.mjs";
 import { root } from "./guide_page.mjs";
 
 const LONG_MS = 300_000;
+const STATEMENT = "The red ball is in the garden.";
 
-test("finds paragraphs as a query is typed, and embeds them once, in chromium", async () => {
+test("finds paragraphs as a query is typed, ranks them, and embeds them once, in chromium", async () => {
   const csp = "script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'; worker-src 'self' blob:"; // inline: the import map
   const site = await serve({ "/": { folder: root, csp } });
   try {
@@ -25,6 +27,38 @@ test("finds paragraphs as a query is typed, and embeds them once, in chromium", 
         () => document.querySelector("#results li").textContent.includes("The red ball is in the"),
         { timeout: LONG_MS },
       );
+
+      // what states it elsewhere is as near, and ranked below
+      const order = () => page.$eval("#order", ({ textContent }) => textContent);
+      const results = () => page.$$eval("#results li", (items) => items.map(({ textContent }) => textContent));
+      const isRanked = () => document.getElementById("order").textContent.startsWith("ranked 32");
+      await page.waitForFunction(isRanked, { timeout: LONG_MS });
+      await page.$eval("#query", (field) => (field.value = ""));
+      await page.type("#query", `${STATEMENT} `); // the last key changes nothing
+      await page.waitForFunction(
+        (text) =>
+          document.getElementById("order").textContent === "nearest vectors" &&
+          document.getElementById("query").value === text,
+        { timeout: LONG_MS, polling: 10 },
+        `${STATEMENT} `,
+      );
+      const near = await results();
+      assert.ok(near.every((text) => text.includes("The red ball is in the ")));
+      await page.waitForFunction(isRanked, { timeout: LONG_MS });
+      assert.match(await order(), /^ranked 32 in \d+ ms$/);
+      const ranked = await results();
+      const { paragraphs } = collectionFor({ seed: 800_000_000, searches: 25, length: 60 });
+      const right = paragraphs.filter((text) => text.includes(STATEMENT));
+      assert.ok(right.length > 0 && right.length < 10);
+      const found = ranked.slice(0, right.length);
+      assert.deepEqual(found.map((text) => text.replace(/ \(.*\)$/, "")).sort(), right.sort());
+
+      // a new key aborts a ranking that waits
+      await page.type("#query", "x");
+      await page.$eval("#query", (field) => (field.value = ""));
+      await page.type("#query", " ");
+      await page.waitForFunction(() => document.querySelectorAll("#results li").length === 0, { timeout: LONG_MS });
+      assert.equal(await order(), "");
 
       await page.reload();
       await page.waitForFunction(isReady, { timeout: LONG_MS });

@@ -67,9 +67,9 @@ interface GivenOptions {
   /** The first argument. */
   readonly source: string | undefined;
   /** Whether the user gave the option whose value has this name. */
-  has(name: string): boolean;
+  readonly has: (name: string) => boolean;
   /** The option whose value has this name, as it is written: `--top-k`. */
-  flag(name: string): string | undefined;
+  readonly flag: (name: string) => string | undefined;
 }
 
 /** The field and the message of an error, in the words of the command that failed. */
