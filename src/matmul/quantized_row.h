@@ -11,8 +11,8 @@ constexpr int kActivationGroup = 32;
 // A smaller scale could have an infinite inverse, so its group is rounded to zeros.
 constexpr float kSmallestActivationScale = 0x1p-126f;
 
-// A tile multiplies four tokens at a time. They take turns, so that it reads one stream: a unit of 32 bits of each (a float, two words, four
-// bytes, a scale, two sums), then the next unit of each.
+// A tile multiplies four tokens at a time. They take turns, so that it reads one stream: a unit of 32 bits of each (a float, two words,
+// four bytes, a scale, two sums), then the next unit of each.
 constexpr int kTileTokens = 4;
 
 struct QuantizedRow {

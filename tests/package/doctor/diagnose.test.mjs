@@ -120,7 +120,13 @@ test("families without RoPE", async () => {
     findings.map(({ code, severity, field }) => [code, severity, field]),
     [["no-rope", "note", "model_type"]],
   );
-  assert.deepEqual([layersWithoutRope, recurrentLayers], [[0, 1, 2], [0, 1, 2]]);
+  assert.deepEqual(
+    [layersWithoutRope, recurrentLayers],
+    [
+      [0, 1, 2],
+      [0, 1, 2],
+    ],
+  );
   assert.equal(support.text, "Ropewalk runs mamba2.");
   assert.match((await diagnosed({ ...llama31, alibi: true })).verdict.text, /^Can't: .*ALiBi/);
 });
