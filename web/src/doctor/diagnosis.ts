@@ -2,6 +2,8 @@
 import type { Support } from "../model/support.js";
 import type { Compat, Pairing, RopeConfig } from "../config/types.js";
 
+export type { Support } from "../model/support.js";
+
 /** How serious a finding is: worth knowing, likely to surprise, or wrong. */
 export const SEVERITIES = ["note", "warning", "error"] as const;
 /** One of {@link SEVERITIES}. */
