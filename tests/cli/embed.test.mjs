@@ -59,6 +59,6 @@ test("errors name the flag or the text, with their exit codes", async () => {
   assert.equal(pooling.status, 2);
   const long = await ropewalk(["embed", model, "the cat ".repeat(40)]);
   assert.equal(long.status, 2);
-  assert.match(long.stderr, /text 1: has \d+ tokens, more than the model's 96; split it, pass --truncate/);
+  assert.match(long.stderr, /^error: text 1: has \d+ tokens, more than the model's 96; split it, pass --truncate/m);
   assert.equal((await ropewalk(["embed", model, "the cat ".repeat(40), "--truncate"])).status, 0);
 });

@@ -73,8 +73,8 @@ async function run(
     `${machine.cpu}; Node ${machine.node}; ${machine.build} build; ${machine.threads} ${machine.threads === 1 ? "thread" : "threads"}${measured === undefined ? "" : `\n${measured.title}`}\n`,
   );
   terminal.print(linesTable(terminal, [...rotation, ...(measured?.json.model.lines ?? [])]));
-  terminal.print(`\n${explained(measured !== undefined)}`);
   if (measured !== undefined) terminal.print(`\n${memoryLine(measured.json.model.memory)}`);
+  terminal.print(`\n${explained(measured !== undefined)}`);
 }
 
 interface MeasuredModel {
