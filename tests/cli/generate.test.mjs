@@ -269,7 +269,7 @@ for (const [name, words, status, message] of [
     2,
     /^error: --factor: is required for --rope-type yarn/,
   ],
-  ["an invalid RoPE", [llama, "the", "--rope-type", "linear"], 1, /^error: --factor: is required/],
+  ["an invalid RoPE", [llama, "the", "--rope-type", "linear"], 1, /^error: --factor: is required: /],
 ]) {
   test(`refused: ${name}`, async () => {
     const result = await ropewalk(["generate", ...words]);
