@@ -60,7 +60,9 @@ function reasonOf(row, refused) {
   if (refused === undefined) return "transformers can't build the RoPE of the defaults either";
   if (refused.code === "UNKNOWN_FAMILY") return "it isn't known";
   const [, reason] = /is not supported: (.*)/.exec(refused.message) ?? [];
-  return reason ?? refused.message.replace(/^[\w.]+: /, "").replace(/is "[\w-]+": this model |"[\w-]+" |of "[\w-]+" /, "");
+  return (
+    reason ?? refused.message.replace(/^[\w.]+: /, "").replace(/is "[\w-]+": this model |"[\w-]+" |of "[\w-]+" /, "")
+  );
 }
 
 await runMain(import.meta.url, async () => process.stdout.write(await familiesPage()));
