@@ -1,7 +1,8 @@
 // A llama of one layer whose rows are whole blocks of 256, in f16: `node tests/files/wide_model.mjs FILE` writes it.
 import { patternOf } from "./tiny_models.mjs";
 import { typed, writeGguf } from "./gguf_writer.mjs";
-import { isMain } from "../../examples/is_main.mjs";
+import { realpathSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 
 const [hidden, feedForward, vocabulary, headDim, heads, kvHeads] = [256, 512, 64, 64, 4, 2];
 
@@ -68,4 +69,6 @@ export function wideModel() {
   };
 }
 
-if (isMain(import.meta.url)) await writeGguf(process.argv[2], wideModel());
+// through a symbolic link too; this file is also in the installed package's tests, which have no examples
+if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url))
+  await writeGguf(process.argv[2], wideModel());

@@ -109,7 +109,9 @@ test("the scripts of a page import no Node modules, and don't evaluate strings",
     for (const name of scriptsOf(entry, () => true)) {
       const code = read(name);
       assert.ok(
-        !/["'](?:node:|fs["']|module["'])/.test(code.replace(/"node:" *\+|getBuiltinModule\?\.\(\\?"node:/g, "")),
+        !/\b(?:from|import|require)\s*\(?\s*["'](?:node:|fs["']|module["'])/.test(
+          code.replace(/"node:" *\+|getBuiltinModule\?\.\(\\?"node:/g, ""),
+        ),
         `${name} imports a module of Node`,
       );
       assert.ok(!/\beval\s*\(|\bnew\s+Function\b|\bFunction\s*\(/.test(code), `${name} evaluates strings`);

@@ -5,7 +5,8 @@ import { kvCacheBytes } from "../cache/core.js";
 import { type CacheSettings, BATCH_TOKENS } from "./model_core.js";
 import { cacheOptions } from "./cache_layers.js";
 import type { ModelPlan } from "./model_plan.js";
-import { sessionStateBytes, stateBytes } from "./recurrent_layers.js";
+import { sessionStateBytes } from "./checkpoints.js";
+import { stateBytes } from "./recurrent_layers.js";
 import type { WeightMapping } from "./weights/weight_mapping.js";
 
 /** Wasm memory that a model needs, in bytes. */

@@ -41,17 +41,6 @@ export const NO_RECURRENCE: RecurrenceSizes = {
   recurrence_norms_before_gate: false,
 };
 
-/** The most checkpoints that a session keeps by default, and the most bytes that they take if there are several. */
-const MOST_CHECKPOINTS = 8;
-const CHECKPOINT_BYTES = 64 * 2 ** 20;
-
-/** Checkpoints that a session keeps unless its options say otherwise, if a copy of the states has so many bytes. @internal */
-export const defaultCheckpoints = (stateBytes: number): number =>
-  Math.max(1, Math.min(MOST_CHECKPOINTS, Math.floor(CHECKPOINT_BYTES / stateBytes)));
-
-/** Bytes of a session's two copies of the states and its checkpoints, with the default options. @internal */
-export const sessionStateBytes = (stateBytes: number): number => (2 + defaultCheckpoints(stateBytes)) * stateBytes;
-
 /** Bytes of one copy of the states of these layers: the last inputs of the convolution, and the state of the scan, in f32. @internal */
 export function stateBytes(sizes: RecurrenceSizes, layers: readonly Pick<WasmLayerConfig, "recurrence">[]): number {
   const { recurrence_kernel: kernel, recurrence_inner: inner, recurrence_key_heads: keyHeads } = sizes;

@@ -6,7 +6,8 @@ import { CACHE_DTYPES, type CacheDType } from "../../memory/elements.js";
 import type { Ropewalk } from "../../load/runtime.js";
 import { widenedRope } from "../../model/cache_layers.js";
 import { type LayerCache, layerCaches, type RecurrentLayers, recurrentLayers } from "../../model/config_ropes.js";
-import { RECURRENT_KINDS, sessionStateBytes } from "../../model/recurrent_layers.js";
+import { sessionStateBytes } from "../../model/checkpoints.js";
+import { RECURRENT_KINDS } from "../../model/recurrent_layers.js";
 import type { Source } from "../source.js";
 
 /** Memory of a KV cache. */

@@ -2,7 +2,7 @@
 import { wholeNumber } from "../../base/checks.js";
 import { checkOptions, type OptionNames, optionNames } from "../../base/options.js";
 import type { AttentionKind } from "../model_plan.js";
-import { defaultCheckpoints } from "../recurrent_layers.js";
+import { defaultCheckpoints } from "../checkpoints.js";
 
 /** Options of a session. */
 export interface SessionOptions {
