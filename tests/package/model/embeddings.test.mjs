@@ -149,6 +149,25 @@ test("GTE's own code: its keys, its NTK at every length, and the weights that tr
   }
 });
 
+test("weights that aren't numbers are found", async () => {
+  for (const name of ["bert", "bert_ranker"]) {
+    const bytes = readFileSync(join(tinyModel(name), "model.safetensors"));
+    bytes.fill(0xff, bytes.length - 4000);
+    const folder = mkdtempSync(join(tmpdir(), "ropewalk-damaged-"));
+    try {
+      for (const file of ["config.json", "tokenizer.json"])
+        copyFileSync(join(tinyModel(name), file), join(folder, file));
+      writeFileSync(join(folder, "model.safetensors"), bytes);
+      const model = await rw.model(folder);
+      const call = name === "bert" ? model.embed(["the cat"]) : model.rank("the cat", ["the dog"]);
+      await rejects(call, "INVALID_FILE", "tensors");
+      model.dispose();
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  }
+});
+
 test("a text under another scaling, and texts that are too long", async () => {
   await withModel("modernbert", async (model) => {
     const long = readExpected("modernbert", "expected_embeddings.json").texts.at(-1);

@@ -29,7 +29,7 @@ export interface TextRun extends Pick<EmbedOptions, "signal" | "onProgress" | "t
 /**
  * A vector for each text, in the order of the texts. Batches have texts of similar lengths. A text's vector doesn't
  * depend on the other texts of its batch.
- * @throws {@link RopewalkError} INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED; rejects with the signal's reason.
+ * @throws {@link RopewalkError} INVALID_ARGUMENT, INVALID_FILE, OUT_OF_MEMORY, DISPOSED; rejects with the signal's reason.
  * @internal
  */
 export async function runTexts(
@@ -55,6 +55,8 @@ export async function runTexts(
       run.usesDense,
       size,
     );
+    if (!all.every(Number.isFinite))
+      fail("INVALID_FILE", "tensors", "produce vectors that are not finite: the weights are damaged or too large");
     batch.forEach((index, row) => (vectors[index] = all.slice(row * size, (row + 1) * size)));
     first = last;
     onProgress?.({ done: first, total: texts.length });
