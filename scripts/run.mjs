@@ -2,7 +2,8 @@
 //
 // nano-spawn is imported when the first program starts: the set-up scripts import this file before node_modules exists.
 
-import { isMain } from "../examples/is_main.mjs";
+import { realpathSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 
 /** Whether to show the output of compilers and installers as it comes. */
 export const verbose = process.argv.includes("--verbose");
@@ -42,7 +43,7 @@ export async function eachLine(command, args, options, onLine) {
 
 /** Calls `main` with the command line's arguments if Node was asked to run this module. Prints an error as one message. */
 export async function runMain(moduleUrl, main) {
-  if (!isMain(moduleUrl)) return;
+  if (!process.argv[1] || realpathSync(process.argv[1]) !== realpathSync(fileURLToPath(moduleUrl))) return;
   try {
     await main(process.argv.slice(2).filter((argument) => argument !== "--verbose"));
   } catch (error) {
