@@ -64,10 +64,10 @@ export async function startPanel(section: HTMLElement, loadModule: () => Promise
     redraw();
   });
   let width = section.clientWidth;
-  new ResizeObserver(() => {
-    if (width === section.clientWidth) return; // drawing changes the height
+  window.addEventListener("resize", () => {
+    if (width === section.clientWidth) return; // a phone's address bar changes the height alone
     width = section.clientWidth;
     redraw();
-  }).observe(section);
+  });
   section.dataset.state = draw === undefined ? "failed" : "ready";
 }

@@ -22,7 +22,6 @@ export function pairTicks(pairs: number): { ticks: number | number[] } {
  */
 export function drawChart(figure: HTMLElement, label: string, caption: string, options: Plot.PlotOptions): void {
   const draw = (): void => drawAtWidth(figure, label, options);
-  if (!drawings.has(figure)) widths.observe(figure);
   drawings.set(figure, { width: widthOf(figure), draw });
   draw();
   find("figcaption", figure).textContent = caption;
@@ -30,13 +29,14 @@ export function drawChart(figure: HTMLElement, label: string, caption: string, o
 
 /** How each figure was drawn last: it is drawn again when its width changes, for example when a phone is turned. */
 const drawings = new WeakMap<Element, { width: number; draw: () => void }>();
-const widths = new ResizeObserver((entries) => {
-  for (const { target } of entries) {
-    const drawing = drawings.get(target)!;
-    const width = widthOf(target as HTMLElement);
-    if (target.clientWidth === 0 || width === drawing.width) continue;
-    drawing.width = width;
-    requestAnimationFrame(drawing.draw); // drawing changes the height, which an observer must not do while it is called
+
+// A ResizeObserver reports height changes too, and drawing changes the height: WebKit then raises an error now and then.
+window.addEventListener("resize", () => {
+  for (const figure of document.querySelectorAll<HTMLElement>("figure")) {
+    const drawing = drawings.get(figure);
+    if (drawing === undefined || figure.clientWidth === 0 || widthOf(figure) === drawing.width) continue;
+    drawing.width = widthOf(figure);
+    drawing.draw();
   }
 });
 
