@@ -25,15 +25,6 @@ void normalize_key(const float* x, int size, float scale, float* out) {
   for (int i = 0; i < size; ++i) out[i] = x[i] * factor;
 }
 
-// Divides by the root mean square, and multiplies by the weight if there is one.
-void normalize_selected(float* x, int size, float epsilon, const float* weight) {
-  double squares = 0;
-  for (int i = 0; i < size; ++i) squares += static_cast<double>(x[i]) * x[i];
-  const float factor = static_cast<float>(1 / std::sqrt(squares / size + epsilon));
-  for (int i = 0; i < size; ++i) x[i] *= factor;
-  for (int i = 0; weight != nullptr && i < size; ++i) x[i] *= weight[i];
-}
-
 }  // namespace
 
 bool RecurrentMixer::allocate(const ModelConfig& config, int count) {
@@ -209,15 +200,7 @@ void RecurrentMixer::scan_channels(const Call& call) {
   convolve_projected(call);
   inner_.set(convolved_.data(), c.inner, count_, c.inner);
   call.multiply(Stage::query_key_value, inner_, {{&w[LayerMatrix::recurrent_select], nullptr, selected_.data(), row}});
-  const float* norm = w[LayerVector::recurrent_select_norm];
-  for (int t = 0; c.select_norm_epsilon != 0 && t < count_; ++t) {
-    float* selected = selected_.data() + elements(t, row);
-    int first = 0;
-    for (const int size : {c.step_rank, c.key_size, c.key_size}) {
-      normalize_selected(selected + first, size, c.select_norm_epsilon, norm == nullptr ? nullptr : norm + first);
-      first += size;
-    }
-  }
+  if (c.select_norm_epsilon != 0) normalize_selected(call);
   inner_.set(selected_.data(), row, count_, c.step_rank);
   call.multiply(Stage::query_key_value, inner_,
                 {{&w[LayerMatrix::recurrent_step], w[LayerVector::recurrent_step_offset], steps_.data(), c.inner}});
@@ -240,6 +223,22 @@ void RecurrentMixer::scan_channels(const Call& call) {
     float *gate = gate_.data() + elements(t, c.inner), *out = mixed_.data() + elements(t, c.inner);
     for (int i = 0; i < c.inner; ++i) out[i] += skip[i] * u[i];
     activate_gated(Activation::silu, gate, out, c.inner);
+  });
+}
+
+void RecurrentMixer::normalize_selected(const Call& call) {
+  const RecurrenceConfig& c = call.sizes;
+  const float* weight = call.weights[LayerVector::recurrent_select_norm];
+  const Norm norm = {NormKind::rms, c.select_norm_epsilon};
+  const int row = c.step_rank + 2 * c.key_size;
+  const StageTimer timer(Stage::norm);
+  each_in_parallel(count_, kRowWork * row, [&](int t) {
+    int at = 0;
+    for (const int size : {c.step_rank, c.key_size, c.key_size}) {
+      float* x = selected_.data() + elements(t, row) + at;
+      normalize(norm, x, size, weight == nullptr ? nullptr : weight + at, nullptr, x);
+      at += size;
+    }
   });
 }
 

@@ -42,6 +42,8 @@ class RecurrentMixer {
   // a and b of StateScan.
   void compute_steps(const Call& call);
   void normalize_gated(const Call& call);
+  // RMS norms of the step, the key and the query of Mamba.
+  void normalize_selected(const Call& call);
   float* state_after_convolution(const Call& call, float* state) const;
   const float* state_after_convolution(const Call& call, const float* state) const;
 

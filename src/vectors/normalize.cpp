@@ -23,7 +23,10 @@ void normalize(const Norm& norm, const float* x, int size, const float* weight, 
   const double center = norm.kind == NormKind::layer ? mean_of(x, size) : 0;
   const float factor = static_cast<float>(1 / std::sqrt(mean_square_of(x, size, center) + norm.epsilon));
   const bool shifts = norm.kind == NormKind::layer && bias != nullptr;
-  for (int i = 0; i < size; ++i) out[i] = static_cast<float>(x[i] - center) * factor * weight[i] + (shifts ? bias[i] : 0);
+  for (int i = 0; i < size; ++i) {
+    const float unit = static_cast<float>(x[i] - center) * factor;
+    out[i] = unit * (weight == nullptr ? 1 : weight[i]) + (shifts ? bias[i] : 0);
+  }
 }
 
 }  // namespace ropewalk

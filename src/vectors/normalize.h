@@ -14,7 +14,7 @@ struct Norm {
   float epsilon = 1e-5f;
 };
 
-// Normalizes one vector. `weight` is [size]; `bias` is [size] or null, and is ignored for rms. out may be x. Sums are f64, so that the
+// Normalizes one vector. `weight` and `bias` are [size] or null; `bias` is ignored for rms. out may be x. Sums are f64, so that the
 // result doesn't depend on the number of lanes. Differences from the mean are f64 too, because the error of an f32 mean can exceed small
 // deviations.
 void normalize(const Norm& norm, const float* x, int size, const float* weight, const float* bias, float* out);
