@@ -155,6 +155,20 @@ ErrorText error_of(Status status) {
     case Status::sampler_top_k_out_of_range: return {kArgument, "topK"};
     case Status::sampler_top_p_out_of_range: return {kArgument, "topP"};
     case Status::sampler_min_p_out_of_range: return {kArgument, "minP"};
+    case Status::sampler_frequency_penalty_out_of_range: return {kArgument, "frequencyPenalty"};
+    case Status::sampler_presence_penalty_out_of_range: return {kArgument, "presencePenalty"};
+    case Status::sampler_penalty_window_out_of_range: return {kArgument, "penaltyWindow"};
+    case Status::sampler_dry_multiplier_out_of_range: return {kArgument, "dry.multiplier"};
+    case Status::sampler_dry_base_out_of_range: return {kArgument, "dry.base"};
+    case Status::sampler_dry_allowed_length_out_of_range: return {kArgument, "dry.allowedLength"};
+    case Status::sampler_dry_window_out_of_range: return {kArgument, "dry.window"};
+    case Status::sampler_top_n_sigma_out_of_range: return {kArgument, "topNSigma"};
+    case Status::sampler_typical_p_out_of_range: return {kArgument, "typicalP"};
+    case Status::sampler_xtc_probability_out_of_range: return {kArgument, "xtc.probability"};
+    case Status::sampler_xtc_threshold_out_of_range: return {kArgument, "xtc.threshold"};
+    case Status::sampler_mirostat_tau_out_of_range: return {kArgument, "mirostat.tau"};
+    case Status::sampler_mirostat_eta_out_of_range: return {kArgument, "mirostat.eta"};
+    case Status::no_token_allowed: return {kArgument, "logitBias", "must allow at least one token"};
   }
   return {kArgument, ""};
 }

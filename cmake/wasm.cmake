@@ -27,7 +27,7 @@ set_source_files_properties(
   src/quantize/k_blocks.cpp
   src/rope/cos_sin_rows.cpp
   src/vectors/activation.cpp
-  src/vectors/sampler.cpp
+  src/sampling/softmax.cpp
   PROPERTIES COMPILE_OPTIONS "-O2;-fno-vectorize;-fno-slp-vectorize;-fno-unroll-loops")
 if(ROPEWALK_RELAXED)
   target_compile_options(ropewalk PRIVATE -mrelaxed-simd)

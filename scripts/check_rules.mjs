@@ -22,8 +22,9 @@ const coreFolders = {
   matmul: ["base"],
   quantize: ["base", "matmul"],
   recurrence: ["base"],
+  sampling: ["base"],
   vectors: ["base"],
-  transformer: ["base", "rope", "attention", "cache", "matmul", "recurrence", "vectors"],
+  transformer: ["base", "rope", "attention", "cache", "matmul", "recurrence", "sampling", "vectors"],
 };
 
 /** The folders of web/src/, likewise. The entries are next to them and may import from all. */

@@ -145,6 +145,20 @@ StatusText describe_status(Status status) {
     case Status::sampler_top_k_out_of_range: return {"top_k", "must be 0 (no limit) or more"};
     case Status::sampler_top_p_out_of_range: return {"top_p", "must be above 0 and at most 1"};
     case Status::sampler_min_p_out_of_range: return {"min_p", "must be from 0 to 1"};
+    case Status::sampler_frequency_penalty_out_of_range: return {"frequency_penalty", "must be from -1e6 to 1e6"};
+    case Status::sampler_presence_penalty_out_of_range: return {"presence_penalty", "must be from -1e6 to 1e6"};
+    case Status::sampler_penalty_window_out_of_range: return {"penalty_window", "must be 0 or more"};
+    case Status::sampler_dry_multiplier_out_of_range: return {"repeat_penalty.multiplier", "must be from 0 to 1e6"};
+    case Status::sampler_dry_base_out_of_range: return {"repeat_penalty.base", "must be from 1 to 1e6"};
+    case Status::sampler_dry_allowed_length_out_of_range: return {"repeat_penalty.allowed_length", "must be 1 or more"};
+    case Status::sampler_dry_window_out_of_range: return {"repeat_window", "must be 0 or more"};
+    case Status::sampler_top_n_sigma_out_of_range: return {"top_n_sigma", "must be from 0 (no limit) to 1e6"};
+    case Status::sampler_typical_p_out_of_range: return {"typical_p", "must be above 0 and at most 1"};
+    case Status::sampler_xtc_probability_out_of_range: return {"xtc_probability", "must be from 0 to 1"};
+    case Status::sampler_xtc_threshold_out_of_range: return {"xtc_threshold", "must be above 0 and at most 1"};
+    case Status::sampler_mirostat_tau_out_of_range: return {"mirostat_tau", "must be from 0 to 1e6"};
+    case Status::sampler_mirostat_eta_out_of_range: return {"mirostat_eta", "must be above 0 and at most 1e6"};
+    case Status::no_token_allowed: return {"allowed tokens", "must be at least one of the vocabulary"};
   }
   return {"status", "is unknown"};
 }

@@ -131,6 +131,20 @@ enum class Status : int {
   sampler_top_k_out_of_range,
   sampler_top_p_out_of_range,
   sampler_min_p_out_of_range,
+  sampler_frequency_penalty_out_of_range,
+  sampler_presence_penalty_out_of_range,
+  sampler_penalty_window_out_of_range,
+  sampler_dry_multiplier_out_of_range,
+  sampler_dry_base_out_of_range,
+  sampler_dry_allowed_length_out_of_range,
+  sampler_dry_window_out_of_range,
+  sampler_top_n_sigma_out_of_range,
+  sampler_typical_p_out_of_range,
+  sampler_xtc_probability_out_of_range,
+  sampler_xtc_threshold_out_of_range,
+  sampler_mirostat_tau_out_of_range,
+  sampler_mirostat_eta_out_of_range,
+  no_token_allowed,
 };
 
 // What a status says, in the core's own names. Languages bound to the core have words of their own (bindings/statuses.cpp).

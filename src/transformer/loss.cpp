@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/thread_pool.h"
-#include "vectors/sampler.h"
+#include "sampling/log_probability.h"
 
 namespace ropewalk {
 namespace {

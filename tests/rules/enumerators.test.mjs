@@ -34,6 +34,8 @@ const SHARED = {
   LayerVector: ["LAYER_VECTORS"],
   Recurrence: ["RECURRENCES"],
   Pooling: ["POOLINGS"],
+  SamplerOrder: ["SAMPLER_ORDERS"],
+  SamplerField: ["SAMPLER_FIELDS"],
 };
 
 /** Enums that JavaScript never sees. */

@@ -67,11 +67,18 @@ export {
   type GenerateOptions,
   type ModelGenerateOptions,
   type RetuneSessionOptions,
-  type SamplingOptions,
   type SessionAppendOptions,
   type SessionOptions,
   type ShiftSessionOptions,
 } from "./model/session/options.js";
+export {
+  type DryOptions,
+  type MirostatOptions,
+  SAMPLER_ORDERS,
+  type SamplerOrder,
+  type SamplingOptions,
+  type XtcOptions,
+} from "./model/session/sampling_options.js";
 export type { ModelMemory } from "./model/memory.js";
 export type { EmbeddingInfo, Model, ModelInfo, Prompt, Ranked } from "./model/model.js";
 export type { ModelOptions, PerplexityOptions } from "./model/options.js";

@@ -11,7 +11,7 @@ namespace {
 
 TEST(Status, EveryOneHasASubjectAndARequirement) {
   std::set<std::string> texts;
-  const int last = static_cast<int>(Status::sampler_min_p_out_of_range);
+  const int last = static_cast<int>(Status::no_token_allowed);
   for (int i = 1; i <= last; ++i) {
     const StatusText text = describe_status(Status{i});
     EXPECT_STRNE(text.requirement, "") << i;

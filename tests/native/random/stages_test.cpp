@@ -8,7 +8,7 @@
 #include "native/random/random_cases.h"
 #include "vectors/activation.h"
 #include "vectors/normalize.h"
-#include "vectors/sampler.h"
+#include "sampling/sampler.h"
 
 namespace ropewalk {
 namespace {
@@ -173,7 +173,7 @@ TEST(RandomStages, Sampler) {
     if (random.one_in(2)) options.top_k = random.whole(1, vocabulary + 3);
     if (random.one_in(2)) options.top_p = random.between(0.05, 1);
     if (random.one_in(2)) options.min_p = random.between(0, 0.5);
-    if (random.one_in(2)) options.repetition_penalty = random.between(0.5, 2);
+    if (random.one_in(2)) options.penalties.repetition = random.between(0.5, 2);
     Unaligned<float> logits(vocabulary, random.whole(0, 3));
     fill(logits, random, 4);
     std::vector<int> seen(random.whole(0, 20));
@@ -183,7 +183,7 @@ TEST(RandomStages, Sampler) {
     for (const int token : std::set<int>(seen.begin(), seen.end())) {
       if (token < 0 || token >= vocabulary) continue;
       double& logit = adjusted[token];
-      logit = static_cast<float>(logit > 0 ? logit / options.repetition_penalty : logit * options.repetition_penalty);
+      logit = static_cast<float>(logit > 0 ? logit / options.penalties.repetition : logit * options.penalties.repetition);
     }
     std::vector<int> order(vocabulary);
     for (int i = 0; i < vocabulary; ++i) order[i] = i;
@@ -194,7 +194,7 @@ TEST(RandomStages, Sampler) {
     sampler.seed(random.next_bits());
     const auto draw = [&] {
       int token = -1;
-      EXPECT_EQ(sampler.sample(logits.data(), vocabulary, seen, token), Status::ok);
+      EXPECT_EQ(sampler.sample(logits.data(), vocabulary, seen, nullptr, token), Status::ok);
       return token;
     };
     if (options.temperature == 0) {

@@ -5,7 +5,7 @@
 #include "native/transformer/model_memory.h"
 #include "native/transformer/transformer_models.h"
 #include "transformer/loss.h"
-#include "vectors/sampler.h"
+#include "sampling/sampler.h"
 
 namespace ropewalk {
 namespace {
@@ -172,11 +172,11 @@ TEST_F(TransformerMemory, Sample) {
     return sampler;
   };
   int token = -7;
-  EXPECT_EQ(make()->sample(logits, 6, {}, token), Status::ok);
+  EXPECT_EQ(make()->sample(logits, 6, {}, nullptr, token), Status::ok);
   const int expected = token;
   token = -7;
   refuse_each(
-      make, [&](Sampler& sampler) { return sampler.sample(logits, 6, {}, token); }, [&](Sampler&) { EXPECT_EQ(token, -7); },
+      make, [&](Sampler& sampler) { return sampler.sample(logits, 6, {}, nullptr, token); }, [&](Sampler&) { EXPECT_EQ(token, -7); },
       [&](Sampler&) {
         EXPECT_EQ(token, expected);
         token = -7;

@@ -95,7 +95,7 @@ test("an end token of the model ends generation, unless ignoreEnd is set", async
 test("logprobs gives alternatives with each token", async () => {
   const [{ token, logprob, alternatives }] = await generate({ temperature: 0, logprobs: 3, maxTokens: 1 });
   assert.equal(alternatives.length, 3);
-  assert.deepEqual(alternatives[0], { token, logprob });
+  assert.deepEqual(alternatives[0], { token, logprob, text: model.tokenizer.token(token) });
 });
 
 test("a full context: stop, shift, extend", async () => {

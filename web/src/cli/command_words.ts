@@ -8,6 +8,12 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   length: ["context"],
   seqLen: ["context"],
   layer_type: ["layerType"],
+  "dry.multiplier": ["dry"],
+  "dry.base": ["dryBase"],
+  "xtc.probability": ["xtc"],
+  "xtc.threshold": ["xtcThreshold"],
+  "mirostat.tau": ["mirostat"],
+  "mirostat.eta": ["mirostatEta"],
 };
 
 /** Keys of a config that have an option. The others are set by --set. */

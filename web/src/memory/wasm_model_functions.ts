@@ -176,21 +176,17 @@ export interface WasmModelFunctions extends WasmRecurrentFunctions {
 
   sampler_create(): number;
   sampler_destroy(sampler: number): void;
-  sampler_configure(
-    sampler: number,
-    repetitionPenalty: number,
-    temperature: number,
-    topK: number,
-    topP: number,
-    minP: number,
-  ): Status;
+  sampler_configure(sampler: number, values: number): Status;
+  sampler_set_biases(sampler: number, biases: number, count: number): Status;
+  sampler_set_breakers(sampler: number, tokens: number, count: number): Status;
   sampler_seed(sampler: number, seed: number): void;
   sampler_sample(
     sampler: number,
     logits: number,
     size: number,
-    seen: number,
-    seenCount: number,
+    recent: number,
+    recentCount: number,
+    allowed: number,
     result: number,
   ): Status;
   log_normalizer(logits: number, size: number): number;

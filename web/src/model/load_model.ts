@@ -15,7 +15,7 @@ import { MODEL_INFO_OPTIONS, type ModelOptions } from "./options.js";
 import { quantizeWeights } from "./quantize.js";
 import { readModelOptions } from "./read_options.js";
 import { readRopeTensors } from "./rope_tensors.js";
-import type { SamplingOptions } from "./session/options.js";
+import type { SamplingOptions } from "./session/sampling_options.js";
 import { checkContext } from "./session/text.js";
 import type { WeightMapping } from "./weights/weight_mapping.js";
 
@@ -169,6 +169,7 @@ function samplingDefaults(config: Readonly<Record<string, unknown>>): SamplingOp
     topK: "top_k",
     topP: "top_p",
     minP: "min_p",
+    typicalP: "typical_p",
     repetitionPenalty: "repetition_penalty",
   } as const;
   const values = Object.entries(keys).map(([option, key]) => [option, config[key]] as const);

@@ -32,10 +32,10 @@ import {
   MODEL_GENERATE_OPTIONS,
   type ModelGenerateOptions,
   readCheckpoints,
-  type SamplingOptions,
   SESSION_OPTIONS,
   type SessionOptions,
 } from "./session/options.js";
+import type { SamplingOptions } from "./session/sampling_options.js";
 import { Session } from "./session/session.js";
 import { checkContext } from "./session/text.js";
 

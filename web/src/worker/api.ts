@@ -19,11 +19,17 @@ export type {
   GenerateOptions,
   ModelGenerateOptions,
   RetuneSessionOptions,
-  SamplingOptions,
   SessionAppendOptions,
   SessionOptions,
   ShiftSessionOptions,
 } from "../model/session/options.js";
+export type {
+  DryOptions,
+  MirostatOptions,
+  SamplerOrder,
+  SamplingOptions,
+  XtcOptions,
+} from "../model/session/sampling_options.js";
 export type { ChatMessage, ChatOptions } from "../text/chat_template.js";
 export type { DecodeOptions, EncodeOptions } from "../text/tokenizer.js";
 export type { WorkerModel } from "./worker_model.js";

@@ -7,13 +7,9 @@ import type { Heap } from "../../memory/heap.js";
 import type { Tokenizer } from "../../text/tokenizer.js";
 import { EventLoopYielder } from "../event_loop.js";
 import { listOf } from "../../base/lists.js";
-import {
-  FULL_POLICIES,
-  type FullPolicy,
-  GENERATE_OPTIONS,
-  type GenerateOptions,
-  type SamplingOptions,
-} from "./options.js";
+import { breakingTokens } from "./breakers.js";
+import { FULL_POLICIES, type FullPolicy, GENERATE_OPTIONS, type GenerateOptions } from "./options.js";
+import { readSampling, type SamplingOptions, type SamplingSettings } from "./sampling_options.js";
 import { logprobOf, mostProbable, Sampler, type TokenProbability } from "./sampler.js";
 import type { SessionText } from "./text.js";
 import { StopStrings } from "./stop_strings.js";
@@ -52,7 +48,7 @@ export interface GeneratingSession {
 
 /** Options of a generation, read and checked. @internal */
 export interface GenerateSettings {
-  readonly sampling: SamplingOptions;
+  readonly sampling: SamplingSettings;
   readonly maxTokens: number;
   readonly stops: StopStrings;
   readonly stopTokens: ReadonlySet<unknown>;
@@ -63,14 +59,18 @@ export interface GenerateSettings {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Reads each option once. Throws UNKNOWN_KEY, INVALID_ARGUMENT. @internal */
-export function readGenerateOptions(options: GenerateOptions | undefined, vocabularySize: number): GenerateSettings {
+/** Reads each option once. `defaults` are the model's sampling options. Throws UNKNOWN_KEY, INVALID_ARGUMENT. @internal */
+export function readGenerateOptions(
+  options: GenerateOptions | undefined,
+  defaults: SamplingOptions,
+  vocabularySize: number,
+): GenerateSettings {
   const { maxTokens, stop, stopTokens, ignoreEnd, whenFull, keep, logprobs, signal, ...sampling } = checkOptions(
     options,
     GENERATE_OPTIONS,
   );
   return {
-    sampling,
+    sampling: readSampling(sampling, defaults, vocabularySize),
     maxTokens: wholeNumber(maxTokens ?? 2 ** 30, 0, 2 ** 30, "maxTokens"),
     stops: new StopStrings(typeof stop === "string" ? [stop] : listOf(stop ?? [], "stop", "a string or strings")),
     stopTokens: new Set(checkTokens(listOf(stopTokens ?? [], "stopTokens", "token ids"))),
@@ -82,25 +82,25 @@ export function readGenerateOptions(options: GenerateOptions | undefined, vocabu
   };
 }
 
-/** Generates token by token. `defaults` are the model's sampling options. @internal */
+/** Generates token by token. @internal */
 export async function* generate(
   { heap, tokenizer, vocabularySize: size, text, extend }: GeneratingSession,
   { sampling, maxTokens, stops, stopTokens, ignoreEnd, whenFull, keep, alternatives, signal }: GenerateSettings,
-  defaults: SamplingOptions,
 ): AsyncGenerator<Piece, void, void> {
   const endTokens = new Set(ignoreEnd ? [] : tokenizer.endTokens);
   const isFull = (): boolean => text.length >= text.contextLength;
   if (whenFull === "shift") keptTokens(keep, text.contextLength);
-  const sampler = new Sampler(heap, { ...defaults, ...sampling });
+  const breakers = sampling.core.dry_multiplier > 0 ? breakingTokens(tokenizer, sampling.breakers) : undefined;
+  const sampler = new Sampler(heap, sampling, breakers ?? new Int32Array());
   const stream = tokenizer.stream({ continues: text.length > 0 });
   const yielder = new EventLoopYielder();
   try {
     for (let count = 1; count <= maxTokens; count++) {
       signal?.throwIfAborted();
       const logits = text.freshLogits();
-      const token = sampler.sample(logits, size, text.lastTokens(sampler.penaltyWindow));
+      const token = sampler.sample(logits, size, text.lastTokens(sampler.window));
       const piece: Piece = { token, text: "", logprob: logprobOf(heap, logits, size, token) };
-      if (alternatives > 0) piece.alternatives = mostProbable(heap, logits, size, alternatives);
+      if (alternatives > 0) piece.alternatives = mostProbable(heap, tokenizer, logits, size, alternatives);
       if (endTokens.has(token) || stopTokens.has(token)) {
         yield { ...piece, text: stops.push(stream.end()) + stops.end(), finish: endTokens.has(token) ? "end" : "stop" };
         return;

@@ -3,6 +3,7 @@ import { wholeNumber } from "../../base/checks.js";
 import { checkOptions, type OptionNames, optionNames } from "../../base/options.js";
 import type { AttentionKind } from "../model_plan.js";
 import { defaultCheckpoints } from "../checkpoints.js";
+import { SAMPLING, type SamplingOptions } from "./sampling_options.js";
 
 /** Options of a session. */
 export interface SessionOptions {
@@ -90,35 +91,6 @@ export interface RetuneSessionOptions {
   contextLength?: number;
 }
 
-/** How the next token is sampled. The options are applied in this order, as in transformers. */
-export interface SamplingOptions {
-  /** Divides positive logits of recent tokens and multiplies negative ones; above 0. Default: 1, no penalty. */
-  repetitionPenalty?: number;
-  /** Number of recent tokens that the penalty applies to, from 0. Default: 64. */
-  penaltyWindow?: number;
-  /**
-   * From 0, which always chooses the most probable token. Default: that of the model's generation_config.json, or 0.8.
-   */
-  temperature?: number;
-  /** Keeps the k most probable tokens; 0 keeps all. Default: that of generation_config.json, or 40. */
-  topK?: number;
-  /**
-   * Keeps the smallest set of most probable tokens whose probabilities sum to p, above 0 and at most 1. Default: that
-   * of generation_config.json, or 0.95.
-   */
-  topP?: number;
-  /**
-   * Keeps tokens with at least this fraction of the largest probability, 0 to 1. Default: that of
-   * generation_config.json, or 0.05.
-   */
-  minP?: number;
-  /**
-   * An integer from 0 to 2^53 − 1. On the simd build, the same seed gives the same text in every engine. Default:
-   * random.
-   */
-  seed?: number;
-}
-
 /**
  * What to do when the context is full. `stop` ends the text. `shift` discards the older half of the tokens after the
  * first `keep`. `extend` doubles the context length with YaRN.
@@ -151,13 +123,7 @@ export interface GenerateOptions extends SamplingOptions {
 }
 
 const GENERATE = {
-  repetitionPenalty: true,
-  penaltyWindow: true,
-  temperature: true,
-  topK: true,
-  topP: true,
-  minP: true,
-  seed: true,
+  ...SAMPLING,
   maxTokens: true,
   stop: true,
   stopTokens: true,

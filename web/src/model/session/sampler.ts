@@ -1,14 +1,17 @@
 // Samples tokens from logits.
-import { finiteNumber, wholeNumber } from "../../base/checks.js";
 import { fail } from "../../base/errors.js";
 import type { Heap } from "../../memory/heap.js";
 import { Owned } from "../../memory/owned.js";
-import type { SamplingOptions } from "./options.js";
+import type { Tokenizer } from "../../text/tokenizer.js";
+import { SAMPLER_FIELDS, type SamplingSettings } from "./sampling_options.js";
+import { textOf } from "./token_text.js";
 
 /** A token and ln p of it. */
 export interface TokenProbability {
   token: number;
   logprob: number;
+  /** The text of the token, with U+FFFD for a part of a character. Special tokens have theirs, such as `<|im_end|>`. */
+  text: string;
 }
 
 /** Size of the core's LogProbability. */
@@ -16,30 +19,27 @@ const ENTRY_BYTES = 16;
 
 /** Samples tokens from logits in wasm memory. @internal */
 export class Sampler {
-  /** Number of recent tokens that the penalty applies to. */
-  readonly penaltyWindow: number;
+  /** Number of recent tokens that penalties look at. */
+  readonly window: number;
   readonly #heap: Heap;
   readonly #owned: Owned;
 
-  /** Throws INVALID_ARGUMENT. */
-  constructor(heap: Heap, options: SamplingOptions) {
-    const number = (name: keyof SamplingOptions, fallback: number): number =>
-      finiteNumber(options[name] ?? fallback, name);
+  /** `breakers` are tokens. Throws INVALID_ARGUMENT, OUT_OF_MEMORY. */
+  constructor(heap: Heap, { core, biases, seed, given }: SamplingSettings, breakers: Int32Array) {
     const { module } = heap;
     this.#heap = heap;
-    this.penaltyWindow = wholeNumber(options.penaltyWindow ?? 64, 0, 2 ** 20, "penaltyWindow");
-    const topK = wholeNumber(options.topK ?? 40, 0, 2 ** 30, "topK");
-    const seed = wholeNumber(options.seed ?? Math.floor(Math.random() * 2 ** 53), 0, Number.MAX_SAFE_INTEGER, "seed");
-    const [penalty, temperature] = [number("repetitionPenalty", 1), number("temperature", 0.8)];
-    const [topP, minP] = [number("topP", 0.95), number("minP", 0.05)];
+    const hasPenalties = core.repetition !== 1 || core.frequency !== 0 || core.presence !== 0;
+    this.window = Math.max(hasPenalties ? core.penalty_window : 0, core.dry_multiplier > 0 ? core.dry_window : 0);
     const address = module.sampler_create();
     if (address === 0) fail("OUT_OF_MEMORY", "", "out of memory for a sampler; dispose of tensors or models");
     this.#owned = new Owned(heap, address, "sampler", destroySampler);
     try {
-      heap.check(
-        module.sampler_configure(address, penalty, temperature, topK, topP, minP),
-        (field) => options[field as keyof SamplingOptions],
-      );
+      const values = Float64Array.from(SAMPLER_FIELDS, (field) => core[field]);
+      this.#borrowed(values, (at) => heap.check(module.sampler_configure(address, at), given));
+      if (biases.length > 0)
+        this.#borrowed(biasBytes(biases), (at) => heap.check(module.sampler_set_biases(address, at, biases.length)));
+      if (breakers.length > 0)
+        this.#borrowed(breakers, (at) => heap.check(module.sampler_set_breakers(address, at, breakers.length)));
     } catch (error) {
       this.dispose();
       throw error;
@@ -47,21 +47,39 @@ export class Sampler {
     module.sampler_seed(address, seed);
   }
 
-  /** Samples a token from the logits at an address. `recent` are the last tokens, for the penalty. */
+  /** Samples a token from the logits at an address. `recent` are the last tokens, for the penalties. */
   sample(logits: number, size: number, recent: readonly number[]): number {
     const tokens = Int32Array.from(recent);
     const heap = this.#heap;
     return heap.borrow(tokens.byteLength + 4, (result) => {
       const ids = result + 4;
       heap.bytes(ids, tokens.byteLength).set(new Uint8Array(tokens.buffer));
-      heap.check(heap.module.sampler_sample(this.#owned.address, logits, size, ids, tokens.length, result));
+      heap.check(heap.module.sampler_sample(this.#owned.address, logits, size, ids, tokens.length, 0, result));
       return new Int32Array(heap.buffer, result, 1)[0]!;
+    });
+  }
+
+  #borrowed(array: Float64Array | Int32Array | Uint8Array, use: (address: number) => void): void {
+    this.#heap.borrow(array.byteLength, (address) => {
+      const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+      this.#heap.bytes(address, array.byteLength).set(bytes);
+      use(address);
     });
   }
 
   dispose(): void {
     this.#owned.dispose();
   }
+}
+
+/** An array of the core's TokenBias. */
+function biasBytes(biases: SamplingSettings["biases"]): Uint8Array {
+  const view = new DataView(new ArrayBuffer(8 * biases.length));
+  biases.forEach(([token, bias], i) => {
+    view.setInt32(8 * i, token, true);
+    view.setFloat32(8 * i + 4, bias, true);
+  });
+  return new Uint8Array(view.buffer);
 }
 
 function destroySampler(heap: Heap, address: number): void {
@@ -74,13 +92,19 @@ export function logprobOf(heap: Heap, logits: number, size: number, token: numbe
 }
 
 /** The most probable tokens in descending order, from logits at an address. @internal */
-export function mostProbable(heap: Heap, logits: number, size: number, count: number): TokenProbability[] {
+export function mostProbable(
+  heap: Heap,
+  tokenizer: Tokenizer,
+  logits: number,
+  size: number,
+  count: number,
+): TokenProbability[] {
   return heap.borrow(count * ENTRY_BYTES, (result) => {
     heap.module.most_probable(logits, size, result, count);
     const view = new DataView(heap.buffer, result, count * ENTRY_BYTES);
-    return Array.from({ length: count }, (_, i) => ({
-      token: view.getInt32(i * ENTRY_BYTES + 8, true),
-      logprob: view.getFloat64(i * ENTRY_BYTES, true),
-    }));
+    return Array.from({ length: count }, (_, i) => {
+      const token = view.getInt32(i * ENTRY_BYTES + 8, true);
+      return { token, logprob: view.getFloat64(i * ENTRY_BYTES, true), text: textOf(tokenizer, token) };
+    });
   });
 }

@@ -22,13 +22,13 @@ import {
   readCheckpoints,
   RETUNE_OPTIONS,
   type RetuneSessionOptions,
-  type SamplingOptions,
   type SessionAppendOptions,
   type SessionOptions,
   SHIFT_OPTIONS,
   type ShiftSessionOptions,
 } from "./options.js";
 import { logprobOf, mostProbable, type TokenProbability } from "./sampler.js";
+import type { SamplingOptions } from "./sampling_options.js";
 import { readSession } from "./image.js";
 import { checkContext, SessionText } from "./text.js";
 
@@ -146,7 +146,7 @@ export class Session implements Disposable {
   logprobs(count = 10): TokenProbability[] {
     const { heap, vocabularySize: size } = this.#text.core;
     wholeNumber(count, 1, size, "count");
-    return this.#withLogits("logprobs", (address) => mostProbable(heap, address, size, count));
+    return this.#withLogits("logprobs", (address) => mostProbable(heap, this.#tokenizer, address, size, count));
   }
 
   /**
@@ -205,7 +205,7 @@ export class Session implements Disposable {
    * the generation), UNKNOWN_KEY, OUT_OF_MEMORY, DISPOSED; rejects with the signal's reason.
    */
   async *generate(options?: GenerateOptions): AsyncGenerator<Piece, void, void> {
-    const settings = readGenerateOptions(options, this.#text.core.vocabularySize);
+    const settings = readGenerateOptions(options, this.#sampling, this.#text.core.vocabularySize);
     const text = this.#text;
     const session = {
       heap: text.core.heap,
@@ -215,7 +215,7 @@ export class Session implements Disposable {
       text,
       extend: () => this.#extend(),
     };
-    yield* this.#queue.generate(settings.signal, () => generate(session, settings, this.#sampling));
+    yield* this.#queue.generate(settings.signal, () => generate(session, settings));
   }
 
   /**

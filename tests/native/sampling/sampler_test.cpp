@@ -1,5 +1,5 @@
 // Sampling: each option on small distributions with known results, and draws compared with probabilities.
-#include "vectors/sampler.h"
+#include "sampling/sampler.h"
 
 #include <gtest/gtest.h>
 
@@ -9,6 +9,7 @@
 #include <set>
 
 #include "native/rope/ropes.h"
+#include "sampling/log_probability.h"
 
 namespace ropewalk {
 namespace {
@@ -23,7 +24,7 @@ class ConfiguredSampler : public Sampler {
   }
   int next(const std::vector<float>& logits, const std::vector<int>& seen = {}) {
     int token = -1;
-    EXPECT_EQ(sample(logits.data(), static_cast<int>(logits.size()), seen, token), Status::ok);
+    EXPECT_EQ(sample(logits.data(), static_cast<int>(logits.size()), seen, nullptr, token), Status::ok);
     EXPECT_TRUE(token >= 0 && token < static_cast<int>(logits.size()));
     return token;
   }
@@ -97,7 +98,7 @@ SamplerOptions with_min_p(double p) {
 }
 SamplerOptions with_penalty(double penalty, double temperature = 1) {
   SamplerOptions options;
-  options.repetition_penalty = penalty;
+  options.penalties.repetition = penalty;
   options.temperature = temperature;
   return options;
 }
@@ -201,7 +202,7 @@ TEST(Sampler, OptionsAreAppliedInOrder) {
   EXPECT_EQ(possible(options, logits), std::set<int>{0});
 
   options = with_top_k(2);
-  options.repetition_penalty = 3;  // log 0.4 and log 0.3 fall below log 0.1: penalty before top_k
+  options.penalties.repetition = 3;  // log 0.4 and log 0.3 fall below log 0.1: penalty before top_k
   EXPECT_EQ(possible(options, logits, {0, 1}), (std::set<int>{2, 3}));
 
   options = with_top_p(0.65);
@@ -247,7 +248,7 @@ TEST(Sampler, OnlyFiniteLogits) {
         std::vector<float> logits = {1, 2, 3};
         logits[at] = bad;
         int token = -7;
-        EXPECT_EQ(sampler.sample(logits.data(), 3, {}, token), Status::logits_not_finite);
+        EXPECT_EQ(sampler.sample(logits.data(), 3, {}, nullptr, token), Status::logits_not_finite);
         EXPECT_EQ(token, -7);
         EXPECT_EQ(sampler.next({1, 1, 1}), untouched.next({1, 1, 1})) << "the failed call has drawn a number";
       }
@@ -262,11 +263,82 @@ TEST(Sampler, RefusesOptionsOutOfRangeAndKeepsTheOldOnes) {
     EXPECT_EQ(sampler.configure(options), status);
     EXPECT_EQ(sampler.next({1, 1.001f, 1}), 1);
   };
-  for (const double bad : {0.0, -1.0, 1.1e6, infinity, nan}) refuses(with_penalty(bad), Status::sampler_penalty_out_of_range);
-  for (const double bad : {-1e-9, 1.1e6, infinity, nan}) refuses(with_temperature(bad), Status::sampler_temperature_out_of_range);
-  for (const int bad : {-1, std::numeric_limits<int>::min()}) refuses(with_top_k(bad), Status::sampler_top_k_out_of_range);
-  for (const double bad : {0.0, -0.5, 1.0000001, nan}) refuses(with_top_p(bad), Status::sampler_top_p_out_of_range);
-  for (const double bad : {-1e-9, 1.0000001, nan}) refuses(with_min_p(bad), Status::sampler_min_p_out_of_range);
+  const auto refuses_each = [&](const std::vector<double>& values, Status status, const auto& set) {
+    for (const double bad : values) {
+      SamplerOptions options;
+      set(options, bad);
+      refuses(options, status);
+    }
+  };
+  using O = SamplerOptions;
+  const std::vector<double> too_far = {-1.1e6, 1.1e6, infinity, nan}, no_share = {0, -0.5, 1.0000001, nan};
+  refuses_each({0, -1, 1.1e6, infinity, nan}, Status::sampler_penalty_out_of_range, [](O& o, double x) { o.penalties.repetition = x; });
+  refuses_each(too_far, Status::sampler_frequency_penalty_out_of_range, [](O& o, double x) { o.penalties.frequency = x; });
+  refuses_each(too_far, Status::sampler_presence_penalty_out_of_range, [](O& o, double x) { o.penalties.presence = x; });
+  refuses_each({-1}, Status::sampler_penalty_window_out_of_range, [](O& o, double x) { o.penalty_window = static_cast<int>(x); });
+  refuses_each({-0.1, 1.1e6, nan}, Status::sampler_dry_multiplier_out_of_range, [](O& o, double x) { o.repeat_penalty.multiplier = x; });
+  refuses_each({0.99, 1.1e6, nan}, Status::sampler_dry_base_out_of_range, [](O& o, double x) { o.repeat_penalty.base = x; });
+  refuses_each({0, -1}, Status::sampler_dry_allowed_length_out_of_range,
+               [](O& o, double x) { o.repeat_penalty.allowed_length = static_cast<int>(x); });
+  refuses_each({-1}, Status::sampler_dry_window_out_of_range, [](O& o, double x) { o.repeat_window = static_cast<int>(x); });
+  refuses_each({-0.1, 1.1e6, nan}, Status::sampler_top_n_sigma_out_of_range, [](O& o, double x) { o.top_n_sigma = x; });
+  refuses_each({-1, std::numeric_limits<int>::min()}, Status::sampler_top_k_out_of_range,
+               [](O& o, double x) { o.top_k = static_cast<int>(x); });
+  refuses_each(no_share, Status::sampler_typical_p_out_of_range, [](O& o, double x) { o.typical_p = x; });
+  refuses_each(no_share, Status::sampler_top_p_out_of_range, [](O& o, double x) { o.top_p = x; });
+  refuses_each({-1e-9, 1.0000001, nan}, Status::sampler_min_p_out_of_range, [](O& o, double x) { o.min_p = x; });
+  refuses_each({-1e-9, 1.0000001, nan}, Status::sampler_xtc_probability_out_of_range, [](O& o, double x) { o.xtc_probability = x; });
+  refuses_each(no_share, Status::sampler_xtc_threshold_out_of_range, [](O& o, double x) { o.xtc_threshold = x; });
+  refuses_each({-1e-9, 1.1e6, infinity, nan}, Status::sampler_temperature_out_of_range, [](O& o, double x) { o.temperature = x; });
+  refuses_each({-1e-9, 1.1e6, nan}, Status::sampler_mirostat_tau_out_of_range, [](O& o, double x) { o.mirostat_tau = x; });
+  refuses_each({0, -1, 1.1e6, nan}, Status::sampler_mirostat_eta_out_of_range, [](O& o, double x) { o.mirostat_eta = x; });
+}
+
+// With every way to draw: greedily, from all, from candidates and by Mirostat.
+TEST(Sampler, NeverAForbiddenToken) {
+  const std::vector<float> logits = random_floats(40, 4);
+  std::vector<std::uint8_t> allowed(5, 0);
+  const std::set<int> some = {0, 7, 8, 21, 39};
+  for (const int token : some) allowed[token / 8] |= static_cast<std::uint8_t>(1 << (token % 8));
+  SamplerOptions top_k = with_top_k(39), sigma, mirostat, last = with_top_p(0.99);
+  sigma.top_n_sigma = 9, mirostat.mirostat_tau = 4, last.order = SamplerOrder::llama_cpp, last.temperature = 3;
+  for (const SamplerOptions& options : {with_temperature(0), with_temperature(2), top_k, sigma, mirostat, last}) {
+    ConfiguredSampler sampler(options);
+    std::set<int> drawn;
+    for (int i = 0; i < 400; ++i) {
+      int token = -1;
+      ASSERT_EQ(sampler.sample(logits.data(), 40, {}, allowed.data(), token), Status::ok);
+      drawn.insert(token);
+    }
+    for (const int token : drawn) EXPECT_EQ(some.count(token), 1u) << token;
+    EXPECT_EQ(drawn.size() == 1, options.temperature == 0);
+  }
+}
+
+TEST(Sampler, SaysThatNoTokenIsAllowed) {
+  const float logits[] = {1, 2};
+  const std::uint8_t none = 0;
+  int token = -7;
+  ConfiguredSampler sampler({}), untouched({});
+  EXPECT_EQ(sampler.sample(logits, 2, {}, &none, token), Status::no_token_allowed);
+  const TokenBias biases[] = {{0, -INFINITY}, {1, -INFINITY}};
+  EXPECT_EQ(sampler.set_biases(biases), Status::ok);
+  EXPECT_EQ(sampler.sample(logits, 2, {}, nullptr, token), Status::no_token_allowed);
+  EXPECT_EQ(token, -7);
+  EXPECT_EQ(sampler.set_biases({}), Status::ok);
+  EXPECT_EQ(sampler.next({1, 1, 1, 1}), untouched.next({1, 1, 1, 1})) << "the failed calls have drawn a number";
+}
+
+// XTC leaves the least probable of the top choices, as often as asked.
+TEST(Sampler, XtcExcludesTopChoices) {
+  const std::vector<float> logits = {std::log(0.4f), std::log(0.3f), std::log(0.2f), std::log(0.1f)};
+  SamplerOptions options;
+  options.xtc_probability = 1, options.xtc_threshold = 0.15;
+  expect_drawn_by({0, 0, 2.0 / 3, 1.0 / 3}, options, logits);
+  options.xtc_probability = 0.25;
+  expect_drawn_by({0.3, 0.225, 0.15 + 0.25 * 2 / 3, 0.075 + 0.25 / 3}, options, logits);
+  options.xtc_threshold = 0.35;  // one top choice stays
+  expect_drawn_by({0.4, 0.3, 0.2, 0.1}, options, logits);
 }
 
 // exp is within 1.5 ulp of a difference that is rounded once. x e^x is at most 1/e, so a term is off by at most (1.5 · 2^-23 + 2^-24 / e)

@@ -1,0 +1,111 @@
+#include "sampling/candidates.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/float_math.h"
+#include "base/reproducible_math.h"
+
+namespace ropewalk {
+namespace {
+
+bool is_larger(const Candidate& a, const Candidate& b) { return a.logit > b.logit || (a.logit == b.logit && a.token < b.token); }
+
+}  // namespace
+
+void Candidates::fill(std::span<const float> logits, const float* weights, float least_logit, double least_weight) {
+  count_ = 0;
+  total_ = 0;
+  for (std::size_t token = 0; token < logits.size(); ++token) {
+    if (!(logits[token] >= least_logit && logits[token] != -INFINITY)) continue;
+    total_ += weights[token];
+    if (weights[token] >= least_weight) candidates_[count_++] = {logits[token], static_cast<int>(token)};
+  }
+}
+
+void Candidates::keep_top_k(int k) {
+  const std::size_t kept = std::min(count_, static_cast<std::size_t>(k));
+  std::partial_sort(candidates_.data(), candidates_.data() + kept, candidates_.data() + count_, is_larger);
+  count_ = kept;
+  normalize();
+}
+
+void Candidates::keep_top_p(double p) { keep_first(p, is_larger); }
+
+void Candidates::keep_typical(double p) {
+  const double log_total = reproducible_log(total_);
+  double entropy = 0;
+  for (const Candidate& candidate : all()) entropy += probability(candidate) * (log_total - candidate.logit);
+  const double typical = log_total - entropy;  // the logit of a token with this information
+  keep_first(p, [typical](const Candidate& a, const Candidate& b) {
+    const double from_a = std::fabs(a.logit - typical), from_b = std::fabs(b.logit - typical);
+    return from_a < from_b || (from_a == from_b && is_larger(a, b));
+  });
+}
+
+void Candidates::keep_min_p(double share) {
+  const double least = share * exp_f32(std::min_element(all().begin(), all().end(), is_larger)->logit);
+  drop_if([least](const Candidate& candidate) { return exp_f32(candidate.logit) < least; });
+}
+
+void Candidates::exclude_top(double probability) {
+  const double least = probability * total_;
+  const auto is_top = [least](const Candidate& candidate) { return exp_f32(candidate.logit) >= least; };
+  const Candidate* kept = nullptr;
+  for (const Candidate& candidate : all()) {
+    if (is_top(candidate) && (kept == nullptr || is_larger(*kept, candidate))) kept = &candidate;
+  }
+  if (kept == nullptr) return;
+  drop_if([&is_top, token = kept->token](const Candidate& candidate) { return is_top(candidate) && candidate.token != token; });
+}
+
+void Candidates::divide_by_temperature(double temperature) {
+  const double largest = std::min_element(all().begin(), all().end(), is_larger)->logit;
+  for (std::size_t i = 0; i < count_; ++i) candidates_[i].logit = static_cast<float>((candidates_[i].logit - largest) / temperature);
+  normalize();
+}
+
+const Candidate& Candidates::draw(double uniform) const {
+  double total = 0;
+  for (const Candidate& candidate : all()) total += exp_f32(candidate.logit);
+  const double drawn = uniform * total;  // below the total; the loop adds in the same order, so it can't run past the end
+  double sum = exp_f32(candidates_[0].logit);
+  std::size_t i = 0;
+  while (sum <= drawn) sum += exp_f32(candidates_[++i].logit);
+  return candidates_[i];
+}
+
+double Candidates::probability(const Candidate& candidate) const { return exp_f32(candidate.logit) / total_; }
+
+template <class IsBefore>
+void Candidates::keep_first(double p, const IsBefore& is_before) {
+  const auto is_after = [&](const Candidate& a, const Candidate& b) { return is_before(b, a); };
+  Candidate* first = candidates_.data();
+  Candidate* last = first + count_;
+  std::make_heap(first, last, is_after);
+  double sum = 0;
+  std::size_t kept = 0;
+  while (kept < count_ && (kept == 0 || sum < p * total_)) {
+    std::pop_heap(first, last, is_after);
+    sum += exp_f32((--last)->logit);
+    ++kept;
+  }
+  std::reverse(last, first + count_);
+  std::move(last, first + count_, first);
+  count_ = kept;
+  total_ = sum;
+}
+
+template <class Drops>
+void Candidates::drop_if(const Drops& drops) {
+  Candidate* first = candidates_.data();
+  count_ = static_cast<std::size_t>(std::remove_if(first, first + count_, drops) - first);
+  normalize();
+}
+
+void Candidates::normalize() {
+  total_ = 0;
+  for (const Candidate& candidate : all()) total_ += exp_f32(candidate.logit);
+}
+
+}  // namespace ropewalk
