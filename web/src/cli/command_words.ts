@@ -25,7 +25,8 @@ const ROPE_OPTIONS = ["ropeType", "factor", "trainedLength", "theta", "pairing",
 
 /** What messages advise in the package, and on the command line. A function takes what matched. */
 const ADVICE: readonly (readonly [RegExp, string | ((match: string[], options: GivenOptions) => string)])[] = [
-  [/call embed\(\) or rank\(\)/, "use ropewalk embed"],
+  [/call embed\(\) or rank\(\)/, "use ropewalk embed or rank"],
+  [/use a cross-encoder, or embed\(\)$/, "use a cross-encoder, or ropewalk embed"],
   [/pass overrides: \{ pairing: .* \}/, "pass --pairing half, interleaved or interleaved_to_half"],
   [/pass truncate: true/, "pass --truncate"],
   [/load the model with a larger contextLength/, "raise --context"],
@@ -97,8 +98,8 @@ function fieldInOptions(field: string, options: GivenOptions): string {
     return given.length > 0 ? given.join(", ") : field;
   }
   if (field === "folder: files") return options.source ?? field;
-  const text = /^texts\[(\d+)\]$/.exec(field);
-  if (text !== null) return `text ${Number(text[1]) + 1}`;
+  const text = /^(text|document)s\[(\d+)\]$/.exec(field);
+  if (text !== null) return `${text[1]} ${Number(text[2]) + 1}`;
   // keys of a scaling that the user named are the user's as well
   const isScaling = field.startsWith("rope_scaling.") && (has("ropeType") || has("scaling"));
   const isOverride = field.startsWith("overrides.") || isScaling;
