@@ -115,17 +115,11 @@ void activate_gated(Activation activation, float* gate, float* x, std::ptrdiff_t
 }
 
 void activate_clamped(float slope, float limit, float* gate, float* x, std::ptrdiff_t count) {
-  const auto activated = [=](v128_t g) {
+  replace_each(gate, count, [=](v128_t g) {
     g = wasm_f32x4_pmin(g, wasm_f32x4_splat(limit));
     return gated_by_sigmoid(g, wasm_f32x4_mul(wasm_f32x4_splat(slope), g));
-  };
-  std::ptrdiff_t i = 0;
-  for (; i + 4 <= count; i += 4) wasm_v128_store(gate + i, activated(wasm_v128_load(gate + i)));
-  float last[4] = {};
-  std::memcpy(last, gate + i, (count - i) * sizeof(float));
-  wasm_v128_store(last, activated(wasm_v128_load(last)));
-  std::memcpy(gate + i, last, (count - i) * sizeof(float));
-  for (i = 0; i < count; ++i) x[i] = (std::clamp(x[i], -limit, limit) + 1) * gate[i];
+  });
+  for (std::ptrdiff_t i = 0; i < count; ++i) x[i] = (std::clamp(x[i], -limit, limit) + 1) * gate[i];
 }
 
 void sigmoid(float* x, std::ptrdiff_t count) {

@@ -6,6 +6,7 @@ import { load } from "ropewalk";
 import { ropewalk } from "./program.mjs";
 
 const model = fileURLToPath(new URL("../golden/tiny_models/gemma_embedding/", import.meta.url));
+const ranker = fileURLToPath(new URL("../golden/tiny_models/bert_ranker/", import.meta.url));
 const decoder = fileURLToPath(new URL("../golden/tiny_models/llama/", import.meta.url));
 
 async function vectorsOf(texts, options) {
@@ -20,8 +21,9 @@ async function vectorsOf(texts, options) {
 test("--json prints the vectors of model.embed()", async () => {
   const { status, stdout } = await ropewalk(["embed", model, "the cat", "a rope", "--json"]);
   assert.equal(status, 0);
-  const { pooling, dimensions, embeddings } = JSON.parse(stdout);
-  assert.deepEqual([pooling, dimensions], ["mean", 24]);
+  const { embeddings, ...used } = JSON.parse(stdout);
+  const defaults = { pooling: "mean", normalize: true, dimensions: 24, prompt: "document" };
+  assert.deepEqual(used, { model: "model.safetensors", ...defaults });
   assert.deepEqual(
     embeddings.map(({ text }) => text),
     ["the cat", "a rope"],
@@ -42,6 +44,47 @@ test("pooling, dimensions, prompt and normalization are those of the flags", asy
   assert.deepEqual(JSON.parse(without.stdout).embeddings[0].vector, expected);
 });
 
+test("stderr says how the vectors were made: by the flags, or by the model's files", async () => {
+  const said = async (...words) => (await ropewalk(["embed", model, "the cat", ...words])).stderr;
+  const prompts = { document: "title, none! text, ", query: "task, search! query, " };
+  assert.equal(
+    await said(),
+    `pooling mean; normalized; 24 dimensions; prompt document: ${JSON.stringify(prompts.document)}\n`,
+  );
+  assert.equal(
+    await said("--pooling", "cls", "--dimensions", "5", "--prompt", "query", "--no-normalize"),
+    `pooling cls; not normalized; 5 of 24 dimensions; prompt query: ${JSON.stringify(prompts.query)}\n`,
+  );
+  assert.match(await said("--no-prompt", "--json"), /; no prompt \(the model has document, query\)\n$/);
+  const { stderr } = await ropewalk(["embed", decoder, "the cat"]);
+  assert.equal(stderr, "pooling last; not normalized; 32 dimensions; no prompt\n");
+  assert.match((await ropewalk(["embed", ranker, "the cat"])).stderr, /^warning: a cross-encoder .* ropewalk rank /);
+});
+
+test("each line of stdin is a text, an empty one too", async () => {
+  const words = ["embed", model, "-", "--json"];
+  const textsOf = async (input) => JSON.parse((await ropewalk(words, { input })).stdout).embeddings;
+  const expected = await vectorsOf(["the cat", "", "a rope"]);
+  for (const input of ["the cat\n\na rope\n", "the cat\r\n\r\na rope"]) {
+    const embeddings = await textsOf(input);
+    assert.deepEqual(
+      embeddings.map(({ text }) => text),
+      ["the cat", "", "a rope"],
+    );
+    assert.deepEqual(
+      embeddings.map(({ vector }) => vector),
+      expected,
+    );
+  }
+  const nothing = await ropewalk(["embed", model, "-"], { input: "" });
+  assert.deepEqual(
+    [nothing.status, nothing.stderr],
+    [2, "error: stdin: is empty; pass a text in each line (INVALID_ARGUMENT)\n"],
+  );
+  const empty = await ropewalk(["embed", model, "-", "--no-prompt"], { input: "the cat\n\n" });
+  assert.match(empty.stderr, /^error: text 2: has no tokens; pass some text/);
+});
+
 test("a table with the cosine of each text and the first", async () => {
   const { status, stdout } = await ropewalk(["embed", decoder, "the cat", "the cat", "a rope"]);
   assert.equal(status, 0);
@@ -55,6 +98,14 @@ test("errors name the flag or the text, with their exit codes", async () => {
   const unknown = await ropewalk(["embed", model, "the cat", "--prompt", "qeury"]);
   assert.equal(unknown.status, 2);
   assert.match(unknown.stderr, /prompt: must be one of .*query.* \(got "qeury"\)/);
+  for (const flags of [
+    ["--prompt", "query", "--no-prompt"],
+    ["--no-prompt", "--prompt", "query"],
+  ]) {
+    const both = await ropewalk(["embed", model, "the cat", ...flags]);
+    assert.deepEqual([both.status, both.stdout], [2, ""]);
+    assert.match(both.stderr, /^error: --prompt can't be used with --no-prompt\n/);
+  }
   const pooling = await ropewalk(["embed", model, "the cat", "--pooling", "avg"]);
   assert.equal(pooling.status, 2);
   const long = await ropewalk(["embed", model, "the cat ".repeat(40)]);

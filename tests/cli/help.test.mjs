@@ -7,7 +7,19 @@ import test from "node:test";
 import { promisify } from "node:util";
 import { program, ropewalk } from "./program.mjs";
 
-const COMMANDS = ["inspect", "doctor", "plot", "table", "generate", "chat", "embed", "perplexity", "convert", "bench"];
+const COMMANDS = [
+  "inspect",
+  "doctor",
+  "plot",
+  "table",
+  "generate",
+  "chat",
+  "embed",
+  "rank",
+  "perplexity",
+  "convert",
+  "bench",
+];
 
 test("help lists every command and every exit code, without colors when piped", async () => {
   const { status, stdout, stderr } = await ropewalk(["--help"]);

@@ -168,6 +168,27 @@ test("attention and a recurrence in one layer, and layers with neither", async (
   const { stdout } = await ropewalk(["inspect", join(tiny, "..", "nemotron_h")]);
   assert.match(stdout, /^Attention without RoPE: layers 2\n\nRecurrent, mamba: layers 0, 4$/m);
   assert.match(stdout, /^KV cache of /m);
+  for (const [name, expected, line] of [
+    ["nemotron_h", { mlp: [1, 3], moe: [] }, /^Feed-forward alone, mlp: layers 1, 3$/m],
+    ["nemotron_h_moe", { mlp: [], moe: [1, 3] }, /^Feed-forward alone, moe: layers 1, 3$/m],
+    ["granitemoehybrid", { mlp: [], moe: [] }, /^Recurrent, mamba/m],
+  ])
+    for (const source of [
+      join(tiny, "..", name),
+      join(tiny, "..", name, "config.json"),
+      join(tiny, "..", name, "model.gguf"),
+    ]) {
+      const layers = (await load()).modelInfo(join(tiny, "..", name)).then((info) => info.layers);
+      const { feed_forward } = await inspected(source);
+      assert.deepEqual(feed_forward, expected, source);
+      const kinds = (await layers).map(({ kind }) => kind);
+      for (const kind of ["mlp", "moe"])
+        assert.deepEqual(
+          feed_forward[kind],
+          kinds.flatMap((own, i) => (own === kind ? [i] : [])),
+        );
+      assert.match((await ropewalk(["inspect", source])).stdout, line);
+    }
 });
 
 test("a model without attention has no KV cache", async () => {

@@ -11,6 +11,7 @@ const tiny = (name) => path(`tests/golden/tiny_models/${name}/`);
 const qwen = path("examples/configs/qwen2.5-7b.json");
 const small = path("examples/small_model/");
 const encoder = path("examples/small_encoder/");
+const ranker = path("examples/small_ranker/");
 const story = path("LICENSE");
 
 /** Words that only code has. */
@@ -42,6 +43,22 @@ test("each message names options and arguments, and never fields or calls", asyn
       ["embed", encoder, "a", "red ball ".repeat(70)],
       /^error: text 2: has 141 tokens.*pass --truncate, or raise --context/,
     ],
+    [
+      ["rank", ranker, "a"],
+      /^error: --documents: is missing; name a file, or pass documents as arguments, or - for stdin/,
+    ],
+    [
+      ["rank", ranker, "a", "b", "--documents", story],
+      /^error: --documents: can't be used with documents as arguments/,
+    ],
+    [["rank", ranker, "a", "--documents", "nowhere.txt"], /^error: nowhere\.txt: no such file/],
+    [
+      ["rank", ranker, "a", "b", "red ball ".repeat(200)],
+      /^error: document 2: has \d+ tokens with the query.*pass --truncate/,
+    ],
+    [["rank", tiny("bert"), "a", "b"], /doesn't score pairs; use a cross-encoder, or ropewalk embed/],
+    [["rank", small, "a", "b"], /doesn't score pairs; use a cross-encoder, or ropewalk embed/],
+    [["generate", ranker, "a"], /is an encoder, which generates no text; use ropewalk rank/],
     [["embed", encoder, "a", "--dimensions", "1000"], /^error: --dimensions: must be an integer from 1 to 96/],
     [["embed", encoder, "a", "--prompt", "x"], /^error: --prompt: the model has none/],
   ];

@@ -79,6 +79,7 @@ const tasks = {
   async "the worked example: Qwen2.5 at 100,000 tokens, with flags to copy"(page) {
     await openPage(page);
     assert.match(await textOf(page, "#verdict"), /^Needs YaRN: .* factor 4\.$/);
+    assert.equal(await textOf(page, "#support"), "Ropewalk runs qwen2.");
     assert.match(await textOf(page, ".block pre"), /--rope-scaling yarn --rope-scale 4 --yarn-orig-ctx 32768/);
     const labels = await page.$$eval(".block button", (buttons) => buttons.map((button) => button.ariaLabel ?? ""));
     assert.ok(labels.length >= 6);
@@ -107,6 +108,7 @@ const tasks = {
 
     await fill(page, "#by-text", "text", '{ "model_type": "gpt2", "n_positions": 1024 }');
     await verdictMatches(page, "learned positions");
+    assert.match(await textOf(page, "#support"), /^Ropewalk can't run it: architecture gpt2 is not supported/);
     assert.ok(await page.$eval("#problem", (problem) => problem.hidden));
   },
 

@@ -49,6 +49,7 @@ test("fields are the options that set them", () => {
     ["rope_scaling.factor", [], "rope_scaling.factor"], // of the file
     ["rope", ["--rope-type", "yarn", "--factor", "4"], "--rope-type, --factor"],
     ["texts[2]", [], "text 3"],
+    ["documents[2]", [], "document 3"],
     ["folder: files", ["models/"], "models/"],
     ["model.gguf: magic", [], "model.gguf: magic"],
     ["", [], ""],
@@ -79,7 +80,6 @@ const ELSEWHERE = [
   /\bsave\(\)|\brw\.rope\(\)|\bload\(\)|call append\(\) first/,
   /^must be a URL, a path, a Blob/,
   /pass text, token ids or messages/,
-  /use a cross-encoder, or embed\(\)$/, // no command ranks
   /^must be token ids|^must be text or token ids|^has no tokens; pass text, or token ids$/,
   /await it before …\(\)$/,
   /pass `rope`, or `headDim`/,

@@ -134,7 +134,7 @@ test("families without RoPE", async () => {
 test("whether Ropewalk runs the model, and lines only for models that it runs", async () => {
   const sizes = { hidden_size: 64, num_attention_heads: 4, num_hidden_layers: 2, max_position_embeddings: 512 };
   const cases = [
-    ["qwen2", "generates", /^Ropewalk runs qwen2\.$/, "npx ropewalk chat"],
+    ["qwen2", "generates", /^Ropewalk runs qwen2\.$/, "npx ropewalk generate"],
     ["eurobert", "embeds", /^Ropewalk runs eurobert, an encoder/, "npx ropewalk embed"],
     ["persimmon", null, /^Ropewalk can't run it: architecture persimmon is not supported: no operation/, undefined],
   ];
@@ -147,6 +147,76 @@ test("whether Ropewalk runs the model, and lines only for models that it runs", 
     if (command !== undefined) assert.ok(own[1].text.startsWith(command), own[1].text);
     assert.ok(recipe.blocks.every(({ checked }) => checked.same));
   }
+});
+
+test("encoders get advice of their own, and none about cached keys or chats", async () => {
+  const sizes = { hidden_size: 64, num_attention_heads: 4, num_hidden_layers: 2, max_position_embeddings: 512 };
+  const encoder = { ...sizes, model_type: "nomic_bert" };
+  const dynamic = { rope_type: "dynamic", factor: 2 };
+  const codesOf = ({ findings }) => findings.map(({ code }) => code);
+  const decoders = ["dynamic-cached-keys", "context-shift"];
+  for (const rope_scaling of [dynamic, { rope_type: "yarn", factor: 4, original_max_position_embeddings: 512 }]) {
+    const asDecoder = await diagnosed({ ...sizes, model_type: "llama", rope_scaling }, 4096);
+    const asEncoder = await diagnosed({ ...encoder, rope_scaling }, 4096);
+    assert.ok(decoders.some((code) => codesOf(asDecoder).includes(code)));
+    assert.deepEqual(
+      decoders.filter((code) => codesOf(asEncoder).includes(code)),
+      [],
+    );
+    assert.equal(codesOf(asEncoder).includes("dynamic-by-text"), rope_scaling === dynamic);
+    assert.deepEqual([asEncoder.memory, asDecoder.memory !== null], [null, true]);
+    for (const code of ["long-texts", "pooling"]) {
+      assert.ok(codesOf(asEncoder).includes(code), code);
+      assert.ok(!codesOf(asDecoder).includes(code), code);
+    }
+  }
+  const ranker = { ...encoder, architectures: ["NomicBertForSequenceClassification"] };
+  const gguf = { "general.architecture": "nomic-bert", "nomic-bert.context_length": 512, "nomic-bert.block_count": 2 };
+  const more = { "nomic-bert.embedding_length": 64, "nomic-bert.attention.head_count": 4 };
+  for (const [source, command, flag] of [
+    [encoder, "embed", "--embedding"],
+    [ranker, "rank", "--reranking"],
+    [{ metadata: { ...gguf, ...more, "nomic-bert.pooling_type": 4 } }, "rank", "--reranking"],
+  ])
+    for (const length of [512, 1024]) {
+      const { recipe } = await diagnosed(source, length);
+      const text = recipe.blocks.map((block) => `${block.text} ${block.note}`).join("\n");
+      assert.doesNotMatch(text, /chat|generate|llama-cli|context-shift|retune|AutoModelForCausalLM|memory/);
+      assert.match(text, new RegExp(`npx ropewalk ${command} `));
+      assert.match(text, new RegExp(`llama-server -m model\\.gguf -c ${length} ${flag} -b ${length} -ub ${length}\\b`));
+      assert.ok(recipe.blocks.every(({ checked }) => checked.same));
+    }
+  assert.ok(!codesOf(await diagnosed(ranker)).includes("pooling"), "a ranker's head says how it pools");
+  const named = { metadata: { ...gguf, ...more, "nomic-bert.pooling_type": 1 } };
+  assert.ok(!codesOf(await diagnosed(named)).includes("pooling"));
+  const { findings } = await diagnosed({ metadata: { ...gguf, ...more } });
+  assert.equal(findings.find(({ code }) => code === "pooling").field, "nomic-bert.pooling_type");
+});
+
+test("encoders with learned positions end there", async () => {
+  for (const model_type of ["bert", "roberta", "xlm-roberta", "camembert"]) {
+    const { verdict, findings } = await diagnosed({ model_type, max_position_embeddings: 514 }, 2048);
+    assert.match(
+      verdict.text,
+      /^Can't: .* has learned positions, .*Split longer texts, or use an encoder with RoPE\.$/,
+    );
+    assert.deepEqual(
+      findings.map(({ code }) => code),
+      ["no-rope"],
+    );
+  }
+});
+
+test("a chat is only proposed for a file that is known to have a chat template", async () => {
+  const commandOf = async (metadata) =>
+    (await diagnosed({ metadata })).recipe.blocks.find(({ title }) => title === "Ropewalk, command line");
+  assert.match(
+    (await commandOf({ ...qwenGguf, "tokenizer.chat_template": "{{ x }}" })).text,
+    /^npx ropewalk chat model\.gguf --context 32768$/,
+  );
+  const without = await commandOf(qwenGguf);
+  assert.match(without.text, /^npx ropewalk generate model\.gguf --context 32768 "a text"$/);
+  assert.match(without.note, /^Or perplexity, and chat if the model has a chat template/);
 });
 
 test("memory of the cache: 16 GiB for Llama 3.1 8B at its full length, as llama.cpp prints", async () => {

@@ -1,7 +1,16 @@
 // Embeddings and scores of tiny encoders (tests/golden/tiny_models), compared with transformers, sentence-transformers
 // and llama.cpp.
 import assert from "node:assert/strict";
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
@@ -179,13 +188,46 @@ test("a text under another scaling, and texts that are too long", async () => {
     assert.ok(cosine(await scaled.embed(long), plain) < 1 - 1e-4);
     scaled.dispose();
     const tooLong = Array.from({ length: 91 }, () => 5);
-    await assert.rejects(model.embed([[5], tooLong]), { code: "INVALID_ARGUMENT", field: "texts[1]" });
+    const longer =
+      /; split it, pass truncate: true, or load the model with a larger contextLength \(above 96, with a scaling/;
+    await assert.rejects(model.embed([[5], tooLong]), { code: "INVALID_ARGUMENT", field: "texts[1]", message: longer });
     assert.deepEqual(await model.embed(tooLong, { truncate: true }), await model.embed(tooLong.slice(1)));
   });
+  // learned positions end: there is a larger length up to their number
+  await withModel("bert", (model) =>
+    assert.rejects(model.embed(Array(91).fill(5)), {
+      message: /or load the model with a larger contextLength, at most 96$/,
+    }),
+  );
+  const whole = await rw.model(tinyModel("bert"));
+  await assert.rejects(whole.embed(Array(97).fill(5)), {
+    message: /more than the model's 96; split it, or pass truncate: true$/,
+  });
+  whole.dispose();
   await assert.rejects(rw.model(tinyModel("bert"), { contextLength: 97 }), {
     code: "INVALID_ARGUMENT",
     field: "contextLength",
   });
+});
+
+test("files that modules.json needs are named if they are missing", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "ropewalk-"));
+  try {
+    cpSync(tinyModel("gemma_embedding"), folder, { recursive: true });
+    for (const [name, path] of [
+      ["1_Pooling/config.json", "1_Pooling"],
+      ["2_Dense/config.json", "2_Dense"],
+    ]) {
+      renameSync(join(folder, path), join(folder, "elsewhere"));
+      const message = /\. modules\.json names its folder; pass the whole folder of the model$/;
+      await assert.rejects(rw.model(folder), { code: "INVALID_FILE", field: `${name}: file`, message });
+      renameSync(join(folder, "elsewhere"), join(folder, path));
+    }
+    rmSync(join(folder, "3_Dense", "model.safetensors"));
+    await rejects(rw.model(folder), "INVALID_FILE", "3_Dense/model.safetensors: file");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test("encoders generate nothing, and other models don't rank", () =>

@@ -229,7 +229,11 @@ test("a model without a tokenizer accepts token ids and rejects text", async () 
     (name) => new File([readFileSync(tinyModel(`llama/${name}`))], name),
   );
   const bare = await rw.model(files);
-  await rejects(collect(bare.generate("text")), "UNSUPPORTED_MODEL", "model.safetensors: tokenizer");
+  await assert.rejects(collect(bare.generate("text")), {
+    code: "UNSUPPORTED_MODEL",
+    field: "tokenizer.json: file",
+    message: /isn't beside model\.safetensors; add the one of the model's repository, pass token ids, or /,
+  });
   assert.equal((await collect(bare.generate([1, 2, 3], { maxTokens: 4 }))).length, 4);
   bare.dispose();
 });

@@ -84,11 +84,29 @@ test("options that are no object, or have values of another type, are errors", a
     await rejects(model.perplexity([5, 6], { rope }), "INVALID_ARGUMENT", "rope");
   }
   raises(() => session.retune({}, { kind: "other" }), "INVALID_ARGUMENT", "kind");
-  raises(() => session.retune(5), "INVALID_ARGUMENT", "overrides");
+  raises(() => session.retune(5), "INVALID_ARGUMENT", "rope");
   for (const stop of [5, {}, [5], [""], [undefined]])
     await rejects(calls["generate()"]({ stop }), "INVALID_ARGUMENT", "stop");
   for (const stopTokens of [5, {}, [undefined], "5"])
     await rejects(calls["generate()"]({ stopTokens }), "INVALID_ARGUMENT", "stopTokens");
+});
+
+test("errors about a RoPE have the path of what the caller wrote, in the option rope", async () => {
+  const linear = (factor) => ({ rope_scaling: { rope_type: "linear", factor } });
+  const gemma = tinyModel("gemma3");
+  const cases = [
+    [{ rope_thetaa: 1 }, "UNKNOWN_KEY", "rope_thetaa"],
+    [{ rope_scaling: { rope_type: "linear", faktor: 4 } }, "UNKNOWN_KEY", "rope_scaling.faktor"],
+    [linear(-4), "INVALID_CONFIG", "rope_scaling.factor"], // found when the RoPE is made
+    [{ rope_parameters: { rope_type: "linear", factor: -4 } }, "INVALID_CONFIG", "rope_parameters.factor"],
+    [{ rope_theta: "a" }, "INVALID_CONFIG", "rope_theta"],
+  ];
+  for (const [rope, code, field] of cases) {
+    await rejects(rw.model(path, { rope }), code, `rope.${field}`);
+    raises(() => session.retune(rope), code, `rope.${field}`);
+    await rejects(model.perplexity([5, 6], { rope }), code, `rope.${field}`);
+    await rejects(rw.model(gemma, { rope: { sliding_attention: rope } }), code, `rope.sliding_attention.${field}`);
+  }
 });
 
 test("lists of tokens that aren't lists, or have other values, are errors", async () => {

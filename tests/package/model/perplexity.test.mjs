@@ -50,7 +50,7 @@ test("an invalid RoPE is rejected before anything is read", () =>
     await rejects(
       model.perplexity([1, 2, 3], { rope, onProgress: () => calls++ }),
       "INVALID_CONFIG",
-      "rope_scaling.factor",
+      "rope.rope_scaling.factor",
     );
     assert.equal(calls, 0);
   }));

@@ -114,10 +114,13 @@ for (const name of NAMES) {
       const bytes = session.save();
       await withSession(async (other) => {
         await other.append(steps);
-        for (const at of [bytes.length - 1, bytes.length - 40, bytes.length - 4000, 30]) {
+        const isDamage = { code: "INVALID_BYTES", field: "bytes", message: /are damaged or cut short/ };
+        const step = Math.ceil(bytes.length / 300);
+        for (let at = 16; at < bytes.length; at += step) {
           const damaged = bytes.slice();
           damaged[at] ^= 0x55;
-          raises(() => other.restore(damaged), "INVALID_BYTES", "bytes");
+          assert.throws(() => other.restore(damaged), isDamage, `byte ${at}`);
+          assert.throws(() => other.restore(bytes.subarray(0, at)), isDamage, `${at} bytes`);
         }
         raises(() => other.restore(bytes.subarray(0, bytes.length - 100)), "INVALID_BYTES", "bytes");
         assert.deepEqual(other.tokens, steps);
@@ -143,6 +146,19 @@ for (const name of NAMES) {
       session.rewind(4); // before the lost tokens
       same(session.logits(), await logitsAfter(prompt.slice(0, 4)));
     }));
+
+  test(`${name}: after a shift, what a checkpoint before the lost tokens doesn't have is read without them`, () =>
+    withSession(
+      async (session) => {
+        for (const end of [16, 48, 80]) await session.append(all.slice(session.length, end)); // a checkpoint after each
+        session.shift({ keep: 20, discard: 20 });
+        const left = [...all.slice(0, 20), ...all.slice(40)];
+        session.rewind(24); // to the checkpoint of 16 tokens
+        assert.deepEqual(session.tokens, left.slice(0, 24));
+        near(session.logits(), await logitsAfter(left.slice(0, 24)));
+      },
+      { checkpoints: { spacing: 512, count: 9 } },
+    ));
 
   test(`${name}: what attends has weights and keys, what doesn't says so`, () =>
     withSession(async (session) => {
@@ -193,6 +209,46 @@ for (const [name, layer] of [
   });
 }
 
+test("a checkpoint after the lost tokens of a shift has seen them, and one among them is dropped", async () => {
+  const mamba = opened[NAMES.indexOf("mamba")];
+  const { prompt, steps } = readExpected("mamba", "expected.json");
+  const all = [...prompt, ...steps];
+  const { withSession, logitsAfter } = sessionsOf(mamba);
+  await withSession(
+    async (session) => {
+      for (const end of [16, 32, 48, 80]) await session.append(all.slice(session.length, end));
+      const bytes = session.bytes;
+      session.shift({ keep: 20, discard: 20 });
+      assert.equal(4 * session.bytes, 4 * bytes - (mamba.info.memory.states / 10) * 4, "that of 32 tokens");
+      session.rewind(28); // 48 before the shift
+      await session.append(steps.slice(0, 1));
+      const seen = [...all.slice(0, 20), ...all.slice(40, 48), steps[0]];
+      assert.deepEqual(session.tokens, seen);
+      assert.ok(largestDifference([session.logits()], [await logitsAfter(seen)]) > 1e-3);
+      near(session.logits(), await logitsAfter([...all.slice(0, 48), steps[0]])); // Mamba has no positions
+    },
+    { checkpoints: { spacing: 512, count: 9 } },
+  );
+});
+
+test("checkpoints stay when the RoPE is retuned or the context extended, and are not saved", async () => {
+  const model = opened[NAMES.indexOf("qwen3_5")];
+  const { prompt, steps } = readExpected("qwen3_5", "expected.json");
+  const state = model.info.memory.states / 10;
+  const { withSession } = sessionsOf(model);
+  await withSession(async (session) => {
+    await session.append(prompt);
+    await session.append(steps);
+    const { bytes } = session;
+    session.retune({ rope_theta: 5000 });
+    assert.equal(session.bytes, bytes);
+    session.extend();
+    assert.equal(session.bytes, bytes);
+    session.restore(session.save());
+    assert.equal(session.bytes, bytes - 2 * state);
+  });
+});
+
 test("a RoPE for a model without one is refused", async () => {
   const mamba = opened[NAMES.indexOf("mamba")];
   const rope = { rope_scaling: { rope_type: "linear", factor: 4 } };
@@ -200,7 +256,7 @@ test("a RoPE for a model without one is refused", async () => {
   await rejects(mamba.perplexity([3, 4, 5], { rope }), "INVALID_ARGUMENT", "rope");
   const session = mamba.session();
   await session.append([3]);
-  raises(() => session.retune(rope), "INVALID_ARGUMENT", "overrides");
+  raises(() => session.retune(rope), "INVALID_ARGUMENT", "rope");
   session.dispose();
 });
 

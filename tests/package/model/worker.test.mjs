@@ -278,7 +278,7 @@ describe("errors", () => {
     const { message } = await thrownBy(session.append(new Array(20).fill(5)));
     assert.match(message, /^tokens: 20 more tokens don't fit: 5 of 16 are used/);
     await rejects(session.append([64]), "INVALID_ARGUMENT", "tokens[0]");
-    await rejects(session.retune({ rope_thetaa: 1 }), "UNKNOWN_KEY", "overrides.rope_thetaa");
+    await rejects(session.retune({ rope_thetaa: 1 }), "UNKNOWN_KEY", "rope.rope_thetaa");
     await rejects(session.restore(new Uint8Array(3)), "INVALID_BYTES", "bytes");
     await rejects(piecesOf(session.generate({ topP: 2 })), "INVALID_ARGUMENT", "topP");
     await rejects(

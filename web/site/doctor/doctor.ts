@@ -113,12 +113,13 @@ function fail(message: string): void {
 }
 
 function showReport(diagnosis: Diagnosis, name: string): void {
-  const { verdict, family, findings } = diagnosis;
+  const { verdict, support, family, findings } = diagnosis;
   showInList(name);
   find("#model").textContent = family === null || family === name ? name : `${name} (${family})`;
   const shown = find("#verdict");
   shown.dataset["status"] = verdict.status;
   if (shown.textContent.trim() !== verdict.text) shown.textContent = verdict.text;
+  find("#support").textContent = support.text;
   find("#parts").replaceChildren(...reportParts(diagnosis));
   const isMissing = findings.some(({ code }) => code === "trained-length-missing");
   find("#trained").hidden = !isMissing && trained.value === "";

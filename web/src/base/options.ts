@@ -40,7 +40,12 @@ export function checkOptions<Options extends object>(
 ): Options {
   if (options === undefined) return NONE as Options;
   if (!isDict(options)) {
-    fail("INVALID_ARGUMENT", path || "options", `must be an object with options of ${call} (got ${show(options)})`);
+    const known = Object.keys(names).join(", ");
+    fail(
+      "INVALID_ARGUMENT",
+      path || "options",
+      `must be an object with options of ${call}: ${known} (got ${show(options)})`,
+    );
   }
   for (const name in options) if (names[name] !== true) failUnknown(name, call, Object.keys(names), path);
   return options;

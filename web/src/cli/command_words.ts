@@ -31,7 +31,8 @@ const ROPE_OPTIONS = ["ropeType", "factor", "trainedLength", "theta", "pairing",
 
 /** What messages advise in the package, and on the command line. A function takes what matched. */
 const ADVICE: readonly (readonly [RegExp, string | ((match: string[], options: GivenOptions) => string)])[] = [
-  [/call embed\(\) or rank\(\)/, "use ropewalk embed"],
+  [/call embed\(\) or rank\(\)/, "use ropewalk embed or rank"],
+  [/use a cross-encoder, or embed\(\)$/, "use a cross-encoder, or ropewalk embed"],
   [/pass overrides: \{ pairing: .* \}/, "pass --pairing half, interleaved or interleaved_to_half"],
   [/pass truncate: true/, "pass --truncate"],
   [/load the model with a larger contextLength/, "raise --context"],
@@ -43,6 +44,7 @@ const ADVICE: readonly (readonly [RegExp, string | ((match: string[], options: G
     /pass one with the option `chatTemplate`, or pass the prompt as text/,
     "pass one with --chat-template, or use ropewalk generate without --chat",
   ],
+  [/, pass token ids, or pass a tokenizer with the option `tokenizer`/, ", or use a GGUF file that has a tokenizer"],
   [
     /pass token ids, or pass a tokenizer with the option `tokenizer`|(?<=no tokenizer; )pass token ids$/,
     "use a folder with tokenizer.json, or a GGUF file that has a tokenizer",
@@ -103,16 +105,24 @@ function fieldInOptions(field: string, options: GivenOptions): string {
     return given.length > 0 ? given.join(", ") : field;
   }
   if (field === "folder: files") return options.source ?? field;
-  const text = /^texts\[(\d+)\]$/.exec(field);
-  if (text !== null) return `text ${Number(text[1]) + 1}`;
+  const text = /^(text|document)s\[(\d+)\]$/.exec(field);
+  if (text !== null) return `${text[1]} ${Number(text[2]) + 1}`;
   // keys of a scaling that the user named are the user's as well
   const isScaling = field.startsWith("rope_scaling.") && (has("ropeType") || has("scaling"));
-  const isOverride = field.startsWith("overrides.") || isScaling;
+  const isOverride = isOfOverrides(field) || isScaling;
   if (!isOverride) return [...(OPTIONS[field] ?? []), field].map(flag).find((name) => name !== undefined) ?? field;
-  const key = field.replace(/^overrides\./, "");
+  const key = field.replace(OVERRIDES, "");
   const own = KEYS[key];
   if (has("scaling") && !has("set") && (own === undefined || !has(own))) return "--scaling";
   return (own === undefined ? undefined : flag(own)) ?? `--set ${key}`;
+}
+
+/** What begins the paths of what a caller overrides: the option of ropeConfig(), or that of a model, of a kind of its layers. */
+const OVERRIDES = /^(?:overrides|rope(?:\.(?:full|sliding)_attention)?)\./;
+
+/** Whether a field is a key that the user set. */
+export function isOfOverrides(field: string): boolean {
+  return OVERRIDES.test(field);
 }
 
 function givenOptions(command: Command): GivenOptions {

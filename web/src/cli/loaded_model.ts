@@ -11,7 +11,7 @@ import { type ProgressBar, type Terminal, withProgress } from "./terminal.js";
 /** Throws UNSUPPORTED_MODEL for an encoder. */
 export function requireText({ info }: Pick<Model, "info">): void {
   if (info.generates) return;
-  const advice = info.ranks ? "in code, model.rank() scores pairs of texts with it" : "use ropewalk embed";
+  const advice = info.ranks ? "use ropewalk rank" : "use ropewalk embed";
   fail("UNSUPPORTED_MODEL", info.name, `${info.architecture} is an encoder, which generates no text; ${advice}`);
 }
 

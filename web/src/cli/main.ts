@@ -6,7 +6,8 @@ import { addBench } from "./bench/bench.js";
 import { addChat } from "./chat/chat.js";
 import { addConvert } from "./convert/convert.js";
 import { addDoctor } from "./doctor/doctor.js";
-import { addEmbed } from "./embed.js";
+import { addEmbed } from "./embed/embed.js";
+import { addRank } from "./embed/rank.js";
 import { addGenerate } from "./generate/generate.js";
 import { addInspect } from "./inspect/inspect.js";
 import { addPerplexity } from "./perplexity/perplexity.js";
@@ -24,6 +25,7 @@ const COMMANDS = [
   addGenerate,
   addChat,
   addEmbed,
+  addRank,
   addPerplexity,
   addConvert,
   addBench,

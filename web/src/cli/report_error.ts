@@ -1,7 +1,7 @@
 // Exit codes and error messages of the program.
 import { type Command, CommanderError } from "commander";
 import { RopewalkError, type RopewalkErrorCode } from "../base/errors.js";
-import { inCommandWords } from "./command_words.js";
+import { inCommandWords, isOfOverrides } from "./command_words.js";
 import { Interrupted } from "./interrupt.js";
 import type { Terminal } from "./terminal.js";
 
@@ -13,7 +13,7 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return 2;
   if (error instanceof Interrupted) return 130;
   if (!(error instanceof RopewalkError)) return 1;
-  return USAGE_CODES.includes(error.code) || error.field.startsWith("overrides") ? 2 : 1;
+  return USAGE_CODES.includes(error.code) || isOfOverrides(error.field) ? 2 : 1;
 }
 
 /**

@@ -1,6 +1,6 @@
 // The entry to this folder: ropeConfig() reads a model's files, overrideRopeConfig() changes a config.
 import { type Dict, isDict } from "../base/dict.js";
-import { fail } from "../base/errors.js";
+import { fail, RopewalkError } from "../base/errors.js";
 import { checkOptions, nearest, optionNames } from "../base/options.js";
 import { draftOf, finish, withDerivedLengths } from "./finished_config.js";
 import { type GgufSource, readGguf } from "./gguf.js";
@@ -57,6 +57,30 @@ export function ropeConfig(source: object, options?: RopeConfigOptions): RopeCon
  */
 export function overrideRopeConfig(config: RopeConfig, overrides: RopeOverrides): RopeConfig {
   return finish(withDerivedLengths(applyOverrides(draftOf(config), overrides)));
+}
+
+/**
+ * Calls `use`. Its errors about overrides that the caller passed as `option` name their path there: `rope.rope_theta`, not
+ * `overrides.rope_theta`, and not the `rope_theta` of the config that they became.
+ * @internal
+ */
+export function inOption<Result>(option: string, overrides: unknown, use: () => Result): Result {
+  try {
+    return use();
+  } catch (error) {
+    if (!(error instanceof RopewalkError)) throw error;
+    const { code, field, message, cause } = error;
+    const own = /^overrides(?:\.|$)/.test(field)
+      ? field.replace(/^overrides\.?/, "")
+      : [field, field.replace(/^rope_scaling/, "rope_parameters")].find((path) => hasPath(overrides, path.split(".")));
+    if (own === undefined) throw error;
+    const text = message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message;
+    return fail(code, own === "" ? option : `${option}.${own}`, text, cause === undefined ? {} : { cause });
+  }
+}
+
+function hasPath(value: unknown, [key, ...rest]: readonly string[]): boolean {
+  return key === undefined || (isDict(value) && Object.hasOwn(value, key) && hasPath(value[key], rest));
 }
 
 /**

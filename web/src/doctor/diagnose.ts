@@ -11,6 +11,7 @@ import { type Diagnosis, type Finding, type Recipe, SEVERITIES } from "./diagnos
 import { extensionFor } from "./extend.js";
 import { type Facts, factsOf } from "./facts.js";
 import { type Case, writtenScaling } from "./findings.js";
+import { ENCODER_CHECKS } from "./findings_encoders.js";
 import { KEY_CHECKS } from "./findings_keys.js";
 import { USE_CHECKS } from "./findings_use.js";
 import { faultOf, type KnownConfig } from "./known_config.js";
@@ -117,10 +118,23 @@ function describeAll(
   const extension = extensionFor(groups, main, length);
   const recurrent = [...recurrentLayers(facts.source, layersOf(ropes)).layers];
   const hasLayersWithoutRope = ropes.layersWithoutRope.length > 0;
-  const examined: Case = { rw, facts, main, hasLayersWithoutRope, systems, length, extension, scaling, path };
-  const findings = [...USE_CHECKS, ...KEY_CHECKS].flatMap((check) => check(examined) ?? []);
-  const memory = cacheMemory(facts, ropes, length);
   const { runs } = supportOf(facts.source);
+  const isEncoder = runs === "embeds";
+  const examined: Case = {
+    rw,
+    facts,
+    isEncoder,
+    main,
+    hasLayersWithoutRope,
+    systems,
+    length,
+    extension,
+    scaling,
+    path,
+  };
+  const checks = [...USE_CHECKS, ...(isEncoder ? ENCODER_CHECKS : []), ...KEY_CHECKS];
+  const findings = checks.flatMap((check) => check(examined) ?? []);
+  const memory = isEncoder ? null : cacheMemory(facts, ropes, length);
   const order = { facts, name, groups, main, length, scaling, runs, hasMemory: memory !== null };
   return {
     length,

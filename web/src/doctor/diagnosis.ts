@@ -153,6 +153,7 @@ export interface Diagnosis {
    * attention beside it; the others have no keys.
    */
   recurrentLayers: number[];
+  /** Null for encoders, which have no cache, and if the file doesn't say what its layers keep. */
   memory: CacheMemory | null;
   systems: SystemReport[];
   recipe: Recipe | null;

@@ -58,6 +58,16 @@ export function numberOf(facts: Facts, names: string | readonly string[], gguf?:
   return typeof number === "number" && Number.isFinite(number) ? number : undefined;
 }
 
+/** The value of GGUF's pooling_type for cross-encoders. */
+const GGUF_RANK = 4;
+
+/** Whether a file is that of a cross-encoder, which scores pairs of texts. */
+export function ranksPairs(facts: Facts): boolean {
+  if (facts.isGguf) return numberOf(facts, [], "pooling_type") === GGUF_RANK;
+  const names = facts.source["architectures"];
+  return Array.isArray(names) && names.some((name) => String(name).endsWith("ForSequenceClassification"));
+}
+
 /** A number for readers. */
 export const shown = (value: number): string =>
   Number(value.toPrecision(6)).toLocaleString("en", { maximumSignificantDigits: 6 });

@@ -9,6 +9,8 @@ import { type Facts, valueOf } from "./facts.js";
 export interface Case {
   readonly rw: Ropewalk;
   readonly facts: Facts;
+  /** Whether the model reads texts whole, and has no cached keys. */
+  readonly isEncoder: boolean;
   readonly main: LayerGroup;
   readonly hasLayersWithoutRope: boolean;
   readonly systems: readonly SystemReport[];

@@ -7,7 +7,7 @@ import { scaledLength, servedLength } from "./lengths.js";
 import { compare, differenceText, planIn } from "./plans.js";
 
 /** A pair that needs more than the trained length for a full turn shows new angles past it. */
-const pastTrained: Check = ({ main, length, rw, extension }) => {
+const pastTrained: Check = ({ main, length, rw, extension, isEncoder }) => {
   const { config, trained } = main;
   const served = servedLength(config);
   if (served === null || trained === null || length <= served) return undefined;
@@ -17,8 +17,8 @@ const pastTrained: Check = ({ main, length, rw, extension }) => {
     "past-trained-length",
     "warning",
     "",
-    `${tokens(length)} tokens are more than the ${tokens(served)} that the model is made for. ${slow.length} of its ${pairs.length} pairs need more than ${tokens(served)} tokens for a full turn, so past that length they reach angles that training never showed, and the output becomes wrong.${extension === undefined ? "" : " A scaling slows them down."}`,
-    "docs/extend_context.md",
+    `${tokens(length)} tokens are more than the ${tokens(served)} that the model is made for. ${slow.length} of its ${pairs.length} pairs need more than ${tokens(served)} tokens for a full turn, so past that length they reach angles that training never showed, and the ${isEncoder ? "results become worse" : "output becomes wrong"}.${extension === undefined ? "" : " A scaling slows them down."}`,
+    isEncoder ? "docs/long_embeddings.md" : "docs/extend_context.md",
   );
 };
 
@@ -63,8 +63,8 @@ const linearLength: Check = ({ main, systems, facts }) => {
 };
 
 /** llama.cpp rotates cached keys by the same call that rotated them first, with its factor on cos and sin. */
-const contextShift: Check = ({ main, rw, length, path }) => {
-  const scales = main.rope_type === "yarn" || main.rope_type === "longrope";
+const contextShift: Check = ({ main, rw, length, path, isEncoder }) => {
+  const scales = !isEncoder && (main.rope_type === "yarn" || main.rope_type === "longrope");
   if (!scales) return undefined;
   let plan: FrequencyPlan;
   try {
@@ -83,9 +83,10 @@ const contextShift: Check = ({ main, rw, length, path }) => {
   );
 };
 
-const dynamicKeys: Check = ({ main, rw, path, systems }) => {
+const dynamicKeys: Check = ({ main, rw, path, systems, isEncoder }) => {
   const { max_position_embeddings: max } = main.config;
-  if ((main.rope_type !== "dynamic" && main.rope_type !== "dynamic_yarn") || max === undefined) return undefined;
+  const isDynamic = main.rope_type === "dynamic" || main.rope_type === "dynamic_yarn";
+  if (isEncoder || !isDynamic || max === undefined) return undefined;
   const [short, long] = [max, 2 * max].map((length) => planIn(rw, main.config, "hf", length));
   const unscaled = systems.filter(({ reads, layers }) => layers.length > 0 && !reads.includes("factor"));
   const others =

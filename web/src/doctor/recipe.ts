@@ -4,7 +4,7 @@ import { knownFamily } from "../config/family_lookup.js";
 import type { Support } from "../model/support.js";
 import type { LayerGroup, RecipeBlock } from "./diagnosis.js";
 import type { Extension } from "./extend.js";
-import { type Facts, tokens, valueOf } from "./facts.js";
+import { type Facts, ranksPairs, tokens, valueOf } from "./facts.js";
 
 /** A block that nobody has checked yet. */
 export type Draft = Omit<RecipeBlock, "checked">;
@@ -29,21 +29,29 @@ export interface Order {
 /** Lines for all systems. A GGUF file is run by llama.cpp, and by Ropewalk if it has the architecture. */
 export function draftBlocks(order: Order): Draft[] {
   const { facts, extension } = order;
-  const transformers = extension.changes ? transformersBlocks(order) : [UNCHANGED];
+  const transformers = extension.changes ? transformersBlocks(order) : [unchangedBlock(order)];
   const hub = facts.isGguf ? [] : [...transformers, vllmBlock(order)];
   return [llamaBlock(order), ...hub, ...(order.runs === null ? [] : ropewalkBlocks(order))];
 }
 
-/** A model that fits. */
-const UNCHANGED: Draft = {
-  system: "transformers",
-  title: "transformers",
-  language: "python",
-  text: 'model = AutoModelForCausalLM.from_pretrained("model/")',
-  note: "Nothing to change in config.json.",
-};
+const isEncoder = ({ runs }: Order): boolean => runs === "embeds";
 
-function llamaBlock({ extension, main, length, facts, name }: Order): Draft {
+/** A model that fits. */
+function unchangedBlock(order: Order): Draft {
+  const kind = ranksPairs(order.facts) ? "CrossEncoder" : "SentenceTransformer";
+  return {
+    system: "transformers",
+    title: isEncoder(order) ? "sentence-transformers" : "transformers",
+    language: "python",
+    text: isEncoder(order)
+      ? `model = ${kind}("model/")\nmodel.max_seq_length = ${order.length}`
+      : 'model = AutoModelForCausalLM.from_pretrained("model/")',
+    note: "Nothing to change in config.json.",
+  };
+}
+
+function llamaBlock(order: Order): Draft {
+  const { extension, main, length, facts, name } = order;
   const { rope_type, factor, original_max_position_embeddings: original } = extension.config.rope_scaling ?? {};
   const file = /^[\w.-]+\.gguf$/.test(name) ? name : "model.gguf";
   const isYarn = rope_type === "yarn" && extension.changes;
@@ -55,14 +63,21 @@ function llamaBlock({ extension, main, length, facts, name }: Order): Draft {
   const isLonger = length > (main.config.max_position_embeddings ?? Infinity);
   const held =
     rope_type === undefined || facts.isGguf ? "" : "A GGUF file of this model has its scaling: nothing else to set. ";
+  // an encoder reads a text in one physical batch
+  const mode = ranksPairs(facts) ? "--reranking" : "--embedding";
+  const whole = isEncoder(order) ? ` ${mode} -b ${length} -ub ${length}` : "";
+  const other = isEncoder(order) ? "llama-embedding" : "llama-cli";
+  const program = ranksPairs(facts) ? "" : `The same flags work for ${other}.`;
+  const shift = isEncoder(order) ? "" : " Don't add --context-shift.";
   return {
     system: "llama.cpp",
     title: "llama.cpp",
     language: "shell",
-    text: `llama-server -m ${file} -c ${length}${scaling}`,
-    note: isYarn
-      ? `The same flags work for llama-cli. ${isLonger ? `${capped} ` : ""}Don't add --context-shift.`
-      : `${held || "Nothing else to set. "}The same flags work for llama-cli.`,
+    text: `llama-server -m ${file} -c ${length}${whole}${scaling}`,
+    note: (isYarn
+      ? `${program}${isLonger ? ` ${capped}` : ""}${shift}`
+      : `${held || "Nothing else to set. "}${program}`
+    ).trim(),
   };
 }
 
@@ -73,7 +88,7 @@ function vllmBlock(order: Order): Draft {
     system: "vLLM",
     title: "vLLM",
     language: "shell",
-    text: `vllm serve MODEL --max-model-len ${length}${overrides}`,
+    text: `vllm serve MODEL${isEncoder(order) ? " --runner pooling" : ""} --max-model-len ${length}${overrides}`,
     note: extension.changes
       ? "vLLM 0.11.1 removed --rope-scaling. --hf-overrides replaces the whole object, so it repeats the base."
       : "Nothing else to set.",
@@ -82,7 +97,7 @@ function vllmBlock(order: Order): Draft {
 
 /** Both spellings: programs made for transformers 4 read the older one. */
 function transformersBlocks(order: Order): Draft[] {
-  const note = "Replace these keys in config.json, or set them on AutoConfig before from_pretrained().";
+  const note = `Replace these keys in config.json, or set them on AutoConfig before from_pretrained().${isEncoder(order) ? ` Then max_seq_length of sentence-transformers is ${order.length}.` : ""}`;
   const block = (title: string, lines: object, more: string): Draft => {
     const text = JSON.stringify(lines, null, 2);
     return { system: "transformers", title, language: "json", text, note: note + more };
@@ -139,7 +154,8 @@ function scalingLines({ extension, groups, scaling, facts }: Order, group: Layer
   };
 }
 
-function ropewalkBlocks({ extension, main, length, facts, name, runs, hasMemory }: Order): Draft[] {
+function ropewalkBlocks(order: Order): Draft[] {
+  const { extension, main, length, facts, name, hasMemory } = order;
   const { overrides } = extension;
   const source = facts.isGguf ? (/^[\w.-]+\.gguf$/.test(name) ? name : "model.gguf") : "model/";
   const options = JSON.stringify({ contextLength: length, ...(overrides && { rope: overrides }) }, null, 2);
@@ -148,23 +164,41 @@ function ropewalkBlocks({ extension, main, length, facts, name, runs, hasMemory 
   const isKept = rope_type !== undefined && rope_type === main.rope_type;
   const kept = isKept ? "The other keys of the file's scaling are kept. " : "";
   const running = "While a model runs: session.retune(rope, { contextLength }) re-rotates the cached keys.";
-  const generates = runs === "generates";
+  const { call, command, text, advice } = usesOf(order);
   return [
     {
       system: "Ropewalk",
       title: "Ropewalk",
       language: "js",
       text: `const model = await rw.model("${source}", ${options});`,
-      note: `${kept}${generates ? running : "Then model.embed(texts)."}`,
+      note: `${kept}${isEncoder(order) ? `Then ${call}.` : running}`,
     },
     {
       system: "Ropewalk",
       title: "Ropewalk, command line",
       language: "shell",
-      text: `npx ropewalk ${generates ? "chat" : "embed"} ${source} --context ${length}${flags}${generates ? "" : ' "a text"'}`,
-      note: `${kept}${generates ? "Or generate and perplexity: the flags are the same." : "--truncate cuts texts that are longer."}${hasMemory ? ` ${tokens(length)} tokens need the memory shown here.` : ""}`,
+      text: `npx ropewalk ${command} ${source} --context ${length}${flags}${text}`,
+      note: `${kept}${advice}${hasMemory ? ` ${tokens(length)} tokens need the memory shown here.` : ""}`,
     },
   ];
+}
+
+/** What Ropewalk does with a model, in code and in the shell. */
+function usesOf(order: Order): { call: string; command: string; text: string; advice: string } {
+  const truncate = "--truncate cuts texts that are longer.";
+  if (isEncoder(order))
+    return ranksPairs(order.facts)
+      ? { call: "model.rank(query, documents)", command: "rank", text: ' "a query" "a document"', advice: truncate }
+      : { call: "model.embed(texts)", command: "embed", text: ' "a text"', advice: truncate };
+  // the chat template of safetensors files is in another file than their config
+  const chats = order.facts.isGguf && typeof order.facts.values["tokenizer.chat_template"] === "string";
+  const others = chats ? "Or generate and perplexity" : "Or perplexity, and chat if the model has a chat template";
+  return {
+    call: "model.generate(prompt)",
+    command: chats ? "chat" : "generate",
+    text: chats ? "" : ' "a text"',
+    advice: `${others}: the flags are the same.`,
+  };
 }
 
 function oneLine(value: unknown): string {

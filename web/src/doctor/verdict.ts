@@ -4,7 +4,8 @@ import type { Extension } from "./extend.js";
 import { capital, type Facts, numberOf, shown, tokens } from "./facts.js";
 
 /** Families whose positions are vectors of the checkpoint, one for each position. */
-const LEARNED = ["gpt2", "gpt_neo", "gpt_bigcode", "opt", "bert", "roberta"];
+const LEARNED = ["gpt2", "gpt_neo", "gpt_bigcode", "opt"];
+const LEARNED_ENCODERS = ["bert", "roberta", "xlm-roberta", "camembert"];
 const ALIBI = ["bloom", "mpt", "refact", "jais", "jina-bert-v2"];
 const RECURRENT = ["mamba", "mamba2", "falcon_mamba", "rwkv", "rwkv5", "rwkv6", "rwkv7", "rwkv6qwen2", "arwkv7"];
 
@@ -13,12 +14,13 @@ export function verdictWithoutRope(facts: Facts, findings: readonly Finding[]): 
   const { family = "this model" } = facts;
   const fault = findings.find(({ severity }) => severity === "error");
   const reason = findings.find(({ code }) => code === "no-rope");
-  if (LEARNED.includes(family)) {
+  const isEncoder = LEARNED_ENCODERS.includes(family);
+  if (isEncoder || LEARNED.includes(family)) {
     const count = numberOf(facts, ["n_positions", "max_position_embeddings"], "context_length");
     const most = count === undefined ? "" : `, one vector for each of its ${tokens(count)} positions`;
     return {
       status: "cannot",
-      text: `Can't: ${family} has learned positions${most}. No RoPE scaling applies; it ends there.`,
+      text: `Can't: ${family} has learned positions${most}. No RoPE scaling applies; it ends there.${isEncoder ? " Split longer texts, or use an encoder with RoPE." : ""}`,
     };
   }
   if (ALIBI.includes(family))

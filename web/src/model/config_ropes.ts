@@ -136,6 +136,9 @@ export function layerCaches(source: Dict, count: number): LayerCache[] | undefin
   });
 }
 
+/** Layers with neither attention nor a recurrence, by their kind. @internal */
+export type FeedForwardLayers = Readonly<Record<"mlp" | "moe", readonly number[]>>;
+
 /** The recurrent layers of a model, which may have attention beside the recurrence. @internal */
 export interface RecurrentLayers {
   /** The name of their kind in transformers; null for a model without recurrent layers. */
@@ -144,6 +147,8 @@ export interface RecurrentLayers {
   readonly layers: readonly number[];
   /** Indices of the layers without attention, which are recurrent or have feed-forward alone. */
   readonly withoutAttention: readonly number[];
+  /** Indices of the layers of a feed-forward block alone, and of those of experts alone. */
+  readonly feedForward: FeedForwardLayers;
   /** Bytes of one copy of their states, in f32. */
   readonly stateBytes: number;
 }
@@ -156,14 +161,19 @@ export function recurrentLayers(source: Dict, count: number): RecurrentLayers {
     const layers = indicesOf(recurrences, ({ recurrence }) => recurrence !== "none");
     const first = own[layers[0] ?? -1] ?? {};
     const sizes = { ...NO_RECURRENCE, ...architecture.recurrence?.(reader) };
+    const withoutAttention = indicesOf(own, (shape) => !hasAttention(shape));
+    const alone = withoutAttention.filter((layer) => !layers.includes(layer));
+    const experts = alone.length > 0 ? architecture.experts?.(reader) : undefined;
+    const hasExperts = (layer: number): boolean => experts?.hasExperts(layer) ?? false;
     return {
       kind: recurrentKind(first),
       layers,
-      withoutAttention: indicesOf(own, (shape) => !hasAttention(shape)),
+      withoutAttention,
+      feedForward: { mlp: alone.filter((layer) => !hasExperts(layer)), moe: alone.filter(hasExperts) },
       stateBytes: stateBytes(sizes, recurrences),
     };
   });
-  return found ?? { kind: null, layers: [], withoutAttention: [], stateBytes: 0 };
+  return found ?? { kind: null, layers: [], withoutAttention: [], feedForward: { mlp: [], moe: [] }, stateBytes: 0 };
 }
 
 /** Reads a config.json or GGUF source without its weights. @internal */

@@ -10,7 +10,7 @@ import { missingTokenizer } from "./missing_tokenizer.js";
 import { fail } from "../base/errors.js";
 import { type EmbeddingInfo, Model, type ModelInfo } from "./model.js";
 import { type CacheSettings, ModelCore } from "./model_core.js";
-import { type ModelLayer, type ModelPlan, planOf } from "./model_plan.js";
+import { inRopes, type ModelLayer, type ModelPlan, planOf } from "./model_plan.js";
 import { MODEL_INFO_OPTIONS, type ModelOptions } from "./options.js";
 import { quantizeWeights } from "./quantize.js";
 import { readModelOptions } from "./read_options.js";
@@ -99,7 +99,7 @@ async function open(environment: LoadEnvironment, source: ModelSource, options: 
     ranks: plan.embedding.ranking !== undefined,
     embedding: embeddingInfo(plan),
     layers: plan.layers.map(shownLayer),
-    memory: memoryOf(environment.heap, plan, mappings, cacheSettings, contextLength),
+    memory: inRopes(options.rope, () => memoryOf(environment.heap, plan, mappings, cacheSettings, contextLength)),
   };
   return { files, plan, mappings, cacheSettings, info };
 }
@@ -147,7 +147,7 @@ async function tokenizerOf(files: ModelFiles, info: ModelInfo, options: ModelOpt
   if (tokenizer !== undefined) return tokenizerFromJson(tokenizer, tokenizerConfig, files.generationConfig);
   const hasTokenizer = !NO_TOKENIZER.includes(files.metadata["tokenizer.ggml.model"] as string);
   if (hasTokenizer && files.metadata["tokenizer.ggml.tokens"] !== undefined) return tokenizerFromGguf(files.metadata);
-  return missingTokenizer(files.name, info.vocabularySize);
+  return missingTokenizer(files, info.vocabularySize);
 }
 
 /**

@@ -1,5 +1,7 @@
 // The tokenizer of a model without tokenizer files.
 import { fail } from "../base/errors.js";
+import { fieldOf, named } from "../files/errors.js";
+import type { ModelFiles } from "../files/model_files.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 
 /**
@@ -7,11 +9,17 @@ import type { Tokenizer } from "../text/tokenizer.js";
  * pieces have empty text.
  * @internal
  */
-export function missingTokenizer(file: string, vocabularySize: number): Tokenizer {
+export function missingTokenizer({ kind, name }: Pick<ModelFiles, "kind" | "name">, vocabularySize: number): Tokenizer {
   const refuse = (): never => {
+    if (kind === "safetensors")
+      fail(
+        "UNSUPPORTED_MODEL",
+        "tokenizer.json: file",
+        `isn't beside ${named(name)}; add the one of the model's repository, pass token ids, or pass a tokenizer with the option \`tokenizer\``,
+      );
     fail(
       "UNSUPPORTED_MODEL",
-      `${file}: tokenizer`,
+      fieldOf(name, "tokenizer"),
       "the model has no tokenizer; pass token ids, or pass a tokenizer with the option `tokenizer`",
     );
   };

@@ -236,6 +236,7 @@ export class Model implements Disposable {
       usesDense,
       size: info.dimensions,
       maxLength: contextLength,
+      longer: this.#longerTexts(),
       field,
     });
     const done = vectors.map((vector) =>
@@ -273,6 +274,7 @@ export class Model implements Disposable {
       usesDense: true,
       size: 1,
       maxLength: this.info.contextLength,
+      longer: this.#longerTexts(),
       field,
       with: "the query",
     });
@@ -299,6 +301,14 @@ export class Model implements Disposable {
   #texts(): WholeTextsCore {
     this.#core.checkAlive();
     return (this.#wholeTexts ??= new WholeTextsCore(this.#core));
+  }
+
+  /** What would let longer texts in; undefined if nothing does. */
+  #longerTexts(): string | undefined {
+    const { positions } = this.#core.plan.config;
+    const larger = "load the model with a larger contextLength";
+    if (positions > 0) return this.info.contextLength < positions ? `${larger}, at most ${positions}` : undefined;
+    return this.rope === null ? larger : `${larger} (above ${this.info.trainedLength}, with a scaling of its RoPE)`;
   }
 
   #checkGenerates(): void {

@@ -1,7 +1,7 @@
 // Reads a model's dimensions and the RoPE of each layer from its files.
 import type { RopeOverrides } from "../config/overrides.js";
 import { type GgufRopeTensors } from "../config/gguf.js";
-import { overrideRopeConfig, ropeConfig } from "../config/rope_config.js";
+import { inOption, overrideRopeConfig, ropeConfig } from "../config/rope_config.js";
 import { fail } from "../base/errors.js";
 import { ropeLayers } from "../config/rope_layers.js";
 import type { RopeConfig } from "../config/types.js";
@@ -266,7 +266,8 @@ function ropesByKind(
 ): (kind: AttentionKind) => Readonly<RopeConfig> {
   return memoizeByKind((kind) => {
     const kindOverrides = overridesOf(kind, overrides);
-    return ropeConfig(source, { layer_type: kind, ...(kindOverrides !== undefined && { overrides: kindOverrides }) });
+    const options = { layer_type: kind, ...(kindOverrides !== undefined && { overrides: kindOverrides }) };
+    return inRope(kind, overrides, () => ropeConfig(source, options));
   });
 }
 
@@ -278,7 +279,7 @@ function ropesByKind(
 export function retunedLayers(layers: readonly ModelLayer[], overrides: ModelRopeOverrides): ModelLayer[] {
   const ropes = memoizeByKind((kind) => {
     const { rope } = layers.find((layer) => ropeKind(layer) === kind)!;
-    return overrideRopeConfig(rope!, overridesOf(kind, overrides) ?? {});
+    return inRope(kind, overrides, () => overrideRopeConfig(rope!, overridesOf(kind, overrides) ?? {}));
   });
   return layers.map((layer) => {
     const kind = ropeKind(layer);
@@ -303,9 +304,24 @@ export function ropeOf(layers: readonly ModelLayer[]): Readonly<RopeConfig> | nu
  * window.
  */
 function overridesOf(kind: AttentionKind, overrides: ModelRopeOverrides): RopeOverrides | undefined {
-  const byKind = "full_attention" in overrides || "sliding_attention" in overrides;
-  if (byKind) return (overrides as Partial<Record<AttentionKind, RopeOverrides>>)[kind];
+  if (isByKind(overrides)) return (overrides as Partial<Record<AttentionKind, RopeOverrides>>)[kind];
   return kind === "full_attention" ? (overrides as RopeOverrides) : undefined;
+}
+
+const isByKind = (overrides: ModelRopeOverrides): boolean =>
+  "full_attention" in overrides || "sliding_attention" in overrides;
+
+/** Calls `use`. Its errors about any of the overrides name their path in the option `rope`. @internal */
+export function inRopes<Result>(overrides: ModelRopeOverrides = {}, use: () => Result): Result {
+  const kinds: readonly AttentionKind[] = isByKind(overrides)
+    ? ["full_attention", "sliding_attention"]
+    : ["full_attention"];
+  return kinds.reduce((inner, kind) => () => inRope(kind, overrides, inner), use)();
+}
+
+/** Calls `use`. Its errors about the overrides of a kind name their path in the option `rope`. */
+function inRope<Result>(kind: AttentionKind, overrides: ModelRopeOverrides, use: () => Result): Result {
+  return inOption(isByKind(overrides) ? `rope.${kind}` : "rope", overridesOf(kind, overrides), use);
 }
 
 function memoizeByKind(make: (kind: AttentionKind) => Readonly<RopeConfig>): typeof make {

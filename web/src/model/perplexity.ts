@@ -6,7 +6,14 @@ import { checkOptions } from "../base/options.js";
 import { EventLoopYielder } from "./event_loop.js";
 import { type CacheSettings, type ModelCore, BATCH_TOKENS } from "./model_core.js";
 import { readRopeOverrides } from "./read_options.js";
-import { checkHasRope, type ModelLayer, retunedLayers, ropeOf } from "./model_plan.js";
+import {
+  checkHasRope,
+  inRopes,
+  type ModelLayer,
+  type ModelRopeOverrides,
+  retunedLayers,
+  ropeOf,
+} from "./model_plan.js";
 import { PERPLEXITY_OPTIONS, type PerplexityOptions } from "./options.js";
 
 /** How well a model predicts a text. */
@@ -29,6 +36,8 @@ export interface PerplexitySettings {
   readonly window: number;
   readonly stride: number;
   readonly layers: readonly ModelLayer[];
+  /** What the layers' RoPEs were changed by. */
+  readonly overrides: ModelRopeOverrides | undefined;
   readonly signal: AbortSignal | undefined;
   readonly onProgress: PerplexityOptions["onProgress"];
 }
@@ -47,6 +56,7 @@ export function readPerplexityOptions(
     window,
     stride: wholeNumber(stride ?? window, 1, window, "stride"),
     layers: overrides === undefined ? core.plan.layers : retunedLayers(core.plan.layers, overrides),
+    overrides,
     signal: optionalSignal(signal),
     onProgress: optionalFunction(onProgress, "onProgress"),
   };
@@ -61,7 +71,7 @@ export async function perplexity(
   core: ModelCore,
   cacheSettings: CacheSettings,
   tokens: Int32Array,
-  { window, stride, layers, signal, onProgress }: PerplexitySettings,
+  { window, stride, layers, overrides, signal, onProgress }: PerplexitySettings,
 ): Promise<Perplexity> {
   if (tokens.length < 2) fail("INVALID_ARGUMENT", "tokens", `must be at least 2 tokens (got ${tokens.length})`);
   core.checkAlive();
@@ -70,7 +80,7 @@ export async function perplexity(
   // losses of the tokens before `measured` are done
   for (let begin = 0, measured = 1; measured < tokens.length; begin += stride) {
     const end = Math.min(begin + window, tokens.length);
-    const memory = core.newMemory(cacheSettings, { length: end - begin, layers });
+    const memory = inRopes(overrides, () => core.newMemory(cacheSettings, { length: end - begin, layers }));
     try {
       for (let first = begin; first < end; first += BATCH_TOKENS) {
         signal?.throwIfAborted();

@@ -191,8 +191,8 @@ export class WorkerSession implements AsyncDisposable {
    * Changes the RoPE and re-rotates cached keys, as `Session.retune`.
    * @throws {@link RopewalkError} as `ropeConfig()`; INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
    */
-  async retune(overrides: RopeOverrides, options?: RetuneSessionOptions): Promise<void> {
-    await this.#change("retune", overrides, { ...checkOptions(options, RETUNE_OPTIONS) });
+  async retune(rope: RopeOverrides, options?: RetuneSessionOptions): Promise<void> {
+    await this.#change("retune", rope, { ...checkOptions(options, RETUNE_OPTIONS) });
   }
 
   /**

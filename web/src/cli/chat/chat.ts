@@ -1,34 +1,20 @@
 // `ropewalk chat`: a conversation with a model.
 import { createInterface, type Interface } from "node:readline/promises";
 import { setImmediate } from "node:timers/promises";
-import { type Command, Option } from "commander";
-import { FULL_POLICIES, type FullPolicy, load, type Model } from "../../index.node.js";
+import type { Command } from "commander";
+import type { Model } from "../../index.node.js";
+import { ropeSummary, formatSpeed } from "../format.js";
+import { samplingFrom } from "../generate/sampling.js";
+import { addTextOptions, type TextFlags, withTextModel } from "../generate/text_command.js";
+import { interruptible } from "../interrupt.js";
+import { chatTemplateOption, modelSummary, requireTemplate, warnAboutLength } from "../loaded_model.js";
+import { parseInteger } from "../options.js";
+import type { Terminal } from "../terminal.js";
 import { chatHelp, runChatCommand } from "./commands.js";
 import { type Answer, type AnswerOptions, Conversation } from "./conversation.js";
-import { addSamplingOptions, samplingFrom, type SamplingFlags } from "../generate/sampling.js";
-import { interruptible } from "../interrupt.js";
-import {
-  chatTemplateOption,
-  type ChatTemplateFlags,
-  modelSummary,
-  modelOptions,
-  requireTemplate,
-  requireText,
-  warnAboutLength,
-  withModel,
-} from "../loaded_model.js";
-import { ropeSummary, formatSpeed } from "../format.js";
-import { parseInteger } from "../options.js";
-import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
-import { addRopeOptions, type RopeFlags } from "../rope_options.js";
-import type { Terminal } from "../terminal.js";
-import { type ThreadFlags, threadOption } from "../thread_option.js";
 
-interface Flags extends SamplingFlags, RopeFlags, ThreadFlags, QuantizeFlags, ChatTemplateFlags {
-  system?: string;
-  context?: number;
+interface Flags extends TextFlags {
   maxTokens: number;
-  whenFull: FullPolicy;
 }
 
 const EXAMPLES = `
@@ -47,29 +33,15 @@ export function addChat(program: Command, terminal: () => Terminal): void {
     .argument("<model>", "GGUF file, folder with safetensors and config.json, or URL of either")
     .option("--system <text>", "system message (default: none)")
     .addOption(chatTemplateOption())
-    .option("-n, --max-tokens <n>", "maximum number of tokens in an answer", parseInteger(1), 512)
-    .option("--context <n>", "context length in tokens (default: the trained length, at most 4096)", parseInteger(1))
-    .addOption(threadOption())
-    .addOption(quantizeOption())
-    .addOption(
-      new Option(
-        "--when-full <policy>",
-        "when the context is full: stop, remove the oldest messages (shift), or extend it with YaRN",
-      )
-        .choices(FULL_POLICIES)
-        .default("extend"),
-    );
-  addSamplingOptions(command);
-  addRopeOptions(command);
+    .option("-n, --max-tokens <n>", "maximum number of tokens in an answer", parseInteger(1), 512);
+  addTextOptions(command, "extend", "remove the oldest messages");
   command
     .addHelpText("after", `\nChat commands:\n${chatHelp()}\n${EXAMPLES}`)
     .action((model: string, flags: Flags) => interruptible((signal) => run(terminal(), model, flags, signal)));
 }
 
 async function run(terminal: Terminal, source: string, flags: Flags, signal: AbortSignal): Promise<void> {
-  const rw = await load({ threads: flags.threads });
-  await withModel(terminal, rw, source, await modelOptions(flags, flags.context, signal), async (model) => {
-    requireText(model);
+  await withTextModel(terminal, source, flags, signal, async (model) => {
     requireTemplate(model, "use ropewalk generate");
     const conversation = new Conversation(model, flags.system);
     try {

@@ -1,41 +1,20 @@
 // `ropewalk generate`: continues a prompt.
 import { text as readStream } from "node:stream/consumers";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { fail } from "../../base/errors.js";
-import {
-  type FinishReason,
-  FULL_POLICIES,
-  type FullPolicy,
-  type GenerateOptions,
-  load,
-  type Model,
-  type Session,
-} from "../../index.node.js";
-import { addSamplingOptions, samplingFrom, type SamplingFlags } from "./sampling.js";
-import { interruptible } from "../interrupt.js";
-import {
-  chatTemplateOption,
-  type ChatTemplateFlags,
-  modelOptions,
-  requireTemplate,
-  requireText,
-  warnAboutLength,
-  withModel,
-} from "../loaded_model.js";
+import type { FinishReason, GenerateOptions, Model, Session } from "../../index.node.js";
 import { ropeSummary, type Speed, formatSpeed, speedOf } from "../format.js";
+import { interruptible } from "../interrupt.js";
+import { chatTemplateOption, requireTemplate, warnAboutLength } from "../loaded_model.js";
 import { repeatable, parseInteger } from "../options.js";
-import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
-import { addRopeOptions, type RopeFlags } from "../rope_options.js";
 import type { Terminal } from "../terminal.js";
-import { type ThreadFlags, threadOption } from "../thread_option.js";
+import { samplingFrom } from "./sampling.js";
+import { addTextOptions, type TextFlags, withTextModel } from "./text_command.js";
 
-interface Flags extends SamplingFlags, RopeFlags, ThreadFlags, QuantizeFlags, ChatTemplateFlags {
+interface Flags extends TextFlags {
   maxTokens?: number;
   stop?: string[];
-  context?: number;
-  whenFull: FullPolicy;
   chat?: true;
-  system?: string;
 }
 
 /** What `--json` prints. */
@@ -74,22 +53,10 @@ export function addGenerate(program: Command, terminal: () => Terminal): void {
       parseInteger(1),
     )
     .option("--stop <text>", "stop string: generation ends before it; repeatable", repeatable(String))
-    .option("--context <n>", "context length in tokens (default: the trained length, at most 4096)", parseInteger(1))
-    .addOption(threadOption())
-    .addOption(quantizeOption())
-    .addOption(
-      new Option(
-        "--when-full <policy>",
-        "when the context is full: stop, discard the older half (shift), or extend it with YaRN",
-      )
-        .choices(FULL_POLICIES)
-        .default("stop"),
-    )
     .option("--chat", "treat the prompt as a chat message, formatted with the model's chat template")
     .option("--system <text>", "system message (with --chat)")
     .addOption(chatTemplateOption());
-  addSamplingOptions(command);
-  addRopeOptions(command);
+  addTextOptions(command, "stop", "discard the older half");
   command
     .addHelpText("after", EXAMPLES)
     .action((model: string, prompt: string, flags: Flags) =>
@@ -110,9 +77,7 @@ async function run(
   ] as const)
     if (value !== undefined && !flags.chat) fail("INVALID_ARGUMENT", option, "needs --chat");
   const text = prompt === "-" ? await readStream(process.stdin) : prompt;
-  const rw = await load({ threads: flags.threads });
-  await withModel(terminal, rw, source, await modelOptions(flags, flags.context, signal), async (model) => {
-    requireText(model);
+  await withTextModel(terminal, source, flags, signal, async (model) => {
     const session = model.session();
     try {
       warnAboutLength(terminal, session, model);

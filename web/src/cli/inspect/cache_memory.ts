@@ -30,7 +30,7 @@ export async function cacheBytes(rw: Ropewalk, source: Source, length: number): 
 }
 
 /** The recurrent layers of a model. */
-export interface Recurrence extends Pick<RecurrentLayers, "kind" | "layers" | "withoutAttention"> {
+export interface Recurrence extends Pick<RecurrentLayers, "kind" | "layers" | "withoutAttention" | "feedForward"> {
   /** Bytes of their states in a session of any length. */
   readonly sessionBytes: number;
 }
@@ -47,8 +47,9 @@ export function recurrenceOf({ info, config, ropes, layersWithoutRope }: Source)
   const recurrent = Object.values(RECURRENT_KINDS);
   const layers = indicesOf([...recurrent, "hybrid"]);
   const kind = (info.layers[layers[0] ?? -1]?.kind ?? null) as Recurrence["kind"];
+  const feedForward = { mlp: indicesOf(["mlp"]), moe: indicesOf(["moe"]) };
   const withoutAttention = indicesOf([...recurrent, "mlp", "moe"]);
-  return { kind, layers, withoutAttention, sessionBytes: info.memory.states };
+  return { kind, layers, withoutAttention, feedForward, sessionBytes: info.memory.states };
 }
 
 type Sizes = readonly (readonly [CacheDType, number])[];

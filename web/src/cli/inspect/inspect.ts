@@ -88,14 +88,19 @@ function reasonOf({ field, message }: RopewalkError): string {
   return message.replace(`${field}: `, `${field} `).replace(/: this model has no RoPE$/, "");
 }
 
-/** The layers without RoPE: those with attention, and recurrent ones. */
+/** The layers without RoPE: those with attention, recurrent ones, and those of feed-forward alone. */
 function layersText(terminal: Terminal, source: Source): string[] {
-  const { kind, layers, withoutAttention, sessionBytes } = recurrenceOf(source);
+  const { kind, layers, withoutAttention, feedForward, sessionBytes } = recurrenceOf(source);
   const attending = source.layersWithoutRope.filter((layer) => !withoutAttention.includes(layer));
   const without = `${terminal.style("bold", "Attention without RoPE")}: layers ${ranges(attending)}`;
   const recurrent = `${terminal.style("bold", `Recurrent, ${kind}`)}: layers ${ranges(layers)}`;
   const states = `  states ${formatBytes(sessionBytes)} for a session of any length, with its checkpoints`;
-  return [...(attending.length > 0 ? [without] : []), ...(layers.length > 0 ? [`${recurrent}\n${states}`] : [])];
+  const alone = Object.entries(feedForward).filter(([, own]) => own.length > 0);
+  return [
+    ...(attending.length > 0 ? [without] : []),
+    ...(layers.length > 0 ? [`${recurrent}\n${states}`] : []),
+    ...alone.map(([name, own]) => `${terminal.style("bold", `Feed-forward alone, ${name}`)}: layers ${ranges(own)}`),
+  ];
 }
 
 /** Trained context length of a model, as far as the source shows it. */
@@ -179,7 +184,7 @@ const JSON_KEYS = [
 
 function jsonResult(source: Source, ropes: readonly Described[], cache: CacheBytes | undefined): object {
   const { name, config, info, layersWithoutRope } = source;
-  const { kind, layers, sessionBytes } = recurrenceOf(source);
+  const { kind, layers, feedForward, sessionBytes } = recurrenceOf(source);
   const { layers: _, ...model } = info ?? {};
   return {
     source: name,
@@ -195,6 +200,7 @@ function jsonResult(source: Source, ropes: readonly Described[], cache: CacheByt
     }),
     layers_without_rope: layersWithoutRope,
     recurrent: layers.length === 0 ? null : { kind, layers, bytes: sessionBytes },
+    feed_forward: feedForward,
     cache: cache ?? null,
   };
 }

@@ -1,8 +1,9 @@
 // The files that sentence-transformers writes beside a model: what it does with hidden states to make an embedding.
 import { type Dict, isDict } from "../../base/dict.js";
+import { fail } from "../../base/errors.js";
 import { show } from "../../base/show.js";
-import { type FileSet, MissingFile } from "../byte_source.js";
-import { invalidFile } from "../errors.js";
+import { type ByteSource, type FileSet, MissingFile } from "../byte_source.js";
+import { fieldOf, invalidFile } from "../errors.js";
 import { readHeader } from "../header_reader.js";
 import { readJson, readJsonList } from "../json_file.js";
 import type { OpenedTensors, StoredTensor } from "../stored_tensor.js";
@@ -14,7 +15,7 @@ export interface SentenceModule {
   readonly kind: string;
   /** Its folder; empty for the model itself. */
   readonly path: string;
-  /** The config.json in its folder; empty if there is none. */
+  /** The config.json in its folder; empty for modules that have none. */
   readonly config: Dict;
 }
 
@@ -46,6 +47,16 @@ export async function readSentenceFiles(
     const source = await set.open(name, signal);
     return source instanceof MissingFile ? {} : readJson(source, signal);
   };
+  const required = async (name: string): Promise<ByteSource> => {
+    const source = await set.open(name, signal);
+    if (source instanceof MissingFile)
+      fail(
+        source.code,
+        fieldOf(name, "file"),
+        `${source.reason}. modules.json names its folder; pass the whole folder of the model`,
+      );
+    return source;
+  };
   if (set.names !== undefined && !set.names.includes("modules.json")) return { opened };
   const listed = await set.open("modules.json", signal);
   if (listed instanceof MissingFile) return { opened };
@@ -62,11 +73,13 @@ export async function readSentenceFiles(
       return invalidFile("modules.json", "path", `must be the name of a folder (got ${show(path)})`);
     const kind = type.slice(type.lastIndexOf(".") + 1);
     const hasConfig = path !== "" && kind !== "Normalize" && kind !== "Transformer";
-    modules.push({ kind, path, config: hasConfig ? await optional(`${path}/config.json`) : {} });
+    modules.push({
+      kind,
+      path,
+      config: hasConfig ? await readJson(await required(`${path}/config.json`), signal) : {},
+    });
     if (kind !== "Dense") continue;
-    const name = `${path}/model.safetensors`;
-    const source = await set.open(name, signal);
-    if (source instanceof MissingFile) return invalidFile(name, "file", source.reason);
+    const source = await required(`${path}/model.safetensors`);
     const stored = await readHeader(source, (cursor) => parseSafetensors(cursor, files.length, source.size), signal);
     files.push(source);
     for (const tensor of stored.tensors)

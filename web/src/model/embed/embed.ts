@@ -20,6 +20,8 @@ export interface TextRun extends Pick<EmbedOptions, "signal" | "onProgress" | "t
   readonly size: number;
   /** Maximum tokens of a text. */
   readonly maxLength: number;
+  /** What would let longer texts in, for errors; undefined if nothing does. */
+  readonly longer: string | undefined;
   /** What an error calls a text. */
   readonly field: (index: number) => string;
   /** What else is among the tokens of each text, for errors. */
@@ -69,7 +71,7 @@ export async function runTexts(
 function fitted(
   text: TextTokens,
   index: number,
-  { maxLength, truncate, field: fieldOf, with: other }: TextRun,
+  { maxLength, longer, truncate, field: fieldOf, with: other }: TextRun,
 ): TextTokens {
   const { tokens, types } = text;
   const field = fieldOf(index);
@@ -80,7 +82,7 @@ function fitted(
     fail(
       "INVALID_ARGUMENT",
       field,
-      `has ${count(tokens.length, "token")}${other === undefined ? "" : ` with ${other}`}, more than the model's ${maxLength}; split it, pass truncate: true, or load the model with a larger contextLength (and a scaling of its RoPE, if it has one)`,
+      `has ${count(tokens.length, "token")}${other === undefined ? "" : ` with ${other}`}, more than the model's ${maxLength}; ${longer === undefined ? "split it, or pass truncate: true" : `split it, pass truncate: true, or ${longer}`}`,
     );
   // the last token of a text ends it
   const cut = (values: Int32Array): Int32Array => {

@@ -30,6 +30,8 @@ const MAGIC = 0x4e535752;
 const VERSION = 3;
 const HEADER_BYTES = 16;
 
+const DAMAGED = "are damaged or cut short; read them again from where they are kept, or save the session again";
+
 /** @internal */
 export function writeSession(saved: SavedSession, cache: Uint8Array, states: Uint8Array): Uint8Array {
   const json = new TextEncoder().encode(JSON.stringify({ ...saved, states: states.length }));
@@ -63,10 +65,10 @@ export function readSession(
       `have format version ${view.getUint32(4, true)}; this package reads version ${VERSION}: save the session again`,
     );
   const end = HEADER_BYTES + view.getUint32(8, true);
-  if (end > bytes.length) reject("are truncated");
+  if (end > bytes.length) reject(DAMAGED);
   const json = bytes.slice(HEADER_BYTES, end);
   const saved = crc32(json) === view.getUint32(12, true) ? parse(json) : undefined;
-  if (saved === undefined) return reject("are damaged");
+  if (saved === undefined) return reject(DAMAGED);
   if (saved.model !== fingerprint)
     reject("were saved with another model; load the model file that they were saved with");
   if (saved.ropes.length !== ropeGroups)
@@ -76,7 +78,7 @@ export function readSession(
   if (!saved.tokens.every((token) => token < vocabularySize)) reject("have tokens that this model doesn't have");
   const { states, ...session } = saved;
   const middle = bytes.length - states;
-  if (middle < end) reject("are truncated");
+  if (middle < end) reject(DAMAGED);
   return { ...session, images: { cache: bytes.subarray(end, middle), states: bytes.subarray(middle) } };
 }
 
@@ -94,8 +96,10 @@ export function restoreMemory(memory: TextMemory, tokens: number, setRopes: () =
     restore(cache, images.cache, 0);
     if (memory.hasStates || images.states.length > 0) memory.restoreStates(images.states);
   } catch (error) {
-    if (!(error instanceof RopewalkError) || error.code === "OUT_OF_MEMORY" || error.code === "INVALID_BYTES")
-      throw error;
+    if (!(error instanceof RopewalkError) || error.code === "OUT_OF_MEMORY") throw error;
+    // what damaged bytes say of themselves misleads: that they are of another model or version
+    if (![images.cache, images.states].every(isIntact)) reject(DAMAGED);
+    if (error.code === "INVALID_BYTES") throw error;
     fail("INVALID_BYTES", "bytes", `don't fit this model: ${error.message}`, { cause: error });
   }
   if ((memory.stateTokens ?? tokens) !== tokens) reject(`have ${tokens} tokens, but states of another number`);
@@ -106,6 +110,15 @@ export function restoreMemory(memory: TextMemory, tokens: number, setRopes: () =
     reject(`have ${tokens} tokens, but keys and values of another number`);
   if (!positionsOf(cache, 0).every((position, i) => position === i % tokens))
     reject("have keys at other positions than their tokens");
+}
+
+/** Whether an image ends in the CRC-32 of what is before it. There is none of a model without recurrent layers. */
+function isIntact(image: Uint8Array): boolean {
+  if (image.length === 0) return true;
+  const end = image.length - 4;
+  return (
+    end > 0 && crc32(image.subarray(0, end)) === new DataView(image.buffer, image.byteOffset + end).getUint32(0, true)
+  );
 }
 
 function reject(message: string): never {

@@ -4,7 +4,7 @@ import { disposeSymbol } from "../../base/dispose.js";
 import { fail } from "../../base/errors.js";
 import { checkOptions } from "../../base/options.js";
 import type { RopeOverrides } from "../../config/overrides.js";
-import { overrideRopeConfig } from "../../config/rope_config.js";
+import { inOption, overrideRopeConfig } from "../../config/rope_config.js";
 import type { RopeConfig } from "../../config/types.js";
 import type { Tokenizer } from "../../text/tokenizer.js";
 import { CallQueue } from "./call_queue.js";
@@ -241,24 +241,24 @@ export class Session implements Disposable {
   /**
    * Changes the RoPE. Cached keys are re-rotated, so the text isn't read again. Recurrent layers have no RoPE, and their
    * states stay.
-   * @param overrides - as in `rw.model()`
+   * @param rope - as the option of `rw.model()`
    * @throws {@link RopewalkError} as `ropeConfig()`; INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
    */
-  retune(overrides: RopeOverrides, options?: RetuneSessionOptions): void {
+  retune(rope: RopeOverrides, options?: RetuneSessionOptions): void {
     const { kind = "full_attention", contextLength: given } = checkOptions(options, RETUNE_OPTIONS);
     const text = this.#text;
     const contextLength = checkContext(given ?? text.contextLength);
     const group = text.groupOf(LAYER_KINDS[codeIn(LAYER_KINDS, kind, "kind")]!);
-    if (text.rope === null) return fail("INVALID_ARGUMENT", "overrides", "can't be used: this model has no RoPE");
+    if (text.rope === null) return fail("INVALID_ARGUMENT", "rope", "can't be used: this model has no RoPE");
     if (group === undefined)
       return fail("INVALID_ARGUMENT", "kind", `no ${kind} layer of this model has a RoPE of its own`);
-    const rope = overrideRopeConfig(text.ropeOf(group), overrides);
+    const changed = inOption("rope", rope, () => overrideRopeConfig(text.ropeOf(group), rope));
     this.#queue.now("retune", "change", () => {
       if (contextLength < text.length) {
         const message = `must be at least ${text.length}, the number of tokens (got ${contextLength}); call shift() or rewind() first`;
         fail("INVALID_ARGUMENT", "contextLength", message);
       }
-      text.retune(group, rope);
+      inOption("rope", rope, () => text.retune(group, changed));
       text.contextLength = contextLength;
     });
   }

@@ -1,16 +1,15 @@
 // `ropewalk embed`: makes embeddings of texts, and compares them.
-import { text as readStream } from "node:stream/consumers";
 import { type Command, Option } from "commander";
-import { fail } from "../base/errors.js";
-import { load, type Pooling } from "../index.node.js";
-import { POOLINGS } from "../model/embed/embedding_plan.js";
-import { interruptible } from "./interrupt.js";
-import { modelOptions, withModel } from "./loaded_model.js";
-import { parseInteger } from "./options.js";
-import { type QuantizeFlags, quantizeOption } from "./quantize_option.js";
-import { addRopeOptions, type RopeFlags } from "./rope_options.js";
-import { type ProgressBar, type Terminal, withProgress } from "./terminal.js";
-import { type ThreadFlags, threadOption } from "./thread_option.js";
+import { type EmbeddingInfo, load, type Pooling } from "../../index.node.js";
+import { POOLINGS } from "../../model/embed/embedding_plan.js";
+import { interruptible } from "../interrupt.js";
+import { modelOptions, withModel } from "../loaded_model.js";
+import { parseInteger } from "../options.js";
+import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
+import { addRopeOptions, type RopeFlags } from "../rope_options.js";
+import { type ProgressBar, type Terminal, withProgress } from "../terminal.js";
+import { type ThreadFlags, threadOption } from "../thread_option.js";
+import { shownText, textArguments } from "./text_arguments.js";
 
 interface Flags extends RopeFlags, ThreadFlags, QuantizeFlags {
   pooling?: Pooling;
@@ -22,7 +21,8 @@ interface Flags extends RopeFlags, ThreadFlags, QuantizeFlags {
 }
 
 const EXAMPLES = `
-Without --json, prints the first numbers of each vector and its cosine with the first text's.
+Without --json, prints the first numbers of each vector and its cosine with the first text's. A line on stderr says how
+the vectors were made: pooling, normalization, dimensions and prompt.
 
 Examples:
   ropewalk embed ./all-MiniLM-L6-v2 "a rope is made of yarn" "yarn is twisted into rope" "the cat sleeps"
@@ -36,7 +36,7 @@ export function addEmbed(program: Command, terminal: () => Terminal): void {
     .summary("make embeddings of texts")
     .description("Make an embedding of each text: a vector whose direction says what the text is about.")
     .argument("<model>", "GGUF file, folder with safetensors and config.json, or URL of either")
-    .argument("<texts...>", "texts; - reads stdin, a text in each line")
+    .argument("<texts...>", "texts; - reads stdin, a text in each line, empty lines too")
     .addOption(
       new Option("--pooling <kind>", "how a text's states become one vector (default: the model's)").choices(POOLINGS),
     )
@@ -48,6 +48,7 @@ export function addEmbed(program: Command, terminal: () => Terminal): void {
     .option("--context <n>", "maximum tokens of a text (default: the model's)", parseInteger(1))
     .addOption(threadOption())
     .addOption(quantizeOption());
+  refuseBothPrompts(command);
   addRopeOptions(command)
     .addHelpText("after", EXAMPLES)
     .action((model: string, texts: readonly string[], flags: Flags) =>
@@ -62,9 +63,7 @@ async function run(
   flags: Flags,
   signal: AbortSignal,
 ): Promise<void> {
-  const isPiped = given.length === 1 && given[0] === "-";
-  const texts = isPiped ? (await readStream(process.stdin)).split(/\r?\n/).filter((line) => line !== "") : given;
-  if (texts.length === 0) fail("INVALID_ARGUMENT", "stdin", "has no line with text");
+  const texts = await textArguments(given);
   const { pooling, dimensions, prompt, normalize, truncate } = flags;
   const rw = await load({ threads: flags.threads });
   await withModel(terminal, rw, source, await modelOptions(flags, flags.context, signal), async (model) => {
@@ -80,20 +79,61 @@ async function run(
         ...(truncate && { truncate }),
       });
     const vectors = await withProgress(terminal, "Embedding", embed, texts.length);
-    const { name, embedding } = model.info;
+    const { name, embedding, ranks } = model.info;
+    const used = usedOptions(flags, embedding);
+    if (ranks) terminal.note("warning: a cross-encoder isn't trained for vectors; ropewalk rank gives its scores");
+    terminal.note(summary(used, embedding));
     terminal.result({
       model: name,
-      pooling: pooling ?? embedding.pooling,
-      dimensions: vectors[0]!.length,
+      ...used,
       embeddings: texts.map((text, i) => ({ text, vector: Array.from(vectors[i]!) })),
     });
     const rows = vectors.map((vector, i) => [
       cosine(vector, vectors[0]!).toFixed(4),
       `${Array.from(vector.subarray(0, 4), (x) => x.toFixed(4)).join(" ")} …`,
-      texts[i]!.length > 60 ? `${texts[i]!.slice(0, 59)}…` : texts[i]!,
+      shownText(texts[i]!),
     ]);
     terminal.print(terminal.table(rows, { head: ["cosine", `vector of ${vectors[0]!.length}`, "text"], align: "rll" }));
   });
+}
+
+/** How the vectors are made. */
+interface Used {
+  pooling: Pooling;
+  normalize: boolean;
+  dimensions: number;
+  /** Name of the prompt, or null. */
+  prompt: string | null;
+}
+
+/** The flags, and for those that are absent the model's defaults. */
+function usedOptions({ pooling, normalize, dimensions, prompt }: Flags, defaults: EmbeddingInfo): Used {
+  return {
+    pooling: pooling ?? defaults.pooling,
+    normalize: normalize === false ? false : defaults.normalize,
+    dimensions: dimensions ?? defaults.dimensions,
+    prompt: prompt === false ? null : (prompt ?? defaults.defaultPrompt ?? null),
+  };
+}
+
+function summary({ pooling, normalize, dimensions, prompt }: Used, model: EmbeddingInfo): string {
+  const names = Object.keys(model.prompts);
+  const others = names.length === 0 ? "" : ` (the model has ${names.join(", ")})`;
+  return [
+    `pooling ${pooling}`,
+    normalize ? "normalized" : "not normalized",
+    `${dimensions}${dimensions === model.dimensions ? "" : ` of ${model.dimensions}`} dimensions`,
+    prompt === null ? `no prompt${others}` : `prompt ${prompt}: ${JSON.stringify(model.prompts[prompt])}`,
+  ].join("; ");
+}
+
+/** They are one value to Commander, which lets the last one win. */
+function refuseBothPrompts(command: Command): void {
+  const given = new Set<string>();
+  for (const name of ["prompt", "no-prompt"])
+    command.on(`option:${name}`, () => {
+      if (given.add(name).size > 1) command.error("error: --prompt can't be used with --no-prompt");
+    });
 }
 
 function cosine(a: Float32Array, b: Float32Array): number {

@@ -1,0 +1,44 @@
+// What the commands that generate text have in common: their options, and opening the model.
+import { type Command, Option } from "commander";
+import { FULL_POLICIES, type FullPolicy, load, type Model } from "../../index.node.js";
+import { type ChatTemplateFlags, modelOptions, requireText, withModel } from "../loaded_model.js";
+import { parseInteger } from "../options.js";
+import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
+import { addRopeOptions, type RopeFlags } from "../rope_options.js";
+import type { Terminal } from "../terminal.js";
+import { type ThreadFlags, threadOption } from "../thread_option.js";
+import { addSamplingOptions, type SamplingFlags } from "./sampling.js";
+
+/** Values of the options that {@link addTextOptions} adds, and of those that say how messages become a prompt. */
+export interface TextFlags extends SamplingFlags, RopeFlags, ThreadFlags, QuantizeFlags, ChatTemplateFlags {
+  system?: string;
+  context?: number;
+  whenFull: FullPolicy;
+}
+
+/** Adds the options for the context, threads, sampling and RoPE. `shift` says what --when-full shift does. */
+export function addTextOptions(command: Command, whenFull: FullPolicy, shift: string): void {
+  const policies = `when the context is full: stop, ${shift} (shift), or extend it with YaRN`;
+  command
+    .option("--context <n>", "context length in tokens (default: the trained length, at most 4096)", parseInteger(1))
+    .addOption(threadOption())
+    .addOption(quantizeOption())
+    .addOption(new Option("--when-full <policy>", policies).choices(FULL_POLICIES).default(whenFull));
+  addSamplingOptions(command);
+  addRopeOptions(command);
+}
+
+/** Opens a model that generates text, calls `use`, and disposes of the model. */
+export async function withTextModel(
+  terminal: Terminal,
+  source: string,
+  flags: TextFlags,
+  signal: AbortSignal,
+  use: (model: Model) => Promise<void>,
+): Promise<void> {
+  const rw = await load({ threads: flags.threads });
+  await withModel(terminal, rw, source, await modelOptions(flags, flags.context, signal), (model) => {
+    requireText(model);
+    return use(model);
+  });
+}
