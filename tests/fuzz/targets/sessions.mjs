@@ -107,6 +107,15 @@ async function generate(random) {
     minP: number(0, 1),
     repetitionPenalty: number(0.1, 3),
     penaltyWindow: () => random.int(100),
+    frequencyPenalty: number(-2, 2),
+    presencePenalty: number(-2, 2),
+    topNSigma: number(0, 4),
+    typicalP: number(0.01, 1),
+    samplerOrder: () => random.pick(["transformers", "llama.cpp"]),
+    logitBias: () => ({ [random.int(64)]: random.pick([1, -5, -Infinity, 1e30]) }),
+    dry: () => ({ multiplier: random.unit(), allowedLength: 1 + random.int(3), window: random.int(20) }),
+    xtc: () => ({ probability: random.unit(), threshold: 0.01 + 0.9 * random.unit() }),
+    mirostat: () => (random.chance(0.1) ? { tau: 0.1 + 5 * random.unit() } : undefined),
     seed: () => random.int(2 ** 31),
   };
   const options = { maxTokens: 3 };

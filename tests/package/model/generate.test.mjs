@@ -238,6 +238,23 @@ test("a model without a tokenizer accepts token ids and rejects text", async () 
   bare.dispose();
 });
 
+test("weights that aren't numbers are the file's fault, not the caller's", async () => {
+  for (const name of ["llama", "lfm2"]) {
+    const bytes = readFileSync(tinyModel(`${name}/model.gguf`));
+    bytes.fill(0xff, bytes.length >> 1);
+    for (const [dtype, advice] of [
+      ["f16", /the weights are damaged, or need more range: load the model with kv: \{ dtype: "bf16" \}$/],
+      ["f32", /not finite: the weights are damaged$/],
+    ]) {
+      const damaged = await rw.model(bytes, { kv: { dtype } });
+      const expected = { code: "INVALID_FILE", field: "tensors", message: advice };
+      await assert.rejects(collect(damaged.generate([1, 2, 3], { maxTokens: 4 })), expected);
+      await assert.rejects(damaged.perplexity([1, 2, 3]), expected);
+      damaged.dispose();
+    }
+  }
+});
+
 test("a chat without a template is an error; with one it's rendered", async () => {
   const messages = [{ role: "user", content: "a" }];
   await rejects(model.promptTokens(messages), "UNSUPPORTED_MODEL", "model.safetensors: chat_template");

@@ -12,7 +12,24 @@ const SEED = Number(process.env.ROPEWALK_SEED ?? 1);
 const path = tinyModel("llama/model.gguf");
 const options = { contextLength: 32 };
 
-const SAMPLING = ["repetitionPenalty", "penaltyWindow", "temperature", "topK", "topP", "minP", "seed"];
+const SAMPLING = [
+  "logitBias",
+  "repetitionPenalty",
+  "frequencyPenalty",
+  "presencePenalty",
+  "penaltyWindow",
+  "dry",
+  "temperature",
+  "topNSigma",
+  "topK",
+  "topP",
+  "minP",
+  "typicalP",
+  "xtc",
+  "mirostat",
+  "samplerOrder",
+  "seed",
+];
 const GENERATE = [
   ...SAMPLING,
   "maxTokens",

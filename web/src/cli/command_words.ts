@@ -38,6 +38,7 @@ const ADVICE: readonly (readonly [RegExp, string | ((match: string[], options: G
   [/load the model with a larger contextLength/, "raise --context"],
   [/use a (\w+) contextLength or a smaller kv\.dtype/, "use a $1 --context"],
   [/use (?:a session with )?a larger contextLength/, "use a larger --context"],
+  [/, or need more range: load the model with kv: .*$/, ", or need more range than the cache has"],
   [/call shift\(\) or rewind\(\)(, or| first)/, (match) => (match[1] === ", or" ? "" : "start again")],
   [/choose a scaling with retune\(\), or discard tokens with shift\(\)/, "choose another --when-full"],
   [

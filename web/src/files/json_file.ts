@@ -13,8 +13,9 @@ export function parseJsonObject(file: string, part: string, bytes: Uint8Array): 
 
 function parseJson(file: string, part: string, bytes: Uint8Array): unknown {
   checkJsonSize(file, part, bytes);
+  const text = decodeUtf8(file, part, bytes);
   try {
-    return JSON.parse(decodeUtf8(file, part, bytes)) as unknown;
+    return JSON.parse(text) as unknown;
   } catch (cause) {
     return invalidFile(file, part, `is not JSON: ${(cause as Error).message}`, { cause });
   }

@@ -136,7 +136,9 @@ export class ModelCore {
     this.#lastCache = undefined;
     heap.borrow(tokens.byteLength, (ids) => {
       heap.bytes(ids, tokens.byteLength).set(new Uint8Array(tokens.buffer, tokens.byteOffset, tokens.byteLength));
-      heap.check(heap.module.model_forward(address, cache.address, 0, statesAddress, ids, tokens.length));
+      const status = heap.module.model_forward(address, cache.address, 0, statesAddress, ids, tokens.length);
+      if (["k", "v"].includes(heap.fieldOf(status))) failOnKeys(cache);
+      heap.check(status);
     });
     this.#lastCache = cache;
   }
@@ -190,6 +192,18 @@ export class ModelCore {
   dispose(): void {
     this.#owned.dispose();
   }
+}
+
+/** A model makes its keys and values itself, so its file is at fault if the cache refuses them. */
+function failOnKeys({ dtype }: KvCacheCore): never {
+  const isNarrow = dtype === "f16" || dtype === "q8_0";
+  const range = isNarrow ? ` or too large for a cache of ${dtype}` : "";
+  const advice = isNarrow ? ', or need more range: load the model with kv: { dtype: "bf16" }' : "";
+  fail(
+    "INVALID_FILE",
+    "tensors",
+    `produce keys or values that are not finite${range}: the weights are damaged${advice}`,
+  );
 }
 
 function configure(heap: Heap, address: number, { config, shapes, reader }: ModelPlan): void {

@@ -3,7 +3,7 @@ import { type Dict, isDict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
 import { show } from "../../base/show.js";
 import { type ByteSource, type FileSet, MissingFile } from "../byte_source.js";
-import { invalidFile, named } from "../errors.js";
+import { fieldOf, invalidFile, named } from "../errors.js";
 import { readHeader } from "../header_reader.js";
 import { readJson, readText } from "../json_file.js";
 import { MAX_FILES, MAX_TENSORS } from "../limits.js";
@@ -93,7 +93,12 @@ export async function openSafetensorsIndex(
   const packed = new Map<string, PackedTensor>();
   for (const [file, names] of [...namesIn].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const source = await set.open(file, signal);
-    if (source instanceof MissingFile) return invalidFile(index.name, file, source.reason);
+    if (source instanceof MissingFile)
+      return fail(
+        source.code,
+        fieldOf(file, "file"),
+        `${source.reason}. ${named(index.name)} lists it: get the whole model`,
+      );
     const stored = await readSafetensors(source, files.length, signal);
     const [weights, parts] = [byName(stored.tensors), byName(stored.packed)];
     files.push(source);

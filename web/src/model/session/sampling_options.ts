@@ -227,7 +227,7 @@ function readBiases(given: SamplingOptions["logitBias"], vocabularySize: number)
   return entries.map(([key, bias]) => {
     const token = typeof key === "string" && /^\d+$/.test(key) ? Number(key) : key;
     if (!Number.isInteger(token) || (token as number) < 0 || (token as number) >= vocabularySize)
-      fail("INVALID_ARGUMENT", "logitBias", `must have token ids from 0 to ${vocabularySize - 1} (got ${show(key)})`);
+      fail("INVALID_ARGUMENT", "logitBias", `must have tokens of the vocabulary, 0 to ${vocabularySize - 1} (got ${show(key)})`);
     if (bias !== -Infinity && !Number.isFinite(Math.fround(bias as number)))
       fail("INVALID_ARGUMENT", `logitBias[${token as number}]`, `must be a number or -Infinity (got ${show(bias)})`);
     return [token as number, bias as number];

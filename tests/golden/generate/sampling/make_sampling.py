@@ -1,7 +1,7 @@
 """Writes sampling.json: the tokens that remain after the options of sampling, and their probabilities. See README.md.
 
-    python sampling.py            write the file
-    python sampling.py --check    compute the cases again and compare with the committed file
+    python make_sampling.py            write the file
+    python make_sampling.py --check    compute the cases again and compare with the committed file
 
 Half of the cases are llama.cpp's samplers (llama-cpp-python), half the logits processors of transformers.
 """
@@ -9,6 +9,7 @@ Half of the cases are llama.cpp's samplers (llama-cpp-python), half the logits p
 import argparse
 import ctypes
 import json
+import sys
 from pathlib import Path
 
 import llama_cpp
@@ -16,9 +17,10 @@ import numpy as np
 import torch
 import transformers
 
-from golden_json import f32, write_cases
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from golden_json import f32, write_cases  # noqa: E402
 
-HERE = Path(__file__).parents[1]
+HERE = Path(__file__).parents[2]
 VOCABULARY = 60
 BREAKER = "e"
 
