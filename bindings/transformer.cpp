@@ -34,6 +34,8 @@ struct ModelFields {
   bool recurrence_is_tiled, gates_attention;
   double recurrence_least_step, recurrence_largest_step, recurrence_select_epsilon;
   bool recurrence_has_norm, recurrence_norms_before_gate;
+  int recurrence_decay_rank, recurrence_rate_rank, recurrence_share_rank, recurrence_gate_rank;
+  double recurrence_removal_epsilon, recurrence_head_epsilon;
   double attention_in_multiplier, key_multiplier, attention_out_multiplier, gate_multiplier, down_multiplier;
   double recurrent_in_multiplier, recurrent_gate_multiplier, recurrent_value_multiplier, recurrent_key_multiplier;
   double recurrent_query_multiplier, recurrent_step_multiplier, recurrent_out_multiplier;
@@ -117,7 +119,13 @@ ModelConfig config_of(const ModelFields& f) {
                        static_cast<float>(f.recurrence_largest_step),
                        static_cast<float>(f.recurrence_select_epsilon),
                        f.recurrence_has_norm,
-                       f.recurrence_norms_before_gate};
+                       f.recurrence_norms_before_gate,
+                       f.recurrence_decay_rank,
+                       f.recurrence_rate_rank,
+                       f.recurrence_share_rank,
+                       f.recurrence_gate_rank,
+                       static_cast<float>(f.recurrence_removal_epsilon),
+                       static_cast<float>(f.recurrence_head_epsilon)};
   config.multipliers = multipliers_of(f);
   config.gates_attention = f.gates_attention;
   return config;
@@ -317,6 +325,12 @@ EMSCRIPTEN_BINDINGS(ropewalk_transformer) {
       .field("recurrence_select_epsilon", &ModelFields::recurrence_select_epsilon)
       .field("recurrence_has_norm", &ModelFields::recurrence_has_norm)
       .field("recurrence_norms_before_gate", &ModelFields::recurrence_norms_before_gate)
+      .field("recurrence_decay_rank", &ModelFields::recurrence_decay_rank)
+      .field("recurrence_rate_rank", &ModelFields::recurrence_rate_rank)
+      .field("recurrence_share_rank", &ModelFields::recurrence_share_rank)
+      .field("recurrence_gate_rank", &ModelFields::recurrence_gate_rank)
+      .field("recurrence_removal_epsilon", &ModelFields::recurrence_removal_epsilon)
+      .field("recurrence_head_epsilon", &ModelFields::recurrence_head_epsilon)
       .field("attention_in_multiplier", &ModelFields::attention_in_multiplier)
       .field("key_multiplier", &ModelFields::key_multiplier)
       .field("attention_out_multiplier", &ModelFields::attention_out_multiplier)

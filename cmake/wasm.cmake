@@ -17,6 +17,8 @@ set_source_files_properties(
   src/recurrence/causal_convolution.cpp
   src/recurrence/selective_scan.cpp
   src/recurrence/state_scan.cpp
+  src/recurrence/token_shift.cpp
+  src/recurrence/wkv_scan.cpp
   src/rope/rotate.cpp
   src/rope/kernels/rotate_relaxed.cpp
   src/rope/kernels/rotate_wasmsimd.cpp

@@ -60,9 +60,9 @@ void Forward::embed(const Context& context, const int* tokens) {
     float* x = residual_.data() + elements(t, c.hidden_size);
     read_row(weights_->embedding(), tokens[t], x);
     for (int i = 0; i < c.hidden_size; ++i) x[i] *= c.embedding_scale;
-    if (context.texts == nullptr) return;
-    if (c.positions > 0) add_row((*weights_)[ModelMatrix::positions], context.texts->position(t), t);
-    if (c.token_types > 0) add_row((*weights_)[ModelMatrix::token_types], context.texts->type(t), t);
+    const bool is_whole = context.texts != nullptr;
+    if (is_whole && c.positions > 0) add_row((*weights_)[ModelMatrix::positions], context.texts->position(t), t);
+    if (is_whole && c.token_types > 0) add_row((*weights_)[ModelMatrix::token_types], context.texts->type(t), t);
     if (norm != nullptr) normalize(c.norm, x, c.hidden_size, norm, (*weights_)[ModelVector::embedding_norm_bias], x);
   });
 }
@@ -93,15 +93,16 @@ void Forward::run_layer(const Context& context, int layer) {
   // in a parallel layer, feed-forward has the input of attention, unless it has its own norm
   const bool shares_input = config_->is_parallel && w[LayerVector::feed_forward_norm] == nullptr;
   if (!shares_input) input = normalized(x, w[LayerVector::feed_forward_norm], w[LayerVector::feed_forward_norm_bias], normed_);
-  feed_forward(layer, input);
+  feed_forward(context, layer, input);
   if (config_->is_parallel) add_mixed();
   add_to_residual(feed_forward_out_, w[LayerVector::feed_forward_post_norm], w[LayerVector::feed_forward_post_norm_bias]);
   per_layer_.end_layer(projector(), *weights_, layer, x);
 }
 
-void Forward::feed_forward(int layer, const float* input) {
+void Forward::feed_forward(const Context& context, int layer, const float* unshifted) {
   const LayerWeights& w = weights_->layer(layer);
   const LayerConfig& l = weights_->layer_config(layer);
+  const float* input = shifted(context, layer, unshifted);
   if (l.has_experts) return use_experts(layer, input);
   const int size = config_->hidden_size;
   for (int first = 0; first < count_; first += kForwardTokens) {  // the inner rows of a long text would need much memory

@@ -1,13 +1,15 @@
 // The forward pass of a transformer, written once for every architecture that model_config.h can describe.
 //
-//   x = embedding[token] · embedding_scale                         encoders: norm(x + embeddings of the position and the token's type)
+//   x = embedding[token] · embedding_scale                         encoders: norm(x + embeddings of the position and the token's type);
+//                                                                  RWKV: norm(x)
 //   in each layer:
 //     q, k, v = W_q n, W_k n, W_v n         n = norm(x), or x if the layer has no pre-norm
 //     q, k = norm(q), norm(k)               if the architecture normalizes them, before or after the rotation
 //     rotate q and k at their positions, append k and v to the cache, a = attention(q, cached k, cached v)
-//     in a recurrent layer, a function of n and the layer's state (recurrent_mixer.h), instead of W_o a or added to it
+//     in a recurrent layer, a function of n and the layer's state (recurrent_mixer.h, rwkv_mixer.h), instead of W_o a or added to it
 //     x = x + residual_scale · norm(W_o a)                       norm only if the layer has a post-norm
-//     x = x + residual_scale · norm(feed_forward(norm(x)))       in parallel layers, norm(x) uses the same x as attention
+//     x = x + residual_scale · norm(feed_forward(norm(x)))       in parallel layers, norm(x) uses the same x as attention;
+//                                                                in RWKV, it is mixed with that of the token before
 //   logits = W_head norm(x) · logit_scale
 //
 // Vaswani et al. 2017 (arXiv:1706.03762), with pre-norms (GPT-2), post-norms (OLMo 2), both (Gemma 2), or norms of the sum (BERT).
@@ -22,6 +24,7 @@
 #include "transformer/per_layer.h"
 #include "transformer/recurrent_mixer.h"
 #include "transformer/router.h"
+#include "transformer/rwkv_mixer.h"
 #include "transformer/weights.h"
 #include "transformer/whole_texts.h"
 
@@ -86,11 +89,16 @@ class Forward {
   // Computes attention_out_: the output of attention, of the recurrent mixer, or their sum.
   void mix_tokens(const Context& context, int layer, const float* input);
   void recur(const Context& context, int layer, const float* input, float* out);
+  // Calls act(first, count, from, to) for the tokens of each text, with the layer's state before them and the one to be written.
+  template <class Act>
+  void with_states(const Context& context, int layer, Act&& act);
+  // Returns the input of a feed-forward block, mixed with that of the token before if the layer does so.
+  const float* shifted(const Context& context, int layer, const float* input);
   // Computes queries_, and keys_ and values_ if the layer has its own. Neither is rotated yet.
   void project_heads(int layer, const float* input);
   void attend(const Context& context, int layer, const float* input);
   Status append(const Context& context, int layer, const NewTokens& tokens);
-  void feed_forward(int layer, const float* input);
+  void feed_forward(const Context& context, int layer, const float* input);
   // out = down(activation(gate x) · up x) for the `rows` rows of inputs_.
   void run_block(const FeedForwardWeights& w, const LayerConfig& layer, int rows, float* out);
   // Applies the activation to `rows` rows of up_ (and gate_), each of `size` floats.
@@ -139,6 +147,8 @@ class Forward {
   Buffer<float> temperatures_;   // [count]
   LatentAttention latent_;
   RecurrentMixer recurrent_;
+  RwkvMixer rwkv_;
+  Buffer<float> shifted_;      // [count][hidden_size], of feed-forward blocks that mix tokens
   Buffer<float> text_states_;  // of a whole text: before it, all zeros, and after it
   PerLayer per_layer_;
   Buffer<float> routed_;     // what the router and the experts read, if it has norms of its own

@@ -74,7 +74,14 @@ bool Forward::allocate(const ModelConfig& c, int count) {
   if (!head_norms_.resize(c.head_dim) || !ones_.resize(c.head_dim) || !temperatures_.resize(count)) return false;
   std::fill_n(ones_.data(), c.head_dim, 1.0f);
   if (c.gates_attention && !attention_gates_.resize(rows(c.heads * c.head_dim))) return false;
-  if (c.recurrence.kernel > 0 && !recurrent_.allocate(c, count)) return false;
+  bool has_rwkv = false, has_recurrence = false;
+  for (int i = 0; i < c.layers; ++i) {
+    const LayerConfig& l = weights_->layer_config(i);
+    has_rwkv |= l.recurrence == Recurrence::rwkv7;
+    has_recurrence |= l.recurrence != Recurrence::none && l.recurrence != Recurrence::rwkv7;
+  }
+  if (has_recurrence && !recurrent_.allocate(c, count)) return false;
+  if (has_rwkv && !(rwkv_.allocate(c, count) && shifted_.resize(rows(c.hidden_size)))) return false;
   const bool scales_inputs = c.multipliers.attention_in != 1 || c.multipliers.recurrent_in != 1;
   if (scales_inputs && !scaled_.resize(rows(c.hidden_size))) return false;
   if (c.latent.latent > 0 && !latent_.allocate(c, count)) return false;

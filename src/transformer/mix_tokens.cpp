@@ -3,6 +3,7 @@
 
 #include "base/profile.h"
 #include "base/thread_pool.h"
+#include "recurrence/token_shift.h"
 #include "transformer/forward.h"
 #include "vectors/row_work.h"
 #include "vectors/scale_rows.h"
@@ -26,18 +27,40 @@ void Forward::mix_tokens(const Context& context, int layer, const float* input) 
 }
 
 void Forward::recur(const Context& context, int layer, const float* input, float* out) {
-  const Recurrence kind = weights_->layer_config(layer).recurrence;
-  const auto run = [&](int first, int count, const float* from, float* to) {
+  const LayerConfig& l = weights_->layer_config(layer);
+  const LayerWeights& w = weights_->layer(layer);
+  with_states(context, layer, [&](int first, int count, const float* from, float* to) {
     const std::ptrdiff_t at = elements(first, config_->hidden_size);
-    recurrent_.run(projector(), *config_, kind, weights_->layer(layer), input + at, count, from, to, out + at);
-  };
-  if (context.texts == nullptr) return run(0, count_, context.states->from(layer), context.states->to(layer));
+    if (l.recurrence == Recurrence::rwkv7) {
+      rwkv_.run(projector(), *config_, l, w, input + at, first, count, from, to, out + at);
+    } else {
+      recurrent_.run(projector(), *config_, l.recurrence, w, input + at, count, from, to, out + at);
+    }
+  });
+}
+
+const float* Forward::shifted(const Context& context, int layer, const float* input) {
+  const float* share = weights_->layer(layer)[LayerVector::feed_forward_shift];
+  if (share == nullptr) return input;
+  const int size = config_->hidden_size;
+  const std::size_t last = weights_->state_size(layer) - size;  // the part of the state after that of the mixer
+  with_states(context, layer, [&](int first, int count, const float* from, float* to) {
+    const float* rows = input + elements(first, size);
+    shift_tokens(rows, count, size, share, from + last, shifted_.data() + elements(first, size));
+    std::copy_n(rows + elements(count - 1, size), size, to + last);
+  });
+  return shifted_.data();
+}
+
+template <class Act>
+void Forward::with_states(const Context& context, int layer, Act&& act) {
+  if (context.texts == nullptr) return act(0, count_, context.states->from(layer), context.states->to(layer));
   const std::size_t size = weights_->state_size(layer);
   if (!text_states_.resize(2 * static_cast<std::uint64_t>(size))) return keep_failure(Status::out_of_memory);
   std::fill_n(text_states_.data(), size, 0.0f);
   for (int text = 0; text < context.texts->texts(); ++text) {
     const int first = context.texts->start(text);
-    run(first, context.texts->start(text + 1) - first, text_states_.data(), text_states_.data() + size);
+    act(first, context.texts->start(text + 1) - first, text_states_.data(), text_states_.data() + size);
   }
 }
 

@@ -14,13 +14,19 @@ bool is_in_range(const RecurrenceConfig& r) {
          r.inner % r.heads == 0 && is_within(r.key_heads, 1, r.heads) && r.heads % r.key_heads == 0 &&
          is_within(r.key_size, 0, kMaxHeadDim) && r.key_heads <= kMaxWidth / 4 / std::max(r.key_size, 1) &&
          is_within(r.step_rank, 0, kMaxWidth / 4) && is_within(r.norm_groups, 1, r.inner) && r.inner % r.norm_groups == 0 &&
-         r.least_step <= r.largest_step && r.select_norm_epsilon >= 0;
+         r.least_step <= r.largest_step && r.select_norm_epsilon >= 0 && is_within(r.decay_rank, 0, kMaxWidth / 4) &&
+         is_within(r.rate_rank, 0, kMaxWidth / 4) && is_within(r.share_rank, 0, kMaxWidth / 4) &&
+         is_within(r.gate_rank, 0, kMaxWidth / 4) && r.removal_epsilon >= 0 && r.head_norm_epsilon >= 0;
 }
 
 bool fits(const RecurrenceConfig& r, const ModelConfig& c, Recurrence kind) {
-  const bool has_heads = kind == Recurrence::delta || kind == Recurrence::mamba2;
+  const bool has_heads = kind == Recurrence::delta || kind == Recurrence::mamba2 || kind == Recurrence::rwkv7;
   if (r.kernel == 0 || (!has_heads && (r.heads != 1 || r.key_heads != 1))) return false;
   if (kind == Recurrence::convolution) return r.inner == c.hidden_size;
+  if (kind == Recurrence::rwkv7) {
+    const bool has_ranks = r.decay_rank > 0 && r.rate_rank > 0 && r.share_rank > 0 && r.gate_rank > 0;
+    return r.kernel == 2 && r.key_heads == r.heads && r.key_size == r.value_size() && has_ranks;
+  }
   return r.key_size > 0 && (kind != Recurrence::mamba || r.step_rank > 0);
 }
 
@@ -80,9 +86,11 @@ Status resolve_layer(const ModelConfig& c, const LayerConfig* before, int index,
   if (!is_within(l.kv_heads, 1, c.kv_heads) || c.heads % l.kv_heads != 0) return Status::heads_not_grouped;
   if (c.latent.latent > 0 && (l.head_dim != c.head_dim || l.keys_of != kOwnKeys)) return Status::model_shape_out_of_range;
   if (l.recurrence != Recurrence::none) {
-    const bool is_known = is_within(static_cast<int>(l.recurrence), 0, static_cast<int>(Recurrence::mamba));
+    const bool is_known = is_within(static_cast<int>(l.recurrence), 0, static_cast<int>(Recurrence::rwkv7));
     if (!is_known || !fits(c.recurrence, c, l.recurrence)) return Status::model_shape_out_of_range;
   }
+  const auto has_values = [](const LayerConfig& other) { return other.recurrence == Recurrence::rwkv7; };
+  l.shares_values = has_values(l) && std::any_of(before, before + index, has_values);
   if (!l.has_attention) {
     l.cache_layer = kNoCacheLayer;
     return Status::ok;

@@ -46,16 +46,17 @@ struct PerLayerConfig {
 //   delta         [q | k | v] = silu(conv(W_in x));  o = the gated delta rule;  out = norm(o) * silu(W_gate x)    Qwen3-Next, Qwen3.5
 //   mamba2        [u | B | C] = silu(conv(W_in x));  y = scan + D u;  out = norm(y * silu(W_gate x))              arXiv:2405.21060
 //   mamba         u = silu(conv(W_in x));  [Δ | B | C] = W_select u;  out = (scan + D u) * silu(W_gate x)         arXiv:2312.00752
+//   rwkv7         q, w, k, v, a, g of x mixed with the previous x;  out = (norm(scan) + (q · ρ k) v) * g              arXiv:2503.14456
 // The scans are in src/recurrence/.
-enum class Recurrence : int { none, convolution, delta, mamba2, mamba };
+enum class Recurrence : int { none, convolution, delta, mamba2, mamba, rwkv7 };
 
 // Sizes of all recurrent layers, in elements.
 struct RecurrenceConfig {
-  int kernel = 0;         // taps of the convolution
+  int kernel = 0;         // taps of the convolution; 2 for rwkv7, whose tokens are mixed with the previous one
   int inner = 0;          // of a token after the scan: heads · value size
   int heads = 0;          // of values; 1 for convolution and mamba
-  int key_heads = 0;      // divides heads; 1 for convolution and mamba
-  int key_size = 0;       // of a key, or of the state of a value (Mamba)
+  int key_heads = 0;      // divides heads; 1 for convolution and mamba, and heads for rwkv7
+  int key_size = 0;       // of a key, or of the state of a value (Mamba); rwkv7: inner / heads
   int step_rank = 0;      // mamba: of Δ before its projection to `inner`
   int norm_groups = 1;    // mamba2: parts of `inner` that are normalized apart
   bool is_tiled = false;  // delta: as StateScan::is_tiled
@@ -64,6 +65,12 @@ struct RecurrenceConfig {
   float select_norm_epsilon = 0;   // mamba: Δ, B and C are normalized if it isn't 0 (Falcon Mamba; Jamba, with weights)
   bool has_norm = true;            // mamba2: false: out = y * silu(W_gate x)
   bool norms_before_gate = false;  // mamba2: true: out = norm(y) * silu(W_gate x)
+  int decay_rank = 0;              // rwkv7, as the rest: ranks of the products that give w, a, the share of the first layer's v, and g
+  int rate_rank = 0;
+  int share_rank = 0;
+  int gate_rank = 0;
+  float removal_epsilon = 0;    // added to the square of the length of the key that is removed
+  float head_norm_epsilon = 0;  // of the norm of a head's outputs
   int value_size() const { return heads > 0 ? inner / heads : 0; }
   // Channels of the convolution.
   int channels(Recurrence kind) const {
@@ -158,6 +165,7 @@ struct LayerConfig {
   bool has_feed_forward = true;  // false: not in parallel layers, and not with PerLayerConfig
   bool has_attention = true;     // with a recurrence too, both read the same input, and their outputs are added
   int cache_layer = 0;           // set by Weights::configure(): the layer of the cache with its keys and values, or kNoCacheLayer
+  bool shares_values = false;    // set by Weights::configure(): rwkv7 after another such layer, whose v it takes a share of
   // Whether tokens see others. False: a layer with feed-forward alone, not in parallel layers, and not with PerLayerConfig.
   bool mixes_tokens() const { return has_attention || recurrence != Recurrence::none; }
 };

@@ -57,6 +57,24 @@ int normed_elements(const ModelConfig& c, int heads, int head_dim) {
   return has_one_weight ? head_dim : heads * head_dim;
 }
 
+int rwkv7_size_of(LayerVector slot, const ModelConfig& c, const LayerConfig& l) {
+  const int inner = c.recurrence.inner;
+  switch (slot) {
+    case LayerVector::token_shift: return kShiftedInputs * c.hidden_size;
+    case LayerVector::decay_bias:
+    case LayerVector::rate_bias:
+    case LayerVector::removal_scale:
+    case LayerVector::rate_scale:
+    case LayerVector::bonus:
+    case LayerVector::recurrent_norm:
+    case LayerVector::recurrent_norm_bias: return inner;
+    case LayerVector::share_bias: return l.shares_values ? inner : 0;
+    case LayerVector::feed_forward_shift: return l.has_feed_forward ? c.hidden_size : 0;
+    case LayerVector::recurrent_out_bias: return c.hidden_size;
+    default: return 0;
+  }
+}
+
 int recurrent_size_of(LayerVector slot, const ModelConfig& c, Recurrence kind) {
   const RecurrenceConfig& r = c.recurrence;
   const bool is_convolution = kind == Recurrence::convolution, is_mamba = kind == Recurrence::mamba;
@@ -104,6 +122,28 @@ MatrixShape shape_of(ModelMatrix slot, const ModelConfig& c) {
   return {0, 0};
 }
 
+MatrixShape rwkv7_shape_of(LayerMatrix slot, const ModelConfig& c, const LayerConfig& l) {
+  const RecurrenceConfig& r = c.recurrence;
+  const int share_rank = l.shares_values ? r.share_rank : 0;
+  const auto down = [&](int rank) { return MatrixShape{rank, rank > 0 ? c.hidden_size : 0}; };
+  const auto up = [&](int rank) { return MatrixShape{rank > 0 ? r.inner : 0, rank}; };
+  switch (slot) {
+    case LayerMatrix::recurrent_query:
+    case LayerMatrix::recurrent_key:
+    case LayerMatrix::recurrent_value: return {r.inner, c.hidden_size};
+    case LayerMatrix::decay_down: return down(r.decay_rank);
+    case LayerMatrix::decay_up: return up(r.decay_rank);
+    case LayerMatrix::rate_down: return down(r.rate_rank);
+    case LayerMatrix::rate_up: return up(r.rate_rank);
+    case LayerMatrix::share_down: return down(share_rank);
+    case LayerMatrix::share_up: return up(share_rank);
+    case LayerMatrix::recurrent_gate_down: return down(r.gate_rank);
+    case LayerMatrix::recurrent_gate_up: return up(r.gate_rank);
+    case LayerMatrix::recurrent_out: return {c.hidden_size, r.inner};
+    default: return {0, 0};
+  }
+}
+
 MatrixShape shape_of(LayerMatrix slot, const ModelConfig& c, const LayerConfig& l, int inner) {
   const LatentConfig& latent = c.latent;
   const PerLayerConfig& per_layer = c.per_layer;
@@ -113,6 +153,7 @@ MatrixShape shape_of(LayerMatrix slot, const ModelConfig& c, const LayerConfig& 
   const Recurrence kind = l.recurrence;
   if (!l.has_attention && is_of_attention(slot)) return {0, 0};
   if (kind == Recurrence::none && slot >= LayerMatrix::recurrent_in) return {0, 0};
+  if (kind == Recurrence::rwkv7 && slot >= LayerMatrix::recurrent_in) return rwkv7_shape_of(slot, c, l);
   if (!l.has_feed_forward && slot >= LayerMatrix::router && slot <= LayerMatrix::down) return {0, 0};
   switch (slot) {
     case LayerMatrix::query:
@@ -147,8 +188,8 @@ MatrixShape shape_of(LayerMatrix slot, const ModelConfig& c, const LayerConfig& 
     case LayerMatrix::recurrent_select:
       return if_any(kind == Recurrence::mamba, {recurrence.step_rank + 2 * recurrence.key_size, recurrence.inner});
     case LayerMatrix::recurrent_out: return {c.hidden_size, recurrence.inner};
+    default: return {0, 0};  // rwkv7_shape_of()
   }
-  return {0, 0};
 }
 
 int size_of(LayerVector slot, const ModelConfig& c, const LayerConfig& l) {
@@ -158,6 +199,7 @@ int size_of(LayerVector slot, const ModelConfig& c, const LayerConfig& l) {
   if ((!l.has_attention && is_of_attention(slot)) || (!l.has_feed_forward && is_of_feed_forward(slot))) return 0;
   if (!l.mixes_tokens() && is_around_mixer(slot)) return 0;
   if (slot == LayerVector::attention_gate_bias) return c.gates_attention ? c.heads * l.head_dim : 0;
+  if (slot >= LayerVector::recurrent_in_bias && l.recurrence == Recurrence::rwkv7) return rwkv7_size_of(slot, c, l);
   if (slot >= LayerVector::recurrent_in_bias) return is_recurrent ? recurrent_size_of(slot, c, l.recurrence) : 0;
   switch (slot) {
     case LayerVector::query_bias:
@@ -209,7 +251,9 @@ int size_of(ModelVector slot, const ModelConfig& c) {
   }
 }
 
-std::size_t recurrent_state_size(const RecurrenceConfig& c, Recurrence kind) {
+std::size_t recurrent_state_size(const ModelConfig& config, const LayerConfig& layer) {
+  const RecurrenceConfig& c = config.recurrence;
+  const Recurrence kind = layer.recurrence;
   if (kind == Recurrence::none) return 0;
   const std::size_t convolution = convolution_state(c.kernel, c.channels(kind));
   switch (kind) {
@@ -218,6 +262,10 @@ std::size_t recurrent_state_size(const RecurrenceConfig& c, Recurrence kind) {
     case Recurrence::mamba: return convolution + static_cast<std::size_t>(c.inner) * c.key_size;
     case Recurrence::delta:
     case Recurrence::mamba2: return convolution + scan_state(c.heads, c.key_size, c.value_size());
+    case Recurrence::rwkv7: {
+      const std::size_t inputs = static_cast<std::size_t>(config.hidden_size) * (layer.has_feed_forward ? 2 : 1);
+      return inputs + scan_state(c.heads, c.key_size, c.value_size());
+    }
   }
   return 0;
 }

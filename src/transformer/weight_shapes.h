@@ -37,6 +37,6 @@ int size_of(ModelVector slot, const ModelConfig& config);
 int size_of(LayerVector slot, const ModelConfig& config, const LayerConfig& layer);
 
 // Floats of a layer's recurrent state; 0 if it has none.
-std::size_t recurrent_state_size(const RecurrenceConfig& config, Recurrence kind);
+std::size_t recurrent_state_size(const ModelConfig& config, const LayerConfig& layer);
 
 }  // namespace ropewalk

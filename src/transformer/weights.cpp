@@ -9,11 +9,13 @@ namespace ropewalk {
 namespace {
 
 // Vectors that a layer must have if it can have them.
-constexpr LayerVector kNeeded[] = {LayerVector::query_norm,  LayerVector::key_norm,       LayerVector::query_latent_norm,
-                                   LayerVector::latent_norm, LayerVector::per_layer_norm, LayerVector::laurel_norm,
-                                   LayerVector::stream_norm, LayerVector::xielu_alpha_p,  LayerVector::xielu_alpha_n,
-                                   LayerVector::xielu_beta,  LayerVector::xielu_eps,      LayerVector::convolution,
-                                   LayerVector::decay,       LayerVector::skip,           LayerVector::recurrent_norm};
+constexpr LayerVector kNeeded[] = {
+    LayerVector::query_norm,     LayerVector::key_norm,    LayerVector::query_latent_norm,   LayerVector::latent_norm,
+    LayerVector::per_layer_norm, LayerVector::laurel_norm, LayerVector::stream_norm,         LayerVector::xielu_alpha_p,
+    LayerVector::xielu_alpha_n,  LayerVector::xielu_beta,  LayerVector::xielu_eps,           LayerVector::convolution,
+    LayerVector::decay,          LayerVector::skip,        LayerVector::recurrent_norm,      LayerVector::token_shift,
+    LayerVector::decay_bias,     LayerVector::rate_bias,   LayerVector::share_bias,          LayerVector::removal_scale,
+    LayerVector::rate_scale,     LayerVector::bonus,       LayerVector::recurrent_norm_bias, LayerVector::feed_forward_shift};
 
 Status finish_matrix(Matrix& matrix) {
   return matrix.exists() ? pack_rows(matrix.weights, matrix.memory.data(), matrix.weights.rows) : Status::weight_missing;
@@ -59,7 +61,7 @@ const WeightMatrix& Weights::stream(ModelMatrix slot, int part) const {
   return streams_[part * kStreamMatrices + stream_index(slot)].weights;
 }
 
-std::size_t Weights::state_size(int layer) const { return recurrent_state_size(config_.recurrence, layer_configs_[layer].recurrence); }
+std::size_t Weights::state_size(int layer) const { return recurrent_state_size(config_, layer_configs_[layer]); }
 
 const WeightMatrix& Weights::head() const {
   const Matrix& head = matrices_[static_cast<int>(ModelMatrix::head)];

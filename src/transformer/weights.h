@@ -67,6 +67,17 @@ enum class LayerMatrix : int {
   recurrent_strength,  // delta: how much a new value counts
   recurrent_select,    // mamba: [Δ | B | C]
   recurrent_out,
+  recurrent_query,  // this and the rest: rwkv7
+  recurrent_key,
+  recurrent_value,
+  decay_down,  // this and the rest: W_up activation(W_down x) + bias, of the ranks in RecurrenceConfig
+  decay_up,
+  rate_down,
+  rate_up,
+  share_down,
+  share_up,
+  recurrent_gate_down,
+  recurrent_gate_up,
 };
 enum class LayerVector : int {
   attention_norm,
@@ -124,8 +135,19 @@ enum class LayerVector : int {
   decay_log,  // sets decay: A = -e^x
   attention_gate_bias,
   recurrent_select_norm,  // mamba: weights of the norms of [Δ | B | C]
+  token_shift,            // this and the rest: rwkv7. The share of the previous token in the inputs of q, w, k, v, a, g: [6][hidden_size]
+  decay_bias,
+  rate_bias,
+  share_bias,
+  removal_scale,  // of the keys that are removed
+  rate_scale,     // how far the rate changes the keys that are added
+  bonus,          // ρ
+  recurrent_norm_bias,
+  feed_forward_shift,  // as token_shift, of the input of the feed-forward block
 };
-constexpr int kModelMatrices = 11, kModelVectors = 11, kLayerMatrices = 26, kLayerVectors = 55;
+// Inputs of an rwkv7 layer's products: x mixed with the previous token's, with a share for each.
+constexpr int kShiftedInputs = 6;
+constexpr int kModelMatrices = 11, kModelVectors = 11, kLayerMatrices = 37, kLayerVectors = 64;
 
 struct Matrix {
   WeightMatrix weights;

@@ -1,4 +1,4 @@
-"""Converts the tiny models with recurrent layers to GGUF by llama.cpp's own converter, with the tiny vocabulary.
+"""Converts the tiny models with recurrent layers to GGUF by llama.cpp's own converter, with the tiny vocabulary or that of RWKV.
 
     python converted_gguf.py CHECKOUT               tiny_models/<name>/model.gguf for every one that GGUF supports
     python converted_gguf.py CHECKOUT lfm2 mamba    only these
@@ -10,9 +10,11 @@ import argparse
 import sys
 from pathlib import Path
 
+from rwkv.rwkv_vocabulary import FILE as RWKV_VOCABULARY
 from shapes.hybrids import CONFIGS, NOT_IN_GGUF
 
 HERE = Path(__file__).parents[1] / "tiny_models"
+NAMES = [*(name for name in CONFIGS if name not in NOT_IN_GGUF), "rwkv7"]
 
 
 def main():
@@ -21,7 +23,7 @@ def main():
     arguments.add_argument("names", nargs="*", help="the models; default: all")
     options = arguments.parse_args()
     sys.path[:0] = [str(options.checkout), str(options.checkout / "gguf-py")]
-    for name in options.names or [name for name in CONFIGS if name not in NOT_IN_GGUF]:
+    for name in options.names or NAMES:
         path = HERE / name / "model.gguf"
         convert(HERE / name, path)
         print(f"{name}: {path.stat().st_size} bytes")
@@ -40,7 +42,10 @@ def convert(folder, path):
         no_mtp = True
 
         def set_vocab(self):
-            add_vocabulary(self.gguf_writer)
+            if (folder / RWKV_VOCABULARY).exists():
+                super().set_vocab()
+            else:
+                add_vocabulary(self.gguf_writer)
 
         def get_attn_layers(self):  # Granite: transformers has new names for its kinds of layers
             if (kinds := self.hparams.get("layer_types")) is None:

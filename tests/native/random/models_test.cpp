@@ -73,10 +73,23 @@ void draw_per_layer(Description& d, RandomCase& random) {
   if (random.one_in(2)) d.vectors.push_back(LayerVector::stream_scale);
 }
 
+void draw_rwkv(Description& d, RandomCase& random) {
+  RecurrenceConfig& r = d.config.recurrence;
+  r.kernel = 2, r.heads = r.key_heads = random.whole(1, 3), r.key_size = random.size(11, 40), r.inner = r.heads * r.key_size;
+  for (int* rank : {&r.decay_rank, &r.rate_rank, &r.share_rank, &r.gate_rank}) *rank = random.whole(1, 9);
+  r.removal_epsilon = random.one_in(2) ? 1e-2f : 1e-24f, r.head_norm_epsilon = 1e-2f;
+  d.vectors.insert(d.vectors.end(), std::begin(kRwkvVectors), std::end(kRwkvVectors));
+  if (random.one_in(2)) d.vectors.push_back(LayerVector::recurrent_out_bias);
+}
+
 // Returns the kind.
 Recurrence draw_recurrence(Description& d, RandomCase& random) {
   RecurrenceConfig& r = d.config.recurrence;
-  const auto kind = static_cast<Recurrence>(random.whole(1, 4));
+  const auto kind = static_cast<Recurrence>(random.whole(1, 5));
+  if (kind == Recurrence::rwkv7) {
+    draw_rwkv(d, random);
+    return kind;
+  }
   const bool has_heads = kind == Recurrence::delta || kind == Recurrence::mamba2;
   r.kernel = random.whole(2, 5), r.key_heads = has_heads ? random.whole(1, 3) : 1;
   r.heads = has_heads ? r.key_heads * random.whole(1, 3) : 1;

@@ -1,6 +1,7 @@
 // The weights and states of recurrent layers, as model_config.h describes them, without their numbers.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "transformer/weights.h"
@@ -36,6 +37,7 @@ inline std::vector<MatrixSize> recurrent_matrices(const ModelConfig& c, Recurren
               {recurrent_select, selected, r.inner},
               {recurrent_step, r.inner, r.step_rank},
               {recurrent_out, hidden, r.inner}};
+    case Recurrence::rwkv7: break;  // rwkv_model.h
   }
   return {};
 }

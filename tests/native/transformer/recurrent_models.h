@@ -97,9 +97,28 @@ inline Description short_convolutions() {
   return d;
 }
 
+// Mixed with the token before in both blocks, and a norm of embeddings: RWKV-7. With attention, layers have it alone, the recurrence alone,
+// and both, and the second has no feed-forward.
+inline Description rwkv(bool has_attention) {
+  RecurrenceConfig sizes = {.kernel = 2, .inner = 21, .heads = 3, .key_heads = 3, .key_size = 7};
+  sizes.decay_rank = 4, sizes.rate_rank = 2, sizes.share_rank = 5, sizes.gate_rank = 3;
+  sizes.removal_epsilon = has_attention ? 1e-2f : 1e-24f, sizes.head_norm_epsilon = 1e-3f;
+  Description d = hybrid(has_attention ? "RWKV and attention" : "RWKV", Recurrence::rwkv7, sizes, LayerVector::decay);
+  d.config.norm.kind = NormKind::layer, d.config.is_gated = false, d.config.activation = Activation::relu2;
+  d.vectors = {LayerVector::attention_norm, LayerVector::attention_norm_bias, LayerVector::feed_forward_norm,
+               LayerVector::feed_forward_norm_bias};
+  d.vectors.insert(d.vectors.end(), std::begin(kRwkvVectors), std::end(kRwkvVectors));
+  d.model_vectors = {ModelVector::final_norm, ModelVector::embedding_norm, ModelVector::embedding_norm_bias};
+  for (LayerConfig& layer : d.layers) layer.recurrence = Recurrence::rwkv7, layer.has_attention = false;
+  if (!has_attention) return d;
+  d.layers[0] = LayerConfig(), d.layers[1].has_feed_forward = false, d.layers[2].has_attention = true;
+  d.vectors.push_back(LayerVector::recurrent_out_bias);
+  return d;
+}
+
 inline std::vector<Description> every_recurrent_model() {
-  return {delta_hybrid(false), delta_hybrid(true), mamba2_hybrid(), pure_mamba(false),   pure_mamba(true),
-          mamba_hybrid(),      parallel_mixers(),  single_blocks(), short_convolutions()};
+  return {delta_hybrid(false), delta_hybrid(true), mamba2_hybrid(),      pure_mamba(false), pure_mamba(true), mamba_hybrid(),
+          parallel_mixers(),   single_blocks(),    short_convolutions(), rwkv(false),       rwkv(true)};
 }
 
 }  // namespace ropewalk

@@ -30,6 +30,7 @@ class RecurrentOracle {
       case Recurrence::delta: return out_of(delta(layer, inputs));
       case Recurrence::mamba2: return out_of(mamba2(layer, inputs));
       case Recurrence::mamba: return out_of(mamba(layer, inputs));
+      case Recurrence::rwkv7: break;  // rwkv_oracle.h
     }
     return {};
   }

@@ -39,6 +39,10 @@ TEST(RecurrentWeights, RefuseVectorsThatALayerHasNoUseFor) {
   refuses(single_blocks(), 1, LayerVector::attention_norm, 20);
   refuses(single_blocks(), 1, LayerVector::attention_post_norm, 20);
   refuses(single_blocks(), 1, LayerVector::query_bias, 24);
+  refuses(rwkv(false), 0, LayerVector::share_bias, 21);
+  refuses(rwkv(false), 1, LayerVector::convolution, 42);
+  refuses(rwkv(true), 1, LayerVector::feed_forward_shift, 20);
+  refuses(delta_hybrid(false), 0, LayerVector::feed_forward_shift, 20);
 }
 
 TEST(RecurrentWeights, ConfigureRefusesSizesOutOfRange) {
@@ -67,7 +71,7 @@ TEST(RecurrentWeights, ConfigureRefusesSizesOutOfRange) {
       refuses([bad](Description& d) { d.config.recurrence.step_rank = bad; });
       refuses([bad](Description& d) { d.layers[0].recurrence = static_cast<Recurrence>(bad); });
     }
-    refuses([](Description& d) { d.layers[0].recurrence = static_cast<Recurrence>(5); });
+    refuses([](Description& d) { d.layers[0].recurrence = static_cast<Recurrence>(6); });
     refuses([](Description& d) { d.config.recurrence.least_step = 2, d.config.recurrence.largest_step = 1; });
     refuses([](Description& d) { d.config.recurrence.largest_step = NAN; });
     for (const float bad : {-1e-6f, NAN}) refuses([bad](Description& d) { d.config.recurrence.select_norm_epsilon = bad; });
@@ -77,6 +81,20 @@ TEST(RecurrentWeights, ConfigureRefusesSizesOutOfRange) {
       refuses([](Description& d) { d.config.recurrence.key_size = 0; });
     }
     if (description.layers[0].recurrence == Recurrence::mamba) refuses([](Description& d) { d.config.recurrence.step_rank = 0; });
+    for (const float bad : {-1e-6f, NAN}) {
+      refuses([bad](Description& d) { d.config.recurrence.removal_epsilon = bad; });
+      refuses([bad](Description& d) { d.config.recurrence.head_norm_epsilon = bad; });
+    }
+    for (int RecurrenceConfig::*rank :
+         {&RecurrenceConfig::decay_rank, &RecurrenceConfig::rate_rank, &RecurrenceConfig::share_rank, &RecurrenceConfig::gate_rank}) {
+      for (const int bad : {-1, kMost, kLeast}) refuses([=](Description& d) { d.config.recurrence.*rank = bad; });
+      if (description.layers[2].recurrence == Recurrence::rwkv7) refuses([=](Description& d) { d.config.recurrence.*rank = 0; });
+    }
+    if (description.layers[2].recurrence == Recurrence::rwkv7) {
+      refuses([](Description& d) { d.config.recurrence.kernel = 3; });
+      refuses([](Description& d) { d.config.recurrence.key_heads = 1; });
+      refuses([](Description& d) { d.config.recurrence.key_size = 6; });
+    }
     for (Description later = description; !later.layers[1].has_attention; later.layers[1] = LayerConfig()) {
       later.layers[2] = LayerConfig(), later.layers[2].keys_of = 1;
       EXPECT_EQ(weights.configure(later.config, later.layers.data()), Status::model_shape_out_of_range) << "keys of a recurrent layer";

@@ -7,7 +7,7 @@
 #include "matmul/dequantize.h"
 #include "native/cache/kv_tokens.h"
 #include "native/rope/ropes.h"
-#include "native/transformer/recurrent_model.h"
+#include "native/transformer/rwkv_model.h"
 #include "transformer/weights.h"
 
 namespace ropewalk {
@@ -57,6 +57,13 @@ class TestModel {
   int kv_heads(int layer) const { return or_model(layer_config(layer).kv_heads, config().kv_heads); }
   int inner_size(int layer) const { return or_model(layer_config(layer).feed_forward_size, config().feed_forward_size); }
   bool is_recurrent(int layer) const { return layer_config(layer).recurrence != Recurrence::none; }
+  bool is_rwkv(int layer) const { return layer_config(layer).recurrence == Recurrence::rwkv7; }
+  // Whether an RWKV layer takes a share of the values of an earlier one.
+  bool shares_values(int layer) const {
+    int first = 0;
+    while (first < layer && !is_rwkv(first)) ++first;
+    return is_rwkv(layer) && first < layer;
+  }
   bool is_recurrent() const {
     return std::any_of(description_.layers.begin(), description_.layers.end(),
                        [](const auto& l) { return l.recurrence != Recurrence::none; });
@@ -123,7 +130,9 @@ class TestModel {
   // Floats of the recurrent state of each layer.
   std::vector<std::size_t> state_sizes() const {
     std::vector<std::size_t> sizes;
-    for (const LayerConfig& layer : description_.layers) sizes.push_back(recurrent_floats(config(), layer.recurrence));
+    for (int layer = 0; layer < config().layers; ++layer)
+      sizes.push_back(is_rwkv(layer) ? rwkv_floats(config(), layer_config(layer))
+                                     : recurrent_floats(config(), layer_config(layer).recurrence));
     return sizes;
   }
 
@@ -166,6 +175,9 @@ class TestModel {
       case LayerVector::stream_norm:
       case LayerVector::stream_scale:
       case LayerVector::recurrent_norm:
+      case LayerVector::removal_scale:
+      case LayerVector::rate_scale:
+      case LayerVector::bonus:
       case LayerVector::recurrent_select_norm: return true;
       default: return false;
     }
@@ -185,8 +197,10 @@ class TestModel {
     const int keys = has_own_keys(layer) ? kv_heads(layer) * head_dim(layer) : 0;
     const bool has_experts = layer_config(layer).has_experts;
     const bool is_of_recurrence = slot >= LayerVector::recurrent_in_bias && slot <= LayerVector::decay_log;
-    if (is_of_recurrence || slot == LayerVector::recurrent_select_norm)
+    if (is_of_recurrence || slot >= LayerVector::recurrent_select_norm) {
+      if (is_rwkv(layer)) return rwkv_elements(c, layer_config(layer), slot, shares_values(layer));
       return is_recurrent(layer) ? recurrent_elements(c, layer_config(layer).recurrence, slot) : 0;
+    }
     if (!layer_config(layer).has_attention && is_of_attention_alone(slot)) return 0;
     if (!layer_config(layer).mixes_tokens() && is_around_mixer(slot)) return 0;
     if (!layer_config(layer).has_feed_forward && is_of_feed_forward(slot)) return 0;
@@ -249,7 +263,9 @@ class TestModel {
   }
 
   void add_recurrence(int layer) {
-    for (const auto& [slot, rows, columns] : recurrent_matrices(config(), layer_config(layer).recurrence))
+    const Recurrence kind = layer_config(layer).recurrence;
+    for (const auto& [slot, rows, columns] :
+         is_rwkv(layer) ? rwkv_matrices(config(), shares_values(layer)) : recurrent_matrices(config(), kind))
       add_matrix(layer, slot, 0, rows, columns);
   }
 

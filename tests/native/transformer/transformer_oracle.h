@@ -5,6 +5,7 @@
 #include "native/transformer/feed_forward_oracle.h"
 #include "native/transformer/per_layer_oracle.h"
 #include "native/transformer/recurrent_oracle.h"
+#include "native/transformer/rwkv_oracle.h"
 #include "native/transformer/transformer_models.h"
 
 namespace ropewalk::oracle {
@@ -29,6 +30,7 @@ class Transformer {
   Result run(const std::vector<int>& tokens, const std::vector<int>& types = {}) const {
     AttentionOracle attention(model_);
     PerLayerOracle per_layer(model_);
+    RwkvOracle rwkv(model_);
     std::vector<Rows> streams;  // of each token
     const TestMatrix& embedding = model_.matrix(ModelMatrix::embedding);
     for (const int token : tokens) {
@@ -42,7 +44,7 @@ class Transformer {
     }
     Result result;
     for (int layer = 0; layer < c_.layers; ++layer) {
-      run_layer(layer, attention, per_layer, streams);
+      run_layer(layer, attention, per_layer, rwkv, streams);
       result.weights.push_back(attention.last_weights(layer));
     }
     const TestMatrix& head = model_.matrix(model_.has_head() ? ModelMatrix::head : ModelMatrix::embedding);
@@ -59,7 +61,8 @@ class Transformer {
     return result;
   }
 
-  void run_layer(int layer, AttentionOracle& attention, const PerLayerOracle& per_layer, std::vector<Rows>& streams) const {
+  void run_layer(int layer, AttentionOracle& attention, const PerLayerOracle& per_layer, RwkvOracle& rwkv,
+                 std::vector<Rows>& streams) const {
     const auto vector = [&](LayerVector slot) { return model_.vector(layer, slot); };
     const int active = c_.per_layer.active_stream;
     const LayerConfig& l = model_.layer_config(layer);
@@ -70,7 +73,10 @@ class Transformer {
           normalized(c_.norm, of_token[active], vector(LayerVector::attention_norm), vector(LayerVector::attention_norm_bias)));
     }
     const Rows attended = l.has_attention ? attention.attend(layer, inputs) : Rows();
-    const Rows mixed = model_.is_recurrent(layer) ? RecurrentOracle(model_).mix(layer, inputs) : Rows();
+    const auto recurred = [&] { return model_.is_rwkv(layer) ? rwkv.mix(layer, inputs) : RecurrentOracle(model_).mix(layer, inputs); };
+    const Rows mixed = model_.is_recurrent(layer) ? recurred() : Rows();
+    const std::vector<float>& shift = vector(LayerVector::feed_forward_shift);
+    Row fed_before(c_.hidden_size, 0);
     for (std::size_t t = 0; t < streams.size(); ++t) {
       const Row before = streams[t][active];
       Row x = before;
@@ -86,7 +92,9 @@ class Transformer {
       const Row input =
           shares ? inputs[t]
                  : normalized(c_.norm, read, vector(LayerVector::feed_forward_norm), vector(LayerVector::feed_forward_norm_bias));
-      add(x, feed_forward_.output(layer, input, x), vector(LayerVector::feed_forward_post_norm),
+      const Row fed = shift.empty() ? input : RwkvOracle::shifted(input, fed_before, shift.data());
+      fed_before = input;
+      add(x, feed_forward_.output(layer, fed, x), vector(LayerVector::feed_forward_post_norm),
           vector(LayerVector::feed_forward_post_norm_bias));
       streams[t] = per_layer.end(layer, static_cast<int>(t), streams[t], x);
     }

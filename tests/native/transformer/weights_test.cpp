@@ -241,7 +241,16 @@ bool is_needed(const TestModel& model, int layer, int at, bool is_matrix) {
     case LayerVector::decay:
     case LayerVector::decay_log:
     case LayerVector::skip:
-    case LayerVector::recurrent_norm: return true;
+    case LayerVector::recurrent_norm:
+    case LayerVector::token_shift:
+    case LayerVector::decay_bias:
+    case LayerVector::rate_bias:
+    case LayerVector::share_bias:
+    case LayerVector::removal_scale:
+    case LayerVector::rate_scale:
+    case LayerVector::bonus:
+    case LayerVector::recurrent_norm_bias:
+    case LayerVector::feed_forward_shift: return true;
     default: return false;
   }
 }

@@ -37,7 +37,7 @@ export interface ModelFiles {
   readonly metadata: Readonly<Record<string, unknown>>;
   /** config.json; always present for safetensors. */
   readonly config?: Dict;
-  /** tokenizer.json */
+  /** tokenizer.json, or the text of the vocabulary of RWKV World under the name of its file */
   readonly tokenizer?: Dict;
   /** tokenizer_config.json */
   readonly tokenizerConfig?: Dict;

@@ -67,6 +67,12 @@ export interface WasmModelConfig {
   recurrence_select_epsilon: number;
   recurrence_has_norm: boolean;
   recurrence_norms_before_gate: boolean;
+  recurrence_decay_rank: number;
+  recurrence_rate_rank: number;
+  recurrence_share_rank: number;
+  recurrence_gate_rank: number;
+  recurrence_removal_epsilon: number;
+  recurrence_head_epsilon: number;
   attention_in_multiplier: number;
   key_multiplier: number;
   attention_out_multiplier: number;
@@ -94,7 +100,7 @@ export interface WasmModelConfig {
 }
 
 /** What a layer has instead of attention or beside it, in the order of the core's Recurrence. @internal */
-export const RECURRENCES = ["none", "convolution", "delta", "mamba2", "mamba"] as const;
+export const RECURRENCES = ["none", "convolution", "delta", "mamba2", "mamba", "rwkv7"] as const;
 
 /** A layer's shape. Fields are those of LayerFields in bindings/transformer.cpp, in the same order. @internal */
 export interface WasmLayerConfig {

@@ -3,7 +3,7 @@ import { type Dict, isDict } from "../base/dict.js";
 import { type ModelFiles, type ModelSource, openModel, type WeightFormatName } from "../files/model_files.js";
 import type { FilePlatform } from "../files/platform.js";
 import type { Heap } from "../memory/heap.js";
-import { NO_TOKENIZER, type Tokenizer, tokenizerFromGguf, tokenizerFromJson } from "../text/tokenizer.js";
+import { NO_TOKENIZER, type Tokenizer, tokenizerFromGguf, tokenizerFromFiles } from "../text/tokenizer.js";
 import { mapWeights } from "./weights/map_weights.js";
 import { checkFits, memoryOf } from "./memory.js";
 import { missingTokenizer } from "./missing_tokenizer.js";
@@ -144,7 +144,7 @@ function bytesByFormat(parts: readonly { format: WeightFormatName; bytes: number
 
 async function tokenizerOf(files: ModelFiles, info: ModelInfo, options: ModelOptions): Promise<Tokenizer> {
   const { tokenizer, tokenizerConfig } = options.tokenizer ?? files;
-  if (tokenizer !== undefined) return tokenizerFromJson(tokenizer, tokenizerConfig, files.generationConfig);
+  if (tokenizer !== undefined) return tokenizerFromFiles(tokenizer, tokenizerConfig, files.generationConfig);
   const hasTokenizer = !NO_TOKENIZER.includes(files.metadata["tokenizer.ggml.model"] as string);
   if (hasTokenizer && files.metadata["tokenizer.ggml.tokens"] !== undefined) return tokenizerFromGguf(files.metadata);
   return missingTokenizer(files, info.vocabularySize);

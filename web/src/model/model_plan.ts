@@ -162,7 +162,8 @@ export function planOf(
     head_dim,
     feed_forward_size:
       largest(own, "feed_forward_size") ??
-      (architecture.hasNoAttention ? 1 : architecture.feedForwardSize?.(reader)) ??
+      architecture.feedForwardSize?.(reader) ??
+      (architecture.hasNoAttention ? 1 : undefined) ??
       reader.integer([["intermediate_size", "n_inner"], "feed_forward_length"], 4 * hidden_size, 1, MAX_WIDTH),
     norm: NORMS.indexOf(architecture.norm),
     norm_epsilon,

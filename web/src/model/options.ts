@@ -25,7 +25,7 @@ export interface ModelOptions extends Omit<OpenOptions, "onProgress"> {
    * Vectors, routers and matrices that the file stores in another format stay as they are. Default: none are.
    */
   quantize?: QuantizeFormat;
-  /** Parsed tokenizer.json and tokenizer_config.json that replace those of the model. */
+  /** Parsed tokenizer.json and tokenizer_config.json that replace those of the model, or what `rw.tokenizer()` takes for RWKV World. */
   tokenizer?: { tokenizer: object; tokenizerConfig?: object };
   /** Jinja source that replaces the model's chat template. */
   chatTemplate?: string;

@@ -17,14 +17,15 @@ import { preTokenizerOf } from "./pre_tokenizers.js";
 import { AddedTokens, endTokensOf, trimmingTokens } from "./special_tokens.js";
 import type { PieceFormat, Vocabulary } from "./vocabulary.js";
 import { VocabularyTokenizer, type Tokenizer } from "./vocabulary_tokenizer.js";
+import { readWorldMetadata, worldEncoder } from "./world_vocabulary.js";
 
 /** Values of `tokenizer.ggml.model` in files whose model reads no text. */
 export const NO_TOKENIZER: readonly string[] = ["none", "no_vocab"];
 
 /**
  * The tokenizer in the metadata of a GGUF file: `tokenizer.ggml.model` "gpt2" (byte-level BPE), "gemma4" (BPE of characters), "llama"
- * (SentencePiece BPE), "t5" (SentencePiece Unigram) or "bert" (WordPiece). Produces the same ids as llama.cpp, and for "bert" those of the
- * model's own tokenizer.
+ * (SentencePiece BPE), "t5" (SentencePiece Unigram), "bert" (WordPiece) or "rwkv" (the longest token). Produces the same ids as llama.cpp,
+ * and for "bert" and "rwkv" those of the model's own tokenizer.
  *
  * @throws UNSUPPORTED_MODEL (tokenizer.ggml.model, tokenizer.ggml.pre), INVALID_FILE (the invalid key)
  */
@@ -36,13 +37,14 @@ export function readGgufTokenizer(metadata: GgufMetadata): Tokenizer {
   if (model === "llama") return sentencePieceTokenizer(metadata);
   if (model === "t5") return unigramTokenizer(metadata);
   if (model === "bert") return wordPieceTokenizer(metadata);
+  if (model === "rwkv") return worldTokenizer(metadata);
   if (NO_TOKENIZER.includes(model)) {
     fail("UNSUPPORTED_MODEL", "tokenizer.ggml.model", `is "${model}": the file has no tokenizer; pass token ids`);
   }
   fail(
     "UNSUPPORTED_MODEL",
     "tokenizer.ggml.model",
-    `must be "gpt2", "gemma4", "llama", "t5" or "bert" (got "${model}"); use the model's tokenizer.json if there is one`,
+    `must be "gpt2", "gemma4", "llama", "t5", "bert" or "rwkv" (got "${model}"); use the model's tokenizer.json if there is one`,
   );
 }
 
@@ -113,6 +115,13 @@ function wordPieceTokenizer(metadata: GgufMetadata): Tokenizer {
     addsBegin: true,
     templates: { single, pair: [...single, ...around(1, [])] },
   });
+}
+
+/** RWKV World. */
+function worldTokenizer(metadata: GgufMetadata): Tokenizer {
+  const vocabulary = readWorldMetadata(metadata);
+  const encodeText = worldEncoder(vocabulary, (message) => invalid("tokenizer.ggml.tokens", message));
+  return tokenizer(metadata, vocabulary, encodeText, false);
 }
 
 function namedToken(metadata: GgufMetadata, name: string, { size }: Vocabulary): number | undefined {

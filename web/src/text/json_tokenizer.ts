@@ -1,8 +1,7 @@
 // Builds a tokenizer from tokenizer.json.
 import { type Dict, isDict } from "../base/dict.js";
-import { messageOf, show } from "../base/show.js";
+import { messageOf } from "../base/show.js";
 import { fail, RopewalkError } from "../base/errors.js";
-import { isArray } from "../base/typed_arrays.js";
 import { componentKind, componentModel } from "./component_model.js";
 import { invalid } from "./components/options.js";
 import { readPostProcessor } from "./components/post_processor.js";
@@ -10,11 +9,11 @@ import { NoUnknownToken } from "./components/unigram.js";
 import { checkComponents } from "./json_components.js";
 import { JsonAddedTokens } from "./json_added_tokens.js";
 import { readVocabulary } from "./json_vocabulary.js";
+import { idsIn, namedToken } from "./named_tokens.js";
 import { libraryModel } from "./library_model.js";
 import { stepsFor } from "./pattern/limit_patterns.js";
 import { TooManySteps } from "./pattern/matcher.js";
 import { endTokensOf, LONGEST_ADDED_TOKEN } from "./special_tokens.js";
-import type { Vocabulary } from "./vocabulary.js";
 import { VocabularyTokenizer, type Tokenizer } from "./vocabulary_tokenizer.js";
 
 /**
@@ -55,9 +54,9 @@ export async function readJsonTokenizer(
     );
   };
 
-  const begin = namedToken(vocabulary, config["bos_token"]) ?? idsOf(vocabulary, generationConfig, "bos_token_id")[0];
+  const begin = namedToken(vocabulary, config["bos_token"]) ?? idsIn(vocabulary, generationConfig, "bos_token_id")[0];
   const end = namedToken(vocabulary, config["eos_token"]);
-  const ends = idsOf(vocabulary, generationConfig, "eos_token_id");
+  const ends = idsIn(vocabulary, generationConfig, "eos_token_id");
   const [first] = templates.single;
   return new VocabularyTokenizer(vocabulary, {
     beginToken: begin,
@@ -83,23 +82,4 @@ function limited<T>(what: string, run: () => T): T {
       cause: error,
     });
   }
-}
-
-/** The id of a token in tokenizer_config.json, where it is a string or an object. */
-function namedToken(vocabulary: Vocabulary, token: unknown): number | undefined {
-  const content = isDict(token) ? token["content"] : token;
-  return typeof content === "string" ? vocabulary.idOf(content) : undefined;
-}
-
-/** Reads a key of generation_config.json: one id, an array of ids, or none. */
-function idsOf(vocabulary: Vocabulary, config: Dict, key: string): number[] {
-  const value = config[key] ?? [];
-  const ids = isArray(value) ? value : [value];
-  const wrong = ids.find((id) => !Number.isInteger(id) || vocabulary.pieces[id as number] === undefined);
-  if (wrong === undefined) return ids as number[];
-  fail(
-    "INVALID_FILE",
-    `generation_config.json ${key}`,
-    `must be one or more token ids of the vocabulary (got ${show(wrong)})`,
-  );
 }

@@ -6,6 +6,8 @@ import { isRevoked } from "../base/typed_arrays.js";
 import { NO_TOKENIZER, readGgufTokenizer } from "./gguf_tokenizer.js";
 import type { GgufMetadata } from "./gguf_vocabulary.js";
 import { readJsonTokenizer } from "./json_tokenizer.js";
+import { readWorldTokenizer } from "./world_tokenizer.js";
+import { WORLD_FILE } from "./world_vocabulary.js";
 import { VocabularyTokenizer, type Tokenizer } from "./vocabulary_tokenizer.js";
 
 export { NO_TOKENIZER };
@@ -29,9 +31,25 @@ export function tokenizerFromJson(
 }
 
 /**
+ * The tokenizer in the files of a model: a parsed tokenizer.json, or an object with the text of rwkv_vocab_v20230424.txt, the vocabulary of
+ * RWKV World, under that name.
+ *
+ * @throws as tokenizerFromJson(); INVALID_FILE (rwkv_vocab_v20230424.txt)
+ */
+export async function tokenizerFromFiles(
+  tokenizer: object,
+  tokenizerConfig: object = {},
+  generationConfig: object = {},
+): Promise<Tokenizer> {
+  return isDict(tokenizer) && WORLD_FILE in tokenizer
+    ? readWorldTokenizer(tokenizer[WORLD_FILE], tokenizerConfig, generationConfig)
+    : readJsonTokenizer(tokenizer, tokenizerConfig, generationConfig);
+}
+
+/**
  * The tokenizer in the metadata of a GGUF file: `tokenizer.ggml.model` "gpt2" (byte-level BPE), "gemma4" (BPE of characters), "llama"
- * (SentencePiece BPE), "t5" (SentencePiece Unigram) or "bert" (WordPiece). Produces the same ids as llama.cpp, and for "bert" those of the
- * model's own tokenizer.
+ * (SentencePiece BPE), "t5" (SentencePiece Unigram), "bert" (WordPiece) or "rwkv" (the longest token). Produces the same ids as llama.cpp,
+ * and for "bert" and "rwkv" those of the model's own tokenizer.
  *
  * @param metadata by key; arrays may be typed arrays, and 64-bit integers bigints
  * @throws UNSUPPORTED_MODEL (tokenizer.ggml.model, tokenizer.ggml.pre), INVALID_FILE (the invalid key)
@@ -51,7 +69,7 @@ export function encodeChat(tokenizer: Tokenizer, text: string): Int32Array {
     : tokenizer.encode(text, { special: false });
 }
 
-/** The tokenizer in a parsed tokenizer.json or in the metadata of a GGUF file. @throws INVALID_ARGUMENT, and as the two above */
+/** The tokenizer in the files of a model or in the metadata of a GGUF file. @throws INVALID_ARGUMENT, and as the two above */
 export function tokenizerFrom(source: object, tokenizerConfig?: object): Promise<Tokenizer> {
   if (!isDict(source)) {
     fail(
@@ -61,5 +79,5 @@ export function tokenizerFrom(source: object, tokenizerConfig?: object): Promise
     );
   }
   if (isRevoked(tokenizerConfig)) fail("INVALID_ARGUMENT", "tokenizerConfig", "must not be a revoked Proxy");
-  return "tokenizer.ggml.model" in source ? tokenizerFromGguf(source) : tokenizerFromJson(source, tokenizerConfig);
+  return "tokenizer.ggml.model" in source ? tokenizerFromGguf(source) : tokenizerFromFiles(source, tokenizerConfig);
 }

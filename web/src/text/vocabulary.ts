@@ -58,8 +58,13 @@ const utf8 = new TextEncoder();
 
 /** Maps the UTF-8 bytes of `text` to GPT-2's byte-level characters. */
 export function toByteLevel(text: string): string {
+  return byteLevelOf(utf8.encode(text));
+}
+
+/** The same for bytes, which may be only part of a character. */
+export function byteLevelOf(bytes: Uint8Array): string {
   let characters = "";
-  for (const byte of utf8.encode(text)) characters += BYTE_CHARACTERS[byte]!;
+  for (const byte of bytes) characters += BYTE_CHARACTERS[byte]!;
   return characters;
 }
 

@@ -10,11 +10,14 @@ import { MAX_FILES, MAX_TENSORS } from "../limits.js";
 import type { OpenedTensors, PackedTensor, StoredTensor } from "../stored_tensor.js";
 import { isIgnoredTensor, parseSafetensors } from "./header.js";
 
+/** The vocabulary of RWKV World, which its folders have instead of tokenizer.json. */
+const WORLD_VOCABULARY = "rwkv_vocab_v20230424.txt";
+
 /** The files other than weights in a model folder, as on the Hugging Face Hub. */
 export interface FolderFiles {
   /** config.json */
   readonly config: Dict;
-  /** tokenizer.json */
+  /** tokenizer.json, or the text of the vocabulary of RWKV World under the name of its file */
   readonly tokenizer?: Dict;
   /** tokenizer_config.json */
   readonly tokenizerConfig?: Dict;
@@ -33,12 +36,17 @@ export async function readFolderFiles(set: FileSet, signal?: AbortSignal): Promi
     const source = await set.open(name, signal);
     return source instanceof MissingFile ? undefined : read(source, signal);
   };
+  const worldVocabulary = async (): Promise<Dict | undefined> => {
+    if (config["model_type"] !== "rwkv7") return undefined;
+    const text = await optional(WORLD_VOCABULARY, readText);
+    return text === undefined ? undefined : { [WORLD_VOCABULARY]: text };
+  };
   const found = await set.open("config.json", signal);
   if (found instanceof MissingFile) {
     fail(found.code, "config.json: file", `${found.reason}. A safetensors model needs config.json in the same folder`);
   }
   const config = await readJson(found, signal);
-  const tokenizer = await optional("tokenizer.json", readJson);
+  const tokenizer = (await optional("tokenizer.json", readJson)) ?? (await worldVocabulary());
   const tokenizerConfig = await optional("tokenizer_config.json", readJson);
   const generationConfig = await optional("generation_config.json", readJson);
   const chatTemplate = await optional("chat_template.jinja", readText);

@@ -22,6 +22,7 @@ import { OLMO_ROWS } from "./olmo.js";
 import { OTHER_ROWS } from "./others.js";
 import { PHI_ROWS } from "./phi.js";
 import { QWEN_ROWS } from "./qwen.js";
+import { RWKV_ROWS } from "./rwkv.js";
 import { missingFor } from "./unsupported.js";
 
 /** All supported architectures. @internal */
@@ -43,6 +44,7 @@ export const ARCHITECTURES: readonly Architecture[] = [
   ...HYBRID_ROWS,
   ...MAMBA_ROWS,
   ...NEMOTRON_H_ROWS,
+  ...RWKV_ROWS,
   ...ENCODER_ROWS,
 ];
 

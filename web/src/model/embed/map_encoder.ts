@@ -3,7 +3,7 @@ import type { StoredTensor } from "../../files/model_files.js";
 import { wholeTensor } from "../weights/weight_mapping.js";
 import { MODEL_MATRICES, MODEL_VECTORS, NO_LAYER, type WeightMapper } from "../weights/weight_mapper.js";
 
-/** What an encoder adds to the embedding of a token, and the norm of the sum. @internal */
+/** What an encoder adds to the embedding of a token. @internal */
 export function addEncoder(mapper: WeightMapper): void {
   const { reader, architecture, config } = mapper.plan;
   const encoder = architecture.encoder?.(reader);
@@ -24,8 +24,6 @@ export function addEncoder(mapper: WeightMapper): void {
     const slot = MODEL_MATRICES.indexOf("token_types");
     mapper.matrix(NO_LAYER, slot, 0, token_types, hidden_size, [wholeTensor(tensor)]);
   }
-  if (architecture.names.embedding_norm !== undefined && names.embedding_norm !== undefined)
-    mapper.addModelNorm("embedding_norm", names.embedding_norm, hidden_size);
 }
 
 /** The layers after pooling. Their names don't depend on those of the text model. @internal */

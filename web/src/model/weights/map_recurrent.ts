@@ -1,4 +1,5 @@
 // Weights of recurrent layers.
+import { addRwkv } from "./map_rwkv.js";
 import type { VectorRole } from "./tensor_names.js";
 import { asColumn, type TensorRows, wholeTensor } from "./weight_mapping.js";
 import { slotOfMatrix, slotOfVector, type WeightMapper } from "./weight_mapper.js";
@@ -10,6 +11,10 @@ export function addRecurrent(mapper: WeightMapper, layer: number): void {
   const { config, shapes } = mapper.plan;
   const { hidden_size } = config;
   const kind = shapes[layer]!.recurrence;
+  if (kind === "rwkv7") {
+    addRwkv(mapper, layer);
+    return;
+  }
   const inner = config.recurrence_inner;
   const { keys, channels, steps } = sizesOf(mapper, layer);
   const rows: Readonly<Partial<Record<Part, number>>> = {

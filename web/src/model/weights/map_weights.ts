@@ -45,11 +45,13 @@ type LayerSizes = Partial<Record<NormRole, number>>;
 
 class ModelMapper extends WeightMapper {
   addModel(): void {
-    const { embedding, final_norm, head } = this.names;
+    const { embedding, embedding_norm, final_norm, head } = this.names;
     const { vocabulary_size, hidden_size } = this.plan.config;
     this.matrix(NO_LAYER, MODEL_MATRICES.indexOf("embedding"), 0, vocabulary_size, hidden_size, [
       wholeTensor(this.tensor(`${embedding}.weight`)),
     ]);
+    if (this.plan.architecture.names.embedding_norm !== undefined && embedding_norm !== undefined)
+      this.addModelNorm("embedding_norm", embedding_norm, hidden_size);
     if (!this.plan.config.is_causal) {
       if (!this.plan.config.normalizes_residual) this.addModelNorm("final_norm", final_norm, hidden_size);
       return;

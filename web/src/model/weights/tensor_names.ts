@@ -28,6 +28,17 @@ export const LAYER_MATRICES = [
   "recurrent_strength",
   "recurrent_select",
   "recurrent_out",
+  "recurrent_query",
+  "recurrent_key",
+  "recurrent_value",
+  "decay_down",
+  "decay_up",
+  "rate_down",
+  "rate_up",
+  "share_down",
+  "share_up",
+  "recurrent_gate_down",
+  "recurrent_gate_up",
 ] as const;
 /** @internal */
 export type MatrixRole = (typeof LAYER_MATRICES)[number];
@@ -89,6 +100,15 @@ export const LAYER_VECTORS = [
   "decay_log",
   "attention_gate_bias",
   "recurrent_select_norm",
+  "token_shift",
+  "decay_bias",
+  "rate_bias",
+  "share_bias",
+  "removal_scale",
+  "rate_scale",
+  "bonus",
+  "recurrent_norm_bias",
+  "feed_forward_shift",
 ] as const;
 /** @internal */
 export type VectorRole = (typeof LAYER_VECTORS)[number];
@@ -124,7 +144,8 @@ export type ExpertRole = `${"expert" | "shared"}_${"gate" | "up" | "down" | "gat
 
 /**
  * Names of a layer's tensors, without the layer prefix and without `.weight` (whole names: {@link WholeName}). `{e}`
- * stands for the index of an expert, `{h}` for that of a head. Without `{e}`, one tensor stores all experts in order.
+ * stands for the index of an expert, `{h}` for that of a head, `{x}` for one of the inputs that RWKV mixes with the previous token's.
+ * Without `{e}`, one tensor stores all experts in order.
  * @internal
  */
 export type LayerNames = Partial<
@@ -162,7 +183,15 @@ export type WholeName =
   | "recurrent_step_offset"
   | "decay"
   | "decay_log"
-  | "skip";
+  | "skip"
+  | "token_shift"
+  | "decay_bias"
+  | "rate_bias"
+  | "share_bias"
+  | "removal_scale"
+  | "rate_scale"
+  | "bonus"
+  | "feed_forward_shift";
 
 /** Names of a model's tensors. @internal */
 export interface TensorNames {

@@ -1,0 +1,154 @@
+#include "transformer/rwkv_mixer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/float_math.h"
+#include "base/thread_pool.h"
+#include "recurrence/token_shift.h"
+#include "recurrence/wkv_scan.h"
+#include "vectors/activation.h"
+#include "vectors/row_work.h"
+#include "vectors/scale_rows.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr float kLargestDecay = 0.60653066f;  // e^(-1/2): a key keeps at least e^-0.607 of itself
+
+}  // namespace
+
+bool RwkvMixer::allocate(const ModelConfig& config, int count) {
+  const RecurrenceConfig& c = config.recurrence;
+  const auto rows = [count](int size) { return static_cast<std::uint64_t>(count) * size; };
+  for (Buffer<float>* buffer :
+       {&projected_query_, &projected_key_, &decays_, &rates_, &shares_, &gates_, &mixed_, &values_, &first_values_}) {
+    if (!buffer->resize(rows(c.inner))) return false;
+  }
+  for (Buffer<float>* buffer : {&queries_, &kept_, &keys_, &removed_, &changes_}) {
+    if (!buffer->resize(rows(c.heads * padded_keys(c.key_size)))) return false;
+  }
+  return shifted_.resize(rows(config.hidden_size)) && bonuses_.resize(rows(c.heads)) &&
+         low_.resize(rows(std::max({c.decay_rank, c.rate_rank, c.share_rank, c.gate_rank})));
+}
+
+void RwkvMixer::run(const Projector& multiply, const ModelConfig& config, const LayerConfig& layer, const LayerWeights& w,
+                    const float* input, int first, int count, const float* from, float* to, float* out) {
+  const RecurrenceConfig& c = config.recurrence;
+  const int hidden = config.hidden_size;
+  count_ = count;
+  float* first_values = first_values_.data() + elements(first, c.inner);
+  float* values = layer.shares_values ? values_.data() : first_values;
+  const Call call = {multiply, config, layer, w, input, from, values, first_values};
+  project(call);
+  std::copy_n(input + elements(count - 1, hidden), hidden, to);
+  {
+    const StageTimer timer(Stage::attention);
+    each_in_parallel(count, 4 * kActivationWork * c.inner, [&](int t) { prepare_token(call, t); });
+    const WkvScan scan = {count,        c.heads,      c.key_size,      c.value_size(),  queries_.data(),
+                          kept_.data(), keys_.data(), removed_.data(), changes_.data(), values};
+    scan_wkv(scan, from + hidden, to + hidden, mixed_.data());
+    each_in_parallel(count, 4 * kRowWork * c.inner, [&](int t) { finish_token(call, t); });
+  }
+  inner_.set(mixed_.data(), c.inner, count, c.inner);
+  multiply(Stage::attention_output, inner_, {{&w[LayerMatrix::recurrent_out], w[LayerVector::recurrent_out_bias], out, hidden}});
+  scale_rows(out, count, hidden, config.multipliers.recurrent_out);
+}
+
+void RwkvMixer::project(const Call& call) {
+  const RecurrenceConfig& c = call.config.recurrence;
+  const auto as_is = [](float*, int) {};
+  shift(call, query);
+  project_shifted(call, LayerMatrix::recurrent_query, projected_query_.data());
+  shift(call, key);
+  project_shifted(call, LayerMatrix::recurrent_key, projected_key_.data());
+  shift(call, value);
+  project_shifted(call, LayerMatrix::recurrent_value, call.values);
+  if (call.layer.shares_values)
+    project_low(call, {LayerMatrix::share_down, LayerMatrix::share_up, LayerVector::share_bias, c.share_rank}, as_is, shares_.data());
+  shift(call, decay);
+  const auto tanh_of = [](float* row, int size) { activate(Activation::tanh, row, size); };
+  project_low(call, {LayerMatrix::decay_down, LayerMatrix::decay_up, LayerVector::decay_bias, c.decay_rank}, tanh_of, decays_.data());
+  shift(call, rate);
+  project_low(call, {LayerMatrix::rate_down, LayerMatrix::rate_up, LayerVector::rate_bias, c.rate_rank}, as_is, rates_.data());
+  shift(call, gate);
+  const auto sigmoid_of = [](float* row, int size) { sigmoid(row, size); };
+  project_low(call, {LayerMatrix::recurrent_gate_down, LayerMatrix::recurrent_gate_up, {}, c.gate_rank}, sigmoid_of, gates_.data());
+}
+
+void RwkvMixer::shift(const Call& call, Shifted row) {
+  const int hidden = call.config.hidden_size;
+  const float* shares = call.weights[LayerVector::token_shift] + elements(row, hidden);
+  const StageTimer timer(Stage::activation);
+  shift_tokens(call.input, count_, hidden, shares, call.from, shifted_.data());
+  input_.set(shifted_.data(), hidden, count_, hidden);
+}
+
+void RwkvMixer::project_shifted(const Call& call, LayerMatrix slot, float* out) {
+  call.multiply(Stage::query_key_value, input_, {{&call.weights[slot], nullptr, out, call.config.recurrence.inner}});
+}
+
+template <class Activate>
+void RwkvMixer::project_low(const Call& call, const LowRank& low, Activate&& activate_row, float* out) {
+  const float* bias = low.bias ? call.weights[*low.bias] : nullptr;
+  call.multiply(Stage::query_key_value, input_, {{&call.weights[low.down], nullptr, low_.data(), low.rank}});
+  each_in_parallel(count_, kActivationWork * low.rank, [&](int t) { activate_row(low_.data() + elements(t, low.rank), low.rank); });
+  inner_.set(low_.data(), low.rank, count_, low.rank);
+  call.multiply(Stage::query_key_value, inner_, {{&call.weights[low.up], bias, out, call.config.recurrence.inner}});
+}
+
+void RwkvMixer::prepare_token(const Call& call, int t) {
+  const RecurrenceConfig& c = call.config.recurrence;
+  const LayerWeights& w = call.weights;
+  float *decays = decays_.data() + elements(t, c.inner), *rates = rates_.data() + elements(t, c.inner);
+  sigmoid(decays, c.inner);
+  sigmoid(rates, c.inner);
+  if (call.layer.shares_values) {
+    const float* first = call.first_values + elements(t, c.inner);
+    float *shares = shares_.data() + elements(t, c.inner), *values = call.values + elements(t, c.inner);
+    sigmoid(shares, c.inner);
+    for (int i = 0; i < c.inner; ++i) values[i] += (first[i] - values[i]) * shares[i];
+  }
+  const int size = c.key_size, padded = padded_keys(size);
+  for (int head = 0; head < c.heads; ++head) {
+    const int at = head * size;
+    const std::ptrdiff_t to = elements(t * c.heads + head, padded);
+    const float *query = projected_query_.data() + elements(t, c.inner) + at, *key = projected_key_.data() + elements(t, c.inner) + at;
+    const float *removal = w[LayerVector::removal_scale] + at, *rate_scale = w[LayerVector::rate_scale] + at;
+    const float* bonus = w[LayerVector::bonus] + at;
+    double squares = 0, product = 0;
+    for (int i = 0; i < size; ++i) {
+      removed_[to + i] = key[i] * removal[i];
+      squares += static_cast<double>(removed_[to + i]) * removed_[to + i];
+    }
+    const float factor = static_cast<float>(1 / std::sqrt(squares + c.removal_epsilon));
+    for (int i = 0; i < size; ++i) {
+      const float rate = rates[at + i];
+      queries_[to + i] = query[i];
+      kept_[to + i] = exp_f32(-kLargestDecay * decays[at + i]);
+      removed_[to + i] *= factor;
+      changes_[to + i] = removed_[to + i] * rate;
+      keys_[to + i] = key[i] * (1 + rate_scale[i] * (rate - 1));
+      product += static_cast<double>(query[i]) * bonus[i] * keys_[to + i];
+    }
+    for (Buffer<float>* row : {&queries_, &kept_, &keys_, &removed_, &changes_})
+      std::fill(row->data() + to + size, row->data() + to + padded, 0.0f);
+    bonuses_[elements(t, c.heads) + head] = static_cast<float>(product);
+  }
+}
+
+void RwkvMixer::finish_token(const Call& call, int t) {
+  const RecurrenceConfig& c = call.config.recurrence;
+  const int size = c.value_size();
+  const float *weight = call.weights[LayerVector::recurrent_norm], *bias = call.weights[LayerVector::recurrent_norm_bias];
+  const float *values = call.values + elements(t, c.inner), *gates = gates_.data() + elements(t, c.inner);
+  float* row = mixed_.data() + elements(t, c.inner);
+  for (int head = 0; head < c.heads; ++head) {
+    const float bonus = bonuses_[elements(t, c.heads) + head];
+    const int at = head * size;
+    normalize({NormKind::layer, c.head_norm_epsilon}, row + at, size, weight + at, bias + at, row + at);
+    for (int i = at; i < at + size; ++i) row[i] = (row[i] + bonus * values[i]) * gates[i];
+  }
+}
+
+}  // namespace ropewalk

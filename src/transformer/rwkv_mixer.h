@@ -1,0 +1,75 @@
+// The token mixer of RWKV-7 (Peng et al. 2025, arXiv:2503.14456), which stands in for attention. For each token, x_q, x_w, x_k, x_v, x_a
+// and x_g are its input mixed with that of the token before (token_shift.h), each with its own shares, and in each head
+//
+//   q = W_q x_q,  k = W_k x_k,  v = W_v x_v
+//   w = exp(−e^(−1/2) σ(low_w(x_w)))                      low_y(x) = W_up activation(W_down x) + bias, of a low rank
+//   a = σ(low_a(x_a)),  g = low_g(x_g)
+//   v ← v + σ(low_v(x_v)) * (v of the first layer − v)    in the layers after it
+//   κ = k * removal_scale, divided by its length
+//   k ← k * (1 + rate_scale * (a − 1))
+//   o = the scan with q, w, k, κ, b = κ * a and v         wkv_scan.h
+//   out = W_out ((norm(o) + (q · (bonus * k)) v) * g)
+//
+// The activation of low_w is tanh, that of low_g σ; the others have none.
+#pragma once
+
+#include <optional>
+
+#include "transformer/projector.h"
+#include "transformer/weights.h"
+
+namespace ropewalk {
+
+class RwkvMixer {
+ public:
+  [[nodiscard]] bool allocate(const ModelConfig& config, int count);
+
+  // Computes the output of a layer, [count][hidden_size], for the tokens of a run from `first` on, whose inputs are [count][hidden_size].
+  // Layers come in their order, because the first leaves its values to the others. Reads the layer's state from the beginning of `from`,
+  // and writes the state after the last token to `to`: the last input, [hidden_size], then that of the scan.
+  void run(const Projector& multiply, const ModelConfig& config, const LayerConfig& layer, const LayerWeights& weights, const float* input,
+           int first, int count, const float* from, float* to, float* out);
+
+ private:
+  // One layer's call.
+  struct Call {
+    const Projector& multiply;
+    const ModelConfig& config;
+    const LayerConfig& layer;
+    const LayerWeights& weights;
+    const float* input;
+    const float* from;
+    float* values;              // of the tokens in this layer, [count][inner]
+    const float* first_values;  // and in the first
+  };
+  // The rows of token_shift.
+  enum Shifted { query, decay, key, value, rate, gate };
+  // A product of a low rank.
+  struct LowRank {
+    LayerMatrix down, up;
+    std::optional<LayerVector> bias;
+    int rank;
+  };
+
+  void project(const Call& call);
+  // Computes the input of the next products, shifted_.
+  void shift(const Call& call, Shifted row);
+  void project_shifted(const Call& call, LayerMatrix slot, float* out);
+  template <class Activate>
+  void project_low(const Call& call, const LowRank& low, Activate&& activate_row, float* out);
+  // Computes what the scan reads of a token, and its bonuses.
+  void prepare_token(const Call& call, int token);
+  void finish_token(const Call& call, int token);
+
+  int count_ = 0;
+  Activations input_, inner_;
+  Buffer<float> shifted_;                          // [count][hidden_size]
+  Buffer<float> low_;                              // [count][the largest rank]
+  Buffer<float> projected_query_, projected_key_;  // [count][inner], as the next three
+  Buffer<float> decays_, rates_, shares_;
+  Buffer<float> gates_, mixed_, values_, first_values_;
+  Buffer<float> queries_, kept_, keys_, removed_, changes_;  // q, w, k, κ and b of the scan
+  Buffer<float> bonuses_;                                    // [count][heads]
+};
+
+}  // namespace ropewalk
