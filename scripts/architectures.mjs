@@ -92,6 +92,8 @@ ${table(["model_type", "GGUF", "tiny models", "safetensors − transformers", "G
   and one in GGUF. The tiny models have the values at which all agree.
 - llama.cpp's converter writes \`bamba\` as \`granitehybrid\`, with queries and keys in an order that fits whole rotated heads.
   Half of each is rotated, so the logits of such files are llama.cpp's here too, but not those of transformers.
+- \`rwkv7\` isn't in transformers. The reference is flash-linear-attention, with its own definitions in place of its kernels for
+  GPUs. GGUF has no epsilon of its norm of heads, for which llama.cpp has a constant.
 - \`internlm2\` and \`minicpm\` aren't in transformers. Their weights are those of its Llama and Granite, rearranged.
 
 ## Embeddings

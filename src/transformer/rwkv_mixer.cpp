@@ -57,23 +57,22 @@ void RwkvMixer::run(const Projector& multiply, const ModelConfig& config, const 
 
 void RwkvMixer::project(const Call& call) {
   const RecurrenceConfig& c = call.config.recurrence;
-  const auto as_is = [](float*, int) {};
+  using Of = LayerMatrix;
   shift(call, query);
-  project_shifted(call, LayerMatrix::recurrent_query, projected_query_.data());
+  project_shifted(call, Of::recurrent_query, projected_query_.data());
   shift(call, key);
-  project_shifted(call, LayerMatrix::recurrent_key, projected_key_.data());
+  project_shifted(call, Of::recurrent_key, projected_key_.data());
   shift(call, value);
-  project_shifted(call, LayerMatrix::recurrent_value, call.values);
+  project_shifted(call, Of::recurrent_value, call.values);
   if (call.layer.shares_values)
-    project_low(call, {LayerMatrix::share_down, LayerMatrix::share_up, LayerVector::share_bias, c.share_rank}, as_is, shares_.data());
+    project_low(call, {Of::share_down, Of::share_up, c.share_rank, nullptr}, call.weights[LayerVector::share_bias], shares_.data());
   shift(call, decay);
-  const auto tanh_of = [](float* row, int size) { activate(Activation::tanh, row, size); };
-  project_low(call, {LayerMatrix::decay_down, LayerMatrix::decay_up, LayerVector::decay_bias, c.decay_rank}, tanh_of, decays_.data());
+  const auto tanh_of = [](float* row, std::ptrdiff_t size) { activate(Activation::tanh, row, size); };
+  project_low(call, {Of::decay_down, Of::decay_up, c.decay_rank, tanh_of}, call.weights[LayerVector::decay_bias], decays_.data());
   shift(call, rate);
-  project_low(call, {LayerMatrix::rate_down, LayerMatrix::rate_up, LayerVector::rate_bias, c.rate_rank}, as_is, rates_.data());
+  project_low(call, {Of::rate_down, Of::rate_up, c.rate_rank, nullptr}, call.weights[LayerVector::rate_bias], rates_.data());
   shift(call, gate);
-  const auto sigmoid_of = [](float* row, int size) { sigmoid(row, size); };
-  project_low(call, {LayerMatrix::recurrent_gate_down, LayerMatrix::recurrent_gate_up, {}, c.gate_rank}, sigmoid_of, gates_.data());
+  project_low(call, {Of::recurrent_gate_down, Of::recurrent_gate_up, c.gate_rank, sigmoid}, nullptr, gates_.data());
 }
 
 void RwkvMixer::shift(const Call& call, Shifted row) {
@@ -88,11 +87,9 @@ void RwkvMixer::project_shifted(const Call& call, LayerMatrix slot, float* out) 
   call.multiply(Stage::query_key_value, input_, {{&call.weights[slot], nullptr, out, call.config.recurrence.inner}});
 }
 
-template <class Activate>
-void RwkvMixer::project_low(const Call& call, const LowRank& low, Activate&& activate_row, float* out) {
-  const float* bias = low.bias ? call.weights[*low.bias] : nullptr;
+void RwkvMixer::project_low(const Call& call, const LowRank& low, const float* bias, float* out) {
   call.multiply(Stage::query_key_value, input_, {{&call.weights[low.down], nullptr, low_.data(), low.rank}});
-  each_in_parallel(count_, kActivationWork * low.rank, [&](int t) { activate_row(low_.data() + elements(t, low.rank), low.rank); });
+  if (low.activate != nullptr) low.activate(low_.data(), elements(count_, low.rank));
   inner_.set(low_.data(), low.rank, count_, low.rank);
   call.multiply(Stage::query_key_value, inner_, {{&call.weights[low.up], bias, out, call.config.recurrence.inner}});
 }

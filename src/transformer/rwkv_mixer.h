@@ -13,7 +13,7 @@
 // The activation of low_w is tanh, that of low_g σ; the others have none.
 #pragma once
 
-#include <optional>
+#include <cstddef>
 
 #include "transformer/projector.h"
 #include "transformer/weights.h"
@@ -47,16 +47,15 @@ class RwkvMixer {
   // A product of a low rank.
   struct LowRank {
     LayerMatrix down, up;
-    std::optional<LayerVector> bias;
     int rank;
+    void (*activate)(float*, std::ptrdiff_t);  // or null
   };
 
   void project(const Call& call);
   // Computes the input of the next products, shifted_.
   void shift(const Call& call, Shifted row);
   void project_shifted(const Call& call, LayerMatrix slot, float* out);
-  template <class Activate>
-  void project_low(const Call& call, const LowRank& low, Activate&& activate_row, float* out);
+  void project_low(const Call& call, const LowRank& low, const float* bias, float* out);
   // Computes what the scan reads of a token, and its bonuses.
   void prepare_token(const Call& call, int token);
   void finish_token(const Call& call, int token);

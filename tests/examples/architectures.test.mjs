@@ -33,7 +33,7 @@ test("a model that isn't supported is refused by name, with what is missing", as
   const rw = await load();
   const { keys, tensors } = await partsOf("llama", "gguf");
   for (const [name, missing] of [
-    ["rwkv7", "another version of RWKV than 7"],
+    ["rwkv6", "another form of RWKV than RWKV-7"],
     ["deepseek32", "sparse attention, whose keys an indexer chooses"],
     ["falcon", "no operation is missing, but it isn't in the table of architectures"],
   ]) {

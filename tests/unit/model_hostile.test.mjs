@@ -150,10 +150,10 @@ test("errors name the tensor that is missing or has the wrong shape", async () =
     /shape must be \d+ × \d+ by the config \(got \d+ × \d+\)/,
   );
   await expectError(
-    rw.model(written({ keys: { ...keys, "general.architecture": "rwkv7" }, tensors }, "gguf")),
+    rw.model(written({ keys: { ...keys, "general.architecture": "rwkv6" }, tensors }, "gguf")),
     "UNSUPPORTED_MODEL",
     "model.gguf: general.architecture",
-    /rwkv7 is not supported: recurrent layers \(RWKV\); docs\/architectures\.md lists those that are$/,
+    /rwkv6 is not supported: another form of RWKV than RWKV-7; docs\/architectures\.md lists those that are$/,
   );
 });
 

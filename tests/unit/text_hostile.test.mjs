@@ -62,7 +62,7 @@ test("GGUF: errors for unsupported tokenizers and pre-tokenizers list the suppor
     assert.match(error.message, /"no-such".*llama-bpe.*qwen2/);
     return true;
   });
-  const other = sentencePieceMetadata({ [key("model")]: "rwkv" });
+  const other = sentencePieceMetadata({ [key("model")]: "plamo2" });
   await assert.rejects(tokenizerFromGguf(other), { code: "UNSUPPORTED_MODEL", field: key("model") });
 });
 

@@ -100,6 +100,30 @@ function fusedAttention({ hidden }, { hasBiases }) {
   return hasBiases ? [...matrices, bias("attn_qkv", 3 * hidden), bias("attn_output", hidden)] : matrices;
 }
 
+/** A product of a low rank, which the files name after a letter. The gate has no bias. */
+const lowRank = (letter, hidden, rank) => [
+  matrix(`time_mix_${letter}1`, rank, hidden),
+  matrix(`time_mix_${letter}2`, hidden, rank),
+  ...(letter === "g" ? [] : [vector(`time_mix_${letter}0.weight`, hidden, letter === "w" ? -2 : 0.01)]),
+];
+
+/** Layer 0 has no share of values. Files for llama.cpp have tensors for it all the same, which nothing reads. */
+const rwkv7 = ({ hidden, feedForward, ranks }, n) => [
+  ...normAndBias("attn_norm", hidden),
+  ...normAndBias("attn_norm_2", hidden),
+  ...["receptance", "key", "value", "output"].map((part) => matrix(`time_mix_${part}`, hidden, hidden)),
+  ...lowRank("w", hidden, ranks.decay),
+  ...lowRank("a", hidden, ranks.iclr),
+  ...lowRank("g", hidden, ranks.gate),
+  ...(n > 0 ? lowRank("v", hidden, ranks.value_residual_mix) : []),
+  { name: "time_mix_lerp_fused.weight", shape: [6, 1, 1, hidden], value: 0.5 },
+  ...["k_k", "k_a", "r_k"].map((part) => vector(`time_mix_${part}.weight`, hidden, 0.5)),
+  ...normAndBias("time_mix_ln", hidden),
+  vector("channel_mix_lerp_k.weight", hidden, 0.5),
+  matrix("channel_mix_key", feedForward, hidden),
+  matrix("channel_mix_value", hidden, feedForward),
+];
+
 const queryBiases = ({ kvHeads, heads, headDim }) => [
   bias("attn_q", heads * headDim),
   bias("attn_k", kvHeads * headDim),
@@ -136,6 +160,7 @@ const LAYERS = {
   ],
   mamba2: (s) => [weight("attn_norm", s.hidden), ...mamba2(s)],
   mamba: (s) => [weight("attn_norm", s.hidden), ...mamba(s)],
+  rwkv7,
   bert: (s) => [
     ...attention(s),
     ...queryBiases(s),
@@ -165,7 +190,8 @@ const LAYERS = {
 /** The tensors outside of layers. The embedding is the output head of decoders, unless the shape has one. */
 function outside({ architecture, hidden, vocabulary, context, tokenTypes, dense, hasHead }) {
   const isBert = ["bert", "nomic-bert", "jina-bert-v3"].includes(architecture);
-  const embeddingNorm = isBert ? normAndBias("token_embd_norm", hidden) : [];
+  const isRwkv = architecture === "rwkv7";
+  const embeddingNorm = isBert || isRwkv ? normAndBias("token_embd_norm", hidden) : [];
   return [
     matrix("token_embd", vocabulary, hidden),
     ...(hasHead ? [matrix("output", vocabulary, hidden)] : []),
@@ -174,6 +200,7 @@ function outside({ architecture, hidden, vocabulary, context, tokenTypes, dense,
     ...(architecture === "modern-bert" ? [weight("token_embd_norm", hidden)] : embeddingNorm),
     ...(architecture === "lfm2" ? [weight("token_embd_norm", hidden)] : []), // GGUF's name of the final norm of LFM2
     ...(isBert || architecture === "lfm2" ? [] : [weight("output_norm", hidden)]),
+    ...(isRwkv ? [bias("output_norm", hidden)] : []),
     ...(dense ? [matrix("dense_2", dense, hidden), matrix("dense_3", hidden, dense)] : []),
   ];
 }
@@ -185,7 +212,8 @@ export function tensorsOf(shape) {
   return [...outside(shape), ...Array.from({ length: shape.layers }, (_, n) => layer(n)).flat()];
 }
 
-const LAYER_NORM = ["bert", "nomic-bert", "jina-bert-v3", "modern-bert"];
+const ENCODERS = ["bert", "nomic-bert", "jina-bert-v3", "modern-bert"];
+const LAYER_NORM = [...ENCODERS, "rwkv7"];
 
 /** The metadata of a model of this shape, without its tokenizer's. */
 export function metadataOf(shape) {
@@ -195,7 +223,7 @@ export function metadataOf(shape) {
   const keyHeads = attentionLayers
     ? Array.from({ length: layers }, (_, n) => (isAttention(shape, n) ? kvHeads : 0))
     : kvHeads;
-  const isEncoder = [...LAYER_NORM, "gemma-embedding"].includes(architecture);
+  const isEncoder = [...ENCODERS, "gemma-embedding"].includes(architecture);
   const keys = {
     block_count: layers,
     context_length: shape.context,
@@ -223,11 +251,20 @@ export function metadataOf(shape) {
     dense_3_feat_in: shape.dense,
     dense_3_feat_out: shape.dense && shape.hidden,
     ...scanKeys(shape),
+    ...wkvKeys(shape),
     ...Object.fromEntries(Object.entries(shape.factors ?? {}).map(([key, factor]) => [key, f32(factor)])),
   };
   const present = Object.entries(keys).filter(([, value]) => value !== undefined);
   return Object.fromEntries(present.map(([key, value]) => [`${architecture}.${key}`, value]));
 }
+
+const wkvKeys = ({ wkvHead, ranks }) =>
+  wkvHead === undefined
+    ? {}
+    : {
+        "wkv.head_size": wkvHead,
+        ...Object.fromEntries(Object.entries(ranks).map(([part, rank]) => [`attention.${part}_lora_rank`, rank])),
+      };
 
 const scanKeys = ({ inner, kernel, keySize, keyHeads, scanHeads, stepRank }) =>
   inner === undefined

@@ -69,6 +69,18 @@ export const SHAPES = {
     ...{ hidden: 768, layers: 24, vocabulary: 50280, context: 1048576 },
     ...{ kernel: 4, keySize: 16, stepRank: 48, inner: 1536 },
   },
+  "rwkv7-world-0.1b": {
+    architecture: "rwkv7",
+    parameters: 191_034_624,
+    ...{ hidden: 768, feedForward: 3072, layers: 12, vocabulary: 65536, context: 1048576, hasHead: true },
+    ...{ wkvHead: 64, ranks: { decay: 64, iclr: 64, value_residual_mix: 32, gate: 128 } },
+  },
+  "rwkv7-world-0.4b": {
+    architecture: "rwkv7",
+    parameters: 450_767_872,
+    ...{ hidden: 1024, feedForward: 4096, layers: 24, vocabulary: 65536, context: 1048576, hasHead: true },
+    ...{ wkvHead: 64, ranks: { decay: 64, iclr: 64, value_residual_mix: 32, gate: 128 } },
+  },
 
   // encoders
   "bge-small-en-v1.5": {

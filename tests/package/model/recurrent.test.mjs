@@ -6,8 +6,8 @@ import { raises, rejects, rw } from "../helpers/runtime.mjs";
 import { sessionsOf } from "../helpers/sessions.mjs";
 
 // One model of each recurrence, with attention in other layers; one with both in each layer, one with either or neither, and
-// two without RoPE, one of them without any attention.
-const NAMES = ["lfm2", "qwen3_5", "granitemoehybrid", "falcon_h1", "nemotron_h", "jamba", "mamba"];
+// three without RoPE, two of them without any attention.
+const NAMES = ["lfm2", "qwen3_5", "granitemoehybrid", "falcon_h1", "nemotron_h", "jamba", "mamba", "rwkv7"];
 const ATTENDING = ["full_attention", "hybrid"];
 // f32 against transformers in f64, as in parity.test.mjs
 const F32_LIMIT = 1e-4;

@@ -67,7 +67,7 @@ describe("the same as in this thread", () => {
   test("a tokenizer without a model", async () => {
     const json = JSON.parse(await readFile(join(LLAMA, "..", "tokenizer.json"), "utf8"));
     assert.deepEqual(await (await rw.tokenizer(json)).encode("the cat"), modelHere.tokenizer.encode("the cat"));
-    await rejects(rw.tokenizer({ "tokenizer.ggml.model": "rwkv" }), "UNSUPPORTED_MODEL", "tokenizer.ggml.model");
+    await rejects(rw.tokenizer({ "tokenizer.ggml.model": "plamo2" }), "UNSUPPORTED_MODEL", "tokenizer.ggml.model");
   });
 
   test("generated text for a seed", async () => {

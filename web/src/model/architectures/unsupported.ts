@@ -10,7 +10,7 @@ const MISSING: Readonly<Record<string, string>> = {
   "recurrent layers (linear attention)": `qwen4exp kimi-linear kimi-k3 bailingmoe3 glm5-next
     minimax-01 kimi_linear bailing_hybrid minimax MiniMaxText01 olmo_hybrid
     recurrent_gemma`,
-  "another version of RWKV than 7": "rwkv6 rwkv6qwen2 arwkv7 rwkv rwkv5",
+  "another form of RWKV than RWKV-7": "rwkv6 rwkv6qwen2 arwkv7 rwkv rwkv5",
   "it has no RoPE; its positions are learned or slopes (ALiBi)": `gpt2 starcoder mpt refact bloom jais jina-bert-v2 gpt_neo
     gpt_bigcode opt`,
   "an encoder with experts": "nomic-bert-moe",
