@@ -44,6 +44,13 @@ void set_recurrence(ModelConfig& config, FuzzInput& input) {
   if (input.one_in(4)) recurrence.select_norm_epsilon = 1e-3f;
   recurrence.has_norm = !input.one_in(3);
   recurrence.norms_before_gate = input.flag();
+  if (input.one_in(2)) return;
+  // RWKV, usually of a shape that it can have
+  if (!input.one_in(8)) recurrence.kernel = 2, recurrence.key_heads = recurrence.heads;
+  if (!input.one_in(8) && recurrence.heads > 0) recurrence.key_size = recurrence.inner / recurrence.heads;
+  for (int* rank : {&recurrence.decay_rank, &recurrence.rate_rank, &recurrence.share_rank, &recurrence.gate_rank})
+    *rank = input.one_in(8) ? input.roughly(0, 4) : 2;
+  recurrence.removal_epsilon = recurrence.head_norm_epsilon = input.flag() ? 1e-3f : 0;
 }
 
 ModelConfig model_of(FuzzInput& input) {
@@ -94,18 +101,20 @@ LayerConfig layer_of(const ModelConfig& config, int index, FuzzInput& input) {
   if (index > 0 && input.one_in(4)) layer.keys_of = input.roughly(kOwnKeys, index - 1);
   layer.values_are_keys = input.one_in(6);
   if (input.one_in(6)) layer.gate_deviations = 0.5f;
-  if (config.recurrence.kernel != 0 && input.flag()) layer.recurrence = static_cast<Recurrence>(input.roughly(0, 4));
+  if (config.recurrence.kernel != 0 && input.flag()) layer.recurrence = static_cast<Recurrence>(input.roughly(0, 5));
   layer.has_feed_forward = !input.one_in(6);
   layer.has_attention = layer.recurrence == Recurrence::none ? !input.one_in(8) : input.one_in(3);
   return layer;
 }
 
 // Vectors that a model needs if it has their mechanism; the others are refused.
-constexpr LayerVector kNeededVectors[] = {LayerVector::query_latent_norm, LayerVector::latent_norm, LayerVector::per_layer_norm,
-                                          LayerVector::laurel_norm,       LayerVector::stream_norm, LayerVector::xielu_alpha_p,
-                                          LayerVector::xielu_alpha_n,     LayerVector::xielu_beta,  LayerVector::xielu_eps,
-                                          LayerVector::convolution,       LayerVector::decay,       LayerVector::skip,
-                                          LayerVector::recurrent_norm};
+constexpr LayerVector kNeededVectors[] = {
+    LayerVector::query_latent_norm,   LayerVector::latent_norm,       LayerVector::per_layer_norm, LayerVector::laurel_norm,
+    LayerVector::stream_norm,         LayerVector::xielu_alpha_p,     LayerVector::xielu_alpha_n,  LayerVector::xielu_beta,
+    LayerVector::xielu_eps,           LayerVector::convolution,       LayerVector::decay,          LayerVector::skip,
+    LayerVector::recurrent_norm,      LayerVector::token_shift,       LayerVector::decay_bias,     LayerVector::rate_bias,
+    LayerVector::share_bias,          LayerVector::removal_scale,     LayerVector::rate_scale,     LayerVector::bonus,
+    LayerVector::recurrent_norm_bias, LayerVector::feed_forward_shift};
 
 // A call usually has the shape that the slot must have, so that models get complete.
 class Placement {
@@ -168,6 +177,14 @@ class Placement {
       case LayerVector::decay_log: return is_mamba ? r.inner * r.key_size : r.heads;
       case LayerVector::recurrent_select_norm: return r.step_rank + 2 * r.key_size;
       case LayerVector::recurrent_norm: return l.recurrence == Recurrence::delta ? r.value_size() : r.inner;
+      case LayerVector::token_shift: return kShiftedInputs * config_.hidden_size;
+      case LayerVector::decay_bias:
+      case LayerVector::rate_bias:
+      case LayerVector::share_bias:
+      case LayerVector::removal_scale:
+      case LayerVector::rate_scale:
+      case LayerVector::bonus:
+      case LayerVector::recurrent_norm_bias: return r.inner;
       case LayerVector::attention_gate_bias:
       case LayerVector::attention_sub_norm:
       case LayerVector::query_bias: return config_.heads * l.head_dim;
@@ -245,6 +262,17 @@ class Placement {
       case LayerMatrix::recurrent_strength: return {r.heads, hidden};
       case LayerMatrix::recurrent_select: return {r.step_rank + 2 * r.key_size, r.inner};
       case LayerMatrix::recurrent_out: return {hidden, r.inner};
+      case LayerMatrix::recurrent_query:
+      case LayerMatrix::recurrent_key:
+      case LayerMatrix::recurrent_value: return {r.inner, hidden};
+      case LayerMatrix::decay_down: return {r.decay_rank, hidden};
+      case LayerMatrix::decay_up: return {r.inner, r.decay_rank};
+      case LayerMatrix::rate_down: return {r.rate_rank, hidden};
+      case LayerMatrix::rate_up: return {r.inner, r.rate_rank};
+      case LayerMatrix::share_down: return {r.share_rank, hidden};
+      case LayerMatrix::share_up: return {r.inner, r.share_rank};
+      case LayerMatrix::recurrent_gate_down: return {r.gate_rank, hidden};
+      case LayerMatrix::recurrent_gate_up: return {r.inner, r.gate_rank};
       default: return {l.kv_heads * l.head_dim, hidden};
     }
   }
@@ -313,7 +341,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (config.hidden_size > 4096 || config.vocabulary_size > 4096 || config.feed_forward_size > 4096 || config.expert_size > 4096 ||
       config.shared_expert_size > 4096 || config.heads * config.head_dim > 4096 || config.per_layer.size > 256 ||
       config.per_layer.vocabulary_size > 4096 || config.per_layer.laurel > 4096 || config.recurrence.inner > 4096 ||
-      config.recurrence.key_heads * config.recurrence.key_size > 4096 || config.recurrence.step_rank > 4096)
+      config.recurrence.key_heads * config.recurrence.key_size > 4096 || config.recurrence.step_rank > 4096 ||
+      std::max({config.recurrence.decay_rank, config.recurrence.rate_rank, config.recurrence.share_rank, config.recurrence.gate_rank}) >
+          4096)
     return 0;
 
   Placement place(weights, input);
