@@ -223,7 +223,10 @@ test("a config.json of a model without RoPE: which key shows it, its layers, and
     assert.match(rwkv, /^Recurrent, rwkv: layers 0–1$/m);
     assert.match(rwkv, /^Ropewalk runs rwkv7\.$/m);
     const older = await said({ model_type: "rwkv6" });
-    assert.match(older, /^Ropewalk can't run it: architecture rwkv6 is not supported: another form of RWKV than RWKV-7/m);
+    assert.match(
+      older,
+      /^Ropewalk can't run it: architecture rwkv6 is not supported: another form of RWKV than RWKV-7/m,
+    );
     assert.match(await said({ model_type: "qwen2" }), /^Ropewalk runs qwen2\.$/m);
     const { runs, ropes } = JSON.parse((await ropewalk(["inspect", file, "--json"])).stdout);
     assert.deepEqual([runs, ropes.length], ["generates", 1]);

@@ -143,5 +143,6 @@ function requireKnown(reader: ConfigReader): void {
   need("norm_first", "true", (value) => value === true);
   need("attn", "null: layers with attention aren't supported", () => false);
   need("value_dim", `${hidden} in every layer, the hidden size`, (value) =>
-    [value].flat().every((width) => width === hidden));
+    [value].flat().every((width) => width === hidden),
+  );
 }
