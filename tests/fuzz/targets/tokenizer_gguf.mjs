@@ -1,6 +1,7 @@
-// Fuzzes the Unigram and WordPiece vocabularies of GGUF files: they make a tokenizer that encodes and decodes, or are refused, in a second.
+// Fuzzes the Unigram, WordPiece and RWKV vocabularies of GGUF files, and RWKV's own file: they make a tokenizer that encodes and decodes, or are
+// refused, in a second.
 import { readFileSync } from "node:fs";
-import { tokenizerFromGguf } from "../../../build/package/text/tokenizer.js";
+import { tokenizerFrom } from "../../../build/package/text/tokenizer.js";
 import { endsWell, mutateJson } from "../mutate_json.mjs";
 
 export const name = "tokenizer_gguf";
@@ -28,14 +29,33 @@ const wordPiece = {
   [key("unknown_token_id")]: 1,
   [key("normalizer.lowercase")]: true,
 };
-const VALUES = ["▁", "##a", "t5", "bert", "llama", 4294967296, [1, 2, 3]];
+const hex = (byte) => byte.toString(16).padStart(2, "0");
+const world = {
+  [key("model")]: "rwkv",
+  [key("tokens")]: ["<s>", ...Array.from({ length: 256 }, (_, byte) => `\\x${hex(byte)}`), "aa", "a rope", "\\n\\n"],
+  [key("token_type")]: [3, ...Array(259).fill(1)],
+  [key("eos_token_id")]: 0,
+};
+const worldLines = Array.from({ length: 256 }, (_, byte) => `${byte + 1} b'\\x${hex(byte)}' 1`);
+const worldFile = [...worldLines, "257 'aa' 2", "258 '\\u2002é' 5"].join("\n");
+const VALUES = ["▁", "##a", "t5", "bert", "rwkv", "\\x6", "\\", "llama", 4294967296, [1, 2, 3]];
 const TEXTS = ["", "a rope", "a".repeat(40), " \n\t  x", "\ud800é漢😀", "[CLS]</s>", "ﬁ e\u0301 １ a ".repeat(50)];
 const MAP = Buffer.from(charsmap, "base64");
 
 export function setUp() {}
 
+/** RWKV's file with some characters replaced. */
+function damagedFile(random) {
+  const characters = [...worldFile];
+  for (let changes = random.between(0, 3); changes > 0; changes--)
+    characters[random.int(characters.length)] = random.pick(["", "\\", "'", "b", " ", "\n", "9", "é", "\ud800"]);
+  return { "rwkv_vocab_v20230424.txt": characters.join("") };
+}
+
 export async function run(random) {
-  const metadata = mutateJson(random, random.pick([unigram, wordPiece]), VALUES);
+  const metadata = random.chance(0.2)
+    ? damagedFile(random)
+    : mutateJson(random, random.pick([unigram, wordPiece, world]), VALUES);
   const map = Uint8Array.from(MAP);
   for (let changes = random.between(0, 40); changes > 0; changes--) map[random.int(map.length)] = random.int(256);
   if (typeof metadata === "object" && metadata !== null && random.chance(0.8))
@@ -44,7 +64,7 @@ export async function run(random) {
   await endsWell(
     async () => {
       if (typeof metadata !== "object" || metadata === null) return;
-      const tokenizer = await tokenizerFromGguf(metadata);
+      const tokenizer = await tokenizerFrom(metadata);
       const options = {
         parseSpecial: random.chance(0.5),
         special: random.chance(0.5),

@@ -263,8 +263,8 @@ test("pairs of texts have the scores of their tokens", () =>
     await assert.rejects(model.rank(query, ["short", "long ".repeat(200)]), long);
   }));
 
-// LongRoPE changes its factors at 64 tokens; LFM2 and Mamba have states; Gemma 3n and DeepSeek share or compress keys.
-for (const name of ["phi3", "phi4_mini", "lfm2", "mamba", "gemma3n", "deepseek_v2", "gpt_oss"])
+// LongRoPE changes its factors at 64 tokens; LFM2, Mamba and RWKV have states; Gemma 3n and DeepSeek share or compress keys.
+for (const name of ["phi3", "phi4_mini", "lfm2", "mamba", "rwkv7", "gemma3n", "deepseek_v2", "gpt_oss"])
   test(`${name}: a decoder's embedding is the hidden state of a session, also in a list with other texts`, () =>
     withModel(`${name}/`, async (model) => {
       const { prompt, steps } = readExpected(name, "expected.json");
