@@ -52,6 +52,13 @@ test("--mirostat, with and without a target", async () => {
   );
 });
 
+test("--prompt-lookup gives the same text", async () => {
+  const flags = ["-n", "60", "--temperature", "0", "--logit-bias", "7=9"];
+  const plain = JSON.parse((await run(...flags)).stdout);
+  assert.deepEqual(JSON.parse((await run(...flags, "--prompt-lookup", "15")).stdout).tokens, plain.tokens);
+  assert.match((await ropewalk(["generate", llama, "a", "--prompt-lookup", "64"])).stderr, /from 0 to 63/);
+});
+
 test("errors name the option of the command line", async () => {
   for (const [flags, message] of [
     [["--dry-base", "2"], /--dry-base: needs --dry/],
@@ -59,7 +66,7 @@ test("errors name the option of the command line", async () => {
     [["--mirostat-eta", "0.2"], /--mirostat-eta: needs --mirostat/],
     [["--mirostat", "--top-k", "5"], /--top-k: isn't used with mirostat/],
     [["--logit-bias", "7"], /Must be a token id and a number/],
-    [["--logit-bias", "9999=1"], /--logit-bias: must have token ids from 0 to 63/],
+    [["--logit-bias", "9999=1"], /--logit-bias: must have tokens of the vocabulary, 0 to 63/],
     [["--dry", "1", "--dry-breaker", "zzzzzz"], /"zzzzzz" isn't part of any token/],
     [["--frequency-penalty", "1e9"], /--frequency-penalty: must be from -1e6 to 1e6/],
   ]) {

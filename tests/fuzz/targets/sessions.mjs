@@ -107,6 +107,7 @@ async function generate(random) {
     minP: number(0, 1),
     repetitionPenalty: number(0.1, 3),
     penaltyWindow: () => random.int(100),
+    promptLookup: () => random.int(20),
     frequencyPenalty: number(-2, 2),
     presencePenalty: number(-2, 2),
     topNSigma: number(0, 4),

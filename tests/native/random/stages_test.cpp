@@ -6,9 +6,9 @@
 #include "native/attention/attention_call.h"
 #include "native/cache/kv_tokens.h"
 #include "native/random/random_cases.h"
+#include "sampling/sampler.h"
 #include "vectors/activation.h"
 #include "vectors/normalize.h"
-#include "sampling/sampler.h"
 
 namespace ropewalk {
 namespace {

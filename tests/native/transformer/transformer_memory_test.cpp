@@ -4,8 +4,8 @@
 #include "native/requested_memory.h"
 #include "native/transformer/model_memory.h"
 #include "native/transformer/transformer_models.h"
-#include "transformer/loss.h"
 #include "sampling/sampler.h"
+#include "transformer/loss.h"
 
 namespace ropewalk {
 namespace {

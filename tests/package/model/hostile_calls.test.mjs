@@ -28,6 +28,7 @@ const SAMPLING = [
   "xtc",
   "mirostat",
   "samplerOrder",
+  "promptLookup",
   "seed",
 ];
 const GENERATE = [

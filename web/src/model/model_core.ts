@@ -154,9 +154,9 @@ export class ModelCore {
     return this.#lastCache === cache;
   }
 
-  /** Writes the logits of one token of the last forward() to wasm memory, [vocabularySize]. */
-  writeLogits(token: number, target: number): void {
-    this.heap.check(this.heap.module.model_logits(this.address, token, 1, target));
+  /** Writes the logits of tokens of the last forward() to wasm memory, [count, vocabularySize]. */
+  writeLogits(first: number, target: number, count = 1): void {
+    this.heap.check(this.heap.module.model_logits(this.address, first, count, target));
   }
 
   /** Hidden state of one token of the last forward(), after the final norm. */

@@ -1,7 +1,7 @@
 // Sampling options of `generate` and `chat`.
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { fail } from "../../base/errors.js";
-import { SAMPLER_ORDERS, type SamplerOrder, type SamplingOptions } from "../../index.node.js";
+import { SAMPLER_ORDERS, type SamplerOrder, type SamplingOptions, type GenerateOptions } from "../../index.node.js";
 import { parseNumber, parseInteger } from "../options.js";
 
 /** Values of the options that {@link addSamplingOptions} adds. */
@@ -27,6 +27,7 @@ export interface SamplingFlags {
   dryWindow?: number;
   dryBreaker?: string[];
   logitBias?: Record<number, number>;
+  promptLookup?: number;
   seed?: number;
 }
 
@@ -81,6 +82,11 @@ export function addSamplingOptions(command: Command): void {
     .option("--dry-allowed-length <n>", "tokens from which a repeat counts for --dry (default: 2)", parseInteger(1))
     .option("--dry-window <n>", "recent tokens that --dry looks at (default: 1024)", parseInteger(0))
     .option("--dry-breaker <text...>", "texts that no repeat contains (default: line break, colon, quote, asterisk)")
+    .option(
+      "--prompt-lookup <n>",
+      "guess up to n tokens at once from repeats of the text: faster, the same text (default: 0)",
+      parseInteger(0, 63),
+    )
     .option("--logit-bias <token=number...>", "add to the logits of token ids; -inf forbids one", parseBiases)
     .option(
       "--seed <n>",
@@ -90,7 +96,9 @@ export function addSamplingOptions(command: Command): void {
 }
 
 /** Sampling options from the flags, always with a seed, so that a text can be reproduced. */
-export function samplingFrom(flags: SamplingFlags): SamplingOptions & { seed: number } {
+export function samplingFrom(
+  flags: SamplingFlags,
+): SamplingOptions & Pick<GenerateOptions, "promptLookup"> & { seed: number } {
   const { xtc, xtcThreshold, mirostat, mirostatEta, dry, dryBase, dryAllowedLength, dryWindow, dryBreaker } = flags;
   requireWith("--dry", dry, { dryBase, dryAllowedLength, dryWindow, dryBreaker });
   requireWith("--xtc", xtc, { xtcThreshold });
@@ -109,6 +117,7 @@ export function samplingFrom(flags: SamplingFlags): SamplingOptions & { seed: nu
       "presencePenalty",
       "penaltyWindow",
       "logitBias",
+      "promptLookup",
     ]),
     ...(xtc !== undefined && {
       xtc: { probability: xtc, ...(xtcThreshold !== undefined && { threshold: xtcThreshold }) },

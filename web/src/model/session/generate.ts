@@ -8,8 +8,10 @@ import type { Tokenizer } from "../../text/tokenizer.js";
 import { EventLoopYielder } from "../event_loop.js";
 import { listOf } from "../../base/lists.js";
 import { breakingTokens } from "./breakers.js";
+import { PromptLookup } from "./prompt_lookup.js";
 import { FULL_POLICIES, type FullPolicy, GENERATE_OPTIONS, type GenerateOptions } from "./options.js";
-import { readSampling, type SamplingOptions, type SamplingSettings } from "./sampling_options.js";
+import type { SamplingOptions } from "./sampling_options.js";
+import { readSampling, type SamplingSettings } from "./sampling_settings.js";
 import { logprobOf, mostProbable, Sampler, type TokenProbability } from "./sampler.js";
 import type { SessionText } from "./text.js";
 import { StopStrings } from "./stop_strings.js";
@@ -56,6 +58,7 @@ export interface GenerateSettings {
   readonly whenFull: FullPolicy;
   readonly keep: number | undefined;
   readonly alternatives: number;
+  readonly guesses: number;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -65,10 +68,8 @@ export function readGenerateOptions(
   defaults: SamplingOptions,
   vocabularySize: number,
 ): GenerateSettings {
-  const { maxTokens, stop, stopTokens, ignoreEnd, whenFull, keep, logprobs, signal, ...sampling } = checkOptions(
-    options,
-    GENERATE_OPTIONS,
-  );
+  const { maxTokens, stop, stopTokens, ignoreEnd, whenFull, keep, logprobs, promptLookup, signal, ...sampling } =
+    checkOptions(options, GENERATE_OPTIONS);
   return {
     sampling: readSampling(sampling, defaults, vocabularySize),
     maxTokens: wholeNumber(maxTokens ?? 2 ** 30, 0, 2 ** 30, "maxTokens"),
@@ -78,6 +79,7 @@ export function readGenerateOptions(
     whenFull: FULL_POLICIES[codeIn(FULL_POLICIES, whenFull ?? "stop", "whenFull")]!,
     keep: keep === undefined ? undefined : wholeNumber(keep, 0, 2 ** 24, "keep"),
     alternatives: wholeNumber(logprobs ?? 0, 0, vocabularySize, "logprobs"),
+    guesses: wholeNumber(promptLookup ?? 0, 0, 63, "promptLookup"),
     signal: optionalSignal(signal),
   };
 }
@@ -85,11 +87,25 @@ export function readGenerateOptions(
 /** Generates token by token. @internal */
 export async function* generate(
   { heap, tokenizer, vocabularySize: size, text, extend }: GeneratingSession,
-  { sampling, maxTokens, stops, stopTokens, ignoreEnd, whenFull, keep, alternatives, signal }: GenerateSettings,
+  {
+    sampling,
+    maxTokens,
+    stops,
+    stopTokens,
+    ignoreEnd,
+    whenFull,
+    keep,
+    alternatives,
+    guesses,
+    signal,
+  }: GenerateSettings,
 ): AsyncGenerator<Piece, void, void> {
   const endTokens = new Set(ignoreEnd ? [] : tokenizer.endTokens);
   const isFull = (): boolean => text.length >= text.contextLength;
   if (whenFull === "shift") keptTokens(keep, text.contextLength);
+  if (guesses > 0 && !text.canReadAhead)
+    fail("UNSUPPORTED_MODEL", "promptLookup", "must be 0 for a model with recurrent layers, which can't go back");
+  const lookup = guesses > 0 ? new PromptLookup(guesses, text.tokens) : undefined;
   const breakers = sampling.core.dry_multiplier > 0 ? breakingTokens(tokenizer, sampling.breakers) : undefined;
   const sampler = new Sampler(heap, sampling, breakers ?? new Int32Array());
   const stream = tokenizer.stream({ continues: text.length > 0 });
@@ -108,6 +124,11 @@ export async function* generate(
       if (isFull() && whenFull === "shift") shiftHalf(text, keptTokens(keep, text.contextLength));
       if (isFull() && whenFull === "extend") extend();
       const endsHere = isFull();
+      lookup?.add(token);
+      if (lookup !== undefined && !endsHere && !text.hasAhead(token)) {
+        const guessed = lookup.guesses(Math.min(text.contextLength - text.length - 1, maxTokens - count - 1));
+        if (guessed.length > 0) text.readAhead(token, guessed);
+      }
       if (!endsHere) await text.append(Int32Array.of(token));
       piece.text = stops.push(stream.push(token));
       const finish = stops.isFound ? "stop" : endsHere ? "full" : count === maxTokens ? "length" : undefined;

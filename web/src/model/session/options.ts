@@ -118,6 +118,12 @@ export interface GenerateOptions extends SamplingOptions {
   keep?: number;
   /** Number of most probable tokens to report with each piece, from 0. Default: 0. */
   logprobs?: number;
+  /**
+   * The most tokens to guess at once from repeats of the text, 0 to 63. The model reads the guesses together, and keeps
+   * those that it would have generated: faster where a text repeats itself, as in summaries and edits. Guesses that turn
+   * out wrong become rarer. Not with recurrent layers. Default: 0, no guesses.
+   */
+  promptLookup?: number;
   /** Aborts between two tokens: the generator throws the signal's reason. */
   signal?: AbortSignal;
 }
@@ -131,6 +137,7 @@ const GENERATE = {
   whenFull: true,
   keep: true,
   logprobs: true,
+  promptLookup: true,
   signal: true,
 } as const;
 

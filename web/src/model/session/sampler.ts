@@ -3,7 +3,7 @@ import { fail } from "../../base/errors.js";
 import type { Heap } from "../../memory/heap.js";
 import { Owned } from "../../memory/owned.js";
 import type { Tokenizer } from "../../text/tokenizer.js";
-import { SAMPLER_FIELDS, type SamplingSettings } from "./sampling_options.js";
+import { SAMPLER_FIELDS, type SamplingSettings } from "./sampling_settings.js";
 import { textOf } from "./token_text.js";
 
 /** A token and ln p of it. */

@@ -19,13 +19,24 @@ import type { TextMemory } from "../text_memory.js";
 /** The longest context of a session, in tokens. */
 const LONGEST_CONTEXT = 2 ** 24;
 
+/** Tokens that were read before they are certain, with the logits and hidden states after each. */
+interface Ahead {
+  readonly tokens: Int32Array;
+  readonly logits: Owned;
+  readonly hidden: readonly Float32Array[];
+  /** The next one to take over. */
+  next: number;
+}
+
 /** Doesn't check arguments, and expects that its calls never overlap. @internal */
 export class SessionText {
   contextLength: number;
   readonly core: ModelCore;
   readonly #cacheSettings: CacheSettings;
   readonly #logits: Owned;
-  #memory: TextMemory;
+  /** The keys, values and states of the tokens, and of those ahead. */
+  #held: TextMemory;
+  #ahead: Ahead | undefined;
   #tokens: number[] = [];
   /** What {@link tokens} returned, until the tokens change. */
   #shownTokens: readonly number[] | undefined;
@@ -45,15 +56,26 @@ export class SessionText {
     this.#cacheSettings = cacheSettings;
     this.#checkpoints = checkpoints;
     this.contextLength = contextLength;
-    this.#memory = core.newMemory(cacheSettings, { checkpoints: checkpoints.count });
+    this.#held = core.newMemory(cacheSettings, { checkpoints: checkpoints.count });
     this.#ropes = this.#cache.groups.map(({ config }) => config);
     try {
       const address = core.heap.allocate(core.vocabularySize * 4);
       this.#logits = new Owned(core.heap, address, "session", freeLogits, "model.session()");
     } catch (error) {
-      this.#memory.dispose();
+      this.#held.dispose();
       throw error;
     }
+  }
+
+  /** Without the tokens ahead. */
+  get #memory(): TextMemory {
+    if (this.#ahead !== undefined) {
+      this.#ahead.logits.dispose();
+      this.#ahead = undefined;
+      this.#held.rewind(this.length);
+      this.#changed(); // the model has read other tokens since the last one of the text
+    }
+    return this.#held;
   }
 
   get #cache(): KvCacheCore {
@@ -84,7 +106,7 @@ export class SessionText {
   /** Bytes of wasm memory that the keys, values and states use now. */
   get bytes(): number {
     this.#logits.check();
-    return this.#memory.bytes;
+    return this.#held.bytes;
   }
 
   /** RoPE of the full-attention layers, or of the sliding-window layers if those have none; null without RoPE. */
@@ -127,7 +149,7 @@ export class SessionText {
   /** As Session.attention(). */
   attention(layer: number): Float32Array[] {
     checkAttends(this.core.plan, layer);
-    if (!this.core.hasRead(this.#cache)) this.#changed(); // the model has read another text since
+    if (this.#ahead !== undefined || !this.core.hasRead(this.#cache)) this.#changed(); // the model has read other tokens since
     this.freshLogits();
     return this.core.attention(this.#cache, layer, this.length);
   }
@@ -152,10 +174,12 @@ export class SessionText {
 
   async append(added: Int32Array, { signal, onProgress }: SessionAppendOptions = {}): Promise<void> {
     this.checkAlive();
+    if (added.length === 1 && this.hasAhead(added[0]!)) {
+      this.#takeAhead(added[0]!);
+      return;
+    }
     const length = this.length + added.length;
-    const needsReread = this.#ropes.some(
-      (rope) => this.length > 0 && usesLongFactors(rope, length) !== usesLongFactors(rope, this.length),
-    );
+    const needsReread = this.#changesFactors(length);
     const reread = needsReread ? this.length : 0;
     const tokens = needsReread ? Int32Array.from([...this.#tokens, ...added]) : added;
     if (needsReread) this.rewind(0);
@@ -169,6 +193,63 @@ export class SessionText {
       await yielder.yieldIfDue();
     }
     signal?.throwIfAborted();
+  }
+
+  /** Whether tokens can be read before they are certain: recurrent layers couldn't go back. */
+  get canReadAhead(): boolean {
+    return !this.#held.hasStates;
+  }
+
+  /**
+   * Reads the next token and guesses of those after it at once. They aren't part of the text until append() is called
+   * with each. Any other call forgets them.
+   */
+  readAhead(token: number, guesses: readonly number[]): void {
+    this.checkAlive();
+    const { core } = this;
+    const tokens = Int32Array.of(token, ...guesses);
+    if (this.length === 0 || this.#changesFactors(this.length + tokens.length)) return;
+    const size = core.vocabularySize;
+    const memory = this.#memory;
+    const logits = new Owned(core.heap, core.heap.allocate(tokens.length * size * 4), "session", freeLogits);
+    try {
+      core.forward(memory, tokens);
+      core.writeLogits(0, logits.address, tokens.length);
+      const hidden = Array.from(tokens, (_, i) => core.hidden(i));
+      this.#ahead = { tokens, logits, hidden, next: 0 };
+    } catch (error) {
+      logits.dispose();
+      memory.rewind(this.length);
+      throw error;
+    }
+  }
+
+  /** Whether append() finds this token read already. */
+  hasAhead(token: number): boolean {
+    return this.#ahead !== undefined && this.#ahead.tokens[this.#ahead.next] === token;
+  }
+
+  /** Takes over a token that was read ahead. */
+  #takeAhead(token: number): void {
+    const ahead = this.#ahead!;
+    const { heap, vocabularySize: size } = this.core;
+    const row = heap.floats(ahead.logits.address + ahead.next * size * 4, size);
+    heap.floats(this.#logits.address, size).set(row);
+    this.#tokens.push(token);
+    this.#changed();
+    this.#hidden = ahead.hidden[ahead.next++]!;
+    this.#hasFreshLogits = true;
+    if (ahead.next === ahead.tokens.length) {
+      ahead.logits.dispose();
+      this.#ahead = undefined;
+    }
+  }
+
+  /** Whether a LongRoPE has other factors at a new length, so that the text must be read again. */
+  #changesFactors(length: number): boolean {
+    return this.#ropes.some(
+      (rope) => this.length > 0 && usesLongFactors(rope, length) !== usesLongFactors(rope, this.length),
+    );
   }
 
   /**
@@ -230,7 +311,7 @@ export class SessionText {
       throw error;
     }
     this.#memory.dispose();
-    this.#memory = memory;
+    this.#held = memory;
     this.#checkpointLength = 0;
     this.#tokens = tokens.slice();
     this.#ropes = ropes.slice();
@@ -238,7 +319,9 @@ export class SessionText {
   }
 
   dispose(): void {
-    this.#memory.dispose();
+    this.#ahead?.logits.dispose();
+    this.#ahead = undefined;
+    this.#held.dispose();
     this.#logits.dispose();
   }
 

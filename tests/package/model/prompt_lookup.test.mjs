@@ -1,0 +1,114 @@
+// Guessing tokens from repeats of the text: the tokens are those of a generation without guesses, and so is the session at every piece.
+import assert from "node:assert/strict";
+import test, { after } from "node:test";
+import { readExpected, tinyModel } from "../helpers/models.mjs";
+import { rejects, rw } from "../helpers/runtime.mjs";
+
+const prompt = readExpected("llama", "expected.json").prompt.slice(0, 6);
+const model = await rw.model(tinyModel("llama"), { kv: { dtype: "f32" }, contextLength: 256 });
+after(() => model.dispose());
+
+/** A bias that makes the text repeat itself, and a temperature that sometimes ends a repeat. */
+const REPEATING = { temperature: 0.8, topK: 0, topP: 1, minP: 0, logitBias: { 20: 3, 21: 3 }, frequencyPenalty: -0.3 };
+
+async function pieces(session, options) {
+  const found = [];
+  for await (const piece of session.generate(options))
+    found.push({ ...piece, length: session.length, next: session.logprobs(2).map(({ token }) => token) });
+  return found;
+}
+
+async function compare(options, tokens = prompt, from = model) {
+  const [plain, guessing] = [from.session(), from.session()];
+  for (const session of [plain, guessing]) await session.append(tokens);
+  const expected = await pieces(plain, options);
+  const shown = (all) => all.map(({ token, text, finish, length, next }) => ({ token, text, finish, length, next }));
+  assert.deepEqual(shown(await pieces(guessing, { promptLookup: 15, ...options })), shown(expected));
+  assert.deepEqual(guessing.tokens, plain.tokens);
+  // what follows doesn't depend on guesses that were read and forgotten
+  const more = { temperature: 0, maxTokens: 5, ignoreEnd: true };
+  assert.deepEqual(shown(await pieces(guessing, more)), shown(await pieces(plain, more)));
+  for (const session of [plain, guessing]) session.dispose();
+  return expected;
+}
+
+test("the same pieces and sessions as without guesses", async () => {
+  for (const seed of [1, 2, 3, 4])
+    for (const options of [
+      { ...REPEATING },
+      { temperature: 0 },
+      { temperature: 1.2 },
+      { ...REPEATING, mirostat: undefined },
+    ])
+      await compare({ ...options, seed, maxTokens: 90, ignoreEnd: true });
+});
+
+test("stop tokens, stop strings, end tokens and a full context end the text at the same place", async () => {
+  const [{ text }] = (await compare({ ...REPEATING, seed: 9, maxTokens: 60, ignoreEnd: true })).slice(40);
+  for (const seed of [1, 2, 3]) {
+    await compare({ ...REPEATING, seed, maxTokens: 80 });
+    await compare({ ...REPEATING, seed, maxTokens: 80, ignoreEnd: true, stop: text + text });
+    await compare({ ...REPEATING, seed, maxTokens: 80, ignoreEnd: true, stopTokens: [20] });
+    await compare({ ...REPEATING, seed, maxTokens: 300, ignoreEnd: true });
+    await compare({ ...REPEATING, seed, maxTokens: 300, ignoreEnd: true, whenFull: "shift" });
+  }
+});
+
+test("leaving the loop, and calls between pieces, see the text without guesses", async () => {
+  const session = model.session();
+  await session.append([20, 21, 20, 21, 20, 21, 20, 21]);
+  const bias = { logitBias: { 20: 1e6 }, temperature: 0, frequencyPenalty: 0 };
+  let count = 0;
+  for await (const { token } of session.generate({ ...bias, promptLookup: 15, maxTokens: 40 })) {
+    assert.equal(session.tokens.at(-1), token);
+    assert.equal(session.keys(0)[0].length, session.length * 8);
+    assert.equal(session.attention(0)[0].length, session.length);
+    const saved = session.save();
+    const copy = model.session();
+    copy.restore(saved);
+    assert.deepEqual(copy.tokens, session.tokens);
+    copy.dispose();
+    if (++count === 12) break;
+  }
+  assert.equal(session.length, 20);
+  session.dispose();
+});
+
+test("guesses read several tokens at once: the model runs fewer times", async () => {
+  const session = model.session();
+  await session.append([20, 21, 20, 21]);
+
+  const bytes = [];
+  for await (const piece of session.generate({
+    logitBias: { 20: 1e6 },
+    temperature: 0,
+    promptLookup: 31,
+    maxTokens: 60,
+  })) {
+    assert.equal(piece.token, 20);
+    bytes.push(session.bytes);
+  }
+  // Keys of guesses are in the cache before their tokens are in the text, so its pages come earlier than without.
+  const plain = model.session();
+  await plain.append([20, 21, 20, 21]);
+  const without = [];
+  for await (const piece of plain.generate({ logitBias: { 20: 1e6 }, temperature: 0, maxTokens: 60 })) {
+    assert.equal(piece.token, 20);
+    without.push(plain.bytes);
+  }
+  assert.ok(
+    bytes.some((size, i) => size > without[i]),
+    `${bytes} and ${without}`,
+  );
+  for (const one of [session, plain]) one.dispose();
+});
+
+test("refused with recurrent layers, and out of range", async () => {
+  const recurrent = await rw.model(tinyModel("lfm2"));
+  const session = recurrent.session();
+  await session.append([1, 2, 3]);
+  await rejects(pieces(session, { promptLookup: 3 }), "UNSUPPORTED_MODEL", "promptLookup");
+  recurrent.dispose();
+  for (const promptLookup of [-1, 64, 1.5, true])
+    await rejects(pieces(model.session(), { promptLookup }), "INVALID_ARGUMENT", "promptLookup");
+});
