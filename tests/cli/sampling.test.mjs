@@ -23,13 +23,13 @@ async function expected(options) {
 const CASES = [
   [["--frequency-penalty", "3"], { frequencyPenalty: 3 }],
   [["--presence-penalty", "3", "--penalty-window", "4"], { presencePenalty: 3, penaltyWindow: 4 }],
-  [["--dry", "9", "--dry-base", "3", "--dry-allowed-length", "1", "--dry-window", "30", "--dry-breaker", "a", "e"],
+  [["--dry", "9", "--dry-base", "3", "--dry-allowed-length", "1", "--dry-window", "30", "--dry-breaker", "a", "--dry-breaker", "e"],
     { dry: { multiplier: 9, base: 3, allowedLength: 1, window: 30, breakers: ["a", "e"] } }],
   [["--typical-p", "0.3"], { typicalP: 0.3 }],
   [["--top-n-sigma", "0.5"], { topNSigma: 0.5 }],
   [["--xtc", "1", "--xtc-threshold", "0.01"], { xtc: { probability: 1, threshold: 0.01 } }],
   [["--top-p", "0.3", "--sampler-order", "llama.cpp"], { topP: 0.3, samplerOrder: "llama.cpp" }],
-  [["--logit-bias", "7=9.5", "8=-inf"], { logitBias: { 7: 9.5, 8: -Infinity } }],
+  [["--logit-bias", "7=9.5", "--logit-bias", "8=-inf"], { logitBias: { 7: 9.5, 8: -Infinity } }],
 ];
 
 test("each option changes the tokens as in the package", async () => {

@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { fail } from "../../base/errors.js";
 import { SAMPLER_ORDERS, type SamplerOrder, type SamplingOptions, type GenerateOptions } from "../../index.node.js";
-import { parseNumber, parseInteger } from "../options.js";
+import { parseNumber, parseInteger, repeatable } from "../options.js";
 
 /** Values of the options that {@link addSamplingOptions} adds. */
 export interface SamplingFlags {
@@ -62,7 +62,11 @@ export function addSamplingOptions(command: Command): void {
     .option("--top-n-sigma <n>", "drop tokens n standard deviations below the largest logit", parseNumber(0))
     .option("--xtc <p>", "how often to leave out the most probable tokens, 0 to 1", parseNumber(0, 1))
     .option("--xtc-threshold <p>", "the probability from which --xtc leaves them out (default: 0.1)", parseNumber(0, 1))
-    .option("--mirostat [bits]", "aim at this information for each token (default: 5) instead", parseNumber(0))
+    .option(
+      "--mirostat [bits]",
+      "aim at this information for each token (default: 5), instead of the options above",
+      parseNumber(0),
+    )
     .option("--mirostat-eta <number>", "how fast --mirostat adapts (default: 0.1)", parseNumber(0))
     .addOption(
       new Option("--sampler-order <name>", "the order of these options (default: transformers)").choices(
@@ -81,13 +85,17 @@ export function addSamplingOptions(command: Command): void {
     .option("--dry-base <number>", "factor of --dry for each token of a repeat (default: 1.75)", parseNumber(1))
     .option("--dry-allowed-length <n>", "tokens from which a repeat counts for --dry (default: 2)", parseInteger(1))
     .option("--dry-window <n>", "recent tokens that --dry looks at (default: 1024)", parseInteger(0))
-    .option("--dry-breaker <text...>", "texts that no repeat contains (default: line break, colon, quote, asterisk)")
+    .option(
+      "--dry-breaker <text>",
+      "text that no repeat contains; repeatable (default: line break, colon, quote, asterisk)",
+      repeatable(String),
+    )
     .option(
       "--prompt-lookup <n>",
       "guess up to n tokens at once from repeats of the text: faster, the same text (default: 0)",
       parseInteger(0, 63),
     )
-    .option("--logit-bias <token=number...>", "add to the logits of token ids; -inf forbids one", parseBiases)
+    .option("--logit-bias <token=number>", "add to the logit of a token id; -inf forbids it; repeatable", parseBiases)
     .option(
       "--seed <n>",
       "random seed; the same seed gives the same text (default: random, printed after the text)",
