@@ -248,5 +248,8 @@ test("a cache without a rope and a headDim: the message names both", () => {
 });
 
 test("restore: a number in place of the options is an error that names restore()", () => {
-  assert.throws(() => cache.restore(cache.save(), 0), /^RopewalkError: options: .*options of restore\(\) \(got 0\)/);
+  assert.throws(
+    () => cache.restore(cache.save(), 0),
+    /^RopewalkError: options: .*options of restore\(\): sequence \(got 0\)/,
+  );
 });

@@ -206,6 +206,7 @@ test("all exports of the package", async () => {
     "Rope",
     "Ropewalk",
     "RopewalkError",
+    "SAMPLER_ORDERS",
     "TABLE_LAYOUTS",
     "Tensor",
     "describe",
