@@ -127,6 +127,8 @@ test("errors name the option at fault", async () => {
     [{ logitBias: { a: 1 } }, "logitBias"],
     [{ logitBias: { 1: NaN } }, "logitBias[1]"],
     [{ logitBias: { 1: Infinity } }, "logitBias[1]"],
+    [{ logitBias: { 1: "1" } }, "logitBias[1]"],
+    [{ logitBias: { 1: 1e39 } }, "logitBias[1]"],
   ];
   for (const [options, field] of wrong) await rejects(tokensOf(options), "INVALID_ARGUMENT", field);
   for (const [options, field] of [

@@ -130,9 +130,9 @@ function readBiases(given: SamplingOptions["logitBias"], vocabularySize: number)
         "logitBias",
         `must have tokens of the vocabulary, 0 to ${vocabularySize - 1} (got ${show(key)})`,
       );
-    if (bias !== -Infinity && !Number.isFinite(Math.fround(bias as number)))
+    if (typeof bias !== "number" || (bias !== -Infinity && !Number.isFinite(Math.fround(bias))))
       fail("INVALID_ARGUMENT", `logitBias[${token as number}]`, `must be a number or -Infinity (got ${show(bias)})`);
-    return [token as number, bias as number];
+    return [token as number, bias];
   });
 }
 
