@@ -1,5 +1,6 @@
 // Guessing tokens from repeats of the text: the tokens are those of a generation without guesses, and so is the session at every piece.
 import assert from "node:assert/strict";
+import { existsSync, readdirSync } from "node:fs";
 import test, { after } from "node:test";
 import { readExpected, tinyModel } from "../helpers/models.mjs";
 import { rejects, rw } from "../helpers/runtime.mjs";
@@ -101,6 +102,28 @@ test("guesses read several tokens at once: the model runs fewer times", async ()
     `${bytes} and ${without}`,
   );
   for (const one of [session, plain]) one.dispose();
+});
+
+test("every architecture without recurrent layers gives the same tokens", async () => {
+  const options = { ...REPEATING, seed: 3, maxTokens: 30, ignoreEnd: true };
+  let count = 0;
+  for (const name of readdirSync(tinyModel(""))) {
+    const [path] = [`${name}/model.gguf`, `${name}/config.json`].filter((file) => existsSync(tinyModel(file)));
+    if (path === undefined) continue;
+    const one = await rw.model(path.endsWith(".gguf") ? tinyModel(path) : tinyModel(name));
+    if (one.info.generates && one.info.memory.states === 0) {
+      const tokensOf = async (promptLookup) => {
+        const tokens = [];
+        for await (const { token } of one.generate([5, 6, 7, 5, 6, 7, 5, 6], { ...options, promptLookup }))
+          tokens.push(token);
+        return tokens;
+      };
+      assert.deepEqual(await tokensOf(15), await tokensOf(0), name);
+      count++;
+    }
+    one.dispose();
+  }
+  assert.ok(count > 100, `${count} models`);
 });
 
 test("refused with recurrent layers, and out of range", async () => {
