@@ -1,7 +1,7 @@
 // Writes the guide: the pages of docs/ and the API in one navigation, by TypeDoc.
 import { createHash } from "node:crypto";
 import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { katex } from "@mdit/plugin-katex";
 import { Application } from "typedoc";
 import { sections } from "./guide_pages.mjs";
@@ -59,15 +59,20 @@ async function copyPages() {
   await cp(join(docs, "pictures"), join(copies, "pictures"), { recursive: true });
   const adapted = async (file) => {
     const text = await readFile(join(docs, file), "utf8");
-    return text.replace(/(!?)(\[[^\]]*\])\(\.\.\/([^)\s]+)\)/g, (_, picture, label, path) =>
-      picture ? `!${label}(${relative(copies, join(root, path))})` : `${label}(${source}${path})`,
-    );
+    return text.replace(/(!?)(\[[^\]]*\])\((\.\.\/[^)\s]+)\)/g, (link, picture, label, target) => {
+      const path = join("docs", dirname(file), target);
+      if (path.startsWith("docs/")) return link;
+      return picture
+        ? `!${label}(${relative(join(copies, dirname(file)), join(root, path))})`
+        : `${label}(${source}${path})`;
+    });
   };
   const readme = await adapted("README.md");
   await writeFile(join(copies, "README.md"), readme.replace(/^# .*\n/, "")); // TypeDoc writes a title
   const paths = [];
   for (const [file, { section, title }] of sections()) {
     const path = join(copies, file);
+    await mkdir(dirname(path), { recursive: true });
     await writeFile(path, `---\ntitle: ${JSON.stringify(title)}\ngroup: ${section}\n---\n\n${await adapted(file)}`);
     paths.push(path);
   }

@@ -10,7 +10,7 @@ export function sections() {
   let section;
   for (const line of readFileSync(join(docs, "README.md"), "utf8").split("\n")) {
     section = /^## (.*)/.exec(line)?.[1] ?? section;
-    const [, title, file] = /^\| \[([^\]]*)\]\(([\w-]+\.md)\)/.exec(line) ?? [];
+    const [, title, file] = /^\| \[([^\]]*)\]\(([\w-]+(?:\/[\w-]+)?\.md)\)/.exec(line) ?? [];
     if (file !== undefined) pages.set(file, { section, title });
   }
   return pages;
