@@ -2,6 +2,7 @@
 import { type Dict, isDict } from "../base/dict.js";
 import { type ModelFiles, type ModelSource, openModel, type WeightFormatName } from "../files/model_files.js";
 import type { FilePlatform } from "../files/platform.js";
+import { Formats } from "../grammar/formats.js";
 import type { Heap } from "../memory/heap.js";
 import { NO_TOKENIZER, type Tokenizer, tokenizerFromGguf, tokenizerFromFiles } from "../text/tokenizer.js";
 import { mapWeights } from "./weights/map_weights.js";
@@ -65,7 +66,8 @@ export async function loadModel(
     ...(signal !== undefined && { signal }),
     ...(onProgress !== undefined && { onProgress: (progress) => onProgress({ ...progress, stage: "weights" }) }),
   });
-  return new Model(core, info, tokenizer, cacheSettings, sampling, chatTemplate);
+  const formats = new Formats(tokenizer, Math.min(core.vocabularySize, tokenizer.vocabularySize)); // some models pad the embedding with rows that no token uses
+  return new Model({ core, tokenizer, cacheSettings, sampling, formats }, info, chatTemplate);
 }
 
 async function open(environment: LoadEnvironment, source: ModelSource, options: ModelOptions): Promise<OpenedModel> {

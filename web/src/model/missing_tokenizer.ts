@@ -33,6 +33,7 @@ export function missingTokenizer({ kind, name }: Pick<ModelFiles, "kind" | "name
     decode: refuse,
     stream: () => ({ push: () => "", end: () => "" }),
     token: refuse,
+    bytes: refuse,
     idOf: () => undefined,
     isSpecial: () => false,
   };

@@ -10,7 +10,7 @@ import { type ChatMessage, type ChatOptions, renderChat } from "../text/chat_tem
 import { encodeChat, type Tokenizer } from "../text/tokenizer.js";
 import { listOf, tokenIds } from "../base/lists.js";
 import type { ModelMemory } from "./memory.js";
-import type { CacheSettings, ModelCore } from "./model_core.js";
+import type { ModelCore } from "./model_core.js";
 import { type ModelLayer, ropeOf } from "./model_plan.js";
 import { finished, runTexts } from "./embed/embed.js";
 import type { Pooling } from "./embed/embedding_plan.js";
@@ -35,8 +35,7 @@ import {
   SESSION_OPTIONS,
   type SessionOptions,
 } from "./session/options.js";
-import type { SamplingOptions } from "./session/sampling_options.js";
-import { Session } from "./session/session.js";
+import { Session, type SessionModel } from "./session/session.js";
 import { checkContext } from "./session/text.js";
 
 /** Description of a model. It's read from headers, without loading weights. */
@@ -102,25 +101,16 @@ export class Model implements Disposable {
   readonly tokenizer: Tokenizer;
   /** Jinja source of its chat template, if it has one. */
   readonly chatTemplate: string | undefined;
+  readonly #parts: SessionModel;
   readonly #core: ModelCore;
-  readonly #cacheSettings: CacheSettings;
-  readonly #sampling: SamplingOptions;
   #wholeTexts: WholeTextsCore | undefined;
 
   /** @internal */
-  constructor(
-    core: ModelCore,
-    info: ModelInfo,
-    tokenizer: Tokenizer,
-    cacheSettings: CacheSettings,
-    sampling: SamplingOptions,
-    chatTemplate: string | undefined,
-  ) {
-    this.#core = core;
+  constructor(parts: SessionModel, info: ModelInfo, chatTemplate: string | undefined) {
+    this.#parts = parts;
+    this.#core = parts.core;
     this.info = info;
-    this.tokenizer = tokenizer;
-    this.#cacheSettings = cacheSettings;
-    this.#sampling = sampling;
+    this.tokenizer = parts.tokenizer;
     this.chatTemplate = chatTemplate;
   }
 
@@ -139,7 +129,7 @@ export class Model implements Disposable {
     const length = checkContext(contextLength ?? this.info.contextLength);
     this.#core.checkAlive();
     this.#checkGenerates();
-    return new Session(this.#core, this.tokenizer, this.#cacheSettings, length, this.#sampling, checkpoints);
+    return new Session(this.#parts, length, checkpoints);
   }
 
   /**
@@ -208,7 +198,7 @@ export class Model implements Disposable {
     const settings = readPerplexityOptions(options, this.#core, this.info.contextLength);
     const tokens =
       typeof text === "string" ? this.tokenizer.encode(text) : tokenIds(text, this.info.vocabularySize, "tokens");
-    return perplexity(this.#core, this.#cacheSettings, tokens, settings);
+    return perplexity(this.#core, this.#parts.cacheSettings, tokens, settings);
   }
 
   /**

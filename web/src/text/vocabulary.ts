@@ -123,6 +123,11 @@ export class Vocabulary {
     return kind === TOKEN_KINDS.control || kind === TOKEN_KINDS.unknown;
   }
 
+  /** Whether a text can have this token: not a special or unused one. */
+  isText(id: number): boolean {
+    return !this.isSpecial(id) && this.kindOf(id) !== TOKEN_KINDS.unused;
+  }
+
   /** Whether a token is matched in the text before the text is split into pieces. Its piece is plain text. */
   isAdded(id: number): boolean {
     return this.isSpecial(id) || this.kindOf(id) === TOKEN_KINDS.user_defined;

@@ -1,5 +1,5 @@
 // The Tokenizer interface, and its implementation over a vocabulary.
-import { trueOrFalse } from "../base/checks.js";
+import { trueOrFalse, wholeNumber } from "../base/checks.js";
 import { fail, RopewalkError } from "../base/errors.js";
 import { listOf } from "../base/lists.js";
 import { checkOptions, optionNames, type OptionNames } from "../base/options.js";
@@ -69,6 +69,13 @@ export interface Tokenizer {
    * @throws INVALID_ARGUMENT (tokens): the vocabulary doesn't have the id
    */
   token(id: number): string;
+  /**
+   * The UTF-8 bytes that a token adds to a text, which may be a part of a character. None for special tokens, and for
+   * ids that no text uses.
+   *
+   * @throws INVALID_ARGUMENT (tokens): the id isn't below `vocabularySize`
+   */
+  bytes(id: number): Uint8Array;
   /** The id of a token in the vocabulary's format; undefined if there is none. */
   idOf(token: string): number | undefined;
   /** Whether a token is special: a control token or the unknown token, not part of the text. */
@@ -171,6 +178,11 @@ export class VocabularyTokenizer implements Tokenizer {
 
   token(id: number): string {
     return this.#vocabulary.pieceOf(id);
+  }
+
+  bytes(id: number): Uint8Array {
+    wholeNumber(id, 0, this.vocabularySize - 1, "tokens");
+    return this.#vocabulary.isText(id) ? this.#vocabulary.bytesOf(id) : new Uint8Array();
   }
 
   idOf(token: string): number | undefined {

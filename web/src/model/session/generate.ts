@@ -4,6 +4,8 @@ import { fail } from "../../base/errors.js";
 import { checkOptions } from "../../base/options.js";
 import { show } from "../../base/show.js";
 import type { Heap } from "../../memory/heap.js";
+import type { Formats } from "../../grammar/formats.js";
+import type { OutputFormat } from "../../grammar/format.js";
 import type { Tokenizer } from "../../text/tokenizer.js";
 import { EventLoopYielder } from "../event_loop.js";
 import { listOf } from "../../base/lists.js";
@@ -44,6 +46,7 @@ export interface GeneratingSession {
   readonly heap: Heap;
   readonly tokenizer: Tokenizer;
   readonly vocabularySize: number;
+  readonly formats: Formats;
   readonly text: SessionText;
   readonly extend: () => void;
 }
@@ -59,6 +62,7 @@ export interface GenerateSettings {
   readonly keep: number | undefined;
   readonly alternatives: number;
   readonly guesses: number;
+  readonly format: OutputFormat | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -68,8 +72,21 @@ export function readGenerateOptions(
   defaults: SamplingOptions,
   vocabularySize: number,
 ): GenerateSettings {
-  const { maxTokens, stop, stopTokens, ignoreEnd, whenFull, keep, logprobs, promptLookup, signal, ...sampling } =
-    checkOptions(options, GENERATE_OPTIONS);
+  const {
+    maxTokens,
+    stop,
+    stopTokens,
+    ignoreEnd,
+    whenFull,
+    keep,
+    logprobs,
+    promptLookup,
+    format,
+    signal,
+    ...sampling
+  } = checkOptions(options, GENERATE_OPTIONS);
+  if (format !== undefined && Boolean(ignoreEnd))
+    fail("INVALID_ARGUMENT", "ignoreEnd", "can't be true with format: the end token is what follows a complete text");
   return {
     sampling: readSampling(sampling, defaults, vocabularySize),
     maxTokens: wholeNumber(maxTokens ?? 2 ** 30, 0, 2 ** 30, "maxTokens"),
@@ -80,13 +97,14 @@ export function readGenerateOptions(
     keep: keep === undefined ? undefined : wholeNumber(keep, 0, 2 ** 24, "keep"),
     alternatives: wholeNumber(logprobs ?? 0, 0, vocabularySize, "logprobs"),
     guesses: wholeNumber(promptLookup ?? 0, 0, 63, "promptLookup"),
+    format,
     signal: optionalSignal(signal),
   };
 }
 
 /** Generates token by token. @internal */
 export async function* generate(
-  { heap, tokenizer, vocabularySize: size, text, extend }: GeneratingSession,
+  { heap, tokenizer, vocabularySize: size, formats, text, extend }: GeneratingSession,
   {
     sampling,
     maxTokens,
@@ -97,6 +115,7 @@ export async function* generate(
     keep,
     alternatives,
     guesses,
+    format,
     signal,
   }: GenerateSettings,
 ): AsyncGenerator<Piece, void, void> {
@@ -107,14 +126,21 @@ export async function* generate(
     fail("UNSUPPORTED_MODEL", "promptLookup", "must be 0 for a model with recurrent layers, which can't go back");
   const lookup = guesses > 0 ? new PromptLookup(guesses, text.tokens) : undefined;
   const breakers = sampling.core.dry_multiplier > 0 ? breakingTokens(tokenizer, sampling.breakers) : undefined;
+  const matcher = format === undefined ? undefined : formats.matcher(format);
   const sampler = new Sampler(heap, sampling, breakers ?? new Int32Array());
   const stream = tokenizer.stream({ continues: text.length > 0 });
   const yielder = new EventLoopYielder();
   try {
     for (let count = 1; count <= maxTokens; count++) {
       signal?.throwIfAborted();
+      if (matcher?.isStuck() === true)
+        fail(
+          "INVALID_ARGUMENT",
+          "format",
+          "can't be continued: no token of the model's vocabulary has the characters that come next",
+        );
       const logits = text.freshLogits();
-      const token = sampler.sample(logits, size, text.lastTokens(sampler.window));
+      const token = sampler.sample(logits, size, text.lastTokens(sampler.window), matcher?.allowed);
       const piece: Piece = { token, text: "", logprob: logprobOf(heap, logits, size, token) };
       if (alternatives > 0) piece.alternatives = mostProbable(heap, tokenizer, logits, size, alternatives);
       if (endTokens.has(token) || stopTokens.has(token)) {
@@ -123,6 +149,7 @@ export async function* generate(
       }
       if (isFull() && whenFull === "shift") shiftHalf(text, keptTokens(keep, text.contextLength));
       if (isFull() && whenFull === "extend") extend();
+      matcher?.accept(token);
       const endsHere = isFull();
       lookup?.add(token);
       if (lookup !== undefined && !endsHere && !text.hasAhead(token)) {
@@ -131,7 +158,16 @@ export async function* generate(
       }
       if (!endsHere) await text.append(Int32Array.of(token));
       piece.text = stops.push(stream.push(token));
-      const finish = stops.isFound ? "stop" : endsHere ? "full" : count === maxTokens ? "length" : undefined;
+      const isOver = endTokens.size === 0 && matcher?.isStuck() === true;
+      const finish = stops.isFound
+        ? "stop"
+        : isOver
+          ? "end"
+          : endsHere
+            ? "full"
+            : count === maxTokens
+              ? "length"
+              : undefined;
       if (finish !== undefined) {
         const rest = stops.isFound ? "" : stops.push(stream.end()) + stops.end();
         yield { ...piece, text: piece.text + rest, finish };

@@ -1,6 +1,7 @@
 // The options of sessions: their types, and their names, which the Worker's client checks before it sends a call.
 import { wholeNumber } from "../../base/checks.js";
 import { checkOptions, type OptionNames, optionNames } from "../../base/options.js";
+import type { OutputFormat } from "../../grammar/format.js";
 import type { AttentionKind } from "../model_plan.js";
 import { defaultCheckpoints } from "../checkpoints.js";
 import { SAMPLING, type SamplingOptions } from "./sampling_options.js";
@@ -124,6 +125,11 @@ export interface GenerateOptions extends SamplingOptions {
    * out wrong become rarer. Not with recurrent layers. Default: 0, no guesses.
    */
   promptLookup?: number;
+  /**
+   * What the text may look like: JSON, a schema, a regular expression, choices or a grammar. Tokens that would leave it
+   * aren't sampled, and the end only where the text is complete. `maxTokens` and `stop` still end the text earlier.
+   */
+  format?: OutputFormat;
   /** Aborts between two tokens: the generator throws the signal's reason. */
   signal?: AbortSignal;
 }
@@ -138,6 +144,7 @@ const GENERATE = {
   keep: true,
   logprobs: true,
   promptLookup: true,
+  format: true,
   signal: true,
 } as const;
 

@@ -47,14 +47,19 @@ export class Sampler {
     module.sampler_seed(address, seed);
   }
 
-  /** Samples a token from the logits at an address. `recent` are the last tokens, for the penalties. */
-  sample(logits: number, size: number, recent: readonly number[]): number {
+  /**
+   * Samples a token from the logits at an address. `recent` are the last tokens, for the penalties. `allowed` has a bit
+   * for each token that may be sampled; without it, all may.
+   */
+  sample(logits: number, size: number, recent: readonly number[], allowed?: Int32Array): number {
     const tokens = Int32Array.from(recent);
     const heap = this.#heap;
-    return heap.borrow(tokens.byteLength + 4, (result) => {
+    return heap.borrow(4 + tokens.byteLength + (allowed?.byteLength ?? 0), (result) => {
       const ids = result + 4;
+      const bits = allowed === undefined ? 0 : ids + tokens.byteLength;
       heap.bytes(ids, tokens.byteLength).set(new Uint8Array(tokens.buffer));
-      heap.check(heap.module.sampler_sample(this.#owned.address, logits, size, ids, tokens.length, 0, result));
+      if (allowed !== undefined) heap.bytes(bits, allowed.byteLength).set(new Uint8Array(allowed.buffer));
+      heap.check(heap.module.sampler_sample(this.#owned.address, logits, size, ids, tokens.length, bits, result));
       return new Int32Array(heap.buffer, result, 1)[0]!;
     });
   }

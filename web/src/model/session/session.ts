@@ -6,6 +6,7 @@ import { checkOptions } from "../../base/options.js";
 import type { RopeOverrides } from "../../config/overrides.js";
 import { inOption, overrideRopeConfig } from "../../config/rope_config.js";
 import type { RopeConfig } from "../../config/types.js";
+import type { Formats } from "../../grammar/formats.js";
 import type { Tokenizer } from "../../text/tokenizer.js";
 import { CallQueue } from "./call_queue.js";
 import { extendedOverrides } from "./extend.js";
@@ -34,6 +35,17 @@ import { checkContext, SessionText } from "./text.js";
 
 const LAYER_KINDS = ["full_attention", "sliding_attention"] as const;
 
+/** The model of a session. @internal */
+export interface SessionModel {
+  readonly core: ModelCore;
+  readonly tokenizer: Tokenizer;
+  readonly cacheSettings: CacheSettings;
+  /** Sampling defaults from the model's files. */
+  readonly sampling: SamplingOptions;
+  /** The texts that the option `format` allows. */
+  readonly formats: Formats;
+}
+
 /**
  * A text that a model has read and can continue: its tokens, and their keys and values in a cache. Created by
  * `model.session()`.
@@ -46,27 +58,15 @@ const LAYER_KINDS = ["full_attention", "sliding_attention"] as const;
 export class Session implements Disposable {
   readonly #text: SessionText;
   readonly #queue: CallQueue;
-  readonly #cacheSettings: CacheSettings;
-  readonly #tokenizer: Tokenizer;
-  /** Sampling defaults from the model's files. */
-  readonly #sampling: SamplingOptions;
+  readonly #model: SessionModel;
   readonly #checkpoints: CheckpointSettings;
 
   /** @internal */
-  constructor(
-    core: ModelCore,
-    tokenizer: Tokenizer,
-    cacheSettings: CacheSettings,
-    contextLength: number,
-    sampling: SamplingOptions,
-    checkpoints: CheckpointSettings,
-  ) {
-    const text = new SessionText(core, cacheSettings, contextLength, checkpoints);
+  constructor(model: SessionModel, contextLength: number, checkpoints: CheckpointSettings) {
+    const text = new SessionText(model.core, model.cacheSettings, contextLength, checkpoints);
     this.#text = text;
     this.#queue = new CallQueue(() => text.checkAlive());
-    this.#cacheSettings = cacheSettings;
-    this.#tokenizer = tokenizer;
-    this.#sampling = sampling;
+    this.#model = model;
     this.#checkpoints = checkpoints;
   }
 
@@ -92,7 +92,7 @@ export class Session implements Disposable {
 
   /** Text of all tokens, without special tokens. */
   get text(): string {
-    return this.#tokenizer.decode(this.tokens);
+    return this.#model.tokenizer.decode(this.tokens);
   }
 
   /** RoPE of the full-attention layers, or of the sliding-window layers if those have none; null without RoPE. */
@@ -114,7 +114,7 @@ export class Session implements Disposable {
     const given = typeof input === "string" ? input : tokenIds(input, text.core.vocabularySize, "tokens");
     await this.#queue.run("append", "change", signal, async () => {
       const isFirst = text.length === 0;
-      const tokens = typeof given === "string" ? this.#tokenizer.encode(given, { special: isFirst }) : given;
+      const tokens = typeof given === "string" ? this.#model.tokenizer.encode(given, { special: isFirst }) : given;
       const { length, contextLength } = text;
       if (length + tokens.length > contextLength) {
         fail(
@@ -146,7 +146,7 @@ export class Session implements Disposable {
   logprobs(count = 10): TokenProbability[] {
     const { heap, vocabularySize: size } = this.#text.core;
     wholeNumber(count, 1, size, "count");
-    return this.#withLogits("logprobs", (address) => mostProbable(heap, this.#tokenizer, address, size, count));
+    return this.#withLogits("logprobs", (address) => mostProbable(heap, this.#model.tokenizer, address, size, count));
   }
 
   /**
@@ -205,13 +205,14 @@ export class Session implements Disposable {
    * the generation), UNKNOWN_KEY, OUT_OF_MEMORY, DISPOSED; rejects with the signal's reason.
    */
   async *generate(options?: GenerateOptions): AsyncGenerator<Piece, void, void> {
-    const settings = readGenerateOptions(options, this.#sampling, this.#text.core.vocabularySize);
+    const settings = readGenerateOptions(options, this.#model.sampling, this.#text.core.vocabularySize);
     const text = this.#text;
     const session = {
       heap: text.core.heap,
-      tokenizer: this.#tokenizer,
+      tokenizer: this.#model.tokenizer,
+      formats: this.#model.formats,
       // some models pad the embedding with rows that no token uses
-      vocabularySize: Math.min(text.core.vocabularySize, this.#tokenizer.vocabularySize),
+      vocabularySize: Math.min(text.core.vocabularySize, this.#model.tokenizer.vocabularySize),
       text,
       extend: () => this.#extend(),
     };
@@ -287,7 +288,7 @@ export class Session implements Disposable {
     const checkpoints =
       givenCheckpoints === undefined ? this.#checkpoints : readCheckpoints(givenCheckpoints, core.stateBytes);
     const bytes = this.#queue.now("fork", "read", () => this.#text.save());
-    const copy = new Session(core, this.#tokenizer, this.#cacheSettings, contextLength, this.#sampling, checkpoints);
+    const copy = new Session(this.#model, contextLength, checkpoints);
     try {
       copy.restore(bytes);
       copy.#text.shareCheckpoints(this.#text);

@@ -1,0 +1,156 @@
+// The keywords of JSON Schema: which are read, which mean nothing for a text, and which are refused.
+import { isDict, type Dict } from "../../base/dict.js";
+import { fail } from "../../base/errors.js";
+import { show } from "../../base/show.js";
+
+/** A schema: true allows everything, false nothing. */
+export type Schema = boolean | Dict;
+
+/** The types of JSON values. An integer is a number too. */
+export const TYPES = ["object", "array", "string", "number", "integer", "boolean", "null"] as const;
+export type JsonType = (typeof TYPES)[number];
+
+/** The keywords that only say something about values of a type. */
+export const KEYWORDS_OF_TYPE = {
+  object: [
+    "properties",
+    "required",
+    "additionalProperties",
+    "patternProperties",
+    "propertyNames",
+    "minProperties",
+    "maxProperties",
+  ],
+  array: ["items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems"],
+  string: ["minLength", "maxLength", "pattern", "format"],
+  number: ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
+} as const;
+
+/** Keywords that a text needn't follow. */
+const ANNOTATIONS = new Set([
+  "title",
+  "description",
+  "markdownDescription",
+  "default",
+  "example",
+  "examples",
+  "deprecated",
+  "readOnly",
+  "writeOnly",
+  "contentEncoding",
+  "contentMediaType",
+  "contentSchema",
+  "$schema",
+  "$id",
+  "id",
+  "$comment",
+  "$defs",
+  "definitions",
+  "$anchor",
+  "$dynamicAnchor",
+  "$vocabulary",
+]);
+
+const READ = new Set<string>([
+  "type",
+  "enum",
+  "const",
+  "$ref",
+  "allOf",
+  "anyOf",
+  "oneOf",
+  ...Object.values(KEYWORDS_OF_TYPE).flat(),
+]);
+
+/** What to write instead of keywords that a grammar can't follow. */
+const ADVICE: Readonly<Record<string, string>> = {
+  not: "write what is allowed instead",
+  if: "use anyOf with one schema for each case",
+  then: "use anyOf with one schema for each case",
+  else: "use anyOf with one schema for each case",
+  contains: "say with items and prefixItems which elements there are",
+  dependentRequired: "use anyOf with one schema for each case",
+  dependentSchemas: "use anyOf with one schema for each case",
+  dependencies: "use anyOf with one schema for each case",
+  unevaluatedProperties: "use additionalProperties",
+  unevaluatedItems: "use items",
+  $dynamicRef: "use $ref",
+  $recursiveRef: "use $ref",
+  nullable: 'use "type": ["…", "null"]',
+};
+
+/** Whether a keyword says nothing about the text. */
+export function isAnnotation(keyword: string): boolean {
+  return ANNOTATIONS.has(keyword) || keyword.startsWith("x-");
+}
+
+/** A schema with the keywords that count. @throws INVALID_ARGUMENT */
+export function readSchema(value: unknown, path: string): Schema {
+  if (typeof value === "boolean") return value;
+  if (!isDict(value))
+    fail("INVALID_ARGUMENT", path, `must be a JSON schema, an object or a boolean (got ${show(value)})`);
+  const kept: Record<string, unknown> = {};
+  for (const [keyword, given] of Object.entries(value)) {
+    if (given === undefined || isAnnotation(keyword) || saysNothing(keyword, given)) continue;
+    if (!READ.has(keyword)) {
+      const advice = ADVICE[keyword] ?? "remove it, or begin its name with x- if it is an annotation";
+      fail("INVALID_ARGUMENT", `${path}.${keyword}`, `isn't supported in a schema for generated text; ${advice}`);
+    }
+    kept[keyword] = given;
+  }
+  return withCurrentKeywords(kept);
+}
+
+/** Writes what drafts 4 to 7 wrote differently as the draft of 2020 does. */
+function withCurrentKeywords(schema: Record<string, unknown>): Dict {
+  for (const [exclusive, limit] of [
+    ["exclusiveMinimum", "minimum"],
+    ["exclusiveMaximum", "maximum"],
+  ] as const) {
+    if (schema[exclusive] === true && schema[limit] !== undefined) {
+      schema[exclusive] = schema[limit];
+      delete schema[limit];
+    } else if (typeof schema[exclusive] === "boolean") delete schema[exclusive];
+  }
+  if (Array.isArray(schema["items"])) {
+    schema["prefixItems"] = schema["items"];
+    schema["items"] = schema["additionalItems"] ?? true;
+  }
+  delete schema["additionalItems"]; // without a list of items it means nothing
+  return schema;
+}
+
+/** Whether a keyword has a value that allows everything. */
+function saysNothing(keyword: string, value: unknown): boolean {
+  if (keyword === "unevaluatedProperties" || keyword === "unevaluatedItems") return value === true;
+  return (keyword === "uniqueItems" && value === false) || (keyword === "nullable" && value === false);
+}
+
+/** The schema that `$ref` names: `#`, or a path in the same schema such as `#/$defs/person`. @throws INVALID_ARGUMENT */
+export function referredSchema(root: Schema, ref: unknown, path: string): unknown {
+  const field = `${path}.$ref`;
+  if (typeof ref !== "string") fail("INVALID_ARGUMENT", field, `must be a text (got ${show(ref)})`);
+  const id = isDict(root) && typeof root["$id"] === "string" ? root["$id"] : undefined;
+  const local = id !== undefined && ref.startsWith(id) ? ref.slice(id.length) || "#" : ref;
+  if (!/^#(?:\/|$)/.test(local))
+    fail("INVALID_ARGUMENT", field, `must be a path in the same schema, such as #/$defs/name (got ${show(ref)})`);
+  let found: unknown = root;
+  for (const step of local.slice(1).split("/").slice(1)) {
+    const key = unescaped(step);
+    const isInside = (isDict(found) || Array.isArray(found)) && Object.hasOwn(found, key);
+    if (!isInside) fail("INVALID_ARGUMENT", field, `leads to nothing (got ${show(ref)})`);
+    found = (found as Record<string, unknown>)[key];
+  }
+  return found;
+}
+
+/** A step of a JSON pointer in a URI fragment. */
+function unescaped(step: string): string {
+  let decoded = step;
+  try {
+    decoded = decodeURIComponent(step);
+  } catch {
+    // it has a % that isn't an escape
+  }
+  return decoded.replaceAll("~1", "/").replaceAll("~0", "~");
+}

@@ -1,0 +1,152 @@
+// The texts of JSON objects. Properties stand in the order of the schema.
+import { isDict, type Dict } from "../../base/dict.js";
+import { fail } from "../../base/errors.js";
+import { listOf } from "../../base/lists.js";
+import { show } from "../../base/show.js";
+import { choice, EMPTY, type Expression, isNothing, NOTHING, optional, repeat, sequence, text } from "../expression.js";
+import type { Convert } from "./arrays.js";
+import { ANY_STRING, lengthOf, otherStrings } from "./strings.js";
+import { COMMA, SPACE } from "./space.js";
+
+/** A property that the schema names. */
+interface Property {
+  /** Its name, colon and value. */
+  readonly text: Expression;
+  readonly isRequired: boolean;
+}
+
+/** Adds a rule under a free name and returns it. */
+export type AddRule = (expression: Expression) => Expression;
+
+/** @throws INVALID_ARGUMENT: keywords that can't be combined, or counts that a grammar can't follow */
+export function objectExpression(schema: Dict, path: string, convert: Convert, addRule: AddRule): Expression {
+  const named = namedProperties(schema, path);
+  const required = listOf(schema["required"] ?? [], `${path}.required`, "a list of names");
+  const rest = otherProperties(schema, path, Object.keys(named), convert);
+  for (const name of required)
+    if (typeof name !== "string") fail("INVALID_ARGUMENT", `${path}.required`, `must be names (got ${show(name)})`);
+  const unnamed = (required as string[]).filter((name) => !Object.hasOwn(named, name));
+  const others = schema["additionalProperties"] ?? true;
+  const all = { ...named, ...Object.fromEntries(unnamed.map((name) => [name, others])) };
+  if (unnamed.length > 0 && schema["patternProperties"] !== undefined)
+    fail(
+      "INVALID_ARGUMENT",
+      `${path}.required`,
+      `${show(unnamed[0])} must be one of properties beside patternProperties`,
+    );
+  const properties = Object.entries(all).map(([name, value]): Property => {
+    const written = sequence(text(JSON.stringify(name)), text(":"), SPACE);
+    const isRequired = required.includes(name);
+    return { text: sequence(written, convert(value, `${path}.properties.${name}`)), isRequired };
+  });
+  const counts = countsOf(schema, path, properties, rest);
+  return sequence(text("{"), SPACE, new Members(properties, rest, counts, addRule).all(), SPACE, text("}"));
+}
+
+function namedProperties(schema: Dict, path: string): Dict {
+  const { properties = {}, propertyNames, additionalProperties } = schema;
+  if (!isDict(properties))
+    fail("INVALID_ARGUMENT", `${path}.properties`, `must be an object (got ${show(properties)})`);
+  const names = isDict(propertyNames) && Array.isArray(propertyNames["enum"]) ? propertyNames["enum"] : undefined;
+  if (propertyNames === undefined || propertyNames === true) return properties;
+  if (names === undefined || !names.every((name) => typeof name === "string"))
+    fail("INVALID_ARGUMENT", `${path}.propertyNames`, "must list the names with enum; or use patternProperties");
+  const value = (name: string): unknown =>
+    Object.hasOwn(properties, name) ? properties[name] : (additionalProperties ?? true);
+  return Object.fromEntries(names.map((name) => [name, value(name)]));
+}
+
+/** A property that the schema doesn't name. There is none unless it says so. */
+function otherProperties(schema: Dict, path: string, names: readonly string[], convert: Convert): Expression {
+  const { additionalProperties, patternProperties, properties } = schema;
+  if (schema["propertyNames"] !== undefined && schema["propertyNames"] !== true) return NOTHING;
+  const member = (name: Expression, value: Expression): Expression => sequence(name, text(":"), SPACE, value);
+  if (patternProperties !== undefined) {
+    const field = `${path}.patternProperties`;
+    const [first, ...more] = isDict(patternProperties) ? Object.entries(patternProperties) : [];
+    if (first === undefined || more.length > 0) fail("INVALID_ARGUMENT", field, "must have one pattern");
+    const [pattern, value] = first;
+    const both = names.find((name) => matches(pattern, name, field));
+    if (both !== undefined) fail("INVALID_ARGUMENT", field, `must not match the property ${show(both)}`);
+    return member(convert({ type: "string", pattern }, field), convert(value, `${field}.${pattern}`));
+  }
+  const isOpen = properties === undefined && schema["required"] === undefined;
+  const value = additionalProperties ?? isOpen;
+  if (value === false) return NOTHING;
+  const known = [...names, ...((schema["required"] ?? []) as string[])];
+  return member(known.length === 0 ? ANY_STRING : otherStrings(known), convert(value, `${path}.additionalProperties`));
+}
+
+function matches(pattern: string, name: string, field: string): boolean {
+  try {
+    return new RegExp(pattern, "u").test(name);
+  } catch (error) {
+    fail("INVALID_ARGUMENT", field, `must be a pattern: ${String(error)}`);
+  }
+}
+
+/** How many properties an object may have. */
+interface Counts {
+  readonly least: number;
+  readonly most: number;
+}
+
+function countsOf(schema: Dict, path: string, properties: readonly Property[], rest: Expression): Counts {
+  const least = lengthOf(schema["minProperties"], 0, `${path}.minProperties`);
+  const most = lengthOf(schema["maxProperties"], Infinity, `${path}.maxProperties`);
+  if (!isNothing(rest) && least > properties.length + 1) {
+    const message = "can't be more than one above the named properties: a name could be generated twice";
+    fail("INVALID_ARGUMENT", `${path}.minProperties`, message);
+  }
+  return { least, most };
+}
+
+/** The members of an object. */
+class Members {
+  /** Whether the number of properties matters. Else all counts share a rule. */
+  readonly #counts: boolean;
+  readonly #rules = new Map<string, Expression>();
+
+  constructor(
+    private readonly properties: readonly Property[],
+    private readonly rest: Expression,
+    private readonly limits: Counts,
+    private readonly addRule: AddRule,
+  ) {
+    const required = properties.filter(({ isRequired }) => isRequired).length;
+    const canExceed = limits.most < properties.length || (limits.most < Infinity && !isNothing(rest));
+    this.#counts = limits.least > required || canExceed;
+  }
+
+  all(): Expression {
+    return this.#from(0, 0);
+  }
+
+  /** The members from the property `i` on, after `count` members. Rules keep the text small, for each is used twice. */
+  #from(i: number, count: number): Expression {
+    const key = `${i} ${this.#counts ? count : Math.min(count, 1)}`;
+    const known = this.#rules.get(key);
+    if (known !== undefined) return known;
+    const made = this.#make(i, count);
+    const expression = made.kind === "text" || isNothing(made) ? made : this.addRule(made);
+    this.#rules.set(key, expression);
+    return expression;
+  }
+
+  #make(i: number, count: number): Expression {
+    const { least, most } = this.limits;
+    const comma = count === 0 ? EMPTY : COMMA;
+    const property = this.properties[i];
+    if (property === undefined) return this.#others(least - count, most - count, comma);
+    const taken = count < most ? sequence(comma, property.text, this.#from(i + 1, count + 1)) : NOTHING;
+    return property.isRequired ? taken : choice(taken, this.#from(i + 1, count));
+  }
+
+  /** Properties that aren't named, at least and at most so many. */
+  #others(least: number, most: number, comma: Expression): Expression {
+    if (most < 0 || (isNothing(this.rest) && least > 0)) return NOTHING;
+    if (isNothing(this.rest) || most === 0) return EMPTY;
+    const all = sequence(comma, this.rest, repeat(sequence(COMMA, this.rest), Math.max(0, least - 1), most - 1));
+    return least > 0 ? all : optional(all);
+  }
+}

@@ -1,0 +1,45 @@
+// Tells whether a single value, of enum or const, matches the other keywords of its schema.
+import { isDict, type Dict } from "../../base/dict.js";
+import { typesOf } from "./types.js";
+
+const KEYWORDS: Readonly<Record<string, (value: never, given: never) => boolean>> = {
+  minimum: (value: number, given: number) => value >= given,
+  maximum: (value: number, given: number) => value <= given,
+  exclusiveMinimum: (value: number, given: number) => value > given,
+  exclusiveMaximum: (value: number, given: number) => value < given,
+  multipleOf: (value: number, given: number) => Number.isInteger(value / given),
+};
+
+const TEXT_KEYWORDS: Readonly<Record<string, (value: never, given: never) => boolean>> = {
+  minLength: (value: string, given: number) => Array.from(value).length >= given,
+  maxLength: (value: string, given: number) => Array.from(value).length <= given,
+  pattern: (value: string, given: string) => new RegExp(given, "u").test(value),
+};
+
+/** The values of `enum` and `const` that the schema's keywords about numbers and texts allow; undefined without both. */
+export function listedValues(schema: Dict, path: string): unknown[] | undefined {
+  const { enum: values, const: value } = schema;
+  if (values === undefined && !("const" in schema)) return undefined;
+  const lists = [...(values === undefined ? [] : [values as unknown[]]), ...("const" in schema ? [[value]] : [])];
+  const texts = lists.map((list) => new Set(list.map((one) => JSON.stringify(one))));
+  return lists[0]!.filter((one) => texts.every((list) => list.has(JSON.stringify(one))) && matches(one, schema, path));
+}
+
+function matches(value: unknown, schema: Dict, path: string): boolean {
+  const types = typesOf(schema["type"], path);
+  const type = typeOf(value);
+  if (!types.includes(type) && !(type === "integer" && types.includes("number"))) return false;
+  const keywords = typeof value === "number" ? KEYWORDS : typeof value === "string" ? TEXT_KEYWORDS : {};
+  return Object.entries(keywords).every(
+    ([keyword, test]) => schema[keyword] === undefined || test(value as never, schema[keyword] as never),
+  );
+}
+
+/** The narrowest type of a value. */
+export function typeOf(value: unknown): "null" | "boolean" | "integer" | "number" | "string" | "array" | "object" {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  if (isDict(value)) return "object";
+  if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
+  return typeof value === "string" ? "string" : "boolean";
+}
