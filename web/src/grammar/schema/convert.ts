@@ -15,7 +15,7 @@ import {
 } from "../expression.js";
 import { arrayExpression } from "./arrays.js";
 import { Flattener, onlyKeyword } from "./flatten.js";
-import { type JsonType, KEYWORDS_OF_TYPE, readSchema, type Schema } from "./nodes.js";
+import { checkIds, type JsonType, KEYWORDS_OF_TYPE, readSchema, type Schema } from "./nodes.js";
 import { type AddRules, integerExpression, numberExpression } from "./numbers.js";
 import { objectExpression } from "./objects.js";
 import { SPACE_RULE } from "./space.js";
@@ -38,6 +38,7 @@ export function schemaGrammar(schema: unknown, path: string): Grammar {
 
 function readRoot(schema: unknown, path: string): Schema {
   readSchema(schema, path);
+  checkIds(schema, path);
   return schema as Schema;
 }
 

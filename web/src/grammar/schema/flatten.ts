@@ -29,7 +29,7 @@ export class Flattener {
   alternatives(given: unknown, path: string, refs: readonly unknown[] = []): Dict[] {
     const schema = readSchema(given, path);
     if (typeof schema === "boolean") return schema ? [{}] : [];
-    const { $ref, allOf, anyOf, oneOf, ...own } = schema;
+    const { $ref, allOf, anyOf, oneOf, unevaluatedProperties, unevaluatedItems, ...own } = schema;
     const parts: Dict[][] = [[own]];
     if ($ref !== undefined) {
       if (refs.includes($ref)) fail("INVALID_ARGUMENT", `${path}.$ref`, "refers to itself with no value in between");
@@ -45,7 +45,15 @@ export class Flattener {
       if (keyword === "allOf") parts.push(...each);
       else parts.push(each.flat());
     }
-    return parts.reduce((whole, part) => this.#product(whole, part, path));
+    const combined = parts.reduce((whole, part) => this.#product(whole, part, path));
+    // What no part of this schema speaks about. From outside, it is what this schema says about all others.
+    return combined.map((one) => ({
+      ...one,
+      ...(unevaluatedProperties !== undefined && {
+        additionalProperties: one["additionalProperties"] ?? unevaluatedProperties,
+      }),
+      ...(unevaluatedItems !== undefined && { items: one["items"] ?? unevaluatedItems }),
+    }));
   }
 
   /** Each alternative of one combined with each of the other. */

@@ -59,6 +59,8 @@ const READ = new Set<string>([
   "allOf",
   "anyOf",
   "oneOf",
+  "unevaluatedProperties",
+  "unevaluatedItems",
   ...Object.values(KEYWORDS_OF_TYPE).flat(),
 ]);
 
@@ -72,8 +74,6 @@ const ADVICE: Readonly<Record<string, string>> = {
   dependentRequired: "use anyOf with one schema for each case",
   dependentSchemas: "use anyOf with one schema for each case",
   dependencies: "use anyOf with one schema for each case",
-  unevaluatedProperties: "use additionalProperties",
-  unevaluatedItems: "use items",
   $dynamicRef: "use $ref",
   $recursiveRef: "use $ref",
   nullable: 'use "type": ["…", "null"]',
@@ -101,6 +101,27 @@ export function readSchema(value: unknown, path: string): Schema {
   return withCurrentKeywords(kept);
 }
 
+/**
+ * Throws INVALID_ARGUMENT for a part of a schema with its own `$id` and references: they start at that part, and not at
+ * the whole schema.
+ */
+export function checkIds(root: unknown, path: string): void {
+  const open: unknown[] = typeof root === "object" && root !== null ? Object.values(root) : [];
+  const seen = new Set<unknown>();
+  for (let part = open.pop(); open.length > 0 || part !== undefined; part = open.pop()) {
+    if (typeof part !== "object" || part === null || seen.has(part)) continue;
+    seen.add(part);
+    const { $id, id = $id } = part as { $id?: unknown; id?: unknown };
+    if (typeof id === "string" && !id.startsWith("#") && JSON.stringify(part).includes('"$ref":"#'))
+      fail(
+        "INVALID_ARGUMENT",
+        `${path}.$ref`,
+        `can't start with # below ${show(id)}, a part with its own $id; remove that`,
+      );
+    open.push(...(Object.values(part) as unknown[]));
+  }
+}
+
 /** Writes what drafts 4 to 7 wrote differently as the draft of 2020 does. */
 function withCurrentKeywords(schema: Record<string, unknown>): Dict {
   for (const [exclusive, limit] of [
@@ -114,7 +135,8 @@ function withCurrentKeywords(schema: Record<string, unknown>): Dict {
   }
   if (Array.isArray(schema["items"])) {
     schema["prefixItems"] = schema["items"];
-    schema["items"] = schema["additionalItems"] ?? true;
+    if (schema["additionalItems"] === undefined) delete schema["items"];
+    else schema["items"] = schema["additionalItems"];
   }
   delete schema["additionalItems"]; // without a list of items it means nothing
   return schema;
@@ -122,7 +144,6 @@ function withCurrentKeywords(schema: Record<string, unknown>): Dict {
 
 /** Whether a keyword has a value that allows everything. */
 function saysNothing(keyword: string, value: unknown): boolean {
-  if (keyword === "unevaluatedProperties" || keyword === "unevaluatedItems") return value === true;
   return (keyword === "uniqueItems" && value === false) || (keyword === "nullable" && value === false);
 }
 
