@@ -41,7 +41,7 @@ const packageFolders = {
   grammar: ["base", "text"],
   model: ["base", "config", "memory", "rope", "attention", "cache", "files", "text", "grammar"],
   load: ["base", "config", "memory", "rope", "attention", "cache", "files", "text", "model"],
-  worker: ["base", "config", "files", "text", "model", "load"],
+  worker: ["base", "config", "files", "text", "grammar", "model", "load"],
   doctor: ["base", "config", "files", "rope", "model", "load"],
   cli: [
     "base",
@@ -52,6 +52,7 @@ const packageFolders = {
     "cache",
     "files",
     "text",
+    "grammar",
     "model",
     "load",
     "doctor",

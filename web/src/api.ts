@@ -79,6 +79,7 @@ export {
   type SamplingOptions,
   type XtcOptions,
 } from "./model/session/sampling_options.js";
+export type { OutputFormat } from "./grammar/format.js";
 export type { ModelMemory } from "./model/memory.js";
 export type { EmbeddingInfo, Model, ModelInfo, Prompt, Ranked } from "./model/model.js";
 export type { ModelOptions, PerplexityOptions } from "./model/options.js";

@@ -30,6 +30,7 @@ export type {
   SamplingOptions,
   XtcOptions,
 } from "../model/session/sampling_options.js";
+export type { OutputFormat } from "../grammar/format.js";
 export type { ChatMessage, ChatOptions } from "../text/chat_template.js";
 export type { DecodeOptions, EncodeOptions } from "../text/tokenizer.js";
 export type { WorkerModel } from "./worker_model.js";

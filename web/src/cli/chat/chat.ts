@@ -4,6 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Command } from "commander";
 import type { Model } from "../../index.node.js";
 import { ropeSummary, formatSpeed } from "../format.js";
+import { formatFrom } from "../generate/format_flags.js";
 import { samplingFrom } from "../generate/sampling.js";
 import { addTextOptions, type TextFlags, withTextModel } from "../generate/text_command.js";
 import { interruptible } from "../interrupt.js";
@@ -41,13 +42,20 @@ export function addChat(program: Command, terminal: () => Terminal): void {
 }
 
 async function run(terminal: Terminal, source: string, flags: Flags, signal: AbortSignal): Promise<void> {
+  const format = await formatFrom(flags);
   await withTextModel(terminal, source, flags, signal, async (model) => {
     requireTemplate(model, "use ropewalk generate");
     const conversation = new Conversation(model, flags.system);
     try {
       warnAboutLength(terminal, conversation.session, model);
       const { maxTokens, whenFull } = flags;
-      await new Chat(terminal, model, conversation, { ...samplingFrom(flags), maxTokens, whenFull }, signal).run();
+      await new Chat(
+        terminal,
+        model,
+        conversation,
+        { ...samplingFrom(flags), ...format, maxTokens, whenFull },
+        signal,
+      ).run();
     } finally {
       conversation.session.dispose();
     }

@@ -8,6 +8,7 @@ import { interruptible } from "../interrupt.js";
 import { chatTemplateOption, requireTemplate, warnAboutLength } from "../loaded_model.js";
 import { repeatable, parseInteger } from "../options.js";
 import type { Terminal } from "../terminal.js";
+import { formatFrom } from "./format_flags.js";
 import { samplingFrom } from "./sampling.js";
 import { addTextOptions, type TextFlags, withTextModel } from "./text_command.js";
 
@@ -34,6 +35,7 @@ const EXAMPLES = `
 Examples:
   ropewalk generate model.gguf "Once upon a time" --max-tokens 100
   ropewalk generate model.gguf "Name three knots." --chat --temperature 0
+  ropewalk generate model.gguf "Is a reef knot safe?" --chat --choice yes --choice no
   ropewalk generate model.gguf - --context 8192 --rope-type yarn --factor 4 < long.txt
   ropewalk generate model.gguf "The story" --max-tokens 5000 --when-full extend --seed 1
 
@@ -76,12 +78,19 @@ async function run(
     ["--chat-template", flags.chatTemplate],
   ] as const)
     if (value !== undefined && !flags.chat) fail("INVALID_ARGUMENT", option, "needs --chat");
+  const format = await formatFrom(flags);
   const text = prompt === "-" ? await readStream(process.stdin) : prompt;
   await withTextModel(terminal, source, flags, signal, async (model) => {
     const session = model.session();
     try {
       warnAboutLength(terminal, session, model);
-      const generated = await generate(terminal, session, await tokensOf(model, text, flags), flags, signal);
+      const generated = await generate(
+        terminal,
+        session,
+        await tokensOf(model, text, flags),
+        { ...flags, ...format },
+        signal,
+      );
       terminal.note(summary(generated));
       terminal.result(generated);
       if (generated.finish === "interrupted") process.exitCode = 130;
@@ -107,13 +116,14 @@ async function generate(
   terminal: Terminal,
   session: Session,
   prompt: Int32Array,
-  flags: Flags,
+  flags: Flags & Pick<GenerateOptions, "format">,
   signal: AbortSignal,
 ): Promise<Generated> {
   ensureFits(session, prompt.length, flags);
   const isEndless = flags.whenFull !== "stop";
   const options: GenerateOptions & { seed: number } = {
     ...samplingFrom(flags),
+    ...(flags.format !== undefined && { format: flags.format }),
     whenFull: flags.whenFull,
     stop: flags.stop ?? [],
     signal,

@@ -7,16 +7,18 @@ import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
 import { addRopeOptions, type RopeFlags } from "../rope_options.js";
 import type { Terminal } from "../terminal.js";
 import { type ThreadFlags, threadOption } from "../thread_option.js";
+import { addFormatOptions, type FormatFlags } from "./format_flags.js";
 import { addSamplingOptions, type SamplingFlags } from "./sampling.js";
 
 /** Values of the options that {@link addTextOptions} adds, and of those that say how messages become a prompt. */
-export interface TextFlags extends SamplingFlags, RopeFlags, ThreadFlags, QuantizeFlags, ChatTemplateFlags {
+export interface TextFlags
+  extends SamplingFlags, FormatFlags, RopeFlags, ThreadFlags, QuantizeFlags, ChatTemplateFlags {
   system?: string;
   context?: number;
   whenFull: FullPolicy;
 }
 
-/** Adds the options for the context, threads, sampling and RoPE. `shift` says what --when-full shift does. */
+/** Adds the options for the context, threads, sampling, the format and RoPE. `shift` says what --when-full shift does. */
 export function addTextOptions(command: Command, whenFull: FullPolicy, shift: string): void {
   const policies = `when the context is full: stop, ${shift} (shift), or extend it with YaRN`;
   command
@@ -25,6 +27,7 @@ export function addTextOptions(command: Command, whenFull: FullPolicy, shift: st
     .addOption(quantizeOption())
     .addOption(new Option("--when-full <policy>", policies).choices(FULL_POLICIES).default(whenFull));
   addSamplingOptions(command);
+  addFormatOptions(command);
   addRopeOptions(command);
 }
 
