@@ -31,7 +31,7 @@ function validatorOf(schema, draft) {
   // Ajv divides in f64, where 1.13 / 0.01 isn't an integer.
   ajv.removeKeyword("multipleOf");
   ajv.addKeyword({ keyword: "multipleOf", type: "number", validate: isMultiple });
-  const { $schema, ...rest } = typeof schema === "object" ? schema : {};
+  const { $schema: _, ...rest } = typeof schema === "object" ? schema : {};
   return ajv.compile(typeof schema === "object" ? rest : schema);
 }
 
