@@ -47,6 +47,7 @@ export { type CacheLayerOptions, KEY_MODES, type KeyMode, type KvCacheOptions } 
 export type { CachedModel } from "./files/cache/models.js";
 export type {
   CacheKind,
+  HubChoice,
   ModelSource,
   OpenOptions,
   ReadProgress,

@@ -1,15 +1,9 @@
 /** The RoPE Doctor in Node. Same as in a page, but reads files. */
 import { type Diagnose, diagnoseOn } from "./doctor/diagnose.js";
-import { webFiles } from "./files/platform.js";
+import { nodeFilePlatform } from "./files/node_platform.js";
 
 export type { Diagnose, DiagnoseOptions } from "./doctor/diagnose.js";
 export * from "./doctor/diagnosis.js";
 
 /** Same as in a page. `source` may also be the path of a file or folder. */
-export const diagnose: Diagnose = (rw, source, options) =>
-  diagnoseOn(
-    { fetch: webFiles.fetch, openPath: async (path) => (await import("./files/node_files.js")).nodeFiles(path) },
-    rw,
-    source,
-    options,
-  );
+export const diagnose: Diagnose = (rw, source, options) => diagnoseOn(nodeFilePlatform, rw, source, options);

@@ -4,7 +4,7 @@
  * @packageDocumentation
  */
 import { readFile } from "node:fs/promises";
-import { webFiles } from "./files/platform.js";
+import { nodeFilePlatform } from "./files/node_platform.js";
 import { type Load, loadOn, type Platform } from "./load/load.js";
 import { nodeThreads } from "./load/threads.node.js";
 import helperScript from "./wasm/helper_thread.inline.js";
@@ -15,7 +15,7 @@ const platform: Platform = {
   glue: async () => (await import("./wasm/ropewalk.node.js")).default,
   wasm: (file) =>
     new URL(file === "relaxed" ? "./wasm/ropewalk.relaxed.wasm" : "./wasm/ropewalk.wasm", import.meta.url),
-  files: { fetch: webFiles.fetch, openPath: async (path) => (await import("./files/node_files.js")).nodeFiles(path) },
+  files: nodeFilePlatform,
   threads: () => nodeThreads(helperScript),
   readFile: (address) => readFile(/^file:/.test(String(address)) ? new URL(address) : address),
 };

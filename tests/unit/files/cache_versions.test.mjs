@@ -93,7 +93,7 @@ for (const withLocks of [true, false]) {
         () => load(store, server),
         () => later(() => load(store, server)),
         () => later(() => (server.version = 1)),
-        () => later(() => removeSource(store, url.href)),
+        () => later(() => removeSource(store, (source) => source === url.href)),
         () => later(() => (server.version = 2)),
         () => later(() => load(store, server)),
       ]);
@@ -119,7 +119,7 @@ for (const withLocks of [true, false]) {
       const before = server.requests;
       assert.equal(versionIn(await load(store, server)), server.version);
       if (server.requests === before + 1) found.kept += 1; // only asked whether the file has changed
-      await removeSource(store, url.href);
+      await removeSource(store, (source) => source === url.href);
       assert.equal(store.stored.size, 0, `seed ${seed}: deleting leaves nothing`);
     }
     assert.equal(found.kept, SEEDS);

@@ -1,8 +1,9 @@
 // Loads a model for a command and describes it.
 import { Option } from "commander";
 import { fail } from "../base/errors.js";
-import type { Model, ModelOptions, RopeConfig, Ropewalk, Session } from "../index.node.js";
+import type { HubChoice, Model, ModelOptions, RopeConfig, Ropewalk, Session } from "../index.node.js";
 import { formatBytes } from "./format.js";
+import { hubOptions } from "./hub_options.js";
 import { readTextFile } from "./input_file.js";
 import { fallbackWarnings, type QuantizeFlags } from "./quantize_option.js";
 import { type RopeFlags, ropeOverridesFrom } from "./rope_options.js";
@@ -42,6 +43,7 @@ export async function modelOptions(
   const { quantize, chatTemplate } = flags;
   return {
     signal,
+    ...(await hubOptions()),
     ...(contextLength !== undefined && { contextLength }),
     ...(rope !== undefined && { rope }),
     ...(quantize !== undefined && { quantize }),
@@ -57,20 +59,29 @@ export async function withModel<T>(
   options: ModelOptions,
   use: (model: Model) => Promise<T>,
 ): Promise<T> {
+  const warnings: string[] = [];
   const load = (update: ProgressBar["update"]): Promise<Model> =>
     rw.model(source, {
       ...options,
+      onWarning: (message) => warnings.push(message),
       onProgress: ({ loaded, total, stage }) => stage === "weights" && update(loaded, total),
     });
   const model = await withProgress(terminal, `Loading ${source}`, load);
-  const { formats, loadedFormats } = model.info;
-  for (const warning of fallbackWarnings(options.quantize, Object.keys(formats), Object.keys(loadedFormats)))
-    terminal.note(`warning: ${warning}`);
+  const { formats, loadedFormats, hub } = model.info;
+  if (hub !== undefined) terminal.note(choiceLine(hub));
+  warnings.push(...fallbackWarnings(options.quantize, Object.keys(formats), Object.keys(loadedFormats)));
+  for (const warning of warnings) terminal.note(`warning: ${warning}`);
   try {
     return await use(model);
   } finally {
     model.dispose();
   }
+}
+
+/** Which file of a repository was opened, and why. */
+export function choiceLine({ repository, commit, file, reason, bytes }: HubChoice): string {
+  const size = bytes === undefined ? "" : `, ${formatBytes(bytes)}`;
+  return `${repository}: ${file}${size} of commit ${commit.slice(0, 7)} (${reason})`;
 }
 
 /** Context length that a RoPE supports, by its factor or by the trained length. */

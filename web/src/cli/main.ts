@@ -10,6 +10,7 @@ import { addEmbed } from "./embed/embed.js";
 import { addRank } from "./embed/rank.js";
 import { addGenerate } from "./generate/generate.js";
 import { addInspect } from "./inspect/inspect.js";
+import { addModels } from "./models/models.js";
 import { addPerplexity } from "./perplexity/perplexity.js";
 import { addPlot } from "./plot/plot.js";
 import { exitCodeOf, reportError } from "./report_error.js";
@@ -28,6 +29,7 @@ const COMMANDS = [
   addRank,
   addPerplexity,
   addConvert,
+  addModels,
   addBench,
 ];
 
@@ -54,6 +56,10 @@ export async function main(args: readonly string[]): Promise<number> {
     return (created ??= nodeTerminal({ json, verbose: verbose || Boolean(process.env["DEBUG"]) }));
   };
   for (const add of COMMANDS) add(program, terminal);
+  program.hook("preAction", () => {
+    const { hub } = program.opts<{ hub?: string }>();
+    if (hub !== undefined) process.env["HF_ENDPOINT"] = hub; // the package reads it wherever a command opens a model
+  });
   try {
     await program.parseAsync(args, { from: "user" });
     return Number(process.exitCode ?? 0);
@@ -73,6 +79,7 @@ function newProgram(): Command {
     )
     .version(packageVersion(), "-V, --version", "print the version")
     .option("--json", "print the result as JSON, and nothing else on stdout")
+    .option("--hub <url>", "where models are opened by name (default: $HF_ENDPOINT, or https://huggingface.co)")
     .option("--verbose", "print stack traces of errors")
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")

@@ -6,11 +6,15 @@ import type { RopeConfig } from "../config/types.js";
 import { fail, type RopewalkError } from "../base/errors.js";
 import { MissingFile, readRange } from "../files/byte_source.js";
 import { openHttp, HTTP_DEFAULTS } from "../files/http/source.js";
+import { parseHubName } from "../files/hub/name.js";
+import { openFiles } from "../files/model_files.js";
 import { isFolder } from "../files/node_files.js";
+import { nodeFilePlatform } from "../files/node_platform.js";
 import { load } from "../index.node.js";
 import { configRopes, type LayerRope } from "../model/config_ropes.js";
 import type { ModelInfo } from "../model/model.js";
 import type { ModelOptions } from "../model/options.js";
+import { hubOptions } from "./hub_options.js";
 import { parseConfig, readTextFile } from "./input_file.js";
 
 /** A config.json, or a model with its headers. */
@@ -41,7 +45,7 @@ export interface SourceOptions {
 }
 
 /**
- * Opens a config.json, a .gguf or .safetensors file, a folder, or the URL of any of these. Reads headers only, no
+ * Opens a config.json, a .gguf or .safetensors file, a folder, the URL of any of these, or a name on the Hub. Reads headers only, no
  * weights.
  * @throws {@link RopewalkError} INVALID_FILE, NETWORK, UNSUPPORTED_MODEL, INVALID_CONFIG and others.
  */
@@ -91,10 +95,22 @@ async function configPath(argument: string): Promise<string | undefined> {
 }
 
 async function readText(path: string): Promise<string> {
-  if (!isUrl(path)) return readTextFile(path);
+  if (!isUrl(path)) return (await isHubName(path)) ? readHubText(path) : readTextFile(path);
   const url = parseUrl(path);
   const name = basename(url.pathname);
   const file = await openHttp(url, name, { fetch, headers: {}, ...HTTP_DEFAULTS });
+  if (file instanceof MissingFile) fail("NETWORK", `${name}: file`, file.reason);
+  return new TextDecoder().decode(await readRange(file, 0, file.size));
+}
+
+/** Whether an argument is the name of a model on the Hub, and not the path of a file or folder. */
+export async function isHubName(argument: string): Promise<boolean> {
+  return parseHubName(argument) !== undefined && !(await nodeFilePlatform.pathExists!(argument));
+}
+
+async function readHubText(name: string): Promise<string> {
+  const files = await openFiles(nodeFilePlatform, name, await hubOptions());
+  const file = await files.open(files.requested!);
   if (file instanceof MissingFile) fail("NETWORK", `${name}: file`, file.reason);
   return new TextDecoder().decode(await readRange(file, 0, file.size));
 }
@@ -107,7 +123,7 @@ function parseUrl(argument: string): URL {
 async function modelSource(argument: string, { overrides, layerType, model }: SourceOptions): Promise<Source> {
   const info = await (
     await load({ threads: 1 })
-  ).modelInfo(argument, { ...model, ...(overrides !== undefined && { rope: overrides }) });
+  ).modelInfo(argument, { ...(await hubOptions()), ...model, ...(overrides !== undefined && { rope: overrides }) });
   // layers of one RoPE share an object
   const distinct = [...new Set(info.layers.flatMap(({ rope }) => rope ?? []))];
   const ropes = distinct.map((rope): LayerRope => {

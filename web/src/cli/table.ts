@@ -48,7 +48,7 @@ export function addTable(program: Command, terminal: () => Terminal): void {
     .description(
       "Write the cosines and sines of a model's rotation angles to a file for other programs. They include the attention factor and are rounded once, from 64-bit floats.",
     )
-    .argument("<source>", "config.json, .gguf or .safetensors file, folder, or URL of one")
+    .argument("<source>", "config.json, .gguf or .safetensors file, folder, URL of one, or name on the Hub")
     .requiredOption("-o, --output <file>", ".npy or .safetensors file to write")
     .option("--length <n>", "write positions 0 to n−1", parseInteger(1, MAX_POSITIONS))
     .option("--positions <list>", "write these positions instead, for example 0,1,5.5", parsePositions)

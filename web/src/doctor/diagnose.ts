@@ -27,7 +27,10 @@ import { supportOf } from "../model/support.js";
 import { verdictOf, verdictWithoutRope } from "./verdict.js";
 
 /** Options of {@link Diagnose}. */
-export interface DiagnoseOptions extends Pick<OpenOptions, "signal" | "headers" | "retries" | "timeout"> {
+export interface DiagnoseOptions extends Pick<
+  OpenOptions,
+  "signal" | "headers" | "retries" | "timeout" | "hub" | "token"
+> {
   /** Tokens that the model should read: 1 to 2^30. Default: what it serves as it is. */
   length?: number;
   /** Tokens that the model was trained on, for a file that doesn't say so: 1 to 2^30. A length in the file counts before this one. */
@@ -39,7 +42,7 @@ export interface DiagnoseOptions extends Pick<OpenOptions, "signal" | "headers" 
  * length.
  *
  * @param rw - from `load()`
- * @param source - a parsed config.json, GGUF metadata as `ropeConfig()` takes it, or a {@link ModelSource}: a file, a folder or an address.
+ * @param source - a parsed config.json, GGUF metadata as `ropeConfig()` takes it, or a {@link ModelSource}: a file, a folder, an address or a name.
  * Headers are read, and no weights.
  * @returns plain JSON. What is wrong with the keys of a file is a finding, not an error.
  * @throws RopewalkError INVALID_FILE, NETWORK, UNSUPPORTED_MODEL for a source that can't be opened; INVALID_ARGUMENT, UNKNOWN_KEY for
@@ -58,6 +61,8 @@ const OPTIONS = optionNames<DiagnoseOptions>("diagnose()", {
   headers: true,
   retries: true,
   timeout: true,
+  hub: true,
+  token: true,
 });
 
 /** Length of a file that doesn't name one. */

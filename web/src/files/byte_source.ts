@@ -8,6 +8,8 @@ export interface ByteSource {
   readonly size: number;
   /** Identifies this version of the file: the server's ETag or Last-Modified. */
   readonly version?: string | undefined;
+  /** The same file, which is stored on this device while it is read: for reading most of it, front to back. */
+  readonly kept?: ByteSource;
   /** Skipping fewer bytes than this within a stream is cheaper than opening a second stream. */
   readonly seekCost: number;
   /**
@@ -29,12 +31,28 @@ export class MissingFile {
   ) {}
 }
 
+/** What a name of the Hub stands for. */
+export interface HubChoice {
+  /** `org/name` */
+  repository: string;
+  /** The commit that the files are of. */
+  commit: string;
+  /** Path of the chosen file in the repository: a GGUF file, a safetensors file or its index. */
+  file: string;
+  /** Why it was chosen. */
+  reason: string;
+  /** Bytes of the model's files; undefined if the Hub doesn't say. */
+  bytes?: number;
+}
+
 /** The files of one folder on a server or disk, or the files dropped on a page. @internal */
 export interface FileSet {
   /** Name of the file the caller asked for, or undefined for the whole folder. */
   readonly requested: string | undefined;
   /** The names of all files, or undefined if they can't be listed. */
   readonly names: readonly string[] | undefined;
+  /** What was chosen, if the files are a model of the Hub. */
+  readonly hub?: HubChoice;
   /** Opens a file by name. */
   open(name: string, signal?: AbortSignal): Promise<ByteSource | MissingFile>;
 }

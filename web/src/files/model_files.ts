@@ -5,11 +5,13 @@ import { wholeNumber } from "../base/checks.js";
 import { isRevoked } from "../base/typed_arrays.js";
 import { fail } from "../base/errors.js";
 import { blobFiles, bytesFiles } from "./blob_files.js";
-import { type ByteSource, type FileSet, readRange } from "./byte_source.js";
-import { CACHE_KINDS, type CacheKind, openStore } from "./cache/piece_store.js";
+import { type ByteSource, type FileSet, type HubChoice, readRange } from "./byte_source.js";
+import { CACHE_KINDS, type CacheKind, storeFor } from "./cache/piece_store.js";
 import { withCache } from "./cache/source.js";
 import { openGguf } from "./gguf/shards.js";
 import { checkHeaders } from "./http/request.js";
+import { bearer, checkToken, hubAddress } from "./hub/access.js";
+import { parseHubName, parseHubNameInPage } from "./hub/name.js";
 import { HTTP_DEFAULTS, openHttp } from "./http/source.js";
 import { httpFiles, type OpenUrl, parseUrl, withoutFragment } from "./http/urls.js";
 import { openMainFile, throwUnknownFormat } from "./main_file.js";
@@ -21,6 +23,7 @@ import { openSafetensors, openSafetensorsIndex, readFolderFiles } from "./safete
 import { readSentenceFiles, type SentenceFiles } from "./safetensors/sentence_modules.js";
 import type { OpenedTensors, StoredTensor } from "./stored_tensor.js";
 
+export type { HubChoice } from "./byte_source.js";
 export type { CacheKind } from "./cache/piece_store.js";
 export type { ReadProgress } from "./progress.js";
 export type { ReadOptions, WriteTensor } from "./read_tensors.js";
@@ -33,6 +36,8 @@ export interface ModelFiles {
   readonly kind: "gguf" | "safetensors";
   /** Name of the file that was opened first, for messages. */
   readonly name: string;
+  /** What was chosen, if the model was opened by its name on the Hub. */
+  readonly hub?: HubChoice;
   /** GGUF metadata as in the file; a 64-bit integer that a number can't hold exactly is a bigint. `{}` for safetensors. */
   readonly metadata: Readonly<Record<string, unknown>>;
   /** config.json; always present for safetensors. */
@@ -62,7 +67,9 @@ export interface ModelFiles {
 
 /**
  * Where a model comes from: the URL of a .gguf file (any part of a split model), of a .safetensors file or its index, or of a folder,
- * ending in a slash; in Node, also a path to one of these; files dropped on a page; bytes in memory.
+ * ending in a slash; in Node, also a path to one of these; a name on the Hugging Face Hub: `org/name`, `org/name:Q4_K_M` or
+ * `org/name/file.gguf`, each with `@revision` or without; files dropped on a page; bytes in memory. In Node, a path that exists wins over a
+ * name. In a page, a name of a file needs its revision (`org/name/file.gguf@main`): without, it is an address relative to the page.
  */
 export type ModelSource = string | URL | Blob | readonly Blob[] | ArrayBuffer | Uint8Array;
 
@@ -78,8 +85,21 @@ export interface OpenOptions {
    * unless it stays within the page's own origin.
    */
   headers?: Record<string, string>;
-  /** Where to cache downloads: `opfs`, `cache` (the Cache API), or `browser` for the first of these that works. Default `none`. */
+  /**
+   * Where to cache downloads: `opfs`, `cache` (the Cache API), or `browser` for the first of these that works; `disk`, in Node and for models
+   * by name, is the folder that huggingface_hub uses. Default: `disk` where that is possible, otherwise `none`.
+   */
   cache?: CacheKind;
+  /**
+   * Address of the Hub for models by name: `https://huggingface.co` (the default), or a mirror of it. In Node, the default is the environment
+   * variable HF_ENDPOINT, if it is set.
+   */
+  hub?: string | URL;
+  /**
+   * Access token of the Hub, for private models and those with a licence to accept. It is sent to the origin of `hub` only, with names and
+   * URLs alike, and never to where it redirects.
+   */
+  token?: string;
   /**
    * How many consecutive failures of a request are retried, 0 to 100; default 3. 1 MB of progress resets the count. The pause before a
    * retry starts at half a second and doubles up to eight seconds. A longer Retry-After is honored up to a minute.
@@ -116,9 +136,14 @@ export async function openModel(
   return Object.freeze({
     ...contents,
     name: main.name,
+    ...(files.hub !== undefined && { hub: files.hub }),
     bytes,
-    read: async (requested, write, reading = {}) =>
-      readWeights(sources, uniqueTensors(tensors, requested), write, reading),
+    read: async (requested, write, reading = {}) => {
+      const wanted = uniqueTensors(tensors, requested);
+      const isMost = 2 * wanted.reduce((sum, tensor) => sum + tensor.bytes, 0) > bytes;
+      const from = isMost ? sources.map((file) => file.kept ?? file) : sources;
+      return readWeights(from, wanted, write, reading);
+    },
   } satisfies ModelFiles);
 }
 
@@ -149,12 +174,12 @@ export async function openFiles(
   source: ModelSource,
   options: OpenOptions = {},
 ): Promise<FileSet> {
-  const { cache = "none", onWarning } = options;
+  const { cache, onWarning } = options;
   const headers = checkHeaders(options.headers);
   const { retries = HTTP_DEFAULTS.retries, timeout = HTTP_DEFAULTS.timeout } = options;
   wholeNumber(retries, 0, 100, "retries");
   wholeNumber(timeout, 1, 2 ** 31 - 1, "timeout");
-  if (!CACHE_KINDS.includes(cache)) {
+  if (cache !== undefined && !CACHE_KINDS.includes(cache)) {
     fail("INVALID_ARGUMENT", "cache", `must be one of ${CACHE_KINDS.join(", ")} (got ${show(cache)})`);
   }
   if (isRevoked(source)) fail("INVALID_ARGUMENT", "source", "must not be a revoked Proxy");
@@ -170,24 +195,27 @@ export async function openFiles(
       `must be a URL, a path, a Blob, an array of Blobs, an ArrayBuffer or a Uint8Array (got ${typeOf(source)})`,
     );
   }
-  const isUrl = /^(?!file:)[a-z][a-z0-9+.-]+:/i.test(String(source)); // a scheme has two letters or more, a Windows drive one
-  if (platform.openPath !== undefined && !isUrl) return platform.openPath(source);
-
+  const hub = hubAddress(options.hub ?? platform.environment?.()["HF_ENDPOINT"]);
+  const token = checkToken(options.token, headers);
   const warn = onWarning ?? ((): void => undefined);
-  const open: OpenUrl = (url, name, signal) =>
-    openHttp(url, name, { fetch: platform.fetch, headers, retries, timeout }, signal);
-  const store = await openStore(platform, cache);
-  if (store === undefined && cache !== "none")
-    warn(`not cached: this environment has no ${STORE_NAMES[cache]}, or denies access to it`);
+  const http = { fetch: platform.fetch, headers, retries, timeout };
+  const isUrl = /^(?!file:)[a-z][a-z0-9+.-]+:/i.test(String(source)); // a scheme has two letters or more, a Windows drive one
+  const { openPath } = platform;
+  if (!isUrl && typeof source === "string") {
+    const name = openPath === undefined ? parseHubNameInPage(source) : parseHubName(source);
+    if (name !== undefined && !((await platform.pathExists?.(source)) ?? false)) {
+      const { openHub } = await import("./hub/open.js"); // loaded only for names
+      return openHub(platform, name, { hub, token, http, warn, ...(cache !== undefined && { cache }) }, options.signal);
+    }
+  }
+  if (openPath !== undefined && !isUrl) return openPath(source);
+
   const url = parseUrl(source);
+  const sent = token !== undefined && url.origin === new URL(hub).origin ? bearer(token, headers) : headers;
+  const open: OpenUrl = (file, name, signal) => openHttp(file, name, { ...http, headers: sent }, signal);
+  const store = await storeFor(platform, cache, warn);
   return httpFiles(url, store === undefined ? open : withCache(open, store, withoutFragment(url), warn));
 }
-
-const STORE_NAMES = {
-  opfs: "OPFS (origin private file system)",
-  cache: "Cache API",
-  browser: "OPFS (origin private file system) or Cache API",
-} as const;
 
 function typeOf(value: unknown): string {
   if (value === null) return "null";

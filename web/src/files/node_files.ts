@@ -29,7 +29,8 @@ export async function nodeFiles(pathOrUrl: string | URL): Promise<FileSet> {
   };
 }
 
-async function openNode(path: string, name: string): Promise<ByteSource | MissingFile> {
+/** Opens a file under a name for messages. @internal */
+export async function openNode(path: string, name: string): Promise<ByteSource | MissingFile> {
   try {
     const opened = await stat(path);
     if (!opened.isFile()) return new MissingFile("INVALID_FILE", "is not a file");
@@ -41,19 +42,9 @@ async function openNode(path: string, name: string): Promise<ByteSource | Missin
     };
   } catch (error) {
     const isAbsent = (error as NodeJS.ErrnoException).code === "ENOENT";
-    const reason = isAbsent
-      ? `no such file: ${resolve(path)}${hubHint(path)}`
-      : `cannot be read: ${(error as Error).message}`;
+    const reason = isAbsent ? `no such file: ${resolve(path)}` : `cannot be read: ${(error as Error).message}`;
     return new MissingFile("INVALID_FILE", reason);
   }
-}
-
-/** What to pass instead of a name of the Hugging Face Hub, which isn't resolved. */
-function hubHint(path: string): string {
-  const [, name] = /^([\w-][\w.-]*\/[\w.-]+)(?::[\w.-]+)?$/.exec(path) ?? [];
-  return name === undefined || /\.(gguf|safetensors|json)$/i.test(name)
-    ? ""
-    : `; for a model of the Hugging Face Hub pass an address: https://huggingface.co/${name}/resolve/main/ for its safetensors, with the file's name for a GGUF file`;
 }
 
 /** Shows whether a file is still the one whose header was read. */

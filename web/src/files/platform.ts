@@ -1,12 +1,21 @@
 // What browsers and Node do differently when reading files.
 import type { FileSet } from "./byte_source.js";
 import type { Locks } from "./cache/locks.js";
+import type { HubDisk } from "./hub/disk.js";
 
 /** File access on the current platform. @internal */
 export interface FilePlatform {
   readonly fetch: typeof fetch;
   /** Opens a local file or folder. Missing in browsers. */
   readonly openPath?: (path: string | URL) => Promise<FileSet>;
+  /** Whether there is such a file or folder. Missing in browsers. */
+  readonly pathExists?: (path: string) => Promise<boolean>;
+  /** Models of the Hub on disk. Missing in browsers. */
+  readonly hubDisk?: () => Promise<HubDisk>;
+  /** Environment variables, where there are any. */
+  readonly environment?: () => Readonly<Record<string, string | undefined>>;
+  /** Memory of the device in bytes; undefined if it doesn't say. */
+  readonly memoryBytes?: () => number | undefined;
   /** Returns the root of the origin private file system (OPFS), where there is one. */
   readonly opfsRoot?: () => Promise<FileSystemDirectoryHandle>;
   /** The Cache API, where there is one. */
@@ -19,6 +28,10 @@ export interface FilePlatform {
 export const webFiles: FilePlatform = {
   fetch: (...request) => fetch(...request),
   opfsRoot: async () => navigator.storage.getDirectory(), // rejects without navigator.storage, as in WebKitGTK
+  memoryBytes: () => {
+    const { deviceMemory } = (globalThis.navigator ?? {}) as { deviceMemory?: number };
+    return deviceMemory === undefined ? undefined : deviceMemory * 2 ** 30;
+  },
   get caches() {
     return globalThis.caches;
   },

@@ -287,7 +287,10 @@ export class Ropewalk {
     return modelInfo(this.#modelHost, source, options);
   }
 
-  /** The models that the option `cache` of {@link Ropewalk.model} stored on this device for this page's origin; none in Node. */
+  /**
+   * The models that the option `cache` of {@link Ropewalk.model} stored on this device for this page's origin. In Node, those in the folder of
+   * huggingface_hub, whichever program downloaded them.
+   */
   async cachedModels(): Promise<CachedModel[]> {
     const { cachedModels } = await import("../files/cache/models.js");
     return cachedModels(this.#files);
@@ -295,9 +298,9 @@ export class Ropewalk {
 
   /**
    * Deletes the stored files of a model. Loaded models aren't affected.
-   * @param source - the address that the model was opened with.
+   * @param source - the address that the model was opened with, or `org/name` for all that is stored of a repository of the Hub.
    * @returns whether anything was stored.
-   * @throws {@link RopewalkError} INVALID_ARGUMENT if it isn't an address.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT if it is neither.
    */
   async deleteCachedModel(source: string | URL): Promise<boolean> {
     const { deleteCachedModel } = await import("../files/cache/models.js");

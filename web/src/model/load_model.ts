@@ -64,7 +64,9 @@ export async function loadModel(
   const { signal, onProgress } = options;
   const core = await ModelCore.load(environment.heap, files, plan, mappings, environment.isScalar, {
     ...(signal !== undefined && { signal }),
-    ...(onProgress !== undefined && { onProgress: (progress) => onProgress({ ...progress, stage: "weights" }) }),
+    ...(onProgress !== undefined && {
+      onProgress: (progress) => onProgress({ ...progress, stage: "weights", file: files.name }),
+    }),
   });
   const formats = new Formats(tokenizer, Math.min(core.vocabularySize, tokenizer.vocabularySize)); // some models pad the embedding with rows that no token uses
   return new Model({ core, tokenizer, cacheSettings, sampling, formats }, info, chatTemplate);
@@ -88,6 +90,7 @@ async function open(environment: LoadEnvironment, source: ModelSource, options: 
   const matrices = mappings.filter(({ isVector }) => !isVector);
   const info: ModelInfo = {
     name: files.name,
+    ...(files.hub !== undefined && { hub: files.hub }),
     kind: files.kind,
     architecture: plan.reader.architecture,
     parameters: tensors.reduce((sum, { shape }) => sum + shape.reduce((product, extent) => product * extent, 1), 0),

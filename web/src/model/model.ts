@@ -5,7 +5,7 @@ import { disposeSymbol } from "../base/dispose.js";
 import { fail } from "../base/errors.js";
 import { checkOptions } from "../base/options.js";
 import { isArray } from "../base/typed_arrays.js";
-import type { StoredTensor } from "../files/model_files.js";
+import type { HubChoice, StoredTensor } from "../files/model_files.js";
 import { type ChatMessage, type ChatOptions, renderChat } from "../text/chat_template.js";
 import { encodeChat, type Tokenizer } from "../text/tokenizer.js";
 import { listOf, tokenIds } from "../base/lists.js";
@@ -42,6 +42,8 @@ import { checkContext } from "./session/text.js";
 export interface ModelInfo {
   /** Name of its file. */
   name: string;
+  /** What was chosen, if the model was opened by its name on the Hub. */
+  hub?: HubChoice;
   /** `gguf` or `safetensors`. */
   kind: "gguf" | "safetensors";
   /** Architecture as the file names it, such as `llama`. */

@@ -29,8 +29,8 @@ export interface ModelOptions extends Omit<OpenOptions, "onProgress"> {
   tokenizer?: { tokenizer: object; tokenizerConfig?: object };
   /** Jinja source that replaces the model's chat template. */
   chatTemplate?: string;
-  /** Called while bytes arrive, first of headers (`opening`), then of weights. */
-  onProgress?: (progress: ReadProgress & { stage: "opening" | "weights" }) => void;
+  /** Called while bytes arrive, first of headers (`opening`), then of weights, with the name of the file that was opened first. */
+  onProgress?: (progress: ReadProgress & { stage: "opening" | "weights"; file?: string }) => void;
 }
 
 /** Options for measuring perplexity. */
@@ -58,6 +58,8 @@ const OPEN = {
   onProgress: true,
   headers: true,
   cache: true,
+  hub: true,
+  token: true,
   retries: true,
   timeout: true,
   onWarning: true,

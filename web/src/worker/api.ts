@@ -1,7 +1,7 @@
 // The exports that the two entries of `ropewalk/worker` (pages and Node) share, besides their `load`.
 export { RopewalkError, type RopewalkErrorCode } from "../base/errors.js";
 export type { CachedModel } from "../files/cache/models.js";
-export type { ModelSource } from "../files/model_files.js";
+export type { HubChoice, ModelSource } from "../files/model_files.js";
 export type { Kernels, ProductKernel } from "../load/kernels.js";
 export type { LoadOptions } from "../load/load.js";
 export type { FinishReason, Piece } from "../model/session/generate.js";

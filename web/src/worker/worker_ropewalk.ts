@@ -5,6 +5,7 @@ import { fail } from "../base/errors.js";
 import { checkOptions, type OptionNames, optionNames } from "../base/options.js";
 import { isRevoked } from "../base/typed_arrays.js";
 import type { CachedModel } from "../files/cache/models.js";
+import { parseHubNameInPage } from "../files/hub/name.js";
 import type { ModelSource } from "../files/model_files.js";
 import type { LoadOptions, WasmSource } from "../load/load.js";
 import type { ModelInfo } from "../model/model.js";
@@ -125,6 +126,7 @@ export class WorkerRopewalk implements AsyncDisposable {
 
   #toSend(source: ModelSource, isTransferred: boolean): ModelSource {
     if (isRevoked(source)) fail("INVALID_ARGUMENT", "source", "must not be a revoked Proxy");
+    if (typeof source === "string" && parseHubNameInPage(source) !== undefined) return source;
     if (typeof source === "string" || source instanceof URL) return this.#client.thread.resolve(String(source));
     const buffer = source instanceof Uint8Array ? source.buffer : source;
     return isTransferred && buffer instanceof ArrayBuffer ? transfer(source, [buffer]) : source;

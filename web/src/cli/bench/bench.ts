@@ -13,6 +13,7 @@ import { parseInteger } from "../options.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
 import { type Terminal, withProgress } from "../terminal.js";
 import { type ThreadFlags, threadOption } from "../thread_option.js";
+import { hubOptions } from "../hub_options.js";
 
 interface Flags extends ThreadFlags, QuantizeFlags {
   rounds: number;
@@ -36,7 +37,7 @@ export function addBench(program: Command, terminal: () => Terminal): void {
     )
     .argument(
       "[model]",
-      "GGUF file, folder with safetensors and config.json, or URL of either (default: rotation only)",
+      "GGUF file, folder with safetensors and config.json, URL of either, or name on the Hub (default: rotation only)",
     )
     .option("--rounds <n>", "number of measurements", parseInteger(1), 5)
     .addOption(
@@ -58,8 +59,9 @@ async function run(
 ): Promise<void> {
   if (quantize !== undefined && source === undefined) fail("INVALID_ARGUMENT", "--quantize", "needs a model");
   const rw = await load({ build, threads });
-  const options = { signal, contextLength: BENCH_CONTEXT, ...(quantize !== undefined && { quantize }) };
-  if (source !== undefined) requireText({ info: await rw.modelInfo(source, { signal }) });
+  const hub = await hubOptions();
+  const options = { signal, ...hub, contextLength: BENCH_CONTEXT, ...(quantize !== undefined && { quantize }) };
+  if (source !== undefined) requireText({ info: await rw.modelInfo(source, { signal, ...hub }) });
   const machine = {
     cpu: cpus()[0]?.model.trim() ?? "unknown",
     node: process.version,

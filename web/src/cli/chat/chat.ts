@@ -31,7 +31,7 @@ export function addChat(program: Command, terminal: () => Terminal): void {
     .command("chat")
     .summary("chat with a model")
     .description("Chat with a model that has a chat template. If stdin isn't a terminal, each line of it is a message.")
-    .argument("<model>", "GGUF file, folder with safetensors and config.json, or URL of either")
+    .argument("<model>", "GGUF file, folder with safetensors and config.json, URL of either, or name on the Hub")
     .option("--system <text>", "system message (default: none)")
     .addOption(chatTemplateOption())
     .option("-n, --max-tokens <n>", "maximum number of tokens in an answer", parseInteger(1), 512);

@@ -4,9 +4,11 @@ import { join } from "node:path";
 import { type Command, Option } from "commander";
 import { fail } from "../../base/errors.js";
 import { type ModelFiles, openModel } from "../../files/model_files.js";
-import { isFolder, nodeFiles, pathOf } from "../../files/node_files.js";
+import { isFolder, pathOf } from "../../files/node_files.js";
+import { nodeFilePlatform } from "../../files/node_platform.js";
 import { load, QUANTIZE_FORMATS, type QuantizeFormat } from "../../index.node.js";
 import { formatBytes } from "../format.js";
+import { hubOptions } from "../hub_options.js";
 import { refuseInputs, writeFileAtomically } from "../output_file.js";
 import { fallbackWarnings, parseQuantizeFormat } from "../quantize_option.js";
 import { isUrl } from "../source.js";
@@ -35,7 +37,7 @@ export function addQuantize(convert: Command, terminal: () => Terminal): void {
     .description(
       "Write a GGUF file with quantized weights, which llama.cpp reads too. Models of the Llama and Qwen families can be in safetensors.",
     )
-    .argument("<input>", "GGUF file, or folder with safetensors and config.json")
+    .argument("<input>", "GGUF file, folder with safetensors and config.json, or name of either on the Hub")
     .argument("<output>", ".gguf file to write")
     .addOption(
       new Option("--to <format>", `format of the weights: ${QUANTIZE_FORMATS.join(", ")}`)
@@ -51,7 +53,7 @@ async function quantize(terminal: Terminal, input: string, output: string, { to,
   if (isUrl(input))
     fail("INVALID_ARGUMENT", input, "is a URL, but only local files can be converted; download the model");
   if (!/\.gguf$/i.test(output)) fail("INVALID_ARGUMENT", "output", `must end in .gguf (got ${output})`);
-  const files = await openModel({ fetch, openPath: nodeFiles }, input);
+  const files = await openModel(nodeFilePlatform, input, await hubOptions());
   await refuseInputs(output, await inputsOf(input, files), "output");
   const { plan, warnings } =
     files.kind === "gguf"
@@ -92,7 +94,8 @@ function countsOf({ tensors }: GgufPlan, input: string): Record<string, number> 
 }
 
 /** Paths of the files that are read. */
-async function inputsOf(input: string, { name }: ModelFiles): Promise<string[]> {
+async function inputsOf(input: string, { name, hub }: ModelFiles): Promise<string[]> {
+  if (hub !== undefined) return []; // what is kept of the Hub lies in a folder of its own
   if (!(await isFolder(input))) return [input];
   const main = join(input, name);
   return (await stat(main).catch(() => undefined)) === undefined ? [] : [main];

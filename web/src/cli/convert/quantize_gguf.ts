@@ -2,11 +2,12 @@
 import { type ByteSource, MissingFile } from "../../files/byte_source.js";
 import { readHeader } from "../../files/header_reader.js";
 import { parseRawMetadata } from "../../files/gguf/header.js";
-import type { ModelFiles, StoredTensor } from "../../files/model_files.js";
-import { nodeFiles } from "../../files/node_files.js";
+import { type ModelFiles, openFiles, type StoredTensor } from "../../files/model_files.js";
+import { nodeFilePlatform } from "../../files/node_platform.js";
 import type { WeightFormatName } from "../../files/weight_formats.js";
 import { type MatrixUse, quantizedFormat } from "../../model/quantize.js";
 import type { QuantizeFormat } from "../../files/quantize_formats.js";
+import { hubOptions } from "../hub_options.js";
 import { metadataEntry } from "./gguf_header.js";
 import type { GgufPlan } from "./gguf_plan.js";
 
@@ -74,7 +75,7 @@ function wholePart(tensor: StoredTensor): GgufPlan["tensors"][number]["parts"][n
 
 /** The file with the metadata: the first one of a split model. */
 async function firstFile(path: string, { name }: ModelFiles): Promise<ByteSource> {
-  const set = await nodeFiles(path);
+  const set = await openFiles(nodeFilePlatform, path, await hubOptions());
   const first = name.replace(/-\d{5}(-of-\d{5}\.gguf)$/, "-00001$1");
   const file = await set.open(set.requested === undefined || first !== name ? first : set.requested);
   if (file instanceof MissingFile) throw new Error(`${first} ${file.reason}`); // openModel() has read it

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { load } from "../../index.node.js";
 import { diagnose, type DiagnoseOptions } from "../../doctor.node.js";
+import { hubOptions } from "../hub_options.js";
 import { parseInteger } from "../options.js";
 import type { Terminal } from "../terminal.js";
 import { reportText } from "./report.js";
@@ -25,7 +26,10 @@ export function addDoctor(program: Command, terminal: () => Terminal): void {
     .description(
       "Explain the RoPE of a model: what it is, what transformers, llama.cpp and vLLM do with its keys, what is wrong with them, and the lines to paste for a length. Weights aren't read.",
     )
-    .argument("<source>", "config.json, .gguf or .safetensors file, folder, or URL of one (that of a folder ends in /)")
+    .argument(
+      "<source>",
+      "config.json, .gguf or .safetensors file, folder, URL of one (that of a folder ends in /), or name on the Hub",
+    )
     .option(
       "--context <n>",
       "tokens that the model should read (default: what it is made for)",
@@ -40,6 +44,7 @@ export function addDoctor(program: Command, terminal: () => Terminal): void {
     .action(async (source: string, { context, trainedLength }: Flags) => {
       const rw = await load({ threads: 1 });
       const options: DiagnoseOptions = {
+        ...(await hubOptions()),
         ...(context !== undefined && { length: context }),
         ...(trainedLength !== undefined && { trainedLength }),
       };

@@ -35,7 +35,7 @@ export function addEmbed(program: Command, terminal: () => Terminal): void {
     .command("embed")
     .summary("make embeddings of texts")
     .description("Make an embedding of each text: a vector whose direction says what the text is about.")
-    .argument("<model>", "GGUF file, folder with safetensors and config.json, or URL of either")
+    .argument("<model>", "GGUF file, folder with safetensors and config.json, URL of either, or name on the Hub")
     .argument("<texts...>", "texts; - reads stdin, a text in each line, empty lines too")
     .addOption(
       new Option("--pooling <kind>", "how a text's states become one vector (default: the model's)").choices(POOLINGS),

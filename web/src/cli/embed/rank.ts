@@ -33,7 +33,7 @@ export function addRank(program: Command, terminal: () => Terminal): void {
     .command("rank")
     .summary("order documents by a query")
     .description("Score how well each document answers a query, with a cross-encoder, and order them by that.")
-    .argument("<model>", "GGUF file, folder with safetensors and config.json, or URL of either")
+    .argument("<model>", "GGUF file, folder with safetensors and config.json, URL of either, or name on the Hub")
     .argument("<query>", "what the documents should answer")
     .argument("[documents...]", "documents; - reads stdin, a document in each line")
     .option("--documents <file>", "text file with a document in each line")

@@ -47,7 +47,7 @@ export function addGenerate(program: Command, terminal: () => Terminal): void {
     .command("generate")
     .summary("generate text from a prompt")
     .description("Generate text that continues a prompt.")
-    .argument("<model>", "GGUF file, folder with safetensors and config.json, or URL of either")
+    .argument("<model>", "GGUF file, folder with safetensors and config.json, URL of either, or name on the Hub")
     .argument("<prompt>", "prompt; - reads it from stdin")
     .option(
       "-n, --max-tokens <n>",

@@ -9,6 +9,7 @@ import { type LayerCache, layerCaches, type RecurrentLayers, recurrentLayers } f
 import { sessionStateBytes } from "../../model/checkpoints.js";
 import { RECURRENT_KINDS } from "../../model/recurrent_layers.js";
 import type { Source } from "../source.js";
+import { hubOptions } from "../hub_options.js";
 
 /** Memory of a KV cache. */
 export interface CacheBytes {
@@ -57,7 +58,7 @@ type Sizes = readonly (readonly [CacheDType, number])[];
 async function ofModel(rw: Ropewalk, { name }: Source, length: number): Promise<Sizes> {
   return Promise.all(
     CACHE_DTYPES.map(async (dtype) => {
-      const { memory } = await rw.modelInfo(name, { contextLength: length, kv: { dtype } });
+      const { memory } = await rw.modelInfo(name, { ...(await hubOptions()), contextLength: length, kv: { dtype } });
       return [dtype, memory.cache] as const;
     }),
   );

@@ -36,7 +36,10 @@ export function addInspect(program: Command, terminal: () => Terminal): void {
     .description(
       "Show the RoPE of each kind of layer in a model, what it does to each pair, warnings about the config, and the memory the model needs. Weights aren't read.",
     )
-    .argument("<source>", "config.json, .gguf or .safetensors file, folder, or URL of one (that of a folder ends in /)")
+    .argument(
+      "<source>",
+      "config.json, .gguf or .safetensors file, folder, URL of one (that of a folder ends in /), or name on the Hub",
+    )
     .option(
       "--context <n>",
       "context length to describe and to compute memory for (default: the trained length)",

@@ -54,7 +54,7 @@ export function addPerplexity(program: Command, terminal: () => Terminal): void 
     .description(
       "Measure how well a model predicts a text: exp of the mean loss (−ln p) of its tokens. Several RoPE scalings can be compared.",
     )
-    .argument("<model>", "GGUF file, folder with safetensors and config.json, or URL of either")
+    .argument("<model>", "GGUF file, folder with safetensors and config.json, URL of either, or name on the Hub")
     .argument("<text>", "text file; - reads stdin")
     .option("--window <n>", "tokens per window (default: the trained length, at most 4096)", parseInteger(2))
     .option(

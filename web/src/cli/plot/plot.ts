@@ -105,7 +105,7 @@ export function addPlot(program: Command, terminal: () => Terminal): void {
     const command = plot
       .command(name)
       .description(description)
-      .argument("<source>", "config.json, .gguf or .safetensors file, folder, or URL of one")
+      .argument("<source>", "config.json, .gguf or .safetensors file, folder, URL of one, or name on the Hub")
       .option("-o, --output <file>", "SVG file to write (default: stdout, if it isn't a terminal)")
       .option("--scaling <scaling>", SCALING, repeatable(parseScaling))
       .option(

@@ -1,5 +1,7 @@
 // Lists and removes cached models.
+import { parseHubNameInPage } from "../hub/name.js";
 import { parseUrl, withoutFragment } from "../http/urls.js";
+import { fail } from "../../base/errors.js";
 import type { FilePlatform } from "../platform.js";
 import { cachedFiles, changeFile, readRecord, removeFile, removeOrphans } from "./entries.js";
 import { existingStores, type PieceStore } from "./piece_store.js";
@@ -7,10 +9,13 @@ import { pieceLength } from "./pieces.js";
 
 /** A model with files cached on this device. */
 export interface CachedModel {
-  /** The URL it was opened with. A file shared by several models counts for the one opened last. */
+  /**
+   * The URL it was opened with, or that of a model opened by its name; on disk, the name. A file shared by several models counts for the one
+   * opened last.
+   */
   source: string;
-  /** Where it is cached: `opfs` is the origin private file system, `cache` the Cache API. */
-  cache: "opfs" | "cache";
+  /** Where it is cached: `opfs` is the origin private file system, `cache` the Cache API, `disk` the folder of huggingface_hub. */
+  cache: "opfs" | "cache" | "disk";
   /** Cached bytes. */
   bytes: number;
   /** Total bytes of its files. More than `bytes` if a download was interrupted or some tensors were never read. */
@@ -34,26 +39,44 @@ export async function cachedModels(platform: FilePlatform): Promise<CachedModel[
     }
     models.push(...[...bySource.values()].filter(({ bytes }) => bytes > 0));
   }
-  return models;
+  const onDisk = (await (await platform.hubDisk?.())?.list()) ?? [];
+  return [
+    ...models,
+    ...onDisk.map(({ repository, bytes, size }) => ({ source: repository, cache: "disk" as const, bytes, size })),
+  ];
 }
 
-/** Removes a model's files from all stores, and what belongs to no model. Resolves with whether any files were cached. @internal */
+/**
+ * Removes a model's files from all stores, and what belongs to no model. A name removes all that is kept of its repository. Resolves with
+ * whether any files were cached.
+ * @internal
+ */
 export async function deleteCachedModel(platform: FilePlatform, source: string | URL): Promise<boolean> {
-  const url = withoutFragment(parseUrl(source));
+  const name = typeof source === "string" ? parseHubNameInPage(source) : undefined;
+  if (name !== undefined && name.repository !== source)
+    fail("INVALID_ARGUMENT", "source", `is removed with all that is kept of its repository; pass ${name.repository}`);
+  const isOfModel = name === undefined ? sameAs(withoutFragment(parseUrl(source))) : isOfRepository(name.repository);
   let wasCached = false;
   for (const [, store] of await existingStores(platform)) {
-    if (await removeSource(store, url)) wasCached = true;
+    if (await removeSource(store, isOfModel)) wasCached = true;
   }
-  return wasCached;
+  const isRemoved = name !== undefined && (await (await platform.hubDisk?.())?.remove(name.repository));
+  return wasCached || isRemoved === true;
 }
 
-/** Removes the files of the model at `url` from one store. @internal */
-export async function removeSource(store: PieceStore, url: string): Promise<boolean> {
+const sameAs = (url: string) => (source: string) => source === url;
+
+function isOfRepository(repository: string): (source: string) => boolean {
+  return (source) => source.includes(`/${repository}/resolve/`);
+}
+
+/** Removes the files of the models that `isOfModel` selects by their sources from one store. @internal */
+export async function removeSource(store: PieceStore, isOfModel: (source: string) => boolean): Promise<boolean> {
   let wasCached = false;
   for (const { key } of await cachedFiles(store)) {
     await changeFile(store, key, async (file) => {
       const record = await readRecord(store, key);
-      if (record?.source !== url) return removeOrphans(store, file);
+      if (record === undefined || !isOfModel(record.source)) return removeOrphans(store, file);
       await removeFile(store, file);
       wasCached = true;
     });

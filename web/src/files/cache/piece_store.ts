@@ -22,17 +22,39 @@ export interface PieceStore {
 const FOLDER = "ropewalk-models";
 
 /** Where downloads are cached. */
-export type CacheKind = "opfs" | "cache" | "browser" | "none";
+export type CacheKind = "opfs" | "cache" | "browser" | "disk" | "none";
 
 /** All kinds of cache, for messages. @internal */
-export const CACHE_KINDS: readonly CacheKind[] = ["opfs", "cache", "browser", "none"];
+export const CACHE_KINDS: readonly CacheKind[] = ["opfs", "cache", "browser", "disk", "none"];
 
 /** Opens a store, or returns undefined if the environment has none. `browser` means OPFS, or else the Cache API. @internal */
 export async function openStore(platform: FilePlatform, kind: CacheKind): Promise<PieceStore | undefined> {
-  if (kind === "none") return undefined;
+  if (kind === "none" || kind === "disk") return undefined;
   const store = kind === "cache" ? undefined : await createOpfsStore(platform).catch(() => undefined);
   if (store !== undefined || kind === "opfs") return store;
   return createCacheStore(platform).catch(() => undefined);
+}
+
+const STORE_NAMES = {
+  opfs: "OPFS (origin private file system)",
+  cache: "Cache API",
+  browser: "OPFS (origin private file system) or Cache API",
+  disk: "folder for downloads: only Node has one, for models by name",
+} as const;
+
+/** Opens a store, with a warning if the environment has none. @internal */
+export async function storeFor(
+  platform: FilePlatform,
+  kind: CacheKind | undefined,
+  warn: (message: string) => void,
+): Promise<PieceStore | undefined> {
+  if (kind === undefined || kind === "none") return undefined;
+  const store = await openStore(platform, kind);
+  if (store === undefined)
+    warn(
+      `not cached: this environment has no ${STORE_NAMES[kind]}${kind === "disk" ? "" : ", or denies access to it"}`,
+    );
+  return store;
 }
 
 /** The stores that already exist, with their kinds. Creates none. @internal */

@@ -32,19 +32,27 @@ export interface RangeResponse {
  * Checks the response to a request for the bytes from `start` on. Headers that CORS hides count as missing.
  *
  * @param url of the request, for messages
+ * @param explain explains a response with an error status, where the kind of server is known
  * @throws NETWORK; RetryableError if repeating the request may help
  * @internal
  */
-export function parseResponse(file: string, url: string, response: Response, start: number): RangeResponse {
+export function parseResponse(
+  file: string,
+  url: string,
+  response: Response,
+  start: number,
+  explain?: (response: Response) => string | undefined,
+): RangeResponse {
   const refuse = (message: string): never => networkError(file, `${url}: ${message}`);
   const { status, headers } = response;
   if (RETRYABLE_STATUSES.includes(status)) {
     const wait = parseRetryAfter(headers.get("retry-after"));
-    throw new RetryableError(
-      `status ${status}${wait > 0 ? `, and the server asked to wait ${Math.ceil(wait / 1000)} s` : ""}`,
-      wait,
-    );
+    const asked = wait > 0 ? `, and the server asked to wait ${Math.ceil(wait / 1000)} s` : "";
+    const meaning = explain?.(response);
+    throw new RetryableError(`status ${status}${asked}${meaning === undefined ? "" : ` (${meaning})`}`, wait);
   }
+  const meaning = response.ok ? undefined : explain?.(response);
+  if (meaning !== undefined) return refuse(meaning);
   if (status === 401 || status === 403)
     return refuse(`status ${status}, access denied; pass credentials in \`headers\``);
   if (status === 416)

@@ -14,6 +14,8 @@ export interface HttpOptions {
   readonly retries: number;
   /** Milliseconds without a byte after which a request fails. */
   readonly timeout: number;
+  /** Explains a response with an error status, where the kind of server is known. */
+  readonly explain?: (response: Response) => string | undefined;
 }
 
 /** Defaults for what the caller doesn't set. @internal */
@@ -144,7 +146,7 @@ class HttpSource implements ByteSource {
     const response = await timeout.wait(request(fetch, this.url, this.name, headers, range, timeout.signal));
     try {
       if (!this.isOpen) this.throwIfMissing(response);
-      const parsed = parseResponse(this.name, this.shownUrl, response, start);
+      const parsed = parseResponse(this.name, this.shownUrl, response, start, this.options.explain);
       this.throwIfChanged(parsed);
       if (response.body === null) throw new RetryableError("the server sent an empty response");
       return { ...parsed, body: response.body };
@@ -158,7 +160,10 @@ class HttpSource implements ByteSource {
     const { status } = response;
     if (status === 404 || status === 410) {
       const hint = this.name.includes(".") ? "" : ", and end it with a slash if it is a folder";
-      throw new NotFoundError(`${this.shownUrl}: status ${status}, the file doesn't exist; check the URL${hint}`);
+      const meaning = this.options.explain?.(response);
+      throw new NotFoundError(
+        `${this.shownUrl}: ${meaning ?? `status ${status}, the file doesn't exist; check the URL${hint}`}`,
+      );
     }
     if (response.ok && isHtml(response))
       throw new NotFoundError(

@@ -1,0 +1,138 @@
+// The files of a model on the Hub: from a name to a set of files like any other. The entry of this folder.
+import { type ByteSource, type FileSet, type HubChoice, MissingFile } from "../byte_source.js";
+import { type CacheKind, storeFor } from "../cache/piece_store.js";
+import { withCache } from "../cache/source.js";
+import { type HttpOptions, openHttp } from "../http/source.js";
+import type { OpenUrl } from "../http/urls.js";
+import { RopewalkError } from "../../base/errors.js";
+import type { FilePlatform } from "../platform.js";
+import { bearer } from "./access.js";
+import { chooseModel } from "./choose.js";
+import type { HubDisk } from "./disk.js";
+import { explainRefusal } from "./explain.js";
+import type { HubName } from "./name.js";
+import { fileUrl, readRepository, type Repository } from "./repository.js";
+
+/** How to reach the Hub. @internal */
+export interface HubAccess {
+  /** Its address, without a slash at the end. */
+  readonly hub: string;
+  readonly token: string | undefined;
+  readonly http: HttpOptions;
+  readonly cache?: CacheKind;
+  readonly warn: (message: string) => void;
+}
+
+/** The part of wasm memory (4 GB) for weights: the rest is for caches and what a call needs. */
+const MOST_WEIGHTS = 3 * 2 ** 30;
+
+/** What a device is assumed to have that doesn't say. */
+const USUAL_MEMORY = 4 * 2 ** 30;
+
+/**
+ * Finds and chooses the files of a model. Opens none.
+ *
+ * @throws NETWORK, INVALID_ARGUMENT, UNSUPPORTED_MODEL; the signal's reason after an abort
+ * @internal
+ */
+export async function openHub(
+  platform: FilePlatform,
+  name: HubName,
+  access: HubAccess,
+  signal?: AbortSignal,
+): Promise<FileSet> {
+  const { hub, cache } = access;
+  const isOnDisk = (cache ?? "disk") === "disk" && platform.hubDisk !== undefined;
+  const disk = isOnDisk ? await platform.hubDisk!() : undefined;
+  const store = isOnDisk ? undefined : await storeFor(platform, cache, access.warn);
+  const open = openFrom(name, access);
+  const kept =
+    store && withCache(open.latest, store, `${hub}/${name.repository}/resolve/${name.revision}/`, access.warn);
+  const repository = await repositoryOf(name, access, kept ?? open.latest, disk, signal);
+  const memory = Math.min((platform.memoryBytes?.() ?? USUAL_MEMORY) / 2, MOST_WEIGHTS);
+  const { path, size, reason } = chooseModel(name, repository.files, memory);
+  const choice: HubChoice = {
+    repository: name.repository,
+    commit: repository.commit,
+    file: path,
+    reason,
+    ...(size !== undefined && { bytes: size }),
+  };
+  const folder = path.slice(0, path.lastIndexOf("/") + 1);
+  const names = repository.files.flatMap((file) =>
+    file.path.startsWith(folder) ? [file.path.slice(folder.length)] : [],
+  );
+  const fromHub =
+    store === undefined
+      ? open.at(repository.commit)
+      : withCache(
+          open.at(repository.commit),
+          store,
+          fileUrl(hub, name.repository, name.revision, path).href,
+          access.warn,
+        );
+  const identity = { ...choice, revision: name.revision, warn: access.warn };
+  return {
+    requested: path.slice(folder.length),
+    names,
+    hub: choice,
+    async open(file, fileSignal): Promise<ByteSource | MissingFile> {
+      const listed = repository.files.find((other) => other.path === folder + file);
+      if (listed === undefined)
+        return new MissingFile("NETWORK", `${name.repository} has no file ${folder}${file} at ${name.revision}`);
+      const fetched = (): Promise<ByteSource | MissingFile> =>
+        fromHub(fileUrl(hub, name.repository, name.revision, listed.path), file, fileSignal);
+      if (disk === undefined) return fetched();
+      return disk.open({ ...identity, file: listed }, file, fetched, fileSignal);
+    },
+  };
+}
+
+/** What the repository contains. If the Hub can't be reached, what is kept of it on disk. */
+async function repositoryOf(
+  name: HubName,
+  access: HubAccess,
+  open: OpenUrl,
+  disk: HubDisk | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Repository> {
+  const kept = async (why: string): Promise<Repository | undefined> => {
+    const found = await disk?.repository(name);
+    if (found !== undefined) access.warn(`${name.repository}: using what is kept of commit ${found.commit} (${why})`);
+    return found;
+  };
+  if (disk?.isOffline === true) {
+    const found = await kept("HF_HUB_OFFLINE is set");
+    if (found !== undefined) return found;
+  }
+  try {
+    return await readRepository(access.hub, name, open, signal);
+  } catch (error) {
+    if (!(error instanceof RopewalkError) || error.code !== "NETWORK") throw error;
+    const found = await kept(error.message);
+    if (found === undefined) throw error;
+    return found;
+  }
+}
+
+/** Opens files of the Hub: as addresses name them, and with the revision replaced by a commit, so that all are of the same one. */
+function openFrom(
+  name: HubName,
+  { hub, token, http }: HubAccess,
+): { latest: OpenUrl; at: (commit: string) => OpenUrl } {
+  const options: HttpOptions = {
+    ...http,
+    headers: token === undefined ? http.headers : bearer(token, http.headers),
+    explain: (response) => explainRefusal(hub, name, hasToken(http, token), response),
+  };
+  const latest: OpenUrl = (url, file, signal) => openHttp(url, file, options, signal);
+  const from = `/resolve/${encodeURIComponent(name.revision)}/`;
+  const at = (commit: string): OpenUrl => {
+    return (url, file, signal) => latest(new URL(url.href.replace(from, `/resolve/${commit}/`)), file, signal);
+  };
+  return { latest, at };
+}
+
+function hasToken({ headers }: HttpOptions, token: string | undefined): boolean {
+  return token !== undefined || Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
+}

@@ -1,0 +1,69 @@
+// What a repository of the Hub contains: its commit and its files, from one request to the Hub's API.
+//
+// The library @huggingface/hub isn't used: listing a repository and finding a file take one documented endpoint each, and this package's own
+// reader of servers already has the ranges, retries, timeouts, caches and care for tokens that the library's download lacks.
+import { isDict } from "../../base/dict.js";
+import { MissingFile } from "../byte_source.js";
+import { networkError } from "../errors.js";
+import type { OpenUrl } from "../http/urls.js";
+import { readJson } from "../json_file.js";
+import { MAX_FILES } from "../limits.js";
+import type { HubName } from "./name.js";
+
+/** A file of a repository. @internal */
+export interface HubFile {
+  readonly path: string;
+  /** Length in bytes; undefined if the Hub doesn't say. */
+  readonly size?: number;
+  /** Identifies its contents: the SHA-256 of a large file, the git object id of a small one. */
+  readonly etag?: string;
+}
+
+/** A revision of a repository. @internal */
+export interface Repository {
+  /** The commit. */
+  readonly commit: string;
+  readonly files: readonly HubFile[];
+}
+
+/** Reads what a repository contains. @throws NETWORK; the signal's reason after an abort @internal */
+export async function readRepository(
+  hub: string,
+  { repository, revision }: HubName,
+  open: OpenUrl,
+  signal?: AbortSignal,
+): Promise<Repository> {
+  const url = new URL(`${hub}/api/models/${repository}/revision/${encodeURIComponent(revision)}?blobs=true`);
+  const source = await open(url, repository, signal);
+  if (source instanceof MissingFile) return networkError(repository, source.reason);
+  const { sha, siblings } = await readJson(source, signal);
+  if (typeof sha !== "string" || !/^[0-9a-f]{40}$/.test(sha) || !Array.isArray(siblings))
+    return networkError(repository, `${url.href}: the answer isn't that of a Hub; check the address in \`hub\``);
+  const files = siblings.flatMap(fileOf).slice(0, 4 * MAX_FILES);
+  return { commit: sha, files };
+}
+
+/** A file with a path that stays inside the repository. Others are left out. */
+function fileOf(entry: unknown): HubFile[] {
+  if (!isDict(entry)) return [];
+  const { rfilename: path, size, blobId, lfs } = entry;
+  if (typeof path !== "string" || !isInside(path)) return [];
+  const etag = isDict(lfs) ? (lfs["sha256"] ?? lfs["oid"]) : blobId;
+  return [
+    {
+      path,
+      ...(Number.isSafeInteger(size) && (size as number) >= 0 && { size: size as number }),
+      ...(typeof etag === "string" && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(etag) && { etag }),
+    },
+  ];
+}
+
+function isInside(path: string): boolean {
+  return path.length <= 1024 && path.split("/").every((part) => !/^\.*$/.test(part)) && !/[\\:\p{Cc}]/u.test(path);
+}
+
+/** Address of a file of a repository. @internal */
+export function fileUrl(hub: string, repository: string, revision: string, path: string): URL {
+  const encoded = path.split("/").map(encodeURIComponent).join("/");
+  return new URL(`${hub}/${repository}/resolve/${encodeURIComponent(revision)}/${encoded}`);
+}
