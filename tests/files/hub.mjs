@@ -60,7 +60,10 @@ export async function serveHub(t, repositories, misbehave = () => false) {
   const storage = await listen("localhost", ({ url, request, response }) => {
     if (request.headers.authorization !== undefined) return void response.writeHead(400).end("a token");
     const digest = url.pathname.slice(1);
-    const all = Object.values(repositories).flatMap(({ files, revisions }) => [files, ...Object.values(revisions ?? {})]);
+    const all = Object.values(repositories).flatMap(({ files, revisions }) => [
+      files,
+      ...Object.values(revisions ?? {}),
+    ]);
     const bytes = all.flatMap((files) => Object.values(files)).find((content) => sha256(content) === digest);
     answer(response, bytes, rangeOf(request, bytes), { headers: { etag: `"${digest}"` } });
   });
@@ -106,7 +109,9 @@ function respondAsHub({ url, request, response }, repositories, storage) {
       blobId: gitDigest(isLarge(rfilename) ? Buffer.from(sha256(bytes)) : bytes),
       ...(isLarge(rfilename) && { lfs: { sha256: sha256(bytes), size: bytes.length, pointerSize: 134 } }),
     }));
-    const body = Buffer.from(JSON.stringify({ _id: "1", id: repository, sha: commit, gated: found.gated ?? false, siblings }));
+    const body = Buffer.from(
+      JSON.stringify({ _id: "1", id: repository, sha: commit, gated: found.gated ?? false, siblings }),
+    );
     response.writeHead(200, {
       "content-type": "application/json; charset=utf-8",
       "content-length": body.length,
