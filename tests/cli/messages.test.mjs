@@ -52,10 +52,6 @@ test("each message names options and arguments, and never fields or calls", asyn
       /^error: --documents: can't be used with documents as arguments/,
     ],
     [["rank", ranker, "a", "--documents", "nowhere.txt"], /^error: nowhere\.txt: no such file/],
-    [
-      ["generate", "org/a-model:Q4_K_M", "a"],
-      /no such file: .*https:\/\/huggingface\.co\/org\/a-model\/resolve\/main\/ /,
-    ],
     [["generate", "org/a-model.gguf", "a"], /no such file: \S*org\/a-model\.gguf \(INVALID_FILE\)$/m],
     [
       ["rank", ranker, "a", "b", "red ball ".repeat(200)],

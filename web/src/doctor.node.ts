@@ -1,6 +1,6 @@
 /** The RoPE Doctor in Node. Same as in a page, but reads files. */
 import { type Diagnose, diagnoseOn } from "./doctor/diagnose.js";
-import { nodeFilePlatform } from "./files/node_platform.js";
+import { nodeFilePlatform } from "./files/platform.node.js";
 
 export type { Diagnose, DiagnoseOptions } from "./doctor/diagnose.js";
 export * from "./doctor/diagnosis.js";

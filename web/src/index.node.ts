@@ -4,7 +4,7 @@
  * @packageDocumentation
  */
 import { readFile } from "node:fs/promises";
-import { nodeFilePlatform } from "./files/node_platform.js";
+import { nodeFilePlatform } from "./files/platform.node.js";
 import { type Load, loadOn, type Platform } from "./load/load.js";
 import { nodeThreads } from "./load/threads.node.js";
 import helperScript from "./wasm/helper_thread.inline.js";

@@ -1,10 +1,14 @@
-// The model cache in Node, which has none. tests/browser/model.test.mjs tests browsers.
+// The model cache in Node, which has none for addresses: hub.test.mjs has models by name. tests/browser/model.test.mjs tests browsers.
 import assert from "node:assert/strict";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import test from "node:test";
 import { load } from "ropewalk/worker";
 import { build, rejects, rw } from "../helpers/runtime.mjs";
 
-test("Node has no model cache", async () => {
+process.env.HF_HUB_CACHE = join(tmpdir(), "ropewalk-no-such-folder");
+
+test("Node has no model cache for addresses", async () => {
   const worker = await load({ build });
   for (const one of [rw, worker]) {
     assert.deepEqual(await one.cachedModels(), []);

@@ -9,7 +9,7 @@ import { openHttp, HTTP_DEFAULTS } from "../files/http/source.js";
 import { parseHubName } from "../files/hub/name.js";
 import { openFiles } from "../files/model_files.js";
 import { isFolder } from "../files/node_files.js";
-import { nodeFilePlatform } from "../files/node_platform.js";
+import { nodeFilePlatform } from "../files/platform.node.js";
 import { load } from "../index.node.js";
 import { configRopes, type LayerRope } from "../model/config_ropes.js";
 import type { ModelInfo } from "../model/model.js";

@@ -29,7 +29,7 @@ export const webFiles: FilePlatform = {
   fetch: (...request) => fetch(...request),
   opfsRoot: async () => navigator.storage.getDirectory(), // rejects without navigator.storage, as in WebKitGTK
   memoryBytes: () => {
-    const { deviceMemory } = (globalThis.navigator ?? {}) as { deviceMemory?: number };
+    const { deviceMemory } = (globalThis as { navigator?: { deviceMemory?: number } }).navigator ?? {}; // GiB; not in Firefox and Safari
     return deviceMemory === undefined ? undefined : deviceMemory * 2 ** 30;
   },
   get caches() {

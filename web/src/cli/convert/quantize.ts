@@ -5,7 +5,7 @@ import { type Command, Option } from "commander";
 import { fail } from "../../base/errors.js";
 import { type ModelFiles, openModel } from "../../files/model_files.js";
 import { isFolder, pathOf } from "../../files/node_files.js";
-import { nodeFilePlatform } from "../../files/node_platform.js";
+import { nodeFilePlatform } from "../../files/platform.node.js";
 import { load, QUANTIZE_FORMATS, type QuantizeFormat } from "../../index.node.js";
 import { formatBytes } from "../format.js";
 import { hubOptions } from "../hub_options.js";

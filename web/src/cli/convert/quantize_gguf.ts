@@ -3,7 +3,7 @@ import { type ByteSource, MissingFile } from "../../files/byte_source.js";
 import { readHeader } from "../../files/header_reader.js";
 import { parseRawMetadata } from "../../files/gguf/header.js";
 import { type ModelFiles, openFiles, type StoredTensor } from "../../files/model_files.js";
-import { nodeFilePlatform } from "../../files/node_platform.js";
+import { nodeFilePlatform } from "../../files/platform.node.js";
 import type { WeightFormatName } from "../../files/weight_formats.js";
 import { type MatrixUse, quantizedFormat } from "../../model/quantize.js";
 import type { QuantizeFormat } from "../../files/quantize_formats.js";

@@ -1,4 +1,4 @@
-// What a folder of downloads offers, where there is one: Node's is in node_disk.ts.
+// What a folder of downloads offers, where there is one: Node's is in disk.node.ts.
 import type { ByteSource, MissingFile } from "../byte_source.js";
 import type { HubName } from "./name.js";
 import type { HubFile, Repository } from "./repository.js";

@@ -43,7 +43,7 @@ export async function openHub(
 ): Promise<FileSet> {
   const { hub, cache } = access;
   const isOnDisk = (cache ?? "disk") === "disk" && platform.hubDisk !== undefined;
-  const disk = isOnDisk ? await platform.hubDisk!() : undefined;
+  const disk = isOnDisk ? await platform.hubDisk() : undefined;
   const store = isOnDisk ? undefined : await storeFor(platform, cache, access.warn);
   const open = openFrom(name, access);
   const kept =

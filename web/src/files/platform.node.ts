@@ -8,7 +8,7 @@ export const nodeFilePlatform: FilePlatform = {
   fetch: webFiles.fetch,
   openPath: async (path) => (await import("./node_files.js")).nodeFiles(path),
   pathExists: async (path) => (await stat(path).catch(() => undefined)) !== undefined,
-  hubDisk: async () => (await import("./hub/node_disk.js")).nodeDisk(process.env),
+  hubDisk: async () => (await import("./hub/disk.node.js")).nodeDisk(process.env),
   memoryBytes: totalmem,
   environment: () => process.env,
 };

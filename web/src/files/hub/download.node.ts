@@ -24,8 +24,10 @@ export async function* downloadWhileReading(
   complete: () => Promise<void>,
   signal?: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  const refused = (error: unknown): void => warn(`${source.name}: not kept on disk: ${(error as Error).message}`);
-  let file = await openPartial(partial).catch((error: unknown) => void refused(error));
+  const refused = (error: unknown): undefined => {
+    warn(`${source.name}: not kept on disk: ${(error as Error).message}`);
+  };
+  let file = await openPartial(partial).catch(refused);
   if (file === undefined) {
     yield* source.stream(start, end, signal);
     return;

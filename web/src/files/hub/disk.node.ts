@@ -14,7 +14,7 @@ import { MAX_HEADER_BYTES } from "../limits.js";
 import { openNode } from "../node_files.js";
 import type { HubDisk, HubFileAt, KeptRepository } from "./disk.js";
 import type { HubName } from "./name.js";
-import { downloadWhileReading, hasDigest } from "./node_download.js";
+import { downloadWhileReading, hasDigest } from "./download.node.js";
 import type { HubFile, Repository } from "./repository.js";
 
 const COMMIT = /^[0-9a-f]{40}$/;
@@ -178,8 +178,8 @@ class NodeDisk implements HubDisk {
     await mkdir(dirname(path), { recursive: true });
     if (!(await hasSize(path, file.size))) {
       await rm(path, { force: true });
-      await symlink(relative(dirname(path), blob), path).catch(async (error: NodeJS.ErrnoException) => {
-        if (error.code === "EEXIST") return; // by another process
+      await symlink(relative(dirname(path), blob), path).catch(async (error: unknown) => {
+        if ((error as NodeJS.ErrnoException).code === "EEXIST") return; // by another process
         await rename(blob, path); // Windows allows links only to some: huggingface_hub moves the file there, too
       });
     }

@@ -1,10 +1,10 @@
 """hub_cache.json: the folder that huggingface_hub leaves after it has downloaded a repository, and what it finds in one.
 
 A small server answers as the Hub does. The repository is the one in tests/unit/files/hub_disk.test.mjs, which compares the folder that
-Ropewalk leaves. Run it by itself: python tests/golden/generate/hub_cache.py
+Ropewalk leaves. Run it by itself: python tests/golden/generate/hub/hub_cache.py
 
 With the path of such a folder, it checks instead that huggingface_hub finds the repository's files there without a network:
-python tests/golden/generate/hub_cache.py <folder>
+python tests/golden/generate/hub/hub_cache.py <folder>
 """
 
 import hashlib
@@ -108,7 +108,7 @@ def main():
             "files": {name: content.hex() for name, content in FILES.items()},
             "tree": tree_of(Path(folder)),
         }
-    target = Path(__file__).parents[1] / "hub_cache.json"
+    target = Path(__file__).parents[2] / "hub_cache.json"
     target.write_text(json.dumps(golden, indent=2) + "\n")
 
 
