@@ -123,7 +123,7 @@ test("the file that is chosen", () => {
     assert.throws(() => chosen(text, files), { name: "RopewalkError", code, message });
   refused("a/b:Q1_0", many, "INVALID_ARGUMENT", /no quantization Q1_0; it has Q4_K_M, .*BF16/);
   refused("a/b/x.gguf", many, "INVALID_ARGUMENT", /no file x\.gguf at main; it has m-Q4_K_M\.gguf/);
-  refused("a/b", sized({ "pytorch_model.bin": 1 }), "UNSUPPORTED_MODEL", /only pytorch_model\.bin; .*save_pretrained/);
+  refused("a/b", sized({ "pytorch_model.bin": 1 }), "UNSUPPORTED_MODEL", /only pytorch_model\.bin; .*save it, which writes/);
   refused("a/b", sized({ "onnx/model.onnx": 1 }), "UNSUPPORTED_MODEL", /only onnx\/model\.onnx; look for/);
   refused("a/b", sized({ "adapter_model.safetensors": 1 }), "UNSUPPORTED_MODEL", /adapter.*merge it/);
   refused("a/b", [], "UNSUPPORTED_MODEL", /no GGUF file/);

@@ -136,6 +136,6 @@ function refuse(repository: string, files: readonly HubFile[]): never {
   fail(
     "UNSUPPORTED_MODEL",
     fieldOf(repository, "files"),
-    `has no GGUF file, and no model.safetensors${has}; look for the model in one of these formats, or save it with save_pretrained() of transformers`,
+    `has no GGUF file, and no model.safetensors${has}; look for the model in one of these formats, or load it with transformers and save it, which writes model.safetensors`,
   );
 }
