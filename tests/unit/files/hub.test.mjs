@@ -123,7 +123,12 @@ test("the file that is chosen", () => {
     assert.throws(() => chosen(text, files), { name: "RopewalkError", code, message });
   refused("a/b:Q1_0", many, "INVALID_ARGUMENT", /no quantization Q1_0; it has Q4_K_M, .*BF16/);
   refused("a/b/x.gguf", many, "INVALID_ARGUMENT", /no file x\.gguf at main; it has m-Q4_K_M\.gguf/);
-  refused("a/b", sized({ "pytorch_model.bin": 1 }), "UNSUPPORTED_MODEL", /only pytorch_model\.bin; .*save it, which writes/);
+  refused(
+    "a/b",
+    sized({ "pytorch_model.bin": 1 }),
+    "UNSUPPORTED_MODEL",
+    /only pytorch_model\.bin; .*save it, which writes/,
+  );
   refused("a/b", sized({ "onnx/model.onnx": 1 }), "UNSUPPORTED_MODEL", /only onnx\/model\.onnx; look for/);
   refused("a/b", sized({ "adapter_model.safetensors": 1 }), "UNSUPPORTED_MODEL", /adapter.*merge it/);
   refused("a/b", [], "UNSUPPORTED_MODEL", /no GGUF file/);
@@ -264,9 +269,9 @@ test("in a page: kept in OPFS, opened without a network, listed and removed by n
   await expectIntact(await openModel(platform, name, options));
   assert.match(warnings.join("\n"), /using the cached file because the download failed/);
   const models = await cachedModels(platform);
-  assert.ok(
-    models.some(({ source, bytes }) => source === `${hub}/${name}/resolve/main/m-Q8_0.gguf` && bytes === gguf.length),
-  );
+  const source = `${hub}/${name}/resolve/main/m-Q8_0.gguf`; // opened by its address, the same pieces are used
+  assert.deepEqual(models, [{ source, cache: "opfs", bytes: gguf.length, size: gguf.length }]);
+  await expectIntact(await openModel(platform, source, options));
   await expectError(deleteCachedModel(platform, `${name}:Q8_0`), "INVALID_ARGUMENT", "source", /pass org\/tiny/);
   assert.equal(await deleteCachedModel(platform, name), true);
   assert.deepEqual(await cachedModels(platform), []);

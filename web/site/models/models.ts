@@ -1,7 +1,7 @@
 // The page: opens models that the reader drops, chooses or downloads, and connects the parts that work with the open one.
 import { QUANTIZE_FORMATS, type QuantizeFormat, type WorkerModel } from "ropewalk/worker";
 import { readAddress, writeAddress } from "../page/address.js";
-import { modelAddress } from "../page/model_address.js";
+import { modelAddress, modelName } from "../page/model_address.js";
 import { find, withText } from "../page/elements.js";
 import { runtime } from "../page/runtime.js";
 import { fetchSmallModel } from "../page/small_model.js";
@@ -91,6 +91,11 @@ function report(text: string, actions: [string, () => void][] = []): void {
 }
 
 async function openAddress(address: string): Promise<void> {
+  const name = modelName(address);
+  if (name !== undefined) {
+    await open({ source: () => name, address: name });
+    return;
+  }
   // the address of a file's page, as people copy it
   const file = modelAddress(address);
   await open({ source: () => new URL(file, location.href), address: file });

@@ -60,11 +60,11 @@ export class Opener {
         signal,
         ...(address === undefined ? {} : { cache: "browser" as const }),
         ...(quantize === undefined ? {} : { quantize }),
-        onProgress: ({ stage, loaded, total }) => {
+        onProgress: ({ stage, loaded, total, file = "" }) => {
           if (signal.aborted) return;
           arrived = `${bytesText(loaded)} of ${bytesText(total)}`;
           onProgress(
-            stage === "opening" ? "Opening …" : `Loading weights: ${arrived}`,
+            stage === "opening" ? "Opening …" : `Loading ${file}: ${arrived}`,
             stage === "opening" ? 0 : loaded / total,
           );
         },

@@ -17,3 +17,11 @@ function withScheme(given: string): string {
   const isName = /^[\w-][\w.-]*\/[\w-][\w.-]*$/.test(given) && !/\.(gguf|json|safetensors)$/.test(given);
   return isName ? `https://huggingface.co/${given}` : given;
 }
+
+/** The name of a model on the Hub, if a reader gave one or copied the address of its page; undefined for other addresses. */
+export function modelName(given: string): string | undefined {
+  const text = given.trim().replace(/^(https?:\/\/)?(www\.)?(huggingface\.co|hf\.co)\/(?=[^/]+\/[^/]+\/?$)/, "");
+  const name = text === given.trim() ? text : text.replace(/\/$/, "");
+  const isName = /^[\w-][\w.-]*\/[\w-][\w.-]*(:[\w.-]+)?(@[\w./-]+)?$/.test(name);
+  return isName && !/^(datasets|spaces)\/|\.(gguf|json|safetensors)$/.test(name) ? name : undefined;
+}

@@ -1,6 +1,7 @@
 // Lists and removes cached models.
 import { parseHubNameInPage } from "../hub/name.js";
 import { parseUrl, withoutFragment } from "../http/urls.js";
+import { isListing, isOfRepository } from "../hub/repository.js";
 import { fail } from "../../base/errors.js";
 import type { FilePlatform } from "../platform.js";
 import { cachedFiles, changeFile, readRecord, removeFile, removeOrphans } from "./entries.js";
@@ -29,7 +30,7 @@ export async function cachedModels(platform: FilePlatform): Promise<CachedModel[
     const bySource = new Map<string, CachedModel>();
     for (const { key, pieces } of await cachedFiles(store)) {
       const record = await readRecord(store, key);
-      if (record === undefined) continue;
+      if (record === undefined || isListing(record.source)) continue;
       const { source, size = 0, version } = record;
       const model = bySource.get(source) ?? { source, cache, bytes: 0, size: 0 };
       bySource.set(source, model);
@@ -55,19 +56,15 @@ export async function deleteCachedModel(platform: FilePlatform, source: string |
   const name = typeof source === "string" ? parseHubNameInPage(source) : undefined;
   if (name !== undefined && name.repository !== source)
     fail("INVALID_ARGUMENT", "source", `is removed with all that is kept of its repository; pass ${name.repository}`);
-  const isOfModel = name === undefined ? sameAs(withoutFragment(parseUrl(source))) : isOfRepository(name.repository);
+  const url = name === undefined ? withoutFragment(parseUrl(source)) : undefined;
+  const isOfModel = (other: string): boolean =>
+    name === undefined ? other === url : isOfRepository(other, name.repository);
   let wasCached = false;
   for (const [, store] of await existingStores(platform)) {
     if (await removeSource(store, isOfModel)) wasCached = true;
   }
   const isRemoved = name !== undefined && (await (await platform.hubDisk?.())?.remove(name.repository));
   return wasCached || isRemoved === true;
-}
-
-const sameAs = (url: string) => (source: string) => source === url;
-
-function isOfRepository(repository: string): (source: string) => boolean {
-  return (source) => source.includes(`/${repository}/resolve/`);
 }
 
 /** Removes the files of the models that `isOfModel` selects by their sources from one store. @internal */

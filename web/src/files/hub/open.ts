@@ -11,7 +11,7 @@ import { chooseModel } from "./choose.js";
 import type { HubDisk } from "./disk.js";
 import { explainRefusal } from "./explain.js";
 import type { HubName } from "./name.js";
-import { fileUrl, readRepository, type Repository } from "./repository.js";
+import { fileUrl, listingUrl, readRepository, type Repository } from "./repository.js";
 
 /** How to reach the Hub. @internal */
 export interface HubAccess {
@@ -47,7 +47,7 @@ export async function openHub(
   const store = isOnDisk ? undefined : await storeFor(platform, cache, access.warn);
   const open = openFrom(name, access);
   const kept =
-    store && withCache(open.latest, store, `${hub}/${name.repository}/resolve/${name.revision}/`, access.warn);
+    store && withCache(open.latest, store, listingUrl(hub, name.repository, name.revision).href, access.warn);
   const repository = await repositoryOf(name, access, kept ?? open.latest, disk, signal);
   const memory = Math.min((platform.memoryBytes?.() ?? USUAL_MEMORY) / 2, MOST_WEIGHTS);
   const { path, size, reason } = chooseModel(name, repository.files, memory);

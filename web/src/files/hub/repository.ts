@@ -33,7 +33,7 @@ export async function readRepository(
   open: OpenUrl,
   signal?: AbortSignal,
 ): Promise<Repository> {
-  const url = new URL(`${hub}/api/models/${repository}/revision/${encodeURIComponent(revision)}?blobs=true`);
+  const url = listingUrl(hub, repository, revision);
   const source = await open(url, repository, signal);
   if (source instanceof MissingFile) return networkError(repository, source.reason);
   const { sha, siblings } = await readJson(source, signal);
@@ -60,6 +60,21 @@ function fileOf(entry: unknown): HubFile[] {
 
 function isInside(path: string): boolean {
   return path.length <= 1024 && path.split("/").every((part) => !/^\.*$/.test(part)) && !/[\\:\p{Cc}]/u.test(path);
+}
+
+/** Address of the list of a repository's files. @internal */
+export function listingUrl(hub: string, repository: string, revision: string): URL {
+  return new URL(`${hub}/api/models/${repository}/revision/${encodeURIComponent(revision)}?blobs=true`);
+}
+
+/** Whether an address is that of a list of files. @internal */
+export function isListing(address: string): boolean {
+  return /\/api\/models\/[^/]+\/[^/]+\/revision\/[^/]+\?blobs=true$/.test(address);
+}
+
+/** Whether an address is that of a repository's files, or of their list. @internal */
+export function isOfRepository(address: string, repository: string): boolean {
+  return address.includes(`/${repository}/resolve/`) || address.includes(`/api/models/${repository}/revision/`);
 }
 
 /** Address of a file of a repository. @internal */
