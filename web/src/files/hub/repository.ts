@@ -1,7 +1,8 @@
 // What a repository of the Hub contains: its commit and its files, from one request to the Hub's API.
 //
-// The library @huggingface/hub isn't used: listing a repository and finding a file take one documented endpoint each, and this package's own
-// reader of servers already has the ranges, retries, timeouts, caches and care for tokens that the library's download lacks.
+// The library @huggingface/hub 2.17 isn't used. Its listing alone is 8 KB with gzip, with downloads 17 KB, where this folder is 4 KB, and it
+// doesn't bundle for pages without replacements for Node's modules. Listing a repository and reading a file are one documented request each,
+// and this package's reader of servers already has the ranges, retries, caches and care for tokens that a download needs.
 import { isDict } from "../../base/dict.js";
 import { MissingFile } from "../byte_source.js";
 import { networkError } from "../errors.js";
