@@ -146,6 +146,8 @@ ErrorText error_of(Status status) {
     case Status::weight_shape: return {kFile, "tensors", "don't have the shape that the model's config requires"};
     case Status::weight_missing: return {kFile, "tensors", "lack one that the model needs"};
     case Status::weight_not_finite: return {kFile, "tensors", "has infinite, NaN or huge elements, which can't be quantized"};
+    case Status::hidden_not_finite:
+      return {kFile, "tensors", "produce hidden states that are not finite: the weights are damaged, or need more range than f32"};
     case Status::cache_geometry: return {kArgument, "cache"};
     case Status::token_out_of_range: return {kArgument, "tokens"};
     case Status::logits_not_finite:

@@ -137,6 +137,8 @@ StatusText describe_status(Status status) {
     case Status::weight_shape: return {"weights", "don't have the shape that the model's config requires"};
     case Status::weight_missing: return {"weights", "lack one that the model needs"};
     case Status::weight_not_finite: return {"weights", "are infinite, NaN or too large to be quantized"};
+    case Status::hidden_not_finite:
+      return {"weights", "produce hidden states that are not finite: they are damaged, or need more range than f32"};
     case Status::cache_geometry: return {"cache", "must have the model's layers, heads and dimensions, and as many tokens in each layer"};
     case Status::token_out_of_range: return {"tokens", "must be token ids from 0 to the vocabulary size - 1"};
     case Status::logits_not_finite: return {"logits", "are not finite: the weights are damaged, or need more range than f32"};

@@ -123,6 +123,7 @@ enum class Status : int {
   weight_shape,
   weight_missing,
   weight_not_finite,
+  hidden_not_finite,
   cache_geometry,
   token_out_of_range,
   logits_not_finite,

@@ -48,8 +48,16 @@ Status Forward::run(const Weights& weights, const Context& context, const int* t
   if (has_per_layer) per_layer_.merge(projector(), weights, residual_.data());
   hidden_ = normalized(residual_.data(), weights[ModelVector::final_norm], weights[ModelVector::final_norm_bias], normed_);
   keep_failure(thread_pool().status());
+  if (context.texts == nullptr && !hidden_are_finite()) keep_failure(Status::hidden_not_finite);
   if (status_ != Status::ok) count_ = 0;
   return status_;
+}
+
+// A damaged weight of a layer stays visible in the sum of the layers, while products of quantized inputs would hide it.
+bool Forward::hidden_are_finite() const {
+  float sum = 0;  // 0 · x is NaN for every x that isn't finite
+  for (std::ptrdiff_t i = 0, size = elements(count_, config_->hidden_size); i < size; ++i) sum += 0 * hidden_[i];
+  return sum == 0;
 }
 
 void Forward::embed(const Context& context, const int* tokens) {

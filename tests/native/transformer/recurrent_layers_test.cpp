@@ -57,6 +57,27 @@ TEST(RecurrentLayers, KeepTheirStatesIfARunFails) {
   EXPECT_EQ(run(sound, memory, {tokens.begin() + 4, tokens.end()}, {16}), expected) << "continues as if nothing had happened";
 }
 
+// Without keys, only the sum of the layers shows a damaged weight: products of quantized inputs hide it.
+TEST(RecurrentLayers, DamagedWeightsInAnyLayer) {
+  for (const LayerMatrix matrix : {LayerMatrix::recurrent_in, LayerMatrix::recurrent_out}) {
+    TestModel model(pure_mamba(false));
+    const LoadedWeights sound(model);
+    ModelMemory memory(model), other(model);
+    const std::vector<int> tokens = prompt(model, 12);
+    std::vector<float> expected = run(sound, other, tokens, {12});
+    expected.erase(expected.begin(), expected.begin() + 4 * model.config().vocabulary_size);
+    run(sound, memory, {tokens.begin(), tokens.begin() + 4}, {4});
+    const std::vector<float> before = memory.state();
+    model.set(0, matrix, 7, NAN);
+    const LoadedWeights damaged(model);
+    Forward forward;
+    EXPECT_EQ(forward.run(damaged, memory.text(), tokens.data() + 4, 8), Status::hidden_not_finite);
+    EXPECT_EQ(forward.tokens(), 0);
+    EXPECT_EQ(memory.state(), before);
+    EXPECT_EQ(run(sound, memory, {tokens.begin() + 4, tokens.end()}, {8}), expected) << "continues as if nothing had happened";
+  }
+}
+
 // A refused call writes nothing, so the state before the last call is still known.
 TEST(RecurrentLayers, KeepTheStateBeforeTheLastCallIfACallIsRefused) {
   const TestModel model(pure_mamba(false));
