@@ -46,8 +46,9 @@ class Forward {
 
   // Runs 1 to kForwardTokens tokens of a text through the layers, and adds them to its memory. The cache must have the layers of the model,
   // and the states their sizes, all with the same number of tokens. Checks first: weight_missing if the weights are not finished,
-  // cache_geometry, sequence_out_of_range, token_count_out_of_range, token_out_of_range. May then fail with out_of_memory, hidden_not_finite or a status
-  // of KvCache::append(). On failure the memory has the tokens it had before, as after a failed append(), and there are no hidden states.
+  // cache_geometry, sequence_out_of_range, token_count_out_of_range, token_out_of_range. May then fail with out_of_memory,
+  // hidden_not_finite or a status of KvCache::append(). On failure the memory has the tokens it had before, as after a failed append(), and
+  // there are no hidden states.
   Status run(const Weights& weights, const TextMemory& memory, const int* tokens, int count);
 
   // Runs the tokens of whole texts, [texts.tokens()]. Checks first: weight_missing, cache_geometry if the texts don't have the layers of
