@@ -192,6 +192,14 @@ test("a text under another scaling, and texts that are too long", async () => {
       /; split it, pass truncate: true, or load the model with a larger contextLength \(above 96, with a scaling/;
     await assert.rejects(model.embed([[5], tooLong]), { code: "INVALID_ARGUMENT", field: "texts[1]", message: longer });
     assert.deepEqual(await model.embed(tooLong, { truncate: true }), await model.embed(tooLong.slice(1)));
+    // the first tokens stay, and the last one only if it is special
+    const maxLength = model.info.contextLength;
+    const ids = Array.from({ length: maxLength + 9 }, (_, i) => 5 + (i % 40));
+    const special = model.tokenizer.encode("a").at(-1);
+    assert.ok(model.tokenizer.isSpecial(special) && !model.tokenizer.isSpecial(ids.at(-1)));
+    const cut = (tokens) => model.embed(tokens, { truncate: true });
+    assert.deepEqual(await cut(ids), await model.embed(ids.slice(0, maxLength)));
+    assert.deepEqual(await cut([...ids, special]), await model.embed([...ids.slice(0, maxLength - 1), special]));
   });
   // learned positions end: there is a larger length up to their number
   await withModel("bert", (model) =>

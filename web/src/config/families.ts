@@ -79,7 +79,7 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
         kyutai_speech_to_text lasr_encoder mimi mimi_decoder mimi_encoder moshi pocket_tts pocket_tts_audio_tokenizer
         pocket_tts_audio_tokenizer_decoder pocket_tts_audio_tokenizer_encoder voxtral_realtime_text esmc`,
       gguf: `qwen2moe qwen3moe dream falcon falcon-h1 dbrx orion codeshell exaone starcoder2 olmoe plamo plamo2 dots1
-        llada-moe hunyuan-moe hunyuan-dense grovemoe jais2 rnd1 pangu-embedded bert cogvlm talkie hrm_text`,
+        llada-moe hunyuan-moe hunyuan-dense grovemoe jais2 rnd1 pangu-embedded cogvlm talkie hrm_text`,
     },
     { hf: "hrm_text molmo2_text qwen3_omni_moe_talker_code_predictor", head_dim: 128 },
     { hf: "dia_decoder dia_encoder", head_dim: 128, softmax: 1 },

@@ -229,6 +229,7 @@ export class Model implements Disposable {
       size: info.dimensions,
       maxLength: contextLength,
       longer: this.#longerTexts(),
+      isSpecial: (token) => this.tokenizer.isSpecial(token),
       field,
     });
     const done = vectors.map((vector) =>
@@ -267,6 +268,7 @@ export class Model implements Disposable {
       size: 1,
       maxLength: this.info.contextLength,
       longer: this.#longerTexts(),
+      isSpecial: (token) => this.tokenizer.isSpecial(token),
       field,
       with: "the query",
     });

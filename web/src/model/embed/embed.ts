@@ -22,6 +22,8 @@ export interface TextRun extends Pick<EmbedOptions, "signal" | "onProgress" | "t
   readonly maxLength: number;
   /** What would let longer texts in, for errors; undefined if nothing does. */
   readonly longer: string | undefined;
+  /** Whether a token is special. If the last one of a text is, it stays when the text is cut. */
+  readonly isSpecial: (token: number) => boolean;
   /** What an error calls a text. */
   readonly field: (index: number) => string;
   /** What else is among the tokens of each text, for errors. */
@@ -71,7 +73,7 @@ export async function runTexts(
 function fitted(
   text: TextTokens,
   index: number,
-  { maxLength, longer, truncate, field: fieldOf, with: other }: TextRun,
+  { maxLength, longer, truncate, isSpecial, field: fieldOf, with: other }: TextRun,
 ): TextTokens {
   const { tokens, types } = text;
   const field = fieldOf(index);
@@ -84,10 +86,10 @@ function fitted(
       field,
       `has ${count(tokens.length, "token")}${other === undefined ? "" : ` with ${other}`}, more than the model's ${maxLength}; ${longer === undefined ? "split it, or pass truncate: true" : `split it, pass truncate: true, or ${longer}`}`,
     );
-  // the last token of a text ends it
+  const keepsLast = isSpecial(tokens[tokens.length - 1]!);
   const cut = (values: Int32Array): Int32Array => {
     const kept = values.slice(0, maxLength);
-    kept[maxLength - 1] = values[values.length - 1]!;
+    if (keepsLast) kept[maxLength - 1] = values[values.length - 1]!;
     return kept;
   };
   return { tokens: cut(tokens), ...(types !== undefined && { types: cut(types) }) };

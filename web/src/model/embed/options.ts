@@ -27,7 +27,10 @@ export interface EmbedOptions {
    * none. For texts only, not token ids. Default: the model's default prompt, if it has one.
    */
   prompt?: string | null;
-  /** Whether texts that are too long are cut instead of refused. Default: false. */
+  /**
+   * Whether texts that are too long are cut instead of refused: the first tokens stay, and the last one if it is special,
+   * as `[SEP]`. Default: false.
+   */
   truncate?: boolean;
   /** Aborts between two batches. */
   signal?: AbortSignal;
