@@ -126,16 +126,19 @@ Status KvCache::attend(int layer, int sequence, const HeadTensor& queries, const
   return Status::ok;
 }
 
-Status KvCache::weights(int layer, int sequence, const float* query, int heads, const AttentionOptions& options, float* weights) {
+Status KvCache::weights(int layer, int sequence, int tokens, const float* query, int heads, const AttentionOptions& options,
+                        float* weights) {
   if (const Status status = check_layer(layer, sequence); status != Status::ok) return status;
   if (sequence == kAllSequences) return Status::sequence_out_of_range;
   if (heads < 1 || heads > kMaxQueryHeads) return Status::query_shape_out_of_range;
+  if (tokens < 1 || tokens > sequences_[sequence].written(layer)) return Status::query_shape_out_of_range;
   const int head_dim = geometry_.layer(layer).head_dim;
   Buffer<float> attended;
   if (!positions_.resize(geometry_.axes()) || !attended.resize(static_cast<std::uint64_t>(heads) * head_dim)) return Status::out_of_memory;
   KeyValues kv;
   AttentionOptions chosen = options;
   if (const Status status = view(layer, sequence, kv, chosen); status != Status::ok) return status;
+  kv.tokens = tokens;
   const Queries q = {query, attended.data(), static_cast<std::ptrdiff_t>(heads) * head_dim, head_dim, 1, heads};
   return attention_.weights(kv, q, newest_positions(sequences_[sequence], kv.tokens, 1), chosen, weights);
 }

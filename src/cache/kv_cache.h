@@ -84,9 +84,10 @@ class KvCache {
   // may be kAllSequences. options.position is ignored for layers with a rope. A scale of NaN means default_scale().
   Status attend(int layer, int sequence, const HeadTensor& queries, const AttentionOptions& options);
 
-  // The weights of one query token that append() has rotated, the newest of its sequence: [heads][tokens of the layer]. `query` is
-  // [heads][head_dim] floats. Sizes, options and statuses as Attention::weights().
-  Status weights(int layer, int sequence, const float* query, int heads, const AttentionOptions& options, float* weights);
+  // The weights of one query token that append() has rotated, as if it were the newest of its sequence and the layer had only the first
+  // `tokens` tokens: [heads][tokens]. `query` is [heads][head_dim] floats. Sizes, options and statuses as Attention::weights();
+  // query_shape_out_of_range if the layer has fewer tokens.
+  Status weights(int layer, int sequence, int tokens, const float* query, int heads, const AttentionOptions& options, float* weights);
 
   // The default factor of q · k: the plan's softmax scale, or 1/sqrt(head_dim) for layers without a rope.
   Status default_scale(int layer, int sequence, double& scale);

@@ -12,45 +12,69 @@
 namespace ropewalk {
 
 Status Forward::run(const Weights& weights, const TextMemory& memory, const int* tokens, int count) {
-  count_ = 0;
-  if (const Status status = check(weights, memory, count); status != Status::ok) return status;
-  const int tokens_before = memory.cache.sequence(memory.sequence).tokens();
-  const Status status = run(weights, {&memory.cache, memory.sequence, memory.states, nullptr}, tokens, count);
-  if (status != Status::ok) {
-    memory.cache.truncate(memory.sequence, tokens_before);
-  } else if (memory.states != nullptr) {
-    memory.states->commit(count);
-  }
-  return status;
+  const Status status = begin(weights, memory, tokens, count);
+  return status == Status::ok ? run_layers() : status;
 }
 
 Status Forward::run(const Weights& weights, WholeTexts& texts, const int* tokens) {
   count_ = 0;
   if (const Status status = check(weights, texts); status != Status::ok) return status;
-  return run(weights, {nullptr, 0, nullptr, &texts}, tokens, texts.tokens());
+  const Status status = begin(weights, {nullptr, 0, nullptr, &texts}, tokens, texts.tokens());
+  return status == Status::ok ? run_layers() : status;
 }
 
-Status Forward::run(const Weights& weights, const Context& context, const int* tokens, int count) {
+Status Forward::begin(const Weights& weights, const TextMemory& memory, const int* tokens, int count) {
+  count_ = 0;
+  if (const Status status = check(weights, memory, count); status != Status::ok) return status;
+  return begin(weights, {&memory.cache, memory.sequence, memory.states, nullptr}, tokens, count);
+}
+
+Status Forward::begin(const Weights& weights, const Context& context, const int* tokens, int count) {
   for (int t = 0; t < count; ++t) {
     if (tokens[t] < 0 || tokens[t] >= weights.config().vocabulary_size) return Status::token_out_of_range;
   }
   weights_ = &weights;
   config_ = &weights.config();
   if (!allocate(*config_, count)) return Status::out_of_memory;
+  context_ = context;
+  tokens_before_ = context.cache != nullptr ? context.cache->sequence(context.sequence).tokens() : 0;
   count_ = count;
+  next_layer_ = 0;
   status_ = Status::ok;
 
   if (context.states != nullptr) context.states->begin();
   embed(context, tokens);
-  const bool has_per_layer = config_->per_layer.size > 0;
-  if (has_per_layer) per_layer_.begin(projector(), weights, tokens, residual_.data());
-  for (int layer = 0; layer < config_->layers && status_ == Status::ok; ++layer) run_layer(context, layer);
-  if (has_per_layer) per_layer_.merge(projector(), weights, residual_.data());
-  hidden_ = normalized(residual_.data(), weights[ModelVector::final_norm], weights[ModelVector::final_norm_bias], normed_);
-  keep_failure(thread_pool().status());
-  if (context.texts == nullptr && !hidden_are_finite()) keep_failure(Status::hidden_not_finite);
+  if (config_->per_layer.size > 0) per_layer_.begin(projector(), weights, tokens, residual_.data());
   if (status_ != Status::ok) count_ = 0;
   return status_;
+}
+
+Status Forward::run_layers() {
+  while (next_layer_ < config_->layers && status_ == Status::ok) run_next_layer();
+  return end();
+}
+
+Status Forward::run_next_layer() {
+  run_layer(context_, next_layer_++);
+  return status_;
+}
+
+Status Forward::end() {
+  if (config_->per_layer.size > 0) per_layer_.merge(projector(), *weights_, residual_.data());
+  hidden_ = normalized(residual_.data(), (*weights_)[ModelVector::final_norm], (*weights_)[ModelVector::final_norm_bias], normed_);
+  keep_failure(thread_pool().status());
+  if (context_.texts == nullptr && !hidden_are_finite()) keep_failure(Status::hidden_not_finite);
+  if (status_ != Status::ok) {
+    cancel();
+  } else if (context_.states != nullptr) {
+    context_.states->commit(count_);
+  }
+  return status_;
+}
+
+void Forward::cancel() {
+  if (context_.cache != nullptr) context_.cache->truncate(context_.sequence, tokens_before_);
+  count_ = 0;
 }
 
 // A damaged weight of a layer stays visible in the sum of the layers, while products of quantized inputs would hide it.

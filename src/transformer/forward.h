@@ -56,6 +56,22 @@ class Forward {
   // out_of_memory or a status of WholeTexts. On failure there are no hidden states.
   Status run(const Weights& weights, WholeTexts& texts, const int* tokens);
 
+  // The first run() in steps, for those who look between two layers: begin(), run_next_layer() for each layer, end(). A step that fails
+  // ends the run with cancel(), which the caller may also call instead of the next step: the memory has the tokens it had before. Nothing
+  // else may use this object or the memory between two steps.
+  Status begin(const Weights& weights, const TextMemory& memory, const int* tokens, int count);
+  Status run_next_layer();
+  Status end();
+  void cancel();
+
+  // Between two steps: the input of the next layer, [tokens()][hidden_size]. May be changed. With several residual streams, one of them.
+  float* residual() { return residual_.data(); }
+  // After a layer with attention: its queries as they read the keys, [tokens()][heads][the layer's head_dim].
+  const float* queries() const { return queries_.data(); }
+  // After a layer with attention: the weights with which each head read the keys for one of the tokens, [heads][tokens of the sequence up
+  // to that token]. Returns layer_out_of_range without attention, token_count_out_of_range, out_of_memory or ok.
+  Status attention_weights(int token, float* out);
+
   // The last hidden states of the last run's tokens, [tokens()][hidden_size], after the final norm if there is one.
   const float* hidden() const { return hidden_; }
   int tokens() const { return count_; }
@@ -83,7 +99,8 @@ class Forward {
   Status check(const Weights& weights, const WholeTexts& texts) const;
   bool allocate(const ModelConfig& config, int count);
 
-  Status run(const Weights& weights, const Context& context, const int* tokens, int count);
+  Status begin(const Weights& weights, const Context& context, const int* tokens, int count);
+  Status run_layers();
   bool hidden_are_finite() const;
   void embed(const Context& context, const int* tokens);
   void add_row(const WeightMatrix& embedding, int row, int token);
@@ -133,6 +150,9 @@ class Forward {
   Status status_ = Status::ok;
   int count_ = 0;
   const float* hidden_ = nullptr;
+  Context context_ = {};  // of the run, as the next two
+  int tokens_before_ = 0;
+  int next_layer_ = 0;
 
   Buffer<float> residual_;  // x, [count][hidden_size]
   Buffer<float> normed_;    // the same shape, as the next two

@@ -186,7 +186,18 @@ Status Forward::attention_weights(const Weights& weights, KvCache& cache, int se
   AttentionOptions options = attention_options(weights, layer);
   if (l.has_temperature) options.temperatures = temperatures_of({&cache, sequence, nullptr, nullptr}, 1);
   const float* query = last_queries_.data() + elements(layer, c.heads * c.head_dim);
-  return cache.weights(l.cache_layer, sequence, query, c.heads, options, out);
+  return cache.weights(l.cache_layer, sequence, cache.sequence(sequence).written(l.cache_layer), query, c.heads, options, out);
+}
+
+Status Forward::attention_weights(int token, float* out) {
+  if (token < 0 || token >= count_ || context_.cache == nullptr) return Status::token_count_out_of_range;
+  const int layer = next_layer_ - 1;
+  if (layer < 0 || !weights_->layer_config(layer).has_attention) return Status::layer_out_of_range;
+  const LayerConfig& l = weights_->layer_config(layer);
+  AttentionOptions options = attention_options(*weights_, layer);
+  if (l.has_temperature) options.temperatures = temperatures_.data() + token;
+  const float* query = queries_.data() + elements(token, config_->heads * l.head_dim);
+  return context_.cache->weights(l.cache_layer, context_.sequence, tokens_before_ + token + 1, query, config_->heads, options, out);
 }
 
 }  // namespace ropewalk

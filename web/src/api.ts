@@ -54,6 +54,7 @@ export type {
   StoredTensor,
   WeightFormatName,
 } from "./files/model_files.js";
+export { type ShapedArray, toNpy, toSafetensors } from "./files/array_files.js";
 export type { CachedTokens, ReadOptions } from "./cache/read.js";
 export type { CheckResult, RetuneOptions, ShiftOptions } from "./cache/retune.js";
 export type { LinearAttentionOptions } from "./attention/linear_attention.js";
@@ -92,6 +93,8 @@ export { QUANTIZE_FORMATS, type QuantizeFormat } from "./files/quantize_formats.
 export type { QuantizeRowsOptions } from "./load/quantize_rows.js";
 export type { AttentionKind, LayerKind, ModelLayer, ModelRopeOverrides } from "./model/model_plan.js";
 export type { Perplexity } from "./model/perplexity.js";
+export type { LayerHook, Steering } from "./model/session/layer_changes.js";
+export { type Trace, type TraceArray, TRACED, type Traced, type TraceOptions } from "./model/session/trace_options.js";
 export type { TokenProbability } from "./model/session/sampler.js";
 export type { Session } from "./model/session/session.js";
 export type { NumberArray } from "./memory/operand.js";

@@ -8,7 +8,7 @@ import { isFolder, pathOf } from "../files/node_files.js";
 import { load } from "../index.node.js";
 import { ROLES, type Role } from "../rope/core.js";
 import { type CosSinTable, TABLE_LAYOUTS, type TableLayout } from "../rope/table.js";
-import { npyHeader, safetensorsHeader, type SafetensorsTensor } from "./array_headers.js";
+import { npyHeader, safetensorsHeader, type SafetensorsTensor } from "../files/array_headers.js";
 import { parseNumber, parseInteger } from "./options.js";
 import { refuseInputs, writeFileAtomically } from "./output_file.js";
 import { addRopeOptions, ropeOverridesFrom, type RopeFlags } from "./rope_options.js";

@@ -168,6 +168,20 @@ export interface WasmModelFunctions extends WasmRecurrentFunctions {
   model_forward(model: number, cache: number, sequence: number, states: number, tokens: number, count: number): Status;
   /** Writes the address of new states to `result`; 0 if the model has no recurrent layers. */
   model_states(model: number, checkpoints: number, result: number): Status;
+  model_forward_begin(
+    model: number,
+    cache: number,
+    sequence: number,
+    states: number,
+    tokens: number,
+    count: number,
+  ): Status;
+  model_forward_layer(model: number): Status;
+  model_forward_end(model: number): Status;
+  model_forward_cancel(model: number): void;
+  model_residual(model: number): number;
+  model_queries(model: number): number;
+  model_row_attention(model: number, token: number, out: number): Status;
   model_hidden(model: number): number;
   model_logits(model: number, first: number, count: number, out: number): Status;
   model_attention(model: number, cache: number, sequence: number, layer: number, out: number): Status;

@@ -12,6 +12,7 @@ import { loadWeights } from "./weights/load_weights.js";
 import { withLongFactors, usesLongFactors } from "./long_rope.js";
 import { RECURRENCES, type WasmLayerConfig } from "../memory/wasm_model_functions.js";
 import { cacheOptions } from "./cache_layers.js";
+import { type LayerWatcher, walkLayers } from "./layer_walk.js";
 import type { ModelLayer, ModelPlan } from "./model_plan.js";
 import { stateBytes } from "./recurrent_layers.js";
 import { newStates, TextMemory } from "./text_memory.js";
@@ -55,6 +56,8 @@ export class ModelCore {
   readonly #owned: Owned;
   /** The cache of the last forward(). */
   #lastCache: KvCacheCore | undefined;
+  /** Whether watchers are called, so that no other text may be read. */
+  #isWalking = false;
 
   private constructor(heap: Heap, plan: ModelPlan, fingerprint: string, address: number, useScalarKernels: boolean) {
     this.heap = heap;
@@ -129,22 +132,36 @@ export class ModelCore {
 
   /**
    * Runs at most {@link BATCH_TOKENS} tokens through the layers and adds them to the memory of their text. On failure
-   * the memory is unchanged.
+   * the memory is unchanged. Watchers are called between the layers; `first` is the position of the first token.
    */
-  forward({ cache, statesAddress }: TextMemory, tokens: Int32Array): void {
+  forward(memory: TextMemory, tokens: Int32Array, watchers: readonly LayerWatcher[] = [], first = 0): void {
     const { heap, address } = this;
+    const { cache, statesAddress } = memory;
+    this.checkIdle();
     this.#lastCache = undefined;
-    heap.borrow(tokens.byteLength, (ids) => {
-      heap.bytes(ids, tokens.byteLength).set(new Uint8Array(tokens.buffer, tokens.byteOffset, tokens.byteLength));
-      const status = heap.module.model_forward(address, cache.address, 0, statesAddress, ids, tokens.length);
+    const check = (status: Status): void => {
       if (["k", "v"].includes(heap.fieldOf(status))) failOnKeys(cache);
       heap.check(status);
+    };
+    heap.borrow(tokens.byteLength, (ids) => {
+      heap.bytes(ids, tokens.byteLength).set(new Uint8Array(tokens.buffer, tokens.byteOffset, tokens.byteLength));
+      const run = watchers.length === 0 ? heap.module.model_forward : heap.module.model_forward_begin;
+      check(run(address, cache.address, 0, statesAddress, ids, tokens.length));
     });
+    if (watchers.length > 0) {
+      this.#isWalking = true;
+      try {
+        walkLayers(this, memory, watchers, { first, rows: tokens.length }, check);
+      } finally {
+        this.#isWalking = false;
+      }
+    }
     this.#lastCache = cache;
   }
 
   /** Runs whole texts (a WholeTexts of the core) through the layers. */
   readTexts(texts: number, tokens: number): Status {
+    this.checkIdle();
     this.#lastCache = undefined;
     return this.heap.module.model_read_texts(this.address, texts, tokens);
   }
@@ -162,7 +179,27 @@ export class ModelCore {
   /** Hidden state of one token of the last forward(), after the final norm. */
   hidden(token: number): Float32Array {
     const { hidden_size } = this.plan.config;
-    return this.heap.floats(this.heap.module.model_hidden(this.address) + token * hidden_size * 4, hidden_size).slice();
+    return this.hiddenRows(token + 1).slice(token * hidden_size);
+  }
+
+  /** A view of the hidden states of the first `rows` tokens of the last forward(). */
+  hiddenRows(rows: number): Float32Array {
+    return this.heap.floats(this.heap.module.model_hidden(this.address), rows * this.plan.config.hidden_size);
+  }
+
+  /** For watchers: a view of the next layer's input, [rows, hiddenSize]. */
+  residual(rows: number): Float32Array {
+    return this.heap.floats(this.heap.module.model_residual(this.address), rows * this.plan.config.hidden_size);
+  }
+
+  /** For watchers, after a layer with attention: a view of its queries, [rows, heads, headDim]. */
+  queries(rows: number, headDim: number): Float32Array {
+    return this.heap.floats(this.heap.module.model_queries(this.address), rows * this.plan.config.heads * headDim);
+  }
+
+  /** For watchers, after a layer with attention: the weights by which each head read the first `length` keys, for a token of the batch. */
+  attentionOfRow(token: number, length: number): Float32Array[] {
+    return this.#weights(length, (at) => this.heap.module.model_row_attention(this.address, token, at));
   }
 
   /**
@@ -171,9 +208,14 @@ export class ModelCore {
    */
   attention(cache: KvCacheCore, layer: number, length: number): Float32Array[] {
     const { heap, address } = this;
+    return this.#weights(length, (at) => heap.module.model_attention(address, cache.address, 0, layer, at));
+  }
+
+  #weights(length: number, write: (at: number) => Status): Float32Array[] {
+    const { heap } = this;
     const { heads } = this.plan.config;
     return heap.borrow(heads * length * 4, (at) => {
-      heap.check(heap.module.model_attention(address, cache.address, 0, layer, at));
+      heap.check(write(at));
       return Array.from({ length: heads }, (_, head) => heap.floats(at + head * length * 4, length).slice());
     });
   }
@@ -187,6 +229,16 @@ export class ModelCore {
       heap.check(heap.module.model_losses(address, first, ids, targets.length, out));
       return heap.doubles(out, targets.length).slice();
     });
+  }
+
+  /** Throws INVALID_ARGUMENT while watchers are called. */
+  checkIdle(): void {
+    if (this.#isWalking)
+      fail(
+        "INVALID_ARGUMENT",
+        "onLayer",
+        "runs inside the model, so the hook can't read another text with it; load a second model",
+      );
   }
 
   dispose(): void {

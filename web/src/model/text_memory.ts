@@ -22,6 +22,11 @@ export class TextMemory {
     this.#states = states;
   }
 
+  /** Throws DISPOSED. */
+  checkAlive(): void {
+    void this.cache.address;
+  }
+
   get hasStates(): boolean {
     return this.#states !== undefined;
   }

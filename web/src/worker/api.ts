@@ -12,6 +12,8 @@ export type { Pooling } from "../model/embed/embedding_plan.js";
 export type { TextInput } from "../model/embed/text_input.js";
 export { QUANTIZE_FORMATS, type QuantizeFormat } from "../files/quantize_formats.js";
 export type { Perplexity } from "../model/perplexity.js";
+export type { Steering } from "../model/session/layer_changes.js";
+export type { Trace, TraceArray, Traced, TraceOptions } from "../model/session/trace_options.js";
 export type { TokenProbability } from "../model/session/sampler.js";
 export type {
   ExtendOptions,

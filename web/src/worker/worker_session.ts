@@ -17,6 +17,8 @@ import {
 import { CallQueue } from "../model/session/call_queue.js";
 import type { Piece } from "../model/session/generate.js";
 import type { GenerateOptions } from "../model/session/options.js";
+import type { Steering } from "../model/session/layer_changes.js";
+import { type Trace, TRACE_OPTIONS, type TraceOptions } from "../model/session/trace_options.js";
 import type { TokenProbability } from "../model/session/sampler.js";
 import type {
   RetuneSessionOptions,
@@ -153,6 +155,37 @@ export class WorkerSession implements AsyncDisposable {
    */
   keys(layer: number): Promise<Float32Array[]> {
     return this.#read("keys", layer);
+  }
+
+  /**
+   * Returns the cached values of a layer, as `Session.values`.
+   * @returns for each key head, [length, headDim]
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED.
+   */
+  values(layer: number): Promise<Float32Array[]> {
+    return this.#read("values", layer);
+  }
+
+  /**
+   * Appends text or token ids, and returns what the model computed for them, as `Session.trace`.
+   * @throws {@link RopewalkError} as `Session.trace`.
+   */
+  async trace(input: string | Iterable<number>, options?: TraceOptions): Promise<Trace> {
+    const { ...given } = checkOptions(options, TRACE_OPTIONS);
+    optionalFunction(given.onProgress, "onProgress");
+    const tokens = typeof input === "string" ? input : listOf(input, "tokens", "text or token ids");
+    return this.#run("trace", "change", optionalSignal(given.signal), () =>
+      this.#client.call(given, (server, call, rest) => server.invoke(this.#id, "trace", [tokens], call, rest)),
+    );
+  }
+
+  /**
+   * Adds vectors to the inputs of layers from now on, as `Session.steer`. There is no `onLayer` here, because a function
+   * can't be sent to the Worker.
+   * @throws {@link RopewalkError} as `Session.steer`.
+   */
+  steer(steering: readonly Steering[]): Promise<void> {
+    return this.#change("steer", steering);
   }
 
   /**

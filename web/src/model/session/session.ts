@@ -32,6 +32,9 @@ import { logprobOf, mostProbable, type TokenProbability } from "./sampler.js";
 import type { SamplingOptions } from "./sampling_options.js";
 import { readSession } from "./image.js";
 import { checkContext, SessionText } from "./text.js";
+import type { LayerHook, Steering } from "./layer_changes.js";
+import { readTraceOptions, type Trace, type TraceOptions } from "./trace_options.js";
+import { checkWatchable } from "../layer_walk.js";
 
 const LAYER_KINDS = ["full_attention", "sliding_attention"] as const;
 
@@ -111,21 +114,53 @@ export class Session implements Disposable {
     const signal = optionalSignal(givenSignal);
     const onProgress = optionalFunction(givenProgress, "onProgress");
     const text = this.#text;
-    const given = typeof input === "string" ? input : tokenIds(input, text.core.vocabularySize, "tokens");
-    await this.#queue.run("append", "change", signal, async () => {
-      const isFirst = text.length === 0;
-      const tokens = typeof given === "string" ? this.#model.tokenizer.encode(given, { special: isFirst }) : given;
-      const { length, contextLength } = text;
-      if (length + tokens.length > contextLength) {
-        fail(
-          "CACHE_FULL",
-          "tokens",
-          `${tokens.length} more tokens don't fit: ${length} of ${contextLength} are used; call shift() or rewind(), or use a larger contextLength`,
-        );
-      }
-      await text.append(tokens, { ...(signal && { signal }), ...(onProgress && { onProgress }) });
-      if (tokens.length > 1) text.keepCheckpoint(); // a copy for each of many single tokens would take long, and push out the others
-    });
+    await this.#read(
+      "append",
+      input,
+      { ...(signal && { signal }), ...(onProgress && { onProgress }) },
+      (tokens, rest) => text.append(tokens, rest),
+    );
+  }
+
+  /**
+   * Appends text or token ids as {@link Session.append}, and returns what the model computed for them: attention weights,
+   * hidden states, queries, keys, values and logits. The session is then the same as after `append()`.
+   * @throws {@link RopewalkError} as `append()`; INVALID_ARGUMENT (a layer without attention; more than `maxBytes`),
+   * UNSUPPORTED_MODEL (several residual streams: Gemma 3n).
+   */
+  async trace(input: string | Iterable<number>, options?: TraceOptions): Promise<Trace> {
+    const text = this.#text;
+    checkWatchable(text.core.plan);
+    const settings = readTraceOptions(options, text.core.plan);
+    const signal = optionalSignal(options?.signal);
+    const onProgress = optionalFunction(options?.onProgress, "onProgress");
+    return this.#read(
+      "trace",
+      input,
+      { ...(signal && { signal }), ...(onProgress && { onProgress }) },
+      (tokens, rest) => text.trace(tokens, settings, rest),
+    );
+  }
+
+  /**
+   * Sets a hook that is called before each layer and may change the residual of the tokens that are read from now on;
+   * undefined removes it. It runs inside the call that reads them: what it throws rejects that call, and the batch of
+   * tokens isn't read. (A call that reads tokens again, as `rewind()` does with recurrent layers, then ends before them.) Forks have it too; saved sessions don't. For a hook of a session in a Worker, run this class in a
+   * Worker of your own, or use {@link Session.steer}.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, UNSUPPORTED_MODEL (several residual streams: Gemma 3n), DISPOSED.
+   */
+  onLayer(hook: LayerHook | undefined): void {
+    const checked = optionalFunction(hook, "hook");
+    this.#queue.now("onLayer", "change", () => this.#text.changeLayers((changes) => (changes.hook = checked)));
+  }
+
+  /**
+   * Adds vectors to the inputs of layers, for the tokens that are read from now on, before a hook of {@link
+   * Session.onLayer} sees them; [] adds none. Forks have them too; saved sessions don't.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, INVALID_SHAPE, UNKNOWN_KEY, UNSUPPORTED_MODEL, DISPOSED.
+   */
+  steer(steering: readonly Steering[]): void {
+    this.#queue.now("steer", "change", () => this.#text.changeLayers((changes) => changes.steer(steering)));
   }
 
   /**
@@ -191,7 +226,18 @@ export class Session implements Disposable {
    */
   keys(layer: number): Float32Array[] {
     this.#checkLayer(layer);
-    return this.#queue.now("keys", "read", () => this.#text.keys(layer));
+    return this.#queue.now("keys", "read", () => this.#text.cached(layer, "k"));
+  }
+
+  /**
+   * Returns the cached values of a layer, in the shape of its {@link Session.keys}. With latent attention there are none.
+   * @param layer - from 0 to `model.info.layers.length` − 1
+   * @returns for each key head, [length, headDim]
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED.
+   */
+  values(layer: number): Float32Array[] {
+    this.#checkLayer(layer);
+    return this.#queue.now("values", "read", () => this.#text.cached(layer, "v"));
   }
 
   /**
@@ -292,6 +338,7 @@ export class Session implements Disposable {
     try {
       copy.restore(bytes);
       copy.#text.shareCheckpoints(this.#text);
+      copy.#text.copyChanges(this.#text);
       return copy;
     } catch (error) {
       copy.dispose();
@@ -344,6 +391,32 @@ export class Session implements Disposable {
   /** Same as {@link Session.dispose}. */
   [disposeSymbol](): void {
     this.dispose();
+  }
+
+  /** Reads text or token ids, after the calls before it. */
+  async #read<T>(
+    call: string,
+    input: string | Iterable<number>,
+    options: SessionAppendOptions,
+    read: (tokens: Int32Array, options: SessionAppendOptions) => Promise<T>,
+  ): Promise<T> {
+    const text = this.#text;
+    const given = typeof input === "string" ? input : tokenIds(input, text.core.vocabularySize, "tokens");
+    return this.#queue.run(call, "change", options.signal, async () => {
+      const isFirst = text.length === 0;
+      const tokens = typeof given === "string" ? this.#model.tokenizer.encode(given, { special: isFirst }) : given;
+      const { length, contextLength } = text;
+      if (length + tokens.length > contextLength) {
+        fail(
+          "CACHE_FULL",
+          "tokens",
+          `${tokens.length} more tokens don't fit: ${length} of ${contextLength} are used; call shift() or rewind(), or use a larger contextLength`,
+        );
+      }
+      const result = await read(tokens, options);
+      if (tokens.length > 1) text.keepCheckpoint(); // a copy for each of many single tokens would take long, and push out the others
+      return result;
+    });
   }
 
   #checkLayer(layer: number): void {

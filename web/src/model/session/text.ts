@@ -3,7 +3,6 @@ import { wholeNumber } from "../../base/checks.js";
 import { fail } from "../../base/errors.js";
 import type { KvCacheCore } from "../../cache/core.js";
 import { save as saveCache } from "../../cache/image.js";
-import { read } from "../../cache/read.js";
 import { retune as retuneCache, shift as shiftCache } from "../../cache/retune.js";
 import type { RopeConfig } from "../../config/types.js";
 import type { Heap } from "../../memory/heap.js";
@@ -11,7 +10,12 @@ import { Owned } from "../../memory/owned.js";
 import { EventLoopYielder } from "../event_loop.js";
 import { usesLongFactors, withLongFactors } from "../long_rope.js";
 import { BATCH_TOKENS, type CacheSettings, type ModelCore } from "../model_core.js";
-import { type AttentionKind, cacheLayers, type ModelPlan, ropeKind } from "../model_plan.js";
+import { type AttentionKind, cacheLayers, ropeKind } from "../model_plan.js";
+import { cachedRows, checkAttends } from "./cached_rows.js";
+import { LayerChanges } from "./layer_changes.js";
+import type { TraceRecorder } from "./trace.js";
+import type { Trace, TraceSettings } from "./trace_options.js";
+import { checkWatchable, type LayerWatcher } from "../layer_walk.js";
 import type { CheckpointSettings, SessionAppendOptions } from "./options.js";
 import { restoreMemory, type SavedImages, type SavedSession, writeSession } from "./image.js";
 import type { TextMemory } from "../text_memory.js";
@@ -50,6 +54,9 @@ export class SessionText {
   readonly #checkpoints: CheckpointSettings;
   /** Length at the last checkpoint, or before it if there is none. */
   #checkpointLength = 0;
+  readonly #changes: LayerChanges;
+  /** Of a trace that runs. */
+  #recorder: TraceRecorder | undefined;
 
   constructor(core: ModelCore, cacheSettings: CacheSettings, contextLength: number, checkpoints: CheckpointSettings) {
     this.core = core;
@@ -57,6 +64,7 @@ export class SessionText {
     this.#checkpoints = checkpoints;
     this.contextLength = contextLength;
     this.#held = core.newMemory(cacheSettings, { checkpoints: checkpoints.count });
+    this.#changes = new LayerChanges(core, () => this.checkAlive());
     this.#ropes = this.#cache.groups.map(({ config }) => config);
     try {
       const address = core.heap.allocate(core.vocabularySize * 4);
@@ -69,13 +77,24 @@ export class SessionText {
 
   /** Without the tokens ahead. */
   get #memory(): TextMemory {
-    if (this.#ahead !== undefined) {
-      this.#ahead.logits.dispose();
-      this.#ahead = undefined;
-      this.#held.rewind(this.length);
-      this.#changed(); // the model has read other tokens since the last one of the text
-    }
+    this.#forgetAhead();
     return this.#held;
+  }
+
+  #forgetAhead(): void {
+    if (this.#ahead === undefined) return;
+    this.#ahead.logits.dispose();
+    this.#ahead = undefined;
+    this.#held.rewind(this.length);
+    this.#changed(); // the model has read other tokens since the last one of the text
+  }
+
+  /** What looks between the layers; nothing if nobody asked. */
+  get #watchers(): LayerWatcher[] {
+    return [
+      ...(this.#changes.isEmpty ? [] : [this.#changes]),
+      ...(this.#recorder === undefined ? [] : [this.#recorder]),
+    ];
   }
 
   get #cache(): KvCacheCore {
@@ -154,27 +173,42 @@ export class SessionText {
     return this.core.attention(this.#cache, layer, this.length);
   }
 
-  /** As Session.keys(). */
-  keys(layer: number): Float32Array[] {
-    const { plan } = this.core;
-    const { keys_of } = plan.shapes[layer]!;
-    checkAttends(plan, layer);
-    const index = cacheLayers(plan).indexOf(keys_of < 0 ? layer : keys_of);
-    const { k } = read(this.#cache, { layer: index });
-    const { kvHeads, headDim } = this.#cache.layers[index]!;
-    return Array.from({ length: kvHeads }, (_, head) => {
-      const rows = new Float32Array(this.length * headDim);
-      for (let token = 0; token < this.length; token++) {
-        const from = (token * kvHeads + head) * headDim;
-        rows.set(k.subarray(from, from + headDim), token * headDim);
-      }
-      return rows;
-    });
+  /** As Session.keys() and Session.values(). */
+  cached(layer: number, part: "k" | "v"): Float32Array[] {
+    return cachedRows(this.core.plan, this.#cache, layer, part);
+  }
+
+  /** As Session.trace(). */
+  async trace(added: Int32Array, settings: TraceSettings, options: SessionAppendOptions): Promise<Trace> {
+    const { TraceRecorder } = await import("./trace.js");
+    this.checkAlive();
+    const tokens = Array.from(added).slice(-(settings.rows ?? added.length));
+    const recorder = new TraceRecorder(this.core, settings, tokens, this.length + added.length);
+    this.#recorder = recorder;
+    try {
+      await this.append(added, options);
+    } finally {
+      this.#recorder = undefined;
+    }
+    this.checkAlive();
+    return recorder.finish(this.#cache);
+  }
+
+  /** Lets `change` set what is done between the layers, from the next token on. */
+  changeLayers(change: (changes: LayerChanges) => void): void {
+    checkWatchable(this.core.plan);
+    change(this.#changes);
+    this.#forgetAhead();
+  }
+
+  /** Takes over the changes between layers of another text of the model. */
+  copyChanges(other: SessionText): void {
+    this.#changes.copy(other.#changes);
   }
 
   async append(added: Int32Array, { signal, onProgress }: SessionAppendOptions = {}): Promise<void> {
     this.checkAlive();
-    if (added.length === 1 && this.hasAhead(added[0]!)) {
+    if (added.length === 1 && this.#recorder === undefined && this.hasAhead(added[0]!)) {
       this.#takeAhead(added[0]!);
       return;
     }
@@ -213,7 +247,7 @@ export class SessionText {
     const memory = this.#memory;
     const logits = new Owned(core.heap, core.heap.allocate(tokens.length * size * 4), "session", freeLogits);
     try {
-      core.forward(memory, tokens);
+      core.forward(memory, tokens, this.#watchers, this.length);
       core.writeLogits(0, logits.address, tokens.length);
       const hidden = Array.from(tokens, (_, i) => core.hidden(i));
       this.#ahead = { tokens, logits, hidden, next: 0 };
@@ -327,6 +361,7 @@ export class SessionText {
 
   /** Goes back to the last known state of the first `length` tokens, and reads the tokens from there to `end` again. */
   #readAgain(length: number, end: number): void {
+    this.core.checkIdle();
     const known = this.#memory.rewind(length);
     const again = Int32Array.from(this.#tokens.slice(known, end));
     this.#tokens.length = known;
@@ -356,10 +391,12 @@ export class SessionText {
    */
   #forward(tokens: Int32Array, isLast = true): void {
     const { core } = this;
-    core.forward(this.#memory, tokens);
+    const batch = { first: this.length, rows: tokens.length };
+    core.forward(this.#memory, tokens, this.#watchers, batch.first);
     for (const token of tokens) this.#tokens.push(token);
     this.#changed();
     if (this.length - this.#checkpointLength >= this.#checkpoints.spacing) this.keepCheckpoint();
+    this.#recorder?.end(batch);
     if (!isLast) return;
     core.writeLogits(tokens.length - 1, this.#logits.address);
     this.#hidden = core.hidden(tokens.length - 1);
@@ -370,17 +407,6 @@ export class SessionText {
 /** Throws INVALID_ARGUMENT for an invalid context length. @internal */
 export function checkContext(length: unknown, least = 1): number {
   return wholeNumber(length, least, LONGEST_CONTEXT, "contextLength");
-}
-
-/** Throws INVALID_ARGUMENT for a layer without attention. */
-function checkAttends(plan: ModelPlan, layer: number): void {
-  const { kind } = plan.layers[layer]!;
-  if (!plan.shapes[layer]!.has_attention)
-    fail(
-      "INVALID_ARGUMENT",
-      "layer",
-      `layer ${layer} has no attention, so no keys: its kind is ${kind}; see model.info.layers`,
-    );
 }
 
 function freeLogits(heap: Heap, address: number): void {

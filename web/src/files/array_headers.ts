@@ -2,8 +2,8 @@
 
 /** The array in a .npy file, in row-major order. */
 export interface NpyArray {
-  /** NumPy's names of little-endian floats. */
-  descr: "<f4" | "<f2";
+  /** NumPy's names of little-endian numbers. */
+  descr: "<f2" | "<f4" | "<f8" | "<i4" | "|u1";
   shape: readonly number[];
 }
 
