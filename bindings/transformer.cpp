@@ -2,21 +2,13 @@
 #include <new>
 
 #include "bindings/embind.h"
-#include "transformer/loss.h"
-#include "transformer/text_vectors.h"
+#include "bindings/model.h"
 
 using namespace emscripten;
 using namespace ropewalk;
 using namespace ropewalk::bindings;
 
 namespace {
-
-struct Model {
-  Weights weights;
-  Forward forward;
-  Losses losses;
-  TextVectors vectors;
-};
 
 struct ModelFields {
   int layers, vocabulary_size, hidden_size, heads, kv_heads, head_dim, feed_forward_size;
@@ -131,8 +123,6 @@ ModelConfig config_of(const ModelFields& f) {
   return config;
 }
 
-Model& model_at(Address model) { return *at<Model>(model); }
-
 Address create(bool scalar) {
   Model* model = new (std::nothrow) Model;
   if (model != nullptr && scalar) {
@@ -200,20 +190,6 @@ int finish(Address model) { return static_cast<int>(model_at(model).weights.fini
 int forward(Address model, Address cache, int sequence, Address states, Address tokens, int count) {
   Model& m = model_at(model);
   return static_cast<int>(m.forward.run(m.weights, {*at<KvCache>(cache), sequence, at<RecurrentState>(states)}, at<int>(tokens), count));
-}
-
-// The same in steps (Forward::begin()).
-int forward_begin(Address model, Address cache, int sequence, Address states, Address tokens, int count) {
-  Model& m = model_at(model);
-  return static_cast<int>(m.forward.begin(m.weights, {*at<KvCache>(cache), sequence, at<RecurrentState>(states)}, at<int>(tokens), count));
-}
-int forward_layer(Address model) { return static_cast<int>(model_at(model).forward.run_next_layer()); }
-int forward_end(Address model) { return static_cast<int>(model_at(model).forward.end()); }
-void forward_cancel(Address model) { model_at(model).forward.cancel(); }
-Address residual(Address model) { return reinterpret_cast<Address>(model_at(model).forward.residual()); }
-Address queries(Address model) { return reinterpret_cast<Address>(model_at(model).forward.queries()); }
-int row_attention(Address model, int token, Address out) {
-  return static_cast<int>(model_at(model).forward.attention_weights(token, at<float>(out)));
 }
 
 // Makes the states of an empty text for a model. `result` becomes their address, 0 if the model has no recurrent layers.
@@ -393,13 +369,6 @@ EMSCRIPTEN_BINDINGS(ropewalk_transformer) {
   function("model_finish", &finish);
   function("model_forward", &forward);
   function("model_states", &model_states);
-  function("model_forward_begin", &forward_begin);
-  function("model_forward_layer", &forward_layer);
-  function("model_forward_end", &forward_end);
-  function("model_forward_cancel", &forward_cancel);
-  function("model_residual", &residual);
-  function("model_queries", &queries);
-  function("model_row_attention", &row_attention);
   function("model_hidden", &hidden);
   function("model_logits", &logits);
   function("model_attention", &attention);

@@ -144,6 +144,47 @@ TEST(Forward, AttentionWeightsAreThoseOfTheTransformer) {
   }
 }
 
+// Layer by layer, with the weights of every token, and the bits of a run in one call.
+TEST(Forward, InSteps) {
+  for (const Description& description : every_float_model()) {
+    const TestModel model(description);
+    const LoadedWeights weights(model);
+    const ModelConfig& c = model.config();
+    const std::vector<int> tokens = prompt(model, 19);
+    ModelMemory cache(model), whole(model);
+    Forward forward;
+    const std::vector<float> expected = run(weights, whole, tokens, {5, 14});
+    const std::vector<oracle::Rows> exact = oracle::Transformer(model).attention_weights(tokens);
+    ASSERT_EQ(forward.run(weights, cache.text(), tokens.data(), 5), Status::ok);
+    ASSERT_EQ(forward.begin(weights, cache.text(), tokens.data() + 5, 14), Status::ok);
+    for (int layer = 0; layer < c.layers; ++layer) {
+      ASSERT_EQ(forward.run_next_layer(), Status::ok);
+      std::vector<float> read(c.heads * 19, NAN);
+      if (!model.layer_config(layer).has_attention) {
+        EXPECT_EQ(forward.attention_weights(13, read.data()), Status::layer_out_of_range);
+        continue;
+      }
+      for (const int token : {-1, 14}) EXPECT_EQ(forward.attention_weights(token, read.data()), Status::token_count_out_of_range);
+      ASSERT_EQ(forward.attention_weights(0, read.data()), Status::ok);  // reads 6 tokens
+      ASSERT_EQ(forward.attention_weights(13, read.data()), Status::ok);
+      for (int i = 0; i < c.heads * 19; ++i) ASSERT_NEAR(read[i], exact[layer][i / 19][i % 19], kTolerance) << model.name() << layer;
+    }
+    ASSERT_EQ(forward.end(), Status::ok);
+    std::vector<float> logits(c.vocabulary_size);
+    ASSERT_EQ(forward.logits(weights, 13, 1, logits.data()), Status::ok);
+    EXPECT_TRUE(std::equal(logits.begin(), logits.end(), expected.end() - c.vocabulary_size)) << model.name();
+    EXPECT_TRUE(snapshot_of(cache) == snapshot_of(whole)) << model.name();
+    EXPECT_EQ(cache.state(), whole.state()) << model.name();
+
+    ASSERT_EQ(forward.begin(weights, cache.text(), tokens.data(), 3), Status::ok);
+    ASSERT_EQ(forward.run_next_layer(), Status::ok);
+    forward.cancel();
+    EXPECT_EQ(forward.tokens(), 0);
+    EXPECT_TRUE(snapshot_of(cache) == snapshot_of(whole)) << model.name();
+    EXPECT_EQ(cache.state(), whole.state()) << model.name();
+  }
+}
+
 // Token by token or in pieces, the bits equal those of the whole prompt: results don't depend on what else is in a run.
 TEST(Forward, InAnyPieces) {
   for (const Description& description : every_model()) {

@@ -28,7 +28,10 @@ for (const name of ["llama", "lfm2", "rwkv7"]) {
         if (layer in hidden && layer < model.info.layers.length) sameBits(residual, hidden[layer].data);
       });
       await session.append(prompt);
-      assert.deepEqual(seen, Array.from({ length: model.info.layers.length + 1 }, (_, i) => i));
+      assert.deepEqual(
+        seen,
+        Array.from({ length: model.info.layers.length + 1 }, (_, i) => i),
+      );
       sameBits(session.logits(), plain.logits());
     }));
 
@@ -105,6 +108,7 @@ test("hooks that return anything else, or use the model, are refused", () =>
     }
     await other.append(prompt);
     const logits = other.logits();
+    session.onLayer(undefined);
     await session.append(prompt);
     other.rewind(3);
     session.onLayer(() => void other.logits());

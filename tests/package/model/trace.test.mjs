@@ -114,7 +114,9 @@ test("keys and values are those of the session, for every type of cache", async 
       const heads = { keys: session.keys(1), values: session.values(1) };
       for (const [name, array] of Object.entries({ keys: keys[1], values: values[1] })) {
         assert.deepEqual(array.shape, [heads[name].length, prompt.length, array.shape[2]]);
-        heads[name].forEach((rows, head) => sameBits(rows, array.data.subarray(head * rows.length, (head + 1) * rows.length)));
+        heads[name].forEach((rows, head) =>
+          sameBits(rows, array.data.subarray(head * rows.length, (head + 1) * rows.length)),
+        );
       }
     });
 });

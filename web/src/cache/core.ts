@@ -98,6 +98,11 @@ export class KvCacheCore {
     return this.#owned.address;
   }
 
+  /** Throws DISPOSED. */
+  checkAlive(): void {
+    this.#owned.check();
+  }
+
   /** Checks a layer index (default: 0). */
   layer(given: unknown): number {
     const { length } = this.layers;

@@ -1,9 +1,22 @@
 // Runs a batch of tokens layer by layer, for those who look at the residual between two layers or change it.
 import { fail } from "../base/errors.js";
 import type { Status } from "../memory/status.js";
-import type { ModelCore } from "./model_core.js";
+import type { Heap } from "../memory/heap.js";
 import type { ModelPlan } from "./model_plan.js";
 import type { TextMemory } from "./text_memory.js";
+
+/** A model in wasm memory. @internal */
+export interface WalkedModel {
+  readonly heap: Heap;
+  readonly plan: ModelPlan;
+  readonly address: number;
+  checkAlive(): void;
+}
+
+/** Keeps what it sees, also after the final norm, when the tokens are part of the text. @internal */
+export interface Recorder extends LayerWatcher {
+  end(batch: Batch): void;
+}
 
 /** A batch of tokens in the forward pass. @internal */
 export interface Batch {
@@ -23,7 +36,7 @@ export interface LayerWatcher {
 
 /** Runs the layers after model_forward_begin(), and ends the run. If one of them throws, the memory is unchanged. @internal */
 export function walkLayers(
-  core: ModelCore,
+  core: WalkedModel,
   memory: TextMemory,
   watchers: readonly LayerWatcher[],
   batch: Batch,
@@ -55,7 +68,7 @@ export function checkWatchable({ config }: ModelPlan): void {
 }
 
 /** A hook may have disposed of the model or the session. */
-function isAlive(core: ModelCore, memory: TextMemory): boolean {
+function isAlive(core: WalkedModel, memory: TextMemory): boolean {
   try {
     core.checkAlive();
     memory.checkAlive();

@@ -145,8 +145,8 @@ export class ModelCore {
     };
     heap.borrow(tokens.byteLength, (ids) => {
       heap.bytes(ids, tokens.byteLength).set(new Uint8Array(tokens.buffer, tokens.byteOffset, tokens.byteLength));
-      const run = watchers.length === 0 ? heap.module.model_forward : heap.module.model_forward_begin;
-      check(run(address, cache.address, 0, statesAddress, ids, tokens.length));
+      const run = watchers.length === 0 ? "model_forward" : "model_forward_begin";
+      check(heap.module[run](address, cache.address, 0, statesAddress, ids, tokens.length));
     });
     if (watchers.length > 0) {
       this.#isWalking = true;

@@ -24,7 +24,7 @@ export class TextMemory {
 
   /** Throws DISPOSED. */
   checkAlive(): void {
-    void this.cache.address;
+    this.cache.checkAlive();
   }
 
   get hasStates(): boolean {

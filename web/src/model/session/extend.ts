@@ -2,6 +2,20 @@
 import type { RopeOverrides } from "../../config/overrides.js";
 import type { RopeConfig } from "../../config/types.js";
 import { fail } from "../../base/errors.js";
+import { overrideRopeConfig } from "../../config/rope_config.js";
+import { checkContext, type SessionText } from "./text.js";
+
+/** As Session.extend(). @internal */
+export function extendText(text: SessionText, given?: number): void {
+  const contextLength = checkContext(given ?? 2 * text.contextLength, text.contextLength);
+  const overrides = extendedOverrides(text.rope, text.core.plan.trainedLength, contextLength);
+  if (overrides !== undefined) {
+    const group = text.groupOf("full_attention");
+    if (group === undefined) fail("INVALID_ARGUMENT", "kind", "no full_attention layer of this model has RoPE");
+    text.retune(group, overrideRopeConfig(text.ropeOf(group), overrides));
+  }
+  text.contextLength = contextLength;
+}
 
 /**
  * Overrides that extend a RoPE to `contextLength` tokens: YaRN with the smallest factor that reaches it. Undefined if

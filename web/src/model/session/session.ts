@@ -1,5 +1,5 @@
 // The public Session class: the text that a model has read, and its continuation.
-import { codeIn, count, optionalFunction, optionalSignal, wholeNumber } from "../../base/checks.js";
+import { codeIn, optionalFunction, optionalSignal, wholeNumber } from "../../base/checks.js";
 import { disposeSymbol } from "../../base/dispose.js";
 import { fail } from "../../base/errors.js";
 import { checkOptions } from "../../base/options.js";
@@ -9,7 +9,7 @@ import type { RopeConfig } from "../../config/types.js";
 import type { Formats } from "../../grammar/formats.js";
 import type { Tokenizer } from "../../text/tokenizer.js";
 import { CallQueue } from "./call_queue.js";
-import { extendedOverrides } from "./extend.js";
+import { extendText } from "./extend.js";
 import { generate, type Piece, readGenerateOptions } from "./generate.js";
 import { tokenIds } from "../../base/lists.js";
 import type { CacheSettings, ModelCore } from "../model_core.js";
@@ -30,7 +30,7 @@ import {
 } from "./options.js";
 import { logprobOf, mostProbable, type TokenProbability } from "./sampler.js";
 import type { SamplingOptions } from "./sampling_options.js";
-import { readSession } from "./image.js";
+import { restoreText, tokensToRead } from "./inputs.js";
 import { checkContext, SessionText } from "./text.js";
 import type { LayerHook, Steering } from "./layer_changes.js";
 import { readTraceOptions, type Trace, type TraceOptions } from "./trace_options.js";
@@ -110,16 +110,8 @@ export class Session implements Disposable {
    * DISPOSED; rejects with the signal's reason.
    */
   async append(input: string | Iterable<number>, options?: SessionAppendOptions): Promise<void> {
-    const { signal: givenSignal, onProgress: givenProgress } = checkOptions(options, APPEND_OPTIONS);
-    const signal = optionalSignal(givenSignal);
-    const onProgress = optionalFunction(givenProgress, "onProgress");
-    const text = this.#text;
-    await this.#read(
-      "append",
-      input,
-      { ...(signal && { signal }), ...(onProgress && { onProgress }) },
-      (tokens, rest) => text.append(tokens, rest),
-    );
+    const checked = checkOptions(options, APPEND_OPTIONS);
+    await this.#read("append", input, checked, (tokens, rest) => this.#text.append(tokens, rest));
   }
 
   /**
@@ -128,18 +120,15 @@ export class Session implements Disposable {
    * @throws {@link RopewalkError} as `append()`; INVALID_ARGUMENT (a layer without attention; more than `maxBytes`),
    * UNSUPPORTED_MODEL (several residual streams: Gemma 3n).
    */
-  async trace(input: string | Iterable<number>, options?: TraceOptions): Promise<Trace> {
+  async trace(input: string | Iterable<number>, options: TraceOptions = {}): Promise<Trace> {
     const text = this.#text;
     checkWatchable(text.core.plan);
     const settings = readTraceOptions(options, text.core.plan);
-    const signal = optionalSignal(options?.signal);
-    const onProgress = optionalFunction(options?.onProgress, "onProgress");
-    return this.#read(
-      "trace",
-      input,
-      { ...(signal && { signal }), ...(onProgress && { onProgress }) },
-      (tokens, rest) => text.trace(tokens, settings, rest),
-    );
+    return this.#read("trace", input, options, async (tokens, rest) => {
+      const { traceText } = await import("./trace.js");
+      text.checkAlive();
+      return traceText(text, tokens, settings, rest);
+    });
   }
 
   /**
@@ -260,7 +249,7 @@ export class Session implements Disposable {
       // some models pad the embedding with rows that no token uses
       vocabularySize: Math.min(text.core.vocabularySize, this.#model.tokenizer.vocabularySize),
       text,
-      extend: () => this.#extend(),
+      extend: () => extendText(this.#text),
     };
     yield* this.#queue.generate(settings.signal, () => generate(session, settings));
   }
@@ -317,7 +306,7 @@ export class Session implements Disposable {
    */
   extend(options?: ExtendOptions): void {
     const { contextLength } = checkOptions(options, EXTEND_OPTIONS);
-    this.#queue.now("extend", "change", () => this.#extend(contextLength));
+    this.#queue.now("extend", "change", () => extendText(this.#text, contextLength));
   }
 
   /**
@@ -338,7 +327,7 @@ export class Session implements Disposable {
     try {
       copy.restore(bytes);
       copy.#text.shareCheckpoints(this.#text);
-      copy.#text.copyChanges(this.#text);
+      copy.#text.changes.copy(this.#text.changes);
       return copy;
     } catch (error) {
       copy.dispose();
@@ -363,23 +352,7 @@ export class Session implements Disposable {
    * context length), INVALID_ARGUMENT (not bytes, or a call runs), OUT_OF_MEMORY, DISPOSED.
    */
   restore(bytes: Uint8Array): void {
-    const text = this.#text;
-    this.#queue.now("restore", "change", () => {
-      const { images, ...saved } = readSession(bytes, {
-        fingerprint: text.core.fingerprint,
-        vocabularySize: text.core.vocabularySize,
-        ropeGroups: text.ropeGroups,
-      });
-      const { length } = saved.tokens;
-      if (length > text.contextLength) {
-        fail(
-          "CACHE_FULL",
-          "bytes",
-          `have ${count(length, "token")}, but the context length is ${text.contextLength}; use a session with a larger contextLength`,
-        );
-      }
-      text.restore(saved, images);
-    });
+    this.#queue.now("restore", "change", () => restoreText(this.#text, bytes));
   }
 
   /** Frees the memory, and ends calls that run or wait with DISPOSED. Calling it twice is harmless. Using the session afterwards throws DISPOSED. */
@@ -400,20 +373,13 @@ export class Session implements Disposable {
     options: SessionAppendOptions,
     read: (tokens: Int32Array, options: SessionAppendOptions) => Promise<T>,
   ): Promise<T> {
+    const signal = optionalSignal(options.signal);
+    const onProgress = optionalFunction(options.onProgress, "onProgress");
     const text = this.#text;
     const given = typeof input === "string" ? input : tokenIds(input, text.core.vocabularySize, "tokens");
-    return this.#queue.run(call, "change", options.signal, async () => {
-      const isFirst = text.length === 0;
-      const tokens = typeof given === "string" ? this.#model.tokenizer.encode(given, { special: isFirst }) : given;
-      const { length, contextLength } = text;
-      if (length + tokens.length > contextLength) {
-        fail(
-          "CACHE_FULL",
-          "tokens",
-          `${tokens.length} more tokens don't fit: ${length} of ${contextLength} are used; call shift() or rewind(), or use a larger contextLength`,
-        );
-      }
-      const result = await read(tokens, options);
+    return this.#queue.run(call, "change", signal, async () => {
+      const tokens = tokensToRead(text, this.#model.tokenizer, given);
+      const result = await read(tokens, { ...(signal && { signal }), ...(onProgress && { onProgress }) });
       if (tokens.length > 1) text.keepCheckpoint(); // a copy for each of many single tokens would take long, and push out the others
       return result;
     });
@@ -425,17 +391,5 @@ export class Session implements Disposable {
 
   #withLogits<T>(call: string, use: (address: number) => T): T {
     return this.#queue.now(call, "read", () => use(this.#text.freshLogits()));
-  }
-
-  #extend(given?: number): void {
-    const text = this.#text;
-    const contextLength = checkContext(given ?? 2 * text.contextLength, text.contextLength);
-    const overrides = extendedOverrides(text.rope, text.core.plan.trainedLength, contextLength);
-    if (overrides !== undefined) {
-      const group = text.groupOf("full_attention");
-      if (group === undefined) fail("INVALID_ARGUMENT", "kind", "no full_attention layer of this model has RoPE");
-      text.retune(group, overrideRopeConfig(text.ropeOf(group), overrides));
-    }
-    text.contextLength = contextLength;
   }
 }

@@ -13,9 +13,7 @@ import { BATCH_TOKENS, type CacheSettings, type ModelCore } from "../model_core.
 import { type AttentionKind, cacheLayers, ropeKind } from "../model_plan.js";
 import { cachedRows, checkAttends } from "./cached_rows.js";
 import { LayerChanges } from "./layer_changes.js";
-import type { TraceRecorder } from "./trace.js";
-import type { Trace, TraceSettings } from "./trace_options.js";
-import { checkWatchable, type LayerWatcher } from "../layer_walk.js";
+import { checkWatchable, type LayerWatcher, type Recorder } from "../layer_walk.js";
 import type { CheckpointSettings, SessionAppendOptions } from "./options.js";
 import { restoreMemory, type SavedImages, type SavedSession, writeSession } from "./image.js";
 import type { TextMemory } from "../text_memory.js";
@@ -54,9 +52,9 @@ export class SessionText {
   readonly #checkpoints: CheckpointSettings;
   /** Length at the last checkpoint, or before it if there is none. */
   #checkpointLength = 0;
-  readonly #changes: LayerChanges;
+  readonly changes: LayerChanges;
   /** Of a trace that runs. */
-  #recorder: TraceRecorder | undefined;
+  recorder: Recorder | undefined;
 
   constructor(core: ModelCore, cacheSettings: CacheSettings, contextLength: number, checkpoints: CheckpointSettings) {
     this.core = core;
@@ -64,7 +62,7 @@ export class SessionText {
     this.#checkpoints = checkpoints;
     this.contextLength = contextLength;
     this.#held = core.newMemory(cacheSettings, { checkpoints: checkpoints.count });
-    this.#changes = new LayerChanges(core, () => this.checkAlive());
+    this.changes = new LayerChanges(core, () => this.checkAlive());
     this.#ropes = this.#cache.groups.map(({ config }) => config);
     try {
       const address = core.heap.allocate(core.vocabularySize * 4);
@@ -91,10 +89,7 @@ export class SessionText {
 
   /** What looks between the layers; nothing if nobody asked. */
   get #watchers(): LayerWatcher[] {
-    return [
-      ...(this.#changes.isEmpty ? [] : [this.#changes]),
-      ...(this.#recorder === undefined ? [] : [this.#recorder]),
-    ];
+    return [...(this.changes.isEmpty ? [] : [this.changes]), ...(this.recorder === undefined ? [] : [this.recorder])];
   }
 
   get #cache(): KvCacheCore {
@@ -178,37 +173,21 @@ export class SessionText {
     return cachedRows(this.core.plan, this.#cache, layer, part);
   }
 
-  /** As Session.trace(). */
-  async trace(added: Int32Array, settings: TraceSettings, options: SessionAppendOptions): Promise<Trace> {
-    const { TraceRecorder } = await import("./trace.js");
-    this.checkAlive();
-    const tokens = Array.from(added).slice(-(settings.rows ?? added.length));
-    const recorder = new TraceRecorder(this.core, settings, tokens, this.length + added.length);
-    this.#recorder = recorder;
-    try {
-      await this.append(added, options);
-    } finally {
-      this.#recorder = undefined;
-    }
-    this.checkAlive();
-    return recorder.finish(this.#cache);
-  }
-
   /** Lets `change` set what is done between the layers, from the next token on. */
   changeLayers(change: (changes: LayerChanges) => void): void {
     checkWatchable(this.core.plan);
-    change(this.#changes);
+    change(this.changes);
     this.#forgetAhead();
   }
 
-  /** Takes over the changes between layers of another text of the model. */
-  copyChanges(other: SessionText): void {
-    this.#changes.copy(other.#changes);
+  /** The cache of the text, to look at. */
+  get cache(): KvCacheCore {
+    return this.#cache;
   }
 
   async append(added: Int32Array, { signal, onProgress }: SessionAppendOptions = {}): Promise<void> {
     this.checkAlive();
-    if (added.length === 1 && this.#recorder === undefined && this.hasAhead(added[0]!)) {
+    if (added.length === 1 && this.recorder === undefined && this.hasAhead(added[0]!)) {
       this.#takeAhead(added[0]!);
       return;
     }
@@ -396,7 +375,7 @@ export class SessionText {
     for (const token of tokens) this.#tokens.push(token);
     this.#changed();
     if (this.length - this.#checkpointLength >= this.#checkpoints.spacing) this.keepCheckpoint();
-    this.#recorder?.end(batch);
+    this.recorder?.end(batch);
     if (!isLast) return;
     core.writeLogits(tokens.length - 1, this.#logits.address);
     this.#hidden = core.hidden(tokens.length - 1);

@@ -1,13 +1,15 @@
 // Records what session.trace() returns while the text is read.
 import { fail } from "../../base/errors.js";
 import type { KvCacheCore } from "../../cache/core.js";
-import type { Batch, LayerWatcher } from "../layer_walk.js";
+import type { Batch, Recorder } from "../layer_walk.js";
 import type { ModelCore } from "../model_core.js";
 import { cachedRows } from "./cached_rows.js";
+import type { SessionAppendOptions } from "./options.js";
+import type { SessionText } from "./text.js";
 import type { Trace, TraceArray, TraceSettings } from "./trace_options.js";
 
 /** @internal */
-export class TraceRecorder implements LayerWatcher {
+export class TraceRecorder implements Recorder {
   readonly #core: ModelCore;
   readonly #settings: TraceSettings;
   readonly #trace: Trace;
@@ -139,6 +141,25 @@ export class TraceRecorder implements LayerWatcher {
     for (let token = Math.max(0, this.#trace.first - first); token < rows; token++)
       act(token, first + token - this.#trace.first);
   }
+}
+
+/** As Session.trace(). @internal */
+export async function traceText(
+  text: SessionText,
+  added: Int32Array,
+  settings: TraceSettings,
+  options: SessionAppendOptions,
+): Promise<Trace> {
+  const tokens = Array.from(added).slice(-(settings.rows ?? added.length));
+  const recorder = new TraceRecorder(text.core, settings, tokens, text.length + added.length);
+  text.recorder = recorder;
+  try {
+    await text.append(added, options);
+  } finally {
+    text.recorder = undefined;
+  }
+  text.checkAlive();
+  return recorder.finish(text.cache);
 }
 
 function sizeOf(shape: readonly number[]): number {
