@@ -22,6 +22,7 @@ const entries = [
   "inline",
   "doctor",
   "doctor.node",
+  "openai",
   "worker",
   "worker.node",
   "worker_thread.node",
@@ -31,7 +32,7 @@ const entries = [
 ];
 
 // The entries that have types; package.json names them in "exports".
-const typedEntries = ["index", "inline", "worker", "doctor"];
+const typedEntries = ["index", "inline", "worker", "doctor", "openai"];
 
 // Libraries that call require(), which ES modules don't have. Each is bundled into a module first.
 const nodeLibraries = ["commander", "cli-progress", "linkedom"];

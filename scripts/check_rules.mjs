@@ -41,6 +41,7 @@ const packageFolders = {
   grammar: ["base", "text"],
   model: ["base", "config", "memory", "rope", "attention", "cache", "files", "text", "grammar"],
   load: ["base", "config", "memory", "rope", "attention", "cache", "files", "text", "model"],
+  openai: ["base", "grammar", "text", "model"],
   worker: ["base", "config", "files", "text", "grammar", "model", "load"],
   doctor: ["base", "config", "files", "rope", "model", "load"],
   cli: [
@@ -56,12 +57,13 @@ const packageFolders = {
     "model",
     "load",
     "doctor",
+    "openai",
     "entries",
   ],
 };
 
 /** The entries of the package: the only files of web/src/ outside a folder. */
-const packageEntries = /^(api|index|inline|worker|worker_thread|doctor|cli)(\.node)?\.ts$/;
+const packageEntries = /^(api|index|inline|worker|worker_thread|doctor|openai|cli)(\.node)?\.ts$/;
 
 /** Libraries that are bundled into the package: all but leven in files that are fetched only when they are used. */
 const bundledLibraries = [
@@ -73,7 +75,17 @@ const bundledLibraries = [
 ];
 
 /** And those of the command line. */
-const commandLineLibraries = ["commander", "cli-progress", "linkedom", "@observablehq/plot"];
+const commandLineLibraries = [
+  "commander",
+  "cli-progress",
+  "linkedom",
+  "@observablehq/plot",
+  "hono",
+  "hono/body-limit",
+  "hono/cors",
+  "hono/streaming",
+  "@hono/node-server",
+];
 
 const longestFile = 400;
 const largestFolder = 29;

@@ -14,6 +14,7 @@ import { addModels } from "./models/models.js";
 import { addPerplexity } from "./perplexity/perplexity.js";
 import { addPlot } from "./plot/plot.js";
 import { exitCodeOf, reportError } from "./report_error.js";
+import { addServe } from "./serve/serve.js";
 import { addTable } from "./table.js";
 import { hasColors, nodeTerminal, type Terminal } from "./terminal.js";
 
@@ -27,6 +28,7 @@ const COMMANDS = [
   addChat,
   addEmbed,
   addRank,
+  addServe,
   addPerplexity,
   addConvert,
   addModels,

@@ -1,0 +1,88 @@
+// `ropewalk serve`: a local server with OpenAI's paths.
+import { InvalidArgumentError, type Command } from "commander";
+import { fail } from "../../base/errors.js";
+import { load } from "../../index.node.js";
+import { interruptible } from "../interrupt.js";
+import { chatTemplateOption, type ChatTemplateFlags, modelOptions, modelSummary, withModel } from "../loaded_model.js";
+import { parseInteger, repeatable } from "../options.js";
+import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
+import { addRopeOptions, type RopeFlags } from "../rope_options.js";
+import type { Terminal } from "../terminal.js";
+import { type ThreadFlags, threadOption } from "../thread_option.js";
+
+interface Flags extends RopeFlags, ThreadFlags, QuantizeFlags, ChatTemplateFlags {
+  host: string;
+  port: number;
+  token?: string;
+  cors?: string[];
+  maxBody: number;
+  maxQueue: number;
+  context?: number;
+}
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
+
+const EXAMPLES = `
+Paths: /v1/chat/completions, /v1/completions, /v1/embeddings, /v1/models, /health. Requests run one after the other.
+The environment variable ROPEWALK_TOKEN is a token too, which other programs can't see in the list of processes.
+Ctrl-C closes the server (exit code 0).
+
+Examples:
+  ropewalk serve model.gguf
+  ropewalk serve model.gguf --port 9000 --cors http://localhost:5173
+  ROPEWALK_TOKEN=secret ropewalk serve model.gguf --host 0.0.0.0`;
+
+/** Adds `ropewalk serve`. */
+export function addServe(program: Command, terminal: () => Terminal): void {
+  const command = program
+    .command("serve")
+    .summary("serve a model with OpenAI's paths")
+    .description("Serve a model on this machine, for programs that speak OpenAI's protocol.")
+    .argument("<model>", "GGUF file, folder with safetensors and config.json, or URL of either")
+    .option("--host <address>", "address to listen on; 0.0.0.0 for all", "127.0.0.1")
+    .option("--port <n>", "port to listen on; 0: any free one", parseInteger(0, 65535), 8080)
+    .option("--token <text>", "bearer token that requests must have (default: $ROPEWALK_TOKEN, or none)")
+    .option(
+      "--cors <origin>",
+      "let pages of this origin read answers; repeatable (default: none)",
+      repeatable(parseOrigin),
+    )
+    .option("--max-body <n>", "largest request in KB", parseInteger(1), 4096)
+    .option("--max-queue <n>", "requests that may wait; the next ones get 429", parseInteger(0), 16)
+    .option("--context <n>", "context length in tokens (default: the trained length, at most 4096)", parseInteger(1))
+    .addOption(chatTemplateOption())
+    .addOption(threadOption())
+    .addOption(quantizeOption());
+  addRopeOptions(command)
+    .addHelpText("after", EXAMPLES)
+    .action((model: string, flags: Flags) => interruptible((signal) => run(terminal(), model, flags, signal)));
+}
+
+async function run(terminal: Terminal, source: string, flags: Flags, signal: AbortSignal): Promise<void> {
+  const { host, port, cors = [], maxBody, maxQueue } = flags;
+  const token = flags.token ?? process.env["ROPEWALK_TOKEN"];
+  if (token === "") fail("INVALID_ARGUMENT", "--token", "must not be empty");
+  const isLocal = LOOPBACK.test(host);
+  const { createApp } = await import("./app.js");
+  const { listen } = await import("./listen.js");
+  const rw = await load({ threads: flags.threads });
+  await withModel(terminal, rw, source, await modelOptions(flags, flags.context, signal), async (model) => {
+    const app = createApp(model, { token, origins: cors, maxBody: maxBody * 1024, maxQueue, isLocal });
+    const server = await listen(app.fetch, host, port);
+    if (!isLocal && token === undefined)
+      terminal.note("warning: every machine that reaches this address can use the model; set a token with --token");
+    terminal.note(modelSummary(model));
+    terminal.note(`listening on ${server.address}/v1; Ctrl-C ends`);
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    await app.close();
+    await server.close();
+    terminal.result({ model: model.info.name, address: server.address, requests: app.requests() });
+  });
+}
+
+function parseOrigin(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (text !== "*" && url?.origin !== text)
+    throw new InvalidArgumentError("Must be an origin such as http://localhost:5173, or *.");
+  return text;
+}

@@ -1,0 +1,35 @@
+/**
+ * OpenAI's shapes over a model: chat completions with tools and streams, completions and embeddings. Start with {@link openai}.
+ *
+ * @packageDocumentation
+ */
+import type { Model } from "./model/model.js";
+import { type OpenAIClient, openaiClient } from "./openai/client.js";
+
+export type * from "./openai/client.js";
+export type { ChatRequestFields, Tool } from "./openai/chat_request.js";
+export type {
+  ChatCompletion,
+  ChatCompletionChunk,
+  ChatDelta,
+  ChoiceLogprobs,
+  TokenLogprob,
+  ToolCall,
+} from "./openai/chat_shapes.js";
+export type { EmbeddingList, EmbeddingRequestFields } from "./openai/embeddings.js";
+export { errorResponse, type ErrorBody } from "./openai/errors.js";
+export type { Usage } from "./openai/events.js";
+export type { GenerationFields } from "./openai/generation_request.js";
+export type { ResponseFormat } from "./openai/output_format.js";
+export type { Completion, CompletionRequestFields } from "./openai/text_completions.js";
+
+/**
+ * OpenAI's methods over a model: `openai(model).chat.completions.create({ messages })`. They take and return what the
+ * `openai` client's do. A field that isn't known or can't be followed is refused by name.
+ *
+ * Calls run one after the other, in one session that stays: the next turn of a chat reads only what is new. `dispose()`
+ * frees it.
+ */
+export function openai(model: Model): OpenAIClient {
+  return openaiClient(model);
+}

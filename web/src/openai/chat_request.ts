@@ -1,0 +1,208 @@
+// A request for chat completions, checked.
+import { isDict } from "../base/dict.js";
+import { trueOrFalse, wholeNumber } from "../base/checks.js";
+import { fail } from "../base/errors.js";
+import { listOf } from "../base/lists.js";
+import { checkOptions, optionNames } from "../base/options.js";
+import { show } from "../base/show.js";
+import type { OutputFormat } from "../grammar/format.js";
+import type { ChatMessage } from "../text/chat_template.js";
+import {
+  GENERATION_FIELDS,
+  type GenerationFields,
+  type GenerationRequest,
+  readGeneration,
+  withoutNulls,
+} from "./generation_request.js";
+import { type ForcedCall, responseFormat, type ResponseFormat } from "./output_format.js";
+
+/** A function that the model may call. */
+export interface Tool {
+  type: "function";
+  function: { name: string; description?: string; parameters?: object; strict?: boolean | null };
+}
+
+/** Fields of a request for chat completions. Null is the same as no field. */
+export interface ChatRequestFields extends GenerationFields {
+  messages: readonly object[];
+  tools?: readonly object[] | null;
+  tool_choice?: "none" | "auto" | "required" | object | null;
+  /** False: at most one call in an answer. */
+  parallel_tool_calls?: boolean | null;
+  response_format?: ResponseFormat | null;
+  logprobs?: boolean | null;
+  /** 0 to 20; needs `logprobs`. */
+  top_logprobs?: number | null;
+  max_tokens?: number | null;
+  max_completion_tokens?: number | null;
+  /** Passed to the chat template as a variable. */
+  reasoning_effort?: string | null;
+  /** Not OpenAI's: variables of the chat template, such as `enable_thinking`. */
+  chat_template_kwargs?: Readonly<Record<string, unknown>> | null;
+  /** Only false: nothing is stored. */
+  store?: boolean | null;
+  /** A label. Changes nothing here. */
+  metadata?: Readonly<Record<string, unknown>> | null;
+  /** A label. Changes nothing here. */
+  safety_identifier?: string | null;
+  /** A label. Changes nothing here: the last prompt is always kept. */
+  prompt_cache_key?: string | null;
+}
+
+const CHAT_FIELDS = optionNames<ChatRequestFields>("chat.completions.create()", {
+  ...GENERATION_FIELDS,
+  messages: true,
+  tools: true,
+  tool_choice: true,
+  parallel_tool_calls: true,
+  response_format: true,
+  logprobs: true,
+  top_logprobs: true,
+  max_tokens: true,
+  max_completion_tokens: true,
+  reasoning_effort: true,
+  chat_template_kwargs: true,
+  store: true,
+  metadata: true,
+  safety_identifier: true,
+  prompt_cache_key: true,
+});
+
+/** The same, checked. */
+export interface ChatRequest extends GenerationRequest {
+  readonly messages: readonly ChatMessage[];
+  /** Empty if none are given, or if none may be called. */
+  readonly tools: readonly Tool[];
+  readonly forced: ForcedCall | undefined;
+  readonly isParallel: boolean;
+  readonly format: OutputFormat | undefined;
+  /** Number of alternatives to report with each token; undefined without log probabilities. */
+  readonly alternatives: number | undefined;
+  readonly variables: Readonly<Record<string, unknown>>;
+}
+
+/** @throws UNKNOWN_KEY, INVALID_ARGUMENT */
+export function readChatRequest(given: ChatRequestFields): ChatRequest {
+  const body = checkOptions(withoutNulls(given), CHAT_FIELDS);
+  const shared = readGeneration(body);
+  if (body.store !== undefined && trueOrFalse(body.store, "store"))
+    fail("INVALID_ARGUMENT", "store", "must be false: nothing is stored here");
+  const limit = body.max_completion_tokens ?? body.max_tokens;
+  const limitName = body.max_completion_tokens === undefined ? "max_tokens" : "max_completion_tokens";
+  const hasLogprobs = trueOrFalse(body.logprobs ?? false, "logprobs");
+  if (body.top_logprobs !== undefined && !hasLogprobs) fail("INVALID_ARGUMENT", "top_logprobs", "needs logprobs: true");
+  const alternatives = hasLogprobs ? wholeNumber(body.top_logprobs ?? 0, 0, 20, "top_logprobs") : undefined;
+  const givenTools = listOf(body.tools ?? [], "tools", "functions").map(readTool);
+  const isParallel = trueOrFalse(body.parallel_tool_calls ?? true, "parallel_tool_calls");
+  const { tools, forced } = chosenTools(body.tool_choice, givenTools, isParallel);
+  const format = responseFormat(body.response_format);
+  if (format !== undefined && tools.length > 0)
+    fail(
+      "INVALID_ARGUMENT",
+      "response_format",
+      'can\'t be used with tools; set tool_choice to "none", or leave one out',
+    );
+  const { reasoning_effort: effort, chat_template_kwargs: variables } = body;
+  if (variables !== undefined && !isDict(variables))
+    fail("INVALID_ARGUMENT", "chat_template_kwargs", `must be an object (got ${show(variables)})`);
+  return {
+    ...shared,
+    options: {
+      ...shared.options,
+      ...(limit !== undefined && { maxTokens: wholeNumber(limit, 1, 2 ** 30, limitName) }),
+      ...(alternatives !== undefined && { logprobs: alternatives }),
+    },
+    messages: listOf(body.messages, "messages", "messages").map(readMessage),
+    tools,
+    forced,
+    isParallel,
+    format,
+    alternatives,
+    variables: { ...(effort !== undefined && { reasoning_effort: effort }), ...variables },
+  };
+}
+
+function chosenTools(
+  choice: unknown,
+  tools: readonly Tool[],
+  isParallel: boolean,
+): { tools: readonly Tool[]; forced: ForcedCall | undefined } {
+  if (choice === undefined || choice === "auto") return { tools, forced: undefined };
+  if (choice === "none") return { tools: [], forced: undefined };
+  if (tools.length === 0) fail("INVALID_ARGUMENT", "tool_choice", "needs tools");
+  if (choice === "required") return { tools, forced: { tools, isParallel } };
+  const named = isDict(choice) && choice["type"] === "function" && isDict(choice["function"]) ? choice["function"] : {};
+  const chosen = tools.filter(({ function: { name } }) => name === named["name"]);
+  if (chosen.length === 0)
+    fail(
+      "INVALID_ARGUMENT",
+      "tool_choice",
+      `must be none, auto, required, or { type: "function", function: { name } } with the name of a tool (got ${show(choice)})`,
+    );
+  return { tools, forced: { tools: chosen, isParallel: false } };
+}
+
+function readTool(tool: unknown, index: number): Tool {
+  const described = isDict(tool) && tool["type"] === "function" ? tool["function"] : undefined;
+  if (!isDict(described) || typeof described["name"] !== "string")
+    fail(
+      "INVALID_ARGUMENT",
+      `tools[${index}]`,
+      `must be { type: "function", function: { name, … } } (got ${show(tool)})`,
+    );
+  const { parameters } = described;
+  if (parameters !== undefined && !isDict(parameters))
+    fail("INVALID_ARGUMENT", `tools[${index}].function.parameters`, `must be a JSON schema (got ${show(parameters)})`);
+  return tool as unknown as Tool;
+}
+
+/** A message as templates read it: text as one string, arguments of calls as objects. */
+function readMessage(given: unknown, index: number): ChatMessage {
+  const field = `messages[${index}]`;
+  if (!isDict(given) || typeof given["role"] !== "string")
+    fail("INVALID_ARGUMENT", field, "must be an object with a string `role`");
+  const { content, tool_calls: calls } = given;
+  for (const name of ["function_call", "audio"])
+    if (given[name] !== undefined && given[name] !== null) fail("UNKNOWN_KEY", `${field}.${name}`, "isn't supported");
+  const role = given["role"] === "developer" ? "system" : given["role"];
+  if (calls === undefined || calls === null) return { ...given, role, content: textOf(content, field) };
+  return {
+    ...given,
+    role,
+    content: content === undefined || content === null ? "" : textOf(content, field),
+    tool_calls: listOf(calls as object[], `${field}.tool_calls`, "calls").map((call, i) =>
+      readCall(call, `${field}.tool_calls[${i}]`),
+    ),
+  };
+}
+
+function textOf(content: unknown, field: string): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content))
+    return fail("INVALID_ARGUMENT", `${field}.content`, `must be text (got ${show(content)})`);
+  return content
+    .map((part: unknown, i) => {
+      if (isDict(part) && part["type"] === "text" && typeof part["text"] === "string") return part["text"];
+      const type = isDict(part) ? part["type"] : part;
+      return fail("INVALID_ARGUMENT", `${field}.content[${i}]`, `must be a part of type text (got ${show(type)})`);
+    })
+    .join("");
+}
+
+function readCall(call: unknown, field: string): object {
+  const called = isDict(call) ? call["function"] : undefined;
+  if (!isDict(called) || typeof called["name"] !== "string")
+    return fail("INVALID_ARGUMENT", field, `must be { id, type: "function", function: { name, arguments } }`);
+  return { ...(call as object), function: { ...called, arguments: parsedArguments(called["arguments"], field) } };
+}
+
+/** Templates write arguments as JSON themselves, so they want values. A text that isn't JSON stays text. */
+function parsedArguments(given: unknown, field: string): unknown {
+  if (typeof given !== "string")
+    return fail("INVALID_ARGUMENT", `${field}.function.arguments`, `must be JSON as text (got ${show(given)})`);
+  try {
+    return JSON.parse(given) as unknown;
+  } catch {
+    return given;
+  }
+}

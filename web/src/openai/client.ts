@@ -1,0 +1,101 @@
+// The object that has OpenAI's methods over a model.
+import { optionalSignal } from "../base/checks.js";
+import { disposeSymbol } from "../base/dispose.js";
+import { checkOptions, optionNames } from "../base/options.js";
+import type { Model } from "../model/model.js";
+import { type ChatRequestFields, readChatRequest } from "./chat_request.js";
+import { type ChatCompletion, type ChatCompletionChunk, chatChunks, newHead, wholeChat } from "./chat_shapes.js";
+import { createEmbeddings, type EmbeddingList, type EmbeddingRequestFields } from "./embeddings.js";
+import { answerEvents, type Usage } from "./events.js";
+import { chatGeneration } from "./prompt.js";
+import { PromptSession } from "./prompt_session.js";
+import {
+  type Completion,
+  completionChunks,
+  completionGeneration,
+  type CompletionRequestFields,
+  wholeCompletion,
+} from "./text_completions.js";
+
+/** Options of a call. */
+export interface CallOptions {
+  /** Aborts between two tokens: the call rejects with the signal's reason. */
+  signal?: AbortSignal;
+}
+
+/** A call that answers at once, or as a stream if `stream` is true. */
+export interface CreateCall<Fields, Whole, Part> {
+  (body: Fields & { stream: true }, options?: CallOptions): Promise<AsyncGenerator<Part, void, void>>;
+  (body: Fields & { stream?: false | null }, options?: CallOptions): Promise<Whole>;
+  (body: Fields, options?: CallOptions): Promise<Whole | AsyncGenerator<Part, void, void>>;
+}
+
+/** OpenAI's methods over a model. Calls run one after the other, in one session that stays. */
+export interface OpenAIClient extends Disposable {
+  readonly chat: {
+    readonly completions: {
+      readonly create: CreateCall<ChatRequestFields, ChatCompletion, ChatCompletionChunk>;
+    };
+  };
+  readonly completions: { readonly create: CreateCall<CompletionRequestFields, Completion, Completion> };
+  readonly embeddings: {
+    readonly create: (body: EmbeddingRequestFields, options?: CallOptions) => Promise<EmbeddingList>;
+  };
+  readonly models: { readonly list: () => ModelList };
+  /** Frees the session. The model stays. */
+  dispose(): void;
+}
+
+/** The list of models, which has one. */
+export interface ModelList {
+  object: "list";
+  data: { id: string; object: "model"; created: number; owned_by: string }[];
+}
+
+const CALL_OPTIONS = optionNames<CallOptions>("create()", { signal: true });
+
+/** Creates the object for a model. */
+export function openaiClient(model: Model): OpenAIClient {
+  const prompts = new PromptSession(model);
+  const created = Math.floor(Date.now() / 1000);
+  const { name } = model.info;
+
+  const createChat = async (body: ChatRequestFields, options?: CallOptions): Promise<unknown> => {
+    const signal = signalOf(options);
+    const request = readChatRequest(body);
+    const events = answerEvents(model, prompts, await chatGeneration(model, request), signal);
+    const head = newHead("chatcmpl-", name);
+    const chunks = chatChunks(events, head, model.tokenizer, request.isStream && request.includesUsage);
+    return request.isStream ? streamed(chunks) : wholeChat(chunks, head);
+  };
+
+  const createCompletion = async (body: CompletionRequestFields, options?: CallOptions): Promise<unknown> => {
+    const signal = signalOf(options);
+    const generation = await completionGeneration(model, body);
+    const { isStream, includesUsage } = generation;
+    const head = newHead("cmpl-", name);
+    const chunks = completionChunks(answerEvents(model, prompts, generation, signal), head, isStream && includesUsage);
+    return isStream ? streamed(chunks) : wholeCompletion(chunks, head);
+  };
+
+  const dispose = (): void => prompts.dispose();
+  return {
+    chat: { completions: { create: createChat as OpenAIClient["chat"]["completions"]["create"] } },
+    completions: { create: createCompletion as OpenAIClient["completions"]["create"] },
+    embeddings: { create: (body, options) => createEmbeddings(model, body, signalOf(options)) },
+    models: {
+      list: () => ({ object: "list", data: [{ id: name, object: "model", created, owned_by: "ropewalk" }] }),
+    },
+    dispose,
+    [disposeSymbol]: dispose,
+  } as OpenAIClient;
+}
+
+function signalOf(options: CallOptions | undefined): AbortSignal | undefined {
+  return optionalSignal(checkOptions(options, CALL_OPTIONS).signal);
+}
+
+/** The chunks without the usage at the end, which only whole answers need. */
+async function* streamed<Part>(chunks: AsyncGenerator<Part, Usage, void>): AsyncGenerator<Part, void, void> {
+  yield* chunks;
+}

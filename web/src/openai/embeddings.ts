@@ -1,0 +1,81 @@
+// Embeddings in OpenAI's shape.
+import { codeIn, wholeNumber } from "../base/checks.js";
+import { fail } from "../base/errors.js";
+import { checkOptions, optionNames } from "../base/options.js";
+import { show } from "../base/show.js";
+import type { Model } from "../model/model.js";
+import { withoutNulls } from "./generation_request.js";
+
+/** Fields of a request for embeddings. Null is the same as no field. */
+export interface EmbeddingRequestFields {
+  /** A text, token ids, or a list of either. */
+  input: string | readonly string[] | readonly number[] | readonly (readonly number[])[];
+  /** Any name: a client has one model. Returned as the model's own name. */
+  model?: string | null;
+  /** `base64`: the bytes of little-endian f32. Default: `float`. */
+  encoding_format?: "float" | "base64" | null;
+  dimensions?: number | null;
+  /** Names who asks. Changes nothing here. */
+  user?: string | null;
+}
+
+const FIELDS = optionNames<EmbeddingRequestFields>("embeddings.create()", {
+  input: true,
+  model: true,
+  encoding_format: true,
+  dimensions: true,
+  user: true,
+});
+
+/** Embeddings of texts. */
+export interface EmbeddingList {
+  object: "list";
+  data: { object: "embedding"; index: number; embedding: number[] | string }[];
+  model: string;
+  usage: { prompt_tokens: number; total_tokens: number };
+}
+
+/** @throws UNKNOWN_KEY, INVALID_ARGUMENT; and as model.embed() */
+export async function createEmbeddings(
+  model: Model,
+  given: EmbeddingRequestFields,
+  signal: AbortSignal | undefined,
+): Promise<EmbeddingList> {
+  const { input, encoding_format: encoding = "float", dimensions } = checkOptions(withoutNulls(given), FIELDS);
+  const isBase64 = codeIn(["float", "base64"], encoding, "encoding_format") === 1;
+  const size = model.info.embedding.dimensions;
+  const kept = dimensions === undefined ? {} : { dimensions: wholeNumber(dimensions, 1, size, "dimensions") };
+  const inputs = listOfInputs(input);
+  const vectors = await model.embed(inputs, { ...kept, ...(signal && { signal }) });
+  const count = inputs.reduce(
+    (sum, text) => sum + (typeof text === "string" ? model.tokenizer.encode(text).length : text.length),
+    0,
+  );
+  return {
+    object: "list",
+    data: vectors.map((vector, index) => ({
+      object: "embedding",
+      index,
+      embedding: isBase64 ? base64(vector) : Array.from(vector),
+    })),
+    model: model.info.name,
+    usage: { prompt_tokens: count, total_tokens: count },
+  };
+}
+
+function listOfInputs(input: unknown): (string | readonly number[])[] {
+  if (typeof input === "string") return [input];
+  if (!Array.isArray(input) || input.length === 0)
+    fail("INVALID_ARGUMENT", "input", `must be a text, token ids, or a list of either (got ${show(input)})`);
+  const items = input as unknown[];
+  return typeof items[0] === "number" ? [items as number[]] : (items as (string | number[])[]);
+}
+
+function base64(vector: Float32Array): string {
+  const bytes = new Uint8Array(vector.length * 4);
+  const view = new DataView(bytes.buffer);
+  vector.forEach((value, i) => view.setFloat32(i * 4, value, true));
+  let text = "";
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return btoa(text);
+}

@@ -1,0 +1,124 @@
+// The fields that chat completions and completions have in common.
+import { isDict } from "../base/dict.js";
+import { finiteNumber, trueOrFalse, wholeNumber } from "../base/checks.js";
+import { fail } from "../base/errors.js";
+import { listOf } from "../base/lists.js";
+import { show } from "../base/show.js";
+import type { GenerateOptions } from "../model/session/options.js";
+
+/** Fields of a request for generated text. Null is the same as no field. */
+export interface GenerationFields {
+  /** Any name: a client has one model. Returned as the model's own name. */
+  model?: string | null;
+  stream?: boolean | null;
+  stream_options?: { include_usage?: boolean; include_obfuscation?: boolean } | null;
+  /** Number of answers, 1 to 128. The prompt is read once. */
+  n?: number | null;
+  seed?: number | null;
+  stop?: string | readonly string[] | null;
+  temperature?: number | null;
+  top_p?: number | null;
+  frequency_penalty?: number | null;
+  presence_penalty?: number | null;
+  /** By token id. */
+  logit_bias?: Readonly<Record<string, number>> | null;
+  /** Not OpenAI's: as other servers name it. */
+  top_k?: number | null;
+  /** Not OpenAI's: as other servers name it. */
+  min_p?: number | null;
+  /** Not OpenAI's: as other servers name it. */
+  repetition_penalty?: number | null;
+  /** Names who asks. Changes nothing here. */
+  user?: string | null;
+}
+
+export const GENERATION_FIELDS = {
+  model: true,
+  stream: true,
+  stream_options: true,
+  n: true,
+  seed: true,
+  stop: true,
+  temperature: true,
+  top_p: true,
+  frequency_penalty: true,
+  presence_penalty: true,
+  logit_bias: true,
+  top_k: true,
+  min_p: true,
+  repetition_penalty: true,
+  user: true,
+} as const;
+
+/** These fields, checked. */
+export interface GenerationRequest {
+  readonly isStream: boolean;
+  readonly includesUsage: boolean;
+  readonly count: number;
+  readonly stop: readonly string[];
+  readonly options: GenerateOptions;
+}
+
+/** Leaves out fields that are null. */
+export function withoutNulls<Fields extends object>(body: Fields): Fields {
+  if (!isDict(body)) return body;
+  return Object.fromEntries(
+    Object.entries(body).filter(([, value]) => value !== null && value !== undefined),
+  ) as Fields;
+}
+
+/** @throws INVALID_ARGUMENT */
+export function readGeneration(body: GenerationFields): GenerationRequest {
+  const { stream, stream_options: streaming, n, stop, seed, logit_bias: biases } = body;
+  if (body.model !== undefined && typeof body.model !== "string")
+    fail("INVALID_ARGUMENT", "model", `must be a string (got ${show(body.model)})`);
+  const isStream = trueOrFalse(stream ?? false, "stream");
+  if (streaming !== undefined && !isStream) fail("INVALID_ARGUMENT", "stream_options", "needs stream: true");
+  for (const name of Object.keys(streaming ?? {}))
+    if (name !== "include_usage")
+      fail("UNKNOWN_KEY", `stream_options.${name.slice(0, 60)}`, "isn't supported; use include_usage");
+  const numbers = (
+    [
+      ["temperature", "temperature", 0, 2],
+      ["top_p", "topP", 0, 1],
+      ["frequency_penalty", "frequencyPenalty", -2, 2],
+      ["presence_penalty", "presencePenalty", -2, 2],
+      ["top_k", "topK", 0, 2 ** 24],
+      ["min_p", "minP", 0, 1],
+      ["repetition_penalty", "repetitionPenalty", 0, 1e6],
+    ] as const
+  ).flatMap(([field, option, least, most]) =>
+    body[field] === undefined ? [] : [[option, between(body[field], least, most, field)] as const],
+  );
+  const stops = listOf(typeof stop === "string" ? [stop] : (stop ?? []), "stop", "a string or strings");
+  return {
+    isStream,
+    includesUsage: trueOrFalse(streaming?.include_usage ?? false, "stream_options.include_usage"),
+    count: wholeNumber(n ?? 1, 1, 128, "n"),
+    stop: stops as string[],
+    options: {
+      ...Object.fromEntries(numbers),
+      ...(seed !== undefined && { seed: wholeNumber(seed, 0, Number.MAX_SAFE_INTEGER, "seed") }),
+      ...(biases !== undefined && { logitBias: readBiases(biases) }),
+    },
+  };
+}
+
+function between(value: unknown, least: number, most: number, field: string): number {
+  const number = finiteNumber(value, field);
+  if (number < least || number > most)
+    fail("INVALID_ARGUMENT", field, `must be a number from ${least} to ${most} (got ${show(value)})`);
+  return number;
+}
+
+/** OpenAI's −100 and 100 forbid a token and choose it only; biases here are exact, and −100 does the same in practice. */
+function readBiases(given: unknown): Map<number, number> {
+  if (!isDict(given))
+    fail("INVALID_ARGUMENT", "logit_bias", `must be an object of numbers by token id (got ${show(given)})`);
+  return new Map(
+    Object.entries(given).map(([token, bias]) => {
+      const field = `logit_bias.${token.slice(0, 60)}`;
+      return [wholeNumber(Number(token), 0, 2 ** 31 - 1, field), between(bias, -100, 100, field)];
+    }),
+  );
+}

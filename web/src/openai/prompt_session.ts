@@ -1,0 +1,50 @@
+// The session that answers are generated in. It stays, so that the next turn of a chat reads only what is new.
+import type { Model } from "../model/model.js";
+import type { Session } from "../model/session/session.js";
+
+/** Calls run one after the other: they share the session. */
+export class PromptSession {
+  readonly #model: Model;
+  #session: Session | undefined;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(model: Model) {
+    this.#model = model;
+  }
+
+  /** Waits for the calls before. Returns what ends the turn. Rejects with the signal's reason. */
+  async turn(signal: AbortSignal | undefined): Promise<() => void> {
+    const before = this.#last;
+    let end!: () => void;
+    this.#last = new Promise((resolve) => (end = resolve));
+    await before;
+    try {
+      signal?.throwIfAborted();
+    } catch (error) {
+      end();
+      throw error;
+    }
+    return end;
+  }
+
+  /** Reads a prompt. Only the tokens after the beginning that it shares with the session are read. */
+  async read(prompt: Int32Array, signal: AbortSignal | undefined): Promise<{ session: Session; cached: number }> {
+    const session = (this.#session ??= this.#model.session());
+    const cached = sharedLength(session.tokens, prompt);
+    session.rewind(cached);
+    await session.append(prompt.subarray(cached), signal && { signal });
+    return { session, cached };
+  }
+
+  dispose(): void {
+    this.#session?.dispose();
+    this.#session = undefined;
+  }
+}
+
+function sharedLength(a: readonly number[], b: ArrayLike<number>): number {
+  const limit = Math.min(a.length, b.length);
+  let length = 0;
+  while (length < limit && a[length] === b[length]) length += 1;
+  return length;
+}

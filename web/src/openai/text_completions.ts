@@ -1,0 +1,111 @@
+// Completions: OpenAI's older shape, which continues a text as it is.
+import { wholeNumber } from "../base/checks.js";
+import { fail } from "../base/errors.js";
+import { checkOptions, optionNames } from "../base/options.js";
+import { show } from "../base/show.js";
+import type { Model } from "../model/model.js";
+import { answerReader } from "./calls/answer_reader.js";
+import { answerFormat } from "./calls/call_format.js";
+import type { ResponseHead } from "./chat_shapes.js";
+import type { AnswerEvent, Generation, Usage } from "./events.js";
+import {
+  GENERATION_FIELDS,
+  type GenerationFields,
+  type GenerationRequest,
+  readGeneration,
+  withoutNulls,
+} from "./generation_request.js";
+
+/** Fields of a request for completions. Null is the same as no field. */
+export interface CompletionRequestFields extends GenerationFields {
+  /** Text, or token ids. */
+  prompt: string | readonly number[];
+  /** Default: 16, as OpenAI's. */
+  max_tokens?: number | null;
+}
+
+const FIELDS = optionNames<CompletionRequestFields>("completions.create()", {
+  ...GENERATION_FIELDS,
+  prompt: true,
+  max_tokens: true,
+});
+
+/** A continuation, or a part of one. */
+export interface Completion {
+  id: string;
+  object: "text_completion";
+  created: number;
+  model: string;
+  choices: { index: number; text: string; logprobs: null; finish_reason: "stop" | "length" | null }[];
+  usage?: Usage | null;
+}
+
+/** @throws UNKNOWN_KEY, INVALID_ARGUMENT, CACHE_FULL */
+export async function completionGeneration(
+  model: Model,
+  given: CompletionRequestFields,
+): Promise<Generation & Pick<GenerationRequest, "isStream" | "includesUsage">> {
+  const { prompt, max_tokens: limit = 16, ...body } = checkOptions(withoutNulls(given), FIELDS);
+  if (typeof prompt !== "string" && !(Array.isArray(prompt) && prompt.every(Number.isInteger)))
+    fail("INVALID_ARGUMENT", "prompt", `must be one text, or token ids (got ${show(prompt)})`);
+  const shared = readGeneration(body);
+  const tokens = await model.promptTokens(prompt);
+  if (tokens.length === 0) fail("INVALID_ARGUMENT", "prompt", "must have at least one token");
+  const maxTokens = wholeNumber(limit, 1, 2 ** 30, "max_tokens");
+  return {
+    ...shared,
+    prompt: tokens,
+    begun: "",
+    isParallel: true,
+    options: { ...shared.options, maxTokens },
+    reader: () => answerReader(answerFormat(undefined), false, false),
+  };
+}
+
+/** Turns events into parts of continuations. */
+export async function* completionChunks(
+  events: AsyncGenerator<AnswerEvent, Usage, void>,
+  head: ResponseHead,
+  includesUsage: boolean,
+): AsyncGenerator<Completion, Usage, void> {
+  const chunk = (choices: Completion["choices"]): Completion => ({
+    ...head,
+    object: "text_completion",
+    choices,
+    ...(includesUsage && { usage: null }),
+  });
+  let next = await events.next();
+  try {
+    for (; next.done !== true; next = await events.next()) {
+      const { index } = next.value;
+      if ("finish" in next.value) {
+        const finish = next.value.finish === "length" ? "length" : "stop";
+        yield chunk([{ index, text: "", logprobs: null, finish_reason: finish }]);
+        continue;
+      }
+      const text = next.value.parts.map((part) => ("content" in part ? part.content : "")).join("");
+      if (text !== "") yield chunk([{ index, text, logprobs: null, finish_reason: null }]);
+    }
+  } finally {
+    if (next.done !== true) await events.return(undefined as never);
+  }
+  if (includesUsage) yield { ...chunk([]), usage: next.value };
+  return next.value;
+}
+
+/** Joins parts into whole continuations. */
+export async function wholeCompletion(
+  chunks: AsyncGenerator<Completion, Usage, void>,
+  head: ResponseHead,
+): Promise<Completion> {
+  const choices: Completion["choices"] = [];
+  let next = await chunks.next();
+  for (; next.done !== true; next = await chunks.next()) {
+    for (const { index, text, finish_reason: finish } of next.value.choices) {
+      const choice = (choices[index] ??= { index, text: "", logprobs: null, finish_reason: null });
+      choice.text += text;
+      choice.finish_reason = finish ?? choice.finish_reason;
+    }
+  }
+  return { ...head, object: "text_completion", choices, usage: next.value };
+}
