@@ -8,6 +8,7 @@ import { blocksOf, brokenLinks, read, root, runProgram } from "./guide_page.mjs"
 const pages = {
   "README.md": { blocks: 3, checks: 3 },
   "docs/accuracy.md": { blocks: 1, checks: 1 },
+  "docs/apps/openai.md": { blocks: 1, checks: 4 },
   "docs/apps/structured_output.md": { blocks: 3, checks: 4 },
   "docs/apps/views.md": { blocks: 5, checks: 7 },
   "docs/attention.md": { blocks: 5, checks: 5 },

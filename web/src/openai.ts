@@ -7,7 +7,7 @@ import type { Model } from "./model/model.js";
 import { type OpenAIClient, openaiClient } from "./openai/client.js";
 
 export type * from "./openai/client.js";
-export type { ChatRequestFields, Tool } from "./openai/chat_request.js";
+export type { ChatRequestFields } from "./openai/chat_request.js";
 export type {
   ChatCompletion,
   ChatCompletionChunk,
@@ -21,6 +21,7 @@ export { errorResponse, type ErrorBody } from "./openai/errors.js";
 export type { Usage } from "./openai/events.js";
 export type { GenerationFields } from "./openai/generation_request.js";
 export type { ResponseFormat } from "./openai/output_format.js";
+export type { Tool } from "./openai/tool.js";
 export type { Completion, CompletionRequestFields } from "./openai/text_completions.js";
 
 /**

@@ -15,12 +15,7 @@ import {
   withoutNulls,
 } from "./generation_request.js";
 import { type ForcedCall, responseFormat, type ResponseFormat } from "./output_format.js";
-
-/** A function that the model may call. */
-export interface Tool {
-  type: "function";
-  function: { name: string; description?: string; parameters?: object; strict?: boolean | null };
-}
+import type { Tool } from "./tool.js";
 
 /** Fields of a request for chat completions. Null is the same as no field. */
 export interface ChatRequestFields extends GenerationFields {
@@ -153,7 +148,7 @@ function readTool(tool: unknown, index: number): Tool {
   const { parameters } = described;
   if (parameters !== undefined && !isDict(parameters))
     fail("INVALID_ARGUMENT", `tools[${index}].function.parameters`, `must be a JSON schema (got ${show(parameters)})`);
-  return tool as unknown as Tool;
+  return tool as Tool;
 }
 
 /** A message as templates read it: text as one string, arguments of calls as objects. */
@@ -170,7 +165,7 @@ function readMessage(given: unknown, index: number): ChatMessage {
     ...given,
     role,
     content: content === undefined || content === null ? "" : textOf(content, field),
-    tool_calls: listOf(calls as object[], `${field}.tool_calls`, "calls").map((call, i) =>
+    tool_calls: listOf(calls, `${field}.tool_calls`, "calls").map((call, i) =>
       readCall(call, `${field}.tool_calls[${i}]`),
     ),
   };

@@ -151,7 +151,7 @@ export async function wholeChat(
       if (delta.content) message.content = (message.content ?? "") + delta.content;
       if (delta.reasoning_content)
         message.reasoning_content = (message.reasoning_content ?? "") + delta.reasoning_content;
-      for (const { index: _index, ...call } of delta.tool_calls ?? []) (message.tool_calls ??= []).push(call);
+      for (const { index: _, ...call } of delta.tool_calls ?? []) (message.tool_calls ??= []).push(call);
       if (logprobs !== null) {
         const content = [...(choice.logprobs?.content ?? []), ...(logprobs.content ?? [])];
         choice.logprobs = { content, refusal: null };

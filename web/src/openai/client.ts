@@ -88,7 +88,7 @@ export function openaiClient(model: Model): OpenAIClient {
     },
     dispose,
     [disposeSymbol]: dispose,
-  } as OpenAIClient;
+  };
 }
 
 function signalOf(options: CallOptions | undefined): AbortSignal | undefined {

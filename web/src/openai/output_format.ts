@@ -5,7 +5,7 @@ import { checkOptions, optionNames } from "../base/options.js";
 import { show } from "../base/show.js";
 import type { OutputFormat } from "../grammar/format.js";
 import type { AnswerFormat } from "./calls/call_format.js";
-import type { Tool } from "./chat_request.js";
+import type { Tool } from "./tool.js";
 
 /** What a request says about the form of the answer. */
 export type ResponseFormat =

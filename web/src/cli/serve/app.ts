@@ -25,7 +25,7 @@ export interface AppSettings {
 
 /** The server, without its port. */
 export interface App {
-  fetch(request: Request): Response | Promise<Response>;
+  readonly fetch: (request: Request) => Response | Promise<Response>;
   /** Number of requests that the model has been asked for. */
   requests(): number;
   /** Aborts what runs, waits for it, and frees the session. */
@@ -171,7 +171,10 @@ function eventStream(
       try {
         const { done, value } = next ?? (await chunks.next());
         next = undefined;
-        if (done !== true) return controller.enqueue(event(JSON.stringify(value)));
+        if (done !== true) {
+          controller.enqueue(event(JSON.stringify(value)));
+          return;
+        }
         controller.enqueue(event("[DONE]"));
       } catch (error) {
         if (!leaving.signal.aborted) controller.enqueue(event(JSON.stringify(errorResponse(error).body)));

@@ -155,7 +155,7 @@ class HarmonyReader implements AnswerReader {
       this.#pending = this.#pending.slice(end + (found?.marker.length ?? 0));
       if (found === undefined) return parts;
       if (found.marker === "<|message|>") this.#isBody = true;
-      else if (found.marker === "<|channel|>" && !this.#isBody) this.#header += " ";
+      else if (found.marker === "<|channel|>" && !this.#isBody) this.#header = `${this.#header ?? ""} `;
       else this.#endMessage(parts);
     }
   }

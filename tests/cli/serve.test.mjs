@@ -1,0 +1,282 @@
+// `ropewalk serve`, asked by OpenAI's own client.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import test, { after, before } from "node:test";
+import OpenAI from "openai";
+import { tinyModelBytes } from "../../examples/make_tiny_model.mjs";
+import { program, ropewalk, withFolder } from "./program.mjs";
+
+/** Starts the server on a free port; `use` gets its address and the process. */
+async function serving(words, use, env = {}) {
+  await withFolder(async (folder) => {
+    const path = join(folder, "tiny.gguf");
+    await writeFile(path, tinyModelBytes());
+    const template = join(folder, "template.jinja");
+    await writeFile(template, toolTemplate);
+    const child = spawn(
+      process.execPath,
+      [program, "serve", path, "--port", "0", "--chat-template", template, ...words],
+      { env: { ...process.env, ...env } },
+    );
+    let printed = "";
+    child.stderr.setEncoding("utf8").on("data", (text) => (printed += text));
+    child.stdout.resume();
+    const closed = once(child, "close");
+    try {
+      while (!/listening on (\S+)\/v1/.test(printed)) {
+        if (child.exitCode !== null) throw new Error(printed);
+        await Promise.race([once(child.stderr, "data"), closed]);
+      }
+      const [, address] = /listening on (\S+)\/v1/.exec(printed);
+      await use({ address, printed: () => printed, child, closed });
+    } finally {
+      if (child.exitCode === null) child.kill("SIGINT");
+      await closed;
+    }
+  });
+}
+
+const toolTemplate = `{% for tool in tools or [] %}{{ tool | tojson }}{% endfor %}{% for message in messages %}<|im_start|>{{ message.role }}
+{{ message.content }}{% for call in message.tool_calls or [] %}<tool_call>
+{{ call.function | tojson }}
+</tool_call>{% endfor %}<|im_end|>
+{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+{% endif %}`;
+
+const post = (address, path, body, headers = {}) =>
+  fetch(`${address}${path}`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", ...headers },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+
+const messages = [{ role: "user", content: "the rope" }];
+const tools = [
+  {
+    type: "function",
+    function: {
+      name: "tie",
+      description: "ties a knot",
+      parameters: {
+        type: "object",
+        properties: { knot: { enum: ["reef", "bowline"] } },
+        required: ["knot"],
+        additionalProperties: false,
+      },
+    },
+  },
+];
+
+let shared, stop;
+before(async () => {
+  await new Promise((resolve, reject) => {
+    serving(["--context", "1024"], async (server) => {
+      shared = { ...server, client: new OpenAI({ baseURL: `${server.address}/v1`, apiKey: "none", maxRetries: 0 }) };
+      resolve();
+      await new Promise((end) => (stop = end));
+    }).catch(reject);
+  });
+});
+after(() => stop?.());
+
+const ask = (body) =>
+  shared.client.chat.completions.create({ model: "tiny", messages, seed: 3, max_tokens: 12, ...body });
+
+test("a chat completion has OpenAI's shape, and its stream says the same", async () => {
+  const whole = await ask({});
+  const [{ message, finish_reason: finish }] = whole.choices;
+  assert.equal(whole.object, "chat.completion");
+  assert.equal(whole.model, "tiny.gguf");
+  assert.equal(message.role, "assistant");
+  assert.ok(message.content.length > 0);
+  assert.ok(["stop", "length"].includes(finish));
+  assert.equal(whole.usage.total_tokens, whole.usage.prompt_tokens + whole.usage.completion_tokens);
+  const chunks = [];
+  for await (const chunk of await ask({ stream: true, stream_options: { include_usage: true } })) chunks.push(chunk);
+  const last = chunks.pop();
+  assert.deepEqual(last.choices, []);
+  assert.equal(last.usage.completion_tokens, whole.usage.completion_tokens);
+  assert.equal(new Set(chunks.map(({ id }) => id)).size, 1);
+  assert.equal(chunks[0].choices[0].delta.role, "assistant");
+  assert.equal(chunks.map(({ choices }) => choices[0].delta.content ?? "").join(""), message.content);
+  assert.deepEqual(
+    chunks.map(({ choices }) => choices[0].finish_reason).filter((reason) => reason !== null),
+    [finish],
+  );
+});
+
+test("the next turn reads only what is new", async () => {
+  const first = await ask({});
+  const next = await ask({
+    messages: [...messages, first.choices[0].message, { role: "user", content: "and the sea" }],
+  });
+  assert.ok(next.usage.prompt_tokens_details.cached_tokens >= first.usage.prompt_tokens);
+});
+
+test("n answers come from one prompt, the first as alone", async () => {
+  const [one, three] = [await ask({}), await ask({ n: 3 })];
+  assert.deepEqual(
+    three.choices.map(({ index }) => index),
+    [0, 1, 2],
+  );
+  assert.equal(three.choices[0].message.content, one.choices[0].message.content);
+  assert.equal(new Set(three.choices.map(({ message }) => message.content)).size, 3);
+  assert.equal(three.usage.prompt_tokens, one.usage.prompt_tokens);
+});
+
+test("log probabilities: one entry for each token, the most probable first", async () => {
+  const { choices, usage } = await ask({ logprobs: true, top_logprobs: 2, temperature: 0, max_tokens: 5, stop: [] });
+  const { content } = choices[0].logprobs;
+  assert.equal(content.length, usage.completion_tokens - (choices[0].finish_reason === "stop" ? 1 : 0));
+  for (const { token, logprob, bytes, top_logprobs: top } of content) {
+    assert.equal(new TextDecoder().decode(Uint8Array.from(bytes)), token);
+    assert.equal(top.length, 2);
+    assert.equal(top[0].logprob, logprob);
+    assert.ok(top[0].logprob >= top[1].logprob && logprob <= 0);
+  }
+});
+
+test("a required tool is called with arguments of its schema, also in a stream", async () => {
+  const whole = await ask({ tools, tool_choice: "required", max_tokens: 200 });
+  const [{ message, finish_reason: finish }] = whole.choices;
+  assert.equal(finish, "tool_calls");
+  const [call] = message.tool_calls;
+  assert.equal(call.function.name, "tie");
+  assert.ok(["reef", "bowline"].includes(JSON.parse(call.function.arguments).knot));
+  assert.equal(message.content, null);
+  const stream = await ask({
+    tools,
+    tool_choice: { type: "function", function: { name: "tie" } },
+    max_tokens: 200,
+    stream: true,
+  });
+  const deltas = [];
+  for await (const { choices } of stream) deltas.push(choices[0]);
+  const [streamed] = deltas.flatMap(({ delta }) => delta.tool_calls ?? []);
+  assert.equal(streamed.index, 0);
+  assert.deepEqual(streamed.function, call.function);
+  assert.ok(deltas.every(({ delta }) => !delta.content?.includes("<")));
+});
+
+test("response_format: JSON of a schema", async () => {
+  const schema = {
+    type: "object",
+    properties: { is: { type: "boolean" } },
+    required: ["is"],
+    additionalProperties: false,
+  };
+  const { choices } = await ask({
+    response_format: { type: "json_schema", json_schema: { name: "answer", schema, strict: true } },
+    max_tokens: 100,
+  });
+  assert.equal(typeof JSON.parse(choices[0].message.content).is, "boolean");
+});
+
+test("completions and embeddings, the latter also as base64 and shorter", async () => {
+  const { choices, object } = await shared.client.completions.create({
+    model: "tiny",
+    prompt: "the rope",
+    max_tokens: 5,
+  });
+  assert.equal(object, "text_completion");
+  assert.ok(choices[0].text.length > 0);
+  const body = { model: "tiny", input: ["the rope", "the sea"] };
+  const floats = await shared.client.embeddings.create({ ...body, encoding_format: "float" });
+  const decoded = await shared.client.embeddings.create(body); // this client asks for base64
+  assert.deepEqual(decoded.data, floats.data);
+  const { data } = await shared.client.embeddings.create({ ...body, dimensions: 8 });
+  assert.deepEqual(
+    data.map(({ embedding }) => embedding.length),
+    [8, 8],
+  );
+});
+
+test("wrong requests are refused by name, in OpenAI's shape", async () => {
+  const cases = [
+    [{ temprature: 1 }, /temprature.*did you mean temperature/],
+    [{ store: true }, /store/],
+    [{ top_logprobs: 2 }, /top_logprobs/],
+    [{ n: 0 }, /n: must be/],
+    [{ logit_bias: { a: 1 } }, /logit_bias\.a/],
+    [{ messages: [{ role: "user", content: [{ type: "image_url" }] }] }, /messages\[0\]\.content\[0\]/],
+    [{ tool_choice: "required" }, /tool_choice: needs tools/],
+    [{ response_format: { type: "xml" } }, /response_format\.type/],
+    [{ messages: [{ role: "user", content: "rope ".repeat(3000) }] }, /context length is 1024/],
+  ];
+  for (const [body, message] of cases) {
+    const error = await ask(body).then(
+      () => assert.fail(JSON.stringify(body)),
+      (reason) => reason,
+    );
+    assert.equal(error.status, 400, JSON.stringify(body));
+    assert.match(error.message, message);
+    assert.equal(error.type, "invalid_request_error");
+  }
+});
+
+test("paths, types and bodies that aren't right get a status", async () => {
+  const { address } = shared;
+  assert.deepEqual(await (await fetch(`${address}/health`)).json(), { status: "ok" });
+  assert.equal((await shared.client.models.list()).data[0].id, "tiny.gguf");
+  assert.equal((await fetch(`${address}/v1/nothing`)).status, 404);
+  assert.equal((await post(address, "/v1/chat/completions", "{")).status, 400);
+  assert.equal((await post(address, "/v1/chat/completions", "{}", { "Content-Type": "text/plain" })).status, 415);
+  const response = await fetch(`${address}/health`, { headers: { Origin: "http://elsewhere.example" } });
+  assert.equal(response.headers.get("access-control-allow-origin"), null);
+});
+
+test("a client that leaves ends its generation, and the next one is served", async () => {
+  const controller = new AbortController();
+  const stream = await shared.client.chat.completions.create(
+    { model: "tiny", messages, stream: true, logit_bias: {}, seed: 1 },
+    { signal: controller.signal },
+  );
+  for await (const _ of stream) break;
+  controller.abort();
+  assert.ok((await ask({ max_tokens: 1 })).choices.length === 1);
+});
+
+test("a token, sizes, origins and Ctrl-C", () =>
+  serving(
+    ["--max-body", "1", "--cors", "http://app.example"],
+    async ({ address, child, closed }) => {
+      const body = { messages, max_tokens: 1 };
+      assert.equal((await post(address, "/v1/chat/completions", body)).status, 401);
+      const headers = { Authorization: "Bearer secret", Origin: "http://app.example" };
+      const right = await post(address, "/v1/chat/completions", body, headers);
+      assert.equal(right.status, 200);
+      assert.equal(right.headers.get("access-control-allow-origin"), "http://app.example");
+      const large = { messages: [{ role: "user", content: "a".repeat(3000) }] };
+      assert.equal((await post(address, "/v1/chat/completions", large, headers)).status, 413);
+      child.kill("SIGINT");
+      assert.deepEqual(await closed, [0, null]);
+    },
+    { ROPEWALK_TOKEN: "secret" },
+  ));
+
+test("requests beyond the queue get 429 with Retry-After", () =>
+  serving(["--max-queue", "0"], async ({ address }) => {
+    const body = { messages, max_tokens: 200, n: 4 };
+    const statuses = await Promise.all([1, 2, 3].map(() => post(address, "/v1/chat/completions", body)));
+    const refused = statuses.filter(({ status }) => status === 429);
+    assert.equal(refused.length, 2);
+    assert.ok(Number(refused[0].headers.get("retry-after")) > 0);
+  }));
+
+test("a port in use and an address that isn't this machine's are sentences", () =>
+  withFolder(async (folder) => {
+    const path = join(folder, "tiny.gguf");
+    await writeFile(path, tinyModelBytes());
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address();
+    const { status, stderr } = await ropewalk(["serve", path, "--port", String(port)]);
+    other.close();
+    assert.equal(status, 2);
+    assert.match(stderr, new RegExp(`--port: ${port} is in use`));
+    assert.ok(!stderr.includes("    at "));
+  }));

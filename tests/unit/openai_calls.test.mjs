@@ -1,0 +1,139 @@
+// How models write tool calls and reasoning: derived from chat templates, and read in pieces of any size.
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import test from "node:test";
+import { answerReader } from "../../build/package/openai/calls/answer_reader.js";
+import { answerFormat } from "../../build/package/openai/calls/call_format.js";
+
+/** The parts of an answer, with neighbouring texts joined, read `size` characters at a time. */
+function partsOf(template, answer, { size = answer.length, tools = true, isReasoning = false } = {}) {
+  const reader = answerReader(answerFormat(template), tools, isReasoning);
+  const parts = [];
+  for (let at = 0; at < answer.length; at += size) parts.push(...reader.push(answer.slice(at, at + size)));
+  parts.push(...reader.end());
+  const joined = [];
+  for (const part of parts) {
+    const [name] = Object.keys(part);
+    if (name !== "call" && joined.at(-1)?.[name] !== undefined) joined.at(-1)[name] += part[name];
+    else joined.push(name === "call" ? { call: [part.call.name, JSON.parse(part.call.arguments)] } : { ...part });
+  }
+  return joined;
+}
+
+const call = (name, given) => ({ call: [name, given] });
+const weather = call("get_weather", { city: "Bergen", days: 2 });
+const json = '{"name": "get_weather", "arguments": {"city": "Bergen", "days": 2}}';
+
+/** Name, template, answer, parts. */
+const cases = [
+  ["Hermes", "<tool_call>", `Let me look.\n<tool_call>\n${json}\n</tool_call>`, [{ content: "Let me look." }, weather]],
+  [
+    "Hermes, two calls",
+    "<tool_call>",
+    `<tool_call>\n${json}\n</tool_call>\n<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>`,
+    [weather, call("now", {})],
+  ],
+  [
+    "reasoning, then a call",
+    "<think><tool_call>",
+    `<think>\nWhere? a < b\n</think>\n\n<tool_call>\n${json}\n</tool_call>`,
+    [{ reasoning: "Where? a < b" }, weather],
+  ],
+  [
+    "Llama 3",
+    'tool_calls "parameters" <|start_header_id|>',
+    '{"name": "get_weather", "parameters": {"city": "Bergen", "days": 2}}',
+    [weather],
+  ],
+  [
+    "Llama 3 with its tag",
+    'tool_calls "parameters" <|start_header_id|>',
+    '<|python_tag|>{"name": "get_weather", "parameters": {"city": "Bergen", "days": 2}}',
+    [weather],
+  ],
+  ["Mistral", "[TOOL_CALLS]", `[TOOL_CALLS] [${json}]`, [weather]],
+  [
+    "Mistral, newer",
+    "[TOOL_CALLS][ARGS]",
+    '[TOOL_CALLS]get_weather[ARGS]{"city": "Bergen", "days": 2}[TOOL_CALLS]now[ARGS]{}',
+    [weather, call("now", {})],
+  ],
+  [
+    "LFM2",
+    "<|tool_call_start|>",
+    `<|tool_call_start|>[get_weather(city="Bergen", days=2), say(text='it\\'s, (so)', loud=True)]<|tool_call_end|>Done.`,
+    [weather, call("say", { text: "it's, (so)", loud: true }), { content: "Done." }],
+  ],
+  ["Granite 3", "<|tool_call|>", `<|tool_call|>[${json}]`, [weather]],
+  [
+    "Qwen3-Coder",
+    "<tool_call><function=",
+    "<tool_call>\n<function=get_weather>\n<parameter=city>\nBergen\n</parameter>\n<parameter=days>\n2\n</parameter>\n</function>\n</tool_call>",
+    [weather],
+  ],
+  [
+    "DeepSeek V3.1",
+    "<｜tool▁call▁begin｜>",
+    '<｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{"city": "Bergen", "days": 2}<｜tool▁call▁end｜>',
+    [weather],
+  ],
+  [
+    "DeepSeek R1",
+    "<｜tool▁call▁begin｜>",
+    '<｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n```json\n{"city": "Bergen", "days": 2}\n```<｜tool▁call▁end｜>',
+    [weather],
+  ],
+  [
+    "FunctionGemma",
+    "<start_function_call>",
+    "<start_function_call>call:get_weather{city:<escape>Bergen<escape>,days:2}<end_function_call>",
+    [weather],
+  ],
+  [
+    "gpt-oss",
+    "<|channel|><|message|>",
+    '<|channel|>analysis<|message|>Where?<|end|><|start|>assistant<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "Bergen", "days": 2}<|call|>',
+    [{ reasoning: "Where?" }, weather],
+  ],
+  [
+    "gpt-oss, an answer",
+    "<|channel|><|message|>",
+    "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>In Bergen.<|return|>",
+    [{ reasoning: "Hm." }, { content: "In Bergen." }],
+  ],
+];
+
+for (const [name, template, answer, expected] of cases)
+  test(`${name}: the same parts in pieces of any size`, () => {
+    for (let size = 1; size <= answer.length; size++)
+      assert.deepEqual(partsOf(template, answer, { size }), expected, `pieces of ${size}`);
+  });
+
+test("a call that can't be read stays text, and so do calls without tools", () => {
+  const broken = '<tool_call>{"name": </tool_call>';
+  assert.deepEqual(partsOf("<tool_call>", broken), [{ content: broken }]);
+  const whole = `<tool_call>${json}</tool_call>`;
+  assert.deepEqual(partsOf("<tool_call>", whole, { tools: false }), [{ content: whole }]);
+});
+
+test("a prompt that opens the reasoning: the answer begins inside it", () => {
+  assert.deepEqual(partsOf("<think>", "so\n</think>\n\nYes.", { isReasoning: true }), [
+    { reasoning: "so" },
+    { content: "Yes." },
+  ]);
+});
+
+test("text that only looks like a marker is content", () => {
+  const text = "if a <b and <tool_cal is no marker";
+  for (let size = 1; size <= text.length; size++)
+    assert.deepEqual(partsOf("<tool_call>", text, { size }), [{ content: text }]);
+});
+
+test("real templates", (t) => {
+  const folder = new URL("../../../shared/data/templates/", import.meta.url);
+  if (!existsSync(folder)) return t.skip("the templates aren't here");
+  const formatOf = (name) => answerFormat(readFileSync(new URL(name, folder), "utf8")).calls;
+  assert.equal(formatOf("Qwen-Qwen2.5-7B-Instruct.jinja").open, "<tool_call>");
+  assert.equal(formatOf("meta-llama-Llama-3.1-8B-Instruct.jinja").isBare, true);
+  assert.equal(formatOf("google-gemma-2-2b-it.jinja"), undefined);
+});
