@@ -13,6 +13,7 @@ export type {
   ChatCompletionChunk,
   ChatDelta,
   ChoiceLogprobs,
+  Finish,
   TokenLogprob,
   ToolCall,
 } from "./openai/chat_shapes.js";

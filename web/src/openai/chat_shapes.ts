@@ -23,7 +23,8 @@ export interface ChoiceLogprobs {
   refusal: null;
 }
 
-type Finish = "stop" | "length" | "tool_calls";
+/** Why an answer ended. */
+export type Finish = "stop" | "length" | "tool_calls";
 
 /** A whole answer. */
 export interface ChatCompletion {

@@ -39,9 +39,13 @@ export interface OpenAIClient extends Disposable {
   };
   readonly completions: { readonly create: CreateCall<CompletionRequestFields, Completion, Completion> };
   readonly embeddings: {
+    /** Embeds texts. */
     readonly create: (body: EmbeddingRequestFields, options?: CallOptions) => Promise<EmbeddingList>;
   };
-  readonly models: { readonly list: () => ModelList };
+  readonly models: {
+    /** Lists the one model. */
+    readonly list: () => ModelList;
+  };
   /** Frees the session. The model stays. */
   dispose(): void;
 }
