@@ -5,7 +5,7 @@
 //   npm run build -- --verbose    with the compiler's output
 import { createHash } from "node:crypto";
 import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { runBuild } from "./progress.mjs";
 import { capture, runMain } from "./run.mjs";
 import { setUp } from "./setup.mjs";
@@ -25,14 +25,14 @@ const entries = [
   "openai",
   "worker",
   "worker.node",
-  "worker_thread.node",
+  "worker_inline",
   "load/helper_thread",
   "cli.node",
   "config/rope_config",
 ];
 
 // The entries that have types; package.json names them in "exports".
-const typedEntries = ["index", "inline", "worker", "doctor", "openai"];
+const typedEntries = ["index", "inline", "worker", "worker_inline", "doctor", "openai"];
 
 // Libraries that call require(), which ES modules don't have. Each is bundled into a module first.
 const nodeLibraries = ["commander", "cli-progress", "linkedom"];
@@ -132,19 +132,27 @@ const bundleSettings = (esbuild) => ({
 });
 
 // Bundles the script of a page's Worker into one file, with the glue: bundlers that make a classic script of a Worker (Vite before 8, unless
-// told otherwise) refuse one that consists of several.
+// told otherwise) refuse one that consists of several. Another one ships as text, for places where files can't be started.
 async function shipWorkerThread(esbuild) {
-  const glue = {
-    name: "glue",
+  const shipped = {
+    name: "shipped files",
     setup: ({ onResolve }) =>
-      onResolve({ filter: /\/wasm\/ropewalk\.js$/ }, () => ({ path: join(wasmFolder, "ropewalk.js") })),
+      onResolve({ filter: /\/wasm\/(ropewalk|helper_thread\.inline)\.js$/ }, ({ path }) => ({
+        path: join(wasmFolder, basename(path)),
+      })),
   };
   const settings = bundleSettings(esbuild);
-  await esbuild.build({
-    ...settings,
-    entryPoints: [join(compiled, "worker_thread.js")],
-    plugins: [glue, ...settings.plugins],
-  });
+  const bundled = (entry, others = {}) =>
+    esbuild.build({
+      ...settings,
+      entryPoints: [join(compiled, `${entry}.js`)],
+      plugins: [shipped, ...settings.plugins],
+      ...others,
+    });
+  await bundled("worker_thread");
+  const text = { format: "iife", minifyWhitespace: true, sourcemap: false, write: false };
+  const { outputFiles } = await bundled("worker_thread_inline", text);
+  await writeScriptText("worker_thread", outputFiles[0].text);
 }
 
 // Bundles each entry and the modules they share into few files, so that a page without a bundler makes few requests. Declarations are shipped
@@ -170,8 +178,12 @@ async function shipPackage(esbuild) {
 async function shipHelperText({ transform }) {
   const script = await readFile(join(compiled, "load", "helper_thread.js"), "utf8");
   const { code } = await transform(script, { minify: true, format: "iife", target: "es2022" });
+  await writeScriptText("helper_thread", code);
+}
+
+async function writeScriptText(name, text) {
   await mkdir(wasmFolder, { recursive: true });
-  await writeFile(join(wasmFolder, "helper_thread.inline.js"), `export default ${JSON.stringify(code)};\n`);
+  await writeFile(join(wasmFolder, `${name}.inline.js`), `export default ${JSON.stringify(text)};\n`);
 }
 
 // Ships the declarations that the entries reach, and no others: most modules are internal.

@@ -63,7 +63,8 @@ const packageFolders = {
 };
 
 /** The entries of the package: the only files of web/src/ outside a folder. */
-const packageEntries = /^(api|index|inline|worker|worker_thread|doctor|openai|cli)(\.node)?\.ts$/;
+const packageEntries =
+  /^(api|index|inline|inline_platform|inline_wasm|own_wasm|worker|worker_inline|worker_thread|worker_thread_inline|doctor|openai|cli)(\.node)?\.ts$/;
 
 /** Libraries that are bundled into the package: all but leven in files that are fetched only when they are used. */
 const bundledLibraries = [
@@ -193,7 +194,7 @@ export function checkImports(tree) {
         // ships inside the package
       } else if (!specifier.startsWith("node:")) {
         complain("but the package has no dependencies");
-      } else if (!/(\.node|\/node_files)\.ts$/.test(path) && !isCommandLine(path)) {
+      } else if (!/\.node\.ts$/.test(path) && !isCommandLine(path)) {
         complain("which browsers do not have");
       }
     }

@@ -3,21 +3,20 @@
  *
  * @packageDocumentation
  */
-import { readFile } from "node:fs/promises";
-import { nodeFilePlatform } from "./files/platform.node.js";
+import { nodeFilePlatform, readLocal } from "./files/platform.node.js";
 import { type Load, loadOn, type Platform } from "./load/load.js";
 import { nodeThreads } from "./load/threads.node.js";
+import { ownWasm } from "./own_wasm.node.js";
 import helperScript from "./wasm/helper_thread.inline.js";
 
 export * from "./api.js";
 
 const platform: Platform = {
   glue: async () => (await import("./wasm/ropewalk.node.js")).default,
-  wasm: (file) =>
-    new URL(file === "relaxed" ? "./wasm/ropewalk.relaxed.wasm" : "./wasm/ropewalk.wasm", import.meta.url),
+  wasm: ownWasm,
   files: nodeFilePlatform,
   threads: () => nodeThreads(helperScript),
-  readFile: (address) => readFile(/^file:/.test(String(address)) ? new URL(address) : address),
+  readFile: readLocal,
 };
 
 /** Same as in a page. Reads the wasm from the package's folder. `wasm` may also be the path of a file. */

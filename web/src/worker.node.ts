@@ -4,30 +4,23 @@
  *
  * @packageDocumentation
  */
-import { Worker } from "node:worker_threads";
-import nodeEndpoint from "comlink/dist/esm/node-adapter.mjs";
-import type { LoadOptions } from "./load/load.js";
+import { fail } from "./base/errors.js";
+import { ownWasm } from "./own_wasm.node.js";
+import { nodeThread } from "./worker/node_thread.node.js";
 import type { Thread } from "./worker/rpc_client.js";
-import { loadIn, type WorkerRopewalk } from "./worker/worker_ropewalk.js";
+import { loadIn, WORKER_LOAD_OPTIONS, type WorkerLoadOptions, type WorkerRopewalk } from "./worker/worker_ropewalk.js";
+import script from "./wasm/worker_thread.inline.js";
 
 export * from "./worker/api.js";
 
-function startThread(): Thread {
-  const isEvaluated = process.execArgv.some((flag) => flag.startsWith("--input-type")); // threads inherit this flag and reject it
-  const worker = new Worker(new URL("./worker_thread.node.js", import.meta.url), isEvaluated ? { execArgv: [] } : {});
-  return {
-    endpoint: nodeEndpoint(worker),
-    setBusy: (isBusy) => (isBusy ? worker.ref() : worker.unref()),
-    resolve: (address) => address,
-    onFailure: (report) => {
-      worker.on("error", (error) => report(error.message));
-      worker.on("exit", (code) => report(`its thread ended with code ${code}`));
-    },
-    terminate: () => void worker.terminate(),
-  };
+function startThread(workerUrl: string | undefined): Thread {
+  if (workerUrl !== undefined)
+    fail("INVALID_ARGUMENT", "workerUrl", "is for pages; in Node the script of the Worker is inside the package");
+  return { ...nodeThread(script), wasm: ownWasm };
 }
 
 /**
  * Starts a thread and loads the module in it, as in a page. The options are those of `load()` of `ropewalk` in Node.
  */
-export const load = (options?: LoadOptions): Promise<WorkerRopewalk> => loadIn(startThread, options);
+export const load = (options?: WorkerLoadOptions): Promise<WorkerRopewalk> =>
+  loadIn(startThread, options, WORKER_LOAD_OPTIONS);

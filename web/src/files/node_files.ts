@@ -1,7 +1,5 @@
 // Files and folders of Node's file system.
-import { open, readdir, stat } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { node } from "../base/builtins.node.js";
 import { type ByteSource, type FileSet, MissingFile } from "./byte_source.js";
 import { invalidFile } from "./errors.js";
 
@@ -9,30 +7,30 @@ const CHUNK_BYTES = 1 << 19;
 
 /** Converts a `file:` URL to a path. A path is returned unchanged. @internal */
 export function pathOf(pathOrUrl: string | URL): string {
-  return /^file:/.test(String(pathOrUrl)) ? fileURLToPath(pathOrUrl) : String(pathOrUrl);
+  return /^file:/.test(String(pathOrUrl)) ? node.url.fileURLToPath(pathOrUrl) : String(pathOrUrl);
 }
 
 /** Whether a path is an existing folder. @internal */
 export async function isFolder(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
+  return (await node.fs.stat(path).catch(() => undefined))?.isDirectory() ?? false;
 }
 
 /** A file together with the others in its folder, or a whole folder. @internal */
 export async function nodeFiles(pathOrUrl: string | URL): Promise<FileSet> {
   const path = pathOf(pathOrUrl);
   const isDirectory = await isFolder(path);
-  const folder = isDirectory ? path : dirname(path);
+  const folder = isDirectory ? path : node.path.dirname(path);
   return {
-    requested: isDirectory ? undefined : basename(path),
-    names: isDirectory ? await readdir(folder) : undefined,
-    open: (name) => openNode(join(folder, name), name),
+    requested: isDirectory ? undefined : node.path.basename(path),
+    names: isDirectory ? await node.fs.readdir(folder) : undefined,
+    open: (name) => openNode(node.path.join(folder, name), name),
   };
 }
 
 /** Opens a file under a name for messages. @internal */
 export async function openNode(path: string, name: string): Promise<ByteSource | MissingFile> {
   try {
-    const opened = await stat(path);
+    const opened = await node.fs.stat(path);
     if (!opened.isFile()) return new MissingFile("INVALID_FILE", "is not a file");
     return {
       name,
@@ -42,7 +40,9 @@ export async function openNode(path: string, name: string): Promise<ByteSource |
     };
   } catch (error) {
     const isAbsent = (error as NodeJS.ErrnoException).code === "ENOENT";
-    const reason = isAbsent ? `no such file: ${resolve(path)}` : `cannot be read: ${(error as Error).message}`;
+    const reason = isAbsent
+      ? `no such file: ${node.path.resolve(path)}`
+      : `cannot be read: ${(error as Error).message}`;
     return new MissingFile("INVALID_FILE", reason);
   }
 }
@@ -62,7 +62,7 @@ async function* streamNode(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array> {
   signal?.throwIfAborted();
-  const handle = await open(path).catch((cause: unknown) => unreadable(name, cause));
+  const handle = await node.fs.open(path).catch((cause: unknown) => unreadable(name, cause));
   try {
     const now = await handle.stat();
     const isSame = now.size === opened.size && now.mtimeMs === opened.mtimeMs;

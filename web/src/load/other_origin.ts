@@ -1,3 +1,6 @@
+// A package whose scripts come from another origin than the page.
+import { textWorker } from "./text_worker.js";
+
 /**
  * Whether a script came from another origin than the page's, such as a CDN. Browsers start no Workers from there.
  * @internal
@@ -8,20 +11,10 @@ export function isFromOtherOrigin(script: string): boolean {
 
 /** A Worker of this page's origin that imports a module from another one, which must allow it by CORS. @internal */
 export const moduleWorker = (address: string): Worker =>
-  workerOf(`import ${JSON.stringify(address)};`, { type: "module" });
+  textWorker(`import ${JSON.stringify(address)};`, { type: "module" });
 
 /** The same for a classic script. @internal */
-export const scriptWorker = (address: string): Worker => workerOf(`importScripts(${JSON.stringify(address)});`, {});
+export const scriptWorker = (address: string): Worker => textWorker(`importScripts(${JSON.stringify(address)});`, {});
 
 /** The address of a file next to a script. @internal */
 export const addressNextTo = (script: string, name: string): string => script.replace(/[^/]*$/, name);
-
-function workerOf(text: string, options: WorkerOptions): Worker {
-  const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
-  try {
-    return new Worker(address, options);
-  } finally {
-    // The Worker fetches it after this function.
-    setTimeout(() => URL.revokeObjectURL(address), 60_000);
-  }
-}

@@ -1,6 +1,5 @@
 // Threads of Node, and of Bun and Deno, which have the same API.
-import { availableParallelism } from "node:os";
-import { Worker } from "node:worker_threads";
+import { node } from "../base/builtins.node.js";
 import type { HelperMessage } from "./helper_thread.js";
 import type { ThreadPlatform } from "./threads.js";
 
@@ -8,7 +7,7 @@ import type { ThreadPlatform } from "./threads.js";
 export function nodeThreads(script: string): ThreadPlatform {
   return {
     startHelper: ({ message, failure }) => {
-      const worker = new Worker(script, { eval: true, execArgv: [] });
+      const worker = new node.threads.Worker(script, { eval: true, execArgv: [] });
       let isEnding = false;
       worker.on("message", (data: HelperMessage) => message(data));
       worker.on("error", ({ message: reason }) => failure(reason));
@@ -22,6 +21,6 @@ export function nodeThreads(script: string): ThreadPlatform {
         keepAlive: (isKept) => (isKept ? worker.ref() : worker.unref()),
       };
     },
-    cores: availableParallelism,
+    cores: () => node.os.availableParallelism(),
   };
 }

@@ -36,6 +36,6 @@ export type { OutputFormat } from "../grammar/format.js";
 export type { ChatMessage, ChatOptions } from "../text/chat_template.js";
 export type { DecodeOptions, EncodeOptions } from "../text/tokenizer.js";
 export type { WorkerModel } from "./worker_model.js";
-export type { WorkerModelOptions, WorkerRopewalk } from "./worker_ropewalk.js";
+export type { WorkerLoadOptions, WorkerModelOptions, WorkerRopewalk } from "./worker_ropewalk.js";
 export type { WorkerSession } from "./worker_session.js";
 export type { WorkerTokenizer } from "./worker_tokenizer.js";

@@ -1,6 +1,7 @@
 // The caller's side of a Worker: calls with abort signals and callbacks, which fail when the Worker fails.
 import { expose, wrap } from "comlink";
 import { fail, type RopewalkErrorCode } from "../base/errors.js";
+import type { WasmFile } from "../load/load.js";
 import type { Piece } from "../model/session/generate.js";
 import { registerErrorTransfer } from "./error_transfer.js";
 import {
@@ -24,6 +25,8 @@ export interface Thread {
   readonly resolve: (address: string) => string;
   /** Registers a listener for a thread that can't start or crashes. */
   readonly onFailure: (listener: (reason: string) => void) => void;
+  /** The package's wasm, if the thread doesn't find it by itself. */
+  readonly wasm?: (file: WasmFile) => Promise<URL | Uint8Array>;
   /** Ends the thread at once. */
   readonly terminate: () => void;
 }

@@ -1,12 +1,14 @@
 // The Worker's counterpart of Ropewalk: starts the Worker and loads models in it.
 import { transfer } from "comlink";
 import { optionalFunction, optionalSignal } from "../base/checks.js";
-import { fail } from "../base/errors.js";
+import { fail, RopewalkError } from "../base/errors.js";
 import { checkOptions, type OptionNames, optionNames } from "../base/options.js";
+import { messageOf, show } from "../base/show.js";
 import { isRevoked } from "../base/typed_arrays.js";
 import type { CachedModel } from "../files/cache/models.js";
 import { parseHubNameInPage } from "../files/hub/name.js";
 import type { ModelSource } from "../files/model_files.js";
+import { hasRelaxedSimd } from "../load/engine.js";
 import type { LoadOptions, WasmSource } from "../load/load.js";
 import type { ModelInfo } from "../model/model.js";
 import type { ModelOptions } from "../model/options.js";
@@ -133,11 +135,29 @@ export class WorkerRopewalk implements AsyncDisposable {
   }
 }
 
+/** Options of `load()` of `ropewalk/worker`. */
+export interface WorkerLoadOptions extends LoadOptions {
+  /**
+   * In a page, the address of the Worker's script, a copy of `ropewalk/worker_thread.js`, instead of the file next to the package. It looks for the
+   * wasm next to itself, in wasm/, unless `wasm` is given. It may be on another origin that allows CORS.
+   */
+  workerUrl?: string | URL;
+}
+
 const LOAD_OPTIONS: OptionNames = optionNames<LoadOptions>("load()", {
   build: true,
   wasm: true,
   threads: true,
   signal: true,
+});
+
+/** The options where the Worker's script is a file. @internal */
+export const WORKER_LOAD_OPTIONS: OptionNames = optionNames<WorkerLoadOptions>("load()", {
+  build: true,
+  wasm: true,
+  threads: true,
+  signal: true,
+  workerUrl: true,
 });
 
 /** Checks the options that stay in this thread. */
@@ -148,16 +168,23 @@ function checkLocal({ signal, onProgress, onWarning }: ModelOptions): void {
 }
 
 /** Starts a thread and loads the module in it. @internal */
-export async function loadIn(start: () => Thread, given?: LoadOptions): Promise<WorkerRopewalk> {
-  const { signal: givenSignal, wasm, ...options } = checkOptions(given, LOAD_OPTIONS);
+export async function loadIn(
+  start: (workerUrl: string | undefined) => Thread,
+  given: WorkerLoadOptions | undefined,
+  names = LOAD_OPTIONS,
+): Promise<WorkerRopewalk> {
+  const { signal: givenSignal, wasm, workerUrl, ...options } = checkOptions(given, names);
   const signal = optionalSignal(givenSignal);
   signal?.throwIfAborted();
-  const client = new RpcClient(startThread(start));
+  const client = new RpcClient(startThread(() => start(addressOf(workerUrl))));
   const abort = (): void => client.close();
   signal?.addEventListener("abort", abort, { once: true });
   try {
-    const source = wasm === undefined ? {} : { wasm: await cloneableWasm(wasm, client.thread) };
-    return new WorkerRopewalk(client, await client.send((server) => server.load({ ...options, ...source })));
+    const sent =
+      wasm === undefined
+        ? await ownWasm(client.thread, options)
+        : { ...options, wasm: await cloneableWasm(wasm, client.thread) };
+    return new WorkerRopewalk(client, await client.send((server) => server.load(sent)));
   } catch (error) {
     client.close();
     throw signal?.aborted === true ? signal.reason : error;
@@ -166,14 +193,32 @@ export async function loadIn(start: () => Thread, given?: LoadOptions): Promise<
   }
 }
 
+function addressOf(workerUrl: unknown): string | undefined {
+  if (workerUrl === undefined) return undefined;
+  if (typeof workerUrl === "string" || workerUrl instanceof URL) return String(workerUrl);
+  fail("INVALID_ARGUMENT", "workerUrl", `must be the address of a script (got ${show(workerUrl)})`);
+}
+
 function startThread(start: () => Thread): Thread {
   try {
     return start();
   } catch (cause) {
-    fail("WASM_LOAD", "worker", `the Worker couldn't start: ${(cause as Error).message}`, {
-      cause,
-    });
+    if (cause instanceof RopewalkError) throw cause;
+    const what =
+      typeof Worker === "undefined"
+        ? "there are no Workers here; load() of ropewalk computes in this thread"
+        : `the Worker couldn't start: ${messageOf(cause)}`;
+    fail("WASM_LOAD", "worker", what, { cause });
   }
+}
+
+/** Adds the wasm of the package for a Worker that doesn't find it by itself. */
+async function ownWasm({ wasm }: Thread, options: LoadOptions): Promise<LoadOptions> {
+  if (wasm === undefined) return options;
+  const { build = "auto" } = options;
+  const chosen = build === "auto" ? (hasRelaxedSimd() ? "relaxed" : "simd") : build;
+  const source = await wasm(chosen === "relaxed" ? "relaxed" : "simd");
+  return { ...options, build: chosen, wasm: source instanceof URL ? source.href : source };
 }
 
 /** A Response can't be cloned, but its bytes can. */

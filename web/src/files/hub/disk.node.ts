@@ -5,9 +5,7 @@
 //   models--org--name/refs/<revision>                the commit of a branch or tag
 //
 // A download has a name of its own, `<etag>.<size>.ropewalk.incomplete`, and gets that of a blob once it is complete and its digest is right.
-import { lstat, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
-import { homedir } from "node:os";
-import { dirname, join, relative } from "node:path";
+import { node } from "../../base/builtins.node.js";
 import { RopewalkError } from "../../base/errors.js";
 import { type ByteSource, MissingFile, readRange } from "../byte_source.js";
 import { MAX_HEADER_BYTES } from "../limits.js";
@@ -23,10 +21,10 @@ const WEIGHTS = /\.(gguf|safetensors)$/i;
 
 /** The folder of huggingface_hub, by its environment variables. @internal */
 export function hubFolder(variables: Readonly<Record<string, string | undefined>>): string {
-  const home = (path: string): string => path.replace(/^~(?=$|[\\/])/, homedir());
-  const cache = variables["XDG_CACHE_HOME"] || join(homedir(), ".cache");
-  const root = variables["HF_HOME"] || join(cache, "huggingface");
-  return home(variables["HF_HUB_CACHE"] || variables["HUGGINGFACE_HUB_CACHE"] || join(root, "hub"));
+  const home = (path: string): string => path.replace(/^~(?=$|[\\/])/, node.os.homedir());
+  const cache = variables["XDG_CACHE_HOME"] || node.path.join(node.os.homedir(), ".cache");
+  const root = variables["HF_HOME"] || node.path.join(cache, "huggingface");
+  return home(variables["HF_HUB_CACHE"] || variables["HUGGINGFACE_HUB_CACHE"] || node.path.join(root, "hub"));
 }
 
 /** Models of the Hub in a folder. @internal */
@@ -45,13 +43,13 @@ class NodeDisk implements HubDisk {
     const folder = this.#folderOf(repository);
     const commit = COMMIT.test(revision)
       ? revision
-      : (await readFile(join(folder, "refs", revision), "utf8").catch(() => "")).trim();
+      : (await node.fs.readFile(node.path.join(folder, "refs", revision), "utf8").catch(() => "")).trim();
     if (!COMMIT.test(commit)) return undefined;
-    const snapshot = join(folder, "snapshots", commit);
-    const paths = await readdir(snapshot, { recursive: true }).catch(() => []);
+    const snapshot = node.path.join(folder, "snapshots", commit);
+    const paths = await node.fs.readdir(snapshot, { recursive: true }).catch(() => []);
     const files = await Promise.all(
       paths.map(async (path): Promise<HubFile[]> => {
-        const found = await stat(join(snapshot, path)).catch(() => undefined); // of a link, what it leads to
+        const found = await node.fs.stat(node.path.join(snapshot, path)).catch(() => undefined); // of a link, what it leads to
         return found?.isFile() === true ? [{ path: path.replaceAll("\\", "/"), size: found.size }] : [];
       }),
     );
@@ -92,13 +90,13 @@ class NodeDisk implements HubDisk {
   }
 
   async list(): Promise<KeptRepository[]> {
-    const folders = (await readdir(this.root).catch(() => [])).filter((name) => /^models--./.test(name));
+    const folders = (await node.fs.readdir(this.root).catch(() => [])).filter((name) => /^models--./.test(name));
     const listed = await Promise.all(
       folders.map(async (name): Promise<KeptRepository> => {
-        const paths = await readdir(join(this.root, name), { recursive: true }).catch(() => []);
+        const paths = await node.fs.readdir(node.path.join(this.root, name), { recursive: true }).catch(() => []);
         let [bytes, size] = [0, 0];
         for (const path of paths) {
-          const found = await lstat(join(this.root, name, path)).catch(() => undefined);
+          const found = await node.fs.lstat(node.path.join(this.root, name, path)).catch(() => undefined);
           if (found?.isFile() !== true || !/^(blobs|snapshots)[\\/]/.test(path)) continue;
           bytes += found.size;
           size += Number(INCOMPLETE.exec(path)?.[1] ?? found.size);
@@ -111,21 +109,21 @@ class NodeDisk implements HubDisk {
 
   async remove(repository: string): Promise<boolean> {
     const folder = this.#folderOf(repository);
-    const existed = (await stat(folder).catch(() => undefined)) !== undefined;
-    await rm(folder, { recursive: true, force: true });
+    const existed = (await node.fs.stat(folder).catch(() => undefined)) !== undefined;
+    await node.fs.rm(folder, { recursive: true, force: true });
     return existed;
   }
 
   #folderOf(repository: string): string {
-    return join(this.root, `models--${repository.replace("/", "--")}`);
+    return node.path.join(this.root, `models--${repository.replace("/", "--")}`);
   }
 
   #snapshotPath({ repository, commit, file }: HubFileAt): string {
-    return join(this.#folderOf(repository), "snapshots", commit, ...file.path.split("/"));
+    return node.path.join(this.#folderOf(repository), "snapshots", commit, ...file.path.split("/"));
   }
 
   #blob({ repository, file }: HubFileAt): string {
-    return join(this.#folderOf(repository), "blobs", file.etag!);
+    return node.path.join(this.#folderOf(repository), "blobs", file.etag!);
   }
 
   /** Keeps a file that is read whole anyway. */
@@ -133,8 +131,8 @@ class NodeDisk implements HubDisk {
     const bytes = await readRange(source, 0, source.size, signal);
     try {
       const partial = `${this.#blob(at)}.${process.pid}-${Math.random().toString(36).slice(2)}.ropewalk.incomplete`;
-      await mkdir(dirname(partial), { recursive: true });
-      await writeFile(partial, bytes);
+      await node.fs.mkdir(node.path.dirname(partial), { recursive: true });
+      await node.fs.writeFile(partial, bytes);
       await this.#complete(at, partial);
       return await openNode(this.#snapshotPath(at), source.name);
     } catch (error) {
@@ -159,14 +157,14 @@ class NodeDisk implements HubDisk {
   async #complete(at: HubFileAt, partial: string): Promise<void> {
     const blob = this.#blob(at);
     if (!(await hasDigest(partial, at.file.etag!))) {
-      await rm(partial, { force: true });
+      await node.fs.rm(partial, { force: true });
       throw new RopewalkError(
         "INVALID_FILE",
         `${at.file.path}: file`,
         "its bytes don't have the digest that the Hub lists: the download was damaged; open the model again",
       );
     }
-    await rename(partial, blob).catch(async (error: unknown) => {
+    await node.fs.rename(partial, blob).catch(async (error: unknown) => {
       if (!(await hasSize(blob, at.file.size))) throw error; // another process was faster
     });
     await this.#link(at);
@@ -175,22 +173,22 @@ class NodeDisk implements HubDisk {
   async #link(at: HubFileAt): Promise<void> {
     const { repository, revision, commit, file } = at;
     const [blob, path] = [this.#blob(at), this.#snapshotPath(at)];
-    await mkdir(dirname(path), { recursive: true });
+    await node.fs.mkdir(node.path.dirname(path), { recursive: true });
     if (!(await hasSize(path, file.size))) {
-      await rm(path, { force: true });
-      await symlink(relative(dirname(path), blob), path).catch(async (error: unknown) => {
+      await node.fs.rm(path, { force: true });
+      await node.fs.symlink(node.path.relative(node.path.dirname(path), blob), path).catch(async (error: unknown) => {
         if ((error as NodeJS.ErrnoException).code === "EEXIST") return; // by another process
-        await rename(blob, path); // Windows allows links only to some: huggingface_hub moves the file there, too
+        await node.fs.rename(blob, path); // Windows allows links only to some: huggingface_hub moves the file there, too
       });
     }
     if (revision === commit) return;
-    const ref = join(this.#folderOf(repository), "refs", revision);
-    await mkdir(dirname(ref), { recursive: true });
-    await writeFile(ref, commit);
+    const ref = node.path.join(this.#folderOf(repository), "refs", revision);
+    await node.fs.mkdir(node.path.dirname(ref), { recursive: true });
+    await node.fs.writeFile(ref, commit);
   }
 }
 
 async function hasSize(path: string, size: number | undefined): Promise<boolean> {
-  const found = await stat(path).catch(() => undefined);
+  const found = await node.fs.stat(path).catch(() => undefined);
   return found?.isFile() === true && (size === undefined || found.size === size);
 }

@@ -1,8 +1,6 @@
 // Writes a file to disk while it is read, and continues what an earlier download left.
-import { createHash } from "node:crypto";
-import { constants, createReadStream } from "node:fs";
-import { type FileHandle, mkdir, open, stat } from "node:fs/promises";
-import { dirname } from "node:path";
+import { node } from "../../base/builtins.node.js";
+import type { FileHandle } from "node:fs/promises";
 import { RopewalkError } from "../../base/errors.js";
 import type { ByteSource } from "../byte_source.js";
 
@@ -63,8 +61,8 @@ export async function* downloadWhileReading(
 }
 
 async function openPartial(path: string): Promise<FileHandle> {
-  await mkdir(dirname(path), { recursive: true });
-  return open(path, constants.O_RDWR | constants.O_CREAT, 0o644);
+  await node.fs.mkdir(node.path.dirname(path), { recursive: true });
+  return node.fs.open(path, node.streams.constants.O_RDWR | node.streams.constants.O_CREAT, 0o644);
 }
 
 async function* readBack(
@@ -91,8 +89,8 @@ async function writeAt(file: FileHandle, bytes: Uint8Array, position: number): P
 /** Whether a file has the digest that the Hub lists: SHA-256, or that of a git object. */
 export async function hasDigest(path: string, etag: string): Promise<boolean> {
   const isGit = etag.length === 40;
-  const hash = createHash(isGit ? "sha1" : "sha256");
-  if (isGit) hash.update(`blob ${(await stat(path)).size}\0`);
-  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
+  const hash = node.crypto.createHash(isGit ? "sha1" : "sha256");
+  if (isGit) hash.update(`blob ${(await node.fs.stat(path)).size}\0`);
+  for await (const chunk of node.streams.createReadStream(path)) hash.update(chunk as Buffer);
   return hash.digest("hex") === etag;
 }

@@ -1,0 +1,16 @@
+// A Worker of a page as a thread for the client.
+import type { Thread } from "./rpc_client.js";
+
+/** @param hint - what to check if it can't start: browsers often don't say why. @internal */
+export function pageThread(worker: Worker, hint: string): Thread {
+  return {
+    endpoint: worker,
+    setBusy: () => undefined,
+    resolve: (address) => (URL.canParse(address, location.href) ? new URL(address, location.href).href : address),
+    onFailure: (report) => {
+      worker.addEventListener("error", (event) => report(event.message || hint));
+      worker.addEventListener("messageerror", () => report("a message couldn't be read"));
+    },
+    terminate: () => worker.terminate(),
+  };
+}
