@@ -7,6 +7,10 @@
 //   types     publint, are-the-types-wrong, programs compiled against the packed package
 //   lint      TypeScript of the site, ESLint, Prettier, clang-format, TypeDoc
 //
+// This one runs only by name, because it installs frameworks from npm:
+//
+//   frameworks    apps of frameworks and bundlers, in development and in production
+//
 // It installs what is missing first. `--verbose` shows the output of compilers and installers.
 
 import { runMain } from "./run.mjs";
@@ -20,13 +24,19 @@ const needs = {
   browser: ["build", "native", "browsers"],
   types: ["build"],
   lint: ["build", "lint"],
+  frameworks: ["build", "browsers"],
 };
+
+/** The stages that run only by name. */
+const byName = ["frameworks"];
 
 await runMain(import.meta.url, async (named) => {
   const unknown = named.filter((name) => !(name in needs));
   if (unknown.length > 0)
     throw new Error(`the stages are ${Object.keys(needs).join(", ")} (got ${unknown.join(", ")})`);
-  const chosen = Object.keys(needs).filter((name) => named.length === 0 || named.includes(name));
+  const chosen = Object.keys(needs).filter((name) =>
+    named.length === 0 ? !byName.includes(name) : named.includes(name),
+  );
   const start = performance.now();
   await setUp([...new Set(chosen.flatMap((name) => needs[name]))]);
   const { stages, total } = await import("./check/stages.mjs"); // imports from node_modules

@@ -63,6 +63,11 @@ export const stages = {
     await check("Prettier and clang-format", checkFormat);
     await check("TypeDoc", checkDocumentation);
   },
+
+  async frameworks() {
+    await buildPackage();
+    await nodeTests("frameworks", { concurrency: 1 }); // servers and bundlers use all processors
+  },
 };
 
 /** Runs a step, adds the counts that it returns to the total, and prints its name, counts and time. */

@@ -55,6 +55,8 @@ test("the exported subpaths resolve, and no others", () => {
   assert.notDeepEqual(wasm("ropewalk.wasm"), wasm("ropewalk.relaxed.wasm"));
   assert.ok(import.meta.resolve("ropewalk").endsWith("/dist/index.node.js"));
   assert.ok(import.meta.resolve("ropewalk/inline").endsWith("/dist/inline.js"));
+  assert.ok(import.meta.resolve("ropewalk/worker/inline").endsWith("/dist/worker_inline.js"));
+  assert.ok(import.meta.resolve("ropewalk/worker_thread.js").endsWith("/dist/worker_thread.js"));
   assert.ok(import.meta.resolve("ropewalk/doctor").endsWith("/dist/doctor.node.js"));
   for (const name of ["dist/index.js", "wasm/ropewalk.js", "config/flatten.js"])
     assert.throws(() => import.meta.resolve(`ropewalk/${name}`), { code: "ERR_PACKAGE_PATH_NOT_EXPORTED" });
@@ -107,7 +109,7 @@ test("sizes: the scripts that a page without a bundler loads", (t) => {
 });
 
 test("the scripts of a page import no Node modules, and don't evaluate strings", () => {
-  for (const entry of ["dist/index.js", "dist/inline.js", "dist/doctor.js"]) {
+  for (const entry of ["dist/index.js", "dist/inline.js", "dist/worker_inline.js", "dist/doctor.js"]) {
     for (const name of scriptsOf(entry, () => true)) {
       const code = read(name);
       assert.ok(

@@ -27,6 +27,7 @@ import {
 } from "ropewalk";
 import { type Diagnosis, diagnose, type Finding } from "ropewalk/doctor";
 import { load as loadInline } from "ropewalk/inline";
+import { load as loadInlineWorker } from "ropewalk/worker/inline";
 import { load as loadInWorker, type WorkerModel, type WorkerRopewalk } from "ropewalk/worker";
 
 export async function useEverything(signal: AbortSignal): Promise<string> {
@@ -34,6 +35,9 @@ export async function useEverything(signal: AbortSignal): Promise<string> {
   const rw: Ropewalk = await load(options);
   const inline: Ropewalk = await loadInline();
   const build: Build = inline.build;
+  const inlineWorker: WorkerRopewalk = await loadInlineWorker();
+  const ownWorker: WorkerRopewalk = await loadInWorker({ workerUrl: "/worker_thread.js", wasm: "/ropewalk.wasm" });
+  await Promise.all([inlineWorker.dispose(), ownWorker.dispose()]);
   const bytes: number = rw.memoryBytes;
 
   const config: RopeConfig = ropeConfig(

@@ -1,0 +1,31 @@
+// Prints docs/apps/frameworks.md from the results of the last `npm test -- frameworks`.
+//
+//   node scripts/frameworks.mjs > docs/apps/frameworks.md
+import { results } from "../tests/frameworks/results.mjs";
+import { runMain } from "./run.mjs";
+
+const HEAD = `# Frameworks and bundlers
+
+Each row is an app that \`npm test -- frameworks\` makes, with the framework's latest release from npm. It rotates a vector with
+the main entry and generates a text with a model in \`ropewalk/worker\`, in Chromium or in its runtime. Every week a
+workflow runs all of them. [Load the package](../loading.md#bundlers) explains the settings.
+
+| framework | version | development | production | what to set | tested |
+|---|---|---|---|---|---|
+`;
+
+const row = ({ name, version, dev, production, setting, tested }) =>
+  `| ${[name, version || process.versions.node, dev ?? "the same", production, setting || "nothing", tested].join(" | ")} |`;
+
+const errors = (list) =>
+  list.length === 0
+    ? ""
+    : `\nWithout the setting, an app shows:\n\n${list.map(({ name, error }) => `- ${name}: \`${error}\``).join("\n")}\n`;
+
+/** The whole page. */
+async function page() {
+  const list = [...(await results()).values()].sort((one, other) => one.name.localeCompare(other.name));
+  return `${HEAD}${list.map(row).join("\n")}\n${errors(list.filter(({ error }) => error !== ""))}`;
+}
+
+await runMain(import.meta.url, async () => process.stdout.write(await page()));

@@ -1,0 +1,3 @@
+import { useRopewalk } from "./use_ropewalk.js";
+
+console.log(await useRopewalk(process.env.ROPEWALK_MODEL));
