@@ -55,5 +55,5 @@ test("workerUrl is for pages", async () => {
   await rejects(loadInWorker({ workerUrl: "worker_thread.js" }), "INVALID_ARGUMENT", "workerUrl");
   await rejects(loadInWorker({ workerUrl: 7 }), "INVALID_ARGUMENT", "workerUrl");
   const inline = await import("ropewalk/worker/inline");
-  await rejects(inline.load({ workerUrl: "worker_thread.js" }), "INVALID_ARGUMENT", "workerUrl");
+  await rejects(inline.load({ workerUrl: "worker_thread.js" }), "UNKNOWN_KEY", "workerUrl");
 });
