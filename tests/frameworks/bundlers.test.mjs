@@ -30,7 +30,9 @@ testFrameworks([
     name: "Parcel",
     package: "parcel",
     install: ["parcel@latest"],
-    app: "page",
+    app: "parcel_page",
+    setting: '`"@parcel/resolver-default": { "packageExports": true }` in package.json',
+    error: "Failed to resolve 'ropewalk/worker'",
     modes: {
       dev: { serve: (port) => ["parcel", "serve", "index.html", "--port", String(port)] },
       production: { build: ["parcel", "build", "index.html", "--public-url", "./"], folder: "dist" },

@@ -15,7 +15,7 @@ import { capture } from "../../scripts/run.mjs";
 import { record } from "./results.mjs";
 
 const MODEL = join(root, "tests", "golden", "tiny_models", "llama", "model.gguf");
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 60_000;
 
 /** An app may show anything in a policy of its own; what the package needs is tested in tests/browser. */
 const ANY_POLICY = "object-src 'none'";
