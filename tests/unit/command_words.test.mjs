@@ -82,6 +82,7 @@ const ELSEWHERE = [
   /pass text, token ids or messages/,
   /^must be token ids|^must be text or token ids|^has no tokens; pass text, or token ids$/,
   /await it before …\(\)$/,
+  /trace\(\), onLayer\(\) and steer\(\)|which keys\(\) returns|or raise maxBytes$|use JSON\.stringify\(\)$/, // views inside a session
   /pass `rope`, or `headDim`/,
   /^must be one or more token ids of the vocabulary/, // of a file
 ];
