@@ -49,26 +49,27 @@ for (const name of BROWSERS) {
           { skip: threads > 1 && name === "webkit" },
           async () => {
             const { page } = await open(browser, `${site.origin}/${prefix}/model/index.html`);
-            const texts = await page.evaluate(
-              generateWith,
-              ["worker", "index"].map((entry) => `${cdn.origin}/package/dist/${entry}.js`),
-              threads,
-            );
-            assert.equal(texts.length, 2);
+            const dist = `${cdn.origin}/package/dist`;
+            const entries = [
+              ...["index", "worker", "worker_inline"].map((entry) => ({ entry: `${dist}/${entry}.js` })),
+              { entry: "/incomplete/dist/worker.js", workerUrl: `${dist}/worker_thread.js` },
+            ];
+            const texts = await page.evaluate(generateWith, entries, threads);
+            assert.equal(texts.length, 4);
             assert.ok(texts[0].length > 10);
-            assert.equal(texts[0], texts[1]);
+            assert.deepEqual(new Set(texts), new Set([texts[0]]));
             await page.close();
           },
         );
     }));
 }
 
-/** In a page: the text that each entry of the package generates with so many threads. */
+/** In a page: the text that each entry of the package generates with so many threads. An entry may have an option `workerUrl`. */
 async function generateWith(entries, threads) {
   const texts = [];
-  for (const entry of entries) {
+  for (const { entry, ...options } of entries) {
     const { load } = await import(entry);
-    const rw = await load({ build: "simd", threads });
+    const rw = await load({ build: "simd", threads, ...options });
     const model = await rw.model("/models/llama/model.gguf");
     let text = "";
     for await (const piece of model.generate("the cat", { seed: 7, maxTokens: 30, ignoreEnd: true }))
