@@ -9,7 +9,7 @@ import { checkCode, checkDocumentation, checkFormat, checkSiteTypes } from "./li
 import { checkNative, nativeBuilds } from "./native.mjs";
 import { runNodeTests, testFiles } from "./node_tests.mjs";
 import { checkPackage, flagsOf, install, installTests, pack } from "./package.mjs";
-import { checkManifest, checkResolution, compileUser, userPrograms } from "./types.mjs";
+import { checkManifest, checkResolution, compileUser, installCompilers, userPrograms } from "./types.mjs";
 
 const root = join(import.meta.dirname, "..", "..");
 
@@ -52,6 +52,7 @@ export const stages = {
     await check("publint", () => checkManifest(tarball));
     await check("are the types wrong", () => checkResolution(tarball));
     const folder = await install(tarball);
+    await installCompilers(folder);
     for (const name of userPrograms) await check(`a user's program, ${name}`, () => compileUser(folder, name));
     await rm(folder, { recursive: true, force: true });
   },

@@ -32,13 +32,32 @@ const userOptions = {
     isolatedModules: true,
     verbatimModuleSyntax: true,
   },
+  "Node without the DOM library": {
+    module: "preserve",
+    moduleResolution: "bundler",
+    lib: ["es2022"],
+    types: ["node"],
+  },
   "bundler, older library": { module: "esnext", moduleResolution: "bundler", lib: ["es2020", "dom"] },
 };
 
-export const userPrograms = Object.keys(userOptions);
+/** The oldest TypeScript that the declarations are for. */
+const OLDEST = "typescript@5.4";
 
-/** Compiles tests/package/types/user.ts in a folder where the package is installed. Checks the package's declarations too. */
-export async function compileUser(folder, name) {
+/** How user.ts is compiled: with this repository's TypeScript, and with the oldest one. */
+export const userPrograms = Object.keys(userOptions).flatMap((name) => [name, `${name}, ${OLDEST}`]);
+
+/** Installs what users have besides the package. */
+export async function installCompilers(folder) {
+  await capture("npm", ["install", "--no-audit", "--no-fund", OLDEST, "@types/node@20"], { cwd: folder });
+}
+
+/**
+ * Compiles tests/package/types/user.ts in a folder where the package and {@link installCompilers} are installed. Checks the package's
+ * declarations too.
+ */
+export async function compileUser(folder, program) {
+  const [, name, oldest] = /^(.*?)(, typescript@.*)?$/.exec(program);
   await cp(join(root, "tests", "package", "types", "user.ts"), join(folder, "user.ts"));
   const common = {
     strict: true,
@@ -51,5 +70,6 @@ export async function compileUser(folder, name) {
   const config = join(folder, "tsconfig.json");
   const compilerOptions = { ...common, ...userOptions[name] };
   await writeFile(config, JSON.stringify({ compilerOptions, files: ["user.ts"] }));
-  await capture("tsc", ["--project", config], inRepository);
+  const compiler = join(oldest === undefined ? root : folder, "node_modules", "typescript", "bin", "tsc");
+  await capture(process.execPath, [compiler, "--project", config], inRepository);
 }

@@ -1,3 +1,4 @@
+/// <reference lib="es2021.promise" preserve="true" />
 /// <reference lib="es2022.error" preserve="true" />
 import { printable } from "./show.js";
 

@@ -4,6 +4,7 @@ import { messageOf, show } from "../base/show.js";
 import { hasRelaxedSimd, requireSimd } from "./engine.js";
 import { RopewalkError, fail } from "../base/errors.js";
 import { checkOptions, optionNames } from "../base/options.js";
+import type { WasmModule } from "../base/platform_types.js";
 import type { RopeConfig } from "../config/types.js";
 import { type FilePlatform, webFiles } from "../files/platform.js";
 import { Heap } from "../memory/heap.js";
@@ -17,10 +18,10 @@ import { addressOf, isSame } from "./wasm_source.js";
 import { viteHint } from "./vite_hint.js";
 
 /** The wasm to load: its address, a response, its bytes, or a compiled module. */
-export type WasmSource = WasmBytesSource | WebAssembly.Module;
+export type WasmSource = WasmBytesSource | WasmModule;
 
 /** Sources of wasm bytes. */
-export type WasmBytesSource = string | URL | Response | Promise<Response> | BufferSource;
+export type WasmBytesSource = string | URL | Response | Promise<Response> | ArrayBuffer | ArrayBufferView;
 
 /** Options of {@link load}. */
 export interface LoadOptions {

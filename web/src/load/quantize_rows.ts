@@ -1,4 +1,5 @@
 // Quantizes rows of weights outside wasm memory.
+import type { OwnBytes } from "../base/platform_types.js";
 import { codeIn, wholeNumber } from "../base/checks.js";
 import { fail } from "../base/errors.js";
 import { checkOptions, optionNames } from "../base/options.js";
@@ -19,7 +20,7 @@ export interface QuantizeRowsOptions {
 const OPTIONS = optionNames<QuantizeRowsOptions>("quantizeRows()", { from: true, to: true, columns: true });
 
 /** @internal */
-export function quantizeRows(heap: Heap, rows: Uint8Array, options: QuantizeRowsOptions): Uint8Array<ArrayBuffer> {
+export function quantizeRows(heap: Heap, rows: Uint8Array, options: QuantizeRowsOptions): OwnBytes {
   const { from, to, columns } = checkOptions(options, OPTIONS);
   const source = codeIn(WEIGHT_FORMATS, from, "from");
   const target = codeIn(WEIGHT_FORMATS, to, "to");

@@ -2,6 +2,7 @@
 import { attention, type AttentionOptions } from "../attention/attention.js";
 import type { RopeConfig } from "../config/types.js";
 import { fail } from "../base/errors.js";
+import type { OwnBytes } from "../base/platform_types.js";
 import { describe, smallestBase } from "../rope/describe.js";
 import type { Description } from "../rope/description.js";
 import type { DType, ElementArray } from "../memory/elements.js";
@@ -150,7 +151,7 @@ export class Ropewalk {
    * @returns the rows in the other format.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, INVALID_SHAPE, INVALID_FILE (an element is infinite, NaN or huge), OUT_OF_MEMORY.
    */
-  quantizeRows(rows: Uint8Array, options: QuantizeRowsOptions): Uint8Array<ArrayBuffer> {
+  quantizeRows(rows: Uint8Array, options: QuantizeRowsOptions): OwnBytes {
     return quantizeRows(this.#heap, rows, options);
   }
 
