@@ -218,7 +218,7 @@ test("errors name options that are out of range, and the session is unchanged", 
     [{ whenFull: "burst" }, "whenFull"],
     [{ logprobs: 65 }, "logprobs"],
     [{ keep: -1 }, "keep"],
-    [{ stopTokens: ["a"] }, "stopTokens"],
+    [{ stopTokens: ["a"] }, "stopTokens[0]"],
   ];
   for (const [options, field] of wrong) await rejects(generate(options), "INVALID_ARGUMENT", field);
   await rejects(collect(model.session().generate()), "INVALID_ARGUMENT", "session");

@@ -87,8 +87,13 @@ test("options that are no object, or have values of another type, are errors", a
   raises(() => session.retune(5), "INVALID_ARGUMENT", "rope");
   for (const stop of [5, {}, [5], [""], [undefined]])
     await rejects(calls["generate()"]({ stop }), "INVALID_ARGUMENT", "stop");
-  for (const stopTokens of [5, {}, [undefined], "5"])
+  for (const stopTokens of [5, {}, "5"])
     await rejects(calls["generate()"]({ stopTokens }), "INVALID_ARGUMENT", "stopTokens");
+  for (const id of [undefined, -1, 1.5, 1e9])
+    await rejects(calls["generate()"]({ stopTokens: [5, id] }), "INVALID_ARGUMENT", "stopTokens[1]");
+  await rejects(calls["generate()"]({ ignoreEnd: 1 }), "INVALID_ARGUMENT", "ignoreEnd");
+  await rejects(rw.model(path, { kv: { dtype: "x" } }), "INVALID_DTYPE", "kv.dtype");
+  await rejects(rw.model(path, { kv: { keys: "x" } }), "INVALID_ARGUMENT", "kv.keys");
 });
 
 test("errors about a RoPE have the path of what the caller wrote, in the option rope", async () => {

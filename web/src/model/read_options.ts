@@ -1,9 +1,11 @@
 // Reads the options of a model, each of them once.
-import { optionalFunction, optionalSignal } from "../base/checks.js";
+import { codeIn, optionalFunction, optionalSignal } from "../base/checks.js";
 import { isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { checkOptions, type OptionNames, optionNames } from "../base/options.js";
 import { show } from "../base/show.js";
+import { KEY_MODES } from "../cache/options.js";
+import { CACHE_DTYPES } from "../memory/elements.js";
 import type { AttentionKind, ModelRopeOverrides } from "./model_plan.js";
 import { KV_OPTIONS, MODEL_OPTIONS, type ModelOptions, TOKENIZER_FILES } from "./options.js";
 import { quantizeFormat } from "../files/quantize_formats.js";
@@ -26,13 +28,20 @@ export function readModelOptions(options: ModelOptions | undefined, known = MODE
     onProgress: optionalFunction(onProgress, "onProgress"),
     onWarning: optionalFunction(onWarning, "onWarning"),
     rope: readRopeOverrides(rope),
-    kv: kv === undefined ? undefined : { ...checkOptions(kv, { ...KV_OPTIONS, call }, "kv") },
+    kv: kv === undefined ? undefined : readCacheOptions(checkOptions(kv, { ...KV_OPTIONS, call }, "kv")),
     quantize: quantize === undefined ? undefined : quantizeFormat(quantize, "quantize"),
     tokenizer:
       tokenizer === undefined ? undefined : { ...checkOptions(tokenizer, { ...TOKENIZER_FILES, call }, "tokenizer") },
     chatTemplate,
   };
   return Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined));
+}
+
+function readCacheOptions({ dtype, keys }: NonNullable<ModelOptions["kv"]>): NonNullable<ModelOptions["kv"]> {
+  return {
+    ...(dtype !== undefined && { dtype: CACHE_DTYPES[codeIn(CACHE_DTYPES, dtype, "kv.dtype", "INVALID_DTYPE")]! }),
+    ...(keys !== undefined && { keys: KEY_MODES[codeIn(KEY_MODES, keys, "kv.keys")]! }),
+  };
 }
 
 /** A copy of RoPE overrides, for a model or by kind of layer. Throws UNKNOWN_KEY, INVALID_ARGUMENT. @internal */

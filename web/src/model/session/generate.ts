@@ -1,8 +1,7 @@
 // Generates text token by token.
-import { codeIn, optionalSignal, wholeNumber } from "../../base/checks.js";
+import { codeIn, optionalSignal, trueOrFalse, wholeNumber } from "../../base/checks.js";
 import { fail } from "../../base/errors.js";
 import { checkOptions } from "../../base/options.js";
-import { show } from "../../base/show.js";
 import type { Heap } from "../../memory/heap.js";
 import type { Formats } from "../../grammar/formats.js";
 import type { OutputFormat } from "../../grammar/format.js";
@@ -56,7 +55,7 @@ export interface GenerateSettings {
   readonly sampling: SamplingSettings;
   readonly maxTokens: number;
   readonly stops: StopStrings;
-  readonly stopTokens: ReadonlySet<unknown>;
+  readonly stopTokens: ReadonlySet<number>;
   readonly ignoreEnd: boolean;
   readonly whenFull: FullPolicy;
   readonly keep: number | undefined;
@@ -85,14 +84,18 @@ export function readGenerateOptions(
     signal,
     ...sampling
   } = checkOptions(options, GENERATE_OPTIONS);
-  if (format !== undefined && Boolean(ignoreEnd))
+  if (format !== undefined && ignoreEnd === true)
     fail("INVALID_ARGUMENT", "ignoreEnd", "can't be true with format: the end token is what follows a complete text");
   return {
     sampling: readSampling(sampling, defaults, vocabularySize),
     maxTokens: wholeNumber(maxTokens ?? 2 ** 30, 0, 2 ** 30, "maxTokens"),
     stops: new StopStrings(typeof stop === "string" ? [stop] : listOf(stop ?? [], "stop", "a string or strings")),
-    stopTokens: new Set(checkTokens(listOf(stopTokens ?? [], "stopTokens", "token ids"))),
-    ignoreEnd: Boolean(ignoreEnd),
+    stopTokens: new Set(
+      listOf(stopTokens ?? [], "stopTokens", "token ids").map((id, i) =>
+        wholeNumber(id, 0, vocabularySize - 1, `stopTokens[${i}]`),
+      ),
+    ),
+    ignoreEnd: trueOrFalse(ignoreEnd ?? false, "ignoreEnd"),
     whenFull: FULL_POLICIES[codeIn(FULL_POLICIES, whenFull ?? "stop", "whenFull")]!,
     keep: keep === undefined ? undefined : wholeNumber(keep, 0, 2 ** 24, "keep"),
     alternatives: wholeNumber(logprobs ?? 0, 0, vocabularySize, "logprobs"),
@@ -193,10 +196,4 @@ function keptTokens(keep: number | undefined, contextLength: number): number {
 /** Discards the older half of the tokens after the first `keep`, and at least as many as make room for one. */
 function shiftHalf(text: SessionText, keep: number): void {
   text.shift(keep, Math.max((text.length - keep) >> 1, text.length - text.contextLength + 1));
-}
-
-function checkTokens(tokens: unknown[]): unknown[] {
-  const wrong = tokens.findIndex((token) => !Number.isInteger(token));
-  if (wrong >= 0) fail("INVALID_ARGUMENT", "stopTokens", `must be token ids (got ${show(tokens[wrong])})`);
-  return tokens;
 }

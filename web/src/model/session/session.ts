@@ -320,6 +320,12 @@ export class Session implements Disposable {
     const { contextLength: given, checkpoints: givenCheckpoints } = checkOptions(options, FORK_OPTIONS);
     const { core, contextLength: own } = this.#text;
     const contextLength = checkContext(given ?? own);
+    if (contextLength < this.length)
+      fail(
+        "CACHE_FULL",
+        "contextLength",
+        `must be at least ${this.length}, the tokens of this session (got ${contextLength})`,
+      );
     const checkpoints =
       givenCheckpoints === undefined ? this.#checkpoints : readCheckpoints(givenCheckpoints, core.stateBytes);
     const bytes = this.#queue.now("fork", "read", () => this.#text.save());

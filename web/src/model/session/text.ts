@@ -274,7 +274,9 @@ export class SessionText {
   }
 
   shift(keep: number, discard: number): void {
+    if (this.length === 0) fail("INVALID_ARGUMENT", "session", "is empty, so there is nothing to discard");
     wholeNumber(keep, 0, this.length, "keep");
+    if (keep === this.length) fail("INVALID_ARGUMENT", "discard", `has no tokens left: keep is ${keep}, all of them`);
     wholeNumber(discard, 1, this.length - keep, "discard");
     if (this.#memory.hasStates && keep + discard === this.length) {
       this.rewind(keep); // nothing moves
