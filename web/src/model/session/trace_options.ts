@@ -51,7 +51,7 @@ export interface Trace {
   keys: Record<number, TraceArray>;
   /** For each layer, the cached values, in the shape of the keys: as `session.values()`. */
   values: Record<number, TraceArray>;
-  /** [rows, vocabularySize]: the logits of the token after each row; undefined if they weren't asked for. */
+  /** The logits of the token after each row, [rows, vocabularySize]; undefined if they weren't asked for. */
   logits: TraceArray | undefined;
 }
 
