@@ -51,7 +51,7 @@ test("pairing by architecture: llama.cpp permutes the rows of Llama but not of Q
       "gptneox",
       "stablelm",
       "deepseek2",
-      "bert",
+      "nomic-bert",
       "gpt-oss",
     ].map((arch) => [arch, read(arch, { "rope.dimension_count": 64 }).pairing]),
   );
@@ -69,7 +69,7 @@ test("pairing by architecture: llama.cpp permutes the rows of Llama but not of Q
     gptneox: "half",
     stablelm: "half",
     deepseek2: "interleaved",
-    bert: "half",
+    "nomic-bert": "half",
     "gpt-oss": "half",
   });
 });

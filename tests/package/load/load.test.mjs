@@ -208,11 +208,14 @@ test("all exports of the package", async () => {
     "RopewalkError",
     "SAMPLER_ORDERS",
     "TABLE_LAYOUTS",
+    "TRACED",
     "Tensor",
     "describe",
     "load",
     "overrideRopeConfig",
     "ropeConfig",
     "ropeLayers",
+    "toNpy",
+    "toSafetensors",
   ]);
 });

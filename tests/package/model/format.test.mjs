@@ -1,13 +1,7 @@
-// The option `format` with random models: their text is always what the format allows. The grammars themselves are tested in
-// tests/unit/grammar.
+// The option `format` with random models: their text is always what the format allows. The grammars themselves, and JSON schemas, are tested
+// in tests/unit/grammar.
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
 import test, { after } from "node:test";
-import Ajv from "ajv";
-import Ajv2019 from "ajv/dist/2019.js";
-import Ajv2020 from "ajv/dist/2020.js";
-import AjvDraft4 from "ajv-draft-04";
-import addFormats from "ajv-formats";
 import { load as loadWorker } from "ropewalk/worker";
 import { tinyModel } from "../helpers/models.mjs";
 import { build, rw } from "../helpers/runtime.mjs";
@@ -28,49 +22,6 @@ async function generated(from, options, prompt = "a b") {
     pieces.push(piece);
   return { text: pieces.map(({ text }) => text).join(""), finish: pieces.at(-1)?.finish, pieces };
 }
-
-const VALIDATORS = {
-  "draft2020-12": Ajv2020.default,
-  "draft2019-09": Ajv2019.default,
-  draft7: Ajv.default,
-  draft6: Ajv.default,
-  draft4: AjvDraft4.default,
-};
-
-test("a random model generates values of the schemas of the JSON Schema Test Suite", async () => {
-  const groups = JSON.parse(await readFile(new URL("../../golden/json_schemas.json", import.meta.url), "utf8"));
-  const count = { whole: 0, refused: 0, cut: 0 };
-  for (const [seed, { name, drafts, schema, values }] of groups.entries()) {
-    let result;
-    try {
-      result = await generated(model, { format: { schema }, seed, maxTokens: 400, logitBias: ENDING });
-    } catch (error) {
-      assert.equal(error.code, "INVALID_ARGUMENT", error.stack);
-      assert.match(error.field, /^format\.schema/, name);
-      count.refused += 1;
-      continue;
-    }
-    if (result.finish !== "end") {
-      count.cut += 1;
-      continue;
-    }
-    const { $schema: _, ...rest } = typeof schema === "object" ? schema : {};
-    const options = {
-      strict: false,
-      logger: false,
-      validateSchema: false,
-      ownProperties: true,
-      multipleOfPrecision: 6,
-    };
-    const validate = addFormats
-      .default(new VALIDATORS[drafts[0]](options))
-      .compile(typeof schema === "object" ? rest : schema);
-    if (values.some(([value, isValid]) => validate(value) !== isValid)) continue; // Ajv fails the suite here
-    assert.ok(validate(JSON.parse(result.text)), `${name}: ${result.text} doesn't match ${JSON.stringify(schema)}`);
-    count.whole += 1;
-  }
-  assert.ok(count.whole >= 265 && count.cut <= 5, JSON.stringify(count));
-});
 
 test("every format, with the end where the text is complete", async () => {
   for (let seed = 0; seed < 20; seed++) {

@@ -124,7 +124,7 @@ test("fork and extend take a context length, and refuse other arguments", () =>
       raises(() => fork[call]({ contextLength: 0 }), "INVALID_ARGUMENT", "contextLength");
     }
     raises(() => fork.extend({ contextLength: 511 }), "INVALID_ARGUMENT", "contextLength");
-    raises(() => fork.fork({ contextLength: 11 }), "CACHE_FULL", "contextLength");
+    raises(() => fork.fork({ contextLength: 11 }), "INVALID_ARGUMENT", "contextLength");
     assert.equal(fork.contextLength, 512);
     fork.dispose();
   }));

@@ -340,7 +340,7 @@ describe("errors", () => {
     assert.equal(fork.contextLength, 6);
     await fork.extend({ contextLength: 300 });
     assert.equal(fork.contextLength, 300);
-    await rejects(session.fork({ contextLength: 2 }), "CACHE_FULL", "contextLength");
+    await rejects(session.fork({ contextLength: 2 }), "INVALID_ARGUMENT", "contextLength");
     await Promise.all([fork.dispose(), session.dispose()]);
   });
 

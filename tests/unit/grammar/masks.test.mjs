@@ -31,3 +31,12 @@ for (const { name, grammar, steps } of cases)
       if (token !== 0) matcher.accept(token);
     }
   });
+
+test("a token that ends texts isn't a part of one, whatever its bytes are", () => {
+  const texts = ["", "a", "b", "ab"].map((text) => Uint8Array.from(Buffer.from(text)));
+  const ending = { bytes: (id) => texts[id], endTokens: [1], vocabularySize: 4 };
+  const matcher = new Formats(ending, 4).matcher({ regex: "(ab)+" });
+  assert.deepEqual([...matcher.allowed], [0b1000]);
+  matcher.accept(3);
+  assert.deepEqual([...matcher.allowed], [0b1010]);
+});

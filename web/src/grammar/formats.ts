@@ -116,8 +116,11 @@ export class FormatMatcher {
         mask[tokens[i]! >> 5]! |= 1 << (tokens[i]! & 31);
       node += 1;
     }
-    if (automaton.canEnd(this.#state))
-      for (const token of this.#tokenizer.endTokens) mask[token >> 5]! |= 1 << (token & 31);
+    const canEnd = automaton.canEnd(this.#state);
+    for (const token of this.#tokenizer.endTokens) {
+      if (canEnd) mask[token >> 5]! |= 1 << (token & 31);
+      else mask[token >> 5]! &= ~(1 << (token & 31)); // it would end the text, even where its bytes could be a part of it
+    }
     return mask;
   }
 }

@@ -33,7 +33,8 @@ import type { SamplingOptions } from "./sampling_options.js";
 import { restoreText, tokensToRead } from "./inputs.js";
 import { checkContext, SessionText } from "./text.js";
 import type { LayerHook, Steering } from "./layer_changes.js";
-import { readTraceOptions, type Trace, type TraceOptions } from "./trace_options.js";
+import type { Trace, TraceOptions } from "./trace_options.js";
+import { readTraceOptions } from "./trace_settings.js";
 import { checkWatchable } from "../layer_walk.js";
 
 const LAYER_KINDS = ["full_attention", "sliding_attention"] as const;
@@ -313,19 +314,13 @@ export class Session implements Disposable {
    * Creates an independent session with the same tokens, keys, values, states and RoPE. They share the checkpoints of
    * recurrent layers.
    * @param options - default: those of this session
-   * @throws {@link RopewalkError} INVALID_ARGUMENT, UNKNOWN_KEY, CACHE_FULL (more tokens than the context length),
+   * @throws {@link RopewalkError} INVALID_ARGUMENT (also a context length below the number of tokens), UNKNOWN_KEY,
    * OUT_OF_MEMORY, DISPOSED.
    */
   fork(options?: SessionOptions): Session {
     const { contextLength: given, checkpoints: givenCheckpoints } = checkOptions(options, FORK_OPTIONS);
     const { core, contextLength: own } = this.#text;
-    const contextLength = checkContext(given ?? own);
-    if (contextLength < this.length)
-      fail(
-        "CACHE_FULL",
-        "contextLength",
-        `must be at least ${this.length}, the tokens of this session (got ${contextLength})`,
-      );
+    const contextLength = checkContext(given ?? own, Math.max(1, this.length));
     const checkpoints =
       givenCheckpoints === undefined ? this.#checkpoints : readCheckpoints(givenCheckpoints, core.stateBytes);
     const bytes = this.#queue.now("fork", "read", () => this.#text.save());

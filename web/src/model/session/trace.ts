@@ -6,7 +6,8 @@ import type { ModelCore } from "../model_core.js";
 import { cachedRows } from "./cached_rows.js";
 import type { SessionAppendOptions } from "./options.js";
 import type { SessionText } from "./text.js";
-import type { Trace, TraceArray, TraceSettings } from "./trace_options.js";
+import type { Trace, TraceArray } from "./trace_options.js";
+import type { TraceSettings } from "./trace_settings.js";
 
 /** @internal */
 export class TraceRecorder implements Recorder {
