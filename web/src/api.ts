@@ -82,7 +82,7 @@ export {
   type XtcOptions,
 } from "./model/session/sampling_options.js";
 export type { OutputFormat } from "./grammar/format.js";
-export type { WasmModule } from "./base/platform_types.js";
+export type { OwnBytes, WasmModule } from "./base/platform_types.js";
 export type { ModelMemory } from "./model/memory.js";
 export type { EmbeddingInfo, Model, ModelInfo, Prompt, Ranked } from "./model/model.js";
 export type { ModelOptions, PerplexityOptions } from "./model/options.js";
