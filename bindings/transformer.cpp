@@ -186,12 +186,6 @@ int pack(Address model, int layer, int slot, int expert, int rows) {
 
 int finish(Address model) { return static_cast<int>(model_at(model).weights.finish()); }
 
-// states: 0 for a model without recurrent layers.
-int forward(Address model, Address cache, int sequence, Address states, Address tokens, int count) {
-  Model& m = model_at(model);
-  return static_cast<int>(m.forward.run(m.weights, {*at<KvCache>(cache), sequence, at<RecurrentState>(states)}, at<int>(tokens), count));
-}
-
 // Makes the states of an empty text for a model. `result` becomes their address, 0 if the model has no recurrent layers.
 int model_states(Address model, int checkpoints, Address result) {
   const Weights& weights = model_at(model).weights;
@@ -213,23 +207,6 @@ int model_states(Address model, int checkpoints, Address result) {
   }
   *at<Address>(result) = reinterpret_cast<Address>(states);
   return static_cast<int>(Status::ok);
-}
-Address hidden(Address model) { return reinterpret_cast<Address>(model_at(model).forward.hidden()); }
-
-int logits(Address model, int first, int count, Address out) {
-  Model& m = model_at(model);
-  return static_cast<int>(m.forward.logits(m.weights, first, count, at<float>(out)));
-}
-
-int attention(Address model, Address cache, int sequence, int layer, Address out) {
-  Model& m = model_at(model);
-  return static_cast<int>(m.forward.attention_weights(m.weights, *at<KvCache>(cache), sequence, layer, at<float>(out)));
-}
-
-int losses(Address model, int first, Address targets, int count, Address out) {
-  Model& m = model_at(model);
-  const std::span<const int> given = {at<int>(targets), static_cast<std::size_t>(count)};
-  return static_cast<int>(m.losses.measure(m.forward, m.weights, first, given, at<double>(out)));
 }
 
 WholeTexts& texts_at(Address texts) { return *at<WholeTexts>(texts); }
@@ -367,12 +344,7 @@ EMSCRIPTEN_BINDINGS(ropewalk_transformer) {
   function("model_set_vector", &set_vector);
   function("model_pack", &pack);
   function("model_finish", &finish);
-  function("model_forward", &forward);
   function("model_states", &model_states);
-  function("model_hidden", &hidden);
-  function("model_logits", &logits);
-  function("model_attention", &attention);
-  function("model_losses", &losses);
   function("texts_create", &texts_create);
   function("texts_destroy", &texts_destroy);
   function("texts_configure", &texts_configure);

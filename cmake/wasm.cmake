@@ -77,7 +77,7 @@ add_library(ropewalk_bindings OBJECT
   bindings/sampler.cpp
   bindings/statuses.cpp
   bindings/threads.cpp
-  bindings/forward_steps.cpp
+  bindings/forward.cpp
   bindings/transformer.cpp)
 target_include_directories(ropewalk_bindings PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(ropewalk_bindings PRIVATE ropewalk)

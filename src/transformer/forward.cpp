@@ -11,40 +11,55 @@
 
 namespace ropewalk {
 
-Status Forward::run(const Weights& weights, const TextMemory& memory, const int* tokens, int count) {
-  const Status status = begin(weights, memory, tokens, count);
+Status Forward::run(const Weights& weights, std::span<const TextTokens> texts) {
+  const Status status = begin(weights, texts);
   return status == Status::ok ? run_layers() : status;
 }
 
 Status Forward::run(const Weights& weights, WholeTexts& texts, const int* tokens) {
   count_ = 0;
   if (const Status status = check(weights, texts); status != Status::ok) return status;
-  const Status status = begin(weights, {nullptr, 0, nullptr, &texts}, tokens, texts.tokens());
+  if (!tokens_.resize(texts.tokens()) || !parts_.resize(0)) return Status::out_of_memory;
+  std::copy_n(tokens, texts.tokens(), tokens_.data());
+  whole_texts_ = &texts;
+  const Status status = begin(weights);
   return status == Status::ok ? run_layers() : status;
 }
 
-Status Forward::begin(const Weights& weights, const TextMemory& memory, const int* tokens, int count) {
+Status Forward::begin(const Weights& weights, std::span<const TextTokens> texts) {
   count_ = 0;
-  if (const Status status = check(weights, memory, count); status != Status::ok) return status;
-  return begin(weights, {&memory.cache, memory.sequence, memory.states, nullptr}, tokens, count);
+  if (const Status status = check(weights, texts); status != Status::ok) return status;
+  int count = 0;
+  for (const TextTokens& text : texts) count += text.count;
+  if (!tokens_.resize(count) || !parts_.resize(texts.size())) return Status::out_of_memory;
+  int first = 0;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const TextMemory& memory = texts[i].memory;
+    parts_[i] = {memory, first, texts[i].count, memory.cache->sequence(memory.sequence).tokens()};
+    std::copy_n(texts[i].tokens, texts[i].count, tokens_.data() + first);
+    first += texts[i].count;
+  }
+  whole_texts_ = nullptr;
+  return begin(weights);
 }
 
-Status Forward::begin(const Weights& weights, const Context& context, const int* tokens, int count) {
+Status Forward::begin(const Weights& weights) {
+  const int count = static_cast<int>(tokens_.size());
   for (int t = 0; t < count; ++t) {
-    if (tokens[t] < 0 || tokens[t] >= weights.config().vocabulary_size) return Status::token_out_of_range;
+    if (tokens_[t] < 0 || tokens_[t] >= weights.config().vocabulary_size) return Status::token_out_of_range;
   }
   weights_ = &weights;
   config_ = &weights.config();
   if (!allocate(*config_, count)) return Status::out_of_memory;
-  context_ = context;
-  tokens_before_ = context.cache != nullptr ? context.cache->sequence(context.sequence).tokens() : 0;
   count_ = count;
   next_layer_ = 0;
   status_ = Status::ok;
 
-  if (context.states != nullptr) context.states->begin();
-  embed(context, tokens);
-  if (config_->per_layer.size > 0) per_layer_.begin(projector(), weights, tokens, residual_.data());
+  for (const TextPart& part : parts()) {
+    if (part.memory.states != nullptr) part.memory.states->begin();
+  }
+  embed();
+  if (config_->per_layer.size > 0) per_layer_.begin(projector(), weights, tokens_.data(), residual_.data());
   if (status_ != Status::ok) count_ = 0;
   return status_;
 }
@@ -55,7 +70,7 @@ Status Forward::run_layers() {
 }
 
 Status Forward::run_next_layer() {
-  run_layer(context_, next_layer_++);
+  run_layer(next_layer_++);
   return status_;
 }
 
@@ -63,17 +78,19 @@ Status Forward::end() {
   if (config_->per_layer.size > 0) per_layer_.merge(projector(), *weights_, residual_.data());
   hidden_ = normalized(residual_.data(), (*weights_)[ModelVector::final_norm], (*weights_)[ModelVector::final_norm_bias], normed_);
   keep_failure(thread_pool().status());
-  if (context_.texts == nullptr && !hidden_are_finite()) keep_failure(Status::hidden_not_finite);
+  if (whole_texts_ == nullptr && !hidden_are_finite()) keep_failure(Status::hidden_not_finite);
   if (status_ != Status::ok) {
     cancel();
-  } else if (context_.states != nullptr) {
-    context_.states->commit(count_);
+    return status_;
+  }
+  for (const TextPart& part : parts()) {
+    if (part.memory.states != nullptr) part.memory.states->commit(part.count);
   }
   return status_;
 }
 
 void Forward::cancel() {
-  if (context_.cache != nullptr) context_.cache->truncate(context_.sequence, tokens_before_);
+  for (const TextPart& part : parts()) part.memory.cache->truncate(part.memory.sequence, part.before);
   count_ = 0;
 }
 
@@ -84,17 +101,17 @@ bool Forward::hidden_are_finite() const {
   return sum == 0;
 }
 
-void Forward::embed(const Context& context, const int* tokens) {
+void Forward::embed() {
   const StageTimer timer(Stage::embedding);
   const ModelConfig& c = *config_;
   const float* norm = (*weights_)[ModelVector::embedding_norm];
   each_in_parallel(count_, kRowWork * c.hidden_size, [&](int t) {
     float* x = residual_.data() + elements(t, c.hidden_size);
-    read_row(weights_->embedding(), tokens[t], x);
+    read_row(weights_->embedding(), tokens_[t], x);
     for (int i = 0; i < c.hidden_size; ++i) x[i] *= c.embedding_scale;
-    const bool is_whole = context.texts != nullptr;
-    if (is_whole && c.positions > 0) add_row((*weights_)[ModelMatrix::positions], context.texts->position(t), t);
-    if (is_whole && c.token_types > 0) add_row((*weights_)[ModelMatrix::token_types], context.texts->type(t), t);
+    const bool is_whole = whole_texts_ != nullptr;
+    if (is_whole && c.positions > 0) add_row((*weights_)[ModelMatrix::positions], whole_texts_->position(t), t);
+    if (is_whole && c.token_types > 0) add_row((*weights_)[ModelMatrix::token_types], whole_texts_->type(t), t);
     if (norm != nullptr) normalize(c.norm, x, c.hidden_size, norm, (*weights_)[ModelVector::embedding_norm_bias], x);
   });
 }
@@ -105,7 +122,7 @@ void Forward::add_row(const WeightMatrix& embedding, int row, int token) {
   for (int i = 0; i < embedding.columns; ++i) x[i] += added[i];
 }
 
-void Forward::run_layer(const Context& context, int layer) {
+void Forward::run_layer(int layer) {
   const LayerWeights& w = weights_->layer(layer);
   float* x = residual_.data();
 
@@ -116,7 +133,7 @@ void Forward::run_layer(const Context& context, int layer) {
   };
   if (weights_->layer_config(layer).mixes_tokens()) {
     input = normalized(x, w[LayerVector::attention_norm], w[LayerVector::attention_norm_bias], normed_);
-    mix_tokens(context, layer, input);
+    mix_tokens(layer, input);
     if (!config_->is_parallel) add_mixed();
   }
   per_layer_.add_laurel(projector(), *weights_, layer, input, x);
@@ -125,16 +142,16 @@ void Forward::run_layer(const Context& context, int layer) {
   // in a parallel layer, feed-forward has the input of attention, unless it has its own norm
   const bool shares_input = config_->is_parallel && w[LayerVector::feed_forward_norm] == nullptr;
   if (!shares_input) input = normalized(x, w[LayerVector::feed_forward_norm], w[LayerVector::feed_forward_norm_bias], normed_);
-  feed_forward(context, layer, input);
+  feed_forward(layer, input);
   if (config_->is_parallel) add_mixed();
   add_to_residual(feed_forward_out_, w[LayerVector::feed_forward_post_norm], w[LayerVector::feed_forward_post_norm_bias]);
   per_layer_.end_layer(projector(), *weights_, layer, x);
 }
 
-void Forward::feed_forward(const Context& context, int layer, const float* unshifted) {
+void Forward::feed_forward(int layer, const float* unshifted) {
   const LayerWeights& w = weights_->layer(layer);
   const LayerConfig& l = weights_->layer_config(layer);
-  const float* input = shifted(context, layer, unshifted);
+  const float* input = shifted(layer, unshifted);
   if (l.has_experts) return use_experts(layer, input);
   const int size = config_->hidden_size;
   for (int first = 0; first < count_; first += kForwardTokens) {  // the inner rows of a long text would need much memory
@@ -221,9 +238,31 @@ void Forward::use_shared_expert(int layer, const float* input) {
 
 Status Forward::logits(const Weights& weights, int first, int count, float* out) {
   if (first < 0 || count < 1 || first > count_ - count) return Status::token_count_out_of_range;
-  const ModelConfig& c = weights.config();
   status_ = Status::ok;
-  inputs_.set(hidden_ + elements(first, c.hidden_size), c.hidden_size, count, c.hidden_size);
+  project_logits(weights, hidden_ + elements(first, weights.config().hidden_size), count, out);
+  return status_;
+}
+
+Status Forward::last_logits(const Weights& weights, float* const* out) {
+  if (count_ == 0 || parts_.size() == 0) return Status::token_count_out_of_range;
+  const int hidden = weights.config().hidden_size, vocabulary = weights.config().vocabulary_size, count = static_cast<int>(parts_.size());
+  if (!last_hidden_.resize(static_cast<std::uint64_t>(count) * hidden) ||
+      !last_logits_.resize(static_cast<std::uint64_t>(count) * vocabulary))
+    return Status::out_of_memory;
+  for (int i = 0; i < count; ++i) {
+    const int last = parts_[i].first + parts_[i].count - 1;
+    std::copy_n(hidden_ + elements(last, hidden), hidden, last_hidden_.data() + elements(i, hidden));
+  }
+  status_ = Status::ok;
+  project_logits(weights, last_hidden_.data(), count, last_logits_.data());
+  if (status_ != Status::ok) return status_;
+  for (int i = 0; i < count; ++i) std::copy_n(last_logits_.data() + elements(i, vocabulary), vocabulary, out[i]);
+  return status_;
+}
+
+void Forward::project_logits(const Weights& weights, const float* rows, int count, float* out) {
+  const ModelConfig& c = weights.config();
+  inputs_.set(rows, c.hidden_size, count, c.hidden_size);
   project(Stage::head, inputs_, {{&weights.head(), weights[ModelVector::head_bias], out, c.vocabulary_size}});
   const std::ptrdiff_t size = elements(count, c.vocabulary_size);
   if (c.logit_scale != 1) {
@@ -232,7 +271,6 @@ Status Forward::logits(const Weights& weights, int first, int count, float* out)
   if (c.logit_soft_cap != 0) {
     for (std::ptrdiff_t i = 0; i < size; ++i) out[i] = c.logit_soft_cap * tanh_f32(out[i] / c.logit_soft_cap);
   }
-  return status_;
 }
 
 void Forward::project(Stage stage, Activations& x, std::initializer_list<Product> products) { projector()(stage, x, products); }

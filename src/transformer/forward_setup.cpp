@@ -5,10 +5,25 @@
 
 namespace ropewalk {
 
-Status Forward::check(const Weights& weights, const TextMemory& memory, int count) const {
+Status Forward::check(const Weights& weights, std::span<const TextTokens> texts) const {
   if (!weights.is_finished()) return Status::weight_missing;
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const TextMemory& memory = texts[i].memory;
+    if (const Status status = check(weights, memory); status != Status::ok) return status;
+    for (const TextTokens& other : texts.first(i)) {
+      const bool is_same = other.memory.cache == memory.cache && other.memory.sequence == memory.sequence;
+      if (is_same || (memory.states != nullptr && other.memory.states == memory.states)) return Status::cache_geometry;
+    }
+    if (texts[i].count < 1) return Status::token_count_out_of_range;
+    count += texts[i].count;
+  }
+  return count < 1 || count > kForwardTokens ? Status::token_count_out_of_range : Status::ok;
+}
+
+Status Forward::check(const Weights& weights, const TextMemory& memory) const {
   const ModelConfig& c = weights.config();
-  const KvCache& cache = memory.cache;
+  const KvCache& cache = *memory.cache;
   const RecurrentState* states = memory.states;
   const KvGeometry& geometry = cache.geometry();
   if (geometry.layers() != weights.cache_layers()) return Status::cache_geometry;
@@ -27,8 +42,7 @@ Status Forward::check(const Weights& weights, const TextMemory& memory, int coun
   for (int i = 0; i < geometry.layers(); ++i) {
     if (cached.written(i) != cached.tokens()) return Status::cache_geometry;
   }
-  if (states != nullptr && geometry.layers() > 0 && states->tokens() != cached.tokens()) return Status::cache_geometry;
-  return count < 1 || count > kForwardTokens ? Status::token_count_out_of_range : Status::ok;
+  return states != nullptr && geometry.layers() > 0 && states->tokens() != cached.tokens() ? Status::cache_geometry : Status::ok;
 }
 
 Status Forward::check(const Weights& weights, const WholeTexts& texts) const {

@@ -9,14 +9,27 @@
 #include "vectors/scale_rows.h"
 
 namespace ropewalk {
+namespace {
 
-void Forward::mix_tokens(const Context& context, int layer, const float* input) {
+// Rows [first, first + count) of f32 heads, [rows][heads][head_dim]. Null pointers stay null.
+HeadTensor rows_of(const HeadTensor& heads, int first, int count) {
+  HeadTensor rows = heads;
+  const std::ptrdiff_t at = elements(first, heads.shape.heads * heads.shape.head_dim);
+  if (heads.source != nullptr) rows.source = static_cast<const float*>(heads.source) + at;
+  if (heads.target != nullptr) rows.target = static_cast<float*>(heads.target) + at;
+  rows.shape.tokens = count;
+  return rows;
+}
+
+}  // namespace
+
+void Forward::mix_tokens(int layer, const float* input) {
   const LayerConfig& l = weights_->layer_config(layer);
   const bool is_recurrent = l.recurrence != Recurrence::none;
-  if (l.has_attention) attend(context, layer, scaled(input, config_->multipliers.attention_in));
+  if (l.has_attention) attend(layer, scaled(input, config_->multipliers.attention_in));
   if (!is_recurrent) return;
   Buffer<float>& out = l.has_attention ? feed_forward_out_ : attention_out_;  // the former isn't in use yet
-  recur(context, layer, scaled(input, config_->multipliers.recurrent_in), out.data());
+  recur(layer, scaled(input, config_->multipliers.recurrent_in), out.data());
   if (!l.has_attention) return;
   const int size = config_->hidden_size;
   each_in_parallel(count_, kRowWork * size, [&](int t) {
@@ -26,42 +39,52 @@ void Forward::mix_tokens(const Context& context, int layer, const float* input) 
   });
 }
 
-void Forward::recur(const Context& context, int layer, const float* input, float* out) {
+void Forward::recur(int layer, const float* input, float* out) {
   const LayerConfig& l = weights_->layer_config(layer);
   const LayerWeights& w = weights_->layer(layer);
-  with_states(context, layer, [&](int first, int count, const float* from, float* to) {
-    const std::ptrdiff_t at = elements(first, config_->hidden_size);
-    if (l.recurrence == Recurrence::rwkv7) {
-      rwkv_.run(projector(), *config_, l, w, input + at, first, count, from, to, out + at);
-    } else {
-      recurrent_.run(projector(), *config_, l.recurrence, w, input + at, count, from, to, out + at);
-    }
-  });
+  const std::span<const StateRows> texts = state_rows(layer);
+  if (status_ != Status::ok) return;
+  if (l.recurrence == Recurrence::rwkv7) {
+    rwkv_.run(projector(), *config_, l, w, input, texts, out);
+  } else {
+    recurrent_.run(projector(), *config_, l.recurrence, w, input, texts, out);
+  }
 }
 
-const float* Forward::shifted(const Context& context, int layer, const float* input) {
+const float* Forward::shifted(int layer, const float* input) {
   const float* share = weights_->layer(layer)[LayerVector::feed_forward_shift];
   if (share == nullptr) return input;
   const int size = config_->hidden_size;
   const std::size_t last = weights_->state_size(layer) - size;  // the part of the state after that of the mixer
-  with_states(context, layer, [&](int first, int count, const float* from, float* to) {
-    const float* rows = input + elements(first, size);
-    shift_tokens(rows, count, size, share, from + last, shifted_.data() + elements(first, size));
-    std::copy_n(rows + elements(count - 1, size), size, to + last);
-  });
+  for (const StateRows& text : state_rows(layer)) {
+    const float* rows = input + elements(text.first, size);
+    shift_tokens(rows, text.count, size, share, text.from + last, shifted_.data() + elements(text.first, size));
+    std::copy_n(rows + elements(text.count - 1, size), size, text.to + last);
+  }
   return shifted_.data();
 }
 
-template <class Act>
-void Forward::with_states(const Context& context, int layer, Act&& act) {
-  if (context.texts == nullptr) return act(0, count_, context.states->from(layer), context.states->to(layer));
+std::span<const StateRows> Forward::state_rows(int layer) {
   const std::size_t size = weights_->state_size(layer);
-  if (!text_states_.resize(2 * static_cast<std::uint64_t>(size))) return keep_failure(Status::out_of_memory);
-  std::fill_n(text_states_.data(), size, 0.0f);
-  for (int text = 0; text < context.texts->texts(); ++text) {
-    const int first = context.texts->start(text);
-    act(first, context.texts->start(text + 1) - first, text_states_.data(), text_states_.data() + size);
+  const std::size_t texts = whole_texts_ == nullptr ? parts_.size() : static_cast<std::size_t>(whole_texts_->texts());
+  const bool has_room = state_rows_.resize(texts) && (whole_texts_ == nullptr || text_states_.resize(2 * static_cast<std::uint64_t>(size)));
+  if (!has_room) {
+    keep_failure(Status::out_of_memory);
+    return {};
   }
+  if (whole_texts_ == nullptr) {
+    for (std::size_t i = 0; i < texts; ++i) {
+      const TextPart& part = parts_[i];
+      state_rows_[i] = {part.first, part.count, part.memory.states->from(layer), part.memory.states->to(layer)};
+    }
+    return {state_rows_.data(), texts};
+  }
+  std::fill_n(text_states_.data(), size, 0.0f);
+  for (std::size_t i = 0; i < texts; ++i) {
+    const int first = whole_texts_->start(static_cast<int>(i)), end = whole_texts_->start(static_cast<int>(i) + 1);
+    state_rows_[i] = {first, end - first, text_states_.data(), text_states_.data() + size};
+  }
+  return {state_rows_.data(), texts};
 }
 
 void Forward::project_heads(int layer, const float* input) {
@@ -86,7 +109,7 @@ void Forward::project_heads(int layer, const float* input) {
   if (c.normalizes_values) normalize_rows(values_.data(), count_ * l.kv_heads, l.head_dim, ones_.data());
 }
 
-void Forward::attend(const Context& context, int layer, const float* input) {
+void Forward::attend(int layer, const float* input) {
   const ModelConfig& c = *config_;
   const LayerConfig& l = weights_->layer_config(layer);
   const LayerWeights& w = weights_->layer(layer);
@@ -112,7 +135,7 @@ void Forward::attend(const Context& context, int layer, const float* input) {
   tokens.values = heads_of(values_.data(), nullptr, l.kv_heads);
   {
     const StageTimer timer(Stage::rotate_and_append);
-    keep_failure(append(context, layer, tokens));
+    keep_failure(append_heads(l, weights_->is_read_later(layer), tokens));
   }
   if (status_ != Status::ok) return;
   if (is_norm_of_rotated) normalize_heads(queries_.data(), c.heads, l.head_dim, query_norm);
@@ -120,12 +143,11 @@ void Forward::attend(const Context& context, int layer, const float* input) {
   const int query_size = c.heads * l.head_dim;
   std::copy_n(queries_.data() + elements(count_ - 1, query_size), query_size, last_queries_.data() + elements(layer, c.heads * c.head_dim));
   AttentionOptions options = attention_options(*weights_, layer);
-  if (l.has_temperature) options.temperatures = temperatures_of(context, count_);
+  if (l.has_temperature) options.temperatures = temperatures();
   tokens.queries.target = attended_.data();
   {
     const StageTimer timer(Stage::attention);
-    keep_failure(context.texts != nullptr ? context.texts->attend(l.cache_layer, tokens.queries, options)
-                                          : context.cache->attend(l.cache_layer, context.sequence, tokens.queries, options));
+    keep_failure(attend_heads(l, tokens.queries, options));
   }
   const float* heads = attended_.data();
   if (c.latent.latent > 0) heads = latent_.values(projector(), c, w, heads);
@@ -143,15 +165,35 @@ void Forward::attend(const Context& context, int layer, const float* input) {
   scale_rows(attention_out_.data(), count_, c.hidden_size, c.multipliers.attention_out);
 }
 
-Status Forward::append(const Context& context, int layer, const NewTokens& tokens) {
-  const LayerConfig& l = weights_->layer_config(layer);
-  const bool has_keys = l.keys_of == kOwnKeys;
-  if (context.texts != nullptr) {
-    if (!has_keys) return context.texts->rotate_queries(l.cache_layer, tokens.queries);
-    return context.texts->append(l.cache_layer, tokens, weights_->is_read_later(layer));
+Status Forward::append_heads(const LayerConfig& layer, bool is_read_later, const NewTokens& heads) {
+  const bool has_keys = layer.keys_of == kOwnKeys;
+  if (whole_texts_ != nullptr) {
+    if (!has_keys) return whole_texts_->rotate_queries(layer.cache_layer, heads.queries);
+    return whole_texts_->append(layer.cache_layer, heads, is_read_later);
   }
-  if (!has_keys) return context.cache->rotate_queries(l.cache_layer, context.sequence, tokens.queries);
-  return context.cache->append(l.cache_layer, context.sequence, tokens);
+  for (const TextPart& part : parts()) {
+    NewTokens tokens;
+    tokens.queries = rows_of(heads.queries, part.first, part.count);
+    tokens.keys = rows_of(heads.keys, part.first, part.count);
+    tokens.values = rows_of(heads.values, part.first, part.count);
+    KvCache& cache = *part.memory.cache;
+    const Status status = has_keys ? cache.append(layer.cache_layer, part.memory.sequence, tokens)
+                                   : cache.rotate_queries(layer.cache_layer, part.memory.sequence, tokens.queries);
+    if (status != Status::ok) return status;
+  }
+  return Status::ok;
+}
+
+Status Forward::attend_heads(const LayerConfig& layer, const HeadTensor& queries, AttentionOptions options) {
+  if (whole_texts_ != nullptr) return whole_texts_->attend(layer.cache_layer, queries, options);
+  const float* const temperatures = options.temperatures;
+  for (const TextPart& part : parts()) {
+    if (temperatures != nullptr) options.temperatures = temperatures + part.first;
+    const HeadTensor rows = rows_of(queries, part.first, part.count);
+    const Status status = part.memory.cache->attend(layer.cache_layer, part.memory.sequence, rows, options);
+    if (status != Status::ok) return status;
+  }
+  return Status::ok;
 }
 
 AttentionOptions Forward::attention_options(const Weights& weights, int layer) {
@@ -166,14 +208,17 @@ AttentionOptions Forward::attention_options(const Weights& weights, int layer) {
   return options;
 }
 
-// Factors of the queries of the newest `count` tokens.
-const float* Forward::temperatures_of(const Context& context, int count) {
-  const auto position_of = [&](int t) -> double {
-    if (context.texts != nullptr) return context.texts->position(t);
-    const KvSequence& cached = context.cache->sequence(context.sequence);
-    return cached.position(0, cached.tokens() - count + t);
-  };
-  for (int t = 0; t < count; ++t) temperatures_[t] = static_cast<float>(query_temperature(config_->temperature, position_of(t)));
+void Forward::write_temperatures(const KvCache& cache, int sequence, int count, float* out) const {
+  const KvSequence& cached = cache.sequence(sequence);
+  for (int t = 0; t < count; ++t)
+    out[t] = static_cast<float>(query_temperature(config_->temperature, cached.position(0, cached.tokens() - count + t)));
+}
+
+const float* Forward::temperatures() {
+  for (const TextPart& part : parts())
+    write_temperatures(*part.memory.cache, part.memory.sequence, part.count, temperatures_.data() + part.first);
+  for (int t = 0; whole_texts_ != nullptr && t < count_; ++t)
+    temperatures_[t] = static_cast<float>(query_temperature(config_->temperature, whole_texts_->position(t)));
   return temperatures_.data();
 }
 
@@ -184,20 +229,24 @@ Status Forward::attention_weights(const Weights& weights, KvCache& cache, int se
   const LayerConfig& l = weights.layer_config(layer);
   if (!l.has_attention) return Status::layer_out_of_range;
   AttentionOptions options = attention_options(weights, layer);
-  if (l.has_temperature) options.temperatures = temperatures_of({&cache, sequence, nullptr, nullptr}, 1);
+  if (l.has_temperature) {
+    write_temperatures(cache, sequence, 1, temperatures_.data());
+    options.temperatures = temperatures_.data();
+  }
   const float* query = last_queries_.data() + elements(layer, c.heads * c.head_dim);
   return cache.weights(l.cache_layer, sequence, cache.sequence(sequence).written(l.cache_layer), query, c.heads, options, out);
 }
 
 Status Forward::attention_weights(int token, float* out) {
-  if (token < 0 || token >= count_ || context_.cache == nullptr) return Status::token_count_out_of_range;
+  if (token < 0 || token >= count_ || parts_.size() != 1) return Status::token_count_out_of_range;
   const int layer = next_layer_ - 1;
   if (layer < 0 || !weights_->layer_config(layer).has_attention) return Status::layer_out_of_range;
   const LayerConfig& l = weights_->layer_config(layer);
   AttentionOptions options = attention_options(*weights_, layer);
   if (l.has_temperature) options.temperatures = temperatures_.data() + token;
   const float* query = queries_.data() + elements(token, config_->heads * l.head_dim);
-  return context_.cache->weights(l.cache_layer, context_.sequence, tokens_before_ + token + 1, query, config_->heads, options, out);
+  const TextPart& part = parts_[0];
+  return part.memory.cache->weights(l.cache_layer, part.memory.sequence, part.before + token + 1, query, config_->heads, options, out);
 }
 
 }  // namespace ropewalk

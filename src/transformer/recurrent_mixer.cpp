@@ -38,12 +38,13 @@ bool RecurrentMixer::allocate(const ModelConfig& config, int count) {
 }
 
 void RecurrentMixer::run(const Projector& multiply, const ModelConfig& config, Recurrence kind, const LayerWeights& w, const float* input,
-                         int count, const float* from, float* to, float* out) {
-  count_ = count;
-  const Call call = {multiply, config, config.recurrence, kind, w, from, to};
+                         std::span<const StateRows> texts, float* out) {
+  count_ = texts.back().first + texts.back().count;
+  const Call call = {multiply, config, config.recurrence, kind, w, texts};
   input_.set(input, config.hidden_size, count_, config.hidden_size);
   switch (kind) {
-    case Recurrence::none: return;
+    case Recurrence::none:
+    case Recurrence::rwkv7: return;
     case Recurrence::convolution: convolve_gated(call); break;
     case Recurrence::delta:
     case Recurrence::mamba2: scan_heads(call); break;
@@ -66,8 +67,7 @@ void RecurrentMixer::convolve_gated(const Call& call) {
     float* product = gate_.data() + elements(t, size);
     for (int i = 0; i < size; ++i) product[i] = row[i] * row[2 * size + i];
   });
-  const Convolution convolution = {call.sizes.kernel, size, w[LayerVector::convolution], w[LayerVector::convolution_bias]};
-  convolve(convolution, gate_.data(), count_, call.from, call.to, mixed_.data());
+  convolve_texts(call, size, gate_.data(), mixed_.data());
   each_in_parallel(count_, kRowWork * size, [&](int t) {
     const float* gate = projected_.data() + elements(t, 3 * size) + size;
     float* row = mixed_.data() + elements(t, size);
@@ -96,9 +96,23 @@ void RecurrentMixer::scan_heads(const Call& call) {
   const StageTimer timer(Stage::attention);
   const int channels = c.channels(call.kind), values = c.value_size();
   const float* value_rows = convolved_.data() + (is_delta ? 2 * c.key_heads * c.key_size : 0);
-  const StateScan scan = {count_,       c.heads,         c.key_heads, c.key_size, values,        is_delta,         c.is_tiled,
-                          keys_.data(), queries_.data(), value_rows,  channels,   steps_.data(), strengths_.data()};
-  scan_states(scan, state_after_convolution(call, call.from), state_after_convolution(call, call.to), mixed_.data());
+  const int keys = c.key_heads * padded_keys(c.key_size), state = convolution_floats(call);
+  for (const StateRows& text : call.texts) {
+    const StateScan scan = {text.count,
+                            c.heads,
+                            c.key_heads,
+                            c.key_size,
+                            values,
+                            is_delta,
+                            c.is_tiled,
+                            keys_.data() + elements(text.first, keys),
+                            queries_.data() + elements(text.first, keys),
+                            value_rows + elements(text.first, channels),
+                            channels,
+                            steps_.data() + elements(text.first, c.heads),
+                            strengths_.data() + elements(text.first, c.heads)};
+    scan_states(scan, text.from + state, text.to + state, mixed_.data() + elements(text.first, c.inner));
+  }
   if (const float* skip = w[LayerVector::skip]; skip != nullptr) {
     each_in_parallel(count_, kRowWork * c.inner, [&](int t) {
       const float* value = value_rows + elements(t, channels);
@@ -121,11 +135,9 @@ void RecurrentMixer::scale_projected(const Call& call) {
 }
 
 void RecurrentMixer::convolve_projected(const Call& call) {
-  const LayerWeights& w = call.weights;
   const int channels = call.sizes.channels(call.kind);
   const StageTimer timer(Stage::attention);
-  const Convolution convolution = {call.sizes.kernel, channels, w[LayerVector::convolution], w[LayerVector::convolution_bias]};
-  convolve(convolution, projected_.data(), count_, call.from, call.to, convolved_.data());
+  convolve_texts(call, channels, projected_.data(), convolved_.data());
   each_in_parallel(count_, kActivationWork * channels,
                    [&](int t) { activate(Activation::silu, convolved_.data() + elements(t, channels), channels); });
 }
@@ -207,16 +219,15 @@ void RecurrentMixer::scan_channels(const Call& call) {
 
   const StageTimer timer(Stage::attention);
   each_in_parallel(count_, kActivationWork * c.inner, [&](int t) { softplus(steps_.data() + elements(t, c.inner), c.inner); });
-  const SelectiveScan scan = {count_,
-                              c.inner,
-                              c.key_size,
-                              w[LayerVector::decay],
-                              convolved_.data(),
-                              steps_.data(),
-                              selected_.data() + c.step_rank,
-                              selected_.data() + c.step_rank + c.key_size,
-                              row};
-  ropewalk::scan_channels(scan, state_after_convolution(call, call.from), state_after_convolution(call, call.to), mixed_.data());
+  const int state = convolution_floats(call);
+  for (const StateRows& text : call.texts) {
+    const std::ptrdiff_t at = elements(text.first, c.inner);
+    const float* selected = selected_.data() + elements(text.first, row) + c.step_rank;
+    const SelectiveScan scan = {
+        text.count, c.inner, c.key_size, w[LayerVector::decay], convolved_.data() + at, steps_.data() + at, selected, selected + c.key_size,
+        row};
+    ropewalk::scan_channels(scan, text.from + state, text.to + state, mixed_.data() + at);
+  }
   const float* skip = w[LayerVector::skip];
   each_in_parallel(count_, kActivationWork * c.inner, [&](int t) {
     const float* u = convolved_.data() + elements(t, c.inner);
@@ -242,12 +253,15 @@ void RecurrentMixer::normalize_selected(const Call& call) {
   });
 }
 
-float* RecurrentMixer::state_after_convolution(const Call& call, float* state) const {
-  return state + convolution_state(call.sizes.kernel, call.sizes.channels(call.kind));
+void RecurrentMixer::convolve_texts(const Call& call, int channels, const float* x, float* out) {
+  const LayerWeights& w = call.weights;
+  const Convolution convolution = {call.sizes.kernel, channels, w[LayerVector::convolution], w[LayerVector::convolution_bias]};
+  for (const StateRows& text : call.texts) {
+    const std::ptrdiff_t at = elements(text.first, channels);
+    convolve(convolution, x + at, text.count, text.from, text.to, out + at);
+  }
 }
 
-const float* RecurrentMixer::state_after_convolution(const Call& call, const float* state) const {
-  return state + convolution_state(call.sizes.kernel, call.sizes.channels(call.kind));
-}
+int RecurrentMixer::convolution_floats(const Call& call) { return convolution_state(call.sizes.kernel, call.sizes.channels(call.kind)); }
 
 }  // namespace ropewalk

@@ -2,7 +2,10 @@
 // Recurrence). Their memory of a text is a state of a fixed size (recurrent_state.h).
 #pragma once
 
+#include <span>
+
 #include "transformer/projector.h"
+#include "transformer/state_rows.h"
 #include "transformer/weights.h"
 
 namespace ropewalk {
@@ -11,10 +14,11 @@ class RecurrentMixer {
  public:
   [[nodiscard]] bool allocate(const ModelConfig& config, int count);
 
-  // Computes the output of a layer, [count][hidden_size], from its input, [count][hidden_size], where count is at most what was allocated.
-  // Reads its state from `from` and writes the state after the last token to `to`: Weights::state_size() floats each.
+  // Computes the output of a layer, [rows][hidden_size], from its input, [rows][hidden_size], where rows is at most what was allocated:
+  // those of the texts, one after the other. Reads the state of each text and writes that after its last token: Weights::state_size()
+  // floats each.
   void run(const Projector& multiply, const ModelConfig& config, Recurrence kind, const LayerWeights& weights, const float* input,
-           int count, const float* from, float* to, float* out);
+           std::span<const StateRows> texts, float* out);
 
  private:
   // One layer's call.
@@ -24,8 +28,7 @@ class RecurrentMixer {
     const RecurrenceConfig& sizes;
     Recurrence kind;
     const LayerWeights& weights;
-    const float* from;
-    float* to;
+    std::span<const StateRows> texts;
   };
 
   // Each computes mixed_ from input_.
@@ -44,8 +47,10 @@ class RecurrentMixer {
   void normalize_gated(const Call& call);
   // RMS norms of the step, the key and the query of Mamba.
   void normalize_selected(const Call& call);
-  float* state_after_convolution(const Call& call, float* state) const;
-  const float* state_after_convolution(const Call& call, const float* state) const;
+  // out = conv(x), text by text, with the states of the convolution.
+  void convolve_texts(const Call& call, int channels, const float* x, float* out);
+  // Floats of a state before those of the scan.
+  static int convolution_floats(const Call& call);
 
   int count_ = 0;
   Activations input_, inner_;

@@ -33,21 +33,24 @@ bool RwkvMixer::allocate(const ModelConfig& config, int count) {
 }
 
 void RwkvMixer::run(const Projector& multiply, const ModelConfig& config, const LayerConfig& layer, const LayerWeights& w,
-                    const float* input, int first, int count, const float* from, float* to, float* out) {
+                    const float* input, std::span<const StateRows> texts, float* out) {
   const RecurrenceConfig& c = config.recurrence;
-  const int hidden = config.hidden_size;
+  const int hidden = config.hidden_size, count = texts.back().first + texts.back().count;
   count_ = count;
-  float* first_values = first_values_.data() + elements(first, c.inner);
-  float* values = layer.shares_values ? values_.data() : first_values;
-  const Call call = {multiply, config, layer, w, input, from, values, first_values};
+  float* values = layer.shares_values ? values_.data() : first_values_.data();
+  const Call call = {multiply, config, layer, w, input, texts, values, first_values_.data()};
   project(call);
-  std::copy_n(input + elements(count - 1, hidden), hidden, to);
   {
     const StageTimer timer(Stage::attention);
     each_in_parallel(count, 4 * kActivationWork * c.inner, [&](int t) { prepare_token(call, t); });
-    const WkvScan scan = {count,        c.heads,      c.key_size,      c.value_size(),  queries_.data(),
-                          kept_.data(), keys_.data(), removed_.data(), changes_.data(), values};
-    scan_wkv(scan, from + hidden, to + hidden, mixed_.data());
+    const int keys = c.heads * padded_keys(c.key_size);
+    for (const StateRows& text : texts) {
+      std::copy_n(input + elements(text.first + text.count - 1, hidden), hidden, text.to);
+      const auto rows = [&](Buffer<float>& buffer) { return buffer.data() + elements(text.first, keys); };
+      const WkvScan scan = {text.count,  c.heads,     c.key_size,     c.value_size(), rows(queries_),
+                            rows(kept_), rows(keys_), rows(removed_), rows(changes_), values + elements(text.first, c.inner)};
+      scan_wkv(scan, text.from + hidden, text.to + hidden, mixed_.data() + elements(text.first, c.inner));
+    }
     each_in_parallel(count, 4 * kRowWork * c.inner, [&](int t) { finish_token(call, t); });
   }
   inner_.set(mixed_.data(), c.inner, count, c.inner);
@@ -79,7 +82,10 @@ void RwkvMixer::shift(const Call& call, Shifted row) {
   const int hidden = call.config.hidden_size;
   const float* shares = call.weights[LayerVector::token_shift] + elements(row, hidden);
   const StageTimer timer(Stage::activation);
-  shift_tokens(call.input, count_, hidden, shares, call.from, shifted_.data());
+  for (const StateRows& text : call.texts) {
+    const std::ptrdiff_t at = elements(text.first, hidden);
+    shift_tokens(call.input + at, text.count, hidden, shares, text.from, shifted_.data() + at);
+  }
   input_.set(shifted_.data(), hidden, count_, hidden);
 }
 

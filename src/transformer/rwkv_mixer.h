@@ -14,8 +14,10 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "transformer/projector.h"
+#include "transformer/state_rows.h"
 #include "transformer/weights.h"
 
 namespace ropewalk {
@@ -24,11 +26,11 @@ class RwkvMixer {
  public:
   [[nodiscard]] bool allocate(const ModelConfig& config, int count);
 
-  // Computes the output of a layer, [count][hidden_size], for the tokens of a run from `first` on, whose inputs are [count][hidden_size].
-  // Layers come in their order, because the first leaves its values to the others. Reads the layer's state from the beginning of `from`,
-  // and writes the state after the last token to `to`: the last input, [hidden_size], then that of the scan.
+  // Computes the output of a layer, [rows][hidden_size], from its input, [rows][hidden_size]: the rows of the texts, one after the other.
+  // Layers come in their order, because the first leaves its values to the others. Reads the state of each text from its beginning, and
+  // writes that after its last token: the last input, [hidden_size], then that of the scan.
   void run(const Projector& multiply, const ModelConfig& config, const LayerConfig& layer, const LayerWeights& weights, const float* input,
-           int first, int count, const float* from, float* to, float* out);
+           std::span<const StateRows> texts, float* out);
 
  private:
   // One layer's call.
@@ -38,8 +40,8 @@ class RwkvMixer {
     const LayerConfig& layer;
     const LayerWeights& weights;
     const float* input;
-    const float* from;
-    float* values;              // of the tokens in this layer, [count][inner]
+    std::span<const StateRows> texts;
+    float* values;              // of the tokens in this layer, [rows][inner]
     const float* first_values;  // and in the first
   };
   // The rows of token_shift.

@@ -317,7 +317,7 @@ void run_model(const Weights& weights, FuzzInput& input) {
   Forward forward;
   std::vector<int> tokens(input.between(1, 4));
   for (int& token : tokens) token = input.roughly(0, config.vocabulary_size - 1);
-  if (forward.run(weights, {cache, 0, is_recurrent ? &states : nullptr}, tokens.data(), static_cast<int>(tokens.size())) != Status::ok)
+  if (forward.run(weights, {&cache, 0, is_recurrent ? &states : nullptr}, tokens.data(), static_cast<int>(tokens.size())) != Status::ok)
     return;
   std::vector<float> logits(tokens.size() * config.vocabulary_size);
   EXPECT_HOLDS(forward.logits(weights, 0, static_cast<int>(tokens.size()), logits.data()) == Status::ok);

@@ -14,7 +14,7 @@ struct ModelMemory : ConfiguredCache {
     }
   }
 
-  TextMemory text(int sequence = 0) { return {*this, sequence, has_states ? &states : nullptr}; }
+  TextMemory text(int sequence = 0) { return {this, sequence, has_states ? &states : nullptr}; }
 
   // The numbers of all states.
   std::vector<float> state() const {

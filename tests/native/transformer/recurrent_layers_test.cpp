@@ -29,7 +29,7 @@ TEST(RecurrentLayers, RefuseTheStatesOfAnotherModel) {
     if (memory.geometry().layers() > 0) others.push_back(&empty);
     for (RecurrentState* states : others) {
       Forward forward;
-      EXPECT_EQ(forward.run(weights, {memory, 0, states}, tokens.data() + 4, 5), Status::cache_geometry);
+      EXPECT_EQ(forward.run(weights, {&memory, 0, states}, tokens.data() + 4, 5), Status::cache_geometry);
       EXPECT_EQ(forward.tokens(), 0);
       EXPECT_TRUE(snapshot_of(memory) == before);
     }

@@ -147,7 +147,7 @@ TEST(WholeTexts, Refuses) {
   ASSERT_EQ(other.configure(one, model.cache_setup().ropes), Status::ok);
   EXPECT_EQ(forward.run(weights, other, tokens.data()), Status::cache_geometry);
   ConfiguredCache cache(model.cache_setup());
-  EXPECT_EQ(forward.run(weights, {cache, 0, nullptr}, tokens.data(), 1), Status::cache_geometry);  // an encoder has no cache
+  EXPECT_EQ(forward.run(weights, {&cache, 0, nullptr}, tokens.data(), 1), Status::cache_geometry);  // an encoder has no cache
 }
 
 }  // namespace
